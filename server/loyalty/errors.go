@@ -1,0 +1,154 @@
+package loyalty
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Kind is the closed list of ways a request can fail. The server turns each
+// kind into one HTTP status; nothing else decides a status.
+type Kind int
+
+// The kinds of failure.
+const (
+	Internal    Kind = iota // a fault of ours; its detail goes to the log only
+	Invalid                 // breaks the contract
+	NotFound                // no such record, or its module is off
+	Conflict                // a name, key or state is taken
+	Refused                 // a rule of the programme says no
+	Forbidden               // this key may not do this
+	Unavailable             // the database cannot be reached now; try again
+)
+
+// Error is a failure with a stable name (its translation key), a stable code
+// and the values its message needs. The message itself is made where the
+// language is known.
+type Error struct {
+	Kind    Kind
+	Code    int
+	Name    string
+	Args    map[string]any // values of the message's placeholders
+	Details []Detail
+	cause   error
+}
+
+// Detail names a field at fault, as a path into the request
+// (data.items[0].quantity), with a message of its own.
+type Detail struct {
+	Field string
+	Name  string // translation key
+	Args  map[string]any
+}
+
+// Error writes the failure for logs, in English key form.
+func (e *Error) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s (%d)", e.Name, e.Code)
+	for _, d := range e.Details {
+		fmt.Fprintf(&b, " %s: %s", d.Field, d.Name)
+	}
+	if e.cause != nil {
+		fmt.Fprintf(&b, ": %v", e.cause)
+	}
+	return b.String()
+}
+
+// Unwrap gives the cause, which is never shown to a caller.
+func (e *Error) Unwrap() error { return e.cause }
+
+// Is compares by name, so that errors.Is(err, ErrCustomerNotFound) holds for
+// every copy that carries its own values.
+func (e *Error) Is(target error) bool {
+	var t *Error
+	return errors.As(target, &t) && t.Name == e.Name
+}
+
+// With gives a copy that carries a value for the message.
+func (e *Error) With(key string, value any) *Error {
+	c := *e
+	c.Args = make(map[string]any, len(e.Args)+1)
+	for k, v := range e.Args {
+		c.Args[k] = v
+	}
+	c.Args[key] = value
+	return &c
+}
+
+// At gives a copy whose only detail names the field at fault.
+func (e *Error) At(field string) *Error {
+	c := *e
+	c.Details = []Detail{{Field: field, Name: e.Name, Args: e.Args}}
+	return &c
+}
+
+// Because gives a copy that keeps the cause for the log.
+func (e *Error) Because(err error) *Error {
+	c := *e
+	c.cause = err
+	return &c
+}
+
+func newError(kind Kind, code int, name string) *Error {
+	return &Error{Kind: kind, Code: code, Name: name}
+}
+
+// AsError finds the failure inside err; anything unknown is an internal fault.
+func AsError(err error) *Error {
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return ErrInternal.Because(err)
+}
+
+// The failures of the rules, by the code the caller sees. Names are the keys
+// of the translations. Codes below 190000 are the specification's and the
+// design's; from 190001 on they are listed in openapi/DECISIONS.md.
+var (
+	ErrInternal    = newError(Internal, 190001, "internal")
+	ErrUnavailable = newError(Unavailable, 190002, "unavailable")
+
+	ErrPropertyEmpty   = newError(Invalid, 0, "property_empty")           // {property}
+	ErrPropertyInvalid = newError(Invalid, 190010, "property_invalid")    // {property} {reason}
+	ErrPropertyUnknown = newError(Invalid, 190011, "property_unknown")    // {property}
+	ErrUnknownAction   = newError(Invalid, 190012, "unknown_action")      // {action}
+	ErrFutureTimestamp = newError(Invalid, 190013, "future_timestamp")    // {property}
+	ErrReservedName    = newError(Invalid, 190014, "reserved_name")       // {property} {value}
+	ErrTooLarge        = newError(Invalid, 190015, "number_out_of_range") // {property}
+
+	ErrCustomerNotFound    = newError(NotFound, 160212, "customer_not_found")
+	ErrTransactionNotFound = newError(NotFound, 911001, "transaction_not_found")
+	ErrCouponNotFound      = newError(NotFound, 1601, "coupon_not_found")
+	ErrModuleUnknown       = newError(NotFound, 190020, "module_unknown")  // {module}
+	ErrModuleOffPath       = newError(NotFound, 160600, "module_off_path") // {module}
+	ErrKeyNotFound         = newError(NotFound, 190021, "key_not_found")   // {key}
+	ErrReservationNotFound = newError(Refused, 190022, "nothing_reserved") // {transaction_id}
+	ErrLineNotFound        = newError(NotFound, 190023, "line_not_found")  // {product_id}
+
+	ErrTransactionExists = newError(Conflict, 5003, "ERR_TX_ALREADY_EXISTS")
+	ErrCustomerExists    = newError(Conflict, 112101, "customer_exists")
+	ErrExternalIDTaken   = newError(Conflict, 190030, "external_id_taken") // {name}
+	ErrKeyReused         = newError(Conflict, 190031, "idempotency_key_reused")
+	ErrReplayed          = newError(Conflict, 190032, "request_replayed")
+
+	ErrNotEnoughPoints   = newError(Refused, 0, "not_enough_points_discount")
+	ErrNotEnoughToSpend  = newError(Refused, 0, "not_enough_points")
+	ErrUnspendTooMuch    = newError(Refused, 112900, "unspend_too_much") // {spent}
+	ErrSuspended         = newError(Refused, 110003, "customer_suspended")
+	ErrForbiddenState    = newError(Refused, 190040, "forbidden_state_change") // {from} {to}
+	ErrWrongStatus       = newError(Refused, 190041, "wrong_status")           // {status} {action}
+	ErrNotRefundable     = newError(Refused, 112201, "not_refundable")         // {status}
+	ErrRefundNotPositive = newError(Refused, 112202, "refund_not_positive")
+	ErrRefundTooLarge    = newError(Refused, 112203, "refund_too_large") // {left}
+	ErrModuleOff         = newError(Refused, 190042, "module_off")       // {module} {property}
+	ErrActionOff         = newError(Refused, 190043, "module_off_action")
+	ErrInternalAction    = newError(Refused, 190044, "internal_action")  // {action} {operation}
+	ErrCopiedField       = newError(Refused, 190045, "copied_field")     // {property}
+	ErrReleaseTooMuch    = newError(Refused, 190046, "release_too_much") // {reserved}
+	ErrReferrerUnknown   = newError(Refused, 190047, "referrer_unknown")
+	ErrNegativeRefused   = newError(Refused, 190048, "negative_refused")
+	ErrModulesExclusive  = newError(Refused, 190049, "modules_exclusive") // {module} {other}
+	ErrKeyRevoked        = newError(Refused, 190050, "key_revoked")
+	ErrQuantityTooLarge  = newError(Refused, 190051, "quantity_too_large") // {left}
+)
