@@ -1,0 +1,93 @@
+package loyalty
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// AccessKey lets an integrator sign requests.
+type AccessKey struct {
+	ID         string
+	Label      string
+	APIs       []string // names of the documents it may use; empty: all
+	ReadOnly   bool
+	Addresses  []string // CIDR; empty: any
+	RateLimit  int      // requests a minute over all endpoints; 0: the default
+	CreatedAt  time.Time
+	ExpiresAt  time.Time // zero: never
+	RevokedAt  time.Time // zero: in force
+	LastUsedAt time.Time
+	Secrets    []Secret // the newest first; several while a rotation overlaps
+}
+
+// Secret is a signing secret. The store keeps it sealed under the master key.
+type Secret struct {
+	Value     string
+	CreatedAt time.Time
+	ExpiresAt time.Time // zero: with the key
+}
+
+// ModuleState is a module as it is stored.
+type ModuleState struct {
+	Name    string
+	Enabled bool
+	Config  json.RawMessage
+}
+
+// Settings are what a programme says of itself.
+type Settings struct {
+	Currency         string        // ISO 4217
+	TimeZone         string        // IANA name; calendar days of the programme
+	AcceptanceWindow time.Duration // how far a request's date may be off
+}
+
+// Snapshot is everything that changes rarely, read at once.
+type Snapshot struct {
+	Version  int64 // grows with every administrative change
+	Keys     []AccessKey
+	Modules  []ModuleState
+	Settings Settings
+}
+
+// AuditEntry records one administrative change. Secrets never appear in it.
+type AuditEntry struct {
+	ID     ID
+	At     time.Time
+	KeyID  string // the access key that asked; "command line" for the program's own commands
+	Action string // such as key.create, module.update
+	Target string
+	Before json.RawMessage // null where there was nothing
+	After  json.RawMessage
+}
+
+// AuditQuery selects audit entries, the newest first. Fields: action, target,
+// key_id, at.
+type AuditQuery struct {
+	Conditions []Condition
+	Page       Page
+}
+
+// AdminTx is one administrative transaction. Every Save also makes the
+// programme's version grow.
+type AdminTx interface {
+	Snapshot() (Snapshot, error)
+	SaveKey(AccessKey) error
+	SaveModule(ModuleState) error
+	SaveSettings(Settings) error
+	Audit(AuditEntry) error
+	Answer(AnswerKey) (Answer, bool, error)
+	SaveAnswer(Answer) error
+}
+
+// AdminStore keeps keys, modules, settings and their audit.
+type AdminStore interface {
+	// Change runs work in one transaction that no other change overlaps; an
+	// error rolls all of it back.
+	Change(ctx context.Context, work func(AdminTx) error) error
+	Snapshot(ctx context.Context) (Snapshot, error)
+	Version(ctx context.Context) (int64, error)
+	AuditLog(ctx context.Context, q AuditQuery) ([]AuditEntry, error)
+	// KeysUsed records when keys were last used.
+	KeysUsed(ctx context.Context, used map[string]time.Time) error
+}

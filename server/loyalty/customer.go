@@ -1,0 +1,81 @@
+package loyalty
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty/points"
+)
+
+// Status is where a customer stands in the programme.
+type Status string
+
+// The states of a customer. None is the state before the first event.
+const (
+	None      Status = ""
+	Inactive  Status = "inactive"
+	Active    Status = "active"
+	Suspended Status = "suspended"
+	OptedOut  Status = "opted_out"
+	Merged    Status = "merged"
+)
+
+// Statuses lists the states a stored customer can be in.
+var Statuses = []Status{Inactive, Active, Suspended, OptedOut, Merged}
+
+// customerMoves is the specification's table of states: trigger, state before,
+// state after. What is not in it is refused with both states named.
+var customerMoves = map[string]map[Status]Status{
+	"subscribe": {None: Inactive},
+	"opt_in":    {None: Active, Inactive: Active},
+	"suspend":   {Active: Suspended},
+	"unsuspend": {Suspended: Active},
+	"opt_out":   {Inactive: OptedOut, Active: OptedOut, Suspended: OptedOut},
+}
+
+// aims names the state a trigger leads to, for the message of a refusal.
+var aims = map[string]Status{
+	"subscribe": Inactive, "opt_in": Active, "suspend": Suspended, "unsuspend": Active, "opt_out": OptedOut,
+}
+
+// Customer is one person's account in the programme. Every row of theirs is
+// keyed by ID, never by Name: the name is forgotten by opt_out.
+type Customer struct {
+	ID         ID
+	Name       string // the caller's identifier
+	Status     Status
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
+	MergedInto ID // set when Merged
+	Profile    Profile
+	// Key seals personal data inside events; nil once opt_out destroyed it.
+	Key []byte
+
+	Figures        points.Figures
+	Version        int64     // grows by one with every committed change
+	LastEvent      ID        // ids of later events sort after it
+	DueAt          time.Time // no later than the next expiry or acceptance; zero: none
+	LastActivityAt time.Time
+}
+
+// Profile is what is known of the person. All of it is personal.
+type Profile struct {
+	Handler, Email, FirstName, LastName  string
+	Language, Gender, Currency, ImageURL string
+	BirthDate                            string // YYYY-MM-DD
+	Labels                               []string
+	ExternalIDs                          map[string]string
+	Custom                               map[string]json.RawMessage // cf_* and other undeclared attributes
+	Referrer                             ID                         // who brought this customer
+}
+
+// Move leads the customer along the table of states, or refuses with
+// ErrForbiddenState naming both states.
+func (c *Customer) Move(trigger string) error {
+	next, ok := customerMoves[trigger][c.Status]
+	if !ok {
+		return ErrForbiddenState.With("from", string(c.Status)).With("to", string(aims[trigger]))
+	}
+	c.Status = next
+	return nil
+}

@@ -1,0 +1,327 @@
+package points
+
+import (
+	"bytes"
+	"slices"
+	"time"
+)
+
+// Book is a customer's points while an event is worked on: the figures, the
+// lots that were loaded, and the postings made since. Every change goes through
+// move, so figures, lots and postings can never disagree.
+//
+// Invariant: debt stands only while no free lot remains. Settle restores it
+// after each event; this is how a balance is negative.
+type Book struct {
+	Figures      Figures
+	LastActivity time.Time
+	Postings     []Posting
+	lots         []*Lot
+	seq          map[ID]int
+}
+
+// NewBook opens a book over figures and the lots that were loaded. The lots are
+// changed in place.
+func NewBook(f Figures, lastActivity time.Time, lots []*Lot) *Book {
+	b := &Book{Figures: f, LastActivity: lastActivity, lots: lots}
+	return b
+}
+
+// Lots gives every lot of the book, in no particular order.
+func (b *Book) Lots() []*Lot { return b.lots }
+
+// Lot finds a lot of the book, or nil.
+func (b *Book) Lot(id ID) *Lot {
+	for _, l := range b.lots {
+		if l.ID == id {
+			return l
+		}
+	}
+	return nil
+}
+
+// Credit opens a lot with the points an event earns. The lot is named after the
+// event and carries the dates and the purchase given in l.
+// It fails with ErrOverflow.
+func (b *Book) Credit(event ID, n int64, l Lot) (*Lot, error) {
+	if n < 0 || b.Figures.Score > Max-n {
+		return nil, ErrOverflow
+	}
+	lot := l
+	lot.ID, lot.Points = event, n
+	b.lots = append(b.lots, &lot)
+	b.move(event, Issued, Available, &lot, n)
+	return &lot, nil
+}
+
+// Take removes points for good (a correction): from free lots in spending
+// order, and what they cannot cover becomes debt.
+func (b *Book) Take(event ID, n int64) error {
+	return b.take(event, n, b.free())
+}
+
+// TakeBack removes the points a purchase earned: from its own lots first, then
+// what of them had expired (which also lowers expired), then from other lots,
+// and what nothing covers becomes debt. first, where it is not zero, is the lot
+// to begin with.
+func (b *Book) TakeBack(event ID, transaction string, first ID, n int64) error {
+	if b.Figures.Score < n-Max {
+		return ErrOverflow
+	}
+	own := b.own(transaction, first)
+	for _, l := range own {
+		n -= b.move(event, Available, Issued, l, min(n, l.Remaining))
+	}
+	for _, l := range own {
+		n -= b.move(event, Expired, Issued, l, min(n, l.Expired))
+	}
+	return b.take(event, n, b.free())
+}
+
+func (b *Book) take(event ID, n int64, lots []*Lot) error {
+	if n < 0 || b.Figures.Score < n-Max {
+		return ErrOverflow
+	}
+	for _, l := range lots {
+		n -= b.move(event, Available, Issued, l, min(n, l.Remaining))
+	}
+	b.move(event, Debt, Issued, nil, n)
+	return nil
+}
+
+// own gives the lots a purchase earned, first at the front.
+func (b *Book) own(transaction string, first ID) []*Lot {
+	var own []*Lot
+	for _, l := range b.lots {
+		if l.Transaction == transaction && transaction != "" {
+			own = append(own, l)
+		}
+	}
+	slices.SortFunc(own, func(x, y *Lot) int {
+		if (x.ID == first) != (y.ID == first) {
+			if x.ID == first {
+				return -1
+			}
+			return 1
+		}
+		return b.before(x, y)
+	})
+	return own
+}
+
+// Spend takes points from free lots in spending order and says which.
+// It fails with ErrInsufficient when they are more than can be spent.
+func (b *Book) Spend(event ID, n int64) ([]Portion, error) {
+	return b.draw(event, Spent, n)
+}
+
+// Reserve holds points of free lots in spending order and says which. Held
+// points do not expire. It fails with ErrInsufficient.
+func (b *Book) Reserve(event ID, n int64) ([]Portion, error) {
+	return b.draw(event, Reserved, n)
+}
+
+func (b *Book) draw(event ID, to Account, n int64) ([]Portion, error) {
+	if n > b.Figures.Spendable() {
+		return nil, ErrInsufficient
+	}
+	var drawn []Portion
+	for _, l := range b.free() {
+		if n == 0 {
+			break
+		}
+		if k := b.move(event, Available, to, l, min(n, l.Remaining)); k > 0 {
+			drawn = append(drawn, Portion{l.ID, k})
+			n -= k
+		}
+	}
+	if n > 0 { // the lots that were loaded do not add up to the figures
+		return nil, ErrInsufficient
+	}
+	return drawn, nil
+}
+
+// Unspend gives spent points back to the lots they came from, the last in
+// spending order first. It fails with ErrNotSpent when more is asked than was
+// spent.
+func (b *Book) Unspend(event ID, n int64) error {
+	if n > b.Figures.Spent {
+		return ErrNotSpent
+	}
+	spent := slices.Clone(b.lots)
+	slices.SortFunc(spent, func(x, y *Lot) int { return b.before(y, x) })
+	for _, l := range spent {
+		n -= b.move(event, Spent, Available, l, min(n, l.Spent))
+	}
+	if n > 0 {
+		return ErrNotSpent
+	}
+	return nil
+}
+
+// Restore gives n spent points back to the very lots of a burn and says what is
+// left of the burn. It fails with ErrNotSpent.
+func (b *Book) Restore(event ID, burn []Portion, n int64) ([]Portion, error) {
+	return b.giveBack(event, Spent, burn, n)
+}
+
+// Release frees n reserved points of a hold and says what is left of it.
+// It fails with ErrNotReserved.
+func (b *Book) Release(event ID, hold []Portion, n int64) ([]Portion, error) {
+	return b.giveBack(event, Reserved, hold, n)
+}
+
+func (b *Book) giveBack(event ID, from Account, portions []Portion, n int64) ([]Portion, error) {
+	left := slices.Clone(portions)
+	for i := len(left) - 1; i >= 0 && n > 0; i-- {
+		lot := b.Lot(left[i].Lot)
+		if lot == nil {
+			break
+		}
+		k := b.move(event, from, Available, lot, min(n, left[i].Points))
+		left[i].Points -= k
+		n -= k
+	}
+	if n > 0 {
+		if from == Spent {
+			return nil, ErrNotSpent
+		}
+		return nil, ErrNotReserved
+	}
+	return slices.DeleteFunc(left, func(p Portion) bool { return p.Points == 0 }), nil
+}
+
+// Capture spends what a hold reserved. It fails with ErrNotReserved.
+func (b *Book) Capture(event ID, hold []Portion) error {
+	for _, p := range hold {
+		lot := b.Lot(p.Lot)
+		if lot == nil || lot.Reserved < p.Points {
+			return ErrNotReserved
+		}
+		b.move(event, Reserved, Spent, lot, p.Points)
+	}
+	return nil
+}
+
+// Promise shows points of a purchase that is not accepted yet. They are outside
+// the score. It fails with ErrOverflow.
+func (b *Book) Promise(event ID, n int64) error {
+	if n < 0 || b.Figures.Pending > Max-n {
+		return ErrOverflow
+	}
+	b.move(event, Promised, Pending, nil, n)
+	return nil
+}
+
+// Withdraw undoes a promise: the purchase was accepted, rejected or changed.
+func (b *Book) Withdraw(event ID, n int64) { b.move(event, Pending, Promised, nil, n) }
+
+// Due gives the lots whose free points have expired at now.
+func (b *Book) Due(now time.Time) []*Lot {
+	var due []*Lot
+	for _, l := range b.free() {
+		if at := l.Expiry(b.LastActivity); !at.IsZero() && !at.After(now) {
+			due = append(due, l)
+		}
+	}
+	return due
+}
+
+// Expire lets what remains of a lot expire and says how much that was.
+func (b *Book) Expire(event ID, l *Lot) int64 {
+	return b.move(event, Available, Expired, l, l.Remaining)
+}
+
+// Settle pays debt from free lots, in spending order, in the name of the event
+// that brought them.
+func (b *Book) Settle(event ID) {
+	if b.Figures.Debt == 0 {
+		return
+	}
+	for _, l := range b.free() {
+		b.move(event, Available, Debt, l, min(b.Figures.Debt, l.Remaining))
+	}
+}
+
+// NextExpiry is the earliest instant at which a loaded lot's free points
+// expire; zero when none does.
+func (b *Book) NextExpiry() time.Time {
+	var next time.Time
+	for _, l := range b.free() {
+		at := l.Expiry(b.LastActivity)
+		if !at.IsZero() && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
+	}
+	return next
+}
+
+// free gives the lots with points to spend, in spending order.
+func (b *Book) free() []*Lot {
+	var free []*Lot
+	for _, l := range b.lots {
+		if l.Remaining > 0 {
+			free = append(free, l)
+		}
+	}
+	slices.SortFunc(free, b.before)
+	return free
+}
+
+// before is the spending order: what expires first, nulls last; then what was
+// earned first; then the event id.
+func (b *Book) before(x, y *Lot) int {
+	ex, ey := x.Expiry(b.LastActivity), y.Expiry(b.LastActivity)
+	if ex.IsZero() != ey.IsZero() {
+		if ex.IsZero() {
+			return 1
+		}
+		return -1
+	}
+	if c := ex.Compare(ey); c != 0 {
+		return c
+	}
+	if c := x.EarnedAt.Compare(y.EarnedAt); c != 0 {
+		return c
+	}
+	return bytes.Compare(x.ID[:], y.ID[:])
+}
+
+// move is the only place where points change. It answers n.
+func (b *Book) move(event ID, from, to Account, l *Lot, n int64) int64 {
+	if n <= 0 {
+		return 0
+	}
+	p := Posting{Event: event, Seq: b.next(event), From: from, To: to, Points: n}
+	if l != nil {
+		p.Lot = l.ID
+		l.add(from, -n)
+		l.add(to, n)
+	}
+	b.Postings = append(b.Postings, p)
+	b.Figures.post(from, to, n)
+	return n
+}
+
+func (l *Lot) add(a Account, n int64) {
+	switch a {
+	case Available:
+		l.Remaining += n
+	case Reserved:
+		l.Reserved += n
+	case Spent:
+		l.Spent += n
+	case Expired:
+		l.Expired += n
+	}
+}
+
+// next numbers the postings of one event from 0.
+func (b *Book) next(event ID) int {
+	if b.seq == nil {
+		b.seq = map[ID]int{}
+	}
+	n := b.seq[event]
+	b.seq[event] = n + 1
+	return n
+}

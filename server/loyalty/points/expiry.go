@@ -1,0 +1,90 @@
+package points
+
+import (
+	"fmt"
+	"time"
+)
+
+// Period is a span of calendar months and days.
+type Period struct {
+	Months int `json:"months,omitempty"`
+	Days   int `json:"days,omitempty"`
+}
+
+// IsZero says that no period is set.
+func (p Period) IsZero() bool { return p == Period{} }
+
+// After adds the period to t. A month that lacks the day ends on its last day:
+// 31 January plus one month is the end of February.
+func (p Period) After(t time.Time) time.Time {
+	first := time.Date(t.Year(), t.Month()+time.Month(p.Months), 1, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), t.Location())
+	day := min(t.Day(), daysIn(first))
+	return first.AddDate(0, 0, day-1+p.Days)
+}
+
+func daysIn(first time.Time) int { return first.AddDate(0, 1, -1).Day() }
+
+// The expiry policies a programme may choose.
+const (
+	ExpiryNone         = "none"
+	ExpiryRolling      = "rolling"
+	ExpiryCalendar     = "calendar"
+	ExpiryLastActivity = "last_activity"
+	ExpiryAnniversary  = "anniversary"
+)
+
+// Policy says when new lots expire.
+type Policy struct {
+	Kind   string // one of the Expiry constants
+	Period Period // rolling, last_activity
+	Month  time.Month
+	Day    int // calendar: the last day on which the points are good
+}
+
+// ParseDay reads a day of the year, MM-DD. 29 February is accepted and means
+// the last day of February.
+func ParseDay(text string) (time.Month, int, error) {
+	t, err := time.Parse("2006-01-02", "2000-"+text)
+	if err != nil {
+		return 0, 0, fmt.Errorf("not a day of the year (MM-DD): %q", text)
+	}
+	return t.Month(), t.Day(), nil
+}
+
+// Dates gives a new lot its expiry. Calendar days are those of loc; enrolled is
+// the customer's creation. Both answers are UTC.
+func (p Policy) Dates(earned, enrolled time.Time, loc *time.Location) (expires time.Time, idle Period) {
+	local := earned.In(loc)
+	switch p.Kind {
+	case ExpiryRolling:
+		return p.Period.After(local).UTC(), Period{}
+	case ExpiryCalendar:
+		return endOfDay(local, p.Month, p.Day), Period{}
+	case ExpiryAnniversary:
+		return anniversary(local, enrolled.In(loc)), Period{}
+	case ExpiryLastActivity:
+		return time.Time{}, p.Period
+	}
+	return time.Time{}, Period{}
+}
+
+// endOfDay is the next end of the given day of the year after t: 24:00 local.
+func endOfDay(t time.Time, month time.Month, day int) time.Time {
+	for year := t.Year(); ; year++ {
+		first := time.Date(year, month, 1, 0, 0, 0, 0, t.Location())
+		end := first.AddDate(0, 0, min(day, daysIn(first)))
+		if end.After(t) {
+			return end.UTC()
+		}
+	}
+}
+
+// anniversary is the first anniversary of the enrolment after t.
+func anniversary(t, enrolled time.Time) time.Time {
+	for years := max(1, t.Year()-enrolled.Year()); ; years++ {
+		at := Period{Months: 12 * years}.After(enrolled)
+		if at.After(t) {
+			return at.UTC()
+		}
+	}
+}

@@ -1,0 +1,143 @@
+// Package points is the arithmetic of the ledger: lots, postings, expiry. It
+// knows no customer, no database and no clock; all points are whole numbers and
+// all times are UTC.
+package points
+
+import (
+	"errors"
+	"time"
+)
+
+// Max bounds every figure, so that a balance is always a JSON number which a
+// client in any language reads exactly (2^53 − 1).
+const Max int64 = 1<<53 - 1
+
+// The failures of a Book. The rules turn them into the errors of the contract.
+var (
+	ErrInsufficient = errors.New("not enough spendable points")
+	ErrNotSpent     = errors.New("more than was spent")
+	ErrNotReserved  = errors.New("more than is reserved")
+	ErrOverflow     = errors.New("points out of range")
+)
+
+// Account is one side of a posting. All accounts belong to one customer; their
+// balances sum to zero at every instant, because a posting moves points from
+// one to another.
+type Account uint8
+
+// The accounts of a customer. Issued and Promised are the programme's side:
+// what it has given out, and what it has held out without giving it yet.
+const (
+	Issued    Account = 1 // the programme; minus its balance is the score
+	Available Account = 2 // points in lots, free to spend
+	Reserved  Account = 3 // points in lots, held for a purchase
+	Spent     Account = 4
+	Expired   Account = 5
+	Debt      Account = 6 // minus its balance is what later credits pay first
+	Promised  Account = 7 // the programme's side of Pending
+	Pending   Account = 8 // points of purchases not accepted yet
+)
+
+// String names the account as the documents do.
+func (a Account) String() string {
+	names := [...]string{"", "issued", "available", "reserved", "spent", "expired", "debt", "promised", "pending"}
+	if int(a) < len(names) {
+		return names[a]
+	}
+	return "unknown"
+}
+
+// Figures are a customer's totals, in points. Score is everything ever earned.
+type Figures struct {
+	Score, Spent, Reserved, Expired, Pending, Debt int64
+}
+
+// Spendable is score − spent − reserved − expired; below zero it is a debt.
+func (f Figures) Spendable() int64 { return f.Score - f.Spent - f.Reserved - f.Expired }
+
+// post applies one movement to the totals.
+func (f *Figures) post(from, to Account, n int64) {
+	f.add(from, -n)
+	f.add(to, n)
+}
+
+func (f *Figures) add(a Account, n int64) {
+	switch a {
+	case Issued:
+		f.Score -= n
+	case Spent:
+		f.Spent += n
+	case Reserved:
+		f.Reserved += n
+	case Expired:
+		f.Expired += n
+	case Debt:
+		f.Debt -= n
+	case Pending:
+		f.Pending += n
+	}
+}
+
+// Fold sums postings into figures: what a customer's figures must equal.
+func Fold(postings []Posting) Figures {
+	var f Figures
+	for _, p := range postings {
+		f.post(p.From, p.To, p.Points)
+	}
+	return f
+}
+
+// ID names an event or the lot it created (a UUID version 7 in binary form).
+type ID = [16]byte
+
+// Posting moves points from one account to another, in the name of an event.
+// Lot is the lot it touches, zero where none is (pending points, debt).
+type Posting struct {
+	Event    ID
+	Seq      int
+	From, To Account
+	Lot      ID
+	Points   int64 // always positive
+}
+
+// Lot is one credit and what became of it:
+// Points = Remaining + Reserved + Spent + Expired + what was taken back.
+type Lot struct {
+	ID          ID     // the crediting event
+	Transaction string // the purchase that earned it, if one did
+	Points      int64
+	Remaining   int64
+	Reserved    int64
+	Spent       int64
+	Expired     int64
+	EarnedAt    time.Time
+	ExpiresAt   time.Time // zero: never, or by inactivity
+	Idle        Period    // set: expires this long after the customer's last activity
+}
+
+// Gone is what was taken back from the lot for good: corrections, refunds,
+// and the payment of debt.
+func (l *Lot) Gone() int64 { return l.Points - l.Remaining - l.Reserved - l.Spent - l.Expired }
+
+// Expiry is the instant at which what remains of the lot expires; zero: never.
+func (l *Lot) Expiry(lastActivity time.Time) time.Time {
+	if l.Idle.IsZero() {
+		return l.ExpiresAt
+	}
+	return l.Idle.After(lastActivity)
+}
+
+// Portion is a part of a lot: what a reservation or a burn took from it.
+type Portion struct {
+	Lot    ID    `json:"lot"`
+	Points int64 `json:"points"`
+}
+
+// Total sums portions.
+func Total(portions []Portion) int64 {
+	var n int64
+	for _, p := range portions {
+		n += p.Points
+	}
+	return n
+}

@@ -1,0 +1,74 @@
+package loyalty
+
+import (
+	"context"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty/points"
+)
+
+// Operator compares a field with a value.
+type Operator string
+
+// The operators of the filter grammars.
+const (
+	Eq  Operator = "eq"
+	Ne  Operator = "ne"
+	Gt  Operator = "gt"
+	Gte Operator = "gte"
+	Lt  Operator = "lt"
+	Lte Operator = "lte"
+	In  Operator = "in"
+	Nin Operator = "nin"
+)
+
+// Condition is one filter, already read: values are string, int64 or time.Time
+// as the field's kind wants. Several conditions combine with AND.
+type Condition struct {
+	Field    string
+	Operator Operator
+	Values   []any
+}
+
+// Page says which part of a list is wanted. After, where set, is the last entry
+// of the page before (its sort instant and id), and wins over Offset.
+type Page struct {
+	Limit, Offset int
+	After         *Cursor
+	Before        *Cursor // the first entry of the page after, for a previous link
+}
+
+// Cursor is a position in a list ordered by time, then id.
+type Cursor struct {
+	At time.Time
+	ID ID
+}
+
+// CustomerQuery selects customers. Fields that may be filtered: status,
+// language, currency, handler, email, created_at, score, spendable.
+type CustomerQuery struct {
+	Conditions []Condition
+	Search     string // prefix of e-mail, handler, first or last name, in any case
+	Page       Page
+}
+
+// Statement is what a customer's points are at one instant.
+type Statement struct {
+	Figures points.Figures
+	Lots    []points.Lot // open lots: free or reserved points
+}
+
+// Reader answers questions about customers. It never locks and never writes.
+type Reader interface {
+	// Customer finds by the exact identifier, else by an external id written
+	// name:value. It fails with ErrCustomerNotFound.
+	Customer(ctx context.Context, ref string) (Customer, error)
+	// Customers lists by creation, the oldest first, then id.
+	Customers(ctx context.Context, q CustomerQuery) ([]Customer, error)
+	// CountCustomers counts what Customers would list.
+	CountCustomers(ctx context.Context, q CustomerQuery) (int64, error)
+	// Statement gives the figures and open lots now.
+	Statement(ctx context.Context, customer ID) (Statement, error)
+	// StatementAt gives them as they were recorded at an instant.
+	StatementAt(ctx context.Context, customer ID, at time.Time) (Statement, error)
+}

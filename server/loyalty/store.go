@@ -1,0 +1,169 @@
+package loyalty
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty/points"
+)
+
+// NameKind is a kind of name that callers choose and that is unique over the
+// whole programme. Each kind has one owner per value.
+type NameKind int16
+
+// The kinds of claimed names.
+const (
+	NameCustomer    NameKind = 1 // a customer's identifier
+	NameTransaction NameKind = 2 // a transaction_id
+	NameCoupon      NameKind = 3 // a coupon code
+	NameExternal    NameKind = 4 // an external id, as field:value
+)
+
+// Name is a claimed name.
+type Name struct {
+	Kind  NameKind
+	Value string
+}
+
+// Claim gives a name to its owner, an internal customer id.
+type Claim struct {
+	Name
+	Owner ID
+}
+
+// LotScope says which lots of a customer an event needs.
+type LotScope uint8
+
+// The scopes, each containing the one before.
+const (
+	NoLots   LotScope = iota
+	OpenLots          // lots with free or reserved points
+	UsedLots          // and those with spent points, and those of the named transactions
+)
+
+// Needs is what a batch asks the store to load, in one round trip.
+type Needs struct {
+	Customers []CustomerNeeds
+	Answers   []AnswerKey
+	// Locked takes the customers' locks before loading. The first attempt of a
+	// batch goes without: the guards of the write find out whether anybody was
+	// faster. A repeated attempt locks, so that it cannot lose again.
+	Locked bool
+	// Now decides what is due: a customer whose DueAt has come is loaded with
+	// open lots and the pending transactions that are to be settled.
+	Now time.Time
+}
+
+// CustomerNeeds is what one event needs of one customer.
+type CustomerNeeds struct {
+	Ref          Name     // NameCustomer or NameExternal
+	ID           ID       // set instead of Ref where the internal id is known (jobs)
+	Key          bool     // the key that seals personal data
+	Lots         LotScope // which lots
+	Transactions []string // by transaction_id, whoever owns them
+	Reservations []string // by transaction_id
+	Names        []Name   // other names it will claim: external ids
+	Email        string   // also the oldest inactive customer with this e-mail (trimmed, lower case)
+}
+
+// Loaded is what the store found. Maps are never nil.
+type Loaded struct {
+	Customers map[ID]*Loading
+	// Names holds the owner of every name asked for that is taken: customers,
+	// external ids, transactions.
+	Names   map[Name]ID
+	Emails  map[string]ID // the oldest inactive customer by e-mail
+	Answers map[AnswerKey]Answer
+}
+
+// Loading is one customer with the rows that were asked for.
+type Loading struct {
+	Customer     Customer
+	Lots         []points.Lot
+	LotScope     LotScope // what Lots covers
+	Transactions map[string]Transaction
+	Reservations map[string]Reservation
+}
+
+// AnswerKey names a stored answer: an access key and its Idempotency-Key.
+type AnswerKey struct {
+	AccessKey string
+	Key       string
+}
+
+// Answer is a stored answer of an idempotent request.
+type Answer struct {
+	AnswerKey
+	Hash     [32]byte // of method, path and body
+	Status   int
+	Body     []byte // sealed under the customer's key, or the deployment's where Customer is zero
+	Customer ID
+	At       time.Time
+}
+
+// Changed pairs a row as it was loaded with its final form. The store writes it
+// only if the row still is as it was loaded.
+type Changed[T any] struct {
+	Before, After T
+}
+
+// Writes is the outcome of a batch: one final row per key. The store writes all
+// of it in one transaction, or nothing.
+type Writes struct {
+	NewCustomers    []Customer
+	Customers       []Changed[Customer] // figures, version and, where they differ, profile and status
+	Claims          []Claim             // conflicts are refused
+	Freed           []Claim             // names given up
+	DestroyKeys     []ID                // of customers that opted out
+	Events          []Event
+	Postings        []CustomerPosting
+	NewLots         []CustomerLot
+	Lots            []Changed[CustomerLot]
+	NewTransactions []Transaction
+	Transactions    []Changed[Transaction]
+	NewReservations []Reservation
+	Reservations    []Changed[Reservation] // an empty Hold deletes the row
+	Answers         []Answer
+}
+
+// CustomerPosting is a posting with its owner.
+type CustomerPosting struct {
+	Customer ID
+	points.Posting
+}
+
+// CustomerLot is a lot with its owner.
+type CustomerLot struct {
+	Customer ID
+	points.Lot
+}
+
+// Empty says that there is nothing to write.
+func (w *Writes) Empty() bool {
+	return len(w.Events) == 0 && len(w.Customers) == 0 && len(w.NewCustomers) == 0 && len(w.Answers) == 0
+}
+
+// What a store's transaction can end in besides success and plain faults.
+var (
+	// ErrBatchConflict: another writer was faster, or a claimed name is taken.
+	// Nothing was written; load again.
+	ErrBatchConflict = errors.New("the rows changed since they were loaded")
+	// ErrOutcomeUnknown: the connection broke around COMMIT and the database
+	// could not be asked whether it happened. The batch must not be repeated.
+	ErrOutcomeUnknown = errors.New("the outcome of the commit is unknown")
+	// ErrDatabaseAway: the database cannot be reached or is not taking writes.
+	// Nothing was written.
+	ErrDatabaseAway = errors.New("the database is not available")
+)
+
+// Store is the batch's database: the only transaction code. Work reads what was
+// loaded and says what to write; it may be called more than once and must touch
+// nothing else.
+type Store interface {
+	// Within loads, calls work, writes and commits. An error of work rolls back
+	// and is returned as it is.
+	Within(ctx context.Context, needs Needs, work func(*Loaded) (*Writes, error)) error
+	// Due lists customers whose DueAt has come, the oldest first.
+	Due(ctx context.Context, now time.Time, limit int) ([]ID, error)
+}

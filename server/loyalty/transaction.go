@@ -1,0 +1,109 @@
+package loyalty
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+	"github.com/loyalty-platform/loyalty/server/loyalty/points"
+)
+
+// TransactionState is where a purchase stands.
+type TransactionState string
+
+// The states of a purchase.
+const (
+	NoTransaction TransactionState = ""
+	Pending       TransactionState = "pending"
+	Accepted      TransactionState = "accepted"
+	Rejected      TransactionState = "rejected"
+	Refunded      TransactionState = "refunded"
+)
+
+// TransactionStates lists the states a stored purchase can be in.
+var TransactionStates = []TransactionState{Pending, Accepted, Rejected, Refunded}
+
+// transactionMoves is the specification's table: trigger, state before, state
+// after. "checkout" leads to pending where the module checkout_accept is on.
+var transactionMoves = map[string]map[TransactionState]TransactionState{
+	"checkout_accept": {Pending: Accepted},
+	"checkout_reject": {Pending: Rejected},
+	"checkout_update": {Pending: Pending},
+	"partial_refund":  {Accepted: Accepted},
+	"refund_item":     {Accepted: Accepted},
+	"refund":          {Accepted: Refunded},
+}
+
+// Transaction is a purchase, from its checkout to its refunds. Amounts are
+// exact; points are whole.
+type Transaction struct {
+	Customer     ID
+	Name         string // the caller's transaction_id
+	State        TransactionState
+	Checkout     ID // the checkout event
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
+	CheckoutDate time.Time // effective
+	AutoAccept   time.Time // zero: by hand
+	AutoReject   bool      // at AutoAccept it is rejected instead
+
+	Total         money.Amount // reduced by refunds
+	OriginalTotal money.Amount
+	Refunded      money.Amount
+
+	OriginalEarned int64 // earned when it was accepted
+	Earned         int64 // what refunds left of it; while pending what it promises
+	OriginalBurned int64
+	Burned         int64
+
+	Detail TransactionDetail
+}
+
+// TransactionDetail is what is stored of a purchase as one document.
+type TransactionDetail struct {
+	Currency       string                     `json:"currency,omitempty"`
+	Country        string                     `json:"country,omitempty"`
+	Channel        string                     `json:"channel,omitempty"`
+	Store          string                     `json:"store,omitempty"`
+	Discount       string                     `json:"discount,omitempty"`
+	Shipping       *int64                     `json:"shipping,omitempty"`
+	PointsRewarded *int64                     `json:"points_rewarded,omitempty"`
+	Items          []Line                     `json:"items,omitempty"`
+	Burn           []points.Portion           `json:"burn,omitempty"` // lots burned, less what came back
+	Extra          map[string]json.RawMessage `json:"extra,omitempty"`
+}
+
+// Line is one line item of a purchase with what it earned.
+type Line struct {
+	Event     ID              `json:"event"` // the item event; its lot once accepted
+	ProductID string          `json:"product_id"`
+	Quantity  int64           `json:"quantity"`
+	Subtotal  money.Amount    `json:"subtotal"`
+	Points    int64           `json:"points"`
+	Returned  int64           `json:"returned,omitempty"`   // pieces given back
+	TakenBack int64           `json:"taken_back,omitempty"` // points of the returned pieces
+	Data      json.RawMessage `json:"data"`                 // the item as it was sent
+}
+
+// Move leads the purchase along the table of states. A pending purchase is the
+// only one that can be accepted, rejected or updated (error 911001 otherwise,
+// by the specification); refunds need an accepted one.
+func (t *Transaction) Move(trigger string) error {
+	next, ok := transactionMoves[trigger][t.State]
+	switch {
+	case ok:
+		t.State = next
+		return nil
+	case trigger == "refund" || trigger == "partial_refund" || trigger == "refund_item":
+		return ErrNotRefundable.With("status", string(t.State))
+	}
+	return ErrTransactionNotFound
+}
+
+// Reservation holds points for a purchase to come, by transaction_id. Its lots
+// do not expire while they are held.
+type Reservation struct {
+	Customer    ID
+	Transaction string
+	Hold        []points.Portion
+}
