@@ -1,0 +1,62 @@
+package loyalty
+
+import "encoding/json"
+
+// Submission is one event as it arrives: from POST /events, from a bulk, from
+// a job.
+type Submission struct {
+	Customer   string // the customer's identifier, or the value of ExternalID
+	ExternalID string // names the external id field that Customer is a value of
+	Action     string
+	Data       json.RawMessage // an object; empty counts as {}
+	// Checked says that the data has passed its action's schema already.
+	Checked bool
+	// At is the path of the event inside the request, such as events[3].; it
+	// stands before the field names of errors.
+	At          string
+	Idempotency *Idempotency // nil: the caller sent no key
+}
+
+// Idempotency makes a submission repeatable without a second effect.
+type Idempotency struct {
+	AnswerKey
+	Hash [32]byte // of method, path and body
+	// Render makes the answer to store. It runs inside the engine, before the
+	// commit, and must not block.
+	Render func(Outcome, error) (status int, body []byte)
+}
+
+// Outcome is what a submission did.
+type Outcome struct {
+	Customer Customer // after the event
+	Events   []Event  // every event recorded, parent first
+	// Replayed is the stored answer of an earlier submission under the same
+	// idempotency key; then nothing else is set.
+	Replayed *Answer
+	// Trace explains a preview: one entry for every rule that spoke.
+	Trace []Verdict
+	// Touched lists the lots a preview would change.
+	Touched []LotChange
+}
+
+// Result is the fate of one submission of a bulk.
+type Result struct {
+	Outcome Outcome
+	Err     error
+}
+
+// Verdict is what one rule said in a preview.
+type Verdict struct {
+	Rule    string         // such as module, standing, earn, burn, expiry
+	Verdict string         // applied, skipped or refused
+	Reason  string         // translation key of the explanation
+	Input   map[string]any // what the rule looked at
+	Points  int64          // what it gave or took
+}
+
+// LotChange is a lot that a preview would open or change.
+type LotChange struct {
+	Lot    ID
+	Before int64 // free points
+	After  int64
+}
