@@ -38,7 +38,8 @@ type LotScope uint8
 // The scopes, each containing the one before.
 const (
 	NoLots   LotScope = iota
-	OpenLots          // lots with free or reserved points
+	HeldLots          // lots with reserved points
+	OpenLots          // and those with free points
 	UsedLots          // and those with spent points, and those of the named transactions
 )
 
@@ -51,7 +52,8 @@ type Needs struct {
 	// faster. A repeated attempt locks, so that it cannot lose again.
 	Locked bool
 	// Now decides what is due: a customer whose DueAt has come is loaded with
-	// open lots and the pending transactions that are to be settled.
+	// open lots and every pending transaction that has an auto_accept date, so
+	// that what is due can be settled and the next due instant is known.
 	Now time.Time
 }
 

@@ -1,6 +1,10 @@
 package loyalty
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty/points"
+)
 
 // Submission is one event as it arrives: from POST /events, from a bulk, from
 // a job.
@@ -56,7 +60,6 @@ type Verdict struct {
 
 // LotChange is a lot that a preview would open or change.
 type LotChange struct {
-	Lot    ID
-	Before int64 // free points
-	After  int64
+	Lot    points.Lot // as it would be
+	Before int64      // free points before
 }

@@ -61,28 +61,29 @@ type Transaction struct {
 
 // TransactionDetail is what is stored of a purchase as one document.
 type TransactionDetail struct {
-	Currency       string                     `json:"currency,omitempty"`
-	Country        string                     `json:"country,omitempty"`
-	Channel        string                     `json:"channel,omitempty"`
-	Store          string                     `json:"store,omitempty"`
-	Discount       string                     `json:"discount,omitempty"`
-	Shipping       *int64                     `json:"shipping,omitempty"`
+	// Attributes are those of the checkout but its items; item events inherit
+	// them. Personal ones are sealed in Personal, bound to the checkout's id.
+	Attributes     map[string]json.RawMessage `json:"attributes,omitempty"`
+	Personal       []byte                     `json:"personal,omitempty"`
 	PointsRewarded *int64                     `json:"points_rewarded,omitempty"`
 	Items          []Line                     `json:"items,omitempty"`
-	Burn           []points.Portion           `json:"burn,omitempty"` // lots burned, less what came back
-	Extra          map[string]json.RawMessage `json:"extra,omitempty"`
+	Burn           []points.Portion           `json:"burn,omitempty"` // lots held or burned, less what came back
 }
 
 // Line is one line item of a purchase with what it earned.
 type Line struct {
-	Event     ID              `json:"event"` // the item event; its lot once accepted
-	ProductID string          `json:"product_id"`
-	Quantity  int64           `json:"quantity"`
-	Subtotal  money.Amount    `json:"subtotal"`
-	Points    int64           `json:"points"`
-	Returned  int64           `json:"returned,omitempty"`   // pieces given back
-	TakenBack int64           `json:"taken_back,omitempty"` // points of the returned pieces
-	Data      json.RawMessage `json:"data"`                 // the item as it was sent
+	Event     ID                         `json:"event"` // the item event; its lot once accepted
+	ProductID string                     `json:"product_id"`
+	Quantity  int64                      `json:"quantity"`
+	Subtotal  money.Amount               `json:"subtotal"`
+	Rewarded  *int64                     `json:"points_rewarded,omitempty"` // the caller's own points for the line
+	Points    int64                      `json:"points"`
+	Returned  int64                      `json:"returned,omitempty"`   // pieces given back
+	TakenBack int64                      `json:"taken_back,omitempty"` // points of the returned pieces
+	Data      map[string]json.RawMessage `json:"data"`                 // the item's own attributes
+	Personal  []byte                     `json:"personal,omitempty"`   // sealed, bound to Event
+
+	personal []byte // Personal opened, while the line moves to a new event
 }
 
 // Move leads the purchase along the table of states. A pending purchase is the

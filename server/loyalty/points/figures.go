@@ -127,12 +127,6 @@ func (l *Lot) Expiry(lastActivity time.Time) time.Time {
 	return l.Idle.After(lastActivity)
 }
 
-// Portion is a part of a lot: what a reservation or a burn took from it.
-type Portion struct {
-	Lot    ID    `json:"lot"`
-	Points int64 `json:"points"`
-}
-
 // Total sums portions.
 func Total(portions []Portion) int64 {
 	var n int64

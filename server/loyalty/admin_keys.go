@@ -1,0 +1,323 @@
+package loyalty
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Bounds of an access key.
+const (
+	maxLabel     = 255
+	maxAddresses = 100
+	maxRateLimit = 1_000_000 // requests a minute
+	maxOverlap   = 90 * 24 * time.Hour
+)
+
+// KeyChange says what is to change of an access key, or what a new one is like.
+// What is nil stays as it is, or takes its default.
+type KeyChange struct {
+	Label     *string
+	APIs      *[]string // document names; empty: all
+	ReadOnly  *bool
+	Addresses *[]string  // addresses or CIDR; empty: any
+	RateLimit *int       // requests a minute; 0: the default
+	ExpiresAt *time.Time // a zero time: never
+}
+
+// keyRecord is an access key as the audit shows it: without secrets.
+type keyRecord struct {
+	Label     string     `json:"label"`
+	APIs      []string   `json:"apis"`
+	ReadOnly  bool       `json:"read_only"`
+	Addresses []string   `json:"addresses"`
+	RateLimit int        `json:"rate_limit"`
+	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+	RevokedAt *time.Time `json:"revoked_at,omitempty"`
+	// OldSecretsUntil is when the secrets before the newest end, while a
+	// rotation overlaps.
+	OldSecretsUntil *time.Time `json:"old_secrets_until,omitempty"`
+}
+
+func recordKey(k AccessKey) keyRecord {
+	r := keyRecord{
+		Label: k.Label, APIs: k.APIs, ReadOnly: k.ReadOnly, Addresses: k.Addresses, RateLimit: k.RateLimit,
+		ExpiresAt: instantOrNil(k.ExpiresAt), RevokedAt: instantOrNil(k.RevokedAt),
+	}
+	if len(k.Secrets) > 1 {
+		r.OldSecretsUntil = instantOrNil(k.Secrets[1].ExpiresAt)
+	}
+	return r
+}
+
+func instantOrNil(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// Keys lists every access key by creation, revoked ones included, without
+// secrets.
+func (a *Admin) Keys(ctx context.Context) ([]AccessKey, error) {
+	s, err := a.store.Snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range s.Keys {
+		s.Keys[i].Secrets = nil
+	}
+	slices.SortFunc(s.Keys, func(x, y AccessKey) int {
+		if c := x.CreatedAt.Compare(y.CreatedAt); c != 0 {
+			return c
+		}
+		return strings.Compare(x.ID, y.ID)
+	})
+	return s.Keys, nil
+}
+
+// Key gives one access key without secrets. It fails with ErrKeyNotFound.
+func (a *Admin) Key(ctx context.Context, id string) (AccessKey, error) {
+	s, err := a.store.Snapshot(ctx)
+	if err != nil {
+		return AccessKey{}, err
+	}
+	k, err := findKey(s, id)
+	return withoutSecrets(k), err
+}
+
+// CreateKey makes an access key. Its secret, the only one in Secrets, is never
+// shown again. It fails with an error of kind Invalid that names the field.
+func (a *Admin) CreateKey(ctx context.Context, call Call, c KeyChange) (Done[AccessKey], error) {
+	return change(ctx, a, call, func(r *adminRun) (AccessKey, error) {
+		k := AccessKey{ID: newKeyID(r.Snapshot.Keys), CreatedAt: r.now, Secrets: []Secret{newSecret(r.now)}}
+		if err := a.apply(c, &k); err != nil {
+			return k, err
+		}
+		if err := r.SaveKey(k); err != nil {
+			return k, err
+		}
+		return k, r.audit("key.create", k.ID, nil, recordKey(k))
+	}, publicKey)
+}
+
+// UpdateKey changes what an access key may do. It fails with ErrKeyNotFound,
+// ErrKeyRevoked, or an error of kind Invalid that names the field.
+func (a *Admin) UpdateKey(ctx context.Context, call Call, id string, c KeyChange) (Done[AccessKey], error) {
+	return a.changeKey(ctx, call, id, "key.update", func(k *AccessKey, _ time.Time) error { return a.apply(c, k) })
+}
+
+// RotateKey gives an access key a new secret, which is never shown again and is
+// the only one in Secrets. The one before stays good for the overlap, at most
+// 90 days; older ones end. It fails as UpdateKey does.
+func (a *Admin) RotateKey(ctx context.Context, call Call, id string, overlap time.Duration) (Done[AccessKey], error) {
+	if overlap < 0 {
+		return Done[AccessKey]{}, fieldFault("overlap_seconds", "too_small", map[string]any{"limit": 0})
+	}
+	if overlap > maxOverlap {
+		return Done[AccessKey]{}, fieldFault("overlap_seconds", "too_large", map[string]any{"limit": int(maxOverlap / time.Second)})
+	}
+	done, err := a.changeKey(ctx, call, id, "key.rotate", func(k *AccessKey, now time.Time) error {
+		secrets := []Secret{newSecret(now)}
+		for _, old := range secretsInForce(k.Secrets, now) {
+			if end := now.Add(overlap); overlap > 0 && len(secrets) < 2 {
+				if old.ExpiresAt.IsZero() || old.ExpiresAt.After(end) {
+					old.ExpiresAt = end
+				}
+				secrets = append(secrets, old)
+			}
+		}
+		k.Secrets = secrets
+		return nil
+	})
+	if len(done.Value.Secrets) > 1 {
+		done.Value.Secrets = done.Value.Secrets[:1]
+	}
+	return done, err
+}
+
+// RevokeKey ends an access key for good and forgets its secrets. It fails with
+// ErrKeyNotFound or, the second time, ErrKeyRevoked.
+func (a *Admin) RevokeKey(ctx context.Context, call Call, id string) (Done[AccessKey], error) {
+	return a.changeKey(ctx, call, id, "key.revoke", func(k *AccessKey, now time.Time) error {
+		k.RevokedAt, k.Secrets = now, nil
+		return nil
+	})
+}
+
+// changeKey does what the changes of one existing key share. Only a change that
+// makes a secret answers with it.
+func (a *Admin) changeKey(ctx context.Context, call Call, id, action string, edit func(*AccessKey, time.Time) error) (Done[AccessKey], error) {
+	return change(ctx, a, call, func(r *adminRun) (AccessKey, error) {
+		before, err := findKey(r.Snapshot, id)
+		if err != nil {
+			return before, err
+		}
+		if !before.RevokedAt.IsZero() {
+			return before, ErrKeyRevoked.With("key", id)
+		}
+		k := before
+		if err := edit(&k, r.now); err != nil {
+			return k, err
+		}
+		if err := r.SaveKey(k); err != nil {
+			return k, err
+		}
+		if err := r.audit(action, k.ID, recordKey(before), recordKey(k)); err != nil {
+			return k, err
+		}
+		if action != "key.rotate" {
+			k.Secrets = nil
+		}
+		return k, nil
+	}, publicKey)
+}
+
+func publicKey(k AccessKey) any { return withoutSecrets(k) }
+
+func withoutSecrets(k AccessKey) AccessKey {
+	k.Secrets = nil
+	return k
+}
+
+func findKey(s Snapshot, id string) (AccessKey, error) {
+	for _, k := range s.Keys {
+		if k.ID == id {
+			return k, nil
+		}
+	}
+	return AccessKey{}, ErrKeyNotFound.With("key", id)
+}
+
+// apply checks a change and makes it, or names the field at fault.
+func (a *Admin) apply(c KeyChange, k *AccessKey) error {
+	if c.Label != nil {
+		if err := checkLabel(*c.Label); err != nil {
+			return err
+		}
+		k.Label = *c.Label
+	}
+	if c.ReadOnly != nil {
+		k.ReadOnly = *c.ReadOnly
+	}
+	if c.RateLimit != nil {
+		if err := checkRateLimit(*c.RateLimit); err != nil {
+			return err
+		}
+		k.RateLimit = *c.RateLimit
+	}
+	if c.ExpiresAt != nil {
+		if at := c.ExpiresAt; !at.IsZero() && !at.After(a.now()) {
+			return fieldFault("expires_at", ErrPropertyInvalid.Name, map[string]any{"reason": "past"})
+		}
+		k.ExpiresAt = c.ExpiresAt.UTC().Truncate(time.Millisecond)
+	}
+	return a.applyLists(c, k)
+}
+
+func (a *Admin) applyLists(c KeyChange, k *AccessKey) (err error) {
+	if c.APIs != nil {
+		if k.APIs, err = a.readAPIs(*c.APIs); err != nil {
+			return err
+		}
+	}
+	if c.Addresses != nil {
+		k.Addresses, err = readAddresses(*c.Addresses)
+	}
+	return err
+}
+
+func checkLabel(label string) error {
+	if utf8.RuneCountInString(label) > maxLabel {
+		return fieldFault("label", "too_long", map[string]any{"limit": maxLabel})
+	}
+	if !utf8.ValidString(label) || strings.ContainsFunc(label, unicode.IsControl) {
+		return fieldFault("label", ErrPropertyInvalid.Name, map[string]any{"reason": "control characters"})
+	}
+	return nil
+}
+
+func checkRateLimit(n int) error {
+	switch {
+	case n < 0:
+		return fieldFault("rate_limit", "too_small", map[string]any{"limit": 0})
+	case n > maxRateLimit:
+		return fieldFault("rate_limit", "too_large", map[string]any{"limit": maxRateLimit})
+	}
+	return nil
+}
+
+func (a *Admin) readAPIs(names []string) ([]string, error) {
+	var list []string
+	for i, name := range names {
+		if !slices.Contains(a.apis, name) {
+			return nil, fieldFault(fmt.Sprintf("apis[%d]", i), "must_be_one_of", map[string]any{"values": strings.Join(a.apis, ", ")})
+		}
+		list = append(list, name)
+	}
+	slices.Sort(list)
+	return slices.Compact(list), nil
+}
+
+// readAddresses gives every entry as CIDR without host bits.
+func readAddresses(texts []string) ([]string, error) {
+	if len(texts) > maxAddresses {
+		return nil, fieldFault("addresses", "too_many", map[string]any{"limit": maxAddresses})
+	}
+	var list []string
+	for i, text := range texts {
+		prefix, ok := readPrefix(text)
+		if !ok {
+			return nil, fieldFault(fmt.Sprintf("addresses[%d]", i), "bad_format", map[string]any{"format": "IP, CIDR"})
+		}
+		list = append(list, prefix.String())
+	}
+	slices.Sort(list)
+	return slices.Compact(list), nil
+}
+
+// readPrefix reads an address or a network. An IPv4 address written as IPv6
+// counts as IPv4, as callers' addresses do.
+func readPrefix(text string) (netip.Prefix, bool) {
+	if addr, err := netip.ParseAddr(text); err == nil && addr.Zone() == "" {
+		addr = addr.Unmap()
+		return netip.PrefixFrom(addr, addr.BitLen()), true
+	}
+	prefix, err := netip.ParsePrefix(text)
+	if err != nil || prefix.Addr().Is4In6() {
+		return netip.Prefix{}, false
+	}
+	return prefix.Masked(), true
+}
+
+// keyLetters leaves out what is easily misread: 0, 1, l, o.
+const keyLetters = "abcdefghijkmnpqrstuvwxyz23456789"
+
+// newKeyID makes an id that no key has: "lk-" and twelve characters (60 bits).
+func newKeyID(taken []AccessKey) string {
+	for {
+		random := make([]byte, 12)
+		_, _ = rand.Read(random) // never fails: crypto/rand ends the program instead
+		for i, b := range random {
+			random[i] = keyLetters[b%32]
+		}
+		id := "lk-" + string(random)
+		if !slices.ContainsFunc(taken, func(k AccessKey) bool { return k.ID == id }) {
+			return id
+		}
+	}
+}
+
+// newSecret makes a secret of 256 random bits, in base64url.
+func newSecret(now time.Time) Secret {
+	random := make([]byte, 32)
+	_, _ = rand.Read(random)
+	return Secret{Value: base64.RawURLEncoding.EncodeToString(random), CreatedAt: now}
+}

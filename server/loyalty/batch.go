@@ -1,0 +1,316 @@
+package loyalty
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty/points"
+)
+
+// batch is the work of one transaction: the rows that were loaded, and what the
+// tickets made of them, in order.
+type batch struct {
+	engine   *Engine
+	now      time.Time
+	accounts map[ID]*account
+	touched  []ID // accounts to write, in the order of first touch
+	names    map[Name]ID
+	emails   map[string]ID
+	answers  map[AnswerKey]Answer
+	writes   Writes
+}
+
+func (e *Engine) newBatch(l *Loaded, now time.Time) *batch {
+	b := &batch{
+		engine: e, now: now,
+		accounts: make(map[ID]*account, len(l.Customers)),
+		names:    l.Names, emails: l.Emails, answers: l.Answers,
+	}
+	if b.names == nil {
+		b.names = map[Name]ID{}
+	}
+	if b.answers == nil {
+		b.answers = map[AnswerKey]Answer{}
+	}
+	for id, loading := range l.Customers {
+		b.accounts[id] = open(loading)
+	}
+	return b
+}
+
+// run decides one ticket. A ticket that is refused leaves nothing behind but
+// its stored answer.
+func (b *batch) run(t *ticket) {
+	t.result = Result{}
+	replayed, err := b.replay(t)
+	if replayed != nil || err != nil {
+		t.result = Result{Outcome{Replayed: replayed}, err}
+		return
+	}
+	if t.err != nil {
+		t.result.Err = t.err
+	} else {
+		t.result = b.decide(t)
+	}
+	if t.preview {
+		return
+	}
+	b.remember(t)
+}
+
+// decide finds the customer, runs the rules on a copy and keeps the copy when
+// they agree.
+func (b *batch) decide(t *ticket) (result Result) {
+	defer func() {
+		// A fault in one event's rules must not take its neighbours along.
+		if fault := recover(); fault != nil {
+			result = Result{Err: ErrInternal.Because(fmt.Errorf("%v\n%s", fault, debug.Stack()))}
+		}
+	}()
+	original, err := b.find(t)
+	if err != nil {
+		return Result{Err: err}
+	}
+	r := b.newRun(t, original)
+	if err := r.all(t); err != nil {
+		return Result{Outcome{Trace: r.trace}, err}
+	}
+	if len(r.events) == 0 && r.Customer.DueAt.Equal(original.customer.DueAt) {
+		return Result{Outcome: r.outcome()}
+	}
+	r.close()
+	outcome := r.outcome()
+	if t.preview {
+		outcome.Touched = r.touched(original)
+		return Result{Outcome: outcome}
+	}
+	b.keep(r)
+	return Result{Outcome: outcome}
+}
+
+// find resolves the ticket's customer, or begins a new one where the action may.
+func (b *batch) find(t *ticket) (*account, error) {
+	if t.needs.ID != (ID{}) {
+		if a, ok := b.accounts[t.needs.ID]; ok {
+			return a, nil
+		}
+		return nil, ErrCustomerNotFound
+	}
+	if id, ok := b.names[t.needs.Ref]; ok {
+		if a, ok := b.accounts[id]; ok {
+			return a, nil
+		}
+		return nil, ErrBatchConflict // the name moved while loading
+	}
+	if !t.bound.creates || t.needs.Ref.Kind != NameCustomer {
+		return nil, ErrCustomerNotFound.At("customer")
+	}
+	return b.begin(t)
+}
+
+// begin opens the account of a new customer, or takes over the inactive profile
+// with the same e-mail, which keeps its rows and gets the new identifier.
+func (b *batch) begin(t *ticket) (*account, error) {
+	if err := CheckName("customer", t.sub.Customer); err != nil {
+		return nil, err
+	}
+	if id, ok := b.emails[t.needs.Email]; ok && t.needs.Email != "" {
+		if a, ok := b.accounts[id]; ok && a.customer.Status == Inactive {
+			return a, nil
+		}
+	}
+	return &account{
+		customer: Customer{
+			ID: NewID(b.now, ID{}), Name: t.sub.Customer, CreatedAt: b.now, UpdatedAt: b.now, Key: newKey(),
+		},
+		scope:        UsedLots,
+		transactions: map[string]*Transaction{},
+		reservations: map[string]*Reservation{},
+	}, nil
+}
+
+func (b *batch) newRun(t *ticket, original *account) *Run {
+	a := original.copy()
+	r := &Run{
+		Programme: t.programme, Customer: &a.customer, Now: b.now, At: b.now,
+		Data: t.data, batch: b, account: a, tracing: t.preview,
+	}
+	r.Book = points.NewBook(a.customer.Figures, a.customer.LastActivityAt, a.lots)
+	due := original.customer.DueAt
+	r.full = a.loaded == nil || (!due.IsZero() && !due.After(b.now) && a.scope >= OpenLots)
+	return r
+}
+
+// keep makes a run's effects part of the batch.
+func (b *batch) keep(r *Run) {
+	id := r.Customer.ID
+	if !slices.Contains(b.touched, id) {
+		b.touched = append(b.touched, id)
+	}
+	b.accounts[id] = r.account
+	for _, f := range r.account.freed {
+		if b.names[f.Name] == f.Owner {
+			delete(b.names, f.Name)
+		}
+	}
+	for _, c := range r.claims {
+		b.names[c.Name] = c.Owner
+	}
+	b.writes.Claims = append(b.writes.Claims, r.claims...)
+	for _, e := range r.events {
+		b.writes.Events = append(b.writes.Events, *e)
+	}
+}
+
+// result gathers the final rows: one per key, whatever happened in between.
+func (b *batch) result() *Writes {
+	for _, id := range b.touched {
+		b.accounts[id].write(&b.writes)
+	}
+	return &b.writes
+}
+
+// replay answers a ticket from an earlier one under the same idempotency key.
+func (b *batch) replay(t *ticket) (*Answer, error) {
+	if t.sub.Idempotency == nil || t.preview {
+		return nil, nil
+	}
+	answer, ok := b.answers[t.sub.Idempotency.AnswerKey]
+	if !ok {
+		return nil, nil
+	}
+	if answer.Hash != t.sub.Idempotency.Hash {
+		return nil, ErrKeyReused
+	}
+	if answer.Customer == (ID{}) {
+		return &answer, nil
+	}
+	a, ok := b.accounts[answer.Customer]
+	if !ok || a.customer.Key == nil {
+		return nil, ErrCustomerNotFound.At("customer") // forgotten since
+	}
+	plain, err := Open(a.customer.Key, []byte(answer.Key), answer.Body)
+	if err != nil {
+		return nil, err
+	}
+	answer.Body = plain
+	return &answer, nil
+}
+
+// remember stores the answer of an idempotent ticket with its effect, or with
+// nothing where a rule refused.
+func (b *batch) remember(t *ticket) {
+	if t.sub.Idempotency == nil || !storable(t.result.Err) {
+		return
+	}
+	idem := t.sub.Idempotency
+	status, body := idem.Render(t.result.Outcome, t.result.Err)
+	answer := Answer{AnswerKey: idem.AnswerKey, Hash: idem.Hash, Status: status, Body: body, At: b.now}
+	b.answers[idem.AnswerKey] = answer // in the clear, for the rest of the batch
+	if c := t.result.Outcome.Customer; c.Key != nil && c.Status != OptedOut {
+		sealed, err := Seal(c.Key, []byte(answer.Key), body)
+		if err != nil {
+			t.result.Err = ErrInternal.Because(err)
+			return
+		}
+		answer.Customer, answer.Body = c.ID, sealed
+	}
+	b.writes.Answers = append(b.writes.Answers, answer)
+}
+
+// storable says which refusals are remembered: those of the programme's rules,
+// not those of a malformed or unlucky request.
+func storable(err error) bool {
+	if err == nil {
+		return true
+	}
+	var e *Error
+	return errors.As(err, &e) && (e.Kind == NotFound || e.Kind == Conflict || e.Kind == Refused)
+}
+
+// outcome is what the caller learns of a run.
+func (r *Run) outcome() Outcome {
+	o := Outcome{Customer: *r.Customer, Trace: r.trace, Events: make([]Event, len(r.events))}
+	for i, e := range r.events {
+		o.Events[i] = *e
+	}
+	return o
+}
+
+// touched lists the lots a run would change, for a preview.
+func (r *Run) touched(original *account) []LotChange {
+	before := map[ID]int64{}
+	for _, l := range original.lots {
+		before[l.ID] = l.Remaining
+	}
+	var changes []LotChange
+	for _, l := range r.Book.Lots() {
+		if was := before[l.ID]; was != l.Remaining {
+			changes = append(changes, LotChange{Lot: *l, Before: was})
+		}
+	}
+	return changes
+}
+
+// split parts an event's attributes into those that may be read for ever and
+// the personal ones, which are sealed. Undeclared attributes count as personal.
+func split(data map[string]json.RawMessage, shape *Shape) (plain, personal map[string]json.RawMessage) {
+	plain = maps.Clone(data)
+	for name, value := range data {
+		declared, ok := shape.Attributes[name]
+		switch {
+		case !ok || declared.Personal:
+		case declared.Items != nil:
+			if kept, own := splitItems(value, declared.Items); own != nil {
+				plain[name] = kept
+				personal = put(personal, name, own)
+			}
+			continue
+		default:
+			continue
+		}
+		delete(plain, name)
+		personal = put(personal, name, value)
+	}
+	return plain, personal
+}
+
+func put(m map[string]json.RawMessage, name string, value json.RawMessage) map[string]json.RawMessage {
+	if m == nil {
+		m = map[string]json.RawMessage{}
+	}
+	m[name] = value
+	return m
+}
+
+// splitItems parts each element of an array of objects. own is nil where no
+// element has anything personal.
+func splitItems(raw json.RawMessage, shape *Shape) (kept, own json.RawMessage) {
+	var items []map[string]json.RawMessage
+	if json.Unmarshal(raw, &items) != nil {
+		return raw, nil
+	}
+	plain, personal := make([]map[string]json.RawMessage, len(items)), make([]map[string]json.RawMessage, len(items))
+	found := false
+	for i, item := range items {
+		plain[i], personal[i] = split(item, shape)
+		found = found || personal[i] != nil
+	}
+	if !found {
+		return raw, nil
+	}
+	return marshal(plain), marshal(personal)
+}
+
+func marshal(v any) json.RawMessage {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // maps of JSON always marshal
+	}
+	return raw
+}

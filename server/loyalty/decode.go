@@ -1,0 +1,77 @@
+package loyalty
+
+import (
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+)
+
+// decodeError names the field that could not be decoded.
+func decodeError(err error) error {
+	reason := "type"
+	switch {
+	case errors.Is(err, money.ErrPrecision):
+		reason = "precision"
+	case errors.Is(err, money.ErrRange):
+		reason = "range"
+	}
+	field := "data"
+	var typed *json.UnmarshalTypeError
+	if errors.As(err, &typed) && typed.Field != "" {
+		field = "data." + typed.Field
+		if strings.HasPrefix(typed.Value, "number") {
+			reason = "range"
+		}
+	}
+	return ErrPropertyInvalid.With("property", field).With("reason", reason).At(field).Because(err)
+}
+
+// ParseInstant reads the forms in which callers write an instant: a day
+// (midnight UTC), a day and time (UTC without an offset), RFC 3339.
+func ParseInstant(text string) (time.Time, error) {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", time.DateOnly} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t.UTC().Truncate(time.Millisecond), nil
+		}
+	}
+	return time.Time{}, errors.New("not a date or an instant")
+}
+
+// effectiveTimestamp reads the attribute that books an event late: RFC 3339 or
+// unix seconds, not in the future.
+func effectiveTimestamp(raw json.RawMessage, now time.Time) (time.Time, error) {
+	const property = "effective_timestamp"
+	var text string
+	var at time.Time
+	if err := json.Unmarshal(raw, &text); err == nil {
+		if at, err = ParseInstant(text); err != nil {
+			return time.Time{}, invalid(property, "instant")
+		}
+	} else {
+		var seconds int64
+		if err := json.Unmarshal(raw, &seconds); err != nil {
+			return time.Time{}, invalid(property, "instant")
+		}
+		at = time.Unix(seconds, 0).UTC()
+	}
+	if at.After(now) {
+		return time.Time{}, ErrFutureTimestamp.With("property", property).At("data." + property)
+	}
+	if at.Year() < 1970 {
+		return time.Time{}, invalid(property, "range")
+	}
+	return at, nil
+}
+
+func invalid(property, reason string) *Error {
+	return ErrPropertyInvalid.With("property", property).With("reason", reason).At("data." + property)
+}
+
+// itemField is the path of a line item's property.
+func itemField(list string, i int, property string) string {
+	return "data." + list + "[" + strconv.Itoa(i) + "]." + property
+}

@@ -1,0 +1,105 @@
+package loyalty
+
+import (
+	"slices"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty/points"
+)
+
+// settleDue applies what came due before the event: expired lots and purchases
+// whose acceptance date has come, in the order of their instants, by the same
+// events that the job writes for idle customers.
+func (r *Run) settleDue() error {
+	due := r.Customer.DueAt
+	if due.IsZero() || due.After(r.Now) {
+		return nil
+	}
+	for {
+		t := r.nextAcceptance()
+		if t == nil {
+			break
+		}
+		if err := r.expireDue(t.AutoAccept, nil); err != nil {
+			return err
+		}
+		if err := r.acceptOnTime(t); err != nil {
+			return err
+		}
+		r.settle()
+	}
+	err := r.expireDue(r.Now, nil)
+	r.Customer.DueAt = r.account.nextDue(r.Book, r.full)
+	return err
+}
+
+// nextAcceptance is the pending purchase whose date came first; nil: none did.
+func (r *Run) nextAcceptance() *Transaction {
+	var next *Transaction
+	for _, t := range r.account.transactions {
+		if t.State != Pending || t.AutoAccept.IsZero() || t.AutoAccept.After(r.Now) {
+			continue
+		}
+		if next == nil || t.AutoAccept.Before(next.AutoAccept) || (t.AutoAccept.Equal(next.AutoAccept) && t.Name < next.Name) {
+			next = t
+		}
+	}
+	return next
+}
+
+// acceptOnTime writes the checkout_accept or checkout_reject of a date that has
+// come. It takes effect at that date, also after downtime.
+func (r *Run) acceptOnTime(t *Transaction) error {
+	was := r.At
+	r.At = t.AutoAccept
+	defer func() { r.At = was }()
+	action := "checkout_accept"
+	if t.AutoReject {
+		action = "checkout_reject"
+	}
+	e := r.add(action, t.AutoAccept)
+	e.Transaction = t.Name
+	e.Data = marshal(map[string]string{"transaction_id": t.Name})
+	if t.AutoReject {
+		return r.Reject(e, t)
+	}
+	return r.Accept(e, t)
+}
+
+// expireDue lets the free points of lots expire whose time has come, oldest
+// instant first: one point_expire event an instant.
+func (r *Run) expireDue(now time.Time, parent *Event) error {
+	r.settle() // debt comes before expiry
+	due := r.Book.Due(now)
+	for len(due) > 0 {
+		at := due[0].Expiry(r.Book.LastActivity)
+		n := slices.IndexFunc(due, func(l *points.Lot) bool { return !l.Expiry(r.Book.LastActivity).Equal(at) })
+		if n < 0 {
+			n = len(due)
+		}
+		r.expire(due[:n], at, parent)
+		due = due[n:]
+	}
+	return nil
+}
+
+func (r *Run) expire(lots []*points.Lot, at time.Time, parent *Event) {
+	e := r.add("point_expire", at)
+	if parent != nil {
+		e.Parent = parent.ID
+	}
+	portions := make([]points.Portion, len(lots))
+	for i, l := range lots {
+		portions[i] = points.Portion{Lot: l.ID, Points: r.Book.Expire(e.ID, l)}
+	}
+	total := points.Total(portions)
+	e.Shown(-total)
+	e.Data = marshal(expiredPoints{total, portions})
+	r.Trace("expiry", "applied", "reason.expired", -total)
+}
+
+// expiredPoints are the attributes of point_expire.
+type expiredPoints struct {
+	Points int64            `json:"points"`
+	Lots   []points.Portion `json:"lots"`
+}

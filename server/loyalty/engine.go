@@ -1,0 +1,294 @@
+package loyalty
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// MaxBatch is how many waiting submissions one transaction takes at most.
+const MaxBatch = 128
+
+// Programmes gives the configuration in force.
+type Programmes interface {
+	Programme() *Programme
+}
+
+// EngineOptions are what an engine is made of.
+type EngineOptions struct {
+	Store      Store
+	Contract   Contract
+	Programmes Programmes
+	Rules      []Rule
+	// Workers is how many batches are in work at once; 0: one.
+	Workers int
+	// Clock is the time of recording; nil: the system's.
+	Clock func() time.Time
+}
+
+// Engine turns submissions into committed effects. It takes batches: whatever
+// waits while the last batch commits becomes the next one, so that a single
+// request is a batch of one and a crowd shares the cost of a commit. There is
+// no timer.
+type Engine struct {
+	store      Store
+	contract   Contract
+	programmes Programmes
+	rules      map[string]Rule
+	clock      func() time.Time
+
+	queues  []chan *ticket
+	seed    maphash.Seed
+	workers sync.WaitGroup
+	closing sync.RWMutex
+	closed  bool
+}
+
+// NewEngine checks that rules and contract agree and starts the workers.
+func NewEngine(o EngineOptions) (*Engine, error) {
+	e := &Engine{
+		store: o.Store, contract: o.Contract, programmes: o.Programmes,
+		rules: make(map[string]Rule, len(o.Rules)), clock: o.Clock, seed: maphash.MakeSeed(),
+	}
+	if e.clock == nil {
+		e.clock = time.Now
+	}
+	for _, rule := range o.Rules {
+		name := rule.Meta().Name
+		if _, twice := e.rules[name]; twice {
+			return nil, fmt.Errorf("two rules for the action %s", name)
+		}
+		if _, ok := o.Contract.Shape(name); !ok {
+			return nil, fmt.Errorf("the contract does not know the action %s", name)
+		}
+		e.rules[name] = rule
+	}
+	for range max(1, o.Workers) {
+		queue := make(chan *ticket, 4*MaxBatch)
+		e.queues = append(e.queues, queue)
+		e.workers.Add(1)
+		go e.work(queue)
+	}
+	return e, nil
+}
+
+// Close waits for the submissions that were taken and stops the workers. Later
+// ones fail with ErrUnavailable.
+func (e *Engine) Close() {
+	e.closing.Lock()
+	if !e.closed {
+		e.closed = true
+		for _, q := range e.queues {
+			close(q)
+		}
+	}
+	e.closing.Unlock()
+	e.workers.Wait()
+}
+
+// Submit records one event and everything that follows from it, exactly once.
+// When ctx ends first the event may still be committed: only an idempotency key
+// tells later.
+func (e *Engine) Submit(ctx context.Context, s Submission) (Outcome, error) {
+	t := e.prepare(s)
+	if t.err != nil && s.Idempotency == nil {
+		return Outcome{}, t.err
+	}
+	return e.enqueue(ctx, t)
+}
+
+// SubmitAll records many events in order, each on its own: one transaction for
+// all of them when none is refused by the database, and one result each.
+func (e *Engine) SubmitAll(ctx context.Context, all []Submission) []Result {
+	results := make([]Result, len(all))
+	tickets := make([]*ticket, len(all))
+	for i, s := range all {
+		tickets[i] = e.prepare(s)
+	}
+	ctx = context.WithoutCancel(ctx)
+	for start := 0; start < len(tickets); start += MaxBatch {
+		e.process(ctx, tickets[start:min(start+MaxBatch, len(tickets))])
+	}
+	for i, t := range tickets {
+		results[i] = t.result
+	}
+	return results
+}
+
+// Preview answers what a submission would do and records nothing. A refusal is
+// returned with the trace of the rules that spoke before it.
+func (e *Engine) Preview(ctx context.Context, s Submission) (Outcome, error) {
+	s.Idempotency = nil
+	t := e.prepare(s)
+	if t.err != nil {
+		return Outcome{Trace: t.trace}, t.err
+	}
+	t.preview = true
+	err := e.store.Within(ctx, needs([]*ticket{t}, e.now()), func(l *Loaded) (*Writes, error) {
+		e.newBatch(l, e.now()).run(t)
+		return &Writes{}, nil
+	})
+	if err != nil {
+		return Outcome{}, outcomeError(err)
+	}
+	return t.result.Outcome, t.result.Err
+}
+
+// Settle applies what is due for one customer now; reads call it before they
+// show figures.
+func (e *Engine) Settle(ctx context.Context, customer ID) error {
+	_, err := e.enqueue(ctx, e.settlement(customer))
+	return err
+}
+
+// SettleDue applies what is due for customers that nobody touches. Several
+// nodes may run it at once: nothing is done twice.
+func (e *Engine) SettleDue(ctx context.Context) error {
+	for ctx.Err() == nil {
+		due, err := e.store.Due(ctx, e.now(), MaxBatch)
+		if err != nil || len(due) == 0 {
+			return err
+		}
+		tickets := make([]*ticket, len(due))
+		for i, id := range due {
+			tickets[i] = e.settlement(id)
+		}
+		e.process(ctx, tickets)
+		for _, t := range tickets {
+			if t.result.Err != nil {
+				return t.result.Err
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+func (e *Engine) now() time.Time { return e.clock().UTC().Truncate(time.Millisecond) }
+
+// enqueue hands a ticket to the worker of its customer and waits.
+func (e *Engine) enqueue(ctx context.Context, t *ticket) (Outcome, error) {
+	t.done = make(chan struct{})
+	if err := e.send(ctx, t); err != nil {
+		return Outcome{}, err
+	}
+	select {
+	case <-t.done:
+		return t.result.Outcome, t.result.Err
+	case <-ctx.Done():
+		return Outcome{}, ErrUnavailable.Because(ctx.Err())
+	}
+}
+
+func (e *Engine) send(ctx context.Context, t *ticket) error {
+	e.closing.RLock()
+	defer e.closing.RUnlock()
+	if e.closed {
+		return ErrUnavailable.Because(errors.New("the server is stopping"))
+	}
+	shard := maphash.String(e.seed, t.needs.Ref.Value) % uint64(len(e.queues))
+	select {
+	case e.queues[shard] <- t:
+		return nil
+	case <-ctx.Done():
+		return ErrUnavailable.Because(ctx.Err())
+	}
+}
+
+// work takes what waits, up to a batch, again and again.
+func (e *Engine) work(queue chan *ticket) {
+	defer e.workers.Done()
+	for first := range queue {
+		tickets := append(make([]*ticket, 0, MaxBatch), first)
+	waiting:
+		for len(tickets) < MaxBatch {
+			select {
+			case t, ok := <-queue:
+				if !ok {
+					break waiting
+				}
+				tickets = append(tickets, t)
+			default:
+				break waiting
+			}
+		}
+		e.process(context.Background(), tickets)
+		for _, t := range tickets {
+			close(t.done)
+		}
+	}
+}
+
+// attempts is how often a single submission is tried against other writers.
+const attempts = 12
+
+// batchTime bounds one transaction, waiting for locks included.
+const batchTime = 10 * time.Second
+
+// process commits a batch. When another writer was faster, or a statement
+// fails, every submission is tried on its own, so that none can hurt another.
+func (e *Engine) process(ctx context.Context, tickets []*ticket) {
+	err := e.once(ctx, tickets, false)
+	if err == nil {
+		return
+	}
+	if len(tickets) > 1 && repeatable(err) {
+		for _, t := range tickets {
+			e.process(ctx, []*ticket{t})
+		}
+		return
+	}
+	for n := 1; n < attempts && errors.Is(err, ErrBatchConflict); n++ {
+		time.Sleep(rand.N(time.Duration(n) * time.Millisecond))
+		err = e.once(ctx, tickets, true)
+	}
+	for _, t := range tickets {
+		if err != nil {
+			t.result = Result{Err: outcomeError(err)}
+		}
+	}
+}
+
+// repeatable says whether nothing was written for certain. A database that is
+// away is not asked again for each submission of a batch.
+func repeatable(err error) bool {
+	return !errors.Is(err, ErrOutcomeUnknown) && !errors.Is(err, ErrDatabaseAway)
+}
+
+func (e *Engine) once(ctx context.Context, tickets []*ticket, locked bool) error {
+	ctx, cancel := context.WithTimeout(ctx, batchTime)
+	defer cancel()
+	now := e.now()
+	n := needs(tickets, now)
+	n.Locked = locked
+	return e.store.Within(ctx, n, func(l *Loaded) (*Writes, error) {
+		b := e.newBatch(l, now)
+		for _, t := range tickets {
+			b.run(t)
+			if errors.Is(t.result.Err, ErrBatchConflict) {
+				return nil, ErrBatchConflict
+			}
+		}
+		return b.result(), nil
+	})
+}
+
+// outcomeError turns what a store's transaction ended in into the caller's error.
+func outcomeError(err error) error {
+	var known *Error
+	switch {
+	case errors.As(err, &known):
+		return known
+	case errors.Is(err, ErrBatchConflict), errors.Is(err, ErrDatabaseAway), errors.Is(err, ErrOutcomeUnknown),
+		errors.Is(err, context.DeadlineExceeded):
+		return ErrUnavailable.Because(err)
+	}
+	return ErrInternal.Because(err)
+}
+
+// emptyObject is the data of an event that was sent without any.
+var emptyObject = json.RawMessage("{}")

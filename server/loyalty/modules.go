@@ -1,0 +1,139 @@
+package loyalty
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// module is what is known of a module: whether it is on in a fresh database,
+// and how its configuration is read.
+type module struct {
+	on   bool
+	read func(json.RawMessage) (any, error) // gives a value with compile; fails naming the field
+}
+
+// compiler is a configuration that was read.
+type compiler interface{ compile(*Programme) }
+
+// modules lists the modules of this build.
+var modules = map[string]module{
+	ModuleCheckoutAccept:       {false, readAccept},
+	ModuleEventsAPI:            {false, readEvents},
+	ModuleIncentivizedPurchase: {true, readPurchase},
+	ModuleLanguage:             {true, readLanguage},
+	ModulePointsEconomy:        {true, readEconomy},
+	ModuleStorefrontConnector:  {false, readSwitch},
+	ModuleStores:               {true, readSwitch},
+}
+
+// moduleAliases are the specification's other spellings. Case, hyphens, blanks
+// and a trailing word "module" do not matter.
+var moduleAliases = map[string]string{
+	"events_api_configuration": ModuleEventsAPI,
+	"store":                    ModuleStores,
+}
+
+// exclusive lists modules that cannot be on together: both decide when a
+// checkout is accepted.
+var exclusive = [][2]string{{ModuleCheckoutAccept, "pending_events"}}
+
+// ModuleNames lists the modules of this build in alphabetical order.
+func ModuleNames() []string { return slices.Sorted(maps.Keys(modules)) }
+
+// ModuleName gives the name of a module from any spelling of it.
+// It fails with ErrModuleUnknown for a module this build does not have.
+func ModuleName(spelling string) (string, error) {
+	name := strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(strings.TrimSpace(spelling)))
+	name = strings.TrimSuffix(name, "_module")
+	if alias, ok := moduleAliases[name]; ok {
+		name = alias
+	}
+	if _, ok := modules[name]; !ok {
+		return "", ErrModuleUnknown.With("module", spelling)
+	}
+	return name, nil
+}
+
+// checkModule reads a module's state and answers it with every default of its
+// configuration written out.
+func checkModule(m ModuleState) (ModuleState, compiler, error) {
+	config, err := modules[m.Name].read(m.Config)
+	if err != nil {
+		return m, nil, err
+	}
+	if m.Config, err = json.Marshal(config); err != nil {
+		return m, nil, fmt.Errorf("module %s: %w", m.Name, err)
+	}
+	return m, config.(compiler), nil
+}
+
+// moduleStates gives every module of this build in alphabetical order, stored
+// or by default, with complete configurations.
+func moduleStates(s Snapshot) ([]ModuleState, error) {
+	var all []ModuleState
+	for _, name := range ModuleNames() {
+		m, _, err := checkModule(storedModule(s, name))
+		if err != nil {
+			return nil, fmt.Errorf("module %s: %w", name, err)
+		}
+		all = append(all, m)
+	}
+	return all, nil
+}
+
+// storedModule is a module as the snapshot has it, else as in a fresh database.
+func storedModule(s Snapshot, name string) ModuleState {
+	for _, m := range s.Modules {
+		if m.Name == name {
+			return m
+		}
+	}
+	return ModuleState{Name: name, Enabled: modules[name].on}
+}
+
+// CompileProgramme reads the stored configuration, strictly: every module of
+// this build, with the defaults of a fresh database for what is not stored, and
+// the settings. A module that is off keeps its configuration but has no effect.
+// It fails with an error of kind Invalid that names the field, or with
+// ErrModulesExclusive.
+func CompileProgramme(s Snapshot) (*Programme, error) {
+	p := &Programme{Version: s.Version, Settings: s.Settings.orDefaults(), On: map[string]bool{}}
+	var err error
+	if p.Location, err = p.Settings.check(); err != nil {
+		return nil, err
+	}
+	p.fallBack()
+	for _, name := range ModuleNames() {
+		m, config, err := checkModule(storedModule(s, name))
+		if err != nil {
+			return nil, fmt.Errorf("module %s: %w", name, err)
+		}
+		if m.Enabled {
+			p.On[name] = true
+			config.compile(p)
+		}
+	}
+	return p, exclude(s)
+}
+
+// fallBack sets what holds while the modules concerned are off: points never
+// expire, one language, and a rounding for the shares of refunds.
+func (p *Programme) fallBack() {
+	economyConfig{}.compile(p)
+	p.Purchase.Rounding = "floor"
+	p.Language = LanguageChoice{Default: Languages[0], Enabled: Languages[:1]}
+}
+
+// exclude looks at the stored states, so that a module which only another
+// version of the program knows counts as well.
+func exclude(s Snapshot) error {
+	for _, pair := range exclusive {
+		if storedModule(s, pair[0]).Enabled && storedModule(s, pair[1]).Enabled {
+			return ErrModulesExclusive.With("module", pair[0]).With("other", pair[1])
+		}
+	}
+	return nil
+}

@@ -1,0 +1,181 @@
+package loyalty
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+)
+
+// fieldFault is a failure of kind Invalid whose message is that of its only detail.
+// The name is a translation key; {property} is the last part of the field.
+func fieldFault(field, name string, args map[string]any) *Error {
+	all := map[string]any{"property": field[strings.LastIndexByte(field, '.')+1:]}
+	for k, v := range args {
+		all[k] = v
+	}
+	e := newError(Invalid, ErrPropertyInvalid.Code, name)
+	switch name {
+	case ErrPropertyEmpty.Name:
+		e.Code = ErrPropertyEmpty.Code
+	case ErrPropertyUnknown.Name:
+		e.Code = ErrPropertyUnknown.Code
+	}
+	e.Args, e.Details = all, []Detail{{Field: field, Name: name, Args: all}}
+	return e
+}
+
+// unfit says that a value does not go with another one, written as "name = value".
+func unfit(field, with, value string) *Error {
+	return fieldFault(field, ErrPropertyInvalid.Name, map[string]any{"reason": with + " = " + value})
+}
+
+// object reads a JSON object of configuration strictly: every property is taken
+// by its name, and done refuses what nobody took. null counts as absent. The
+// first fault stays and later takes change nothing.
+type object struct {
+	at     string // path of the object, such as "config"
+	values map[string]json.RawMessage
+	err    *Error
+}
+
+// openObject takes an object apart. Nothing and null count as {}; a property
+// named twice is refused, because readers disagree on which of the two counts.
+func openObject(raw json.RawMessage, at string) *object {
+	o := &object{at: at, values: map[string]json.RawMessage{}}
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 || string(raw) == "null" {
+		return o
+	}
+	if !json.Valid(raw) || raw[0] != '{' {
+		o.err = fieldFault(at, "must_be_type", map[string]any{"type": "object"})
+		return o
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	_, _ = d.Token() // the brace; the text is valid JSON
+	for d.More() {
+		token, _ := d.Token()
+		name, _ := token.(string)
+		var value json.RawMessage
+		_ = d.Decode(&value)
+		if _, twice := o.values[name]; twice {
+			o.fail(name, "not_unique", nil)
+		}
+		o.values[name] = value
+	}
+	return o
+}
+
+func (o *object) field(name string) string { return o.at + "." + name }
+
+func (o *object) fail(name, why string, args map[string]any) {
+	if o.err == nil {
+		o.err = fieldFault(o.field(name), why, args)
+	}
+}
+
+func (o *object) refuse(err *Error) {
+	if o.err == nil {
+		o.err = err
+	}
+}
+
+// take decodes a property into target, if it was sent.
+func (o *object) take(name, kind string, target any) bool {
+	raw, sent := o.values[name]
+	delete(o.values, name)
+	if !sent || string(raw) == "null" || o.err != nil {
+		return false
+	}
+	if err := json.Unmarshal(raw, target); err != nil {
+		o.fail(name, "must_be_type", map[string]any{"type": kind})
+		return false
+	}
+	return true
+}
+
+// done gives the first fault, or refuses the properties nobody took.
+func (o *object) done() error {
+	for name := range o.values {
+		o.fail(name, ErrPropertyUnknown.Name, nil)
+	}
+	if o.err != nil {
+		return o.err
+	}
+	return nil
+}
+
+func (o *object) flag(name string, into *bool) { o.take(name, "boolean", into) }
+
+func (o *object) choice(name string, into *string, allowed ...string) {
+	if o.take(name, "string", into) {
+		o.oneOf(name, *into, allowed)
+	}
+}
+
+func (o *object) oneOf(name, value string, allowed []string) {
+	for _, a := range allowed {
+		if value == a {
+			return
+		}
+	}
+	o.fail(name, "must_be_one_of", map[string]any{"values": strings.Join(allowed, ", ")})
+}
+
+// count takes a whole number from 0 to most.
+func (o *object) count(name string, into *int, most int) {
+	n := int64(0)
+	if !o.take(name, "integer", &n) {
+		return
+	}
+	o.within(name, n, most)
+	*into = int(n)
+}
+
+func (o *object) within(name string, n int64, most int) {
+	switch {
+	case n < 0:
+		o.fail(name, "too_small", map[string]any{"limit": 0})
+	case n > int64(most):
+		o.fail(name, "too_large", map[string]any{"limit": most})
+	}
+}
+
+// maxRate bounds a rate, in points per currency unit.
+const maxRate = 1_000_000
+
+func (o *object) rate(name string, into *money.Rate) {
+	if o.take(name, "number", into) {
+		o.refuseRate(name, *into)
+	}
+}
+
+func (o *object) refuseRate(name string, r money.Rate) {
+	whole, err := r.Points(money.Unit, money.Ceil)
+	switch {
+	case r.Sign() < 0:
+		o.fail(name, "too_small", map[string]any{"limit": 0})
+	case err != nil || whole > maxRate:
+		o.fail(name, "too_large", map[string]any{"limit": maxRate})
+	}
+}
+
+// maxCurrency bounds the name of a currency; the contract leaves it free text.
+const maxCurrency = 64
+
+func (o *object) rates(name string, into *map[string]money.Rate) {
+	if !o.take(name, "object of numbers", into) {
+		return
+	}
+	for currency, r := range *into {
+		at := fmt.Sprintf("%s.%s", name, currency)
+		if n := utf8.RuneCountInString(currency); n == 0 || n > maxCurrency || strings.TrimSpace(currency) != currency {
+			o.fail(name, ErrPropertyInvalid.Name, map[string]any{"reason": strconv.Quote(currency)})
+		}
+		o.refuseRate(at, r)
+	}
+}

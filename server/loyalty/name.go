@@ -1,0 +1,46 @@
+package loyalty
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// MaxName is the longest identifier a caller may choose, in characters.
+const MaxName = 255
+
+// reserved identifiers would be mistaken for a place in a path.
+var reserved = map[string]bool{"-": true, ".": true, "..": true}
+
+// CheckName refuses an identifier that could not be addressed later: 1 to 255
+// characters of printable Unicode, and none of the reserved ones. The error
+// names the property.
+func CheckName(property, value string) error {
+	switch {
+	case strings.TrimSpace(value) == "":
+		return ErrPropertyEmpty.With("property", property).At(field(property))
+	case utf8.RuneCountInString(value) > MaxName || !printable(value):
+		return ErrPropertyInvalid.With("property", property).With("reason", "name").At(field(property))
+	case reserved[value] || (property == "customer" && value == "leaderboard"):
+		return ErrReservedName.With("property", property).With("value", value).At(field(property))
+	}
+	return nil
+}
+
+func printable(value string) bool {
+	return utf8.ValidString(value) && strings.IndexFunc(value, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
+}
+
+// field is where a property stands in the request: the envelope's own, or data.
+func field(property string) string {
+	if property == "customer" || property == "external_id" {
+		return property
+	}
+	return "data." + property
+}
+
+// ExternalName is the claimed name of an external id.
+func ExternalName(name, value string) Name { return Name{NameExternal, name + ":" + value} }
+
+// EmailKey is the form in which e-mails are compared: trimmed, lower case.
+func EmailKey(email string) string { return strings.ToLower(strings.TrimSpace(email)) }

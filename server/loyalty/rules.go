@@ -1,0 +1,132 @@
+package loyalty
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// all runs the rules of one ticket in their fixed order: what is due first,
+// then the gates, then the action.
+func (r *Run) all(t *ticket) error {
+	if err := r.settleDue(); err != nil {
+		return err
+	}
+	if t.rule == nil { // a settlement of what is due and nothing else
+		return nil
+	}
+	if err := r.standing(t); err != nil {
+		return err
+	}
+	if !t.at.IsZero() {
+		r.At = t.at
+	}
+	r.takeOver(t)
+	r.Event = r.add(t.rule.Meta().Name, r.At)
+	if err := r.store(t); err != nil {
+		return err
+	}
+	if err := t.bound.apply(r); err != nil {
+		return locate(err, t.sub.At)
+	}
+	r.Customer.LastActivityAt = r.Now
+	r.Book.LastActivity = r.Now
+	return r.expireDue(r.Now, r.Event)
+}
+
+// standing is the gate of the customer's state.
+func (r *Run) standing(t *ticket) error {
+	status, needs := r.Customer.Status, t.rule.Meta().Standing
+	refused := func(err *Error) error {
+		r.TraceInput(Verdict{Rule: "standing", Verdict: "refused", Reason: "reason.standing", Input: map[string]any{"status": string(status)}})
+		return err
+	}
+	switch {
+	case status == None:
+		return nil
+	case status == OptedOut || status == Merged,
+		status == Inactive && needs != Anyone:
+		return refused(ErrWrongStatus.With("status", string(status)).With("action", t.rule.Meta().Name))
+	case status == Suspended && needs == Spender:
+		return refused(ErrSuspended)
+	}
+	r.TraceInput(Verdict{Rule: "standing", Verdict: "applied", Reason: "reason.standing", Input: map[string]any{"status": string(status)}})
+	return nil
+}
+
+// takeOver gives a new customer its name; a profile found by e-mail gets the
+// submitted identifier in place of its own.
+func (r *Run) takeOver(t *ticket) {
+	if t.needs.Ref.Kind != NameCustomer || t.needs.Ref.Value == "" {
+		return
+	}
+	if _, known := r.batch.names[t.needs.Ref]; known {
+		return
+	}
+	if r.Customer.Status != None {
+		r.Free(Name{NameCustomer, r.Customer.Name})
+		r.Customer.Name = t.needs.Ref.Value
+	}
+	r.Claim(t.needs.Ref)
+}
+
+// store puts the submitted attributes on the event's row, the personal ones
+// sealed.
+func (r *Run) store(t *ticket) error {
+	r.Event.Transaction = t.transaction
+	shape, ok := r.batch.engine.contract.Shape(t.sub.Action)
+	if !ok || t.plain {
+		r.Event.Data = t.sub.Data
+		return nil
+	}
+	plain, personal := split(t.data, shape)
+	r.Event.Data = marshal(plain)
+	return r.SealFor(r.Event, personal)
+}
+
+// SealFor puts personal attributes on an event's row, sealed under the
+// customer's key. A customer whose key is gone keeps none.
+func (r *Run) SealFor(e *Event, personal map[string]json.RawMessage) error {
+	if len(personal) == 0 || r.Customer.Key == nil {
+		return nil
+	}
+	sealed, err := Seal(r.Customer.Key, e.ID[:], marshal(personal))
+	if err != nil {
+		return err
+	}
+	e.Personal = sealed
+	return nil
+}
+
+// close brings the working copy to its final form.
+func (r *Run) close() {
+	r.settle()
+	a := r.account
+	a.lots = r.Book.Lots()
+	a.postings = append(a.postings, r.Book.Postings...)
+	a.customer.Figures = r.Book.Figures
+	a.customer.DueAt = a.nextDue(r.Book, r.full)
+	if a.loaded != nil {
+		a.customer.Version = a.loaded.Customer.Version + 1
+	}
+}
+
+// settle pays debt from what the run brought, in the name of its last posting.
+func (r *Run) settle() {
+	if n := len(r.Book.Postings); n > 0 {
+		r.Book.Settle(r.Book.Postings[n-1].Event)
+	}
+}
+
+// locate puts the path of a bulk's event before the fields of an error.
+func locate(err error, at string) error {
+	e, ok := err.(*Error)
+	if !ok || at == "" || len(e.Details) == 0 {
+		return err
+	}
+	c := *e
+	c.Details = slices.Clone(e.Details)
+	for i := range c.Details {
+		c.Details[i].Field = at + c.Details[i].Field
+	}
+	return &c
+}

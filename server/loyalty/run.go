@@ -1,0 +1,212 @@
+package loyalty
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty/points"
+)
+
+// Run is one event being decided: what its action may read, and where it
+// records effects. Nothing leaves a run until the engine commits the batch, so
+// a preview is a run that is thrown away.
+type Run struct {
+	Programme *Programme
+	Customer  *Customer // working copy
+	Book      *points.Book
+	Now       time.Time // when it is recorded
+	At        time.Time // when it takes effect; before Now only by effective_timestamp
+	Event     *Event    // the submitted event's own row
+	// Data holds the attributes as they were sent, by name.
+	Data map[string]json.RawMessage
+
+	batch   *batch
+	account *account
+	events  []*Event
+	claims  []Claim
+	trace   []Verdict
+	tracing bool
+	full    bool // everything that can be due was loaded
+}
+
+// Record adds a derived event. data is marshalled as its attributes.
+func (r *Run) Record(action string, data any) *Event {
+	raw, err := json.Marshal(data)
+	if err != nil {
+		panic(err) // our own types always marshal
+	}
+	e := r.add(action, r.At)
+	if r.Event != nil {
+		e.Parent = r.Event.ID
+	}
+	e.Data = raw
+	return e
+}
+
+// add appends an event row with the next id.
+func (r *Run) add(action string, at time.Time) *Event {
+	r.Customer.LastEvent = NewID(r.Now, r.Customer.LastEvent)
+	e := &Event{
+		ID: r.Customer.LastEvent, Customer: r.Customer.ID, Action: action,
+		At: at, RecordedAt: r.Now, Data: json.RawMessage("{}"),
+	}
+	r.events = append(r.events, e)
+	return e
+}
+
+// Earn opens a lot with the points an event brings, dated by the programme's
+// expiry policy. It fails with ErrTooLarge.
+func (r *Run) Earn(e *Event, n int64, transaction string) error {
+	e.Points = &n
+	if n == 0 {
+		return nil
+	}
+	lot := points.Lot{Transaction: transaction, EarnedAt: r.At}
+	lot.ExpiresAt, lot.Idle = r.Programme.Economy.Expiry.Dates(r.At, r.Customer.CreatedAt, r.Programme.Location)
+	if _, err := r.Book.Credit(e.ID, n, lot); err != nil {
+		return ErrTooLarge.With("property", "points").At("data.points")
+	}
+	e.ExpDate = lot.ExpiresAt
+	if !lot.Idle.IsZero() {
+		e.ExpDate = lot.Idle.After(r.Now)
+		e.effects().Lot = &LotEffect{lot.Idle}
+	}
+	r.Trace("earn", "applied", "reason.earned", n)
+	return nil
+}
+
+func (e *Event) effects() *Effects {
+	if e.Effects == nil {
+		e.Effects = &Effects{}
+	}
+	return e.Effects
+}
+
+// Shown sets the points an event shows: what it did to the spendable balance.
+func (e *Event) Shown(n int64) { e.Points = &n }
+
+// Move leads the customer along the table of states and records it.
+func (r *Run) Move(trigger string) error {
+	before := r.Customer.Status
+	if err := r.Customer.Move(trigger); err != nil {
+		r.Trace("state", "refused", "reason.state", 0)
+		return err
+	}
+	if before != r.Customer.Status {
+		r.Event.effects().Status = r.Customer.Status
+	}
+	return nil
+}
+
+// Transaction finds a purchase of this customer by transaction_id.
+// It fails with ErrTransactionNotFound.
+func (r *Run) Transaction(name string) (*Transaction, error) {
+	if t, ok := r.account.transactions[name]; ok {
+		return t, nil
+	}
+	return nil, ErrTransactionNotFound.At("data.transaction_id")
+}
+
+// OpenTransaction claims a transaction_id and begins its purchase. It fails
+// with ErrTransactionExists when the id was used before, by anybody.
+func (r *Run) OpenTransaction(name string) (*Transaction, error) {
+	if err := CheckName("transaction_id", name); err != nil {
+		return nil, err
+	}
+	if !r.Claim(Name{NameTransaction, name}) {
+		return nil, ErrTransactionExists.At("data.transaction_id")
+	}
+	t := &Transaction{
+		Customer: r.Customer.ID, Name: name, Checkout: r.Event.ID,
+		CreatedAt: r.Now, UpdatedAt: r.Now, CheckoutDate: r.At,
+	}
+	r.account.transactions[name] = t
+	return t, nil
+}
+
+// Changed records what an event made of a purchase.
+func (r *Run) Changed(e *Event, t *Transaction) {
+	t.UpdatedAt = r.Now
+	effect := &TransactionEffect{
+		State: t.State, Total: int64(t.Total), Refunded: int64(t.Refunded), Earned: t.Earned, Burned: t.Burned,
+	}
+	if !t.AutoAccept.IsZero() {
+		effect.AutoAccept = &t.AutoAccept
+	}
+	e.effects().Transaction = effect
+}
+
+// Reservation gives what is held for a transaction_id; empty where nothing is.
+func (r *Run) Reservation(name string) *Reservation {
+	held, ok := r.account.reservations[name]
+	if !ok {
+		held = &Reservation{Customer: r.Customer.ID, Transaction: name}
+		r.account.reservations[name] = held
+	}
+	return held
+}
+
+// Claim takes a name for this customer; false: it is taken. A name that this
+// customer owns already stays theirs.
+func (r *Run) Claim(n Name) bool {
+	if owner, taken := r.owner(n); taken {
+		return owner == r.Customer.ID && n.Kind != NameTransaction
+	}
+	r.claims = append(r.claims, Claim{n, r.Customer.ID})
+	return true
+}
+
+func (r *Run) owner(n Name) (ID, bool) {
+	if slices.ContainsFunc(r.claims, func(c Claim) bool { return c.Name == n }) {
+		return r.Customer.ID, true
+	}
+	owner, taken := r.batch.names[n]
+	return owner, taken
+}
+
+// Free gives a name of this customer up.
+func (r *Run) Free(n Name) {
+	r.account.freed = append(r.account.freed, Claim{n, r.Customer.ID})
+}
+
+// DestroyKey makes everything sealed under the customer's key unreadable for
+// good, once the batch is committed.
+func (r *Run) DestroyKey() { r.account.destroyKey = true }
+
+// Attributes names the attributes that the contract declares for an action.
+func (r *Run) Attributes(action string) map[string]Attribute {
+	shape, ok := r.batch.engine.contract.Shape(action)
+	if !ok {
+		return nil
+	}
+	return shape.Attributes
+}
+
+// Undeclared gives the attributes that the contract does not declare, which are
+// the caller's own.
+func (r *Run) Undeclared() map[string]json.RawMessage {
+	declared := r.Attributes(r.Event.Action)
+	own := maps.Clone(r.Data)
+	maps.DeleteFunc(own, func(name string, _ json.RawMessage) bool {
+		_, ok := declared[name]
+		return ok
+	})
+	return own
+}
+
+// Trace explains a rule's verdict; it is kept only for a preview. reason is a
+// translation key.
+func (r *Run) Trace(rule, verdict, reason string, n int64) {
+	if r.tracing {
+		r.trace = append(r.trace, Verdict{Rule: rule, Verdict: verdict, Reason: reason, Points: n})
+	}
+}
+
+// TraceInput is Trace with what the rule looked at.
+func (r *Run) TraceInput(v Verdict) {
+	if r.tracing {
+		r.trace = append(r.trace, v)
+	}
+}

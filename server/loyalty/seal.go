@@ -1,0 +1,55 @@
+package loyalty
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"errors"
+)
+
+// KeySize is the length of a customer's key in bytes (AES-256).
+const KeySize = 32
+
+// newKey makes a customer's key.
+func newKey() []byte {
+	key := make([]byte, KeySize)
+	if _, err := rand.Read(key); err != nil {
+		panic(err) // crypto/rand never fails on a supported system
+	}
+	return key
+}
+
+// Seal encrypts under a customer's key (AES-256-GCM, random nonce in front).
+// bound is the row the text belongs to: moved elsewhere it does not open.
+func Seal(key, bound, plain []byte) ([]byte, error) {
+	gcm, err := aead(key)
+	if err != nil {
+		return nil, err
+	}
+	nonce := make([]byte, gcm.NonceSize(), gcm.NonceSize()+len(plain)+gcm.Overhead())
+	if _, err := rand.Read(nonce); err != nil {
+		return nil, err
+	}
+	return gcm.Seal(nonce, nonce, plain, bound), nil
+}
+
+// Open decrypts what Seal made. It fails when the key is gone or another, or
+// when a byte was changed.
+func Open(key, bound, sealed []byte) ([]byte, error) {
+	gcm, err := aead(key)
+	if err != nil {
+		return nil, err
+	}
+	if len(sealed) < gcm.NonceSize() {
+		return nil, errors.New("sealed text too short")
+	}
+	return gcm.Open(nil, sealed[:gcm.NonceSize()], sealed[gcm.NonceSize():], bound)
+}
+
+func aead(key []byte) (cipher.AEAD, error) {
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCM(block)
+}

@@ -1,0 +1,164 @@
+package loyalty
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// ticket is a submission on its way: decoded and checked, outside any
+// transaction, by the goroutine that brought it.
+type ticket struct {
+	sub         Submission
+	programme   *Programme
+	rule        Rule // nil: settle what is due, nothing else
+	bound       bound
+	needs       CustomerNeeds
+	data        map[string]json.RawMessage
+	plain       bool      // nothing in data is personal
+	at          time.Time // effective; zero: when it is recorded
+	transaction string    // the transaction_id in the data, if any
+	preview     bool
+	trace       []Verdict
+	err         error // refused before the transaction
+
+	result Result
+	done   chan struct{}
+}
+
+// settlement is a ticket that applies what is due.
+func (e *Engine) settlement(customer ID) *ticket {
+	return &ticket{programme: e.programmes.Programme(), needs: CustomerNeeds{ID: customer, Key: true, Lots: OpenLots}}
+}
+
+// prepare decodes a submission and passes it through the gates that need no
+// customer. Its errors wait in the ticket: a stored answer comes first.
+func (e *Engine) prepare(s Submission) *ticket {
+	t := &ticket{sub: s, programme: e.programmes.Programme()}
+	t.err = locate(t.check(e), s.At)
+	t.needs = t.bound.needs
+	t.needs.Ref = Name{NameCustomer, s.Customer}
+	if s.ExternalID != "" {
+		t.needs.Ref = ExternalName(s.ExternalID, s.Customer)
+	}
+	t.needs.Key = t.needs.Key || !t.plain || s.Idempotency != nil
+	return t
+}
+
+func (t *ticket) check(e *Engine) error {
+	s := &t.sub
+	if operation, internal := internalActions[s.Action]; internal {
+		return ErrInternalAction.With("action", s.Action).With("operation", operation).At("action")
+	}
+	rule, known := e.rules[s.Action]
+	if !known {
+		return ErrUnknownAction.With("action", s.Action).At("action")
+	}
+	if len(s.Data) == 0 {
+		s.Data = emptyObject
+	}
+	if !s.Checked {
+		checked, err := e.contract.Check(s.Action, s.Data, "data")
+		if err != nil {
+			return err
+		}
+		s.Data = checked
+	}
+	if err := json.Unmarshal(s.Data, &t.data); err != nil {
+		return decodeError(err)
+	}
+	t.rule = rule
+	shape, _ := e.contract.Shape(s.Action)
+	t.plain = shape.plain(t.data)
+	if err := t.gate(shape); err != nil {
+		return err
+	}
+	return t.bind(e.now())
+}
+
+// bind reads the attributes every action may have, and decodes its own.
+func (t *ticket) bind(now time.Time) (err error) {
+	if raw, ok := t.data["effective_timestamp"]; ok {
+		if t.at, err = effectiveTimestamp(raw, now); err != nil {
+			return err
+		}
+	}
+	if raw, ok := t.data["transaction_id"]; ok {
+		if json.Unmarshal(raw, &t.transaction) != nil {
+			return invalid("transaction_id", "type")
+		}
+	}
+	t.bound, err = t.rule.bind(t.sub.Data)
+	return err
+}
+
+// gate refuses an action or an attribute whose module is off, naming both.
+func (t *ticket) gate(shape *Shape) error {
+	on := t.programme.On
+	if m := shape.Module; m != "" && !on[m] {
+		return ErrActionOff.With("module", m).With("action", t.sub.Action).At("action")
+	}
+	for name, attribute := range shape.Attributes {
+		raw, sent := t.data[name]
+		if !sent {
+			continue
+		}
+		if attribute.Module != "" && !on[attribute.Module] {
+			return moduleOff(attribute.Module, name, "data."+name)
+		}
+		if attribute.Items != nil {
+			if err := gateItems(attribute.Items, raw, name, on); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func gateItems(shape *Shape, raw json.RawMessage, name string, on map[string]bool) error {
+	gated := false
+	for _, a := range shape.Attributes {
+		gated = gated || (a.Module != "" && !on[a.Module])
+	}
+	if !gated {
+		return nil
+	}
+	var items []map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &items); err != nil {
+		return decodeError(err)
+	}
+	for i, item := range items {
+		for property := range item {
+			if m := shape.Attributes[property].Module; m != "" && !on[m] {
+				return moduleOff(m, property, itemField(name, i, property))
+			}
+		}
+	}
+	return nil
+}
+
+func moduleOff(module, property, at string) error {
+	return ErrModuleOff.With("module", module).With("property", property).At(at)
+}
+
+// plain says that no attribute that was sent is personal.
+func (s *Shape) plain(data map[string]json.RawMessage) bool {
+	for name := range data {
+		a, declared := s.Attributes[name]
+		if !declared || a.Personal || a.Items != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// needs sums what a batch must load.
+func needs(tickets []*ticket, now time.Time) Needs {
+	n := Needs{Now: now, Customers: make([]CustomerNeeds, len(tickets))}
+	for i, t := range tickets {
+		n.Customers[i] = t.needs
+		if t.sub.Idempotency != nil && !t.preview {
+			n.Answers = append(n.Answers, t.sub.Idempotency.AnswerKey)
+		}
+	}
+	return n
+}
