@@ -139,7 +139,7 @@ func (a *account) writeTransactions(w *Writes) {
 		after := a.transactions[name]
 		if before, ok := a.was(name); !ok {
 			w.NewTransactions = append(w.NewTransactions, *after)
-		} else if !after.UpdatedAt.Equal(before.UpdatedAt) || after.State != before.State {
+		} else if after.dirty {
 			w.Transactions = append(w.Transactions, Changed[Transaction]{before, *after})
 		}
 	}

@@ -18,7 +18,7 @@ const (
 	maxLabel     = 255
 	maxAddresses = 100
 	maxRateLimit = 1_000_000 // requests a minute
-	maxOverlap   = 90 * 24 * time.Hour
+	maxOverlap   = 30 * 24 * time.Hour
 )
 
 // KeyChange says what is to change of an access key, or what a new one is like.
@@ -64,37 +64,37 @@ func instantOrNil(t time.Time) *time.Time {
 	return &t
 }
 
-// Keys lists every access key by creation, revoked ones included, without
-// secrets.
+// Keys lists every access key, the newest first, revoked ones included. Secrets
+// are those in force, without their values.
 func (a *Admin) Keys(ctx context.Context) ([]AccessKey, error) {
 	s, err := a.store.Snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for i := range s.Keys {
-		s.Keys[i].Secrets = nil
+	for i, k := range s.Keys {
+		s.Keys[i] = withoutValues(k, a.now())
 	}
 	slices.SortFunc(s.Keys, func(x, y AccessKey) int {
-		if c := x.CreatedAt.Compare(y.CreatedAt); c != 0 {
+		if c := y.CreatedAt.Compare(x.CreatedAt); c != 0 {
 			return c
 		}
-		return strings.Compare(x.ID, y.ID)
+		return strings.Compare(y.ID, x.ID)
 	})
 	return s.Keys, nil
 }
 
-// Key gives one access key without secrets. It fails with ErrKeyNotFound.
+// Key gives one access key as Keys does. It fails with ErrKeyNotFound.
 func (a *Admin) Key(ctx context.Context, id string) (AccessKey, error) {
 	s, err := a.store.Snapshot(ctx)
 	if err != nil {
 		return AccessKey{}, err
 	}
 	k, err := findKey(s, id)
-	return withoutSecrets(k), err
+	return withoutValues(k, a.now()), err
 }
 
-// CreateKey makes an access key. Its secret, the only one in Secrets, is never
-// shown again. It fails with an error of kind Invalid that names the field.
+// CreateKey makes an access key. The value of its secret, in Secrets[0], is
+// never shown again. It fails with an error of kind Invalid that names the field.
 func (a *Admin) CreateKey(ctx context.Context, call Call, c KeyChange) (Done[AccessKey], error) {
 	return change(ctx, a, call, func(r *adminRun) (AccessKey, error) {
 		k := AccessKey{ID: newKeyID(r.Snapshot.Keys), CreatedAt: r.now, Secrets: []Secret{newSecret(r.now)}}
@@ -105,85 +105,97 @@ func (a *Admin) CreateKey(ctx context.Context, call Call, c KeyChange) (Done[Acc
 			return k, err
 		}
 		return k, r.audit("key.create", k.ID, nil, recordKey(k))
-	}, publicKey)
+	}, a.storable)
 }
 
 // UpdateKey changes what an access key may do. It fails with ErrKeyNotFound,
 // ErrKeyRevoked, or an error of kind Invalid that names the field.
 func (a *Admin) UpdateKey(ctx context.Context, call Call, id string, c KeyChange) (Done[AccessKey], error) {
-	return a.changeKey(ctx, call, id, "key.update", func(k *AccessKey, _ time.Time) error { return a.apply(c, k) })
+	return change(ctx, a, call, func(r *adminRun) (AccessKey, error) {
+		k, err := r.editKey(id, "key.update", func(k *AccessKey) error { return a.apply(c, k) })
+		return withoutValues(k, r.now), err
+	}, a.storable)
 }
 
-// RotateKey gives an access key a new secret, which is never shown again and is
-// the only one in Secrets. The one before stays good for the overlap, at most
-// 90 days; older ones end. It fails as UpdateKey does.
+// RotateKey gives an access key a new secret, whose value, in Secrets[0], is
+// never shown again. The one before stays good for the overlap, at most 30 days;
+// older ones end at once. It fails as UpdateKey does.
 func (a *Admin) RotateKey(ctx context.Context, call Call, id string, overlap time.Duration) (Done[AccessKey], error) {
-	if overlap < 0 {
+	switch {
+	case overlap < 0:
 		return Done[AccessKey]{}, fieldFault("overlap_seconds", "too_small", map[string]any{"limit": 0})
-	}
-	if overlap > maxOverlap {
+	case overlap > maxOverlap:
 		return Done[AccessKey]{}, fieldFault("overlap_seconds", "too_large", map[string]any{"limit": int(maxOverlap / time.Second)})
 	}
-	done, err := a.changeKey(ctx, call, id, "key.rotate", func(k *AccessKey, now time.Time) error {
-		secrets := []Secret{newSecret(now)}
-		for _, old := range secretsInForce(k.Secrets, now) {
-			if end := now.Add(overlap); overlap > 0 && len(secrets) < 2 {
-				if old.ExpiresAt.IsZero() || old.ExpiresAt.After(end) {
-					old.ExpiresAt = end
-				}
-				secrets = append(secrets, old)
-			}
-		}
-		k.Secrets = secrets
-		return nil
-	})
-	if len(done.Value.Secrets) > 1 {
-		done.Value.Secrets = done.Value.Secrets[:1]
-	}
-	return done, err
-}
-
-// RevokeKey ends an access key for good and forgets its secrets. It fails with
-// ErrKeyNotFound or, the second time, ErrKeyRevoked.
-func (a *Admin) RevokeKey(ctx context.Context, call Call, id string) (Done[AccessKey], error) {
-	return a.changeKey(ctx, call, id, "key.revoke", func(k *AccessKey, now time.Time) error {
-		k.RevokedAt, k.Secrets = now, nil
-		return nil
-	})
-}
-
-// changeKey does what the changes of one existing key share. Only a change that
-// makes a secret answers with it.
-func (a *Admin) changeKey(ctx context.Context, call Call, id, action string, edit func(*AccessKey, time.Time) error) (Done[AccessKey], error) {
 	return change(ctx, a, call, func(r *adminRun) (AccessKey, error) {
-		before, err := findKey(r.Snapshot, id)
+		fresh := newSecret(r.now)
+		k, err := r.editKey(id, "key.rotate", func(k *AccessKey) error {
+			k.Secrets = append([]Secret{fresh}, ending(k.Secrets, r.now, overlap)...)
+			return nil
+		})
 		if err != nil {
-			return before, err
-		}
-		if !before.RevokedAt.IsZero() {
-			return before, ErrKeyRevoked.With("key", id)
-		}
-		k := before
-		if err := edit(&k, r.now); err != nil {
 			return k, err
 		}
-		if err := r.SaveKey(k); err != nil {
-			return k, err
-		}
-		if err := r.audit(action, k.ID, recordKey(before), recordKey(k)); err != nil {
-			return k, err
-		}
-		if action != "key.rotate" {
-			k.Secrets = nil
-		}
+		k = withoutValues(k, r.now)
+		k.Secrets[0].Value = fresh.Value
 		return k, nil
-	}, publicKey)
+	}, a.storable)
 }
 
-func publicKey(k AccessKey) any { return withoutSecrets(k) }
+// ending gives the newest secret in force, good until the overlap is over.
+func ending(secrets []Secret, now time.Time, overlap time.Duration) []Secret {
+	old := secretsInForce(secrets, now)
+	if overlap == 0 || len(old) == 0 {
+		return nil
+	}
+	if end := now.Add(overlap); inForce(old[0].ExpiresAt, end) {
+		old[0].ExpiresAt = end
+	}
+	return old[:1]
+}
 
-func withoutSecrets(k AccessKey) AccessKey {
-	k.Secrets = nil
+// RevokeKey ends an access key for good and forgets its secrets; a second time
+// changes nothing. It fails with ErrKeyNotFound.
+func (a *Admin) RevokeKey(ctx context.Context, call Call, id string) (Done[AccessKey], error) {
+	return change(ctx, a, call, func(r *adminRun) (AccessKey, error) {
+		if k, err := findKey(r.Snapshot, id); err != nil || !k.RevokedAt.IsZero() {
+			return k, err
+		}
+		return r.editKey(id, "key.revoke", func(k *AccessKey) error {
+			k.RevokedAt, k.Secrets = r.now, nil
+			return nil
+		})
+	}, a.storable)
+}
+
+// editKey does what the changes of one existing key share.
+func (r *adminRun) editKey(id, action string, edit func(*AccessKey) error) (AccessKey, error) {
+	before, err := findKey(r.Snapshot, id)
+	if err != nil {
+		return before, err
+	}
+	if !before.RevokedAt.IsZero() {
+		return before, ErrKeyRevoked.With("key", id)
+	}
+	k := before
+	if err := edit(&k); err != nil {
+		return k, err
+	}
+	if err := r.SaveKey(k); err != nil {
+		return k, err
+	}
+	return k, r.audit(action, k.ID, recordKey(before), recordKey(k))
+}
+
+// storable is the part of a key that a stored answer may show.
+func (a *Admin) storable(k AccessKey) any { return withoutValues(k, a.now()) }
+
+// withoutValues gives a key with the secrets in force, their values removed.
+func withoutValues(k AccessKey, now time.Time) AccessKey {
+	k.Secrets = secretsInForce(k.Secrets, now)
+	for i := range k.Secrets {
+		k.Secrets[i].Value = ""
+	}
 	return k
 }
 
@@ -297,18 +309,18 @@ func readPrefix(text string) (netip.Prefix, bool) {
 	return prefix.Masked(), true
 }
 
-// keyLetters leaves out what is easily misread: 0, 1, l, o.
-const keyLetters = "abcdefghijkmnpqrstuvwxyz23456789"
+// keyLetters leaves out what is easily misread: 0, 1, I, O.
+const keyLetters = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 
-// newKeyID makes an id that no key has: "lk-" and twelve characters (60 bits).
+// newKeyID makes an id that no key has: LK and 14 letters and digits (70 bits).
 func newKeyID(taken []AccessKey) string {
 	for {
-		random := make([]byte, 12)
+		random := make([]byte, 14)
 		_, _ = rand.Read(random) // never fails: crypto/rand ends the program instead
 		for i, b := range random {
 			random[i] = keyLetters[b%32]
 		}
-		id := "lk-" + string(random)
+		id := "LK" + string(random)
 		if !slices.ContainsFunc(taken, func(k AccessKey) bool { return k.ID == id }) {
 			return id
 		}

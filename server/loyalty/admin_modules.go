@@ -128,7 +128,7 @@ func (a *Admin) SetSettings(ctx context.Context, call Call, c SettingsChange) (D
 type settingsRecord struct {
 	Currency         string `json:"currency"`
 	TimeZone         string `json:"time_zone"`
-	AcceptanceWindow int64  `json:"acceptance_window"` // seconds
+	AcceptanceWindow int64  `json:"acceptance_window_seconds"`
 }
 
 func (s Settings) record() settingsRecord {

@@ -12,8 +12,9 @@ import (
 
 // Bounds of configured periods.
 const (
-	maxDays   = 36_500
-	maxMonths = 1_200
+	maxDays    = 36_500
+	maxMonths  = 1_200
+	maxPending = 3_650 // days
 )
 
 // Languages lists the languages whose texts exist, by ISO 639-1 code.
@@ -41,8 +42,8 @@ func readEconomy(raw json.RawMessage) (any, error) {
 	e := openObject(expiry, "config.expiry")
 	e.choice("policy", &c.Expiry.Policy, points.ExpiryNone, points.ExpiryRolling, points.ExpiryCalendar,
 		points.ExpiryLastActivity, points.ExpiryAnniversary)
-	e.count("days", &c.Expiry.Days, maxDays)
-	e.count("months", &c.Expiry.Months, maxMonths)
+	e.count("days", &c.Expiry.Days, 1, maxDays)
+	e.count("months", &c.Expiry.Months, 1, maxMonths)
 	e.take("date", "string", &c.Expiry.Date)
 	c.Expiry.check(e)
 	if err := e.done(); err != nil && o.err == nil {
@@ -107,34 +108,22 @@ func (c purchaseConfig) compile(p *Programme) {
 }
 
 // acceptConfig is the configuration of checkout_accept. Pending days have no
-// meaning for manual; accept and reject need them.
+// effect while the type is manual.
 type acceptConfig struct {
 	Type        string `json:"type"`
-	PendingDays *int   `json:"pending_days,omitempty"`
+	PendingDays int    `json:"pending_days"`
 }
 
 func readAccept(raw json.RawMessage) (any, error) {
-	c := acceptConfig{Type: AcceptManual}
+	c := acceptConfig{Type: AcceptManual, PendingDays: 14}
 	o := openObject(raw, "config")
 	o.choice("type", &c.Type, AcceptManual, AcceptAuto, AcceptReject)
-	days := -1
-	o.count("pending_days", &days, maxDays)
-	switch {
-	case days >= 0 && c.Type == AcceptManual:
-		o.refuse(unfit(o.field("pending_days"), "type", c.Type))
-	case days < 0 && c.Type != AcceptManual:
-		o.fail("pending_days", ErrPropertyEmpty.Name, nil)
-	case days >= 0:
-		c.PendingDays = &days
-	}
+	o.count("pending_days", &c.PendingDays, 0, maxPending)
 	return c, o.done()
 }
 
 func (c acceptConfig) compile(p *Programme) {
-	p.Accept = Acceptance{Type: c.Type}
-	if c.PendingDays != nil {
-		p.Accept.PendingDays = *c.PendingDays
-	}
+	p.Accept = Acceptance{Type: c.Type, PendingDays: c.PendingDays}
 }
 
 // languageConfig is the configuration of language.
@@ -220,9 +209,9 @@ func (s Settings) check() (*time.Location, error) {
 	}
 	switch {
 	case s.AcceptanceWindow < time.Second || s.AcceptanceWindow%time.Second != 0:
-		return nil, fieldFault("acceptance_window", "too_small", map[string]any{"limit": 1})
+		return nil, fieldFault("acceptance_window_seconds", "too_small", map[string]any{"limit": 1})
 	case s.AcceptanceWindow > maxWindow:
-		return nil, fieldFault("acceptance_window", "too_large", map[string]any{"limit": int(maxWindow / time.Second)})
+		return nil, fieldFault("acceptance_window_seconds", "too_large", map[string]any{"limit": int(maxWindow / time.Second)})
 	}
 	return loc, nil
 }

@@ -3,7 +3,8 @@ package loyalty
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -100,7 +101,7 @@ func (o *object) take(name, kind string, target any) bool {
 
 // done gives the first fault, or refuses the properties nobody took.
 func (o *object) done() error {
-	for name := range o.values {
+	for _, name := range slices.Sorted(maps.Keys(o.values)) {
 		o.fail(name, ErrPropertyUnknown.Name, nil)
 	}
 	if o.err != nil {
@@ -126,23 +127,19 @@ func (o *object) oneOf(name, value string, allowed []string) {
 	o.fail(name, "must_be_one_of", map[string]any{"values": strings.Join(allowed, ", ")})
 }
 
-// count takes a whole number from 0 to most.
-func (o *object) count(name string, into *int, most int) {
-	n := int64(0)
+// count takes a whole number from least to most.
+func (o *object) count(name string, into *int, least, most int) {
+	n := int64(least)
 	if !o.take(name, "integer", &n) {
 		return
 	}
-	o.within(name, n, most)
-	*into = int(n)
-}
-
-func (o *object) within(name string, n int64, most int) {
 	switch {
-	case n < 0:
-		o.fail(name, "too_small", map[string]any{"limit": 0})
+	case n < int64(least):
+		o.fail(name, "too_small", map[string]any{"limit": least})
 	case n > int64(most):
 		o.fail(name, "too_large", map[string]any{"limit": most})
 	}
+	*into = int(n)
 }
 
 // maxRate bounds a rate, in points per currency unit.
@@ -171,11 +168,10 @@ func (o *object) rates(name string, into *map[string]money.Rate) {
 	if !o.take(name, "object of numbers", into) {
 		return
 	}
-	for currency, r := range *into {
-		at := fmt.Sprintf("%s.%s", name, currency)
+	for _, currency := range slices.Sorted(maps.Keys(*into)) {
 		if n := utf8.RuneCountInString(currency); n == 0 || n > maxCurrency || strings.TrimSpace(currency) != currency {
 			o.fail(name, ErrPropertyInvalid.Name, map[string]any{"reason": strconv.Quote(currency)})
 		}
-		o.refuseRate(at, r)
+		o.refuseRate(name+"."+currency, (*into)[currency])
 	}
 }

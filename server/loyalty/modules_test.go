@@ -102,8 +102,8 @@ func TestConfigurationFaults(t *testing.T) {
 		{ModuleIncentivizedPurchase, `{"currency_rates":{"HUF":"x"}}`, "config.currency_rates", "must_be_type"},
 		{ModuleIncentivizedPurchase, `{"rounding":"down"}`, "config.rounding", "must_be_one_of"},
 		{ModuleCheckoutAccept, `{"type":"auto"}`, "config.type", "must_be_one_of"},
-		{ModuleCheckoutAccept, `{"type":"accept"}`, "config.pending_days", "property_empty"},
-		{ModuleCheckoutAccept, `{"pending_days":3}`, "config.pending_days", "property_invalid"},
+		{ModuleCheckoutAccept, `{"pending_days":3651}`, "config.pending_days", "too_large"},
+		{ModulePointsEconomy, `{"expiry":{"policy":"rolling","days":0}}`, "config.expiry.days", "too_small"},
 		{ModuleCheckoutAccept, `{"type":"reject","pending_days":-1}`, "config.pending_days", "too_small"},
 		{ModuleLanguage, `{"default":"de"}`, "config.default", "must_be_one_of"},
 		{ModuleLanguage, `{"enabled":["en","de"]}`, "config.enabled[1]", "must_be_one_of"},
@@ -142,9 +142,9 @@ func TestSettingsFaults(t *testing.T) {
 		{Settings{TimeZone: "Mars/Olympus"}, "time_zone", "bad_format"},
 		{Settings{TimeZone: "Local"}, "time_zone", "bad_format"},
 		{Settings{TimeZone: "../etc/passwd"}, "time_zone", "bad_format"},
-		{Settings{AcceptanceWindow: -time.Second}, "acceptance_window", "too_small"},
-		{Settings{AcceptanceWindow: time.Millisecond}, "acceptance_window", "too_small"},
-		{Settings{AcceptanceWindow: 901 * time.Second}, "acceptance_window", "too_large"},
+		{Settings{AcceptanceWindow: -time.Second}, "acceptance_window_seconds", "too_small"},
+		{Settings{AcceptanceWindow: time.Millisecond}, "acceptance_window_seconds", "too_small"},
+		{Settings{AcceptanceWindow: 901 * time.Second}, "acceptance_window_seconds", "too_large"},
 	} {
 		_, err := CompileProgramme(Snapshot{Settings: c.settings})
 		requireFault(t, err, c.field, c.name)

@@ -118,55 +118,43 @@ func (r *Run) recordItem(parent *Event, action string, t *Transaction, l *Line) 
 	data := maps.Clone(t.Detail.Attributes)
 	maps.Copy(data, l.Data)
 	item.Data = marshal(data)
-	personal, err := r.openBoth(t, l)
+	own, err := r.open(l.Personal, l.Event, l.Own)
+	if err != nil {
+		return nil, err
+	}
+	inherited, err := r.open(t.Detail.Personal, t.Checkout, nil)
 	if err != nil {
 		return nil, err
 	}
 	l.Event = item.ID
-	if len(personal) == 0 {
-		return item, nil
-	}
-	if err := r.SealFor(item, personal); err != nil {
+	if l.Personal, err = r.seal(own, l.Event); err != nil {
 		return nil, err
 	}
-	if l.Personal == nil {
-		return item, nil
+	personal := maps.Clone(inherited)
+	for name, value := range own {
+		personal = put(personal, name, value)
 	}
-	return item, r.reseal(l)
+	item.Personal, err = r.seal(personal, item.ID)
+	return item, err
 }
 
-// openBoth reads the personal attributes of a line and of its checkout; none
-// where the customer's key is gone.
-func (r *Run) openBoth(t *Transaction, l *Line) (map[string]json.RawMessage, error) {
-	all := map[string]json.RawMessage{}
-	for _, sealed := range []struct {
-		text  []byte
-		bound ID
-	}{{t.Detail.Personal, t.Checkout}, {l.Personal, l.Event}} {
-		if sealed.text == nil || r.Customer.Key == nil {
-			continue
-		}
-		plain, err := Open(r.Customer.Key, sealed.bound[:], sealed.text)
-		if err != nil {
-			return nil, err
-		}
-		if err := json.Unmarshal(plain, &all); err != nil {
-			return nil, err
-		}
-		if sealed.bound == l.Event {
-			l.personal = plain
-		}
+// SetAttributes puts the attributes of a checkout or of its update on the
+// purchase; the personal ones are sealed. An update replaces what it sends.
+func (r *Run) SetAttributes(t *Transaction, plain, personal map[string]json.RawMessage) error {
+	known, err := r.open(t.Detail.Personal, t.Checkout, nil)
+	if err != nil {
+		return err
 	}
-	return all, nil
-}
-
-// reseal binds a line's personal attributes to its new event.
-func (r *Run) reseal(l *Line) (err error) {
-	if r.Customer.Key == nil {
-		return nil
-	}
-	l.Personal, err = Seal(r.Customer.Key, l.Event[:], l.personal)
+	t.Detail.Attributes = merge(t.Detail.Attributes, plain)
+	t.Detail.Personal, err = r.seal(merge(known, personal), t.Checkout)
 	return err
+}
+
+func merge(old, sent map[string]json.RawMessage) map[string]json.RawMessage {
+	merged := make(map[string]json.RawMessage, len(old)+len(sent))
+	maps.Copy(merged, old)
+	maps.Copy(merged, sent)
+	return merged
 }
 
 // Accept makes a pending purchase final: what it held is burned, what it

@@ -80,21 +80,32 @@ func (r *Run) store(t *ticket) error {
 	}
 	plain, personal := split(t.data, shape)
 	r.Event.Data = marshal(plain)
-	return r.SealFor(r.Event, personal)
+	var err error
+	r.Event.Personal, err = r.seal(personal, r.Event.ID)
+	return err
 }
 
-// SealFor puts personal attributes on an event's row, sealed under the
-// customer's key. A customer whose key is gone keeps none.
-func (r *Run) SealFor(e *Event, personal map[string]json.RawMessage) error {
+// seal encrypts personal attributes for a row. A customer whose key is gone
+// keeps none.
+func (r *Run) seal(personal map[string]json.RawMessage, row ID) ([]byte, error) {
 	if len(personal) == 0 || r.Customer.Key == nil {
-		return nil
+		return nil, nil
 	}
-	sealed, err := Seal(r.Customer.Key, e.ID[:], marshal(personal))
+	return Seal(r.Customer.Key, row[:], marshal(personal))
+}
+
+// open reads personal attributes back, fresh ones first; none where the
+// customer's key is gone.
+func (r *Run) open(sealed []byte, row ID, fresh map[string]json.RawMessage) (map[string]json.RawMessage, error) {
+	if fresh != nil || sealed == nil || r.Customer.Key == nil {
+		return fresh, nil
+	}
+	plain, err := Open(r.Customer.Key, row[:], sealed)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	e.Personal = sealed
-	return nil
+	var personal map[string]json.RawMessage
+	return personal, json.Unmarshal(plain, &personal)
 }
 
 // close brings the working copy to its final form.

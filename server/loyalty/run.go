@@ -128,7 +128,7 @@ func (r *Run) OpenTransaction(name string) (*Transaction, error) {
 
 // Changed records what an event made of a purchase.
 func (r *Run) Changed(e *Event, t *Transaction) {
-	t.UpdatedAt = r.Now
+	t.UpdatedAt, t.dirty = r.Now, true
 	effect := &TransactionEffect{
 		State: t.State, Total: int64(t.Total), Refunded: int64(t.Refunded), Earned: t.Earned, Burned: t.Burned,
 	}
@@ -209,4 +209,32 @@ func (r *Run) TraceInput(v Verdict) {
 	if r.tracing {
 		r.trace = append(r.trace, v)
 	}
+}
+
+// Parts are attributes as they are stored: those that may be read for ever, and
+// the personal ones.
+type Parts struct{ Plain, Personal map[string]json.RawMessage }
+
+// Parts splits the submitted attributes, line items apart.
+func (r *Run) Parts() (own Parts, items []Parts, err error) {
+	shape, ok := r.batch.engine.contract.Shape(r.Event.Action)
+	if !ok {
+		return own, nil, ErrUnknownAction
+	}
+	data := maps.Clone(r.Data)
+	delete(data, "items")
+	own.Plain, own.Personal = split(data, shape)
+	raw, sent := r.Data["items"]
+	if !sent {
+		return own, nil, nil
+	}
+	var list []map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return own, nil, decodeError(err)
+	}
+	items = make([]Parts, len(list))
+	for i, item := range list {
+		items[i].Plain, items[i].Personal = split(item, shape.Attributes["items"].Items)
+	}
+	return own, items, nil
 }

@@ -57,6 +57,8 @@ type Transaction struct {
 	Burned         int64
 
 	Detail TransactionDetail
+
+	dirty bool // changed in this batch
 }
 
 // TransactionDetail is what is stored of a purchase as one document.
@@ -83,7 +85,9 @@ type Line struct {
 	Data      map[string]json.RawMessage `json:"data"`                 // the item's own attributes
 	Personal  []byte                     `json:"personal,omitempty"`   // sealed, bound to Event
 
-	personal []byte // Personal opened, while the line moves to a new event
+	// Own are the personal attributes of a line that was just sent, in the
+	// clear until its event is written.
+	Own map[string]json.RawMessage `json:"-"`
 }
 
 // Move leads the purchase along the table of states. A pending purchase is the

@@ -135,13 +135,12 @@ func (r Rounding) Share(whole int64, part, total Amount) int64 {
 	if total == 0 {
 		return whole
 	}
-	exact := ratio(decimal.NewFromInt(whole).Mul(decimal.NewFromInt(int64(part))), decimal.NewFromInt(int64(total)), r)
-	return exact
+	return Ratio(decimal.NewFromInt(whole).Mul(decimal.NewFromInt(int64(part))), decimal.NewFromInt(int64(total)), r)
 }
 
-// ratio rounds a/b by whole division, so that no digit is lost on the way as
+// Ratio rounds a/b by whole division, so that no digit is lost on the way as
 // it would be in a quotient cut after some decimals.
-func ratio(a, b decimal.Decimal, r Rounding) int64 {
+func Ratio(a, b decimal.Decimal, r Rounding) int64 {
 	quotient, rest := a.QuoRem(b, 0)
 	n := quotient.IntPart()
 	if rest.IsZero() {

@@ -1,0 +1,106 @@
+package action
+
+import (
+	"time"
+
+	"github.com/loyalty-platform/loyalty/gen/events"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// checkout is a purchase: it frees what was reserved for it, burns what the
+// customer offers, and earns on every item. With the module checkout_accept it
+// stays pending.
+var checkout = loyalty.Action[events.CheckoutData]{
+	Name: "checkout", Standing: loyalty.Earner,
+	Needs: func(d events.CheckoutData, n *loyalty.CustomerNeeds) {
+		n.Lots = loyalty.HeldLots
+		if deref(d.PointsBurned) > 0 {
+			n.Lots = loyalty.OpenLots
+		}
+		n.Transactions = []string{d.TransactionID}
+		n.Reservations = []string{d.TransactionID}
+	},
+	Apply: applyCheckout,
+}
+
+func applyCheckout(r *loyalty.Run, d events.CheckoutData) error {
+	t, err := r.OpenTransaction(d.TransactionID)
+	if err != nil {
+		return err
+	}
+	t.Total, t.OriginalTotal = d.Total, d.Total
+	if r.Programme.On[loyalty.ModuleCheckoutAccept] {
+		t.State = loyalty.Pending
+		if t.AutoAccept, err = autoAccept(r, d.AutoAccept); err != nil {
+			return err
+		}
+		t.AutoReject = r.Programme.Accept.Type == loyalty.AcceptReject
+	}
+	held := r.Reservation(t.Name)
+	if err := r.ReleaseHold(r.Event, t.Name, held.Hold); err != nil {
+		return err
+	}
+	held.Hold = nil
+	if err := r.Burn(r.Event, t, deref(d.PointsBurned)); err != nil {
+		return err
+	}
+	t.Detail.PointsRewarded = d.PointsRewarded
+	if err := itemize(r, t, d.Items); err != nil {
+		return err
+	}
+	if err := price(r, t, deref(d.Currency)); err != nil {
+		return err
+	}
+	return r.Purchase(r.Event, t)
+}
+
+// autoAccept is the date on which a pending purchase is settled: the one that
+// was sent, else the checkout's plus the programme's days; zero by hand.
+func autoAccept(r *loyalty.Run, sent *string) (time.Time, error) {
+	if sent != nil && *sent != "" {
+		at, err := loyalty.ParseInstant(*sent)
+		if err != nil {
+			return at, loyalty.ErrPropertyInvalid.With("property", "auto_accept").With("reason", "instant").At("data.auto_accept")
+		}
+		return at, nil
+	}
+	if r.Programme.Accept.Type == loyalty.AcceptManual {
+		return time.Time{}, nil
+	}
+	return r.At.AddDate(0, 0, r.Programme.Accept.PendingDays), nil
+}
+
+// itemize puts the attributes and items as they were sent on the purchase.
+func itemize(r *loyalty.Run, t *loyalty.Transaction, items []events.LineItem) error {
+	own, parts, err := r.Parts()
+	if err != nil {
+		return err
+	}
+	if err := r.SetAttributes(t, own.Plain, own.Personal); err != nil {
+		return err
+	}
+	if parts == nil {
+		return nil
+	}
+	t.Detail.Items = make([]loyalty.Line, len(items))
+	for i, item := range items {
+		t.Detail.Items[i] = loyalty.Line{
+			ProductID: item.ProductID, Quantity: item.Quantity, Subtotal: item.Subtotal,
+			Rewarded: item.PointsRewarded, Data: parts[i].Plain, Own: parts[i].Personal,
+		}
+	}
+	return nil
+}
+
+// price computes what the purchase earns.
+func price(r *loyalty.Run, t *loyalty.Transaction, currency string) error {
+	own, err := r.Programme.Price(t.Detail.Items, currency, t.Detail.PointsRewarded)
+	if err != nil {
+		return err
+	}
+	t.Earned = own
+	for _, l := range t.Detail.Items {
+		t.Earned += l.Points
+	}
+	return nil
+}

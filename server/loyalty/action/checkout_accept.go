@@ -1,0 +1,32 @@
+package action
+
+import (
+	"github.com/loyalty-platform/loyalty/gen/events"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// checkout_accept approves a pending purchase. The values come from its
+// checkout and updates and cannot be changed here.
+var checkoutAccept = loyalty.Action[events.CheckoutAcceptData]{
+	Name: "checkout_accept", Standing: loyalty.Earner,
+	Needs: func(d events.CheckoutAcceptData, n *loyalty.CustomerNeeds) {
+		n.Lots = loyalty.HeldLots
+		n.Transactions = []string{d.TransactionID}
+	},
+	Apply: func(r *loyalty.Run, d events.CheckoutAcceptData) error {
+		own := r.Attributes("checkout_accept")
+		for name := range r.Attributes("checkout") {
+			if _, declared := own[name]; declared {
+				continue
+			}
+			if _, sent := r.Data[name]; sent {
+				return loyalty.ErrCopiedField.With("property", name).At("data." + name)
+			}
+		}
+		t, err := r.Transaction(d.TransactionID)
+		if err != nil {
+			return err
+		}
+		return r.Accept(r.Event, t)
+	},
+}

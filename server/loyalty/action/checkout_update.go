@@ -1,0 +1,94 @@
+package action
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/gen/events"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// checkout_update changes a pending purchase: it replaces what it sends, and is
+// the only way to remove items. Points and what is held are computed again.
+var checkoutUpdate = loyalty.Action[events.CheckoutUpdateData]{
+	Name: "checkout_update", Standing: loyalty.Earner,
+	Needs: func(d events.CheckoutUpdateData, n *loyalty.CustomerNeeds) {
+		n.Lots = loyalty.HeldLots
+		if d.PointsBurned != nil {
+			n.Lots = loyalty.OpenLots
+		}
+		n.Transactions = []string{d.TransactionID}
+	},
+	Apply: applyCheckoutUpdate,
+}
+
+func applyCheckoutUpdate(r *loyalty.Run, d events.CheckoutUpdateData) error {
+	t, err := r.Transaction(d.TransactionID)
+	if err != nil {
+		return err
+	}
+	if err := t.Move("checkout_update"); err != nil {
+		return err
+	}
+	t.Total, t.OriginalTotal = d.Total, d.Total
+	if t.AutoAccept, err = newAutoAccept(r, t.AutoAccept); err != nil {
+		return err
+	}
+	if err := reburn(r, t, d.PointsBurned); err != nil {
+		return err
+	}
+	if err := itemize(r, t, d.Items); err != nil {
+		return err
+	}
+	if _, sent := r.Data["items"]; sent {
+		r.Book.Withdraw(r.Event.ID, t.Earned)
+		if err := price(r, t, currency(t)); err != nil {
+			return err
+		}
+		if err := r.EarnPending(r.Event, "checkout_update_item", t); err != nil {
+			return err
+		}
+	}
+	r.Event.Shown(t.Earned - t.Burned)
+	r.Changed(r.Event, t)
+	return nil
+}
+
+// newAutoAccept keeps the date where none was sent, and removes it where it was
+// sent as null or empty: then the purchase is accepted or rejected by hand.
+func newAutoAccept(r *loyalty.Run, old time.Time) (time.Time, error) {
+	raw, sent := r.Data["auto_accept"]
+	if !sent {
+		return old, nil
+	}
+	var text *string
+	if err := json.Unmarshal(raw, &text); err != nil {
+		return old, loyalty.ErrPropertyInvalid.With("property", "auto_accept").With("reason", "instant").At("data.auto_accept")
+	}
+	if text == nil || strings.TrimSpace(*text) == "" {
+		return time.Time{}, nil
+	}
+	return autoAccept(r, text)
+}
+
+// reburn holds another number of points for the purchase; absent keeps it.
+func reburn(r *loyalty.Run, t *loyalty.Transaction, sent *int64) error {
+	if sent == nil || *sent == t.Burned {
+		return nil
+	}
+	if err := r.ReleaseHold(r.Event, t.Name, t.Detail.Burn); err != nil {
+		return err
+	}
+	t.Burned, t.Detail.Burn = 0, nil
+	return r.Burn(r.Event, t, *sent)
+}
+
+// currency is the purchase's own, as sent by its checkout or an update.
+func currency(t *loyalty.Transaction) string {
+	var c string
+	if raw, ok := t.Detail.Attributes["currency"]; ok && json.Unmarshal(raw, &c) != nil {
+		return ""
+	}
+	return c
+}

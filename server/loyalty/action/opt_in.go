@@ -1,0 +1,45 @@
+package action
+
+import (
+	"github.com/loyalty-platform/loyalty/gen/events"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// opt_in enrols a customer: a new one, whose identifier is the submitted text,
+// or an inactive one. An inactive profile with the same e-mail is taken over.
+var optIn = loyalty.Action[events.OptInData]{
+	Name:    "opt_in",
+	Creates: func(events.OptInData) bool { return true },
+	Needs: func(d events.OptInData, n *loyalty.CustomerNeeds) {
+		n.Names = externalNames(d.ExternalIds)
+		n.Email = loyalty.EmailKey(d.Email)
+	},
+	Apply: func(r *loyalty.Run, d events.OptInData) error {
+		if err := refuseEnrolled(r); err != nil {
+			return err
+		}
+		if err := r.Move("opt_in"); err != nil {
+			return err
+		}
+		p := &r.Customer.Profile
+		set(&p.Email, &d.Email)
+		set(&p.FirstName, d.FirstName)
+		set(&p.LastName, d.LastName)
+		set(&p.Handler, d.Handler)
+		set(&p.Language, d.Language)
+		set(&p.Currency, d.Currency)
+		set(&p.BirthDate, d.BirthDate)
+		keepCustom(r)
+		return setExternalIDs(r, d.ExternalIds)
+	},
+}
+
+// refuseEnrolled answers an opt_in or subscribe of a customer who is enrolled
+// already with a conflict rather than with a forbidden change of state.
+func refuseEnrolled(r *loyalty.Run) error {
+	switch r.Customer.Status {
+	case loyalty.Active, loyalty.Suspended, loyalty.Merged:
+		return loyalty.ErrCustomerExists.At("customer")
+	}
+	return nil
+}

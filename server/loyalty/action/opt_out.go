@@ -1,0 +1,58 @@
+package action
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+
+	"github.com/loyalty-platform/loyalty/gen/events"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// opt_out makes the customer unidentifiable for good: what is personal inside
+// events loses its key, what stands in the profile becomes hashes whose salt is
+// thrown away. Purchases and points stay.
+var optOut = loyalty.Action[events.OptOutData]{
+	Name:  "opt_out",
+	Needs: func(_ events.OptOutData, n *loyalty.CustomerNeeds) { n.Key = true },
+	Apply: func(r *loyalty.Run, _ events.OptOutData) error {
+		if err := r.Move("opt_out"); err != nil {
+			return err
+		}
+		salt := make([]byte, sha256.Size)
+		if _, err := rand.Read(salt); err != nil {
+			return err
+		}
+		forget(r, salt)
+		r.DestroyKey()
+		return nil
+	},
+}
+
+// forget replaces everything that names the customer.
+func forget(r *loyalty.Run, salt []byte) {
+	c := r.Customer
+	c.UpdatedAt = r.Now
+	r.Free(loyalty.Name{Kind: loyalty.NameCustomer, Value: c.Name})
+	for name, value := range c.Profile.ExternalIDs {
+		r.Free(loyalty.ExternalName(name, value))
+	}
+	c.Name = hashed(salt, c.Name)
+	r.Claim(loyalty.Name{Kind: loyalty.NameCustomer, Value: c.Name})
+	p := &c.Profile
+	for _, field := range []*string{&p.Handler, &p.Email, &p.FirstName, &p.LastName, &p.Gender, &p.ImageURL, &p.BirthDate} {
+		if *field != "" {
+			*field = hashed(salt, *field)
+		}
+	}
+	labels := make([]string, len(p.Labels))
+	for i, label := range p.Labels {
+		labels[i] = hashed(salt, label)
+	}
+	p.Labels, p.ExternalIDs, p.Custom = labels, nil, nil
+}
+
+func hashed(salt []byte, text string) string {
+	sum := sha256.Sum256(append(salt[:len(salt):len(salt)], text...))
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,65 @@
+package action
+
+import (
+	"github.com/loyalty-platform/loyalty/gen/events"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+)
+
+// partial_refund gives part of an accepted purchase's money back: the points it
+// earned and burned follow in proportion, so that parts add up to the whole.
+var partialRefund = loyalty.Action[events.PartialRefundData]{
+	Name: "partial_refund", Standing: loyalty.Earner,
+	Needs: func(d events.PartialRefundData, n *loyalty.CustomerNeeds) { needRefund(d.TransactionID, n) },
+	Apply: func(r *loyalty.Run, d events.PartialRefundData) error {
+		t, err := r.Transaction(d.TransactionID)
+		if err != nil {
+			return err
+		}
+		if err := t.Move("partial_refund"); err != nil {
+			return err
+		}
+		switch left := t.OriginalTotal - t.Refunded; {
+		case d.Amount <= 0:
+			return loyalty.ErrRefundNotPositive.At("data.amount")
+		case d.Amount > left:
+			return loyalty.ErrRefundTooLarge.With("left", left.String()).At("data.amount")
+		}
+		return refundMoney(r, t, d.Amount)
+	},
+}
+
+// needRefund declares what every refund reads: the purchase, its lots, and the
+// lots its burned points go back to.
+func needRefund(transaction string, n *loyalty.CustomerNeeds) {
+	n.Lots = loyalty.UsedLots
+	n.Transactions = []string{transaction}
+}
+
+// refundMoney books an amount back and takes its share of the points.
+func refundMoney(r *loyalty.Run, t *loyalty.Transaction, amount money.Amount) error {
+	t.Refunded += amount
+	t.Total = t.OriginalTotal - t.Refunded
+	rounding := r.Programme.Purchase.Rounding
+	removed := due(rounding.Share(t.OriginalEarned, t.Refunded, t.OriginalTotal), t.OriginalEarned, t.Earned)
+	restored := due(rounding.Share(t.OriginalBurned, t.Refunded, t.OriginalTotal), t.OriginalBurned, t.Burned)
+	if err := giveBack(r, t, loyalty.ID{}, removed, restored); err != nil {
+		return err
+	}
+	r.Changed(r.Event, t)
+	return nil
+}
+
+// due is what is still to be given back of a share: share − what was given back
+// already, between nothing and what is left.
+func due(share, original, left int64) int64 {
+	return min(max(share-(original-left), 0), left)
+}
+
+// giveBack takes earned points from the customer and gives burned ones back.
+func giveBack(r *loyalty.Run, t *loyalty.Transaction, first loyalty.ID, removed, restored int64) error {
+	if err := r.Unburn(r.Event, t, restored); err != nil {
+		return err
+	}
+	return r.TakeBack(r.Event, t, first, removed)
+}

@@ -1,0 +1,22 @@
+package action
+
+import (
+	"github.com/loyalty-platform/loyalty/gen/events"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// point_unspend gives spent points back to the lots they came from; the score
+// stays. Where a lot has expired meanwhile, they expire at once.
+var pointUnspend = loyalty.Action[events.PointUnspendData]{
+	Name: "point_unspend", Standing: loyalty.Earner,
+	Needs: func(_ events.PointUnspendData, n *loyalty.CustomerNeeds) { n.Lots = loyalty.UsedLots },
+	Apply: func(r *loyalty.Run, d events.PointUnspendData) error {
+		spent := r.Book.Figures.Spent
+		if err := r.Book.Unspend(r.Event.ID, d.Points); err != nil {
+			return loyalty.ErrUnspendTooMuch.With("spent", spent).At("data.points")
+		}
+		r.Event.Shown(d.Points)
+		r.Trace("unspend", "applied", "reason.unspent", d.Points)
+		return nil
+	},
+}

@@ -1,0 +1,42 @@
+package action
+
+import (
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// notEnough refuses to take more points than can be spent.
+func notEnough(r *loyalty.Run, n int64) error {
+	r.TraceInput(loyalty.Verdict{
+		Rule: "spend", Verdict: "refused", Reason: "reason.not_enough", Points: -n,
+		Input: map[string]any{"spendable": r.Book.Figures.Spendable()},
+	})
+	return loyalty.ErrNotEnoughToSpend.At("data.points")
+}
+
+// outOfRange names the property when points leave the range that a balance can
+// hold.
+func outOfRange(err error) error {
+	if err == nil {
+		return nil
+	}
+	return loyalty.ErrTooLarge.With("property", "points").At("data.points").Because(err)
+}
+
+// earnOptional gives the points that a visit or a video may carry. An inactive
+// customer's are refused: they are not enrolled.
+func earnOptional(r *loyalty.Run, n *int64) error {
+	if n == nil {
+		return nil
+	}
+	if r.Customer.Status == loyalty.Inactive {
+		return loyalty.ErrWrongStatus.With("status", string(r.Customer.Status)).With("action", r.Event.Action).At("data.points")
+	}
+	return r.Earn(r.Event, *n, "")
+}
+
+func deref[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}

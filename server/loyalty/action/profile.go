@@ -1,0 +1,122 @@
+package action
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/loyalty-platform/loyalty/gen/events"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// profile changes what is known of a customer. With opt_in true it enrols one
+// who is new or inactive.
+var profile = loyalty.Action[events.ProfileData]{
+	Name:    "profile",
+	Creates: func(d events.ProfileData) bool { return deref(d.OptIn) },
+	Needs: func(d events.ProfileData, n *loyalty.CustomerNeeds) {
+		n.Names = externalNames(d.ExternalIds)
+	},
+	Apply: func(r *loyalty.Run, d events.ProfileData) error {
+		if deref(d.OptIn) && (r.Customer.Status == loyalty.None || r.Customer.Status == loyalty.Inactive) {
+			if err := r.Move("opt_in"); err != nil {
+				return err
+			}
+		}
+		p := &r.Customer.Profile
+		set(&p.Email, d.Email)
+		set(&p.FirstName, d.FirstName)
+		set(&p.LastName, d.LastName)
+		set(&p.Handler, d.Handler)
+		set(&p.Language, d.Language)
+		set(&p.Gender, d.Gender)
+		set(&p.Currency, d.Currency)
+		set(&p.BirthDate, d.BirthDate)
+		set(&p.ImageURL, d.ImageURL)
+		if d.Labels != nil {
+			p.Labels = slices.Clone(d.Labels)
+		}
+		keepCustom(r)
+		return setExternalIDs(r, d.ExternalIds)
+	},
+}
+
+// set takes a text that was sent; empty text clears.
+func set(field *string, sent *string) {
+	if sent != nil {
+		*field = strings.TrimSpace(*sent)
+	}
+}
+
+// keepCustom keeps the attributes that the contract does not declare, and marks
+// the profile as changed.
+func keepCustom(r *loyalty.Run) {
+	r.Customer.UpdatedAt = r.Now
+	own := r.Undeclared()
+	if len(own) == 0 {
+		return
+	}
+	custom := maps.Clone(r.Customer.Profile.Custom)
+	if custom == nil {
+		custom = make(map[string]json.RawMessage, len(own))
+	}
+	maps.Copy(custom, own)
+	r.Customer.Profile.Custom = custom
+}
+
+// externalNames lists the external ids that an event would claim.
+func externalNames(changes *events.ExternalIDChanges) []loyalty.Name {
+	if changes == nil {
+		return nil
+	}
+	var names []loyalty.Name
+	for name, value := range *changes {
+		if value != nil {
+			names = append(names, loyalty.ExternalName(name, *value))
+		}
+	}
+	return names
+}
+
+// setExternalIDs writes the external ids that were sent; null removes one. Each
+// pair belongs to one customer.
+func setExternalIDs(r *loyalty.Run, changes *events.ExternalIDChanges) error {
+	if changes == nil {
+		return nil
+	}
+	ids := maps.Clone(r.Customer.Profile.ExternalIDs)
+	if ids == nil {
+		ids = map[string]string{}
+	}
+	for _, name := range slices.Sorted(maps.Keys(*changes)) {
+		if err := setExternalID(r, ids, name, (*changes)[name]); err != nil {
+			return err
+		}
+	}
+	r.Customer.Profile.ExternalIDs = ids
+	return nil
+}
+
+func setExternalID(r *loyalty.Run, ids map[string]string, name string, value *string) error {
+	at := "data.external_ids." + name
+	if name == "" || strings.Contains(name, ":") {
+		return loyalty.ErrPropertyInvalid.With("property", "external_ids").With("reason", "external_name").At(at)
+	}
+	old, had := ids[name]
+	if had && (value == nil || *value != old) {
+		r.Free(loyalty.ExternalName(name, old))
+		delete(ids, name)
+	}
+	if value == nil || (had && *value == old) {
+		return nil
+	}
+	if err := loyalty.CheckName("external_ids", *value); err != nil {
+		return err
+	}
+	if !r.Claim(loyalty.ExternalName(name, *value)) {
+		return loyalty.ErrExternalIDTaken.With("name", name).At(at)
+	}
+	ids[name] = *value
+	return nil
+}

@@ -1,0 +1,28 @@
+package action
+
+import (
+	"github.com/loyalty-platform/loyalty/gen/events"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// refund gives a whole accepted purchase back: what is left of the points it
+// earned is removed, what is left of those it burned returns.
+var refund = loyalty.Action[events.RefundData]{
+	Name: "refund", Standing: loyalty.Earner,
+	Needs: func(d events.RefundData, n *loyalty.CustomerNeeds) { needRefund(d.TransactionID, n) },
+	Apply: func(r *loyalty.Run, d events.RefundData) error {
+		t, err := r.Transaction(d.TransactionID)
+		if err != nil {
+			return err
+		}
+		if err := t.Move("refund"); err != nil {
+			return err
+		}
+		t.Refunded, t.Total = t.OriginalTotal, 0
+		if err := giveBack(r, t, loyalty.ID{}, t.Earned, t.Burned); err != nil {
+			return err
+		}
+		r.Changed(r.Event, t)
+		return nil
+	},
+}

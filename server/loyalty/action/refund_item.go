@@ -1,0 +1,100 @@
+package action
+
+import (
+	"slices"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/loyalty-platform/loyalty/gen/events"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+)
+
+// refund_item gives pieces of one line of an accepted purchase back: the line's
+// points in proportion to the pieces, burned points in proportion to the line's
+// subtotal. Its money counts as refunded.
+var refundItem = loyalty.Action[events.RefundItemData]{
+	Name: "refund_item", Standing: loyalty.Earner,
+	Needs: func(d events.RefundItemData, n *loyalty.CustomerNeeds) { needRefund(d.TransactionID, n) },
+	Apply: func(r *loyalty.Run, d events.RefundItemData) error {
+		t, err := r.Transaction(d.TransactionID)
+		if err != nil {
+			return err
+		}
+		if err := t.Move("refund_item"); err != nil {
+			return err
+		}
+		line, err := findLine(t, d.ProductID)
+		if err != nil {
+			return err
+		}
+		left := line.Quantity - line.Returned
+		n := left
+		if d.Quantity != nil {
+			n = *d.Quantity
+		}
+		if n > left || left == 0 {
+			return loyalty.ErrQuantityTooLarge.With("left", left).At("data.quantity")
+		}
+		return returnPieces(r, t, line, n)
+	},
+}
+
+// findLine finds the line of a product: the first that has pieces left.
+func findLine(t *loyalty.Transaction, product string) (*loyalty.Line, error) {
+	same := func(l loyalty.Line) bool { return l.ProductID == product }
+	i := slices.IndexFunc(t.Detail.Items, func(l loyalty.Line) bool { return same(l) && l.Returned < l.Quantity })
+	if i < 0 {
+		i = slices.IndexFunc(t.Detail.Items, same)
+	}
+	if i < 0 {
+		return nil, loyalty.ErrLineNotFound.With("product_id", product).At("data.product_id")
+	}
+	return &t.Detail.Items[i], nil
+}
+
+// returnPieces books n pieces of a line back. Shares are taken of all pieces
+// returned so far, so that returns one by one add up to the whole line.
+func returnPieces(r *loyalty.Run, t *loyalty.Transaction, line *loyalty.Line, n int64) error {
+	rounding := r.Programme.Purchase.Rounding
+	before := share(line.Subtotal, line.Returned, line.Quantity)
+	returned := line.Returned + n
+	money := share(line.Subtotal, returned, line.Quantity) - before
+	points := portion(rounding, line.Points, returned, line.Quantity) - line.TakenBack
+	restored := burnShare(rounding, t, line, returned) - burnShare(rounding, t, line, line.Returned)
+
+	removed := min(max(points, 0), t.Earned)
+	line.Returned, line.TakenBack = returned, line.TakenBack+max(points, 0)
+	t.Refunded += min(max(money, 0), t.OriginalTotal-t.Refunded)
+	t.Total = t.OriginalTotal - t.Refunded
+	if err := giveBack(r, t, line.Event, removed, min(max(restored, 0), t.Burned)); err != nil {
+		return err
+	}
+	r.Changed(r.Event, t)
+	return nil
+}
+
+// share is the part of an amount that n of all pieces cost, floored to the
+// 1/10,000.
+func share(a money.Amount, n, all int64) money.Amount {
+	return money.Amount(portion(money.Floor, int64(a), n, all))
+}
+
+func portion(rounding money.Rounding, whole, n, all int64) int64 {
+	return rounding.Share(whole, money.Amount(n), money.Amount(all))
+}
+
+// burnShare is what n returned pieces of a line are due of the burned points:
+// in proportion to the line's part of all subtotals.
+func burnShare(rounding money.Rounding, t *loyalty.Transaction, line *loyalty.Line, n int64) int64 {
+	var all decimal.Decimal
+	for _, l := range t.Detail.Items {
+		all = all.Add(l.Subtotal.Decimal())
+	}
+	all = all.Mul(decimal.NewFromInt(line.Quantity))
+	if all.IsZero() {
+		return 0
+	}
+	exact := line.Subtotal.Decimal().Mul(decimal.NewFromInt(n)).Mul(decimal.NewFromInt(t.OriginalBurned))
+	return money.Ratio(exact, all, rounding)
+}

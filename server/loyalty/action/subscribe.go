@@ -1,0 +1,31 @@
+package action
+
+import (
+	"github.com/loyalty-platform/loyalty/gen/events"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// subscribe makes an inactive profile with what is known; the customer is not
+// opted in.
+var subscribe = loyalty.Action[events.SubscribeData]{
+	Name:    "subscribe",
+	Creates: func(events.SubscribeData) bool { return true },
+	Needs: func(d events.SubscribeData, n *loyalty.CustomerNeeds) {
+		n.Names = externalNames(d.ExternalIds)
+	},
+	Apply: func(r *loyalty.Run, d events.SubscribeData) error {
+		if err := refuseEnrolled(r); err != nil {
+			return err
+		}
+		if err := r.Move("subscribe"); err != nil {
+			return err
+		}
+		p := &r.Customer.Profile
+		set(&p.Handler, &d.Handler)
+		set(&p.Email, d.Email)
+		set(&p.FirstName, d.FirstName)
+		set(&p.LastName, d.LastName)
+		keepCustom(r)
+		return setExternalIDs(r, d.ExternalIds)
+	},
+}

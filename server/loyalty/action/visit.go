@@ -1,0 +1,12 @@
+package action
+
+import (
+	"github.com/loyalty-platform/loyalty/gen/events"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// visit records that the customer visited a page; it may carry points.
+var visit = loyalty.Action[events.VisitData]{
+	Name:  "visit",
+	Apply: func(r *loyalty.Run, d events.VisitData) error { return earnOptional(r, d.Points) },
+}
