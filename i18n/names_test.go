@@ -1,0 +1,146 @@
+package i18n
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// wireNames are the names that the HTTP layer and the contract's validator
+// use, with the values they give.
+var wireNames = map[string]string{
+	"address_refused": "", "api_forbidden": "api", "body_too_large": "limit",
+	"conflicting_parameter": "parameter", "coupon_balance": "", "idempotency_key_invalid": "",
+	"invalid_parameter": "parameter reason", "malformed_body": "reason", "method_not_allowed": "method",
+	"path_not_found": "", "rate_limited": "retry_after", "read_only_key": "",
+	"signature_date": "request_time server_time window_seconds", "signature_malformed": "",
+	"signature_refused": "", "signature_scope": "", "target_malformed": "",
+	"unknown_parameter": "parameter", "unsupported_media_type": "media_type",
+
+	"bad_format": "format property", "bad_pattern": "pattern property", "case_mismatch": "declared property",
+	"must_be_one_of": "property values", "must_be_type": "property type", "not_multiple": "limit property",
+	"not_unique": "property", "property_unknown": "property", "too_few": "limit property",
+	"too_large": "limit property", "too_long": "limit property", "too_many": "limit property",
+	"too_short": "limit property", "too_small": "limit property",
+}
+
+// reasonNames are the reasons that stand in for {reason}, worded by the server.
+var reasonNames = strings.Fields(`brackets depth encoding external_name incomplete instant name nul past precision range
+	repeated schema syntax too_many trailing type`)
+
+// actionNames are the actions whose label customers see.
+var actionNames = strings.Fields(`checkout checkout_accept checkout_accept_item checkout_item checkout_reject
+	checkout_update checkout_update_item opt_in opt_out partial_refund point_add point_burn point_expire point_spend
+	point_sub point_unburn point_unspend profile refund refund_item release_points reserve_points subscribe suspend
+	unsuspend video visit`)
+
+// namedByLaw are failures whose values the design demands though the comment
+// beside them is silent: a module's refusal names the module.
+var namedByLaw = map[string]string{"module_off_action": "action module"}
+
+func TestEveryNameHasAText(t *testing.T) {
+	wanted := failureNames(t)
+	require.Greater(t, len(wanted), 30, "the failures were not found in the source")
+	for name, values := range namedByLaw {
+		if wanted[name] == "" {
+			wanted[name] = values
+		}
+	}
+	for name, values := range wireNames {
+		wanted[name] = values
+	}
+	for _, action := range actionNames {
+		wanted["action."+action] = ""
+	}
+	for _, reason := range reasonNames {
+		wanted["reason."+reason] = ""
+	}
+	c := mustLoad(t)
+	have := make(map[string]string, len(wanted))
+	for _, name := range namesOf(c) {
+		have[name] = strings.Join(placeholdersOf(c.messages[Default][name]), " ")
+	}
+	require.Equal(t, wanted, have)
+}
+
+// failureNames reads the rules' source, so that nobody can add a failure and
+// forget its text. The comment on the line of a failure lists its values.
+func failureNames(t *testing.T) map[string]string {
+	t.Helper()
+	paths, err := filepath.Glob("../server/loyalty/*.go")
+	require.NoError(t, err)
+	names := map[string]string{}
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		files := token.NewFileSet()
+		parsed, err := parser.ParseFile(files, path, nil, parser.ParseComments)
+		require.NoError(t, err)
+		values := commentsByLine(files, parsed)
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			if call, ok := n.(*ast.CallExpr); ok {
+				if name := failureName(call); name != "" {
+					names[name] = values[files.Position(call.Pos()).Line]
+				}
+			}
+			return true
+		})
+	}
+	return names
+}
+
+func failureName(call *ast.CallExpr) string {
+	if fn, ok := call.Fun.(*ast.Ident); !ok || fn.Name != "newError" || len(call.Args) != 3 {
+		return ""
+	}
+	literal, ok := call.Args[2].(*ast.BasicLit)
+	if !ok {
+		return ""
+	}
+	name, _ := strconv.Unquote(literal.Value)
+	return name
+}
+
+var placeholder = regexp.MustCompile(`\{(\w+)\}`)
+
+func commentsByLine(files *token.FileSet, parsed *ast.File) map[int]string {
+	lines := map[int]string{}
+	for _, group := range parsed.Comments {
+		for _, comment := range group.List {
+			var values []string
+			for _, match := range placeholder.FindAllStringSubmatch(comment.Text, -1) {
+				values = append(values, match[1])
+			}
+			slices.Sort(values)
+			lines[files.Position(comment.Pos()).Line] = strings.Join(values, " ")
+		}
+	}
+	return lines
+}
+
+// TestFixedTexts holds the texts that the specification writes out.
+func TestFixedTexts(t *testing.T) {
+	c := mustLoad(t)
+	for name, text := range map[string]string{
+		"property_empty":             "Property {property} cannot be empty",
+		"not_enough_points_discount": "Customer doesn't have enough points for discount",
+		"ERR_TX_ALREADY_EXISTS":      "ERR_TX_ALREADY_EXISTS",
+		"transaction_not_found":      "Transaction not found",
+		"coupon_not_found":           "Coupon not found",
+		"coupon_balance":             "The coupon balance is lower than the amount",
+	} {
+		require.Equal(t, text, c.Message("en", name, nil))
+	}
+	for _, lang := range c.Languages() {
+		require.Equal(t, "ERR_TX_ALREADY_EXISTS", c.Message(lang, "ERR_TX_ALREADY_EXISTS", nil), lang)
+	}
+}

@@ -1,0 +1,152 @@
+package i18n
+
+import (
+	"slices"
+	"strings"
+)
+
+// maxHeader bounds the part of an Accept-Language header that is read, in
+// bytes. Browsers send under 100; the rest is somebody's experiment.
+const maxHeader = 256
+
+// Negotiate chooses the language of an answer: the enabled one that the
+// Accept-Language header weighs highest, the earlier of equals, else fallback.
+//
+// enabled and fallback are ISO 639-1 codes as the programme is configured;
+// without enabled languages the shipped ones count, without a fallback Default
+// does. A range speaks for its language whatever its region (hu-HU is hu).
+// Three-letter codes count as their two-letter ones. * speaks for every
+// language the header does not name, and q=0 refuses one. Elements that cannot
+// be read are passed over and only the first 256 bytes count, up to the last
+// whole element. There is no error: a header never makes a request fail.
+//
+// This is the lookup of RFC 4647 and not x/text's matcher, because that one
+// gives Basque readers Spanish and Breton readers French, drops the whole
+// header for one bad element, and cannot refuse a language.
+func (c *Catalogue) Negotiate(header string, enabled []string, fallback string) (lang string) {
+	if fallback == "" {
+		fallback = Default
+	}
+	if len(enabled) == 0 {
+		enabled = c.languages
+	}
+	ranges := parseRanges(header, make([]languageRange, 0, 16))
+	best, bestPlace := 0, 0
+	lang = fallback
+	for _, candidate := range enabled {
+		weight, place := weigh(ranges, candidate)
+		switch {
+		case weight == 0 || weight < best:
+			continue
+		case weight == best && place > bestPlace:
+			continue
+		case weight == best && place == bestPlace && candidate != fallback:
+			continue // several under one *: the programme's default first
+		}
+		lang, best, bestPlace = candidate, weight, place
+	}
+	return lang
+}
+
+// languageRange is one element of the header.
+type languageRange struct {
+	code   string // the primary subtag, or *
+	whole  bool   // no region or script followed
+	weight int    // q in thousandths
+}
+
+// weigh tells how much the header wants a language and where it says so.
+func weigh(ranges []languageRange, lang string) (weight, place int) {
+	named := false
+	for i, r := range ranges {
+		if !strings.EqualFold(r.code, lang) {
+			continue
+		}
+		// en-GB;q=0 refuses the British form, not English.
+		named = named || r.whole || r.weight > 0
+		if r.weight > weight {
+			weight, place = r.weight, i
+		}
+	}
+	if named {
+		return weight, place
+	}
+	if i := slices.IndexFunc(ranges, func(r languageRange) bool { return r.code == "*" }); i >= 0 {
+		return ranges[i].weight, i
+	}
+	return 0, 0
+}
+
+func parseRanges(header string, into []languageRange) []languageRange {
+	for element := range strings.SplitSeq(capHeader(header), ",") {
+		if r, ok := parseRange(element); ok {
+			into = append(into, r)
+		}
+	}
+	return into
+}
+
+// capHeader cuts between elements, since half an element says something else.
+func capHeader(header string) string {
+	if len(header) <= maxHeader {
+		return header
+	}
+	end := strings.LastIndexByte(header[:maxHeader+1], ',')
+	return header[:max(end, 0)]
+}
+
+func parseRange(element string) (languageRange, bool) {
+	tag, params, _ := strings.Cut(element, ";")
+	tag = strings.Trim(tag, " \t")
+	r := languageRange{code: tag, whole: true, weight: 1000}
+	if i := strings.IndexAny(tag, "-_"); i >= 0 {
+		r.code, r.whole = tag[:i], false
+	}
+	if !isSubtag(r.code) && tag != "*" {
+		return r, false
+	}
+	if len(r.code) == 3 {
+		if base := baseLanguage(r.code); base != "" {
+			r.code = base
+		}
+	}
+	for param := range strings.SplitSeq(params, ";") {
+		name, value, _ := strings.Cut(strings.Trim(param, " \t"), "=")
+		if !strings.EqualFold(name, "q") {
+			continue
+		}
+		var ok bool
+		if r.weight, ok = parseWeight(value); !ok {
+			return r, false
+		}
+	}
+	return r, true
+}
+
+func isSubtag(code string) bool {
+	for i := range len(code) {
+		if c := code[i] | 0x20; c < 'a' || c > 'z' {
+			return false
+		}
+	}
+	return len(code) >= 2 && len(code) <= 8
+}
+
+// parseWeight reads 0 to 1 as thousandths; decimals after the third are read
+// and dropped.
+func parseWeight(text string) (int, bool) {
+	whole, decimals, _ := strings.Cut(text, ".")
+	if whole != "0" && whole != "1" {
+		return 0, false
+	}
+	weight, unit := int(whole[0]-'0')*1000, 100
+	for i := range len(decimals) {
+		digit := int(decimals[i]) - '0'
+		if digit < 0 || digit > 9 {
+			return 0, false
+		}
+		weight += digit * unit
+		unit /= 10
+	}
+	return weight, weight <= 1000
+}

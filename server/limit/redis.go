@@ -1,0 +1,145 @@
+package limit
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-redis/redis_rate/v10"
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+const (
+	redisTimeout = 100 * time.Millisecond // of one decision; a limiter must not be what makes requests slow
+	pause        = time.Second            // after a failure nobody waits for Redis, then one request tries
+	logEvery     = time.Minute
+	keyPrefix    = "loyalty:" // a Redis may serve others too
+)
+
+// ErrRedisURL says that a Redis address cannot be read. It does not repeat
+// the address, which may hold a password.
+var ErrRedisURL = errors.New("not a Redis address like redis://user:password@host:6379/0 or rediss://…")
+
+// Redis limits over all nodes that share one Redis. While Redis does not
+// answer, the node's own Memory decides: the limit then holds per node and is
+// never open. It tries again every second and recovers by itself.
+type Redis struct {
+	client *redis.Client
+	rate   *redis_rate.Limiter
+	memory *Memory
+	log    *slog.Logger
+	retry  atomic.Int64 // when Redis may be tried again; 0 while it is well
+	quiet  atomic.Int64 // no warning before this instant
+	warned atomic.Bool  // the outage was logged, so its end is too
+}
+
+// NewRedis makes a limiter for the Redis at address, with memory as the
+// fallback and the source of time for pauses. It does not connect: a node
+// starts while Redis is down. It fails with ErrRedisURL. Close it after use.
+func NewRedis(address string, memory *Memory, log *slog.Logger) (*Redis, error) {
+	options, err := redis.ParseURL(address)
+	if err != nil {
+		return nil, ErrRedisURL
+	}
+	options.DialTimeout = redisTimeout
+	options.ReadTimeout = redisTimeout
+	options.WriteTimeout = redisTimeout
+	options.PoolTimeout = redisTimeout
+	options.ContextTimeoutEnabled = true
+	options.MaxRetries = -1 // the fallback is the retry
+	options.DialerRetries = 1
+	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	logging.Disable() // go-redis writes every failed dial to stderr; the log here says it once a minute
+	client := redis.NewClient(options)
+	return &Redis{client: client, rate: redis_rate.NewLimiter(client), memory: memory, log: log}, nil
+}
+
+// Close ends the connections.
+func (r *Redis) Close() error { return r.client.Close() }
+
+// Allow implements Limiter.
+func (r *Redis) Allow(ctx context.Context, key string, perMinute, burst int) (Verdict, error) {
+	if err := checkRule(perMinute, burst); err != nil {
+		return Verdict{}, err
+	}
+	if !r.mayTry() {
+		return r.memory.Allow(ctx, key, perMinute, burst)
+	}
+	v, err := r.ask(ctx, key, perMinute, burst)
+	if err != nil {
+		r.failed(err)
+		return r.memory.Allow(ctx, key, perMinute, burst)
+	}
+	r.recovered()
+	return v, nil
+}
+
+func (r *Redis) ask(ctx context.Context, key string, perMinute, burst int) (Verdict, error) {
+	// A caller who hangs up is counted all the same, and is no failure of Redis.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), redisTimeout)
+	defer cancel()
+	result, err := r.rate.Allow(ctx, keyPrefix+key, redis_rate.Limit{Rate: perMinute, Burst: burst, Period: time.Minute})
+	if err != nil {
+		return Verdict{}, err
+	}
+	return verdictOf(result), nil
+}
+
+// verdictOf turns redis_rate's answer into the one Memory gives. Burst and
+// reset mean the same there, but Redis reckons in binary seconds: one request
+// after a rest leaves it 98.9999 of 100, which it cuts to 98. So times are
+// rounded to the microsecond, which is all that Redis' clock tells, and what
+// remains is counted anew from them, the half microsecond that rounding may
+// have added in the caller's favour. What is left is a drift of 30 ns a request
+// while a key never rests, far below what headers in whole seconds tell.
+func verdictOf(result *redis_rate.Result) Verdict {
+	perMinute, burst := int64(result.Limit.Rate), int64(result.Limit.Burst)
+	v := Verdict{
+		Allowed: result.Allowed > 0,
+		Limit:   result.Limit.Rate,
+		Reset:   max(result.ResetAfter.Round(time.Microsecond), 0),
+	}
+	if !v.Allowed {
+		v.RetryAfter = max(result.RetryAfter.Round(time.Microsecond), time.Microsecond)
+		return v
+	}
+	level := max(int64(v.Reset-time.Microsecond/2), 0) * perMinute
+	v.Remaining = remaining(level, burst*cost)
+	return v
+}
+
+// mayTry says whether this request should ask Redis: always while it is well,
+// else one request a pause.
+func (r *Redis) mayTry() bool {
+	at := r.retry.Load()
+	if at == 0 {
+		return true
+	}
+	now := r.memory.elapsed()
+	return now >= at && r.retry.CompareAndSwap(at, now+int64(pause))
+}
+
+func (r *Redis) recovered() {
+	if r.retry.Load() == 0 {
+		return
+	}
+	r.retry.Store(0)
+	if r.warned.CompareAndSwap(true, false) {
+		r.log.Info("rate limit: Redis answers again, the limit is shared between nodes")
+	}
+}
+
+func (r *Redis) failed(err error) {
+	now := r.memory.elapsed()
+	r.retry.Store(now + int64(pause))
+	quiet := r.quiet.Load()
+	if now < quiet || !r.quiet.CompareAndSwap(quiet, now+int64(logEvery)) {
+		return
+	}
+	r.warned.Store(true)
+	r.log.Warn("rate limit: Redis does not answer, the limit holds per node", "error", err)
+}
