@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -34,6 +35,10 @@ var ErrRange = errors.New("number out of range")
 // such as 1e999999999 would ask for gigabytes.
 const maxExponent = 30
 
+// number is the grammar of a decimal number: JSON's, and a leading plus, zeros
+// or point. The library's own is wider and depends on its version.
+var number = regexp.MustCompile(`^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$`)
+
 // Parse reads a decimal number such as 99.99 or 1e2.
 // It fails with ErrPrecision, ErrRange or a syntax error.
 func Parse(text string) (Amount, error) {
@@ -48,11 +53,11 @@ func parseDecimal(text string) (decimal.Decimal, error) {
 	if len(text) > 64 {
 		return decimal.Decimal{}, ErrRange
 	}
-	d, err := decimal.NewFromString(text)
-	if err != nil {
+	if !number.MatchString(text) {
 		return decimal.Decimal{}, fmt.Errorf("not a decimal number: %q", text)
 	}
-	if d.Exponent() > maxExponent || d.Exponent() < -2*maxExponent {
+	d, err := decimal.NewFromString(text)
+	if err != nil || d.Exponent() > maxExponent || d.Exponent() < -2*maxExponent {
 		return decimal.Decimal{}, ErrRange
 	}
 	return d, nil

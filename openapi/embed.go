@@ -1,0 +1,73 @@
+// Package openapi holds the contract: one OpenAPI 3.0.3 document for each API
+// and common.yaml, which they share. The documents are the manual, the source
+// of the generated code in gen and what the server validates against; nothing
+// else says what a request may look like.
+package openapi
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// FS holds the documents as they were written, by file name.
+//
+//go:embed *.yaml
+var FS embed.FS
+
+const common = "common"
+
+// Names lists the APIs in alphabetical order. Each is the name of a document
+// without its extension, and what an access key's list of APIs may hold.
+func Names() []string {
+	files, err := fs.Glob(FS, "*.yaml")
+	if err != nil {
+		panic(err) // only for a malformed pattern
+	}
+	names := make([]string, 0, len(files))
+	for _, file := range files {
+		if name := strings.TrimSuffix(file, ".yaml"); name != common {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Load reads the document of an API, resolves what it takes from common.yaml
+// and validates it. Each call gives a document of its own. It fails for a name
+// that is not among Names.
+func Load(api string) (*openapi3.T, error) {
+	if !slices.Contains(Names(), api) {
+		return nil, fmt.Errorf("openapi: no API is called %q", api)
+	}
+	loader := newLoader()
+	doc, err := loader.LoadFromURI(&url.URL{Path: api + ".yaml"})
+	if err != nil {
+		return nil, fmt.Errorf("openapi: %s: %w", api, err)
+	}
+	if err := doc.Validate(context.Background()); err != nil {
+		return nil, fmt.Errorf("openapi: %s: %w", api, err)
+	}
+	return doc, nil
+}
+
+// newLoader gives a loader that finds files in FS and nowhere else.
+func newLoader() *openapi3.Loader {
+	loader := openapi3.NewLoader()
+	loader.IsExternalRefsAllowed = true
+	loader.ReadFromURIFunc = func(_ *openapi3.Loader, u *url.URL) ([]byte, error) {
+		if u.Scheme != "" || u.Host != "" {
+			return nil, fmt.Errorf("%s is outside the contract", u.Redacted())
+		}
+		return fs.ReadFile(FS, path.Clean(u.Path))
+	}
+	return loader
+}
