@@ -1,0 +1,83 @@
+# The loyalty platform. `make help` lists what there is.
+SHELL := /bin/bash
+GO ?= go
+BIN := $(CURDIR)/.bin
+APIS := administration customers events
+OAPI := $(GO) run github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen
+GOLANGCI_VERSION := v2.15.0
+REDOCLY_VERSION := 2.77.0
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
+
+.PHONY: build
+build: ## build the program as ./loyalty
+	CGO_ENABLED=0 $(GO) build -trimpath -o loyalty ./server/cmd/loyalty
+
+.PHONY: run
+run: build ## build, start on the embedded database, print a ready key and a signed request
+	./loyalty serve
+
+.PHONY: test
+test: ## everything that needs nothing else, on both databases
+	$(GO) test ./... -timeout 15m
+
+.PHONY: generate
+generate: ## regenerate gen/ from the documents
+	$(OAPI) -config openapi/codegen/common.yaml openapi/common.yaml
+	@for api in $(APIS); do \
+	  echo "$(OAPI) $$api"; mkdir -p gen/$$api; \
+	  $(OAPI) -config oapi-codegen.yaml -package $$api -o gen/$$api/$$api.gen.go openapi/$$api.yaml || exit 1; \
+	done
+
+.PHONY: verify
+verify: ## prove that generated code, modules and formatting are fresh
+	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && cp -r gen "$$tmp/before" && $(MAKE) --no-print-directory generate >/dev/null \
+	  && { diff -r "$$tmp/before" gen || { echo "gen/ was stale: it is regenerated now, commit it"; exit 1; }; }
+	$(GO) mod tidy -diff
+	$(GO) mod verify
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "not formatted: $$unformatted"; exit 1; }
+	$(GO) vet ./...
+
+.PHONY: tools
+tools: $(BIN)/golangci-lint $(BIN)/redocly ## install the heavy tools into .bin
+
+$(BIN)/golangci-lint:
+	GOBIN=$(BIN) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+
+$(BIN)/redocly:
+	npm install --prefix $(BIN)/npm --no-save --no-audit --no-fund @redocly/cli@$(REDOCLY_VERSION)
+	ln -sf npm/node_modules/.bin/redocly $(BIN)/redocly
+
+.PHONY: lint
+lint: tools ## lint the code and the documents
+	$(BIN)/golangci-lint run ./...
+	cd openapi && REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true $(BIN)/redocly lint $(addsuffix .yaml,$(APIS))
+
+.PHONY: bench
+bench: build ## measure against the database's floor, interleaved in one run
+	$(GO) run ./server/cmd/bench -binary ./loyalty $(ARGS)
+
+.PHONY: bench-go
+bench-go: ## the Go benchmarks: signing against its hashing floor, the HTTP layer, the store
+	$(GO) test -run xxx -bench . -benchmem ./signing ./server ./server/limit ./store/...
+
+.PHONY: torture
+torture: ## long property tests and fault tests (up to an hour)
+	LOYALTY_TORTURE=2000 $(GO) test ./server/... ./store/... -timeout 60m -count 1
+
+FUZZTIME ?= 60s
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME
+	@for pkg in $$($(GO) list ./...); do \
+	  for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
+	    echo "$$pkg $$target"; $(GO) test $$pkg -run xxx -fuzz "^$$target$$" -fuzztime $(FUZZTIME) || exit 1; \
+	  done; \
+	done
+
+.PHONY: clean
+clean: ## remove what was built (never the data folder)
+	rm -rf loyalty $(BIN)

@@ -1,0 +1,86 @@
+package signing
+
+import "strings"
+
+// maxAuthorization is the greatest length of the Authorization header in octets.
+const maxAuthorization = 4 << 10
+
+// maxKeyID is the greatest length of an access key id.
+const maxKeyID = 128
+
+// authorization is the header of step 4 taken apart. All strings share the header's memory.
+type authorization struct {
+	algorithm, keyID, day, scope, signedHeaders, signature string
+}
+
+// parseAuthorization reads the exact form of step 4; only the blank after a comma may be absent. Algorithm, scope and the
+// signature's length are judged later, so that each has its own error; a signature of the right length is decoded into
+// want. It answers what is wrong, or "".
+func parseAuthorization(s string, want *[32]byte) (a authorization, wrong string) {
+	var credential, ok = "", false
+	if a.algorithm, s, ok = strings.Cut(s, " "); !ok || a.algorithm == "" || !all(a.algorithm, algChar) {
+		return a, "must begin with the algorithm and one blank"
+	}
+	if credential, s, ok = part(s, "Credential="); !ok {
+		return a, "Credential= must follow the algorithm, and a comma must follow it"
+	}
+	if a.signedHeaders, s, ok = part(s, "SignedHeaders="); !ok {
+		return a, "SignedHeaders= must follow Credential, and a comma must follow it"
+	}
+	if a.signature, ok = strings.CutPrefix(s, "Signature="); !ok || !decodeLower(want, a.signature) {
+		return a, "Signature= and lower-case hex digits must follow SignedHeaders and end the header"
+	}
+	return a, a.readCredential(credential)
+}
+
+// part cuts "name" + value + "," and one optional blank from s.
+func part(s, name string) (value, rest string, ok bool) {
+	if s, ok = strings.CutPrefix(s, name); !ok {
+		return "", "", false
+	}
+	if value, rest, ok = strings.Cut(s, ","); !ok {
+		return "", "", false
+	}
+	return value, strings.TrimPrefix(rest, " "), true
+}
+
+// readCredential takes <key id>/<YYYYMMDD>/<scope> apart.
+func (a *authorization) readCredential(s string) (wrong string) {
+	var rest string
+	a.keyID, rest, _ = strings.Cut(s, "/")
+	a.day, a.scope, _ = strings.Cut(rest, "/")
+	switch {
+	case a.keyID == "" || len(a.keyID) > maxKeyID || !all(a.keyID, keyChar):
+		return "the key id in Credential must be 1 to 128 letters, digits, hyphens and underscores"
+	case len(a.day) != 8 || !all(a.day, digit):
+		return "the day in Credential must be YYYYMMDD"
+	case a.scope == "" || !all(a.scope, scopeChar):
+		return "the scope in Credential is missing or not printable"
+	}
+	return ""
+}
+
+// decodeLower reads lower-case hex into dst, as much as dst holds, and tells whether all of s is such digits.
+func decodeLower(dst *[32]byte, s string) bool {
+	if len(s) != 2*len(dst) {
+		return all(s, lowerHex)
+	}
+	bad := byte(0)
+	for i := range dst {
+		hi, lo := nibble[s[2*i]], nibble[s[2*i+1]]
+		bad |= hi | lo
+		dst[i] = hi<<4 | lo
+	}
+	return bad < 16
+}
+
+// nibble has the value of a lower-case hex digit, and 255 for all else.
+var nibble = func() (t [256]byte) {
+	for c := range t {
+		t[c] = 255
+		if class[c]&lowerHex != 0 {
+			t[c], _ = unhex(byte(c))
+		}
+	}
+	return t
+}()

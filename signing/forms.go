@@ -1,0 +1,112 @@
+package signing
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+	"sync"
+)
+
+// maxForms is the greatest number of canonical requests computed for one request.
+const maxForms = 36
+
+// work is the memory of one verification, pooled so that a request that matches the first form allocates next to nothing.
+type work struct {
+	in                    Incoming
+	authorizations, dates []string // the values of the two headers
+	path                  string
+	query                 string
+	hasQuery              bool
+	auth                  authorization
+	date                  [len(condensed)]byte
+	want                  [32]byte
+	names                 []string   // signed header names, sorted
+	values                [][]string // what the request carries under each
+	signed                string     // the same, joined
+	host, length          [1]string  // put back among the headers
+
+	params []param
+	arena  []byte
+	canon  []byte // the canonical request
+	text   []byte // the string to sign
+	method string
+	body   [sha256.Size]byte
+	sum    []byte
+	keys   []triedKey
+	cold   int // keys derived, not found in the cache
+}
+
+var workPool = sync.Pool{New: func() any { return new(work) }}
+
+// release gives the memory back without holding on to the request.
+func (w *work) release() {
+	clear(w.names)
+	clear(w.values)
+	clear(w.keys)
+	w.names, w.values, w.keys, w.cold = w.names[:0], w.values[:0], w.keys[:0], 0
+	w.in, w.auth, w.authorizations, w.dates = Incoming{}, authorization{}, nil, nil
+	w.path, w.query, w.signed, w.method, w.host[0] = "", "", "", "", ""
+	if cap(w.arena) > 64<<10 || cap(w.params) > 64 {
+		w.arena, w.params = nil, nil
+	}
+	workPool.Put(w)
+}
+
+// hashBody sets what every form shares. The body is hashed once.
+func (w *work) hashBody() {
+	w.method = strings.ToUpper(w.in.Method)
+	w.body = sha256.Sum256(w.in.Body)
+}
+
+// first writes the form that most requests match: the path as sent, the query by name, blanks collapsed.
+func (w *work) first() {
+	w.start(cleanPath(w.path))
+	w.canon = append(w.textQuery(w.canon), '\n')
+	w.canon = w.appendHeaders(w.canon, w.in.Host, false)
+	w.finish()
+}
+
+// form writes the canonical request of step 1 from its parts.
+func (w *work) form(path, query, headers string) {
+	w.start(path)
+	w.canon = append(append(w.canon, query...), '\n')
+	w.canon = append(w.canon, headers...)
+	w.finish()
+}
+
+func (w *work) start(path string) {
+	w.canon = append(append(w.canon[:0], w.method...), '\n')
+	w.canon = append(append(w.canon, path...), '\n')
+}
+
+func (w *work) finish() {
+	w.canon = append(append(append(w.canon, '\n'), w.signed...), '\n')
+	w.canon = hex.AppendEncode(w.canon, w.body[:])
+}
+
+// setText writes the string to sign of the canonical request at hand.
+func (w *work) setText(algorithm, scope string) {
+	hash := sha256.Sum256(w.canon)
+	w.text = appendText(w.text[:0], algorithm, scope, w.date[:], hash[:])
+}
+
+// each computes the accepted forms one by one, at most maxForms, the one of first at the beginning. Duplicate parts are
+// removed before they are combined, and parts cannot run into each other, so no form comes twice.
+func (w *work) each(legacyPlus bool, try func() bool) {
+	paths, queries, headers := w.paths(), w.queries(legacyPlus), w.headers()
+	count := 0
+	for _, query := range queries {
+		for _, path := range paths {
+			for _, header := range headers {
+				if count == maxForms {
+					return
+				}
+				count++
+				w.form(path, query, header)
+				if !try() {
+					return
+				}
+			}
+		}
+	}
+}

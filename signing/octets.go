@@ -1,0 +1,95 @@
+package signing
+
+// Octet classes, one bit each, so that scanning a header or a target costs one table look-up per octet.
+const (
+	unreserved uint16 = 1 << iota // RFC 3986: stays as it is when URI-encoded
+	literal                       // ! and *, which some clients leave as they are
+	headerName                    // a token in lower case
+	token                         // a token
+	keyChar                       // an access key id
+	scopeChar                     // a credential scope: printable, no comma
+	algChar                       // an algorithm's name
+	digit                         // 0 to 9
+	lowerHex                      // a hex digit in lower case
+	visible                       // what may stand in a request target on the wire
+	ascii                         // what may stand in a host
+	pathChar                      // unreserved or a slash
+)
+
+var class = func() (t [256]uint16) {
+	set := func(octets string, bits uint16) {
+		for i := range len(octets) {
+			t[octets[i]] |= bits
+		}
+	}
+	const lower, upper, digits = "abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "0123456789"
+	set(lower+upper+digits+"-_.~", unreserved|pathChar)
+	set("/", pathChar)
+	set("!*", literal)
+	set(lower+digits+"!#$%&'*+-.^_`|~", headerName|token)
+	set(upper, token)
+	set(lower+upper+digits+"-_", keyChar)
+	set(lower+upper+digits+"-", algChar)
+	set(digits, digit|lowerHex)
+	set("abcdef", lowerHex)
+	for c := 0x20; c < 0x7f; c++ {
+		t[c] |= scopeChar | visible | ascii
+	}
+	for c := 0x80; c <= 0xff; c++ {
+		t[c] |= visible
+	}
+	t[','] &^= scopeChar
+	t[' '] &^= visible | ascii
+	return t
+}()
+
+// all tells whether every octet of s is of the class.
+func all(s string, of uint16) bool {
+	for i := range len(s) {
+		of &= class[s[i]]
+	}
+	return of != 0
+}
+
+// unhex gives the value of a hex digit of either case, or false.
+func unhex(c byte) (byte, bool) {
+	switch {
+	case class[c]&digit != 0:
+		return c - '0', true
+	case c|0x20-'a' <= 5:
+		return c | 0x20 - 'a' + 10, true
+	}
+	return 0, false
+}
+
+// decode appends s with its percent triplets resolved; plus is what a plus sign stands for. The triplets of s are whole,
+// checkTarget has seen to that.
+func decode(dst []byte, s string, plus byte) []byte {
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '%':
+			hi, _ := unhex(s[i+1])
+			lo, _ := unhex(s[i+2])
+			dst = append(dst, hi<<4|lo)
+			i += 2
+		case '+':
+			dst = append(dst, plus)
+		default:
+			dst = append(dst, s[i])
+		}
+	}
+	return dst
+}
+
+// encode appends s URI-encoded: octets of the classes in keep as they are, all others as %XY in upper case.
+func encode(dst, s []byte, keep uint16) []byte {
+	const digits = "0123456789ABCDEF"
+	for _, c := range s {
+		if class[c]&keep != 0 {
+			dst = append(dst, c)
+		} else {
+			dst = append(dst, '%', digits[c>>4], digits[c&15])
+		}
+	}
+	return dst
+}

@@ -1,0 +1,141 @@
+package signing
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"strings"
+	"time"
+)
+
+// minTried is the number of secrets that every refused request is compared with: the two of a key in rotation. Where a key
+// has fewer, or is unknown, a dummy secret takes the place, so that the work done tells nothing about the key.
+const minTried = 2
+
+// Lookup gives the secrets valid now for an access key id; during a rotation these are several. It answers false for an
+// unknown, revoked or expired key. keyID shares memory with the request: clone it to keep it.
+type Lookup func(keyID string) (secrets []string, ok bool)
+
+// Verified is what a good signature proves.
+type Verified struct {
+	// KeyID is the access key that signed.
+	KeyID string
+	// Secret is the place of the matching secret in the list of Lookup, so that use of an old secret can be shown.
+	Secret int
+	// Time is the date of the request, UTC.
+	Time time.Time
+	// Signature is the 64 hex digits; with KeyID it identifies the request for a replay guard.
+	Signature string
+}
+
+// Verifier checks signed requests. It is safe for concurrent use; make one per scheme and keep it, because it caches the
+// derived keys.
+type Verifier struct {
+	scheme             Scheme
+	algorithm          string
+	dateName, authName string // lower case
+	dateKey, authKey   string // as in http.Header
+	now                func() time.Time
+	keys               *keyring
+	dummy              string
+}
+
+type triedKey struct {
+	key  *signingKey
+	real bool
+}
+
+// NewVerifier makes the verifier of a scheme, or says which field of the scheme cannot be used.
+func NewVerifier(s Scheme) (*Verifier, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	v := &Verifier{
+		scheme:    s,
+		algorithm: s.algorithm(),
+		dateName:  strings.ToLower(s.DateHeader),
+		authName:  strings.ToLower(s.AuthHeader),
+		now:       s.clock(),
+		keys:      newKeyring(s),
+		dummy:     rand.Text(),
+	}
+	v.dateKey = mimeKey(make([]byte, len(v.dateName)), v.dateName)
+	v.authKey = mimeKey(make([]byte, len(v.authName)), v.authName)
+	return v, nil
+}
+
+// Verify checks the signature of a request. The checks come in this order: size and target, grammar of the header,
+// algorithm, scope, date, window, signed headers, key, signature. It answers *RequestError (400) for a request that cannot
+// be judged, *Error (401) for a refused one. lookup is called once, and only when all before the key is in order.
+//
+// Dot segments and empty segments of the path do not change the verdict: serve only what IsClean accepts.
+func (v *Verifier) Verify(in Incoming, lookup Lookup) (Verified, error) {
+	w := workPool.Get().(*work)
+	defer w.release()
+	w.in = in
+	at, err := v.read(w)
+	if err != nil {
+		return Verified{}, err
+	}
+	secrets, ok := lookup(w.auth.keyID)
+	if !ok {
+		secrets = nil
+	}
+	w.hashBody()
+	matched := v.match(w, secrets)
+	if matched < 0 {
+		return Verified{}, refused()
+	}
+	return Verified{KeyID: w.auth.keyID, Secret: matched, Time: at, Signature: w.auth.signature}, nil
+}
+
+// match tries the forms and the secrets and gives the place of the secret that matched, or -1.
+func (v *Verifier) match(w *work, secrets []string) int {
+	w.first()
+	matched := v.try(w, secrets)
+	if matched >= 0 {
+		return matched
+	}
+	seen := false
+	w.each(v.scheme.LegacyPlus, func() bool {
+		if !seen { // the first form has been tried
+			seen = true
+			return true
+		}
+		matched = v.try(w, secrets)
+		return matched < 0
+	})
+	if matched < 0 {
+		for ; w.cold < minTried; w.cold++ {
+			v.keys.derive(v.dummy, w.auth.day)
+		}
+	}
+	return matched
+}
+
+// try compares the signature of the canonical request at hand under every secret, and under the dummy for lack of them.
+func (v *Verifier) try(w *work, secrets []string) int {
+	w.setText(v.algorithm, v.scheme.Scope)
+	for i := range max(len(secrets), minTried) {
+		if i == len(w.keys) {
+			w.keys = append(w.keys, v.key(w, secrets, i))
+		}
+		w.sum = w.keys[i].key.sign(w.sum[:0], w.text)
+		if hmac.Equal(w.sum, w.want[:]) && w.keys[i].real {
+			return i
+		}
+	}
+	return -1
+}
+
+// key gives the derived key of a secret. An empty secret counts as none: anybody could sign with it.
+func (v *Verifier) key(w *work, secrets []string, i int) triedKey {
+	secret, valid := v.dummy, false
+	if i < len(secrets) && secrets[i] != "" {
+		secret, valid = secrets[i], true
+	}
+	key, derived := v.keys.get(secret, w.auth.day)
+	if derived {
+		w.cold++
+	}
+	return triedKey{key, valid}
+}
