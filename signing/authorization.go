@@ -17,7 +17,8 @@ type authorization struct {
 // signature's length are judged later, so that each has its own error; a signature of the right length is decoded into
 // want. It answers what is wrong, or "".
 func parseAuthorization(s string, want *[32]byte) (a authorization, wrong string) {
-	var credential, ok = "", false
+	var credential string
+	var ok bool
 	if a.algorithm, s, ok = strings.Cut(s, " "); !ok || a.algorithm == "" || !all(a.algorithm, algChar) {
 		return a, "must begin with the algorithm and one blank"
 	}

@@ -38,7 +38,9 @@ func open(l *Loading) *account {
 		a.lots = append(a.lots, &lot)
 	}
 	for name, t := range l.Transactions {
-		a.transactions[name] = t.clone()
+		if t.Customer == l.Customer.ID { // a purchase of somebody else is as good as none
+			a.transactions[name] = t.clone()
+		}
 	}
 	for name, r := range l.Reservations {
 		a.reservations[name] = &r

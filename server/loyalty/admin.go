@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 )
 
@@ -22,6 +23,9 @@ type Admin struct {
 	directory *Directory
 	apis      []string
 	clock     func() time.Time
+
+	lastLock sync.Mutex
+	last     ID // of the audit, so that entries of one millisecond keep their order
 }
 
 // AdminOptions are what an Admin needs.
@@ -71,7 +75,7 @@ func change[T any](ctx context.Context, a *Admin, call Call, work func(*adminRun
 	var done Done[T]
 	err := a.store.Change(ctx, func(tx AdminTx) error {
 		done = Done[T]{}
-		run := &adminRun{AdminTx: tx, call: call, now: a.now()}
+		run := a.run(tx, call)
 		var err error
 		if done.Replayed, err = run.earlier(); err != nil || done.Replayed != nil {
 			return err
@@ -86,6 +90,9 @@ func change[T any](ctx context.Context, a *Admin, call Call, work func(*adminRun
 	})
 	if err != nil {
 		replayed, err := a.refused(ctx, call, err)
+		if err != nil {
+			err = outcomeError(err)
+		}
 		return Done[T]{Replayed: replayed}, err
 	}
 	if done.Replayed == nil && a.directory != nil {
@@ -105,7 +112,7 @@ func (a *Admin) refused(ctx context.Context, call Call, cause error) (*Answer, e
 	}
 	var replayed *Answer
 	err := a.store.Change(ctx, func(tx AdminTx) error {
-		run := &adminRun{AdminTx: tx, call: call, now: a.now()}
+		run := a.run(tx, call)
 		var err error
 		if replayed, err = run.earlier(); err != nil || replayed != nil {
 			return err
@@ -134,6 +141,15 @@ type adminRun struct {
 	Snapshot Snapshot // as the transaction found it
 	call     Call
 	now      time.Time
+	entry    ID // of the audit
+}
+
+func (a *Admin) run(tx AdminTx, call Call) *adminRun {
+	a.lastLock.Lock()
+	defer a.lastLock.Unlock()
+	now := a.now()
+	a.last = NewID(now, a.last)
+	return &adminRun{AdminTx: tx, call: call, now: now, entry: a.last}
 }
 
 // earlier finds the stored answer of the same call. It fails with ErrKeyReused
@@ -167,7 +183,7 @@ func (r *adminRun) answer(result any, cause error) error {
 // audit records the change. Before and after are what may be shown; nil where
 // there was nothing.
 func (r *adminRun) audit(action, target string, before, after any) error {
-	e := AuditEntry{ID: NewID(r.now, ID{}), At: r.now, KeyID: r.call.KeyID, Action: action, Target: target}
+	e := AuditEntry{ID: r.entry, At: r.now, KeyID: r.call.KeyID, Action: action, Target: target}
 	var err error
 	if e.Before, err = auditDocument(before); err != nil {
 		return err

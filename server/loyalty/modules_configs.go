@@ -123,7 +123,7 @@ func readAccept(raw json.RawMessage) (any, error) {
 }
 
 func (c acceptConfig) compile(p *Programme) {
-	p.Accept = Acceptance{Type: c.Type, PendingDays: c.PendingDays}
+	p.Accept = Acceptance(c)
 }
 
 // languageConfig is the configuration of language.
@@ -149,7 +149,7 @@ func readLanguage(raw json.RawMessage) (any, error) {
 }
 
 func (c languageConfig) compile(p *Programme) {
-	p.Language = LanguageChoice{Default: c.Default, Enabled: c.Enabled}
+	p.Language = LanguageChoice(c)
 }
 
 // eventsConfig is the configuration of events_api.

@@ -276,7 +276,8 @@ func (r *Run) ReleaseHold(e *Event, transaction string, hold []points.Portion) e
 
 // Unburn gives burned points back to their lots, on a derived point_unburn row.
 func (r *Run) Unburn(e *Event, t *Transaction, n int64) (err error) {
-	if n == 0 {
+	// What point_unspend gave back meanwhile is not given back again.
+	if n = min(n, r.Book.Restorable(t.Detail.Burn)); n == 0 {
 		return nil
 	}
 	restored := r.derive(e, "point_unburn", t.Name, n)
@@ -290,11 +291,13 @@ func (r *Run) Unburn(e *Event, t *Transaction, n int64) (err error) {
 // TakeBack removes points that a purchase earned, on the event's own row: from
 // its own lots first, first naming the one to begin with.
 func (r *Run) TakeBack(e *Event, t *Transaction, first ID, n int64) error {
-	if r.Programme.Economy.NegativeRefuse && n > max(0, r.Book.Figures.Spendable()) {
-		return ErrNegativeRefused
-	}
+	before := r.Book.Figures.Spendable()
 	if err := r.Book.TakeBack(e.ID, t.Name, first, n); err != nil {
 		return ErrTooLarge.With("property", "points")
+	}
+	// What had expired costs no balance, so the balance itself is looked at.
+	if r.Programme.Economy.NegativeRefuse && r.Book.Figures.Spendable() < min(0, before) {
+		return ErrNegativeRefused
 	}
 	t.Earned -= n
 	e.Shown(-n)

@@ -2,6 +2,7 @@ package loyalty
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 )
 
@@ -130,8 +131,8 @@ func (r *Run) settle() {
 
 // locate puts the path of a bulk's event before the fields of an error.
 func locate(err error, at string) error {
-	e, ok := err.(*Error)
-	if !ok || at == "" || len(e.Details) == 0 {
+	var e *Error
+	if !errors.As(err, &e) || at == "" || len(e.Details) == 0 {
 		return err
 	}
 	c := *e

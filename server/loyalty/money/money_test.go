@@ -42,7 +42,7 @@ func TestParseRefuses(t *testing.T) {
 		"1e15":                  money.ErrRange, "1e30": money.ErrRange, "1e31": money.ErrRange, "1e-61": money.ErrRange,
 		"1e999999999": money.ErrRange, "1e-999999999": money.ErrRange, "0e999999999": money.ErrRange,
 		"1e99999999999999999999": money.ErrRange,
-		strings.Repeat("9", 64): money.ErrRange, strings.Repeat("0", 65): money.ErrRange,
+		strings.Repeat("9", 64):  money.ErrRange, strings.Repeat("0", 65): money.ErrRange,
 	} {
 		_, err := money.Parse(text)
 		require.ErrorIs(t, err, want, text)

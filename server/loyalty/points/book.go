@@ -65,7 +65,7 @@ func (b *Book) Take(event ID, n int64) error {
 // and what nothing covers becomes debt. first, where it is not zero, is the lot
 // to begin with.
 func (b *Book) TakeBack(event ID, transaction string, first ID, n int64) error {
-	if b.Figures.Score < n-Max {
+	if b.Figures.Spendable() < n-Max {
 		return ErrOverflow
 	}
 	own := b.own(transaction, first)
@@ -79,7 +79,8 @@ func (b *Book) TakeBack(event ID, transaction string, first ID, n int64) error {
 }
 
 func (b *Book) take(event ID, n int64, lots []*Lot) error {
-	if n < 0 || b.Figures.Score < n-Max {
+	// The balance is bounded, and with it debt and score, which are never lower.
+	if n < 0 || b.Figures.Spendable() < n-Max {
 		return ErrOverflow
 	}
 	for _, l := range lots {
@@ -165,6 +166,21 @@ func (b *Book) Restore(event ID, burn []Portion, n int64) ([]Portion, error) {
 	return b.giveBack(event, Spent, burn, n)
 }
 
+// Restorable says how much of a burn Restore can give back: points that Unspend
+// returned meanwhile are not given back a second time.
+func (b *Book) Restorable(burn []Portion) int64 {
+	var n int64
+	taken := map[ID]int64{}
+	for _, p := range burn {
+		if lot := b.Lot(p.Lot); lot != nil {
+			k := min(p.Points, lot.Spent-taken[p.Lot])
+			taken[p.Lot] += k
+			n += k
+		}
+	}
+	return n
+}
+
 // Release frees n reserved points of a hold and says what is left of it.
 // It fails with ErrNotReserved.
 func (b *Book) Release(event ID, hold []Portion, n int64) ([]Portion, error) {
@@ -176,9 +192,9 @@ func (b *Book) giveBack(event ID, from Account, portions []Portion, n int64) ([]
 	for i := len(left) - 1; i >= 0 && n > 0; i-- {
 		lot := b.Lot(left[i].Lot)
 		if lot == nil {
-			break
+			continue
 		}
-		k := b.move(event, from, Available, lot, min(n, left[i].Points))
+		k := b.move(event, from, Available, lot, min(n, left[i].Points, lot.held(from)))
 		left[i].Points -= k
 		n -= k
 	}
@@ -301,6 +317,14 @@ func (b *Book) move(event ID, from, to Account, l *Lot, n int64) int64 {
 	b.Postings = append(b.Postings, p)
 	b.Figures.post(from, to, n)
 	return n
+}
+
+// held says how many points of the lot were spent or are reserved.
+func (l *Lot) held(a Account) int64 {
+	if a == Spent {
+		return l.Spent
+	}
+	return l.Reserved
 }
 
 func (l *Lot) add(a Account, n int64) {

@@ -14,15 +14,34 @@ type Period struct {
 // IsZero says that no period is set.
 func (p Period) IsZero() bool { return p == Period{} }
 
-// After adds the period to t. A month that lacks the day ends on its last day:
-// 31 January plus one month is the end of February.
+// After adds the period to t, as the clocks of t's location count. A month that
+// lacks the day ends on its last day: 31 January plus one month is the end of
+// February.
 func (p Period) After(t time.Time) time.Time {
-	first := time.Date(t.Year(), t.Month()+time.Month(p.Months), 1, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), t.Location())
-	day := min(t.Day(), daysIn(first))
-	return first.AddDate(0, 0, day-1+p.Days)
+	year, month := t.Year(), t.Month()+time.Month(p.Months)
+	day := min(t.Day(), daysIn(year, month)) + p.Days
+	return onClock(time.Date(year, month, day, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC), t.Location())
 }
 
-func daysIn(first time.Time) int { return first.AddDate(0, 1, -1).Day() }
+func daysIn(year int, month time.Month) int {
+	return time.Date(year, month+1, 0, 0, 0, 0, 0, time.UTC).Day()
+}
+
+// onClock is the instant at which clocks in loc show what t shows in UTC. Where
+// they skip it, it is the instant of the skip: a day that begins at 01:00
+// because its first hour is left out begins there, not at 23:00 the day before.
+func onClock(t time.Time, loc *time.Location) time.Time {
+	at := time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), loc)
+	_, offset := at.Zone()
+	start, end := at.ZoneBounds()
+	switch missed := t.Unix() - at.Unix() - int64(offset); {
+	case missed > 0:
+		return end
+	case missed < 0:
+		return start
+	}
+	return at
+}
 
 // The expiry policies a programme may choose.
 const (
@@ -71,8 +90,8 @@ func (p Policy) Dates(earned, enrolled time.Time, loc *time.Location) (expires t
 // endOfDay is the next end of the given day of the year after t: 24:00 local.
 func endOfDay(t time.Time, month time.Month, day int) time.Time {
 	for year := t.Year(); ; year++ {
-		first := time.Date(year, month, 1, 0, 0, 0, 0, t.Location())
-		end := first.AddDate(0, 0, min(day, daysIn(first)))
+		last := min(day, daysIn(year, month))
+		end := onClock(time.Date(year, month, last+1, 0, 0, 0, 0, time.UTC), t.Location())
 		if end.After(t) {
 			return end.UTC()
 		}

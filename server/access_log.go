@@ -1,0 +1,87 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+
+	"github.com/gin-gonic/gin"
+)
+
+// log writes one line for each answered request and turns a panic into a plain
+// 500. The line has the route's template, never the path or the query, which
+// hold customers' names, and never a header or a body.
+func (s *Server) log(c *gin.Context) {
+	defer s.logged(c)
+	c.Next()
+}
+
+func (s *Server) logged(c *gin.Context) {
+	r := requestOf(c)
+	if p := recover(); p != nil {
+		s.panicked(c, r, p)
+	}
+	status := c.Writer.Status()
+	level := slog.LevelInfo
+	if status >= http.StatusInternalServerError {
+		level = slog.LevelError
+	}
+	ctx := c.Request.Context()
+	if !s.logger.Enabled(ctx, level) {
+		return
+	}
+	route := c.FullPath()
+	if route == "" {
+		route = "-"
+	}
+	attrs := make([]slog.Attr, 0, 10)
+	attrs = append(attrs,
+		slog.String("request_id", r.id), slog.String("method", method(c.Request)), slog.String("route", route),
+		slog.Int("status", status), slog.Duration("duration", s.clock().Sub(r.began)),
+		slog.Int("bytes_in", len(r.body)), slog.Int("bytes_out", max(c.Writer.Size(), 0)),
+	)
+	if r.key != nil {
+		attrs = append(attrs, slog.String("key_id", r.key.ID))
+	}
+	if r.err != nil {
+		attrs = append(attrs, failed(status, r.err)...)
+	}
+	s.logger.LogAttrs(ctx, level, "request", attrs...)
+}
+
+// failed says why a request was refused: the name and code of the failure, and
+// only for a fault of ours what caused it.
+func failed(status int, err error) []slog.Attr {
+	_, fault := asFault(err)
+	attrs := []slog.Attr{slog.String("failure", fault.Name), slog.Int("code", fault.Code)}
+	if status >= http.StatusInternalServerError {
+		attrs = append(attrs, slog.String("error", err.Error()))
+	}
+	return attrs
+}
+
+// panicked logs the stack under the request's id and answers 500. An answer that
+// has begun cannot be taken back: then the connection is broken off, so that
+// nobody takes the part for the whole.
+func (s *Server) panicked(c *gin.Context, r *request, p any) {
+	if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+		panic(p)
+	}
+	s.logger.LogAttrs(c.Request.Context(), slog.LevelError, "panic",
+		slog.String("request_id", r.id), slog.String("panic", fmt.Sprint(p)), slog.String("stack", string(debug.Stack())))
+	if c.Writer.Written() {
+		panic(http.ErrAbortHandler)
+	}
+	s.fail(c, fmt.Errorf("panic: %v", p))
+}
+
+// method keeps foreign words out of the log: a verb is whatever a caller sends.
+func method(r *http.Request) string {
+	switch r.Method {
+	case http.MethodGet, http.MethodPost, http.MethodHead, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+		return r.Method
+	}
+	return "-"
+}

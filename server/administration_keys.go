@@ -1,0 +1,141 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/gen/administration"
+	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/server/limit"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// defaultOverlap is how long a rotated secret stays valid unless the caller
+// says otherwise.
+const defaultOverlap = 24 * time.Hour
+
+// ListKeys lists the access keys, the newest first.
+func (a *administrationAPI) ListKeys(ctx context.Context, in administration.ListKeysRequestObject) (administration.ListKeysResponseObject, error) {
+	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	all, err := a.admin.Keys(plain(ctx))
+	if err != nil {
+		return nil, err
+	}
+	l := linked(p, inMemory(p, all, keyPlace), a.clock(), keyPlace)
+	out := administration.ListKeys200JSONResponse{
+		Data: make([]administration.Key, len(l.entries)), Next: l.next, Previous: l.previous, Time: &l.time,
+	}
+	for i, k := range l.entries {
+		out.Data[i] = keyOf(k)
+	}
+	return out, nil
+}
+
+// keyPlace is where a key stands in the list.
+func keyPlace(k loyalty.AccessKey) cursor { return cursor{at: k.CreatedAt, id: []byte(k.ID)} }
+
+// GetKey reads an access key.
+func (a *administrationAPI) GetKey(ctx context.Context, in administration.GetKeyRequestObject) (administration.GetKeyResponseObject, error) {
+	k, err := a.admin.Key(plain(ctx), in.KeyID)
+	if err != nil {
+		return nil, err
+	}
+	return administration.GetKey200JSONResponse{Data: keyOf(k)}, nil
+}
+
+// CreateKey makes an access key and shows its secret, this once.
+func (a *administrationAPI) CreateKey(ctx context.Context, in administration.CreateKeyRequestObject) (administration.CreateKeyResponseObject, error) {
+	return change(a, ctx, http.StatusCreated, newKeyAnswer, func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.AccessKey], error) {
+		return a.admin.CreateKey(ctx, call, keyChange(*in.Body))
+	})
+}
+
+// UpdateKey changes what an access key may do.
+func (a *administrationAPI) UpdateKey(ctx context.Context, in administration.UpdateKeyRequestObject) (administration.UpdateKeyResponseObject, error) {
+	return change(a, ctx, http.StatusOK, keyAnswer, func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.AccessKey], error) {
+		return a.admin.UpdateKey(ctx, call, in.KeyID, keyChange(*in.Body))
+	})
+}
+
+// RotateKey gives an access key a new secret and shows it, this once.
+func (a *administrationAPI) RotateKey(ctx context.Context, in administration.RotateKeyRequestObject) (administration.RotateKeyResponseObject, error) {
+	overlap := defaultOverlap
+	if s := in.Body.OverlapSeconds; s != nil {
+		overlap = time.Duration(*s) * time.Second
+	}
+	return change(a, ctx, http.StatusOK, newKeyAnswer, func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.AccessKey], error) {
+		return a.admin.RotateKey(ctx, call, in.KeyID, overlap)
+	})
+}
+
+// RevokeKey ends an access key.
+func (a *administrationAPI) RevokeKey(ctx context.Context, in administration.RevokeKeyRequestObject) (administration.RevokeKeyResponseObject, error) {
+	return change(a, ctx, http.StatusOK, keyAnswer, func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.AccessKey], error) {
+		return a.admin.RevokeKey(ctx, call, in.KeyID)
+	})
+}
+
+// keyChange is what a body asks to change; what it leaves out stays.
+func keyChange(in administration.KeyRights) loyalty.KeyChange {
+	c := loyalty.KeyChange{Label: in.Label, ReadOnly: in.ReadOnly, RateLimit: in.RateLimit}
+	if in.Apis != nil {
+		names := make([]string, len(in.Apis))
+		for i, name := range in.Apis {
+			names[i] = string(name)
+		}
+		c.APIs = &names
+	}
+	if in.Addresses != nil {
+		c.Addresses = &in.Addresses
+	}
+	if in.ExpiresAt != nil {
+		at := time.Time(*in.ExpiresAt)
+		c.ExpiresAt = &at
+	}
+	return c
+}
+
+func keyAnswer(k loyalty.AccessKey) any { return administration.KeyAnswer{Data: keyOf(k)} }
+
+// newKeyAnswer shows the secret where the change has just made it.
+func newKeyAnswer(k loyalty.AccessKey) any {
+	data := newKey{Key: keyOf(k)}
+	if len(k.Secrets) > 0 {
+		data.Secret = k.Secrets[0].Value
+	}
+	return struct {
+		Data newKey `json:"data"`
+	}{data}
+}
+
+// newKey is a key with its secret; the generated type repeats every property.
+type newKey struct {
+	administration.Key
+	Secret string `json:"secret,omitempty"`
+}
+
+func keyOf(k loyalty.AccessKey) administration.Key {
+	out := administration.Key{
+		KeyID: k.ID, Label: k.Label, ReadOnly: k.ReadOnly, RateLimit: k.RateLimit,
+		Addresses: append([]string{}, k.Addresses...), Apis: []administration.APIName{}, Secrets: []administration.KeySecret{},
+		CreatedAt: common.Instant(k.CreatedAt), ExpiresAt: instantOrNil(k.ExpiresAt),
+		LastUsedAt: instantOrNil(k.LastUsedAt), RevokedAt: instantOrNil(k.RevokedAt),
+	}
+	if k.RateLimit == 0 {
+		out.RateLimit = limit.DefaultPerMinute
+	}
+	for _, name := range k.APIs {
+		out.Apis = append(out.Apis, administration.APIName(name))
+	}
+	for _, s := range slices.Backward(k.Secrets) { // the oldest first
+		out.Secrets = append(out.Secrets, administration.KeySecret{
+			CreatedAt: common.Instant(s.CreatedAt), ExpiresAt: instantOrNil(s.ExpiresAt),
+		})
+	}
+	return out
+}

@@ -1,0 +1,52 @@
+package server
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/loyalty-platform/loyalty/gen/administration"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// ListModules lists the modules by name.
+func (a *administrationAPI) ListModules(ctx context.Context, in administration.ListModulesRequestObject) (administration.ListModulesResponseObject, error) {
+	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, nil)
+	if err != nil {
+		return nil, err
+	}
+	all, err := a.admin.Modules(plain(ctx))
+	if err != nil {
+		return nil, err
+	}
+	l := linked(p, inMemory(p, all, nil), a.clock(), nil)
+	out := administration.ListModules200JSONResponse{
+		Data: make([]administration.ModuleDetails, len(l.entries)), Next: l.next, Previous: l.previous, Time: &l.time,
+	}
+	for i, m := range l.entries {
+		out.Data[i] = moduleOf(m)
+	}
+	return out, nil
+}
+
+// GetModule reads a module by any spelling of its name.
+func (a *administrationAPI) GetModule(ctx context.Context, in administration.GetModuleRequestObject) (administration.GetModuleResponseObject, error) {
+	m, err := a.admin.Module(plain(ctx), in.Module)
+	if err != nil {
+		return nil, err
+	}
+	return administration.GetModule200JSONResponse{Data: moduleOf(m)}, nil
+}
+
+// ConfigureModule switches and configures a module.
+func (a *administrationAPI) ConfigureModule(ctx context.Context, in administration.ConfigureModuleRequestObject) (administration.ConfigureModuleResponseObject, error) {
+	c := loyalty.ModuleChange{Enabled: in.Body.Enabled, Config: in.Body.Config}
+	return change(a, ctx, http.StatusOK, moduleAnswer, func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.ModuleState], error) {
+		return a.admin.SetModule(ctx, call, in.Module, c)
+	})
+}
+
+func moduleAnswer(m loyalty.ModuleState) any { return administration.ModuleAnswer{Data: moduleOf(m)} }
+
+func moduleOf(m loyalty.ModuleState) administration.ModuleDetails {
+	return administration.ModuleDetails{Name: administration.ModuleName(m.Name), Enabled: m.Enabled, Config: m.Config}
+}

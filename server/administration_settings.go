@@ -1,0 +1,41 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/gen/administration"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// GetSettings reads what holds for the whole programme.
+func (a *administrationAPI) GetSettings(ctx context.Context, _ administration.GetSettingsRequestObject) (administration.GetSettingsResponseObject, error) {
+	s, err := a.admin.Settings(plain(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return administration.GetSettings200JSONResponse{Data: a.settingsOf(s)}, nil
+}
+
+// UpdateSettings changes what holds for the whole programme.
+func (a *administrationAPI) UpdateSettings(ctx context.Context, in administration.UpdateSettingsRequestObject) (administration.UpdateSettingsResponseObject, error) {
+	c := loyalty.SettingsChange{Currency: in.Body.Currency, TimeZone: in.Body.TimeZone}
+	if s := in.Body.AcceptanceWindowSeconds; s != nil {
+		window := time.Duration(*s) * time.Second
+		c.AcceptanceWindow = &window
+	}
+	answer := func(s loyalty.Settings) any { return administration.SettingsAnswer{Data: a.settingsOf(s)} }
+	return change(a, ctx, http.StatusOK, answer, func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.Settings], error) {
+		return a.admin.SetSettings(ctx, call, c)
+	})
+}
+
+// settingsOf words the settings. The region comes from the installation, not
+// from the database.
+func (a *administrationAPI) settingsOf(s loyalty.Settings) administration.Settings {
+	return administration.Settings{
+		Currency: s.Currency, TimeZone: s.TimeZone, Region: &a.region,
+		AcceptanceWindowSeconds: int(s.AcceptanceWindow / time.Second),
+	}
+}

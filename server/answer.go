@@ -1,0 +1,78 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// written is an answer that is ready as it goes out. Operations that may be
+// repeated answer with it, so that the first answer and every repetition are the
+// same bytes. It takes the place of the generated answers.
+type written struct {
+	status   int
+	body     []byte
+	replayed bool // it is a stored one
+}
+
+// replay is the stored answer of an earlier request.
+func replay(a *loyalty.Answer) written { return written{a.Status, a.Body, true} }
+
+func (w written) write(to http.ResponseWriter) error {
+	if w.replayed {
+		to.Header().Set("Idempotency-Replayed", "true")
+	}
+	writeJSON(to, w.status, w.body)
+	return nil
+}
+
+// The answers of the operations that may be repeated.
+
+func (w written) VisitSubmitEventResponse(to http.ResponseWriter) error     { return w.write(to) }
+func (w written) VisitSubmitEventsResponse(to http.ResponseWriter) error    { return w.write(to) }
+func (w written) VisitPreviewEventResponse(to http.ResponseWriter) error    { return w.write(to) }
+func (w written) VisitCreateKeyResponse(to http.ResponseWriter) error       { return w.write(to) }
+func (w written) VisitUpdateKeyResponse(to http.ResponseWriter) error       { return w.write(to) }
+func (w written) VisitRotateKeyResponse(to http.ResponseWriter) error       { return w.write(to) }
+func (w written) VisitRevokeKeyResponse(to http.ResponseWriter) error       { return w.write(to) }
+func (w written) VisitConfigureModuleResponse(to http.ResponseWriter) error { return w.write(to) }
+func (w written) VisitUpdateSettingsResponse(to http.ResponseWriter) error  { return w.write(to) }
+
+// plain gives the request's own context: gin uses its contexts again, and what
+// the engine does may outlive the handler.
+func plain(ctx context.Context) context.Context {
+	if c, ok := ctx.(*gin.Context); ok {
+		return c.Request.Context()
+	}
+	return ctx
+}
+
+// httpRequest is the request behind a handler's context.
+func httpRequest(ctx context.Context) *http.Request {
+	if c, ok := ctx.(*gin.Context); ok {
+		return c.Request
+	}
+	return &http.Request{}
+}
+
+// instantOrNil leaves a time out that is not set.
+func instantOrNil(t time.Time) *common.Instant {
+	if t.IsZero() {
+		return nil
+	}
+	i := common.Instant(t)
+	return &i
+}
+
+// textOrNil leaves an empty text out.
+func textOrNil(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}

@@ -1,0 +1,41 @@
+package server
+
+import (
+	"net/http"
+	"net/netip"
+	"slices"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/loyalty-platform/loyalty/signing"
+)
+
+// authorize lets a key do only what it may, and serves only clean paths: dot
+// segments and double slashes are signed, but are nobody's resource.
+func (s *Server) authorize(c *gin.Context) {
+	r := requestOf(c)
+	if len(r.key.Addresses) > 0 && !listed(r.key.Addresses, r.source) {
+		s.fail(c, errAddressRefused)
+		return
+	}
+	if !signing.IsClean(c.Request.RequestURI) {
+		s.fail(c, errPathNotFound)
+		return
+	}
+	if r.operation = s.operations[routeKey{c.Request.Method, c.FullPath()}]; r.operation == nil {
+		return // NoRoute and NoMethod say what there is not
+	}
+	switch {
+	case len(r.key.APIs) > 0 && !slices.Contains(r.key.APIs, r.operation.api):
+		s.fail(c, errAPIForbidden.With("api", r.operation.api))
+	case r.key.ReadOnly && c.Request.Method != http.MethodGet:
+		s.fail(c, errReadOnlyKey)
+	}
+}
+
+func listed(networks []string, source netip.Addr) bool {
+	return slices.ContainsFunc(networks, func(text string) bool {
+		p, ok := parsePrefix(text)
+		return ok && p.Contains(source)
+	})
+}

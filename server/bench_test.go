@@ -1,0 +1,125 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/i18n"
+	"github.com/loyalty-platform/loyalty/openapi"
+	"github.com/loyalty-platform/loyalty/server"
+	"github.com/loyalty-platform/loyalty/server/limit"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/signing"
+	"github.com/loyalty-platform/loyalty/store/storetest"
+)
+
+// instantEngine answers at once, so that a benchmark measures this layer alone.
+type instantEngine struct{ outcome loyalty.Outcome }
+
+func (e instantEngine) Submit(context.Context, loyalty.Submission) (loyalty.Outcome, error) {
+	return e.outcome, nil
+}
+
+func (e instantEngine) SubmitAll(_ context.Context, all []loyalty.Submission) []loyalty.Result {
+	results := make([]loyalty.Result, len(all))
+	for i := range results {
+		results[i].Outcome = e.outcome
+	}
+	return results
+}
+
+func (e instantEngine) Preview(context.Context, loyalty.Submission) (loyalty.Outcome, error) {
+	return e.outcome, nil
+}
+
+func (e instantEngine) Settle(context.Context, loyalty.ID) error { return nil }
+
+// benchEvent is a purchase of about 300 bytes.
+const benchEvent = `{"customer":"ada.kovacs@shop.test","action":"checkout","data":{"transaction_id":"T-1000417","total":99.99,` +
+	`"currency":"EUR","channel":"online","items":[{"product_id":"p-501","product_name":"Espresso beans",` +
+	`"product_url":"https://shop.test/p/501","quantity":2,"subtotal":60.00,"price":32.5,"discount":2.5}]}}`
+
+// BenchmarkServer measures the whole HTTP layer, without a socket: from the
+// request as net/http gives it to the written answer.
+func BenchmarkServer(b *testing.B) {
+	b.Run("event", func(b *testing.B) { benchmarkRequest(b, http.MethodPost, "/events", benchEvent, jsonType) })
+	b.Run("points", func(b *testing.B) {
+		benchmarkRequest(b, http.MethodPost, "/events", `{"customer":"ada","action":"point_add","data":{"points":5,"reason":"spring"}}`, jsonType)
+	})
+	b.Run("form", func(b *testing.B) {
+		benchmarkRequest(b, http.MethodPost, "/events", "customer=ada&action=point_add&data[points]=5&data[reason]=spring", formType)
+	})
+	b.Run("bulk50", func(b *testing.B) {
+		body := `{"events":[` + string(bytes.Repeat([]byte(benchEvent+","), 49)) + benchEvent + `]}`
+		benchmarkRequest(b, http.MethodPost, "/events/bulk", body, jsonType)
+	})
+	b.Run("list", func(b *testing.B) {
+		benchmarkRequest(b, http.MethodGet, "/customers?status=active&score.gte=10&limit=10", "", "")
+	})
+	b.Run("refused", func(b *testing.B) {
+		benchmarkRequest(b, http.MethodPost, "/events", `{"customer":"ada","action":"point_add","data":{}}`, jsonType)
+	})
+}
+
+func benchmarkRequest(b *testing.B, method, target, body, media string) {
+	s, key := benchServer(b)
+	r := httptest.NewRequest(method, "http://shop.test"+target, nil)
+	r.RequestURI, r.ContentLength = target, int64(len(body))
+	if media != "" {
+		r.Header.Set("Content-Type", media)
+	}
+	require.NoError(b, signing.Default(region).Sign(r, []byte(body), key))
+	reader := bytes.NewReader([]byte(body))
+	b.ReportAllocs()
+	for b.Loop() {
+		reader.Reset([]byte(body))
+		again := *r
+		address := *r.URL
+		again.Body, again.URL, again.ContentLength = io.NopCloser(reader), &address, int64(len(body))
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, &again)
+		if w.Code == http.StatusUnauthorized || w.Code == http.StatusTooManyRequests {
+			b.Fatal(w.Body.String())
+		}
+	}
+}
+
+func benchServer(b *testing.B) (*server.Server, signing.Credential) {
+	st := storetest.Open(b, storetest.SQLite(b))
+	directory, err := loyalty.NewDirectory(context.Background(), loyalty.DirectoryOptions{Store: st})
+	require.NoError(b, err)
+	admin := loyalty.NewAdmin(loyalty.AdminOptions{Store: st, Directory: directory, APIs: openapi.Names()})
+	most := 1_000_000
+	done, err := admin.CreateKey(context.Background(), loyalty.Call{KeyID: loyalty.CommandLine}, loyalty.KeyChange{RateLimit: &most})
+	require.NoError(b, err)
+	vocabulary, err := server.NewVocabulary()
+	require.NoError(b, err)
+	catalogue, err := i18n.Load()
+	require.NoError(b, err)
+	s, err := server.New(server.Options{
+		Listen: "127.0.0.1:0", Region: region, Engine: instantEngine{benchOutcome()}, Directory: directory, Admin: admin,
+		Reader: st, Vocabulary: vocabulary, Catalogue: catalogue, Burst: limit.MaxBurst,
+	})
+	require.NoError(b, err)
+	return s, signing.Credential{KeyID: done.Value.ID, Secret: done.Value.Secrets[0].Value}
+}
+
+func benchOutcome() loyalty.Outcome {
+	now, points := time.Now(), int64(60)
+	c := loyalty.Customer{
+		ID: loyalty.NewID(now, loyalty.ID{}), Name: "ada.kovacs@shop.test", Status: loyalty.Active, CreatedAt: now,
+		Profile: loyalty.Profile{Email: "ada.kovacs@shop.test", FirstName: "Ada", Language: "hun"},
+	}
+	parent := loyalty.NewID(now, c.ID)
+	return loyalty.Outcome{Customer: c, Events: []loyalty.Event{
+		{ID: parent, Action: "checkout", Points: &points},
+		{ID: loyalty.NewID(now, parent), Parent: parent, Action: "checkout_item", Points: &points, ExpDate: now},
+	}}
+}

@@ -1,0 +1,391 @@
+package server
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// maxDetails bounds how many faults one answer lists.
+const maxDetails = 100
+
+// checker walks a body along its schema: it converts what a form brought,
+// drops nulls, and gathers what is wrong. A required property that is empty
+// comes before every other fault, because the specification gives it a message
+// of its own.
+type checker struct {
+	prefix string // stands before every path
+	path   []step
+	empty  *loyalty.Error
+	faults []loyalty.Detail
+}
+
+// step is one part of a path: a name, or a place in a list.
+type step struct {
+	name string
+	at   int // -1: a name
+}
+
+// check gives the body in canonical form: no null where the schema knows none,
+// no form values, every number as it was written. prefix stands before the
+// fields of its error, which is of kind Invalid.
+func (s *shape) check(v any, prefix string) (any, error) {
+	k := checker{prefix: prefix}
+	v = k.value(s, v)
+	if k.empty != nil {
+		return nil, k.empty
+	}
+	if len(k.faults) > 0 {
+		return nil, faultsError(k.faults)
+	}
+	return v, nil
+}
+
+func (k *checker) value(s *shape, v any) any {
+	if n, ok := v.(*formNode); ok {
+		v = n.open(s)
+	}
+	switch s.kind {
+	case object:
+		if m, ok := v.(map[string]any); ok {
+			k.object(s, m)
+			return m
+		}
+		k.mustBe("object")
+	case list:
+		if items, ok := v.([]any); ok {
+			k.list(s, items)
+			return items
+		}
+		k.mustBe("array")
+	case choice:
+		if m, ok := v.(map[string]any); ok {
+			k.choice(s, m)
+			return m
+		}
+		k.mustBe("object")
+	default:
+		k.judge(s, v)
+	}
+	return v
+}
+
+func (k *checker) object(s *shape, m map[string]any) {
+	k.requireAll(s, m)
+	known := 0
+	for _, p := range s.order {
+		v, sent := m[p.name]
+		if !sent {
+			continue
+		}
+		if v == nil && !p.shape.nullable {
+			delete(m, p.name)
+			continue
+		}
+		known++
+		k.path = append(k.path, step{p.name, -1})
+		if c := k.value(p.shape, v); p.shape.kind == leaf {
+			m[p.name] = c // in place of a form's value
+		} else if _, form := v.(*formNode); form {
+			m[p.name] = c
+		}
+		k.path = k.path[:len(k.path)-1]
+	}
+	if known < len(m) {
+		k.extras(s, m)
+	}
+	k.count(s, len(m), "properties")
+}
+
+// requireAll notes the first required property that is missing, null or blank.
+func (k *checker) requireAll(s *shape, m map[string]any) {
+	if k.empty != nil {
+		return
+	}
+	for _, name := range s.required {
+		if p := s.byName[name]; isEmpty(m[name], p != nil && p.nullable) {
+			k.empty = loyalty.ErrPropertyEmpty.With("property", name).At(k.field(name))
+			return
+		}
+	}
+}
+
+func isEmpty(v any, nullable bool) bool {
+	switch v := v.(type) {
+	case nil:
+		return !nullable
+	case string:
+		return strings.TrimSpace(v) == ""
+	case *formNode:
+		return v.isText && strings.TrimSpace(v.text) == ""
+	}
+	return false
+}
+
+// extras decides on the properties that the schema does not declare.
+func (k *checker) extras(s *shape, m map[string]any) {
+	for name, v := range m {
+		if _, declared := s.byName[name]; declared {
+			continue
+		}
+		if v == nil && (s.extra != typedExtra || !s.other.nullable) {
+			delete(m, name)
+			continue
+		}
+		if twin, ok := s.twin(name); ok {
+			k.fault("case_mismatch", name, map[string]any{"property": name, "declared": twin})
+			continue
+		}
+		switch {
+		case s.extra == typedExtra:
+			k.path = append(k.path, step{name, -1})
+			m[name] = k.value(s.other, v)
+			k.path = k.path[:len(k.path)-1]
+		case s.extra == anyExtra, s.extra == customExtra && strings.HasPrefix(name, "cf_"):
+			if n, ok := v.(*formNode); ok {
+				m[name] = n.free()
+			}
+		default:
+			k.fault("property_unknown", name, map[string]any{"property": name})
+		}
+	}
+}
+
+// twin finds a declared property that differs in letter case only: whoever
+// decodes the body behind this point would take one for the other.
+func (s *shape) twin(name string) (string, bool) {
+	for _, p := range s.order {
+		if strings.EqualFold(p.name, name) {
+			return p.name, true
+		}
+	}
+	return "", false
+}
+
+func (k *checker) list(s *shape, items []any) {
+	k.count(s, len(items), "items")
+	for i, item := range items {
+		k.path = append(k.path, step{"", i})
+		items[i] = k.value(s.items, item)
+		k.path = k.path[:len(k.path)-1]
+	}
+	k.unique(s, items)
+}
+
+// choice walks the branch that the discriminator names.
+func (k *checker) choice(s *shape, m map[string]any) {
+	v := m[s.by]
+	if n, ok := v.(*formNode); ok && n.isText {
+		v = n.text
+	}
+	name, isText := v.(string)
+	branch, ok := s.branches[name]
+	if !ok || !isText {
+		branch = s.unknown
+	}
+	k.object(branch, m)
+}
+
+// field is the path of a property of the value at hand; without a name, of the
+// value itself.
+func (k *checker) field(name string) string {
+	b := []byte(k.prefix)
+	for _, s := range k.path {
+		b = s.append(b)
+	}
+	if name != "" {
+		b = step{name, -1}.append(b)
+	}
+	return string(b)
+}
+
+func (s step) append(b []byte) []byte {
+	if s.at >= 0 {
+		return append(strconv.AppendInt(append(b, '['), int64(s.at), 10), ']')
+	}
+	if n := len(b); n > 0 && b[n-1] != '.' {
+		b = append(b, '.')
+	}
+	return append(b, s.name...)
+}
+
+// property is the bare name of the value at hand, with its place where it is
+// one of a list.
+func (k *checker) property() string {
+	from := len(k.path) - 1
+	for from > 0 && k.path[from].at >= 0 {
+		from--
+	}
+	if from < 0 {
+		return "body"
+	}
+	var b []byte
+	for _, s := range k.path[from:] {
+		b = s.append(b)
+	}
+	return string(b)
+}
+
+// fault notes what is wrong with a property of the value at hand.
+func (k *checker) fault(name, property string, args map[string]any) {
+	if len(k.faults) < maxDetails {
+		k.faults = append(k.faults, loyalty.Detail{Field: k.field(property), Name: name, Args: args})
+	}
+}
+
+func (k *checker) mustBe(kind string) {
+	k.fault("must_be_type", "", map[string]any{"property": k.property(), "type": kind})
+}
+
+// faultsError is the error of several faults: it says what the first one is and
+// lists all, in the order of their paths.
+func faultsError(faults []loyalty.Detail) error {
+	slices.SortStableFunc(faults, func(a, b loyalty.Detail) int { return cmp.Compare(a.Field, b.Field) })
+	first := faults[0]
+	e := &loyalty.Error{
+		Kind: loyalty.Invalid, Code: faultCode(first.Name),
+		Name: first.Name, Args: first.Args, Details: faults,
+	}
+	return e
+}
+
+// faultCode gives the code of a fault; its name only tells the message.
+func faultCode(name string) int {
+	switch name {
+	case "property_unknown", "case_mismatch":
+		return loyalty.ErrPropertyUnknown.Code
+	case loyalty.ErrTooLarge.Name:
+		return loyalty.ErrTooLarge.Code
+	}
+	return loyalty.ErrPropertyInvalid.Code
+}
+
+// open makes what the schema wants of a form's value: names for an object,
+// places for a list, a converted text for anything else. What does not fit
+// stays as it is and is refused as such.
+func (n *formNode) open(s *shape) any {
+	switch {
+	case n.isText && s.kind == leaf:
+		return s.types.convert(n.text)
+	case n.isText:
+		return n.text
+	case s.kind == list:
+		return n.items(nil)
+	case s.kind == leaf:
+		return n.free()
+	}
+	m := make(map[string]any, len(n.children))
+	for name, child := range n.children {
+		m[name] = child
+	}
+	return m
+}
+
+// items gives numbered children in order, without gaps; a name among them means
+// that it is no list, and answers nil.
+func (n *formNode) items(each func(*formNode) any) any {
+	places := make([]int, 0, len(n.children))
+	for key := range n.children {
+		i, ok := formIndex(key)
+		if !ok {
+			return nil
+		}
+		places = append(places, i)
+	}
+	slices.Sort(places)
+	list := make([]any, len(places))
+	for at, i := range places {
+		child := n.children[strconv.Itoa(i)]
+		list[at] = child
+		if each != nil {
+			list[at] = each(child)
+		}
+	}
+	return list
+}
+
+// free gives a form's value without a schema: texts, lists where all names are
+// places, objects otherwise.
+func (n *formNode) free() any {
+	if n.isText {
+		return n.text
+	}
+	if list := n.items((*formNode).free); list != nil && len(n.children) > 0 {
+		return list
+	}
+	m := make(map[string]any, len(n.children))
+	for name, child := range n.children {
+		m[name] = child.free()
+	}
+	return m
+}
+
+// convert turns a form's text into the type a leaf takes. Text that is not of
+// that type stays text: the judge then says what it should have been.
+func (t scalars) convert(text string) any {
+	switch {
+	case t&takesInteger != 0 && isInteger(text), t&takesNumber != 0 && isNumber(text):
+		return json.Number(text)
+	case t&takesText != 0:
+		return text
+	case t&takesBoolean != 0:
+		switch text {
+		case "1", "true":
+			return true
+		case "0", "false", "":
+			return false
+		}
+	}
+	return text
+}
+
+// isInteger takes -?(0|[1-9][0-9]*): 05 is a code, not a number.
+func isInteger(s string) bool {
+	s = strings.TrimPrefix(s, "-")
+	if s == "" || len(s) > 1 && s[0] == '0' {
+		return false
+	}
+	return digits(s) == len(s)
+}
+
+// isNumber takes a number as JSON writes it.
+func isNumber(s string) bool {
+	whole := strings.TrimPrefix(s, "-")
+	n := digits(whole)
+	if n == 0 || n > 1 && whole[0] == '0' {
+		return false
+	}
+	rest := whole[n:]
+	if fraction, ok := strings.CutPrefix(rest, "."); ok {
+		n = digits(fraction)
+		if n == 0 {
+			return false
+		}
+		rest = fraction[n:]
+	}
+	if rest == "" {
+		return true
+	}
+	if rest[0]|0x20 != 'e' {
+		return false
+	}
+	rest = rest[1:]
+	if rest != "" && (rest[0] == '+' || rest[0] == '-') {
+		rest = rest[1:]
+	}
+	return rest != "" && digits(rest) == len(rest)
+}
+
+// digits counts the decimal digits that a text begins with.
+func digits(s string) int {
+	for i := range len(s) {
+		if s[i]-'0' > 9 {
+			return i
+		}
+	}
+	return len(s)
+}

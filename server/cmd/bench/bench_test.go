@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/store/storetest"
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) == 4 && os.Args[1] == naiveCommand { // startNaive runs this very program
+		fail(serveNaive(os.Args[2], os.Args[3]))
+		return
+	}
+	storetest.Main(m)
+}
+
+func needsPostgres(t *testing.T) {
+	t.Helper()
+	if _, err := findPostgres(); err != nil {
+		if os.Getenv("LOYALTY_REQUIRE_POSTGRES") == "1" {
+			t.Fatal(err)
+		}
+		t.Skipf("NOT TESTED ON POSTGRESQL: %v", err)
+	}
+}
+
+// small is a run that shows that everything works, and nothing else.
+func small(t *testing.T, only ...string) options {
+	dir := t.TempDir()
+	require.NoError(t, os.Chmod(dir, 0o755)) // the system user must pass
+	for parent := filepath.Dir(dir); strings.HasPrefix(parent, os.TempDir()+"/"); parent = filepath.Dir(parent) {
+		require.NoError(t, os.Chmod(parent, 0o755))
+	}
+	return options{reps: 1, seconds: 1, customers: 200, only: only, dir: dir}
+}
+
+// requireGone proves that a run left nothing behind.
+func requireGone(t *testing.T, o options) {
+	left, err := os.ReadDir(o.dir)
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+func TestFloors(t *testing.T) {
+	needsPostgres(t)
+	var out strings.Builder
+	o := small(t, "pgx-16", "pgx-separate-16", "naive-16", "naive-bulk-4")
+	require.NoError(t, bench(t.Context(), o, &out, io.Discard))
+	for _, title := range []string{
+		"F: pgbench, one statement, 16 clients", "pgx, one statement, 16 goroutines", "pgx, statement a step", "naive, 16 connections", "naive, bulk of 50",
+		"PostgreSQL 1",
+	} {
+		require.Contains(t, out.String(), title)
+	}
+	require.NotContains(t, out.String(), "hot")
+	requireGone(t, o)
+}
+
+func TestInterrupt(t *testing.T) {
+	needsPostgres(t)
+	ctx, interrupt := context.WithCancel(t.Context())
+	o := small(t, "naive-16")
+	o.reps, o.seconds = 1000, 60
+	// The first line of progress comes when everything has been started.
+	err := bench(ctx, o, io.Discard, writerFunc(func() { time.AfterFunc(100*time.Millisecond, interrupt) }))
+	require.ErrorIs(t, err, errInterrupted)
+	requireGone(t, o)
+}
+
+type writerFunc func()
+
+func (f writerFunc) Write(p []byte) (int, error) {
+	f()
+	return len(p), nil
+}
+
+func TestOptions(t *testing.T) {
+	good := options{reps: 1, seconds: 1, customers: 1, only: []string{"server"}}
+	require.NoError(t, good.validate())
+	for reason, change := range map[string]func(*options){
+		"-reps":             func(o *options) { o.reps = 0 },
+		"-seconds":          func(o *options) { o.seconds = 0 },
+		"-seconds must":     func(o *options) { o.seconds = 121 },
+		"-customers":        func(o *options) { o.customers = 0 },
+		`-only: nothing is`: func(o *options) { o.only = []string{"server", "sqlite"} },
+	} {
+		o := good
+		change(&o)
+		require.ErrorContains(t, o.validate(), reason)
+	}
+}
+
+// The query of the facts is the one thing here that must fit the programme's
+// own schema, on both databases.
+func TestFactsFitTheSchema(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		driver := "pgx"
+		if path, ok := strings.CutPrefix(url, "sqlite:"); ok {
+			driver, url = "sqlite", path
+		}
+		db, err := sql.Open(driver, url)
+		require.NoError(t, err)
+		defer db.Close()
+		s := server{db: db}
+		now, err := s.count(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, facts{}, now)
+	})
+}
+
+func TestCompare(t *testing.T) {
+	db, err := sql.Open("sqlite", ":memory:")
+	require.NoError(t, err)
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	for _, statement := range []string{
+		"CREATE TABLE events(action)", "CREATE TABLE balances(score, spent, reserved, expired, debt)",
+		"CREATE TABLE postings(points, from_account, to_account)", "CREATE TABLE lots(remaining)",
+		"INSERT INTO events VALUES ('opt_in'), ('point_add'), ('point_add')",
+		"INSERT INTO balances VALUES (30, 4, 1, 2, 0), (5, 9, 0, 0, 4)", // 23 and −4
+		"INSERT INTO postings VALUES (30, 1, 2), (4, 2, 4), (1, 2, 3), (2, 2, 5), (5, 1, 2), (5, 2, 4), (4, 6, 4), (7, 7, 8)",
+		"INSERT INTO lots VALUES (23), (0)",
+	} {
+		_, err := db.Exec(statement)
+		require.NoError(t, err)
+	}
+	one, purchase := workload{events: 1, action: "point_add"}, workload{events: 1, action: "checkout"}
+	s := server{db: db}
+	require.NoError(t, s.compare(t.Context(), one, 2))
+	require.Equal(t, facts{pointAdds: 2, figures: 19, postings: 19, lots: 19}, s.known)
+	require.ErrorContains(t, s.compare(t.Context(), one, 1), "acknowledged")
+	for _, step := range []struct {
+		sql    string
+		w      workload
+		n      int
+		reason string
+	}{
+		{"INSERT INTO events VALUES ('point_add'), ('point_add')", one, 1, "acknowledged"},
+		{"INSERT INTO events VALUES ('checkout'), ('checkout_item'), ('checkout_item')", purchase, 1, "acknowledged"},
+		{"UPDATE balances SET score = score + 1 WHERE score = 30", one, 0, "20 by figures, 19 by postings, 19 by lots"},
+		{"INSERT INTO postings VALUES (1, 1, 2)", one, 0, "20 by figures, 20 by postings, 19 by lots"},
+		{"UPDATE lots SET remaining = 24 WHERE remaining = 23", one, 0, ""},
+		{"INSERT INTO events VALUES ('checkout'), ('checkout_item'), ('checkout_item'), ('checkout_item')", purchase, 1, ""},
+	} {
+		_, err := db.Exec(step.sql)
+		require.NoError(t, err)
+		if err := s.compare(t.Context(), step.w, step.n); step.reason == "" {
+			require.NoError(t, err, step.sql)
+		} else {
+			require.ErrorContains(t, err, step.reason)
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// load sends signed requests over kept connections, each of which sends its
+// next request when it has the whole answer to the last.
+type load struct {
+	address     string
+	connections int
+	window      time.Duration
+	// accept judges the body of an answer with status 200; nil: any will do.
+	accept func(body []byte) error
+}
+
+// run sends requests until the window is over or there are none left, and gives
+// the latency of each. Every answer must be the wanted one: the first other one
+// fails the run. It returns when the last answer is there.
+func (l load) run(ctx context.Context, requests [][]byte) ([]time.Duration, stopwatch, error) {
+	connections, err := l.dial(ctx)
+	defer func() {
+		for _, c := range connections {
+			_ = c.Close()
+		}
+	}()
+	if err != nil {
+		return nil, stopwatch{}, err
+	}
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	defer context.AfterFunc(ctx, func() {
+		for _, c := range connections {
+			_ = c.SetDeadline(time.Now()) // wakes whoever waits for an answer
+		}
+	})()
+	runtime.GC() // what preparing the requests left must not be collected on the clock
+	var taken atomic.Int64
+	latencies := make([][]time.Duration, len(connections))
+	var all sync.WaitGroup
+	watch := startWatch()
+	for i, c := range connections {
+		all.Go(func() {
+			var err error
+			if latencies[i], err = l.drive(c, requests, &taken, watch.began); err != nil {
+				fail(err)
+			}
+		})
+	}
+	all.Wait()
+	watch.stop()
+	return slices.Concat(latencies...), watch, context.Cause(ctx)
+}
+
+func (l load) dial(ctx context.Context) (connections []net.Conn, err error) {
+	var dialer net.Dialer
+	for range l.connections {
+		c, err := dialer.DialContext(ctx, "tcp", l.address)
+		if err != nil {
+			return connections, err
+		}
+		connections = append(connections, c)
+	}
+	return connections, nil
+}
+
+// drive is one connection's work.
+func (l load) drive(c net.Conn, requests [][]byte, taken *atomic.Int64, began time.Time) ([]time.Duration, error) {
+	latencies := make([]time.Duration, 0, len(requests)/l.connections+1)
+	in := answers{r: bufio.NewReaderSize(c, 8<<10)}
+	for sent := time.Now(); sent.Sub(began) < l.window; {
+		i := int(taken.Add(1)) - 1
+		if i >= len(requests) {
+			break
+		}
+		if _, err := c.Write(requests[i]); err != nil {
+			return nil, err
+		}
+		status, err := in.next()
+		if err != nil {
+			return nil, fmt.Errorf("reading an answer: %w", err)
+		}
+		answered := time.Now()
+		latencies = append(latencies, answered.Sub(sent))
+		if err := l.judge(status, in.body); err != nil {
+			return nil, fmt.Errorf("%.120s: %w", firstLine(requests[i]), err)
+		}
+		sent = answered
+	}
+	return latencies, nil
+}
+
+func (l load) judge(status int, body []byte) error {
+	if status != 200 {
+		return fmt.Errorf("status %d: %.500s", status, body)
+	}
+	if l.accept == nil {
+		return nil
+	}
+	return l.accept(body)
+}
+
+// noErrors accepts the answer of a bulk in which every event was recorded.
+func noErrors(body []byte) error {
+	if !bytes.Contains(body, []byte(`"errors":0`)) {
+		return fmt.Errorf("some events were refused: %.1000s", body)
+	}
+	return nil
+}
+
+func firstLine(request []byte) []byte {
+	line, _, _ := bytes.Cut(request, []byte("\r\n"))
+	return line
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strings"
+)
+
+// metric is one thing that is measured once in every round.
+type metric struct {
+	name string
+	run  func(context.Context, *lab) (sample, error)
+}
+
+// metrics in the order of a round: what is compared stands close together,
+// because the machine's speed drifts.
+func metrics() []metric {
+	return []metric{
+		pgbenchMetric("floor-16", 16, false),
+		directMetric("pgx-16", 16, false, postOnce),
+		directMetric("pgx-separate-16", 16, false, postSeparately),
+		naiveMetric(workload{name: "naive-16", connections: 16}),
+		serverMetric(workload{name: "server-16", connections: 16}),
+		serverMetric(workload{name: "server-checkout-16", connections: 16, action: "checkout", body: checkout}),
+		sqliteMetric(workload{name: "sqlite-16", connections: 16}),
+		pgbenchMetric("floor-64", 64, false),
+		directMetric("pgx-64", 64, false, postOnce),
+		naiveMetric(workload{name: "naive-64", connections: 64}),
+		serverMetric(workload{name: "server-64", connections: 64}),
+		pgbenchMetric("floor-hot-16", 16, true),
+		directMetric("pgx-hot-16", 16, true, postOnce),
+		naiveMetric(workload{name: "naive-hot-16", connections: 16, hot: true}),
+		serverMetric(workload{name: "server-hot-16", connections: 16, hot: true}),
+		naiveMetric(workload{name: "naive-bulk-4", connections: 4, events: 50}),
+		serverMetric(workload{name: "server-bulk-4", connections: 4, events: 50}),
+	}
+}
+
+func pgbenchMetric(name string, clients int, hot bool) metric {
+	return metric{name, func(ctx context.Context, l *lab) (sample, error) { return l.floor.pgbench(ctx, clients, hot) }}
+}
+
+func directMetric(name string, goroutines int, hot bool, p post) metric {
+	return metric{name, func(ctx context.Context, l *lab) (sample, error) { return l.floor.direct(ctx, goroutines, hot, p) }}
+}
+
+func naiveMetric(w workload) metric {
+	w = w.complete()
+	return metric{w.name, func(ctx context.Context, l *lab) (sample, error) { return l.naive.measure(ctx, w) }}
+}
+
+func serverMetric(w workload) metric {
+	w = w.complete()
+	return metric{w.name, func(ctx context.Context, l *lab) (sample, error) { return l.server.measure(ctx, w) }}
+}
+
+func sqliteMetric(w workload) metric {
+	w = w.complete()
+	return metric{w.name, func(ctx context.Context, l *lab) (sample, error) { return l.sqlite.measure(ctx, w) }}
+}
+
+// complete fills in what most workloads share: point_add, one a request.
+func (w workload) complete() workload {
+	if w.body == nil {
+		w.body, w.action = pointAdd, "point_add"
+	}
+	w.path = "/events"
+	if w.events > 1 {
+		w.path, w.accept, w.body = "/events/bulk", noErrors, bulkOf(w.events, w.body)
+	}
+	w.events = max(w.events, 1)
+	return w
+}
+
+// comparison is one row of the result: a metric against another of its round.
+type comparison struct {
+	title    string
+	of, base string
+	worst    bool // compares p99, and less is better
+	first    float64
+	goal     float64 // 0: no target
+}
+
+// comparisons are the rows of the result; targets are those of the project.
+func comparisons() []comparison {
+	return []comparison{
+		{title: "POST /events point_add, 16 connections", of: "server-16", base: "floor-16", first: 0.45, goal: 0.70},
+		{title: "same, 64 connections", of: "server-64", base: "floor-64", first: 0.80, goal: 1.50},
+		{title: "same, one hot customer, 16 connections", of: "server-hot-16", base: "floor-hot-16", first: 1.5, goal: 4.0},
+		{title: "checkout with 3 lines, 16 connections", of: "server-checkout-16", base: "floor-16", first: 0.30, goal: 0.50},
+		{title: "p99 at 64 connections against naive", of: "server-64", base: "naive-64", worst: true, first: 0.3, goal: 0.15},
+		{title: "bulk of 50, 4 connections, against naive", of: "server-bulk-4", base: "naive-bulk-4", first: 4, goal: 6},
+		{title: "embedded SQLite (FULL) against pgx, one statement", of: "sqlite-16", base: "pgx-16", first: 0.3, goal: 0.6},
+		{title: "naive, 16 connections", of: "naive-16", base: "floor-16"},
+		{title: "naive, 64 connections", of: "naive-64", base: "floor-64"},
+		{title: "naive, one hot customer, 16 connections", of: "naive-hot-16", base: "floor-hot-16"},
+		{title: "naive, bulk of 50, 4 connections", of: "naive-bulk-4", base: "floor-16"},
+		{title: "pgx, one statement, 16 goroutines", of: "pgx-16", base: "floor-16"},
+		{title: "pgx, one statement, 64 goroutines on 16 connections", of: "pgx-64", base: "floor-64"},
+		{title: "pgx, one statement, hot, 16 goroutines", of: "pgx-hot-16", base: "floor-hot-16"},
+		{title: "pgx, statement a step, 16 goroutines", of: "pgx-separate-16", base: "floor-16"},
+		{title: "F: pgbench, one statement, 16 clients", of: "floor-16", base: "floor-16"},
+		{title: "F: pgbench, one statement, 64 clients", of: "floor-64", base: "floor-64"},
+		{title: "F: pgbench, one statement, hot, 16 clients", of: "floor-hot-16", base: "floor-hot-16"},
+	}
+}
+
+// choose gives the metrics whose names begin with one of only (all: none given)
+// and those they are compared with. SQLite needs its own consent.
+func choose(only []string, sqlite bool) []metric {
+	wanted := map[string]bool{}
+	for _, m := range metrics() {
+		if strings.HasPrefix(m.name, "sqlite") && !sqlite {
+			continue
+		}
+		wanted[m.name] = len(only) == 0 || slices.ContainsFunc(only, func(prefix string) bool { return strings.HasPrefix(m.name, prefix) })
+	}
+	for _, c := range comparisons() {
+		if wanted[c.of] {
+			wanted[c.base] = true
+		}
+	}
+	return slices.DeleteFunc(metrics(), func(m metric) bool { return !wanted[m.name] })
+}

@@ -1,0 +1,241 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"database/sql"
+	_ "embed"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+	_ "modernc.org/sqlite"             // the driver "sqlite"
+
+	"github.com/loyalty-platform/loyalty/signing"
+)
+
+// keyRate is the greatest rate limit a key can have, in requests a minute. A
+// server may be faster than that, so several keys are used in turn.
+const (
+	keyRate  = 1_000_000
+	keyCount = 4
+)
+
+//go:embed sql/facts.sql
+var factsQuery string
+
+// facts are counted in a server's database; see sql/facts.sql.
+type facts struct {
+	pointAdds, checkouts, items int64
+	figures, postings, lots     int64 // points that customers have, told three ways
+}
+
+// server is the built program on a database of its own.
+type server struct {
+	*service
+	database string // its kind
+	db       *sql.DB
+	known    facts
+	// coldStart is the time from starting the program on a migrated database to
+	// its first answer; idle is its resident memory then, in bytes.
+	coldStart time.Duration
+	idle      int64
+}
+
+// startServer starts the program at binary and gives it customers through its
+// own API. url is its LOYALTY_DATABASE_URL, empty for the embedded database.
+func startServer(ctx context.Context, o options, url string) (*server, error) {
+	dir, err := newDir(o.dir, "server", false)
+	if err != nil {
+		return nil, err
+	}
+	port, err := freePort()
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+	data := filepath.Join(dir, "data")
+	env := []string{"LOYALTY_LISTEN=" + address, "LOYALTY_DATA=" + data, "LOYALTY_DATABASE_URL=" + url, "LOYALTY_MASTER_KEY=" + masterKey()}
+	keys, err := prepareDatabase(ctx, o.binary, env)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	s := &server{database: "PostgreSQL", service: &service{window: o.window(), customers: o.customers, answered: map[string]int{}}}
+	if url == "" {
+		s.database = "SQLite"
+	}
+	s.access, s.before, s.check = keys, func(context.Context) error { return nil }, s.compare
+	s.address = address
+	began := time.Now()
+	if s.process, err = start(dir, command{args: []string{o.binary, "serve"}, env: env, signal: "TERM"}); err != nil {
+		return nil, err
+	}
+	if err := s.waitFor(ctx, s.ready); err != nil {
+		return nil, errors.Join(err, s.stop())
+	}
+	s.coldStart, s.idle = time.Since(began), s.memory()
+	if err := s.open(ctx, url, data); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+// masterKey is a new one; it lives as long as the database.
+func masterKey() string {
+	key := make([]byte, 32)
+	_, _ = rand.Read(key) // never fails: crypto/rand ends the program instead
+	return hex.EncodeToString(key)
+}
+
+// prepareDatabase migrates the database and makes the keys.
+func prepareDatabase(ctx context.Context, binary string, env []string) (access, error) {
+	if _, err := program(ctx, binary, env, "migrate", "up"); err != nil {
+		return access{}, err
+	}
+	var a access
+	for range keyCount {
+		out, err := program(ctx, binary, env, "keys", "create", "--json", "--label", "bench", "--rate-limit", strconv.Itoa(keyRate))
+		if err != nil {
+			return access{}, err
+		}
+		var key struct {
+			KeyID  string `json:"key_id"`
+			Secret string `json:"secret"`
+			Region string `json:"region"`
+		}
+		if err := json.Unmarshal(out, &key); err != nil {
+			return access{}, fmt.Errorf("keys create: %w", err)
+		}
+		a.scheme = signing.Default(key.Region)
+		a.keys = append(a.keys, signing.Credential{KeyID: key.KeyID, Secret: key.Secret})
+	}
+	return a, nil
+}
+
+// program runs one of the program's commands and gives what it prints.
+func program(ctx context.Context, binary string, env []string, args ...string) ([]byte, error) {
+	var errors bytes.Buffer
+	cmd := exec.CommandContext(ctx, binary, args...)
+	cmd.Env, cmd.Stderr = append(cleanEnviron(), env...), &errors
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w: %s", binary, strings.Join(args[:2], " "), err, errors.Bytes())
+	}
+	return out, nil
+}
+
+// cleanEnviron is our environment without settings of the program.
+func cleanEnviron() []string {
+	var env []string
+	for _, setting := range os.Environ() {
+		if !strings.HasPrefix(setting, "LOYALTY_") {
+			env = append(env, setting)
+		}
+	}
+	return env
+}
+
+func (s *server) ready() error {
+	r, err := http.Get("http://" + s.address + "/readyz")
+	if err != nil {
+		return err
+	}
+	defer r.Body.Close()
+	if r.StatusCode != http.StatusOK {
+		return fmt.Errorf("/readyz: %s", r.Status)
+	}
+	return nil
+}
+
+// open opens the database beside the server and makes the customers.
+func (s *server) open(ctx context.Context, url, data string) (err error) {
+	if url == "" {
+		s.db, err = sql.Open("sqlite", "file:"+filepath.Join(data, "loyalty.db")+"?mode=ro&_pragma=busy_timeout(10000)")
+	} else {
+		s.db, err = sql.Open("pgx", url)
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.seed(ctx); err != nil {
+		return err
+	}
+	if url != "" {
+		if _, err := s.db.ExecContext(ctx, "VACUUM ANALYZE"); err != nil {
+			return err
+		}
+	}
+	s.known, err = s.count(ctx)
+	return err
+}
+
+// seed enrols the customers 1 to n.
+func (s *server) seed(ctx context.Context) error {
+	const batch = 100
+	var last atomic.Int64
+	optIn := func(b *bytes.Buffer, _ picker) {
+		n := last.Add(1)
+		fmt.Fprintf(b, `{"customer":"%d","action":"opt_in","data":{"email":"customer%d@shop.test","first_name":"Ada","last_name":"Kovács"}}`, n, n)
+	}
+	w := workload{name: "seed", path: "/events/bulk", body: bulkOf(batch, optIn)}
+	requests, err := s.prepare(ctx, w, (s.customers+batch-1)/batch, s.customers)
+	if err != nil {
+		return err
+	}
+	latencies, _, err := load{s.address, 4, signing.DefaultWindow, noErrors}.run(ctx, requests)
+	if err != nil {
+		return fmt.Errorf("making customers: %w\nthe end of the server's log:\n%s", err, s.tail())
+	}
+	if len(latencies) != len(requests) {
+		return fmt.Errorf("making customers: only %d of %d were made within %s", len(latencies)*batch, s.customers, signing.DefaultWindow)
+	}
+	return nil
+}
+
+func (s *server) count(ctx context.Context) (f facts, err error) {
+	err = s.db.QueryRowContext(ctx, factsQuery).Scan(&f.pointAdds, &f.checkouts, &f.items, &f.figures, &f.postings, &f.lots)
+	return f, err
+}
+
+// compare counts the facts again: nothing acknowledged may be missing, nothing
+// else may be there, and the points must agree however they are told.
+func (s *server) compare(ctx context.Context, w workload, answered int) error {
+	now, err := s.count(ctx)
+	if err != nil {
+		return err
+	}
+	want := s.known
+	if w.action == "checkout" {
+		want.checkouts += int64(answered * w.events)
+		want.items += int64(3 * answered * w.events)
+	} else {
+		want.pointAdds += int64(answered * w.events)
+	}
+	s.known = now
+	switch {
+	case now.pointAdds != want.pointAdds || now.checkouts != want.checkouts || now.items != want.items:
+		return fmt.Errorf("%d requests were acknowledged, but the events do not agree: want %+v, have %+v", answered, want, now)
+	case now.figures != now.postings || now.figures != now.lots:
+		return fmt.Errorf("the points do not agree: %d by figures, %d by postings, %d by lots", now.figures, now.postings, now.lots)
+	}
+	return nil
+}
+
+func (s *server) close() error {
+	if s.db == nil {
+		return s.stop()
+	}
+	return errors.Join(s.db.Close(), s.stop())
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/signing"
+)
+
+// service is a started server under signed load.
+type service struct {
+	*process
+	access
+	window    time.Duration
+	customers int
+	// before and check frame a measurement: check compares what the database
+	// holds with the number of requests that were answered with 200.
+	before func(context.Context) error
+	check  func(ctx context.Context, w workload, answered int) error
+	// answered is how many requests the last measurement of a workload took.
+	answered map[string]int
+}
+
+// measure runs a workload for the window.
+func (s *service) measure(ctx context.Context, w workload) (sample, error) {
+	if err := s.before(ctx); err != nil {
+		return sample{}, err
+	}
+	requests, err := s.prepare(ctx, w, s.want(w), s.customers)
+	if err != nil {
+		return sample{}, err
+	}
+	l := load{address: s.address, connections: w.connections, window: s.window, accept: w.accept}
+	latencies, watch, err := l.run(ctx, requests)
+	if err != nil {
+		return sample{}, fmt.Errorf("%s: %w\nthe end of the server's log:\n%s", w.name, err, s.tail())
+	}
+	s.answered[w.name] = len(latencies)
+	if err := s.check(ctx, w, len(latencies)); err != nil {
+		return sample{}, fmt.Errorf("%s: %w", w.name, err)
+	}
+	return watch.sample(latencies, w.events), nil
+}
+
+// want is how many requests to prepare: half as many again as the window took
+// last time, and at first more than a machine of this kind will answer. Where
+// they run out the measurement ends early, with its true time.
+func (s *service) want(w workload) int {
+	if n := s.answered[w.name]; n > 0 {
+		return n + n/2
+	}
+	rate := 15000
+	if w.events > 1 {
+		rate = 1500
+	}
+	return int(float64(rate) * s.window.Seconds())
+}
+
+// startNaive starts the naive form over the yardstick's tables.
+func startNaive(ctx context.Context, parent string, f *floor) (*service, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := newDir(parent, "naive", false)
+	if err != nil {
+		return nil, err
+	}
+	address, secret := net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), rand.Text()
+	p, err := start(dir, command{
+		args:   []string{self, naiveCommand, address, f.cluster.url(floorDatabase)},
+		env:    []string{naiveSecret + "=" + secret},
+		signal: "TERM",
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := &service{
+		process: p, window: f.window, customers: f.customers, answered: map[string]int{},
+		access: access{address, signing.Default(naiveRegion), []signing.Credential{{KeyID: naiveKey, Secret: secret}}},
+		before: f.empty, check: f.check,
+	}
+	return s, s.waitFor(ctx, func() error { return dialOnce(address) })
+}
+
+// check compares the events of the yardstick with the requests answered.
+func (f *floor) check(ctx context.Context, w workload, answered int) error {
+	var events int
+	if err := f.pool.QueryRow(ctx, "SELECT count(*) FROM events").Scan(&events); err != nil {
+		return err
+	}
+	if events != answered*w.events {
+		return fmt.Errorf("%d events were acknowledged and %d are recorded", answered*w.events, events)
+	}
+	return nil
+}
+
+func dialOnce(address string) error {
+	c, err := net.DialTimeout("tcp", address, time.Second)
+	if err != nil {
+		return err
+	}
+	return c.Close()
+}
+
+// waitFor asks every few milliseconds, up to a minute, until ready agrees.
+func (s *service) waitFor(ctx context.Context, ready func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for {
+		err := ready()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the server does not start: %w: %s", err, s.tail())
+		case <-time.After(2 * time.Millisecond):
+		}
+	}
+}

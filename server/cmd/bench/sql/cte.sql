@@ -1,0 +1,3 @@
+WITH c AS (UPDATE customers SET balance = balance + :points, score = score + :points, version = version + 1 WHERE id = :customer RETURNING id, balance),
+e AS (INSERT INTO events(customer_id, action, data) SELECT id, 'checkout', '{"order_id": "ORD-2026-000123456","total": 129.9,"currency": "EUR","channel": "web","items": [{"sku": "SKU-1001","qty": 2,"price": 39.95},{"sku": "SKU-2002","qty": 1,"price": 50.0}],"store": "BUD-01","coupon": null}' FROM c RETURNING id)
+INSERT INTO ledger(customer_id, event_id, delta, kind, balance_after) SELECT c.id, e.id, :points, 'earn', c.balance FROM c, e RETURNING balance_after;

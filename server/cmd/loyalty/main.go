@@ -1,0 +1,91 @@
+// Command loyalty is the loyalty platform as one program: the server and the
+// commands that its operators need. It wires the other packages together and
+// decides nothing itself.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	_ "time/tzdata" // programmes name their time zone, and a container may have none
+
+	"github.com/spf13/cobra"
+)
+
+// The exit codes. Everything that stops a command before it did anything, such
+// as a wrong setting, is codeUsage.
+const (
+	codeFailed    = 1
+	codeUsage     = 2
+	codeUnchecked = 3
+)
+
+// coded is a failure with the exit code it ends the program with. A nil error
+// ends it silently.
+type coded struct {
+	code int
+	error
+}
+
+func (c coded) Unwrap() error { return c.error }
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the program at once
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run is the program without its process. It gives the exit code; every
+// failure is one line on stderr.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	var c coded
+	if !errors.As(err, &c) {
+		c = coded{codeUsage, err} // cobra's own: an unknown command, flag or argument
+	}
+	if c.error != nil {
+		fmt.Fprintln(stderr, "loyalty:", oneLine(c.Error()))
+	}
+	return c.code
+}
+
+// oneLine joins the lines of a message, which libraries like to break.
+func oneLine(text string) string {
+	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' || r == '\t' })
+	for i, line := range lines {
+		lines[i] = strings.TrimSpace(line)
+	}
+	return strings.Join(lines, "; ")
+}
+
+func newRoot() *cobra.Command {
+	s := &settings{}
+	serve := newServe(s)
+	root := &cobra.Command{
+		Use:           "loyalty",
+		Short:         "A loyalty platform: points, purchases and members behind signed HTTP APIs",
+		Long:          "A loyalty platform: points, purchases and members behind signed HTTP APIs.\nWithout a command it serves. Settings are flags, or environment variables of the same name:\n--database-url is LOYALTY_DATABASE_URL. Secrets can also be read from a file that\nLOYALTY_…_FILE names.",
+		Args:          cobra.NoArgs,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		RunE:          serve.RunE,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			return s.read(cmd.Flags(), os.LookupEnv)
+		},
+	}
+	s.flags(root.PersistentFlags())
+	root.AddCommand(serve, newKeys(s), newLedger(s), newMigrate(s), newOpenAPI(), newSign(s), newVersion())
+	return root
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/loyalty-platform/loyalty/store"
+)
+
+// masterKeyFile is where the embedded database's master key lives.
+const masterKeyFile = "master.key"
+
+// embedded says that the database is a file of ours.
+func (s *settings) embedded() bool {
+	return s.databaseURL == "" || strings.HasPrefix(s.databaseURL, "sqlite:")
+}
+
+// databaseFile is the path of the embedded database.
+func (s *settings) databaseFile() string {
+	if s.databaseURL == "" {
+		return filepath.Join(s.data, "loyalty.db")
+	}
+	return strings.TrimPrefix(strings.TrimPrefix(s.databaseURL, "sqlite:"), "//")
+}
+
+// open opens the database and brings its schema up to date. A first start makes
+// the data folder, the master key and the database.
+func (s *settings) open(ctx context.Context) (*store.Store, error) {
+	key, err := s.masterKeyOrNew()
+	if err != nil {
+		return nil, err
+	}
+	db, err := s.openWith(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	if s.noMigrate {
+		err = db.Ready(ctx)
+	} else {
+		err = db.Migrate(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(fault("database-url", "%w", err), db.Close())
+	}
+	return db, nil
+}
+
+// openExisting opens a database that must be there, as it is.
+func (s *settings) openExisting(ctx context.Context) (*store.Store, error) {
+	if err := s.mustExist(); err != nil {
+		return nil, err
+	}
+	key, err := s.masterKeyOrNew()
+	if err != nil {
+		return nil, err
+	}
+	db, err := s.openWith(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	if err := db.Ready(ctx); err != nil {
+		return nil, errors.Join(fault("database-url", "%w", err), db.Close())
+	}
+	return db, nil
+}
+
+func (s *settings) mustExist() error {
+	if !s.embedded() {
+		return nil
+	}
+	if _, err := os.Stat(s.databaseFile()); err != nil {
+		return fault(s.databaseSetting(), "%w", err)
+	}
+	return nil
+}
+
+// databaseSetting is the setting that says where the database is.
+func (s *settings) databaseSetting() string {
+	if s.databaseURL == "" {
+		return "data"
+	}
+	return "database-url"
+}
+
+// openWith opens the database. The store's errors name the setting at fault.
+func (s *settings) openWith(ctx context.Context, key [32]byte) (*store.Store, error) {
+	db, err := store.Open(ctx, store.Options{URL: s.databaseURL, DataDir: s.data, MasterKey: key})
+	if err != nil {
+		return nil, coded{codeUsage, err}
+	}
+	return db, nil
+}
+
+// masterKeyOrNew gives the configured master key, else the one of the embedded
+// database, which is made with it. A new key beside an old database would be
+// the wrong one, so there it is missed.
+func (s *settings) masterKeyOrNew() ([32]byte, error) {
+	if s.masterKey != "" {
+		return parseMasterKey(s.masterKey)
+	}
+	if !s.embedded() {
+		return [32]byte{}, fault("master-key", "is needed with PostgreSQL, the same on every node: 64 hex digits, such as those of openssl rand -hex 32")
+	}
+	path := filepath.Join(s.data, masterKeyFile)
+	text, err := os.ReadFile(path)
+	switch {
+	case err == nil:
+		key, err := parseMasterKey(string(text))
+		if err != nil {
+			return key, fault("master-key", "%s: %w", path, err)
+		}
+		return key, nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return [32]byte{}, fault("data", "%w", err)
+	}
+	if info, err := os.Stat(s.databaseFile()); err == nil && info.Size() > 0 {
+		return [32]byte{}, fault("master-key", "%s is missing, and %s was sealed with it", path, s.databaseFile())
+	}
+	return s.newMasterKey(path)
+}
+
+func (s *settings) newMasterKey(path string) (key [32]byte, err error) {
+	if err := os.MkdirAll(s.data, 0o700); err != nil {
+		return key, fault("data", "%w", err)
+	}
+	_, _ = rand.Read(key[:]) // never fails: crypto/rand ends the program instead
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return key, fault("data", "%w", err)
+	}
+	_, err = fmt.Fprintln(f, hex.EncodeToString(key[:]))
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return key, errors.Join(fault("data", "%w", err), os.Remove(path))
+	}
+	return key, nil
+}

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/signing"
+)
+
+// binary is the program, built once for all tests.
+var binary string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "loyalty-program-")
+	if err != nil {
+		panic(err)
+	}
+	binary = filepath.Join(dir, "loyalty")
+	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
+		panic(string(out))
+	}
+	code := m.Run()
+	if err := os.RemoveAll(dir); err != nil {
+		panic(err)
+	}
+	os.Exit(code)
+}
+
+// patience bounds every wait: a loaded machine is slow, a broken program is not
+// waited for until the test's own limit.
+const patience = 60 * time.Second
+
+// clean is an environment without settings.
+func clean(extra ...string) []string {
+	var env []string
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "LOYALTY_") {
+			env = append(env, v)
+		}
+	}
+	return append(env, extra...)
+}
+
+// result is how a command ended.
+type result struct {
+	code        int
+	out, errors string
+}
+
+// command runs the program in a folder until it ends.
+func command(t *testing.T, dir string, env []string, args ...string) result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, binary, args...)
+	var out, errs bytes.Buffer
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, clean(env...), &out, &errs
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil {
+		require.ErrorAs(t, err, &exit)
+	}
+	return result{cmd.ProcessState.ExitCode(), out.String(), errs.String()}
+}
+
+// serving is a running server.
+type serving struct {
+	t       *testing.T
+	cmd     *exec.Cmd
+	address string
+	ended   chan error
+
+	mu   sync.Mutex
+	out  strings.Builder
+	errs bytes.Buffer
+}
+
+// serve starts a server on a free port and waits until it says where it is.
+func serve(t *testing.T, dir string, env []string, args ...string) *serving {
+	t.Helper()
+	s := &serving{t: t, ended: make(chan error, 1)}
+	s.cmd = exec.Command(binary, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)
+	s.cmd.Dir, s.cmd.Env, s.cmd.Stderr = dir, clean(env...), &locked{s}
+	stdout, err := s.cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, s.cmd.Start())
+	ready := make(chan string, 1)
+	go func() {
+		lines := bufio.NewScanner(stdout)
+		for lines.Scan() {
+			s.mu.Lock()
+			s.out.WriteString(lines.Text() + "\n")
+			s.mu.Unlock()
+			if address := regexp.MustCompile(`Serving on (http://\S+)`).FindStringSubmatch(lines.Text()); address != nil {
+				ready <- address[1]
+			}
+		}
+		s.ended <- s.cmd.Wait()
+	}()
+	t.Cleanup(func() { _ = s.cmd.Process.Kill() })
+	select {
+	case s.address = <-ready:
+	case err := <-s.ended:
+		t.Fatalf("the server ended: %v\n%s", err, s.log())
+	case <-time.After(patience):
+		t.Fatalf("the server does not start\n%s", s.log())
+	}
+	return s
+}
+
+// locked collects the log while others read it.
+type locked struct{ s *serving }
+
+func (l *locked) Write(p []byte) (int, error) {
+	l.s.mu.Lock()
+	defer l.s.mu.Unlock()
+	return l.s.errs.Write(p)
+}
+
+func (s *serving) log() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.errs.String()
+}
+
+func (s *serving) said() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.out.String()
+}
+
+// stop sends a signal and gives the exit code.
+func (s *serving) stop(signal os.Signal) int {
+	s.t.Helper()
+	require.NoError(s.t, s.cmd.Process.Signal(signal))
+	return s.wait()
+}
+
+func (s *serving) wait() int {
+	s.t.Helper()
+	select {
+	case err := <-s.ended:
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			return exit.ExitCode()
+		}
+		require.NoError(s.t, err)
+		return 0
+	case <-time.After(patience):
+		s.t.Fatalf("the server does not stop\n%s", s.log())
+		return -1
+	}
+}
+
+// signed makes a signed request to the server.
+func (s *serving) signed(key signing.Credential, method, path, body string) *http.Request {
+	s.t.Helper()
+	r, err := http.NewRequest(method, s.address+path, strings.NewReader(body))
+	require.NoError(s.t, err)
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	require.NoError(s.t, signing.Default("local").Sign(r, []byte(body), key))
+	return r
+}
+
+// status sends a signed request and gives the status of the answer.
+func (s *serving) status(key signing.Credential, method, path, body string) int {
+	s.t.Helper()
+	answer, err := http.DefaultClient.Do(s.signed(key, method, path, body))
+	require.NoError(s.t, err)
+	require.NoError(s.t, answer.Body.Close())
+	return answer.StatusCode
+}
+
+var interrupt, terminate os.Signal = os.Interrupt, syscall.SIGTERM

@@ -1,0 +1,235 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loyalty-platform/loyalty/i18n"
+	"github.com/loyalty-platform/loyalty/openapi"
+	"github.com/loyalty-platform/loyalty/server"
+	"github.com/loyalty-platform/loyalty/server/limit"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/action"
+	"github.com/loyalty-platform/loyalty/store"
+)
+
+// How often the background looks, and how long requests under way may take
+// when the program stops.
+const (
+	watchEvery  = 500 * time.Millisecond // another process's change is seen within a second
+	settleEvery = time.Minute
+	extendEvery = 24 * time.Hour
+	forgetEvery = time.Hour
+	grace       = 30 * time.Second
+)
+
+func newServe(s *settings) *cobra.Command {
+	return &cobra.Command{
+		Use: "serve", Short: "Serve the APIs (what loyalty does without a command)", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			logger, err := s.logger(cmd.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			return s.serve(cmd.Context(), logger, cmd.OutOrStdout())
+		},
+	}
+}
+
+// serve runs until ctx ends. The address is taken first, so that a second start
+// fails before it touches anything.
+func (s *settings) serve(ctx context.Context, logger *slog.Logger, out io.Writer) error {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.listen)
+	if err != nil {
+		return fault("listen", "%w", err)
+	}
+	defer listener.Close()
+	db, err := s.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err := db.Close(); err != nil {
+			logger.Error("closing the database", "error", err)
+		}
+	}()
+	house, err := s.build(ctx, db, logger)
+	if err != nil {
+		return coded{codeUsage, err}
+	}
+	defer house.close()
+	if err := s.welcome(ctx, house.admin, listener.Addr(), out); err != nil {
+		return coded{codeFailed, err}
+	}
+	return house.serve(ctx, listener)
+}
+
+// house is everything that serves, wired.
+type house struct {
+	store     *store.Store
+	directory *loyalty.Directory
+	admin     *loyalty.Admin
+	engine    *loyalty.Engine
+	limiter   io.Closer // nil: in memory
+	server    *server.Server
+	logger    *slog.Logger
+}
+
+func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logger) (*house, error) {
+	h := &house{store: db, logger: logger}
+	var err error
+	h.directory, err = loyalty.NewDirectory(ctx, loyalty.DirectoryOptions{
+		Store: db, Report: func(err error) { logger.Error("following the configuration", "error", err) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	h.admin = loyalty.NewAdmin(loyalty.AdminOptions{Store: db, Directory: h.directory, APIs: openapi.Names()})
+	vocabulary, err := server.NewVocabulary()
+	if err != nil {
+		return nil, err
+	}
+	catalogue, err := i18n.Load()
+	if err != nil {
+		return nil, err
+	}
+	limiter, err := s.limiter(h)
+	if err != nil {
+		return nil, err
+	}
+	h.engine, err = loyalty.NewEngine(loyalty.EngineOptions{
+		Store: db, Contract: vocabulary, Programmes: h.directory, Rules: action.All(), Workers: s.workers(),
+	})
+	if err != nil {
+		return nil, errors.Join(err, h.closeLimiter())
+	}
+	h.server, err = server.New(server.Options{
+		Listen: s.listen, Region: s.region, Engine: h.engine, Directory: h.directory, Admin: h.admin, Reader: db,
+		Vocabulary: vocabulary, Catalogue: catalogue, Limiter: limiter, Ready: db.Ready, Logger: logger,
+		PublicHosts: s.publicHosts, TrustedProxies: s.trustedProxies, ReplayGuard: s.replayGuard, SigningDebug: s.signingDebug,
+	})
+	if err != nil {
+		h.close()
+		return nil, err
+	}
+	return h, nil
+}
+
+// workers is how many batches are in work at once: SQLite has one writer.
+func (s *settings) workers() int {
+	if s.embedded() {
+		return 1
+	}
+	return 4
+}
+
+// limiter shares the rate limit through Redis where one is configured, and says
+// so where none is.
+func (s *settings) limiter(h *house) (limit.Limiter, error) {
+	memory := limit.NewMemory(time.Now)
+	if s.redisURL == "" {
+		h.logger.Info("rate limits hold for this node alone; LOYALTY_REDIS_URL shares them between nodes")
+		return memory, nil
+	}
+	shared, err := limit.NewRedis(s.redisURL, memory, h.logger)
+	if err != nil {
+		return nil, fault("redis-url", "%w", err)
+	}
+	h.limiter = shared
+	return shared, nil
+}
+
+// serve answers requests until ctx ends, then lets those under way finish.
+func (h *house) serve(ctx context.Context, listener net.Listener) error {
+	background, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var wait sync.WaitGroup
+	wait.Go(func() { h.directory.Watch(background, watchEvery) })
+	wait.Go(func() { h.every(background, settleEvery, "settling what is due", h.engine.SettleDue) })
+	wait.Go(func() { h.every(background, extendEvery, "making the months of the journal", h.store.ExtendJournal) })
+	wait.Go(func() { h.every(background, forgetEvery, "forgetting old answers", h.forgetAnswers) })
+	err := h.server.Serve(ctx, listener, grace)
+	h.engine.Close()
+	stop()
+	wait.Wait()
+	if err != nil {
+		return coded{codeFailed, err}
+	}
+	h.logger.Info("stopped")
+	return nil
+}
+
+func (h *house) forgetAnswers(ctx context.Context) error {
+	return h.store.ForgetAnswers(ctx, time.Now().Add(-loyalty.AnswerLife))
+}
+
+// every does a job now and again and again, until ctx ends.
+func (h *house) every(ctx context.Context, interval time.Duration, what string, job func(context.Context) error) {
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		if err := job(ctx); err != nil && ctx.Err() == nil {
+			h.logger.Error(what, "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func (h *house) close() {
+	h.engine.Close()
+	if err := h.closeLimiter(); err != nil {
+		h.logger.Error("closing Redis", "error", err)
+	}
+}
+
+func (h *house) closeLimiter() error {
+	if h.limiter == nil {
+		return nil
+	}
+	return h.limiter.Close()
+}
+
+// welcome says where the server is. On an embedded database without any access
+// key it makes one and shows its secret, this once.
+func (s *settings) welcome(ctx context.Context, admin *loyalty.Admin, addr net.Addr, out io.Writer) error {
+	address := "http://" + reachable(addr)
+	fmt.Fprintf(out, "Serving on %s (region %s); documentation on %s/docs\n", address, s.region, address)
+	keys, err := admin.Keys(ctx)
+	if err != nil || len(keys) > 0 {
+		return err
+	}
+	if !s.embedded() {
+		fmt.Fprintln(out, "There is no access key yet. Make one with: loyalty keys create")
+		return nil
+	}
+	label := "first key"
+	done, err := admin.CreateKey(ctx, loyalty.Call{KeyID: loyalty.CommandLine}, loyalty.KeyChange{Label: &label})
+	if err != nil {
+		return err
+	}
+	return s.introduce(out, address, done.Value)
+}
+
+// reachable is the address as a client on this machine writes it.
+func reachable(addr net.Addr) string {
+	tcp, ok := addr.(*net.TCPAddr)
+	if !ok {
+		return addr.String()
+	}
+	host := tcp.IP.String()
+	if tcp.IP.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, fmt.Sprint(tcp.Port))
+}

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"encoding/hex"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// settings are what an installation chooses. Each is a flag and an environment
+// variable of the same name; the flag wins.
+type settings struct {
+	listen, databaseURL, data, region, masterKey, redisURL, log string
+	publicHosts, trustedProxies                                 []string
+	signingDebug, replayGuard, noMigrate                        bool
+}
+
+// secretFlags can also be read from the file that LOYALTY_…_FILE names.
+var secretFlags = []string{"database-url", "master-key", "redis-url", "secret"}
+
+func (s *settings) flags(f *pflag.FlagSet) {
+	f.StringVar(&s.listen, "listen", "127.0.0.1:8080", "address to serve on, host:port")
+	f.StringVar(&s.databaseURL, "database-url", "", "postgres://… or sqlite:path (default: loyalty.db in the data folder)")
+	f.StringVar(&s.data, "data", "./data", "folder of the embedded database and its master key")
+	f.StringVar(&s.region, "region", "local", "region that signatures name")
+	f.StringVar(&s.masterKey, "master-key", "", "64 hex digits that seal secrets and personal data (default: master.key in the data folder)")
+	f.StringVar(&s.redisURL, "redis-url", "", "redis://…, to share rate limits between nodes")
+	f.StringVar(&s.log, "log", "text", "format and level of the log: text or json, then debug, info, warn or error (json,warn)")
+	f.StringSliceVar(&s.publicHosts, "public-hosts", nil, "further host names under which clients sign, separated by commas")
+	f.StringSliceVar(&s.trustedProxies, "trusted-proxies", nil, "addresses or networks whose X-Forwarded-For and X-Forwarded-Host are believed")
+	f.BoolVar(&s.signingDebug, "signing-debug", false, "let a refused signature tell what was expected; development on a loopback address only")
+	f.BoolVar(&s.replayGuard, "replay-guard", false, "refuse a signed write that arrives twice")
+	f.BoolVar(&s.noMigrate, "no-migrate", false, "refuse to start on a database that needs migrations instead of migrating it")
+	markEnvironment(f)
+}
+
+// envName is the variable of a flag.
+func envName(flag string) string {
+	return "LOYALTY_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// fault names the setting that cannot be used.
+func fault(flag string, format string, args ...any) error {
+	return coded{codeUsage, fmt.Errorf("%s: %w", envName(flag), fmt.Errorf(format, args...))}
+}
+
+// read fills flags that were not given from the environment and checks what
+// needs no look at the world.
+func (s *settings) read(f *pflag.FlagSet, lookup func(string) (string, bool)) error {
+	var failed error
+	f.VisitAll(func(flag *pflag.Flag) {
+		if failed == nil && !flag.Changed {
+			failed = fromEnvironment(f, flag, lookup)
+		}
+	})
+	if failed != nil {
+		return failed
+	}
+	return s.check()
+}
+
+// fromEnvironment gives a flag the value of its variable, or of the file that
+// its variable names.
+func fromEnvironment(f *pflag.FlagSet, flag *pflag.Flag, lookup func(string) (string, bool)) error {
+	name := flag.Annotations[inEnvironment]
+	if name == nil {
+		return nil
+	}
+	value, _ := lookup(name[0])
+	if path, _ := lookup(name[0] + "_FILE"); path != "" && slices.Contains(secretFlags, flag.Name) {
+		if value != "" {
+			return fault(flag.Name, "is set together with %s_FILE", name[0])
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return coded{codeUsage, fmt.Errorf("%s_FILE: %w", name[0], err)}
+		}
+		value = strings.TrimSpace(string(text))
+	}
+	if value == "" {
+		return nil
+	}
+	if err := f.Set(flag.Name, value); err != nil {
+		return fault(flag.Name, "%q is not a value for it", value)
+	}
+	return nil
+}
+
+// inEnvironment marks a flag that has a variable.
+const inEnvironment = "environment"
+
+func markEnvironment(f *pflag.FlagSet) {
+	f.VisitAll(func(flag *pflag.Flag) {
+		flag.Annotations = map[string][]string{inEnvironment: {envName(flag.Name)}}
+		flag.Usage += " (" + envName(flag.Name) + ")"
+	})
+}
+
+func (s *settings) check() error {
+	host, port, err := net.SplitHostPort(s.listen)
+	if n, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil || n > 65535 {
+		return fault("listen", "%q is not host:port", s.listen)
+	}
+	if s.signingDebug && !isLoopback(host) {
+		return fault("signing-debug", "is for development on a loopback address only, not on %s", s.listen)
+	}
+	if s.region == "" || strings.Trim(s.region, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != "" {
+		return fault("region", "%q must be letters, digits, hyphens and underscores", s.region)
+	}
+	if s.masterKey != "" {
+		if _, err := parseMasterKey(s.masterKey); err != nil {
+			return fault("master-key", "%w", err)
+		}
+	}
+	if _, err := s.logger(nil); err != nil {
+		return err
+	}
+	for _, text := range s.trustedProxies {
+		if _, err := netip.ParseAddr(text); err != nil {
+			if _, err := netip.ParsePrefix(text); err != nil {
+				return fault("trusted-proxies", "%q is neither an address nor a network", text)
+			}
+		}
+	}
+	return s.checkDatabase()
+}
+
+// checkDatabase never shows the address, which may hold a password.
+func (s *settings) checkDatabase() error {
+	scheme, rest, found := strings.Cut(s.databaseURL, ":")
+	switch {
+	case s.databaseURL == "":
+		return nil
+	case found && rest != "" && slices.Contains([]string{"sqlite", "postgres", "postgresql"}, scheme):
+		return nil
+	}
+	return fault("database-url", "is neither postgres://… nor sqlite:path")
+}
+
+func isLoopback(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && addr.IsLoopback()
+}
+
+// logger writes the log in the format and from the level that were chosen.
+func (s *settings) logger(w io.Writer) (*slog.Logger, error) {
+	options := &slog.HandlerOptions{}
+	levels := map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
+	json := false
+	for part := range strings.SplitSeq(s.log, ",") {
+		part = strings.ToLower(strings.TrimSpace(part))
+		level, isLevel := levels[part]
+		switch {
+		case isLevel:
+			options.Level = level
+		case part == "json" || part == "text":
+			json = part == "json"
+		default:
+			return nil, fault("log", "%q must be text or json, then debug, info, warn or error", s.log)
+		}
+	}
+	if json {
+		return slog.New(slog.NewJSONHandler(w, options)), nil
+	}
+	return slog.New(slog.NewTextHandler(w, options)), nil
+}
+
+// parseMasterKey reads 32 bytes as 64 hex digits. Its error does not repeat
+// them.
+func parseMasterKey(text string) (key [32]byte, err error) {
+	raw, err := hex.DecodeString(strings.TrimSpace(text))
+	if err != nil || len(raw) != len(key) {
+		return key, fmt.Errorf("must be 64 hex digits (32 bytes), not %d characters", len(strings.TrimSpace(text)))
+	}
+	return [32]byte(raw), nil
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loyalty-platform/loyalty/openapi"
+)
+
+// noSettings is for commands that need none, and so cannot fail on a wrong one.
+func noSettings(*cobra.Command, []string) error { return nil }
+
+func newVersion() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Show the program's version", Args: cobra.NoArgs, PersistentPreRunE: noSettings,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			fmt.Fprintln(cmd.OutOrStdout(), "loyalty", version(debug.ReadBuildInfo()), runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH)
+			return nil
+		},
+	}
+}
+
+// version is the module's version and the commit it was built from.
+func version(info *debug.BuildInfo, ok bool) string {
+	if !ok {
+		return "(unknown)"
+	}
+	text := info.Main.Version
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && !strings.Contains(text, s.Value[:min(12, len(s.Value))]) {
+			text += " " + s.Value[:min(12, len(s.Value))]
+		}
+	}
+	return text
+}
+
+func newOpenAPI() *cobra.Command {
+	asJSON := false
+	cmd := &cobra.Command{
+		Use: "openapi API", Short: "Print an API's OpenAPI document, complete in one file", PersistentPreRunE: noSettings,
+		Args: cobra.ExactArgs(1), ValidArgs: openapi.Names(),
+		Long: "Print an API's OpenAPI document, complete in one file. The APIs are: " + strings.Join(openapi.Names(), ", ") + ".",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !slices.Contains(openapi.Names(), args[0]) {
+				return coded{codeUsage, fmt.Errorf("openapi: no API is called %q; there are %s", args[0], strings.Join(openapi.Names(), ", "))}
+			}
+			yaml, json, err := openapi.Bundle(args[0])
+			if err != nil {
+				return coded{codeFailed, err}
+			}
+			if asJSON {
+				yaml = append(json, '\n')
+			}
+			_, err = cmd.OutOrStdout().Write(yaml)
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON instead of YAML")
+	return cmd
+}

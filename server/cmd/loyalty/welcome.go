@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// The first two events of a new programme: a member, then a purchase.
+var firstEvents = []string{
+	`{"customer":"ada","action":"opt_in","data":{"email":"ada@example.com","first_name":"Ada"}}`,
+	`{"customer":"ada","action":"checkout","data":{"transaction_id":"order-1","total":99.99,"currency":"EUR","items":[` +
+		`{"product_id":"p-1","product_name":"Coffee","product_url":"https://shop.example.com/p-1","quantity":2,"subtotal":60},` +
+		`{"product_id":"p-2","product_name":"Tea","product_url":"https://shop.example.com/p-2","quantity":1,"subtotal":39.99}]}}`,
+}
+
+// introduce shows a new key with its secret, and commands that use it. They can
+// be pasted into a shell as they are, in any folder.
+func (s *settings) introduce(out io.Writer, address string, k loyalty.AccessKey) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\nThis is the first start. An access key was made; its secret is shown only now:\n\n")
+	fmt.Fprintf(&b, "  key id   %s\n  secret   %s\n  region   %s\n\n", k.ID, k.Secrets[0].Value, s.region)
+	fmt.Fprintf(&b, "Enrol a member, then submit a purchase (from another terminal, in any folder):\n\n")
+	for _, event := range firstEvents {
+		fmt.Fprintf(&b, "LOYALTY_KEY_ID=%s LOYALTY_SECRET=%s LOYALTY_REGION=%s %s sign POST %s/events --send --data %s\n\n",
+			k.ID, k.Secrets[0].Value, s.region, program(), address, quote(event))
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+// program is how a shell in any folder finds this program: by its name where
+// the path finds it, else by where it is.
+func program() string {
+	if name := os.Args[0]; filepath.Base(name) == name {
+		return quote(name)
+	}
+	path, err := os.Executable()
+	if err != nil {
+		return "loyalty"
+	}
+	return quote(path)
+}
+
+// quote makes one word of a text for a POSIX shell.
+func quote(text string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=@+,", r)
+	}
+	if text != "" && strings.IndexFunc(text, func(r rune) bool { return !plain(r) }) < 0 {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}

@@ -1,0 +1,171 @@
+package server
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/gin-gonic/gin"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// validate holds the request against its operation: parameters, idempotency
+// key, body. What goes on to the handler is the checked body in canonical JSON,
+// whatever it came as, so that nobody behind this point reads it differently.
+func (s *Server) validate(c *gin.Context) {
+	r := requestOf(c)
+	if r.operation == nil {
+		return
+	}
+	err := s.validateParameters(c, r)
+	if err == nil && c.Request.Method == http.MethodPost {
+		if err = checkIdempotencyKey(c.Request.Header); err == nil {
+			err = r.readTree(c.Request)
+		}
+	}
+	if err != nil {
+		s.fail(c, err)
+	}
+}
+
+// validateParameters lets kin-openapi judge path, query and header parameters.
+func (s *Server) validateParameters(c *gin.Context, r *request) error {
+	if len(r.operation.checked) == 0 {
+		return nil
+	}
+	path := make(map[string]string, len(c.Params))
+	for _, p := range c.Params {
+		if !isText(p.Value) {
+			return errInvalidParameter.With("parameter", p.Key).With("reason", "encoding").At(p.Key)
+		}
+		path[p.Key] = p.Value
+	}
+	in := &openapi3filter.RequestValidationInput{
+		Request: c.Request, PathParams: path, QueryParams: c.Request.URL.Query(), Route: r.operation.route,
+		Options: &openapi3filter.Options{SkipSettingDefaults: true, SchemaValidationOptions: judging},
+	}
+	var k checker
+	for _, p := range r.operation.checked {
+		if err := openapi3filter.ValidateParameter(c, in, p); err != nil {
+			k.parameterFault(p, err)
+		}
+	}
+	if len(k.faults) == 0 {
+		return nil
+	}
+	e := faultsError(k.faults).(*loyalty.Error)
+	e.Code = errInvalidParameter.Code
+	return e
+}
+
+// parameterFault words what is wrong with a parameter.
+func (k *checker) parameterFault(p *openapi3.Parameter, err error) {
+	k.path = append(k.path[:0], step{p.Name, -1})
+	var found *openapi3.SchemaError
+	if errors.As(err, &found) {
+		k.schemaFaults(nil, err)
+		return
+	}
+	if p.Schema != nil {
+		k.mustBe(typeNames(p.Schema.Value)) // it could not even be read
+		return
+	}
+	k.fault("property_invalid", "", map[string]any{"property": p.Name, "reason": "schema"})
+}
+
+// idempotencyHeader makes a write repeatable without a second effect.
+const idempotencyHeader = "Idempotency-Key"
+
+func checkIdempotencyKey(h http.Header) error {
+	sent, ok := h[idempotencyHeader]
+	if !ok {
+		return nil
+	}
+	if len(sent) != 1 || sent[0] == "" || utf8.RuneCountInString(sent[0]) > 255 || !utf8.ValidString(sent[0]) {
+		return errIdempotencyKey.At(idempotencyHeader)
+	}
+	return nil
+}
+
+// idempotency gives the caller's key with what it stands for: method, path and
+// body of this request. It is false where the caller sent none.
+func (r *request) idempotency(req *http.Request) (loyalty.AnswerKey, [32]byte, bool) {
+	sent := req.Header[idempotencyHeader]
+	if len(sent) != 1 {
+		return loyalty.AnswerKey{}, [32]byte{}, false
+	}
+	path, _, _ := strings.Cut(req.RequestURI, "?")
+	h := sha256.New()
+	for _, part := range []string{req.Method, path} {
+		h.Write([]byte(part))
+		h.Write([]byte{0})
+	}
+	h.Write(r.body)
+	return loyalty.AnswerKey{AccessKey: r.key.ID, Key: sent[0]}, [32]byte(h.Sum(nil)), true
+}
+
+// readTree reads, checks and replaces the body.
+func (r *request) readTree(req *http.Request) error {
+	v, err := parseBody(req.Header, r.body)
+	if err != nil {
+		return err
+	}
+	if r.operation.body == nil {
+		return nil // a POST that takes no body ignores one
+	}
+	if r.tree, err = r.operation.body.check(v, ""); err != nil {
+		return err
+	}
+	canonical := appendJSON(make([]byte, 0, len(r.body)+64), r.tree)
+	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(canonical)), int64(len(canonical))
+	return nil
+}
+
+// parseBody reads a body by its media type. A missing one counts as {}.
+func parseBody(h http.Header, body []byte) (any, error) {
+	media, err := mediaType(h, len(body))
+	if err != nil {
+		return nil, err
+	}
+	if len(bytes.TrimSpace(body)) == 0 {
+		return map[string]any{}, nil
+	}
+	if media == formType {
+		return parseForm(body)
+	}
+	return parseJSON(body)
+}
+
+const formType = "application/x-www-form-urlencoded"
+
+// mediaType gives application/json or the form's type; anything else, another
+// character set and a content coding included, is 415.
+func mediaType(h http.Header, size int) (string, error) {
+	if coding := h.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		return "", errMediaType.with("media_type", coding)
+	}
+	switch header := h.Get("Content-Type"); header { // the usual ones, without parsing
+	case "application/json", formType:
+		return header, nil
+	case "":
+		if size > 0 {
+			return "", errMediaType.with("media_type", "")
+		}
+		return formType, nil
+	default:
+		media, params, err := mime.ParseMediaType(header)
+		charset, named := params["charset"]
+		if err != nil || media != "application/json" && media != formType || named && !strings.EqualFold(charset, "utf-8") {
+			return "", errMediaType.with("media_type", header)
+		}
+		return media, nil
+	}
+}

@@ -1,0 +1,278 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/gen/customers"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/points"
+)
+
+// customersAPI answers the Customers API.
+type customersAPI struct{ *Server }
+
+var _ customers.StrictServerInterface = (*customersAPI)(nil)
+
+// customerFields are what customers can be filtered by.
+var customerFields = map[string]field{
+	"status":     {kind: choiceField, choices: statusNames()},
+	"created_at": {kind: instantField},
+	"language":   {kind: textField},
+	"currency":   {kind: textField},
+	"score":      {kind: integerField},
+	"spendable":  {kind: integerField},
+}
+
+func statusNames() (names []string) {
+	for _, s := range loyalty.Statuses {
+		names = append(names, string(s))
+	}
+	return names
+}
+
+// ListCustomers lists the customers that match every filter, the oldest first.
+func (a *customersAPI) ListCustomers(ctx context.Context, in customers.ListCustomersRequestObject) (customers.ListCustomersResponseObject, error) {
+	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	choose, err := readFields(in.Params.Fields)
+	if err != nil {
+		return nil, err
+	}
+	var found []loyalty.Customer
+	if q, readable := customerQuery(ctx, in.Params.Search); readable {
+		q.Page = storePage(p)
+		if found, err = a.reader.Customers(plain(ctx), q); err != nil {
+			return nil, err
+		}
+	}
+	l := linked(p, found, a.clock(), func(c loyalty.Customer) cursor { return cursor{at: c.CreatedAt, id: c.ID[:]} })
+	out := customers.ListCustomers200JSONResponse{
+		Data: make([]common.Customer, len(l.entries)), Next: l.next, Previous: l.previous, Time: &l.time,
+	}
+	for i := range l.entries {
+		out.Data[i] = choose.customer(&l.entries[i])
+	}
+	return out, nil
+}
+
+// customerQuery reads the filters of a list or a count; readable is false where
+// one of them can find nothing.
+func customerQuery(ctx context.Context, search *customers.Search) (q loyalty.CustomerQuery, readable bool) {
+	if search != nil {
+		q.Search = *search
+	}
+	q.Conditions, readable = conditions(requestOf(ctx).query, customerFields)
+	return q, readable
+}
+
+// storePage is a page as the store wants it.
+func storePage(p page) loyalty.Page {
+	out := loyalty.Page{Limit: p.fetch(), Offset: p.offset}
+	if p.cursor == nil {
+		return out
+	}
+	at := &loyalty.Cursor{At: p.cursor.at}
+	copy(at.ID[:], p.cursor.id)
+	if p.cursor.back {
+		out.Before = at
+	} else {
+		out.After = at
+	}
+	return out
+}
+
+// CountCustomers counts the customers that match every filter.
+func (a *customersAPI) CountCustomers(ctx context.Context, in customers.CountCustomersRequestObject) (customers.CountCustomersResponseObject, error) {
+	var out customers.CountCustomers200JSONResponse
+	q, readable := customerQuery(ctx, in.Params.Search)
+	if !readable {
+		return out, nil
+	}
+	n, err := a.reader.CountCustomers(plain(ctx), q)
+	if err != nil {
+		return nil, err
+	}
+	out.Data.Count = n
+	return out, nil
+}
+
+// GetCustomer reads one customer.
+func (a *customersAPI) GetCustomer(ctx context.Context, in customers.GetCustomerRequestObject) (customers.GetCustomerResponseObject, error) {
+	choose, err := readFields(in.Params.Fields)
+	if err != nil {
+		return nil, err
+	}
+	c, err := a.settled(plain(ctx), in.CustomerID)
+	if err != nil {
+		return nil, err
+	}
+	return customers.GetCustomer200JSONResponse{Data: choose.customer(&c)}, nil
+}
+
+// settled reads a customer with everything that is due already applied, so that
+// nobody is shown points that have expired.
+func (a *customersAPI) settled(ctx context.Context, ref string) (loyalty.Customer, error) {
+	c, err := a.reader.Customer(ctx, ref)
+	if err != nil || c.DueAt.IsZero() || c.DueAt.After(a.clock()) {
+		return c, err
+	}
+	if err := a.engine.Settle(ctx, c.ID); err != nil {
+		return c, err
+	}
+	return a.reader.Customer(ctx, ref)
+}
+
+// GetCustomerPoints reads a customer's figures and lots, now or as they were
+// recorded at an instant.
+func (a *customersAPI) GetCustomerPoints(ctx context.Context, in customers.GetCustomerPointsRequestObject) (customers.GetCustomerPointsResponseObject, error) {
+	c, err := a.settled(plain(ctx), in.CustomerID)
+	if err != nil {
+		return nil, err
+	}
+	st, err := a.statement(plain(ctx), c.ID, in.Params.AsOf)
+	if err != nil {
+		return nil, err
+	}
+	f := st.Figures
+	out := customers.CustomerPoints{
+		Score: f.Score, Spent: f.Spent, Reserved: f.Reserved, Expired: f.Expired, Pending: f.Pending,
+		Spendable: f.Spendable(), Debt: f.Debt,
+		Lots: make([]customers.PointLot, len(st.Lots)), Expiring: expiring(st.Lots, c.LastActivityAt),
+	}
+	for i, l := range st.Lots {
+		out.Lots[i] = customers.PointLot{
+			ID: l.ID, Points: l.Points, Remaining: l.Remaining, Reserved: l.Reserved,
+			EarnedAt: common.Instant(l.EarnedAt), ExpiresAt: instantOrNil(l.Expiry(c.LastActivityAt)),
+		}
+	}
+	return customers.GetCustomerPoints200JSONResponse{Data: out}, nil
+}
+
+func (a *customersAPI) statement(ctx context.Context, id loyalty.ID, asOf *customers.AsOf) (loyalty.Statement, error) {
+	if asOf == nil {
+		return a.reader.Statement(ctx, id)
+	}
+	at, err := loyalty.ParseInstant(*asOf)
+	if err != nil {
+		return loyalty.Statement{}, errInvalidParameter.With("parameter", "as_of").With("reason", "instant").At("as_of")
+	}
+	return a.reader.StatementAt(ctx, id, at)
+}
+
+// expiring sums what is free by the instant it expires, the earliest first. The
+// lots come in that order; reserved points do not expire while they are held.
+func expiring(lots []points.Lot, lastActivity time.Time) []customers.ExpiringPoints {
+	out := []customers.ExpiringPoints{}
+	for _, l := range lots {
+		at := l.Expiry(lastActivity)
+		if at.IsZero() || l.Remaining == 0 {
+			continue
+		}
+		if n := len(out); n > 0 && time.Time(out[n-1].ExpiresAt).Equal(at) {
+			out[n-1].Points += l.Remaining
+			continue
+		}
+		out = append(out, customers.ExpiringPoints{Points: l.Remaining, ExpiresAt: common.Instant(at)})
+	}
+	return out
+}
+
+// chosen are the properties that a caller asked for; nil: all of them.
+type chosen []string
+
+// customerProperties are the declared properties of a customer.
+var customerProperties = []string{
+	"id", "created_at", "updated_at", "status", "handler", "email", "first_name", "last_name", "gender", "birth_date",
+	"image_url", "language", "currency", "labels", "external_ids", "referrer",
+	"score", "spent", "reserved", "expired", "pending", "spendable",
+}
+
+// readFields reads the parameter fields. A name that no customer can have is
+// refused; custom attributes begin with cf_.
+func readFields(text *common.Fields) (chosen, error) {
+	if text == nil {
+		return nil, nil
+	}
+	choose := chosen{}
+	for name := range strings.SplitSeq(*text, ",") {
+		name = strings.TrimSpace(name)
+		if !slices.Contains(customerProperties, name) && !strings.HasPrefix(name, "cf_") {
+			return nil, loyalty.ErrPropertyUnknown.With("property", name).At("fields")
+		}
+		choose = append(choose, name)
+	}
+	return choose, nil
+}
+
+func (f chosen) has(name string) bool { return f == nil || slices.Contains(f, name) }
+
+func (f chosen) text(name, value string) *string {
+	if !f.has(name) {
+		return nil
+	}
+	return textOrNil(value)
+}
+
+func (f chosen) points(name string, value int64) *int64 {
+	if !f.has(name) {
+		return nil
+	}
+	return &value
+}
+
+func (f chosen) instant(name string, value time.Time) *common.Instant {
+	if !f.has(name) {
+		return nil
+	}
+	return instantOrNil(value)
+}
+
+// customer words a customer. id always comes along. Of a customer who left only
+// what identifies nobody is shown.
+func (f chosen) customer(c *loyalty.Customer) common.Customer {
+	out := common.Customer{
+		ID:        c.Name,
+		CreatedAt: f.instant("created_at", c.CreatedAt), UpdatedAt: f.instant("updated_at", c.UpdatedAt),
+		Score: f.points("score", c.Figures.Score), Spent: f.points("spent", c.Figures.Spent),
+		Reserved: f.points("reserved", c.Figures.Reserved), Expired: f.points("expired", c.Figures.Expired),
+		Pending: f.points("pending", c.Figures.Pending), Spendable: f.points("spendable", c.Figures.Spendable()),
+	}
+	if f.has("status") {
+		status := common.CustomerStatus(c.Status)
+		out.Status = &status
+	}
+	if c.Status != loyalty.OptedOut {
+		f.profile(&c.Profile, &out)
+	}
+	return out
+}
+
+func (f chosen) profile(p *loyalty.Profile, out *common.Customer) {
+	out.Handler, out.Email = f.text("handler", p.Handler), f.text("email", p.Email)
+	out.FirstName, out.LastName = f.text("first_name", p.FirstName), f.text("last_name", p.LastName)
+	out.Gender, out.BirthDate = f.text("gender", p.Gender), f.text("birth_date", p.BirthDate)
+	out.ImageURL = f.text("image_url", p.ImageURL)
+	out.Language, out.Currency = f.text("language", p.Language), f.text("currency", p.Currency)
+	if f.has("labels") {
+		out.Labels = p.Labels
+	}
+	if f.has("external_ids") {
+		out.ExternalIds = p.ExternalIDs
+	}
+	for name, value := range p.Custom {
+		if !f.has(name) || slices.Contains(customerProperties, name) {
+			continue // an attribute must not stand in for a property of ours
+		}
+		if out.AdditionalProperties == nil {
+			out.AdditionalProperties = map[string]any{}
+		}
+		out.AdditionalProperties[name] = json.RawMessage(value)
+	}
+}

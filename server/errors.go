@@ -1,0 +1,173 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// statuses is the one table from the kinds of failure to HTTP statuses.
+var statuses = map[loyalty.Kind]int{
+	loyalty.Internal:    http.StatusInternalServerError,
+	loyalty.Invalid:     http.StatusBadRequest,
+	loyalty.NotFound:    http.StatusNotFound,
+	loyalty.Conflict:    http.StatusConflict,
+	loyalty.Refused:     http.StatusUnprocessableEntity,
+	loyalty.Forbidden:   http.StatusForbidden,
+	loyalty.Unavailable: http.StatusServiceUnavailable,
+}
+
+// types is the one table from statuses to the type in the envelope.
+var types = map[int]common.ErrorType{
+	http.StatusBadRequest:            "BadRequestException",
+	http.StatusUnauthorized:          "UnauthorizedException",
+	http.StatusForbidden:             "ForbiddenException",
+	http.StatusNotFound:              "NotFoundException",
+	http.StatusMethodNotAllowed:      "MethodNotAllowedException",
+	http.StatusConflict:              "ConflictException",
+	http.StatusRequestEntityTooLarge: "PayloadTooLargeException",
+	http.StatusUnsupportedMediaType:  "UnsupportedMediaTypeException",
+	http.StatusUnprocessableEntity:   "RuleException",
+	http.StatusTooManyRequests:       "TooManyRequestsException",
+	http.StatusInternalServerError:   "InternalException",
+	http.StatusServiceUnavailable:    "InternalException",
+}
+
+// The failures that are HTTP's own: no rule can have them. Those of httpError
+// have a status that no kind has.
+var (
+	errReadOnlyKey    = failure(loyalty.Forbidden, 190060, "read_only_key")
+	errAPIForbidden   = failure(loyalty.Forbidden, 190064, "api_forbidden") // {api}
+	errAddressRefused = failure(loyalty.Forbidden, 190065, "address_refused")
+	errPathNotFound   = failure(loyalty.NotFound, 190066, "path_not_found")
+
+	errMalformedBody        = failure(loyalty.Invalid, 190068, "malformed_body")        // {reason}
+	errUnknownParameter     = failure(loyalty.Invalid, 190069, "unknown_parameter")     // {parameter}
+	errInvalidParameter     = failure(loyalty.Invalid, 190070, "invalid_parameter")     // {parameter} {reason}
+	errConflictingParameter = failure(loyalty.Invalid, 190071, "conflicting_parameter") // {parameter}
+	errIdempotencyKey       = failure(loyalty.Invalid, 190072, "idempotency_key_invalid")
+	errTargetMalformed      = failure(loyalty.Invalid, 190073, "target_malformed")
+
+	errBodyTooLarge = httpError{http.StatusRequestEntityTooLarge, failure(loyalty.Invalid, 190061, "body_too_large")}        // {limit}
+	errMediaType    = httpError{http.StatusUnsupportedMediaType, failure(loyalty.Invalid, 190062, "unsupported_media_type")} // {media_type}
+	errRateLimited  = httpError{http.StatusTooManyRequests, failure(loyalty.Refused, 190063, "rate_limited")}                // {retry_after}
+	errMethod       = httpError{http.StatusMethodNotAllowed, failure(loyalty.Invalid, 190067, "method_not_allowed")}         // {method}
+)
+
+func failure(kind loyalty.Kind, code int, name string) *loyalty.Error {
+	return &loyalty.Error{Kind: kind, Code: code, Name: name}
+}
+
+// httpError is a failure with a status of its own.
+type httpError struct {
+	status int
+	fault  *loyalty.Error
+}
+
+func (e httpError) Error() string { return e.fault.Error() }
+
+// Unwrap gives the failure without its status.
+func (e httpError) Unwrap() error { return e.fault }
+
+// with gives a copy that carries a value for the message.
+func (e httpError) with(key string, value any) httpError {
+	return httpError{e.status, e.fault.With(key, value)}
+}
+
+// asFault finds the failure inside an error and its status. What nobody named
+// is an internal fault, except that a request whose caller or database went
+// away may be repeated.
+func asFault(err error) (int, *loyalty.Error) {
+	var own httpError
+	if errors.As(err, &own) {
+		return own.status, own.fault
+	}
+	var fault *loyalty.Error
+	switch {
+	case errors.As(err, &fault):
+	case errors.Is(err, loyalty.ErrDatabaseAway), errors.Is(err, loyalty.ErrOutcomeUnknown),
+		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		fault = loyalty.ErrUnavailable.Because(err)
+	default:
+		fault = loyalty.ErrInternal.Because(err)
+	}
+	return statuses[fault.Kind], fault
+}
+
+// envelope words an error: its status and what stands under "error".
+func (s *Server) envelope(lang string, err error) (int, common.Error) {
+	status, fault := asFault(err)
+	e := common.Error{
+		Type: types[status], Code: fault.Code, Message: s.message(lang, fault.Name, fault.Args),
+	}
+	for _, d := range fault.Details {
+		e.Details = append(e.Details, common.ErrorDetail{Field: d.Field, Message: s.message(lang, d.Name, d.Args)})
+	}
+	return status, e
+}
+
+// message words a failure. A reason is a name too, where the catalogue knows
+// it, so that it comes in the language of its sentence.
+func (s *Server) message(lang, name string, args map[string]any) string {
+	if reason, ok := args["reason"].(string); ok {
+		key := "reason." + reason
+		if text := s.catalogue.Message(lang, key, nil); text != key {
+			worded := make(map[string]any, len(args))
+			for k, v := range args {
+				worded[k] = v
+			}
+			worded["reason"] = text
+			args = worded
+		}
+	}
+	return s.catalogue.Message(lang, name, args)
+}
+
+// errorBody is the whole answer to an error.
+func (s *Server) errorBody(lang string, err error) (status int, body []byte) {
+	status, e := s.envelope(lang, err)
+	return status, marshal(common.ErrorEnvelope{Error: e})
+}
+
+// fail answers an error of any stage; nothing else writes one. The error itself
+// goes to the log line of the request.
+func (s *Server) fail(c *gin.Context, err error) {
+	r := requestOf(c)
+	r.err = err
+	c.Abort()
+	if c.Writer.Written() {
+		return // the answer has begun; the log line has the error
+	}
+	status, body := s.errorBody(r.language, err)
+	h := c.Writer.Header()
+	switch status {
+	case http.StatusUnauthorized:
+		h.Set("WWW-Authenticate", s.algorithm)
+	case http.StatusServiceUnavailable:
+		h.Set("Retry-After", "1")
+	}
+	writeJSON(c.Writer, status, body)
+}
+
+func writeJSON(w http.ResponseWriter, status int, body []byte) {
+	w.Header()["Content-Type"] = jsonType
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // a caller who went away is no failure of ours
+}
+
+var jsonType = []string{"application/json; charset=utf-8"}
+
+// marshal writes our own answer types, which always marshal.
+func marshal(v any) []byte {
+	body, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return body
+}

@@ -1,0 +1,103 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/i18n"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/signing"
+)
+
+// ownFaults are the failures of this package.
+var ownFaults = []error{
+	errReadOnlyKey, errAPIForbidden, errAddressRefused, errPathNotFound, errMalformedBody, errUnknownParameter,
+	errInvalidParameter, errConflictingParameter, errIdempotencyKey, errTargetMalformed,
+	errBodyTooLarge, errMediaType, errRateLimited, errMethod,
+}
+
+// TestEveryKindHasAStatus: no kind of failure is without a status and a type.
+func TestEveryKindHasAStatus(t *testing.T) {
+	want := map[loyalty.Kind]int{
+		loyalty.Internal: 500, loyalty.Invalid: 400, loyalty.NotFound: 404, loyalty.Conflict: 409,
+		loyalty.Refused: 422, loyalty.Forbidden: 403, loyalty.Unavailable: 503,
+	}
+	require.Equal(t, want, statuses)
+	for kind := loyalty.Internal; kind <= loyalty.Unavailable; kind++ {
+		require.NotEmpty(t, types[statuses[kind]], "kind %d", kind)
+	}
+	for status, name := range types {
+		require.True(t, name.Valid(), "%d: %s is not in the contract", status, name)
+	}
+	for _, err := range ownFaults {
+		status, _ := asFault(err)
+		require.NotEmpty(t, types[status], err)
+	}
+}
+
+// TestEveryFaultIsWorded: each failure of this package and each fault of a body
+// has a text in every language, and no two failures share a code.
+func TestEveryFaultIsWorded(t *testing.T) {
+	catalogue, err := i18n.Load()
+	require.NoError(t, err)
+	var names []string
+	codes := map[int]string{}
+	for _, err := range ownFaults {
+		_, fault := asFault(err)
+		names = append(names, fault.Name)
+		require.Empty(t, codes[fault.Code], "code %d", fault.Code)
+		codes[fault.Code] = fault.Name
+	}
+	names = append(names, signatureNames[signing.CodeHeader], signatureNames[signing.CodeDate],
+		signatureNames[signing.CodeScope], signatureNames[signing.CodeSignature],
+		"must_be_type", "must_be_one_of", "bad_format", "bad_pattern", "too_short", "too_long", "too_few", "too_many",
+		"too_small", "too_large", "not_multiple", "not_unique", "property_invalid", "property_unknown", "case_mismatch",
+		"number_out_of_range", "property_empty")
+	for _, reason := range []string{
+		"brackets", "depth", "encoding", "incomplete", "instant", "nul", "precision", "repeated", "schema", "syntax",
+		"too_many", "trailing", "cursor",
+	} {
+		names = append(names, "reason."+reason)
+	}
+	for _, language := range catalogue.Languages() {
+		for _, name := range names {
+			require.NotEqual(t, name, catalogue.Message(language, name, nil), "%s has no text for %s", language, name)
+		}
+	}
+}
+
+// TestUnknownErrorsAreHidden: what nobody named is a plain 500, and what a
+// database or a caller who left caused may be repeated.
+func TestUnknownErrorsAreHidden(t *testing.T) {
+	catalogue, err := i18n.Load()
+	require.NoError(t, err)
+	s := &Server{catalogue: catalogue}
+	status, body := s.errorBody("en", errors.New("secret: connection string"))
+	require.Equal(t, http.StatusInternalServerError, status)
+	require.NotContains(t, string(body), "secret")
+	require.Contains(t, string(body), `"code":190001`)
+	for _, cause := range []error{
+		loyalty.ErrDatabaseAway, loyalty.ErrOutcomeUnknown, context.Canceled, context.DeadlineExceeded,
+		loyalty.ErrUnavailable.Because(errors.New("secret")),
+	} {
+		status, body = s.errorBody("en", fmt.Errorf("reading: %w", cause))
+		require.Equal(t, http.StatusServiceUnavailable, status)
+		require.NotContains(t, string(body), "secret")
+	}
+}
+
+func TestReasonsSpeakTheLanguage(t *testing.T) {
+	catalogue, err := i18n.Load()
+	require.NoError(t, err)
+	s := &Server{catalogue: catalogue}
+	_, en := s.envelope("en", malformedBody("syntax"))
+	_, hu := s.envelope("hu", malformedBody("syntax"))
+	require.NotEqual(t, en.Message, hu.Message)
+	require.Contains(t, en.Message, catalogue.Message("en", "reason.syntax", nil))
+	require.Contains(t, hu.Message, catalogue.Message("hu", "reason.syntax", nil))
+}

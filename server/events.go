@@ -1,0 +1,242 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/gen/events"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// eventsAPI answers the Events API.
+type eventsAPI struct{ *Server }
+
+var _ events.StrictServerInterface = (*eventsAPI)(nil)
+
+// SubmitEvent records one event.
+func (a *eventsAPI) SubmitEvent(ctx context.Context, in events.SubmitEventRequestObject) (events.SubmitEventResponseObject, error) {
+	r, suppress := requestOf(ctx), a.programme().SuppressPII
+	language := r.language
+	render := func(o loyalty.Outcome, err error) (int, []byte) {
+		if err != nil {
+			return a.errorBody(language, err)
+		}
+		return http.StatusOK, marshal(eventOutcome(o, suppress))
+	}
+	s := submission(in.Body)
+	if key, hash, ok := r.idempotency(httpRequest(ctx)); ok {
+		s.Idempotency = &loyalty.Idempotency{AnswerKey: key, Hash: hash, Render: render}
+	}
+	outcome, err := a.engine.Submit(plain(ctx), s)
+	if err != nil {
+		return nil, err
+	}
+	if outcome.Replayed != nil {
+		return replay(outcome.Replayed), nil
+	}
+	status, body := render(outcome, nil)
+	return written{status: status, body: body}, nil
+}
+
+// submission turns a checked body into what the engine takes.
+func submission(e *events.Event) loyalty.Submission {
+	s := loyalty.Submission{Customer: e.Customer, Action: e.Action, Data: e.Data, Checked: true}
+	if e.ExternalID != nil {
+		s.ExternalID = *e.ExternalID
+	}
+	return s
+}
+
+// eventOutcome words what an event did. Events name no person, so suppressing
+// personal data leaves out the customer alone.
+func eventOutcome(o loyalty.Outcome, suppress bool) events.EventOutcome {
+	return events.EventOutcome{Customer: summary(o.Customer, suppress), Events: recorded(o.Events)}
+}
+
+func recorded(list []loyalty.Event) []events.RecordedEvent {
+	out := make([]events.RecordedEvent, len(list))
+	for i := range list {
+		e := &list[i]
+		out[i] = events.RecordedEvent{ID: e.ID, Action: e.Action, Expdate: instantOrNil(e.ExpDate)}
+		if e.Points != nil {
+			out[i].Points = *e.Points
+		}
+		if e.Parent != (loyalty.ID{}) {
+			out[i].Parent = &e.Parent
+		}
+	}
+	return out
+}
+
+// summary is the customer as it stands after an event; nil without one.
+func summary(c loyalty.Customer, suppress bool) *common.CustomerSummary {
+	if suppress || c.ID == (loyalty.ID{}) {
+		return nil
+	}
+	out := &common.CustomerSummary{
+		ID: c.Name, CreatedAt: common.Instant(c.CreatedAt), Status: common.CustomerStatus(c.Status),
+		Score: c.Figures.Score, Spent: c.Figures.Spent, Pending: c.Figures.Pending,
+		Reserved: c.Figures.Reserved, Spendable: c.Figures.Spendable(),
+	}
+	if c.Status == loyalty.OptedOut {
+		return out // what is left of the profile are hashes
+	}
+	p := c.Profile
+	out.Handler, out.Language, out.Currency = textOrNil(p.Handler), textOrNil(p.Language), textOrNil(p.Currency)
+	out.FirstName, out.LastName, out.Email = textOrNil(p.FirstName), textOrNil(p.LastName), textOrNil(p.Email)
+	return out
+}
+
+// PreviewEvent tells what an event would do.
+func (a *eventsAPI) PreviewEvent(ctx context.Context, in events.PreviewEventRequestObject) (events.PreviewEventResponseObject, error) {
+	r := requestOf(ctx)
+	o, err := a.engine.Preview(plain(ctx), submission(in.Body))
+	out := events.EventPreview{
+		Customer: summary(o.Customer, a.programme().SuppressPII), Events: recorded(o.Events),
+		Rules: a.verdicts(r.language, o.Trace), Lots: touched(o),
+	}
+	if err != nil {
+		status, envelope := a.envelope(r.language, err)
+		if status == http.StatusBadRequest || status >= http.StatusInternalServerError {
+			return nil, err
+		}
+		out.Error = &envelope
+	}
+	return written{status: http.StatusOK, body: marshal(out)}, nil
+}
+
+func (a *eventsAPI) verdicts(language string, trace []loyalty.Verdict) []events.RuleVerdict {
+	out := make([]events.RuleVerdict, len(trace))
+	for i, v := range trace {
+		out[i] = events.RuleVerdict{
+			Rule: v.Rule, Verdict: events.RuleVerdictVerdict(v.Verdict), Input: v.Input, Points: v.Points,
+			Reason: a.catalogue.Message(language, v.Reason, v.Input),
+		}
+	}
+	return out
+}
+
+func touched(o loyalty.Outcome) []events.TouchedLot {
+	out := make([]events.TouchedLot, len(o.Touched))
+	for i, t := range o.Touched {
+		out[i] = events.TouchedLot{
+			ID: t.Lot.ID, Points: t.Lot.Remaining - t.Before, Remaining: t.Lot.Remaining,
+			EarnedAt:  common.Instant(t.Lot.EarnedAt),
+			ExpiresAt: instantOrNil(t.Lot.Expiry(o.Customer.LastActivityAt)),
+		}
+	}
+	return out
+}
+
+// SubmitEvents records many events, each on its own.
+func (a *eventsAPI) SubmitEvents(ctx context.Context, _ events.SubmitEventsRequestObject) (events.SubmitEventsResponseObject, error) {
+	r := requestOf(ctx)
+	trees, err := r.eventTrees(httpRequest(ctx))
+	if err != nil {
+		return nil, err
+	}
+	b := bulk{api: a, language: r.language, results: make([]json.RawMessage, len(trees))}
+	b.read(trees)
+	if key, hash, ok := r.idempotency(httpRequest(ctx)); ok {
+		b.remember(key, hash)
+	}
+	for i, result := range a.engine.SubmitAll(plain(ctx), b.submissions) {
+		b.take(b.places[i], result)
+	}
+	if b.reused == len(trees) {
+		return nil, loyalty.ErrKeyReused
+	}
+	body := marshal(struct {
+		Results []json.RawMessage `json:"results"`
+		Total   int               `json:"total"`
+		Errors  int               `json:"errors"`
+	}{b.results, len(trees), b.errors})
+	return written{status: http.StatusOK, body: body, replayed: b.replayed == len(trees)}, nil
+}
+
+// eventTrees gives the events of a bulk before anything has looked into them. A
+// form's values are still without types, which only the action can tell.
+func (r *request) eventTrees(req *http.Request) ([]any, error) {
+	if media, err := mediaType(req.Header, len(r.body)); err == nil && media == formType {
+		root, err := parseForm(r.body)
+		if err != nil {
+			return nil, err
+		}
+		if list, ok := root.children["events"].items(nil).([]any); ok {
+			return list, nil
+		}
+	}
+	body, _ := r.tree.(map[string]any)
+	list, _ := body["events"].([]any)
+	return list, nil
+}
+
+// bulk is the work of one bulk: the submissions that passed the contract with
+// their places, and a result for each event.
+type bulk struct {
+	api         *eventsAPI
+	language    string
+	submissions []loyalty.Submission
+	places      []int
+	results     []json.RawMessage
+
+	errors, replayed, reused int
+}
+
+// read checks each event as POST /events would. A broken one has its result at
+// once and never reaches the engine.
+func (b *bulk) read(trees []any) {
+	for i, tree := range trees {
+		at := fmt.Sprintf("events[%d]", i)
+		e, err := b.api.vocabulary.read(tree, at)
+		if err != nil {
+			b.take(i, loyalty.Result{Err: err})
+			continue
+		}
+		b.places = append(b.places, i)
+		b.submissions = append(b.submissions, loyalty.Submission{
+			Customer: e.customer, ExternalID: e.externalID, Action: e.action, Data: e.data,
+			Checked: true, At: at + ".",
+		})
+	}
+}
+
+// remember makes each event repeatable under the key and its place.
+func (b *bulk) remember(key loyalty.AnswerKey, hash [32]byte) {
+	for i := range b.submissions {
+		own := loyalty.AnswerKey{AccessKey: key.AccessKey, Key: fmt.Sprintf("%s#%d", key.Key, b.places[i])}
+		b.submissions[i].Idempotency = &loyalty.Idempotency{AnswerKey: own, Hash: hash, Render: b.render}
+	}
+}
+
+// render words the fate of one event.
+func (b *bulk) render(o loyalty.Outcome, err error) (int, []byte) {
+	if err != nil {
+		status, e := b.api.envelope(b.language, err)
+		return status, marshal(events.BatchResult{Error: &e})
+	}
+	return http.StatusOK, marshal(struct {
+		Events []events.RecordedEvent `json:"events"`
+	}{recorded(o.Events)})
+}
+
+// take notes the fate of the event at a place.
+func (b *bulk) take(place int, result loyalty.Result) {
+	var status int
+	if stored := result.Outcome.Replayed; stored != nil {
+		status, b.results[place] = stored.Status, stored.Body
+		b.replayed++
+	} else {
+		status, b.results[place] = b.render(result.Outcome, result.Err)
+	}
+	if status >= http.StatusBadRequest {
+		b.errors++
+	}
+	if errors.Is(result.Err, loyalty.ErrKeyReused) {
+		b.reused++
+	}
+}

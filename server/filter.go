@@ -1,0 +1,150 @@
+package server
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// fieldKind tells how a filter's value is read.
+type fieldKind uint8
+
+const (
+	textField fieldKind = iota
+	choiceField
+	integerField
+	instantField
+)
+
+// field is one attribute that a list can be filtered by.
+type field struct {
+	kind    fieldKind
+	choices []string // of a choiceField
+}
+
+// operators are those of the Display grammar, attribute.operator=value.
+var operators = []loyalty.Operator{
+	loyalty.Eq, loyalty.Ne, loyalty.Gt, loyalty.Gte, loyalty.Lt, loyalty.Lte, loyalty.In, loyalty.Nin,
+}
+
+// span is a stretch of time: a day is [00:00, 24:00) UTC, an instant its one
+// millisecond. It is the value of In and Nin on an instant field, from and
+// before: a condition holds where the field lies in one of the spans.
+type span = [2]time.Time
+
+// conditions reads the filters of a request. readable is false when a value
+// cannot be read (a number, a state, a day that is not in the calendar): such a
+// filter finds nothing and is no error. Unknown names were refused before.
+func conditions(pairs []pair, fields map[string]field) (list []loyalty.Condition, readable bool) {
+	for _, p := range pairs {
+		name, op := splitOperator(p.name)
+		f, known := fields[name]
+		if !known {
+			continue // a parameter that is no filter
+		}
+		read, ok := f.read(name, op, p.value)
+		if !ok {
+			return nil, false
+		}
+		list = append(list, read...)
+	}
+	return list, true
+}
+
+// splitOperator cuts the operator off; without one it is eq. Only what follows
+// the last dot can be one, so limit.eq is the attribute limit.
+func splitOperator(name string) (string, loyalty.Operator) {
+	if dot := strings.LastIndexByte(name, '.'); dot > 0 {
+		if op := loyalty.Operator(name[dot+1:]); slices.Contains(operators, op) {
+			return name[:dot], op
+		}
+	}
+	return name, loyalty.Eq
+}
+
+func (f field) read(name string, op loyalty.Operator, text string) ([]loyalty.Condition, bool) {
+	texts := []string{text}
+	if op == loyalty.In || op == loyalty.Nin {
+		texts = strings.Split(text, ",")
+	}
+	ordered := op == loyalty.Gt || op == loyalty.Gte || op == loyalty.Lt || op == loyalty.Lte
+	if ordered && (f.kind == textField || f.kind == choiceField) {
+		return nil, false // texts have no order here
+	}
+	if f.kind == instantField {
+		return instantConditions(name, op, texts)
+	}
+	values := make([]any, len(texts))
+	for i, t := range texts {
+		v, ok := f.value(t)
+		if !ok {
+			return nil, false
+		}
+		values[i] = v
+	}
+	return []loyalty.Condition{{Field: name, Operator: op, Values: values}}, true
+}
+
+func (f field) value(text string) (any, bool) {
+	switch f.kind {
+	case choiceField:
+		return text, slices.Contains(f.choices, text)
+	case integerField:
+		n, err := strconv.ParseInt(text, 10, 64)
+		return n, err == nil
+	}
+	return text, true
+}
+
+// instantConditions words a comparison with days or instants as comparisons with
+// instants.
+func instantConditions(name string, op loyalty.Operator, texts []string) ([]loyalty.Condition, bool) {
+	spans := make([]any, len(texts))
+	var first span
+	for i, text := range texts {
+		s, ok := readSpan(text)
+		if !ok {
+			return nil, false
+		}
+		if i == 0 {
+			first = s
+		}
+		spans[i] = s
+	}
+	one := func(op loyalty.Operator, t time.Time) loyalty.Condition {
+		return loyalty.Condition{Field: name, Operator: op, Values: []any{t}}
+	}
+	from, before := first[0], first[1]
+	switch op {
+	case loyalty.Gt:
+		return []loyalty.Condition{one(loyalty.Gte, before)}, true
+	case loyalty.Gte:
+		return []loyalty.Condition{one(loyalty.Gte, from)}, true
+	case loyalty.Lt:
+		return []loyalty.Condition{one(loyalty.Lt, from)}, true
+	case loyalty.Lte:
+		return []loyalty.Condition{one(loyalty.Lt, before)}, true
+	case loyalty.Ne, loyalty.Nin:
+		return []loyalty.Condition{{Field: name, Operator: loyalty.Nin, Values: spans}}, true
+	}
+	if len(spans) == 1 {
+		return []loyalty.Condition{one(loyalty.Gte, from), one(loyalty.Lt, before)}, true
+	}
+	return []loyalty.Condition{{Field: name, Operator: loyalty.In, Values: spans}}, true
+}
+
+// readSpan reads YYYY-MM-DD as a day and RFC 3339, or day and time in UTC, as an
+// instant.
+func readSpan(text string) (span, bool) {
+	if day, err := time.Parse(time.DateOnly, text); err == nil {
+		return span{day, day.AddDate(0, 0, 1)}, true
+	}
+	at, err := loyalty.ParseInstant(text)
+	if err != nil || at.Year() < 1 || at.Year() > 9999 {
+		return span{}, false
+	}
+	return span{at, at.Add(time.Millisecond)}, true
+}

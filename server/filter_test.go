@@ -1,0 +1,122 @@
+package server
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+var testFields = map[string]field{
+	"status": {kind: choiceField, choices: []string{"active", "inactive"}},
+	"at":     {kind: instantField},
+	"name":   {kind: textField},
+	"points": {kind: integerField},
+	"limit":  {kind: integerField},
+}
+
+func TestFilterGrammar(t *testing.T) {
+	day := func(d int) time.Time { return time.Date(2026, 3, d, 0, 0, 0, 0, time.UTC) }
+	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	one := func(field string, op loyalty.Operator, values ...any) []loyalty.Condition {
+		return []loyalty.Condition{{Field: field, Operator: op, Values: values}}
+	}
+	for name, c := range map[string]struct {
+		parameter, value string
+		want             []loyalty.Condition
+	}{
+		"bare is eq":             {"points", "5", one("points", loyalty.Eq, int64(5))},
+		"eq":                     {"points.eq", "-5", one("points", loyalty.Eq, int64(-5))},
+		"ne":                     {"points.ne", "5", one("points", loyalty.Ne, int64(5))},
+		"gte":                    {"points.gte", "5", one("points", loyalty.Gte, int64(5))},
+		"in":                     {"points.in", "1,2", one("points", loyalty.In, int64(1), int64(2))},
+		"nin":                    {"points.nin", "1", one("points", loyalty.Nin, int64(1))},
+		"an attribute limit":     {"limit.eq", "5", one("limit", loyalty.Eq, int64(5))},
+		"a choice":               {"status", "active", one("status", loyalty.Eq, "active")},
+		"choices":                {"status.in", "active,inactive", one("status", loyalty.In, "active", "inactive")},
+		"text is not cut for eq": {"name", "a,b", one("name", loyalty.Eq, "a,b")},
+		"a day": {"at", "2026-03-01", []loyalty.Condition{
+			{Field: "at", Operator: loyalty.Gte, Values: []any{day(1)}}, {Field: "at", Operator: loyalty.Lt, Values: []any{day(2)}},
+		}},
+		"after a day":       {"at.gt", "2026-03-01", one("at", loyalty.Gte, day(2))},
+		"from a day":        {"at.gte", "2026-03-01", one("at", loyalty.Gte, day(1))},
+		"before a day":      {"at.lt", "2026-03-01", one("at", loyalty.Lt, day(1))},
+		"until a day":       {"at.lte", "2026-03-01", one("at", loyalty.Lt, day(2))},
+		"not on a day":      {"at.ne", "2026-03-01", one("at", loyalty.Nin, span{day(1), day(2)})},
+		"on one of days":    {"at.in", "2026-03-01,2026-03-05", one("at", loyalty.In, span{day(1), day(2)}, span{day(5), day(6)})},
+		"on none of days":   {"at.nin", "2026-03-01,2026-03-05", one("at", loyalty.Nin, span{day(1), day(2)}, span{day(5), day(6)})},
+		"after an instant":  {"at.gt", "2026-03-01T13:00:00+01:00", one("at", loyalty.Gte, noon.Add(time.Millisecond))},
+		"from an instant":   {"at.gte", "2026-03-01T12:00:00Z", one("at", loyalty.Gte, noon)},
+		"without an offset": {"at.gte", "2026-03-01T12:00:00", one("at", loyalty.Gte, noon)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, readable := conditions([]pair{{c.parameter, c.value}}, testFields)
+			require.True(t, readable)
+			require.Equal(t, c.want, got)
+		})
+	}
+}
+
+func TestFilterUnreadable(t *testing.T) {
+	for _, p := range []pair{
+		{"points", "many"}, {"points", ""}, {"points", "1.5"}, {"points", "1e3"}, {"points.in", "1,x"}, {"points.nin", "1,"},
+		{"points", "99999999999999999999"}, {"status", "dancing"}, {"status.in", "active,dancing"}, {"status.gt", "active"},
+		{"name.lt", "a"}, {"at", "2023-02-30"}, {"at", "2023-13-01"}, {"at", "yesterday"}, {"at", ""}, {"at.in", "2026-03-01,x"},
+		{"at", "2026-03-01T25:00:00Z"}, {"at", "2026-3-1"},
+	} {
+		_, readable := conditions([]pair{p}, testFields)
+		require.False(t, readable, "%s=%s", p.name, p.value)
+	}
+}
+
+func TestFiltersCombine(t *testing.T) {
+	got, readable := conditions([]pair{{"points.gte", "10"}, {"fields", "id"}, {"points.lt", "20"}}, testFields)
+	require.True(t, readable)
+	require.Len(t, got, 2)
+}
+
+// FuzzFilter: no parameter makes the grammar panic, and what it reads has values
+// of the kind that the store compares.
+func FuzzFilter(f *testing.F) {
+	f.Add("points.in", "1,2")
+	f.Add("at.ne", "2026-03-01")
+	f.Add("status.", "active")
+	f.Add(".eq", "")
+	f.Fuzz(func(t *testing.T, name, value string) {
+		list, readable := conditions([]pair{{name, value}}, testFields)
+		if !readable {
+			require.Empty(t, list)
+		}
+		for _, c := range list {
+			require.Contains(t, testFields, c.Field)
+			require.NotEmpty(t, c.Values)
+			for _, v := range c.Values {
+				switch v := v.(type) {
+				case int64, string, time.Time:
+				case span:
+					require.True(t, v[0].Before(v[1]))
+				default:
+					t.Fatalf("%T", v)
+				}
+			}
+		}
+	})
+}
+
+// FuzzQuery: a query is read or refused, and everything read was in it.
+func FuzzQuery(f *testing.F) {
+	f.Add("a=1&b=%20&c")
+	f.Add("=&;=%zz&%00=1")
+	f.Fuzz(func(t *testing.T, raw string) {
+		pairs, err := parseQuery(raw)
+		if err != nil {
+			requireInvalid(t, err)
+			return
+		}
+		for _, p := range pairs {
+			require.True(t, isText(p.name) && isText(p.value))
+		}
+	})
+}

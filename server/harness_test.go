@@ -1,0 +1,225 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/i18n"
+	"github.com/loyalty-platform/loyalty/openapi"
+	"github.com/loyalty-platform/loyalty/server"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/action"
+	"github.com/loyalty-platform/loyalty/server/servertest"
+	"github.com/loyalty-platform/loyalty/signing"
+	"github.com/loyalty-platform/loyalty/store"
+	"github.com/loyalty-platform/loyalty/store/storetest"
+)
+
+const region = "test"
+
+// house is a whole server on loopback over a real database, with one access key
+// that may do everything.
+type house struct {
+	t      *testing.T
+	url    string
+	log    *logLines
+	admin  *loyalty.Admin
+	engine *loyalty.Engine
+	store  *store.Store
+	key    signing.Credential
+	server *server.Server
+}
+
+// open starts a house; adjust may change its options first.
+func open(t *testing.T, adjust ...func(*server.Options)) *house {
+	t.Helper()
+	h := &house{t: t, log: &logLines{}, store: storetest.Open(t, storetest.SQLite(t))}
+	directory, err := loyalty.NewDirectory(context.Background(), loyalty.DirectoryOptions{Store: h.store})
+	require.NoError(t, err)
+	vocabulary, err := server.NewVocabulary()
+	require.NoError(t, err)
+	h.engine, err = loyalty.NewEngine(loyalty.EngineOptions{
+		Store: h.store, Contract: vocabulary, Programmes: directory, Rules: action.All(),
+	})
+	require.NoError(t, err)
+	t.Cleanup(h.engine.Close)
+	h.admin = loyalty.NewAdmin(loyalty.AdminOptions{Store: h.store, Directory: directory, APIs: openapi.Names()})
+	catalogue, err := i18n.Load()
+	require.NoError(t, err)
+	o := server.Options{
+		Listen: "127.0.0.1:0", Region: region, Engine: h.engine, Directory: directory, Admin: h.admin, Reader: h.store,
+		Vocabulary: vocabulary, Catalogue: catalogue, Ready: h.store.Ready,
+		Logger: slog.New(slog.NewJSONHandler(h.log, nil)),
+	}
+	for _, f := range adjust {
+		f(&o)
+	}
+	h.server, err = server.New(o)
+	require.NoError(t, err)
+	listening := httptest.NewServer(h.server)
+	t.Cleanup(listening.Close)
+	h.url = listening.URL
+	h.key = h.newKey(loyalty.KeyChange{})
+	return h
+}
+
+// newKey makes an access key with the given rights.
+func (h *house) newKey(c loyalty.KeyChange) signing.Credential {
+	h.t.Helper()
+	done, err := h.admin.CreateKey(context.Background(), loyalty.Call{KeyID: loyalty.CommandLine}, c)
+	require.NoError(h.t, err)
+	return signing.Credential{KeyID: done.Value.ID, Secret: done.Value.Secrets[0].Value}
+}
+
+// answer is what came back.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// json reads the body.
+func (a answer) json(t *testing.T) map[string]any {
+	t.Helper()
+	var v map[string]any
+	d := json.NewDecoder(strings.NewReader(a.body))
+	d.UseNumber()
+	require.NoError(t, d.Decode(&v), a.body)
+	return v
+}
+
+// fault is the envelope of an error.
+type fault struct {
+	Type    string `json:"type"`
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	Details []struct {
+		Field   string `json:"field"`
+		Message string `json:"message"`
+	} `json:"details"`
+}
+
+func (a answer) fault(t *testing.T) fault {
+	t.Helper()
+	var v struct {
+		Error fault `json:"error"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(a.body), &v), a.body)
+	return v.Error
+}
+
+// fields lists the fields at fault.
+func (f fault) fields() []string {
+	fields := []string{}
+	for _, d := range f.Details {
+		fields = append(fields, d.Field)
+	}
+	return fields
+}
+
+// request makes a request; headers are pairs of name and value.
+func (h *house) request(method, target, body string, headers ...string) *http.Request {
+	h.t.Helper()
+	r, err := http.NewRequest(method, h.url+target, strings.NewReader(body))
+	require.NoError(h.t, err)
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Add(headers[i], headers[i+1])
+	}
+	return r
+}
+
+// send sends a request as it is and checks the answer against the contract.
+func (h *house) send(r *http.Request) answer {
+	h.t.Helper()
+	resp, err := (&servertest.Contract{T: h.t}).RoundTrip(r)
+	require.NoError(h.t, err)
+	body, err := io.ReadAll(resp.Body)
+	require.NoError(h.t, err)
+	require.NoError(h.t, resp.Body.Close())
+	return answer{resp.StatusCode, resp.Header, string(body)}
+}
+
+// signed sends a request signed with a key.
+func (h *house) signed(key signing.Credential, r *http.Request) answer {
+	h.t.Helper()
+	transport := &signing.Transport{Scheme: signing.Default(region), Credential: key, Base: &servertest.Contract{T: h.t}}
+	resp, err := transport.RoundTrip(r)
+	require.NoError(h.t, err)
+	body, err := io.ReadAll(resp.Body)
+	require.NoError(h.t, err)
+	require.NoError(h.t, resp.Body.Close())
+	return answer{resp.StatusCode, resp.Header, string(body)}
+}
+
+func (h *house) get(target string, headers ...string) answer {
+	h.t.Helper()
+	return h.signed(h.key, h.request(http.MethodGet, target, "", headers...))
+}
+
+const (
+	jsonType = "application/json"
+	formType = "application/x-www-form-urlencoded"
+)
+
+func (h *house) post(target, body string, headers ...string) answer {
+	h.t.Helper()
+	return h.signed(h.key, h.request(http.MethodPost, target, body, append([]string{"Content-Type", jsonType}, headers...)...))
+}
+
+func (h *house) form(target, body string) answer {
+	h.t.Helper()
+	return h.signed(h.key, h.request(http.MethodPost, target, body, "Content-Type", formType))
+}
+
+// enrol makes an active customer.
+func (h *house) enrol(id string) {
+	h.t.Helper()
+	a := h.post("/events", `{"customer":"`+id+`","action":"opt_in","data":{"email":"`+id+`@shop.test"}}`)
+	require.Equal(h.t, http.StatusOK, a.status, a.body)
+}
+
+// logLines keeps what was logged.
+type logLines struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logLines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logLines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// lines waits for the log of an answer, which is written after it was sent.
+func (l *logLines) lines(t *testing.T, requestID string) []map[string]any {
+	t.Helper()
+	var found []map[string]any
+	require.Eventually(t, func() bool {
+		found = nil
+		for line := range strings.Lines(l.String()) {
+			var v map[string]any
+			if json.Unmarshal([]byte(line), &v) == nil && v["request_id"] == requestID {
+				found = append(found, v)
+			}
+		}
+		return len(found) > 0
+	}, 5*time.Second, 5*time.Millisecond, "no log line has the request id %s", requestID)
+	return found
+}

@@ -1,0 +1,148 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxJSONDepth bounds the nesting of a body. The deepest thing the contract
+// itself has is five levels down.
+const maxJSONDepth = 32
+
+// parseJSON reads one JSON value as maps, slices, strings, bools, nil and
+// json.Number, so that numbers keep their digits. Of equal names the last one
+// counts, as it does everywhere else behind this point. It fails with kind
+// Invalid.
+func parseJSON(body []byte) (any, error) {
+	if !utf8.Valid(body) {
+		return nil, malformedBody("encoding")
+	}
+	if jsonDepth(body) > maxJSONDepth {
+		return nil, malformedBody("depth")
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, malformedBody("syntax").Because(err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, malformedBody("trailing")
+	}
+	if bytes.Contains(body, []byte(`\u0000`)) && hasNUL(v) {
+		return nil, malformedBody("nul")
+	}
+	return v, nil
+}
+
+// jsonDepth counts how deep arrays and objects nest, before anything recurses
+// into them.
+func jsonDepth(body []byte) (deepest int) {
+	depth, inText := 0, false
+	for i := 0; i < len(body); i++ {
+		switch c := body[i]; {
+		case inText && c == '\\':
+			i++
+		case c == '"':
+			inText = !inText
+		case inText:
+		case c == '{' || c == '[':
+			depth++
+			deepest = max(deepest, depth)
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return deepest
+}
+
+// hasNUL looks for the one character that no database takes as text.
+func hasNUL(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return strings.IndexByte(v, 0) >= 0
+	case []any:
+		return slices.ContainsFunc(v, hasNUL)
+	case map[string]any:
+		for key, value := range v {
+			if hasNUL(key) || hasNUL(value) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// appendJSON writes a tree in canonical form: names sorted, no blanks, numbers
+// digit for digit as they came.
+func appendJSON(dst []byte, v any) []byte {
+	switch v := v.(type) {
+	case nil:
+		return append(dst, "null"...)
+	case bool:
+		if v {
+			return append(dst, "true"...)
+		}
+		return append(dst, "false"...)
+	case json.Number:
+		return append(dst, v...)
+	case string:
+		return appendText(dst, v)
+	case []any:
+		dst = append(dst, '[')
+		for i, item := range v {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = appendJSON(dst, item)
+		}
+		return append(dst, ']')
+	case map[string]any:
+		return appendObject(dst, v)
+	}
+	panic("server: a tree holds only what parseJSON and the checker make")
+}
+
+func appendObject(dst []byte, object map[string]any) []byte {
+	var room [32]string
+	names := room[:0]
+	for name := range object {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	dst = append(dst, '{')
+	for i, name := range names {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(appendText(dst, name), ':')
+		dst = appendJSON(dst, object[name])
+	}
+	return append(dst, '}')
+}
+
+// appendText writes a JSON string. The text is valid UTF-8 already.
+func appendText(dst []byte, s string) []byte {
+	const hex = "0123456789abcdef"
+	dst = append(dst, '"')
+	start := 0
+	for i := range len(s) {
+		c := s[i]
+		if c >= ' ' && c != '"' && c != '\\' {
+			continue
+		}
+		dst = append(dst, s[start:i]...)
+		if c < ' ' {
+			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		} else {
+			dst = append(dst, '\\', c)
+		}
+		start = i + 1
+	}
+	return append(append(dst, s[start:]...), '"')
+}

@@ -1,0 +1,67 @@
+package action_test
+
+import (
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/openapi"
+	"github.com/loyalty-platform/loyalty/server/loyalty/action"
+)
+
+// actions lists the actions of the table by name.
+func actions() []string {
+	var names []string
+	for _, rule := range action.All() {
+		names = append(names, rule.Meta().Name)
+	}
+	return names
+}
+
+func TestTheTableIsAlphabetical(t *testing.T) {
+	names := actions()
+	require.True(t, slices.IsSorted(names), "%v", names)
+	require.Len(t, slices.Compact(slices.Clone(names)), len(names), "an action stands in the table twice")
+}
+
+// TestTableAndContractAgree holds the table against the Events document in both
+// directions: its discriminator and its list of internal actions.
+func TestTableAndContractAgree(t *testing.T) {
+	doc, err := openapi.Load("events")
+	require.NoError(t, err)
+	event := doc.Components.Schemas["Event"].Value
+	require.Equal(t, slices.Sorted(maps.Keys(event.Discriminator.Mapping)), actions())
+
+	internal, ok := event.Extensions["x-internal-actions"].([]any)
+	require.True(t, ok, "x-internal-actions is a list")
+	for _, name := range internal {
+		require.NotContains(t, actions(), name, "an internal action is never submitted")
+	}
+}
+
+// TestEveryActionHasScenarios holds the table against the scenario files in
+// both directions.
+func TestEveryActionHasScenarios(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.json")
+	require.NoError(t, err)
+	var told []string
+	for _, file := range files {
+		told = append(told, strings.TrimSuffix(filepath.Base(file), ".json"))
+	}
+	require.Equal(t, actions(), told)
+}
+
+// TestScenarioFilesTellTheirAction makes sure that each story of a file submits
+// the file's action.
+func TestScenarioFilesTellTheirAction(t *testing.T) {
+	for _, name := range actions() {
+		for _, s := range readScenarios(t, "testdata/"+name+".json") {
+			told := slices.ContainsFunc(s.Steps, func(s step) bool { return s.Event != nil && s.Event.Action == name })
+			require.True(t, told, "%s: %q does not submit it", name, s.Name)
+		}
+	}
+}

@@ -1,0 +1,325 @@
+package action_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/i18n"
+	"github.com/loyalty-platform/loyalty/server"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/action"
+	"github.com/loyalty-platform/loyalty/server/loyalty/points"
+	"github.com/loyalty-platform/loyalty/store"
+)
+
+// stage is where a scenario is played: an engine over a database, with a clock
+// and a configuration that the story moves.
+type stage struct {
+	t         *testing.T
+	ctx       context.Context
+	db        *store.Store
+	engine    *loyalty.Engine
+	zone      string
+	modules   map[string]json.RawMessage
+	now       atomic.Pointer[time.Time]
+	programme atomic.Pointer[loyalty.Programme]
+	called    map[string]loyalty.ID // by every name that a customer of the story ever had
+	told      string                // the step at hand, for messages
+}
+
+// Programme is the configuration in force, for the engine.
+func (s *stage) Programme() *loyalty.Programme { return s.programme.Load() }
+
+// contract and catalogue are read once for all stages.
+var (
+	contract  = sync.OnceValues(server.NewVocabulary)
+	catalogue = sync.OnceValues(i18n.Load)
+)
+
+func newStage(t *testing.T, db *store.Store, story scenario) *stage {
+	s := &stage{t: t, ctx: context.Background(), db: db, zone: story.TimeZone,
+		modules: map[string]json.RawMessage{}, called: map[string]loyalty.ID{}}
+	start := story.At
+	if start.IsZero() {
+		start = storyBegins
+	}
+	s.now.Store(&start)
+	s.configure(story.Modules)
+	vocabulary, err := contract()
+	require.NoError(t, err)
+	s.engine, err = loyalty.NewEngine(loyalty.EngineOptions{
+		Store: db, Contract: vocabulary, Programmes: s, Rules: action.All(),
+		Clock: func() time.Time { return *s.now.Load() },
+	})
+	require.NoError(t, err)
+	t.Cleanup(s.engine.Close)
+	for _, g := range story.Given {
+		s.enrol(g)
+	}
+	return s
+}
+
+// configure changes modules and compiles the programme as the server does.
+func (s *stage) configure(changes map[string]json.RawMessage) {
+	maps.Copy(s.modules, changes)
+	snapshot := loyalty.Snapshot{Settings: loyalty.Settings{TimeZone: s.zone}}
+	for name, config := range s.modules {
+		known, err := loyalty.ModuleName(name)
+		require.NoError(s.t, err)
+		m := loyalty.ModuleState{Name: known, Enabled: string(config) != "false"}
+		if config[0] == '{' {
+			m.Config = config
+		}
+		snapshot.Modules = append(snapshot.Modules, m)
+	}
+	p, err := loyalty.CompileProgramme(snapshot)
+	require.NoError(s.t, err)
+	s.programme.Store(p)
+}
+
+// enrol brings a customer to where the story wants them, by events.
+func (s *stage) enrol(g given) {
+	submit := func(action, data string) {
+		o, err := s.engine.Submit(s.ctx, loyalty.Submission{Customer: g.Customer, Action: action, Data: json.RawMessage(data)})
+		require.NoError(s.t, err, "given %s: %s", g.Customer, action)
+		s.called[g.Customer] = o.Customer.ID
+	}
+	if g.Status == "inactive" {
+		submit("subscribe", fmt.Sprintf(`{"handler": %q, "email": "%s@shop.test"}`, g.Customer, g.Customer))
+		return
+	}
+	submit("opt_in", fmt.Sprintf(`{"email": "%s@shop.test"}`, g.Customer))
+	if g.Points > 0 {
+		submit("point_add", fmt.Sprintf(`{"points": %d}`, g.Points))
+	}
+	switch g.Status {
+	case "", "active":
+	case "suspended":
+		submit("suspend", "{}")
+	case "opted_out":
+		submit("opt_out", "{}")
+	default:
+		require.Fail(s.t, "given: no such status", g.Status)
+	}
+}
+
+// play tells the story and then asks the store to prove its ledger.
+func (s *stage) play(steps []step) {
+	for i, step := range steps {
+		s.told = step.title(i + 1)
+		s.move(step)
+		s.configure(step.Modules)
+		switch {
+		case step.Event != nil:
+			s.submit(step)
+		case step.Due:
+			require.NoError(s.t, s.engine.SettleDue(s.ctx))
+		}
+		if step.Look != "" {
+			c, err := s.db.Customer(s.ctx, step.Look)
+			require.NoError(s.t, err, "look: %s", step.Look)
+			s.look(c.ID, step.Want)
+		}
+	}
+	s.db.VerifyLedger(s.ctx, func(c store.LedgerCheck) {
+		require.Equal(s.t, store.LedgerHeld, c.Verdict, "ledger: %s %s: %v %+v", c.Invariant, c.Title, c.Err, c.Findings)
+	})
+}
+
+func (s *stage) move(step step) {
+	now := *s.now.Load()
+	if !step.At.IsZero() {
+		now = step.At
+	}
+	if step.After != "" {
+		d, err := time.ParseDuration(step.After)
+		require.NoError(s.t, err)
+		now = now.Add(d)
+	}
+	s.now.Store(&now)
+}
+
+// submit sends the step's event and compares what it did.
+func (s *stage) submit(step step) {
+	e := *step.Event
+	if e.Was != "" {
+		e.Customer = s.load(s.called[e.Was], want{}).Customer.Name
+	}
+	before := s.known(e)
+	outcome, err := s.engine.Submit(s.ctx, loyalty.Submission{
+		Customer: e.Customer, ExternalID: e.ExternalID, Action: e.Action, Data: e.Data,
+	})
+	if step.Want.Error != nil {
+		s.refused(*step.Want.Error, err)
+		require.Equal(s.t, before, s.known(e), "%s: a refused event leaves nothing behind", s.told)
+		if step.Look == "" && before != nil {
+			s.look(before.ID, step.Want)
+		}
+		return
+	}
+	require.NoError(s.t, err, s.told)
+	s.called[outcome.Customer.Name] = outcome.Customer.ID
+	key := s.load(outcome.Customer.ID, want{}).Customer.Key
+	if key == nil && before != nil {
+		key = before.Key // forgotten by this very event
+	}
+	if step.Want.Forgotten {
+		s.forgotten(*before)
+	}
+	s.same(*step.Want.Events, eventsOf(s.t, outcome.Events, *step.Want.Events, key), "events")
+	s.ordered(outcome)
+	if step.Look == "" {
+		s.look(outcome.Customer.ID, step.Want)
+	}
+}
+
+// ordered holds what is true of every outcome: ids that grow, one customer, the
+// figures that were committed.
+func (s *stage) ordered(o loyalty.Outcome) {
+	for i, e := range o.Events {
+		require.Equal(s.t, o.Customer.ID, e.Customer)
+		require.True(s.t, i == 0 || loyalty.CompareID(o.Events[i-1].ID, e.ID) < 0, "event ids grow")
+	}
+	stored := s.load(o.Customer.ID, want{}).Customer
+	require.Equal(s.t, stored.Figures, o.Customer.Figures, "the outcome shows what was committed")
+	require.Equal(s.t, stored.Version, o.Customer.Version)
+}
+
+// known is the customer an event is for, as stored; nil where nobody is.
+func (s *stage) known(e submission) *loyalty.Customer {
+	ref := e.Customer
+	if e.ExternalID != "" {
+		ref = e.ExternalID + ":" + e.Customer
+	}
+	c, err := s.db.Customer(s.ctx, ref)
+	if err != nil {
+		require.ErrorIs(s.t, err, loyalty.ErrCustomerNotFound)
+		return nil
+	}
+	found := s.load(c.ID, want{}).Customer
+	return &found
+}
+
+// load reads a customer through the store's own transaction, without writing.
+func (s *stage) load(id loyalty.ID, w want) *loyalty.Loading {
+	n := loyalty.CustomerNeeds{ID: id, Key: true, Reservations: slices.Sorted(maps.Keys(w.Reserved))}
+	if name, ok := w.Transaction["id"].(string); ok {
+		n.Transactions = []string{name}
+	}
+	var found *loyalty.Loading
+	err := s.db.Within(s.ctx, loyalty.Needs{Customers: []loyalty.CustomerNeeds{n}}, func(l *loyalty.Loaded) (*loyalty.Writes, error) {
+		found = l.Customers[id]
+		return &loyalty.Writes{}, nil
+	})
+	require.NoError(s.t, err)
+	require.NotNil(s.t, found, "the customer is stored")
+	return found
+}
+
+// look compares a customer as stored with what the step wants.
+func (s *stage) look(id loyalty.ID, w want) {
+	l := s.load(id, w)
+	c := l.Customer
+	if w.Figures != nil {
+		s.same(*w.Figures, figuresOf(c.Figures), "figures")
+	}
+	if w.Customer != nil {
+		s.same(w.Customer, project(w.Customer, customerView(s.t, c)), "customer")
+	}
+	if w.Transaction != nil {
+		name, _ := w.Transaction["id"].(string)
+		t, ok := l.Transactions[name]
+		require.True(s.t, ok, "%s: transaction %q is stored for the customer", s.told, name)
+		s.same(w.Transaction, project(w.Transaction, transactionView(s.t, t)), "transaction")
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.Reserved)) {
+		require.Equal(s.t, w.Reserved[name], points.Total(l.Reservations[name].Hold), "%s: reserved for %s", s.told, name)
+	}
+	st, err := s.db.Statement(s.ctx, id)
+	require.NoError(s.t, err)
+	if w.Lots != nil {
+		s.same(*w.Lots, lotsOf(st.Lots, c.LastActivityAt), "lots")
+	}
+}
+
+// digest is what is left of a forgotten text.
+var digest = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// forgotten makes sure that nothing of a customer can be told any more: neither
+// from the profile, nor by a search, nor from sealed attributes.
+func (s *stage) forgotten(before loyalty.Customer) {
+	after := s.load(before.ID, want{}).Customer
+	require.Equal(s.t, loyalty.OptedOut, after.Status)
+	require.Nil(s.t, after.Key, "the key is destroyed")
+	was, is := texts(before), texts(after)
+	for i, text := range is {
+		if was[i] == "" {
+			require.Empty(s.t, text)
+			continue
+		}
+		require.Regexp(s.t, digest, text)
+		bare := sha256.Sum256([]byte(was[i]))
+		require.NotEqual(s.t, hex.EncodeToString(bare[:]), text, "a hash without a salt can be guessed")
+		found, err := s.db.Customers(s.ctx, loyalty.CustomerQuery{Search: was[i], Page: loyalty.Page{Limit: 10}})
+		require.NoError(s.t, err)
+		require.NotContains(s.t, idsOf(found), before.ID, "a search for %q finds nobody", was[i])
+	}
+	require.Empty(s.t, after.Profile.ExternalIDs)
+	require.Empty(s.t, after.Profile.Custom)
+	_, err := s.db.Customer(s.ctx, before.Name)
+	require.ErrorIs(s.t, err, loyalty.ErrCustomerNotFound)
+}
+
+// texts lists what identifies a customer.
+func texts(c loyalty.Customer) []string {
+	p := c.Profile
+	return append([]string{c.Name, p.Handler, p.Email, p.FirstName, p.LastName, p.Gender, p.ImageURL, p.BirthDate}, p.Labels...)
+}
+
+func idsOf(customers []loyalty.Customer) []loyalty.ID {
+	ids := make([]loyalty.ID, len(customers))
+	for i, c := range customers {
+		ids[i] = c.ID
+	}
+	return ids
+}
+
+// refused compares an error and its English words.
+func (s *stage) refused(w wantError, err error) {
+	require.Error(s.t, err, "%s: the event must be refused with %s", s.told, w.Name)
+	texts, loaded := catalogue()
+	require.NoError(s.t, loaded)
+	e := loyalty.AsError(err)
+	got := wantError{Name: e.Name, Code: e.Code, Kind: kinds[e.Kind]}
+	if w.Args != nil {
+		got.Args, _ = project(w.Args, plain(s.t, e.Args)).(map[string]any)
+	}
+	if len(e.Details) > 0 {
+		got.Field = e.Details[0].Field
+	}
+	if w.Message != "" {
+		got.Message = texts.Message("en", e.Name, e.Args)
+	}
+	if e.Kind == loyalty.Internal {
+		s.t.Logf("the cause: %v", e)
+	}
+	s.same(w, got, "error")
+}
+
+// same compares two values in their JSON form, which makes the difference
+// readable.
+func (s *stage) same(want, got any, what string) {
+	require.Equal(s.t, pretty(s.t, want), pretty(s.t, got), "%s: %s", s.told, what)
+}

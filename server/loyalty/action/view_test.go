@@ -1,0 +1,173 @@
+package action_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/points"
+)
+
+// kinds are the names of the ways to fail, as scenario files write them.
+var kinds = map[loyalty.Kind]string{
+	loyalty.Internal: "internal", loyalty.Invalid: "invalid", loyalty.NotFound: "not found", loyalty.Conflict: "conflict",
+	loyalty.Refused: "refused", loyalty.Forbidden: "forbidden", loyalty.Unavailable: "unavailable",
+}
+
+func instant(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339Nano)
+}
+
+// optional is an instant of a view: null where there is none.
+func optional(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return instant(t)
+}
+
+// eventsOf shows recorded events as a scenario writes them; wanted says which
+// of the optional parts to show.
+func eventsOf(t *testing.T, events []loyalty.Event, wanted []wantEvent, key []byte) []wantEvent {
+	place := map[loyalty.ID]int{}
+	shown := make([]wantEvent, len(events))
+	for i, e := range events {
+		place[e.ID] = i
+		v := wantEvent{Action: e.Action, ExpDate: instant(e.ExpDate)}
+		if e.Points != nil {
+			v.Points = *e.Points
+		}
+		if e.Parent != (loyalty.ID{}) {
+			parent, ok := place[e.Parent]
+			require.True(t, ok, "the parent of %s is recorded before it", e.Action)
+			v.Parent = &parent
+		}
+		if i < len(wanted) {
+			v.addOptional(t, e, wanted[i], key)
+		}
+		shown[i] = v
+	}
+	return shown
+}
+
+func (v *wantEvent) addOptional(t *testing.T, e loyalty.Event, w wantEvent, key []byte) {
+	if w.At != "" {
+		v.At = instant(e.At)
+	}
+	if w.Transaction != "" {
+		v.Transaction = e.Transaction
+	}
+	if w.Data != nil {
+		v.Data = project(w.Data, decode(t, e.Data)).(map[string]any)
+	}
+	if w.Personal == nil {
+		return
+	}
+	sealed := map[string]any{}
+	if e.Personal != nil {
+		opened, err := loyalty.Open(key, e.ID[:], e.Personal)
+		require.NoError(t, err, "what is personal in %s opens under the customer's key", e.Action)
+		sealed = decode(t, opened).(map[string]any)
+	}
+	v.Personal = project(w.Personal, sealed).(map[string]any)
+}
+
+func figuresOf(f points.Figures) figures {
+	return figures{f.Score, f.Spent, f.Reserved, f.Expired, f.Pending, f.Debt, f.Spendable()}
+}
+
+func lotsOf(lots []points.Lot, lastActivity time.Time) []lot {
+	shown := make([]lot, len(lots))
+	for i, l := range lots {
+		shown[i] = lot{
+			Points: l.Points, Remaining: l.Remaining, Reserved: l.Reserved,
+			Earned: instant(l.EarnedAt), Expires: instant(l.Expiry(lastActivity)), Transaction: l.Transaction,
+		}
+	}
+	return shown
+}
+
+func customerView(t *testing.T, c loyalty.Customer) any {
+	p := c.Profile
+	return plain(t, map[string]any{
+		"id": c.Name, "status": c.Status, "handler": p.Handler, "email": p.Email, "first_name": p.FirstName,
+		"last_name": p.LastName, "language": p.Language, "gender": p.Gender, "currency": p.Currency,
+		"image_url": p.ImageURL, "birth_date": p.BirthDate, "labels": p.Labels, "external_ids": p.ExternalIDs,
+		"custom": p.Custom, "created_at": instant(c.CreatedAt), "updated_at": instant(c.UpdatedAt),
+		"due_at": optional(c.DueAt), "last_activity_at": optional(c.LastActivityAt),
+	})
+}
+
+func transactionView(t *testing.T, tx loyalty.Transaction) any {
+	items := make([]map[string]any, len(tx.Detail.Items))
+	for i, l := range tx.Detail.Items {
+		items[i] = map[string]any{
+			"product_id": l.ProductID, "quantity": l.Quantity, "subtotal": l.Subtotal, "points": l.Points,
+			"returned": l.Returned, "taken_back": l.TakenBack, "data": l.Data,
+		}
+	}
+	return plain(t, map[string]any{
+		"id": tx.Name, "state": tx.State, "checkout_date": instant(tx.CheckoutDate),
+		"auto_accept": optional(tx.AutoAccept), "auto_reject": tx.AutoReject,
+		"total": tx.Total, "original_total": tx.OriginalTotal, "refunded": tx.Refunded,
+		"earned": tx.Earned, "original_earned": tx.OriginalEarned,
+		"burned": tx.Burned, "original_burned": tx.OriginalBurned,
+		"attributes": tx.Detail.Attributes, "items": items,
+	})
+}
+
+// project keeps of got what want names, so that the rest is not compared. A
+// name that got does not have is null.
+func project(want, got any) any {
+	switch w := want.(type) {
+	case map[string]any:
+		g, ok := got.(map[string]any)
+		if !ok {
+			return got
+		}
+		kept := make(map[string]any, len(w))
+		for name := range w {
+			kept[name] = project(w[name], g[name])
+		}
+		return kept
+	case []any:
+		g, ok := got.([]any)
+		if !ok || len(g) != len(w) {
+			return got
+		}
+		kept := make([]any, len(w))
+		for i := range w {
+			kept[i] = project(w[i], g[i])
+		}
+		return kept
+	}
+	return got
+}
+
+// plain gives a value as its JSON reads.
+func plain(t *testing.T, v any) any {
+	raw, err := json.Marshal(v)
+	require.NoError(t, err)
+	return decode(t, raw)
+}
+
+func decode(t *testing.T, raw []byte) any {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var v any
+	require.NoError(t, d.Decode(&v), string(raw))
+	return v
+}
+
+func pretty(t *testing.T, v any) string {
+	raw, err := json.MarshalIndent(v, "", "  ")
+	require.NoError(t, err)
+	return string(raw)
+}

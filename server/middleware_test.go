@@ -1,0 +1,674 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/server"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/signing"
+)
+
+const visit = `{"customer":"ada","action":"visit","data":{"url":"https://shop.test/"}}`
+
+func TestRequestIDs(t *testing.T) {
+	h := open(t)
+	first, second := h.get("/customers"), h.get("/customers", "X-Request-Id", "mine")
+	require.Len(t, first.header.Get("X-Request-Id"), 36)
+	require.NotEqual(t, first.header.Get("X-Request-Id"), second.header.Get("X-Request-Id"))
+	require.NotEqual(t, "mine", second.header.Get("X-Request-Id"), "anybody could take another's id")
+
+	behind := open(t, func(o *server.Options) { o.TrustedProxies = []string{"127.0.0.1"} })
+	require.Equal(t, "proxy-7.a_B", behind.get("/customers", "X-Request-Id", "proxy-7.a_B").header.Get("X-Request-Id"))
+	for _, insane := range []string{"a b", strings.Repeat("x", 65), "a\"b", "é"} {
+		require.Len(t, behind.get("/customers", "X-Request-Id", insane).header.Get("X-Request-Id"), 36)
+	}
+}
+
+// TestLogLine: the line has the template of the route and never what identifies
+// a person, and nothing secret.
+func TestLogLine(t *testing.T) {
+	h := open(t)
+	h.enrol("ada.kovacs")
+	a := h.get("/customers/ada.kovacs?fields=email")
+	require.Equal(t, http.StatusOK, a.status)
+	line := h.log.lines(t, a.header.Get("X-Request-Id"))[0]
+	require.Equal(t, "/customers/:customer_id", line["route"])
+	require.Equal(t, "GET", line["method"])
+	require.Equal(t, h.key.KeyID, line["key_id"])
+	require.EqualValues(t, 200, line["status"])
+	require.EqualValues(t, len(a.body), line["bytes_out"])
+	require.Contains(t, line, "duration")
+
+	a = h.post("/events", `{"customer":"ada.kovacs","action":"visit","data":{"url":"no-url"}}`)
+	line = h.log.lines(t, a.header.Get("X-Request-Id"))[0]
+	require.Equal(t, "bad_format", line["failure"])
+	require.EqualValues(t, 190010, line["code"])
+	require.NotContains(t, line, "error", "the cause of a caller's fault may hold what the caller sent")
+
+	r := h.request(http.MethodGet, "/customers", "")
+	a = h.send(r)
+	require.NotContains(t, h.log.lines(t, a.header.Get("X-Request-Id"))[0], "key_id")
+	a = h.signed(h.key, h.request("FROBNICATE-ada", "/nowhere/ada.kovacs", ""))
+	line = h.log.lines(t, a.header.Get("X-Request-Id"))[0]
+	require.Equal(t, "-", line["route"])
+	require.Equal(t, "-", line["method"])
+	for _, never := range []string{"ada.kovacs", "shop.test", h.key.Secret, "Signature", "no-url", "FROBNICATE"} {
+		require.NotContains(t, h.log.String(), never)
+	}
+}
+
+// panickingReader breaks in the middle of a request.
+type panickingReader struct{ loyalty.Reader }
+
+func (panickingReader) Customer(context.Context, string) (loyalty.Customer, error) {
+	panic("the secret detail")
+}
+
+func TestPanicIsAPlain500(t *testing.T) {
+	h := open(t, func(o *server.Options) { o.Reader = panickingReader{o.Reader} })
+	a := h.get("/customers/ada")
+	require.Equal(t, http.StatusInternalServerError, a.status)
+	require.Equal(t, "InternalException", a.fault(t).Type)
+	require.NotContains(t, a.body, "secret detail")
+	lines := h.log.lines(t, a.header.Get("X-Request-Id"))
+	require.Equal(t, "panic", lines[0]["msg"])
+	require.Contains(t, lines[0]["stack"], "panickingReader")
+	require.Equal(t, http.StatusOK, h.get("/customers").status, "the server goes on")
+}
+
+// brokenReader fails as a database does.
+type brokenReader struct {
+	loyalty.Reader
+	err error
+}
+
+func (b brokenReader) Customer(context.Context, string) (loyalty.Customer, error) {
+	return loyalty.Customer{}, b.err
+}
+
+func TestFaultsOfOurs(t *testing.T) {
+	h := open(t, func(o *server.Options) {
+		o.Reader = brokenReader{o.Reader, fmt.Errorf("dial: %w", loyalty.ErrDatabaseAway)}
+	})
+	a := h.get("/customers/ada")
+	require.Equal(t, http.StatusServiceUnavailable, a.status)
+	require.Equal(t, 190002, a.fault(t).Code)
+	require.Equal(t, "1", a.header.Get("Retry-After"))
+	require.Contains(t, h.log.lines(t, a.header.Get("X-Request-Id"))[0]["error"], "dial")
+
+	h = open(t, func(o *server.Options) { o.Reader = brokenReader{o.Reader, fmt.Errorf("column secret")} })
+	a = h.get("/customers/ada")
+	require.Equal(t, http.StatusInternalServerError, a.status)
+	require.NotContains(t, a.body, "column")
+}
+
+func TestBodyLimit(t *testing.T) {
+	h := open(t)
+	full := `{"x":"` + strings.Repeat("x", 1<<20-8) + `"}`
+	require.Len(t, full, 1<<20)
+	require.Equal(t, http.StatusBadRequest, h.post("/events", full).status, "as large as allowed: read and checked")
+	a := h.post("/events", full+" ")
+	require.Equal(t, http.StatusRequestEntityTooLarge, a.status)
+	require.Equal(t, 190061, a.fault(t).Code)
+	require.Equal(t, "PayloadTooLargeException", a.fault(t).Type)
+
+	r := h.request(http.MethodPost, "/events", "", "Content-Type", jsonType)
+	r.Body, r.ContentLength = io.NopCloser(io.LimitReader(endless{}, 1<<20+1)), -1
+	require.Equal(t, http.StatusRequestEntityTooLarge, h.send(r).status, "without an announced length, and unsigned")
+}
+
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'x'
+	}
+	return len(p), nil
+}
+
+// TestChunkedBody: a body without an announced length is signed and read like
+// any other.
+func TestChunkedBody(t *testing.T) {
+	h := open(t)
+	h.enrol("ada")
+	r := h.request(http.MethodPost, "/events", visit, "Content-Type", jsonType)
+	require.NoError(t, signing.Default(region).Sign(r, []byte(visit), h.key))
+	r.Body, r.ContentLength = io.NopCloser(strings.NewReader(visit)), -1
+	require.Equal(t, http.StatusOK, h.send(r).status)
+}
+
+func TestCutBody(t *testing.T) {
+	h := open(t)
+	c, err := net.Dial("tcp", strings.TrimPrefix(h.url, "http://"))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, c.Close()) }()
+	_, err = fmt.Fprintf(c, "POST /events HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\n{}")
+	require.NoError(t, err)
+	require.NoError(t, c.(*net.TCPConn).CloseWrite())
+	got, err := io.ReadAll(c)
+	require.NoError(t, err)
+	require.Contains(t, string(got), "400 Bad Request")
+	require.Contains(t, string(got), "BadRequestException")
+}
+
+func TestLongQueryAndAuthorization(t *testing.T) {
+	h := open(t)
+	a := h.send(h.request(http.MethodGet, "/customers?search="+strings.Repeat("x", 8<<10), ""))
+	require.Equal(t, http.StatusBadRequest, a.status)
+	require.Equal(t, 190073, a.fault(t).Code)
+	require.Equal(t, []string{"query"}, a.fault(t).fields())
+	r := h.request(http.MethodGet, "/customers", "", "Authorization", "SERVICE-HMAC-SHA256 "+strings.Repeat("x", 4<<10))
+	a = h.send(r)
+	require.Equal(t, http.StatusBadRequest, a.status)
+}
+
+func TestLanguage(t *testing.T) {
+	h := open(t)
+	for header, want := range map[string]string{
+		"": "en", "hu": "hu", "fr;q=0.2, es;q=0.9": "es", "xx": "en", "hu-HU": "hu",
+	} {
+		a := h.get("/customers/nobody", "Accept-Language", header)
+		require.Equal(t, want, a.header.Get("Content-Language"), header)
+		require.Equal(t, http.StatusNotFound, a.status)
+	}
+	a := h.send(h.request(http.MethodGet, "/customers", "", "Accept-Language", "hu"))
+	require.Equal(t, http.StatusUnauthorized, a.status)
+	require.Equal(t, "hu", a.header.Get("Content-Language"), "a 401 speaks it too")
+	english := h.send(h.request(http.MethodGet, "/customers", ""))
+	require.NotEqual(t, english.fault(t).Message, a.fault(t).Message)
+	require.Equal(t, english.fault(t).Code, a.fault(t).Code)
+	a = h.signed(h.key, h.request(http.MethodPost, "/events", strings.Repeat("x", 1<<20+1), "Accept-Language", "fr"))
+	require.Equal(t, http.StatusRequestEntityTooLarge, a.status)
+	require.Equal(t, "fr", a.header.Get("Content-Language"), "and so does a 413")
+	r := h.request(http.MethodGet, "/customers", "")
+	r.Header["Accept-Language"] = []string{"xx", "es"}
+	require.Equal(t, "es", h.signed(h.key, r).header.Get("Content-Language"), "of several header lines")
+}
+
+// TestSignatureRefusals: each way a signature can be wrong has its code, and
+// every one is a 401 that says how to sign.
+func TestSignatureRefusals(t *testing.T) {
+	h := open(t)
+	now := time.Now()
+	revoked := h.newKey(loyalty.KeyChange{})
+	_, err := h.admin.RevokeKey(context.Background(), loyalty.Call{KeyID: loyalty.CommandLine}, revoked.KeyID)
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		code int
+		sign func(r *http.Request) error
+	}{
+		"no signature": {101021, func(*http.Request) error { return nil }},
+		"an api_key":   {101021, func(r *http.Request) error { r.Header.Set("Authorization", "api_key 7"); return nil }},
+		"two headers": {101021, func(r *http.Request) error {
+			err := signing.Default(region).Sign(r, nil, h.key)
+			r.Header.Add("Authorization", r.Header.Get("Authorization"))
+			return err
+		}},
+		"no date": {101021, func(r *http.Request) error {
+			err := signing.Default(region).Sign(r, nil, h.key)
+			r.Header.Del("Date")
+			return err
+		}},
+		"stale": {101022, func(r *http.Request) error {
+			s := signing.Default(region)
+			s.Now = func() time.Time { return now.Add(-302 * time.Second) }
+			return s.Sign(r, nil, h.key)
+		}},
+		"from the future": {101022, func(r *http.Request) error {
+			s := signing.Default(region)
+			s.Now = func() time.Time { return now.Add(310 * time.Second) }
+			return s.Sign(r, nil, h.key)
+		}},
+		"another region": {101023, func(r *http.Request) error { return signing.Default("elsewhere").Sign(r, nil, h.key) }},
+		"another algorithm": {101023, func(r *http.Request) error {
+			err := signing.Default(region).Sign(r, nil, h.key)
+			r.Header.Set("Authorization", strings.Replace(r.Header.Get("Authorization"), "SHA256", "SHA512", 1))
+			return err
+		}},
+		"a wrong secret": {101024, func(r *http.Request) error {
+			return signing.Default(region).Sign(r, nil, signing.Credential{KeyID: h.key.KeyID, Secret: "wrong"})
+		}},
+		"an unknown key": {101024, func(r *http.Request) error {
+			return signing.Default(region).Sign(r, nil, signing.Credential{KeyID: "LKUNKNOWN", Secret: h.key.Secret})
+		}},
+		"a revoked key": {101024, func(r *http.Request) error { return signing.Default(region).Sign(r, nil, revoked) }},
+		"another body":  {101024, func(r *http.Request) error { return signing.Default(region).Sign(r, []byte("x"), h.key) }},
+		"another path": {101024, func(r *http.Request) error {
+			err := signing.Default(region).Sign(r, nil, h.key)
+			r.URL.Path = "/customers/-/count"
+			return err
+		}},
+		"another query": {101024, func(r *http.Request) error {
+			err := signing.Default(region).Sign(r, nil, h.key)
+			r.URL.RawQuery = "limit=5"
+			return err
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h.t = t
+			r := h.request(http.MethodGet, "/customers", "")
+			require.NoError(t, c.sign(r))
+			a := h.send(r)
+			require.Equal(t, http.StatusUnauthorized, a.status, a.body)
+			require.Equal(t, c.code, a.fault(t).Code)
+			require.Equal(t, "UnauthorizedException", a.fault(t).Type)
+			require.Equal(t, "SERVICE-HMAC-SHA256", a.header.Get("WWW-Authenticate"))
+			require.Empty(t, a.header.Get("RateLimit-Limit"), "nobody's budget")
+			require.NotContains(t, a.body, "debug")
+		})
+	}
+}
+
+// TestKeysCannotBeProbed: an unknown key, a revoked key and a wrong secret are
+// answered alike, to the byte.
+func TestKeysCannotBeProbed(t *testing.T) {
+	h := open(t)
+	bodies := map[string]bool{}
+	for _, key := range []signing.Credential{{KeyID: h.key.KeyID, Secret: "x"}, {KeyID: "LKNOBODY", Secret: "x"}} {
+		a := h.signed(key, h.request(http.MethodGet, "/customers", ""))
+		require.Equal(t, http.StatusUnauthorized, a.status)
+		bodies[a.body] = true
+	}
+	require.Len(t, bodies, 1)
+}
+
+func TestStaleDateTellsTheClocks(t *testing.T) {
+	h := open(t)
+	s := signing.Default(region)
+	s.Now = func() time.Time { return time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC) }
+	r := h.request(http.MethodGet, "/customers", "")
+	require.NoError(t, s.Sign(r, nil, h.key))
+	message := h.send(r).fault(t).Message
+	require.Contains(t, message, "2020-01-02T03:04:05.000Z")
+	require.Contains(t, message, time.Now().UTC().Format("2006-01-02T15:"))
+	require.Contains(t, message, "300")
+}
+
+// TestAcceptanceWindowIsASetting: a new window is in force at once.
+func TestAcceptanceWindowIsASetting(t *testing.T) {
+	h := open(t)
+	send := func() int {
+		s := signing.Default(region)
+		s.Now = func() time.Time { return time.Now().Add(-100 * time.Second) }
+		r := h.request(http.MethodGet, "/customers", "")
+		require.NoError(t, s.Sign(r, nil, h.key))
+		return h.send(r).status
+	}
+	require.Equal(t, http.StatusOK, send())
+	a := h.post("/admin/settings", `{"acceptance_window_seconds":60}`)
+	require.Equal(t, http.StatusOK, a.status, a.body)
+	require.Equal(t, http.StatusUnauthorized, send())
+}
+
+func TestRotatedSecretsOverlap(t *testing.T) {
+	h := open(t)
+	old := h.newKey(loyalty.KeyChange{})
+	a := h.post("/admin/keys/"+old.KeyID+"/rotate", "")
+	require.Equal(t, http.StatusOK, a.status, a.body)
+	fresh := signing.Credential{KeyID: old.KeyID, Secret: a.json(t)["data"].(map[string]any)["secret"].(string)}
+	require.NotEqual(t, old.Secret, fresh.Secret)
+	for _, key := range []signing.Credential{old, fresh} {
+		require.Equal(t, http.StatusOK, h.signed(key, h.request(http.MethodGet, "/customers", "")).status)
+	}
+	require.Equal(t, http.StatusOK, h.post("/admin/keys/"+old.KeyID+"/rotate", `{"overlap_seconds":0}`).status)
+	require.Equal(t, http.StatusUnauthorized, h.signed(fresh, h.request(http.MethodGet, "/customers", "")).status)
+}
+
+func TestUncleanPathsAreNobodys(t *testing.T) {
+	h := open(t)
+	h.enrol("ada")
+	for _, target := range []string{"//customers", "/customers//ada", "/customers/./ada", "/x/../customers", "/customers/%2e%2e/customers", "/customers/%2E"} {
+		a := h.get(target)
+		require.Equal(t, http.StatusNotFound, a.status, target)
+		require.Equal(t, 190066, a.fault(t).Code, target)
+		require.NotEmpty(t, a.header.Get("RateLimit-Limit"))
+	}
+	require.Equal(t, http.StatusNotFound, h.get("/customers/").status, "a trailing slash is another path")
+}
+
+func TestUnknownPathsAndVerbs(t *testing.T) {
+	h := open(t)
+	a := h.get("/nowhere")
+	require.Equal(t, http.StatusNotFound, a.status)
+	require.Equal(t, "NotFoundException", a.fault(t).Type)
+	require.NotEmpty(t, a.header.Get("RateLimit-Remaining"))
+	for _, verb := range []string{http.MethodPut, http.MethodDelete, http.MethodPatch, http.MethodGet} {
+		a = h.signed(h.key, h.request(verb, "/events", ""))
+		require.Equal(t, http.StatusMethodNotAllowed, a.status, verb)
+		require.Equal(t, "MethodNotAllowedException", a.fault(t).Type)
+		require.Equal(t, http.MethodPost, a.header.Get("Allow"))
+	}
+	require.Equal(t, http.StatusUnauthorized, h.send(h.request(http.MethodGet, "/nowhere", "")).status, "nothing is told unsigned")
+	require.Equal(t, http.StatusUnauthorized, h.send(h.request(http.MethodDelete, "/events", "")).status)
+}
+
+func TestSigningDebug(t *testing.T) {
+	h := open(t, func(o *server.Options) { o.SigningDebug = true })
+	wrong := signing.Credential{KeyID: h.key.KeyID, Secret: "wrong"}
+	for _, key := range []signing.Credential{wrong, {KeyID: "LKNOBODY", Secret: "x"}} {
+		a := h.signed(key, h.request(http.MethodGet, "/customers?limit=5", ""))
+		require.Equal(t, http.StatusUnauthorized, a.status)
+		attempts := a.json(t)["debug"].([]any)
+		require.NotEmpty(t, attempts)
+		require.Contains(t, attempts[0].(map[string]any)["canonical_request"], "GET\n/customers\nlimit=5\n")
+		require.Contains(t, attempts[0].(map[string]any)["string_to_sign"], "SERVICE-HMAC-SHA256\n")
+	}
+	for _, listen := range []string{"0.0.0.0:8080", ":8080", "192.0.2.1:8080", "shop.test:80"} {
+		_, err := server.New(server.Options{Listen: listen, Region: region, SigningDebug: true})
+		require.ErrorContains(t, err, "signing.debug")
+	}
+}
+
+func TestReplayGuard(t *testing.T) {
+	send := func(h *house, r *http.Request, body string) answer {
+		again := r.Clone(context.Background())
+		again.Body = io.NopCloser(strings.NewReader(body))
+		return h.send(again)
+	}
+	for _, guarded := range []bool{false, true} {
+		h := open(t, func(o *server.Options) { o.ReplayGuard = guarded })
+		h.enrol("ada")
+		write := h.request(http.MethodPost, "/events", visit, "Content-Type", jsonType)
+		require.NoError(t, signing.Default(region).Sign(write, []byte(visit), h.key))
+		read := h.request(http.MethodGet, "/customers", "")
+		require.NoError(t, signing.Default(region).Sign(read, nil, h.key))
+		require.Equal(t, http.StatusOK, send(h, write, visit).status)
+		again := send(h, write, visit)
+		if !guarded {
+			require.Equal(t, http.StatusOK, again.status, "off by default")
+			continue
+		}
+		require.Equal(t, http.StatusConflict, again.status)
+		require.Equal(t, loyalty.ErrReplayed.Code, again.fault(t).Code)
+		require.Equal(t, http.StatusOK, send(h, read, "").status)
+		require.Equal(t, http.StatusOK, send(h, read, "").status, "reads may be repeated")
+	}
+}
+
+// TestFailedSignaturesAreLimited: too many from one address are held back, and a
+// good signature from the same address is not.
+func TestFailedSignaturesAreLimited(t *testing.T) {
+	h := open(t)
+	var last answer
+	for range 40 {
+		if last = h.send(h.request(http.MethodGet, "/customers", "")); last.status == http.StatusTooManyRequests {
+			break
+		}
+		require.Equal(t, http.StatusUnauthorized, last.status)
+	}
+	require.Equal(t, http.StatusTooManyRequests, last.status)
+	require.NotEmpty(t, last.header.Get("Retry-After"))
+	require.Equal(t, http.StatusOK, h.get("/customers").status)
+}
+
+func TestRateLimit(t *testing.T) {
+	h := open(t, func(o *server.Options) { o.Burst = 3 })
+	slow := 60
+	key := h.newKey(loyalty.KeyChange{RateLimit: &slow})
+	for remaining := 2; remaining >= 0; remaining-- {
+		a := h.signed(key, h.request(http.MethodGet, "/customers", ""))
+		require.Equal(t, http.StatusOK, a.status)
+		require.Equal(t, "60", a.header.Get("RateLimit-Limit"))
+		require.Equal(t, fmt.Sprint(remaining), a.header.Get("RateLimit-Remaining"))
+		require.NotEmpty(t, a.header.Get("RateLimit-Reset"))
+	}
+	a := h.signed(key, h.request(http.MethodPost, "/events", visit))
+	require.Equal(t, http.StatusTooManyRequests, a.status)
+	require.Equal(t, "TooManyRequestsException", a.fault(t).Type)
+	require.Equal(t, 190063, a.fault(t).Code)
+	require.Equal(t, "1", a.header.Get("Retry-After"))
+	require.Equal(t, "0", a.header.Get("RateLimit-Remaining"))
+	require.Equal(t, http.StatusOK, h.get("/customers").status, "another key has a budget of its own")
+}
+
+// TestLimitHeadersAreOnEveryAnswer: whatever becomes of a signed request.
+func TestLimitHeadersAreOnEveryAnswer(t *testing.T) {
+	h := open(t)
+	yes := true
+	reader := h.newKey(loyalty.KeyChange{ReadOnly: &yes})
+	for _, a := range []answer{
+		h.get("/customers"), h.get("/customers/nobody"), h.get("/customers?zzz=1"), h.get("/nowhere"),
+		h.post("/events", "{"), h.post("/events", visit), h.post("/events", visit, "Content-Encoding", "gzip"),
+		h.post("/events", `{"customer":"x","action":"merge","data":{}}`),
+		h.signed(reader, h.request(http.MethodPost, "/events", visit)),
+		h.signed(h.key, h.request(http.MethodPut, "/events", "")),
+	} {
+		for _, name := range []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"} {
+			require.NotEmpty(t, a.header.Get(name), "%d lacks %s", a.status, name)
+		}
+	}
+}
+
+func TestAuthorization(t *testing.T) {
+	h := open(t)
+	h.enrol("ada")
+	yes := true
+	reader := h.newKey(loyalty.KeyChange{ReadOnly: &yes})
+	require.Equal(t, http.StatusOK, h.signed(reader, h.request(http.MethodGet, "/customers/ada", "")).status)
+	a := h.signed(reader, h.request(http.MethodPost, "/events", visit, "Content-Type", jsonType))
+	require.Equal(t, http.StatusForbidden, a.status)
+	require.Equal(t, 190060, a.fault(t).Code)
+
+	events := h.newKey(loyalty.KeyChange{APIs: &[]string{"events"}})
+	require.Equal(t, http.StatusOK, h.signed(events, h.request(http.MethodPost, "/events", visit, "Content-Type", jsonType)).status)
+	for _, target := range []string{"/customers", "/customers/ada", "/admin/keys"} {
+		a = h.signed(events, h.request(http.MethodGet, target, ""))
+		require.Equal(t, http.StatusForbidden, a.status)
+		require.Equal(t, 190064, a.fault(t).Code)
+	}
+
+	away := h.newKey(loyalty.KeyChange{Addresses: &[]string{"192.0.2.0/24", "2001:db8::/32"}})
+	a = h.signed(away, h.request(http.MethodGet, "/customers", ""))
+	require.Equal(t, http.StatusForbidden, a.status)
+	require.Equal(t, 190065, a.fault(t).Code)
+	here := h.newKey(loyalty.KeyChange{Addresses: &[]string{"192.0.2.0/24", "127.0.0.1"}})
+	require.Equal(t, http.StatusOK, h.signed(here, h.request(http.MethodGet, "/customers", "")).status)
+}
+
+// TestForwardedAddresses: a caller's address and host come from a proxy only
+// when it is trusted, and only the part that the proxy itself wrote.
+func TestForwardedAddresses(t *testing.T) {
+	away := loyalty.KeyChange{Addresses: &[]string{"192.0.2.7"}}
+	for name, c := range map[string]struct {
+		trusted   []string
+		forwarded []string
+		status    int
+	}{
+		"not trusted":            {nil, []string{"192.0.2.7"}, http.StatusForbidden},
+		"trusted":                {[]string{"127.0.0.0/8"}, []string{"192.0.2.7"}, http.StatusOK},
+		"what the caller claims": {[]string{"127.0.0.1"}, []string{"192.0.2.7, 198.51.100.1"}, http.StatusForbidden},
+		"through two proxies":    {[]string{"127.0.0.1", "198.51.100.1"}, []string{"192.0.2.7, 198.51.100.1"}, http.StatusOK},
+		"several lines":          {[]string{"127.0.0.1", "198.51.100.1"}, []string{"192.0.2.7", "198.51.100.1"}, http.StatusOK},
+		"nonsense":               {[]string{"127.0.0.1"}, []string{"192.0.2.7, nonsense"}, http.StatusForbidden},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := open(t, func(o *server.Options) { o.TrustedProxies = c.trusted })
+			r := h.request(http.MethodGet, "/customers", "")
+			r.Header["X-Forwarded-For"] = c.forwarded
+			require.Equal(t, c.status, h.signed(h.newKey(away), r).status)
+		})
+	}
+	_, err := server.New(server.Options{Listen: "127.0.0.1:0", Region: region, TrustedProxies: []string{"proxy"}})
+	require.ErrorContains(t, err, `"proxy"`)
+}
+
+func TestSignedHosts(t *testing.T) {
+	sign := func(h *house, host string) *http.Request {
+		r := h.request(http.MethodGet, "/customers", "")
+		r.Host = host
+		require.NoError(t, signing.Default(region).Sign(r, nil, h.key))
+		r.Host = "inside.local"
+		return r
+	}
+	public := open(t, func(o *server.Options) { o.PublicHosts = []string{"api.shop.test"} })
+	require.Equal(t, http.StatusOK, public.send(sign(public, "api.shop.test")).status)
+	require.Equal(t, http.StatusUnauthorized, public.send(sign(public, "other.shop.test")).status)
+
+	behind := open(t, func(o *server.Options) { o.TrustedProxies = []string{"127.0.0.1"} })
+	r := sign(behind, "api.shop.test")
+	require.Equal(t, http.StatusUnauthorized, behind.send(r.Clone(context.Background())).status)
+	r.Header.Set("X-Forwarded-Host", "api.shop.test")
+	require.Equal(t, http.StatusOK, behind.send(r.Clone(context.Background())).status)
+	plain := open(t)
+	r = sign(plain, "api.shop.test")
+	r.Header.Set("X-Forwarded-Host", "api.shop.test")
+	require.Equal(t, http.StatusUnauthorized, plain.send(r).status, "not from anybody")
+}
+
+func TestQueryVocabulary(t *testing.T) {
+	h := open(t)
+	for _, c := range []struct {
+		target string
+		code   int
+		field  string
+	}{
+		{"/customers?statsu=active", 190069, "statsu"},
+		{"/customers?status.like=active", 190069, "status.like"},
+		{"/customers/ada?limit=5", 190069, "limit"},
+		{"/admin/modules?cursor=x", 190069, "cursor"},
+		{"/customers?limit=5&limit=6", 190070, "limit"},
+		{"/customers?status=active&status=inactive", 190070, "status"},
+		{"/customers?limit=0", 190070, "limit"},
+		{"/customers?limit=1001", 190070, "limit"},
+		{"/customers?limit=x", 190070, "limit"},
+		{"/customers?limit=", 190070, "limit"},
+		{"/customers?limit=1.5", 190070, "limit"},
+		{"/customers?offset=-1", 190070, "offset"},
+		{"/customers?cursor=nonsense", 190070, "cursor"},
+		{"/customers?search=%ff", 190070, "search"},
+		{"/customers?search=%00", 190070, "search"},
+		{"/customers?fields=id,nonsense", 190011, "fields"},
+		{"/customers/a%00b", 190070, "customer_id"},
+		{"/customers/a%ffb", 190070, "customer_id"},
+		{"/customers/ada/points?as_of=2023-02-30", 190070, "as_of"},
+	} {
+		a := h.get(c.target)
+		require.Equal(t, http.StatusBadRequest, a.status, c.target)
+		require.Equal(t, c.code, a.fault(t).Code, "%s: %s", c.target, a.body)
+		require.Equal(t, []string{c.field}, a.fault(t).fields(), c.target)
+	}
+	a := h.get("/customers?limit=0&offset=-1")
+	require.Equal(t, []string{"limit", "offset"}, a.fault(t).fields(), "every parameter at fault")
+	for _, target := range []string{"/customers?", "/customers?&&limit=5&", "/customers?search=a;b", "/customers?limit=1000&offset=99999999"} {
+		require.Equal(t, http.StatusOK, h.get(target).status, target)
+	}
+	r := h.request(http.MethodGet, "/customers", "")
+	r.URL.RawQuery = "search=%zz"
+	a = h.send(r)
+	require.Equal(t, http.StatusBadRequest, a.status)
+	require.Equal(t, 190073, a.fault(t).Code)
+}
+
+func TestMediaTypes(t *testing.T) {
+	h := open(t)
+	h.enrol("ada")
+	form := "customer=ada&action=visit&data[url]=https://shop.test/"
+	for _, c := range []struct {
+		media, body string
+		status      int
+	}{
+		{"application/json", visit, 200},
+		{"application/json; charset=utf-8", visit, 200},
+		{"Application/JSON", visit, 200},
+		{formType, form, 200},
+		{formType + "; charset=UTF-8", form, 200},
+		{"application/json; charset=iso-8859-2", visit, 415},
+		{"text/plain", visit, 415},
+		{"application/xml", "<a/>", 415},
+		{"multipart/form-data; boundary=x", form, 415},
+		{"application/json/x", visit, 415},
+		{"", visit, 415},
+		{"", "", 400},
+		{"application/json", "", 400},
+		{formType, "", 400},
+	} {
+		a := h.signed(h.key, h.request(http.MethodPost, "/events", c.body, "Content-Type", c.media))
+		require.Equal(t, c.status, a.status, "%s: %s", c.media, a.body)
+		switch c.status {
+		case 415:
+			require.Equal(t, "UnsupportedMediaTypeException", a.fault(t).Type)
+		case 400:
+			require.Equal(t, []string{"customer"}, a.fault(t).fields(), "a missing body counts as {}")
+		}
+	}
+	require.Equal(t, 415, h.post("/events", visit, "Content-Encoding", "gzip").status)
+	require.Equal(t, 200, h.post("/events", visit, "Content-Encoding", "identity").status)
+}
+
+func TestPublicPages(t *testing.T) {
+	down := fmt.Errorf("dial secret-host")
+	h := open(t, func(o *server.Options) {
+		ready := o.Ready
+		o.Ready = func(ctx context.Context) error {
+			if down != nil {
+				return down
+			}
+			return ready(ctx)
+		}
+	})
+	get := func(target string) answer { return h.send(h.request(http.MethodGet, target, "")) }
+	require.Equal(t, http.StatusOK, get("/livez").status)
+	a := get("/readyz")
+	require.Equal(t, http.StatusServiceUnavailable, a.status)
+	require.NotContains(t, a.body, "secret-host")
+	down = nil
+	require.Equal(t, http.StatusOK, get("/readyz").status)
+	for _, api := range []string{"administration", "customers", "events"} {
+		a = get("/openapi/" + api + ".yaml")
+		require.Equal(t, http.StatusOK, a.status)
+		require.Contains(t, a.body, "openapi: 3.0.3")
+		require.NotContains(t, a.body, "common.yaml", "a document stands by itself")
+		a = get("/openapi/" + api + ".json")
+		require.Equal(t, http.StatusOK, a.status)
+		require.Equal(t, "3.0.3", a.json(t)["openapi"])
+		require.Contains(t, get("/").body, "/openapi/"+api+".yaml")
+	}
+	require.Equal(t, http.StatusUnauthorized, get("/openapi/common.yaml").status)
+	page := get("/")
+	require.NotContains(t, page.body, "src=")
+	require.Contains(t, page.header.Get("Content-Security-Policy"), "default-src 'none'")
+}
+
+// TestStopsGracefully: requests under way finish, later ones find nobody.
+func TestStopsGracefully(t *testing.T) {
+	h := open(t, func(o *server.Options) {
+		o.Ready = func(context.Context) error { time.Sleep(200 * time.Millisecond); return nil }
+	})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- h.server.Serve(ctx, l, 5*time.Second) }()
+	answered := make(chan int, 1)
+	go func() {
+		resp, err := http.Get("http://" + l.Addr().String() + "/readyz")
+		if err != nil {
+			answered <- 0
+			return
+		}
+		_ = resp.Body.Close()
+		answered <- resp.StatusCode
+	}()
+	require.Eventually(t, func() bool {
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err == nil {
+			_ = c.Close()
+		}
+		return err == nil
+	}, 5*time.Second, 5*time.Millisecond)
+	time.Sleep(50 * time.Millisecond) // the slow request is under way
+	stop()
+	require.Equal(t, http.StatusOK, <-answered)
+	require.NoError(t, <-ended)
+	_, err = net.Dial("tcp", l.Addr().String())
+	require.Error(t, err)
+}

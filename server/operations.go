@@ -1,0 +1,115 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/routers"
+
+	"github.com/loyalty-platform/loyalty/openapi"
+)
+
+// operation is one operation of a document, made ready for validation.
+type operation struct {
+	api        string          // name of the document
+	route      *routers.Route  // for kin-openapi
+	parameters map[string]bool // query parameters; true: may be repeated
+	filters    []string        // query parameters marked x-filter
+	checked    []*openapi3.Parameter
+	body       *shape // nil: the operation takes none
+}
+
+// routeKey finds an operation by what gin matched: one routing decision, and
+// no second router that could see another path.
+type routeKey struct{ method, path string }
+
+// document is one API of the contract.
+type document struct {
+	api  string
+	spec *openapi3.T
+}
+
+// loadDocuments reads every document of the contract.
+func loadDocuments() ([]document, error) {
+	var all []document
+	for _, api := range openapi.Names() {
+		spec, err := openapi.Load(api)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, document{api, spec})
+	}
+	return all, nil
+}
+
+var pathParameter = regexp.MustCompile(`\{([a-z_]+)\}`)
+
+// ginPath writes a path of a document as gin does: {customer_id} is :customer_id.
+func ginPath(path string) string { return pathParameter.ReplaceAllString(path, ":$1") }
+
+// operationsOf makes the operations of all documents ready. It fails when a
+// schema cannot be walked or two documents have the same operation.
+func operationsOf(documents []document) (map[routeKey]*operation, error) {
+	all := map[routeKey]*operation{}
+	for _, d := range documents {
+		c := newCompiler()
+		for path, item := range d.spec.Paths.Map() {
+			for method, op := range item.Operations() {
+				key := routeKey{method, ginPath(path)}
+				if all[key] != nil {
+					return nil, fmt.Errorf("%s: %s %s is in another document too", d.api, method, path)
+				}
+				o, err := newOperation(c, op)
+				if err != nil {
+					return nil, fmt.Errorf("%s: %s %s: %w", d.api, method, path, err)
+				}
+				o.api = d.api
+				o.route = &routers.Route{Spec: d.spec, Path: path, PathItem: item, Method: method, Operation: op}
+				o.addParameters(append(slices.Clone(item.Parameters), op.Parameters...))
+				all[key] = o
+			}
+		}
+	}
+	return all, nil
+}
+
+func newOperation(c *compiler, op *openapi3.Operation) (o *operation, err error) {
+	o = &operation{parameters: map[string]bool{}}
+	if op.RequestBody == nil || op.RequestBody.Value == nil {
+		return o, nil
+	}
+	media := op.RequestBody.Value.Content.Get("application/json")
+	if media == nil {
+		return nil, fmt.Errorf("the body has no application/json")
+	}
+	o.body, err = c.compile(media.Schema)
+	return o, err
+}
+
+func (o *operation) addParameters(parameters openapi3.Parameters) {
+	for _, ref := range parameters {
+		p := ref.Value
+		switch p.In {
+		case openapi3.ParameterInQuery:
+			o.parameters[p.Name] = isRepeatable(p)
+			if p.Extensions["x-filter"] == true {
+				o.filters = append(o.filters, p.Name)
+				continue // any text: one that cannot be read finds nothing
+			}
+		case openapi3.ParameterInHeader:
+			if name := http.CanonicalHeaderKey(p.Name); name == "Accept-Language" || name == idempotencyHeader {
+				continue // read by the middleware itself
+			}
+		}
+		o.checked = append(o.checked, p)
+	}
+}
+
+// isRepeatable says whether a parameter is a list that is written by repeating
+// it, a=1&a=2.
+func isRepeatable(p *openapi3.Parameter) bool {
+	return p.Schema != nil && p.Schema.Value.Type.Is("array") && (p.Explode == nil || *p.Explode)
+}

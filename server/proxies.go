@@ -1,0 +1,90 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+)
+
+// proxies are the addresses whose X-Forwarded-* headers are believed.
+type proxies []netip.Prefix
+
+// parseProxies reads addresses and networks, or names the one it cannot read.
+func parseProxies(texts []string) (proxies, error) {
+	var list proxies
+	for _, text := range texts {
+		p, ok := parsePrefix(text)
+		if !ok {
+			return nil, fmt.Errorf("trusted proxy %q is neither an address nor a network", text)
+		}
+		list = append(list, p)
+	}
+	return list, nil
+}
+
+func parsePrefix(text string) (netip.Prefix, bool) {
+	if p, err := netip.ParsePrefix(text); err == nil {
+		return p.Masked(), true
+	}
+	a, err := netip.ParseAddr(text)
+	if err != nil {
+		return netip.Prefix{}, false
+	}
+	a = a.Unmap()
+	return netip.PrefixFrom(a, a.BitLen()), true
+}
+
+func (p proxies) trusts(a netip.Addr) bool {
+	for _, prefix := range p {
+		if prefix.Contains(a) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p proxies) trustsPeer(r *http.Request) bool { return len(p) > 0 && p.trusts(peer(r)) }
+
+// peer is the other end of the connection; the zero address where it is none.
+func peer(r *http.Request) netip.Addr {
+	ap, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return ap.Addr().Unmap().WithZone("")
+}
+
+// source is the caller's address: the peer's, or behind trusted proxies the
+// last address of X-Forwarded-For that is not one of them. What a caller put
+// before that is not believed.
+func (p proxies) source(r *http.Request) netip.Addr {
+	at := peer(r)
+	if !p.trustsPeer(r) {
+		return at
+	}
+	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for i := len(hops) - 1; i >= 0; i-- {
+		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
+		if err != nil {
+			return at
+		}
+		if at = hop.Unmap().WithZone(""); !p.trusts(at) {
+			return at
+		}
+	}
+	return at
+}
+
+// hosts are the names, besides the Host header, under which the request may
+// have been signed.
+func (s *Server) hosts(r *http.Request) []string {
+	if !s.proxies.trustsPeer(r) {
+		return s.publicHosts
+	}
+	forwarded := r.Header.Values("X-Forwarded-Host")
+	if len(forwarded) != 1 || forwarded[0] == "" || strings.Contains(forwarded[0], ",") {
+		return s.publicHosts
+	}
+	return append([]string{forwarded[0]}, s.publicHosts...)
+}

@@ -1,0 +1,70 @@
+package server
+
+import (
+	"bytes"
+	_ "embed"
+	"html/template"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/loyalty-platform/loyalty/openapi"
+)
+
+//go:embed index.html
+var indexSource string
+
+var indexPage = template.Must(template.New("index").Parse(indexSource))
+
+// publish adds what needs no signature: liveness, readiness, the documents and
+// the page that lists them. Nothing in it is a customer's.
+func (s *Server) publish(g gin.IRouter, documents []document) error {
+	g.GET("/livez", func(c *gin.Context) { c.String(http.StatusOK, "ok\n") })
+	g.GET("/readyz", s.answerReady)
+	for _, d := range documents {
+		asYAML, asJSON, err := openapi.Bundle(d.api)
+		if err != nil {
+			return err
+		}
+		g.GET("/openapi/"+d.api+".yaml", static("application/yaml; charset=utf-8", asYAML))
+		g.GET("/openapi/"+d.api+".json", static("application/json; charset=utf-8", asJSON))
+	}
+	var page bytes.Buffer
+	if err := indexPage.Execute(&page, index(documents)); err != nil {
+		return err
+	}
+	g.GET("/", static("text/html; charset=utf-8", page.Bytes()))
+	return nil
+}
+
+type indexEntry struct{ API, Title, Description string }
+
+func index(documents []document) []indexEntry {
+	entries := make([]indexEntry, len(documents))
+	for i, d := range documents {
+		entries[i] = indexEntry{d.api, d.spec.Info.Title, d.spec.Info.Description}
+	}
+	return entries
+}
+
+// static answers bytes that never change while the server runs. The page may
+// load nothing from anywhere.
+func static(contentType string, body []byte) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		h := c.Writer.Header()
+		h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
+		h.Set("X-Content-Type-Options", "nosniff")
+		c.Data(http.StatusOK, contentType, body)
+	}
+}
+
+// answerReady says whether requests can be served now: the database is
+// reachable and its migrations are current. Why not is for the log only.
+func (s *Server) answerReady(c *gin.Context) {
+	if err := s.ready(c.Request.Context()); err != nil {
+		s.logger.WarnContext(c.Request.Context(), "not ready", "error", err)
+		c.String(http.StatusServiceUnavailable, "not ready\n")
+		return
+	}
+	c.String(http.StatusOK, "ready\n")
+}

@@ -1,0 +1,39 @@
+package server
+
+import (
+	"context"
+	"net/netip"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// request is what the middlewares find out about a request, for those that come
+// after them. It lives as long as the request and is never kept.
+type request struct {
+	id        string
+	began     time.Time
+	source    netip.Addr // the caller's, through trusted proxies
+	language  string     // ISO 639-1, of the answer
+	body      []byte     // raw, as it was signed
+	key       *loyalty.AccessKey
+	signature string     // of a verified request
+	operation *operation // nil outside the contract
+	query     []pair     // decoded, in wire order
+	tree      any        // the checked body
+	err       error      // what was answered as an error
+}
+
+type requestKey struct{}
+
+// requestOf finds the request behind a handler's context, which is gin's own.
+func requestOf(ctx context.Context) *request {
+	if c, ok := ctx.(*gin.Context); ok {
+		if r, ok := c.Get(requestKey{}); ok {
+			return r.(*request)
+		}
+	}
+	return &request{}
+}

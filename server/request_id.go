@@ -1,0 +1,35 @@
+package server
+
+import (
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+)
+
+// requestIDHeader is on every answer, the unsigned ones included.
+const requestIDHeader = "X-Request-Id"
+
+// identify gives the request its id. One that a trusted proxy sent is kept, so
+// that its log and ours agree; anybody else's is not, or two requests could be
+// made to look like one.
+func (s *Server) identify(c *gin.Context) {
+	r := &request{began: s.clock(), source: s.proxies.source(c.Request), language: s.programme().Language.Default}
+	if sent := c.Request.Header.Get(requestIDHeader); s.proxies.trustsPeer(c.Request) && isRequestID(sent) {
+		r.id = sent
+	} else {
+		r.id = uuid.Must(uuid.NewV7()).String() // fails only without a random source
+	}
+	c.Set(requestKey{}, r)
+	c.Writer.Header().Set(requestIDHeader, r.id)
+}
+
+// isRequestID takes 1 to 64 letters, digits, dots, hyphens and underscores.
+func isRequestID(id string) bool {
+	for i := range len(id) {
+		switch c := id[i]; {
+		case c-'0' <= 9, c|0x20-'a' <= 25, c == '-', c == '.', c == '_':
+		default:
+			return false
+		}
+	}
+	return id != "" && len(id) <= 64
+}

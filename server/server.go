@@ -1,0 +1,287 @@
+// Package server is the HTTP side of the loyalty platform, and nothing else: it
+// turns signed requests into calls of the rules in package loyalty and their
+// outcomes into answers. It is the only importer of gin.
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/gin-gonic/gin/binding"
+
+	"github.com/loyalty-platform/loyalty/gen/administration"
+	"github.com/loyalty-platform/loyalty/gen/customers"
+	"github.com/loyalty-platform/loyalty/gen/events"
+	"github.com/loyalty-platform/loyalty/i18n"
+	"github.com/loyalty-platform/loyalty/server/limit"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/signing"
+)
+
+// Engine submits events: *loyalty.Engine.
+type Engine interface {
+	Submit(ctx context.Context, s loyalty.Submission) (loyalty.Outcome, error)
+	SubmitAll(ctx context.Context, all []loyalty.Submission) []loyalty.Result
+	Preview(ctx context.Context, s loyalty.Submission) (loyalty.Outcome, error)
+	Settle(ctx context.Context, customer loyalty.ID) error
+}
+
+// Options are what a server is made of. What is not marked optional is needed.
+type Options struct {
+	// Listen is the address to serve on, host:port.
+	Listen string
+	// Region is the region of the credential scope.
+	Region string
+
+	Engine     Engine
+	Directory  *loyalty.Directory
+	Admin      *loyalty.Admin
+	Reader     loyalty.Reader
+	Vocabulary *Vocabulary
+	Catalogue  *i18n.Catalogue
+	// Limiter counts requests by key; optional: in memory on this node.
+	Limiter limit.Limiter
+	// Burst is how many requests a key may make at once; 0: limit.DefaultBurst.
+	Burst int
+
+	// Ready says why the server cannot serve now; optional.
+	Ready func(ctx context.Context) error
+	// Logger takes the log lines; optional: they are dropped.
+	Logger *slog.Logger
+	// Clock is optional: time.Now.
+	Clock func() time.Time
+
+	// PublicHosts are further host names under which clients sign; optional.
+	PublicHosts []string
+	// TrustedProxies are the addresses and networks whose X-Forwarded-For,
+	// X-Forwarded-Host and X-Request-Id are believed; optional.
+	TrustedProxies []string
+	// ReplayGuard refuses a write that was signed and sent twice (409).
+	ReplayGuard bool
+	// SigningDebug makes a 401 show what the server tried to match. It is
+	// refused unless Listen is a loopback address.
+	SigningDebug bool
+}
+
+// Server is the HTTP side, ready to serve.
+type Server struct {
+	listen      string
+	region      string
+	engine      Engine
+	directory   *loyalty.Directory
+	admin       *loyalty.Admin
+	reader      loyalty.Reader
+	vocabulary  *Vocabulary
+	catalogue   *i18n.Catalogue
+	limiter     limit.Limiter
+	burst       int
+	ready       func(context.Context) error
+	logger      *slog.Logger
+	clock       func() time.Time
+	publicHosts []string
+	proxies     proxies
+	replays     *replayGuard // nil: off
+	debug       bool
+
+	verifier   verifier
+	algorithm  string
+	operations map[routeKey]*operation
+	handler    http.Handler
+}
+
+// New wires the documents' operations and the middlewares. It fails with one
+// line that names the setting it cannot use, or when the contract is broken.
+func New(o Options) (*Server, error) {
+	if o.SigningDebug && !isLoopback(o.Listen) {
+		return nil, fmt.Errorf("signing.debug is for development only: it needs a loopback address to listen on, not %q", o.Listen)
+	}
+	trusted, err := parseProxies(o.TrustedProxies)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{
+		listen: o.Listen, region: o.Region, engine: o.Engine, directory: o.Directory, admin: o.Admin, reader: o.Reader,
+		vocabulary: o.Vocabulary, catalogue: o.Catalogue, limiter: o.Limiter, burst: o.Burst,
+		ready: o.Ready, logger: o.Logger, clock: o.Clock, publicHosts: o.PublicHosts, proxies: trusted, debug: o.SigningDebug,
+	}
+	s.fill(o)
+	scheme := signing.Default(o.Region)
+	scheme.Now = s.clock
+	s.verifier.scheme = scheme
+	if _, err := s.verifier.at(signing.DefaultWindow); err != nil {
+		return nil, err
+	}
+	s.algorithm = scheme.AlgorithmPrefix + "-HMAC-SHA256"
+	return s, s.wire()
+}
+
+// fill puts defaults in the place of what is optional.
+func (s *Server) fill(o Options) {
+	if s.clock == nil {
+		s.clock = time.Now
+	}
+	if s.limiter == nil {
+		s.limiter = limit.NewMemory(s.clock)
+	}
+	if s.burst == 0 {
+		s.burst = limit.DefaultBurst
+	}
+	if s.logger == nil {
+		s.logger = slog.New(slog.DiscardHandler)
+	}
+	if s.ready == nil {
+		s.ready = func(context.Context) error { return nil }
+	}
+	if o.ReplayGuard {
+		s.replays = newReplayGuard()
+	}
+}
+
+// programme is the configuration in force.
+func (s *Server) programme() *loyalty.Programme { return s.directory.Programme() }
+
+// ginOnce sets gin's globals: it is silent, keeps numbers as they were written,
+// and has no validator of its own, because the contract was checked before.
+var ginOnce = sync.OnceFunc(func() {
+	gin.SetMode(gin.ReleaseMode)
+	gin.DefaultWriter, gin.DefaultErrorWriter = io.Discard, io.Discard
+	binding.EnableDecoderUseNumber = true
+	binding.Validator = nil
+})
+
+// wire makes the engine: what holds for every request, then what holds for
+// signed ones, then the operations.
+func (s *Server) wire() error {
+	ginOnce()
+	documents, err := loadDocuments()
+	if err != nil {
+		return err
+	}
+	if s.operations, err = operationsOf(documents); err != nil {
+		return err
+	}
+	g := gin.New()
+	g.ContextWithFallback = true // or a request that was given up would not end its queries
+	g.UseRawPath, g.UnescapePathValues = true, true
+	g.HandleMethodNotAllowed, g.RedirectTrailingSlash = true, false
+	g.ForwardedByClientIP = false
+
+	g.Use(s.identify, s.log, s.speak)
+	if err := s.publish(g, documents); err != nil {
+		return err
+	}
+	chain := []gin.HandlerFunc{
+		s.readBody, s.verify, s.limitRate, s.authorize, s.guard, s.readQuery, s.validate,
+	}
+	g.NoRoute(append(chain[:len(chain):len(chain)], func(c *gin.Context) { s.fail(c, errPathNotFound) })...)
+	g.NoMethod(append(chain[:len(chain):len(chain)], func(c *gin.Context) {
+		s.fail(c, errMethod.with("method", method(c.Request)))
+	})...)
+	s.register(g.Group("", chain...))
+	s.handler = g
+	return s.complete(g)
+}
+
+// register adds the operations. Each failure on the way to a handler and out of
+// it ends in fail.
+func (s *Server) register(g gin.IRouter) {
+	bad := func(c *gin.Context, err error) {
+		s.fail(c, loyalty.ErrPropertyInvalid.With("property", "body").With("reason", "schema").Because(err))
+	}
+	binder := func(c *gin.Context, err error, _ int) {
+		s.fail(c, errTargetMalformed.Because(err))
+	}
+	events.RegisterHandlersWithOptions(g, events.NewStrictHandlerWithOptions(&eventsAPI{s}, nil, events.StrictGinServerOptions{
+		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.fail, ResponseErrorHandlerFunc: s.fail,
+	}), events.GinServerOptions{ErrorHandler: binder})
+	customers.RegisterHandlersWithOptions(g, customers.NewStrictHandlerWithOptions(&customersAPI{s}, nil, customers.StrictGinServerOptions{
+		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.fail, ResponseErrorHandlerFunc: s.fail,
+	}), customers.GinServerOptions{ErrorHandler: binder})
+	administration.RegisterHandlersWithOptions(g, administration.NewStrictHandlerWithOptions(&administrationAPI{s}, nil, administration.StrictGinServerOptions{
+		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.fail, ResponseErrorHandlerFunc: s.fail,
+	}), administration.GinServerOptions{ErrorHandler: binder})
+}
+
+// complete refuses to start when an operation of the contract has no route.
+func (s *Server) complete(g *gin.Engine) error {
+	routes := map[routeKey]bool{}
+	for _, r := range g.Routes() {
+		routes[routeKey{r.Method, r.Path}] = true
+	}
+	for key := range s.operations {
+		if !routes[key] {
+			return fmt.Errorf("%s %s is in the contract and has no handler", key.method, key.path)
+		}
+	}
+	return nil
+}
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+
+// How long a connection may take, so that a slow caller cannot hold one for
+// ever. A bulk may need most of writeTimeout for its work.
+const (
+	headerTimeout = 10 * time.Second
+	readTimeout   = 30 * time.Second
+	writeTimeout  = 120 * time.Second
+	idleTimeout   = 120 * time.Second
+	maxHeader     = 32 << 10
+)
+
+// Run serves until ctx ends, then lets requests under way finish for grace at
+// most. It fails when the address cannot be listened on.
+func (s *Server) Run(ctx context.Context, grace time.Duration) error {
+	l, err := net.Listen("tcp", s.listen)
+	if err != nil {
+		return err
+	}
+	return s.Serve(ctx, l, grace)
+}
+
+// Serve is Run on a listener that is open already; it closes it.
+func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration) error {
+	h := &http.Server{
+		Handler:           s,
+		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: maxHeader,
+		ErrorLog:       slog.NewLogLogger(s.logger.Handler(), slog.LevelWarn),
+	}
+	served := make(chan error, 1)
+	go func() { served <- h.Serve(l) }()
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	err := h.Shutdown(last)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("requests were still under way after %s: %w", grace, errors.Join(err, h.Close()))
+	}
+	<-served
+	return err
+}
+
+// isLoopback says whether only this machine can reach a listen address.
+func isLoopback(listen string) bool {
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil {
+		return false
+	}
+	if host == "localhost" {
+		return true
+	}
+	a, err := netip.ParseAddr(host)
+	return err == nil && a.IsLoopback()
+}

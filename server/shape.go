@@ -1,0 +1,250 @@
+package server
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// shapeKind tells how a value of a schema is looked at.
+type shapeKind uint8
+
+const (
+	leaf   shapeKind = iota // judged by kin-openapi as a whole, whatever it is
+	object                  // declared properties
+	list                    // items of one schema
+	choice                  // oneOf with a discriminator
+)
+
+// extraRule tells what becomes of properties that a schema does not declare.
+type extraRule uint8
+
+const (
+	noExtra     extraRule = iota // refused
+	customExtra                  // x-extra: custom; names that begin with cf_ are kept
+	anyExtra                     // x-extra: any
+	typedExtra                   // additionalProperties with a schema
+)
+
+// shape is a request schema made ready: the objects and lists of a body are
+// walked here, which gives every fault its path and its order, and what they
+// hold in the end is judged by kin-openapi.
+type shape struct {
+	schema   *openapi3.Schema
+	kind     shapeKind
+	nullable bool
+	types    scalars
+	format   string
+
+	order    []property // required ones first, in the document's order
+	byName   map[string]*shape
+	required []string
+	extra    extraRule
+	other    *shape // of typedExtra
+
+	items *shape
+
+	by       string // discriminator
+	branches map[string]*shape
+	unknown  *shape // for a discriminator without a branch; nil: refused
+}
+
+type property struct {
+	name  string
+	shape *shape
+}
+
+// scalars are the types a leaf takes, to convert a form's text by.
+type scalars uint8
+
+const (
+	takesText scalars = 1 << iota
+	takesInteger
+	takesNumber
+	takesBoolean
+	takesArray
+	takesObject
+)
+
+var scalarTypes = map[string]scalars{
+	"string": takesText, "integer": takesInteger, "number": takesNumber,
+	"boolean": takesBoolean, "array": takesArray, "object": takesObject,
+}
+
+// compiler makes shapes of schemas, each schema once.
+type compiler struct {
+	done map[*openapi3.Schema]*shape
+}
+
+func newCompiler() *compiler { return &compiler{done: map[*openapi3.Schema]*shape{}} }
+
+func (c *compiler) compile(ref *openapi3.SchemaRef) (*shape, error) {
+	if ref == nil || ref.Value == nil {
+		return nil, fmt.Errorf("a schema is not resolved")
+	}
+	if s, ok := c.done[ref.Value]; ok {
+		return s, nil
+	}
+	s := &shape{schema: ref.Value, nullable: ref.Value.Nullable, format: ref.Value.Format}
+	c.done[ref.Value] = s // before its parts: a schema may contain itself
+	return s, c.fill(s)
+}
+
+func (c *compiler) fill(s *shape) error {
+	schema := s.schema
+	switch {
+	case schema.Discriminator != nil && len(schema.OneOf) > 0:
+		return c.fillChoice(s)
+	case schema.Type.Is("array") && schema.Items != nil:
+		s.kind = list
+		var err error
+		s.items, err = c.compile(schema.Items)
+		return err
+	case hasProperties(schema) || schema.AdditionalProperties.Schema != nil:
+		return c.fillObject(s)
+	}
+	s.types = typesOf(schema)
+	return nil
+}
+
+func hasProperties(schema *openapi3.Schema) bool {
+	return len(schema.Properties) > 0 ||
+		slices.ContainsFunc(schema.AllOf, func(r *openapi3.SchemaRef) bool { return r.Value != nil && hasProperties(r.Value) })
+}
+
+// fillObject gathers the properties of a schema and of what it builds on.
+func (c *compiler) fillObject(s *shape) error {
+	s.kind, s.byName = object, map[string]*shape{}
+	if err := c.gather(s, s.schema); err != nil {
+		return err
+	}
+	for _, name := range s.required {
+		if p := s.byName[name]; p != nil {
+			s.order = append(s.order, property{name, p})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.byName)) {
+		if !slices.Contains(s.required, name) {
+			s.order = append(s.order, property{name, s.byName[name]})
+		}
+	}
+	return c.fillExtra(s)
+}
+
+func (c *compiler) gather(s *shape, schema *openapi3.Schema) error {
+	for _, part := range schema.AllOf {
+		if part.Value == nil {
+			return fmt.Errorf("allOf is not resolved")
+		}
+		if err := c.gather(s, part.Value); err != nil {
+			return err
+		}
+	}
+	for name, ref := range schema.Properties {
+		p, err := c.compile(ref)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		s.byName[name] = p
+	}
+	for _, name := range schema.Required {
+		if !slices.Contains(s.required, name) {
+			s.required = append(s.required, name)
+		}
+	}
+	return nil
+}
+
+// fillExtra reads x-extra and additionalProperties. A schema that says nothing
+// takes what it declares and no more: a misspelt name must never be ignored.
+func (c *compiler) fillExtra(s *shape) (err error) {
+	additional := s.schema.AdditionalProperties
+	switch rule, _ := s.schema.Extensions["x-extra"].(string); {
+	case rule == "custom":
+		s.extra = customExtra
+	case rule == "any", rule == "" && additional.Has != nil && *additional.Has:
+		s.extra = anyExtra
+	case rule != "":
+		return fmt.Errorf("x-extra: %s is not known", rule)
+	case additional.Schema != nil:
+		s.extra = typedExtra
+		s.other, err = c.compile(additional.Schema)
+	}
+	return err
+}
+
+func (c *compiler) fillChoice(s *shape) error {
+	s.kind, s.by, s.branches = choice, s.schema.Discriminator.PropertyName, map[string]*shape{}
+	byRef := map[string]*openapi3.SchemaRef{}
+	for _, ref := range s.schema.OneOf {
+		byRef[ref.Ref] = ref
+	}
+	for value, target := range s.schema.Discriminator.Mapping {
+		ref := byRef[target.Ref]
+		if ref == nil {
+			return fmt.Errorf("discriminator %s: %s is not among oneOf", s.by, value)
+		}
+		branch, err := c.compile(ref)
+		if err != nil {
+			return fmt.Errorf("%s: %w", value, err)
+		}
+		if branch.kind != object {
+			return fmt.Errorf("%s: a branch must be an object", value)
+		}
+		s.branches[value] = branch
+	}
+	if len(s.branches) == 0 {
+		return fmt.Errorf("discriminator %s has no mapping", s.by)
+	}
+	s.unknown = s.openBranch()
+	return nil
+}
+
+// openBranch is the shape for a discriminator that the document does not have:
+// what all branches share, with everything else left open. The handler then
+// says what is wrong with the value: an action may be unknown, internal, or
+// declared by the programme itself.
+func (s *shape) openBranch() *shape {
+	first := s.branches[slices.Min(slices.Collect(maps.Keys(s.branches)))]
+	open := &shape{
+		schema: openapi3.NewObjectSchema(), kind: object, required: first.required,
+		byName: map[string]*shape{}, extra: first.extra, other: first.other,
+	}
+	for _, p := range first.order {
+		open.order = append(open.order, property{p.name, s.shared(p)})
+		open.byName[p.name] = open.order[len(open.order)-1].shape
+	}
+	return open
+}
+
+// shared is a property as every branch has it: itself where they all do, its
+// bare type where they differ.
+func (s *shape) shared(p property) *shape {
+	for _, branch := range s.branches {
+		if branch.byName[p.name] != p.shape {
+			bare := &openapi3.Schema{Type: p.shape.schema.Type}
+			return &shape{schema: bare, types: typesOf(bare)}
+		}
+	}
+	return p.shape
+}
+
+// typesOf lists the types a leaf takes: its own, or those of what it is built of.
+func typesOf(schema *openapi3.Schema) (t scalars) {
+	for _, name := range schema.Type.Slice() {
+		t |= scalarTypes[name]
+	}
+	if t != 0 {
+		return t
+	}
+	for _, refs := range []openapi3.SchemaRefs{schema.AllOf, schema.AnyOf, schema.OneOf} {
+		for _, ref := range refs {
+			if ref.Value != nil {
+				t |= typesOf(ref.Value)
+			}
+		}
+	}
+	return t
+}

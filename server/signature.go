@@ -1,0 +1,191 @@
+package server
+
+import (
+	"errors"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/signing"
+)
+
+// How many failed signatures a source address may send. Good ones are never
+// held back by it: others may stand behind the same address.
+const (
+	failuresPerMinute = 60
+	failuresBurst     = 30
+)
+
+// verifier keeps the signature check of the acceptance window in force.
+type verifier struct {
+	scheme  signing.Scheme
+	current atomic.Pointer[windowed]
+	making  sync.Mutex
+}
+
+type windowed struct {
+	window time.Duration
+	*signing.Verifier
+}
+
+// at gives the check for a window; a new window, which an administrator sets,
+// makes a new one.
+func (v *verifier) at(window time.Duration) (*signing.Verifier, error) {
+	if window == 0 {
+		window = signing.DefaultWindow
+	}
+	if w := v.current.Load(); w != nil && w.window == window {
+		return w.Verifier, nil
+	}
+	v.making.Lock()
+	defer v.making.Unlock()
+	if w := v.current.Load(); w != nil && w.window == window {
+		return w.Verifier, nil
+	}
+	scheme := v.scheme
+	scheme.Window = window
+	made, err := signing.NewVerifier(scheme)
+	if err != nil {
+		return nil, err
+	}
+	v.current.Store(&windowed{window, made})
+	return made, nil
+}
+
+// verify lets only signed requests on. What is signed is the raw request line
+// and the raw body; the router's decoded path plays no part.
+func (s *Server) verify(c *gin.Context) {
+	r := requestOf(c)
+	check, err := s.verifier.at(s.programme().Settings.AcceptanceWindow)
+	if err != nil {
+		s.fail(c, err)
+		return
+	}
+	in := signing.FromRequest(c.Request, r.body, s.hosts(c.Request)...)
+	proof, err := check.Verify(in, func(id string) ([]string, bool) {
+		key, ok := s.directory.Key(id)
+		if !ok {
+			return nil, false
+		}
+		r.key = key
+		return secretValues(key.Secrets), true
+	})
+	if err != nil {
+		r.key = nil // claimed, not proven
+		s.refuse(c, check, in, err)
+		return
+	}
+	r.signature = proof.Signature
+	s.directory.Used(r.key.ID)
+}
+
+func secretValues(secrets []loyalty.Secret) []string {
+	values := make([]string, len(secrets))
+	for i, s := range secrets {
+		values[i] = s.Value
+	}
+	return values
+}
+
+// refuse answers a request whose signature is missing or wrong.
+func (s *Server) refuse(c *gin.Context, check *signing.Verifier, in signing.Incoming, err error) {
+	var unreadable *signing.RequestError
+	if errors.As(err, &unreadable) {
+		fault := errTargetMalformed.Because(err)
+		fault.Details = []loyalty.Detail{{Field: unreadable.Field, Name: unreadable.Reason}}
+		s.fail(c, fault)
+		return
+	}
+	r := requestOf(c)
+	verdict, limitErr := s.limiter.Allow(c, "failed "+network(r.source), failuresPerMinute, failuresBurst)
+	if limitErr == nil && !verdict.Allowed {
+		s.tooMany(c, verdict)
+		return
+	}
+	refusal := s.refusal(err)
+	if s.debug {
+		s.explain(c, check, in, refusal)
+		return
+	}
+	s.fail(c, refusal)
+}
+
+// signatureNames are the translation keys of the codes.
+var signatureNames = map[int]string{
+	signing.CodeHeader:    "signature_malformed",
+	signing.CodeDate:      "signature_date",
+	signing.CodeScope:     "signature_scope",
+	signing.CodeSignature: "signature_refused",
+}
+
+// refusal words a refused signature. Up to the scope the answer says which
+// header is wrong, because that tells nothing about keys; an unknown key, a
+// revoked one and a wrong secret are one and the same answer.
+func (s *Server) refusal(err error) error {
+	var refused *signing.Error
+	if !errors.As(err, &refused) {
+		return err
+	}
+	fault := failure(loyalty.Invalid, refused.Code, signatureNames[refused.Code]).Because(err)
+	switch refused.Code {
+	case signing.CodeDate:
+		fault.Args = map[string]any{
+			"server_time": refused.ServerTime, "request_time": refused.RequestTime,
+			"window_seconds": int64(refused.Window / time.Second),
+		}
+	case signing.CodeHeader, signing.CodeScope:
+		fault.Details = []loyalty.Detail{{Field: headerOf(refused.Reason), Name: refused.Reason}}
+	}
+	return httpError{http.StatusUnauthorized, fault}
+}
+
+// headerOf finds the header that the reason begins with.
+func headerOf(reason string) string {
+	end := strings.IndexAny(reason, " :")
+	if end < 0 {
+		return "Authorization"
+	}
+	switch name := reason[:end]; name {
+	case "Date", "Host":
+		return name
+	}
+	return "Authorization"
+}
+
+// explain answers a refused signature with what the server tried to match, alike
+// for known and unknown keys. New allows this on loopback only.
+func (s *Server) explain(c *gin.Context, check *signing.Verifier, in signing.Incoming, refusal error) {
+	type attempt struct {
+		CanonicalRequest string `json:"canonical_request"`
+		StringToSign     string `json:"string_to_sign"`
+	}
+	attempts := []attempt{}
+	if found, err := check.Explain(in); err == nil {
+		for _, a := range found {
+			attempts = append(attempts, attempt{a.CanonicalRequest, a.StringToSign})
+		}
+	}
+	r := requestOf(c)
+	r.err = refusal
+	status, e := s.envelope(r.language, refusal)
+	c.Abort()
+	c.Writer.Header().Set("WWW-Authenticate", s.algorithm)
+	writeJSON(c.Writer, status, marshal(map[string]any{"error": e, "debug": attempts}))
+}
+
+// network is what failed signatures are counted by: an IPv4 address, or the
+// network a caller of IPv6 has to itself.
+func network(a netip.Addr) string {
+	if a.Is6() {
+		if p, err := a.Prefix(64); err == nil {
+			return p.String()
+		}
+	}
+	return a.String()
+}

@@ -1,0 +1,239 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+var _ loyalty.AdminStore = (*Store)(nil)
+
+// fault turns an error of the database into what callers know: an absent
+// database is loyalty.ErrUnavailable, which is worth trying again.
+func (s *Store) fault(err error) error {
+	if err = s.classify(err); err == nil {
+		return nil
+	}
+	for _, again := range []error{loyalty.ErrDatabaseAway, loyalty.ErrBatchConflict, context.DeadlineExceeded} {
+		if errors.Is(err, again) {
+			return loyalty.ErrUnavailable.Because(err)
+		}
+	}
+	return err
+}
+
+// consistent runs reads that see one instant of the database.
+func (s *Store) consistent(ctx context.Context, read func(*gorm.DB) error) error {
+	options := &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
+	return s.fault(s.read.WithContext(ctx).Transaction(read, options))
+}
+
+// Change runs work in one transaction that no other change overlaps: it begins
+// by locking the row of the programme's version.
+func (s *Store) Change(ctx context.Context, work func(loyalty.AdminTx) error) error {
+	var failed error
+	err := s.write.WithContext(ctx).Transaction(func(db *gorm.DB) error {
+		var locked versionRow
+		if err := db.Clauses(clause.Locking{Strength: "UPDATE"}).Take(&locked, 1).Error; err != nil {
+			return err
+		}
+		failed = work(&adminTx{s, db})
+		return failed
+	})
+	if failed != nil {
+		return failed
+	}
+	return s.fault(err)
+}
+
+// Snapshot reads keys, modules and settings as they are at one version.
+func (s *Store) Snapshot(ctx context.Context) (loyalty.Snapshot, error) {
+	var snapshot loyalty.Snapshot
+	err := s.consistent(ctx, func(db *gorm.DB) (err error) {
+		snapshot, err = s.snapshot(db)
+		return err
+	})
+	return snapshot, err
+}
+
+// Version is the programme's version; it grows with every change.
+func (s *Store) Version(ctx context.Context) (int64, error) {
+	var row versionRow
+	err := s.read.WithContext(ctx).Take(&row, 1).Error
+	return row.Version, s.fault(err)
+}
+
+// KeysUsed records when keys were last used; an earlier instant than the one
+// recorded changes nothing.
+func (s *Store) KeysUsed(ctx context.Context, used map[string]time.Time) error {
+	return s.fault(s.write.WithContext(ctx).Transaction(func(db *gorm.DB) error {
+		for _, id := range slices.Sorted(maps.Keys(used)) { // one order on every node: no deadlock
+			at := Millis(used[id])
+			err := db.Model(&accessKeyRow{}).Where("id = ? AND (last_used_at IS NULL OR last_used_at < ?)", id, at).
+				Update("last_used_at", at).Error
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+func (s *Store) snapshot(db *gorm.DB) (loyalty.Snapshot, error) {
+	var version versionRow
+	var settings settingsRow
+	var modules []moduleRow
+	var keys []accessKeyRow
+	var secrets []secretRow
+	err := errors.Join(
+		db.Take(&version, 1).Error,
+		db.Limit(1).Find(&settings).Error,
+		db.Order("name").Find(&modules).Error,
+		db.Order("created_at, id").Find(&keys).Error,
+		db.Order("key_id, id DESC").Find(&secrets).Error,
+	)
+	if err != nil {
+		return loyalty.Snapshot{}, err
+	}
+	snapshot := loyalty.Snapshot{Version: version.Version, Settings: loyalty.Settings{
+		Currency: settings.Currency, TimeZone: settings.TimeZone,
+		AcceptanceWindow: time.Duration(settings.AcceptanceWindow) * time.Millisecond,
+	}}
+	for _, m := range modules {
+		snapshot.Modules = append(snapshot.Modules, loyalty.ModuleState{Name: m.Name, Enabled: m.Enabled, Config: json.RawMessage(m.Config)})
+	}
+	snapshot.Keys, err = s.keys(keys, secrets)
+	return snapshot, err
+}
+
+// keys joins the keys with their secrets, which come the newest first.
+func (s *Store) keys(rows []accessKeyRow, secrets []secretRow) ([]loyalty.AccessKey, error) {
+	opened := map[string][]loyalty.Secret{}
+	for _, r := range secrets {
+		value, err := s.sealer.open(secretID(r.KeyID, r.ID), r.Sealed)
+		if err != nil {
+			return nil, fmt.Errorf("access key %s: %w", r.KeyID, err)
+		}
+		opened[r.KeyID] = append(opened[r.KeyID], loyalty.Secret{
+			Value: string(value), CreatedAt: r.CreatedAt.Time(), ExpiresAt: r.ExpiresAt.Time(),
+		})
+	}
+	keys := make([]loyalty.AccessKey, len(rows))
+	for i, r := range rows {
+		keys[i] = loyalty.AccessKey{
+			ID: r.ID, Label: r.Label, APIs: r.APIs.V, ReadOnly: r.ReadOnly, Addresses: r.Addresses.V, RateLimit: r.RateLimit,
+			CreatedAt: r.CreatedAt.Time(), ExpiresAt: r.ExpiresAt.Time(), RevokedAt: r.RevokedAt.Time(),
+			LastUsedAt: r.LastUsedAt.Time(), Secrets: opened[r.ID],
+		}
+	}
+	return keys, nil
+}
+
+func secretID(key string, id UUID) []byte { return rowID("key_secrets", key, string(id[:])) }
+
+// adminTx is an administrative transaction under way.
+type adminTx struct {
+	s  *Store
+	db *gorm.DB
+}
+
+func (t *adminTx) Snapshot() (loyalty.Snapshot, error) {
+	snapshot, err := t.s.snapshot(t.db)
+	return snapshot, t.s.fault(err)
+}
+
+// grow moves the version on, so that every node sees that its snapshot is old.
+func (t *adminTx) grow(err error) error {
+	if err == nil {
+		err = t.db.Model(&versionRow{ID: 1}).Update("version", gorm.Expr("version + 1")).Error
+	}
+	return t.s.fault(err)
+}
+
+func upsert(db *gorm.DB) *gorm.DB { return db.Clauses(clause.OnConflict{UpdateAll: true}) }
+
+// SaveKey writes a key and exactly the secrets it has. When it was last used is
+// KeysUsed's to say.
+func (t *adminTx) SaveKey(k loyalty.AccessKey) error {
+	row := accessKeyRow{
+		ID: k.ID, Label: k.Label, APIs: Document[[]string]{k.APIs}, ReadOnly: k.ReadOnly,
+		Addresses: Document[[]string]{k.Addresses}, RateLimit: k.RateLimit,
+		CreatedAt: Millis(k.CreatedAt), ExpiresAt: Millis(k.ExpiresAt), RevokedAt: Millis(k.RevokedAt),
+	}
+	changing := clause.AssignmentColumns([]string{"label", "apis", "read_only", "addresses", "rate_limit", "expires_at", "revoked_at"})
+	err := t.db.Clauses(clause.OnConflict{Columns: []clause.Column{{Name: "id"}}, DoUpdates: changing}).Create(&row).Error
+	if err == nil {
+		err = t.db.Where("key_id = ?", k.ID).Delete(&secretRow{}).Error
+	}
+	if err == nil && len(k.Secrets) > 0 {
+		err = t.db.Create(t.s.seal(k)).Error
+	}
+	return t.grow(err)
+}
+
+// seal makes the rows of a key's secrets, with ids that sort by age.
+func (s *Store) seal(k loyalty.AccessKey) []secretRow {
+	var rows []secretRow
+	var last loyalty.ID
+	for _, secret := range slices.Backward(k.Secrets) {
+		last = loyalty.NewID(secret.CreatedAt, last)
+		rows = append(rows, secretRow{
+			KeyID: k.ID, ID: UUID(last), Sealed: s.sealer.seal(secretID(k.ID, UUID(last)), []byte(secret.Value)),
+			CreatedAt: Millis(secret.CreatedAt), ExpiresAt: Millis(secret.ExpiresAt),
+		})
+	}
+	return rows
+}
+
+func (t *adminTx) SaveModule(m loyalty.ModuleState) error {
+	return t.grow(upsert(t.db).Create(&moduleRow{Name: m.Name, Enabled: m.Enabled, Config: Raw(m.Config)}).Error)
+}
+
+func (t *adminTx) SaveSettings(v loyalty.Settings) error {
+	return t.grow(upsert(t.db).Create(&settingsRow{
+		ID: 1, Currency: v.Currency, TimeZone: v.TimeZone, AcceptanceWindow: v.AcceptanceWindow.Milliseconds(),
+	}).Error)
+}
+
+func (t *adminTx) Audit(e loyalty.AuditEntry) error {
+	return t.s.fault(t.db.Create(&auditRow{
+		ID: UUID(e.ID), At: Millis(e.At), KeyID: e.KeyID, Action: e.Action, Target: e.Target,
+		Before: Raw(e.Before), After: Raw(e.After),
+	}).Error)
+}
+
+// Answer finds a stored answer. One that belongs to a customer comes back
+// sealed, as the rules stored it.
+func (t *adminTx) Answer(key loyalty.AnswerKey) (loyalty.Answer, bool, error) {
+	var rows []answerRow
+	err := t.db.Where("access_key = ? AND key = ?", key.AccessKey, key.Key).Limit(1).Find(&rows).Error
+	if err != nil || len(rows) == 0 {
+		return loyalty.Answer{}, false, t.s.fault(err)
+	}
+	r := rows[0]
+	a := loyalty.Answer{AnswerKey: key, Status: r.Status, Body: r.Body, Customer: loyalty.ID(r.CustomerID), At: r.At.Time()}
+	copy(a.Hash[:], r.Hash)
+	if a.Customer == (loyalty.ID{}) {
+		a.Body, err = t.s.sealer.open(rowID("answers", key.AccessKey, key.Key), r.Body)
+	}
+	return a, err == nil, err
+}
+
+// SaveAnswer stores an answer sealed under the master key, in the place of one
+// that is over.
+func (t *adminTx) SaveAnswer(a loyalty.Answer) error {
+	return t.s.fault(upsert(t.db).Create(&answerRow{
+		AccessKey: a.AccessKey, Key: a.Key, Hash: a.Hash[:], Status: a.Status,
+		Body: t.s.sealer.seal(rowID("answers", a.AccessKey, a.Key), a.Body), At: Millis(a.At),
+	}).Error)
+}

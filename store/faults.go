@@ -1,0 +1,75 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	sqlitedriver "modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// guardState is what the migration's loyalty_expect raises.
+const guardState = "LY001"
+
+// classify says what an error of PostgreSQL means to the caller. What is neither
+// a conflict nor an absence stays as it is: a fault.
+func (*postgresEngine) classify(err error) error {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return err
+	}
+	var e *pgconn.PgError
+	if !errors.As(err, &e) {
+		return awayIfNetwork(err)
+	}
+	switch e.Code {
+	case guardState, "23505", "40001", "40P01", "55P03":
+		return fmt.Errorf("%w: %w", loyalty.ErrBatchConflict, err)
+	case "57P01", "57P02", "57P03", "57014", "25006", "25P03":
+		return fmt.Errorf("%w: %w", loyalty.ErrDatabaseAway, err)
+	}
+	for _, class := range []string{"08", "53", "58"} { // connection, resources, the system below
+		if strings.HasPrefix(e.Code, class) {
+			return fmt.Errorf("%w: %w", loyalty.ErrDatabaseAway, err)
+		}
+	}
+	return err
+}
+
+// awayIfNetwork knows a connection that cannot be made or broke.
+func awayIfNetwork(err error) error {
+	var connect *pgconn.ConnectError
+	var network net.Error
+	switch {
+	case errors.As(err, &connect), errors.As(err, &network), pgconn.Timeout(err), pgconn.SafeToRetry(err),
+		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%w: %w", loyalty.ErrDatabaseAway, err)
+	}
+	return err
+}
+
+// classify says what an error of SQLite means to the caller.
+func (*sqliteEngine) classify(err error) error {
+	var e *sqlitedriver.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	switch e.Code() {
+	case sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY:
+		return fmt.Errorf("%w: %w", loyalty.ErrBatchConflict, err)
+	}
+	switch e.Code() & 0xff {
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+		return fmt.Errorf("%w: %w", loyalty.ErrBatchConflict, err)
+	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY,
+		sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_PROTOCOL:
+		return fmt.Errorf("%w: %w", loyalty.ErrDatabaseAway, err)
+	}
+	return err
+}

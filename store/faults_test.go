@@ -1,0 +1,219 @@
+package store_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/store"
+	"github.com/loyalty-platform/loyalty/store/storetest"
+)
+
+// proxied opens a store with one connection through a proxy, with a customer and
+// all statements prepared.
+func proxied(t *testing.T) (*store.Store, *storetest.Proxy, string) {
+	t.Helper()
+	url := storetest.Postgres(t)
+	p := storetest.NewProxy(t, url)
+	s, err := store.Open(context.Background(), store.Options{URL: p.URL(), MasterKey: storetest.MasterKey, Connections: 1})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	enrol(t, s, "c-", 1)
+	require.NoError(t, credit(s, "c-", 1))
+	return s, p, url
+}
+
+func events(t *testing.T, url string) (n int) {
+	t.Helper()
+	require.NoError(t, storetest.Raw(t, url).QueryRow(`SELECT count(*) FROM events`).Scan(&n))
+	return n
+}
+
+func TestTwoRoundTrips(t *testing.T) {
+	s, p, _ := proxied(t)
+	p.Reset()
+	require.NoError(t, credit(s, "c-", 1))
+	require.Equal(t, []int64{2, 5, 0}, []int64{p.RoundTrips.Load(), p.Statements.Load(), p.Prepared.Load()}, "round trips, statements, prepared")
+	checkout := func(name string) error { return checkout(s, "c-0", name) }
+	require.NoError(t, checkout("t-1"))
+	p.Reset()
+	require.NoError(t, checkout("t-2"))
+	t.Logf("checkout with 3 lines: %d round trips, %d statements", p.RoundTrips.Load(), p.Statements.Load())
+	require.Equal(t, []int64{2, 13, 0}, []int64{p.RoundTrips.Load(), p.Statements.Load(), p.Prepared.Load()}, "round trips, statements, prepared")
+}
+
+func TestLostBeforeTheWrite(t *testing.T) {
+	s, p, url := proxied(t)
+	p.Plan(func(trip int64) storetest.Cut { return map[int64]storetest.Cut{2: storetest.Unsent}[trip] })
+	require.ErrorIs(t, credit(s, "c-", 1), loyalty.ErrDatabaseAway)
+	require.Equal(t, 1, events(t, url))
+	p.Plan(nil)
+	require.NoError(t, credit(s, "c-", 1), "the next one finds a new connection")
+}
+
+func TestLostWhileLoading(t *testing.T) {
+	s, p, url := proxied(t)
+	p.Plan(func(trip int64) storetest.Cut { return map[int64]storetest.Cut{1: storetest.Answered}[trip] })
+	require.ErrorIs(t, credit(s, "c-", 1), loyalty.ErrDatabaseAway)
+	require.Equal(t, 1, events(t, url))
+}
+
+func TestLostAfterTheCommit(t *testing.T) {
+	s, p, url := proxied(t)
+	p.Plan(func(trip int64) storetest.Cut { return map[int64]storetest.Cut{2: storetest.Answered}[trip] })
+	require.NoError(t, credit(s, "c-", 1), "it was written, and the store found out")
+	require.Equal(t, 2, events(t, url))
+
+	// The same with nothing but an answer to look for.
+	put := func(key string) error {
+		answer := loyalty.Answer{AnswerKey: loyalty.AnswerKey{AccessKey: "a", Key: key}, At: start}
+		return s.Within(context.Background(), loyalty.Needs{Answers: []loyalty.AnswerKey{answer.AnswerKey}}, func(*loyalty.Loaded) (*loyalty.Writes, error) {
+			return &loyalty.Writes{Answers: []loyalty.Answer{answer}}, nil
+		})
+	}
+	p.Plan(nil)
+	require.NoError(t, put("prepares the statements of the new connection"))
+	p.Plan(func(trip int64) storetest.Cut { return map[int64]storetest.Cut{2: storetest.Answered}[trip] })
+	require.NoError(t, put("lost"))
+	p.Plan(nil)
+	require.ErrorIs(t, put("lost"), loyalty.ErrBatchConflict, "it is there")
+}
+
+func TestOutcomeUnknown(t *testing.T) {
+	t.Parallel() // it waits for the whole time of grace
+	s, p, url := proxied(t)
+	p.Plan(func(trip int64) storetest.Cut {
+		if trip == 2 {
+			return storetest.Answered
+		}
+		return map[bool]storetest.Cut{true: storetest.Unsent}[trip > 2]
+	})
+	require.ErrorIs(t, credit(s, "c-", 1), loyalty.ErrOutcomeUnknown)
+	require.Equal(t, 2, events(t, url))
+}
+
+// A caller that goes away while the commit travels does not make it doubtful.
+func TestCancelledWhileWriting(t *testing.T) {
+	s, p, url := proxied(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	p.Plan(func(trip int64) storetest.Cut {
+		if trip == 2 {
+			cancel()
+		}
+		return storetest.Pass
+	})
+	require.NoError(t, creditUntil(ctx, s, "c-", 1))
+	require.Equal(t, 2, events(t, url))
+	require.ErrorIs(t, creditUntil(ctx, s, "c-", 1), context.Canceled)
+	require.Equal(t, 2, events(t, url))
+}
+
+func TestServerKilledAndBack(t *testing.T) {
+	c := storetest.NewCluster(t)
+	s := storetest.Open(t, c.URL("postgres"))
+	require.NoError(t, s.Migrate(context.Background()))
+	enrol(t, s, "c-", 1)
+	acknowledged := 0
+	until := func(good bool) { // a session may outlive the server for a moment
+		require.Eventually(t, func() bool {
+			err := credit(s, "c-", 1)
+			if err == nil {
+				acknowledged++
+			} else {
+				require.ErrorIs(t, err, loyalty.ErrDatabaseAway)
+			}
+			return good == (err == nil)
+		}, 20*time.Second, time.Millisecond)
+	}
+	for range 3 {
+		until(true)
+		require.NoError(t, c.Kill())
+		until(false)
+		require.ErrorIs(t, s.Ready(context.Background()), loyalty.ErrDatabaseAway)
+		require.NoError(t, c.Start())
+	}
+	until(true)
+	require.NoError(t, s.Ready(context.Background()))
+	require.Equal(t, acknowledged, events(t, c.URL("postgres")), "what was acknowledged, and nothing else")
+}
+
+func TestReadOnlyServer(t *testing.T) {
+	url := storetest.Postgres(t)
+	_, err := storetest.Raw(t, url).Exec(`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on', current_database()); END $$`)
+	require.NoError(t, err)
+	s, err := store.Open(context.Background(), store.Options{URL: url, Now: func() time.Time { return time.Now() }})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	err = s.Within(context.Background(), loyalty.Needs{}, func(*loyalty.Loaded) (*loyalty.Writes, error) {
+		return &loyalty.Writes{Claims: []loyalty.Claim{{Name: loyalty.Name{Kind: 1, Value: "x"}}}}, nil
+	})
+	require.ErrorIs(t, err, loyalty.ErrDatabaseAway)
+}
+
+func TestWrongMasterKey(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		enrol(t, storetest.Open(t, url), "c-", 1)
+		s, err := store.Open(context.Background(), store.Options{URL: url, MasterKey: [32]byte{9}})
+		require.NoError(t, err)
+		defer func() { require.NoError(t, s.Close()) }()
+		needs := loyalty.Needs{Customers: []loyalty.CustomerNeeds{{Ref: loyalty.Name{Kind: loyalty.NameCustomer, Value: "c-0"}, Key: true}}}
+		err = s.Within(context.Background(), needs, func(*loyalty.Loaded) (*loyalty.Writes, error) { return nil, nil })
+		require.ErrorContains(t, err, "LOYALTY_MASTER_KEY")
+	})
+}
+
+// Two processes may write one SQLite file: the command line beside the server.
+func TestTwoStoresOnOneFile(t *testing.T) {
+	url := storetest.SQLite(t)
+	a, b := storetest.Open(t, url), storetest.Open(t, url)
+	enrol(t, a, "c-", 1)
+	done := make(chan error)
+	for _, s := range []*store.Store{a, b} {
+		go func() {
+			var err error
+			for range 50 {
+				if err == nil {
+					err = credit(s, "c-", 1)
+				}
+			}
+			done <- err
+		}()
+	}
+	require.NoError(t, <-done)
+	require.NoError(t, <-done)
+	require.Equal(t, 100, events(t, url))
+}
+
+func TestSQLiteFileIsPrivate(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	s, err := store.Open(context.Background(), store.Options{DataDir: dir})
+	require.NoError(t, err)
+	require.NoError(t, s.Migrate(context.Background()))
+	for _, file := range []string{"loyalty.db", "loyalty.db-wal", "loyalty.db-shm"} {
+		info, err := os.Stat(filepath.Join(dir, file))
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o600), info.Mode().Perm(), file)
+	}
+	require.NoError(t, s.Close())
+	info, err := os.Stat(dir)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, left, 1, "closing folds the log into the file")
+}
+
+func TestSQLiteRefusesWhatCannotBeSet(t *testing.T) {
+	_, err := store.Open(context.Background(), store.Options{URL: "sqlite:" + t.TempDir()})
+	require.ErrorContains(t, err, "LOYALTY_DATABASE_URL")
+	path := strings.TrimPrefix(storetest.EmptySQLite(t), "sqlite:")
+	require.NoError(t, os.WriteFile(path, []byte(strings.Repeat("not a database ", 100)), 0o600))
+	_, err = store.Open(context.Background(), store.Options{URL: "sqlite:" + path})
+	require.ErrorContains(t, err, "LOYALTY_DATABASE_URL")
+}

@@ -1,0 +1,213 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"gorm.io/gorm"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// LedgerVerdict is what became of a check.
+type LedgerVerdict string
+
+// The verdicts. A check that could not be made is a failed verification, not a
+// passed one.
+const (
+	LedgerHeld      LedgerVerdict = "held"
+	LedgerBroken    LedgerVerdict = "broken"
+	LedgerUnchecked LedgerVerdict = "could not check"
+)
+
+// LedgerFinding is one place where an invariant does not hold.
+type LedgerFinding struct {
+	Customer loyalty.ID // zero where no customer is concerned
+	Name     string     // the caller's identifier, where the customer exists
+	Row      string     // the event, lot or transaction at fault
+	Detail   string     // what is wrong, with the figures
+}
+
+// LedgerCheck is the result of one check of an invariant.
+type LedgerCheck struct {
+	Invariant string // I1, I2, …
+	Title     string // what is claimed
+	Verdict   LedgerVerdict
+	Broken    int64           // how many places do not hold
+	Findings  []LedgerFinding // the first of them, at most MaxFindings
+	Err       error           // why it could not be checked
+}
+
+// MaxFindings is how many places a check names.
+const MaxFindings = 20
+
+// VerifyLedger proves the ledger's invariants over a live database, all on one
+// instant of it. The database does the sums and gives only what is wrong, so
+// memory does not grow with the ledger. Every check is reported, also when it
+// could not be made.
+func (s *Store) VerifyLedger(ctx context.Context, report func(LedgerCheck)) {
+	checks := ledgerChecks()
+	reported := 0
+	err := s.current(ctx)
+	if err == nil {
+		err = s.consistent(ctx, func(db *gorm.DB) error {
+			if err := s.sound(db); err != nil {
+				return err
+			}
+			for _, c := range checks {
+				report(c.verify(db))
+				reported++
+			}
+			return nil
+		})
+	}
+	for _, c := range checks[reported:] {
+		report(LedgerCheck{Invariant: c.invariant, Title: c.title, Verdict: LedgerUnchecked, Err: orUnknown(err)})
+	}
+}
+
+func orUnknown(err error) error {
+	if err == nil {
+		return errors.New("unknown reason")
+	}
+	return err
+}
+
+// sound asks SQLite whether its file is whole; PostgreSQL refuses to read a
+// damaged page by itself.
+func (s *Store) sound(db *gorm.DB) error {
+	if db.Name() != "sqlite" {
+		return nil
+	}
+	// A value that a CHECK forbids is for the invariants to find.
+	var answers []string
+	err := errors.Join(
+		db.Exec("PRAGMA ignore_check_constraints = 1").Error,
+		db.Raw("PRAGMA quick_check(1)").Scan(&answers).Error,
+		db.Exec("PRAGMA ignore_check_constraints = 0").Error,
+	)
+	if err != nil {
+		return err
+	}
+	if len(answers) != 1 || answers[0] != "ok" {
+		return fmt.Errorf("the database file is damaged: %v", answers)
+	}
+	return nil
+}
+
+// ledgerCheck claims one thing of the whole ledger. Each query gives the places
+// where it does not hold.
+type ledgerCheck struct {
+	invariant, title string
+	queries          []ledgerQuery
+	custom           func(*gorm.DB, func(LedgerFinding)) error
+}
+
+// ledgerQuery finds faults of one sort. Its rows are: customer, row id, row
+// name, and two numbers for each label, as it is and as it should be.
+type ledgerQuery struct {
+	fault  string
+	labels []string
+	sql    string
+}
+
+// verify makes one check. A failure inside it must not end the transaction that
+// the other checks need, hence the savepoint.
+func (c ledgerCheck) verify(db *gorm.DB) LedgerCheck {
+	result := LedgerCheck{Invariant: c.invariant, Title: c.title, Verdict: LedgerHeld}
+	found := func(f LedgerFinding) {
+		if result.Broken++; len(result.Findings) < MaxFindings {
+			result.Findings = append(result.Findings, f)
+		}
+	}
+	err := db.SavePoint("ledger").Error
+	for _, q := range c.queries {
+		if err == nil {
+			err = q.run(db, found)
+		}
+	}
+	if err == nil && c.custom != nil {
+		err = c.custom(db, found)
+	}
+	if err == nil {
+		err = addNames(db, result.Findings)
+	}
+	switch {
+	case err != nil:
+		result.Verdict, result.Err = LedgerUnchecked, errors.Join(err, db.RollbackTo("ledger").Error)
+	case result.Broken > 0:
+		result.Verdict = LedgerBroken
+	}
+	return result
+}
+
+func (q ledgerQuery) run(db *gorm.DB, found func(LedgerFinding)) error {
+	rows, err := db.Raw(q.sql).Rows()
+	if err != nil {
+		return fmt.Errorf("%s: %w", q.fault, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		f, err := q.finding(rows)
+		if err != nil {
+			return fmt.Errorf("%s: %w", q.fault, err)
+		}
+		found(f)
+	}
+	return rows.Err()
+}
+
+func (q ledgerQuery) finding(rows *sql.Rows) (LedgerFinding, error) {
+	var customer, row UUID
+	var rowName Text
+	figures := make([]sql.NullInt64, 2*len(q.labels))
+	targets := []any{&customer, &row, &rowName}
+	for i := range figures {
+		targets = append(targets, &figures[i])
+	}
+	if err := rows.Scan(targets...); err != nil {
+		return LedgerFinding{}, err
+	}
+	f := LedgerFinding{Customer: loyalty.ID(customer), Row: string(rowName), Detail: q.fault}
+	if row != (UUID{}) && f.Row == "" {
+		f.Row = loyalty.ID(row).String()
+	}
+	for i, label := range q.labels {
+		if is, should := figures[2*i], figures[2*i+1]; is != should {
+			f.Detail += fmt.Sprintf("; %s is %s, should be %s", label, figureText(is), figureText(should))
+		}
+	}
+	return f, nil
+}
+
+func figureText(n sql.NullInt64) string {
+	if !n.Valid {
+		return "missing"
+	}
+	return fmt.Sprint(n.Int64)
+}
+
+// addNames adds the callers' identifiers.
+func addNames(db *gorm.DB, findings []LedgerFinding) error {
+	ids := make([]UUID, len(findings))
+	for i, f := range findings {
+		ids[i] = UUID(f.Customer)
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	var rows []customerRow
+	if err := db.Select("id", "name").Where("id IN ?", ids).Find(&rows).Error; err != nil {
+		return err
+	}
+	names := map[loyalty.ID]string{}
+	for _, r := range rows {
+		names[loyalty.ID(r.ID)] = r.Name
+	}
+	for i := range findings {
+		findings[i].Name = names[findings[i].Customer]
+	}
+	return nil
+}

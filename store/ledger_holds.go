@@ -1,0 +1,139 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"gorm.io/gorm"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/points"
+)
+
+// holdsPage is how many customers are looked at together: memory holds no more.
+const holdsPage = 1000
+
+// holdsMatch compares, for each customer and each lot, what reservations and
+// pending purchases hold with what is reserved. The holds are documents, so
+// this is done here and not in SQL, a page of customers at a time.
+func holdsMatch(db *gorm.DB, found func(LedgerFinding)) error {
+	var after UUID
+	for {
+		var page []balanceRow
+		if err := between(db, after, UUID{}).Order("customer_id").Limit(holdsPage).Find(&page).Error; err != nil || len(page) == 0 {
+			return err
+		}
+		last := page[len(page)-1].CustomerID
+		h := holds{found: found, held: map[lotKey]int64{}, lots: map[lotKey]int64{}}
+		if err := h.load(db, after, last); err != nil {
+			return err
+		}
+		h.compare(page)
+		after = last
+	}
+}
+
+// between limits a query to customers after one and up to another; a zero id is
+// no limit.
+func between(db *gorm.DB, after, last UUID) *gorm.DB {
+	if after != (UUID{}) {
+		db = db.Where("customer_id > ?", after)
+	}
+	if last != (UUID{}) {
+		db = db.Where("customer_id <= ?", last)
+	}
+	return db
+}
+
+// lotKey is a lot of a customer.
+type lotKey struct{ customer, lot UUID }
+
+// holds is a page of customers under comparison.
+type holds struct {
+	found func(LedgerFinding)
+	held  map[lotKey]int64 // by reservations and pending purchases
+	lots  map[lotKey]int64 // as the lots say
+}
+
+func (h *holds) load(db *gorm.DB, after, last UUID) error {
+	var lots []lotRow
+	err := between(db, after, last).Select("customer_id", "id", "reserved").Where("reserved <> 0").Find(&lots).Error
+	if err != nil {
+		return err
+	}
+	for _, l := range lots {
+		h.lots[lotKey{l.CustomerID, l.ID}] = l.Reserved
+	}
+	reserved := between(db, after, last).Model(&reservationRow{}).Select("customer_id", "transaction_id", "hold")
+	err = h.documents(reserved, func(text []byte) (hold []points.Portion, err error) {
+		err = json.Unmarshal(text, &hold)
+		return hold, err
+	})
+	if err != nil {
+		return err
+	}
+	pending := between(db, after, last).Model(&transactionRow{}).Select("customer_id", "transaction_id", "detail").
+		Where("state = ?", loyalty.Pending)
+	return h.documents(pending, func(text []byte) ([]points.Portion, error) {
+		var detail struct {
+			Burn []points.Portion `json:"burn"`
+		}
+		err := json.Unmarshal(text, &detail)
+		return detail.Burn, err
+	})
+}
+
+// documents adds what documents hold. Rows are customer, name and document.
+func (h *holds) documents(db *gorm.DB, read func([]byte) ([]points.Portion, error)) error {
+	rows, err := db.Rows()
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var customer UUID
+		var name, text Text
+		if err := rows.Scan(&customer, &name, &text); err != nil {
+			return err
+		}
+		if text == "" {
+			continue
+		}
+		portions, err := read([]byte(text))
+		if err != nil {
+			h.found(LedgerFinding{Customer: loyalty.ID(customer), Row: string(name), Detail: "what is held cannot be read: " + err.Error()})
+		}
+		for _, p := range portions {
+			h.held[lotKey{customer, UUID(p.Lot)}] += p.Points
+		}
+	}
+	return rows.Err()
+}
+
+// compare looks at the page in the order of customers.
+func (h *holds) compare(page []balanceRow) {
+	byCustomer := map[UUID][]lotKey{}
+	total := map[UUID]int64{}
+	for k, n := range h.held {
+		byCustomer[k.customer] = append(byCustomer[k.customer], k)
+		total[k.customer] += n
+	}
+	for k := range h.lots {
+		if _, both := h.held[k]; !both {
+			byCustomer[k.customer] = append(byCustomer[k.customer], k)
+		}
+	}
+	for _, b := range page {
+		if total[b.CustomerID] != b.Reserved {
+			h.found(LedgerFinding{Customer: loyalty.ID(b.CustomerID), Detail: fmt.Sprintf("reserved and holds differ; reserved is %d, should be %d", b.Reserved, total[b.CustomerID])})
+		}
+		for _, k := range byCustomer[b.CustomerID] {
+			if h.lots[k] != h.held[k] {
+				h.found(LedgerFinding{
+					Customer: loyalty.ID(b.CustomerID), Row: loyalty.ID(k.lot).String(),
+					Detail: fmt.Sprintf("lot and holds differ; reserved is %d, should be %d", h.lots[k], h.held[k]),
+				})
+			}
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+
+	"github.com/loyalty-platform/loyalty/store/migrations"
+)
+
+// Migration is one step of the schema and when it was applied (zero: pending).
+type Migration struct {
+	Version   int64
+	Name      string
+	AppliedAt time.Time
+}
+
+// Migrate brings the schema up to date and makes the months of the journal. It
+// does nothing on a current database, and may run on several nodes at once.
+func (s *Store) Migrate(ctx context.Context) error {
+	p, err := s.migrations()
+	if err != nil {
+		return err
+	}
+	if err := s.current(ctx); err == nil {
+		return s.ExtendJournal(ctx)
+	} else if version, e := s.schemaVersion(ctx); e != nil || version > newest(p) {
+		return err
+	}
+	if _, err := p.Up(ctx); err != nil {
+		// Another process may have been faster (SQLite has no session lock).
+		if pending, again := p.HasPending(ctx); again != nil || pending {
+			return fmt.Errorf("migrate: %w", s.classify(err))
+		}
+	}
+	return s.ExtendJournal(ctx)
+}
+
+// Migrations lists every step that this program knows, in order.
+func (s *Store) Migrations(ctx context.Context) ([]Migration, error) {
+	p, err := s.migrations()
+	if err != nil {
+		return nil, err
+	}
+	status, err := p.Status(ctx)
+	if err != nil {
+		return nil, s.classify(err)
+	}
+	list := make([]Migration, len(status))
+	for i, m := range status {
+		list[i] = Migration{Version: m.Source.Version, Name: m.Source.Path, AppliedAt: m.AppliedAt}
+	}
+	return list, nil
+}
+
+// current compares the schema with the program's.
+func (s *Store) current(ctx context.Context) error {
+	p, err := s.migrations()
+	if err != nil {
+		return err
+	}
+	version, err := s.schemaVersion(ctx)
+	switch {
+	case err != nil:
+		return s.classify(err)
+	case version > newest(p):
+		return ErrNewerSchema
+	case version < newest(p):
+		return ErrMigrationsPending
+	}
+	return nil
+}
+
+func newest(p *goose.Provider) int64 {
+	list := p.ListSources()
+	return list[len(list)-1].Version
+}
+
+func (s *Store) migrations() (*goose.Provider, error) {
+	dialect := s.dialect()
+	folder := string(dialect)
+	options := []goose.ProviderOption{goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger())}
+	if dialect == goose.DialectPostgres {
+		// Probed every second for five minutes: a long migration of another
+		// node is waited for, not failed on.
+		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, goose.WithSessionLocker(locker))
+	} else {
+		folder = "sqlite"
+	}
+	files, err := fs.Sub(migrations.Files, folder)
+	if err != nil {
+		return nil, err
+	}
+	return goose.NewProvider(dialect, sqlDB(s.write), files, options...)
+}

@@ -1,0 +1,157 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/pressly/goose/v3"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// Options say where the data are and how they are kept.
+type Options struct {
+	// URL is LOYALTY_DATABASE_URL: postgres://…, sqlite:path, or empty for
+	// loyalty.db in DataDir.
+	URL string
+	// DataDir is LOYALTY_DATA; it is made (mode 0700) when an SQLite database
+	// is to live in it.
+	DataDir string
+	// MasterKey seals customer keys, signing secrets and stored answers.
+	MasterKey [32]byte
+	// Connections bounds each of the two pools (batches; reads and
+	// administration). Zero: 16.
+	Connections int
+	// Now is the clock for the months of the journal. Nil: time.Now.
+	Now func() time.Time
+}
+
+// Store keeps the programme in one database. It is safe for concurrent use.
+type Store struct {
+	engine
+	sealer sealer
+	now    func() time.Time
+
+	// read answers questions; on SQLite its connections cannot write.
+	read *gorm.DB
+	// write runs administrative transactions; on SQLite it has one connection,
+	// which batches use too.
+	write *gorm.DB
+}
+
+var _ loyalty.Store = (*Store)(nil)
+
+// engine is what the two databases do differently.
+type engine interface {
+	// within is one attempt of a batch; see Store.Within.
+	within(ctx context.Context, s *Store, needs loyalty.Needs, work work) error
+	// dialect names the folder of migrations and goose's dialect.
+	dialect() goose.Dialect
+	// schemaVersion is the newest migration of the database, 0 for an empty one.
+	schemaVersion(ctx context.Context) (int64, error)
+	// extendJournal makes the months of the journal that now needs.
+	extendJournal(ctx context.Context, now time.Time) error
+	// classify wraps an error in what it means to the caller.
+	classify(err error) error
+	close() error
+}
+
+// ErrNewerSchema says that a newer program has migrated the database.
+var ErrNewerSchema = errors.New("the database was migrated by a newer program; use that one, or restore an older copy")
+
+// ErrMigrationsPending says that the database needs Migrate.
+var ErrMigrationsPending = errors.New("the database is not migrated; run: loyalty migrate up")
+
+// Open connects and checks the database. An empty or older database opens too:
+// Migrate brings it up to date, and until then Ready fails. A newer one fails
+// with ErrNewerSchema. Every error names LOYALTY_DATABASE_URL or LOYALTY_DATA.
+func Open(ctx context.Context, o Options) (*Store, error) {
+	sealer, err := newSealer(o.MasterKey)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{sealer: sealer, now: o.Now}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	if o.Connections <= 0 {
+		o.Connections = 16
+	}
+	scheme, _, found := strings.Cut(o.URL, ":")
+	switch {
+	case scheme == "postgres" || scheme == "postgresql":
+		err = openPostgres(ctx, s, o)
+	case o.URL == "" || found && scheme == "sqlite":
+		err = openSQLite(ctx, s, o)
+	default:
+		err = errors.New("LOYALTY_DATABASE_URL: neither postgres://… nor sqlite:path")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := s.start(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("LOYALTY_DATABASE_URL: %w", err), s.Close())
+	}
+	return s, nil
+}
+
+// start refuses a newer schema and makes the months of a current one.
+func (s *Store) start(ctx context.Context) error {
+	err := s.current(ctx)
+	if errors.Is(err, ErrMigrationsPending) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return s.extendJournal(ctx, s.now())
+}
+
+// Close gives back all connections.
+func (s *Store) Close() error { return s.engine.close() }
+
+// Ready says whether the store can work: the database answers and has exactly
+// this program's schema. It fails with ErrMigrationsPending, ErrNewerSchema, or
+// loyalty.ErrDatabaseAway.
+func (s *Store) Ready(ctx context.Context) error { return s.current(ctx) }
+
+// ExtendJournal makes sure that the journal has a partition for this month and
+// the two after it. A job calls it daily; Open and Migrate do too. On SQLite
+// there is nothing to make.
+func (s *Store) ExtendJournal(ctx context.Context) error { return s.extendJournal(ctx, s.now()) }
+
+// Due lists customers whose DueAt has come, the oldest first.
+func (s *Store) Due(ctx context.Context, now time.Time, limit int) ([]loyalty.ID, error) {
+	var ids []UUID
+	err := s.read.WithContext(ctx).Model(&balanceRow{}).Where("due_at <= ?", Millis(now)).
+		Order("due_at").Limit(limit).Pluck("customer_id", &ids).Error
+	if err != nil {
+		return nil, s.classify(err)
+	}
+	due := make([]loyalty.ID, len(ids))
+	for i, id := range ids {
+		due[i] = loyalty.ID(id)
+	}
+	return due, nil
+}
+
+// gormConfig is common to both databases: no statement cache (pgx has its own),
+// no transaction around single statements, nothing logged.
+func gormConfig() *gorm.Config {
+	return &gorm.Config{SkipDefaultTransaction: true, TranslateError: true, Logger: logger.Discard}
+}
+
+// sqlDB is the pool under GORM.
+func sqlDB(g *gorm.DB) *sql.DB {
+	db, err := g.DB()
+	if err != nil {
+		panic(err) // GORM was opened over a *sql.DB
+	}
+	return db
+}

@@ -1,0 +1,207 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// exchange bounds one round trip, so that nobody waits for a network that
+// swallows packets.
+const exchange = 10 * time.Second
+
+// within takes two round trips: one batch of reads, one batch of writes whose
+// last message is the commit. The locked form needs a third, for the locks.
+func (e *postgresEngine) within(ctx context.Context, s *Store, needs loyalty.Needs, work work) error {
+	c, err := e.batches.Acquire(ctx)
+	if err != nil {
+		return e.classify(err)
+	}
+	defer c.Release() // a connection inside a transaction is closed by this
+	l := newLoader(needs, s.sealer)
+	if err := e.load(ctx, c, l); err != nil {
+		return e.classify(err)
+	}
+	w, err := work(l.out)
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		e.rollback(c)
+		return err
+	}
+	return e.write(context.WithoutCancel(ctx), c, s.calls(w), w)
+}
+
+// load reads what is needed. Several reads share one snapshot, so that even a
+// refusal, which no guard checks, rests on figures and lots of one instant.
+func (e *postgresEngine) load(ctx context.Context, c *pgxpool.Conn, l *loader) error {
+	list := l.calls()
+	if l.needs.Locked {
+		if err := e.lock(ctx, c, l); err != nil {
+			return err
+		}
+		if err := send(ctx, c, list, "", ""); err != nil {
+			return err
+		}
+	} else if err := snapshot(ctx, c, list); err != nil {
+		return err
+	}
+	l.share()
+	if list = l.due(); l.needs.Locked {
+		return send(ctx, c, list, "", "")
+	}
+	return snapshot(ctx, c, list)
+}
+
+func snapshot(ctx context.Context, c *pgxpool.Conn, list []calls) error {
+	if len(list) == 1 {
+		return send(ctx, c, list, "", "")
+	}
+	return send(ctx, c, list, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "COMMIT")
+}
+
+// send makes one round trip of the calls, between two other commands if given.
+// Without BEGIN PostgreSQL treats what is sent at once as one transaction.
+func send(ctx context.Context, c *pgxpool.Conn, list []calls, before, after string) error {
+	if len(list) == 0 {
+		return nil
+	}
+	b := &pgx.Batch{QueuedQueries: make([]*pgx.QueuedQuery, 0, len(list)+2)}
+	if before != "" {
+		b.Queue(before)
+	}
+	for _, call := range list {
+		call.queue(b)
+	}
+	if after != "" {
+		b.Queue(after)
+	}
+	return exchangeBatch(ctx, c, b)
+}
+
+func exchangeBatch(ctx context.Context, c *pgxpool.Conn, b *pgx.Batch) error {
+	ctx, cancel := context.WithTimeout(ctx, exchange)
+	defer cancel()
+	return c.SendBatch(ctx, b).Close()
+}
+
+// lock begins a transaction and takes the customers' locks in the order of their
+// ids, which all batches keep. An UPDATE of one row at a time does it, because a
+// SELECT … FOR UPDATE over several rows cannot be spread over machines. What is
+// read afterwards cannot change until the commit.
+func (e *postgresEngine) lock(ctx context.Context, c *pgxpool.Conn, l *loader) error {
+	ids, list := l.people()
+	if err := send(ctx, c, list, "", ""); err != nil {
+		return err
+	}
+	slices.SortFunc(*ids, loyalty.CompareID)
+	b := &pgx.Batch{}
+	b.Queue("BEGIN")
+	for _, id := range slices.Compact(*ids) {
+		b.Queue("UPDATE balances SET version = version WHERE customer_id = $1", UUID(id))
+	}
+	return exchangeBatch(ctx, c, b)
+}
+
+// rollback ends the transaction of a locked load, if there is one.
+func (e *postgresEngine) rollback(c *pgxpool.Conn) {
+	if c.Conn().PgConn().TxStatus() == 'I' {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), exchange)
+	defer cancel()
+	_, _ = c.Exec(ctx, "ROLLBACK") // where it fails, Release closes the connection
+}
+
+// write sends everything at once. What the server refuses was not written; what
+// the network loses is looked for.
+func (e *postgresEngine) write(ctx context.Context, c *pgxpool.Conn, list []calls, w *loyalty.Writes) error {
+	if len(list) == 0 {
+		e.rollback(c)
+		return nil
+	}
+	commit := ""
+	if c.Conn().PgConn().TxStatus() != 'I' {
+		commit = "COMMIT"
+	}
+	err := send(ctx, c, list, "", commit)
+	var refused *pgconn.PgError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &refused) && refused.SeverityUnlocalized == "ERROR":
+		e.rollback(c)
+		return e.classify(err)
+	case !c.Conn().IsClosed(): // it failed before it was sent
+		e.rollback(c)
+		return e.classify(err)
+	}
+	return e.outcome(c.Conn().PgConn().PID(), w, err)
+}
+
+// outcome finds out on a new connection what became of a commit whose answer was
+// lost. As long as the old session lives it may still commit: it is waited for.
+func (e *postgresEngine) outcome(pid uint32, w *loyalty.Writes, broken error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), e.grace)
+	defer cancel()
+	for {
+		written, gone, err := e.ask(ctx, pid, w)
+		switch {
+		case err == nil && written:
+			return nil
+		case err == nil && gone:
+			return fmt.Errorf("%w: %w", loyalty.ErrDatabaseAway, broken)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", loyalty.ErrOutcomeUnknown, errors.Join(broken, err))
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// ask looks for the batch, and whether its session has ended. The session is
+// asked for first: if it was gone then, what is not there will never be.
+func (e *postgresEngine) ask(ctx context.Context, pid uint32, w *loyalty.Writes) (written, gone bool, err error) {
+	question, args := trace(w)
+	if question == "" {
+		return false, false, errors.New("the batch left nothing to look for")
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	c, err := pgx.ConnectConfig(ctx, e.reads.Config().ConnConfig) // the pools may be full of broken ones
+	if err != nil {
+		return false, false, err
+	}
+	defer c.Close(ctx)
+	if err := c.QueryRow(ctx, `SELECT NOT EXISTS (SELECT 1 FROM pg_stat_activity WHERE pid = $1)`, int64(pid)).Scan(&gone); err != nil {
+		return false, false, err
+	}
+	err = c.QueryRow(ctx, question, args...).Scan(&written)
+	return written, gone, err
+}
+
+// trace is the question whether a batch was written. It was written whole or not
+// at all, so one row tells.
+func trace(w *loyalty.Writes) (question string, args []any) {
+	if len(w.Events) > 0 {
+		e := &w.Events[0]
+		return `SELECT EXISTS (SELECT 1 FROM events WHERE customer_id = $1 AND id = $2 AND recorded_at = $3)`,
+			[]any{(*UUID)(&e.Customer), (*UUID)(&e.ID), (*Millis)(&e.RecordedAt)}
+	}
+	if len(w.Answers) > 0 {
+		a := &w.Answers[0]
+		return `SELECT EXISTS (SELECT 1 FROM answers WHERE access_key = $1 AND key = $2 AND hash = $3 AND at = $4)`,
+			[]any{a.AccessKey, a.Key, a.Hash[:], (*Millis)(&a.At)}
+	}
+	return "", nil
+}

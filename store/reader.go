@@ -1,0 +1,268 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pressly/goose/v3"
+	"gorm.io/gorm"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/points"
+)
+
+var _ loyalty.Reader = (*Store)(nil)
+
+// joinBalances brings in the hot part of customers.
+const joinBalances = "JOIN balances ON balances.customer_id = customers.id"
+
+// customerColumns are the fields of a customer that may be filtered.
+var customerColumns = map[string]filterColumn{
+	"status":     {expression: "customers.status"},
+	"language":   {expression: "customers.language"},
+	"currency":   {expression: "customers.currency"},
+	"handler":    {expression: "customers.handler"},
+	"email":      {expression: "customers.email_key", nullable: true, key: true},
+	"created_at": {expression: "customers.created_at"},
+	"score":      {expression: "balances.score"},
+	"spendable":  {expression: "(balances.score - balances.spent - balances.reserved - balances.expired)"},
+}
+
+var customerOrder = listOrder{at: "customers.created_at", id: "customers.id"}
+
+// customerJoin is a customer with its figures.
+type customerJoin struct {
+	Customer customerRow `gorm:"embedded"`
+	Balance  balanceRow  `gorm:"embedded"`
+}
+
+func customers(db *gorm.DB) *gorm.DB {
+	return db.Table("customers").Select("customers.*, balances.*").Joins(joinBalances)
+}
+
+// maxMerges bounds how many merges are followed from one customer.
+const maxMerges = 16
+
+// Customer finds by the exact identifier, else by an external id written
+// name:value; a merged customer is answered with the one it became part of.
+// It fails with loyalty.ErrCustomerNotFound.
+func (s *Store) Customer(ctx context.Context, ref string) (loyalty.Customer, error) {
+	var found loyalty.Customer
+	err := s.consistent(ctx, func(db *gorm.DB) error {
+		owner, err := s.owner(db, storable(ref))
+		if err != nil {
+			return err
+		}
+		for range maxMerges {
+			if found, err = customerByID(db, owner); err != nil || found.Status != loyalty.Merged {
+				return err
+			}
+			owner = UUID(found.MergedInto)
+		}
+		return loyalty.ErrCustomerNotFound
+	})
+	return found, err
+}
+
+func (s *Store) owner(db *gorm.DB, ref string) (UUID, error) {
+	names := db.Where("kind = ? AND value = ?", loyalty.NameCustomer, ref)
+	if strings.Contains(ref, ":") {
+		names = names.Or("kind = ? AND value = ?", loyalty.NameExternal, ref)
+	}
+	var rows []nameRow
+	if err := names.Order("kind").Limit(1).Find(&rows).Error; err != nil {
+		return UUID{}, err
+	}
+	if len(rows) == 0 {
+		return UUID{}, loyalty.ErrCustomerNotFound
+	}
+	return rows[0].Owner, nil
+}
+
+func customerByID(db *gorm.DB, id UUID) (loyalty.Customer, error) {
+	var rows []customerJoin
+	if err := customers(db).Where("customers.id = ?", id).Limit(1).Scan(&rows).Error; err != nil {
+		return loyalty.Customer{}, err
+	}
+	if len(rows) == 0 {
+		return loyalty.Customer{}, loyalty.ErrCustomerNotFound
+	}
+	return customerOf(&rows[0].Customer, &rows[0].Balance), nil
+}
+
+// Customers lists by creation, the oldest first, then id.
+func (s *Store) Customers(ctx context.Context, q loyalty.CustomerQuery) ([]loyalty.Customer, error) {
+	db, err := filter(customers(s.read.WithContext(ctx)), customerColumns, q.Conditions)
+	if err != nil {
+		return nil, err
+	}
+	db, backwards := pageOf(s.search(db, q.Search), customerOrder, q.Page)
+	var rows []customerJoin
+	if err := db.Scan(&rows).Error; err != nil {
+		return nil, s.fault(err)
+	}
+	list := make([]loyalty.Customer, len(rows))
+	for i := range rows {
+		list[i] = customerOf(&rows[i].Customer, &rows[i].Balance)
+	}
+	return inOrder(list, backwards), nil
+}
+
+// CountCustomers counts what Customers would list.
+func (s *Store) CountCustomers(ctx context.Context, q loyalty.CustomerQuery) (int64, error) {
+	db := s.read.WithContext(ctx).Table("customers")
+	if slices.ContainsFunc(q.Conditions, func(c loyalty.Condition) bool {
+		return strings.Contains(customerColumns[c.Field].expression, "balances.")
+	}) {
+		db = db.Joins(joinBalances)
+	}
+	db, err := filter(db, customerColumns, q.Conditions)
+	if err != nil {
+		return 0, err
+	}
+	var n int64
+	err = s.search(db, q.Search).Count(&n).Error
+	return n, s.fault(err)
+}
+
+// search adds the prefix search as ranges, which the indexes of both databases
+// serve: PostgreSQL's are made for its pattern operators.
+func (s *Store) search(db *gorm.DB, prefix string) *gorm.DB {
+	prefix = storable(searchKey(prefix))
+	if prefix == "" {
+		return db
+	}
+	from, below := ">=", "<"
+	if s.dialect() == goose.DialectPostgres {
+		from, below = "~>=~", "~<~"
+	}
+	var ranges []string
+	var values []any
+	for _, c := range []string{"email_key", "handler_key", "first_key", "last_key"} {
+		ranges = append(ranges, "(customers."+c+" "+from+" ? AND customers."+c+" "+below+" ?)")
+		values = append(values, prefix, prefix+"\U0010FFFF")
+	}
+	return db.Where("("+strings.Join(ranges, " OR ")+")", values...)
+}
+
+// Statement gives the figures and open lots now, lots in spending order.
+func (s *Store) Statement(ctx context.Context, customer loyalty.ID) (loyalty.Statement, error) {
+	return s.statement(ctx, customer, func(db *gorm.DB, c loyalty.Customer) (st loyalty.Statement, err error) {
+		var rows []lotRow
+		err = db.Where("customer_id = ? AND open", UUID(customer)).Find(&rows).Error
+		for i := range rows {
+			st.Lots = append(st.Lots, lotOf(&rows[i]))
+		}
+		st.Figures = c.Figures
+		return st, err
+	})
+}
+
+// StatementAt gives them as they were recorded at an instant: figures and lots
+// are folded from the postings of the events recorded until then.
+func (s *Store) StatementAt(ctx context.Context, customer loyalty.ID, at time.Time) (loyalty.Statement, error) {
+	return s.statement(ctx, customer, func(db *gorm.DB, _ loyalty.Customer) (st loyalty.Statement, err error) {
+		if st.Figures, err = figuresAt(db, UUID(customer), Millis(at)); err != nil {
+			return st, err
+		}
+		st.Lots, err = lotsAt(db, UUID(customer), Millis(at))
+		return st, err
+	})
+}
+
+func (s *Store) statement(ctx context.Context, id loyalty.ID, read func(*gorm.DB, loyalty.Customer) (loyalty.Statement, error)) (loyalty.Statement, error) {
+	var st loyalty.Statement
+	err := s.consistent(ctx, func(db *gorm.DB) error {
+		c, err := customerByID(db, UUID(id))
+		if err != nil {
+			return err
+		}
+		if st, err = read(db, c); err != nil {
+			return err
+		}
+		slices.SortFunc(st.Lots, func(x, y points.Lot) int { return spendingOrder(c.LastActivityAt, x, y) })
+		return nil
+	})
+	return st, err
+}
+
+// spendingOrder is that of points.Book: what expires first, never last; then
+// what was earned first; then the id.
+func spendingOrder(lastActivity time.Time, x, y points.Lot) int {
+	ex, ey := x.Expiry(lastActivity), y.Expiry(lastActivity)
+	if ex.IsZero() != ey.IsZero() {
+		if ex.IsZero() {
+			return 1
+		}
+		return -1
+	}
+	if c := ex.Compare(ey); c != 0 {
+		return c
+	}
+	if c := x.EarnedAt.Compare(y.EarnedAt); c != 0 {
+		return c
+	}
+	return loyalty.CompareID(x.ID, y.ID)
+}
+
+// recorded joins the postings of a customer with the events that made them.
+const recorded = `FROM postings p JOIN events e ON e.customer_id = p.customer_id AND e.id = p.event_id
+WHERE p.customer_id = ? AND e.recorded_at <= ?`
+
+func figuresAt(db *gorm.DB, customer UUID, at Millis) (points.Figures, error) {
+	var sums []postingRow
+	err := db.Raw(`SELECT p.from_account, p.to_account, CAST(SUM(p.points) AS bigint) AS points `+recorded+`
+GROUP BY p.from_account, p.to_account`, customer, at).Scan(&sums).Error
+	postings := make([]points.Posting, len(sums))
+	for i, r := range sums {
+		postings[i] = points.Posting{From: r.FromAccount, To: r.ToAccount, Points: r.Points}
+	}
+	return points.Fold(postings), err
+}
+
+func lotsAt(db *gorm.DB, customer UUID, at Millis) ([]points.Lot, error) {
+	var rows []lotRow
+	err := db.Raw(`SELECT lots.customer_id, lots.id, lots.transaction_id, lots.points, lots.earned_at, lots.expires_at,
+	lots.idle_months, lots.idle_days, sums.remaining, sums.reserved, sums.spent, sums.expired
+FROM (SELECT p.lot_id, `+balanceOf(points.Available, "remaining")+`, `+balanceOf(points.Reserved, "reserved")+`,
+	`+balanceOf(points.Spent, "spent")+`, `+balanceOf(points.Expired, "expired")+` `+recorded+` AND p.lot_id IS NOT NULL
+	GROUP BY p.lot_id) AS sums JOIN lots ON lots.customer_id = ? AND lots.id = sums.lot_id
+WHERE sums.remaining + sums.reserved > 0`, customer, at, customer).Scan(&rows).Error
+	lots := make([]points.Lot, len(rows))
+	for i := range rows {
+		lots[i] = lotOf(&rows[i])
+	}
+	return lots, err
+}
+
+// auditColumns are the fields of an audit entry that may be filtered.
+var auditColumns = map[string]filterColumn{
+	"action": {expression: "action"},
+	"target": {expression: "target"},
+	"key_id": {expression: "key_id"},
+	"at":     {expression: "at"},
+}
+
+// AuditLog lists administrative changes, the newest first.
+func (s *Store) AuditLog(ctx context.Context, q loyalty.AuditQuery) ([]loyalty.AuditEntry, error) {
+	db, err := filter(s.read.WithContext(ctx), auditColumns, q.Conditions)
+	if err != nil {
+		return nil, err
+	}
+	db, backwards := pageOf(db, listOrder{at: "at", id: "id", descending: true}, q.Page)
+	var rows []auditRow
+	if err := db.Find(&rows).Error; err != nil {
+		return nil, s.fault(err)
+	}
+	list := make([]loyalty.AuditEntry, len(rows))
+	for i, r := range rows {
+		list[i] = loyalty.AuditEntry{
+			ID: loyalty.ID(r.ID), At: r.At.Time(), KeyID: r.KeyID, Action: r.Action, Target: r.Target,
+			Before: json.RawMessage(r.Before), After: json.RawMessage(r.After),
+		}
+	}
+	return inOrder(list, backwards), nil
+}

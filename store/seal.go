@@ -1,0 +1,68 @@
+package store
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"errors"
+)
+
+// keyVersion is the first byte of everything sealed, so that a later master key
+// or cipher can live beside this one.
+const keyVersion = 1
+
+// errSealed says that a sealed value cannot be opened: the master key is
+// another one than it was sealed with, or the row was tampered with.
+var errSealed = errors.New("a sealed value does not open: LOYALTY_MASTER_KEY is not the key it was sealed with, or the row was changed")
+
+// sealer seals values under the master key with AES-256-GCM. Each value is
+// bound to the row it belongs to, so that it cannot be moved to another.
+type sealer struct{ aead cipher.AEAD }
+
+func newSealer(master [32]byte) (sealer, error) {
+	block, err := aes.NewCipher(master[:])
+	if err != nil {
+		return sealer{}, err
+	}
+	aead, err := cipher.NewGCM(block)
+	return sealer{aead}, err
+}
+
+// seal gives version, nonce and ciphertext. The row is the table's name and the
+// row's key, as rowID writes them.
+func (s sealer) seal(row, plain []byte) []byte {
+	size := s.aead.NonceSize()
+	out := make([]byte, 1+size, 1+size+len(plain)+s.aead.Overhead())
+	out[0] = keyVersion
+	if _, err := rand.Read(out[1:]); err != nil {
+		panic(err) // crypto/rand never fails on a supported system
+	}
+	return s.aead.Seal(out, out[1:1+size], plain, row)
+}
+
+// open gives back what was sealed for the row, or errSealed.
+func (s sealer) open(row, sealed []byte) ([]byte, error) {
+	size := s.aead.NonceSize()
+	if len(sealed) < 1+size || sealed[0] != keyVersion {
+		return nil, errSealed
+	}
+	plain, err := s.aead.Open(nil, sealed[1:1+size], sealed[1+size:], row)
+	if err != nil {
+		return nil, errSealed
+	}
+	return plain, nil
+}
+
+// rowID names a row for seal: the table and the parts of its key, each closed
+// by a zero byte, so that no two keys read alike.
+func rowID(table string, key ...string) []byte {
+	size := len(table) + 1
+	for _, k := range key {
+		size += len(k) + 1
+	}
+	id := append(append(make([]byte, 0, size), table...), 0)
+	for _, k := range key {
+		id = append(append(id, k...), 0)
+	}
+	return id
+}

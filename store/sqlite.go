@@ -1,0 +1,180 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pressly/goose/v3"
+	"gorm.io/driver/sqlite"
+	"gorm.io/gorm"
+	sqlitedriver "modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// sqliteEngine has one connection that writes and several that only read. WAL
+// lets them work at the same time.
+type sqliteEngine struct {
+	writer, readers *sql.DB
+	// Below the writer, owned by who holds its connection:
+	conn *sqliteConn
+	owed bool // a checkpoint after destroyed keys is still to be made
+}
+
+// busyTimeout is how long, in milliseconds, another process's write is waited for.
+const busyTimeout = 5000
+
+// pragmas are set on each connection and read back once: a misspelt or
+// unsupported one is silently ignored by SQLite.
+var pragmas = []struct{ name, value, want string }{
+	{"journal_mode", "WAL", "wal"},
+	{"synchronous", "FULL", "2"}, // NORMAL may lose the last commits with the power
+	{"busy_timeout", strconv.Itoa(busyTimeout), strconv.Itoa(busyTimeout)},
+	{"foreign_keys", "1", "1"},
+	{"secure_delete", "1", "1"},      // what opt_out deletes is overwritten
+	{"recursive_triggers", "1", "1"}, // REPLACE fires the journal's triggers
+}
+
+func openSQLite(ctx context.Context, s *Store, o Options) error {
+	path, setting, err := sqliteFile(o)
+	if err != nil {
+		return fmt.Errorf("%s: %w", setting, err)
+	}
+	e := &sqliteEngine{}
+	if e.writer, err = sql.Open("sqlite", sqliteDSN(path, false)); err != nil {
+		return fmt.Errorf("%s: %w", setting, err)
+	}
+	e.writer.SetMaxOpenConns(1)
+	if e.readers, err = sql.Open("sqlite", sqliteDSN(path, true)); err != nil {
+		return errors.Join(fmt.Errorf("%s: %w", setting, err), e.writer.Close())
+	}
+	e.readers.SetMaxOpenConns(o.Connections)
+	e.readers.SetMaxIdleConns(o.Connections)
+	s.engine = e
+	if err := e.connect(ctx, s); err != nil {
+		return errors.Join(fmt.Errorf("%s: %w", setting, err), e.close())
+	}
+	return nil
+}
+
+// connect checks both kinds of connection and puts GORM over them.
+func (e *sqliteEngine) connect(ctx context.Context, s *Store) error {
+	for _, db := range []*sql.DB{e.writer, e.readers} {
+		if err := checkPragmas(ctx, db); err != nil {
+			return err
+		}
+	}
+	var err error
+	if s.write, err = gorm.Open(sqliteDialector(e.writer), gormConfig()); err != nil {
+		return err
+	}
+	s.read, err = gorm.Open(sqliteDialector(e.readers), gormConfig())
+	return err
+}
+
+// sqliteFile finds the file and makes it, readable by its owner only.
+func sqliteFile(o Options) (path, setting string, err error) {
+	path, setting = strings.TrimPrefix(strings.TrimPrefix(o.URL, "sqlite:"), "//"), "LOYALTY_DATABASE_URL"
+	if o.URL == "" {
+		path, setting = filepath.Join(o.DataDir, "loyalty.db"), "LOYALTY_DATA"
+		if err := os.MkdirAll(o.DataDir, 0o700); err != nil {
+			return "", setting, err
+		}
+	}
+	if path == "" || strings.ContainsRune(path, '?') {
+		return "", setting, errors.New("sqlite: needs the path of a file, without parameters")
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return "", setting, err
+	}
+	if err := f.Close(); err != nil {
+		return "", setting, err
+	}
+	path, err = filepath.Abs(path)
+	return path, setting, err
+}
+
+func sqliteDSN(path string, readOnly bool) string {
+	q := url.Values{"_txlock": {"immediate"}}
+	for _, p := range pragmas {
+		q.Add("_pragma", p.name+"("+p.value+")")
+	}
+	if readOnly {
+		q.Add("_pragma", "query_only(1)")
+		q.Set("_txlock", "deferred")
+	} else { // rows of many customers lie far apart: keep their pages, and fold the log less often
+		q.Add("_pragma", "cache_size(-32768)")
+		q.Add("_pragma", "wal_autocheckpoint(4000)")
+	}
+	return (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String()
+}
+
+func checkPragmas(ctx context.Context, db *sql.DB) error {
+	for _, p := range pragmas {
+		var got string
+		if err := db.QueryRowContext(ctx, "PRAGMA "+p.name).Scan(&got); err != nil {
+			return fmt.Errorf("pragma %s: %w", p.name, err)
+		}
+		if got != p.want {
+			return fmt.Errorf("pragma %s is %s and cannot be set to %s: is the file on a disk that can lock and share memory?", p.name, got, p.want)
+		}
+	}
+	return nil
+}
+
+// sqliteGorm is GORM's dialector over the driver without cgo, whose errors it
+// does not know.
+type sqliteGorm struct{ *sqlite.Dialector }
+
+func sqliteDialector(db *sql.DB) gorm.Dialector {
+	return sqliteGorm{sqlite.New(sqlite.Config{DriverName: "sqlite", Conn: db}).(*sqlite.Dialector)}
+}
+
+// Translate turns violated keys into GORM's errors.
+func (d sqliteGorm) Translate(err error) error {
+	var e *sqlitedriver.Error
+	if errors.As(err, &e) {
+		switch e.Code() {
+		case sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY:
+			return gorm.ErrDuplicatedKey
+		case sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY:
+			return gorm.ErrForeignKeyViolated
+		}
+	}
+	return err
+}
+
+func (e *sqliteEngine) dialect() goose.Dialect { return goose.DialectSQLite3 }
+
+// close finalizes the batch's statements first: SQLite keeps a connection with
+// open statements alive, and with it the lock on the file.
+func (e *sqliteEngine) close() error {
+	if c, err := e.writer.Conn(whole); err == nil {
+		if e.conn != nil {
+			e.conn.forget()
+		}
+		_ = c.Close()
+	}
+	return errors.Join(e.readers.Close(), e.writer.Close())
+}
+
+func (e *sqliteEngine) schemaVersion(ctx context.Context) (version int64, err error) {
+	var tables int
+	const known = `SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'goose_db_version'`
+	if err := e.readers.QueryRowContext(ctx, known).Scan(&tables); err != nil || tables == 0 {
+		return 0, err
+	}
+	err = e.readers.QueryRowContext(ctx, `SELECT coalesce(max(version_id), 0) FROM goose_db_version`).Scan(&version)
+	return version, err
+}
+
+// extendJournal has nothing to do: the journal is one table.
+func (e *sqliteEngine) extendJournal(context.Context, time.Time) error { return nil }

@@ -1,0 +1,108 @@
+package store
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// within runs the whole batch in one immediate transaction on the only writing
+// connection: nobody else can write meanwhile, so the first attempt is as safe
+// as a locked one.
+func (e *sqliteEngine) within(ctx context.Context, s *Store, needs loyalty.Needs, work work) error {
+	c, err := e.writer.Conn(ctx)
+	if err != nil {
+		return e.classify(err)
+	}
+	defer c.Close()
+	return c.Raw(func(driverConn any) error {
+		conn := e.below(driverConn.(driver.Conn))
+		if err := conn.exec("BEGIN IMMEDIATE"); err != nil {
+			return e.classify(err)
+		}
+		done := false
+		defer func() {
+			if !done {
+				conn.rollback()
+			}
+		}()
+		err := e.batch(ctx, conn, s, needs, work)
+		done = err == nil
+		return err
+	})
+}
+
+// below gives the statements prepared on the connection; database/sql opens
+// another one when it thinks that the old is broken.
+func (e *sqliteEngine) below(c driver.Conn) *sqliteConn {
+	if e.conn == nil || e.conn.driver != c {
+		e.conn = &sqliteConn{driver: c, prepared: map[string]driver.Stmt{}}
+	}
+	return e.conn
+}
+
+func (e *sqliteEngine) batch(ctx context.Context, conn *sqliteConn, s *Store, needs loyalty.Needs, work work) error {
+	l := newLoader(needs, s.sealer)
+	if err := conn.runAll(l.calls()); err != nil {
+		return e.classify(err)
+	}
+	l.share()
+	if err := conn.runAll(l.due()); err != nil {
+		return e.classify(err)
+	}
+	w, err := work(l.out)
+	if err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := conn.runAll(s.calls(w)); err != nil {
+		return e.classify(err)
+	}
+	if err := conn.exec("COMMIT"); err != nil {
+		return e.classify(err)
+	}
+	if w != nil && len(w.DestroyKeys) > 0 || e.owed {
+		e.owed = !conn.checkpoint()
+	}
+	return nil
+}
+
+func (c *sqliteConn) runAll(list []calls) error {
+	for _, call := range list {
+		if err := call.run(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rollback ends the transaction. SQLite has already ended it after some faults,
+// such as a full disk, and then refuses; that is no news.
+func (c *sqliteConn) rollback() { _ = c.exec("ROLLBACK") }
+
+// checkpoint moves the log into the file and empties it, so that destroyed keys
+// are in neither. A reader can hold it up; then the next batch tries again.
+func (c *sqliteConn) checkpoint() bool {
+	busy := number(1)
+	var ignored number
+	err := errors.Join(
+		c.exec("PRAGMA busy_timeout = 100"), // other batches are waiting
+		c.one("PRAGMA wal_checkpoint(TRUNCATE)", []any{&busy, &ignored, &ignored}),
+		c.exec(fmt.Sprintf("PRAGMA busy_timeout = %d", busyTimeout)))
+	return err == nil && busy == 0
+}
+
+// one reads one row of a text without arguments.
+func (c *sqliteConn) one(text string, into []any) error {
+	s, err := c.statement(text)
+	if err != nil {
+		return err
+	}
+	c.args = c.args[:0]
+	return c.query(s, into, func() error { return nil })
+}

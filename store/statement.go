@@ -1,0 +1,144 @@
+package store
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+)
+
+// field is one column of the rows that a statement takes. get gives a value of
+// values.go, preferably a pointer into the row, which costs no memory.
+type field[T any] struct {
+	name, pg string // the column and its PostgreSQL type
+	get      func(*T) any
+}
+
+// statement is one SQL text for both databases, over a table v of rows:
+//
+//	PostgreSQL  WITH v(a, b) AS (SELECT * FROM unnest($1::uuid[], $2::bigint[])) …
+//	SQLite      WITH v(a, b) AS (VALUES (?, ?)) …
+//
+// On PostgreSQL all rows travel as arrays in one execution. SQLite, where an
+// execution is a function call, runs once for each row. Either way the text
+// never changes, so it is prepared once for each connection.
+type statement[T any] struct {
+	fields           []field[T]
+	postgres, sqlite string
+	guarded          bool
+}
+
+// selects makes a statement that reads; body uses v.
+func selects[T any](body string, fields ...field[T]) *statement[T] {
+	return &statement[T]{fields: fields, postgres: withArrays(fields) + body, sqlite: withValues(fields) + body}
+}
+
+// inserts makes a statement that must write every row or fail by itself.
+func inserts[T any](body string, fields ...field[T]) *statement[T] { return selects(body, fields...) }
+
+// guards makes a statement that must find a row for each row of v: another
+// count means that somebody was faster. PostgreSQL counts inside the database,
+// so that the next statements and COMMIT need not wait for the answer.
+func guards[T any](body string, fields ...field[T]) *statement[T] {
+	count := "$" + strconv.Itoa(len(fields)+1)
+	return &statement[T]{
+		fields: fields, sqlite: withValues(fields) + body, guarded: true,
+		postgres: strings.TrimSuffix(withArrays(fields), " ") + ", u AS (" + body +
+			" RETURNING 1) SELECT loyalty_expect((SELECT count(*) FROM u), " + count + "::bigint)",
+	}
+}
+
+func withArrays[T any](fields []field[T]) string {
+	var args strings.Builder
+	for i, f := range fields {
+		if i > 0 {
+			args.WriteString(", ")
+		}
+		args.WriteString("$" + strconv.Itoa(i+1) + "::" + f.pg + "[]")
+	}
+	return "WITH v(" + fieldNames(fields) + ") AS (SELECT * FROM unnest(" + args.String() + ")) "
+}
+
+func withValues[T any](fields []field[T]) string {
+	return "WITH v(" + fieldNames(fields) + ") AS (VALUES (" + strings.Repeat("?, ", len(fields)-1) + "?)) "
+}
+
+func fieldNames[T any](fields []field[T]) string {
+	list := make([]string, len(fields))
+	for i, f := range fields {
+		list[i] = f.name
+	}
+	return strings.Join(list, ", ")
+}
+
+// array is one field of all rows, in the form in which pgx sends an array.
+type array[T any] struct {
+	rows []T
+	get  func(*T) any
+}
+
+func (a *array[T]) Dimensions() []pgtype.ArrayDimension {
+	return []pgtype.ArrayDimension{{Length: int32(len(a.rows)), LowerBound: 1}}
+}
+func (a *array[T]) Index(i int) any { return a.get(&a.rows[i]) }
+func (a *array[T]) IndexType() any  { return a.get(new(T)) }
+
+// call is a statement with its rows, and what to do with the rows it answers.
+type call[T any] struct {
+	*statement[T]
+	rows []T
+	into []any        // where each row of the answer is read to; nil for writes
+	each func() error // called for each row of the answer
+}
+
+// calls is what the two databases execute.
+type calls interface {
+	queue(b *pgx.Batch)
+	run(c *sqliteConn) error
+}
+
+// write is a call without an answer; nil where there are no rows.
+func write[T any](list []calls, s *statement[T], rows []T) []calls {
+	if len(rows) == 0 {
+		return list
+	}
+	return append(list, &call[T]{statement: s, rows: rows})
+}
+
+// read is a call with an answer.
+func read[T any](list []calls, s *statement[T], rows []T, into []any, each func() error) []calls {
+	if len(rows) == 0 {
+		return list
+	}
+	return append(list, &call[T]{statement: s, rows: rows, into: into, each: each})
+}
+
+// queue adds the call to a PostgreSQL batch.
+func (c *call[T]) queue(b *pgx.Batch) {
+	arrays := make([]array[T], len(c.fields))
+	args := make([]any, len(c.fields), len(c.fields)+1)
+	for i, f := range c.fields {
+		arrays[i] = array[T]{c.rows, f.get}
+		args[i] = &arrays[i]
+	}
+	if c.guarded {
+		args = append(args, number(len(c.rows)))
+	}
+	q := b.Queue(c.postgres, args...)
+	if c.each == nil {
+		return
+	}
+	q.Query(func(rows pgx.Rows) error {
+		defer rows.Close()
+		for rows.Next() {
+			if err := rows.Scan(c.into...); err != nil {
+				return err
+			}
+			if err := c.each(); err != nil {
+				return err
+			}
+		}
+		return rows.Err()
+	})
+}

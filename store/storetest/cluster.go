@@ -1,0 +1,211 @@
+package storetest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Cluster is a throw-away PostgreSQL server on a loopback port, for tests that
+// need to hurt one of their own. Most tests share one: see Postgres.
+type Cluster struct {
+	bin, dir string
+	port     int
+	watchdog *exec.Cmd
+	leash    io.WriteCloser
+}
+
+// watchdog runs the server and ends with it. It holds the read end of a pipe
+// whose other end dies with the test process, however that dies; so neither the
+// server nor its folder is left behind.
+const watchdog = `"$1/postgres" -D "$2/data" >>"$2/log" 2>&1 &
+read -r how
+kill -QUIT $! 2>/dev/null
+wait
+[ "$how" = keep ] || rm -rf "$2"`
+
+// errNoPostgres says that there are no binaries to run.
+var errNoPostgres = errors.New("no PostgreSQL: neither LOYALTY_TEST_POSTGRES nor postgres and initdb in PATH or /usr/lib/postgresql/*/bin")
+
+// NewCluster starts a server that the test owns; it is stopped with the test.
+func NewCluster(t testing.TB) *Cluster {
+	t.Helper()
+	c, err := newCluster()
+	if err != nil {
+		skipOrFail(t, err)
+	}
+	t.Cleanup(c.Stop)
+	return c
+}
+
+func newCluster() (*Cluster, error) {
+	bin, err := findPostgres()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "loyalty-postgres-")
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{bin: bin, dir: dir}
+	if err := errors.Join(giveAway(dir), c.initialise(), c.Start()); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return c, nil
+}
+
+// findPostgres gives the folder of the server's binaries, the newest version
+// where several are installed.
+func findPostgres() (string, error) {
+	if path, err := exec.LookPath("initdb"); err == nil {
+		if path, err = filepath.EvalSymlinks(path); err == nil {
+			return filepath.Dir(path), nil
+		}
+	}
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	newest := -1.0
+	dir := ""
+	for _, path := range found {
+		version, err := strconv.ParseFloat(filepath.Base(filepath.Dir(filepath.Dir(path))), 64)
+		if err == nil && version > newest {
+			newest, dir = version, filepath.Dir(path)
+		}
+	}
+	if dir == "" {
+		return "", errNoPostgres
+	}
+	return dir, nil
+}
+
+func (c *Cluster) initialise() error {
+	cmd := exec.Command(filepath.Join(c.bin, "initdb"), "-D", filepath.Join(c.dir, "data"),
+		"-A", "trust", "-U", "postgres", "-E", "UTF8", "--no-locale", "--no-sync")
+	cmd.Dir = c.dir
+	unprivileged(cmd)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("initdb: %w: %s", err, out)
+	}
+	port, err := freePort()
+	if err != nil {
+		return err
+	}
+	c.port = port
+	fsync := "off" // killing the server loses nothing without it; only the power could
+	if os.Getenv("LOYALTY_TEST_FSYNC") == "1" {
+		fsync = "on"
+	}
+	conf := fmt.Sprintf("listen_addresses = '127.0.0.1'\nport = %d\nunix_socket_directories = ''\nfsync = %s\n"+
+		"max_connections = 300\nshared_buffers = 256MB\nmax_wal_size = 4GB\ncheckpoint_timeout = 30min\n", port, fsync)
+	f, err := os.OpenFile(filepath.Join(c.dir, "data", "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(conf)
+	return errors.Join(err, f.Close())
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+// Start runs the server and waits until it answers. After a Kill the first
+// attempt can end at once, because a session that has not noticed yet holds on
+// to the folder; so each waits twice as long as the one before.
+func (c *Cluster) Start() (err error) {
+	for limit := 2 * time.Second; limit < 60*time.Second; limit *= 2 {
+		if err = c.start(limit); err == nil {
+			return nil
+		}
+		_ = c.end("keep")
+	}
+	return err
+}
+
+func (c *Cluster) start(limit time.Duration) error {
+	cmd := exec.Command("/bin/sh", "-c", watchdog, "watchdog", c.bin, c.dir)
+	cmd.Dir = c.dir
+	unprivileged(cmd)
+	leash, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	c.watchdog, c.leash = cmd, leash
+	return c.answers(limit)
+}
+
+// answers waits for the server, and gives its log where it stays away.
+func (c *Cluster) answers(limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	for {
+		conn, err := pgx.Connect(ctx, c.URL("postgres"))
+		if err == nil {
+			return conn.Close(ctx)
+		}
+		select {
+		case <-ctx.Done():
+			log, _ := os.ReadFile(filepath.Join(c.dir, "log"))
+			return fmt.Errorf("PostgreSQL does not start: %w: %s", err, bytes.TrimSpace(log))
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// URL is the address of a database of the cluster.
+func (c *Cluster) URL(database string) string {
+	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/%s?sslmode=disable", c.port, database)
+}
+
+// Kill ends the server as a crash would: SIGKILL to the postmaster. Start
+// brings it back, on the same port.
+func (c *Cluster) Kill() error {
+	data, err := os.ReadFile(filepath.Join(c.dir, "data", "postmaster.pid"))
+	if err != nil {
+		return err
+	}
+	first, _, _ := strings.Cut(string(data), "\n")
+	pid, err := strconv.Atoi(first)
+	if err != nil {
+		return err
+	}
+	process, err := os.FindProcess(pid)
+	if err != nil {
+		return err
+	}
+	return errors.Join(process.Kill(), c.end("keep"))
+}
+
+// Stop ends the server and removes its folder.
+func (c *Cluster) Stop() {
+	if c.watchdog != nil {
+		_ = c.end("remove")
+	}
+}
+
+func (c *Cluster) end(how string) error {
+	_, err := io.WriteString(c.leash, how+"\n")
+	err = errors.Join(err, c.leash.Close())
+	_ = c.watchdog.Wait() // its exit code is the last command's, which may find nothing left to do
+	c.watchdog = nil
+	return err
+}

@@ -1,0 +1,230 @@
+// Package storetest gives tests their databases, and holds the one suite that
+// both databases must pass.
+package storetest
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/store"
+)
+
+// MasterKey is the master key of every test.
+var MasterKey = [32]byte{'t', 'e', 's', 't', 's'}
+
+// Database is one of the two kinds of database.
+type Database struct {
+	Name     string
+	Migrated func(testing.TB) string // URL of a fresh database with the schema
+	Empty    func(testing.TB) string // URL of a fresh database without it
+}
+
+// All lists both kinds.
+var All = []Database{{"sqlite", SQLite, EmptySQLite}, {"postgres", Postgres, EmptyPostgres}}
+
+// Each runs a test on both databases, each with a fresh, migrated store.
+func Each(t *testing.T, test func(t *testing.T, s *store.Store)) {
+	t.Helper()
+	EachURL(t, func(t *testing.T, url string) { test(t, Open(t, url)) })
+}
+
+// Databases runs a test on both databases; open gives a fresh, migrated store
+// each time it is called.
+func Databases(t *testing.T, test func(t *testing.T, open func(t *testing.T) *store.Store)) {
+	t.Helper()
+	each(t, func(t *testing.T, d Database) {
+		test(t, func(t *testing.T) *store.Store { return Open(t, d.Migrated(t)) })
+	})
+}
+
+// EachURL runs a test on both databases, for tests that start the program: url
+// is a LOYALTY_DATABASE_URL of a fresh, migrated database.
+func EachURL(t *testing.T, test func(t *testing.T, url string)) {
+	t.Helper()
+	each(t, func(t *testing.T, d Database) { test(t, d.Migrated(t)) })
+}
+
+func each(t *testing.T, test func(t *testing.T, d Database)) {
+	t.Helper()
+	for _, d := range All {
+		t.Run(d.Name, func(t *testing.T) {
+			if d.Name == "postgres" {
+				server(t) // skips, where there is none, before the test begins
+			}
+			test(t, d)
+		})
+	}
+}
+
+// Raw opens the database at url for SQL of the test's own, past the store. The
+// placeholders are the database's.
+func Raw(t testing.TB, url string) *sql.DB {
+	t.Helper()
+	driver, dsn := "pgx", url
+	if path, ok := strings.CutPrefix(url, "sqlite:"); ok {
+		driver, dsn = "sqlite", "file:"+path+"?_pragma=busy_timeout(5000)&_pragma=recursive_triggers(1)"
+	}
+	db, err := sql.Open(driver, dsn)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	return db
+}
+
+// Open opens the store at url with the tests' master key, until the test ends.
+func Open(t testing.TB, url string) *store.Store {
+	t.Helper()
+	s, err := store.Open(context.Background(), store.Options{URL: url, MasterKey: MasterKey})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+// SQLite gives the address of a fresh, migrated SQLite database.
+func SQLite(t testing.TB) string {
+	t.Helper()
+	url := EmptySQLite(t)
+	require.NoError(t, migrate(url))
+	return url
+}
+
+// EmptySQLite gives the address of a file that does not exist yet.
+func EmptySQLite(t testing.TB) string {
+	return "sqlite:" + filepath.Join(t.TempDir(), "loyalty.db")
+}
+
+// Postgres gives the address of a fresh, migrated PostgreSQL database, in the
+// server of LOYALTY_TEST_POSTGRES (an admin database's URL) or in one that this
+// process starts for all its tests. Without either the test is skipped, or
+// fails when LOYALTY_REQUIRE_POSTGRES=1.
+func Postgres(t testing.TB) string {
+	t.Helper()
+	return newDatabase(t, `loyalty_template_`+server(t).suffix)
+}
+
+// EmptyPostgres gives the address of a PostgreSQL database without any table.
+func EmptyPostgres(t testing.TB) string {
+	t.Helper()
+	return newDatabase(t, "template0")
+}
+
+// Main runs the tests of a package and then stops the shared server in good
+// order. It is not needed for safety: the server ends with the process anyway.
+func Main(m *testing.M) {
+	code := m.Run()
+	stopShared()
+	os.Exit(code)
+}
+
+func skipOrFail(t testing.TB, err error) {
+	t.Helper()
+	if os.Getenv("LOYALTY_REQUIRE_POSTGRES") == "1" {
+		t.Fatalf("LOYALTY_REQUIRE_POSTGRES=1, but: %v", err)
+	}
+	t.Skipf("NOT TESTED ON POSTGRESQL: %v", err)
+}
+
+// sharedServer is where this process makes its databases.
+type sharedServer struct {
+	admin   string // URL of a database to give commands in
+	suffix  string // tells the templates of several processes on one server apart
+	cluster *Cluster
+}
+
+var (
+	shared    sharedServer
+	sharedErr error
+	startOnce sync.Once
+)
+
+func server(t testing.TB) *sharedServer {
+	t.Helper()
+	startOnce.Do(func() { sharedErr = shared.start() })
+	if sharedErr != nil {
+		skipOrFail(t, sharedErr)
+	}
+	return &shared
+}
+
+func (s *sharedServer) start() (err error) {
+	s.suffix = randomName()
+	if s.admin = os.Getenv("LOYALTY_TEST_POSTGRES"); s.admin == "" {
+		if s.cluster, err = newCluster(); err != nil {
+			return err
+		}
+		s.admin = s.cluster.URL("postgres")
+	}
+	template := "loyalty_template_" + s.suffix
+	if err := s.command(`CREATE DATABASE ` + template + ` TEMPLATE template0 ENCODING 'UTF8'`); err != nil {
+		return err
+	}
+	return migrate(s.url(template))
+}
+
+func stopShared() {
+	startOnce.Do(func() { sharedErr = errNoPostgres })
+	if shared.cluster != nil {
+		shared.cluster.Stop()
+	} else if sharedErr == nil {
+		_ = shared.command(`DROP DATABASE IF EXISTS loyalty_template_` + shared.suffix + ` WITH (FORCE)`)
+	}
+}
+
+func newDatabase(t testing.TB, template string) string {
+	t.Helper()
+	s := server(t)
+	name := "loyalty_test_" + randomName()
+	require.NoError(t, s.command(`CREATE DATABASE `+name+` TEMPLATE `+template))
+	t.Cleanup(func() { require.NoError(t, s.command(`DROP DATABASE `+name+` WITH (FORCE)`)) })
+	return s.url(name)
+}
+
+func (s *sharedServer) url(database string) string {
+	u, err := url.Parse(s.admin)
+	if err != nil {
+		return s.admin // it connected before: it parses
+	}
+	u.Path = "/" + database
+	return u.String()
+}
+
+func (s *sharedServer) command(sql string) error {
+	ctx := context.Background()
+	c, err := pgx.Connect(ctx, s.admin)
+	if err != nil {
+		return fmt.Errorf("LOYALTY_TEST_POSTGRES: %w", err)
+	}
+	defer c.Close(ctx)
+	_, err = c.Exec(ctx, sql)
+	return err
+}
+
+func migrate(url string) error {
+	ctx := context.Background()
+	s, err := store.Open(ctx, store.Options{URL: url, MasterKey: MasterKey})
+	if err != nil {
+		return err
+	}
+	if err := s.Migrate(ctx); err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+func randomName() string {
+	b := make([]byte, 6)
+	if _, err := rand.Read(b); err != nil {
+		panic(err) // crypto/rand never fails on a supported system
+	}
+	return fmt.Sprintf("%x", b)
+}

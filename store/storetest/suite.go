@@ -1,0 +1,164 @@
+package storetest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+	"github.com/loyalty-platform/loyalty/server/loyalty/points"
+	"github.com/loyalty-platform/loyalty/store"
+)
+
+// Run is what a database must do to keep a programme.
+func Run(t *testing.T, d Database) {
+	for _, part := range []struct {
+		name string
+		test func(*testing.T, *bench)
+	}{
+		{"every row comes back", everyRow},
+		{"absent things are absent", absences},
+		{"lot scopes", lotScopes},
+		{"due customers bring what is due", dueRows},
+		{"due list", dueList},
+		{"e-mail finds the oldest inactive", byEmail},
+		{"guards", guardsHold},
+		{"claims are unique", claimsUnique},
+		{"an error of work rolls back", workFails},
+		{"answers", answersLive},
+		{"opt_out leaves nothing", optOut},
+		{"a claimed purchase changes hands", changesHands},
+		{"races", races},
+		{"the journal is append-only", appendOnly},
+	} {
+		t.Run(part.name, func(t *testing.T) {
+			url := d.Migrated(t)
+			part.test(t, &bench{d: d, url: url, s: Open(t, url), now: time.Date(2026, 3, 5, 12, 0, 0, 123e6, time.UTC)})
+		})
+	}
+	t.Run("migrations", func(t *testing.T) { migrations(t, d) })
+}
+
+// bench is a store under test and its clock.
+type bench struct {
+	d   Database
+	url string
+	s   *store.Store
+	now time.Time
+}
+
+type (
+	changedCustomer = loyalty.Changed[loyalty.Customer]
+	changedLot      = loyalty.Changed[loyalty.CustomerLot]
+)
+
+var errWork = errors.New("work says no")
+
+// put writes what needs no load.
+func (b *bench) put(w loyalty.Writes) error {
+	return b.s.Within(context.Background(), loyalty.Needs{Now: b.now}, func(*loyalty.Loaded) (*loyalty.Writes, error) { return &w, nil })
+}
+
+// get loads and writes nothing.
+func (b *bench) get(t testing.TB, needs ...loyalty.CustomerNeeds) *loyalty.Loaded {
+	t.Helper()
+	var out *loyalty.Loaded
+	err := b.s.Within(context.Background(), loyalty.Needs{Now: b.now, Customers: needs}, func(l *loyalty.Loaded) (*loyalty.Writes, error) {
+		out = l
+		return &loyalty.Writes{}, nil
+	})
+	require.NoError(t, err)
+	return out
+}
+
+// reload gives a customer with every row of theirs.
+func (b *bench) reload(t testing.TB, id loyalty.ID) *loyalty.Loading {
+	t.Helper()
+	return b.get(t, loyalty.CustomerNeeds{ID: id, Key: true, Lots: loyalty.UsedLots,
+		Transactions: []string{"t-1", "t-2"}, Reservations: []string{"t-1", "t-2"}}).Customers[id]
+}
+
+func (b *bench) count(t testing.TB, table string) (n int) {
+	t.Helper()
+	require.NoError(t, Raw(t, b.url).QueryRow(`SELECT count(*) FROM `+table).Scan(&n))
+	return n
+}
+
+func customerName(value string) loyalty.Name {
+	return loyalty.Name{Kind: loyalty.NameCustomer, Value: value}
+}
+
+// customer makes an active customer with everything set.
+func (b *bench) customer(name string) loyalty.Customer {
+	return loyalty.Customer{
+		ID: loyalty.NewID(b.now, loyalty.ID{}), Name: name, Status: loyalty.Active, CreatedAt: b.now, UpdatedAt: b.now,
+		Key: []byte("a key of thirty-two bytes in all"), Version: 1, LastEvent: loyalty.NewID(b.now, loyalty.ID{}), LastActivityAt: b.now,
+		Figures: points.Figures{Score: 100, Spent: 10, Reserved: 20, Expired: 5, Pending: 7, Debt: 3},
+		Profile: loyalty.Profile{
+			Handler: "Handler " + name, Email: " " + name + "@Example.ORG", FirstName: "Zoë", LastName: "O'Neil", Language: "hu",
+			Gender: "f", Currency: "EUR", ImageURL: "https://example.org/i.png", BirthDate: "1990-02-28",
+			Labels: []string{"vip", "új"}, ExternalIDs: map[string]string{"crm": "42"},
+			Custom:   map[string]json.RawMessage{"cf_size": json.RawMessage(`{"eu":42}`)},
+			Referrer: loyalty.NewID(b.now, loyalty.ID{}),
+		},
+	}
+}
+
+// enrol writes a customer with their name.
+func (b *bench) enrol(t testing.TB, c loyalty.Customer) loyalty.Customer {
+	t.Helper()
+	require.NoError(t, b.put(loyalty.Writes{NewCustomers: []loyalty.Customer{c},
+		Claims: []loyalty.Claim{{Name: customerName(c.Name), Owner: c.ID}}}))
+	return c
+}
+
+func (b *bench) lot(c loyalty.Customer, remaining, reserved, spent int64) loyalty.CustomerLot {
+	return loyalty.CustomerLot{Customer: c.ID, Lot: points.Lot{ID: loyalty.NewID(b.now, loyalty.ID{}), Points: remaining + reserved + spent + 9,
+		Remaining: remaining, Reserved: reserved, Spent: spent, Expired: 9, EarnedAt: b.now, ExpiresAt: b.now.Add(time.Hour)}}
+}
+
+func (b *bench) purchase(c loyalty.Customer, name string) loyalty.Transaction {
+	return loyalty.Transaction{
+		Customer: c.ID, Name: name, State: loyalty.Pending, Checkout: loyalty.NewID(b.now, loyalty.ID{}),
+		CreatedAt: b.now, UpdatedAt: b.now.Add(time.Millisecond), CheckoutDate: b.now.Add(-time.Hour), AutoAccept: b.now.Add(time.Hour), AutoReject: true,
+		Total: 999900, OriginalTotal: 1000000, Refunded: 100, OriginalEarned: 99, Earned: 98, OriginalBurned: 30, Burned: 29,
+		Detail: loyalty.TransactionDetail{Personal: []byte{0, 1}, Items: []loyalty.Line{{ProductID: "p", Quantity: 2, Subtotal: money.Amount(12500), Points: 3,
+			Data: map[string]json.RawMessage{"subtotal": json.RawMessage(`1.25`)}}}},
+	}
+}
+
+func transactionName(value string) loyalty.Name {
+	return loyalty.Name{Kind: loyalty.NameTransaction, Value: value}
+}
+
+func (b *bench) event(c loyalty.Customer) loyalty.Event {
+	n, idle := int64(-5), &loyalty.LotEffect{Idle: points.Period{Months: 12}}
+	return loyalty.Event{ID: loyalty.NewID(b.now, loyalty.ID{}), Parent: loyalty.NewID(b.now, loyalty.ID{}), Customer: c.ID, Action: "point_add",
+		Transaction: "t-1", Points: &n, ExpDate: b.now.Add(time.Hour), At: b.now.Add(-time.Minute), RecordedAt: b.now,
+		Data: json.RawMessage(`{"a": 1.0,"b":"\u0000"}`), Personal: []byte{1, 0, 2}, Effects: &loyalty.Effects{Status: loyalty.Active, Lot: idle}}
+}
+
+// full writes a customer with one row of everything.
+func (b *bench) full(t testing.TB, name string) (loyalty.Customer, loyalty.Writes) {
+	t.Helper()
+	c := b.customer(name)
+	lot, e := b.lot(c, 50, 20, 10), b.event(c)
+	w := loyalty.Writes{
+		NewCustomers: []loyalty.Customer{c}, Events: []loyalty.Event{e}, NewLots: []loyalty.CustomerLot{lot},
+		Claims: []loyalty.Claim{{Name: transactionName("t-1"), Owner: c.ID}, {Name: customerName(name), Owner: c.ID},
+			{Name: loyalty.Name{Kind: loyalty.NameExternal, Value: "crm:42"}, Owner: c.ID}},
+		Postings:        []loyalty.CustomerPosting{{Customer: c.ID, Posting: points.Posting{Event: e.ID, Seq: 1, From: points.Issued, To: points.Available, Lot: lot.ID, Points: 5}}},
+		NewTransactions: []loyalty.Transaction{b.purchase(c, "t-1")},
+		NewReservations: []loyalty.Reservation{{Customer: c.ID, Transaction: "t-1", Hold: []points.Portion{{Lot: lot.ID, Points: 20}}}},
+	}
+	require.NoError(t, b.put(w))
+	return c, w
+}
+
+func name(i int) string { return fmt.Sprintf("c-%02d", i) }

@@ -1,0 +1,300 @@
+package store
+
+import (
+	"database/sql/driver"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgtype"
+)
+
+// The types of this file are how a value is kept in a column, in either
+// database. Each speaks both ways: driver.Valuer and sql.Scanner for SQLite and
+// GORM, and pgx's own interfaces, which encode in binary without a detour. They
+// share the memory of the domain's types, so a pointer is converted, not copied.
+
+// UUID is an id: uuid on PostgreSQL, 16 bytes on SQLite, NULL where it is zero.
+type UUID [16]byte
+
+// Value gives the 16 bytes.
+func (u UUID) Value() (driver.Value, error) {
+	if u == (UUID{}) {
+		return nil, nil
+	}
+	return u[:], nil
+}
+
+// Scan reads 16 bytes or the text form.
+func (u *UUID) Scan(src any) error {
+	if src == nil {
+		*u = UUID{}
+		return nil
+	}
+	return (*uuid.UUID)(u).Scan(src)
+}
+
+// UUIDValue is for pgx.
+func (u UUID) UUIDValue() (pgtype.UUID, error) {
+	return pgtype.UUID{Bytes: u, Valid: u != (UUID{})}, nil
+}
+
+// ScanUUID is for pgx.
+func (u *UUID) ScanUUID(v pgtype.UUID) error {
+	*u = v.Bytes
+	if !v.Valid {
+		*u = UUID{}
+	}
+	return nil
+}
+
+// GormDataType keeps GORM from guessing.
+func (UUID) GormDataType() string { return "uuid" }
+
+// Millis is an instant as UTC milliseconds, NULL where it is zero.
+type Millis time.Time
+
+// Time is the instant, in UTC.
+func (m Millis) Time() time.Time { return time.Time(m) }
+
+// Value gives the milliseconds.
+func (m Millis) Value() (driver.Value, error) {
+	if time.Time(m).IsZero() {
+		return nil, nil
+	}
+	return time.Time(m).UnixMilli(), nil
+}
+
+// Scan reads milliseconds.
+func (m *Millis) Scan(src any) error {
+	switch v := src.(type) {
+	case nil:
+		*m = Millis{}
+	case int64:
+		*m = Millis(time.UnixMilli(v).UTC())
+	default:
+		return fmt.Errorf("not milliseconds: %T", src)
+	}
+	return nil
+}
+
+// Int64Value is for pgx.
+func (m Millis) Int64Value() (pgtype.Int8, error) {
+	if time.Time(m).IsZero() {
+		return pgtype.Int8{}, nil
+	}
+	return pgtype.Int8{Int64: time.Time(m).UnixMilli(), Valid: true}, nil
+}
+
+// ScanInt64 is for pgx.
+func (m *Millis) ScanInt64(v pgtype.Int8) error {
+	*m = Millis{}
+	if v.Valid {
+		*m = Millis(time.UnixMilli(v.Int64).UTC())
+	}
+	return nil
+}
+
+// GormDataType keeps GORM from guessing.
+func (Millis) GormDataType() string { return "bigint" }
+
+// Text is a text that is NULL where it is empty.
+type Text string
+
+// Value gives the text.
+func (t Text) Value() (driver.Value, error) {
+	if t == "" {
+		return nil, nil
+	}
+	return string(t), nil
+}
+
+// Scan reads a text.
+func (t *Text) Scan(src any) error {
+	switch v := src.(type) {
+	case nil:
+		*t = ""
+	case string:
+		*t = Text(v)
+	case []byte:
+		*t = Text(v)
+	default:
+		return fmt.Errorf("not a text: %T", src)
+	}
+	return nil
+}
+
+// TextValue is for pgx.
+func (t Text) TextValue() (pgtype.Text, error) {
+	return pgtype.Text{String: string(t), Valid: t != ""}, nil
+}
+
+// ScanText is for pgx.
+func (t *Text) ScanText(v pgtype.Text) error {
+	*t = Text(v.String)
+	return nil
+}
+
+// Document is a value kept as JSON text, NULL where it is empty.
+type Document[T any] struct{ V T }
+
+// Value gives the JSON text.
+func (d Document[T]) Value() (driver.Value, error) {
+	text, err := d.json()
+	if text == "" || err != nil {
+		return nil, err
+	}
+	return text, nil
+}
+
+// Scan reads the JSON text.
+func (d *Document[T]) Scan(src any) error {
+	var text Text
+	if err := text.Scan(src); err != nil {
+		return err
+	}
+	return d.ScanText(pgtype.Text{String: string(text)})
+}
+
+// TextValue is for pgx.
+func (d Document[T]) TextValue() (pgtype.Text, error) {
+	text, err := d.json()
+	return pgtype.Text{String: text, Valid: text != ""}, err
+}
+
+// ScanText is for pgx.
+func (d *Document[T]) ScanText(v pgtype.Text) error {
+	var fresh T
+	d.V = fresh
+	if v.String == "" {
+		return nil
+	}
+	return json.Unmarshal([]byte(v.String), &d.V)
+}
+
+// GormDataType keeps GORM from guessing.
+func (Document[T]) GormDataType() string { return "text" }
+
+func (d Document[T]) json() (string, error) {
+	text, err := json.Marshal(d.V)
+	switch s := string(text); s {
+	case "null", "[]", "{}":
+		return "", err
+	default:
+		return s, err
+	}
+}
+
+// Raw is JSON text that is kept byte for byte, NULL where it is absent.
+type Raw json.RawMessage
+
+// Value gives the text.
+func (r Raw) Value() (driver.Value, error) {
+	if r == nil {
+		return nil, nil
+	}
+	return string(r), nil
+}
+
+// Scan reads the text.
+func (r *Raw) Scan(src any) error {
+	var text Text
+	err := text.Scan(src)
+	*r = nil
+	if text != "" {
+		*r = Raw(text)
+	}
+	return err
+}
+
+// TextValue is for pgx.
+func (r Raw) TextValue() (pgtype.Text, error) {
+	return pgtype.Text{String: string(r), Valid: r != nil}, nil
+}
+
+// ScanText is for pgx.
+func (r *Raw) ScanText(v pgtype.Text) error {
+	*r = nil
+	if v.Valid {
+		*r = Raw(v.String)
+	}
+	return nil
+}
+
+// GormDataType keeps GORM from guessing.
+func (Raw) GormDataType() string { return "text" }
+
+// The types below are only used by the batch: they encode and read plain Go
+// values without allocating for each.
+
+// number is any whole number; NULL reads as zero.
+type number int64
+
+func (n number) Value() (driver.Value, error) { return int64(n), nil }
+func (n number) Int64Value() (pgtype.Int8, error) {
+	return pgtype.Int8{Int64: int64(n), Valid: true}, nil
+}
+func (n *number) ScanInt64(v pgtype.Int8) error { *n = number(v.Int64); return nil }
+
+func (n *number) Scan(src any) error {
+	v, ok := src.(int64)
+	if !ok && src != nil {
+		return fmt.Errorf("not a number: %T", src)
+	}
+	*n = number(v)
+	return nil
+}
+
+// optional is a number that may be absent.
+type optional struct{ n *int64 }
+
+func (o optional) Value() (driver.Value, error) {
+	if o.n == nil {
+		return nil, nil
+	}
+	return *o.n, nil
+}
+
+func (o optional) Int64Value() (pgtype.Int8, error) {
+	if o.n == nil {
+		return pgtype.Int8{}, nil
+	}
+	return pgtype.Int8{Int64: *o.n, Valid: true}, nil
+}
+
+// plain is a text that is never NULL.
+type plain string
+
+func (p plain) Value() (driver.Value, error) { return string(p), nil }
+func (p plain) TextValue() (pgtype.Text, error) {
+	return pgtype.Text{String: string(p), Valid: true}, nil
+}
+
+// flag is a truth value; NULL reads as false.
+type flag bool
+
+func (f flag) Value() (driver.Value, error)    { return bool(f), nil }
+func (f flag) BoolValue() (pgtype.Bool, error) { return pgtype.Bool{Bool: bool(f), Valid: true}, nil }
+func (f *flag) ScanBool(v pgtype.Bool) error   { *f = flag(v.Bool); return nil }
+
+func (f *flag) Scan(src any) error {
+	v, ok := src.(int64)
+	if !ok && src != nil {
+		return fmt.Errorf("not a truth value: %T", src)
+	}
+	*f = v != 0
+	return nil
+}
+
+// blob is a byte string, NULL where it is nil.
+type blob []byte
+
+func (b blob) BytesValue() ([]byte, error) { return b, nil }
+
+func (b blob) Value() (driver.Value, error) {
+	if b == nil {
+		return nil, nil
+	}
+	return []byte(b), nil
+}
