@@ -35,7 +35,7 @@ var wireNames = map[string]string{
 // reasonNames are the reasons that stand in for {reason}, worded by the server.
 var reasonNames = strings.Fields(`brackets depth encoding external_name incomplete instant name nul past precision range
 	repeated schema syntax too_many trailing type
-	burned earned expired not_enough promised released reserved spent standing state taken taken_back unburned unspent`)
+	allowed burned earned expired not_enough promised released reserved spent standing state taken taken_back unburned unspent`)
 
 // actionNames are the actions whose label customers see.
 var actionNames = strings.Fields(`checkout checkout_accept checkout_accept_item checkout_item checkout_reject

@@ -100,7 +100,7 @@ type Customer struct {
 
 	// Email E-mail address.
 	//
-	// Example: ada.kovacs@shop.test
+	// Example: member-1001@shop.test
 	Email *string `json:"email,omitempty"`
 
 	// Expired Points that expired.
@@ -115,7 +115,7 @@ type Customer struct {
 
 	// FirstName First name.
 	//
-	// Example: Ada
+	// Example: Sample
 	FirstName *string `json:"first_name,omitempty"`
 
 	// Gender Gender, as your system words it.
@@ -125,17 +125,17 @@ type Customer struct {
 
 	// Handler Nickname.
 	//
-	// Example: ada
+	// Example: m1001
 	Handler *string `json:"handler,omitempty"`
 
 	// ID The customer's id as your system submitted it.
 	//
-	// Example: ada.kovacs@shop.test
+	// Example: member-1001
 	ID string `json:"id"`
 
 	// ImageURL Web address of a picture.
 	//
-	// Example: https://shop.test/ada.png
+	// Example: https://shop.test/member-1001.png
 	ImageURL *string `json:"image_url,omitempty"`
 
 	// Labels Labels of your own segmentation.
@@ -150,7 +150,7 @@ type Customer struct {
 
 	// LastName Last name.
 	//
-	// Example: Kovács
+	// Example: Member
 	LastName *string `json:"last_name,omitempty"`
 
 	// Pending Points of purchases that wait for acceptance; not in the score yet.
@@ -223,22 +223,22 @@ type CustomerSummary struct {
 
 	// Email E-mail address.
 	//
-	// Example: ada.kovacs@shop.test
+	// Example: member-1001@shop.test
 	Email *string `json:"email,omitempty"`
 
 	// FirstName First name.
 	//
-	// Example: Ada
+	// Example: Sample
 	FirstName *string `json:"first_name,omitempty"`
 
 	// Handler Nickname.
 	//
-	// Example: ada
+	// Example: m1001
 	Handler *string `json:"handler,omitempty"`
 
 	// ID The customer's id as your system submitted it.
 	//
-	// Example: ada.kovacs@shop.test
+	// Example: member-1001
 	ID string `json:"id"`
 
 	// Language Preferred language.
@@ -248,7 +248,7 @@ type CustomerSummary struct {
 
 	// LastName Last name.
 	//
-	// Example: Kovács
+	// Example: Member
 	LastName *string `json:"last_name,omitempty"`
 
 	// Pending Points of purchases that wait for acceptance; not in the score yet.

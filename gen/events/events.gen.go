@@ -43,7 +43,7 @@ func (e RuleVerdictVerdict) Valid() bool {
 // `external_id`. It is left open here so that one broken event never refuses the call; it is checked by its
 // action's schema when its turn comes, and a fault stands in its result.
 //
-// Example: {"action":"visit","customer":"ada.kovacs@shop.test","data":{"url":"https://shop.test/spring"}}
+// Example: {"action":"visit","customer":"member-1001","data":{"url":"https://shop.test/spring"}}
 type BatchEvent = json.RawMessage
 
 // BatchOutcome What became of each event of a bulk.
@@ -306,7 +306,7 @@ type EventBatch struct {
 // names that system. For `opt_in` it becomes the id of the new customer. `-`, `.`, `..` and `leaderboard` are not
 // possible as ids.
 //
-// Example: ada.kovacs@shop.test
+// Example: member-1001
 type EventCustomer = string
 
 // EventOutcome What a submitted event did.
@@ -421,7 +421,7 @@ type OptInData struct {
 
 	// Email The address. Compared trimmed and in lower case.
 	//
-	// Example: ada.kovacs@shop.test
+	// Example: member-1001@shop.test
 	Email string `json:"email"`
 
 	// ExternalIds The customer's ids in other systems, by the name of the system. A name sent with null is removed, names you
@@ -433,12 +433,12 @@ type OptInData struct {
 
 	// FirstName First name.
 	//
-	// Example: Ada
+	// Example: Sample
 	FirstName *string `json:"first_name,omitempty"`
 
 	// Handler Nickname, shown where the customer appears among others.
 	//
-	// Example: ada
+	// Example: m1001
 	Handler *string `json:"handler,omitempty"`
 
 	// Language Preferred language: an ISO 639-2 code if you can; any text is accepted.
@@ -448,7 +448,7 @@ type OptInData struct {
 
 	// LastName Last name.
 	//
-	// Example: Kovács
+	// Example: Member
 	LastName *string `json:"last_name,omitempty"`
 
 	// Referrer The id of the customer who brought this one. An unknown customer is refused with 422.
@@ -615,7 +615,7 @@ type ProfileData struct {
 
 	// Email E-mail address.
 	//
-	// Example: ada.kovacs@shop.test
+	// Example: member-1001@shop.test
 	Email *string `json:"email,omitempty"`
 
 	// ExternalIds The customer's ids in other systems, by the name of the system. A name sent with null is removed, names you
@@ -627,7 +627,7 @@ type ProfileData struct {
 
 	// FirstName First name.
 	//
-	// Example: Ada
+	// Example: Sample
 	FirstName *string `json:"first_name,omitempty"`
 
 	// Gender Gender, as your system words it.
@@ -637,12 +637,12 @@ type ProfileData struct {
 
 	// Handler Nickname, shown where the customer appears among others.
 	//
-	// Example: ada
+	// Example: m1001
 	Handler *string `json:"handler,omitempty"`
 
 	// ImageURL The complete web address of a picture.
 	//
-	// Example: https://shop.test/ada.png
+	// Example: https://shop.test/member-1001.png
 	ImageURL *string `json:"image_url,omitempty"`
 
 	// Labels Labels of your own segmentation. The list replaces the earlier one.
@@ -657,7 +657,7 @@ type ProfileData struct {
 
 	// LastName Last name.
 	//
-	// Example: Kovács
+	// Example: Member
 	LastName *string `json:"last_name,omitempty"`
 
 	// OptIn `true` enrols: an unknown customer is created with the attributes of this event, an inactive one becomes
@@ -827,7 +827,7 @@ type SubscribeData struct {
 
 	// Email E-mail address.
 	//
-	// Example: ada.kovacs@shop.test
+	// Example: member-1001@shop.test
 	Email *string `json:"email,omitempty"`
 
 	// ExternalIds The customer's ids in other systems, by the name of the system. A name sent with null is removed, names you
@@ -839,17 +839,17 @@ type SubscribeData struct {
 
 	// FirstName First name.
 	//
-	// Example: Ada
+	// Example: Sample
 	FirstName *string `json:"first_name,omitempty"`
 
 	// Handler Nickname, shown where the customer appears among others.
 	//
-	// Example: ada
+	// Example: m1001
 	Handler string `json:"handler"`
 
 	// LastName Last name.
 	//
-	// Example: Kovács
+	// Example: Member
 	LastName *string `json:"last_name,omitempty"`
 }
 

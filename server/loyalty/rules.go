@@ -50,7 +50,7 @@ func (r *Run) standing(t *ticket) error {
 	case status == Suspended && needs == Spender:
 		return refused(ErrSuspended)
 	}
-	r.TraceInput(Verdict{Rule: "standing", Verdict: "applied", Reason: "reason.standing", Input: map[string]any{"status": string(status)}})
+	r.TraceInput(Verdict{Rule: "standing", Verdict: "applied", Reason: "reason.allowed", Input: map[string]any{"status": string(status)}})
 	return nil
 }
 

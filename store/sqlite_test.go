@@ -1,0 +1,98 @@
+package store
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+func openTestFile(t *testing.T) (*Store, *sqliteEngine) {
+	t.Helper()
+	s, err := Open(context.Background(), Options{URL: "sqlite:" + filepath.Join(t.TempDir(), "loyalty.db")})
+	require.NoError(t, err)
+	require.NoError(t, s.Migrate(context.Background()))
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s, s.engine.(*sqliteEngine)
+}
+
+func put(s *Store, w loyalty.Writes) error {
+	return s.Within(context.Background(), loyalty.Needs{}, func(*loyalty.Loaded) (*loyalty.Writes, error) { return &w, nil })
+}
+
+func visit(data []byte) loyalty.Event {
+	now := time.Now()
+	return loyalty.Event{ID: loyalty.NewID(now, loyalty.ID{}), Customer: loyalty.ID{1}, Action: "visit", At: now, RecordedAt: now, Data: data}
+}
+
+// The store's own connections refuse REPLACE, and its readers every write.
+func TestConnectionsAreSet(t *testing.T) {
+	s, e := openTestFile(t)
+	require.NoError(t, put(s, loyalty.Writes{Events: []loyalty.Event{visit(nil)}}))
+	for range 3 { // several connections of the reading pool at once
+		c, err := e.readers.Conn(context.Background())
+		require.NoError(t, err)
+		defer func() { require.NoError(t, c.Close()) }()
+		_, err = c.ExecContext(context.Background(), `INSERT INTO names VALUES (1, 'x', x'00')`)
+		require.ErrorContains(t, err, "readonly")
+	}
+	require.NoError(t, checkPragmas(context.Background(), e.writer))
+	require.NoError(t, checkPragmas(context.Background(), e.readers))
+	require.ErrorContains(t, s.write.Exec(`REPLACE INTO events SELECT * FROM events`).Error, "append-only")
+}
+
+func TestPragmaThatCannotBeSet(t *testing.T) {
+	_, e := openTestFile(t)
+	_, err := e.writer.Exec(`PRAGMA synchronous = NORMAL`)
+	require.NoError(t, err)
+	require.ErrorContains(t, checkPragmas(context.Background(), e.writer), "pragma synchronous is 1")
+}
+
+// A full disk refuses writes, not reads, and is over when there is room again.
+func TestFullDisk(t *testing.T) {
+	s, e := openTestFile(t)
+	limit := func(pages string) {
+		_, err := e.writer.Exec(`PRAGMA max_page_count = ` + pages)
+		require.NoError(t, err)
+	}
+	limit("1") // what is there stays: the limit is the present size
+	written := 0
+	var err error
+	for ; err == nil && written < 1000; written++ {
+		err = put(s, loyalty.Writes{Events: []loyalty.Event{visit(make([]byte, 3000)), visit(nil)}})
+	}
+	require.ErrorIs(t, err, loyalty.ErrDatabaseAway)
+	var events int64
+	require.NoError(t, s.read.Model(&eventRow{}).Count(&events).Error)
+	require.Equal(t, int64(2*(written-1)), events, "whole batches or nothing")
+	limit("100000")
+	require.NoError(t, put(s, loyalty.Writes{Events: []loyalty.Event{visit(make([]byte, 3000))}}))
+}
+
+// The log is emptied after a key was destroyed, later if a reader holds it up.
+func TestCheckpointIsOwed(t *testing.T) {
+	s, e := openTestFile(t)
+	file := filepath.Join(t.TempDir(), "unused")
+	require.NoError(t, s.read.Raw(`SELECT file FROM pragma_database_list WHERE name = 'main'`).Scan(&file).Error)
+	size := func() int64 {
+		info, err := os.Stat(file + "-wal")
+		require.NoError(t, err)
+		return info.Size()
+	}
+	reader, err := e.readers.BeginTx(context.Background(), nil)
+	require.NoError(t, err)
+	var n int
+	require.NoError(t, reader.QueryRow(`SELECT count(*) FROM events`).Scan(&n))
+	require.NoError(t, put(s, loyalty.Writes{DestroyKeys: []loyalty.ID{{1}}, Events: []loyalty.Event{visit(nil)}}))
+	require.True(t, e.owed)
+	require.Positive(t, size())
+	require.NoError(t, reader.Rollback())
+	require.NoError(t, put(s, loyalty.Writes{Events: []loyalty.Event{visit(nil)}}))
+	require.False(t, e.owed)
+	require.Zero(t, size())
+}
