@@ -60,7 +60,7 @@ func TestEveryFaultIsWorded(t *testing.T) {
 		"number_out_of_range", "property_empty")
 	for _, reason := range []string{
 		"brackets", "depth", "encoding", "incomplete", "instant", "nul", "precision", "repeated", "schema", "syntax",
-		"too_many", "trailing", "cursor",
+		"too_many", "trailing",
 	} {
 		names = append(names, "reason."+reason)
 	}

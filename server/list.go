@@ -91,7 +91,7 @@ func pageOf(ctx context.Context, limit *common.Limit, offset *common.Offset, tex
 	}
 	var ok bool
 	if p.cursor, ok = parseCursor(*text, p.filters); !ok {
-		return p, errInvalidParameter.With("parameter", "cursor").With("reason", "cursor").At("cursor")
+		return p, errInvalidParameter.With("parameter", "cursor").With("reason", "schema").At("cursor")
 	}
 	return p, nil
 }

@@ -148,7 +148,7 @@ func (q ledgerQuery) run(db *gorm.DB, found func(LedgerFinding)) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", q.fault, err)
 	}
-	defer rows.Close()
+	defer func() { _ = rows.Close() }() // rows.Err tells what went wrong
 	for rows.Next() {
 		f, err := q.finding(rows)
 		if err != nil {

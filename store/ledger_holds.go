@@ -89,7 +89,7 @@ func (h *holds) documents(db *gorm.DB, read func([]byte) ([]points.Portion, erro
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
+	defer func() { _ = rows.Close() }() // rows.Err tells what went wrong
 	for rows.Next() {
 		var customer UUID
 		var name, text Text

@@ -31,13 +31,29 @@ func (s *Store) Migrate(ctx context.Context) error {
 	} else if version, e := s.schemaVersion(ctx); e != nil || version > newest(p) {
 		return err
 	}
-	if _, err := p.Up(ctx); err != nil {
-		// Another process may have been faster (SQLite has no session lock).
-		if pending, again := p.HasPending(ctx); again != nil || pending {
-			return fmt.Errorf("migrate: %w", s.classify(err))
-		}
+	if err := s.up(ctx, p); err != nil {
+		return fmt.Errorf("migrate: %w", s.classify(err))
 	}
 	return s.ExtendJournal(ctx)
+}
+
+// up applies what is pending. SQLite has no lock that spans migrations, so that
+// another process may do a step first; as long as anybody gets on, it goes on.
+func (s *Store) up(ctx context.Context, p *goose.Provider) error {
+	for {
+		before, err := s.schemaVersion(ctx)
+		if err != nil {
+			return err
+		}
+		_, failed := p.Up(ctx)
+		if failed == nil {
+			return nil
+		}
+		after, err := s.schemaVersion(ctx)
+		if err != nil || after == before {
+			return failed
+		}
+	}
 }
 
 // Migrations lists every step that this program knows, in order.

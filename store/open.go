@@ -114,7 +114,7 @@ func (s *Store) start(ctx context.Context) error {
 }
 
 // Close gives back all connections.
-func (s *Store) Close() error { return s.engine.close() }
+func (s *Store) Close() error { return s.close() }
 
 // Ready says whether the store can work: the database answers and has exactly
 // this program's schema. It fails with ErrMigrationsPending, ErrNewerSchema, or

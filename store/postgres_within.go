@@ -182,7 +182,7 @@ func (e *postgresEngine) ask(ctx context.Context, pid uint32, w *loyalty.Writes)
 	if err != nil {
 		return false, false, err
 	}
-	defer c.Close(ctx)
+	defer func() { _ = c.Close(ctx) }()
 	if err := c.QueryRow(ctx, `SELECT NOT EXISTS (SELECT 1 FROM pg_stat_activity WHERE pid = $1)`, int64(pid)).Scan(&gone); err != nil {
 		return false, false, err
 	}

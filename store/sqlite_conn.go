@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"io"
 
@@ -108,11 +109,9 @@ func (c *sqliteConn) query(s driver.Stmt, into []any, each func() error) (err er
 	}()
 	for {
 		c.row = append(c.row[:0], make([]driver.Value, len(into))...)
-		switch err := rows.Next(c.row); err {
-		case nil:
-		case io.EOF:
+		if err := rows.Next(c.row); errors.Is(err, io.EOF) {
 			return nil
-		default:
+		} else if err != nil {
 			return err
 		}
 		for i, v := range c.row {

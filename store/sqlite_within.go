@@ -17,7 +17,7 @@ func (e *sqliteEngine) within(ctx context.Context, s *Store, needs loyalty.Needs
 	if err != nil {
 		return e.classify(err)
 	}
-	defer c.Close()
+	defer func() { _ = c.Close() }() // back to the pool
 	return c.Raw(func(driverConn any) error {
 		conn := e.below(driverConn.(driver.Conn))
 		if err := conn.exec("BEGIN IMMEDIATE"); err != nil {

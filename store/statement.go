@@ -106,11 +106,8 @@ func write[T any](list []calls, s *statement[T], rows []T) []calls {
 	return append(list, &call[T]{statement: s, rows: rows})
 }
 
-// read is a call with an answer.
+// read is a call with an answer; the rows are not empty.
 func read[T any](list []calls, s *statement[T], rows []T, into []any, each func() error) []calls {
-	if len(rows) == 0 {
-		return list
-	}
 	return append(list, &call[T]{statement: s, rows: rows, into: into, each: each})
 }
 

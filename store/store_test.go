@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/store"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
@@ -46,6 +47,41 @@ func TestMonthsAreMadeAhead(t *testing.T) {
 	now = now.AddDate(0, 1, 0)
 	require.NoError(t, open().Close())
 	require.Contains(t, storetest.Months(t, url), "events_2028_03")
+
+	// Nobody made April in time: it stays in the default partition, and May is made.
+	late := time.Date(2028, 4, 2, 0, 0, 0, 0, time.UTC)
+	event := loyalty.Event{ID: loyalty.NewID(late, loyalty.ID{}), Customer: loyalty.ID{1}, Action: "visit", At: late, RecordedAt: late}
+	now = late
+	s = storetest.Open(t, url)
+	require.NoError(t, s.Within(context.Background(), loyalty.Needs{}, func(*loyalty.Loaded) (*loyalty.Writes, error) {
+		return &loyalty.Writes{Events: []loyalty.Event{event}}, nil
+	}))
+	require.NoError(t, open().Close())
+	require.NotContains(t, storetest.Months(t, url), "events_2028_04")
+	require.Contains(t, storetest.Months(t, url), "events_2028_05")
+}
+
+// Nodes that start together migrate together.
+func TestMigrateAtOnce(t *testing.T) {
+	for _, d := range storetest.All {
+		t.Run(d.Name, func(t *testing.T) {
+			url := d.Empty(t)
+			done := make(chan error)
+			stores := make([]*store.Store, 4)
+			for i := range stores {
+				stores[i] = storetest.Open(t, url)
+			}
+			for _, s := range stores {
+				go func() { done <- s.Migrate(context.Background()) }()
+			}
+			for range stores {
+				require.NoError(t, <-done)
+			}
+			for _, s := range stores {
+				require.NoError(t, s.Ready(context.Background()))
+			}
+		})
+	}
 }
 
 func TestOpenNamesTheSetting(t *testing.T) {

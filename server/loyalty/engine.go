@@ -229,18 +229,21 @@ const attempts = 12
 // batchTime bounds one transaction, waiting for locks included.
 const batchTime = 10 * time.Second
 
-// process commits a batch. When another writer was faster, or a statement
-// fails, every submission is tried on its own, so that none can hurt another.
+// process commits a batch. When another writer was faster, the whole batch is
+// tried again under its customers' locks; when it still cannot be written, every
+// submission is tried on its own, so that none can hurt another.
 func (e *Engine) process(ctx context.Context, tickets []*ticket) {
 	err := e.once(ctx, tickets, false)
-	if err == nil {
-		return
-	}
-	if len(tickets) > 1 && repeatable(err) {
-		for _, t := range tickets {
-			e.process(ctx, []*ticket{t})
+	if err != nil && len(tickets) > 1 {
+		if errors.Is(err, ErrBatchConflict) {
+			err = e.once(ctx, tickets, true)
 		}
-		return
+		if err != nil && repeatable(err) {
+			for _, t := range tickets {
+				e.process(ctx, []*ticket{t})
+			}
+			return
+		}
 	}
 	for n := 1; n < attempts && errors.Is(err, ErrBatchConflict); n++ {
 		time.Sleep(rand.N(time.Duration(n) * time.Millisecond))

@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -204,9 +205,8 @@ func (s *sharedServer) command(sql string) error {
 	if err != nil {
 		return fmt.Errorf("LOYALTY_TEST_POSTGRES: %w", err)
 	}
-	defer c.Close(ctx)
 	_, err = c.Exec(ctx, sql)
-	return err
+	return errors.Join(err, c.Close(ctx))
 }
 
 func migrate(url string) error {

@@ -190,7 +190,7 @@ func readMessage(r io.Reader, typed int) ([]byte, error) {
 	if _, err := io.ReadFull(r, head); err != nil {
 		return nil, err
 	}
-	message := append(head, make([]byte, binary.BigEndian.Uint32(head[typed:])-4)...)
-	_, err := io.ReadFull(r, message[len(head):])
+	message := make([]byte, typed+int(binary.BigEndian.Uint32(head[typed:])))
+	_, err := io.ReadFull(r, message[copy(message, head):])
 	return message, err
 }

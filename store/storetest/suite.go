@@ -133,9 +133,8 @@ func (b *bench) purchase(c loyalty.Customer, name string) loyalty.Transaction {
 	}
 }
 
-func transactionName(value string) loyalty.Name {
-	return loyalty.Name{Kind: loyalty.NameTransaction, Value: value}
-}
+// t1 is the name of the purchase that most parts use.
+var t1 = loyalty.Name{Kind: loyalty.NameTransaction, Value: "t-1"}
 
 func (b *bench) event(c loyalty.Customer) loyalty.Event {
 	n, idle := int64(-5), &loyalty.LotEffect{Idle: points.Period{Months: 12}}
@@ -151,7 +150,7 @@ func (b *bench) full(t testing.TB, name string) (loyalty.Customer, loyalty.Write
 	lot, e := b.lot(c, 50, 20, 10), b.event(c)
 	w := loyalty.Writes{
 		NewCustomers: []loyalty.Customer{c}, Events: []loyalty.Event{e}, NewLots: []loyalty.CustomerLot{lot},
-		Claims: []loyalty.Claim{{Name: transactionName("t-1"), Owner: c.ID}, {Name: customerName(name), Owner: c.ID},
+		Claims: []loyalty.Claim{{Name: t1, Owner: c.ID}, {Name: customerName(name), Owner: c.ID},
 			{Name: loyalty.Name{Kind: loyalty.NameExternal, Value: "crm:42"}, Owner: c.ID}},
 		Postings:        []loyalty.CustomerPosting{{Customer: c.ID, Posting: points.Posting{Event: e.ID, Seq: 1, From: points.Issued, To: points.Available, Lot: lot.ID, Points: 5}}},
 		NewTransactions: []loyalty.Transaction{b.purchase(c, "t-1")},

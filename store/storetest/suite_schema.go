@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -83,13 +84,12 @@ func column(t testing.TB, db *sql.DB, query string) (list []string) {
 	t.Helper()
 	rows, err := db.Query(query)
 	require.NoError(t, err)
-	defer rows.Close()
 	for rows.Next() {
 		var s string
 		require.NoError(t, rows.Scan(&s))
 		list = append(list, s)
 	}
-	require.NoError(t, rows.Err())
+	require.NoError(t, errors.Join(rows.Err(), rows.Close()))
 	return list
 }
 

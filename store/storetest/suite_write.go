@@ -78,7 +78,7 @@ func statusGuard(t *testing.T, b *bench, loaded, profile loyalty.Customer) {
 func claimsUnique(t *testing.T, b *bench) {
 	c, w := b.full(t, "c-1")
 	for kind, again := range map[string]loyalty.Writes{
-		"name":        {Claims: []loyalty.Claim{{Name: customerName("c-2"), Owner: c.ID}, {Name: transactionName("t-1"), Owner: c.ID}}},
+		"name":        {Claims: []loyalty.Claim{{Name: customerName("c-2"), Owner: c.ID}, {Name: t1, Owner: c.ID}}},
 		"customer":    {NewCustomers: w.NewCustomers},
 		"event":       {Events: w.Events},
 		"posting":     {Postings: w.Postings},
@@ -183,10 +183,10 @@ func changesHands(t *testing.T, b *bench) {
 	after := before
 	after.Customer = owner.ID
 	require.NoError(t, b.put(loyalty.Writes{Transactions: []loyalty.Changed[loyalty.Transaction]{{Before: before, After: after}},
-		Freed: []loyalty.Claim{{Name: transactionName("t-1"), Owner: guest.ID}}, Claims: []loyalty.Claim{{Name: transactionName("t-1"), Owner: owner.ID}}}))
+		Freed: []loyalty.Claim{{Name: t1, Owner: guest.ID}}, Claims: []loyalty.Claim{{Name: t1, Owner: owner.ID}}}))
 	l = b.get(t, loyalty.CustomerNeeds{ID: owner.ID, Transactions: []string{"t-1"}})
 	require.Equal(t, after, l.Customers[owner.ID].Transactions["t-1"])
-	require.Equal(t, owner.ID, l.Names[transactionName("t-1")])
+	require.Equal(t, owner.ID, l.Names[t1])
 }
 
 // races lets writers meet on a few customers: without locks each version has

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -62,6 +63,27 @@ func TestFloors(t *testing.T) {
 		require.Contains(t, out.String(), title)
 	}
 	require.NotContains(t, out.String(), "hot")
+	requireGone(t, o)
+}
+
+// The program itself, built as it ships, on both databases: every request is
+// answered with 200 and the points agree afterwards, or bench fails.
+func TestProgram(t *testing.T) {
+	needsPostgres(t)
+	o := small(t, "server", "sqlite")
+	o.sqlite, o.binary = true, filepath.Join(t.TempDir(), "loyalty")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", o.binary, "../loyalty")
+	printed, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", printed)
+	var out strings.Builder
+	require.NoError(t, bench(t.Context(), o, &out, io.Discard))
+	for _, title := range []string{
+		"POST /events point_add, 16 connections", "same, 64 connections", "one hot customer", "checkout with 3 lines",
+		"p99 at 64 connections against naive", "bulk of 50, 4 connections, against naive", "embedded SQLite",
+		"the program on PostgreSQL: cold start", "the program on SQLite: cold start",
+	} {
+		require.Contains(t, out.String(), title)
+	}
 	requireGone(t, o)
 }
 

@@ -126,12 +126,12 @@ func prepareDatabase(ctx context.Context, binary string, env []string) (access, 
 
 // program runs one of the program's commands and gives what it prints.
 func program(ctx context.Context, binary string, env []string, args ...string) ([]byte, error) {
-	var errors bytes.Buffer
+	var stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, binary, args...)
-	cmd.Env, cmd.Stderr = append(cleanEnviron(), env...), &errors
+	cmd.Env, cmd.Stderr = append(cleanEnviron(), env...), &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w: %s", binary, strings.Join(args[:2], " "), err, errors.Bytes())
+		return nil, fmt.Errorf("%s %s: %w: %s", binary, strings.Join(args[:2], " "), err, stderr.Bytes())
 	}
 	return out, nil
 }

@@ -68,16 +68,13 @@ func newKeysCreate(s *settings) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			db, err := s.open(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer db.Close()
-			done, err := admin(db).CreateKey(cmd.Context(), commandLine, change)
-			if err != nil {
-				return told(err)
-			}
-			return s.show(cmd.OutOrStdout(), done.Value, asJSON)
+			return use(cmd.Context(), s.open, func(db *store.Store) error {
+				done, err := admin(db).CreateKey(cmd.Context(), commandLine, change)
+				if err != nil {
+					return told(err)
+				}
+				return s.show(cmd.OutOrStdout(), done.Value, asJSON)
+			})
 		},
 	}
 	rights.flags(cmd.Flags())
@@ -90,16 +87,13 @@ func newKeysRotate(s *settings) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "rotate KEY_ID", Short: "Give an access key a new secret; the old one stays good for the overlap", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			db, err := s.openExisting(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer db.Close()
-			done, err := admin(db).RotateKey(cmd.Context(), commandLine, args[0], overlap)
-			if err != nil {
-				return told(err)
-			}
-			return s.show(cmd.OutOrStdout(), done.Value, asJSON)
+			return use(cmd.Context(), s.openExisting, func(db *store.Store) error {
+				done, err := admin(db).RotateKey(cmd.Context(), commandLine, args[0], overlap)
+				if err != nil {
+					return told(err)
+				}
+				return s.show(cmd.OutOrStdout(), done.Value, asJSON)
+			})
 		},
 	}
 	cmd.Flags().DurationVar(&overlap, "overlap", overlap, "how long the old secret stays good, at most 720h")
@@ -111,16 +105,13 @@ func newKeysRevoke(s *settings) *cobra.Command {
 	return &cobra.Command{
 		Use: "revoke KEY_ID", Short: "End an access key for good", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			db, err := s.openExisting(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer db.Close()
-			if _, err := admin(db).RevokeKey(cmd.Context(), commandLine, args[0]); err != nil {
-				return told(err)
-			}
-			fmt.Fprintln(cmd.OutOrStdout(), "Revoked", args[0])
-			return nil
+			return use(cmd.Context(), s.openExisting, func(db *store.Store) error {
+				if _, err := admin(db).RevokeKey(cmd.Context(), commandLine, args[0]); err != nil {
+					return told(err)
+				}
+				fmt.Fprintln(cmd.OutOrStdout(), "Revoked", args[0])
+				return nil
+			})
 		},
 	}
 }
@@ -129,16 +120,13 @@ func newKeysList(s *settings) *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the access keys, without their secrets", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			db, err := s.openExisting(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer db.Close()
-			keys, err := admin(db).Keys(cmd.Context())
-			if err != nil {
-				return told(err)
-			}
-			return listKeys(cmd.OutOrStdout(), keys)
+			return use(cmd.Context(), s.openExisting, func(db *store.Store) error {
+				keys, err := admin(db).Keys(cmd.Context())
+				if err != nil {
+					return told(err)
+				}
+				return listKeys(cmd.OutOrStdout(), keys)
+			})
 		},
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/loyalty-platform/loyalty/store"
 )
 
 func newMigrate(s *settings) *cobra.Command {
@@ -14,34 +16,23 @@ func newMigrate(s *settings) *cobra.Command {
 		Use: "up", Short: "Apply the migrations that are missing", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s.noMigrate = false
-			db, err := s.open(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer db.Close()
-			fmt.Fprintln(cmd.OutOrStdout(), "The database is up to date.")
-			return nil
+			return use(cmd.Context(), s.open, func(*store.Store) error {
+				fmt.Fprintln(cmd.OutOrStdout(), "The database is up to date.")
+				return nil
+			})
 		},
 	}
 	status := &cobra.Command{
 		Use: "status", Short: "List the migrations and when they were applied", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return s.migrations(cmd) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return use(cmd.Context(), s.openUnsealed, func(db *store.Store) error { return migrations(cmd, db) })
+		},
 	}
 	migrate.AddCommand(up, status)
 	return migrate
 }
 
-// migrations also looks at a database that is not up to date, so it needs no
-// master key.
-func (s *settings) migrations(cmd *cobra.Command) error {
-	if err := s.mustExist(); err != nil {
-		return err
-	}
-	db, err := s.openWith(cmd.Context(), [32]byte{})
-	if err != nil {
-		return err
-	}
-	defer db.Close()
+func migrations(cmd *cobra.Command, db *store.Store) error {
 	list, err := db.Migrations(cmd.Context())
 	if err != nil {
 		return coded{codeFailed, err}

@@ -71,6 +71,24 @@ func (s *settings) openExisting(ctx context.Context) (*store.Store, error) {
 	return db, nil
 }
 
+// openUnsealed opens a database that must be there, up to date or not, for work
+// that opens nothing sealed and so needs no master key.
+func (s *settings) openUnsealed(ctx context.Context) (*store.Store, error) {
+	if err := s.mustExist(); err != nil {
+		return nil, err
+	}
+	return s.openWith(ctx, [32]byte{})
+}
+
+// use opens a database, works with it and closes it.
+func use(ctx context.Context, open func(context.Context) (*store.Store, error), work func(*store.Store) error) error {
+	db, err := open(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(work(db), db.Close())
+}
+
 func (s *settings) mustExist() error {
 	if !s.embedded() {
 		return nil

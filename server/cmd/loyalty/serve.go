@@ -51,7 +51,7 @@ func (s *settings) serve(ctx context.Context, logger *slog.Logger, out io.Writer
 	if err != nil {
 		return fault("listen", "%w", err)
 	}
-	defer listener.Close()
+	defer func() { _ = listener.Close() }() // serving closes it; this is for a start that fails
 	db, err := s.open(ctx)
 	if err != nil {
 		return err

@@ -73,7 +73,6 @@ func (f *signFlags) request(cmd *cobra.Command, method, address, region string) 
 	if err != nil {
 		return nil, err
 	}
-	// The cancellation comes with the sending; reading a body needs none.
 	request, err := http.NewRequestWithContext(cmd.Context(), strings.ToUpper(method), address, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -155,7 +154,7 @@ func send(ctx context.Context, w io.Writer, r *http.Request) error {
 	if err != nil {
 		return coded{codeFailed, err}
 	}
-	defer answer.Body.Close()
+	defer func() { _ = answer.Body.Close() }() // everything was read or the reading failed
 	fmt.Fprintln(w, answer.Proto, answer.Status)
 	for _, name := range shownHeaders {
 		for _, value := range answer.Header.Values(name) {

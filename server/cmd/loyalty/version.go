@@ -49,14 +49,14 @@ func newOpenAPI() *cobra.Command {
 			if !slices.Contains(openapi.Names(), args[0]) {
 				return coded{codeUsage, fmt.Errorf("openapi: no API is called %q; there are %s", args[0], strings.Join(openapi.Names(), ", "))}
 			}
-			yaml, json, err := openapi.Bundle(args[0])
+			document, json, err := openapi.Bundle(args[0])
 			if err != nil {
 				return coded{codeFailed, err}
 			}
 			if asJSON {
-				yaml = append(json, '\n')
+				document = json
 			}
-			_, err = cmd.OutOrStdout().Write(yaml)
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), strings.TrimSuffix(string(document), "\n"))
 			return err
 		},
 	}

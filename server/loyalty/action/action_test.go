@@ -1,6 +1,8 @@
 package action_test
 
 import (
+	"errors"
+	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -10,7 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/openapi"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/action"
+	"github.com/loyalty-platform/loyalty/store"
+	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
 // actions lists the actions of the table by name.
@@ -36,11 +41,39 @@ func TestTableAndContractAgree(t *testing.T) {
 	event := doc.Components.Schemas["Event"].Value
 	require.Equal(t, slices.Sorted(maps.Keys(event.Discriminator.Mapping)), actions())
 
-	internal, ok := event.Extensions["x-internal-actions"].([]any)
-	require.True(t, ok, "x-internal-actions is a list")
-	for _, name := range internal {
+	for _, name := range internalActions(t) {
 		require.NotContains(t, actions(), name, "an internal action is never submitted")
 	}
+}
+
+// internalActions lists what the Events document keeps to the platform.
+func internalActions(t *testing.T) []string {
+	doc, err := openapi.Load("events")
+	require.NoError(t, err)
+	list, ok := doc.Components.Schemas["Event"].Value.Extensions["x-internal-actions"].([]any)
+	require.True(t, ok, "x-internal-actions is a list")
+	names := make([]string, len(list))
+	for i, name := range list {
+		names[i], ok = name.(string)
+		require.True(t, ok, "%v is the name of an action", name)
+	}
+	return names
+}
+
+// TestInternalActionsAreRefused submits each of them: the answer is that the
+// platform writes it, not that nobody knows it.
+func TestInternalActionsAreRefused(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.Store) {
+		s := newStage(t, db, scenario{Given: []given{{Customer: "ada"}}})
+		var otherwise []string
+		for _, name := range internalActions(t) {
+			_, err := s.engine.Submit(s.ctx, loyalty.Submission{Customer: "ada", Action: name})
+			if !errors.Is(err, loyalty.ErrInternalAction) {
+				otherwise = append(otherwise, fmt.Sprintf("%s: %v", name, err))
+			}
+		}
+		require.Empty(t, otherwise)
+	})
 }
 
 // TestEveryActionHasScenarios holds the table against the scenario files in

@@ -1,0 +1,83 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/server"
+)
+
+func TestPublicPages(t *testing.T) {
+	down := fmt.Errorf("dial secret-host")
+	h := open(t, func(o *server.Options) {
+		ready := o.Ready
+		o.Ready = func(ctx context.Context) error {
+			if down != nil {
+				return down
+			}
+			return ready(ctx)
+		}
+	})
+	get := func(target string) answer { return h.send(h.request(http.MethodGet, target, "")) }
+	require.Equal(t, http.StatusOK, get("/livez").status)
+	a := get("/readyz")
+	require.Equal(t, http.StatusServiceUnavailable, a.status)
+	require.NotContains(t, a.body, "secret-host")
+	down = nil
+	require.Equal(t, http.StatusOK, get("/readyz").status)
+	for _, api := range []string{"administration", "customers", "events"} {
+		a = get("/openapi/" + api + ".yaml")
+		require.Equal(t, http.StatusOK, a.status)
+		require.Contains(t, a.body, "openapi: 3.0.3")
+		require.NotContains(t, a.body, "common.yaml", "a document stands by itself")
+		a = get("/openapi/" + api + ".json")
+		require.Equal(t, http.StatusOK, a.status)
+		require.Equal(t, "3.0.3", a.json(t)["openapi"])
+		require.Contains(t, get("/").body, "/openapi/"+api+".yaml")
+	}
+	require.Equal(t, http.StatusUnauthorized, get("/openapi/common.yaml").status)
+	page := get("/")
+	require.NotContains(t, page.body, "src=")
+	require.Contains(t, page.header.Get("Content-Security-Policy"), "default-src 'none'")
+}
+
+// TestStopsGracefully: requests under way finish, later ones find nobody.
+func TestStopsGracefully(t *testing.T) {
+	h := open(t, func(o *server.Options) {
+		o.Ready = func(context.Context) error { time.Sleep(200 * time.Millisecond); return nil }
+	})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- h.server.Serve(ctx, l, 5*time.Second) }()
+	answered := make(chan int, 1)
+	go func() {
+		resp, err := http.Get("http://" + l.Addr().String() + "/readyz")
+		if err != nil {
+			answered <- 0
+			return
+		}
+		_ = resp.Body.Close()
+		answered <- resp.StatusCode
+	}()
+	require.Eventually(t, func() bool {
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err == nil {
+			_ = c.Close()
+		}
+		return err == nil
+	}, 5*time.Second, 5*time.Millisecond)
+	time.Sleep(50 * time.Millisecond) // the slow request is under way
+	stop()
+	require.Equal(t, http.StatusOK, <-answered)
+	require.NoError(t, <-ended)
+	_, err = net.Dial("tcp", l.Addr().String())
+	require.Error(t, err)
+}

@@ -1,0 +1,282 @@
+package server_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/server"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/signing"
+)
+
+// TestSignatureRefusals: each way a signature can be wrong has its code, and
+// every one is a 401 that says how to sign.
+func TestSignatureRefusals(t *testing.T) {
+	h := open(t)
+	now := time.Now()
+	revoked := h.newKey(loyalty.KeyChange{})
+	_, err := h.admin.RevokeKey(context.Background(), loyalty.Call{KeyID: loyalty.CommandLine}, revoked.KeyID)
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		code int
+		sign func(r *http.Request) error
+	}{
+		"no signature": {101021, func(*http.Request) error { return nil }},
+		"an api_key":   {101021, func(r *http.Request) error { r.Header.Set("Authorization", "api_key 7"); return nil }},
+		"two headers": {101021, func(r *http.Request) error {
+			err := signing.Default(region).Sign(r, nil, h.key)
+			r.Header.Add("Authorization", r.Header.Get("Authorization"))
+			return err
+		}},
+		"no date": {101021, func(r *http.Request) error {
+			err := signing.Default(region).Sign(r, nil, h.key)
+			r.Header.Del("Date")
+			return err
+		}},
+		"stale": {101022, func(r *http.Request) error {
+			s := signing.Default(region)
+			s.Now = func() time.Time { return now.Add(-302 * time.Second) }
+			return s.Sign(r, nil, h.key)
+		}},
+		"from the future": {101022, func(r *http.Request) error {
+			s := signing.Default(region)
+			s.Now = func() time.Time { return now.Add(310 * time.Second) }
+			return s.Sign(r, nil, h.key)
+		}},
+		"another region": {101023, func(r *http.Request) error { return signing.Default("elsewhere").Sign(r, nil, h.key) }},
+		"another algorithm": {101023, func(r *http.Request) error {
+			err := signing.Default(region).Sign(r, nil, h.key)
+			r.Header.Set("Authorization", strings.Replace(r.Header.Get("Authorization"), "SHA256", "SHA512", 1))
+			return err
+		}},
+		"a wrong secret": {101024, func(r *http.Request) error {
+			return signing.Default(region).Sign(r, nil, signing.Credential{KeyID: h.key.KeyID, Secret: "wrong"})
+		}},
+		"an unknown key": {101024, func(r *http.Request) error {
+			return signing.Default(region).Sign(r, nil, signing.Credential{KeyID: "LKUNKNOWN", Secret: h.key.Secret})
+		}},
+		"a revoked key": {101024, func(r *http.Request) error { return signing.Default(region).Sign(r, nil, revoked) }},
+		"another body":  {101024, func(r *http.Request) error { return signing.Default(region).Sign(r, []byte("x"), h.key) }},
+		"another path": {101024, func(r *http.Request) error {
+			err := signing.Default(region).Sign(r, nil, h.key)
+			r.URL.Path = "/customers/-/count"
+			return err
+		}},
+		"another query": {101024, func(r *http.Request) error {
+			err := signing.Default(region).Sign(r, nil, h.key)
+			r.URL.RawQuery = "limit=5"
+			return err
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h.t = t
+			r := h.request(http.MethodGet, "/customers", "")
+			require.NoError(t, c.sign(r))
+			a := h.send(r)
+			require.Equal(t, http.StatusUnauthorized, a.status, a.body)
+			require.Equal(t, c.code, a.fault(t).Code)
+			require.Equal(t, "UnauthorizedException", a.fault(t).Type)
+			require.Equal(t, "SERVICE-HMAC-SHA256", a.header.Get("WWW-Authenticate"))
+			require.Empty(t, a.header.Get("RateLimit-Limit"), "nobody's budget")
+			require.NotContains(t, a.body, "debug")
+		})
+	}
+}
+
+// TestKeysCannotBeProbed: an unknown key, a revoked key and a wrong secret are
+// answered alike, to the byte.
+func TestKeysCannotBeProbed(t *testing.T) {
+	h := open(t)
+	bodies := map[string]bool{}
+	for _, key := range []signing.Credential{{KeyID: h.key.KeyID, Secret: "x"}, {KeyID: "LKNOBODY", Secret: "x"}} {
+		a := h.signed(key, h.request(http.MethodGet, "/customers", ""))
+		require.Equal(t, http.StatusUnauthorized, a.status)
+		bodies[a.body] = true
+	}
+	require.Len(t, bodies, 1)
+}
+
+func TestStaleDateTellsTheClocks(t *testing.T) {
+	h := open(t)
+	s := signing.Default(region)
+	s.Now = func() time.Time { return time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC) }
+	r := h.request(http.MethodGet, "/customers", "")
+	require.NoError(t, s.Sign(r, nil, h.key))
+	message := h.send(r).fault(t).Message
+	require.Contains(t, message, "2020-01-02T03:04:05.000Z")
+	require.Contains(t, message, time.Now().UTC().Format("2006-01-02T15:"))
+	require.Contains(t, message, "300")
+}
+
+// TestAcceptanceWindowIsASetting: a new window is in force at once.
+func TestAcceptanceWindowIsASetting(t *testing.T) {
+	h := open(t)
+	send := func() int {
+		s := signing.Default(region)
+		s.Now = func() time.Time { return time.Now().Add(-100 * time.Second) }
+		r := h.request(http.MethodGet, "/customers", "")
+		require.NoError(t, s.Sign(r, nil, h.key))
+		return h.send(r).status
+	}
+	require.Equal(t, http.StatusOK, send())
+	a := h.post("/admin/settings", `{"acceptance_window_seconds":60}`)
+	require.Equal(t, http.StatusOK, a.status, a.body)
+	require.Equal(t, http.StatusUnauthorized, send())
+}
+
+func TestRotatedSecretsOverlap(t *testing.T) {
+	h := open(t)
+	old := h.newKey(loyalty.KeyChange{})
+	a := h.post("/admin/keys/"+old.KeyID+"/rotate", "")
+	require.Equal(t, http.StatusOK, a.status, a.body)
+	fresh := signing.Credential{KeyID: old.KeyID, Secret: a.json(t)["data"].(map[string]any)["secret"].(string)}
+	require.NotEqual(t, old.Secret, fresh.Secret)
+	for _, key := range []signing.Credential{old, fresh} {
+		require.Equal(t, http.StatusOK, h.signed(key, h.request(http.MethodGet, "/customers", "")).status)
+	}
+	require.Equal(t, http.StatusOK, h.post("/admin/keys/"+old.KeyID+"/rotate", `{"overlap_seconds":0}`).status)
+	require.Equal(t, http.StatusUnauthorized, h.signed(fresh, h.request(http.MethodGet, "/customers", "")).status)
+}
+
+func TestUncleanPathsAreNobodys(t *testing.T) {
+	h := open(t)
+	h.enrol("ada")
+	for _, target := range []string{"//customers", "/customers//ada", "/customers/./ada", "/x/../customers", "/customers/%2e%2e/customers", "/customers/%2E"} {
+		a := h.get(target)
+		require.Equal(t, http.StatusNotFound, a.status, target)
+		require.Equal(t, 190066, a.fault(t).Code, target)
+		require.NotEmpty(t, a.header.Get("RateLimit-Limit"))
+	}
+	require.Equal(t, http.StatusNotFound, h.get("/customers/").status, "a trailing slash is another path")
+}
+
+func TestUnknownPathsAndVerbs(t *testing.T) {
+	h := open(t)
+	a := h.get("/nowhere")
+	require.Equal(t, http.StatusNotFound, a.status)
+	require.Equal(t, "NotFoundException", a.fault(t).Type)
+	require.NotEmpty(t, a.header.Get("RateLimit-Remaining"))
+	for _, verb := range []string{http.MethodPut, http.MethodDelete, http.MethodPatch, http.MethodGet} {
+		a = h.signed(h.key, h.request(verb, "/events", ""))
+		require.Equal(t, http.StatusMethodNotAllowed, a.status, verb)
+		require.Equal(t, "MethodNotAllowedException", a.fault(t).Type)
+		require.Equal(t, http.MethodPost, a.header.Get("Allow"))
+	}
+	require.Equal(t, http.StatusUnauthorized, h.send(h.request(http.MethodGet, "/nowhere", "")).status, "nothing is told unsigned")
+	require.Equal(t, http.StatusUnauthorized, h.send(h.request(http.MethodDelete, "/events", "")).status)
+}
+
+func TestSigningDebug(t *testing.T) {
+	h := open(t, func(o *server.Options) { o.SigningDebug = true })
+	wrong := signing.Credential{KeyID: h.key.KeyID, Secret: "wrong"}
+	for _, key := range []signing.Credential{wrong, {KeyID: "LKNOBODY", Secret: "x"}} {
+		a := h.signed(key, h.request(http.MethodGet, "/customers?limit=5", ""))
+		require.Equal(t, http.StatusUnauthorized, a.status)
+		attempts := a.json(t)["debug"].([]any)
+		require.NotEmpty(t, attempts)
+		require.Contains(t, attempts[0].(map[string]any)["canonical_request"], "GET\n/customers\nlimit=5\n")
+		require.Contains(t, attempts[0].(map[string]any)["string_to_sign"], "SERVICE-HMAC-SHA256\n")
+	}
+	for _, listen := range []string{"0.0.0.0:8080", ":8080", "192.0.2.1:8080", "shop.test:80"} {
+		_, err := server.New(server.Options{Listen: listen, Region: region, SigningDebug: true})
+		require.ErrorContains(t, err, "signing.debug")
+	}
+}
+
+func TestReplayGuard(t *testing.T) {
+	send := func(h *house, r *http.Request, body string) answer {
+		again := r.Clone(context.Background())
+		again.Body = io.NopCloser(strings.NewReader(body))
+		return h.send(again)
+	}
+	for _, guarded := range []bool{false, true} {
+		h := open(t, func(o *server.Options) { o.ReplayGuard = guarded })
+		h.enrol("ada")
+		write := h.request(http.MethodPost, "/events", visit, "Content-Type", jsonType)
+		require.NoError(t, signing.Default(region).Sign(write, []byte(visit), h.key))
+		read := h.request(http.MethodGet, "/customers", "")
+		require.NoError(t, signing.Default(region).Sign(read, nil, h.key))
+		require.Equal(t, http.StatusOK, send(h, write, visit).status)
+		again := send(h, write, visit)
+		if !guarded {
+			require.Equal(t, http.StatusOK, again.status, "off by default")
+			continue
+		}
+		require.Equal(t, http.StatusConflict, again.status)
+		require.Equal(t, loyalty.ErrReplayed.Code, again.fault(t).Code)
+		require.Equal(t, http.StatusOK, send(h, read, "").status)
+		require.Equal(t, http.StatusOK, send(h, read, "").status, "reads may be repeated")
+	}
+}
+
+// TestFailedSignaturesAreLimited: too many from one address are held back, and a
+// good signature from the same address is not.
+func TestFailedSignaturesAreLimited(t *testing.T) {
+	h := open(t)
+	var last answer
+	for range 40 {
+		if last = h.send(h.request(http.MethodGet, "/customers", "")); last.status == http.StatusTooManyRequests {
+			break
+		}
+		require.Equal(t, http.StatusUnauthorized, last.status)
+	}
+	require.Equal(t, http.StatusTooManyRequests, last.status)
+	require.NotEmpty(t, last.header.Get("Retry-After"))
+	require.Equal(t, http.StatusOK, h.get("/customers").status)
+}
+
+// TestForwardedAddresses: a caller's address and host come from a proxy only
+// when it is trusted, and only the part that the proxy itself wrote.
+func TestForwardedAddresses(t *testing.T) {
+	away := loyalty.KeyChange{Addresses: &[]string{"192.0.2.7"}}
+	for name, c := range map[string]struct {
+		trusted   []string
+		forwarded []string
+		status    int
+	}{
+		"not trusted":            {nil, []string{"192.0.2.7"}, http.StatusForbidden},
+		"trusted":                {[]string{"127.0.0.0/8"}, []string{"192.0.2.7"}, http.StatusOK},
+		"what the caller claims": {[]string{"127.0.0.1"}, []string{"192.0.2.7, 198.51.100.1"}, http.StatusForbidden},
+		"through two proxies":    {[]string{"127.0.0.1", "198.51.100.1"}, []string{"192.0.2.7, 198.51.100.1"}, http.StatusOK},
+		"several lines":          {[]string{"127.0.0.1", "198.51.100.1"}, []string{"192.0.2.7", "198.51.100.1"}, http.StatusOK},
+		"nonsense":               {[]string{"127.0.0.1"}, []string{"192.0.2.7, nonsense"}, http.StatusForbidden},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := open(t, func(o *server.Options) { o.TrustedProxies = c.trusted })
+			r := h.request(http.MethodGet, "/customers", "")
+			r.Header["X-Forwarded-For"] = c.forwarded
+			require.Equal(t, c.status, h.signed(h.newKey(away), r).status)
+		})
+	}
+	_, err := server.New(server.Options{Listen: "127.0.0.1:0", Region: region, TrustedProxies: []string{"proxy"}})
+	require.ErrorContains(t, err, `"proxy"`)
+}
+
+func TestSignedHosts(t *testing.T) {
+	sign := func(h *house, host string) *http.Request {
+		r := h.request(http.MethodGet, "/customers", "")
+		r.Host = host
+		require.NoError(t, signing.Default(region).Sign(r, nil, h.key))
+		r.Host = "inside.local"
+		return r
+	}
+	public := open(t, func(o *server.Options) { o.PublicHosts = []string{"api.shop.test"} })
+	require.Equal(t, http.StatusOK, public.send(sign(public, "api.shop.test")).status)
+	require.Equal(t, http.StatusUnauthorized, public.send(sign(public, "other.shop.test")).status)
+
+	behind := open(t, func(o *server.Options) { o.TrustedProxies = []string{"127.0.0.1"} })
+	r := sign(behind, "api.shop.test")
+	require.Equal(t, http.StatusUnauthorized, behind.send(r.Clone(context.Background())).status)
+	r.Header.Set("X-Forwarded-Host", "api.shop.test")
+	require.Equal(t, http.StatusOK, behind.send(r.Clone(context.Background())).status)
+	plain := open(t)
+	r = sign(plain, "api.shop.test")
+	r.Header.Set("X-Forwarded-Host", "api.shop.test")
+	require.Equal(t, http.StatusUnauthorized, plain.send(r).status, "not from anybody")
+}

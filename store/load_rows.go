@@ -1,0 +1,178 @@
+package store
+
+import (
+	"slices"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/points"
+)
+
+// The calls of a load, each with the memory its rows are read into.
+
+func (l *loader) customers(list []calls, w who, s *statement[ask], asks []ask, keys bool) []calls {
+	if len(asks) == 0 {
+		return list
+	}
+	var (
+		i      int64
+		c      customerRow
+		b      balanceRow
+		sealed []byte
+	)
+	into := []any{(*number)(&i), &c.ID, &c.Name, (*string)(&c.Status), &c.CreatedAt, &c.UpdatedAt, &c.MergedInto,
+		&c.Handler, &c.Email, &c.FirstName, &c.LastName, &c.Language, &c.Gender, &c.Currency, &c.ImageURL, &c.BirthDate,
+		&c.Labels, &c.ExternalIDs, &c.Custom, &c.Referrer,
+		(*number)(&b.Version), (*number)(&b.Score), (*number)(&b.Spent), (*number)(&b.Reserved), (*number)(&b.Expired),
+		(*number)(&b.Pending), (*number)(&b.Debt), &b.LastEvent, &b.DueAt, &b.LastActivityAt}
+	if keys {
+		into = append(into, &sealed)
+	}
+	return read(list, s, asks, into, func() error {
+		n := &l.needs.Customers[i]
+		id := loyalty.ID(c.ID)
+		loading := l.out.Customers[id]
+		if loading == nil {
+			loading = &loyalty.Loading{Customer: customerOf(&c, &b),
+				Transactions: map[string]loyalty.Transaction{}, Reservations: map[string]loyalty.Reservation{}}
+			l.out.Customers[id] = loading
+		} else {
+			l.twice = true
+		}
+		switch w {
+		case byName:
+			l.out.Names[n.Ref] = id
+		case byEmail:
+			l.out.Emails[n.Email] = id
+		}
+		return l.openKey(loading, sealed)
+	})
+}
+
+func (l *loader) openKey(loading *loyalty.Loading, sealed []byte) (err error) {
+	if sealed != nil && loading.Customer.Key == nil {
+		id := loading.Customer.ID
+		loading.Customer.Key, err = l.sealer.open(rowID("customer_keys", string(id[:])), sealed)
+	}
+	return err
+}
+
+func (l *loader) lots(list []calls, s *statement[ask], asks []ask) []calls {
+	if len(asks) == 0 {
+		return list
+	}
+	var r lotRow
+	var months, days int64
+	into := []any{&r.CustomerID, &r.ID, &r.TransactionID, (*number)(&r.Points), (*number)(&r.Remaining), (*number)(&r.Reserved),
+		(*number)(&r.Spent), (*number)(&r.Expired), &r.EarnedAt, &r.ExpiresAt, (*number)(&months), (*number)(&days)}
+	return read(list, s, asks, into, func() error {
+		r.IdleMonths, r.IdleDays = int(months), int(days)
+		loading := l.out.Customers[loyalty.ID(r.CustomerID)]
+		if loading == nil { // it was created between the statements: not loaded
+			return nil
+		}
+		lot := lotOf(&r)
+		if l.twice && slices.ContainsFunc(loading.Lots, func(known points.Lot) bool { return known.ID == lot.ID }) {
+			return nil
+		}
+		loading.Lots = append(loading.Lots, lot)
+		return nil
+	})
+}
+
+func (l *loader) transactions(list []calls, s *statement[ask], asks []ask) []calls {
+	if len(asks) == 0 {
+		return list
+	}
+	var r transactionRow
+	into := []any{&r.CustomerID, &r.TransactionID, (*Text)(&r.State), &r.Checkout, &r.CreatedAt, &r.UpdatedAt, &r.CheckoutDate,
+		&r.AutoAccept, (*flag)(&r.AutoReject), (*number)(&r.Total), (*number)(&r.OriginalTotal), (*number)(&r.Refunded),
+		(*number)(&r.OriginalEarned), (*number)(&r.Earned), (*number)(&r.OriginalBurned), (*number)(&r.Burned), &r.Detail}
+	return read(list, s, asks, into, func() error {
+		owner := loyalty.ID(r.CustomerID)
+		l.out.Names[loyalty.Name{Kind: loyalty.NameTransaction, Value: r.TransactionID}] = owner
+		if r.State == loyalty.NoTransaction { // the name is taken without a purchase
+			return nil
+		}
+		if s == selectDueTransactions {
+			l.out.Customers[owner].Transactions[r.TransactionID] = transactionOf(&r)
+			return nil
+		}
+		if l.txs == nil {
+			l.txs = map[string]loyalty.Transaction{}
+		}
+		l.txs[r.TransactionID] = transactionOf(&r)
+		return nil
+	})
+}
+
+func (l *loader) reservations(list []calls, s *statement[ask], asks []ask) []calls {
+	if len(asks) == 0 {
+		return list
+	}
+	var r reservationRow
+	return read(list, s, asks, []any{&r.CustomerID, &r.TransactionID, &r.Hold}, func() error {
+		l.held = append(l.held, r)
+		return nil
+	})
+}
+
+func (l *loader) names(list []calls, asks []ask) []calls {
+	if len(asks) == 0 {
+		return list
+	}
+	var r nameRow
+	var kind int64
+	return read(list, selectNames, asks, []any{(*number)(&kind), &r.Value, &r.Owner}, func() error {
+		l.out.Names[loyalty.Name{Kind: loyalty.NameKind(kind), Value: r.Value}] = loyalty.ID(r.Owner)
+		return nil
+	})
+}
+
+func (l *loader) answers(list []calls) []calls {
+	if len(l.needs.Answers) == 0 {
+		return list
+	}
+	var r answerRow
+	var status int64
+	into := []any{&r.AccessKey, &r.Key, &r.Hash, (*number)(&status), &r.Body, &r.CustomerID, &r.At}
+	return read(list, selectAnswers, l.needs.Answers, into, func() (err error) {
+		if at := r.At.Time(); !l.needs.Now.IsZero() && !at.After(l.needs.Now.Add(-answerLife)) {
+			return nil
+		}
+		a := loyalty.Answer{AnswerKey: loyalty.AnswerKey{AccessKey: r.AccessKey, Key: r.Key}, Status: int(status),
+			Body: r.Body, Customer: loyalty.ID(r.CustomerID), At: r.At.Time()}
+		copy(a.Hash[:], r.Hash)
+		if a.Customer == (loyalty.ID{}) {
+			a.Body, err = l.sealer.open(rowID("answers", r.AccessKey, r.Key), r.Body)
+		}
+		l.out.Answers[a.AnswerKey] = a
+		return err
+	})
+}
+
+// share hands purchases and reservations to those who asked for them, and says
+// what lots were read.
+func (l *loader) share() {
+	for i := range l.needs.Customers {
+		n := &l.needs.Customers[i]
+		loading := l.out.Customers[n.ID]
+		if n.ID == (loyalty.ID{}) {
+			loading = l.out.Customers[l.out.Names[n.Ref]]
+		}
+		if loading == nil {
+			continue
+		}
+		loading.LotScope = max(loading.LotScope, n.Lots)
+		for _, name := range n.Transactions {
+			if t, ok := l.txs[name]; ok {
+				loading.Transactions[name] = t
+			}
+		}
+	}
+	for _, r := range l.held {
+		if loading := l.out.Customers[loyalty.ID(r.CustomerID)]; loading != nil {
+			loading.Reservations[r.TransactionID] = loyalty.Reservation{
+				Customer: loyalty.ID(r.CustomerID), Transaction: r.TransactionID, Hold: r.Hold.V}
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package store
+
+import (
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// answerLife is how long a stored answer is repeated (decisions 1, idempotency).
+// After it the row counts as absent, whether the clean-up has come or not.
+const answerLife = 24 * time.Hour
+
+// person is a customer as needs name one: by one of the three.
+type person struct {
+	loyalty.Name
+	id    loyalty.ID
+	email string
+}
+
+// ask is one row of a load: who, and where it matters which purchase.
+type ask struct {
+	person
+	i  int // index in needs.Customers, for what the answer does not repeat
+	tx string
+}
+
+// who is one of the three ways in which needs name a customer. A load runs a
+// statement for each way that occurs: nearly always one.
+type who int
+
+const (
+	byName who = iota
+	byID
+	byEmail
+	ways
+)
+
+var (
+	askIndex = field[ask]{"i", "bigint", func(a *ask) any { return number(a.i) }}
+	askKind  = field[ask]{"kind", "smallint", func(a *ask) any { return number(a.Kind) }}
+	askValue = field[ask]{"value", "text", func(a *ask) any { return (*plain)(&a.Value) }}
+	askID    = field[ask]{"id", "uuid", func(a *ask) any { return (*UUID)(&a.id) }}
+	askEmail = field[ask]{"email", "text", func(a *ask) any { return (*plain)(&a.email) }}
+	askTx    = field[ask]{"tx", "text", func(a *ask) any { return (*plain)(&a.tx) }}
+
+	askWho = [ways][]field[ask]{byName: {askKind, askValue}, byID: {askID}, byEmail: {askEmail}}
+)
+
+// found joins v with the customer it names, as c.
+var found = [ways]string{
+	byName: ` FROM v JOIN names n ON n.kind = v.kind AND n.value = v.value JOIN customers c ON c.id = n.owner`,
+	byID:   ` FROM v JOIN customers c ON c.id = v.id`,
+	byEmail: ` FROM v JOIN customers c ON c.id = (SELECT x.id FROM customers x
+ WHERE x.email_key = v.email AND x.status = 'inactive' ORDER BY x.created_at, x.id LIMIT 1)`,
+}
+
+const (
+	loadCustomer = `c.id, c.name, c.status, c.created_at, c.updated_at, c.merged_into,
+ c.handler, c.email, c.first_name, c.last_name, c.language, c.gender, c.currency, c.image_url, c.birth_date,
+ c.labels, c.external_ids, c.custom, c.referrer,
+ b.version, b.score, b.spent, b.reserved, b.expired, b.pending, b.debt, b.last_event, b.due_at, b.last_activity_at`
+	loadLot = `l.customer_id, l.id, l.transaction_id, l.points, l.remaining, l.reserved, l.spent, l.expired,
+ l.earned_at, l.expires_at, l.idle_months, l.idle_days`
+	loadTransaction = `t.state, t.checkout, t.created_at, t.updated_at, t.checkout_date, t.auto_accept, t.auto_reject,
+ t.total, t.original_total, t.refunded, t.original_earned, t.earned, t.original_burned, t.burned, t.detail`
+)
+
+// The statements of a load, one for each way of naming customers.
+var (
+	selectPeople, selectCustomers, selectSealed, selectHeldLots, selectOpenLots, selectUsedLots, selectTransactionLots, selectReservations [ways]*statement[ask]
+
+	selectNames = selects(`SELECT n.kind, n.value, n.owner FROM v JOIN names n ON n.kind = v.kind AND n.value = v.value`, askKind, askValue)
+
+	// A purchase is found through its claimed name: it may be somebody else's.
+	selectTransactions = selects(`SELECT n.owner, n.value, `+loadTransaction+` FROM v JOIN names n ON n.kind = 2 AND n.value = v.tx
+ LEFT JOIN transactions t ON t.customer_id = n.owner AND t.transaction_id = n.value`, askTx)
+	selectDueTransactions = selects(`SELECT t.customer_id, t.transaction_id, `+loadTransaction+` FROM v JOIN transactions t
+ ON t.customer_id = v.id AND t.state = 'pending' AND t.auto_accept IS NOT NULL`, askID)
+
+	selectAnswers = selects(`SELECT a.access_key, a.key, a.hash, a.status, a.body, a.customer_id, a.at
+ FROM v JOIN answers a ON a.access_key = v.access_key AND a.key = v.key`,
+		field[loyalty.AnswerKey]{"access_key", "text", func(k *loyalty.AnswerKey) any { return (*plain)(&k.AccessKey) }},
+		field[loyalty.AnswerKey]{"key", "text", func(k *loyalty.AnswerKey) any { return (*plain)(&k.Key) }})
+)
+
+func init() {
+	for w := range ways {
+		fields, from := askWho[w], found[w]
+		lots := from + ` JOIN lots l ON l.customer_id = c.id`
+		indexed := append([]field[ask]{askIndex}, fields...)
+		bought := append([]field[ask]{askTx}, fields...)
+		balance := from + ` JOIN balances b ON b.customer_id = c.id`
+		selectPeople[w] = selects(`SELECT c.id`+from, fields...)
+		selectCustomers[w] = selects(`SELECT v.i, `+loadCustomer+balance, indexed...)
+		selectSealed[w] = selects(`SELECT v.i, `+loadCustomer+`, k.sealed`+balance+` LEFT JOIN customer_keys k ON k.customer_id = c.id`, indexed...)
+		selectHeldLots[w] = selects(`SELECT `+loadLot+lots+` AND l.open AND l.reserved > 0`, fields...)
+		selectOpenLots[w] = selects(`SELECT `+loadLot+lots+` AND l.open`, fields...)
+		selectUsedLots[w] = selects(`SELECT `+loadLot+lots+` AND (l.open OR l.spent > 0)`, fields...)
+		selectTransactionLots[w] = selects(`SELECT `+loadLot+lots+` AND l.transaction_id = v.tx AND NOT (l.open OR l.spent > 0)`, bought...)
+		selectReservations[w] = selects(`SELECT r.customer_id, r.transaction_id, r.hold`+from+
+			` JOIN reservations r ON r.customer_id = c.id AND r.transaction_id = v.tx`, bought...)
+	}
+}
