@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -47,7 +48,7 @@ const benchEvent = `{"customer":"ada.kovacs@shop.test","action":"checkout","data
 	`"product_url":"https://shop.test/p/501","quantity":2,"subtotal":60.00,"price":32.5,"discount":2.5}]}}`
 
 // BenchmarkServer measures the whole HTTP layer, without a socket: from the
-// request as net/http gives it to the written answer.
+// request as net/http gives it to the written answer and its log line.
 func BenchmarkServer(b *testing.B) {
 	b.Run("event", func(b *testing.B) { benchmarkRequest(b, http.MethodPost, "/events", benchEvent, jsonType) })
 	b.Run("points", func(b *testing.B) {
@@ -106,6 +107,7 @@ func benchServer(b *testing.B) (*server.Server, signing.Credential) {
 	s, err := server.New(server.Options{
 		Listen: "127.0.0.1:0", Region: region, Engine: instantEngine{benchOutcome()}, Directory: directory, Admin: admin,
 		Reader: st, Vocabulary: vocabulary, Catalogue: catalogue, Burst: limit.MaxBurst,
+		Logger: slog.New(slog.NewJSONHandler(io.Discard, nil)),
 	})
 	require.NoError(b, err)
 	return s, signing.Credential{KeyID: done.Value.ID, Secret: done.Value.Secrets[0].Value}

@@ -16,8 +16,12 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/common"
 )
 
-// defaultLimit is how many entries a page has when the caller names no number.
-const defaultLimit = 100
+// How many entries a page has when the caller names no number, and the offset
+// above which every list has ended.
+const (
+	defaultLimit = 100
+	maxOffset    = 1 << 52
+)
 
 // cursor is a position in a list: the sort instant and the id of an entry, and
 // which way to read from it. It travels as opaque text and is bound to the path
@@ -84,7 +88,7 @@ func pageOf(ctx context.Context, limit *common.Limit, offset *common.Offset, tex
 		p.limit = *limit
 	}
 	if offset != nil {
-		p.offset = int(*offset)
+		p.offset = int(min(*offset, maxOffset))
 	}
 	if text == nil {
 		return p, nil

@@ -17,7 +17,7 @@ func (s *Server) limitRate(c *gin.Context) {
 	if perMinute == 0 {
 		perMinute = limit.DefaultPerMinute
 	}
-	verdict, err := s.limiter.Allow(c, key.ID, perMinute, s.burst)
+	verdict, err := s.limiter.Allow(c.Request.Context(), key.ID, perMinute, s.burst)
 	if err != nil {
 		s.fail(c, err)
 		return

@@ -19,8 +19,13 @@ func (s *Server) identify(c *gin.Context) {
 		r.id = uuid.Must(uuid.NewV7()).String() // fails only without a random source
 	}
 	c.Set(requestKey{}, r)
-	c.Writer.Header().Set(requestIDHeader, r.id)
+	h := c.Writer.Header()
+	h.Set(requestIDHeader, r.id)
+	h["Cache-Control"] = noStore
 }
+
+// noStore keeps answers, which name customers, out of every cache on the way.
+var noStore = []string{"no-store"}
 
 // isRequestID takes 1 to 64 letters, digits, dots, hyphens and underscores.
 func isRequestID(id string) bool {

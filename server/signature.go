@@ -103,7 +103,7 @@ func (s *Server) refuse(c *gin.Context, check *signing.Verifier, in signing.Inco
 		return
 	}
 	r := requestOf(c)
-	verdict, limitErr := s.limiter.Allow(c, "failed "+network(r.source), failuresPerMinute, failuresBurst)
+	verdict, limitErr := s.limiter.Allow(c.Request.Context(), "failed "+network(r.source), failuresPerMinute, failuresBurst)
 	if limitErr == nil && !verdict.Allowed {
 		s.tooMany(c, verdict)
 		return

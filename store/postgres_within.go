@@ -129,23 +129,39 @@ func (e *postgresEngine) write(ctx context.Context, c *pgxpool.Conn, list []call
 		e.rollback(c)
 		return nil
 	}
-	commit := ""
-	if c.Conn().PgConn().TxStatus() != 'I' {
-		commit = "COMMIT"
-	}
-	err := send(ctx, c, list, "", commit)
-	var refused *pgconn.PgError
-	switch {
-	case err == nil:
+	done, err := commit(ctx, c, list)
+	if err == nil {
 		return nil
-	case errors.As(err, &refused) && refused.SeverityUnlocalized == "ERROR":
-		e.rollback(c)
-		return e.classify(err)
-	case !c.Conn().IsClosed(): // it failed before it was sent
+	}
+	var said *pgconn.PgError
+	heard := errors.As(err, &said) && (said.SeverityUnlocalized == "ERROR" || done < len(list))
+	if heard || !c.Conn().IsClosed() { // refused, or ended before its last statement; or never sent
 		e.rollback(c)
 		return e.classify(err)
 	}
 	return e.outcome(c.Conn().PgConn().PID(), w, err)
+}
+
+// commit sends the calls as one transaction and counts those that were answered:
+// as long as one is missing, the commit has not begun.
+func commit(ctx context.Context, c *pgxpool.Conn, list []calls) (done int, err error) {
+	b := &pgx.Batch{QueuedQueries: make([]*pgx.QueuedQuery, 0, len(list)+1)}
+	answered := func(r pgx.BatchResults) error {
+		_, err := r.Exec()
+		if err == nil {
+			done++
+		}
+		return err
+	}
+	for _, call := range list {
+		call.queue(b)
+		b.QueuedQueries[len(b.QueuedQueries)-1].Fn = answered
+	}
+	if c.Conn().PgConn().TxStatus() != 'I' {
+		b.Queue("COMMIT")
+	}
+	err = exchangeBatch(ctx, c, b)
+	return done, err
 }
 
 // outcome finds out on a new connection what became of a commit whose answer was

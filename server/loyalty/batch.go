@@ -34,6 +34,9 @@ func (e *Engine) newBatch(l *Loaded, now time.Time) *batch {
 	if b.names == nil {
 		b.names = map[Name]ID{}
 	}
+	if b.emails == nil {
+		b.emails = map[string]ID{}
+	}
 	if b.answers == nil {
 		b.answers = map[AnswerKey]Answer{}
 	}
@@ -123,6 +126,7 @@ func (b *batch) begin(t *ticket) (*account, error) {
 		if a, ok := b.accounts[id]; ok && a.customer.Status == Inactive {
 			return a, nil
 		}
+		return nil, ErrBatchConflict // the batch enrolled the one that was loaded; load again
 	}
 	return &account{
 		customer: Customer{
@@ -152,6 +156,7 @@ func (b *batch) keep(r *Run) {
 	if !slices.Contains(b.touched, id) {
 		b.touched = append(b.touched, id)
 	}
+	b.followEmail(b.accounts[id], &r.account.customer)
 	b.accounts[id] = r.account
 	for _, f := range r.account.freed {
 		if b.names[f.Name] == f.Owner {
@@ -164,6 +169,20 @@ func (b *batch) keep(r *Run) {
 	b.writes.Claims = append(b.writes.Claims, r.claims...)
 	for _, e := range r.events {
 		b.writes.Events = append(b.writes.Events, *e)
+	}
+}
+
+// followEmail keeps the inactive profiles by e-mail right for the events that
+// follow in the batch.
+func (b *batch) followEmail(before *account, after *Customer) {
+	if before != nil && before.customer.Status == Inactive {
+		if key := EmailKey(before.customer.Profile.Email); b.emails[key] == after.ID {
+			b.emails[key] = ID{} // there may be another, which was not loaded
+		}
+	}
+	key := EmailKey(after.Profile.Email)
+	if known, asked := b.emails[key]; after.Status == Inactive && key != "" && (!asked || known == (ID{})) {
+		b.emails[key] = after.ID
 	}
 }
 

@@ -43,9 +43,12 @@ func TestHistories(t *testing.T) {
 		t.Run(d.Name, func(t *testing.T) {
 			d.Migrated(t) // skips where there is no server
 			rapid.Check(t, func(r *rapid.T) { history(r, d.Migrated(t)) })
+			for _, k := range slices.Sorted(maps.Keys(tally)) { t.Logf("%6d %s", tally[k], k) }
 		})
 	}
 }
+
+var tally = map[string]int{}
 
 // chronicle is a history being written: engine, store and model.
 type chronicle struct {
@@ -308,6 +311,11 @@ func (h *chronicle) single(t *rapid.T, e said) {
 
 // judge holds one result against the model's.
 func (h *chronicle) judge(t *rapid.T, sub loyalty.Submission, want *plainCustomer, refusal error, got loyalty.Result) {
+	fate := "ok"
+	if known, ok := refusal.(*loyalty.Error); ok { fate = known.Name }
+	tally[sub.Action+" "+fate]++
+	for _, e := range got.Outcome.Events { tally["event "+e.Action]++ }
+	if got.Err == nil && want.debt > 0 { tally["debt"]++ }
 	if refusal != nil {
 		require.ErrorIs(t, got.Err, refusal, "%s %s %s", sub.Customer, sub.Action, sub.Data)
 		return

@@ -3,7 +3,6 @@ package storetest
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -84,12 +83,13 @@ func column(t testing.TB, db *sql.DB, query string) (list []string) {
 	t.Helper()
 	rows, err := db.Query(query)
 	require.NoError(t, err)
+	defer func() { require.NoError(t, rows.Close()) }()
 	for rows.Next() {
 		var s string
 		require.NoError(t, rows.Scan(&s))
 		list = append(list, s)
 	}
-	require.NoError(t, errors.Join(rows.Err(), rows.Close()))
+	require.NoError(t, rows.Err())
 	return list
 }
 
