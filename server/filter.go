@@ -33,7 +33,7 @@ var operators = []loyalty.Operator{
 // span is a stretch of time: a day is [00:00, 24:00) UTC, an instant its one
 // millisecond. It is the value of In and Nin on an instant field, from and
 // before: a condition holds where the field lies in one of the spans.
-type span = [2]time.Time
+type span = loyalty.Span
 
 // conditions reads the filters of a request. readable is false when a value
 // cannot be read (a number, a state, a day that is not in the calendar): such a
@@ -117,7 +117,7 @@ func instantConditions(name string, op loyalty.Operator, texts []string) ([]loya
 	one := func(op loyalty.Operator, t time.Time) loyalty.Condition {
 		return loyalty.Condition{Field: name, Operator: op, Values: []any{t}}
 	}
-	from, before := first[0], first[1]
+	from, before := first.From, first.Before
 	switch op {
 	case loyalty.Gt:
 		return []loyalty.Condition{one(loyalty.Gte, before)}, true
@@ -140,11 +140,11 @@ func instantConditions(name string, op loyalty.Operator, texts []string) ([]loya
 // instant.
 func readSpan(text string) (span, bool) {
 	if day, err := time.Parse(time.DateOnly, text); err == nil {
-		return span{day, day.AddDate(0, 0, 1)}, true
+		return span{From: day, Before: day.AddDate(0, 0, 1)}, true
 	}
 	at, err := loyalty.ParseInstant(text)
 	if err != nil || at.Year() < 1 || at.Year() > 9999 {
 		return span{}, false
 	}
-	return span{at, at.Add(time.Millisecond)}, true
+	return span{From: at, Before: at.Add(time.Millisecond)}, true
 }

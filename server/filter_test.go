@@ -44,9 +44,9 @@ func TestFilterGrammar(t *testing.T) {
 		"from a day":        {"at.gte", "2026-03-01", one("at", loyalty.Gte, day(1))},
 		"before a day":      {"at.lt", "2026-03-01", one("at", loyalty.Lt, day(1))},
 		"until a day":       {"at.lte", "2026-03-01", one("at", loyalty.Lt, day(2))},
-		"not on a day":      {"at.ne", "2026-03-01", one("at", loyalty.Nin, span{day(1), day(2)})},
-		"on one of days":    {"at.in", "2026-03-01,2026-03-05", one("at", loyalty.In, span{day(1), day(2)}, span{day(5), day(6)})},
-		"on none of days":   {"at.nin", "2026-03-01,2026-03-05", one("at", loyalty.Nin, span{day(1), day(2)}, span{day(5), day(6)})},
+		"not on a day":      {"at.ne", "2026-03-01", one("at", loyalty.Nin, span{From: day(1), Before: day(2)})},
+		"on one of days":    {"at.in", "2026-03-01,2026-03-05", one("at", loyalty.In, span{From: day(1), Before: day(2)}, span{From: day(5), Before: day(6)})},
+		"on none of days":   {"at.nin", "2026-03-01,2026-03-05", one("at", loyalty.Nin, span{From: day(1), Before: day(2)}, span{From: day(5), Before: day(6)})},
 		"after an instant":  {"at.gt", "2026-03-01T13:00:00+01:00", one("at", loyalty.Gte, noon.Add(time.Millisecond))},
 		"from an instant":   {"at.gte", "2026-03-01T12:00:00Z", one("at", loyalty.Gte, noon)},
 		"without an offset": {"at.gte", "2026-03-01T12:00:00", one("at", loyalty.Gte, noon)},
@@ -96,7 +96,7 @@ func FuzzFilter(f *testing.F) {
 				switch v := v.(type) {
 				case int64, string, time.Time:
 				case span:
-					require.True(t, v[0].Before(v[1]))
+					require.True(t, v.From.Before(v.Before))
 				default:
 					t.Fatalf("%T", v)
 				}

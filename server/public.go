@@ -33,7 +33,9 @@ func (s *Server) publish(g gin.IRouter, documents []document) error {
 	if err := indexPage.Execute(&page, index(documents)); err != nil {
 		return err
 	}
-	g.GET("/", static("text/html; charset=utf-8", page.Bytes()))
+	for _, path := range []string{"/", "/docs"} {
+		g.GET(path, static("text/html; charset=utf-8", page.Bytes()))
+	}
 	return nil
 }
 

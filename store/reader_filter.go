@@ -35,6 +35,10 @@ func filter(db *gorm.DB, columns map[string]filterColumn, conditions []loyalty.C
 		if !known || !legal || (!list && len(c.Values) != 1) {
 			return nil, fmt.Errorf("condition on %q with %q and %d values is not possible", c.Field, c.Operator, len(c.Values))
 		}
+		if text, values := col.spans(c); text != "" {
+			db = db.Where(text, values...)
+			continue
+		}
 		db = db.Where(col.sql(operator), col.values(c, list)) //nolint:gosec // both parts are constants of this file
 	}
 	return db, nil
@@ -109,4 +113,23 @@ func inOrder[T any](rows []T, backwards bool) []T {
 		slices.Reverse(rows)
 	}
 	return rows
+}
+
+// spans is a condition of In or Nin on stretches of time, from and before.
+func (c filterColumn) spans(condition loyalty.Condition) (text string, values []any) {
+	for _, v := range condition.Values {
+		span, ok := v.(loyalty.Span)
+		if !ok {
+			return "", nil
+		}
+		if text != "" {
+			text += " OR "
+		}
+		text += "(" + c.expression + " >= ? AND " + c.expression + " < ?)"
+		values = append(values, Millis(span.From), Millis(span.Before))
+	}
+	if condition.Operator == loyalty.Nin {
+		return "NOT (" + text + ")", values
+	}
+	return "(" + text + ")", values
 }

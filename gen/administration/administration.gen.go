@@ -437,7 +437,7 @@ type KeyRights struct {
 
 // KeyRotation How a secret is replaced.
 type KeyRotation struct {
-	// OverlapSeconds How long the old secret stays valid, at most 90 days; a day (86400) unless you say otherwise.
+	// OverlapSeconds How long the old secret stays valid, at most 30 days; a day (86400) unless you say otherwise.
 	//
 	// Example: 86400
 	OverlapSeconds *int `json:"overlap_seconds,omitempty"`

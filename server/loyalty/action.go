@@ -1,6 +1,10 @@
 package loyalty
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+)
 
 // Standing says which customers an action is for.
 type Standing uint8
@@ -74,13 +78,38 @@ func (a Action[D]) bind(data json.RawMessage) (bound, error) {
 	return b, nil
 }
 
-// internalActions are the events the platform writes itself, each with the
-// operation that writes it. Submitting one is refused with that name.
+// internalActions are the events the platform writes itself, each with what
+// writes it. Submitting one is refused with that name. A test holds the list
+// against the document's x-internal-actions.
 var internalActions = map[string]string{
-	"checkout_item":        "checkout",
+	"challenge":            "challenges",
 	"checkout_accept_item": "checkout_accept",
+	"checkout_item":        "checkout",
 	"checkout_update_item": "checkout_update",
+	"contest_enter":        "contests",
+	"coupon_receive":       "coupon_transfer",
+	"merge":                "POST /customers/{customer_id}/merge",
+	"offer_claim":          "offers",
+	"pending":              "pending_events",
 	"point_burn":           "checkout",
-	"point_unburn":         "refund",
 	"point_expire":         "points_economy",
+	"point_unburn":         "refund",
+	"prize_wheel_spin":     "prize_wheels",
+	"profile_answer":       "profiling",
+	"quiz_answer":          "quizzes",
+	"referral_bonus":       "friend_referral",
+	"refund_contest_entry": "contest_entry_revoke",
+	"reward_claim":         "rewards",
+	"reward_receive":       "reward_transfer",
+	"tier_change":          "tiers",
+	"tier_down":            "tiers",
+	"tier_recalculation":   "tiers",
+	"tier_up":              "tiers",
+	"verify_customer":      "customer_login",
+	"visual_search":        "visual_search",
+	"visual_search_bound":  "visual_search",
+	"wheel_spin":           "prize_wheels",
 }
+
+// InternalActions lists the actions that only the platform writes, by name.
+func InternalActions() []string { return slices.Sorted(maps.Keys(internalActions)) }

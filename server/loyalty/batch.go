@@ -77,7 +77,7 @@ func (b *batch) decide(t *ticket) (result Result) {
 	}()
 	original, err := b.find(t)
 	if err != nil {
-		return Result{Err: err}
+		return Result{Err: locate(err, t.sub.At)}
 	}
 	r := b.newRun(t, original)
 	if err := r.all(t); err != nil {
@@ -145,8 +145,9 @@ func (b *batch) newRun(t *ticket, original *account) *Run {
 		Data: t.data, batch: b, account: a, tracing: t.preview,
 	}
 	r.Book = points.NewBook(a.customer.Figures, a.customer.LastActivityAt, a.lots)
-	due := original.customer.DueAt
-	r.full = a.loaded == nil || (!due.IsZero() && !due.After(b.now) && a.scope >= OpenLots)
+	// What can be due was loaded only if something was due then: an event of this
+	// batch that made something due loaded no purchases that wait for a later date.
+	r.full = a.loaded == nil || (a.scope >= OpenLots && !a.loaded.Customer.DueAt.IsZero() && !a.loaded.Customer.DueAt.After(b.now))
 	return r
 }
 
@@ -181,7 +182,7 @@ func (b *batch) followEmail(before *account, after *Customer) {
 		}
 	}
 	key := EmailKey(after.Profile.Email)
-	if known, asked := b.emails[key]; after.Status == Inactive && key != "" && (!asked || known == (ID{})) {
+	if _, asked := b.emails[key]; after.Status == Inactive && key != "" && !asked {
 		b.emails[key] = after.ID
 	}
 }

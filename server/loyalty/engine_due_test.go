@@ -237,3 +237,25 @@ func TestLastActivity(t *testing.T) {
 		s.verify()
 	})
 }
+
+// Inside a bulk, an event that makes something due at once does not make the
+// engine forget what is due later and was not loaded.
+func TestDueInsideABulk(t *testing.T) {
+	m := modules{"checkout_accept": `{"type":"accept","pending_days":2}`}
+	eachShop(t, m, func(t *testing.T, s *shop) {
+		s.must("ada", "opt_in", `{"email":"ada@shop.test"}`)
+		s.must("ada", "point_add", `{"points":10}`)
+		s.must("ada", "checkout", `{"transaction_id":"later","total":50,"items":`+oneLine+`}`)
+		s.wait(time.Hour)
+		requireErrors(t, []error{nil, nil}, s.all(
+			event("ada", "checkout", `{"transaction_id":"past","total":50,"points_burned":5,"auto_accept":"2026-02-28","items":`+oneLine+`}`),
+			event("ada", "point_add", `{"points":1}`),
+		))
+		require.Equal(t, points.Figures{Score: 61, Spent: 5, Pending: 50}, s.customer("ada").Figures)
+		s.wait(48 * time.Hour)
+		require.NoError(t, s.SettleDue(context.Background()))
+		require.Equal(t, points.Figures{Score: 111, Spent: 5}, s.customer("ada").Figures)
+		require.True(t, s.customer("ada").DueAt.IsZero())
+		s.verify()
+	})
+}

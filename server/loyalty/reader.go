@@ -22,8 +22,13 @@ const (
 	Nin Operator = "nin"
 )
 
+// Span is a stretch of time: from its first instant, before its last. A day in
+// a filter is one.
+type Span struct{ From, Before time.Time }
+
 // Condition is one filter, already read: values are string, int64 or time.Time
-// as the field's kind wants. Several conditions combine with AND.
+// as the field's kind wants; on an instant, In and Nin carry Spans. Several
+// conditions combine with AND.
 type Condition struct {
 	Field    string
 	Operator Operator

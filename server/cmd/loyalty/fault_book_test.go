@@ -35,7 +35,7 @@ type request struct {
 	ids    []string // of the events it recorded
 }
 
-func (r *request) event() string {
+func (r request) event() string {
 	data := fmt.Sprintf(`{"transaction_id":%q,"points":%d}`, r.transaction, r.points)
 	switch r.action {
 	case "checkout":
@@ -163,7 +163,7 @@ func (b *book) aways() int {
 
 // String is the figures of a run.
 func (b *book) String() string {
-	open := len(b.find(func(r *request) bool { return r.fate == unanswered }))
+	open := len(b.find(func(r *request) bool { return r.fate == unanswered && r.sent > 0 }))
 	no := len(b.find(func(r *request) bool { return r.fate == refused }))
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -55,26 +56,29 @@ type row struct {
 // tag is what tells requests apart.
 type tag struct{ action, transaction string }
 
-// recorded reads the journal past the program.
-func (g *ground) recorded(t *testing.T) ([]row, error) {
-	id := `encode(uuid_send(id), 'hex')`
-	if strings.HasPrefix(g.url, "sqlite:") {
-		id = `lower(hex(id))`
+// recorded reads the journal of the load's customers, past the program.
+func (l *load) recorded() (rows []row, err error) {
+	id := `encode(uuid_send(e.id), 'hex')`
+	if strings.HasPrefix(l.g.url, "sqlite:") {
+		id = `lower(hex(e.id))`
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(l.t.Context(), patience)
 	defer cancel()
-	found, err := storetest.Raw(t, g.url).QueryContext(ctx, `SELECT `+id+`, action, coalesce(transaction_id, ''), parent IS NULL FROM events`)
+	found, err := storetest.Raw(l.t, l.g.url).QueryContext(ctx, `SELECT c.name, `+id+`, e.action, coalesce(e.transaction_id, ''), e.parent IS NULL
+ FROM events e LEFT JOIN customers c ON c.id = e.customer_id`)
 	if err != nil {
 		return nil, err
 	}
 	defer found.Close()
-	var rows []row
 	for found.Next() {
 		var r row
-		if err := found.Scan(&r.id, &r.action, &r.transaction, &r.asked); err != nil {
+		var customer string
+		if err := found.Scan(&customer, &r.id, &r.action, &r.transaction, &r.asked); err != nil {
 			return nil, err
 		}
-		rows = append(rows, r)
+		if slices.Contains(l.customers, customer) {
+			rows = append(rows, r)
+		}
 	}
 	return rows, found.Err()
 }
@@ -104,7 +108,7 @@ func (l *load) check(address string, atMost int) []finding {
 // settled reads journal and figures of one state: what a killed program had
 // already sent to its database may still arrive for a moment.
 func (l *load) settled(address string) (rows []row, figures map[string]sum, err error) {
-	rows, err = l.g.recorded(l.t)
+	rows, err = l.recorded()
 	for range 10 {
 		if err == nil {
 			figures, err = l.figures(address)
@@ -113,7 +117,7 @@ func (l *load) settled(address string) (rows []row, figures map[string]sum, err 
 			return nil, nil, err
 		}
 		var again []row
-		if again, err = l.g.recorded(l.t); err == nil && len(again) == len(rows) {
+		if again, err = l.recorded(); err == nil && len(again) == len(rows) {
 			return rows, figures, nil
 		}
 		rows = again

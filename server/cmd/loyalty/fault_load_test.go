@@ -41,7 +41,7 @@ func newLoad(t *testing.T, g *ground) *load {
 func (l *load) open(address string) {
 	for _, name := range l.customers {
 		enrol(l.t, l.callers[0], address, name)
-		l.book.send(l.callers[0], address, l.book.add(request{customer: name, action: "point_add", points: 2000}))
+		l.book.send(l.callers[0], address, l.book.add(request{customer: name, action: "point_add", points: 30}))
 	}
 	require.Equal(l.t, len(l.customers), l.book.acks(), l.book.strange)
 }

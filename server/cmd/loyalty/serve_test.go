@@ -70,7 +70,7 @@ func TestFirstStart(t *testing.T) {
 	require.Contains(t, s.log(), "msg=stopped")
 
 	second := serve(t, dir, nil)
-	require.Equal(t, http.StatusOK, second.status(key, "GET", "/customers/ada", ""), "the key is still good")
+	require.Equal(t, http.StatusOK, second.status(key, "GET", "/customers/member-1", ""), "the key is still good")
 	require.Equal(t, 0, second.stop(terminate), second.log())
 	require.NotContains(t, second.said()+second.log(), "secret", "a second start shows no secret")
 	list := command(t, dir, nil, "keys", "list")

@@ -12,8 +12,8 @@ import (
 
 // The first two events of a new programme: a member, then a purchase.
 var firstEvents = []string{
-	`{"customer":"ada","action":"opt_in","data":{"email":"ada@example.com","first_name":"Ada"}}`,
-	`{"customer":"ada","action":"checkout","data":{"transaction_id":"order-1","total":99.99,"currency":"EUR","items":[` +
+	`{"customer":"member-1","action":"opt_in","data":{"email":"member-1@example.com","first_name":"Sample"}}`,
+	`{"customer":"member-1","action":"checkout","data":{"transaction_id":"order-1","total":99.99,"currency":"EUR","items":[` +
 		`{"product_id":"p-1","product_name":"Coffee","product_url":"https://shop.example.com/p-1","quantity":2,"subtotal":60},` +
 		`{"product_id":"p-2","product_name":"Tea","product_url":"https://shop.example.com/p-2","quantity":1,"subtotal":39.99}]}}`,
 }

@@ -1,0 +1,128 @@
+//go:build unix
+
+package main
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/store/storetest"
+)
+
+// TestFaultPostgresKilled kills the database server under load (R2): requests
+// are answered 503 until it is back, and nothing acknowledged is lost.
+func TestFaultPostgresKilled(t *testing.T) {
+	t.Parallel()
+	c, url := durableCluster(t)
+	l := newLoad(t, newGround(t, url))
+	s := l.g.start(t)
+	l.open(s.address)
+	l.run(s.address)
+	n := rounds(t, 2)
+	for range n {
+		l.progress(100)
+		require.NoError(t, c.Kill())
+		l.becomes(s, "/readyz", http.StatusServiceUnavailable)
+		before := l.book.aways()
+		require.Eventually(t, func() bool { return l.book.aways() > before }, patience, time.Millisecond, "nobody is told")
+		l.becomes(s, "/livez", http.StatusOK)
+		require.NoError(t, c.Start())
+		l.becomes(s, "/readyz", http.StatusOK)
+		l.progress(100)
+	}
+	l.finish(s)
+	t.Logf("%d kills of the postmaster; %s", n, l.book)
+}
+
+// TestFaultPostgresFrozen stops every process of the database server without
+// closing a connection, as a lost network or a full host would.
+func TestFaultPostgresFrozen(t *testing.T) {
+	t.Parallel()
+	_, url := durableCluster(t)
+	l := newLoad(t, newGround(t, url))
+	s := l.g.start(t)
+	l.open(s.address)
+	l.run(s.address)
+	for _, seconds := range []int{2, 25} {
+		l.progress(100)
+		thawed := freeze(t, url, seconds)
+		l.becomes(s, "/livez", http.StatusOK)
+		if time.Duration(seconds)*time.Second > hang {
+			a := l.callers[0].get(s.address + "/customers/ada")
+			t.Log("read", a.status, a.err, a.took)
+		}
+		require.NoError(t, <-thawed)
+		l.becomes(s, "/readyz", http.StatusOK)
+		l.progress(100)
+	}
+	l.finish(s)
+	require.Positive(t, l.book.away, "the long silence is told")
+	t.Logf("2 freezes; %s", l.book)
+}
+
+// becomes waits for a probe's answer, which must come without a hang.
+func (l *load) becomes(s *serving, path string, status int) {
+	l.t.Helper()
+	for until := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		a := l.callers[0].get(s.address + path)
+		require.NoError(l.t, a.err, "%s hangs", path)
+		if a.status == status {
+			return
+		}
+		require.True(l.t, time.Now().Before(until), "%s stays %d", path, a.status)
+	}
+}
+
+// finish ends the load and holds everything it was told against the database.
+func (l *load) finish(s *serving) {
+	l.t.Helper()
+	l.stop()
+	l.resume(s.address)
+	mustHold(l.t, l.check(s.address, 1))
+	require.Zero(l.t, l.book.silent, "the program was there all the time: %v", l.book.strange)
+	require.Equal(l.t, 0, s.stop(terminate), s.log())
+}
+
+// freezer stops the postmaster, so that nobody is born any more, then everybody
+// that it is told; and lets all go on, also when the test has died meanwhile.
+const freezer = `kill -STOP "$1"; echo stopped
+read -r pids; kill -STOP $pids
+sleep "$2"; kill -CONT "$1" $pids`
+
+// freeze stops all processes of a PostgreSQL server for some seconds.
+func freeze(t *testing.T, url string, seconds int) (thawed <-chan error) {
+	t.Helper()
+	db, err := storetest.Raw(t, url).Conn(t.Context())
+	require.NoError(t, err)
+	defer db.Close()
+	var folder, others string
+	require.NoError(t, db.QueryRowContext(t.Context(), `SHOW data_directory`).Scan(&folder))
+	file, err := os.ReadFile(filepath.Join(folder, "postmaster.pid"))
+	require.NoError(t, err)
+	postmaster, _, _ := strings.Cut(string(file), "\n")
+
+	cmd := exec.Command("/bin/sh", "-c", freezer, "freezer", postmaster, strconv.Itoa(seconds))
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	done, result := make(chan struct{}), make(chan error, 1)
+	t.Cleanup(func() { _ = in.Close(); <-done })
+	go func() { result <- cmd.Wait(); close(done) }()
+	_, err = io.ReadFull(out, make([]byte, len("stopped\n")))
+	require.NoError(t, err)
+	require.NoError(t, db.QueryRowContext(t.Context(), `SELECT string_agg(pid::text, ' ') FROM pg_stat_activity`).Scan(&others))
+	_, err = io.WriteString(in, others+"\n")
+	require.NoError(t, err)
+	return result
+}
