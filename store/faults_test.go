@@ -121,7 +121,7 @@ func TestServerKilledAndBack(t *testing.T) {
 	require.NoError(t, s.Migrate(context.Background()))
 	enrol(t, s, "c-", 1)
 	acknowledged, unknown := 0, 0
-	until := func(good bool) { // a session may outlive the server for a moment
+	until := func(good bool) {
 		require.Eventually(t, func() bool {
 			err := credit(s, "c-", 1)
 			switch {

@@ -265,7 +265,7 @@ func (w *plainWorld) earn(c *plainCustomer, n int64, at time.Time, transaction s
 	local := at.In(w.rules.zone)
 	switch w.rules.expiry {
 	case points.ExpiryRolling:
-		l.expires = local.AddDate(0, 0, w.rules.days)
+		l.expires = w.onClock(local, 0, w.rules.days)
 	case points.ExpiryLastActivity:
 		l.idle = w.rules.days
 	case points.ExpiryCalendar:
@@ -280,12 +280,29 @@ func (w *plainWorld) earn(c *plainCustomer, n int64, at time.Time, transaction s
 		}
 	case points.ExpiryAnniversary:
 		for years := 1; !l.expires.After(at); years++ {
-			l.expires = c.created.In(w.rules.zone).AddDate(years, 0, 0)
+			l.expires = w.onClock(c.created.In(w.rules.zone), years, 0)
 		}
 	}
 	c.lots = append(c.lots, l)
 	c.score += n
 	return int64(len(c.lots) - 1)
+}
+
+// onClock adds years and days on the clocks of the programme's zone. A time that
+// the clocks skip is the moment at which they skip it.
+func (w *plainWorld) onClock(t time.Time, years, days int) time.Time {
+	shows := func(t time.Time) time.Time {
+		t = t.In(w.rules.zone)
+		return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), 0, time.UTC)
+	}
+	want, at := shows(t).AddDate(years, 0, days), t.AddDate(years, 0, days)
+	for shows(at).Before(want) {
+		at = at.Add(time.Minute)
+	}
+	for !shows(at.Add(-time.Minute)).Before(want) {
+		at = at.Add(-time.Minute)
+	}
+	return at
 }
 
 // due is the next instant at which something of a customer happens by itself,
@@ -382,7 +399,9 @@ func roundedRat(rounding string, x *big.Rat) int64 {
 func (w *plainWorld) price(lines []plainLine, rewarded *int64) (earned int64) {
 	var total, running, given int64
 	for i := range lines {
-		switch l := &lines[i]; {
+		l := &lines[i]
+		l.points = 0
+		switch {
 		case l.rewarded != nil:
 			l.points = *l.rewarded
 		case rewarded != nil:
@@ -708,8 +727,8 @@ func (w *plainWorld) update(c *plainCustomer, p *plainPurchase, e said) error {
 	}
 	if e.hasItems {
 		p.lines = slices.Clone(e.items)
-		p.earned = w.price(p.lines, p.rewarded)
 	}
+	p.earned = w.price(p.lines, p.rewarded)
 	return nil
 }
 

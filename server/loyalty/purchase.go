@@ -73,13 +73,21 @@ func (r *Run) EarnPending(e *Event, itemAction string, t *Transaction) error {
 		item.Shown(n)
 		return r.Book.Promise(item.ID, n)
 	})
-	if err == nil {
-		err = r.Book.Promise(e.ID, own)
-	}
-	if errors.Is(err, points.ErrOverflow) {
-		return ErrTooLarge.With("property", "points").At("data.items")
+	if err != nil {
+		return tooManyPoints(err)
 	}
 	r.Trace("earn", "applied", "reason.promised", t.Earned)
+	return r.Promise(e, own)
+}
+
+// Promise shows points of a pending purchase that hang on none of its items.
+func (r *Run) Promise(e *Event, n int64) error { return tooManyPoints(r.Book.Promise(e.ID, n)) }
+
+// tooManyPoints names the items when they earn more than a balance can hold.
+func tooManyPoints(err error) error {
+	if errors.Is(err, points.ErrOverflow) || errors.Is(err, ErrTooLarge) {
+		return ErrTooLarge.With("property", "points").At("data.items")
+	}
 	return err
 }
 
@@ -87,9 +95,9 @@ func (r *Run) EarnPending(e *Event, itemAction string, t *Transaction) error {
 func (r *Run) EarnAccepted(e *Event, itemAction string, t *Transaction) error {
 	own, err := r.eachLine(e, itemAction, t, func(item *Event, n int64) error { return r.Earn(item, n, t.Name) })
 	if err != nil || own == 0 {
-		return err
+		return tooManyPoints(err)
 	}
-	return r.Earn(e, own, t.Name)
+	return tooManyPoints(r.Earn(e, own, t.Name))
 }
 
 // eachLine writes the item events of a purchase and says how many of its points
@@ -297,7 +305,7 @@ func (r *Run) TakeBack(e *Event, t *Transaction, first ID, n int64) error {
 	}
 	// What had expired costs no balance, so the balance itself is looked at.
 	if r.Programme.Economy.NegativeRefuse && r.Book.Figures.Spendable() < min(0, before) {
-		return ErrNegativeRefused
+		return ErrNegativeRefused.At("data.transaction_id")
 	}
 	t.Earned -= n
 	e.Shown(-n)

@@ -42,7 +42,8 @@ func (r *Run) standing(t *ticket) error {
 		return err
 	}
 	switch {
-	case status == None:
+	case status == None,
+		status == OptedOut && customerMoves[t.rule.Meta().Name] != nil: // the table refuses, naming both states
 		return nil
 	case status == OptedOut || status == Merged,
 		status == Inactive && needs != Anyone:

@@ -100,9 +100,9 @@ func (t *Transaction) Move(trigger string) error {
 		t.State = next
 		return nil
 	case trigger == "refund" || trigger == "partial_refund" || trigger == "refund_item":
-		return ErrNotRefundable.With("status", string(t.State))
+		return ErrNotRefundable.With("status", string(t.State)).At("data.transaction_id")
 	}
-	return ErrTransactionNotFound
+	return ErrTransactionNotFound.At("data.transaction_id")
 }
 
 // Reservation holds points for a purchase to come, by transaction_id. Its lots

@@ -25,6 +25,7 @@ type Cluster struct {
 	port     int
 	watchdog *exec.Cmd
 	leash    io.WriteCloser
+	alive    *os.File // its other end is open in every process of the server
 }
 
 // watchdog runs the server and ends with it. It holds the read end of a pipe
@@ -33,6 +34,7 @@ type Cluster struct {
 const watchdog = `"$1/postgres" -D "$2/data" >>"$2/log" 2>&1 &
 read -r how
 kill -QUIT $! 2>/dev/null
+kill -CONT $! 2>/dev/null
 wait
 [ "$how" = keep ] || rm -rf "$2"`
 
@@ -60,8 +62,11 @@ func newCluster() (*Cluster, error) {
 		return nil, err
 	}
 	c := &Cluster{bin: bin, dir: dir}
-	if err := errors.Join(giveAway(dir), c.initialise(), c.Start()); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
+	for _, step := range []func() error{func() error { return giveAway(dir) }, c.initialise, c.Start} {
+		if err := step(); err != nil {
+			c.Stop()
+			return nil, err
+		}
 	}
 	return c, nil
 }
@@ -125,32 +130,25 @@ func freePort() (int, error) {
 	return port, l.Close()
 }
 
-// Start runs the server and waits until it answers. After a Kill the first
-// attempt can end at once, because a session that has not noticed yet holds on
-// to the folder; so each waits twice as long as the one before.
-func (c *Cluster) Start() (err error) {
-	for limit := 2 * time.Second; limit < 60*time.Second; limit *= 2 {
-		if err = c.start(limit); err == nil {
-			return nil
-		}
-		_ = c.end("keep")
-	}
-	return err
-}
-
-func (c *Cluster) start(limit time.Duration) error {
-	cmd := exec.Command("/bin/sh", "-c", watchdog, "watchdog", c.bin, c.dir)
-	cmd.Dir = c.dir
-	unprivileged(cmd)
-	leash, err := cmd.StdinPipe()
+// Start runs the server and waits until it answers.
+func (c *Cluster) Start() error {
+	alive, inherited, err := os.Pipe()
 	if err != nil {
 		return err
 	}
-	if err := cmd.Start(); err != nil {
-		return err
+	cmd := exec.Command("/bin/sh", "-c", watchdog, "watchdog", c.bin, c.dir)
+	cmd.Dir = c.dir
+	cmd.ExtraFiles = []*os.File{inherited}
+	unprivileged(cmd)
+	leash, err := cmd.StdinPipe()
+	if err == nil {
+		err = cmd.Start()
 	}
-	c.watchdog, c.leash = cmd, leash
-	return c.answers(limit)
+	if err = errors.Join(err, inherited.Close()); err != nil {
+		return errors.Join(err, alive.Close())
+	}
+	c.watchdog, c.leash, c.alive = cmd, leash, alive
+	return c.answers(60 * time.Second)
 }
 
 // answers waits for the server, and gives its log where it stays away.
@@ -176,8 +174,8 @@ func (c *Cluster) URL(database string) string {
 	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/%s?sslmode=disable", c.port, database)
 }
 
-// Kill ends the server as a crash would: SIGKILL to the postmaster. Start
-// brings it back, on the same port.
+// Kill ends the server as a crash would: SIGKILL to the postmaster. It returns
+// when the sessions have noticed. Start brings the server back, on the same port.
 func (c *Cluster) Kill() error {
 	data, err := os.ReadFile(filepath.Join(c.dir, "data", "postmaster.pid"))
 	if err != nil {
@@ -197,15 +195,23 @@ func (c *Cluster) Kill() error {
 
 // Stop ends the server and removes its folder.
 func (c *Cluster) Stop() {
-	if c.watchdog != nil {
-		_ = c.end("remove")
-	}
+	_ = c.end("remove")
+	_ = os.RemoveAll(c.dir) // there is no watchdog after a Kill
 }
 
 func (c *Cluster) end(how string) error {
+	if c.watchdog == nil {
+		return nil
+	}
 	_, err := io.WriteString(c.leash, how+"\n")
 	err = errors.Join(err, c.leash.Close())
 	_ = c.watchdog.Wait() // its exit code is the last command's, which may find nothing left to do
 	c.watchdog = nil
-	return err
+	// A session may outlive a killed postmaster for a moment, serve another
+	// request, and keep the folder from being used again: wait for the last.
+	limit := c.alive.SetReadDeadline(time.Now().Add(10 * time.Second))
+	if _, e := c.alive.Read(make([]byte, 1)); !errors.Is(e, io.EOF) {
+		err = errors.Join(err, e)
+	}
+	return errors.Join(err, limit, c.alive.Close())
 }

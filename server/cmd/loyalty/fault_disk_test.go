@@ -17,7 +17,7 @@ import (
 // program goes on by itself when there is space again.
 func TestFaultDiskFull(t *testing.T) {
 	t.Parallel()
-	disk := smallDisk(t, "12m")
+	disk := smallDisk(t, "64m") // the log alone grows to 16 MB before it is folded
 	g := newGround(t, "sqlite:"+filepath.Join(disk, "loyalty.db"))
 	l := newLoad(t, g)
 	s := g.start(t)
@@ -72,6 +72,6 @@ func fill(t *testing.T, path string) {
 	require.NoError(t, err)
 	defer f.Close()
 	for err == nil {
-		_, err = f.Write(make([]byte, 4096))
+		_, err = f.Write(make([]byte, 1<<20))
 	}
 }

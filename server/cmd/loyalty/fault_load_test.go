@@ -93,7 +93,9 @@ func (l *load) stop() {
 func (l *load) progress(n int) {
 	l.t.Helper()
 	before := l.book.acks()
-	require.Eventually(l.t, func() bool { return l.book.acks() >= before+n }, patience, time.Millisecond, "no progress")
+	for until := time.Now().Add(patience); l.book.acks() < before+n; time.Sleep(time.Millisecond) {
+		require.True(l.t, time.Now().Before(until), "no progress: %s %s", l.book, l.book.strange)
+	}
 }
 
 // next is what a client does next: one event, or a reservation and its end.

@@ -41,18 +41,25 @@ func applyCheckoutUpdate(r *loyalty.Run, d events.CheckoutUpdateData) error {
 	if err := itemize(r, t, d.Items); err != nil {
 		return err
 	}
-	if _, sent := r.Data["items"]; sent {
-		r.Book.Withdraw(r.Event.ID, t.Earned)
-		if err := price(r, t, currency(t)); err != nil {
-			return err
-		}
-		if err := r.EarnPending(r.Event, "checkout_update_item", t); err != nil {
-			return err
-		}
+	if err := reprice(r, t); err != nil {
+		return err
 	}
 	r.Event.Shown(t.Earned - t.Burned)
 	r.Changed(r.Event, t)
 	return nil
+}
+
+// reprice promises what the purchase is worth now: on the rows of new items, or
+// on the update's own row where the items stay.
+func reprice(r *loyalty.Run, t *loyalty.Transaction) error {
+	r.Book.Withdraw(r.Event.ID, t.Earned)
+	if err := price(r, t, currency(t)); err != nil {
+		return err
+	}
+	if _, sent := r.Data["items"]; sent {
+		return r.EarnPending(r.Event, "checkout_update_item", t)
+	}
+	return r.Promise(r.Event, t.Earned)
 }
 
 // newAutoAccept keeps the date where none was sent, and removes it where it was

@@ -175,6 +175,8 @@ func (s *stage) submit(step step) {
 		require.Equal(s.t, before, s.known(e), "%s: a refused event leaves nothing behind", s.told)
 		if step.Look == "" && before != nil {
 			s.look(before.ID, step.Want)
+		} else if step.Look == "" {
+			require.Equal(s.t, want{Error: step.Want.Error}, step.Want, "%s: there is nobody to look at", s.told)
 		}
 		return
 	}
