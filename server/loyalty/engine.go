@@ -42,7 +42,7 @@ type Engine struct {
 	rules      map[string]Rule
 	clock      func() time.Time
 
-	queues  []chan *ticket
+	queues  []chan waiting
 	seed    maphash.Seed
 	workers sync.WaitGroup
 	closing sync.RWMutex
@@ -69,7 +69,7 @@ func NewEngine(o EngineOptions) (*Engine, error) {
 		e.rules[name] = rule
 	}
 	for range max(1, o.Workers) {
-		queue := make(chan *ticket, 4*MaxBatch)
+		queue := make(chan waiting, 4*MaxBatch)
 		e.queues = append(e.queues, queue)
 		e.workers.Add(1)
 		go e.work(queue)
@@ -92,7 +92,8 @@ func (e *Engine) Close() {
 }
 
 // Submit records one event and everything that follows from it, exactly once.
-// When ctx ends first the event may still be committed: only an idempotency key
+// When ctx ends first, or nothing was heard for submitTime, it fails with
+// ErrUnavailable and the event may still be committed: only an idempotency key
 // tells later.
 func (e *Engine) Submit(ctx context.Context, s Submission) (Outcome, error) {
 	t := e.prepare(s)
@@ -112,7 +113,10 @@ func (e *Engine) SubmitAll(ctx context.Context, all []Submission) []Result {
 	}
 	ctx = context.WithoutCancel(ctx)
 	for start := 0; start < len(tickets); start += MaxBatch {
-		e.process(ctx, tickets[start:min(start+MaxBatch, len(tickets))])
+		if err := e.process(ctx, tickets[start:min(start+MaxBatch, len(tickets))]); err != nil && !repeatable(err) {
+			fail(tickets[min(start+MaxBatch, len(tickets)):], err)
+			break
+		}
 	}
 	for i, t := range tickets {
 		results[i] = t.result
@@ -158,7 +162,7 @@ func (e *Engine) SettleDue(ctx context.Context) error {
 		for i, id := range due {
 			tickets[i] = e.settlement(id)
 		}
-		e.process(ctx, tickets)
+		_ = e.process(ctx, tickets)
 		for _, t := range tickets {
 			if t.result.Err != nil {
 				return t.result.Err
@@ -170,8 +174,29 @@ func (e *Engine) SettleDue(ctx context.Context) error {
 
 func (e *Engine) now() time.Time { return e.clock().UTC().Truncate(time.Millisecond) }
 
+// submitTime bounds how long a caller waits, also for the batches before its own:
+// a database that says nothing must not hold on to callers.
+const submitTime = 10 * time.Second
+
+// waiting is a ticket in a queue, with the patience of its caller.
+type waiting struct {
+	*ticket
+	ctx context.Context
+}
+
+// join adds the ticket to a batch, unless its caller has left: who was told that
+// nothing came of it may be asking again.
+func (w waiting) join(tickets []*ticket) []*ticket {
+	if w.ctx.Err() != nil {
+		return tickets
+	}
+	return append(tickets, w.ticket)
+}
+
 // enqueue hands a ticket to the worker of its customer and waits.
 func (e *Engine) enqueue(ctx context.Context, t *ticket) (Outcome, error) {
+	ctx, cancel := context.WithTimeout(ctx, submitTime)
+	defer cancel()
 	t.done = make(chan struct{})
 	if err := e.send(ctx, t); err != nil {
 		return Outcome{}, err
@@ -192,7 +217,7 @@ func (e *Engine) send(ctx context.Context, t *ticket) error {
 	}
 	shard := maphash.String(e.seed, t.needs.Ref.Value) % uint64(len(e.queues))
 	select {
-	case e.queues[shard] <- t:
+	case e.queues[shard] <- waiting{t, ctx}:
 		return nil
 	case <-ctx.Done():
 		return ErrUnavailable.Because(ctx.Err())
@@ -200,23 +225,25 @@ func (e *Engine) send(ctx context.Context, t *ticket) error {
 }
 
 // work takes what waits, up to a batch, again and again.
-func (e *Engine) work(queue chan *ticket) {
+func (e *Engine) work(queue chan waiting) {
 	defer e.workers.Done()
 	for first := range queue {
-		tickets := append(make([]*ticket, 0, MaxBatch), first)
-	waiting:
+		tickets := first.join(make([]*ticket, 0, MaxBatch))
+	more:
 		for len(tickets) < MaxBatch {
 			select {
-			case t, ok := <-queue:
+			case next, ok := <-queue:
 				if !ok {
-					break waiting
+					break more
 				}
-				tickets = append(tickets, t)
+				tickets = next.join(tickets)
 			default:
-				break waiting
+				break more
 			}
 		}
-		e.process(context.Background(), tickets)
+		if len(tickets) > 0 {
+			_ = e.process(context.Background(), tickets) // each ticket has its result
+		}
 		for _, t := range tickets {
 			close(t.done)
 		}
@@ -231,35 +258,49 @@ const batchTime = 10 * time.Second
 
 // process commits a batch. When another writer was faster, the whole batch is
 // tried again under its customers' locks; when it still cannot be written, every
-// submission is tried on its own, so that none can hurt another.
-func (e *Engine) process(ctx context.Context, tickets []*ticket) {
+// submission is tried on its own, so that none can hurt another. It gives the
+// failure that ended the work; the tickets have it too.
+func (e *Engine) process(ctx context.Context, tickets []*ticket) error {
 	err := e.once(ctx, tickets, false)
 	if err != nil && len(tickets) > 1 {
 		if errors.Is(err, ErrBatchConflict) {
 			err = e.once(ctx, tickets, true)
 		}
 		if err != nil && repeatable(err) {
-			for _, t := range tickets {
-				e.process(ctx, []*ticket{t})
-			}
-			return
+			return e.alone(ctx, tickets)
 		}
 	}
 	for n := 1; n < attempts && errors.Is(err, ErrBatchConflict); n++ {
 		time.Sleep(rand.N(time.Duration(n) * time.Millisecond))
 		err = e.once(ctx, tickets, true)
 	}
-	for _, t := range tickets {
-		if err != nil {
-			t.result = Result{Err: outcomeError(err)}
+	if err != nil {
+		fail(tickets, err)
+	}
+	return err
+}
+
+// alone tries every submission on its own, as long as the database is there.
+func (e *Engine) alone(ctx context.Context, tickets []*ticket) error {
+	for i := range tickets {
+		if err := e.process(ctx, tickets[i:i+1]); err != nil && !repeatable(err) {
+			fail(tickets[i+1:], err)
+			return err
 		}
+	}
+	return nil
+}
+
+func fail(tickets []*ticket, err error) {
+	for _, t := range tickets {
+		t.result = Result{Err: outcomeError(err)}
 	}
 }
 
 // repeatable says whether nothing was written for certain. A database that is
 // away is not asked again for each submission of a batch.
 func repeatable(err error) bool {
-	return !errors.Is(err, ErrOutcomeUnknown) && !errors.Is(err, ErrDatabaseAway)
+	return !errors.Is(err, ErrOutcomeUnknown) && !errors.Is(err, ErrDatabaseAway) && !errors.Is(err, context.DeadlineExceeded)
 }
 
 func (e *Engine) once(ctx context.Context, tickets []*ticket, locked bool) error {

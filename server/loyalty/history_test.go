@@ -36,7 +36,7 @@ func histories(t *testing.T) int {
 // it against the plain model after every step (R8).
 func TestHistories(t *testing.T) {
 	n := histories(t)
-	for name, value := range map[string]string{"rapid.checks": strconv.Itoa(n), "rapid.steps": "45"} {
+	for name, value := range map[string]string{"rapid.checks": strconv.Itoa(n), "rapid.steps": "60"} {
 		before := flag.Lookup(name).Value.String()
 		require.NoError(t, flag.Set(name, value))
 		t.Cleanup(func() { require.NoError(t, flag.Set(name, before)) })
@@ -139,7 +139,7 @@ func (h *chronicle) configure(t *rapid.T) {
 		days: 1 + dice(t, "days", 5), month: time.March, day: 1 + dice(t, "day", 31),
 		refuseNegative: chance(t, "refuse negative", 40),
 		rounding:       pick(t, "rounding", []string{"floor", "round", "ceil"}),
-		pending:        pick(t, "pending", []string{"", "", loyalty.AcceptManual, loyalty.AcceptAuto, loyalty.AcceptAuto, loyalty.AcceptReject}),
+		pending:        pick(t, "pending", []string{"", loyalty.AcceptManual, loyalty.AcceptAuto, loyalty.AcceptAuto, loyalty.AcceptReject, loyalty.AcceptManual}),
 		pendingDays:    dice(t, "pending days", 4),
 		zone:           loc,
 	}

@@ -52,18 +52,22 @@ func TestFaultPostgresFrozen(t *testing.T) {
 	s := l.g.start(t)
 	l.open(s.address)
 	l.run(s.address)
-	for _, seconds := range []int{2, 25} {
-		l.progress(100)
-		thawed := freeze(t, url, seconds)
-		l.becomes(s, "/livez", http.StatusOK)
-		if time.Duration(seconds)*time.Second > hang {
-			a := l.callers[0].get(s.address + "/customers/ada")
-			t.Log("read", a.status, a.err, a.took)
-		}
-		require.NoError(t, <-thawed)
-		l.becomes(s, "/readyz", http.StatusOK)
-		l.progress(100)
-	}
+	l.progress(100)
+	require.NoError(t, <-freeze(t, url, 2))
+	l.progress(100)
+	require.Empty(t, l.book.strange)
+
+	thawed := freeze(t, url, 24) // longer than anybody may be kept waiting
+	l.becomes(s, "/livez", http.StatusOK)
+	l.becomes(s, "/readyz", http.StatusServiceUnavailable)
+	t.Run("reads", func(t *testing.T) {
+		a := newCaller(t, l.g.key).get(s.address + "/customers/ada")
+		require.NoError(t, a.err, "a read hangs")
+		require.Equal(t, http.StatusServiceUnavailable, a.status)
+	})
+	require.NoError(t, <-thawed)
+	l.becomes(s, "/readyz", http.StatusOK)
+	l.progress(100)
 	l.finish(s)
 	require.Positive(t, l.book.away, "the long silence is told")
 	t.Logf("2 freezes; %s", l.book)

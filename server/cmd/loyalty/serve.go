@@ -29,6 +29,7 @@ const (
 	extendEvery = 24 * time.Hour
 	forgetEvery = time.Hour
 	grace       = 30 * time.Second
+	readyTime   = 3 * time.Second // a database that takes longer is not ready
 )
 
 func newServe(s *settings) *cobra.Command {
@@ -113,7 +114,7 @@ func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logg
 	}
 	h.server, err = server.New(server.Options{
 		Listen: s.listen, Region: s.region, Engine: h.engine, Directory: h.directory, Admin: h.admin, Reader: db,
-		Vocabulary: vocabulary, Catalogue: catalogue, Limiter: limiter, Ready: db.Ready, Logger: logger,
+		Vocabulary: vocabulary, Catalogue: catalogue, Limiter: limiter, Ready: h.ready, Logger: logger,
 		PublicHosts: s.publicHosts, TrustedProxies: s.trustedProxies, ReplayGuard: s.replayGuard, SigningDebug: s.signingDebug,
 	})
 	if err != nil {
@@ -164,6 +165,12 @@ func (h *house) serve(ctx context.Context, listener net.Listener) error {
 	}
 	h.logger.Info("stopped")
 	return nil
+}
+
+func (h *house) ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTime)
+	defer cancel()
+	return h.store.Ready(ctx)
 }
 
 func (h *house) forgetAnswers(ctx context.Context) error {
