@@ -133,8 +133,9 @@ func (e *Engine) Preview(ctx context.Context, s Submission) (Outcome, error) {
 		return Outcome{Trace: t.trace}, t.err
 	}
 	t.preview = true
-	err := e.store.Within(ctx, needs([]*ticket{t}, e.now()), func(l *Loaded) (*Writes, error) {
-		e.newBatch(l, e.now()).run(t)
+	now := e.now() // one instant: what is due then is what was loaded
+	err := e.store.Within(ctx, needs([]*ticket{t}, now), func(l *Loaded) (*Writes, error) {
+		e.newBatch(l, now).run(t)
 		return &Writes{}, nil
 	})
 	if err != nil {

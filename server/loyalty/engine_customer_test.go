@@ -91,7 +91,7 @@ func TestOptOutSealsAndFrees(t *testing.T) {
 		require.Equal(t, "hun", after.Customer.Profile.Language, "not personal")
 		s.refused(loyalty.ErrCustomerNotFound, "ada", "point_add", `{"points":1}`)
 		s.refused(loyalty.ErrWrongStatus, o.Customer.Name, "profile", `{"first_name":"again"}`)
-		s.refused(loyalty.ErrWrongStatus, o.Customer.Name, "opt_in", `{"email":"x@shop.test"}`)
+		s.refused(loyalty.ErrForbiddenState, o.Customer.Name, "opt_in", `{"email":"x@shop.test"}`)
 
 		// What comes due afterwards is applied, and seals nothing under no key.
 		s.wait(48 * time.Hour)

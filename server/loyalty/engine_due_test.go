@@ -259,3 +259,36 @@ func TestDueInsideABulk(t *testing.T) {
 		s.verify()
 	})
 }
+
+// An update prices the lines that stay by the configuration of the day: with
+// the module off, they earn nothing.
+func TestUpdatePricesAgain(t *testing.T) {
+	eachShop(t, modules{"checkout_accept": `{}`}, func(t *testing.T, s *shop) {
+		s.must("ada", "opt_in", `{"email":"ada@shop.test"}`)
+		s.must("ada", "checkout", `{"transaction_id":"T","total":50,"items":`+oneLine+`}`)
+		require.EqualValues(t, 50, s.customer("ada").Figures.Pending)
+		s.configure(modules{"checkout_accept": `{}`, "incentivized_purchase": `{"rate":2}`})
+		require.EqualValues(t, 100, s.must("ada", "checkout_update", `{"transaction_id":"T","total":50}`).Customer.Figures.Pending)
+		s.configure(modules{"checkout_accept": `{}`, "incentivized_purchase": "off"})
+		require.Zero(t, s.must("ada", "checkout_update", `{"transaction_id":"T","total":50}`).Customer.Figures.Pending)
+		s.must("ada", "checkout_accept", `{"transaction_id":"T"}`)
+		require.Equal(t, points.Figures{}, s.customer("ada").Figures)
+		s.verify()
+	})
+}
+
+// The range of points is checked when they are promised, never when a date
+// comes: otherwise the customer, and with them the job, would be stuck.
+func TestAcceptanceAlwaysFits(t *testing.T) {
+	eachShop(t, modules{"checkout_accept": `{"type":"accept","pending_days":1}`}, func(t *testing.T, s *shop) {
+		s.must("ada", "opt_in", `{"email":"ada@shop.test"}`)
+		s.must("ada", "checkout", `{"transaction_id":"T","total":50,"items":`+oneLine+`}`)
+		s.refused(loyalty.ErrTooLarge, "ada", "point_add", fmt.Sprintf(`{"points":%d}`, points.Max-49))
+		s.must("ada", "point_add", fmt.Sprintf(`{"points":%d}`, points.Max-50))
+		s.refused(loyalty.ErrTooLarge, "ada", "checkout", `{"transaction_id":"T2","total":50,"items":`+oneLine+`}`)
+		s.wait(48 * time.Hour)
+		require.NoError(t, s.SettleDue(context.Background()))
+		require.Equal(t, points.Figures{Score: points.Max}, s.customer("ada").Figures)
+		s.verify()
+	})
+}

@@ -57,7 +57,7 @@ func TestFaultPostgresFrozen(t *testing.T) {
 	l.progress(100)
 	require.Empty(t, l.book.strange)
 
-	thawed := freeze(t, url, 24) // longer than anybody may be kept waiting
+	thawed := freeze(t, url, 18) // longer than anybody may be kept waiting
 	l.becomes(s, "/livez", http.StatusOK)
 	l.becomes(s, "/readyz", http.StatusServiceUnavailable)
 	t.Run("reads", func(t *testing.T) {
@@ -71,6 +71,38 @@ func TestFaultPostgresFrozen(t *testing.T) {
 	l.finish(s)
 	require.Positive(t, l.book.away, "the long silence is told")
 	t.Logf("2 freezes; %s", l.book)
+}
+
+// TestFaultSQLiteLocked lets another program hold the embedded database's write
+// lock for longer than anybody may be kept waiting.
+func TestFaultSQLiteLocked(t *testing.T) {
+	t.Parallel()
+	url := storetest.EmptySQLite(t)
+	l := newLoad(t, newGround(t, url))
+	s := l.g.start(t)
+	l.open(s.address)
+	l.run(s.address)
+	l.progress(100)
+	other, err := storetest.Raw(t, url).Conn(t.Context())
+	require.NoError(t, err)
+	defer other.Close()
+	_, err = other.ExecContext(t.Context(), `BEGIN IMMEDIATE`)
+	require.NoError(t, err)
+	began, before := time.Now(), l.book.aways()
+	for time.Since(began) < hang+3*time.Second {
+		l.becomes(s, "/livez", http.StatusOK)
+		l.becomes(s, "/readyz", http.StatusOK)
+		read := newCaller(t, l.g.key).get(s.address + "/customers/ada")
+		require.NoError(t, read.err)
+		require.Equal(t, http.StatusOK, read.status, "reads go on: %s", read.body)
+		time.Sleep(100 * time.Millisecond)
+	}
+	require.Greater(t, l.book.aways(), before, "the writes are told: %s", l.book)
+	_, err = other.ExecContext(t.Context(), `ROLLBACK`)
+	require.NoError(t, err)
+	l.progress(100)
+	l.finish(s)
+	t.Log(l.book)
 }
 
 // becomes waits for a probe's answer, which must come without a hang.

@@ -16,8 +16,11 @@ import (
 func TestFaultKill(t *testing.T) {
 	onBoth(t, durablePostgres, func(t *testing.T, g *ground) {
 		l, n := newLoad(t, g), rounds(t, 4)
+		var restart time.Duration
 		for i := range n {
+			began := time.Now()
 			s := g.start(t)
+			restart = max(restart, time.Since(began))
 			if i == 0 {
 				l.open(s.address)
 			} else {
@@ -34,7 +37,7 @@ func TestFaultKill(t *testing.T) {
 		mustHold(t, l.check(s.address, 1))
 		require.Equal(t, 0, s.stop(terminate), s.log())
 		require.Positive(t, l.book.silent, "no request was under way when the program was killed")
-		t.Logf("%d kills; %s", n, l.book)
+		t.Logf("%d kills, slowest start %s; %s", n, restart.Round(time.Millisecond), l.book)
 	})
 }
 

@@ -44,7 +44,7 @@ func (b *Book) Lot(id ID) *Lot {
 // event and carries the dates and the purchase given in l.
 // It fails with ErrOverflow.
 func (b *Book) Credit(event ID, n int64, l Lot) (*Lot, error) {
-	if n < 0 || b.Figures.Score > Max-n {
+	if !b.fits(n) {
 		return nil, ErrOverflow
 	}
 	lot := l
@@ -222,11 +222,17 @@ func (b *Book) Capture(event ID, hold []Portion) error {
 // Promise shows points of a purchase that is not accepted yet. They are outside
 // the score. It fails with ErrOverflow.
 func (b *Book) Promise(event ID, n int64) error {
-	if n < 0 || b.Figures.Pending > Max-n {
+	if !b.fits(n) || b.Figures.Pending > Max-n {
 		return ErrOverflow
 	}
 	b.move(event, Promised, Pending, nil, n)
 	return nil
+}
+
+// fits says whether n more points can be given or promised. Both count, so that
+// accepting what was promised never fails.
+func (b *Book) fits(n int64) bool {
+	return n >= 0 && b.Figures.Score+b.Figures.Pending <= Max-n
 }
 
 // Withdraw undoes a promise: the purchase was accepted, rejected or changed.

@@ -247,12 +247,25 @@ func TestPromise(t *testing.T) {
 	require.Zero(t, b.Figures.Spendable(), "promised is not earned")
 	require.ErrorIs(t, b.Promise(id(2), points.Max-98), points.ErrOverflow)
 	require.ErrorIs(t, b.Promise(id(2), -1), points.ErrOverflow)
+	_, err := b.Credit(id(2), points.Max-98, points.Lot{})
+	require.ErrorIs(t, err, points.ErrOverflow, "there must be room for what was promised")
 	b.Withdraw(id(2), 99)
 	require.Equal(t, points.Figures{}, b.Figures)
 	require.Equal(t, []points.Posting{
 		{Event: id(1), From: points.Promised, To: points.Pending, Points: 99},
 		{Event: id(2), From: points.Pending, To: points.Promised, Points: 99},
 	}, b.Postings)
+}
+
+// Pending has the bound of every figure, also below a score that is negative.
+func TestPromiseIsBounded(t *testing.T) {
+	b := bookOf()
+	require.NoError(t, b.Take(id(1), 10))
+	require.NoError(t, b.Promise(id(2), points.Max))
+	require.ErrorIs(t, b.Promise(id(3), 1), points.ErrOverflow)
+	b.Withdraw(id(4), points.Max)
+	_, err := b.Credit(id(4), points.Max, points.Lot{})
+	require.NoError(t, err, "what was promised is given")
 }
 
 func TestDue(t *testing.T) {
