@@ -180,7 +180,7 @@ func (s *Server) wire() error {
 		return err
 	}
 	chain := []gin.HandlerFunc{
-		s.readBody, s.verify, s.limitRate, s.authorize, s.guard, s.readQuery, s.validate,
+		s.readBody, s.bound, s.verify, s.limitRate, s.authorize, s.guard, s.readQuery, s.validate,
 	}
 	g.NoRoute(append(chain[:len(chain):len(chain)], func(c *gin.Context) { s.fail(c, errPathNotFound) })...)
 	g.NoMethod(append(chain[:len(chain):len(chain)], func(c *gin.Context) {
@@ -189,6 +189,18 @@ func (s *Server) wire() error {
 	s.register(g.Group("", chain...))
 	s.handler = g
 	return s.complete(g)
+}
+
+// waitTime bounds what a request waits for, so that a database that says nothing
+// does not hold on to callers. A bulk has the engine's own limits.
+const waitTime = 10 * time.Second
+
+// bound gives a request its deadline.
+func (s *Server) bound(c *gin.Context) {
+	ctx, cancel := context.WithTimeout(c.Request.Context(), waitTime)
+	defer cancel()
+	c.Request = c.Request.WithContext(ctx)
+	c.Next()
 }
 
 // register adds the operations. Each failure on the way to a handler and out of

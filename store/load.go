@@ -88,7 +88,7 @@ func (l *loader) questions() *questions {
 		}
 		for _, tx := range n.Transactions {
 			if transactions.add(tx) {
-				q.transactions = append(q.transactions, ask{tx: tx})
+				q.transactions = append(q.transactions, ask{person: person{Name: loyalty.Name{Kind: loyalty.NameTransaction, Value: tx}}})
 			}
 			if a := (ask{person: p, tx: tx}); n.Lots == loyalty.UsedLots && bought.add(a) {
 				q.bought[w] = append(q.bought[w], a)

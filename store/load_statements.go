@@ -71,9 +71,11 @@ var (
 
 	selectNames = selects(`SELECT n.kind, n.value, n.owner FROM v JOIN names n ON n.kind = v.kind AND n.value = v.value`, askKind, askValue)
 
-	// A purchase is found through its claimed name: it may be somebody else's.
-	selectTransactions = selects(`SELECT n.owner, n.value, `+loadTransaction+` FROM v JOIN names n ON n.kind = 2 AND n.value = v.tx
- LEFT JOIN transactions t ON t.customer_id = n.owner AND t.transaction_id = n.value`, askTx)
+	// A purchase is found through its claimed name: it may be somebody else's. The
+	// kind travels with each row although it is always the same: as a constant it
+	// let PostgreSQL walk all names of the kind and look each up in v.
+	selectTransactions = selects(`SELECT n.owner, n.value, `+loadTransaction+` FROM v JOIN names n ON n.kind = v.kind AND n.value = v.value
+ LEFT JOIN transactions t ON t.customer_id = n.owner AND t.transaction_id = n.value`, askKind, askValue)
 	selectDueTransactions = selects(`SELECT t.customer_id, t.transaction_id, `+loadTransaction+` FROM v JOIN transactions t
  ON t.customer_id = v.id AND t.state = 'pending' AND t.auto_accept IS NOT NULL`, askID)
 
@@ -93,7 +95,7 @@ func init() {
 		selectPeople[w] = selects(`SELECT c.id`+from, fields...)
 		selectCustomers[w] = selects(`SELECT v.i, `+loadCustomer+balance, indexed...)
 		selectSealed[w] = selects(`SELECT v.i, `+loadCustomer+`, k.sealed`+balance+` LEFT JOIN customer_keys k ON k.customer_id = c.id`, indexed...)
-		selectHeldLots[w] = selects(`SELECT `+loadLot+lots+` AND l.open AND l.reserved > 0`, fields...)
+		selectHeldLots[w] = selects(`SELECT `+loadLot+lots+` AND l.reserved > 0`, fields...)
 		selectOpenLots[w] = selects(`SELECT `+loadLot+lots+` AND l.open`, fields...)
 		selectUsedLots[w] = selects(`SELECT `+loadLot+lots+` AND (l.open OR l.spent > 0)`, fields...)
 		selectTransactionLots[w] = selects(`SELECT `+loadLot+lots+` AND l.transaction_id = v.tx AND NOT (l.open OR l.spent > 0)`, bought...)

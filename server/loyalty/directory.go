@@ -135,11 +135,18 @@ func (d *Directory) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// How long uses of keys stay in memory, and how long the last flush may take.
+// How long uses of keys stay in memory, and how long the database may take: on a
+// connection that has died silently a revoked key would stay good for ever.
 const (
 	flushEvery = 10 * time.Second
-	flushLast  = 5 * time.Second
+	answerTime = 2 * time.Second
 )
+
+func bounded(ctx context.Context, ask func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	return ask(ctx)
+}
 
 // Watch follows changes that other processes and nodes make, asking for the
 // version every so often, and flushes the uses of keys. It returns when ctx
@@ -152,14 +159,12 @@ func (d *Directory) Watch(ctx context.Context, every time.Duration) {
 	for {
 		select {
 		case <-ctx.Done():
-			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushLast)
-			defer cancel()
-			d.tell(d.Flush(last))
+			d.tell(bounded(context.WithoutCancel(ctx), d.Flush))
 			return
 		case <-tick.C:
-			d.tell(d.follow(ctx))
+			d.tell(bounded(ctx, d.follow))
 		case <-flush.C:
-			d.tell(d.Flush(ctx))
+			d.tell(bounded(ctx, d.Flush))
 		}
 	}
 }

@@ -154,6 +154,7 @@ CREATE TABLE lots (
     CHECK (remaining >= 0 AND reserved >= 0 AND spent >= 0 AND expired >= 0)
 ) WITH (fillfactor = 90);
 CREATE INDEX lots_open ON lots (customer_id) WHERE open;
+CREATE INDEX lots_held ON lots (customer_id) WHERE reserved > 0;
 
 CREATE TABLE transactions (
     customer_id     uuid NOT NULL,
