@@ -124,7 +124,10 @@ func (r *request) readTree(req *http.Request) error {
 	if r.tree, err = r.operation.body.check(v, ""); err != nil {
 		return err
 	}
-	canonical := appendJSON(make([]byte, 0, len(r.body)+64), r.tree)
+	canonical := []byte("{}")
+	if !r.operation.fromTree {
+		canonical = appendJSON(make([]byte, 0, len(r.body)+64), r.tree)
+	}
 	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(canonical)), int64(len(canonical))
 	return nil
 }

@@ -20,6 +20,9 @@ type operation struct {
 	filters    []string        // query parameters marked x-filter
 	checked    []*openapi3.Parameter
 	body       *shape // nil: the operation takes none
+	// fromTree says that the handler reads the checked tree, so that a body of
+	// hundreds of events is not written out only to be decoded again.
+	fromTree bool
 }
 
 // routeKey finds an operation by what gin matched: one routing decision, and
@@ -77,7 +80,7 @@ func operationsOf(documents []document) (map[routeKey]*operation, error) {
 }
 
 func newOperation(c *compiler, op *openapi3.Operation) (o *operation, err error) {
-	o = &operation{parameters: map[string]bool{}}
+	o = &operation{parameters: map[string]bool{}, fromTree: op.OperationID == "submitEvents"}
 	if op.RequestBody == nil || op.RequestBody.Value == nil {
 		return o, nil
 	}

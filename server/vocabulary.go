@@ -63,9 +63,7 @@ func loyaltyShape(s *shape) *loyalty.Shape {
 		}
 		if p.shape.kind == list && p.shape.items.kind == object {
 			a.Items = loyaltyShape(p.shape.items)
-			out.HasPersonal = out.HasPersonal || a.Items.HasPersonal
 		}
-		out.HasPersonal = out.HasPersonal || a.Personal
 		out.Attributes[p.name] = a
 	}
 	return out

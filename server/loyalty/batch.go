@@ -1,10 +1,8 @@
 package loyalty
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -142,7 +140,7 @@ func (b *batch) newRun(t *ticket, original *account) *Run {
 	a := original.copy()
 	r := &Run{
 		Programme: t.programme, Customer: &a.customer, Now: b.now, At: b.now,
-		Data: t.data, batch: b, account: a, tracing: t.preview,
+		Data: t.data, batch: b, stored: &t.stored, account: a, tracing: t.preview,
 	}
 	r.Book = points.NewBook(a.customer.Figures, a.customer.LastActivityAt, a.lots)
 	// What can be due was loaded only if something was due then: an event of this
@@ -275,62 +273,4 @@ func (r *Run) touched(original *account) []LotChange {
 		}
 	}
 	return changes
-}
-
-// split parts an event's attributes into those that may be read for ever and
-// the personal ones, which are sealed. Undeclared attributes count as personal.
-func split(data map[string]json.RawMessage, shape *Shape) (plain, personal map[string]json.RawMessage) {
-	plain = maps.Clone(data)
-	for name, value := range data {
-		declared, ok := shape.Attributes[name]
-		switch {
-		case !ok || declared.Personal:
-		case declared.Items != nil:
-			if kept, own := splitItems(value, declared.Items); own != nil {
-				plain[name] = kept
-				personal = put(personal, name, own)
-			}
-			continue
-		default:
-			continue
-		}
-		delete(plain, name)
-		personal = put(personal, name, value)
-	}
-	return plain, personal
-}
-
-func put(m map[string]json.RawMessage, name string, value json.RawMessage) map[string]json.RawMessage {
-	if m == nil {
-		m = map[string]json.RawMessage{}
-	}
-	m[name] = value
-	return m
-}
-
-// splitItems parts each element of an array of objects. own is nil where no
-// element has anything personal.
-func splitItems(raw json.RawMessage, shape *Shape) (kept, own json.RawMessage) {
-	var items []map[string]json.RawMessage
-	if json.Unmarshal(raw, &items) != nil {
-		return raw, nil
-	}
-	plain, personal := make([]map[string]json.RawMessage, len(items)), make([]map[string]json.RawMessage, len(items))
-	found := false
-	for i, item := range items {
-		plain[i], personal[i] = split(item, shape)
-		found = found || personal[i] != nil
-	}
-	if !found {
-		return raw, nil
-	}
-	return marshal(plain), marshal(personal)
-}
-
-func marshal(v any) json.RawMessage {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // maps of JSON always marshal
-	}
-	return raw
 }

@@ -20,9 +20,6 @@ type Contract interface {
 type Shape struct {
 	Module     string               // x-module of the action: must be on
 	Attributes map[string]Attribute // the declared ones
-	// HasPersonal says that some declared attribute is personal, so that plain
-	// actions skip the search for personal data.
-	HasPersonal bool
 }
 
 // Attribute is one declared property.

@@ -73,17 +73,9 @@ func (r *Run) takeOver(t *ticket) {
 
 // store puts the submitted attributes on the event's row, the personal ones
 // sealed.
-func (r *Run) store(t *ticket) error {
-	r.Event.Transaction = t.transaction
-	shape, ok := r.batch.engine.contract.Shape(t.sub.Action)
-	if !ok || t.plain {
-		r.Event.Data = t.sub.Data
-		return nil
-	}
-	plain, personal := split(t.data, shape)
-	r.Event.Data = marshal(plain)
-	var err error
-	r.Event.Personal, err = r.seal(personal, r.Event.ID)
+func (r *Run) store(t *ticket) (err error) {
+	r.Event.Transaction, r.Event.Data = t.transaction, t.stored.plain
+	r.Event.Personal, err = r.seal(t.stored.personal, r.Event.ID)
 	return err
 }
 

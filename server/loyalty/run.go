@@ -23,6 +23,7 @@ type Run struct {
 	Data map[string]json.RawMessage
 
 	batch   *batch
+	stored  *stored
 	account *account
 	events  []*Event
 	claims  []Claim
@@ -211,30 +212,6 @@ func (r *Run) TraceInput(v Verdict) {
 	}
 }
 
-// Parts are attributes as they are stored: those that may be read for ever, and
-// the personal ones.
-type Parts struct{ Plain, Personal map[string]json.RawMessage }
-
-// Parts splits the submitted attributes, line items apart.
-func (r *Run) Parts() (own Parts, items []Parts, err error) {
-	shape, ok := r.batch.engine.contract.Shape(r.Event.Action)
-	if !ok {
-		return own, nil, ErrUnknownAction
-	}
-	data := maps.Clone(r.Data)
-	delete(data, "items")
-	own.Plain, own.Personal = split(data, shape)
-	raw, sent := r.Data["items"]
-	if !sent {
-		return own, nil, nil
-	}
-	var list []map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &list); err != nil {
-		return own, nil, decodeError(err)
-	}
-	items = make([]Parts, len(list))
-	for i, item := range list {
-		items[i].Plain, items[i].Personal = split(item, shape.Attributes["items"].Items)
-	}
-	return own, items, nil
-}
+// Parts gives the submitted attributes as they are stored, line items apart;
+// items is nil where none were sent.
+func (r *Run) Parts() (own Parts, items []Parts) { return r.stored.own, r.stored.lists["items"] }

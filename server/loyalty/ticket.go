@@ -14,7 +14,7 @@ type ticket struct {
 	bound       bound
 	needs       CustomerNeeds
 	data        map[string]json.RawMessage
-	plain       bool      // nothing in data is personal
+	stored      stored    // data as it is kept
 	at          time.Time // effective; zero: when it is recorded
 	transaction string    // the transaction_id in the data, if any
 	preview     bool
@@ -40,7 +40,7 @@ func (e *Engine) prepare(s Submission) *ticket {
 	if s.ExternalID != "" {
 		t.needs.Ref = ExternalName(s.ExternalID, s.Customer)
 	}
-	t.needs.Key = t.needs.Key || !t.plain || s.Idempotency != nil
+	t.needs.Key = t.needs.Key || t.stored.personal != nil || s.Idempotency != nil
 	return t
 }
 
@@ -68,10 +68,14 @@ func (t *ticket) check(e *Engine) error {
 	}
 	t.rule = rule
 	shape, _ := e.contract.Shape(s.Action)
-	t.plain = shape.plain(t.data)
 	if err := t.gate(shape); err != nil {
 		return err
 	}
+	stored, err := shape.store(s.Data, t.data)
+	if err != nil {
+		return err
+	}
+	t.stored = stored
 	return t.bind(e.now())
 }
 
@@ -138,17 +142,6 @@ func gateItems(shape *Shape, raw json.RawMessage, name string, on map[string]boo
 
 func moduleOff(module, property, at string) error {
 	return ErrModuleOff.With("module", module).With("property", property).At(at)
-}
-
-// plain says that no attribute that was sent is personal.
-func (s *Shape) plain(data map[string]json.RawMessage) bool {
-	for name := range data {
-		a, declared := s.Attributes[name]
-		if !declared || a.Personal || a.Items != nil {
-			return false
-		}
-	}
-	return true
 }
 
 // needs sums what a batch must load.

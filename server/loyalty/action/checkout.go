@@ -72,10 +72,7 @@ func autoAccept(r *loyalty.Run, sent *string) (time.Time, error) {
 
 // itemize puts the attributes and items as they were sent on the purchase.
 func itemize(r *loyalty.Run, t *loyalty.Transaction, items []events.LineItem) error {
-	own, parts, err := r.Parts()
-	if err != nil {
-		return err
-	}
+	own, parts := r.Parts()
 	if err := r.SetAttributes(t, own.Plain, own.Personal); err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 var checkoutAccept = loyalty.Action[events.CheckoutAcceptData]{
 	Name: "checkout_accept", Standing: loyalty.Earner,
 	Needs: func(d events.CheckoutAcceptData, n *loyalty.CustomerNeeds) {
-		n.Lots = loyalty.HeldLots
+		n.Lots, n.Key = loyalty.HeldLots, true // item events take the personal attributes over
 		n.Transactions = []string{d.TransactionID}
 	},
 	Apply: func(r *loyalty.Run, d events.CheckoutAcceptData) error {

@@ -14,7 +14,7 @@ import (
 var checkoutUpdate = loyalty.Action[events.CheckoutUpdateData]{
 	Name: "checkout_update", Standing: loyalty.Earner,
 	Needs: func(d events.CheckoutUpdateData, n *loyalty.CustomerNeeds) {
-		n.Lots = loyalty.HeldLots
+		n.Lots, n.Key = loyalty.HeldLots, true // item events take the personal attributes over
 		if d.PointsBurned != nil {
 			n.Lots = loyalty.OpenLots
 		}
