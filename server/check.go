@@ -242,14 +242,13 @@ func (k *checker) mustBe(kind string) {
 
 // faultsError is the error of several faults: it says what the first one is and
 // lists all, in the order of their paths.
-func faultsError(faults []loyalty.Detail) error {
+func faultsError(faults []loyalty.Detail) *loyalty.Error {
 	slices.SortStableFunc(faults, func(a, b loyalty.Detail) int { return cmp.Compare(a.Field, b.Field) })
 	first := faults[0]
-	e := &loyalty.Error{
+	return &loyalty.Error{
 		Kind: loyalty.Invalid, Code: faultCode(first.Name),
 		Name: first.Name, Args: first.Args, Details: faults,
 	}
-	return e
 }
 
 // faultCode gives the code of a fault; its name only tells the message.

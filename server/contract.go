@@ -61,7 +61,7 @@ func (s *Server) validateParameters(c *gin.Context, r *request) error {
 	if len(k.faults) == 0 {
 		return nil
 	}
-	e := faultsError(k.faults).(*loyalty.Error)
+	e := faultsError(k.faults)
 	e.Code = errInvalidParameter.Code
 	return e
 }
@@ -71,7 +71,7 @@ func (k *checker) parameterFault(p *openapi3.Parameter, err error) {
 	k.path = append(k.path[:0], step{p.Name, -1})
 	var found *openapi3.SchemaError
 	if errors.As(err, &found) {
-		k.schemaFaults(nil, err)
+		k.schemaFaults(err)
 		return
 	}
 	if p.Schema != nil {

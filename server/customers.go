@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -273,6 +272,6 @@ func (f chosen) profile(p *loyalty.Profile, out *common.Customer) {
 		if out.AdditionalProperties == nil {
 			out.AdditionalProperties = map[string]any{}
 		}
-		out.AdditionalProperties[name] = json.RawMessage(value)
+		out.AdditionalProperties[name] = value
 	}
 }

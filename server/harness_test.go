@@ -44,7 +44,13 @@ type house struct {
 // open starts a house; adjust may change its options first.
 func open(t *testing.T, adjust ...func(*server.Options)) *house {
 	t.Helper()
-	h := &house{t: t, log: &logLines{}, store: storetest.Open(t, storetest.SQLite(t))}
+	return openOn(t, storetest.SQLite(t), adjust...)
+}
+
+// openOn is open on a given database.
+func openOn(t *testing.T, url string, adjust ...func(*server.Options)) *house {
+	t.Helper()
+	h := &house{t: t, log: &logLines{}, store: storetest.Open(t, url)}
 	directory, err := loyalty.NewDirectory(context.Background(), loyalty.DirectoryOptions{Store: h.store})
 	require.NoError(t, err)
 	vocabulary, err := server.NewVocabulary()

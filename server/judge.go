@@ -28,7 +28,7 @@ func (k *checker) judge(s *shape, v any) {
 		return
 	}
 	if err := s.schema.VisitJSON(v, judging...); err != nil {
-		k.schemaFaults(s, err)
+		k.schemaFaults(err)
 	}
 }
 
@@ -97,11 +97,11 @@ func (k *checker) unique(s *shape, items []any) {
 
 // schemaFaults words what kin-openapi found, by the keyword that failed. Its own
 // text is never shown.
-func (k *checker) schemaFaults(s *shape, err error) {
+func (k *checker) schemaFaults(err error) {
 	var many openapi3.MultiError
 	if errors.As(err, &many) {
 		for _, one := range many {
-			k.schemaFaults(s, one)
+			k.schemaFaults(one)
 		}
 		return
 	}

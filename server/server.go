@@ -281,7 +281,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration)
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = fmt.Errorf("requests were still under way after %s: %w", grace, errors.Join(err, h.Close()))
 	}
-	<-served
+	_ = <-served // http.ErrServerClosed: it is what was asked for
 	return err
 }
 

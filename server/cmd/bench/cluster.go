@@ -126,7 +126,7 @@ func freePort() (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer l.Close()
+	defer func() { _ = l.Close() }()
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
@@ -158,7 +158,7 @@ func (c *cluster) exec(ctx context.Context, database string, statements ...strin
 	if err != nil {
 		return err
 	}
-	defer conn.Close(context.WithoutCancel(ctx))
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	for _, sql := range statements {
 		if _, err := conn.Exec(ctx, sql); err != nil {
 			return fmt.Errorf("%.60s: %w", sql, err)

@@ -24,7 +24,7 @@ func (f *floor) pgbench(ctx context.Context, clients int, hot bool) (sample, err
 	if err != nil {
 		return sample{}, err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	script := filepath.Join(dir, "script.sql")
 	text := fmt.Sprintf("\\set customer random(1, %d)\n\\set points random(1, 500)\n%s", f.last(hot), floorStatement)
 	if err := os.WriteFile(script, []byte(text), 0o600); err != nil {

@@ -152,7 +152,7 @@ func (s *server) ready() error {
 	if err != nil {
 		return err
 	}
-	defer r.Body.Close()
+	defer func() { _ = r.Body.Close() }()
 	if r.StatusCode != http.StatusOK {
 		return fmt.Errorf("/readyz: %s", r.Status)
 	}
