@@ -281,7 +281,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration)
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = fmt.Errorf("requests were still under way after %s: %w", grace, errors.Join(err, h.Close()))
 	}
-	_ = <-served // http.ErrServerClosed: it is what was asked for
+	if ended := <-served; !errors.Is(ended, http.ErrServerClosed) {
+		err = errors.Join(err, ended)
+	}
 	return err
 }
 

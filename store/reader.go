@@ -183,29 +183,10 @@ func (s *Store) statement(ctx context.Context, id loyalty.ID, read func(*gorm.DB
 		if st, err = read(db, c); err != nil {
 			return err
 		}
-		slices.SortFunc(st.Lots, func(x, y points.Lot) int { return spendingOrder(c.LastActivityAt, x, y) })
+		slices.SortFunc(st.Lots, func(x, y points.Lot) int { return points.SpendingOrder(&x, &y, c.LastActivityAt) })
 		return nil
 	})
 	return st, err
-}
-
-// spendingOrder is that of points.Book: what expires first, never last; then
-// what was earned first; then the id.
-func spendingOrder(lastActivity time.Time, x, y points.Lot) int {
-	ex, ey := x.Expiry(lastActivity), y.Expiry(lastActivity)
-	if ex.IsZero() != ey.IsZero() {
-		if ex.IsZero() {
-			return 1
-		}
-		return -1
-	}
-	if c := ex.Compare(ey); c != 0 {
-		return c
-	}
-	if c := x.EarnedAt.Compare(y.EarnedAt); c != 0 {
-		return c
-	}
-	return loyalty.CompareID(x.ID, y.ID)
 }
 
 // recorded joins the postings of a customer with the events that made them.

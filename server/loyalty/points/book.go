@@ -290,10 +290,12 @@ func (b *Book) free() []*Lot {
 	return free
 }
 
-// before is the spending order: what expires first, nulls last; then what was
+func (b *Book) before(x, y *Lot) int { return SpendingOrder(x, y, b.LastActivity) }
+
+// SpendingOrder compares two lots: what expires first, nulls last; then what was
 // earned first; then the event id.
-func (b *Book) before(x, y *Lot) int {
-	ex, ey := x.Expiry(b.LastActivity), y.Expiry(b.LastActivity)
+func SpendingOrder(x, y *Lot, lastActivity time.Time) int {
+	ex, ey := x.Expiry(lastActivity), y.Expiry(lastActivity)
 	if ex.IsZero() != ey.IsZero() {
 		if ex.IsZero() {
 			return 1
