@@ -91,6 +91,17 @@ func (e *Engine) Close() {
 	e.workers.Wait()
 }
 
+// hold keeps the engine open while work is under way that no worker does. It
+// fails with ErrUnavailable once the engine is closed.
+func (e *Engine) hold() (release func(), err error) {
+	e.closing.RLock()
+	if e.closed {
+		e.closing.RUnlock()
+		return nil, ErrUnavailable.Because(errors.New("the server is stopping"))
+	}
+	return e.closing.RUnlock, nil
+}
+
 // Submit records one event and everything that follows from it, exactly once.
 // When ctx ends first, or nothing was heard for submitTime, it fails with
 // ErrUnavailable and the event may still be committed: only an idempotency key
@@ -111,17 +122,27 @@ func (e *Engine) SubmitAll(ctx context.Context, all []Submission) []Result {
 	for i, s := range all {
 		tickets[i] = e.prepare(s)
 	}
-	ctx = context.WithoutCancel(ctx)
+	release, err := e.hold()
+	if err != nil {
+		fail(tickets, err)
+	} else {
+		e.processAll(context.WithoutCancel(ctx), tickets)
+		release()
+	}
+	for i, t := range tickets {
+		results[i] = t.result
+	}
+	return results
+}
+
+// processAll works through the tickets in batches, until the database is away.
+func (e *Engine) processAll(ctx context.Context, tickets []*ticket) {
 	for start := 0; start < len(tickets); start += MaxBatch {
 		if err := e.process(ctx, tickets[start:min(start+MaxBatch, len(tickets))]); err != nil && !repeatable(err) {
 			fail(tickets[min(start+MaxBatch, len(tickets)):], err)
 			break
 		}
 	}
-	for i, t := range tickets {
-		results[i] = t.result
-	}
-	return results
 }
 
 // Preview answers what a submission would do and records nothing. A refusal is
@@ -132,9 +153,14 @@ func (e *Engine) Preview(ctx context.Context, s Submission) (Outcome, error) {
 	if t.err != nil {
 		return Outcome{Trace: t.trace}, t.err
 	}
+	release, err := e.hold()
+	if err != nil {
+		return Outcome{}, err
+	}
+	defer release()
 	t.preview = true
 	now := e.now() // one instant: what is due then is what was loaded
-	err := e.store.Within(ctx, needs([]*ticket{t}, now), func(l *Loaded) (*Writes, error) {
+	err = e.store.Within(ctx, needs([]*ticket{t}, now), func(l *Loaded) (*Writes, error) {
 		e.newBatch(l, now).run(t)
 		return &Writes{}, nil
 	})
@@ -152,25 +178,40 @@ func (e *Engine) Settle(ctx context.Context, customer ID) error {
 }
 
 // SettleDue applies what is due for customers that nobody touches. Several
-// nodes may run it at once: nothing is done twice.
+// nodes may run it at once: nothing is done twice. A customer who cannot be
+// settled does not stop the others; what failed is returned in the end.
 func (e *Engine) SettleDue(ctx context.Context) error {
+	var failed []error
 	for ctx.Err() == nil {
 		due, err := e.store.Due(ctx, e.now(), MaxBatch)
 		if err != nil || len(due) == 0 {
-			return err
+			return errors.Join(append(failed, err)...)
 		}
-		tickets := make([]*ticket, len(due))
-		for i, id := range due {
-			tickets[i] = e.settlement(id)
-		}
-		_ = e.process(ctx, tickets)
-		for _, t := range tickets {
-			if t.result.Err != nil {
-				return t.result.Err
-			}
+		failed, err = e.settleAll(ctx, due)
+		if err != nil || len(failed) == len(due) {
+			return errors.Join(append(failed, err)...)
 		}
 	}
 	return ctx.Err()
+}
+
+func (e *Engine) settleAll(ctx context.Context, due []ID) (failed []error, err error) {
+	release, err := e.hold()
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	tickets := make([]*ticket, len(due))
+	for i, id := range due {
+		tickets[i] = e.settlement(id)
+	}
+	_ = e.process(ctx, tickets) // each ticket has its result
+	for i, t := range tickets {
+		if t.result.Err != nil {
+			failed = append(failed, fmt.Errorf("settling %s: %w", due[i], t.result.Err))
+		}
+	}
+	return failed, nil
 }
 
 func (e *Engine) now() time.Time { return e.clock().UTC().Truncate(time.Millisecond) }
@@ -196,8 +237,11 @@ func (w waiting) join(tickets []*ticket) []*ticket {
 
 // enqueue hands a ticket to the worker of its customer and waits.
 func (e *Engine) enqueue(ctx context.Context, t *ticket) (Outcome, error) {
-	ctx, cancel := context.WithTimeout(ctx, submitTime)
-	defer cancel()
+	if _, bounded := ctx.Deadline(); !bounded {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, submitTime)
+		defer cancel()
+	}
 	t.done = make(chan struct{})
 	if err := e.send(ctx, t); err != nil {
 		return Outcome{}, err
@@ -211,11 +255,11 @@ func (e *Engine) enqueue(ctx context.Context, t *ticket) (Outcome, error) {
 }
 
 func (e *Engine) send(ctx context.Context, t *ticket) error {
-	e.closing.RLock()
-	defer e.closing.RUnlock()
-	if e.closed {
-		return ErrUnavailable.Because(errors.New("the server is stopping"))
+	release, err := e.hold()
+	if err != nil {
+		return err
 	}
+	defer release()
 	shard := maphash.String(e.seed, t.needs.Ref.Value) % uint64(len(e.queues))
 	select {
 	case e.queues[shard] <- waiting{t, ctx}:

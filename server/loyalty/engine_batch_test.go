@@ -319,9 +319,16 @@ func TestCloseDrains(t *testing.T) {
 		}
 		s.Close()
 		s.Close()
+
+		late := event("ada", "point_add", `{"points":1}`)
+		for _, r := range s.SubmitAll(t.Context(), []loyalty.Submission{late, late}) {
+			require.ErrorIs(t, r.Err, loyalty.ErrUnavailable, "a bulk after the end")
+		}
+		_, err := s.Preview(t.Context(), late)
+		require.ErrorIs(t, err, loyalty.ErrUnavailable, "a preview after the end")
 		wait.Wait()
 		require.Equal(t, accepted, s.customer("ada").Figures.Score, "every acknowledged event is there, and no other")
-		_, err := s.send("ada", "point_add", `{"points":1}`)
+		_, err = s.send("ada", "point_add", `{"points":1}`)
 		require.ErrorIs(t, err, loyalty.ErrUnavailable)
 		require.ErrorIs(t, s.Settle(context.Background(), s.customer("ada").ID), loyalty.ErrUnavailable)
 		s.verify()
