@@ -18,7 +18,7 @@ type eventsAPI struct{ *Server }
 var _ events.StrictServerInterface = (*eventsAPI)(nil)
 
 // SubmitEvent records one event.
-func (a *eventsAPI) SubmitEvent(ctx context.Context, in events.SubmitEventRequestObject) (events.SubmitEventResponseObject, error) {
+func (a *eventsAPI) SubmitEvent(ctx context.Context, _ events.SubmitEventRequestObject) (events.SubmitEventResponseObject, error) {
 	r, suppress := requestOf(ctx), a.programme().SuppressPII
 	language := r.language
 	render := func(o loyalty.Outcome, err error) (int, []byte) {
@@ -27,7 +27,7 @@ func (a *eventsAPI) SubmitEvent(ctx context.Context, in events.SubmitEventReques
 		}
 		return http.StatusOK, marshal(eventOutcome(o, suppress))
 	}
-	s := submission(in.Body)
+	s := eventOf(r.tree).submission()
 	if key, hash, ok := r.idempotency(httpRequest(ctx)); ok {
 		s.Idempotency = &loyalty.Idempotency{AnswerKey: key, Hash: hash, Render: render}
 	}
@@ -40,15 +40,6 @@ func (a *eventsAPI) SubmitEvent(ctx context.Context, in events.SubmitEventReques
 	}
 	status, body := render(outcome, nil)
 	return written{status: status, body: body}, nil
-}
-
-// submission turns a checked body into what the engine takes.
-func submission(e *events.Event) loyalty.Submission {
-	s := loyalty.Submission{Customer: e.Customer, Action: e.Action, Data: e.Data, Checked: true}
-	if e.ExternalID != nil {
-		s.ExternalID = *e.ExternalID
-	}
-	return s
 }
 
 // eventOutcome words what an event did. Events name no person, so suppressing
@@ -92,9 +83,9 @@ func summary(c loyalty.Customer, suppress bool) *common.CustomerSummary {
 }
 
 // PreviewEvent tells what an event would do.
-func (a *eventsAPI) PreviewEvent(ctx context.Context, in events.PreviewEventRequestObject) (events.PreviewEventResponseObject, error) {
+func (a *eventsAPI) PreviewEvent(ctx context.Context, _ events.PreviewEventRequestObject) (events.PreviewEventResponseObject, error) {
 	r := requestOf(ctx)
-	o, err := a.engine.Preview(plain(ctx), submission(in.Body))
+	o, err := a.engine.Preview(plain(ctx), eventOf(r.tree).submission())
 	out := events.EventPreview{
 		Customer: summary(o.Customer, a.programme().SuppressPII), Events: recorded(o.Events),
 		Rules: a.verdicts(r.language, o.Trace), Lots: touched(o),
@@ -210,10 +201,9 @@ func (b *bulk) read(trees []any) {
 			continue
 		}
 		b.places = append(b.places, i)
-		b.submissions = append(b.submissions, loyalty.Submission{
-			Customer: e.customer, ExternalID: e.externalID, Action: e.action, Data: e.data,
-			Checked: true, At: at + ".",
-		})
+		s := e.submission()
+		s.At = at + "."
+		b.submissions = append(b.submissions, s)
 	}
 }
 

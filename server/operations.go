@@ -20,8 +20,8 @@ type operation struct {
 	filters    []string        // query parameters marked x-filter
 	checked    []*openapi3.Parameter
 	body       *shape // nil: the operation takes none
-	// fromTree says that the handler reads the checked tree, so that a body of
-	// hundreds of events is not written out only to be decoded again.
+	// fromTree says that the handlers read the checked tree, so that an event is
+	// not written out only to be decoded again: it is the hot path.
 	fromTree bool
 }
 
@@ -69,7 +69,7 @@ func operationsOf(documents []document) (map[routeKey]*operation, error) {
 				if err != nil {
 					return nil, fmt.Errorf("%s: %s %s: %w", d.api, method, path, err)
 				}
-				o.api = d.api
+				o.api, o.fromTree = d.api, d.api == "events"
 				o.route = &routers.Route{Spec: d.spec, Path: path, PathItem: item, Method: method, Operation: op}
 				o.addParameters(append(slices.Clone(item.Parameters), op.Parameters...))
 				all[key] = o
@@ -80,7 +80,7 @@ func operationsOf(documents []document) (map[routeKey]*operation, error) {
 }
 
 func newOperation(c *compiler, op *openapi3.Operation) (o *operation, err error) {
-	o = &operation{parameters: map[string]bool{}, fromTree: op.OperationID == "submitEvents"}
+	o = &operation{parameters: map[string]bool{}}
 	if op.RequestBody == nil || op.RequestBody.Value == nil {
 		return o, nil
 	}

@@ -121,10 +121,20 @@ func (v *Vocabulary) read(tree any, at string) (event, error) {
 	if err != nil {
 		return event{}, err
 	}
-	m := tree.(map[string]any)
+	return eventOf(tree), nil
+}
+
+// eventOf takes a checked event apart.
+func eventOf(tree any) event {
+	m, _ := tree.(map[string]any)
 	text := func(name string) string { s, _ := m[name].(string); return s }
 	return event{
 		customer: text("customer"), externalID: text("external_id"), action: text("action"),
-		data: appendJSON(nil, m["data"]),
-	}, nil
+		data: appendJSON(make([]byte, 0, 512), m["data"]),
+	}
+}
+
+// submission is a checked event as the engine takes it.
+func (e event) submission() loyalty.Submission {
+	return loyalty.Submission{Customer: e.customer, ExternalID: e.externalID, Action: e.action, Data: e.data, Checked: true}
 }
