@@ -74,7 +74,7 @@ FUZZTIME ?= 60s
 fuzz: ## run every fuzz target for FUZZTIME
 	@for pkg in $$($(GO) list ./...); do \
 	  for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
-	    echo "$$pkg $$target"; $(GO) test $$pkg -run xxx -fuzz "^$$target$$" -fuzztime $(FUZZTIME) || exit 1; \
+	    echo "$$pkg $$target"; $(GO) test $$pkg -run xxx -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x || exit 1; \
 	  done; \
 	done
 
