@@ -369,3 +369,24 @@ func TestPreview(t *testing.T) {
 		s.verify()
 	})
 }
+
+// An external id that goes and comes back inside one bulk is free and taken as
+// it would be one event at a time.
+func TestExternalIDTogglesInABulk(t *testing.T) {
+	eachShop(t, nil, func(t *testing.T, s *shop) {
+		s.must("ada", "opt_in", `{"email":"ada@shop.test","external_ids":{"crm":"1"}}`)
+		for _, r := range s.SubmitAll(t.Context(), []loyalty.Submission{
+			event("ada", "profile", `{"external_ids":{"crm":"2"}}`),
+			event("ada", "profile", `{"external_ids":{"crm":"1"}}`),
+		}) {
+			require.NoError(t, r.Err)
+		}
+		byID := event("1", "visit", `{"url":"https://shop.test/"}`)
+		byID.ExternalID = "crm"
+		_, err := s.Submit(t.Context(), byID)
+		require.NoError(t, err)
+		s.must("bea", "opt_in", `{"email":"bea@shop.test","external_ids":{"crm":"2"}}`)
+		s.refused(loyalty.ErrExternalIDTaken, "bea", "profile", `{"external_ids":{"crm":"1"}}`)
+		s.verify()
+	})
+}

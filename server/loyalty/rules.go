@@ -37,22 +37,27 @@ func (r *Run) all(t *ticket) error {
 // standing is the gate of the customer's state.
 func (r *Run) standing(t *ticket) error {
 	status, needs := r.Customer.Status, t.rule.Meta().Standing
-	refused := func(err *Error) error {
-		r.TraceInput(Verdict{Rule: "standing", Verdict: "refused", Reason: "reason.standing", Input: map[string]any{"status": string(status)}})
-		return err
-	}
 	switch {
 	case status == None,
 		status == OptedOut && customerMoves[t.rule.Meta().Name] != nil: // the table refuses, naming both states
 		return nil
 	case status == OptedOut || status == Merged,
 		status == Inactive && needs != Anyone:
-		return refused(ErrWrongStatus.With("status", string(status)).With("action", t.rule.Meta().Name))
+		r.traceStanding("refused", "reason.standing")
+		return ErrWrongStatus.With("status", string(status)).With("action", t.rule.Meta().Name)
 	case status == Suspended && needs == Spender:
-		return refused(ErrSuspended)
+		r.traceStanding("refused", "reason.standing")
+		return ErrSuspended
 	}
-	r.TraceInput(Verdict{Rule: "standing", Verdict: "applied", Reason: "reason.allowed", Input: map[string]any{"status": string(status)}})
+	r.traceStanding("applied", "reason.allowed")
 	return nil
+}
+
+// traceStanding explains the gate; outside a preview it costs nothing.
+func (r *Run) traceStanding(verdict, reason string) {
+	if r.tracing {
+		r.TraceInput(Verdict{Rule: "standing", Verdict: verdict, Reason: reason, Input: map[string]any{"status": string(r.Customer.Status)}})
+	}
 }
 
 // takeOver gives a new customer its name; a profile found by e-mail gets the

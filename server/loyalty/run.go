@@ -32,20 +32,6 @@ type Run struct {
 	full    bool // everything that can be due was loaded
 }
 
-// Record adds a derived event. data is marshalled as its attributes.
-func (r *Run) Record(action string, data any) *Event {
-	raw, err := json.Marshal(data)
-	if err != nil {
-		panic(err) // our own types always marshal
-	}
-	e := r.add(action, r.At)
-	if r.Event != nil {
-		e.Parent = r.Event.ID
-	}
-	e.Data = raw
-	return e
-}
-
 // add appends an event row with the next id.
 func (r *Run) add(action string, at time.Time) *Event {
 	r.Customer.LastEvent = NewID(r.Now, r.Customer.LastEvent)
