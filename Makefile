@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 GO ?= go
 BIN := $(CURDIR)/.bin
-APIS := administration customers events
+APIS := administration coupon customers display entities events
 OAPI := $(GO) run github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen
 GOLANGCI_VERSION := v2.15.0
 REDOCLY_VERSION := 2.77.0

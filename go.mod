@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/EscherAuth/escher v0.0.0-20200415232717-f57476610940
 	github.com/alicebob/miniredis/v2 v2.40.0
+	github.com/expr-lang/expr v1.17.8
 	github.com/getkin/kin-openapi v0.152.0
 	github.com/gin-gonic/gin v1.12.0
 	github.com/go-redis/redis_rate/v10 v10.0.1

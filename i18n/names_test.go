@@ -33,15 +33,23 @@ var wireNames = map[string]string{
 }
 
 // reasonNames are the reasons that stand in for {reason}, worded by the server.
-var reasonNames = strings.Fields(`brackets depth encoding external_name incomplete instant name nul past precision range
+var reasonNames = strings.Fields(`brackets declared depth encoding external_name incomplete instant internal_action name nul past precision range
 	repeated schema syntax too_many trailing type
-	allowed burned earned expired not_enough promised released reserved spent standing state taken taken_back unburned unspent`)
+	campaign condition limit_total module_is_off nothing_to_give pool_has_no_code referral referral_back
+	balance claimed coupon limit not_active product redeemed revoked segment stock store transferred
+	challenge_completed challenge_full challenge_progress challenge_reset tier_change tier_down tier_held tier_up
+	allowed burned earned expired not_enough promised released reserved spent standing state taken taken_back unburned unspent held merged moved`)
 
 // actionNames are the actions whose label customers see.
-var actionNames = strings.Fields(`checkout checkout_accept checkout_accept_item checkout_item checkout_reject
-	checkout_update checkout_update_item opt_in opt_out partial_refund point_add point_burn point_expire point_spend
-	point_sub point_unburn point_unspend profile refund refund_item release_points reserve_points subscribe suspend
-	unsuspend video visit`)
+var actionNames = strings.Fields(`challenge challenge_reset checkout checkout_accept checkout_accept_item checkout_claim checkout_item
+	checkout_reject checkout_update checkout_update_item contest_enter contest_entry_revoke coupon coupon_create
+	coupon_invalidate coupon_receive coupon_redeem coupon_transfer coupon_unredeem merge offer_claim offer_redeem
+	offer_unredeem offline_treasure_code_found offline_treasure_found opt_in opt_out partial_refund pending
+	pending_expired pending_invalidate pending_validate point_add point_burn point_expire point_spend point_sub
+	point_unburn point_unspend prize_wheel_spin profile profile_answer quiz_answer referral_bonus refund
+	refund_contest_entry refund_item release_points reserve_points review review_submit reward_claim reward_receive
+	reward_revoke reward_transfer subscribe suspend tier_change tier_down tier_recalculation tier_up treasure_found
+	unassign_coupon unsuspend verify_customer video visit visual_search visual_search_bound wheel_spin`)
 
 // namedByLaw are failures whose values the design demands though the comment
 // beside them is silent: a module's refusal names the module.
@@ -64,6 +72,7 @@ func TestEveryNameHasAText(t *testing.T) {
 	for _, reason := range reasonNames {
 		wanted["reason."+reason] = ""
 	}
+	wanted["reason.condition_fault"] = "condition fault"
 	c := mustLoad(t)
 	have := make(map[string]string, len(wanted))
 	for _, name := range namesOf(c) {

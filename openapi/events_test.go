@@ -1,6 +1,7 @@
 package openapi_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -17,28 +18,53 @@ import (
 // actions holds, for each action, its required attributes in the order of the
 // specification, which is the order in which "cannot be empty" is reported.
 var actions = map[string]string{
-	"checkout":        "transaction_id total",
-	"checkout_accept": "transaction_id",
-	"checkout_reject": "transaction_id",
-	"checkout_update": "transaction_id total",
-	"opt_in":          "email",
-	"opt_out":         "",
-	"partial_refund":  "transaction_id amount",
-	"point_add":       "points",
-	"point_spend":     "points",
-	"point_sub":       "points",
-	"point_unspend":   "points",
-	"profile":         "",
-	"refund":          "transaction_id",
-	"refund_item":     "transaction_id product_id",
-	"release_points":  "transaction_id",
-	"reserve_points":  "transaction_id points",
-	"subscribe":       "handler",
-	"suspend":         "",
-	"unsuspend":       "",
-	"video":           "url",
-	"visit":           "url",
+	"challenge_reset":             "challenge",
+	"checkout":                    "transaction_id total",
+	"checkout_accept":             "transaction_id",
+	"checkout_claim":              "transaction_id",
+	"checkout_reject":             "transaction_id",
+	"checkout_update":             "transaction_id total",
+	"contest_entry_revoke":        "contest_id",
+	"coupon":                      "code",
+	"coupon_create":               "code value",
+	"coupon_invalidate":           "code",
+	"coupon_redeem":               "code",
+	"coupon_transfer":             "",
+	"coupon_unredeem":             "code",
+	"offer_redeem":                "offer",
+	"offer_unredeem":              "offer",
+	"offline_treasure_code_found": "treasure_id",
+	"offline_treasure_found":      "treasure_id",
+	"opt_in":                      "email",
+	"opt_out":                     "",
+	"partial_refund":              "transaction_id amount",
+	"pending_expired":             "points",
+	"pending_invalidate":          "event",
+	"pending_validate":            "event",
+	"point_add":                   "points",
+	"point_spend":                 "points",
+	"point_sub":                   "points",
+	"point_unspend":               "points",
+	"profile":                     "",
+	"refund":                      "transaction_id",
+	"refund_item":                 "transaction_id product_id",
+	"release_points":              "transaction_id",
+	"reserve_points":              "transaction_id points",
+	"review":                      "item_id",
+	"review_submit":               "item review",
+	"reward_revoke":               "event",
+	"reward_transfer":             "",
+	"subscribe":                   "handler",
+	"suspend":                     "",
+	"treasure_found":              "treasure_id",
+	"unassign_coupon":             "code",
+	"unsuspend":                   "",
+	"video":                       "url",
+	"visit":                       "url",
 }
+
+// deprecated actions go on working and answer with a Deprecation header.
+var deprecated = []string{"coupon", "review"}
 
 // gated holds the attributes that need a module, as action.attribute; an action
 // alone needs it as a whole.
@@ -61,12 +87,30 @@ var gated = map[string]string{
 	"checkout_update.transaction_id":      "checkout_accept",
 	"checkout_update.total":               "checkout_accept",
 	"checkout_update.store":               "stores",
+	"challenge_reset":                     "challenges",
+	"checkout_claim":                      "customer_id_validation",
+	"contest_entry_revoke":                "contests",
+	"coupon":                              "coupons",
+	"coupon_create":                       "coupons",
+	"coupon_invalidate":                   "coupons",
+	"coupon_redeem":                       "coupons",
+	"coupon_transfer":                     "coupons",
+	"coupon_unredeem":                     "coupons",
+	"offer_redeem":                        "offers",
+	"offer_unredeem":                      "offers",
+	"pending_expired":                     "pending_events",
+	"pending_invalidate":                  "pending_events",
+	"pending_validate":                    "pending_events",
+	"reward_revoke":                       "rewards",
+	"reward_transfer":                     "rewards",
+	"unassign_coupon":                     "coupons",
 }
 
 func TestActions(t *testing.T) {
 	doc := load(t, "events")
 	event := doc.Components.Schemas["Event"].Value
 	post := doc.Paths.Value("/events").Post.RequestBody.Value.Content["application/json"]
+	require.Len(t, actions, 43)
 	require.Len(t, event.OneOf, len(actions))
 	require.Len(t, event.Discriminator.Mapping, len(actions))
 	require.Len(t, post.Examples, len(actions))
@@ -75,6 +119,9 @@ func TestActions(t *testing.T) {
 			envelope := doc.Components.Schemas[camel(action)+"Event"].Value
 			require.NotEmpty(t, envelope.Title)
 			require.NotEmpty(t, envelope.Description)
+			require.Equal(t, slices.Contains(deprecated, action), envelope.Deprecated)
+			require.Equal(t, envelope.Deprecated, envelope.Extensions["x-deprecated-since"] != nil)
+			require.Equal(t, action == "checkout", envelope.Properties["guest"] != nil)
 			require.Equal(t, []string{"customer", "action", "data"}, envelope.Required)
 			require.Equal(t, []any{action}, envelope.Properties["action"].Value.Enum)
 			require.Equal(t, "#/components/schemas/"+camel(action)+"Event", event.Discriminator.Mapping[action].Ref)
@@ -126,15 +173,101 @@ func TestPersonalAttributes(t *testing.T) {
 	}
 }
 
-// TestInternalActions: an action the platform writes cannot be one that is
-// submitted as well.
+// internalAction is what the document says of an action that the platform
+// writes.
+type internalAction struct {
+	WrittenBy   string           `json:"written_by"`
+	Description string           `json:"description"`
+	Data        *openapi3.Schema `json:"data"`
+	ItemOf      string           `json:"item_of"`
+}
+
+func internalActions(t *testing.T, doc *openapi3.T) map[string]internalAction {
+	t.Helper()
+	raw, err := json.Marshal(doc.Components.Schemas["Event"].Value.Extensions["x-internal-actions"])
+	require.NoError(t, err)
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	var all map[string]internalAction
+	require.NoError(t, d.Decode(&all))
+	return all
+}
+
+// internal holds the attributes of the events that the platform writes, as the
+// specification and the design list them.
+var internal = map[string]string{
+	"challenge":            "challenge",
+	"checkout_accept_item": "-",
+	"checkout_item":        "-",
+	"checkout_update_item": "-",
+	"contest_enter":        "contest_id count",
+	"coupon_receive":       "code original",
+	"merge":                "source",
+	"offer_claim":          "offer",
+	"pending":              "event",
+	"point_burn":           "points transaction_id",
+	"point_expire":         "points",
+	"point_unburn":         "points transaction_id",
+	"prize_wheel_spin":     "points result type wheel",
+	"profile_answer":       "answer flow question",
+	"quiz_answer":          "answer quiz",
+	"referral_bonus":       "points reason",
+	"refund_contest_entry": "contest_id",
+	"reward_claim":         "reward",
+	"reward_receive":       "original reward",
+	"tier_change":          "expdate expires_at tier",
+	"tier_down":            "structure tier",
+	"tier_recalculation":   "structure",
+	"tier_up":              "expdate manual structure tier",
+	"verify_customer":      "",
+	"visual_search":        "bounds",
+	"visual_search_bound":  "catalog gender label offers",
+	"wheel_spin":           "points result type",
+}
+
+// TestInternalActions: an action the platform writes is described with its
+// attributes, in the table too, and cannot be one that is submitted as well.
 func TestInternalActions(t *testing.T) {
-	internal := texts(load(t, "events").Components.Schemas["Event"].Value.Extensions["x-internal-actions"].([]any))
-	require.True(t, slices.IsSorted(internal))
-	require.Contains(t, internal, "checkout_item")
-	for _, action := range internal {
+	doc := load(t, "events")
+	all := internalActions(t, doc)
+	require.ElementsMatch(t, slices.Collect(maps.Keys(internal)), slices.Collect(maps.Keys(all)))
+	for action, i := range all {
 		require.NotContains(t, actions, action)
+		require.NotEmpty(t, i.WrittenBy, action)
+		require.NotEmpty(t, i.Description, action)
+		require.Regexp(t, "(?m)^\\| `"+action+"` \\|", doc.Info.Description, "%s is in the table", action)
+		if i.ItemOf != "" {
+			require.Equal(t, []string{"-", "checkout"}, []string{internal[action], i.ItemOf}, action)
+			require.Nil(t, i.Data, action)
+			continue
+		}
+		require.ElementsMatch(t, strings.Fields(internal[action]), slices.Collect(maps.Keys(i.Data.Properties)), action)
+		if module, gated := i.Data.Extensions["x-module"]; gated {
+			require.Contains(t, modules, module, action)
+		}
+		for name, p := range i.Data.Properties {
+			require.NotEmpty(t, p.Value.Description, "%s: %s", action, name)
+			require.NotNil(t, p.Value.Example, "%s: %s", action, name)
+			require.NoError(t, visit(doc, p.Value, p.Value.Example), "%s: %s", action, name)
+		}
 	}
+}
+
+// TestPersonalInternalAttributes: where the platform itself writes what a person
+// said or is told of a person, it is marked.
+func TestPersonalInternalAttributes(t *testing.T) {
+	var marked []string
+	for action, i := range internalActions(t, load(t, "events")) {
+		if i.Data == nil {
+			continue
+		}
+		for name, p := range i.Data.Properties {
+			if p.Value.Extensions["x-personal"] == true {
+				marked = append(marked, action+"."+name)
+			}
+		}
+	}
+	require.ElementsMatch(t, []string{"profile_answer.answer", "referral_bonus.reason"}, marked)
 }
 
 func TestEventIsChecked(t *testing.T) {
@@ -180,27 +313,49 @@ func TestEventIsChecked(t *testing.T) {
 // and back: what the contract declares, the types hold.
 func TestGeneratedTypes(t *testing.T) {
 	types := map[string]func() any{
-		"checkout":        func() any { return new(events.CheckoutData) },
-		"checkout_accept": func() any { return new(events.CheckoutAcceptData) },
-		"checkout_reject": func() any { return new(events.CheckoutRejectData) },
-		"checkout_update": func() any { return new(events.CheckoutUpdateData) },
-		"opt_in":          func() any { return new(events.OptInData) },
-		"opt_out":         func() any { return new(events.OptOutData) },
-		"partial_refund":  func() any { return new(events.PartialRefundData) },
-		"point_add":       func() any { return new(events.PointAddData) },
-		"point_spend":     func() any { return new(events.PointSpendData) },
-		"point_sub":       func() any { return new(events.PointSubData) },
-		"point_unspend":   func() any { return new(events.PointUnspendData) },
-		"profile":         func() any { return new(events.ProfileData) },
-		"refund":          func() any { return new(events.RefundData) },
-		"refund_item":     func() any { return new(events.RefundItemData) },
-		"release_points":  func() any { return new(events.ReleasePointsData) },
-		"reserve_points":  func() any { return new(events.ReservePointsData) },
-		"subscribe":       func() any { return new(events.SubscribeData) },
-		"suspend":         func() any { return new(events.SuspendData) },
-		"unsuspend":       func() any { return new(events.UnsuspendData) },
-		"video":           func() any { return new(events.VideoData) },
-		"visit":           func() any { return new(events.VisitData) },
+		"challenge_reset":             func() any { return new(events.ChallengeResetData) },
+		"checkout":                    func() any { return new(events.CheckoutData) },
+		"checkout_accept":             func() any { return new(events.CheckoutAcceptData) },
+		"checkout_claim":              func() any { return new(events.CheckoutClaimData) },
+		"checkout_reject":             func() any { return new(events.CheckoutRejectData) },
+		"checkout_update":             func() any { return new(events.CheckoutUpdateData) },
+		"contest_entry_revoke":        func() any { return new(events.ContestEntryRevokeData) },
+		"coupon":                      func() any { return new(events.CouponData) },
+		"coupon_create":               func() any { return new(events.CouponCreateData) },
+		"coupon_invalidate":           func() any { return new(events.CouponInvalidateData) },
+		"coupon_redeem":               func() any { return new(events.CouponRedeemData) },
+		"coupon_transfer":             func() any { return new(events.CouponTransferData) },
+		"coupon_unredeem":             func() any { return new(events.CouponUnredeemData) },
+		"offer_redeem":                func() any { return new(events.OfferRedeemData) },
+		"offer_unredeem":              func() any { return new(events.OfferUnredeemData) },
+		"offline_treasure_code_found": func() any { return new(events.OfflineTreasureCodeFoundData) },
+		"offline_treasure_found":      func() any { return new(events.OfflineTreasureFoundData) },
+		"opt_in":                      func() any { return new(events.OptInData) },
+		"opt_out":                     func() any { return new(events.OptOutData) },
+		"partial_refund":              func() any { return new(events.PartialRefundData) },
+		"pending_expired":             func() any { return new(events.PendingExpiredData) },
+		"pending_invalidate":          func() any { return new(events.PendingInvalidateData) },
+		"pending_validate":            func() any { return new(events.PendingValidateData) },
+		"point_add":                   func() any { return new(events.PointAddData) },
+		"point_spend":                 func() any { return new(events.PointSpendData) },
+		"point_sub":                   func() any { return new(events.PointSubData) },
+		"point_unspend":               func() any { return new(events.PointUnspendData) },
+		"profile":                     func() any { return new(events.ProfileData) },
+		"refund":                      func() any { return new(events.RefundData) },
+		"refund_item":                 func() any { return new(events.RefundItemData) },
+		"release_points":              func() any { return new(events.ReleasePointsData) },
+		"reserve_points":              func() any { return new(events.ReservePointsData) },
+		"review":                      func() any { return new(events.ReviewData) },
+		"review_submit":               func() any { return new(events.ReviewSubmitData) },
+		"reward_revoke":               func() any { return new(events.RewardRevokeData) },
+		"reward_transfer":             func() any { return new(events.RewardTransferData) },
+		"subscribe":                   func() any { return new(events.SubscribeData) },
+		"suspend":                     func() any { return new(events.SuspendData) },
+		"treasure_found":              func() any { return new(events.TreasureFoundData) },
+		"unassign_coupon":             func() any { return new(events.UnassignCouponData) },
+		"unsuspend":                   func() any { return new(events.UnsuspendData) },
+		"video":                       func() any { return new(events.VideoData) },
+		"visit":                       func() any { return new(events.VisitData) },
 	}
 	require.ElementsMatch(t, slices.Collect(maps.Keys(actions)), slices.Collect(maps.Keys(types)))
 	examples := load(t, "events").Components.Examples

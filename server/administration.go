@@ -17,7 +17,7 @@ var _ administration.StrictServerInterface = (*administrationAPI)(nil)
 // what the change gives; it is also what a repetition is answered with, made of
 // the part of the result that may be stored.
 func change[T any](
-	a *administrationAPI, ctx context.Context, status int, body func(T) any,
+	s *Server, ctx context.Context, status int, body func(T) any,
 	do func(context.Context, loyalty.Call) (loyalty.Done[T], error),
 ) (written, error) {
 	r := requestOf(ctx)
@@ -25,7 +25,7 @@ func change[T any](
 	if key, hash, ok := r.idempotency(httpRequest(ctx)); ok {
 		call.Idempotency = &loyalty.AdminIdempotency{AnswerKey: key, Hash: hash, Render: func(result any, err error) (int, []byte) {
 			if err != nil {
-				return a.errorBody(language, err)
+				return s.errorBody(language, err)
 			}
 			return status, marshal(body(result.(T)))
 		}}

@@ -57,7 +57,7 @@ func TestKeysAsForm(t *testing.T) {
 func TestBadKeys(t *testing.T) {
 	h := open(t)
 	for body, field := range map[string]string{
-		`{"apis":["display"]}`:                    "apis[0]",
+		`{"apis":["everything"]}`:                 "apis[0]",
 		`{"apis":["events","events"]}`:            "apis",
 		`{"addresses":["127.0.0.1","shop.test"]}`: "addresses[1]",
 		`{"rate_limit":0}`:                        "rate_limit",

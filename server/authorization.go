@@ -7,6 +7,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/signing"
 )
 
@@ -30,6 +31,8 @@ func (s *Server) authorize(c *gin.Context) {
 		s.fail(c, errAPIForbidden.With("api", r.operation.api))
 	case r.key.ReadOnly && c.Request.Method != http.MethodGet:
 		s.fail(c, errReadOnlyKey)
+	case r.operation.module != "" && !s.programme().On[r.operation.module]:
+		s.fail(c, loyalty.ErrModuleOffPath.With("module", r.operation.module))
 	}
 }
 

@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -107,9 +108,16 @@ func (k *checker) requireAll(s *shape, m map[string]any) {
 	}
 	for _, name := range s.required {
 		if p := s.byName[name]; isEmpty(m[name], p != nil && p.nullable) {
-			k.empty = loyalty.ErrPropertyEmpty.With("property", name).At(k.field(name))
+			k.setEmpty(name)
 			return
 		}
+	}
+}
+
+// setEmpty notes an empty required property of the value at hand; the first one counts.
+func (k *checker) setEmpty(name string) {
+	if k.empty == nil {
+		k.empty = loyalty.ErrPropertyEmpty.With("property", name).At(k.field(name))
 	}
 }
 
@@ -140,6 +148,8 @@ func (k *checker) extras(s *shape, m map[string]any) {
 			continue
 		}
 		switch {
+		case s.extra == typedExtra && s.keys == "language" && !isLanguage(name):
+			k.fault("bad_format", name, map[string]any{"property": name, "format": "ISO 639-1"})
 		case s.extra == typedExtra:
 			k.path = append(k.path, step{name, -1})
 			m[name] = k.value(s.other, v)
@@ -181,12 +191,28 @@ func (k *checker) choice(s *shape, m map[string]any) {
 	if n, ok := v.(*formNode); ok && n.isText {
 		v = n.text
 	}
-	name, isText := v.(string)
-	branch, ok := s.branches[name]
-	if !ok || !isText {
+	name, _ := v.(string)
+	branch := s.branches[name]
+	if s.lookup != nil {
+		branch = s.lookup(name)
+	}
+	if branch == nil {
 		branch = s.unknown
 	}
+	if branch == nil && isEmpty(m[s.by], false) {
+		k.setEmpty(s.by)
+		return
+	}
+	if branch == nil {
+		k.fault("must_be_one_of", s.by, map[string]any{"property": s.by, "values": slices.Sorted(maps.Keys(s.branches))})
+		return
+	}
 	k.object(branch, m)
+}
+
+// isLanguage takes an ISO 639-1 code: two small letters.
+func isLanguage(name string) bool {
+	return len(name) == 2 && name[0]-'a' <= 'z'-'a' && name[1]-'a' <= 'z'-'a'
 }
 
 // field is the path of a property of the value at hand; without a name, of the

@@ -262,9 +262,10 @@ func TestVocabulary(t *testing.T) {
 	require.False(t, optIn.Attributes["language"].Personal)
 	_, ok = v.Shape("refund")
 	require.True(t, ok)
-	_, ok = v.Shape("checkout_item")
+	_, ok = v.Shape("dance")
 	require.False(t, ok)
 	require.Contains(t, v.Actions(), "video")
+	require.Len(t, v.Actions(), 43)
 }
 
 func TestVocabularyCheck(t *testing.T) {

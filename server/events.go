@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/gin-gonic/gin"
+
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/events"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
@@ -27,7 +29,8 @@ func (a *eventsAPI) SubmitEvent(ctx context.Context, _ events.SubmitEventRequest
 		}
 		return http.StatusOK, marshal(eventOutcome(o, suppress))
 	}
-	s := eventOf(r.tree).submission()
+	s := a.vocabulary.eventOf(r.tree).submission()
+	a.deprecate(ctx, s)
 	if key, hash, ok := r.idempotency(httpRequest(ctx)); ok {
 		s.Idempotency = &loyalty.Idempotency{AnswerKey: key, Hash: hash, Render: render}
 	}
@@ -40,6 +43,18 @@ func (a *eventsAPI) SubmitEvent(ctx context.Context, _ events.SubmitEventRequest
 	}
 	status, body := render(outcome, nil)
 	return written{status: status, body: body}, nil
+}
+
+// deprecate says in the answer's header when one of the actions is deprecated,
+// and since when (RFC 9745).
+func (a *eventsAPI) deprecate(ctx context.Context, all ...loyalty.Submission) {
+	c, ok := ctx.(*gin.Context)
+	for i := range all {
+		if since, deprecated := a.vocabulary.Deprecated(all[i].Action); deprecated && ok {
+			c.Header("Deprecation", fmt.Sprintf("@%d", since.Unix()))
+			return
+		}
+	}
 }
 
 // eventOutcome words what an event did. Events name no person, so suppressing
@@ -85,7 +100,9 @@ func summary(c loyalty.Customer, suppress bool) *common.CustomerSummary {
 // PreviewEvent tells what an event would do.
 func (a *eventsAPI) PreviewEvent(ctx context.Context, _ events.PreviewEventRequestObject) (events.PreviewEventResponseObject, error) {
 	r := requestOf(ctx)
-	o, err := a.engine.Preview(plain(ctx), eventOf(r.tree).submission())
+	s := a.vocabulary.eventOf(r.tree).submission()
+	a.deprecate(ctx, s)
+	o, err := a.engine.Preview(plain(ctx), s)
 	out := events.EventPreview{
 		Customer: summary(o.Customer, a.programme().SuppressPII), Events: recorded(o.Events),
 		Rules: a.verdicts(r.language, o.Trace), Lots: touched(o),
@@ -132,6 +149,7 @@ func (a *eventsAPI) SubmitEvents(ctx context.Context, _ events.SubmitEventsReque
 	}
 	b := bulk{api: a, language: r.language, results: make([]json.RawMessage, len(trees))}
 	b.read(trees)
+	a.deprecate(ctx, b.submissions...)
 	if key, hash, ok := r.idempotency(httpRequest(ctx)); ok {
 		b.remember(key, hash)
 	}

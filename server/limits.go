@@ -20,11 +20,15 @@ const (
 // readBody reads the whole raw body once, before it is hashed. Everything later
 // reads it from memory.
 func (s *Server) readBody(c *gin.Context) {
-	body, err := readLimited(c.Request)
+	limit := maxBody
+	if o := s.operations[routeKey{c.Request.Method, c.FullPath()}]; o != nil && o.bodyLimit > 0 {
+		limit = o.bodyLimit
+	}
+	body, err := readLimited(c.Request, limit)
 	switch {
 	case errors.Is(err, errBodyLimit):
 		c.Writer.Header().Set("Connection", "close") // the rest is not read
-		s.fail(c, errBodyTooLarge.with("limit", maxBody))
+		s.fail(c, errBodyTooLarge.with("limit", limit))
 	case err != nil:
 		s.fail(c, malformedBody("incomplete").Because(err))
 	default:
@@ -36,11 +40,11 @@ var errBodyLimit = errors.New("the body is over the limit")
 
 // readLimited trusts an announced length only as far as it costs little: a
 // caller who announces a megabyte and sends nothing must not take one.
-func readLimited(r *http.Request) ([]byte, error) {
+func readLimited(r *http.Request, limit int) ([]byte, error) {
 	switch n := r.ContentLength; {
 	case n == 0:
 		return nil, nil
-	case n > maxBody:
+	case n > int64(limit):
 		return nil, errBodyLimit
 	case n > 0 && n <= trustBody:
 		body := make([]byte, n)
@@ -48,10 +52,10 @@ func readLimited(r *http.Request) ([]byte, error) {
 		return body, err
 	}
 	var b bytes.Buffer
-	if _, err := b.ReadFrom(io.LimitReader(r.Body, maxBody+1)); err != nil {
+	if _, err := b.ReadFrom(io.LimitReader(r.Body, int64(limit)+1)); err != nil {
 		return nil, err
 	}
-	if b.Len() > maxBody {
+	if b.Len() > limit {
 		return nil, errBodyLimit
 	}
 	return b.Bytes(), nil

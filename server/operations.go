@@ -15,6 +15,8 @@ import (
 // operation is one operation of a document, made ready for validation.
 type operation struct {
 	api        string          // name of the document
+	module     string          // x-module: must be on, or the operation is not there
+	bodyLimit  int             // x-body-limit, in bytes; 0: as every other
 	route      *routers.Route  // for kin-openapi
 	parameters map[string]bool // query parameters; true: may be repeated
 	filters    []string        // query parameters marked x-filter
@@ -81,6 +83,10 @@ func operationsOf(documents []document) (map[routeKey]*operation, error) {
 
 func newOperation(c *compiler, op *openapi3.Operation) (o *operation, err error) {
 	o = &operation{parameters: map[string]bool{}}
+	o.module, _ = op.Extensions["x-module"].(string)
+	if limit, ok := op.Extensions["x-body-limit"].(float64); ok {
+		o.bodyLimit = int(limit)
+	}
 	if op.RequestBody == nil || op.RequestBody.Value == nil {
 		return o, nil
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/loyalty-platform/loyalty/openapi"
 	"github.com/loyalty-platform/loyalty/server"
 )
 
@@ -31,7 +32,7 @@ func TestPublicPages(t *testing.T) {
 	require.NotContains(t, a.body, "secret-host")
 	down = nil
 	require.Equal(t, http.StatusOK, get("/readyz").status)
-	for _, api := range []string{"administration", "customers", "events"} {
+	for _, api := range openapi.Names() {
 		a = get("/openapi/" + api + ".yaml")
 		require.Equal(t, http.StatusOK, a.status)
 		require.Contains(t, a.body, "openapi: 3.0.3")

@@ -4,6 +4,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,10 @@ import (
 	"github.com/gin-gonic/gin/binding"
 
 	"github.com/loyalty-platform/loyalty/gen/administration"
+	"github.com/loyalty-platform/loyalty/gen/coupon"
 	"github.com/loyalty-platform/loyalty/gen/customers"
+	"github.com/loyalty-platform/loyalty/gen/display"
+	"github.com/loyalty-platform/loyalty/gen/entities"
 	"github.com/loyalty-platform/loyalty/gen/events"
 	"github.com/loyalty-platform/loyalty/i18n"
 	"github.com/loyalty-platform/loyalty/server/limit"
@@ -46,12 +50,16 @@ type Options struct {
 	Directory  *loyalty.Directory
 	Admin      *loyalty.Admin
 	Reader     loyalty.Reader
+	Jobs       Jobs
 	Vocabulary *Vocabulary
 	Catalogue  *i18n.Catalogue
 	// Limiter counts requests by key; optional: in memory on this node.
 	Limiter limit.Limiter
 	// Burst is how many requests a key may make at once; 0: limit.DefaultBurst.
 	Burst int
+
+	// JobWait is how long a caller who starts a job waits for its end; 0: 5 s.
+	JobWait time.Duration
 
 	// Ready says why the server cannot serve now; optional.
 	Ready func(ctx context.Context) error
@@ -80,6 +88,8 @@ type Server struct {
 	directory   *loyalty.Directory
 	admin       *loyalty.Admin
 	reader      loyalty.Reader
+	jobs        Jobs
+	jobWait     time.Duration
 	vocabulary  *Vocabulary
 	catalogue   *i18n.Catalogue
 	limiter     limit.Limiter
@@ -95,6 +105,7 @@ type Server struct {
 	verifier   verifier
 	algorithm  string
 	operations map[routeKey]*operation
+	entities   *entitySchemas
 	handler    http.Handler
 }
 
@@ -110,6 +121,7 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{
 		listen: o.Listen, region: o.Region, engine: o.Engine, directory: o.Directory, admin: o.Admin, reader: o.Reader,
+		jobs: o.Jobs, jobWait: cmp.Or(o.JobWait, defaultJobWait),
 		vocabulary: o.Vocabulary, catalogue: o.Catalogue, limiter: o.Limiter, burst: o.Burst,
 		ready: o.Ready, logger: o.Logger, clock: o.Clock, publicHosts: o.PublicHosts, proxies: trusted, debug: o.SigningDebug,
 	}
@@ -169,6 +181,10 @@ func (s *Server) wire() error {
 	if s.operations, err = operationsOf(documents); err != nil {
 		return err
 	}
+	s.useDeclarations()
+	if s.entities, err = entitiesOf(documents); err != nil {
+		return err
+	}
 	g := gin.New()
 	g.ContextWithFallback = true // or a request that was given up would not end its queries
 	g.UseRawPath, g.UnescapePathValues = true, true
@@ -215,6 +231,15 @@ func (s *Server) register(g gin.IRouter) {
 	events.RegisterHandlersWithOptions(g, events.NewStrictHandlerWithOptions(&eventsAPI{s}, nil, events.StrictGinServerOptions{
 		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.fail, ResponseErrorHandlerFunc: s.fail,
 	}), events.GinServerOptions{ErrorHandler: binder})
+	coupon.RegisterHandlersWithOptions(g, coupon.NewStrictHandlerWithOptions(&couponAPI{s}, nil, coupon.StrictGinServerOptions{
+		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.fail, ResponseErrorHandlerFunc: s.fail,
+	}), coupon.GinServerOptions{ErrorHandler: binder})
+	display.RegisterHandlersWithOptions(g, display.NewStrictHandlerWithOptions(&displayAPI{s}, nil, display.StrictGinServerOptions{
+		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.fail, ResponseErrorHandlerFunc: s.fail,
+	}), display.GinServerOptions{ErrorHandler: binder})
+	entities.RegisterHandlersWithOptions(g, entities.NewStrictHandlerWithOptions(&entitiesAPI{s}, nil, entities.StrictGinServerOptions{
+		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.fail, ResponseErrorHandlerFunc: s.fail,
+	}), entities.GinServerOptions{ErrorHandler: binder})
 	customers.RegisterHandlersWithOptions(g, customers.NewStrictHandlerWithOptions(&customersAPI{s}, nil, customers.StrictGinServerOptions{
 		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.fail, ResponseErrorHandlerFunc: s.fail,
 	}), customers.GinServerOptions{ErrorHandler: binder})

@@ -43,12 +43,16 @@ type shape struct {
 	required []string
 	extra    extraRule
 	other    *shape // of typedExtra
+	keys     string // x-keys: what the names of typedExtra are; language is ISO 639-1
 
 	items *shape
 
 	by       string // discriminator
 	branches map[string]*shape
 	unknown  *shape // for a discriminator without a branch; nil: refused
+	// lookup, where it is set, finds the branch in place of branches: some
+	// branches are declared by the programme.
+	lookup func(string) *shape
 }
 
 type property struct {
@@ -95,6 +99,12 @@ func (c *compiler) compile(ref *openapi3.SchemaRef) (*shape, error) {
 func (c *compiler) fill(s *shape) error {
 	schema := s.schema
 	switch {
+	case isReference(schema):
+		part, err := c.compile(schema.AllOf[0])
+		if err == nil {
+			*s = *part
+		}
+		return err
 	case schema.Discriminator != nil && len(schema.OneOf) > 0:
 		return c.fillChoice(s)
 	case schema.Type.Is("array") && schema.Items != nil:
@@ -107,6 +117,12 @@ func (c *compiler) fill(s *shape) error {
 	}
 	s.types = typesOf(schema)
 	return nil
+}
+
+// isReference says whether a schema is another one with a description of its
+// own, which OpenAPI 3.0 can only write as allOf.
+func isReference(schema *openapi3.Schema) bool {
+	return len(schema.AllOf) == 1 && schema.Type == nil && len(schema.Properties) == 0 && !schema.Nullable && len(schema.Extensions) == 0
 }
 
 func hasProperties(schema *openapi3.Schema) bool {
@@ -169,7 +185,7 @@ func (c *compiler) fillExtra(s *shape) (err error) {
 	case rule != "":
 		return fmt.Errorf("x-extra: %s is not known", rule)
 	case additional.Schema != nil:
-		s.extra = typedExtra
+		s.extra, s.keys = typedExtra, extension(s.schema, "x-keys")
 		s.other, err = c.compile(additional.Schema)
 	}
 	return err
@@ -229,6 +245,43 @@ func (s *shape) shared(p property) *shape {
 		}
 	}
 	return p.shape
+}
+
+// extended is a copy of an object with the properties of a second one besides
+// its own, which come first and win; nil: a mere copy.
+func (s *shape) extended(by *shape) *shape {
+	out := *s
+	out.order, out.byName, out.required = slices.Clone(s.order), maps.Clone(s.byName), slices.Clone(s.required)
+	if by == nil {
+		return &out
+	}
+	for _, p := range by.order {
+		if out.byName[p.name] != nil {
+			continue
+		}
+		out.order, out.byName[p.name] = append(out.order, p), p.shape
+		if slices.Contains(by.required, p.name) {
+			out.required = append(out.required, p.name)
+		}
+	}
+	return &out
+}
+
+// replace puts another shape in the place of a property's.
+func (s *shape) replace(name string, with *shape) {
+	s.byName[name] = with
+	for i := range s.order {
+		if s.order[i].name == name {
+			s.order[i].shape = with
+		}
+	}
+}
+
+// drop takes a property out of an object.
+func (s *shape) drop(name string) {
+	delete(s.byName, name)
+	s.order = slices.DeleteFunc(s.order, func(p property) bool { return p.name == name })
+	s.required = slices.DeleteFunc(s.required, func(r string) bool { return r == name })
 }
 
 // typesOf lists the types a leaf takes: its own, or those of what it is built of.

@@ -3,6 +3,7 @@ package server
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
@@ -12,16 +13,20 @@ import (
 
 // Vocabulary is the Events document as the engine needs it: which attributes an
 // action has, which module they need, which are personal, and how to check
-// them. It implements loyalty.Contract.
+// them. It implements loyalty.Contract. What the programme declares itself
+// (module custom_events) is part of it: see UseDeclarations.
 type Vocabulary struct {
-	event   *shape // the envelope of every action
-	actions map[string]action
+	event    *shape            // the envelope of every action
+	actions  map[string]action // those that can be submitted
+	internal map[string]action // those that only the platform writes
+	declared *declarations
 }
 
-// action is what the document says of one action's data.
+// action is what the document says of one action.
 type action struct {
-	data  *shape
-	shape *loyalty.Shape
+	envelope *shape // nil: cannot be submitted
+	data     *shape
+	shape    *loyalty.Shape
 }
 
 // NewVocabulary reads the Events document. It fails when the document is not
@@ -48,9 +53,85 @@ func newVocabulary(doc *openapi3.T) (*Vocabulary, error) {
 		if data == nil || data.kind != object {
 			return nil, fmt.Errorf("events: %s: data is not an object", name)
 		}
-		v.actions[name] = action{data, loyaltyShape(data)}
+		v.actions[name] = action{branch, data, loyaltyShape(data)}
 	}
+	if v.internal, err = v.readInternal(event.schema); err != nil {
+		return nil, fmt.Errorf("events: x-internal-actions: %w", err)
+	}
+	if v.declared, err = newDeclarations(v.timestamp()); err != nil {
+		return nil, err
+	}
+	event.lookup = v.branch
 	return v, nil
+}
+
+// timestamp is the shape of the attribute that every action has.
+func (v *Vocabulary) timestamp() *shape {
+	for _, a := range v.actions {
+		if s := a.data.byName[timestampProperty]; s != nil {
+			return s
+		}
+	}
+	return &shape{schema: openapi3.NewSchema()}
+}
+
+// internalAction is what the document says of an action that only the platform
+// writes: the schema of its data, or the action whose lines it records.
+type internalAction struct {
+	Data   *openapi3.Schema `json:"data"`
+	ItemOf string           `json:"item_of"`
+}
+
+func (v *Vocabulary) readInternal(event *openapi3.Schema) (map[string]action, error) {
+	raw, err := json.Marshal(event.Extensions["x-internal-actions"])
+	if err != nil {
+		return nil, err
+	}
+	var all map[string]internalAction
+	if err := json.Unmarshal(raw, &all); err != nil {
+		return nil, err
+	}
+	internal := make(map[string]action, len(all))
+	for name, i := range all {
+		data, err := v.internalData(i)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		data.extra = anyExtra // its writer is the platform
+		internal[name] = action{data: data, shape: loyaltyShape(data)}
+	}
+	return internal, nil
+}
+
+func (v *Vocabulary) internalData(i internalAction) (*shape, error) {
+	if i.ItemOf != "" {
+		return v.itemOf(i.ItemOf)
+	}
+	if i.Data == nil {
+		return nil, fmt.Errorf("neither data nor item_of")
+	}
+	s := &shape{schema: i.Data}
+	return s, newCompiler().fillObject(s)
+}
+
+// itemOf is the shape of a line of a purchase, which inherits the attributes of
+// its checkout; its own win.
+func (v *Vocabulary) itemOf(name string) (*shape, error) {
+	checkout, ok := v.actions[name]
+	if !ok || !checkout.data.hasLines() {
+		return nil, fmt.Errorf("%s has no items", name)
+	}
+	line := checkout.data.byName[itemsProperty].items.extended(checkout.data)
+	line.drop(itemsProperty)
+	return line, nil
+}
+
+// itemsProperty holds the lines of a purchase.
+const itemsProperty = "items"
+
+func (s *shape) hasLines() bool {
+	items := s.byName[itemsProperty]
+	return items != nil && items.kind == list && items.items.kind == object
 }
 
 // loyaltyShape gives what the document's extensions say of an object.
@@ -74,7 +155,7 @@ func extension(s *openapi3.Schema, name string) string {
 	return text
 }
 
-// Actions lists the actions that the document has, in no order.
+// Actions lists the actions of the document that can be submitted, in no order.
 func (v *Vocabulary) Actions() []string {
 	names := make([]string, 0, len(v.actions))
 	for name := range v.actions {
@@ -83,26 +164,58 @@ func (v *Vocabulary) Actions() []string {
 	return names
 }
 
-// Shape gives the shape of an action's data; false: the document does not have
-// the action.
+// known finds an action: one of the document with what the programme adds to
+// it, one that the programme declares, or one that only the platform writes.
+func (v *Vocabulary) known(name string) (action, bool) {
+	a, ok := v.submittable(name)
+	if !ok {
+		a, ok = v.internal[name]
+	}
+	return a, ok
+}
+
+// branch is the envelope of an action that can be submitted; nil: there is none.
+func (v *Vocabulary) branch(name string) *shape {
+	a, _ := v.submittable(name)
+	return a.envelope
+}
+
+// Shape gives the shape of an action's data, also of an action that only the
+// platform writes; false: nobody knows the action.
 func (v *Vocabulary) Shape(name string) (*loyalty.Shape, bool) {
-	a, ok := v.actions[name]
+	a, ok := v.known(name)
 	return a.shape, ok
+}
+
+// Deprecated gives the instant from which an action of the document is
+// deprecated; false: it is not.
+func (v *Vocabulary) Deprecated(name string) (time.Time, bool) {
+	a, ok := v.actions[name]
+	if !ok || !a.envelope.schema.Deprecated {
+		return time.Time{}, false
+	}
+	since, err := time.Parse(time.DateOnly, extension(a.envelope.schema, "x-deprecated-since"))
+	return since, err == nil
 }
 
 // Check validates one event's data by its action's schema and gives it in
 // canonical form. at is where the data stands in the request, such as data. It
 // fails with an error of kind Invalid whose details name the fields.
 func (v *Vocabulary) Check(name string, data json.RawMessage, at string) (json.RawMessage, error) {
-	a, ok := v.actions[name]
+	a, ok := v.known(name)
 	if !ok {
 		return nil, loyalty.ErrUnknownAction.With("action", name).At("action")
 	}
+	return checkRaw(a.data, data, at)
+}
+
+// checkRaw holds a JSON text against a shape and gives it in canonical form.
+func checkRaw(s *shape, data json.RawMessage, at string) (json.RawMessage, error) {
 	tree, err := parseJSON(data)
 	if err != nil {
 		return nil, err
 	}
-	if tree, err = a.data.check(tree, at); err != nil {
+	if tree, err = s.check(tree, at); err != nil {
 		return nil, err
 	}
 	return appendJSON(make([]byte, 0, len(data)), tree), nil
@@ -112,6 +225,8 @@ func (v *Vocabulary) Check(name string, data json.RawMessage, at string) (json.R
 type event struct {
 	customer, externalID, action string
 	data                         json.RawMessage
+	guest                        bool
+	known                        bool // its data was checked by its action's schema
 }
 
 // read checks a whole event, its data included, and takes it apart. at stands
@@ -121,20 +236,23 @@ func (v *Vocabulary) read(tree any, at string) (event, error) {
 	if err != nil {
 		return event{}, err
 	}
-	return eventOf(tree), nil
+	return v.eventOf(tree), nil
 }
 
 // eventOf takes a checked event apart.
-func eventOf(tree any) event {
+func (v *Vocabulary) eventOf(tree any) event {
 	m, _ := tree.(map[string]any)
 	text := func(name string) string { s, _ := m[name].(string); return s }
+	guest, _ := m["guest"].(bool)
 	return event{
-		customer: text("customer"), externalID: text("external_id"), action: text("action"),
-		data: appendJSON(make([]byte, 0, 512), m["data"]),
+		customer: text("customer"), externalID: text("external_id"), action: text("action"), guest: guest,
+		data: appendJSON(make([]byte, 0, 512), m["data"]), known: v.branch(text("action")) != nil,
 	}
 }
 
 // submission is a checked event as the engine takes it.
 func (e event) submission() loyalty.Submission {
-	return loyalty.Submission{Customer: e.customer, ExternalID: e.externalID, Action: e.action, Data: e.data, Checked: true}
+	return loyalty.Submission{
+		Customer: e.customer, ExternalID: e.externalID, Action: e.action, Data: e.data, Guest: e.guest, Checked: e.known,
+	}
 }

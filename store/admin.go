@@ -95,12 +95,14 @@ func (s *Store) snapshot(db *gorm.DB) (loyalty.Snapshot, error) {
 	var modules []moduleRow
 	var keys []accessKeyRow
 	var secrets []secretRow
+	var entities []entityRow
 	err := errors.Join(
 		db.Take(&version, 1).Error,
 		db.Limit(1).Find(&settings).Error,
 		db.Order("name").Find(&modules).Error,
 		db.Order("created_at, id").Find(&keys).Error,
 		db.Order("key_id, id DESC").Find(&secrets).Error,
+		db.Where("type IN ?", loyalty.SnapshotTypes()).Order("created_at, id").Find(&entities).Error,
 	)
 	if err != nil {
 		return loyalty.Snapshot{}, err
@@ -112,6 +114,7 @@ func (s *Store) snapshot(db *gorm.DB) (loyalty.Snapshot, error) {
 	for _, m := range modules {
 		snapshot.Modules = append(snapshot.Modules, loyalty.ModuleState{Name: m.Name, Enabled: m.Enabled, Config: json.RawMessage(m.Config)})
 	}
+	snapshot.Entities = entitiesOf(entities)
 	snapshot.Keys, err = s.keys(keys, secrets)
 	return snapshot, err
 }

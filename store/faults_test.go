@@ -86,6 +86,40 @@ func TestLostAfterTheCommit(t *testing.T) {
 	require.ErrorIs(t, put("lost"), loyalty.ErrBatchConflict, "it is there")
 }
 
+// What a worker had taken when it died is free again, and nothing of it is done.
+func TestDueOfALostWorker(t *testing.T) {
+	s, p, url := proxied(t)
+	other := storetest.Open(t, url)
+	_, err := storetest.Raw(t, url).Exec(`UPDATE balances SET due_at = 1`)
+	require.NoError(t, err)
+	settle := func(s *store.Store) (due int, err error) {
+		err = s.Within(context.Background(), loyalty.Needs{Now: start, Due: 5}, func(l *loyalty.Loaded) (*loyalty.Writes, error) {
+			w := &loyalty.Writes{}
+			for _, id := range l.Due {
+				before := l.Customers[id].Customer
+				after := before
+				after.DueAt = time.Time{}
+				w.Customers = append(w.Customers, loyalty.Changed[loyalty.Customer]{Before: before, After: after})
+			}
+			due = len(l.Due)
+			return w, nil
+		})
+		return due, err
+	}
+	p.Plan(func(trip int64) storetest.Cut { return map[int64]storetest.Cut{4: storetest.Unsent}[trip] }) // taken, loaded, what is due, write
+	n, err := settle(s)
+	require.Equal(t, 1, n)
+	require.ErrorIs(t, err, loyalty.ErrDatabaseAway)
+	require.Eventually(t, func() bool { // the server has to hear of the end first
+		n, err := settle(other)
+		require.NoError(t, err)
+		return n == 1
+	}, 10*time.Second, 10*time.Millisecond)
+	n, err = settle(other)
+	require.NoError(t, err)
+	require.Zero(t, n)
+}
+
 func TestOutcomeUnknown(t *testing.T) {
 	t.Parallel() // it waits for the whole time of grace
 	s, p, url := proxied(t)

@@ -10,8 +10,10 @@ import (
 
 // balanceOf sums what postings moved into an account less what they moved out.
 // It works in both databases, whose sums have other types.
-func balanceOf(a points.Account, name string) string {
-	return fmt.Sprintf("CAST(COALESCE(SUM(CASE WHEN p.to_account = %[1]d THEN p.points WHEN p.from_account = %[1]d THEN -p.points END), 0) AS bigint) AS %[2]s", a, name)
+func balanceOf(a points.Account, name string) string { return movedInto(a) + " AS " + name }
+
+func movedInto(a points.Account) string {
+	return sumOf(fmt.Sprintf("CASE WHEN p.to_account = %[1]d THEN p.points WHEN p.from_account = %[1]d THEN -p.points END", a))
 }
 
 // into sums what postings moved into the accounts.
@@ -34,9 +36,9 @@ func ledgerChecks() []ledgerCheck {
 		{invariant: "I2", title: "every posting is a legal move of one event", queries: postingsLegal()},
 		{invariant: "I3", title: "spendable is free points less debt", queries: []ledgerQuery{spendableMatches()}},
 		{invariant: "I4", title: "every event exists once", queries: eventsOnce()},
-		{invariant: "I5", title: "every name and transaction has one owner and one checkout", queries: namesAgree()},
-		{invariant: "I6", title: "no row without its customer, event or lot", queries: orphans()},
-		{invariant: "I8", title: "every lot adds up and equals its postings", queries: []ledgerQuery{lotsMatch()}},
+		{invariant: "I5", title: "every name and transaction has one owner and one checkout", queries: append(namesAgree(), codesAgree()...)},
+		{invariant: "I6", title: "no row without its customer, event or lot", queries: append(orphans(), programmeOrphans()...)},
+		{invariant: "I8", title: "every lot adds up and equals its postings, every gift card its uses", queries: []ledgerQuery{lotsMatch()}, custom: giftCardsMatch},
 		{invariant: "I9", title: "reserved points are held by reservations and pending purchases", custom: holdsMatch},
 	}
 }
@@ -69,7 +71,8 @@ func postingsLegal() []ledgerQuery {
 		posting("a posting between the accounts of lots names no lot", lots+" AND p.lot_id IS NULL"),
 		posting("a posting outside the accounts of lots names a lot", "NOT "+lots+" AND p.lot_id IS NOT NULL"),
 		{fault: "a posting without its event", sql: `SELECT p.customer_id, p.event_id, NULL FROM postings p
-LEFT JOIN events e ON e.customer_id = p.customer_id AND e.id = p.event_id WHERE e.id IS NULL`},
+LEFT JOIN events e ON e.customer_id = p.customer_id AND e.id = p.event_id
+LEFT JOIN (` + transfers + `) t ON t.event_id = p.event_id AND t.giver = p.customer_id WHERE e.id IS NULL AND t.event_id IS NULL`},
 	}
 }
 
@@ -102,20 +105,22 @@ LEFT JOIN transactions t ON t.customer_id = n.owner AND t.transaction_id = n.val
 WHERE ` + fmt.Sprintf("n.kind = %d", loyalty.NameTransaction) + ` AND t.transaction_id IS NULL`},
 		{fault: "a transaction does not have exactly one checkout event", labels: []string{"number of checkout events"},
 			sql: `SELECT t.customer_id, NULL, t.transaction_id, COALESCE(c.n, 0), 1 FROM transactions t LEFT JOIN (` + checkouts + `) c
-ON c.customer_id = t.customer_id AND c.transaction_id = t.transaction_id WHERE COALESCE(c.n, 0) <> 1`},
+ON c.transaction_id = t.transaction_id WHERE COALESCE(c.n, 0) <> 1`},
 		{fault: "a transaction names another event as its checkout", sql: `SELECT t.customer_id, t.checkout, t.transaction_id FROM transactions t
-LEFT JOIN events e ON e.customer_id = t.customer_id AND e.id = t.checkout AND e.action = 'checkout' AND e.transaction_id = t.transaction_id
+LEFT JOIN events e ON e.id = t.checkout AND e.action = 'checkout' AND e.transaction_id = t.transaction_id AND (e.customer_id = t.customer_id
+	OR EXISTS (SELECT 1 FROM events k WHERE k.customer_id = t.customer_id AND k.action = 'checkout_claim' AND k.transaction_id = t.transaction_id))
 WHERE e.id IS NULL`},
-		{fault: "a checkout event without its transaction", sql: `SELECT c.customer_id, NULL, c.transaction_id FROM (` + checkouts + `) c
-LEFT JOIN transactions t ON t.customer_id = c.customer_id AND t.transaction_id = c.transaction_id WHERE t.transaction_id IS NULL`},
+		{fault: "a checkout event without its transaction", sql: `SELECT c.customer_id, NULL, c.transaction_id FROM events c
+LEFT JOIN transactions t ON t.transaction_id = c.transaction_id WHERE c.action = 'checkout' AND t.transaction_id IS NULL`},
 		{fault: "a customer without the claimed name", sql: claimless("customers r", "r.id", "r.name", loyalty.NameCustomer)},
 		{fault: "a claimed customer name that its owner does not have", sql: `SELECT n.owner, NULL, n.value FROM names n
 JOIN customers c ON c.id = n.owner WHERE ` + fmt.Sprintf("n.kind = %d", loyalty.NameCustomer) + ` AND c.name <> n.value`},
 	}
 }
 
-// checkouts counts the checkout events of each transaction_id.
-const checkouts = `SELECT customer_id, transaction_id, COUNT(*) AS n FROM events WHERE action = 'checkout' GROUP BY customer_id, transaction_id`
+// checkouts counts the checkout events of each transaction_id. They stay with
+// the guest who sent them when the purchase is claimed by somebody else.
+const checkouts = `SELECT transaction_id, COUNT(*) AS n FROM events WHERE action = 'checkout' GROUP BY transaction_id`
 
 // claimless finds rows whose name is not claimed by their customer.
 func claimless(table, owner, value string, kind loyalty.NameKind) string {
@@ -138,11 +143,11 @@ LEFT JOIN customers c ON c.id = r.customer_id WHERE c.id IS NULL AND r.customer_
 		ofCustomer("reservations", "a reservation", "NULL", "r.transaction_id"),
 		ofCustomer("answers", "a stored answer", "NULL", "r.key"),
 		{fault: "a claimed name without its owner", sql: `SELECT n.owner, NULL, n.value FROM names n
-LEFT JOIN customers c ON c.id = n.owner WHERE c.id IS NULL`},
+LEFT JOIN customers c ON c.id = n.owner WHERE c.id IS NULL AND ` + fmt.Sprintf("n.kind <> %d", loyalty.NameCoupon)},
 		{fault: "a customer without a balance", sql: `SELECT c.id, NULL, NULL FROM customers c
 LEFT JOIN balances b ON b.customer_id = c.id WHERE b.customer_id IS NULL`},
 		{fault: "a lot without the event that credited it", sql: `SELECT l.customer_id, l.id, NULL FROM lots l
-LEFT JOIN events e ON e.customer_id = l.customer_id AND e.id = l.id WHERE e.id IS NULL`},
+LEFT JOIN events e ON e.customer_id = l.customer_id AND e.id = l.id WHERE e.id IS NULL AND NOT EXISTS (` + received + `)`},
 		{fault: "a posting without its lot", sql: `SELECT p.customer_id, p.event_id, NULL FROM postings p
 LEFT JOIN lots l ON l.customer_id = p.customer_id AND l.id = p.lot_id WHERE p.lot_id IS NOT NULL AND l.id IS NULL`},
 	}

@@ -45,6 +45,19 @@ func between(db *gorm.DB, after, last UUID) *gorm.DB {
 	return db
 }
 
+// heldBy reads the documents of a page of customers and of those merged into
+// them: the points of both are the customer's now. Merged ones are on no page.
+func heldBy(db *gorm.DB, after, last UUID, table, document string) *gorm.DB {
+	on := "c.merged_into IS NULL AND c.id <= ? OR c.merged_into <= ?"
+	values := []any{last, last}
+	if after != (UUID{}) {
+		on = "c.merged_into IS NULL AND c.id > ? AND c.id <= ? OR c.merged_into > ? AND c.merged_into <= ?"
+		values = []any{after, last, after, last}
+	}
+	return db.Table("customers c").Select("COALESCE(c.merged_into, c.id), r.transaction_id, "+document).
+		Joins("JOIN "+table+" r ON r.customer_id = c.id").Where("("+on+")", values...)
+}
+
 // lotKey is a lot of a customer.
 type lotKey struct{ customer, lot UUID }
 
@@ -64,16 +77,15 @@ func (h *holds) load(db *gorm.DB, after, last UUID) error {
 	for _, l := range lots {
 		h.lots[lotKey{l.CustomerID, l.ID}] = l.Reserved
 	}
-	reserved := between(db, after, last).Model(&reservationRow{}).Select("customer_id", "transaction_id", "hold")
-	err = h.documents(reserved, func(text []byte) (hold []points.Portion, err error) {
+	reservations := heldBy(db, after, last, "reservations", "r.hold").Where("r.hold IS NOT NULL")
+	err = h.documents(reservations, func(text []byte) (hold []points.Portion, err error) {
 		err = json.Unmarshal(text, &hold)
 		return hold, err
 	})
 	if err != nil {
 		return err
 	}
-	pending := between(db, after, last).Model(&transactionRow{}).Select("customer_id", "transaction_id", "detail").
-		Where("state = ?", loyalty.Pending)
+	pending := heldBy(db, after, last, "transactions", "r.detail").Where("r.state = ?", loyalty.Pending)
 	return h.documents(pending, func(text []byte) ([]points.Portion, error) {
 		var detail struct {
 			Burn []points.Portion `json:"burn"`

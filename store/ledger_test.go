@@ -23,6 +23,7 @@ type ledger struct {
 	raw             *sql.DB
 	postgres        bool
 	ada, bela, cili *member
+	members         []*member
 }
 
 func newLedger(t *testing.T, url string) *ledger {
@@ -39,7 +40,8 @@ func newLedger(t *testing.T, url string) *ledger {
 	l.bela.expire("expired", "old")
 	l.bela.take("taken", 60) // ten points of debt
 	l.cili.purchase("T-4", loyalty.Accepted, 7, 0)
-	for _, m := range []*member{l.ada, l.bela, l.cili} {
+	l.members = []*member{l.ada, l.bela, l.cili}
+	for _, m := range l.members {
 		m.save(l.store)
 	}
 	driver, dsn := "sqlite", strings.TrimPrefix(url, "sqlite:")
@@ -66,7 +68,7 @@ func (l *ledger) id(id loyalty.ID) string {
 func (l *ledger) exec(t *testing.T, statements string) {
 	t.Helper()
 	var pairs []string
-	for _, m := range []*member{l.ada, l.bela, l.cili} {
+	for _, m := range l.members {
 		for key, id := range m.events {
 			pairs = append(pairs, "{"+m.c.Name+" "+key+"}", l.id(id))
 		}

@@ -9,6 +9,7 @@ type loader struct {
 	out    *loyalty.Loaded
 	txs    map[string]loyalty.Transaction
 	held   []reservationRow
+	past   map[loyalty.ID][]loyalty.PastEntry
 	twice  bool // a customer was named in two ways
 }
 
@@ -18,7 +19,8 @@ func newLoader(needs loyalty.Needs, s sealer) *loader {
 		out: &loyalty.Loaded{
 			Customers: make(map[loyalty.ID]*loyalty.Loading, len(needs.Customers)),
 			Names:     make(map[loyalty.Name]loyalty.ID, len(needs.Customers)),
-			Emails:    map[string]loyalty.ID{}, Answers: map[loyalty.AnswerKey]loyalty.Answer{},
+			Emails:    map[string]loyalty.ID{}, Matches: map[string]loyalty.ID{}, Answers: map[loyalty.AnswerKey]loyalty.Answer{},
+			Coupons: map[string]loyalty.Coupon{}, Free: map[string][]loyalty.Coupon{}, Tallies: map[string]int64{},
 		},
 	}
 }
@@ -41,7 +43,12 @@ func (l *loader) calls() []calls {
 		list = l.lots(list, selectUsedLots[w], q.used[w])
 		list = l.lots(list, selectTransactionLots[w], q.bought[w])
 		list = l.reservations(list, selectReservations[w], q.held[w])
+		list = l.progress(list, selectProgress[w], q.progress[w])
+		list = l.claims(list, selectClaims[w], q.claims[w])
+		list = l.journal(list, selectPast[w], q.past[w])
+		list = l.everything(list, w, q.everything[w])
 	}
+	list = l.shared(list, q)
 	list = l.transactions(list, selectTransactions, q.transactions)
 	list = l.names(list, q.names)
 	return l.answers(list)
@@ -51,7 +58,10 @@ func (l *loader) calls() []calls {
 type questions struct {
 	keys                                          bool
 	customers, reserved, open, used, bought, held [ways][]ask
-	transactions, names                           []ask
+	progress, claims, past, everything            [ways][]ask
+	transactions, names, coupons                  []ask
+	pools                                         []poolAsk
+	tallies                                       []string
 }
 
 // set remembers what was asked.
@@ -72,39 +82,99 @@ func (s *set[K]) add(k K) bool {
 func (l *loader) questions() *questions {
 	q := &questions{}
 	scopes := make(map[person]loyalty.LotScope, len(l.needs.Customers))
-	var bought, held set[ask]
-	var transactions set[string]
-	var names set[loyalty.Name]
+	var seen asked
 	for i := range l.needs.Customers {
 		n := &l.needs.Customers[i]
-		w, p := personOf(n)
-		if _, known := scopes[p]; !known {
-			q.customers[w] = append(q.customers[w], ask{person: p, i: i})
+		if w, p, named := personOf(n); named {
+			if _, known := scopes[p]; !known {
+				q.customers[w] = append(q.customers[w], ask{person: p, i: i})
+			}
+			scopes[p] = max(scopes[p], scopeOf(n))
+			q.own(n, w, p, &seen)
 		}
-		scopes[p] = max(scopes[p], n.Lots)
 		q.keys = q.keys || n.Key
 		if n.Email != "" {
 			q.customers[byEmail] = append(q.customers[byEmail], ask{person: person{email: n.Email}, i: i})
 		}
-		for _, tx := range n.Transactions {
-			if transactions.add(tx) {
-				q.transactions = append(q.transactions, ask{person: person{Name: loyalty.Name{Kind: loyalty.NameTransaction, Value: tx}}})
-			}
-			if a := (ask{person: p, tx: tx}); n.Lots == loyalty.UsedLots && bought.add(a) {
-				q.bought[w] = append(q.bought[w], a)
-			}
-		}
-		for _, tx := range n.Reservations {
-			if a := (ask{person: p, tx: tx}); held.add(a) {
-				q.held[w] = append(q.held[w], a)
-			}
-		}
-		for _, name := range n.Names {
-			if names.add(name) {
-				q.names = append(q.names, ask{person: person{Name: name}})
-			}
+		q.shared(n, &seen)
+	}
+	q.sortPools()
+	q.lots(scopes)
+	return q
+}
+
+// asked remembers the questions, so that each is put once.
+type asked struct {
+	bought, held, progress, claims, past, everything set[ask]
+	names                                            set[loyalty.Name]
+	tallies                                          set[string]
+}
+
+// own adds what is asked of one customer besides lots.
+func (q *questions) own(n *loyalty.CustomerNeeds, w who, p person, seen *asked) {
+	for _, tx := range n.Transactions {
+		if a := (ask{person: p, tx: tx}); n.Lots == loyalty.UsedLots && seen.bought.add(a) {
+			q.bought[w] = append(q.bought[w], a)
 		}
 	}
+	for _, tx := range n.Reservations {
+		if a := (ask{person: p, tx: tx}); seen.held.add(a) {
+			q.held[w] = append(q.held[w], a)
+		}
+	}
+	for kind := loyalty.ProgressKind(0); n.Progress>>kind != 0; kind++ {
+		if a := (ask{person: p, sort: kind}); n.Progress.Has(kind) && seen.progress.add(a) {
+			q.progress[w] = append(q.progress[w], a)
+		}
+	}
+	a := ask{person: p}
+	if (n.Claims || n.Everything) && seen.claims.add(a) {
+		q.claims[w] = append(q.claims[w], a)
+	}
+	if n.Past && seen.past.add(a) {
+		q.past[w] = append(q.past[w], a)
+	}
+	if n.Everything && seen.everything.add(a) {
+		q.everything[w] = append(q.everything[w], a)
+	}
+}
+
+// shared adds what is asked of names and of what belongs to nobody.
+func (q *questions) shared(n *loyalty.CustomerNeeds, seen *asked) {
+	add := func(list []ask, name loyalty.Name) []ask {
+		if !seen.names.add(name) {
+			return list
+		}
+		return append(list, ask{person: person{Name: name}})
+	}
+	for _, tx := range n.Transactions {
+		q.transactions = add(q.transactions, loyalty.Name{Kind: loyalty.NameTransaction, Value: tx})
+	}
+	for _, code := range n.Coupons {
+		q.coupons = add(q.coupons, loyalty.Name{Kind: loyalty.NameCoupon, Value: code})
+	}
+	for _, name := range n.Names {
+		switch name.Kind {
+		case loyalty.NameTransaction:
+			q.transactions = add(q.transactions, name)
+		case loyalty.NameCoupon:
+			q.coupons = add(q.coupons, name)
+		default:
+			q.names = add(q.names, name)
+		}
+	}
+	for _, key := range n.Tallies {
+		if seen.tallies.add(key) {
+			q.tallies = append(q.tallies, key)
+		}
+	}
+	for pool, count := range n.Pools {
+		q.pool(pool, count)
+	}
+}
+
+// lots asks for the lots of each customer in the widest scope that was named.
+func (q *questions) lots(scopes map[person]loyalty.LotScope) {
 	for w := range ways {
 		for _, a := range q.customers[w] {
 			switch a.i = 0; scopes[a.person] {
@@ -117,38 +187,31 @@ func (l *loader) questions() *questions {
 			}
 		}
 	}
-	return q
 }
 
-func personOf(n *loyalty.CustomerNeeds) (who, person) {
-	if n.ID != (loyalty.ID{}) {
-		return byID, person{id: n.ID}
+func scopeOf(n *loyalty.CustomerNeeds) loyalty.LotScope {
+	if n.Everything {
+		return loyalty.UsedLots
 	}
-	return byName, person{Name: n.Ref}
+	return n.Lots
 }
 
-// people lists the calls that find the ids of everybody in needs.
-func (l *loader) people() (*[]loyalty.ID, []calls) {
-	ids := new([]loyalty.ID)
-	var id UUID
-	var list []calls
-	q := l.questions()
-	for w := range ways {
-		if len(q.customers[w]) == 0 {
-			continue
-		}
-		list = read(list, selectPeople[w], q.customers[w], []any{&id}, func() error {
-			*ids = append(*ids, loyalty.ID(id))
-			return nil
-		})
+// personOf says whom needs are about; named is false where they are about
+// nobody.
+func personOf(n *loyalty.CustomerNeeds) (w who, p person, named bool) {
+	switch {
+	case n.ID != (loyalty.ID{}):
+		return byID, person{id: n.ID}, true
+	case n.Match != "":
+		return byMatch, person{match: n.Match}, true
 	}
-	return ids, list
+	return byName, person{Name: n.Ref}, n.Ref != loyalty.Name{}
 }
 
 // due lists the customers that must be settled first, with the calls that fetch
 // what that needs.
 func (l *loader) due() []calls {
-	var lots, pending []ask
+	var lots, all []ask
 	for id, c := range l.out.Customers {
 		if at := c.Customer.DueAt; at.IsZero() || at.After(l.needs.Now) {
 			continue
@@ -157,7 +220,9 @@ func (l *loader) due() []calls {
 			c.LotScope, c.Lots = loyalty.OpenLots, nil
 			lots = append(lots, ask{person: person{id: id}})
 		}
-		pending = append(pending, ask{person: person{id: id}})
+		all = append(all, ask{person: person{id: id}})
 	}
-	return l.transactions(l.lots(nil, selectOpenLots[byID], lots), selectDueTransactions, pending)
+	list := l.lots(nil, selectOpenLots[byID], lots)
+	list = l.transactions(list, selectDueTransactions, all)
+	return l.progress(list, selectDueProgress, all)
 }

@@ -43,6 +43,8 @@ func (l *loader) customers(list []calls, w who, s *statement[ask], asks []ask, k
 			l.out.Names[n.Ref] = id
 		case byEmail:
 			l.out.Emails[n.Email] = id
+		case byMatch:
+			l.out.Matches[n.Match] = id
 		}
 		return l.openKey(loading, sealed)
 	})
@@ -84,7 +86,8 @@ func (l *loader) transactions(list []calls, s *statement[ask], asks []ask) []cal
 		return list
 	}
 	var r transactionRow
-	into := []any{&r.CustomerID, &r.TransactionID, (*Text)(&r.State), &r.Checkout, &r.CreatedAt, &r.UpdatedAt, &r.CheckoutDate,
+	var holder UUID
+	into := []any{&holder, &r.CustomerID, &r.TransactionID, (*Text)(&r.State), &r.Checkout, &r.CreatedAt, &r.UpdatedAt, &r.CheckoutDate,
 		&r.AutoAccept, (*flag)(&r.AutoReject), (*number)(&r.Total), (*number)(&r.OriginalTotal), (*number)(&r.Refunded),
 		(*number)(&r.OriginalEarned), (*number)(&r.Earned), (*number)(&r.OriginalBurned), (*number)(&r.Burned), &r.Detail}
 	return read(list, s, asks, into, func() error {
@@ -93,14 +96,18 @@ func (l *loader) transactions(list []calls, s *statement[ask], asks []ask) []cal
 		if r.State == loyalty.NoTransaction { // the name is taken without a purchase
 			return nil
 		}
-		if s == selectDueTransactions {
-			l.out.Customers[owner].Transactions[r.TransactionID] = transactionOf(&r)
+		t := transactionOf(&r)
+		t.Holder = loyalty.ID(holder)
+		if s != selectTransactions { // asked for by who has them
+			if loading := l.out.Customers[t.Holder]; loading != nil {
+				loading.Transactions[t.Name] = t
+			}
 			return nil
 		}
 		if l.txs == nil {
 			l.txs = map[string]loyalty.Transaction{}
 		}
-		l.txs[r.TransactionID] = transactionOf(&r)
+		l.txs[t.Name] = t
 		return nil
 	})
 }
@@ -155,14 +162,11 @@ func (l *loader) answers(list []calls) []calls {
 func (l *loader) share() {
 	for i := range l.needs.Customers {
 		n := &l.needs.Customers[i]
-		loading := l.out.Customers[n.ID]
-		if n.ID == (loyalty.ID{}) {
-			loading = l.out.Customers[l.out.Names[n.Ref]]
-		}
+		loading := l.loading(n)
 		if loading == nil {
 			continue
 		}
-		loading.LotScope = max(loading.LotScope, n.Lots)
+		loading.LotScope = max(loading.LotScope, scopeOf(n))
 		for _, name := range n.Transactions {
 			if t, ok := l.txs[name]; ok {
 				loading.Transactions[name] = t
@@ -175,4 +179,16 @@ func (l *loader) share() {
 				Customer: loyalty.ID(r.CustomerID), Transaction: r.TransactionID, Hold: r.Hold.V}
 		}
 	}
+	l.sharePast()
+}
+
+// loading finds the customer that needs are about; nil: there is none.
+func (l *loader) loading(n *loyalty.CustomerNeeds) *loyalty.Loading {
+	switch {
+	case n.ID != (loyalty.ID{}):
+		return l.out.Customers[n.ID]
+	case n.Match != "":
+		return l.out.Customers[l.out.Matches[n.Match]]
+	}
+	return l.out.Customers[l.out.Names[n.Ref]]
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"strings"
 	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
@@ -10,21 +11,23 @@ import (
 // After it the row counts as absent, whether the clean-up has come or not.
 const answerLife = 24 * time.Hour
 
-// person is a customer as needs name one: by one of the three.
+// person is a customer as needs name one: by one of the four.
 type person struct {
 	loyalty.Name
 	id    loyalty.ID
-	email string
+	email string // of an inactive one
+	match string // the e-mail of any live one
 }
 
 // ask is one row of a load: who, and where it matters which purchase.
 type ask struct {
 	person
-	i  int // index in needs.Customers, for what the answer does not repeat
-	tx string
+	i    int // index in needs.Customers, for what the answer does not repeat
+	tx   string
+	sort loyalty.ProgressKind
 }
 
-// who is one of the three ways in which needs name a customer. A load runs a
+// who is one of the four ways in which needs name a customer. A load runs a
 // statement for each way that occurs: nearly always one.
 type who int
 
@@ -32,6 +35,7 @@ const (
 	byName who = iota
 	byID
 	byEmail
+	byMatch
 	ways
 )
 
@@ -41,9 +45,11 @@ var (
 	askValue = field[ask]{"value", "text", func(a *ask) any { return (*plain)(&a.Value) }}
 	askID    = field[ask]{"id", "uuid", func(a *ask) any { return (*UUID)(&a.id) }}
 	askEmail = field[ask]{"email", "text", func(a *ask) any { return (*plain)(&a.email) }}
+	askMatch = field[ask]{"email", "text", func(a *ask) any { return (*plain)(&a.match) }}
 	askTx    = field[ask]{"tx", "text", func(a *ask) any { return (*plain)(&a.tx) }}
+	askSort  = field[ask]{"sort", "smallint", func(a *ask) any { return number(a.sort) }}
 
-	askWho = [ways][]field[ask]{byName: {askKind, askValue}, byID: {askID}, byEmail: {askEmail}}
+	askWho = [ways][]field[ask]{byName: {askKind, askValue}, byID: {askID}, byEmail: {askEmail}, byMatch: {askMatch}}
 )
 
 // found joins v with the customer it names, as c.
@@ -52,6 +58,9 @@ var found = [ways]string{
 	byID:   ` FROM v JOIN customers c ON c.id = v.id`,
 	byEmail: ` FROM v JOIN customers c ON c.id = (SELECT x.id FROM customers x
  WHERE x.email_key = v.email AND x.status = 'inactive' ORDER BY x.created_at, x.id LIMIT 1)`,
+	byMatch: ` FROM v JOIN customers c ON c.id = (SELECT x.id FROM customers x
+ WHERE x.email_key = v.email AND x.status IN ('active', 'suspended', 'inactive')
+ ORDER BY CASE WHEN x.status = 'inactive' THEN 1 ELSE 0 END, x.created_at, x.id LIMIT 1)`,
 }
 
 const (
@@ -69,21 +78,35 @@ const (
 var (
 	selectPeople, selectCustomers, selectSealed, selectHeldLots, selectOpenLots, selectUsedLots, selectTransactionLots, selectReservations [ways]*statement[ask]
 
-	selectNames = selects(`SELECT n.kind, n.value, n.owner FROM v JOIN names n ON n.kind = v.kind AND n.value = v.value`, askKind, askValue)
+	selectOwners = selects(`SELECT n.owner FROM v JOIN names n ON n.kind = v.kind AND n.value = v.value`, askKind, askValue)
+	selectNames  = selects(`SELECT n.kind, n.value, n.owner FROM v JOIN names n ON n.kind = v.kind AND n.value = v.value`, askKind, askValue)
 
 	// A purchase is found through its claimed name: it may be somebody else's. The
 	// kind travels with each row although it is always the same: as a constant it
 	// let PostgreSQL walk all names of the kind and look each up in v.
-	selectTransactions = selects(`SELECT n.owner, n.value, `+loadTransaction+` FROM v JOIN names n ON n.kind = v.kind AND n.value = v.value
+	selectTransactions = selects(`SELECT COALESCE(h.merged_into, n.owner), n.owner, n.value, `+loadTransaction+` FROM v
+ JOIN names n ON n.kind = v.kind AND n.value = v.value LEFT JOIN customers h ON h.id = n.owner
  LEFT JOIN transactions t ON t.customer_id = n.owner AND t.transaction_id = n.value`, askKind, askValue)
-	selectDueTransactions = selects(`SELECT t.customer_id, t.transaction_id, `+loadTransaction+` FROM v JOIN transactions t
- ON t.customer_id = v.id AND t.state = 'pending' AND t.auto_accept IS NOT NULL`, askID)
+	// What was bought before a merge is due with who has it now.
+	selectDueTransactions = selects(withMerged(` FROM v JOIN customers c ON c.id = v.id`, holderOf+`, t.customer_id, t.transaction_id, `+loadTransaction,
+		`transactions t ON t.customer_id = $owner AND t.state = 'pending' AND t.auto_accept IS NOT NULL`), askID)
 
 	selectAnswers = selects(`SELECT a.access_key, a.key, a.hash, a.status, a.body, a.customer_id, a.at
  FROM v JOIN answers a ON a.access_key = v.access_key AND a.key = v.key`,
 		field[loyalty.AnswerKey]{"access_key", "text", func(k *loyalty.AnswerKey) any { return (*plain)(&k.AccessKey) }},
 		field[loyalty.AnswerKey]{"key", "text", func(k *loyalty.AnswerKey) any { return (*plain)(&k.Key) }})
 )
+
+// holderOf is who has now what was this customer's.
+const holderOf = `COALESCE(c.merged_into, c.id)`
+
+// withMerged reads rows of the customers found as c and of those merged into
+// them: what was theirs before a merge is with who has it now.
+func withMerged(from, columns, rows string) string {
+	of := func(owner string) string { return strings.ReplaceAll(rows, "$owner", owner) }
+	return `SELECT ` + columns + from + ` JOIN ` + of("c.id") +
+		` UNION ALL SELECT ` + columns + from + ` JOIN customers s ON s.merged_into = c.id JOIN ` + of("s.id")
+}
 
 func init() {
 	for w := range ways {

@@ -128,17 +128,7 @@ func (s *Store) ExtendJournal(ctx context.Context) error { return s.extendJourna
 
 // Due lists customers whose DueAt has come, the oldest first.
 func (s *Store) Due(ctx context.Context, now time.Time, limit int) ([]loyalty.ID, error) {
-	var ids []UUID
-	err := s.read.WithContext(ctx).Model(&balanceRow{}).Where("due_at <= ?", Millis(now)).
-		Order("due_at").Limit(limit).Pluck("customer_id", &ids).Error
-	if err != nil {
-		return nil, s.classify(err)
-	}
-	due := make([]loyalty.ID, len(ids))
-	for i, id := range ids {
-		due[i] = loyalty.ID(id)
-	}
-	return due, nil
+	return s.ids(s.read.WithContext(ctx).Model(&balanceRow{}).Where("due_at <= ?", Millis(now)).Order("due_at").Limit(limit), "customer_id")
 }
 
 // gormConfig is common to both databases: no statement cache (pgx has its own),

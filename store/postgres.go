@@ -25,11 +25,12 @@ type postgresEngine struct {
 
 // batchSettings pin the plans of the batch. All its statements reach rows by
 // their keys; without this a plan cached while a table was small, or for the
-// hundred rows the planner expects of an array, can be a scan of the table.
+// hundred rows the planner expects of an array, can be a scan of the table, or of
+// a partial index. Joins are made in the order in which they are written.
 // force_generic_plan also saves planning a statement on each execution.
 const batchSettings = `SET plan_cache_mode = force_generic_plan;
 SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
-SET enable_material = off; SET jit = off;
+SET enable_material = off; SET jit = off; SET join_collapse_limit = 1;
 SET statement_timeout = '10s'; SET idle_in_transaction_session_timeout = '15s'`
 
 func openPostgres(ctx context.Context, s *Store, o Options) error {

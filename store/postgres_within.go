@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -44,22 +43,29 @@ func (e *postgresEngine) within(ctx context.Context, s *Store, needs loyalty.Nee
 // load reads what is needed. Several reads share one snapshot, so that even a
 // refusal, which no guard checks, rests on figures and lots of one instant.
 func (e *postgresEngine) load(ctx context.Context, c *pgxpool.Conn, l *loader) error {
-	list := l.calls()
-	if l.needs.Locked {
+	exchange := snapshot
+	switch {
+	case l.needs.Due > 0:
+		exchange = inside
+		if err := e.takeDue(ctx, c, l); err != nil {
+			return err
+		}
+	case l.needs.Locked:
+		exchange = inside
 		if err := e.lock(ctx, c, l); err != nil {
 			return err
 		}
-		if err := send(ctx, c, list, "", ""); err != nil {
-			return err
-		}
-	} else if err := snapshot(ctx, c, list); err != nil {
+	}
+	if err := exchange(ctx, c, l.calls()); err != nil {
 		return err
 	}
 	l.share()
-	if list = l.due(); l.needs.Locked {
-		return send(ctx, c, list, "", "")
-	}
-	return snapshot(ctx, c, list)
+	return exchange(ctx, c, l.due())
+}
+
+// inside reads in the transaction that is under way.
+func inside(ctx context.Context, c *pgxpool.Conn, list []calls) error {
+	return send(ctx, c, list, "", "")
 }
 
 func snapshot(ctx context.Context, c *pgxpool.Conn, list []calls) error {
@@ -92,24 +98,6 @@ func exchangeBatch(ctx context.Context, c *pgxpool.Conn, b *pgx.Batch) error {
 	ctx, cancel := context.WithTimeout(ctx, exchange)
 	defer cancel()
 	return c.SendBatch(ctx, b).Close()
-}
-
-// lock begins a transaction and takes the customers' locks in the order of their
-// ids, which all batches keep. An UPDATE of one row at a time does it, because a
-// SELECT … FOR UPDATE over several rows cannot be spread over machines. What is
-// read afterwards cannot change until the commit.
-func (e *postgresEngine) lock(ctx context.Context, c *pgxpool.Conn, l *loader) error {
-	ids, list := l.people()
-	if err := send(ctx, c, list, "", ""); err != nil {
-		return err
-	}
-	slices.SortFunc(*ids, loyalty.CompareID)
-	b := &pgx.Batch{}
-	b.Queue("BEGIN")
-	for _, id := range slices.Compact(*ids) {
-		b.Queue("UPDATE balances SET version = version WHERE customer_id = $1", UUID(id))
-	}
-	return exchangeBatch(ctx, c, b)
 }
 
 // rollback ends the transaction of a locked load, if there is one.

@@ -56,13 +56,8 @@ func (s *Store) Customer(ctx context.Context, ref string) (loyalty.Customer, err
 		if err != nil {
 			return err
 		}
-		for range maxMerges {
-			if found, err = customerByID(db, owner); err != nil || found.Status != loyalty.Merged {
-				return err
-			}
-			owner = UUID(found.MergedInto)
-		}
-		return loyalty.ErrCustomerNotFound
+		found, err = survivor(db, owner)
+		return err
 	})
 	return found, err
 }

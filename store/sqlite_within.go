@@ -46,6 +46,10 @@ func (e *sqliteEngine) below(c driver.Conn) *sqliteConn {
 
 func (e *sqliteEngine) batch(ctx context.Context, conn *sqliteConn, s *Store, needs loyalty.Needs, work work) error {
 	l := newLoader(needs, s.sealer)
+	if err := conn.runAll(l.take()); err != nil {
+		return e.classify(err)
+	}
+	l.taken()
 	if err := conn.runAll(l.calls()); err != nil {
 		return e.classify(err)
 	}

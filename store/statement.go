@@ -49,6 +49,13 @@ func guards[T any](body string, fields ...field[T]) *statement[T] {
 	}
 }
 
+// onSQLite gives a statement another body there, for what only one of the two
+// databases can say.
+func (s *statement[T]) onSQLite(body string) *statement[T] {
+	s.sqlite = withValues(s.fields) + body
+	return s
+}
+
 func withArrays[T any](fields []field[T]) string {
 	var args strings.Builder
 	for i, f := range fields {

@@ -11,8 +11,8 @@ import (
 )
 
 // calls lists the statements of a write, in the order in which every batch
-// takes its locks: balances, customers, names, purchases, each sorted; then what
-// only this batch can know of.
+// takes its locks: balances, coupons and counts, customers, names, purchases, each
+// sorted; then what only this batch can know of.
 func (s *Store) calls(w *loyalty.Writes) []calls {
 	if w == nil {
 		return nil
@@ -20,6 +20,7 @@ func (s *Store) calls(w *loyalty.Writes) []calls {
 	list := make([]calls, 0, 8)
 	customers := sorted(w.Customers, byOwner)
 	list = write(list, updateBalances, customers)
+	list = sharedCalls(list, w)
 	list = write(list, updateCustomers, changed(customers, func(c *loyalty.Changed[loyalty.Customer]) bool {
 		return !sameAccount(&c.Before, &c.After)
 	}))
@@ -30,14 +31,19 @@ func (s *Store) calls(w *loyalty.Writes) []calls {
 	list = write(list, insertKeys, s.newKeys(w))
 	list = write(list, deleteKeys, w.DestroyKeys)
 	list = write(list, updateTransactions, w.Transactions)
+	list = write(list, deleteTransactions, w.Moved)
 	list = write(list, updateLots, w.Lots)
 	list = write(list, updateReservations, changed(w.Reservations, held))
 	list = write(list, deleteReservations, changed(w.Reservations, func(r *loyalty.Changed[loyalty.Reservation]) bool { return !held(r) }))
+	list = progressCalls(list, w)
 	list = write(list, insertEvents, w.Events)
 	list = write(list, insertPostings, w.Postings)
 	list = write(list, insertLots, w.NewLots)
-	list = write(list, insertTransactions, w.NewTransactions)
+	list = write(list, insertTransactions, opened(w))
 	list = write(list, insertReservations, w.NewReservations)
+	list = write(list, insertProgress, w.NewProgress)
+	list = write(list, insertClaims, w.NewRewardClaims)
+	list = write(list, insertCoupons, w.NewCoupons)
 	return write(list, insertAnswers, s.sealAnswers(w.Answers))
 }
 

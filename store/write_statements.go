@@ -170,17 +170,24 @@ var insertTransactions = inserts(`INSERT INTO transactions (customer_id, transac
  updated_at, checkout_date, auto_accept, auto_reject, total, original_total, refunded, original_earned, earned,
  original_burned, burned, detail) SELECT * FROM v`, transactionFields(func(t *loyalty.Transaction) *loyalty.Transaction { return t })...)
 
-var updateTransactions = guards(`UPDATE transactions AS t SET customer_id = v.customer_id, state = v.state, updated_at = v.updated_at,
+var updateTransactions = guards(`UPDATE transactions AS t SET state = v.state, updated_at = v.updated_at,
  checkout_date = v.checkout_date, auto_accept = v.auto_accept, auto_reject = v.auto_reject, total = v.total,
  original_total = v.original_total, refunded = v.refunded, original_earned = v.original_earned, earned = v.earned,
  original_burned = v.original_burned, burned = v.burned, detail = v.detail
- FROM v WHERE t.customer_id = v.was_customer AND t.transaction_id = v.transaction_id
+ FROM v WHERE t.customer_id = v.customer_id AND t.transaction_id = v.transaction_id
  AND t.state = v.was_state AND t.updated_at = v.was_updated AND t.refunded = v.was_refunded`, append(
-	transactionFields(func(t *changedTransaction) *loyalty.Transaction { return &t.After }),
-	field[changedTransaction]{"was_customer", "uuid", func(t *changedTransaction) any { return (*UUID)(&t.Before.Customer) }},
-	field[changedTransaction]{"was_state", "text", func(t *changedTransaction) any { return (*plain)(&t.Before.State) }},
-	field[changedTransaction]{"was_updated", "bigint", func(t *changedTransaction) any { return (*Millis)(&t.Before.UpdatedAt) }},
-	field[changedTransaction]{"was_refunded", "bigint", func(t *changedTransaction) any { return (*number)(&t.Before.Refunded) }})...)
+	transactionFields(func(t *changedTransaction) *loyalty.Transaction { return &t.After }), transactionBefore...)...)
+
+// A purchase that goes to another customer leaves its row: it gets one of theirs.
+var deleteTransactions = guards(`DELETE FROM transactions WHERE (customer_id, transaction_id, state, updated_at, refunded) IN
+ (SELECT customer_id, transaction_id, was_state, was_updated, was_refunded FROM v)`, append(
+	transactionFields(func(t *changedTransaction) *loyalty.Transaction { return &t.Before })[:2:2], transactionBefore...)...)
+
+var transactionBefore = []field[changedTransaction]{
+	{"was_state", "text", func(t *changedTransaction) any { return (*plain)(&t.Before.State) }},
+	{"was_updated", "bigint", func(t *changedTransaction) any { return (*Millis)(&t.Before.UpdatedAt) }},
+	{"was_refunded", "bigint", func(t *changedTransaction) any { return (*number)(&t.Before.Refunded) }},
+}
 
 func transactionFields[T any](of func(*T) *loyalty.Transaction) []field[T] {
 	return []field[T]{

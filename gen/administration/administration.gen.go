@@ -22,7 +22,10 @@ import (
 // Defines values for APIName.
 const (
 	APINameAdministration APIName = "administration"
+	APINameCoupon         APIName = "coupon"
 	APINameCustomers      APIName = "customers"
+	APINameDisplay        APIName = "display"
+	APINameEntities       APIName = "entities"
 	APINameEvents         APIName = "events"
 )
 
@@ -31,7 +34,13 @@ func (e APIName) Valid() bool {
 	switch e {
 	case APINameAdministration:
 		return true
+	case APINameCoupon:
+		return true
 	case APINameCustomers:
+		return true
+	case APINameDisplay:
+		return true
+	case APINameEntities:
 		return true
 	case APINameEvents:
 		return true
@@ -88,6 +97,24 @@ func (e ExpiryPolicyPolicy) Valid() bool {
 	}
 }
 
+// Defines values for FriendReferralConfigPayOn.
+const (
+	FriendReferralConfigPayOnFirstCheckout FriendReferralConfigPayOn = "first_checkout"
+	FriendReferralConfigPayOnOptIn         FriendReferralConfigPayOn = "opt_in"
+)
+
+// Valid indicates whether the value is a known member of the FriendReferralConfigPayOn enum.
+func (e FriendReferralConfigPayOn) Valid() bool {
+	switch e {
+	case FriendReferralConfigPayOnFirstCheckout:
+		return true
+	case FriendReferralConfigPayOnOptIn:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for IncentivizedPurchaseConfigRounding.
 const (
 	IncentivizedPurchaseConfigRoundingCeil  IncentivizedPurchaseConfigRounding = "ceil"
@@ -109,33 +136,117 @@ func (e IncentivizedPurchaseConfigRounding) Valid() bool {
 	}
 }
 
+// Defines values for JobName.
+const (
+	JobNameAnswers    JobName = "answers"
+	JobNameAutoAccept JobName = "auto_accept"
+	JobNameExpiry     JobName = "expiry"
+	JobNamePartitions JobName = "partitions"
+	JobNamePending    JobName = "pending"
+	JobNameTiers      JobName = "tiers"
+)
+
+// Valid indicates whether the value is a known member of the JobName enum.
+func (e JobName) Valid() bool {
+	switch e {
+	case JobNameAnswers:
+		return true
+	case JobNameAutoAccept:
+		return true
+	case JobNameExpiry:
+		return true
+	case JobNamePartitions:
+		return true
+	case JobNamePending:
+		return true
+	case JobNameTiers:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ModuleName.
 const (
+	ModuleNameAutomation           ModuleName = "automation"
+	ModuleNameChallenges           ModuleName = "challenges"
 	ModuleNameCheckoutAccept       ModuleName = "checkout_accept"
+	ModuleNameContests             ModuleName = "contests"
+	ModuleNameCoupons              ModuleName = "coupons"
+	ModuleNameCustomEntities       ModuleName = "custom_entities"
+	ModuleNameCustomEvents         ModuleName = "custom_events"
+	ModuleNameCustomerIDValidation ModuleName = "customer_id_validation"
+	ModuleNameCustomerLogin        ModuleName = "customer_login"
 	ModuleNameEventsAPI            ModuleName = "events_api"
+	ModuleNameFriendReferral       ModuleName = "friend_referral"
 	ModuleNameIncentivizedPurchase ModuleName = "incentivized_purchase"
 	ModuleNameLanguage             ModuleName = "language"
+	ModuleNameOffers               ModuleName = "offers"
+	ModuleNamePendingEvents        ModuleName = "pending_events"
 	ModuleNamePointsEconomy        ModuleName = "points_economy"
+	ModuleNamePrizeWheels          ModuleName = "prize_wheels"
+	ModuleNameProfiling            ModuleName = "profiling"
+	ModuleNameQuizzes              ModuleName = "quizzes"
+	ModuleNameRewards              ModuleName = "rewards"
 	ModuleNameStorefrontConnector  ModuleName = "storefront_connector"
 	ModuleNameStores               ModuleName = "stores"
+	ModuleNameTiers                ModuleName = "tiers"
+	ModuleNameTreasureHunt         ModuleName = "treasure_hunt"
+	ModuleNameVisualSearch         ModuleName = "visual_search"
 )
 
 // Valid indicates whether the value is a known member of the ModuleName enum.
 func (e ModuleName) Valid() bool {
 	switch e {
+	case ModuleNameAutomation:
+		return true
+	case ModuleNameChallenges:
+		return true
 	case ModuleNameCheckoutAccept:
 		return true
+	case ModuleNameContests:
+		return true
+	case ModuleNameCoupons:
+		return true
+	case ModuleNameCustomEntities:
+		return true
+	case ModuleNameCustomEvents:
+		return true
+	case ModuleNameCustomerIDValidation:
+		return true
+	case ModuleNameCustomerLogin:
+		return true
 	case ModuleNameEventsAPI:
+		return true
+	case ModuleNameFriendReferral:
 		return true
 	case ModuleNameIncentivizedPurchase:
 		return true
 	case ModuleNameLanguage:
 		return true
+	case ModuleNameOffers:
+		return true
+	case ModuleNamePendingEvents:
+		return true
 	case ModuleNamePointsEconomy:
+		return true
+	case ModuleNamePrizeWheels:
+		return true
+	case ModuleNameProfiling:
+		return true
+	case ModuleNameQuizzes:
+		return true
+	case ModuleNameRewards:
 		return true
 	case ModuleNameStorefrontConnector:
 		return true
 	case ModuleNameStores:
+		return true
+	case ModuleNameTiers:
+		return true
+	case ModuleNameTreasureHunt:
+		return true
+	case ModuleNameVisualSearch:
 		return true
 	default:
 		return false
@@ -294,6 +405,32 @@ type ExpiryPolicy struct {
 // Example: rolling
 type ExpiryPolicyPolicy string
 
+// FriendReferralConfig What bringing a friend gives. Default is nothing.
+type FriendReferralConfig struct {
+	// FriendPoints The points for the friend; 0 unless you say otherwise.
+	//
+	// Example: 100
+	FriendPoints *int `json:"friend_points,omitempty"`
+
+	// PayOn - `first_checkout` (the default): on the friend's first accepted purchase; its full refund takes them back.
+	// - `opt_in`: as soon as the friend joins.
+	//
+	//
+	// Example: first_checkout
+	PayOn *FriendReferralConfigPayOn `json:"pay_on,omitempty"`
+
+	// ReferrerPoints The points for the customer who brought the friend; 0 unless you say otherwise.
+	//
+	// Example: 200
+	ReferrerPoints *int `json:"referrer_points,omitempty"`
+}
+
+// FriendReferralConfigPayOn - `first_checkout` (the default): on the friend's first accepted purchase; its full refund takes them back.
+// - `opt_in`: as soon as the friend joins.
+//
+// Example: first_checkout
+type FriendReferralConfigPayOn string
+
 // IncentivizedPurchaseConfig What purchases earn. Default is one point for each unit of money, rounded down.
 type IncentivizedPurchaseConfig struct {
 	// CurrencyRates Rates for single currencies, which win over `rate`.
@@ -316,6 +453,107 @@ type IncentivizedPurchaseConfig struct {
 //
 // Example: floor
 type IncentivizedPurchaseConfigRounding string
+
+// Job A job of the platform.
+type Job struct {
+	// LastDuration How long the last run took, in seconds; absent while it is running.
+	//
+	// Example: 0.42
+	LastDuration *float64 `json:"last_duration,omitempty"`
+
+	// LastResult What came of the last run, or of the one under way so far; absent when it never ran.
+	LastResult *JobResult `json:"last_result,omitempty"`
+
+	// LastRunAt When the last run began; absent when it never ran.
+	//
+	// Example: 2026-03-01T09:30:00.000Z
+	LastRunAt *externalRef0.Instant `json:"last_run_at,omitempty"`
+
+	// Name - `auto_accept`: accepts or rejects purchases whose date has come.
+	// - `expiry`: lets points expire.
+	// - `pending`: drops held events whose time is over.
+	// - `tiers`: moves customers down at their window's end, and counts anew after a structure was changed.
+	// - `partitions`: makes room in the journal for the months to come.
+	// - `answers`: forgets the answers kept for Idempotency-Keys after their 24 hours.
+	//
+	// Whoever touches a customer does not wait for them: what is due is applied first.
+	//
+	//
+	// Example: expiry
+	Name JobName `json:"name"`
+
+	// NextRunAt When it is due; absent when it never ran.
+	//
+	// Example: 2026-03-01T09:31:00.420Z
+	NextRunAt *externalRef0.Instant `json:"next_run_at,omitempty"`
+
+	// Running Whether a server does it now.
+	//
+	// Example: false
+	Running bool `json:"running"`
+
+	// Schedule How long after the end of a run the next one is due, as an ISO 8601 duration.
+	//
+	// Example: PT60S
+	Schedule string `json:"schedule"`
+}
+
+// JobName - `auto_accept`: accepts or rejects purchases whose date has come.
+// - `expiry`: lets points expire.
+// - `pending`: drops held events whose time is over.
+// - `tiers`: moves customers down at their window's end, and counts anew after a structure was changed.
+// - `partitions`: makes room in the journal for the months to come.
+// - `answers`: forgets the answers kept for Idempotency-Keys after their 24 hours.
+//
+// Whoever touches a customer does not wait for them: what is due is applied first.
+//
+// Example: expiry
+type JobName string
+
+// JobAnswer One job.
+type JobAnswer struct {
+	// Data A job of the platform.
+	Data Job `json:"data"`
+}
+
+// JobList One page of jobs.
+type JobList struct {
+	// Data The jobs of this page.
+	Data []Job `json:"data"`
+
+	// Next The relative link of the next page, with your filters in it; null on the last page.
+	//
+	// Example: /customers?limit=100&offset=100&cursor=AZXmE8Vvc2eUkzZ0m3b0Hg
+	Next *externalRef0.NextLink `json:"next"`
+
+	// Previous The relative link of the previous page; null on the first one.
+	//
+	// Example: /customers?limit=100&offset=0&cursor=AZXmE8Vvc2eUkzZ0m3b0Hw
+	Previous *externalRef0.PreviousLink `json:"previous"`
+
+	// Time How long the server worked on this answer, in seconds.
+	//
+	// Example: 0.004
+	Time *externalRef0.ProcessingTime `json:"time,omitempty"`
+}
+
+// JobResult What came of the last run, or of the one under way so far; absent when it never ran.
+type JobResult struct {
+	// Done How many customers or pieces of work were done.
+	//
+	// Example: 12
+	Done int64 `json:"done"`
+
+	// Error What went wrong first; absent when nothing did.
+	//
+	// Example: the database is away
+	Error *string `json:"error,omitempty"`
+
+	// Failed How many could not be done; the next run tries them again.
+	//
+	// Example: 0
+	Failed int64 `json:"failed"`
+}
 
 // Key An access key, without its secrets.
 type Key struct {
@@ -476,7 +714,7 @@ type ModuleAnswer struct {
 }
 
 // ModuleConfig The configuration of a module: the properties of the one schema below that is named after the module, and no
-// others. `stores` and `storefront_connector` have none.
+// others. A module without such a schema has none.
 //
 // Example: {"expiry":{"months":12,"policy":"rolling"}}
 type ModuleConfig = json.RawMessage
@@ -484,7 +722,7 @@ type ModuleConfig = json.RawMessage
 // ModuleDetails A feature of the programme.
 type ModuleDetails struct {
 	// Config The configuration of a module: the properties of the one schema below that is named after the module, and no
-	// others. `stores` and `storefront_connector` have none.
+	// others. A module without such a schema has none.
 	//
 	//
 	// Example: {"expiry":{"months":12,"policy":"rolling"}}
@@ -495,13 +733,34 @@ type ModuleDetails struct {
 	// Example: true
 	Enabled bool `json:"enabled"`
 
-	// Name - `points_economy`: how points expire, and whether a balance may fall below zero.
-	// - `incentivized_purchase`: purchases earn points by their subtotals.
+	// Name - `automation`: campaigns of your own.
+	// - `challenges`: tasks that give points.
 	// - `checkout_accept`: purchases wait for approval.
-	// - `language`: the languages of texts.
+	// - `contests`: draws that customers enter.
+	// - `coupons`: codes that are worth something.
+	// - `custom_entities`: declared attributes of entities and customers.
+	// - `custom_events`: declared actions and attributes of events.
+	// - `customer_id_validation`: customers claim purchases that were made as a guest.
+	// - `customer_login`: customers are verified.
 	// - `events_api`: what the Events API answers.
-	// - `stores`: purchases name their store.
+	// - `friend_referral`: points for bringing a friend.
+	// - `incentivized_purchase`: purchases earn points by their subtotals.
+	// - `language`: the languages of texts.
+	// - `offers`: discounts before the purchase.
+	// - `pending_events`: some actions wait for their validation.
+	// - `points_economy`: how points expire, and whether a balance may fall below zero.
+	// - `prize_wheels`: wheels to spin.
+	// - `profiling`: questions about the customer.
+	// - `quizzes`: questions with a right answer.
+	// - `rewards`: what customers claim for points.
 	// - `storefront_connector`: purchases carry what a storefront adds.
+	// - `stores`: purchases name their store.
+	// - `tiers`: levels of membership.
+	// - `treasure_hunt`: the treasures that can be found.
+	// - `visual_search`: searches with a picture.
+	//
+	// On a fresh database points_economy, incentivized_purchase, coupons, rewards, offers, tiers, challenges, stores,
+	// treasure_hunt, language and automation are on; the others are off.
 	//
 	//
 	// Example: points_economy
@@ -529,13 +788,34 @@ type ModuleList struct {
 	Time *externalRef0.ProcessingTime `json:"time,omitempty"`
 }
 
-// ModuleName - `points_economy`: how points expire, and whether a balance may fall below zero.
-// - `incentivized_purchase`: purchases earn points by their subtotals.
+// ModuleName - `automation`: campaigns of your own.
+// - `challenges`: tasks that give points.
 // - `checkout_accept`: purchases wait for approval.
-// - `language`: the languages of texts.
+// - `contests`: draws that customers enter.
+// - `coupons`: codes that are worth something.
+// - `custom_entities`: declared attributes of entities and customers.
+// - `custom_events`: declared actions and attributes of events.
+// - `customer_id_validation`: customers claim purchases that were made as a guest.
+// - `customer_login`: customers are verified.
 // - `events_api`: what the Events API answers.
-// - `stores`: purchases name their store.
+// - `friend_referral`: points for bringing a friend.
+// - `incentivized_purchase`: purchases earn points by their subtotals.
+// - `language`: the languages of texts.
+// - `offers`: discounts before the purchase.
+// - `pending_events`: some actions wait for their validation.
+// - `points_economy`: how points expire, and whether a balance may fall below zero.
+// - `prize_wheels`: wheels to spin.
+// - `profiling`: questions about the customer.
+// - `quizzes`: questions with a right answer.
+// - `rewards`: what customers claim for points.
 // - `storefront_connector`: purchases carry what a storefront adds.
+// - `stores`: purchases name their store.
+// - `tiers`: levels of membership.
+// - `treasure_hunt`: the treasures that can be found.
+// - `visual_search`: searches with a picture.
+//
+// On a fresh database points_economy, incentivized_purchase, coupons, rewards, offers, tiers, challenges, stores,
+// treasure_hunt, language and automation are on; the others are off.
 //
 // Example: points_economy
 type ModuleName string
@@ -543,7 +823,7 @@ type ModuleName string
 // ModuleUpdate The switch of a module, its configuration or both.
 type ModuleUpdate struct {
 	// Config The configuration of a module: the properties of the one schema below that is named after the module, and no
-	// others. `stores` and `storefront_connector` have none.
+	// others. A module without such a schema has none.
 	//
 	//
 	// Example: {"expiry":{"months":12,"policy":"rolling"}}
@@ -625,6 +905,21 @@ type NewKeyAnswer struct {
 // Nothing An operation that needs no properties.
 type Nothing = map[string]interface{}
 
+// PendingEventsConfig Which actions wait for their validation. Default is none.
+type PendingEventsConfig struct {
+	// Actions The actions whose events are held: such an event is recorded, takes effect with `pending_validate` and is dropped
+	// with `pending_invalidate`.
+	//
+	//
+	// Example: ["checkout","point_add"]
+	Actions []string `json:"actions,omitempty"`
+
+	// Days After how many days an event that nobody decided on is dropped; 14 unless you say otherwise.
+	//
+	// Example: 14
+	Days *int `json:"days,omitempty"`
+}
+
 // PointsEconomyConfig How points live. Default is points that never expire, and balances that may fall below zero.
 type PointsEconomyConfig struct {
 	// Expiry When points expire. A change applies to points earned after it. A value that the policy does not use is refused.
@@ -691,6 +986,9 @@ type SettingsUpdate struct {
 	TimeZone *string `json:"time_zone,omitempty"`
 }
 
+// JobToRun defines model for JobToRun.
+type JobToRun = string
+
 // ListAuditParams defines parameters for ListAudit.
 type ListAuditParams struct {
 	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
@@ -703,6 +1001,25 @@ type ListAuditParams struct {
 	// Cursor The opaque position inside a `next` or `previous` link. It belongs to the filters of that link and wins over
 	// `offset`. Never build one yourself.
 	Cursor *externalRef0.Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// ListJobsParams defines parameters for ListJobs.
+type ListJobsParams struct {
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
+	// whole list follow `next` instead; it costs the same on every page and misses nothing.
+	Offset *externalRef0.Offset `form:"offset,omitempty" json:"offset,omitempty"`
+}
+
+// RunJobParams defines parameters for RunJob.
+type RunJobParams struct {
+	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
+	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
+	// twice; with another body it is refused with 409. Keys are private to the access key that sent them. Answers
+	// 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be sent again.
+	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // ListKeysParams defines parameters for ListKeys.
@@ -783,6 +1100,9 @@ type UpdateSettingsParams struct {
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
+// RunJobJSONRequestBody defines body for RunJob for application/json ContentType.
+type RunJobJSONRequestBody = Nothing
+
 // CreateKeyJSONRequestBody defines body for CreateKey for application/json ContentType.
 type CreateKeyJSONRequestBody = KeyRights
 
@@ -806,6 +1126,12 @@ type ServerInterface interface {
 	// ListAudit Read the audit trail
 	// (GET /admin/audit)
 	ListAudit(c *gin.Context, params ListAuditParams)
+	// ListJobs List the jobs
+	// (GET /admin/jobs)
+	ListJobs(c *gin.Context, params ListJobsParams)
+	// RunJob Run a job now
+	// (POST /admin/jobs/{job}/run)
+	RunJob(c *gin.Context, job JobToRun, params RunJobParams)
 	// ListKeys List the access keys
 	// (GET /admin/keys)
 	ListKeys(c *gin.Context, params ListKeysParams)
@@ -891,6 +1217,90 @@ func (siw *ServerInterfaceWrapper) ListAudit(c *gin.Context) {
 	}
 
 	siw.Handler.ListAudit(c, params)
+}
+
+// ListJobs operation middleware
+func (siw *ServerInterfaceWrapper) ListJobs(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListJobsParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListJobs(c, params)
+}
+
+// RunJob operation middleware
+func (siw *ServerInterfaceWrapper) RunJob(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "job" -------------
+	var job JobToRun
+
+	err = runtime.BindStyledParameterWithOptions("simple", "job", c.Param("job"), &job, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter job: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params RunJobParams
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey externalRef0.IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Idempotency-Key, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Idempotency-Key: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.RunJob(c, job, params)
 }
 
 // ListKeys operation middleware
@@ -1338,6 +1748,8 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	}
 
 	router.GET(options.BaseURL+"/admin/audit", wrapper.ListAudit)
+	router.GET(options.BaseURL+"/admin/jobs", wrapper.ListJobs)
+	router.POST(options.BaseURL+"/admin/jobs/:job/run", wrapper.RunJob)
 	router.GET(options.BaseURL+"/admin/keys", wrapper.ListKeys)
 	router.POST(options.BaseURL+"/admin/keys", wrapper.CreateKey)
 	router.GET(options.BaseURL+"/admin/keys/:key_id", wrapper.GetKey)
@@ -1362,6 +1774,52 @@ type ListAuditResponseObject interface {
 type ListAudit200JSONResponse AuditList
 
 func (response ListAudit200JSONResponse) VisitListAuditResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListJobsRequestObject struct {
+	Params ListJobsParams
+}
+
+type ListJobsResponseObject interface {
+	VisitListJobsResponse(w http.ResponseWriter) error
+}
+
+type ListJobs200JSONResponse JobList
+
+func (response ListJobs200JSONResponse) VisitListJobsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RunJobRequestObject struct {
+	Job    JobToRun `json:"job"`
+	Params RunJobParams
+	Body   *RunJobJSONRequestBody
+}
+
+type RunJobResponseObject interface {
+	VisitRunJobResponse(w http.ResponseWriter) error
+}
+
+type RunJob200JSONResponse JobAnswer
+
+func (response RunJob200JSONResponse) VisitRunJobResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response); err != nil {
@@ -1629,6 +2087,12 @@ type StrictServerInterface interface {
 	// ListAudit Read the audit trail
 	// (GET /admin/audit)
 	ListAudit(ctx context.Context, request ListAuditRequestObject) (ListAuditResponseObject, error)
+	// ListJobs List the jobs
+	// (GET /admin/jobs)
+	ListJobs(ctx context.Context, request ListJobsRequestObject) (ListJobsResponseObject, error)
+	// RunJob Run a job now
+	// (POST /admin/jobs/{job}/run)
+	RunJob(ctx context.Context, request RunJobRequestObject) (RunJobResponseObject, error)
 	// ListKeys List the access keys
 	// (GET /admin/keys)
 	ListKeys(ctx context.Context, request ListKeysRequestObject) (ListKeysResponseObject, error)
@@ -1740,6 +2204,80 @@ func (sh *strictHandler) ListAudit(ctx *gin.Context, params ListAuditParams) {
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(ListAuditResponseObject); ok {
 		if err := validResponse.VisitListAuditResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListJobs operation middleware
+func (sh *strictHandler) ListJobs(ctx *gin.Context, params ListJobsParams) {
+	var request ListJobsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListJobs(ctx, request.(ListJobsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListJobs")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListJobsResponseObject); ok {
+		if err := validResponse.VisitListJobsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// RunJob operation middleware
+func (sh *strictHandler) RunJob(ctx *gin.Context, job JobToRun, params RunJobParams) {
+	var request RunJobRequestObject
+
+	request.Job = job
+	request.Params = params
+
+	var body RunJobJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		if !errors.Is(err, io.EOF) {
+			sh.options.RequestErrorHandlerFunc(ctx, err)
+			return
+		}
+	} else {
+		request.Body = &body
+	}
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.RunJob(ctx, request.(RunJobRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RunJob")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(RunJobResponseObject); ok {
+		if err := validResponse.VisitRunJobResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

@@ -287,6 +287,13 @@ type CustomerSummary struct {
 	Status CustomerStatus `json:"status"`
 }
 
+// DeclaredSchema A JSON schema, in the part of it that OpenAPI 3.0 has and that says what one attribute may be. The outermost one
+// is of type object and its `properties` are the attributes. References to other schemas and alternatives are not
+// possible.
+//
+// Example: {"properties":{"colour":{"enum":["red","green"],"type":"string"},"cups":{"minimum":1,"type":"integer"}},"required":["colour"],"type":"object"}
+type DeclaredSchema = json.RawMessage
+
 // EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 // 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
 // order of the customer's events stays the order in which they arrived.

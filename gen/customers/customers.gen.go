@@ -7,10 +7,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
+	"github.com/gin-gonic/gin/binding"
 	externalRef0 "github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/oapi-codegen/runtime"
 	openapi_types "github.com/oapi-codegen/runtime/types"
@@ -121,6 +124,34 @@ type ExpiringPoints struct {
 	Points int64 `json:"points"`
 }
 
+// Merge Into whom a customer is merged.
+type Merge struct {
+	// Target The id of the customer who stays, or an external id as `name:value`.
+	//
+	// Example: member-1001
+	Target string `json:"target"`
+}
+
+// MergeAnswer What became of a merge.
+type MergeAnswer struct {
+	// Data What became of a merge.
+	Data MergedCustomer `json:"data"`
+}
+
+// MergedCustomer What became of a merge.
+type MergedCustomer struct {
+	// Customer The customer as it stands after an event. Properties the customer does not have are absent.
+	Customer externalRef0.CustomerSummary `json:"customer"`
+
+	// ID The event `merge` of the target.
+	//
+	// Example: 0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e01
+	ID openapi_types.UUID `json:"id"`
+}
+
+// Nothing An operation that needs no properties.
+type Nothing = map[string]interface{}
+
 // PointLot Points that were earned together and expire together.
 type PointLot struct {
 	// EarnedAt When they were earned.
@@ -152,6 +183,30 @@ type PointLot struct {
 	//
 	// Example: 0
 	Reserved int64 `json:"reserved"`
+}
+
+// Verification A verification.
+type Verification struct {
+	// Customer The customer's id as your system submitted it.
+	//
+	// Example: member-1001
+	Customer string `json:"customer"`
+
+	// ID The event that records it.
+	//
+	// Example: 0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e01
+	ID openapi_types.UUID `json:"id"`
+
+	// VerifiedAt When it was recorded.
+	//
+	// Example: 2026-03-01T09:30:00.000Z
+	VerifiedAt externalRef0.Instant `json:"verified_at"`
+}
+
+// VerifyAnswer A verification.
+type VerifyAnswer struct {
+	// Data A verification.
+	Data Verification `json:"data"`
 }
 
 // AsOf defines model for AsOf.
@@ -194,12 +249,36 @@ type GetCustomerParams struct {
 	Fields *externalRef0.Fields `form:"fields,omitempty" json:"fields,omitempty"`
 }
 
+// MergeCustomerParams defines parameters for MergeCustomer.
+type MergeCustomerParams struct {
+	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
+	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
+	// twice; with another body it is refused with 409. Keys are private to the access key that sent them. Answers
+	// 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be sent again.
+	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
 // GetCustomerPointsParams defines parameters for GetCustomerPoints.
 type GetCustomerPointsParams struct {
 	// AsOf The instant you look back to, in RFC 3339, or a day, which means its beginning in UTC. What was recorded later is
 	// left out, also where it was dated earlier.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 }
+
+// VerifyCustomerParams defines parameters for VerifyCustomer.
+type VerifyCustomerParams struct {
+	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
+	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
+	// twice; with another body it is refused with 409. Keys are private to the access key that sent them. Answers
+	// 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be sent again.
+	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// MergeCustomerJSONRequestBody defines body for MergeCustomer for application/json ContentType.
+type MergeCustomerJSONRequestBody = Merge
+
+// VerifyCustomerJSONRequestBody defines body for VerifyCustomer for application/json ContentType.
+type VerifyCustomerJSONRequestBody = Nothing
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
@@ -212,9 +291,15 @@ type ServerInterface interface {
 	// GetCustomer Read a customer
 	// (GET /customers/{customer_id})
 	GetCustomer(c *gin.Context, customerID externalRef0.CustomerID, params GetCustomerParams)
+	// MergeCustomer Merge a customer into another
+	// (POST /customers/{customer_id}/merge)
+	MergeCustomer(c *gin.Context, customerID externalRef0.CustomerID, params MergeCustomerParams)
 	// GetCustomerPoints Read a customer's points
 	// (GET /customers/{customer_id}/points)
 	GetCustomerPoints(c *gin.Context, customerID externalRef0.CustomerID, params GetCustomerPointsParams)
+	// VerifyCustomer Note that a customer is verified
+	// (POST /customers/{customer_id}/verify)
+	VerifyCustomer(c *gin.Context, customerID externalRef0.CustomerID, params VerifyCustomerParams)
 }
 
 // ServerInterfaceWrapper converts contexts to parameters.
@@ -348,6 +433,55 @@ func (siw *ServerInterfaceWrapper) GetCustomer(c *gin.Context) {
 	siw.Handler.GetCustomer(c, customerID, params)
 }
 
+// MergeCustomer operation middleware
+func (siw *ServerInterfaceWrapper) MergeCustomer(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "customer_id" -------------
+	var customerID externalRef0.CustomerID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "customer_id", c.Param("customer_id"), &customerID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter customer_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params MergeCustomerParams
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey externalRef0.IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Idempotency-Key, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Idempotency-Key: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.MergeCustomer(c, customerID, params)
+}
+
 // GetCustomerPoints operation middleware
 func (siw *ServerInterfaceWrapper) GetCustomerPoints(c *gin.Context) {
 
@@ -384,6 +518,55 @@ func (siw *ServerInterfaceWrapper) GetCustomerPoints(c *gin.Context) {
 	siw.Handler.GetCustomerPoints(c, customerID, params)
 }
 
+// VerifyCustomer operation middleware
+func (siw *ServerInterfaceWrapper) VerifyCustomer(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "customer_id" -------------
+	var customerID externalRef0.CustomerID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "customer_id", c.Param("customer_id"), &customerID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter customer_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params VerifyCustomerParams
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey externalRef0.IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Idempotency-Key, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Idempotency-Key: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.VerifyCustomer(c, customerID, params)
+}
+
 // GinServerOptions provides options for the Gin server.
 type GinServerOptions struct {
 	BaseURL      string
@@ -414,7 +597,9 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/customers", wrapper.ListCustomers)
 	router.GET(options.BaseURL+"/customers/-/count", wrapper.CountCustomers)
 	router.GET(options.BaseURL+"/customers/:customer_id", wrapper.GetCustomer)
+	router.POST(options.BaseURL+"/customers/:customer_id/merge", wrapper.MergeCustomer)
 	router.GET(options.BaseURL+"/customers/:customer_id/points", wrapper.GetCustomerPoints)
+	router.POST(options.BaseURL+"/customers/:customer_id/verify", wrapper.VerifyCustomer)
 }
 
 type ListCustomersRequestObject struct {
@@ -484,6 +669,30 @@ func (response GetCustomer200JSONResponse) VisitGetCustomerResponse(w http.Respo
 	return err
 }
 
+type MergeCustomerRequestObject struct {
+	CustomerID externalRef0.CustomerID `json:"customer_id"`
+	Params     MergeCustomerParams
+	Body       *MergeCustomerJSONRequestBody
+}
+
+type MergeCustomerResponseObject interface {
+	VisitMergeCustomerResponse(w http.ResponseWriter) error
+}
+
+type MergeCustomer200JSONResponse MergeAnswer
+
+func (response MergeCustomer200JSONResponse) VisitMergeCustomerResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetCustomerPointsRequestObject struct {
 	CustomerID externalRef0.CustomerID `json:"customer_id"`
 	Params     GetCustomerPointsParams
@@ -507,6 +716,30 @@ func (response GetCustomerPoints200JSONResponse) VisitGetCustomerPointsResponse(
 	return err
 }
 
+type VerifyCustomerRequestObject struct {
+	CustomerID externalRef0.CustomerID `json:"customer_id"`
+	Params     VerifyCustomerParams
+	Body       *VerifyCustomerJSONRequestBody
+}
+
+type VerifyCustomerResponseObject interface {
+	VisitVerifyCustomerResponse(w http.ResponseWriter) error
+}
+
+type VerifyCustomer200JSONResponse VerifyAnswer
+
+func (response VerifyCustomer200JSONResponse) VisitVerifyCustomerResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
 	// ListCustomers Find customers
@@ -518,9 +751,15 @@ type StrictServerInterface interface {
 	// GetCustomer Read a customer
 	// (GET /customers/{customer_id})
 	GetCustomer(ctx context.Context, request GetCustomerRequestObject) (GetCustomerResponseObject, error)
+	// MergeCustomer Merge a customer into another
+	// (POST /customers/{customer_id}/merge)
+	MergeCustomer(ctx context.Context, request MergeCustomerRequestObject) (MergeCustomerResponseObject, error)
 	// GetCustomerPoints Read a customer's points
 	// (GET /customers/{customer_id}/points)
 	GetCustomerPoints(ctx context.Context, request GetCustomerPointsRequestObject) (GetCustomerPointsResponseObject, error)
+	// VerifyCustomer Note that a customer is verified
+	// (POST /customers/{customer_id}/verify)
+	VerifyCustomer(ctx context.Context, request VerifyCustomerRequestObject) (VerifyCustomerResponseObject, error)
 }
 
 type StrictHandlerFunc func(ctx *gin.Context, request any) (any, error)
@@ -659,6 +898,51 @@ func (sh *strictHandler) GetCustomer(ctx *gin.Context, customerID externalRef0.C
 	}
 }
 
+// MergeCustomer operation middleware
+func (sh *strictHandler) MergeCustomer(ctx *gin.Context, customerID externalRef0.CustomerID, params MergeCustomerParams) {
+	var request MergeCustomerRequestObject
+
+	request.CustomerID = customerID
+	request.Params = params
+
+	var body MergeCustomerJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.MergeCustomer(ctx, request.(MergeCustomerRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "MergeCustomer")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(MergeCustomerResponseObject); ok {
+		if err := validResponse.VisitMergeCustomerResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // GetCustomerPoints operation middleware
 func (sh *strictHandler) GetCustomerPoints(ctx *gin.Context, customerID externalRef0.CustomerID, params GetCustomerPointsParams) {
 	var request GetCustomerPointsRequestObject
@@ -679,6 +963,54 @@ func (sh *strictHandler) GetCustomerPoints(ctx *gin.Context, customerID external
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(GetCustomerPointsResponseObject); ok {
 		if err := validResponse.VisitGetCustomerPointsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// VerifyCustomer operation middleware
+func (sh *strictHandler) VerifyCustomer(ctx *gin.Context, customerID externalRef0.CustomerID, params VerifyCustomerParams) {
+	var request VerifyCustomerRequestObject
+
+	request.CustomerID = customerID
+	request.Params = params
+
+	var body VerifyCustomerJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		if !errors.Is(err, io.EOF) {
+			sh.options.RequestErrorHandlerFunc(ctx, err)
+			return
+		}
+	} else {
+		request.Body = &body
+	}
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.VerifyCustomer(ctx, request.(VerifyCustomerRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "VerifyCustomer")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(VerifyCustomerResponseObject); ok {
+		if err := validResponse.VisitVerifyCustomerResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

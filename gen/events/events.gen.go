@@ -18,6 +18,33 @@ import (
 	openapi_types "github.com/oapi-codegen/runtime/types"
 )
 
+// Defines values for CouponCreateDataType.
+const (
+	CouponCreateDataTypeAmount           CouponCreateDataType = "amount"
+	CouponCreateDataTypeFreeShipping     CouponCreateDataType = "free_shipping"
+	CouponCreateDataTypeFreeShippingText CouponCreateDataType = "free shipping"
+	CouponCreateDataTypeGiftCard         CouponCreateDataType = "gift_card"
+	CouponCreateDataTypePercentage       CouponCreateDataType = "percentage"
+)
+
+// Valid indicates whether the value is a known member of the CouponCreateDataType enum.
+func (e CouponCreateDataType) Valid() bool {
+	switch e {
+	case CouponCreateDataTypeAmount:
+		return true
+	case CouponCreateDataTypeFreeShipping:
+		return true
+	case CouponCreateDataTypeFreeShippingText:
+		return true
+	case CouponCreateDataTypeGiftCard:
+		return true
+	case CouponCreateDataTypePercentage:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for RuleVerdictVerdict.
 const (
 	RuleVerdictVerdictApplied RuleVerdictVerdict = "applied"
@@ -72,6 +99,22 @@ type BatchResult struct {
 	Events []RecordedEvent `json:"events,omitempty"`
 }
 
+// ChallengeResetData The attributes of `challenge_reset`.
+type ChallengeResetData struct {
+	// Challenge The id of the challenge to reset.
+	//
+	// Example: coffee-week
+	Challenge string `json:"challenge"`
+
+	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
+	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// order of the customer's events stays the order in which they arrived.
+	//
+	//
+	// Example: 2026-02-27T18:05:00Z
+	EffectiveTimestamp *externalRef0.EffectiveTimestamp `json:"effective_timestamp,omitempty"`
+}
+
 // CheckoutAcceptData The attributes of `checkout_accept`. Attributes of your own are kept; an attribute that is copied from the
 // checkout (its total, its lines and so on) is refused with 422 and must be changed with `checkout_update`.
 type CheckoutAcceptData struct {
@@ -86,6 +129,22 @@ type CheckoutAcceptData struct {
 	// TransactionID The pending purchase to approve.
 	//
 	// Example: T-1001
+	TransactionID string `json:"transaction_id"`
+}
+
+// CheckoutClaimData The attributes of `checkout_claim`.
+type CheckoutClaimData struct {
+	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
+	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// order of the customer's events stays the order in which they arrived.
+	//
+	//
+	// Example: 2026-02-27T18:05:00Z
+	EffectiveTimestamp *externalRef0.EffectiveTimestamp `json:"effective_timestamp,omitempty"`
+
+	// TransactionID The purchase of the guest.
+	//
+	// Example: T-1003
 	TransactionID string `json:"transaction_id"`
 }
 
@@ -281,6 +340,226 @@ type CheckoutUpdateData struct {
 	TransactionID string `json:"transaction_id"`
 }
 
+// ContestEntryRevokeData The attributes of `contest_entry_revoke`.
+type ContestEntryRevokeData struct {
+	// ContestID The contest.
+	//
+	// Example: spring-raffle
+	ContestID string `json:"contest_id"`
+
+	// Count How many entries to remove; leave it out for all of them.
+	//
+	// Example: 1
+	Count *int64 `json:"count,omitempty"`
+
+	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
+	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// order of the customer's events stays the order in which they arrived.
+	//
+	//
+	// Example: 2026-02-27T18:05:00Z
+	EffectiveTimestamp *externalRef0.EffectiveTimestamp `json:"effective_timestamp,omitempty"`
+
+	// RefundPoints `true` gives the points of the removed entries back; without it they stay spent.
+	//
+	// Example: true
+	RefundPoints *bool `json:"refund_points,omitempty"`
+}
+
+// CouponCreateData The attributes of `coupon_create`.
+type CouponCreateData struct {
+	// Amount The balance of a gift card. Sending it makes the coupon one.
+	//
+	// Example: 25
+	Amount *money.Amount `json:"amount,omitempty"`
+
+	// Code The code, unique in the whole programme.
+	//
+	// Example: SPRING-1001
+	Code string `json:"code"`
+
+	// Cost What the coupon costs your business; kept as sent.
+	//
+	// Example: 4.5
+	Cost *money.Amount `json:"cost,omitempty"`
+
+	// Currency The currency of `value` and `amount`: three letters if you can; any text is accepted.
+	//
+	// Example: EUR
+	Currency *string `json:"currency,omitempty"`
+
+	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
+	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// order of the customer's events stays the order in which they arrived.
+	//
+	//
+	// Example: 2026-02-27T18:05:00Z
+	EffectiveTimestamp *externalRef0.EffectiveTimestamp `json:"effective_timestamp,omitempty"`
+
+	// Expdate The day (YYYY-MM-DD, at its beginning in UTC) or RFC 3339 instant from which the coupon is expired; leave it out for one that never expires.
+	//
+	// Example: 2126-06-30
+	Expdate *string `json:"expdate,omitempty"`
+
+	// Name Its name, as the customer sees it.
+	//
+	// Example: Ten percent off
+	Name *string `json:"name,omitempty"`
+
+	// Pool The coupon pool it belongs to. An unknown pool is answered with 404.
+	//
+	// Example: spring
+	Pool *string `json:"pool,omitempty"`
+
+	// Product What it can be redeemed for: ids of products, separated by commas, of which the purchase must hold one. Checked when a checkout redeems it.
+	//
+	// Example: p-501,p-733
+	Product *string `json:"product,omitempty"`
+
+	// Stores Where it can be redeemed: ids of stores, separated by commas. Checked when a checkout redeems it; leave it out for everywhere.
+	//
+	// Example: budapest-01,budapest-02
+	Stores *string `json:"stores,omitempty"`
+
+	// Type What `value` means: money off, percent off, no price for shipping, or the balance of a gift card. `free
+	// shipping` is read as `free_shipping`. Left out it is `amount`, or `gift_card` when `amount` is sent.
+	//
+	//
+	// Example: percentage
+	Type *CouponCreateDataType `json:"type,omitempty"`
+
+	// Value What the coupon is worth: money for `amount` and `gift_card`, percent for `percentage`.
+	//
+	// Example: 10
+	Value money.Amount `json:"value"`
+}
+
+// CouponCreateDataType What `value` means: money off, percent off, no price for shipping, or the balance of a gift card. `free
+// shipping` is read as `free_shipping`. Left out it is `amount`, or `gift_card` when `amount` is sent.
+//
+// Example: percentage
+type CouponCreateDataType string
+
+// CouponData The attributes of `coupon`.
+type CouponData struct {
+	// Amount The balance of a gift card. Sending it makes the coupon one.
+	//
+	// Example: 25
+	Amount *money.Amount `json:"amount,omitempty"`
+
+	// Code The code, unique in the whole programme.
+	//
+	// Example: WELCOME-1001
+	Code string `json:"code"`
+
+	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
+	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// order of the customer's events stays the order in which they arrived.
+	//
+	//
+	// Example: 2026-02-27T18:05:00Z
+	EffectiveTimestamp *externalRef0.EffectiveTimestamp `json:"effective_timestamp,omitempty"`
+
+	// ExpirationDate The day (YYYY-MM-DD, at its beginning in UTC) or RFC 3339 instant from which the coupon is expired.
+	//
+	// Example: 2126-06-30
+	ExpirationDate *string `json:"expiration_date,omitempty"`
+}
+
+// CouponInvalidateData The attributes of `coupon_invalidate`.
+type CouponInvalidateData struct {
+	// Code The code of the coupon.
+	//
+	// Example: SPRING-1001
+	Code string `json:"code"`
+
+	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
+	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// order of the customer's events stays the order in which they arrived.
+	//
+	//
+	// Example: 2026-02-27T18:05:00Z
+	EffectiveTimestamp *externalRef0.EffectiveTimestamp `json:"effective_timestamp,omitempty"`
+}
+
+// CouponRedeemData The attributes of `coupon_redeem`.
+type CouponRedeemData struct {
+	// Amount Only for a gift card: how much of it to redeem, from 0 to its balance; leave it out for all of it.
+	//
+	// Example: 5
+	Amount *money.Amount `json:"amount,omitempty"`
+
+	// Code The code of the coupon.
+	//
+	// Example: SPRING-1001
+	Code string `json:"code"`
+
+	// Cost What the redemption costs your business; kept as sent.
+	//
+	// Example: 4.5
+	Cost *money.Amount `json:"cost,omitempty"`
+
+	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
+	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// order of the customer's events stays the order in which they arrived.
+	//
+	//
+	// Example: 2026-02-27T18:05:00Z
+	EffectiveTimestamp *externalRef0.EffectiveTimestamp `json:"effective_timestamp,omitempty"`
+
+	// TransactionID The purchase it was used for. It is stored as sent and need not exist.
+	//
+	// Example: T-1001
+	TransactionID *string `json:"transaction_id,omitempty"`
+}
+
+// CouponTransferData The attributes of `coupon_transfer`.
+type CouponTransferData struct {
+	// Code The code of the coupon.
+	//
+	// Example: WELCOME-1001
+	Code *string `json:"code,omitempty"`
+
+	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
+	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// order of the customer's events stays the order in which they arrived.
+	//
+	//
+	// Example: 2026-02-27T18:05:00Z
+	EffectiveTimestamp *externalRef0.EffectiveTimestamp `json:"effective_timestamp,omitempty"`
+
+	// Email The address of the receiver, compared trimmed and in lower case.
+	//
+	// Example: member-1002@shop.test
+	Email *string `json:"email,omitempty"`
+
+	// RewardID The reward that issued the coupon, in place of `code`.
+	//
+	// Example: coffee-voucher
+	RewardID *string `json:"reward_id,omitempty"`
+
+	// Target The id of the receiver.
+	//
+	// Example: member-1002
+	Target *string `json:"target,omitempty"`
+}
+
+// CouponUnredeemData The attributes of `coupon_unredeem`.
+type CouponUnredeemData struct {
+	// Code The code of the coupon.
+	//
+	// Example: SPRING-1001
+	Code string `json:"code"`
+
+	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
+	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// order of the customer's events stays the order in which they arrived.
+	//
+	//
+	// Example: 2026-02-27T18:05:00Z
+	EffectiveTimestamp *externalRef0.EffectiveTimestamp `json:"effective_timestamp,omitempty"`
+}
+
 // Event One action of one customer. `action` selects the attributes that `data` takes.
 type Event struct {
 	// Action The action.
@@ -294,6 +573,9 @@ type Event struct {
 
 	// ExternalID The system whose id customer holds; nil when it is the id itself.
 	ExternalID *string `json:"external_id,omitempty"`
+
+	// Guest Only a checkout has it: the customer may be nobody yet.
+	Guest *bool `json:"guest,omitempty"`
 }
 
 // EventBatch Events to be recorded one after the other.
@@ -399,6 +681,75 @@ type LineItem struct {
 	Subtotal money.Amount `json:"subtotal"`
 }
 
+// OfferRedeemData The attributes of `offer_redeem`.
+type OfferRedeemData struct {
+	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
+	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// order of the customer's events stays the order in which they arrived.
+	//
+	//
+	// Example: 2026-02-27T18:05:00Z
+	EffectiveTimestamp *externalRef0.EffectiveTimestamp `json:"effective_timestamp,omitempty"`
+
+	// Offer The id of the offer.
+	//
+	// Example: coffee-3-for-2
+	Offer string `json:"offer"`
+}
+
+// OfferUnredeemData The attributes of `offer_unredeem`.
+type OfferUnredeemData struct {
+	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
+	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// order of the customer's events stays the order in which they arrived.
+	//
+	//
+	// Example: 2026-02-27T18:05:00Z
+	EffectiveTimestamp *externalRef0.EffectiveTimestamp `json:"effective_timestamp,omitempty"`
+
+	// Offer The id of the offer.
+	//
+	// Example: coffee-3-for-2
+	Offer string `json:"offer"`
+}
+
+// OfflineTreasureCodeFoundData The attributes of `offline_treasure_code_found`.
+type OfflineTreasureCodeFoundData struct {
+	// Code The code that is written at the place. A treasure that has a code cannot be found without it.
+	//
+	// Example: JAR-77
+	Code *string `json:"code,omitempty"`
+
+	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
+	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// order of the customer's events stays the order in which they arrived.
+	//
+	//
+	// Example: 2026-02-27T18:05:00Z
+	EffectiveTimestamp *externalRef0.EffectiveTimestamp `json:"effective_timestamp,omitempty"`
+
+	// TreasureID The id of the treasure.
+	//
+	// Example: hidden-jar
+	TreasureID string `json:"treasure_id"`
+}
+
+// OfflineTreasureFoundData The attributes of `offline_treasure_found`.
+type OfflineTreasureFoundData struct {
+	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
+	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// order of the customer's events stays the order in which they arrived.
+	//
+	//
+	// Example: 2026-02-27T18:05:00Z
+	EffectiveTimestamp *externalRef0.EffectiveTimestamp `json:"effective_timestamp,omitempty"`
+
+	// TreasureID The id of the treasure.
+	//
+	// Example: silver-spoon
+	TreasureID string `json:"treasure_id"`
+}
+
 // OptInData The attributes of `opt_in`.
 type OptInData struct {
 	// BirthDate Date of birth. A day that is not in the calendar refuses the event.
@@ -492,6 +843,54 @@ type PartialRefundData struct {
 	//
 	// Example: T-1001
 	TransactionID string `json:"transaction_id"`
+}
+
+// PendingExpiredData The attributes of `pending_expired`.
+type PendingExpiredData struct {
+	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
+	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// order of the customer's events stays the order in which they arrived.
+	//
+	//
+	// Example: 2026-02-27T18:05:00Z
+	EffectiveTimestamp *externalRef0.EffectiveTimestamp `json:"effective_timestamp,omitempty"`
+
+	// Points How many pending points expire.
+	//
+	// Example: 10
+	Points int64 `json:"points"`
+}
+
+// PendingInvalidateData The attributes of `pending_invalidate`.
+type PendingInvalidateData struct {
+	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
+	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// order of the customer's events stays the order in which they arrived.
+	//
+	//
+	// Example: 2026-02-27T18:05:00Z
+	EffectiveTimestamp *externalRef0.EffectiveTimestamp `json:"effective_timestamp,omitempty"`
+
+	// Event The id of the held event, as its submission answered it.
+	//
+	// Example: 0197b3a2-6d0c-7c55-9a3e-1f0a4c1d1003
+	Event string `json:"event"`
+}
+
+// PendingValidateData The attributes of `pending_validate`.
+type PendingValidateData struct {
+	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
+	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// order of the customer's events stays the order in which they arrived.
+	//
+	//
+	// Example: 2026-02-27T18:05:00Z
+	EffectiveTimestamp *externalRef0.EffectiveTimestamp `json:"effective_timestamp,omitempty"`
+
+	// Event The id of the held event, as its submission answered it.
+	//
+	// Example: 0197b3a2-6d0c-7c55-9a3e-1f0a4c1d1002
+	Event string `json:"event"`
 }
 
 // PointAddData The attributes of `point_add`.
@@ -782,6 +1181,95 @@ type ReservePointsData struct {
 	TransactionID string `json:"transaction_id"`
 }
 
+// ReviewData The attributes of `review`.
+type ReviewData struct {
+	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
+	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// order of the customer's events stays the order in which they arrived.
+	//
+	//
+	// Example: 2026-02-27T18:05:00Z
+	EffectiveTimestamp *externalRef0.EffectiveTimestamp `json:"effective_timestamp,omitempty"`
+
+	// ItemID The product, by the id it has in your other systems.
+	//
+	// Example: p-501
+	ItemID string `json:"item_id"`
+}
+
+// ReviewSubmitData The attributes of `review_submit`.
+type ReviewSubmitData struct {
+	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
+	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// order of the customer's events stays the order in which they arrived.
+	//
+	//
+	// Example: 2026-02-27T18:05:00Z
+	EffectiveTimestamp *externalRef0.EffectiveTimestamp `json:"effective_timestamp,omitempty"`
+
+	// Item The product, by the id it has in your other systems.
+	//
+	// Example: p-501
+	Item string `json:"item"`
+
+	// Provider The site or service where it was written.
+	//
+	// Example: reviews.test
+	Provider *string `json:"provider,omitempty"`
+
+	// Review The text of the review.
+	//
+	// Example: Strong and mild at once
+	Review string `json:"review"`
+
+	// ReviewID Its id there.
+	//
+	// Example: 55021
+	ReviewID *string `json:"review_id,omitempty"`
+}
+
+// RewardRevokeData The attributes of `reward_revoke`.
+type RewardRevokeData struct {
+	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
+	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// order of the customer's events stays the order in which they arrived.
+	//
+	//
+	// Example: 2026-02-27T18:05:00Z
+	EffectiveTimestamp *externalRef0.EffectiveTimestamp `json:"effective_timestamp,omitempty"`
+
+	// Event The id of the `reward_claim` event.
+	//
+	// Example: 0197b3a2-6d0c-7c55-9a3e-1f0a4c1d1001
+	Event string `json:"event"`
+}
+
+// RewardTransferData The attributes of `reward_transfer`.
+type RewardTransferData struct {
+	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
+	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// order of the customer's events stays the order in which they arrived.
+	//
+	//
+	// Example: 2026-02-27T18:05:00Z
+	EffectiveTimestamp *externalRef0.EffectiveTimestamp `json:"effective_timestamp,omitempty"`
+
+	// Email The address of the receiver, compared trimmed and in lower case. Somebody must have it.
+	//
+	// Example: member-1002@shop.test
+	Email *string `json:"email,omitempty"`
+
+	// Reward The id of the reward; the latest claim of it is passed on.
+	//
+	// Example: coffee-voucher
+	Reward *string `json:"reward,omitempty"`
+
+	// Target The id of the receiver.
+	//
+	// Example: member-1002
+	Target *string `json:"target,omitempty"`
+}
+
 // RuleVerdict What one rule said about the event.
 type RuleVerdict struct {
 	// Input The values the rule looked at.
@@ -895,6 +1383,38 @@ type TouchedLot struct {
 	//
 	// Example: 70
 	Remaining int64 `json:"remaining"`
+}
+
+// TreasureFoundData The attributes of `treasure_found`.
+type TreasureFoundData struct {
+	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
+	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// order of the customer's events stays the order in which they arrived.
+	//
+	//
+	// Example: 2026-02-27T18:05:00Z
+	EffectiveTimestamp *externalRef0.EffectiveTimestamp `json:"effective_timestamp,omitempty"`
+
+	// TreasureID The id of the treasure.
+	//
+	// Example: golden-bean
+	TreasureID string `json:"treasure_id"`
+}
+
+// UnassignCouponData The attributes of `unassign_coupon`.
+type UnassignCouponData struct {
+	// Code The code of the coupon.
+	//
+	// Example: SPRING-1001
+	Code string `json:"code"`
+
+	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
+	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// order of the customer's events stays the order in which they arrived.
+	//
+	//
+	// Example: 2026-02-27T18:05:00Z
+	EffectiveTimestamp *externalRef0.EffectiveTimestamp `json:"effective_timestamp,omitempty"`
 }
 
 // UnsuspendData The attributes of `unsuspend`.

@@ -18,6 +18,10 @@ type account struct {
 	lots         []*points.Lot
 	transactions map[string]*Transaction
 	reservations map[string]*Reservation
+	progress     map[ProgressKey]*Progress
+	claims       map[ID]*RewardClaim
+	covered      coverage
+	moved        []Changed[Transaction]
 	postings     []points.Posting
 	freed        []Claim
 	destroyKey   bool
@@ -32,18 +36,26 @@ func open(l *Loading) *account {
 		scope:        l.LotScope,
 		transactions: make(map[string]*Transaction, len(l.Transactions)),
 		reservations: make(map[string]*Reservation, len(l.Reservations)),
+		progress:     make(map[ProgressKey]*Progress, len(l.Progress)),
+		claims:       make(map[ID]*RewardClaim, len(l.Claims)),
 	}
 	for i := range l.Lots {
 		lot := l.Lots[i]
 		a.lots = append(a.lots, &lot)
 	}
 	for name, t := range l.Transactions {
-		if t.Customer == l.Customer.ID { // a purchase of somebody else is as good as none
+		if t.Holder == l.Customer.ID { // a purchase of somebody else is as good as none
 			a.transactions[name] = t.clone()
 		}
 	}
 	for name, r := range l.Reservations {
 		a.reservations[name] = &r
+	}
+	for key, s := range l.Progress {
+		a.progress[key] = &s
+	}
+	for id, c := range l.Claims {
+		a.claims[id] = &c
 	}
 	return a
 }
@@ -65,6 +77,14 @@ func (a *account) copy() *account {
 		reservation := *r
 		c.reservations[name] = &reservation
 	}
+	c.progress = maps.Clone(a.progress) // a change puts a new one in its place
+	c.claims = make(map[ID]*RewardClaim, len(a.claims))
+	for id, claim := range a.claims {
+		copied := *claim
+		copied.Burn = slices.Clone(claim.Burn)
+		c.claims[id] = &copied
+	}
+	c.moved = slices.Clip(a.moved)
 	c.postings = slices.Clip(a.postings)
 	c.freed = slices.Clip(a.freed)
 	return &c
@@ -80,6 +100,9 @@ func (t *Transaction) clone() *Transaction {
 // is exact after everything was loaded (complete), and otherwise no later than
 // the truth.
 func (a *account) nextDue(book *points.Book, complete bool) time.Time {
+	if a.customer.Status == Merged {
+		return time.Time{} // whatever comes due is the target's
+	}
 	due := a.customer.DueAt
 	if complete {
 		due = time.Time{}
@@ -88,6 +111,11 @@ func (a *account) nextDue(book *points.Book, complete bool) time.Time {
 	for _, t := range a.transactions {
 		if t.State == Pending {
 			due = earlier(due, t.AutoAccept)
+		}
+	}
+	for _, s := range a.progress {
+		if s.Data != nil {
+			due = earlier(due, s.DueAt)
 		}
 	}
 	return due
@@ -119,6 +147,9 @@ func (a *account) write(w *Writes) {
 	a.writeLots(w)
 	a.writeTransactions(w)
 	a.writeReservations(w)
+	a.writeProgress(w)
+	a.writeClaims(w)
+	w.Moved = append(w.Moved, a.moved...)
 }
 
 func (a *account) writeLots(w *Writes) {

@@ -48,6 +48,25 @@ type Snapshot struct {
 	Keys     []AccessKey
 	Modules  []ModuleState
 	Settings Settings
+	Entities []Entity // those that the rules read (SnapshotTypes), archived ones too, by creation, then id
+}
+
+// Entity is one thing a programme is made of: a reward, a tier, a campaign. It is
+// kept when it is archived, because history names it.
+type Entity struct {
+	Type       string // such as rewards/reward
+	ID         string // unique within its type
+	Data       json.RawMessage
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
+	ArchivedAt time.Time // zero: in force
+}
+
+// EntityQuery selects entities of one type, by creation, the oldest first.
+type EntityQuery struct {
+	Type     string
+	Archived bool // archived ones too
+	Page     Page
 }
 
 // AuditEntry records one administrative change. Secrets never appear in it.
@@ -75,6 +94,13 @@ type AdminTx interface {
 	SaveKey(AccessKey) error
 	SaveModule(ModuleState) error
 	SaveSettings(Settings) error
+	// Entity finds one by type and id; false: there is none, not even archived.
+	Entity(kind, id string) (Entity, bool, error)
+	SaveEntity(Entity) error
+	// AddCoupons adds coupons with their codes, but none whose code is taken, and
+	// says which those are. CountCodes counts a pool's codes that nobody holds.
+	AddCoupons([]Coupon) (taken []string, err error)
+	CountCodes(pool string) (int64, error)
 	Audit(AuditEntry) error
 	Answer(AnswerKey) (Answer, bool, error)
 	SaveAnswer(Answer) error
@@ -88,6 +114,8 @@ type AdminStore interface {
 	Snapshot(ctx context.Context) (Snapshot, error)
 	Version(ctx context.Context) (int64, error)
 	AuditLog(ctx context.Context, q AuditQuery) ([]AuditEntry, error)
+	Entity(ctx context.Context, kind, id string) (Entity, bool, error)
+	Entities(ctx context.Context, q EntityQuery) ([]Entity, error)
 	// KeysUsed records when keys were last used.
 	KeysUsed(ctx context.Context, used map[string]time.Time) error
 }

@@ -3,6 +3,7 @@ package loyalty
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -15,19 +16,28 @@ import (
 type batch struct {
 	engine   *Engine
 	now      time.Time
+	loaded   *Loaded
+	asked    asked
 	accounts map[ID]*account
 	touched  []ID // accounts to write, in the order of first touch
 	names    map[Name]ID
 	emails   map[string]ID
 	answers  map[AnswerKey]Answer
+	coupons  map[string]*Coupon // by code, as the events so far left them
+	changed  map[string]bool    // codes of the coupons to write
+	stale    map[string]bool    // e-mails whose match may be another by now
+	merged   map[ID]bool        // customers of a merge in this batch: they must be loaded again
+	free     map[string][]Coupon
+	tallies  map[string]int64
 	writes   Writes
 }
 
-func (e *Engine) newBatch(l *Loaded, now time.Time) *batch {
+func (e *Engine) newBatch(l *Loaded, n Needs) *batch {
 	b := &batch{
-		engine: e, now: now,
+		engine: e, now: n.Now, loaded: l,
 		accounts: make(map[ID]*account, len(l.Customers)),
 		names:    l.Names, emails: l.Emails, answers: l.Answers,
+		coupons: make(map[string]*Coupon, len(l.Coupons)), changed: map[string]bool{}, stale: map[string]bool{}, merged: map[ID]bool{}, free: l.Free, tallies: maps.Clone(l.Tallies),
 	}
 	if b.names == nil {
 		b.names = map[Name]ID{}
@@ -38,10 +48,34 @@ func (e *Engine) newBatch(l *Loaded, now time.Time) *batch {
 	if b.answers == nil {
 		b.answers = map[AnswerKey]Answer{}
 	}
+	if b.tallies == nil {
+		b.tallies = map[string]int64{}
+	}
+	for code, c := range l.Coupons {
+		b.coupons[code] = &c
+	}
 	for id, loading := range l.Customers {
 		b.accounts[id] = open(loading)
 	}
+	b.cover(n)
 	return b
+}
+
+// runAll decides the tickets in order. It fails with ErrBatchConflict or
+// errIncomplete where they must be decided again on what is loaded then.
+func (b *batch) runAll(tickets []*ticket) error {
+	incomplete := false
+	for _, t := range tickets {
+		b.run(t)
+		if errors.Is(t.result.Err, ErrBatchConflict) {
+			return ErrBatchConflict
+		}
+		incomplete = t.wants(t.result.Err) || incomplete
+	}
+	if incomplete {
+		return errIncomplete
+	}
+	return nil
 }
 
 // run decides one ticket. A ticket that is refused leaves nothing behind but
@@ -79,18 +113,18 @@ func (b *batch) decide(t *ticket) (result Result) {
 	}
 	r := b.newRun(t, original)
 	if err := r.all(t); err != nil {
-		return Result{Outcome{Trace: r.trace}, err}
+		return Result{Outcome{Trace: r.work.trace}, err}
 	}
-	if len(r.events) == 0 && r.Customer.DueAt.Equal(original.customer.DueAt) {
+	if len(r.work.events) == 0 && r.Customer.DueAt.Equal(original.customer.DueAt) {
 		return Result{Outcome: r.outcome()}
 	}
-	r.close()
+	r.work.close()
 	outcome := r.outcome()
 	if t.preview {
 		outcome.Touched = r.touched(original)
 		return Result{Outcome: outcome}
 	}
-	b.keep(r)
+	b.keepWork(r.work)
 	return Result{Outcome: outcome}
 }
 
@@ -104,7 +138,7 @@ func (b *batch) find(t *ticket) (*account, error) {
 	}
 	if id, ok := b.names[t.needs.Ref]; ok {
 		if a, ok := b.accounts[id]; ok {
-			return a, nil
+			return b.survivor(a, t.needs)
 		}
 		return nil, ErrBatchConflict // the name moved while loading
 	}
@@ -126,30 +160,71 @@ func (b *batch) begin(t *ticket) (*account, error) {
 		}
 		return nil, ErrBatchConflict // the batch enrolled the one that was loaded; load again
 	}
+	return b.fresh(t.sub.Customer), nil
+}
+
+// fresh is the account of a customer nobody knew.
+func (b *batch) fresh(name string) *account {
 	return &account{
 		customer: Customer{
-			ID: NewID(b.now, ID{}), Name: t.sub.Customer, CreatedAt: b.now, UpdatedAt: b.now, Key: newKey(),
+			ID: NewID(b.now, ID{}), Name: name, CreatedAt: b.now, UpdatedAt: b.now, Key: newKey(),
 		},
 		scope:        UsedLots,
 		transactions: map[string]*Transaction{},
 		reservations: map[string]*Reservation{},
-	}, nil
+		progress:     map[ProgressKey]*Progress{},
+		claims:       map[ID]*RewardClaim{},
+	}
 }
 
 func (b *batch) newRun(t *ticket, original *account) *Run {
+	r := b.openRun(t.programme, original, &work{tracing: t.preview, seed: &t.seed})
+	r.Data, r.stored = t.data, &t.stored
+	return r
+}
+
+// openRun begins to work on a copy of an account.
+func (b *batch) openRun(p *Programme, original *account, w *work) *Run {
 	a := original.copy()
-	r := &Run{
-		Programme: t.programme, Customer: &a.customer, Now: b.now, At: b.now,
-		Data: t.data, batch: b, stored: &t.stored, account: a, tracing: t.preview,
-	}
+	r := &Run{Programme: p, Customer: &a.customer, Now: b.now, At: b.now, batch: b, account: a, work: w}
 	r.Book = points.NewBook(a.customer.Figures, a.customer.LastActivityAt, a.lots)
 	// What can be due was loaded only if something was due then: an event of this
 	// batch that made something due loaded no purchases that wait for a later date.
 	r.full = a.loaded == nil || (a.scope >= OpenLots && !a.loaded.Customer.DueAt.IsZero() && !a.loaded.Customer.DueAt.After(b.now))
+	w.runs = append(w.runs, r)
 	return r
 }
 
-// keep makes a run's effects part of the batch.
+// keepWork makes what a submission did part of the batch.
+func (b *batch) keepWork(w *work) {
+	for i, r := range w.runs {
+		if i == 0 || r.changed || w.touches(r.Customer.ID) {
+			b.keep(r)
+		}
+	}
+	for _, id := range w.merged {
+		b.merged[id] = true
+	}
+	for _, c := range w.claims {
+		b.names[c.Name] = c.Owner
+	}
+	b.writes.Claims = append(b.writes.Claims, w.claims...)
+	for _, e := range w.events {
+		b.writes.Events = append(b.writes.Events, *e)
+	}
+	for code, c := range w.coupons {
+		b.coupons[code], b.changed[code] = c, true
+	}
+	maps.Copy(b.tallies, w.tallies)
+}
+
+// touches says whether anything was recorded for a customer: every change is made
+// in the name of an event of theirs.
+func (w *work) touches(id ID) bool {
+	return slices.ContainsFunc(w.events, func(e *Event) bool { return e.Customer == id })
+}
+
+// keep makes a run's account part of the batch.
 func (b *batch) keep(r *Run) {
 	id := r.Customer.ID
 	if !slices.Contains(b.touched, id) {
@@ -162,13 +237,6 @@ func (b *batch) keep(r *Run) {
 			delete(b.names, f.Name)
 		}
 	}
-	for _, c := range r.claims {
-		b.names[c.Name] = c.Owner
-	}
-	b.writes.Claims = append(b.writes.Claims, r.claims...)
-	for _, e := range r.events {
-		b.writes.Events = append(b.writes.Events, *e)
-	}
 }
 
 // followEmail keeps the inactive profiles by e-mail right for the events that
@@ -179,6 +247,7 @@ func (b *batch) followEmail(before *account, after *Customer) {
 			b.emails[key] = ID{} // there may be another, which was not loaded
 		}
 	}
+	b.followMatches(before, after)
 	key := EmailKey(after.Profile.Email)
 	if _, asked := b.emails[key]; after.Status == Inactive && key != "" && !asked {
 		b.emails[key] = after.ID
@@ -190,6 +259,8 @@ func (b *batch) result() *Writes {
 	for _, id := range b.touched {
 		b.accounts[id].write(&b.writes)
 	}
+	b.writeCoupons()
+	b.writeTallies()
 	return &b.writes
 }
 
@@ -253,8 +324,8 @@ func storable(err error) bool {
 
 // outcome is what the caller learns of a run.
 func (r *Run) outcome() Outcome {
-	o := Outcome{Customer: *r.Customer, Trace: r.trace, Events: make([]Event, len(r.events))}
-	for i, e := range r.events {
+	o := Outcome{Customer: *r.Customer, Trace: r.work.trace, Value: r.Value, Events: make([]Event, len(r.work.events))}
+	for i, e := range r.work.events {
 		o.Events[i] = *e
 	}
 	return o

@@ -14,6 +14,9 @@ type Contract interface {
 	// canonical form (nulls dropped, no duplicate keys). It fails with an error
 	// of kind Invalid whose details name the fields, prefixed with at.
 	Check(action string, data json.RawMessage, at string) (json.RawMessage, error)
+	// CheckDeclared is Check with a schema that the programme declares
+	// (custom_events) instead of the document's.
+	CheckDeclared(schema, data json.RawMessage, at string) (json.RawMessage, error)
 }
 
 // Shape is what the document says of an object beyond its types.

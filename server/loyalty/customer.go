@@ -31,11 +31,14 @@ var customerMoves = map[string]map[Status]Status{
 	"suspend":   {Active: Suspended},
 	"unsuspend": {Suspended: Active},
 	"opt_out":   {Inactive: OptedOut, Active: OptedOut, Suspended: OptedOut},
+	"merge":     {Inactive: Merged, Active: Merged, Suspended: Merged}, // of the source
+	"guest":     {None: Inactive, Inactive: Inactive},                  // a checkout of somebody who is not enrolled
 }
 
 // aims names the state a trigger leads to, for the message of a refusal.
 var aims = map[string]Status{
 	"subscribe": Inactive, "opt_in": Active, "suspend": Suspended, "unsuspend": Active, "opt_out": OptedOut,
+	"merge": Merged, "guest": Inactive,
 }
 
 // Customer is one person's account in the programme. Every row of theirs is

@@ -16,21 +16,49 @@ func (r *Run) settleDue() error {
 		return nil
 	}
 	for {
-		t := r.nextAcceptance()
-		if t == nil {
+		at, apply := r.nextDue()
+		if apply == nil {
 			break
 		}
-		if err := r.expireDue(t.AutoAccept, nil); err != nil {
+		if err := r.onTime(at, apply); err != nil {
 			return err
 		}
-		if err := r.acceptOnTime(t); err != nil {
-			return err
-		}
-		r.settle()
 	}
 	err := r.expireDue(r.Now, nil)
 	r.Customer.DueAt = r.account.nextDue(r.Book, r.full)
 	return err
+}
+
+// nextDue is what came due first besides expiry, and how it is applied; nil:
+// nothing did.
+func (r *Run) nextDue() (at time.Time, apply func() error) {
+	t, s := r.nextAcceptance(), r.nextProgress()
+	switch {
+	case t == nil && s == nil:
+		return time.Time{}, nil
+	case s == nil || (t != nil && !s.DueAt.Before(t.AutoAccept)):
+		return t.AutoAccept, func() error { return r.acceptOnTime(t) }
+	}
+	return s.DueAt, func() error { return dueProgress[s.Kind](r, s) }
+}
+
+// onTime applies what came due at its own instant, with the reactions to it, as
+// if somebody had been there then.
+func (r *Run) onTime(at time.Time, apply func() error) error {
+	if err := r.expireDue(at, nil); err != nil {
+		return err
+	}
+	was := r.At
+	r.At = at
+	defer func() { r.At = was }()
+	if err := apply(); err != nil {
+		return err
+	}
+	if err := r.react(); err != nil {
+		return err
+	}
+	r.settle()
+	return nil
 }
 
 // nextAcceptance is the pending purchase whose date came first; nil: none did.
@@ -50,9 +78,6 @@ func (r *Run) nextAcceptance() *Transaction {
 // acceptOnTime writes the checkout_accept or checkout_reject of a date that has
 // come. It takes effect at that date, also after downtime.
 func (r *Run) acceptOnTime(t *Transaction) error {
-	was := r.At
-	r.At = t.AutoAccept
-	defer func() { r.At = was }()
 	action := "checkout_accept"
 	if t.AutoReject {
 		action = "checkout_reject"

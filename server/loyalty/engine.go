@@ -159,11 +159,7 @@ func (e *Engine) Preview(ctx context.Context, s Submission) (Outcome, error) {
 	}
 	defer release()
 	t.preview = true
-	now := e.now() // one instant: what is due then is what was loaded
-	err = e.store.Within(ctx, needs([]*ticket{t}, now), func(l *Loaded) (*Writes, error) {
-		e.newBatch(l, now).run(t)
-		return &Writes{}, nil
-	})
+	err = e.complete(ctx, []*ticket{t}, false, func(*batch) (*Writes, error) { return &Writes{}, nil })
 	if err != nil {
 		return Outcome{}, outcomeError(err)
 	}
@@ -175,43 +171,6 @@ func (e *Engine) Preview(ctx context.Context, s Submission) (Outcome, error) {
 func (e *Engine) Settle(ctx context.Context, customer ID) error {
 	_, err := e.enqueue(ctx, e.settlement(customer))
 	return err
-}
-
-// SettleDue applies what is due for customers that nobody touches. Several
-// nodes may run it at once: nothing is done twice. A customer who cannot be
-// settled does not stop the others; what failed is returned in the end.
-func (e *Engine) SettleDue(ctx context.Context) error {
-	var failed []error
-	for ctx.Err() == nil {
-		due, err := e.store.Due(ctx, e.now(), MaxBatch)
-		if err != nil || len(due) == 0 {
-			return errors.Join(append(failed, err)...)
-		}
-		failed, err = e.settleAll(ctx, due)
-		if err != nil || len(failed) == len(due) {
-			return errors.Join(append(failed, err)...)
-		}
-	}
-	return ctx.Err()
-}
-
-func (e *Engine) settleAll(ctx context.Context, due []ID) (failed []error, err error) {
-	release, err := e.hold()
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	tickets := make([]*ticket, len(due))
-	for i, id := range due {
-		tickets[i] = e.settlement(id)
-	}
-	_ = e.process(ctx, tickets) // each ticket has its result
-	for i, t := range tickets {
-		if t.result.Err != nil {
-			failed = append(failed, fmt.Errorf("settling %s: %w", due[i], t.result.Err))
-		}
-	}
-	return failed, nil
 }
 
 func (e *Engine) now() time.Time { return e.clock().UTC().Truncate(time.Millisecond) }
@@ -351,18 +310,32 @@ func repeatable(err error) bool {
 func (e *Engine) once(ctx context.Context, tickets []*ticket, locked bool) error {
 	ctx, cancel := context.WithTimeout(ctx, batchTime)
 	defer cancel()
-	now := e.now()
-	n := needs(tickets, now)
+	return e.complete(ctx, tickets, locked, func(b *batch) (*Writes, error) { return b.result(), nil })
+}
+
+// errIncomplete ends an attempt whose rules came upon something not loaded.
+var errIncomplete = errors.New("more must be loaded")
+
+// complete decides the tickets on what they need, loading again as long as their
+// rules come upon something that was not loaded.
+func (e *Engine) complete(ctx context.Context, tickets []*ticket, locked bool, result func(*batch) (*Writes, error)) error {
+	for {
+		err := e.attempt(ctx, tickets, locked, result)
+		if !errors.Is(err, errIncomplete) {
+			return err
+		}
+	}
+}
+
+func (e *Engine) attempt(ctx context.Context, tickets []*ticket, locked bool, result func(*batch) (*Writes, error)) error {
+	n := needs(tickets, e.now()) // one instant: what is due then is what was loaded
 	n.Locked = locked
 	return e.store.Within(ctx, n, func(l *Loaded) (*Writes, error) {
-		b := e.newBatch(l, now)
-		for _, t := range tickets {
-			b.run(t)
-			if errors.Is(t.result.Err, ErrBatchConflict) {
-				return nil, ErrBatchConflict
-			}
+		b := e.newBatch(l, n)
+		if err := b.runAll(tickets); err != nil {
+			return nil, err
 		}
-		return b.result(), nil
+		return result(b)
 	})
 }
 

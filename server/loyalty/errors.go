@@ -151,4 +151,58 @@ var (
 	ErrModulesExclusive  = newError(Refused, 190049, "modules_exclusive") // {module} {other}
 	ErrKeyRevoked        = newError(Refused, 190050, "key_revoked")
 	ErrQuantityTooLarge  = newError(Refused, 190051, "quantity_too_large") // {left}
+	ErrEntityInUse       = newError(Refused, 190053, "entity_in_use")      // {by}
+	ErrEntityArchived    = newError(Refused, 190054, "entity_archived")    // {id}
+	ErrReactionsEndless  = newError(Refused, 190052, "reactions_endless")  // {action}
+
+	ErrEntityUnknown  = newError(NotFound, 190024, "entity_unknown")   // {type}
+	ErrEntityNotFound = newError(NotFound, 190025, "entity_not_found") // {type} {id}
+	ErrEntityExists   = newError(Conflict, 190034, "entity_exists")    // {id}
+	ErrCouponExists   = newError(Conflict, 190033, "coupon_exists")    // {code}
+
+	ErrJobUnknown = newError(NotFound, 190160, "job_unknown") // {job}
+	ErrJobRunning = newError(Conflict, 190161, "job_running") // {job}
+
+	ErrGuestAction = newError(Invalid, 190162, "guest_action") // {action}
+	ErrMergeSelf   = newError(Refused, 190163, "merge_self")
+
+	ErrHeldNotFound   = newError(NotFound, 190164, "held_not_found")  // {event}
+	ErrNotHoldable    = newError(Invalid, 190165, "not_holdable")     // {action}
+	ErrPendingTooMuch = newError(Refused, 190166, "pending_too_much") // {pending}
+
+	ErrNotRunning       = newError(Refused, 190140, "not_running")     // {id} {status}
+	ErrEntriesLimit     = newError(Refused, 190141, "entries_limit")   // {limit}
+	ErrEntriesTooFew    = newError(Refused, 190142, "entries_too_few") // {entries}
+	ErrSpinLimit        = newError(Refused, 190143, "spin_limit")      // {limit}
+	ErrQuizAnswered     = newError(Refused, 190144, "quiz_answered")
+	ErrTreasureFound    = newError(Refused, 190145, "treasure_found_already")
+	ErrTreasureCode     = newError(Refused, 190146, "treasure_code_wrong")
+	ErrTreasureAction   = newError(Refused, 190147, "treasure_other_action") // {action}
+	ErrOfferLimit       = newError(Refused, 190148, "offer_limit")           // {limit}
+	ErrOfferUsedUp      = newError(Refused, 190149, "offer_used_up")
+	ErrOfferNotRedeemed = newError(Refused, 190150, "offer_not_redeemed")
+	ErrQuestionNotFound = newError(NotFound, 190151, "question_not_found") // {question}
+
+	ErrCouponBalance  = newError(Refused, 1606, "coupon_balance")
+	ErrRewardNotFound = newError(NotFound, 160320, "reward_not_found")
+	ErrRewardInactive = newError(Refused, 160321, "reward_inactive")
+	ErrRewardLimit    = newError(Refused, 120211, "reward_limit") // {limit}
+	ErrRewardStock    = newError(Refused, 120212, "reward_stock")
+	ErrPoolEmpty      = newError(Refused, 120212, "pool_empty") // {pool}
+	ErrRewardSegment  = newError(Refused, 120213, "reward_segment")
+	ErrRewardPoints   = newError(Refused, 120241, "reward_points")    // {points}
+	ErrClaimNotFound  = newError(NotFound, 190100, "claim_not_found") // {event}
+	ErrCouponUsed     = newError(Refused, 190101, "coupon_redeemed")  // {code}
+	ErrToOneself      = newError(Refused, 190102, "transfer_to_self")
+	ErrCouponStore    = newError(Refused, 190103, "coupon_store")       // {code}
+	ErrCouponProduct  = newError(Refused, 190104, "coupon_product")     // {code}
+	ErrPoolSource     = newError(Refused, 190105, "pool_not_generated") // {pool}
+	ErrPatternSpent   = newError(Refused, 190106, "pattern_exhausted")  // {pool}
+
+	ErrReferrerSelf = newError(Refused, 190130, "referrer_self")
+
+	ErrChallengeNotFound = newError(NotFound, 190120, "challenge_not_found")      // {challenge}
+	ErrNotResetable      = newError(Refused, 190121, "challenge_not_resetable")   // {challenge}
+	ErrTierNotFound      = newError(NotFound, 190122, "tier_not_found")           // {tier}
+	ErrStructureNotFound = newError(NotFound, 190123, "tier_structure_not_found") // {structure}
 )

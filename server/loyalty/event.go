@@ -21,6 +21,19 @@ type Event struct {
 	Data        json.RawMessage // attributes, without the personal ones
 	Personal    []byte          // personal attributes, sealed under the customer's key
 	Effects     *Effects        // what the postings do not tell, for a rebuild
+
+	accepted *Transaction // the purchase that this event made final
+	held     bool         // it waits for its validation: nothing reacts to it
+	as       string       // the action of the held event that this one applies
+}
+
+// sent says whether the event was submitted as an action, or applies a held event
+// that was: then its attributes are at hand as they came.
+func (e *Event) sent(action string) bool {
+	if e.as != "" {
+		return action == e.as && e.accepted == nil
+	}
+	return action == e.Action
 }
 
 // Effects are the recorded effects of an event besides its postings: with them
@@ -30,6 +43,71 @@ type Effects struct {
 	Transaction *TransactionEffect `json:"transaction,omitempty"`
 	Lot         *LotEffect         `json:"lot,omitempty"`
 	Referrer    *ID                `json:"referrer,omitempty"`
+	Coupons     []CouponEffect     `json:"coupons,omitempty"`
+	Progress    []ProgressEffect   `json:"progress,omitempty"`
+	Claims      []ClaimEffect      `json:"claims,omitempty"`
+	Tallies     []TallyEffect      `json:"tallies,omitempty"`
+	// MergedFrom is the customer whom a merge made part of this one: their lots and
+	// figures are in the event's postings, under both customers; what they held
+	// and their progress are this one's from then on, and so is everybody who had
+	// been merged into them.
+	MergedFrom *ID `json:"merged_from,omitempty"`
+	// Holder is who has the purchase after the event, where it changed hands.
+	Holder *ID `json:"holder,omitempty"`
+	// Booked is when an event was recorded that its sender dated earlier
+	// (effective_timestamp): a window that was closed by then does not count it.
+	Booked *time.Time `json:"booked,omitempty"`
+}
+
+// CouponEffect is a coupon after an event, whole: a rebuild needs no other event
+// to make it.
+type CouponEffect struct {
+	ID         ID                `json:"id"`
+	Code       string            `json:"code"`
+	State      CouponState       `json:"state"`
+	Customer   ID                `json:"customer"` // who holds it; zero: nobody
+	Type       string            `json:"type"`
+	Value      int64             `json:"value,omitempty"`   // 1/10,000 of a currency unit or percent
+	Balance    int64             `json:"balance,omitempty"` // 1/10,000 of a currency unit
+	Currency   string            `json:"currency,omitempty"`
+	Name       map[string]string `json:"name,omitempty"`
+	Pool       string            `json:"pool,omitempty"`
+	Reward     string            `json:"reward,omitempty"`
+	Cost       int64             `json:"cost,omitempty"`
+	Stores     []string          `json:"stores,omitempty"`
+	Products   []string          `json:"products,omitempty"`
+	CreatedAt  time.Time         `json:"created_at"`
+	ClaimedAt  *time.Time        `json:"claimed_at,omitempty"`
+	RedeemedAt *time.Time        `json:"redeemed_at,omitempty"`
+	ExpiresAt  *time.Time        `json:"expires_at,omitempty"`
+	Uses       []CouponUse       `json:"uses,omitempty"`
+}
+
+// ProgressEffect is a standing after an event; without data it is gone.
+type ProgressEffect struct {
+	Kind  ProgressKind    `json:"kind"`
+	Key   string          `json:"key"`
+	Data  json.RawMessage `json:"data,omitempty"`
+	DueAt *time.Time      `json:"due_at,omitempty"`
+}
+
+// ClaimEffect is a claimed reward after an event.
+type ClaimEffect struct {
+	ID       ID         `json:"id"`
+	Customer ID         `json:"customer"`
+	Reward   string     `json:"reward"`
+	State    ClaimState `json:"state"`
+	Points   int64      `json:"points,omitempty"`
+	Coupon   string     `json:"coupon,omitempty"`
+	// ClaimedAt and Burn make the claim whole for a rebuild.
+	ClaimedAt time.Time        `json:"claimed_at"`
+	Burn      []points.Portion `json:"burn,omitempty"`
+}
+
+// TallyEffect is what an event added to a count.
+type TallyEffect struct {
+	Key string `json:"key"`
+	N   int64  `json:"n"`
 }
 
 // TransactionEffect is the state of a purchase after an event.

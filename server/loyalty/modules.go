@@ -18,15 +18,33 @@ type module struct {
 // compiler is a configuration that was read.
 type compiler interface{ compile(*Programme) }
 
-// modules lists the modules of this build.
+// modules lists the modules.
 var modules = map[string]module{
+	ModuleAutomation:           {true, readSwitch},
+	ModuleChallenges:           {true, readSwitch},
 	ModuleCheckoutAccept:       {false, readAccept},
+	ModuleContests:             {false, readSwitch},
+	ModuleCoupons:              {true, readSwitch},
+	ModuleCustomEntities:       {false, readSwitch},
+	ModuleCustomEvents:         {false, readSwitch},
+	ModuleCustomerIDValidation: {false, readSwitch},
+	ModuleCustomerLogin:        {false, readSwitch},
 	ModuleEventsAPI:            {false, readEvents},
+	ModuleFriendReferral:       {false, readReferral},
 	ModuleIncentivizedPurchase: {true, readPurchase},
 	ModuleLanguage:             {true, readLanguage},
+	ModuleOffers:               {true, readSwitch},
+	ModulePendingEvents:        {false, readHolding},
 	ModulePointsEconomy:        {true, readEconomy},
+	ModulePrizeWheels:          {false, readSwitch},
+	ModuleProfiling:            {false, readSwitch},
+	ModuleQuizzes:              {false, readSwitch},
+	ModuleRewards:              {true, readSwitch},
 	ModuleStorefrontConnector:  {false, readSwitch},
 	ModuleStores:               {true, readSwitch},
+	ModuleTiers:                {true, readSwitch},
+	ModuleTreasureHunt:         {true, readSwitch},
+	ModuleVisualSearch:         {false, readSwitch},
 }
 
 // moduleAliases are the specification's other spellings. Case, hyphens, blanks
@@ -34,13 +52,22 @@ var modules = map[string]module{
 var moduleAliases = map[string]string{
 	"events_api_configuration": ModuleEventsAPI,
 	"store":                    ModuleStores,
+	"coupon":                   ModuleCoupons,
+	"tier":                     ModuleTiers,
+	"prizewheel":               ModulePrizeWheels,
+	"prizewheels":              ModulePrizeWheels,
+	"prize_wheel":              ModulePrizeWheels,
+	"friends_referral":         ModuleFriendReferral,
+	"visual_search_connector":  ModuleVisualSearch,
+	"checkout_acceptance":      ModuleCheckoutAccept,
+	"pending":                  ModulePendingEvents,
 }
 
 // exclusive lists modules that cannot be on together: both decide when a
 // checkout is accepted.
-var exclusive = [][2]string{{ModuleCheckoutAccept, "pending_events"}}
+var exclusive = [][2]string{{ModuleCheckoutAccept, ModulePendingEvents}}
 
-// ModuleNames lists the modules of this build in alphabetical order.
+// ModuleNames lists the modules in alphabetical order.
 func ModuleNames() []string { return slices.Sorted(maps.Keys(modules)) }
 
 // ModuleName gives the name of a module from any spelling of it.
@@ -115,6 +142,12 @@ func CompileProgramme(s Snapshot) (*Programme, error) {
 			p.On[name] = true
 			config.compile(p)
 		}
+	}
+	if err := p.build(s.Entities); err != nil {
+		return nil, err
+	}
+	if err := p.checkHolding(); err != nil {
+		return nil, err
 	}
 	return p, exclude(s)
 }

@@ -7,16 +7,33 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// The modules of this build. A module that is not listed does not exist yet:
-// its attributes and actions answer that it is off.
+// The modules.
 const (
+	ModuleAutomation           = "automation"
+	ModuleChallenges           = "challenges"
 	ModuleCheckoutAccept       = "checkout_accept"
+	ModuleContests             = "contests"
+	ModuleCoupons              = "coupons"
+	ModuleCustomEntities       = "custom_entities"
+	ModuleCustomEvents         = "custom_events"
+	ModuleCustomerIDValidation = "customer_id_validation"
+	ModuleCustomerLogin        = "customer_login"
 	ModuleEventsAPI            = "events_api"
+	ModuleFriendReferral       = "friend_referral"
 	ModuleIncentivizedPurchase = "incentivized_purchase"
 	ModuleLanguage             = "language"
+	ModuleOffers               = "offers"
+	ModulePendingEvents        = "pending_events"
 	ModulePointsEconomy        = "points_economy"
+	ModulePrizeWheels          = "prize_wheels"
+	ModuleProfiling            = "profiling"
+	ModuleQuizzes              = "quizzes"
+	ModuleRewards              = "rewards"
 	ModuleStorefrontConnector  = "storefront_connector"
 	ModuleStores               = "stores"
+	ModuleTiers                = "tiers"
+	ModuleTreasureHunt         = "treasure_hunt"
+	ModuleVisualSearch         = "visual_search"
 )
 
 // Programme is the compiled configuration at one version. It never changes: a
@@ -33,6 +50,29 @@ type Programme struct {
 	Language LanguageChoice
 
 	SuppressPII bool // events_api: answers name no customer
+
+	Holding  Holding  // pending_events
+	Referral Referral // friend_referral
+
+	// What the programme is made of, by id; archived ones are not among them.
+	Shops      map[string]*Shop
+	Segments   map[string]*Segment
+	Pools      map[string]*Pool
+	Rewards    map[string]*Reward
+	Offers     map[string]*Offer
+	Structures map[string]*Structure
+	Challenges map[string]*Challenge
+	Contests   map[string]*Contest
+	Wheels     map[string]*Wheel
+	Quizzes    map[string]*Quiz
+	Treasures  map[string]*Treasure
+	Flows      map[string]*Flow
+	Campaigns  []*Campaign                   // in the order in which they run
+	Actions    map[string]*CustomAction      // declared ones, by name
+	Attributes map[string][]*CustomAttribute // by what they are on, such as rewards/reward
+
+	triggered map[string][]*Campaign // the active ones, by trigger
+	declared  map[string]declaration // by action
 }
 
 // Economy is the configuration of points_economy. With the module off, points

@@ -127,11 +127,11 @@ func (r *Run) recordItem(parent *Event, action string, t *Transaction, l *Line) 
 	data := maps.Clone(t.Detail.Attributes)
 	maps.Copy(data, l.Data)
 	item.Data = marshal(data)
-	own, err := r.open(l.Personal, l.Event, l.Own)
+	own, err := r.openBought(t, l.Personal, l.Event, l.Own)
 	if err != nil {
 		return nil, err
 	}
-	inherited, err := r.open(t.Detail.Personal, t.Checkout, nil)
+	inherited, err := r.openBought(t, t.Detail.Personal, t.Checkout, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func (r *Run) recordItem(parent *Event, action string, t *Transaction, l *Line) 
 // SetAttributes puts the attributes of a checkout or of its update on the
 // purchase; the personal ones are sealed. An update replaces what it sends.
 func (r *Run) SetAttributes(t *Transaction, plain, personal map[string]json.RawMessage) error {
-	known, err := r.open(t.Detail.Personal, t.Checkout, nil)
+	known, err := r.openBought(t, t.Detail.Personal, t.Checkout, nil)
 	if err != nil {
 		return err
 	}
@@ -198,6 +198,7 @@ func (r *Run) Accept(e *Event, t *Transaction) error {
 // final freezes what an accepted purchase earned and burned.
 func (r *Run) final(e *Event, t *Transaction) {
 	t.OriginalEarned, t.OriginalBurned = t.Earned, t.Burned
+	e.accepted = t
 	e.Shown(t.Earned - t.Burned)
 	r.Changed(e, t)
 }
@@ -211,15 +212,21 @@ func (r *Run) Reject(e *Event, t *Transaction) error {
 	if err := r.ReleaseHold(e, t.Name, t.Detail.Burn); err != nil {
 		return err
 	}
+	if err := r.unredeemCoupons(e, t); err != nil {
+		return err
+	}
+	if err := r.unredeemOffers(e, t); err != nil {
+		return err
+	}
 	t.Earned, t.Burned, t.Detail.Burn = 0, 0, nil
 	r.Changed(e, t)
 	return nil
 }
 
 // Purchase makes a purchase final in one step, or pending where the module
-// checkout_accept is on. Its points are priced, its lines set.
+// checkout_accept is on or the event is held. Its points are priced, its lines set.
 func (r *Run) Purchase(e *Event, t *Transaction) error {
-	if !r.Programme.On[ModuleCheckoutAccept] {
+	if !r.Pends() {
 		t.State = Accepted
 		if err := r.EarnAccepted(e, "checkout_item", t); err != nil {
 			return err
@@ -243,8 +250,11 @@ func (r *Run) Burn(e *Event, t *Transaction, n int64) (err error) {
 	if n == 0 {
 		return nil
 	}
-	if r.Customer.Status == Suspended {
+	switch r.Customer.Status {
+	case Suspended:
 		return ErrSuspended.At("data.points_burned")
+	case Inactive: // a guest
+		return ErrWrongStatus.With("status", string(Inactive)).With("action", "checkout").At("data.points_burned")
 	}
 	t.Burned = n
 	if t.State == Pending {

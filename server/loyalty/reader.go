@@ -63,7 +63,7 @@ type Statement struct {
 	Lots    []points.Lot // open lots: free or reserved points
 }
 
-// Reader answers questions about customers. It never locks and never writes.
+// Reader answers questions about customers and what they have. It never locks and never writes.
 type Reader interface {
 	// Customer finds by the exact identifier, else by an external id written
 	// name:value. It fails with ErrCustomerNotFound.
@@ -76,4 +76,10 @@ type Reader interface {
 	Statement(ctx context.Context, customer ID) (Statement, error)
 	// StatementAt gives them as they were recorded at an instant.
 	StatementAt(ctx context.Context, customer ID, at time.Time) (Statement, error)
+	// Coupon finds a coupon by its code, with the customer who holds it now; a
+	// zero customer: nobody does. It fails with ErrCouponNotFound.
+	Coupon(ctx context.Context, code string) (Coupon, Customer, error)
+	// RewardClaim finds what a customer claimed or received by the event that
+	// records it. It fails with ErrClaimNotFound.
+	RewardClaim(ctx context.Context, customer, event ID) (RewardClaim, error)
 }

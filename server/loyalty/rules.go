@@ -19,19 +19,39 @@ func (r *Run) all(t *ticket) error {
 		return err
 	}
 	if !t.at.IsZero() {
-		r.At = t.at
+		r.At, r.late = t.at, true
 	}
 	r.takeOver(t)
 	r.Event = r.add(t.rule.Meta().Name, r.At)
 	if err := r.store(t); err != nil {
 		return err
 	}
-	if err := t.bound.apply(r); err != nil {
+	if err := r.guest(t); err != nil {
+		return err
+	}
+	if err := r.apply(t); err != nil {
 		return locate(err, t.sub.At)
 	}
 	r.Customer.LastActivityAt = r.Now
 	r.Book.LastActivity = r.Now
-	return r.expireDue(r.Now, r.Event)
+	for _, run := range r.work.runs {
+		if err := run.expireDue(r.Now, r.Event); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// apply decides the event and everything that reacts to it.
+func (r *Run) apply(t *ticket) error {
+	decide := t.bound.apply
+	if r.Programme.holds(r.Event.Action) && !t.sub.Operation {
+		decide = func(r *Run) error { return r.hold(t) }
+	}
+	if err := decide(r); err != nil {
+		return err
+	}
+	return r.react()
 }
 
 // standing is the gate of the customer's state.
@@ -42,7 +62,7 @@ func (r *Run) standing(t *ticket) error {
 		status == OptedOut && customerMoves[t.rule.Meta().Name] != nil: // the table refuses, naming both states
 		return nil
 	case status == OptedOut || status == Merged,
-		status == Inactive && needs != Anyone:
+		status == Inactive && needs != Anyone && !r.guestMay(t):
 		r.traceStanding("refused", "reason.standing")
 		return ErrWrongStatus.With("status", string(status)).With("action", t.rule.Meta().Name)
 	case status == Suspended && needs == Spender:
@@ -55,7 +75,7 @@ func (r *Run) standing(t *ticket) error {
 
 // traceStanding explains the gate; outside a preview it costs nothing.
 func (r *Run) traceStanding(verdict, reason string) {
-	if r.tracing {
+	if r.work.tracing {
 		r.TraceInput(Verdict{Rule: "standing", Verdict: verdict, Reason: reason, Input: map[string]any{"status": string(r.Customer.Status)}})
 	}
 }
@@ -107,7 +127,13 @@ func (r *Run) open(sealed []byte, row ID, fresh map[string]json.RawMessage) (map
 	return personal, json.Unmarshal(plain, &personal)
 }
 
-// close brings the working copy to its final form.
+// close brings the working copies to their final form.
+func (w *work) close() {
+	for _, r := range w.runs {
+		r.close()
+	}
+}
+
 func (r *Run) close() {
 	r.settle()
 	a := r.account

@@ -3,6 +3,7 @@ package loyalty
 import (
 	"encoding/json"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -21,15 +22,34 @@ type Run struct {
 	Event     *Event    // the submitted event's own row
 	// Data holds the attributes as they were sent, by name.
 	Data map[string]json.RawMessage
+	// Value is what an operation answers besides the events, such as the result
+	// of a spin. It is set by actions that only an operation can cause.
+	Value any
 
 	batch   *batch
 	stored  *stored
 	account *account
+	work    *work
+	full    bool // everything that can be due was loaded
+	late    bool // At is the sender's (effective_timestamp)
+	holding bool // what the event's rule does must wait for its validation
+	changed bool // the customer's row is written though no event is theirs (a merge)
+}
+
+// work is what the runs of one submission share: one run for its own customer,
+// and one for each other customer that it touches.
+type work struct {
+	runs    []*Run // in the order in which they were opened
 	events  []*Event
 	claims  []Claim
+	coupons map[string]*Coupon // those that changed, by code
+	tallies map[string]int64   // those that changed
 	trace   []Verdict
 	tracing bool
-	full    bool // everything that can be due was loaded
+	reacted int       // so many of the events had their reactions
+	merged  []ID      // whose rows as loaded do not tell any more what they have
+	seed    *[32]byte // see draws
+	drawn   *rand.ChaCha8
 }
 
 // add appends an event row with the next id.
@@ -39,13 +59,48 @@ func (r *Run) add(action string, at time.Time) *Event {
 		ID: r.Customer.LastEvent, Customer: r.Customer.ID, Action: action,
 		At: at, RecordedAt: r.Now, Data: json.RawMessage("{}"),
 	}
-	r.events = append(r.events, e)
+	if r.late {
+		e.effects().Booked = &e.RecordedAt
+	}
+	r.work.events = append(r.work.events, e)
 	return e
+}
+
+// Derive writes an event that follows from another one, which may be another
+// customer's. data are its attributes; those that name a person are not among
+// them (see DeriveSealed).
+func (r *Run) Derive(parent *Event, action string, data any) *Event {
+	e := r.add(action, r.At)
+	e.Data = marshal(data)
+	if parent != nil {
+		e.Parent, e.Transaction = parent.ID, parent.Transaction
+	}
+	return e
+}
+
+// DeriveSealed is Derive with attributes that name this customer: they are
+// sealed under their key.
+func (r *Run) DeriveSealed(parent *Event, action string, data any, personal map[string]json.RawMessage) (*Event, error) {
+	if err := r.require(CustomerNeeds{Key: true}); err != nil {
+		return nil, err
+	}
+	e := r.Derive(parent, action, data)
+	var err error
+	e.Personal, err = r.seal(personal, e.ID)
+	return e, err
 }
 
 // Earn opens a lot with the points an event brings, dated by the programme's
 // expiry policy. It fails with ErrTooLarge.
 func (r *Run) Earn(e *Event, n int64, transaction string) error {
+	if err := r.credit(e, n, transaction); err != nil || n == 0 {
+		return err
+	}
+	r.Trace("earn", "applied", "reason.earned", n)
+	return nil
+}
+
+func (r *Run) credit(e *Event, n int64, transaction string) error {
 	e.Points = &n
 	if n == 0 {
 		return nil
@@ -60,7 +115,6 @@ func (r *Run) Earn(e *Event, n int64, transaction string) error {
 		e.ExpDate = lot.Idle.After(r.Now)
 		e.effects().Lot = &LotEffect{lot.Idle}
 	}
-	r.Trace("earn", "applied", "reason.earned", n)
 	return nil
 }
 
@@ -106,7 +160,7 @@ func (r *Run) OpenTransaction(name string) (*Transaction, error) {
 		return nil, ErrTransactionExists.At("data.transaction_id")
 	}
 	t := &Transaction{
-		Customer: r.Customer.ID, Name: name, Checkout: r.Event.ID,
+		Customer: r.Customer.ID, Holder: r.Customer.ID, Name: name, Checkout: r.Event.ID,
 		CreatedAt: r.Now, UpdatedAt: r.Now, CheckoutDate: r.At,
 	}
 	r.account.transactions[name] = t
@@ -141,12 +195,12 @@ func (r *Run) Claim(n Name) bool {
 	if owner, taken := r.owner(n); taken {
 		return owner == r.Customer.ID && n.Kind != NameTransaction
 	}
-	r.claims = append(r.claims, Claim{n, r.Customer.ID})
+	r.work.claims = append(r.work.claims, Claim{n, r.Customer.ID})
 	return true
 }
 
 func (r *Run) owner(n Name) (ID, bool) {
-	if slices.ContainsFunc(r.claims, func(c Claim) bool { return c.Name == n }) {
+	if slices.ContainsFunc(r.work.claims, func(c Claim) bool { return c.Name == n }) {
 		return r.Customer.ID, true
 	}
 	owner, taken := r.batch.names[n]
@@ -172,13 +226,13 @@ func (r *Run) Attributes(action string) map[string]Attribute {
 }
 
 // Undeclared gives the attributes that the contract does not declare, which are
-// the caller's own.
+// the caller's own: those that the programme declares are among them.
 func (r *Run) Undeclared() map[string]json.RawMessage {
 	declared := r.Attributes(r.Event.Action)
 	own := maps.Clone(r.Data)
 	maps.DeleteFunc(own, func(name string, _ json.RawMessage) bool {
 		_, ok := declared[name]
-		return ok
+		return ok && !r.Programme.adds(r.Event.Action, name)
 	})
 	return own
 }
@@ -186,15 +240,15 @@ func (r *Run) Undeclared() map[string]json.RawMessage {
 // Trace explains a rule's verdict; it is kept only for a preview. reason is a
 // translation key.
 func (r *Run) Trace(rule, verdict, reason string, n int64) {
-	if r.tracing {
-		r.trace = append(r.trace, Verdict{Rule: rule, Verdict: verdict, Reason: reason, Points: n})
+	if r.work.tracing {
+		r.work.trace = append(r.work.trace, Verdict{Rule: rule, Verdict: verdict, Reason: reason, Points: n})
 	}
 }
 
 // TraceInput is Trace with what the rule looked at.
 func (r *Run) TraceInput(v Verdict) {
-	if r.tracing {
-		r.trace = append(r.trace, v)
+	if r.work.tracing {
+		r.work.trace = append(r.work.trace, v)
 	}
 }
 

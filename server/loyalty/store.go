@@ -55,18 +55,36 @@ type Needs struct {
 	// open lots and every pending transaction that has an auto_accept date, so
 	// that what is due can be settled and the next due instant is known.
 	Now time.Time
+	// Due also takes so many customers whose DueAt has come, the longest waiting
+	// first: under their locks, without those that somebody else has locked (SKIP
+	// LOCKED), so that many workers share the work. Loaded.Due names them; each is
+	// loaded as CustomerNeeds{ID, Key: true, Lots: OpenLots} asks.
+	Due int
+	// DueExcept are not taken: they could not be settled, and would come first
+	// again and again.
+	DueExcept []ID
 }
 
-// CustomerNeeds is what one event needs of one customer.
+// CustomerNeeds is what one event needs of one customer, and of what belongs to
+// nobody. An event that touches several customers has several of them.
 type CustomerNeeds struct {
-	Ref          Name     // NameCustomer or NameExternal
-	ID           ID       // set instead of Ref where the internal id is known (jobs)
-	Key          bool     // the key that seals personal data
-	Lots         LotScope // which lots
-	Transactions []string // by transaction_id, whoever owns them
-	Reservations []string // by transaction_id
-	Names        []Name   // other names it will claim: external ids
-	Email        string   // also the oldest inactive customer with this e-mail (trimmed, lower case)
+	Ref          Name          // NameCustomer or NameExternal
+	ID           ID            // set instead of Ref where the internal id is known (jobs)
+	Match        string        // set instead of both: the oldest live customer with this e-mail (trimmed, lower case), enrolled before inactive
+	Key          bool          // the key that seals personal data
+	Lots         LotScope      // which lots
+	Transactions []string      // by transaction_id, whoever owns them
+	Reservations []string      // by transaction_id
+	Progress     ProgressKinds // all progress of these kinds
+	Claims       bool          // the rewards they claimed
+	Past         bool          // what the journal says of score and spend, for tiers that begin late
+	Everything   bool          // for a merge: all of the above that is stored, and the customers merged into this one
+	Names        []Name        // other names it will claim: external ids
+	Email        string        // also the oldest inactive customer with this e-mail (trimmed, lower case)
+
+	Coupons []string       // by code, whoever holds them
+	Pools   map[string]int // so many codes of a pool that nobody holds
+	Tallies []string       // counts that all customers share, by key
 }
 
 // Loaded is what the store found. Maps are never nil.
@@ -76,7 +94,12 @@ type Loaded struct {
 	// external ids, transactions.
 	Names   map[Name]ID
 	Emails  map[string]ID // the oldest inactive customer by e-mail
+	Matches map[string]ID // the oldest live customer by e-mail
 	Answers map[AnswerKey]Answer
+	Coupons map[string]Coupon   // by code
+	Free    map[string][]Coupon // codes of a pool that nobody holds, the oldest first
+	Tallies map[string]int64    // those that were ever counted
+	Due     []ID                // who was taken because something is due, the longest waiting first
 }
 
 // Loading is one customer with the rows that were asked for.
@@ -86,6 +109,21 @@ type Loading struct {
 	LotScope     LotScope // what Lots covers
 	Transactions map[string]Transaction
 	Reservations map[string]Reservation
+	Progress     map[ProgressKey]Progress
+	Claims       map[ID]RewardClaim
+	Past         []PastEntry // oldest first
+	Sources      []ID        // customers merged into this one; only where Everything was asked
+}
+
+// PastEntry is what one event of the journal did to the score, and where its
+// purchase stood after it.
+type PastEntry struct {
+	Event       ID
+	At          time.Time // effective
+	Booked      time.Time // when it was recorded, of an event that its sender dated earlier; else zero
+	Score       int64
+	Transaction string             // "" where the event belongs to none
+	Effect      *TransactionEffect // nil where it changed no purchase
 }
 
 // AnswerKey names a stored answer: an access key and its Idempotency-Key.
@@ -126,7 +164,18 @@ type Writes struct {
 	Transactions    []Changed[Transaction]
 	NewReservations []Reservation
 	Reservations    []Changed[Reservation] // an empty Hold deletes the row
-	Answers         []Answer
+	NewProgress     []Progress
+	Progress        []Changed[Progress] // nil Data deletes the row
+	NewRewardClaims []RewardClaim
+	RewardClaims    []Changed[RewardClaim]
+	NewCoupons      []Coupon
+	Coupons         []Changed[Coupon]
+	NewTallies      []Tally
+	Tallies         []Changed[Tally]
+	// Moved are purchases that go to another customer: the row of Before is
+	// deleted and After, which is another customer's, inserted.
+	Moved   []Changed[Transaction]
+	Answers []Answer
 }
 
 // CustomerPosting is a posting with its owner.

@@ -19,6 +19,11 @@ type Submission struct {
 	// stands before the field names of errors.
 	At          string
 	Idempotency *Idempotency // nil: the caller sent no key
+	// Operation says that an operation of another API asks, which may cause the
+	// events that nobody can submit.
+	Operation bool
+	// Guest says that a checkout may be for a customer nobody knows.
+	Guest bool
 }
 
 // Idempotency makes a submission repeatable without a second effect.
@@ -34,6 +39,8 @@ type Idempotency struct {
 type Outcome struct {
 	Customer Customer // after the event
 	Events   []Event  // every event recorded, parent first
+	// Value is what an operation answers besides, such as the result of a spin.
+	Value any
 	// Replayed is the stored answer of an earlier submission under the same
 	// idempotency key; then nothing else is set.
 	Replayed *Answer

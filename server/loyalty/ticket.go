@@ -13,13 +13,15 @@ type ticket struct {
 	rule        Rule // nil: settle what is due, nothing else
 	bound       bound
 	needs       CustomerNeeds
+	more        []CustomerNeeds // what the rules came upon while they ran
 	data        map[string]json.RawMessage
 	stored      stored    // data as it is kept
 	at          time.Time // effective; zero: when it is recorded
 	transaction string    // the transaction_id in the data, if any
 	preview     bool
 	trace       []Verdict
-	err         error // refused before the transaction
+	seed        [32]byte // of random codes, the same in every attempt; zero until one is drawn
+	err         error    // refused before the transaction
 
 	result Result
 	done   chan struct{}
@@ -40,18 +42,29 @@ func (e *Engine) prepare(s Submission) *ticket {
 	if s.ExternalID != "" {
 		t.needs.Ref = ExternalName(s.ExternalID, s.Customer)
 	}
+	t.programme.foresee(s.Action, &t.needs)
+	t.bound.creates = t.bound.creates || s.Guest
+	if t.programme.holds(s.Action) {
+		t.needs.Progress |= Kinds(ProgressHeld)
+	}
 	t.needs.Key = t.needs.Key || t.stored.personal != nil || s.Idempotency != nil
 	return t
 }
 
 func (t *ticket) check(e *Engine) error {
 	s := &t.sub
-	if operation, internal := internalActions[s.Action]; internal {
+	if operation, internal := internalActions[s.Action]; internal && !s.Operation {
 		return ErrInternalAction.With("action", s.Action).With("operation", operation).At("action")
 	}
 	rule, known := e.rules[s.Action]
 	if !known {
-		return ErrUnknownAction.With("action", s.Action).At("action")
+		var err error
+		if rule, err = t.programme.customRule(s.Action); err != nil {
+			return err
+		}
+	}
+	if s.Guest && s.Action != "checkout" {
+		return ErrGuestAction.With("action", s.Action).At("guest")
 	}
 	if len(s.Data) == 0 {
 		s.Data = emptyObject
@@ -67,7 +80,10 @@ func (t *ticket) check(e *Engine) error {
 		return decodeError(err)
 	}
 	t.rule = rule
-	shape, _ := e.contract.Shape(s.Action)
+	shape, known := e.contract.Shape(s.Action)
+	if !known { // the programme declared it a moment ago, or does not any more
+		return ErrUnknownAction.With("action", s.Action).At("action")
+	}
 	if err := t.gate(shape); err != nil {
 		return err
 	}
@@ -146,9 +162,9 @@ func moduleOff(module, property, at string) error {
 
 // needs sums what a batch must load.
 func needs(tickets []*ticket, now time.Time) Needs {
-	n := Needs{Now: now, Customers: make([]CustomerNeeds, len(tickets))}
-	for i, t := range tickets {
-		n.Customers[i] = t.needs
+	n := Needs{Now: now, Customers: make([]CustomerNeeds, 0, len(tickets))}
+	for _, t := range tickets {
+		n.Customers = append(append(n.Customers, t.needs), t.more...)
 		if t.sub.Idempotency != nil && !t.preview {
 			n.Answers = append(n.Answers, t.sub.Idempotency.AnswerKey)
 		}

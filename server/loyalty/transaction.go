@@ -37,7 +37,8 @@ var transactionMoves = map[string]map[TransactionState]TransactionState{
 // Transaction is a purchase, from its checkout to its refunds. Amounts are
 // exact; points are whole.
 type Transaction struct {
-	Customer     ID
+	Customer     ID     // of the row
+	Holder       ID     // whose purchase it is: another than Customer once that one was merged
 	Name         string // the caller's transaction_id
 	State        TransactionState
 	Checkout     ID // the checkout event
@@ -69,7 +70,9 @@ type TransactionDetail struct {
 	Personal       []byte                     `json:"personal,omitempty"`
 	PointsRewarded *int64                     `json:"points_rewarded,omitempty"`
 	Items          []Line                     `json:"items,omitempty"`
-	Burn           []points.Portion           `json:"burn,omitempty"` // lots held or burned, less what came back
+	Burn           []points.Portion           `json:"burn,omitempty"`  // lots held or burned, less what came back
+	Bonus          int64                      `json:"bonus,omitempty"` // of the original earned points: what campaigns gave
+	Coupons        []RedeemedCoupon           `json:"coupons,omitempty"`
 }
 
 // Line is one line item of a purchase with what it earned.
@@ -79,11 +82,12 @@ type Line struct {
 	Quantity  int64                      `json:"quantity"`
 	Subtotal  money.Amount               `json:"subtotal"`
 	Rewarded  *int64                     `json:"points_rewarded,omitempty"` // the caller's own points for the line
-	Points    int64                      `json:"points"`
-	Returned  int64                      `json:"returned,omitempty"`   // pieces given back
-	TakenBack int64                      `json:"taken_back,omitempty"` // points of the returned pieces
-	Data      map[string]json.RawMessage `json:"data"`                 // the item's own attributes
-	Personal  []byte                     `json:"personal,omitempty"`   // sealed, bound to Event
+	Points    int64                      `json:"points"`                    // with those of campaigns
+	Bonus     int64                      `json:"bonus,omitempty"`           // of Points: what campaigns gave
+	Returned  int64                      `json:"returned,omitempty"`        // pieces given back
+	TakenBack int64                      `json:"taken_back,omitempty"`      // points of the returned pieces
+	Data      map[string]json.RawMessage `json:"data"`                      // the item's own attributes
+	Personal  []byte                     `json:"personal,omitempty"`        // sealed, bound to Event
 
 	// Own are the personal attributes of a line that was just sent, in the
 	// clear until its event is written.

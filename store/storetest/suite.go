@@ -35,6 +35,18 @@ func Run(t *testing.T, d Database) {
 		{"opt_out leaves nothing", optOut},
 		{"a claimed purchase changes hands", changesHands},
 		{"races", races},
+		{"programme rows come back", programmeRows},
+		{"programme guards", programmeGuards},
+		{"merged customers", merges},
+		{"e-mail matches the oldest live", matches},
+		{"the past", past},
+		{"pools", pools},
+		{"a code is given once", codesOnce},
+		{"shared counts", countsShared},
+		{"locked coupons", couponsLocked},
+		{"due customers are shared out", dueShared},
+		{"entities", entities},
+		{"job table", jobTable},
 		{"the journal is append-only", appendOnly},
 	} {
 		t.Run(part.name, func(t *testing.T) {
@@ -125,7 +137,7 @@ func (b *bench) lot(c loyalty.Customer, remaining, reserved, spent int64) loyalt
 
 func (b *bench) purchase(c loyalty.Customer, name string) loyalty.Transaction {
 	return loyalty.Transaction{
-		Customer: c.ID, Name: name, State: loyalty.Pending, Checkout: loyalty.NewID(b.now, loyalty.ID{}),
+		Customer: c.ID, Holder: c.ID, Name: name, State: loyalty.Pending, Checkout: loyalty.NewID(b.now, loyalty.ID{}),
 		CreatedAt: b.now, UpdatedAt: b.now.Add(time.Millisecond), CheckoutDate: b.now.Add(-time.Hour), AutoAccept: b.now.Add(time.Hour), AutoReject: true,
 		Total: 999900, OriginalTotal: 1000000, Refunded: 100, OriginalEarned: 99, Earned: 98, OriginalBurned: 30, Burned: 29,
 		Detail: loyalty.TransactionDetail{Personal: []byte{0, 1}, Items: []loyalty.Line{{ProductID: "p", Quantity: 2, Subtotal: money.Amount(12500), Points: 3,

@@ -181,8 +181,8 @@ func changesHands(t *testing.T, b *bench) {
 	before := l.Customers[owner.ID].Transactions["t-1"]
 	require.Equal(t, w.NewTransactions[0], before, "found by name, whoever owns it")
 	after := before
-	after.Customer = owner.ID
-	require.NoError(t, b.put(loyalty.Writes{Transactions: []loyalty.Changed[loyalty.Transaction]{{Before: before, After: after}},
+	after.Customer, after.Holder = owner.ID, owner.ID
+	require.NoError(t, b.put(loyalty.Writes{Moved: []loyalty.Changed[loyalty.Transaction]{{Before: before, After: after}},
 		Freed: []loyalty.Claim{{Name: t1, Owner: guest.ID}}, Claims: []loyalty.Claim{{Name: t1, Owner: owner.ID}}}))
 	l = b.get(t, loyalty.CustomerNeeds{ID: owner.ID, Transactions: []string{"t-1"}})
 	require.Equal(t, after, l.Customers[owner.ID].Transactions["t-1"])

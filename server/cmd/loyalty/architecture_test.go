@@ -22,7 +22,7 @@ var mayImport = map[string][]string{
 	"server/cmd/bench":      {"*"},
 	"server":                {"gen", "openapi", "server/loyalty", "server/limit", "signing", "i18n"},
 	"server/loyalty/action": {"gen/events", "server/loyalty"},
-	"server/loyalty":        {"server/loyalty/points", "server/loyalty/money"},
+	"server/loyalty":        {"server/loyalty/points", "server/loyalty/money", "server/loyalty/condition"},
 	"store":                 {"server/loyalty", "store/migrations"},
 	"store/storetest":       {"store", "server/loyalty"},
 	"gen":                   {"gen/common", "server/loyalty/money"},
@@ -37,10 +37,11 @@ var onlyIn = map[string][]string{
 
 // standardOnly are the rooms that use the standard library, and these.
 var standardOnly = map[string][]string{
-	"signing":               nil,
-	"i18n":                  {"golang.org/x/text"},
-	"server/loyalty/points": nil,
-	"server/loyalty/money":  {"github.com/shopspring/decimal"},
+	"signing":                  nil,
+	"i18n":                     {"golang.org/x/text"},
+	"server/loyalty/points":    nil,
+	"server/loyalty/money":     {"github.com/shopspring/decimal"},
+	"server/loyalty/condition": {"github.com/expr-lang/expr"},
 }
 
 // TestImportRule reads every file that ships and holds its imports against the

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -27,13 +26,9 @@ import (
 // How often the background looks, and how long requests under way may take
 // when the program stops.
 const (
-	watchEvery  = 500 * time.Millisecond // another process's change is seen within a second
-	settleEvery = time.Minute
-	extendEvery = 24 * time.Hour
-	forgetEvery = time.Hour
-	grace       = 30 * time.Second
-	readyTime   = 3 * time.Second // a database that takes longer is not ready
-	jobTime     = 5 * time.Minute // then it begins again, on a connection that may still live
+	watchEvery = 500 * time.Millisecond // another process's change is seen within a second
+	grace      = 30 * time.Second
+	readyTime  = 3 * time.Second // a database that takes longer is not ready
 )
 
 func newServe(s *settings) *cobra.Command {
@@ -80,46 +75,35 @@ func (s *settings) serve(ctx context.Context, logger *slog.Logger, out io.Writer
 
 // house is everything that serves, wired.
 type house struct {
-	store     *store.Store
-	directory *loyalty.Directory
-	admin     *loyalty.Admin
-	engine    *loyalty.Engine
-	limiter   io.Closer // nil: in memory
-	server    *server.Server
-	logger    *slog.Logger
+	store      *store.Store
+	directory  *loyalty.Directory
+	vocabulary *server.Vocabulary
+	admin      *loyalty.Admin
+	engine     *loyalty.Engine
+	jobs       *loyalty.Jobs
+	limiter    io.Closer // nil: in memory
+	server     *server.Server
+	logger     *slog.Logger
 }
 
 func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logger) (*house, error) {
 	h := &house{store: db, logger: logger}
-	var err error
-	h.directory, err = loyalty.NewDirectory(ctx, loyalty.DirectoryOptions{
-		Store: db, Report: func(err error) { logger.Error("following the configuration", "error", err) },
-	})
-	if err != nil {
-		return nil, err
-	}
-	h.admin = loyalty.NewAdmin(loyalty.AdminOptions{Store: db, Directory: h.directory, APIs: openapi.Names()})
-	vocabulary, err := server.NewVocabulary()
-	if err != nil {
-		return nil, err
-	}
 	catalogue, err := i18n.Load()
 	if err != nil {
 		return nil, err
 	}
-	limiter, err := s.limiter(h)
-	if err != nil {
+	if err := s.wire(ctx, h); err != nil {
 		return nil, err
 	}
-	h.engine, err = loyalty.NewEngine(loyalty.EngineOptions{
-		Store: db, Contract: vocabulary, Programmes: h.directory, Rules: action.All(), Workers: s.workers(),
-	})
+	h.admin = loyalty.NewAdmin(loyalty.AdminOptions{Store: db, Directory: h.directory, APIs: openapi.Names()})
+	limiter, err := s.limiter(h)
 	if err != nil {
-		return nil, errors.Join(err, h.closeLimiter())
+		h.close()
+		return nil, err
 	}
 	h.server, err = server.New(server.Options{
-		Listen: s.listen, Region: s.region, Engine: h.engine, Directory: h.directory, Admin: h.admin, Reader: db,
-		Vocabulary: vocabulary, Catalogue: catalogue, Limiter: limiter, Ready: h.ready, Logger: logger,
+		Listen: s.listen, Region: s.region, Engine: h.engine, Directory: h.directory, Admin: h.admin, Reader: db, Jobs: h.jobs,
+		Vocabulary: h.vocabulary, Catalogue: catalogue, Limiter: limiter, Ready: h.ready, Logger: logger,
 		PublicHosts: s.publicHosts, TrustedProxies: s.trustedProxies, ReplayGuard: s.replayGuard, SigningDebug: s.signingDebug,
 	})
 	if err != nil {
@@ -127,6 +111,27 @@ func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logg
 		return nil, err
 	}
 	return h, nil
+}
+
+// wire makes what serving and jobs have in common: the configuration in force,
+// the engine, and the jobs.
+func (s *settings) wire(ctx context.Context, h *house) (err error) {
+	h.directory, err = loyalty.NewDirectory(ctx, loyalty.DirectoryOptions{
+		Store: h.store, Report: func(err error) { h.logger.Error("following the configuration", "error", err) },
+	})
+	if err != nil {
+		return err
+	}
+	if h.vocabulary, err = server.NewVocabulary(); err != nil {
+		return err
+	}
+	h.engine, err = loyalty.NewEngine(loyalty.EngineOptions{
+		Store: h.store, Contract: h.vocabulary, Programmes: h.directory, Rules: action.All(), Workers: s.workers(),
+	})
+	h.jobs = loyalty.NewJobs(loyalty.JobsOptions{
+		Engine: h.engine, Store: h.store, Report: func(job string, err error) { h.logger.Error("job", "job", job, "error", err) },
+	})
+	return err
 }
 
 // workers is how many batches are in work at once. SQLite has one writer; on
@@ -169,9 +174,7 @@ func (h *house) serve(ctx context.Context, listener net.Listener) error {
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var wait sync.WaitGroup
 	wait.Go(func() { h.directory.Watch(background, watchEvery) })
-	wait.Go(func() { h.every(background, settleEvery, "settling what is due", h.engine.SettleDue) })
-	wait.Go(func() { h.every(background, extendEvery, "making the months of the journal", h.store.ExtendJournal) })
-	wait.Go(func() { h.every(background, forgetEvery, "forgetting old answers", h.forgetAnswers) })
+	wait.Go(func() { h.jobs.Work(background) })
 	err := h.server.Serve(ctx, listener, grace)
 	h.engine.Close()
 	stop()
@@ -187,28 +190,6 @@ func (h *house) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTime)
 	defer cancel()
 	return h.store.Ready(ctx)
-}
-
-func (h *house) forgetAnswers(ctx context.Context) error {
-	return h.store.ForgetAnswers(ctx, time.Now().Add(-loyalty.AnswerLife))
-}
-
-// every does a job now and again and again, until ctx ends.
-func (h *house) every(ctx context.Context, interval time.Duration, what string, job func(context.Context) error) {
-	tick := time.NewTicker(interval)
-	defer tick.Stop()
-	for {
-		limited, cancel := context.WithTimeout(ctx, jobTime)
-		if err := job(limited); err != nil && ctx.Err() == nil {
-			h.logger.Error(what, "error", err)
-		}
-		cancel()
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-	}
 }
 
 func (h *house) close() {

@@ -19,6 +19,8 @@ var checkout = loyalty.Action[events.CheckoutData]{
 		}
 		n.Transactions = []string{d.TransactionID}
 		n.Reservations = []string{d.TransactionID}
+		n.Coupons = couponCodes(d)
+		needOffers(n, d.Offers...)
 	},
 	Apply: applyCheckout,
 }
@@ -29,8 +31,10 @@ func applyCheckout(r *loyalty.Run, d events.CheckoutData) error {
 		return err
 	}
 	t.Total, t.OriginalTotal = d.Total, d.Total
-	if r.Programme.On[loyalty.ModuleCheckoutAccept] {
+	if r.Pends() {
 		t.State = loyalty.Pending
+	}
+	if r.Programme.On[loyalty.ModuleCheckoutAccept] {
 		if t.AutoAccept, err = autoAccept(r, d.AutoAccept); err != nil {
 			return err
 		}
@@ -48,10 +52,16 @@ func applyCheckout(r *loyalty.Run, d events.CheckoutData) error {
 	if err := itemize(r, t, d.Items); err != nil {
 		return err
 	}
+	if err := r.RedeemCoupons(r.Event, t, d.CouponCode, d.Coupons); err != nil {
+		return err
+	}
 	if err := price(r, t, deref(d.Currency)); err != nil {
 		return err
 	}
-	return r.Purchase(r.Event, t)
+	if err := r.Purchase(r.Event, t); err != nil {
+		return err
+	}
+	return r.RedeemOffers(r.Event, d.Offers)
 }
 
 // autoAccept is the date on which a pending purchase is settled: the one that
@@ -100,4 +110,12 @@ func price(r *loyalty.Run, t *loyalty.Transaction, currency string) error {
 		t.Earned += l.Points
 	}
 	return nil
+}
+
+// couponCodes lists the coupons that a checkout redeems.
+func couponCodes(d events.CheckoutData) []string {
+	if d.CouponCode == nil {
+		return d.Coupons
+	}
+	return append([]string{*d.CouponCode}, d.Coupons...)
 }

@@ -12,6 +12,9 @@ var optIn = loyalty.Action[events.OptInData]{
 	Creates: func(events.OptInData) bool { return true },
 	Needs: func(d events.OptInData, n *loyalty.CustomerNeeds) {
 		n.Names = externalNames(d.ExternalIds)
+		if d.Referrer != nil {
+			n.Names = append(n.Names, loyalty.Name{Kind: loyalty.NameCustomer, Value: *d.Referrer})
+		}
 		n.Email = loyalty.EmailKey(d.Email)
 	},
 	Apply: func(r *loyalty.Run, d events.OptInData) error {
@@ -30,6 +33,11 @@ var optIn = loyalty.Action[events.OptInData]{
 		set(&p.Currency, d.Currency)
 		set(&p.BirthDate, d.BirthDate)
 		keepCustom(r)
+		if d.Referrer != nil {
+			if err := r.Refer(*d.Referrer); err != nil {
+				return err
+			}
+		}
 		return setExternalIDs(r, d.ExternalIds)
 	},
 }

@@ -11,20 +11,29 @@ import (
 
 // opt_out makes the customer unidentifiable for good: what is personal inside
 // events loses its key, what stands in the profile becomes hashes whose salt is
-// thrown away. Purchases and points stay.
+// thrown away, and so with every account that was merged into this one. Purchases
+// and points stay.
 var optOut = loyalty.Action[events.OptOutData]{
-	Name:  "opt_out",
-	Needs: func(_ events.OptOutData, n *loyalty.CustomerNeeds) { n.Key = true },
+	Name: "opt_out",
+	Needs: func(_ events.OptOutData, n *loyalty.CustomerNeeds) {
+		n.Everything, n.Key, n.Lots = true, true, loyalty.UsedLots // also who was merged into them
+	},
 	Apply: func(r *loyalty.Run, _ events.OptOutData) error {
 		if err := r.Move("opt_out"); err != nil {
+			return err
+		}
+		sources, err := r.Sources()
+		if err != nil {
 			return err
 		}
 		salt := make([]byte, sha256.Size)
 		if _, err := rand.Read(salt); err != nil {
 			return err
 		}
-		forget(r, salt)
-		r.DestroyKey()
+		for _, one := range append(sources, r) {
+			forget(one, salt)
+			one.DestroyKey()
+		}
 		return nil
 	},
 }

@@ -26,9 +26,14 @@ type scenario struct {
 	At       time.Time                  `json:"at"`        // where the clock starts; storyBegins where absent
 	TimeZone string                     `json:"time_zone"` // of the programme; UTC where absent
 	Modules  map[string]json.RawMessage `json:"modules"`   // a configuration or true switches on, false off
+	Entities entities                   `json:"entities"`  // what the programme is made of
+	Codes    map[string][]string        `json:"codes"`     // uploaded codes, by pool
 	Given    []given                    `json:"given"`
 	Steps    []step                     `json:"steps"`
 }
+
+// entities are the fields of entities by type and id; null archives one.
+type entities map[string]map[string]json.RawMessage
 
 var storyBegins = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
@@ -46,18 +51,26 @@ type step struct {
 	At      time.Time                  `json:"at"`
 	After   string                     `json:"after"` // such as 36h
 	Modules map[string]json.RawMessage `json:"modules"`
-	Event   *submission                `json:"event"`
-	Due     bool                       `json:"due"`
-	Look    string                     `json:"look"` // the customer, or name:value; where absent, the event's
-	Want    want                       `json:"want"`
+	// Entities change the programme as the Entities API does.
+	Entities entities    `json:"entities"`
+	Event    *submission `json:"event"`
+	Due      bool        `json:"due"`
+	Look     string      `json:"look"` // the customer, or name:value; where absent, the event's
+	Want     want        `json:"want"`
 }
 
+// submission is an event, or with operation true what an operation of another API
+// asks for. In its data, and in what a step wants, "$event 2.0" stands for the id
+// of the first event that step 2 recorded, and "$code 2.0" for the code of the
+// coupon that this event changed.
 type submission struct {
 	Customer   string          `json:"customer"`
 	Was        string          `json:"was"` // instead of customer: what they were called before they were forgotten
 	ExternalID string          `json:"external_id"`
 	Action     string          `json:"action"`
 	Data       json.RawMessage `json:"data"`
+	Operation  bool            `json:"operation"`
+	Guest      bool            `json:"guest"`
 }
 
 // want is what must be after a step. Events, figures, lots and reserved are
@@ -71,6 +84,11 @@ type want struct {
 	Lots        *[]lot           `json:"lots,omitempty"`     // open ones, in spending order
 	Reserved    map[string]int64 `json:"reserved,omitempty"` // by transaction_id; 0: nothing
 	Forgotten   bool             `json:"forgotten,omitempty"`
+	Value       any              `json:"value,omitempty"`    // what an operation answers; the named parts
+	Coupons     map[string]any   `json:"coupons,omitempty"`  // by code; the named parts, null: no such coupon
+	Claims      *[]any           `json:"claims,omitempty"`   // claimed rewards, the oldest first; the named parts
+	Progress    map[string]any   `json:"progress,omitempty"` // such as "challenge/spring"; the named parts, null: none
+	Others      map[string]want  `json:"others,omitempty"`   // what must be of other customers
 }
 
 type wantError struct {
@@ -92,6 +110,7 @@ type wantEvent struct {
 	Parent      *int           `json:"parent,omitempty"` // place in this list
 	At          string         `json:"at,omitempty"`
 	Transaction string         `json:"transaction,omitempty"`
+	Customer    string         `json:"customer,omitempty"` // whose it is
 	Data        map[string]any `json:"data,omitempty"`
 	Personal    map[string]any `json:"personal,omitempty"` // sealed attributes
 }
@@ -157,6 +176,11 @@ func readScenarios(t *testing.T, file string) []scenario {
 		}
 	}
 	return all
+}
+
+// declares says whether a story has actions or attributes of the programme's own.
+func (s scenario) declares() bool {
+	return len(s.Entities["custom-events/action"])+len(s.Entities["custom-entities/attribute"]) > 0
 }
 
 // check refuses a step that could not fail.

@@ -1,6 +1,7 @@
 package action_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -10,6 +11,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -34,6 +36,8 @@ type stage struct {
 	engine    *loyalty.Engine
 	zone      string
 	modules   map[string]json.RawMessage
+	entities  map[string]loyalty.Entity
+	recorded  map[string]string // what "$event 2.0" and "$code 2.0" stand for
 	now       atomic.Pointer[time.Time]
 	programme atomic.Pointer[loyalty.Programme]
 	called    map[string]loyalty.ID // by every name that a customer of the story ever had
@@ -51,14 +55,19 @@ var (
 
 func newStage(t *testing.T, db *store.Store, story scenario) *stage {
 	s := &stage{t: t, ctx: context.Background(), db: db, zone: story.TimeZone,
-		modules: map[string]json.RawMessage{}, called: map[string]loyalty.ID{}}
+		modules: map[string]json.RawMessage{}, called: map[string]loyalty.ID{},
+		entities: map[string]loyalty.Entity{}, recorded: map[string]string{}}
 	start := story.At
 	if start.IsZero() {
 		start = storyBegins
 	}
 	s.now.Store(&start)
-	s.configure(story.Modules)
+	s.configure(story.Modules, story.Entities)
 	vocabulary, err := contract()
+	if story.declares() { // not shared: what it declares is the story's own
+		vocabulary, err = server.NewVocabulary()
+		vocabulary.UseDeclarations(func(action string) json.RawMessage { return s.Programme().Declared(action) })
+	}
 	require.NoError(t, err)
 	s.engine, err = loyalty.NewEngine(loyalty.EngineOptions{
 		Store: db, Contract: vocabulary, Programmes: s, Rules: action.All(),
@@ -66,16 +75,26 @@ func newStage(t *testing.T, db *store.Store, story scenario) *stage {
 	})
 	require.NoError(t, err)
 	t.Cleanup(s.engine.Close)
+	s.upload(story.Codes)
 	for _, g := range story.Given {
 		s.enrol(g)
 	}
 	return s
 }
 
-// configure changes modules and compiles the programme as the server does.
-func (s *stage) configure(changes map[string]json.RawMessage) {
+// configure changes modules and entities and compiles the programme as the server
+// does.
+func (s *stage) configure(changes map[string]json.RawMessage, made entities) {
 	maps.Copy(s.modules, changes)
+	for kind, all := range made {
+		for id, data := range all {
+			s.define(kind, id, data)
+		}
+	}
 	snapshot := loyalty.Snapshot{Settings: loyalty.Settings{TimeZone: s.zone}}
+	for _, key := range slices.Sorted(maps.Keys(s.entities)) {
+		snapshot.Entities = append(snapshot.Entities, s.entities[key])
+	}
 	for name, config := range s.modules {
 		known, err := loyalty.ModuleName(name)
 		require.NoError(s.t, err)
@@ -88,6 +107,47 @@ func (s *stage) configure(changes map[string]json.RawMessage) {
 	p, err := loyalty.CompileProgramme(snapshot)
 	require.NoError(s.t, err)
 	s.programme.Store(p)
+}
+
+func (s *stage) define(kind, id string, data json.RawMessage) {
+	require.Contains(s.t, loyalty.EntityTypes(), kind)
+	now := *s.now.Load()
+	e, known := s.entities[kind+"/"+id]
+	if !known {
+		e = loyalty.Entity{Type: kind, ID: id, CreatedAt: now}
+	}
+	e.UpdatedAt = now
+	if string(data) == "null" {
+		e.ArchivedAt = now
+	} else {
+		e.Data = data
+	}
+	s.entities[kind+"/"+id] = e
+}
+
+// upload puts codes into pools, as an upload does.
+func (s *stage) upload(codes map[string][]string) {
+	w := &loyalty.Writes{}
+	for _, pool := range slices.Sorted(maps.Keys(codes)) {
+		p := s.Programme().Pools[pool]
+		require.NotNil(s.t, p, "codes: no such pool: %s", pool)
+		require.NotNil(s.t, p.Coupon, "codes: the pool %s has no coupon", pool)
+		for _, code := range codes[pool] {
+			c := loyalty.Coupon{
+				ID: loyalty.NewID(*s.now.Load(), loyalty.ID{}), Code: code, State: loyalty.CouponCreated, Pool: pool,
+				Type: p.Coupon.Type, Value: p.Coupon.Value, Currency: p.Coupon.Currency, Name: p.Coupon.Name,
+				Stores: p.Coupon.Stores, Products: p.Coupon.Products, CreatedAt: *s.now.Load(),
+			}
+			if c.Type == loyalty.CouponGiftCard {
+				c.Balance = c.Value
+			}
+			w.NewCoupons = append(w.NewCoupons, c)
+			w.Claims = append(w.Claims, loyalty.Claim{Name: loyalty.Name{Kind: loyalty.NameCoupon, Value: code}, Owner: c.ID})
+		}
+	}
+	if len(w.NewCoupons) > 0 {
+		require.NoError(s.t, s.db.Within(s.ctx, loyalty.Needs{}, func(*loyalty.Loaded) (*loyalty.Writes, error) { return w, nil }))
+	}
 }
 
 // enrol brings a customer to where the story wants them, by events.
@@ -121,15 +181,18 @@ func (s *stage) play(steps []step) {
 	for i, step := range steps {
 		s.told = step.title(i + 1)
 		s.move(step)
-		s.configure(step.Modules)
+		s.configure(step.Modules, step.Entities)
 		switch {
 		case step.Event != nil:
-			s.submit(step)
+			s.submit(i+1, step)
 		case step.Due:
 			require.NoError(s.t, s.engine.SettleDue(s.ctx))
 		}
 		if step.Look != "" {
-			s.look(s.find(step.Look), step.Want)
+			s.look(s.find(step.Look), s.filled(step.Want))
+		}
+		for _, name := range slices.Sorted(maps.Keys(step.Want.Others)) {
+			s.look(s.find(name), s.filled(step.Want.Others[name]))
 		}
 	}
 	s.db.VerifyLedger(s.ctx, func(c store.LedgerCheck) {
@@ -161,20 +224,20 @@ func (s *stage) move(step step) {
 }
 
 // submit sends the step's event and compares what it did.
-func (s *stage) submit(step step) {
+func (s *stage) submit(n int, step step) {
 	e := *step.Event
 	if e.Was != "" {
 		e.Customer = s.load(s.called[e.Was], want{}).Customer.Name
 	}
 	before := s.known(e)
 	outcome, err := s.engine.Submit(s.ctx, loyalty.Submission{
-		Customer: e.Customer, ExternalID: e.ExternalID, Action: e.Action, Data: e.Data,
+		Customer: e.Customer, ExternalID: e.ExternalID, Action: e.Action, Data: s.fill(e.Data), Operation: e.Operation, Guest: e.Guest,
 	})
 	if step.Want.Error != nil {
 		s.refused(*step.Want.Error, err)
 		require.Equal(s.t, before, s.known(e), "%s: a refused event leaves nothing behind", s.told)
 		if step.Look == "" && before != nil {
-			s.look(before.ID, step.Want)
+			s.look(before.ID, s.filled(step.Want))
 		} else if step.Look == "" {
 			require.Equal(s.t, want{Error: step.Want.Error}, step.Want, "%s: there is nobody to look at", s.told)
 		}
@@ -182,26 +245,72 @@ func (s *stage) submit(step step) {
 	}
 	require.NoError(s.t, err, s.told)
 	s.called[outcome.Customer.Name] = outcome.Customer.ID
-	key := s.load(outcome.Customer.ID, want{}).Customer.Key
-	if key == nil && before != nil {
-		key = before.Key // forgotten by this very event
-	}
+	s.remember(n, outcome)
 	if step.Want.Forgotten {
 		s.forgotten(*before)
 	}
-	s.same(*step.Want.Events, eventsOf(s.t, outcome.Events, *step.Want.Events, key), "events")
+	w := s.filled(step.Want)
+	s.same(*w.Events, s.shown(outcome, *w.Events, before), "events")
+	if w.Value != nil {
+		s.same(w.Value, project(w.Value, plain(s.t, outcome.Value)), "value")
+	}
 	s.ordered(outcome)
 	if step.Look == "" {
-		s.look(outcome.Customer.ID, step.Want)
+		s.look(outcome.Customer.ID, w)
 	}
 }
 
-// ordered holds what is true of every outcome: ids that grow, one customer, the
-// figures that were committed.
-func (s *stage) ordered(o loyalty.Outcome) {
+// shown is what was recorded, as a scenario writes it. before is the customer as
+// known before, whose key this very event may have destroyed.
+func (s *stage) shown(o loyalty.Outcome, wanted []wantEvent, before *loyalty.Customer) []wantEvent {
+	return eventsOf(s.t, o.Events, wanted, func(id loyalty.ID) loyalty.Customer {
+		c := s.load(id, want{}).Customer
+		if c.Key == nil && before != nil && before.ID == id {
+			c.Key = before.Key
+		}
+		return c
+	})
+}
+
+// remember notes the ids and codes that later steps may name.
+func (s *stage) remember(n int, o loyalty.Outcome) {
 	for i, e := range o.Events {
-		require.Equal(s.t, o.Customer.ID, e.Customer)
-		require.True(s.t, i == 0 || loyalty.CompareID(o.Events[i-1].ID, e.ID) < 0, "event ids grow")
+		s.recorded[fmt.Sprintf("$event %d.%d", n, i)] = e.ID.String()
+		if e.Effects != nil && len(e.Effects.Coupons) > 0 {
+			s.recorded[fmt.Sprintf("$code %d.%d", n, i)] = e.Effects.Coupons[0].Code
+		}
+	}
+}
+
+// fill puts recorded ids and codes in the place of their names.
+func (s *stage) fill(data []byte) []byte {
+	if !bytes.Contains(data, []byte(`"$`)) {
+		return data
+	}
+	for _, name := range slices.SortedFunc(maps.Keys(s.recorded), func(a, b string) int { return strings.Compare(b, a) }) {
+		data = bytes.ReplaceAll(data, []byte(`"`+name+`"`), []byte(`"`+s.recorded[name]+`"`))
+	}
+	return data
+}
+
+// filled is a want with recorded ids and codes in it.
+func (s *stage) filled(w want) want {
+	raw, err := json.Marshal(w)
+	require.NoError(s.t, err)
+	d := json.NewDecoder(bytes.NewReader(s.fill(raw)))
+	d.UseNumber()
+	var full want
+	require.NoError(s.t, d.Decode(&full))
+	return full
+}
+
+// ordered holds what is true of every outcome: ids that grow within a customer,
+// and the figures that were committed.
+func (s *stage) ordered(o loyalty.Outcome) {
+	last := map[loyalty.ID]loyalty.ID{}
+	for _, e := range o.Events {
+		require.Negative(s.t, loyalty.CompareID(last[e.Customer], e.ID), "event ids grow")
+		last[e.Customer] = e.ID
 	}
 	stored := s.load(o.Customer.ID, want{}).Customer
 	require.Equal(s.t, stored.Figures, o.Customer.Figures, "the outcome shows what was committed")
@@ -225,7 +334,8 @@ func (s *stage) known(e submission) *loyalty.Customer {
 
 // load reads a customer through the store's own transaction, without writing.
 func (s *stage) load(id loyalty.ID, w want) *loyalty.Loading {
-	n := loyalty.CustomerNeeds{ID: id, Key: true, Reservations: slices.Sorted(maps.Keys(w.Reserved))}
+	n := loyalty.CustomerNeeds{ID: id, Key: true, Reservations: slices.Sorted(maps.Keys(w.Reserved)),
+		Claims: w.Claims != nil, Progress: allProgress}
 	if name, ok := w.Transaction["id"].(string); ok {
 		n.Transactions = []string{name}
 	}
@@ -263,6 +373,46 @@ func (s *stage) look(id loyalty.ID, w want) {
 	if w.Lots != nil {
 		s.same(*w.Lots, lotsOf(st.Lots, c.LastActivityAt), "lots")
 	}
+	s.lookFurther(l, w)
+}
+
+// lookFurther compares what a customer has besides points.
+func (s *stage) lookFurther(l *loyalty.Loading, w want) {
+	if w.Coupons != nil {
+		s.same(w.Coupons, project(w.Coupons, s.coupons(slices.Sorted(maps.Keys(w.Coupons)))), "coupons")
+	}
+	if w.Claims != nil {
+		s.same(*w.Claims, project(*w.Claims, claimsView(s.t, l.Claims)), "claims")
+	}
+	if w.Progress != nil {
+		s.same(w.Progress, project(w.Progress, progressView(s.t, l.Progress)), "progress")
+	}
+}
+
+// coupons reads coupons by their codes.
+func (s *stage) coupons(codes []string) any {
+	view := map[string]any{}
+	n := loyalty.Needs{Now: *s.now.Load(), Customers: []loyalty.CustomerNeeds{{Coupons: codes}}}
+	require.NoError(s.t, s.db.Within(s.ctx, n, func(loaded *loyalty.Loaded) (*loyalty.Writes, error) {
+		for code, c := range loaded.Coupons {
+			view[code] = couponView(c, s.nameOf(c.Customer))
+		}
+		return &loyalty.Writes{}, nil
+	}))
+	return plain(s.t, view)
+}
+
+// nameOf is what a customer was last called in the story.
+func (s *stage) nameOf(id loyalty.ID) any {
+	for name, known := range s.called {
+		if known == id {
+			return name
+		}
+	}
+	if id == (loyalty.ID{}) {
+		return nil
+	}
+	return "somebody else"
 }
 
 // digest is what is left of a forgotten text.

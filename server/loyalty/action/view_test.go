@@ -3,6 +3,8 @@ package action_test
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -35,7 +37,7 @@ func optional(t time.Time) any {
 
 // eventsOf shows recorded events as a scenario writes them; wanted says which
 // of the optional parts to show.
-func eventsOf(t *testing.T, events []loyalty.Event, wanted []wantEvent, key []byte) []wantEvent {
+func eventsOf(t *testing.T, events []loyalty.Event, wanted []wantEvent, whose func(loyalty.ID) loyalty.Customer) []wantEvent {
 	place := map[loyalty.ID]int{}
 	shown := make([]wantEvent, len(events))
 	for i, e := range events {
@@ -50,14 +52,17 @@ func eventsOf(t *testing.T, events []loyalty.Event, wanted []wantEvent, key []by
 			v.Parent = &parent
 		}
 		if i < len(wanted) {
-			v.addOptional(t, e, wanted[i], key)
+			v.addOptional(t, e, wanted[i], whose)
 		}
 		shown[i] = v
 	}
 	return shown
 }
 
-func (v *wantEvent) addOptional(t *testing.T, e loyalty.Event, w wantEvent, key []byte) {
+func (v *wantEvent) addOptional(t *testing.T, e loyalty.Event, w wantEvent, whose func(loyalty.ID) loyalty.Customer) {
+	if w.Customer != "" {
+		v.Customer = whose(e.Customer).Name
+	}
 	if w.At != "" {
 		v.At = instant(e.At)
 	}
@@ -72,7 +77,7 @@ func (v *wantEvent) addOptional(t *testing.T, e loyalty.Event, w wantEvent, key 
 	}
 	sealed := map[string]any{}
 	if e.Personal != nil {
-		opened, err := loyalty.Open(key, e.ID[:], e.Personal)
+		opened, err := loyalty.Open(whose(e.Customer).Key, e.ID[:], e.Personal)
 		require.NoError(t, err, "what is personal in %s opens under the customer's key", e.Action)
 		sealed = decode(t, opened).(map[string]any)
 	}
@@ -121,6 +126,53 @@ func transactionView(t *testing.T, tx loyalty.Transaction) any {
 		"burned": tx.Burned, "original_burned": tx.OriginalBurned,
 		"attributes": tx.Detail.Attributes, "items": items,
 	})
+}
+
+// allProgress are all kinds of progress.
+const allProgress = ^loyalty.ProgressKinds(0)
+
+// progressKinds are the kinds as scenario files write them.
+var progressKinds = map[loyalty.ProgressKind]string{
+	loyalty.ProgressTier: "tier", loyalty.ProgressChallenge: "challenge", loyalty.ProgressReward: "reward",
+	loyalty.ProgressContest: "contest", loyalty.ProgressWheel: "wheel", loyalty.ProgressTreasure: "treasure",
+	loyalty.ProgressOffer: "offer", loyalty.ProgressCampaign: "campaign", loyalty.ProgressQuiz: "quiz",
+	loyalty.ProgressFlow: "flow", loyalty.ProgressHeld: "held", loyalty.ProgressReferral: "referral",
+}
+
+// progressView shows progress by kind and key, with its date as due_at.
+func progressView(t *testing.T, all map[loyalty.ProgressKey]loyalty.Progress) any {
+	view := map[string]any{}
+	for key, p := range all {
+		var data map[string]any
+		require.NoError(t, json.Unmarshal(p.Data, &data))
+		data["due_at"] = optional(p.DueAt)
+		view[progressKinds[key.Kind]+"/"+key.Key] = data
+	}
+	return plain(t, view)
+}
+
+func claimsView(t *testing.T, claims map[loyalty.ID]loyalty.RewardClaim) any {
+	view := []any{}
+	for _, id := range slices.SortedFunc(maps.Keys(claims), loyalty.CompareID) {
+		c := claims[id]
+		view = append(view, map[string]any{
+			"id": id.String(), "reward": c.Reward, "state": c.State, "points": c.Points, "coupon": c.Coupon, "claimed_at": instant(c.ClaimedAt),
+		})
+	}
+	return plain(t, view)
+}
+
+func couponView(c loyalty.Coupon, holder any) any {
+	uses := []any{}
+	for _, u := range c.Uses {
+		uses = append(uses, map[string]any{"at": instant(u.At), "amount": u.Amount, "transaction": u.Transaction, "before": u.Before, "cost": u.Cost})
+	}
+	return map[string]any{
+		"status": c.State, "customer": holder, "type": c.Type, "value": c.Value, "balance": c.Balance, "currency": c.Currency,
+		"name": c.Name, "pool": c.Pool, "reward": c.Reward, "cost": c.Cost, "stores": c.Stores, "products": c.Products,
+		"created_at": instant(c.CreatedAt), "claimed_at": optional(c.ClaimedAt), "redeemed_at": optional(c.RedeemedAt),
+		"expires_at": optional(c.ExpiresAt), "uses": uses,
+	}
 }
 
 // project keeps of got what want names, so that the rest is not compared. A

@@ -63,7 +63,7 @@ func (b *Book) Take(event ID, n int64) error {
 // TakeBack removes the points a purchase earned: from its own lots first, then
 // what of them had expired (which also lowers expired), then from other lots,
 // and what nothing covers becomes debt. first, where it is not zero, is the lot
-// to begin with.
+// to begin with, whether a purchase earned it or not.
 func (b *Book) TakeBack(event ID, transaction string, first ID, n int64) error {
 	if b.Figures.Spendable() < n-Max {
 		return ErrOverflow
@@ -94,7 +94,7 @@ func (b *Book) take(event ID, n int64, lots []*Lot) error {
 func (b *Book) own(transaction string, first ID) []*Lot {
 	var own []*Lot
 	for _, l := range b.lots {
-		if l.Transaction == transaction && transaction != "" {
+		if l.ID == first || (l.Transaction == transaction && transaction != "") {
 			own = append(own, l)
 		}
 	}

@@ -18,6 +18,7 @@ var (
 	ErrNotSpent     = errors.New("more than was spent")
 	ErrNotReserved  = errors.New("more than is reserved")
 	ErrOverflow     = errors.New("points out of range")
+	ErrMissing      = errors.New("lots are missing: they do not add up to the figures")
 )
 
 // Account is one side of a posting. All accounts belong to one customer; their

@@ -1,0 +1,96 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/gen/administration"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// Jobs does and lists the work that the clock asks for: *loyalty.Jobs.
+type Jobs interface {
+	List(ctx context.Context) ([]loyalty.Job, error)
+	Run(ctx context.Context, name string) (loyalty.Job, error)
+}
+
+// defaultJobWait is how long a caller waits for a job that was started.
+const defaultJobWait = 5 * time.Second
+
+// ListJobs lists the jobs by name.
+func (a *administrationAPI) ListJobs(ctx context.Context, in administration.ListJobsRequestObject) (administration.ListJobsResponseObject, error) {
+	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, nil)
+	if err != nil {
+		return nil, err
+	}
+	all, err := a.jobs.List(plain(ctx))
+	if err != nil {
+		return nil, err
+	}
+	l := linked(p, inMemory(p, all, nil), a.clock(), nil)
+	out := administration.ListJobs200JSONResponse{
+		Data: make([]administration.Job, len(l.entries)), Next: l.next, Previous: l.previous, Time: &l.time,
+	}
+	for i := range l.entries {
+		out.Data[i] = a.job(&l.entries[i])
+	}
+	return out, nil
+}
+
+// RunJob starts a job and waits for it, but not for ever: it goes on when its
+// caller has left.
+func (a *administrationAPI) RunJob(ctx context.Context, in administration.RunJobRequestObject) (administration.RunJobResponseObject, error) {
+	type end struct {
+		job loyalty.Job
+		err error
+	}
+	ended := make(chan end, 1)
+	ctx = plain(ctx)
+	go func() {
+		job, err := a.jobs.Run(context.WithoutCancel(ctx), in.Job)
+		ended <- end{job, err}
+	}()
+	wait := time.NewTimer(a.jobWait)
+	defer wait.Stop()
+	select {
+	case e := <-ended:
+		if e.err != nil {
+			return nil, e.err
+		}
+		return administration.RunJob200JSONResponse{Data: a.job(&e.job)}, nil
+	case <-wait.C:
+		return a.jobUnderWay(ctx, in.Job)
+	}
+}
+
+// jobUnderWay answers a job that is not done yet as the table has it.
+func (a *administrationAPI) jobUnderWay(ctx context.Context, name string) (administration.RunJobResponseObject, error) {
+	all, err := a.jobs.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		if all[i].Name == name {
+			return administration.RunJob200JSONResponse{Data: a.job(&all[i])}, nil
+		}
+	}
+	return nil, loyalty.ErrJobUnknown.With("job", name)
+}
+
+func (a *administrationAPI) job(j *loyalty.Job) administration.Job {
+	out := administration.Job{
+		Name: administration.JobName(j.Name), Schedule: fmt.Sprintf("PT%dS", int64(j.Interval/time.Second)),
+		Running: j.Running(a.clock()), LastRunAt: instantOrNil(j.StartedAt),
+	}
+	if j.StartedAt.IsZero() {
+		return out
+	}
+	out.NextRunAt = instantOrNil(j.NextAt)
+	out.LastResult = &administration.JobResult{Done: j.Done, Failed: j.Failed, Error: textOrNil(j.Result)}
+	if !out.Running && !j.FinishedAt.Before(j.StartedAt) {
+		took := j.FinishedAt.Sub(j.StartedAt).Seconds()
+		out.LastDuration = &took
+	}
+	return out
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/store"
+)
+
+func newJobs(s *settings) *cobra.Command {
+	jobs := &cobra.Command{Use: "jobs", Short: "Do the work that the clock asks for now, or show when it was done"}
+	jobs.AddCommand(
+		&cobra.Command{
+			Use: "run NAME", Short: "Do one job now and say what it did", Args: cobra.ExactArgs(1), ValidArgs: loyalty.JobNames(),
+			Long: "Do one job now, whether it is due or not, and say what it did. A server may run meanwhile:\na job is done by one of them, and nothing is done twice.\nExit code 0: all of it was done. 1: something failed, or somebody else does the job now.",
+			RunE: func(cmd *cobra.Command, args []string) error { return s.runJob(cmd, args[0]) },
+		},
+		&cobra.Command{
+			Use: "list", Short: "List the jobs and their last runs", Args: cobra.NoArgs,
+			RunE: func(cmd *cobra.Command, _ []string) error {
+				return s.withJobs(cmd, func(jobs *loyalty.Jobs) error {
+					list, err := jobs.List(cmd.Context())
+					if err != nil {
+						return coded{codeFailed, err}
+					}
+					return printJobs(cmd.OutOrStdout(), list)
+				})
+			},
+		})
+	return jobs
+}
+
+// withJobs wires what jobs need on a database that must be there.
+func (s *settings) withJobs(cmd *cobra.Command, work func(*loyalty.Jobs) error) error {
+	ctx, logger := cmd.Context(), slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))
+	return use(ctx, s.openExisting, func(db *store.Store) error {
+		h := &house{store: db, logger: logger}
+		if err := s.wire(ctx, h); err != nil {
+			return err
+		}
+		defer h.engine.Close()
+		return work(h.jobs)
+	})
+}
+
+func (s *settings) runJob(cmd *cobra.Command, name string) error {
+	return s.withJobs(cmd, func(jobs *loyalty.Jobs) error {
+		job, err := jobs.Run(cmd.Context(), name)
+		switch {
+		case errors.Is(err, loyalty.ErrJobUnknown):
+			return coded{codeUsage, fmt.Errorf("there is no job %q; there are %v", name, loyalty.JobNames())}
+		case errors.Is(err, loyalty.ErrJobRunning):
+			return coded{codeFailed, fmt.Errorf("%s is being done by somebody else", name)}
+		case err != nil:
+			return coded{codeFailed, err}
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "%s: %d done, %d failed\n", name, job.Done, job.Failed)
+		if job.Failed > 0 {
+			return coded{codeFailed, fmt.Errorf("%s: %s", name, job.Result)}
+		}
+		return nil
+	})
+}
+
+func printJobs(w io.Writer, list []loyalty.Job) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "JOB\tEVERY\tLAST RUN\tDONE\tFAILED\tNEXT")
+	for _, j := range list {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\t%s\n", j.Name, j.Interval, instantText(j.FinishedAt), j.Done, j.Failed, instantText(j.NextAt))
+	}
+	return table.Flush()
+}
+
+func instantText(at time.Time) string {
+	if at.IsZero() {
+		return "never"
+	}
+	return at.UTC().Format(time.RFC3339)
+}

@@ -1,0 +1,129 @@
+package server_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/store/storetest"
+)
+
+const (
+	uploadPool   = `{"id":"spring","name":"Spring","source":"uploaded","coupon":{"type":"amount","value":5,"currency":"EUR","name":{"en":"Five off","hu":"Öt le"}}}`
+	generatePool = `{"id":"auto","name":"Auto","source":"generated","pattern":"G-######","coupon":{"type":"free_shipping"}}`
+)
+
+// TestCoupon follows one code from the pool to the till.
+func TestCoupon(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		h := openOn(t, url)
+		h.enrol("member-1001")
+		require.Equal(t, http.StatusCreated, h.post("/entities/coupons/pool", uploadPool).status)
+		a := h.post("/coupon-pools/spring/codes", `{"codes":["SPRING 1/2"]}`)
+		require.Equal(t, http.StatusCreated, a.status, a.body)
+		require.Equal(t, "map[added:1 available:1 pool:spring]", fmt.Sprint(data(t, a)))
+
+		const path = "/coupons/SPRING%201%2F2"
+		c := succeeded(t, h.get(path))
+		require.NotEmpty(t, c["created_at"])
+		require.Equal(t, "map[code:SPRING 1/2 currency:EUR name:Five off pool:spring products:[] status:created stores:[] type:amount value:5]", without(c, "created_at"))
+		require.Equal(t, "Öt le", succeeded(t, h.get(path, "Accept-language", "hu"))["name"])
+
+		require.Equal(t, http.StatusCreated, h.post("/entities/rewards/reward", `{"id":"five","title":{"en":"Five"},"type":"coupon","pool":"spring"}`).status)
+		a = h.post(member+"/activities/rewards/five/claim", "")
+		require.Equal(t, http.StatusOK, a.status, a.body)
+		c = succeeded(t, h.get(path))
+		require.Equal(t, "claimed five map[id:member-1001]", fmt.Sprint(c["status"], " ", c["reward"], " ", c["customer"]))
+		require.NotEmpty(t, c["claimed_at"])
+		refused(t, h.post(member+"/activities/rewards/five/claim", ""), http.StatusUnprocessableEntity, 120212)
+
+		redeem := h.post("/events", `{"customer":"member-1001","action":"coupon_redeem","data":{"code":"SPRING 1/2"}}`)
+		require.Equal(t, http.StatusOK, redeem.status, redeem.body)
+		c = succeeded(t, h.get(path))
+		require.Equal(t, "redeemed", c["status"])
+		require.NotEmpty(t, c["redeemed_at"])
+
+		require.Equal(t, http.StatusOK, h.post("/events", `{"customer":"member-1001","action":"opt_out","data":{}}`).status)
+		require.NotContains(t, succeeded(t, h.get(path)), "customer", "nobody is named who left")
+		refused(t, h.get("/coupons/spring%201%2F2"), http.StatusNotFound, 1601)
+	})
+}
+
+// TestGiftCard: a gift card shows its balance.
+func TestGiftCard(t *testing.T) {
+	h := open(t)
+	h.enrol("member-1001")
+	for _, event := range []string{
+		`{"customer":"member-1001","action":"coupon_create","data":{"code":"GIFT","value":50,"amount":50,"currency":"EUR"}}`,
+		`{"customer":"member-1001","action":"coupon_redeem","data":{"code":"GIFT","amount":29.5}}`,
+	} {
+		a := h.post("/events", event)
+		require.Equal(t, http.StatusOK, a.status, a.body)
+	}
+	c := succeeded(t, h.get("/coupons/GIFT"))
+	require.Equal(t, "gift_card partially_redeemed 50 20.5", fmt.Sprint(c["type"], " ", c["status"], " ", c["value"], " ", c["balance"]))
+}
+
+func TestAddCodes(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		h := openOn(t, url)
+		for _, pool := range []string{uploadPool, generatePool} {
+			require.Equal(t, http.StatusCreated, h.post("/entities/coupons/pool", pool).status)
+		}
+		added := func(a answer) string {
+			t.Helper()
+			require.Equal(t, http.StatusCreated, a.status, a.body)
+			return fmt.Sprint(data(t, a)["added"], " ", data(t, a)["available"])
+		}
+		require.Equal(t, "2 2", added(h.post("/coupon-pools/spring/codes", `{"codes":["S-2","S-1"]}`)))
+		require.Equal(t, "1 3", added(h.form("/coupon-pools/spring/codes", "codes[]=S-3")))
+		require.Equal(t, "50 50", added(h.post("/coupon-pools/auto/codes", `{"generate":50}`)))
+		require.Equal(t, "1 51", added(h.post("/coupon-pools/auto/codes", `{"codes":["OWN"]}`)))
+		require.Equal(t, "free_shipping", succeeded(t, h.get("/coupons/OWN"))["type"])
+		require.NotContains(t, succeeded(t, h.get("/coupons/OWN")), "value")
+
+		const codes = "/coupon-pools/spring/codes"
+		for body, field := range map[string]string{
+			`{}`: "codes", `{"codes":[]}`: "codes", `{"codes":["A","A"]}`: "codes", `{"codes":["A",""]}`: "codes[1]",
+			`{"codes":["A","-"]}`: "codes[1]", `{"codes":["A"],"generate":1}`: "generate", `{"generate":0}`: "generate", `{"generate":100001}`: "generate",
+		} {
+			a := h.post(codes, body)
+			require.Equal(t, http.StatusBadRequest, a.status, "%s: %s", body, a.body)
+			require.Equal(t, []string{field}, a.fault(t).fields(), body)
+		}
+		taken := refused(t, h.post(codes, `{"codes":["S-9","OWN"]}`), http.StatusConflict, 190033)
+		require.Equal(t, []string{"codes[1]"}, taken.fields())
+		refused(t, h.get("/coupons/S-9"), http.StatusNotFound, 1601)
+		refused(t, h.post(codes, `{"generate":5}`), http.StatusUnprocessableEntity, 190105)
+		refused(t, h.post("/coupon-pools/none/codes", `{"codes":["N"]}`), http.StatusNotFound, 190025)
+		require.Equal(t, http.StatusOK, h.post("/entities/coupons/pool/spring/archive", "").status)
+		refused(t, h.post(codes, `{"codes":["N"]}`), http.StatusUnprocessableEntity, 190054)
+	})
+}
+
+// TestManyCodes: this body may be larger than others, and is taken as a whole.
+func TestManyCodes(t *testing.T) {
+	h := open(t)
+	require.Equal(t, http.StatusCreated, h.post("/entities/coupons/pool", uploadPool).status)
+	list := make([]string, 20_000)
+	for i := range list {
+		list[i] = fmt.Sprintf("%s-%06d", strings.Repeat("x", 60), i)
+	}
+	body, err := json.Marshal(map[string]any{"codes": list})
+	require.NoError(t, err)
+	require.Greater(t, len(body), 1<<20)
+	a := h.post("/coupon-pools/spring/codes", string(body), "Idempotency-Key", "k")
+	require.Equal(t, http.StatusCreated, a.status, a.body)
+	require.Equal(t, "20000", fmt.Sprint(data(t, a)["available"]))
+	again := h.post("/coupon-pools/spring/codes", string(body), "Idempotency-Key", "k")
+	require.Equal(t, a.body, again.body)
+
+	require.Equal(t, http.StatusRequestEntityTooLarge, h.post("/entities/stores/store", string(body)).status)
+	a = h.post("/coupon-pools/spring/codes", `{"codes":["`+strings.Repeat("x", 16<<20)+`"]}`)
+	require.Equal(t, http.StatusRequestEntityTooLarge, a.status)
+	require.Contains(t, a.fault(t).Message, fmt.Sprint(16<<20))
+}

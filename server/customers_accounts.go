@@ -1,0 +1,38 @@
+package server
+
+import (
+	"context"
+
+	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/gen/customers"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// MergeCustomer makes the customer of the path part of the target. The event is
+// the target's.
+func (a *customersAPI) MergeCustomer(ctx context.Context, in customers.MergeCustomerRequestObject) (customers.MergeCustomerResponseObject, error) {
+	source, err := a.exactName(plain(ctx), in.CustomerID)
+	if err != nil {
+		return nil, err
+	}
+	merge := act{
+		customer: in.Body.Target, action: "merge", data: map[string]any{"source": source},
+		fields: map[string]string{"customer": "target", "data.source": "customer_id"},
+	}
+	merge.body = func(_ string, o *loyalty.Outcome) any {
+		return customers.MergeAnswer{Data: customers.MergedCustomer{ID: merge.eventOf(o).ID, Customer: *summary(o.Customer, false)}}
+	}
+	return a.operate(ctx, merge)
+}
+
+// VerifyCustomer records that somebody made sure who the customer is.
+func (a *customersAPI) VerifyCustomer(ctx context.Context, in customers.VerifyCustomerRequestObject) (customers.VerifyCustomerResponseObject, error) {
+	verify := act{customer: in.CustomerID, action: "verify_customer", data: map[string]any{}}
+	verify.body = func(_ string, o *loyalty.Outcome) any {
+		e := verify.eventOf(o)
+		return customers.VerifyAnswer{Data: customers.Verification{
+			ID: e.ID, Customer: o.Customer.Name, VerifiedAt: common.Instant(e.RecordedAt),
+		}}
+	}
+	return a.operate(ctx, verify)
+}

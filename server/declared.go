@@ -1,0 +1,307 @@
+package server
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/loyalty-platform/loyalty/openapi"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// declarations are the actions and attributes that the programme declares
+// (module custom_events), each with a JSON schema. A schema is compiled once and
+// found again by its text.
+type declarations struct {
+	language *shape // what a schema may say
+	always   *shape // the attributes that every action has
+	inForce  atomic.Pointer[finder]
+
+	mu       sync.Mutex
+	compiled map[string]*shape // by text
+	actions  map[string]action // by name and texts
+}
+
+// finder finds what is declared for an action; nil: nothing is.
+type finder func(action string) json.RawMessage
+
+// find gives what the programme in force declares for an action.
+func (d *declarations) find(action string) json.RawMessage {
+	if find := d.inForce.Load(); find != nil {
+		return (*find)(action)
+	}
+	return nil
+}
+
+const (
+	// maxCompiled bounds how many compiled schemas are kept. A programme
+	// declares a few; the bound is there for a history of changes.
+	maxCompiled = 1000
+	// maxDeclaredSize bounds the text of a schema, in bytes.
+	maxDeclaredSize = 64 << 10
+
+	// lineAction is the action whose declared attributes are those of a line of
+	// a purchase.
+	lineAction = "checkout_item"
+	// timestampProperty is the attribute that every action has.
+	timestampProperty = "effective_timestamp"
+)
+
+func newDeclarations(timestamp *shape) (*declarations, error) {
+	ref, err := openapi.Shared("DeclaredSchema")
+	if err != nil {
+		return nil, err
+	}
+	d := &declarations{compiled: map[string]*shape{}, actions: map[string]action{}}
+	d.always = &shape{
+		schema: openapi3.NewObjectSchema(), kind: object,
+		order: []property{{timestampProperty, timestamp}}, byName: map[string]*shape{timestampProperty: timestamp},
+	}
+	d.language, err = newCompiler().compile(ref)
+	return d, err
+}
+
+// UseDeclarations says how to find what the programme in force declares for an
+// action: a JSON schema that DeclareAction took; nil where it declares nothing.
+// The action may be one of the document, which then has these attributes too, or
+// checkout_item, for the lines of a purchase. find must not block.
+func (v *Vocabulary) UseDeclarations(find func(action string) json.RawMessage) {
+	f := finder(find)
+	v.declared.inForce.Store(&f)
+}
+
+// Declare refuses a schema that cannot be compiled, with an error of kind
+// Invalid whose details name the place, such as schema.properties.colour.type.
+func (v *Vocabulary) Declare(schema json.RawMessage) error {
+	_, err := v.declared.compile(schema)
+	return err
+}
+
+// DeclareAction is Declare for what an action shall have. It also refuses an
+// action that only the platform writes, but for checkout_item, and an attribute
+// that the action has already.
+func (v *Vocabulary) DeclareAction(name string, schema json.RawMessage) error {
+	s, err := v.declared.compile(schema)
+	if err != nil {
+		return err
+	}
+	base := v.declared.always
+	if a, documented := v.actions[name]; documented {
+		base = a.data
+	} else if a, internal := v.internal[name]; internal {
+		if base = a.data; name != lineAction {
+			return loyalty.ErrPropertyInvalid.With("property", "name").With("reason", "internal_action").At("name")
+		}
+	}
+	k := checker{prefix: "schema", path: []step{{"properties", -1}}}
+	for property := range s.schema.Properties {
+		if _, twice := base.twin(property); twice {
+			k.fault("property_invalid", property, map[string]any{"property": property, "reason": "declared"})
+		}
+	}
+	if len(k.faults) > 0 {
+		return faultsError(k.faults)
+	}
+	return nil
+}
+
+// CheckDeclared validates an event's data by a schema that the programme
+// declares and gives it in canonical form, as Check does by the document's.
+func (v *Vocabulary) CheckDeclared(schema, data json.RawMessage, at string) (json.RawMessage, error) {
+	s, err := v.declared.compile(schema)
+	if err != nil {
+		return nil, err
+	}
+	return checkRaw(s, data, at)
+}
+
+// DeclaredShape gives what a declared schema says of its attributes. It fails as
+// Declare does.
+func (v *Vocabulary) DeclaredShape(schema json.RawMessage) (*loyalty.Shape, error) {
+	s, err := v.declared.compile(schema)
+	if err != nil {
+		return nil, err
+	}
+	return loyaltyShape(s), nil
+}
+
+// submittable finds an action that can be submitted, with what the programme
+// declares for it.
+func (v *Vocabulary) submittable(name string) (action, bool) {
+	a, documented := v.actions[name]
+	if _, internal := v.internal[name]; internal {
+		return action{}, false
+	}
+	own, line := v.declared.find(name), json.RawMessage(nil)
+	if documented && a.data.hasLines() {
+		line = v.declared.find(lineAction)
+	}
+	if own == nil && line == nil {
+		return a, documented
+	}
+	return v.withDeclared(name, own, line)
+}
+
+// withDeclared gives an action with the declared attributes of its data and of
+// its lines. A schema that cannot be compiled declares nothing: DeclareAction
+// lets none in.
+func (v *Vocabulary) withDeclared(name string, own, line json.RawMessage) (action, bool) {
+	d := v.declared
+	key := name + "\x00" + string(own) + "\x00" + string(line)
+	d.mu.Lock()
+	a, ok := d.actions[key]
+	d.mu.Unlock()
+	if ok {
+		return a, true
+	}
+	if a, ok = v.declare(name, own, line); ok {
+		d.mu.Lock()
+		keep(d.actions, key, a)
+		d.mu.Unlock()
+	}
+	return a, ok
+}
+
+func (v *Vocabulary) declare(name string, own, line json.RawMessage) (action, bool) {
+	data, envelope := (*shape)(nil), v.event.unknown
+	if a, documented := v.actions[name]; documented {
+		data, envelope = a.data.extended(nil), a.envelope
+	}
+	if s, err := v.declared.compile(own); err == nil && data == nil {
+		data = s
+	} else if err == nil {
+		data = data.extended(s)
+	}
+	if data == nil {
+		return action{}, false
+	}
+	if s, err := v.declared.compile(line); err == nil && data.hasLines() {
+		items := *data.byName[itemsProperty]
+		items.items = items.items.extended(s)
+		items.items.drop(timestampProperty)
+		data.replace(itemsProperty, &items)
+	}
+	envelope = envelope.extended(nil)
+	envelope.replace("data", data)
+	return action{envelope, data, loyaltyShape(data)}, true
+}
+
+// keep adds to a cache of bounded size.
+func keep[V any](cache map[string]V, key string, value V) {
+	if len(cache) >= maxCompiled {
+		clear(cache)
+	}
+	cache[key] = value
+}
+
+// compile makes a declared schema ready: its attributes and those that every
+// action has. Attributes that begin with cf_ are kept; any other is, where the
+// schema says so.
+func (d *declarations) compile(text json.RawMessage) (*shape, error) {
+	d.mu.Lock()
+	s := d.compiled[string(text)]
+	d.mu.Unlock()
+	if s != nil {
+		return s, nil
+	}
+	schema, err := d.read(text)
+	if err != nil {
+		return nil, err
+	}
+	own := &shape{schema: schema}
+	if err := newCompiler().fillObject(own); err != nil {
+		return nil, loyalty.ErrPropertyInvalid.With("property", "schema").With("reason", "schema").At("schema").Because(err)
+	}
+	if s = own.extended(d.always); s.extra == noExtra {
+		s.extra = customExtra
+	}
+	d.mu.Lock()
+	keep(d.compiled, string(text), s)
+	d.mu.Unlock()
+	return s, nil
+}
+
+// read holds a schema against the language of schemas, and against what that
+// language cannot tell.
+func (d *declarations) read(text json.RawMessage) (*openapi3.Schema, error) {
+	if len(text) > maxDeclaredSize {
+		return nil, loyalty.ErrTooLarge.With("property", "schema").At("schema")
+	}
+	canonical, err := checkRaw(d.language, text, "schema")
+	if err != nil {
+		return nil, err
+	}
+	schema := &openapi3.Schema{}
+	if err := json.Unmarshal(canonical, schema); err != nil {
+		return nil, loyalty.ErrPropertyInvalid.With("property", "schema").With("reason", "schema").At("schema").Because(err)
+	}
+	k := checker{prefix: "schema"}
+	if !schema.Type.Is("object") {
+		k.fault("must_be_one_of", "type", map[string]any{"property": "type", "values": []any{"object"}})
+	}
+	k.schema(schema)
+	if len(k.faults) > 0 {
+		return nil, faultsError(k.faults)
+	}
+	return schema, nil
+}
+
+// schema notes what is wrong with a schema beyond its own form.
+func (k *checker) schema(s *openapi3.Schema) {
+	if s.Type.Is("array") && s.Items == nil {
+		k.fault(loyalty.ErrPropertyEmpty.Name, "items", map[string]any{"property": "items"})
+	}
+	if _, err := regexp.Compile(s.Pattern); err != nil {
+		k.fault("bad_format", "pattern", map[string]any{"property": "pattern", "format": "regexp"})
+	}
+	for i, name := range s.Required {
+		if s.Properties[name] == nil {
+			k.within([]step{{"required", -1}, {"", i}}, func() {
+				k.fault("property_unknown", "", map[string]any{"property": name})
+			})
+		}
+	}
+	k.values(s)
+	if s.Items != nil {
+		k.within([]step{{"items", -1}}, func() { k.schema(s.Items.Value) })
+	}
+	for name, p := range s.Properties {
+		k.within([]step{{"properties", -1}, {name, -1}}, func() { k.schema(p.Value) })
+	}
+}
+
+// values holds the values of an enum against the rest of their schema.
+func (k *checker) values(s *openapi3.Schema) {
+	free := *s
+	free.Enum = nil
+	for i, value := range s.Enum {
+		if err := free.VisitJSON(value, judging...); err != nil {
+			k.within([]step{{"enum", -1}, {"", i}}, func() { k.mustBe(typeNames(s)) })
+		}
+	}
+}
+
+// within does something further down the path.
+func (k *checker) within(path []step, do func()) {
+	at := len(k.path)
+	k.path = append(slices.Clip(k.path), path...)
+	do()
+	k.path = k.path[:at]
+}
+
+// useDeclarations lets everything that reads events know what the programme in
+// force declares.
+func (s *Server) useDeclarations() {
+	s.vocabulary.UseDeclarations(func(action string) json.RawMessage {
+		return s.programme().Declared(action)
+	})
+	for _, o := range s.operations {
+		if o.body != nil && o.body.kind == choice && o.fromTree {
+			o.body.lookup = s.vocabulary.branch
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package server
+
+import (
+	"context"
+
+	"github.com/loyalty-platform/loyalty/gen/display"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// EnterContest gives a customer entries of a contest.
+func (a *displayAPI) EnterContest(ctx context.Context, in display.EnterContestRequestObject) (display.EnterContestResponseObject, error) {
+	data := map[string]any{"contest_id": in.ContestID}
+	if in.Body.Count != nil {
+		data["count"] = *in.Body.Count
+	}
+	return a.operate(ctx, act{
+		customer: in.CustomerID, action: "contest_enter", data: data,
+		body: func(_ string, o *loyalty.Outcome) any {
+			r := o.Value.(loyalty.ContestEntries)
+			return display.EntryAnswer{Data: display.ContestEntries{
+				ID: r.ID, Contest: r.Contest, Count: r.Count, Entries: r.Entries, Points: r.Points,
+				Spendable: o.Customer.Figures.Spendable(),
+			}}
+		},
+	})
+}
+
+// SpinPrizeWheel spins a prize wheel once.
+func (a *displayAPI) SpinPrizeWheel(ctx context.Context, in display.SpinPrizeWheelRequestObject) (display.SpinPrizeWheelResponseObject, error) {
+	return a.operate(ctx, act{
+		customer: in.CustomerID, action: "prize_wheel_spin", data: map[string]any{"wheel": in.WheelID},
+		body: func(language string, o *loyalty.Outcome) any {
+			r := o.Value.(loyalty.SpinResult)
+			spin := display.Spin{
+				ID: r.ID, Wheel: r.Wheel, Result: a.text(language, r.Result), Type: display.SpinType(r.Type),
+				Points: r.Points, Spent: r.Spent, Spendable: o.Customer.Figures.Spendable(),
+			}
+			if r.Claim != nil {
+				spin.Reward = a.wonReward(language, r.Claim.Reward)
+				spin.Coupon = a.claimedCoupon(language, r.Claim.Coupon, &o.Customer)
+			}
+			return display.SpinAnswer{Data: spin}
+		},
+	})
+}
+
+// wonReward names a reward; its title is there as long as the reward is.
+func (a *displayAPI) wonReward(language, id string) *display.WonReward {
+	won := &display.WonReward{ID: id}
+	if reward := a.programme().Rewards[id]; reward != nil {
+		won.Title = textOrNil(a.text(language, reward.Title))
+	}
+	return won
+}
+
+// AnswerQuiz records a customer's answer to a quiz.
+func (a *displayAPI) AnswerQuiz(ctx context.Context, in display.AnswerQuizRequestObject) (display.AnswerQuizResponseObject, error) {
+	return a.operate(ctx, act{
+		customer: in.CustomerID, action: "quiz_answer", data: map[string]any{"quiz": in.QuizID, "answer": in.Body.Answer},
+		body: func(_ string, o *loyalty.Outcome) any {
+			r := o.Value.(loyalty.QuizResult)
+			return display.QuizAnswer{Data: display.QuizResult{
+				ID: r.ID, Quiz: r.Quiz, Correct: r.Correct, CorrectAnswer: r.CorrectAnswer, Points: r.Points,
+				Spendable: o.Customer.Figures.Spendable(),
+			}}
+		},
+	})
+}

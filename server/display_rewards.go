@@ -1,0 +1,88 @@
+package server
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/gen/display"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+)
+
+// ClaimReward gives a customer a reward for points. The answer has the shape of
+// the specification.
+func (a *displayAPI) ClaimReward(ctx context.Context, in display.ClaimRewardRequestObject) (display.ClaimRewardResponseObject, error) {
+	return a.operate(ctx, act{
+		customer: in.CustomerID, action: "reward_claim", data: map[string]any{"reward": in.RewardID},
+		body: func(language string, o *loyalty.Outcome) any {
+			r := o.Value.(*loyalty.ClaimResult)
+			out := display.ClaimResult{
+				ID: r.ID, Spent: r.Spent, LastClaimedAt: common.Instant(r.LastClaimedAt),
+				Coupon: a.claimedCoupon(language, r.Coupon, &o.Customer),
+			}
+			if r.Award > 0 {
+				out.Award = &r.Award
+			}
+			return out
+		},
+	})
+}
+
+// claimedCoupon words a coupon that a customer got just now; nil without one.
+func (a *displayAPI) claimedCoupon(language string, c *loyalty.Coupon, holder *loyalty.Customer) *display.ClaimedCoupon {
+	if c == nil {
+		return nil
+	}
+	return &display.ClaimedCoupon{
+		Code: c.Code, Status: display.ClaimedCouponStatus(c.State), CreatedAt: common.Instant(c.CreatedAt),
+		Customer: display.CouponHolder{ID: holder.Name}, Name: textOrNil(a.text(language, c.Name)),
+		ClaimedAt: common.Instant(c.ClaimedAt), ExpiresAt: instantOrNil(c.ExpiresAt),
+		Type: display.ClaimedCouponType(c.Type), Value: worth(c), Currency: textOrNil(c.Currency),
+	}
+}
+
+// worth is a coupon's value; free shipping has none.
+func worth(c *loyalty.Coupon) *money.Amount {
+	if c.Type == loyalty.CouponFreeShipping {
+		return nil
+	}
+	return &c.Value
+}
+
+// RevokeReward undoes a claim of the reward that the path names.
+func (a *displayAPI) RevokeReward(ctx context.Context, in display.RevokeRewardRequestObject) (display.RevokeRewardResponseObject, error) {
+	claim, err := a.claimOf(plain(ctx), in.CustomerID, in.RewardID, in.Body.Event)
+	if err != nil {
+		return nil, err
+	}
+	revoke := act{customer: in.CustomerID, action: "reward_revoke", data: map[string]any{"event": in.Body.Event}}
+	revoke.body = func(_ string, o *loyalty.Outcome) any {
+		e := revoke.eventOf(o)
+		out := display.RevokedClaim{ID: e.ID, Event: claim.ID, Reward: claim.Reward, Spendable: o.Customer.Figures.Spendable()}
+		if e.Points != nil {
+			out.Points = *e.Points
+		}
+		return display.RevokeAnswer{Data: out}
+	}
+	return a.operate(ctx, revoke)
+}
+
+// claimOf finds a customer's claim of a reward. What it is a claim of never
+// changes; whether it can be undone is the rule's to say.
+func (a *displayAPI) claimOf(ctx context.Context, customer, reward, event string) (loyalty.RewardClaim, error) {
+	c, err := a.reader.Customer(ctx, customer)
+	if err != nil {
+		return loyalty.RewardClaim{}, err
+	}
+	id, err := uuid.Parse(event)
+	if err != nil {
+		return loyalty.RewardClaim{}, loyalty.ErrClaimNotFound.With("event", event).At("event")
+	}
+	claim, err := a.reader.RewardClaim(ctx, c.ID, id)
+	if err == nil && claim.Reward != reward {
+		err = loyalty.ErrClaimNotFound.With("event", event).At("event")
+	}
+	return claim, err
+}

@@ -1,0 +1,158 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/gen/entities"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// entitiesAPI answers the Entities API.
+type entitiesAPI struct{ *Server }
+
+var _ entities.StrictServerInterface = (*entitiesAPI)(nil)
+
+func entityType(module, entity string) string { return module + "/" + entity }
+
+// ListEntities lists the entities of a type, the oldest first.
+func (a *entitiesAPI) ListEntities(ctx context.Context, in entities.ListEntitiesRequestObject) (entities.ListEntitiesResponseObject, error) {
+	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, nil)
+	if err != nil {
+		return nil, err
+	}
+	q := loyalty.EntityQuery{
+		Type: entityType(in.Module, in.Entity), Page: storePage(p),
+		Archived: in.Params.Archived != nil && *in.Params.Archived,
+	}
+	found, err := a.admin.Entities(plain(ctx), q)
+	if err != nil {
+		return nil, err
+	}
+	l := linked(p, found, a.clock(), nil)
+	out := entityList{Data: make([]json.RawMessage, len(l.entries)), Next: l.next, Previous: l.previous, Time: l.time}
+	for i := range l.entries {
+		out.Data[i] = entityRecord(in.Module, in.Entity, &l.entries[i])
+	}
+	return written{status: http.StatusOK, body: marshal(out)}, nil
+}
+
+// entityList is a page of entities with their fields as they are stored.
+type entityList struct {
+	Data     []json.RawMessage `json:"data"`
+	Next     *string           `json:"next"`
+	Previous *string           `json:"previous"`
+	Time     float64           `json:"time"`
+}
+
+// entityRecord writes an entity with its fields as they are stored, so that no
+// number is rounded on the way.
+func entityRecord(module, entity string, e *loyalty.Entity) json.RawMessage {
+	own := marshal(struct {
+		ID         string          `json:"id"`
+		Module     string          `json:"module"`
+		Entity     string          `json:"entity"`
+		CreatedAt  common.Instant  `json:"created_at"`
+		UpdatedAt  common.Instant  `json:"updated_at"`
+		ArchivedAt *common.Instant `json:"archived_at,omitempty"`
+	}{e.ID, module, entity, common.Instant(e.CreatedAt), common.Instant(e.UpdatedAt), instantOrNil(e.ArchivedAt)})
+	fields := bytes.TrimSpace(e.Data)
+	if len(fields) <= len("{}") {
+		return own
+	}
+	own[len(own)-1] = ','
+	return append(own, fields[1:]...)
+}
+
+// GetEntity reads one entity, archived or not.
+func (a *entitiesAPI) GetEntity(ctx context.Context, in entities.GetEntityRequestObject) (entities.GetEntityResponseObject, error) {
+	e, err := a.admin.Entity(plain(ctx), entityType(in.Module, in.Entity), in.EntityID)
+	if err != nil {
+		return nil, err
+	}
+	return written{status: http.StatusOK, body: marshal(entityAnswer(in.Module, in.Entity)(e))}, nil
+}
+
+// entityAnswer words one entity of a type.
+func entityAnswer(module, entity string) func(loyalty.Entity) any {
+	return func(e loyalty.Entity) any {
+		return struct {
+			Data json.RawMessage `json:"data"`
+		}{entityRecord(module, entity, &e)}
+	}
+}
+
+// CreateEntity adds an entity.
+func (a *entitiesAPI) CreateEntity(ctx context.Context, in entities.CreateEntityRequestObject) (entities.CreateEntityResponseObject, error) {
+	c, err := a.change(ctx, entityType(in.Module, in.Entity), creation)
+	if err != nil {
+		return nil, err
+	}
+	if in.Body.ID != nil {
+		c.ID = *in.Body.ID
+	}
+	return change(a.Server, ctx, http.StatusCreated, entityAnswer(in.Module, in.Entity), func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.Entity], error) {
+		return a.admin.CreateEntity(ctx, call, c)
+	})
+}
+
+// UpdateEntity changes the fields of an entity that are sent.
+func (a *entitiesAPI) UpdateEntity(ctx context.Context, in entities.UpdateEntityRequestObject) (entities.UpdateEntityResponseObject, error) {
+	c, err := a.change(ctx, entityType(in.Module, in.Entity), patch)
+	if err != nil {
+		return nil, err
+	}
+	c.ID = in.EntityID
+	return change(a.Server, ctx, http.StatusOK, entityAnswer(in.Module, in.Entity), func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.Entity], error) {
+		return a.admin.UpdateEntity(ctx, call, c)
+	})
+}
+
+// ArchiveEntity takes an entity out of use.
+func (a *entitiesAPI) ArchiveEntity(ctx context.Context, in entities.ArchiveEntityRequestObject) (entities.ArchiveEntityResponseObject, error) {
+	c := loyalty.EntityChange{Type: entityType(in.Module, in.Entity), ID: in.EntityID}
+	return change(a.Server, ctx, http.StatusOK, entityAnswer(in.Module, in.Entity), func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.Entity], error) {
+		return a.admin.ArchiveEntity(ctx, call, c)
+	})
+}
+
+// change reads the body of a change by the schema that the path names. A type
+// that is not there, or whose module is off, comes before every other fault.
+func (a *entitiesAPI) change(ctx context.Context, kind string, read func(*shape, any) (json.RawMessage, error)) (loyalty.EntityChange, error) {
+	c := loyalty.EntityChange{Type: kind}
+	p := a.programme()
+	if err := p.CheckEntityType(kind); err != nil {
+		return c, err
+	}
+	fields, err := a.entities.of(kind, p)
+	if err != nil {
+		return c, err
+	}
+	body, err := parseBody(httpRequest(ctx).Header, requestOf(ctx).body)
+	if err != nil {
+		return c, err
+	}
+	c.Check = func(data json.RawMessage) (json.RawMessage, error) { return a.checkEntity(kind, fields, data) }
+	c.Data, err = read(fields, body)
+	return c, err
+}
+
+// checkEntity holds an entity as a whole against its schema, and what an action
+// declares against what there is already.
+func (a *entitiesAPI) checkEntity(kind string, fields *shape, data json.RawMessage) (json.RawMessage, error) {
+	data, err := checkRaw(fields, data, "")
+	if err != nil || kind != "custom-events/action" {
+		return data, err
+	}
+	var declared struct {
+		Name   string          `json:"name"`
+		Schema json.RawMessage `json:"schema"`
+	}
+	if err := json.Unmarshal(data, &declared); err != nil {
+		return nil, err
+	}
+	return data, a.vocabulary.DeclareAction(declared.Name, declared.Schema)
+}

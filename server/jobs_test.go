@@ -1,0 +1,106 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/server"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// jobOf finds a job in the list.
+func jobOf(t *testing.T, h *house, name string) map[string]any {
+	t.Helper()
+	for _, j := range h.get("/admin/jobs").json(t)["data"].([]any) {
+		if j := j.(map[string]any); j["name"] == name {
+			return j
+		}
+	}
+	require.Fail(t, "no job "+name)
+	return nil
+}
+
+func TestJobs(t *testing.T) {
+	h := open(t)
+	var names []string
+	for _, j := range h.get("/admin/jobs").json(t)["data"].([]any) {
+		names = append(names, j.(map[string]any)["name"].(string))
+	}
+	require.Equal(t, []string{"answers", "auto_accept", "expiry", "partitions", "pending", "tiers"}, names)
+	require.Equal(t, map[string]any{"name": "expiry", "schedule": "PT60S", "running": false}, jobOf(t, h, "expiry"), "it never ran")
+	for _, name := range names {
+		a := h.post("/admin/jobs/"+name+"/run", "")
+		require.Equal(t, http.StatusOK, a.status, "%s: %s", name, a.body)
+		ran := data(t, a)
+		require.Equal(t, false, ran["running"])
+		require.NotEmpty(t, ran["last_run_at"])
+		require.NotEmpty(t, ran["next_run_at"])
+		require.NotEmpty(t, ran["last_duration"])
+		require.Equal(t, "0", fmt.Sprint(ran["last_result"].(map[string]any)["failed"]), "%s: %s", name, a.body)
+		require.Equal(t, ran, jobOf(t, h, name))
+	}
+	require.Len(t, h.get("/admin/jobs?limit=2&offset=5").json(t)["data"], 1)
+	require.Equal(t, http.StatusNotFound, h.post("/admin/jobs/cleaning/run", "").status)
+	require.Equal(t, http.StatusNotFound, h.post("/admin/jobs/-/run", "").status)
+}
+
+// TestJobDoesWhatIsDue: points that have expired are gone after the job, though
+// nobody looked at the customer.
+func TestJobDoesWhatIsDue(t *testing.T) {
+	h := open(t)
+	require.Equal(t, http.StatusOK, h.post("/admin/modules/points_economy", `{"config":{"expiry":{"policy":"rolling","days":1}}}`).status)
+	h.enrol("member-1001")
+	at := time.Now().Add(-24*time.Hour + 300*time.Millisecond).UTC().Format(time.RFC3339Nano)
+	a := h.post("/events", `{"customer":"member-1001","action":"point_add","data":{"points":10,"effective_timestamp":"`+at+`"}}`)
+	require.Equal(t, http.StatusOK, a.status, a.body)
+	require.Eventually(t, func() bool {
+		a := h.post("/admin/jobs/expiry/run", "")
+		require.Equal(t, http.StatusOK, a.status, a.body)
+		return fmt.Sprint(data(t, a)["last_result"].(map[string]any)["done"]) == "1"
+	}, 10*time.Second, 100*time.Millisecond)
+	require.Equal(t, "10", fmt.Sprint(data(t, h.get("/customers/member-1001"))["expired"]))
+}
+
+// slowForgetting holds a job up until it is released, as a large table does.
+type slowForgetting struct {
+	loyalty.JobStore
+	begun   chan struct{}
+	release chan struct{}
+}
+
+func (s *slowForgetting) ForgetAnswers(ctx context.Context, before time.Time) error {
+	close(s.begun)
+	<-s.release
+	return s.JobStore.ForgetAnswers(ctx, before)
+}
+
+// TestJobUnderWay: a long job answers while it runs, is seen by the list, cannot
+// be started twice, and goes on without its caller.
+func TestJobUnderWay(t *testing.T) {
+	slow := &slowForgetting{begun: make(chan struct{}), release: make(chan struct{})}
+	var h *house
+	h = open(t, func(o *server.Options) {
+		slow.JobStore = o.Reader.(loyalty.JobStore)
+		o.Jobs = loyalty.NewJobs(loyalty.JobsOptions{Engine: o.Engine.(*loyalty.Engine), Store: slow})
+		o.JobWait = time.Millisecond
+	})
+	first := h.post("/admin/jobs/answers/run", "")
+	require.Equal(t, http.StatusOK, first.status, first.body)
+	<-slow.begun
+	require.Equal(t, true, jobOf(t, h, "answers")["running"])
+	require.NotContains(t, jobOf(t, h, "answers"), "last_duration")
+	second := h.post("/admin/jobs/answers/run", "")
+	if second.status == http.StatusOK { // its wait was over before it was refused
+		require.Equal(t, true, data(t, second)["running"])
+	} else {
+		require.Equal(t, http.StatusConflict, second.status, second.body)
+	}
+	close(slow.release)
+	require.Eventually(t, func() bool { return jobOf(t, h, "answers")["running"] == false }, 10*time.Second, 10*time.Millisecond)
+	require.Equal(t, "1", fmt.Sprint(jobOf(t, h, "answers")["last_result"].(map[string]any)["done"]))
+}

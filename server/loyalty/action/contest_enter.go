@@ -1,0 +1,80 @@
+package action
+
+import (
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/points"
+)
+
+// contestEntry are the attributes of contest_enter.
+type contestEntry struct {
+	ContestID string `json:"contest_id"`
+	Count     *int64 `json:"count"`
+}
+
+// contest_enter gives the customer entries of a contest, each for its points:
+// all of them or none. It answers loyalty.ContestEntries.
+var contestEnter = loyalty.Action[contestEntry]{
+	Name: "contest_enter", Standing: loyalty.Spender,
+	Needs: func(_ contestEntry, n *loyalty.CustomerNeeds) {
+		n.Lots, n.Progress = loyalty.OpenLots, loyalty.Kinds(loyalty.ProgressContest)
+	},
+	Check: func(d contestEntry) error {
+		if d.Count != nil && (*d.Count < 1 || *d.Count > points.Max) {
+			return loyalty.ErrPropertyInvalid.With("property", "count").With("reason", "range").At("data.count")
+		}
+		return nil
+	},
+	Apply: applyContestEnter,
+}
+
+func applyContestEnter(r *loyalty.Run, d contestEntry) error {
+	c, err := loyalty.InForce(r, r.Programme.Contests, loyalty.Reference{Type: "contests/contest", ID: d.ContestID})
+	if err != nil {
+		return err
+	}
+	count := int64(1)
+	if d.Count != nil {
+		count = *d.Count
+	}
+	var p loyalty.ContestProgress
+	if _, err := r.Progress(loyalty.ProgressContest, c.ID, &p); err != nil {
+		return err
+	}
+	if c.MaxEntries != nil && p.Entries+count > *c.MaxEntries {
+		return loyalty.ErrEntriesLimit.With("limit", *c.MaxEntries).At("data.count")
+	}
+	if c.Points > 0 && count > points.Max/c.Points {
+		return notEnoughFor(r, points.Max)
+	}
+	burn, err := pay(r, count*c.Points)
+	if err != nil {
+		return err
+	}
+	p.Enter(count, c.Points, burn)
+	r.Record(contestEntry{c.ID, &count})
+	r.Value = loyalty.ContestEntries{ID: r.Event.ID, Contest: c.ID, Count: count, Entries: p.Entries, Points: count * c.Points}
+	return r.SetProgress(r.Event, loyalty.ProgressKey{Kind: loyalty.ProgressContest, Key: c.ID}, p, time.Time{})
+}
+
+// pay takes the price of what the event brings, and says which lots paid.
+func pay(r *loyalty.Run, n int64) ([]points.Portion, error) {
+	if n == 0 {
+		return nil, nil
+	}
+	burn, err := r.Book.Spend(r.Event.ID, n)
+	if err != nil {
+		return nil, notEnoughFor(r, n)
+	}
+	r.Event.Shown(-n)
+	r.Trace("spend", "applied", "reason.spent", -n)
+	return burn, nil
+}
+
+// notEnoughFor refuses a price that the customer cannot pay. Nobody sent it, so
+// no attribute is at fault.
+func notEnoughFor(r *loyalty.Run, n int64) error {
+	_ = notEnough(r, n)
+	return loyalty.ErrNotEnoughToSpend
+}

@@ -1,0 +1,84 @@
+package action
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/gen/events"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+)
+
+// coupon_create makes a coupon under a code of the caller's and gives it to the
+// customer. An amount is a gift card's balance and makes it one.
+var couponCreate = loyalty.Action[events.CouponCreateData]{
+	Name: "coupon_create", Standing: loyalty.Earner,
+	Needs: func(d events.CouponCreateData, n *loyalty.CustomerNeeds) { n.Coupons = []string{d.Code} },
+	Check: checkCoupon,
+	Apply: func(r *loyalty.Run, d events.CouponCreateData) error {
+		pool := deref(d.Pool)
+		if pool != "" && r.Programme.Pools[pool] == nil {
+			return loyalty.ErrEntityNotFound.With("type", "coupons/pool").With("id", pool).At("data.pool")
+		}
+		expires, err := moment("expdate", d.Expdate)
+		if err != nil {
+			return err
+		}
+		c := loyalty.Coupon{
+			Type: couponType(d), Value: d.Value, Currency: deref(d.Currency), Pool: pool, Cost: deref(d.Cost),
+			Stores: separated(d.Stores), Products: separated(d.Product), ExpiresAt: expires,
+		}
+		if name := deref(d.Name); name != "" {
+			c.Name = map[string]string{r.Programme.Language.Default: name}
+		}
+		if d.Amount != nil { // what a gift card is worth is what is on it
+			c.Value = *d.Amount
+		}
+		if c.Type == loyalty.CouponGiftCard {
+			c.Balance = c.Value
+		}
+		return r.GiveCoupon(r.Event, d.Code, c)
+	},
+}
+
+// checkCoupon refuses a percentage above the whole.
+func checkCoupon(d events.CouponCreateData) error {
+	if couponType(d) == loyalty.CouponPercentage && d.Value > 100*money.Unit {
+		return loyalty.ErrPropertyInvalid.With("property", "value").With("reason", "range").At("data.value")
+	}
+	return nil
+}
+
+// couponType reads the type in either spelling. An amount is only a gift card's.
+func couponType(d events.CouponCreateData) string {
+	switch t := strings.ReplaceAll(string(deref(d.Type)), " ", "_"); {
+	case d.Amount != nil:
+		return loyalty.CouponGiftCard
+	case t == "":
+		return loyalty.CouponAmount
+	default:
+		return t
+	}
+}
+
+// separated splits a list that is sent as text.
+func separated(text *string) []string {
+	parts := strings.Split(deref(text), ",")
+	for i := range parts {
+		parts[i] = strings.TrimSpace(parts[i])
+	}
+	return slices.DeleteFunc(parts, func(p string) bool { return p == "" })
+}
+
+// moment reads a day or an instant; zero where none was sent.
+func moment(property string, sent *string) (time.Time, error) {
+	if strings.TrimSpace(deref(sent)) == "" {
+		return time.Time{}, nil
+	}
+	at, err := loyalty.ParseInstant(strings.TrimSpace(*sent))
+	if err != nil {
+		return at, loyalty.ErrPropertyInvalid.With("property", property).With("reason", "instant").At("data." + property)
+	}
+	return at, nil
+}

@@ -1,0 +1,37 @@
+package action
+
+import (
+	"github.com/loyalty-platform/loyalty/gen/events"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// coupon_transfer passes a coupon of the customer on. An e-mail that nobody has
+// begins an inactive customer.
+var couponTransfer = loyalty.Action[events.CouponTransferData]{
+	Name: "coupon_transfer", Standing: loyalty.Spender,
+	Needs: func(d events.CouponTransferData, n *loyalty.CustomerNeeds) {
+		n.Key = true // the event is sealed anew, without the receiver
+		if code := deref(d.Code); code != "" {
+			n.Coupons = []string{code}
+		} else {
+			n.Claims, n.Progress = true, loyalty.Kinds(loyalty.ProgressReward)
+		}
+	},
+	Check: func(d events.CouponTransferData) error {
+		if deref(d.Code) == "" && deref(d.RewardID) == "" {
+			return loyalty.ErrPropertyEmpty.With("property", "code").At("data.code")
+		}
+		return checkAddressee(d.Target, d.Email)
+	},
+	Apply: func(r *loyalty.Run, d events.CouponTransferData) error {
+		return r.TransferCoupon(deref(d.Code), deref(d.RewardID), loyalty.Addressee{Target: deref(d.Target), Email: deref(d.Email)})
+	},
+}
+
+// checkAddressee refuses a transfer that names nobody.
+func checkAddressee(target, email *string) error {
+	if deref(target) == "" && loyalty.EmailKey(deref(email)) == "" {
+		return loyalty.ErrPropertyEmpty.With("property", "target").At("data.target")
+	}
+	return nil
+}

@@ -1,0 +1,19 @@
+package action
+
+import "github.com/loyalty-platform/loyalty/server/loyalty"
+
+// mergeData are the attributes of merge: the identifier of the account that
+// becomes part of this one.
+type mergeData struct {
+	Source string `json:"source"`
+}
+
+// merge makes another account part of this one. Only the operation of that name
+// causes it.
+var merge = loyalty.Action[mergeData]{
+	Name: "merge",
+	Needs: func(_ mergeData, n *loyalty.CustomerNeeds) {
+		n.Everything, n.Key, n.Lots = true, true, loyalty.UsedLots
+	},
+	Apply: func(r *loyalty.Run, d mergeData) error { return r.Merge(d.Source) },
+}

@@ -1,0 +1,28 @@
+package action
+
+import (
+	"github.com/loyalty-platform/loyalty/gen/events"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// offer_redeem counts the use of an offer, claimed or not.
+var offerRedeem = loyalty.Action[events.OfferRedeemData]{
+	Name: "offer_redeem", Standing: loyalty.Earner,
+	Needs: func(d events.OfferRedeemData, n *loyalty.CustomerNeeds) { needOffers(n, d.Offer) },
+	Apply: func(r *loyalty.Run, d events.OfferRedeemData) error { return r.RedeemOffer(r.Event, offer(d.Offer)) },
+}
+
+// offer refers to the offer that an event names.
+func offer(id string) loyalty.Reference {
+	return loyalty.Reference{Type: "offers/offer", ID: id, Field: "data.offer"}
+}
+
+// needOffers declares what the use of offers reads.
+func needOffers(n *loyalty.CustomerNeeds, offers ...string) {
+	if len(offers) > 0 {
+		n.Progress |= loyalty.Kinds(loyalty.ProgressOffer)
+	}
+	for _, id := range offers {
+		n.Tallies = append(n.Tallies, loyalty.TallyOffer+id)
+	}
+}

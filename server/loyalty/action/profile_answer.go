@@ -1,0 +1,51 @@
+package action
+
+import (
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// profileAnswerData are the attributes of profile_answer. The answer is personal.
+type profileAnswerData struct {
+	Flow     string `json:"flow"`
+	Question string `json:"question"`
+	Answer   string `json:"answer"`
+}
+
+// profile_answer answers a question of a profiling flow, which sets a field of
+// the profile. The first answer to a question gives its points, and the one that
+// completes the flow the points of the flow. It answers loyalty.QuestionResult.
+var profileAnswer = loyalty.Action[profileAnswerData]{
+	Name: "profile_answer", Standing: loyalty.Earner,
+	Needs: func(_ profileAnswerData, n *loyalty.CustomerNeeds) { n.Progress = loyalty.Kinds(loyalty.ProgressFlow) },
+	Apply: applyProfileAnswer,
+}
+
+func applyProfileAnswer(r *loyalty.Run, d profileAnswerData) error {
+	f, err := loyalty.InForce(r, r.Programme.Flows, loyalty.Reference{Type: "profiling/flow", ID: d.Flow})
+	if err != nil {
+		return err
+	}
+	q := f.Question(d.Question)
+	if q == nil {
+		return loyalty.ErrQuestionNotFound.With("question", d.Question)
+	}
+	var p loyalty.FlowProgress
+	if _, err := r.Progress(loyalty.ProgressFlow, f.ID, &p); err != nil {
+		return err
+	}
+	if err := r.SetAnswer(q, d.Answer); err != nil {
+		return err
+	}
+	earned := p.Answer(f, q)
+	if err := win(r, earned); err != nil {
+		return err
+	}
+	result := loyalty.QuestionResult{ID: r.Event.ID, Flow: f.ID, Question: q.ID, Completed: true, Points: earned}
+	if next := p.Next(f); next != nil {
+		result.Completed, result.Next = false, next.ID
+	}
+	r.Value = result
+	return r.SetProgress(r.Event, loyalty.ProgressKey{Kind: loyalty.ProgressFlow, Key: f.ID}, p, time.Time{})
+}

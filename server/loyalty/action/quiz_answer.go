@@ -1,0 +1,56 @@
+package action
+
+import (
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// quizAnswerData are the attributes of quiz_answer.
+type quizAnswerData struct {
+	Quiz   string `json:"quiz"`
+	Answer string `json:"answer"`
+}
+
+// quiz_answer records the customer's answer to a quiz, which is final; the right
+// one gives the points. It answers loyalty.QuizResult.
+var quizAnswer = loyalty.Action[quizAnswerData]{
+	Name: "quiz_answer", Standing: loyalty.Earner,
+	Needs: func(_ quizAnswerData, n *loyalty.CustomerNeeds) { n.Progress = loyalty.Kinds(loyalty.ProgressQuiz) },
+	Apply: applyQuizAnswer,
+}
+
+func applyQuizAnswer(r *loyalty.Run, d quizAnswerData) error {
+	q, err := loyalty.InForce(r, r.Programme.Quizzes, loyalty.Reference{Type: "quizzes/quiz", ID: d.Quiz})
+	if err != nil {
+		return err
+	}
+	if err := q.Check(d.Answer); err != nil {
+		return err
+	}
+	answered, err := r.Progress(loyalty.ProgressQuiz, q.ID, &loyalty.QuizProgress{})
+	if err != nil {
+		return err
+	}
+	if answered {
+		return loyalty.ErrQuizAnswered
+	}
+	result := loyalty.QuizResult{ID: r.Event.ID, Quiz: q.ID, Correct: d.Answer == q.CorrectAnswer, CorrectAnswer: q.CorrectAnswer}
+	if result.Correct {
+		result.Points = q.Points
+	}
+	if err := win(r, result.Points); err != nil {
+		return err
+	}
+	r.Value = result
+	return r.SetProgress(r.Event, loyalty.ProgressKey{Kind: loyalty.ProgressQuiz, Key: q.ID},
+		loyalty.QuizProgress{Answer: d.Answer, Correct: result.Correct, AnsweredAt: r.At}, time.Time{})
+}
+
+// win gives the points of a game, if there are any.
+func win(r *loyalty.Run, n int64) error {
+	if n == 0 {
+		return nil
+	}
+	return r.Earn(r.Event, n, "")
+}

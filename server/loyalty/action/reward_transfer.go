@@ -1,0 +1,27 @@
+package action
+
+import (
+	"github.com/loyalty-platform/loyalty/gen/events"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// reward_transfer passes the newest claim of a reward on, with its coupon.
+var rewardTransfer = loyalty.Action[events.RewardTransferData]{
+	Name: "reward_transfer", Standing: loyalty.Spender,
+	Needs: func(_ events.RewardTransferData, n *loyalty.CustomerNeeds) {
+		n.Key = true // the event is sealed anew, without the receiver
+		n.Claims, n.Progress = true, loyalty.Kinds(loyalty.ProgressReward)
+	},
+	Check: func(d events.RewardTransferData) error {
+		if err := checkAddressee(d.Target, d.Email); err != nil {
+			return err
+		}
+		if deref(d.Reward) == "" {
+			return loyalty.ErrPropertyEmpty.With("property", "reward").At("data.reward")
+		}
+		return nil
+	},
+	Apply: func(r *loyalty.Run, d events.RewardTransferData) error {
+		return r.TransferReward(deref(d.Reward), loyalty.Addressee{Target: deref(d.Target), Email: deref(d.Email)})
+	},
+}

@@ -1,0 +1,41 @@
+package action
+
+import (
+	"strings"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// tierChangeData are the attributes of tier_change.
+type tierChangeData struct {
+	Tier    string `json:"tier"`
+	ExpDate string `json:"expdate"` // RFC 3339, or a day; empty: nobody says when it ends
+}
+
+// tier_change puts a customer into a tier by hand.
+var tierChange = loyalty.Action[tierChangeData]{
+	Name: "tier_change", Standing: loyalty.Earner,
+	Needs: func(_ tierChangeData, n *loyalty.CustomerNeeds) {
+		n.Progress = loyalty.Kinds(loyalty.ProgressTier)
+	},
+	Check: func(d tierChangeData) error {
+		if d.Tier == "" {
+			return loyalty.ErrPropertyEmpty.With("property", "tier").At("data.tier")
+		}
+		return nil
+	},
+	Apply: func(r *loyalty.Run, d tierChangeData) (err error) {
+		tier := r.Programme.Tier(d.Tier)
+		if tier == nil {
+			return loyalty.ErrTierNotFound.With("tier", d.Tier).At("data.tier")
+		}
+		var expires time.Time
+		if strings.TrimSpace(d.ExpDate) != "" {
+			if expires, err = loyalty.ParseInstant(d.ExpDate); err != nil {
+				return loyalty.ErrPropertyInvalid.With("property", "expdate").With("reason", "instant").At("data.expdate")
+			}
+		}
+		return r.GiveTier(r.Event, tier, expires)
+	},
+}

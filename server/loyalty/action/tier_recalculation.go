@@ -1,0 +1,27 @@
+package action
+
+import "github.com/loyalty-platform/loyalty/server/loyalty"
+
+// tierRecalculationData are the attributes of tier_recalculation.
+type tierRecalculationData struct {
+	Structure string `json:"structure"`
+}
+
+// tier_recalculation makes the figures of a structure again from the customer's
+// journal; the job tiers submits it for everybody whom a changed structure may
+// see elsewhere.
+var tierRecalculation = loyalty.Action[tierRecalculationData]{
+	Name: "tier_recalculation", Standing: loyalty.Earner,
+	Needs: func(_ tierRecalculationData, n *loyalty.CustomerNeeds) {
+		n.Progress, n.Past = loyalty.Kinds(loyalty.ProgressTier), true
+	},
+	Check: func(d tierRecalculationData) error {
+		if d.Structure == "" {
+			return loyalty.ErrPropertyEmpty.With("property", "structure").At("data.structure")
+		}
+		return nil
+	},
+	Apply: func(r *loyalty.Run, d tierRecalculationData) error {
+		return r.RecalculateTier(r.Event, d.Structure)
+	},
+}

@@ -1,0 +1,47 @@
+package action
+
+import (
+	"strings"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/gen/events"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// treasure_found finds an online treasure. Like its two sisters it is built in:
+// the module treasure_hunt only lists treasures.
+var treasureFound = loyalty.Action[events.TreasureFoundData]{
+	Name: "treasure_found", Standing: loyalty.Earner,
+	Needs: func(_ events.TreasureFoundData, n *loyalty.CustomerNeeds) { needTreasures(n) },
+	Apply: func(r *loyalty.Run, d events.TreasureFoundData) error { return findTreasure(r, d.TreasureID, nil) },
+}
+
+func needTreasures(n *loyalty.CustomerNeeds) { n.Progress = loyalty.Kinds(loyalty.ProgressTreasure) }
+
+// findTreasure gives the points of a treasure once. Each is found by the one
+// action that fits it.
+func findTreasure(r *loyalty.Run, id string, code *string) error {
+	t, err := loyalty.InForce(r, r.Programme.Treasures, loyalty.Reference{Type: "treasure-hunt/treasure", ID: id, Field: "data.treasure_id"})
+	switch {
+	case err != nil:
+		return err
+	case t.Action() != r.Event.Action:
+		return loyalty.ErrTreasureAction.With("action", t.Action()).At("data.treasure_id")
+	case t.Code != "" && (code == nil || strings.TrimSpace(*code) == ""):
+		return loyalty.ErrPropertyEmpty.With("property", "code").At("data.code")
+	}
+	found, err := r.Progress(loyalty.ProgressTreasure, t.ID, &loyalty.TreasureProgress{})
+	switch {
+	case err != nil:
+		return err
+	case found:
+		return loyalty.ErrTreasureFound.At("data.treasure_id")
+	case t.Code != "" && !t.Opens(*code):
+		return loyalty.ErrTreasureCode.At("data.code")
+	}
+	if err := win(r, t.Points); err != nil {
+		return err
+	}
+	return r.SetProgress(r.Event, loyalty.ProgressKey{Kind: loyalty.ProgressTreasure, Key: t.ID},
+		loyalty.TreasureProgress{FoundAt: r.At}, time.Time{})
+}

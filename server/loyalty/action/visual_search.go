@@ -1,0 +1,30 @@
+package action
+
+import "github.com/loyalty-platform/loyalty/server/loyalty"
+
+// visualSearchData are the attributes of visual_search.
+type visualSearchData struct {
+	Bounds []visualSearchBound `json:"bounds"`
+}
+
+// visualSearchBound is one thing that was recognised in a picture.
+type visualSearchBound struct {
+	Gender  string `json:"gender,omitempty"`
+	Offers  string `json:"offers,omitempty"`
+	Label   string `json:"label,omitempty"`
+	Catalog string `json:"catalog,omitempty"`
+}
+
+// visual_search records what a customer looked for with a picture: the search,
+// and a visual_search_bound for each thing that was recognised. It answers
+// loyalty.RecordedSearch.
+var visualSearch = loyalty.Action[visualSearchData]{
+	Name: "visual_search",
+	Apply: func(r *loyalty.Run, d visualSearchData) error {
+		for _, bound := range d.Bounds {
+			r.Derive(r.Event, "visual_search_bound", bound)
+		}
+		r.Value = loyalty.RecordedSearch{ID: r.Event.ID, Bounds: len(d.Bounds)}
+		return nil
+	},
+}

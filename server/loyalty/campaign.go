@@ -1,0 +1,170 @@
+package loyalty
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty/condition"
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+)
+
+// The states of a campaign. Only an active one runs.
+const (
+	CampaignDraft  = "draft"
+	CampaignActive = "active"
+	CampaignPaused = "paused"
+)
+
+// Campaign gives something when an action happens and its condition holds
+// (automation/campaign).
+type Campaign struct {
+	ID        string   `json:"-"`
+	Name      string   `json:"name"`
+	Trigger   string   `json:"trigger"` // an action
+	Condition string   `json:"condition"`
+	Effects   []Effect `json:"effects"`
+	Priority  int      `json:"priority"` // the highest runs first
+	Limit     struct {
+		PerCustomer *int64 `json:"per_customer"` // times it gives one customer something; nil: no limit
+		Total       *int64 `json:"total"`        // times it gives in all; nil: no limit
+	} `json:"limit"`
+	Status string               `json:"status"` // draft (also when empty), active or paused
+	Holds  *condition.Condition `json:"-"`
+	Dates
+
+	created time.Time
+}
+
+// The types of an effect.
+const (
+	EffectPoints    = "points"
+	EffectMultiply  = "multiply"
+	EffectCoupon    = "coupon"
+	EffectLabel     = "label"
+	EffectTier      = "tier"
+	EffectChallenge = "challenge"
+)
+
+// Effect is what a campaign gives.
+type Effect struct {
+	Type      string          `json:"type"`
+	Points    int64           `json:"points"`
+	Factor    money.Rate      `json:"factor"` // what the base points become: 2 doubles them
+	Coupon    *CouponTemplate `json:"coupon"`
+	Pool      string          `json:"pool"`
+	Label     string          `json:"label"`
+	Tier      string          `json:"tier"`
+	Challenge string          `json:"challenge"`
+	Amount    int64           `json:"amount"` // by which the challenge moves; 0: 1
+
+	extra decimal.Decimal // Factor − 1: what the campaign adds for each base point
+}
+
+func readCampaign(p *Programme, e Entity) error {
+	c := &Campaign{ID: e.ID, created: e.CreatedAt}
+	err := decodeEntity(e, c)
+	if err != nil {
+		return err
+	}
+	if c.Holds, err = compileAt("condition", c.Condition); err != nil {
+		return err
+	}
+	c.Status = cmp.Or(c.Status, CampaignDraft)
+	if err := c.check(p); err != nil {
+		return err
+	}
+	for i := range c.Effects {
+		if err := c.Effects[i].check(p, fmt.Sprintf("effects[%d]", i)); err != nil {
+			return err
+		}
+	}
+	p.Campaigns = append(p.Campaigns, c)
+	return c.Dates.check()
+}
+
+// check refuses a trigger that never happens and a condition over a line where
+// there is none.
+func (c *Campaign) check(p *Programme) error {
+	switch {
+	case !p.happens(c.Trigger):
+		return fieldFault("trigger", ErrPropertyInvalid.Name, map[string]any{"reason": "no action " + c.Trigger})
+	case c.Holds.Uses("item") && c.Trigger != lineAction:
+		return fieldFault("condition", ErrPropertyInvalid.Name, map[string]any{"reason": "item needs the trigger " + lineAction})
+	}
+	return nil
+}
+
+// check completes the document's schema: what an effect names is in force.
+func (f *Effect) check(p *Programme, at string) error {
+	switch f.Type {
+	case EffectPoints:
+		if f.Points <= 0 {
+			return fieldFault(at+".points", ErrPropertyEmpty.Name, nil)
+		}
+	case EffectMultiply:
+		one := decimal.NewFromInt(1)
+		factor, err := decimal.NewFromString(f.Factor.String())
+		if err != nil || factor.LessThan(one) {
+			return fieldFault(at+".factor", "too_small", map[string]any{"limit": 1})
+		}
+		f.extra = factor.Sub(one)
+	case EffectCoupon:
+		return f.checkCoupon(p, at)
+	case EffectLabel:
+		if f.Label = strings.TrimSpace(f.Label); f.Label == "" {
+			return fieldFault(at+".label", ErrPropertyEmpty.Name, nil)
+		}
+	case EffectTier:
+		if p.Tier(f.Tier) == nil {
+			return missing(at+".tier", "tiers/tier", f.Tier)
+		}
+	case EffectChallenge:
+		if p.Challenges[f.Challenge] == nil {
+			return missing(at+".challenge", "challenges/challenge", f.Challenge)
+		}
+		f.Amount = cmp.Or(f.Amount, 1)
+	default:
+		return fieldFault(at+".type", ErrPropertyInvalid.Name, map[string]any{"reason": "no effect " + f.Type})
+	}
+	return nil
+}
+
+// checkCoupon: a coupon comes out of a pool or is made by a template, not both.
+func (f *Effect) checkCoupon(p *Programme, at string) error {
+	switch {
+	case f.Pool == "" && f.Coupon == nil:
+		return fieldFault(at+".coupon", ErrPropertyEmpty.Name, nil)
+	case f.Pool != "" && f.Coupon != nil:
+		return fieldFault(at+".coupon", ErrPropertyInvalid.Name, map[string]any{"reason": "pool " + f.Pool})
+	case f.Coupon != nil:
+		return f.Coupon.check(at + ".coupon")
+	case p.Pools[f.Pool] == nil:
+		return missing(at+".pool", "coupons/pool", f.Pool)
+	}
+	return nil
+}
+
+// orderCampaigns brings the campaigns into the order in which they run: the
+// highest priority first, then the oldest. The active ones can be found by what
+// sets them off.
+func (p *Programme) orderCampaigns() {
+	slices.SortFunc(p.Campaigns, func(a, b *Campaign) int {
+		return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.created.Compare(b.created), strings.Compare(a.ID, b.ID))
+	})
+	p.triggered = map[string][]*Campaign{}
+	for _, c := range p.Campaigns {
+		if c.Status == CampaignActive {
+			p.triggered[c.Trigger] = append(p.triggered[c.Trigger], c)
+		}
+	}
+}
+
+// onlyLabels says whether a campaign gives nothing but labels.
+func (c *Campaign) onlyLabels() bool {
+	return !slices.ContainsFunc(c.Effects, func(f Effect) bool { return f.Type != EffectLabel })
+}

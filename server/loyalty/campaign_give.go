@@ -1,0 +1,198 @@
+package loyalty
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty/points"
+)
+
+// gift is one campaign giving to the customer of an occurrence.
+type gift struct {
+	*occurrence
+	campaign *Campaign
+	cause    *Event
+	given    bool  // anything at all
+	points   int64 // that it gave
+}
+
+// give follows one effect. One that cannot be given now, because its module is
+// off or its pool is empty, is left out: a campaign never refuses the event that
+// set it off.
+func (g *gift) give(f *Effect) error {
+	if m := effectModules[f.Type]; m != "" && !g.Programme.On[m] {
+		g.missed("reason.module_is_off", map[string]any{"module": m, "effect": f.Type})
+		return nil
+	}
+	switch f.Type {
+	case EffectPoints:
+		return g.earn(f.Points)
+	case EffectMultiply:
+		n, err := g.Programme.Purchase.Rounding.Whole(decimal.NewFromInt(g.base()).Mul(f.extra))
+		if err != nil || n > points.Max {
+			return g.tooMany()
+		}
+		return g.earn(n)
+	case EffectCoupon:
+		return g.coupon(f)
+	case EffectLabel:
+		return g.label(f.Label)
+	case EffectTier:
+		return g.tier(f.Tier)
+	case EffectChallenge:
+		return g.challenge(f)
+	}
+	return nil
+}
+
+// effectModules are the modules that effects need.
+var effectModules = map[string]string{
+	EffectCoupon: ModuleCoupons, EffectTier: ModuleTiers, EffectChallenge: ModuleChallenges,
+}
+
+func (g *gift) missed(reason string, input map[string]any) {
+	g.told(g.campaign, Verdict{Verdict: "skipped", Reason: reason, Input: input})
+}
+
+// base are the points that the occurrence earned, those of campaigns left out: of
+// a line, of a purchase, or of the event.
+func (g *gift) base() (n int64) {
+	switch {
+	case g.line != nil:
+		return g.line.Points - g.line.Bonus
+	case g.transaction != nil:
+		return g.transaction.OriginalEarned - g.transaction.Detail.Bonus
+	}
+	for _, p := range g.Book.Postings {
+		if p.Event == g.event.ID && p.From == points.Issued && p.To == points.Available {
+			n += p.Points
+		}
+	}
+	return n
+}
+
+// campaignPoints are the attributes of the point_add that a campaign gives.
+type campaignPoints struct {
+	Points        int64  `json:"points"`
+	TransactionID string `json:"transaction_id,omitempty"`
+	Campaign      string `json:"campaign"`
+}
+
+// earn gives points by a point_add. Those of a purchase belong to it, so that its
+// refunds take them back.
+func (g *gift) earn(n int64) error {
+	if n <= 0 {
+		return nil
+	}
+	t, name := g.transaction, ""
+	if t != nil {
+		name = t.Name
+	}
+	e := g.Derive(g.cause, "point_add", campaignPoints{n, name, g.campaign.ID})
+	if err := g.credit(e, n, name); err != nil {
+		return g.tooMany()
+	}
+	g.given, g.points = true, g.points+n
+	if t == nil {
+		return nil
+	}
+	e.Transaction = name
+	if err := t.addBonus(g.line, n); err != nil {
+		return err
+	}
+	g.Changed(e, t)
+	return nil
+}
+
+// tooMany names the campaign that would bring more points than a balance can hold.
+func (g *gift) tooMany() error {
+	return ErrTooLarge.With("property", "points of the campaign "+g.campaign.ID)
+}
+
+// addBonus adds the points of a campaign to a purchase that was just accepted: to
+// the line that they are for, or, as points_rewarded is, over all lines by their
+// subtotals, so that the return of a line takes its share.
+func (t *Transaction) addBonus(line *Line, n int64) error {
+	t.Earned, t.OriginalEarned, t.Detail.Bonus = t.Earned+n, t.OriginalEarned+n, t.Detail.Bonus+n
+	if line != nil {
+		line.Points, line.Bonus = line.Points+n, line.Bonus+n
+		return nil
+	}
+	shares := make([]Line, len(t.Detail.Items))
+	lines := make([]*Line, len(shares))
+	for i := range shares {
+		shares[i].Subtotal, lines[i] = t.Detail.Items[i].Subtotal, &shares[i]
+	}
+	if err := spread(n, lines); err != nil {
+		return err
+	}
+	for i, share := range shares {
+		l := &t.Detail.Items[i]
+		l.Points, l.Bonus = l.Points+share.Points, l.Bonus+share.Points
+	}
+	return nil
+}
+
+// campaignOrigin are the attributes of what else a campaign gives.
+type campaignOrigin struct {
+	Campaign string `json:"campaign"`
+}
+
+// label puts a label on the customer, by a profile event with all their labels.
+func (g *gift) label(label string) error {
+	p := &g.Customer.Profile
+	if slices.Contains(p.Labels, label) {
+		return nil
+	}
+	labels := append(slices.Clip(p.Labels), label)
+	personal := map[string]json.RawMessage{"labels": marshal(labels)}
+	if _, err := g.DeriveSealed(g.cause, "profile", campaignOrigin{g.campaign.ID}, personal); err != nil {
+		return err
+	}
+	p.Labels, g.Customer.UpdatedAt, g.given = labels, g.Now, true
+	return nil
+}
+
+// campaignCoupon are the attributes of the coupon_create that a campaign gives.
+type campaignCoupon struct {
+	Code     string `json:"code"`
+	Pool     string `json:"pool,omitempty"`
+	Campaign string `json:"campaign"`
+}
+
+// coupon gives a coupon by a coupon_create.
+func (g *gift) coupon(f *Effect) error {
+	e := g.Derive(g.cause, "coupon_create", campaignOrigin{g.campaign.ID})
+	c, err := g.IssueCoupon(e, CouponSource{Pool: f.Pool, Template: f.Coupon})
+	if errors.Is(err, ErrPoolEmpty) || errors.Is(err, ErrPatternSpent) {
+		g.work.events = g.work.events[:len(g.work.events)-1] // e: nothing hangs on it
+		g.missed("reason.pool_has_no_code", map[string]any{"pool": f.Pool})
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	e.Data, g.given = marshal(campaignCoupon{c.Code, c.Pool, g.campaign.ID}), true
+	return nil
+}
+
+// tier puts the customer into a tier.
+func (g *gift) tier(id string) error {
+	before := len(g.work.events)
+	if err := g.ChangeTier(g.cause, g.Programme.Tier(id), time.Time{}); err != nil {
+		return err
+	}
+	g.given = g.given || len(g.work.events) > before
+	return nil
+}
+
+// challenge moves a challenge forward.
+func (g *gift) challenge(f *Effect) error {
+	moved, err := g.AdvanceChallenge(g.cause, g.Programme.Challenges[f.Challenge], f.Amount)
+	g.given = g.given || moved
+	return err
+}

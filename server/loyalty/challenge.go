@@ -1,0 +1,110 @@
+package loyalty
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty/condition"
+)
+
+// Challenge asks for something to be done (challenges/challenge).
+type Challenge struct {
+	ID             string      `json:"-"`
+	Title          Texts       `json:"title"`
+	Criteria       []Criterion `json:"criteria"`
+	Points         int64       `json:"points"`          // on completion
+	MaxCompletions *int64      `json:"max_completions"` // nil: once
+	Resetable      bool        `json:"resetable"`
+	Tags           []string    `json:"tags"`
+	WindowDays     int         `json:"window_days"` // one completion must fit into so many days; 0: no bound
+	Dates
+
+	of string // what its criteria count: progress made for others starts anew
+}
+
+// Criterion is one thing that a challenge asks for.
+type Criterion struct {
+	Action    string               `json:"action"`
+	Condition string               `json:"condition"`
+	Threshold int64                `json:"threshold"`
+	Sum       string               `json:"sum"` // the attribute to sum, such as points or data.total; empty: counts
+	Is        *condition.Condition `json:"-"`
+}
+
+// readChallenge refuses a criterion whose condition or attribute nothing can have.
+func readChallenge(p *Programme, e Entity) error {
+	c := &Challenge{ID: e.ID}
+	if err := decodeEntity(e, c); err != nil {
+		return err
+	}
+	of := sha256.New()
+	for i := range c.Criteria {
+		k := &c.Criteria[i]
+		if err := k.compile(fmt.Sprintf("criteria[%d].", i)); err != nil {
+			return err
+		}
+		fmt.Fprintf(of, "%q%q%q", k.Action, k.Condition, k.Sum)
+	}
+	c.of = hex.EncodeToString(of.Sum(nil)[:6])
+	p.Challenges[c.ID] = c
+	return c.Dates.check()
+}
+
+func (k *Criterion) compile(at string) (err error) {
+	if k.Is, err = compileAt(at+"condition", k.Condition); err != nil {
+		return err
+	}
+	if k.Sum != "" && !summable(k.Sum) {
+		return fieldFault(at+"sum", ErrPropertyInvalid.Name, map[string]any{"reason": "points, data.*, transaction.*, item.*"})
+	}
+	return nil
+}
+
+// The numbers of a purchase and of a line that a criterion can sum, besides the
+// attributes that were sent with them.
+var (
+	purchaseSums = []string{"total", "original_total", "refunded", "earned", "burned"}
+	lineSums     = []string{"quantity", "subtotal"}
+)
+
+// summable says whether a path names a number that occurrences can have.
+func summable(path string) bool {
+	record, field, _ := strings.Cut(strings.TrimPrefix(path, "event."), ".")
+	name, rest, nested := strings.Cut(field, ".")
+	switch record {
+	case "points":
+		return field == ""
+	case "data":
+		return field != ""
+	case "transaction":
+		return (!nested && slices.Contains(purchaseSums, name)) || (name == "data" && rest != "")
+	case "item":
+		return (!nested && slices.Contains(lineSums, name)) || (!nested && (name == "price" || name == "discount")) || (name == "data" && rest != "")
+	}
+	return false
+}
+
+// wants says whether a criterion may count something that happened.
+func (c *Challenge) wants(action string) bool {
+	return slices.ContainsFunc(c.Criteria, func(k Criterion) bool { return k.Action == action })
+}
+
+// most is how often one customer may complete it.
+func (c *Challenge) most() int64 {
+	if c.MaxCompletions == nil {
+		return 1
+	}
+	return *c.MaxCompletions
+}
+
+// scale is how many units of a criterion's count make one of its threshold:
+// money and other sums are kept in 1/10,000, events and points are whole.
+func (k *Criterion) scale() int64 {
+	if k.Sum == "" || strings.TrimPrefix(k.Sum, "event.") == "points" {
+		return 1
+	}
+	return sumScale
+}

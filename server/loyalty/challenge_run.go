@@ -1,0 +1,160 @@
+package loyalty
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// completed are the attributes of the event challenge.
+type completed struct {
+	Challenge string `json:"challenge"`
+}
+
+// challenge lets every challenge count what happened.
+func (o *occurrence) challenge() error {
+	p := o.Programme
+	if !p.On[ModuleChallenges] || !o.enrolled() {
+		return nil
+	}
+	wanted := false
+	for _, c := range p.Challenges {
+		wanted = wanted || c.wants(o.action)
+	}
+	if !wanted {
+		return nil
+	}
+	for _, id := range slices.Sorted(maps.Keys(p.Challenges)) {
+		c := p.Challenges[id]
+		if !c.wants(o.action) || c.Dates.Status(o.event.At) != StatusActive {
+			continue
+		}
+		moves, err := o.moves(c)
+		if err != nil {
+			return err
+		}
+		if _, err := o.advance(o.event, c, moves); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// moves is by how much the occurrence moves each criterion; nil: none.
+func (o *occurrence) moves(c *Challenge) ([]int64, error) {
+	var moves []int64
+	for i := range c.Criteria {
+		k := &c.Criteria[i]
+		if k.Action != o.action {
+			continue
+		}
+		held, err := o.holds(k.Is)
+		if err != nil {
+			return nil, err
+		}
+		if !held {
+			continue
+		}
+		n, err := o.amount(k)
+		if err != nil {
+			return nil, err
+		}
+		if moves == nil && n > 0 {
+			moves = make([]int64, len(c.Criteria))
+		}
+		if n > 0 {
+			moves[i] = n
+		}
+	}
+	return moves, nil
+}
+
+// AdvanceChallenge moves every criterion of a challenge by so many whole units, at
+// least one, in consequence of an event, and says whether it did: not for one who
+// takes no part, nor outside the challenge's dates, nor after its last completion.
+func (r *Run) AdvanceChallenge(e *Event, c *Challenge, amount int64) (moved bool, err error) {
+	if !r.enrolled() || !r.Programme.On[ModuleChallenges] || c.Dates.Status(e.At) != StatusActive {
+		return false, nil
+	}
+	moves := make([]int64, len(c.Criteria))
+	for i := range c.Criteria {
+		if moves[i] = max(1, amount); c.Criteria[i].scale() > 1 {
+			moves[i] = scaled(moves[i])
+		}
+	}
+	return r.advance(e, c, moves)
+}
+
+// advance counts, and completes the challenge where all is done: counting then
+// begins anew, and what was too much is not carried over.
+func (r *Run) advance(e *Event, c *Challenge, moves []int64) (moved bool, err error) {
+	if moves == nil {
+		return false, nil
+	}
+	st, err := r.challengeState(c)
+	if err != nil {
+		return false, err
+	}
+	if st.Completions >= c.most() {
+		r.traceChallenge(c, "skipped", "reason.challenge_full", 0)
+		return false, nil
+	}
+	c.take(&st, moves, e.At, r.tierView())
+	if !c.done(&st) {
+		r.traceChallenge(c, "applied", "reason.challenge_progress", 0)
+		return true, r.keepChallenge(e, c, &st)
+	}
+	done := r.Derive(e, "challenge", completed{c.ID})
+	if err := r.Earn(done, c.Points, ""); err != nil {
+		return false, err
+	}
+	st.Completions, st.Completed = st.Completions+1, e.At
+	c.reset(&st)
+	r.traceChallenge(c, "applied", "reason.challenge_completed", c.Points)
+	return true, r.keepChallenge(done, c, &st)
+}
+
+func (r *Run) challengeState(c *Challenge) (st ChallengeState, err error) {
+	_, err = r.Progress(ProgressChallenge, c.ID, &st)
+	return st, err
+}
+
+// keepChallenge keeps a state in the name of an event, or of a later one that
+// carries this challenge already: the journal is folded in the order of its ids.
+func (r *Run) keepChallenge(e *Event, c *Challenge, st *ChallengeState) error {
+	key := ProgressKey{ProgressChallenge, c.ID}
+	carries := func(p ProgressEffect) bool { return p.Kind == key.Kind && p.Key == key.Key }
+	for _, o := range r.work.events {
+		if o.Customer == e.Customer && CompareID(o.ID, e.ID) > 0 && o.Effects != nil && slices.ContainsFunc(o.Effects.Progress, carries) {
+			e = o
+		}
+	}
+	return r.SetProgress(e, key, st, time.Time{})
+}
+
+func (r *Run) traceChallenge(c *Challenge, verdict, reason string, n int64) {
+	if r.work.tracing {
+		r.TraceInput(Verdict{Rule: "challenge", Verdict: verdict, Reason: reason, Points: n, Input: map[string]any{"challenge": c.ID}})
+	}
+}
+
+// ResetChallenge sets what a customer did for a challenge back to 0, in the name
+// of an event; what was completed stays. It fails with ErrChallengeNotFound and
+// ErrNotResetable.
+func (r *Run) ResetChallenge(e *Event, id string) error {
+	c := r.Programme.Challenges[id]
+	if c == nil {
+		return ErrChallengeNotFound.With("challenge", id).At("data.challenge")
+	}
+	if !c.Resetable {
+		return ErrNotResetable.With("challenge", id).At("data.challenge")
+	}
+	var st ChallengeState
+	known, err := r.Progress(ProgressChallenge, id, &st)
+	if err != nil || !known {
+		return err
+	}
+	c.reset(&st)
+	r.traceChallenge(c, "applied", "reason.challenge_reset", 0)
+	return r.keepChallenge(e, c, &st)
+}

@@ -1,0 +1,255 @@
+package condition
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/expr-lang/expr/ast"
+)
+
+// evaluator computes one term of a condition.
+type evaluator func(*frame) value
+
+// term is a checked part of a condition.
+type term struct {
+	node     ast.Node
+	kind     kind
+	holds    kind     // of kind list or object: what it holds
+	words    []string // the only words a text can be; nil: any
+	literal  bool     // written out in the source
+	constant value    // of a literal
+	eval     evaluator
+}
+
+// compiler turns the syntax tree into evaluators. What it does not know by name
+// is not in the language.
+type compiler struct {
+	uses   map[string]bool
+	nodes  int
+	inside []kind // kinds of the elements of the list functions around, innermost last
+}
+
+func (c *compiler) fault(at ast.Node, format string, args ...any) error {
+	return &fault{offset: at.Location().From, reason: fmt.Sprintf(format, args...)}
+}
+
+func (c *compiler) term(node ast.Node) (term, error) {
+	if c.nodes++; c.nodes > MaxNodes {
+		return term{}, c.fault(node, "more than %d names, values and operators", MaxNodes)
+	}
+	switch n := node.(type) {
+	case *ast.NilNode:
+		return literal(n, nothing), nil
+	case *ast.BoolNode:
+		return literal(n, truthOf(n.Value)), nil
+	case *ast.IntegerNode:
+		return literal(n, integer(int64(n.Value))), nil
+	case *ast.FloatNode:
+		return literal(n, decimal(n.Value)), nil
+	case *ast.StringNode:
+		return literal(n, textOf(n.Value)), nil
+	case *ast.ArrayNode:
+		return c.array(n)
+	case *ast.IdentifierNode:
+		return c.identifier(n)
+	case *ast.PointerNode:
+		return c.pointer(n)
+	case *ast.ChainNode: // a?.b: every access is optional here
+		return c.term(n.Node)
+	case *ast.MemberNode:
+		return c.member(n)
+	case *ast.UnaryNode:
+		return c.unary(n)
+	case *ast.BinaryNode:
+		return c.binary(n)
+	case *ast.ConditionalNode:
+		return c.conditional(n)
+	case *ast.BuiltinNode:
+		return c.call(n, n.Name, n.Arguments)
+	case *ast.CallNode:
+		if name, ok := n.Callee.(*ast.IdentifierNode); ok {
+			return c.call(n, name.Value, n.Arguments)
+		}
+	}
+	return term{}, c.fault(node, "%s is not part of the language", describe(node))
+}
+
+func literal(node ast.Node, v value) term {
+	return term{node: node, kind: v.kind, literal: true, constant: v, eval: func(*frame) value { return v }}
+}
+
+// array is a list written out: constants of one kind.
+func (c *compiler) array(n *ast.ArrayNode) (term, error) {
+	all := make(values, 0, len(n.Nodes))
+	for _, node := range n.Nodes {
+		element, err := c.term(node)
+		switch {
+		case err != nil:
+			return term{}, err
+		case !element.literal || element.kind == list || element.kind == absent:
+			return term{}, c.fault(node, "a list holds values that are written out, not %s", describe(node))
+		case len(all) > 0 && all[0].kind != element.kind:
+			return term{}, c.fault(node, "a list holds values of one kind, not %s and %s", all[0].kind, element.kind)
+		}
+		all = append(all, element.constant)
+	}
+	t := literal(n, value{kind: list, ref: all})
+	if len(all) > 0 {
+		t.holds = all[0].kind
+	}
+	return t, nil
+}
+
+// identifier is a record, or now.
+func (c *compiler) identifier(n *ast.IdentifierNode) (term, error) {
+	switch n.Value {
+	case "now":
+		c.use("event", "timestamp")
+		return term{node: n, kind: instant, eval: timestamp}, nil
+	case "transaction":
+		c.use(n.Value)
+		return term{node: n, kind: record, eval: present(func(f *frame) bool { return f.facts.Transaction != nil })}, nil
+	case "item":
+		c.use(n.Value)
+		return term{node: n, kind: record, eval: present(func(f *frame) bool { return f.facts.Item != nil })}, nil
+	case "event", "customer":
+		return term{}, c.fault(n, "%s needs a field: %s", n.Value, names(fields[n.Value]))
+	}
+	return term{}, c.fault(n, "there is no %s; there are event, customer, transaction, item and now", n.Value)
+}
+
+func present(is func(*frame) bool) evaluator {
+	return func(f *frame) value {
+		if is(f) {
+			return value{kind: record}
+		}
+		return nothing
+	}
+}
+
+// use notes what the condition mentions.
+func (c *compiler) use(record string, name ...string) {
+	c.uses[record] = true
+	for _, n := range name {
+		c.uses[record+"."+n] = true
+	}
+}
+
+// pointer is #, the element at hand in a list function.
+func (c *compiler) pointer(n *ast.PointerNode) (term, error) {
+	if len(c.inside) == 0 || n.Name != "" {
+		return term{}, c.fault(n, "#%s is not part of the language here", n.Name)
+	}
+	return term{node: n, kind: c.inside[len(c.inside)-1], eval: func(f *frame) value { return f.element }}, nil
+}
+
+// member is of.name, of["name"] or of[0].
+func (c *compiler) member(n *ast.MemberNode) (term, error) {
+	property, plain := n.Property.(*ast.StringNode)
+	if root, ok := n.Node.(*ast.IdentifierNode); ok && plain && fields[root.Value] != nil {
+		c.nodes += 2
+		return c.field(n, root.Value, property.Value)
+	}
+	of, err := c.term(n.Node)
+	if err != nil {
+		return term{}, err
+	}
+	if of.kind == line && plain {
+		return c.lineField(n, of, property.Value)
+	}
+	key, err := c.term(n.Property)
+	if err != nil {
+		return term{}, err
+	}
+	return c.element(n, of, key)
+}
+
+// field is a fact by its name.
+func (c *compiler) field(n *ast.MemberNode, record, name string) (term, error) {
+	if record == "customer" && strings.HasPrefix(name, "cf_") {
+		c.use(record, name)
+		return term{node: n, eval: func(f *frame) value { return f.attribute(f.facts.Customer.Custom, name) }}, nil
+	}
+	of, ok := fields[record][name]
+	if !ok {
+		return term{}, c.fault(n, "%s has no field %s; it has %s", record, name, names(fields[record]))
+	}
+	c.use(record, name)
+	return term{node: n, kind: of.kind, holds: of.holds, words: of.words, eval: of.read}, nil
+}
+
+// lineField is a field of a line that a list holds.
+func (c *compiler) lineField(n *ast.MemberNode, of term, name string) (term, error) {
+	field, ok := lineFields[name]
+	if !ok {
+		return term{}, c.fault(n, "a line has no field %s; it has %s", name, names(lineFields))
+	}
+	return term{node: n, kind: field.kind, eval: func(f *frame) value {
+		if item, ok := of.eval(f).ref.(*Item); ok {
+			return field.read(item)
+		}
+		return nothing
+	}}, nil
+}
+
+// element is an attribute of an object, or an element of a list by its place,
+// counted from 0. One that is not there is absent.
+func (c *compiler) element(n *ast.MemberNode, of, key term) (term, error) {
+	switch {
+	case of.kind != unknown && of.kind != object && of.kind != list:
+		return term{}, c.fault(n, "%s is %s and has no parts", describe(of.node), of.kind)
+	case of.kind == object && key.kind != text && key.kind != unknown,
+		of.kind == list && key.kind != number && key.kind != unknown,
+		key.kind != text && key.kind != number && key.kind != unknown:
+		return term{}, c.fault(n, "%s cannot be looked up by %s", describe(of.node), key.kind)
+	}
+	return term{node: n, kind: of.holds, eval: func(f *frame) value {
+		from, at := of.eval(f), key.eval(f)
+		if from.kind == absent || at.kind == absent {
+			return nothing
+		}
+		return f.part(n, from, at)
+	}}, nil
+}
+
+func (f *frame) part(n *ast.MemberNode, of, at value) value {
+	switch {
+	case of.kind == object && at.kind == text:
+		return f.attribute(of.ref, at.s)
+	case of.kind == list && at.kind == number && at.exact:
+		if all := of.ref.(sequence); at.n >= 0 && at.n < int64(all.size()) {
+			return all.at(int(at.n))
+		}
+		return nothing
+	}
+	return f.fail("%s is %s and cannot be looked up by %s", describe(n.Node), of.kind, at.kind)
+}
+
+// want makes a term of a kind: checked now where the kind is known, and when
+// it runs where only the data can tell.
+func (c *compiler) want(t term, k kind) (term, error) {
+	switch t.kind {
+	case k:
+		return t, nil
+	case unknown:
+		eval, node := t.eval, t.node
+		t.kind, t.eval = k, func(f *frame) value {
+			v := eval(f)
+			if v.kind == k || v.kind == absent {
+				return v
+			}
+			return f.fail("%s is %s where %s is expected", describe(node), v.kind, k)
+		}
+		return t, nil
+	}
+	return term{}, c.fault(t.node, "%s is %s where %s is expected", describe(t.node), t.kind, k)
+}
+
+// describe shows a part of the condition in a message.
+func describe(n ast.Node) string {
+	const most = 60
+	if shown := []rune(n.String()); len(shown) > most {
+		return string(shown[:most]) + "…"
+	}
+	return n.String()
+}

@@ -1,0 +1,122 @@
+package condition
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/expr-lang/expr/file"
+	"github.com/expr-lang/expr/parser"
+)
+
+// The size of a condition.
+const (
+	MaxBytes = 2000 // of its source
+	MaxNodes = 500  // names, values, operators and functions
+)
+
+// Condition is a compiled condition. It never changes and is safe for
+// concurrent use. A nil Condition always holds.
+type Condition struct {
+	source string
+	uses   map[string]bool
+	eval   evaluator
+}
+
+// Error is why a source is not a condition.
+type Error struct {
+	Line, Column int // where, counted from 1, in characters
+	Reason       string
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Reason)
+}
+
+// Compile reads and checks a condition. An empty source, or a blank one, gives nil,
+// which always holds. The error is an *Error.
+func Compile(source string) (*Condition, error) {
+	switch {
+	case strings.TrimSpace(source) == "":
+		return nil, nil
+	case len(source) > MaxBytes:
+		return nil, &Error{Line: 1, Column: 1, Reason: fmt.Sprintf("longer than %d bytes", MaxBytes)}
+	case !utf8.ValidString(source):
+		return nil, &Error{Line: 1, Column: 1, Reason: "not UTF-8 text"}
+	}
+	tree, err := parser.Parse(source)
+	if err != nil {
+		return nil, syntaxError(err)
+	}
+	c := &compiler{uses: make(map[string]bool)}
+	whole, err := c.term(tree.Node)
+	if err == nil {
+		whole, err = c.want(whole, truth)
+	}
+	var located *fault
+	if errors.As(err, &located) {
+		return nil, located.in(source)
+	}
+	return &Condition{source: source, uses: c.uses, eval: whole.eval}, nil
+}
+
+// Holds says whether the condition is true of the facts. What is neither true
+// nor false, because a fact is absent, does not hold. An error says why the
+// condition could not be judged, and then it does not hold; it never contains
+// the customer's data. It is ErrBudget for one that takes too many steps.
+func (c *Condition) Holds(f *Facts) (bool, error) {
+	if c == nil {
+		return true, nil
+	}
+	if f == nil {
+		f = &Facts{}
+	}
+	run := frame{facts: f}
+	v := c.eval(&run)
+	if run.err != nil {
+		return false, run.err
+	}
+	return v.kind == truth && v.n == 1, nil
+}
+
+// Uses says whether the condition mentions a record ("event", "customer",
+// "transaction", "item") or one of its fields ("customer.tiers").
+func (c *Condition) Uses(name string) bool { return c != nil && c.uses[name] }
+
+// String is the source.
+func (c *Condition) String() string {
+	if c == nil {
+		return ""
+	}
+	return c.source
+}
+
+// fault is a reason at an offset of the source, counted in characters.
+type fault struct {
+	offset int
+	reason string
+}
+
+func (f *fault) Error() string { return f.reason }
+
+func (f *fault) in(source string) *Error {
+	e := &Error{Line: 1, Column: 1, Reason: f.reason}
+	for i, r := range []rune(source) {
+		if i == f.offset {
+			break
+		}
+		if e.Column++; r == '\n' {
+			e.Line, e.Column = e.Line+1, 1
+		}
+	}
+	return e
+}
+
+func syntaxError(err error) *Error {
+	var at *file.Error
+	if !errors.As(err, &at) {
+		return &Error{Line: 1, Column: 1, Reason: err.Error()}
+	}
+	return &Error{Line: max(at.Line, 1), Column: at.Column + 1, Reason: at.Message}
+}

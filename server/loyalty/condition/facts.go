@@ -1,0 +1,65 @@
+package condition
+
+import "time"
+
+// Facts are what a condition sees. They are read, never changed, and may serve
+// any number of conditions at once as long as nobody changes them.
+type Facts struct {
+	Event       Event
+	Customer    Customer
+	Transaction *Transaction // the purchase the event belongs to; nil: none
+	Item        *Item        // the line that is asked about; nil: none
+	// Location is the programme's time zone, in which days, weekdays and hours
+	// are counted. Nil is UTC.
+	Location *time.Location
+}
+
+// Event is the event that is judged. Data holds its attributes as JSON decodes
+// them; a value may also be a json.RawMessage, which is decoded only when a
+// condition asks for it.
+type Event struct {
+	Action    string
+	Data      map[string]any
+	Timestamp time.Time // when it took effect; the only clock of a condition
+	Points    int64     // what it did to the balance, in points
+}
+
+// Customer is the event's customer, with the fields of the Customers API. An
+// empty text is a field that is not set. Figures are points.
+type Customer struct {
+	ID, Status                      string
+	Handler, Email                  string
+	FirstName, LastName             string
+	Language, Currency              string
+	Gender, ImageURL                string
+	BirthDate                       string // YYYY-MM-DD
+	Referrer                        string // the caller's id of the customer who brought this one
+	Labels                          []string
+	ExternalIDs                     map[string]string
+	CreatedAt, UpdatedAt            time.Time
+	Score, Spent, Reserved, Expired int64
+	Pending, Spendable, Debt        int64
+	Tiers                           map[string]string // tier reached, by structure
+	Custom                          map[string]any    // cf_* attributes by full name, as in Event.Data
+}
+
+// Transaction is a purchase. Money is in units of its currency and may be a
+// float here: a condition decides with it and never books it.
+type Transaction struct {
+	ID, Status                     string
+	Currency, Country              string
+	Channel, Store                 string
+	Total, OriginalTotal, Refunded float64
+	Earned, Burned                 int64 // points
+	CheckoutDate                   time.Time
+	Items                          []Item
+	Data                           map[string]any // attributes of the checkout, as in Event.Data
+}
+
+// Item is one line of a purchase. Money as in Transaction.
+type Item struct {
+	ProductID, ProductName, ProductCategory string
+	Quantity                                int64
+	Subtotal, Price, Discount               float64
+	Data                                    map[string]any // attributes of the line, as in Event.Data
+}

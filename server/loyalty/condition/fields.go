@@ -1,0 +1,187 @@
+package condition
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// field is one fact: its kind, and how it is read. A field of kind object or
+// list tells what it holds.
+type field struct {
+	kind  kind
+	holds kind
+	words []string // the only words a text can be; nil: any
+	read  func(*frame) value
+}
+
+// fields are the names of the language, by record.
+var fields = map[string]map[string]field{
+	"event":       eventFields,
+	"customer":    customerFields,
+	"transaction": transactionFields,
+	"item":        itemFields(),
+}
+
+var weekdays = []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
+
+var eventFields = map[string]field{
+	"action":    {kind: text, read: func(f *frame) value { return fieldText(f.facts.Event.Action) }},
+	"data":      {kind: object, read: func(f *frame) value { return value{kind: object, ref: f.facts.Event.Data} }},
+	"timestamp": {kind: instant, read: timestamp},
+	"points":    {kind: number, read: func(f *frame) value { return integer(f.facts.Event.Points) }},
+	"weekday": {kind: text, words: weekdays, read: func(f *frame) value {
+		return textOf(weekdays[f.local().Weekday()])
+	}},
+	"hour":      {kind: number, read: func(f *frame) value { return integer(int64(f.local().Hour())) }},
+	"day":       {kind: text, read: func(f *frame) value { return textOf(f.local().Format(time.DateOnly)) }},
+	"month":     {kind: number, read: func(f *frame) value { return integer(int64(f.local().Month())) }},
+	"year":      {kind: number, read: func(f *frame) value { return integer(int64(f.local().Year())) }},
+	"month_day": {kind: text, read: func(f *frame) value { return textOf(f.local().Format(monthDay)) }},
+}
+
+func timestamp(f *frame) value { return instantOf(f.facts.Event.Timestamp) }
+
+var customerFields = map[string]field{
+	"id":           {kind: text, read: func(f *frame) value { return fieldText(f.facts.Customer.ID) }},
+	"status":       {kind: text, read: func(f *frame) value { return fieldText(f.facts.Customer.Status) }},
+	"handler":      {kind: text, read: func(f *frame) value { return fieldText(f.facts.Customer.Handler) }},
+	"email":        {kind: text, read: func(f *frame) value { return fieldText(f.facts.Customer.Email) }},
+	"first_name":   {kind: text, read: func(f *frame) value { return fieldText(f.facts.Customer.FirstName) }},
+	"last_name":    {kind: text, read: func(f *frame) value { return fieldText(f.facts.Customer.LastName) }},
+	"language":     {kind: text, read: func(f *frame) value { return fieldText(f.facts.Customer.Language) }},
+	"currency":     {kind: text, read: func(f *frame) value { return fieldText(f.facts.Customer.Currency) }},
+	"gender":       {kind: text, read: func(f *frame) value { return fieldText(f.facts.Customer.Gender) }},
+	"image_url":    {kind: text, read: func(f *frame) value { return fieldText(f.facts.Customer.ImageURL) }},
+	"referrer":     {kind: text, read: func(f *frame) value { return fieldText(f.facts.Customer.Referrer) }},
+	"birth_date":   {kind: text, read: func(f *frame) value { return fieldText(f.facts.Customer.BirthDate) }},
+	"birthday":     {kind: text, read: birthday},
+	"birth_month":  {kind: number, read: birthMonth},
+	"age":          {kind: number, read: age},
+	"labels":       {kind: list, holds: text, read: labels},
+	"external_ids": {kind: object, holds: text, read: func(f *frame) value { return value{kind: object, ref: f.facts.Customer.ExternalIDs} }},
+	"tiers":        {kind: object, holds: text, read: func(f *frame) value { return value{kind: object, ref: f.facts.Customer.Tiers} }},
+	"created_at":   {kind: instant, read: func(f *frame) value { return instantOf(f.facts.Customer.CreatedAt) }},
+	"updated_at":   {kind: instant, read: func(f *frame) value { return instantOf(f.facts.Customer.UpdatedAt) }},
+	"score":        {kind: number, read: func(f *frame) value { return integer(f.facts.Customer.Score) }},
+	"spent":        {kind: number, read: func(f *frame) value { return integer(f.facts.Customer.Spent) }},
+	"reserved":     {kind: number, read: func(f *frame) value { return integer(f.facts.Customer.Reserved) }},
+	"expired":      {kind: number, read: func(f *frame) value { return integer(f.facts.Customer.Expired) }},
+	"pending":      {kind: number, read: func(f *frame) value { return integer(f.facts.Customer.Pending) }},
+	"spendable":    {kind: number, read: func(f *frame) value { return integer(f.facts.Customer.Spendable) }},
+	"debt":         {kind: number, read: func(f *frame) value { return integer(f.facts.Customer.Debt) }},
+}
+
+func labels(f *frame) value { return value{kind: list, ref: (*texts)(&f.facts.Customer.Labels)} }
+
+var transactionFields = map[string]field{
+	"id":             ofTransaction(text, func(t *Transaction) value { return fieldText(t.ID) }),
+	"status":         ofTransaction(text, func(t *Transaction) value { return fieldText(t.Status) }),
+	"currency":       ofTransaction(text, func(t *Transaction) value { return fieldText(t.Currency) }),
+	"country":        ofTransaction(text, func(t *Transaction) value { return fieldText(t.Country) }),
+	"channel":        ofTransaction(text, func(t *Transaction) value { return fieldText(t.Channel) }),
+	"store":          ofTransaction(text, func(t *Transaction) value { return fieldText(t.Store) }),
+	"total":          ofTransaction(number, func(t *Transaction) value { return decimal(t.Total) }),
+	"original_total": ofTransaction(number, func(t *Transaction) value { return decimal(t.OriginalTotal) }),
+	"refunded":       ofTransaction(number, func(t *Transaction) value { return decimal(t.Refunded) }),
+	"earned":         ofTransaction(number, func(t *Transaction) value { return integer(t.Earned) }),
+	"burned":         ofTransaction(number, func(t *Transaction) value { return integer(t.Burned) }),
+	"checkout_date":  ofTransaction(instant, func(t *Transaction) value { return instantOf(t.CheckoutDate) }),
+	"data":           ofTransaction(object, func(t *Transaction) value { return value{kind: object, ref: t.Data} }),
+	"items":          transactionItems,
+}
+
+var transactionItems = field{kind: list, holds: line, read: ofTransaction(list, func(t *Transaction) value {
+	return value{kind: list, ref: (*lines)(&t.Items)}
+}).read}
+
+func ofTransaction(k kind, read func(*Transaction) value) field {
+	return field{kind: k, read: func(f *frame) value {
+		if f.facts.Transaction == nil {
+			return nothing
+		}
+		return read(f.facts.Transaction)
+	}}
+}
+
+// lineField is a field of a line, read from the line at hand.
+type lineField struct {
+	kind kind
+	read func(*Item) value
+}
+
+var lineFields = map[string]lineField{
+	"product_id":       {text, func(i *Item) value { return fieldText(i.ProductID) }},
+	"product_name":     {text, func(i *Item) value { return fieldText(i.ProductName) }},
+	"product_category": {text, func(i *Item) value { return fieldText(i.ProductCategory) }},
+	"quantity":         {number, func(i *Item) value { return integer(i.Quantity) }},
+	"subtotal":         {number, func(i *Item) value { return decimal(i.Subtotal) }},
+	"price":            {number, func(i *Item) value { return decimal(i.Price) }},
+	"discount":         {number, func(i *Item) value { return decimal(i.Discount) }},
+	"data":             {object, func(i *Item) value { return value{kind: object, ref: i.Data} }},
+}
+
+func itemFields() map[string]field {
+	all := make(map[string]field, len(lineFields))
+	for name, of := range lineFields {
+		all[name] = field{kind: of.kind, read: func(f *frame) value {
+			if f.facts.Item == nil {
+				return nothing
+			}
+			return of.read(f.facts.Item)
+		}}
+	}
+	return all
+}
+
+const monthDay = "01-02"
+
+func birthDate(f *frame) (time.Time, bool) {
+	born, err := time.Parse(time.DateOnly, f.facts.Customer.BirthDate)
+	return born, err == nil
+}
+
+// birthday is the day of the event's year on which the customer has birthday:
+// who was born on a 29 February has it on the 28th in other years.
+func birthday(f *frame) value {
+	born, ok := birthDate(f)
+	if !ok {
+		return nothing
+	}
+	day := born.Format(monthDay)
+	if y := f.local().Year(); day == "02-29" && time.Date(y, time.February, 29, 0, 0, 0, 0, time.UTC).Day() != 29 {
+		day = "02-28"
+	}
+	return textOf(day)
+}
+
+func birthMonth(f *frame) value {
+	born, ok := birthDate(f)
+	if !ok {
+		return nothing
+	}
+	return integer(int64(born.Month()))
+}
+
+// age is in whole years, on the event's day.
+func age(f *frame) value {
+	born, ok := birthDate(f)
+	if !ok {
+		return nothing
+	}
+	years := f.local().Year() - born.Year()
+	if f.local().Format(monthDay) < birthday(f).s {
+		years--
+	}
+	return integer(int64(years))
+}
+
+// names lists what a record has, for the message of a misspelt one.
+func names[F any](of map[string]F) string {
+	all := make([]string, 0, len(of))
+	for name := range of {
+		all = append(all, name)
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}

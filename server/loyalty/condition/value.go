@@ -1,0 +1,206 @@
+package condition
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strconv"
+	"time"
+)
+
+// kind is what a value is. When compiling, unknown stands for what only the
+// facts can tell.
+type kind uint8
+
+const (
+	unknown kind = iota
+	absent
+	truth
+	number
+	text
+	instant
+	duration
+	list
+	object
+	line   // a line of a purchase
+	record // event, customer, transaction or item as a whole
+)
+
+var kindNames = [...]string{
+	"of unknown kind", "absent", "true or false", "a number", "text",
+	"an instant", "a duration", "a list", "an object", "a line item", "a record",
+}
+
+func (k kind) String() string { return kindNames[k] }
+
+// value is one value at run time. The zero value is of unknown kind: something
+// in the data that no condition can use.
+type value struct {
+	kind  kind
+	exact bool    // number: n counts, otherwise f
+	n     int64   // number, truth (0 or 1), instant and duration in microseconds
+	f     float64 // number
+	s     string
+	ref   any // list: a sequence; object: map[string]any or map[string]string; line: *Item
+}
+
+var (
+	nothing = value{kind: absent}
+	yes     = value{kind: truth, n: 1}
+	no      = value{kind: truth}
+)
+
+func truthOf(b bool) value {
+	if b {
+		return yes
+	}
+	return no
+}
+
+func integer(n int64) value { return value{kind: number, exact: true, n: n} }
+
+// largest is where a float no longer counts in ones.
+const largest = 1 << 53
+
+// decimal makes a number of a float; one without a fraction becomes exact.
+func decimal(f float64) value {
+	if f == math.Trunc(f) && math.Abs(f) < largest {
+		return integer(int64(f))
+	}
+	return value{kind: number, f: f}
+}
+
+func (v value) float() float64 {
+	if v.exact {
+		return float64(v.n)
+	}
+	return v.f
+}
+
+func textOf(s string) value { return value{kind: text, s: s} }
+
+// fieldText is a field in which empty means not set.
+func fieldText(s string) value {
+	if s == "" {
+		return nothing
+	}
+	return textOf(s)
+}
+
+func instantOf(t time.Time) value {
+	if t.IsZero() {
+		return nothing
+	}
+	return value{kind: instant, n: t.UnixMicro()}
+}
+
+// sequence is a list as the facts hold it.
+type sequence interface {
+	size() int
+	at(i int) value
+}
+
+type (
+	texts  []string
+	lines  []Item
+	anys   []any
+	values []value
+)
+
+func (l *texts) size() int      { return len(*l) }
+func (l *texts) at(i int) value { return textOf((*l)[i]) }
+func (l *lines) size() int      { return len(*l) }
+func (l *lines) at(i int) value { return value{kind: line, ref: &(*l)[i]} }
+func (l anys) size() int        { return len(l) }
+func (l anys) at(i int) value   { return dynamic(l[i]) }
+func (l values) size() int      { return len(l) }
+func (l values) at(i int) value { return l[i] }
+
+// dynamic is a value of untyped data.
+func dynamic(from any) value {
+	switch v := from.(type) {
+	case nil:
+		return nothing
+	case bool:
+		return truthOf(v)
+	case string:
+		return textOf(v)
+	case float64:
+		return decimal(v)
+	case int:
+		return integer(int64(v))
+	case int64:
+		return integer(v)
+	case json.Number:
+		return parseNumber(string(v))
+	case time.Time:
+		return instantOf(v)
+	case json.RawMessage:
+		return decode(v)
+	case []any:
+		return value{kind: list, ref: anys(v)}
+	case []string:
+		return value{kind: list, ref: (*texts)(&v)}
+	case map[string]any, map[string]string:
+		return value{kind: object, ref: v}
+	}
+	return value{}
+}
+
+// decode reads an attribute that came as JSON text.
+func decode(raw json.RawMessage) value {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber() // points and ids do not fit into a float
+	var v any
+	if d.Decode(&v) != nil {
+		return value{}
+	}
+	return dynamic(v)
+}
+
+// parseNumber reads a decimal number; anything else is of unknown kind.
+func parseNumber(s string) value {
+	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+		return integer(n)
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
+		return value{}
+	}
+	return decimal(f)
+}
+
+// attribute is a field of an object. Reading JSON text has its price in steps.
+func (f *frame) attribute(of any, name string) value {
+	switch m := of.(type) {
+	case map[string]any:
+		if raw, ok := m[name].(json.RawMessage); ok && !f.step(len(raw)/decodeStep) {
+			return nothing
+		}
+		return dynamic(m[name])
+	case map[string]string:
+		return fieldText(m[name])
+	}
+	return nothing
+}
+
+// compare orders two values of one kind that has an order, or of truth.
+func compare(a, b value) int {
+	switch {
+	case a.kind == text:
+		return order(a.s, b.s)
+	case a.kind == number && !(a.exact && b.exact):
+		return order(a.float(), b.float())
+	}
+	return order(a.n, b.n)
+}
+
+func order[T string | int64 | float64](a, b T) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,85 @@
+package loyalty
+
+import "github.com/loyalty-platform/loyalty/server/loyalty/points"
+
+// Contest is entered for points (contests/contest).
+type Contest struct {
+	ID         string `json:"-"`
+	Title      Texts  `json:"title"`
+	Points     int64  `json:"points"`      // what one entry costs
+	MaxEntries *int64 `json:"max_entries"` // of one customer; nil: no limit
+	Dates
+}
+
+func readContest(p *Programme, e Entity) error {
+	c := &Contest{ID: e.ID}
+	if err := decodeEntity(e, c); err != nil {
+		return err
+	}
+	p.Contests[c.ID] = c
+	return c.check()
+}
+
+// ContestEntries is what contest_enter answers.
+type ContestEntries struct {
+	ID      ID     `json:"id"` // the event that records them
+	Contest string `json:"contest"`
+	Count   int64  `json:"count"`   // entries that were made
+	Entries int64  `json:"entries"` // entries that the customer has now
+	Points  int64  `json:"points"`  // what they cost
+}
+
+// ContestProgress is a customer's progress with a contest.
+type ContestProgress struct {
+	Entries int64         `json:"entries"`
+	Paid    []PaidEntries `json:"paid"` // the same entries by what they cost, the last ones at the end
+}
+
+// PaidEntries are entries of one price.
+type PaidEntries struct {
+	Count  int64            `json:"count"`
+	Points int64            `json:"points"`         // what each of them cost
+	Burn   []points.Portion `json:"burn,omitempty"` // the lots that paid, less what came back
+}
+
+// Enter adds entries for a price each; burn names the lots that paid.
+func (p *ContestProgress) Enter(count, price int64, burn []points.Portion) {
+	p.Entries += count
+	if last := len(p.Paid) - 1; last >= 0 && p.Paid[last].Points == price {
+		p.Paid[last].Count += count
+		p.Paid[last].Burn = joinPortions(p.Paid[last].Burn, burn)
+		return
+	}
+	p.Paid = append(p.Paid, PaidEntries{count, price, burn})
+}
+
+// Revoke takes the last entries away. refund is called for those that cost
+// something, with the lots that paid and the points; it says what is left of the
+// lots. nil keeps the points spent. Entries must be at least count.
+func (p *ContestProgress) Revoke(count int64, refund func(burn []points.Portion, n int64) ([]points.Portion, error)) (err error) {
+	p.Entries -= count
+	for i := len(p.Paid) - 1; i >= 0 && count > 0; i-- {
+		paid := &p.Paid[i]
+		n := min(count, paid.Count)
+		if refund != nil && paid.Points > 0 {
+			if paid.Burn, err = refund(paid.Burn, n*paid.Points); err != nil {
+				return err
+			}
+		}
+		if paid.Count -= n; paid.Count == 0 {
+			p.Paid = p.Paid[:i]
+		}
+		count -= n
+	}
+	return nil
+}
+
+// joinPortions appends what was taken later, one portion for a lot that paid at
+// the end of the first and at the beginning of the second.
+func joinPortions(first, second []points.Portion) []points.Portion {
+	if n := len(first); n > 0 && len(second) > 0 && first[n-1].Lot == second[0].Lot {
+		first[n-1].Points += second[0].Points
+		second = second[1:]
+	}
+	return append(first, second...)
+}

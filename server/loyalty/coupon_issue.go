@@ -1,0 +1,132 @@
+package loyalty
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+)
+
+// CouponSource is what a coupon that the platform gives is made of.
+type CouponSource struct {
+	Pool     string          // the pool whose next code is given
+	Template *CouponTemplate // without a pool: what it is like, under a random code
+	Reward   string          // the reward that gives it; empty: none
+}
+
+// IssueCoupon gives this customer a coupon in the name of an event of theirs: the
+// next free code of a pool, a new one by the pool's pattern, or a random one. It
+// is claimed, and expires valid_days later on the programme's clock. It fails with
+// ErrPoolEmpty (120212), and with ErrActionOff where the module coupons is off.
+func (r *Run) IssueCoupon(e *Event, from CouponSource) (*Coupon, error) {
+	if !r.Programme.On[ModuleCoupons] {
+		return nil, ErrActionOff.With("module", ModuleCoupons).With("action", e.Action)
+	}
+	c, template, err := r.nextCoupon(from)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Move("claim", r.At); err != nil {
+		return nil, err
+	}
+	c.shape(template, r.Programme.Settings.Currency)
+	c.Customer, c.Reward, c.Uses = r.Customer.ID, from.Reward, nil
+	c.ClaimedAt, c.RedeemedAt, c.ExpiresAt = r.At, time.Time{}, template.expiry(r.At, r.Programme.Location)
+	r.ChangedCoupon(e, c)
+	return c, nil
+}
+
+// nextCoupon finds or makes the coupon to give.
+func (r *Run) nextCoupon(from CouponSource) (*Coupon, *CouponTemplate, error) {
+	if from.Pool == "" {
+		c, err := r.drawCoupon(ownPattern, "")
+		return c, from.Template, err
+	}
+	pool := r.Programme.Pools[from.Pool]
+	if pool == nil { // archived since
+		return nil, nil, ErrPoolEmpty.With("pool", from.Pool)
+	}
+	c, err := r.FreeCoupon(pool.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	if c == nil && pool.Source != PoolGenerated {
+		return nil, nil, ErrPoolEmpty.With("pool", pool.ID)
+	}
+	if c == nil {
+		if c, err = r.drawCoupon(pool.codes, pool.ID); err != nil {
+			return nil, nil, err
+		}
+		c.Pool = pool.ID
+	}
+	// A code that was taken from its holder is free again, and its time begins anew.
+	c.ExpiresAt = time.Time{}
+	return c, pool.Coupon, nil
+}
+
+// shape makes a coupon what a template says. Money without a currency is in the
+// programme's.
+func (c *Coupon) shape(t *CouponTemplate, currency string) {
+	c.Type, c.Value, c.Currency, c.Name = t.Type, t.Value, t.Currency, t.Name
+	c.Stores, c.Products = slices.Clone(t.Stores), slices.Clone(t.Products)
+	c.Balance = 0
+	if t.Type == CouponGiftCard {
+		c.Balance = t.Value
+	}
+	if c.Currency == "" && (t.Type == CouponAmount || t.Type == CouponGiftCard) {
+		c.Currency = currency
+	}
+}
+
+// expiry is when a coupon expires that is given at an instant: so many days later
+// at the same time of day; zero: never.
+func (t *CouponTemplate) expiry(at time.Time, loc *time.Location) time.Time {
+	if t.ValidDays == 0 {
+		return time.Time{}
+	}
+	return at.In(loc).AddDate(0, 0, t.ValidDays).UTC()
+}
+
+// check completes the document's schema: a value is needed by all types but
+// free_shipping, and no percentage is above 100. field is the template's place.
+func (t *CouponTemplate) check(field string) error {
+	fault := func(name, reason string) error {
+		return fieldFault(field+"."+name, ErrPropertyInvalid.Name, map[string]any{"reason": reason})
+	}
+	switch {
+	case t.Type == CouponFreeShipping:
+		return nil
+	case t.Value <= 0:
+		return fieldFault(field+".value", ErrPropertyEmpty.Name, nil)
+	case t.Type == CouponPercentage && t.Value > 100*money.Unit:
+		return fault("value", "range")
+	}
+	return nil
+}
+
+// GiveCoupon gives this customer a coupon under the caller's own code, in the name
+// of an event of theirs. c says what it is like. A code that was taken from its
+// holder can be given anew; any other that was ever used is refused with
+// ErrCouponExists.
+func (r *Run) GiveCoupon(e *Event, code string, c Coupon) error {
+	known, err := r.Coupon(code)
+	if errors.Is(err, ErrCouponNotFound) || (err == nil && known.State != CouponUnassigned) {
+		known, err = r.NewCoupon(code)
+	}
+	if err != nil {
+		return err
+	}
+	c.ID, c.CreatedAt, c.Version = known.ID, known.CreatedAt, known.Version
+	c.Code, c.State = code, CouponCreated
+	if err := c.Move("claim", time.Time{}); err != nil {
+		return err
+	}
+	if c.Currency == "" && (c.Type == CouponAmount || c.Type == CouponGiftCard) {
+		c.Currency = r.Programme.Settings.Currency
+	}
+	c.Customer, c.ClaimedAt = r.Customer.ID, r.At
+	r.ChangedCoupon(e, &c)
+	r.traceCoupon("applied", "reason.claimed", &c)
+	return nil
+}

@@ -1,0 +1,193 @@
+package loyalty
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// CustomAction is an action, or further attributes of a built-in one, that the
+// programme declares (custom-events/action).
+type CustomAction struct {
+	ID     string          `json:"-"`
+	Name   string          `json:"name"`
+	Schema json.RawMessage `json:"schema"`
+
+	rule Rule // of an action of the programme's own: it is recorded, and rules react to it
+}
+
+// lineAction is the internal action whose declared attributes are those of the
+// lines of a purchase.
+const lineAction = "checkout_item"
+
+func readCustomAction(p *Programme, e Entity) error {
+	a := &CustomAction{ID: e.ID}
+	if err := decodeEntity(e, a); err != nil {
+		return err
+	}
+	if _, internal := internalActions[a.Name]; internal && a.Name != lineAction {
+		return fieldFault("name", ErrPropertyInvalid.Name, map[string]any{"reason": "internal_action"})
+	}
+	if p.Actions[a.Name] != nil {
+		return fieldFault("name", ErrPropertyInvalid.Name, map[string]any{"reason": "repeated"})
+	}
+	a.rule = Action[struct{}]{Name: a.Name, Standing: Earner, Apply: func(*Run, struct{}) error { return nil }}
+	p.Actions[a.Name] = a
+	return nil
+}
+
+// customRule is the rule of an action that the programme declares. It fails with
+// ErrUnknownAction, or with ErrActionOff while custom_events is off.
+func (p *Programme) customRule(action string) (Rule, error) {
+	switch a := p.Actions[action]; {
+	case a == nil:
+		return nil, ErrUnknownAction.With("action", action).At("action")
+	case !p.On[ModuleCustomEvents]:
+		return nil, ErrActionOff.With("module", ModuleCustomEvents).With("action", action).At("action")
+	default:
+		return a.rule, nil
+	}
+}
+
+// CustomAttribute declares an attribute of an entity or of customers
+// (custom-entities/attribute).
+type CustomAttribute struct {
+	ID           string   `json:"-"`
+	On           string   `json:"on"`
+	Name         string   `json:"name"` // without cf_
+	Type         string   `json:"type"` // string, number, integer, boolean or date
+	Tags         []string `json:"tags"`
+	Translatable bool     `json:"translatable"`
+}
+
+// customers are what attributes of customers are declared on.
+const customers = "core/customer"
+
+// attributed are the types that attributes can be declared on.
+var attributed = map[string]bool{customers: true}
+
+func init() {
+	for _, k := range entityKinds { // which are read by readAttribute among others
+		attributed[k.name] = true
+	}
+}
+
+func readAttribute(p *Programme, e Entity) error {
+	a := &CustomAttribute{ID: e.ID}
+	if err := decodeEntity(e, a); err != nil {
+		return err
+	}
+	fault := func(field, reason string) error {
+		return fieldFault(field, ErrPropertyInvalid.Name, map[string]any{"reason": reason})
+	}
+	switch {
+	case !attributed[a.On]:
+		return fault("on", "no entity "+a.On)
+	case slices.ContainsFunc(p.Attributes[a.On], func(o *CustomAttribute) bool { return o.Name == a.Name }):
+		return fault("name", "repeated")
+	case a.Translatable && a.Type != "string":
+		return fault("translatable", "type "+a.Type)
+	case a.Translatable && a.On == customers:
+		return fault("translatable", "on "+a.On)
+	}
+	p.Attributes[a.On] = append(p.Attributes[a.On], a)
+	return nil
+}
+
+// declaration is what the programme adds to the attributes of an action.
+type declaration struct {
+	schema json.RawMessage
+	names  map[string]bool
+}
+
+// profileActions write the attributes of customers.
+var profileActions = []string{"opt_in", "profile", "subscribe"}
+
+// Declared gives the JSON schema of the attributes that the programme adds to an
+// action: those of custom_events and, where the action writes the profile, those
+// of customers that custom_entities declares; nil: none.
+func (p *Programme) Declared(action string) json.RawMessage { return p.declared[action].schema }
+
+// declare sums up what is declared, by action.
+func (p *Programme) declare() {
+	p.declared = map[string]declaration{}
+	if p.On[ModuleCustomEvents] {
+		for name, a := range p.Actions {
+			p.declared[name] = declared(a.Schema, nil)
+		}
+	}
+	if !p.On[ModuleCustomEntities] || len(p.Attributes[customers]) == 0 {
+		return
+	}
+	for _, action := range profileActions {
+		p.declared[action] = declared(p.declared[action].schema, p.Attributes[customers])
+	}
+}
+
+// declared is a schema with the attributes of customers added to it. An attribute
+// that the schema has already stays as it says there.
+func declared(schema json.RawMessage, more []*CustomAttribute) declaration {
+	whole := map[string]json.RawMessage{"type": json.RawMessage(`"object"`)}
+	properties := map[string]json.RawMessage{}
+	// A schema that is no object declares nothing: none is let in.
+	_ = json.Unmarshal(schema, &whole)
+	_ = json.Unmarshal(whole["properties"], &properties)
+	for _, a := range more {
+		if _, own := properties["cf_"+a.Name]; !own {
+			properties["cf_"+a.Name] = marshal(a.schema())
+		}
+	}
+	d := declaration{schema: schema, names: map[string]bool{}}
+	for name := range maps.Keys(properties) {
+		d.names[name] = true
+	}
+	if len(more) > 0 {
+		whole["properties"] = marshal(properties)
+		d.schema = marshal(whole)
+	}
+	return d
+}
+
+// maxCustom bounds the text of an attribute of a customer, in characters.
+const maxCustom = 10_000
+
+// schema is what the values of a customer's attribute may be. They are personal,
+// as everything in a profile is.
+func (a *CustomAttribute) schema() map[string]any {
+	s := map[string]any{"type": a.Type, "x-personal": true}
+	switch a.Type {
+	case "string":
+		s["maxLength"] = maxCustom
+	case "date":
+		s["type"], s["format"] = "string", "date"
+	}
+	return s
+}
+
+// adds says whether an attribute of an action is the programme's own: one that it
+// declares, or one that nobody has to.
+func (p *Programme) adds(action, attribute string) bool {
+	return strings.HasPrefix(attribute, "cf_") || p.declared[action].names[attribute]
+}
+
+// submittable are the actions of the Events API. A test holds the list against
+// the rules and the document.
+var submittable = strings.Fields(`challenge_reset checkout checkout_accept checkout_claim checkout_reject checkout_update
+	contest_entry_revoke coupon coupon_create coupon_invalidate coupon_redeem coupon_transfer coupon_unredeem offer_redeem
+	offer_unredeem offline_treasure_code_found offline_treasure_found opt_in opt_out partial_refund pending_expired
+	pending_invalidate pending_validate point_add point_spend point_sub point_unspend profile refund refund_item
+	release_points reserve_points review review_submit reward_revoke reward_transfer subscribe suspend treasure_found
+	unassign_coupon unsuspend video visit`)
+
+// happens says whether rules can react to an action: a submittable one, one that
+// the platform writes, or one of the programme's own. Lines of a purchase are
+// reacted to as checkout_item, once it is accepted, whatever their event is called.
+func (p *Programme) happens(action string) bool {
+	_, internal := internalActions[action]
+	switch action {
+	case "checkout_accept_item", "checkout_update_item":
+		return false
+	}
+	return internal || slices.Contains(submittable, action) || p.Actions[action] != nil
+}

@@ -1,0 +1,94 @@
+package loyalty
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty/condition"
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+)
+
+// Texts is a translatable text: one for each language, by ISO 639-1 code.
+type Texts map[string]string
+
+// In gives the text in the first of the languages that it has; any of its own
+// where it has none of them.
+func (t Texts) In(languages ...string) string {
+	for _, l := range languages {
+		if text, ok := t[l]; ok {
+			return text
+		}
+	}
+	for _, l := range Languages {
+		if text, ok := t[l]; ok {
+			return text
+		}
+	}
+	return ""
+}
+
+// Moment is an instant that is written as a day (midnight UTC) or as RFC 3339.
+type Moment struct{ time.Time }
+
+// UnmarshalJSON reads either form; empty text is no instant.
+func (m *Moment) UnmarshalJSON(raw []byte) (err error) {
+	var text string
+	if err := json.Unmarshal(raw, &text); err != nil || strings.TrimSpace(text) == "" {
+		return err
+	}
+	m.Time, err = ParseInstant(text)
+	return err
+}
+
+// The states that the dates of an entity give it.
+const (
+	StatusScheduled = "scheduled"
+	StatusActive    = "active"
+	StatusCompleted = "completed"
+)
+
+// Dates bound when an entity holds: from StartsAt, before EndsAt.
+type Dates struct {
+	StartsAt Moment `json:"starts_at"`
+	EndsAt   Moment `json:"ends_at"`
+}
+
+// Status is where an instant lies: scheduled, active or completed.
+func (d Dates) Status(at time.Time) string {
+	switch {
+	case !d.StartsAt.IsZero() && at.Before(d.StartsAt.Time):
+		return StatusScheduled
+	case !d.EndsAt.IsZero() && !at.Before(d.EndsAt.Time):
+		return StatusCompleted
+	}
+	return StatusActive
+}
+
+// check refuses dates that hold at no instant.
+func (d Dates) check() error {
+	if !d.EndsAt.IsZero() && !d.StartsAt.Before(d.EndsAt.Time) {
+		return fieldFault("ends_at", ErrPropertyInvalid.Name, map[string]any{"reason": "starts_at >= ends_at"})
+	}
+	return nil
+}
+
+// compileAt compiles a condition and names its field when it cannot be.
+func compileAt(field, source string) (*condition.Condition, error) {
+	c, err := condition.Compile(source)
+	if err != nil {
+		return nil, fieldFault(field, ErrPropertyInvalid.Name, map[string]any{"reason": fmt.Sprint(err)}).Because(err)
+	}
+	return c, nil
+}
+
+func compareAmounts(a, b money.Amount) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,90 @@
+package loyalty
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Reference names an entity in a request.
+type Reference struct {
+	Type  string // such as contests/contest
+	ID    string
+	Field string // where the request names it; empty: in the path
+}
+
+// At puts the field of the request that names the entity on an error.
+func (f Reference) At(err *Error) error {
+	if f.Field == "" {
+		return err
+	}
+	return err.At(f.Field)
+}
+
+// dated is what has a first and a last day.
+type dated interface{ Status(at time.Time) string }
+
+// InForce finds what a customer takes part in, open when the event takes effect.
+// It fails with ErrEntityNotFound for what does not exist or is archived, and
+// with ErrNotRunning outside its dates.
+func InForce[E dated](r *Run, all map[string]E, ref Reference) (E, error) {
+	e, ok := all[ref.ID]
+	if !ok {
+		return e, ref.At(ErrEntityNotFound.With("type", ref.Type).With("id", ref.ID))
+	}
+	if status := e.Status(r.At); status != StatusActive {
+		return e, ref.At(ErrNotRunning.With("id", ref.ID).With("status", status))
+	}
+	return e, nil
+}
+
+// Record puts other attributes on the row of the run's own event than were sent,
+// such as the result of a spin. Conditions see these too. None of them may name
+// a person.
+func (r *Run) Record(data any) {
+	r.Event.Data = marshal(data)
+	var sent map[string]json.RawMessage
+	if json.Unmarshal(r.Event.Data, &sent) == nil {
+		r.Data = sent // a new map: the one that was sent is shared by every attempt
+	}
+}
+
+// Choice is an answer that can be chosen.
+type Choice struct {
+	ID   string `json:"id"`
+	Text Texts  `json:"text"`
+}
+
+// checkChoices refuses answers that could not be told apart.
+func checkChoices(field string, choices []Choice) error {
+	seen := map[string]bool{}
+	for _, c := range choices {
+		if seen[c.ID] {
+			return fieldFault(field, "not_unique", nil)
+		}
+		seen[c.ID] = true
+	}
+	return nil
+}
+
+// checkChoice refuses an answer that is not among those to choose from.
+func checkChoice(choices []Choice, answer string) error {
+	ids := make([]string, len(choices))
+	for i, c := range choices {
+		ids[i] = c.ID
+	}
+	switch {
+	case answer == "":
+		return ErrPropertyEmpty.With("property", "answer").At("data.answer")
+	case len(ids) > 0 && !slices.Contains(ids, answer):
+		return fieldFault("data.answer", "must_be_one_of", map[string]any{"values": strings.Join(ids, ", ")})
+	}
+	return nil
+}
+
+// RecordedSearch is what visual_search answers.
+type RecordedSearch struct {
+	ID     ID  `json:"id"` // the event that records it
+	Bounds int `json:"bounds"`
+}

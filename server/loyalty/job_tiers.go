@@ -1,0 +1,124 @@
+package loyalty
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// tierWork is what the job tiers leaves to its next run: which structures are
+// recalculated, in what form, and how far the one at hand is.
+type tierWork struct {
+	Done      map[string]string `json:"done,omitempty"`      // the form of each structure that was recalculated
+	Structure string            `json:"structure,omitempty"` // at hand; empty: none
+	Form      string            `json:"form,omitempty"`      // of it
+	Run       ID                `json:"run"`                 // names the pass, so that no customer is recalculated twice in it
+	After     ID                `json:"after"`               // the last customer who is recalculated
+}
+
+// recalculate puts every customer on the tier where a changed structure sees
+// them. It goes on where a run that was killed came to.
+func recalculate(ctx context.Context, j *Jobs, s *shift) error {
+	p := j.engine.programmes.Programme()
+	if !p.On[ModuleTiers] {
+		return nil
+	}
+	var w tierWork
+	if len(s.row.State) > 0 {
+		if err := json.Unmarshal(s.row.State, &w); err != nil {
+			return fmt.Errorf("the state of the job tiers: %w", err)
+		}
+	}
+	maps.DeleteFunc(w.Done, func(id, _ string) bool { return p.Structures[id] == nil })
+	for _, id := range slices.Sorted(maps.Keys(p.Structures)) {
+		form := p.Structures[id].form()
+		if w.Done[id] == form {
+			continue
+		}
+		if w.Structure != id || w.Form != form { // not the pass that was interrupted
+			w.Structure, w.Form, w.Run, w.After = id, form, NewID(j.engine.now(), ID{}), ID{}
+		}
+		if err := w.pass(ctx, j, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pass recalculates the customers that are left, page by page.
+func (w *tierWork) pass(ctx context.Context, j *Jobs, s *shift) error {
+	for ctx.Err() == nil {
+		if err := s.save(ctx, marshal(w)); err != nil {
+			return err
+		}
+		page, err := j.store.CustomersAfter(ctx, w.After, MaxBatch)
+		if err != nil {
+			return err
+		}
+		if len(page) == 0 {
+			if w.Done == nil {
+				w.Done = map[string]string{}
+			}
+			w.Done[w.Structure], w.Structure, w.Form = w.Form, "", ""
+			return s.save(ctx, marshal(w))
+		}
+		done, failed, err := j.engine.recalculate(ctx, w, page)
+		s.count(done, failed...)
+		if err != nil {
+			return err
+		}
+		w.After = page[len(page)-1]
+	}
+	return ctx.Err()
+}
+
+// recalculate has the structure at hand looked at again for some customers, for
+// each of them once in a pass.
+func (e *Engine) recalculate(ctx context.Context, w *tierWork, customers []ID) (done int, failed []error, err error) {
+	release, err := e.hold()
+	if err != nil {
+		return 0, nil, err
+	}
+	defer release()
+	tickets := make([]*ticket, len(customers))
+	for i, id := range customers {
+		key := AnswerKey{AccessKey: jobKey, Key: "tier_recalculation/" + w.Run.String() + "/" + id.String()}
+		t := e.prepare(Submission{
+			Operation: true, Action: "tier_recalculation", Data: marshal(map[string]string{"structure": w.Structure}),
+			Idempotency: &Idempotency{AnswerKey: key, Render: func(Outcome, error) (int, []byte) { return 0, nil }},
+		})
+		t.needs.ID, t.needs.Ref = id, Name{}
+		tickets[i] = t
+	}
+	if err := e.process(ctx, tickets); err != nil && !repeatable(err) {
+		return 0, nil, err
+	}
+	for i, t := range tickets {
+		switch err := t.result.Err; {
+		case err == nil:
+			done++
+		case AsError(err).Kind != Refused && !errors.Is(err, ErrCustomerNotFound): // who is not enrolled has no tiers
+			failed = append(failed, fmt.Errorf("recalculating %s: %w", customers[i], err))
+		}
+	}
+	return done, failed, nil
+}
+
+// jobKey stands for an access key where a job makes itself repeatable.
+const jobKey = "job"
+
+// form tells one definition of a structure from another as far as it decides
+// tiers: names may change without anybody's tier changing.
+func (s *Structure) form() string {
+	thresholds := make(map[string]string, len(s.Tiers))
+	for _, t := range s.Tiers {
+		thresholds[t.ID] = t.Threshold.String()
+	}
+	sum := sha256.Sum256(marshal([]any{s.Base, s.Window, s.Downgrade, s.GraceDays, thresholds}))
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,327 @@
+package loyalty
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Job is one job of the program with what the job table says of it.
+type Job struct {
+	JobRow
+	Interval time.Duration // from the end of a run to when the next one is due
+}
+
+// Running says whether somebody does the job at an instant.
+func (j *Job) Running(now time.Time) bool { return j.held(now) }
+
+// job is what a job does, and how often.
+type job struct {
+	every time.Duration
+	work  func(context.Context, *Jobs, *shift) error
+}
+
+// settleEvery is how often the jobs look for what is due. Whoever touches a
+// customer does not wait for them: what is due is applied first.
+const settleEvery = time.Minute
+
+// jobs lists the jobs by name. What is due has one mechanism, the customer's
+// due instant, so the first four settle whatever is due: one after the other
+// finds less. tiers also recalculates structures that were changed.
+var jobs = map[string]job{
+	"auto_accept": {settleEvery, settle},
+	"expiry":      {settleEvery, settle},
+	"pending":     {settleEvery, settle},
+	"tiers": {settleEvery, func(ctx context.Context, j *Jobs, s *shift) error {
+		return errors.Join(settle(ctx, j, s), recalculate(ctx, j, s))
+	}},
+	"partitions": {24 * time.Hour, func(ctx context.Context, j *Jobs, s *shift) error { return s.once(j.store.ExtendJournal(ctx)) }},
+	"answers": {time.Hour, func(ctx context.Context, j *Jobs, s *shift) error {
+		return s.once(j.store.ForgetAnswers(ctx, j.engine.now().Add(-AnswerLife)))
+	}},
+}
+
+// JobNames lists the jobs in alphabetical order.
+func JobNames() []string { return slices.Sorted(maps.Keys(jobs)) }
+
+// How long a job is somebody's without a sign of life. A node that is killed
+// keeps its job for so long.
+const (
+	leaseTime  = 30 * time.Second
+	leaseRenew = leaseTime / 3
+	saveTime   = 10 * time.Second // to give a job back when everything else is over
+)
+
+// Jobs does the work that the clock asks for. Any number of nodes may run it on
+// one database: each job is done by one of them at a time, and what two of them
+// do at once nevertheless, because a clock jumped or a lease ended early, still
+// has its effect once.
+type Jobs struct {
+	engine *Engine
+	store  JobStore
+	sleep  func(context.Context, time.Duration)
+	report func(job string, err error)
+}
+
+// JobsOptions are what Jobs is made of. The clock is the engine's.
+type JobsOptions struct {
+	Engine *Engine
+	Store  JobStore
+	// Sleep waits, or returns when ctx ends; nil: a timer.
+	Sleep func(ctx context.Context, d time.Duration)
+	// Report hears what went wrong in the background; nil: nobody does.
+	Report func(job string, err error)
+}
+
+// NewJobs makes Jobs. It starts nothing.
+func NewJobs(o JobsOptions) *Jobs {
+	j := &Jobs{engine: o.Engine, store: o.Store, sleep: o.Sleep, report: o.Report}
+	if j.sleep == nil {
+		j.sleep = sleepFor
+	}
+	if j.report == nil {
+		j.report = func(string, error) {}
+	}
+	return j
+}
+
+func sleepFor(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
+
+// List gives every job by name; one that never ran has no instants.
+func (j *Jobs) List(ctx context.Context) ([]Job, error) {
+	rows, err := j.store.Jobs(ctx)
+	if err != nil {
+		return nil, outcomeError(err)
+	}
+	var list []Job
+	for _, name := range JobNames() {
+		entry := Job{JobRow{Name: name}, jobs[name].every}
+		if i := slices.IndexFunc(rows, func(r JobRow) bool { return r.Name == name }); i >= 0 {
+			entry.JobRow = rows[i]
+		}
+		list = append(list, entry)
+	}
+	return list, nil
+}
+
+// Run does a job now, whether it is due or not, and tells how it went: Result is
+// empty where nothing failed. It fails with ErrJobUnknown, and with
+// ErrJobRunning where somebody does it at the moment.
+func (j *Jobs) Run(ctx context.Context, name string) (Job, error) {
+	d, known := jobs[name]
+	if !known {
+		return Job{}, ErrJobUnknown.With("job", name)
+	}
+	s, _, err := j.take(ctx, name, true)
+	switch {
+	case err != nil:
+		return Job{}, outcomeError(err)
+	case s == nil:
+		return Job{}, ErrJobRunning.With("job", name)
+	}
+	err = s.work(ctx, d)
+	return Job{s.row, d.every}, err
+}
+
+// Work does what is due, whenever it is, until ctx ends.
+func (j *Jobs) Work(ctx context.Context) {
+	var wait sync.WaitGroup
+	for name := range jobs {
+		wait.Go(func() {
+			for ctx.Err() == nil {
+				j.sleep(ctx, j.turn(ctx, name))
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// turn does one job if it is due and nobody has it, and says when to look again.
+func (j *Jobs) turn(ctx context.Context, name string) time.Duration {
+	s, again, err := j.take(ctx, name, false)
+	if s != nil {
+		err = s.work(ctx, jobs[name])
+		if again = jobs[name].every; err == nil && s.row.Result != "" {
+			err = errors.New(s.row.Result)
+		}
+	}
+	if err != nil && ctx.Err() == nil {
+		j.report(name, err)
+		again = leaseTime
+	}
+	return again
+}
+
+// take makes a job this node's. A nil shift: it is not due, or somebody else's;
+// then again says how long to wait before the next look.
+func (j *Jobs) take(ctx context.Context, name string, early bool) (s *shift, again time.Duration, err error) {
+	rows, err := j.store.Jobs(ctx)
+	if err != nil {
+		return nil, leaseTime, err
+	}
+	now := j.engine.now()
+	row := JobRow{Name: name, NextAt: now}
+	var before *JobRow
+	if i := slices.IndexFunc(rows, func(r JobRow) bool { return r.Name == name }); i >= 0 {
+		row, before = rows[i], &rows[i]
+	}
+	if row.held(now) {
+		return nil, leaseTime, nil
+	}
+	if wait := row.wait(now, jobs[name].every); wait > 0 && !early {
+		return nil, wait, nil
+	}
+	owner := NewID(now, ID{})
+	row.Owner, row.LeaseUntil, row.StartedAt = owner.String(), now.Add(leaseTime), now
+	row.Done, row.Failed, row.Result = 0, 0, ""
+	ok, err := j.store.SwapJob(ctx, before, row)
+	if err != nil || !ok {
+		return nil, leaseTime, err
+	}
+	return &shift{jobs: j, name: name, row: row}, 0, nil
+}
+
+// held says whether somebody does the job. A lease that ends much later than one
+// taken now would, was taken by a clock that has been set back since.
+func (r *JobRow) held(now time.Time) bool {
+	return r.Owner != "" && r.LeaseUntil.After(now) && !r.LeaseUntil.After(now.Add(2*leaseTime))
+}
+
+// wait is how long a job is not due yet. A date that is further away than the
+// interval was written by a clock that has been set back since.
+func (r *JobRow) wait(now time.Time, interval time.Duration) time.Duration {
+	wait := r.NextAt.Sub(now)
+	if wait > interval+leaseTime {
+		return 0
+	}
+	return wait
+}
+
+// shift is one run of a job: this node's as long as it renews its lease.
+type shift struct {
+	jobs *Jobs
+	name string
+
+	lock sync.Mutex
+	row  JobRow // as it is stored
+	done int64
+	bad  int64
+	why  []string // of the first failures
+	lost bool
+}
+
+// maxWhy is how many failures a result words.
+const maxWhy = 3
+
+// count adds to what the run did. failures are told in the result.
+func (s *shift) count(done int, failures ...error) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.done += int64(done)
+	s.bad += int64(len(failures))
+	for _, err := range failures {
+		if len(s.why) < maxWhy {
+			s.why = append(s.why, err.Error())
+		}
+	}
+}
+
+// once counts a run that is one piece of work.
+func (s *shift) once(err error) error {
+	if err == nil {
+		s.count(1)
+	}
+	return err
+}
+
+// work does the job under its lease and gives it back.
+func (s *shift) work(ctx context.Context, d job) error {
+	working, stop := context.WithCancel(ctx)
+	var renewal sync.WaitGroup
+	renewal.Go(func() { s.renew(working, stop) })
+	err := d.work(working, s.jobs, s)
+	stop()
+	renewal.Wait()
+	if err != nil {
+		s.count(0, err)
+	}
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTime)
+	defer cancel()
+	return s.end(ending, d.every)
+}
+
+// renew keeps the lease until ctx ends, and stops the work where it was lost.
+func (s *shift) renew(ctx context.Context, stop func()) {
+	for {
+		if s.jobs.sleep(ctx, leaseRenew); ctx.Err() != nil {
+			return
+		}
+		err := s.save(ctx, nil)
+		if err != nil && ctx.Err() == nil {
+			s.jobs.report(s.name, err)
+		}
+		if errors.Is(err, errLeaseLost) {
+			stop()
+			return
+		}
+	}
+}
+
+// errLeaseLost ends a run whose job is another's by now.
+var errLeaseLost = errors.New("the lease ended and somebody else does the job")
+
+// save writes how far the run came, and renews the lease. state is kept as it is
+// where it is nil.
+func (s *shift) save(ctx context.Context, state []byte) error {
+	return s.swap(ctx, func(row *JobRow) {
+		row.LeaseUntil = s.jobs.engine.now().Add(leaseTime)
+		if state != nil {
+			row.State = state
+		}
+	})
+}
+
+// end gives the job back until it is due again.
+func (s *shift) end(ctx context.Context, interval time.Duration) error {
+	return s.swap(ctx, func(row *JobRow) {
+		now := s.jobs.engine.now()
+		row.Owner, row.LeaseUntil = "", time.Time{}
+		row.FinishedAt, row.NextAt, row.Runs = now, now.Add(interval), row.Runs+1
+	})
+}
+
+func (s *shift) swap(ctx context.Context, change func(*JobRow)) error {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if s.lost {
+		return errLeaseLost
+	}
+	after := s.row
+	after.Done, after.Failed, after.Result = s.done, s.bad, strings.Join(s.why, "; ")
+	change(&after)
+	ok, err := s.jobs.store.SwapJob(ctx, &s.row, after)
+	switch {
+	case err != nil:
+		return fmt.Errorf("the job table: %w", err)
+	case !ok:
+		s.lost = true
+		return errLeaseLost
+	}
+	s.row = after
+	return nil
+}
+
+// settle applies what is due for customers that nobody touches.
+func settle(ctx context.Context, j *Jobs, s *shift) error { return j.engine.settleDue(ctx, s.count) }

@@ -1,0 +1,221 @@
+package loyalty
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Merge makes another customer part of this one, in the name of the run's event.
+// Rows stay where they are: purchases, claims and events of the other one are
+// found through the merge from now on. What figures and standings are made of
+// comes over: every lot with all that became of it, under its id, so that what
+// was spent, held or bought can still be undone; debt, promises, holds, and
+// progress. Refused are a customer who does not exist (160212), oneself (190163),
+// and both sides where they are merged or opted out already (190040, 190041).
+func (r *Run) Merge(source string) error {
+	if r.Customer.Status == OptedOut {
+		return ErrWrongStatus.With("status", string(OptedOut)).With("action", r.Event.Action)
+	}
+	if err := r.require(everything); err != nil {
+		return err
+	}
+	s, err := r.source(Name{NameCustomer, source})
+	if err != nil {
+		return err
+	}
+	if err := s.Customer.Move("merge"); err != nil {
+		return AsError(err).At("data.source")
+	}
+	s.Customer.MergedInto, s.Customer.UpdatedAt, s.changed = r.Customer.ID, r.Now, true
+	r.Event.effects().MergedFrom = &s.Customer.ID
+	r.work.merged = append(r.work.merged, s.Customer.ID, r.Customer.ID)
+	if err := r.inherit(s); err != nil {
+		return err
+	}
+	r.takeHolds(s)
+	if err := r.joinProgress(s); err != nil {
+		return err
+	}
+	return r.adopt(s)
+}
+
+// everything is what a merge reads of both sides.
+var everything = CustomerNeeds{Everything: true, Key: true, Lots: UsedLots}
+
+// source opens the account that a merge ends.
+func (r *Run) source(name Name) (*Run, error) {
+	n := everything
+	n.Ref = name
+	s, err := r.Other(n)
+	switch {
+	case errors.Is(err, ErrCustomerNotFound):
+		return nil, ErrCustomerNotFound.At("data.source")
+	case err != nil:
+		return nil, err
+	case r.batch.names[name] != s.Customer.ID: // merged before: it was followed to its target
+		return nil, ErrForbiddenState.With("from", string(Merged)).With("to", string(Merged)).At("data.source")
+	case s == r:
+		return nil, ErrMergeSelf.At("data.source")
+	case slices.Contains(r.batch.touched, s.Customer.ID):
+		return nil, ErrBatchConflict // events of this batch changed it: what it has is not stored yet
+	}
+	return s, nil
+}
+
+// inherit moves the points.
+func (r *Run) inherit(s *Run) error {
+	shown := s.Book.Figures.Spendable()
+	estate, err := s.Book.Leave(r.Event.ID)
+	if err != nil {
+		return err
+	}
+	if err := r.Book.Inherit(r.Event.ID, estate); err != nil {
+		return ErrTooLarge.With("property", "points").At("data.source").Because(err)
+	}
+	r.Event.Shown(shown)
+	// What was due to happen to the source is due with the target, also what was
+	// not loaded: its pending purchases stay in rows of their own.
+	r.full = false
+	r.Customer.DueAt = earlier(r.Customer.DueAt, s.Customer.DueAt)
+	r.Trace("merge", "applied", "reason.merged", shown)
+	return nil
+}
+
+// takeHolds moves reservations. Two for the same purchase become one.
+func (r *Run) takeHolds(s *Run) {
+	for name, held := range s.account.reservations {
+		if len(held.Hold) == 0 {
+			continue
+		}
+		mine := r.Reservation(name)
+		mine.Hold = append(mine.Hold[:len(mine.Hold):len(mine.Hold)], held.Hold...)
+		held.Hold = nil
+	}
+}
+
+// adopt leads those who were merged into the source before to its target, so that
+// a merge is always one step away.
+func (r *Run) adopt(s *Run) error {
+	if s.account.loaded == nil {
+		return nil
+	}
+	for _, id := range s.account.loaded.Sources {
+		part, err := r.Part(id)
+		if err != nil {
+			return err
+		}
+		part.Customer.MergedInto, part.Customer.UpdatedAt, part.changed = r.Customer.ID, r.Now, true
+	}
+	return nil
+}
+
+// Part opens the account of a customer who was merged into another one, to change
+// its own row. What it had is not there any more.
+func (r *Run) Part(id ID) (*Run, error) {
+	n := CustomerNeeds{ID: id, Key: true}
+	for _, open := range r.work.runs {
+		if open.Customer.ID == id {
+			return open, nil
+		}
+	}
+	a, ok := r.batch.accounts[id]
+	switch {
+	case !r.batch.asked.people[n.person()], ok && a.loaded != nil && !a.covers(&n):
+		return nil, &wanting{n}
+	case !ok:
+		return nil, ErrBatchConflict
+	}
+	return r.batch.openRun(r.Programme, a, r.work), nil
+}
+
+// Sources are the customers who were merged into this one.
+func (r *Run) Sources() ([]*Run, error) {
+	if r.account.loaded == nil {
+		return nil, nil
+	}
+	if err := r.require(everything); err != nil {
+		return nil, err
+	}
+	var parts []*Run
+	for _, id := range r.account.loaded.Sources {
+		part, err := r.Part(id)
+		if err != nil {
+			return nil, err
+		}
+		part.changed = true
+		parts = append(parts, part)
+	}
+	return parts, nil
+}
+
+// keyOf gives the key of a customer who was merged into this one; nil: it is gone.
+func (r *Run) keyOf(id ID) ([]byte, error) {
+	n := CustomerNeeds{ID: id, Key: true}
+	a, ok := r.batch.accounts[id]
+	if !r.batch.asked.people[n.person()] || (ok && a.loaded != nil && !a.covers(&n)) {
+		return nil, &wanting{n}
+	}
+	if !ok {
+		return nil, nil
+	}
+	return a.customer.Key, nil
+}
+
+// reseal seals what one customer's key opens under another's, bound to a row.
+func reseal(from, to, sealed []byte, was, is ID) ([]byte, error) {
+	if sealed == nil || from == nil || to == nil {
+		return nil, nil
+	}
+	plain, err := Open(from, was[:], sealed)
+	if err != nil {
+		return nil, err
+	}
+	return Seal(to, is[:], plain)
+}
+
+// openBought is open for what is stored with a purchase. A purchase of somebody
+// who was merged into this customer is sealed under their key, or under that of
+// whom they were merged into first.
+func (r *Run) openBought(t *Transaction, sealed []byte, row ID, fresh map[string]json.RawMessage) (map[string]json.RawMessage, error) {
+	if fresh != nil || sealed == nil {
+		return fresh, nil
+	}
+	if err := r.require(CustomerNeeds{Key: true}); err != nil {
+		return nil, err
+	}
+	if r.Customer.Key == nil || t.Customer == r.Customer.ID {
+		return r.open(sealed, row, nil)
+	}
+	if personal, err := unlock(r.Customer.Key, sealed, row); err == nil {
+		return personal, nil
+	}
+	key, err := r.keyOf(t.Customer)
+	if err != nil {
+		return nil, err
+	}
+	if personal, err := unlock(key, sealed, row); err == nil {
+		return personal, nil
+	}
+	if err := r.require(everything); err != nil || r.account.loaded == nil {
+		return nil, err
+	}
+	for _, id := range r.account.loaded.Sources {
+		if key, err = r.keyOf(id); err != nil {
+			return nil, err
+		}
+		if personal, err := unlock(key, sealed, row); err == nil {
+			return personal, nil
+		}
+	}
+	return nil, fmt.Errorf("no key opens what is personal of %s", row)
+}
+
+func unlock(key, sealed []byte, row ID) (personal map[string]json.RawMessage, err error) {
+	plain, err := Open(key, row[:], sealed)
+	if err == nil {
+		err = json.Unmarshal(plain, &personal)
+	}
+	return personal, err
+}

@@ -1,0 +1,228 @@
+package loyalty
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+)
+
+// The types of an offer.
+const (
+	OfferCart     = "cart"     // on the whole cart
+	OfferOnItems  = "item"     // on the eligible items
+	OfferCombined = "combined" // on the eligible items, with the required ones in the cart
+)
+
+// The types of an offer's discount.
+const (
+	FixedPrice      = "fixed_price"      // it costs the value
+	FixedDiscount   = "fixed_discount"   // it costs the value less
+	PercentDiscount = "percent_discount" // it costs the value percent less
+)
+
+// Offer is an incentive before a purchase (offers/offer). Tills and shops grant
+// it; the platform says whom it is for and counts its use.
+type Offer struct {
+	ID             string        `json:"-"`
+	Name           Texts         `json:"name"`
+	Type           string        `json:"type"`
+	Weight         int64         `json:"weight"` // the greatest comes first
+	MinTotal       money.Amount  `json:"min_total"`
+	RequiredItems  []OfferItem   `json:"required_items"`
+	RequiredMatch  string        `json:"required_match"` // all (also when empty) or any
+	EligibleItems  []OfferItem   `json:"eligible_items"`
+	Discount       OfferDiscount `json:"discount"`
+	MaxRedemptions *int64        `json:"max_redemptions"`  // in all; nil: no limit
+	PerCustomer    *int64        `json:"max_per_customer"` // nil: no limit
+	Dates
+}
+
+// OfferDiscount is how much an offer takes off.
+type OfferDiscount struct {
+	Type  string       `json:"type"`
+	Value money.Amount `json:"value"` // money, or percent
+}
+
+// OfferItem names products by their id or category.
+type OfferItem struct {
+	Type        string `json:"type"` // product or category
+	ID          string `json:"id"`
+	MinQuantity int64  `json:"min_quantity"` // pieces there must be; 0 counts as 1
+}
+
+// readOffer refuses parts that the type of the offer would ignore or miss.
+func readOffer(p *Programme, e Entity) error {
+	o := &Offer{ID: e.ID}
+	if err := decodeEntity(e, o); err != nil {
+		return err
+	}
+	hundred := 100 * money.Unit
+	switch {
+	case o.Type == OfferCart && len(o.EligibleItems) > 0:
+		return unfit("eligible_items", "type", o.Type)
+	case o.Type != OfferCart && len(o.EligibleItems) == 0:
+		return fieldFault("eligible_items", ErrPropertyEmpty.Name, nil)
+	case o.Type != OfferCombined && len(o.RequiredItems) > 0:
+		return unfit("required_items", "type", o.Type)
+	case o.Type == OfferCombined && len(o.RequiredItems) == 0:
+		return fieldFault("required_items", ErrPropertyEmpty.Name, nil)
+	case o.Discount.Type == PercentDiscount && o.Discount.Value > hundred:
+		return fieldFault("discount.value", "too_large", map[string]any{"limit": 100})
+	}
+	p.Offers[o.ID] = o
+	return o.check()
+}
+
+// OfferClaim is what offer_claim answers.
+type OfferClaim struct {
+	ID        ID        `json:"id"` // the event that records it
+	Offer     string    `json:"offer"`
+	ClaimedAt time.Time `json:"claimed_at"` // the first time
+}
+
+// OfferProgress is a customer's progress with an offer.
+type OfferProgress struct {
+	ClaimedAt *time.Time `json:"claimed_at,omitempty"`
+	Redeemed  int64      `json:"redeemed"` // redemptions that stand
+	// Last are the transaction_ids of the latest redemptions that stand, at most
+	// maxOfferUses, the last one at the end; empty: none was named.
+	Last []string `json:"last,omitempty"`
+}
+
+// maxOfferUses bounds what is kept of an offer that a customer uses for years.
+const maxOfferUses = 100
+
+func (p *OfferProgress) redeem(transaction string) {
+	p.Redeemed++
+	p.Last = append(p.Last, transaction)
+	p.Last = p.Last[max(0, len(p.Last)-maxOfferUses):]
+}
+
+// unredeem takes back the last redemption, or the last one of a transaction;
+// false: there is none that stands.
+func (p *OfferProgress) unredeem(transaction string) bool {
+	i := len(p.Last) - 1
+	for transaction != "" && i >= 0 && p.Last[i] != transaction {
+		i--
+	}
+	if p.Redeemed == 0 || (i < 0 && p.Redeemed <= int64(len(p.Last))) {
+		return false
+	}
+	p.Redeemed--
+	if i >= 0 {
+		p.Last = slices.Delete(p.Last, i, i+1)
+	}
+	return true
+}
+
+// OfferLeft finds an offer that the customer can use once more, with what they
+// did with it so far. Besides the failures of InForce it fails with
+// ErrOfferLimit, or with ErrOfferUsedUp when others were faster.
+func (r *Run) OfferLeft(ref Reference) (*Offer, OfferProgress, error) {
+	var p OfferProgress
+	o, err := InForce(r, r.Programme.Offers, ref)
+	if err != nil {
+		return nil, p, err
+	}
+	if _, err := r.Progress(ProgressOffer, o.ID, &p); err != nil {
+		return nil, p, err
+	}
+	if o.PerCustomer != nil && p.Redeemed >= *o.PerCustomer {
+		return nil, p, ref.At(ErrOfferLimit.With("limit", *o.PerCustomer))
+	}
+	all, err := r.Tally(TallyOffer + o.ID)
+	if err != nil {
+		return nil, p, err
+	}
+	if o.MaxRedemptions != nil && all >= *o.MaxRedemptions {
+		return nil, p, ref.At(ErrOfferUsedUp)
+	}
+	return o, p, nil
+}
+
+// RedeemOffer uses an offer in the name of an offer_redeem event, for the
+// purchase that the event belongs to. It fails like OfferLeft.
+func (r *Run) RedeemOffer(e *Event, ref Reference) error {
+	o, p, err := r.OfferLeft(ref)
+	if err != nil {
+		return err
+	}
+	p.redeem(e.Transaction)
+	if err := r.SetProgress(e, ProgressKey{ProgressOffer, o.ID}, p, time.Time{}); err != nil {
+		return err
+	}
+	return r.Count(e, TallyOffer+o.ID, 1)
+}
+
+// RedeemOffers uses the offers of a checkout, each on an offer_redeem event of
+// its own. One that cannot be used fails with an error at data.offers[i].
+func (r *Run) RedeemOffers(checkout *Event, offers []string) error {
+	for i, id := range offers {
+		e := r.Derive(checkout, "offer_redeem", offerAttributes{id})
+		if err := r.RedeemOffer(e, Reference{offerType, id, fmt.Sprintf("data.offers[%d]", i)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unredeemOffers gives the offers of a rejected purchase back, each on an
+// offer_unredeem event of its own. What was given back before stays as it is.
+func (r *Run) unredeemOffers(rejection *Event, t *Transaction) error {
+	var offers []string
+	if raw, ok := t.Detail.Attributes["offers"]; ok && json.Unmarshal(raw, &offers) != nil {
+		return nil
+	}
+	for _, id := range offers {
+		p, err := r.offerProgress(id)
+		if err != nil {
+			return err
+		}
+		if !p.unredeem(t.Name) {
+			continue
+		}
+		if err := r.keepUnredeemed(r.Derive(rejection, "offer_unredeem", offerAttributes{id}), id, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// UnredeemOffer takes back the last use of an offer in the name of an
+// offer_unredeem event, also of an offer that is not in force any more. It fails
+// with ErrEntityNotFound for an offer nobody knows, and with ErrOfferNotRedeemed.
+func (r *Run) UnredeemOffer(e *Event, ref Reference) error {
+	p, err := r.offerProgress(ref.ID)
+	if err != nil {
+		return err
+	}
+	if p.unredeem("") {
+		return r.keepUnredeemed(e, ref.ID, p)
+	}
+	if r.Programme.Offers[ref.ID] == nil {
+		return ref.At(ErrEntityNotFound.With("type", ref.Type).With("id", ref.ID))
+	}
+	return ref.At(ErrOfferNotRedeemed)
+}
+
+func (r *Run) offerProgress(id string) (p OfferProgress, err error) {
+	_, err = r.Progress(ProgressOffer, id, &p)
+	return p, err
+}
+
+func (r *Run) keepUnredeemed(e *Event, id string, p OfferProgress) error {
+	if err := r.SetProgress(e, ProgressKey{ProgressOffer, id}, p, time.Time{}); err != nil {
+		return err
+	}
+	return r.Count(e, TallyOffer+id, -1)
+}
+
+const offerType = "offers/offer"
+
+// offerAttributes are the attributes of the events of an offer.
+type offerAttributes struct {
+	Offer string `json:"offer"`
+}

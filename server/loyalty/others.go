@@ -1,0 +1,284 @@
+package loyalty
+
+import (
+	"errors"
+	"fmt"
+)
+
+// wanting ends a run that came upon something which was not loaded: the batch is
+// loaded again with these needs added. What an event needs is declared before
+// wherever it can be known, because this costs a round trip.
+type wanting struct{ needs CustomerNeeds }
+
+func (w *wanting) Error() string { return fmt.Sprintf("more must be loaded: %+v", w.needs) }
+
+// asked is what a batch asked the store for besides its customers' own rows:
+// what is not found although it was asked for is not there.
+type asked struct {
+	people  map[person]bool
+	names   map[Name]bool
+	pools   map[string]int
+	tallies map[string]bool
+}
+
+// person is a customer as needs name one.
+type person struct {
+	ref   Name
+	id    ID
+	match string
+}
+
+func (n *CustomerNeeds) person() person {
+	switch {
+	case n.ID != (ID{}):
+		return person{id: n.ID}
+	case n.Match != "":
+		return person{match: n.Match}
+	}
+	return person{ref: n.Ref}
+}
+
+// coverage says which rows of an account were loaded.
+type coverage struct {
+	progress         ProgressKinds
+	key, claims      bool
+	past, everything bool
+	bought, held     map[string]bool // transaction_ids
+}
+
+// cover notes what was asked for.
+func (b *batch) cover(n Needs) {
+	b.asked = asked{map[person]bool{}, map[Name]bool{}, map[string]int{}, map[string]bool{}}
+	for i := range n.Customers {
+		c := &n.Customers[i]
+		b.asked.people[c.person()] = true
+		b.asked.shared(c)
+		if a := b.accounts[b.idOf(c.person())]; a != nil {
+			a.covered.add(c)
+		}
+	}
+}
+
+func (a *asked) shared(n *CustomerNeeds) {
+	for _, name := range n.Names {
+		a.names[name] = true
+	}
+	for _, t := range n.Transactions {
+		a.names[Name{NameTransaction, t}] = true
+	}
+	for _, code := range n.Coupons {
+		a.names[Name{NameCoupon, code}] = true
+	}
+	for _, key := range n.Tallies {
+		a.tallies[key] = true
+	}
+	for pool, count := range n.Pools {
+		a.pools[pool] += count
+	}
+}
+
+func (c *coverage) add(n *CustomerNeeds) {
+	c.progress |= n.Progress
+	c.key, c.claims = c.key || n.Key, c.claims || n.Claims
+	c.past, c.everything = c.past || n.Past, c.everything || n.Everything
+	if n.Everything {
+		c.progress, c.claims = ^ProgressKinds(0), true
+	}
+	c.bought, c.held = include(c.bought, n.Transactions), include(c.held, n.Reservations)
+}
+
+func include(set map[string]bool, names []string) map[string]bool {
+	for _, name := range names {
+		if set == nil {
+			set = map[string]bool{}
+		}
+		set[name] = true
+	}
+	return set
+}
+
+// idOf gives the id of a customer that was asked for; zero: there is none.
+func (b *batch) idOf(p person) ID {
+	switch {
+	case p.id != (ID{}):
+		return p.id
+	case p.match != "":
+		return b.loaded.Matches[p.match]
+	}
+	return b.names[p.ref]
+}
+
+// require makes sure that rows of this run's customer, and of what belongs to
+// nobody, were loaded.
+func (r *Run) require(n CustomerNeeds) error {
+	if shared := r.batch.asked.missing(&n); shared != nil {
+		return &wanting{*shared}
+	}
+	if r.account.loaded == nil || r.account.covers(&n) {
+		return nil
+	}
+	n.ID, n.Ref, n.Match = r.Customer.ID, Name{}, ""
+	return &wanting{n}
+}
+
+// missing gives what of the shared needs was not asked for; nil: nothing.
+func (a *asked) missing(n *CustomerNeeds) *CustomerNeeds {
+	m := CustomerNeeds{Names: n.Names, Transactions: n.Transactions, Coupons: n.Coupons, Tallies: n.Tallies}
+	for _, name := range n.Names {
+		if !a.names[name] {
+			return &m
+		}
+	}
+	for _, t := range n.Transactions {
+		if !a.names[Name{NameTransaction, t}] {
+			return &m
+		}
+	}
+	for _, code := range n.Coupons {
+		if !a.names[Name{NameCoupon, code}] {
+			return &m
+		}
+	}
+	for _, key := range n.Tallies {
+		if !a.tallies[key] {
+			return &m
+		}
+	}
+	return nil
+}
+
+// covers says whether an account that is stored was loaded as far as needed.
+func (a *account) covers(n *CustomerNeeds) bool {
+	c := &a.covered
+	switch {
+	case n.Lots > a.scope, n.Progress&^c.progress != 0, n.Key && !c.key && a.customer.Key == nil,
+		n.Claims && !c.claims, n.Past && !c.past, n.Everything && !c.everything:
+		return false
+	}
+	for _, t := range n.Transactions {
+		if !c.bought[t] {
+			return false
+		}
+	}
+	for _, t := range n.Reservations {
+		if !c.held[t] && !c.everything {
+			return false
+		}
+	}
+	return true
+}
+
+// Require makes sure that rows of the run's customer were loaded: for needs that
+// only the data or the programme tells. Its error must be returned as it is; the
+// event is then decided again with more loaded.
+func (r *Run) Require(n CustomerNeeds) error { return r.require(n) }
+
+// Other opens the account of another customer that this event touches too; what
+// is due for them is applied first. Of a merged customer it gives the one who has
+// their points now, and the run itself where that is its own customer. It fails
+// with ErrCustomerNotFound.
+func (r *Run) Other(n CustomerNeeds) (*Run, error) {
+	b := r.batch
+	switch {
+	case b.stale[n.Match]:
+		return nil, ErrBatchConflict // an event before this one may have made another match; load again
+	case !b.asked.people[n.person()]:
+		return nil, &wanting{n}
+	}
+	a, ok := b.accounts[b.idOf(n.person())]
+	if !ok {
+		return nil, ErrCustomerNotFound
+	}
+	a, err := b.survivor(a, n)
+	if err != nil {
+		return nil, err
+	}
+	for _, open := range r.work.runs {
+		if open.Customer.ID == a.customer.ID {
+			return open, open.require(n)
+		}
+	}
+	return r.openOther(a, n)
+}
+
+func (r *Run) openOther(a *account, n CustomerNeeds) (*Run, error) {
+	if a.loaded != nil && !a.covers(&n) {
+		n.ID, n.Ref, n.Match = a.customer.ID, Name{}, ""
+		return nil, &wanting{n}
+	}
+	other := r.batch.openRun(r.Programme, a, r.work)
+	if err := other.settleDue(); err != nil {
+		return nil, err
+	}
+	other.At, other.late = r.At, r.late
+	return other, nil
+}
+
+// Begin opens the account of a customer that this event creates, under an
+// identifier of the platform's own.
+func (r *Run) Begin(name string) (*Run, error) {
+	if err := r.require(CustomerNeeds{Names: []Name{{NameCustomer, name}}}); err != nil {
+		return nil, err
+	}
+	a := r.batch.fresh(name)
+	other := r.batch.openRun(r.Programme, a, r.work)
+	other.At, other.late = r.At, r.late
+	if !other.Claim(Name{NameCustomer, name}) {
+		return nil, ErrCustomerExists.At("customer")
+	}
+	return other, nil
+}
+
+// survivor follows a merge to the account that has the points now.
+func (b *batch) survivor(a *account, n CustomerNeeds) (*account, error) {
+	if b.merged[a.customer.ID] {
+		return nil, ErrBatchConflict // decided again, alone, on what is stored then
+	}
+	followed := false
+	for a.customer.Status == Merged && a.customer.MergedInto != (ID{}) {
+		n.ID, n.Ref, n.Match = a.customer.MergedInto, Name{}, ""
+		next, ok := b.accounts[n.ID]
+		if !ok {
+			if b.asked.people[n.person()] {
+				return nil, ErrBatchConflict
+			}
+			return nil, &wanting{n}
+		}
+		a, followed = next, true
+	}
+	if followed && a.loaded != nil && !a.covers(&n) {
+		return nil, &wanting{n} // what was asked for was the source's
+	}
+	return a, nil
+}
+
+// followMatches marks the matches by e-mail that the batch itself may have made
+// wrong: who asks for one later must load again.
+func (b *batch) followMatches(before *account, after *Customer) {
+	keys := []string{EmailKey(after.Profile.Email)}
+	if before != nil {
+		if before.customer.Profile.Email == after.Profile.Email && before.customer.Status == after.Status {
+			return
+		}
+		keys = append(keys, EmailKey(before.customer.Profile.Email))
+	}
+	for _, key := range keys {
+		if key != "" {
+			b.stale[key] = true
+		}
+	}
+}
+
+// wants adds what a run came upon to the ticket's needs; false: it failed for
+// another reason. A run that asks again and again is a fault of its rules.
+func (t *ticket) wants(err error) bool {
+	var w *wanting
+	if !errors.As(err, &w) || len(t.more) >= maxMore {
+		return false
+	}
+	t.more = append(t.more, w.needs)
+	return true
+}
+
+// maxMore is how often a run may come upon something that was not loaded.
+const maxMore = 64

@@ -1,0 +1,177 @@
+package loyalty
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Flow is a series of questions about the customer (profiling/flow).
+type Flow struct {
+	ID        string     `json:"-"`
+	Title     Texts      `json:"title"`
+	Questions []Question `json:"questions"`
+	Points    int64      `json:"points"` // when all are answered
+	Dates
+}
+
+// Question sets one field of the profile.
+type Question struct {
+	ID      string   `json:"id"`
+	Field   string   `json:"field"` // of the action profile
+	Text    Texts    `json:"text"`
+	Answers []Choice `json:"answers"` // empty: any text
+	Points  int64    `json:"points"`
+}
+
+// fieldLabels is the field of a profile that holds several texts.
+const fieldLabels = "labels"
+
+// profileTexts are the fields of a profile that hold one text, by attribute.
+var profileTexts = map[string]func(*Profile) *string{
+	"birth_date": func(p *Profile) *string { return &p.BirthDate },
+	"currency":   func(p *Profile) *string { return &p.Currency },
+	"email":      func(p *Profile) *string { return &p.Email },
+	"first_name": func(p *Profile) *string { return &p.FirstName },
+	"gender":     func(p *Profile) *string { return &p.Gender },
+	"handler":    func(p *Profile) *string { return &p.Handler },
+	"image_url":  func(p *Profile) *string { return &p.ImageURL },
+	"language":   func(p *Profile) *string { return &p.Language },
+	"last_name":  func(p *Profile) *string { return &p.LastName },
+}
+
+// readFlow refuses questions that cannot be told apart, and fields that a
+// profile does not have.
+func readFlow(p *Programme, e Entity) error {
+	f := &Flow{ID: e.ID}
+	if err := decodeEntity(e, f); err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for i, q := range f.Questions {
+		at := fmt.Sprintf("questions[%d].", i)
+		if seen[q.ID] {
+			return fieldFault(at+"id", "not_unique", nil)
+		}
+		seen[q.ID] = true
+		if profileTexts[q.Field] == nil && q.Field != fieldLabels && !(strings.HasPrefix(q.Field, "cf_") && len(q.Field) > len("cf_")) {
+			return fieldFault(at+"field", ErrPropertyUnknown.Name, nil)
+		}
+		if err := checkChoices(at+"answers", q.Answers); err != nil {
+			return err
+		}
+	}
+	p.Flows[f.ID] = f
+	return f.check()
+}
+
+// Question finds a question of the flow; nil: there is none.
+func (f *Flow) Question(id string) *Question {
+	i := slices.IndexFunc(f.Questions, func(q Question) bool { return q.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return &f.Questions[i]
+}
+
+// QuestionResult is what profile_answer answers.
+type QuestionResult struct {
+	ID        ID     `json:"id"` // the event that records it
+	Flow      string `json:"flow"`
+	Question  string `json:"question"`
+	Completed bool   `json:"completed"` // all questions of the flow are answered
+	Points    int64  `json:"points"`    // what it gave
+	Next      string `json:"next,omitempty"`
+}
+
+// FlowProgress is a customer's progress with a flow. It holds no answers: those
+// are in the profile.
+type FlowProgress struct {
+	Answered []string `json:"answered"` // questions, in the order of their first answer
+	Rewarded bool     `json:"rewarded"` // the points for completing it were given
+}
+
+// Next is the first question without an answer; nil: the flow is completed.
+func (p *FlowProgress) Next(f *Flow) *Question {
+	for i := range f.Questions {
+		if !slices.Contains(p.Answered, f.Questions[i].ID) {
+			return &f.Questions[i]
+		}
+	}
+	return nil
+}
+
+// Answer counts an answer and says what it earns: each question and the flow as
+// a whole bring their points once.
+func (p *FlowProgress) Answer(f *Flow, q *Question) (earned int64) {
+	if !slices.Contains(p.Answered, q.ID) {
+		p.Answered = append(p.Answered, q.ID)
+		earned = q.Points
+	}
+	if p.Next(f) == nil && !p.Rewarded {
+		p.Rewarded = true
+		earned += f.Points
+	}
+	return earned
+}
+
+// SetAnswer puts the answer to a question into the profile. It fails with an
+// error of kind Invalid at data.answer when the question or the field does not
+// take it.
+func (r *Run) SetAnswer(q *Question, answer string) error {
+	answer = strings.TrimSpace(answer)
+	if err := checkChoice(q.Answers, answer); err != nil {
+		return err
+	}
+	value, err := r.checkAnswer(q.Field, answer)
+	if err != nil {
+		return err
+	}
+	r.Customer.UpdatedAt = r.Now
+	switch p := &r.Customer.Profile; {
+	case q.Field == fieldLabels:
+		p.Labels = chosen(p.Labels, q.Answers, answer)
+	case profileTexts[q.Field] != nil:
+		*profileTexts[q.Field](p) = answer
+	default:
+		p.Custom = maps.Clone(p.Custom)
+		p.Custom = put(p.Custom, q.Field, value)
+	}
+	return nil
+}
+
+// chosen replaces the labels that the same question gave before.
+func chosen(labels []string, choices []Choice, answer string) []string {
+	kept := slices.DeleteFunc(slices.Clone(labels), func(l string) bool {
+		return l == answer || slices.ContainsFunc(choices, func(c Choice) bool { return c.ID == l })
+	})
+	return append(kept, answer)
+}
+
+// checkAnswer holds an answer against what the action profile takes in a field,
+// declared attributes included. An attribute of the programme's own that is no
+// text is read from the text of its JSON value.
+func (r *Run) checkAnswer(field, answer string) (json.RawMessage, error) {
+	text := marshal(answer)
+	if field == fieldLabels {
+		return text, r.checkField(field, marshal([]string{answer}))
+	}
+	err := r.checkField(field, text)
+	if literal := json.RawMessage(answer); err != nil && json.Valid(literal) && r.checkField(field, literal) == nil {
+		return literal, nil
+	}
+	return text, err
+}
+
+func (r *Run) checkField(field string, value json.RawMessage) error {
+	const action = "profile"
+	_, err := r.batch.engine.contract.Check(action, marshal(map[string]json.RawMessage{field: value}), "data")
+	var e *Error
+	if errors.As(err, &e) {
+		return e.At("data.answer")
+	}
+	return err
+}

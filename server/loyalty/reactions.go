@@ -1,0 +1,155 @@
+package loyalty
+
+import (
+	"slices"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty/condition"
+)
+
+// occurrence is something that rules react to: an event, an accepted purchase,
+// or one line of it.
+type occurrence struct {
+	*Run               // of the customer it happened to
+	action      string // what triggers: checkout for a purchase once it is final
+	event       *Event
+	transaction *Transaction // nil: none
+	line        *Line        // nil: the occurrence is not about a line
+
+	known  *condition.Facts        // what conditions see of it; nil: none asked yet
+	asOf   int                     // so many events were recorded when the customer was last looked at
+	bought **condition.Transaction // the purchase as conditions see it, for all occurrences of the event
+}
+
+// reaction is one family of rules. each looks at one occurrence, after at a
+// customer once all occurrences of a round were looked at.
+type reaction struct {
+	name  string
+	each  func(*occurrence) error
+	after func(*Run) error
+}
+
+// reactions in the order in which they run. Coupons of a checkout are redeemed
+// before all of them, by the checkout itself. Campaigns come first, so that a
+// purchase is rewarded by the tier it was made in; then challenges; then tiers,
+// which look at everything the round brought; then the bonus for a referral.
+var reactions []reaction
+
+func init() { // not where it is declared: what reacts can itself be reacted to
+	reactions = []reaction{
+		{name: "campaigns", each: campaigns},
+		{name: "challenges", each: (*occurrence).challenge},
+		{name: "tiers", after: (*Run).standTiers},
+		{name: "referral", each: referral},
+	}
+}
+
+// maxRounds is how often the effects of reactions may themselves be reacted to.
+const maxRounds = 8
+
+// react lets the rules react to the events recorded since the last time, and
+// then to the events that this brought, round by round. Rules that trigger each
+// other without end are refused with ErrReactionsEndless.
+func (r *Run) react() error {
+	w := r.work
+	for round := 0; w.reacted < len(w.events); round++ {
+		if round == maxRounds {
+			return ErrReactionsEndless.With("action", w.events[w.reacted].Action)
+		}
+		events := slices.Clone(w.events[w.reacted:])
+		w.reacted = len(w.events)
+		var happened []*occurrence
+		for _, e := range events {
+			happened = append(happened, w.occurrences(e)...)
+		}
+		if err := w.round(happened, events); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// round runs every family of rules once.
+func (w *work) round(happened []*occurrence, events []*Event) error {
+	for _, family := range reactions {
+		for _, o := range happened {
+			if family.each == nil {
+				break
+			}
+			if err := family.each(o); err != nil {
+				return err
+			}
+		}
+		for _, run := range w.runs {
+			if family.after == nil || !slices.ContainsFunc(events, func(e *Event) bool { return e.Customer == run.Customer.ID }) {
+				continue
+			}
+			if err := family.after(run); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// occurrences gives what an event is to the rules. A purchase counts once it is
+// final: a checkout that waits for its acceptance is nothing yet.
+func (w *work) occurrences(e *Event) []*occurrence {
+	r := w.run(e.Customer)
+	if r == nil || e.held {
+		return nil
+	}
+	action := e.Action
+	if e.as != "" {
+		action = e.as // a held event happens when it is validated
+	}
+	switch action {
+	case "checkout", "checkout_accept":
+		if e.accepted == nil {
+			return nil
+		}
+	case "checkout_item", "checkout_accept_item", "checkout_update_item", "reserve_points", "release_points":
+		if e.Parent != (ID{}) {
+			return nil // told by its purchase
+		}
+	}
+	bought, t := new(*condition.Transaction), e.accepted
+	of := func(action string, l *Line) *occurrence {
+		return &occurrence{Run: r, action: action, event: e, transaction: t, line: l, bought: bought}
+	}
+	list := []*occurrence{of(action, nil)}
+	if t == nil {
+		return list
+	}
+	if action != "checkout" {
+		list = append(list, of("checkout", nil))
+	}
+	for i := range t.Detail.Items {
+		list = append(list, of(lineAction, &t.Detail.Items[i]))
+	}
+	return list
+}
+
+// run finds the run of a customer.
+func (w *work) run(id ID) *Run {
+	if i := slices.IndexFunc(w.runs, func(r *Run) bool { return r.Customer.ID == id }); i >= 0 {
+		return w.runs[i]
+	}
+	return nil
+}
+
+// foresee adds to an event's needs what the rules that may react to it read, so
+// that they need not load again.
+func (p *Programme) foresee(action string, n *CustomerNeeds) {
+	if len(p.Structures) > 0 { // figures go on while the module is off
+		n.Progress |= Kinds(ProgressTier)
+	}
+	if p.On[ModuleChallenges] && len(p.Challenges) > 0 {
+		n.Progress |= Kinds(ProgressChallenge)
+	}
+	if p.On[ModuleAutomation] && len(p.triggered) > 0 {
+		p.foreseeCampaigns(action, n)
+	}
+	if p.On[ModuleFriendReferral] {
+		p.Referral.foresee(action, n)
+	}
+}

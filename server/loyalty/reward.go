@@ -1,0 +1,132 @@
+package loyalty
+
+import (
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+)
+
+// The types of a reward.
+const (
+	RewardCoupon   = "coupon"
+	RewardDownload = "download"
+	RewardPhysical = "physical"
+	RewardPoints   = "points"
+	RewardCustom   = "custom"
+)
+
+// Reward is something that a customer can claim (rewards/reward).
+type Reward struct {
+	ID          string          `json:"-"`
+	Title       Texts           `json:"title"`
+	Description Texts           `json:"description"`
+	Type        string          `json:"type"`
+	Points      int64           `json:"points"`     // what it costs
+	Award       int64           `json:"award"`      // what one of type points gives
+	Stock       *int64          `json:"stock"`      // claims in all; nil: no limit
+	MaxClaims   *int64          `json:"max_claims"` // of one customer; nil: no limit
+	Stores      []string        `json:"stores"`
+	Segments    []string        `json:"segments"` // who may claim it: members of any; empty: everybody
+	Pool        string          `json:"pool"`     // where its codes come from
+	Coupon      *CouponTemplate `json:"coupon"`   // or what codes are made of
+	Dates
+}
+
+// CouponTemplate is what a coupon is made of when the platform gives one.
+type CouponTemplate struct {
+	Type      string       `json:"type"`
+	Value     money.Amount `json:"value"`
+	Currency  string       `json:"currency"`
+	Name      Texts        `json:"name"`
+	ValidDays int          `json:"valid_days"` // from the day it is given; 0: for ever
+	Stores    []string     `json:"stores"`
+	Products  []string     `json:"products"`
+}
+
+// The sources of a pool's codes.
+const (
+	PoolUploaded  = "uploaded"
+	PoolGenerated = "generated"
+)
+
+// Pool gives out codes (coupons/pool): uploaded ones, or generated ones.
+type Pool struct {
+	ID      string          `json:"-"`
+	Name    string          `json:"name"`
+	Source  string          `json:"source"`  // uploaded or generated
+	Pattern string          `json:"pattern"` // # a digit, @ a letter, * either
+	Coupon  *CouponTemplate `json:"coupon"`
+
+	codes codePattern
+}
+
+func readPool(p *Programme, e Entity) error {
+	pool := &Pool{ID: e.ID}
+	if err := decodeEntity(e, pool); err != nil {
+		return err
+	}
+	if pool.Coupon == nil {
+		return fieldFault("coupon", ErrPropertyEmpty.Name, nil)
+	}
+	if pool.Source == PoolGenerated {
+		if err := pool.readPattern(); err != nil {
+			return err
+		}
+	}
+	p.Pools[pool.ID] = pool
+	return pool.Coupon.check("coupon")
+}
+
+// readPattern refuses a pattern whose codes could be guessed or not be addressed.
+func (pool *Pool) readPattern() error {
+	pool.codes = readPattern(pool.Pattern)
+	switch {
+	case pool.Pattern == "":
+		return fieldFault("pattern", ErrPropertyEmpty.Name, nil)
+	case pool.codes.codes() < leastCodes:
+		return fieldFault("pattern", ErrPropertyInvalid.Name, map[string]any{"reason": "fewer than 1000000 codes"})
+	case CheckName("code", pool.Pattern) != nil:
+		return fieldFault("pattern", ErrPropertyInvalid.Name, map[string]any{"reason": "name"})
+	}
+	return nil
+}
+
+func readReward(p *Programme, e Entity) error {
+	r := &Reward{ID: e.ID}
+	if err := decodeEntity(e, r); err != nil {
+		return err
+	}
+	if r.Pool != "" && p.Pools[r.Pool] == nil {
+		return missing("pool", "coupons/pool", r.Pool)
+	}
+	if err := p.knownSegments(r.Segments); err != nil {
+		return err
+	}
+	if err := r.checkGift(); err != nil {
+		return err
+	}
+	p.Rewards[r.ID] = r
+	return r.Dates.check()
+}
+
+// checkGift holds what a claim gives against the type: a coupon comes from a pool
+// or a template, points need an award, and the other types take none of these.
+func (r *Reward) checkGift() error {
+	coupon, award := r.Type == RewardCoupon, r.Type == RewardPoints
+	against := map[string]any{"reason": "type " + r.Type}
+	switch {
+	case coupon && r.Pool == "" && r.Coupon == nil:
+		return fieldFault("coupon", ErrPropertyEmpty.Name, nil)
+	case coupon && r.Pool != "" && r.Coupon != nil:
+		return fieldFault("coupon", ErrPropertyInvalid.Name, map[string]any{"reason": "pool " + r.Pool})
+	case !coupon && r.Pool != "":
+		return fieldFault("pool", ErrPropertyInvalid.Name, against)
+	case !coupon && r.Coupon != nil:
+		return fieldFault("coupon", ErrPropertyInvalid.Name, against)
+	case award && r.Award <= 0:
+		return fieldFault("award", ErrPropertyEmpty.Name, nil)
+	case !award && r.Award != 0:
+		return fieldFault("award", ErrPropertyInvalid.Name, against)
+	case r.Coupon != nil:
+		return r.Coupon.check("coupon")
+	}
+	return nil
+}

@@ -1,0 +1,142 @@
+package loyalty
+
+import (
+	"slices"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty/points"
+)
+
+// RevokeResult is what a revoked claim gave back.
+type RevokeResult struct {
+	Claim  ID
+	Reward string
+	Points int64 // that came back
+}
+
+// RevokeReward undoes a claim of this customer in the name of an event: the points
+// it cost return to their lots, points it gave are taken back, its coupon is
+// invalid, and it does not count for limit and stock any more. A reward that was
+// received gives no points back: who claimed it paid. It fails with
+// ErrClaimNotFound, ErrForbiddenState for a claim that was revoked or passed on
+// before, and ErrCouponUsed for one whose coupon is redeemed.
+func (r *Run) RevokeReward(e *Event, id ID) (*RevokeResult, error) {
+	claim, err := r.RewardClaim(id)
+	if err != nil {
+		return nil, err
+	}
+	if claim == nil {
+		return nil, ErrClaimNotFound.With("event", id.String()).At("data.event")
+	}
+	if err := r.requireRevoke(claim); err != nil {
+		return nil, err
+	}
+	if err := claim.Move("revoke"); err != nil {
+		return nil, err
+	}
+	if err := r.revokeCoupon(e, claim); err != nil {
+		return nil, err
+	}
+	back, err := r.refundReward(e, claim)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.uncount(e, claim); err != nil {
+		return nil, err
+	}
+	r.ChangedClaim(e, claim)
+	r.Trace("reward", "applied", "reason.revoked", back)
+	return &RevokeResult{Claim: claim.ID, Reward: claim.Reward, Points: back}, nil
+}
+
+// requireRevoke asks for all that the claim changed. The lot of awarded points may
+// be empty by now, which only everything includes.
+func (r *Run) requireRevoke(claim *RewardClaim) error {
+	needs := CustomerNeeds{
+		Claims: true, Progress: Kinds(ProgressReward), Tallies: []string{TallyReward + claim.Reward}, Lots: UsedLots,
+	}
+	if claim.Coupon != "" {
+		needs.Coupons = []string{claim.Coupon}
+	}
+	if reward := r.Programme.Rewards[claim.Reward]; reward == nil || reward.Type == RewardPoints {
+		needs.Everything = true
+	}
+	return r.require(needs)
+}
+
+// revokeCoupon makes the coupon of a claim worthless, whoever holds it by now.
+func (r *Run) revokeCoupon(e *Event, claim *RewardClaim) error {
+	if claim.Coupon == "" {
+		return nil
+	}
+	c, err := r.Coupon(claim.Coupon)
+	if err != nil {
+		return err
+	}
+	if c.Reward != claim.Reward {
+		return nil // it was taken from its holder, and its code given anew
+	}
+	if c.State == CouponRedeemed || c.State == CouponPartiallyRedeemed {
+		r.traceCoupon("refused", "reason.coupon", c)
+		return ErrCouponUsed.With("code", c.Code).At("data.event")
+	}
+	if err := c.Move("invalidate", r.At); err != nil {
+		return err
+	}
+	r.ChangedCoupon(e, c)
+	return nil
+}
+
+// refundReward gives the price back, less what point_unspend returned meanwhile,
+// and takes awarded points back.
+func (r *Run) refundReward(e *Event, claim *RewardClaim) (back int64, err error) {
+	back = r.Book.Restorable(claim.Burn)
+	if claim.Burn, err = r.Book.Restore(e.ID, claim.Burn, back); err != nil {
+		return 0, err
+	}
+	shown := back
+	if lot := r.Book.Lot(points.ID(claim.ID)); lot != nil {
+		before := r.Book.Figures.Spendable()
+		if err := r.Book.TakeBack(e.ID, "", lot.ID, lot.Points); err != nil {
+			return 0, ErrTooLarge.With("property", "points").Because(err)
+		}
+		if r.Programme.Economy.NegativeRefuse && r.Book.Figures.Spendable() < min(0, before) {
+			return 0, ErrNegativeRefused.At("data.event")
+		}
+		shown -= lot.Points
+	}
+	e.Shown(shown)
+	return back, nil
+}
+
+// uncount resets the statistics of a claim.
+func (r *Run) uncount(e *Event, claim *RewardClaim) error {
+	standing, err := r.RewardStanding(claim.Reward)
+	if err != nil {
+		return err
+	}
+	if i := slices.Index(standing.Received, claim.ID); i >= 0 {
+		standing.Received = slices.Delete(slices.Clone(standing.Received), i, i+1)
+	} else {
+		standing.Claims--
+		if standing.LastClaimedAt, err = r.lastClaim(claim, standing.Received); err != nil {
+			return err
+		}
+	}
+	if err := r.setRewardStanding(e, claim.Reward, standing); err != nil {
+		return err
+	}
+	return r.Count(e, TallyReward+claim.Reward, -1)
+}
+
+// lastClaim is when the customer last claimed the reward of a revoked claim.
+func (r *Run) lastClaim(revoked *RewardClaim, received []ID) (at time.Time, err error) {
+	claims, err := r.RewardClaims()
+	for _, c := range claims {
+		own := c.Reward == revoked.Reward && c.ID != revoked.ID && c.State != ClaimRevoked && !slices.Contains(received, c.ID)
+		if own && c.ClaimedAt.After(at) {
+			at = c.ClaimedAt
+		}
+	}
+	return at, err
+}

@@ -1,0 +1,87 @@
+package loyalty
+
+import "errors"
+
+// TransferReward passes the newest claim of a reward that this customer can pass on
+// to another one, with the coupon that it issued, in the name of the submitted
+// event. A claim that was handed out, revoked or passed on before, or whose coupon
+// is used or gone, cannot. It fails with ErrRewardNotFound (160320) when there is
+// none, and as Receiver does.
+func (r *Run) TransferReward(reward string, to Addressee) error {
+	claim, c, err := r.claimToPass(reward)
+	if err != nil {
+		return err
+	}
+	other, err := r.Receiver(to, false)
+	if err != nil {
+		return err
+	}
+	email := to.Email
+	if to.Target != "" {
+		email = ""
+	}
+	e, err := other.receive(r, "reward_receive", received{Reward: reward}, email)
+	if err != nil {
+		return err
+	}
+	if c != nil {
+		c.Customer, c.ClaimedAt = other.Customer.ID, r.At
+		other.ChangedCoupon(e, c)
+	}
+	if err := claim.Move("transfer"); err != nil {
+		return err
+	}
+	r.ChangedClaim(r.Event, claim)
+	other.ChangedClaim(e, &RewardClaim{
+		ID: e.ID, Customer: other.Customer.ID, Reward: reward, State: ClaimClaimed, Coupon: claim.Coupon, ClaimedAt: r.At,
+	})
+	r.Trace("reward", "applied", "reason.transferred", 0)
+	return other.holdReward(e, reward)
+}
+
+// holdReward remembers that a claim was received: it counts for nobody's limit
+// but that of the customer who made it.
+func (r *Run) holdReward(e *Event, reward string) error {
+	standing, err := r.RewardStanding(reward)
+	if err != nil {
+		return err
+	}
+	standing.Received = append(standing.Received, e.ID)
+	return r.setRewardStanding(e, reward, standing)
+}
+
+// claimToPass finds the newest claim of a reward that can be passed on, with its
+// coupon; that is nil where the claim has none.
+func (r *Run) claimToPass(reward string) (*RewardClaim, *Coupon, error) {
+	codes, err := r.rewardCodes(reward)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := r.require(CustomerNeeds{Coupons: codes}); err != nil {
+		return nil, nil, err
+	}
+	claims, err := r.RewardClaims()
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := len(claims) - 1; i >= 0; i-- {
+		claim := claims[i]
+		if claim.Reward != reward || claimMoves["transfer"][claim.State] == "" {
+			continue
+		}
+		if claim.Coupon == "" {
+			return claim, nil, nil
+		}
+		c, err := r.OwnCoupon(claim.Coupon)
+		if errors.Is(err, ErrCouponNotFound) {
+			continue // it was passed on alone
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		if _, free := couponMoves["transfer"][c.StateAt(r.At)]; free {
+			return claim, c, nil
+		}
+	}
+	return nil, nil, ErrRewardNotFound.At("data.reward")
+}

@@ -1,0 +1,43 @@
+package loyalty
+
+import "github.com/loyalty-platform/loyalty/server/loyalty/condition"
+
+// Segment is a group of customers, told by a condition (segments/segment).
+type Segment struct {
+	ID        string               `json:"-"`
+	Name      string               `json:"name"`
+	Condition string               `json:"condition"`
+	Is        *condition.Condition `json:"-"`
+}
+
+func readSegment(p *Programme, e Entity) error {
+	s := &Segment{ID: e.ID}
+	err := decodeEntity(e, s)
+	if err != nil {
+		return err
+	}
+	if s.Is, err = compileAt("condition", s.Condition); err != nil {
+		return err
+	}
+	if s.Is == nil { // everybody is no segment
+		return fieldFault("condition", ErrPropertyEmpty.Name, nil)
+	}
+	// Membership is asked about a customer at an instant, whatever they are doing.
+	for _, fact := range []string{"event.action", "event.data", "event.points", "transaction", "item"} {
+		if s.Is.Uses(fact) {
+			return fieldFault("condition", ErrPropertyInvalid.Name, map[string]any{"reason": "a segment has no " + fact})
+		}
+	}
+	p.Segments[s.ID] = s
+	return nil
+}
+
+// knownSegments refuses the id of a segment that is not in force.
+func (p *Programme) knownSegments(ids []string) error {
+	for _, id := range ids {
+		if p.Segments[id] == nil {
+			return missing("segments", "segments/segment", id)
+		}
+	}
+	return nil
+}

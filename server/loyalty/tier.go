@@ -1,0 +1,148 @@
+package loyalty
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+	"github.com/loyalty-platform/loyalty/server/loyalty/points"
+)
+
+// What a structure counts.
+const (
+	BasePoints = "points" // points earned: the score
+	BaseSpend  = "spend"  // totals of accepted purchases less refunds, whatever their currency
+	BaseManual = "manual" // nothing: tiers are given
+)
+
+// How customers come down by themselves.
+const (
+	DowngradeNone      = "none"
+	DowngradeAutomatic = "automatic"
+)
+
+// Structure is a ladder of tiers (tiers/structure).
+type Structure struct {
+	ID        string    `json:"-"`
+	Name      string    `json:"name"`
+	Base      string    `json:"base"` // one of the Base constants
+	Window    Window    `json:"window"`
+	Downgrade string    `json:"downgrade"` // one of the Downgrade constants; empty: none
+	GraceDays int       `json:"grace_days"`
+	Tiers     []*Tier   `json:"-"` // by threshold, the lowest first
+	ChangedAt time.Time `json:"-"`
+}
+
+// Tier is one level of a structure (tiers/tier).
+type Tier struct {
+	ID        string       `json:"-"`
+	Structure string       `json:"structure"`
+	Name      Texts        `json:"name"`
+	Threshold money.Amount `json:"threshold"` // points or money, from which on it is reached
+}
+
+// readStructure refuses fields of a window that its kind does not use, and those
+// that mean nothing together.
+func readStructure(p *Programme, e Entity) error {
+	s := &Structure{ID: e.ID, ChangedAt: e.UpdatedAt}
+	if err := decodeEntity(e, s); err != nil {
+		return err
+	}
+	if s.Window.Kind == "" {
+		s.Window.Kind = WindowNone
+	}
+	p.Structures[s.ID] = s
+	return s.check()
+}
+
+func (s *Structure) check() error {
+	w := s.Window
+	refuse := func(field, reason string) error {
+		return fieldFault(field, ErrPropertyInvalid.Name, map[string]any{"reason": reason})
+	}
+	unused := "kind = " + w.Kind
+	switch {
+	case s.Base == BaseManual && w.Kind != WindowNone:
+		return refuse("window", "base = "+BaseManual)
+	case w.Days != 0 && w.Kind != WindowRolling:
+		return refuse("window.days", unused)
+	case w.Months != 0 && w.Kind == WindowNone:
+		return refuse("window.months", unused)
+	case w.Anchor != "" && w.Kind != WindowCalendar:
+		return refuse("window.anchor", unused)
+	case w.Kind == WindowRolling && (w.Days > 0) == (w.Months > 0):
+		return refuse("window", "days | months")
+	case s.GraceDays > 0 && s.Downgrade != DowngradeAutomatic:
+		return refuse("grace_days", "downgrade != "+DowngradeAutomatic)
+	}
+	if w.Anchor == "" {
+		return nil
+	}
+	if _, _, err := points.ParseDay(w.Anchor); err != nil {
+		return refuse("window.anchor", "MM-DD")
+	}
+	return nil
+}
+
+func readTier(p *Programme, e Entity) error {
+	t := &Tier{ID: e.ID}
+	if err := decodeEntity(e, t); err != nil {
+		return err
+	}
+	s := p.Structures[t.Structure]
+	if s == nil {
+		return missing("structure", "tiers/structure", t.Structure)
+	}
+	if s.Base == BasePoints && t.Threshold%money.Unit != 0 {
+		return fieldFault("threshold", ErrPropertyInvalid.Name, map[string]any{"reason": "whole points"})
+	}
+	if i := slices.IndexFunc(s.Tiers, func(o *Tier) bool { return o.Threshold == t.Threshold }); i >= 0 {
+		return fieldFault("threshold", ErrPropertyInvalid.Name, map[string]any{"reason": fmt.Sprintf("= %s", s.Tiers[i].ID)})
+	}
+	s.Tiers = append(s.Tiers, t)
+	return nil
+}
+
+// Tier finds a tier that is in force; nil: there is none.
+func (p *Programme) Tier(id string) *Tier {
+	for _, s := range p.Structures {
+		if n := s.rank(id); n >= 0 {
+			return s.Tiers[n]
+		}
+	}
+	return nil
+}
+
+// rank is the place of a tier in its structure, from 0; -1: no tier.
+func (s *Structure) rank(id string) int {
+	return slices.IndexFunc(s.Tiers, func(t *Tier) bool { return t.ID == id })
+}
+
+// at is the id of the tier of a rank; empty for -1.
+func (s *Structure) at(rank int) string {
+	if rank < 0 {
+		return ""
+	}
+	return s.Tiers[rank].ID
+}
+
+// need is the threshold in the units of the structure's figure: points, or
+// 1/10,000 of a currency unit.
+func (s *Structure) need(t *Tier) int64 {
+	if s.Base == BasePoints {
+		return int64(t.Threshold / money.Unit)
+	}
+	return int64(t.Threshold)
+}
+
+// reached is the highest rank that a figure reaches; -1: none.
+func (s *Structure) reached(figure int64) int {
+	rank := -1
+	for i, t := range s.Tiers {
+		if s.Base != BaseManual && s.need(t) <= max(figure, 0) {
+			rank = i
+		}
+	}
+	return rank
+}

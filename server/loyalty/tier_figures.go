@@ -1,0 +1,207 @@
+package loyalty
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty/points"
+)
+
+// settling is how long other nodes may go on without a structure that was just
+// saved: what was made of a journal meanwhile is made once more.
+const settling = time.Minute
+
+// of names what the figures are made of.
+func (s *Structure) of(loc *time.Location) string {
+	w := s.Window
+	span := strconv.Itoa(w.Days) + "d" + strconv.Itoa(w.Months) + "m" + w.Anchor
+	return strings.Join([]string{s.Base, w.Kind, span, loc.String()}, " ")
+}
+
+// counts says whether the structure keeps figures of its own: a score without a
+// window is the customer's.
+func (s *Structure) counts() bool {
+	return s.Base == BaseSpend || (s.Base == BasePoints && s.Window.Kind != WindowNone)
+}
+
+// fresh says whether figures are those of the structure as it is now.
+func (s *Structure) fresh(f *TierFigures, now time.Time, loc *time.Location) bool {
+	stable := s.ChangedAt.Add(settling)
+	return f.Of == s.of(loc) && (f.Built.Before(s.ChangedAt) || !f.Built.Before(stable) || now.Before(stable))
+}
+
+// Rebuild makes the figures of a structure from a customer's journal, whose
+// entries may come in any order.
+func (s *Structure) Rebuild(past []PastEntry, v TierView) TierFigures {
+	f := TierFigures{Of: s.of(v.Location)}
+	l := tierLedger{structure: s, view: v}
+	past = slices.Clone(past)
+	slices.SortFunc(past, func(a, b PastEntry) int { return CompareID(a.Event, b.Event) })
+	for _, p := range past {
+		l.count(&f, p)
+	}
+	return f
+}
+
+// tierLedger follows a journal in the order in which it was recorded.
+type tierLedger struct {
+	structure *Structure
+	view      TierView         // whose zone and enrolment it uses
+	spent     map[string]int64 // what each purchase counted so far, by transaction_id
+}
+
+// count adds an entry to the figures, unless it was counted before, and says
+// whether they are others now.
+func (l *tierLedger) count(f *TierFigures, p PastEntry) bool {
+	n := p.Score
+	if l.structure.Base == BaseSpend {
+		n = l.spend(p)
+	}
+	if CompareID(p.Event, f.Through) <= 0 {
+		return false
+	}
+	f.Through = p.Event
+	if n == 0 || !l.structure.counts() {
+		return false
+	}
+	if l.structure.Window.Kind == WindowNone {
+		f.Total = add(f.Total, n)
+		return true
+	}
+	d, open := l.bucket(p)
+	if !open {
+		return false
+	}
+	if f.Buckets == nil {
+		f.Buckets = map[day]int64{}
+	}
+	if f.Buckets[d] = add(f.Buckets[d], n); f.Buckets[d] == 0 {
+		delete(f.Buckets, d)
+	}
+	return true
+}
+
+// spend is by how much an entry moves the accepted totals less refunds.
+func (l *tierLedger) spend(p PastEntry) int64 {
+	if p.Effect == nil {
+		return 0
+	}
+	if l.spent == nil {
+		l.spent = map[string]int64{}
+	}
+	before := l.spent[p.Transaction]
+	l.spent[p.Transaction] = counted(p.Effect.State, p.Effect.Total)
+	return l.spent[p.Transaction] - before
+}
+
+// counted is what a purchase adds to the money spent.
+func counted(state TransactionState, total int64) int64 {
+	if state == Accepted || state == Refunded {
+		return total
+	}
+	return 0
+}
+
+// bucket is where an entry belongs: to the day it is dated, or to the window of
+// that day; false: that window was closed when the entry was booked.
+func (l *tierLedger) bucket(p PastEntry) (d day, open bool) {
+	loc, w := l.view.Location, l.structure.Window
+	d = dayOf(p.At, loc)
+	if !w.split() {
+		return d, true
+	}
+	enrolled := dayOf(l.view.Enrolled, loc)
+	start, next := w.bounds(d, enrolled)
+	return start, p.Booked.IsZero() || dayOf(p.Booked, loc) < next
+}
+
+// entry is what an event of this run, or of the batch before it, did, as the
+// journal will tell it.
+func (r *Run) entry(e *Event) PastEntry {
+	p := PastEntry{Event: e.ID, At: e.At, Transaction: e.Transaction}
+	if e.Effects != nil {
+		p.Effect = e.Effects.Transaction
+		p.Booked = deref(e.Effects.Booked)
+	}
+	for _, postings := range [][]points.Posting{r.account.postings, r.Book.Postings} {
+		for _, posting := range postings {
+			if posting.Event == e.ID {
+				p.Score += points.Fold([]points.Posting{posting}).Score
+			}
+		}
+	}
+	return p
+}
+
+// tierState gives the customer's state in a structure with everything counted
+// that happened so far, and the event that moved the figures last; nil: they are
+// those that are stored.
+func (r *Run) tierState(s *Structure) (st TierState, moved *Event, err error) {
+	known, err := r.Progress(ProgressTier, s.ID, &st)
+	if err != nil || !s.counts() {
+		return st, nil, err
+	}
+	v := r.tierView()
+	l := tierLedger{structure: s, view: v}
+	if known && s.fresh(&st.TierFigures, r.Now, v.Location) {
+		l.spent = r.spentBefore()
+	} else if l, err = r.rebuildTier(s, &st.TierFigures); err != nil {
+		return st, nil, err
+	} else {
+		moved = r.lastEvent()
+	}
+	for _, e := range r.work.events {
+		if e.Customer == r.Customer.ID && l.count(&st.TierFigures, r.entry(e)) {
+			moved = e
+		}
+	}
+	return st, moved, nil
+}
+
+// spentBefore is what the purchases that were loaded counted before this run.
+func (r *Run) spentBefore() map[string]int64 {
+	spent := map[string]int64{}
+	if before := r.batch.accounts[r.Customer.ID]; before != nil {
+		for name, t := range before.transactions {
+			spent[name] = counted(t.State, int64(t.Total))
+		}
+	}
+	return spent
+}
+
+// rebuildTier makes the figures from the journal and from what the batch adds to
+// it. The ledger it gives goes on with the events of this run.
+func (r *Run) rebuildTier(s *Structure, f *TierFigures) (tierLedger, error) {
+	if err := r.require(CustomerNeeds{Past: true}); err != nil {
+		return tierLedger{}, err
+	}
+	v := r.tierView()
+	*f = TierFigures{Of: s.of(v.Location), Built: r.Now}
+	l := tierLedger{structure: s, view: v}
+	var past []PastEntry
+	if r.account.loaded != nil {
+		past = slices.Clone(r.account.loaded.Past)
+		slices.SortFunc(past, func(a, b PastEntry) int { return CompareID(a.Event, b.Event) })
+	}
+	for i := range r.batch.writes.Events {
+		if e := &r.batch.writes.Events[i]; e.Customer == r.Customer.ID {
+			past = append(past, r.entry(e))
+		}
+	}
+	for _, p := range past {
+		l.count(f, p)
+	}
+	return l, nil
+}
+
+// lastEvent is the last event of this customer in the submission; nil: none.
+func (r *Run) lastEvent() *Event {
+	for _, e := range slices.Backward(r.work.events) {
+		if e.Customer == r.Customer.ID {
+			return e
+		}
+	}
+	return nil
+}

@@ -1,0 +1,258 @@
+package loyalty
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// moment is how attributes of events write an instant.
+const moment = "2006-01-02T15:04:05.000Z07:00"
+
+// tierChange are the attributes of tier_change.
+type tierChange struct {
+	Tier    string `json:"tier"`
+	ExpDate string `json:"expdate,omitempty"`
+}
+
+// tierUp are the attributes of tier_up.
+type tierUp struct {
+	Structure string `json:"structure"`
+	Tier      string `json:"tier"`
+	ExpDate   string `json:"expdate,omitempty"` // when it ends if nothing happens until then
+	Manual    bool   `json:"manual"`
+}
+
+// tierDown are the attributes of tier_down.
+type tierDown struct {
+	Structure string `json:"structure"`
+	Tier      string `json:"tier"` // the one the customer has now; empty: none
+}
+
+// tierStructure are the attributes of tier_recalculation.
+type tierStructure struct {
+	Structure string `json:"structure"`
+}
+
+// tierView is what structures look at now: at the instant of what came due, else
+// at the one of recording, also where the event is dated earlier.
+func (r *Run) tierView() TierView {
+	at := r.At
+	if r.late {
+		at = r.Now
+	}
+	return TierView{At: at, Score: r.Book.Figures.Score, Enrolled: r.Customer.CreatedAt, Location: r.Programme.Location}
+}
+
+// enrolled says whether the customer takes part: an inactive one does not yet.
+func (r *Run) enrolled() bool {
+	return r.Customer.Status == Active || r.Customer.Status == Suspended
+}
+
+// standTiers brings the customer's tiers up to what happened. With the module
+// off the figures go on, so that they are right when it is switched on.
+func (r *Run) standTiers() error {
+	for _, id := range slices.Sorted(maps.Keys(r.Programme.Structures)) {
+		s := r.Programme.Structures[id]
+		if r.mergedInto() && s.counts() {
+			if err := r.countAgain(s); err != nil {
+				return err
+			}
+			continue
+		}
+		st, moved, err := r.tierState(s)
+		if err != nil {
+			return err
+		}
+		turn := tierTurn{s, &st, r.tierView(), moved, moved != nil}
+		if moved == nil {
+			turn.cause = r.lastEvent()
+		}
+		if err := r.holdTier(turn); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tierTurn is a state that is to be judged.
+type tierTurn struct {
+	structure *Structure
+	state     *TierState
+	view      TierView
+	cause     *Event // nil: it came due
+	counted   bool   // the figures are others than those that are stored
+}
+
+// holdTier judges a state and keeps what became of it, in the name of the move,
+// else of what caused it. What came due and holds on is told by a
+// tier_recalculation.
+func (r *Run) holdTier(t tierTurn) error {
+	s, st, before := t.structure, t.state, t.state.TierHold
+	e := t.cause
+	if r.enrolled() && r.Programme.On[ModuleTiers] && s.judge(st, t.view) {
+		e = r.tierMoved(t, before.Tier)
+	}
+	key, due := ProgressKey{ProgressTier, s.ID}, r.tierDue(t)
+	var planned time.Time
+	if row := r.account.progress[key]; row != nil {
+		planned = row.DueAt
+	}
+	if !t.counted && st.TierHold == before && planned.Equal(due) {
+		return nil
+	}
+	if e == nil {
+		e = r.Derive(nil, "tier_recalculation", tierStructure{s.ID})
+	}
+	s.prune(st, t.view)
+	return r.SetProgress(e, key, st, due)
+}
+
+// tierDue is when a state must be looked at again; zero: never, or not while the
+// customer takes no part or the module is off.
+func (r *Run) tierDue(t tierTurn) time.Time {
+	if !r.enrolled() || !r.Programme.On[ModuleTiers] {
+		return time.Time{}
+	}
+	return t.structure.due(t.state, t.view)
+}
+
+// tierMoved writes that the customer rose or fell, as a consequence of the
+// submitted event; what came due stands on its own.
+func (r *Run) tierMoved(t tierTurn, from string) *Event {
+	s, st := t.structure, t.state
+	action, data := "tier_down", any(tierDown{s.ID, st.Tier})
+	if s.rank(st.Tier) > s.rank(from) {
+		action, data = "tier_up", tierUp{Structure: s.ID, Tier: st.Tier, ExpDate: written(s.ends(st, t.view))}
+	}
+	e := r.Derive(r.root(t.cause), action, data)
+	e.At = t.view.At
+	if r.work.tracing {
+		r.TraceInput(Verdict{Rule: "tier", Verdict: "applied", Reason: "reason." + action, Input: map[string]any{
+			"structure": s.ID, "tier": st.Tier, "before": from, "figure": s.shownFigure(s.Figure(st, t.view)),
+		}})
+	}
+	return e
+}
+
+// root is the event of this submission and this customer that an event goes
+// back to.
+func (r *Run) root(e *Event) *Event {
+	for e != nil && e.Parent != (ID{}) {
+		i := slices.IndexFunc(r.work.events, func(o *Event) bool { return o.ID == e.Parent && o.Customer == e.Customer })
+		if i < 0 {
+			break
+		}
+		e = r.work.events[i]
+	}
+	return e
+}
+
+func written(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(moment)
+}
+
+func init() { dueProgress[ProgressTier] = dueTier }
+
+// dueTier looks at a tier at the instant for which that was planned.
+func dueTier(r *Run, p *Progress) error {
+	s := r.Programme.Structures[p.Key]
+	if s == nil { // archived: what the customer had stays on record
+		e := r.Derive(nil, "tier_recalculation", tierStructure{p.Key})
+		return r.SetProgress(e, p.ProgressKey, p.Data, time.Time{})
+	}
+	st, moved, err := r.tierState(s)
+	if err != nil {
+		return err
+	}
+	return r.holdTier(tierTurn{structure: s, state: &st, view: r.tierView(), counted: moved != nil})
+}
+
+// mergedInto says whether this submission made another customer part of this one.
+func (r *Run) mergedInto() bool {
+	return slices.ContainsFunc(r.work.events, func(e *Event) bool { return e.Customer == r.Customer.ID && e.Action == "merge" })
+}
+
+// countAgain has the figures made from the joined journal, which is not stored
+// yet, a moment later.
+func (r *Run) countAgain(s *Structure) error {
+	var st TierState
+	if _, err := r.Progress(ProgressTier, s.ID, &st); err != nil {
+		return err
+	}
+	st.TierFigures = TierFigures{}
+	return r.SetProgress(r.lastEvent(), ProgressKey{ProgressTier, s.ID}, st, r.Now.Add(time.Millisecond))
+}
+
+// ChangeTier puts the customer into a tier in consequence of an event, by a
+// tier_change. It holds until expires whatever the figure says; with zero until
+// it is changed, but then the figure still lifts the customer above it. Nothing
+// happens to a customer who takes no part, who has a higher tier, or who has this
+// one on these terms.
+func (r *Run) ChangeTier(parent *Event, t *Tier, expires time.Time) error {
+	s := r.Programme.Structures[t.Structure]
+	st, _, err := r.tierState(s)
+	if err != nil {
+		return err
+	}
+	same := st.Manual == t.ID && st.Tier == t.ID && st.ManualUntil.Equal(expires)
+	if !r.enrolled() || s.rank(st.Tier) > s.rank(t.ID) || same {
+		r.Trace("tier", "skipped", "reason.tier_held", 0)
+		return nil
+	}
+	return r.GiveTier(r.Derive(parent, "tier_change", tierChange{t.ID, written(expires)}), t, expires)
+}
+
+// GiveTier is ChangeTier by hand, on the row of the tier_change: it may also take
+// the customer down. It fails with ErrPropertyInvalid where the tier would have
+// ended before.
+func (r *Run) GiveTier(e *Event, t *Tier, expires time.Time) error {
+	s := r.Programme.Structures[t.Structure]
+	st, _, err := r.tierState(s)
+	if err != nil {
+		return err
+	}
+	v := r.tierView()
+	if !expires.IsZero() && !expires.After(v.At) {
+		return ErrPropertyInvalid.With("property", "expdate").With("reason", "past").At("data.expdate")
+	}
+	s.judge(&st, v) // what the figure gave before
+	if st.Tier != t.ID {
+		st.Tier, st.Since = t.ID, v.At
+	}
+	st.Manual, st.ManualUntil, st.ManualOver = t.ID, expires, st.Earned
+	s.prune(&st, v)
+	r.Trace("tier", "applied", "reason.tier_change", 0)
+	return r.SetProgress(e, ProgressKey{ProgressTier, s.ID}, st, s.due(&st, v))
+}
+
+// RecalculateTier makes the customer's figures of a structure again from the
+// journal, in the name of an event, and lets them rise or fall. It fails with
+// ErrStructureNotFound.
+func (r *Run) RecalculateTier(e *Event, structure string) error {
+	s := r.Programme.Structures[structure]
+	if s == nil {
+		return ErrStructureNotFound.With("structure", structure).At("data.structure")
+	}
+	var st TierState
+	if _, err := r.Progress(ProgressTier, s.ID, &st); err != nil {
+		return err
+	}
+	if s.counts() {
+		l, err := r.rebuildTier(s, &st.TierFigures)
+		if err != nil {
+			return err
+		}
+		for _, own := range r.work.events {
+			if own.Customer == r.Customer.ID {
+				l.count(&st.TierFigures, r.entry(own))
+			}
+		}
+	}
+	v := r.tierView()
+	v.Recalculation = true
+	return r.holdTier(tierTurn{s, &st, v, e, true})
+}

@@ -1,0 +1,187 @@
+package loyalty
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// The periods of a wheel's limit, by the programme's time zone. A week begins on
+// Monday.
+const (
+	PeriodDay   = "day"
+	PeriodWeek  = "week"
+	PeriodMonth = "month"
+	PeriodEver  = "ever"
+)
+
+// The types of a wheel's option.
+const (
+	OptionReward = "reward"
+	OptionPoints = "points"
+	OptionEmpty  = "empty"
+)
+
+// Wheel is a prize wheel (prize-wheels/wheel).
+type Wheel struct {
+	ID     string `json:"-"`
+	Name   Texts  `json:"name"`
+	Points int64  `json:"points"` // what a spin costs
+	Limit  struct {
+		Count  int64  `json:"count"` // 0: no limit
+		Period string `json:"period"`
+	} `json:"limit"`
+	Options []WheelOption `json:"options"`
+	Dates
+}
+
+// WheelOption is a slice of a wheel.
+type WheelOption struct {
+	Type   string `json:"type"` // reward, points or empty
+	Label  Texts  `json:"label"`
+	Weight int64  `json:"weight"` // how often it comes up, against the weights of the others
+	Points int64  `json:"points"` // of the type points
+	Reward string `json:"reward"` // of the type reward
+}
+
+// readWheel refuses a wheel that could not stop, and rewards that do not exist.
+func readWheel(p *Programme, e Entity) error {
+	w := &Wheel{ID: e.ID}
+	if err := decodeEntity(e, w); err != nil {
+		return err
+	}
+	for i, o := range w.Options {
+		if o.Type == OptionReward && p.Rewards[o.Reward] == nil {
+			return missing(fmt.Sprintf("options[%d].reward", i), "rewards/reward", o.Reward)
+		}
+	}
+	if weights(w.Options) == 0 {
+		return fieldFault("options", ErrPropertyInvalid.Name, map[string]any{"reason": "sum of weights = 0"})
+	}
+	p.Wheels[w.ID] = w
+	return w.check()
+}
+
+func weights(options []WheelOption) (sum int64) {
+	for _, o := range options {
+		sum += o.Weight
+	}
+	return sum
+}
+
+// PickOption lets one of the options come up, each with the probability of its
+// weight over all weights. random gives a number of 0 to n-1, all alike; -1: no
+// option has a weight.
+func PickOption(options []WheelOption, random func(n int64) int64) int {
+	all := weights(options)
+	if all == 0 {
+		return -1
+	}
+	n := random(all)
+	for i, o := range options {
+		if n -= o.Weight; n < 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// SpinResult is what prize_wheel_spin answers.
+type SpinResult struct {
+	ID     ID     `json:"id"` // the event that records it
+	Wheel  string `json:"wheel"`
+	Result Texts  `json:"result"` // the label of the option that came up
+	Type   string `json:"type"`
+	Points int64  `json:"points"` // that were won
+	Spent  int64  `json:"spent"`  // that the spin cost
+	// Claim is the reward that was won; nil: none.
+	Claim *ClaimResult `json:"claim,omitempty"`
+}
+
+// Prize lets an option of a wheel come up and gives its reward, on a reward_claim
+// below the spin's event. The reward costs nothing, and its limit for one customer
+// does not count. One that cannot be given, such as for want of stock, does not
+// come up: the others share its place by their weights. Where nothing is left the
+// spin is refused with what is wrong with the last reward.
+func (r *Run) Prize(spin *Event, w *Wheel, random func(n int64) int64) (*WheelOption, *ClaimResult, error) {
+	options := slices.Clone(w.Options)
+	var refusal error
+	for {
+		i := PickOption(options, random)
+		if i < 0 {
+			return nil, nil, refusal
+		}
+		won := options[i]
+		if won.Type != OptionReward {
+			return &won, nil, nil
+		}
+		claim, err := r.prizeReward(spin, won.Reward)
+		if err == nil || AsError(err).Kind != Refused {
+			return &won, claim, err
+		}
+		refusal = err
+		options = slices.Delete(options, i, i+1)
+	}
+}
+
+// prizeReward claims a reward for nothing, or leaves no trace of having tried.
+func (r *Run) prizeReward(spin *Event, id string) (*ClaimResult, error) {
+	if !r.Programme.On[ModuleRewards] {
+		return nil, ErrActionOff.With("module", ModuleRewards).With("action", "reward_claim")
+	}
+	reward := *r.Programme.Rewards[id]
+	reward.MaxClaims = nil
+	before := len(r.work.events)
+	claim, err := r.ClaimReward(&reward, 0, spin)
+	if err != nil {
+		r.work.events = r.work.events[:before] // of a pool without codes the claim knew too late
+	}
+	return claim, err
+}
+
+// WheelProgress is a customer's progress with a wheel.
+type WheelProgress struct {
+	Period string `json:"period,omitempty"` // the period that Spins counts, such as week 2026-03-02
+	Spins  int64  `json:"spins"`
+	Total  int64  `json:"total"` // spins ever
+}
+
+// Left says how many spins the limit of a wheel leaves at an instant; -1: any
+// number.
+func (p WheelProgress) Left(w *Wheel, at time.Time, zone *time.Location) int64 {
+	switch period := w.period(at, zone); {
+	case w.Limit.Count == 0:
+		return -1
+	case w.Limit.Period == PeriodEver:
+		return max(0, w.Limit.Count-p.Total)
+	case period != p.Period:
+		return w.Limit.Count
+	}
+	return max(0, w.Limit.Count-p.Spins)
+}
+
+// Spin counts one spin at an instant.
+func (p *WheelProgress) Spin(w *Wheel, at time.Time, zone *time.Location) {
+	if period := w.period(at, zone); period != p.Period {
+		p.Period, p.Spins = period, 0
+	}
+	p.Spins++
+	p.Total++
+}
+
+// period names the day, week or month of the limit in which an instant lies;
+// empty: the limit has none.
+func (w *Wheel) period(at time.Time, zone *time.Location) string {
+	at = at.In(zone)
+	year, month, day := at.Date()
+	switch w.Limit.Period {
+	case PeriodWeek:
+		day -= (int(at.Weekday()) + 6) % 7
+	case PeriodMonth:
+		day = 1
+	case PeriodDay:
+	default:
+		return ""
+	}
+	return w.Limit.Period + " " + time.Date(year, month, day, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
+}

@@ -1,0 +1,84 @@
+package store
+
+import (
+	"gorm.io/gorm/clause"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// couponsAtOnce bounds the parameters of one statement.
+const couponsAtOnce = 500
+
+// AddCoupons adds coupons, in the order of their codes, and claims the codes; see
+// loyalty.AdminTx. A code that another transaction is claiming is waited for.
+func (t *adminTx) AddCoupons(coupons []loyalty.Coupon) ([]string, error) {
+	var taken []string
+	for len(coupons) > 0 {
+		n := min(len(coupons), couponsAtOnce)
+		lost, err := t.addCoupons(coupons[:n])
+		if err != nil {
+			return nil, t.s.fault(err)
+		}
+		taken, coupons = append(taken, lost...), coupons[n:]
+	}
+	return taken, nil
+}
+
+func (t *adminTx) addCoupons(coupons []loyalty.Coupon) (taken []string, err error) {
+	names, codes := make([]nameRow, len(coupons)), make([]string, len(coupons))
+	for i, c := range coupons {
+		names[i] = nameRow{Kind: loyalty.NameCoupon, Value: c.Code, Owner: UUID(c.ID)}
+		codes[i] = c.Code
+	}
+	written := t.db.Clauses(clause.OnConflict{DoNothing: true}).Create(&names)
+	if written.Error != nil {
+		return nil, written.Error
+	}
+	mine := coupons
+	if written.RowsAffected < int64(len(coupons)) {
+		if mine, taken, err = t.claimed(coupons, codes); err != nil || len(mine) == 0 {
+			return taken, err
+		}
+	}
+	rows := make([]couponRow, len(mine))
+	for i := range mine {
+		rows[i] = rowOfCoupon(&mine[i])
+	}
+	return taken, t.db.Create(&rows).Error
+}
+
+// claimed parts coupons into those that own their codes and the codes of the
+// others.
+func (t *adminTx) claimed(coupons []loyalty.Coupon, codes []string) (mine []loyalty.Coupon, taken []string, err error) {
+	var owned []nameRow
+	err = t.db.Where("kind = ? AND value IN ?", loyalty.NameCoupon, codes).Find(&owned).Error
+	owner := make(map[string]UUID, len(owned))
+	for _, n := range owned {
+		owner[n.Value] = n.Owner
+	}
+	for _, c := range coupons {
+		if owner[c.Code] == UUID(c.ID) {
+			mine = append(mine, c)
+		} else {
+			taken = append(taken, c.Code)
+		}
+	}
+	return mine, taken, err
+}
+
+// CountCodes counts the codes of a pool that nobody holds.
+func (t *adminTx) CountCodes(pool string) (n int64, err error) {
+	err = t.db.Model(&couponRow{}).Where("pool = ? AND state = ?", storable(pool), loyalty.CouponCreated).Count(&n).Error
+	return n, t.s.fault(err)
+}
+
+// rowOfCoupon is the row of a coupon.
+func rowOfCoupon(c *loyalty.Coupon) couponRow {
+	return couponRow{
+		ID: UUID(c.ID), Code: c.Code, State: c.State, CustomerID: UUID(c.Customer), Type: c.Type, Value: c.Value, Balance: c.Balance,
+		Currency: c.Currency, Name: Document[map[string]string]{c.Name}, Pool: Text(c.Pool), Reward: Text(c.Reward), Cost: c.Cost,
+		Stores: Document[[]string]{c.Stores}, Products: Document[[]string]{c.Products}, CreatedAt: Millis(c.CreatedAt),
+		ClaimedAt: Millis(c.ClaimedAt), RedeemedAt: Millis(c.RedeemedAt), ExpiresAt: Millis(c.ExpiresAt), Version: c.Version,
+		Uses: Document[[]loyalty.CouponUse]{c.Uses},
+	}
+}

@@ -1,0 +1,92 @@
+package store
+
+import (
+	"reflect"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// BatchSettings are the settings of the batches' connections.
+const BatchSettings = batchSettings
+
+// every fills a value with one of everything, so that every statement is asked
+// for.
+func every(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		every(v.Index(0))
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Field(i).CanSet() {
+				every(v.Field(i))
+			}
+		}
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.String:
+		v.SetString("x")
+	case reflect.Uint8, reflect.Uint32:
+		v.SetUint(2)
+	case reflect.Int, reflect.Int16, reflect.Int64:
+		v.SetInt(1)
+	}
+}
+
+// Statements are the texts that batches can send to PostgreSQL.
+func Statements() []string {
+	var list []calls
+	for _, scope := range []loyalty.LotScope{loyalty.HeldLots, loyalty.OpenLots, loyalty.UsedLots} {
+		for w := range ways {
+			for _, all := range []bool{false, true} {
+				n := loyalty.CustomerNeeds{Key: all, Lots: scope, Transactions: []string{"t"}, Reservations: []string{"t"},
+					Progress: loyalty.Kinds(loyalty.ProgressTier), Claims: true, Past: true, Everything: all, Coupons: []string{"c"},
+					Pools: map[string]int{"p": 1}, Tallies: []string{"k"}, Names: []loyalty.Name{{Kind: loyalty.NameExternal, Value: "x"}}}
+				switch w {
+				case byName:
+					n.Ref = loyalty.Name{Kind: loyalty.NameCustomer, Value: "c"}
+				case byID:
+					n.ID = loyalty.ID{1}
+				case byEmail:
+					n.Email = "a"
+				case byMatch:
+					n.Match = "a"
+				}
+				l := newLoader(loyalty.Needs{Customers: []loyalty.CustomerNeeds{n}, Answers: []loyalty.AnswerKey{{}}, Due: 1}, sealer{})
+				list = append(append(list, l.calls()...), l.take()...)
+				_, find := l.find(l.questions())
+				list = append(list, find...)
+			}
+		}
+	}
+	l := newLoader(loyalty.Needs{}, sealer{})
+	asks := []ask{{}}
+	list = l.transactions(l.lots(list, selectOpenLots[byID], asks), selectDueTransactions, asks)
+	list = l.progress(list, selectDueProgress, asks)
+
+	key, err := newSealer([32]byte{})
+	if err != nil {
+		panic(err)
+	}
+	s := &Store{sealer: key}
+	var w loyalty.Writes
+	every(reflect.ValueOf(&w).Elem())
+	w.Customers[0].Before.Key, w.Customers[0].After.Status = nil, "y"
+	list = append(list, s.calls(&w)...)
+	w.Progress[0].After.Data = nil
+	w.Reservations[0].After.Hold = nil
+	list = append(list, s.calls(&w)...)
+
+	var texts []string
+	seen := set[string]{}
+	for _, call := range list {
+		b := &pgx.Batch{}
+		call.queue(b)
+		if text := b.QueuedQueries[0].SQL; seen.add(text) {
+			texts = append(texts, text)
+		}
+	}
+	return append(texts, lockCustomer, lockCoupon, lockPool, lockTally)
+}

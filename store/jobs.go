@@ -1,0 +1,89 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+var _ loyalty.JobStore = (*Store)(nil)
+
+type jobRow struct {
+	Name       string `gorm:"primaryKey"`
+	NextAt     Millis
+	Owner      Text
+	LeaseUntil Millis
+	StartedAt  Millis
+	FinishedAt Millis
+	Done       int64
+	Failed     int64
+	Result     Text
+	Runs       int64
+	State      Raw
+}
+
+func (jobRow) TableName() string { return "jobs" }
+
+// Jobs lists the rows by name.
+func (s *Store) Jobs(ctx context.Context) ([]loyalty.JobRow, error) {
+	var rows []jobRow
+	if err := s.read.WithContext(ctx).Order("name").Find(&rows).Error; err != nil {
+		return nil, s.classify(err)
+	}
+	list := make([]loyalty.JobRow, len(rows))
+	for i, r := range rows {
+		list[i] = loyalty.JobRow{
+			Name: r.Name, NextAt: r.NextAt.Time(), Owner: string(r.Owner), LeaseUntil: r.LeaseUntil.Time(),
+			StartedAt: r.StartedAt.Time(), FinishedAt: r.FinishedAt.Time(), Done: r.Done, Failed: r.Failed,
+			Result: string(r.Result), Runs: r.Runs, State: json.RawMessage(r.State),
+		}
+	}
+	return list, nil
+}
+
+// SwapJob puts after in the place of before, or inserts it where before is nil;
+// false: the row is not what it was, and nothing was written.
+func (s *Store) SwapJob(ctx context.Context, before *loyalty.JobRow, after loyalty.JobRow) (bool, error) {
+	row := jobRow{
+		Name: after.Name, NextAt: Millis(after.NextAt), Owner: Text(after.Owner), LeaseUntil: Millis(after.LeaseUntil),
+		StartedAt: Millis(after.StartedAt), FinishedAt: Millis(after.FinishedAt), Done: after.Done, Failed: after.Failed,
+		Result: Text(after.Result), Runs: after.Runs, State: Raw(after.State),
+	}
+	db := s.write.WithContext(ctx)
+	var written *gorm.DB
+	if before == nil {
+		written = db.Clauses(clause.OnConflict{DoNothing: true}).Create(&row)
+	} else {
+		written = db.Model(&jobRow{}).Select("*").Omit("name").
+			Where("name = ? AND owner IS NOT DISTINCT FROM ? AND lease_until IS NOT DISTINCT FROM ?", before.Name, Text(before.Owner), Millis(before.LeaseUntil)).
+			Where("next_at = ? AND runs = ?", Millis(before.NextAt), before.Runs).Updates(&row)
+	}
+	return written.RowsAffected == 1, s.classify(written.Error)
+}
+
+// CustomersAfter lists customers that are neither merged nor opted out by their
+// id, the first one after the given one.
+func (s *Store) CustomersAfter(ctx context.Context, after loyalty.ID, limit int) ([]loyalty.ID, error) {
+	db := s.read.WithContext(ctx).Model(&customerRow{}).Where("status NOT IN ?", []loyalty.Status{loyalty.Merged, loyalty.OptedOut})
+	if after != (loyalty.ID{}) {
+		db = db.Where("id > ?", UUID(after))
+	}
+	return s.ids(db.Order("id").Limit(limit), "id")
+}
+
+// ids gives a column of ids.
+func (s *Store) ids(db *gorm.DB, column string) ([]loyalty.ID, error) {
+	var rows []UUID
+	if err := db.Pluck(column, &rows).Error; err != nil {
+		return nil, s.classify(err)
+	}
+	ids := make([]loyalty.ID, len(rows))
+	for i, id := range rows {
+		ids[i] = loyalty.ID(id)
+	}
+	return ids, nil
+}

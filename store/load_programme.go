@@ -1,0 +1,174 @@
+package store
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// The calls of a load for what the programme keeps of customers besides points
+// and purchases, and for what customers share.
+
+// poolAsk asks for codes of a pool that nobody holds.
+type poolAsk struct {
+	pool string
+	n    int
+}
+
+// pool adds to what is asked of a pool.
+func (q *questions) pool(name string, n int) {
+	if i := slices.IndexFunc(q.pools, func(p poolAsk) bool { return p.pool == name }); i >= 0 {
+		q.pools[i].n += n
+		return
+	}
+	q.pools = append(q.pools, poolAsk{name, n})
+}
+
+// sortPools puts pools in the order in which all batches lock them.
+func (q *questions) sortPools() {
+	slices.SortFunc(q.pools, func(a, b poolAsk) int { return cmp.Compare(a.pool, b.pool) })
+}
+
+func (l *loader) progress(list []calls, s *statement[ask], asks []ask) []calls {
+	if len(asks) == 0 {
+		return list
+	}
+	var r progressRow
+	var kind int64
+	return read(list, s, asks, []any{&r.CustomerID, (*number)(&kind), &r.Key, &r.Data, &r.DueAt}, func() error {
+		loading := l.out.Customers[loyalty.ID(r.CustomerID)]
+		if loading == nil {
+			return nil
+		}
+		if loading.Progress == nil {
+			loading.Progress = map[loyalty.ProgressKey]loyalty.Progress{}
+		}
+		key := loyalty.ProgressKey{Kind: loyalty.ProgressKind(kind), Key: r.Key}
+		loading.Progress[key] = loyalty.Progress{
+			Customer: loyalty.ID(r.CustomerID), ProgressKey: key, Data: []byte(r.Data), DueAt: r.DueAt.Time(),
+		}
+		return nil
+	})
+}
+
+func (l *loader) claims(list []calls, s *statement[ask], asks []ask) []calls {
+	if len(asks) == 0 {
+		return list
+	}
+	var holder UUID
+	var r claimRow
+	into := []any{&holder, &r.CustomerID, &r.ID, &r.Reward, (*Text)(&r.State), (*number)(&r.Points), &r.Coupon, &r.ClaimedAt, &r.UpdatedAt, &r.Burn}
+	return read(list, s, asks, into, func() error {
+		loading := l.out.Customers[loyalty.ID(holder)]
+		if loading == nil {
+			return nil
+		}
+		if loading.Claims == nil {
+			loading.Claims = map[loyalty.ID]loyalty.RewardClaim{}
+		}
+		loading.Claims[loyalty.ID(r.ID)] = claimOf(&r)
+		return nil
+	})
+}
+
+// journal reads what events did to the score and to purchases. Those of merged
+// customers count for their purchases only: the score came over with the merge.
+func (l *loader) journal(list []calls, s *statement[ask], asks []ask) []calls {
+	if len(asks) == 0 {
+		return list
+	}
+	var holder, customer, id UUID
+	var at Millis
+	var transaction Text
+	var score int64
+	var effects Document[struct {
+		Transaction *loyalty.TransactionEffect `json:"transaction"`
+		Booked      time.Time                  `json:"booked"`
+	}]
+	into := []any{&holder, &customer, &id, &at, &transaction, &effects, (*number)(&score)}
+	return read(list, s, asks, into, func() error {
+		if customer != holder {
+			score = 0
+		}
+		if score == 0 && effects.V.Transaction == nil {
+			return nil
+		}
+		if l.past == nil {
+			l.past = map[loyalty.ID][]loyalty.PastEntry{}
+		}
+		l.past[loyalty.ID(holder)] = append(l.past[loyalty.ID(holder)], loyalty.PastEntry{
+			Event: loyalty.ID(id), At: at.Time(), Booked: effects.V.Booked, Score: score, Transaction: string(transaction), Effect: effects.V.Transaction,
+		})
+		return nil
+	})
+}
+
+// sharePast hands over the past, the oldest entry first, each once.
+func (l *loader) sharePast() {
+	for id, rows := range l.past {
+		loading := l.out.Customers[id]
+		if loading == nil {
+			continue
+		}
+		slices.SortFunc(rows, func(a, b loyalty.PastEntry) int {
+			return cmp.Or(a.At.Compare(b.At), loyalty.CompareID(a.Event, b.Event))
+		})
+		loading.Past = slices.CompactFunc(rows, func(a, b loyalty.PastEntry) bool { return a.Event == b.Event })
+	}
+}
+
+// everything reads what a merge moves besides what has questions of its own.
+func (l *loader) everything(list []calls, w who, asks []ask) []calls {
+	if len(asks) == 0 {
+		return list
+	}
+	l.twice = true // a purchase's lots may have been asked for as well
+	list = l.lots(list, selectExpiredLots[w], asks)
+	list = l.reservations(list, selectAllReservations[w], asks)
+	list = l.progress(list, selectAllProgress[w], asks)
+	list = l.transactions(list, selectPending[w], asks)
+	var id, source UUID
+	return read(list, selectSources[w], asks, []any{&id, &source}, func() error {
+		loading := l.out.Customers[loyalty.ID(id)]
+		if loading != nil && !slices.Contains(loading.Sources, loyalty.ID(source)) {
+			loading.Sources = append(loading.Sources, loyalty.ID(source))
+			slices.SortFunc(loading.Sources, loyalty.CompareID)
+		}
+		return nil
+	})
+}
+
+// shared reads what belongs to nobody: coupons, pools, counts.
+func (l *loader) shared(list []calls, q *questions) []calls {
+	if len(q.coupons) > 0 {
+		list = coupons(list, selectCoupons, q.coupons, func(c loyalty.Coupon) {
+			l.out.Coupons[c.Code] = c
+			l.out.Names[loyalty.Name{Kind: loyalty.NameCoupon, Value: c.Code}] = c.ID
+		})
+	}
+	if len(q.pools) > 0 {
+		list = coupons(list, selectFree, q.pools, func(c loyalty.Coupon) { l.out.Free[c.Pool] = append(l.out.Free[c.Pool], c) })
+	}
+	if len(q.tallies) > 0 {
+		var key string
+		var count int64
+		list = read(list, selectTallies, q.tallies, []any{&key, (*number)(&count)}, func() error {
+			l.out.Tallies[key] = count
+			return nil
+		})
+	}
+	return list
+}
+
+func coupons[T any](list []calls, s *statement[T], asks []T, each func(loyalty.Coupon)) []calls {
+	var r couponRow
+	into := []any{&r.ID, &r.Code, (*Text)(&r.State), &r.CustomerID, &r.Type, (*number)(&r.Value), (*number)(&r.Balance), &r.Currency,
+		&r.Name, &r.Pool, &r.Reward, (*number)(&r.Cost), &r.Stores, &r.Products, &r.CreatedAt, &r.ClaimedAt, &r.RedeemedAt, &r.ExpiresAt,
+		(*number)(&r.Version), &r.Uses}
+	return read(list, s, asks, into, func() error {
+		each(couponOf(&r))
+		return nil
+	})
+}

@@ -1,0 +1,76 @@
+package store
+
+import (
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/points"
+)
+
+const (
+	loadProgress = `p.customer_id, p.kind, p.key, p.data, p.due_at`
+	loadClaim    = `k.customer_id, k.id, k.reward, k.state, k.points, k.coupon, k.claimed_at, k.updated_at, k.burn`
+	loadCoupon   = `k.id, k.code, k.state, COALESCE(h.merged_into, k.customer_id), k.type, k.value, k.balance, k.currency, k.name,
+ k.pool, k.reward, k.cost, k.stores, k.products, k.created_at, k.claimed_at, k.redeemed_at, k.expires_at, k.version, k.uses`
+	holderOfCoupon = ` LEFT JOIN customers h ON h.id = k.customer_id`
+)
+
+// The statements of a load for what customers share, and for what is due.
+var (
+	selectDueProgress = selects(`SELECT `+loadProgress+` FROM v JOIN progress p ON p.customer_id = v.id AND p.due_at IS NOT NULL`, askID)
+
+	selectCoupons = selects(`SELECT `+loadCoupon+` FROM v JOIN names n ON n.kind = v.kind AND n.value = v.value
+ JOIN coupons k ON k.id = n.owner`+holderOfCoupon, askKind, askValue)
+
+	// SQLite, which runs once for each row of v, has no LATERAL.
+	selectFree = selects(`SELECT `+loadCoupon+` FROM v CROSS JOIN LATERAL (SELECT x.* FROM coupons x
+ WHERE x.pool = v.pool AND x.state = 'created' ORDER BY x.id LIMIT v.n) k`+holderOfCoupon, poolFields...).onSQLite(`SELECT ` + loadCoupon + ` FROM (SELECT x.* FROM coupons x
+ WHERE x.pool = (SELECT pool FROM v) AND x.state = 'created' ORDER BY x.id LIMIT (SELECT n FROM v)) k` + holderOfCoupon)
+
+	selectTallies = selects(`SELECT t.key, t.count FROM v JOIN tallies t ON t.key = v.key`,
+		field[string]{"key", "text", func(key *string) any { return (*plain)(key) }})
+
+	poolFields = []field[poolAsk]{
+		{"pool", "text", func(p *poolAsk) any { return (*plain)(&p.pool) }},
+		{"n", "bigint", func(p *poolAsk) any { return number(p.n) }},
+	}
+)
+
+// The statements of a load for one customer, one for each way of naming them.
+var selectProgress, selectAllProgress, selectClaims, selectPast, selectExpiredLots, selectAllReservations, selectPending, selectSources [ways]*statement[ask]
+
+func init() {
+	// What an event did to the score is what its postings took from the account
+	// that issues points.
+	past := `c.id, e.customer_id, e.id, e.at, e.transaction_id, e.effects,
+ (SELECT -` + movedInto(points.Issued) + ` FROM postings p WHERE p.customer_id = e.customer_id AND p.event_id = e.id)`
+	for w := range ways {
+		fields, from := askWho[w], found[w]
+		progress := `SELECT ` + loadProgress + from + ` JOIN progress p ON p.customer_id = c.id`
+		selectProgress[w] = selects(progress+` AND p.kind = v.sort`, append([]field[ask]{askSort}, fields...)...)
+		selectAllProgress[w] = selects(progress, fields...)
+		selectClaims[w] = selects(withMerged(from, `c.id, `+loadClaim, `claims k ON k.customer_id = $owner`), fields...)
+		selectPast[w] = selects(withMerged(from, past, `events e ON e.customer_id = $owner`), fields...)
+		selectExpiredLots[w] = selects(`SELECT `+loadLot+from+` JOIN lots l ON l.customer_id = c.id AND l.expired > 0 AND NOT (l.open OR l.spent > 0)`, fields...)
+		selectAllReservations[w] = selects(`SELECT r.customer_id, r.transaction_id, r.hold`+from+` JOIN reservations r ON r.customer_id = c.id`, fields...)
+		selectPending[w] = selects(withMerged(from, holderOf+`, t.customer_id, t.transaction_id, `+loadTransaction,
+			`transactions t ON t.customer_id = $owner AND t.state = 'pending'`), fields...)
+		selectSources[w] = selects(`SELECT c.id, s.id`+from+` JOIN customers s ON s.merged_into = c.id`, fields...)
+	}
+}
+
+// claimOf is the claim of a row.
+func claimOf(r *claimRow) loyalty.RewardClaim {
+	return loyalty.RewardClaim{
+		ID: loyalty.ID(r.ID), Customer: loyalty.ID(r.CustomerID), Reward: r.Reward, State: r.State, Points: r.Points,
+		Coupon: string(r.Coupon), ClaimedAt: r.ClaimedAt.Time(), UpdatedAt: r.UpdatedAt.Time(), Burn: r.Burn.V,
+	}
+}
+
+// couponOf is the coupon of a row.
+func couponOf(r *couponRow) loyalty.Coupon {
+	return loyalty.Coupon{
+		ID: loyalty.ID(r.ID), Code: r.Code, State: r.State, Customer: loyalty.ID(r.CustomerID), Type: r.Type,
+		Value: r.Value, Balance: r.Balance, Currency: r.Currency, Name: r.Name.V, Pool: string(r.Pool), Reward: string(r.Reward),
+		Cost: r.Cost, Stores: r.Stores.V, Products: r.Products.V, CreatedAt: r.CreatedAt.Time(), ClaimedAt: r.ClaimedAt.Time(),
+		RedeemedAt: r.RedeemedAt.Time(), ExpiresAt: r.ExpiresAt.Time(), Version: r.Version, Uses: r.Uses.V,
+	}
+}

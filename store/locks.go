@@ -1,0 +1,128 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// lockable are the rows that a locked load takes before it reads. Counts and
+// pools are known by their keys.
+type lockable struct {
+	customers, coupons []loyalty.ID
+}
+
+// find lists the calls that find the rows to lock.
+func (l *loader) find(q *questions) (*lockable, []calls) {
+	found := &lockable{}
+	var id UUID
+	var list []calls
+	into := func(ids *[]loyalty.ID) func() error {
+		return func() error {
+			*ids = append(*ids, loyalty.ID(id))
+			return nil
+		}
+	}
+	for w := range ways {
+		if len(q.customers[w]) > 0 {
+			list = read(list, selectPeople[w], q.customers[w], []any{&id}, into(&found.customers))
+		}
+	}
+	if len(q.coupons) > 0 {
+		list = read(list, selectOwners, q.coupons, []any{&id}, into(&found.coupons))
+	}
+	return found, list
+}
+
+// The locks, one row at a time. An UPDATE does it, because a SELECT … FOR UPDATE
+// over several rows cannot be spread over machines. The codes of a pool are not
+// known before: they are taken as the load will find them, and one that somebody
+// else took meanwhile is passed over. A count that does not exist yet is made.
+const (
+	lockCustomer = `UPDATE balances SET version = version WHERE customer_id = $1`
+	lockCoupon   = `UPDATE coupons SET version = version WHERE id = $1`
+	lockPool     = `SELECT id FROM coupons WHERE pool = $1 AND state = 'created' ORDER BY id LIMIT $2 FOR UPDATE`
+	lockTally    = `INSERT INTO tallies (key, count) VALUES ($1, 0) ON CONFLICT (key) DO UPDATE SET count = tallies.count`
+)
+
+// lock begins a transaction and takes the locks of all that the needs name:
+// customers, coupons, pools, counts, each in the order of their keys, which all
+// batches keep. What is read afterwards cannot change until the commit.
+func (e *postgresEngine) lock(ctx context.Context, c *pgxpool.Conn, l *loader) error {
+	q := l.questions()
+	found, list := l.find(q)
+	if err := send(ctx, c, list, "", ""); err != nil {
+		return err
+	}
+	b := &pgx.Batch{}
+	b.Queue("BEGIN")
+	each := func(text string, ids []loyalty.ID) {
+		slices.SortFunc(ids, loyalty.CompareID)
+		for _, id := range slices.Compact(ids) {
+			b.Queue(text, UUID(id))
+		}
+	}
+	each(lockCustomer, found.customers)
+	each(lockCoupon, found.coupons)
+	for _, p := range q.pools {
+		b.Queue(lockPool, p.pool, p.n)
+	}
+	slices.Sort(q.tallies)
+	for _, key := range q.tallies {
+		b.Queue(lockTally, key)
+	}
+	return exchangeBatch(ctx, c, b)
+}
+
+// dueAsk asks for customers whose DueAt has come.
+type dueAsk struct {
+	at time.Time
+	n  int
+}
+
+const dueCustomers = `SELECT b.customer_id FROM balances b WHERE b.due_at <= (SELECT at FROM v) ORDER BY b.due_at LIMIT (SELECT n FROM v)`
+
+// selectDue takes due customers. SQLite has one writer: nobody else can have
+// them in hand.
+var selectDue = selects(dueCustomers+` FOR UPDATE SKIP LOCKED`,
+	field[dueAsk]{"at", "bigint", func(a *dueAsk) any { return (*Millis)(&a.at) }},
+	field[dueAsk]{"n", "bigint", func(a *dueAsk) any { return number(a.n) }}).onSQLite(dueCustomers)
+
+// take is the call that takes due customers, if they are asked for.
+func (l *loader) take() []calls {
+	n := &l.needs
+	if n.Due <= 0 {
+		return nil
+	}
+	var id UUID
+	rows := []dueAsk{{n.Now, n.Due + len(n.DueExcept)}}
+	return read(nil, selectDue, rows, []any{&id}, func() error {
+		if len(l.out.Due) < n.Due && !slices.Contains(n.DueExcept, loyalty.ID(id)) {
+			l.out.Due = append(l.out.Due, loyalty.ID(id))
+		}
+		return nil
+	})
+}
+
+// taken adds the customers that were taken to those that are named.
+func (l *loader) taken() {
+	named := slices.Clip(l.needs.Customers)
+	for _, id := range l.out.Due {
+		named = append(named, loyalty.CustomerNeeds{ID: id, Key: true, Lots: loyalty.OpenLots})
+	}
+	l.needs.Customers = named
+}
+
+// takeDue begins a transaction and takes due customers.
+func (e *postgresEngine) takeDue(ctx context.Context, c *pgxpool.Conn, l *loader) error {
+	if err := send(ctx, c, l.take(), "BEGIN", ""); err != nil {
+		return err
+	}
+	l.taken()
+	return nil
+}

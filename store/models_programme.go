@@ -1,0 +1,69 @@
+package store
+
+import (
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+	"github.com/loyalty-platform/loyalty/server/loyalty/points"
+)
+
+// The rows of what the programme keeps besides points and purchases.
+
+type progressRow struct {
+	CustomerID UUID                 `gorm:"primaryKey"`
+	Kind       loyalty.ProgressKind `gorm:"primaryKey;autoIncrement:false"`
+	Key        string               `gorm:"primaryKey"`
+	Data       Text
+	DueAt      Millis
+}
+
+func (progressRow) TableName() string { return "progress" }
+
+type claimRow struct {
+	CustomerID           UUID `gorm:"primaryKey"`
+	ID                   UUID `gorm:"primaryKey"`
+	Reward               string
+	State                loyalty.ClaimState
+	Points               int64
+	Coupon               Text
+	ClaimedAt, UpdatedAt Millis `gorm:"autoUpdateTime:false"`
+	Burn                 Document[[]points.Portion]
+}
+
+func (claimRow) TableName() string { return "claims" }
+
+type couponRow struct {
+	ID         UUID `gorm:"primaryKey"`
+	Code       string
+	State      loyalty.CouponState
+	CustomerID UUID
+	Type       string
+	Value      money.Amount
+	Balance    money.Amount
+	Currency   string
+	Name       Document[map[string]string]
+	Pool       Text
+	Reward     Text
+	Cost       money.Amount
+	Stores     Document[[]string]
+	Products   Document[[]string]
+	CreatedAt  Millis `gorm:"autoCreateTime:false"`
+	ClaimedAt  Millis
+	RedeemedAt Millis
+	ExpiresAt  Millis
+	Version    int64
+	Uses       Document[[]loyalty.CouponUse]
+}
+
+func (couponRow) TableName() string { return "coupons" }
+
+// entityRow is one thing a programme is made of.
+type entityRow struct {
+	Type       string `gorm:"primaryKey"`
+	ID         string `gorm:"primaryKey"`
+	Data       Raw
+	CreatedAt  Millis `gorm:"autoCreateTime:false"`
+	UpdatedAt  Millis `gorm:"autoUpdateTime:false"`
+	ArchivedAt Millis
+}
+
+func (entityRow) TableName() string { return "entities" }

@@ -1,0 +1,62 @@
+package store
+
+import (
+	"context"
+
+	"gorm.io/gorm"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// Coupon finds a coupon by its code, with the customer who holds it; of a merged
+// one with the one they became part of. It fails with loyalty.ErrCouponNotFound.
+func (s *Store) Coupon(ctx context.Context, code string) (loyalty.Coupon, loyalty.Customer, error) {
+	var coupon loyalty.Coupon
+	var holder loyalty.Customer
+	err := s.consistent(ctx, func(db *gorm.DB) error {
+		var rows []couponRow
+		named := db.Table("names").Select("owner").Where("kind = ? AND value = ?", loyalty.NameCoupon, storable(code))
+		if err := db.Where("id = (?)", named).Limit(1).Find(&rows).Error; err != nil {
+			return err
+		}
+		if len(rows) == 0 {
+			return loyalty.ErrCouponNotFound
+		}
+		coupon = couponOf(&rows[0])
+		if coupon.Customer == (loyalty.ID{}) {
+			return nil
+		}
+		var err error
+		holder, err = survivor(db, UUID(coupon.Customer))
+		return err
+	})
+	return coupon, holder, err
+}
+
+// survivor reads a customer; of a merged one the one they became part of.
+func survivor(db *gorm.DB, id UUID) (found loyalty.Customer, err error) {
+	for range maxMerges {
+		if found, err = customerByID(db, id); err != nil || found.Status != loyalty.Merged {
+			return found, err
+		}
+		id = UUID(found.MergedInto)
+	}
+	return found, loyalty.ErrCustomerNotFound
+}
+
+// RewardClaim finds a claim by the event that records it, among those of a
+// customer and of the customers merged into them. It fails with
+// loyalty.ErrClaimNotFound.
+func (s *Store) RewardClaim(ctx context.Context, customer, event loyalty.ID) (loyalty.RewardClaim, error) {
+	db := s.read.WithContext(ctx)
+	sources := db.Table("customers").Select("id").Where("merged_into = ?", UUID(customer))
+	var rows []claimRow
+	err := db.Where("id = ? AND (customer_id = ? OR customer_id IN (?))", UUID(event), UUID(customer), sources).Limit(1).Find(&rows).Error
+	switch {
+	case err != nil:
+		return loyalty.RewardClaim{}, s.fault(err)
+	case len(rows) == 0:
+		return loyalty.RewardClaim{}, loyalty.ErrClaimNotFound.With("event", event.String())
+	}
+	return claimOf(&rows[0]), nil
+}
