@@ -201,10 +201,10 @@ var internal = map[string]string{
 	"checkout_item":        "-",
 	"checkout_update_item": "-",
 	"contest_enter":        "contest_id count",
-	"coupon_receive":       "code original",
+	"coupon_receive":       "code email original",
 	"merge":                "source",
 	"offer_claim":          "offer",
-	"pending":              "event",
+	"pending":              "event points",
 	"point_burn":           "points transaction_id",
 	"point_expire":         "points",
 	"point_unburn":         "points transaction_id",
@@ -214,7 +214,7 @@ var internal = map[string]string{
 	"referral_bonus":       "points reason",
 	"refund_contest_entry": "contest_id",
 	"reward_claim":         "reward",
-	"reward_receive":       "original reward",
+	"reward_receive":       "email original reward",
 	"tier_change":          "expdate expires_at tier",
 	"tier_down":            "structure tier",
 	"tier_recalculation":   "structure",
@@ -267,7 +267,7 @@ func TestPersonalInternalAttributes(t *testing.T) {
 			}
 		}
 	}
-	require.ElementsMatch(t, []string{"profile_answer.answer", "referral_bonus.reason"}, marked)
+	require.ElementsMatch(t, []string{"coupon_receive.email", "merge.source", "profile_answer.answer", "referral_bonus.reason", "reward_receive.email"}, marked)
 }
 
 func TestEventIsChecked(t *testing.T) {

@@ -322,3 +322,21 @@ func ownFields(t *testing.T, e map[string]any) string {
 	require.NoError(t, err)
 	return string(text)
 }
+
+// TestConditionsOfTheDocument: what the document shows of conditions can be saved.
+func TestConditionsOfTheDocument(t *testing.T) {
+	doc, err := openapi.Load("entities")
+	require.NoError(t, err)
+	_, shown, _ := strings.Cut(doc.Info.Description, "```\n")
+	shown, _, _ = strings.Cut(shown, "```")
+	h := open(t)
+	n := 0
+	for line := range strings.Lines(shown) {
+		text, err := json.Marshal(strings.TrimSpace(line))
+		require.NoError(t, err)
+		a := h.post("/entities/automation/campaign", `{"name":"C","trigger":"checkout_item","effects":[{"type":"points","points":1}],"condition":`+string(text)+`}`)
+		require.Equal(t, http.StatusCreated, a.status, "%s: %s", line, a.body)
+		n++
+	}
+	require.GreaterOrEqual(t, n, 9)
+}

@@ -89,10 +89,8 @@ func TestLostAfterTheCommit(t *testing.T) {
 // What a worker had taken when it died is free again, and nothing of it is done.
 func TestDueOfALostWorker(t *testing.T) {
 	s, p, url := proxied(t)
-	other := storetest.Open(t, url)
-	_, err := storetest.Raw(t, url).Exec(`UPDATE balances SET due_at = 1`)
-	require.NoError(t, err)
-	settle := func(s *store.Store) (due int, err error) {
+	other, raw := storetest.Open(t, url), storetest.Raw(t, url)
+	settle := func(s *store.Store, dies func()) (due int, err error) {
 		err = s.Within(context.Background(), loyalty.Needs{Now: start, Due: 5}, func(l *loyalty.Loaded) (*loyalty.Writes, error) {
 			w := &loyalty.Writes{}
 			for _, id := range l.Due {
@@ -100,24 +98,31 @@ func TestDueOfALostWorker(t *testing.T) {
 				after := before
 				after.DueAt = time.Time{}
 				w.Customers = append(w.Customers, loyalty.Changed[loyalty.Customer]{Before: before, After: after})
+				w.Events = append(w.Events, loyalty.Event{ID: loyalty.NewID(start, loyalty.ID{}), Customer: id, Action: "point_expire", At: start, RecordedAt: start})
 			}
 			due = len(l.Due)
+			dies()
 			return w, nil
 		})
 		return due, err
 	}
-	p.Plan(func(trip int64) storetest.Cut { return map[int64]storetest.Cut{4: storetest.Unsent}[trip] }) // taken, loaded, what is due, write
-	n, err := settle(s)
+	_, err := raw.Exec(`UPDATE balances SET due_at = 1`)
+	require.NoError(t, err)
+	n, err := settle(s, func() {
+		p.Shut()
+		p.Reopen()
+	})
 	require.Equal(t, 1, n)
 	require.ErrorIs(t, err, loyalty.ErrDatabaseAway)
 	require.Eventually(t, func() bool { // the server has to hear of the end first
-		n, err := settle(other)
+		n, err := settle(other, func() {})
 		require.NoError(t, err)
 		return n == 1
 	}, 10*time.Second, 10*time.Millisecond)
-	n, err = settle(other)
+	n, err = settle(other, func() {})
 	require.NoError(t, err)
 	require.Zero(t, n)
+	require.Equal(t, 2, events(t, url), "the first credit, and one settlement")
 }
 
 func TestOutcomeUnknown(t *testing.T) {

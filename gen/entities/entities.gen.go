@@ -490,10 +490,11 @@ type Answer struct {
 
 // Campaign A rule of your own: when an event of the action `trigger` is recorded and the condition holds, the effects follow in
 // the same moment. For a pending purchase that is when it is accepted. Campaigns run by `priority`, the greatest first,
-// then by id.
+// then the oldest first. A campaign never refuses the event that set it off: an effect that cannot be given now, because
+// its module is off or its pool is empty, is left out.
 type Campaign struct {
-	// Condition An expression that is true or false, such as `event.data.total >= 100 and customer.score > 0`. It is checked before
-	// it is saved, so that it cannot fail later.
+	// Condition An expression that is true or false; the description of this API tells how it is written. It is checked before it is
+	// saved, and a fault is 400 that tells its line and column.
 	//
 	//
 	// Example: event.data.total >= 100
@@ -535,7 +536,7 @@ type Campaign struct {
 	// Example: active
 	Status *CampaignStatus `json:"status,omitempty"`
 
-	// Trigger The action that sets it off, one of the platform or your own.
+	// Trigger The action that sets it off, one of the platform or your own; `checkout_item` for each line of a purchase.
 	//
 	// Example: checkout
 	Trigger string `json:"trigger"`
@@ -614,14 +615,14 @@ type ChallengeCriterion struct {
 	// Example: checkout
 	Action string `json:"action"`
 
-	// Condition An expression that is true or false, such as `event.data.total >= 100 and customer.score > 0`. It is checked before
-	// it is saved, so that it cannot fail later.
+	// Condition An expression that is true or false; the description of this API tells how it is written. It is checked before it is
+	// saved, and a fault is 400 that tells its line and column.
 	//
 	//
 	// Example: event.data.total >= 100
 	Condition *Condition `json:"condition,omitempty"`
 
-	// Sum The number to add up, such as `points` or `data.total`; events are counted, if it is absent.
+	// Sum The number to add up: `points`, an attribute such as `data.total`, or one of the purchase or its line such as `transaction.total` or `item.subtotal`; events are counted, if it is absent.
 	//
 	// Example: data.total
 	Sum *string `json:"sum,omitempty"`
@@ -655,8 +656,8 @@ type ChallengeEffect struct {
 // Example: challenge
 type ChallengeEffectType string
 
-// Condition An expression that is true or false, such as `event.data.total >= 100 and customer.score > 0`. It is checked before
-// it is saved, so that it cannot fail later.
+// Condition An expression that is true or false; the description of this API tells how it is written. It is checked before it is
+// saved, and a fault is 400 that tells its line and column.
 //
 // Example: event.data.total >= 100
 type Condition = string
@@ -800,7 +801,7 @@ type CouponTemplateType string
 // and can set off campaigns and challenges. With the name of a built-in action, `schema` declares attributes that its
 // events may have besides its own; with the name `checkout_item`, those of the lines of a purchase.
 type CustomAction struct {
-	// Name The name of the action, unique.
+	// Name The name of the action, unique; an action that only the platform writes has no declared attributes, but for `checkout_item`.
 	//
 	// Example: newsletter_read
 	Name string `json:"name"`
@@ -817,7 +818,7 @@ type CustomAction struct {
 // CustomAttribute Declares an attribute `cf_<name>` of an entity or of customers, so that its values are checked and lists can be
 // filtered by it. Attributes that are not declared are kept too, but not checked.
 type CustomAttribute struct {
-	// Name The name, without `cf_`; unique for what has it.
+	// Name The name, without `cf_`; unique for what has it. A value that was kept before it was declared is checked with its next change.
 	//
 	// Example: priority
 	Name string `json:"name"`
@@ -834,7 +835,7 @@ type CustomAttribute struct {
 	// Example: ["filterable","api"]
 	Tags []CustomAttributeTags `json:"tags,omitempty"`
 
-	// Translatable Whether its values are texts by language; only for `string`. `false`, if it is absent.
+	// Translatable Whether its values are texts by language; only for `string`, and not for customers. `false`, if it is absent.
 	//
 	// Example: false
 	Translatable *bool `json:"translatable,omitempty"`
@@ -992,7 +993,7 @@ type LabelEffectType string
 // Example: 01-01
 type MonthDay = string
 
-// MultiplyEffect Gives a multiple of the points that the event earned, those of campaigns left out.
+// MultiplyEffect Gives a multiple of the points that the event, the purchase or the line earned, those of campaigns left out.
 type MultiplyEffect struct {
 	// Factor What the points become: 2 doubles them. The extra points are rounded like those of purchases.
 	//
@@ -1453,7 +1454,8 @@ type Reward_Image struct {
 // Example: coupon
 type RewardType string
 
-// RewardOption The customer gets a reward, at no cost and whatever the reward's limits for one customer say; its stock counts.
+// RewardOption The customer gets a reward, at no cost, whatever its limit for one customer says. One that cannot be given, for want of
+// stock for example, does not come up: the other options share its place by their weights.
 type RewardOption struct {
 	// Label What stands on it; the result of a spin.
 	//
@@ -1481,8 +1483,7 @@ type RewardOption struct {
 // Example: reward
 type RewardOptionType string
 
-// Segment The customers for whom the condition is true at the moment it matters, such as when a reward is claimed. Without a
-// condition it has nobody.
+// Segment The customers for whom the condition is true at the moment it matters, such as when a reward is claimed.
 type Segment struct {
 	// Condition An expression over `customer`.
 	//
@@ -1521,12 +1522,12 @@ type Tier struct {
 	// Example: {"en":"Gold","hu":"Arany"}
 	Name Translations `json:"name"`
 
-	// Structure The structure it belongs to. It cannot be changed.
+	// Structure The structure it belongs to.
 	//
 	// Example: club
 	Structure EntityReference `json:"structure"`
 
-	// Threshold The figure from which on a customer is in it: points, or money.
+	// Threshold The figure from which on a customer is in it: whole points, or money.
 	//
 	// Example: 1000
 	Threshold money.Amount `json:"threshold"`
@@ -1551,10 +1552,11 @@ type TierEffect struct {
 type TierEffectType string
 
 // TierStructure A ladder of tiers. `base` says what is counted, `window` over which time; a customer is in the highest tier whose
-// threshold that figure reaches, from the moment it does. Downward it goes at the window's end only, after the grace
-// days, and only where `downgrade` is automatic.
+// threshold that figure reaches, from the moment it does. Downward it goes only where `downgrade` is automatic: at the
+// window's end, or, without a window, when the figure is below the threshold; in either case after the grace days.
+// After a change the job tiers counts anew.
 type TierStructure struct {
-	// Base `points`: points earned. `spend`: money paid, refunds taken off. `manual`: nothing is counted; tiers are given by campaigns.
+	// Base `points`: points earned. `spend`: the totals of accepted purchases, refunds taken off, whatever their currency. `manual`: nothing is counted; tiers are given by campaigns, and there is no window.
 	//
 	// Example: points
 	Base TierStructureBase `json:"base"`
@@ -1564,7 +1566,7 @@ type TierStructure struct {
 	// Example: automatic
 	Downgrade *TierStructureDowngrade `json:"downgrade,omitempty"`
 
-	// GraceDays How many days they stay after the window's end; 0, if it is absent.
+	// GraceDays How many days they stay longer; 0, if it is absent. Only with `automatic`.
 	//
 	// Example: 30
 	GraceDays *int `json:"grace_days,omitempty"`
@@ -1578,7 +1580,7 @@ type TierStructure struct {
 	Window *TierStructure_Window `json:"window,omitempty"`
 }
 
-// TierStructureBase `points`: points earned. `spend`: money paid, refunds taken off. `manual`: nothing is counted; tiers are given by campaigns.
+// TierStructureBase `points`: points earned. `spend`: the totals of accepted purchases, refunds taken off, whatever their currency. `manual`: nothing is counted; tiers are given by campaigns, and there is no window.
 //
 // Example: points
 type TierStructureBase string
@@ -1589,7 +1591,7 @@ type TierStructureBase string
 type TierStructureDowngrade string
 
 // TierStructureWindowKind - `none`: everything since enrolment.
-// - `rolling`: the last `days` or `months`, checked every night in the programme's time zone.
+// - `rolling`: the last `days` or the last `months`, one of the two, checked every night in the programme's time zone.
 // - `calendar`: the year that begins on `anchor`; 1 January, if that is absent.
 // - `anniversary`: the year that begins on the day of the customer's enrolment.
 //
@@ -1609,7 +1611,7 @@ type TierStructure_Window struct {
 	Days *int `json:"days,omitempty"`
 
 	// Kind - `none`: everything since enrolment.
-	// - `rolling`: the last `days` or `months`, checked every night in the programme's time zone.
+	// - `rolling`: the last `days` or the last `months`, one of the two, checked every night in the programme's time zone.
 	// - `calendar`: the year that begins on `anchor`; 1 January, if that is absent.
 	// - `anniversary`: the year that begins on the day of the customer's enrolment.
 	//

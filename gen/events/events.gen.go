@@ -68,7 +68,7 @@ func (e RuleVerdictVerdict) Valid() bool {
 
 // BatchEvent An event as `POST /events` takes it: `customer`, `action`, `data` and, when `customer` holds an external id,
 // `external_id`. It is left open here so that one broken event never refuses the call; it is checked by its
-// action's schema when its turn comes, and a fault stands in its result.
+// action's schema, or by the one declared for it, and a fault stands in its result.
 //
 // Example: {"action":"visit","customer":"member-1001","data":{"url":"https://shop.test/spring"}}
 type BatchEvent = json.RawMessage
@@ -560,7 +560,8 @@ type CouponUnredeemData struct {
 	EffectiveTimestamp *externalRef0.EffectiveTimestamp `json:"effective_timestamp,omitempty"`
 }
 
-// Event One action of one customer. `action` selects the attributes that `data` takes.
+// Event One action of one customer. `action` selects the attributes that `data` takes. Besides the actions listed here it
+// may be one that the programme declares, whose `data` is checked by the schema declared for it.
 type Event struct {
 	// Action The action.
 	Action string `json:"action"`
@@ -715,7 +716,7 @@ type OfferUnredeemData struct {
 
 // OfflineTreasureCodeFoundData The attributes of `offline_treasure_code_found`.
 type OfflineTreasureCodeFoundData struct {
-	// Code The code that is written at the place. A treasure that has a code cannot be found without it.
+	// Code The code that is written at the place. Case and blanks around it do not matter. A treasure that has a code is not found without it (400).
 	//
 	// Example: JAR-77
 	Code *string `json:"code,omitempty"`

@@ -33,24 +33,22 @@ func (a *Admin) AddCodes(ctx context.Context, call Call, pool string, codes []st
 	}
 	return change(ctx, a, call, func(r *adminRun) (AddedCodes, error) {
 		done := AddedCodes{Pool: pool, Added: len(codes) + generate}
-		p, err := a.pool(r, pool)
+		f, err := a.filling(r, pool)
 		if err != nil {
 			return done, err
 		}
+		source := PoolUploaded
 		if generate > 0 {
-			err = r.generate(p, generate)
+			source = PoolGenerated
+			err = f.generate(generate)
 		} else {
-			err = r.upload(p, codes)
+			err = f.upload(codes)
 		}
 		if err != nil {
 			return done, err
 		}
 		if done.Available, err = r.CountCodes(pool); err != nil {
 			return done, err
-		}
-		source := "uploaded"
-		if generate > 0 {
-			source = "generated"
 		}
 		return done, r.audit("coupon_pool.add_codes", "coupons/pool/"+pool, nil, map[string]any{"added": done.Added, "source": source})
 	}, func(d AddedCodes) any { return d })
@@ -81,21 +79,30 @@ func checkCodes(codes []string, generate int) error {
 
 func codePlace(i int) string { return "codes[" + strconv.Itoa(i) + "]" }
 
-// pool finds the pool of a call, as it stands inside the transaction.
-func (a *Admin) pool(r *adminRun, id string) (*Pool, error) {
-	e, err := a.found(r, EntityChange{Type: "coupons/pool", ID: id})
+// filling is a pool to which codes are added.
+type filling struct {
+	*adminRun
+	*Pool
+	currency string // the programme's
+}
+
+// filling finds the pool of a call, as it stands inside the transaction.
+func (a *Admin) filling(r *adminRun, pool string) (*filling, error) {
+	if _, err := a.found(r, EntityChange{Type: "coupons/pool", ID: pool}); err != nil {
+		return nil, err
+	}
+	p, err := CompileProgramme(r.Snapshot)
 	if err != nil {
 		return nil, err
 	}
-	p := &Programme{Pools: map[string]*Pool{}}
-	return p.Pools[id], readPool(p, e)
+	return &filling{r, p.Pools[pool], p.Settings.Currency}, nil
 }
 
 // upload adds the caller's codes. They are written in the order of their text,
 // which all writers of names keep; those of a call are handed out as they came.
-func (r *adminRun) upload(p *Pool, codes []string) error {
-	for from := range slices.Chunk(r.blanks(p, codes), codesAtOnce) {
-		taken, err := r.AddCoupons(from)
+func (f *filling) upload(codes []string) error {
+	for some := range slices.Chunk(f.blanks(codes), codesAtOnce) {
+		taken, err := f.AddCoupons(some)
 		if err != nil {
 			return err
 		}
@@ -108,13 +115,13 @@ func (r *adminRun) upload(p *Pool, codes []string) error {
 }
 
 // blanks makes coupons that nobody holds, in the order of their codes.
-func (r *adminRun) blanks(p *Pool, codes []string) []Coupon {
+func (f *filling) blanks(codes []string) []Coupon {
 	coupons := make([]Coupon, len(codes))
 	var last ID
 	for i, code := range codes {
-		last = NewID(r.now, last)
-		coupons[i] = Coupon{ID: last, Code: code, State: CouponCreated, Pool: p.ID, CreatedAt: r.now}
-		coupons[i].shape(p.Coupon, r.Snapshot.Settings.Currency)
+		last = NewID(f.now, last)
+		coupons[i] = Coupon{ID: last, Code: code, State: CouponCreated, Pool: f.Pool.ID, CreatedAt: f.now}
+		coupons[i].shape(f.Pool.Coupon, f.currency)
 	}
 	slices.SortFunc(coupons, func(x, y Coupon) int { return strings.Compare(x.Code, y.Code) })
 	return coupons
@@ -122,30 +129,27 @@ func (r *adminRun) blanks(p *Pool, codes []string) []Coupon {
 
 // generate adds new codes by the pool's pattern. A code that is taken is drawn
 // again; when most are, the pattern has too few codes left.
-func (r *adminRun) generate(p *Pool, n int) error {
-	if p.Source != PoolGenerated {
-		return ErrPoolSource.With("pool", p.ID).At("generate")
-	}
-	if float64(n) > p.codes.codes()/2 {
-		return ErrPatternSpent.With("pool", p.ID).At("generate")
+func (f *filling) generate(n int) error {
+	if f.Source != PoolGenerated {
+		return ErrPoolSource.With("pool", f.Pool.ID).At("generate")
 	}
 	source := newRandom()
 	drawn := map[string]bool{}
 	for left, misses := n, 0; left > 0; {
 		codes := make([]string, 0, min(left, codesAtOnce))
 		for len(codes) < cap(codes) {
-			if code := p.codes.draw(source); !drawn[code] {
+			if code := f.codes.draw(source); !drawn[code] {
 				drawn[code] = true
 				codes = append(codes, code)
 			}
 		}
-		taken, err := r.AddCoupons(r.blanks(p, codes))
+		taken, err := f.AddCoupons(f.blanks(codes))
 		if err != nil {
 			return err
 		}
 		left -= len(codes) - len(taken)
 		if misses += len(taken); misses > n {
-			return ErrPatternSpent.With("pool", p.ID).At("generate")
+			return ErrPatternSpent.With("pool", f.Pool.ID).At("generate")
 		}
 	}
 	return nil

@@ -14,11 +14,11 @@ const (
 )
 
 // leastCodes is how many codes a pattern must allow for, so that none can be
-// guessed; sparse is from how many on two draws are never expected to meet.
-const (
-	leastCodes = 1e6
-	sparse     = 1e15
-)
+// guessed.
+var leastCodes = 1e6
+
+// sparse is from how many codes on two draws are never expected to meet.
+const sparse = 1e15
 
 // codePattern says what the characters of a code are chosen from, one by one.
 type codePattern []string

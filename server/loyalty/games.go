@@ -22,6 +22,13 @@ func (f Reference) At(err *Error) error {
 	return err.At(f.Field)
 }
 
+// Refuse ends an event because of an entity, and tells a preview why. reason is a
+// translation key.
+func (r *Run) Refuse(ref Reference, reason string, err *Error) error {
+	r.TraceInput(Verdict{Rule: ref.Type, Verdict: "refused", Reason: reason, Input: map[string]any{"id": ref.ID}})
+	return ref.At(err)
+}
+
 // dated is what has a first and a last day.
 type dated interface{ Status(at time.Time) string }
 
@@ -34,7 +41,7 @@ func InForce[E dated](r *Run, all map[string]E, ref Reference) (E, error) {
 		return e, ref.At(ErrEntityNotFound.With("type", ref.Type).With("id", ref.ID))
 	}
 	if status := e.Status(r.At); status != StatusActive {
-		return e, ref.At(ErrNotRunning.With("id", ref.ID).With("status", status))
+		return e, r.Refuse(ref, "reason.not_active", ErrNotRunning.With("id", ref.ID).With("status", status))
 	}
 	return e, nil
 }

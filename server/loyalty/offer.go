@@ -131,14 +131,14 @@ func (r *Run) OfferLeft(ref Reference) (*Offer, OfferProgress, error) {
 		return nil, p, err
 	}
 	if o.PerCustomer != nil && p.Redeemed >= *o.PerCustomer {
-		return nil, p, ref.At(ErrOfferLimit.With("limit", *o.PerCustomer))
+		return nil, p, r.Refuse(ref, "reason.limit", ErrOfferLimit.With("limit", *o.PerCustomer))
 	}
 	all, err := r.Tally(TallyOffer + o.ID)
 	if err != nil {
 		return nil, p, err
 	}
 	if o.MaxRedemptions != nil && all >= *o.MaxRedemptions {
-		return nil, p, ref.At(ErrOfferUsedUp)
+		return nil, p, r.Refuse(ref, "reason.limit_total", ErrOfferUsedUp)
 	}
 	return o, p, nil
 }
@@ -151,6 +151,7 @@ func (r *Run) RedeemOffer(e *Event, ref Reference) error {
 		return err
 	}
 	p.redeem(e.Transaction)
+	r.Trace(ref.Type, "applied", "reason.claimed", 0)
 	if err := r.SetProgress(e, ProgressKey{ProgressOffer, o.ID}, p, time.Time{}); err != nil {
 		return err
 	}

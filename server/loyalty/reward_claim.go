@@ -66,12 +66,12 @@ func (r *Run) setRewardStanding(e *Event, reward string, s RewardStanding) error
 
 // ClaimResult is what a claim gave, as the claim endpoint answers it.
 type ClaimResult struct {
-	ID            ID // of the claim, and of the event reward_claim
-	Reward        string
-	Spent         int64 // points it cost
-	Award         int64 // points it gave; only of the type points
-	LastClaimedAt time.Time
-	Coupon        *Coupon // nil: it gives none
+	ID            ID        `json:"id"` // of the claim, and of the event reward_claim
+	Reward        string    `json:"reward"`
+	Spent         int64     `json:"spent"` // points it cost
+	Award         int64     `json:"award"` // points it gave; only of the type points
+	LastClaimedAt time.Time `json:"last_claimed_at"`
+	Coupon        *Coupon   `json:"coupon"` // nil: it gives none
 }
 
 // rewardClaimed are the attributes of reward_claim.

@@ -9,9 +9,9 @@ import (
 
 // RevokeResult is what a revoked claim gave back.
 type RevokeResult struct {
-	Claim  ID
-	Reward string
-	Points int64 // that came back
+	Claim  ID     `json:"claim"`
+	Reward string `json:"reward"`
+	Points int64  `json:"points"` // that came back
 }
 
 // RevokeReward undoes a claim of this customer in the name of an event: the points

@@ -296,7 +296,7 @@ func TestLedgerVerifyTellsWhatIsBroken(t *testing.T) {
 	key := firstKey(t, s.commandsSaid())
 	require.Equal(t, http.StatusOK, s.status(key, "POST", "/events", `{"customer":"ada","action":"opt_in","data":{"email":"a@example.com"}}`))
 	require.Equal(t, http.StatusOK, s.status(key, "POST", "/events", `{"customer":"ada","action":"point_add","data":{"points":5}}`))
-	db, err := sql.Open("sqlite", filepath.Join(dir, "data", "loyalty.db"))
+	db, err := sql.Open("sqlite", filepath.Join(dir, "data", "loyalty.db")+"?_pragma=busy_timeout(5000)") // the jobs write too
 	require.NoError(t, err)
 	defer db.Close()
 	_, err = db.Exec(`UPDATE balances SET score = 6`)

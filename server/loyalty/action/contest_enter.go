@@ -30,7 +30,8 @@ var contestEnter = loyalty.Action[contestEntry]{
 }
 
 func applyContestEnter(r *loyalty.Run, d contestEntry) error {
-	c, err := loyalty.InForce(r, r.Programme.Contests, loyalty.Reference{Type: "contests/contest", ID: d.ContestID})
+	ref := loyalty.Reference{Type: "contests/contest", ID: d.ContestID}
+	c, err := loyalty.InForce(r, r.Programme.Contests, ref)
 	if err != nil {
 		return err
 	}
@@ -43,7 +44,8 @@ func applyContestEnter(r *loyalty.Run, d contestEntry) error {
 		return err
 	}
 	if c.MaxEntries != nil && p.Entries+count > *c.MaxEntries {
-		return loyalty.ErrEntriesLimit.With("limit", *c.MaxEntries).At("data.count")
+		ref.Field = "data.count"
+		return r.Refuse(ref, "reason.limit", loyalty.ErrEntriesLimit.With("limit", *c.MaxEntries))
 	}
 	if c.Points > 0 && count > points.Max/c.Points {
 		return notEnoughFor(r, points.Max)

@@ -57,7 +57,8 @@ var prizeWheelSpin = loyalty.Action[prizeWheelSpinData]{
 }
 
 func applyPrizeWheelSpin(r *loyalty.Run, d prizeWheelSpinData) error {
-	w, err := loyalty.InForce(r, r.Programme.Wheels, loyalty.Reference{Type: "prize-wheels/wheel", ID: d.Wheel})
+	ref := loyalty.Reference{Type: "prize-wheels/wheel", ID: d.Wheel}
+	w, err := loyalty.InForce(r, r.Programme.Wheels, ref)
 	if err != nil {
 		return err
 	}
@@ -69,7 +70,7 @@ func applyPrizeWheelSpin(r *loyalty.Run, d prizeWheelSpinData) error {
 		return err
 	}
 	if p.Left(w, r.At, r.Programme.Location) == 0 {
-		return loyalty.ErrSpinLimit.With("limit", w.Limit.Count)
+		return r.Refuse(ref, "reason.limit", loyalty.ErrSpinLimit.With("limit", w.Limit.Count))
 	}
 	if _, err := pay(r, w.Points); err != nil {
 		return err

@@ -21,7 +21,8 @@ var quizAnswer = loyalty.Action[quizAnswerData]{
 }
 
 func applyQuizAnswer(r *loyalty.Run, d quizAnswerData) error {
-	q, err := loyalty.InForce(r, r.Programme.Quizzes, loyalty.Reference{Type: "quizzes/quiz", ID: d.Quiz})
+	ref := loyalty.Reference{Type: "quizzes/quiz", ID: d.Quiz}
+	q, err := loyalty.InForce(r, r.Programme.Quizzes, ref)
 	if err != nil {
 		return err
 	}
@@ -33,7 +34,7 @@ func applyQuizAnswer(r *loyalty.Run, d quizAnswerData) error {
 		return err
 	}
 	if answered {
-		return loyalty.ErrQuizAnswered
+		return r.Refuse(ref, "reason.limit", loyalty.ErrQuizAnswered)
 	}
 	result := loyalty.QuizResult{ID: r.Event.ID, Quiz: q.ID, Correct: d.Answer == q.CorrectAnswer, CorrectAnswer: q.CorrectAnswer}
 	if result.Correct {

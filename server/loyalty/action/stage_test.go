@@ -128,13 +128,15 @@ func (s *stage) define(kind, id string, data json.RawMessage) {
 // upload puts codes into pools, as an upload does.
 func (s *stage) upload(codes map[string][]string) {
 	w := &loyalty.Writes{}
+	var last loyalty.ID
 	for _, pool := range slices.Sorted(maps.Keys(codes)) {
 		p := s.Programme().Pools[pool]
 		require.NotNil(s.t, p, "codes: no such pool: %s", pool)
 		require.NotNil(s.t, p.Coupon, "codes: the pool %s has no coupon", pool)
 		for _, code := range codes[pool] {
+			last = loyalty.NewID(*s.now.Load(), last)
 			c := loyalty.Coupon{
-				ID: loyalty.NewID(*s.now.Load(), loyalty.ID{}), Code: code, State: loyalty.CouponCreated, Pool: pool,
+				ID: last, Code: code, State: loyalty.CouponCreated, Pool: pool,
 				Type: p.Coupon.Type, Value: p.Coupon.Value, Currency: p.Coupon.Currency, Name: p.Coupon.Name,
 				Stores: p.Coupon.Stores, Products: p.Coupon.Products, CreatedAt: *s.now.Load(),
 			}

@@ -21,7 +21,8 @@ func needTreasures(n *loyalty.CustomerNeeds) { n.Progress = loyalty.Kinds(loyalt
 // findTreasure gives the points of a treasure once. Each is found by the one
 // action that fits it.
 func findTreasure(r *loyalty.Run, id string, code *string) error {
-	t, err := loyalty.InForce(r, r.Programme.Treasures, loyalty.Reference{Type: "treasure-hunt/treasure", ID: id, Field: "data.treasure_id"})
+	ref := loyalty.Reference{Type: "treasure-hunt/treasure", ID: id, Field: "data.treasure_id"}
+	t, err := loyalty.InForce(r, r.Programme.Treasures, ref)
 	switch {
 	case err != nil:
 		return err
@@ -35,7 +36,7 @@ func findTreasure(r *loyalty.Run, id string, code *string) error {
 	case err != nil:
 		return err
 	case found:
-		return loyalty.ErrTreasureFound.At("data.treasure_id")
+		return r.Refuse(ref, "reason.limit", loyalty.ErrTreasureFound)
 	case t.Code != "" && !t.Opens(*code):
 		return loyalty.ErrTreasureCode.At("data.code")
 	}
