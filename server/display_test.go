@@ -227,3 +227,17 @@ func without(v map[string]any, name string) string {
 	}
 	return fmt.Sprint(rest)
 }
+
+// TestRevokeAfterMerge: the claims of a merged account can be undone by the one
+// it became part of.
+func TestRevokeAfterMerge(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		h := playground(t, url)
+		a := h.post(member+"/activities/rewards/coffee/claim", "")
+		require.Equal(t, http.StatusOK, a.status, a.body)
+		h.enrol("member-1002")
+		succeeded(t, h.post(member+"/merge", `{"target":"member-1002"}`))
+		revoked := succeeded(t, h.post("/customers/member-1002/activities/rewards/coffee/revoke", `{"event":"`+a.json(t)["id"].(string)+`"}`))
+		require.Equal(t, "200 1000", fmt.Sprint(revoked["points"], " ", revoked["spendable"]))
+	})
+}

@@ -163,7 +163,7 @@ func TestBadEntities(t *testing.T) {
 		{"stores/store", `{"name":" "}`, "name", 0},
 		{"stores/store", `{"name":null}`, "name", 0},
 		{"stores/store", `{"name":1}`, "name", 190010},
-		{"stores/store", `{"name":"x","nmae":"y"}`, "nmae", 190011},
+		{"stores/store", `{"name":"x","label":"y"}`, "label", 190011},
 		{"stores/store", `{"name":"x","module":"stores"}`, "module", 190011},
 		{"stores/store", `{"name":"x","Name":"y"}`, "Name", 190011},
 		{"stores/store", `{"name":"x","id":"-"}`, "id", 190014},
@@ -197,7 +197,7 @@ func TestBadEntities(t *testing.T) {
 	}
 	require.Equal(t, http.StatusCreated, h.post("/entities/stores/store", oneStore).status)
 	for body, field := range map[string]string{
-		`{"name":null}`: "name", `{"name":""}`: "name", `{"name":2}`: "name", `{"nmae":null}`: "nmae", `{"id":"s-2"}`: "id", `{"nmae":"x"}`: "nmae",
+		`{"name":null}`: "name", `{"name":""}`: "name", `{"name":2}`: "name", `{"label":null}`: "label", `{"id":"s-2"}`: "id", `{"label":"x"}`: "label",
 	} {
 		a := h.post("/entities/stores/store/s-1", body)
 		require.Equal(t, http.StatusBadRequest, a.status, "%s: %s", body, a.body)

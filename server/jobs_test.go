@@ -83,8 +83,7 @@ func (s *slowForgetting) ForgetAnswers(ctx context.Context, before time.Time) er
 // be started twice, and goes on without its caller.
 func TestJobUnderWay(t *testing.T) {
 	slow := &slowForgetting{begun: make(chan struct{}), release: make(chan struct{})}
-	var h *house
-	h = open(t, func(o *server.Options) {
+	h := open(t, func(o *server.Options) {
 		slow.JobStore = o.Reader.(loyalty.JobStore)
 		o.Jobs = loyalty.NewJobs(loyalty.JobsOptions{Engine: o.Engine.(*loyalty.Engine), Store: slow})
 		o.JobWait = time.Millisecond

@@ -48,13 +48,18 @@ func survivor(db *gorm.DB, id UUID) (found loyalty.Customer, err error) {
 // customer and of the customers merged into them. It fails with
 // loyalty.ErrClaimNotFound.
 func (s *Store) RewardClaim(ctx context.Context, customer, event loyalty.ID) (loyalty.RewardClaim, error) {
-	db := s.read.WithContext(ctx)
-	sources := db.Table("customers").Select("id").Where("merged_into = ?", UUID(customer))
 	var rows []claimRow
-	err := db.Where("id = ? AND (customer_id = ? OR customer_id IN (?))", UUID(event), UUID(customer), sources).Limit(1).Find(&rows).Error
+	err := s.consistent(ctx, func(db *gorm.DB) error {
+		owners := []UUID{}
+		if err := db.Table("customers").Where("merged_into = ?", UUID(customer)).Pluck("id", &owners).Error; err != nil {
+			return err
+		}
+		owners = append(owners, UUID(customer))
+		return db.Where("customer_id IN ? AND id = ?", owners, UUID(event)).Limit(1).Find(&rows).Error
+	})
 	switch {
 	case err != nil:
-		return loyalty.RewardClaim{}, s.fault(err)
+		return loyalty.RewardClaim{}, err
 	case len(rows) == 0:
 		return loyalty.RewardClaim{}, loyalty.ErrClaimNotFound.With("event", event.String())
 	}

@@ -180,6 +180,8 @@ func (b *batch) fresh(name string) *account {
 func (b *batch) newRun(t *ticket, original *account) *Run {
 	r := b.openRun(t.programme, original, &work{tracing: t.preview, seed: &t.seed})
 	r.Data, r.stored = t.data, &t.stored
+	owner, known := b.names[t.needs.Ref]
+	r.followed = known && t.needs.ID == (ID{}) && owner != original.customer.ID
 	return r
 }
 

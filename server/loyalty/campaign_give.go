@@ -93,6 +93,9 @@ func (g *gift) earn(n int64) error {
 		name = t.Name
 	}
 	e := g.Derive(g.cause, "point_add", campaignPoints{n, name, g.campaign.ID})
+	if t != nil {
+		e.Transaction = name
+	}
 	if err := g.credit(e, n, name); err != nil {
 		return g.tooMany()
 	}
@@ -100,7 +103,6 @@ func (g *gift) earn(n int64) error {
 	if t == nil {
 		return nil
 	}
-	e.Transaction = name
 	if err := t.addBonus(g.line, n); err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func readChallenge(p *Programme, e Entity) error {
 	}
 	c.of = hex.EncodeToString(of.Sum(nil)[:6])
 	p.Challenges[c.ID] = c
-	return c.Dates.check()
+	return c.check()
 }
 
 func (k *Criterion) compile(at string) (err error) {

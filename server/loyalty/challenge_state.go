@@ -111,11 +111,11 @@ func (c *Challenge) Status(st ChallengeState, at time.Time, loc *time.Location) 
 	var sum int
 	for i, k := range c.Criteria {
 		current := min(st.Criteria[i]/k.scale(), k.Threshold)
-		percent := int(100 * (float64(current) / float64(k.Threshold)))
-		if current == k.Threshold || status.Left == 0 {
-			current, percent = k.Threshold, 100
+		if status.Left == 0 {
+			current = k.Threshold
 		}
-		sum += min(percent, 100)
+		percent := int(100 * current / max(1, k.Threshold))
+		sum += percent
 		status.Criteria = append(status.Criteria, CriterionStatus{k.Action, current, k.Threshold, percent})
 	}
 	if len(c.Criteria) > 0 {

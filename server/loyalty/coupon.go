@@ -57,7 +57,7 @@ type Coupon struct {
 	// RedeemedAt is the (effective) instant of the last redemption.
 	RedeemedAt time.Time
 	ExpiresAt  time.Time // zero: never
-	Version    int64     // grows by one with every committed change
+	Version    int64     // grows by one with every change
 
 	// Uses are its redemptions that stand, the last one at the end, so that
 	// coupon_unredeem can lead back to the state before.
@@ -135,7 +135,10 @@ func (r *Run) FreeCoupon(pool string) (*Coupon, error) {
 		if _, taken := r.work.coupons[c.Code]; taken {
 			continue
 		}
-		if now, known := r.batch.coupons[c.Code]; known && now.State != CouponCreated {
+		if now, known := r.batch.coupons[c.Code]; known {
+			c = now // an event before this one may have had it
+		}
+		if c.State != CouponCreated {
 			continue
 		}
 		return c.clone(), nil
@@ -152,15 +155,21 @@ func (r *Run) ChangedCoupon(e *Event, c *Coupon) {
 	if r.work.coupons == nil {
 		r.work.coupons = map[string]*Coupon{}
 	}
+	c.Version++
 	r.work.coupons[c.Code] = c
 	effects := e.effects()
 	effects.Coupons = slices.DeleteFunc(effects.Coupons, func(o CouponEffect) bool { return o.ID == c.ID })
-	effects.Coupons = append(effects.Coupons, CouponEffect{
-		ID: c.ID, Code: c.Code, State: c.State, Customer: c.Customer, Type: c.Type, Value: int64(c.Value), Balance: int64(c.Balance),
+	effects.Coupons = append(effects.Coupons, effectOf(c))
+}
+
+// effectOf is a coupon as the journal keeps it.
+func effectOf(c *Coupon) CouponEffect {
+	return CouponEffect{
+		ID: c.ID, Version: c.Version, Code: c.Code, State: c.State, Customer: c.Customer, Type: c.Type, Value: int64(c.Value), Balance: int64(c.Balance),
 		Currency: c.Currency, Name: c.Name, Pool: c.Pool, Reward: c.Reward, Cost: int64(c.Cost), Stores: c.Stores, Products: c.Products,
 		CreatedAt: c.CreatedAt, ClaimedAt: instant(c.ClaimedAt), RedeemedAt: instant(c.RedeemedAt), ExpiresAt: instant(c.ExpiresAt),
 		Uses: slices.Clone(c.Uses),
-	})
+	}
 }
 
 // writeCoupons adds the coupons that changed to the batch's writes.
@@ -168,7 +177,6 @@ func (b *batch) writeCoupons() {
 	for _, code := range slices.Sorted(maps.Keys(b.changed)) {
 		after := *b.coupons[code]
 		if before, ok := b.storedCoupon(code); ok {
-			after.Version = before.Version + 1
 			b.writes.Coupons = append(b.writes.Coupons, Changed[Coupon]{before, after})
 		} else {
 			b.writes.NewCoupons = append(b.writes.NewCoupons, after)

@@ -2,6 +2,7 @@ package loyalty
 
 import (
 	"context"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -82,7 +83,7 @@ func codePlace(i int) string { return "codes[" + strconv.Itoa(i) + "]" }
 // filling is a pool to which codes are added.
 type filling struct {
 	*adminRun
-	*Pool
+	pool     *Pool
 	currency string // the programme's
 }
 
@@ -120,8 +121,8 @@ func (f *filling) blanks(codes []string) []Coupon {
 	var last ID
 	for i, code := range codes {
 		last = NewID(f.now, last)
-		coupons[i] = Coupon{ID: last, Code: code, State: CouponCreated, Pool: f.Pool.ID, CreatedAt: f.now}
-		coupons[i].shape(f.Pool.Coupon, f.currency)
+		coupons[i] = Coupon{ID: last, Code: code, State: CouponCreated, Pool: f.pool.ID, CreatedAt: f.now}
+		coupons[i].shape(f.pool.Coupon, f.currency)
 	}
 	slices.SortFunc(coupons, func(x, y Coupon) int { return strings.Compare(x.Code, y.Code) })
 	return coupons
@@ -130,27 +131,32 @@ func (f *filling) blanks(codes []string) []Coupon {
 // generate adds new codes by the pool's pattern. A code that is taken is drawn
 // again; when most are, the pattern has too few codes left.
 func (f *filling) generate(n int) error {
-	if f.Source != PoolGenerated {
-		return ErrPoolSource.With("pool", f.Pool.ID).At("generate")
+	if f.pool.Source != PoolGenerated {
+		return ErrPoolSource.With("pool", f.pool.ID).At("generate")
 	}
-	source := newRandom()
-	drawn := map[string]bool{}
+	source, drawn := newRandom(), map[string]bool{}
 	for left, misses := n, 0; left > 0; {
-		codes := make([]string, 0, min(left, codesAtOnce))
-		for len(codes) < cap(codes) {
-			if code := f.codes.draw(source); !drawn[code] {
-				drawn[code] = true
-				codes = append(codes, code)
-			}
-		}
+		codes := f.draw(source, min(left, codesAtOnce), drawn)
 		taken, err := f.AddCoupons(f.blanks(codes))
 		if err != nil {
 			return err
 		}
 		left -= len(codes) - len(taken)
-		if misses += len(taken); misses > n {
-			return ErrPatternSpent.With("pool", f.Pool.ID).At("generate")
+		if misses += len(taken); misses > n+codesAtOnce || len(codes) == 0 {
+			return ErrPatternSpent.With("pool", f.pool.ID).At("generate")
 		}
 	}
 	return nil
+}
+
+// draw makes n codes that were not drawn before, as far as the pattern has them.
+func (f *filling) draw(source *rand.Rand, n int, drawn map[string]bool) []string {
+	codes := make([]string, 0, n)
+	for len(codes) < n && float64(len(drawn)) < f.pool.codes.codes() {
+		if code := f.pool.codes.draw(source); !drawn[code] {
+			drawn[code] = true
+			codes = append(codes, code)
+		}
+	}
+	return codes
 }

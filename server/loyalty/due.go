@@ -24,9 +24,14 @@ func (r *Run) settleDue() error {
 			return err
 		}
 	}
-	err := r.expireDue(r.Now, nil)
+	if err := r.expireDue(r.Now, nil); err != nil {
+		return err
+	}
+	if err := r.react(); err != nil {
+		return err
+	}
 	r.Customer.DueAt = r.account.nextDue(r.Book, r.full)
-	return err
+	return nil
 }
 
 // nextDue is what came due first besides expiry, and how it is applied; nil:

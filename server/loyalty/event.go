@@ -41,12 +41,14 @@ func (e *Event) sent(action string) bool {
 type Effects struct {
 	Status      Status             `json:"status,omitempty"`
 	Transaction *TransactionEffect `json:"transaction,omitempty"`
-	Lot         *LotEffect         `json:"lot,omitempty"`
-	Referrer    *ID                `json:"referrer,omitempty"`
-	Coupons     []CouponEffect     `json:"coupons,omitempty"`
-	Progress    []ProgressEffect   `json:"progress,omitempty"`
-	Claims      []ClaimEffect      `json:"claims,omitempty"`
-	Tallies     []TallyEffect      `json:"tallies,omitempty"`
+	// Purchases are further ones that the event changed, which its row does not name.
+	Purchases []TransactionEffect `json:"purchases,omitempty"`
+	Lot       *LotEffect          `json:"lot,omitempty"`
+	Referrer  *ID                 `json:"referrer,omitempty"`
+	Coupons   []CouponEffect      `json:"coupons,omitempty"`
+	Progress  []ProgressEffect    `json:"progress,omitempty"`
+	Claims    []ClaimEffect       `json:"claims,omitempty"`
+	Tallies   []TallyEffect       `json:"tallies,omitempty"`
 	// MergedFrom is the customer whom a merge made part of this one: their lots and
 	// figures are in the event's postings, under both customers; what they held
 	// and their progress are this one's from then on, and so is everybody who had
@@ -63,6 +65,7 @@ type Effects struct {
 // to make it.
 type CouponEffect struct {
 	ID         ID                `json:"id"`
+	Version    int64             `json:"version"` // grows with every change
 	Code       string            `json:"code"`
 	State      CouponState       `json:"state"`
 	Customer   ID                `json:"customer"` // who holds it; zero: nobody
@@ -112,6 +115,7 @@ type TallyEffect struct {
 
 // TransactionEffect is the state of a purchase after an event.
 type TransactionEffect struct {
+	Name       string           `json:"name,omitempty"` // where the event's row does not name it
 	State      TransactionState `json:"state"`
 	Total      int64            `json:"total"` // 1/10,000 of a currency unit
 	Refunded   int64            `json:"refunded"`
@@ -120,7 +124,11 @@ type TransactionEffect struct {
 	AutoAccept *time.Time       `json:"auto_accept,omitempty"`
 }
 
-// LotEffect dates a lot that inactivity lets expire.
+// LotEffect is what the row of an event does not tell of the lot it opens.
 type LotEffect struct {
-	Idle points.Period `json:"idle"`
+	Idle points.Period `json:"idle,omitzero"` // inactivity lets it expire
+	// EarnedAt is set where it is not the event's own instant.
+	EarnedAt *time.Time `json:"earned_at,omitempty"`
+	// Purchase is the one that earned it, where that is not the one the event names.
+	Purchase *string `json:"purchase,omitempty"`
 }

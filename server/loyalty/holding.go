@@ -3,6 +3,7 @@ package loyalty
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -126,7 +127,9 @@ func (r *Run) weigh(t *ticket, h *HeldEvent) error {
 		return err
 	}
 	trial := r.trial()
-	if err := t.bound.apply(trial); err != nil {
+	err := t.bound.apply(trial)
+	r.work.trace = append(r.work.trace, trial.work.trace...) // what its rules say, for a preview
+	if err != nil {
 		return err
 	}
 	h.Points = max(0, trial.Book.Figures.Score-r.Book.Figures.Score)
@@ -137,12 +140,9 @@ func (r *Run) weigh(t *ticket, h *HeldEvent) error {
 func (r *Run) trial() *Run {
 	now := *r.account
 	now.customer.Figures, now.lots = r.Book.Figures, r.Book.Lots()
-	w := &work{claims: slices.Clone(r.work.claims), coupons: make(map[string]*Coupon, len(r.work.coupons)), tallies: make(map[string]int64, len(r.work.tallies))}
+	w := &work{claims: slices.Clone(r.work.claims), coupons: make(map[string]*Coupon, len(r.work.coupons)), tallies: maps.Clone(r.work.tallies), tracing: r.work.tracing}
 	for code, c := range r.work.coupons {
 		w.coupons[code] = c.clone()
-	}
-	for key, n := range r.work.tallies {
-		w.tallies[key] = n
 	}
 	t := r.batch.openRun(r.Programme, &now, w)
 	t.At, t.Data, t.stored = r.At, r.Data, r.stored

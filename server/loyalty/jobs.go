@@ -52,7 +52,7 @@ func JobNames() []string { return slices.Sorted(maps.Keys(jobs)) }
 // How long a job is somebody's without a sign of life. A node that is killed
 // keeps its job for so long.
 const (
-	leaseTime  = 30 * time.Second
+	leaseTime  = 15 * time.Second
 	leaseRenew = leaseTime / 3
 	saveTime   = 10 * time.Second // to give a job back when everything else is over
 )

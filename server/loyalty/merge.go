@@ -15,7 +15,10 @@ import (
 // progress. Refused are a customer who does not exist (160212), oneself (190163),
 // and both sides where they are merged or opted out already (190040, 190041).
 func (r *Run) Merge(source string) error {
-	if r.Customer.Status == OptedOut {
+	switch {
+	case r.followed:
+		return ErrWrongStatus.With("status", string(Merged)).With("action", r.Event.Action)
+	case r.Customer.Status == OptedOut:
 		return ErrWrongStatus.With("status", string(OptedOut)).With("action", r.Event.Action)
 	}
 	if err := r.require(everything); err != nil {

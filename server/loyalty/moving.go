@@ -32,8 +32,11 @@ func (r *Run) guestMay(t *ticket) bool {
 func (r *Run) ClaimPurchase(name string) error {
 	unknown := ErrTransactionNotFound.At("data.transaction_id")
 	owner, taken := r.owner(Name{NameTransaction, name})
-	if !taken {
+	switch {
+	case !taken || owner == r.Customer.ID:
 		return unknown
+	case slices.Contains(r.batch.touched, owner):
+		return ErrBatchConflict // the row is not stored as it was loaded
 	}
 	guest, err := r.Other(CustomerNeeds{
 		ID: owner, Key: true, Lots: UsedLots, Transactions: []string{name}, Progress: Kinds(ProgressHeld),
@@ -42,11 +45,8 @@ func (r *Run) ClaimPurchase(name string) error {
 		return err
 	}
 	t := guest.account.transactions[name]
-	switch {
-	case guest == r || guest.Customer.Status != Inactive || t == nil || t.Customer != guest.Customer.ID:
+	if guest == r || guest.Customer.Status != Inactive || t == nil || t.Customer != guest.Customer.ID {
 		return unknown
-	case slices.Contains(r.batch.touched, guest.Customer.ID):
-		return ErrBatchConflict // the row is not stored as it was loaded
 	}
 	r.work.merged = append(r.work.merged, guest.Customer.ID, r.Customer.ID)
 	moved := t.clone()
@@ -74,8 +74,8 @@ func (r *Run) moveLots(guest *Run, gone *Event, t *Transaction) error {
 		come.ExpDate = was.ExpiresAt
 		if !was.Idle.IsZero() {
 			come.ExpDate = was.Idle.After(r.Now)
-			come.effects().Lot = &LotEffect{was.Idle}
 		}
+		come.opens(was)
 		total += was.Remaining
 		lots[was.ID] = come.ID
 		was.ID = points.ID(come.ID)

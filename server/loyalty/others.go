@@ -182,7 +182,7 @@ func (r *Run) Other(n CustomerNeeds) (*Run, error) {
 	switch {
 	case b.stale[n.Match]:
 		return nil, ErrBatchConflict // an event before this one may have made another match; load again
-	case !b.asked.people[n.person()]:
+	case !b.asked.people[n.person()] && !b.begun(n.ID):
 		return nil, &wanting{n}
 	}
 	a, ok := b.accounts[b.idOf(n.person())]
@@ -199,6 +199,13 @@ func (r *Run) Other(n CustomerNeeds) (*Run, error) {
 		}
 	}
 	return r.openOther(a, n)
+}
+
+// begun says whether a customer was created in this batch: nothing of theirs is
+// stored, and their id is another one in the next attempt.
+func (b *batch) begun(id ID) bool {
+	a := b.accounts[id]
+	return a != nil && a.loaded == nil
 }
 
 func (r *Run) openOther(a *account, n CustomerNeeds) (*Run, error) {

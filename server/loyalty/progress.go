@@ -102,14 +102,14 @@ func (r *Run) SetProgress(e *Event, key ProgressKey, v any, due time.Time) error
 	if err := r.require(CustomerNeeds{Progress: Kinds(key.Kind)}); err != nil {
 		return err
 	}
-	s := &Progress{Customer: r.Customer.ID, ProgressKey: key, DueAt: due, dirty: true}
+	s := &Progress{Customer: r.Customer.ID, ProgressKey: key, dirty: true}
 	if v != nil {
-		s.Data = marshal(v)
+		s.Data, s.DueAt = marshal(v), due
 	}
 	r.account.progress[key] = s
 	effects := e.effects()
 	effects.Progress = slices.DeleteFunc(effects.Progress, func(o ProgressEffect) bool { return o.Kind == key.Kind && o.Key == key.Key })
-	effects.Progress = append(effects.Progress, ProgressEffect{Kind: key.Kind, Key: key.Key, Data: s.Data, DueAt: instant(due)})
+	effects.Progress = append(effects.Progress, ProgressEffect{Kind: key.Kind, Key: key.Key, Data: s.Data, DueAt: instant(s.DueAt)})
 	return nil
 }
 

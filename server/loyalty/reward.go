@@ -104,7 +104,7 @@ func readReward(p *Programme, e Entity) error {
 		return err
 	}
 	p.Rewards[r.ID] = r
-	return r.Dates.check()
+	return r.check()
 }
 
 // checkGift holds what a claim gives against the type: a coupon comes from a pool

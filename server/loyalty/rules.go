@@ -39,7 +39,7 @@ func (r *Run) all(t *ticket) error {
 			return err
 		}
 	}
-	return nil
+	return r.react()
 }
 
 // apply decides the event and everything that reacts to it.

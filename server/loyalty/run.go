@@ -26,14 +26,15 @@ type Run struct {
 	// of a spin. It is set by actions that only an operation can cause.
 	Value any
 
-	batch   *batch
-	stored  *stored
-	account *account
-	work    *work
-	full    bool // everything that can be due was loaded
-	late    bool // At is the sender's (effective_timestamp)
-	holding bool // what the event's rule does must wait for its validation
-	changed bool // the customer's row is written though no event is theirs (a merge)
+	batch    *batch
+	stored   *stored
+	account  *account
+	work     *work
+	full     bool // everything that can be due was loaded
+	late     bool // At is the sender's (effective_timestamp)
+	followed bool // the customer was named by one who was merged into them
+	holding  bool // what the event's rule does must wait for its validation
+	changed  bool // the customer's row is written though no event is theirs (a merge)
 }
 
 // work is what the runs of one submission share: one run for its own customer,
@@ -113,9 +114,23 @@ func (r *Run) credit(e *Event, n int64, transaction string) error {
 	e.ExpDate = lot.ExpiresAt
 	if !lot.Idle.IsZero() {
 		e.ExpDate = lot.Idle.After(r.Now)
-		e.effects().Lot = &LotEffect{lot.Idle}
 	}
+	e.opens(lot)
 	return nil
+}
+
+// opens records of the lot that an event opens what its row does not tell.
+func (e *Event) opens(lot points.Lot) {
+	told := LotEffect{Idle: lot.Idle}
+	if lot.Transaction != e.Transaction {
+		told.Purchase = &lot.Transaction
+	}
+	if !lot.EarnedAt.Equal(e.At) {
+		told.EarnedAt = &lot.EarnedAt
+	}
+	if told != (LotEffect{}) {
+		e.effects().Lot = &told
+	}
 }
 
 func (e *Event) effects() *Effects {
@@ -176,7 +191,13 @@ func (r *Run) Changed(e *Event, t *Transaction) {
 	if !t.AutoAccept.IsZero() {
 		effect.AutoAccept = &t.AutoAccept
 	}
-	e.effects().Transaction = effect
+	if t.Name == e.Transaction {
+		e.effects().Transaction = effect
+		return
+	}
+	effect.Name = t.Name
+	further := slices.DeleteFunc(e.effects().Purchases, func(o TransactionEffect) bool { return o.Name == t.Name })
+	e.effects().Purchases = append(further, *effect)
 }
 
 // Reservation gives what is held for a transaction_id; empty where nothing is.

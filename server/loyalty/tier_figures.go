@@ -146,7 +146,7 @@ func (r *Run) tierState(s *Structure) (st TierState, moved *Event, err error) {
 	v := r.tierView()
 	l := tierLedger{structure: s, view: v}
 	if known && s.fresh(&st.TierFigures, r.Now, v.Location) {
-		l.spent = r.spentBefore()
+		l.spent = r.spentBefore(s)
 	} else if l, err = r.rebuildTier(s, &st.TierFigures); err != nil {
 		return st, nil, err
 	} else {
@@ -161,9 +161,9 @@ func (r *Run) tierState(s *Structure) (st TierState, moved *Event, err error) {
 }
 
 // spentBefore is what the purchases that were loaded counted before this run.
-func (r *Run) spentBefore() map[string]int64 {
+func (r *Run) spentBefore(s *Structure) map[string]int64 {
 	spent := map[string]int64{}
-	if before := r.batch.accounts[r.Customer.ID]; before != nil {
+	if before := r.batch.accounts[r.Customer.ID]; before != nil && s.Base == BaseSpend {
 		for name, t := range before.transactions {
 			spent[name] = counted(t.State, int64(t.Total))
 		}

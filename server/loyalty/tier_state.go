@@ -33,7 +33,7 @@ type TierHold struct {
 type TierFigures struct {
 	Of      string    `json:"of,omitempty"` // base, window and time zone it was made for; empty: it must be made again
 	Built   time.Time `json:"built,omitzero"`
-	Through ID        `json:"through"` // the last event that was counted
+	Through ID        `json:"through,omitzero"` // the last event that was counted
 	Total   int64     `json:"total,omitempty"`
 	// Buckets hold the figure of each day of a rolling window, and of each window
 	// that follows another one by its first day.
@@ -162,39 +162,62 @@ func (s *Structure) graceEnd(at time.Time, loc *time.Location) time.Time {
 // due is when the state must be looked at next if nothing happens until then;
 // zero: never.
 func (s *Structure) due(st *TierState, v TierView) time.Time {
-	if !st.GraceUntil.IsZero() {
-		return earlier(st.GraceUntil, st.ManualUntil)
-	}
-	return earlier(s.nextFall(st, v), st.ManualUntil)
+	earned := s.rank(st.Earned)
+	next := s.nextCheck(st, v, func(rank int) bool {
+		switch {
+		case rank > earned:
+			return true
+		case rank == earned:
+			return !st.GraceUntil.IsZero()
+		}
+		return s.Downgrade == DowngradeAutomatic && st.GraceUntil.IsZero()
+	})
+	return earlier(next, earlier(st.GraceUntil, st.ManualUntil))
 }
 
-// nextFall is the next check that finds the figure too low for the earned tier
-// if nothing happens until then; zero: none does.
-func (s *Structure) nextFall(st *TierState, v TierView) time.Time {
-	earned := s.rank(st.Earned)
-	if s.Downgrade != DowngradeAutomatic || earned < 0 {
+// ends is when the customer loses the tier they have if nothing happens until
+// then; zero: never.
+func (s *Structure) ends(st *TierState, v TierView) time.Time {
+	switch {
+	case st.Tier == "":
 		return time.Time{}
+	case st.Tier == st.Manual && s.shown(st) == st.Manual:
+		return st.ManualUntil
+	case !st.GraceUntil.IsZero() || s.Downgrade != DowngradeAutomatic:
+		return st.GraceUntil
 	}
+	earned := s.rank(st.Earned)
+	fall := s.nextCheck(st, v, func(rank int) bool { return rank < earned })
+	if fall.IsZero() {
+		return fall
+	}
+	return s.graceEnd(fall, v.Location)
+}
+
+// nextCheck is the next check that finds the figure at a rank for which matters
+// says so, if nothing happens until then; zero: none does.
+func (s *Structure) nextCheck(st *TierState, v TierView, matters func(rank int) bool) time.Time {
 	switch {
 	case s.Window.split():
 		_, start, next := s.window(v)
-		if s.reached(st.Buckets[start]) >= earned {
+		if !matters(s.reached(st.Buckets[start])) {
 			_, next = s.Window.bounds(next, dayOf(v.Enrolled, v.Location))
-		}
-		if s.reached(0) >= earned {
-			return time.Time{}
+			if !matters(s.reached(0)) {
+				return time.Time{}
+			}
 		}
 		return next.begins(v.Location)
 	case s.Window.Kind != WindowRolling:
 		return time.Time{}
-	case s.entitled(st, v) < earned:
+	case matters(s.entitled(st, v)):
 		return (v.today() + 1).begins(v.Location)
 	}
-	return s.rollingFall(st, v, earned)
+	return s.nextLeave(st, v, matters)
 }
 
-// rollingFall lets the days leave the window one after the other.
-func (s *Structure) rollingFall(st *TierState, v TierView, earned int) time.Time {
+// nextLeave lets the days leave a rolling window one after the other. One on
+// which more was given back than came lifts the figure when it goes.
+func (s *Structure) nextLeave(st *TierState, v TierView, matters func(rank int) bool) time.Time {
 	figure, limit := s.Figure(st, v), s.Window.limit(v.today())
 	days := slices.Sorted(maps.Keys(st.Buckets))
 	for i, d := range days {
@@ -206,29 +229,11 @@ func (s *Structure) rollingFall(st *TierState, v TierView, earned int) time.Time
 		if i+1 < len(days) && s.Window.leaves(days[i+1]) == on {
 			continue // they leave together
 		}
-		if s.reached(figure) < earned {
+		if matters(s.reached(figure)) {
 			return on.begins(v.Location)
 		}
 	}
 	return time.Time{}
-}
-
-// ends is when the customer loses the tier they have if nothing happens until
-// then; zero: never.
-func (s *Structure) ends(st *TierState, v TierView) time.Time {
-	switch {
-	case st.Tier == "":
-		return time.Time{}
-	case st.Tier == st.Manual && s.shown(st) == st.Manual:
-		return st.ManualUntil
-	case !st.GraceUntil.IsZero():
-		return st.GraceUntil
-	}
-	fall := s.nextFall(st, v)
-	if fall.IsZero() {
-		return fall
-	}
-	return s.graceEnd(fall, v.Location)
 }
 
 // prune drops what no figure asks for any more.

@@ -178,7 +178,8 @@ func (s *stage) enrol(g given) {
 	}
 }
 
-// play tells the story and then asks the store to prove its ledger.
+// play tells the story and then asks the store to prove its ledger, and that the
+// journal alone gives what is stored.
 func (s *stage) play(steps []step) {
 	for i, step := range steps {
 		s.told = step.title(i + 1)
@@ -200,6 +201,10 @@ func (s *stage) play(steps []step) {
 	s.db.VerifyLedger(s.ctx, func(c store.LedgerCheck) {
 		require.Equal(s.t, store.LedgerHeld, c.Verdict, "ledger: %s %s: %v %+v", c.Invariant, c.Title, c.Err, c.Findings)
 	})
+	err := s.db.VerifyRebuild(s.ctx, func(d loyalty.Difference) {
+		require.Fail(s.t, "the journal does not give what is stored", "%+v", d)
+	}, func(store.RebuildProgress) {})
+	require.NoError(s.t, err)
 }
 
 // find gives a customer by any name, also by one that was forgotten.

@@ -319,11 +319,10 @@ func (b *Book) move(event ID, from, to Account, l *Lot, n int64) int64 {
 	p := Posting{Event: event, Seq: b.next(event), From: from, To: to, Points: n}
 	if l != nil {
 		p.Lot = l.ID
-		l.add(from, -n)
-		l.add(to, n)
+		l.Move(from, to, n)
 	}
 	b.Postings = append(b.Postings, p)
-	b.Figures.post(from, to, n)
+	b.Figures.Post(from, to, n)
 	return n
 }
 
@@ -333,6 +332,12 @@ func (l *Lot) held(a Account) int64 {
 		return l.Spent
 	}
 	return l.Reserved
+}
+
+// Move applies one movement to what became of the lot.
+func (l *Lot) Move(from, to Account, n int64) {
+	l.add(from, -n)
+	l.add(to, n)
 }
 
 func (l *Lot) add(a Account, n int64) {

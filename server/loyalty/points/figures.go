@@ -56,8 +56,8 @@ type Figures struct {
 // Spendable is score − spent − reserved − expired; below zero it is a debt.
 func (f Figures) Spendable() int64 { return f.Score - f.Spent - f.Reserved - f.Expired }
 
-// post applies one movement to the totals.
-func (f *Figures) post(from, to Account, n int64) {
+// Post applies one movement to the totals.
+func (f *Figures) Post(from, to Account, n int64) {
 	f.add(from, -n)
 	f.add(to, n)
 }
@@ -83,7 +83,7 @@ func (f *Figures) add(a Account, n int64) {
 func Fold(postings []Posting) Figures {
 	var f Figures
 	for _, p := range postings {
-		f.post(p.From, p.To, p.Points)
+		f.Post(p.From, p.To, p.Points)
 	}
 	return f
 }

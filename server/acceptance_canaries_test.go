@@ -1,0 +1,224 @@
+package server_test
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/openapi"
+)
+
+// canary is a text that names a person, and appears nowhere else.
+type canary struct {
+	place string // where it was sent, such as profile.email
+	text  string
+}
+
+// cage makes canaries and finds them again in any form.
+type cage struct {
+	t   *testing.T
+	all []canary
+}
+
+func newCage(t *testing.T) *cage { return &cage{t: t} }
+
+// text makes a canary for a place: every text has letters of both cases, a quote
+// and a letter beyond ASCII, so that no form of writing leaves it as it is.
+func (c *cage) text(place string) string {
+	return c.add(place, fmt.Sprintf(`Qz%dXkánary"Vw`, 1000+len(c.all)))
+}
+
+// name makes one that can be an id.
+func (c *cage) name(place string) string {
+	return c.add(place, fmt.Sprintf("Qz%dXkanaryVw", 1000+len(c.all)))
+}
+
+func (c *cage) email(place string) string {
+	return c.add(place, fmt.Sprintf("Qz%dXkanary@Vw.test", 1000+len(c.all)))
+}
+
+func (c *cage) add(place, text string) string {
+	c.all = append(c.all, canary{place, text})
+	return text
+}
+
+// value makes one that the schema of an attribute takes.
+func (c *cage) value(place string, s *openapi3.Schema) any {
+	c.t.Helper()
+	switch {
+	case s.Format == "email":
+		return c.email(place)
+	case s.Format == "date":
+		n := len(c.all)
+		return c.add(place, fmt.Sprintf("19%02d-0%d-1%d", 10+n/90, 1+n/10%9, n%10))
+	case s.Format == "uri":
+		return c.add(place, fmt.Sprintf("https://qz.test/Qz%dXkanary.png", 1000+len(c.all)))
+	case s.Type.Is("array"):
+		return []any{c.text(place)}
+	case s.Type.Is("object"):
+		return map[string]any{"crm": c.name(place)}
+	case s.Type.Is("string"):
+		return c.text(place)
+	}
+	c.t.Fatalf("%s: no canary for %v", place, s.Type)
+	return nil
+}
+
+// fill puts a canary into every personal attribute of an event, those of the
+// caller's own included: where the contract marks a further one, it is here too.
+func (c *cage) fill(event map[string]any, schema *openapi3.Schema) {
+	c.t.Helper()
+	name, data := event["action"].(string), event["data"].(map[string]any)
+	for _, attribute := range sorted(schema.Properties) {
+		s := schema.Properties[attribute].Value
+		if s.Extensions["x-personal"] == true {
+			data[attribute] = c.value(name+"."+attribute, s)
+		}
+	}
+	c.own(name, data, schema)
+	lines, _ := data["items"].([]any)
+	for _, line := range lines {
+		c.own(name+".items", line.(map[string]any), schema.Properties["items"].Value.Items.Value)
+	}
+}
+
+// own adds attributes that nobody declared: those are personal.
+func (c *cage) own(place string, data map[string]any, schema *openapi3.Schema) {
+	data["cf_note"] = c.text(place + ".cf_note")
+	data["cf_Deep"] = map[string]any{"list": []any{c.text(place + ".cf_Deep")}}
+	if schema.Extensions["x-extra"] == "any" {
+		data["song_"+strings.ReplaceAll(place, ".", "_")] = c.text(place + ".song")
+	}
+}
+
+// documents reads every document once for all tests; nobody changes them.
+var documents = sync.OnceValue(func() map[string]*openapi3.T {
+	all := map[string]*openapi3.T{}
+	for _, api := range openapi.Names() {
+		doc, err := openapi.Load(api)
+		if err != nil {
+			panic(err)
+		}
+		all[api] = doc
+	}
+	return all
+})
+
+// sentExamples gives the example of each action as JSON, as eventExamples does,
+// without reading the document again.
+func sentExamples(t *testing.T) map[string]string {
+	t.Helper()
+	examples := map[string]string{}
+	for name, ref := range documents()["events"].Paths.Find("/events").Post.RequestBody.Value.Content.Get("application/json").Examples {
+		examples[name] = marshal(t, ref.Value.Value)
+	}
+	require.Len(t, examples, 43)
+	return examples
+}
+
+// actionSchemas gives the schema of the data of every action that can be
+// submitted.
+func actionSchemas(t *testing.T) map[string]*openapi3.Schema {
+	t.Helper()
+	all := map[string]*openapi3.Schema{}
+	for _, branch := range documents()["events"].Components.Schemas["Event"].Value.OneOf {
+		name := branch.Value.Properties["action"].Value.Enum[0].(string)
+		all[name] = branch.Value.Properties["data"].Value
+	}
+	require.Len(t, all, 43)
+	return all
+}
+
+// forms are the ways in which a text could be left behind.
+func forms(text string) []string {
+	lower := strings.ToLower(text)
+	escaped := func(s string) string {
+		raw, err := json.Marshal(s)
+		if err != nil {
+			panic(err)
+		}
+		return strings.Trim(string(raw), `"`)
+	}
+	all := []string{text, lower, escaped(text), escaped(lower), asciiOnly(text), asciiOnly(lower)}
+	for _, s := range []string{text, lower} {
+		sum := sha256.Sum256([]byte(s))
+		all = append(all, hex.EncodeToString([]byte(s)), strings.ToUpper(hex.EncodeToString([]byte(s))),
+			string(sum[:]), hex.EncodeToString(sum[:]), base64.StdEncoding.EncodeToString(sum[:]))
+		for shift := range 3 { // inside a longer text it can stand at any of three places
+			encoded := base64.StdEncoding.EncodeToString(append(make([]byte, shift), s...))
+			inner := encoded[(shift*8+5)/6 : len(encoded)-4]
+			all = append(all, inner, strings.NewReplacer("+", "-", "/", "_").Replace(inner))
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// asciiOnly escapes as JSON does for readers who know nothing else.
+func asciiOnly(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case r == '"':
+			b.WriteString(`\"`)
+		case r > 127:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// found tells which canaries stand in which texts: by place, where.
+func (c *cage) found(in map[string]string) map[string][]string {
+	seen := map[string][]string{}
+	for _, one := range c.all {
+		for _, form := range forms(one.text) {
+			for where, text := range in {
+				if strings.Contains(text, form) && !slices.Contains(seen[one.place], where) {
+					seen[one.place] = append(seen[one.place], where)
+				}
+			}
+		}
+	}
+	return seen
+}
+
+// none requires that no canary is found, but those of the given places.
+func (c *cage) none(in map[string]string, but ...string) {
+	c.t.Helper()
+	require.NotEmpty(c.t, in)
+	seen := c.found(in)
+	maps.DeleteFunc(seen, func(place string, _ []string) bool { return slices.Contains(but, place) })
+	require.Empty(c.t, seen, "these name a person still")
+}
+
+// TestCanaryForms: the search finds what it must, so that its silence means
+// something.
+func TestCanaryForms(t *testing.T) {
+	c := newCage(t)
+	text := c.text("here")
+	sum := sha256.Sum256([]byte(text))
+	raw, err := json.Marshal(map[string]string{"a": text})
+	require.NoError(t, err)
+	for name, kept := range map[string]string{
+		"raw": "x" + text, "lower case": strings.ToLower(text), "JSON": string(raw), "ASCII": asciiOnly(text), "hex": hex.EncodeToString([]byte("abc" + text)),
+		"hash": "x" + string(sum[:]), "hash in hex": hex.EncodeToString(sum[:]), "hash in base64": base64.StdEncoding.EncodeToString(sum[:]),
+		"base64": base64.StdEncoding.EncodeToString([]byte(text)), "base64 inside": base64.URLEncoding.EncodeToString([]byte("ab" + text + "cd")),
+		"base64 further": base64.RawStdEncoding.EncodeToString([]byte("a" + text + "?")),
+	} {
+		require.Contains(t, c.found(map[string]string{"there": kept}), "here", name)
+	}
+	require.Empty(t, c.found(map[string]string{"there": "Qz1XkánaryVw" + hex.EncodeToString([]byte("other"))}))
+}

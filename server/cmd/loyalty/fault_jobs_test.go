@@ -1,0 +1,224 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/server"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/action"
+	"github.com/loyalty-platform/loyalty/store"
+	"github.com/loyalty-platform/loyalty/store/storetest"
+)
+
+// dueJobs are the jobs that settle what is due.
+var dueJobs = []string{"auto_accept", "expiry", "pending", "tiers"}
+
+// TestFaultJobs has four workers share what is due while they are killed again
+// and again (R9): points that expire, purchases to accept, held events to drop,
+// tiers to lower, and everybody's tier to make again because its structure is
+// new. Nothing is missed and nothing is done twice.
+func TestFaultJobs(t *testing.T) {
+	onBoth(t, anyPostgres, func(t *testing.T, g *ground) {
+		members := rounds(t, 90) * 10
+		if torture := rounds(t, 0); torture > 0 {
+			members = torture * 2000 // 100,000 of LOYALTY_TORTURE=500
+		}
+		d := backdate(t, g, members)
+		kills := d.killWhileWorking()
+		d.forgetLeases()
+		for _, job := range dueJobs {
+			ended := command(t, g.dir, g.env, "jobs", "run", job)
+			require.Equal(t, 0, ended.code, ended.errors)
+			require.Regexp(t, `^`+job+`: \d+ done, 0 failed\n$`, ended.out)
+		}
+		d.check()
+		verified := command(t, g.dir, g.env, "ledger", "verify")
+		require.Equal(t, 0, verified.code, verified.out)
+		require.Positive(t, kills, "no worker was killed at work")
+		t.Logf("%d members, %d workers killed at work", members, kills)
+	})
+}
+
+// dueWork is a database with members for whom something came due days ago.
+type dueWork struct {
+	*testing.T
+	g       *ground
+	raw     *sql.DB
+	members int
+}
+
+// backdate makes members five days ago: one third with points that expired
+// meanwhile, one third with a purchase that is accepted by its date, one third with
+// a held event.
+func backdate(t *testing.T, g *ground, members int) *dueWork {
+	t.Helper()
+	ctx, key := context.Background(), [32]byte{}
+	for i := range key {
+		key[i] = 0xab
+	}
+	db, err := store.Open(ctx, store.Options{URL: g.url, MasterKey: key})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, db.Close()) }()
+	d := &dueWork{t, g, storetest.Raw(t, g.url), members}
+	began := time.Now().AddDate(0, 0, -5)
+	directory, err := loyalty.NewDirectory(ctx, loyalty.DirectoryOptions{Store: db})
+	require.NoError(t, err)
+	admin := loyalty.NewAdmin(loyalty.AdminOptions{Store: db, Directory: directory, Clock: func() time.Time { return began }})
+	vocabulary, err := server.NewVocabulary()
+	require.NoError(t, err)
+	engine, err := loyalty.NewEngine(loyalty.EngineOptions{
+		Store: db, Contract: vocabulary, Programmes: directory, Rules: action.All(), Clock: func() time.Time { return began },
+	})
+	require.NoError(t, err)
+	defer engine.Close()
+	d.module(admin, "points_economy", true, `{"expiry":{"policy":"rolling","days":2}}`)
+	for _, e := range []loyalty.EntityChange{
+		{Type: "tiers/structure", ID: "main", Data: json.RawMessage(`{"name":"Main","base":"points","window":{"kind":"rolling","days":1},"downgrade":"automatic"}`)},
+		{Type: "tiers/tier", ID: "gold", Data: json.RawMessage(`{"structure":"main","name":{"en":"Gold"},"threshold":10}`)},
+	} {
+		e.Check = func(fields json.RawMessage) (json.RawMessage, error) { return fields, nil }
+		_, err := admin.CreateEntity(ctx, loyalty.Call{KeyID: loyalty.CommandLine}, e)
+		require.NoError(t, err)
+	}
+	// Held events and purchases that wait exclude each other, so that one module
+	// follows the other.
+	d.module(admin, "pending_events", true, `{"actions":["visit"],"days":1}`)
+	d.submit(engine, 0, "point_add", `{"points":10}`)
+	d.submit(engine, 1, "visit", `{"url":"https://shop.test/","points":10}`)
+	d.module(admin, "pending_events", false, ``)
+	d.module(admin, "checkout_accept", true, `{"type":"accept","pending_days":1}`)
+	d.submit(engine, 2, "checkout", `{"transaction_id":"MEMBER","total":5}`)
+	return d
+}
+
+func (d *dueWork) module(admin *loyalty.Admin, name string, on bool, config string) {
+	d.Helper()
+	_, err := admin.SetModule(context.Background(), loyalty.Call{KeyID: loyalty.CommandLine}, name, loyalty.ModuleChange{Enabled: &on, Config: json.RawMessage(config)})
+	require.NoError(d, err)
+}
+
+// submit enrols a third of the members and sends one event for each.
+func (d *dueWork) submit(engine *loyalty.Engine, third int, what, data string) {
+	d.Helper()
+	var all []loyalty.Submission
+	for i := third; i < d.members; i += 3 {
+		name := fmt.Sprintf("member-%d", i)
+		own := strings.ReplaceAll(data, "MEMBER", name)
+		all = append(all,
+			loyalty.Submission{Customer: name, Action: "opt_in", Data: json.RawMessage(`{"email":"` + name + `@example.com"}`)},
+			loyalty.Submission{Customer: name, Action: what, Data: json.RawMessage(own)})
+	}
+	for _, r := range engine.SubmitAll(context.Background(), all) {
+		require.NoError(d, r.Err)
+	}
+}
+
+// killWhileWorking starts four workers at once, over and over, and kills them as
+// soon as they got on, until nothing is left; it counts those that were killed
+// before they had ended.
+func (d *dueWork) killWhileWorking() (kills int) {
+	d.Helper()
+	left := d.left()
+	for left > 0 {
+		workers := make([]*exec.Cmd, len(dueJobs))
+		for i, job := range dueJobs {
+			workers[i] = exec.Command(binary, "jobs", "run", job)
+			workers[i].Dir, workers[i].Env = d.g.dir, clean(d.g.env...)
+			require.NoError(d, workers[i].Start())
+		}
+		enough := max(0, left-max(1, d.members/100))
+		for until := time.Now().Add(patience); d.left() > enough && time.Now().Before(until); {
+			time.Sleep(2 * time.Millisecond)
+		}
+		time.Sleep(rand.N(40 * time.Millisecond))
+		for _, w := range workers {
+			_ = w.Process.Kill()
+		}
+		for _, w := range workers {
+			if _ = w.Wait(); w.ProcessState.ExitCode() == -1 {
+				kills++
+			}
+		}
+		now := d.left()
+		require.Less(d, now, left, "the workers do not get on")
+		left = now
+		d.forgetLeases()
+	}
+	return kills
+}
+
+// left counts the members for whom something is due, and those whose tier was not
+// made again.
+func (d *dueWork) left() (n int) {
+	var recalculated int
+	require.NoError(d, d.raw.QueryRow(fmt.Sprintf(`SELECT count(*) FROM balances WHERE due_at <= %d`, time.Now().UnixMilli())).Scan(&n))
+	require.NoError(d, d.raw.QueryRow(`SELECT count(DISTINCT customer_id) FROM events WHERE action = 'tier_recalculation' AND data LIKE '%"main"%'`).Scan(&recalculated))
+	return n + d.members - recalculated
+}
+
+// forgetLeases ends the leases of the dead at once, as time would.
+func (d *dueWork) forgetLeases() {
+	_, err := d.raw.Exec(`UPDATE jobs SET lease_until = 0`)
+	require.NoError(d, err)
+}
+
+// check counts for every member the events that something due must have made.
+func (d *dueWork) check() {
+	d.Helper()
+	rows, err := d.raw.Query(`SELECT c.name, e.action, count(*) FROM events e JOIN customers c ON c.id = e.customer_id GROUP BY c.name, e.action`)
+	require.NoError(d, err)
+	defer rows.Close()
+	counts := map[string]map[string]int{}
+	for rows.Next() {
+		var name, action string
+		var n int
+		require.NoError(d, rows.Scan(&name, &action, &n))
+		if counts[name] == nil {
+			counts[name] = map[string]int{}
+		}
+		counts[name][action] = n
+	}
+	require.NoError(d, rows.Err())
+	require.Len(d, counts, d.members)
+	for i := range d.members {
+		want := []map[string]int{
+			{"opt_in": 1, "point_add": 1, "tier_up": 1, "tier_down": 1, "point_expire": 1, "tier_recalculation": 1},
+			{"opt_in": 1, "visit": 1, "pending": 1, "pending_expired": 1, "tier_recalculation": 1},
+			{"opt_in": 1, "checkout": 1, "checkout_accept": 1, "tier_recalculation": 1},
+		}[i%3]
+		require.Equal(d, want, counts[fmt.Sprintf("member-%d", i)], "member-%d", i)
+	}
+}
+
+// TestJobCommands shows the jobs to an operator.
+func TestJobCommands(t *testing.T) {
+	g := newGround(t, storetest.EmptySQLite(t))
+	listed := command(t, g.dir, g.env, "jobs", "list")
+	require.Equal(t, 0, listed.code, listed.errors)
+	require.Regexp(t, `(?m)^auto_accept +1m0s +never +0 +0 +never$`, listed.out)
+	ran := command(t, g.dir, g.env, "jobs", "run", "partitions")
+	require.Equal(t, result{0, "partitions: 1 done, 0 failed\n", ""}, ran)
+	listed = command(t, g.dir, g.env, "jobs", "list")
+	require.Regexp(t, `(?m)^partitions +24h0m0s +20\S+ +1 +0 +20\S+$`, listed.out)
+	unknown := command(t, g.dir, g.env, "jobs", "run", "partition")
+	require.Equal(t, 2, unknown.code)
+	require.Contains(t, unknown.errors, "there is no job")
+
+	_, err := storetest.Raw(t, g.url).Exec(fmt.Sprintf(`UPDATE jobs SET owner = 'x', lease_until = %d`, time.Now().Add(10*time.Second).UnixMilli()))
+	require.NoError(t, err)
+	busy := command(t, g.dir, g.env, "jobs", "run", "partitions")
+	require.Equal(t, 1, busy.code)
+	require.Contains(t, busy.errors, "somebody else")
+}

@@ -1,0 +1,42 @@
+package server
+
+import (
+	"github.com/gin-gonic/gin"
+
+	"github.com/loyalty-platform/loyalty/gen/administration"
+	"github.com/loyalty-platform/loyalty/gen/coupon"
+	"github.com/loyalty-platform/loyalty/gen/customers"
+	"github.com/loyalty-platform/loyalty/gen/display"
+	"github.com/loyalty-platform/loyalty/gen/entities"
+	"github.com/loyalty-platform/loyalty/gen/events"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// register adds the operations. Each failure on the way to a handler and out of
+// it ends in fail.
+func (s *Server) register(g gin.IRouter) {
+	bad := func(c *gin.Context, err error) {
+		s.fail(c, loyalty.ErrPropertyInvalid.With("property", "body").With("reason", "schema").Because(err))
+	}
+	binder := func(c *gin.Context, err error, _ int) {
+		s.fail(c, errTargetMalformed.Because(err))
+	}
+	events.RegisterHandlersWithOptions(g, events.NewStrictHandlerWithOptions(&eventsAPI{s}, nil, events.StrictGinServerOptions{
+		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.fail, ResponseErrorHandlerFunc: s.fail,
+	}), events.GinServerOptions{ErrorHandler: binder})
+	coupon.RegisterHandlersWithOptions(g, coupon.NewStrictHandlerWithOptions(&couponAPI{s}, nil, coupon.StrictGinServerOptions{
+		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.fail, ResponseErrorHandlerFunc: s.fail,
+	}), coupon.GinServerOptions{ErrorHandler: binder})
+	display.RegisterHandlersWithOptions(g, display.NewStrictHandlerWithOptions(&displayAPI{s}, nil, display.StrictGinServerOptions{
+		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.fail, ResponseErrorHandlerFunc: s.fail,
+	}), display.GinServerOptions{ErrorHandler: binder})
+	entities.RegisterHandlersWithOptions(g, entities.NewStrictHandlerWithOptions(&entitiesAPI{s}, nil, entities.StrictGinServerOptions{
+		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.fail, ResponseErrorHandlerFunc: s.fail,
+	}), entities.GinServerOptions{ErrorHandler: binder})
+	customers.RegisterHandlersWithOptions(g, customers.NewStrictHandlerWithOptions(&customersAPI{s}, nil, customers.StrictGinServerOptions{
+		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.fail, ResponseErrorHandlerFunc: s.fail,
+	}), customers.GinServerOptions{ErrorHandler: binder})
+	administration.RegisterHandlersWithOptions(g, administration.NewStrictHandlerWithOptions(&administrationAPI{s}, nil, administration.StrictGinServerOptions{
+		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.fail, ResponseErrorHandlerFunc: s.fail,
+	}), administration.GinServerOptions{ErrorHandler: binder})
+}
