@@ -13,6 +13,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/server"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/signing"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
@@ -74,11 +75,8 @@ func TestBulkSizes(t *testing.T) {
 				h.t = t
 				before := total(h)
 				events, want, given := gifts(n, crowdSize), slices.Repeat([]string{"ok"}, n), int64(n*(n+1)/2)
-				for i, broken := range breakages {
+				for i, broken := range breakages[:min(n-1, len(breakages))] {
 					at := i * n / len(breakages)
-					if n == 1 {
-						break
-					}
 					given -= int64(at + 1)
 					events[at], want[at] = broken.event, fmt.Sprintf("%s events[%d].%s", broken.code, at, broken.field)
 				}
@@ -119,26 +117,18 @@ func TestBulkInOneTransaction(t *testing.T) {
 		h := openOn(t, url, patient)
 		crowd(h, 50)
 		db := contentsOf(t, url)
-		require.Positive(t, db.commits(`point_add`, func() { // one after the other: the count counts
-			for i := range 3 {
-				done(h, "/events", gifts(50, 50)[i])
-			}
-		}))
-		for name, count := range map[string]struct {
-			commits int
-			headers []string
-		}{"plain": {1, nil}, "idempotent": {1, []string{"Idempotency-Key", "k"}}} {
+		for name, headers := range map[string][]string{"plain": nil, "idempotent": {"Idempotency-Key", "k"}} {
 			var a answer
 			commits := db.commits(`visit`, func() {
 				events := make([]string, 50)
 				for i := range events {
 					events[i] = fmt.Sprintf(`{"customer":"c-%d","action":"visit","data":{"url":"https://shop.test/","points":1}}`, i)
 				}
-				a = h.post("/events/bulk", bulkOf(events), count.headers...)
+				a = h.post("/events/bulk", bulkOf(events), headers...)
 			})
 			require.Equal(t, http.StatusOK, a.status)
 			require.Equal(t, "0", fmt.Sprint(a.json(t)["errors"]), a.body)
-			require.Equal(t, count.commits, commits, name)
+			require.Equal(t, 1, commits, name)
 		}
 		require.Equal(t, 3, db.commits(`point_sub`, func() {
 			for i := range 3 {
@@ -204,8 +194,9 @@ func TestBulkAfterACrash(t *testing.T) {
 		events := gifts(20, 10)
 		events[3], events[13] = breakages[5].event, breakages[5].event
 		d.after = 10
-		a := h.post("/events/bulk", bulkOf(events), "Idempotency-Key", "k")
-		require.Equal(t, http.StatusInternalServerError, a.status, a.body)
+		transport := &signing.Transport{Scheme: signing.Default(region), Credential: h.key}
+		_, err := transport.RoundTrip(h.request(http.MethodPost, "/events/bulk", bulkOf(events), "Content-Type", jsonType, "Idempotency-Key", "k"))
+		require.Error(t, err, "no answer")
 		d.after = 0
 		require.EqualValues(t, 55-4, total(h), "the first ten were recorded")
 		early := contentsOf(t, url)

@@ -231,7 +231,7 @@ func TestModulesAndSettings(t *testing.T) {
 		before := d.directory.Programme()
 		_, err = d.SetModule(ctx, caller, "points_economy", loyalty.ModuleChange{Config: json.RawMessage(`{"negative":"maybe"}`)})
 		requireField(t, err, "config.negative", "must_be_one_of")
-		_, err = d.SetModule(ctx, caller, "coupons", loyalty.ModuleChange{Enabled: new(true)})
+		_, err = d.SetModule(ctx, caller, "teleport", loyalty.ModuleChange{Enabled: new(true)})
 		require.ErrorIs(t, err, loyalty.ErrModuleUnknown)
 		require.Same(t, before, d.directory.Programme())
 

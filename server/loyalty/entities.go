@@ -280,12 +280,8 @@ func (a *Admin) ArchiveEntity(ctx context.Context, call Call, c EntityChange) (D
 func (r *adminRun) saveEntity(e Entity, action string, before json.RawMessage) error {
 	next := r.Snapshot
 	same := func(o Entity) bool { return o.Type == e.Type && o.ID == e.ID }
-	next.Entities = slices.Clone(next.Entities)
-	if i := slices.IndexFunc(next.Entities, same); i >= 0 {
-		next.Entities[i] = e
-	} else {
-		next.Entities = append(next.Entities, e)
-	}
+	// The change comes last of its type, so that a fault between two is its own.
+	next.Entities = append(slices.DeleteFunc(slices.Clone(next.Entities), same), e)
 	_, err := CompileProgramme(next)
 	var f *entityFault
 	if errors.As(err, &f) && (f.kind != e.Type || f.id != e.ID) {

@@ -249,6 +249,7 @@ func (r *Run) InvalidateHeld(ref string) error {
 	if err != nil {
 		return err
 	}
+	r.Event.Transaction = h.Transaction
 	return r.drop(r.Event, key, &h)
 }
 
@@ -256,7 +257,6 @@ func (r *Run) drop(e *Event, key ProgressKey, h *HeldEvent) error {
 	if err := r.SetProgress(e, key, nil, time.Time{}); err != nil {
 		return err
 	}
-	e.Transaction = h.Transaction
 	if !h.purchase() {
 		r.Book.Withdraw(e.ID, h.Points)
 		return nil
@@ -317,7 +317,6 @@ func (r *Run) ExpirePending(n int64) error {
 			return err
 		}
 	}
-	r.Event.Transaction = "" // it may be about several
 	return nil
 }
 
@@ -360,7 +359,7 @@ func expireHeld(r *Run, p *Progress) error {
 		return fmt.Errorf("held event %s: %w", p.Key, err)
 	}
 	e := r.add("pending_expired", p.DueAt)
-	e.Data = marshal(heldEvent{p.Key, h.Points})
+	e.Data, e.Transaction = marshal(heldEvent{p.Key, h.Points}), h.Transaction
 	return r.drop(e, p.ProgressKey, &h)
 }
 

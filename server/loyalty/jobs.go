@@ -118,7 +118,8 @@ func (j *Jobs) List(ctx context.Context) ([]Job, error) {
 
 // Run does a job now, whether it is due or not, and tells how it went: Result is
 // empty where nothing failed. It fails with ErrJobUnknown, and with
-// ErrJobRunning where somebody does it at the moment.
+// ErrJobRunning where somebody does it at the moment. Where ctx ends first it fails
+// with ErrUnavailable, and the job stays due.
 func (j *Jobs) Run(ctx context.Context, name string) (Job, error) {
 	d, known := jobs[name]
 	if !known {
@@ -131,8 +132,15 @@ func (j *Jobs) Run(ctx context.Context, name string) (Job, error) {
 	case s == nil:
 		return Job{}, ErrJobRunning.With("job", name)
 	}
-	err = s.work(ctx, d)
-	return Job{s.row, d.every}, err
+	switch err := s.work(ctx, d); {
+	case errors.Is(err, errLeaseLost):
+		return Job{}, ErrJobRunning.With("job", name)
+	case ctx.Err() != nil:
+		return Job{}, ErrUnavailable.Because(ctx.Err())
+	case err != nil:
+		return Job{}, outcomeError(err)
+	}
+	return Job{s.row, d.every}, nil
 }
 
 // Work does what is due, whenever it is, until ctx ends.
@@ -254,11 +262,14 @@ func (s *shift) work(ctx context.Context, d job) error {
 	err := d.work(working, s.jobs, s)
 	stop()
 	renewal.Wait()
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTime)
+	defer cancel()
+	if stopped := ctx.Err(); stopped != nil { // not a failure: another node goes on at once
+		return errors.Join(stopped, s.swap(ending, func(row *JobRow) { row.Owner, row.LeaseUntil = "", time.Time{} }))
+	}
 	if err != nil {
 		s.count(0, err)
 	}
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTime)
-	defer cancel()
 	return s.end(ending, d.every)
 }
 

@@ -239,3 +239,36 @@ func (s *shop) happened(actions ...string) map[loyalty.ID][]time.Time {
 	require.NoError(s.t, rows.Err())
 	return happened
 }
+
+// A node that stops gives its job back as it is: due, and no failure.
+func TestJobStops(t *testing.T) {
+	m := modules{"points_economy": `{"expiry":{"policy":"rolling","days":2}}`}
+	eachShop(t, m, func(t *testing.T, s *shop) {
+		s.must("ada", "opt_in", `{"email":"ada@shop.test"}`)
+		s.must("ada", "point_add", `{"points":10}`)
+		s.wait(48 * time.Hour)
+		stopping, stop := context.WithCancel(ctx)
+		jobs := loyalty.NewJobs(loyalty.JobsOptions{Engine: s.Engine, Store: stopper{s.db, stop}})
+		_, err := jobs.Run(stopping, "expiry")
+		require.ErrorIs(t, err, loyalty.ErrUnavailable)
+		list, err := s.jobs().List(ctx)
+		require.NoError(t, err)
+		require.False(t, list[2].Running(s.clock()))
+		require.Equal(t, []any{int64(0), int64(0), "", s.clock()}, []any{list[2].Runs, list[2].Failed, list[2].Result, list[2].NextAt})
+		job, err := s.jobs().Run(ctx, "expiry")
+		require.NoError(t, err)
+		require.Equal(t, int64(1), job.Done)
+	})
+}
+
+// stopper ends the node as soon as it has taken a job.
+type stopper struct {
+	loyalty.JobStore
+	stop func()
+}
+
+func (s stopper) SwapJob(ctx context.Context, before *loyalty.JobRow, after loyalty.JobRow) (bool, error) {
+	ok, err := s.JobStore.SwapJob(ctx, before, after)
+	s.stop()
+	return ok, err
+}

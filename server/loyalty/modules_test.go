@@ -3,6 +3,7 @@ package loyalty
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +27,8 @@ func TestFreshProgramme(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, map[string]bool{
 		ModulePointsEconomy: true, ModuleIncentivizedPurchase: true, ModuleLanguage: true, ModuleStores: true,
+		ModuleCoupons: true, ModuleRewards: true, ModuleOffers: true, ModuleTiers: true, ModuleChallenges: true,
+		ModuleTreasureHunt: true, ModuleAutomation: true,
 	}, p.On)
 	require.Equal(t, DefaultSettings, p.Settings)
 	require.Equal(t, time.UTC, p.Location)
@@ -38,7 +41,9 @@ func TestFreshProgramme(t *testing.T) {
 	states, err := moduleStates(Snapshot{})
 	require.NoError(t, err)
 	require.Len(t, states, len(ModuleNames()))
-	require.JSONEq(t, `{"rate":1,"currency_rates":{},"rounding":"floor"}`, string(states[2].Config))
+	require.Len(t, states, 25)
+	purchase := slices.IndexFunc(states, func(m ModuleState) bool { return m.Name == ModuleIncentivizedPurchase })
+	require.JSONEq(t, `{"rate":1,"currency_rates":{},"rounding":"floor"}`, string(states[purchase].Config))
 }
 
 func TestConfigurations(t *testing.T) {
@@ -170,12 +175,15 @@ func TestModuleNames(t *testing.T) {
 		"checkout_accept module": ModuleCheckoutAccept, "storefront connector": ModuleStorefrontConnector,
 		"Events API configuration module": ModuleEventsAPI, "incentivized purchase": ModuleIncentivizedPurchase,
 		"Points-Economy": ModulePointsEconomy, "language": ModuleLanguage,
+		"prizewheel module": ModulePrizeWheels, "prizewheels": ModulePrizeWheels, "friends referral": ModuleFriendReferral,
+		"tier module": ModuleTiers, "coupon": ModuleCoupons, "visual-search connector": ModuleVisualSearch, "pending events": ModulePendingEvents,
+		"customer ID validation module": ModuleCustomerIDValidation, "customer login module": ModuleCustomerLogin,
 	} {
 		got, err := ModuleName(spelling)
 		require.NoError(t, err, spelling)
 		require.Equal(t, name, got)
 	}
-	for _, unknown := range []string{"", "module", "coupons", "pending_events", "prizewheels"} {
+	for _, unknown := range []string{"", "module", "wheel", "points"} {
 		_, err := ModuleName(unknown)
 		require.ErrorIs(t, err, ErrModuleUnknown, unknown)
 	}

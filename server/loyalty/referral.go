@@ -106,16 +106,16 @@ var bonusKey = ProgressKey{ProgressReferral, "bonus"}
 // referral pays the bonus for bringing a customer, and takes it back when the
 // purchase that it was paid for is refunded.
 func referral(o *occurrence) error {
-	if !o.Programme.On[ModuleFriendReferral] || o.Customer.Profile.Referrer == (ID{}) || o.line != nil {
+	if !o.Programme.On[ModuleFriendReferral] || o.line != nil {
 		return nil
 	}
-	pays := o.Programme.Referral.PayOn
+	pays, brought := o.Programme.Referral.PayOn, o.Customer.Profile.Referrer != (ID{})
 	switch {
-	case o.action == "opt_in" && pays == PayOnOptIn,
-		o.action == "checkout" && pays == PayOnCheckout:
-		return o.payBonus(pays)
 	case o.action == "refund":
 		return o.takeBonusBack()
+	case brought && o.action == "opt_in" && pays == PayOnOptIn,
+		brought && o.action == "checkout" && pays == PayOnCheckout:
+		return o.payBonus(pays)
 	}
 	return nil
 }

@@ -176,9 +176,9 @@ func (h *house) serve(ctx context.Context, listener net.Listener) error {
 	wait.Go(func() { h.directory.Watch(background, watchEvery) })
 	wait.Go(func() { h.jobs.Work(background) })
 	err := h.server.Serve(ctx, listener, grace)
-	h.engine.Close()
-	stop()
+	stop() // a job under way is given back, and goes on elsewhere
 	wait.Wait()
+	h.engine.Close()
 	if err != nil {
 		return coded{codeFailed, err}
 	}
