@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-
-	"github.com/google/uuid"
 )
 
 // entityKind is a type of entity: the module it belongs to, and how the rules
@@ -179,7 +177,7 @@ func (a *Admin) CreateEntity(ctx context.Context, call Call, c EntityChange) (Do
 			return e, err
 		}
 		if e.ID == "" {
-			e.ID = uuid.UUID(NewID(r.now, ID{})).String()
+			e.ID = NewID(r.now, ID{}).String()
 		} else if err := checkEntityID(e.ID); err != nil {
 			return e, err
 		}

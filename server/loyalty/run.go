@@ -196,8 +196,9 @@ func (r *Run) Changed(e *Event, t *Transaction) {
 		return
 	}
 	effect.Name = t.Name
-	further := slices.DeleteFunc(e.effects().Purchases, func(o TransactionEffect) bool { return o.Name == t.Name })
-	e.effects().Purchases = append(further, *effect)
+	all := &e.effects().Purchases
+	*all = slices.DeleteFunc(*all, func(o TransactionEffect) bool { return o.Name == t.Name })
+	*all = append(*all, *effect)
 }
 
 // Reservation gives what is held for a transaction_id; empty where nothing is.

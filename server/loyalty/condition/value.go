@@ -189,7 +189,7 @@ func compare(a, b value) int {
 	switch {
 	case a.kind == text:
 		return order(a.s, b.s)
-	case a.kind == number && !(a.exact && b.exact):
+	case a.kind == number && (!a.exact || !b.exact):
 		return order(a.float(), b.float())
 	}
 	return order(a.n, b.n)

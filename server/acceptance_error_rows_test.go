@@ -1,0 +1,209 @@
+package server_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/signing"
+)
+
+const (
+	teaLine = `{"product_id":"p-501","product_name":"Tea","product_url":"https://shop.test/","quantity":2,"subtotal":60}`
+	ended   = `"starts_at":"2020-01-01","ends_at":"2020-02-01"`
+	noClaim = "0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e01"
+)
+
+// errorPieces are the programme and the customers: ada and ben are active, sue is
+// suspended, ina inactive.
+var errorPieces = [][2]string{
+	{"/admin/modules/customer_id_validation", `{"enabled":true}`},
+	{"/entities/tiers/structure", `{"id":"club","name":"Club","base":"points"}`},
+	{"/entities/tiers/tier", `{"id":"gold","structure":"club","name":{"en":"Gold"},"threshold":100000000}`},
+	{"/entities/stores/store", `{"id":"north","name":"North"}`},
+	{"/entities/stores/store", `{"id":"closed","name":"Closed"}`},
+	{"/entities/stores/store/closed/archive", ``},
+	{"/entities/segments/segment", `{"id":"nobody","name":"Nobody","condition":"customer.score > 1000000000"}`},
+	{"/entities/coupons/pool", `{"id":"empty","name":"Empty","source":"uploaded","coupon":{"type":"amount","value":1}}`},
+	{"/entities/coupons/pool", `{"id":"tiny","name":"Tiny","source":"generated","pattern":"TINY-#","coupon":{"type":"amount","value":1}}`},
+	{"/entities/rewards/reward", `{"id":"over","title":{"en":"Over"},"type":"custom","points":1,` + ended + `}`},
+	{"/entities/rewards/reward", `{"id":"once","title":{"en":"Once"},"type":"custom","points":1,"max_claims":1}`},
+	{"/entities/rewards/reward", `{"id":"sold","title":{"en":"Sold"},"type":"custom","points":1,"stock":0}`},
+	{"/entities/rewards/reward", `{"id":"dry","title":{"en":"Dry"},"type":"coupon","points":1,"pool":"empty"}`},
+	{"/entities/rewards/reward", `{"id":"few","title":{"en":"Few"},"type":"custom","points":1,"segments":["nobody"]}`},
+	{"/entities/rewards/reward", `{"id":"dear","title":{"en":"Dear"},"type":"custom","points":99999}`},
+	{"/entities/offers/offer", `{"id":"single","name":{"en":"Single"},"type":"cart","weight":1,"discount":{"type":"fixed_discount","value":1},"max_per_customer":1}`},
+	{"/entities/offers/offer", `{"id":"last","name":{"en":"Last"},"type":"cart","weight":1,"discount":{"type":"fixed_discount","value":1},"max_redemptions":1}`},
+	{"/entities/challenges/challenge", `{"id":"steady","title":{"en":"Steady"},"criteria":[{"action":"video","threshold":90}],"points":5}`},
+	{"/entities/contests/contest", `{"id":"over","title":{"en":"Over"},"points":1,` + ended + `}`},
+	{"/entities/contests/contest", `{"id":"pair","title":{"en":"Pair"},"points":1,"max_entries":2}`},
+	{"/entities/prize-wheels/wheel", `{"id":"daily","name":{"en":"Daily"},"points":0,"limit":{"count":1,"period":"day"},"options":[{"type":"empty","label":{"en":"No"},"weight":1}]}`},
+	{"/entities/quizzes/quiz", `{"id":"origin","title":{"en":"Origin"},"question":{"en":"?"},"answers":[{"id":"a","text":{"en":"A"}},{"id":"b","text":{"en":"B"}}],"correct_answer":"a","points":1}`},
+	{"/entities/treasure-hunt/treasure", `{"id":"bean","title":{"en":"Bean"},"kind":"online","points":1}`},
+	{"/entities/treasure-hunt/treasure", `{"id":"jar","title":{"en":"Jar"},"kind":"offline","code":"JAR","points":1}`},
+	{"/entities/profiling/flow", `{"id":"taste","title":{"en":"Taste"},"questions":[{"id":"drink","field":"cf_drink","text":{"en":"?"}}],"points":1}`},
+	{"/entities/automation/campaign", `{"id":"endless","name":"Endless","trigger":"coupon_create","condition":"customer.handler == 'loop'","effects":[{"type":"coupon","coupon":{"type":"amount","value":1}}],"status":"active"}`},
+	event("ada", "opt_in", `{"email":"ada@shop.test","external_ids":{"crm":"7"}}`),
+	event("ben", "opt_in", `{"email":"ben@shop.test"}`),
+	event("sue", "opt_in", `{"email":"sue@shop.test"}`),
+	event("lou", "opt_in", `{"email":"lou@shop.test","handler":"loop"}`),
+	event("ina", "subscribe", `{"handler":"ina"}`),
+	event("ada", "point_add", `{"points":1000}`),
+	event("sue", "point_add", `{"points":100}`),
+	event("sue", "suspend", `{}`),
+	event("ada", "checkout", `{"transaction_id":"T-1","total":60,"items":[`+teaLine+`]}`),
+	event("ada", "checkout", `{"transaction_id":"T-2","total":60,"items":[`+teaLine+`]}`),
+	event("ada", "refund", `{"transaction_id":"T-2"}`),
+	event("ada", "reserve_points", `{"transaction_id":"T-5","points":5}`),
+	event("ada", "coupon_create", `{"code":"CARD","value":0,"amount":10}`),
+	event("ada", "coupon_create", `{"code":"NORTH","value":1,"stores":"north"}`),
+	event("ada", "coupon_create", `{"code":"CAKE","value":1,"product":"p-700"}`),
+}
+
+// failings are the rows, in an order in which they can be made: what a row switches
+// stays so.
+var failings = []failing{
+	{"property_empty", 400, 0, "Property transaction_id cannot be empty", "data.transaction_id", nil, says("ada", "checkout", `{"total":1}`)},
+	{"property_invalid", 400, 190010, "?", "data.external_ids.a:b", nil, says("ada", "profile", `{"external_ids":{"a:b":"x"}}`)},
+	{"property_unknown", 400, 190011, "?", "data.colour", nil, says("ada", "visit", `{"url":"https://shop.test/","colour":"red"}`)},
+	{"unknown_action", 400, 190012, "Unknown action: dance", "action", nil, says("ada", "dance", `{}`)},
+	{"future_timestamp", 400, 190013, "?", "data.effective_timestamp", nil, says("ada", "visit", `{"url":"https://shop.test/","effective_timestamp":"2999-01-01T00:00:00Z"}`)},
+	{"reserved_name", 400, 190014, "?", "customer", nil, says("-", "opt_in", `{"email":"x@shop.test"}`)},
+	{"number_out_of_range", 400, 190015, "?", "data.points", nil, says("ada", "point_add", `{"points":9007199254740991}`)},
+	{"customer_not_found", 404, 160212, "?", "customer", nil, says("nobody", "visit", `{"url":"https://shop.test/"}`)},
+	{"transaction_not_found", 404, 911001, "Transaction not found", "data.transaction_id", nil, says("ada", "refund", `{"transaction_id":"T-9"}`)},
+	{"coupon_not_found", 404, 1601, "Coupon not found", "data.code", nil, says("ada", "coupon_redeem", `{"code":"NONE"}`)},
+	{"module_unknown", 404, 190020, "?", "", nil, reads("/admin/modules/nonsense")},
+	{"key_not_found", 404, 190021, "?", "", nil, reads("/admin/keys/none")},
+	{"nothing_reserved", 422, 190022, "?", "data.transaction_id", nil, says("ada", "release_points", `{"transaction_id":"T-9"}`)},
+	{"line_not_found", 404, 190023, "?", "data.product_id", nil, says("ada", "refund_item", `{"transaction_id":"T-1","product_id":"p-9"}`)},
+	{"entity_unknown", 404, 190024, "?", "", nil, reads("/entities/stores/shop")},
+	{"entity_not_found", 404, 190025, "?", "", nil, reads("/entities/stores/store/none")},
+	{"ERR_TX_ALREADY_EXISTS", 409, 5003, "ERR_TX_ALREADY_EXISTS", "data.transaction_id", nil, says("ada", "checkout", `{"transaction_id":"T-1","total":1}`)},
+	{"customer_exists", 409, 112101, "?", "customer", nil, says("ada", "opt_in", `{"email":"ada@shop.test"}`)},
+	{"external_id_taken", 409, 190030, "?", "data.external_ids.crm", nil, says("ben", "profile", `{"external_ids":{"crm":"7"}}`)},
+	{"idempotency_key_reused", 409, 190031, "?", "", nil, func(h *house, language string) answer {
+		require.Equal(h.t, http.StatusOK, h.post("/events", `{"customer":"ada","action":"visit","data":{"url":"https://shop.test/"}}`, "Idempotency-Key", "used").status)
+		return sends("/events", `{"customer":"ada","action":"visit","data":{"url":"https://shop.test/2"}}`, "Idempotency-Key", "used")(h, language)
+	}},
+	{"coupon_exists", 409, 190033, "?", "data.code", nil, says("ada", "coupon_create", `{"code":"CARD","value":1}`)},
+	{"entity_exists", 409, 190034, "?", "id", nil, sends("/entities/stores/store", `{"id":"north","name":"North"}`)},
+
+	{"not_enough_points_discount", 422, 0, "Customer doesn't have enough points for discount", "data.points_burned", nil, says("ada", "checkout", `{"transaction_id":"T-9","total":1,"points_burned":90000}`)},
+	{"not_enough_points", 422, 0, "?", "data.points", nil, says("ada", "point_spend", `{"points":90000}`)},
+	{"unspend_too_much", 422, 112900, "?", "data.points", nil, says("ada", "point_unspend", `{"points":1}`)},
+	{"customer_suspended", 422, 110003, "?", "", nil, says("sue", "point_spend", `{"points":1}`)},
+	{"forbidden_state_change", 422, 190040, "?", "", nil, says("ada", "unsuspend", `{}`)},
+	{"wrong_status", 422, 190041, "?", "", nil, says("ina", "point_add", `{"points":1}`)},
+	{"not_refundable", 422, 112201, "?", "data.transaction_id", nil, says("ada", "refund", `{"transaction_id":"T-2"}`)},
+	{"refund_not_positive", 422, 112202, "?", "data.amount", nil, says("ada", "partial_refund", `{"transaction_id":"T-1","amount":0}`)},
+	{"refund_too_large", 422, 112203, "?", "data.amount", nil, says("ada", "partial_refund", `{"transaction_id":"T-1","amount":60.01}`)},
+	{"module_off", 422, 190042, "?", "data.total_quantity", nil, says("ada", "checkout", `{"transaction_id":"T-9","total":1,"total_quantity":1}`)},
+	{"module_off_action", 422, 190043, "?", "action", nil, says("ada", "checkout_reject", `{"transaction_id":"T-1"}`)},
+	{"internal_action", 422, 190044, "?", "action", nil, says("ada", "checkout_item", `{}`)},
+	{"release_too_much", 422, 190046, "?", "data.points", nil, says("ada", "release_points", `{"transaction_id":"T-5","points":6}`)},
+	{"referrer_unknown", 422, 190047, "?", "data.referrer", nil, says("kim", "opt_in", `{"email":"kim@shop.test","referrer":"nobody"}`)},
+	{"referrer_self", 422, 190130, "?", "data.referrer", nil, says("kim", "opt_in", `{"email":"kim@shop.test","referrer":"kim"}`)},
+	{"key_revoked", 422, 190050, "?", "", nil, func(h *house, language string) answer {
+		gone := h.newKey(loyalty.KeyChange{})
+		done(h, "/admin/keys/"+gone.KeyID+"/revoke", "")
+		return sends("/admin/keys/"+gone.KeyID, `{"label":"x"}`)(h, language)
+	}},
+	{"quantity_too_large", 422, 190051, "?", "data.quantity", nil, says("ada", "refund_item", `{"transaction_id":"T-1","product_id":"p-501","quantity":3}`)},
+	{"reactions_endless", 422, 190052, "?", "", nil, says("lou", "coupon_create", `{"code":"LOOP","value":1}`)},
+	{"entity_in_use", 422, 190053, "?", "", nil, sends("/entities/tiers/structure/club/archive", "")},
+	{"entity_archived", 422, 190054, "?", "", nil, sends("/entities/stores/store/closed", `{"name":"Open"}`)},
+	{"job_unknown", 404, 190160, "?", "", nil, sends("/admin/jobs/cleaning/run", "")},
+	{"merge_self", 422, 190163, "?", "target", nil, sends("/customers/ada/merge", `{"target":"ada"}`)},
+
+	{"not_running", 422, 190140, "?", "", nil, sends("/customers/ada/activities/contests/over/enter", "")},
+	{"entries_limit", 422, 190141, "?", "count", nil, sends("/customers/ada/activities/contests/pair/enter", `{"count":3}`)},
+	{"entries_too_few", 422, 190142, "?", "data.count", nil, says("ada", "contest_entry_revoke", `{"contest_id":"pair","count":1}`)},
+	{"spin_limit", 422, 190143, "?", "", [][2]string{{"/customers/ada/prize-wheels/daily", ""}}, sends("/customers/ada/prize-wheels/daily", "")},
+	{"quiz_answered", 422, 190144, "?", "", [][2]string{{"/customers/ada/activities/quizzes/origin/earn", `{"answer":"b"}`}}, sends("/customers/ada/activities/quizzes/origin/earn", `{"answer":"a"}`)},
+	{"treasure_found_already", 422, 190145, "?", "", [][2]string{event("ada", "treasure_found", `{"treasure_id":"bean"}`)}, says("ada", "treasure_found", `{"treasure_id":"bean"}`)},
+	{"treasure_code_wrong", 422, 190146, "?", "data.code", nil, says("ada", "offline_treasure_code_found", `{"treasure_id":"jar","code":"POT"}`)},
+	{"treasure_other_action", 422, 190147, "?", "", nil, says("ada", "treasure_found", `{"treasure_id":"jar"}`)},
+	{"offer_limit", 422, 190148, "?", "", [][2]string{event("ada", "offer_redeem", `{"offer":"single"}`)}, says("ada", "offer_redeem", `{"offer":"single"}`)},
+	{"offer_used_up", 422, 190149, "?", "", [][2]string{event("ada", "offer_redeem", `{"offer":"last"}`)}, says("ben", "offer_redeem", `{"offer":"last"}`)},
+	{"offer_not_redeemed", 422, 190150, "?", "", nil, says("ben", "offer_unredeem", `{"offer":"single"}`)},
+	{"question_not_found", 404, 190151, "?", "", nil, sends("/customers/ada/activities/profiling/taste/questions/none", `{"answer":"x"}`)},
+	{"challenge_not_found", 404, 190120, "?", "data.challenge", nil, says("ada", "challenge_reset", `{"challenge":"none"}`)},
+	{"challenge_not_resetable", 422, 190121, "?", "data.challenge", nil, says("ada", "challenge_reset", `{"challenge":"steady"}`)},
+
+	{"coupon_balance", 422, 1606, "The coupon balance is lower than the amount", "data.amount", nil, says("ada", "coupon_redeem", `{"code":"CARD","amount":10.01}`)},
+	{"reward_not_found", 404, 160320, "?", "", nil, sends("/customers/ada/activities/rewards/none/claim", "")},
+	{"reward_inactive", 422, 160321, "?", "", nil, sends("/customers/ada/activities/rewards/over/claim", "")},
+	{"reward_limit", 422, 120211, "?", "", [][2]string{{"/customers/ada/activities/rewards/once/claim", ""}}, sends("/customers/ada/activities/rewards/once/claim", "")},
+	{"reward_stock", 422, 120212, "?", "", nil, sends("/customers/ada/activities/rewards/sold/claim", "")},
+	{"pool_empty", 422, 120212, "?", "", nil, sends("/customers/ada/activities/rewards/dry/claim", "")},
+	{"reward_segment", 422, 120213, "?", "", nil, sends("/customers/ada/activities/rewards/few/claim", "")},
+	{"reward_points", 422, 120241, "?", "", nil, sends("/customers/ada/activities/rewards/dear/claim", "")},
+	{"claim_not_found", 404, 190100, "?", "data.event", nil, says("ada", "reward_revoke", `{"event":"`+noClaim+`"}`)},
+	{"coupon_redeemed", 422, 190101, "?", "data.event", nil, func(h *house, language string) answer {
+		done(h, "/entities/rewards/reward", fmt.Sprintf(`{"id":"used-%s","title":{"en":"Used"},"type":"coupon","points":1,"coupon":{"type":"amount","value":1}}`, language))
+		claim := done(h, "/customers/ada/activities/rewards/used-"+language+"/claim", "")
+		code := claim["coupon"].(map[string]any)["code"].(string)
+		done(h, "/events", fmt.Sprintf(`{"customer":"ada","action":"coupon_redeem","data":{"code":%q}}`, code))
+		return says("ada", "reward_revoke", fmt.Sprintf(`{"event":%q}`, claim["id"]))(h, language)
+	}},
+	{"transfer_to_self", 422, 190102, "?", "data.target", nil, says("ada", "coupon_transfer", `{"code":"CAKE","target":"ada"}`)},
+	{"coupon_store", 422, 190103, "?", "data.coupon_code", nil, says("ada", "checkout", `{"transaction_id":"T-9","total":1,"store":"south","coupon_code":"NORTH"}`)},
+	{"coupon_product", 422, 190104, "?", "data.coupons[0]", nil, says("ada", "checkout", `{"transaction_id":"T-9","total":1,"coupons":["CAKE"],"items":[`+teaLine+`]}`)},
+	{"pool_not_generated", 422, 190105, "?", "generate", nil, sends("/coupon-pools/empty/codes", `{"generate":1}`)},
+	{"pattern_exhausted", 422, 190106, "?", "generate", nil, sends("/coupon-pools/tiny/codes", `{"generate":50}`)},
+
+	{"negative_refused", 422, 190048, "?", "data.points", [][2]string{{"/admin/modules/points_economy", `{"config":{"negative":"refuse"}}`}}, says("ben", "point_sub", `{"points":9000}`)},
+	{"held_not_found", 404, 190164, "?", "data.event", [][2]string{{"/admin/modules/pending_events", `{"enabled":true,"config":{"actions":["video"]}}`}}, says("ada", "pending_validate", `{"event":"`+noClaim+`"}`)},
+	{"not_holdable", 400, 190165, "?", "config.actions[0]", nil, sends("/admin/modules/pending_events", `{"config":{"actions":["opt_in"]}}`)},
+	{"pending_too_much", 422, 190166, "?", "data.points", nil, says("ada", "pending_expired", `{"points":5}`)},
+	{"modules_exclusive", 422, 190049, "?", "", nil, sends("/admin/modules/checkout_accept", `{"enabled":true}`)},
+	{"copied_field", 422, 190045, "?", "data.total", [][2]string{
+		{"/admin/modules/pending_events", `{"enabled":false}`}, {"/admin/modules/checkout_accept", `{"enabled":true}`},
+		event("ada", "checkout", `{"transaction_id":"T-8","total":60,"items":[`+teaLine+`]}`),
+	}, says("ada", "checkout_accept", `{"transaction_id":"T-8","total":1}`)},
+	{"module_off_path", 404, 160600, "?", "", [][2]string{{"/admin/modules/visual_search", `{"enabled":false}`}}, sends("/customers/ada/activities/visual-search", `{"bounds":[]}`)},
+
+	{"read_only_key", 403, 190060, "?", "", nil, withKey(func(c *loyalty.KeyChange) { yes := true; c.ReadOnly = &yes })},
+	{"api_forbidden", 403, 190064, "?", "", nil, withKey(func(c *loyalty.KeyChange) { c.APIs = &[]string{"customers"} })},
+	{"address_refused", 403, 190065, "?", "", nil, withKey(func(c *loyalty.KeyChange) { c.Addresses = &[]string{"192.0.2.0/24"} })},
+	{"path_not_found", 404, 190066, "?", "", nil, reads("/nowhere")},
+	{"method_not_allowed", 405, 190067, "?", "", nil, func(h *house, language string) answer {
+		return h.signed(h.key, h.request(http.MethodPut, "/events", "", "Accept-language", language))
+	}},
+	{"malformed_body", 400, 190068, "?", "", nil, sends("/events", `{"customer":`)},
+	{"unknown_parameter", 400, 190069, "?", "stat", nil, reads("/customers?stat=active")},
+	{"invalid_parameter", 400, 190070, "?", "limit", nil, reads("/customers?limit=0")},
+	{"conflicting_parameter", 400, 190071, "?", "customer", nil, func(h *house, language string) answer {
+		return h.signed(h.key, h.request(http.MethodPost, "/events", "customer=ada&customer=ben&action=visit", "Content-Type", formType, "Accept-language", language))
+	}},
+	{"idempotency_key_invalid", 400, 190072, "?", "Idempotency-Key", nil, sends("/events", `{}`, "Idempotency-Key", strings.Repeat("x", 256))},
+	{"target_malformed", 400, 190073, "?", "query", nil, func(h *house, language string) answer {
+		r := h.request(http.MethodGet, "/customers", "", "Accept-language", language)
+		r.URL.RawQuery = "search=%zz"
+		require.NoError(h.t, signing.Default(region).Sign(r, nil, h.key))
+		return h.send(r)
+	}},
+	{"body_too_large", 413, 190061, "?", "", nil, sends("/events", `{"a":"`+strings.Repeat("x", 1<<20)+`"}`)},
+	{"unsupported_media_type", 415, 190062, "?", "", nil, func(h *house, language string) answer {
+		return h.signed(h.key, h.request(http.MethodPost, "/events", "<a/>", "Content-Type", "text/xml", "Accept-language", language))
+	}},
+	{"signature_malformed", 401, 101021, "?", "Authorization", nil, func(h *house, language string) answer {
+		return h.send(h.request(http.MethodGet, "/customers", "", "Accept-language", language))
+	}},
+	{"signature_refused", 401, 101024, "?", "", nil, func(h *house, language string) answer {
+		return h.signed(signing.Credential{KeyID: h.key.KeyID, Secret: "another"}, h.request(http.MethodGet, "/customers", "", "Accept-language", language))
+	}},
+}
+
+// withKey sends an event with a key that may not.
+func withKey(limit func(*loyalty.KeyChange)) func(*house, string) answer {
+	return func(h *house, language string) answer {
+		var c loyalty.KeyChange
+		limit(&c)
+		return h.signed(h.newKey(c), h.request(http.MethodPost, "/events", `{}`, "Content-Type", jsonType, "Accept-language", language))
+	}
+}
