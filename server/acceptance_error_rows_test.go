@@ -21,6 +21,7 @@ const (
 // suspended, ina inactive.
 var errorPieces = [][2]string{
 	{"/admin/modules/customer_id_validation", `{"enabled":true}`},
+	{"/admin/modules/friend_referral", `{"enabled":true}`},
 	{"/entities/tiers/structure", `{"id":"club","name":"Club","base":"points"}`},
 	{"/entities/tiers/tier", `{"id":"gold","structure":"club","name":{"en":"Gold"},"threshold":100000000}`},
 	{"/entities/stores/store", `{"id":"north","name":"North"}`},
@@ -28,7 +29,8 @@ var errorPieces = [][2]string{
 	{"/entities/stores/store/closed/archive", ``},
 	{"/entities/segments/segment", `{"id":"nobody","name":"Nobody","condition":"customer.score > 1000000000"}`},
 	{"/entities/coupons/pool", `{"id":"empty","name":"Empty","source":"uploaded","coupon":{"type":"amount","value":1}}`},
-	{"/entities/coupons/pool", `{"id":"tiny","name":"Tiny","source":"generated","pattern":"TINY-#","coupon":{"type":"amount","value":1}}`},
+	{"/entities/coupons/pool", `{"id":"known","name":"Known","source":"uploaded","coupon":{"type":"amount","value":1}}`},
+	{"/entities/rewards/reward", `{"id":"used","title":{"en":"Used"},"type":"coupon","points":1,"pool":"known"}`},
 	{"/entities/rewards/reward", `{"id":"over","title":{"en":"Over"},"type":"custom","points":1,` + ended + `}`},
 	{"/entities/rewards/reward", `{"id":"once","title":{"en":"Once"},"type":"custom","points":1,"max_claims":1}`},
 	{"/entities/rewards/reward", `{"id":"sold","title":{"en":"Sold"},"type":"custom","points":1,"stock":0}`},
@@ -67,134 +69,132 @@ var errorPieces = [][2]string{
 // stays so.
 var failings = []failing{
 	{"property_empty", 400, 0, "Property transaction_id cannot be empty", "data.transaction_id", nil, says("ada", "checkout", `{"total":1}`)},
-	{"property_invalid", 400, 190010, "?", "data.external_ids.a:b", nil, says("ada", "profile", `{"external_ids":{"a:b":"x"}}`)},
-	{"property_unknown", 400, 190011, "?", "data.colour", nil, says("ada", "visit", `{"url":"https://shop.test/","colour":"red"}`)},
+	{"property_invalid", 400, 190010, "Property external_ids is invalid: the name of an external id must not be empty or contain a colon", "data.external_ids.a:b", nil, says("ada", "profile", `{"external_ids":{"a:b":"x"}}`)},
+	{"property_unknown", 400, 190011, "Property colour is not known", "data.colour", nil, says("ada", "visit", `{"url":"https://shop.test/","colour":"red"}`)},
 	{"unknown_action", 400, 190012, "Unknown action: dance", "action", nil, says("ada", "dance", `{}`)},
-	{"future_timestamp", 400, 190013, "?", "data.effective_timestamp", nil, says("ada", "visit", `{"url":"https://shop.test/","effective_timestamp":"2999-01-01T00:00:00Z"}`)},
-	{"reserved_name", 400, 190014, "?", "customer", nil, says("-", "opt_in", `{"email":"x@shop.test"}`)},
-	{"number_out_of_range", 400, 190015, "?", "data.points", nil, says("ada", "point_add", `{"points":9007199254740991}`)},
-	{"customer_not_found", 404, 160212, "?", "customer", nil, says("nobody", "visit", `{"url":"https://shop.test/"}`)},
+	{"future_timestamp", 400, 190013, "Property effective_timestamp cannot be in the future", "data.effective_timestamp", nil, says("ada", "visit", `{"url":"https://shop.test/","effective_timestamp":"2999-01-01T00:00:00Z"}`)},
+	{"reserved_name", 400, 190014, "Property customer cannot have the reserved value “-”", "customer", nil, says("-", "opt_in", `{"email":"x@shop.test"}`)},
+	{"number_out_of_range", 400, 190015, "The number in property points is out of range", "data.points", nil, says("ada", "point_add", `{"points":9007199254740991}`)},
+	{"customer_not_found", 404, 160212, "Customer not found", "customer", nil, says("nobody", "visit", `{"url":"https://shop.test/"}`)},
 	{"transaction_not_found", 404, 911001, "Transaction not found", "data.transaction_id", nil, says("ada", "refund", `{"transaction_id":"T-9"}`)},
 	{"coupon_not_found", 404, 1601, "Coupon not found", "data.code", nil, says("ada", "coupon_redeem", `{"code":"NONE"}`)},
-	{"module_unknown", 404, 190020, "?", "", nil, reads("/admin/modules/nonsense")},
-	{"key_not_found", 404, 190021, "?", "", nil, reads("/admin/keys/none")},
-	{"nothing_reserved", 422, 190022, "?", "data.transaction_id", nil, says("ada", "release_points", `{"transaction_id":"T-9"}`)},
-	{"line_not_found", 404, 190023, "?", "data.product_id", nil, says("ada", "refund_item", `{"transaction_id":"T-1","product_id":"p-9"}`)},
-	{"entity_unknown", 404, 190024, "?", "", nil, reads("/entities/stores/shop")},
-	{"entity_not_found", 404, 190025, "?", "", nil, reads("/entities/stores/store/none")},
+	{"module_unknown", 404, 190020, "Unknown module: nonsense", "", nil, reads("/admin/modules/nonsense")},
+	{"key_not_found", 404, 190021, "Access key not found: none", "", nil, reads("/admin/keys/none")},
+	{"nothing_reserved", 422, 190022, "No points are reserved for transaction T-9", "data.transaction_id", nil, says("ada", "release_points", `{"transaction_id":"T-9"}`)},
+	{"line_not_found", 404, 190023, "The transaction has no line for product p-9", "data.product_id", nil, says("ada", "refund_item", `{"transaction_id":"T-1","product_id":"p-9"}`)},
+	{"entity_unknown", 404, 190024, "There is no entity type stores/shop", "", nil, reads("/entities/stores/shop")},
+	{"entity_not_found", 404, 190025, "stores/store none not found", "", nil, reads("/entities/stores/store/none")},
 	{"ERR_TX_ALREADY_EXISTS", 409, 5003, "ERR_TX_ALREADY_EXISTS", "data.transaction_id", nil, says("ada", "checkout", `{"transaction_id":"T-1","total":1}`)},
-	{"customer_exists", 409, 112101, "?", "customer", nil, says("ada", "opt_in", `{"email":"ada@shop.test"}`)},
-	{"external_id_taken", 409, 190030, "?", "data.external_ids.crm", nil, says("ben", "profile", `{"external_ids":{"crm":"7"}}`)},
-	{"idempotency_key_reused", 409, 190031, "?", "", nil, func(h *house, language string) answer {
+	{"customer_exists", 409, 112101, "The customer already exists", "customer", nil, says("ada", "opt_in", `{"email":"ada@shop.test"}`)},
+	{"external_id_taken", 409, 190030, "The value of the external id crm is already taken", "data.external_ids.crm", nil, says("ben", "profile", `{"external_ids":{"crm":"7"}}`)},
+	{"idempotency_key_reused", 409, 190031, "The Idempotency-Key was already used with a different request", "", nil, func(h *house, language string) answer {
 		require.Equal(h.t, http.StatusOK, h.post("/events", `{"customer":"ada","action":"visit","data":{"url":"https://shop.test/"}}`, "Idempotency-Key", "used").status)
 		return sends("/events", `{"customer":"ada","action":"visit","data":{"url":"https://shop.test/2"}}`, "Idempotency-Key", "used")(h, language)
 	}},
-	{"coupon_exists", 409, 190033, "?", "data.code", nil, says("ada", "coupon_create", `{"code":"CARD","value":1}`)},
-	{"entity_exists", 409, 190034, "?", "id", nil, sends("/entities/stores/store", `{"id":"north","name":"North"}`)},
+	{"coupon_exists", 409, 190033, "The coupon code CARD is taken", "data.code", nil, says("ada", "coupon_create", `{"code":"CARD","value":1}`)},
+	{"entity_exists", 409, 190034, "The id north is taken", "id", nil, sends("/entities/stores/store", `{"id":"north","name":"North"}`)},
 
 	{"not_enough_points_discount", 422, 0, "Customer doesn't have enough points for discount", "data.points_burned", nil, says("ada", "checkout", `{"transaction_id":"T-9","total":1,"points_burned":90000}`)},
-	{"not_enough_points", 422, 0, "?", "data.points", nil, says("ada", "point_spend", `{"points":90000}`)},
-	{"unspend_too_much", 422, 112900, "?", "data.points", nil, says("ada", "point_unspend", `{"points":1}`)},
-	{"customer_suspended", 422, 110003, "?", "", nil, says("sue", "point_spend", `{"points":1}`)},
-	{"forbidden_state_change", 422, 190040, "?", "", nil, says("ada", "unsuspend", `{}`)},
-	{"wrong_status", 422, 190041, "?", "", nil, says("ina", "point_add", `{"points":1}`)},
-	{"not_refundable", 422, 112201, "?", "data.transaction_id", nil, says("ada", "refund", `{"transaction_id":"T-2"}`)},
-	{"refund_not_positive", 422, 112202, "?", "data.amount", nil, says("ada", "partial_refund", `{"transaction_id":"T-1","amount":0}`)},
-	{"refund_too_large", 422, 112203, "?", "data.amount", nil, says("ada", "partial_refund", `{"transaction_id":"T-1","amount":60.01}`)},
-	{"module_off", 422, 190042, "?", "data.total_quantity", nil, says("ada", "checkout", `{"transaction_id":"T-9","total":1,"total_quantity":1}`)},
-	{"module_off_action", 422, 190043, "?", "action", nil, says("ada", "checkout_reject", `{"transaction_id":"T-1"}`)},
-	{"internal_action", 422, 190044, "?", "action", nil, says("ada", "checkout_item", `{}`)},
-	{"release_too_much", 422, 190046, "?", "data.points", nil, says("ada", "release_points", `{"transaction_id":"T-5","points":6}`)},
-	{"referrer_unknown", 422, 190047, "?", "data.referrer", nil, says("kim", "opt_in", `{"email":"kim@shop.test","referrer":"nobody"}`)},
-	{"referrer_self", 422, 190130, "?", "data.referrer", nil, says("kim", "opt_in", `{"email":"kim@shop.test","referrer":"kim"}`)},
-	{"key_revoked", 422, 190050, "?", "", nil, func(h *house, language string) answer {
+	{"not_enough_points", 422, 0, "Customer doesn't have enough points", "data.points", nil, says("ada", "point_spend", `{"points":90000}`)},
+	{"unspend_too_much", 422, 112900, "More points than were spent cannot be returned (spent: 0)", "data.points", nil, says("ada", "point_unspend", `{"points":1}`)},
+	{"customer_suspended", 422, 110003, "The customer is suspended", "", nil, says("sue", "point_spend", `{"points":1}`)},
+	{"forbidden_state_change", 422, 190040, "The status cannot change from active to active", "", nil, says("ada", "unsuspend", `{}`)},
+	{"wrong_status", 422, 190041, "Action point_add is not possible in status inactive", "", nil, says("ina", "point_add", `{"points":1}`)},
+	{"not_refundable", 422, 112201, "Only accepted transactions can be refunded (status: refunded)", "data.transaction_id", nil, says("ada", "refund", `{"transaction_id":"T-2"}`)},
+	{"refund_not_positive", 422, 112202, "The amount to refund must be greater than zero", "data.amount", nil, says("ada", "partial_refund", `{"transaction_id":"T-1","amount":0}`)},
+	{"refund_too_large", 422, 112203, "The refund is larger than what is left of the transaction (left: 60)", "data.amount", nil, says("ada", "partial_refund", `{"transaction_id":"T-1","amount":60.01}`)},
+	{"module_off", 422, 190042, "Property total_quantity needs the module checkout_accept, which is switched off", "data.total_quantity", nil, says("ada", "checkout", `{"transaction_id":"T-9","total":1,"total_quantity":1}`)},
+	{"module_off_action", 422, 190043, "Action checkout_reject needs the module checkout_accept, which is switched off", "action", nil, says("ada", "checkout_reject", `{"transaction_id":"T-1"}`)},
+	{"internal_action", 422, 190044, "Action checkout_item is written by the platform and cannot be submitted; use checkout instead", "action", nil, says("ada", "checkout_item", `{}`)},
+	{"release_too_much", 422, 190046, "More points than are reserved cannot be released (reserved: 5)", "data.points", nil, says("ada", "release_points", `{"transaction_id":"T-5","points":6}`)},
+	{"referrer_unknown", 422, 190047, "The referring customer does not exist", "data.referrer", nil, says("kim", "opt_in", `{"email":"kim@shop.test","referrer":"nobody"}`)},
+	{"referrer_self", 422, 190130, "Customers cannot refer themselves", "data.referrer", nil, says("kim", "opt_in", `{"email":"kim@shop.test","referrer":"kim"}`)},
+	{"key_revoked", 422, 190050, "The access key has been revoked", "", nil, func(h *house, language string) answer {
 		gone := h.newKey(loyalty.KeyChange{})
 		done(h, "/admin/keys/"+gone.KeyID+"/revoke", "")
 		return sends("/admin/keys/"+gone.KeyID, `{"label":"x"}`)(h, language)
 	}},
-	{"quantity_too_large", 422, 190051, "?", "data.quantity", nil, says("ada", "refund_item", `{"transaction_id":"T-1","product_id":"p-501","quantity":3}`)},
-	{"reactions_endless", 422, 190052, "?", "", nil, says("lou", "coupon_create", `{"code":"LOOP","value":1}`)},
-	{"entity_in_use", 422, 190053, "?", "", nil, sends("/entities/tiers/structure/club/archive", "")},
-	{"entity_archived", 422, 190054, "?", "", nil, sends("/entities/stores/store/closed", `{"name":"Open"}`)},
-	{"job_unknown", 404, 190160, "?", "", nil, sends("/admin/jobs/cleaning/run", "")},
-	{"merge_self", 422, 190163, "?", "target", nil, sends("/customers/ada/merge", `{"target":"ada"}`)},
+	{"quantity_too_large", 422, 190051, "The quantity is larger than what is left of the line (left: 2)", "data.quantity", nil, says("ada", "refund_item", `{"transaction_id":"T-1","product_id":"p-501","quantity":3}`)},
+	{"reactions_endless", 422, 190052, "The rules of the programme trigger each other without end at coupon_create", "", nil, says("lou", "coupon_create", `{"code":"LOOP","value":1}`)},
+	{"entity_in_use", 422, 190053, "It is in use by tiers/tier gold", "", nil, sends("/entities/tiers/structure/club/archive", "")},
+	{"entity_archived", 422, 190054, "closed is archived", "", nil, sends("/entities/stores/store/closed", `{"name":"Open"}`)},
+	{"job_unknown", 404, 190160, "There is no job cleaning", "", nil, sends("/admin/jobs/cleaning/run", "")},
+	{"merge_self", 422, 190163, "A customer cannot be merged with themselves", "customer_id", nil, sends("/customers/ada/merge", `{"target":"ada"}`)},
 
-	{"not_running", 422, 190140, "?", "", nil, sends("/customers/ada/activities/contests/over/enter", "")},
-	{"entries_limit", 422, 190141, "?", "count", nil, sends("/customers/ada/activities/contests/pair/enter", `{"count":3}`)},
-	{"entries_too_few", 422, 190142, "?", "data.count", nil, says("ada", "contest_entry_revoke", `{"contest_id":"pair","count":1}`)},
-	{"spin_limit", 422, 190143, "?", "", [][2]string{{"/customers/ada/prize-wheels/daily", ""}}, sends("/customers/ada/prize-wheels/daily", "")},
-	{"quiz_answered", 422, 190144, "?", "", [][2]string{{"/customers/ada/activities/quizzes/origin/earn", `{"answer":"b"}`}}, sends("/customers/ada/activities/quizzes/origin/earn", `{"answer":"a"}`)},
-	{"treasure_found_already", 422, 190145, "?", "", [][2]string{event("ada", "treasure_found", `{"treasure_id":"bean"}`)}, says("ada", "treasure_found", `{"treasure_id":"bean"}`)},
-	{"treasure_code_wrong", 422, 190146, "?", "data.code", nil, says("ada", "offline_treasure_code_found", `{"treasure_id":"jar","code":"POT"}`)},
-	{"treasure_other_action", 422, 190147, "?", "", nil, says("ada", "treasure_found", `{"treasure_id":"jar"}`)},
-	{"offer_limit", 422, 190148, "?", "", [][2]string{event("ada", "offer_redeem", `{"offer":"single"}`)}, says("ada", "offer_redeem", `{"offer":"single"}`)},
-	{"offer_used_up", 422, 190149, "?", "", [][2]string{event("ada", "offer_redeem", `{"offer":"last"}`)}, says("ben", "offer_redeem", `{"offer":"last"}`)},
-	{"offer_not_redeemed", 422, 190150, "?", "", nil, says("ben", "offer_unredeem", `{"offer":"single"}`)},
-	{"question_not_found", 404, 190151, "?", "", nil, sends("/customers/ada/activities/profiling/taste/questions/none", `{"answer":"x"}`)},
-	{"challenge_not_found", 404, 190120, "?", "data.challenge", nil, says("ada", "challenge_reset", `{"challenge":"none"}`)},
-	{"challenge_not_resetable", 422, 190121, "?", "data.challenge", nil, says("ada", "challenge_reset", `{"challenge":"steady"}`)},
+	{"not_running", 422, 190140, "over is not open now (status: completed)", "", nil, sends("/customers/ada/activities/contests/over/enter", "")},
+	{"entries_limit", 422, 190141, "More entries are not possible (limit: 2)", "count", nil, sends("/customers/ada/activities/contests/pair/enter", `{"count":3}`)},
+	{"entries_too_few", 422, 190142, "There are not so many entries to take back (entries: 0)", "data.count", nil, says("ada", "contest_entry_revoke", `{"contest_id":"pair","count":1}`)},
+	{"spin_limit", 422, 190143, "The wheel cannot be spun more often for now (limit: 1)", "", [][2]string{{"/customers/ada/prize-wheels/daily", ""}}, sends("/customers/ada/prize-wheels/daily", "")},
+	{"quiz_answered", 422, 190144, "The quiz has already been answered", "", [][2]string{{"/customers/ada/activities/quizzes/origin/earn", `{"answer":"b"}`}}, sends("/customers/ada/activities/quizzes/origin/earn", `{"answer":"a"}`)},
+	{"treasure_found_already", 422, 190145, "The treasure has already been found", "data.treasure_id", [][2]string{event("ada", "treasure_found", `{"treasure_id":"bean"}`)}, says("ada", "treasure_found", `{"treasure_id":"bean"}`)},
+	{"treasure_code_wrong", 422, 190146, "The code of the treasure is wrong", "data.code", nil, says("ada", "offline_treasure_code_found", `{"treasure_id":"jar","code":"POT"}`)},
+	{"treasure_other_action", 422, 190147, "This treasure is found by the action offline_treasure_code_found", "data.treasure_id", nil, says("ada", "treasure_found", `{"treasure_id":"jar"}`)},
+	{"offer_limit", 422, 190148, "The offer cannot be used more often (limit: 1)", "data.offer", [][2]string{event("ada", "offer_redeem", `{"offer":"single"}`)}, says("ada", "offer_redeem", `{"offer":"single"}`)},
+	{"offer_used_up", 422, 190149, "The offer is used up", "data.offer", [][2]string{event("ada", "offer_redeem", `{"offer":"last"}`)}, says("ben", "offer_redeem", `{"offer":"last"}`)},
+	{"offer_not_redeemed", 422, 190150, "The offer has not been used", "data.offer", nil, says("ben", "offer_unredeem", `{"offer":"single"}`)},
+	{"question_not_found", 404, 190151, "Question not found: none", "", nil, sends("/customers/ada/activities/profiling/taste/questions/none", `{"answer":"x"}`)},
+	{"challenge_not_found", 404, 190120, "There is no challenge none", "data.challenge", nil, says("ada", "challenge_reset", `{"challenge":"none"}`)},
+	{"challenge_not_resetable", 422, 190121, "The challenge steady cannot be reset", "data.challenge", nil, says("ada", "challenge_reset", `{"challenge":"steady"}`)},
 
 	{"coupon_balance", 422, 1606, "The coupon balance is lower than the amount", "data.amount", nil, says("ada", "coupon_redeem", `{"code":"CARD","amount":10.01}`)},
-	{"reward_not_found", 404, 160320, "?", "", nil, sends("/customers/ada/activities/rewards/none/claim", "")},
-	{"reward_inactive", 422, 160321, "?", "", nil, sends("/customers/ada/activities/rewards/over/claim", "")},
-	{"reward_limit", 422, 120211, "?", "", [][2]string{{"/customers/ada/activities/rewards/once/claim", ""}}, sends("/customers/ada/activities/rewards/once/claim", "")},
-	{"reward_stock", 422, 120212, "?", "", nil, sends("/customers/ada/activities/rewards/sold/claim", "")},
-	{"pool_empty", 422, 120212, "?", "", nil, sends("/customers/ada/activities/rewards/dry/claim", "")},
-	{"reward_segment", 422, 120213, "?", "", nil, sends("/customers/ada/activities/rewards/few/claim", "")},
-	{"reward_points", 422, 120241, "?", "", nil, sends("/customers/ada/activities/rewards/dear/claim", "")},
-	{"claim_not_found", 404, 190100, "?", "data.event", nil, says("ada", "reward_revoke", `{"event":"`+noClaim+`"}`)},
-	{"coupon_redeemed", 422, 190101, "?", "data.event", nil, func(h *house, language string) answer {
-		done(h, "/entities/rewards/reward", fmt.Sprintf(`{"id":"used-%s","title":{"en":"Used"},"type":"coupon","points":1,"coupon":{"type":"amount","value":1}}`, language))
-		claim := done(h, "/customers/ada/activities/rewards/used-"+language+"/claim", "")
-		code := claim["coupon"].(map[string]any)["code"].(string)
-		done(h, "/events", fmt.Sprintf(`{"customer":"ada","action":"coupon_redeem","data":{"code":%q}}`, code))
+	{"reward_not_found", 404, 160320, "Reward not found", "reward", nil, sends("/customers/ada/activities/rewards/none/claim", "")},
+	{"reward_inactive", 422, 160321, "The reward is not active", "", nil, sends("/customers/ada/activities/rewards/over/claim", "")},
+	{"reward_limit", 422, 120211, "The reward was claimed as often as allowed (1)", "", [][2]string{{"/customers/ada/activities/rewards/once/claim", ""}}, sends("/customers/ada/activities/rewards/once/claim", "")},
+	{"reward_stock", 422, 120212, "The reward is out of stock", "", nil, sends("/customers/ada/activities/rewards/sold/claim", "")},
+	{"pool_empty", 422, 120212, "The coupon pool empty has no codes left", "", nil, sends("/customers/ada/activities/rewards/dry/claim", "")},
+	{"reward_segment", 422, 120213, "The reward is not available to this customer", "", nil, sends("/customers/ada/activities/rewards/few/claim", "")},
+	{"reward_points", 422, 120241, "The customer doesn't have enough points for the reward (99999)", "", nil, sends("/customers/ada/activities/rewards/dear/claim", "")},
+	{"claim_not_found", 404, 190100, "Event 0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e01 does not record a claimed reward of this customer", "data.event", nil, says("ada", "reward_revoke", `{"event":"`+noClaim+`"}`)},
+	{"coupon_redeemed", 422, 190101, "Coupon USED-en is redeemed; unredeem it first", "data.event", nil, func(h *house, language string) answer {
+		done(h, "/coupon-pools/known/codes", `{"codes":["USED-`+language+`"]}`)
+		claim := done(h, "/customers/ada/activities/rewards/used/claim", "")
+		done(h, "/events", `{"customer":"ada","action":"coupon_redeem","data":{"code":"USED-`+language+`"}}`)
 		return says("ada", "reward_revoke", fmt.Sprintf(`{"event":%q}`, claim["id"]))(h, language)
 	}},
-	{"transfer_to_self", 422, 190102, "?", "data.target", nil, says("ada", "coupon_transfer", `{"code":"CAKE","target":"ada"}`)},
-	{"coupon_store", 422, 190103, "?", "data.coupon_code", nil, says("ada", "checkout", `{"transaction_id":"T-9","total":1,"store":"south","coupon_code":"NORTH"}`)},
-	{"coupon_product", 422, 190104, "?", "data.coupons[0]", nil, says("ada", "checkout", `{"transaction_id":"T-9","total":1,"coupons":["CAKE"],"items":[`+teaLine+`]}`)},
-	{"pool_not_generated", 422, 190105, "?", "generate", nil, sends("/coupon-pools/empty/codes", `{"generate":1}`)},
-	{"pattern_exhausted", 422, 190106, "?", "generate", nil, sends("/coupon-pools/tiny/codes", `{"generate":50}`)},
+	{"transfer_to_self", 422, 190102, "A transfer needs another customer as its receiver", "data.target", nil, says("ada", "coupon_transfer", `{"code":"CAKE","target":"ada"}`)},
+	{"coupon_store", 422, 190103, "Coupon NORTH cannot be redeemed in this store", "data.coupon_code", nil, says("ada", "checkout", `{"transaction_id":"T-9","total":1,"store":"south","coupon_code":"NORTH"}`)},
+	{"coupon_product", 422, 190104, "Coupon CAKE is for none of the products of this purchase", "data.coupons[0]", nil, says("ada", "checkout", `{"transaction_id":"T-9","total":1,"coupons":["CAKE"],"items":[`+teaLine+`]}`)},
+	{"pool_not_generated", 422, 190105, "The coupon pool empty does not generate codes", "generate", nil, sends("/coupon-pools/empty/codes", `{"generate":1}`)},
 
-	{"negative_refused", 422, 190048, "?", "data.points", [][2]string{{"/admin/modules/points_economy", `{"config":{"negative":"refuse"}}`}}, says("ben", "point_sub", `{"points":9000}`)},
-	{"held_not_found", 404, 190164, "?", "data.event", [][2]string{{"/admin/modules/pending_events", `{"enabled":true,"config":{"actions":["video"]}}`}}, says("ada", "pending_validate", `{"event":"`+noClaim+`"}`)},
-	{"not_holdable", 400, 190165, "?", "config.actions[0]", nil, sends("/admin/modules/pending_events", `{"config":{"actions":["opt_in"]}}`)},
-	{"pending_too_much", 422, 190166, "?", "data.points", nil, says("ada", "pending_expired", `{"points":5}`)},
-	{"modules_exclusive", 422, 190049, "?", "", nil, sends("/admin/modules/checkout_accept", `{"enabled":true}`)},
-	{"copied_field", 422, 190045, "?", "data.total", [][2]string{
+	{"negative_refused", 422, 190048, "The points balance cannot go below zero", "data.points", [][2]string{{"/admin/modules/points_economy", `{"config":{"negative":"refuse"}}`}}, says("ben", "point_sub", `{"points":9000}`)},
+	{"held_not_found", 404, 190164, "No event 0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e01 of this customer is pending", "data.event", [][2]string{{"/admin/modules/pending_events", `{"enabled":true,"config":{"actions":["video"]}}`}}, says("ada", "pending_validate", `{"event":"`+noClaim+`"}`)},
+	{"not_holdable", 400, 190165, "The action opt_in cannot be held by pending_events", "config.actions[0]", nil, sends("/admin/modules/pending_events", `{"config":{"actions":["opt_in"]}}`)},
+	{"pending_too_much", 422, 190166, "More points than are pending cannot expire (pending: 0)", "data.points", nil, says("ada", "pending_expired", `{"points":5}`)},
+	{"modules_exclusive", 422, 190049, "The modules checkout_accept and pending_events cannot be on at the same time", "", nil, sends("/admin/modules/checkout_accept", `{"enabled":true}`)},
+	{"copied_field", 422, 190045, "Property total is copied from the checkout and cannot be changed here; use checkout_update", "data.total", [][2]string{
 		{"/admin/modules/pending_events", `{"enabled":false}`}, {"/admin/modules/checkout_accept", `{"enabled":true}`},
 		event("ada", "checkout", `{"transaction_id":"T-8","total":60,"items":[`+teaLine+`]}`),
 	}, says("ada", "checkout_accept", `{"transaction_id":"T-8","total":1}`)},
-	{"module_off_path", 404, 160600, "?", "", [][2]string{{"/admin/modules/visual_search", `{"enabled":false}`}}, sends("/customers/ada/activities/visual-search", `{"bounds":[]}`)},
+	{"module_off_path", 404, 160600, "The module visual_search is switched off", "", [][2]string{{"/admin/modules/visual_search", `{"enabled":false}`}}, sends("/customers/ada/activities/visual-search", `{"bounds":[]}`)},
 
-	{"read_only_key", 403, 190060, "?", "", nil, withKey(func(c *loyalty.KeyChange) { yes := true; c.ReadOnly = &yes })},
-	{"api_forbidden", 403, 190064, "?", "", nil, withKey(func(c *loyalty.KeyChange) { c.APIs = &[]string{"customers"} })},
-	{"address_refused", 403, 190065, "?", "", nil, withKey(func(c *loyalty.KeyChange) { c.Addresses = &[]string{"192.0.2.0/24"} })},
-	{"path_not_found", 404, 190066, "?", "", nil, reads("/nowhere")},
-	{"method_not_allowed", 405, 190067, "?", "", nil, func(h *house, language string) answer {
+	{"read_only_key", 403, 190060, "This access key may only read", "", nil, withKey(func(c *loyalty.KeyChange) { yes := true; c.ReadOnly = &yes })},
+	{"api_forbidden", 403, 190064, "This access key may not use the API events", "", nil, withKey(func(c *loyalty.KeyChange) { c.APIs = &[]string{"customers"} })},
+	{"address_refused", 403, 190065, "This access key may not be used from this address", "", nil, withKey(func(c *loyalty.KeyChange) { c.Addresses = &[]string{"192.0.2.0/24"} })},
+	{"path_not_found", 404, 190066, "There is nothing at this path", "", nil, reads("/nowhere")},
+	{"method_not_allowed", 405, 190067, "The method PUT is not allowed at this path", "", nil, func(h *house, language string) answer {
 		return h.signed(h.key, h.request(http.MethodPut, "/events", "", "Accept-language", language))
 	}},
-	{"malformed_body", 400, 190068, "?", "", nil, sends("/events", `{"customer":`)},
-	{"unknown_parameter", 400, 190069, "?", "stat", nil, reads("/customers?stat=active")},
-	{"invalid_parameter", 400, 190070, "?", "limit", nil, reads("/customers?limit=0")},
-	{"conflicting_parameter", 400, 190071, "?", "customer", nil, func(h *house, language string) answer {
-		return h.signed(h.key, h.request(http.MethodPost, "/events", "customer=ada&customer=ben&action=visit", "Content-Type", formType, "Accept-language", language))
+	{"malformed_body", 400, 190068, "The request body cannot be read: not valid JSON", "", nil, sends("/events", `{"customer":`)},
+	{"unknown_parameter", 400, 190069, "Unknown query parameter: stat", "stat", nil, reads("/customers?stat=active")},
+	{"invalid_parameter", 400, 190070, "Property limit is too small (minimum: 1)", "limit", nil, reads("/customers?limit=0")},
+	{"conflicting_parameter", 400, 190071, "Parameter customer contradicts another parameter of the request", "customer", nil, func(h *house, language string) answer {
+		return h.signed(h.key, h.request(http.MethodPost, "/events", "customer[x]=ada&customer=ben&action=visit", "Content-Type", formType, "Accept-language", language))
 	}},
-	{"idempotency_key_invalid", 400, 190072, "?", "Idempotency-Key", nil, sends("/events", `{}`, "Idempotency-Key", strings.Repeat("x", 256))},
-	{"target_malformed", 400, 190073, "?", "query", nil, func(h *house, language string) answer {
+	{"idempotency_key_invalid", 400, 190072, "The Idempotency-Key must have 1 to 255 characters", "Idempotency-Key", nil, sends("/events", `{}`, "Idempotency-Key", strings.Repeat("x", 256))},
+	{"target_malformed", 400, 190073, "The request target is malformed", "query", nil, func(h *house, language string) answer {
 		r := h.request(http.MethodGet, "/customers", "", "Accept-language", language)
-		r.URL.RawQuery = "search=%zz"
 		require.NoError(h.t, signing.Default(region).Sign(r, nil, h.key))
+		r.URL.RawQuery = "search=%zz"
 		return h.send(r)
 	}},
-	{"body_too_large", 413, 190061, "?", "", nil, sends("/events", `{"a":"`+strings.Repeat("x", 1<<20)+`"}`)},
-	{"unsupported_media_type", 415, 190062, "?", "", nil, func(h *house, language string) answer {
+	{"body_too_large", 413, 190061, "The request body is too large (limit: 1048576 bytes)", "", nil, sends("/events", `{"a":"`+strings.Repeat("x", 1<<20)+`"}`)},
+	{"unsupported_media_type", 415, 190062, "The media type “text/xml” is not supported; send application/json or application/x-www-form-urlencoded", "", nil, func(h *house, language string) answer {
 		return h.signed(h.key, h.request(http.MethodPost, "/events", "<a/>", "Content-Type", "text/xml", "Accept-language", language))
 	}},
-	{"signature_malformed", 401, 101021, "?", "Authorization", nil, func(h *house, language string) answer {
+	{"signature_malformed", 401, 101021, "The request signature is missing or malformed", "Authorization", nil, func(h *house, language string) answer {
 		return h.send(h.request(http.MethodGet, "/customers", "", "Accept-language", language))
 	}},
-	{"signature_refused", 401, 101024, "?", "", nil, func(h *house, language string) answer {
+	{"signature_refused", 401, 101024, "The request signature was refused", "", nil, func(h *house, language string) answer {
 		return h.signed(signing.Credential{KeyID: h.key.KeyID, Secret: "another"}, h.request(http.MethodGet, "/customers", "", "Accept-language", language))
 	}},
 }

@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -47,6 +46,7 @@ var elsewhere = map[string][2]string{
 	"rate_limited":             {"middleware_test.go", "func TestRateLimit("},
 	"job_running":              {"loyalty/jobs_test.go", "ErrJobRunning"},
 	"guest_action":             {"loyalty/action/testdata/checkout_claim.json", `"name": "guest_action", "code": 190162`}, // the contract refuses it first
+	"pattern_exhausted":        {"loyalty/coupon_pool_test.go", "ErrPatternSpent"},                                        // a pattern has a million codes at least
 	"tier_not_found":           {"loyalty/action/testdata/tier_change.json", `"name": "tier_not_found", "code": 190122`},
 	"tier_structure_not_found": {"loyalty/action/testdata/tier_recalculation.json", `"name": "tier_structure_not_found", "code": 190123`},
 	"signature_date":           {"signature_test.go", "101022, func("},
@@ -117,7 +117,7 @@ func everyErrorIsListed(t *testing.T) {
 	for _, pattern := range []string{"loyalty/errors.go", "errors.go"} {
 		maps.Copy(known, failuresIn(t, pattern))
 	}
-	require.Greater(t, len(known), 110)
+	require.Greater(t, len(known), 100)
 	rows, statuses := map[string]int{}, map[int]int{}
 	for _, f := range failings {
 		require.NotContains(t, rows, f.name, "two rows")

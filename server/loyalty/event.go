@@ -27,9 +27,9 @@ type Event struct {
 	as       string       // the action of the held event that this one applies
 }
 
-// sent says whether the event was submitted as an action, or applies a held event
+// Sent says whether the event was submitted as an action, or applies a held event
 // that was: then its attributes are at hand as they came.
-func (e *Event) sent(action string) bool {
+func (e *Event) Sent(action string) bool {
 	if e.as != "" {
 		return action == e.as && e.accepted == nil
 	}

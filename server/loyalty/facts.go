@@ -117,7 +117,7 @@ func (o *occurrence) seeLine(f *condition.Facts) {
 // attributes gives the event's attributes, the personal ones among them as long
 // as they can be read.
 func (o *occurrence) attributes() (map[string]any, error) {
-	if o.event == o.Event && o.event.sent(o.action) {
+	if o.event == o.Event && o.event.Sent(o.action) {
 		return values(o.Data), nil // as it was sent
 	}
 	var plain map[string]json.RawMessage

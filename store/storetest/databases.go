@@ -40,6 +40,78 @@ func Each(t *testing.T, test func(t *testing.T, s *store.Store)) {
 	EachURL(t, func(t *testing.T, url string) { test(t, Open(t, url)) })
 }
 
+// EachReused is Each for the many small tests that see nothing but the store: a
+// PostgreSQL database is emptied and used again, because making one costs more
+// than such a test.
+func EachReused(t *testing.T, test func(t *testing.T, s *store.Store)) {
+	t.Helper()
+	each(t, func(t *testing.T, d Database) {
+		if d.Name == "postgres" {
+			test(t, Open(t, reused(t)))
+			return
+		}
+		test(t, Open(t, d.Migrated(t)))
+	})
+}
+
+// emptied are the databases that wait to be used again.
+var emptied struct {
+	sync.Mutex
+	urls []string
+}
+
+// reused gives the address of an empty, migrated PostgreSQL database.
+func reused(t testing.TB) string {
+	t.Helper()
+	emptied.Lock()
+	defer emptied.Unlock()
+	var url string
+	if n := len(emptied.urls); n > 0 {
+		url, emptied.urls = emptied.urls[n-1], emptied.urls[:n-1]
+	} else {
+		s := server(t)
+		name := "loyalty_test_" + randomName()
+		require.NoError(t, s.command(`CREATE DATABASE `+name+` TEMPLATE loyalty_template_`+s.suffix))
+		url = s.url(name)
+	}
+	t.Cleanup(func() { // after the store was closed
+		if err := empty(url); err != nil || t.Failed() {
+			return
+		}
+		emptied.Lock()
+		emptied.urls = append(emptied.urls, url)
+		emptied.Unlock()
+	})
+	return url
+}
+
+// empty deletes every row, past the triggers that guard the journal.
+func empty(url string) error {
+	ctx := context.Background()
+	c, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return err
+	}
+	_, err = c.Exec(ctx, `DO $$ DECLARE r record; BEGIN
+	SET LOCAL session_replication_role = replica;
+	FOR r IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename NOT IN ('goose_db_version', 'programme_version') LOOP
+		EXECUTE format('DELETE FROM %I', r.tablename);
+	END LOOP;
+	UPDATE programme_version SET version = 0;
+END $$`)
+	return errors.Join(err, c.Close(ctx))
+}
+
+// dropReused drops the databases that were used again and again.
+func dropReused() {
+	for _, address := range emptied.urls {
+		u, err := url.Parse(address)
+		if err == nil {
+			_ = shared.command(`DROP DATABASE IF EXISTS ` + strings.TrimPrefix(u.Path, "/") + ` WITH (FORCE)`)
+		}
+	}
+}
+
 // Databases runs a test on both databases; open gives a fresh, migrated store
 // each time it is called.
 func Databases(t *testing.T, test func(t *testing.T, open func(t *testing.T) *store.Store)) {
@@ -94,10 +166,26 @@ func Open(t testing.TB, url string) *store.Store {
 // SQLite gives the address of a fresh, migrated SQLite database.
 func SQLite(t testing.TB) string {
 	t.Helper()
+	file, err := migratedFile()
+	require.NoError(t, err)
 	url := EmptySQLite(t)
-	require.NoError(t, migrate(url))
+	require.NoError(t, os.WriteFile(strings.TrimPrefix(url, "sqlite:"), file, 0o600))
 	return url
 }
+
+// migratedFile is a SQLite database with the schema, made once.
+var migratedFile = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "loyalty-template-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	path := filepath.Join(dir, "loyalty.db")
+	if err := migrate("sqlite:" + path); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
 
 // EmptySQLite gives the address of a file that does not exist yet.
 func EmptySQLite(t testing.TB) string {
@@ -177,6 +265,7 @@ func stopShared() {
 	if shared.cluster != nil {
 		shared.cluster.Stop()
 	} else if sharedErr == nil {
+		dropReused()
 		_ = shared.command(`DROP DATABASE IF EXISTS loyalty_template_` + shared.suffix + ` WITH (FORCE)`)
 	}
 }

@@ -144,7 +144,7 @@ func TestScenarios(t *testing.T) {
 			t.Parallel()
 			for _, s := range readScenarios(t, file) {
 				t.Run(s.Name, func(t *testing.T) {
-					storetest.Each(t, func(t *testing.T, db *store.Store) { newStage(t, db, s).play(s.Steps) })
+					storetest.EachReused(t, func(t *testing.T, db *store.Store) { newStage(t, db, s).play(s.Steps) })
 				})
 			}
 		})

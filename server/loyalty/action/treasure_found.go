@@ -26,7 +26,7 @@ func findTreasure(r *loyalty.Run, id string, code *string) error {
 	switch {
 	case err != nil:
 		return err
-	case t.Action() != r.Event.Action:
+	case !r.Event.Sent(t.Action()):
 		return loyalty.ErrTreasureAction.With("action", t.Action()).At("data.treasure_id")
 	case t.Code != "" && (code == nil || strings.TrimSpace(*code) == ""):
 		return loyalty.ErrPropertyEmpty.With("property", "code").At("data.code")

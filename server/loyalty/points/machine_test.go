@@ -104,7 +104,7 @@ func (m *plainBook) draw(n int64, into func(*plainLot)) (drawn []points.Portion,
 }
 
 func (m *plainBook) takeBack(transaction string, first points.ID, n int64) {
-	own := func(l *plainLot) bool { return transaction != "" && l.transaction == transaction }
+	own := func(l *plainLot) bool { return l.id == first || (transaction != "" && l.transaction == transaction) }
 	for range n {
 		m.score--
 		if l := m.best(func(l *plainLot) bool { return own(l) && l.id == first && l.free > 0 }); l != nil {
