@@ -38,7 +38,7 @@ var reasonNames = strings.Fields(`brackets declared depth encoding external_name
 	campaign condition limit_total module_is_off nothing_to_give pool_has_no_code referral referral_back
 	balance claimed coupon limit not_active product redeemed revoked segment stock store transferred
 	challenge_completed challenge_full challenge_progress challenge_reset tier_change tier_down tier_held tier_up
-	allowed burned earned expired not_enough promised released reserved spent standing state taken taken_back unburned unspent held merged moved`)
+	allowed burned earned expired not_enough own_points promised rate released reserved spent standing state taken taken_back unburned unspent held merged moved`)
 
 // actionNames are the actions whose label customers see.
 var actionNames = strings.Fields(`challenge challenge_reset checkout checkout_accept checkout_accept_item checkout_claim checkout_item

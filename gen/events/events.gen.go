@@ -1290,7 +1290,7 @@ type RuleVerdict struct {
 
 	// Rule The rule's name.
 	//
-	// Example: earn_rate
+	// Example: earn
 	Rule string `json:"rule"`
 
 	// Verdict `applied`: it did its work; `skipped`: it did not concern this event; `refused`: it stops the event.

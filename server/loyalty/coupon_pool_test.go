@@ -229,7 +229,7 @@ func TestPreviewOfAClaim(t *testing.T) {
 			o, err := c.engines[0].Preview(t.Context(), claimOf("member-1001", "five"))
 			require.NoError(t, err)
 			require.Equal(t, int64(10), o.Value.(*loyalty.ClaimResult).Spent)
-			require.Contains(t, o.Trace, loyalty.Verdict{Rule: "reward", Verdict: "applied", Reason: "reason.claimed", Points: -10})
+			require.Contains(t, o.Trace, loyalty.Verdict{Rule: "reward", Verdict: "applied", Reason: "reason.claimed", Input: map[string]any{"reward": "five"}, Points: -10})
 		}
 		coupon, _, err := c.store.Coupon(t.Context(), "SPRING-1")
 		require.NoError(t, err)

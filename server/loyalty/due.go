@@ -125,7 +125,7 @@ func (r *Run) expire(lots []*points.Lot, at time.Time, parent *Event) {
 	total := points.Total(portions)
 	e.Shown(-total)
 	e.Data = marshal(expiredPoints{total, portions})
-	r.Trace("expiry", "applied", "reason.expired", -total)
+	r.TraceInput(Verdict{Rule: "expiry", Verdict: "applied", Reason: "reason.expired", Input: expiredOn(at, len(lots)), Points: -total})
 }
 
 // expiredPoints are the attributes of point_expire.

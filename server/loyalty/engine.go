@@ -151,7 +151,7 @@ func (e *Engine) Preview(ctx context.Context, s Submission) (Outcome, error) {
 	s.Idempotency = nil
 	t := e.prepare(s)
 	if t.err != nil {
-		return Outcome{Trace: t.trace}, t.err
+		return Outcome{Trace: refusedAtOnce(t.err)}, t.err
 	}
 	release, err := e.hold()
 	if err != nil {

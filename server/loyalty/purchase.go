@@ -77,7 +77,7 @@ func (r *Run) EarnPending(e *Event, itemAction string, t *Transaction) error {
 	if err != nil {
 		return tooManyPoints(err)
 	}
-	r.Trace("earn", "applied", "reason.promised", t.Earned)
+	r.Trace("promise", "applied", "reason.promised", own)
 	return r.Promise(e, own)
 }
 
@@ -94,7 +94,7 @@ func tooManyPoints(err error) error {
 
 // EarnAccepted gives the points of an accepted purchase, a lot for each item.
 func (r *Run) EarnAccepted(e *Event, itemAction string, t *Transaction) error {
-	own, err := r.eachLine(e, itemAction, t, func(item *Event, n int64) error { return r.Earn(item, n, t.Name) })
+	own, err := r.eachLine(e, itemAction, t, func(item *Event, n int64) error { return r.credit(item, n, t.Name) }) // TracePrice told it
 	if err != nil || own == 0 {
 		return tooManyPoints(err)
 	}

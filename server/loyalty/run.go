@@ -263,7 +263,7 @@ func (r *Run) Undeclared() map[string]json.RawMessage {
 // translation key.
 func (r *Run) Trace(rule, verdict, reason string, n int64) {
 	if r.work.tracing {
-		r.work.trace = append(r.work.trace, Verdict{Rule: rule, Verdict: verdict, Reason: reason, Points: n})
+		r.work.trace = append(r.work.trace, Verdict{Rule: rule, Verdict: verdict, Reason: reason, Input: r.lookedAt(), Points: n})
 	}
 }
 

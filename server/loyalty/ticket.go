@@ -19,7 +19,6 @@ type ticket struct {
 	at          time.Time // effective; zero: when it is recorded
 	transaction string    // the transaction_id in the data, if any
 	preview     bool
-	trace       []Verdict
 	seed        [32]byte // of random codes, the same in every attempt; zero until one is drawn
 	err         error    // refused before the transaction
 

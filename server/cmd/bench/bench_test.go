@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"io"
 	"os"
 	"os/exec"
@@ -70,7 +71,7 @@ func TestFloors(t *testing.T) {
 // answered with 200 and the points agree afterwards, or bench fails.
 func TestProgram(t *testing.T) {
 	needsPostgres(t)
-	o := small(t, "server", "sqlite")
+	o := small(t, "server", "programme", "sqlite")
 	o.sqlite, o.binary = true, filepath.Join(t.TempDir(), "loyalty")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", o.binary, "../loyalty")
 	printed, err := build.CombinedOutput()
@@ -79,6 +80,8 @@ func TestProgram(t *testing.T) {
 	require.NoError(t, bench(t.Context(), o, &out, io.Discard))
 	for _, title := range []string{
 		"POST /events point_add, 16 connections", "same, 64 connections", "one hot customer", "checkout with 3 lines",
+		"coupon_redeem, 16 connections", "programme: point_add, 16", "programme: point_add against",
+		"programme: checkout with 3 lines, 16", "programme: checkout against",
 		"p99 at 64 connections against naive", "bulk of 50, 4 connections, against naive", "embedded SQLite",
 		"the program on PostgreSQL: cold start", "the program on SQLite: cold start",
 	} {
@@ -145,9 +148,9 @@ func TestCompare(t *testing.T) {
 	defer db.Close()
 	db.SetMaxOpenConns(1)
 	for _, statement := range []string{
-		"CREATE TABLE events(action)", "CREATE TABLE balances(score, spent, reserved, expired, debt)",
+		"CREATE TABLE events(action, parent)", "CREATE TABLE coupons(state)", "CREATE TABLE balances(score, spent, reserved, expired, debt)",
 		"CREATE TABLE postings(points, from_account, to_account)", "CREATE TABLE lots(remaining)",
-		"INSERT INTO events VALUES ('opt_in'), ('point_add'), ('point_add')",
+		"INSERT INTO events(action) VALUES ('opt_in'), ('point_add'), ('point_add')", "INSERT INTO coupons VALUES ('claimed')",
 		"INSERT INTO balances VALUES (30, 4, 1, 2, 0), (5, 9, 0, 0, 4)", // 23 and −4
 		"INSERT INTO postings VALUES (30, 1, 2), (4, 2, 4), (1, 2, 3), (2, 2, 5), (5, 1, 2), (5, 2, 4), (4, 6, 4), (7, 7, 8)",
 		"INSERT INTO lots VALUES (23), (0)",
@@ -156,7 +159,8 @@ func TestCompare(t *testing.T) {
 		require.NoError(t, err)
 	}
 	one, purchase := workload{events: 1, action: "point_add"}, workload{events: 1, action: "checkout"}
-	s := server{db: db}
+	redemption := workload{events: 1, action: "coupon_redeem"}
+	s := server{db: db, service: &service{coupons: make([]coupon, 3)}}
 	require.NoError(t, s.compare(t.Context(), one, 2))
 	require.Equal(t, facts{pointAdds: 2, figures: 19, postings: 19, lots: 19}, s.known)
 	require.ErrorContains(t, s.compare(t.Context(), one, 1), "acknowledged")
@@ -166,12 +170,16 @@ func TestCompare(t *testing.T) {
 		n      int
 		reason string
 	}{
-		{"INSERT INTO events VALUES ('point_add'), ('point_add')", one, 1, "acknowledged"},
-		{"INSERT INTO events VALUES ('checkout'), ('checkout_item'), ('checkout_item')", purchase, 1, "acknowledged"},
+		{"INSERT INTO events(action) VALUES ('point_add'), ('point_add')", one, 1, "acknowledged"},
+		{"INSERT INTO events VALUES ('point_add', NULL), ('point_add', 7)", one, 1, "that campaigns gave points is true, with 0 rules"},
+		{"INSERT INTO events(action) VALUES ('checkout'), ('checkout_item'), ('checkout_item')", purchase, 1, "acknowledged"},
 		{"UPDATE balances SET score = score + 1 WHERE score = 30", one, 0, "20 by figures, 19 by postings, 19 by lots"},
 		{"INSERT INTO postings VALUES (1, 1, 2)", one, 0, "20 by figures, 20 by postings, 19 by lots"},
 		{"UPDATE lots SET remaining = 24 WHERE remaining = 23", one, 0, ""},
-		{"INSERT INTO events VALUES ('checkout'), ('checkout_item'), ('checkout_item'), ('checkout_item')", purchase, 1, ""},
+		{"INSERT INTO events(action) VALUES ('checkout'), ('checkout_item'), ('checkout_item'), ('checkout_item')", purchase, 1, ""},
+		{"INSERT INTO events(action) VALUES ('coupon_redeem')", redemption, 1, "acknowledged"},
+		{"UPDATE coupons SET state = 'redeemed'", redemption, 0, "acknowledged"},
+		{"INSERT INTO events(action) VALUES ('coupon_redeem'); INSERT INTO coupons VALUES ('redeemed')", redemption, 1, ""},
 	} {
 		_, err := db.Exec(step.sql)
 		require.NoError(t, err)
@@ -181,4 +189,33 @@ func TestCompare(t *testing.T) {
 			require.ErrorContains(t, err, step.reason)
 		}
 	}
+	require.Len(t, s.coupons, 1, "a redeemed coupon is not redeemed again")
+	s.rules = programme
+	_, err = db.Exec("INSERT INTO events(action) VALUES ('point_add')")
+	require.NoError(t, err)
+	require.ErrorContains(t, s.compare(t.Context(), one, 1), "that campaigns gave points is false, with 30 rules")
+}
+
+// The programme is what the rows of the result call it.
+func TestProgramme(t *testing.T) {
+	kinds, limited := map[string]int{}, 0
+	for _, e := range programme {
+		var body struct {
+			Status  string
+			Trigger string
+			Limit   struct {
+				PerCustomer int `json:"per_customer"`
+			}
+		}
+		require.NoError(t, json.Unmarshal(e.body, &body))
+		kinds[e.kind]++
+		if e.kind == "automation/campaign" {
+			require.Equal(t, "active", body.Status)
+		}
+		if body.Limit.PerCustomer > 0 {
+			limited++
+		}
+	}
+	require.Equal(t, map[string]int{"tiers/structure": 1, "tiers/tier": 3, "challenges/challenge": 6, "automation/campaign": 20}, kinds)
+	require.Equal(t, 2, limited)
 }

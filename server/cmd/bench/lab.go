@@ -55,6 +55,7 @@ type lab struct {
 	floor          *floor
 	naive          *service
 	server, sqlite *server
+	programme      *server // with the rules of programme.json
 }
 
 // openLab starts what the metrics need. What it has started is in the lab even
@@ -83,6 +84,14 @@ func openLab(ctx context.Context, o options, chosen []metric) (l *lab, err error
 			return l, fmt.Errorf("server: %w", err)
 		}
 	}
+	if needs("programme") {
+		if err = l.cluster.exec(ctx, "postgres", "CREATE DATABASE programme"); err != nil {
+			return l, err
+		}
+		if l.programme, err = startServer(ctx, o, l.cluster.url("programme"), programme...); err != nil {
+			return l, fmt.Errorf("programme: %w", err)
+		}
+	}
 	if needs("sqlite") {
 		if l.sqlite, err = startServer(ctx, o, ""); err != nil {
 			return l, fmt.Errorf("sqlite: %w", err)
@@ -94,7 +103,7 @@ func openLab(ctx context.Context, o options, chosen []metric) (l *lab, err error
 // close stops everything, the databases last.
 func (l *lab) close() error {
 	var errs []error
-	for _, s := range []*server{l.server, l.sqlite} {
+	for _, s := range []*server{l.server, l.programme, l.sqlite} {
 		if s != nil {
 			errs = append(errs, s.close())
 		}
@@ -121,14 +130,15 @@ func (l *lab) measure(ctx context.Context, o options, chosen []metric, progress 
 				return nil, fmt.Errorf("%s: %w", m.name, err)
 			}
 			r[m.name] = append(r[m.name], s)
-			fmt.Fprintf(progress, "round %d/%d  %-20s %8.0f/s  p50 %7.2f ms  p99 %7.2f ms  cpu %5.0f µs\n",
+			fmt.Fprintf(progress, "round %d/%d  %-21s %8.0f/s  p50 %7.2f ms  p99 %7.2f ms  cpu %5.0f µs\n",
 				round+1, o.reps, m.name, s.rate, s.p50, s.p99, s.cpu)
 		}
 	}
 	return r, nil
 }
 
-// describe writes what the figures depend on.
+// describe writes what the figures depend on. The server with a programme starts
+// before that is made, as the other does, and is not told of.
 func (l *lab) describe(w io.Writer, o options) {
 	fmt.Fprintf(w, "%d cores, %s %s/%s, PostgreSQL %s (fsync and synchronous_commit on, files on %s), %d customers, %d rounds of %d s\n",
 		runtime.NumCPU(), runtime.Version(), runtime.GOOS, runtime.GOARCH, l.cluster.version, fileSystem(l.cluster.dir), o.customers, o.reps, o.seconds)

@@ -31,7 +31,7 @@ func loaded(t *testing.T, w workload, n int, handler http.HandlerFunc) (load, []
 	a := testAccess
 	a.address = strings.TrimPrefix(server.URL, "http://")
 	w = w.complete()
-	requests, err := a.prepare(t.Context(), w, n, 50)
+	requests, err := a.prepare(t.Context(), w, n, picker{customers: 50})
 	require.NoError(t, err)
 	require.Len(t, requests, n)
 	return load{address: a.address, connections: w.connections, window: time.Minute, accept: w.accept}, requests

@@ -21,7 +21,10 @@ func metrics() []metric {
 		directMetric("pgx-separate-16", 16, false, postSeparately),
 		naiveMetric(workload{name: "naive-16", connections: 16}),
 		serverMetric(workload{name: "server-16", connections: 16}),
+		programmeMetric(workload{name: "programme-16", connections: 16}),
 		serverMetric(workload{name: "server-checkout-16", connections: 16, action: "checkout", body: checkout}),
+		programmeMetric(workload{name: "programme-checkout-16", connections: 16, action: "checkout", body: checkout}),
+		serverMetric(workload{name: "server-coupon-16", connections: 16, action: "coupon_redeem", body: couponRedeem}),
 		sqliteMetric(workload{name: "sqlite-16", connections: 16}),
 		pgbenchMetric("floor-64", 64, false),
 		directMetric("pgx-64", 64, false, postOnce),
@@ -52,6 +55,11 @@ func naiveMetric(w workload) metric {
 func serverMetric(w workload) metric {
 	w = w.complete()
 	return metric{w.name, func(ctx context.Context, l *lab) (sample, error) { return l.server.measure(ctx, w) }}
+}
+
+func programmeMetric(w workload) metric {
+	w = w.complete()
+	return metric{w.name, func(ctx context.Context, l *lab) (sample, error) { return l.programme.measure(ctx, w) }}
 }
 
 func sqliteMetric(w workload) metric {
@@ -88,6 +96,11 @@ func comparisons() []comparison {
 		{title: "same, 64 connections", of: "server-64", base: "floor-64", first: 0.80, goal: 1.50},
 		{title: "same, one hot customer, 16 connections", of: "server-hot-16", base: "floor-hot-16", first: 1.5, goal: 4.0},
 		{title: "checkout with 3 lines, 16 connections", of: "server-checkout-16", base: "floor-16", first: 0.30, goal: 0.50},
+		{title: "coupon_redeem, 16 connections", of: "server-coupon-16", base: "floor-16"},
+		{title: "programme: point_add, 16 connections", of: "programme-16", base: "floor-16"},
+		{title: "programme: point_add against one without rules", of: "programme-16", base: "server-16"},
+		{title: "programme: checkout with 3 lines, 16 connections", of: "programme-checkout-16", base: "floor-16"},
+		{title: "programme: checkout against one without rules", of: "programme-checkout-16", base: "server-checkout-16"},
 		{title: "p99 at 64 connections against naive", of: "server-64", base: "naive-64", worst: true, first: 0.3, goal: 0.15},
 		{title: "bulk of 50, 4 connections, against naive", of: "server-bulk-4", base: "naive-bulk-4", first: 4, goal: 6},
 		{title: "embedded SQLite (FULL) against pgx, one statement", of: "sqlite-16", base: "pgx-16", first: 0.3, goal: 0.6},

@@ -30,6 +30,8 @@ type workload struct {
 type picker struct {
 	customers int
 	hot       bool
+	coupons   []coupon
+	number    int // of the request in its measurement, from 0
 }
 
 func (p picker) customer() int {
@@ -100,7 +102,7 @@ func (a access) request(path string, body []byte, key int) ([]byte, error) {
 }
 
 // prepare signs n requests, on all processors, before the clock runs.
-func (a access) prepare(ctx context.Context, w workload, n, customers int) ([][]byte, error) {
+func (a access) prepare(ctx context.Context, w workload, n int, p picker) ([][]byte, error) {
 	requests := make([][]byte, n)
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -109,9 +111,11 @@ func (a access) prepare(ctx context.Context, w workload, n, customers int) ([][]
 	for worker := range workers {
 		all.Go(func() {
 			var body bytes.Buffer
+			p := p
 			for i := worker; i < n && ctx.Err() == nil; i += workers {
 				body.Reset()
-				w.body(&body, picker{customers, w.hot})
+				p.number = i
+				w.body(&body, p)
 				var err error
 				if requests[i], err = a.request(w.path, body.Bytes(), i); err != nil {
 					fail(err)

@@ -39,6 +39,8 @@ var factsQuery string
 // facts are counted in a server's database; see sql/facts.sql.
 type facts struct {
 	pointAdds, checkouts, items int64
+	redeems, redeemed           int64 // events, and coupons that are redeemed
+	given                       int64 // point_adds that campaigns gave
 	figures, postings, lots     int64 // points that customers have, told three ways
 }
 
@@ -47,6 +49,7 @@ type server struct {
 	*service
 	database string // its kind
 	db       *sql.DB
+	rules    []entity
 	known    facts
 	// coldStart is the time from starting the program on a migrated database to
 	// its first answer; idle is its resident memory then, in bytes.
@@ -54,9 +57,10 @@ type server struct {
 	idle      int64
 }
 
-// startServer starts the program at binary and gives it customers through its
-// own API. url is its LOYALTY_DATABASE_URL, empty for the embedded database.
-func startServer(ctx context.Context, o options, url string) (*server, error) {
+// startServer starts the program at binary and gives it rules and then customers
+// through its own API. url is its LOYALTY_DATABASE_URL, empty for the embedded
+// database.
+func startServer(ctx context.Context, o options, url string, rules ...entity) (*server, error) {
 	dir, err := newDir(o.dir, "server", false)
 	if err != nil {
 		return nil, err
@@ -72,11 +76,11 @@ func startServer(ctx context.Context, o options, url string) (*server, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	s := &server{database: "PostgreSQL", service: &service{window: o.window(), customers: o.customers, answered: map[string]int{}}}
+	s := &server{database: "PostgreSQL", rules: rules, service: &service{window: o.window(), customers: o.customers, answered: map[string]int{}}}
 	if url == "" {
 		s.database = "SQLite"
 	}
-	s.access, s.before, s.check = keys, func(context.Context) error { return nil }, s.compare
+	s.access, s.before, s.check = keys, s.makeCoupons, s.compare
 	s.address = address
 	began := time.Now()
 	if s.process, err = start(dir, command{args: []string{o.binary, "serve"}, env: env, signal: "TERM"}); err != nil {
@@ -159,7 +163,7 @@ func (s *server) ready() error {
 	return nil
 }
 
-// open opens the database beside the server and makes the customers.
+// open opens the database beside the server and makes the rules and the customers.
 func (s *server) open(ctx context.Context, url, data string) (err error) {
 	if url == "" {
 		s.db, err = sql.Open("sqlite", "file:"+filepath.Join(data, "loyalty.db")+"?mode=ro&_pragma=busy_timeout(10000)")
@@ -168,6 +172,11 @@ func (s *server) open(ctx context.Context, url, data string) (err error) {
 	}
 	if err != nil {
 		return err
+	}
+	for _, e := range s.rules {
+		if err := s.create(ctx, e); err != nil {
+			return err
+		}
 	}
 	if err := s.seed(ctx); err != nil {
 		return err
@@ -189,23 +198,28 @@ func (s *server) seed(ctx context.Context) error {
 		n := last.Add(1)
 		fmt.Fprintf(b, `{"customer":"%d","action":"opt_in","data":{"email":"customer%d@shop.test","first_name":"Ada","last_name":"Kovács"}}`, n, n)
 	}
-	w := workload{name: "seed", path: "/events/bulk", body: bulkOf(batch, optIn)}
-	requests, err := s.prepare(ctx, w, (s.customers+batch-1)/batch, s.customers)
+	return s.submit(ctx, workload{name: "making customers", body: bulkOf(batch, optIn)}, (s.customers+batch-1)/batch)
+}
+
+// submit sends so many bulks that belong to no measurement.
+func (s *server) submit(ctx context.Context, w workload, bulks int) error {
+	w.path = "/events/bulk"
+	requests, err := s.prepare(ctx, w, bulks, picker{})
 	if err != nil {
 		return err
 	}
 	latencies, _, err := load{s.address, 4, signing.DefaultWindow, noErrors}.run(ctx, requests)
 	if err != nil {
-		return fmt.Errorf("making customers: %w\nthe end of the server's log:\n%s", err, s.tail())
+		return fmt.Errorf("%s: %w\nthe end of the server's log:\n%s", w.name, err, s.tail())
 	}
-	if len(latencies) != len(requests) {
-		return fmt.Errorf("making customers: only %d of %d were made within %s", len(latencies)*batch, s.customers, signing.DefaultWindow)
+	if len(latencies) != bulks {
+		return fmt.Errorf("%s: only %d of %d bulks were answered within %s", w.name, len(latencies), bulks, signing.DefaultWindow)
 	}
 	return nil
 }
 
 func (s *server) count(ctx context.Context) (f facts, err error) {
-	err = s.db.QueryRowContext(ctx, factsQuery).Scan(&f.pointAdds, &f.checkouts, &f.items, &f.figures, &f.postings, &f.lots)
+	err = s.db.QueryRowContext(ctx, factsQuery).Scan(&f.pointAdds, &f.checkouts, &f.items, &f.redeems, &f.redeemed, &f.given, &f.figures, &f.postings, &f.lots)
 	return f, err
 }
 
@@ -216,17 +230,26 @@ func (s *server) compare(ctx context.Context, w workload, answered int) error {
 	if err != nil {
 		return err
 	}
-	want := s.known
-	if w.action == "checkout" {
-		want.checkouts += int64(answered * w.events)
-		want.items += int64(3 * answered * w.events)
-	} else {
-		want.pointAdds += int64(answered * w.events)
+	want, n := s.known, int64(answered*w.events)
+	switch w.action {
+	case "checkout":
+		want.checkouts += n
+		want.items += 3 * n
+	case "coupon_redeem":
+		want.redeems += n
+		want.redeemed += n
+		s.coupons = s.coupons[n:]
+	default:
+		want.pointAdds += n
 	}
+	given := now.given > s.known.given
 	s.known = now
+	want.given, want.figures, want.postings, want.lots = now.given, now.figures, now.postings, now.lots
 	switch {
-	case now.pointAdds != want.pointAdds || now.checkouts != want.checkouts || now.items != want.items:
+	case now != want:
 		return fmt.Errorf("%d requests were acknowledged, but the events do not agree: want %+v, have %+v", answered, want, now)
+	case answered > 0 && given != (len(s.rules) > 0):
+		return fmt.Errorf("%d requests were acknowledged; that campaigns gave points is %t, with %d rules", answered, given, len(s.rules))
 	case now.figures != now.postings || now.figures != now.lots:
 		return fmt.Errorf("the points do not agree: %d by figures, %d by postings, %d by lots", now.figures, now.postings, now.lots)
 	}

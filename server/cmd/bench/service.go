@@ -18,20 +18,25 @@ type service struct {
 	access
 	window    time.Duration
 	customers int
-	// before and check frame a measurement: check compares what the database
-	// holds with the number of requests that were answered with 200.
-	before func(context.Context) error
+	// before and check frame a measurement: before makes what the requests of a
+	// workload need; check compares what the database holds with the number of
+	// requests that were answered with 200.
+	before func(ctx context.Context, w workload, requests int) error
 	check  func(ctx context.Context, w workload, answered int) error
+	// coupons are those that no request has redeemed yet, in the order in which
+	// requests take them.
+	coupons []coupon
 	// answered is how many requests the last measurement of a workload took.
 	answered map[string]int
 }
 
 // measure runs a workload for the window.
 func (s *service) measure(ctx context.Context, w workload) (sample, error) {
-	if err := s.before(ctx); err != nil {
+	n := s.want(w)
+	if err := s.before(ctx, w, n); err != nil {
 		return sample{}, err
 	}
-	requests, err := s.prepare(ctx, w, s.want(w), s.customers)
+	requests, err := s.prepare(ctx, w, n, picker{customers: s.customers, hot: w.hot, coupons: s.coupons})
 	if err != nil {
 		return sample{}, err
 	}
@@ -55,8 +60,11 @@ func (s *service) want(w workload) int {
 		return n + n/2
 	}
 	rate := 15000
-	if w.events > 1 {
+	switch {
+	case w.events > 1:
 		rate = 1500
+	case w.action == "coupon_redeem":
+		rate = 8000 // each needs a coupon that must be made before
 	}
 	return int(float64(rate) * s.window.Seconds())
 }
@@ -87,7 +95,7 @@ func startNaive(ctx context.Context, parent string, f *floor) (*service, error) 
 	s := &service{
 		process: p, window: f.window, customers: f.customers, answered: map[string]int{},
 		access: access{address, signing.Default(naiveRegion), []signing.Credential{{KeyID: naiveKey, Secret: secret}}},
-		before: f.empty, check: f.check,
+		before: func(ctx context.Context, _ workload, _ int) error { return f.empty(ctx) }, check: f.check,
 	}
 	return s, s.waitFor(ctx, func() error { return dialOnce(address) })
 }

@@ -105,6 +105,7 @@ func price(r *loyalty.Run, t *loyalty.Transaction, currency string) error {
 	if err != nil {
 		return err
 	}
+	r.TracePrice(t, currency)
 	t.Earned = own
 	for _, l := range t.Detail.Items {
 		t.Earned += l.Points

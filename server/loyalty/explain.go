@@ -1,0 +1,78 @@
+package loyalty
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"time"
+)
+
+// What a preview tells besides what the rules themselves say.
+
+// lookedAt are the attributes of the submitted event as its row shows them,
+// without those that name a person and without lists; nil where no event was
+// submitted.
+func (r *Run) lookedAt() map[string]any {
+	if r.Event == nil {
+		return nil
+	}
+	d := json.NewDecoder(bytes.NewReader(r.Event.Data))
+	d.UseNumber()
+	var seen map[string]any
+	if d.Decode(&seen) != nil {
+		return nil
+	}
+	for name, value := range seen {
+		switch value.(type) {
+		case map[string]any, []any:
+			delete(seen, name)
+		}
+	}
+	return seen
+}
+
+// TracePrice explains what each line of a purchase earns, and by what: the points
+// that were sent with it or with the purchase, or the rate of incentivized_purchase
+// for the currency.
+func (r *Run) TracePrice(t *Transaction, currency string) {
+	if !r.work.tracing {
+		return
+	}
+	p := r.Programme
+	for i := range t.Detail.Items {
+		l := &t.Detail.Items[i]
+		v := Verdict{Rule: "earn", Verdict: "applied", Reason: "reason.own_points", Points: l.Points}
+		v.Input = map[string]any{"product_id": l.ProductID, "subtotal": l.Subtotal}
+		switch {
+		case l.Rewarded != nil:
+			v.Input["points_rewarded"] = *l.Rewarded
+		case t.Detail.PointsRewarded != nil:
+			v.Input["points_rewarded"] = *t.Detail.PointsRewarded
+		case !p.On[ModuleIncentivizedPurchase]:
+			v.Verdict, v.Reason, v.Input["module"] = "skipped", "reason.module_is_off", ModuleIncentivizedPurchase
+		default:
+			v.Reason, v.Input["rate"], v.Input["rounding"] = "reason.rate", p.Purchase.RateFor(currency), p.Purchase.Rounding
+		}
+		r.TraceInput(v)
+	}
+}
+
+// refusedAtOnce explains the refusals that need no customer: of a module that is
+// off, and of an action that nobody can submit.
+func refusedAtOnce(err error) []Verdict {
+	reason := ""
+	switch {
+	case errors.Is(err, ErrActionOff), errors.Is(err, ErrModuleOff):
+		reason = "reason.module_is_off"
+	case errors.Is(err, ErrInternalAction):
+		reason = "reason.internal_action"
+	default:
+		return nil
+	}
+	return []Verdict{{Rule: "module", Verdict: "refused", Reason: reason, Input: AsError(err).Args}}
+}
+
+// expiredOn is what the rule of expiry looked at.
+func expiredOn(at time.Time, lots int) map[string]any {
+	return map[string]any{"expired_at": at.Format("2006-01-02T15:04:05.000Z07:00"), "lots": lots}
+}
