@@ -85,6 +85,7 @@ func (r *Run) moveLots(guest *Run, gone *Event, t *Transaction) error {
 	}
 	gone.Data = marshal(purchasePoints{t.Name, total})
 	gone.Transaction = t.Name
+	gone.effects().Transaction = &TransactionEffect{} // no purchase of theirs: a tier by spend counts it no more
 	gone.Shown(-total)
 	r.Event.Shown(total)
 	return r.rebind(guest, t, lots)

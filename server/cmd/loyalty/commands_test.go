@@ -105,7 +105,7 @@ func TestOpenAPICommand(t *testing.T) {
 	}
 	r := inside(t, "openapi", "rewards")
 	require.Equal(t, 2, r.code)
-	require.Contains(t, r.errors, "administration, customers, events")
+	require.Contains(t, r.errors, "administration, coupon, customers, display, entities, events")
 }
 
 func TestVersionNeedsNoSettings(t *testing.T) {

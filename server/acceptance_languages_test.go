@@ -1,0 +1,66 @@
+package server_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/store/storetest"
+)
+
+// TestLanguages: messages and localized texts come in the language that the
+// request prefers among those of the programme, else in the programme's own; and
+// the answer says which one it is.
+func TestLanguages(t *testing.T) {
+	const texts = `{"en":"Free coffee","es":"Café gratis","fr":"Café offert","hu":"Ingyen kávé"}`
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		h := openOn(t, url, patient)
+		done(h, "/admin/modules/prize_wheels", `{"enabled":true}`)
+		for _, piece := range [][2]string{
+			{"/entities/coupons/pool", `{"id":"free","name":"Free","source":"generated","pattern":"FREE-########","coupon":{"type":"percentage","value":100,"name":` + texts + `}}`},
+			{"/entities/rewards/reward", `{"id":"coffee","title":` + texts + `,"type":"coupon","points":1,"pool":"free"}`},
+			{"/entities/prize-wheels/wheel", `{"id":"sure","name":{"en":"Sure"},"options":[{"type":"reward","label":` + texts + `,"weight":1,"reward":"coffee"}]}`},
+			{"/entities/rewards/reward", `{"id":"half","title":{"fr":"Moitié"},"type":"coupon","points":1,"coupon":{"type":"amount","value":1,"name":{"fr":"Moitié"}}}`},
+			event("ada", "opt_in", `{"email":"ada@shop.test"}`),
+			event("ada", "point_add", `{"points":500}`),
+		} {
+			done(h, piece[0], piece[1])
+		}
+		speak := func(header string) []string {
+			claim := h.post("/customers/ada/activities/rewards/coffee/claim", "", "Accept-language", header)
+			require.Equal(t, http.StatusOK, claim.status, claim.body)
+			coupon := claim.json(t)["coupon"].(map[string]any)
+			spin := succeeded(t, h.post("/customers/ada/prize-wheels/sure", "", "Accept-language", header))
+			stored := data(t, h.get("/coupons/"+coupon["code"].(string), "Accept-language", header))
+			failed := h.post("/events", `{"customer":"nobody","action":"visit","data":{"url":"https://shop.test/"}}`, "Accept-language", header)
+			require.Equal(t, claim.header.Get("Content-Language"), failed.header.Get("Content-Language"))
+			require.Equal(t, "NotFoundException 160212", fmt.Sprint(failed.fault(t).Type, " ", failed.fault(t).Code))
+			require.Equal(t, coupon["name"], spin["reward"].(map[string]any)["title"])
+			require.Equal(t, coupon["name"], spin["coupon"].(map[string]any)["name"])
+			require.Equal(t, coupon["name"], stored["name"])
+			return []string{claim.header.Get("Content-Language"), coupon["name"].(string), spin["result"].(string), failed.fault(t).Message}
+		}
+		en := []string{"en", "Free coffee", "Free coffee", "Customer not found"}
+		es := []string{"es", "Café gratis", "Café gratis", "No se ha encontrado el cliente"}
+		fr := []string{"fr", "Café offert", "Café offert", "Client introuvable"}
+		hu := []string{"hu", "Ingyen kávé", "Ingyen kávé", "Az ügyfél nem található"}
+		for header, want := range map[string][]string{
+			"en": en, "es": es, "fr": fr, "hu": hu,
+			"hu-HU,hu;q=0.9,en;q=0.8": hu, "de-CH, fr;q=0.7, en;q=0.3": fr, "en;q=0.2, es;q=0.9": es, "FR": fr,
+			"de": en, "": en, "xx;;;q=,": en, "en;q=0, hu;q=0.1": hu,
+		} {
+			require.Equal(t, want, speak(header), header)
+		}
+		only := h.post("/customers/ada/activities/rewards/half/claim", "", "Accept-language", "hu")
+		require.Equal(t, "Moitié", only.json(t)["coupon"].(map[string]any)["name"], "what there is, before nothing")
+
+		done(h, "/admin/modules/language", `{"config":{"default":"hu","enabled":["hu","fr"]}}`)
+		for header, want := range map[string][]string{"": hu, "de": hu, "en": hu, "es, en;q=0.9": hu, "en, fr;q=0.1": fr} {
+			require.Equal(t, want, speak(header), "%s, in a Hungarian programme", header)
+		}
+		unsigned := h.send(h.request(http.MethodGet, "/customers", "", "Accept-language", "de"))
+		require.Equal(t, "hu", unsigned.header.Get("Content-Language"), "a 401 speaks it too")
+	})
+}
