@@ -30,7 +30,7 @@ var formStory = []struct{ name, form, data string }{
 	{"gift card", "customer=ada&action=coupon_create&data[code]=CARD&data[value]=0&data[amount]=25&data[expdate]=2126-06-30", `{"amount":25,"code":"CARD","expdate":"2126-06-30","value":0}`},
 	{"gift card, nothing of it", "customer=ada&action=coupon_redeem&data[code]=CARD&data[amount]=0", `{"amount":0,"code":"CARD"}`},
 	{"treasure with its code", "customer=ada&action=offline_treasure_code_found&data[treasure_id]=jar&data[code]=0042", `{"code":"0042","treasure_id":"jar"}`},
-	{"page with a custom field", "customer=ada&action=visit&data[url]=https%3A%2F%2Fa.b%2F%3Fx%3D1%26y%3D2&data[points]=5&data[type]=", `{"points":5,"url":"https://a.b/?x=1\u0026y=2"}`},
+	{"page, an empty text is a text", "customer=ada&action=visit&data[url]=https%3A%2F%2Fa.b%2F%3Fx%3D1%26y%3D2&data[points]=5&data[type]=", `{"points":5,"type":"","url":"https://a.b/?x=1\u0026y=2"}`},
 	{"entries back", "customer=ada&action=contest_entry_revoke&data[contest_id]=raffle&data[refund_points]=1", `{"contest_id":"raffle","refund_points":true}`},
 }
 
@@ -80,8 +80,8 @@ func (c *contents) dataOf(id any) string {
 	return found[0]
 }
 
-// formsOfNothing: empty text counts as missing where something is required, as
-// absent for numbers and dates, and clears a text of the profile.
+// formsOfNothing: empty text counts as missing where something is required, is no
+// number and no date, and clears a text of the profile.
 func formsOfNothing(h *house, db *contents) {
 	t := h.t
 	t.Helper()
@@ -104,8 +104,11 @@ func formsOfNothing(h *house, db *contents) {
 		require.Equal(t, 0, a.fault(t).Code, form)
 		require.Equal(t, field, a.fault(t).fields()[0], form)
 	}
+	a := h.form("/events", "customer=ada&action=checkout&data[transaction_id]=T-9&data[total]=1&data[points_burned]=&data[auto_accept]=&data[channel]=")
+	require.Equal(t, http.StatusBadRequest, a.status, a.body)
+	require.Equal(t, []string{"data.auto_accept", "data.points_burned"}, a.fault(t).fields())
 	for _, form := range []string{
-		"customer=ada&action=checkout&data[transaction_id]=T-9&data[total]=1&data[points_burned]=&data[auto_accept]=&data[channel]=",
+		"customer=ada&action=checkout&data[transaction_id]=T-9&data[total]=1&data[channel]=",
 		"customer=ada&action=profile&data[first_name]=&data[cf_a]=",
 	} {
 		a := h.form("/events", form)
