@@ -59,7 +59,7 @@ func (l *loader) claims(list []calls, s *statement[ask], asks []ask) []calls {
 	}
 	var holder UUID
 	var r claimRow
-	into := []any{&holder, &r.CustomerID, &r.ID, &r.Reward, (*Text)(&r.State), (*number)(&r.Points), &r.Coupon, &r.ClaimedAt, &r.UpdatedAt, &r.Burn}
+	into := []any{&holder, &r.CustomerID, &r.ID, &r.Reward, (*Text)(&r.State), (*number)(&r.Points), (*number)(&r.Award), &r.Coupon, &r.ClaimedAt, &r.UpdatedAt, &r.Burn}
 	return read(list, s, asks, into, func() error {
 		loading := l.out.Customers[loyalty.ID(holder)]
 		if loading == nil {

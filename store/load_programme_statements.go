@@ -7,7 +7,7 @@ import (
 
 const (
 	loadProgress = `p.customer_id, p.kind, p.key, p.data, p.due_at`
-	loadClaim    = `k.customer_id, k.id, k.reward, k.state, k.points, k.coupon, k.claimed_at, k.updated_at, k.burn`
+	loadClaim    = `k.customer_id, k.id, k.reward, k.state, k.points, k.award, k.coupon, k.claimed_at, k.updated_at, k.burn`
 	loadCoupon   = `k.id, k.code, k.state, COALESCE(h.merged_into, k.customer_id), k.type, k.value, k.balance, k.currency, k.name,
  k.pool, k.reward, k.cost, k.stores, k.products, k.created_at, k.claimed_at, k.redeemed_at, k.expires_at, k.version, k.uses`
 	holderOfCoupon = ` LEFT JOIN customers h ON h.id = k.customer_id`
@@ -60,7 +60,7 @@ func init() {
 // claimOf is the claim of a row.
 func claimOf(r *claimRow) loyalty.RewardClaim {
 	return loyalty.RewardClaim{
-		ID: loyalty.ID(r.ID), Customer: loyalty.ID(r.CustomerID), Reward: r.Reward, State: r.State, Points: r.Points,
+		ID: loyalty.ID(r.ID), Customer: loyalty.ID(r.CustomerID), Reward: r.Reward, State: r.State, Points: r.Points, Award: r.Award,
 		Coupon: string(r.Coupon), ClaimedAt: r.ClaimedAt.Time(), UpdatedAt: r.UpdatedAt.Time(), Burn: r.Burn.V,
 	}
 }

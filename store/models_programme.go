@@ -23,7 +23,7 @@ type claimRow struct {
 	ID                   UUID `gorm:"primaryKey"`
 	Reward               string
 	State                loyalty.ClaimState
-	Points               int64
+	Points, Award        int64
 	Coupon               Text
 	ClaimedAt, UpdatedAt Millis `gorm:"autoUpdateTime:false"`
 	Burn                 Document[[]points.Portion]

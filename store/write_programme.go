@@ -73,9 +73,9 @@ func progressFields[T any](of func(*T) *loyalty.Progress) []field[T] {
 }
 
 var (
-	insertClaims = inserts(`INSERT INTO claims (customer_id, id, reward, state, points, coupon, claimed_at, updated_at, burn) SELECT * FROM v`,
+	insertClaims = inserts(`INSERT INTO claims (customer_id, id, reward, state, points, award, coupon, claimed_at, updated_at, burn) SELECT * FROM v`,
 		claimedFields(func(c *loyalty.RewardClaim) *loyalty.RewardClaim { return c })...)
-	updateClaims = guards(`UPDATE claims AS k SET reward = v.reward, state = v.state, points = v.points, coupon = v.coupon,
+	updateClaims = guards(`UPDATE claims AS k SET reward = v.reward, state = v.state, points = v.points, award = v.award, coupon = v.coupon,
  claimed_at = v.claimed_at, updated_at = v.updated_at, burn = v.burn
  FROM v WHERE k.customer_id = v.customer_id AND k.id = v.id AND k.state = v.was_state AND k.updated_at = v.was_updated`, append(
 		claimedFields(func(c *changedClaim) *loyalty.RewardClaim { return &c.After }),
@@ -90,6 +90,7 @@ func claimedFields[T any](of func(*T) *loyalty.RewardClaim) []field[T] {
 		{"reward", "text", func(t *T) any { return (*plain)(&of(t).Reward) }},
 		{"state", "text", func(t *T) any { return (*plain)(&of(t).State) }},
 		{"points", "bigint", func(t *T) any { return (*number)(&of(t).Points) }},
+		{"award", "bigint", func(t *T) any { return (*number)(&of(t).Award) }},
 		{"coupon", "text", func(t *T) any { return (*Text)(&of(t).Coupon) }},
 		{"claimed_at", "bigint", func(t *T) any { return (*Millis)(&of(t).ClaimedAt) }},
 		{"updated_at", "bigint", func(t *T) any { return (*Millis)(&of(t).UpdatedAt) }},

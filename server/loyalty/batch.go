@@ -281,7 +281,13 @@ func (b *batch) replay(t *ticket) (*Answer, error) {
 	if answer.Customer == (ID{}) {
 		return &answer, nil
 	}
+	// The answer may be another customer's than the one who is named now: of the one
+	// whom that one was merged into, or of somebody who gave an external id up.
 	a, ok := b.accounts[answer.Customer]
+	need := CustomerNeeds{ID: answer.Customer, Key: true}
+	if !b.asked.people[need.person()] && (!ok || !a.covers(&need)) {
+		return nil, &wanting{needs: need}
+	}
 	if !ok || a.customer.Key == nil {
 		return nil, ErrCustomerNotFound.At("customer") // forgotten since
 	}

@@ -111,7 +111,7 @@ func TestChallengeStatus(t *testing.T) {
 }
 
 func TestNumber(t *testing.T) {
-	data := map[string]any{}
+	data := map[string]json.RawMessage{}
 	for name, text := range map[string]string{
 		"whole": `7`, "exact": `0.0001`, "more": `1.00019`, "negative": `-2.5`, "large": `1e30`, "text": `"7"`, "null": `null`, "list": `[1]`,
 		"deep": `{"a":{"b":1.5}}`,

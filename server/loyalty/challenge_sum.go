@@ -13,58 +13,64 @@ const sumScale = int64(money.Unit)
 // amount is by how much an occurrence moves a criterion, in its scale. It sees
 // what conditions see, but money exactly. A number that is absent, is none, or is
 // below zero moves nothing: progress never goes back.
-func (o *occurrence) amount(k *Criterion) (int64, error) {
+func (o *occurrence) amount(k *Criterion) (n int64, err error) {
 	if k.Sum == "" {
 		return 1, nil
 	}
-	if err := o.see(k.Is); err != nil {
-		return 0, err
-	}
 	record, field, _ := strings.Cut(strings.TrimPrefix(k.Sum, "event."), ".")
-	var n int64
 	switch record {
 	case "points":
-		n = o.known.Event.Points
+		n = o.points()
 	case "data":
-		n = number(o.known.Event.Data, field)
+		var data map[string]json.RawMessage
+		data, err = o.attributes()
+		n = number(data, field)
 	case "transaction":
-		n = o.purchaseNumber(field)
+		n, err = o.purchaseNumber(field)
 	case "item":
-		n = o.lineNumber(field)
+		n, err = o.lineNumber(field)
 	}
-	return min(max(0, n), maxSum), nil
+	return min(max(0, n), maxSum), err
 }
 
-func (o *occurrence) purchaseNumber(field string) int64 {
+func (o *occurrence) purchaseNumber(field string) (int64, error) {
 	t := o.purchase()
 	if t == nil {
-		return 0
+		return 0, nil
 	}
 	switch field {
 	case "total":
-		return int64(t.Total)
+		return int64(t.Total), nil
 	case "original_total":
-		return int64(t.OriginalTotal)
+		return int64(t.OriginalTotal), nil
 	case "refunded":
-		return int64(t.Refunded)
+		return int64(t.Refunded), nil
 	case "earned":
-		return scaled(t.Earned)
+		return scaled(t.Earned), nil
 	case "burned":
-		return scaled(t.Burned)
+		return scaled(t.Burned), nil
 	}
-	return number(o.known.Transaction.Data, strings.TrimPrefix(field, "data."))
+	f, _, err := o.bought()
+	if err != nil {
+		return 0, err
+	}
+	return number(attributesOf(f.Data), strings.TrimPrefix(field, "data.")), nil
 }
 
-func (o *occurrence) lineNumber(field string) int64 {
+func (o *occurrence) lineNumber(field string) (int64, error) {
 	switch {
 	case o.line == nil:
-		return 0
+		return 0, nil
 	case field == "quantity":
-		return scaled(o.line.Quantity)
+		return scaled(o.line.Quantity), nil
 	case field == "subtotal":
-		return int64(o.line.Subtotal)
+		return int64(o.line.Subtotal), nil
 	}
-	return number(o.known.Item.Data, strings.TrimPrefix(field, "data."))
+	_, line, err := o.bought()
+	if err != nil {
+		return 0, err
+	}
+	return number(attributesOf(line.Data), strings.TrimPrefix(field, "data.")), nil
 }
 
 // scaled is a whole number in the scale of sums.
@@ -80,9 +86,9 @@ const maxSum = int64(1)<<62 - 1
 
 // number reads an attribute, exactly; 0 where it is none. More than four decimals
 // are cut off.
-func number(attributes map[string]any, path string) int64 {
+func number(attributes map[string]json.RawMessage, path string) int64 {
 	name, rest, nested := strings.Cut(path, ".")
-	raw, ok := attributes[name].(json.RawMessage)
+	raw, ok := attributes[name]
 	if !ok {
 		return 0
 	}
@@ -91,7 +97,7 @@ func number(attributes map[string]any, path string) int64 {
 		if json.Unmarshal(raw, &inner) != nil {
 			return 0
 		}
-		return number(values(inner), rest)
+		return number(inner, rest)
 	}
 	rate, err := money.ParseRate(strings.TrimSpace(string(raw)))
 	if err != nil {

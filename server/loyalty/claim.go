@@ -27,6 +27,7 @@ type RewardClaim struct {
 	Reward    string
 	State     ClaimState
 	Points    int64  // what it cost
+	Award     int64  // points it gave
 	Coupon    string // the code it gave; empty: none
 	ClaimedAt time.Time
 	UpdatedAt time.Time
@@ -58,7 +59,7 @@ func (r *Run) ChangedClaim(e *Event, c *RewardClaim) {
 	c.UpdatedAt, c.dirty = r.Now, true
 	r.account.claims[c.ID] = c
 	e.effects().Claims = append(e.effects().Claims, ClaimEffect{
-		ID: c.ID, Customer: c.Customer, Reward: c.Reward, State: c.State, Points: c.Points, Coupon: c.Coupon,
+		ID: c.ID, Customer: c.Customer, Reward: c.Reward, State: c.State, Points: c.Points, Award: c.Award, Coupon: c.Coupon,
 		ClaimedAt: c.ClaimedAt, Burn: slices.Clone(c.Burn),
 	})
 }

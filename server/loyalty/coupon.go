@@ -128,7 +128,7 @@ func (r *Run) claimCode(code string) *Coupon {
 // empty.
 func (r *Run) FreeCoupon(pool string) (*Coupon, error) {
 	if r.batch.asked.pools[pool] == 0 {
-		return nil, &wanting{CustomerNeeds{Pools: map[string]int{pool: 1}}}
+		return nil, &wanting{needs: CustomerNeeds{Pools: map[string]int{pool: 1}}}
 	}
 	for i := range r.batch.free[pool] {
 		c := &r.batch.free[pool][i]
@@ -145,7 +145,7 @@ func (r *Run) FreeCoupon(pool string) (*Coupon, error) {
 	}
 	if len(r.batch.free[pool]) >= r.batch.asked.pools[pool] {
 		// The events before this one took what was loaded; there may be more.
-		return nil, &wanting{CustomerNeeds{Pools: map[string]int{pool: r.batch.asked.pools[pool]}}}
+		return nil, &wanting{needs: CustomerNeeds{Pools: map[string]int{pool: r.batch.asked.pools[pool]}}}
 	}
 	return nil, nil
 }

@@ -101,6 +101,7 @@ type ClaimEffect struct {
 	Reward   string     `json:"reward"`
 	State    ClaimState `json:"state"`
 	Points   int64      `json:"points,omitempty"`
+	Award    int64      `json:"award,omitempty"`
 	Coupon   string     `json:"coupon,omitempty"`
 	// ClaimedAt and Burn make the claim whole for a rebuild.
 	ClaimedAt time.Time        `json:"claimed_at"`

@@ -1,8 +1,10 @@
 package loyalty
 
 import (
+	"bytes"
 	"encoding/json"
-	"maps"
+	"strconv"
+	"unicode/utf8"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty/condition"
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
@@ -35,22 +37,36 @@ func (o *occurrence) judge(c *condition.Condition) (held bool, fault, err error)
 // happened counts for those that come after them.
 func (o *occurrence) see(c *condition.Condition) (err error) {
 	if o.known == nil {
-		if o.known, err = o.gather(); err != nil {
-			return err
-		}
+		o.known = &condition.Facts{Location: o.Programme.Location, Event: condition.Event{
+			Action: o.action, Timestamp: o.event.At, Points: o.points(),
+		}}
 	}
 	if n := len(o.work.events); o.asOf != n {
 		o.asOf, o.known.Customer = n, customerFacts(o.Run)
-		if t := o.purchase(); t != nil {
-			o.known.Transaction.Earned, o.known.Transaction.Burned = t.Earned, t.Burned
+	}
+	if err := o.complete(&o.known.Customer, c); err != nil {
+		return err
+	}
+	return o.gather(c)
+}
+
+// gather adds the facts about the purchase and the event that only some conditions
+// ask for.
+func (o *occurrence) gather(c *condition.Condition) (err error) {
+	if c.Uses("transaction") || c.Uses("item") {
+		if o.known.Transaction, o.known.Item, err = o.bought(); err != nil {
+			return err
 		}
 	}
-	return o.complete(&o.known.Customer, c)
+	if c.Uses("event.data") && o.known.Event.Data == nil {
+		o.known.Event.Data, err = o.attributes()
+	}
+	return err
 }
 
 // complete adds the facts about a customer that only some conditions ask for.
 func (r *Run) complete(f *condition.Customer, c *condition.Condition) (err error) {
-	if c.Uses("customer.tiers") {
+	if c.Uses("customer.tiers") && f.Tiers == nil {
 		if err := r.require(CustomerNeeds{Progress: Kinds(ProgressTier)}); err != nil {
 			return err
 		}
@@ -80,45 +96,53 @@ func (o *occurrence) purchase() *Transaction {
 	return o.account.transactions[o.event.Transaction]
 }
 
-// gather collects what conditions see of an occurrence.
-func (o *occurrence) gather() (f *condition.Facts, err error) {
-	f = &condition.Facts{Location: o.Programme.Location, Event: condition.Event{
-		Action: o.action, Timestamp: o.event.At, Points: deref(o.event.Points),
-	}}
-	if t := o.purchase(); t != nil {
-		// The occurrences of one event see the same purchase.
-		if *o.bought == nil {
-			if *o.bought, err = o.purchaseFacts(t); err != nil {
-				return nil, err
-			}
-		}
-		f.Transaction = *o.bought
-	}
+// points are what the event did to the balance; of a line what it earned.
+func (o *occurrence) points() int64 {
 	if o.line != nil {
-		o.seeLine(f)
-		return f, nil
+		return o.line.Points - o.line.Bonus
 	}
-	f.Event.Data, err = o.attributes()
-	return f, err
+	return deref(o.event.Points)
 }
 
-// seeLine is about a line of a purchase: its event is that of the item, which
-// inherits the attributes of the checkout.
-func (o *occurrence) seeLine(f *condition.Facts) {
-	for i := range o.transaction.Detail.Items {
-		if &o.transaction.Detail.Items[i] == o.line {
-			f.Item = &f.Transaction.Items[i]
+// bought is the purchase as conditions see it, and the line that the occurrence is
+// about; nil: none. All that reacts together shares it: what rules can change of a
+// purchase are its points.
+func (o *occurrence) bought() (f *condition.Transaction, line *condition.Item, err error) {
+	t := o.purchase()
+	if t == nil {
+		return nil, nil, nil
+	}
+	if f = o.work.bought[t]; f == nil {
+		if f, err = o.purchaseFacts(t); err != nil {
+			return nil, nil, err
+		}
+		if o.work.bought == nil {
+			o.work.bought = map[*Transaction]*condition.Transaction{}
+		}
+		o.work.bought[t] = f
+	}
+	f.Earned, f.Burned = t.Earned, t.Burned
+	for i := range t.Detail.Items {
+		if &t.Detail.Items[i] == o.line {
+			line = &f.Items[i]
 		}
 	}
-	f.Event.Points = o.line.Points - o.line.Bonus
-	f.Event.Data = joined(f.Transaction.Data, f.Item.Data)
+	return f, line, nil
 }
 
 // attributes gives the event's attributes, the personal ones among them as long
-// as they can be read.
-func (o *occurrence) attributes() (map[string]any, error) {
-	if o.event == o.Event && o.event.Sent(o.action) {
-		return values(o.Data), nil // as it was sent
+// as they can be read. The event of a line inherits those of the checkout, as does
+// a checkout that is accepted later.
+func (o *occurrence) attributes() (map[string]json.RawMessage, error) {
+	if o.line == nil && o.event == o.Event && o.event.Sent(o.action) {
+		return o.Data, nil // as it was sent
+	}
+	f, line, err := o.bought()
+	switch {
+	case err != nil:
+		return nil, err
+	case line != nil:
+		return merge(attributesOf(f.Data), attributesOf(line.Data)), nil
 	}
 	var plain map[string]json.RawMessage
 	if err := json.Unmarshal(o.event.Data, &plain); err != nil {
@@ -128,11 +152,19 @@ func (o *occurrence) attributes() (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	data := values(merge(plain, personal))
-	if o.action == "checkout" && *o.bought != nil {
-		data = joined(data, (*o.bought).Data)
+	if len(personal) > 0 {
+		plain = merge(plain, personal)
 	}
-	return data, nil
+	if o.action == "checkout" && f != nil {
+		plain = merge(plain, attributesOf(f.Data))
+	}
+	return plain, nil
+}
+
+// attributesOf are attributes among facts, which are kept as they were sent.
+func attributesOf(a condition.Attributes) map[string]json.RawMessage {
+	sent, _ := a.(map[string]json.RawMessage)
+	return sent
 }
 
 // reveal reads personal attributes of a row back; none where the key of the
@@ -161,44 +193,27 @@ func (r *Run) keyFor(owner ID) ([]byte, error) {
 	return r.Customer.Key, err
 }
 
-func joined(first, second map[string]any) map[string]any {
-	all := make(map[string]any, len(first)+len(second))
-	maps.Copy(all, first)
-	maps.Copy(all, second)
-	return all
-}
-
-func values(raw map[string]json.RawMessage) map[string]any {
-	all := make(map[string]any, len(raw))
-	for name, value := range raw {
-		all[name] = value
-	}
-	return all
-}
-
 func (r *Run) purchaseFacts(t *Transaction) (*condition.Transaction, error) {
 	personal, err := r.openBought(t, t.Detail.Personal, t.Checkout, nil)
 	if err != nil {
 		return nil, err
 	}
-	text := func(name string) (s string) {
-		if raw, ok := t.Detail.Attributes[name]; ok && json.Unmarshal(raw, &s) != nil {
-			return ""
-		}
-		return s
+	data := t.Detail.Attributes
+	text := func(name string) string { return text(data[name]) }
+	if len(personal) > 0 {
+		data = merge(data, personal)
 	}
 	f := &condition.Transaction{
 		ID: t.Name, Status: string(t.State), Currency: text("currency"), Country: text("country"),
 		Channel: text("channel"), Store: text("store"),
 		Total: units(t.Total), OriginalTotal: units(t.OriginalTotal), Refunded: units(t.Refunded),
-		Earned: t.Earned, Burned: t.Burned, CheckoutDate: t.CheckoutDate, Data: values(merge(t.Detail.Attributes, personal)),
+		Earned: t.Earned, Burned: t.Burned, CheckoutDate: t.CheckoutDate, Data: data,
 	}
+	f.Items = make([]condition.Item, len(t.Detail.Items))
 	for i := range t.Detail.Items {
-		item, err := r.lineFacts(t, &t.Detail.Items[i])
-		if err != nil {
+		if f.Items[i], err = r.lineFacts(t, &t.Detail.Items[i]); err != nil {
 			return nil, err
 		}
-		f.Items = append(f.Items, item)
 	}
 	return f, nil
 }
@@ -208,13 +223,33 @@ func (r *Run) lineFacts(t *Transaction, l *Line) (condition.Item, error) {
 	if err != nil {
 		return condition.Item{}, err
 	}
-	data := merge(l.Data, own)
-	text := func(name string) (s string) { _ = json.Unmarshal(data[name], &s); return s }
-	amount := func(name string) (n float64) { _ = json.Unmarshal(data[name], &n); return n }
+	data := l.Data
+	if len(own) > 0 {
+		data = merge(data, own)
+	}
 	return condition.Item{
-		ProductID: l.ProductID, ProductName: text("product_name"), ProductCategory: text("product_category"),
-		Quantity: l.Quantity, Subtotal: units(l.Subtotal), Price: amount("price"), Discount: amount("discount"), Data: values(data),
+		ProductID: l.ProductID, ProductName: text(data["product_name"]), ProductCategory: text(data["product_category"]),
+		Quantity: l.Quantity, Subtotal: units(l.Subtotal), Price: decimalOf(data["price"]), Discount: decimalOf(data["discount"]), Data: data,
 	}, nil
+}
+
+// text reads an attribute that is text; empty where it is none. Most need no
+// decoder.
+func text(raw json.RawMessage) (s string) {
+	if n := len(raw); n > 1 && raw[0] == '"' && raw[n-1] == '"' && bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw) {
+		return string(raw[1 : n-1])
+	}
+	_ = json.Unmarshal(raw, &s)
+	return s
+}
+
+// decimalOf reads an attribute that is a number; 0 where it is none.
+func decimalOf(raw json.RawMessage) float64 {
+	n, err := strconv.ParseFloat(string(raw), 64)
+	if err != nil {
+		return 0
+	}
+	return n
 }
 
 // units is money as a condition compares it; it decides with it and books nothing.
@@ -226,9 +261,9 @@ func customerFacts(r *Run) condition.Customer {
 	return condition.Customer{
 		ID: c.Name, Status: string(c.Status), Handler: p.Handler, Email: p.Email, FirstName: p.FirstName, LastName: p.LastName,
 		Language: p.Language, Currency: p.Currency, Gender: p.Gender, ImageURL: p.ImageURL, BirthDate: p.BirthDate,
-		Labels: p.Labels, ExternalIDs: maps.Clone(p.ExternalIDs), CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt,
+		Labels: p.Labels, ExternalIDs: p.ExternalIDs, CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt,
 		Score: f.Score, Spent: f.Spent, Reserved: f.Reserved, Expired: f.Expired, Pending: f.Pending,
-		Spendable: f.Spendable(), Debt: f.Debt, Custom: values(p.Custom),
+		Spendable: f.Spendable(), Debt: f.Debt, Custom: p.Custom,
 	}
 }
 

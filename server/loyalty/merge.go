@@ -104,6 +104,9 @@ func (r *Run) adopt(s *Run) error {
 	if s.account.loaded == nil {
 		return nil
 	}
+	if err := r.requireParts(s.account.loaded.Sources); err != nil {
+		return err
+	}
 	for _, id := range s.account.loaded.Sources {
 		part, err := r.Part(id)
 		if err != nil {
@@ -126,11 +129,27 @@ func (r *Run) Part(id ID) (*Run, error) {
 	a, ok := r.batch.accounts[id]
 	switch {
 	case !r.batch.asked.people[n.person()], ok && a.loaded != nil && !a.covers(&n):
-		return nil, &wanting{n}
+		return nil, &wanting{needs: n}
 	case !ok:
 		return nil, ErrBatchConflict
 	}
 	return r.batch.openRun(r.Programme, a, r.work), nil
+}
+
+// requireParts makes sure that the accounts of all of them were loaded, with one
+// question: there may be any number of them.
+func (r *Run) requireParts(ids []ID) error {
+	var want []CustomerNeeds
+	for _, id := range ids {
+		n := CustomerNeeds{ID: id, Key: true}
+		if a, ok := r.batch.accounts[id]; !r.batch.asked.people[n.person()] || (ok && a.loaded != nil && !a.covers(&n)) {
+			want = append(want, n)
+		}
+	}
+	if want == nil {
+		return nil
+	}
+	return &wanting{want[0], want[1:]}
 }
 
 // Sources are the customers who were merged into this one.
@@ -139,6 +158,9 @@ func (r *Run) Sources() ([]*Run, error) {
 		return nil, nil
 	}
 	if err := r.require(everything); err != nil {
+		return nil, err
+	}
+	if err := r.requireParts(r.account.loaded.Sources); err != nil {
 		return nil, err
 	}
 	var parts []*Run
@@ -158,7 +180,7 @@ func (r *Run) keyOf(id ID) ([]byte, error) {
 	n := CustomerNeeds{ID: id, Key: true}
 	a, ok := r.batch.accounts[id]
 	if !r.batch.asked.people[n.person()] || (ok && a.loaded != nil && !a.covers(&n)) {
-		return nil, &wanting{n}
+		return nil, &wanting{needs: n}
 	}
 	if !ok {
 		return nil, nil
@@ -202,6 +224,9 @@ func (r *Run) openBought(t *Transaction, sealed []byte, row ID, fresh map[string
 		return personal, nil
 	}
 	if err := r.require(everything); err != nil || r.account.loaded == nil {
+		return nil, err
+	}
+	if err := r.requireParts(r.account.loaded.Sources); err != nil {
 		return nil, err
 	}
 	for _, id := range r.account.loaded.Sources {

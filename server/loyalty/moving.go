@@ -39,7 +39,7 @@ func (r *Run) ClaimPurchase(name string) error {
 		return ErrBatchConflict // the row is not stored as it was loaded
 	}
 	guest, err := r.Other(CustomerNeeds{
-		ID: owner, Key: true, Lots: UsedLots, Transactions: []string{name}, Progress: Kinds(ProgressHeld),
+		ID: owner, Key: true, Lots: UsedLots, Transactions: []string{name}, Progress: Kinds(ProgressHeld, ProgressOffer),
 	})
 	if err != nil {
 		return err
@@ -112,14 +112,17 @@ func (r *Run) rebind(guest *Run, t *Transaction, lots map[ID]ID) (err error) {
 	return nil
 }
 
-// movePromise moves what a pending purchase promises, and its place among the held
-// events where it is held.
+// movePromise moves what a pending purchase promises, the offers that it used, and
+// its place among the held events where it is held.
 func (r *Run) movePromise(guest *Run, gone *Event, t *Transaction) error {
 	if t.State != Pending {
 		return nil
 	}
 	guest.Book.Withdraw(gone.ID, t.Earned)
 	if err := r.Promise(r.Event, t.Earned); err != nil {
+		return err
+	}
+	if err := r.moveOffers(guest, gone, t); err != nil {
 		return err
 	}
 	for key, p := range maps.Clone(guest.account.progress) {
@@ -155,7 +158,9 @@ func (r *Run) moveRow(guest *Run, t *Transaction) error {
 	r.Changed(r.Event, t)
 	r.Event.effects().Holder = &r.Customer.ID
 	r.account.moved = append(r.account.moved, Changed[Transaction]{before, *t})
-	r.Customer.DueAt = earlier(r.Customer.DueAt, t.AutoAccept)
+	// Its row stays in the hands of the store until the batch is written: what is due
+	// with it is not told by what was loaded.
+	r.full, r.Customer.DueAt = false, earlier(r.Customer.DueAt, t.AutoAccept)
 	r.Trace("claim", "applied", "reason.moved", deref(r.Event.Points))
 	return nil
 }

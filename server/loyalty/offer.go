@@ -2,6 +2,7 @@ package loyalty
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -173,11 +174,7 @@ func (r *Run) RedeemOffers(checkout *Event, offers []string) error {
 // unredeemOffers gives the offers of a rejected purchase back, each on an
 // offer_unredeem event of its own. What was given back before stays as it is.
 func (r *Run) unredeemOffers(rejection *Event, t *Transaction) error {
-	var offers []string
-	if raw, ok := t.Detail.Attributes["offers"]; ok && json.Unmarshal(raw, &offers) != nil {
-		return nil
-	}
-	for _, id := range offers {
+	for _, id := range t.offers() {
 		p, err := r.offerProgress(id)
 		if err != nil {
 			return err
@@ -190,6 +187,38 @@ func (r *Run) unredeemOffers(rejection *Event, t *Transaction) error {
 		}
 	}
 	return nil
+}
+
+// moveOffers makes the uses of a guest's purchase those of who claims it, so that
+// its rejection gives them back.
+func (r *Run) moveOffers(guest *Run, gone *Event, t *Transaction) error {
+	for _, id := range t.offers() {
+		theirs, err := guest.offerProgress(id)
+		if err != nil {
+			return err
+		}
+		if !theirs.unredeem(t.Name) {
+			continue
+		}
+		mine, err := r.offerProgress(id)
+		if err != nil {
+			return err
+		}
+		mine.redeem(t.Name)
+		key := ProgressKey{ProgressOffer, id}
+		if err := errors.Join(guest.SetProgress(gone, key, theirs, time.Time{}), r.SetProgress(r.Event, key, mine, time.Time{})); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// offers are those that the purchase used.
+func (t *Transaction) offers() (offers []string) {
+	if raw, ok := t.Detail.Attributes["offers"]; ok && json.Unmarshal(raw, &offers) != nil {
+		return nil
+	}
+	return offers
 }
 
 // UnredeemOffer takes back the last use of an offer in the name of an

@@ -3,14 +3,19 @@ package loyalty
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 )
 
 // wanting ends a run that came upon something which was not loaded: the batch is
 // loaded again with these needs added. What an event needs is declared before
 // wherever it can be known, because this costs a round trip.
-type wanting struct{ needs CustomerNeeds }
+type wanting struct {
+	needs CustomerNeeds
+	more  []CustomerNeeds
+}
 
-func (w *wanting) Error() string { return fmt.Sprintf("more must be loaded: %+v", w.needs) }
+func (w *wanting) Error() string { return fmt.Sprintf("more must be loaded: %+v %+v", w.needs, w.more) }
 
 // asked is what a batch asked the store for besides its customers' own rows:
 // what is not found although it was asked for is not there.
@@ -112,13 +117,13 @@ func (b *batch) idOf(p person) ID {
 // nobody, were loaded.
 func (r *Run) require(n CustomerNeeds) error {
 	if shared := r.batch.asked.missing(&n); shared != nil {
-		return &wanting{*shared}
+		return &wanting{needs: *shared}
 	}
 	if r.account.loaded == nil || r.account.covers(&n) {
 		return nil
 	}
 	n.ID, n.Ref, n.Match = r.Customer.ID, Name{}, ""
-	return &wanting{n}
+	return &wanting{needs: n}
 }
 
 // missing gives what of the shared needs was not asked for; nil: nothing.
@@ -183,7 +188,7 @@ func (r *Run) Other(n CustomerNeeds) (*Run, error) {
 	case b.stale[n.Match]:
 		return nil, ErrBatchConflict // an event before this one may have made another match; load again
 	case !b.asked.people[n.person()] && !b.begun(n.ID):
-		return nil, &wanting{n}
+		return nil, &wanting{needs: n}
 	}
 	a, ok := b.accounts[b.idOf(n.person())]
 	if !ok {
@@ -195,6 +200,7 @@ func (r *Run) Other(n CustomerNeeds) (*Run, error) {
 	}
 	for _, open := range r.work.runs {
 		if open.Customer.ID == a.customer.ID {
+			open.At, open.late = r.At, r.late
 			return open, open.require(n)
 		}
 	}
@@ -211,14 +217,37 @@ func (b *batch) begun(id ID) bool {
 func (r *Run) openOther(a *account, n CustomerNeeds) (*Run, error) {
 	if a.loaded != nil && !a.covers(&n) {
 		n.ID, n.Ref, n.Match = a.customer.ID, Name{}, ""
-		return nil, &wanting{n}
+		return nil, &wanting{needs: n}
 	}
 	other := r.batch.openRun(r.Programme, a, r.work)
-	if err := other.settleDue(); err != nil {
+	if err := r.work.before(other.settleDue); err != nil {
 		return nil, err
 	}
 	other.At, other.late = r.At, r.late
 	return other, nil
+}
+
+// before applies what was due before the event at hand. That one's rules are not
+// through yet: nothing reacts to it meanwhile, and its instant stays what it is,
+// although what was due may reach the same customers at another one.
+func (w *work) before(due func() error) error {
+	waiting, runs := w.news(), slices.Clone(w.runs)
+	type instant struct {
+		at   time.Time
+		late bool
+	}
+	was := make([]instant, len(runs))
+	for i, run := range runs {
+		was[i] = instant{run.At, run.late}
+	}
+	if err := due(); err != nil {
+		return err
+	}
+	for i, run := range runs {
+		run.At, run.late = was[i].at, was[i].late
+	}
+	w.waiting = append(waiting, w.waiting...)
+	return nil
 }
 
 // Begin opens the account of a customer that this event creates, under an
@@ -249,12 +278,12 @@ func (b *batch) survivor(a *account, n CustomerNeeds) (*account, error) {
 			if b.asked.people[n.person()] {
 				return nil, ErrBatchConflict
 			}
-			return nil, &wanting{n}
+			return nil, &wanting{needs: n}
 		}
 		a, followed = next, true
 	}
 	if followed && a.loaded != nil && !a.covers(&n) {
-		return nil, &wanting{n} // what was asked for was the source's
+		return nil, &wanting{needs: n} // what was asked for was the source's
 	}
 	return a, nil
 }
@@ -280,10 +309,11 @@ func (b *batch) followMatches(before *account, after *Customer) {
 // another reason. A run that asks again and again is a fault of its rules.
 func (t *ticket) wants(err error) bool {
 	var w *wanting
-	if !errors.As(err, &w) || len(t.more) >= maxMore {
+	if !errors.As(err, &w) || t.asked >= maxMore {
 		return false
 	}
-	t.more = append(t.more, w.needs)
+	t.asked++
+	t.more = append(append(t.more, w.needs), w.more...)
 	return true
 }
 

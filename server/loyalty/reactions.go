@@ -15,9 +15,8 @@ type occurrence struct {
 	transaction *Transaction // nil: none
 	line        *Line        // nil: the occurrence is not about a line
 
-	known  *condition.Facts        // what conditions see of it; nil: none asked yet
-	asOf   int                     // so many events were recorded when the customer was last looked at
-	bought **condition.Transaction // the purchase as conditions see it, for all occurrences of the event
+	known *condition.Facts // what conditions see of it; nil: none asked yet
+	asOf  int              // so many events were recorded when the customer was last looked at
 }
 
 // reaction is one family of rules. each looks at one occurrence, after at a
@@ -51,12 +50,15 @@ const maxRounds = 8
 // other without end are refused with ErrReactionsEndless.
 func (r *Run) react() error {
 	w := r.work
-	for round := 0; w.reacted < len(w.events); round++ {
-		if round == maxRounds {
-			return ErrReactionsEndless.With("action", w.events[w.reacted].Action)
+	w.bought = nil // the event may have changed them since
+	for round := 0; ; round++ {
+		events := w.news()
+		switch {
+		case len(events) == 0:
+			return nil
+		case round == maxRounds:
+			return ErrReactionsEndless.With("action", events[0].Action)
 		}
-		events := slices.Clone(w.events[w.reacted:])
-		w.reacted = len(w.events)
 		var happened []*occurrence
 		for _, e := range events {
 			happened = append(happened, w.occurrences(e)...)
@@ -65,7 +67,13 @@ func (r *Run) react() error {
 			return err
 		}
 	}
-	return nil
+}
+
+// news takes the events that nothing has reacted to yet.
+func (w *work) news() []*Event {
+	events := append(w.waiting, w.events[w.reacted:]...)
+	w.waiting, w.reacted = nil, len(w.events)
+	return events
 }
 
 // round runs every family of rules once.
@@ -112,9 +120,9 @@ func (w *work) occurrences(e *Event) []*occurrence {
 			return nil // told by its purchase
 		}
 	}
-	bought, t := new(*condition.Transaction), e.accepted
+	t := e.accepted
 	of := func(action string, l *Line) *occurrence {
-		return &occurrence{Run: r, action: action, event: e, transaction: t, line: l, bought: bought}
+		return &occurrence{Run: r, action: action, event: e, transaction: t, line: l}
 	}
 	list := []*occurrence{of(action, nil)}
 	if t == nil {

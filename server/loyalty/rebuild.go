@@ -331,8 +331,8 @@ func (rb *Rebuild) claims(c *copied, f *Family) {
 			continue
 		}
 		rb.differ(s.Customer, what, "fields",
-			fmt.Sprint(j.Reward, j.State, j.Points, j.Coupon, when(j.ClaimedAt), j.Burn),
-			fmt.Sprint(s.Reward, s.State, s.Points, s.Coupon, when(s.ClaimedAt), s.Burn))
+			fmt.Sprint(j.Reward, j.State, j.Points, j.Award, j.Coupon, when(j.ClaimedAt), j.Burn),
+			fmt.Sprint(s.Reward, s.State, s.Points, s.Award, s.Coupon, when(s.ClaimedAt), s.Burn))
 	}
 }
 

@@ -76,7 +76,7 @@ func (r *Run) referrerName() (string, error) {
 	}
 	a, loaded := r.batch.accounts[id]
 	if !loaded && !r.batch.asked.people[person{id: id}] {
-		return "", &wanting{CustomerNeeds{ID: id}}
+		return "", &wanting{needs: CustomerNeeds{ID: id}}
 	}
 	if !loaded || a.customer.Status == OptedOut {
 		return "", nil
@@ -165,9 +165,6 @@ func (o *occurrence) otherSide(id ID, n CustomerNeeds) (*Run, error) {
 	r, err := o.Other(n)
 	if errors.Is(err, ErrCustomerNotFound) {
 		return nil, nil
-	}
-	if err == nil {
-		r.At = o.At
 	}
 	return r, err
 }

@@ -143,7 +143,7 @@ func (r *Run) mayClaim(reward *Reward, cost int64) (RewardStanding, error) {
 		return standing, err
 	case !member:
 		return standing, r.refuseReward(reward, "reason.segment", ErrRewardSegment)
-	case cost > r.Book.Figures.Spendable():
+	case cost > max(0, r.Book.Figures.Spendable()): // what is free needs no balance, nor that it is not below zero
 		return standing, r.refuseReward(reward, "reason.not_enough", ErrRewardPoints.With("points", cost))
 	}
 	return standing, nil
@@ -187,7 +187,7 @@ func (r *Run) give(e *Event, reward *Reward, claim *RewardClaim, result *ClaimRe
 	switch reward.Type {
 	case RewardPoints:
 		if err = r.Earn(e, reward.Award, ""); err == nil {
-			result.Award = reward.Award
+			result.Award, claim.Award = reward.Award, reward.Award
 			e.Shown(reward.Award - claim.Points)
 		}
 	case RewardCoupon:

@@ -50,7 +50,7 @@ func (r *Run) RevokeReward(e *Event, id ID) (*RevokeResult, error) {
 }
 
 // requireRevoke asks for all that the claim changed. The lot of awarded points may
-// be empty by now, which only everything includes.
+// have expired by now, which only everything includes.
 func (r *Run) requireRevoke(claim *RewardClaim) error {
 	needs := CustomerNeeds{
 		Claims: true, Progress: Kinds(ProgressReward), Tallies: []string{TallyReward + claim.Reward}, Lots: UsedLots,
@@ -58,7 +58,7 @@ func (r *Run) requireRevoke(claim *RewardClaim) error {
 	if claim.Coupon != "" {
 		needs.Coupons = []string{claim.Coupon}
 	}
-	if reward := r.Programme.Rewards[claim.Reward]; reward == nil || reward.Type == RewardPoints {
+	if claim.Award > 0 {
 		needs.Everything = true
 	}
 	return r.require(needs)
@@ -95,15 +95,15 @@ func (r *Run) refundReward(e *Event, claim *RewardClaim) (back int64, err error)
 		return 0, err
 	}
 	shown := back
-	if lot := r.Book.Lot(points.ID(claim.ID)); lot != nil {
+	if claim.Award > 0 { // also where nothing of their lot is left, which paid a debt
 		before := r.Book.Figures.Spendable()
-		if err := r.Book.TakeBack(e.ID, "", lot.ID, lot.Points); err != nil {
+		if err := r.Book.TakeBack(e.ID, "", points.ID(claim.ID), claim.Award); err != nil {
 			return 0, ErrTooLarge.With("property", "points").Because(err)
 		}
 		if r.Programme.Economy.NegativeRefuse && r.Book.Figures.Spendable() < min(0, before) {
 			return 0, ErrNegativeRefused.At("data.event")
 		}
-		shown -= lot.Points
+		shown -= claim.Award
 	}
 	e.Shown(shown)
 	return back, nil

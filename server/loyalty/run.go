@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/loyalty-platform/loyalty/server/loyalty/condition"
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
@@ -47,9 +48,11 @@ type work struct {
 	tallies map[string]int64   // those that changed
 	trace   []Verdict
 	tracing bool
-	reacted int       // so many of the events had their reactions
-	merged  []ID      // whose rows as loaded do not tell any more what they have
-	seed    *[32]byte // see draws
+	reacted int                                     // so many of the events had their reactions, but for those that wait
+	waiting []*Event                                // that stood back for what was due for another customer
+	merged  []ID                                    // whose rows as loaded do not tell any more what they have
+	bought  map[*Transaction]*condition.Transaction // purchases as conditions see them
+	seed    *[32]byte                               // see draws
 	drawn   *rand.ChaCha8
 }
 

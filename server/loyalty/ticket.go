@@ -14,6 +14,7 @@ type ticket struct {
 	bound       bound
 	needs       CustomerNeeds
 	more        []CustomerNeeds // what the rules came upon while they ran
+	asked       int             // so often
 	data        map[string]json.RawMessage
 	stored      stored    // data as it is kept
 	at          time.Time // effective; zero: when it is recorded

@@ -1,6 +1,9 @@
 package condition
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Facts are what a condition sees. They are read, never changed, and may serve
 // any number of conditions at once as long as nobody changes them.
@@ -14,12 +17,18 @@ type Facts struct {
 	Location *time.Location
 }
 
-// Event is the event that is judged. Data holds its attributes as JSON decodes
-// them; a value may also be a json.RawMessage, which is decoded only when a
-// condition asks for it.
+// Attributes are the fields of an object: a map[string]json.RawMessage, of which a
+// value is decoded only when a condition asks for it, or a map[string]any as JSON
+// decodes them. Anything else has no fields.
+type Attributes any
+
+// sent are attributes as JSON text.
+type sent = map[string]json.RawMessage
+
+// Event is the event that is judged.
 type Event struct {
 	Action    string
-	Data      map[string]any
+	Data      Attributes
 	Timestamp time.Time // when it took effect; the only clock of a condition
 	Points    int64     // what it did to the balance, in points
 }
@@ -40,7 +49,7 @@ type Customer struct {
 	Score, Spent, Reserved, Expired int64
 	Pending, Spendable, Debt        int64
 	Tiers                           map[string]string // tier reached, by structure
-	Custom                          map[string]any    // cf_* attributes by full name, as in Event.Data
+	Custom                          Attributes        // cf_* by full name
 }
 
 // Transaction is a purchase. Money is in units of its currency and may be a
@@ -53,7 +62,7 @@ type Transaction struct {
 	Earned, Burned                 int64 // points
 	CheckoutDate                   time.Time
 	Items                          []Item
-	Data                           map[string]any // attributes of the checkout, as in Event.Data
+	Data                           Attributes // of the checkout
 }
 
 // Item is one line of a purchase. Money as in Transaction.
@@ -61,5 +70,5 @@ type Item struct {
 	ProductID, ProductName, ProductCategory string
 	Quantity                                int64
 	Subtotal, Price, Discount               float64
-	Data                                    map[string]any // attributes of the line, as in Event.Data
+	Data                                    Attributes // of the line
 }

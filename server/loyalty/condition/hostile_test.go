@@ -20,7 +20,8 @@ func basket(t testing.TB, n int) *condition.Facts {
 		f.Transaction.Items[i] = condition.Item{ProductID: fmt.Sprintf("SKU-%d", i), Quantity: 1, Subtotal: 1}
 		codes[i] = float64(i)
 	}
-	f.Event.Data["codes"], f.Event.Data["text"] = codes, strings.Repeat("a", n)
+	data := f.Event.Data.(map[string]any)
+	data["codes"], data["text"] = codes, strings.Repeat("a", n)
 	return f
 }
 

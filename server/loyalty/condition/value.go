@@ -6,6 +6,7 @@ import (
 	"math"
 	"strconv"
 	"time"
+	"unicode/utf8"
 )
 
 // kind is what a value is. When compiling, unknown stands for what only the
@@ -41,7 +42,7 @@ type value struct {
 	n     int64   // number, truth (0 or 1), instant and duration in microseconds
 	f     float64 // number
 	s     string
-	ref   any // list: a sequence; object: map[string]any or map[string]string; line: *Item
+	ref   any // list: a sequence; object: Attributes or map[string]string; line: *Item
 }
 
 var (
@@ -141,14 +142,27 @@ func dynamic(from any) value {
 		return value{kind: list, ref: anys(v)}
 	case []string:
 		return value{kind: list, ref: (*texts)(&v)}
-	case map[string]any, map[string]string:
+	case sent, map[string]any, map[string]string:
 		return value{kind: object, ref: v}
 	}
 	return value{}
 }
 
-// decode reads an attribute that came as JSON text.
+// decode reads an attribute that came as JSON text. Most are a plain text or a
+// number, which need no decoder.
 func decode(raw json.RawMessage) value {
+	switch n := len(raw); {
+	case n > 1 && raw[0] == '"' && raw[n-1] == '"' && !bytes.Contains(raw, []byte(`\`)) && json.Valid(raw) && utf8.Valid(raw):
+		return textOf(string(raw[1 : n-1]))
+	case n > 0 && (raw[0] == '-' || digit(raw[0])) && digit(raw[n-1]) && json.Valid(raw):
+		return parseNumber(string(raw))
+	}
+	return decodeAny(raw)
+}
+
+func digit(c byte) bool { return '0' <= c && c <= '9' }
+
+func decodeAny(raw json.RawMessage) value {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber() // points and ids do not fit into a float
 	var v any
@@ -173,6 +187,12 @@ func parseNumber(s string) value {
 // attribute is a field of an object. Reading JSON text has its price in steps.
 func (f *frame) attribute(of any, name string) value {
 	switch m := of.(type) {
+	case sent:
+		text, ok := m[name]
+		if !ok || !f.step(len(text)/decodeStep) {
+			return nothing
+		}
+		return decode(text)
 	case map[string]any:
 		if raw, ok := m[name].(json.RawMessage); ok && !f.step(len(raw)/decodeStep) {
 			return nothing

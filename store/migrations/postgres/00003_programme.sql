@@ -18,7 +18,8 @@ CREATE TABLE claims (
     id          uuid NOT NULL,
     reward      text COLLATE "C" NOT NULL,
     state       text COLLATE "C" NOT NULL,
-    points      bigint NOT NULL,
+    points      bigint NOT NULL, -- what it cost
+    award       bigint NOT NULL, -- points that it gave
     coupon      text COLLATE "C",
     claimed_at  bigint NOT NULL,
     updated_at  bigint NOT NULL,

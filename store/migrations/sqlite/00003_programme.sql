@@ -18,7 +18,8 @@ CREATE TABLE claims (
     id          BLOB NOT NULL,
     reward      TEXT NOT NULL,
     state       TEXT NOT NULL,
-    points      INTEGER NOT NULL,
+    points      INTEGER NOT NULL, -- what it cost
+    award       INTEGER NOT NULL, -- points that it gave
     coupon      TEXT,
     claimed_at  INTEGER NOT NULL,
     updated_at  INTEGER NOT NULL,
