@@ -32,12 +32,27 @@ func TestNobodyIsNamed(t *testing.T) {
 			require.NotContains(t, a.json(t), "customer")
 		}
 		optOut := p.live()
+		p.pass(answers)
 		p.unsaid(answers)
 		p.example("opt_out", optOut)
 		require.Greater(t, len(answers), 100)
 		p.cage.none(answers)
 		require.Contains(t, h.get("/customers/"+p.cage.all[0].text).body, p.cage.all[0].text, "other APIs are not concerned")
 	})
+}
+
+// pass gives a coupon to somebody who is named by a canary.
+func (p *person) pass(answers map[string]string) {
+	p.t.Helper()
+	friend := p.newPerson(p.cage, "friend id", "2")
+	friend.heard = p.heard
+	friend.say("opt_in", map[string]any{"email": p.cage.email("friend email"), "referrer": p.id})
+	p.say("coupon_create", map[string]any{"code": "GIFT", "value": 1})
+	gift := p.event(p.id, "coupon_transfer", map[string]any{"code": "GIFT", "target": friend.id})
+	told := done(p.house, "/events/preview", gift)
+	answers["preview of a gift"] = fmt.Sprint(told)
+	require.Contains(p.t, answers["preview of a gift"], "rule:coupon")
+	p.must("/events", gift)
 }
 
 // unsaid notes what the Events API answers to requests that are refused.

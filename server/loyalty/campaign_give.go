@@ -121,7 +121,7 @@ func (g *gift) tooMany() error {
 func (t *Transaction) addBonus(line *Line, n int64) error {
 	t.Earned, t.OriginalEarned, t.Detail.Bonus = t.Earned+n, t.OriginalEarned+n, t.Detail.Bonus+n
 	if line != nil {
-		line.Points, line.Bonus = line.Points+n, line.Bonus+n
+		line.Points, line.Bonus, line.changed = line.Points+n, line.Bonus+n, true
 		return nil
 	}
 	shares := make([]Line, len(t.Detail.Items))
@@ -134,7 +134,7 @@ func (t *Transaction) addBonus(line *Line, n int64) error {
 	}
 	for i, share := range shares {
 		l := &t.Detail.Items[i]
-		l.Points, l.Bonus = l.Points+share.Points, l.Bonus+share.Points
+		l.Points, l.Bonus, l.changed = l.Points+share.Points, l.Bonus+share.Points, true
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -87,9 +88,18 @@ func summable(path string) bool {
 	return false
 }
 
-// wants says whether a criterion may count something that happened.
-func (c *Challenge) wants(action string) bool {
-	return slices.ContainsFunc(c.Criteria, func(k Criterion) bool { return k.Action == action })
+// orderChallenges makes the challenges found by the actions that they count, in the
+// order of their ids.
+func (p *Programme) orderChallenges() {
+	p.counted = map[string][]*Challenge{}
+	for _, id := range slices.Sorted(maps.Keys(p.Challenges)) {
+		c := p.Challenges[id]
+		for i, k := range c.Criteria {
+			if !slices.ContainsFunc(c.Criteria[:i], func(o Criterion) bool { return o.Action == k.Action }) {
+				p.counted[k.Action] = append(p.counted[k.Action], c)
+			}
+		}
+	}
 }
 
 // most is how often one customer may complete it.

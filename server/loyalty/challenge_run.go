@@ -1,10 +1,6 @@
 package loyalty
 
-import (
-	"maps"
-	"slices"
-	"time"
-)
+import "time"
 
 // completed are the attributes of the event challenge.
 type completed struct {
@@ -17,16 +13,8 @@ func (o *occurrence) challenge() error {
 	if !p.On[ModuleChallenges] || !o.enrolled() {
 		return nil
 	}
-	wanted := false
-	for _, c := range p.Challenges {
-		wanted = wanted || c.wants(o.action)
-	}
-	if !wanted {
-		return nil
-	}
-	for _, id := range slices.Sorted(maps.Keys(p.Challenges)) {
-		c := p.Challenges[id]
-		if !c.wants(o.action) || c.Dates.Status(o.event.At) != StatusActive {
+	for _, c := range p.counted[o.action] {
+		if c.Dates.Status(o.event.At) != StatusActive {
 			continue
 		}
 		moves, err := o.moves(c)
@@ -119,17 +107,9 @@ func (r *Run) challengeState(c *Challenge) (st ChallengeState, err error) {
 	return st, err
 }
 
-// keepChallenge keeps a state in the name of an event, or of a later one that
-// carries this challenge already: the journal is folded in the order of its ids.
+// keepChallenge keeps a state in the name of an event.
 func (r *Run) keepChallenge(e *Event, c *Challenge, st *ChallengeState) error {
-	key := ProgressKey{ProgressChallenge, c.ID}
-	carries := func(p ProgressEffect) bool { return p.Kind == key.Kind && p.Key == key.Key }
-	for _, o := range r.work.events {
-		if o.Customer == e.Customer && CompareID(o.ID, e.ID) > 0 && o.Effects != nil && slices.ContainsFunc(o.Effects.Progress, carries) {
-			e = o
-		}
-	}
-	return r.SetProgress(e, key, st, time.Time{})
+	return r.SetProgress(e, ProgressKey{ProgressChallenge, c.ID}, st, time.Time{})
 }
 
 func (r *Run) traceChallenge(c *Challenge, verdict, reason string, n int64) {

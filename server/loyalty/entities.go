@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -111,8 +112,12 @@ func (p *Programme) clear() {
 // order sorts what has an order of its own.
 func (p *Programme) order() {
 	p.orderCampaigns()
+	p.orderChallenges()
 	p.declare()
-	for _, s := range p.Structures {
+	p.ladders = nil
+	for _, id := range slices.Sorted(maps.Keys(p.Structures)) {
+		s := p.Structures[id]
+		p.ladders = append(p.ladders, s)
 		slices.SortStableFunc(s.Tiers, func(a, b *Tier) int { return compareAmounts(a.Threshold, b.Threshold) })
 	}
 }

@@ -123,6 +123,35 @@ type TransactionEffect struct {
 	Earned     int64            `json:"earned"`
 	Burned     int64            `json:"burned"`
 	AutoAccept *time.Time       `json:"auto_accept,omitempty"`
+	AutoReject bool             `json:"auto_reject,omitempty"`
+	// OriginalEarned and OriginalBurned are what it earned and burned when it was
+	// accepted. The original total is Total + Refunded.
+	OriginalEarned int64            `json:"original_earned,omitempty"`
+	OriginalBurned int64            `json:"original_burned,omitempty"`
+	Burn           []points.Portion `json:"burn,omitempty"`    // lots held or burned, less what came back
+	Bonus          int64            `json:"bonus,omitempty"`   // of OriginalEarned: what campaigns gave
+	Coupons        []RedeemedCoupon `json:"coupons,omitempty"` // that it redeemed
+	Items          int              `json:"items,omitempty"`   // how many lines it has
+	// Lines are those of which the rows of the items do not tell everything.
+	Lines []LineEffect `json:"lines,omitempty"`
+	// Opened tells of its checkout where that is another customer's.
+	Opened *OpenedEffect `json:"opened,omitempty"`
+}
+
+// LineEffect is one line of a purchase, by the event that is its own.
+type LineEffect struct {
+	Event     ID    `json:"event"`
+	Points    int64 `json:"points"`
+	Bonus     int64 `json:"bonus,omitempty"`
+	Returned  int64 `json:"returned,omitempty"`
+	TakenBack int64 `json:"taken_back,omitempty"`
+}
+
+// OpenedEffect is the checkout of a purchase that changed hands.
+type OpenedEffect struct {
+	Checkout     ID        `json:"checkout"`
+	CreatedAt    time.Time `json:"created_at"`
+	CheckoutDate time.Time `json:"checkout_date"`
 }
 
 // LotEffect is what the row of an event does not tell of the lot it opens.

@@ -203,8 +203,9 @@ func (t *Transaction) reduce(n int64) {
 	}
 	n, t.Earned = n-min(n, t.Earned-lines), t.Earned-n
 	for i := range t.Detail.Items {
-		k := min(n, t.Detail.Items[i].Points)
-		t.Detail.Items[i].Points -= k
+		l := &t.Detail.Items[i]
+		k := min(n, l.Points)
+		l.Points, l.changed = l.Points-k, true
 		n -= k
 	}
 }

@@ -107,7 +107,7 @@ func (r *Run) rebind(guest *Run, t *Transaction, lots map[ID]ID) (err error) {
 		if l.Personal, err = reseal(from, to, l.Personal, l.Event, now); err != nil {
 			return err
 		}
-		l.Event = now
+		l.Event, l.changed = now, true
 	}
 	return nil
 }
@@ -155,6 +155,7 @@ func (r *Run) moveRow(guest *Run, t *Transaction) error {
 	guest.Free(name)
 	r.work.claims = append(r.work.claims, Claim{name, r.Customer.ID})
 	delete(guest.account.transactions, t.Name)
+	t.moved = true
 	r.Changed(r.Event, t)
 	r.Event.effects().Holder = &r.Customer.ID
 	r.account.moved = append(r.account.moved, Changed[Transaction]{before, *t})

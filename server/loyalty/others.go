@@ -126,30 +126,37 @@ func (r *Run) require(n CustomerNeeds) error {
 	return &wanting{needs: n}
 }
 
-// missing gives what of the shared needs was not asked for; nil: nothing.
+// missing gives the shared needs where some of them were not asked for; nil: all
+// were.
 func (a *asked) missing(n *CustomerNeeds) *CustomerNeeds {
-	m := CustomerNeeds{Names: n.Names, Transactions: n.Transactions, Coupons: n.Coupons, Tallies: n.Tallies}
+	if a.has(n) {
+		return nil
+	}
+	return &CustomerNeeds{Names: n.Names, Transactions: n.Transactions, Coupons: n.Coupons, Tallies: n.Tallies}
+}
+
+func (a *asked) has(n *CustomerNeeds) bool {
 	for _, name := range n.Names {
 		if !a.names[name] {
-			return &m
+			return false
 		}
 	}
 	for _, t := range n.Transactions {
 		if !a.names[Name{NameTransaction, t}] {
-			return &m
+			return false
 		}
 	}
 	for _, code := range n.Coupons {
 		if !a.names[Name{NameCoupon, code}] {
-			return &m
+			return false
 		}
 	}
 	for _, key := range n.Tallies {
 		if !a.tallies[key] {
-			return &m
+			return false
 		}
 	}
-	return nil
+	return true
 }
 
 // covers says whether an account that is stored was loaded as far as needed.

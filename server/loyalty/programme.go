@@ -71,8 +71,10 @@ type Programme struct {
 	Actions    map[string]*CustomAction      // declared ones, by name
 	Attributes map[string][]*CustomAttribute // by what they are on, such as rewards/reward
 
-	triggered map[string][]*Campaign // the active ones, by trigger
-	declared  map[string]declaration // by action
+	triggered map[string][]*Campaign  // the active ones, by trigger
+	counted   map[string][]*Challenge // by what they count, in the order of their ids
+	ladders   []*Structure            // in the order of their ids
+	declared  map[string]declaration  // by action
 }
 
 // Economy is the configuration of points_economy. With the module off, points

@@ -96,8 +96,10 @@ func (r *Run) ProgressOf(k ProgressKind) ([]string, error) {
 	return keys, nil
 }
 
-// SetProgress changes a progress in the name of an event of this customer; due
-// is when it must be looked at next, zero for never. A nil v removes it.
+// SetProgress changes a progress in the name of an event of this customer, or of a
+// later one of the submission that carries this progress already: the journal is
+// folded in the order of its ids. due is when it must be looked at next, zero for
+// never. A nil v removes it.
 func (r *Run) SetProgress(e *Event, key ProgressKey, v any, due time.Time) error {
 	if err := r.require(CustomerNeeds{Progress: Kinds(key.Kind)}); err != nil {
 		return err
@@ -107,8 +109,14 @@ func (r *Run) SetProgress(e *Event, key ProgressKey, v any, due time.Time) error
 		s.Data, s.DueAt = marshal(v), due
 	}
 	r.account.progress[key] = s
+	carries := func(o ProgressEffect) bool { return o.Kind == key.Kind && o.Key == key.Key }
+	for _, o := range r.work.events {
+		if o.Customer == e.Customer && CompareID(o.ID, e.ID) > 0 && o.Effects != nil && slices.ContainsFunc(o.Effects.Progress, carries) {
+			e = o
+		}
+	}
 	effects := e.effects()
-	effects.Progress = slices.DeleteFunc(effects.Progress, func(o ProgressEffect) bool { return o.Kind == key.Kind && o.Key == key.Key })
+	effects.Progress = slices.DeleteFunc(effects.Progress, carries)
 	effects.Progress = append(effects.Progress, ProgressEffect{Kind: key.Kind, Key: key.Key, Data: s.Data, DueAt: instant(s.DueAt)})
 	return nil
 }

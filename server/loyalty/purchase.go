@@ -135,7 +135,7 @@ func (r *Run) recordItem(parent *Event, action string, t *Transaction, l *Line) 
 	if err != nil {
 		return nil, err
 	}
-	l.Event = item.ID
+	l.Event, l.changed = item.ID, false
 	if l.Personal, err = r.seal(own, l.Event); err != nil {
 		return nil, err
 	}

@@ -188,12 +188,7 @@ func (r *Run) OpenTransaction(name string) (*Transaction, error) {
 // Changed records what an event made of a purchase.
 func (r *Run) Changed(e *Event, t *Transaction) {
 	t.UpdatedAt, t.dirty = r.Now, true
-	effect := &TransactionEffect{
-		State: t.State, Total: int64(t.Total), Refunded: int64(t.Refunded), Earned: t.Earned, Burned: t.Burned,
-	}
-	if !t.AutoAccept.IsZero() {
-		effect.AutoAccept = &t.AutoAccept
-	}
+	effect := t.effect()
 	if t.Name == e.Transaction {
 		e.effects().Transaction = effect
 		return

@@ -162,8 +162,11 @@ func (r *Run) tierState(s *Structure) (st TierState, moved *Event, err error) {
 
 // spentBefore is what the purchases that were loaded counted before this run.
 func (r *Run) spentBefore(s *Structure) map[string]int64 {
+	if s.Base != BaseSpend {
+		return nil
+	}
 	spent := map[string]int64{}
-	if before := r.batch.accounts[r.Customer.ID]; before != nil && s.Base == BaseSpend {
+	if before := r.batch.accounts[r.Customer.ID]; before != nil {
 		for name, t := range before.transactions {
 			spent[name] = counted(t.State, int64(t.Total))
 		}

@@ -1,7 +1,6 @@
 package loyalty
 
 import (
-	"maps"
 	"slices"
 	"time"
 )
@@ -52,8 +51,7 @@ func (r *Run) enrolled() bool {
 // standTiers brings the customer's tiers up to what happened. With the module
 // off the figures go on, so that they are right when it is switched on.
 func (r *Run) standTiers() error {
-	for _, id := range slices.Sorted(maps.Keys(r.Programme.Structures)) {
-		s := r.Programme.Structures[id]
+	for _, s := range r.Programme.ladders {
 		if r.mergedInto() && s.counts() {
 			if err := r.countAgain(s); err != nil {
 				return err

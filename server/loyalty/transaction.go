@@ -2,6 +2,7 @@ package loyalty
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
@@ -60,6 +61,7 @@ type Transaction struct {
 	Detail TransactionDetail
 
 	dirty bool // changed in this batch
+	moved bool // to another customer in this batch
 }
 
 // TransactionDetail is what is stored of a purchase as one document.
@@ -92,6 +94,31 @@ type Line struct {
 	// Own are the personal attributes of a line that was just sent, in the
 	// clear until its event is written.
 	Own map[string]json.RawMessage `json:"-"`
+
+	changed bool // since its event was written: the journal tells it by Lines
+}
+
+// Return notes pieces that were given back, and the points taken back for them.
+func (l *Line) Return(pieces, taken int64) {
+	l.Returned, l.TakenBack, l.changed = l.Returned+pieces, l.TakenBack+taken, true
+}
+
+// effect is the purchase as the journal keeps it.
+func (t *Transaction) effect() *TransactionEffect {
+	e := &TransactionEffect{
+		State: t.State, Total: int64(t.Total), Refunded: int64(t.Refunded), Earned: t.Earned, Burned: t.Burned,
+		AutoAccept: instant(t.AutoAccept), AutoReject: t.AutoReject, OriginalEarned: t.OriginalEarned, OriginalBurned: t.OriginalBurned,
+		Burn: slices.Clone(t.Detail.Burn), Bonus: t.Detail.Bonus, Coupons: slices.Clone(t.Detail.Coupons), Items: len(t.Detail.Items),
+	}
+	if t.moved {
+		e.Opened = &OpenedEffect{t.Checkout, t.CreatedAt, t.CheckoutDate}
+	}
+	for i := range t.Detail.Items {
+		if l := &t.Detail.Items[i]; l.changed {
+			e.Lines = append(e.Lines, LineEffect{l.Event, l.Points, l.Bonus, l.Returned, l.TakenBack})
+		}
+	}
+	return e
 }
 
 // Move leads the purchase along the table of states. A pending purchase is the

@@ -62,6 +62,7 @@ func TestFaultImpatientClients(t *testing.T) {
 		wait.Wait()
 		require.Empty(t, l.book.strange)
 		require.Empty(t, l.book.find(func(r *request) bool { return r.fate == unanswered }), "every request is decided in the end")
+		require.NotEmpty(t, l.book.find(func(r *request) bool { return r.fate == refused }))
 		require.Positive(t, reused.Load())
 		require.Positive(t, l.book.repeated)
 		for at, n := range hasty.gaveUp() {
@@ -76,10 +77,14 @@ func TestFaultImpatientClients(t *testing.T) {
 // retried is a request that may be repeated.
 func (l *load) retried() request {
 	actions := []string{"point_add", "point_add", "point_spend", "checkout", "reserve_points"}
-	return request{
+	r := request{
 		customer: l.customers[rand.IntN(len(l.customers))], action: actions[rand.IntN(len(actions))],
 		points: 1 + rand.Int64N(9), key: "yes",
 	}
+	if r.action == "point_spend" && r.points > 6 {
+		r.points = 1_000_000_000 // more than anybody has: refusals are kept as well
+	}
+	return r
 }
 
 // changed is the same request with more points.
@@ -275,7 +280,9 @@ func (r *rush) events(n int, body func(client, k int) string) []answer {
 }
 
 func (r *rush) claims(t *testing.T, reward string, n int) (won, lost []answer) {
-	answers := r.all(n, func(i, _ int) string { return "/customers/" + r.customer(i) + "/activities/rewards/" + reward + "/claim" },
+	answers := r.all(n, func(i, _ int) string {
+		return "/customers/" + r.customer(i) + "/activities/rewards/" + reward + "/claim"
+	},
 		func(int, int) string { return "" })
 	won, lost = pick(answers, http.StatusOK), pick(answers, http.StatusUnprocessableEntity)
 	require.Equal(t, len(answers), len(won)+len(lost), "every client is answered by the rules")

@@ -64,7 +64,7 @@ func returnPieces(r *loyalty.Run, t *loyalty.Transaction, line *loyalty.Line, n 
 	restored := burnShare(rounding, t, line, returned) - burnShare(rounding, t, line, line.Returned)
 
 	removed := min(max(points, 0), t.Earned)
-	line.Returned, line.TakenBack = returned, line.TakenBack+max(points, 0)
+	line.Return(n, max(points, 0))
 	t.Refunded += min(max(money, 0), t.OriginalTotal-t.Refunded)
 	t.Total = t.OriginalTotal - t.Refunded
 	if err := giveBack(r, t, line.Event, removed, min(max(restored, 0), t.Burned)); err != nil {

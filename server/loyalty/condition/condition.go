@@ -72,12 +72,13 @@ func (c *Condition) Holds(f *Facts) (bool, error) {
 	if f == nil {
 		f = &Facts{}
 	}
-	run := frame{facts: f}
-	v := c.eval(&run)
-	if run.err != nil {
-		return false, run.err
-	}
-	return v.kind == truth && v.n == 1, nil
+	run := frames.Get().(*frame)
+	run.facts = f
+	v := c.eval(run)
+	err := run.err
+	*run = frame{} // it keeps nothing of the customer's
+	frames.Put(run)
+	return err == nil && v.kind == truth && v.n == 1, err
 }
 
 // Uses says whether the condition mentions a record ("event", "customer",

@@ -137,6 +137,9 @@ func itemFields() map[string]field {
 const monthDay = "01-02"
 
 func birthDate(f *frame) (time.Time, bool) {
+	if f.facts.Customer.BirthDate == "" {
+		return time.Time{}, false
+	}
 	born, err := time.Parse(time.DateOnly, f.facts.Customer.BirthDate)
 	return born, err == nil
 }

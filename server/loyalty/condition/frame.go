@@ -3,6 +3,7 @@ package condition
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 )
 
@@ -28,6 +29,9 @@ type frame struct {
 	element value // of the innermost list function
 	when    time.Time
 }
+
+// frames are used again: a programme judges many conditions for each event.
+var frames = sync.Pool{New: func() any { return new(frame) }}
 
 // local is the event's time on the programme's clocks.
 func (f *frame) local() time.Time {
