@@ -12,9 +12,8 @@ import (
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
-// story is the programme, and the forms in the order in which they are sent: every
-// payload that the specification shows or describes in words. The events' data are
-// as they are kept.
+// formStory are the forms in the order in which they are sent: every payload that
+// the specification shows or describes in words, and what the journal shows of it.
 var formStory = []struct{ name, form, data string }{
 	{"enrolment", "customer=ada&action=opt_in&data[email]=ada%40shop.test&data[first_name]=Ada&data[birth_date]=1990-05-17&data[language]=hun&data[currency]=HUF", `{"currency":"HUF","language":"hun"}`},
 	{"labels, places left out", "customer=ada&action=profile&data[labels][]=vip&data[labels][]=news&data[opt_in]=true", `{"opt_in":true}`},

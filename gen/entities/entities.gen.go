@@ -1485,7 +1485,7 @@ type RewardOptionType string
 
 // Segment The customers for whom the condition is true at the moment it matters, such as when a reward is claimed.
 type Segment struct {
-	// Condition An expression over `customer`.
+	// Condition An expression over `customer` and the time (`now`, `day`, `weekday`); events, purchases and lines are not known to it.
 	//
 	// Example: customer.score >= 100
 	Condition Condition `json:"condition"`

@@ -373,7 +373,7 @@ type CouponCreateData struct {
 	// Example: 25
 	Amount *money.Amount `json:"amount,omitempty"`
 
-	// Code The code, unique in the whole programme.
+	// Code The code, unique in the whole programme. A coupon that was taken from its holder may be given anew; any other code that was ever used is 409.
 	//
 	// Example: SPRING-1001
 	Code string `json:"code"`

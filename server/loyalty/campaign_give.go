@@ -168,10 +168,12 @@ type campaignCoupon struct {
 
 // coupon gives a coupon by a coupon_create.
 func (g *gift) coupon(f *Effect) error {
+	last := g.Customer.LastEvent
 	e := g.Derive(g.cause, "coupon_create", campaignOrigin{g.campaign.ID})
 	c, err := g.IssueCoupon(e, CouponSource{Pool: f.Pool, Template: f.Coupon})
 	if errors.Is(err, ErrPoolEmpty) || errors.Is(err, ErrPatternSpent) {
 		g.work.events = g.work.events[:len(g.work.events)-1] // e: nothing hangs on it
+		g.Customer.LastEvent = last
 		g.missed("reason.pool_has_no_code", map[string]any{"pool": f.Pool})
 		return nil
 	}

@@ -145,6 +145,10 @@ func (r *Run) trial() *Run {
 	t := r.batch.openRun(r.Programme, &now, w)
 	t.At, t.Data, t.stored = r.At, r.Data, r.stored
 	event := *r.Event
+	if event.Effects != nil { // of an event that is dated earlier
+		own := *event.Effects
+		event.Effects = &own
+	}
 	t.Event = &event
 	w.events = []*Event{t.Event}
 	return t

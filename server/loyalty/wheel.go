@@ -131,10 +131,10 @@ func (r *Run) prizeReward(spin *Event, id string) (*ClaimResult, error) {
 	}
 	reward := *r.Programme.Rewards[id]
 	reward.MaxClaims = nil
-	before := len(r.work.events)
+	before, last := len(r.work.events), r.Customer.LastEvent
 	claim, err := r.ClaimReward(&reward, 0, spin)
 	if err != nil {
-		r.work.events = r.work.events[:before] // of a pool without codes the claim knew too late
+		r.work.events, r.Customer.LastEvent = r.work.events[:before], last // of a pool without codes the claim knew too late
 	}
 	return claim, err
 }

@@ -46,5 +46,5 @@ func (s *server) makeCoupons(ctx context.Context, w workload, requests int) erro
 		return err
 	}
 	s.coupons = append(s.coupons, made...)
-	return nil
+	return s.vacuum(ctx)
 }

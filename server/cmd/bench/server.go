@@ -181,12 +181,20 @@ func (s *server) open(ctx context.Context, url, data string) (err error) {
 	if err := s.seed(ctx); err != nil {
 		return err
 	}
-	if url != "" {
-		if _, err := s.db.ExecContext(ctx, "VACUUM ANALYZE"); err != nil {
-			return err
-		}
+	if err := s.vacuum(ctx); err != nil {
+		return err
 	}
 	s.known, err = s.count(ctx)
+	return err
+}
+
+// vacuum does at once what PostgreSQL does by itself within minutes after many
+// rows came: plans that were made for empty tables are made anew.
+func (s *server) vacuum(ctx context.Context) error {
+	if s.database != "PostgreSQL" {
+		return nil
+	}
+	_, err := s.db.ExecContext(ctx, "VACUUM ANALYZE")
 	return err
 }
 
