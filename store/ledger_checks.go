@@ -108,7 +108,7 @@ WHERE ` + fmt.Sprintf("n.kind = %d", loyalty.NameTransaction) + ` AND t.transact
 ON c.transaction_id = t.transaction_id WHERE COALESCE(c.n, 0) <> 1`},
 		{fault: "a transaction names another event as its checkout", sql: `SELECT t.customer_id, t.checkout, t.transaction_id FROM transactions t
 LEFT JOIN events e ON e.id = t.checkout AND e.action = 'checkout' AND e.transaction_id = t.transaction_id AND (e.customer_id = t.customer_id
-	OR EXISTS (SELECT 1 FROM events k WHERE k.customer_id = t.customer_id AND k.action = 'checkout_claim' AND k.transaction_id = t.transaction_id))
+	OR EXISTS (SELECT 1 FROM events k WHERE k.customer_id = t.customer_id AND k.action IN ('checkout_claim', 'pending_validate') AND k.transaction_id = t.transaction_id))
 WHERE e.id IS NULL`},
 		{fault: "a checkout event without its transaction", sql: `SELECT c.customer_id, NULL, c.transaction_id FROM events c
 LEFT JOIN transactions t ON t.transaction_id = c.transaction_id WHERE c.action = 'checkout' AND t.transaction_id IS NULL`},
