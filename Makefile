@@ -62,8 +62,8 @@ bench: build ## measure against the database's floor, interleaved in one run
 	$(GO) run ./server/cmd/bench -binary ./loyalty $(ARGS)
 
 .PHONY: bench-go
-bench-go: ## the Go benchmarks: signing against its hashing floor, the HTTP layer, the store
-	$(GO) test -run xxx -bench . -benchmem ./signing ./server ./server/limit ./store/...
+bench-go: ## the Go benchmarks: signing against its hashing floor, the HTTP layer, the rules, the store
+	$(GO) test -run xxx -bench . -benchmem ./signing ./server ./server/limit ./server/loyalty ./store/...
 
 .PHONY: torture
 torture: ## long property tests and fault tests (up to an hour)

@@ -32,8 +32,27 @@ var wireNames = map[string]string{
 	"too_short": "limit property", "too_small": "limit property",
 }
 
+// fieldNames are what the rules say of a field beside the names above, with code
+// 190010 and the values they give.
+var fieldNames = map[string]string{
+	"action_missing":      "action property",
+	"condition_fact":      "fact property",
+	"condition_invalid":   "fault property",
+	"condition_trigger":   "fact property trigger",
+	"control_characters":  "property",
+	"either_or":           "one other property",
+	"entity_missing":      "id property type",
+	"entity_type_missing": "property type",
+	"must_follow":         "other property",
+	"not_together":        "other property",
+	"not_with_value":      "other property value",
+	"pattern_codes":       "limit property",
+	"value_taken":         "id property",
+	"weights_zero":        "property",
+}
+
 // reasonNames are the reasons that stand in for {reason}, worded by the server.
-var reasonNames = strings.Fields(`brackets declared depth encoding external_name incomplete instant internal_action name nul past precision range
+var reasonNames = strings.Fields(`brackets codes declared depth encoding external_name incomplete instant internal_action name nul past precision range
 	repeated schema syntax too_many trailing type
 	campaign condition limit_total module_is_off nothing_to_give pool_has_no_code referral referral_back
 	balance claimed coupon limit not_active product redeemed revoked segment stock store transferred
@@ -66,6 +85,9 @@ func TestEveryNameHasAText(t *testing.T) {
 	for name, values := range wireNames {
 		wanted[name] = values
 	}
+	for name, values := range fieldNames {
+		wanted[name] = values
+	}
 	for _, action := range actionNames {
 		wanted["action."+action] = ""
 	}
@@ -81,13 +103,44 @@ func TestEveryNameHasAText(t *testing.T) {
 	require.Equal(t, wanted, have)
 }
 
-// failureNames reads the rules' source, so that nobody can add a failure and
-// forget its text. The comment on the line of a failure lists its values.
-func failureNames(t *testing.T) map[string]string {
+// TestFieldsAreWorded: what the rules say of a field is a name that has a text, and
+// so is a reason: written out in English, it would stand in messages of every language.
+func TestFieldsAreWorded(t *testing.T) {
+	c, found := mustLoad(t), 0
+	worded := func(e ast.Expr, prefix string) {
+		switch e := e.(type) {
+		case *ast.BinaryExpr:
+			t.Errorf("a text is put together under %q", prefix)
+		case *ast.BasicLit:
+			name, err := strconv.Unquote(e.Value)
+			require.NoError(t, err)
+			require.Contains(t, c.messages[Default], prefix+name)
+			found++
+		}
+	}
+	eachRule(t, func(_ *token.FileSet, parsed *ast.File) {
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.CallExpr:
+				if fn, ok := n.Fun.(*ast.Ident); ok && fn.Name == "fieldFault" {
+					worded(n.Args[1], "")
+				}
+			case *ast.KeyValueExpr:
+				if key, ok := n.Key.(*ast.BasicLit); ok && key.Value == `"reason"` {
+					worded(n.Value, "reason.")
+				}
+			}
+			return true
+		})
+	})
+	require.Greater(t, found, 30, "the faults were not found in the source")
+}
+
+// eachRule parses the rules' source, without its tests.
+func eachRule(t *testing.T, visit func(*token.FileSet, *ast.File)) {
 	t.Helper()
 	paths, err := filepath.Glob("../server/loyalty/*.go")
 	require.NoError(t, err)
-	names := map[string]string{}
 	for _, path := range paths {
 		if strings.HasSuffix(path, "_test.go") {
 			continue
@@ -95,6 +148,16 @@ func failureNames(t *testing.T) map[string]string {
 		files := token.NewFileSet()
 		parsed, err := parser.ParseFile(files, path, nil, parser.ParseComments)
 		require.NoError(t, err)
+		visit(files, parsed)
+	}
+}
+
+// failureNames reads the rules' source, so that nobody can add a failure and
+// forget its text. The comment on the line of a failure lists its values.
+func failureNames(t *testing.T) map[string]string {
+	t.Helper()
+	names := map[string]string{}
+	eachRule(t, func(files *token.FileSet, parsed *ast.File) {
 		values := commentsByLine(files, parsed)
 		ast.Inspect(parsed, func(n ast.Node) bool {
 			if call, ok := n.(*ast.CallExpr); ok {
@@ -104,7 +167,7 @@ func failureNames(t *testing.T) map[string]string {
 			}
 			return true
 		})
-	}
+	})
 	return names
 }
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 
 	"gorm.io/gorm"
 
@@ -25,8 +26,7 @@ const (
 // scratch copy and reports every difference from what is stored. It fails when it
 // could not be done, which proves nothing either way.
 func (s *Store) VerifyRebuild(ctx context.Context, differ func(loyalty.Difference), told func(RebuildProgress)) error {
-	r := &rebuilding{differ: differ, told: told, customers: rebuildCustomers, events: rebuildEvents}
-	return s.rebuild(ctx, r)
+	return s.rebuild(ctx, &rebuilding{differ: differ, told: told, customers: rebuildCustomers, events: rebuildEvents})
 }
 
 func (s *Store) rebuild(ctx context.Context, r *rebuilding) error {
@@ -49,6 +49,7 @@ type rebuilding struct {
 	db                *gorm.DB
 	rebuild           *loyalty.Rebuild
 	progress          RebuildProgress
+	found             []loyalty.Difference // to be named and told
 	differ            func(loyalty.Difference)
 	told              func(RebuildProgress)
 	customers, events int // of a page
@@ -72,7 +73,7 @@ func (r *rebuilding) prepare() error {
 	if err != nil {
 		return err
 	}
-	r.rebuild = loyalty.NewRebuild(far, r.differ)
+	r.rebuild = loyalty.NewRebuild(far, func(d loyalty.Difference) { r.found = append(r.found, d) })
 	if r.db.Name() != "postgres" {
 		return nil
 	}
@@ -160,6 +161,27 @@ func (r *rebuilding) shared() error {
 		return err
 	}
 	r.rebuild.Finish()
+	return r.tell()
+}
+
+// tell names the customers of what was found, and reports it.
+func (r *rebuilding) tell() error {
+	names := map[loyalty.ID]string{}
+	for some := range slices.Chunk(r.found, rebuildCustomers) {
+		ids := make([]UUID, len(some))
+		for i := range some {
+			ids[i] = UUID(some[i].Customer)
+		}
+		err := scan(r.db.Select("id", "name").Where("id IN ?", ids), func(c *customerRow) { names[loyalty.ID(c.ID)] = c.Name })
+		if err != nil {
+			return err
+		}
+	}
+	for _, d := range r.found {
+		d.Name = names[d.Customer]
+		r.differ(d)
+	}
+	r.found = nil
 	return nil
 }
 

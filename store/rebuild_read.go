@@ -78,8 +78,8 @@ func (r *rebuilding) fold(f *folding) error {
 	return nil
 }
 
-// done lets the coupons go that are as the events so far left them, and tells how
-// far it is.
+// done lets the coupons go that are as the events so far left them, and tells what
+// was found and how far it is.
 func (r *rebuilding) done(customers int) error {
 	for some := range slices.Chunk(r.rebuild.Touched(), rebuildCustomers) {
 		ids := make([]UUID, len(some))
@@ -89,6 +89,9 @@ func (r *rebuilding) done(customers int) error {
 		if err := scan(r.db.Where("id IN ?", ids), func(c *couponRow) { r.rebuild.Match(new(couponOf(c))) }); err != nil {
 			return err
 		}
+	}
+	if err := r.tell(); err != nil {
+		return err
 	}
 	r.progress.Customers += int64(customers)
 	r.told(r.progress)

@@ -251,7 +251,7 @@ func checkLabel(label string) error {
 		return fieldFault("label", "too_long", map[string]any{"limit": maxLabel})
 	}
 	if !utf8.ValidString(label) || strings.ContainsFunc(label, unicode.IsControl) {
-		return fieldFault("label", ErrPropertyInvalid.Name, map[string]any{"reason": "control characters"})
+		return fieldFault("label", "control_characters", nil)
 	}
 	return nil
 }

@@ -180,7 +180,7 @@ func TestKeyFaults(t *testing.T) {
 		field, name string
 	}{
 		"label long":      {loyalty.KeyChange{Label: new(string(long))}, "label", "too_long"},
-		"label control":   {loyalty.KeyChange{Label: new("a\nb")}, "label", "property_invalid"},
+		"label control":   {loyalty.KeyChange{Label: new("a\nb")}, "label", "control_characters"},
 		"api":             {loyalty.KeyChange{APIs: new([]string{"events", "rewards"})}, "apis[1]", "must_be_one_of"},
 		"address":         {loyalty.KeyChange{Addresses: new([]string{"10.0.0.0/8", "localhost"})}, "addresses[1]", "bad_format"},
 		"address zone":    {loyalty.KeyChange{Addresses: new([]string{"fe80::1%eth0"})}, "addresses[0]", "bad_format"},

@@ -50,6 +50,8 @@ const (
 	EffectChallenge = "challenge"
 )
 
+var effectTypes = strings.Join([]string{EffectPoints, EffectMultiply, EffectCoupon, EffectLabel, EffectTier, EffectChallenge}, ", ")
+
 // Effect is what a campaign gives.
 type Effect struct {
 	Type      string          `json:"type"`
@@ -92,9 +94,9 @@ func readCampaign(p *Programme, e Entity) error {
 func (c *Campaign) check(p *Programme) error {
 	switch {
 	case !p.happens(c.Trigger):
-		return fieldFault("trigger", ErrPropertyInvalid.Name, map[string]any{"reason": "no action " + c.Trigger})
+		return fieldFault("trigger", "action_missing", map[string]any{"action": c.Trigger})
 	case c.Holds.Uses("item") && c.Trigger != lineAction:
-		return fieldFault("condition", ErrPropertyInvalid.Name, map[string]any{"reason": "item needs the trigger " + lineAction})
+		return fieldFault("condition", "condition_trigger", map[string]any{"fact": "item", "trigger": lineAction})
 	}
 	return nil
 }
@@ -129,7 +131,7 @@ func (f *Effect) check(p *Programme, at string) error {
 		}
 		f.Amount = cmp.Or(f.Amount, 1)
 	default:
-		return fieldFault(at+".type", ErrPropertyInvalid.Name, map[string]any{"reason": "no effect " + f.Type})
+		return fieldFault(at+".type", "must_be_one_of", map[string]any{"values": effectTypes})
 	}
 	return nil
 }
@@ -140,7 +142,7 @@ func (f *Effect) checkCoupon(p *Programme, at string) error {
 	case f.Pool == "" && f.Coupon == nil:
 		return fieldFault(at+".coupon", ErrPropertyEmpty.Name, nil)
 	case f.Pool != "" && f.Coupon != nil:
-		return fieldFault(at+".coupon", ErrPropertyInvalid.Name, map[string]any{"reason": "pool " + f.Pool})
+		return fieldFault(at+".coupon", "not_together", map[string]any{"other": "pool"})
 	case f.Coupon != nil:
 		return f.Coupon.check(at + ".coupon")
 	case p.Pools[f.Pool] == nil:

@@ -59,7 +59,7 @@ func (k *Criterion) compile(at string) (err error) {
 		return err
 	}
 	if k.Sum != "" && !summable(k.Sum) {
-		return fieldFault(at+"sum", ErrPropertyInvalid.Name, map[string]any{"reason": "points, data.*, transaction.*, item.*"})
+		return fieldFault(at+"sum", "must_be_one_of", map[string]any{"values": "points, data.*, transaction.*, item.*"})
 	}
 	return nil
 }

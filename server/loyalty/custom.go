@@ -78,18 +78,15 @@ func readAttribute(p *Programme, e Entity) error {
 	if err := decodeEntity(e, a); err != nil {
 		return err
 	}
-	fault := func(field, reason string) error {
-		return fieldFault(field, ErrPropertyInvalid.Name, map[string]any{"reason": reason})
-	}
 	switch {
 	case !attributed[a.On]:
-		return fault("on", "no entity "+a.On)
+		return fieldFault("on", "entity_type_missing", map[string]any{"type": a.On})
 	case slices.ContainsFunc(p.Attributes[a.On], func(o *CustomAttribute) bool { return o.Name == a.Name }):
-		return fault("name", "repeated")
+		return fieldFault("name", ErrPropertyInvalid.Name, map[string]any{"reason": "repeated"})
 	case a.Translatable && a.Type != "string":
-		return fault("translatable", "type "+a.Type)
+		return unfit("translatable", "type", a.Type)
 	case a.Translatable && a.On == customers:
-		return fault("translatable", "on "+a.On)
+		return unfit("translatable", "on", a.On)
 	}
 	p.Attributes[a.On] = append(p.Attributes[a.On], a)
 	return nil

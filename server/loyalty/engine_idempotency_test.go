@@ -2,6 +2,7 @@ package loyalty_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -202,5 +203,36 @@ func TestReplayAfterOptOut(t *testing.T) {
 		require.NotContains(t, string(o.Replayed.Body), "ada")
 		require.Equal(t, rows, s.rows())
 		s.verify()
+	})
+}
+
+// An answer is that of the customer who has it, also where the request names them by
+// what leads elsewhere by now: they were merged, or gave an external id up.
+func TestReplayUnderAnotherName(t *testing.T) {
+	eachShop(t, nil, func(t *testing.T, s *shop) {
+		s.must("ada", "opt_in", `{"email":"ada@shop.test","external_ids":{"crm":"1"}}`)
+		s.must("ben", "opt_in", `{"email":"ben@shop.test"}`)
+		replayed := func(sub loyalty.Submission, want string) {
+			t.Helper()
+			o, err := s.Submit(ctx, sub)
+			require.NoError(t, err)
+			require.NotNil(t, o.Replayed)
+			require.Equal(t, want, string(o.Replayed.Body))
+		}
+		before := keyed(event("ben", "point_add", `{"points":1}`), "before")
+		after := keyed(event("ben", "point_add", `{"points":10}`), "after")
+		gone := keyed(loyalty.Submission{Customer: "1", ExternalID: "crm", Action: "profile", Data: json.RawMessage(`{"external_ids":{"crm":null}}`)}, "gone")
+		_, err := s.Submit(ctx, before)
+		require.NoError(t, err)
+		_, err = s.Submit(ctx, operation("ada", "merge", `{"source":"ben"}`))
+		require.NoError(t, err)
+		for _, sub := range []loyalty.Submission{after, gone} {
+			_, err := s.Submit(ctx, sub)
+			require.NoError(t, err)
+		}
+		replayed(before, "ben score 1")
+		replayed(after, "ada score 11")
+		replayed(gone, "ada score 11")
+		require.EqualValues(t, 11, s.customer("ada").Figures.Score)
 	})
 }

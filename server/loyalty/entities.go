@@ -139,7 +139,7 @@ func decodeEntity(e Entity, into any) error {
 
 // missing says that an entity names another one that is not in force.
 func missing(field, kind, id string) error {
-	return fieldFault(field, ErrPropertyInvalid.Name, map[string]any{"reason": "no " + kind + " " + id})
+	return fieldFault(field, "entity_missing", map[string]any{"type": kind, "id": id})
 }
 
 // EntityChange is a change of one entity.

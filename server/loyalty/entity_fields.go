@@ -2,7 +2,6 @@ package loyalty
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"time"
 
@@ -69,7 +68,7 @@ func (d Dates) Status(at time.Time) string {
 // check refuses dates that hold at no instant.
 func (d Dates) check() error {
 	if !d.EndsAt.IsZero() && !d.StartsAt.Before(d.EndsAt.Time) {
-		return fieldFault("ends_at", ErrPropertyInvalid.Name, map[string]any{"reason": "starts_at >= ends_at"})
+		return fieldFault("ends_at", "must_follow", map[string]any{"other": "starts_at"})
 	}
 	return nil
 }
@@ -78,7 +77,7 @@ func (d Dates) check() error {
 func compileAt(field, source string) (*condition.Condition, error) {
 	c, err := condition.Compile(source)
 	if err != nil {
-		return nil, fieldFault(field, ErrPropertyInvalid.Name, map[string]any{"reason": fmt.Sprint(err)}).Because(err)
+		return nil, fieldFault(field, "condition_invalid", map[string]any{"fault": err.Error()}).Because(err)
 	}
 	return c, nil
 }

@@ -124,6 +124,9 @@ type TransactionEffect struct {
 	Burned     int64            `json:"burned"`
 	AutoAccept *time.Time       `json:"auto_accept,omitempty"`
 	AutoReject bool             `json:"auto_reject,omitempty"`
+	// Claimed says that the purchase came from a guest, of whom another event tells
+	// that it is theirs no more: an effect without a state.
+	Claimed bool `json:"claimed,omitempty"`
 	// OriginalEarned and OriginalBurned are what it earned and burned when it was
 	// accepted. The original total is Total + Refunded.
 	OriginalEarned int64            `json:"original_earned,omitempty"`

@@ -235,16 +235,22 @@ func (r *Run) lineFacts(t *Transaction, l *Line) (condition.Item, error) {
 
 // text reads an attribute that is text; empty where it is none. Most need no
 // decoder.
-func text(raw json.RawMessage) (s string) {
+func text(raw json.RawMessage) string {
 	if n := len(raw); n > 1 && raw[0] == '"' && raw[n-1] == '"' && bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw) {
 		return string(raw[1 : n-1])
 	}
-	_ = json.Unmarshal(raw, &s)
+	var s string
+	if len(raw) == 0 || json.Unmarshal(raw, &s) != nil {
+		return ""
+	}
 	return s
 }
 
 // decimalOf reads an attribute that is a number; 0 where it is none.
 func decimalOf(raw json.RawMessage) float64 {
+	if len(raw) == 0 {
+		return 0
+	}
 	n, err := strconv.ParseFloat(string(raw), 64)
 	if err != nil {
 		return 0

@@ -77,17 +77,21 @@ func checkChoices(field string, choices []Choice) error {
 
 // checkChoice refuses an answer that is not among those to choose from.
 func checkChoice(choices []Choice, answer string) error {
+	switch {
+	case answer == "":
+		return ErrPropertyEmpty.With("property", "answer").At("data.answer")
+	case len(choices) > 0 && !slices.ContainsFunc(choices, func(c Choice) bool { return c.ID == answer }):
+		return fieldFault("data.answer", "must_be_one_of", map[string]any{"values": choiceIDs(choices)})
+	}
+	return nil
+}
+
+func choiceIDs(choices []Choice) string {
 	ids := make([]string, len(choices))
 	for i, c := range choices {
 		ids[i] = c.ID
 	}
-	switch {
-	case answer == "":
-		return ErrPropertyEmpty.With("property", "answer").At("data.answer")
-	case len(ids) > 0 && !slices.Contains(ids, answer):
-		return fieldFault("data.answer", "must_be_one_of", map[string]any{"values": strings.Join(ids, ", ")})
-	}
-	return nil
+	return strings.Join(ids, ", ")
 }
 
 // RecordedSearch is what visual_search answers.

@@ -153,6 +153,14 @@ func (r *Run) ExpirePending(n int64) error {
 		if _, err := r.Progress(ProgressHeld, key, &all[i]); err != nil {
 			return err
 		}
+		if all[i].purchase() {
+			switch t, err := r.heldPurchase(&all[i]); {
+			case err != nil:
+				return err
+			case t == nil: // it was settled by other means, and promises nothing any more
+				all[i].Points = 0
+			}
+		}
 		pending += all[i].Points
 	}
 	if n > pending {

@@ -30,9 +30,9 @@ func fieldFault(field, name string, args map[string]any) *Error {
 	return e
 }
 
-// unfit says that a value does not go with another one, written as "name = value".
+// unfit says that a property does not go with the value of another one.
 func unfit(field, with, value string) *Error {
-	return fieldFault(field, ErrPropertyInvalid.Name, map[string]any{"reason": with + " = " + value})
+	return fieldFault(field, "not_with_value", map[string]any{"other": with, "value": value})
 }
 
 // object reads a JSON object of configuration strictly: every property is taken

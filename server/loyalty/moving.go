@@ -157,7 +157,7 @@ func (r *Run) moveRow(guest *Run, t *Transaction) error {
 	delete(guest.account.transactions, t.Name)
 	t.moved = true
 	r.Changed(r.Event, t)
-	r.Event.effects().Holder = &r.Customer.ID
+	r.Event.effects().Holder, r.Event.effects().Transaction.Claimed = &r.Customer.ID, true
 	r.account.moved = append(r.account.moved, Changed[Transaction]{before, *t})
 	// Its row stays in the hands of the store until the batch is written: what is due
 	// with it is not told by what was loaded.

@@ -20,7 +20,7 @@ func (p *Programme) Price(lines []Line, currency string, rewarded *int64) (own i
 		if l := &lines[i]; l.Rewarded != nil {
 			l.Points = *l.Rewarded
 		} else {
-			l.Points = 0 // an update prices lines again
+			l.Points, l.changed = 0, true // an update prices lines again
 			computed = append(computed, l)
 		}
 	}

@@ -26,7 +26,7 @@ func readQuiz(p *Programme, e Entity) error {
 		return err
 	}
 	if !slices.ContainsFunc(q.Answers, func(c Choice) bool { return c.ID == q.CorrectAnswer }) {
-		return missing("correct_answer", "answer", q.CorrectAnswer)
+		return fieldFault("correct_answer", "must_be_one_of", map[string]any{"values": choiceIDs(q.Answers)})
 	}
 	p.Quizzes[q.ID] = q
 	return q.check()

@@ -32,6 +32,7 @@ type Rebuild struct {
 // Difference is one place where the journal and the stored state disagree.
 type Difference struct {
 	Customer ID     // zero where none is concerned
+	Name     string // the caller's identifier; filled by the store, where the customer exists
 	What     string // such as "lot 0197…" or "coupon SPRING-1"
 	Field    string // such as remaining; exists: the row itself
 	Journal  string // what the events add up to

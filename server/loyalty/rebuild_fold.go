@@ -198,7 +198,7 @@ var itemActions = map[string]bool{"checkout_item": true, "checkout_update_item":
 
 // item folds the row of a line.
 func (f *Family) item(e *Event) {
-	if p := f.purchases[e.Transaction]; p != nil && itemActions[e.Action] && e.Points != nil {
+	if p := f.purchases[e.Transaction]; p != nil && itemActions[e.Action] && e.Points != nil && f.rebuild.holds(e, e.Transaction) {
 		p.lines[e.ID] = LineEffect{Event: e.ID, Points: *e.Points}
 	}
 }

@@ -82,7 +82,7 @@ func (pool *Pool) readPattern() error {
 	case pool.Pattern == "":
 		return fieldFault("pattern", ErrPropertyEmpty.Name, nil)
 	case pool.codes.codes() < leastCodes:
-		return fieldFault("pattern", ErrPropertyInvalid.Name, map[string]any{"reason": "fewer than 1000000 codes"})
+		return fieldFault("pattern", "pattern_codes", map[string]any{"limit": int(leastCodes)})
 	case CheckName("code", pool.Pattern) != nil:
 		return fieldFault("pattern", ErrPropertyInvalid.Name, map[string]any{"reason": "name"})
 	}
@@ -111,20 +111,19 @@ func readReward(p *Programme, e Entity) error {
 // or a template, points need an award, and the other types take none of these.
 func (r *Reward) checkGift() error {
 	coupon, award := r.Type == RewardCoupon, r.Type == RewardPoints
-	against := map[string]any{"reason": "type " + r.Type}
 	switch {
 	case coupon && r.Pool == "" && r.Coupon == nil:
 		return fieldFault("coupon", ErrPropertyEmpty.Name, nil)
 	case coupon && r.Pool != "" && r.Coupon != nil:
-		return fieldFault("coupon", ErrPropertyInvalid.Name, map[string]any{"reason": "pool " + r.Pool})
+		return fieldFault("coupon", "not_together", map[string]any{"other": "pool"})
 	case !coupon && r.Pool != "":
-		return fieldFault("pool", ErrPropertyInvalid.Name, against)
+		return unfit("pool", "type", r.Type)
 	case !coupon && r.Coupon != nil:
-		return fieldFault("coupon", ErrPropertyInvalid.Name, against)
+		return unfit("coupon", "type", r.Type)
 	case award && r.Award <= 0:
 		return fieldFault("award", ErrPropertyEmpty.Name, nil)
 	case !award && r.Award != 0:
-		return fieldFault("award", ErrPropertyInvalid.Name, against)
+		return unfit("award", "type", r.Type)
 	case r.Coupon != nil:
 		return r.Coupon.check("coupon")
 	}

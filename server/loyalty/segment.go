@@ -25,7 +25,7 @@ func readSegment(p *Programme, e Entity) error {
 	// Membership is asked about a customer at an instant, whatever they are doing.
 	for _, fact := range []string{"event.action", "event.data", "event.points", "transaction", "item"} {
 		if s.Is.Uses(fact) {
-			return fieldFault("condition", ErrPropertyInvalid.Name, map[string]any{"reason": "a segment has no " + fact})
+			return fieldFault("condition", "condition_fact", map[string]any{"fact": fact})
 		}
 	}
 	p.Segments[s.ID] = s

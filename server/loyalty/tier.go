@@ -1,7 +1,7 @@
 package loyalty
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
 	"time"
 
@@ -58,29 +58,25 @@ func readStructure(p *Programme, e Entity) error {
 
 func (s *Structure) check() error {
 	w := s.Window
-	refuse := func(field, reason string) error {
-		return fieldFault(field, ErrPropertyInvalid.Name, map[string]any{"reason": reason})
-	}
-	unused := "kind = " + w.Kind
 	switch {
 	case s.Base == BaseManual && w.Kind != WindowNone:
-		return refuse("window", "base = "+BaseManual)
+		return unfit("window", "base", s.Base)
 	case w.Days != 0 && w.Kind != WindowRolling:
-		return refuse("window.days", unused)
+		return unfit("window.days", "kind", w.Kind)
 	case w.Months != 0 && w.Kind == WindowNone:
-		return refuse("window.months", unused)
+		return unfit("window.months", "kind", w.Kind)
 	case w.Anchor != "" && w.Kind != WindowCalendar:
-		return refuse("window.anchor", unused)
+		return unfit("window.anchor", "kind", w.Kind)
 	case w.Kind == WindowRolling && (w.Days > 0) == (w.Months > 0):
-		return refuse("window", "days | months")
+		return fieldFault("window", "either_or", map[string]any{"one": "days", "other": "months"})
 	case s.GraceDays > 0 && s.Downgrade != DowngradeAutomatic:
-		return refuse("grace_days", "downgrade != "+DowngradeAutomatic)
+		return unfit("grace_days", "downgrade", cmp.Or(s.Downgrade, DowngradeNone))
 	}
 	if w.Anchor == "" {
 		return nil
 	}
 	if _, _, err := points.ParseDay(w.Anchor); err != nil {
-		return refuse("window.anchor", "MM-DD")
+		return fieldFault("window.anchor", "bad_format", map[string]any{"format": "MM-DD"})
 	}
 	return nil
 }
@@ -95,10 +91,10 @@ func readTier(p *Programme, e Entity) error {
 		return missing("structure", "tiers/structure", t.Structure)
 	}
 	if s.Base == BasePoints && t.Threshold%money.Unit != 0 {
-		return fieldFault("threshold", ErrPropertyInvalid.Name, map[string]any{"reason": "whole points"})
+		return fieldFault("threshold", "not_multiple", map[string]any{"limit": 1})
 	}
 	if i := slices.IndexFunc(s.Tiers, func(o *Tier) bool { return o.Threshold == t.Threshold }); i >= 0 {
-		return fieldFault("threshold", ErrPropertyInvalid.Name, map[string]any{"reason": fmt.Sprintf("= %s", s.Tiers[i].ID)})
+		return fieldFault("threshold", "value_taken", map[string]any{"id": s.Tiers[i].ID})
 	}
 	s.Tiers = append(s.Tiers, t)
 	return nil

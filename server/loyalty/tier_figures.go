@@ -50,6 +50,7 @@ type tierLedger struct {
 	structure *Structure
 	view      TierView         // whose zone and enrolment it uses
 	spent     map[string]int64 // what each purchase counted so far, by transaction_id
+	claimed   map[string]bool  // those that were claimed from a guest
 }
 
 // count adds an entry to the figures, unless it was counted before, and says
@@ -90,6 +91,12 @@ func (l *tierLedger) spend(p PastEntry) int64 {
 	}
 	if l.spent == nil {
 		l.spent = map[string]int64{}
+	}
+	if p.Effect.Claimed {
+		l.claimed = include(l.claimed, []string{p.Transaction})
+	}
+	if p.Effect.State == NoTransaction && l.claimed[p.Transaction] {
+		return 0 // the guest and who claimed it are one by now: it is still theirs
 	}
 	before := l.spent[p.Transaction]
 	l.spent[p.Transaction] = counted(p.Effect.State, p.Effect.Total)

@@ -3,6 +3,7 @@ package loyalty_test
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
@@ -58,7 +59,7 @@ func (c *town) draw() loyalty.Submission {
 		c.settlePurchase(&sub, d)
 	case "coupon_redeem", "coupon_unredeem", "coupon_transfer", "unassign_coupon", "coupon_invalidate":
 		c.useCode(&sub, d)
-	case "reward_revoke", "pending_validate", "pending_invalidate":
+	case "reward_revoke", "reward_transfer", "pending_validate", "pending_invalidate":
 		c.undo(&sub, d)
 	default:
 		c.plain(action, d)
@@ -117,7 +118,7 @@ func (c *town) fill(d attributes) {
 		price := 1 + c.dice.IntN(60)
 		total += price
 		items[i] = attributes{
-			"product_id": oneOf(c, "p-1", "p-2", "p-3"), "product_name": "Beans", "product_url": "https://shop.test/p", "quantity": 1 + c.dice.IntN(3), "subtotal": price,
+			"product_id": oneOf(c, "p-1", "p-2"), "product_name": "Beans", "product_url": "https://shop.test/p", "quantity": 1 + c.dice.IntN(3), "subtotal": price,
 		}
 	}
 	d["total"] = total + c.dice.IntN(40)
@@ -128,8 +129,12 @@ func (c *town) fill(d attributes) {
 
 func (c *town) settlePurchase(sub *loyalty.Submission, d attributes) {
 	d["transaction_id"] = "T-0"
-	if len(c.purchases) > 0 {
-		p := oneOf(c, c.purchases...)
+	from := c.purchases
+	if sub.Action == "release_points" {
+		from = c.holds
+	}
+	if len(from) > 0 {
+		p := oneOf(c, from...)
 		d["transaction_id"] = p.name
 		if sub.Action != "checkout_claim" {
 			sub.Customer = p.customer
@@ -147,7 +152,7 @@ func (c *town) settlePurchase(sub *loyalty.Submission, d attributes) {
 	case "partial_refund":
 		d["amount"] = 1 + c.dice.IntN(30)
 	case "refund_item":
-		d["product_id"] = oneOf(c, "p-1", "p-2", "p-3")
+		d["product_id"] = oneOf(c, "p-1", "p-2")
 		if c.chance(70) {
 			d["quantity"] = 1
 		}
@@ -173,13 +178,18 @@ func (c *town) useCode(sub *loyalty.Submission, d attributes) {
 
 func (c *town) undo(sub *loyalty.Submission, d attributes) {
 	from := c.held
-	if sub.Action == "reward_revoke" {
+	if strings.HasPrefix(sub.Action, "reward_") {
 		from = c.claims
 	}
-	d["event"] = "00000000-0000-7000-8000-000000000000"
+	one := had{"00000000-0000-7000-8000-000000000000", sub.Customer, "five"}
 	if len(from) > 0 {
-		one := oneOf(c, from...)
-		d["event"], sub.Customer = one.id, one.customer
+		one = oneOf(c, from...)
+	}
+	sub.Customer = one.customer
+	if sub.Action == "reward_transfer" {
+		d["target"], d["reward"] = c.somebody(), one.reward
+	} else {
+		d["event"] = one.id
 	}
 }
 
@@ -191,7 +201,6 @@ func (c *town) plain(action string, d attributes) {
 	case "reserve_points":
 		c.opened++
 		d["transaction_id"], d["points"] = fmt.Sprint("R-", c.opened), 1+c.dice.IntN(10)
-		c.purchases = append(c.purchases, bought{d["transaction_id"].(string), ""})
 	case "visit":
 		d["url"], d["type"] = "https://shop.test/", oneOf(c, "landing", "page")
 	case "video":
@@ -216,8 +225,6 @@ func (c *town) plain(action string, d attributes) {
 		}
 	case "reward_claim":
 		d["reward"] = oneOf(c, "five", "card", "bonus", "mug")
-	case "reward_transfer":
-		d["target"], d["reward"] = c.somebody(), oneOf(c, "five", "card", "mug")
 	case "offer_claim", "offer_redeem", "offer_unredeem":
 		d["offer"] = "coffee"
 	case "challenge_reset":

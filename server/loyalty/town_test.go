@@ -26,6 +26,7 @@ type town struct {
 	codes     []had
 	claims    []had
 	held      []had
+	holds     []bought // reservations
 	opened    int
 	accepted  int
 	reached   map[string]int // journal rows by action
@@ -36,7 +37,10 @@ type town struct {
 type bought struct{ name, customer string }
 
 // had is a code, or the event of a claim or of what is held, and whose it is.
-type had struct{ id, customer string }
+type had struct {
+	id, customer string
+	reward       string // of a claim
+}
 
 var townThings = things{
 	{"stores/store", "buda", `{"name":"Buda shop"}`},
@@ -78,14 +82,14 @@ var townSeasons = []modules{
 	{"points_economy": `{"expiry":{"policy":"rolling","days":4},"negative":"refuse"}`, "checkout_accept": `{"type":"reject","pending_days":1}`},
 }
 
-func newTown(t *testing.T, url string, seed uint64) *town {
+func newTown(t *testing.T, url string, seed uint64, codes int) *town {
 	v, err := server.NewVocabulary()
 	require.NoError(t, err)
 	c := &town{dice: rand.New(rand.NewPCG(seed, 7)), reached: map[string]int{}, refused: map[string]int{}}
 	c.shop = newShop(t, url, modules{}, func(o *loyalty.EngineOptions) { o.Contract = v })
 	v.UseDeclarations(func(action string) json.RawMessage { return c.Programme().Declared(action) })
 	c.season(0)
-	c.codesInto("spring", 2000)
+	c.codesInto("spring", codes)
 	return c
 }
 
@@ -154,19 +158,23 @@ func (c *town) learn(sub loyalty.Submission, o loyalty.Outcome) {
 		c.reached[e.Action]++
 		switch e.Action {
 		case "reward_claim", "reward_receive":
-			c.claims = append(c.claims, had{e.ID.String(), sub.Customer})
+			var claim struct{ Reward string }
+			require.NoError(c.t, json.Unmarshal(e.Data, &claim))
+			c.claims = append(c.claims, had{e.ID.String(), sub.Customer, claim.Reward})
 		case "pending":
-			c.held = append(c.held, had{e.ID.String(), sub.Customer})
+			c.held = append(c.held, had{e.ID.String(), sub.Customer, ""})
+		case "reserve_points":
+			c.holds = append(c.holds, bought{e.Transaction, sub.Customer})
 		}
 		if e.Effects == nil {
 			continue
 		}
 		for _, coupon := range e.Effects.Coupons {
-			c.codes = append(c.codes, had{coupon.Code, sub.Customer})
+			c.codes = append(c.codes, had{coupon.Code, sub.Customer, ""})
 		}
 	}
 	c.codes, c.claims, c.held = last(c.codes, 60), last(c.claims, 40), last(c.held, 40)
-	c.purchases = last(c.purchases, 60)
+	c.purchases, c.holds = last(c.purchases, 60), last(c.holds, 20)
 }
 
 // last keeps the n last ones.

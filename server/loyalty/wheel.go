@@ -56,7 +56,7 @@ func readWheel(p *Programme, e Entity) error {
 		}
 	}
 	if weights(w.Options) == 0 {
-		return fieldFault("options", ErrPropertyInvalid.Name, map[string]any{"reason": "sum of weights = 0"})
+		return fieldFault("options", "weights_zero", nil)
 	}
 	p.Wheels[w.ID] = w
 	return w.check()

@@ -20,7 +20,7 @@ func newRebuild(s *settings) *cobra.Command {
 			"again and nothing is written.\nExit code 0: no difference. 1: differences, each named. 3: it could not be done, which proves nothing.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !verify {
-				return coded{codeUsage, fmt.Errorf("rebuild needs --verify: the stored state is never replaced")}
+				return coded{codeUsage, fmt.Errorf("rebuild needs --verify: it never replaces what is stored")}
 			}
 			return s.rebuild(cmd)
 		},
@@ -40,19 +40,26 @@ func (s *settings) rebuild(cmd *cobra.Command) error {
 	}
 	out, differences := cmd.OutOrStdout(), 0
 	var done store.RebuildProgress
+	percent := int64(-1)
 	err = db.VerifyRebuild(cmd.Context(), func(d loyalty.Difference) {
 		if differences++; differences <= maxDifferences {
 			printDifference(out, d)
 		}
 	}, func(p store.RebuildProgress) {
 		done = p
-		fmt.Fprintf(cmd.ErrOrStderr(), "%d of %d events, %d customers\n", p.Events, p.Of, p.Customers)
+		if now := 100 * p.Events / max(1, p.Of); now > percent {
+			percent = now
+			fmt.Fprintf(cmd.ErrOrStderr(), "%d %%: %d of %d events, %d customers\n", percent, p.Events, p.Of, p.Customers)
+		}
 	})
 	if closed := db.Close(); err == nil {
 		err = closed
 	}
 	if err != nil {
 		return coded{codeUnchecked, fmt.Errorf("could not rebuild: %w", err)}
+	}
+	if more := differences - maxDifferences; more > 0 {
+		fmt.Fprintf(out, "and %d more\n", more)
 	}
 	if differences > 0 {
 		return coded{codeFailed, fmt.Errorf("%d differences between the journal and what is stored", differences)}
@@ -64,7 +71,7 @@ func (s *settings) rebuild(cmd *cobra.Command) error {
 func printDifference(w io.Writer, d loyalty.Difference) {
 	who := "nobody's"
 	if d.Customer != (loyalty.ID{}) {
-		who = "customer " + uuid.UUID(d.Customer).String()
+		who = fmt.Sprintf("customer %s (%s)", uuid.UUID(d.Customer), d.Name)
 	}
 	fmt.Fprintf(w, "%s: %s: %s: the journal says %s, stored is %s\n", who, d.What, d.Field, oneLine(d.Journal), oneLine(d.Stored))
 }
