@@ -23,9 +23,9 @@ func TestAttributesOfCustomers(t *testing.T) {
 		a := h.form("/events", "customer=member-1001&action=profile&data[cf_newsletter]=true&data[cf_children]=2&data[cf_note]=7")
 		require.Equal(t, http.StatusOK, a.status, a.body)
 		a = h.get("/customers/member-1001")
-		require.Contains(t, string(a.body), `"cf_newsletter":true`)
-		require.Contains(t, string(a.body), `"cf_children":2`)
-		require.Contains(t, string(a.body), `"cf_note":"7"`)
+		require.Contains(t, a.body, `"cf_newsletter":true`)
+		require.Contains(t, a.body, `"cf_children":2`)
+		require.Contains(t, a.body, `"cf_note":"7"`)
 
 		for _, a := range []answer{
 			h.post("/events", `{"customer":"member-1001","action":"profile","data":{"cf_newsletter":"true"}}`),

@@ -1,9 +1,13 @@
 package store
 
 import (
+	"context"
+	"errors"
 	"reflect"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
+	"gorm.io/gorm"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
@@ -89,4 +93,18 @@ func Statements() []string {
 		}
 	}
 	return append(texts, lockCustomer, lockCoupon, lockPool, lockTally)
+}
+
+// VerifyRebuildBy is VerifyRebuild with pages of another size.
+func (s *Store) VerifyRebuildBy(ctx context.Context, customers, events int, differ func(loyalty.Difference), told func(RebuildProgress)) error {
+	return s.rebuild(ctx, &rebuilding{differ: differ, told: told, customers: customers, events: events})
+}
+
+// OnRead has every later read of GORM's told, with its parameters.
+func (s *Store) OnRead(tell func(sql string, parameters []any)) error {
+	told := func(db *gorm.DB) { tell(db.Statement.SQL.String(), slices.Clone(db.Statement.Vars)) }
+	return errors.Join(
+		s.read.Callback().Row().After("gorm:row").Register("test:row", told),
+		s.read.Callback().Query().After("gorm:query").Register("test:query", told),
+	)
 }

@@ -74,11 +74,21 @@ func (r *rebuilding) prepare() error {
 		return err
 	}
 	r.rebuild = loyalty.NewRebuild(far, func(d loyalty.Difference) { r.found = append(r.found, d) })
-	if r.db.Name() != "postgres" {
-		return nil
+	return r.byKeys()
+}
+
+// byKeys has PostgreSQL reach each page by its keys and in their order, also while
+// a scan of a small table looks cheap.
+func (r *rebuilding) byKeys() error {
+	for _, off := range []string{"enable_seqscan", "enable_bitmapscan"} {
+		if r.db.Name() != "postgres" {
+			break
+		}
+		if err := r.db.Exec("SET LOCAL " + off + " = off").Error; err != nil {
+			return err
+		}
 	}
-	// Each page is reached by its keys, also while a scan of a small table looks cheap.
-	return r.db.Exec("SET LOCAL enable_seqscan = off").Error
+	return nil
 }
 
 // span are the customers after one id, up to and with another.

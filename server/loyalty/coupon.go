@@ -124,30 +124,47 @@ func (r *Run) claimCode(code string) *Coupon {
 	return c
 }
 
-// FreeCoupon takes the next code of a pool that nobody holds; nil: the pool is
-// empty.
+// FreeCoupon takes the next code of a pool that nobody holds, the oldest first; nil:
+// the pool is empty. A code that came back a moment ago is free again.
 func (r *Run) FreeCoupon(pool string) (*Coupon, error) {
-	if r.batch.asked.pools[pool] == 0 {
+	asked := r.batch.asked.pools[pool]
+	if asked == 0 {
 		return nil, &wanting{needs: CustomerNeeds{Pools: map[string]int{pool: 1}}}
 	}
+	loaded := r.batch.free[pool]
+	all := len(loaded) < asked // there are no more behind them
+	free := r.free(pool)
+	switch {
+	case len(free) > 0 && (all || (len(loaded) > 0 && CompareID(free[0].ID, loaded[len(loaded)-1].ID) <= 0)):
+		return free[0].clone(), nil
+	case all:
+		return nil, nil
+	}
+	// Older ones may lie behind those that were loaded.
+	return nil, &wanting{needs: CustomerNeeds{Pools: map[string]int{pool: asked}}}
+}
+
+// free lists the codes of a pool that nobody holds, as far as they were loaded and
+// as the events so far left them, the oldest first.
+func (r *Run) free(pool string) (free []*Coupon) {
+	known := make(map[string]*Coupon, len(r.batch.free[pool]))
 	for i := range r.batch.free[pool] {
-		c := &r.batch.free[pool][i]
-		if _, taken := r.work.coupons[c.Code]; taken {
-			continue
-		}
-		if now, known := r.batch.coupons[c.Code]; known {
-			c = now // an event before this one may have had it
-		}
-		if c.State != CouponCreated {
-			continue
-		}
-		return c.clone(), nil
+		known[r.batch.free[pool][i].Code] = &r.batch.free[pool][i]
 	}
-	if len(r.batch.free[pool]) >= r.batch.asked.pools[pool] {
-		// The events before this one took what was loaded; there may be more.
-		return nil, &wanting{needs: CustomerNeeds{Pools: map[string]int{pool: r.batch.asked.pools[pool]}}}
+	for _, later := range []map[string]*Coupon{r.batch.coupons, r.work.coupons} {
+		for code, c := range later {
+			if _, listed := known[code]; listed || c.Pool == pool {
+				known[code] = c
+			}
+		}
 	}
-	return nil, nil
+	for _, c := range known {
+		if c.Pool == pool && c.State == CouponCreated {
+			free = append(free, c)
+		}
+	}
+	slices.SortFunc(free, func(a, b *Coupon) int { return CompareID(a.ID, b.ID) })
+	return free
 }
 
 // ChangedCoupon keeps what an event made of a coupon.

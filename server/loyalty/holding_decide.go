@@ -168,10 +168,10 @@ func (r *Run) ExpirePending(n int64) error {
 	}
 	for i := range all {
 		h, key := &all[i], ProgressKey{ProgressHeld, keys[i]}
-		switch k := min(n, h.Points); {
-		case k == 0:
+		switch k := min(n, h.Points); k {
+		case 0:
 			continue
-		case k == h.Points:
+		case h.Points:
 			err = r.drop(r.Event, key, h)
 			n -= k
 		default:

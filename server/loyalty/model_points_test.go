@@ -5,8 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
@@ -28,6 +26,11 @@ func (c *plainCustomer) figures() points.Figures {
 	for _, p := range c.purchases {
 		if p.state == loyalty.Pending {
 			f.Pending += p.earned
+		}
+	}
+	for _, h := range c.waiting {
+		if h.event.action != "checkout" { // a purchase promises its own
+			f.Pending += h.points
 		}
 	}
 	return f
@@ -56,7 +59,27 @@ func (c *plainCustomer) before(i, k int) bool {
 	case !c.lots[i].earned.Equal(c.lots[k].earned):
 		return c.lots[i].earned.Before(c.lots[k].earned)
 	}
-	return i < k
+	return c.lots[i].older(&c.lots[k])
+}
+
+// older is the order of the events that opened two lots. After a merge only the
+// ids tell it.
+func (l *plainLot) older(o *plainLot) bool {
+	none := loyalty.ID{}
+	if l.id != none && o.id != none {
+		return loyalty.CompareID(l.id, o.id) < 0
+	}
+	return l.serial < o.serial
+}
+
+// lot finds a lot by its number.
+func (c *plainCustomer) lot(serial int) *plainLot {
+	for i := range c.lots {
+		if c.lots[i].serial == serial {
+			return &c.lots[i]
+		}
+	}
+	return &plainLot{} // it was closed by a merge or a claim: nothing is left of it
 }
 
 // best is the first lot in spending order that has what is asked for; −1: none.
@@ -91,10 +114,10 @@ func (c *plainCustomer) draw(n int64, into func(*plainLot)) (parts []plainPart) 
 		i := c.firstFree()
 		c.lots[i].free--
 		into(&c.lots[i])
-		if k := len(parts) - 1; k >= 0 && parts[k].lot == i {
+		if k := len(parts) - 1; k >= 0 && parts[k].lot == c.lots[i].serial {
 			parts[k].n++
 		} else {
-			parts = append(parts, plainPart{i, 1})
+			parts = append(parts, plainPart{c.lots[i].serial, 1})
 		}
 	}
 	return parts
@@ -104,11 +127,10 @@ func (c *plainCustomer) draw(n int64, into func(*plainLot)) (parts []plainPart) 
 func (c *plainCustomer) giveBack(parts []plainPart, n int64, from func(*plainLot) *int64) []plainPart {
 	left := slices.Clone(parts)
 	for i := len(left) - 1; i >= 0; i-- {
-		for left[i].n > 0 && n > 0 && *from(&c.lots[left[i].lot]) > 0 {
-			*from(&c.lots[left[i].lot])--
-			c.lots[left[i].lot].free++
+		for l := c.lot(left[i].lot); left[i].n > 0 && n > 0 && *from(l) > 0; n-- {
+			*from(l)--
+			l.free++
 			left[i].n--
-			n--
 		}
 	}
 	return slices.DeleteFunc(left, func(p plainPart) bool { return p.n == 0 })
@@ -138,12 +160,12 @@ func (c *plainCustomer) take(n int64) {
 
 // takeBack is a refund: the purchase's own lots, then what of them had expired,
 // then a debt that other points pay.
-func (c *plainCustomer) takeBack(transaction string, first int64, n int64) {
-	own := func(l plainLot) bool { return l.transaction == transaction }
+func (c *plainCustomer) takeBack(transaction string, first int, n int64) {
+	own := func(l plainLot) bool { return transaction != "" && l.transaction == transaction }
 	choices := []func(int, plainLot) bool{
-		func(i int, l plainLot) bool { return int64(i) == first && l.free > 0 },
+		func(_ int, l plainLot) bool { return l.serial == first && l.free > 0 },
 		func(_ int, l plainLot) bool { return own(l) && l.free > 0 },
-		func(i int, l plainLot) bool { return int64(i) == first && l.expired > 0 },
+		func(_ int, l plainLot) bool { return l.serial == first && l.expired > 0 },
 		func(_ int, l plainLot) bool { return own(l) && l.expired > 0 },
 	}
 next:
@@ -166,12 +188,15 @@ next:
 	}
 }
 
-// earn opens a lot dated at.
-func (w *plainWorld) earn(c *plainCustomer, n int64, at time.Time, transaction string) int64 {
+// earn opens a lot in the name of an event, dated when what is being decided takes
+// effect, and gives its number; 0: there is none.
+func (w *plainWorld) earn(t *told, n int64, transaction string) int {
 	if n == 0 {
-		return -1
+		return 0
 	}
-	l := plainLot{transaction: transaction, earned: at, points: n, free: n}
+	c := w.all[t.customer]
+	at := c.at
+	l := plainLot{serial: w.next(), transaction: transaction, earned: at, points: n, free: n}
 	local := at.In(w.rules.zone)
 	switch w.rules.expiry {
 	case points.ExpiryRolling:
@@ -193,9 +218,10 @@ func (w *plainWorld) earn(c *plainCustomer, n int64, at time.Time, transaction s
 			l.expires = w.onClock(c.created.In(w.rules.zone), years, 0)
 		}
 	}
+	t.lot = l.serial
 	c.lots = append(c.lots, l)
 	c.score += n
-	return int64(len(c.lots) - 1)
+	return l.serial
 }
 
 // onClock adds years and days on the clocks of the programme's zone. A time that
@@ -203,7 +229,7 @@ func (w *plainWorld) earn(c *plainCustomer, n int64, at time.Time, transaction s
 func (w *plainWorld) onClock(t time.Time, years, days int) time.Time {
 	shows := func(t time.Time) time.Time {
 		t = t.In(w.rules.zone)
-		return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), 0, time.UTC)
+		return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
 	}
 	want, at := shows(t).AddDate(years, 0, days), t.AddDate(years, 0, days)
 	for shows(at).Before(want) {
@@ -212,105 +238,149 @@ func (w *plainWorld) onClock(t time.Time, years, days int) time.Time {
 	for !shows(at.Add(-time.Minute)).Before(want) {
 		at = at.Add(-time.Minute)
 	}
+	if !shows(at).Equal(want) {
+		at = at.Truncate(time.Minute) // clocks skip at a full one
+	}
 	return at
 }
 
-// due is the next instant at which something of a customer happens by itself,
-// and the purchase that it is, if it is one.
-func (c *plainCustomer) due() (at time.Time, purchase string) {
+// plainDue is something that a date makes happen.
+type plainDue struct {
+	at   time.Time
+	what string // expiry, purchase, tier or held: in this order at one instant
+	id   string // of the purchase or structure
+	held int    // the number of the held event
+}
+
+// due is what happens next by itself; its instant is zero where nothing does.
+func (w *plainWorld) due(c *plainCustomer) (next plainDue) {
+	if c.status == loyalty.Merged {
+		return next
+	}
+	add := func(d plainDue) {
+		if !d.at.IsZero() && (next.at.IsZero() || d.at.Before(next.at)) {
+			next = d
+		}
+	}
 	for _, l := range c.lots {
-		if e := c.expiry(l); l.free > 0 && !e.IsZero() && (at.IsZero() || e.Before(at)) {
-			at = e
+		if l.free > 0 {
+			add(plainDue{at: c.expiry(l), what: "expiry"})
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.purchases)) {
-		p := c.purchases[id]
-		if p.state == loyalty.Pending && !p.auto.IsZero() && (at.IsZero() || p.auto.Before(at)) {
-			at, purchase = p.auto, id
+		if p := c.purchases[id]; p.state == loyalty.Pending {
+			add(plainDue{at: p.auto, what: "purchase", id: id})
 		}
 	}
-	return at, purchase
+	for _, s := range w.rules.structures {
+		add(plainDue{at: c.tiers[s.id].due, what: "tier", id: s.id})
+	}
+	for _, h := range c.waiting {
+		add(plainDue{at: h.expires, what: "held", held: h.serial})
+	}
+	return next
 }
 
 // settle applies what came due, instant by instant.
 func (w *plainWorld) settle(c *plainCustomer) {
+	// What is being decided is not reacted to before it is.
+	before := w.waits
+	w.waits = len(w.told)
+	defer func() { w.waits = before }()
 	for {
 		c.pay()
-		at, id := c.due()
-		if at.IsZero() || at.After(w.now) {
+		d := w.due(c)
+		if d.at.IsZero() || d.at.After(w.now) {
+			w.react()
 			return
 		}
-		if id == "" {
-			c.expire(at)
+		if d.what == "expiry" {
+			w.expire(c, d.at)
 			continue
 		}
-		p := c.purchases[id]
-		if p.reject {
-			c.rejectPurchase(p)
-		} else {
-			w.acceptPurchase(c, id, p, at)
+		was := c.at
+		c.at = d.at
+		switch d.what {
+		case "purchase":
+			w.acceptOnTime(c, d.id)
+		case "tier":
+			w.recalculate(c, d.id)
+		case "held":
+			w.expireHeld(c, d.held)
 		}
+		w.react()
+		c.at = was
 	}
 }
 
-func (c *plainCustomer) expire(at time.Time) {
+// expire lets the free points of lots expire whose time has come: one event for
+// each instant.
+func (w *plainWorld) expire(c *plainCustomer, now time.Time) {
 	c.pay()
-	for i := range c.lots {
-		if e := c.expiry(c.lots[i]); !e.IsZero() && !e.After(at) {
-			c.lots[i].expired += c.lots[i].free
-			c.lots[i].free = 0
+	for {
+		var at time.Time
+		for _, l := range c.lots {
+			if e := c.expiry(l); l.free > 0 && !e.IsZero() && !e.After(now) && (at.IsZero() || e.Before(at)) {
+				at = e
+			}
+		}
+		if at.IsZero() {
+			return
+		}
+		t := w.tell(c, "point_expire", 0)
+		for i := range c.lots {
+			if l := &c.lots[i]; l.free > 0 && c.expiry(*l).Equal(at) {
+				t.points -= l.free
+				l.expired += l.free
+				l.free = 0
+			}
 		}
 	}
 }
 
-// compare holds a customer as it is stored against the model.
-func (c *plainCustomer) compare(t require.TestingT, got *loyalty.Loading) {
-	require.Equal(t, c.status, got.Customer.Status)
-	if c.status != loyalty.OptedOut {
-		require.Equal(t, c.name, got.Customer.Name)
+func (c *plainCustomer) unspend(n int64) error {
+	if n > c.figures().Spent {
+		return loyalty.ErrUnspendTooMuch
 	}
-	require.Equal(t, c.figures(), got.Customer.Figures, "customer %s", c.name)
-	require.Equal(t, c.spendable(), got.Customer.Figures.Spendable())
-	require.Equal(t, c.active.String(), got.Customer.LastActivityAt.String())
-	c.compareLots(t, got.Lots)
-	require.Len(t, got.Transactions, len(c.purchases))
-	for id, p := range c.purchases {
-		x := got.Transactions[id]
-		require.Equal(t, p.state, x.State, id)
-		require.Equal(t, []int64{p.total, p.original, p.refunded}, []int64{int64(x.Total), int64(x.OriginalTotal), int64(x.Refunded)}, id)
-		require.Equal(t, []int64{p.earned, p.burned}, []int64{x.Earned, x.Burned}, id)
-		require.Equal(t, []int64{p.originalEarned, p.originalBurned}, []int64{x.OriginalEarned, x.OriginalBurned}, id)
-		require.Equal(t, p.auto.UTC().String(), x.AutoAccept.String(), id)
-		require.Equal(t, parts(p.burn), points.Total(x.Detail.Burn), id)
+	for range n {
+		last := -1
+		for i, l := range c.lots {
+			if l.spent > 0 && (last < 0 || c.before(last, i)) {
+				last = i
+			}
+		}
+		c.lots[last].spent--
+		c.lots[last].free++
 	}
-	for id, hold := range c.holds {
-		require.Equal(t, parts(hold), points.Total(got.Reservations[id].Hold), "reservation %s", id)
-	}
-	if due, _ := c.due(); !due.IsZero() {
-		require.False(t, got.Customer.DueAt.IsZero(), "due at %s", due)
-		require.False(t, got.Customer.DueAt.After(due), "due at %s, known as %s", due, got.Customer.DueAt)
-	}
+	return nil
 }
 
-// compareLots looks at the lots that still hold something; the others are not
-// loaded.
-func (c *plainCustomer) compareLots(t require.TestingT, got []points.Lot) {
-	type view struct {
-		earned, expires                    string
-		idle                               int
-		points, free, held, spent, expired int64
-	}
-	var want, have []view
-	for _, l := range c.lots {
-		if l.free+l.held+l.spent > 0 {
-			want = append(want, view{l.earned.UTC().String(), l.expires.UTC().String(), l.idle, l.points, l.free, l.held, l.spent, l.expired})
+// restorable is what of a burn was not given back by other means.
+func (c *plainCustomer) restorable(burn []plainPart) (n int64) {
+	left := map[int]int64{}
+	for _, p := range burn {
+		if _, seen := left[p.lot]; !seen {
+			left[p.lot] = c.lot(p.lot).spent
 		}
+		k := min(p.n, left[p.lot])
+		left[p.lot] -= k
+		n += k
 	}
-	slices.SortFunc(got, func(x, y points.Lot) int { return loyalty.CompareID(x.ID, y.ID) })
-	for _, l := range got {
-		if l.Remaining+l.Reserved+l.Spent > 0 {
-			have = append(have, view{l.EarnedAt.String(), l.ExpiresAt.String(), l.Idle.Days, l.Points, l.Remaining, l.Reserved, l.Spent, l.Expired})
+	return n
+}
+
+func (c *plainCustomer) release(e *said) (int64, error) {
+	hold := c.holds[e.transaction]
+	n := parts(hold)
+	if n == 0 {
+		return 0, loyalty.ErrReservationNotFound
+	}
+	if e.points != nil {
+		if *e.points > n {
+			return 0, loyalty.ErrReleaseTooMuch
 		}
+		n = *e.points
 	}
-	require.Equal(t, want, have)
+	c.holds[e.transaction] = c.giveBack(hold, n, heldOf)
+	return n, nil
 }

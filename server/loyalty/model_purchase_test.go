@@ -8,6 +8,35 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
+type plainLine struct {
+	product                    string
+	quantity, subtotal, points int64
+	rewarded                   *int64
+	returned, taken            int64
+	lot                        int // its number; 0 where the line earned nothing
+}
+
+type plainPurchase struct {
+	row                                            int // the customer in whose row it stands
+	state                                          loyalty.TransactionState
+	total, original, refunded                      int64
+	earned, originalEarned, burned, originalBurned int64
+	bonus                                          int64 // of originalEarned: what campaigns gave
+	rewarded                                       *int64
+	lines                                          []plainLine
+	burn                                           []plainPart
+	auto                                           time.Time
+	reject                                         bool
+	coupons                                        []plainRedeemed
+	offers                                         []string
+}
+
+// plainRedeemed is a coupon that a purchase used.
+type plainRedeemed struct {
+	code string
+	use  int // its number
+}
+
 // share is whole × part / of, rounded by the programme.
 func (w *plainWorld) share(whole, part, of int64) int64 {
 	if of == 0 {
@@ -58,69 +87,132 @@ func (w *plainWorld) price(lines []plainLine, rewarded *int64) (earned int64) {
 	return earned
 }
 
-func (w *plainWorld) acceptPurchase(c *plainCustomer, id string, p *plainPurchase, at time.Time) {
-	for _, part := range p.burn {
-		c.lots[part.lot].held -= part.n
-		c.lots[part.lot].spent += part.n
+// accept makes a pending purchase final, in the name of an event.
+func (w *plainWorld) accept(c *plainCustomer, id string, t *told) {
+	p := c.purchases[id]
+	if len(p.burn) > 0 {
+		w.tell(c, "point_burn", -p.burned)
 	}
-	w.final(c, id, p, at)
+	for _, part := range p.burn {
+		l := c.lot(part.lot)
+		l.held -= part.n
+		l.spent += part.n
+	}
+	w.final(c, id, "checkout_accept_item", t)
+}
+
+// acceptOnTime is what a purchase's date brings.
+func (w *plainWorld) acceptOnTime(c *plainCustomer, id string) {
+	if c.purchases[id].reject {
+		w.reject(c, id, w.tell(c, "checkout_reject", 0))
+	} else {
+		w.accept(c, id, w.tell(c, "checkout_accept", 0))
+	}
 }
 
 // final earns the points of a purchase, a lot for each line.
-func (w *plainWorld) final(c *plainCustomer, id string, p *plainPurchase, at time.Time) {
+func (w *plainWorld) final(c *plainCustomer, id, item string, t *told) {
+	p := c.purchases[id]
 	own := p.earned
 	for i := range p.lines {
-		p.lines[i].lot = w.earn(c, p.lines[i].points, at, id)
-		own -= p.lines[i].points
+		l := &p.lines[i]
+		told := w.tell(c, item, l.points)
+		told.line, l.lot = id, w.earn(told, l.points, id)
+		own -= l.points
 	}
-	w.earn(c, own, at, id)
+	w.earn(t, own, id)
 	p.state, p.originalEarned, p.originalBurned = loyalty.Accepted, p.earned, p.burned
+	t.points, t.purchase, t.about = p.earned-p.burned, id, id
 }
 
-func (c *plainCustomer) rejectPurchase(p *plainPurchase) {
+// reject undoes a pending purchase, with its coupons and offers.
+func (w *plainWorld) reject(c *plainCustomer, id string, t *told) {
+	p := c.purchases[id]
+	t.about = id
+	if n := parts(p.burn); n > 0 {
+		w.tell(c, "release_points", n).line = id
+	}
 	c.giveBack(p.burn, parts(p.burn), heldOf)
-	p.state, p.burn, p.earned, p.burned = loyalty.Rejected, nil, 0, 0
+	for _, used := range p.coupons {
+		coupon := w.coupons[used.code]
+		i := slices.IndexFunc(coupon.uses, func(u modelUse) bool { return u.serial == used.use })
+		if i < 0 || coupon.state == loyalty.CouponInvalidated {
+			continue
+		}
+		w.tell(c, "coupon_unredeem", 0)
+		coupon.undo(i)
+	}
+	for _, offer := range p.offers {
+		if use := c.offers[offer]; use != nil && use.undo(id) {
+			w.tell(c, "offer_unredeem", 0)
+			w.counts["offer "+offer]--
+		}
+	}
+	p.state, p.burn, p.earned, p.burned, p.coupons = loyalty.Rejected, nil, 0, 0, nil
 }
 
-func (w *plainWorld) checkout(c *plainCustomer, e said, at time.Time) error {
+func (w *plainWorld) checkout(c *plainCustomer, e *said, t *told) error {
 	if _, taken := w.owners[e.transaction]; taken {
 		return loyalty.ErrTransactionExists
 	}
-	p := &plainPurchase{state: loyalty.Accepted, total: e.total, original: e.total, rewarded: e.rewarded, lines: slices.Clone(e.items)}
-	if w.rules.pending != "" {
-		p.state, p.reject = loyalty.Pending, w.rules.pending == loyalty.AcceptReject
-		switch {
-		case e.auto != nil:
-			p.auto = *e.auto
-		case w.rules.pending != loyalty.AcceptManual:
-			p.auto = at.AddDate(0, 0, w.rules.pendingDays)
-		}
+	p := &plainPurchase{
+		row: c.index, state: loyalty.Accepted, total: e.total, original: e.total, rewarded: e.rewarded, lines: slices.Clone(e.items), offers: e.offers,
 	}
-	c.giveBack(c.holds[e.transaction], parts(c.holds[e.transaction]), heldOf)
-	delete(c.holds, e.transaction)
+	if w.rules.pending != "" || t.held {
+		p.state, p.reject = loyalty.Pending, w.rules.pending == loyalty.AcceptReject
+	}
+	switch {
+	case w.rules.pending != "" && e.auto != nil:
+		p.auto = *e.auto
+	case w.rules.pending != "" && w.rules.pending != loyalty.AcceptManual:
+		p.auto = c.at.AddDate(0, 0, w.rules.pendingDays)
+	}
+	if n := parts(c.holds[e.transaction]); n > 0 {
+		w.tell(c, "release_points", n).line = e.transaction
+		c.giveBack(c.holds[e.transaction], n, heldOf)
+		delete(c.holds, e.transaction)
+	}
 	if e.points != nil {
-		if err := c.burnFor(p, *e.points); err != nil {
+		if err := w.burnFor(c, p, *e.points); err != nil {
 			return err
 		}
 	}
+	if err := w.redeemFor(c, p, e); err != nil {
+		return err
+	}
 	p.earned = w.price(p.lines, p.rewarded)
-	c.purchases[e.transaction] = p
+	c.purchases[e.transaction], w.owners[e.transaction] = p, c.index
 	if p.state == loyalty.Accepted {
-		w.final(c, e.transaction, p, at)
+		w.final(c, e.transaction, "checkout_item", t)
+	} else {
+		for _, l := range p.lines {
+			w.tell(c, "checkout_item", l.points).line = e.transaction
+		}
+		t.points = p.earned - p.burned
+	}
+	for _, offer := range e.offers {
+		w.tell(c, "offer_redeem", 0)
+		if err := w.redeemOffer(c, offer, e.transaction); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-func (c *plainCustomer) burnFor(p *plainPurchase, n int64) error {
+func (w *plainWorld) burnFor(c *plainCustomer, p *plainPurchase, n int64) error {
 	switch {
 	case n == 0:
 		return nil
 	case c.status == loyalty.Suspended:
 		return loyalty.ErrSuspended
+	case c.status == loyalty.Inactive:
+		return loyalty.ErrWrongStatus
 	case n > c.spendable():
 		return loyalty.ErrNotEnoughPoints
 	}
 	p.burned = n
+	into := map[bool]string{true: "reserve_points", false: "point_burn"}[p.state == loyalty.Pending]
+	w.tell(c, into, -n).line = "burn"
 	p.burn = c.draw(n, func(l *plainLot) {
 		if p.state == loyalty.Pending {
 			l.held++
@@ -132,7 +224,7 @@ func (c *plainCustomer) burnFor(p *plainPurchase, n int64) error {
 }
 
 // purchase plays the events about a purchase that is there.
-func (w *plainWorld) purchase(c *plainCustomer, e said, at time.Time) error {
+func (w *plainWorld) purchase(c *plainCustomer, e *said, t *told) error {
 	p, mine := c.purchases[e.transaction]
 	if !mine {
 		return loyalty.ErrTransactionNotFound
@@ -149,11 +241,11 @@ func (w *plainWorld) purchase(c *plainCustomer, e said, at time.Time) error {
 	}
 	switch e.action {
 	case "checkout_accept":
-		w.acceptPurchase(c, e.transaction, p, at)
+		w.accept(c, e.transaction, t)
 	case "checkout_reject":
-		c.rejectPurchase(p)
+		w.reject(c, e.transaction, t)
 	case "checkout_update":
-		return w.update(c, p, e)
+		return w.update(c, p, e, t)
 	case "partial_refund":
 		switch {
 		case e.total <= 0:
@@ -165,17 +257,17 @@ func (w *plainWorld) purchase(c *plainCustomer, e said, at time.Time) error {
 		due := func(original, left int64) int64 {
 			return min(max(w.share(original, p.refunded, p.original)-(original-left), 0), left)
 		}
-		return w.refund(c, e, p, -1, due(p.originalEarned, p.earned), due(p.originalBurned, p.burned))
+		return w.refund(c, e, t, 0, due(p.originalEarned, p.earned), due(p.originalBurned, p.burned))
 	case "refund":
 		p.refunded, p.state = p.original, loyalty.Refunded
-		return w.refund(c, e, p, -1, p.earned, p.burned)
+		return w.refund(c, e, t, 0, p.earned, p.burned)
 	case "refund_item":
-		return w.refundItem(c, e, p)
+		return w.refundItem(c, e, t)
 	}
 	return nil
 }
 
-func (w *plainWorld) update(c *plainCustomer, p *plainPurchase, e said) error {
+func (w *plainWorld) update(c *plainCustomer, p *plainPurchase, e *said, t *told) error {
 	p.total, p.original = e.total, e.total
 	if e.auto != nil {
 		p.auto = *e.auto
@@ -184,9 +276,12 @@ func (w *plainWorld) update(c *plainCustomer, p *plainPurchase, e said) error {
 		p.auto = time.Time{}
 	}
 	if e.points != nil && *e.points != p.burned {
+		if p.burned > 0 {
+			w.tell(c, "release_points", p.burned).line = e.transaction
+		}
 		c.giveBack(p.burn, p.burned, heldOf)
 		p.burn, p.burned = nil, 0
-		if err := c.burnFor(p, *e.points); err != nil {
+		if err := w.burnFor(c, p, *e.points); err != nil {
 			return err
 		}
 	}
@@ -194,26 +289,36 @@ func (w *plainWorld) update(c *plainCustomer, p *plainPurchase, e said) error {
 		p.lines = slices.Clone(e.items)
 	}
 	p.earned = w.price(p.lines, p.rewarded)
+	if e.hasItems {
+		for _, l := range p.lines {
+			w.tell(c, "checkout_update_item", l.points).line = e.transaction
+		}
+	}
+	t.points = p.earned - p.burned
 	return nil
 }
 
 // refund takes earned points away and gives burned ones back.
-func (w *plainWorld) refund(c *plainCustomer, e said, p *plainPurchase, first, removed, restored int64) error {
+func (w *plainWorld) refund(c *plainCustomer, e *said, t *told, first int, removed, restored int64) error {
+	p := c.purchases[e.transaction]
 	p.total = p.original - p.refunded
-	was := parts(p.burn)
+	if restored = min(restored, c.restorable(p.burn)); restored > 0 {
+		w.tell(c, "point_unburn", restored).line = e.transaction
+	}
 	p.burn = c.giveBack(p.burn, restored, spentOf)
-	p.burned -= was - parts(p.burn)
+	p.burned -= restored
 	balance := c.spendable()
 	c.takeBack(e.transaction, first, removed)
 	p.earned -= removed
+	t.points = -removed
 	if w.rules.refuseNegative && c.spendable() < 0 && c.spendable() < balance {
 		return loyalty.ErrNegativeRefused
 	}
 	return nil
 }
 
-func (w *plainWorld) refundItem(c *plainCustomer, e said, p *plainPurchase) error {
-	line := -1
+func (w *plainWorld) refundItem(c *plainCustomer, e *said, t *told) error {
+	p, line := c.purchases[e.transaction], -1
 	for i, l := range p.lines {
 		if l.product == e.product && (line < 0 || p.lines[line].returned == p.lines[line].quantity) &&
 			(line < 0 || l.returned < l.quantity) {
@@ -251,5 +356,5 @@ func (w *plainWorld) refundItem(c *plainCustomer, e said, p *plainPurchase) erro
 	p.refunded += min(money-moneyBefore, p.original-p.refunded)
 	removed := min(max(ofPoints-l.taken, 0), p.earned)
 	l.taken += max(ofPoints-l.taken, 0)
-	return w.refund(c, e, p, l.lot, removed, min(max(ofBurn-burnBefore, 0), p.burned))
+	return w.refund(c, e, t, l.lot, removed, min(max(ofBurn-burnBefore, 0), p.burned))
 }

@@ -2,32 +2,19 @@ package loyalty_test
 
 import (
 	"maps"
-	"math/big"
 	"slices"
 	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// The plain model of decisions.md, sections 3 to 5 and 8: maps and loops that
-// move one point at a time, written from that page and not from the engine.
-// Money is counted in 1/10,000, as on the page.
-
-// plainRules is a configuration as the model reads it.
-type plainRules struct {
-	expiry         string
-	days           int // rolling, last_activity
-	month          time.Month
-	day            int // calendar
-	refuseNegative bool
-	rate           *big.Rat // nil: the module is off
-	rounding       string
-	pending        string // manual, accept, reject; empty: the module is off
-	pendingDays    int
-	zone           *time.Location
-}
+// The plain model of decisions.md, sections 3 to 9: maps and loops that move one
+// point at a time, written from that page and not from the engine. Money is
+// counted in 1/10,000, as on the page.
 
 type plainLot struct {
+	serial                     int        // the order in which lots were opened
+	id                         loyalty.ID // as stored, once it was seen there
 	transaction                string
 	earned, expires            time.Time
 	idle                       int // days of inactivity
@@ -35,65 +22,150 @@ type plainLot struct {
 	free, held, spent, expired int64
 }
 
-// plainPart is a part of a lot, which stands at an index that never changes.
+// plainPart is a part of a lot, which keeps its number whoever has it.
 type plainPart struct {
 	lot int
 	n   int64
-}
-
-type plainLine struct {
-	product                    string
-	quantity, subtotal, points int64
-	rewarded                   *int64
-	returned, taken, lot       int64 // lot is −1 where the line earned nothing
-}
-
-type plainPurchase struct {
-	state                                          loyalty.TransactionState
-	total, original, refunded                      int64
-	earned, originalEarned, burned, originalBurned int64
-	rewarded                                       *int64
-	lines                                          []plainLine
-	burn                                           []plainPart
-	auto                                           time.Time
-	reject                                         bool
 }
 
 type plainCustomer struct {
 	index           int // in the world's list
 	name, email     string
 	status          loyalty.Status
+	into            int // whom they were merged into; −1: nobody
+	referrer        int // who brought them; −1: nobody
 	created, active time.Time
 	lots            []plainLot
 	score, debt     int64
 	holds           map[string][]plainPart
 	purchases       map[string]*plainPurchase
+
+	claimed    map[string]int64 // rewards: claims of their own that stand
+	received   map[string][]int // rewards: claims that others made
+	found      map[string]bool  // treasures
+	entries    map[string][]plainEntries
+	offers     map[string]*plainOfferUse
+	gifts      map[string]int64 // campaigns: times they gave
+	challenges map[string]*plainProgress
+	tiers      map[string]plainTier
+	waiting    []plainHeld
+	bonus      *plainBonus
+
+	at   time.Time // when what is being decided takes effect
+	late bool      // and that is the sender's date
+}
+
+// told is an event that the model recorded, in the order of recording.
+type told struct {
+	customer int
+	action   string
+	points   int64
+
+	as       string // the held action that it applies
+	purchase string // the purchase that it made final
+	about    string // the purchase that it belongs to
+	held     bool   // it waits
+	line     string // derived from a purchase, which tells it
+	lot      int    // the lot that it opened
+	claim    int    // the claim that it made
+	waiting  int    // the held event that it recorded
+	reacted  bool   // the rules have seen it
+	made     string // the place of a code or customer name that the platform chose
 }
 
 // plainWorld is everything the model knows.
 type plainWorld struct {
-	rules  plainRules
-	now    time.Time
-	all    []*plainCustomer // in the order of creation
-	names  map[string]int   // who is known by a name now
-	owners map[string]int   // transaction ids, for ever
+	rules   *plainRules
+	now     time.Time
+	all     []*plainCustomer // in the order of creation
+	names   map[string]int   // who is known by a name now
+	owners  map[string]int   // transaction ids, for ever: in whose row
+	coupons map[string]*modelCoupon
+	claims  map[int]*plainClaim
+	counts  map[string]int64 // what all customers share
+	serial  int
+
+	told   []*told
+	waits  int   // so many of them are not reacted to yet
+	opened []int // customers of the submission at hand, in the order of opening
 }
 
-func newPlainWorld(rules plainRules, now time.Time) *plainWorld {
-	return &plainWorld{rules: rules, now: now, names: map[string]int{}, owners: map[string]int{}}
+func newPlainWorld(rules *plainRules, now time.Time) *plainWorld {
+	w := &plainWorld{
+		rules: rules, now: now, names: map[string]int{}, owners: map[string]int{}, coupons: map[string]*modelCoupon{},
+		claims: map[int]*plainClaim{}, counts: map[string]int64{},
+	}
+	for i, code := range rules.codes {
+		w.coupons[code] = &modelCoupon{serial: i - len(rules.codes), code: code, kind: loyalty.CouponAmount, value: 50_000, pool: "few", state: loyalty.CouponCreated, owner: -1}
+	}
+	return w
+}
+
+func (w *plainWorld) next() int { w.serial++; return w.serial }
+
+func (w *plainWorld) clone() *plainWorld {
+	k := *w
+	k.all = make([]*plainCustomer, len(w.all))
+	for i, c := range w.all {
+		k.all[i] = c.clone()
+	}
+	k.names, k.owners, k.counts = maps.Clone(w.names), maps.Clone(w.owners), maps.Clone(w.counts)
+	k.coupons, k.claims = cloned(w.coupons), cloned(w.claims)
+	for _, c := range k.coupons {
+		c.uses = slices.Clone(c.uses)
+	}
+	for _, c := range k.claims {
+		c.burn = slices.Clone(c.burn)
+	}
+	k.told, k.opened = slices.Clone(w.told), slices.Clone(w.opened)
+	for i, t := range k.told {
+		again := *t
+		k.told[i] = &again
+	}
+	return &k
+}
+
+// cloned copies a map and what its values point to.
+func cloned[K comparable, V any](m map[K]*V) map[K]*V {
+	k := make(map[K]*V, len(m))
+	for key, v := range m {
+		again := *v
+		k[key] = &again
+	}
+	return k
 }
 
 func (c *plainCustomer) clone() *plainCustomer {
 	k := *c
-	k.lots = slices.Clone(c.lots)
-	k.holds, k.purchases = maps.Clone(c.holds), make(map[string]*plainPurchase, len(c.purchases))
+	k.lots, k.holds, k.purchases = slices.Clone(c.lots), maps.Clone(c.holds), cloned(c.purchases)
 	for id, h := range k.holds {
 		k.holds[id] = slices.Clone(h)
 	}
-	for id, p := range c.purchases {
-		q := *p
-		q.lines, q.burn = slices.Clone(p.lines), slices.Clone(p.burn)
-		k.purchases[id] = &q
+	for _, p := range k.purchases {
+		p.lines, p.burn, p.coupons = slices.Clone(p.lines), slices.Clone(p.burn), slices.Clone(p.coupons)
+	}
+	k.claimed, k.received, k.found, k.gifts = maps.Clone(c.claimed), maps.Clone(c.received), maps.Clone(c.found), maps.Clone(c.gifts)
+	for reward, list := range k.received {
+		k.received[reward] = slices.Clone(list)
+	}
+	k.entries, k.offers, k.challenges = maps.Clone(c.entries), cloned(c.offers), cloned(c.challenges)
+	for id, list := range k.entries {
+		k.entries[id] = slices.Clone(list)
+		for i := range k.entries[id] {
+			k.entries[id][i].burn = slices.Clone(list[i].burn)
+		}
+	}
+	for _, o := range k.offers {
+		o.uses = slices.Clone(o.uses)
+	}
+	for _, p := range k.challenges {
+		p.counts = slices.Clone(p.counts)
+	}
+	k.tiers, k.waiting = maps.Clone(c.tiers), slices.Clone(c.waiting)
+	if c.bonus != nil {
+		again := *c.bonus
+		again.parts = slices.Clone(c.bonus.parts)
+		k.bonus = &again
 	}
 	return &k
 }
@@ -101,134 +173,284 @@ func (c *plainCustomer) clone() *plainCustomer {
 // said is a submitted event as the generator made it.
 type said struct {
 	customer, action string
-	email            string
-	optIn            bool
+	guest            bool
+	email, target    string
+	optIn, flag      bool
 	points           *int64
 	transaction      string
-	total            int64
+	total            int64 // money
 	items            []plainLine
 	hasItems         bool
 	rewarded         *int64
 	auto             *time.Time
 	removeAuto       bool
 	product          string
+	code, kind       string
+	coupons, offers  []string
+	thing            string // the id of an entity
+	ref              int    // the number of a claim or of a held event
+	referrer         string
+	expires          time.Time
 	effective        time.Time // zero: now
 }
 
+// operations are what no event can cause.
+var operations = []string{"reward_claim", "contest_enter", "offer_claim", "merge"}
+
+func (e *said) operation() bool { return slices.Contains(operations, e.action) }
+
 // submit plays one event. Where it is refused nothing has changed.
 func (w *plainWorld) submit(e said) (*plainCustomer, error) {
-	if w.rules.pending == "" && (e.action == "checkout_accept" || e.action == "checkout_reject" || e.action == "checkout_update") {
-		return nil, loyalty.ErrActionOff
+	trial := w.clone()
+	trial.told, trial.opened, trial.waits = nil, nil, 0
+	c, err := trial.play(&e)
+	if err != nil {
+		return nil, err
 	}
-	if w.rules.pending == "" && e.action == "checkout" && e.rewarded != nil {
-		return nil, loyalty.ErrModuleOff
+	*w = *trial
+	return c, nil
+}
+
+func (w *plainWorld) play(e *said) (*plainCustomer, error) {
+	if err := w.gate(e); err != nil {
+		return nil, err
 	}
 	c, err := w.find(e)
 	if err != nil {
 		return nil, err
 	}
-	w.settle(c)
-	at := e.effective
-	if at.IsZero() {
-		at = w.now
-	}
-	if err := w.apply(c, e, at); err != nil {
+	w.open(c)
+	if err := w.standing(c, e); err != nil {
 		return nil, err
 	}
+	if !e.effective.IsZero() {
+		c.at, c.late = e.effective, true
+	}
+	if err := w.call(c, e); err != nil {
+		return nil, err
+	}
+	t := w.tell(c, e.action, 0)
+	t.about = e.transaction
+	if e.guest && (c.status == loyalty.None || c.status == loyalty.Inactive) {
+		c.status = loyalty.Inactive
+	}
+	decide := w.apply
+	if w.rules.holds(e.action) && !e.operation() {
+		decide = w.hold
+	}
+	if err := decide(c, e, t); err != nil {
+		return nil, err
+	}
+	w.react()
 	c.active = w.now
-	c.pay()
-	c.expire(w.now)
-	w.keep(c, e)
+	for _, i := range w.opened {
+		w.expire(w.all[i], w.now)
+	}
+	w.react()
 	return c, nil
 }
 
-// find gives a copy of the customer that an event is about, a new one where the
-// action may begin one.
-func (w *plainWorld) find(e said) (*plainCustomer, error) {
-	if i, ok := w.names[e.customer]; ok {
-		return w.all[i].clone(), nil
+// tell records an event.
+func (w *plainWorld) tell(c *plainCustomer, action string, n int64) *told {
+	t := &told{customer: c.index, action: action, points: n}
+	w.told = append(w.told, t)
+	return t
+}
+
+// gate refuses what needs a module that is off.
+func (w *plainWorld) gate(e *said) error {
+	if m := plainModules[e.action]; m != "" && !w.rules.on(m) {
+		return loyalty.ErrActionOff
 	}
-	if e.action != "subscribe" && e.action != "opt_in" && (e.action != "profile" || !e.optIn) {
+	attributes := map[string]bool{
+		loyalty.ModuleCheckoutAccept: e.action == "checkout" && e.rewarded != nil, loyalty.ModuleCoupons: len(e.coupons) > 0,
+		loyalty.ModuleOffers: len(e.offers) > 0, loyalty.ModuleFriendReferral: e.referrer != "",
+	}
+	for m, sent := range attributes {
+		if sent && !w.rules.on(m) {
+			return loyalty.ErrModuleOff
+		}
+	}
+	return nil
+}
+
+// plainModules are the modules that actions need.
+var plainModules = map[string]string{
+	"checkout_accept": loyalty.ModuleCheckoutAccept, "checkout_reject": loyalty.ModuleCheckoutAccept, "checkout_update": loyalty.ModuleCheckoutAccept,
+	"coupon": loyalty.ModuleCoupons, "coupon_create": loyalty.ModuleCoupons, "coupon_redeem": loyalty.ModuleCoupons, "coupon_unredeem": loyalty.ModuleCoupons,
+	"coupon_invalidate": loyalty.ModuleCoupons, "coupon_transfer": loyalty.ModuleCoupons, "unassign_coupon": loyalty.ModuleCoupons,
+	"reward_claim": loyalty.ModuleRewards, "reward_revoke": loyalty.ModuleRewards, "reward_transfer": loyalty.ModuleRewards,
+	"contest_enter": loyalty.ModuleContests, "contest_entry_revoke": loyalty.ModuleContests,
+	"offer_claim": loyalty.ModuleOffers, "offer_redeem": loyalty.ModuleOffers, "offer_unredeem": loyalty.ModuleOffers,
+	"challenge_reset": loyalty.ModuleChallenges, "checkout_claim": loyalty.ModuleCustomerIDValidation,
+	"pending_validate": loyalty.ModulePendingEvents, "pending_invalidate": loyalty.ModulePendingEvents, "pending_expired": loyalty.ModulePendingEvents,
+}
+
+// find gives the customer that an event is about, a new one where the action may
+// begin one. What was sent to somebody who was merged goes to the target.
+func (w *plainWorld) find(e *said) (*plainCustomer, error) {
+	if i, ok := w.names[e.customer]; ok {
+		return w.survivor(i), nil
+	}
+	creates := e.action == "subscribe" || e.action == "opt_in" || (e.action == "profile" && e.optIn) || e.guest
+	if !creates {
 		return nil, loyalty.ErrCustomerNotFound
 	}
 	if e.action == "opt_in" {
 		for _, c := range w.all {
 			if c.status == loyalty.Inactive && c.email == e.email {
-				return c.clone(), nil
+				return c, nil
 			}
 		}
 	}
-	return &plainCustomer{
-		index: len(w.all), created: w.now, holds: map[string][]plainPart{}, purchases: map[string]*plainPurchase{},
-	}, nil
+	return w.begin(), nil
 }
 
-// keep makes a copy the truth.
-func (w *plainWorld) keep(c *plainCustomer, e said) {
-	if c.index == len(w.all) {
-		w.all = append(w.all, c)
+func (w *plainWorld) begin() *plainCustomer {
+	c := &plainCustomer{
+		index: len(w.all), created: w.now, into: -1, referrer: -1, holds: map[string][]plainPart{}, purchases: map[string]*plainPurchase{},
+		claimed: map[string]int64{}, received: map[string][]int{}, found: map[string]bool{}, entries: map[string][]plainEntries{},
+		offers: map[string]*plainOfferUse{}, gifts: map[string]int64{}, challenges: map[string]*plainProgress{}, tiers: map[string]plainTier{},
 	}
-	w.all[c.index] = c
-	if c.name != e.customer {
-		delete(w.names, c.name)
-		c.name = e.customer
+	w.all = append(w.all, c)
+	return c
+}
+
+// survivor follows merges to who has everything now.
+func (w *plainWorld) survivor(i int) *plainCustomer {
+	for w.all[i].into >= 0 {
+		i = w.all[i].into
 	}
+	return w.all[i]
+}
+
+// call gives a new customer, or a profile that is taken over, the name that was
+// sent.
+func (w *plainWorld) call(c *plainCustomer, e *said) error {
+	if _, known := w.names[e.customer]; known {
+		return nil
+	}
+	delete(w.names, c.name)
+	c.name = e.customer
 	w.names[c.name] = c.index
-	if c.status == loyalty.OptedOut {
-		delete(w.names, c.name)
+	return nil
+}
+
+// open lets what came due for a customer happen before anything else does.
+func (w *plainWorld) open(c *plainCustomer) {
+	if slices.Contains(w.opened, c.index) {
+		return
 	}
-	for id := range c.purchases {
-		w.owners[id] = c.index
+	w.opened = append(w.opened, c.index)
+	c.at, c.late = w.now, false
+	w.settle(c)
+}
+
+// other opens a customer that somebody else's event touches.
+func (w *plainWorld) other(c, by *plainCustomer) {
+	if !slices.Contains(w.opened, c.index) {
+		w.open(c)
+		c.at, c.late = by.at, by.late
 	}
 }
 
-func (w *plainWorld) apply(c *plainCustomer, e said, at time.Time) error {
-	switch e.action {
-	case "subscribe", "opt_in", "profile", "suspend", "unsuspend", "opt_out":
-		return c.move(e)
-	case "visit", "video":
-		if e.points == nil {
+// Who may do what: decisions.md 3.
+var (
+	plainAnyone = []string{
+		"subscribe", "opt_in", "profile", "suspend", "unsuspend", "opt_out", "visit", "video", "merge",
+		"pending_validate", "pending_invalidate", "pending_expired",
+	}
+	plainSpenders = []string{
+		"point_spend", "reserve_points", "coupon_redeem", "coupon_transfer", "reward_claim", "reward_transfer", "contest_enter", "checkout_claim",
+	}
+	guestActions = []string{"checkout_accept", "checkout_reject", "checkout_update", "partial_refund", "refund", "refund_item"}
+)
+
+func (w *plainWorld) standing(c *plainCustomer, e *said) error {
+	switch {
+	case c.status == loyalty.Inactive && !slices.Contains(plainAnyone, e.action):
+		if e.guest || (slices.Contains(guestActions, e.action) && c.purchases[e.transaction] != nil) {
 			return nil
 		}
+		return loyalty.ErrWrongStatus
+	case c.status == loyalty.Suspended && slices.Contains(plainSpenders, e.action):
+		return loyalty.ErrSuspended
+	}
+	return nil
+}
+
+func (c *plainCustomer) enrolled() bool {
+	return c.status == loyalty.Active || c.status == loyalty.Suspended
+}
+
+// apply decides an event whose customer may do it.
+func (w *plainWorld) apply(c *plainCustomer, e *said, t *told) error {
+	switch e.action {
+	case "subscribe", "opt_in", "profile", "suspend", "unsuspend", "opt_out":
+		return w.move(c, e)
+	case "merge":
+		return w.merge(c, e, t)
+	case "pending_validate", "pending_invalidate", "pending_expired":
+		return w.decideHeld(c, e, t)
+	case "checkout":
+		return w.checkout(c, e, t)
+	case "checkout_claim":
+		return w.claimPurchase(c, e, t)
+	case "coupon", "coupon_create", "coupon_redeem", "coupon_unredeem", "coupon_invalidate", "coupon_transfer", "unassign_coupon":
+		return w.coupon(c, e, t)
+	case "reward_claim", "reward_revoke", "reward_transfer":
+		return w.reward(c, e, t)
+	case "contest_enter", "contest_entry_revoke", "offer_claim", "offer_redeem", "offer_unredeem",
+		"treasure_found", "offline_treasure_found", "offline_treasure_code_found", "challenge_reset":
+		return w.game(c, e, t)
+	case "visit", "video", "point_add", "point_sub", "point_spend", "point_unspend", "reserve_points", "release_points":
+		return w.movePoints(c, e, t)
+	}
+	return w.purchase(c, e, t)
+}
+
+// movePoints decides the events that are about nothing but points.
+func (w *plainWorld) movePoints(c *plainCustomer, e *said, t *told) error {
+	if e.points == nil && e.action != "release_points" {
+		return nil // a visit
 	}
 	if c.status == loyalty.Inactive {
 		return loyalty.ErrWrongStatus
 	}
-	if c.status == loyalty.Suspended && (e.action == "point_spend" || e.action == "reserve_points") {
-		return loyalty.ErrSuspended
+	if e.points != nil {
+		t.points = *e.points
 	}
 	switch e.action {
 	case "visit", "video", "point_add":
-		w.earn(c, *e.points, at, "")
+		w.earn(t, *e.points, "")
 	case "point_sub":
 		if w.rules.refuseNegative && *e.points > c.spendable() {
 			return loyalty.ErrNegativeRefused
 		}
 		c.take(*e.points)
+		t.points = -*e.points
 	case "point_spend", "reserve_points":
 		if *e.points > c.spendable() {
 			return loyalty.ErrNotEnoughToSpend
 		}
+		t.points = -*e.points
 		if e.action == "point_spend" {
 			c.draw(*e.points, func(l *plainLot) { l.spent++ })
 		} else {
-			hold := c.draw(*e.points, func(l *plainLot) { l.held++ })
-			c.holds[e.transaction] = append(c.holds[e.transaction], hold...)
+			c.holds[e.transaction] = append(c.holds[e.transaction], c.draw(*e.points, func(l *plainLot) { l.held++ })...)
 		}
 	case "point_unspend":
 		return c.unspend(*e.points)
 	case "release_points":
-		return c.release(e)
-	case "checkout":
-		return w.checkout(c, e, at)
-	default:
-		return w.purchase(c, e, at)
+		n, err := c.release(e)
+		t.points = n
+		return err
 	}
 	return nil
 }
 
 // move is the table of a customer's states.
-func (c *plainCustomer) move(e said) error {
+func (w *plainWorld) move(c *plainCustomer, e *said) error {
 	next := map[string]map[loyalty.Status]loyalty.Status{
 		"subscribe": {loyalty.None: loyalty.Inactive},
 		"opt_in":    {loyalty.None: loyalty.Active, loyalty.Inactive: loyalty.Active},
@@ -241,9 +463,8 @@ func (c *plainCustomer) move(e said) error {
 		next[loyalty.None], next[loyalty.Inactive] = loyalty.Active, loyalty.Active
 	}
 	status, ok := next[c.status]
-	enrolled := c.status == loyalty.Active || c.status == loyalty.Suspended
 	switch {
-	case !ok && enrolled && (e.action == "opt_in" || e.action == "subscribe"):
+	case !ok && c.enrolled() && (e.action == "opt_in" || e.action == "subscribe"):
 		return loyalty.ErrCustomerExists
 	case !ok:
 		return loyalty.ErrForbiddenState
@@ -252,38 +473,12 @@ func (c *plainCustomer) move(e said) error {
 	if e.email != "" {
 		c.email = e.email
 	}
-	return nil
-}
-
-func (c *plainCustomer) unspend(n int64) error {
-	if n > c.figures().Spent {
-		return loyalty.ErrUnspendTooMuch
-	}
-	for range n {
-		last := -1
-		for i, l := range c.lots {
-			if l.spent > 0 && (last < 0 || c.before(last, i)) {
-				last = i
+	if e.action == "opt_out" {
+		for name, i := range w.names {
+			if w.survivor(i) == c {
+				delete(w.names, name)
 			}
 		}
-		c.lots[last].spent--
-		c.lots[last].free++
 	}
-	return nil
-}
-
-func (c *plainCustomer) release(e said) error {
-	hold := c.holds[e.transaction]
-	n := parts(hold)
-	if n == 0 {
-		return loyalty.ErrReservationNotFound
-	}
-	if e.points != nil {
-		if *e.points > n {
-			return loyalty.ErrReleaseTooMuch
-		}
-		n = *e.points
-	}
-	c.holds[e.transaction] = c.giveBack(hold, n, heldOf)
-	return nil
+	return w.refer(c, e)
 }

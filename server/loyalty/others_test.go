@@ -162,6 +162,7 @@ func TestClaimedPurchaseComesHome(t *testing.T) {
 	eachShop(t, modules{"customer_id_validation": "{}", "pending_events": `{"actions":["checkout"],"days":9}`}, func(t *testing.T, s *shop) {
 		s.guestBuys("")
 		s.must("guest-1", "pending_expired", `{"points":20}`)
+		s.wait(time.Second)
 		s.enrol("ada")
 		s.must("ada", "checkout_claim", `{"transaction_id":"T-1"}`)
 		s.wait(time.Second)

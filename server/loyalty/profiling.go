@@ -57,7 +57,7 @@ func readFlow(p *Programme, e Entity) error {
 			return fieldFault(at+"id", "not_unique", nil)
 		}
 		seen[q.ID] = true
-		if profileTexts[q.Field] == nil && q.Field != fieldLabels && !(strings.HasPrefix(q.Field, "cf_") && len(q.Field) > len("cf_")) {
+		if profileTexts[q.Field] == nil && q.Field != fieldLabels && (!strings.HasPrefix(q.Field, "cf_") || len(q.Field) == len("cf_")) {
 			return fieldFault(at+"field", ErrPropertyUnknown.Name, nil)
 		}
 		if err := checkChoices(at+"answers", q.Answers); err != nil {

@@ -71,7 +71,7 @@ func (r *Run) react() error {
 
 // news takes the events that nothing has reacted to yet.
 func (w *work) news() []*Event {
-	events := append(w.waiting, w.events[w.reacted:]...)
+	events := slices.Concat(w.waiting, w.events[w.reacted:])
 	w.waiting, w.reacted = nil, len(w.events)
 	return events
 }

@@ -88,7 +88,7 @@ func (rb *Rebuild) Families() [][]ID {
 	}
 	list := make([][]ID, 0, len(families))
 	for _, top := range slices.SortedFunc(maps.Keys(families), CompareID) {
-		members := append(families[top], top)
+		members := slices.Concat(families[top], []ID{top})
 		slices.SortFunc(members, func(a, b ID) int {
 			_, x := rb.survivor(a)
 			_, y := rb.survivor(b)

@@ -65,7 +65,7 @@ func (f *Family) Lot(s *CustomerLot) {
 	p.instant("earned_at", j.EarnedAt, s.EarnedAt)
 	p.instant("expires_at", j.ExpiresAt, s.ExpiresAt)
 	differ(p, "idle", j.Idle, s.Idle)
-	differ(p, "transaction", j.Lot.Transaction, s.Transaction)
+	differ(p, "transaction", j.Transaction, s.Transaction)
 }
 
 // Purchase compares a stored purchase: its figures, dates and lots, and the points

@@ -126,13 +126,13 @@ func (r *Run) credit(e *Event, n int64, transaction string) error {
 func (e *Event) opens(lot points.Lot) {
 	told := LotEffect{Idle: lot.Idle}
 	if lot.Transaction != e.Transaction {
-		told.Purchase = &lot.Transaction
+		told.Purchase = new(lot.Transaction)
 	}
 	if !lot.EarnedAt.Equal(e.At) {
-		told.EarnedAt = &lot.EarnedAt
+		told.EarnedAt = new(lot.EarnedAt)
 	}
-	if told != (LotEffect{}) {
-		e.effects().Lot = &told
+	if told != (LotEffect{}) { // most tell nothing, and cost nothing
+		e.effects().Lot = new(told)
 	}
 }
 

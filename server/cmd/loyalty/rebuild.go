@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
@@ -38,40 +37,54 @@ func (s *settings) rebuild(cmd *cobra.Command) error {
 	if err != nil {
 		return coded{codeUnchecked, fmt.Errorf("could not rebuild: %w", err)}
 	}
-	out, differences := cmd.OutOrStdout(), 0
-	var done store.RebuildProgress
-	percent := int64(-1)
-	err = db.VerifyRebuild(cmd.Context(), func(d loyalty.Difference) {
-		if differences++; differences <= maxDifferences {
-			printDifference(out, d)
-		}
-	}, func(p store.RebuildProgress) {
-		done = p
-		if now := 100 * p.Events / max(1, p.Of); now > percent {
-			percent = now
-			fmt.Fprintf(cmd.ErrOrStderr(), "%d %%: %d of %d events, %d customers\n", percent, p.Events, p.Of, p.Customers)
-		}
-	})
+	r := &rebuildReport{out: cmd.OutOrStdout(), progress: cmd.ErrOrStderr()}
+	err = db.VerifyRebuild(cmd.Context(), r.differ, r.told)
 	if closed := db.Close(); err == nil {
 		err = closed
 	}
 	if err != nil {
 		return coded{codeUnchecked, fmt.Errorf("could not rebuild: %w", err)}
 	}
-	if more := differences - maxDifferences; more > 0 {
-		fmt.Fprintf(out, "and %d more\n", more)
+	return r.end()
+}
+
+// rebuildReport is what a rebuild tells: differences on one stream, how far it is
+// on the other, at most once a percent.
+type rebuildReport struct {
+	out, progress io.Writer
+	differences   int
+	done          store.RebuildProgress
+}
+
+func (r *rebuildReport) differ(d loyalty.Difference) {
+	if r.differences++; r.differences <= maxDifferences {
+		printDifference(r.out, d)
 	}
-	if differences > 0 {
-		return coded{codeFailed, fmt.Errorf("%d differences between the journal and what is stored", differences)}
+}
+
+func (r *rebuildReport) told(p store.RebuildProgress) {
+	percent := func(p store.RebuildProgress) int64 { return 100 * p.Events / max(1, p.Of) }
+	if percent(p) > percent(r.done) || p.Events == p.Of {
+		fmt.Fprintf(r.progress, "%d %%: %d of %d events, %d customers\n", percent(p), p.Events, p.Of, p.Customers)
 	}
-	fmt.Fprintf(out, "%d events of %d customers give exactly what is stored.\n", done.Events, done.Customers)
+	r.done = p
+}
+
+func (r *rebuildReport) end() error {
+	if more := r.differences - maxDifferences; more > 0 {
+		fmt.Fprintf(r.out, "and %d more\n", more)
+	}
+	if r.differences > 0 {
+		return coded{codeFailed, fmt.Errorf("%d differences between the journal and what is stored", r.differences)}
+	}
+	fmt.Fprintf(r.out, "%d events of %d customers give exactly what is stored.\n", r.done.Events, r.done.Customers)
 	return nil
 }
 
 func printDifference(w io.Writer, d loyalty.Difference) {
 	who := "nobody's"
 	if d.Customer != (loyalty.ID{}) {
-		who = fmt.Sprintf("customer %s (%s)", uuid.UUID(d.Customer), d.Name)
+		who = fmt.Sprintf("customer %s (%s)", d.Customer, d.Name)
 	}
 	fmt.Fprintf(w, "%s: %s: %s: the journal says %s, stored is %s\n", who, d.What, d.Field, oneLine(d.Journal), oneLine(d.Stored))
 }
