@@ -59,5 +59,5 @@ func TestActionOfAModuleThatIsOff(t *testing.T) {
 		require.Equal(t, 190043, a.fault(t).Code)
 		require.Contains(t, a.fault(t).Message, "custom_events")
 	}
-	require.Contains(t, string(h.post("/events/preview", body).body), `"code":190043`)
+	require.Contains(t, h.post("/events/preview", body).body, `"code":190043`)
 }
