@@ -238,6 +238,11 @@ func (h *chronicle) learn(want expected, got loyalty.Outcome) {
 			if l := c.lot(t.lot); t.lot > 0 && l.serial > 0 {
 				l.id = e.ID
 			}
+			for k := range c.waiting {
+				if c.waiting[k].serial == t.waiting {
+					c.waiting[k].id = e.ID
+				}
+			}
 		}
 		if t.claim > 0 {
 			h.recorded[t.claim] = e.ID
@@ -276,9 +281,8 @@ func (h *chronicle) read(all []loyalty.Event) (list []string) {
 // customer: of two that begin at one instant nobody can tell which is older.
 func (h *chronicle) bulk(t *rapid.T) {
 	h.tick()
-	var subs []loyalty.Submission
-	var wants []expected
 	begun := false
+	var all []said
 	for range 2 + dice(t, "events", 5) {
 		e := h.draw(t)
 		begins := e.guest || e.email != "" || e.action == "subscribe" || e.action == "profile"
@@ -286,6 +290,16 @@ func (h *chronicle) bulk(t *rapid.T) {
 			continue
 		}
 		begun = begun || begins
+		all = append(all, e)
+	}
+	h.together(t, all)
+}
+
+// together plays events in one transaction.
+func (h *chronicle) together(t logging, all []said) {
+	var subs []loyalty.Submission
+	var wants []expected
+	for _, e := range all {
 		sub := h.submission(t, e)
 		t.Logf("%s bulk %s %s %s", h.now.Format(time.RFC3339Nano), sub.Customer, sub.Action, sub.Data)
 		subs, wants = append(subs, sub), append(wants, h.expect(e))

@@ -109,7 +109,7 @@ func TestRaceAccept(t *testing.T) {
 			require.Len(t, accepted[c.ID], 1)
 			require.Equal(t, points.Figures{Score: 50}, c.Figures)
 		}
-		t.Logf("%d pairs, the job was first %d times", n, late)
+		t.Logf("figures: R10: %d customers accept while the date does, the job was first %d times", n, late)
 	})
 }
 
@@ -133,7 +133,7 @@ func TestRaceRefund(t *testing.T) {
 			require.LessOrEqual(t, len(expired[c.ID]), 1)
 			require.Equal(t, loyalty.Refunded, s.transaction(member(i), fmt.Sprintf("T-%d", i)).State)
 		}
-		t.Logf("%d pairs, the job was first %d times", n, len(expired))
+		t.Logf("figures: R10: %d refunds while points expire, the job was first %d times", n, len(expired))
 	})
 }
 
@@ -160,6 +160,7 @@ func TestRaceRecalculation(t *testing.T) {
 			require.Len(t, recalculated[c.ID], 1)
 			require.Contains(t, s.tiers(c.ID), "gold")
 		}
+		t.Logf("figures: R10: %d customers burn points while their tiers are made again", n)
 	})
 }
 

@@ -10,9 +10,20 @@ import (
 // plainHeld is an event that waits for its validation.
 type plainHeld struct {
 	serial          int
+	id              loyalty.ID // as stored, once it was seen there
 	event           said
 	points, dropped int64
 	expires         time.Time
+}
+
+// byAge is the order of the held events' ids, which alone tells it where two
+// customers became one.
+func byAge(a, b plainHeld) int {
+	none := loyalty.ID{}
+	if a.id != none && b.id != none {
+		return loyalty.CompareID(a.id, b.id)
+	}
+	return a.serial - b.serial
 }
 
 // hold records an event without its effect. What would be refused is refused; a
@@ -111,10 +122,10 @@ func (w *plainWorld) dropPoints(c *plainCustomer, n int64) error {
 	for _, h := range slices.Clone(c.waiting) {
 		k := min(n, h.points)
 		i := slices.IndexFunc(c.waiting, func(o plainHeld) bool { return o.serial == h.serial })
-		switch k {
-		case 0:
+		switch {
+		case k == 0:
 			continue
-		case h.points:
+		case k == h.points:
 			c.waiting = slices.Delete(slices.Clone(c.waiting), i, i+1)
 			w.drop(c, h, w.told[len(w.told)-1])
 		default:
@@ -196,7 +207,7 @@ func (w *plainWorld) claimPurchase(c *plainCustomer, e *said, t *told) error {
 		if p.state == loyalty.Pending && h.event.action == "checkout" && h.event.transaction == e.transaction {
 			g.waiting = slices.Delete(slices.Clone(g.waiting), i, i+1)
 			c.waiting = append(c.waiting, h)
-			slices.SortFunc(c.waiting, func(a, b plainHeld) int { return a.serial - b.serial })
+			slices.SortFunc(c.waiting, byAge)
 			break
 		}
 	}
@@ -278,7 +289,7 @@ func (c *plainCustomer) join(s *plainCustomer) {
 		}
 	}
 	c.waiting = append(c.waiting, s.waiting...)
-	slices.SortFunc(c.waiting, func(a, b plainHeld) int { return a.serial - b.serial })
+	slices.SortFunc(c.waiting, byAge)
 	if c.bonus == nil {
 		c.bonus = s.bonus
 	}

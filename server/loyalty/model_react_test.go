@@ -318,9 +318,9 @@ func (w *plainWorld) refer(c *plainCustomer, e *said) error {
 	}
 	i, known := w.names[e.referrer]
 	switch {
-	case !known:
+	case !known && e.referrer != c.was:
 		return loyalty.ErrReferrerUnknown
-	case i == c.index:
+	case !known || i == c.index:
 		return loyalty.ErrReferrerSelf
 	}
 	c.referrer = i

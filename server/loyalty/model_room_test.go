@@ -120,14 +120,18 @@ type tally struct {
 }
 
 func (y *tally) count(action string, err error) {
-	fate := "recorded"
-	var known *loyalty.Error
-	if errors.As(err, &known) {
-		fate = known.Name
-	}
 	y.Lock()
 	defer y.Unlock()
-	y.fates[action+" "+fate]++
+	y.fates[fate(action, err)]++
+}
+
+// fate words what became of an event.
+func fate(action string, err error) string {
+	var known *loyalty.Error
+	if errors.As(err, &known) {
+		return action + " " + known.Name
+	}
+	return action + " recorded"
 }
 
 // report tells how often each action succeeded and was refused. One that never
@@ -135,8 +139,8 @@ func (y *tally) count(action string, err error) {
 func (y *tally) report(t *testing.T) {
 	y.Lock()
 	defer y.Unlock()
-	for _, fate := range slices.Sorted(maps.Keys(y.fates)) {
-		t.Logf("%7d %s", y.fates[fate], fate)
+	for _, f := range slices.Sorted(maps.Keys(y.fates)) {
+		t.Logf("%7d %s", y.fates[f], f)
 	}
 	if t.Failed() {
 		return

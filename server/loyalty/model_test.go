@@ -31,6 +31,7 @@ type plainPart struct {
 type plainCustomer struct {
 	index           int // in the world's list
 	name, email     string
+	was             string // before an opt_in took the profile over
 	status          loyalty.Status
 	into            int // whom they were merged into; −1: nobody
 	referrer        int // who brought them; −1: nobody
@@ -331,7 +332,7 @@ func (w *plainWorld) call(c *plainCustomer, e *said) error {
 		return nil
 	}
 	delete(w.names, c.name)
-	c.name = e.customer
+	c.was, c.name = c.name, e.customer
 	w.names[c.name] = c.index
 	return nil
 }
