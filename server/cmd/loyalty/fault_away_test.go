@@ -40,7 +40,7 @@ func TestFaultPostgresKilled(t *testing.T) {
 		l.progress(100)
 	}
 	l.finish(s)
-	t.Logf("%d kills of the postmaster; %s", n, l.book)
+	t.Logf("figures: R2: %d kills of the postmaster; %s", n, l.book)
 }
 
 // TestFaultPostgresFrozen stops every process of the database server without

@@ -31,10 +31,7 @@ var dueJobs = []string{"auto_accept", "expiry", "pending", "tiers"}
 // new. Nothing is missed and nothing is done twice.
 func TestFaultJobs(t *testing.T) {
 	onBoth(t, anyPostgres, func(t *testing.T, g *ground) {
-		members := rounds(t, 90) * 10
-		if torture := rounds(t, 0); torture > 0 {
-			members = torture * 2000 // 100,000 of LOYALTY_TORTURE=500
-		}
+		members := full(t, 900, 100_000)
 		d := backdate(t, g, members)
 		kills := d.killWhileWorking()
 		d.forgetLeases()
@@ -47,7 +44,7 @@ func TestFaultJobs(t *testing.T) {
 		verified := command(t, g.dir, g.env, "ledger", "verify")
 		require.Equal(t, 0, verified.code, verified.out)
 		require.Positive(t, kills, "no worker was killed at work")
-		t.Logf("%d members, %d workers killed at work", members, kills)
+		t.Logf("figures: R9: %d members, %d workers killed at work", members, kills)
 	})
 }
 

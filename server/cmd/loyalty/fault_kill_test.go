@@ -15,7 +15,7 @@ import (
 // acknowledged stays, and what is repeated with its key happens once.
 func TestFaultKill(t *testing.T) {
 	onBoth(t, durablePostgres, func(t *testing.T, g *ground) {
-		l, n := newLoad(t, g), rounds(t, 4)
+		l, n := newLoad(t, g), full(t, 4, 250)
 		var restart time.Duration
 		for i := range n {
 			began := time.Now()
@@ -37,7 +37,7 @@ func TestFaultKill(t *testing.T) {
 		mustHold(t, l.check(s.address, 1))
 		require.Equal(t, 0, s.stop(terminate), s.log())
 		require.Positive(t, l.book.silent, "no request was under way when the program was killed")
-		t.Logf("%d kills, slowest start %s; %s", n, restart.Round(time.Millisecond), l.book)
+		t.Logf("figures: R1: %d kills, slowest start %s; %s", n, restart.Round(time.Millisecond), l.book)
 	})
 }
 
@@ -61,6 +61,6 @@ func TestFaultStop(t *testing.T) {
 		mustHold(t, l.check(s.address, 0))
 		require.Equal(t, 0, s.stop(terminate), s.log())
 		require.Zero(t, l.book.away, "a stopping server answers what it takes")
-		t.Logf("%d stops; %s", n, l.book)
+		t.Logf("figures: R16: %d stops; %s", n, l.book)
 	})
 }

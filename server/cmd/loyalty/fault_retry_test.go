@@ -70,7 +70,7 @@ func TestFaultImpatientClients(t *testing.T) {
 		}
 		mustHold(t, l.check(s.address, 1))
 		require.Equal(t, 0, s.stop(terminate), s.log())
-		t.Logf("%s; %d times another body under a used key; gave up %v", l.book, reused.Load(), hasty.gaveUp())
+		t.Logf("figures: R7: %s; %d times another body under a used key; gave up %v", l.book, reused.Load(), hasty.gaveUp())
 	})
 }
 

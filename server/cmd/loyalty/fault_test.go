@@ -24,9 +24,12 @@ import (
 // after ten seconds; the rest is for a loaded machine.
 const hang = 15 * time.Second
 
-// rounds is how often a fault strikes: a few times, or as often as a tenth of
-// LOYALTY_TORTURE says.
-func rounds(t *testing.T, few int) int {
+// rounds is how often a fault strikes: a few times, or fifty times in full.
+func rounds(t *testing.T, few int) int { return full(t, few, 50) }
+
+// full is how often something is done: a few times, or at the length of which
+// LOYALTY_TORTURE=500 is all.
+func full(t *testing.T, few, all int) int {
 	t.Helper()
 	text := os.Getenv("LOYALTY_TORTURE")
 	if text == "" {
@@ -34,7 +37,7 @@ func rounds(t *testing.T, few int) int {
 	}
 	n, err := strconv.Atoi(text)
 	require.NoError(t, err, "LOYALTY_TORTURE is a number")
-	return max(few, n/10)
+	return max(few, all*n/500)
 }
 
 // ground is a database under test, with a key that no rate limit stops.

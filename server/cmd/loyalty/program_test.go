@@ -25,6 +25,9 @@ import (
 var binary string
 
 func TestMain(m *testing.M) {
+	if os.Getenv("LOYALTY_TORTURE") != "" {
+		patience = 10 * time.Minute
+	}
 	dir, err := os.MkdirTemp("", "loyalty-program-")
 	if err != nil {
 		panic(err)
@@ -41,8 +44,8 @@ func TestMain(m *testing.M) {
 }
 
 // patience bounds every wait: a loaded machine is slow, a broken program is not
-// waited for until the test's own limit.
-const patience = 60 * time.Second
+// waited for until the test's own limit. A torture run has more to wait for.
+var patience = time.Minute
 
 // clean is an environment without settings.
 func clean(extra ...string) []string {
