@@ -71,6 +71,7 @@ func TestCouponHistories(t *testing.T) {
 			d.Migrated(t) // skips where there is no server
 			reached := map[string]int{}
 			rapid.Check(t, func(r *rapid.T) { tellCoupons(r, d.Migrated(t), reached) })
+			t.Logf("figures: R8: %d histories of coupons", n)
 			for _, fate := range slices.Sorted(maps.Keys(reached)) {
 				t.Logf("%7d %s", reached[fate], fate)
 			}

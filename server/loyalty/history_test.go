@@ -43,6 +43,7 @@ func TestHistories(t *testing.T) {
 		}
 		t.Run(d.Name, func(t *testing.T) {
 			d.Migrated(t) // skips where there is no server
+			t.Logf("figures: R8: %d histories", n)
 			setFlag(t, "rapid.checks", strconv.Itoa(n/workers))
 			setFlag(t, "rapid.steps", "18")
 			for i := range workers {

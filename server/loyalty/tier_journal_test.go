@@ -171,6 +171,7 @@ func TestTierFiguresOfHistories(t *testing.T) {
 			c := &climb{shop: s, name: fmt.Sprint("member-", 1000+next)}
 			c.history(r)
 		})
+		t.Logf("figures: R8: %d histories of tiers", n)
 		s.verify()
 	})
 }

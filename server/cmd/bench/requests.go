@@ -114,7 +114,7 @@ func (a access) prepare(ctx context.Context, w workload, n int, p picker) ([][]b
 			p := p
 			for i := worker; i < n && ctx.Err() == nil; i += workers {
 				body.Reset()
-				p.number = i
+				p.number, p.hot = i, w.hot
 				w.body(&body, p)
 				var err error
 				if requests[i], err = a.request(w.path, body.Bytes(), i); err != nil {
