@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"testing"
@@ -35,6 +36,7 @@ var shares = map[string]struct{ quick, torture int }{"sqlite": {280, 396}, "post
 // it against the plain model after every step (R8).
 func TestHistories(t *testing.T) {
 	const workers = 2
+	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	reached := &tally{fates: map[string]int{}}
 	for _, d := range storetest.All {
 		n := shares[d.Name].quick
@@ -43,7 +45,6 @@ func TestHistories(t *testing.T) {
 		}
 		t.Run(d.Name, func(t *testing.T) {
 			d.Migrated(t) // skips where there is no server
-			t.Logf("figures: R8: %d histories", n)
 			setFlag(t, "rapid.checks", strconv.Itoa(n/workers))
 			setFlag(t, "rapid.steps", "18")
 			for i := range workers {
@@ -77,6 +78,7 @@ type chronicle struct {
 	ids      []loyalty.ID       // of customers, by the model's index
 	recorded map[int]loyalty.ID // the events of claims and held events, by the model's number
 	made     map[string]string  // what the platform made up, by the model's name for it
+	seen     map[int]*seen
 	keys     int
 	answered []loyalty.Submission // under a key, accepted or refused
 	reached  *tally
@@ -103,7 +105,7 @@ func (h *chronicle) ownOr(name string) string {
 func history(t *rapid.T, rooms *rooms, reached *tally) {
 	h := &chronicle{
 		room: rooms.enter(t), reached: reached, now: shopOpens.AddDate(0, 0, dice(t, "opens", 33)-3),
-		recorded: map[int]loyalty.ID{}, made: map[string]string{},
+		recorded: map[int]loyalty.ID{}, made: map[string]string{}, seen: map[int]*seen{},
 	}
 	defer h.room.leave(t)
 	rules, zone := drawRules(t, h.now)
@@ -121,6 +123,9 @@ func history(t *rapid.T, rooms *rooms, reached *tally) {
 		"bulk": h.bulk, "again": h.again, "pass": h.pass, "pass 2": h.pass, "job": h.job, "configure": h.configure,
 	})
 	h.end(t)
+	if chance(t, "proved", 40) { // it takes as long as a third of a history
+		h.room.prove(t)
+	}
 }
 
 func (h *chronicle) begin(t require.TestingT) {
@@ -161,12 +166,11 @@ func (h *chronicle) programmed(t require.TestingT, m modules) {
 	h.programme = p
 }
 
-// end lets everything come due, and has the store prove its ledger, and that the
-// journal alone gives what is stored.
+// end lets everything come due, and looks at everybody.
 func (h *chronicle) end(t require.TestingT) {
 	h.now = h.now.AddDate(3, 0, 0)
 	h.settle(t)
-	h.room.prove(t)
+	h.compareAll(t)
 }
 
 func (h *chronicle) event(t *rapid.T) { h.single(t, h.draw(t)) }
@@ -338,26 +342,30 @@ func (h *chronicle) job(t *rapid.T) {
 	h.settle(t)
 }
 
-// settle applies what is due for everybody. What one customer is due may decide
-// what another one gets, so where there are several they are settled in a known
-// order.
+// settle applies what is due for everybody, until nothing is. What one customer is
+// due may decide what another one gets, so where there are several they are settled
+// in a known order.
 func (h *chronicle) settle(t require.TestingT) {
 	h.tick()
-	var due []int
-	for i, c := range h.world.all {
-		if d := h.world.due(c); !d.at.IsZero() && !d.at.After(h.now) {
-			due = append(due, i)
-		}
-	}
-	if len(due) <= 1 {
-		require.NoError(t, h.engine.SettleDue(context.Background()))
-	}
-	for _, i := range due {
-		h.world.told, h.world.opened, h.world.waits = nil, nil, 0
-		h.world.open(h.world.all[i])
-		if len(due) > 1 {
-			require.NoError(t, h.engine.Settle(context.Background(), h.ids[i]))
+	for due := h.due(); len(due) > 0; due = h.due() {
+		for _, i := range due {
+			h.world.comeDue(i)
+			if len(due) > 1 || h.world.all[i].referrer >= 0 {
+				require.NoError(t, h.engine.Settle(context.Background(), h.ids[i]))
+			} else {
+				require.NoError(t, h.engine.SettleDue(context.Background()))
+			}
 		}
 	}
 	h.compare(t)
+}
+
+// due are the customers for whom something is due.
+func (h *chronicle) due() (list []int) {
+	for i, c := range h.world.all {
+		if d := h.world.due(c); !d.at.IsZero() && !d.at.After(h.now) {
+			list = append(list, i)
+		}
+	}
+	return list
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -14,42 +15,80 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// compare holds everything that is stored against the model.
+// compare holds what is stored against the model. Of a customer whose version did
+// not move, and who is in the model what they were, nothing is loaded again; in
+// the end everybody is (compareAll).
 func (h *chronicle) compare(t require.TestingT) {
 	w := h.world
-	needs := loyalty.Needs{Customers: make([]loyalty.CustomerNeeds, len(h.ids))}
+	known := make([]loyalty.CustomerNeeds, len(h.ids))
 	for i, id := range h.ids {
-		c := w.all[i]
-		needs.Customers[i] = loyalty.CustomerNeeds{ID: id, Lots: loyalty.UsedLots, Everything: true}
-		for _, name := range slices.Sorted(maps.Keys(c.purchases)) {
-			needs.Customers[i].Transactions = append(needs.Customers[i].Transactions, h.own(name))
-		}
-		for _, name := range slices.Sorted(maps.Keys(c.holds)) {
-			needs.Customers[i].Reservations = append(needs.Customers[i].Reservations, h.own(name))
-		}
+		known[i].ID = id
 	}
-	needs.Customers = append(needs.Customers, loyalty.CustomerNeeds{ID: h.ids[0]})
-	shared := &needs.Customers[len(h.ids)]
+	shared, counts := &known[0], h.counts()
 	for _, code := range slices.Sorted(maps.Keys(w.coupons)) {
 		shared.Coupons = append(shared.Coupons, h.own(code))
 	}
-	counts := h.counts()
 	shared.Tallies = slices.Sorted(maps.Keys(counts))
-	var l *loyalty.Loaded // looked at outside: a failed comparison must not break a transaction
-	require.NoError(t, h.room.db.Within(context.Background(), needs, func(loaded *loyalty.Loaded) (*loyalty.Writes, error) {
-		l = loaded
-		return &loyalty.Writes{}, nil
-	}))
+	l := h.load(t, known)
+	var changed []int
 	for i, id := range h.ids {
-		h.compareCustomer(t, w.all[i], l.Customers[id])
-		h.compareProgress(t, w.all[i], l.Customers[id])
+		version := l.Customers[id].Customer.Version
+		if h.seen[i] == nil || h.seen[i].version != version || !reflect.DeepEqual(h.seen[i].customer, w.all[i]) {
+			changed = append(changed, i)
+		}
 	}
+	h.compareCustomers(t, changed)
 	for code, k := range w.coupons {
 		h.compareCoupon(t, k, l.Coupons[h.own(code)])
 	}
 	for key, n := range counts {
 		require.Equal(t, n, l.Tallies[key], key)
 	}
+}
+
+func (h *chronicle) compareAll(t require.TestingT) {
+	clear(h.seen)
+	h.compare(t)
+}
+
+// seen is a customer as they were when they were compared last.
+type seen struct {
+	version  int64
+	customer *plainCustomer
+}
+
+func (h *chronicle) compareCustomers(t require.TestingT, changed []int) {
+	if len(changed) == 0 {
+		return
+	}
+	needs := make([]loyalty.CustomerNeeds, len(changed))
+	for k, i := range changed {
+		n, c := &needs[k], h.world.all[i]
+		n.ID, n.Lots, n.Everything = h.ids[i], loyalty.UsedLots, true
+		for _, name := range slices.Sorted(maps.Keys(c.purchases)) {
+			n.Transactions = append(n.Transactions, h.own(name))
+		}
+		for _, name := range slices.Sorted(maps.Keys(c.holds)) {
+			n.Reservations = append(n.Reservations, h.own(name))
+		}
+	}
+	l := h.load(t, needs)
+	for _, i := range changed {
+		c, got := h.world.all[i], l.Customers[h.ids[i]]
+		h.compareCustomer(t, c, got)
+		h.compareProgress(t, c, got)
+		h.seen[i] = &seen{got.Customer.Version, c.clone()}
+	}
+}
+
+// load reads what is asked for. It is looked at outside of the transaction, which a
+// failed comparison must not break.
+func (h *chronicle) load(t require.TestingT, needs []loyalty.CustomerNeeds) (l *loyalty.Loaded) {
+	require.NoError(t, h.room.db.Within(context.Background(), loyalty.Needs{Customers: needs}, func(loaded *loyalty.Loaded) (*loyalty.Writes, error) {
+		l = loaded
+		return &loyalty.Writes{}, nil
+	}))
+	return l
 }
 
 // counts are what all customers share, as the store calls it.

@@ -142,11 +142,6 @@ func (y *tally) report(t *testing.T) {
 	for _, f := range slices.Sorted(maps.Keys(y.fates)) {
 		t.Logf("%7d %s", y.fates[f], f)
 	}
-	total := 0
-	for _, n := range y.fates {
-		total += n
-	}
-	t.Logf("figures: R8: %d events against the model, %d fates of them", total, len(y.fates))
 	if t.Failed() {
 		return
 	}

@@ -112,7 +112,7 @@ func TestHistorySeeds(t *testing.T) {
 
 // retell plays the steps of a history.
 func retell(t *testing.T, rooms *rooms, steps []retold) {
-	h := &chronicle{room: rooms.enter(t), reached: &tally{fates: map[string]int{}}, now: shopOpens, recorded: map[int]loyalty.ID{}, made: map[string]string{}}
+	h := &chronicle{room: rooms.enter(t), reached: &tally{fates: map[string]int{}}, now: shopOpens, recorded: map[int]loyalty.ID{}, made: map[string]string{}, seen: map[int]*seen{}}
 	defer h.room.leave(t)
 	h.zone, h.world = "UTC", newPlainWorld(seedRules(), h.now)
 	h.things = h.world.rules.things(h.own)
@@ -144,6 +144,7 @@ func retell(t *testing.T, rooms *rooms, steps []retold) {
 		clear(h.reached.fates)
 	}
 	h.end(t)
+	h.room.prove(t)
 }
 
 // seedRules are those of every seed: points never expire, one for each unit.

@@ -248,7 +248,22 @@ func (w *plainWorld) play(e *said) (*plainCustomer, error) {
 		w.expire(w.all[i], w.now)
 	}
 	w.react()
+	w.pay()
 	return c, nil
+}
+
+// pay lets everybody pay their debt from what a submission brought.
+func (w *plainWorld) pay() {
+	for _, i := range w.opened {
+		w.all[i].pay()
+	}
+}
+
+// comeDue settles a customer whom nobody names.
+func (w *plainWorld) comeDue(i int) {
+	w.told, w.opened, w.waits = nil, nil, 0
+	w.open(w.all[i])
+	w.pay()
 }
 
 // tell records an event.
