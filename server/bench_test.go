@@ -42,6 +42,10 @@ func (e instantEngine) Preview(context.Context, loyalty.Submission) (loyalty.Out
 
 func (e instantEngine) Settle(context.Context, loyalty.ID) error { return nil }
 
+func (e instantEngine) View(context.Context, loyalty.CustomerNeeds, func(*loyalty.Run) error) error {
+	return nil
+}
+
 // benchEvent is a purchase of about 300 bytes.
 const benchEvent = `{"customer":"ada.kovacs@shop.test","action":"checkout","data":{"transaction_id":"T-1000417","total":99.99,` +
 	`"currency":"EUR","channel":"online","items":[{"product_id":"p-501","product_name":"Espresso beans",` +

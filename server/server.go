@@ -31,6 +31,7 @@ type Engine interface {
 	SubmitAll(ctx context.Context, all []loyalty.Submission) []loyalty.Result
 	Preview(ctx context.Context, s loyalty.Submission) (loyalty.Outcome, error)
 	Settle(ctx context.Context, customer loyalty.ID) error
+	View(ctx context.Context, n loyalty.CustomerNeeds, look func(*loyalty.Run) error) error
 }
 
 // Options are what a server is made of. What is not marked optional is needed.

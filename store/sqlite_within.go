@@ -13,6 +13,9 @@ import (
 // connection: nobody else can write meanwhile, so the first attempt is as safe
 // as a locked one.
 func (e *sqliteEngine) within(ctx context.Context, s *Store, needs loyalty.Needs, work work) error {
+	if needs.Reading {
+		return e.reading(ctx, s, needs, work)
+	}
 	c, err := e.writer.Conn(ctx)
 	if err != nil {
 		return e.classify(err)
@@ -44,8 +47,31 @@ func (e *sqliteEngine) below(c driver.Conn) *sqliteConn {
 	return e.conn
 }
 
-func (e *sqliteEngine) batch(ctx context.Context, conn *sqliteConn, s *Store, needs loyalty.Needs, work work) error {
-	l := newLoader(needs, s.sealer)
+// reading loads on a connection that cannot write, from one snapshot, so that
+// neither waits for the writer nor holds it up.
+func (e *sqliteEngine) reading(ctx context.Context, s *Store, needs loyalty.Needs, work work) error {
+	c, err := e.readers.Conn(ctx)
+	if err != nil {
+		return e.classify(err)
+	}
+	defer func() { _ = c.Close() }() // back to the pool
+	return c.Raw(func(driverConn any) error {
+		conn := &sqliteConn{driver: driverConn.(driver.Conn), prepared: map[string]driver.Stmt{}}
+		defer conn.forget()
+		if err := conn.exec("BEGIN"); err != nil {
+			return e.classify(err)
+		}
+		defer conn.rollback()
+		l := newLoader(needs, s.sealer)
+		if err := e.load(conn, l); err != nil {
+			return err
+		}
+		_, err := work(l.out)
+		return err
+	})
+}
+
+func (e *sqliteEngine) load(conn *sqliteConn, l *loader) error {
 	if err := conn.runAll(l.take()); err != nil {
 		return e.classify(err)
 	}
@@ -56,6 +82,14 @@ func (e *sqliteEngine) batch(ctx context.Context, conn *sqliteConn, s *Store, ne
 	l.share()
 	if err := conn.runAll(l.due()); err != nil {
 		return e.classify(err)
+	}
+	return nil
+}
+
+func (e *sqliteEngine) batch(ctx context.Context, conn *sqliteConn, s *Store, needs loyalty.Needs, work work) error {
+	l := newLoader(needs, s.sealer)
+	if err := e.load(conn, l); err != nil {
+		return err
 	}
 	w, err := work(l.out)
 	if err != nil {

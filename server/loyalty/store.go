@@ -51,6 +51,8 @@ type Needs struct {
 	// batch goes without: the guards of the write find out whether anybody was
 	// faster. A repeated attempt locks, so that it cannot lose again.
 	Locked bool
+	// Reading says that nothing will be written: nobody who writes waits for it.
+	Reading bool
 	// Now decides what is due: a customer whose DueAt has come is loaded with
 	// open lots and every pending transaction that has an auto_accept date, so
 	// that what is due can be settled and the next due instant is known.

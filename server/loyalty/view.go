@@ -1,0 +1,55 @@
+package loyalty
+
+import (
+	"context"
+	"errors"
+)
+
+// View shows a customer as a run sees one, with everything that is due by now
+// applied, and records nothing: the rules themselves tell what the customer has and
+// may do. n says who it is (Ref or ID) and what to load; what look comes upon
+// besides is loaded then, so look may be called more than once and must return the
+// run's errors as they are. A merged customer is shown as the one they became part
+// of. It fails with ErrCustomerNotFound, and with what look fails with.
+func (e *Engine) View(ctx context.Context, n CustomerNeeds, look func(*Run) error) error {
+	release, err := e.hold()
+	if err != nil {
+		return err
+	}
+	defer release()
+	t := &ticket{programme: e.programmes.Programme(), needs: n, preview: true}
+	for tries := 1; ; tries++ {
+		seen, err := e.look(ctx, t, look)
+		switch {
+		case err != nil:
+			return outcomeError(err)
+		case errors.Is(seen, ErrBatchConflict) && tries < attempts, t.wants(seen):
+			continue
+		case errors.Is(seen, ErrBatchConflict):
+			return outcomeError(seen)
+		}
+		return seen
+	}
+}
+
+// look loads once; seen is what the run and the caller's function ended with.
+func (e *Engine) look(ctx context.Context, t *ticket, look func(*Run) error) (seen, err error) {
+	n := needs([]*ticket{t}, e.now())
+	n.Reading = true
+	err = e.store.Within(ctx, n, func(l *Loaded) (*Writes, error) {
+		b := e.newBatch(l, n)
+		account, err := b.find(t)
+		if err != nil {
+			seen = err
+			return &Writes{}, nil
+		}
+		r := b.openRun(t.programme, account, &work{seed: &t.seed})
+		if seen = r.settleDue(); seen != nil {
+			return &Writes{}, nil
+		}
+		r.settle()
+		seen = look(r)
+		return &Writes{}, nil
+	})
+	return seen, err
+}
