@@ -80,6 +80,24 @@ func (e ErrorType) Valid() bool {
 	}
 }
 
+// Defines values for Order.
+const (
+	OrderAsc  Order = "asc"
+	OrderDesc Order = "desc"
+)
+
+// Valid indicates whether the value is a known member of the Order enum.
+func (e Order) Valid() bool {
+	switch e {
+	case OrderAsc:
+		return true
+	case OrderDesc:
+		return true
+	default:
+		return false
+	}
+}
+
 // Customer A customer's profile and points. Properties the customer does not have are absent, and with `fields` so are
 // those you did not ask for. Attributes your systems added with the profile event stand beside these.
 type Customer struct {
@@ -389,6 +407,9 @@ type Module = string
 
 // Offset defines model for Offset.
 type Offset = int64
+
+// Order defines model for Order.
+type Order string
 
 // BadRequest The body of every answer that is not a success.
 type BadRequest = ErrorEnvelope
