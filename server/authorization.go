@@ -1,7 +1,6 @@
 package server
 
 import (
-	"net/http"
 	"net/netip"
 	"slices"
 
@@ -29,7 +28,7 @@ func (s *Server) authorize(c *gin.Context) {
 	switch {
 	case len(r.key.APIs) > 0 && !slices.Contains(r.key.APIs, r.operation.api):
 		s.fail(c, errAPIForbidden.With("api", r.operation.api))
-	case r.key.ReadOnly && c.Request.Method != http.MethodGet:
+	case r.key.ReadOnly && !r.operation.reads:
 		s.fail(c, errReadOnlyKey)
 	case r.operation.module != "" && !s.programme().On[r.operation.module]:
 		s.fail(c, loyalty.ErrModuleOffPath.With("module", r.operation.module))

@@ -16,6 +16,7 @@ import (
 type operation struct {
 	api        string          // name of the document
 	module     string          // x-module: must be on, or the operation is not there
+	reads      bool            // GET, and what x-reads marks: it changes nothing
 	bodyLimit  int             // x-body-limit, in bytes; 0: as every other
 	route      *routers.Route  // for kin-openapi
 	parameters map[string]bool // query parameters; true: may be repeated
@@ -72,6 +73,7 @@ func operationsOf(documents []document) (map[routeKey]*operation, error) {
 					return nil, fmt.Errorf("%s: %s %s: %w", d.api, method, path, err)
 				}
 				o.api, o.fromTree = d.api, d.api == "events"
+				o.reads = o.reads || method == http.MethodGet
 				o.route = &routers.Route{Spec: d.spec, Path: path, PathItem: item, Method: method, Operation: op}
 				o.addParameters(append(slices.Clone(item.Parameters), op.Parameters...))
 				all[key] = o
@@ -84,6 +86,7 @@ func operationsOf(documents []document) (map[routeKey]*operation, error) {
 func newOperation(c *compiler, op *openapi3.Operation) (o *operation, err error) {
 	o = &operation{parameters: map[string]bool{}}
 	o.module, _ = op.Extensions["x-module"].(string)
+	o.reads, _ = op.Extensions["x-reads"].(bool)
 	if limit, ok := op.Extensions["x-body-limit"].(float64); ok {
 		o.bodyLimit = int(limit)
 	}

@@ -597,7 +597,7 @@ type Key struct {
 	// Example: 2000
 	RateLimit int `json:"rate_limit"`
 
-	// ReadOnly Whether only GET is allowed.
+	// ReadOnly Whether only what reads is allowed: GET, and the operations that a document marks `x-reads`.
 	//
 	// Example: false
 	ReadOnly bool `json:"read_only"`
@@ -667,7 +667,7 @@ type KeyRights struct {
 	// Example: 2000
 	RateLimit *int `json:"rate_limit,omitempty"`
 
-	// ReadOnly `true`: only GET is allowed.
+	// ReadOnly `true`: only what reads is allowed: GET, and the operations that a document marks `x-reads`, such as a preview.
 	//
 	// Example: false
 	ReadOnly *bool `json:"read_only,omitempty"`
@@ -877,7 +877,7 @@ type NewKey struct {
 	// Example: 2000
 	RateLimit int `json:"rate_limit"`
 
-	// ReadOnly Whether only GET is allowed.
+	// ReadOnly Whether only what reads is allowed: GET, and the operations that a document marks `x-reads`.
 	//
 	// Example: false
 	ReadOnly bool `json:"read_only"`
