@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 GO ?= go
 BIN := $(CURDIR)/.bin
-APIS := administration coupon customers display entities events
+APIS := administration coupon customers display entities events loyalty-read
 OAPI := $(GO) run github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen
 GOLANGCI_VERSION := v2.15.0
 REDOCLY_VERSION := 2.77.0
@@ -29,8 +29,8 @@ test: ## everything that needs nothing else, on both databases
 generate: ## regenerate gen/ from the documents
 	$(OAPI) -config openapi/codegen/common.yaml openapi/common.yaml
 	@for api in $(APIS); do \
-	  echo "$(OAPI) $$api"; mkdir -p gen/$$api; \
-	  $(OAPI) -config oapi-codegen.yaml -package $$api -o gen/$$api/$$api.gen.go openapi/$$api.yaml || exit 1; \
+	  pkg=$${api//-/}; echo "$(OAPI) $$api"; mkdir -p gen/$$pkg; \
+	  $(OAPI) -config oapi-codegen.yaml -package $$pkg -o gen/$$pkg/$$pkg.gen.go openapi/$$api.yaml || exit 1; \
 	done
 
 .PHONY: verify

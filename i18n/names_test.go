@@ -21,6 +21,8 @@ var wireNames = map[string]string{
 	"conflicting_parameter": "parameter", "coupon_balance": "", "idempotency_key_invalid": "",
 	"invalid_parameter": "parameter reason", "malformed_body": "reason", "method_not_allowed": "method",
 	"path_not_found": "", "rate_limited": "retry_after", "read_only_key": "",
+	"filter_field": "field", "filter_form": "parameter", "filter_operator": "field operator", "filter_value": "field reason",
+	"sort_direction": "direction", "sort_field": "field",
 	"signature_date": "request_time server_time window_seconds", "signature_malformed": "",
 	"signature_refused": "", "signature_scope": "", "target_malformed": "",
 	"unknown_parameter": "parameter", "unsupported_media_type": "media_type",
@@ -53,9 +55,9 @@ var fieldNames = map[string]string{
 
 // reasonNames are the reasons that stand in for {reason}, worded by the server.
 var reasonNames = strings.Fields(`brackets codes declared depth encoding external_name incomplete instant internal_action name nul past precision range
-	repeated schema syntax too_many trailing type
+	repeated schema syntax too_many trailing type choice whole_number
 	campaign condition limit_total module_is_off nothing_to_give pool_has_no_code referral referral_back
-	balance claimed coupon limit not_active product redeemed revoked segment stock store transferred
+	balance claimed coupon handed_out limit not_active product redeemed revoked segment stock store transferred
 	challenge_completed challenge_full challenge_progress challenge_reset tier_change tier_down tier_held tier_up
 	allowed burned earned expired not_enough own_points promised rate released reserved spent standing state taken taken_back unburned unspent held merged moved`)
 
@@ -66,7 +68,7 @@ var actionNames = strings.Fields(`challenge challenge_reset checkout checkout_ac
 	offer_unredeem offline_treasure_code_found offline_treasure_found opt_in opt_out partial_refund pending
 	pending_expired pending_invalidate pending_validate point_add point_burn point_expire point_spend point_sub
 	point_unburn point_unspend prize_wheel_spin profile profile_answer quiz_answer referral_bonus refund
-	refund_contest_entry refund_item release_points reserve_points review review_submit reward_claim reward_receive
+	refund_contest_entry refund_item release_points reserve_points review review_submit reward_claim reward_receive reward_redeem
 	reward_revoke reward_transfer subscribe suspend tier_change tier_down tier_recalculation tier_up treasure_found
 	unassign_coupon unsuspend verify_customer video visit visual_search visual_search_bound wheel_spin`)
 

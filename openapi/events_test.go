@@ -215,6 +215,7 @@ var internal = map[string]string{
 	"refund_contest_entry": "contest_id",
 	"reward_claim":         "reward",
 	"reward_receive":       "email original reward",
+	"reward_redeem":        "claim reward transaction_id",
 	"tier_change":          "expdate expires_at tier",
 	"tier_down":            "structure tier",
 	"tier_recalculation":   "structure",

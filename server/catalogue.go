@@ -13,8 +13,8 @@ import (
 // sorted: what the programme is made of, not what customers have.
 type column[T any] struct {
 	field
-	// of gives the attribute: string, int64, bool, time.Time, or []string, of which
-	// one must fit; nil: the entry has none.
+	// of gives the attribute: string, int64, float64, bool, time.Time, or []string, of
+	// which one must fit; nil: the entry has none.
 	of func(T) any
 }
 
@@ -93,6 +93,9 @@ func compareValues(a, b any) (int, bool) {
 		return strings.Compare(a, b), ok
 	case int64:
 		b, ok := b.(int64)
+		return cmp.Compare(a, b), ok
+	case float64:
+		b, ok := b.(float64)
 		return cmp.Compare(a, b), ok
 	case time.Time:
 		b, ok := b.(time.Time)

@@ -45,7 +45,7 @@ func (a *customersAPI) ListCustomers(ctx context.Context, in customers.ListCusto
 		return nil, err
 	}
 	var found []loyalty.Customer
-	if q, readable := customerQuery(ctx, in.Params.Search); readable {
+	if q, readable := a.customerQuery(ctx, in.Params.Search); readable {
 		q.Page = storePage(p)
 		if found, err = a.reader.Customers(plain(ctx), q); err != nil {
 			return nil, err
@@ -63,9 +63,13 @@ func (a *customersAPI) ListCustomers(ctx context.Context, in customers.ListCusto
 
 // customerQuery reads the filters of a list or a count; readable is false where
 // one of them can find nothing.
-func customerQuery(ctx context.Context, search *customers.Search) (q loyalty.CustomerQuery, readable bool) {
+func (a *customersAPI) customerQuery(ctx context.Context, search *customers.Search) (q loyalty.CustomerQuery, readable bool) {
+	p := a.programme()
 	if search != nil {
-		q.Search = *search
+		q.Search, q.SearchIn = *search, p.Searchable(loyalty.TypeCustomer)
+	}
+	if q.Custom, readable = customFilter(p, loyalty.TypeCustomer, requestOf(ctx).query); !readable {
+		return q, false
 	}
 	q.Conditions, readable = conditions(requestOf(ctx).query, customerFields)
 	return q, readable
@@ -90,7 +94,7 @@ func storePage(p page) loyalty.Page {
 // CountCustomers counts the customers that match every filter.
 func (a *customersAPI) CountCustomers(ctx context.Context, in customers.CountCustomersRequestObject) (customers.CountCustomersResponseObject, error) {
 	var out customers.CountCustomers200JSONResponse
-	q, readable := customerQuery(ctx, in.Params.Search)
+	q, readable := a.customerQuery(ctx, in.Params.Search)
 	if !readable {
 		return out, nil
 	}

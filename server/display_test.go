@@ -17,16 +17,23 @@ import (
 func playground(t *testing.T, url string) *house {
 	t.Helper()
 	h := openOn(t, url, patient)
+	h.furnish()
+	return h
+}
+
+// furnish makes everything that the examples of the Entities document make, and a
+// member with points.
+func (h *house) furnish() {
+	h.t.Helper()
 	h.everyModule()
-	examples := entityExamples(t)
+	examples := entityExamples(h.t)
 	for _, kind := range entityOrder {
 		a := h.post("/entities/"+kind, examples[kind])
-		require.Equal(t, http.StatusCreated, a.status, "%s: %s", kind, a.body)
+		require.Equal(h.t, http.StatusCreated, a.status, "%s: %s", kind, a.body)
 	}
 	h.enrol("member-1001")
 	a := h.post("/events", `{"customer":"member-1001","action":"point_add","data":{"points":1000}}`)
-	require.Equal(t, http.StatusOK, a.status, a.body)
-	return h
+	require.Equal(h.t, http.StatusOK, a.status, a.body)
 }
 
 const member = "/customers/member-1001"

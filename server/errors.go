@@ -54,6 +54,13 @@ var (
 	errIdempotencyKey       = failure(loyalty.Invalid, 190072, "idempotency_key_invalid")
 	errTargetMalformed      = failure(loyalty.Invalid, 190073, "target_malformed")
 
+	errFilterField    = failure(loyalty.Refused, 190200, "filter_field")    // {field}
+	errFilterOperator = failure(loyalty.Refused, 190201, "filter_operator") // {field} {operator}
+	errFilterValue    = failure(loyalty.Refused, 190202, "filter_value")    // {field} {reason}
+	errFilterForm     = failure(loyalty.Refused, 190203, "filter_form")     // {parameter}
+	errSortField      = failure(loyalty.Refused, 190204, "sort_field")      // {field}
+	errSortDirection  = failure(loyalty.Refused, 190205, "sort_direction")  // {direction}
+
 	errBodyTooLarge = httpError{http.StatusRequestEntityTooLarge, failure(loyalty.Invalid, 190061, "body_too_large")}        // {limit}
 	errMediaType    = httpError{http.StatusUnsupportedMediaType, failure(loyalty.Invalid, 190062, "unsupported_media_type")} // {media_type}
 	errRateLimited  = httpError{http.StatusTooManyRequests, failure(loyalty.Refused, 190063, "rate_limited")}                // {retry_after}

@@ -17,6 +17,8 @@ const (
 	choiceField
 	integerField
 	instantField
+	numberField
+	booleanField
 )
 
 // field is one attribute that a list can be filtered by.
@@ -71,8 +73,8 @@ func (f field) read(name string, op loyalty.Operator, text string) ([]loyalty.Co
 		texts = strings.Split(text, ",")
 	}
 	ordered := op == loyalty.Gt || op == loyalty.Gte || op == loyalty.Lt || op == loyalty.Lte
-	if ordered && (f.kind == textField || f.kind == choiceField) {
-		return nil, false // texts have no order here
+	if ordered && (f.kind == textField || f.kind == choiceField || f.kind == booleanField) {
+		return nil, false // these have no order here
 	}
 	if f.kind == instantField {
 		return instantConditions(name, op, texts)
@@ -95,6 +97,11 @@ func (f field) value(text string) (any, bool) {
 	case integerField:
 		n, err := strconv.ParseInt(text, 10, 64)
 		return n, err == nil
+	case numberField:
+		n, err := strconv.ParseFloat(text, 64)
+		return n, err == nil && isNumber(text)
+	case booleanField:
+		return text == "true" || text == "1", slices.Contains([]string{"true", "false", "1", "0"}, text)
 	}
 	return text, true
 }

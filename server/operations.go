@@ -21,6 +21,8 @@ type operation struct {
 	route      *routers.Route  // for kin-openapi
 	parameters map[string]bool // query parameters; true: may be repeated
 	filters    []string        // query parameters marked x-filter
+	bracketed  *bracketed      // filter and sort in brackets; nil: the operation has none
+	custom     string          // x-custom: type whose declared attributes are filters too, such as rewards/reward
 	checked    []*openapi3.Parameter
 	body       *shape // nil: the operation takes none
 	// fromTree says that the handlers read the checked tree, so that an event is
@@ -75,7 +77,9 @@ func operationsOf(documents []document) (map[routeKey]*operation, error) {
 				o.api, o.fromTree = d.api, d.api == "events"
 				o.reads = o.reads || method == http.MethodGet
 				o.route = &routers.Route{Spec: d.spec, Path: path, PathItem: item, Method: method, Operation: op}
-				o.addParameters(append(slices.Clone(item.Parameters), op.Parameters...))
+				if err := o.addParameters(append(slices.Clone(item.Parameters), op.Parameters...)); err != nil {
+					return nil, fmt.Errorf("%s: %s %s: %w", d.api, method, path, err)
+				}
 				all[key] = o
 			}
 		}
@@ -87,6 +91,7 @@ func newOperation(c *compiler, op *openapi3.Operation) (o *operation, err error)
 	o = &operation{parameters: map[string]bool{}}
 	o.module, _ = op.Extensions["x-module"].(string)
 	o.reads, _ = op.Extensions["x-reads"].(bool)
+	o.custom, _ = op.Extensions["x-custom"].(string)
 	if limit, ok := op.Extensions["x-body-limit"].(float64); ok {
 		o.bodyLimit = int(limit)
 	}
@@ -101,11 +106,17 @@ func newOperation(c *compiler, op *openapi3.Operation) (o *operation, err error)
 	return o, err
 }
 
-func (o *operation) addParameters(parameters openapi3.Parameters) {
+func (o *operation) addParameters(parameters openapi3.Parameters) error {
 	for _, ref := range parameters {
 		p := ref.Value
 		switch p.In {
 		case openapi3.ParameterInQuery:
+			if p.Style == openapi3.SerializationDeepObject {
+				if err := o.addBracketed(p); err != nil {
+					return err
+				}
+				continue
+			}
 			o.parameters[p.Name] = isRepeatable(p)
 			if p.Extensions["x-filter"] == true {
 				o.filters = append(o.filters, p.Name)
@@ -118,6 +129,7 @@ func (o *operation) addParameters(parameters openapi3.Parameters) {
 		}
 		o.checked = append(o.checked, p)
 	}
+	return nil
 }
 
 // isRepeatable says whether a parameter is a list that is written by repeating

@@ -22,7 +22,7 @@ func (s *Server) readQuery(c *gin.Context) {
 	}
 	pairs, err := parseQuery(c.Request.URL.RawQuery)
 	if err == nil {
-		err = r.operation.known(pairs)
+		err = r.operation.known(pairs, customFields(s.programme(), r.operation.customType(c)))
 	}
 	if err != nil {
 		s.fail(c, err)
@@ -56,10 +56,18 @@ func parseQuery(raw string) ([]pair, error) {
 func isText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
 // known refuses a parameter that the operation does not have, and a second
-// value of one that takes one.
-func (o *operation) known(pairs []pair) error {
+// value of one that takes one. custom are the attributes that the programme
+// declares, by which it can be filtered too.
+func (o *operation) known(pairs []pair, custom map[string]field) error {
 	for i, p := range pairs {
 		list, ok := o.parameters[p.name]
+		if !ok {
+			attribute, _ := splitOperator(p.name)
+			_, ok = custom[attribute]
+		}
+		if !ok && o.bracketed.owns(p.name) {
+			list, ok = o.bracketed.repeats(p.name), true // its grammar judges it
+		}
 		if !ok {
 			return errUnknownParameter.With("parameter", p.name).At(p.name)
 		}

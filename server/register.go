@@ -9,6 +9,7 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/display"
 	"github.com/loyalty-platform/loyalty/gen/entities"
 	"github.com/loyalty-platform/loyalty/gen/events"
+	"github.com/loyalty-platform/loyalty/gen/loyaltyread"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -39,4 +40,7 @@ func (s *Server) register(g gin.IRouter) {
 	administration.RegisterHandlersWithOptions(g, administration.NewStrictHandlerWithOptions(&administrationAPI{s}, nil, administration.StrictGinServerOptions{
 		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.fail, ResponseErrorHandlerFunc: s.fail,
 	}), administration.GinServerOptions{ErrorHandler: binder})
+	loyaltyread.RegisterHandlersWithOptions(g, loyaltyread.NewStrictHandlerWithOptions(&loyaltyReadAPI{s}, nil, loyaltyread.StrictGinServerOptions{
+		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.fail, ResponseErrorHandlerFunc: s.fail,
+	}), loyaltyread.GinServerOptions{ErrorHandler: binder})
 }

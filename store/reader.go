@@ -90,6 +90,9 @@ func customerByID(db *gorm.DB, id UUID) (loyalty.Customer, error) {
 
 // Customers lists by creation, the oldest first, then id.
 func (s *Store) Customers(ctx context.Context, q loyalty.CustomerQuery) ([]loyalty.Customer, error) {
+	if looksInto(q) {
+		return s.customersInto(ctx, q)
+	}
 	db, err := filter(customers(s.read.WithContext(ctx)), customerColumns, q.Conditions)
 	if err != nil {
 		return nil, err
@@ -108,6 +111,9 @@ func (s *Store) Customers(ctx context.Context, q loyalty.CustomerQuery) ([]loyal
 
 // CountCustomers counts what Customers would list.
 func (s *Store) CountCustomers(ctx context.Context, q loyalty.CustomerQuery) (int64, error) {
+	if looksInto(q) {
+		return s.countInto(ctx, q)
+	}
 	db := s.read.WithContext(ctx).Table("customers")
 	if slices.ContainsFunc(q.Conditions, func(c loyalty.Condition) bool {
 		return strings.Contains(customerColumns[c.Field].expression, "balances.")

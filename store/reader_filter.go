@@ -129,7 +129,11 @@ func (c filterColumn) spans(condition loyalty.Condition) (text string, values []
 		values = append(values, Millis(span.From), Millis(span.Before))
 	}
 	if condition.Operator == loyalty.Nin {
-		return "NOT (" + text + ")", values
+		text = "NOT (" + text + ")"
+		if c.nullable { // what is absent lies in no span
+			text = "(" + c.expression + " IS NULL OR " + text + ")"
+		}
+		return text, values
 	}
 	return "(" + text + ")", values
 }

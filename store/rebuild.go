@@ -170,6 +170,9 @@ func (r *rebuilding) shared() error {
 	if err := scan(r.db.Order("key"), func(t *tallyRow) { r.rebuild.Tally(loyalty.Tally{Key: t.Key, Count: t.Count}) }); err != nil {
 		return err
 	}
+	if err := r.campaigns(); err != nil {
+		return err
+	}
 	r.rebuild.Finish()
 	return r.tell()
 }

@@ -69,7 +69,7 @@ func (r *rebuilding) together() error {
 
 // fold reads the journal and then what is stored.
 func (r *rebuilding) fold(f *folding) error {
-	for _, read := range []func() error{f.postings, f.journal, f.accounts, f.balances, f.lots, f.transactions, f.progress, f.claims} {
+	for _, read := range []func() error{f.postings, f.journal, f.accounts, f.balances, f.lots, f.transactions, f.progress, f.claims, f.given} {
 		if err := read(); err != nil {
 			return err
 		}

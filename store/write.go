@@ -21,6 +21,7 @@ func (s *Store) calls(w *loyalty.Writes) []calls {
 	customers := sorted(w.Customers, byOwner)
 	list = write(list, updateBalances, customers)
 	list = sharedCalls(list, w)
+	list = campaignCalls(list, w)
 	list = write(list, updateCustomers, changed(customers, func(c *loyalty.Changed[loyalty.Customer]) bool {
 		return !sameAccount(&c.Before, &c.After)
 	}))
@@ -44,6 +45,7 @@ func (s *Store) calls(w *loyalty.Writes) []calls {
 	list = write(list, insertProgress, w.NewProgress)
 	list = write(list, insertClaims, w.NewRewardClaims)
 	list = write(list, insertCoupons, w.NewCoupons)
+	list = write(list, insertCouponEvents, couponEvents(w))
 	return write(list, insertAnswers, s.sealAnswers(w.Answers))
 }
 

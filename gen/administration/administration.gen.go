@@ -27,6 +27,7 @@ const (
 	APINameDisplay        APIName = "display"
 	APINameEntities       APIName = "entities"
 	APINameEvents         APIName = "events"
+	APINameLoyaltyRead    APIName = "loyalty-read"
 )
 
 // Valid indicates whether the value is a known member of the APIName enum.
@@ -43,6 +44,8 @@ func (e APIName) Valid() bool {
 	case APINameEntities:
 		return true
 	case APINameEvents:
+		return true
+	case APINameLoyaltyRead:
 		return true
 	default:
 		return false

@@ -6,6 +6,9 @@ package common
 import (
 	"encoding/json"
 	"fmt"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+	openapi_types "github.com/oapi-codegen/runtime/types"
 )
 
 // Defines values for CustomerStatus.
@@ -74,6 +77,30 @@ func (e ErrorType) Valid() bool {
 	case ErrorTypeUnauthorizedException:
 		return true
 	case ErrorTypeUnsupportedMediaTypeException:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for TransactionStatus.
+const (
+	TransactionStatusAccepted TransactionStatus = "accepted"
+	TransactionStatusPending  TransactionStatus = "pending"
+	TransactionStatusRefunded TransactionStatus = "refunded"
+	TransactionStatusRejected TransactionStatus = "rejected"
+)
+
+// Valid indicates whether the value is a known member of the TransactionStatus enum.
+func (e TransactionStatus) Valid() bool {
+	switch e {
+	case TransactionStatusAccepted:
+		return true
+	case TransactionStatusPending:
+		return true
+	case TransactionStatusRefunded:
+		return true
+	case TransactionStatusRejected:
 		return true
 	default:
 		return false
@@ -366,6 +393,67 @@ type ErrorEnvelope struct {
 	Error Error `json:"error"`
 }
 
+// EventCustomer Whose event it is; absent when that customer has left the programme.
+type EventCustomer struct {
+	// ID The customer's id as your system submitted it; of a merged one, that of the customer they became part of.
+	//
+	// Example: member-1001
+	ID string `json:"id"`
+}
+
+// JournalEvent One event as it was recorded. Properties that it does not have are absent.
+type JournalEvent struct {
+	// Action What happened: an action of the Events API, one of your own, or one that the platform writes itself.
+	//
+	// Example: point_add
+	Action string `json:"action"`
+
+	// Customer Whose event it is; absent when that customer has left the programme.
+	Customer *EventCustomer `json:"customer,omitempty"`
+
+	// Data The attributes of the action. Those that name a person are absent once that person has left the programme. Other customers
+	// stand here with the ids your system submitted.
+	//
+	//
+	// Example: {"points":500,"reason":"anniversary"}
+	Data json.RawMessage `json:"data"`
+
+	// Expdate When the points that it gave expire.
+	//
+	// Example: 2027-03-01T09:30:00.000Z
+	Expdate *Instant `json:"expdate,omitempty"`
+
+	// ID The id of the event. Of one customer's events the later one has the greater id.
+	//
+	// Example: 0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e01
+	ID openapi_types.UUID `json:"id"`
+
+	// Label The action for a person, in the language of the answer; the name of the action, where it is one of your own.
+	//
+	// Example: Points added
+	Label string `json:"label"`
+
+	// Parent The event that it follows from.
+	//
+	// Example: 0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e00
+	Parent *openapi_types.UUID `json:"parent,omitempty"`
+
+	// Points What it did to the points; 0 where it did nothing.
+	//
+	// Example: 500
+	Points int64 `json:"points"`
+
+	// Timestamp When it took effect, which may lie before it was recorded.
+	//
+	// Example: 2026-03-01T09:30:00.000Z
+	Timestamp Instant `json:"timestamp"`
+
+	// TransactionID The transaction that it belongs to.
+	//
+	// Example: T-1001
+	TransactionID *string `json:"transaction_id,omitempty"`
+}
+
 // NextLink The relative link of the next page, with your filters in it; null on the last page.
 //
 // Example: /customers?limit=100&offset=100&cursor=AZXmE8Vvc2eUkzZ0m3b0Hg
@@ -380,6 +468,139 @@ type PreviousLink = string
 //
 // Example: 0.004
 type ProcessingTime = float64
+
+// Transaction One purchase as it stands now. Properties that it does not have are absent.
+type Transaction struct {
+	// AutoAccept When a pending purchase is decided without you.
+	//
+	// Example: 2026-03-20T00:00:00.000Z
+	AutoAccept *Instant `json:"auto_accept,omitempty"`
+
+	// Breakdown Everything that moved points for it, in the order in which it was recorded: its lines, burned points, campaigns, refunds, and
+	// point events that name it. The points add up to what the purchase did to the balance.
+	Breakdown []TransactionMove `json:"breakdown"`
+
+	// Burned The points that were spent on it and did not come back.
+	//
+	// Example: 20
+	Burned int64 `json:"burned"`
+
+	// Channel Where it was made.
+	//
+	// Example: online
+	Channel *string `json:"channel,omitempty"`
+
+	// CheckoutDate When the purchase was made, which may lie before it was recorded.
+	//
+	// Example: 2026-03-01T09:30:00.000Z
+	CheckoutDate Instant `json:"checkout_date"`
+
+	// CreatedAt When its checkout was recorded.
+	//
+	// Example: 2026-03-01T09:30:00.000Z
+	CreatedAt Instant `json:"created_at"`
+
+	// Currency The currency of its amounts.
+	//
+	// Example: EUR
+	Currency *string `json:"currency,omitempty"`
+
+	// Earned What is left of them after refunds; while it is pending, what it promises.
+	//
+	// Example: 66
+	Earned int64 `json:"earned"`
+
+	// ID The `transaction_id` your system submitted.
+	//
+	// Example: T-1001
+	ID string `json:"id"`
+
+	// Items Its lines.
+	Items []TransactionItem `json:"items"`
+
+	// OriginalTotal What was paid.
+	//
+	// Example: 99.99
+	OriginalTotal money.Amount `json:"original_total"`
+
+	// PointsRewarded The points that it was rewarded with, before any refund; while it is pending, those that it promises.
+	//
+	// Example: 99
+	PointsRewarded int64 `json:"points_rewarded"`
+
+	// Refunded What was refunded.
+	//
+	// Example: 33.33
+	Refunded money.Amount `json:"refunded"`
+
+	// Status - `pending`: it waits for its acceptance.
+	// - `accepted`: it counts.
+	// - `rejected`: it never came about.
+	// - `refunded`: all of it was given back.
+	//
+	//
+	// Example: accepted
+	Status TransactionStatus `json:"status"`
+
+	// Store The store.
+	//
+	// Example: budapest-01
+	Store *string `json:"store,omitempty"`
+
+	// Total What was paid, less what was refunded.
+	//
+	// Example: 66.66
+	Total money.Amount `json:"total"`
+
+	// UpdatedAt When an event last changed it.
+	//
+	// Example: 2026-03-01T09:30:00.000Z
+	UpdatedAt Instant `json:"updated_at"`
+}
+
+// TransactionItem One line, with every attribute that was submitted.
+type TransactionItem = json.RawMessage
+
+// TransactionMove One event that moved points for a transaction.
+type TransactionMove struct {
+	// Action What happened.
+	//
+	// Example: checkout_item
+	Action string `json:"action"`
+
+	// ID The event.
+	//
+	// Example: 0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e02
+	ID openapi_types.UUID `json:"id"`
+
+	// Label The action for a person, in the language of the answer.
+	//
+	// Example: Item purchased
+	Label string `json:"label"`
+
+	// Parent The event that it follows from.
+	//
+	// Example: 0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e01
+	Parent *openapi_types.UUID `json:"parent,omitempty"`
+
+	// Points What it did to the points.
+	//
+	// Example: 99
+	Points int64 `json:"points"`
+
+	// Timestamp When it took effect.
+	//
+	// Example: 2026-03-01T09:30:00.000Z
+	Timestamp Instant `json:"timestamp"`
+}
+
+// TransactionStatus - `pending`: it waits for its acceptance.
+// - `accepted`: it counts.
+// - `rejected`: it never came about.
+// - `refunded`: all of it was given back.
+//
+// Example: accepted
+type TransactionStatus string
 
 // AcceptLanguage defines model for AcceptLanguage.
 type AcceptLanguage = string

@@ -232,13 +232,15 @@ type ListCustomersParams struct {
 	// with 400. Leave it out to get everything.
 	Fields *externalRef0.Fields `form:"fields,omitempty" json:"fields,omitempty"`
 
-	// Search The beginning of an e-mail address, handler, first or last name; capital and small letters are alike.
+	// Search The beginning of an e-mail address, handler, first or last name, or of an attribute of `core/customer` that is declared
+	// with the tag `searchable`; capital and small letters are alike.
 	Search *Search `form:"search,omitempty" json:"search,omitempty"`
 }
 
 // CountCustomersParams defines parameters for CountCustomers.
 type CountCustomersParams struct {
-	// Search The beginning of an e-mail address, handler, first or last name; capital and small letters are alike.
+	// Search The beginning of an e-mail address, handler, first or last name, or of an attribute of `core/customer` that is declared
+	// with the tag `searchable`; capital and small letters are alike.
 	Search *Search `form:"search,omitempty" json:"search,omitempty"`
 }
 

@@ -101,6 +101,7 @@ var internalActions = map[string]string{
 	"refund_contest_entry": "contest_entry_revoke",
 	"reward_claim":         "rewards",
 	"reward_receive":       "reward_transfer",
+	"reward_redeem":        "POST /rewards/claims/{claim_id}/redeem",
 	"tier_change":          "tiers",
 	"tier_down":            "tiers",
 	"tier_recalculation":   "tiers",

@@ -29,6 +29,7 @@ type batch struct {
 	merged   map[ID]bool        // customers of a merge in this batch: they must be loaded again
 	free     map[string][]Coupon
 	tallies  map[string]int64
+	gifts    map[giftKey]*CampaignFigures
 	writes   Writes
 }
 
@@ -213,11 +214,13 @@ func (b *batch) keepWork(w *work) {
 	b.writes.Claims = append(b.writes.Claims, w.claims...)
 	for _, e := range w.events {
 		b.writes.Events = append(b.writes.Events, *e)
+		b.noteGifts(e)
 	}
 	for code, c := range w.coupons {
 		b.coupons[code], b.changed[code] = c, true
 	}
 	maps.Copy(b.tallies, w.tallies)
+	b.writes.CampaignMerges = append(b.writes.CampaignMerges, w.joined...)
 }
 
 // touches says whether anything was recorded for a customer: every change is made
@@ -263,6 +266,7 @@ func (b *batch) result() *Writes {
 	}
 	b.writeCoupons()
 	b.writeTallies()
+	b.writeGifts()
 	return &b.writes
 }
 

@@ -16,8 +16,8 @@ type gift struct {
 	*occurrence
 	campaign *Campaign
 	cause    *Event
-	given    bool  // anything at all
-	points   int64 // that it gave
+	given    bool // anything at all
+	gave     CampaignGifts
 }
 
 // give follows one effect. One that cannot be given now, because its module is
@@ -99,13 +99,14 @@ func (g *gift) earn(n int64) error {
 	if err := g.credit(e, n, name); err != nil {
 		return g.tooMany()
 	}
-	g.given, g.points = true, g.points+n
+	g.given, g.gave.Points = true, g.gave.Points+n
 	if t == nil {
 		return nil
 	}
 	if err := t.addBonus(g.line, n); err != nil {
 		return err
 	}
+	t.gave(g.campaign.ID, g.line, n)
 	g.Changed(e, t)
 	return nil
 }
@@ -124,12 +125,8 @@ func (t *Transaction) addBonus(line *Line, n int64) error {
 		line.Points, line.Bonus, line.changed = line.Points+n, line.Bonus+n, true
 		return nil
 	}
-	shares := make([]Line, len(t.Detail.Items))
-	lines := make([]*Line, len(shares))
-	for i := range shares {
-		shares[i].Subtotal, lines[i] = t.Detail.Items[i].Subtotal, &shares[i]
-	}
-	if err := spread(n, lines); err != nil {
+	shares, err := t.shares(n)
+	if err != nil {
 		return err
 	}
 	for i, share := range shares {
@@ -137,6 +134,17 @@ func (t *Transaction) addBonus(line *Line, n int64) error {
 		l.Points, l.Bonus, l.changed = l.Points+share.Points, l.Bonus+share.Points, true
 	}
 	return nil
+}
+
+// shares spreads points over the lines of a purchase by their subtotals; only the
+// points of what it gives mean anything.
+func (t *Transaction) shares(n int64) ([]Line, error) {
+	shares := make([]Line, len(t.Detail.Items))
+	lines := make([]*Line, len(shares))
+	for i := range shares {
+		shares[i].Subtotal, lines[i] = t.Detail.Items[i].Subtotal, &shares[i]
+	}
+	return shares, spread(n, lines)
 }
 
 // campaignOrigin are the attributes of what else a campaign gives.
@@ -156,6 +164,7 @@ func (g *gift) label(label string) error {
 		return err
 	}
 	p.Labels, g.Customer.UpdatedAt, g.given = labels, g.Now, true
+	g.gave.Labels++
 	return nil
 }
 
@@ -181,6 +190,7 @@ func (g *gift) coupon(f *Effect) error {
 		return err
 	}
 	e.Data, g.given = marshal(campaignCoupon{c.Code, c.Pool, g.campaign.ID}), true
+	g.gave.Coupons++
 	return nil
 }
 
@@ -190,13 +200,19 @@ func (g *gift) tier(id string) error {
 	if err := g.ChangeTier(g.cause, g.Programme.Tier(id), time.Time{}); err != nil {
 		return err
 	}
-	g.given = g.given || len(g.work.events) > before
+	if len(g.work.events) > before {
+		g.given = true
+		g.gave.Tiers++
+	}
 	return nil
 }
 
 // challenge moves a challenge forward.
 func (g *gift) challenge(f *Effect) error {
 	moved, err := g.AdvanceChallenge(g.cause, g.Programme.Challenges[f.Challenge], f.Amount)
-	g.given = g.given || moved
+	if moved {
+		g.given = true
+		g.gave.Challenge += f.Amount
+	}
 	return err
 }

@@ -36,7 +36,7 @@ func (o *occurrence) offer(c *Campaign) error {
 		o.tell(c, "reason.nothing_to_give", nil)
 		return nil
 	}
-	o.told(c, Verdict{Verdict: "applied", Reason: "reason.campaign", Points: g.points})
+	o.told(c, Verdict{Verdict: "applied", Reason: "reason.campaign", Points: g.gave.Points})
 	return g.count()
 }
 
@@ -102,9 +102,12 @@ func (o *occurrence) exhausted(c *Campaign) (string, error) {
 	return "", nil
 }
 
-// count notes that the campaign gave, as far as it is limited.
+// count notes what the campaign gave, and that it did, as far as it is limited.
 func (g *gift) count() error {
 	c := g.campaign
+	g.gave.Runs = 1
+	told := &g.cause.effects().Campaigns
+	*told = append(*told, CampaignEffect{c.ID, g.gave})
 	if c.Limit.PerCustomer != nil {
 		var n campaignCount
 		if _, err := g.Progress(ProgressCampaign, c.ID, &n); err != nil {

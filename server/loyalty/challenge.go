@@ -3,6 +3,7 @@ package loyalty
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,6 +16,7 @@ import (
 type Challenge struct {
 	ID             string      `json:"-"`
 	Title          Texts       `json:"title"`
+	Description    Texts       `json:"description"`
 	Criteria       []Criterion `json:"criteria"`
 	Points         int64       `json:"points"`          // on completion
 	MaxCompletions *int64      `json:"max_completions"` // nil: once
@@ -22,6 +24,9 @@ type Challenge struct {
 	Tags           []string    `json:"tags"`
 	WindowDays     int         `json:"window_days"` // one completion must fit into so many days; 0: no bound
 	Dates
+
+	// Custom are the attributes of the programme's own, by name with cf_.
+	Custom map[string]json.RawMessage `json:"-"`
 
 	of string // what its criteria count: progress made for others starts anew
 }
@@ -37,7 +42,7 @@ type Criterion struct {
 
 // readChallenge refuses a criterion whose condition or attribute nothing can have.
 func readChallenge(p *Programme, e Entity) error {
-	c := &Challenge{ID: e.ID}
+	c := &Challenge{ID: e.ID, Custom: customOf(e)}
 	if err := decodeEntity(e, c); err != nil {
 		return err
 	}

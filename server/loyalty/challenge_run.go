@@ -107,6 +107,12 @@ func (r *Run) challengeState(c *Challenge) (st ChallengeState, err error) {
 	return st, err
 }
 
+// ChallengeStatus is where the customer stands with a challenge now.
+func (r *Run) ChallengeStatus(c *Challenge) (ChallengeStatus, error) {
+	st, err := r.challengeState(c)
+	return c.Status(st, r.At, r.Programme.Location), err
+}
+
 // keepChallenge keeps a state in the name of an event.
 func (r *Run) keepChallenge(e *Event, c *Challenge, st *ChallengeState) error {
 	return r.SetProgress(e, ProgressKey{ProgressChallenge, c.ID}, st, time.Time{})

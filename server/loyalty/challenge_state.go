@@ -23,6 +23,8 @@ type ChallengeStatus struct {
 	Left        int64 // completions that are left
 	Percent     int   // of the next completion, floored; 100 where none is left
 	Criteria    []CriterionStatus
+	Started     time.Time // of the next completion; zero: nothing counts towards it yet
+	Completed   time.Time // last; zero: never
 }
 
 // CriterionStatus is the progress in one criterion.
@@ -107,7 +109,10 @@ func (c *Challenge) Status(st ChallengeState, at time.Time, loc *time.Location) 
 	st.Days = append([]map[day]int64(nil), st.Days...)
 	st.Criteria = append([]int64(nil), st.Criteria...)
 	c.age(&st, dayOf(at, loc))
-	status := ChallengeStatus{Completions: st.Completions, Left: max(0, c.most()-st.Completions), Percent: 100}
+	status := ChallengeStatus{
+		Completions: st.Completions, Left: max(0, c.most()-st.Completions), Percent: 100,
+		Started: st.Started, Completed: st.Completed,
+	}
 	var sum int
 	for i, k := range c.Criteria {
 		current := min(st.Criteria[i]/k.scale(), k.Threshold)

@@ -1,18 +1,26 @@
 package loyalty
 
-import "github.com/loyalty-platform/loyalty/server/loyalty/points"
+import (
+	"encoding/json"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty/points"
+)
 
 // Contest is entered for points (contests/contest).
 type Contest struct {
-	ID         string `json:"-"`
-	Title      Texts  `json:"title"`
-	Points     int64  `json:"points"`      // what one entry costs
-	MaxEntries *int64 `json:"max_entries"` // of one customer; nil: no limit
+	ID          string `json:"-"`
+	Title       Texts  `json:"title"`
+	Description Texts  `json:"description"`
+	Points      int64  `json:"points"`      // what one entry costs
+	MaxEntries  *int64 `json:"max_entries"` // of one customer; nil: no limit
 	Dates
+
+	// Custom are the attributes of the programme's own, by name with cf_.
+	Custom map[string]json.RawMessage `json:"-"`
 }
 
 func readContest(p *Programme, e Entity) error {
-	c := &Contest{ID: e.ID}
+	c := &Contest{ID: e.ID, Custom: customOf(e)}
 	if err := decodeEntity(e, c); err != nil {
 		return err
 	}
@@ -72,6 +80,53 @@ func (p *ContestProgress) Revoke(count int64, refund func(burn []points.Portion,
 		count -= n
 	}
 	return nil
+}
+
+// MayEnter finds a contest that takes so many more entries of the customer, with
+// what they have so far. Besides the failures of InForce it fails with
+// ErrEntriesLimit, and with ErrNotEnoughToSpend.
+func (r *Run) MayEnter(id string, count int64) (*Contest, ContestProgress, error) {
+	var p ContestProgress
+	ref := Reference{Type: "contests/contest", ID: id}
+	c, err := InForce(r, r.Programme.Contests, ref)
+	if err != nil {
+		return nil, p, err
+	}
+	if _, err := r.Progress(ProgressContest, c.ID, &p); err != nil {
+		return nil, p, err
+	}
+	switch {
+	case c.MaxEntries != nil && p.Entries+count > *c.MaxEntries:
+		ref.Field = "data.count"
+		return nil, p, r.Refuse(ref, "reason.limit", ErrEntriesLimit.With("limit", *c.MaxEntries))
+	case c.Points > 0 && count > points.Max/c.Points:
+		return nil, p, r.NotEnough(points.Max)
+	}
+	return c, p, r.Afford(count * c.Points)
+}
+
+// ContestOutlook is where a customer stands with a contest.
+type ContestOutlook struct {
+	Refusal error  // what one more entry would be refused with; nil: it would not be
+	Entries int64  // entries they have
+	Left    *int64 // entries that the limit leaves them; nil: no limit
+}
+
+// ContestOutlook looks at a contest with the eyes of contest_enter.
+func (r *Run) ContestOutlook(c *Contest) (o ContestOutlook, err error) {
+	var p ContestProgress
+	if _, err = r.Progress(ProgressContest, c.ID, &p); err != nil {
+		return o, err
+	}
+	o.Entries = p.Entries
+	if c.MaxEntries != nil {
+		o.Left = new(max(0, *c.MaxEntries-p.Entries))
+	}
+	o.Refusal, err = r.outlook("contest_enter", func() error {
+		_, _, err := r.MayEnter(c.ID, 1)
+		return err
+	})
+	return o, err
 }
 
 // joinPortions appends what was taken later, one portion for a lot that paid at

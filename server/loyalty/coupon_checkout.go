@@ -68,8 +68,7 @@ func (r *Run) fits(c *Coupon, t *Transaction) error {
 	if raw, ok := t.Detail.Attributes["store"]; ok && json.Unmarshal(raw, &store) != nil {
 		store = ""
 	}
-	here := func(id string) bool { return store != "" && r.Programme.ShopID(id) == r.Programme.ShopID(store) }
-	if len(c.Stores) > 0 && !slices.ContainsFunc(c.Stores, here) {
+	if !r.Programme.soldAt(c.Stores, store) {
 		r.traceCoupon("refused", "reason.store", c)
 		return ErrCouponStore.With("code", c.Code)
 	}

@@ -20,8 +20,8 @@ type CouponSource struct {
 // is claimed, and expires valid_days later on the programme's clock. It fails with
 // ErrPoolEmpty (120212), and with ErrActionOff where the module coupons is off.
 func (r *Run) IssueCoupon(e *Event, from CouponSource) (*Coupon, error) {
-	if !r.Programme.On[ModuleCoupons] {
-		return nil, ErrActionOff.With("module", ModuleCoupons).With("action", e.Action)
+	if err := r.couponsOn(e.Action); err != nil {
+		return nil, err
 	}
 	c, template, err := r.nextCoupon(from)
 	if err != nil {
@@ -37,22 +37,33 @@ func (r *Run) IssueCoupon(e *Event, from CouponSource) (*Coupon, error) {
 	return c, nil
 }
 
+// couponsOn refuses what gives or uses coupons while their module is off.
+func (r *Run) couponsOn(action string) error {
+	if r.Programme.On[ModuleCoupons] {
+		return nil
+	}
+	return ErrActionOff.With("module", ModuleCoupons).With("action", action)
+}
+
+// mayIssue says why an action could give no coupon of a source now, as far as that is
+// known before a code is drawn.
+func (r *Run) mayIssue(action string, from CouponSource) error {
+	err := r.couponsOn(action)
+	if err == nil && from.Pool != "" {
+		_, _, err = r.poolCode(from.Pool)
+	}
+	return err
+}
+
 // nextCoupon finds or makes the coupon to give.
 func (r *Run) nextCoupon(from CouponSource) (*Coupon, *CouponTemplate, error) {
 	if from.Pool == "" {
 		c, err := r.drawCoupon(ownPattern, "")
 		return c, from.Template, err
 	}
-	pool := r.Programme.Pools[from.Pool]
-	if pool == nil { // archived since
-		return nil, nil, ErrPoolEmpty.With("pool", from.Pool)
-	}
-	c, err := r.FreeCoupon(pool.ID)
+	c, pool, err := r.poolCode(from.Pool)
 	if err != nil {
 		return nil, nil, err
-	}
-	if c == nil && pool.Source != PoolGenerated {
-		return nil, nil, ErrPoolEmpty.With("pool", pool.ID)
 	}
 	if c == nil {
 		if c, err = r.drawCoupon(pool.codes, pool.ID); err != nil {
@@ -63,6 +74,20 @@ func (r *Run) nextCoupon(from CouponSource) (*Coupon, *CouponTemplate, error) {
 	// A code that was taken from its holder is free again, and its time begins anew.
 	c.ExpiresAt = time.Time{}
 	return c, pool.Coupon, nil
+}
+
+// poolCode gives the next code of a pool that nobody holds; nil: it has to be drawn
+// from the pool's pattern. It fails with ErrPoolEmpty (120212).
+func (r *Run) poolCode(id string) (*Coupon, *Pool, error) {
+	pool := r.Programme.Pools[id]
+	if pool == nil { // archived since
+		return nil, nil, ErrPoolEmpty.With("pool", id)
+	}
+	c, err := r.FreeCoupon(pool.ID)
+	if err == nil && c == nil && pool.Source != PoolGenerated {
+		err = ErrPoolEmpty.With("pool", pool.ID)
+	}
+	return c, pool, err
 }
 
 // shape makes a coupon what a template says. Money without a currency is in the

@@ -61,11 +61,11 @@ type CustomAttribute struct {
 	Translatable bool     `json:"translatable"`
 }
 
-// customers are what attributes of customers are declared on.
-const customers = "core/customer"
+// TypeCustomer is what attributes of customers are declared on.
+const TypeCustomer = "core/customer"
 
 // attributed are the types that attributes can be declared on.
-var attributed = map[string]bool{customers: true}
+var attributed = map[string]bool{TypeCustomer: true}
 
 func init() {
 	for _, k := range entityKinds { // which are read by readAttribute among others
@@ -85,7 +85,7 @@ func readAttribute(p *Programme, e Entity) error {
 		return fieldFault("name", ErrPropertyInvalid.Name, map[string]any{"reason": "repeated"})
 	case a.Translatable && a.Type != "string":
 		return unfit("translatable", "type", a.Type)
-	case a.Translatable && a.On == customers:
+	case a.Translatable && a.On == TypeCustomer:
 		return unfit("translatable", "on", a.On)
 	}
 	p.Attributes[a.On] = append(p.Attributes[a.On], a)
@@ -114,11 +114,11 @@ func (p *Programme) declare() {
 			p.declared[name] = declared(a.Schema, nil)
 		}
 	}
-	if !p.On[ModuleCustomEntities] || len(p.Attributes[customers]) == 0 {
+	if !p.On[ModuleCustomEntities] || len(p.Attributes[TypeCustomer]) == 0 {
 		return
 	}
 	for _, action := range profileActions {
-		p.declared[action] = declared(p.declared[action].schema, p.Attributes[customers])
+		p.declared[action] = declared(p.declared[action].schema, p.Attributes[TypeCustomer])
 	}
 }
 

@@ -2,6 +2,7 @@ package loyalty
 
 import (
 	"encoding/json"
+	"maps"
 	"strings"
 	"time"
 
@@ -48,6 +49,9 @@ const (
 	StatusCompleted = "completed"
 )
 
+// DateStatuses lists them.
+var DateStatuses = []string{StatusScheduled, StatusActive, StatusCompleted}
+
 // Dates bound when an entity holds: from StartsAt, before EndsAt.
 type Dates struct {
 	StartsAt Moment `json:"starts_at"`
@@ -71,6 +75,17 @@ func (d Dates) check() error {
 		return fieldFault("ends_at", "must_follow", map[string]any{"other": "starts_at"})
 	}
 	return nil
+}
+
+// customOf gives the attributes of an entity that the schema of its type does not
+// have; nil: it has none.
+func customOf(e Entity) map[string]json.RawMessage {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(e.Data, &fields) != nil {
+		return nil // decodeEntity tells what is wrong
+	}
+	maps.DeleteFunc(fields, func(name string, _ json.RawMessage) bool { return !strings.HasPrefix(name, "cf_") })
+	return fields
 }
 
 // compileAt compiles a condition and names its field when it cannot be.

@@ -182,8 +182,12 @@ var (
 	ErrOfferUsedUp      = newError(Refused, 190149, "offer_used_up")
 	ErrOfferNotRedeemed = newError(Refused, 190150, "offer_not_redeemed")
 	ErrQuestionNotFound = newError(NotFound, 190151, "question_not_found") // {question}
+	ErrOfferSegment     = newError(Refused, 190230, "offer_segment")
 
-	ErrCouponBalance  = newError(Refused, 1606, "coupon_balance")
+	ErrCouponBalance   = newError(Refused, 1606, "coupon_balance")
+	ErrClaimCouponUsed = newError(Refused, 190220, "claim_coupon_redeemed") // {code}
+	ErrClaimUnknown    = newError(NotFound, 190221, "claim_unknown")        // {claim}
+
 	ErrRewardNotFound = newError(NotFound, 160320, "reward_not_found")
 	ErrRewardInactive = newError(Refused, 160321, "reward_inactive")
 	ErrRewardLimit    = newError(Refused, 120211, "reward_limit") // {limit}

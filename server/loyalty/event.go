@@ -49,6 +49,7 @@ type Effects struct {
 	Progress  []ProgressEffect    `json:"progress,omitempty"`
 	Claims    []ClaimEffect       `json:"claims,omitempty"`
 	Tallies   []TallyEffect       `json:"tallies,omitempty"`
+	Campaigns []CampaignEffect    `json:"campaigns,omitempty"` // what they gave for it, or a refund took back
 	// MergedFrom is the customer whom a merge made part of this one: their lots and
 	// figures are in the event's postings, under both customers; what they held
 	// and their progress are this one's from then on, and so is everybody who had
@@ -133,6 +134,7 @@ type TransactionEffect struct {
 	OriginalBurned int64            `json:"original_burned,omitempty"`
 	Burn           []points.Portion `json:"burn,omitempty"`    // lots held or burned, less what came back
 	Bonus          int64            `json:"bonus,omitempty"`   // of OriginalEarned: what campaigns gave
+	Gifts          []PurchaseGift   `json:"gifts,omitempty"`   // Bonus by campaign
 	Coupons        []RedeemedCoupon `json:"coupons,omitempty"` // that it redeemed
 	Items          int              `json:"items,omitempty"`   // how many lines it has
 	// Lines are those of which the rows of the items do not tell everything.

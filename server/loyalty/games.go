@@ -46,6 +46,45 @@ func InForce[E dated](r *Run, all map[string]E, ref Reference) (E, error) {
 	return e, nil
 }
 
+// MayDo says why the customer's state keeps them from an action, by the standing that
+// the action declares: ErrWrongStatus, ErrSuspended (110003); nil: it does not.
+func (r *Run) MayDo(action string) error {
+	rule, known := r.batch.engine.rules[action]
+	if !known {
+		return ErrUnknownAction.With("action", action)
+	}
+	return r.MayAct(action, rule.Meta().Standing)
+}
+
+// Afford refuses a price above what can be spent, with ErrNotEnoughToSpend. What is
+// free needs no balance, nor that it is not below zero.
+func (r *Run) Afford(n int64) error {
+	if n <= max(0, r.Book.Figures.Spendable()) {
+		return nil
+	}
+	return r.NotEnough(n)
+}
+
+// NotEnough is the refusal of a price that the customer cannot pay, which a preview
+// explains. Nobody sent the price of a game, so no attribute is at fault.
+func (r *Run) NotEnough(n int64) *Error {
+	r.TraceInput(Verdict{
+		Rule: "spend", Verdict: "refused", Reason: "reason.not_enough", Points: -n,
+		Input: map[string]any{"spendable": r.Book.Figures.Spendable()},
+	})
+	return ErrNotEnoughToSpend
+}
+
+// outlook says what an action would be refused with now, by the same function that
+// its rule asks; nil: it would not be.
+func (r *Run) outlook(action string, may func() error) (refused, fault error) {
+	err := r.MayDo(action)
+	if err == nil {
+		err = may()
+	}
+	return refusal(err)
+}
+
 // Record puts other attributes on the row of the run's own event than were sent,
 // such as the result of a spin. Conditions see these too. None of them may name
 // a person.

@@ -34,6 +34,7 @@ func (r *Run) Merge(source string) error {
 	s.Customer.MergedInto, s.Customer.UpdatedAt, s.changed = r.Customer.ID, r.Now, true
 	r.Event.effects().MergedFrom = &s.Customer.ID
 	r.work.merged = append(r.work.merged, s.Customer.ID, r.Customer.ID)
+	r.work.joined = append(r.work.joined, CampaignMerge{s.Customer.ID, r.Customer.ID})
 	if err := r.inherit(s); err != nil {
 		return err
 	}

@@ -36,9 +36,14 @@ type Offer struct {
 	RequiredMatch  string        `json:"required_match"` // all (also when empty) or any
 	EligibleItems  []OfferItem   `json:"eligible_items"`
 	Discount       OfferDiscount `json:"discount"`
+	Stores         []string      `json:"stores"`           // where tills grant it; empty: everywhere
+	Segments       []string      `json:"segments"`         // who may use it: members of any; empty: everybody
 	MaxRedemptions *int64        `json:"max_redemptions"`  // in all; nil: no limit
 	PerCustomer    *int64        `json:"max_per_customer"` // nil: no limit
 	Dates
+
+	// Custom are the attributes of the programme's own, by name with cf_.
+	Custom map[string]json.RawMessage `json:"-"`
 }
 
 // OfferDiscount is how much an offer takes off.
@@ -56,7 +61,7 @@ type OfferItem struct {
 
 // readOffer refuses parts that the type of the offer would ignore or miss.
 func readOffer(p *Programme, e Entity) error {
-	o := &Offer{ID: e.ID}
+	o := &Offer{ID: e.ID, Custom: customOf(e)}
 	if err := decodeEntity(e, o); err != nil {
 		return err
 	}
@@ -72,6 +77,9 @@ func readOffer(p *Programme, e Entity) error {
 		return fieldFault("required_items", ErrPropertyEmpty.Name, nil)
 	case o.Discount.Type == PercentDiscount && o.Discount.Value > hundred:
 		return fieldFault("discount.value", "too_large", map[string]any{"limit": 100})
+	}
+	if err := p.knownSegments(o.Segments); err != nil {
+		return err
 	}
 	p.Offers[o.ID] = o
 	return o.check()
@@ -121,7 +129,8 @@ func (p *OfferProgress) unredeem(transaction string) bool {
 
 // OfferLeft finds an offer that the customer can use once more, with what they
 // did with it so far. Besides the failures of InForce it fails with
-// ErrOfferLimit, or with ErrOfferUsedUp when others were faster.
+// ErrOfferLimit, with ErrOfferUsedUp when others were faster, and with
+// ErrOfferSegment.
 func (r *Run) OfferLeft(ref Reference) (*Offer, OfferProgress, error) {
 	var p OfferProgress
 	o, err := InForce(r, r.Programme.Offers, ref)
@@ -131,17 +140,26 @@ func (r *Run) OfferLeft(ref Reference) (*Offer, OfferProgress, error) {
 	if _, err := r.Progress(ProgressOffer, o.ID, &p); err != nil {
 		return nil, p, err
 	}
-	if o.PerCustomer != nil && p.Redeemed >= *o.PerCustomer {
-		return nil, p, r.Refuse(ref, "reason.limit", ErrOfferLimit.With("limit", *o.PerCustomer))
-	}
 	all, err := r.Tally(TallyOffer + o.ID)
 	if err != nil {
 		return nil, p, err
 	}
-	if o.MaxRedemptions != nil && all >= *o.MaxRedemptions {
+	switch {
+	case o.PerCustomer != nil && p.Redeemed >= *o.PerCustomer:
+		return nil, p, r.Refuse(ref, "reason.limit", ErrOfferLimit.With("limit", *o.PerCustomer))
+	case o.usedUp(all):
 		return nil, p, r.Refuse(ref, "reason.limit_total", ErrOfferUsedUp)
 	}
-	return o, p, nil
+	member, err := r.memberOfAny(o.Segments)
+	if err == nil && !member {
+		err = r.Refuse(ref, "reason.segment", ErrOfferSegment)
+	}
+	return o, p, err
+}
+
+// usedUp says whether so many redemptions are all there may be.
+func (o *Offer) usedUp(redemptions int64) bool {
+	return o.MaxRedemptions != nil && redemptions >= *o.MaxRedemptions
 }
 
 // RedeemOffer uses an offer in the name of an offer_redeem event, for the

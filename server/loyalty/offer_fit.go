@@ -9,8 +9,11 @@ import (
 
 // Cart is a purchase that is not made yet.
 type Cart struct {
-	Total *money.Amount // what is to be paid; nil: the subtotals together
-	Items []CartItem
+	Store    string        // by its id or name; empty: none is told
+	Total    *money.Amount // what is to be paid, shipping included; nil: the subtotals less Discount
+	Discount money.Amount  // on the cart as a whole; part of Total where that is told
+	Shipping money.Amount  // part of Total
+	Items    []CartItem
 }
 
 // CartItem is a line of a cart.
@@ -27,13 +30,11 @@ type CartItem struct {
 
 // Fits says whether a cart meets the conditions of an offer, its dates and limits
 // aside, and what the offer takes off it. A discount on items is one for each
-// piece of every eligible line; it never exceeds what the line or the cart costs.
+// piece of every eligible line; it never exceeds what the line costs, nor what the
+// goods of the cart do. Shipping is no part of them.
 func (o *Offer) Fits(cart Cart) (bool, money.Amount) {
 	lines := cart.lines()
-	total := sumAmounts(lines)
-	if cart.Total != nil {
-		total = *cart.Total
-	}
+	total := cart.goods(lines)
 	if total < o.MinTotal || !o.required(cart) {
 		return false, 0
 	}
@@ -46,7 +47,15 @@ func (o *Offer) Fits(cart Cart) (bool, money.Amount) {
 			fits, off[i] = true, o.Discount.off(lines[i], item.Quantity)
 		}
 	}
-	return fits, min(max(total, 0), sumAmounts(off))
+	return fits, min(total, sumAmounts(off))
+}
+
+// goods is what the goods of a cart cost: never less than nothing.
+func (c Cart) goods(lines []money.Amount) money.Amount {
+	if c.Total != nil {
+		return max(0, *c.Total-max(0, c.Shipping))
+	}
+	return max(0, sumAmounts(lines)-max(0, c.Discount))
 }
 
 // required says whether the items are there that an offer asks for: all of them,
@@ -103,16 +112,17 @@ func (d OfferDiscount) off(amount money.Amount, quantity int64) money.Amount {
 	return max(exact, 0)
 }
 
-// lines gives what each line of a cart costs.
+// lines gives what each line of a cart costs; one whose discount exceeds its price
+// costs nothing.
 func (c Cart) lines() []money.Amount {
 	costs := make([]money.Amount, len(c.Items))
 	for i, item := range c.Items {
 		if item.Subtotal != nil {
-			costs[i] = *item.Subtotal
+			costs[i] = max(0, *item.Subtotal)
 			continue
 		}
 		pieces := money.Amount(item.Quantity).Decimal().Shift(money.Scale)
-		cost, err := money.FromDecimal(item.Price.Decimal().Sub(item.Discount.Decimal()).Mul(pieces))
+		cost, err := money.FromDecimal(max(0, item.Price-item.Discount).Decimal().Mul(pieces))
 		if err != nil {
 			cost = maxAmount
 		}

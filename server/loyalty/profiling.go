@@ -16,6 +16,9 @@ type Flow struct {
 	Questions []Question `json:"questions"`
 	Points    int64      `json:"points"` // when all are answered
 	Dates
+
+	// Custom are the attributes of the programme's own, by name with cf_.
+	Custom map[string]json.RawMessage `json:"-"`
 }
 
 // Question sets one field of the profile.
@@ -46,7 +49,7 @@ var profileTexts = map[string]func(*Profile) *string{
 // readFlow refuses questions that cannot be told apart, and fields that a
 // profile does not have.
 func readFlow(p *Programme, e Entity) error {
-	f := &Flow{ID: e.ID}
+	f := &Flow{ID: e.ID, Custom: customOf(e)}
 	if err := decodeEntity(e, f); err != nil {
 		return err
 	}
@@ -102,6 +105,32 @@ func (p *FlowProgress) Next(f *Flow) *Question {
 		}
 	}
 	return nil
+}
+
+// FlowOutlook is where a customer stands with a flow.
+type FlowOutlook struct {
+	Refusal  error     // what an answer would be refused with; nil: it would not be
+	Answered int       // questions of the flow that are answered
+	Next     *Question // the first one that is not; nil: the flow is completed
+}
+
+// FlowOutlook looks at a flow with the eyes of profile_answer.
+func (r *Run) FlowOutlook(f *Flow) (o FlowOutlook, err error) {
+	var p FlowProgress
+	if _, err = r.Progress(ProgressFlow, f.ID, &p); err != nil {
+		return o, err
+	}
+	for _, q := range f.Questions { // one that was answered may be gone since
+		if slices.Contains(p.Answered, q.ID) {
+			o.Answered++
+		}
+	}
+	o.Next = p.Next(f)
+	o.Refusal, err = r.outlook("profile_answer", func() error {
+		_, err := InForce(r, r.Programme.Flows, Reference{Type: "profiling/flow", ID: f.ID})
+		return err
+	})
+	return o, err
 }
 
 // Answer counts an answer and says what it earns: each question and the flow as

@@ -318,6 +318,7 @@ func (r *Run) TakeBack(e *Event, t *Transaction, first ID, n int64) error {
 	if r.Programme.Economy.NegativeRefuse && r.Book.Figures.Spendable() < min(0, before) {
 		return ErrNegativeRefused.At("data.transaction_id")
 	}
+	t.takeGifts(e, t.lineOf(first), n)
 	t.Earned -= n
 	e.Shown(-n)
 	r.Trace("refund", "applied", "reason.taken_back", -n)

@@ -53,7 +53,9 @@ type Cursor struct {
 // language, currency, handler, email, created_at, score, spendable.
 type CustomerQuery struct {
 	Conditions []Condition
-	Search     string // prefix of e-mail, handler, first or last name, in any case
+	Search     string             // prefix of e-mail, handler, first or last name, in any case
+	SearchIn   []*CustomAttribute // attributes of core/customer that Search looks into as well
+	Custom     *CustomFilter      // by attributes of the programme's own; nil: by none
 	Page       Page
 }
 
@@ -65,6 +67,7 @@ type Statement struct {
 
 // Reader answers questions about customers and what they have. It never locks and never writes.
 type Reader interface {
+	RewardReader
 	// Customer finds by the exact identifier, else by an external id written
 	// name:value. It fails with ErrCustomerNotFound.
 	Customer(ctx context.Context, ref string) (Customer, error)
@@ -82,4 +85,8 @@ type Reader interface {
 	// RewardClaim finds what a customer claimed or received by the event that
 	// records it. It fails with ErrClaimNotFound.
 	RewardClaim(ctx context.Context, customer, event ID) (RewardClaim, error)
+	CouponReader
+	// CampaignFigures sums up what a campaign did, and says how much of its limit
+	// over all customers is used.
+	CampaignFigures(ctx context.Context, campaign string) (f CampaignFigures, limited int64, err error)
 }

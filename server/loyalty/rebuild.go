@@ -26,6 +26,7 @@ type Rebuild struct {
 	matched map[ID]int64 // coupons that were let go, at which version
 	touched []ID         // coupons since the last call of Touched
 	tallies map[string]int64
+	figures map[string]*CampaignFigures
 	report  func(Difference)
 }
 
@@ -45,7 +46,8 @@ type Difference struct {
 func NewRebuild(far []Event, report func(Difference)) *Rebuild {
 	rb := &Rebuild{
 		into: map[ID]ID{}, kin: map[ID]bool{}, claimed: map[string]ID{}, holders: map[string]ID{},
-		coupons: map[ID]*CouponEffect{}, matched: map[ID]int64{}, tallies: map[string]int64{}, report: report,
+		coupons: map[ID]*CouponEffect{}, matched: map[ID]int64{}, tallies: map[string]int64{},
+		figures: map[string]*CampaignFigures{}, report: report,
 	}
 	for i := range far {
 		e := &far[i]
@@ -116,6 +118,9 @@ func (rb *Rebuild) Finish() {
 	}
 	for _, key := range slices.Sorted(maps.Keys(rb.tallies)) {
 		differ(rb.place(ID{}, "count "+key), "count", rb.tallies[key], 0)
+	}
+	for _, id := range slices.Sorted(maps.Keys(rb.figures)) {
+		rb.Campaign(id, CampaignFigures{})
 	}
 }
 

@@ -97,6 +97,9 @@ func (f *Family) Purchase(s *Transaction) {
 func (j *foldedPurchase) detail(p place, s *TransactionDetail) {
 	differ(p, "bonus", j.Bonus, s.Bonus)
 	differ(p, "burn", portionText(j.Burn), portionText(s.Burn))
+	if !slices.Equal(j.Gifts, s.Gifts) {
+		p.document("gifts", j.Gifts, s.Gifts)
+	}
 	if !slices.Equal(j.Coupons, s.Coupons) {
 		p.document("coupons", j.Coupons, s.Coupons)
 	}
@@ -169,6 +172,7 @@ func (f *Family) Close() {
 		for _, key := range slices.SortedFunc(maps.Keys(a.progress), compareProgress) {
 			rb.place(id, key.row()).exists(a.progress[key].Data != nil, false)
 		}
+		f.gifted(id, a)
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(f.lots), func(a, b owned) int {
 		if n := CompareID(a.customer, b.customer); n != 0 {

@@ -29,6 +29,8 @@ type foldedAccount struct {
 	figures  points.Figures
 	last     ID // event
 	progress map[ProgressKey]ProgressEffect
+	met      []string        // of given: what is stored
+	given    map[string]bool // campaigns that gave them, or whom they were merged from, something
 	// what was compared already
 	row, balance bool
 }
@@ -99,6 +101,7 @@ func (f *Family) Event(e *Event) {
 		for _, t := range x.Tallies {
 			f.rebuild.tallies[t.Key] += t.N
 		}
+		f.rebuild.gave(e, a)
 		for i := range x.Coupons {
 			f.rebuild.coupon(&x.Coupons[i])
 		}
@@ -124,6 +127,9 @@ func (f *Family) account(a *foldedAccount, x *Effects) {
 	}
 	if source := f.accounts[*x.MergedFrom]; source != nil {
 		source.told, source.status, source.progress = true, Merged, nil
+		for campaign := range source.given {
+			a.gives(campaign)
+		}
 	}
 }
 

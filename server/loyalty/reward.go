@@ -1,6 +1,8 @@
 package loyalty
 
 import (
+	"encoding/json"
+
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 )
 
@@ -13,11 +15,15 @@ const (
 	RewardCustom   = "custom"
 )
 
+// RewardTypes lists them.
+var RewardTypes = []string{RewardCoupon, RewardDownload, RewardPhysical, RewardPoints, RewardCustom}
+
 // Reward is something that a customer can claim (rewards/reward).
 type Reward struct {
 	ID          string          `json:"-"`
 	Title       Texts           `json:"title"`
 	Description Texts           `json:"description"`
+	Image       Image           `json:"image"`
 	Type        string          `json:"type"`
 	Points      int64           `json:"points"`     // what it costs
 	Award       int64           `json:"award"`      // what one of type points gives
@@ -28,6 +34,21 @@ type Reward struct {
 	Pool        string          `json:"pool"`     // where its codes come from
 	Coupon      *CouponTemplate `json:"coupon"`   // or what codes are made of
 	Dates
+
+	// Custom are the attributes of the programme's own, by name with cf_.
+	Custom map[string]json.RawMessage `json:"-"`
+}
+
+// Image are the web addresses of a picture in several sizes.
+type Image struct {
+	Small  string `json:"small"`
+	Medium string `json:"medium"`
+	Large  string `json:"large"`
+}
+
+// source is what the coupons of the reward are made of.
+func (r *Reward) source() CouponSource {
+	return CouponSource{Pool: r.Pool, Template: r.Coupon, Reward: r.ID}
 }
 
 // CouponTemplate is what a coupon is made of when the platform gives one.
@@ -90,7 +111,7 @@ func (pool *Pool) readPattern() error {
 }
 
 func readReward(p *Programme, e Entity) error {
-	r := &Reward{ID: e.ID}
+	r := &Reward{ID: e.ID, Custom: customOf(e)}
 	if err := decodeEntity(e, r); err != nil {
 		return err
 	}

@@ -191,8 +191,7 @@ func (r *Run) give(e *Event, reward *Reward, claim *RewardClaim, result *ClaimRe
 			e.Shown(reward.Award - claim.Points)
 		}
 	case RewardCoupon:
-		source := CouponSource{Pool: reward.Pool, Template: reward.Coupon, Reward: reward.ID}
-		if result.Coupon, err = r.IssueCoupon(e, source); err == nil {
+		if result.Coupon, err = r.IssueCoupon(e, reward.source()); err == nil {
 			claim.Coupon = result.Coupon.Code
 		}
 	}

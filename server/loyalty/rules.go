@@ -56,20 +56,27 @@ func (r *Run) apply(t *ticket) error {
 
 // standing is the gate of the customer's state.
 func (r *Run) standing(t *ticket) error {
-	status, needs := r.Customer.Status, t.rule.Meta().Standing
-	switch {
-	case status == None,
-		status == OptedOut && customerMoves[t.rule.Meta().Name] != nil: // the table refuses, naming both states
+	status, meta := r.Customer.Status, t.rule.Meta()
+	if status == None || status == OptedOut && customerMoves[meta.Name] != nil { // the table refuses, naming both states
 		return nil
-	case status == OptedOut || status == Merged,
-		status == Inactive && needs != Anyone && !r.guestMay(t):
+	}
+	if err := r.MayAct(meta.Name, meta.Standing); err != nil && (status != Inactive || !r.guestMay(t)) {
 		r.traceStanding("refused", "reason.standing")
-		return ErrWrongStatus.With("status", string(status)).With("action", t.rule.Meta().Name)
-	case status == Suspended && needs == Spender:
-		r.traceStanding("refused", "reason.standing")
-		return ErrSuspended
+		return err
 	}
 	r.traceStanding("applied", "reason.allowed")
+	return nil
+}
+
+// MayAct says why the customer's state keeps them from an action for customers of a
+// standing: ErrWrongStatus, ErrSuspended (110003); nil: it does not.
+func (r *Run) MayAct(action string, needs Standing) error {
+	switch status := r.Customer.Status; {
+	case status == OptedOut || status == Merged, status == Inactive && needs != Anyone:
+		return ErrWrongStatus.With("status", string(status)).With("action", action)
+	case status == Suspended && needs == Spender:
+		return ErrSuspended
+	}
 	return nil
 }
 

@@ -174,6 +174,8 @@ type Writes struct {
 	Coupons         []Changed[Coupon]
 	NewTallies      []Tally
 	Tallies         []Changed[Tally]
+	CampaignGifts   []CampaignGift  // added to what is stored
+	CampaignMerges  []CampaignMerge // before what is given in the same batch
 	// Moved are purchases that go to another customer: the row of Before is
 	// deleted and After, which is another customer's, inserted.
 	Moved   []Changed[Transaction]

@@ -74,6 +74,7 @@ type TransactionDetail struct {
 	Items          []Line                     `json:"items,omitempty"`
 	Burn           []points.Portion           `json:"burn,omitempty"`  // lots held or burned, less what came back
 	Bonus          int64                      `json:"bonus,omitempty"` // of the original earned points: what campaigns gave
+	Gifts          []PurchaseGift             `json:"gifts,omitempty"` // Bonus by campaign
 	Coupons        []RedeemedCoupon           `json:"coupons,omitempty"`
 }
 
@@ -103,12 +104,21 @@ func (l *Line) Return(pieces, taken int64) {
 	l.Returned, l.TakenBack, l.changed = l.Returned+pieces, l.TakenBack+taken, true
 }
 
+// lineOf is the line with this event; nil: none has.
+func (t *Transaction) lineOf(event ID) *Line {
+	i := slices.IndexFunc(t.Detail.Items, func(l Line) bool { return event != (ID{}) && l.Event == event })
+	if i < 0 {
+		return nil
+	}
+	return &t.Detail.Items[i]
+}
+
 // effect is the purchase as the journal keeps it.
 func (t *Transaction) effect() *TransactionEffect {
 	e := &TransactionEffect{
 		State: t.State, Total: int64(t.Total), Refunded: int64(t.Refunded), Earned: t.Earned, Burned: t.Burned,
 		AutoAccept: instant(t.AutoAccept), AutoReject: t.AutoReject, OriginalEarned: t.OriginalEarned, OriginalBurned: t.OriginalBurned,
-		Burn: slices.Clone(t.Detail.Burn), Bonus: t.Detail.Bonus, Coupons: slices.Clone(t.Detail.Coupons), Items: len(t.Detail.Items),
+		Burn: slices.Clone(t.Detail.Burn), Bonus: t.Detail.Bonus, Gifts: slices.Clone(t.Detail.Gifts), Coupons: slices.Clone(t.Detail.Coupons), Items: len(t.Detail.Items),
 	}
 	if t.moved {
 		e.Opened = &OpenedEffect{t.Checkout, t.CreatedAt, t.CheckoutDate}

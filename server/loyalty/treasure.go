@@ -1,6 +1,7 @@
 package loyalty
 
 import (
+	"encoding/json"
 	"strings"
 	"time"
 )
@@ -13,17 +14,21 @@ const (
 
 // Treasure can be found once by each customer (treasure-hunt/treasure).
 type Treasure struct {
-	ID     string `json:"-"`
-	Title  Texts  `json:"title"`
-	Kind   string `json:"kind"`
-	Code   string `json:"code"`
-	Points int64  `json:"points"`
+	ID          string `json:"-"`
+	Title       Texts  `json:"title"`
+	Description Texts  `json:"description"`
+	Kind        string `json:"kind"`
+	Code        string `json:"code"`
+	Points      int64  `json:"points"`
 	Dates
+
+	// Custom are the attributes of the programme's own, by name with cf_.
+	Custom map[string]json.RawMessage `json:"-"`
 }
 
 // readTreasure refuses a code on an online treasure: it would never be asked.
 func readTreasure(p *Programme, e Entity) error {
-	t := &Treasure{ID: e.ID}
+	t := &Treasure{ID: e.ID, Custom: customOf(e)}
 	if err := decodeEntity(e, t); err != nil {
 		return err
 	}
@@ -49,6 +54,44 @@ func (t *Treasure) Action() string {
 // Opens says whether a code is the treasure's. Blanks around it and capital
 // letters do not matter: people type it from a poster.
 func (t *Treasure) Opens(code string) bool { return strings.EqualFold(strings.TrimSpace(code), t.Code) }
+
+// MayFind finds a treasure that the customer has not found yet; field is where the
+// request names it. Besides the failures of InForce it fails with ErrTreasureFound.
+func (r *Run) MayFind(id, field string) (*Treasure, error) {
+	ref := Reference{Type: "treasure-hunt/treasure", ID: id, Field: field}
+	t, err := InForce(r, r.Programme.Treasures, ref)
+	if err != nil {
+		return nil, err
+	}
+	found, err := r.Progress(ProgressTreasure, t.ID, &TreasureProgress{})
+	if err == nil && found {
+		err = r.Refuse(ref, "reason.limit", ErrTreasureFound)
+	}
+	return t, err
+}
+
+// TreasureOutlook is where a customer stands with a treasure.
+type TreasureOutlook struct {
+	Refusal error             // what finding it would be refused with; nil: it would not be
+	Found   *TreasureProgress // when they found it; nil: not yet
+}
+
+// TreasureOutlook looks at a treasure with the eyes of the action that finds it.
+func (r *Run) TreasureOutlook(t *Treasure) (o TreasureOutlook, err error) {
+	var p TreasureProgress
+	found, err := r.Progress(ProgressTreasure, t.ID, &p)
+	if err != nil {
+		return o, err
+	}
+	if found {
+		o.Found = &p
+	}
+	o.Refusal, err = r.outlook(t.Action(), func() error {
+		_, err := r.MayFind(t.ID, "")
+		return err
+	})
+	return o, err
+}
 
 // TreasureProgress is a customer's progress with a treasure: when it was found.
 type TreasureProgress struct {

@@ -1,6 +1,7 @@
 package loyalty
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -33,6 +34,9 @@ type Wheel struct {
 	} `json:"limit"`
 	Options []WheelOption `json:"options"`
 	Dates
+
+	// Custom are the attributes of the programme's own, by name with cf_.
+	Custom map[string]json.RawMessage `json:"-"`
 }
 
 // WheelOption is a slice of a wheel.
@@ -46,7 +50,7 @@ type WheelOption struct {
 
 // readWheel refuses a wheel that could not stop, and rewards that do not exist.
 func readWheel(p *Programme, e Entity) error {
-	w := &Wheel{ID: e.ID}
+	w := &Wheel{ID: e.ID, Custom: customOf(e)}
 	if err := decodeEntity(e, w); err != nil {
 		return err
 	}
@@ -98,6 +102,110 @@ type SpinResult struct {
 	Claim *ClaimResult `json:"claim,omitempty"`
 }
 
+// MaySpin finds a wheel that the customer can spin, with what they did with it so
+// far. Besides the failures of InForce it fails with ErrSuspended (110003) where a
+// spin costs something, with ErrSpinLimit, and with ErrNotEnoughToSpend.
+func (r *Run) MaySpin(id string) (*Wheel, WheelProgress, error) {
+	var p WheelProgress
+	ref := Reference{Type: "prize-wheels/wheel", ID: id}
+	w, err := InForce(r, r.Programme.Wheels, ref)
+	if err != nil {
+		return nil, p, err
+	}
+	if w.Points > 0 && r.Customer.Status == Suspended {
+		return nil, p, ErrSuspended
+	}
+	if _, err := r.Progress(ProgressWheel, w.ID, &p); err != nil {
+		return nil, p, err
+	}
+	if p.Left(w, r.At, r.Programme.Location) == 0 {
+		return nil, p, r.Refuse(ref, "reason.limit", ErrSpinLimit.With("limit", w.Limit.Count))
+	}
+	return w, p, r.Afford(w.Points)
+}
+
+// WheelOutlook is where a customer stands with a prize wheel.
+type WheelOutlook struct {
+	Refusal error  // what a spin would be refused with; nil: it would not be
+	Spins   int64  // spins ever
+	Left    *int64 // spins that the limit leaves now; nil: no limit
+}
+
+// WheelNeeds is what the outlooks of wheels read, so that it can be loaded at once.
+func WheelNeeds(p *Programme) CustomerNeeds {
+	prizes := map[string]*Reward{}
+	for _, w := range p.Wheels {
+		for _, o := range w.Options {
+			if reward := p.Rewards[o.Reward]; o.Type == OptionReward && reward != nil {
+				prizes[o.Reward] = reward
+			}
+		}
+	}
+	n := ClaimNeeds(prizes)
+	n.Lots, n.Progress = NoLots, n.Progress|Kinds(ProgressWheel)
+	return n
+}
+
+// WheelOutlook looks at a wheel with the eyes of prize_wheel_spin.
+func (r *Run) WheelOutlook(w *Wheel) (o WheelOutlook, err error) {
+	var p WheelProgress
+	if _, err = r.Progress(ProgressWheel, w.ID, &p); err != nil {
+		return o, err
+	}
+	o.Spins = p.Total
+	if left := p.Left(w, r.At, r.Programme.Location); left >= 0 {
+		o.Left = &left
+	}
+	o.Refusal, err = r.outlook("prize_wheel_spin", func() error {
+		if _, _, err := r.MaySpin(w.ID); err != nil {
+			return err
+		}
+		return r.mayPrize(w)
+	})
+	return o, err
+}
+
+// mayPrize says why no option of a wheel could come up, as Prize does, without
+// giving anything.
+func (r *Run) mayPrize(w *Wheel) (refusal error) {
+	for _, o := range w.Options {
+		if o.Weight == 0 {
+			continue
+		}
+		if o.Type != OptionReward {
+			return nil
+		}
+		err := r.mayWin(o.Reward)
+		if err == nil || AsError(err).Kind != Refused {
+			return err
+		}
+		refusal = err
+	}
+	return refusal
+}
+
+func (r *Run) mayWin(id string) error {
+	reward, err := r.prizeOf(id)
+	if err != nil {
+		return err
+	}
+	if _, err := r.mayClaim(reward, 0); err != nil || reward.Type != RewardCoupon {
+		return err
+	}
+	return r.mayIssue("reward_claim", reward.source())
+}
+
+// prizeOf is a reward as a wheel gives it: its limit for one customer does not
+// count.
+func (r *Run) prizeOf(id string) (*Reward, error) {
+	if !r.Programme.On[ModuleRewards] {
+		return nil, ErrActionOff.With("module", ModuleRewards).With("action", "reward_claim")
+	}
+	reward := *r.Programme.Rewards[id]
+	reward.MaxClaims = nil
+	return &reward, nil
+}
+
 // Prize lets an option of a wheel come up and gives its reward, on a reward_claim
 // below the spin's event. The reward costs nothing, and its limit for one customer
 // does not count. One that cannot be given, such as for want of stock, does not
@@ -126,13 +234,12 @@ func (r *Run) Prize(spin *Event, w *Wheel, random func(n int64) int64) (*WheelOp
 
 // prizeReward claims a reward for nothing, or leaves no trace of having tried.
 func (r *Run) prizeReward(spin *Event, id string) (*ClaimResult, error) {
-	if !r.Programme.On[ModuleRewards] {
-		return nil, ErrActionOff.With("module", ModuleRewards).With("action", "reward_claim")
+	reward, err := r.prizeOf(id)
+	if err != nil {
+		return nil, err
 	}
-	reward := *r.Programme.Rewards[id]
-	reward.MaxClaims = nil
 	before, last := len(r.work.events), r.Customer.LastEvent
-	claim, err := r.ClaimReward(&reward, 0, spin)
+	claim, err := r.ClaimReward(reward, 0, spin)
 	if err != nil {
 		r.work.events, r.Customer.LastEvent = r.work.events[:before], last // of a pool without codes the claim knew too late
 	}

@@ -50,6 +50,7 @@ func All() []loyalty.Rule {
 		review,
 		reviewSubmit,
 		rewardClaim,
+		rewardRedeem,
 		rewardRevoke,
 		rewardTransfer,
 		subscribe,

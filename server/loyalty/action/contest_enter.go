@@ -30,25 +30,13 @@ var contestEnter = loyalty.Action[contestEntry]{
 }
 
 func applyContestEnter(r *loyalty.Run, d contestEntry) error {
-	ref := loyalty.Reference{Type: "contests/contest", ID: d.ContestID}
-	c, err := loyalty.InForce(r, r.Programme.Contests, ref)
-	if err != nil {
-		return err
-	}
 	count := int64(1)
 	if d.Count != nil {
 		count = *d.Count
 	}
-	var p loyalty.ContestProgress
-	if _, err := r.Progress(loyalty.ProgressContest, c.ID, &p); err != nil {
+	c, p, err := r.MayEnter(d.ContestID, count)
+	if err != nil {
 		return err
-	}
-	if c.MaxEntries != nil && p.Entries+count > *c.MaxEntries {
-		ref.Field = "data.count"
-		return r.Refuse(ref, "reason.limit", loyalty.ErrEntriesLimit.With("limit", *c.MaxEntries))
-	}
-	if c.Points > 0 && count > points.Max/c.Points {
-		return notEnoughFor(r, points.Max)
 	}
 	burn, err := pay(r, count*c.Points)
 	if err != nil {
@@ -67,16 +55,9 @@ func pay(r *loyalty.Run, n int64) ([]points.Portion, error) {
 	}
 	burn, err := r.Book.Spend(r.Event.ID, n)
 	if err != nil {
-		return nil, notEnoughFor(r, n)
+		return nil, r.NotEnough(n)
 	}
 	r.Event.Shown(-n)
 	r.Trace("spend", "applied", "reason.spent", -n)
 	return burn, nil
-}
-
-// notEnoughFor refuses a price that the customer cannot pay. Nobody sent it, so
-// no attribute is at fault.
-func notEnoughFor(r *loyalty.Run, n int64) error {
-	_ = notEnough(r, n)
-	return loyalty.ErrNotEnoughToSpend
 }

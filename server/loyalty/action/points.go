@@ -6,11 +6,7 @@ import (
 
 // notEnough refuses to take more points than can be spent.
 func notEnough(r *loyalty.Run, n int64) error {
-	r.TraceInput(loyalty.Verdict{
-		Rule: "spend", Verdict: "refused", Reason: "reason.not_enough", Points: -n,
-		Input: map[string]any{"spendable": r.Book.Figures.Spendable()},
-	})
-	return loyalty.ErrNotEnoughToSpend.At("data.points")
+	return r.NotEnough(n).At("data.points")
 }
 
 // outOfRange names the property when points leave the range that a balance can

@@ -57,20 +57,9 @@ var prizeWheelSpin = loyalty.Action[prizeWheelSpinData]{
 }
 
 func applyPrizeWheelSpin(r *loyalty.Run, d prizeWheelSpinData) error {
-	ref := loyalty.Reference{Type: "prize-wheels/wheel", ID: d.Wheel}
-	w, err := loyalty.InForce(r, r.Programme.Wheels, ref)
+	w, p, err := r.MaySpin(d.Wheel)
 	if err != nil {
 		return err
-	}
-	if w.Points > 0 && r.Customer.Status == loyalty.Suspended {
-		return loyalty.ErrSuspended
-	}
-	var p loyalty.WheelProgress
-	if _, err := r.Progress(loyalty.ProgressWheel, w.ID, &p); err != nil {
-		return err
-	}
-	if p.Left(w, r.At, r.Programme.Location) == 0 {
-		return r.Refuse(ref, "reason.limit", loyalty.ErrSpinLimit.With("limit", w.Limit.Count))
 	}
 	if _, err := pay(r, w.Points); err != nil {
 		return err

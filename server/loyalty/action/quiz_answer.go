@@ -21,20 +21,12 @@ var quizAnswer = loyalty.Action[quizAnswerData]{
 }
 
 func applyQuizAnswer(r *loyalty.Run, d quizAnswerData) error {
-	ref := loyalty.Reference{Type: "quizzes/quiz", ID: d.Quiz}
-	q, err := loyalty.InForce(r, r.Programme.Quizzes, ref)
+	q, err := r.MayAnswer(d.Quiz)
 	if err != nil {
 		return err
 	}
 	if err := q.Check(d.Answer); err != nil {
 		return err
-	}
-	answered, err := r.Progress(loyalty.ProgressQuiz, q.ID, &loyalty.QuizProgress{})
-	if err != nil {
-		return err
-	}
-	if answered {
-		return r.Refuse(ref, "reason.limit", loyalty.ErrQuizAnswered)
 	}
 	result := loyalty.QuizResult{ID: r.Event.ID, Quiz: q.ID, Correct: d.Answer == q.CorrectAnswer, CorrectAnswer: q.CorrectAnswer}
 	if result.Correct {

@@ -21,8 +21,7 @@ func needTreasures(n *loyalty.CustomerNeeds) { n.Progress = loyalty.Kinds(loyalt
 // findTreasure gives the points of a treasure once. Each is found by the one
 // action that fits it.
 func findTreasure(r *loyalty.Run, id string, code *string) error {
-	ref := loyalty.Reference{Type: "treasure-hunt/treasure", ID: id, Field: "data.treasure_id"}
-	t, err := loyalty.InForce(r, r.Programme.Treasures, ref)
+	t, err := r.MayFind(id, "data.treasure_id")
 	switch {
 	case err != nil:
 		return err
@@ -30,13 +29,6 @@ func findTreasure(r *loyalty.Run, id string, code *string) error {
 		return loyalty.ErrTreasureAction.With("action", t.Action()).At("data.treasure_id")
 	case t.Code != "" && (code == nil || strings.TrimSpace(*code) == ""):
 		return loyalty.ErrPropertyEmpty.With("property", "code").At("data.code")
-	}
-	found, err := r.Progress(loyalty.ProgressTreasure, t.ID, &loyalty.TreasureProgress{})
-	switch {
-	case err != nil:
-		return err
-	case found:
-		return r.Refuse(ref, "reason.limit", loyalty.ErrTreasureFound)
 	case t.Code != "" && !t.Opens(*code):
 		return loyalty.ErrTreasureCode.At("data.code")
 	}

@@ -1,0 +1,107 @@
+package server_test
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/store/storetest"
+)
+
+// ids lists the ids of a list's entries.
+func (a answer) ids(t *testing.T) string {
+	t.Helper()
+	require.Equal(t, http.StatusOK, a.status, a.body)
+	var ids []string
+	for _, e := range a.json(t)["data"].([]any) {
+		ids = append(ids, e.(map[string]any)["id"].(string))
+	}
+	return strings.Join(ids, " ")
+}
+
+// declare declares attributes of a type, all of them filterable and searchable.
+func (h *house) declare(on string, types map[string]string) {
+	h.t.Helper()
+	done(h, "/admin/modules/custom_entities", `{"enabled":true}`)
+	for name, kind := range types {
+		done(h, "/entities/custom-entities/attribute", `{"id":"`+strings.ReplaceAll(on, "/", "-")+"-"+name+`","on":"`+on+`","name":"`+name+`","type":"`+kind+`","tags":["filterable","api","searchable"]}`)
+	}
+}
+
+// TestCustomersByAttributes: attributes that the programme declares filter the
+// list and the count of customers, by their types, alike on both databases.
+func TestCustomersByAttributes(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		h := openOn(t, url, patient)
+		h.declare("core/customer", map[string]string{"vip": "boolean", "children": "integer", "size": "number", "colour": "string", "joined": "date"})
+		done(h, "/entities/custom-entities/attribute", `{"on":"core/customer","name":"secret","type":"string","tags":["filterable"]}`)
+		done(h, "/entities/custom-entities/attribute", `{"on":"stores/store","name":"elsewhere","type":"string","tags":["filterable","api"]}`)
+		for id, attributes := range map[string]string{
+			"member-1001": `"cf_vip":true,"cf_children":2,"cf_size":38.5,"cf_colour":"red","cf_joined":"2026-03-01"`,
+			"member-1002": `"cf_vip":false,"cf_children":10,"cf_size":9,"cf_colour":"Zöld","cf_joined":"2026-03-02"`,
+			"member-1003": `"cf_vip":false,"cf_colour":"a\"b","cf_note":"cf_vip"`,
+			"member-1004": `"first_name":"Sample"`,
+		} {
+			done(h, "/events", `{"customer":"`+id+`","action":"opt_in","data":{"email":"`+id+`@shop.test",`+attributes+`}}`)
+		}
+		sorted := func(a answer) string {
+			return strings.Join(slices.Sorted(slices.Values(strings.Fields(strings.ReplaceAll(a.ids(t), "member-100", "")))), "")
+		}
+		for query, want := range map[string]string{
+			"": "1234", "cf_vip=false": "23", "cf_vip.eq=true": "1", "cf_vip=1": "1", "cf_vip.ne=false": "14", "cf_vip.in=true,false": "123", "cf_vip.nin=true": "234",
+			"cf_vip=perhaps": "", "cf_vip.gt=false": "",
+			"cf_children=2": "1", "cf_children.gt=2": "2", "cf_children.gte=2": "12", "cf_children.lt=10": "1", "cf_children.in=2,10": "12", "cf_children.ne=2": "234", "cf_children=2.0": "",
+			"cf_size=38.50": "1", "cf_size.gt=9": "1", "cf_size.lte=3.85e1": "12", "cf_size=0x9": "", "cf_size.nin=9,38.5": "34",
+			"cf_colour=red": "1", "cf_colour=Red": "", "cf_colour=Z%C3%B6ld": "2", "cf_colour.in=red,Z%C3%B6ld": "12", "cf_colour.gt=a": "",
+			"cf_joined=2026-03-01": "1", "cf_joined.gt=2026-03-01": "2", "cf_joined.lte=2026-03-02": "12", "cf_joined.ne=2026-03-01": "234", "cf_joined=2026-02-30": "",
+			"cf_vip=false&cf_children.gte=1": "2", "cf_vip=false&score=0": "23", "cf_vip=false&score.gt=0": "",
+			"search=2026-03": "12", "search=Z%C3%96L": "2", "search=38": "1", "search=samp": "4", "search=member-1003": "3", "search=red&cf_vip=false": "", "search=cf_vip": "",
+		} {
+			require.Equal(t, want, sorted(h.get("/customers?"+query)), query)
+			require.Equal(t, strconv.Itoa(len(want)), h.get("/customers/-/count?" + query).json(t)["data"].(map[string]any)["count"].(interface{ String() string }).String(), query)
+		}
+		for _, target := range []string{"/customers", "/customers/-/count"} {
+			for _, name := range []string{"cf_secret", "cf_elsewhere", "cf_note", "cf_vip.between", "cf_", "cf_vip.eq.eq"} {
+				a := h.get(target + "?" + name + "=true")
+				require.Equal(t, http.StatusBadRequest, a.status, a.body)
+				require.Equal(t, 190069, a.fault(t).Code)
+				require.Equal(t, []string{name}, a.fault(t).fields())
+			}
+			require.Equal(t, http.StatusBadRequest, h.get(target+"?cf_vip=true&cf_vip=true").status)
+		}
+		done(h, "/admin/modules/custom_entities", `{"enabled":false}`)
+		require.Equal(t, http.StatusBadRequest, h.get("/customers?cf_vip=true").status)
+	})
+}
+
+// TestPagesOfCustomersByAttributes walks a filtered list forth and back: links
+// carry the filter, and the cursor stays the customers' own.
+func TestPagesOfCustomersByAttributes(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		h := openOn(t, url, patient)
+		h.declare("core/customer", map[string]string{"even": "boolean"})
+		for i := range 9 {
+			done(h, "/events", `{"customer":"member-100`+strconv.Itoa(i)+`","action":"opt_in","data":{"email":"m`+strconv.Itoa(i)+`@shop.test","cf_even":`+strconv.FormatBool(i%2 == 0)+`}}`)
+		}
+		var pages []string
+		target := "/customers?cf_even=true&limit=2"
+		for target != "" {
+			a := h.get(target)
+			pages = append(pages, a.ids(t))
+			if next, _ := a.json(t)["next"].(string); next != "" {
+				target = next
+				continue
+			}
+			target, _ = a.json(t)["previous"].(string)
+			break
+		}
+		require.Equal(t, []string{"member-1000 member-1002", "member-1004 member-1006", "member-1008"}, pages)
+		require.Equal(t, pages[1], h.get(target).ids(t))
+		require.Equal(t, "member-1006 member-1008", h.get("/customers?cf_even=true&limit=2&offset=3").ids(t))
+		require.Equal(t, "5", h.get("/customers/-/count?cf_even=true").json(t)["data"].(map[string]any)["count"].(interface{ String() string }).String())
+	})
+}

@@ -1,0 +1,28 @@
+package action
+
+import (
+	"github.com/google/uuid"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// RewardRedeemData are the attributes of the operation reward_redeem.
+type RewardRedeemData struct {
+	Claim string `json:"claim"` // the event that records the claim
+}
+
+// reward_redeem is written when a till or a partner hands a claimed reward out. Its
+// value is a *loyalty.Redeemed.
+var rewardRedeem = loyalty.Action[RewardRedeemData]{
+	Name: "reward_redeem", Standing: loyalty.Spender,
+	Needs: func(_ RewardRedeemData, n *loyalty.CustomerNeeds) { n.Claims = true },
+	Apply: func(r *loyalty.Run, d RewardRedeemData) error {
+		id, err := uuid.Parse(d.Claim)
+		if err != nil {
+			return loyalty.ErrClaimNotFound.With("event", d.Claim).At("data.claim")
+		}
+		result, err := r.RedeemClaim(id)
+		r.Value = result
+		return err
+	},
+}

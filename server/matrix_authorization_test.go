@@ -1,0 +1,134 @@
+package server_test
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/openapi"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/signing"
+)
+
+// offered is one operation of the twelve documents.
+type offered struct {
+	api, method, path string
+	*openapi3.Operation
+	item *openapi3.PathItem
+	doc  *openapi3.T
+}
+
+// everyOperation lists the operations of all documents, in the order of their
+// documents and paths.
+func everyOperation(t testing.TB) (all []offered) {
+	t.Helper()
+	for _, api := range openapi.Names() {
+		doc, err := openapi.Load(api)
+		require.NoError(t, err)
+		for _, path := range doc.Paths.InMatchingOrder() {
+			item := doc.Paths.Value(path)
+			for _, method := range []string{http.MethodGet, http.MethodPost} {
+				if op := item.GetOperation(method); op != nil {
+					all = append(all, offered{api, method, path, op, item, doc})
+				}
+			}
+		}
+	}
+	return all
+}
+
+var inPath = regexp.MustCompile(`\{([a-z_]+)\}`)
+
+// target is the path with the examples of its parameters.
+func (o *offered) target(t testing.TB) string {
+	return inPath.ReplaceAllStringFunc(o.path, func(name string) string {
+		for _, ref := range append(slices.Clone(o.item.Parameters), o.Parameters...) {
+			if p := ref.Value; p.In == openapi3.ParameterInPath && "{"+p.Name+"}" == name {
+				text, ok := p.Example.(string)
+				require.True(t, ok, "%s: the parameter %s has no example", o.OperationID, p.Name)
+				return url.PathEscape(text)
+			}
+		}
+		require.Fail(t, "a parameter is not declared", "%s %s", o.OperationID, name)
+		return ""
+	})
+}
+
+// reads says whether the operation changes nothing.
+func (o *offered) reads() bool {
+	return o.method == http.MethodGet || o.Extensions["x-reads"] == true
+}
+
+// The rows of the authorization matrix: every operation, under the API whose keys
+// may use it, with what it does. Somebody has to decide it for a new one.
+var authorized = map[string]string{}
+
+// TestAuthorizationMatrix tries every operation of every document with the keys
+// that may use it and with those that may not: by API, by what it does, by address,
+// by age. What is let through may answer anything but 401 and 403.
+func TestAuthorizationMatrix(t *testing.T) {
+	all := everyOperation(t)
+	rows := map[string]string{}
+	for _, o := range all {
+		rows[o.OperationID] = o.api + map[bool]string{true: " reads", false: " writes"}[o.reads()]
+	}
+	require.Equal(t, authorized, rows, "the matrix has one row for each operation")
+
+	h := open(t, patient)
+	names := openapi.Names()
+	byAPI, without := map[string]signing.Credential{}, map[string]signing.Credential{}
+	for _, api := range names {
+		byAPI[api] = h.newKey(loyalty.KeyChange{APIs: &[]string{api}})
+		others := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == api })
+		without[api] = h.newKey(loyalty.KeyChange{APIs: &others})
+	}
+	yes := true
+	readOnly := h.newKey(loyalty.KeyChange{ReadOnly: &yes})
+	here := h.newKey(loyalty.KeyChange{Addresses: &[]string{"192.0.2.0/24", "127.0.0.0/8"}})
+	elsewhere := h.newKey(loyalty.KeyChange{Addresses: &[]string{"192.0.2.0/24"}})
+	over := time.Now().Add(time.Second)
+	expired := h.newKey(loyalty.KeyChange{ExpiresAt: &over})
+	revoked := h.newKey(loyalty.KeyChange{})
+	require.Equal(t, http.StatusOK, h.post("/admin/keys/"+revoked.KeyID+"/revoke", "").status)
+	time.Sleep(time.Until(over) + 10*time.Millisecond)
+
+	for _, o := range all {
+		target := o.target(t)
+		try := func(key signing.Credential) answer {
+			return h.signed(key, h.request(o.method, target, "{}", "Content-Type", jsonType))
+		}
+		passes := func(key signing.Credential, why string) {
+			t.Helper()
+			a := try(key)
+			require.NotContains(t, []int{http.StatusUnauthorized, http.StatusForbidden}, a.status, "%s %s: %s", o.OperationID, why, a.body)
+		}
+		refuses := func(key signing.Credential, status, code int, why string) {
+			t.Helper()
+			a := try(key)
+			require.Equal(t, status, a.status, "%s %s: %s", o.OperationID, why, a.body)
+			require.Equal(t, code, a.fault(t).Code, "%s %s", o.OperationID, why)
+		}
+		refuses(without[o.api], http.StatusForbidden, 190064, "with a key for every other API")
+		refuses(elsewhere, http.StatusForbidden, 190065, "from an address that is not on the list")
+		refuses(expired, http.StatusUnauthorized, 101024, "with an expired key")
+		refuses(revoked, http.StatusUnauthorized, 101024, "with a revoked key")
+		refuses(signing.Credential{KeyID: h.key.KeyID, Secret: strings.ToUpper(h.key.Secret)}, http.StatusUnauthorized, 101024, "with a wrong secret")
+		unsigned := h.send(h.request(o.method, target, "{}", "Content-Type", jsonType))
+		require.Equal(t, http.StatusUnauthorized, unsigned.status, o.OperationID)
+		require.Equal(t, 101021, unsigned.fault(t).Code, o.OperationID)
+		passes(byAPI[o.api], "with a key for its API")
+		passes(here, "from an address on the list")
+		if o.reads() {
+			passes(readOnly, "with a read-only key")
+		} else {
+			refuses(readOnly, http.StatusForbidden, 190060, "with a read-only key")
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package store
+
+import (
+	"context"
+
+	"gorm.io/gorm"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// campaignRow is a slot of a campaign's figures.
+type campaignRow struct {
+	Campaign                                                              string `gorm:"primaryKey"`
+	Slot                                                                  int64  `gorm:"primaryKey;autoIncrement:false"`
+	Runs, Customers, Points, TakenBack, Coupons, Labels, Tiers, Challenge int64
+	FirstAt, LastAt                                                       Millis
+}
+
+func (campaignRow) TableName() string { return "campaign_figures" }
+
+type givenRow struct {
+	CustomerID UUID   `gorm:"primaryKey"`
+	Campaign   string `gorm:"primaryKey"`
+}
+
+func (givenRow) TableName() string { return "campaign_customers" }
+
+func figuresOf(r *campaignRow) loyalty.CampaignFigures {
+	return loyalty.CampaignFigures{
+		CampaignGifts: loyalty.CampaignGifts{
+			Runs: r.Runs, Points: r.Points, TakenBack: r.TakenBack, Coupons: r.Coupons, Labels: r.Labels, Tiers: r.Tiers, Challenge: r.Challenge,
+		},
+		Customers: r.Customers, First: r.FirstAt.Time(), Last: r.LastAt.Time(),
+	}
+}
+
+// CampaignFigures sums up what a campaign did, and says how much of its limit over
+// all customers is used.
+func (s *Store) CampaignFigures(ctx context.Context, campaign string) (f loyalty.CampaignFigures, limited int64, err error) {
+	campaign = storable(campaign)
+	err = s.consistent(ctx, func(db *gorm.DB) error {
+		var slots []campaignRow
+		if err := db.Where("campaign = ?", campaign).Find(&slots).Error; err != nil {
+			return err
+		}
+		for i := range slots {
+			f.Add(figuresOf(&slots[i]))
+		}
+		var tallies []tallyRow
+		err := db.Where("key = ?", loyalty.TallyCampaign+campaign).Find(&tallies).Error
+		for _, t := range tallies {
+			limited = t.Count
+		}
+		return err
+	})
+	return f, limited, err
+}
+
+// given compares whom campaigns gave something.
+func (f *folding) given() error {
+	query := f.db.Order("customer_id, campaign")
+	return each(f, "customer_id", query, func(g *givenRow) UUID { return g.CustomerID }, func(to *loyalty.Family, g *givenRow) {
+		to.Given(loyalty.ID(g.CustomerID), g.Campaign)
+	})
+}
+
+// campaigns compares the figures of campaigns, after all families.
+func (r *rebuilding) campaigns() error {
+	var id string
+	var sum loyalty.CampaignFigures
+	tell := func() {
+		if id != "" {
+			r.rebuild.Campaign(id, sum)
+		}
+	}
+	err := scan(r.db.Order("campaign, slot"), func(c *campaignRow) {
+		if c.Campaign != id {
+			tell()
+			id, sum = c.Campaign, loyalty.CampaignFigures{}
+		}
+		sum.Add(figuresOf(c))
+	})
+	tell()
+	return err
+}

@@ -1,0 +1,53 @@
+package store
+
+import (
+	"context"
+
+	"gorm.io/gorm"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// Claims lists what a customer and those merged into them claimed or received, the
+// newest first.
+func (s *Store) Claims(ctx context.Context, q loyalty.ClaimQuery) ([]loyalty.RewardClaim, error) {
+	var rows []claimRow
+	var backwards bool
+	err := s.consistent(ctx, func(db *gorm.DB) error {
+		owners, err := accounts(db, q.Customer)
+		if err != nil {
+			return err
+		}
+		if q.Page.Limit == 0 {
+			q.Page.Limit = -1 // GORM's word for all
+		}
+		db, backwards = pageOf(among(db, "customer_id", owners), listOrder{at: "claimed_at", id: "id", descending: true}, q.Page)
+		return db.Find(&rows).Error
+	})
+	list := make([]loyalty.RewardClaim, len(rows))
+	for i := range rows {
+		list[i] = claimOf(&rows[i])
+	}
+	return inOrder(list, backwards), err
+}
+
+// accounts lists customers and everybody who was merged into them: their rows stay
+// under the ids they had.
+func accounts(db *gorm.DB, customers ...loyalty.ID) ([]UUID, error) {
+	owners := make([]UUID, len(customers))
+	for i, id := range customers {
+		owners[i] = UUID(id)
+	}
+	var sources []UUID
+	err := among(db.Table("customers"), "merged_into", owners).Pluck("id", &sources).Error
+	return append(owners, sources...), err
+}
+
+// among is a condition on a list of values, as an equality where there is one: only
+// so an index gives the rows in the order of its further columns.
+func among[T any](db *gorm.DB, column string, values []T) *gorm.DB {
+	if len(values) == 1 {
+		return db.Where(column+" = ?", values[0])
+	}
+	return db.Where(column+" IN ?", values)
+}

@@ -1,0 +1,145 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/big"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+)
+
+// dayLength is a UTC day in the milliseconds in which instants are kept.
+const dayLength = 24 * 60 * 60 * 1000
+
+// What a coupon counts as in money: percentages and free shipping as nothing.
+var (
+	moneyTypes     = fmt.Sprintf("coupons.type IN ('%s', '%s')", loyalty.CouponAmount, loyalty.CouponGiftCard)
+	couponCurrency = "CASE WHEN " + moneyTypes + " THEN coupons.currency ELSE '' END"
+	couponValue    = "CASE WHEN " + moneyTypes + " THEN coupons.value ELSE 0 END"
+	couponRedeemed = fmt.Sprintf(`CASE WHEN coupons.type = '%s' THEN coupons.value - coupons.balance
+ WHEN coupons.type = '%s' AND coupons.redeemed_at IS NOT NULL THEN coupons.value ELSE 0 END`, loyalty.CouponGiftCard, loyalty.CouponAmount)
+)
+
+// sumPart is at which value a sum is taken in two parts: neither database has sums
+// beyond its integers that both of them read alike.
+const sumPart = 1_000_000_000
+
+func sums(of, as string) string {
+	return fmt.Sprintf("CAST(SUM((%[1]s) / %[3]d) AS bigint) AS %[2]s_high, CAST(SUM((%[1]s) %% %[3]d) AS bigint) AS %[2]s_low", of, as, sumPart)
+}
+
+// totalOf is a sum taken in two parts; what is beyond an amount of money is the
+// greatest one.
+func totalOf(high, low int64) money.Amount {
+	sum := new(big.Int).Mul(big.NewInt(high), big.NewInt(sumPart))
+	if sum.Add(sum, big.NewInt(low)); !sum.IsInt64() {
+		return math.MaxInt64
+	}
+	return money.Amount(sum.Int64())
+}
+
+// CouponUsage counts coupons by pool, status, day and currency.
+func (s *Store) CouponUsage(ctx context.Context, q loyalty.CouponUsageQuery) ([]loyalty.CouponUsage, error) {
+	day, known := couponColumns[q.Day]
+	if !known {
+		return nil, fmt.Errorf("coupons cannot be counted by the day of %q", q.Day)
+	}
+	db, err := filter(s.read.WithContext(ctx).Table("coupons"), couponColumns, q.Conditions)
+	if err != nil {
+		return nil, err
+	}
+	if day.nullable {
+		db = db.Where(day.expression + " IS NOT NULL")
+	}
+	var rows []struct {
+		Pool, Currency                                 string
+		Status                                         loyalty.CouponState
+		Day, Count                                     int64
+		ValueHigh, ValueLow, RedeemedHigh, RedeemedLow int64
+	}
+	err = db.Select(fmt.Sprintf("COALESCE(coupons.pool, '') AS pool, %s AS status, %s / %d AS day, %s AS currency, COUNT(*) AS count, %s, %s",
+		stateAt(Millis(q.At)), day.expression, dayLength, couponCurrency, sums(couponValue, "value"), sums(couponRedeemed, "redeemed"))).
+		Group("1, 2, 3, 4").Order("3 DESC, 1, 2, 4").Limit(q.Page.Limit).Offset(q.Page.Offset).Scan(&rows).Error
+	list := make([]loyalty.CouponUsage, len(rows))
+	for i, r := range rows {
+		list[i] = loyalty.CouponUsage{
+			Pool: r.Pool, Status: r.Status, Day: time.UnixMilli(r.Day * dayLength).UTC(), Currency: r.Currency, Count: r.Count,
+			Value: totalOf(r.ValueHigh, r.ValueLow), Redeemed: totalOf(r.RedeemedHigh, r.RedeemedLow),
+		}
+	}
+	return list, s.fault(err)
+}
+
+// PoolStock counts the codes of pools, out of an index that has all it needs.
+func (s *Store) PoolStock(ctx context.Context, pools []string, at time.Time) (map[string]loyalty.PoolStock, error) {
+	var rows []struct {
+		Pool  string
+		State loyalty.CouponState
+		Count int64
+	}
+	names := make([]string, len(pools))
+	for i, p := range pools {
+		names[i] = storable(p)
+	}
+	err := among(s.read.WithContext(ctx).Table("coupons"), "coupons.pool", names).
+		Select("coupons.pool AS pool, " + stateAt(Millis(at)) + " AS state, COUNT(*) AS count").Group("1, 2").Scan(&rows).Error
+	stock := make(map[string]loyalty.PoolStock, len(pools))
+	for _, r := range rows {
+		of := stock[r.Pool]
+		of.Total += r.Count
+		switch r.State {
+		case loyalty.CouponCreated:
+			of.Available += r.Count
+		case loyalty.CouponClaimed:
+			of.Claimed += r.Count
+		case loyalty.CouponRedeemed, loyalty.CouponPartiallyRedeemed:
+			of.Redeemed += r.Count
+		}
+		stock[r.Pool] = of
+	}
+	return stock, s.fault(err)
+}
+
+// CouponHistory lists the events that changed a coupon, the last one first.
+func (s *Store) CouponHistory(ctx context.Context, coupon loyalty.ID, limit int) ([]loyalty.CouponMove, error) {
+	var rows []eventRow
+	var known map[UUID]loyalty.Customer
+	err := s.consistent(ctx, func(db *gorm.DB) (err error) {
+		if err = db.Raw(`SELECT e.* FROM coupon_events m
+JOIN events e ON e.customer_id = m.customer_id AND e.id = m.event_id AND e.recorded_at = m.recorded_at
+WHERE m.coupon_id = ? ORDER BY m.version DESC LIMIT ?`, UUID(coupon), limit).Scan(&rows).Error; err != nil {
+			return err
+		}
+		owners := make([]UUID, len(rows))
+		for i := range rows {
+			owners[i] = rows[i].CustomerID
+		}
+		known, err = holdersOf(db, owners)
+		return err
+	})
+	list := make([]loyalty.CouponMove, len(rows))
+	for i := range rows {
+		list[i] = moveOf(&rows[i], coupon)
+		list[i].Customer = known[rows[i].CustomerID]
+	}
+	return list, err
+}
+
+// moveOf is what an event made of a coupon.
+func moveOf(r *eventRow, coupon loyalty.ID) loyalty.CouponMove {
+	m := loyalty.CouponMove{ID: loyalty.ID(r.ID), Action: r.Action, At: r.At.Time(), Transaction: string(r.TransactionID)}
+	if r.Effects.V == nil {
+		return m
+	}
+	for _, after := range r.Effects.V.Coupons {
+		if after.ID == coupon {
+			m.After = after
+		}
+	}
+	return m
+}

@@ -1,0 +1,149 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"gorm.io/gorm"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// readAtOnce is how many customers are looked into at a time when attributes of
+// the programme's own decide who is listed.
+const readAtOnce = 2000
+
+// looksInto says whether a query needs the attributes of the programme's own.
+// They lie in a document, which is read here and not by the databases, whose
+// functions differ on numbers and on what is absent.
+func looksInto(q loyalty.CustomerQuery) bool {
+	return q.Custom != nil || searchKey(q.Search) != "" && len(q.SearchIn) > 0
+}
+
+// customersInto lists the customers of such a query.
+func (s *Store) customersInto(ctx context.Context, q loyalty.CustomerQuery) ([]loyalty.Customer, error) {
+	var ids []UUID
+	skip := q.Page.Offset
+	if q.Page.After != nil || q.Page.Before != nil {
+		skip = 0
+	}
+	err := s.lookInto(ctx, q, func(r *customerRow) bool {
+		if skip > 0 {
+			skip--
+			return true
+		}
+		ids = append(ids, r.ID)
+		return len(ids) < q.Page.Limit
+	})
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	var rows []customerJoin
+	db := customers(s.read.WithContext(ctx)).Where("customers.id IN ?", ids).Order(customerOrder.at + ", " + customerOrder.id)
+	if err := db.Scan(&rows).Error; err != nil {
+		return nil, s.fault(err)
+	}
+	list := make([]loyalty.Customer, len(rows))
+	for i := range rows {
+		list[i] = customerOf(&rows[i].Customer, &rows[i].Balance)
+	}
+	return list, nil
+}
+
+// countInto counts them.
+func (s *Store) countInto(ctx context.Context, q loyalty.CustomerQuery) (n int64, err error) {
+	q.Page = loyalty.Page{}
+	err = s.lookInto(ctx, q, func(*customerRow) bool { n++; return true })
+	return n, err
+}
+
+// lookInto hands over who fits, in the order of the page, until visit says that
+// it has enough.
+func (s *Store) lookInto(ctx context.Context, q loyalty.CustomerQuery, visit func(*customerRow) bool) error {
+	page := loyalty.Page{Limit: readAtOnce, After: q.Page.After}
+	if q.Page.After == nil {
+		page.Before = q.Page.Before
+	}
+	back := page.Before != nil
+	for {
+		rows, err := s.candidates(ctx, q, page)
+		if err != nil {
+			return err
+		}
+		for i := range rows {
+			if fitsInto(q, &rows[i]) && !visit(&rows[i]) {
+				return nil
+			}
+		}
+		if len(rows) < readAtOnce {
+			return nil
+		}
+		last := &rows[len(rows)-1]
+		at := &loyalty.Cursor{At: last.CreatedAt.Time(), ID: loyalty.ID(last.ID)}
+		if back {
+			page.Before = at
+		} else {
+			page.After = at
+		}
+	}
+}
+
+// candidates are the next customers who can fit.
+func (s *Store) candidates(ctx context.Context, q loyalty.CustomerQuery, page loyalty.Page) ([]customerRow, error) {
+	db := s.read.WithContext(ctx).Table("customers").Joins(joinBalances).
+		Select("customers.id, customers.created_at, customers.custom, customers.handler_key, customers.email_key, customers.first_key, customers.last_key")
+	db, err := filter(db, customerColumns, q.Conditions)
+	if err != nil {
+		return nil, err
+	}
+	if q.Custom != nil {
+		for _, name := range q.Custom.Needs {
+			db = db.Where("customers.custom LIKE ?", mentions(name))
+		}
+	}
+	db, _ = pageOf(s.searchInto(db, q), customerOrder, page)
+	var rows []customerRow
+	err = db.Scan(&rows).Error
+	return rows, s.fault(err)
+}
+
+// mentions finds documents with a property, and a few without: _ in its name
+// stands for any letter.
+func mentions(name string) string { return `%"` + name + `":%` }
+
+// searchInto narrows by the search: a key that begins with it, or an attribute
+// that has to be looked into.
+func (s *Store) searchInto(db *gorm.DB, q loyalty.CustomerQuery) *gorm.DB {
+	if searchKey(q.Search) == "" {
+		return db
+	}
+	either := s.search(s.read.Session(&gorm.Session{NewDB: true}), q.Search)
+	for _, a := range q.SearchIn {
+		either = either.Or("customers.custom LIKE ?", mentions(a.Property()))
+	}
+	return db.Where(either)
+}
+
+// fitsInto decides about a candidate.
+func fitsInto(q loyalty.CustomerQuery, r *customerRow) bool {
+	if q.Custom != nil && !q.Custom.Fits(r.Custom.V) {
+		return false
+	}
+	prefix := storable(searchKey(q.Search))
+	if prefix == "" {
+		return true
+	}
+	for _, key := range []Text{r.EmailKey, r.HandlerKey, r.FirstKey, r.LastKey} {
+		if strings.HasPrefix(string(key), prefix) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(q.SearchIn, func(a *loyalty.CustomAttribute) bool { return begins(a, r.Custom.V, prefix) })
+}
+
+// begins says whether a text of an attribute begins with what is searched.
+func begins(a *loyalty.CustomAttribute, custom map[string]json.RawMessage, prefix string) bool {
+	return slices.ContainsFunc(a.Texts(custom), func(text string) bool { return strings.HasPrefix(searchKey(text), prefix) })
+}

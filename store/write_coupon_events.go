@@ -1,0 +1,40 @@
+package store
+
+import "github.com/loyalty-platform/loyalty/server/loyalty"
+
+// couponEvent says that an event changed a coupon, so that the history of a coupon
+// is found without the streams of all who held it.
+type couponEvent struct {
+	coupon  loyalty.ID
+	version int64
+	event   *loyalty.Event
+}
+
+// couponEvents lists what the events of a batch changed.
+func couponEvents(w *loyalty.Writes) (list []couponEvent) {
+	for i := range w.Events {
+		e := &w.Events[i]
+		if e.Effects == nil {
+			continue
+		}
+		for _, c := range e.Effects.Coupons {
+			list = append(list, couponEvent{c.ID, c.Version, e})
+		}
+	}
+	return list
+}
+
+var insertCouponEvents = inserts(`INSERT INTO coupon_events (coupon_id, version, customer_id, event_id, recorded_at) SELECT * FROM v`,
+	field[couponEvent]{"coupon_id", "uuid", func(c *couponEvent) any { return (*UUID)(&c.coupon) }},
+	field[couponEvent]{"version", "bigint", func(c *couponEvent) any { return (*number)(&c.version) }},
+	field[couponEvent]{"customer_id", "uuid", func(c *couponEvent) any { return (*UUID)(&eventOf(c).Customer) }},
+	field[couponEvent]{"event_id", "uuid", func(c *couponEvent) any { return (*UUID)(&eventOf(c).ID) }},
+	field[couponEvent]{"recorded_at", "bigint", func(c *couponEvent) any { return (*Millis)(&eventOf(c).RecordedAt) }})
+
+// eventOf also answers for an empty row, of which only the types are asked.
+func eventOf(c *couponEvent) *loyalty.Event {
+	if c.event == nil {
+		return &loyalty.Event{}
+	}
+	return c.event
+}
