@@ -15,7 +15,7 @@ help: ## list the targets
 
 .PHONY: build
 build: ## build the program as ./loyalty
-	CGO_ENABLED=0 $(GO) build -trimpath -o loyalty ./server/cmd/loyalty
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o loyalty ./server/cmd/loyalty
 
 .PHONY: run
 run: build ## build, start on the embedded database, print a ready key and a signed request
