@@ -2,10 +2,13 @@
 SHELL := /bin/bash
 GO ?= go
 BIN := $(CURDIR)/.bin
-APIS := administration coupon customers display entities events loyalty-read
+APIS := administration automation-campaigns coupon customers display entities events leaderboard levels loyalty-read offers rewards
 OAPI := $(GO) run github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen
 GOLANGCI_VERSION := v2.15.0
 REDOCLY_VERSION := 2.77.0
+NEWMAN_VERSION := 6.2.2
+OPENAPI_TYPESCRIPT_VERSION := 7.13.0
+TYPESCRIPT_VERSION := 5.9.3
 
 .DEFAULT_GOAL := help
 
@@ -33,17 +36,22 @@ generate: ## regenerate gen/ from the documents
 	  $(OAPI) -config oapi-codegen.yaml -package $$pkg -o gen/$$pkg/$$pkg.gen.go openapi/$$api.yaml || exit 1; \
 	done
 
+.PHONY: collections
+collections: ## write the request collections anew from the documents
+	$(GO) run ./server/cmd/collections openapi/collections
+
 .PHONY: verify
 verify: ## prove that generated code, modules and formatting are fresh
 	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && cp -r gen "$$tmp/before" && $(MAKE) --no-print-directory generate >/dev/null \
 	  && { diff -r "$$tmp/before" gen || { echo "gen/ was stale: it is regenerated now, commit it"; exit 1; }; }
+	@$(GO) run ./server/cmd/collections --check openapi/collections
 	$(GO) mod tidy -diff
 	$(GO) mod verify
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "not formatted: $$unformatted"; exit 1; }
 	$(GO) vet ./...
 
 .PHONY: tools
-tools: $(BIN)/golangci-lint $(BIN)/redocly ## install the heavy tools into .bin
+tools: $(BIN)/golangci-lint $(BIN)/redocly $(BIN)/newman $(BIN)/openapi-typescript ## install the heavy tools into .bin
 
 $(BIN)/golangci-lint:
 	GOBIN=$(BIN) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
@@ -51,6 +59,15 @@ $(BIN)/golangci-lint:
 $(BIN)/redocly:
 	npm install --prefix $(BIN)/npm --no-save --no-audit --no-fund @redocly/cli@$(REDOCLY_VERSION)
 	ln -sf npm/node_modules/.bin/redocly $(BIN)/redocly
+
+$(BIN)/newman:
+	npm install --prefix $(BIN)/npm-newman --no-save --no-audit --no-fund newman@$(NEWMAN_VERSION)
+	ln -sf npm-newman/node_modules/.bin/newman $(BIN)/newman
+
+$(BIN)/openapi-typescript:
+	npm install --prefix $(BIN)/npm-types --no-save --no-audit --no-fund openapi-typescript@$(OPENAPI_TYPESCRIPT_VERSION) typescript@$(TYPESCRIPT_VERSION)
+	ln -sf npm-types/node_modules/.bin/tsc $(BIN)/tsc
+	ln -sf npm-types/node_modules/.bin/openapi-typescript $(BIN)/openapi-typescript
 
 .PHONY: lint
 lint: tools ## lint the code and the documents

@@ -24,7 +24,7 @@ var FS embed.FS
 const common = "common"
 
 // served are the APIs that have handlers, in alphabetical order.
-var served = []string{"administration", "coupon", "customers", "display", "entities", "events", "loyalty-read"}
+var served = []string{"administration", "automation-campaigns", "coupon", "customers", "display", "entities", "events", "leaderboard", "levels", "loyalty-read", "offers", "rewards"}
 
 // Names lists the APIs in alphabetical order. Each is the name of a document
 // without its extension, and what an access key's list of APIs may hold.

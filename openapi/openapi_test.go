@@ -51,7 +51,7 @@ func operations(t *testing.T) (all []operation) {
 }
 
 func TestNames(t *testing.T) {
-	require.Equal(t, []string{"administration", "coupon", "customers", "display", "entities", "events", "loyalty-read"}, openapi.Names())
+	require.Equal(t, []string{"administration", "automation-campaigns", "coupon", "customers", "display", "entities", "events", "leaderboard", "levels", "loyalty-read", "offers", "rewards"}, openapi.Names())
 	named := load(t, "administration").Components.Schemas["ApiName"].Value.Enum
 	require.Equal(t, openapi.Names(), texts(named), "the APIs a key can be limited to are the documents")
 }

@@ -13,6 +13,7 @@ import (
 type Jobs interface {
 	List(ctx context.Context) ([]loyalty.Job, error)
 	Run(ctx context.Context, name string) (loyalty.Job, error)
+	Wake(name string)
 }
 
 // defaultJobWait is how long a caller waits for a job that was started.

@@ -33,29 +33,50 @@ func (w written) write(to http.ResponseWriter) error {
 
 // The answers of the operations that may be repeated, or whose content is written as it is stored.
 
-func (w written) VisitSubmitEventResponse(to http.ResponseWriter) error        { return w.write(to) }
-func (w written) VisitSubmitEventsResponse(to http.ResponseWriter) error       { return w.write(to) }
-func (w written) VisitPreviewEventResponse(to http.ResponseWriter) error       { return w.write(to) }
-func (w written) VisitCreateKeyResponse(to http.ResponseWriter) error          { return w.write(to) }
-func (w written) VisitUpdateKeyResponse(to http.ResponseWriter) error          { return w.write(to) }
-func (w written) VisitRotateKeyResponse(to http.ResponseWriter) error          { return w.write(to) }
-func (w written) VisitRevokeKeyResponse(to http.ResponseWriter) error          { return w.write(to) }
-func (w written) VisitConfigureModuleResponse(to http.ResponseWriter) error    { return w.write(to) }
-func (w written) VisitUpdateSettingsResponse(to http.ResponseWriter) error     { return w.write(to) }
-func (w written) VisitListEntitiesResponse(to http.ResponseWriter) error       { return w.write(to) }
-func (w written) VisitGetEntityResponse(to http.ResponseWriter) error          { return w.write(to) }
-func (w written) VisitCreateEntityResponse(to http.ResponseWriter) error       { return w.write(to) }
-func (w written) VisitUpdateEntityResponse(to http.ResponseWriter) error       { return w.write(to) }
-func (w written) VisitArchiveEntityResponse(to http.ResponseWriter) error      { return w.write(to) }
-func (w written) VisitMergeCustomerResponse(to http.ResponseWriter) error      { return w.write(to) }
+func (w written) VisitSubmitEventResponse(to http.ResponseWriter) error         { return w.write(to) }
+func (w written) VisitSubmitEventsResponse(to http.ResponseWriter) error        { return w.write(to) }
+func (w written) VisitPreviewEventResponse(to http.ResponseWriter) error        { return w.write(to) }
+func (w written) VisitCreateKeyResponse(to http.ResponseWriter) error           { return w.write(to) }
+func (w written) VisitUpdateKeyResponse(to http.ResponseWriter) error           { return w.write(to) }
+func (w written) VisitRotateKeyResponse(to http.ResponseWriter) error           { return w.write(to) }
+func (w written) VisitRevokeKeyResponse(to http.ResponseWriter) error           { return w.write(to) }
+func (w written) VisitConfigureModuleResponse(to http.ResponseWriter) error     { return w.write(to) }
+func (w written) VisitUpdateSettingsResponse(to http.ResponseWriter) error      { return w.write(to) }
+func (w written) VisitListEntitiesResponse(to http.ResponseWriter) error        { return w.write(to) }
+func (w written) VisitGetEntityResponse(to http.ResponseWriter) error           { return w.write(to) }
+func (w written) VisitCreateEntityResponse(to http.ResponseWriter) error        { return w.write(to) }
+func (w written) VisitUpdateEntityResponse(to http.ResponseWriter) error        { return w.write(to) }
+func (w written) VisitArchiveEntityResponse(to http.ResponseWriter) error       { return w.write(to) }
+func (w written) VisitChangeEntitiesResponse(to http.ResponseWriter) error      { return w.write(to) }
+func (w written) VisitMergeCustomerResponse(to http.ResponseWriter) error       { return w.write(to) }
+func (w written) VisitClaimRewardForManyResponse(to http.ResponseWriter) error  { return w.write(to) }
+func (w written) VisitGetBulkClaimStatusResponse(to http.ResponseWriter) error  { return w.write(to) }
+func (w written) VisitListBulkClaimErrorsResponse(to http.ResponseWriter) error { return w.write(to) }
+func (w written) VisitAddToCustomerListResponse(to http.ResponseWriter) error   { return w.write(to) }
+func (w written) VisitRemoveFromCustomerListResponse(to http.ResponseWriter) error {
+	return w.write(to)
+}
+func (w written) VisitGetCustomerListStatusResponse(to http.ResponseWriter) error { return w.write(to) }
+func (w written) VisitListCustomerListErrorsResponse(to http.ResponseWriter) error {
+	return w.write(to)
+}
 func (w written) VisitVerifyCustomerResponse(to http.ResponseWriter) error     { return w.write(to) }
+func (w written) VisitListCouponPoolsResponse(to http.ResponseWriter) error    { return w.write(to) }
+func (w written) VisitGetCouponPoolResponse(to http.ResponseWriter) error      { return w.write(to) }
+func (w written) VisitCreateCouponPoolResponse(to http.ResponseWriter) error   { return w.write(to) }
+func (w written) VisitUpdateCouponPoolResponse(to http.ResponseWriter) error   { return w.write(to) }
 func (w written) VisitAddCodesResponse(to http.ResponseWriter) error           { return w.write(to) }
 func (w written) VisitEnterContestResponse(to http.ResponseWriter) error       { return w.write(to) }
 func (w written) VisitClaimOfferResponse(to http.ResponseWriter) error         { return w.write(to) }
 func (w written) VisitAnswerQuestionResponse(to http.ResponseWriter) error     { return w.write(to) }
 func (w written) VisitAnswerQuizResponse(to http.ResponseWriter) error         { return w.write(to) }
 func (w written) VisitClaimRewardResponse(to http.ResponseWriter) error        { return w.write(to) }
+func (w written) VisitListActivitiesResponse(to http.ResponseWriter) error     { return w.write(to) }
+func (w written) VisitClaimRewardForResponse(to http.ResponseWriter) error     { return w.write(to) }
+func (w written) VisitRedeemRewardClaimResponse(to http.ResponseWriter) error  { return w.write(to) }
 func (w written) VisitRevokeRewardResponse(to http.ResponseWriter) error       { return w.write(to) }
+func (w written) VisitStartBacktestResponse(to http.ResponseWriter) error      { return w.write(to) }
+func (w written) VisitGetBacktestResponse(to http.ResponseWriter) error        { return w.write(to) }
 func (w written) VisitRecordVisualSearchResponse(to http.ResponseWriter) error { return w.write(to) }
 func (w written) VisitSpinPrizeWheelResponse(to http.ResponseWriter) error     { return w.write(to) }
 

@@ -40,6 +40,10 @@ func (e instantEngine) Preview(context.Context, loyalty.Submission) (loyalty.Out
 	return e.outcome, nil
 }
 
+func (e instantEngine) PreviewPurchase(context.Context, loyalty.Submission) (loyalty.PurchasePreview, error) {
+	return loyalty.PurchasePreview{}, nil
+}
+
 func (e instantEngine) Settle(context.Context, loyalty.ID) error { return nil }
 
 func (e instantEngine) View(context.Context, loyalty.CustomerNeeds, func(*loyalty.Run) error) error {

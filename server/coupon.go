@@ -2,11 +2,14 @@ package server
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/coupon"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 )
 
 // couponAPI answers the Coupon API.
@@ -14,31 +17,82 @@ type couponAPI struct{ *Server }
 
 var _ coupon.StrictServerInterface = (*couponAPI)(nil)
 
-// GetCoupon reads one coupon by its code.
+// maxHistory bounds the history of one coupon: a gift card may be used any number
+// of times.
+const maxHistory = 1000
+
+// GetCoupon reads one coupon by its code, with the events that changed it.
 func (a *couponAPI) GetCoupon(ctx context.Context, in coupon.GetCouponRequestObject) (coupon.GetCouponResponseObject, error) {
 	c, holder, err := a.reader.Coupon(plain(ctx), in.Code)
 	if err != nil {
 		return nil, err
 	}
-	return coupon.GetCoupon200JSONResponse{Data: a.couponOf(requestOf(ctx).language, &c, &holder)}, nil
+	// One more than are shown: the oldest shown one tells what it changed.
+	moves, err := a.reader.CouponHistory(plain(ctx), c.ID, maxHistory+1)
+	if err != nil {
+		return nil, err
+	}
+	one := a.couponOf(requestOf(ctx).language, &c, &holder)
+	return coupon.GetCoupon200JSONResponse{Data: coupon.CouponRecord{
+		Code: one.Code, Name: one.Name, Type: one.Type, Value: one.Value, Currency: one.Currency, Balance: one.Balance,
+		Status: one.Status, CreatedAt: one.CreatedAt, ClaimedAt: one.ClaimedAt, RedeemedAt: one.RedeemedAt, ExpiresAt: one.ExpiresAt,
+		Pool: one.Pool, Reward: one.Reward, Customer: one.Customer, Stores: one.Stores, Products: one.Products,
+		Events: couponEvents(moves),
+	}}, nil
 }
 
 // couponOf words a coupon as it stands now. Of a holder who left nothing is shown.
-func (a *couponAPI) couponOf(language string, c *loyalty.Coupon, holder *loyalty.Customer) coupon.Coupon {
-	out := coupon.Coupon{
-		Code: c.Code, Name: textOrNil(a.text(language, c.Name)), Type: coupon.CouponType(c.Type), Value: worth(c),
-		Currency: textOrNil(c.Currency), Status: coupon.CouponStatus(c.StateAt(a.clock())),
+func (s *Server) couponOf(language string, c *loyalty.Coupon, holder *loyalty.Customer) common.Coupon {
+	out := common.Coupon{
+		Code: c.Code, Name: textOrNil(s.text(language, c.Name)), Type: common.CouponType(c.Type), Value: worth(c),
+		Currency: textOrNil(c.Currency), Status: common.CouponStatus(c.StateAt(s.clock())),
 		CreatedAt: common.Instant(c.CreatedAt), ClaimedAt: instantOrNil(c.ClaimedAt),
 		RedeemedAt: instantOrNil(c.RedeemedAt), ExpiresAt: instantOrNil(c.ExpiresAt),
 		Pool: textOrNil(c.Pool), Reward: textOrNil(c.Reward), Stores: orEmpty(c.Stores), Products: orEmpty(c.Products),
+		Customer: couponOwner(holder),
 	}
 	if c.Type == loyalty.CouponGiftCard {
 		out.Balance = &c.Balance
 	}
-	if holder.ID != (loyalty.ID{}) && holder.Status != loyalty.OptedOut {
-		out.Customer = &coupon.CouponHolder{ID: holder.Name}
-	}
 	return out
+}
+
+// couponOwner names a customer; nil: nobody, or somebody who left.
+func couponOwner(c *loyalty.Customer) *common.CouponOwner {
+	if c.ID == (loyalty.ID{}) || c.Status == loyalty.OptedOut {
+		return nil
+	}
+	return &common.CouponOwner{ID: c.Name}
+}
+
+// couponEvents words the history of a coupon, the last event first.
+func couponEvents(moves []loyalty.CouponMove) []coupon.CouponEvent {
+	list := make([]coupon.CouponEvent, min(len(moves), maxHistory))
+	for i := range list {
+		m := &moves[i]
+		list[i] = coupon.CouponEvent{
+			ID: m.ID, Action: m.Action, Timestamp: common.Instant(m.At), Customer: couponOwner(&m.Customer),
+			Status: common.CouponStatus(m.After.State), TransactionID: textOrNil(m.Transaction),
+		}
+		if m.After.Type != loyalty.CouponGiftCard {
+			continue
+		}
+		balance := money.Amount(m.After.Balance)
+		list[i].Balance = &balance
+		if i+1 < len(moves) && moves[i+1].After.Type == loyalty.CouponGiftCard {
+			list[i].Amount = changedBy(balance, money.Amount(moves[i+1].After.Balance))
+		}
+	}
+	return list
+}
+
+// changedBy is by how much a balance changed; nil: it did not.
+func changedBy(after, before money.Amount) *money.Amount {
+	change := max(after-before, before-after)
+	if change == 0 {
+		return nil
+	}
+	return &change
 }
 
 // orEmpty is a list that is never null on the wire.
@@ -47,6 +101,92 @@ func orEmpty(list []string) []string {
 		return []string{}
 	}
 	return list
+}
+
+// couponStates are the names of where a coupon can stand.
+var couponStates = func() (names []string) {
+	for _, s := range loyalty.CouponStates {
+		names = append(names, string(s))
+	}
+	return names
+}()
+
+// couponTypes are the names of what a coupon can give.
+var couponTypes = []string{loyalty.CouponAmount, loyalty.CouponPercentage, loyalty.CouponFreeShipping, loyalty.CouponGiftCard}
+
+// couponFields are what coupons can be filtered by.
+var couponFields = map[string]field{
+	"code":       {kind: textField},
+	"status":     {kind: choiceField, choices: couponStates},
+	"pool":       {kind: textField},
+	"type":       {kind: choiceField, choices: couponTypes},
+	"customer":   {kind: textField},
+	"created_at": {kind: instantField},
+}
+
+// ListCoupons lists the coupons that match every filter, the newest first.
+func (a *couponAPI) ListCoupons(ctx context.Context, in coupon.ListCouponsRequestObject) (coupon.ListCouponsResponseObject, error) {
+	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	q := loyalty.CouponQuery{At: a.clock(), Page: storePage(p)}
+	var readable bool
+	if q.Conditions, readable = conditions(p.query, couponFields); readable {
+		err = a.findHolders(plain(ctx), q.Conditions)
+	}
+	if err != nil {
+		return nil, err
+	}
+	list, err := a.couponList(ctx, p, q, readable)
+	return coupon.ListCoupons200JSONResponse(list), err
+}
+
+// couponList answers a page of coupons; a filter that cannot be read finds none.
+func (s *Server) couponList(ctx context.Context, p page, q loyalty.CouponQuery, readable bool) (common.CouponList, error) {
+	var found []loyalty.HeldCoupon
+	var err error
+	if readable {
+		found, err = s.reader.Coupons(plain(ctx), q)
+	}
+	at := func(c loyalty.HeldCoupon) cursor { return cursor{at: c.CreatedAt, id: c.Coupon.ID[:]} }
+	if q.Holder != (loyalty.ID{}) {
+		at = func(c loyalty.HeldCoupon) cursor { return cursor{at: c.ClaimedAt, id: c.Coupon.ID[:]} }
+	}
+	if len(q.Sort) > 0 {
+		at = nil
+	}
+	l := linked(p, found, s.clock(), at)
+	out := common.CouponList{Data: make([]common.Coupon, len(l.entries)), Next: l.next, Previous: l.previous, Time: &l.time}
+	for i := range l.entries {
+		out.Data[i] = s.couponOf(requestOf(ctx).language, &l.entries[i].Coupon, &l.entries[i].Holder)
+	}
+	return out, err
+}
+
+// findHolders puts the ids of customers for what callers name them. Who does not
+// exist holds nothing.
+func (a *couponAPI) findHolders(ctx context.Context, list []loyalty.Condition) error {
+	for i := range list {
+		if list[i].Field != "customer" {
+			continue
+		}
+		found := []any{}
+		for _, name := range list[i].Values {
+			c, err := a.reader.Customer(ctx, name.(string))
+			if errors.Is(err, loyalty.ErrCustomerNotFound) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			if !slices.Contains(found, any(c.ID)) {
+				found = append(found, c.ID)
+			}
+		}
+		list[i].Values = found
+	}
+	return nil
 }
 
 // AddCodes fills a pool with codes that nobody holds yet.

@@ -30,7 +30,7 @@ func TestCoupon(t *testing.T) {
 		const path = "/coupons/SPRING%201%2F2"
 		c := succeeded(t, h.get(path))
 		require.NotEmpty(t, c["created_at"])
-		require.Equal(t, "map[code:SPRING 1/2 currency:EUR name:Five off pool:spring products:[] status:created stores:[] type:amount value:5]", without(c, "created_at"))
+		require.Equal(t, "map[code:SPRING 1/2 currency:EUR events:[] name:Five off pool:spring products:[] status:created stores:[] type:amount value:5]", without(c, "created_at"))
 		require.Equal(t, "Öt le", succeeded(t, h.get(path, "Accept-language", "hu"))["name"])
 
 		require.Equal(t, http.StatusCreated, h.post("/entities/rewards/reward", `{"id":"five","title":{"en":"Five"},"type":"coupon","pool":"spring"}`).status)

@@ -23,12 +23,17 @@ func (a answer) ids(t *testing.T) string {
 	return strings.Join(ids, " ")
 }
 
-// declare declares attributes of a type, all of them filterable and searchable.
+// declare declares attributes of a type, all of them filterable and, but for
+// booleans, searchable.
 func (h *house) declare(on string, types map[string]string) {
 	h.t.Helper()
 	done(h, "/admin/modules/custom_entities", `{"enabled":true}`)
 	for name, kind := range types {
-		done(h, "/entities/custom-entities/attribute", `{"id":"`+strings.ReplaceAll(on, "/", "-")+"-"+name+`","on":"`+on+`","name":"`+name+`","type":"`+kind+`","tags":["filterable","api","searchable"]}`)
+		tags := `"filterable","api","searchable"`
+		if kind == "boolean" {
+			tags = `"filterable","api"`
+		}
+		done(h, "/entities/custom-entities/attribute", `{"id":"`+strings.ReplaceAll(on, "/", "-")+"-"+name+`","on":"`+on+`","name":"`+name+`","type":"`+kind+`","tags":[`+tags+`]}`)
 	}
 }
 

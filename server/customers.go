@@ -23,6 +23,7 @@ var customerFields = map[string]field{
 	"created_at": {kind: instantField},
 	"language":   {kind: textField},
 	"currency":   {kind: textField},
+	"list":       {kind: textField},
 	"score":      {kind: integerField},
 	"spendable":  {kind: integerField},
 }
@@ -58,12 +59,12 @@ func (a *customersAPI) ListCustomers(ctx context.Context, in customers.ListCusto
 	for i := range l.entries {
 		out.Data[i] = choose.customer(&l.entries[i])
 	}
-	return out, nil
+	return out, a.nameReferrers(plain(ctx), choose, l.entries, out.Data)
 }
 
 // customerQuery reads the filters of a list or a count; readable is false where
 // one of them can find nothing.
-func (a *customersAPI) customerQuery(ctx context.Context, search *customers.Search) (q loyalty.CustomerQuery, readable bool) {
+func (a *customersAPI) customerQuery(ctx context.Context, search *string) (q loyalty.CustomerQuery, readable bool) {
 	p := a.programme()
 	if search != nil {
 		q.Search, q.SearchIn = *search, p.Searchable(loyalty.TypeCustomer)
@@ -116,7 +117,9 @@ func (a *customersAPI) GetCustomer(ctx context.Context, in customers.GetCustomer
 	if err != nil {
 		return nil, err
 	}
-	return customers.GetCustomer200JSONResponse{Data: choose.customer(&c)}, nil
+	out := []common.Customer{choose.customer(&c)}
+	err = a.nameReferrers(plain(ctx), choose, []loyalty.Customer{c}, out)
+	return customers.GetCustomer200JSONResponse{Data: out[0]}, err
 }
 
 // settled reads a customer with everything that is due already applied, so that

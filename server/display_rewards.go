@@ -14,13 +14,18 @@ import (
 // ClaimReward gives a customer a reward for points. The answer has the shape of
 // the specification.
 func (a *displayAPI) ClaimReward(ctx context.Context, in display.ClaimRewardRequestObject) (display.ClaimRewardResponseObject, error) {
-	return a.operate(ctx, act{
-		customer: in.CustomerID, action: "reward_claim", data: map[string]any{"reward": in.RewardID},
+	return a.claimReward(ctx, in.CustomerID, in.RewardID)
+}
+
+// claimReward is the claim of every API.
+func (s *Server) claimReward(ctx context.Context, customer, reward string) (written, error) {
+	return s.operate(ctx, act{
+		customer: customer, action: "reward_claim", data: map[string]any{"reward": reward},
 		body: func(language string, o *loyalty.Outcome) any {
 			r := o.Value.(*loyalty.ClaimResult)
-			out := display.ClaimResult{
+			out := common.ClaimResult{
 				ID: r.ID, Spent: r.Spent, LastClaimedAt: common.Instant(r.LastClaimedAt),
-				Coupon: a.claimedCoupon(language, r.Coupon, &o.Customer),
+				Coupon: s.claimedCoupon(language, r.Coupon, &o.Customer),
 			}
 			if r.Award > 0 {
 				out.Award = &r.Award
@@ -31,15 +36,15 @@ func (a *displayAPI) ClaimReward(ctx context.Context, in display.ClaimRewardRequ
 }
 
 // claimedCoupon words a coupon that a customer got just now; nil without one.
-func (a *displayAPI) claimedCoupon(language string, c *loyalty.Coupon, holder *loyalty.Customer) *display.ClaimedCoupon {
+func (s *Server) claimedCoupon(language string, c *loyalty.Coupon, holder *loyalty.Customer) *common.ClaimedCoupon {
 	if c == nil {
 		return nil
 	}
-	return &display.ClaimedCoupon{
-		Code: c.Code, Status: display.ClaimedCouponStatus(c.State), CreatedAt: common.Instant(c.CreatedAt),
-		Customer: display.CouponHolder{ID: holder.Name}, Name: textOrNil(a.text(language, c.Name)),
+	return &common.ClaimedCoupon{
+		Code: c.Code, Status: common.ClaimedCouponStatus(c.State), CreatedAt: common.Instant(c.CreatedAt),
+		Customer: common.CouponHolder{ID: holder.Name}, Name: textOrNil(s.text(language, c.Name)),
 		ClaimedAt: common.Instant(c.ClaimedAt), ExpiresAt: instantOrNil(c.ExpiresAt),
-		Type: display.ClaimedCouponType(c.Type), Value: worth(c), Currency: textOrNil(c.Currency),
+		Type: common.ClaimedCouponType(c.Type), Value: worth(c), Currency: textOrNil(c.Currency),
 	}
 }
 

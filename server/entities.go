@@ -18,28 +18,6 @@ var _ entities.StrictServerInterface = (*entitiesAPI)(nil)
 
 func entityType(module, entity string) string { return module + "/" + entity }
 
-// ListEntities lists the entities of a type, the oldest first.
-func (a *entitiesAPI) ListEntities(ctx context.Context, in entities.ListEntitiesRequestObject) (entities.ListEntitiesResponseObject, error) {
-	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, nil)
-	if err != nil {
-		return nil, err
-	}
-	q := loyalty.EntityQuery{
-		Type: entityType(in.Module, in.Entity), Page: storePage(p),
-		Archived: in.Params.Archived != nil && *in.Params.Archived,
-	}
-	found, err := a.admin.Entities(plain(ctx), q)
-	if err != nil {
-		return nil, err
-	}
-	l := linked(p, found, a.clock(), nil)
-	out := entityList{Data: make([]json.RawMessage, len(l.entries)), Next: l.next, Previous: l.previous, Time: l.time}
-	for i := range l.entries {
-		out.Data[i] = entityRecord(in.Module, in.Entity, &l.entries[i])
-	}
-	return written{status: http.StatusOK, body: marshal(out)}, nil
-}
-
 // entityList is a page of entities with their fields as they are stored.
 type entityList struct {
 	Data     []json.RawMessage `json:"data"`
@@ -69,7 +47,16 @@ func entityRecord(module, entity string, e *loyalty.Entity) json.RawMessage {
 
 // GetEntity reads one entity, archived or not.
 func (a *entitiesAPI) GetEntity(ctx context.Context, in entities.GetEntityRequestObject) (entities.GetEntityResponseObject, error) {
-	e, err := a.admin.Entity(plain(ctx), entityType(in.Module, in.Entity), in.EntityID)
+	kind := entityType(in.Module, in.Entity)
+	if kind == loyalty.TypeCustomer {
+		api := customersAPI{a.Server}
+		c, err := api.settled(plain(ctx), in.EntityID)
+		return written{status: http.StatusOK, body: recordAnswer(customerRecord(c))}, err
+	}
+	if kind == loyalty.TypeTransaction {
+		return a.readTransaction(ctx, in.EntityID)
+	}
+	e, err := a.admin.Entity(plain(ctx), kind, in.EntityID)
 	if err != nil {
 		return nil, err
 	}
@@ -87,6 +74,9 @@ func entityAnswer(module, entity string) func(loyalty.Entity) any {
 
 // CreateEntity adds an entity.
 func (a *entitiesAPI) CreateEntity(ctx context.Context, in entities.CreateEntityRequestObject) (entities.CreateEntityResponseObject, error) {
+	if err := elsewhere(entityType(in.Module, in.Entity), loyalty.MethodCreate); err != nil {
+		return nil, err
+	}
 	c, err := a.change(ctx, entityType(in.Module, in.Entity), creation)
 	if err != nil {
 		return nil, err
@@ -101,6 +91,12 @@ func (a *entitiesAPI) CreateEntity(ctx context.Context, in entities.CreateEntity
 
 // UpdateEntity changes the fields of an entity that are sent.
 func (a *entitiesAPI) UpdateEntity(ctx context.Context, in entities.UpdateEntityRequestObject) (entities.UpdateEntityResponseObject, error) {
+	if entityType(in.Module, in.Entity) == loyalty.TypeCustomer {
+		return a.updateCustomer(ctx, in.EntityID)
+	}
+	if err := elsewhere(entityType(in.Module, in.Entity), loyalty.MethodUpdate); err != nil {
+		return nil, err
+	}
 	c, err := a.change(ctx, entityType(in.Module, in.Entity), patch)
 	if err != nil {
 		return nil, err
@@ -114,6 +110,9 @@ func (a *entitiesAPI) UpdateEntity(ctx context.Context, in entities.UpdateEntity
 // ArchiveEntity takes an entity out of use.
 func (a *entitiesAPI) ArchiveEntity(ctx context.Context, in entities.ArchiveEntityRequestObject) (entities.ArchiveEntityResponseObject, error) {
 	c := loyalty.EntityChange{Type: entityType(in.Module, in.Entity), ID: in.EntityID}
+	if err := elsewhere(c.Type, loyalty.MethodArchive); err != nil {
+		return nil, err
+	}
 	return change(a.Server, ctx, http.StatusOK, entityAnswer(in.Module, in.Entity), func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.Entity], error) {
 		return a.admin.ArchiveEntity(ctx, call, c)
 	})

@@ -63,6 +63,9 @@ func newEntitySchemas(doc *openapi3.T) (*entitySchemas, error) {
 // declares for it. It fails with ErrEntityUnknown.
 func (s *entitySchemas) of(kind string, p *loyalty.Programme) (*shape, error) {
 	fields, ok := s.byType[kind]
+	if p.OwnTypes[kind] {
+		fields, ok = s.byType[ownTypes], true
+	}
 	if !ok {
 		return nil, loyalty.ErrEntityUnknown.With("type", kind)
 	}
@@ -76,6 +79,9 @@ func (s *entitySchemas) of(kind string, p *loyalty.Programme) (*shape, error) {
 	}
 	return fields.extended(by), nil
 }
+
+// ownTypes stands in x-entities for the types of the programme's own.
+const ownTypes = "custom/{kind}"
 
 // maxAttribute bounds the text of a declared attribute, in characters.
 const maxAttribute = 10_000
@@ -118,18 +124,22 @@ func creation(fields *shape, body any) (json.RawMessage, error) {
 // patch reads the fields that an update sends: those it names, each as a whole,
 // and null for those that go. In a form an empty value stands for null. What is
 // required is looked at when the patch is applied.
-func patch(fields *shape, body any) (json.RawMessage, error) {
+func patch(fields *shape, body any) (json.RawMessage, error) { return patchAt(fields, body, "") }
+
+// patchAt is patch with what stands before the fields of its errors.
+func patchAt(fields *shape, body any, at string) (json.RawMessage, error) {
 	sent, gone := withoutNulls(fields, body)
 	part := *fields
 	part.required = nil
-	tree, err := part.check(sent, "")
+	tree, err := part.check(sent, at)
 	if err != nil {
 		return nil, err
 	}
 	changes, _ := tree.(map[string]any)
 	for _, name := range gone {
 		if fields.byName[name] == nil && !isCustom(name) {
-			return nil, loyalty.ErrPropertyUnknown.With("property", name).At(name)
+			k := checker{prefix: at}
+			return nil, loyalty.ErrPropertyUnknown.With("property", name).At(k.field(name))
 		}
 		changes[name] = nil
 	}

@@ -25,6 +25,7 @@ const (
 type field struct {
 	kind    fieldKind
 	choices []string // of a choiceField
+	list    bool     // every value is a list, of which one must fit: stores=a,b
 }
 
 // operators are those of the Display grammar, attribute.operator=value.
@@ -69,7 +70,7 @@ func splitOperator(name string) (string, loyalty.Operator) {
 
 func (f field) read(name string, op loyalty.Operator, text string) ([]loyalty.Condition, bool) {
 	texts := []string{text}
-	if op == loyalty.In || op == loyalty.Nin {
+	if f.list || op == loyalty.In || op == loyalty.Nin {
 		texts = strings.Split(text, ",")
 	}
 	ordered := op == loyalty.Gt || op == loyalty.Gte || op == loyalty.Lt || op == loyalty.Lte

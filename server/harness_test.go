@@ -65,8 +65,9 @@ func openOn(t *testing.T, url string, adjust ...func(*server.Options)) *house {
 	require.NoError(t, err)
 	o := server.Options{
 		Listen: "127.0.0.1:0", Region: region, Engine: h.engine, Directory: directory, Admin: h.admin, Reader: h.store,
-		Jobs:       loyalty.NewJobs(loyalty.JobsOptions{Engine: h.engine, Store: h.store}),
-		Vocabulary: vocabulary, Catalogue: catalogue, Ready: h.store.Ready,
+		Leaderboard: loyalty.NewLeaderboard(loyalty.LeaderboardOptions{Store: h.store, Programmes: directory}),
+		Jobs:        loyalty.NewJobs(loyalty.JobsOptions{Engine: h.engine, Store: h.store}),
+		Vocabulary:  vocabulary, Catalogue: catalogue, Ready: h.store.Ready,
 		Logger: slog.New(slog.NewJSONHandler(h.log, nil)),
 	}
 	for _, f := range adjust {

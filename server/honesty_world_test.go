@@ -34,13 +34,6 @@ var special = map[string]func(w *witness, o *offered, example string) (target, b
 		w.made++
 		return "/entities/" + kind, `{"id":"own-` + strconv.Itoa(w.made) + `","name":"Own"}`
 	},
-	"configureModule": func(w *witness, o *offered, example string) (string, string) {
-		target, body := w.plainly(o, example)
-		if example == "rate" {
-			target = "/admin/modules/incentivized_purchase"
-		}
-		return target, body
-	},
 	"submitEvent": func(w *witness, o *offered, example string) (string, string) {
 		return "/events", `{"customer":"member-1002","action":"point_add","data":{"points":1}}`
 	},

@@ -20,16 +20,34 @@ func bracketsOf(ctx context.Context) ([]loyalty.Condition, []loyalty.Sorting, er
 
 // ReadEvents lists a customer's events.
 func (a *loyaltyReadAPI) ReadEvents(ctx context.Context, in loyaltyread.ReadEventsRequestObject) (loyaltyread.ReadEventsResponseObject, error) {
-	if _, _, err := bracketsOf(ctx); err != nil {
+	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
+	if err != nil {
 		return nil, err
 	}
-	return nil, loyalty.ErrUnavailable
+	var q loyalty.EventQuery
+	if q.Conditions, q.Sort, err = bracketsOf(ctx); err != nil {
+		return nil, err
+	}
+	if q.Customer, err = a.history(ctx, in.CustomerID); err != nil {
+		return nil, err
+	}
+	j, err := a.events(ctx, p, q, true)
+	return loyaltyread.ReadEvents200JSONResponse{Data: j.data, Next: j.next, Previous: j.previous, Time: &j.time}, err
 }
 
 // ReadTransactions lists a customer's purchases.
 func (a *loyaltyReadAPI) ReadTransactions(ctx context.Context, in loyaltyread.ReadTransactionsRequestObject) (loyaltyread.ReadTransactionsResponseObject, error) {
-	if _, _, err := bracketsOf(ctx); err != nil {
+	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
+	if err != nil {
 		return nil, err
 	}
-	return nil, loyalty.ErrUnavailable
+	var q loyalty.TransactionQuery
+	if q.Conditions, q.Sort, err = bracketsOf(ctx); err != nil {
+		return nil, err
+	}
+	if q.Customer, err = a.history(ctx, in.CustomerID); err != nil {
+		return nil, err
+	}
+	t, err := a.transactions(ctx, p, q, true)
+	return loyaltyread.ReadTransactions200JSONResponse{Data: t.data, Next: t.next, Previous: t.previous, Time: &t.time}, err
 }

@@ -4,12 +4,17 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/loyalty-platform/loyalty/gen/administration"
+	"github.com/loyalty-platform/loyalty/gen/automationcampaigns"
 	"github.com/loyalty-platform/loyalty/gen/coupon"
 	"github.com/loyalty-platform/loyalty/gen/customers"
 	"github.com/loyalty-platform/loyalty/gen/display"
 	"github.com/loyalty-platform/loyalty/gen/entities"
 	"github.com/loyalty-platform/loyalty/gen/events"
+	"github.com/loyalty-platform/loyalty/gen/leaderboard"
+	"github.com/loyalty-platform/loyalty/gen/levels"
 	"github.com/loyalty-platform/loyalty/gen/loyaltyread"
+	"github.com/loyalty-platform/loyalty/gen/offers"
+	"github.com/loyalty-platform/loyalty/gen/rewards"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -25,22 +30,37 @@ func (s *Server) register(g gin.IRouter) {
 	events.RegisterHandlersWithOptions(g, events.NewStrictHandlerWithOptions(&eventsAPI{s}, nil, events.StrictGinServerOptions{
 		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.fail, ResponseErrorHandlerFunc: s.fail,
 	}), events.GinServerOptions{ErrorHandler: binder})
+	automationcampaigns.RegisterHandlersWithOptions(g, automationcampaigns.NewStrictHandlerWithOptions(&campaignsAPI{s}, nil, automationcampaigns.StrictGinServerOptions{
+		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.fail, ResponseErrorHandlerFunc: s.fail,
+	}), automationcampaigns.GinServerOptions{ErrorHandler: binder})
 	coupon.RegisterHandlersWithOptions(g, coupon.NewStrictHandlerWithOptions(&couponAPI{s}, nil, coupon.StrictGinServerOptions{
 		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.fail, ResponseErrorHandlerFunc: s.fail,
 	}), coupon.GinServerOptions{ErrorHandler: binder})
 	display.RegisterHandlersWithOptions(g, display.NewStrictHandlerWithOptions(&displayAPI{s}, nil, display.StrictGinServerOptions{
 		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.fail, ResponseErrorHandlerFunc: s.fail,
 	}), display.GinServerOptions{ErrorHandler: binder})
+	rewards.RegisterHandlersWithOptions(g, rewards.NewStrictHandlerWithOptions(&rewardsAPI{s}, nil, rewards.StrictGinServerOptions{
+		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.fail, ResponseErrorHandlerFunc: s.fail,
+	}), rewards.GinServerOptions{ErrorHandler: binder})
 	entities.RegisterHandlersWithOptions(g, entities.NewStrictHandlerWithOptions(&entitiesAPI{s}, nil, entities.StrictGinServerOptions{
 		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.fail, ResponseErrorHandlerFunc: s.fail,
 	}), entities.GinServerOptions{ErrorHandler: binder})
 	customers.RegisterHandlersWithOptions(g, customers.NewStrictHandlerWithOptions(&customersAPI{s}, nil, customers.StrictGinServerOptions{
 		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.fail, ResponseErrorHandlerFunc: s.fail,
 	}), customers.GinServerOptions{ErrorHandler: binder})
+	leaderboard.RegisterHandlersWithOptions(g, leaderboard.NewStrictHandlerWithOptions(&leaderboardAPI{s}, nil, leaderboard.StrictGinServerOptions{
+		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.fail, ResponseErrorHandlerFunc: s.fail,
+	}), leaderboard.GinServerOptions{ErrorHandler: binder})
+	levels.RegisterHandlersWithOptions(g, levels.NewStrictHandlerWithOptions(&levelsAPI{s}, nil, levels.StrictGinServerOptions{
+		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.fail, ResponseErrorHandlerFunc: s.fail,
+	}), levels.GinServerOptions{ErrorHandler: binder})
 	administration.RegisterHandlersWithOptions(g, administration.NewStrictHandlerWithOptions(&administrationAPI{s}, nil, administration.StrictGinServerOptions{
 		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.fail, ResponseErrorHandlerFunc: s.fail,
 	}), administration.GinServerOptions{ErrorHandler: binder})
 	loyaltyread.RegisterHandlersWithOptions(g, loyaltyread.NewStrictHandlerWithOptions(&loyaltyReadAPI{s}, nil, loyaltyread.StrictGinServerOptions{
 		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.fail, ResponseErrorHandlerFunc: s.fail,
 	}), loyaltyread.GinServerOptions{ErrorHandler: binder})
+	offers.RegisterHandlersWithOptions(g, offers.NewStrictHandlerWithOptions(&offersAPI{s}, nil, offers.StrictGinServerOptions{
+		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.fail, ResponseErrorHandlerFunc: s.fail,
+	}), offers.GinServerOptions{ErrorHandler: binder})
 }

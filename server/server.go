@@ -30,6 +30,7 @@ type Engine interface {
 	Submit(ctx context.Context, s loyalty.Submission) (loyalty.Outcome, error)
 	SubmitAll(ctx context.Context, all []loyalty.Submission) []loyalty.Result
 	Preview(ctx context.Context, s loyalty.Submission) (loyalty.Outcome, error)
+	PreviewPurchase(ctx context.Context, s loyalty.Submission) (loyalty.PurchasePreview, error)
 	Settle(ctx context.Context, customer loyalty.ID) error
 	View(ctx context.Context, n loyalty.CustomerNeeds, look func(*loyalty.Run) error) error
 }
@@ -41,13 +42,15 @@ type Options struct {
 	// Region is the region of the credential scope.
 	Region string
 
-	Engine     Engine
-	Directory  *loyalty.Directory
-	Admin      *loyalty.Admin
-	Reader     loyalty.Reader
-	Jobs       Jobs
-	Vocabulary *Vocabulary
-	Catalogue  *i18n.Catalogue
+	Engine    Engine
+	Directory *loyalty.Directory
+	Admin     *loyalty.Admin
+	Reader    loyalty.Reader
+	Jobs      Jobs
+	// Leaderboard ranks customers.
+	Leaderboard *loyalty.Leaderboard
+	Vocabulary  *Vocabulary
+	Catalogue   *i18n.Catalogue
 	// Limiter counts requests by key; optional: in memory on this node.
 	Limiter limit.Limiter
 	// Burst is how many requests a key may make at once; 0: limit.DefaultBurst.
@@ -84,6 +87,7 @@ type Server struct {
 	admin       *loyalty.Admin
 	reader      loyalty.Reader
 	jobs        Jobs
+	boards      *loyalty.Leaderboard
 	jobWait     time.Duration
 	vocabulary  *Vocabulary
 	catalogue   *i18n.Catalogue
@@ -116,7 +120,7 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{
 		listen: o.Listen, region: o.Region, engine: o.Engine, directory: o.Directory, admin: o.Admin, reader: o.Reader,
-		jobs: o.Jobs, jobWait: cmp.Or(o.JobWait, defaultJobWait),
+		boards: o.Leaderboard, jobs: o.Jobs, jobWait: cmp.Or(o.JobWait, defaultJobWait),
 		vocabulary: o.Vocabulary, catalogue: o.Catalogue, limiter: o.Limiter, burst: o.Burst,
 		ready: o.Ready, logger: o.Logger, clock: o.Clock, publicHosts: o.PublicHosts, proxies: trusted, debug: o.SigningDebug,
 	}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -16,19 +17,52 @@ func (s *Store) Entity(ctx context.Context, kind, id string) (loyalty.Entity, bo
 	return e, found, s.fault(err)
 }
 
-// Entities lists those of one type by creation, the oldest first, then id. Their
-// ids are text, so pages go by offset.
+// entityColumns are the fields of an entity that may be filtered.
+var entityColumns = map[string]filterColumn{
+	"id":         {expression: "id"},
+	"created_at": {expression: "created_at"},
+	"updated_at": {expression: "updated_at"},
+}
+
+// entityOrders are what lists of entities can be sorted by; the id decides among
+// equals.
+var entityOrders = map[string]string{
+	"": "created_at", loyalty.SortCreated: "created_at", loyalty.SortUpdated: "updated_at", loyalty.SortID: "id",
+}
+
+// Entities lists those of one type. It fails for a field or an order that the
+// caller should have refused before.
 func (s *Store) Entities(ctx context.Context, q loyalty.EntityQuery) ([]loyalty.Entity, error) {
-	db := s.read.WithContext(ctx).Where("type = ?", storable(q.Type))
+	db, err := filter(s.read.WithContext(ctx).Where("type = ?", storable(q.Type)), entityColumns, q.Conditions)
+	if err != nil {
+		return nil, err
+	}
 	if !q.Archived {
 		db = db.Where("archived_at IS NULL")
 	}
 	if q.Page.Limit > 0 {
 		db = db.Limit(q.Page.Limit)
 	}
+	by, known := entityOrders[q.Sort]
+	if !known {
+		return nil, fmt.Errorf("entities cannot be sorted by %q", q.Sort)
+	}
+	place, backwards, down := q.After, false, q.Descending
+	if backwards = place == nil && q.Before != nil; backwards {
+		place, down = q.Before, !down
+	}
+	direction, beyond := " ASC", ">"
+	if down {
+		direction, beyond = " DESC", "<"
+	}
+	if place == nil {
+		db = db.Offset(q.Page.Offset)
+	} else {
+		db = db.Where("(created_at, id) "+beyond+" (?, ?)", Millis(place.At), storable(place.ID))
+	}
 	var rows []entityRow
-	err := db.Order("created_at, id").Offset(q.Page.Offset).Find(&rows).Error
-	return entitiesOf(rows), s.fault(err)
+	err = db.Order(by + direction + ", id" + direction).Find(&rows).Error
+	return entitiesOf(inOrder(rows, backwards)), s.fault(err)
 }
 
 // Entity finds one inside the transaction; see loyalty.AdminTx.

@@ -46,7 +46,7 @@ func Statements() []string {
 		for w := range ways {
 			for _, all := range []bool{false, true} {
 				n := loyalty.CustomerNeeds{Key: all, Lots: scope, Transactions: []string{"t"}, Reservations: []string{"t"},
-					Progress: loyalty.Kinds(loyalty.ProgressTier), Claims: true, Past: true, Everything: all, Coupons: []string{"c"},
+					Progress: loyalty.Kinds(loyalty.ProgressTier), Claims: true, Lists: true, Past: true, Everything: all, Coupons: []string{"c"},
 					Pools: map[string]int{"p": 1}, Tallies: []string{"k"}, Names: []loyalty.Name{{Kind: loyalty.NameExternal, Value: "x"}}}
 				switch w {
 				case byName:
@@ -58,7 +58,7 @@ func Statements() []string {
 				case byMatch:
 					n.Match = "a"
 				}
-				l := newLoader(loyalty.Needs{Customers: []loyalty.CustomerNeeds{n}, Answers: []loyalty.AnswerKey{{}}, Due: 1}, sealer{})
+				l := newLoader(loyalty.Needs{Customers: []loyalty.CustomerNeeds{n}, Answers: []loyalty.AnswerKey{{}}, Items: []loyalty.BulkKey{{}}, Due: 1}, sealer{})
 				list = append(append(list, l.calls()...), l.take()...)
 				_, find := l.find(l.questions())
 				list = append(list, find...)
@@ -81,6 +81,7 @@ func Statements() []string {
 	list = append(list, s.calls(&w)...)
 	w.Progress[0].After.Data = nil
 	w.Reservations[0].After.Hold = nil
+	w.Customers[0].After.MergedInto, w.Members[0].Gone = loyalty.ID{1}, false
 	list = append(list, s.calls(&w)...)
 
 	var texts []string

@@ -21,6 +21,7 @@ func newLoader(needs loyalty.Needs, s sealer) *loader {
 			Names:     make(map[loyalty.Name]loyalty.ID, len(needs.Customers)),
 			Emails:    map[string]loyalty.ID{}, Matches: map[string]loyalty.ID{}, Answers: map[loyalty.AnswerKey]loyalty.Answer{},
 			Coupons: map[string]loyalty.Coupon{}, Free: map[string][]loyalty.Coupon{}, Tallies: map[string]int64{},
+			Items: map[loyalty.BulkKey]bool{},
 		},
 	}
 }
@@ -46,12 +47,13 @@ func (l *loader) calls() []calls {
 		list = l.progress(list, selectProgress[w], q.progress[w])
 		list = l.claims(list, selectClaims[w], q.claims[w])
 		list = l.journal(list, selectPast[w], q.past[w])
+		list = l.memberships(list, selectMemberships[w], q.memberships[w])
 		list = l.everything(list, w, q.everything[w])
 	}
 	list = l.shared(list, q)
 	list = l.transactions(list, selectTransactions, q.transactions)
 	list = l.names(list, q.names)
-	return l.answers(list)
+	return l.items(l.answers(list))
 }
 
 // questions are the rows of the first round's statements, each asked once.
@@ -59,6 +61,7 @@ type questions struct {
 	keys                                          bool
 	customers, reserved, open, used, bought, held [ways][]ask
 	progress, claims, past, everything            [ways][]ask
+	memberships                                   [ways][]ask
 	transactions, names, coupons                  []ask
 	pools                                         []poolAsk
 	tallies                                       []string
@@ -106,6 +109,7 @@ func (l *loader) questions() *questions {
 // asked remembers the questions, so that each is put once.
 type asked struct {
 	bought, held, progress, claims, past, everything set[ask]
+	memberships                                      set[ask]
 	names                                            set[loyalty.Name]
 	tallies                                          set[string]
 }
@@ -133,6 +137,9 @@ func (q *questions) own(n *loyalty.CustomerNeeds, w who, p person, seen *asked) 
 	}
 	if n.Past && seen.past.add(a) {
 		q.past[w] = append(q.past[w], a)
+	}
+	if n.Lists && seen.memberships.add(a) {
+		q.memberships[w] = append(q.memberships[w], a)
 	}
 	if n.Everything && seen.everything.add(a) {
 		q.everything[w] = append(q.everything[w], a)

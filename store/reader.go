@@ -28,6 +28,7 @@ var customerColumns = map[string]filterColumn{
 	"email":      {expression: "customers.email_key", nullable: true, key: true},
 	"created_at": {expression: "customers.created_at"},
 	"score":      {expression: "balances.score"},
+	"list":       {expression: "customers.id", members: true},
 	"spendable":  {expression: "(balances.score - balances.spent - balances.reserved - balances.expired)"},
 }
 
@@ -92,6 +93,9 @@ func customerByID(db *gorm.DB, id UUID) (loyalty.Customer, error) {
 func (s *Store) Customers(ctx context.Context, q loyalty.CustomerQuery) ([]loyalty.Customer, error) {
 	if looksInto(q) {
 		return s.customersInto(ctx, q)
+	}
+	if byStatus(q) {
+		return s.customersByStatus(ctx, q)
 	}
 	db, err := filter(customers(s.read.WithContext(ctx)), customerColumns, q.Conditions)
 	if err != nil {

@@ -18,11 +18,11 @@ const dayLength = 24 * 60 * 60 * 1000
 
 // What a coupon counts as in money: percentages and free shipping as nothing.
 var (
-	moneyTypes     = fmt.Sprintf("coupons.type IN ('%s', '%s')", loyalty.CouponAmount, loyalty.CouponGiftCard)
-	couponCurrency = "CASE WHEN " + moneyTypes + " THEN coupons.currency ELSE '' END"
-	couponValue    = "CASE WHEN " + moneyTypes + " THEN coupons.value ELSE 0 END"
-	couponRedeemed = fmt.Sprintf(`CASE WHEN coupons.type = '%s' THEN coupons.value - coupons.balance
- WHEN coupons.type = '%s' AND coupons.redeemed_at IS NOT NULL THEN coupons.value ELSE 0 END`, loyalty.CouponGiftCard, loyalty.CouponAmount)
+	moneyTypes     = fmt.Sprintf("type IN ('%s', '%s')", loyalty.CouponAmount, loyalty.CouponGiftCard)
+	couponCurrency = "CASE WHEN " + moneyTypes + " THEN currency ELSE '' END"
+	couponValue    = "CASE WHEN " + moneyTypes + " THEN value ELSE 0 END"
+	couponRedeemed = fmt.Sprintf(`CASE WHEN type = '%s' THEN value - balance
+ WHEN type = '%s' AND redeemed_at IS NOT NULL THEN value ELSE 0 END`, loyalty.CouponGiftCard, loyalty.CouponAmount)
 )
 
 // sumPart is at which value a sum is taken in two parts: neither database has sums
@@ -62,7 +62,7 @@ func (s *Store) CouponUsage(ctx context.Context, q loyalty.CouponUsageQuery) ([]
 		Day, Count                                     int64
 		ValueHigh, ValueLow, RedeemedHigh, RedeemedLow int64
 	}
-	err = db.Select(fmt.Sprintf("COALESCE(coupons.pool, '') AS pool, %s AS status, %s / %d AS day, %s AS currency, COUNT(*) AS count, %s, %s",
+	err = db.Select(fmt.Sprintf("COALESCE(pool, '') AS pool, %s AS status, %s / %d AS day, %s AS currency, COUNT(*) AS count, %s, %s",
 		stateAt(Millis(q.At)), day.expression, dayLength, couponCurrency, sums(couponValue, "value"), sums(couponRedeemed, "redeemed"))).
 		Group("1, 2, 3, 4").Order("3 DESC, 1, 2, 4").Limit(q.Page.Limit).Offset(q.Page.Offset).Scan(&rows).Error
 	list := make([]loyalty.CouponUsage, len(rows))
@@ -86,8 +86,8 @@ func (s *Store) PoolStock(ctx context.Context, pools []string, at time.Time) (ma
 	for i, p := range pools {
 		names[i] = storable(p)
 	}
-	err := among(s.read.WithContext(ctx).Table("coupons"), "coupons.pool", names).
-		Select("coupons.pool AS pool, " + stateAt(Millis(at)) + " AS state, COUNT(*) AS count").Group("1, 2").Scan(&rows).Error
+	err := among(s.read.WithContext(ctx).Table("coupons"), "pool", names).
+		Select("pool AS pool, " + stateAt(Millis(at)) + " AS state, COUNT(*) AS count").Group("1, 2").Scan(&rows).Error
 	stock := make(map[string]loyalty.PoolStock, len(pools))
 	for _, r := range rows {
 		of := stock[r.Pool]

@@ -15,148 +15,181 @@ import (
 // couponColumns are the fields of a coupon that may be filtered and sorted as they
 // are stored.
 var couponColumns = map[string]filterColumn{
-	"code":        {expression: "coupons.code"},
-	"type":        {expression: "coupons.type"},
-	"pool":        {expression: "coupons.pool", nullable: true},
-	"reward":      {expression: "coupons.reward", nullable: true},
-	"created_at":  {expression: "coupons.created_at"},
-	"claimed_at":  {expression: "coupons.claimed_at", nullable: true},
-	"redeemed_at": {expression: "coupons.redeemed_at", nullable: true},
-	"expires_at":  {expression: "coupons.expires_at", nullable: true},
+	"code":        {expression: "code"},
+	"type":        {expression: "type"},
+	"pool":        {expression: "pool", nullable: true},
+	"reward":      {expression: "reward", nullable: true},
+	"created_at":  {expression: "created_at"},
+	"claimed_at":  {expression: "claimed_at", nullable: true},
+	"redeemed_at": {expression: "redeemed_at", nullable: true},
+	"expires_at":  {expression: "expires_at", nullable: true},
 }
 
 // Coupons lists coupons with who holds them; see loyalty.CouponQuery.
 func (s *Store) Coupons(ctx context.Context, q loyalty.CouponQuery) ([]loyalty.HeldCoupon, error) {
 	var list []loyalty.HeldCoupon
 	err := s.consistent(ctx, func(db *gorm.DB) error {
-		found, backwards, err := couponsOf(db, q)
+		found, err := couponsOf(db, &q)
 		if err != nil {
 			return err
 		}
 		var rows []couponRow
-		if err := found.Find(&rows).Error; err != nil {
+		text, backwards := found.read()
+		if err := db.Raw(text.text, text.args...).Scan(&rows).Error; err != nil {
 			return err
 		}
-		list, err = withHolders(db, rows)
-		list = inOrder(list, backwards)
+		list, err = withHolders(db, inOrder(rows, backwards))
 		return err
 	})
 	return list, err
 }
 
 // couponsOf words a query.
-func couponsOf(db *gorm.DB, q loyalty.CouponQuery) (found *gorm.DB, backwards bool, err error) {
-	order := listOrder{at: "coupons.created_at", id: "coupons.id", descending: true}
-	found = db.Model(&couponRow{})
+func couponsOf(db *gorm.DB, q *loyalty.CouponQuery) (*merged, error) {
+	list := &merged{table: "coupons", columns: "*", page: q.Page, order: listOrder{at: "created_at", id: "id", descending: true}}
+	list.branches = []branch{{words{}.and("TRUE"), "created_at"}}
 	if q.Holder != (loyalty.ID{}) {
-		order.at = "coupons.claimed_at"
 		owners, err := accounts(db, q.Holder)
-		if err != nil {
-			return nil, false, err
-		}
-		found = among(found, "coupons.customer_id", owners)
-	}
-	for _, c := range q.Conditions {
-		if found, err = couponFilter(db, found, c, Millis(q.At)); err != nil {
-			return nil, false, err
-		}
-	}
-	if len(q.Sort) == 0 {
-		found, backwards = pageOf(found, order, q.Page)
-		return found, backwards, nil
-	}
-	columns := maps.Clone(couponColumns)
-	columns["status"] = filterColumn{expression: stateAt(Millis(q.At))}
-	found, err = sortedBy(found, columns, q.Sort)
-	return found.Order(order.at + " DESC, " + order.id + " DESC").Limit(q.Page.Limit).Offset(q.Page.Offset), false, err
-}
-
-// couponFilter adds one condition.
-func couponFilter(db, found *gorm.DB, c loyalty.Condition, at Millis) (*gorm.DB, error) {
-	positive := c.Operator == loyalty.Eq || c.Operator == loyalty.In
-	switch {
-	case c.Field == "status":
-		return couponStatus(found, c, at)
-	case c.Field == "customer":
-		return couponHolder(db, found, c)
-	case c.Field == "code" && positive: // names have an index over codes, coupons do not
-		ids, err := couponIDs(db, c)
 		if err != nil {
 			return nil, err
 		}
-		return among(found, "coupons.id", ids), nil
+		list.order.at, list.branches = "claimed_at", owned(owners, "claimed_at")
+		if len(q.Sort) > 0 && len(owners) > 1 { // an order that no index has is sorted once
+			list.branches = []branch{{words{}.and("customer_id IN ?", owners), ""}}
+		}
 	}
-	return filter(found, couponColumns, []loyalty.Condition{c})
+	for _, c := range q.Conditions {
+		alternatives, err := couponWords(db, c, Millis(q.At))
+		if err != nil {
+			return nil, err
+		}
+		list.branches = split(list.branches, alternatives, len(q.Sort) > 0)
+	}
+	if len(q.Sort) == 0 {
+		return list, nil
+	}
+	columns := maps.Clone(couponColumns)
+	columns["status"] = filterColumn{expression: stateAt(Millis(q.At))}
+	var err error
+	list.sort, err = sorting(columns, q.Sort, "id")
+	return list, err
 }
 
-// couponIDs finds coupons by their codes.
-func couponIDs(db *gorm.DB, c loyalty.Condition) (ids []UUID, err error) {
-	codes := make([]any, len(c.Values))
-	for i, v := range c.Values {
-		codes[i] = filterColumn{}.value(v)
+// split gives each branch one of several conditions that exclude each other, of which
+// one must hold. Where that makes too many, or the order is no index's, the branches
+// stay as they are and have one condition more.
+func split(branches []branch, alternatives []words, whole bool) (list []branch) {
+	if whole || len(branches)*len(alternatives) > maxBranches {
+		alternatives = []words{anyOf(alternatives)}
 	}
-	err = db.Table("names").Where("kind = ? AND value IN ?", loyalty.NameCoupon, codes).Pluck("owner", &ids).Error
-	return ids, err
+	for _, b := range branches {
+		for _, w := range alternatives {
+			list = append(list, branch{b.where.and(w.text, w.args...), b.at})
+		}
+	}
+	return list
+}
+
+func anyOf(alternatives []words) (one words) {
+	texts := make([]string, len(alternatives))
+	for i, w := range alternatives {
+		texts[i] = "(" + w.text + ")"
+		one.args = append(one.args, w.args...)
+	}
+	one.text = "(" + strings.Join(texts, " OR ") + ")"
+	return one
+}
+
+// couponWords words one condition as stretches of an index, at least one.
+func couponWords(db *gorm.DB, c loyalty.Condition, at Millis) ([]words, error) {
+	positive := c.Operator == loyalty.Eq || c.Operator == loyalty.In
+	switch {
+	case c.Field == "status":
+		return couponStatus(c, at)
+	case c.Field == "customer":
+		w, err := couponHolder(db, c)
+		return []words{w}, err
+	case c.Field == "code" && positive: // names have an index over codes, coupons do not
+		var ids []UUID
+		err := db.Table("names").Where("kind = ? AND value IN ?", loyalty.NameCoupon, textsOf(c)).Pluck("owner", &ids).Error
+		return []words{words{}.and("id IN ?", ids)}, err
+	case c.Field == "pool" && positive:
+		var list []words
+		for _, pool := range textsOf(c) {
+			list = append(list, words{}.and("pool = ?", pool))
+		}
+		return list, nil
+	}
+	w, err := words{}.andAll(couponColumns, []loyalty.Condition{c})
+	return []words{w}, err
+}
+
+// textsOf lists the values of a condition on a text, each once.
+func textsOf(c loyalty.Condition) (list []string) {
+	for _, v := range c.Values {
+		if text := storable(fmt.Sprint(v)); !slices.Contains(list, text) {
+			list = append(list, text)
+		}
+	}
+	return list
 }
 
 // couponHolder is a condition on who holds a coupon.
-func couponHolder(db, found *gorm.DB, c loyalty.Condition) (*gorm.DB, error) {
+func couponHolder(db *gorm.DB, c loyalty.Condition) (w words, err error) {
 	holders := make([]loyalty.ID, len(c.Values))
 	for i, v := range c.Values {
 		id, ok := v.(loyalty.ID)
 		if !ok {
-			return nil, fmt.Errorf("a condition on customer has the value %v", v)
+			return w, fmt.Errorf("a condition on customer has the value %v", v)
 		}
 		holders[i] = id
 	}
 	owners, err := accounts(db, holders...)
-	if err != nil {
-		return nil, err
+	switch {
+	case err != nil:
+		return w, err
+	case c.Operator == loyalty.Eq || c.Operator == loyalty.In:
+		return w.and("customer_id IN ?", owners), nil
+	case len(owners) == 0:
+		return w.and("TRUE"), nil
 	}
-	if c.Operator == loyalty.Eq || c.Operator == loyalty.In {
-		return among(found, "coupons.customer_id", owners), nil
-	}
-	if len(owners) == 0 {
-		return found, nil
-	}
-	return found.Where("(coupons.customer_id IS NULL OR coupons.customer_id NOT IN ?)", owners), nil
+	return w.and("(customer_id IS NULL OR customer_id NOT IN ?)", owners), nil
 }
 
-// openStates are those in which a coupon expires with its time, and stateList words
-// them for SQL.
-var (
-	openStates = slices.DeleteFunc(slices.Clone(loyalty.CouponStates), func(s loyalty.CouponState) bool { return !s.Expires() })
-	stateList  = func() string {
-		words := make([]string, len(openStates))
-		for i, s := range openStates {
-			words[i] = "'" + string(s) + "'"
+// openStates words the states in which a coupon expires with its time.
+var openStates = func() string {
+	var list []string
+	for _, s := range loyalty.CouponStates {
+		if s.Expires() {
+			list = append(list, "'"+string(s)+"'")
 		}
-		return strings.Join(words, ", ")
-	}()
-)
+	}
+	return strings.Join(list, ", ")
+}()
 
 // stateAt is where a coupon stands at an instant, as Coupon.StateAt tells it.
 func stateAt(at Millis) string {
-	return fmt.Sprintf("CASE WHEN coupons.expires_at <= %d AND coupons.state IN (%s) THEN '%s' ELSE coupons.state END",
-		at.Time().UnixMilli(), stateList, loyalty.CouponExpired)
+	return fmt.Sprintf("CASE WHEN expires_at <= %d AND state IN (%s) THEN '%s' ELSE state END",
+		at.Time().UnixMilli(), openStates, loyalty.CouponExpired)
 }
 
-// couponStatus is a condition on where coupons stand. It says it of the stored state
-// as well, which has an index.
-func couponStatus(found *gorm.DB, c loyalty.Condition, at Millis) (*gorm.DB, error) {
+// couponStatus is a condition on where coupons stand, in the words of what is stored.
+func couponStatus(c loyalty.Condition, at Millis) (list []words, err error) {
 	wanted, err := statesOf(c)
-	if err != nil {
-		return nil, err
+	for _, s := range wanted {
+		switch {
+		case s == loyalty.CouponExpired:
+			list = append(list, words{}.and("expires_at <= ? AND state IN ("+openStates+")", at))
+		case s.Expires():
+			list = append(list, words{}.and("state = ? AND (expires_at IS NULL OR expires_at > ?)", string(s), at))
+		default:
+			list = append(list, words{}.and("state = ?", string(s)))
+		}
 	}
-	stored := slices.DeleteFunc(slices.Clone(wanted), func(s loyalty.CouponState) bool { return s == loyalty.CouponExpired })
-	lapsed := len(stored) < len(wanted)
-	switch {
-	case lapsed && len(stored) == 0:
-		found = found.Where("coupons.expires_at <= ?", at)
-	case !lapsed:
-		found = among(found, "coupons.state", stored)
+	if len(list) == 0 {
+		list = append(list, words{}.and("FALSE"))
 	}
-	return found.Where(stateAt(at)+" IN ?", wanted), nil
+	return list, err
 }
 
 // statesOf lists the states that a condition means.
@@ -172,25 +205,6 @@ func statesOf(c loyalty.Condition) ([]loyalty.CouponState, error) {
 		return out(false), nil
 	}
 	return nil, fmt.Errorf("condition on %q with %q is not possible", c.Field, c.Operator)
-}
-
-// sortedBy adds the keys of an order; what is absent comes last either way.
-func sortedBy(db *gorm.DB, columns map[string]filterColumn, keys []loyalty.Sorting) (*gorm.DB, error) {
-	for _, k := range keys {
-		c, known := columns[k.Field]
-		if !known {
-			return db, fmt.Errorf("a list cannot be sorted by %q", k.Field)
-		}
-		direction := " ASC"
-		if k.Descending {
-			direction = " DESC"
-		}
-		if c.nullable {
-			db = db.Order("(" + c.expression + " IS NULL)")
-		}
-		db = db.Order(c.expression + direction)
-	}
-	return db, nil
 }
 
 // withHolders joins coupons with who holds them.

@@ -17,6 +17,7 @@ type filterColumn struct {
 	expression string
 	nullable   bool
 	key        bool // compares in the form of searchKey
+	members    bool // is on a customer list, whose id is the value
 }
 
 // operators are how a condition with one value reads in SQL.
@@ -46,11 +47,26 @@ func filter(db *gorm.DB, columns map[string]filterColumn, conditions []loyalty.C
 
 // sql is the condition; what is absent differs from every value.
 func (c filterColumn) sql(operator string) string {
+	if c.members {
+		return c.onLists(operator)
+	}
 	text := c.expression + " " + operator
 	if c.nullable && (operator == operators[loyalty.Ne] || operator == operators[loyalty.Nin]) {
 		return "(" + c.expression + " IS NULL OR " + text + ")"
 	}
 	return text
+}
+
+// onLists is the condition that a customer is on a list, or on none of some.
+func (c filterColumn) onLists(operator string) string {
+	on := " IN ("
+	switch operator {
+	case operators[loyalty.Ne]:
+		on, operator = " NOT IN (", operators[loyalty.Eq]
+	case operators[loyalty.Nin]:
+		on, operator = " NOT IN (", operators[loyalty.In]
+	}
+	return c.expression + on + "SELECT customer_id FROM list_members WHERE list_id " + operator + ")"
 }
 
 func (c filterColumn) values(condition loyalty.Condition, list bool) any {

@@ -115,8 +115,8 @@ func TestRebuildReachesPagesByKeys(t *testing.T) {
 		require.Empty(t, tree[0].Plan.scans(), sql)
 		require.False(t, strings.Contains(sql, `"events"`) && tree[0].Plan.has("Sort"), "%s\n%s", sql, plan)
 	}
-	require.Len(t, once, 4, "the number of events, what reaches over families, coupons and counts: %v", once)
-	require.GreaterOrEqual(t, pages, 18, "eight tables by page and by customer, the pages themselves and their events")
+	require.Len(t, once, 5, "the number of events, what reaches over families, coupons, counts and campaigns: %v", once)
+	require.GreaterOrEqual(t, pages, 20, "nine tables by page and by customer, the pages themselves and their events")
 }
 
 // has says whether a plan has a node of a type.

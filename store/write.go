@@ -46,7 +46,8 @@ func (s *Store) calls(w *loyalty.Writes) []calls {
 	list = write(list, insertClaims, w.NewRewardClaims)
 	list = write(list, insertCoupons, w.NewCoupons)
 	list = write(list, insertCouponEvents, couponEvents(w))
-	return write(list, insertAnswers, s.sealAnswers(w.Answers))
+	list = write(list, insertAnswers, s.sealAnswers(w.Answers))
+	return bulkCalls(list, w)
 }
 
 // byOwner and byValue are the orders in which all batches take locks.

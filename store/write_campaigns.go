@@ -22,8 +22,9 @@ type mergedCustomers struct {
 	slot int64
 }
 
-// campaignCalls add to what campaigns did. Both statements on customers come after
-// those on figures, which look at who was a customer before.
+// campaignCalls add to what campaigns did. Figures look at who was a customer
+// before, so that they come before the customers; and what was given comes before
+// merges: a source can get something in the batch that ends it, never after.
 func campaignCalls(list []calls, w *loyalty.Writes) []calls {
 	if len(w.CampaignGifts)+len(w.CampaignMerges) == 0 {
 		return list
@@ -37,10 +38,10 @@ func campaignCalls(list []calls, w *loyalty.Writes) []calls {
 	for i, g := range w.CampaignGifts {
 		gifts[i] = addedFigures{g, slot}
 	}
-	list = write(list, mergeFigures, merges)
-	list = write(list, mergeGiven, merges)
 	list = write(list, addFigures, gifts)
-	return write(list, insertGiven, changed(gifts, func(g *addedFigures) bool { return g.Runs > 0 }))
+	list = write(list, insertGiven, changed(gifts, func(g *addedFigures) bool { return g.Runs > 0 }))
+	list = write(list, mergeFigures, merges)
+	return write(list, mergeGiven, merges)
 }
 
 const (

@@ -27,12 +27,12 @@ func couponEvents(w *loyalty.Writes) (list []couponEvent) {
 var insertCouponEvents = inserts(`INSERT INTO coupon_events (coupon_id, version, customer_id, event_id, recorded_at) SELECT * FROM v`,
 	field[couponEvent]{"coupon_id", "uuid", func(c *couponEvent) any { return (*UUID)(&c.coupon) }},
 	field[couponEvent]{"version", "bigint", func(c *couponEvent) any { return (*number)(&c.version) }},
-	field[couponEvent]{"customer_id", "uuid", func(c *couponEvent) any { return (*UUID)(&eventOf(c).Customer) }},
-	field[couponEvent]{"event_id", "uuid", func(c *couponEvent) any { return (*UUID)(&eventOf(c).ID) }},
-	field[couponEvent]{"recorded_at", "bigint", func(c *couponEvent) any { return (*Millis)(&eventOf(c).RecordedAt) }})
+	field[couponEvent]{"customer_id", "uuid", func(c *couponEvent) any { return (*UUID)(&c.of().Customer) }},
+	field[couponEvent]{"event_id", "uuid", func(c *couponEvent) any { return (*UUID)(&c.of().ID) }},
+	field[couponEvent]{"recorded_at", "bigint", func(c *couponEvent) any { return (*Millis)(&c.of().RecordedAt) }})
 
-// eventOf also answers for an empty row, of which only the types are asked.
-func eventOf(c *couponEvent) *loyalty.Event {
+// of also answers for an empty row, of which only the types are asked.
+func (c *couponEvent) of() *loyalty.Event {
 	if c.event == nil {
 		return &loyalty.Event{}
 	}

@@ -21,19 +21,26 @@ import (
 
 // Defines values for APIName.
 const (
-	APINameAdministration APIName = "administration"
-	APINameCoupon         APIName = "coupon"
-	APINameCustomers      APIName = "customers"
-	APINameDisplay        APIName = "display"
-	APINameEntities       APIName = "entities"
-	APINameEvents         APIName = "events"
-	APINameLoyaltyRead    APIName = "loyalty-read"
+	APINameAdministration      APIName = "administration"
+	APINameAutomationCampaigns APIName = "automation-campaigns"
+	APINameCoupon              APIName = "coupon"
+	APINameCustomers           APIName = "customers"
+	APINameDisplay             APIName = "display"
+	APINameEntities            APIName = "entities"
+	APINameEvents              APIName = "events"
+	APINameLeaderboard         APIName = "leaderboard"
+	APINameLevels              APIName = "levels"
+	APINameLoyaltyRead         APIName = "loyalty-read"
+	APINameOffers              APIName = "offers"
+	APINameRewards             APIName = "rewards"
 )
 
 // Valid indicates whether the value is a known member of the APIName enum.
 func (e APIName) Valid() bool {
 	switch e {
 	case APINameAdministration:
+		return true
+	case APINameAutomationCampaigns:
 		return true
 	case APINameCoupon:
 		return true
@@ -45,7 +52,15 @@ func (e APIName) Valid() bool {
 		return true
 	case APINameEvents:
 		return true
+	case APINameLeaderboard:
+		return true
+	case APINameLevels:
+		return true
 	case APINameLoyaltyRead:
+		return true
+	case APINameOffers:
+		return true
+	case APINameRewards:
 		return true
 	default:
 		return false
@@ -141,12 +156,14 @@ func (e IncentivizedPurchaseConfigRounding) Valid() bool {
 
 // Defines values for JobName.
 const (
-	JobNameAnswers    JobName = "answers"
-	JobNameAutoAccept JobName = "auto_accept"
-	JobNameExpiry     JobName = "expiry"
-	JobNamePartitions JobName = "partitions"
-	JobNamePending    JobName = "pending"
-	JobNameTiers      JobName = "tiers"
+	JobNameAnswers     JobName = "answers"
+	JobNameAutoAccept  JobName = "auto_accept"
+	JobNameBulk        JobName = "bulk"
+	JobNameExpiry      JobName = "expiry"
+	JobNameLeaderboard JobName = "leaderboard"
+	JobNamePartitions  JobName = "partitions"
+	JobNamePending     JobName = "pending"
+	JobNameTiers       JobName = "tiers"
 )
 
 // Valid indicates whether the value is a known member of the JobName enum.
@@ -156,7 +173,11 @@ func (e JobName) Valid() bool {
 		return true
 	case JobNameAutoAccept:
 		return true
+	case JobNameBulk:
+		return true
 	case JobNameExpiry:
+		return true
+	case JobNameLeaderboard:
 		return true
 	case JobNamePartitions:
 		return true
@@ -476,7 +497,9 @@ type Job struct {
 	// - `expiry`: lets points expire.
 	// - `pending`: drops held events whose time is over.
 	// - `tiers`: moves customers down at their window's end, and counts anew after a structure was changed.
+	// - `leaderboard`: counts who leads, where nobody read it lately, and drops what is over.
 	// - `partitions`: makes room in the journal for the months to come.
+	// - `bulk`: works on the bulk operations that were begun, and forgets those that ended 30 days ago.
 	// - `answers`: forgets the answers kept for Idempotency-Keys after their 24 hours.
 	//
 	// Whoever touches a customer does not wait for them: what is due is applied first.
@@ -505,7 +528,9 @@ type Job struct {
 // - `expiry`: lets points expire.
 // - `pending`: drops held events whose time is over.
 // - `tiers`: moves customers down at their window's end, and counts anew after a structure was changed.
+// - `leaderboard`: counts who leads, where nobody read it lately, and drops what is over.
 // - `partitions`: makes room in the journal for the months to come.
+// - `bulk`: works on the bulk operations that were begun, and forgets those that ended 30 days ago.
 // - `answers`: forgets the answers kept for Idempotency-Keys after their 24 hours.
 //
 // Whoever touches a customer does not wait for them: what is due is applied first.

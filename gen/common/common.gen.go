@@ -11,6 +11,123 @@ import (
 	openapi_types "github.com/oapi-codegen/runtime/types"
 )
 
+// Defines values for BulkStatus.
+const (
+	BulkStatusDone       BulkStatus = "done"
+	BulkStatusProcessing BulkStatus = "processing"
+	BulkStatusQueued     BulkStatus = "queued"
+)
+
+// Valid indicates whether the value is a known member of the BulkStatus enum.
+func (e BulkStatus) Valid() bool {
+	switch e {
+	case BulkStatusDone:
+		return true
+	case BulkStatusProcessing:
+		return true
+	case BulkStatusQueued:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ClaimedCouponStatus.
+const (
+	ClaimedCouponStatusClaimed ClaimedCouponStatus = "claimed"
+)
+
+// Valid indicates whether the value is a known member of the ClaimedCouponStatus enum.
+func (e ClaimedCouponStatus) Valid() bool {
+	switch e {
+	case ClaimedCouponStatusClaimed:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ClaimedCouponType.
+const (
+	ClaimedCouponTypeAmount       ClaimedCouponType = "amount"
+	ClaimedCouponTypeFreeShipping ClaimedCouponType = "free_shipping"
+	ClaimedCouponTypeGiftCard     ClaimedCouponType = "gift_card"
+	ClaimedCouponTypePercentage   ClaimedCouponType = "percentage"
+)
+
+// Valid indicates whether the value is a known member of the ClaimedCouponType enum.
+func (e ClaimedCouponType) Valid() bool {
+	switch e {
+	case ClaimedCouponTypeAmount:
+		return true
+	case ClaimedCouponTypeFreeShipping:
+		return true
+	case ClaimedCouponTypeGiftCard:
+		return true
+	case ClaimedCouponTypePercentage:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for CouponStatus.
+const (
+	CouponStatusClaimed           CouponStatus = "claimed"
+	CouponStatusCreated           CouponStatus = "created"
+	CouponStatusExpired           CouponStatus = "expired"
+	CouponStatusInvalidated       CouponStatus = "invalidated"
+	CouponStatusPartiallyRedeemed CouponStatus = "partially_redeemed"
+	CouponStatusRedeemed          CouponStatus = "redeemed"
+	CouponStatusUnassigned        CouponStatus = "unassigned"
+)
+
+// Valid indicates whether the value is a known member of the CouponStatus enum.
+func (e CouponStatus) Valid() bool {
+	switch e {
+	case CouponStatusClaimed:
+		return true
+	case CouponStatusCreated:
+		return true
+	case CouponStatusExpired:
+		return true
+	case CouponStatusInvalidated:
+		return true
+	case CouponStatusPartiallyRedeemed:
+		return true
+	case CouponStatusRedeemed:
+		return true
+	case CouponStatusUnassigned:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for CouponType.
+const (
+	CouponTypeAmount       CouponType = "amount"
+	CouponTypeFreeShipping CouponType = "free_shipping"
+	CouponTypeGiftCard     CouponType = "gift_card"
+	CouponTypePercentage   CouponType = "percentage"
+)
+
+// Valid indicates whether the value is a known member of the CouponType enum.
+func (e CouponType) Valid() bool {
+	switch e {
+	case CouponTypeAmount:
+		return true
+	case CouponTypeFreeShipping:
+		return true
+	case CouponTypeGiftCard:
+		return true
+	case CouponTypePercentage:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for CustomerStatus.
 const (
 	CustomerStatusActive    CustomerStatus = "active"
@@ -32,6 +149,27 @@ func (e CustomerStatus) Valid() bool {
 	case CustomerStatusOptedOut:
 		return true
 	case CustomerStatusSuspended:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DateStatus.
+const (
+	DateStatusActive    DateStatus = "active"
+	DateStatusCompleted DateStatus = "completed"
+	DateStatusScheduled DateStatus = "scheduled"
+)
+
+// Valid indicates whether the value is a known member of the DateStatus enum.
+func (e DateStatus) Valid() bool {
+	switch e {
+	case DateStatusActive:
+		return true
+	case DateStatusCompleted:
+		return true
+	case DateStatusScheduled:
 		return true
 	default:
 		return false
@@ -83,6 +221,72 @@ func (e ErrorType) Valid() bool {
 	}
 }
 
+// Defines values for OfferDiscountType.
+const (
+	OfferDiscountTypeFixedDiscount   OfferDiscountType = "fixed_discount"
+	OfferDiscountTypeFixedPrice      OfferDiscountType = "fixed_price"
+	OfferDiscountTypePercentDiscount OfferDiscountType = "percent_discount"
+)
+
+// Valid indicates whether the value is a known member of the OfferDiscountType enum.
+func (e OfferDiscountType) Valid() bool {
+	switch e {
+	case OfferDiscountTypeFixedDiscount:
+		return true
+	case OfferDiscountTypeFixedPrice:
+		return true
+	case OfferDiscountTypePercentDiscount:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for OfferItemType.
+const (
+	OfferItemTypeCategory OfferItemType = "category"
+	OfferItemTypeProduct  OfferItemType = "product"
+)
+
+// Valid indicates whether the value is a known member of the OfferItemType enum.
+func (e OfferItemType) Valid() bool {
+	switch e {
+	case OfferItemTypeCategory:
+		return true
+	case OfferItemTypeProduct:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RewardType.
+const (
+	RewardTypeCoupon   RewardType = "coupon"
+	RewardTypeCustom   RewardType = "custom"
+	RewardTypeDownload RewardType = "download"
+	RewardTypePhysical RewardType = "physical"
+	RewardTypePoints   RewardType = "points"
+)
+
+// Valid indicates whether the value is a known member of the RewardType enum.
+func (e RewardType) Valid() bool {
+	switch e {
+	case RewardTypeCoupon:
+		return true
+	case RewardTypeCustom:
+		return true
+	case RewardTypeDownload:
+		return true
+	case RewardTypePhysical:
+		return true
+	case RewardTypePoints:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for TransactionStatus.
 const (
 	TransactionStatusAccepted TransactionStatus = "accepted"
@@ -124,6 +328,334 @@ func (e Order) Valid() bool {
 		return false
 	}
 }
+
+// BulkAnswer Where a bulk operation stands.
+type BulkAnswer struct {
+	// Data Work on many customers, which goes on after its request was answered.
+	Data BulkOperation `json:"data"`
+}
+
+// BulkCustomers Customer ids, or external ids as `name:value`; one that is repeated counts once. A customer who does not exist is
+// an error of that customer, not of the request.
+//
+// Example: ["member-1001","member-1002","crm:000417"]
+type BulkCustomers = []string
+
+// BulkError Why one customer was refused.
+type BulkError struct {
+	// Customer The customer as the request named them, of a list's member their id; absent when they have left the programme since.
+	//
+	// Example: member-1001
+	Customer *string `json:"customer,omitempty"`
+
+	// Error One failure. Decide by the HTTP status, `type` and `code`, which never change with the language; show
+	// `message`, which follows `Accept-language`.
+	Error Error `json:"error"`
+}
+
+// BulkErrorList One page of customers whom a bulk operation refused.
+type BulkErrorList struct {
+	// Data Who was refused, in the order of the request.
+	Data []BulkError `json:"data"`
+
+	// Next The relative link of the next page, with your filters in it; null on the last page.
+	//
+	// Example: /customers?limit=100&offset=100&cursor=AZXmE8Vvc2eUkzZ0m3b0Hg
+	Next *NextLink `json:"next"`
+
+	// Previous The relative link of the previous page; null on the first one.
+	//
+	// Example: /customers?limit=100&offset=0&cursor=AZXmE8Vvc2eUkzZ0m3b0Hw
+	Previous *PreviousLink `json:"previous"`
+
+	// Time How long the server worked on this answer, in seconds.
+	//
+	// Example: 0.004
+	Time *ProcessingTime `json:"time,omitempty"`
+}
+
+// BulkOperation Work on many customers, which goes on after its request was answered.
+type BulkOperation struct {
+	// BatchID The operation; ask for its status by it.
+	//
+	// Example: 0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e01
+	BatchID openapi_types.UUID `json:"batch_id"`
+
+	// CreatedAt When it was begun.
+	//
+	// Example: 2026-03-01T09:30:00.000Z
+	CreatedAt Instant `json:"created_at"`
+
+	// Done Customers who are done, those who were refused included.
+	//
+	// Example: 1200
+	Done int64 `json:"done"`
+
+	// Errors Customers who were refused.
+	//
+	// Example: 3
+	Errors int64 `json:"errors"`
+
+	// FinishedAt When the last customer was done; absent until then.
+	//
+	// Example: 2026-03-01T09:30:12.000Z
+	FinishedAt *Instant `json:"finished_at,omitempty"`
+
+	// Status - `queued`: nobody is done yet.
+	// - `processing`: some customers are done.
+	// - `done`: all are; nothing changes any more.
+	//
+	//
+	// Example: processing
+	Status BulkStatus `json:"status"`
+
+	// Total All customers of the operation.
+	//
+	// Example: 5000
+	Total int64 `json:"total"`
+}
+
+// BulkStatus - `queued`: nobody is done yet.
+// - `processing`: some customers are done.
+// - `done`: all are; nothing changes any more.
+//
+// Example: processing
+type BulkStatus string
+
+// ClaimResult A claimed reward.
+type ClaimResult struct {
+	// Award The points it gave; only of a reward of the type `points`.
+	//
+	// Example: 500
+	Award *int64 `json:"award,omitempty"`
+
+	// Coupon The coupon that came with it; absent where there is none.
+	Coupon *ClaimedCoupon `json:"coupon,omitempty"`
+
+	// ID The id of the claim; it is that of the event `reward_claim`.
+	//
+	// Example: 0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e01
+	ID openapi_types.UUID `json:"id"`
+
+	// LastClaimedAt When it was claimed.
+	//
+	// Example: 2026-03-01T09:30:00.000Z
+	LastClaimedAt Instant `json:"last_claimed_at"`
+
+	// Spent The points it cost.
+	//
+	// Example: 200
+	Spent int64 `json:"spent"`
+}
+
+// ClaimedCoupon The coupon that came with it; absent where there is none.
+type ClaimedCoupon struct {
+	// ClaimedAt When the customer got it.
+	//
+	// Example: 2026-03-01T09:30:00.000Z
+	ClaimedAt Instant `json:"claimed_at"`
+
+	// Code What is shown at the till.
+	//
+	// Example: COF-4711-XKCD
+	Code string `json:"code"`
+
+	// CreatedAt When the code came into being.
+	//
+	// Example: 2026-03-01T09:30:00.000Z
+	CreatedAt Instant `json:"created_at"`
+
+	// Currency The currency of the value.
+	//
+	// Example: EUR
+	Currency *string `json:"currency,omitempty"`
+
+	// Customer Who holds it.
+	Customer CouponHolder `json:"customer"`
+
+	// ExpiresAt Until when it can be redeemed; absent when for ever.
+	//
+	// Example: 2026-03-31T09:30:00.000Z
+	ExpiresAt *Instant `json:"expires_at,omitempty"`
+
+	// Name What it is called.
+	//
+	// Example: Free coffee
+	Name *string `json:"name,omitempty"`
+
+	// Status Where it stands; always `claimed` here.
+	//
+	// Example: claimed
+	Status ClaimedCouponStatus `json:"status"`
+
+	// Type What it gives.
+	//
+	// Example: percentage
+	Type ClaimedCouponType `json:"type"`
+
+	// Value What it is worth: money, or percent.
+	//
+	// Example: 100
+	Value *money.Amount `json:"value,omitempty"`
+}
+
+// ClaimedCouponStatus Where it stands; always `claimed` here.
+//
+// Example: claimed
+type ClaimedCouponStatus string
+
+// ClaimedCouponType What it gives.
+//
+// Example: percentage
+type ClaimedCouponType string
+
+// Coupon One coupon. Properties that it does not have are absent.
+type Coupon struct {
+	// Balance What is left on a gift card.
+	//
+	// Example: 20
+	Balance *money.Amount `json:"balance,omitempty"`
+
+	// ClaimedAt When its holder got it.
+	//
+	// Example: 2026-03-01T09:30:00.000Z
+	ClaimedAt *Instant `json:"claimed_at,omitempty"`
+
+	// Code What is shown at the till.
+	//
+	// Example: COF-4711-XKCD
+	Code string `json:"code"`
+
+	// CreatedAt When the code came into being.
+	//
+	// Example: 2026-03-01T09:30:00.000Z
+	CreatedAt Instant `json:"created_at"`
+
+	// Currency The currency of the value.
+	//
+	// Example: EUR
+	Currency *string `json:"currency,omitempty"`
+
+	// Customer Whose it is; absent when it is nobody's, and when that customer left the programme.
+	Customer *CouponOwner `json:"customer,omitempty"`
+
+	// ExpiresAt Until when it can be redeemed; absent when for ever.
+	//
+	// Example: 2026-03-31T09:30:00.000Z
+	ExpiresAt *Instant `json:"expires_at,omitempty"`
+
+	// Name What customers see.
+	//
+	// Example: Free coffee
+	Name *string `json:"name,omitempty"`
+
+	// Pool The pool it comes from.
+	//
+	// Example: coffee-codes
+	Pool *string `json:"pool,omitempty"`
+
+	// Products The products it is for; empty when for all.
+	//
+	// Example: ["p-501"]
+	Products []string `json:"products"`
+
+	// RedeemedAt When it was last redeemed.
+	//
+	// Example: 2026-03-05T17:02:00.000Z
+	RedeemedAt *Instant `json:"redeemed_at,omitempty"`
+
+	// Reward The reward that gave it.
+	//
+	// Example: coffee
+	Reward *string `json:"reward,omitempty"`
+
+	// Status - `created`: a code of a pool that nobody holds yet.
+	// - `claimed`: a customer holds it.
+	// - `unassigned`: taken from its holder; the next customer can have it.
+	// - `redeemed`: used up.
+	// - `partially_redeemed`: a gift card with balance left.
+	// - `invalidated`: worth nothing any more.
+	// - `expired`: its time is over and it was not used up; so from `expires_at` on.
+	//
+	//
+	// Example: claimed
+	Status CouponStatus `json:"status"`
+
+	// Stores The stores that take it; empty when every store does.
+	//
+	// Example: ["budapest-01"]
+	Stores []string `json:"stores"`
+
+	// Type - `amount`: money off.
+	// - `percentage`: percent off.
+	// - `free_shipping`: no price for the delivery.
+	// - `gift_card`: a balance that is used up bit by bit.
+	//
+	//
+	// Example: percentage
+	Type CouponType `json:"type"`
+
+	// Value What it is worth: money, or percent.
+	//
+	// Example: 100
+	Value *money.Amount `json:"value,omitempty"`
+}
+
+// CouponHolder Who holds it.
+type CouponHolder struct {
+	// ID The customer's id as your system submitted it.
+	//
+	// Example: member-1001
+	ID string `json:"id"`
+}
+
+// CouponList One page of coupons.
+type CouponList struct {
+	// Data The coupons of this page.
+	Data []Coupon `json:"data"`
+
+	// Next The relative link of the next page, with your filters in it; null on the last page.
+	//
+	// Example: /customers?limit=100&offset=100&cursor=AZXmE8Vvc2eUkzZ0m3b0Hg
+	Next *NextLink `json:"next"`
+
+	// Previous The relative link of the previous page; null on the first one.
+	//
+	// Example: /customers?limit=100&offset=0&cursor=AZXmE8Vvc2eUkzZ0m3b0Hw
+	Previous *PreviousLink `json:"previous"`
+
+	// Time How long the server worked on this answer, in seconds.
+	//
+	// Example: 0.004
+	Time *ProcessingTime `json:"time,omitempty"`
+}
+
+// CouponOwner Whose it is; absent when it is nobody's, and when that customer left the programme.
+type CouponOwner struct {
+	// ID The customer's id as your system submitted it.
+	//
+	// Example: member-1001
+	ID string `json:"id"`
+}
+
+// CouponStatus - `created`: a code of a pool that nobody holds yet.
+// - `claimed`: a customer holds it.
+// - `unassigned`: taken from its holder; the next customer can have it.
+// - `redeemed`: used up.
+// - `partially_redeemed`: a gift card with balance left.
+// - `invalidated`: worth nothing any more.
+// - `expired`: its time is over and it was not used up; so from `expires_at` on.
+//
+// Example: claimed
+type CouponStatus string
+
+// CouponType - `amount`: money off.
+// - `percentage`: percent off.
+// - `free_shipping`: no price for the delivery.
+// - `gift_card`: a balance that is used up bit by bit.
+//
+// Example: percentage
+type CouponType string
 
 // Customer A customer's profile and points. Properties the customer does not have are absent, and with `fields` so are
 // those you did not ask for. Attributes your systems added with the profile event stand beside these.
@@ -332,6 +864,11 @@ type CustomerSummary struct {
 	Status CustomerStatus `json:"status"`
 }
 
+// DateStatus Where it stands by its dates: `scheduled` before `starts_at`, `active` from then on, `completed` from `ends_at` on.
+//
+// Example: active
+type DateStatus string
+
 // DeclaredSchema A JSON schema, in the part of it that OpenAPI 3.0 has and that says what one attribute may be. The outermost one
 // is of type object and its `properties` are the attributes. References to other schemas and alternatives are not
 // possible.
@@ -401,6 +938,24 @@ type EventCustomer struct {
 	ID string `json:"id"`
 }
 
+// ImageSet Web addresses of its picture; a size that was not given has the next one that was. Absent where there is no picture.
+type ImageSet struct {
+	// Large A large picture.
+	//
+	// Example: https://shop.test/coffee-l.png
+	Large string `json:"large"`
+
+	// Medium A medium picture.
+	//
+	// Example: https://shop.test/coffee-m.png
+	Medium string `json:"medium"`
+
+	// Small A small picture.
+	//
+	// Example: https://shop.test/coffee-s.png
+	Small string `json:"small"`
+}
+
 // JournalEvent One event as it was recorded. Properties that it does not have are absent.
 type JournalEvent struct {
 	// Action What happened: an action of the Events API, one of your own, or one that the platform writes itself.
@@ -459,6 +1014,73 @@ type JournalEvent struct {
 // Example: /customers?limit=100&offset=100&cursor=AZXmE8Vvc2eUkzZ0m3b0Hg
 type NextLink = string
 
+// NextStep The request that takes this step. It is there only while the step is possible for this customer.
+type NextStep struct {
+	// Method The HTTP method.
+	//
+	// Example: POST
+	Method string `json:"method"`
+
+	// URL The relative path of the operation.
+	//
+	// Example: /customers/member-1001/activities/rewards/coffee/claim
+	URL string `json:"url"`
+}
+
+// Obstacle Why it is not possible for this customer now, as the attempt would be answered; absent where it is.
+type Obstacle struct {
+	// Code The code of the error.
+	//
+	// Example: 120241
+	Code int `json:"code"`
+
+	// Message One sentence for a person, in the language of the answer.
+	//
+	// Example: There are not enough points
+	Message string `json:"message"`
+}
+
+// OfferDiscount How much an offer takes off.
+type OfferDiscount struct {
+	// Type `fixed_price`: it costs `value`. `fixed_discount`: it costs `value` less. `percent_discount`: it costs `value` percent less.
+	//
+	// Example: percent_discount
+	Type OfferDiscountType `json:"type"`
+
+	// Value Money, or percent.
+	//
+	// Example: 10
+	Value money.Amount `json:"value"`
+}
+
+// OfferDiscountType `fixed_price`: it costs `value`. `fixed_discount`: it costs `value` less. `percent_discount`: it costs `value` percent less.
+//
+// Example: percent_discount
+type OfferDiscountType string
+
+// OfferItem Some products, by their id or their category.
+type OfferItem struct {
+	// ID A product id or a category.
+	//
+	// Example: p-501
+	ID string `json:"id"`
+
+	// MinQuantity How many pieces there must be.
+	//
+	// Example: 2
+	MinQuantity int64 `json:"min_quantity"`
+
+	// Type What the id names.
+	//
+	// Example: product
+	Type OfferItemType `json:"type"`
+}
+
+// OfferItemType What the id names.
+//
+// Example: product
+type OfferItemType string
+
 // PreviousLink The relative link of the previous page; null on the first one.
 //
 // Example: /customers?limit=100&offset=0&cursor=AZXmE8Vvc2eUkzZ0m3b0Hw
@@ -469,6 +1091,97 @@ type PreviousLink = string
 // Example: 0.004
 type ProcessingTime = float64
 
+// RewardActions What the customer can do with it next.
+type RewardActions struct {
+	// Complete The request that takes this step. It is there only while the step is possible for this customer.
+	Complete *NextStep `json:"complete,omitempty"`
+}
+
+// RewardEntry A reward as customers see it, in the language of the answer. What depends on the customer, from `claims` on, is there
+// only where the request names one. Attributes of the programme's own stand beside these, under their names with `cf_`.
+type RewardEntry struct {
+	// UnderscoreActions What the customer can do with it next.
+	UnderscoreActions *RewardActions `json:"_actions,omitempty"`
+
+	// Claims How often the customer claimed it, claims that were taken back not counted.
+	//
+	// Example: 1
+	Claims *int64 `json:"claims,omitempty"`
+
+	// ClaimsLeft How often this customer may still claim it; absent when there is no limit.
+	//
+	// Example: 1
+	ClaimsLeft *int64 `json:"claims_left,omitempty"`
+
+	// Description More words.
+	//
+	// Example: One coffee in any of our shops.
+	Description *string `json:"description,omitempty"`
+
+	// EndsAt The moment from which it cannot be claimed any more; absent when there is none.
+	//
+	// Example: 2026-12-31T00:00:00.000Z
+	EndsAt *Instant `json:"ends_at,omitempty"`
+
+	// ID The id of the reward.
+	//
+	// Example: coffee
+	ID string `json:"id"`
+
+	// Image Web addresses of its picture; a size that was not given has the next one that was. Absent where there is no picture.
+	Image *ImageSet `json:"image,omitempty"`
+
+	// InStock How often it can still be claimed by all customers together; absent when its stock has no limit.
+	//
+	// Example: 812
+	InStock *int64 `json:"in_stock,omitempty"`
+
+	// LastClaimedAt When the customer last claimed it; absent when never.
+	//
+	// Example: 2026-02-01T09:30:00.000Z
+	LastClaimedAt *Instant `json:"last_claimed_at,omitempty"`
+
+	// Obstacle Why it is not possible for this customer now, as the attempt would be answered; absent where it is.
+	Obstacle *Obstacle `json:"obstacle,omitempty"`
+
+	// Points The points that a claim costs.
+	//
+	// Example: 200
+	Points int64 `json:"points"`
+
+	// StartsAt From when on it can be claimed; absent when always.
+	//
+	// Example: 2026-01-01T00:00:00.000Z
+	StartsAt *Instant `json:"starts_at,omitempty"`
+
+	// Status Where it stands by its dates: `scheduled` before `starts_at`, `active` from then on, `completed` from `ends_at` on.
+	//
+	//
+	// Example: active
+	Status DateStatus `json:"status"`
+
+	// Stores The stores it names, by id; empty when none.
+	//
+	// Example: ["budapest-01"]
+	Stores []string `json:"stores"`
+
+	// Title What it is called.
+	//
+	// Example: Free coffee
+	Title string `json:"title"`
+
+	// Type What a claim gives.
+	//
+	// Example: coupon
+	Type                 RewardType             `json:"type"`
+	AdditionalProperties map[string]interface{} `json:"-"`
+}
+
+// RewardType What a claim gives.
+//
+// Example: coupon
+type RewardType string
+
 // Transaction One purchase as it stands now. Properties that it does not have are absent.
 type Transaction struct {
 	// AutoAccept When a pending purchase is decided without you.
@@ -477,7 +1190,8 @@ type Transaction struct {
 	AutoAccept *Instant `json:"auto_accept,omitempty"`
 
 	// Breakdown Everything that moved points for it, in the order in which it was recorded: its lines, burned points, campaigns, refunds, and
-	// point events that name it. The points add up to what the purchase did to the balance.
+	// point events that name it. A pending purchase has here what it promises and holds; once it is accepted, what was given
+	// and taken stands in its place.
 	Breakdown []TransactionMove `json:"breakdown"`
 
 	// Burned The points that were spent on it and did not come back.
@@ -523,7 +1237,7 @@ type Transaction struct {
 	// Example: 99.99
 	OriginalTotal money.Amount `json:"original_total"`
 
-	// PointsRewarded The points that it was rewarded with, before any refund; while it is pending, those that it promises.
+	// PointsRewarded The points that it was rewarded with when it was accepted, before any refund; 0 while it is pending.
 	//
 	// Example: 99
 	PointsRewarded int64 `json:"points_rewarded"`
@@ -604,6 +1318,9 @@ type TransactionStatus string
 
 // AcceptLanguage defines model for AcceptLanguage.
 type AcceptLanguage = string
+
+// BatchID defines model for BatchId.
+type BatchID = openapi_types.UUID
 
 // Cursor defines model for Cursor.
 type Cursor = string
@@ -1035,6 +1752,289 @@ func (a Customer) MarshalJSON() ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("error marshaling 'updated_at': %w", err)
 		}
+	}
+
+	for fieldName, field := range a.AdditionalProperties {
+		object[fieldName], err = json.Marshal(field)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling '%s': %w", fieldName, err)
+		}
+	}
+	return json.Marshal(object)
+}
+
+// Getter for additional properties for RewardEntry. Returns the specified
+// element and whether it was found
+func (a RewardEntry) Get(fieldName string) (value interface{}, found bool) {
+	if a.AdditionalProperties != nil {
+		value, found = a.AdditionalProperties[fieldName]
+	}
+	return
+}
+
+// Setter for additional properties for RewardEntry
+func (a *RewardEntry) Set(fieldName string, value interface{}) {
+	if a.AdditionalProperties == nil {
+		a.AdditionalProperties = make(map[string]interface{})
+	}
+	a.AdditionalProperties[fieldName] = value
+}
+
+// Override default JSON handling for RewardEntry to handle AdditionalProperties
+func (a *RewardEntry) UnmarshalJSON(b []byte) error {
+	object := make(map[string]json.RawMessage)
+	err := json.Unmarshal(b, &object)
+	if err != nil {
+		return err
+	}
+
+	if raw, found := object["_actions"]; found {
+		err = json.Unmarshal(raw, &a.UnderscoreActions)
+		if err != nil {
+			return fmt.Errorf("error reading '_actions': %w", err)
+		}
+		delete(object, "_actions")
+	}
+
+	if raw, found := object["claims"]; found {
+		err = json.Unmarshal(raw, &a.Claims)
+		if err != nil {
+			return fmt.Errorf("error reading 'claims': %w", err)
+		}
+		delete(object, "claims")
+	}
+
+	if raw, found := object["claims_left"]; found {
+		err = json.Unmarshal(raw, &a.ClaimsLeft)
+		if err != nil {
+			return fmt.Errorf("error reading 'claims_left': %w", err)
+		}
+		delete(object, "claims_left")
+	}
+
+	if raw, found := object["description"]; found {
+		err = json.Unmarshal(raw, &a.Description)
+		if err != nil {
+			return fmt.Errorf("error reading 'description': %w", err)
+		}
+		delete(object, "description")
+	}
+
+	if raw, found := object["ends_at"]; found {
+		err = json.Unmarshal(raw, &a.EndsAt)
+		if err != nil {
+			return fmt.Errorf("error reading 'ends_at': %w", err)
+		}
+		delete(object, "ends_at")
+	}
+
+	if raw, found := object["id"]; found {
+		err = json.Unmarshal(raw, &a.ID)
+		if err != nil {
+			return fmt.Errorf("error reading 'id': %w", err)
+		}
+		delete(object, "id")
+	}
+
+	if raw, found := object["image"]; found {
+		err = json.Unmarshal(raw, &a.Image)
+		if err != nil {
+			return fmt.Errorf("error reading 'image': %w", err)
+		}
+		delete(object, "image")
+	}
+
+	if raw, found := object["in_stock"]; found {
+		err = json.Unmarshal(raw, &a.InStock)
+		if err != nil {
+			return fmt.Errorf("error reading 'in_stock': %w", err)
+		}
+		delete(object, "in_stock")
+	}
+
+	if raw, found := object["last_claimed_at"]; found {
+		err = json.Unmarshal(raw, &a.LastClaimedAt)
+		if err != nil {
+			return fmt.Errorf("error reading 'last_claimed_at': %w", err)
+		}
+		delete(object, "last_claimed_at")
+	}
+
+	if raw, found := object["obstacle"]; found {
+		err = json.Unmarshal(raw, &a.Obstacle)
+		if err != nil {
+			return fmt.Errorf("error reading 'obstacle': %w", err)
+		}
+		delete(object, "obstacle")
+	}
+
+	if raw, found := object["points"]; found {
+		err = json.Unmarshal(raw, &a.Points)
+		if err != nil {
+			return fmt.Errorf("error reading 'points': %w", err)
+		}
+		delete(object, "points")
+	}
+
+	if raw, found := object["starts_at"]; found {
+		err = json.Unmarshal(raw, &a.StartsAt)
+		if err != nil {
+			return fmt.Errorf("error reading 'starts_at': %w", err)
+		}
+		delete(object, "starts_at")
+	}
+
+	if raw, found := object["status"]; found {
+		err = json.Unmarshal(raw, &a.Status)
+		if err != nil {
+			return fmt.Errorf("error reading 'status': %w", err)
+		}
+		delete(object, "status")
+	}
+
+	if raw, found := object["stores"]; found {
+		err = json.Unmarshal(raw, &a.Stores)
+		if err != nil {
+			return fmt.Errorf("error reading 'stores': %w", err)
+		}
+		delete(object, "stores")
+	}
+
+	if raw, found := object["title"]; found {
+		err = json.Unmarshal(raw, &a.Title)
+		if err != nil {
+			return fmt.Errorf("error reading 'title': %w", err)
+		}
+		delete(object, "title")
+	}
+
+	if raw, found := object["type"]; found {
+		err = json.Unmarshal(raw, &a.Type)
+		if err != nil {
+			return fmt.Errorf("error reading 'type': %w", err)
+		}
+		delete(object, "type")
+	}
+
+	if len(object) != 0 {
+		a.AdditionalProperties = make(map[string]interface{})
+		for fieldName, fieldBuf := range object {
+			var fieldVal interface{}
+			err := json.Unmarshal(fieldBuf, &fieldVal)
+			if err != nil {
+				return fmt.Errorf("error unmarshaling field %s: %w", fieldName, err)
+			}
+			a.AdditionalProperties[fieldName] = fieldVal
+		}
+	}
+	return nil
+}
+
+// Override default JSON handling for RewardEntry to handle AdditionalProperties
+func (a RewardEntry) MarshalJSON() ([]byte, error) {
+	var err error
+	object := make(map[string]json.RawMessage)
+
+	if a.UnderscoreActions != nil {
+		object["_actions"], err = json.Marshal(a.UnderscoreActions)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling '_actions': %w", err)
+		}
+	}
+
+	if a.Claims != nil {
+		object["claims"], err = json.Marshal(a.Claims)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'claims': %w", err)
+		}
+	}
+
+	if a.ClaimsLeft != nil {
+		object["claims_left"], err = json.Marshal(a.ClaimsLeft)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'claims_left': %w", err)
+		}
+	}
+
+	if a.Description != nil {
+		object["description"], err = json.Marshal(a.Description)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'description': %w", err)
+		}
+	}
+
+	if a.EndsAt != nil {
+		object["ends_at"], err = json.Marshal(a.EndsAt)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'ends_at': %w", err)
+		}
+	}
+
+	object["id"], err = json.Marshal(a.ID)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'id': %w", err)
+	}
+
+	if a.Image != nil {
+		object["image"], err = json.Marshal(a.Image)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'image': %w", err)
+		}
+	}
+
+	if a.InStock != nil {
+		object["in_stock"], err = json.Marshal(a.InStock)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'in_stock': %w", err)
+		}
+	}
+
+	if a.LastClaimedAt != nil {
+		object["last_claimed_at"], err = json.Marshal(a.LastClaimedAt)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'last_claimed_at': %w", err)
+		}
+	}
+
+	if a.Obstacle != nil {
+		object["obstacle"], err = json.Marshal(a.Obstacle)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'obstacle': %w", err)
+		}
+	}
+
+	object["points"], err = json.Marshal(a.Points)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'points': %w", err)
+	}
+
+	if a.StartsAt != nil {
+		object["starts_at"], err = json.Marshal(a.StartsAt)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'starts_at': %w", err)
+		}
+	}
+
+	object["status"], err = json.Marshal(a.Status)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'status': %w", err)
+	}
+
+	if a.Stores != nil {
+		object["stores"], err = json.Marshal(a.Stores)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'stores': %w", err)
+		}
+	}
+
+	object["title"], err = json.Marshal(a.Title)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'title': %w", err)
+	}
+
+	object["type"], err = json.Marshal(a.Type)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'type': %w", err)
 	}
 
 	for fieldName, field := range a.AdditionalProperties {

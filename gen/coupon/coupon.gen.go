@@ -15,59 +15,99 @@ import (
 	externalRef0 "github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 	"github.com/oapi-codegen/runtime"
+	openapi_types "github.com/oapi-codegen/runtime/types"
 )
 
-// Defines values for CouponType.
+// Defines values for CouponPoolSource.
 const (
-	CouponTypeAmount       CouponType = "amount"
-	CouponTypeFreeShipping CouponType = "free_shipping"
-	CouponTypeGiftCard     CouponType = "gift_card"
-	CouponTypePercentage   CouponType = "percentage"
+	CouponPoolSourceGenerated CouponPoolSource = "generated"
+	CouponPoolSourceUploaded  CouponPoolSource = "uploaded"
 )
 
-// Valid indicates whether the value is a known member of the CouponType enum.
-func (e CouponType) Valid() bool {
+// Valid indicates whether the value is a known member of the CouponPoolSource enum.
+func (e CouponPoolSource) Valid() bool {
 	switch e {
-	case CouponTypeAmount:
+	case CouponPoolSourceGenerated:
 		return true
-	case CouponTypeFreeShipping:
-		return true
-	case CouponTypeGiftCard:
-		return true
-	case CouponTypePercentage:
+	case CouponPoolSourceUploaded:
 		return true
 	default:
 		return false
 	}
 }
 
-// Defines values for CouponStatus.
+// Defines values for CouponPoolCreationSource.
 const (
-	CouponStatusClaimed           CouponStatus = "claimed"
-	CouponStatusCreated           CouponStatus = "created"
-	CouponStatusExpired           CouponStatus = "expired"
-	CouponStatusInvalidated       CouponStatus = "invalidated"
-	CouponStatusPartiallyRedeemed CouponStatus = "partially_redeemed"
-	CouponStatusRedeemed          CouponStatus = "redeemed"
-	CouponStatusUnassigned        CouponStatus = "unassigned"
+	CouponPoolCreationSourceGenerated CouponPoolCreationSource = "generated"
+	CouponPoolCreationSourceUploaded  CouponPoolCreationSource = "uploaded"
 )
 
-// Valid indicates whether the value is a known member of the CouponStatus enum.
-func (e CouponStatus) Valid() bool {
+// Valid indicates whether the value is a known member of the CouponPoolCreationSource enum.
+func (e CouponPoolCreationSource) Valid() bool {
 	switch e {
-	case CouponStatusClaimed:
+	case CouponPoolCreationSourceGenerated:
 		return true
-	case CouponStatusCreated:
+	case CouponPoolCreationSourceUploaded:
 		return true
-	case CouponStatusExpired:
+	default:
+		return false
+	}
+}
+
+// Defines values for CouponPoolFieldsSource.
+const (
+	CouponPoolFieldsSourceGenerated CouponPoolFieldsSource = "generated"
+	CouponPoolFieldsSourceUploaded  CouponPoolFieldsSource = "uploaded"
+)
+
+// Valid indicates whether the value is a known member of the CouponPoolFieldsSource enum.
+func (e CouponPoolFieldsSource) Valid() bool {
+	switch e {
+	case CouponPoolFieldsSourceGenerated:
 		return true
-	case CouponStatusInvalidated:
+	case CouponPoolFieldsSourceUploaded:
 		return true
-	case CouponStatusPartiallyRedeemed:
+	default:
+		return false
+	}
+}
+
+// Defines values for UsageDay.
+const (
+	UsageDayClaimedAt  UsageDay = "claimed_at"
+	UsageDayCreatedAt  UsageDay = "created_at"
+	UsageDayRedeemedAt UsageDay = "redeemed_at"
+)
+
+// Valid indicates whether the value is a known member of the UsageDay enum.
+func (e UsageDay) Valid() bool {
+	switch e {
+	case UsageDayClaimedAt:
 		return true
-	case CouponStatusRedeemed:
+	case UsageDayCreatedAt:
 		return true
-	case CouponStatusUnassigned:
+	case UsageDayRedeemedAt:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for GetCouponUsageParamsDay.
+const (
+	GetCouponUsageParamsDayClaimedAt  GetCouponUsageParamsDay = "claimed_at"
+	GetCouponUsageParamsDayCreatedAt  GetCouponUsageParamsDay = "created_at"
+	GetCouponUsageParamsDayRedeemedAt GetCouponUsageParamsDay = "redeemed_at"
+)
+
+// Valid indicates whether the value is a known member of the GetCouponUsageParamsDay enum.
+func (e GetCouponUsageParamsDay) Valid() bool {
+	switch e {
+	case GetCouponUsageParamsDayClaimedAt:
+		return true
+	case GetCouponUsageParamsDayCreatedAt:
+		return true
+	case GetCouponUsageParamsDayRedeemedAt:
 		return true
 	default:
 		return false
@@ -111,8 +151,232 @@ type CodesAnswer struct {
 	Data AddedCodes `json:"data"`
 }
 
-// Coupon One coupon. Properties that it does not have are absent.
-type Coupon struct {
+// CouponAnswer One coupon.
+type CouponAnswer struct {
+	// Data One coupon with its history.
+	Data CouponRecord `json:"data"`
+}
+
+// CouponEvent An event that changed a coupon.
+type CouponEvent struct {
+	// Action What happened.
+	//
+	// Example: coupon_redeem
+	Action string `json:"action"`
+
+	// Amount How much of a gift card it used or gave back.
+	//
+	// Example: 30
+	Amount *money.Amount `json:"amount,omitempty"`
+
+	// Balance What was left on a gift card then.
+	//
+	// Example: 20
+	Balance *money.Amount `json:"balance,omitempty"`
+
+	// Customer Whose it is; absent when it is nobody's, and when that customer left the programme.
+	Customer *externalRef0.CouponOwner `json:"customer,omitempty"`
+
+	// ID The event.
+	//
+	// Example: 0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e01
+	ID openapi_types.UUID `json:"id"`
+
+	// Status - `created`: a code of a pool that nobody holds yet.
+	// - `claimed`: a customer holds it.
+	// - `unassigned`: taken from its holder; the next customer can have it.
+	// - `redeemed`: used up.
+	// - `partially_redeemed`: a gift card with balance left.
+	// - `invalidated`: worth nothing any more.
+	// - `expired`: its time is over and it was not used up; so from `expires_at` on.
+	//
+	//
+	// Example: claimed
+	Status externalRef0.CouponStatus `json:"status"`
+
+	// Timestamp When it took effect.
+	//
+	// Example: 2026-03-05T17:02:00.000Z
+	Timestamp externalRef0.Instant `json:"timestamp"`
+
+	// TransactionID The purchase it belongs to.
+	//
+	// Example: T-1001
+	TransactionID *string `json:"transaction_id,omitempty"`
+}
+
+// CouponHistory The events that changed a coupon.
+type CouponHistory struct {
+	// Events The events that changed it, the last one first.
+	Events []CouponEvent `json:"events"`
+}
+
+// CouponPool A pool with the counts of its codes.
+type CouponPool struct {
+	// ArchivedAt Since when it is out of use.
+	//
+	// Example: 2026-06-01T12:00:00.000Z
+	ArchivedAt *externalRef0.Instant `json:"archived_at,omitempty"`
+
+	// Available How many of them nobody had yet.
+	//
+	// Example: 100
+	Available int64 `json:"available"`
+
+	// Claimed How many a customer holds and can use.
+	//
+	// Example: 30
+	Claimed int64 `json:"claimed"`
+
+	// Coupon What the coupons are like that come out of the pool.
+	Coupon PoolCoupon `json:"coupon"`
+
+	// CreatedAt When it was created.
+	//
+	// Example: 2026-03-01T09:30:00.000Z
+	CreatedAt externalRef0.Instant `json:"created_at"`
+
+	// Entity Always `pool`.
+	//
+	// Example: pool
+	Entity string `json:"entity"`
+
+	// ID Its id.
+	//
+	// Example: coffee-codes
+	ID string `json:"id"`
+
+	// Module Always `coupons`.
+	//
+	// Example: coupons
+	Module string `json:"module"`
+
+	// Name A name for your own people.
+	//
+	// Example: Coffee codes
+	Name string `json:"name"`
+
+	// Pattern Required by `generated`: `#` becomes a digit, `@` a letter, `*` either, everything else stands for itself. It must allow for a million codes at least, so that none can be guessed.
+	//
+	// Example: COF-####-@@@@
+	Pattern *string `json:"pattern,omitempty"`
+
+	// Redeemed How many were used, gift cards with a rest among them.
+	//
+	// Example: 8
+	Redeemed int64 `json:"redeemed"`
+
+	// Source `uploaded`: only codes you upload are given out; a claim that finds none is refused with 422. `generated`: codes are made by `pattern`.
+	//
+	// Example: generated
+	Source CouponPoolSource `json:"source"`
+
+	// Total How many codes it ever had.
+	//
+	// Example: 140
+	Total int64 `json:"total"`
+
+	// UpdatedAt When it was last changed.
+	//
+	// Example: 2026-03-01T09:30:00.000Z
+	UpdatedAt            externalRef0.Instant   `json:"updated_at"`
+	AdditionalProperties map[string]interface{} `json:"-"`
+}
+
+// CouponPoolSource `uploaded`: only codes you upload are given out; a claim that finds none is refused with 422. `generated`: codes are made by `pattern`.
+//
+// Example: generated
+type CouponPoolSource string
+
+// CouponPoolAnswer One pool.
+type CouponPoolAnswer struct {
+	// Data A pool with the counts of its codes.
+	Data CouponPool `json:"data"`
+}
+
+// CouponPoolCreation A new pool.
+type CouponPoolCreation struct {
+	// Coupon What the coupons are like that come out of the pool.
+	Coupon PoolCoupon `json:"coupon"`
+
+	// ID Its id; without it the platform chooses one. It cannot be changed later.
+	//
+	// Example: coffee-codes
+	ID *string `json:"id,omitempty"`
+
+	// Name A name for your own people.
+	//
+	// Example: Coffee codes
+	Name string `json:"name"`
+
+	// Pattern Required by `generated`: `#` becomes a digit, `@` a letter, `*` either, everything else stands for itself. It must allow for a million codes at least, so that none can be guessed.
+	//
+	// Example: COF-####-@@@@
+	Pattern *string `json:"pattern,omitempty"`
+
+	// Source `uploaded`: only codes you upload are given out; a claim that finds none is refused with 422. `generated`: codes are made by `pattern`.
+	//
+	// Example: generated
+	Source CouponPoolCreationSource `json:"source"`
+}
+
+// CouponPoolCreationSource `uploaded`: only codes you upload are given out; a claim that finds none is refused with 422. `generated`: codes are made by `pattern`.
+//
+// Example: generated
+type CouponPoolCreationSource string
+
+// CouponPoolFields The properties of a pool; the same as those of the entity `coupons/pool`.
+type CouponPoolFields struct {
+	// Coupon What the coupons are like that come out of the pool.
+	Coupon *PoolCoupon `json:"coupon,omitempty"`
+
+	// Name A name for your own people.
+	//
+	// Example: Coffee codes
+	Name *string `json:"name,omitempty"`
+
+	// Pattern Required by `generated`: `#` becomes a digit, `@` a letter, `*` either, everything else stands for itself. It must allow for a million codes at least, so that none can be guessed.
+	//
+	// Example: COF-####-@@@@
+	Pattern *string `json:"pattern,omitempty"`
+
+	// Source `uploaded`: only codes you upload are given out; a claim that finds none is refused with 422. `generated`: codes are made by `pattern`.
+	//
+	// Example: generated
+	Source *CouponPoolFieldsSource `json:"source,omitempty"`
+}
+
+// CouponPoolFieldsSource `uploaded`: only codes you upload are given out; a claim that finds none is refused with 422. `generated`: codes are made by `pattern`.
+//
+// Example: generated
+type CouponPoolFieldsSource string
+
+// CouponPoolList One page of pools.
+type CouponPoolList struct {
+	// Data The pools of this page.
+	Data []CouponPool `json:"data"`
+
+	// Next The relative link of the next page, with your filters in it; null on the last page.
+	//
+	// Example: /customers?limit=100&offset=100&cursor=AZXmE8Vvc2eUkzZ0m3b0Hg
+	Next *externalRef0.NextLink `json:"next"`
+
+	// Previous The relative link of the previous page; null on the first one.
+	//
+	// Example: /customers?limit=100&offset=0&cursor=AZXmE8Vvc2eUkzZ0m3b0Hw
+	Previous *externalRef0.PreviousLink `json:"previous"`
+
+	// Time How long the server worked on this answer, in seconds.
+	//
+	// Example: 0.004
+	Time *externalRef0.ProcessingTime `json:"time,omitempty"`
+}
+
+// CouponPoolUpdate The properties of a pool that change, as `CouponPoolFields` has them; null removes one.
+type CouponPoolUpdate = map[string]interface{}
+
+// CouponRecord One coupon with its history.
+type CouponRecord struct {
 	// Balance What is left on a gift card.
 	//
 	// Example: 20
@@ -138,8 +402,11 @@ type Coupon struct {
 	// Example: EUR
 	Currency *string `json:"currency,omitempty"`
 
-	// Customer Who holds it; absent when nobody does, and when its holder left the programme.
-	Customer *CouponHolder `json:"customer,omitempty"`
+	// Customer Whose it is; absent when it is nobody's, and when that customer left the programme.
+	Customer *externalRef0.CouponOwner `json:"customer,omitempty"`
+
+	// Events The events that changed it, the last one first.
+	Events []CouponEvent `json:"events"`
 
 	// ExpiresAt Until when it can be redeemed; absent when for ever.
 	//
@@ -171,20 +438,31 @@ type Coupon struct {
 	// Example: coffee
 	Reward *string `json:"reward,omitempty"`
 
-	// Status Where it stands.
+	// Status - `created`: a code of a pool that nobody holds yet.
+	// - `claimed`: a customer holds it.
+	// - `unassigned`: taken from its holder; the next customer can have it.
+	// - `redeemed`: used up.
+	// - `partially_redeemed`: a gift card with balance left.
+	// - `invalidated`: worth nothing any more.
+	// - `expired`: its time is over and it was not used up; so from `expires_at` on.
+	//
 	//
 	// Example: claimed
-	Status CouponStatus `json:"status"`
+	Status externalRef0.CouponStatus `json:"status"`
 
 	// Stores The stores that take it; empty when every store does.
 	//
 	// Example: ["budapest-01"]
 	Stores []string `json:"stores"`
 
-	// Type What it gives.
+	// Type - `amount`: money off.
+	// - `percentage`: percent off.
+	// - `free_shipping`: no price for the delivery.
+	// - `gift_card`: a balance that is used up bit by bit.
+	//
 	//
 	// Example: percentage
-	Type CouponType `json:"type"`
+	Type externalRef0.CouponType `json:"type"`
 
 	// Value What it is worth: money, or percent.
 	//
@@ -192,35 +470,156 @@ type Coupon struct {
 	Value *money.Amount `json:"value,omitempty"`
 }
 
-// CouponType What it gives.
-//
-// Example: percentage
-type CouponType string
-
-// CouponAnswer One coupon.
-type CouponAnswer struct {
-	// Data One coupon. Properties that it does not have are absent.
-	Data Coupon `json:"data"`
-}
-
-// CouponHolder Who holds it; absent when nobody does, and when its holder left the programme.
-type CouponHolder struct {
-	// ID The customer's id as your system submitted it.
+// CouponUsage The coupons that share pool, status, day and currency.
+type CouponUsage struct {
+	// Count How many coupons there are.
 	//
-	// Example: member-1001
-	ID string `json:"id"`
+	// Example: 40
+	Count int64 `json:"count"`
+
+	// Currency The currency of `value` and `redeemed`; absent where the coupons are no money.
+	//
+	// Example: EUR
+	Currency *string `json:"currency,omitempty"`
+
+	// Day The UTC day.
+	//
+	// Example: 2026-03-01
+	Day string `json:"day"`
+
+	// Pool The pool; absent for coupons that come from none.
+	//
+	// Example: spring
+	Pool *string `json:"pool,omitempty"`
+
+	// Redeemed How much of that stands redeemed.
+	//
+	// Example: 60
+	Redeemed *money.Amount `json:"redeemed,omitempty"`
+
+	// Status - `created`: a code of a pool that nobody holds yet.
+	// - `claimed`: a customer holds it.
+	// - `unassigned`: taken from its holder; the next customer can have it.
+	// - `redeemed`: used up.
+	// - `partially_redeemed`: a gift card with balance left.
+	// - `invalidated`: worth nothing any more.
+	// - `expired`: its time is over and it was not used up; so from `expires_at` on.
+	//
+	//
+	// Example: claimed
+	Status externalRef0.CouponStatus `json:"status"`
+
+	// Value The sum of their face values.
+	//
+	// Example: 200
+	Value *money.Amount `json:"value,omitempty"`
 }
 
-// CouponStatus Where it stands.
-//
-// Example: claimed
-type CouponStatus string
+// CouponUsageList Counts of coupons.
+type CouponUsageList struct {
+	// Data The groups of this page.
+	Data []CouponUsage `json:"data"`
+
+	// Next The relative link of the next page, with your filters in it; null on the last page.
+	//
+	// Example: /customers?limit=100&offset=100&cursor=AZXmE8Vvc2eUkzZ0m3b0Hg
+	Next *externalRef0.NextLink `json:"next"`
+
+	// Previous The relative link of the previous page; null on the first one.
+	//
+	// Example: /customers?limit=100&offset=0&cursor=AZXmE8Vvc2eUkzZ0m3b0Hw
+	Previous *externalRef0.PreviousLink `json:"previous"`
+
+	// Time How long the server worked on this answer, in seconds.
+	//
+	// Example: 0.004
+	Time *externalRef0.ProcessingTime `json:"time,omitempty"`
+}
+
+// PoolCoupon What the coupons are like that come out of the pool.
+type PoolCoupon struct {
+	// Currency The currency of the value; the programme's, if it is absent.
+	//
+	// Example: EUR
+	Currency *string `json:"currency,omitempty"`
+
+	// Name What customers see, by language (ISO 639-1).
+	//
+	// Example: {"en":"Free coffee","hu":"Ingyen kávé"}
+	Name map[string]string `json:"name,omitempty"`
+
+	// Products The products it is for, by product id; all, if it is absent.
+	//
+	// Example: ["p-501"]
+	Products []string `json:"products,omitempty"`
+
+	// Stores The stores that take it, by id; every store, if it is absent.
+	//
+	// Example: ["budapest-01"]
+	Stores []string `json:"stores,omitempty"`
+
+	// Type - `amount`: money off.
+	// - `percentage`: percent off.
+	// - `free_shipping`: no price for the delivery.
+	// - `gift_card`: a balance that is used up bit by bit.
+	//
+	//
+	// Example: percentage
+	Type externalRef0.CouponType `json:"type"`
+
+	// ValidDays How many days a coupon can be redeemed, counted from when a customer gets it; for ever, if it is absent.
+	//
+	// Example: 30
+	ValidDays *int `json:"valid_days,omitempty"`
+
+	// Value Money, or percent up to 100. Required by all types but `free_shipping`.
+	//
+	// Example: 100
+	Value *money.Amount `json:"value,omitempty"`
+}
+
+// ArchivedPools defines model for ArchivedPools.
+type ArchivedPools = bool
 
 // CouponCode defines model for CouponCode.
 type CouponCode = string
 
 // PoolID defines model for PoolId.
 type PoolID = string
+
+// UsageDay defines model for UsageDay.
+type UsageDay string
+
+// ListCouponPoolsParams defines parameters for ListCouponPools.
+type ListCouponPoolsParams struct {
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
+	// whole list follow `next` instead; it costs the same on every page and misses nothing.
+	Offset *externalRef0.Offset `form:"offset,omitempty" json:"offset,omitempty"`
+
+	// Archived `true`: archived pools are listed too.
+	Archived *ArchivedPools `form:"archived,omitempty" json:"archived,omitempty"`
+}
+
+// CreateCouponPoolParams defines parameters for CreateCouponPool.
+type CreateCouponPoolParams struct {
+	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
+	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
+	// twice; with another body it is refused with 409. Keys are private to the access key that sent them. Answers
+	// 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be sent again.
+	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// UpdateCouponPoolParams defines parameters for UpdateCouponPool.
+type UpdateCouponPoolParams struct {
+	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
+	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
+	// twice; with another body it is refused with 409. Keys are private to the access key that sent them. Answers
+	// 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be sent again.
+	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
 
 // AddCodesParams defines parameters for AddCodes.
 type AddCodesParams struct {
@@ -231,14 +630,307 @@ type AddCodesParams struct {
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
+// ListCouponsParams defines parameters for ListCoupons.
+type ListCouponsParams struct {
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
+	// whole list follow `next` instead; it costs the same on every page and misses nothing.
+	Offset *externalRef0.Offset `form:"offset,omitempty" json:"offset,omitempty"`
+
+	// Cursor The opaque position inside a `next` or `previous` link. It belongs to the filters of that link and wins over
+	// `offset`. Never build one yourself.
+	Cursor *externalRef0.Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// GetCouponUsageParams defines parameters for GetCouponUsage.
+type GetCouponUsageParams struct {
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
+	// whole list follow `next` instead; it costs the same on every page and misses nothing.
+	Offset *externalRef0.Offset `form:"offset,omitempty" json:"offset,omitempty"`
+
+	// Day Which of a coupon's instants the day is of. Coupons that do not have it are left out.
+	Day *GetCouponUsageParamsDay `form:"day,omitempty" json:"day,omitempty"`
+}
+
+// GetCouponUsageParamsDay defines parameters for GetCouponUsage.
+type GetCouponUsageParamsDay string
+
+// CreateCouponPoolJSONRequestBody defines body for CreateCouponPool for application/json ContentType.
+type CreateCouponPoolJSONRequestBody = CouponPoolCreation
+
+// UpdateCouponPoolJSONRequestBody defines body for UpdateCouponPool for application/json ContentType.
+type UpdateCouponPoolJSONRequestBody = CouponPoolUpdate
+
 // AddCodesJSONRequestBody defines body for AddCodes for application/json ContentType.
 type AddCodesJSONRequestBody = Codes
 
+// Getter for additional properties for CouponPool. Returns the specified
+// element and whether it was found
+func (a CouponPool) Get(fieldName string) (value interface{}, found bool) {
+	if a.AdditionalProperties != nil {
+		value, found = a.AdditionalProperties[fieldName]
+	}
+	return
+}
+
+// Setter for additional properties for CouponPool
+func (a *CouponPool) Set(fieldName string, value interface{}) {
+	if a.AdditionalProperties == nil {
+		a.AdditionalProperties = make(map[string]interface{})
+	}
+	a.AdditionalProperties[fieldName] = value
+}
+
+// Override default JSON handling for CouponPool to handle AdditionalProperties
+func (a *CouponPool) UnmarshalJSON(b []byte) error {
+	object := make(map[string]json.RawMessage)
+	err := json.Unmarshal(b, &object)
+	if err != nil {
+		return err
+	}
+
+	if raw, found := object["archived_at"]; found {
+		err = json.Unmarshal(raw, &a.ArchivedAt)
+		if err != nil {
+			return fmt.Errorf("error reading 'archived_at': %w", err)
+		}
+		delete(object, "archived_at")
+	}
+
+	if raw, found := object["available"]; found {
+		err = json.Unmarshal(raw, &a.Available)
+		if err != nil {
+			return fmt.Errorf("error reading 'available': %w", err)
+		}
+		delete(object, "available")
+	}
+
+	if raw, found := object["claimed"]; found {
+		err = json.Unmarshal(raw, &a.Claimed)
+		if err != nil {
+			return fmt.Errorf("error reading 'claimed': %w", err)
+		}
+		delete(object, "claimed")
+	}
+
+	if raw, found := object["coupon"]; found {
+		err = json.Unmarshal(raw, &a.Coupon)
+		if err != nil {
+			return fmt.Errorf("error reading 'coupon': %w", err)
+		}
+		delete(object, "coupon")
+	}
+
+	if raw, found := object["created_at"]; found {
+		err = json.Unmarshal(raw, &a.CreatedAt)
+		if err != nil {
+			return fmt.Errorf("error reading 'created_at': %w", err)
+		}
+		delete(object, "created_at")
+	}
+
+	if raw, found := object["entity"]; found {
+		err = json.Unmarshal(raw, &a.Entity)
+		if err != nil {
+			return fmt.Errorf("error reading 'entity': %w", err)
+		}
+		delete(object, "entity")
+	}
+
+	if raw, found := object["id"]; found {
+		err = json.Unmarshal(raw, &a.ID)
+		if err != nil {
+			return fmt.Errorf("error reading 'id': %w", err)
+		}
+		delete(object, "id")
+	}
+
+	if raw, found := object["module"]; found {
+		err = json.Unmarshal(raw, &a.Module)
+		if err != nil {
+			return fmt.Errorf("error reading 'module': %w", err)
+		}
+		delete(object, "module")
+	}
+
+	if raw, found := object["name"]; found {
+		err = json.Unmarshal(raw, &a.Name)
+		if err != nil {
+			return fmt.Errorf("error reading 'name': %w", err)
+		}
+		delete(object, "name")
+	}
+
+	if raw, found := object["pattern"]; found {
+		err = json.Unmarshal(raw, &a.Pattern)
+		if err != nil {
+			return fmt.Errorf("error reading 'pattern': %w", err)
+		}
+		delete(object, "pattern")
+	}
+
+	if raw, found := object["redeemed"]; found {
+		err = json.Unmarshal(raw, &a.Redeemed)
+		if err != nil {
+			return fmt.Errorf("error reading 'redeemed': %w", err)
+		}
+		delete(object, "redeemed")
+	}
+
+	if raw, found := object["source"]; found {
+		err = json.Unmarshal(raw, &a.Source)
+		if err != nil {
+			return fmt.Errorf("error reading 'source': %w", err)
+		}
+		delete(object, "source")
+	}
+
+	if raw, found := object["total"]; found {
+		err = json.Unmarshal(raw, &a.Total)
+		if err != nil {
+			return fmt.Errorf("error reading 'total': %w", err)
+		}
+		delete(object, "total")
+	}
+
+	if raw, found := object["updated_at"]; found {
+		err = json.Unmarshal(raw, &a.UpdatedAt)
+		if err != nil {
+			return fmt.Errorf("error reading 'updated_at': %w", err)
+		}
+		delete(object, "updated_at")
+	}
+
+	if len(object) != 0 {
+		a.AdditionalProperties = make(map[string]interface{})
+		for fieldName, fieldBuf := range object {
+			var fieldVal interface{}
+			err := json.Unmarshal(fieldBuf, &fieldVal)
+			if err != nil {
+				return fmt.Errorf("error unmarshaling field %s: %w", fieldName, err)
+			}
+			a.AdditionalProperties[fieldName] = fieldVal
+		}
+	}
+	return nil
+}
+
+// Override default JSON handling for CouponPool to handle AdditionalProperties
+func (a CouponPool) MarshalJSON() ([]byte, error) {
+	var err error
+	object := make(map[string]json.RawMessage)
+
+	if a.ArchivedAt != nil {
+		object["archived_at"], err = json.Marshal(a.ArchivedAt)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'archived_at': %w", err)
+		}
+	}
+
+	object["available"], err = json.Marshal(a.Available)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'available': %w", err)
+	}
+
+	object["claimed"], err = json.Marshal(a.Claimed)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'claimed': %w", err)
+	}
+
+	object["coupon"], err = json.Marshal(a.Coupon)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'coupon': %w", err)
+	}
+
+	object["created_at"], err = json.Marshal(a.CreatedAt)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'created_at': %w", err)
+	}
+
+	object["entity"], err = json.Marshal(a.Entity)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'entity': %w", err)
+	}
+
+	object["id"], err = json.Marshal(a.ID)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'id': %w", err)
+	}
+
+	object["module"], err = json.Marshal(a.Module)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'module': %w", err)
+	}
+
+	object["name"], err = json.Marshal(a.Name)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'name': %w", err)
+	}
+
+	if a.Pattern != nil {
+		object["pattern"], err = json.Marshal(a.Pattern)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'pattern': %w", err)
+		}
+	}
+
+	object["redeemed"], err = json.Marshal(a.Redeemed)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'redeemed': %w", err)
+	}
+
+	object["source"], err = json.Marshal(a.Source)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'source': %w", err)
+	}
+
+	object["total"], err = json.Marshal(a.Total)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'total': %w", err)
+	}
+
+	object["updated_at"], err = json.Marshal(a.UpdatedAt)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'updated_at': %w", err)
+	}
+
+	for fieldName, field := range a.AdditionalProperties {
+		object[fieldName], err = json.Marshal(field)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling '%s': %w", fieldName, err)
+		}
+	}
+	return json.Marshal(object)
+}
+
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
+	// ListCouponPools List coupon pools
+	// (GET /coupon-pools)
+	ListCouponPools(c *gin.Context, params ListCouponPoolsParams)
+	// CreateCouponPool Create a coupon pool
+	// (POST /coupon-pools)
+	CreateCouponPool(c *gin.Context, params CreateCouponPoolParams)
+	// GetCouponPool Read a coupon pool
+	// (GET /coupon-pools/{pool_id})
+	GetCouponPool(c *gin.Context, poolID PoolID)
+	// UpdateCouponPool Change a coupon pool
+	// (POST /coupon-pools/{pool_id})
+	UpdateCouponPool(c *gin.Context, poolID PoolID, params UpdateCouponPoolParams)
 	// AddCodes Add codes to a pool
 	// (POST /coupon-pools/{pool_id}/codes)
 	AddCodes(c *gin.Context, poolID PoolID, params AddCodesParams)
+	// ListCoupons Find coupons
+	// (GET /coupons)
+	ListCoupons(c *gin.Context, params ListCouponsParams)
+	// GetCouponUsage Count coupons and their value
+	// (GET /coupons/-/usage)
+	GetCouponUsage(c *gin.Context, params GetCouponUsageParams)
 	// GetCoupon Read a coupon
 	// (GET /coupons/{code})
 	GetCoupon(c *gin.Context, code CouponCode)
@@ -252,6 +944,163 @@ type ServerInterfaceWrapper struct {
 }
 
 type MiddlewareFunc func(c *gin.Context)
+
+// ListCouponPools operation middleware
+func (siw *ServerInterfaceWrapper) ListCouponPools(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListCouponPoolsParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "archived" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "archived", c.Request.URL.Query(), &params.Archived, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter archived: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListCouponPools(c, params)
+}
+
+// CreateCouponPool operation middleware
+func (siw *ServerInterfaceWrapper) CreateCouponPool(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateCouponPoolParams
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey externalRef0.IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Idempotency-Key, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Idempotency-Key: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.CreateCouponPool(c, params)
+}
+
+// GetCouponPool operation middleware
+func (siw *ServerInterfaceWrapper) GetCouponPool(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "pool_id" -------------
+	var poolID PoolID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "pool_id", c.Param("pool_id"), &poolID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter pool_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetCouponPool(c, poolID)
+}
+
+// UpdateCouponPool operation middleware
+func (siw *ServerInterfaceWrapper) UpdateCouponPool(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "pool_id" -------------
+	var poolID PoolID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "pool_id", c.Param("pool_id"), &poolID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter pool_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params UpdateCouponPoolParams
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey externalRef0.IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Idempotency-Key, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Idempotency-Key: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.UpdateCouponPool(c, poolID, params)
+}
 
 // AddCodes operation middleware
 func (siw *ServerInterfaceWrapper) AddCodes(c *gin.Context) {
@@ -300,6 +1149,92 @@ func (siw *ServerInterfaceWrapper) AddCodes(c *gin.Context) {
 	}
 
 	siw.Handler.AddCodes(c, poolID, params)
+}
+
+// ListCoupons operation middleware
+func (siw *ServerInterfaceWrapper) ListCoupons(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListCouponsParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", c.Request.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter cursor: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListCoupons(c, params)
+}
+
+// GetCouponUsage operation middleware
+func (siw *ServerInterfaceWrapper) GetCouponUsage(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetCouponUsageParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "day" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "day", c.Request.URL.Query(), &params.Day, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter day: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetCouponUsage(c, params)
 }
 
 // GetCoupon operation middleware
@@ -354,8 +1289,105 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 		ErrorHandler:       errorHandler,
 	}
 
+	router.GET(options.BaseURL+"/coupon-pools", wrapper.ListCouponPools)
+	router.POST(options.BaseURL+"/coupon-pools", wrapper.CreateCouponPool)
+	router.GET(options.BaseURL+"/coupon-pools/:pool_id", wrapper.GetCouponPool)
+	router.POST(options.BaseURL+"/coupon-pools/:pool_id", wrapper.UpdateCouponPool)
 	router.POST(options.BaseURL+"/coupon-pools/:pool_id/codes", wrapper.AddCodes)
+	router.GET(options.BaseURL+"/coupons", wrapper.ListCoupons)
+	router.GET(options.BaseURL+"/coupons/-/usage", wrapper.GetCouponUsage)
 	router.GET(options.BaseURL+"/coupons/:code", wrapper.GetCoupon)
+}
+
+type ListCouponPoolsRequestObject struct {
+	Params ListCouponPoolsParams
+}
+
+type ListCouponPoolsResponseObject interface {
+	VisitListCouponPoolsResponse(w http.ResponseWriter) error
+}
+
+type ListCouponPools200JSONResponse CouponPoolList
+
+func (response ListCouponPools200JSONResponse) VisitListCouponPoolsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateCouponPoolRequestObject struct {
+	Params CreateCouponPoolParams
+	Body   *CreateCouponPoolJSONRequestBody
+}
+
+type CreateCouponPoolResponseObject interface {
+	VisitCreateCouponPoolResponse(w http.ResponseWriter) error
+}
+
+type CreateCouponPool201JSONResponse CouponPoolAnswer
+
+func (response CreateCouponPool201JSONResponse) VisitCreateCouponPoolResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetCouponPoolRequestObject struct {
+	PoolID PoolID `json:"pool_id"`
+}
+
+type GetCouponPoolResponseObject interface {
+	VisitGetCouponPoolResponse(w http.ResponseWriter) error
+}
+
+type GetCouponPool200JSONResponse CouponPoolAnswer
+
+func (response GetCouponPool200JSONResponse) VisitGetCouponPoolResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateCouponPoolRequestObject struct {
+	PoolID PoolID `json:"pool_id"`
+	Params UpdateCouponPoolParams
+	Body   *UpdateCouponPoolJSONRequestBody
+}
+
+type UpdateCouponPoolResponseObject interface {
+	VisitUpdateCouponPoolResponse(w http.ResponseWriter) error
+}
+
+type UpdateCouponPool200JSONResponse CouponPoolAnswer
+
+func (response UpdateCouponPool200JSONResponse) VisitUpdateCouponPoolResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type AddCodesRequestObject struct {
@@ -378,6 +1410,50 @@ func (response AddCodes201JSONResponse) VisitAddCodesResponse(w http.ResponseWri
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListCouponsRequestObject struct {
+	Params ListCouponsParams
+}
+
+type ListCouponsResponseObject interface {
+	VisitListCouponsResponse(w http.ResponseWriter) error
+}
+
+type ListCoupons200JSONResponse externalRef0.CouponList
+
+func (response ListCoupons200JSONResponse) VisitListCouponsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetCouponUsageRequestObject struct {
+	Params GetCouponUsageParams
+}
+
+type GetCouponUsageResponseObject interface {
+	VisitGetCouponUsageResponse(w http.ResponseWriter) error
+}
+
+type GetCouponUsage200JSONResponse CouponUsageList
+
+func (response GetCouponUsage200JSONResponse) VisitGetCouponUsageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -406,9 +1482,27 @@ func (response GetCoupon200JSONResponse) VisitGetCouponResponse(w http.ResponseW
 
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
+	// ListCouponPools List coupon pools
+	// (GET /coupon-pools)
+	ListCouponPools(ctx context.Context, request ListCouponPoolsRequestObject) (ListCouponPoolsResponseObject, error)
+	// CreateCouponPool Create a coupon pool
+	// (POST /coupon-pools)
+	CreateCouponPool(ctx context.Context, request CreateCouponPoolRequestObject) (CreateCouponPoolResponseObject, error)
+	// GetCouponPool Read a coupon pool
+	// (GET /coupon-pools/{pool_id})
+	GetCouponPool(ctx context.Context, request GetCouponPoolRequestObject) (GetCouponPoolResponseObject, error)
+	// UpdateCouponPool Change a coupon pool
+	// (POST /coupon-pools/{pool_id})
+	UpdateCouponPool(ctx context.Context, request UpdateCouponPoolRequestObject) (UpdateCouponPoolResponseObject, error)
 	// AddCodes Add codes to a pool
 	// (POST /coupon-pools/{pool_id}/codes)
 	AddCodes(ctx context.Context, request AddCodesRequestObject) (AddCodesResponseObject, error)
+	// ListCoupons Find coupons
+	// (GET /coupons)
+	ListCoupons(ctx context.Context, request ListCouponsRequestObject) (ListCouponsResponseObject, error)
+	// GetCouponUsage Count coupons and their value
+	// (GET /coupons/-/usage)
+	GetCouponUsage(ctx context.Context, request GetCouponUsageRequestObject) (GetCouponUsageResponseObject, error)
 	// GetCoupon Read a coupon
 	// (GET /coupons/{code})
 	GetCoupon(ctx context.Context, request GetCouponRequestObject) (GetCouponResponseObject, error)
@@ -471,6 +1565,147 @@ type strictHandler struct {
 	options     StrictGinServerOptions
 }
 
+// ListCouponPools operation middleware
+func (sh *strictHandler) ListCouponPools(ctx *gin.Context, params ListCouponPoolsParams) {
+	var request ListCouponPoolsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListCouponPools(ctx, request.(ListCouponPoolsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListCouponPools")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListCouponPoolsResponseObject); ok {
+		if err := validResponse.VisitListCouponPoolsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateCouponPool operation middleware
+func (sh *strictHandler) CreateCouponPool(ctx *gin.Context, params CreateCouponPoolParams) {
+	var request CreateCouponPoolRequestObject
+
+	request.Params = params
+
+	var body CreateCouponPoolJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateCouponPool(ctx, request.(CreateCouponPoolRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateCouponPool")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(CreateCouponPoolResponseObject); ok {
+		if err := validResponse.VisitCreateCouponPoolResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetCouponPool operation middleware
+func (sh *strictHandler) GetCouponPool(ctx *gin.Context, poolID PoolID) {
+	var request GetCouponPoolRequestObject
+
+	request.PoolID = poolID
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetCouponPool(ctx, request.(GetCouponPoolRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetCouponPool")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetCouponPoolResponseObject); ok {
+		if err := validResponse.VisitGetCouponPoolResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// UpdateCouponPool operation middleware
+func (sh *strictHandler) UpdateCouponPool(ctx *gin.Context, poolID PoolID, params UpdateCouponPoolParams) {
+	var request UpdateCouponPoolRequestObject
+
+	request.PoolID = poolID
+	request.Params = params
+
+	var body UpdateCouponPoolJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdateCouponPool(ctx, request.(UpdateCouponPoolRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdateCouponPool")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(UpdateCouponPoolResponseObject); ok {
+		if err := validResponse.VisitUpdateCouponPoolResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // AddCodes operation middleware
 func (sh *strictHandler) AddCodes(ctx *gin.Context, poolID PoolID, params AddCodesParams) {
 	var request AddCodesRequestObject
@@ -509,6 +1744,58 @@ func (sh *strictHandler) AddCodes(ctx *gin.Context, poolID PoolID, params AddCod
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(AddCodesResponseObject); ok {
 		if err := validResponse.VisitAddCodesResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListCoupons operation middleware
+func (sh *strictHandler) ListCoupons(ctx *gin.Context, params ListCouponsParams) {
+	var request ListCouponsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListCoupons(ctx, request.(ListCouponsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListCoupons")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListCouponsResponseObject); ok {
+		if err := validResponse.VisitListCouponsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetCouponUsage operation middleware
+func (sh *strictHandler) GetCouponUsage(ctx *gin.Context, params GetCouponUsageParams) {
+	var request GetCouponUsageRequestObject
+
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetCouponUsage(ctx, request.(GetCouponUsageRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetCouponUsage")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetCouponUsageResponseObject); ok {
+		if err := validResponse.VisitGetCouponUsageResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

@@ -124,6 +124,16 @@ type ExpiringPoints struct {
 	Points int64 `json:"points"`
 }
 
+// ListedCustomers The customers of a list operation.
+type ListedCustomers struct {
+	// Customers Customer ids, or external ids as `name:value`; one that is repeated counts once. A customer who does not exist is
+	// an error of that customer, not of the request.
+	//
+	//
+	// Example: ["member-1001","member-1002","crm:000417"]
+	Customers externalRef0.BulkCustomers `json:"customers"`
+}
+
 // Merge Into whom a customer is merged.
 type Merge struct {
 	// Target The id of the customer who stays, or an external id as `name:value`.
@@ -212,6 +222,9 @@ type VerifyAnswer struct {
 // AsOf defines model for AsOf.
 type AsOf = string
 
+// ListID defines model for ListId.
+type ListID = string
+
 // Search defines model for Search.
 type Search = string
 
@@ -276,11 +289,49 @@ type VerifyCustomerParams struct {
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
+// AddToCustomerListParams defines parameters for AddToCustomerList.
+type AddToCustomerListParams struct {
+	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
+	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
+	// twice; with another body it is refused with 409. Keys are private to the access key that sent them. Answers
+	// 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be sent again.
+	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// RemoveFromCustomerListParams defines parameters for RemoveFromCustomerList.
+type RemoveFromCustomerListParams struct {
+	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
+	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
+	// twice; with another body it is refused with 409. Keys are private to the access key that sent them. Answers
+	// 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be sent again.
+	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// ListCustomerListErrorsParams defines parameters for ListCustomerListErrors.
+type ListCustomerListErrorsParams struct {
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
+	// whole list follow `next` instead; it costs the same on every page and misses nothing.
+	Offset *externalRef0.Offset `form:"offset,omitempty" json:"offset,omitempty"`
+
+	// Cursor The opaque position inside a `next` or `previous` link. It belongs to the filters of that link and wins over
+	// `offset`. Never build one yourself.
+	Cursor *externalRef0.Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
 // MergeCustomerJSONRequestBody defines body for MergeCustomer for application/json ContentType.
 type MergeCustomerJSONRequestBody = Merge
 
 // VerifyCustomerJSONRequestBody defines body for VerifyCustomer for application/json ContentType.
 type VerifyCustomerJSONRequestBody = Nothing
+
+// AddToCustomerListJSONRequestBody defines body for AddToCustomerList for application/json ContentType.
+type AddToCustomerListJSONRequestBody = ListedCustomers
+
+// RemoveFromCustomerListJSONRequestBody defines body for RemoveFromCustomerList for application/json ContentType.
+type RemoveFromCustomerListJSONRequestBody = ListedCustomers
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
@@ -302,6 +353,18 @@ type ServerInterface interface {
 	// VerifyCustomer Note that a customer is verified
 	// (POST /customers/{customer_id}/verify)
 	VerifyCustomer(c *gin.Context, customerID externalRef0.CustomerID, params VerifyCustomerParams)
+	// AddToCustomerList Add customers to a list
+	// (POST /v1/bulk-operation/customer-list/add/{list_id})
+	AddToCustomerList(c *gin.Context, listID ListID, params AddToCustomerListParams)
+	// RemoveFromCustomerList Remove customers from a list
+	// (POST /v1/bulk-operation/customer-list/remove/{list_id})
+	RemoveFromCustomerList(c *gin.Context, listID ListID, params RemoveFromCustomerListParams)
+	// GetCustomerListStatus Read how far a list operation is
+	// (GET /v1/bulk-operation/customer-list/{batch_id}/status)
+	GetCustomerListStatus(c *gin.Context, batchID externalRef0.BatchID)
+	// ListCustomerListErrors List whom a list operation refused
+	// (GET /v1/bulk-operation/customer-list/{batch_id}/status/errors)
+	ListCustomerListErrors(c *gin.Context, batchID externalRef0.BatchID, params ListCustomerListErrorsParams)
 }
 
 // ServerInterfaceWrapper converts contexts to parameters.
@@ -569,6 +632,181 @@ func (siw *ServerInterfaceWrapper) VerifyCustomer(c *gin.Context) {
 	siw.Handler.VerifyCustomer(c, customerID, params)
 }
 
+// AddToCustomerList operation middleware
+func (siw *ServerInterfaceWrapper) AddToCustomerList(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "list_id" -------------
+	var listID ListID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "list_id", c.Param("list_id"), &listID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter list_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params AddToCustomerListParams
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey externalRef0.IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Idempotency-Key, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Idempotency-Key: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.AddToCustomerList(c, listID, params)
+}
+
+// RemoveFromCustomerList operation middleware
+func (siw *ServerInterfaceWrapper) RemoveFromCustomerList(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "list_id" -------------
+	var listID ListID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "list_id", c.Param("list_id"), &listID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter list_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params RemoveFromCustomerListParams
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey externalRef0.IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Idempotency-Key, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Idempotency-Key: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.RemoveFromCustomerList(c, listID, params)
+}
+
+// GetCustomerListStatus operation middleware
+func (siw *ServerInterfaceWrapper) GetCustomerListStatus(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "batch_id" -------------
+	var batchID externalRef0.BatchID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "batch_id", c.Param("batch_id"), &batchID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter batch_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetCustomerListStatus(c, batchID)
+}
+
+// ListCustomerListErrors operation middleware
+func (siw *ServerInterfaceWrapper) ListCustomerListErrors(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "batch_id" -------------
+	var batchID externalRef0.BatchID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "batch_id", c.Param("batch_id"), &batchID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter batch_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListCustomerListErrorsParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", c.Request.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter cursor: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListCustomerListErrors(c, batchID, params)
+}
+
 // GinServerOptions provides options for the Gin server.
 type GinServerOptions struct {
 	BaseURL      string
@@ -602,6 +840,10 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.POST(options.BaseURL+"/customers/:customer_id/merge", wrapper.MergeCustomer)
 	router.GET(options.BaseURL+"/customers/:customer_id/points", wrapper.GetCustomerPoints)
 	router.POST(options.BaseURL+"/customers/:customer_id/verify", wrapper.VerifyCustomer)
+	router.GET(options.BaseURL+"/v1/bulk-operation/customer-list/:batch_id/status", wrapper.GetCustomerListStatus)
+	router.GET(options.BaseURL+"/v1/bulk-operation/customer-list/:batch_id/status/errors", wrapper.ListCustomerListErrors)
+	router.POST(options.BaseURL+"/v1/bulk-operation/customer-list/add/:list_id", wrapper.AddToCustomerList)
+	router.POST(options.BaseURL+"/v1/bulk-operation/customer-list/remove/:list_id", wrapper.RemoveFromCustomerList)
 }
 
 type ListCustomersRequestObject struct {
@@ -742,6 +984,99 @@ func (response VerifyCustomer200JSONResponse) VisitVerifyCustomerResponse(w http
 	return err
 }
 
+type AddToCustomerListRequestObject struct {
+	ListID ListID `json:"list_id"`
+	Params AddToCustomerListParams
+	Body   *AddToCustomerListJSONRequestBody
+}
+
+type AddToCustomerListResponseObject interface {
+	VisitAddToCustomerListResponse(w http.ResponseWriter) error
+}
+
+type AddToCustomerList202JSONResponse externalRef0.BulkAnswer
+
+func (response AddToCustomerList202JSONResponse) VisitAddToCustomerListResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(202)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RemoveFromCustomerListRequestObject struct {
+	ListID ListID `json:"list_id"`
+	Params RemoveFromCustomerListParams
+	Body   *RemoveFromCustomerListJSONRequestBody
+}
+
+type RemoveFromCustomerListResponseObject interface {
+	VisitRemoveFromCustomerListResponse(w http.ResponseWriter) error
+}
+
+type RemoveFromCustomerList202JSONResponse externalRef0.BulkAnswer
+
+func (response RemoveFromCustomerList202JSONResponse) VisitRemoveFromCustomerListResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(202)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetCustomerListStatusRequestObject struct {
+	BatchID externalRef0.BatchID `json:"batch_id"`
+}
+
+type GetCustomerListStatusResponseObject interface {
+	VisitGetCustomerListStatusResponse(w http.ResponseWriter) error
+}
+
+type GetCustomerListStatus200JSONResponse externalRef0.BulkAnswer
+
+func (response GetCustomerListStatus200JSONResponse) VisitGetCustomerListStatusResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListCustomerListErrorsRequestObject struct {
+	BatchID externalRef0.BatchID `json:"batch_id"`
+	Params  ListCustomerListErrorsParams
+}
+
+type ListCustomerListErrorsResponseObject interface {
+	VisitListCustomerListErrorsResponse(w http.ResponseWriter) error
+}
+
+type ListCustomerListErrors200JSONResponse externalRef0.BulkErrorList
+
+func (response ListCustomerListErrors200JSONResponse) VisitListCustomerListErrorsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
 	// ListCustomers Find customers
@@ -762,6 +1097,18 @@ type StrictServerInterface interface {
 	// VerifyCustomer Note that a customer is verified
 	// (POST /customers/{customer_id}/verify)
 	VerifyCustomer(ctx context.Context, request VerifyCustomerRequestObject) (VerifyCustomerResponseObject, error)
+	// AddToCustomerList Add customers to a list
+	// (POST /v1/bulk-operation/customer-list/add/{list_id})
+	AddToCustomerList(ctx context.Context, request AddToCustomerListRequestObject) (AddToCustomerListResponseObject, error)
+	// RemoveFromCustomerList Remove customers from a list
+	// (POST /v1/bulk-operation/customer-list/remove/{list_id})
+	RemoveFromCustomerList(ctx context.Context, request RemoveFromCustomerListRequestObject) (RemoveFromCustomerListResponseObject, error)
+	// GetCustomerListStatus Read how far a list operation is
+	// (GET /v1/bulk-operation/customer-list/{batch_id}/status)
+	GetCustomerListStatus(ctx context.Context, request GetCustomerListStatusRequestObject) (GetCustomerListStatusResponseObject, error)
+	// ListCustomerListErrors List whom a list operation refused
+	// (GET /v1/bulk-operation/customer-list/{batch_id}/status/errors)
+	ListCustomerListErrors(ctx context.Context, request ListCustomerListErrorsRequestObject) (ListCustomerListErrorsResponseObject, error)
 }
 
 type StrictHandlerFunc func(ctx *gin.Context, request any) (any, error)
@@ -1013,6 +1360,149 @@ func (sh *strictHandler) VerifyCustomer(ctx *gin.Context, customerID externalRef
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(VerifyCustomerResponseObject); ok {
 		if err := validResponse.VisitVerifyCustomerResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// AddToCustomerList operation middleware
+func (sh *strictHandler) AddToCustomerList(ctx *gin.Context, listID ListID, params AddToCustomerListParams) {
+	var request AddToCustomerListRequestObject
+
+	request.ListID = listID
+	request.Params = params
+
+	var body AddToCustomerListJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.AddToCustomerList(ctx, request.(AddToCustomerListRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "AddToCustomerList")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(AddToCustomerListResponseObject); ok {
+		if err := validResponse.VisitAddToCustomerListResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// RemoveFromCustomerList operation middleware
+func (sh *strictHandler) RemoveFromCustomerList(ctx *gin.Context, listID ListID, params RemoveFromCustomerListParams) {
+	var request RemoveFromCustomerListRequestObject
+
+	request.ListID = listID
+	request.Params = params
+
+	var body RemoveFromCustomerListJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.RemoveFromCustomerList(ctx, request.(RemoveFromCustomerListRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RemoveFromCustomerList")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(RemoveFromCustomerListResponseObject); ok {
+		if err := validResponse.VisitRemoveFromCustomerListResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetCustomerListStatus operation middleware
+func (sh *strictHandler) GetCustomerListStatus(ctx *gin.Context, batchID externalRef0.BatchID) {
+	var request GetCustomerListStatusRequestObject
+
+	request.BatchID = batchID
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetCustomerListStatus(ctx, request.(GetCustomerListStatusRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetCustomerListStatus")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetCustomerListStatusResponseObject); ok {
+		if err := validResponse.VisitGetCustomerListStatusResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListCustomerListErrors operation middleware
+func (sh *strictHandler) ListCustomerListErrors(ctx *gin.Context, batchID externalRef0.BatchID, params ListCustomerListErrorsParams) {
+	var request ListCustomerListErrorsRequestObject
+
+	request.BatchID = batchID
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListCustomerListErrors(ctx, request.(ListCustomerListErrorsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListCustomerListErrors")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListCustomerListErrorsResponseObject); ok {
+		if err := validResponse.VisitListCustomerListErrorsResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

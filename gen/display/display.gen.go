@@ -20,39 +20,132 @@ import (
 	openapi_types "github.com/oapi-codegen/runtime/types"
 )
 
-// Defines values for ClaimedCouponStatus.
+// Defines values for ActivityStatus.
 const (
-	ClaimedCouponStatusClaimed ClaimedCouponStatus = "claimed"
+	ActivityStatusActive    ActivityStatus = "active"
+	ActivityStatusCompleted ActivityStatus = "completed"
+	ActivityStatusScheduled ActivityStatus = "scheduled"
 )
 
-// Valid indicates whether the value is a known member of the ClaimedCouponStatus enum.
-func (e ClaimedCouponStatus) Valid() bool {
+// Valid indicates whether the value is a known member of the ActivityStatus enum.
+func (e ActivityStatus) Valid() bool {
 	switch e {
-	case ClaimedCouponStatusClaimed:
+	case ActivityStatusActive:
+		return true
+	case ActivityStatusCompleted:
+		return true
+	case ActivityStatusScheduled:
 		return true
 	default:
 		return false
 	}
 }
 
-// Defines values for ClaimedCouponType.
+// Defines values for ClaimedRewardState.
 const (
-	ClaimedCouponTypeAmount       ClaimedCouponType = "amount"
-	ClaimedCouponTypeFreeShipping ClaimedCouponType = "free_shipping"
-	ClaimedCouponTypeGiftCard     ClaimedCouponType = "gift_card"
-	ClaimedCouponTypePercentage   ClaimedCouponType = "percentage"
+	ClaimedRewardStateClaimed     ClaimedRewardState = "claimed"
+	ClaimedRewardStateRedeemed    ClaimedRewardState = "redeemed"
+	ClaimedRewardStateRevoked     ClaimedRewardState = "revoked"
+	ClaimedRewardStateTransferred ClaimedRewardState = "transferred"
 )
 
-// Valid indicates whether the value is a known member of the ClaimedCouponType enum.
-func (e ClaimedCouponType) Valid() bool {
+// Valid indicates whether the value is a known member of the ClaimedRewardState enum.
+func (e ClaimedRewardState) Valid() bool {
 	switch e {
-	case ClaimedCouponTypeAmount:
+	case ClaimedRewardStateClaimed:
 		return true
-	case ClaimedCouponTypeFreeShipping:
+	case ClaimedRewardStateRedeemed:
 		return true
-	case ClaimedCouponTypeGiftCard:
+	case ClaimedRewardStateRevoked:
 		return true
-	case ClaimedCouponTypePercentage:
+	case ClaimedRewardStateTransferred:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ClaimedRewardStatus.
+const (
+	ClaimedRewardStatusActive    ClaimedRewardStatus = "active"
+	ClaimedRewardStatusCompleted ClaimedRewardStatus = "completed"
+	ClaimedRewardStatusScheduled ClaimedRewardStatus = "scheduled"
+)
+
+// Valid indicates whether the value is a known member of the ClaimedRewardStatus enum.
+func (e ClaimedRewardStatus) Valid() bool {
+	switch e {
+	case ClaimedRewardStatusActive:
+		return true
+	case ClaimedRewardStatusCompleted:
+		return true
+	case ClaimedRewardStatusScheduled:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ClaimedRewardType.
+const (
+	ClaimedRewardTypeCoupon   ClaimedRewardType = "coupon"
+	ClaimedRewardTypeCustom   ClaimedRewardType = "custom"
+	ClaimedRewardTypeDownload ClaimedRewardType = "download"
+	ClaimedRewardTypePhysical ClaimedRewardType = "physical"
+	ClaimedRewardTypePoints   ClaimedRewardType = "points"
+)
+
+// Valid indicates whether the value is a known member of the ClaimedRewardType enum.
+func (e ClaimedRewardType) Valid() bool {
+	switch e {
+	case ClaimedRewardTypeCoupon:
+		return true
+	case ClaimedRewardTypeCustom:
+		return true
+	case ClaimedRewardTypeDownload:
+		return true
+	case ClaimedRewardTypePhysical:
+		return true
+	case ClaimedRewardTypePoints:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for OfferActivityRequiredMatch.
+const (
+	OfferActivityRequiredMatchAll OfferActivityRequiredMatch = "all"
+	OfferActivityRequiredMatchAny OfferActivityRequiredMatch = "any"
+)
+
+// Valid indicates whether the value is a known member of the OfferActivityRequiredMatch enum.
+func (e OfferActivityRequiredMatch) Valid() bool {
+	switch e {
+	case OfferActivityRequiredMatchAll:
+		return true
+	case OfferActivityRequiredMatchAny:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for OfferActivityType.
+const (
+	OfferActivityTypeCart     OfferActivityType = "cart"
+	OfferActivityTypeCombined OfferActivityType = "combined"
+	OfferActivityTypeItem     OfferActivityType = "item"
+)
+
+// Valid indicates whether the value is a known member of the OfferActivityType enum.
+func (e OfferActivityType) Valid() bool {
+	switch e {
+	case OfferActivityTypeCart:
+		return true
+	case OfferActivityTypeCombined:
+		return true
+	case OfferActivityTypeItem:
 		return true
 	default:
 		return false
@@ -80,92 +173,1122 @@ func (e SpinType) Valid() bool {
 	}
 }
 
-// ClaimResult A claimed reward.
-type ClaimResult struct {
-	// Award The points it gave; only of a reward of the type `points`.
+// Defines values for SpinLimitPeriod.
+const (
+	SpinLimitPeriodDay   SpinLimitPeriod = "day"
+	SpinLimitPeriodEver  SpinLimitPeriod = "ever"
+	SpinLimitPeriodMonth SpinLimitPeriod = "month"
+	SpinLimitPeriodWeek  SpinLimitPeriod = "week"
+)
+
+// Valid indicates whether the value is a known member of the SpinLimitPeriod enum.
+func (e SpinLimitPeriod) Valid() bool {
+	switch e {
+	case SpinLimitPeriodDay:
+		return true
+	case SpinLimitPeriodEver:
+		return true
+	case SpinLimitPeriodMonth:
+		return true
+	case SpinLimitPeriodWeek:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for StepMethod.
+const (
+	StepMethodGET  StepMethod = "GET"
+	StepMethodPOST StepMethod = "POST"
+)
+
+// Valid indicates whether the value is a known member of the StepMethod enum.
+func (e StepMethod) Valid() bool {
+	switch e {
+	case StepMethodGET:
+		return true
+	case StepMethodPOST:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for TreasureActivityEvent.
+const (
+	TreasureActivityEventOfflineTreasureCodeFound TreasureActivityEvent = "offline_treasure_code_found"
+	TreasureActivityEventOfflineTreasureFound     TreasureActivityEvent = "offline_treasure_found"
+	TreasureActivityEventTreasureFound            TreasureActivityEvent = "treasure_found"
+)
+
+// Valid indicates whether the value is a known member of the TreasureActivityEvent enum.
+func (e TreasureActivityEvent) Valid() bool {
+	switch e {
+	case TreasureActivityEventOfflineTreasureCodeFound:
+		return true
+	case TreasureActivityEventOfflineTreasureFound:
+		return true
+	case TreasureActivityEventTreasureFound:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for TreasureActivityKind.
+const (
+	TreasureActivityKindOffline TreasureActivityKind = "offline"
+	TreasureActivityKindOnline  TreasureActivityKind = "online"
+)
+
+// Valid indicates whether the value is a known member of the TreasureActivityKind enum.
+func (e TreasureActivityKind) Valid() bool {
+	switch e {
+	case TreasureActivityKindOffline:
+		return true
+	case TreasureActivityKindOnline:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for WheelSliceType.
+const (
+	WheelSliceTypeEmpty  WheelSliceType = "empty"
+	WheelSliceTypePoints WheelSliceType = "points"
+	WheelSliceTypeReward WheelSliceType = "reward"
+)
+
+// Valid indicates whether the value is a known member of the WheelSliceType enum.
+func (e WheelSliceType) Valid() bool {
+	switch e {
+	case WheelSliceTypeEmpty:
+		return true
+	case WheelSliceTypePoints:
+		return true
+	case WheelSliceTypeReward:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ActivitySort.
+const (
+	ActivitySortEndsAt   ActivitySort = "ends_at"
+	ActivitySortPoints   ActivitySort = "points"
+	ActivitySortStartsAt ActivitySort = "starts_at"
+	ActivitySortTitle    ActivitySort = "title"
+)
+
+// Valid indicates whether the value is a known member of the ActivitySort enum.
+func (e ActivitySort) Valid() bool {
+	switch e {
+	case ActivitySortEndsAt:
+		return true
+	case ActivitySortPoints:
+		return true
+	case ActivitySortStartsAt:
+		return true
+	case ActivitySortTitle:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ClaimedRewardSort.
+const (
+	ClaimedRewardSortClaimedAt ClaimedRewardSort = "claimed_at"
+	ClaimedRewardSortEndsAt    ClaimedRewardSort = "ends_at"
+	ClaimedRewardSortPoints    ClaimedRewardSort = "points"
+	ClaimedRewardSortStartsAt  ClaimedRewardSort = "starts_at"
+	ClaimedRewardSortTitle     ClaimedRewardSort = "title"
+)
+
+// Valid indicates whether the value is a known member of the ClaimedRewardSort enum.
+func (e ClaimedRewardSort) Valid() bool {
+	switch e {
+	case ClaimedRewardSortClaimedAt:
+		return true
+	case ClaimedRewardSortEndsAt:
+		return true
+	case ClaimedRewardSortPoints:
+		return true
+	case ClaimedRewardSortStartsAt:
+		return true
+	case ClaimedRewardSortTitle:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for EventSort.
+const (
+	EventSortDate EventSort = "date"
+)
+
+// Valid indicates whether the value is a known member of the EventSort enum.
+func (e EventSort) Valid() bool {
+	switch e {
+	case EventSortDate:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for GameSort.
+const (
+	GameSortEndsAt   GameSort = "ends_at"
+	GameSortPoints   GameSort = "points"
+	GameSortStartsAt GameSort = "starts_at"
+	GameSortTitle    GameSort = "title"
+)
+
+// Valid indicates whether the value is a known member of the GameSort enum.
+func (e GameSort) Valid() bool {
+	switch e {
+	case GameSortEndsAt:
+		return true
+	case GameSortPoints:
+		return true
+	case GameSortStartsAt:
+		return true
+	case GameSortTitle:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for OfferSort.
+const (
+	OfferSortEndsAt   OfferSort = "ends_at"
+	OfferSortName     OfferSort = "name"
+	OfferSortStartsAt OfferSort = "starts_at"
+	OfferSortWeight   OfferSort = "weight"
+)
+
+// Valid indicates whether the value is a known member of the OfferSort enum.
+func (e OfferSort) Valid() bool {
+	switch e {
+	case OfferSortEndsAt:
+		return true
+	case OfferSortName:
+		return true
+	case OfferSortStartsAt:
+		return true
+	case OfferSortWeight:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for WheelSort.
+const (
+	WheelSortEndsAt   WheelSort = "ends_at"
+	WheelSortName     WheelSort = "name"
+	WheelSortPoints   WheelSort = "points"
+	WheelSortStartsAt WheelSort = "starts_at"
+)
+
+// Valid indicates whether the value is a known member of the WheelSort enum.
+func (e WheelSort) Valid() bool {
+	switch e {
+	case WheelSortEndsAt:
+		return true
+	case WheelSortName:
+		return true
+	case WheelSortPoints:
+		return true
+	case WheelSortStartsAt:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListEventsParamsSort.
+const (
+	ListEventsParamsSortDate ListEventsParamsSort = "date"
+)
+
+// Valid indicates whether the value is a known member of the ListEventsParamsSort enum.
+func (e ListEventsParamsSort) Valid() bool {
+	switch e {
+	case ListEventsParamsSortDate:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListEventsParamsOrder.
+const (
+	ListEventsParamsOrderAsc  ListEventsParamsOrder = "asc"
+	ListEventsParamsOrderDesc ListEventsParamsOrder = "desc"
+)
+
+// Valid indicates whether the value is a known member of the ListEventsParamsOrder enum.
+func (e ListEventsParamsOrder) Valid() bool {
+	switch e {
+	case ListEventsParamsOrderAsc:
+		return true
+	case ListEventsParamsOrderDesc:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListContestsParamsSort.
+const (
+	ListContestsParamsSortEndsAt   ListContestsParamsSort = "ends_at"
+	ListContestsParamsSortPoints   ListContestsParamsSort = "points"
+	ListContestsParamsSortStartsAt ListContestsParamsSort = "starts_at"
+	ListContestsParamsSortTitle    ListContestsParamsSort = "title"
+)
+
+// Valid indicates whether the value is a known member of the ListContestsParamsSort enum.
+func (e ListContestsParamsSort) Valid() bool {
+	switch e {
+	case ListContestsParamsSortEndsAt:
+		return true
+	case ListContestsParamsSortPoints:
+		return true
+	case ListContestsParamsSortStartsAt:
+		return true
+	case ListContestsParamsSortTitle:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListContestsParamsOrder.
+const (
+	ListContestsParamsOrderAsc  ListContestsParamsOrder = "asc"
+	ListContestsParamsOrderDesc ListContestsParamsOrder = "desc"
+)
+
+// Valid indicates whether the value is a known member of the ListContestsParamsOrder enum.
+func (e ListContestsParamsOrder) Valid() bool {
+	switch e {
+	case ListContestsParamsOrderAsc:
+		return true
+	case ListContestsParamsOrderDesc:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListOfferActivitiesParamsSort.
+const (
+	ListOfferActivitiesParamsSortEndsAt   ListOfferActivitiesParamsSort = "ends_at"
+	ListOfferActivitiesParamsSortName     ListOfferActivitiesParamsSort = "name"
+	ListOfferActivitiesParamsSortStartsAt ListOfferActivitiesParamsSort = "starts_at"
+	ListOfferActivitiesParamsSortWeight   ListOfferActivitiesParamsSort = "weight"
+)
+
+// Valid indicates whether the value is a known member of the ListOfferActivitiesParamsSort enum.
+func (e ListOfferActivitiesParamsSort) Valid() bool {
+	switch e {
+	case ListOfferActivitiesParamsSortEndsAt:
+		return true
+	case ListOfferActivitiesParamsSortName:
+		return true
+	case ListOfferActivitiesParamsSortStartsAt:
+		return true
+	case ListOfferActivitiesParamsSortWeight:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListOfferActivitiesParamsOrder.
+const (
+	ListOfferActivitiesParamsOrderAsc  ListOfferActivitiesParamsOrder = "asc"
+	ListOfferActivitiesParamsOrderDesc ListOfferActivitiesParamsOrder = "desc"
+)
+
+// Valid indicates whether the value is a known member of the ListOfferActivitiesParamsOrder enum.
+func (e ListOfferActivitiesParamsOrder) Valid() bool {
+	switch e {
+	case ListOfferActivitiesParamsOrderAsc:
+		return true
+	case ListOfferActivitiesParamsOrderDesc:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListProfilingParamsSort.
+const (
+	ListProfilingParamsSortEndsAt   ListProfilingParamsSort = "ends_at"
+	ListProfilingParamsSortPoints   ListProfilingParamsSort = "points"
+	ListProfilingParamsSortStartsAt ListProfilingParamsSort = "starts_at"
+	ListProfilingParamsSortTitle    ListProfilingParamsSort = "title"
+)
+
+// Valid indicates whether the value is a known member of the ListProfilingParamsSort enum.
+func (e ListProfilingParamsSort) Valid() bool {
+	switch e {
+	case ListProfilingParamsSortEndsAt:
+		return true
+	case ListProfilingParamsSortPoints:
+		return true
+	case ListProfilingParamsSortStartsAt:
+		return true
+	case ListProfilingParamsSortTitle:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListProfilingParamsOrder.
+const (
+	ListProfilingParamsOrderAsc  ListProfilingParamsOrder = "asc"
+	ListProfilingParamsOrderDesc ListProfilingParamsOrder = "desc"
+)
+
+// Valid indicates whether the value is a known member of the ListProfilingParamsOrder enum.
+func (e ListProfilingParamsOrder) Valid() bool {
+	switch e {
+	case ListProfilingParamsOrderAsc:
+		return true
+	case ListProfilingParamsOrderDesc:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListQuizzesParamsSort.
+const (
+	ListQuizzesParamsSortEndsAt   ListQuizzesParamsSort = "ends_at"
+	ListQuizzesParamsSortPoints   ListQuizzesParamsSort = "points"
+	ListQuizzesParamsSortStartsAt ListQuizzesParamsSort = "starts_at"
+	ListQuizzesParamsSortTitle    ListQuizzesParamsSort = "title"
+)
+
+// Valid indicates whether the value is a known member of the ListQuizzesParamsSort enum.
+func (e ListQuizzesParamsSort) Valid() bool {
+	switch e {
+	case ListQuizzesParamsSortEndsAt:
+		return true
+	case ListQuizzesParamsSortPoints:
+		return true
+	case ListQuizzesParamsSortStartsAt:
+		return true
+	case ListQuizzesParamsSortTitle:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListQuizzesParamsOrder.
+const (
+	ListQuizzesParamsOrderAsc  ListQuizzesParamsOrder = "asc"
+	ListQuizzesParamsOrderDesc ListQuizzesParamsOrder = "desc"
+)
+
+// Valid indicates whether the value is a known member of the ListQuizzesParamsOrder enum.
+func (e ListQuizzesParamsOrder) Valid() bool {
+	switch e {
+	case ListQuizzesParamsOrderAsc:
+		return true
+	case ListQuizzesParamsOrderDesc:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListRewardActivitiesParamsSort.
+const (
+	ListRewardActivitiesParamsSortEndsAt   ListRewardActivitiesParamsSort = "ends_at"
+	ListRewardActivitiesParamsSortPoints   ListRewardActivitiesParamsSort = "points"
+	ListRewardActivitiesParamsSortStartsAt ListRewardActivitiesParamsSort = "starts_at"
+	ListRewardActivitiesParamsSortTitle    ListRewardActivitiesParamsSort = "title"
+)
+
+// Valid indicates whether the value is a known member of the ListRewardActivitiesParamsSort enum.
+func (e ListRewardActivitiesParamsSort) Valid() bool {
+	switch e {
+	case ListRewardActivitiesParamsSortEndsAt:
+		return true
+	case ListRewardActivitiesParamsSortPoints:
+		return true
+	case ListRewardActivitiesParamsSortStartsAt:
+		return true
+	case ListRewardActivitiesParamsSortTitle:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListRewardActivitiesParamsOrder.
+const (
+	ListRewardActivitiesParamsOrderAsc  ListRewardActivitiesParamsOrder = "asc"
+	ListRewardActivitiesParamsOrderDesc ListRewardActivitiesParamsOrder = "desc"
+)
+
+// Valid indicates whether the value is a known member of the ListRewardActivitiesParamsOrder enum.
+func (e ListRewardActivitiesParamsOrder) Valid() bool {
+	switch e {
+	case ListRewardActivitiesParamsOrderAsc:
+		return true
+	case ListRewardActivitiesParamsOrderDesc:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListTreasureHuntsParamsSort.
+const (
+	ListTreasureHuntsParamsSortEndsAt   ListTreasureHuntsParamsSort = "ends_at"
+	ListTreasureHuntsParamsSortPoints   ListTreasureHuntsParamsSort = "points"
+	ListTreasureHuntsParamsSortStartsAt ListTreasureHuntsParamsSort = "starts_at"
+	ListTreasureHuntsParamsSortTitle    ListTreasureHuntsParamsSort = "title"
+)
+
+// Valid indicates whether the value is a known member of the ListTreasureHuntsParamsSort enum.
+func (e ListTreasureHuntsParamsSort) Valid() bool {
+	switch e {
+	case ListTreasureHuntsParamsSortEndsAt:
+		return true
+	case ListTreasureHuntsParamsSortPoints:
+		return true
+	case ListTreasureHuntsParamsSortStartsAt:
+		return true
+	case ListTreasureHuntsParamsSortTitle:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListTreasureHuntsParamsOrder.
+const (
+	ListTreasureHuntsParamsOrderAsc  ListTreasureHuntsParamsOrder = "asc"
+	ListTreasureHuntsParamsOrderDesc ListTreasureHuntsParamsOrder = "desc"
+)
+
+// Valid indicates whether the value is a known member of the ListTreasureHuntsParamsOrder enum.
+func (e ListTreasureHuntsParamsOrder) Valid() bool {
+	switch e {
+	case ListTreasureHuntsParamsOrderAsc:
+		return true
+	case ListTreasureHuntsParamsOrderDesc:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListCustomerEventsParamsSort.
+const (
+	ListCustomerEventsParamsSortDate ListCustomerEventsParamsSort = "date"
+)
+
+// Valid indicates whether the value is a known member of the ListCustomerEventsParamsSort enum.
+func (e ListCustomerEventsParamsSort) Valid() bool {
+	switch e {
+	case ListCustomerEventsParamsSortDate:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListCustomerEventsParamsOrder.
+const (
+	ListCustomerEventsParamsOrderAsc  ListCustomerEventsParamsOrder = "asc"
+	ListCustomerEventsParamsOrderDesc ListCustomerEventsParamsOrder = "desc"
+)
+
+// Valid indicates whether the value is a known member of the ListCustomerEventsParamsOrder enum.
+func (e ListCustomerEventsParamsOrder) Valid() bool {
+	switch e {
+	case ListCustomerEventsParamsOrderAsc:
+		return true
+	case ListCustomerEventsParamsOrderDesc:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListPrizeWheelsParamsSort.
+const (
+	ListPrizeWheelsParamsSortEndsAt   ListPrizeWheelsParamsSort = "ends_at"
+	ListPrizeWheelsParamsSortName     ListPrizeWheelsParamsSort = "name"
+	ListPrizeWheelsParamsSortPoints   ListPrizeWheelsParamsSort = "points"
+	ListPrizeWheelsParamsSortStartsAt ListPrizeWheelsParamsSort = "starts_at"
+)
+
+// Valid indicates whether the value is a known member of the ListPrizeWheelsParamsSort enum.
+func (e ListPrizeWheelsParamsSort) Valid() bool {
+	switch e {
+	case ListPrizeWheelsParamsSortEndsAt:
+		return true
+	case ListPrizeWheelsParamsSortName:
+		return true
+	case ListPrizeWheelsParamsSortPoints:
+		return true
+	case ListPrizeWheelsParamsSortStartsAt:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListPrizeWheelsParamsOrder.
+const (
+	ListPrizeWheelsParamsOrderAsc  ListPrizeWheelsParamsOrder = "asc"
+	ListPrizeWheelsParamsOrderDesc ListPrizeWheelsParamsOrder = "desc"
+)
+
+// Valid indicates whether the value is a known member of the ListPrizeWheelsParamsOrder enum.
+func (e ListPrizeWheelsParamsOrder) Valid() bool {
+	switch e {
+	case ListPrizeWheelsParamsOrderAsc:
+		return true
+	case ListPrizeWheelsParamsOrderDesc:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListClaimedRewardsParamsSort.
+const (
+	ListClaimedRewardsParamsSortClaimedAt ListClaimedRewardsParamsSort = "claimed_at"
+	ListClaimedRewardsParamsSortEndsAt    ListClaimedRewardsParamsSort = "ends_at"
+	ListClaimedRewardsParamsSortPoints    ListClaimedRewardsParamsSort = "points"
+	ListClaimedRewardsParamsSortStartsAt  ListClaimedRewardsParamsSort = "starts_at"
+	ListClaimedRewardsParamsSortTitle     ListClaimedRewardsParamsSort = "title"
+)
+
+// Valid indicates whether the value is a known member of the ListClaimedRewardsParamsSort enum.
+func (e ListClaimedRewardsParamsSort) Valid() bool {
+	switch e {
+	case ListClaimedRewardsParamsSortClaimedAt:
+		return true
+	case ListClaimedRewardsParamsSortEndsAt:
+		return true
+	case ListClaimedRewardsParamsSortPoints:
+		return true
+	case ListClaimedRewardsParamsSortStartsAt:
+		return true
+	case ListClaimedRewardsParamsSortTitle:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListClaimedRewardsParamsOrder.
+const (
+	ListClaimedRewardsParamsOrderAsc  ListClaimedRewardsParamsOrder = "asc"
+	ListClaimedRewardsParamsOrderDesc ListClaimedRewardsParamsOrder = "desc"
+)
+
+// Valid indicates whether the value is a known member of the ListClaimedRewardsParamsOrder enum.
+func (e ListClaimedRewardsParamsOrder) Valid() bool {
+	switch e {
+	case ListClaimedRewardsParamsOrderAsc:
+		return true
+	case ListClaimedRewardsParamsOrderDesc:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListChallengeProgressParamsSort.
+const (
+	ListChallengeProgressParamsSortEndsAt   ListChallengeProgressParamsSort = "ends_at"
+	ListChallengeProgressParamsSortPoints   ListChallengeProgressParamsSort = "points"
+	ListChallengeProgressParamsSortStartsAt ListChallengeProgressParamsSort = "starts_at"
+	ListChallengeProgressParamsSortTitle    ListChallengeProgressParamsSort = "title"
+)
+
+// Valid indicates whether the value is a known member of the ListChallengeProgressParamsSort enum.
+func (e ListChallengeProgressParamsSort) Valid() bool {
+	switch e {
+	case ListChallengeProgressParamsSortEndsAt:
+		return true
+	case ListChallengeProgressParamsSortPoints:
+		return true
+	case ListChallengeProgressParamsSortStartsAt:
+		return true
+	case ListChallengeProgressParamsSortTitle:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListChallengeProgressParamsOrder.
+const (
+	ListChallengeProgressParamsOrderAsc  ListChallengeProgressParamsOrder = "asc"
+	ListChallengeProgressParamsOrderDesc ListChallengeProgressParamsOrder = "desc"
+)
+
+// Valid indicates whether the value is a known member of the ListChallengeProgressParamsOrder enum.
+func (e ListChallengeProgressParamsOrder) Valid() bool {
+	switch e {
+	case ListChallengeProgressParamsOrderAsc:
+		return true
+	case ListChallengeProgressParamsOrderDesc:
+		return true
+	default:
+		return false
+	}
+}
+
+// Activities A list for each kind. A kind that was not chosen or whose module is off is absent.
+type Activities struct {
+	// Challenges Challenges.
+	Challenges []Activity `json:"challenges,omitempty"`
+
+	// Contests Contests.
+	Contests []Activity `json:"contests,omitempty"`
+
+	// Offers Offers.
+	Offers []Activity `json:"offers,omitempty"`
+
+	// PrizeWheels Prize wheels.
+	PrizeWheels []Activity `json:"prize_wheels,omitempty"`
+
+	// Profiling Profiling flows.
+	Profiling []Activity `json:"profiling,omitempty"`
+
+	// Quizzes Quizzes.
+	Quizzes []Activity `json:"quizzes,omitempty"`
+
+	// Rewards Rewards.
+	Rewards []Activity `json:"rewards,omitempty"`
+
+	// TreasureHunts Treasure hunts.
+	TreasureHunts []Activity `json:"treasure_hunts,omitempty"`
+}
+
+// ActivitiesAnswer What a customer can do now.
+type ActivitiesAnswer struct {
+	// Data A list for each kind. A kind that was not chosen or whose module is off is absent.
+	Data Activities `json:"data"`
+}
+
+// Activity An entry as the list of its kind gives it, or those of its properties that were chosen.
+type Activity struct {
+	// ID The id of the thing.
+	//
+	// Example: coffee
+	ID                   string                 `json:"id"`
+	AdditionalProperties map[string]interface{} `json:"-"`
+}
+
+// ActivityStatus What the dates say: `scheduled` before them, `active`, `completed` after them.
+//
+// Example: active
+type ActivityStatus string
+
+// ChallengeActivity A challenge and where the customer stands with it. Attributes of the programme's own stand beside these.
+type ChallengeActivity struct {
+	// CompletedAt When the customer last completed it; absent when never.
+	//
+	// Example: 2026-02-01T09:30:00.000Z
+	CompletedAt *externalRef0.Instant `json:"completed_at,omitempty"`
+
+	// Completions How often the customer completed it.
+	//
+	// Example: 1
+	Completions int64 `json:"completions"`
+
+	// CompletionsLeft How often the customer may still complete it.
+	//
+	// Example: 11
+	CompletionsLeft int64 `json:"completions_left"`
+
+	// Description More words.
+	//
+	// Example: Buy something three times within a month.
+	Description *string `json:"description,omitempty"`
+
+	// EndsAt The moment from which it does not count any more; absent when there is none.
+	//
+	// Example: 2026-12-31T00:00:00.000Z
+	EndsAt *externalRef0.Instant `json:"ends_at,omitempty"`
+
+	// ID The id of the challenge.
+	//
+	// Example: three-visits
+	ID string `json:"id"`
+
+	// Points The points that a completion gives.
+	//
+	// Example: 50
+	Points int64 `json:"points"`
+
+	// Progress The percentage of the next completion; 100 where none is left.
+	//
+	// Example: 66
+	Progress int `json:"progress"`
+
+	// StartsAt From when on it counts; absent when always.
+	//
+	// Example: 2026-01-01T00:00:00.000Z
+	StartsAt *externalRef0.Instant `json:"starts_at,omitempty"`
+
+	// Status Where it stands by its dates: `scheduled` before `starts_at`, `active` from then on, `completed` from `ends_at` on.
+	//
+	//
+	// Example: active
+	Status externalRef0.DateStatus `json:"status"`
+
+	// Tags Words to find it by.
+	//
+	// Example: ["spring"]
+	Tags []string `json:"tags"`
+
+	// Title What it is called.
+	//
+	// Example: Three visits
+	Title                string                 `json:"title"`
+	AdditionalProperties map[string]interface{} `json:"-"`
+}
+
+// ChallengeActivityList One page of challenges.
+type ChallengeActivityList struct {
+	// Data The entries of this page.
+	Data []ChallengeActivity `json:"data"`
+
+	// Next The relative link of the next page, with your filters in it; null on the last page.
+	//
+	// Example: /customers?limit=100&offset=100&cursor=AZXmE8Vvc2eUkzZ0m3b0Hg
+	Next *externalRef0.NextLink `json:"next"`
+
+	// Previous The relative link of the previous page; null on the first one.
+	//
+	// Example: /customers?limit=100&offset=0&cursor=AZXmE8Vvc2eUkzZ0m3b0Hw
+	Previous *externalRef0.PreviousLink `json:"previous"`
+
+	// Time How long the server worked on this answer, in seconds.
+	//
+	// Example: 0.004
+	Time *externalRef0.ProcessingTime `json:"time,omitempty"`
+}
+
+// ChallengeProgress A challenge and the customer's progress in it. Attributes of the programme's own stand beside these.
+type ChallengeProgress struct {
+	// CompletedAt When the customer last completed it; absent when never.
+	//
+	// Example: 2026-02-01T09:30:00.000Z
+	CompletedAt *externalRef0.Instant `json:"completed_at,omitempty"`
+
+	// Completions How often the customer completed it.
+	//
+	// Example: 1
+	Completions int64 `json:"completions"`
+
+	// CompletionsLeft How often the customer may still complete it.
+	//
+	// Example: 11
+	CompletionsLeft int64 `json:"completions_left"`
+
+	// Description More words.
+	//
+	// Example: Buy something three times within a month.
+	Description *string `json:"description,omitempty"`
+
+	// EndsAt The moment from which it does not count any more; absent when there is none.
+	//
+	// Example: 2026-12-31T00:00:00.000Z
+	EndsAt *externalRef0.Instant `json:"ends_at,omitempty"`
+
+	// ID The id of the challenge.
+	//
+	// Example: three-visits
+	ID string `json:"id"`
+
+	// Points The points that a completion gives.
+	//
+	// Example: 50
+	Points int64 `json:"points"`
+
+	// Progress The way to the next completion.
+	Progress Progress `json:"progress"`
+
+	// StartsAt From when on it counts; absent when always.
+	//
+	// Example: 2026-01-01T00:00:00.000Z
+	StartsAt *externalRef0.Instant `json:"starts_at,omitempty"`
+
+	// Status Where it stands by its dates: `scheduled` before `starts_at`, `active` from then on, `completed` from `ends_at` on.
+	//
+	//
+	// Example: active
+	Status externalRef0.DateStatus `json:"status"`
+
+	// Tags Words to find it by.
+	//
+	// Example: ["spring"]
+	Tags []string `json:"tags"`
+
+	// Title What it is called.
+	//
+	// Example: Three visits
+	Title string `json:"title"`
+
+	// WindowDays Within how many days one completion must happen; absent when there is no limit.
+	//
+	// Example: 30
+	WindowDays           *int                   `json:"window_days,omitempty"`
+	AdditionalProperties map[string]interface{} `json:"-"`
+}
+
+// ChallengeProgressList One page of challenges.
+type ChallengeProgressList struct {
+	// Data The entries of this page.
+	Data []ChallengeProgress `json:"data"`
+
+	// Next The relative link of the next page, with your filters in it; null on the last page.
+	//
+	// Example: /customers?limit=100&offset=100&cursor=AZXmE8Vvc2eUkzZ0m3b0Hg
+	Next *externalRef0.NextLink `json:"next"`
+
+	// Previous The relative link of the previous page; null on the first one.
+	//
+	// Example: /customers?limit=100&offset=0&cursor=AZXmE8Vvc2eUkzZ0m3b0Hw
+	Previous *externalRef0.PreviousLink `json:"previous"`
+
+	// Time How long the server worked on this answer, in seconds.
+	//
+	// Example: 0.004
+	Time *externalRef0.ProcessingTime `json:"time,omitempty"`
+}
+
+// ChoiceText One answer to choose.
+type ChoiceText struct {
+	// ID What is sent when it is chosen.
+	//
+	// Example: a
+	ID string `json:"id"`
+
+	// Text What the customer sees.
+	//
+	// Example: Ethiopia
+	Text string `json:"text"`
+}
+
+// ClaimedReward A claim with its reward. Attributes of the programme's own stand beside these, under `cf_`.
+type ClaimedReward struct {
+	// Award The points that it gave.
 	//
 	// Example: 500
 	Award *int64 `json:"award,omitempty"`
 
-	// Coupon The coupon that came with it; absent where there is none.
-	Coupon *ClaimedCoupon `json:"coupon,omitempty"`
-
-	// ID The id of the claim; it is that of the event `reward_claim`.
+	// ClaimID The claim, which is the event that records it: `revoke` takes it as `event`.
 	//
 	// Example: 0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e01
-	ID openapi_types.UUID `json:"id"`
+	ClaimID openapi_types.UUID `json:"claim_id"`
 
-	// LastClaimedAt When it was claimed.
-	//
-	// Example: 2026-03-01T09:30:00.000Z
-	LastClaimedAt externalRef0.Instant `json:"last_claimed_at"`
-
-	// Spent The points it cost.
-	//
-	// Example: 200
-	Spent int64 `json:"spent"`
-}
-
-// ClaimedCoupon The coupon that came with it; absent where there is none.
-type ClaimedCoupon struct {
-	// ClaimedAt When the customer got it.
+	// ClaimedAt When it was claimed or received.
 	//
 	// Example: 2026-03-01T09:30:00.000Z
 	ClaimedAt externalRef0.Instant `json:"claimed_at"`
 
-	// Code What is shown at the till.
+	// Coupon The coupon that it gave, as long as the customer holds it.
+	Coupon *externalRef0.Coupon `json:"coupon,omitempty"`
+
+	// Description More words.
 	//
-	// Example: COF-4711-XKCD
-	Code string `json:"code"`
+	// Example: One coffee in any of our shops.
+	Description *string `json:"description,omitempty"`
 
-	// CreatedAt When the code came into being.
+	// EndsAt Until when it can be claimed.
 	//
-	// Example: 2026-03-01T09:30:00.000Z
-	CreatedAt externalRef0.Instant `json:"created_at"`
+	// Example: 2026-12-31T00:00:00.000Z
+	EndsAt *externalRef0.Instant `json:"ends_at,omitempty"`
 
-	// Currency The currency of the value.
+	// ID The reward.
 	//
-	// Example: EUR
-	Currency *string `json:"currency,omitempty"`
+	// Example: coffee
+	ID string `json:"id"`
 
-	// Customer Who holds it.
-	Customer CouponHolder `json:"customer"`
+	// Image Web addresses of its picture.
+	Image *ClaimedRewardImage `json:"image,omitempty"`
 
-	// ExpiresAt Until when it can be redeemed; absent when for ever.
+	// Points The points that the claim cost; 0 for what was won or received from another.
 	//
-	// Example: 2026-03-31T09:30:00.000Z
-	ExpiresAt *externalRef0.Instant `json:"expires_at,omitempty"`
+	// Example: 200
+	Points int64 `json:"points"`
 
-	// Name What it is called.
+	// StartsAt From when it can be claimed.
 	//
-	// Example: Free coffee
-	Name *string `json:"name,omitempty"`
+	// Example: 2026-01-01T00:00:00.000Z
+	StartsAt *externalRef0.Instant `json:"starts_at,omitempty"`
 
-	// Status Where it stands; always `claimed` here.
+	// State Where the claim stands: `claimed`, `redeemed` (handed out), `revoked` (the points came back) or `transferred` (another
+	// customer has it now).
+	//
 	//
 	// Example: claimed
-	Status ClaimedCouponStatus `json:"status"`
+	State ClaimedRewardState `json:"state"`
 
-	// Type What it gives.
+	// Status Where the reward stands now.
 	//
-	// Example: percentage
-	Type ClaimedCouponType `json:"type"`
+	// Example: active
+	Status ClaimedRewardStatus `json:"status"`
 
-	// Value What it is worth: money, or percent.
+	// Stores The stores it belongs to.
 	//
-	// Example: 100
-	Value *money.Amount `json:"value,omitempty"`
+	// Example: ["budapest-01"]
+	Stores []string `json:"stores"`
+
+	// Title Its title.
+	//
+	// Example: Free coffee
+	Title string `json:"title"`
+
+	// Type What the reward gives.
+	//
+	// Example: coupon
+	Type                 ClaimedRewardType      `json:"type"`
+	AdditionalProperties map[string]interface{} `json:"-"`
 }
 
-// ClaimedCouponStatus Where it stands; always `claimed` here.
+// ClaimedRewardState Where the claim stands: `claimed`, `redeemed` (handed out), `revoked` (the points came back) or `transferred` (another
+// customer has it now).
 //
 // Example: claimed
-type ClaimedCouponStatus string
+type ClaimedRewardState string
 
-// ClaimedCouponType What it gives.
+// ClaimedRewardStatus Where the reward stands now.
 //
-// Example: percentage
-type ClaimedCouponType string
+// Example: active
+type ClaimedRewardStatus string
+
+// ClaimedRewardType What the reward gives.
+//
+// Example: coupon
+type ClaimedRewardType string
+
+// ClaimedRewardImage Web addresses of its picture.
+type ClaimedRewardImage struct {
+	// Large A large picture.
+	//
+	// Example: https://shop.test/coffee-l.png
+	Large *string `json:"large,omitempty"`
+
+	// Medium A medium picture.
+	//
+	// Example: https://shop.test/coffee-m.png
+	Medium *string `json:"medium,omitempty"`
+
+	// Small A small picture.
+	//
+	// Example: https://shop.test/coffee-s.png
+	Small *string `json:"small,omitempty"`
+}
+
+// ClaimedRewardList One page of claimed rewards.
+type ClaimedRewardList struct {
+	// Data The claims of this page.
+	Data []ClaimedReward `json:"data"`
+
+	// Next The relative link of the next page, with your filters in it; null on the last page.
+	//
+	// Example: /customers?limit=100&offset=100&cursor=AZXmE8Vvc2eUkzZ0m3b0Hg
+	Next *externalRef0.NextLink `json:"next"`
+
+	// Previous The relative link of the previous page; null on the first one.
+	//
+	// Example: /customers?limit=100&offset=0&cursor=AZXmE8Vvc2eUkzZ0m3b0Hw
+	Previous *externalRef0.PreviousLink `json:"previous"`
+
+	// Time How long the server worked on this answer, in seconds.
+	//
+	// Example: 0.004
+	Time *externalRef0.ProcessingTime `json:"time,omitempty"`
+}
+
+// ContestActions What the customer may do with it now.
+type ContestActions struct {
+	// Enter A request that leads on. It is there only when it would not be refused now.
+	Enter *Step `json:"enter,omitempty"`
+}
+
+// ContestActivity A contest and the customer's entries. Attributes of your own stand beside these, as `cf_<name>`.
+type ContestActivity struct {
+	// UnderscoreActions What the customer may do with it now.
+	UnderscoreActions ContestActions `json:"_actions"`
+
+	// Description More words.
+	//
+	// Example: One of our bicycles is drawn at the end of the year.
+	Description *string `json:"description,omitempty"`
+
+	// EndsAt Until when; absent when for ever.
+	//
+	// Example: 2027-01-01T00:00:00.000Z
+	EndsAt *externalRef0.Instant `json:"ends_at,omitempty"`
+
+	// Entries How many entries the customer has.
+	//
+	// Example: 3
+	Entries int64 `json:"entries"`
+
+	// ID The contest.
+	//
+	// Example: bicycle
+	ID string `json:"id"`
+
+	// Left How many more the customer may have; absent when any number.
+	//
+	// Example: 7
+	Left *int64 `json:"left,omitempty"`
+
+	// MaxEntries How many one customer may have; absent when any number.
+	//
+	// Example: 10
+	MaxEntries *int64 `json:"max_entries,omitempty"`
+
+	// Points What one entry costs.
+	//
+	// Example: 20
+	Points int64 `json:"points"`
+
+	// StartsAt From when on; absent when always.
+	//
+	// Example: 2026-01-01T00:00:00.000Z
+	StartsAt *externalRef0.Instant `json:"starts_at,omitempty"`
+
+	// Status What the dates say: `scheduled` before them, `active`, `completed` after them.
+	//
+	// Example: active
+	Status ActivityStatus `json:"status"`
+
+	// Title Its title.
+	//
+	// Example: Win a bicycle
+	Title                string                 `json:"title"`
+	AdditionalProperties map[string]interface{} `json:"-"`
+}
 
 // ContestEntries Entries of a contest.
 type ContestEntries struct {
@@ -200,12 +1323,53 @@ type ContestEntries struct {
 	Spendable Spendable `json:"spendable"`
 }
 
-// CouponHolder Who holds it.
-type CouponHolder struct {
-	// ID The customer's id as your system submitted it.
+// ContestList One page of contests.
+type ContestList struct {
+	// Data The contests of this page.
+	Data []ContestActivity `json:"data"`
+
+	// Next The relative link of the next page, with your filters in it; null on the last page.
 	//
-	// Example: member-1001
-	ID string `json:"id"`
+	// Example: /customers?limit=100&offset=100&cursor=AZXmE8Vvc2eUkzZ0m3b0Hg
+	Next *externalRef0.NextLink `json:"next"`
+
+	// Previous The relative link of the previous page; null on the first one.
+	//
+	// Example: /customers?limit=100&offset=0&cursor=AZXmE8Vvc2eUkzZ0m3b0Hw
+	Previous *externalRef0.PreviousLink `json:"previous"`
+
+	// Time How long the server worked on this answer, in seconds.
+	//
+	// Example: 0.004
+	Time *externalRef0.ProcessingTime `json:"time,omitempty"`
+}
+
+// CriterionProgress The progress in one criterion.
+type CriterionProgress struct {
+	// Action The action whose events count.
+	//
+	// Example: checkout
+	Action string `json:"action"`
+
+	// Current How many events count, or what they add up to; never more than is needed.
+	//
+	// Example: 2
+	Current int64 `json:"current"`
+
+	// Label What the action is called; absent for actions of the programme's own.
+	//
+	// Example: Purchase
+	Label *string `json:"label,omitempty"`
+
+	// Percent The percentage of it.
+	//
+	// Example: 66
+	Percent int `json:"percent"`
+
+	// Threshold How much is needed.
+	//
+	// Example: 3
+	Threshold int64 `json:"threshold"`
 }
 
 // Entry How often the customer enters.
@@ -222,8 +1386,294 @@ type EntryAnswer struct {
 	Data ContestEntries `json:"data"`
 }
 
+// EventList One page of events.
+type EventList struct {
+	// Data The events of this page.
+	Data []externalRef0.JournalEvent `json:"data"`
+
+	// Next The relative link of the next page, with your filters in it; null on the last page.
+	//
+	// Example: /customers?limit=100&offset=100&cursor=AZXmE8Vvc2eUkzZ0m3b0Hg
+	Next *externalRef0.NextLink `json:"next"`
+
+	// Previous The relative link of the previous page; null on the first one.
+	//
+	// Example: /customers?limit=100&offset=0&cursor=AZXmE8Vvc2eUkzZ0m3b0Hw
+	Previous *externalRef0.PreviousLink `json:"previous"`
+
+	// Time How long the server worked on this answer, in seconds.
+	//
+	// Example: 0.004
+	Time *externalRef0.ProcessingTime `json:"time,omitempty"`
+}
+
+// FlowActions What the customer may do with it now.
+type FlowActions struct {
+	// Next A request that leads on. It is there only when it would not be refused now.
+	Next *Step `json:"next,omitempty"`
+}
+
+// FlowActivity A flow of questions and how far the customer is. Attributes of your own stand beside these, as `cf_<name>`.
+type FlowActivity struct {
+	// UnderscoreActions What the customer may do with it now.
+	UnderscoreActions FlowActions `json:"_actions"`
+
+	// Answered How many of them the customer answered.
+	//
+	// Example: 1
+	Answered int `json:"answered"`
+
+	// Completed Whether none is left.
+	//
+	// Example: false
+	Completed bool `json:"completed"`
+
+	// EndsAt Until when; absent when for ever.
+	//
+	// Example: 2027-01-01T00:00:00.000Z
+	EndsAt *externalRef0.Instant `json:"ends_at,omitempty"`
+
+	// ID The flow.
+	//
+	// Example: taste
+	ID string `json:"id"`
+
+	// Points What answering all of them gives, beside the points of each question.
+	//
+	// Example: 20
+	Points int64 `json:"points"`
+
+	// Questions How many questions it has.
+	//
+	// Example: 2
+	Questions int `json:"questions"`
+
+	// StartsAt From when on; absent when always.
+	//
+	// Example: 2026-01-01T00:00:00.000Z
+	StartsAt *externalRef0.Instant `json:"starts_at,omitempty"`
+
+	// Status What the dates say: `scheduled` before them, `active`, `completed` after them.
+	//
+	// Example: active
+	Status ActivityStatus `json:"status"`
+
+	// Title Its title.
+	//
+	// Example: What do you like?
+	Title                string                 `json:"title"`
+	AdditionalProperties map[string]interface{} `json:"-"`
+}
+
+// FlowList One page of flows.
+type FlowList struct {
+	// Data The flows of this page.
+	Data []FlowActivity `json:"data"`
+
+	// Next The relative link of the next page, with your filters in it; null on the last page.
+	//
+	// Example: /customers?limit=100&offset=100&cursor=AZXmE8Vvc2eUkzZ0m3b0Hg
+	Next *externalRef0.NextLink `json:"next"`
+
+	// Previous The relative link of the previous page; null on the first one.
+	//
+	// Example: /customers?limit=100&offset=0&cursor=AZXmE8Vvc2eUkzZ0m3b0Hw
+	Previous *externalRef0.PreviousLink `json:"previous"`
+
+	// Time How long the server worked on this answer, in seconds.
+	//
+	// Example: 0.004
+	Time *externalRef0.ProcessingTime `json:"time,omitempty"`
+}
+
+// GivenAnswer The customer's answer; absent before it was given.
+type GivenAnswer struct {
+	// Answer The id of what the customer chose.
+	//
+	// Example: b
+	Answer string `json:"answer"`
+
+	// AnsweredAt When it was given.
+	//
+	// Example: 2026-03-01T09:30:00.000Z
+	AnsweredAt externalRef0.Instant `json:"answered_at"`
+
+	// Correct Whether it was right.
+	//
+	// Example: false
+	Correct bool `json:"correct"`
+
+	// CorrectAnswer The id of the right answer.
+	//
+	// Example: a
+	CorrectAnswer string `json:"correct_answer"`
+}
+
+// NextQuestion Where the customer stands with a flow.
+type NextQuestion struct {
+	// UnderscoreActions What the customer may do with it now.
+	UnderscoreActions QuestionActions `json:"_actions"`
+
+	// Answered How many of them the customer answered.
+	//
+	// Example: 0
+	Answered int `json:"answered"`
+
+	// Completed Whether none is left.
+	//
+	// Example: false
+	Completed bool `json:"completed"`
+
+	// Flow The flow.
+	//
+	// Example: taste
+	Flow string `json:"flow"`
+
+	// Question The next question; absent when none is left, and while the flow is not open.
+	Question *OpenQuestion `json:"question,omitempty"`
+
+	// Questions How many questions it has.
+	//
+	// Example: 2
+	Questions int `json:"questions"`
+
+	// Status What the dates say: `scheduled` before them, `active`, `completed` after them.
+	//
+	// Example: active
+	Status ActivityStatus `json:"status"`
+
+	// Title Its title.
+	//
+	// Example: What do you like?
+	Title string `json:"title"`
+}
+
+// NextQuestionAnswer Where the customer stands with a flow.
+type NextQuestionAnswer struct {
+	// Data Where the customer stands with a flow.
+	Data NextQuestion `json:"data"`
+}
+
 // Nothing An operation that needs no properties.
 type Nothing = map[string]interface{}
+
+// OfferActions What the customer may do with it now.
+type OfferActions struct {
+	// Claim A request that leads on. It is there only when it would not be refused now.
+	Claim *Step `json:"claim,omitempty"`
+}
+
+// OfferActivity An offer and what the customer made of it. Attributes of your own stand beside these, as `cf_<name>`.
+type OfferActivity struct {
+	// UnderscoreActions What the customer may do with it now.
+	UnderscoreActions OfferActions `json:"_actions"`
+
+	// ClaimedAt When the customer claimed it; absent before.
+	//
+	// Example: 2026-03-01T09:30:00.000Z
+	ClaimedAt *externalRef0.Instant `json:"claimed_at,omitempty"`
+
+	// Discount How much an offer takes off.
+	Discount externalRef0.OfferDiscount `json:"discount"`
+
+	// EligibleItems What the discount is on.
+	EligibleItems []externalRef0.OfferItem `json:"eligible_items,omitempty"`
+
+	// EndsAt Until when; absent when for ever.
+	//
+	// Example: 2027-01-01T00:00:00.000Z
+	EndsAt *externalRef0.Instant `json:"ends_at,omitempty"`
+
+	// ID The offer.
+	//
+	// Example: big-cart
+	ID string `json:"id"`
+
+	// Left How often the customer can still use it, by the limits for one customer and for all; absent when any number of times.
+	//
+	// Example: 2
+	Left *int64 `json:"left,omitempty"`
+
+	// MinTotal The least sum of the cart; absent when any will do.
+	//
+	// Example: 50
+	MinTotal *money.Amount `json:"min_total,omitempty"`
+
+	// Name What it is called.
+	//
+	// Example: Ten percent off from 50
+	Name string `json:"name"`
+
+	// Redeemed How often the customer used it.
+	//
+	// Example: 1
+	Redeemed int64 `json:"redeemed"`
+
+	// RequiredItems What must be in the cart.
+	RequiredItems []externalRef0.OfferItem `json:"required_items,omitempty"`
+
+	// RequiredMatch Whether all of the required items are needed.
+	//
+	// Example: all
+	RequiredMatch *OfferActivityRequiredMatch `json:"required_match,omitempty"`
+
+	// StartsAt From when on; absent when always.
+	//
+	// Example: 2026-01-01T00:00:00.000Z
+	StartsAt *externalRef0.Instant `json:"starts_at,omitempty"`
+
+	// Status What the dates say: `scheduled` before them, `active`, `completed` after them.
+	//
+	// Example: active
+	Status ActivityStatus `json:"status"`
+
+	// Stores The stores that grant it; absent when all do.
+	//
+	// Example: ["budapest-01"]
+	Stores []string `json:"stores,omitempty"`
+
+	// Type What the discount is on.
+	//
+	// Example: cart
+	Type OfferActivityType `json:"type"`
+
+	// Weight The greatest comes first.
+	//
+	// Example: 10
+	Weight               int64                  `json:"weight"`
+	AdditionalProperties map[string]interface{} `json:"-"`
+}
+
+// OfferActivityRequiredMatch Whether all of the required items are needed.
+//
+// Example: all
+type OfferActivityRequiredMatch string
+
+// OfferActivityType What the discount is on.
+//
+// Example: cart
+type OfferActivityType string
+
+// OfferActivityList One page of offers.
+type OfferActivityList struct {
+	// Data The offers of this page.
+	Data []OfferActivity `json:"data"`
+
+	// Next The relative link of the next page, with your filters in it; null on the last page.
+	//
+	// Example: /customers?limit=100&offset=100&cursor=AZXmE8Vvc2eUkzZ0m3b0Hg
+	Next *externalRef0.NextLink `json:"next"`
+
+	// Previous The relative link of the previous page; null on the first one.
+	//
+	// Example: /customers?limit=100&offset=0&cursor=AZXmE8Vvc2eUkzZ0m3b0Hw
+	Previous *externalRef0.PreviousLink `json:"previous"`
+
+	// Time How long the server worked on this answer, in seconds.
+	//
+	// Example: 0.004
+	Time *externalRef0.ProcessingTime `json:"time,omitempty"`
+}
 
 // OfferClaim A claimed offer.
 type OfferClaim struct {
@@ -247,6 +1697,54 @@ type OfferClaim struct {
 type OfferClaimAnswer struct {
 	// Data A claimed offer.
 	Data OfferClaim `json:"data"`
+}
+
+// OpenQuestion The next question; absent when none is left, and while the flow is not open.
+type OpenQuestion struct {
+	// Answers What can be chosen; absent where any text will do.
+	Answers []ChoiceText `json:"answers,omitempty"`
+
+	// Field The field of the profile that the answer sets, so that you can choose how to ask: a day for `birth_date`.
+	//
+	// Example: cf_favourite
+	Field string `json:"field"`
+
+	// ID The question.
+	//
+	// Example: drink
+	ID string `json:"id"`
+
+	// Points What answering it gives.
+	//
+	// Example: 5
+	Points int64 `json:"points"`
+
+	// Text What is asked.
+	//
+	// Example: What do you drink?
+	Text string `json:"text"`
+}
+
+// Progress The way to the next completion.
+type Progress struct {
+	// Criteria What must be done, all of it.
+	Criteria []CriterionProgress `json:"criteria"`
+
+	// Percent The mean of the criteria; 100 where no completion is left.
+	//
+	// Example: 66
+	Percent int `json:"percent"`
+
+	// StartedAt The first event that counts towards it; absent when none does yet.
+	//
+	// Example: 2026-02-10T09:30:00.000Z
+	StartedAt *externalRef0.Instant `json:"started_at,omitempty"`
+}
+
+// QuestionActions What the customer may do with it now.
+type QuestionActions struct {
+	// Answer A request that leads on. It is there only when it would not be refused now.
+	Answer *Step `json:"answer,omitempty"`
 }
 
 // QuestionAnswer What became of an answer.
@@ -301,10 +1799,91 @@ type QuestionResult struct {
 	Spendable Spendable `json:"spendable"`
 }
 
+// QuizActions What the customer may do with it now.
+type QuizActions struct {
+	// Answer A request that leads on. It is there only when it would not be refused now.
+	Answer *Step `json:"answer,omitempty"`
+}
+
+// QuizActivity A quiz and how the customer did. Attributes of your own stand beside these, as `cf_<name>`.
+type QuizActivity struct {
+	// UnderscoreActions What the customer may do with it now.
+	UnderscoreActions QuizActions `json:"_actions"`
+
+	// Answers What can be chosen; absent before the quiz begins.
+	Answers []ChoiceText `json:"answers,omitempty"`
+
+	// EndsAt Until when; absent when for ever.
+	//
+	// Example: 2027-01-01T00:00:00.000Z
+	EndsAt *externalRef0.Instant `json:"ends_at,omitempty"`
+
+	// ID The quiz.
+	//
+	// Example: origin
+	ID string `json:"id"`
+
+	// Points What the right answer gives.
+	//
+	// Example: 10
+	Points int64 `json:"points"`
+
+	// Question What is asked; absent before the quiz begins.
+	//
+	// Example: Where does arabica come from?
+	Question *string `json:"question,omitempty"`
+
+	// Result The customer's answer; absent before it was given.
+	Result *GivenAnswer `json:"result,omitempty"`
+
+	// StartsAt From when on; absent when always.
+	//
+	// Example: 2026-01-01T00:00:00.000Z
+	StartsAt *externalRef0.Instant `json:"starts_at,omitempty"`
+
+	// Status What the dates say: `scheduled` before them, `active`, `completed` after them.
+	//
+	// Example: active
+	Status ActivityStatus `json:"status"`
+
+	// Title Its title.
+	//
+	// Example: Coffee quiz
+	Title                string                 `json:"title"`
+	AdditionalProperties map[string]interface{} `json:"-"`
+}
+
+// QuizActivityAnswer A quiz.
+type QuizActivityAnswer struct {
+	// Data A quiz and how the customer did. Attributes of your own stand beside these, as `cf_<name>`.
+	Data QuizActivity `json:"data"`
+}
+
 // QuizAnswer What became of an answer.
 type QuizAnswer struct {
 	// Data What became of an answer.
 	Data QuizResult `json:"data"`
+}
+
+// QuizList One page of quizzes.
+type QuizList struct {
+	// Data The quizzes of this page.
+	Data []QuizActivity `json:"data"`
+
+	// Next The relative link of the next page, with your filters in it; null on the last page.
+	//
+	// Example: /customers?limit=100&offset=100&cursor=AZXmE8Vvc2eUkzZ0m3b0Hg
+	Next *externalRef0.NextLink `json:"next"`
+
+	// Previous The relative link of the previous page; null on the first one.
+	//
+	// Example: /customers?limit=100&offset=0&cursor=AZXmE8Vvc2eUkzZ0m3b0Hw
+	Previous *externalRef0.PreviousLink `json:"previous"`
+
+	// Time How long the server worked on this answer, in seconds.
+	//
+	// Example: 0.004
+	Time *externalRef0.ProcessingTime `json:"time,omitempty"`
 }
 
 // QuizReply What the customer answers.
@@ -403,6 +1982,34 @@ type RevokedClaim struct {
 	Spendable Spendable `json:"spendable"`
 }
 
+// RewardActivityAnswer One reward.
+type RewardActivityAnswer struct {
+	// Data A reward as customers see it, in the language of the answer. What depends on the customer, from `claims` on, is there
+	// only where the request names one. Attributes of the programme's own stand beside these, under their names with `cf_`.
+	Data externalRef0.RewardEntry `json:"data"`
+}
+
+// RewardActivityList One page of rewards.
+type RewardActivityList struct {
+	// Data The entries of this page.
+	Data []externalRef0.RewardEntry `json:"data"`
+
+	// Next The relative link of the next page, with your filters in it; null on the last page.
+	//
+	// Example: /customers?limit=100&offset=100&cursor=AZXmE8Vvc2eUkzZ0m3b0Hg
+	Next *externalRef0.NextLink `json:"next"`
+
+	// Previous The relative link of the previous page; null on the first one.
+	//
+	// Example: /customers?limit=100&offset=0&cursor=AZXmE8Vvc2eUkzZ0m3b0Hw
+	Previous *externalRef0.PreviousLink `json:"previous"`
+
+	// Time How long the server worked on this answer, in seconds.
+	//
+	// Example: 0.004
+	Time *externalRef0.ProcessingTime `json:"time,omitempty"`
+}
+
 // Spendable What the customer can spend now.
 //
 // Example: 950
@@ -411,7 +2018,7 @@ type Spendable = int64
 // Spin What a spin gave.
 type Spin struct {
 	// Coupon The coupon that came with it; absent where there is none.
-	Coupon *ClaimedCoupon `json:"coupon,omitempty"`
+	Coupon *externalRef0.ClaimedCoupon `json:"coupon,omitempty"`
 
 	// ID The event that records it.
 	//
@@ -463,6 +2070,181 @@ type SpinAnswer struct {
 	Data Spin `json:"data"`
 }
 
+// SpinLimit How often one customer may spin; absent when any number of times.
+type SpinLimit struct {
+	// Count How often.
+	//
+	// Example: 1
+	Count int64 `json:"count"`
+
+	// Period Within which time, by the programme's time zone.
+	//
+	// Example: day
+	Period SpinLimitPeriod `json:"period"`
+}
+
+// SpinLimitPeriod Within which time, by the programme's time zone.
+//
+// Example: day
+type SpinLimitPeriod string
+
+// Step A request that leads on. It is there only when it would not be refused now.
+type Step struct {
+	// Method The method.
+	//
+	// Example: POST
+	Method StepMethod `json:"method"`
+
+	// URL The address, relative to the server.
+	//
+	// Example: /customers/member-1001/activities/quizzes/origin/earn
+	URL string `json:"url"`
+}
+
+// StepMethod The method.
+//
+// Example: POST
+type StepMethod string
+
+// TransactionAnswer One transaction.
+type TransactionAnswer struct {
+	// Data One purchase as it stands now. Properties that it does not have are absent.
+	Data externalRef0.Transaction `json:"data"`
+}
+
+// TransactionList One page of transactions.
+type TransactionList struct {
+	// Data The transactions of this page.
+	Data []externalRef0.Transaction `json:"data"`
+
+	// Next The relative link of the next page, with your filters in it; null on the last page.
+	//
+	// Example: /customers?limit=100&offset=100&cursor=AZXmE8Vvc2eUkzZ0m3b0Hg
+	Next *externalRef0.NextLink `json:"next"`
+
+	// Previous The relative link of the previous page; null on the first one.
+	//
+	// Example: /customers?limit=100&offset=0&cursor=AZXmE8Vvc2eUkzZ0m3b0Hw
+	Previous *externalRef0.PreviousLink `json:"previous"`
+
+	// Time How long the server worked on this answer, in seconds.
+	//
+	// Example: 0.004
+	Time *externalRef0.ProcessingTime `json:"time,omitempty"`
+}
+
+// TransactionSearch Which transactions are wanted; what is left out does not limit.
+type TransactionSearch struct {
+	// ID One of these ids.
+	//
+	// Example: ["T-1001","T-1002"]
+	ID []string `json:"id,omitempty"`
+
+	// Status One of these statuses.
+	//
+	// Example: ["accepted"]
+	Status []externalRef0.TransactionStatus `json:"status,omitempty"`
+}
+
+// TreasureActions What the customer may do with it now.
+type TreasureActions struct {
+	// Find A request that leads on. It is there only when it would not be refused now.
+	Find *Step `json:"find,omitempty"`
+}
+
+// TreasureActivity A treasure and whether the customer found it. Attributes of your own stand beside these, as `cf_<name>`.
+type TreasureActivity struct {
+	// UnderscoreActions What the customer may do with it now.
+	UnderscoreActions TreasureActions `json:"_actions"`
+
+	// Description More words.
+	//
+	// Example: The code stands where you pay.
+	Description *string `json:"description,omitempty"`
+
+	// EndsAt Until when; absent when for ever.
+	//
+	// Example: 2027-01-01T00:00:00.000Z
+	EndsAt *externalRef0.Instant `json:"ends_at,omitempty"`
+
+	// Event The action of the Events API that finds it.
+	//
+	// Example: offline_treasure_code_found
+	Event TreasureActivityEvent `json:"event"`
+
+	// Found Whether the customer found it.
+	//
+	// Example: false
+	Found bool `json:"found"`
+
+	// FoundAt When it was found.
+	//
+	// Example: 2026-03-01T09:30:00.000Z
+	FoundAt *externalRef0.Instant `json:"found_at,omitempty"`
+
+	// ID The treasure.
+	//
+	// Example: counter
+	ID string `json:"id"`
+
+	// Kind Where it is.
+	//
+	// Example: offline
+	Kind TreasureActivityKind `json:"kind"`
+
+	// Points What finding it gives.
+	//
+	// Example: 15
+	Points int64 `json:"points"`
+
+	// StartsAt From when on; absent when always.
+	//
+	// Example: 2026-01-01T00:00:00.000Z
+	StartsAt *externalRef0.Instant `json:"starts_at,omitempty"`
+
+	// Status What the dates say: `scheduled` before them, `active`, `completed` after them.
+	//
+	// Example: active
+	Status ActivityStatus `json:"status"`
+
+	// Title Its title.
+	//
+	// Example: Look at the counter
+	Title                string                 `json:"title"`
+	AdditionalProperties map[string]interface{} `json:"-"`
+}
+
+// TreasureActivityEvent The action of the Events API that finds it.
+//
+// Example: offline_treasure_code_found
+type TreasureActivityEvent string
+
+// TreasureActivityKind Where it is.
+//
+// Example: offline
+type TreasureActivityKind string
+
+// TreasureList One page of treasures.
+type TreasureList struct {
+	// Data The treasures of this page.
+	Data []TreasureActivity `json:"data"`
+
+	// Next The relative link of the next page, with your filters in it; null on the last page.
+	//
+	// Example: /customers?limit=100&offset=100&cursor=AZXmE8Vvc2eUkzZ0m3b0Hg
+	Next *externalRef0.NextLink `json:"next"`
+
+	// Previous The relative link of the previous page; null on the first one.
+	//
+	// Example: /customers?limit=100&offset=0&cursor=AZXmE8Vvc2eUkzZ0m3b0Hw
+	Previous *externalRef0.PreviousLink `json:"previous"`
+
+	// Time How long the server worked on this answer, in seconds.
+	//
+	// Example: 0.004
+	Time *externalRef0.ProcessingTime `json:"time,omitempty"`
+}
+
 // VisualSearch A search with a picture.
 type VisualSearch struct {
 	// Bounds What was recognised in the picture.
@@ -498,6 +2280,118 @@ type VisualSearchBound struct {
 	Offers *string `json:"offers,omitempty"`
 }
 
+// WheelActions What the customer may do with it now.
+type WheelActions struct {
+	// Spin A request that leads on. It is there only when it would not be refused now.
+	Spin *Step `json:"spin,omitempty"`
+}
+
+// WheelActivity A prize wheel and the customer's spins. Attributes of your own stand beside these, as `cf_<name>`.
+type WheelActivity struct {
+	// UnderscoreActions What the customer may do with it now.
+	UnderscoreActions WheelActions `json:"_actions"`
+
+	// EndsAt Until when; absent when for ever.
+	//
+	// Example: 2027-01-01T00:00:00.000Z
+	EndsAt *externalRef0.Instant `json:"ends_at,omitempty"`
+
+	// ID The wheel.
+	//
+	// Example: daily
+	ID string `json:"id"`
+
+	// Left How many spins the limit leaves now; absent when any number.
+	//
+	// Example: 1
+	Left *int64 `json:"left,omitempty"`
+
+	// Limit How often one customer may spin; absent when any number of times.
+	Limit *SpinLimit `json:"limit,omitempty"`
+
+	// Name What it is called.
+	//
+	// Example: Daily wheel
+	Name string `json:"name"`
+
+	// Options What can come up, in the order of the wheel.
+	Options []WheelSlice `json:"options"`
+
+	// Points What a spin costs.
+	//
+	// Example: 0
+	Points int64 `json:"points"`
+
+	// Spins How often the customer ever spun it.
+	//
+	// Example: 12
+	Spins int64 `json:"spins"`
+
+	// StartsAt From when on; absent when always.
+	//
+	// Example: 2026-01-01T00:00:00.000Z
+	StartsAt *externalRef0.Instant `json:"starts_at,omitempty"`
+
+	// Status What the dates say: `scheduled` before them, `active`, `completed` after them.
+	//
+	// Example: active
+	Status               ActivityStatus         `json:"status"`
+	AdditionalProperties map[string]interface{} `json:"-"`
+}
+
+// WheelAnswer A prize wheel.
+type WheelAnswer struct {
+	// Data A prize wheel and the customer's spins. Attributes of your own stand beside these, as `cf_<name>`.
+	Data WheelActivity `json:"data"`
+}
+
+// WheelList One page of prize wheels.
+type WheelList struct {
+	// Data The prize wheels of this page.
+	Data []WheelActivity `json:"data"`
+
+	// Next The relative link of the next page, with your filters in it; null on the last page.
+	//
+	// Example: /customers?limit=100&offset=100&cursor=AZXmE8Vvc2eUkzZ0m3b0Hg
+	Next *externalRef0.NextLink `json:"next"`
+
+	// Previous The relative link of the previous page; null on the first one.
+	//
+	// Example: /customers?limit=100&offset=0&cursor=AZXmE8Vvc2eUkzZ0m3b0Hw
+	Previous *externalRef0.PreviousLink `json:"previous"`
+
+	// Time How long the server worked on this answer, in seconds.
+	//
+	// Example: 0.004
+	Time *externalRef0.ProcessingTime `json:"time,omitempty"`
+}
+
+// WheelSlice One option of a wheel.
+type WheelSlice struct {
+	// Label What stands on it; the `result` of a spin.
+	//
+	// Example: Five points
+	Label string `json:"label"`
+
+	// Points How many points; only of the type `points`.
+	//
+	// Example: 5
+	Points *int64 `json:"points,omitempty"`
+
+	// Reward The reward that was won; only of the type `reward`.
+	Reward *WonReward `json:"reward,omitempty"`
+
+	// Type What it gives.
+	//
+	// Example: points
+	Type WheelSliceType `json:"type"`
+}
+
+// WheelSliceType What it gives.
+//
+// Example: points
+type WheelSliceType string
+
 // WonReward The reward that was won; only of the type `reward`.
 type WonReward struct {
 	// ID The reward.
@@ -511,14 +2405,35 @@ type WonReward struct {
 	Title *string `json:"title,omitempty"`
 }
 
+// ActivityFields defines model for ActivityFields.
+type ActivityFields = string
+
+// ActivitySort defines model for ActivitySort.
+type ActivitySort string
+
+// ActivityTypes defines model for ActivityTypes.
+type ActivityTypes = string
+
+// ClaimedRewardSort defines model for ClaimedRewardSort.
+type ClaimedRewardSort string
+
 // ContestID defines model for ContestId.
 type ContestID = string
+
+// EventSort defines model for EventSort.
+type EventSort string
 
 // FlowID defines model for FlowId.
 type FlowID = string
 
+// GameSort defines model for GameSort.
+type GameSort string
+
 // OfferID defines model for OfferId.
 type OfferID = string
+
+// OfferSort defines model for OfferSort.
+type OfferSort string
 
 // QuestionID defines model for QuestionId.
 type QuestionID = string
@@ -529,8 +2444,83 @@ type QuizID = string
 // RewardID defines model for RewardId.
 type RewardID = string
 
+// TransactionID defines model for TransactionId.
+type TransactionID = string
+
 // WheelID defines model for WheelId.
 type WheelID = string
+
+// WheelSort defines model for WheelSort.
+type WheelSort string
+
+// ListEventsParams defines parameters for ListEvents.
+type ListEventsParams struct {
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
+	// whole list follow `next` instead; it costs the same on every page and misses nothing.
+	Offset *externalRef0.Offset `form:"offset,omitempty" json:"offset,omitempty"`
+
+	// Cursor The opaque position inside a `next` or `previous` link. It belongs to the filters of that link and wins over
+	// `offset`. Never build one yourself.
+	Cursor *externalRef0.Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+
+	// Sort Sorts by when the events took effect, in the direction of `order`. Without it the newest recorded come first.
+	Sort *ListEventsParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
+
+	// Order In which direction `sort` goes. Without `sort` it has no effect.
+	Order *ListEventsParamsOrder `form:"order,omitempty" json:"order,omitempty"`
+}
+
+// ListEventsParamsSort defines parameters for ListEvents.
+type ListEventsParamsSort string
+
+// ListEventsParamsOrder defines parameters for ListEvents.
+type ListEventsParamsOrder string
+
+// ListActivitiesParams defines parameters for ListActivities.
+type ListActivitiesParams struct {
+	// ActivityTypes The kinds you want, comma-separated: rewards, challenges, quizzes, contests, treasure_hunts, offers, profiling,
+	// prize_wheels. The singular means the same. Leave it out to get all of them.
+	ActivityTypes *ActivityTypes `form:"activity_types,omitempty" json:"activity_types,omitempty"`
+
+	// Fields The properties of the entries you want, comma-separated. `id` always comes along, and a property that an entry does
+	// not have is left out. Leave it out to get everything.
+	Fields *ActivityFields `form:"fields,omitempty" json:"fields,omitempty"`
+}
+
+// ListChallengeActivitiesParams defines parameters for ListChallengeActivities.
+type ListChallengeActivitiesParams struct {
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
+	// whole list follow `next` instead; it costs the same on every page and misses nothing.
+	Offset *externalRef0.Offset `form:"offset,omitempty" json:"offset,omitempty"`
+}
+
+// ListContestsParams defines parameters for ListContests.
+type ListContestsParams struct {
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
+	// whole list follow `next` instead; it costs the same on every page and misses nothing.
+	Offset *externalRef0.Offset `form:"offset,omitempty" json:"offset,omitempty"`
+
+	// Sort By what the list is sorted; by beginning, then id, if it is absent. What has no value comes last.
+	Sort *ListContestsParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
+
+	// Order In which direction `sort` goes. Without `sort` it has no effect.
+	Order *ListContestsParamsOrder `form:"order,omitempty" json:"order,omitempty"`
+}
+
+// ListContestsParamsSort defines parameters for ListContests.
+type ListContestsParamsSort string
+
+// ListContestsParamsOrder defines parameters for ListContests.
+type ListContestsParamsOrder string
 
 // EnterContestParams defines parameters for EnterContest.
 type EnterContestParams struct {
@@ -541,6 +2531,28 @@ type EnterContestParams struct {
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
+// ListOfferActivitiesParams defines parameters for ListOfferActivities.
+type ListOfferActivitiesParams struct {
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
+	// whole list follow `next` instead; it costs the same on every page and misses nothing.
+	Offset *externalRef0.Offset `form:"offset,omitempty" json:"offset,omitempty"`
+
+	// Sort By what the list is sorted; by beginning, then id, if it is absent. What has no value comes last.
+	Sort *ListOfferActivitiesParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
+
+	// Order In which direction `sort` goes. Without `sort` it has no effect.
+	Order *ListOfferActivitiesParamsOrder `form:"order,omitempty" json:"order,omitempty"`
+}
+
+// ListOfferActivitiesParamsSort defines parameters for ListOfferActivities.
+type ListOfferActivitiesParamsSort string
+
+// ListOfferActivitiesParamsOrder defines parameters for ListOfferActivities.
+type ListOfferActivitiesParamsOrder string
+
 // ClaimOfferParams defines parameters for ClaimOffer.
 type ClaimOfferParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
@@ -549,6 +2561,28 @@ type ClaimOfferParams struct {
 	// 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be sent again.
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
+
+// ListProfilingParams defines parameters for ListProfiling.
+type ListProfilingParams struct {
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
+	// whole list follow `next` instead; it costs the same on every page and misses nothing.
+	Offset *externalRef0.Offset `form:"offset,omitempty" json:"offset,omitempty"`
+
+	// Sort By what the list is sorted; by beginning, then id, if it is absent. What has no value comes last.
+	Sort *ListProfilingParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
+
+	// Order In which direction `sort` goes. Without `sort` it has no effect.
+	Order *ListProfilingParamsOrder `form:"order,omitempty" json:"order,omitempty"`
+}
+
+// ListProfilingParamsSort defines parameters for ListProfiling.
+type ListProfilingParamsSort string
+
+// ListProfilingParamsOrder defines parameters for ListProfiling.
+type ListProfilingParamsOrder string
 
 // AnswerQuestionParams defines parameters for AnswerQuestion.
 type AnswerQuestionParams struct {
@@ -559,6 +2593,28 @@ type AnswerQuestionParams struct {
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
+// ListQuizzesParams defines parameters for ListQuizzes.
+type ListQuizzesParams struct {
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
+	// whole list follow `next` instead; it costs the same on every page and misses nothing.
+	Offset *externalRef0.Offset `form:"offset,omitempty" json:"offset,omitempty"`
+
+	// Sort By what the list is sorted; by beginning, then id, if it is absent. What has no value comes last.
+	Sort *ListQuizzesParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
+
+	// Order In which direction `sort` goes. Without `sort` it has no effect.
+	Order *ListQuizzesParamsOrder `form:"order,omitempty" json:"order,omitempty"`
+}
+
+// ListQuizzesParamsSort defines parameters for ListQuizzes.
+type ListQuizzesParamsSort string
+
+// ListQuizzesParamsOrder defines parameters for ListQuizzes.
+type ListQuizzesParamsOrder string
+
 // AnswerQuizParams defines parameters for AnswerQuiz.
 type AnswerQuizParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
@@ -567,6 +2623,28 @@ type AnswerQuizParams struct {
 	// 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be sent again.
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
+
+// ListRewardActivitiesParams defines parameters for ListRewardActivities.
+type ListRewardActivitiesParams struct {
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
+	// whole list follow `next` instead; it costs the same on every page and misses nothing.
+	Offset *externalRef0.Offset `form:"offset,omitempty" json:"offset,omitempty"`
+
+	// Sort By what the list is sorted. What an entry does not have comes last; equal ones stay in the order of the list.
+	Sort *ListRewardActivitiesParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
+
+	// Order In which direction `sort` goes. Without `sort` it has no effect.
+	Order *ListRewardActivitiesParamsOrder `form:"order,omitempty" json:"order,omitempty"`
+}
+
+// ListRewardActivitiesParamsSort defines parameters for ListRewardActivities.
+type ListRewardActivitiesParamsSort string
+
+// ListRewardActivitiesParamsOrder defines parameters for ListRewardActivities.
+type ListRewardActivitiesParamsOrder string
 
 // ClaimRewardParams defines parameters for ClaimReward.
 type ClaimRewardParams struct {
@@ -586,6 +2664,28 @@ type RevokeRewardParams struct {
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
+// ListTreasureHuntsParams defines parameters for ListTreasureHunts.
+type ListTreasureHuntsParams struct {
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
+	// whole list follow `next` instead; it costs the same on every page and misses nothing.
+	Offset *externalRef0.Offset `form:"offset,omitempty" json:"offset,omitempty"`
+
+	// Sort By what the list is sorted; by beginning, then id, if it is absent. What has no value comes last.
+	Sort *ListTreasureHuntsParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
+
+	// Order In which direction `sort` goes. Without `sort` it has no effect.
+	Order *ListTreasureHuntsParamsOrder `form:"order,omitempty" json:"order,omitempty"`
+}
+
+// ListTreasureHuntsParamsSort defines parameters for ListTreasureHunts.
+type ListTreasureHuntsParamsSort string
+
+// ListTreasureHuntsParamsOrder defines parameters for ListTreasureHunts.
+type ListTreasureHuntsParamsOrder string
+
 // RecordVisualSearchParams defines parameters for RecordVisualSearch.
 type RecordVisualSearchParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
@@ -595,6 +2695,78 @@ type RecordVisualSearchParams struct {
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
+// ListCompletedChallengesParams defines parameters for ListCompletedChallenges.
+type ListCompletedChallengesParams struct {
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
+	// whole list follow `next` instead; it costs the same on every page and misses nothing.
+	Offset *externalRef0.Offset `form:"offset,omitempty" json:"offset,omitempty"`
+}
+
+// ListCustomerCouponsParams defines parameters for ListCustomerCoupons.
+type ListCustomerCouponsParams struct {
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
+	// whole list follow `next` instead; it costs the same on every page and misses nothing.
+	Offset *externalRef0.Offset `form:"offset,omitempty" json:"offset,omitempty"`
+
+	// Cursor The opaque position inside a `next` or `previous` link. It belongs to the filters of that link and wins over
+	// `offset`. Never build one yourself.
+	Cursor *externalRef0.Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// ListCustomerEventsParams defines parameters for ListCustomerEvents.
+type ListCustomerEventsParams struct {
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
+	// whole list follow `next` instead; it costs the same on every page and misses nothing.
+	Offset *externalRef0.Offset `form:"offset,omitempty" json:"offset,omitempty"`
+
+	// Cursor The opaque position inside a `next` or `previous` link. It belongs to the filters of that link and wins over
+	// `offset`. Never build one yourself.
+	Cursor *externalRef0.Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+
+	// Sort Sorts by when the events took effect, in the direction of `order`. Without it the newest recorded come first.
+	Sort *ListCustomerEventsParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
+
+	// Order In which direction `sort` goes. Without `sort` it has no effect.
+	Order *ListCustomerEventsParamsOrder `form:"order,omitempty" json:"order,omitempty"`
+}
+
+// ListCustomerEventsParamsSort defines parameters for ListCustomerEvents.
+type ListCustomerEventsParamsSort string
+
+// ListCustomerEventsParamsOrder defines parameters for ListCustomerEvents.
+type ListCustomerEventsParamsOrder string
+
+// ListPrizeWheelsParams defines parameters for ListPrizeWheels.
+type ListPrizeWheelsParams struct {
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
+	// whole list follow `next` instead; it costs the same on every page and misses nothing.
+	Offset *externalRef0.Offset `form:"offset,omitempty" json:"offset,omitempty"`
+
+	// Sort By what the list is sorted; by beginning, then id, if it is absent. What has no value comes last.
+	Sort *ListPrizeWheelsParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
+
+	// Order In which direction `sort` goes. Without `sort` it has no effect.
+	Order *ListPrizeWheelsParamsOrder `form:"order,omitempty" json:"order,omitempty"`
+}
+
+// ListPrizeWheelsParamsSort defines parameters for ListPrizeWheels.
+type ListPrizeWheelsParamsSort string
+
+// ListPrizeWheelsParamsOrder defines parameters for ListPrizeWheels.
+type ListPrizeWheelsParamsOrder string
+
 // SpinPrizeWheelParams defines parameters for SpinPrizeWheel.
 type SpinPrizeWheelParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
@@ -603,6 +2775,112 @@ type SpinPrizeWheelParams struct {
 	// 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be sent again.
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
+
+// ListClaimedRewardsParams defines parameters for ListClaimedRewards.
+type ListClaimedRewardsParams struct {
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
+	// whole list follow `next` instead; it costs the same on every page and misses nothing.
+	Offset *externalRef0.Offset `form:"offset,omitempty" json:"offset,omitempty"`
+
+	// Cursor The opaque position inside a `next` or `previous` link. It belongs to the filters of that link and wins over
+	// `offset`. Never build one yourself.
+	Cursor *externalRef0.Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+
+	// Sort What the list is sorted by; without it the newest claim comes first.
+	Sort *ListClaimedRewardsParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
+
+	// Order In which direction `sort` goes. Without `sort` it has no effect.
+	Order *ListClaimedRewardsParamsOrder `form:"order,omitempty" json:"order,omitempty"`
+}
+
+// ListClaimedRewardsParamsSort defines parameters for ListClaimedRewards.
+type ListClaimedRewardsParamsSort string
+
+// ListClaimedRewardsParamsOrder defines parameters for ListClaimedRewards.
+type ListClaimedRewardsParamsOrder string
+
+// ListTransactionsParams defines parameters for ListTransactions.
+type ListTransactionsParams struct {
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
+	// whole list follow `next` instead; it costs the same on every page and misses nothing.
+	Offset *externalRef0.Offset `form:"offset,omitempty" json:"offset,omitempty"`
+
+	// Cursor The opaque position inside a `next` or `previous` link. It belongs to the filters of that link and wins over
+	// `offset`. Never build one yourself.
+	Cursor *externalRef0.Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// SearchTransactionsParams defines parameters for SearchTransactions.
+type SearchTransactionsParams struct {
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
+	// whole list follow `next` instead; it costs the same on every page and misses nothing.
+	Offset *externalRef0.Offset `form:"offset,omitempty" json:"offset,omitempty"`
+
+	// Cursor The opaque position inside a `next` or `previous` link. It belongs to the filters of that link and wins over
+	// `offset`. Never build one yourself.
+	Cursor *externalRef0.Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// SearchTransactionsByPostParams defines parameters for SearchTransactionsByPost.
+type SearchTransactionsByPostParams struct {
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
+	// whole list follow `next` instead; it costs the same on every page and misses nothing.
+	Offset *externalRef0.Offset `form:"offset,omitempty" json:"offset,omitempty"`
+
+	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
+	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
+	// twice; with another body it is refused with 409. Keys are private to the access key that sent them. Answers
+	// 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be sent again.
+	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// ListTransactionEventsParams defines parameters for ListTransactionEvents.
+type ListTransactionEventsParams struct {
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
+	// whole list follow `next` instead; it costs the same on every page and misses nothing.
+	Offset *externalRef0.Offset `form:"offset,omitempty" json:"offset,omitempty"`
+
+	// Cursor The opaque position inside a `next` or `previous` link. It belongs to the filters of that link and wins over
+	// `offset`. Never build one yourself.
+	Cursor *externalRef0.Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// ListChallengeProgressParams defines parameters for ListChallengeProgress.
+type ListChallengeProgressParams struct {
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
+	// whole list follow `next` instead; it costs the same on every page and misses nothing.
+	Offset *externalRef0.Offset `form:"offset,omitempty" json:"offset,omitempty"`
+
+	// Sort By what the list is sorted. What an entry does not have comes last; equal ones stay in the order of the list.
+	Sort *ListChallengeProgressParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
+
+	// Order In which direction `sort` goes. Without `sort` it has no effect.
+	Order *ListChallengeProgressParamsOrder `form:"order,omitempty" json:"order,omitempty"`
+}
+
+// ListChallengeProgressParamsSort defines parameters for ListChallengeProgress.
+type ListChallengeProgressParamsSort string
+
+// ListChallengeProgressParamsOrder defines parameters for ListChallengeProgress.
+type ListChallengeProgressParamsOrder string
 
 // EnterContestJSONRequestBody defines body for EnterContest for application/json ContentType.
 type EnterContestJSONRequestBody = Entry
@@ -628,32 +2906,2189 @@ type RecordVisualSearchJSONRequestBody = VisualSearch
 // SpinPrizeWheelJSONRequestBody defines body for SpinPrizeWheel for application/json ContentType.
 type SpinPrizeWheelJSONRequestBody = Nothing
 
+// SearchTransactionsByPostJSONRequestBody defines body for SearchTransactionsByPost for application/json ContentType.
+type SearchTransactionsByPostJSONRequestBody = TransactionSearch
+
+// Getter for additional properties for Activity. Returns the specified
+// element and whether it was found
+func (a Activity) Get(fieldName string) (value interface{}, found bool) {
+	if a.AdditionalProperties != nil {
+		value, found = a.AdditionalProperties[fieldName]
+	}
+	return
+}
+
+// Setter for additional properties for Activity
+func (a *Activity) Set(fieldName string, value interface{}) {
+	if a.AdditionalProperties == nil {
+		a.AdditionalProperties = make(map[string]interface{})
+	}
+	a.AdditionalProperties[fieldName] = value
+}
+
+// Override default JSON handling for Activity to handle AdditionalProperties
+func (a *Activity) UnmarshalJSON(b []byte) error {
+	object := make(map[string]json.RawMessage)
+	err := json.Unmarshal(b, &object)
+	if err != nil {
+		return err
+	}
+
+	if raw, found := object["id"]; found {
+		err = json.Unmarshal(raw, &a.ID)
+		if err != nil {
+			return fmt.Errorf("error reading 'id': %w", err)
+		}
+		delete(object, "id")
+	}
+
+	if len(object) != 0 {
+		a.AdditionalProperties = make(map[string]interface{})
+		for fieldName, fieldBuf := range object {
+			var fieldVal interface{}
+			err := json.Unmarshal(fieldBuf, &fieldVal)
+			if err != nil {
+				return fmt.Errorf("error unmarshaling field %s: %w", fieldName, err)
+			}
+			a.AdditionalProperties[fieldName] = fieldVal
+		}
+	}
+	return nil
+}
+
+// Override default JSON handling for Activity to handle AdditionalProperties
+func (a Activity) MarshalJSON() ([]byte, error) {
+	var err error
+	object := make(map[string]json.RawMessage)
+
+	object["id"], err = json.Marshal(a.ID)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'id': %w", err)
+	}
+
+	for fieldName, field := range a.AdditionalProperties {
+		object[fieldName], err = json.Marshal(field)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling '%s': %w", fieldName, err)
+		}
+	}
+	return json.Marshal(object)
+}
+
+// Getter for additional properties for ChallengeActivity. Returns the specified
+// element and whether it was found
+func (a ChallengeActivity) Get(fieldName string) (value interface{}, found bool) {
+	if a.AdditionalProperties != nil {
+		value, found = a.AdditionalProperties[fieldName]
+	}
+	return
+}
+
+// Setter for additional properties for ChallengeActivity
+func (a *ChallengeActivity) Set(fieldName string, value interface{}) {
+	if a.AdditionalProperties == nil {
+		a.AdditionalProperties = make(map[string]interface{})
+	}
+	a.AdditionalProperties[fieldName] = value
+}
+
+// Override default JSON handling for ChallengeActivity to handle AdditionalProperties
+func (a *ChallengeActivity) UnmarshalJSON(b []byte) error {
+	object := make(map[string]json.RawMessage)
+	err := json.Unmarshal(b, &object)
+	if err != nil {
+		return err
+	}
+
+	if raw, found := object["completed_at"]; found {
+		err = json.Unmarshal(raw, &a.CompletedAt)
+		if err != nil {
+			return fmt.Errorf("error reading 'completed_at': %w", err)
+		}
+		delete(object, "completed_at")
+	}
+
+	if raw, found := object["completions"]; found {
+		err = json.Unmarshal(raw, &a.Completions)
+		if err != nil {
+			return fmt.Errorf("error reading 'completions': %w", err)
+		}
+		delete(object, "completions")
+	}
+
+	if raw, found := object["completions_left"]; found {
+		err = json.Unmarshal(raw, &a.CompletionsLeft)
+		if err != nil {
+			return fmt.Errorf("error reading 'completions_left': %w", err)
+		}
+		delete(object, "completions_left")
+	}
+
+	if raw, found := object["description"]; found {
+		err = json.Unmarshal(raw, &a.Description)
+		if err != nil {
+			return fmt.Errorf("error reading 'description': %w", err)
+		}
+		delete(object, "description")
+	}
+
+	if raw, found := object["ends_at"]; found {
+		err = json.Unmarshal(raw, &a.EndsAt)
+		if err != nil {
+			return fmt.Errorf("error reading 'ends_at': %w", err)
+		}
+		delete(object, "ends_at")
+	}
+
+	if raw, found := object["id"]; found {
+		err = json.Unmarshal(raw, &a.ID)
+		if err != nil {
+			return fmt.Errorf("error reading 'id': %w", err)
+		}
+		delete(object, "id")
+	}
+
+	if raw, found := object["points"]; found {
+		err = json.Unmarshal(raw, &a.Points)
+		if err != nil {
+			return fmt.Errorf("error reading 'points': %w", err)
+		}
+		delete(object, "points")
+	}
+
+	if raw, found := object["progress"]; found {
+		err = json.Unmarshal(raw, &a.Progress)
+		if err != nil {
+			return fmt.Errorf("error reading 'progress': %w", err)
+		}
+		delete(object, "progress")
+	}
+
+	if raw, found := object["starts_at"]; found {
+		err = json.Unmarshal(raw, &a.StartsAt)
+		if err != nil {
+			return fmt.Errorf("error reading 'starts_at': %w", err)
+		}
+		delete(object, "starts_at")
+	}
+
+	if raw, found := object["status"]; found {
+		err = json.Unmarshal(raw, &a.Status)
+		if err != nil {
+			return fmt.Errorf("error reading 'status': %w", err)
+		}
+		delete(object, "status")
+	}
+
+	if raw, found := object["tags"]; found {
+		err = json.Unmarshal(raw, &a.Tags)
+		if err != nil {
+			return fmt.Errorf("error reading 'tags': %w", err)
+		}
+		delete(object, "tags")
+	}
+
+	if raw, found := object["title"]; found {
+		err = json.Unmarshal(raw, &a.Title)
+		if err != nil {
+			return fmt.Errorf("error reading 'title': %w", err)
+		}
+		delete(object, "title")
+	}
+
+	if len(object) != 0 {
+		a.AdditionalProperties = make(map[string]interface{})
+		for fieldName, fieldBuf := range object {
+			var fieldVal interface{}
+			err := json.Unmarshal(fieldBuf, &fieldVal)
+			if err != nil {
+				return fmt.Errorf("error unmarshaling field %s: %w", fieldName, err)
+			}
+			a.AdditionalProperties[fieldName] = fieldVal
+		}
+	}
+	return nil
+}
+
+// Override default JSON handling for ChallengeActivity to handle AdditionalProperties
+func (a ChallengeActivity) MarshalJSON() ([]byte, error) {
+	var err error
+	object := make(map[string]json.RawMessage)
+
+	if a.CompletedAt != nil {
+		object["completed_at"], err = json.Marshal(a.CompletedAt)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'completed_at': %w", err)
+		}
+	}
+
+	object["completions"], err = json.Marshal(a.Completions)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'completions': %w", err)
+	}
+
+	object["completions_left"], err = json.Marshal(a.CompletionsLeft)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'completions_left': %w", err)
+	}
+
+	if a.Description != nil {
+		object["description"], err = json.Marshal(a.Description)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'description': %w", err)
+		}
+	}
+
+	if a.EndsAt != nil {
+		object["ends_at"], err = json.Marshal(a.EndsAt)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'ends_at': %w", err)
+		}
+	}
+
+	object["id"], err = json.Marshal(a.ID)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'id': %w", err)
+	}
+
+	object["points"], err = json.Marshal(a.Points)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'points': %w", err)
+	}
+
+	object["progress"], err = json.Marshal(a.Progress)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'progress': %w", err)
+	}
+
+	if a.StartsAt != nil {
+		object["starts_at"], err = json.Marshal(a.StartsAt)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'starts_at': %w", err)
+		}
+	}
+
+	object["status"], err = json.Marshal(a.Status)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'status': %w", err)
+	}
+
+	if a.Tags != nil {
+		object["tags"], err = json.Marshal(a.Tags)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'tags': %w", err)
+		}
+	}
+
+	object["title"], err = json.Marshal(a.Title)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'title': %w", err)
+	}
+
+	for fieldName, field := range a.AdditionalProperties {
+		object[fieldName], err = json.Marshal(field)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling '%s': %w", fieldName, err)
+		}
+	}
+	return json.Marshal(object)
+}
+
+// Getter for additional properties for ChallengeProgress. Returns the specified
+// element and whether it was found
+func (a ChallengeProgress) Get(fieldName string) (value interface{}, found bool) {
+	if a.AdditionalProperties != nil {
+		value, found = a.AdditionalProperties[fieldName]
+	}
+	return
+}
+
+// Setter for additional properties for ChallengeProgress
+func (a *ChallengeProgress) Set(fieldName string, value interface{}) {
+	if a.AdditionalProperties == nil {
+		a.AdditionalProperties = make(map[string]interface{})
+	}
+	a.AdditionalProperties[fieldName] = value
+}
+
+// Override default JSON handling for ChallengeProgress to handle AdditionalProperties
+func (a *ChallengeProgress) UnmarshalJSON(b []byte) error {
+	object := make(map[string]json.RawMessage)
+	err := json.Unmarshal(b, &object)
+	if err != nil {
+		return err
+	}
+
+	if raw, found := object["completed_at"]; found {
+		err = json.Unmarshal(raw, &a.CompletedAt)
+		if err != nil {
+			return fmt.Errorf("error reading 'completed_at': %w", err)
+		}
+		delete(object, "completed_at")
+	}
+
+	if raw, found := object["completions"]; found {
+		err = json.Unmarshal(raw, &a.Completions)
+		if err != nil {
+			return fmt.Errorf("error reading 'completions': %w", err)
+		}
+		delete(object, "completions")
+	}
+
+	if raw, found := object["completions_left"]; found {
+		err = json.Unmarshal(raw, &a.CompletionsLeft)
+		if err != nil {
+			return fmt.Errorf("error reading 'completions_left': %w", err)
+		}
+		delete(object, "completions_left")
+	}
+
+	if raw, found := object["description"]; found {
+		err = json.Unmarshal(raw, &a.Description)
+		if err != nil {
+			return fmt.Errorf("error reading 'description': %w", err)
+		}
+		delete(object, "description")
+	}
+
+	if raw, found := object["ends_at"]; found {
+		err = json.Unmarshal(raw, &a.EndsAt)
+		if err != nil {
+			return fmt.Errorf("error reading 'ends_at': %w", err)
+		}
+		delete(object, "ends_at")
+	}
+
+	if raw, found := object["id"]; found {
+		err = json.Unmarshal(raw, &a.ID)
+		if err != nil {
+			return fmt.Errorf("error reading 'id': %w", err)
+		}
+		delete(object, "id")
+	}
+
+	if raw, found := object["points"]; found {
+		err = json.Unmarshal(raw, &a.Points)
+		if err != nil {
+			return fmt.Errorf("error reading 'points': %w", err)
+		}
+		delete(object, "points")
+	}
+
+	if raw, found := object["progress"]; found {
+		err = json.Unmarshal(raw, &a.Progress)
+		if err != nil {
+			return fmt.Errorf("error reading 'progress': %w", err)
+		}
+		delete(object, "progress")
+	}
+
+	if raw, found := object["starts_at"]; found {
+		err = json.Unmarshal(raw, &a.StartsAt)
+		if err != nil {
+			return fmt.Errorf("error reading 'starts_at': %w", err)
+		}
+		delete(object, "starts_at")
+	}
+
+	if raw, found := object["status"]; found {
+		err = json.Unmarshal(raw, &a.Status)
+		if err != nil {
+			return fmt.Errorf("error reading 'status': %w", err)
+		}
+		delete(object, "status")
+	}
+
+	if raw, found := object["tags"]; found {
+		err = json.Unmarshal(raw, &a.Tags)
+		if err != nil {
+			return fmt.Errorf("error reading 'tags': %w", err)
+		}
+		delete(object, "tags")
+	}
+
+	if raw, found := object["title"]; found {
+		err = json.Unmarshal(raw, &a.Title)
+		if err != nil {
+			return fmt.Errorf("error reading 'title': %w", err)
+		}
+		delete(object, "title")
+	}
+
+	if raw, found := object["window_days"]; found {
+		err = json.Unmarshal(raw, &a.WindowDays)
+		if err != nil {
+			return fmt.Errorf("error reading 'window_days': %w", err)
+		}
+		delete(object, "window_days")
+	}
+
+	if len(object) != 0 {
+		a.AdditionalProperties = make(map[string]interface{})
+		for fieldName, fieldBuf := range object {
+			var fieldVal interface{}
+			err := json.Unmarshal(fieldBuf, &fieldVal)
+			if err != nil {
+				return fmt.Errorf("error unmarshaling field %s: %w", fieldName, err)
+			}
+			a.AdditionalProperties[fieldName] = fieldVal
+		}
+	}
+	return nil
+}
+
+// Override default JSON handling for ChallengeProgress to handle AdditionalProperties
+func (a ChallengeProgress) MarshalJSON() ([]byte, error) {
+	var err error
+	object := make(map[string]json.RawMessage)
+
+	if a.CompletedAt != nil {
+		object["completed_at"], err = json.Marshal(a.CompletedAt)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'completed_at': %w", err)
+		}
+	}
+
+	object["completions"], err = json.Marshal(a.Completions)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'completions': %w", err)
+	}
+
+	object["completions_left"], err = json.Marshal(a.CompletionsLeft)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'completions_left': %w", err)
+	}
+
+	if a.Description != nil {
+		object["description"], err = json.Marshal(a.Description)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'description': %w", err)
+		}
+	}
+
+	if a.EndsAt != nil {
+		object["ends_at"], err = json.Marshal(a.EndsAt)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'ends_at': %w", err)
+		}
+	}
+
+	object["id"], err = json.Marshal(a.ID)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'id': %w", err)
+	}
+
+	object["points"], err = json.Marshal(a.Points)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'points': %w", err)
+	}
+
+	object["progress"], err = json.Marshal(a.Progress)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'progress': %w", err)
+	}
+
+	if a.StartsAt != nil {
+		object["starts_at"], err = json.Marshal(a.StartsAt)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'starts_at': %w", err)
+		}
+	}
+
+	object["status"], err = json.Marshal(a.Status)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'status': %w", err)
+	}
+
+	if a.Tags != nil {
+		object["tags"], err = json.Marshal(a.Tags)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'tags': %w", err)
+		}
+	}
+
+	object["title"], err = json.Marshal(a.Title)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'title': %w", err)
+	}
+
+	if a.WindowDays != nil {
+		object["window_days"], err = json.Marshal(a.WindowDays)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'window_days': %w", err)
+		}
+	}
+
+	for fieldName, field := range a.AdditionalProperties {
+		object[fieldName], err = json.Marshal(field)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling '%s': %w", fieldName, err)
+		}
+	}
+	return json.Marshal(object)
+}
+
+// Getter for additional properties for ClaimedReward. Returns the specified
+// element and whether it was found
+func (a ClaimedReward) Get(fieldName string) (value interface{}, found bool) {
+	if a.AdditionalProperties != nil {
+		value, found = a.AdditionalProperties[fieldName]
+	}
+	return
+}
+
+// Setter for additional properties for ClaimedReward
+func (a *ClaimedReward) Set(fieldName string, value interface{}) {
+	if a.AdditionalProperties == nil {
+		a.AdditionalProperties = make(map[string]interface{})
+	}
+	a.AdditionalProperties[fieldName] = value
+}
+
+// Override default JSON handling for ClaimedReward to handle AdditionalProperties
+func (a *ClaimedReward) UnmarshalJSON(b []byte) error {
+	object := make(map[string]json.RawMessage)
+	err := json.Unmarshal(b, &object)
+	if err != nil {
+		return err
+	}
+
+	if raw, found := object["award"]; found {
+		err = json.Unmarshal(raw, &a.Award)
+		if err != nil {
+			return fmt.Errorf("error reading 'award': %w", err)
+		}
+		delete(object, "award")
+	}
+
+	if raw, found := object["claim_id"]; found {
+		err = json.Unmarshal(raw, &a.ClaimID)
+		if err != nil {
+			return fmt.Errorf("error reading 'claim_id': %w", err)
+		}
+		delete(object, "claim_id")
+	}
+
+	if raw, found := object["claimed_at"]; found {
+		err = json.Unmarshal(raw, &a.ClaimedAt)
+		if err != nil {
+			return fmt.Errorf("error reading 'claimed_at': %w", err)
+		}
+		delete(object, "claimed_at")
+	}
+
+	if raw, found := object["coupon"]; found {
+		err = json.Unmarshal(raw, &a.Coupon)
+		if err != nil {
+			return fmt.Errorf("error reading 'coupon': %w", err)
+		}
+		delete(object, "coupon")
+	}
+
+	if raw, found := object["description"]; found {
+		err = json.Unmarshal(raw, &a.Description)
+		if err != nil {
+			return fmt.Errorf("error reading 'description': %w", err)
+		}
+		delete(object, "description")
+	}
+
+	if raw, found := object["ends_at"]; found {
+		err = json.Unmarshal(raw, &a.EndsAt)
+		if err != nil {
+			return fmt.Errorf("error reading 'ends_at': %w", err)
+		}
+		delete(object, "ends_at")
+	}
+
+	if raw, found := object["id"]; found {
+		err = json.Unmarshal(raw, &a.ID)
+		if err != nil {
+			return fmt.Errorf("error reading 'id': %w", err)
+		}
+		delete(object, "id")
+	}
+
+	if raw, found := object["image"]; found {
+		err = json.Unmarshal(raw, &a.Image)
+		if err != nil {
+			return fmt.Errorf("error reading 'image': %w", err)
+		}
+		delete(object, "image")
+	}
+
+	if raw, found := object["points"]; found {
+		err = json.Unmarshal(raw, &a.Points)
+		if err != nil {
+			return fmt.Errorf("error reading 'points': %w", err)
+		}
+		delete(object, "points")
+	}
+
+	if raw, found := object["starts_at"]; found {
+		err = json.Unmarshal(raw, &a.StartsAt)
+		if err != nil {
+			return fmt.Errorf("error reading 'starts_at': %w", err)
+		}
+		delete(object, "starts_at")
+	}
+
+	if raw, found := object["state"]; found {
+		err = json.Unmarshal(raw, &a.State)
+		if err != nil {
+			return fmt.Errorf("error reading 'state': %w", err)
+		}
+		delete(object, "state")
+	}
+
+	if raw, found := object["status"]; found {
+		err = json.Unmarshal(raw, &a.Status)
+		if err != nil {
+			return fmt.Errorf("error reading 'status': %w", err)
+		}
+		delete(object, "status")
+	}
+
+	if raw, found := object["stores"]; found {
+		err = json.Unmarshal(raw, &a.Stores)
+		if err != nil {
+			return fmt.Errorf("error reading 'stores': %w", err)
+		}
+		delete(object, "stores")
+	}
+
+	if raw, found := object["title"]; found {
+		err = json.Unmarshal(raw, &a.Title)
+		if err != nil {
+			return fmt.Errorf("error reading 'title': %w", err)
+		}
+		delete(object, "title")
+	}
+
+	if raw, found := object["type"]; found {
+		err = json.Unmarshal(raw, &a.Type)
+		if err != nil {
+			return fmt.Errorf("error reading 'type': %w", err)
+		}
+		delete(object, "type")
+	}
+
+	if len(object) != 0 {
+		a.AdditionalProperties = make(map[string]interface{})
+		for fieldName, fieldBuf := range object {
+			var fieldVal interface{}
+			err := json.Unmarshal(fieldBuf, &fieldVal)
+			if err != nil {
+				return fmt.Errorf("error unmarshaling field %s: %w", fieldName, err)
+			}
+			a.AdditionalProperties[fieldName] = fieldVal
+		}
+	}
+	return nil
+}
+
+// Override default JSON handling for ClaimedReward to handle AdditionalProperties
+func (a ClaimedReward) MarshalJSON() ([]byte, error) {
+	var err error
+	object := make(map[string]json.RawMessage)
+
+	if a.Award != nil {
+		object["award"], err = json.Marshal(a.Award)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'award': %w", err)
+		}
+	}
+
+	object["claim_id"], err = json.Marshal(a.ClaimID)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'claim_id': %w", err)
+	}
+
+	object["claimed_at"], err = json.Marshal(a.ClaimedAt)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'claimed_at': %w", err)
+	}
+
+	if a.Coupon != nil {
+		object["coupon"], err = json.Marshal(a.Coupon)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'coupon': %w", err)
+		}
+	}
+
+	if a.Description != nil {
+		object["description"], err = json.Marshal(a.Description)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'description': %w", err)
+		}
+	}
+
+	if a.EndsAt != nil {
+		object["ends_at"], err = json.Marshal(a.EndsAt)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'ends_at': %w", err)
+		}
+	}
+
+	object["id"], err = json.Marshal(a.ID)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'id': %w", err)
+	}
+
+	if a.Image != nil {
+		object["image"], err = json.Marshal(a.Image)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'image': %w", err)
+		}
+	}
+
+	object["points"], err = json.Marshal(a.Points)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'points': %w", err)
+	}
+
+	if a.StartsAt != nil {
+		object["starts_at"], err = json.Marshal(a.StartsAt)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'starts_at': %w", err)
+		}
+	}
+
+	object["state"], err = json.Marshal(a.State)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'state': %w", err)
+	}
+
+	object["status"], err = json.Marshal(a.Status)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'status': %w", err)
+	}
+
+	if a.Stores != nil {
+		object["stores"], err = json.Marshal(a.Stores)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'stores': %w", err)
+		}
+	}
+
+	object["title"], err = json.Marshal(a.Title)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'title': %w", err)
+	}
+
+	object["type"], err = json.Marshal(a.Type)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'type': %w", err)
+	}
+
+	for fieldName, field := range a.AdditionalProperties {
+		object[fieldName], err = json.Marshal(field)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling '%s': %w", fieldName, err)
+		}
+	}
+	return json.Marshal(object)
+}
+
+// Getter for additional properties for ContestActivity. Returns the specified
+// element and whether it was found
+func (a ContestActivity) Get(fieldName string) (value interface{}, found bool) {
+	if a.AdditionalProperties != nil {
+		value, found = a.AdditionalProperties[fieldName]
+	}
+	return
+}
+
+// Setter for additional properties for ContestActivity
+func (a *ContestActivity) Set(fieldName string, value interface{}) {
+	if a.AdditionalProperties == nil {
+		a.AdditionalProperties = make(map[string]interface{})
+	}
+	a.AdditionalProperties[fieldName] = value
+}
+
+// Override default JSON handling for ContestActivity to handle AdditionalProperties
+func (a *ContestActivity) UnmarshalJSON(b []byte) error {
+	object := make(map[string]json.RawMessage)
+	err := json.Unmarshal(b, &object)
+	if err != nil {
+		return err
+	}
+
+	if raw, found := object["_actions"]; found {
+		err = json.Unmarshal(raw, &a.UnderscoreActions)
+		if err != nil {
+			return fmt.Errorf("error reading '_actions': %w", err)
+		}
+		delete(object, "_actions")
+	}
+
+	if raw, found := object["description"]; found {
+		err = json.Unmarshal(raw, &a.Description)
+		if err != nil {
+			return fmt.Errorf("error reading 'description': %w", err)
+		}
+		delete(object, "description")
+	}
+
+	if raw, found := object["ends_at"]; found {
+		err = json.Unmarshal(raw, &a.EndsAt)
+		if err != nil {
+			return fmt.Errorf("error reading 'ends_at': %w", err)
+		}
+		delete(object, "ends_at")
+	}
+
+	if raw, found := object["entries"]; found {
+		err = json.Unmarshal(raw, &a.Entries)
+		if err != nil {
+			return fmt.Errorf("error reading 'entries': %w", err)
+		}
+		delete(object, "entries")
+	}
+
+	if raw, found := object["id"]; found {
+		err = json.Unmarshal(raw, &a.ID)
+		if err != nil {
+			return fmt.Errorf("error reading 'id': %w", err)
+		}
+		delete(object, "id")
+	}
+
+	if raw, found := object["left"]; found {
+		err = json.Unmarshal(raw, &a.Left)
+		if err != nil {
+			return fmt.Errorf("error reading 'left': %w", err)
+		}
+		delete(object, "left")
+	}
+
+	if raw, found := object["max_entries"]; found {
+		err = json.Unmarshal(raw, &a.MaxEntries)
+		if err != nil {
+			return fmt.Errorf("error reading 'max_entries': %w", err)
+		}
+		delete(object, "max_entries")
+	}
+
+	if raw, found := object["points"]; found {
+		err = json.Unmarshal(raw, &a.Points)
+		if err != nil {
+			return fmt.Errorf("error reading 'points': %w", err)
+		}
+		delete(object, "points")
+	}
+
+	if raw, found := object["starts_at"]; found {
+		err = json.Unmarshal(raw, &a.StartsAt)
+		if err != nil {
+			return fmt.Errorf("error reading 'starts_at': %w", err)
+		}
+		delete(object, "starts_at")
+	}
+
+	if raw, found := object["status"]; found {
+		err = json.Unmarshal(raw, &a.Status)
+		if err != nil {
+			return fmt.Errorf("error reading 'status': %w", err)
+		}
+		delete(object, "status")
+	}
+
+	if raw, found := object["title"]; found {
+		err = json.Unmarshal(raw, &a.Title)
+		if err != nil {
+			return fmt.Errorf("error reading 'title': %w", err)
+		}
+		delete(object, "title")
+	}
+
+	if len(object) != 0 {
+		a.AdditionalProperties = make(map[string]interface{})
+		for fieldName, fieldBuf := range object {
+			var fieldVal interface{}
+			err := json.Unmarshal(fieldBuf, &fieldVal)
+			if err != nil {
+				return fmt.Errorf("error unmarshaling field %s: %w", fieldName, err)
+			}
+			a.AdditionalProperties[fieldName] = fieldVal
+		}
+	}
+	return nil
+}
+
+// Override default JSON handling for ContestActivity to handle AdditionalProperties
+func (a ContestActivity) MarshalJSON() ([]byte, error) {
+	var err error
+	object := make(map[string]json.RawMessage)
+
+	object["_actions"], err = json.Marshal(a.UnderscoreActions)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling '_actions': %w", err)
+	}
+
+	if a.Description != nil {
+		object["description"], err = json.Marshal(a.Description)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'description': %w", err)
+		}
+	}
+
+	if a.EndsAt != nil {
+		object["ends_at"], err = json.Marshal(a.EndsAt)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'ends_at': %w", err)
+		}
+	}
+
+	object["entries"], err = json.Marshal(a.Entries)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'entries': %w", err)
+	}
+
+	object["id"], err = json.Marshal(a.ID)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'id': %w", err)
+	}
+
+	if a.Left != nil {
+		object["left"], err = json.Marshal(a.Left)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'left': %w", err)
+		}
+	}
+
+	if a.MaxEntries != nil {
+		object["max_entries"], err = json.Marshal(a.MaxEntries)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'max_entries': %w", err)
+		}
+	}
+
+	object["points"], err = json.Marshal(a.Points)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'points': %w", err)
+	}
+
+	if a.StartsAt != nil {
+		object["starts_at"], err = json.Marshal(a.StartsAt)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'starts_at': %w", err)
+		}
+	}
+
+	object["status"], err = json.Marshal(a.Status)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'status': %w", err)
+	}
+
+	object["title"], err = json.Marshal(a.Title)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'title': %w", err)
+	}
+
+	for fieldName, field := range a.AdditionalProperties {
+		object[fieldName], err = json.Marshal(field)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling '%s': %w", fieldName, err)
+		}
+	}
+	return json.Marshal(object)
+}
+
+// Getter for additional properties for FlowActivity. Returns the specified
+// element and whether it was found
+func (a FlowActivity) Get(fieldName string) (value interface{}, found bool) {
+	if a.AdditionalProperties != nil {
+		value, found = a.AdditionalProperties[fieldName]
+	}
+	return
+}
+
+// Setter for additional properties for FlowActivity
+func (a *FlowActivity) Set(fieldName string, value interface{}) {
+	if a.AdditionalProperties == nil {
+		a.AdditionalProperties = make(map[string]interface{})
+	}
+	a.AdditionalProperties[fieldName] = value
+}
+
+// Override default JSON handling for FlowActivity to handle AdditionalProperties
+func (a *FlowActivity) UnmarshalJSON(b []byte) error {
+	object := make(map[string]json.RawMessage)
+	err := json.Unmarshal(b, &object)
+	if err != nil {
+		return err
+	}
+
+	if raw, found := object["_actions"]; found {
+		err = json.Unmarshal(raw, &a.UnderscoreActions)
+		if err != nil {
+			return fmt.Errorf("error reading '_actions': %w", err)
+		}
+		delete(object, "_actions")
+	}
+
+	if raw, found := object["answered"]; found {
+		err = json.Unmarshal(raw, &a.Answered)
+		if err != nil {
+			return fmt.Errorf("error reading 'answered': %w", err)
+		}
+		delete(object, "answered")
+	}
+
+	if raw, found := object["completed"]; found {
+		err = json.Unmarshal(raw, &a.Completed)
+		if err != nil {
+			return fmt.Errorf("error reading 'completed': %w", err)
+		}
+		delete(object, "completed")
+	}
+
+	if raw, found := object["ends_at"]; found {
+		err = json.Unmarshal(raw, &a.EndsAt)
+		if err != nil {
+			return fmt.Errorf("error reading 'ends_at': %w", err)
+		}
+		delete(object, "ends_at")
+	}
+
+	if raw, found := object["id"]; found {
+		err = json.Unmarshal(raw, &a.ID)
+		if err != nil {
+			return fmt.Errorf("error reading 'id': %w", err)
+		}
+		delete(object, "id")
+	}
+
+	if raw, found := object["points"]; found {
+		err = json.Unmarshal(raw, &a.Points)
+		if err != nil {
+			return fmt.Errorf("error reading 'points': %w", err)
+		}
+		delete(object, "points")
+	}
+
+	if raw, found := object["questions"]; found {
+		err = json.Unmarshal(raw, &a.Questions)
+		if err != nil {
+			return fmt.Errorf("error reading 'questions': %w", err)
+		}
+		delete(object, "questions")
+	}
+
+	if raw, found := object["starts_at"]; found {
+		err = json.Unmarshal(raw, &a.StartsAt)
+		if err != nil {
+			return fmt.Errorf("error reading 'starts_at': %w", err)
+		}
+		delete(object, "starts_at")
+	}
+
+	if raw, found := object["status"]; found {
+		err = json.Unmarshal(raw, &a.Status)
+		if err != nil {
+			return fmt.Errorf("error reading 'status': %w", err)
+		}
+		delete(object, "status")
+	}
+
+	if raw, found := object["title"]; found {
+		err = json.Unmarshal(raw, &a.Title)
+		if err != nil {
+			return fmt.Errorf("error reading 'title': %w", err)
+		}
+		delete(object, "title")
+	}
+
+	if len(object) != 0 {
+		a.AdditionalProperties = make(map[string]interface{})
+		for fieldName, fieldBuf := range object {
+			var fieldVal interface{}
+			err := json.Unmarshal(fieldBuf, &fieldVal)
+			if err != nil {
+				return fmt.Errorf("error unmarshaling field %s: %w", fieldName, err)
+			}
+			a.AdditionalProperties[fieldName] = fieldVal
+		}
+	}
+	return nil
+}
+
+// Override default JSON handling for FlowActivity to handle AdditionalProperties
+func (a FlowActivity) MarshalJSON() ([]byte, error) {
+	var err error
+	object := make(map[string]json.RawMessage)
+
+	object["_actions"], err = json.Marshal(a.UnderscoreActions)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling '_actions': %w", err)
+	}
+
+	object["answered"], err = json.Marshal(a.Answered)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'answered': %w", err)
+	}
+
+	object["completed"], err = json.Marshal(a.Completed)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'completed': %w", err)
+	}
+
+	if a.EndsAt != nil {
+		object["ends_at"], err = json.Marshal(a.EndsAt)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'ends_at': %w", err)
+		}
+	}
+
+	object["id"], err = json.Marshal(a.ID)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'id': %w", err)
+	}
+
+	object["points"], err = json.Marshal(a.Points)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'points': %w", err)
+	}
+
+	object["questions"], err = json.Marshal(a.Questions)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'questions': %w", err)
+	}
+
+	if a.StartsAt != nil {
+		object["starts_at"], err = json.Marshal(a.StartsAt)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'starts_at': %w", err)
+		}
+	}
+
+	object["status"], err = json.Marshal(a.Status)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'status': %w", err)
+	}
+
+	object["title"], err = json.Marshal(a.Title)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'title': %w", err)
+	}
+
+	for fieldName, field := range a.AdditionalProperties {
+		object[fieldName], err = json.Marshal(field)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling '%s': %w", fieldName, err)
+		}
+	}
+	return json.Marshal(object)
+}
+
+// Getter for additional properties for OfferActivity. Returns the specified
+// element and whether it was found
+func (a OfferActivity) Get(fieldName string) (value interface{}, found bool) {
+	if a.AdditionalProperties != nil {
+		value, found = a.AdditionalProperties[fieldName]
+	}
+	return
+}
+
+// Setter for additional properties for OfferActivity
+func (a *OfferActivity) Set(fieldName string, value interface{}) {
+	if a.AdditionalProperties == nil {
+		a.AdditionalProperties = make(map[string]interface{})
+	}
+	a.AdditionalProperties[fieldName] = value
+}
+
+// Override default JSON handling for OfferActivity to handle AdditionalProperties
+func (a *OfferActivity) UnmarshalJSON(b []byte) error {
+	object := make(map[string]json.RawMessage)
+	err := json.Unmarshal(b, &object)
+	if err != nil {
+		return err
+	}
+
+	if raw, found := object["_actions"]; found {
+		err = json.Unmarshal(raw, &a.UnderscoreActions)
+		if err != nil {
+			return fmt.Errorf("error reading '_actions': %w", err)
+		}
+		delete(object, "_actions")
+	}
+
+	if raw, found := object["claimed_at"]; found {
+		err = json.Unmarshal(raw, &a.ClaimedAt)
+		if err != nil {
+			return fmt.Errorf("error reading 'claimed_at': %w", err)
+		}
+		delete(object, "claimed_at")
+	}
+
+	if raw, found := object["discount"]; found {
+		err = json.Unmarshal(raw, &a.Discount)
+		if err != nil {
+			return fmt.Errorf("error reading 'discount': %w", err)
+		}
+		delete(object, "discount")
+	}
+
+	if raw, found := object["eligible_items"]; found {
+		err = json.Unmarshal(raw, &a.EligibleItems)
+		if err != nil {
+			return fmt.Errorf("error reading 'eligible_items': %w", err)
+		}
+		delete(object, "eligible_items")
+	}
+
+	if raw, found := object["ends_at"]; found {
+		err = json.Unmarshal(raw, &a.EndsAt)
+		if err != nil {
+			return fmt.Errorf("error reading 'ends_at': %w", err)
+		}
+		delete(object, "ends_at")
+	}
+
+	if raw, found := object["id"]; found {
+		err = json.Unmarshal(raw, &a.ID)
+		if err != nil {
+			return fmt.Errorf("error reading 'id': %w", err)
+		}
+		delete(object, "id")
+	}
+
+	if raw, found := object["left"]; found {
+		err = json.Unmarshal(raw, &a.Left)
+		if err != nil {
+			return fmt.Errorf("error reading 'left': %w", err)
+		}
+		delete(object, "left")
+	}
+
+	if raw, found := object["min_total"]; found {
+		err = json.Unmarshal(raw, &a.MinTotal)
+		if err != nil {
+			return fmt.Errorf("error reading 'min_total': %w", err)
+		}
+		delete(object, "min_total")
+	}
+
+	if raw, found := object["name"]; found {
+		err = json.Unmarshal(raw, &a.Name)
+		if err != nil {
+			return fmt.Errorf("error reading 'name': %w", err)
+		}
+		delete(object, "name")
+	}
+
+	if raw, found := object["redeemed"]; found {
+		err = json.Unmarshal(raw, &a.Redeemed)
+		if err != nil {
+			return fmt.Errorf("error reading 'redeemed': %w", err)
+		}
+		delete(object, "redeemed")
+	}
+
+	if raw, found := object["required_items"]; found {
+		err = json.Unmarshal(raw, &a.RequiredItems)
+		if err != nil {
+			return fmt.Errorf("error reading 'required_items': %w", err)
+		}
+		delete(object, "required_items")
+	}
+
+	if raw, found := object["required_match"]; found {
+		err = json.Unmarshal(raw, &a.RequiredMatch)
+		if err != nil {
+			return fmt.Errorf("error reading 'required_match': %w", err)
+		}
+		delete(object, "required_match")
+	}
+
+	if raw, found := object["starts_at"]; found {
+		err = json.Unmarshal(raw, &a.StartsAt)
+		if err != nil {
+			return fmt.Errorf("error reading 'starts_at': %w", err)
+		}
+		delete(object, "starts_at")
+	}
+
+	if raw, found := object["status"]; found {
+		err = json.Unmarshal(raw, &a.Status)
+		if err != nil {
+			return fmt.Errorf("error reading 'status': %w", err)
+		}
+		delete(object, "status")
+	}
+
+	if raw, found := object["stores"]; found {
+		err = json.Unmarshal(raw, &a.Stores)
+		if err != nil {
+			return fmt.Errorf("error reading 'stores': %w", err)
+		}
+		delete(object, "stores")
+	}
+
+	if raw, found := object["type"]; found {
+		err = json.Unmarshal(raw, &a.Type)
+		if err != nil {
+			return fmt.Errorf("error reading 'type': %w", err)
+		}
+		delete(object, "type")
+	}
+
+	if raw, found := object["weight"]; found {
+		err = json.Unmarshal(raw, &a.Weight)
+		if err != nil {
+			return fmt.Errorf("error reading 'weight': %w", err)
+		}
+		delete(object, "weight")
+	}
+
+	if len(object) != 0 {
+		a.AdditionalProperties = make(map[string]interface{})
+		for fieldName, fieldBuf := range object {
+			var fieldVal interface{}
+			err := json.Unmarshal(fieldBuf, &fieldVal)
+			if err != nil {
+				return fmt.Errorf("error unmarshaling field %s: %w", fieldName, err)
+			}
+			a.AdditionalProperties[fieldName] = fieldVal
+		}
+	}
+	return nil
+}
+
+// Override default JSON handling for OfferActivity to handle AdditionalProperties
+func (a OfferActivity) MarshalJSON() ([]byte, error) {
+	var err error
+	object := make(map[string]json.RawMessage)
+
+	object["_actions"], err = json.Marshal(a.UnderscoreActions)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling '_actions': %w", err)
+	}
+
+	if a.ClaimedAt != nil {
+		object["claimed_at"], err = json.Marshal(a.ClaimedAt)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'claimed_at': %w", err)
+		}
+	}
+
+	object["discount"], err = json.Marshal(a.Discount)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'discount': %w", err)
+	}
+
+	if a.EligibleItems != nil {
+		object["eligible_items"], err = json.Marshal(a.EligibleItems)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'eligible_items': %w", err)
+		}
+	}
+
+	if a.EndsAt != nil {
+		object["ends_at"], err = json.Marshal(a.EndsAt)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'ends_at': %w", err)
+		}
+	}
+
+	object["id"], err = json.Marshal(a.ID)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'id': %w", err)
+	}
+
+	if a.Left != nil {
+		object["left"], err = json.Marshal(a.Left)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'left': %w", err)
+		}
+	}
+
+	if a.MinTotal != nil {
+		object["min_total"], err = json.Marshal(a.MinTotal)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'min_total': %w", err)
+		}
+	}
+
+	object["name"], err = json.Marshal(a.Name)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'name': %w", err)
+	}
+
+	object["redeemed"], err = json.Marshal(a.Redeemed)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'redeemed': %w", err)
+	}
+
+	if a.RequiredItems != nil {
+		object["required_items"], err = json.Marshal(a.RequiredItems)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'required_items': %w", err)
+		}
+	}
+
+	if a.RequiredMatch != nil {
+		object["required_match"], err = json.Marshal(a.RequiredMatch)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'required_match': %w", err)
+		}
+	}
+
+	if a.StartsAt != nil {
+		object["starts_at"], err = json.Marshal(a.StartsAt)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'starts_at': %w", err)
+		}
+	}
+
+	object["status"], err = json.Marshal(a.Status)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'status': %w", err)
+	}
+
+	if a.Stores != nil {
+		object["stores"], err = json.Marshal(a.Stores)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'stores': %w", err)
+		}
+	}
+
+	object["type"], err = json.Marshal(a.Type)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'type': %w", err)
+	}
+
+	object["weight"], err = json.Marshal(a.Weight)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'weight': %w", err)
+	}
+
+	for fieldName, field := range a.AdditionalProperties {
+		object[fieldName], err = json.Marshal(field)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling '%s': %w", fieldName, err)
+		}
+	}
+	return json.Marshal(object)
+}
+
+// Getter for additional properties for QuizActivity. Returns the specified
+// element and whether it was found
+func (a QuizActivity) Get(fieldName string) (value interface{}, found bool) {
+	if a.AdditionalProperties != nil {
+		value, found = a.AdditionalProperties[fieldName]
+	}
+	return
+}
+
+// Setter for additional properties for QuizActivity
+func (a *QuizActivity) Set(fieldName string, value interface{}) {
+	if a.AdditionalProperties == nil {
+		a.AdditionalProperties = make(map[string]interface{})
+	}
+	a.AdditionalProperties[fieldName] = value
+}
+
+// Override default JSON handling for QuizActivity to handle AdditionalProperties
+func (a *QuizActivity) UnmarshalJSON(b []byte) error {
+	object := make(map[string]json.RawMessage)
+	err := json.Unmarshal(b, &object)
+	if err != nil {
+		return err
+	}
+
+	if raw, found := object["_actions"]; found {
+		err = json.Unmarshal(raw, &a.UnderscoreActions)
+		if err != nil {
+			return fmt.Errorf("error reading '_actions': %w", err)
+		}
+		delete(object, "_actions")
+	}
+
+	if raw, found := object["answers"]; found {
+		err = json.Unmarshal(raw, &a.Answers)
+		if err != nil {
+			return fmt.Errorf("error reading 'answers': %w", err)
+		}
+		delete(object, "answers")
+	}
+
+	if raw, found := object["ends_at"]; found {
+		err = json.Unmarshal(raw, &a.EndsAt)
+		if err != nil {
+			return fmt.Errorf("error reading 'ends_at': %w", err)
+		}
+		delete(object, "ends_at")
+	}
+
+	if raw, found := object["id"]; found {
+		err = json.Unmarshal(raw, &a.ID)
+		if err != nil {
+			return fmt.Errorf("error reading 'id': %w", err)
+		}
+		delete(object, "id")
+	}
+
+	if raw, found := object["points"]; found {
+		err = json.Unmarshal(raw, &a.Points)
+		if err != nil {
+			return fmt.Errorf("error reading 'points': %w", err)
+		}
+		delete(object, "points")
+	}
+
+	if raw, found := object["question"]; found {
+		err = json.Unmarshal(raw, &a.Question)
+		if err != nil {
+			return fmt.Errorf("error reading 'question': %w", err)
+		}
+		delete(object, "question")
+	}
+
+	if raw, found := object["result"]; found {
+		err = json.Unmarshal(raw, &a.Result)
+		if err != nil {
+			return fmt.Errorf("error reading 'result': %w", err)
+		}
+		delete(object, "result")
+	}
+
+	if raw, found := object["starts_at"]; found {
+		err = json.Unmarshal(raw, &a.StartsAt)
+		if err != nil {
+			return fmt.Errorf("error reading 'starts_at': %w", err)
+		}
+		delete(object, "starts_at")
+	}
+
+	if raw, found := object["status"]; found {
+		err = json.Unmarshal(raw, &a.Status)
+		if err != nil {
+			return fmt.Errorf("error reading 'status': %w", err)
+		}
+		delete(object, "status")
+	}
+
+	if raw, found := object["title"]; found {
+		err = json.Unmarshal(raw, &a.Title)
+		if err != nil {
+			return fmt.Errorf("error reading 'title': %w", err)
+		}
+		delete(object, "title")
+	}
+
+	if len(object) != 0 {
+		a.AdditionalProperties = make(map[string]interface{})
+		for fieldName, fieldBuf := range object {
+			var fieldVal interface{}
+			err := json.Unmarshal(fieldBuf, &fieldVal)
+			if err != nil {
+				return fmt.Errorf("error unmarshaling field %s: %w", fieldName, err)
+			}
+			a.AdditionalProperties[fieldName] = fieldVal
+		}
+	}
+	return nil
+}
+
+// Override default JSON handling for QuizActivity to handle AdditionalProperties
+func (a QuizActivity) MarshalJSON() ([]byte, error) {
+	var err error
+	object := make(map[string]json.RawMessage)
+
+	object["_actions"], err = json.Marshal(a.UnderscoreActions)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling '_actions': %w", err)
+	}
+
+	if a.Answers != nil {
+		object["answers"], err = json.Marshal(a.Answers)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'answers': %w", err)
+		}
+	}
+
+	if a.EndsAt != nil {
+		object["ends_at"], err = json.Marshal(a.EndsAt)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'ends_at': %w", err)
+		}
+	}
+
+	object["id"], err = json.Marshal(a.ID)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'id': %w", err)
+	}
+
+	object["points"], err = json.Marshal(a.Points)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'points': %w", err)
+	}
+
+	if a.Question != nil {
+		object["question"], err = json.Marshal(a.Question)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'question': %w", err)
+		}
+	}
+
+	if a.Result != nil {
+		object["result"], err = json.Marshal(a.Result)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'result': %w", err)
+		}
+	}
+
+	if a.StartsAt != nil {
+		object["starts_at"], err = json.Marshal(a.StartsAt)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'starts_at': %w", err)
+		}
+	}
+
+	object["status"], err = json.Marshal(a.Status)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'status': %w", err)
+	}
+
+	object["title"], err = json.Marshal(a.Title)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'title': %w", err)
+	}
+
+	for fieldName, field := range a.AdditionalProperties {
+		object[fieldName], err = json.Marshal(field)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling '%s': %w", fieldName, err)
+		}
+	}
+	return json.Marshal(object)
+}
+
+// Getter for additional properties for TreasureActivity. Returns the specified
+// element and whether it was found
+func (a TreasureActivity) Get(fieldName string) (value interface{}, found bool) {
+	if a.AdditionalProperties != nil {
+		value, found = a.AdditionalProperties[fieldName]
+	}
+	return
+}
+
+// Setter for additional properties for TreasureActivity
+func (a *TreasureActivity) Set(fieldName string, value interface{}) {
+	if a.AdditionalProperties == nil {
+		a.AdditionalProperties = make(map[string]interface{})
+	}
+	a.AdditionalProperties[fieldName] = value
+}
+
+// Override default JSON handling for TreasureActivity to handle AdditionalProperties
+func (a *TreasureActivity) UnmarshalJSON(b []byte) error {
+	object := make(map[string]json.RawMessage)
+	err := json.Unmarshal(b, &object)
+	if err != nil {
+		return err
+	}
+
+	if raw, found := object["_actions"]; found {
+		err = json.Unmarshal(raw, &a.UnderscoreActions)
+		if err != nil {
+			return fmt.Errorf("error reading '_actions': %w", err)
+		}
+		delete(object, "_actions")
+	}
+
+	if raw, found := object["description"]; found {
+		err = json.Unmarshal(raw, &a.Description)
+		if err != nil {
+			return fmt.Errorf("error reading 'description': %w", err)
+		}
+		delete(object, "description")
+	}
+
+	if raw, found := object["ends_at"]; found {
+		err = json.Unmarshal(raw, &a.EndsAt)
+		if err != nil {
+			return fmt.Errorf("error reading 'ends_at': %w", err)
+		}
+		delete(object, "ends_at")
+	}
+
+	if raw, found := object["event"]; found {
+		err = json.Unmarshal(raw, &a.Event)
+		if err != nil {
+			return fmt.Errorf("error reading 'event': %w", err)
+		}
+		delete(object, "event")
+	}
+
+	if raw, found := object["found"]; found {
+		err = json.Unmarshal(raw, &a.Found)
+		if err != nil {
+			return fmt.Errorf("error reading 'found': %w", err)
+		}
+		delete(object, "found")
+	}
+
+	if raw, found := object["found_at"]; found {
+		err = json.Unmarshal(raw, &a.FoundAt)
+		if err != nil {
+			return fmt.Errorf("error reading 'found_at': %w", err)
+		}
+		delete(object, "found_at")
+	}
+
+	if raw, found := object["id"]; found {
+		err = json.Unmarshal(raw, &a.ID)
+		if err != nil {
+			return fmt.Errorf("error reading 'id': %w", err)
+		}
+		delete(object, "id")
+	}
+
+	if raw, found := object["kind"]; found {
+		err = json.Unmarshal(raw, &a.Kind)
+		if err != nil {
+			return fmt.Errorf("error reading 'kind': %w", err)
+		}
+		delete(object, "kind")
+	}
+
+	if raw, found := object["points"]; found {
+		err = json.Unmarshal(raw, &a.Points)
+		if err != nil {
+			return fmt.Errorf("error reading 'points': %w", err)
+		}
+		delete(object, "points")
+	}
+
+	if raw, found := object["starts_at"]; found {
+		err = json.Unmarshal(raw, &a.StartsAt)
+		if err != nil {
+			return fmt.Errorf("error reading 'starts_at': %w", err)
+		}
+		delete(object, "starts_at")
+	}
+
+	if raw, found := object["status"]; found {
+		err = json.Unmarshal(raw, &a.Status)
+		if err != nil {
+			return fmt.Errorf("error reading 'status': %w", err)
+		}
+		delete(object, "status")
+	}
+
+	if raw, found := object["title"]; found {
+		err = json.Unmarshal(raw, &a.Title)
+		if err != nil {
+			return fmt.Errorf("error reading 'title': %w", err)
+		}
+		delete(object, "title")
+	}
+
+	if len(object) != 0 {
+		a.AdditionalProperties = make(map[string]interface{})
+		for fieldName, fieldBuf := range object {
+			var fieldVal interface{}
+			err := json.Unmarshal(fieldBuf, &fieldVal)
+			if err != nil {
+				return fmt.Errorf("error unmarshaling field %s: %w", fieldName, err)
+			}
+			a.AdditionalProperties[fieldName] = fieldVal
+		}
+	}
+	return nil
+}
+
+// Override default JSON handling for TreasureActivity to handle AdditionalProperties
+func (a TreasureActivity) MarshalJSON() ([]byte, error) {
+	var err error
+	object := make(map[string]json.RawMessage)
+
+	object["_actions"], err = json.Marshal(a.UnderscoreActions)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling '_actions': %w", err)
+	}
+
+	if a.Description != nil {
+		object["description"], err = json.Marshal(a.Description)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'description': %w", err)
+		}
+	}
+
+	if a.EndsAt != nil {
+		object["ends_at"], err = json.Marshal(a.EndsAt)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'ends_at': %w", err)
+		}
+	}
+
+	object["event"], err = json.Marshal(a.Event)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'event': %w", err)
+	}
+
+	object["found"], err = json.Marshal(a.Found)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'found': %w", err)
+	}
+
+	if a.FoundAt != nil {
+		object["found_at"], err = json.Marshal(a.FoundAt)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'found_at': %w", err)
+		}
+	}
+
+	object["id"], err = json.Marshal(a.ID)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'id': %w", err)
+	}
+
+	object["kind"], err = json.Marshal(a.Kind)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'kind': %w", err)
+	}
+
+	object["points"], err = json.Marshal(a.Points)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'points': %w", err)
+	}
+
+	if a.StartsAt != nil {
+		object["starts_at"], err = json.Marshal(a.StartsAt)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'starts_at': %w", err)
+		}
+	}
+
+	object["status"], err = json.Marshal(a.Status)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'status': %w", err)
+	}
+
+	object["title"], err = json.Marshal(a.Title)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'title': %w", err)
+	}
+
+	for fieldName, field := range a.AdditionalProperties {
+		object[fieldName], err = json.Marshal(field)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling '%s': %w", fieldName, err)
+		}
+	}
+	return json.Marshal(object)
+}
+
+// Getter for additional properties for WheelActivity. Returns the specified
+// element and whether it was found
+func (a WheelActivity) Get(fieldName string) (value interface{}, found bool) {
+	if a.AdditionalProperties != nil {
+		value, found = a.AdditionalProperties[fieldName]
+	}
+	return
+}
+
+// Setter for additional properties for WheelActivity
+func (a *WheelActivity) Set(fieldName string, value interface{}) {
+	if a.AdditionalProperties == nil {
+		a.AdditionalProperties = make(map[string]interface{})
+	}
+	a.AdditionalProperties[fieldName] = value
+}
+
+// Override default JSON handling for WheelActivity to handle AdditionalProperties
+func (a *WheelActivity) UnmarshalJSON(b []byte) error {
+	object := make(map[string]json.RawMessage)
+	err := json.Unmarshal(b, &object)
+	if err != nil {
+		return err
+	}
+
+	if raw, found := object["_actions"]; found {
+		err = json.Unmarshal(raw, &a.UnderscoreActions)
+		if err != nil {
+			return fmt.Errorf("error reading '_actions': %w", err)
+		}
+		delete(object, "_actions")
+	}
+
+	if raw, found := object["ends_at"]; found {
+		err = json.Unmarshal(raw, &a.EndsAt)
+		if err != nil {
+			return fmt.Errorf("error reading 'ends_at': %w", err)
+		}
+		delete(object, "ends_at")
+	}
+
+	if raw, found := object["id"]; found {
+		err = json.Unmarshal(raw, &a.ID)
+		if err != nil {
+			return fmt.Errorf("error reading 'id': %w", err)
+		}
+		delete(object, "id")
+	}
+
+	if raw, found := object["left"]; found {
+		err = json.Unmarshal(raw, &a.Left)
+		if err != nil {
+			return fmt.Errorf("error reading 'left': %w", err)
+		}
+		delete(object, "left")
+	}
+
+	if raw, found := object["limit"]; found {
+		err = json.Unmarshal(raw, &a.Limit)
+		if err != nil {
+			return fmt.Errorf("error reading 'limit': %w", err)
+		}
+		delete(object, "limit")
+	}
+
+	if raw, found := object["name"]; found {
+		err = json.Unmarshal(raw, &a.Name)
+		if err != nil {
+			return fmt.Errorf("error reading 'name': %w", err)
+		}
+		delete(object, "name")
+	}
+
+	if raw, found := object["options"]; found {
+		err = json.Unmarshal(raw, &a.Options)
+		if err != nil {
+			return fmt.Errorf("error reading 'options': %w", err)
+		}
+		delete(object, "options")
+	}
+
+	if raw, found := object["points"]; found {
+		err = json.Unmarshal(raw, &a.Points)
+		if err != nil {
+			return fmt.Errorf("error reading 'points': %w", err)
+		}
+		delete(object, "points")
+	}
+
+	if raw, found := object["spins"]; found {
+		err = json.Unmarshal(raw, &a.Spins)
+		if err != nil {
+			return fmt.Errorf("error reading 'spins': %w", err)
+		}
+		delete(object, "spins")
+	}
+
+	if raw, found := object["starts_at"]; found {
+		err = json.Unmarshal(raw, &a.StartsAt)
+		if err != nil {
+			return fmt.Errorf("error reading 'starts_at': %w", err)
+		}
+		delete(object, "starts_at")
+	}
+
+	if raw, found := object["status"]; found {
+		err = json.Unmarshal(raw, &a.Status)
+		if err != nil {
+			return fmt.Errorf("error reading 'status': %w", err)
+		}
+		delete(object, "status")
+	}
+
+	if len(object) != 0 {
+		a.AdditionalProperties = make(map[string]interface{})
+		for fieldName, fieldBuf := range object {
+			var fieldVal interface{}
+			err := json.Unmarshal(fieldBuf, &fieldVal)
+			if err != nil {
+				return fmt.Errorf("error unmarshaling field %s: %w", fieldName, err)
+			}
+			a.AdditionalProperties[fieldName] = fieldVal
+		}
+	}
+	return nil
+}
+
+// Override default JSON handling for WheelActivity to handle AdditionalProperties
+func (a WheelActivity) MarshalJSON() ([]byte, error) {
+	var err error
+	object := make(map[string]json.RawMessage)
+
+	object["_actions"], err = json.Marshal(a.UnderscoreActions)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling '_actions': %w", err)
+	}
+
+	if a.EndsAt != nil {
+		object["ends_at"], err = json.Marshal(a.EndsAt)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'ends_at': %w", err)
+		}
+	}
+
+	object["id"], err = json.Marshal(a.ID)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'id': %w", err)
+	}
+
+	if a.Left != nil {
+		object["left"], err = json.Marshal(a.Left)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'left': %w", err)
+		}
+	}
+
+	if a.Limit != nil {
+		object["limit"], err = json.Marshal(a.Limit)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'limit': %w", err)
+		}
+	}
+
+	object["name"], err = json.Marshal(a.Name)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'name': %w", err)
+	}
+
+	if a.Options != nil {
+		object["options"], err = json.Marshal(a.Options)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'options': %w", err)
+		}
+	}
+
+	object["points"], err = json.Marshal(a.Points)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'points': %w", err)
+	}
+
+	object["spins"], err = json.Marshal(a.Spins)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'spins': %w", err)
+	}
+
+	if a.StartsAt != nil {
+		object["starts_at"], err = json.Marshal(a.StartsAt)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'starts_at': %w", err)
+		}
+	}
+
+	object["status"], err = json.Marshal(a.Status)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'status': %w", err)
+	}
+
+	for fieldName, field := range a.AdditionalProperties {
+		object[fieldName], err = json.Marshal(field)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling '%s': %w", fieldName, err)
+		}
+	}
+	return json.Marshal(object)
+}
+
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
+	// ListEvents List the events of all customers
+	// (GET /customers/-/events)
+	ListEvents(c *gin.Context, params ListEventsParams)
+	// ListActivities Everything a customer can do now
+	// (GET /customers/{customer_id}/activities)
+	ListActivities(c *gin.Context, customerID externalRef0.CustomerID, params ListActivitiesParams)
+	// ListChallengeActivities The challenges a customer can work on
+	// (GET /customers/{customer_id}/activities/challenges)
+	ListChallengeActivities(c *gin.Context, customerID externalRef0.CustomerID, params ListChallengeActivitiesParams)
+	// ListContests List contests
+	// (GET /customers/{customer_id}/activities/contests)
+	ListContests(c *gin.Context, customerID externalRef0.CustomerID, params ListContestsParams)
 	// EnterContest Enter a contest
 	// (POST /customers/{customer_id}/activities/contests/{contest_id}/enter)
 	EnterContest(c *gin.Context, customerID externalRef0.CustomerID, contestID ContestID, params EnterContestParams)
+	// ListOfferActivities List offers for a customer
+	// (GET /customers/{customer_id}/activities/offers)
+	ListOfferActivities(c *gin.Context, customerID externalRef0.CustomerID, params ListOfferActivitiesParams)
 	// ClaimOffer Claim an offer
 	// (POST /customers/{customer_id}/activities/offers/{offer_id}/claim)
 	ClaimOffer(c *gin.Context, customerID externalRef0.CustomerID, offerID OfferID, params ClaimOfferParams)
+	// ListProfiling List profiling flows
+	// (GET /customers/{customer_id}/activities/profiling)
+	ListProfiling(c *gin.Context, customerID externalRef0.CustomerID, params ListProfilingParams)
+	// GetNextQuestion Read the next question
+	// (GET /customers/{customer_id}/activities/profiling/{flow_id}/next)
+	GetNextQuestion(c *gin.Context, customerID externalRef0.CustomerID, flowID FlowID)
 	// AnswerQuestion Answer a profiling question
 	// (POST /customers/{customer_id}/activities/profiling/{flow_id}/questions/{question_id})
 	AnswerQuestion(c *gin.Context, customerID externalRef0.CustomerID, flowID FlowID, questionID QuestionID, params AnswerQuestionParams)
+	// ListQuizzes List quizzes
+	// (GET /customers/{customer_id}/activities/quizzes)
+	ListQuizzes(c *gin.Context, customerID externalRef0.CustomerID, params ListQuizzesParams)
+	// GetQuiz Read a quiz
+	// (GET /customers/{customer_id}/activities/quizzes/{quiz_id})
+	GetQuiz(c *gin.Context, customerID externalRef0.CustomerID, quizID QuizID)
 	// AnswerQuiz Answer a quiz
 	// (POST /customers/{customer_id}/activities/quizzes/{quiz_id}/earn)
 	AnswerQuiz(c *gin.Context, customerID externalRef0.CustomerID, quizID QuizID, params AnswerQuizParams)
+	// ListRewardActivities The rewards a customer can see
+	// (GET /customers/{customer_id}/activities/rewards)
+	ListRewardActivities(c *gin.Context, customerID externalRef0.CustomerID, params ListRewardActivitiesParams)
+	// GetRewardActivity A reward as a customer sees it
+	// (GET /customers/{customer_id}/activities/rewards/{reward_id})
+	GetRewardActivity(c *gin.Context, customerID externalRef0.CustomerID, rewardID RewardID)
 	// ClaimReward Claim a reward
 	// (POST /customers/{customer_id}/activities/rewards/{reward_id}/claim)
 	ClaimReward(c *gin.Context, customerID externalRef0.CustomerID, rewardID RewardID, params ClaimRewardParams)
 	// RevokeReward Take a claimed reward back
 	// (POST /customers/{customer_id}/activities/rewards/{reward_id}/revoke)
 	RevokeReward(c *gin.Context, customerID externalRef0.CustomerID, rewardID RewardID, params RevokeRewardParams)
+	// ListTreasureHunts List treasures
+	// (GET /customers/{customer_id}/activities/treasure-hunts)
+	ListTreasureHunts(c *gin.Context, customerID externalRef0.CustomerID, params ListTreasureHuntsParams)
 	// RecordVisualSearch Record a visual search
 	// (POST /customers/{customer_id}/activities/visual-search)
 	RecordVisualSearch(c *gin.Context, customerID externalRef0.CustomerID, params RecordVisualSearchParams)
+	// ListCompletedChallenges The challenges a customer completed
+	// (GET /customers/{customer_id}/challenges)
+	ListCompletedChallenges(c *gin.Context, customerID externalRef0.CustomerID, params ListCompletedChallengesParams)
+	// ListCustomerCoupons List a customer's coupons
+	// (GET /customers/{customer_id}/coupons)
+	ListCustomerCoupons(c *gin.Context, customerID externalRef0.CustomerID, params ListCustomerCouponsParams)
+	// ListCustomerEvents List a customer's events
+	// (GET /customers/{customer_id}/events)
+	ListCustomerEvents(c *gin.Context, customerID externalRef0.CustomerID, params ListCustomerEventsParams)
+	// ListPrizeWheels List prize wheels
+	// (GET /customers/{customer_id}/prize-wheels)
+	ListPrizeWheels(c *gin.Context, customerID externalRef0.CustomerID, params ListPrizeWheelsParams)
+	// GetPrizeWheel Read a prize wheel
+	// (GET /customers/{customer_id}/prize-wheels/{wheel_id})
+	GetPrizeWheel(c *gin.Context, customerID externalRef0.CustomerID, wheelID WheelID)
 	// SpinPrizeWheel Spin a prize wheel
 	// (POST /customers/{customer_id}/prize-wheels/{wheel_id})
 	SpinPrizeWheel(c *gin.Context, customerID externalRef0.CustomerID, wheelID WheelID, params SpinPrizeWheelParams)
+	// ListClaimedRewards List a customer's claimed rewards
+	// (GET /customers/{customer_id}/rewards)
+	ListClaimedRewards(c *gin.Context, customerID externalRef0.CustomerID, params ListClaimedRewardsParams)
+	// ListTransactions List a customer's transactions
+	// (GET /customers/{customer_id}/transactions)
+	ListTransactions(c *gin.Context, customerID externalRef0.CustomerID, params ListTransactionsParams)
+	// SearchTransactions Find transactions by id and status
+	// (GET /customers/{customer_id}/transactions/-/search)
+	SearchTransactions(c *gin.Context, customerID externalRef0.CustomerID, params SearchTransactionsParams)
+	// SearchTransactionsByPost Find transactions by a long list of ids
+	// (POST /customers/{customer_id}/transactions/-/search)
+	SearchTransactionsByPost(c *gin.Context, customerID externalRef0.CustomerID, params SearchTransactionsByPostParams)
+	// GetTransaction Read a transaction
+	// (GET /customers/{customer_id}/transactions/{transaction_id})
+	GetTransaction(c *gin.Context, customerID externalRef0.CustomerID, transactionID TransactionID)
+	// ListTransactionEvents List a transaction's events
+	// (GET /customers/{customer_id}/transactions/{transaction_id}/events)
+	ListTransactionEvents(c *gin.Context, customerID externalRef0.CustomerID, transactionID TransactionID, params ListTransactionEventsParams)
+	// ListChallengeProgress The challenges a customer can work on, criterion by criterion
+	// (GET /v2/customers/{customer_id}/activities/challenges)
+	ListChallengeProgress(c *gin.Context, customerID externalRef0.CustomerID, params ListChallengeProgressParams)
 }
 
 // ServerInterfaceWrapper converts contexts to parameters.
@@ -664,6 +5099,213 @@ type ServerInterfaceWrapper struct {
 }
 
 type MiddlewareFunc func(c *gin.Context)
+
+// ListEvents operation middleware
+func (siw *ServerInterfaceWrapper) ListEvents(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListEventsParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", c.Request.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter cursor: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "sort" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "sort", c.Request.URL.Query(), &params.Sort, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter sort: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "order" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "order", c.Request.URL.Query(), &params.Order, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter order: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListEvents(c, params)
+}
+
+// ListActivities operation middleware
+func (siw *ServerInterfaceWrapper) ListActivities(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "customer_id" -------------
+	var customerID externalRef0.CustomerID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "customer_id", c.Param("customer_id"), &customerID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter customer_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListActivitiesParams
+
+	// ------------- Optional query parameter "activity_types" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "activity_types", c.Request.URL.Query(), &params.ActivityTypes, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter activity_types: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "fields" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "fields", c.Request.URL.Query(), &params.Fields, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fields: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListActivities(c, customerID, params)
+}
+
+// ListChallengeActivities operation middleware
+func (siw *ServerInterfaceWrapper) ListChallengeActivities(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "customer_id" -------------
+	var customerID externalRef0.CustomerID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "customer_id", c.Param("customer_id"), &customerID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter customer_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListChallengeActivitiesParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListChallengeActivities(c, customerID, params)
+}
+
+// ListContests operation middleware
+func (siw *ServerInterfaceWrapper) ListContests(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "customer_id" -------------
+	var customerID externalRef0.CustomerID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "customer_id", c.Param("customer_id"), &customerID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter customer_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListContestsParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "sort" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "sort", c.Request.URL.Query(), &params.Sort, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter sort: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "order" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "order", c.Request.URL.Query(), &params.Order, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter order: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListContests(c, customerID, params)
+}
 
 // EnterContest operation middleware
 func (siw *ServerInterfaceWrapper) EnterContest(c *gin.Context) {
@@ -723,6 +5365,66 @@ func (siw *ServerInterfaceWrapper) EnterContest(c *gin.Context) {
 	siw.Handler.EnterContest(c, customerID, contestID, params)
 }
 
+// ListOfferActivities operation middleware
+func (siw *ServerInterfaceWrapper) ListOfferActivities(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "customer_id" -------------
+	var customerID externalRef0.CustomerID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "customer_id", c.Param("customer_id"), &customerID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter customer_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListOfferActivitiesParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "sort" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "sort", c.Request.URL.Query(), &params.Sort, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter sort: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "order" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "order", c.Request.URL.Query(), &params.Order, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter order: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListOfferActivities(c, customerID, params)
+}
+
 // ClaimOffer operation middleware
 func (siw *ServerInterfaceWrapper) ClaimOffer(c *gin.Context) {
 
@@ -779,6 +5481,100 @@ func (siw *ServerInterfaceWrapper) ClaimOffer(c *gin.Context) {
 	}
 
 	siw.Handler.ClaimOffer(c, customerID, offerID, params)
+}
+
+// ListProfiling operation middleware
+func (siw *ServerInterfaceWrapper) ListProfiling(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "customer_id" -------------
+	var customerID externalRef0.CustomerID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "customer_id", c.Param("customer_id"), &customerID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter customer_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListProfilingParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "sort" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "sort", c.Request.URL.Query(), &params.Sort, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter sort: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "order" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "order", c.Request.URL.Query(), &params.Order, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter order: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListProfiling(c, customerID, params)
+}
+
+// GetNextQuestion operation middleware
+func (siw *ServerInterfaceWrapper) GetNextQuestion(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "customer_id" -------------
+	var customerID externalRef0.CustomerID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "customer_id", c.Param("customer_id"), &customerID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter customer_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "flow_id" -------------
+	var flowID FlowID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "flow_id", c.Param("flow_id"), &flowID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter flow_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetNextQuestion(c, customerID, flowID)
 }
 
 // AnswerQuestion operation middleware
@@ -848,6 +5644,100 @@ func (siw *ServerInterfaceWrapper) AnswerQuestion(c *gin.Context) {
 	siw.Handler.AnswerQuestion(c, customerID, flowID, questionID, params)
 }
 
+// ListQuizzes operation middleware
+func (siw *ServerInterfaceWrapper) ListQuizzes(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "customer_id" -------------
+	var customerID externalRef0.CustomerID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "customer_id", c.Param("customer_id"), &customerID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter customer_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListQuizzesParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "sort" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "sort", c.Request.URL.Query(), &params.Sort, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter sort: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "order" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "order", c.Request.URL.Query(), &params.Order, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter order: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListQuizzes(c, customerID, params)
+}
+
+// GetQuiz operation middleware
+func (siw *ServerInterfaceWrapper) GetQuiz(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "customer_id" -------------
+	var customerID externalRef0.CustomerID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "customer_id", c.Param("customer_id"), &customerID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter customer_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "quiz_id" -------------
+	var quizID QuizID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "quiz_id", c.Param("quiz_id"), &quizID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter quiz_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetQuiz(c, customerID, quizID)
+}
+
 // AnswerQuiz operation middleware
 func (siw *ServerInterfaceWrapper) AnswerQuiz(c *gin.Context) {
 
@@ -904,6 +5794,100 @@ func (siw *ServerInterfaceWrapper) AnswerQuiz(c *gin.Context) {
 	}
 
 	siw.Handler.AnswerQuiz(c, customerID, quizID, params)
+}
+
+// ListRewardActivities operation middleware
+func (siw *ServerInterfaceWrapper) ListRewardActivities(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "customer_id" -------------
+	var customerID externalRef0.CustomerID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "customer_id", c.Param("customer_id"), &customerID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter customer_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListRewardActivitiesParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "sort" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "sort", c.Request.URL.Query(), &params.Sort, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter sort: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "order" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "order", c.Request.URL.Query(), &params.Order, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter order: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListRewardActivities(c, customerID, params)
+}
+
+// GetRewardActivity operation middleware
+func (siw *ServerInterfaceWrapper) GetRewardActivity(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "customer_id" -------------
+	var customerID externalRef0.CustomerID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "customer_id", c.Param("customer_id"), &customerID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter customer_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "reward_id" -------------
+	var rewardID RewardID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "reward_id", c.Param("reward_id"), &rewardID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter reward_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetRewardActivity(c, customerID, rewardID)
 }
 
 // ClaimReward operation middleware
@@ -1022,6 +6006,66 @@ func (siw *ServerInterfaceWrapper) RevokeReward(c *gin.Context) {
 	siw.Handler.RevokeReward(c, customerID, rewardID, params)
 }
 
+// ListTreasureHunts operation middleware
+func (siw *ServerInterfaceWrapper) ListTreasureHunts(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "customer_id" -------------
+	var customerID externalRef0.CustomerID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "customer_id", c.Param("customer_id"), &customerID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter customer_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListTreasureHuntsParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "sort" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "sort", c.Request.URL.Query(), &params.Sort, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter sort: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "order" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "order", c.Request.URL.Query(), &params.Order, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter order: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListTreasureHunts(c, customerID, params)
+}
+
 // RecordVisualSearch operation middleware
 func (siw *ServerInterfaceWrapper) RecordVisualSearch(c *gin.Context) {
 
@@ -1069,6 +6113,264 @@ func (siw *ServerInterfaceWrapper) RecordVisualSearch(c *gin.Context) {
 	}
 
 	siw.Handler.RecordVisualSearch(c, customerID, params)
+}
+
+// ListCompletedChallenges operation middleware
+func (siw *ServerInterfaceWrapper) ListCompletedChallenges(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "customer_id" -------------
+	var customerID externalRef0.CustomerID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "customer_id", c.Param("customer_id"), &customerID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter customer_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListCompletedChallengesParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListCompletedChallenges(c, customerID, params)
+}
+
+// ListCustomerCoupons operation middleware
+func (siw *ServerInterfaceWrapper) ListCustomerCoupons(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "customer_id" -------------
+	var customerID externalRef0.CustomerID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "customer_id", c.Param("customer_id"), &customerID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter customer_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListCustomerCouponsParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", c.Request.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter cursor: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListCustomerCoupons(c, customerID, params)
+}
+
+// ListCustomerEvents operation middleware
+func (siw *ServerInterfaceWrapper) ListCustomerEvents(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "customer_id" -------------
+	var customerID externalRef0.CustomerID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "customer_id", c.Param("customer_id"), &customerID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter customer_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListCustomerEventsParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", c.Request.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter cursor: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "sort" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "sort", c.Request.URL.Query(), &params.Sort, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter sort: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "order" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "order", c.Request.URL.Query(), &params.Order, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter order: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListCustomerEvents(c, customerID, params)
+}
+
+// ListPrizeWheels operation middleware
+func (siw *ServerInterfaceWrapper) ListPrizeWheels(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "customer_id" -------------
+	var customerID externalRef0.CustomerID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "customer_id", c.Param("customer_id"), &customerID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter customer_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListPrizeWheelsParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "sort" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "sort", c.Request.URL.Query(), &params.Sort, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter sort: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "order" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "order", c.Request.URL.Query(), &params.Order, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter order: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListPrizeWheels(c, customerID, params)
+}
+
+// GetPrizeWheel operation middleware
+func (siw *ServerInterfaceWrapper) GetPrizeWheel(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "customer_id" -------------
+	var customerID externalRef0.CustomerID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "customer_id", c.Param("customer_id"), &customerID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter customer_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "wheel_id" -------------
+	var wheelID WheelID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "wheel_id", c.Param("wheel_id"), &wheelID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter wheel_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetPrizeWheel(c, customerID, wheelID)
 }
 
 // SpinPrizeWheel operation middleware
@@ -1129,6 +6431,398 @@ func (siw *ServerInterfaceWrapper) SpinPrizeWheel(c *gin.Context) {
 	siw.Handler.SpinPrizeWheel(c, customerID, wheelID, params)
 }
 
+// ListClaimedRewards operation middleware
+func (siw *ServerInterfaceWrapper) ListClaimedRewards(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "customer_id" -------------
+	var customerID externalRef0.CustomerID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "customer_id", c.Param("customer_id"), &customerID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter customer_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListClaimedRewardsParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", c.Request.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter cursor: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "sort" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "sort", c.Request.URL.Query(), &params.Sort, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter sort: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "order" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "order", c.Request.URL.Query(), &params.Order, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter order: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListClaimedRewards(c, customerID, params)
+}
+
+// ListTransactions operation middleware
+func (siw *ServerInterfaceWrapper) ListTransactions(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "customer_id" -------------
+	var customerID externalRef0.CustomerID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "customer_id", c.Param("customer_id"), &customerID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter customer_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListTransactionsParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", c.Request.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter cursor: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListTransactions(c, customerID, params)
+}
+
+// SearchTransactions operation middleware
+func (siw *ServerInterfaceWrapper) SearchTransactions(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "customer_id" -------------
+	var customerID externalRef0.CustomerID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "customer_id", c.Param("customer_id"), &customerID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter customer_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params SearchTransactionsParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", c.Request.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter cursor: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.SearchTransactions(c, customerID, params)
+}
+
+// SearchTransactionsByPost operation middleware
+func (siw *ServerInterfaceWrapper) SearchTransactionsByPost(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "customer_id" -------------
+	var customerID externalRef0.CustomerID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "customer_id", c.Param("customer_id"), &customerID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter customer_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params SearchTransactionsByPostParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey externalRef0.IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Idempotency-Key, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Idempotency-Key: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.SearchTransactionsByPost(c, customerID, params)
+}
+
+// GetTransaction operation middleware
+func (siw *ServerInterfaceWrapper) GetTransaction(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "customer_id" -------------
+	var customerID externalRef0.CustomerID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "customer_id", c.Param("customer_id"), &customerID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter customer_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "transaction_id" -------------
+	var transactionID TransactionID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "transaction_id", c.Param("transaction_id"), &transactionID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter transaction_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetTransaction(c, customerID, transactionID)
+}
+
+// ListTransactionEvents operation middleware
+func (siw *ServerInterfaceWrapper) ListTransactionEvents(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "customer_id" -------------
+	var customerID externalRef0.CustomerID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "customer_id", c.Param("customer_id"), &customerID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter customer_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "transaction_id" -------------
+	var transactionID TransactionID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "transaction_id", c.Param("transaction_id"), &transactionID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter transaction_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListTransactionEventsParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", c.Request.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter cursor: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListTransactionEvents(c, customerID, transactionID, params)
+}
+
+// ListChallengeProgress operation middleware
+func (siw *ServerInterfaceWrapper) ListChallengeProgress(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "customer_id" -------------
+	var customerID externalRef0.CustomerID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "customer_id", c.Param("customer_id"), &customerID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter customer_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListChallengeProgressParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "sort" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "sort", c.Request.URL.Query(), &params.Sort, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter sort: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "order" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "order", c.Request.URL.Query(), &params.Order, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter order: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListChallengeProgress(c, customerID, params)
+}
+
 // GinServerOptions provides options for the Gin server.
 type GinServerOptions struct {
 	BaseURL      string
@@ -1156,14 +6850,129 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 		ErrorHandler:       errorHandler,
 	}
 
+	router.GET(options.BaseURL+"/customers/-/events", wrapper.ListEvents)
+	router.GET(options.BaseURL+"/customers/:customer_id/activities", wrapper.ListActivities)
+	router.GET(options.BaseURL+"/customers/:customer_id/activities/challenges", wrapper.ListChallengeActivities)
+	router.GET(options.BaseURL+"/customers/:customer_id/activities/contests", wrapper.ListContests)
 	router.POST(options.BaseURL+"/customers/:customer_id/activities/contests/:contest_id/enter", wrapper.EnterContest)
+	router.GET(options.BaseURL+"/customers/:customer_id/activities/offers", wrapper.ListOfferActivities)
 	router.POST(options.BaseURL+"/customers/:customer_id/activities/offers/:offer_id/claim", wrapper.ClaimOffer)
+	router.GET(options.BaseURL+"/customers/:customer_id/activities/profiling", wrapper.ListProfiling)
+	router.GET(options.BaseURL+"/customers/:customer_id/activities/profiling/:flow_id/next", wrapper.GetNextQuestion)
 	router.POST(options.BaseURL+"/customers/:customer_id/activities/profiling/:flow_id/questions/:question_id", wrapper.AnswerQuestion)
+	router.GET(options.BaseURL+"/customers/:customer_id/activities/quizzes", wrapper.ListQuizzes)
+	router.GET(options.BaseURL+"/customers/:customer_id/activities/quizzes/:quiz_id", wrapper.GetQuiz)
 	router.POST(options.BaseURL+"/customers/:customer_id/activities/quizzes/:quiz_id/earn", wrapper.AnswerQuiz)
+	router.GET(options.BaseURL+"/customers/:customer_id/activities/rewards", wrapper.ListRewardActivities)
+	router.GET(options.BaseURL+"/customers/:customer_id/activities/rewards/:reward_id", wrapper.GetRewardActivity)
 	router.POST(options.BaseURL+"/customers/:customer_id/activities/rewards/:reward_id/claim", wrapper.ClaimReward)
 	router.POST(options.BaseURL+"/customers/:customer_id/activities/rewards/:reward_id/revoke", wrapper.RevokeReward)
+	router.GET(options.BaseURL+"/customers/:customer_id/activities/treasure-hunts", wrapper.ListTreasureHunts)
 	router.POST(options.BaseURL+"/customers/:customer_id/activities/visual-search", wrapper.RecordVisualSearch)
+	router.GET(options.BaseURL+"/customers/:customer_id/challenges", wrapper.ListCompletedChallenges)
+	router.GET(options.BaseURL+"/customers/:customer_id/coupons", wrapper.ListCustomerCoupons)
+	router.GET(options.BaseURL+"/customers/:customer_id/events", wrapper.ListCustomerEvents)
+	router.GET(options.BaseURL+"/customers/:customer_id/prize-wheels", wrapper.ListPrizeWheels)
+	router.GET(options.BaseURL+"/customers/:customer_id/prize-wheels/:wheel_id", wrapper.GetPrizeWheel)
 	router.POST(options.BaseURL+"/customers/:customer_id/prize-wheels/:wheel_id", wrapper.SpinPrizeWheel)
+	router.GET(options.BaseURL+"/customers/:customer_id/rewards", wrapper.ListClaimedRewards)
+	router.GET(options.BaseURL+"/customers/:customer_id/transactions", wrapper.ListTransactions)
+	router.GET(options.BaseURL+"/customers/:customer_id/transactions/-/search", wrapper.SearchTransactions)
+	router.POST(options.BaseURL+"/customers/:customer_id/transactions/-/search", wrapper.SearchTransactionsByPost)
+	router.GET(options.BaseURL+"/customers/:customer_id/transactions/:transaction_id", wrapper.GetTransaction)
+	router.GET(options.BaseURL+"/customers/:customer_id/transactions/:transaction_id/events", wrapper.ListTransactionEvents)
+	router.GET(options.BaseURL+"/v2/customers/:customer_id/activities/challenges", wrapper.ListChallengeProgress)
+}
+
+type ListEventsRequestObject struct {
+	Params ListEventsParams
+}
+
+type ListEventsResponseObject interface {
+	VisitListEventsResponse(w http.ResponseWriter) error
+}
+
+type ListEvents200JSONResponse EventList
+
+func (response ListEvents200JSONResponse) VisitListEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListActivitiesRequestObject struct {
+	CustomerID externalRef0.CustomerID `json:"customer_id"`
+	Params     ListActivitiesParams
+}
+
+type ListActivitiesResponseObject interface {
+	VisitListActivitiesResponse(w http.ResponseWriter) error
+}
+
+type ListActivities200JSONResponse ActivitiesAnswer
+
+func (response ListActivities200JSONResponse) VisitListActivitiesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListChallengeActivitiesRequestObject struct {
+	CustomerID externalRef0.CustomerID `json:"customer_id"`
+	Params     ListChallengeActivitiesParams
+}
+
+type ListChallengeActivitiesResponseObject interface {
+	VisitListChallengeActivitiesResponse(w http.ResponseWriter) error
+}
+
+type ListChallengeActivities200JSONResponse ChallengeActivityList
+
+func (response ListChallengeActivities200JSONResponse) VisitListChallengeActivitiesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListContestsRequestObject struct {
+	CustomerID externalRef0.CustomerID `json:"customer_id"`
+	Params     ListContestsParams
+}
+
+type ListContestsResponseObject interface {
+	VisitListContestsResponse(w http.ResponseWriter) error
+}
+
+type ListContests200JSONResponse ContestList
+
+func (response ListContests200JSONResponse) VisitListContestsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type EnterContestRequestObject struct {
@@ -1191,6 +7000,29 @@ func (response EnterContest200JSONResponse) VisitEnterContestResponse(w http.Res
 	return err
 }
 
+type ListOfferActivitiesRequestObject struct {
+	CustomerID externalRef0.CustomerID `json:"customer_id"`
+	Params     ListOfferActivitiesParams
+}
+
+type ListOfferActivitiesResponseObject interface {
+	VisitListOfferActivitiesResponse(w http.ResponseWriter) error
+}
+
+type ListOfferActivities200JSONResponse OfferActivityList
+
+func (response ListOfferActivities200JSONResponse) VisitListOfferActivitiesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ClaimOfferRequestObject struct {
 	CustomerID externalRef0.CustomerID `json:"customer_id"`
 	OfferID    OfferID                 `json:"offer_id"`
@@ -1205,6 +7037,52 @@ type ClaimOfferResponseObject interface {
 type ClaimOffer200JSONResponse OfferClaimAnswer
 
 func (response ClaimOffer200JSONResponse) VisitClaimOfferResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListProfilingRequestObject struct {
+	CustomerID externalRef0.CustomerID `json:"customer_id"`
+	Params     ListProfilingParams
+}
+
+type ListProfilingResponseObject interface {
+	VisitListProfilingResponse(w http.ResponseWriter) error
+}
+
+type ListProfiling200JSONResponse FlowList
+
+func (response ListProfiling200JSONResponse) VisitListProfilingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetNextQuestionRequestObject struct {
+	CustomerID externalRef0.CustomerID `json:"customer_id"`
+	FlowID     FlowID                  `json:"flow_id"`
+}
+
+type GetNextQuestionResponseObject interface {
+	VisitGetNextQuestionResponse(w http.ResponseWriter) error
+}
+
+type GetNextQuestion200JSONResponse NextQuestionAnswer
+
+func (response GetNextQuestion200JSONResponse) VisitGetNextQuestionResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response); err != nil {
@@ -1242,6 +7120,52 @@ func (response AnswerQuestion200JSONResponse) VisitAnswerQuestionResponse(w http
 	return err
 }
 
+type ListQuizzesRequestObject struct {
+	CustomerID externalRef0.CustomerID `json:"customer_id"`
+	Params     ListQuizzesParams
+}
+
+type ListQuizzesResponseObject interface {
+	VisitListQuizzesResponse(w http.ResponseWriter) error
+}
+
+type ListQuizzes200JSONResponse QuizList
+
+func (response ListQuizzes200JSONResponse) VisitListQuizzesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetQuizRequestObject struct {
+	CustomerID externalRef0.CustomerID `json:"customer_id"`
+	QuizID     QuizID                  `json:"quiz_id"`
+}
+
+type GetQuizResponseObject interface {
+	VisitGetQuizResponse(w http.ResponseWriter) error
+}
+
+type GetQuiz200JSONResponse QuizActivityAnswer
+
+func (response GetQuiz200JSONResponse) VisitGetQuizResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type AnswerQuizRequestObject struct {
 	CustomerID externalRef0.CustomerID `json:"customer_id"`
 	QuizID     QuizID                  `json:"quiz_id"`
@@ -1267,6 +7191,52 @@ func (response AnswerQuiz200JSONResponse) VisitAnswerQuizResponse(w http.Respons
 	return err
 }
 
+type ListRewardActivitiesRequestObject struct {
+	CustomerID externalRef0.CustomerID `json:"customer_id"`
+	Params     ListRewardActivitiesParams
+}
+
+type ListRewardActivitiesResponseObject interface {
+	VisitListRewardActivitiesResponse(w http.ResponseWriter) error
+}
+
+type ListRewardActivities200JSONResponse RewardActivityList
+
+func (response ListRewardActivities200JSONResponse) VisitListRewardActivitiesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRewardActivityRequestObject struct {
+	CustomerID externalRef0.CustomerID `json:"customer_id"`
+	RewardID   RewardID                `json:"reward_id"`
+}
+
+type GetRewardActivityResponseObject interface {
+	VisitGetRewardActivityResponse(w http.ResponseWriter) error
+}
+
+type GetRewardActivity200JSONResponse RewardActivityAnswer
+
+func (response GetRewardActivity200JSONResponse) VisitGetRewardActivityResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ClaimRewardRequestObject struct {
 	CustomerID externalRef0.CustomerID `json:"customer_id"`
 	RewardID   RewardID                `json:"reward_id"`
@@ -1278,7 +7248,7 @@ type ClaimRewardResponseObject interface {
 	VisitClaimRewardResponse(w http.ResponseWriter) error
 }
 
-type ClaimReward200JSONResponse ClaimResult
+type ClaimReward200JSONResponse externalRef0.ClaimResult
 
 func (response ClaimReward200JSONResponse) VisitClaimRewardResponse(w http.ResponseWriter) error {
 
@@ -1317,6 +7287,29 @@ func (response RevokeReward200JSONResponse) VisitRevokeRewardResponse(w http.Res
 	return err
 }
 
+type ListTreasureHuntsRequestObject struct {
+	CustomerID externalRef0.CustomerID `json:"customer_id"`
+	Params     ListTreasureHuntsParams
+}
+
+type ListTreasureHuntsResponseObject interface {
+	VisitListTreasureHuntsResponse(w http.ResponseWriter) error
+}
+
+type ListTreasureHunts200JSONResponse TreasureList
+
+func (response ListTreasureHunts200JSONResponse) VisitListTreasureHuntsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type RecordVisualSearchRequestObject struct {
 	CustomerID externalRef0.CustomerID `json:"customer_id"`
 	Params     RecordVisualSearchParams
@@ -1330,6 +7323,121 @@ type RecordVisualSearchResponseObject interface {
 type RecordVisualSearch200JSONResponse VisualSearchAnswer
 
 func (response RecordVisualSearch200JSONResponse) VisitRecordVisualSearchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListCompletedChallengesRequestObject struct {
+	CustomerID externalRef0.CustomerID `json:"customer_id"`
+	Params     ListCompletedChallengesParams
+}
+
+type ListCompletedChallengesResponseObject interface {
+	VisitListCompletedChallengesResponse(w http.ResponseWriter) error
+}
+
+type ListCompletedChallenges200JSONResponse ChallengeActivityList
+
+func (response ListCompletedChallenges200JSONResponse) VisitListCompletedChallengesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListCustomerCouponsRequestObject struct {
+	CustomerID externalRef0.CustomerID `json:"customer_id"`
+	Params     ListCustomerCouponsParams
+}
+
+type ListCustomerCouponsResponseObject interface {
+	VisitListCustomerCouponsResponse(w http.ResponseWriter) error
+}
+
+type ListCustomerCoupons200JSONResponse externalRef0.CouponList
+
+func (response ListCustomerCoupons200JSONResponse) VisitListCustomerCouponsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListCustomerEventsRequestObject struct {
+	CustomerID externalRef0.CustomerID `json:"customer_id"`
+	Params     ListCustomerEventsParams
+}
+
+type ListCustomerEventsResponseObject interface {
+	VisitListCustomerEventsResponse(w http.ResponseWriter) error
+}
+
+type ListCustomerEvents200JSONResponse EventList
+
+func (response ListCustomerEvents200JSONResponse) VisitListCustomerEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListPrizeWheelsRequestObject struct {
+	CustomerID externalRef0.CustomerID `json:"customer_id"`
+	Params     ListPrizeWheelsParams
+}
+
+type ListPrizeWheelsResponseObject interface {
+	VisitListPrizeWheelsResponse(w http.ResponseWriter) error
+}
+
+type ListPrizeWheels200JSONResponse WheelList
+
+func (response ListPrizeWheels200JSONResponse) VisitListPrizeWheelsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetPrizeWheelRequestObject struct {
+	CustomerID externalRef0.CustomerID `json:"customer_id"`
+	WheelID    WheelID                 `json:"wheel_id"`
+}
+
+type GetPrizeWheelResponseObject interface {
+	VisitGetPrizeWheelResponse(w http.ResponseWriter) error
+}
+
+type GetPrizeWheel200JSONResponse WheelAnswer
+
+func (response GetPrizeWheel200JSONResponse) VisitGetPrizeWheelResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response); err != nil {
@@ -1366,32 +7474,267 @@ func (response SpinPrizeWheel200JSONResponse) VisitSpinPrizeWheelResponse(w http
 	return err
 }
 
+type ListClaimedRewardsRequestObject struct {
+	CustomerID externalRef0.CustomerID `json:"customer_id"`
+	Params     ListClaimedRewardsParams
+}
+
+type ListClaimedRewardsResponseObject interface {
+	VisitListClaimedRewardsResponse(w http.ResponseWriter) error
+}
+
+type ListClaimedRewards200JSONResponse ClaimedRewardList
+
+func (response ListClaimedRewards200JSONResponse) VisitListClaimedRewardsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListTransactionsRequestObject struct {
+	CustomerID externalRef0.CustomerID `json:"customer_id"`
+	Params     ListTransactionsParams
+}
+
+type ListTransactionsResponseObject interface {
+	VisitListTransactionsResponse(w http.ResponseWriter) error
+}
+
+type ListTransactions200JSONResponse TransactionList
+
+func (response ListTransactions200JSONResponse) VisitListTransactionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SearchTransactionsRequestObject struct {
+	CustomerID externalRef0.CustomerID `json:"customer_id"`
+	Params     SearchTransactionsParams
+}
+
+type SearchTransactionsResponseObject interface {
+	VisitSearchTransactionsResponse(w http.ResponseWriter) error
+}
+
+type SearchTransactions200JSONResponse TransactionList
+
+func (response SearchTransactions200JSONResponse) VisitSearchTransactionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SearchTransactionsByPostRequestObject struct {
+	CustomerID externalRef0.CustomerID `json:"customer_id"`
+	Params     SearchTransactionsByPostParams
+	Body       *SearchTransactionsByPostJSONRequestBody
+}
+
+type SearchTransactionsByPostResponseObject interface {
+	VisitSearchTransactionsByPostResponse(w http.ResponseWriter) error
+}
+
+type SearchTransactionsByPost200JSONResponse TransactionList
+
+func (response SearchTransactionsByPost200JSONResponse) VisitSearchTransactionsByPostResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetTransactionRequestObject struct {
+	CustomerID    externalRef0.CustomerID `json:"customer_id"`
+	TransactionID TransactionID           `json:"transaction_id"`
+}
+
+type GetTransactionResponseObject interface {
+	VisitGetTransactionResponse(w http.ResponseWriter) error
+}
+
+type GetTransaction200JSONResponse TransactionAnswer
+
+func (response GetTransaction200JSONResponse) VisitGetTransactionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListTransactionEventsRequestObject struct {
+	CustomerID    externalRef0.CustomerID `json:"customer_id"`
+	TransactionID TransactionID           `json:"transaction_id"`
+	Params        ListTransactionEventsParams
+}
+
+type ListTransactionEventsResponseObject interface {
+	VisitListTransactionEventsResponse(w http.ResponseWriter) error
+}
+
+type ListTransactionEvents200JSONResponse EventList
+
+func (response ListTransactionEvents200JSONResponse) VisitListTransactionEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListChallengeProgressRequestObject struct {
+	CustomerID externalRef0.CustomerID `json:"customer_id"`
+	Params     ListChallengeProgressParams
+}
+
+type ListChallengeProgressResponseObject interface {
+	VisitListChallengeProgressResponse(w http.ResponseWriter) error
+}
+
+type ListChallengeProgress200JSONResponse ChallengeProgressList
+
+func (response ListChallengeProgress200JSONResponse) VisitListChallengeProgressResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
+	// ListEvents List the events of all customers
+	// (GET /customers/-/events)
+	ListEvents(ctx context.Context, request ListEventsRequestObject) (ListEventsResponseObject, error)
+	// ListActivities Everything a customer can do now
+	// (GET /customers/{customer_id}/activities)
+	ListActivities(ctx context.Context, request ListActivitiesRequestObject) (ListActivitiesResponseObject, error)
+	// ListChallengeActivities The challenges a customer can work on
+	// (GET /customers/{customer_id}/activities/challenges)
+	ListChallengeActivities(ctx context.Context, request ListChallengeActivitiesRequestObject) (ListChallengeActivitiesResponseObject, error)
+	// ListContests List contests
+	// (GET /customers/{customer_id}/activities/contests)
+	ListContests(ctx context.Context, request ListContestsRequestObject) (ListContestsResponseObject, error)
 	// EnterContest Enter a contest
 	// (POST /customers/{customer_id}/activities/contests/{contest_id}/enter)
 	EnterContest(ctx context.Context, request EnterContestRequestObject) (EnterContestResponseObject, error)
+	// ListOfferActivities List offers for a customer
+	// (GET /customers/{customer_id}/activities/offers)
+	ListOfferActivities(ctx context.Context, request ListOfferActivitiesRequestObject) (ListOfferActivitiesResponseObject, error)
 	// ClaimOffer Claim an offer
 	// (POST /customers/{customer_id}/activities/offers/{offer_id}/claim)
 	ClaimOffer(ctx context.Context, request ClaimOfferRequestObject) (ClaimOfferResponseObject, error)
+	// ListProfiling List profiling flows
+	// (GET /customers/{customer_id}/activities/profiling)
+	ListProfiling(ctx context.Context, request ListProfilingRequestObject) (ListProfilingResponseObject, error)
+	// GetNextQuestion Read the next question
+	// (GET /customers/{customer_id}/activities/profiling/{flow_id}/next)
+	GetNextQuestion(ctx context.Context, request GetNextQuestionRequestObject) (GetNextQuestionResponseObject, error)
 	// AnswerQuestion Answer a profiling question
 	// (POST /customers/{customer_id}/activities/profiling/{flow_id}/questions/{question_id})
 	AnswerQuestion(ctx context.Context, request AnswerQuestionRequestObject) (AnswerQuestionResponseObject, error)
+	// ListQuizzes List quizzes
+	// (GET /customers/{customer_id}/activities/quizzes)
+	ListQuizzes(ctx context.Context, request ListQuizzesRequestObject) (ListQuizzesResponseObject, error)
+	// GetQuiz Read a quiz
+	// (GET /customers/{customer_id}/activities/quizzes/{quiz_id})
+	GetQuiz(ctx context.Context, request GetQuizRequestObject) (GetQuizResponseObject, error)
 	// AnswerQuiz Answer a quiz
 	// (POST /customers/{customer_id}/activities/quizzes/{quiz_id}/earn)
 	AnswerQuiz(ctx context.Context, request AnswerQuizRequestObject) (AnswerQuizResponseObject, error)
+	// ListRewardActivities The rewards a customer can see
+	// (GET /customers/{customer_id}/activities/rewards)
+	ListRewardActivities(ctx context.Context, request ListRewardActivitiesRequestObject) (ListRewardActivitiesResponseObject, error)
+	// GetRewardActivity A reward as a customer sees it
+	// (GET /customers/{customer_id}/activities/rewards/{reward_id})
+	GetRewardActivity(ctx context.Context, request GetRewardActivityRequestObject) (GetRewardActivityResponseObject, error)
 	// ClaimReward Claim a reward
 	// (POST /customers/{customer_id}/activities/rewards/{reward_id}/claim)
 	ClaimReward(ctx context.Context, request ClaimRewardRequestObject) (ClaimRewardResponseObject, error)
 	// RevokeReward Take a claimed reward back
 	// (POST /customers/{customer_id}/activities/rewards/{reward_id}/revoke)
 	RevokeReward(ctx context.Context, request RevokeRewardRequestObject) (RevokeRewardResponseObject, error)
+	// ListTreasureHunts List treasures
+	// (GET /customers/{customer_id}/activities/treasure-hunts)
+	ListTreasureHunts(ctx context.Context, request ListTreasureHuntsRequestObject) (ListTreasureHuntsResponseObject, error)
 	// RecordVisualSearch Record a visual search
 	// (POST /customers/{customer_id}/activities/visual-search)
 	RecordVisualSearch(ctx context.Context, request RecordVisualSearchRequestObject) (RecordVisualSearchResponseObject, error)
+	// ListCompletedChallenges The challenges a customer completed
+	// (GET /customers/{customer_id}/challenges)
+	ListCompletedChallenges(ctx context.Context, request ListCompletedChallengesRequestObject) (ListCompletedChallengesResponseObject, error)
+	// ListCustomerCoupons List a customer's coupons
+	// (GET /customers/{customer_id}/coupons)
+	ListCustomerCoupons(ctx context.Context, request ListCustomerCouponsRequestObject) (ListCustomerCouponsResponseObject, error)
+	// ListCustomerEvents List a customer's events
+	// (GET /customers/{customer_id}/events)
+	ListCustomerEvents(ctx context.Context, request ListCustomerEventsRequestObject) (ListCustomerEventsResponseObject, error)
+	// ListPrizeWheels List prize wheels
+	// (GET /customers/{customer_id}/prize-wheels)
+	ListPrizeWheels(ctx context.Context, request ListPrizeWheelsRequestObject) (ListPrizeWheelsResponseObject, error)
+	// GetPrizeWheel Read a prize wheel
+	// (GET /customers/{customer_id}/prize-wheels/{wheel_id})
+	GetPrizeWheel(ctx context.Context, request GetPrizeWheelRequestObject) (GetPrizeWheelResponseObject, error)
 	// SpinPrizeWheel Spin a prize wheel
 	// (POST /customers/{customer_id}/prize-wheels/{wheel_id})
 	SpinPrizeWheel(ctx context.Context, request SpinPrizeWheelRequestObject) (SpinPrizeWheelResponseObject, error)
+	// ListClaimedRewards List a customer's claimed rewards
+	// (GET /customers/{customer_id}/rewards)
+	ListClaimedRewards(ctx context.Context, request ListClaimedRewardsRequestObject) (ListClaimedRewardsResponseObject, error)
+	// ListTransactions List a customer's transactions
+	// (GET /customers/{customer_id}/transactions)
+	ListTransactions(ctx context.Context, request ListTransactionsRequestObject) (ListTransactionsResponseObject, error)
+	// SearchTransactions Find transactions by id and status
+	// (GET /customers/{customer_id}/transactions/-/search)
+	SearchTransactions(ctx context.Context, request SearchTransactionsRequestObject) (SearchTransactionsResponseObject, error)
+	// SearchTransactionsByPost Find transactions by a long list of ids
+	// (POST /customers/{customer_id}/transactions/-/search)
+	SearchTransactionsByPost(ctx context.Context, request SearchTransactionsByPostRequestObject) (SearchTransactionsByPostResponseObject, error)
+	// GetTransaction Read a transaction
+	// (GET /customers/{customer_id}/transactions/{transaction_id})
+	GetTransaction(ctx context.Context, request GetTransactionRequestObject) (GetTransactionResponseObject, error)
+	// ListTransactionEvents List a transaction's events
+	// (GET /customers/{customer_id}/transactions/{transaction_id}/events)
+	ListTransactionEvents(ctx context.Context, request ListTransactionEventsRequestObject) (ListTransactionEventsResponseObject, error)
+	// ListChallengeProgress The challenges a customer can work on, criterion by criterion
+	// (GET /v2/customers/{customer_id}/activities/challenges)
+	ListChallengeProgress(ctx context.Context, request ListChallengeProgressRequestObject) (ListChallengeProgressResponseObject, error)
 }
 
 type StrictHandlerFunc func(ctx *gin.Context, request any) (any, error)
@@ -1451,6 +7794,113 @@ type strictHandler struct {
 	options     StrictGinServerOptions
 }
 
+// ListEvents operation middleware
+func (sh *strictHandler) ListEvents(ctx *gin.Context, params ListEventsParams) {
+	var request ListEventsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListEvents(ctx, request.(ListEventsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListEvents")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListEventsResponseObject); ok {
+		if err := validResponse.VisitListEventsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListActivities operation middleware
+func (sh *strictHandler) ListActivities(ctx *gin.Context, customerID externalRef0.CustomerID, params ListActivitiesParams) {
+	var request ListActivitiesRequestObject
+
+	request.CustomerID = customerID
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListActivities(ctx, request.(ListActivitiesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListActivities")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListActivitiesResponseObject); ok {
+		if err := validResponse.VisitListActivitiesResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListChallengeActivities operation middleware
+func (sh *strictHandler) ListChallengeActivities(ctx *gin.Context, customerID externalRef0.CustomerID, params ListChallengeActivitiesParams) {
+	var request ListChallengeActivitiesRequestObject
+
+	request.CustomerID = customerID
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListChallengeActivities(ctx, request.(ListChallengeActivitiesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListChallengeActivities")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListChallengeActivitiesResponseObject); ok {
+		if err := validResponse.VisitListChallengeActivitiesResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListContests operation middleware
+func (sh *strictHandler) ListContests(ctx *gin.Context, customerID externalRef0.CustomerID, params ListContestsParams) {
+	var request ListContestsRequestObject
+
+	request.CustomerID = customerID
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListContests(ctx, request.(ListContestsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListContests")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListContestsResponseObject); ok {
+		if err := validResponse.VisitListContestsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // EnterContest operation middleware
 func (sh *strictHandler) EnterContest(ctx *gin.Context, customerID externalRef0.CustomerID, contestID ContestID, params EnterContestParams) {
 	var request EnterContestRequestObject
@@ -1493,6 +7943,33 @@ func (sh *strictHandler) EnterContest(ctx *gin.Context, customerID externalRef0.
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(EnterContestResponseObject); ok {
 		if err := validResponse.VisitEnterContestResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListOfferActivities operation middleware
+func (sh *strictHandler) ListOfferActivities(ctx *gin.Context, customerID externalRef0.CustomerID, params ListOfferActivitiesParams) {
+	var request ListOfferActivitiesRequestObject
+
+	request.CustomerID = customerID
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListOfferActivities(ctx, request.(ListOfferActivitiesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListOfferActivities")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListOfferActivitiesResponseObject); ok {
+		if err := validResponse.VisitListOfferActivitiesResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {
@@ -1549,6 +8026,60 @@ func (sh *strictHandler) ClaimOffer(ctx *gin.Context, customerID externalRef0.Cu
 	}
 }
 
+// ListProfiling operation middleware
+func (sh *strictHandler) ListProfiling(ctx *gin.Context, customerID externalRef0.CustomerID, params ListProfilingParams) {
+	var request ListProfilingRequestObject
+
+	request.CustomerID = customerID
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListProfiling(ctx, request.(ListProfilingRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListProfiling")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListProfilingResponseObject); ok {
+		if err := validResponse.VisitListProfilingResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetNextQuestion operation middleware
+func (sh *strictHandler) GetNextQuestion(ctx *gin.Context, customerID externalRef0.CustomerID, flowID FlowID) {
+	var request GetNextQuestionRequestObject
+
+	request.CustomerID = customerID
+	request.FlowID = flowID
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetNextQuestion(ctx, request.(GetNextQuestionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetNextQuestion")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetNextQuestionResponseObject); ok {
+		if err := validResponse.VisitGetNextQuestionResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // AnswerQuestion operation middleware
 func (sh *strictHandler) AnswerQuestion(ctx *gin.Context, customerID externalRef0.CustomerID, flowID FlowID, questionID QuestionID, params AnswerQuestionParams) {
 	var request AnswerQuestionRequestObject
@@ -1596,6 +8127,60 @@ func (sh *strictHandler) AnswerQuestion(ctx *gin.Context, customerID externalRef
 	}
 }
 
+// ListQuizzes operation middleware
+func (sh *strictHandler) ListQuizzes(ctx *gin.Context, customerID externalRef0.CustomerID, params ListQuizzesParams) {
+	var request ListQuizzesRequestObject
+
+	request.CustomerID = customerID
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListQuizzes(ctx, request.(ListQuizzesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListQuizzes")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListQuizzesResponseObject); ok {
+		if err := validResponse.VisitListQuizzesResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetQuiz operation middleware
+func (sh *strictHandler) GetQuiz(ctx *gin.Context, customerID externalRef0.CustomerID, quizID QuizID) {
+	var request GetQuizRequestObject
+
+	request.CustomerID = customerID
+	request.QuizID = quizID
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetQuiz(ctx, request.(GetQuizRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetQuiz")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetQuizResponseObject); ok {
+		if err := validResponse.VisitGetQuizResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // AnswerQuiz operation middleware
 func (sh *strictHandler) AnswerQuiz(ctx *gin.Context, customerID externalRef0.CustomerID, quizID QuizID, params AnswerQuizParams) {
 	var request AnswerQuizRequestObject
@@ -1635,6 +8220,60 @@ func (sh *strictHandler) AnswerQuiz(ctx *gin.Context, customerID externalRef0.Cu
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(AnswerQuizResponseObject); ok {
 		if err := validResponse.VisitAnswerQuizResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListRewardActivities operation middleware
+func (sh *strictHandler) ListRewardActivities(ctx *gin.Context, customerID externalRef0.CustomerID, params ListRewardActivitiesParams) {
+	var request ListRewardActivitiesRequestObject
+
+	request.CustomerID = customerID
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListRewardActivities(ctx, request.(ListRewardActivitiesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListRewardActivities")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListRewardActivitiesResponseObject); ok {
+		if err := validResponse.VisitListRewardActivitiesResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetRewardActivity operation middleware
+func (sh *strictHandler) GetRewardActivity(ctx *gin.Context, customerID externalRef0.CustomerID, rewardID RewardID) {
+	var request GetRewardActivityRequestObject
+
+	request.CustomerID = customerID
+	request.RewardID = rewardID
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetRewardActivity(ctx, request.(GetRewardActivityRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetRewardActivity")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetRewardActivityResponseObject); ok {
+		if err := validResponse.VisitGetRewardActivityResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {
@@ -1737,6 +8376,33 @@ func (sh *strictHandler) RevokeReward(ctx *gin.Context, customerID externalRef0.
 	}
 }
 
+// ListTreasureHunts operation middleware
+func (sh *strictHandler) ListTreasureHunts(ctx *gin.Context, customerID externalRef0.CustomerID, params ListTreasureHuntsParams) {
+	var request ListTreasureHuntsRequestObject
+
+	request.CustomerID = customerID
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListTreasureHunts(ctx, request.(ListTreasureHuntsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListTreasureHunts")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListTreasureHuntsResponseObject); ok {
+		if err := validResponse.VisitListTreasureHuntsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // RecordVisualSearch operation middleware
 func (sh *strictHandler) RecordVisualSearch(ctx *gin.Context, customerID externalRef0.CustomerID, params RecordVisualSearchParams) {
 	var request RecordVisualSearchRequestObject
@@ -1775,6 +8441,141 @@ func (sh *strictHandler) RecordVisualSearch(ctx *gin.Context, customerID externa
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(RecordVisualSearchResponseObject); ok {
 		if err := validResponse.VisitRecordVisualSearchResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListCompletedChallenges operation middleware
+func (sh *strictHandler) ListCompletedChallenges(ctx *gin.Context, customerID externalRef0.CustomerID, params ListCompletedChallengesParams) {
+	var request ListCompletedChallengesRequestObject
+
+	request.CustomerID = customerID
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListCompletedChallenges(ctx, request.(ListCompletedChallengesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListCompletedChallenges")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListCompletedChallengesResponseObject); ok {
+		if err := validResponse.VisitListCompletedChallengesResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListCustomerCoupons operation middleware
+func (sh *strictHandler) ListCustomerCoupons(ctx *gin.Context, customerID externalRef0.CustomerID, params ListCustomerCouponsParams) {
+	var request ListCustomerCouponsRequestObject
+
+	request.CustomerID = customerID
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListCustomerCoupons(ctx, request.(ListCustomerCouponsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListCustomerCoupons")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListCustomerCouponsResponseObject); ok {
+		if err := validResponse.VisitListCustomerCouponsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListCustomerEvents operation middleware
+func (sh *strictHandler) ListCustomerEvents(ctx *gin.Context, customerID externalRef0.CustomerID, params ListCustomerEventsParams) {
+	var request ListCustomerEventsRequestObject
+
+	request.CustomerID = customerID
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListCustomerEvents(ctx, request.(ListCustomerEventsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListCustomerEvents")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListCustomerEventsResponseObject); ok {
+		if err := validResponse.VisitListCustomerEventsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListPrizeWheels operation middleware
+func (sh *strictHandler) ListPrizeWheels(ctx *gin.Context, customerID externalRef0.CustomerID, params ListPrizeWheelsParams) {
+	var request ListPrizeWheelsRequestObject
+
+	request.CustomerID = customerID
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListPrizeWheels(ctx, request.(ListPrizeWheelsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListPrizeWheels")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListPrizeWheelsResponseObject); ok {
+		if err := validResponse.VisitListPrizeWheelsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetPrizeWheel operation middleware
+func (sh *strictHandler) GetPrizeWheel(ctx *gin.Context, customerID externalRef0.CustomerID, wheelID WheelID) {
+	var request GetPrizeWheelRequestObject
+
+	request.CustomerID = customerID
+	request.WheelID = wheelID
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetPrizeWheel(ctx, request.(GetPrizeWheelRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetPrizeWheel")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetPrizeWheelResponseObject); ok {
+		if err := validResponse.VisitGetPrizeWheelResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {
@@ -1824,6 +8625,217 @@ func (sh *strictHandler) SpinPrizeWheel(ctx *gin.Context, customerID externalRef
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(SpinPrizeWheelResponseObject); ok {
 		if err := validResponse.VisitSpinPrizeWheelResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListClaimedRewards operation middleware
+func (sh *strictHandler) ListClaimedRewards(ctx *gin.Context, customerID externalRef0.CustomerID, params ListClaimedRewardsParams) {
+	var request ListClaimedRewardsRequestObject
+
+	request.CustomerID = customerID
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListClaimedRewards(ctx, request.(ListClaimedRewardsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListClaimedRewards")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListClaimedRewardsResponseObject); ok {
+		if err := validResponse.VisitListClaimedRewardsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListTransactions operation middleware
+func (sh *strictHandler) ListTransactions(ctx *gin.Context, customerID externalRef0.CustomerID, params ListTransactionsParams) {
+	var request ListTransactionsRequestObject
+
+	request.CustomerID = customerID
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListTransactions(ctx, request.(ListTransactionsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListTransactions")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListTransactionsResponseObject); ok {
+		if err := validResponse.VisitListTransactionsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// SearchTransactions operation middleware
+func (sh *strictHandler) SearchTransactions(ctx *gin.Context, customerID externalRef0.CustomerID, params SearchTransactionsParams) {
+	var request SearchTransactionsRequestObject
+
+	request.CustomerID = customerID
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.SearchTransactions(ctx, request.(SearchTransactionsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "SearchTransactions")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(SearchTransactionsResponseObject); ok {
+		if err := validResponse.VisitSearchTransactionsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// SearchTransactionsByPost operation middleware
+func (sh *strictHandler) SearchTransactionsByPost(ctx *gin.Context, customerID externalRef0.CustomerID, params SearchTransactionsByPostParams) {
+	var request SearchTransactionsByPostRequestObject
+
+	request.CustomerID = customerID
+	request.Params = params
+
+	var body SearchTransactionsByPostJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		if !errors.Is(err, io.EOF) {
+			sh.options.RequestErrorHandlerFunc(ctx, err)
+			return
+		}
+	} else {
+		request.Body = &body
+	}
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.SearchTransactionsByPost(ctx, request.(SearchTransactionsByPostRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "SearchTransactionsByPost")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(SearchTransactionsByPostResponseObject); ok {
+		if err := validResponse.VisitSearchTransactionsByPostResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetTransaction operation middleware
+func (sh *strictHandler) GetTransaction(ctx *gin.Context, customerID externalRef0.CustomerID, transactionID TransactionID) {
+	var request GetTransactionRequestObject
+
+	request.CustomerID = customerID
+	request.TransactionID = transactionID
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetTransaction(ctx, request.(GetTransactionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetTransaction")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetTransactionResponseObject); ok {
+		if err := validResponse.VisitGetTransactionResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListTransactionEvents operation middleware
+func (sh *strictHandler) ListTransactionEvents(ctx *gin.Context, customerID externalRef0.CustomerID, transactionID TransactionID, params ListTransactionEventsParams) {
+	var request ListTransactionEventsRequestObject
+
+	request.CustomerID = customerID
+	request.TransactionID = transactionID
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListTransactionEvents(ctx, request.(ListTransactionEventsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListTransactionEvents")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListTransactionEventsResponseObject); ok {
+		if err := validResponse.VisitListTransactionEventsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListChallengeProgress operation middleware
+func (sh *strictHandler) ListChallengeProgress(ctx *gin.Context, customerID externalRef0.CustomerID, params ListChallengeProgressParams) {
+	var request ListChallengeProgressRequestObject
+
+	request.CustomerID = customerID
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListChallengeProgress(ctx, request.(ListChallengeProgressRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListChallengeProgress")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListChallengeProgressResponseObject); ok {
+		if err := validResponse.VisitListChallengeProgressResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

@@ -175,6 +175,45 @@ func (e EmptyOptionType) Valid() bool {
 	}
 }
 
+// Defines values for EntityChangeMethod.
+const (
+	EntityChangeMethodArchive EntityChangeMethod = "archive"
+	EntityChangeMethodCreate  EntityChangeMethod = "create"
+	EntityChangeMethodUpdate  EntityChangeMethod = "update"
+)
+
+// Valid indicates whether the value is a known member of the EntityChangeMethod enum.
+func (e EntityChangeMethod) Valid() bool {
+	switch e {
+	case EntityChangeMethodArchive:
+		return true
+	case EntityChangeMethodCreate:
+		return true
+	case EntityChangeMethodUpdate:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for EntityChangesErrorHandling.
+const (
+	EntityChangesErrorHandlingFail EntityChangesErrorHandling = "fail"
+	EntityChangesErrorHandlingSkip EntityChangesErrorHandling = "skip"
+)
+
+// Valid indicates whether the value is a known member of the EntityChangesErrorHandling enum.
+func (e EntityChangesErrorHandling) Valid() bool {
+	switch e {
+	case EntityChangesErrorHandlingFail:
+		return true
+	case EntityChangesErrorHandlingSkip:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for LabelEffectType.
 const (
 	LabelEffectTypeLabel LabelEffectType = "label"
@@ -469,6 +508,72 @@ func (e TreasureKind) Valid() bool {
 	case TreasureKindOffline:
 		return true
 	case TreasureKindOnline:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for Sort.
+const (
+	SortCreatedAt Sort = "created_at"
+	SortID        Sort = "id"
+	SortName      Sort = "name"
+	SortUpdatedAt Sort = "updated_at"
+)
+
+// Valid indicates whether the value is a known member of the Sort enum.
+func (e Sort) Valid() bool {
+	switch e {
+	case SortCreatedAt:
+		return true
+	case SortID:
+		return true
+	case SortName:
+		return true
+	case SortUpdatedAt:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListEntitiesParamsSort.
+const (
+	ListEntitiesParamsSortCreatedAt ListEntitiesParamsSort = "created_at"
+	ListEntitiesParamsSortID        ListEntitiesParamsSort = "id"
+	ListEntitiesParamsSortName      ListEntitiesParamsSort = "name"
+	ListEntitiesParamsSortUpdatedAt ListEntitiesParamsSort = "updated_at"
+)
+
+// Valid indicates whether the value is a known member of the ListEntitiesParamsSort enum.
+func (e ListEntitiesParamsSort) Valid() bool {
+	switch e {
+	case ListEntitiesParamsSortCreatedAt:
+		return true
+	case ListEntitiesParamsSortID:
+		return true
+	case ListEntitiesParamsSortName:
+		return true
+	case ListEntitiesParamsSortUpdatedAt:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListEntitiesParamsOrder.
+const (
+	ListEntitiesParamsOrderAsc  ListEntitiesParamsOrder = "asc"
+	ListEntitiesParamsOrderDesc ListEntitiesParamsOrder = "desc"
+)
+
+// Valid indicates whether the value is a known member of the ListEntitiesParamsOrder enum.
+func (e ListEntitiesParamsOrder) Valid() bool {
+	switch e {
+	case ListEntitiesParamsOrderAsc:
+		return true
+	case ListEntitiesParamsOrderDesc:
 		return true
 	default:
 		return false
@@ -816,20 +921,24 @@ type CustomAction struct {
 }
 
 // CustomAttribute Declares an attribute `cf_<name>` of an entity or of customers, so that its values are checked and lists can be
-// filtered by it. Attributes that are not declared are kept too, but not checked.
+// filtered by it. Attributes that are not declared are kept too, but not checked. Declared on `custom/<name>` it makes
+// that a kind of entity of your own.
+//
+// `on` and `name` stay as they are (422, 190251). When a declaration is archived, the values stay where they are, are checked no
+// more and filter nothing; the same attribute may be declared anew.
 type CustomAttribute struct {
 	// Name The name, without `cf_`; unique for what has it. A value that was kept before it was declared is checked with its next change.
 	//
 	// Example: priority
 	Name string `json:"name"`
 
-	// On What has the attribute: an entity of `x-entities`, or `core/customer`.
+	// On What has the attribute: an entity of `x-entities`, `core/customer`, or a kind of your own, `custom/<name>` in small letters, digits, `-` and `_`.
 	//
 	// Example: rewards/reward
 	On string `json:"on"`
 
 	// Tags - `filterable` and `api`, both: lists can be filtered by it.
-	// - `searchable`: the search finds it.
+	// - `searchable`: `search` looks into it, in lists of entities and of customers; not for `boolean`.
 	//
 	//
 	// Example: ["filterable","api"]
@@ -853,6 +962,15 @@ type CustomAttributeTags string
 //
 // Example: boolean
 type CustomAttributeType string
+
+// CustomEntity An entity of a kind of your own. Its properties are the attributes `cf_<name>` that you declared on the kind, each checked
+// by its type; none is required.
+type CustomEntity struct {
+	// Name What it is called, in one language; for those who run the programme.
+	//
+	// Example: Double points from 100
+	Name *Name `json:"name,omitempty"`
+}
 
 // CustomerList A list of customers that you put together by hand.
 type CustomerList struct {
@@ -896,6 +1014,50 @@ type EntityAnswer struct {
 	// Data One entity, with the properties of its schema beside these.
 	Data EntityRecord `json:"data"`
 }
+
+// EntityChange One change.
+type EntityChange struct {
+	// Data The properties of the entity's schema; in an update those that change, and null for those that go. Archiving takes none.
+	//
+	// Example: {"name":"Filter paper"}
+	Data map[string]interface{} `json:"data,omitempty"`
+
+	// ID The id of the entity; on creation your own, if you choose it yourself.
+	//
+	// Example: coffee
+	ID *string `json:"id,omitempty"`
+
+	// Method What to do.
+	//
+	// Example: create
+	Method EntityChangeMethod `json:"method"`
+
+	// Type The kind of the entity, as `x-entities` spells it.
+	//
+	// Example: rewards/reward
+	Type string `json:"type"`
+}
+
+// EntityChangeMethod What to do.
+//
+// Example: create
+type EntityChangeMethod string
+
+// EntityChanges Changes of entities, to be made in this order.
+type EntityChanges struct {
+	// Entities The changes.
+	Entities []EntityChange `json:"entities"`
+
+	// ErrorHandling `fail`: all of them or none; `skip`: those that can be made. `fail`, if it is absent.
+	//
+	// Example: fail
+	ErrorHandling *EntityChangesErrorHandling `json:"error_handling,omitempty"`
+}
+
+// EntityChangesErrorHandling `fail`: all of them or none; `skip`: those that can be made. `fail`, if it is absent.
+//
+// Example: fail
+type EntityChangesErrorHandling string
 
 // EntityCreation The properties of the entity's schema, which `x-entities` names for each path, and its id if you choose it
 // yourself.
@@ -966,6 +1128,34 @@ type EntityRecord struct {
 //
 // Example: coffee
 type EntityReference = string
+
+// EntityResult What became of one change: exactly one of the two properties is there.
+type EntityResult struct {
+	// Error One failure. Decide by the HTTP status, `type` and `code`, which never change with the language; show
+	// `message`, which follows `Accept-language`.
+	Error *externalRef0.Error `json:"error,omitempty"`
+
+	// ID The id of the entity.
+	//
+	// Example: coffee
+	ID *string `json:"id,omitempty"`
+}
+
+// EntityResults What became of each change.
+type EntityResults struct {
+	// Errors How many of them were refused.
+	//
+	// Example: 1
+	Errors int `json:"errors"`
+
+	// Results One for each change, in their order.
+	Results []EntityResult `json:"results"`
+
+	// Total How many changes were sent.
+	//
+	// Example: 3
+	Total int `json:"total"`
+}
 
 // EntityUpdate The properties of the entity's schema that change; null removes an optional one.
 type EntityUpdate map[string]interface{}
@@ -1065,11 +1255,21 @@ type Offer struct {
 	// Example: all
 	RequiredMatch *OfferRequiredMatch `json:"required_match,omitempty"`
 
+	// Segments Only customers in one of these segments may use it; everybody, if it is absent. Others get 422 (190230).
+	//
+	// Example: ["regulars"]
+	Segments []EntityReference `json:"segments,omitempty"`
+
 	// StartsAt From when on it is in force; always, if it is absent. A day means its beginning in UTC.
 	//
 	//
 	// Example: 2026-01-01
 	StartsAt *StartsAt `json:"starts_at,omitempty"`
+
+	// Stores The stores that grant it, by id; every store, if it is absent. Elsewhere the Offers API says that it does not fit; redeeming it is up to your tills.
+	//
+	// Example: ["budapest-01"]
+	Stores []EntityReference `json:"stores,omitempty"`
 
 	// Type What the discount is on.
 	//
@@ -1694,6 +1894,9 @@ type UsageLimit struct {
 // Archived defines model for Archived.
 type Archived = bool
 
+// Customer defines model for Customer.
+type Customer = string
+
 // Entity defines model for Entity.
 type Entity = string
 
@@ -1702,6 +1905,21 @@ type EntityID = string
 
 // EntityModule defines model for EntityModule.
 type EntityModule = string
+
+// Search defines model for Search.
+type Search = string
+
+// Sort defines model for Sort.
+type Sort string
+
+// ChangeEntitiesParams defines parameters for ChangeEntities.
+type ChangeEntitiesParams struct {
+	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
+	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
+	// twice; with another body it is refused with 409. Keys are private to the access key that sent them. Answers
+	// 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be sent again.
+	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
 
 // ListEntitiesParams defines parameters for ListEntities.
 type ListEntitiesParams struct {
@@ -1712,9 +1930,33 @@ type ListEntitiesParams struct {
 	// whole list follow `next` instead; it costs the same on every page and misses nothing.
 	Offset *externalRef0.Offset `form:"offset,omitempty" json:"offset,omitempty"`
 
+	// Cursor The opaque position inside a `next` or `previous` link. It belongs to the filters of that link and wins over
+	// `offset`. Never build one yourself.
+	Cursor *externalRef0.Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+
+	// Sort By what to sort; `name` means the name or title in the language of the answer. By anything but `created_at` the list goes
+	// by `offset`.
+	Sort *ListEntitiesParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
+
+	// Order In which direction `sort` goes. Without `sort` it has no effect.
+	Order *ListEntitiesParamsOrder `form:"order,omitempty" json:"order,omitempty"`
+
 	// Archived `true`: archived entities are listed too.
 	Archived *Archived `form:"archived,omitempty" json:"archived,omitempty"`
+
+	// Search What the id, the name or title in any language, or an attribute that is declared with the tag `searchable` contains;
+	// capital and small letters are alike. Of customers it is the beginning, as in the Customers API.
+	Search *Search `form:"search,omitempty" json:"search,omitempty"`
+
+	// Customer Whose purchases; only `core/transaction` has it, and needs it.
+	Customer *Customer `form:"customer,omitempty" json:"customer,omitempty"`
 }
+
+// ListEntitiesParamsSort defines parameters for ListEntities.
+type ListEntitiesParamsSort string
+
+// ListEntitiesParamsOrder defines parameters for ListEntities.
+type ListEntitiesParamsOrder string
 
 // CreateEntityParams defines parameters for CreateEntity.
 type CreateEntityParams struct {
@@ -1742,6 +1984,9 @@ type ArchiveEntityParams struct {
 	// 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be sent again.
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
+
+// ChangeEntitiesJSONRequestBody defines body for ChangeEntities for application/json ContentType.
+type ChangeEntitiesJSONRequestBody = EntityChanges
 
 // CreateEntityJSONRequestBody defines body for CreateEntity for application/json ContentType.
 type CreateEntityJSONRequestBody = EntityCreation
@@ -2337,6 +2582,9 @@ func (t *PrizeWheelOption) UnmarshalJSON(b []byte) error {
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
+	// ChangeEntities Change many entities
+	// (POST /entities)
+	ChangeEntities(c *gin.Context, params ChangeEntitiesParams)
 	// ListEntities List entities
 	// (GET /entities/{module}/{entity})
 	ListEntities(c *gin.Context, module EntityModule, entity Entity, params ListEntitiesParams)
@@ -2362,6 +2610,46 @@ type ServerInterfaceWrapper struct {
 }
 
 type MiddlewareFunc func(c *gin.Context)
+
+// ChangeEntities operation middleware
+func (siw *ServerInterfaceWrapper) ChangeEntities(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ChangeEntitiesParams
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey externalRef0.IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Idempotency-Key, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Idempotency-Key: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ChangeEntities(c, params)
+}
 
 // ListEntities operation middleware
 func (siw *ServerInterfaceWrapper) ListEntities(c *gin.Context) {
@@ -2406,11 +2694,51 @@ func (siw *ServerInterfaceWrapper) ListEntities(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", c.Request.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter cursor: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "sort" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "sort", c.Request.URL.Query(), &params.Sort, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter sort: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "order" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "order", c.Request.URL.Query(), &params.Order, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter order: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	// ------------- Optional query parameter "archived" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "archived", c.Request.URL.Query(), &params.Archived, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter archived: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "search" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "search", c.Request.URL.Query(), &params.Search, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter search: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "customer" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "customer", c.Request.URL.Query(), &params.Customer, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter customer: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -2686,11 +3014,35 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 		ErrorHandler:       errorHandler,
 	}
 
+	router.POST(options.BaseURL+"/entities", wrapper.ChangeEntities)
 	router.GET(options.BaseURL+"/entities/:module/:entity", wrapper.ListEntities)
 	router.POST(options.BaseURL+"/entities/:module/:entity", wrapper.CreateEntity)
 	router.GET(options.BaseURL+"/entities/:module/:entity/:entity_id", wrapper.GetEntity)
 	router.POST(options.BaseURL+"/entities/:module/:entity/:entity_id", wrapper.UpdateEntity)
 	router.POST(options.BaseURL+"/entities/:module/:entity/:entity_id/archive", wrapper.ArchiveEntity)
+}
+
+type ChangeEntitiesRequestObject struct {
+	Params ChangeEntitiesParams
+	Body   *ChangeEntitiesJSONRequestBody
+}
+
+type ChangeEntitiesResponseObject interface {
+	VisitChangeEntitiesResponse(w http.ResponseWriter) error
+}
+
+type ChangeEntities200JSONResponse EntityResults
+
+func (response ChangeEntities200JSONResponse) VisitChangeEntitiesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type ListEntitiesRequestObject struct {
@@ -2820,6 +3172,9 @@ func (response ArchiveEntity200JSONResponse) VisitArchiveEntityResponse(w http.R
 
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
+	// ChangeEntities Change many entities
+	// (POST /entities)
+	ChangeEntities(ctx context.Context, request ChangeEntitiesRequestObject) (ChangeEntitiesResponseObject, error)
 	// ListEntities List entities
 	// (GET /entities/{module}/{entity})
 	ListEntities(ctx context.Context, request ListEntitiesRequestObject) (ListEntitiesResponseObject, error)
@@ -2892,6 +3247,50 @@ type strictHandler struct {
 	ssi         StrictServerInterface
 	middlewares []StrictMiddlewareFunc
 	options     StrictGinServerOptions
+}
+
+// ChangeEntities operation middleware
+func (sh *strictHandler) ChangeEntities(ctx *gin.Context, params ChangeEntitiesParams) {
+	var request ChangeEntitiesRequestObject
+
+	request.Params = params
+
+	var body ChangeEntitiesJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ChangeEntities(ctx, request.(ChangeEntitiesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ChangeEntities")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ChangeEntitiesResponseObject); ok {
+		if err := validResponse.VisitChangeEntitiesResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
 }
 
 // ListEntities operation middleware

@@ -12,8 +12,51 @@ import (
 
 	"github.com/gin-gonic/gin"
 	externalRef0 "github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 	"github.com/oapi-codegen/runtime"
 )
+
+// Defines values for CouponSortKeyField.
+const (
+	CouponSortKeyFieldClaimedAt      CouponSortKeyField = "claimed_at"
+	CouponSortKeyFieldExpirationDate CouponSortKeyField = "expiration_date"
+	CouponSortKeyFieldRedeemedAt     CouponSortKeyField = "redeemed_at"
+	CouponSortKeyFieldStatus         CouponSortKeyField = "status"
+)
+
+// Valid indicates whether the value is a known member of the CouponSortKeyField enum.
+func (e CouponSortKeyField) Valid() bool {
+	switch e {
+	case CouponSortKeyFieldClaimedAt:
+		return true
+	case CouponSortKeyFieldExpirationDate:
+		return true
+	case CouponSortKeyFieldRedeemedAt:
+		return true
+	case CouponSortKeyFieldStatus:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for CustomerSortKeyField.
+const (
+	CustomerSortKeyFieldCreatedAt CustomerSortKeyField = "created_at"
+	CustomerSortKeyFieldStatus    CustomerSortKeyField = "status"
+)
+
+// Valid indicates whether the value is a known member of the CustomerSortKeyField enum.
+func (e CustomerSortKeyField) Valid() bool {
+	switch e {
+	case CustomerSortKeyFieldCreatedAt:
+		return true
+	case CustomerSortKeyFieldStatus:
+		return true
+	default:
+		return false
+	}
+}
 
 // Defines values for EventSortKeyField.
 const (
@@ -85,6 +128,174 @@ func (e TransactionSortKeyField) Valid() bool {
 	default:
 		return false
 	}
+}
+
+// CouponFilter Conditions on coupons, by attribute.
+type CouponFilter struct {
+	// ClaimedAt Conditions on an instant: YYYY-MM-DD (midnight UTC), YYYY-MM-DDTHH:MM:SS (UTC), the same with Z, or with an offset such as
+	// +02:00; seconds may have a fraction.
+	ClaimedAt *DateFilter `json:"claimed_at,omitempty"`
+
+	// ExpirationDate Conditions on an instant: YYYY-MM-DD (midnight UTC), YYYY-MM-DDTHH:MM:SS (UTC), the same with Z, or with an offset such as
+	// +02:00; seconds may have a fraction.
+	ExpirationDate *DateFilter `json:"expiration_date,omitempty"`
+
+	// RedeemedAt Conditions on an instant: YYYY-MM-DD (midnight UTC), YYYY-MM-DDTHH:MM:SS (UTC), the same with Z, or with an offset such as
+	// +02:00; seconds may have a fraction.
+	RedeemedAt *DateFilter `json:"redeemed_at,omitempty"`
+
+	// Status Conditions on the status.
+	Status *CouponStatusFilter `json:"status,omitempty"`
+}
+
+// CouponSort The keys of the order by their index; 0 is the primary one.
+type CouponSort map[string]CouponSortKey
+
+// CouponSortKey One key of the order.
+type CouponSortKey struct {
+	// Direction Upwards or downwards.
+	//
+	// Example: desc
+	Direction *SortDirection `json:"direction,omitempty"`
+
+	// Field By what.
+	//
+	// Example: expiration_date
+	Field CouponSortKeyField `json:"field"`
+}
+
+// CouponSortKeyField By what.
+//
+// Example: expiration_date
+type CouponSortKeyField string
+
+// CouponStatusFilter Conditions on the status.
+type CouponStatusFilter struct {
+	// Eq - `created`: a code of a pool that nobody holds yet.
+	// - `claimed`: a customer holds it.
+	// - `unassigned`: taken from its holder; the next customer can have it.
+	// - `redeemed`: used up.
+	// - `partially_redeemed`: a gift card with balance left.
+	// - `invalidated`: worth nothing any more.
+	// - `expired`: its time is over and it was not used up; so from `expires_at` on.
+	//
+	//
+	// Example: claimed
+	Eq *externalRef0.CouponStatus `json:"eq,omitempty"`
+
+	// In It is one of these.
+	//
+	// Example: ["claimed","partially_redeemed"]
+	In []externalRef0.CouponStatus `json:"in,omitempty"`
+
+	// Ne - `created`: a code of a pool that nobody holds yet.
+	// - `claimed`: a customer holds it.
+	// - `unassigned`: taken from its holder; the next customer can have it.
+	// - `redeemed`: used up.
+	// - `partially_redeemed`: a gift card with balance left.
+	// - `invalidated`: worth nothing any more.
+	// - `expired`: its time is over and it was not used up; so from `expires_at` on.
+	//
+	//
+	// Example: claimed
+	Ne *externalRef0.CouponStatus `json:"ne,omitempty"`
+
+	// Nin It is none of these.
+	//
+	// Example: ["expired"]
+	Nin []externalRef0.CouponStatus `json:"nin,omitempty"`
+}
+
+// CustomerAnswer One customer.
+type CustomerAnswer struct {
+	// Data A customer's profile and points. Properties the customer does not have are absent, and with `fields` so are
+	// those you did not ask for. Attributes your systems added with the profile event stand beside these.
+	Data externalRef0.Customer `json:"data"`
+}
+
+// CustomerFilter Conditions on customers, by attribute.
+type CustomerFilter struct {
+	// CreatedAt Conditions on an instant: YYYY-MM-DD (midnight UTC), YYYY-MM-DDTHH:MM:SS (UTC), the same with Z, or with an offset such as
+	// +02:00; seconds may have a fraction.
+	CreatedAt *DateFilter `json:"created_at,omitempty"`
+
+	// Status Conditions on the status.
+	Status *CustomerStatusFilter `json:"status,omitempty"`
+}
+
+// CustomerList One page of customers.
+type CustomerList struct {
+	// Data The customers of this page.
+	Data []externalRef0.Customer `json:"data"`
+
+	// Next The relative link of the next page, with your filters in it; null on the last page.
+	//
+	// Example: /customers?limit=100&offset=100&cursor=AZXmE8Vvc2eUkzZ0m3b0Hg
+	Next *externalRef0.NextLink `json:"next"`
+
+	// Previous The relative link of the previous page; null on the first one.
+	//
+	// Example: /customers?limit=100&offset=0&cursor=AZXmE8Vvc2eUkzZ0m3b0Hw
+	Previous *externalRef0.PreviousLink `json:"previous"`
+
+	// Time How long the server worked on this answer, in seconds.
+	//
+	// Example: 0.004
+	Time *externalRef0.ProcessingTime `json:"time,omitempty"`
+}
+
+// CustomerSort The keys of the order by their index; 0 is the primary one.
+type CustomerSort map[string]CustomerSortKey
+
+// CustomerSortKey One key of the order.
+type CustomerSortKey struct {
+	// Direction Upwards or downwards.
+	//
+	// Example: desc
+	Direction *SortDirection `json:"direction,omitempty"`
+
+	// Field By what.
+	//
+	// Example: created_at
+	Field CustomerSortKeyField `json:"field"`
+}
+
+// CustomerSortKeyField By what.
+//
+// Example: created_at
+type CustomerSortKeyField string
+
+// CustomerStatusFilter Conditions on the status.
+type CustomerStatusFilter struct {
+	// Eq - `inactive`: known, but not enrolled; cannot hold points.
+	// - `active`: enrolled.
+	// - `suspended`: still earns, but cannot spend.
+	// - `opted_out`: left the programme; nobody can be identified any more.
+	// - `merged`: joined into another customer, who answers instead.
+	//
+	//
+	// Example: active
+	Eq *externalRef0.CustomerStatus `json:"eq,omitempty"`
+
+	// In It is one of these.
+	//
+	// Example: ["active","suspended"]
+	In []externalRef0.CustomerStatus `json:"in,omitempty"`
+
+	// Ne - `inactive`: known, but not enrolled; cannot hold points.
+	// - `active`: enrolled.
+	// - `suspended`: still earns, but cannot spend.
+	// - `opted_out`: left the programme; nobody can be identified any more.
+	// - `merged`: joined into another customer, who answers instead.
+	//
+	//
+	// Example: active
+	Ne *externalRef0.CustomerStatus `json:"ne,omitempty"`
+
+	// Nin It is none of these.
+	//
+	// Example: ["opted_out"]
+	Nin []externalRef0.CustomerStatus `json:"nin,omitempty"`
 }
 
 // DateFilter Conditions on an instant: YYYY-MM-DD (midnight UTC), YYYY-MM-DDTHH:MM:SS (UTC), the same with Z, or with an offset such as
@@ -189,6 +400,119 @@ type EventSortKey struct {
 //
 // Example: points
 type EventSortKeyField string
+
+// HeldCoupon One coupon of a customer. Properties that it does not have are absent.
+type HeldCoupon struct {
+	// Balance What is left on a gift card.
+	//
+	// Example: 20
+	Balance *money.Amount `json:"balance,omitempty"`
+
+	// ClaimedAt When its holder got it.
+	//
+	// Example: 2026-03-01T09:30:00.000Z
+	ClaimedAt *externalRef0.Instant `json:"claimed_at,omitempty"`
+
+	// Code What is shown at the till.
+	//
+	// Example: COF-4711-XKCD
+	Code string `json:"code"`
+
+	// CreatedAt When the code came into being.
+	//
+	// Example: 2026-03-01T09:30:00.000Z
+	CreatedAt externalRef0.Instant `json:"created_at"`
+
+	// Currency The currency of the value.
+	//
+	// Example: EUR
+	Currency *string `json:"currency,omitempty"`
+
+	// Customer Whose it is; absent when it is nobody's, and when that customer left the programme.
+	Customer *externalRef0.CouponOwner `json:"customer,omitempty"`
+
+	// ExpirationDate Until when it can be redeemed; absent when for ever.
+	//
+	// Example: 2026-03-31T09:30:00.000Z
+	ExpirationDate *externalRef0.Instant `json:"expiration_date,omitempty"`
+
+	// Name What customers see.
+	//
+	// Example: Free coffee
+	Name *string `json:"name,omitempty"`
+
+	// Pool The pool it comes from.
+	//
+	// Example: coffee-codes
+	Pool *string `json:"pool,omitempty"`
+
+	// Products The products it is for; empty when for all.
+	//
+	// Example: ["p-501"]
+	Products []string `json:"products"`
+
+	// RedeemedAt When it was last redeemed.
+	//
+	// Example: 2026-03-05T17:02:00.000Z
+	RedeemedAt *externalRef0.Instant `json:"redeemed_at,omitempty"`
+
+	// Reward The reward that gave it.
+	//
+	// Example: coffee
+	Reward *string `json:"reward,omitempty"`
+
+	// Status - `created`: a code of a pool that nobody holds yet.
+	// - `claimed`: a customer holds it.
+	// - `unassigned`: taken from its holder; the next customer can have it.
+	// - `redeemed`: used up.
+	// - `partially_redeemed`: a gift card with balance left.
+	// - `invalidated`: worth nothing any more.
+	// - `expired`: its time is over and it was not used up; so from `expires_at` on.
+	//
+	//
+	// Example: claimed
+	Status externalRef0.CouponStatus `json:"status"`
+
+	// Stores The stores that take it; empty when every store does.
+	//
+	// Example: ["budapest-01"]
+	Stores []string `json:"stores"`
+
+	// Type - `amount`: money off.
+	// - `percentage`: percent off.
+	// - `free_shipping`: no price for the delivery.
+	// - `gift_card`: a balance that is used up bit by bit.
+	//
+	//
+	// Example: percentage
+	Type externalRef0.CouponType `json:"type"`
+
+	// Value What it is worth: money, or percent.
+	//
+	// Example: 100
+	Value *money.Amount `json:"value,omitempty"`
+}
+
+// HeldCouponList One page of coupons.
+type HeldCouponList struct {
+	// Data The coupons of this page.
+	Data []HeldCoupon `json:"data"`
+
+	// Next The relative link of the next page, with your filters in it; null on the last page.
+	//
+	// Example: /customers?limit=100&offset=100&cursor=AZXmE8Vvc2eUkzZ0m3b0Hg
+	Next *externalRef0.NextLink `json:"next"`
+
+	// Previous The relative link of the previous page; null on the first one.
+	//
+	// Example: /customers?limit=100&offset=0&cursor=AZXmE8Vvc2eUkzZ0m3b0Hw
+	Previous *externalRef0.PreviousLink `json:"previous"`
+
+	// Time How long the server worked on this answer, in seconds.
+	//
+	// Example: 0.004
+	Time *externalRef0.ProcessingTime `json:"time,omitempty"`
+}
 
 // NumberFilter Conditions on a whole number.
 type NumberFilter struct {
@@ -360,6 +684,34 @@ type TransactionStatusFilter struct {
 // Unreadable The body of every answer that is not a success.
 type Unreadable = externalRef0.ErrorEnvelope
 
+// ReadCustomersParams defines parameters for ReadCustomers.
+type ReadCustomersParams struct {
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
+	// whole list follow `next` instead; it costs the same on every page and misses nothing.
+	Offset *externalRef0.Offset `form:"offset,omitempty" json:"offset,omitempty"`
+
+	// Cursor The opaque position inside a `next` or `previous` link. It belongs to the filters of that link and wins over
+	// `offset`. Never build one yourself.
+	Cursor *externalRef0.Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// ReadCouponsParams defines parameters for ReadCoupons.
+type ReadCouponsParams struct {
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
+	// whole list follow `next` instead; it costs the same on every page and misses nothing.
+	Offset *externalRef0.Offset `form:"offset,omitempty" json:"offset,omitempty"`
+
+	// Cursor The opaque position inside a `next` or `previous` link. It belongs to the filters of that link and wins over
+	// `offset`. Never build one yourself.
+	Cursor *externalRef0.Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
 // ReadEventsParams defines parameters for ReadEvents.
 type ReadEventsParams struct {
 	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
@@ -390,6 +742,15 @@ type ReadTransactionsParams struct {
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
+	// ReadCustomers Read customers
+	// (GET /v1/customers)
+	ReadCustomers(c *gin.Context, params ReadCustomersParams)
+	// ReadCustomer Read a customer
+	// (GET /v1/customers/{customer_id})
+	ReadCustomer(c *gin.Context, customerID externalRef0.CustomerID)
+	// ReadCoupons Read a customer's coupons
+	// (GET /v1/customers/{customer_id}/coupons)
+	ReadCoupons(c *gin.Context, customerID externalRef0.CustomerID, params ReadCouponsParams)
 	// ReadEvents Read a customer's events
 	// (GET /v1/customers/{customer_id}/events)
 	ReadEvents(c *gin.Context, customerID externalRef0.CustomerID, params ReadEventsParams)
@@ -406,6 +767,126 @@ type ServerInterfaceWrapper struct {
 }
 
 type MiddlewareFunc func(c *gin.Context)
+
+// ReadCustomers operation middleware
+func (siw *ServerInterfaceWrapper) ReadCustomers(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ReadCustomersParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", c.Request.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter cursor: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ReadCustomers(c, params)
+}
+
+// ReadCustomer operation middleware
+func (siw *ServerInterfaceWrapper) ReadCustomer(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "customer_id" -------------
+	var customerID externalRef0.CustomerID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "customer_id", c.Param("customer_id"), &customerID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter customer_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ReadCustomer(c, customerID)
+}
+
+// ReadCoupons operation middleware
+func (siw *ServerInterfaceWrapper) ReadCoupons(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "customer_id" -------------
+	var customerID externalRef0.CustomerID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "customer_id", c.Param("customer_id"), &customerID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter customer_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ReadCouponsParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", c.Request.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter cursor: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ReadCoupons(c, customerID, params)
+}
 
 // ReadEvents operation middleware
 func (siw *ServerInterfaceWrapper) ReadEvents(c *gin.Context) {
@@ -538,6 +1019,9 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 		ErrorHandler:       errorHandler,
 	}
 
+	router.GET(options.BaseURL+"/v1/customers", wrapper.ReadCustomers)
+	router.GET(options.BaseURL+"/v1/customers/:customer_id", wrapper.ReadCustomer)
+	router.GET(options.BaseURL+"/v1/customers/:customer_id/coupons", wrapper.ReadCoupons)
 	router.GET(options.BaseURL+"/v1/customers/:customer_id/events", wrapper.ReadEvents)
 	router.GET(options.BaseURL+"/v1/customers/:customer_id/transactions", wrapper.ReadTransactions)
 }
@@ -553,6 +1037,73 @@ type UnreadableJSONResponse struct {
 	Body externalRef0.ErrorEnvelope
 
 	Headers UnreadableResponseHeaders
+}
+
+type ReadCustomersRequestObject struct {
+	Params ReadCustomersParams
+}
+
+type ReadCustomersResponseObject interface {
+	VisitReadCustomersResponse(w http.ResponseWriter) error
+}
+
+type ReadCustomers200JSONResponse CustomerList
+
+func (response ReadCustomers200JSONResponse) VisitReadCustomersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReadCustomerRequestObject struct {
+	CustomerID externalRef0.CustomerID `json:"customer_id"`
+}
+
+type ReadCustomerResponseObject interface {
+	VisitReadCustomerResponse(w http.ResponseWriter) error
+}
+
+type ReadCustomer200JSONResponse CustomerAnswer
+
+func (response ReadCustomer200JSONResponse) VisitReadCustomerResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReadCouponsRequestObject struct {
+	CustomerID externalRef0.CustomerID `json:"customer_id"`
+	Params     ReadCouponsParams
+}
+
+type ReadCouponsResponseObject interface {
+	VisitReadCouponsResponse(w http.ResponseWriter) error
+}
+
+type ReadCoupons200JSONResponse HeldCouponList
+
+func (response ReadCoupons200JSONResponse) VisitReadCouponsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type ReadEventsRequestObject struct {
@@ -603,6 +1154,15 @@ func (response ReadTransactions200JSONResponse) VisitReadTransactionsResponse(w 
 
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
+	// ReadCustomers Read customers
+	// (GET /v1/customers)
+	ReadCustomers(ctx context.Context, request ReadCustomersRequestObject) (ReadCustomersResponseObject, error)
+	// ReadCustomer Read a customer
+	// (GET /v1/customers/{customer_id})
+	ReadCustomer(ctx context.Context, request ReadCustomerRequestObject) (ReadCustomerResponseObject, error)
+	// ReadCoupons Read a customer's coupons
+	// (GET /v1/customers/{customer_id}/coupons)
+	ReadCoupons(ctx context.Context, request ReadCouponsRequestObject) (ReadCouponsResponseObject, error)
 	// ReadEvents Read a customer's events
 	// (GET /v1/customers/{customer_id}/events)
 	ReadEvents(ctx context.Context, request ReadEventsRequestObject) (ReadEventsResponseObject, error)
@@ -666,6 +1226,85 @@ type strictHandler struct {
 	ssi         StrictServerInterface
 	middlewares []StrictMiddlewareFunc
 	options     StrictGinServerOptions
+}
+
+// ReadCustomers operation middleware
+func (sh *strictHandler) ReadCustomers(ctx *gin.Context, params ReadCustomersParams) {
+	var request ReadCustomersRequestObject
+
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ReadCustomers(ctx, request.(ReadCustomersRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ReadCustomers")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ReadCustomersResponseObject); ok {
+		if err := validResponse.VisitReadCustomersResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ReadCustomer operation middleware
+func (sh *strictHandler) ReadCustomer(ctx *gin.Context, customerID externalRef0.CustomerID) {
+	var request ReadCustomerRequestObject
+
+	request.CustomerID = customerID
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ReadCustomer(ctx, request.(ReadCustomerRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ReadCustomer")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ReadCustomerResponseObject); ok {
+		if err := validResponse.VisitReadCustomerResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ReadCoupons operation middleware
+func (sh *strictHandler) ReadCoupons(ctx *gin.Context, customerID externalRef0.CustomerID, params ReadCouponsParams) {
+	var request ReadCouponsRequestObject
+
+	request.CustomerID = customerID
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ReadCoupons(ctx, request.(ReadCouponsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ReadCoupons")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ReadCouponsResponseObject); ok {
+		if err := validResponse.VisitReadCouponsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
 }
 
 // ReadEvents operation middleware

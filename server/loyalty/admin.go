@@ -25,7 +25,7 @@ type Admin struct {
 	clock     func() time.Time
 
 	lastLock sync.Mutex
-	last     ID // of the audit, so that entries of one millisecond keep their order
+	last     ID // given: to audit entries and entities, so that those of one millisecond keep their order
 }
 
 // AdminOptions are what an Admin needs.
@@ -138,18 +138,23 @@ func (a *Admin) AuditLog(ctx context.Context, q AuditQuery) ([]AuditEntry, error
 // adminRun is one administrative transaction under way.
 type adminRun struct {
 	AdminTx
-	Snapshot Snapshot // as the transaction found it
+	Snapshot Snapshot   // as the transaction found it
+	compiled *Programme // of Snapshot; nil: not compiled yet
 	call     Call
 	now      time.Time
-	entry    ID // of the audit
+	next     func(time.Time) ID // ids of audit entries
 }
 
 func (a *Admin) run(tx AdminTx, call Call) *adminRun {
+	return &adminRun{AdminTx: tx, call: call, now: a.now(), next: a.nextID}
+}
+
+// nextID gives an id that sorts after every one that this process gave before.
+func (a *Admin) nextID(now time.Time) ID {
 	a.lastLock.Lock()
 	defer a.lastLock.Unlock()
-	now := a.now()
 	a.last = NewID(now, a.last)
-	return &adminRun{AdminTx: tx, call: call, now: now, entry: a.last}
+	return a.last
 }
 
 // earlier finds the stored answer of the same call. It fails with ErrKeyReused
@@ -183,7 +188,7 @@ func (r *adminRun) answer(result any, cause error) error {
 // audit records the change. Before and after are what may be shown; nil where
 // there was nothing.
 func (r *adminRun) audit(action, target string, before, after any) error {
-	e := AuditEntry{ID: r.entry, At: r.now, KeyID: r.call.KeyID, Action: action, Target: target}
+	e := AuditEntry{ID: r.next(r.now), At: r.now, KeyID: r.call.KeyID, Action: action, Target: target}
 	var err error
 	if e.Before, err = auditDocument(before); err != nil {
 		return err

@@ -62,11 +62,26 @@ type Entity struct {
 	ArchivedAt time.Time // zero: in force
 }
 
-// EntityQuery selects entities of one type, by creation, the oldest first.
+// EntityQuery selects entities of one type, by creation, the oldest first, where
+// it says nothing else.
 type EntityQuery struct {
-	Type     string
-	Archived bool // archived ones too
-	Page     Page
+	Type       string
+	Archived   bool        // archived ones too
+	Conditions []Condition // fields: id, created_at, updated_at
+	// Fits decides by what stands in an entity; nil: all. Only Admin asks it.
+	Fits       func(Entity) bool
+	Sort       string // created_at (also when empty), updated_at or id
+	Descending bool
+	Page       Page // only its Limit (0: no limit) and Offset count
+	// After and Before are positions in a list by creation, in place of an offset:
+	// entries behind one, or those just before one.
+	After, Before *EntityPlace
+}
+
+// EntityPlace is where an entity stands in the list of its type by creation.
+type EntityPlace struct {
+	At time.Time // of its creation
+	ID string
 }
 
 // AuditEntry records one administrative change. Secrets never appear in it.
@@ -101,6 +116,10 @@ type AdminTx interface {
 	// says which those are. CountCodes counts a pool's codes that nobody holds.
 	AddCoupons([]Coupon) (taken []string, err error)
 	CountCodes(pool string) (int64, error)
+	// AddBulk stores a bulk operation with its items: customers by name, or the
+	// members of a list as they are now. Of an operation that has items it sets Total,
+	// and where there are none, State and FinishedAt.
+	AddBulk(o BulkOperation, customers []string, list string) (BulkOperation, error)
 	Audit(AuditEntry) error
 	Answer(AnswerKey) (Answer, bool, error)
 	SaveAnswer(Answer) error

@@ -83,6 +83,10 @@ func (b *batch) runAll(tickets []*ticket) error {
 // its stored answer.
 func (b *batch) run(t *ticket) {
 	t.result = Result{}
+	if t.item != (BulkKey{}) && !b.loaded.Items[t.item] {
+		t.result.Err = errItemDone
+		return
+	}
 	replayed, err := b.replay(t)
 	if replayed != nil || err != nil {
 		t.result = Result{Outcome{Replayed: replayed}, err}
@@ -97,6 +101,7 @@ func (b *batch) run(t *ticket) {
 		return
 	}
 	b.remember(t)
+	b.tick(t)
 }
 
 // decide finds the customer, runs the rules on a copy and keeps the copy when
@@ -116,7 +121,7 @@ func (b *batch) decide(t *ticket) (result Result) {
 	if err := r.all(t); err != nil {
 		return Result{Outcome{Trace: r.work.trace}, err}
 	}
-	if len(r.work.events) == 0 && r.Customer.DueAt.Equal(original.customer.DueAt) {
+	if len(r.work.events) == 0 && !r.changed && r.Customer.DueAt.Equal(original.customer.DueAt) {
 		return Result{Outcome: r.outcome()}
 	}
 	r.work.close()
@@ -212,6 +217,7 @@ func (b *batch) keepWork(w *work) {
 		b.names[c.Name] = c.Owner
 	}
 	b.writes.Claims = append(b.writes.Claims, w.claims...)
+	b.writes.Members = append(b.writes.Members, w.members...)
 	for _, e := range w.events {
 		b.writes.Events = append(b.writes.Events, *e)
 		b.noteGifts(e)

@@ -2,6 +2,7 @@ package loyalty
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -36,8 +37,7 @@ type Campaign struct {
 	Status string               `json:"status"` // draft (also when empty), active or paused
 	Holds  *condition.Condition `json:"-"`
 	Dates
-
-	created time.Time
+	CreatedAt time.Time `json:"-"`
 }
 
 // The types of an effect.
@@ -68,25 +68,47 @@ type Effect struct {
 }
 
 func readCampaign(p *Programme, e Entity) error {
-	c := &Campaign{ID: e.ID, created: e.CreatedAt}
+	c, err := p.campaign(e)
+	if err == nil {
+		p.Campaigns = append(p.Campaigns, c)
+	}
+	return err
+}
+
+func (p *Programme) campaign(e Entity) (*Campaign, error) {
+	c := &Campaign{ID: e.ID, CreatedAt: e.CreatedAt}
 	err := decodeEntity(e, c)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if c.Holds, err = compileAt("condition", c.Condition); err != nil {
-		return err
+		return nil, err
 	}
 	c.Status = cmp.Or(c.Status, CampaignDraft)
 	if err := c.check(p); err != nil {
-		return err
+		return nil, err
 	}
 	for i := range c.Effects {
 		if err := c.Effects[i].check(p, fmt.Sprintf("effects[%d]", i)); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	p.Campaigns = append(p.Campaigns, c)
-	return c.Dates.check()
+	return c, c.Dates.check()
+}
+
+// Draft compiles a campaign that nobody stored, as a version of one with this id. It
+// fails as storing it would, naming the field.
+func (p *Programme) Draft(id string, data json.RawMessage) (*Campaign, error) {
+	return p.campaign(Entity{ID: id, Data: data})
+}
+
+// StatusAt is where a campaign stands at an instant: draft, paused, or by its dates
+// scheduled, active or completed.
+func (c *Campaign) StatusAt(at time.Time) string {
+	if c.Status != CampaignActive {
+		return c.Status
+	}
+	return c.Dates.Status(at)
 }
 
 // check refuses a trigger that never happens and a condition over a line where
@@ -156,7 +178,7 @@ func (f *Effect) checkCoupon(p *Programme, at string) error {
 // sets them off.
 func (p *Programme) orderCampaigns() {
 	slices.SortFunc(p.Campaigns, func(a, b *Campaign) int {
-		return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.created.Compare(b.created), strings.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.CreatedAt.Compare(b.CreatedAt), strings.Compare(a.ID, b.ID))
 	})
 	p.triggered = map[string][]*Campaign{}
 	for _, c := range p.Campaigns {

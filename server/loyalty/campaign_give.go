@@ -60,15 +60,15 @@ func (g *gift) missed(reason string, input map[string]any) {
 
 // base are the points that the occurrence earned, those of campaigns left out: of
 // a line, of a purchase, or of the event.
-func (g *gift) base() (n int64) {
+func (o *occurrence) base() (n int64) {
 	switch {
-	case g.line != nil:
-		return g.line.Points - g.line.Bonus
-	case g.transaction != nil:
-		return g.transaction.OriginalEarned - g.transaction.Detail.Bonus
+	case o.line != nil:
+		return o.line.Points - o.line.Bonus
+	case o.transaction != nil:
+		return o.transaction.OriginalEarned - o.transaction.Detail.Bonus
 	}
-	for _, p := range g.Book.Postings {
-		if p.Event == g.event.ID && p.From == points.Issued && p.To == points.Available {
+	for _, p := range o.Book.Postings {
+		if p.Event == o.event.ID && p.From == points.Issued && p.To == points.Available {
 			n += p.Points
 		}
 	}

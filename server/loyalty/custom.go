@@ -3,6 +3,7 @@ package loyalty
 import (
 	"encoding/json"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -64,6 +65,45 @@ type CustomAttribute struct {
 // TypeCustomer is what attributes of customers are declared on.
 const TypeCustomer = "core/customer"
 
+// TypeTransaction are purchases, seen as entities.
+const TypeTransaction = "core/transaction"
+
+// attributeType is what declares an attribute.
+const attributeType = "custom-entities/attribute"
+
+// ownType is a type of the programme's own. It is there once an attribute was
+// declared on it, and stays when all of them are archived.
+var ownType = regexp.MustCompile(`^custom/[a-z0-9][a-z0-9_-]{0,63}$`)
+
+// nameOwnTypes finds the types of the programme's own.
+func (p *Programme) nameOwnTypes(all []Entity) {
+	for _, e := range all {
+		var a CustomAttribute
+		if e.Type == attributeType && json.Unmarshal(e.Data, &a) == nil && ownType.MatchString(a.On) {
+			p.OwnTypes[a.On] = true
+		}
+	}
+}
+
+// fixedFields are fields that cannot be changed, by type: the values that are kept
+// under an attribute would be another's.
+var fixedFields = map[string][]string{attributeType: {"on", "name"}}
+
+// checkFixed refuses the change of a field that stays as it is with
+// ErrFieldFixed.
+func checkFixed(kind string, before, after json.RawMessage) error {
+	var old, now map[string]any
+	if len(fixedFields[kind]) == 0 || json.Unmarshal(before, &old) != nil || json.Unmarshal(after, &now) != nil {
+		return nil
+	}
+	for _, name := range fixedFields[kind] {
+		if old[name] != now[name] {
+			return ErrFieldFixed.With("property", name).At(name)
+		}
+	}
+	return nil
+}
+
 // attributed are the types that attributes can be declared on.
 var attributed = map[string]bool{TypeCustomer: true}
 
@@ -79,7 +119,7 @@ func readAttribute(p *Programme, e Entity) error {
 		return err
 	}
 	switch {
-	case !attributed[a.On]:
+	case !attributed[a.On] && !ownType.MatchString(a.On):
 		return fieldFault("on", "entity_type_missing", map[string]any{"type": a.On})
 	case slices.ContainsFunc(p.Attributes[a.On], func(o *CustomAttribute) bool { return o.Name == a.Name }):
 		return fieldFault("name", ErrPropertyInvalid.Name, map[string]any{"reason": "repeated"})
@@ -87,6 +127,8 @@ func readAttribute(p *Programme, e Entity) error {
 		return unfit("translatable", "type", a.Type)
 	case a.Translatable && a.On == TypeCustomer:
 		return unfit("translatable", "on", a.On)
+	case a.Type == AttributeBoolean && slices.Contains(a.Tags, TagSearchable):
+		return unfit("tags", "type", a.Type)
 	}
 	p.Attributes[a.On] = append(p.Attributes[a.On], a)
 	return nil

@@ -153,6 +153,11 @@ func (e *Engine) Preview(ctx context.Context, s Submission) (Outcome, error) {
 	if t.err != nil {
 		return Outcome{Trace: refusedAtOnce(t.err)}, t.err
 	}
+	return e.try(ctx, t)
+}
+
+// try decides a ticket and records nothing.
+func (e *Engine) try(ctx context.Context, t *ticket) (Outcome, error) {
 	release, err := e.hold()
 	if err != nil {
 		return Outcome{}, err

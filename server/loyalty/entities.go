@@ -2,7 +2,6 @@ package loyalty
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,7 +21,7 @@ type entityKind struct {
 var entityKinds = []entityKind{
 	{"core/customer-list", "", nil},
 	{"products/product", "", nil},
-	{"custom-entities/attribute", ModuleCustomEntities, readAttribute},
+	{attributeType, ModuleCustomEntities, readAttribute},
 	{"custom-events/action", ModuleCustomEvents, readCustomAction},
 	{"stores/store", ModuleStores, readShop},
 	{"segments/segment", "", readSegment},
@@ -51,7 +50,8 @@ func SnapshotTypes() []string {
 	return names
 }
 
-// EntityTypes lists the types that the Entities API serves.
+// EntityTypes lists the types that every programme has, each after those that it
+// can name.
 func EntityTypes() []string {
 	names := make([]string, len(entityKinds))
 	for i, k := range entityKinds {
@@ -60,10 +60,19 @@ func EntityTypes() []string {
 	return names
 }
 
+// EntityTypes lists the types of this programme: those that every programme has,
+// and then its own (custom/<id>).
+func (p *Programme) EntityTypes() []string {
+	return append(EntityTypes(), slices.Sorted(maps.Keys(p.OwnTypes))...)
+}
+
 // CheckEntityType fails with ErrEntityUnknown for a type that does not exist, and
 // with ErrModuleOffPath for one whose module is off.
 func (p *Programme) CheckEntityType(kind string) error {
 	i := slices.IndexFunc(entityKinds, func(k entityKind) bool { return k.name == kind })
+	if p.OwnTypes[kind] { // declared by an attribute, so it goes with attributes
+		i = slices.IndexFunc(entityKinds, func(k entityKind) bool { return k.name == attributeType })
+	}
 	switch {
 	case i < 0:
 		return ErrEntityUnknown.With("type", kind)
@@ -85,6 +94,7 @@ func (f *entityFault) Unwrap() error { return f.err }
 // build reads the entities that are in force, type by type.
 func (p *Programme) build(all []Entity) error {
 	p.clear()
+	p.nameOwnTypes(all)
 	for _, k := range entityKinds {
 		for _, e := range all {
 			if e.Type != k.name || !e.ArchivedAt.IsZero() || k.read == nil {
@@ -106,7 +116,7 @@ func (p *Programme) clear() {
 	p.Contests, p.Wheels, p.Quizzes = map[string]*Contest{}, map[string]*Wheel{}, map[string]*Quiz{}
 	p.Treasures, p.Flows = map[string]*Treasure{}, map[string]*Flow{}
 	p.Campaigns, p.Actions = nil, map[string]*CustomAction{}
-	p.Attributes = map[string][]*CustomAttribute{}
+	p.Attributes, p.OwnTypes = map[string][]*CustomAttribute{}, map[string]bool{}
 }
 
 // order sorts what has an order of its own.
@@ -140,172 +150,4 @@ func decodeEntity(e Entity, into any) error {
 // missing says that an entity names another one that is not in force.
 func missing(field, kind, id string) error {
 	return fieldFault(field, "entity_missing", map[string]any{"type": kind, "id": id})
-}
-
-// EntityChange is a change of one entity.
-type EntityChange struct {
-	Type string
-	ID   string          // on creation: empty lets the platform choose
-	Data json.RawMessage // the fields that are sent; in an update null removes one
-	// Check holds the fields as a whole against the schema of the type and gives
-	// them in canonical form.
-	Check func(json.RawMessage) (json.RawMessage, error)
-}
-
-// Entity finds an entity, also an archived one. It fails with ErrEntityUnknown,
-// ErrModuleOffPath or ErrEntityNotFound.
-func (a *Admin) Entity(ctx context.Context, kind, id string) (Entity, error) {
-	if err := a.directory.Programme().CheckEntityType(kind); err != nil {
-		return Entity{}, err
-	}
-	e, ok, err := a.store.Entity(ctx, kind, id)
-	if err == nil && !ok {
-		err = ErrEntityNotFound.With("type", kind).With("id", id)
-	}
-	return e, err
-}
-
-// Entities lists entities of a type, the oldest first.
-func (a *Admin) Entities(ctx context.Context, q EntityQuery) ([]Entity, error) {
-	if err := a.directory.Programme().CheckEntityType(q.Type); err != nil {
-		return nil, err
-	}
-	return a.store.Entities(ctx, q)
-}
-
-// CreateEntity adds an entity. Besides the failures of Entity it fails with
-// ErrEntityExists, or with an error of kind Invalid that names the field.
-func (a *Admin) CreateEntity(ctx context.Context, call Call, c EntityChange) (Done[Entity], error) {
-	return change(ctx, a, call, func(r *adminRun) (Entity, error) {
-		e := Entity{Type: c.Type, ID: c.ID, CreatedAt: r.now, UpdatedAt: r.now}
-		if err := a.directory.Programme().CheckEntityType(c.Type); err != nil {
-			return e, err
-		}
-		if e.ID == "" {
-			e.ID = NewID(r.now, ID{}).String()
-		} else if err := checkEntityID(e.ID); err != nil {
-			return e, err
-		}
-		if _, taken, err := r.Entity(e.Type, e.ID); err != nil || taken {
-			return e, errors.Join(err, taken409(taken, e.ID))
-		}
-		var err error
-		if e.Data, err = c.Check(c.Data); err != nil {
-			return e, err
-		}
-		return e, r.saveEntity(e, "entity.create", nil)
-	}, func(e Entity) any { return e })
-}
-
-func taken409(taken bool, id string) error {
-	if !taken {
-		return nil
-	}
-	return ErrEntityExists.With("id", id).At("id")
-}
-
-// checkEntityID refuses an id that could not be addressed later.
-func checkEntityID(id string) error {
-	err := CheckName("id", id)
-	var e *Error
-	if errors.As(err, &e) && len(e.Details) > 0 {
-		return e.At("id")
-	}
-	return err
-}
-
-// UpdateEntity replaces the fields that are sent; null removes one.
-func (a *Admin) UpdateEntity(ctx context.Context, call Call, c EntityChange) (Done[Entity], error) {
-	return change(ctx, a, call, func(r *adminRun) (Entity, error) {
-		e, err := a.found(r, c)
-		if err != nil {
-			return e, err
-		}
-		before := e
-		if e.Data, err = c.Check(patch(e.Data, c.Data)); err != nil {
-			return e, err
-		}
-		e.UpdatedAt = r.now
-		return e, r.saveEntity(e, "entity.update", before.Data)
-	}, func(e Entity) any { return e })
-}
-
-// found gives the entity of a change. One that is archived cannot be changed.
-func (a *Admin) found(r *adminRun, c EntityChange) (Entity, error) {
-	if err := a.directory.Programme().CheckEntityType(c.Type); err != nil {
-		return Entity{}, err
-	}
-	e, ok, err := r.Entity(c.Type, c.ID)
-	switch {
-	case err != nil:
-		return e, err
-	case !ok:
-		return e, ErrEntityNotFound.With("type", c.Type).With("id", c.ID)
-	case !e.ArchivedAt.IsZero():
-		return e, ErrEntityArchived.With("id", c.ID)
-	}
-	return e, nil
-}
-
-// patch puts the fields of a change over those of an entity.
-func patch(old, sent json.RawMessage) json.RawMessage {
-	var fields, changes map[string]json.RawMessage
-	if json.Unmarshal(old, &fields) != nil || json.Unmarshal(sent, &changes) != nil {
-		return sent // not an object: the schema says so
-	}
-	for name, value := range changes {
-		if string(value) == "null" {
-			delete(fields, name)
-		} else {
-			fields[name] = value
-		}
-	}
-	return marshal(fields)
-}
-
-// ArchiveEntity takes an entity out of force and keeps it. Archiving twice is no
-// error. It fails with ErrEntityInUse while another entity names it.
-func (a *Admin) ArchiveEntity(ctx context.Context, call Call, c EntityChange) (Done[Entity], error) {
-	return change(ctx, a, call, func(r *adminRun) (Entity, error) {
-		e, err := a.found(r, c)
-		if errors.Is(err, ErrEntityArchived) {
-			return e, nil
-		}
-		if err != nil {
-			return e, err
-		}
-		e.ArchivedAt, e.UpdatedAt = r.now, r.now
-		return e, r.saveEntity(e, "entity.archive", e.Data)
-	}, func(e Entity) any { return e })
-}
-
-// saveEntity saves only what makes a programme together with everything else.
-func (r *adminRun) saveEntity(e Entity, action string, before json.RawMessage) error {
-	next := r.Snapshot
-	same := func(o Entity) bool { return o.Type == e.Type && o.ID == e.ID }
-	// The change comes last of its type, so that a fault between two is its own.
-	next.Entities = append(slices.DeleteFunc(slices.Clone(next.Entities), same), e)
-	_, err := CompileProgramme(next)
-	var f *entityFault
-	if errors.As(err, &f) && (f.kind != e.Type || f.id != e.ID) {
-		return ErrEntityInUse.With("by", f.kind+" "+f.id).Because(err)
-	}
-	if err != nil {
-		return err
-	}
-	if err := r.SaveEntity(e); err != nil {
-		return err
-	}
-	after := any(e.Data)
-	if !e.ArchivedAt.IsZero() {
-		after = nil
-	}
-	return r.audit(action, e.Type+"/"+e.ID, rawOrNil(before), after)
-}
-
-func rawOrNil(raw json.RawMessage) any {
-	if raw == nil {
-		return nil
-	}
-	return raw
 }

@@ -109,6 +109,8 @@ var (
 	ErrInternal    = newError(Internal, 190001, "internal")
 	ErrUnavailable = newError(Unavailable, 190002, "unavailable")
 
+	ErrBoardsUnbuilt = newError(Unavailable, 190270, "leaderboard_unbuilt")
+
 	ErrPropertyEmpty   = newError(Invalid, 0, "property_empty")           // {property}
 	ErrPropertyInvalid = newError(Invalid, 190010, "property_invalid")    // {property} {reason}
 	ErrPropertyUnknown = newError(Invalid, 190011, "property_unknown")    // {property}
@@ -155,10 +157,17 @@ var (
 	ErrEntityArchived    = newError(Refused, 190054, "entity_archived")    // {id}
 	ErrReactionsEndless  = newError(Refused, 190052, "reactions_endless")  // {action}
 
+	ErrCampaignNotFound = newError(NotFound, 190260, "campaign_not_found") // {campaign}
+
+	ErrEntityElsewhere = newError(Refused, 190250, "entity_elsewhere") // {type} {method}
+	ErrFieldFixed      = newError(Refused, 190251, "field_fixed")      // {property}
+
 	ErrEntityUnknown  = newError(NotFound, 190024, "entity_unknown")   // {type}
 	ErrEntityNotFound = newError(NotFound, 190025, "entity_not_found") // {type} {id}
 	ErrEntityExists   = newError(Conflict, 190034, "entity_exists")    // {id}
 	ErrCouponExists   = newError(Conflict, 190033, "coupon_exists")    // {code}
+
+	ErrBatchNotFound = newError(NotFound, 190240, "batch_not_found") // {batch}
 
 	ErrJobUnknown = newError(NotFound, 190160, "job_unknown") // {job}
 	ErrJobRunning = newError(Conflict, 190161, "job_running") // {job}

@@ -72,6 +72,12 @@ func (r *Run) complete(f *condition.Customer, c *condition.Condition) (err error
 		}
 		f.Tiers = r.tiers()
 	}
+	if c.Uses("customer.lists") && f.Lists == nil {
+		if err := r.require(CustomerNeeds{Lists: true}); err != nil {
+			return err
+		}
+		f.Lists = r.lists()
+	}
 	if c.Uses("customer.referrer") {
 		f.Referrer, err = r.referrerName()
 	}
@@ -148,7 +154,7 @@ func (o *occurrence) attributes() (map[string]json.RawMessage, error) {
 	if err := json.Unmarshal(o.event.Data, &plain); err != nil {
 		return nil, err
 	}
-	personal, err := o.reveal(o.Customer.ID, o.event.Personal, o.event.ID)
+	personal, err := o.reveal(o.event.Customer, o.event.Personal, o.event.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -27,6 +27,7 @@ type JobRow struct {
 // JobStore keeps the job table (jobs). Every instant is the caller's: its clock
 // is injected, the database's own is not asked.
 type JobStore interface {
+	BoardStore
 	// Jobs lists the rows by name. A job that never was taken has none.
 	Jobs(ctx context.Context) ([]JobRow, error)
 	// SwapJob puts after in the place of before, in one statement: the row is
@@ -41,4 +42,6 @@ type JobStore interface {
 	ExtendJournal(ctx context.Context) error
 	// ForgetAnswers deletes the stored answers that are older than an instant.
 	ForgetAnswers(ctx context.Context, before time.Time) error
+	BulkStore
+	PastStore
 }

@@ -28,6 +28,10 @@ type job struct {
 // customer does not wait for them: what is due is applied first.
 const settleEvery = time.Minute
 
+// bulkEvery is how often the jobs look for bulk operations that another node began
+// and did not get to.
+const bulkEvery = 15 * time.Second
+
 // jobs lists the jobs by name. What is due has one mechanism, the customer's
 // due instant, so the first four settle whatever is due: one after the other
 // finds less. tiers also recalculates structures that were changed.
@@ -38,7 +42,9 @@ var jobs = map[string]job{
 	"tiers": {settleEvery, func(ctx context.Context, j *Jobs, s *shift) error {
 		return errors.Join(settle(ctx, j, s), recalculate(ctx, j, s))
 	}},
-	"partitions": {24 * time.Hour, func(ctx context.Context, j *Jobs, s *shift) error { return s.once(j.store.ExtendJournal(ctx)) }},
+	"leaderboard": {settleEvery, rank},
+	"partitions":  {24 * time.Hour, func(ctx context.Context, j *Jobs, s *shift) error { return s.once(j.store.ExtendJournal(ctx)) }},
+	"bulk":        {bulkEvery, workBulk}, // and at once when an operation is begun on this node
 	"answers": {time.Hour, func(ctx context.Context, j *Jobs, s *shift) error {
 		return s.once(j.store.ForgetAnswers(ctx, j.engine.now().Add(-AnswerLife)))
 	}},
@@ -64,6 +70,7 @@ type Jobs struct {
 	store  JobStore
 	sleep  func(context.Context, time.Duration)
 	report func(job string, err error)
+	wakes  map[string]chan struct{}
 }
 
 // JobsOptions are what Jobs is made of. The clock is the engine's.
@@ -78,7 +85,10 @@ type JobsOptions struct {
 
 // NewJobs makes Jobs. It starts nothing.
 func NewJobs(o JobsOptions) *Jobs {
-	j := &Jobs{engine: o.Engine, store: o.Store, sleep: o.Sleep, report: o.Report}
+	j := &Jobs{engine: o.Engine, store: o.Store, sleep: o.Sleep, report: o.Report, wakes: map[string]chan struct{}{}}
+	for name := range jobs {
+		j.wakes[name] = make(chan struct{}, 1)
+	}
 	if j.sleep == nil {
 		j.sleep = sleepFor
 	}
@@ -146,17 +156,45 @@ func (j *Jobs) Work(ctx context.Context) {
 	var wait sync.WaitGroup
 	for name := range jobs {
 		wait.Go(func() {
-			for ctx.Err() == nil {
-				j.sleep(ctx, j.turn(ctx, name))
+			for woken := false; ctx.Err() == nil; {
+				woken = j.rest(ctx, name, j.turn(ctx, name, woken))
 			}
 		})
 	}
 	wait.Wait()
 }
 
-// turn does one job if it is due and nobody has it, and says when to look again.
-func (j *Jobs) turn(ctx context.Context, name string) time.Duration {
-	s, again, err := j.take(ctx, name, false)
+// Wake has a job done at once, where this node works and nobody has it: there is
+// something to do. It does not wait for it.
+func (j *Jobs) Wake(name string) {
+	select {
+	case j.wakes[name] <- struct{}{}:
+	default: // it is awake already, or nobody has such a job
+	}
+}
+
+// rest waits until a job is to be looked at again; woken: because Wake said so.
+func (j *Jobs) rest(ctx context.Context, name string, d time.Duration) (woken bool) {
+	resting, stop := context.WithCancel(ctx)
+	heard := make(chan bool)
+	go func() {
+		select {
+		case <-j.wakes[name]:
+			stop()
+			heard <- true
+		case <-resting.Done():
+			heard <- false
+		}
+	}()
+	j.sleep(resting, d)
+	stop()
+	return <-heard
+}
+
+// turn does one job if it is due or somebody asked for it, and nobody has it, and
+// says when to look again.
+func (j *Jobs) turn(ctx context.Context, name string, asked bool) time.Duration {
+	s, again, err := j.take(ctx, name, asked)
 	if s != nil {
 		err = s.work(ctx, jobs[name])
 		if again = jobs[name].every; err == nil && s.row.Result != "" {

@@ -57,8 +57,8 @@ func TestJobRun(t *testing.T) {
 		}
 		list, err = jobs.List(ctx)
 		require.NoError(t, err)
-		require.Zero(t, list[2].Done, "%s found nothing left", list[2].Name)
-		require.Equal(t, int64(2), list[2].Runs)
+		require.Zero(t, list[3].Done, "%s found nothing left", list[3].Name)
+		require.Equal(t, int64(2), list[3].Runs)
 		s.verify()
 	})
 }
@@ -111,8 +111,8 @@ func TestJobLease(t *testing.T) {
 		require.ErrorIs(t, err, loyalty.ErrJobRunning)
 		list, err := s.jobs().List(ctx)
 		require.NoError(t, err)
-		require.True(t, list[2].Running(s.clock()))
-		require.Equal(t, int64(7), list[2].Done, "what the one under way did")
+		require.True(t, list[3].Running(s.clock()))
+		require.Equal(t, int64(7), list[3].Done, "what the one under way did")
 		_, err = s.jobs().Run(ctx, "pending")
 		require.NoError(t, err, "another job is nobody's")
 
@@ -129,7 +129,7 @@ func TestJobLease(t *testing.T) {
 		require.Equal(t, time.Minute, s.jobs().Turn(ctx, "expiry"), "a date an hour ahead was, too: it is done now")
 		list, err = s.jobs().List(ctx)
 		require.NoError(t, err)
-		require.Equal(t, s.clock(), list[2].FinishedAt)
+		require.Equal(t, s.clock(), list[3].FinishedAt)
 		require.Equal(t, time.Minute, s.jobs().Turn(ctx, "expiry"), "not due")
 	})
 }
@@ -253,8 +253,8 @@ func TestJobStops(t *testing.T) {
 		require.ErrorIs(t, err, loyalty.ErrUnavailable)
 		list, err := s.jobs().List(ctx)
 		require.NoError(t, err)
-		require.False(t, list[2].Running(s.clock()))
-		require.Equal(t, []any{int64(0), int64(0), "", s.clock()}, []any{list[2].Runs, list[2].Failed, list[2].Result, list[2].NextAt})
+		require.False(t, list[3].Running(s.clock()))
+		require.Equal(t, []any{int64(0), int64(0), "", s.clock()}, []any{list[3].Runs, list[3].Failed, list[3].Result, list[3].NextAt})
 		job, err := s.jobs().Run(ctx, "expiry")
 		require.NoError(t, err)
 		require.Equal(t, int64(1), job.Done)

@@ -97,6 +97,55 @@ func TestOfferFits(t *testing.T) {
 		"numbers beyond every price": {
 			Offer{Type: OfferCart, Discount: OfferDiscount{FixedDiscount, amount("5")}},
 			Cart{Items: []CartItem{{ProductID: "p", Quantity: 9007199254740991, Price: amount("900000000000")}}}, true, "5"},
+
+		"shipping is not discounted": {
+			Offer{Type: OfferCart, Discount: OfferDiscount{PercentDiscount, amount("10")}}, Cart{Total: &paid, Shipping: amount("4.99"), Items: cart.Items}, true, "8.5"},
+		"shipping counts for no least sum": {
+			Offer{Type: OfferCart, MinTotal: amount("85.01"), Discount: OfferDiscount{FixedDiscount, amount("5")}}, Cart{Total: &paid, Shipping: amount("4.99")}, false, "0"},
+		"the whole of the goods, not their shipping": {
+			Offer{Type: OfferCart, Discount: OfferDiscount{PercentDiscount, amount("100")}}, Cart{Total: &paid, Shipping: amount("4.99")}, true, "85"},
+		"more shipping than is to be paid": {
+			Offer{Type: OfferCart, Discount: OfferDiscount{FixedDiscount, amount("5")}}, Cart{Total: &paid, Shipping: amount("900000000000")}, false, "0"},
+		"shipping is no part of the lines": {
+			Offer{Type: OfferCart, Discount: OfferDiscount{PercentDiscount, amount("100")}}, Cart{Shipping: amount("4.99"), Items: cart.Items}, true, "99.99"},
+		"what is off the cart already": {
+			Offer{Type: OfferCart, Discount: OfferDiscount{PercentDiscount, amount("50")}}, Cart{Discount: amount("19.99"), Items: cart.Items}, true, "40"},
+		"what is off is in the total": {
+			Offer{Type: OfferCart, Discount: OfferDiscount{PercentDiscount, amount("50")}}, Cart{Total: &paid, Discount: amount("19.99"), Items: cart.Items}, true, "44.995"},
+		"more off than there is": {
+			Offer{Type: OfferCart, Discount: OfferDiscount{FixedDiscount, amount("5")}}, Cart{Discount: amount("100"), Items: cart.Items}, false, "0"},
+		"more off the lines than is left of the cart": {
+			Offer{Type: OfferOnItems, EligibleItems: []OfferItem{product("p-501", 0)}, Discount: OfferDiscount{PercentDiscount, amount("100")}},
+			Cart{Discount: amount("59.99"), Items: cart.Items}, true, "40"},
+		"nothing to be paid": {
+			Offer{Type: OfferCart, Discount: OfferDiscount{PercentDiscount, amount("10")}}, Cart{Total: new(amount("0")), Items: cart.Items}, false, "0"},
+		"a discount of nothing": {Offer{Type: OfferCart, Discount: OfferDiscount{PercentDiscount, 0}}, cart, true, "0"},
+		"a price of nothing":    {Offer{Type: OfferCart, Discount: OfferDiscount{FixedPrice, 0}}, cart, true, "99.99"},
+		"the very price":        {Offer{Type: OfferCart, Discount: OfferDiscount{FixedPrice, amount("99.99")}}, cart, true, "0"},
+		"a ten-thousandth above the price": {
+			Offer{Type: OfferCart, Discount: OfferDiscount{FixedPrice, amount("99.9899")}}, cart, true, "0.0001"},
+		"half of a ten-thousandth is rounded up": {
+			Offer{Type: OfferCart, Discount: OfferDiscount{PercentDiscount, amount("50")}}, Cart{Items: []CartItem{line("p", "", 1, "0.0001")}}, true, "0.0001"},
+		"less than half of it is nothing": {
+			Offer{Type: OfferCart, Discount: OfferDiscount{PercentDiscount, amount("49.9999")}}, Cart{Items: []CartItem{line("p", "", 1, "0.0001")}}, true, "0"},
+		"each line is rounded by itself": {
+			Offer{Type: OfferOnItems, EligibleItems: []OfferItem{product("p", 0)}, Discount: OfferDiscount{PercentDiscount, amount("50")}},
+			Cart{Items: []CartItem{line("p", "", 1, "0.0003"), line("p", "", 1, "0.0003")}}, true, "0.0004"},
+		"a line whose discount exceeds its price costs nothing": {
+			Offer{Type: OfferOnItems, EligibleItems: []OfferItem{product("p", 0)}, Discount: OfferDiscount{FixedDiscount, amount("5")}},
+			Cart{Items: []CartItem{{ProductID: "p", Quantity: 3, Price: amount("1"), Discount: amount("2")}, line("q", "", 1, "10")}}, true, "0"},
+		"nor does it make the others cheaper": {
+			Offer{Type: OfferCart, Discount: OfferDiscount{PercentDiscount, amount("100")}},
+			Cart{Items: []CartItem{{ProductID: "p", Quantity: 3, Price: amount("1"), Discount: amount("2")}, line("q", "", 1, "10")}}, true, "10"},
+		"as many pieces as there can be": {
+			Offer{Type: OfferOnItems, EligibleItems: []OfferItem{product("p", 9007199254740991)}, Discount: OfferDiscount{FixedDiscount, amount("900000000000")}},
+			Cart{Items: []CartItem{line("p", "", 9007199254740991, "12.34")}}, true, "12.34"},
+		"a price for as many pieces as there can be": {
+			Offer{Type: OfferOnItems, EligibleItems: []OfferItem{product("p", 0)}, Discount: OfferDiscount{FixedPrice, amount("900000000000")}},
+			Cart{Items: []CartItem{line("p", "", 9007199254740991, "12.34")}}, true, "0"},
+		"one piece too few of very many": {
+			Offer{Type: OfferOnItems, EligibleItems: []OfferItem{product("p", 9007199254740991)}, Discount: OfferDiscount{FixedDiscount, amount("1")}},
+			Cart{Items: []CartItem{line("p", "", 9007199254740990, "12.34")}}, false, "0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fits, off := c.offer.Fits(c.cart)
@@ -113,8 +162,13 @@ func TestOfferNeverExceedsTheCart(t *testing.T) {
 	money4 := rapid.Map(rapid.Int64Range(0, 1<<50), func(n int64) money.Amount { return money.Amount(n) })
 	id := rapid.SampledFrom([]string{"a", "b", "c"})
 	items := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) CartItem {
-		subtotal := money4.Draw(t, "subtotal")
-		return CartItem{ProductID: id.Draw(t, "product"), Category: id.Draw(t, "category"), Quantity: rapid.Int64Range(1, 1<<40).Draw(t, "quantity"), Subtotal: &subtotal}
+		item := CartItem{ProductID: id.Draw(t, "product"), Category: id.Draw(t, "category"), Quantity: rapid.Int64Range(1, 1<<53-1).Draw(t, "quantity")}
+		if rapid.Bool().Draw(t, "with a subtotal") {
+			item.Subtotal = new(money4.Draw(t, "subtotal"))
+		} else {
+			item.Price, item.Discount = money4.Draw(t, "price"), money4.Draw(t, "discount")
+		}
+		return item
 	}), 0, 4)
 	asked := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) OfferItem {
 		return OfferItem{rapid.SampledFrom([]string{"product", "category"}).Draw(t, "type"), id.Draw(t, "id"), rapid.Int64Range(0, 3).Draw(t, "least")}
@@ -128,10 +182,20 @@ func TestOfferNeverExceedsTheCart(t *testing.T) {
 		if o.Discount.Type == PercentDiscount {
 			o.Discount.Value %= 100*money.Unit + 1
 		}
-		cart := Cart{Items: items.Draw(t, "cart")}
+		cart := Cart{Items: items.Draw(t, "cart"), Discount: money4.Draw(t, "off already"), Shipping: money4.Draw(t, "shipping")}
+		if rapid.Bool().Draw(t, "with a total") {
+			cart.Total = new(money4.Draw(t, "total"))
+		}
 		fits, off := o.Fits(cart)
 		require.GreaterOrEqual(t, off, money.Amount(0))
-		require.LessOrEqual(t, off, sumAmounts(cart.lines()))
+		if o.Type != OfferCart {
+			require.LessOrEqual(t, off, sumAmounts(cart.lines()))
+		}
+		if cart.Total != nil {
+			require.LessOrEqual(t, off, max(0, *cart.Total-cart.Shipping))
+		} else {
+			require.LessOrEqual(t, off, max(0, sumAmounts(cart.lines())-cart.Discount))
+		}
 		require.True(t, fits || off == 0)
 	})
 }

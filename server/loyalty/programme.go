@@ -70,6 +70,7 @@ type Programme struct {
 	Campaigns  []*Campaign                   // in the order in which they run
 	Actions    map[string]*CustomAction      // declared ones, by name
 	Attributes map[string][]*CustomAttribute // by what they are on, such as rewards/reward
+	OwnTypes   map[string]bool               // custom/<id>, the types that attributes declare, archived ones too
 
 	triggered map[string][]*Campaign  // the active ones, by trigger
 	counted   map[string][]*Challenge // by what they count, in the order of their ids

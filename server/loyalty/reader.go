@@ -56,6 +56,7 @@ type CustomerQuery struct {
 	Search     string             // prefix of e-mail, handler, first or last name, in any case
 	SearchIn   []*CustomAttribute // attributes of core/customer that Search looks into as well
 	Custom     *CustomFilter      // by attributes of the programme's own; nil: by none
+	Sort       []Sorting          // status, created_at, by offset (but see ByCursor), and not together with Search
 	Page       Page
 }
 
@@ -67,6 +68,8 @@ type Statement struct {
 
 // Reader answers questions about customers and what they have. It never locks and never writes.
 type Reader interface {
+	HolderReader
+	JournalReader
 	RewardReader
 	// Customer finds by the exact identifier, else by an external id written
 	// name:value. It fails with ErrCustomerNotFound.
@@ -85,6 +88,10 @@ type Reader interface {
 	// RewardClaim finds what a customer claimed or received by the event that
 	// records it. It fails with ErrClaimNotFound.
 	RewardClaim(ctx context.Context, customer, event ID) (RewardClaim, error)
+	// CustomerNames gives what customers are called, of merged ones who they became;
+	// those who left are not among them.
+	CustomerNames(ctx context.Context, ids []ID) (map[ID]string, error)
+	BulkReader
 	CouponReader
 	// CampaignFigures sums up what a campaign did, and says how much of its limit
 	// over all customers is used.

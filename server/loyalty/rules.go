@@ -12,7 +12,10 @@ func (r *Run) all(t *ticket) error {
 	if err := r.settleDue(); err != nil {
 		return err
 	}
-	if t.rule == nil { // a settlement of what is due and nothing else
+	if t.rule == nil { // a settlement of what is due, and what is no event
+		if t.task != nil {
+			return t.task(r)
+		}
 		return nil
 	}
 	if err := r.standing(t); err != nil {

@@ -51,6 +51,7 @@ type work struct {
 	reacted int                                     // so many of the events had their reactions, but for those that wait
 	waiting []*Event                                // that stood back for what was due for another customer
 	joined  []CampaignMerge                         // who became part of whom
+	members []Membership                            // of customer lists, that change
 	merged  []ID                                    // whose rows as loaded do not tell any more what they have
 	bought  map[*Transaction]*condition.Transaction // purchases as conditions see them
 	seed    *[32]byte                               // see draws

@@ -47,6 +47,7 @@ const (
 type Needs struct {
 	Customers []CustomerNeeds
 	Answers   []AnswerKey
+	Items     []BulkKey // of bulk operations
 	// Locked takes the customers' locks before loading. The first attempt of a
 	// batch goes without: the guards of the write find out whether anybody was
 	// faster. A repeated attempt locks, so that it cannot lose again.
@@ -79,6 +80,7 @@ type CustomerNeeds struct {
 	Reservations []string      // by transaction_id
 	Progress     ProgressKinds // all progress of these kinds
 	Claims       bool          // the rewards they claimed
+	Lists        bool          // the customer lists they are on
 	Past         bool          // what the journal says of score and spend, for tiers that begin late
 	Everything   bool          // for a merge: all of the above that is stored, and the customers merged into this one
 	Names        []Name        // other names it will claim: external ids
@@ -101,6 +103,7 @@ type Loaded struct {
 	Coupons map[string]Coupon   // by code
 	Free    map[string][]Coupon // codes of a pool that nobody holds, the oldest first
 	Tallies map[string]int64    // those that were ever counted
+	Items   map[BulkKey]bool    // those that are to be done
 	Due     []ID                // who was taken because something is due, the longest waiting first
 }
 
@@ -113,6 +116,7 @@ type Loading struct {
 	Reservations map[string]Reservation
 	Progress     map[ProgressKey]Progress
 	Claims       map[ID]RewardClaim
+	Lists        []string    // ids, in their order; only where they were asked for
 	Past         []PastEntry // oldest first
 	Sources      []ID        // customers merged into this one; only where Everything was asked
 }
@@ -175,11 +179,14 @@ type Writes struct {
 	NewTallies      []Tally
 	Tallies         []Changed[Tally]
 	CampaignGifts   []CampaignGift  // added to what is stored
-	CampaignMerges  []CampaignMerge // before what is given in the same batch
+	CampaignMerges  []CampaignMerge // after what is given in the same batch
 	// Moved are purchases that go to another customer: the row of Before is
 	// deleted and After, which is another customer's, inserted.
 	Moved   []Changed[Transaction]
 	Answers []Answer
+	Members []Membership
+	// Items are those of bulk operations that are done now; the store counts them.
+	Items []BulkMark
 }
 
 // CustomerPosting is a posting with its owner.
@@ -196,7 +203,7 @@ type CustomerLot struct {
 
 // Empty says that there is nothing to write.
 func (w *Writes) Empty() bool {
-	return len(w.Events) == 0 && len(w.Customers) == 0 && len(w.NewCustomers) == 0 && len(w.Answers) == 0
+	return len(w.Events) == 0 && len(w.Customers) == 0 && len(w.NewCustomers) == 0 && len(w.Answers) == 0 && len(w.Items) == 0
 }
 
 // What a store's transaction can end in besides success and plain faults.

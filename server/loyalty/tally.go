@@ -1,7 +1,6 @@
 package loyalty
 
 import (
-	"context"
 	"maps"
 	"slices"
 )
@@ -29,25 +28,6 @@ func (r *Run) Tally(key string) (int64, error) {
 		return 0, err
 	}
 	return r.batch.tallies[key], nil
-}
-
-// Tallies reads counts as they are now, for questions that are about no customer. One
-// that was never counted is absent.
-func (e *Engine) Tallies(ctx context.Context, keys []string) (counts map[string]int64, err error) {
-	release, err := e.hold()
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	n := Needs{Customers: []CustomerNeeds{{Tallies: keys}}, Now: e.now(), Reading: true}
-	err = e.store.Within(ctx, n, func(l *Loaded) (*Writes, error) {
-		counts = l.Tallies
-		return &Writes{}, nil
-	})
-	if err != nil {
-		return nil, outcomeError(err)
-	}
-	return counts, nil
 }
 
 // Count moves a tally by n in the name of an event.

@@ -20,8 +20,10 @@ type ticket struct {
 	at          time.Time // effective; zero: when it is recorded
 	transaction string    // the transaction_id in the data, if any
 	preview     bool
-	seed        [32]byte // of random codes, the same in every attempt; zero until one is drawn
-	err         error    // refused before the transaction
+	seed        [32]byte         // of random codes, the same in every attempt; zero until one is drawn
+	err         error            // refused before the transaction
+	item        BulkKey          // of a bulk operation, that ends with it; zero: none
+	task        func(*Run) error // what it does instead of an event; nil: nothing
 
 	result Result
 	done   chan struct{}
@@ -167,6 +169,9 @@ func needs(tickets []*ticket, now time.Time) Needs {
 		n.Customers = append(append(n.Customers, t.needs), t.more...)
 		if t.sub.Idempotency != nil && !t.preview {
 			n.Answers = append(n.Answers, t.sub.Idempotency.AnswerKey)
+		}
+		if t.item != (BulkKey{}) {
+			n.Items = append(n.Items, t.item)
 		}
 	}
 	return n

@@ -2,6 +2,7 @@ package loyalty
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -36,10 +37,11 @@ type Structure struct {
 
 // Tier is one level of a structure (tiers/tier).
 type Tier struct {
-	ID        string       `json:"-"`
-	Structure string       `json:"structure"`
-	Name      Texts        `json:"name"`
-	Threshold money.Amount `json:"threshold"` // points or money, from which on it is reached
+	ID        string          `json:"-"`
+	Structure string          `json:"structure"`
+	Name      Texts           `json:"name"`
+	Threshold money.Amount    `json:"threshold"` // points or money, from which on it is reached
+	Benefits  json.RawMessage `json:"benefits"`  // in the words of whoever made it; nil: none
 }
 
 // readStructure refuses fields of a window that its kind does not use, and those

@@ -1,11 +1,6 @@
 package loyalty
 
-import (
-	"encoding/json"
-	"time"
-
-	"github.com/loyalty-platform/loyalty/server/loyalty/money"
-)
+import "time"
 
 // TierStatus is where a customer stands in a structure, for those who ask.
 type TierStatus struct {
@@ -34,7 +29,7 @@ func (s *Structure) Status(st *TierState, v TierView) TierStatus {
 	}
 	if s.Base != BaseManual && rank+1 < len(s.Tiers) {
 		status.Next = s.Tiers[rank+1]
-		status.Missing = max(0, s.need(status.Next)-status.Figure)
+		status.Missing = s.lacks(status.Next, status.Figure)
 	}
 	return status
 }
@@ -49,7 +44,7 @@ func (r *Run) TierStatus(s *Structure) (TierStatus, error) {
 // currency units.
 func (s *Structure) shownFigure(n int64) any {
 	if s.Base == BaseSpend {
-		return json.Number(money.Amount(n).String())
+		return s.Number(n)
 	}
 	return n
 }

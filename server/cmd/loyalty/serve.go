@@ -103,7 +103,8 @@ func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logg
 	}
 	h.server, err = server.New(server.Options{
 		Listen: s.listen, Region: s.region, Engine: h.engine, Directory: h.directory, Admin: h.admin, Reader: db, Jobs: h.jobs,
-		Vocabulary: h.vocabulary, Catalogue: catalogue, Limiter: limiter, Ready: h.ready, Logger: logger,
+		Leaderboard: loyalty.NewLeaderboard(loyalty.LeaderboardOptions{Store: db, Programmes: h.directory}),
+		Vocabulary:  h.vocabulary, Catalogue: catalogue, Limiter: limiter, Ready: h.ready, Logger: logger,
 		PublicHosts: s.publicHosts, TrustedProxies: s.trustedProxies, ReplayGuard: s.replayGuard, SigningDebug: s.signingDebug,
 	})
 	if err != nil {

@@ -62,6 +62,7 @@ func keepCustom(r *loyalty.Run) {
 		custom = make(map[string]json.RawMessage, len(own))
 	}
 	maps.Copy(custom, own)
+	maps.DeleteFunc(custom, func(_ string, value json.RawMessage) bool { return string(value) == "null" })
 	r.Customer.Profile.Custom = custom
 }
 

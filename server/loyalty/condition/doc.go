@@ -33,7 +33,8 @@
 //     first_name, last_name, gender, language, currency, image_url, referrer,
 //     birth_date ("1990-05-17"), labels, external_ids, created_at, updated_at, the
 //     points score, spent, reserved, expired, pending, spendable, debt, and every
-//     cf_ attribute; and tiers["<structure>"] (the id of the tier), birthday
+//     cf_ attribute; and tiers["<structure>"] (the id of the tier), lists (the ids
+//     of the customer lists they are on), birthday
 //     ("05-17", in the event's year: 29 February is the 28th in other years),
 //     birth_month, age (in years, on the event's day).
 //   - transaction, where the event belongs to a purchase: id, status, currency,

@@ -49,6 +49,7 @@ type Customer struct {
 	Score, Spent, Reserved, Expired int64
 	Pending, Spendable, Debt        int64
 	Tiers                           map[string]string // tier reached, by structure
+	Lists                           []string          // ids of the customer lists they are on
 	Custom                          Attributes        // cf_* by full name
 }
 

@@ -59,6 +59,7 @@ var customerFields = map[string]field{
 	"birth_month":  {kind: number, read: birthMonth},
 	"age":          {kind: number, read: age},
 	"labels":       {kind: list, holds: text, read: labels},
+	"lists":        {kind: list, holds: text, read: func(f *frame) value { return value{kind: list, ref: (*texts)(&f.facts.Customer.Lists)} }},
 	"external_ids": {kind: object, holds: text, read: func(f *frame) value { return value{kind: object, ref: f.facts.Customer.ExternalIDs} }},
 	"tiers":        {kind: object, holds: text, read: func(f *frame) value { return value{kind: object, ref: f.facts.Customer.Tiers} }},
 	"created_at":   {kind: instant, read: func(f *frame) value { return instantOf(f.facts.Customer.CreatedAt) }},

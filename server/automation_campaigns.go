@@ -1,0 +1,187 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/gen/automationcampaigns"
+	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/gen/entities"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// campaignsAPI answers the Automation Campaigns API.
+type campaignsAPI struct{ *Server }
+
+var _ automationcampaigns.StrictServerInterface = (*campaignsAPI)(nil)
+
+// campaignType is the type of entity that a campaign is.
+const campaignType = "automation/campaign"
+
+// campaignStatuses are where a campaign can stand.
+var campaignStatuses = []string{
+	loyalty.CampaignDraft, loyalty.StatusScheduled, loyalty.CampaignActive, loyalty.CampaignPaused, loyalty.StatusCompleted,
+}
+
+// campaignColumns are what campaigns are filtered and sorted by.
+func campaignColumns(now time.Time) map[string]column[*loyalty.Campaign] {
+	moment := func(of func(*loyalty.Campaign) time.Time) func(*loyalty.Campaign) any {
+		return func(c *loyalty.Campaign) any {
+			if at := of(c); !at.IsZero() {
+				return at
+			}
+			return nil
+		}
+	}
+	return map[string]column[*loyalty.Campaign]{
+		"status":     {field{kind: choiceField, choices: campaignStatuses}, func(c *loyalty.Campaign) any { return c.StatusAt(now) }},
+		"trigger":    {field{kind: textField}, func(c *loyalty.Campaign) any { return c.Trigger }},
+		"name":       {field{kind: textField}, func(c *loyalty.Campaign) any { return c.Name }},
+		"priority":   {field{kind: integerField}, func(c *loyalty.Campaign) any { return int64(c.Priority) }},
+		"created_at": {field{kind: instantField}, moment(func(c *loyalty.Campaign) time.Time { return c.CreatedAt })},
+		"starts_at":  {field{kind: instantField}, moment(func(c *loyalty.Campaign) time.Time { return c.StartsAt.Time })},
+		"ends_at":    {field{kind: instantField}, moment(func(c *loyalty.Campaign) time.Time { return c.EndsAt.Time })},
+	}
+}
+
+// ListCampaigns lists the campaigns that are not archived, in the order in which
+// they run.
+func (a *campaignsAPI) ListCampaigns(ctx context.Context, in automationcampaigns.ListCampaignsRequestObject) (automationcampaigns.ListCampaignsResponseObject, error) {
+	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, nil)
+	if err != nil {
+		return nil, err
+	}
+	o := order{descending: in.Params.Order != nil && *in.Params.Order == automationcampaigns.ListCampaignsParamsOrderDesc}
+	if in.Params.Sort != nil {
+		o.column = string(*in.Params.Sort)
+	}
+	now := a.clock()
+	l := choose(p, a.programme().Campaigns, campaignColumns(now), o, now)
+	out := automationcampaigns.ListCampaigns200JSONResponse{
+		Data: make([]automationcampaigns.AutomationCampaign, len(l.entries)), Next: l.next, Previous: l.previous, Time: &l.time,
+	}
+	for i, c := range l.entries {
+		if out.Data[i], err = campaignOf(c, now); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// GetCampaign reads one campaign as it runs.
+func (a *campaignsAPI) GetCampaign(_ context.Context, in automationcampaigns.GetCampaignRequestObject) (automationcampaigns.GetCampaignResponseObject, error) {
+	c := a.programme().Campaign(in.CampaignID)
+	if c == nil {
+		return nil, loyalty.ErrCampaignNotFound.With("campaign", in.CampaignID)
+	}
+	shown, err := campaignOf(c, a.clock())
+	return automationcampaigns.GetCampaign200JSONResponse{Data: shown}, err
+}
+
+// campaignOf words a campaign.
+func campaignOf(c *loyalty.Campaign, now time.Time) (automationcampaigns.AutomationCampaign, error) {
+	out := automationcampaigns.AutomationCampaign{
+		ID: c.ID, Name: c.Name, Trigger: c.Trigger, Condition: textOrNil(c.Condition), Priority: c.Priority,
+		Limit:  entities.UsageLimit{PerCustomer: c.Limit.PerCustomer, Total: c.Limit.Total},
+		Status: automationcampaigns.CampaignStatus(c.StatusAt(now)), Effects: make([]entities.CampaignEffect, len(c.Effects)),
+		StartsAt: instantOrNil(c.StartsAt.Time), EndsAt: instantOrNil(c.EndsAt.Time), CreatedAt: common.Instant(c.CreatedAt),
+	}
+	for i := range c.Effects {
+		if err := out.Effects[i].UnmarshalJSON(marshal(effectOf(&c.Effects[i]))); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// effectOf words an effect: what its type has, and nothing else.
+func effectOf(f *loyalty.Effect) map[string]any {
+	out := map[string]any{"type": f.Type}
+	switch f.Type {
+	case loyalty.EffectPoints:
+		out["points"] = f.Points
+	case loyalty.EffectMultiply:
+		out["factor"] = f.Factor
+	case loyalty.EffectCoupon:
+		if f.Coupon != nil {
+			out["coupon"] = templateOf(f.Coupon)
+		} else {
+			out["pool"] = f.Pool
+		}
+	case loyalty.EffectLabel:
+		out["label"] = f.Label
+	case loyalty.EffectTier:
+		out["tier"] = f.Tier
+	case loyalty.EffectChallenge:
+		out["challenge"], out["amount"] = f.Challenge, f.Amount
+	}
+	return out
+}
+
+func templateOf(t *loyalty.CouponTemplate) map[string]any {
+	out := map[string]any{"type": t.Type}
+	if t.Type != loyalty.CouponFreeShipping {
+		out["value"] = t.Value
+	}
+	if t.Currency != "" {
+		out["currency"] = t.Currency
+	}
+	if len(t.Name) > 0 {
+		out["name"] = t.Name
+	}
+	if t.ValidDays > 0 {
+		out["valid_days"] = t.ValidDays
+	}
+	if len(t.Stores) > 0 {
+		out["stores"] = t.Stores
+	}
+	if len(t.Products) > 0 {
+		out["products"] = t.Products
+	}
+	return out
+}
+
+// GetCampaignStatistics tells what a campaign did, also an archived one.
+func (a *campaignsAPI) GetCampaignStatistics(ctx context.Context, in automationcampaigns.GetCampaignStatisticsRequestObject) (automationcampaigns.GetCampaignStatisticsResponseObject, error) {
+	e, err := a.campaignEntity(ctx, in.CampaignID)
+	if err != nil {
+		return nil, err
+	}
+	var limits struct {
+		Limit entities.UsageLimit `json:"limit"`
+	}
+	if err := json.Unmarshal(e.Data, &limits); err != nil {
+		return nil, err
+	}
+	f, used, err := a.reader.CampaignFigures(plain(ctx), in.CampaignID)
+	if err != nil {
+		return nil, err
+	}
+	return automationcampaigns.GetCampaignStatistics200JSONResponse{Data: automationcampaigns.CampaignStatistics{
+		CampaignID: in.CampaignID, Runs: f.Runs, Customers: f.Customers, Points: f.Points, TakenBack: f.TakenBack,
+		Net: f.Points - f.TakenBack, Coupons: f.Coupons, Labels: f.Labels, Tiers: f.Tiers, Challenge: f.Challenge,
+		FirstAt: instantOrNil(f.First), LastAt: instantOrNil(f.Last), Limits: limitsLeft(limits.Limit, used),
+	}}, nil
+}
+
+// campaignEntity reads a campaign, archived or not.
+func (a *campaignsAPI) campaignEntity(ctx context.Context, id string) (loyalty.Entity, error) {
+	e, err := a.admin.Entity(plain(ctx), campaignType, id)
+	if errors.Is(err, loyalty.ErrEntityNotFound) {
+		err = loyalty.ErrCampaignNotFound.With("campaign", id)
+	}
+	return e, err
+}
+
+// limitsLeft tells what the limits of a campaign leave.
+func limitsLeft(l entities.UsageLimit, used int64) (out automationcampaigns.CampaignLimits) {
+	if l.PerCustomer != nil {
+		out.PerCustomer = &automationcampaigns.CustomerLimit{Limit: *l.PerCustomer}
+	}
+	if l.Total != nil {
+		out.Total = &automationcampaigns.TotalLimit{Limit: *l.Total, Used: used, Left: max(0, *l.Total-used)}
+	}
+	return out
+}

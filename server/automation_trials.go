@@ -1,0 +1,95 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/gen/automationcampaigns"
+	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// PreviewCampaigns tells what a purchase would bring.
+func (a *campaignsAPI) PreviewCampaigns(ctx context.Context, _ automationcampaigns.PreviewCampaignsRequestObject) (automationcampaigns.PreviewCampaignsResponseObject, error) {
+	s := a.vocabulary.eventOf(requestOf(ctx).tree).submission()
+	s.Checked = false // the engine holds it against what the programme declares besides
+	v, err := a.engine.PreviewPurchase(plain(ctx), s)
+	if err != nil {
+		return nil, err
+	}
+	out := automationcampaigns.CampaignPreview{
+		Base: v.Base, Bonus: v.Bonus(), Points: v.Base + v.Bonus(), Burned: v.Burned,
+		Campaigns: make([]automationcampaigns.CampaignBonus, len(v.Campaigns)),
+	}
+	for i, c := range v.Campaigns {
+		out.Campaigns[i] = automationcampaigns.CampaignBonus{ID: c.ID, Name: c.Name, Points: c.Points}
+	}
+	return automationcampaigns.PreviewCampaigns200JSONResponse{Data: out}, nil
+}
+
+// StartBacktest begins to try a campaign on past events.
+func (a *campaignsAPI) StartBacktest(ctx context.Context, in automationcampaigns.StartBacktestRequestObject) (automationcampaigns.StartBacktestResponseObject, error) {
+	plan, err := a.plan(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	q := loyalty.BulkRequest{Kind: loyalty.BulkBacktest, Target: in.CampaignID, Parameters: marshal(plan)}
+	answer, err := change(a.Server, ctx, http.StatusAccepted, backtestAnswer, func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.BulkOperation], error) {
+		return a.admin.BeginBulk(ctx, call, q)
+	})
+	if err == nil && !answer.replayed {
+		a.jobs.Wake("bulk")
+	}
+	return answer, err
+}
+
+// plan reads what is to be tried on which events. What is to come is not among them.
+func (a *campaignsAPI) plan(ctx context.Context, in automationcampaigns.StartBacktestRequestObject) (loyalty.BacktestPlan, error) {
+	p := loyalty.BacktestPlan{From: time.Time(in.Body.From).UTC(), To: time.Time(in.Body.To).UTC()}
+	e, err := a.campaignEntity(ctx, in.CampaignID)
+	switch {
+	case err != nil:
+		return p, err
+	case !e.ArchivedAt.IsZero():
+		return p, loyalty.ErrCampaignNotFound.With("campaign", in.CampaignID)
+	}
+	p.Campaign = e.Data
+	if body, _ := requestOf(ctx).tree.(map[string]any); body["campaign"] != nil {
+		p.Campaign = appendJSON(nil, body["campaign"])
+	}
+	if err := p.Check(a.programme(), in.CampaignID); err != nil {
+		return p, err
+	}
+	if now := a.clock(); p.To.After(now) {
+		p.To = now
+	}
+	return p, nil
+}
+
+// GetBacktest tells how far a backtest is.
+func (a *campaignsAPI) GetBacktest(ctx context.Context, in automationcampaigns.GetBacktestRequestObject) (automationcampaigns.GetBacktestResponseObject, error) {
+	o, err := a.reader.BulkOperation(plain(ctx), in.BatchID, loyalty.BulkBacktest)
+	switch {
+	case err != nil:
+		return nil, err
+	case o.Target != in.CampaignID:
+		return nil, loyalty.ErrBatchNotFound.With("batch", in.BatchID.String())
+	}
+	return written{status: http.StatusOK, body: marshal(backtestAnswer(o))}, nil
+}
+
+// backtestAnswer words where a backtest stands.
+func backtestAnswer(o loyalty.BulkOperation) any {
+	var plan loyalty.BacktestPlan
+	var f loyalty.BacktestFigures
+	_ = json.Unmarshal(o.Parameters, &plan) // both are the platform's own; none yet of the second
+	_ = json.Unmarshal(o.Progress, &f)
+	return automationcampaigns.BacktestAnswer{Data: automationcampaigns.Backtest{
+		BatchID: o.ID, CampaignID: o.Target, From: common.Instant(plan.From), To: common.Instant(plan.To),
+		Status: automationcampaigns.BacktestStatus(o.State), Done: o.Done, Total: o.Total,
+		Events: f.Events, Winners: f.Winners, Points: f.Points, Coupons: f.Coupons, Fault: textOrNil(f.Fault),
+		CreatedAt: common.Instant(o.CreatedAt), FinishedAt: instantOrNil(o.FinishedAt),
+	}}
+}

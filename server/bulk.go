@@ -1,0 +1,88 @@
+package server
+
+import (
+	"context"
+	"encoding/binary"
+	"net/http"
+
+	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// beginBulk takes a bulk operation on, has the job bulk see to it and answers 202
+// with where it stands now.
+func (s *Server) beginBulk(ctx context.Context, q loyalty.BulkRequest) (written, error) {
+	answer, err := change(s, ctx, http.StatusAccepted, bulkAnswer, func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.BulkOperation], error) {
+		return s.admin.BeginBulk(ctx, call, q)
+	})
+	if err == nil && !answer.replayed {
+		s.jobs.Wake("bulk")
+	}
+	return answer, err
+}
+
+// bulkAnswer words where an operation stands.
+func bulkAnswer(o loyalty.BulkOperation) any {
+	return common.BulkAnswer{Data: common.BulkOperation{
+		BatchID: o.ID, Status: common.BulkStatus(o.State), Done: o.Done, Total: o.Total, Errors: o.Errors,
+		CreatedAt: common.Instant(o.CreatedAt), FinishedAt: instantOrNil(o.FinishedAt),
+	}}
+}
+
+// bulkStatus answers where an operation of some kinds stands.
+func (s *Server) bulkStatus(ctx context.Context, batch loyalty.ID, kinds ...string) (written, error) {
+	o, err := s.reader.BulkOperation(plain(ctx), batch, kinds...)
+	if err != nil {
+		return written{}, err
+	}
+	return written{status: http.StatusOK, body: marshal(bulkAnswer(o))}, nil
+}
+
+// bulkPlace is which items of which operation a caller asks for.
+type bulkPlace struct {
+	batch  loyalty.ID
+	limit  *common.Limit
+	offset *common.Offset
+	cursor *common.Cursor
+	fields map[string]string // what fields of the errors are called in the request; see act
+}
+
+// bulkErrors lists whom an operation of some kinds refused, worded in the language
+// of this answer.
+func (s *Server) bulkErrors(ctx context.Context, at bulkPlace, kinds ...string) (written, error) {
+	p, err := pageOf(ctx, at.limit, at.offset, at.cursor)
+	if err != nil {
+		return written{}, err
+	}
+	if _, err := s.reader.BulkOperation(plain(ctx), at.batch, kinds...); err != nil {
+		return written{}, err
+	}
+	items, err := s.reader.BulkErrors(plain(ctx), at.batch, bulkPage(p))
+	if err != nil {
+		return written{}, err
+	}
+	l := linked(p, items, s.clock(), func(i loyalty.BulkItem) cursor {
+		return cursor{at: i.DoneAt, id: binary.BigEndian.AppendUint64(nil, uint64(i.Seq))}
+	})
+	out := common.BulkErrorList{Data: make([]common.BulkError, len(l.entries)), Next: l.next, Previous: l.previous, Time: &l.time}
+	language := requestOf(ctx).language
+	for i := range l.entries {
+		_, fault := s.envelope(language, act{fields: at.fields}.inRequest(l.entries[i].Failure()))
+		out.Data[i] = common.BulkError{Customer: textOrNil(l.entries[i].Customer), Error: fault}
+	}
+	return written{status: http.StatusOK, body: marshal(out)}, nil
+}
+
+// bulkPage is a page of items, which are found by their numbers.
+func bulkPage(p page) loyalty.BulkPage {
+	out := loyalty.BulkPage{Limit: p.fetch(), Offset: p.offset}
+	if p.cursor == nil || len(p.cursor.id) != 8 {
+		return out
+	}
+	if seq := int64(binary.BigEndian.Uint64(p.cursor.id)); p.cursor.back {
+		out.Before = seq
+	} else {
+		out.After = seq
+	}
+	return out
+}

@@ -1,0 +1,111 @@
+package server_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/openapi"
+	"github.com/loyalty-platform/loyalty/server"
+)
+
+// published fetches a document as everybody can, unsigned.
+func (h *house) published(path string) []byte {
+	h.t.Helper()
+	resp, err := http.Get(h.url + path) //nolint:noctx,gosec // loopback
+	require.NoError(h.t, err)
+	defer resp.Body.Close() //nolint:errcheck // read to the end
+	text, err := io.ReadAll(resp.Body)
+	require.NoError(h.t, err)
+	require.Equal(h.t, http.StatusOK, resp.StatusCode, path)
+	return text
+}
+
+// toolRun runs a program and gives what it printed.
+func toolRun(t *testing.T, folder string, environment []string, program string, args ...string) string {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), program, args...) //nolint:gosec // of make tools
+	c.Dir, c.Env = folder, append(os.Environ(), environment...)
+	output, err := c.CombinedOutput()
+	require.NoError(t, err, "%s %s\n%s", program, strings.Join(args, " "), output)
+	return string(output)
+}
+
+// asClient is what a generated client is told of the server.
+func (h *house) asClient() []string {
+	return []string{"HOST=" + strings.TrimPrefix(h.url, "http://"), "KEY_ID=" + h.key.KeyID, "SECRET=" + h.key.Secret, "REGION=" + region}
+}
+
+// TestGoClients generates a client for every API from the published documents,
+// compiles them all, and makes one signed round trip with each.
+func TestGoClients(t *testing.T) {
+	w := newWitness(open(t, func(o *server.Options) { o.Limiter = unlimited{} }), 1)
+	w.inhabit()
+	root, err := filepath.Abs("..")
+	require.NoError(t, err)
+	folder, place := t.TempDir(), filepath.Join(root, "server", "testdata", "clients", "generated")
+	overlay := map[string]string{}
+	keep := func(name string, text []byte) string {
+		file := filepath.Join(folder, strings.ReplaceAll(name, "/", "_"))
+		require.NoError(t, os.WriteFile(file, text, 0o600))
+		overlay[filepath.Join(place, name)] = file
+		return file
+	}
+	config := keep("config.yaml", []byte("generate: {client: true, models: true}\noutput-options: {skip-prune: true, name-normalizer: ToCamelCaseWithInitialisms}\ncompatibility: {always-prefix-enum-values: true}\n"))
+	for _, api := range openapi.Names() {
+		document, name := keep(api+".json", w.published("/openapi/"+api+".json")), strings.ReplaceAll(api, "-", "")
+		code := toolRun(t, root, nil, "go", "run", "github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen", "-config", config, "-package", name, document)
+		keep(name+"/client.go", []byte(code))
+	}
+	source, err := os.ReadFile("testdata/clients/client.go.txt")
+	require.NoError(t, err)
+	const imports = "github.com/loyalty-platform/loyalty/server/testdata/clients/generated"
+	keep("main.go", []byte(strings.ReplaceAll(string(source), "{{root}}", imports)))
+	text, err := json.Marshal(map[string]any{"Replace": overlay})
+	require.NoError(t, err)
+	program := filepath.Join(folder, "client")
+	toolRun(t, root, []string{"CGO_ENABLED=0"}, "go", "build", "-overlay", keep("overlay.json", text), "-o", program, imports)
+	said := strings.Split(strings.TrimSpace(toolRun(t, root, w.asClient(), program)), "\n")
+	require.Len(t, said, len(openapi.Names()), said)
+	for _, line := range said {
+		require.Contains(t, line, " 200 ", line)
+		require.NotContains(t, line, "false", line)
+	}
+}
+
+// TestTypeScriptClients has openapi-typescript make types of the published
+// documents, compiles a client against them under --strict, and runs it: one
+// signed round trip with each API.
+func TestTypeScriptClients(t *testing.T) {
+	generator, compiler := tool(t, "openapi-typescript"), tool(t, "tsc")
+	w := newWitness(open(t, func(o *server.Options) { o.Limiter = unlimited{} }), 1)
+	w.inhabit()
+	folder := t.TempDir()
+	put := func(name, text string) {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
+	}
+	apis := "apis:\n"
+	for _, api := range openapi.Names() {
+		put(api+".json", string(w.published("/openapi/"+api+".json")))
+		apis += "  " + api + "@v1: {root: ./" + api + ".json, x-openapi-ts: {output: ./" + api + ".d.ts}}\n"
+	}
+	put("redocly.yaml", apis)
+	toolRun(t, folder, []string{"REDOCLY_TELEMETRY=off"}, generator, "--redocly", "redocly.yaml")
+	source, err := os.ReadFile("testdata/clients/client.ts")
+	require.NoError(t, err)
+	put("client.ts", string(source))
+	put("tsconfig.json", `{"compilerOptions": {"strict": true, "target": "es2022", "module": "commonjs", "types": []}, "files": ["client.ts"]}`)
+	toolRun(t, folder, nil, compiler)
+	said := strings.Split(strings.TrimSpace(toolRun(t, folder, w.asClient(), tool(t, "node"), "client.js")), "\n")
+	require.Len(t, said, len(openapi.Names()), said)
+	for i, line := range said {
+		require.NotContains(t, line, "false", "%d: %s", i, line)
+	}
+}

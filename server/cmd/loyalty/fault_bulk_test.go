@@ -1,0 +1,174 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/server"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/action"
+	"github.com/loyalty-platform/loyalty/store"
+	"github.com/loyalty-platform/loyalty/store/storetest"
+)
+
+// TestFaultBulk kills the program again and again while it claims a reward for many
+// customers (R9): whoever can pay has exactly one claim in the end, whoever cannot
+// is refused once, and the counts say so.
+func TestFaultBulk(t *testing.T) {
+	onBoth(t, durablePostgres, func(t *testing.T, g *ground) {
+		b := newBulkClaim(t, g, full(t, 400, 100_000))
+		began := time.Now()
+		kills := b.killWhileWorking()
+		b.check()
+		verified := command(t, g.dir, g.env, "ledger", "verify")
+		require.Equal(t, 0, verified.code, verified.out)
+		require.Positive(t, kills, "the program was never killed at work")
+		t.Logf("figures: R9: a reward for %d customers in %s, the program killed %d times at it", b.members, time.Since(began).Round(time.Millisecond), kills)
+	})
+}
+
+// bulkClaim is a bulk claim over members of whom every tenth cannot pay.
+type bulkClaim struct {
+	*testing.T
+	g       *ground
+	raw     *sql.DB
+	members int
+	body    string
+	batch   string
+}
+
+func newBulkClaim(t *testing.T, g *ground, members int) *bulkClaim {
+	t.Helper()
+	ctx, key := context.Background(), [32]byte{}
+	for i := range key {
+		key[i] = 0xab
+	}
+	db, err := store.Open(ctx, store.Options{URL: g.url, MasterKey: key})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, db.Close()) }()
+	directory, err := loyalty.NewDirectory(ctx, loyalty.DirectoryOptions{Store: db})
+	require.NoError(t, err)
+	vocabulary, err := server.NewVocabulary()
+	require.NoError(t, err)
+	engine, err := loyalty.NewEngine(loyalty.EngineOptions{Store: db, Contract: vocabulary, Programmes: directory, Rules: action.All()})
+	require.NoError(t, err)
+	defer engine.Close()
+	_, err = loyalty.NewAdmin(loyalty.AdminOptions{Store: db, Directory: directory}).CreateEntity(ctx, loyalty.Call{KeyID: loyalty.CommandLine}, loyalty.EntityChange{
+		Type: "rewards/reward", ID: "mug", Data: json.RawMessage(`{"title":{"en":"Mug"},"type":"coupon","points":5,"coupon":{"type":"percentage","value":10}}`),
+		Check: func(fields json.RawMessage) (json.RawMessage, error) { return fields, nil },
+	})
+	require.NoError(t, err)
+	b := &bulkClaim{T: t, g: g, raw: storetest.Raw(t, g.url), members: members}
+	var all []loyalty.Submission
+	names := make([]string, members)
+	for i := range members {
+		names[i] = fmt.Sprintf("member-%d", i)
+		all = append(all, loyalty.Submission{Customer: names[i], Action: "opt_in", Data: json.RawMessage(`{"email":"` + names[i] + `@example.com"}`)})
+		if i%10 != 0 {
+			all = append(all, loyalty.Submission{Customer: names[i], Action: "point_add", Data: json.RawMessage(`{"points":100}`)})
+		}
+	}
+	for _, r := range engine.SubmitAll(ctx, all) {
+		require.NoError(t, r.Err)
+	}
+	body, err := json.Marshal(map[string]any{"customers": names})
+	require.NoError(t, err)
+	b.body = string(body)
+	return b
+}
+
+// begin asks for the operation: once, however often it is asked for.
+func (b *bulkClaim) begin(address string) {
+	b.Helper()
+	a := newCaller(b.T, b.g.key).post(address, "/v1/bulk-operation/reward/claim/mug", b.body, "mugs")
+	require.NoError(b, a.err)
+	require.Equal(b, http.StatusAccepted, a.status, string(a.body))
+	var answer struct {
+		Data struct {
+			BatchID string `json:"batch_id"`
+		}
+	}
+	require.NoError(b, json.Unmarshal(a.body, &answer))
+	require.True(b, b.batch == "" || b.batch == answer.Data.BatchID, "it was begun twice")
+	b.batch = answer.Data.BatchID
+}
+
+// done is how many customers are done.
+func (b *bulkClaim) done() (n int) {
+	require.NoError(b, b.raw.QueryRow(`SELECT COALESCE(SUM(done), 0) FROM bulk_operations`).Scan(&n))
+	return n
+}
+
+// killWhileWorking starts the program, lets it get on, and kills it, until all is
+// done; it counts the times when there was something left.
+func (b *bulkClaim) killWhileWorking() (kills int) {
+	b.Helper()
+	for before := 0; before < b.members; {
+		s := b.g.start(b.T)
+		b.begin(s.address)
+		enough := min(b.members, before+max(1, b.members/50))
+		for until := time.Now().Add(patience); b.done() < enough && time.Now().Before(until); {
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(rand.N(10 * time.Millisecond))
+		require.Equal(b, -1, s.stop(os.Kill), s.log())
+		now := b.done()
+		require.Greater(b, now, before, "the operation does not get on: %s", s.log())
+		if before = now; now < b.members {
+			kills++
+		}
+		_, err := b.raw.Exec(`UPDATE jobs SET lease_until = 0`) // of the dead, as time would
+		require.NoError(b, err)
+	}
+	return kills
+}
+
+// check holds everybody's claims against what they could pay, and what the
+// operation says of itself.
+func (b *bulkClaim) check() {
+	b.Helper()
+	rows, err := b.raw.Query(`SELECT c.name, (SELECT count(*) FROM events e WHERE e.customer_id = c.id AND e.action = 'reward_claim'),
+ (SELECT count(*) FROM claims k WHERE k.customer_id = c.id), (SELECT count(*) FROM coupons p WHERE p.customer_id = c.id) FROM customers c`)
+	require.NoError(b, err)
+	defer rows.Close()
+	seen := 0
+	for rows.Next() {
+		var name string
+		var i, events, claims, coupons int
+		require.NoError(b, rows.Scan(&name, &events, &claims, &coupons))
+		_, err := fmt.Sscanf(name, "member-%d", &i)
+		require.NoError(b, err)
+		want := []int{1, 1, 1}
+		if i%10 == 0 {
+			want = []int{0, 0, 0}
+		}
+		require.Equal(b, want, []int{events, claims, coupons}, name)
+		seen++
+	}
+	require.NoError(b, rows.Err())
+	require.Equal(b, b.members, seen)
+
+	s := b.g.start(b.T)
+	a := newCaller(b.T, b.g.key).get(s.address + "/v1/bulk-operation/reward/claim/" + b.batch + "/status")
+	require.Equal(b, http.StatusOK, a.status, string(a.body))
+	var answer struct {
+		Data struct {
+			Status              string
+			Done, Total, Errors int
+		}
+	}
+	require.NoError(b, json.Unmarshal(a.body, &answer))
+	require.Equal(b, []any{"done", b.members, b.members, (b.members + 9) / 10}, []any{answer.Data.Status, answer.Data.Done, answer.Data.Total, answer.Data.Errors})
+	require.Equal(b, 0, s.stop(terminate), s.log())
+}

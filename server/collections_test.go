@@ -1,0 +1,107 @@
+package server_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/openapi"
+	"github.com/loyalty-platform/loyalty/server"
+)
+
+// tool finds a program that `make tools` installs. Where it is not there the test is
+// left out loudly, or fails with LOYALTY_REQUIRE_TOOLS=1.
+func tool(t *testing.T, name string) string {
+	t.Helper()
+	if path, err := filepath.Abs(filepath.Join("..", ".bin", name)); err == nil {
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+	}
+	path, err := exec.LookPath(name)
+	if err == nil {
+		return path
+	}
+	if os.Getenv("LOYALTY_REQUIRE_TOOLS") == "1" {
+		require.NoError(t, err, "%s is needed: make tools", name)
+	}
+	t.Skipf("SKIPPED: there is no %s; make tools installs it", name)
+	return ""
+}
+
+// newmanReport is what newman says of a run.
+type newmanReport struct {
+	Run struct {
+		Stats struct {
+			Requests struct{ Total, Failed int }
+		}
+		Failures []struct {
+			Error  struct{ Message string }
+			Source struct{ Name string }
+		}
+		Executions []struct {
+			Item struct {
+				Name    string
+				Request struct{ Method string }
+			}
+			Response struct{ Code int }
+		}
+	}
+}
+
+// TestCollections runs every request of the twelve collections, as somebody who
+// imported them and set four variables, against a server that has what they name.
+// All are signed by the collection's own script; none may fail, and every GET must
+// find what it asks for.
+func TestCollections(t *testing.T) {
+	newman := tool(t, "newman")
+	w := newWitness(open(t, func(o *server.Options) { o.Limiter = unlimited{} }), 1)
+	w.inhabit()
+	apis := openapi.Names()
+	slices.SortStableFunc(apis, func(a, b string) int { return oneIf(a == "events") - oneIf(b == "events") }) // the last of its examples opts out
+	for _, api := range apis {
+		report := w.newman(newman, api)
+		assert.Zero(t, report.Run.Stats.Requests.Failed, api)
+		assert.NotZero(t, report.Run.Stats.Requests.Total, api)
+		for _, f := range report.Run.Failures {
+			assert.Fail(t, "a request failed", "%s: %s: %s", api, f.Source.Name, f.Error.Message)
+		}
+		for _, e := range report.Run.Executions {
+			if e.Item.Request.Method == http.MethodGet {
+				assert.Equal(t, http.StatusOK, e.Response.Code, "%s: %s", api, e.Item.Name)
+			}
+		}
+	}
+}
+
+func oneIf(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func (w *witness) newman(program, api string) (report newmanReport) {
+	w.t.Helper()
+	folder := w.t.TempDir()
+	text, err := openapi.Collection(api)
+	require.NoError(w.t, err)
+	file, out := filepath.Join(folder, "collection.json"), filepath.Join(folder, "report.json")
+	require.NoError(w.t, os.WriteFile(file, text, 0o600))
+	c := exec.CommandContext(w.t.Context(), program, "run", file, "--reporters", "json", "--reporter-json-export", out, //nolint:gosec // of make tools
+		"--env-var", "base_url="+w.url, "--env-var", "key_id="+w.key.KeyID, "--env-var", "secret="+w.key.Secret, "--env-var", "region="+region,
+		"--suppress-exit-code", "--timeout-request", "10000")
+	output, err := c.CombinedOutput()
+	require.NoError(w.t, err, "%s", output)
+	text, err = os.ReadFile(out) //nolint:gosec // written just now
+	require.NoError(w.t, err)
+	require.NoError(w.t, json.Unmarshal(text, &report))
+	return report
+}

@@ -1,0 +1,105 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"github.com/loyalty-platform/loyalty/gen/coupon"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// poolType is the entity that a pool is.
+const poolType = "coupons/pool"
+
+// ListCouponPools lists the pools with the counts of their codes, the oldest first.
+func (a *couponAPI) ListCouponPools(ctx context.Context, in coupon.ListCouponPoolsRequestObject) (coupon.ListCouponPoolsResponseObject, error) {
+	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, nil)
+	if err != nil {
+		return nil, err
+	}
+	q := loyalty.EntityQuery{Type: poolType, Page: storePage(p), Archived: in.Params.Archived != nil && *in.Params.Archived}
+	found, err := a.admin.Entities(plain(ctx), q)
+	if err != nil {
+		return nil, err
+	}
+	l := linked(p, found, a.clock(), nil)
+	out := entityList{Data: make([]json.RawMessage, len(l.entries)), Next: l.next, Previous: l.previous, Time: l.time}
+	ids := make([]string, len(l.entries))
+	for i := range l.entries {
+		ids[i] = l.entries[i].ID
+	}
+	stock, err := a.reader.PoolStock(plain(ctx), ids, a.clock())
+	for i := range l.entries {
+		out.Data[i] = poolRecord(&l.entries[i], stock[l.entries[i].ID])
+	}
+	return written{status: http.StatusOK, body: marshal(out)}, err
+}
+
+// poolRecord writes a pool as the Entities API does, with its counts behind.
+func poolRecord(e *loyalty.Entity, n loyalty.PoolStock) json.RawMessage {
+	own := entityRecord("coupons", "pool", e)
+	counts := marshal(struct {
+		Total     int64 `json:"total"`
+		Available int64 `json:"available"`
+		Claimed   int64 `json:"claimed"`
+		Redeemed  int64 `json:"redeemed"`
+	}{n.Total, n.Available, n.Claimed, n.Redeemed})
+	own[len(own)-1] = ','
+	return append(own, counts[1:]...)
+}
+
+// poolAnswer words one pool.
+func poolAnswer(n loyalty.PoolStock) func(loyalty.Entity) any {
+	return func(e loyalty.Entity) any {
+		return struct {
+			Data json.RawMessage `json:"data"`
+		}{poolRecord(&e, n)}
+	}
+}
+
+// stockOf counts the codes of one pool.
+func (a *couponAPI) stockOf(ctx context.Context, pool string) (loyalty.PoolStock, error) {
+	stock, err := a.reader.PoolStock(ctx, []string{pool}, a.clock())
+	return stock[pool], err
+}
+
+// GetCouponPool reads one pool, archived or not.
+func (a *couponAPI) GetCouponPool(ctx context.Context, in coupon.GetCouponPoolRequestObject) (coupon.GetCouponPoolResponseObject, error) {
+	e, err := a.admin.Entity(plain(ctx), poolType, in.PoolID)
+	if err != nil {
+		return nil, err
+	}
+	n, err := a.stockOf(plain(ctx), e.ID)
+	return written{status: http.StatusOK, body: marshal(poolAnswer(n)(e))}, err
+}
+
+// CreateCouponPool adds a pool, which has no codes yet.
+func (a *couponAPI) CreateCouponPool(ctx context.Context, in coupon.CreateCouponPoolRequestObject) (coupon.CreateCouponPoolResponseObject, error) {
+	c, err := (&entitiesAPI{a.Server}).change(ctx, poolType, creation)
+	if err != nil {
+		return nil, err
+	}
+	if in.Body.ID != nil {
+		c.ID = *in.Body.ID
+	}
+	return change(a.Server, ctx, http.StatusCreated, poolAnswer(loyalty.PoolStock{}), func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.Entity], error) {
+		return a.admin.CreateEntity(ctx, call, c)
+	})
+}
+
+// UpdateCouponPool changes the properties of a pool that are sent. It moves no code.
+func (a *couponAPI) UpdateCouponPool(ctx context.Context, in coupon.UpdateCouponPoolRequestObject) (coupon.UpdateCouponPoolResponseObject, error) {
+	c, err := (&entitiesAPI{a.Server}).change(ctx, poolType, patch)
+	if err != nil {
+		return nil, err
+	}
+	c.ID = in.PoolID
+	n, err := a.stockOf(plain(ctx), c.ID)
+	if err != nil {
+		return nil, err
+	}
+	return change(a.Server, ctx, http.StatusOK, poolAnswer(n), func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.Entity], error) {
+		return a.admin.UpdateEntity(ctx, call, c)
+	})
+}

@@ -1,0 +1,66 @@
+package server
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/gen/coupon"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// usagePeriod is what usage covers where no filter says so.
+const usagePeriod = 31
+
+// usageFields are what the counted coupons can be filtered by.
+var usageFields = map[string]field{
+	"pool":       {kind: textField},
+	"created_at": {kind: instantField},
+}
+
+// GetCouponUsage counts coupons and their value by pool, status, day and currency.
+func (a *couponAPI) GetCouponUsage(ctx context.Context, in coupon.GetCouponUsageRequestObject) (coupon.GetCouponUsageResponseObject, error) {
+	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, nil)
+	if err != nil {
+		return nil, err
+	}
+	q := loyalty.CouponUsageQuery{Day: "created_at", At: a.clock(), Page: storePage(p)}
+	if in.Params.Day != nil {
+		q.Day = string(*in.Params.Day)
+	}
+	var readable bool
+	var found []loyalty.CouponUsage
+	if q.Conditions, readable = conditions(p.query, usageFields); readable {
+		q.Conditions = lately(q.Conditions, q.At)
+		found, err = a.reader.CouponUsage(plain(ctx), q)
+	}
+	l := linked(p, found, a.clock(), nil)
+	out := coupon.GetCouponUsage200JSONResponse{
+		Data: make([]coupon.CouponUsage, len(l.entries)), Next: l.next, Previous: l.previous, Time: &l.time,
+	}
+	for i := range l.entries {
+		out.Data[i] = usageOf(&l.entries[i])
+	}
+	return out, err
+}
+
+// lately adds the usual period where no filter says one.
+func lately(list []loyalty.Condition, now time.Time) []loyalty.Condition {
+	if slices.ContainsFunc(list, func(c loyalty.Condition) bool { return c.Field == "created_at" }) {
+		return list
+	}
+	from := now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-usagePeriod)
+	return append(list, loyalty.Condition{Field: "created_at", Operator: loyalty.Gte, Values: []any{from}})
+}
+
+func usageOf(u *loyalty.CouponUsage) coupon.CouponUsage {
+	out := coupon.CouponUsage{
+		Pool: textOrNil(u.Pool), Status: common.CouponStatus(u.Status), Day: u.Day.Format(time.DateOnly),
+		Currency: textOrNil(u.Currency), Count: u.Count,
+	}
+	if u.Currency != "" {
+		out.Value, out.Redeemed = &u.Value, &u.Redeemed
+	}
+	return out
+}

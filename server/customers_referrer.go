@@ -1,0 +1,33 @@
+package server
+
+import (
+	"context"
+	"slices"
+
+	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// nameReferrers adds who brought the customers, by the name that callers know.
+// Nobody is named who left, and nothing is told of customers who did.
+func (a *customersAPI) nameReferrers(ctx context.Context, choose chosen, list []loyalty.Customer, out []common.Customer) error {
+	var ids []loyalty.ID
+	for i := range list {
+		if id := list[i].Profile.Referrer; id != (loyalty.ID{}) && list[i].Status != loyalty.OptedOut && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 || !choose.has("referrer") {
+		return nil
+	}
+	names, err := a.reader.CustomerNames(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		if list[i].Status != loyalty.OptedOut {
+			out[i].Referrer = textOrNil(names[list[i].Profile.Referrer])
+		}
+	}
+	return nil
+}

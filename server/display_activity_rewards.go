@@ -1,0 +1,85 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/gen/display"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// ListRewardActivities lists the rewards that a customer can see.
+func (a *displayAPI) ListRewardActivities(ctx context.Context, in display.ListRewardActivitiesRequestObject) (display.ListRewardActivitiesResponseObject, error) {
+	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, nil)
+	if err != nil {
+		return nil, err
+	}
+	var out display.ListRewardActivities200JSONResponse
+	err = a.view(ctx, in.CustomerID, loyalty.ClaimNeeds(a.programme().Rewards), func(r *loyalty.Run) error {
+		language := requestOf(ctx).language
+		all, err := a.rewardViews(r, language)
+		if err != nil {
+			return err
+		}
+		l := choose(p, running(p.query, all), a.rewardColumnsOf(r.Programme), ordered(in.Params.Sort, in.Params.Order), a.clock())
+		out = display.ListRewardActivities200JSONResponse{
+			Data: make([]common.RewardEntry, len(l.entries)), Next: l.next, Previous: l.previous, Time: &l.time,
+		}
+		for i, v := range l.entries {
+			out.Data[i] = a.rewardActivity(r, language, v)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// rewardActivity words a reward for the customer who may claim it.
+func (a *displayAPI) rewardActivity(r *loyalty.Run, language string, v *rewardView) common.RewardEntry {
+	return a.rewardEntry(language, v, address("customers", r.Customer.Name, "activities", "rewards", v.ID, "claim"))
+}
+
+// rewardsActivities are the rewards that are active for a customer.
+func (a *displayAPI) rewardsActivities(r *loyalty.Run, language string, _ time.Time) ([]common.RewardEntry, error) {
+	all, err := a.rewardViews(r, language)
+	all = running(nil, all)
+	entries := make([]common.RewardEntry, len(all))
+	for i, v := range all {
+		entries[i] = a.rewardActivity(r, language, v)
+	}
+	return entries, err
+}
+
+// GetRewardActivity shows one reward as a customer sees it.
+func (a *displayAPI) GetRewardActivity(ctx context.Context, in display.GetRewardActivityRequestObject) (display.GetRewardActivityResponseObject, error) {
+	p, err := pageOf(ctx, nil, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	var out display.GetRewardActivity200JSONResponse
+	err = a.view(ctx, in.CustomerID, oneReward(a.programme(), in.RewardID), func(r *loyalty.Run) error {
+		reward, language := r.Programme.Rewards[in.RewardID], requestOf(ctx).language
+		if reward == nil {
+			return loyalty.ErrRewardNotFound
+		}
+		v, err := a.rewardFor(r, language, reward)
+		if err != nil {
+			return err
+		}
+		if v == nil || len(choose(p, []*rewardView{v}, a.rewardColumnsOf(r.Programme), order{}, p.began).entries) == 0 {
+			return loyalty.ErrRewardNotFound
+		}
+		out.Data = a.rewardActivity(r, language, v)
+		return nil
+	})
+	return out, err
+}
+
+// oneReward is what the outlook of one reward reads.
+func oneReward(p *loyalty.Programme, id string) loyalty.CustomerNeeds {
+	one := map[string]*loyalty.Reward{}
+	if reward := p.Rewards[id]; reward != nil {
+		one[id] = reward
+	}
+	return loyalty.ClaimNeeds(one)
+}

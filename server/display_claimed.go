@@ -1,0 +1,216 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/gen/display"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// rewardType is the entity that a reward is.
+const rewardType = "rewards/reward"
+
+// claimed is a claim with its reward, archived or not.
+type claimed struct {
+	loyalty.RewardClaim
+	reward *loyalty.Reward
+	status string // of the reward now
+}
+
+// ListClaimedRewards lists what a customer claimed or received, the newest first.
+func (a *displayAPI) ListClaimedRewards(ctx context.Context, in display.ListClaimedRewardsRequestObject) (display.ListClaimedRewardsResponseObject, error) {
+	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	c, err := (&customersAPI{a.Server}).settled(plain(ctx), in.CustomerID)
+	if err != nil {
+		return nil, err
+	}
+	var o order
+	if in.Params.Sort != nil {
+		o.column = string(*in.Params.Sort)
+		o.descending = in.Params.Order != nil && string(*in.Params.Order) == string(common.OrderDesc)
+	}
+	language := requestOf(ctx).language
+	l, err := a.claimsOf(ctx, c.ID, p, o)
+	if err != nil {
+		return nil, err
+	}
+	coupons, err := a.couponsOfClaims(plain(ctx), c.ID, l.entries)
+	out := display.ListClaimedRewards200JSONResponse{
+		Data: make([]display.ClaimedReward, len(l.entries)), Next: l.next, Previous: l.previous, Time: &l.time,
+	}
+	for i := range l.entries {
+		out.Data[i] = a.claimedReward(language, &l.entries[i])
+		if held, ok := coupons[l.entries[i].Coupon]; ok {
+			shown := a.couponOf(language, &held.Coupon, &held.Holder)
+			out.Data[i].Coupon = &shown
+		}
+	}
+	return out, err
+}
+
+// claimsOf gives one page of a customer's claims. Filters and orders are by what the
+// rewards say, which the claims do not have: then all of the customer's are read.
+func (a *displayAPI) claimsOf(ctx context.Context, customer loyalty.ID, p page, o order) (l links[claimed], err error) {
+	now, q := a.clock(), loyalty.ClaimQuery{Customer: customer, Page: storePage(p)}
+	columns := customColumns(a.programme(), rewardType, a.claimColumns(requestOf(ctx).language), func(c claimed) map[string]json.RawMessage { return c.reward.Custom })
+	filtered := slices.ContainsFunc(p.query, func(q pair) bool {
+		name, _ := splitOperator(q.name)
+		_, ok := columns[name]
+		return ok
+	})
+	if filtered || o.column != "" {
+		q.Page = loyalty.Page{}
+	}
+	claims, err := a.reader.Claims(plain(ctx), q)
+	if err != nil {
+		return l, err
+	}
+	all, err := a.withRewards(plain(ctx), claims, now)
+	place := func(c claimed) cursor { return cursor{at: c.ClaimedAt, id: c.ID[:]} }
+	if o.column != "" {
+		place = nil
+	}
+	if filtered || place == nil {
+		whole := page{query: storeLists(p.query), limit: len(all)}
+		all = inMemory(p, choose(whole, all, columns, o, now).entries, place)
+	}
+	return linked(p, all, now, place), err
+}
+
+// storeLists reads the filter stores as the specification has it: its value is a
+// list, of which one must fit.
+func storeLists(query []pair) []pair {
+	query = slices.Clone(query)
+	for i, q := range query {
+		if q.name == "stores" || q.name == "stores.eq" {
+			query[i].name = "stores.in"
+		}
+	}
+	return query
+}
+
+// claimStates are the names of where a claim can stand.
+var claimStates = []string{
+	string(loyalty.ClaimClaimed), string(loyalty.ClaimRedeemed), string(loyalty.ClaimRevoked), string(loyalty.ClaimTransferred),
+}
+
+// rewardTypes are the names of what a reward can give.
+var rewardTypes = []string{loyalty.RewardCoupon, loyalty.RewardDownload, loyalty.RewardPhysical, loyalty.RewardPoints, loyalty.RewardCustom}
+
+// claimColumns are what claimed rewards can be filtered and sorted by. Points are
+// those that the claim cost.
+func (a *displayAPI) claimColumns(language string) map[string]column[claimed] {
+	return map[string]column[claimed]{
+		"type":       {field{kind: choiceField, choices: rewardTypes}, func(c claimed) any { return c.reward.Type }},
+		"points":     {field{kind: integerField}, func(c claimed) any { return c.Points }},
+		"stores":     {field{kind: textField}, func(c claimed) any { return orEmpty(c.reward.Stores) }},
+		"starts_at":  {field{kind: instantField}, func(c claimed) any { return timeOrNil(c.reward.StartsAt.Time) }},
+		"ends_at":    {field{kind: instantField}, func(c claimed) any { return timeOrNil(c.reward.EndsAt.Time) }},
+		"status":     {field{kind: choiceField, choices: loyalty.DateStatuses}, func(c claimed) any { return c.status }},
+		"state":      {field{kind: choiceField, choices: claimStates}, func(c claimed) any { return string(c.State) }},
+		"claimed_at": {field{kind: instantField}, func(c claimed) any { return c.ClaimedAt }},
+		"title":      {field{kind: textField}, func(c claimed) any { return a.text(language, c.reward.Title) }},
+	}
+}
+
+func timeOrNil(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t
+}
+
+// withRewards joins claims with their rewards. One that is archived is over.
+func (a *displayAPI) withRewards(ctx context.Context, claims []loyalty.RewardClaim, now time.Time) ([]claimed, error) {
+	known, list := map[string]claimed{}, make([]claimed, len(claims))
+	for i, c := range claims {
+		of, ok := known[c.Reward]
+		if !ok {
+			var err error
+			if of, err = a.rewardOf(ctx, c.Reward, now); err != nil {
+				return nil, err
+			}
+			known[c.Reward] = of
+		}
+		list[i] = claimed{c, of.reward, of.status}
+	}
+	return list, nil
+}
+
+func (a *displayAPI) rewardOf(ctx context.Context, id string, now time.Time) (claimed, error) {
+	if r := a.programme().Rewards[id]; r != nil {
+		return claimed{reward: r, status: r.Status(now)}, nil
+	}
+	e, err := a.admin.Entity(ctx, rewardType, id)
+	if err != nil {
+		return claimed{}, err
+	}
+	r, err := loyalty.RewardOf(e)
+	return claimed{reward: r, status: loyalty.StatusCompleted}, err
+}
+
+// couponsOfClaims finds the coupons that claims gave, by code, as far as the customer
+// still holds them: the code of one that was passed on is the new holder's secret.
+func (a *displayAPI) couponsOfClaims(ctx context.Context, customer loyalty.ID, claims []claimed) (map[string]loyalty.HeldCoupon, error) {
+	codes := []any{}
+	for i := range claims {
+		if claims[i].Coupon != "" {
+			codes = append(codes, claims[i].Coupon)
+		}
+	}
+	if len(codes) == 0 {
+		return nil, nil
+	}
+	found, err := a.reader.Coupons(ctx, loyalty.CouponQuery{
+		Holder: customer, At: a.clock(), Page: loyalty.Page{Limit: len(codes)},
+		Conditions: []loyalty.Condition{{Field: "code", Operator: loyalty.In, Values: codes}},
+	})
+	byCode := make(map[string]loyalty.HeldCoupon, len(found))
+	for _, c := range found {
+		byCode[c.Code] = c
+	}
+	return byCode, err
+}
+
+// claimedReward words a claim and its reward.
+func (a *displayAPI) claimedReward(language string, c *claimed) display.ClaimedReward {
+	r := c.reward
+	out := display.ClaimedReward{
+		ID: r.ID, Type: display.ClaimedRewardType(r.Type), Status: display.ClaimedRewardStatus(c.status),
+		Title: a.text(language, r.Title), Description: textOrNil(a.text(language, r.Description)), Points: c.Points,
+		StartsAt: instantOrNil(r.StartsAt.Time), EndsAt: instantOrNil(r.EndsAt.Time), Stores: orEmpty(r.Stores),
+		ClaimID: c.RewardClaim.ID, State: display.ClaimedRewardState(c.State), ClaimedAt: common.Instant(c.ClaimedAt),
+		AdditionalProperties: a.shownCustom(language, rewardType, r.Custom),
+	}
+	if r.Image != (loyalty.Image{}) {
+		out.Image = &display.ClaimedRewardImage{Small: textOrNil(r.Image.Small), Medium: textOrNil(r.Image.Medium), Large: textOrNil(r.Image.Large)}
+	}
+	if c.Award > 0 {
+		out.Award = &c.Award
+	}
+	return out
+}
+
+// shownCustom words the attributes of the programme's own, translatable ones in the
+// caller's language.
+func (s *Server) shownCustom(language, kind string, custom map[string]json.RawMessage) map[string]any {
+	shown := make(map[string]any, len(custom))
+	for name, raw := range custom {
+		shown[name] = raw
+	}
+	for _, attribute := range s.programme().Attributes[kind] {
+		var texts loyalty.Texts
+		name := attribute.Property()
+		if attribute.Translatable && json.Unmarshal(custom[name], &texts) == nil {
+			shown[name] = s.text(language, texts)
+		}
+	}
+	return shown
+}

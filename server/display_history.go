@@ -1,0 +1,224 @@
+package server
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/gen/display"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// eventFields are what events can be filtered by.
+var eventFields = map[string]field{
+	"action": {kind: textField},
+	"date":   {kind: instantField},
+}
+
+// eventQuery reads the filters and the order of a list of events. Several action
+// parameters mean any of them.
+func eventQuery(ctx context.Context, o order) (q loyalty.EventQuery, readable bool) {
+	query := requestOf(ctx).query
+	var actions []any
+	for _, p := range query {
+		if p.name == "action" {
+			actions = append(actions, p.value)
+		}
+	}
+	rest := slices.DeleteFunc(slices.Clone(query), func(p pair) bool { return p.name == "action" })
+	if q.Conditions, readable = conditions(rest, eventFields); !readable {
+		return q, false
+	}
+	if actions != nil {
+		q.Conditions = append(q.Conditions, loyalty.Condition{Field: "action", Operator: loyalty.In, Values: actions})
+	}
+	if o.column != "" {
+		q.Sort = []loyalty.Sorting{{Field: o.column, Descending: o.descending}}
+	}
+	return q, true
+}
+
+// ListCustomerEvents lists what happened to a customer.
+func (a *displayAPI) ListCustomerEvents(ctx context.Context, in display.ListCustomerEventsRequestObject) (display.ListCustomerEventsResponseObject, error) {
+	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	q, readable := eventQuery(ctx, ordered(in.Params.Sort, in.Params.Order))
+	if q.Customer, err = a.history(ctx, in.CustomerID); err != nil {
+		return nil, err
+	}
+	j, err := a.events(ctx, p, q, readable)
+	return display.ListCustomerEvents200JSONResponse{Data: j.data, Next: j.next, Previous: j.previous, Time: &j.time}, err
+}
+
+// ListEvents lists what happened to everybody.
+func (a *displayAPI) ListEvents(ctx context.Context, in display.ListEventsRequestObject) (display.ListEventsResponseObject, error) {
+	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	q, readable := eventQuery(ctx, ordered(in.Params.Sort, in.Params.Order))
+	j, err := a.events(ctx, p, q, readable)
+	return display.ListEvents200JSONResponse{Data: j.data, Next: j.next, Previous: j.previous, Time: &j.time}, err
+}
+
+// ListTransactionEvents lists what happened to a purchase.
+func (a *displayAPI) ListTransactionEvents(ctx context.Context, in display.ListTransactionEventsRequestObject) (display.ListTransactionEventsResponseObject, error) {
+	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	customer, err := a.history(ctx, in.CustomerID)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := a.purchase(ctx, customer, in.TransactionID); err != nil {
+		return nil, err
+	}
+	j, err := a.events(ctx, p, loyalty.EventQuery{Customer: customer, Transaction: in.TransactionID}, true)
+	return display.ListTransactionEvents200JSONResponse{Data: j.data, Next: j.next, Previous: j.previous, Time: &j.time}, err
+}
+
+// transactionFields are what purchases can be filtered by.
+var transactionFields = map[string]field{
+	"id":     {kind: textField},
+	"status": {kind: choiceField, choices: transactionStates()},
+	"date":   {kind: instantField},
+}
+
+func transactionStates() (names []string) {
+	for _, s := range loyalty.TransactionStates {
+		names = append(names, string(s))
+	}
+	return names
+}
+
+// ListTransactions lists a customer's purchases.
+func (a *displayAPI) ListTransactions(ctx context.Context, in display.ListTransactionsRequestObject) (display.ListTransactionsResponseObject, error) {
+	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	filters, readable := conditions(requestOf(ctx).query, transactionFields)
+	for i := range filters {
+		if filters[i].Field == "date" {
+			filters[i].Field = "checkout_date"
+		}
+	}
+	t, err := a.purchases(ctx, p, in.CustomerID, filters, readable)
+	return display.ListTransactions200JSONResponse{Data: t.data, Next: t.next, Previous: t.previous, Time: &t.time}, err
+}
+
+// purchases lists those of a customer that meet conditions.
+func (a *displayAPI) purchases(ctx context.Context, p page, ref string, filters []loyalty.Condition, readable bool) (purchases, error) {
+	customer, err := a.history(ctx, ref)
+	if err != nil {
+		return purchases{}, err
+	}
+	return a.transactions(ctx, p, loyalty.TransactionQuery{Customer: customer, Conditions: filters}, readable)
+}
+
+// purchase reads one purchase of a customer. It fails with loyalty.ErrTransactionNotFound.
+func (a *displayAPI) purchase(ctx context.Context, customer loyalty.ID, name string) (common.Transaction, error) {
+	q := loyalty.TransactionQuery{Customer: customer, Conditions: []loyalty.Condition{
+		{Field: "id", Operator: loyalty.Eq, Values: []any{name}},
+	}}
+	found, err := a.transactions(ctx, page{limit: 1}, q, true)
+	if err == nil && len(found.data) == 0 {
+		err = loyalty.ErrTransactionNotFound
+	}
+	if err != nil {
+		return common.Transaction{}, err
+	}
+	return found.data[0], nil
+}
+
+// GetTransaction reads one purchase.
+func (a *displayAPI) GetTransaction(ctx context.Context, in display.GetTransactionRequestObject) (display.GetTransactionResponseObject, error) {
+	customer, err := a.history(ctx, in.CustomerID)
+	if err != nil {
+		return nil, err
+	}
+	t, err := a.purchase(ctx, customer, in.TransactionID)
+	return display.GetTransaction200JSONResponse{Data: t}, err
+}
+
+// search is what a search for purchases names; nothing of a kind does not limit.
+type search struct{ ids, statuses []string }
+
+// searchOf reads a search from the query: both are repeated or separated by commas.
+func searchOf(query []pair) (s search) {
+	for _, p := range query {
+		switch p.name {
+		case "id":
+			s.ids = append(s.ids, strings.Split(p.value, ",")...)
+		case "status":
+			s.statuses = append(s.statuses, strings.Split(p.value, ",")...)
+		}
+	}
+	return s
+}
+
+// pairs are the search as it stands in a link.
+func (s search) pairs() (query []pair) {
+	for _, id := range s.ids {
+		query = append(query, pair{"id", id})
+	}
+	for _, status := range s.statuses {
+		query = append(query, pair{"status", status})
+	}
+	return query
+}
+
+// conditions are the search for the store; readable is false for a status that does
+// not exist.
+func (s search) conditions() (list []loyalty.Condition, readable bool) {
+	add := func(name string, texts []string) {
+		if len(texts) == 0 {
+			return
+		}
+		c := loyalty.Condition{Field: name, Operator: loyalty.In}
+		for _, t := range texts {
+			c.Values = append(c.Values, t)
+		}
+		list = append(list, c)
+	}
+	add("id", s.ids)
+	add("status", s.statuses)
+	unknown := func(t string) bool { return !slices.Contains(transactionFields["status"].choices, t) }
+	return list, !slices.ContainsFunc(s.statuses, unknown)
+}
+
+// SearchTransactions finds purchases by id and status.
+func (a *displayAPI) SearchTransactions(ctx context.Context, in display.SearchTransactionsRequestObject) (display.SearchTransactionsResponseObject, error) {
+	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	filters, readable := searchOf(requestOf(ctx).query).conditions()
+	t, err := a.purchases(ctx, p, in.CustomerID, filters, readable)
+	return display.SearchTransactions200JSONResponse{Data: t.data, Next: t.next, Previous: t.previous, Time: &t.time}, err
+}
+
+// SearchTransactionsByPost is SearchTransactions for long lists of ids. Its links
+// are those of the search by GET; without a limit one page holds all that is named.
+func (a *displayAPI) SearchTransactionsByPost(ctx context.Context, in display.SearchTransactionsByPostRequestObject) (display.SearchTransactionsByPostResponseObject, error) {
+	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, nil)
+	if err != nil {
+		return nil, err
+	}
+	wanted := search{ids: in.Body.ID}
+	for _, s := range in.Body.Status {
+		wanted.statuses = append(wanted.statuses, string(s))
+	}
+	p.query = wanted.pairs()
+	p.filters = p.hash()
+	if in.Params.Limit == nil {
+		p.limit = max(p.limit, len(wanted.ids))
+	}
+	filters, readable := wanted.conditions()
+	t, err := a.purchases(ctx, p, in.CustomerID, filters, readable)
+	return display.SearchTransactionsByPost200JSONResponse{Data: t.data, Next: t.next, Previous: t.previous, Time: &t.time}, err
+}

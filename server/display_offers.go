@@ -1,0 +1,97 @@
+package server
+
+import (
+	"context"
+
+	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/gen/display"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+)
+
+const offerType = "offers/offer"
+
+var offerActivities activitiesOf[display.OfferActivity] = (*displayAPI).offers
+
+// ListOfferActivities lists the offers that are for the customer.
+func (a *displayAPI) ListOfferActivities(ctx context.Context, in display.ListOfferActivitiesRequestObject) (display.ListOfferActivitiesResponseObject, error) {
+	l, err := offerActivities.page(ctx, a, activityList{
+		in.CustomerID, in.Params.Limit, in.Params.Offset, ordered(in.Params.Sort, in.Params.Order), offerType,
+		loyalty.OfferNeeds(a.programme()),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return display.ListOfferActivities200JSONResponse{Data: l.entries, Next: l.next, Previous: l.previous, Time: &l.time}, nil
+}
+
+// offers lists the offers of everybody and of the customer's segments.
+func (a *displayAPI) offers(r *loyalty.Run, language string) ([]activity[display.OfferActivity], error) {
+	mine := map[string]loyalty.OfferOutlook{}
+	theirs := map[string]*loyalty.Offer{}
+	for id, o := range r.Programme.Offers {
+		outlook, err := r.OfferOutlook(o)
+		if err != nil {
+			return nil, err
+		}
+		if outlook.For {
+			mine[id], theirs[id] = outlook, o
+		}
+	}
+	return each(theirs, func(o *loyalty.Offer) (activity[display.OfferActivity], error) {
+		return a.offer(r, language, o, mine[o.ID]), nil
+	})
+}
+
+func (a *displayAPI) offer(r *loyalty.Run, language string, o *loyalty.Offer, outlook loyalty.OfferOutlook) activity[display.OfferActivity] {
+	status, name := o.Status(r.At), a.text(language, o.Name)
+	e := display.OfferActivity{
+		ID: o.ID, Name: name, Type: display.OfferActivityType(o.Type), Weight: o.Weight, MinTotal: amountOrNil(o.MinTotal),
+		RequiredItems: offerItems(o.RequiredItems), EligibleItems: offerItems(o.EligibleItems), Discount: offerDiscount(o), Stores: o.Stores,
+		Status: display.ActivityStatus(status), StartsAt: instantOrNil(o.StartsAt.Time), EndsAt: instantOrNil(o.EndsAt.Time),
+		Redeemed: outlook.Redeemed, Left: outlook.Left,
+		AdditionalProperties: a.ownAttributes(language, r.Programme, offerType, o.Custom),
+	}
+	if match := offerMatch(o); match != "" {
+		e.RequiredMatch = new(display.OfferActivityRequiredMatch(match))
+	}
+	if outlook.ClaimedAt != nil {
+		e.ClaimedAt = instantOrNil(*outlook.ClaimedAt)
+	} else {
+		e.UnderscoreActions.Claim = post(r, outlook.Refusal, "activities", "offers", o.ID, "claim")
+	}
+	return activity[display.OfferActivity]{
+		entry: e, id: o.ID, title: name, kind: o.Type, weight: o.Weight, stores: o.Stores, dates: o.Dates, status: status, custom: o.Custom,
+	}
+}
+
+// offerMatch says how many of its required items an offer wants; empty: it has none.
+func offerMatch(o *loyalty.Offer) string {
+	switch {
+	case len(o.RequiredItems) == 0:
+		return ""
+	case o.RequiredMatch == "":
+		return "all"
+	}
+	return o.RequiredMatch
+}
+
+// offerItems words the products that an offer means; nil: there are none.
+func offerItems(items []loyalty.OfferItem) (list []common.OfferItem) {
+	for _, i := range items {
+		list = append(list, common.OfferItem{Type: common.OfferItemType(i.Type), ID: i.ID, MinQuantity: max(1, i.MinQuantity)})
+	}
+	return list
+}
+
+func offerDiscount(o *loyalty.Offer) common.OfferDiscount {
+	return common.OfferDiscount{Type: common.OfferDiscountType(o.Discount.Type), Value: o.Discount.Value}
+}
+
+// amountOrNil leaves an amount of nothing out.
+func amountOrNil(a money.Amount) *money.Amount {
+	if a == 0 {
+		return nil
+	}
+	return &a
+}

@@ -1,0 +1,220 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+
+	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/gen/entities"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// elsewhere refuses a change of customers and purchases, which only events make.
+func elsewhere(kind, method string) error {
+	if kind != loyalty.TypeCustomer && kind != loyalty.TypeTransaction {
+		return nil
+	}
+	return loyalty.ErrEntityElsewhere.With("type", kind).With("method", method)
+}
+
+// coreRecord writes a record of another API as an entity.
+func coreRecord(kind string, record any) json.RawMessage {
+	own := marshal(struct {
+		Module string `json:"module"`
+		Entity string `json:"entity"`
+	}{"core", kind})
+	fields := marshal(record)
+	own[len(own)-1] = ','
+	return append(own, fields[1:]...)
+}
+
+func customerRecord(c loyalty.Customer) json.RawMessage {
+	return coreRecord("customer", chosen(nil).customer(&c))
+}
+
+// listCustomers lists customers as entities.
+func (a *entitiesAPI) listCustomers(ctx context.Context, p page, in entities.ListEntitiesParams) (entities.ListEntitiesResponseObject, error) {
+	if err := onlyFilters(ctx, "status", "created_at", "search"); err != nil {
+		return nil, err
+	}
+	api := customersAPI{a.Server}
+	var found []loyalty.Customer
+	if q, readable := api.customerQuery(ctx, in.Search); readable {
+		q.Page = storePage(p)
+		var err error
+		if found, err = a.reader.Customers(plain(ctx), q); err != nil {
+			return nil, err
+		}
+	}
+	l := linked(p, found, a.clock(), func(c loyalty.Customer) cursor { return cursor{at: c.CreatedAt, id: c.ID[:]} })
+	return entitiesPage(l, customerRecord), nil
+}
+
+// onlyFilters refuses the filters of entities that a list does not have. Those on
+// declared attributes were looked at before.
+func onlyFilters(ctx context.Context, names ...string) error {
+	for _, q := range requestOf(ctx).query {
+		name, _ := splitOperator(q.name)
+		if !slices.Contains(names, name) && !slices.Contains([]string{"limit", "offset", "cursor"}, name) && !isCustom(name) {
+			return errUnknownParameter.With("parameter", q.name).At(q.name)
+		}
+	}
+	return nil
+}
+
+// updateCustomer changes a profile: it is the event that says so, so that the
+// journal has it and rules react to it.
+func (a *entitiesAPI) updateCustomer(ctx context.Context, id string) (entities.UpdateEntityResponseObject, error) {
+	event, err := a.profileEvent(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	r := requestOf(ctx)
+	language := r.language
+	render := func(o loyalty.Outcome, err error) (int, []byte) {
+		if err != nil {
+			return a.errorBody(language, act{}.inRequest(err))
+		}
+		return http.StatusOK, recordAnswer(customerRecord(o.Customer))
+	}
+	if key, hash, ok := r.idempotency(httpRequest(ctx)); ok {
+		event.Idempotency = &loyalty.Idempotency{AnswerKey: key, Hash: hash, Render: render}
+	}
+	outcome, err := a.engine.Submit(plain(ctx), event)
+	switch {
+	case err != nil:
+		return nil, act{}.inRequest(err)
+	case outcome.Replayed != nil:
+		return replay(outcome.Replayed), nil
+	}
+	status, body := render(outcome, nil)
+	return written{status: status, body: body}, nil
+}
+
+// recordAnswer is the answer of one record.
+func recordAnswer(record json.RawMessage) []byte {
+	return marshal(struct {
+		Data json.RawMessage `json:"data"`
+	}{record})
+}
+
+// purchaseFields are what purchases can be filtered by as entities.
+var purchaseFields = map[string]field{
+	"id":         {kind: textField},
+	"status":     {kind: choiceField, choices: transactionStates()},
+	"created_at": {kind: instantField},
+}
+
+// listTransactions lists the purchases of a customer as entities, the newest
+// first. Without a customer there would be no index to read them by.
+func (a *entitiesAPI) listTransactions(ctx context.Context, p page, customer *string) (entities.ListEntitiesResponseObject, error) {
+	if err := onlyFilters(ctx, "id", "status", "created_at", "customer"); err != nil {
+		return nil, err
+	}
+	if customer == nil {
+		return nil, loyalty.ErrPropertyEmpty.With("property", "customer").At("customer")
+	}
+	api := customersAPI{a.Server}
+	c, err := api.settled(plain(ctx), *customer)
+	if err != nil {
+		return nil, err
+	}
+	filters, readable := conditions(requestOf(ctx).query, purchaseFields)
+	found, err := a.transactions(ctx, p, loyalty.TransactionQuery{Customer: c.ID, Conditions: filters}, readable)
+	if err != nil {
+		return nil, err
+	}
+	l := links[common.Transaction]{entries: found.data, next: found.next, previous: found.previous, time: found.time}
+	return entitiesPage(l, func(t common.Transaction) json.RawMessage { return purchaseRecord(c, t) }), nil
+}
+
+// readTransaction reads a purchase as an entity.
+func (a *entitiesAPI) readTransaction(ctx context.Context, id string) (entities.GetEntityResponseObject, error) {
+	c, err := a.reader.TransactionHolder(plain(ctx), id)
+	if err != nil {
+		return nil, err
+	}
+	if !c.DueAt.IsZero() && !c.DueAt.After(a.clock()) {
+		if err := a.engine.Settle(plain(ctx), c.ID); err != nil {
+			return nil, err
+		}
+	}
+	api := displayAPI{a.Server}
+	t, err := api.purchase(ctx, c.ID, id)
+	return written{status: http.StatusOK, body: recordAnswer(purchaseRecord(c, t))}, err
+}
+
+// purchaseRecord writes a purchase as an entity with whose it is. One who left is
+// not named.
+func purchaseRecord(c loyalty.Customer, t common.Transaction) json.RawMessage {
+	own := coreRecord("transaction", t)
+	if c.Status == loyalty.OptedOut {
+		return own
+	}
+	own[len(own)-1] = ','
+	return append(own, marshal(map[string]string{"customer": c.Name})[1:]...)
+}
+
+// profileEvent makes the event of an update: its properties are those of the
+// action profile, but for what is no part of a profile.
+func (a *entitiesAPI) profileEvent(ctx context.Context, id string) (loyalty.Submission, error) {
+	const action = "profile"
+	s := loyalty.Submission{Action: action, Checked: true}
+	known, _ := a.vocabulary.submittable(action)
+	body, err := parseBody(httpRequest(ctx).Header, requestOf(ctx).body)
+	if err != nil {
+		return s, err
+	}
+	m, _ := body.(map[string]any)
+	if form, ok := body.(*formNode); ok {
+		m, _ = form.open(known.data).(map[string]any)
+	}
+	gone := map[string]any{}
+	for name := range m {
+		declared := known.data.byName[name] != nil && name != "opt_in" && name != timestampProperty
+		if !declared && !isCustom(name) {
+			return s, loyalty.ErrPropertyUnknown.With("property", name).At(name)
+		}
+		if m[name] == nil || isBlankForm(m[name]) {
+			gone[name] = cleared(known.data.byName[name])
+			delete(m, name)
+		}
+	}
+	if _, err := known.data.check(m, ""); err != nil {
+		return s, err
+	}
+	if _, all := gone["external_ids"]; all {
+		if gone["external_ids"], err = a.noExternalIDs(plain(ctx), id); err != nil {
+			return s, err
+		}
+	}
+	maps.Copy(m, gone) // an e-mail address must look like one, but for none
+	s.Data = appendJSON(nil, m)
+	s.Customer, err = a.exactName(plain(ctx), id)
+	return s, err
+}
+
+// noExternalIDs is what takes every external id from a customer.
+func (a *entitiesAPI) noExternalIDs(ctx context.Context, id string) (map[string]any, error) {
+	c, err := a.reader.Customer(ctx, id)
+	none := make(map[string]any, len(c.Profile.ExternalIDs))
+	for name := range c.Profile.ExternalIDs {
+		none[name] = nil
+	}
+	return none, err
+}
+
+// cleared is what clears a property in the event: empty text, no entries, or null
+// for an attribute of the programme's own.
+func cleared(s *shape) any {
+	switch {
+	case s == nil || s.kind == object:
+		return nil
+	case s.kind == list:
+		return []any{}
+	}
+	return ""
+}

@@ -1,0 +1,232 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/gen/entities"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// entityFields are what entities can be filtered by in the store.
+var entityFields = map[string]field{
+	"id":         {kind: textField},
+	"created_at": {kind: instantField},
+	"updated_at": {kind: instantField},
+}
+
+// storedEntity is an entity with its properties taken apart, as far as lists look
+// into them.
+type storedEntity struct {
+	*loyalty.Entity
+	fields map[string]json.RawMessage
+}
+
+// entityColumns are what entities can be filtered by that stands in them.
+func (a *entitiesAPI) entityColumns(p *loyalty.Programme, kind string) map[string]column[storedEntity] {
+	now := a.clock()
+	own := map[string]column[storedEntity]{
+		"name":   {field{kind: textField}, func(e storedEntity) any { return textsOf(e.fields["name"]) }},
+		"title":  {field{kind: textField}, func(e storedEntity) any { return textsOf(e.fields["title"]) }},
+		"status": {field{kind: textField}, func(e storedEntity) any { return a.entityStatus(kind, e, now) }},
+	}
+	return customColumns(p, kind, own, func(e storedEntity) map[string]json.RawMessage { return e.fields })
+}
+
+// textsOf gives a text, or the texts of a translatable one; nil: it is neither.
+func textsOf(raw json.RawMessage) any {
+	var one string
+	var many map[string]string
+	switch {
+	case len(raw) == 0:
+		return nil
+	case json.Unmarshal(raw, &one) == nil:
+		return one
+	case json.Unmarshal(raw, &many) == nil:
+		return slices.Sorted(maps.Values(many))
+	}
+	return nil
+}
+
+// entityStatus is the status of an entity: its own where its kind has one, else
+// what its dates make of it; nil: it has none.
+func (a *entitiesAPI) entityStatus(kind string, e storedEntity, now time.Time) any {
+	properties := a.entities.byType[kind]
+	switch {
+	case properties == nil:
+		return nil
+	case properties.byName["status"] != nil:
+		if own, ok := textsOf(e.fields["status"]).(string); ok {
+			return own
+		}
+		return loyalty.CampaignDraft
+	case properties.byName["starts_at"] == nil:
+		return nil
+	}
+	var dates loyalty.Dates
+	if json.Unmarshal(e.Data, &dates) != nil {
+		return nil
+	}
+	return dates.Status(now)
+}
+
+// ListEntities lists the entities of a type that match every filter.
+func (a *entitiesAPI) ListEntities(ctx context.Context, in entities.ListEntitiesRequestObject) (entities.ListEntitiesResponseObject, error) {
+	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	kind := entityType(in.Module, in.Entity)
+	switch {
+	case kind == loyalty.TypeCustomer:
+		return a.listCustomers(ctx, p, in.Params)
+	case kind == loyalty.TypeTransaction:
+		return a.listTransactions(ctx, p, in.Params.Customer)
+	case in.Params.Customer != nil:
+		return nil, errUnknownParameter.With("parameter", "customer").At("customer")
+	}
+	q, readable, err := a.entityQuery(ctx, kind, in.Params)
+	if err != nil {
+		return nil, err
+	}
+	var found []loyalty.Entity
+	if readable {
+		if found, err = a.foundEntities(ctx, p, q, in.Params.Sort); err != nil {
+			return nil, err
+		}
+	}
+	var at func(loyalty.Entity) cursor
+	if q.Sort == loyalty.SortCreated && !byName(in.Params.Sort) {
+		at = func(e loyalty.Entity) cursor { return cursor{at: e.CreatedAt, id: []byte(e.ID)} }
+	}
+	l := linked(p, found, a.clock(), at)
+	return entitiesPage(l, func(e loyalty.Entity) json.RawMessage { return entityRecord(in.Module, in.Entity, &e) }), nil
+}
+
+// entitiesPage writes a page of entities.
+func entitiesPage[T any](l links[T], record func(T) json.RawMessage) written {
+	out := entityList{Data: make([]json.RawMessage, len(l.entries)), Next: l.next, Previous: l.previous, Time: l.time}
+	for i := range l.entries {
+		out.Data[i] = record(l.entries[i])
+	}
+	return written{status: http.StatusOK, body: marshal(out)}
+}
+
+// entityQuery reads what a list is asked for; readable is false where a filter
+// can find nothing. It fails for a type that is not there.
+func (a *entitiesAPI) entityQuery(ctx context.Context, kind string, in entities.ListEntitiesParams) (q loyalty.EntityQuery, readable bool, err error) {
+	p := a.programme()
+	if err := p.CheckEntityType(kind); err != nil {
+		return q, false, err
+	}
+	q = loyalty.EntityQuery{Type: kind, Sort: loyalty.SortCreated, Archived: in.Archived != nil && *in.Archived}
+	q.Descending = in.Order != nil && *in.Order == "desc"
+	if in.Sort != nil && !byName(in.Sort) {
+		q.Sort = string(*in.Sort)
+	}
+	query := requestOf(ctx).query
+	if q.Conditions, readable = conditions(query, entityFields); !readable {
+		return q, false, nil
+	}
+	columns := a.entityColumns(p, kind)
+	fields := make(map[string]field, len(columns))
+	for name, c := range columns {
+		fields[name] = c.field
+	}
+	wanted, readable := conditions(query, fields)
+	search := ""
+	if in.Search != nil {
+		search = strings.ToLower(strings.TrimSpace(*in.Search))
+	}
+	if len(wanted) > 0 || search != "" {
+		searched := p.Searchable(kind)
+		q.Fits = func(e loyalty.Entity) bool {
+			s := storedEntity{&e, propertiesOf(e.Data)}
+			return s.contains(search, searched) && !slices.ContainsFunc(wanted, func(c loyalty.Condition) bool { return !meets(columns[c.Field].of(s), c) })
+		}
+	}
+	return q, readable, nil
+}
+
+func propertiesOf(data json.RawMessage) (fields map[string]json.RawMessage) {
+	_ = json.Unmarshal(data, &fields) // what is stored is an object
+	return fields
+}
+
+// contains says whether the id, a name or a searchable attribute contains a text
+// in small letters.
+func (e storedEntity) contains(text string, searched []*loyalty.CustomAttribute) bool {
+	if text == "" {
+		return true
+	}
+	texts := []string{e.ID}
+	for _, name := range []string{"name", "title"} {
+		switch v := textsOf(e.fields[name]).(type) {
+		case string:
+			texts = append(texts, v)
+		case []string:
+			texts = append(texts, v...)
+		}
+	}
+	for _, a := range searched {
+		texts = append(texts, a.Texts(e.fields)...)
+	}
+	return slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(strings.ToLower(t), text) })
+}
+
+func byName(sort *entities.ListEntitiesParamsSort) bool { return sort != nil && *sort == "name" }
+
+// foundEntities reads a page, in the order that is asked for.
+func (a *entitiesAPI) foundEntities(ctx context.Context, p page, q loyalty.EntityQuery, sort *entities.ListEntitiesParamsSort) ([]loyalty.Entity, error) {
+	if byName(sort) {
+		return a.entitiesByName(ctx, p, q)
+	}
+	q.Page = loyalty.Page{Limit: p.fetch(), Offset: p.offset}
+	if p.cursor != nil && q.Sort == loyalty.SortCreated {
+		place := &loyalty.EntityPlace{At: p.cursor.at, ID: string(p.cursor.id)}
+		if p.cursor.back {
+			q.Before = place
+		} else {
+			q.After = place
+		}
+	}
+	return a.admin.Entities(plain(ctx), q)
+}
+
+// entitiesByName sorts by the name or title in the language of the answer.
+func (a *entitiesAPI) entitiesByName(ctx context.Context, p page, q loyalty.EntityQuery) ([]loyalty.Entity, error) {
+	descending := q.Descending
+	q.Descending = false
+	all, err := a.admin.Entities(plain(ctx), q)
+	if err != nil {
+		return nil, err
+	}
+	language, names := requestOf(ctx).language, make(map[string]any, len(all))
+	for _, e := range all {
+		names[e.ID] = a.entityName(language, e)
+	}
+	slices.SortStableFunc(all, func(x, y loyalty.Entity) int { return compareColumn(names[x.ID], names[y.ID], descending) })
+	all = all[min(p.offset, len(all)):]
+	return all[:min(p.fetch(), len(all))], nil
+}
+
+// entityName is what an entity is called in a language; nil: nothing.
+func (a *entitiesAPI) entityName(language string, e loyalty.Entity) any {
+	fields := propertiesOf(e.Data)
+	for _, raw := range []json.RawMessage{fields["name"], fields["title"]} {
+		var one string
+		var many map[string]string
+		if json.Unmarshal(raw, &one) == nil && one != "" {
+			return one
+		}
+		if json.Unmarshal(raw, &many) == nil && len(many) > 0 {
+			return a.text(language, many)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,120 @@
+package server
+
+import (
+	"context"
+	"encoding/binary"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/gen/leaderboard"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// leaderboardAPI answers the Leaderboard API.
+type leaderboardAPI struct{ *Server }
+
+var _ leaderboard.StrictServerInterface = (*leaderboardAPI)(nil)
+
+// defaultNeighbours is how many customers above and below somebody are shown.
+const defaultNeighbours = 2
+
+// GetLeaderboard reads a page of a board.
+func (a *leaderboardAPI) GetLeaderboard(ctx context.Context, in leaderboard.GetLeaderboardRequestObject) (leaderboard.GetLeaderboardResponseObject, error) {
+	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	name, period := periodOf((*string)(in.Params.Period))
+	q, err := boardQuery(p, period)
+	if err != nil {
+		return nil, err
+	}
+	part, err := a.boards.Page(plain(ctx), q, in.Params.Previous != nil && *in.Params.Previous)
+	if err != nil {
+		return nil, err
+	}
+	l := linked(p, part.Entries, a.clock(), func(e loyalty.BoardEntry) cursor { return boardCursor(part.Board, e.BoardPlace) })
+	return leaderboard.GetLeaderboard200JSONResponse{
+		Period: boardPeriod(name, &part), Data: boardEntries(l.entries), Next: l.next, Previous: l.previous, Time: l.time,
+	}, nil
+}
+
+// GetCustomerLeaderboard reads where a customer stands, with everything that is due
+// for them applied.
+func (a *leaderboardAPI) GetCustomerLeaderboard(ctx context.Context, in leaderboard.GetCustomerLeaderboardRequestObject) (leaderboard.GetCustomerLeaderboardResponseObject, error) {
+	c, err := (&customersAPI{a.Server}).settled(plain(ctx), in.CustomerID)
+	if err != nil {
+		return nil, err
+	}
+	name, period := periodOf((*string)(in.Params.Period))
+	q := loyalty.BoardQuery{Board: loyalty.Board{Period: period}, Limit: defaultNeighbours}
+	if in.Params.Neighbours != nil {
+		q.Limit = *in.Params.Neighbours
+	}
+	s, err := a.boards.Around(plain(ctx), q, c.ID, in.Params.Previous != nil && *in.Params.Previous)
+	if err != nil {
+		return nil, err
+	}
+	out := leaderboard.Standing{ID: c.Name, Period: boardPeriod(name, &s.BoardPart), Score: s.Score, Neighbours: boardEntries(s.Entries)}
+	if s.Rank > 0 {
+		out.Rank = &s.Rank
+	}
+	if c.Status != loyalty.OptedOut {
+		out.Handler, out.ImageURL = textOrNil(c.Profile.Handler), textOrNil(c.Profile.ImageURL)
+	}
+	return leaderboard.GetCustomerLeaderboard200JSONResponse{Data: out}, nil
+}
+
+// periodOf reads the parameter period; absent: all.
+func periodOf(sent *string) (name string, p loyalty.BoardPeriod) {
+	name = "all"
+	if sent != nil {
+		name = *sent
+	}
+	return name, loyalty.BoardPeriods[name]
+}
+
+func boardPeriod(name string, part *loyalty.BoardPart) leaderboard.BoardPeriod {
+	return leaderboard.BoardPeriod{
+		Name: leaderboard.BoardPeriodName(name), StartsAt: instantOrNil(part.From), EndsAt: instantOrNil(part.Until),
+	}
+}
+
+func boardEntries(entries []loyalty.BoardEntry) []leaderboard.BoardEntry {
+	out := make([]leaderboard.BoardEntry, len(entries))
+	for i, e := range entries {
+		out[i] = leaderboard.BoardEntry{
+			ID: e.Name, Handler: textOrNil(e.Handler), ImageURL: textOrNil(e.ImageURL), Score: e.Score, Rank: e.Rank,
+		}
+	}
+	return out
+}
+
+// boardCursor is the position of an entry: the board by its first day, so that a
+// walk stays on it when its period ends, then customer and score.
+func boardCursor(b loyalty.Board, e loyalty.BoardPlace) cursor {
+	return cursor{at: time.Unix(int64(b.Start)*daySeconds, 0), id: binary.BigEndian.AppendUint64(e.Customer[:], uint64(e.Score))}
+}
+
+const daySeconds = 24 * 60 * 60
+
+// boardQuery reads the position of a page. It fails for a cursor that this list
+// did not make.
+func boardQuery(p page, period loyalty.BoardPeriod) (loyalty.BoardQuery, error) {
+	q := loyalty.BoardQuery{Board: loyalty.Board{Period: period}, Limit: p.fetch(), Offset: p.offset}
+	if p.cursor == nil {
+		return q, nil
+	}
+	place := &loyalty.BoardPlace{}
+	n := copy(place.Customer[:], p.cursor.id)
+	if len(p.cursor.id) != n+8 {
+		return q, errInvalidParameter.With("parameter", "cursor").With("reason", "schema").At("cursor")
+	}
+	place.Score = int64(binary.BigEndian.Uint64(p.cursor.id[n:]))
+	q.Start = int(p.cursor.at.Unix() / daySeconds)
+	if p.cursor.back {
+		q.Before = place
+	} else {
+		q.After = place
+	}
+	return q, nil
+}

@@ -1,0 +1,282 @@
+package server_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/server"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/action"
+	"github.com/loyalty-platform/loyalty/store/storetest"
+)
+
+// stadium is a house whose events are recorded by a clock of the test's own, in
+// Budapest.
+type stadium struct {
+	*house
+	now atomic.Pointer[time.Time]
+}
+
+// saturday is an hour and a half before midnight in Budapest, on the last day of a
+// month and the last but one of a week.
+var saturday = time.Date(2026, 1, 31, 21, 30, 0, 0, time.UTC)
+
+func newStadium(t *testing.T, url string) *stadium {
+	t.Helper()
+	s := &stadium{}
+	s.now.Store(&saturday)
+	clock := func() time.Time { return *s.now.Load() }
+	s.house = openOn(t, url, patient, func(o *server.Options) {
+		store := o.Reader.(interface {
+			loyalty.Store
+			loyalty.JobStore
+		})
+		engine, err := loyalty.NewEngine(loyalty.EngineOptions{
+			Store: store, Contract: o.Vocabulary, Programmes: o.Directory, Rules: action.All(), Clock: clock,
+		})
+		require.NoError(t, err)
+		t.Cleanup(engine.Close)
+		o.Engine, o.Jobs = engine, loyalty.NewJobs(loyalty.JobsOptions{Engine: engine, Store: store})
+		o.Leaderboard = loyalty.NewLeaderboard(loyalty.LeaderboardOptions{Store: store, Programmes: o.Directory, Clock: clock})
+	})
+	require.Equal(t, http.StatusOK, s.post("/admin/settings", `{"time_zone":"Europe/Budapest"}`).status)
+	return s
+}
+
+func (s *stadium) wait(by time.Duration) { s.now.Store(new(s.now.Load().Add(by))) }
+
+// does sends an event.
+func (s *stadium) does(customer, action, data string) {
+	s.t.Helper()
+	a := s.post("/events", fmt.Sprintf(`{"customer":%q,"action":%q,"data":%s}`, customer, action, data))
+	require.Equal(s.t, http.StatusOK, a.status, "%s %s: %s", action, data, a.body)
+}
+
+func (s *stadium) scores(customer string, points int) {
+	s.t.Helper()
+	action := "point_add"
+	if points < 0 {
+		action, points = "point_sub", -points
+	}
+	s.does(customer, action, fmt.Sprintf(`{"points":%d}`, points))
+}
+
+// board reads a board as text: the rank, the last digits of the id and the score of
+// each. It is read at once, so what was sent before is on it.
+func (s *stadium) board(query string) string {
+	s.t.Helper()
+	a := s.get("/customers/leaderboard?" + query)
+	require.Equal(s.t, http.StatusOK, a.status, a.body)
+	return ranksOf(a.json(s.t)["data"])
+}
+
+func ranksOf(entries any) string {
+	var all []string
+	for _, e := range entries.([]any) {
+		e := e.(map[string]any)
+		all = append(all, fmt.Sprint(e["rank"], ":", strings.TrimPrefix(e["id"].(string), "member-100"), "=", e["score"]))
+	}
+	return strings.Join(all, " ")
+}
+
+// standing reads where a customer stands, in the same words.
+func (s *stadium) standing(customer, query string) string {
+	s.t.Helper()
+	got := succeeded(s.t, s.get("/customers/"+customer+"/leaderboard?"+query))
+	rank, ranked := got["rank"]
+	if !ranked {
+		rank = "-"
+	}
+	return fmt.Sprint(rank, " ", got["score"], " of ", ranksOf(got["neighbours"]))
+}
+
+func TestLeaderboard(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		s := newStadium(t, url)
+		require.Empty(t, s.board(""), "nobody yet")
+		for i := 1; i <= 7; i++ {
+			s.enrol(fmt.Sprint("member-100", i))
+		}
+		t.Run("ties", s.ties)
+		t.Run("what is shown", s.shows)
+		t.Run("pages", s.pages)
+		t.Run("neighbours", s.neighbours)
+		t.Run("midnight", s.midnight)
+		t.Run("statuses", s.statuses)
+		t.Run("refunds", s.refunds)
+		t.Run("merges", s.merges)
+		t.Run("another zone", s.anotherZone)
+	})
+}
+
+func (s *stadium) ties(t *testing.T) {
+	for customer, points := range map[string]int{"member-1001": 30, "member-1002": 20, "member-1003": 20, "member-1004": 10} {
+		s.scores(customer, points)
+	}
+	const want = "1:1=30 2:3=20 2:2=20 4:4=10"
+	for _, query := range []string{"", "period=all", "period=year", "period=month", "period=week", "period=day", "period=day&previous=false"} {
+		require.Equal(t, want, s.board(query), query)
+	}
+	require.Empty(t, s.board("period=day&previous=true"))
+	require.Empty(t, s.board("period=all&previous=true"))
+	s.does("member-1001", "point_spend", `{"points":30}`)
+	require.Equal(t, want, s.board(""), "what is spent still was earned")
+}
+
+func (s *stadium) shows(t *testing.T) {
+	s.does("member-1001", "profile", `{"handler":"m1001","image_url":"https://shop.test/member-1001.png","first_name":"Sample","birth_date":"1990-05-17"}`)
+	got := s.get("/customers/leaderboard?period=week&limit=1").json(t)
+	require.Equal(t, map[string]any{"name": "week", "starts_at": "2026-01-25T23:00:00.000Z", "ends_at": "2026-02-01T23:00:00.000Z"}, got["period"])
+	entry := got["data"].([]any)[0].(map[string]any)
+	require.Equal(t, "map[handler:m1001 id:member-1001 image_url:https://shop.test/member-1001.png rank:1 score:30]", fmt.Sprint(entry))
+	require.Equal(t, map[string]any{"name": "all"}, s.get("/customers/leaderboard").json(t)["period"])
+	for _, query := range []string{"period=decade", "period=", "previous=maybe", "limit=0", "limit=1001", "cursor=x", "sort=score"} {
+		require.Equal(t, http.StatusBadRequest, s.get("/customers/leaderboard?"+query).status, query)
+	}
+	require.Equal(t, http.StatusNotFound, s.get("/customers/nobody/leaderboard").status)
+	refused(t, s.post("/events", `{"customer":"leaderboard","action":"opt_in","data":{"email":"l@shop.test"}}`), http.StatusBadRequest, 190014)
+}
+
+func (s *stadium) pages(t *testing.T) {
+	var walked []string
+	link := any("/customers/leaderboard?period=day&limit=2")
+	var second string
+	for link != nil {
+		got := s.get(link.(string)).json(t)
+		walked = append(walked, ranksOf(got["data"]))
+		link = got["next"]
+		if len(walked) == 1 {
+			second = link.(string)
+			s.scores("member-1005", 25) // among those who were read already
+		}
+	}
+	require.Equal(t, []string{"1:1=30 2:5=25", "3:3=20 3:2=20", "5:4=10"}, append([]string{s.board("period=day&limit=2")}, s.board("period=day&limit=2&offset=2"), s.board("period=day&limit=2&offset=4")))
+	require.Equal(t, []string{"1:1=30 2:3=20", "3:2=20 5:4=10"}, walked, "the walk goes on behind the last one it saw")
+	back := s.get(second).json(t)["previous"].(string)
+	require.Equal(t, "2:5=25 3:3=20", ranksOf(s.get(back).json(t)["data"]))
+	require.Equal(t, http.StatusBadRequest, s.get(strings.Replace(second, "period=day", "period=week", 1)).status)
+
+	s.wait(3 * time.Hour) // beyond midnight
+	require.Empty(t, s.board("period=day"))
+	require.Equal(t, "3:2=20 5:4=10", ranksOf(s.get(second).json(t)["data"]), "the walk stays on its board")
+	s.wait(-3 * time.Hour)
+	s.scores("member-1005", -25)
+}
+
+func (s *stadium) neighbours(t *testing.T) {
+	require.Equal(t, "1:1=30 2:3=20 2:2=20 4:4=10 5:5=0", s.board("period=day"), "what was taken back leaves nothing, but happened")
+	require.Equal(t, "2 20 of 1:1=30 2:3=20 2:2=20 4:4=10", s.standing("member-1003", "period=day"))
+	require.Equal(t, "2 20 of 2:3=20 2:2=20 4:4=10", s.standing("member-1002", "period=week&neighbours=1"))
+	require.Equal(t, "1 30 of 1:1=30 2:3=20 2:2=20", s.standing("member-1001", ""))
+	require.Equal(t, "5 0 of 2:2=20 4:4=10 5:5=0", s.standing("member-1005", "period=year"))
+	require.Equal(t, "4 10 of 4:4=10", s.standing("member-1004", "neighbours=0"))
+	require.Equal(t, "4 10 of 1:1=30 2:3=20 2:2=20 4:4=10 5:5=0", s.standing("member-1004", "neighbours=100"))
+	require.Equal(t, "- 0 of ", s.standing("member-1006", ""), "nothing moved the score")
+	require.Equal(t, "- 0 of ", s.standing("member-1001", "period=all&previous=true"))
+	for _, query := range []string{"neighbours=-1", "neighbours=101", "neighbours=x", "limit=3"} {
+		require.Equal(t, http.StatusBadRequest, s.get("/customers/member-1001/leaderboard?"+query).status, query)
+	}
+}
+
+// midnight: the days, weeks and months are Budapest's.
+func (s *stadium) midnight(t *testing.T) {
+	s.wait(2 * time.Hour) // Sunday, 1 February, half past midnight; in UTC it is still Saturday
+	s.scores("member-1006", 5)
+	for query, want := range map[string]string{
+		"period=day": "1:6=5", "period=month": "1:6=5", "period=day&previous=true&limit=2": "1:1=30 2:3=20",
+		"period=month&previous=true&limit=1": "1:1=30", "period=week&limit=1": "1:1=30", "period=year&limit=1": "1:1=30",
+		"period=week&previous=true": "", "period=year&previous=true": "",
+	} {
+		require.Equal(t, want, s.board(query), query)
+	}
+	s.does("member-1006", "point_add", `{"points":7,"effective_timestamp":"2026-01-31T22:59:59Z"}`)
+	s.does("member-1006", "point_add", `{"points":2,"effective_timestamp":"2026-01-31T23:00:00Z"}`)
+	require.Equal(t, "1:6=7", s.board("period=day"), "an event counts on the day of its date")
+	require.Equal(t, "5 7 of 5:6=7", s.standing("member-1006", "period=day&previous=true&neighbours=0"))
+	s.wait(24 * time.Hour) // Monday
+	s.scores("member-1006", 1)
+	require.Equal(t, "1:6=1", s.board("period=day"))
+	require.Equal(t, "1:6=1", s.board("period=week"))
+	require.Equal(t, "1:6=8", s.board("period=month"))
+	require.Equal(t, "1:1=30 2:3=20 2:2=20 4:6=14", s.board("period=week&previous=true&limit=4"))
+	require.Equal(t, "2026-02-01T23:00:00.000Z", s.get("/customers/leaderboard?period=week").json(t)["period"].(map[string]any)["starts_at"])
+}
+
+func (s *stadium) statuses(t *testing.T) {
+	s.does("member-1001", "suspend", `{}`)
+	require.Equal(t, "1:3=20 1:2=20 3:6=15 4:4=10 5:5=0", s.board(""))
+	require.Equal(t, "- 30 of ", s.standing("member-1001", ""))
+	s.scores("member-1001", 4)
+	s.does("member-1001", "unsuspend", `{}`)
+	require.Equal(t, "1:1=34 2:3=20", s.board("limit=2"), "back with everything")
+	s.does("member-1003", "opt_out", `{}`)
+	require.Equal(t, "1:1=34 2:2=20 3:6=15 4:4=10 5:5=0", s.board(""))
+}
+
+func (s *stadium) refunds(t *testing.T) {
+	s.does("member-1004", "checkout", `{"transaction_id":"T-1","total":60,"items":[]}`)
+	require.Equal(t, "1:4=60 2:6=8 3:1=4", s.board("period=month"))
+	s.wait(24 * time.Hour)
+	s.does("member-1004", "refund", `{"transaction_id":"T-1"}`)
+	require.Equal(t, "1:4=-60", s.board("period=day"), "the day on which it is given back")
+	require.Equal(t, "1:6=8 2:1=4 3:4=0", s.board("period=month"))
+	require.Equal(t, "1:1=34 2:2=20 3:6=15 4:4=10 5:5=0", s.board(""))
+}
+
+func (s *stadium) merges(t *testing.T) {
+	s.scores("member-1007", 100)
+	require.Equal(t, "1:7=100 2:4=-60", s.board("period=day"))
+	s.wait(24 * time.Hour)
+	require.Equal(t, http.StatusOK, s.post("/customers/member-1007/merge", `{"target":"member-1002"}`).status)
+	require.Empty(t, s.board("period=day"), "nobody scored anything by it")
+	require.Equal(t, "1:2=100 2:4=-60", s.board("period=day&previous=true"), "what the other one scored is the survivor's")
+	require.Equal(t, "1:2=120 2:1=34 3:6=15 4:4=10 5:5=0", s.board(""))
+	require.Equal(t, "1 120 of 1:2=120 2:1=34", s.standing("member-1007", "neighbours=1"), "the survivor answers")
+	s.does("member-1007", "point_add", `{"points":1}`)
+	require.Equal(t, "1:2=1", s.board("period=day"))
+}
+
+// anotherZone: the days are others, and so is what was scored in them.
+func (s *stadium) anotherZone(t *testing.T) {
+	require.Equal(t, http.StatusOK, s.post("/admin/settings", `{"time_zone":"America/New_York"}`).status)
+	require.Equal(t, "1:2=101 2:4=-60", s.board("period=day"), "it is still yesterday")
+	require.Equal(t, "2026-02-03T05:00:00.000Z", s.get("/customers/leaderboard?period=day").json(t)["period"].(map[string]any)["starts_at"])
+	require.Equal(t, "1:2=121 2:1=34 3:6=15 4:4=10 5:5=0", s.board(""))
+}
+
+// TestLeaderboardUnbuilt: what is not counted yet is not shown, and the job counts
+// what readers have no time for.
+func TestLeaderboardUnbuilt(t *testing.T) {
+	h := open(t, func(o *server.Options) {
+		o.Leaderboard = loyalty.NewLeaderboard(loyalty.LeaderboardOptions{Store: o.Reader.(loyalty.JobStore), Programmes: o.Directory, Patience: -1})
+	})
+	h.enrol("member-1001")
+	add := `{"customer":"member-1001","action":"point_add","data":{"points":10}}`
+	require.Equal(t, http.StatusOK, h.post("/events", add).status)
+	for _, target := range []string{"/customers/leaderboard", "/customers/member-1001/leaderboard?period=day"} {
+		a := h.get(target)
+		refused(t, a, http.StatusServiceUnavailable, 190270)
+		require.Equal(t, "1", a.header.Get("Retry-After"))
+	}
+	counted := func() {
+		require.Equal(t, http.StatusOK, h.post("/admin/jobs/leaderboard/run", "").status)
+	}
+	counted()
+	require.Equal(t, "1:1=10", ranksOf(h.get("/customers/leaderboard").json(t)["data"]))
+	require.Equal(t, http.StatusOK, h.post("/events", add).status)
+	require.Equal(t, "1:1=10", ranksOf(h.get("/customers/leaderboard?period=day").json(t)["data"]), "there was no time for more")
+	counted()
+	require.Equal(t, "1:1=20", ranksOf(h.get("/customers/leaderboard?period=day").json(t)["data"]))
+
+	require.Equal(t, http.StatusOK, h.post("/admin/settings", `{"time_zone":"Asia/Tokyo"}`).status)
+	refused(t, h.get("/customers/leaderboard?period=day"), http.StatusServiceUnavailable, 190270)
+	require.Equal(t, "1:1=20", ranksOf(h.get("/customers/leaderboard").json(t)["data"]), "all of time has no days")
+	counted()
+	require.Equal(t, "1:1=20", ranksOf(h.get("/customers/leaderboard?period=year").json(t)["data"]))
+}

@@ -1,0 +1,84 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/loyalty-platform/loyalty/gen/levels"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// levelsAPI answers the Levels API.
+type levelsAPI struct{ *Server }
+
+var _ levels.StrictServerInterface = (*levelsAPI)(nil)
+
+// ListLevels lists the tiers of every structure.
+func (a *levelsAPI) ListLevels(ctx context.Context, in levels.ListLevelsRequestObject) (levels.ListLevelsResponseObject, error) {
+	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, nil)
+	if err != nil {
+		return nil, err
+	}
+	l := linked(p, inMemory(p, a.programme().Levels(), nil), a.clock(), nil)
+	out := levels.ListLevels200JSONResponse{
+		Data: make([]levels.Level, len(l.entries)), Next: l.next, Previous: l.previous, Time: l.time,
+	}
+	for i := range l.entries {
+		out.Data[i] = a.level(requestOf(ctx).language, &l.entries[i])
+	}
+	return out, nil
+}
+
+// ListCustomerLevels lists the same tiers with where a customer stands.
+func (a *levelsAPI) ListCustomerLevels(ctx context.Context, in levels.ListCustomerLevelsRequestObject) (levels.ListCustomerLevelsResponseObject, error) {
+	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, nil)
+	if err != nil {
+		return nil, err
+	}
+	var all []loyalty.Level
+	needs := loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressTier)}
+	err = a.view(ctx, in.CustomerID, needs, func(r *loyalty.Run) (err error) {
+		all, err = r.Levels()
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	l := linked(p, inMemory(p, all, nil), a.clock(), nil)
+	out := levels.ListCustomerLevels200JSONResponse{
+		Data: make([]levels.CustomerLevel, len(l.entries)), Next: l.next, Previous: l.previous, Time: l.time,
+	}
+	for i := range l.entries {
+		out.Data[i] = a.customerLevel(requestOf(ctx).language, &l.entries[i])
+	}
+	return out, nil
+}
+
+// level words a tier.
+func (a *levelsAPI) level(language string, l *loyalty.Level) levels.Level {
+	benefits := l.Tier.Benefits
+	if benefits == nil {
+		benefits = json.RawMessage("{}")
+	}
+	s := l.Structure
+	return levels.Level{
+		Structure: levels.LevelStructure{ID: s.ID, Name: s.Name, Base: levels.LevelStructureBase(s.Base)},
+		ID:        l.Tier.ID, Name: a.text(language, l.Tier.Name), Threshold: l.Tier.Threshold, Benefits: benefits,
+	}
+}
+
+// customerLevel words a tier and where a customer stands. What a structure does not
+// count has no figure.
+func (a *levelsAPI) customerLevel(language string, l *loyalty.Level) levels.CustomerLevel {
+	of := a.level(language, l)
+	out := levels.CustomerLevel{
+		Structure: of.Structure, ID: of.ID, Name: of.Name, Threshold: of.Threshold, Benefits: of.Benefits,
+		Current: l.Current, Reached: l.Reached, Next: l.Next, Manual: l.Manual,
+		Since: instantOrNil(l.Since), ExpiresAt: instantOrNil(l.Expires),
+	}
+	if l.Structure.Base != loyalty.BaseManual {
+		figure, missing := l.Structure.Number(l.Figure), l.Structure.Number(l.Missing)
+		out.Figure, out.Missing = &figure, &missing
+	}
+	return out
+}

@@ -1,0 +1,172 @@
+package server_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/store/storetest"
+)
+
+// ladder is what the levels of the test are made of, in the order in which it must be
+// made.
+var ladder = [][2]string{
+	{"tiers/structure", `{"id":"club","name":"Club","base":"points","window":{"kind":"rolling","days":5},"downgrade":"automatic","grace_days":2}`},
+	{"tiers/tier", `{"id":"gold","structure":"club","name":{"en":"Gold","hu":"Arany"},"threshold":300,"benefits":{"free_delivery":true,"discount":2.50}}`},
+	{"tiers/tier", `{"id":"silver","structure":"club","name":{"en":"Silver"},"threshold":100}`},
+	{"tiers/structure", `{"id":"empty","name":"Without levels","base":"points"}`},
+	{"tiers/structure", `{"id":"shopper","name":"Shoppers","base":"spend"}`},
+	{"tiers/tier", `{"id":"regular","structure":"shopper","name":{"en":"Regular"},"threshold":99.5}`},
+	{"tiers/structure", `{"id":"staff","name":"Staff","base":"manual"}`},
+	{"tiers/tier", `{"id":"helper","structure":"staff","name":{"en":"Helper"},"threshold":0}`},
+	{"tiers/tier", `{"id":"head","structure":"staff","name":{"en":"Head"},"threshold":1}`},
+	{"automation/campaign", `{"id":"hire","name":"Hire","trigger":"visit","effects":[{"type":"tier","tier":"head"}],"status":"active"}`},
+	{"automation/campaign", `{"id":"gift","name":"Gift","trigger":"video","effects":[{"type":"tier","tier":"gold"}],"status":"active"}`},
+}
+
+func newLadder(t *testing.T, url string) *stadium {
+	t.Helper()
+	s := newStadium(t, url)
+	for _, e := range ladder {
+		a := s.post("/entities/"+e[0], e[1])
+		require.Equal(t, http.StatusCreated, a.status, "%s: %s", e[1], a.body)
+	}
+	return s
+}
+
+// levels reads where a customer stands: of each level the id, its marks, the figure
+// and what it lacks, and since and until when, in the programme's days.
+func (s *stadium) levels(customer string) []string {
+	s.t.Helper()
+	a := s.get("/customers/" + customer + "/levels")
+	require.Equal(s.t, http.StatusOK, a.status, a.body)
+	var all []string
+	for _, l := range a.json(s.t)["data"].([]any) {
+		l := l.(map[string]any)
+		words := []string{l["id"].(string)}
+		for _, mark := range []string{"current", "reached", "next", "manual"} {
+			if l[mark] == true {
+				words = append(words, mark)
+			}
+		}
+		if _, counted := l["figure"]; counted {
+			words = append(words, fmt.Sprint(l["figure"], " lacks ", l["missing"]))
+		}
+		for _, instant := range []string{"since", "expires_at"} {
+			if at, told := l[instant]; told {
+				words = append(words, instant+" "+at.(string))
+			}
+		}
+		all = append(all, strings.Join(words, " "))
+	}
+	return all
+}
+
+func TestLevels(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		s := newLadder(t, url)
+		t.Run("catalogue", s.catalogue)
+		s.enrol("member-1001")
+		t.Run("points", s.climbs)
+		t.Run("spend", s.spends)
+		t.Run("given", s.given)
+		t.Run("other customers", s.strangers)
+		t.Run("module", s.switchedOff)
+	})
+}
+
+func (s *stadium) catalogue(t *testing.T) {
+	got := s.get("/levels").json(t)
+	require.Nil(t, got["next"])
+	var ids []string
+	for _, l := range got["data"].([]any) {
+		ids = append(ids, l.(map[string]any)["id"].(string))
+	}
+	require.Equal(t, []string{"silver", "gold", "regular", "helper", "head"}, ids)
+	require.Contains(t, s.get("/levels", "Accept-language", "hu").body,
+		`{"benefits":{"free_delivery":true,"discount":2.50},"id":"gold","name":"Arany","structure":{"base":"points","id":"club","name":"Club"},"threshold":300}`)
+	require.Contains(t, s.get("/levels").body, `{"benefits":{},"id":"regular","name":"Regular","structure":{"base":"spend","id":"shopper","name":"Shoppers"},"threshold":99.5}`)
+
+	page := s.get("/levels?limit=2&offset=1").json(t)
+	require.Len(t, page["data"], 2)
+	require.Equal(t, "gold", page["data"].([]any)[0].(map[string]any)["id"])
+	next := s.get(page["next"].(string)).json(t)
+	require.Len(t, next["data"], 2)
+	require.Nil(t, next["next"])
+	require.Equal(t, http.StatusBadRequest, s.get("/levels?limit=0").status)
+	require.Equal(t, http.StatusBadRequest, s.get("/levels?structure=club").status)
+
+	a := s.post("/entities/tiers/tier", `{"id":"spare","structure":"club","name":{"en":"Spare"},"threshold":500}`)
+	require.Equal(t, http.StatusCreated, a.status, a.body)
+	require.Contains(t, s.get("/levels").body, "spare")
+	require.Equal(t, http.StatusOK, s.post("/entities/tiers/tier/spare/archive", "").status)
+	require.NotContains(t, s.get("/levels").body, "spare")
+}
+
+// climbs goes up and down a window of five days with two of grace.
+func (s *stadium) climbs(t *testing.T) {
+	club := func() []string { return s.levels("member-1001")[:2] }
+	require.Equal(t, []string{"silver next 0 lacks 100", "gold 0 lacks 300"}, club())
+	s.scores("member-1001", 150)
+	require.Equal(t, []string{
+		"silver current reached 150 lacks 0 since 2026-01-31T21:30:00.000Z expires_at 2026-02-06T23:00:00.000Z",
+		"gold next 150 lacks 150",
+	}, club())
+	s.wait(24 * time.Hour)
+	s.scores("member-1001", 160)
+	require.Equal(t, []string{
+		"silver reached 310 lacks 0",
+		"gold current reached 310 lacks 0 since 2026-02-01T21:30:00.000Z expires_at 2026-02-06T23:00:00.000Z",
+	}, club())
+	s.wait(4 * 24 * time.Hour) // 5 February: the first ones have left the window
+	require.Equal(t, []string{
+		"silver reached 160 lacks 0",
+		"gold current reached 160 lacks 140 since 2026-02-01T21:30:00.000Z expires_at 2026-02-06T23:00:00.000Z",
+	}, club(), "in its grace")
+	s.wait(2 * 24 * time.Hour) // nobody looked at midnight
+	require.Equal(t, []string{"silver next 0 lacks 100", "gold 0 lacks 300"}, club(), "everything has left the window by then")
+	s.scores("member-1001", -5)
+	require.Equal(t, []string{"silver next -5 lacks 105", "gold -5 lacks 305"}, club())
+}
+
+func (s *stadium) spends(t *testing.T) {
+	s.does("member-1001", "checkout", `{"transaction_id":"T-1","total":60.25,"items":[]}`)
+	require.Equal(t, "regular next 60.25 lacks 39.25", s.levels("member-1001")[2])
+	s.does("member-1001", "checkout", `{"transaction_id":"T-2","total":39.25,"items":[]}`)
+	require.Equal(t, "regular current reached 99.5 lacks 0 since 2026-02-07T21:30:00.000Z", s.levels("member-1001")[2])
+	s.does("member-1001", "refund", `{"transaction_id":"T-1"}`)
+	require.Equal(t, "regular current reached 39.25 lacks 60.25 since 2026-02-07T21:30:00.000Z", s.levels("member-1001")[2], "nobody comes down here")
+}
+
+func (s *stadium) given(t *testing.T) {
+	require.Equal(t, []string{"helper", "head"}, s.levels("member-1001")[3:])
+	s.does("member-1001", "visit", `{"url":"https://shop.test/"}`)
+	require.Equal(t, []string{"helper reached", "head current reached manual since 2026-02-07T21:30:00.000Z"}, s.levels("member-1001")[3:])
+	s.does("member-1001", "video", `{"url":"https://shop.test/film"}`)
+	got := s.levels("member-1001")
+	require.Equal(t, "silver reached 94 lacks 6", got[0])
+	require.Regexp(t, `^gold current reached manual 94 lacks 206 since 2026-02-07T21:30:00.000Z`, got[1])
+}
+
+func (s *stadium) strangers(t *testing.T) {
+	require.Equal(t, http.StatusNotFound, s.get("/customers/nobody/levels").status)
+	s.enrol("member-1002")
+	s.scores("member-1002", 100)
+	s.does("member-1002", "suspend", `{}`)
+	require.Contains(t, s.levels("member-1002")[0], "silver current reached 100")
+	require.Equal(t, http.StatusOK, s.post("/customers/member-1002/merge", `{"target":"member-1001"}`).status)
+	require.Equal(t, s.levels("member-1001"), s.levels("member-1002"))
+	page := s.get("/customers/member-1001/levels?limit=1&offset=1").json(t)
+	require.Equal(t, "gold", page["data"].([]any)[0].(map[string]any)["id"])
+	require.NotNil(t, page["next"])
+}
+
+func (s *stadium) switchedOff(t *testing.T) {
+	require.Equal(t, http.StatusOK, s.post("/admin/modules/tiers", `{"enabled":false}`).status)
+	refused(t, s.get("/levels"), http.StatusNotFound, 160600)
+	refused(t, s.get("/customers/member-1001/levels"), http.StatusNotFound, 160600)
+}

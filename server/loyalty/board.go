@@ -1,0 +1,193 @@
+package loyalty
+
+import (
+	"context"
+	"time"
+)
+
+// BoardPeriod is the time over which a board of the leaderboard counts. Days are those
+// of the programme's time zone; a week begins on Monday.
+type BoardPeriod int16
+
+// The periods.
+const (
+	BoardAll BoardPeriod = iota
+	BoardYear
+	BoardMonth
+	BoardWeek
+	BoardDay
+)
+
+// BoardPeriods lists the periods by the names that callers use.
+var BoardPeriods = map[string]BoardPeriod{
+	"all": BoardAll, "year": BoardYear, "month": BoardMonth, "week": BoardWeek, "day": BoardDay,
+}
+
+// Board is one list of the leaderboard: a period by its first day, in days since
+// 1970-01-01; 0 for BoardAll.
+type Board struct {
+	Period BoardPeriod
+	Start  int
+}
+
+// firstMonday is 1970-01-05.
+const firstMonday day = 4
+
+// first is the first day of the period that holds d.
+func (p BoardPeriod) first(d day) day {
+	year, month, _ := d.date()
+	switch p {
+	case BoardYear:
+		return civil(year, time.January, 1)
+	case BoardMonth:
+		return civil(year, month, 1)
+	case BoardWeek:
+		return firstMonday + day(7*floorDiv(int(d-firstMonday), 7))
+	case BoardDay:
+		return d
+	}
+	return 0
+}
+
+// next is the first day of the period that follows the one that begins on d.
+func (p BoardPeriod) next(d day) day {
+	switch p {
+	case BoardYear:
+		return d.plusMonths(12)
+	case BoardMonth:
+		return d.plusMonths(1)
+	case BoardWeek:
+		return d + 7
+	}
+	return d + 1
+}
+
+// Bounds are the first instant of a board, and that of what follows it; both zero
+// for BoardAll.
+func (b Board) Bounds(loc *time.Location) (from, before time.Time) {
+	if b.Period == BoardAll {
+		return from, before
+	}
+	return day(b.Start).begins(loc), b.Period.next(day(b.Start)).begins(loc)
+}
+
+// at is the board of a period at an instant; previous: the one before it, and
+// false for BoardAll, which has none.
+func (p BoardPeriod) at(t time.Time, loc *time.Location, previous bool) (b Board, exists bool) {
+	if p == BoardAll {
+		return Board{}, !previous
+	}
+	start := p.first(dayOf(t, loc))
+	if previous {
+		start = p.first(start - 1)
+	}
+	return Board{p, int(start)}, true
+}
+
+// BoardCalendar says which boards there are: of each period the one under way and
+// the one before it.
+type BoardCalendar struct {
+	loc    *time.Location
+	oldest [BoardDay + 1]int
+}
+
+// clockGap is how far the clocks of two nodes may be apart for a board to stay
+// that one of them does not show any more.
+const clockGap = time.Hour
+
+// NewBoardCalendar tells which boards there are at an instant, by the days of a zone.
+func NewBoardCalendar(now time.Time, loc *time.Location) *BoardCalendar {
+	c := &BoardCalendar{loc: loc}
+	for p := BoardYear; p <= BoardDay; p++ {
+		b, _ := p.at(now.Add(-clockGap), loc, true)
+		c.oldest[p] = b.Start
+	}
+	return c
+}
+
+// Keeps says whether a board still is one.
+func (c *BoardCalendar) Keeps(b Board) bool { return b.Start >= c.oldest[b.Period] }
+
+// Of gives the boards that count what happened at an instant.
+func (c *BoardCalendar) Of(at time.Time) []Board {
+	boards := make([]Board, 0, BoardDay+1)
+	for p := BoardAll; p <= BoardDay; p++ {
+		if b, _ := p.at(at, c.loc, false); c.Keeps(b) {
+			boards = append(boards, b)
+		}
+	}
+	return boards
+}
+
+// Oldest gives of each period but BoardAll the earliest board that is kept.
+func (c *BoardCalendar) Oldest() (boards []Board) {
+	for p := BoardYear; p <= BoardDay; p++ {
+		boards = append(boards, Board{p, c.oldest[p]})
+	}
+	return boards
+}
+
+// BoardState says what the boards are made of. The zero state: nothing yet.
+type BoardState struct {
+	Zone       string    // whose days they count
+	Version    int64     // of the programme that had this zone
+	Generation int64     // grows whenever everything is counted anew
+	Built      int64     // the last generation that is complete; 0: none is
+	Begun      time.Time // everything recorded before was looked at, except what commits late
+	Compared   time.Time // when every customer was last compared with the journal
+}
+
+// Uncounted is an event that no board counts yet.
+type Uncounted struct {
+	Customer, Event ID
+	RecordedAt      time.Time
+}
+
+// BoardPlace is where somebody stands on a board: by score, the highest first,
+// among equals who joined last first.
+type BoardPlace struct {
+	Score    int64
+	Customer ID
+}
+
+// BoardQuery selects a page of a board. After is the last entry of the page before,
+// Before the first one of the page after; where one is set, Offset is not read.
+type BoardQuery struct {
+	Board
+	Limit, Offset int
+	After, Before *BoardPlace
+}
+
+// BoardEntry is one customer on a board.
+type BoardEntry struct {
+	BoardPlace
+	Rank                    int64 // 1, 2, 2, 4: one more than there are customers with a higher score
+	Name, Handler, ImageURL string
+}
+
+// BoardStore keeps the boards and the journal that they are made of.
+type BoardStore interface {
+	// BoardState reads the state; zero: there is none.
+	BoardState(ctx context.Context) (BoardState, error)
+	// SwapBoardState puts after in the place of before; false: it was another one.
+	SwapBoardState(ctx context.Context, before, after BoardState) (bool, error)
+	// Uncounted lists events that a generation does not count yet, by the time of
+	// recording, then id, the first one after a position.
+	Uncounted(ctx context.Context, generation int64, after Cursor, limit int) ([]Uncounted, error)
+	// Behind lists customers with events that a generation does not count yet, by id,
+	// the first one after a given one.
+	Behind(ctx context.Context, generation int64, after ID, limit int) ([]ID, error)
+	// Count brings the boards up to date for some customers, and for those who are
+	// one with them by a merge, in one transaction. What was counted in an earlier
+	// generation is counted anew. It fails with ErrBatchConflict where somebody was
+	// faster or began another generation; then nothing was written.
+	Count(ctx context.Context, generation int64, calendar *BoardCalendar, customers []ID) error
+	// ForgetBoards deletes rows of boards that are earlier than the given one of
+	// their period, limit at most, and says how many there were.
+	ForgetBoards(ctx context.Context, oldest Board, limit int) (int, error)
+	// BoardPage reads a part of a board, from the highest score down.
+	BoardPage(ctx context.Context, q BoardQuery) ([]BoardEntry, error)
+	// BoardAround reads a customer's entry with some of those above and below it.
+	// Of one who is not shown it gives the score alone.
+	BoardAround(ctx context.Context, b Board, customer ID, neighbours int) (around []BoardEntry, score int64, err error)
+}

@@ -1,0 +1,152 @@
+package loyalty
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// BulkState says where a bulk operation stands.
+type BulkState string
+
+// The states of a bulk operation.
+const (
+	BulkQueued     BulkState = "queued"     // nothing of it is done yet
+	BulkProcessing BulkState = "processing" // some of it is done
+	BulkDone       BulkState = "done"       // nothing is left; it never changes again
+)
+
+// BulkLife is how long a bulk operation can be looked at after its end.
+const BulkLife = 30 * 24 * time.Hour
+
+// BulkOperation is work on many things at once, which goes on after its request
+// was answered: the job bulk does it piece by piece. It survives a kill at any
+// instant, and nothing of it is done twice.
+type BulkOperation struct {
+	ID         ID // the batch_id of its answers
+	Kind       string
+	Target     string // what it is about, such as a reward's id
+	State      BulkState
+	Done       int64 // items that are done, those that were refused included
+	Total      int64
+	Errors     int64 // items that were refused
+	CreatedAt  time.Time
+	FinishedAt time.Time       // zero: it goes on
+	KeyID      string          // the access key that asked for it
+	Parameters json.RawMessage // of its kind, as the request gave them; nil: none
+	// Progress is what a kind that has no items (bulkKind.step) keeps from piece to
+	// piece, and what it ends with: a document of the kind's own.
+	Progress json.RawMessage
+	Version  int64 // grows whenever Progress is saved
+}
+
+// The kinds of bulk operations.
+const (
+	BulkRewardClaim = "reward_claim"         // Target is a reward
+	BulkListAdd     = "customer_list_add"    // Target is a customer list
+	BulkListRemove  = "customer_list_remove" // likewise
+)
+
+// bulkKind is what one kind of bulk operation does. It has either item or step.
+type bulkKind struct {
+	// check decides, inside the transaction that begins the operation, whether its
+	// target can be worked on; nil: the caller made sure of it.
+	check func(a *Admin, r *adminRun, target string) error
+	// item makes the ticket of one customer. What the ticket does, the mark of its
+	// item and the operation's counts are one transaction: no item is ever done
+	// twice or missed, and there is nothing to remember for that.
+	item func(e *Engine, o *BulkOperation) *ticket
+	// step does the next piece of an operation that has no items: a second's worth
+	// of reading, never an effect of its own. It brings Done, Total and Progress of
+	// the operation up to date and sets State to BulkDone with the last piece; they
+	// are saved together, and a piece whose outcome was not saved (a kill) is done
+	// again from what was. An error ends the job's run, and the piece is tried
+	// again with the next one: what can never succeed must end the operation, and
+	// tell why in Progress.
+	step func(ctx context.Context, w *bulkWork) error
+}
+
+// bulkKinds lists the kinds by name.
+var bulkKinds = map[string]bulkKind{
+	BulkRewardClaim: {check: checkBulkReward, item: claimTicket},
+	BulkListAdd:     {check: checkBulkList, item: joinTicket},
+	BulkListRemove:  {check: checkBulkList, item: leaveTicket},
+}
+
+// bulkWork is an operation in the hands of the job.
+type bulkWork struct {
+	BulkOperation
+	Engine *Engine
+	Store  JobStore
+
+	memory any   // what a kind keeps from step to step of one run besides Progress; nil: nothing
+	after  int64 // the last item that was tried in this run
+	passed bool  // it failed: not again in this run
+}
+
+// BulkRequest asks for a bulk operation: on customers, named or of a list, or on
+// whatever its kind works on by steps.
+type BulkRequest struct {
+	Kind, Target string
+	// Customers are ids, or external ids as name:value; one that is repeated counts
+	// once. Whether there is such a customer is found out item by item.
+	Customers []string
+	// List names a customer list instead: its members at this moment.
+	List       string
+	Total      int64 // of an operation by steps, as far as it is known
+	Parameters json.RawMessage
+}
+
+// BulkKey names one item of an operation; items count from 1 in the order of the
+// request.
+type BulkKey struct {
+	Batch ID
+	Seq   int64
+}
+
+// BulkItem is one customer of a bulk operation.
+type BulkItem struct {
+	BulkKey
+	Customer string // as the request named them; of a list's member their id now; "": they left since
+	Ref      Name   // where the engine finds them; set where the item is to be done
+	Error    json.RawMessage
+	DoneAt   time.Time // zero: it is to be done
+}
+
+// BulkMark is the end of an item, written with what was done for it.
+type BulkMark struct {
+	BulkKey
+	Error json.RawMessage // nil: it succeeded
+	At    time.Time
+}
+
+// BulkStore keeps bulk operations for the job.
+type BulkStore interface {
+	// OpenBulk lists the operations that are not done, the oldest first.
+	OpenBulk(ctx context.Context) ([]BulkOperation, error)
+	// BulkItems lists the items of an operation that are to be done, in their order,
+	// behind one of them (0: from the first), limit at most.
+	BulkItems(ctx context.Context, batch ID, after int64, limit int) ([]BulkItem, error)
+	// SaveBulk writes State, Done, Total, FinishedAt and Progress of an operation by
+	// steps, and makes its Version grow, only if that is the stored one; false:
+	// somebody else was faster, and nothing was written.
+	SaveBulk(ctx context.Context, o BulkOperation) (bool, error)
+	// ForgetBulk deletes operations that ended before an instant, with their items.
+	ForgetBulk(ctx context.Context, before time.Time) error
+}
+
+// BulkReader answers questions about bulk operations.
+type BulkReader interface {
+	// BulkOperation finds one of the given kinds. It fails with ErrBatchNotFound.
+	BulkOperation(ctx context.Context, batch ID, kinds ...string) (BulkOperation, error)
+	// BulkErrors lists the items that were refused, in the order of the request:
+	// behind the item after, or before the item before, or from offset on, where 0
+	// stands for none.
+	BulkErrors(ctx context.Context, batch ID, q BulkPage) ([]BulkItem, error)
+}
+
+// BulkPage is a page of items, by their numbers.
+type BulkPage struct {
+	Limit, Offset int
+	After, Before int64 // 0: not set; After wins
+}

@@ -1,0 +1,196 @@
+package loyalty
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// workBulk works on the operations that are open, a piece of each in turn, so that
+// a short one need not wait for a long one, until none is left. What others begin
+// meanwhile is taken along.
+func workBulk(ctx context.Context, j *Jobs, s *shift) error {
+	hands := map[ID]*bulkWork{}
+	for ctx.Err() == nil {
+		open, err := j.store.OpenBulk(ctx)
+		if err != nil {
+			return err
+		}
+		left := false
+		for _, o := range open {
+			w := hands[o.ID]
+			if w == nil {
+				w = &bulkWork{Engine: j.engine, Store: j.store}
+				hands[o.ID] = w
+			}
+			if w.passed || ctx.Err() != nil {
+				continue
+			}
+			w.BulkOperation, left = o, true
+			if err := w.piece(ctx, s); err != nil {
+				w.passed = true
+				s.count(0, fmt.Errorf("bulk operation %s: %w", o.ID, err))
+			}
+		}
+		if !left {
+			return j.store.ForgetBulk(ctx, j.engine.now().Add(-BulkLife))
+		}
+	}
+	return ctx.Err()
+}
+
+// piece does the next piece of the operation.
+func (w *bulkWork) piece(ctx context.Context, s *shift) error {
+	switch kind, known := bulkKinds[w.Kind]; {
+	case !known:
+		return fmt.Errorf("this version of the program does not know the kind %s", w.Kind)
+	case kind.step != nil:
+		return w.advance(ctx, s, kind.step)
+	default:
+		return w.chunk(ctx, s, kind.item)
+	}
+}
+
+// advance does a step and saves what came of it. Where somebody else was faster,
+// their step counts.
+func (w *bulkWork) advance(ctx context.Context, s *shift, step func(context.Context, *bulkWork) error) error {
+	before := w.Done
+	w.State = BulkProcessing
+	if err := step(ctx, w); err != nil {
+		return err
+	}
+	if w.State == BulkDone {
+		w.FinishedAt = w.Engine.now()
+	}
+	saved, err := w.Store.SaveBulk(ctx, w.BulkOperation)
+	if saved {
+		s.count(int(w.Done - before))
+	}
+	return err
+}
+
+// chunk does the next items in one transaction.
+func (w *bulkWork) chunk(ctx context.Context, s *shift, item func(*Engine, *BulkOperation) *ticket) error {
+	items, err := w.Store.BulkItems(ctx, w.ID, w.after, MaxBatch)
+	switch {
+	case err != nil:
+		return err
+	case len(items) == 0 && w.after > 0: // those before were somebody else's, and may be left
+		w.after = 0
+		return nil
+	case len(items) == 0:
+		return errors.New("it is not done and has no items left")
+	}
+	tickets := make([]*ticket, len(items))
+	for i := range items {
+		tickets[i] = item(w.Engine, &w.BulkOperation)
+		tickets[i].needs.Ref, tickets[i].item = items[i].Ref, items[i].BulkKey
+	}
+	w.after = items[len(items)-1].Seq
+	done, faults, err := w.Engine.workItems(ctx, tickets)
+	s.count(done, faults...)
+	return err
+}
+
+// errItemDone is the result of a ticket whose item was done before.
+var errItemDone = errors.New("the item is done already")
+
+// workItems commits the tickets of a bulk operation. A refusal ends its item as
+// well as a success does; so does a fault of ours, which is told besides. It fails
+// where the database is away: then nobody knows yet what became of the rest.
+func (e *Engine) workItems(ctx context.Context, tickets []*ticket) (done int, faults []error, err error) {
+	release, err := e.hold()
+	if err != nil {
+		return 0, nil, err
+	}
+	defer release()
+	ctx = context.WithoutCancel(ctx) // a chunk is short, and half of one helps nobody
+	if err := e.process(ctx, tickets); err != nil && !repeatable(err) {
+		return 0, nil, err
+	}
+	var broken []BulkMark
+	for _, t := range tickets {
+		switch fault := AsError(t.result.Err); {
+		case t.result.Err == nil:
+			done++
+		case errors.Is(t.result.Err, errItemDone):
+		case fault.Kind == Unavailable:
+			err = fault
+		case fault.Kind == Internal:
+			broken = append(broken, t.mark(e, fault))
+			faults = append(faults, fmt.Errorf("item %d: %w", t.item.Seq, fault))
+		default:
+			done++
+		}
+	}
+	if len(broken) > 0 {
+		err = errors.Join(err, e.markAlone(ctx, broken))
+	}
+	return done, faults, err
+}
+
+// markAlone ends items that left nothing else behind.
+func (e *Engine) markAlone(ctx context.Context, marks []BulkMark) error {
+	ctx, cancel := context.WithTimeout(ctx, batchTime)
+	defer cancel()
+	n := Needs{Now: e.now()}
+	for _, m := range marks {
+		n.Items = append(n.Items, m.BulkKey)
+	}
+	return e.store.Within(ctx, n, func(l *Loaded) (*Writes, error) {
+		var w Writes
+		for _, m := range marks {
+			if l.Items[m.BulkKey] {
+				w.Items = append(w.Items, m)
+			}
+		}
+		return &w, nil
+	})
+}
+
+// mark is the end of a ticket's item.
+func (t *ticket) mark(e *Engine, err error) BulkMark {
+	m := BulkMark{BulkKey: t.item, At: e.now()}
+	if err != nil {
+		m.Error = storedError(err)
+	}
+	return m
+}
+
+// tick ends a ticket's item together with what the ticket did. Faults end it on
+// their own, once it is certain that they stay.
+func (b *batch) tick(t *ticket) {
+	if t.item == (BulkKey{}) || t.preview || t.result.Err != nil && !final(t.result.Err) {
+		return
+	}
+	b.loaded.Items[t.item] = false
+	b.writes.Items = append(b.writes.Items, t.mark(b.engine, t.result.Err))
+}
+
+// final says whether an error would come again.
+func final(err error) bool {
+	kind := AsError(err).Kind
+	return kind != Internal && kind != Unavailable
+}
+
+// storedError keeps a failure so that it can be worded in any language later.
+func storedError(err error) json.RawMessage {
+	e := *AsError(err)
+	e.cause = nil
+	return marshal(e)
+}
+
+// Failure gives the failure that ended a refused item.
+func (i *BulkItem) Failure() error {
+	var e Error
+	if err := json.Unmarshal(i.Error, &e); err != nil {
+		return fmt.Errorf("the error of item %d: %w", i.Seq, err)
+	}
+	return &e
+}
+
+// claimTicket claims the operation's reward, by all the rules of a single claim.
+func claimTicket(e *Engine, o *BulkOperation) *ticket {
+	return e.prepare(Submission{Operation: true, Action: "reward_claim", Data: marshal(map[string]string{"reward": o.Target})})
+}

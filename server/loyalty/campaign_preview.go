@@ -1,0 +1,90 @@
+package loyalty
+
+import (
+	"context"
+	"maps"
+	"slices"
+)
+
+// PurchasePreview is what a purchase would bring, in points.
+type PurchasePreview struct {
+	Base      int64 // of the purchase itself
+	Burned    int64
+	Campaigns []CampaignBonus // that would give something, in the order in which they run
+}
+
+// CampaignBonus is what a campaign would give; 0 points where it gives other things.
+type CampaignBonus struct {
+	ID, Name string
+	Points   int64
+}
+
+// PreviewPurchase tells what a checkout would bring and records nothing. A purchase
+// that would wait for its acceptance is decided as if it were accepted now, because
+// campaigns run then. It fails as the checkout would.
+func (e *Engine) PreviewPurchase(ctx context.Context, s Submission) (PurchasePreview, error) {
+	s.Idempotency = nil
+	t := e.prepare(s)
+	if t.err != nil {
+		return PurchasePreview{}, t.err
+	}
+	t.programme = t.programme.accepting()
+	o, err := e.try(ctx, t)
+	if err != nil {
+		return PurchasePreview{}, err
+	}
+	return t.programme.previewOf(o.Events), nil
+}
+
+// accepting is the programme without what makes purchases wait.
+func (p *Programme) accepting() *Programme {
+	c := *p
+	c.On, c.Holding = maps.Clone(p.On), Holding{}
+	c.On[ModuleCheckoutAccept] = false
+	return &c
+}
+
+// previewOf sums up a purchase among the events of a preview: what was due before it
+// may have brought points of its own.
+func (p *Programme) previewOf(events []Event) (v PurchasePreview) {
+	follows, points := map[ID]bool{}, map[string]int64{}
+	for i := range events {
+		e := &events[i]
+		if t := e.accepted; t != nil && e.Action == "checkout" {
+			follows[e.ID] = true
+			v.Base, v.Burned = t.OriginalEarned-t.Detail.Bonus, t.OriginalBurned
+		}
+		if follows[e.Parent] {
+			follows[e.ID] = true
+		}
+		if !follows[e.ID] || e.Effects == nil {
+			continue
+		}
+		for _, x := range e.Effects.Campaigns {
+			points[x.Campaign] += x.Points
+		}
+	}
+	for _, c := range p.Campaigns {
+		if n, gave := points[c.ID]; gave {
+			v.Campaigns = append(v.Campaigns, CampaignBonus{c.ID, c.Name, n})
+		}
+	}
+	return v
+}
+
+// Bonus are the points of all campaigns.
+func (v PurchasePreview) Bonus() (n int64) {
+	for _, c := range v.Campaigns {
+		n += c.Points
+	}
+	return n
+}
+
+// Campaign finds a campaign that is not archived; nil: there is none.
+func (p *Programme) Campaign(id string) *Campaign {
+	i := slices.IndexFunc(p.Campaigns, func(c *Campaign) bool { return c.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return p.Campaigns[i]
+}

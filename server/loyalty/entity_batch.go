@@ -1,0 +1,95 @@
+package loyalty
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// The methods of a change in a series.
+const (
+	MethodCreate  = "create"
+	MethodUpdate  = "update"
+	MethodArchive = "archive"
+)
+
+// EntityResult is the fate of one change of a series.
+type EntityResult struct {
+	ID  string // of the entity
+	Err error  // nil: the change was made
+}
+
+// ChangeEntities makes a series of changes in one transaction, each on what those
+// before it left. With skip a change that is refused is left out, and so are those
+// that need it; without, the first refusal undoes all of them and is the error.
+// Errors name their fields from the series, such as entities[3].data.title.
+func (a *Admin) ChangeEntities(ctx context.Context, call Call, changes []EntityChange, skip bool) (Done[[]EntityResult], error) {
+	return change(ctx, a, call, func(r *adminRun) ([]EntityResult, error) {
+		results := make([]EntityResult, len(changes))
+		for i, c := range changes {
+			e, err := a.changeOne(r, c)
+			if err != nil {
+				err = inSeries(i, err)
+			}
+			if err != nil && !(skip && refuses(err)) {
+				return nil, err
+			}
+			results[i] = EntityResult{e.ID, err}
+		}
+		return results, nil
+	}, func(results []EntityResult) any { return results })
+}
+
+func (a *Admin) changeOne(r *adminRun, c EntityChange) (Entity, error) {
+	switch {
+	case c.Type == TypeCustomer, c.Type == TypeTransaction:
+		return Entity{}, ErrEntityElsewhere.With("type", c.Type).With("method", c.Method)
+	case c.Method != MethodCreate && c.ID == "":
+		return Entity{}, fieldFault("id", ErrPropertyEmpty.Name, nil)
+	}
+	switch c.Method {
+	case MethodCreate:
+		return a.create(r, c)
+	case MethodUpdate:
+		return a.update(r, c)
+	case MethodArchive:
+		return a.archive(r, c)
+	}
+	return Entity{}, fieldFault("method", "must_be_one_of", map[string]any{"values": []any{MethodCreate, MethodUpdate, MethodArchive}})
+}
+
+// refuses says whether an error speaks about the change: a fault of the database
+// ends the whole series.
+func refuses(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && (e.Kind == Invalid || storable(err))
+}
+
+// inSeries names the fields of an error from the series. What speaks of no field
+// is about the type or the id, or about the change as a whole.
+func inSeries(i int, err error) error {
+	var e *Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	at := fmt.Sprintf("entities[%d]", i)
+	switch {
+	case errors.Is(err, ErrEntityUnknown), errors.Is(err, ErrModuleOffPath), errors.Is(err, ErrEntityElsewhere):
+		return e.At(at + ".type")
+	case errors.Is(err, ErrEntityNotFound), errors.Is(err, ErrEntityArchived), errors.Is(err, ErrEntityInUse):
+		return e.At(at + ".id")
+	case len(e.Details) == 0:
+		return e.At(at)
+	}
+	own := *e
+	own.Details = make([]Detail, len(e.Details))
+	for n, d := range e.Details {
+		if d.Field != "id" && d.Field != "method" && d.Field != "data" && !strings.HasPrefix(d.Field, "data.") {
+			d.Field = "data." + d.Field
+		}
+		d.Field = at + "." + d.Field
+		own.Details[n] = d
+	}
+	return &own
+}

@@ -1,0 +1,234 @@
+package loyalty
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+)
+
+// EntityChange is a change of one entity.
+type EntityChange struct {
+	Method string // of ChangeEntities: MethodCreate, MethodUpdate or MethodArchive
+	Type   string
+	ID     string          // on creation: empty lets the platform choose
+	Data   json.RawMessage // the fields that are sent; in an update null removes one
+	// Check holds the fields as a whole against the schema of the type and gives
+	// them in canonical form.
+	Check func(json.RawMessage) (json.RawMessage, error)
+	// Read, where it is set, takes the place of Data and Check: it makes the whole
+	// fields out of those before (nil: it is created), by the types and attributes
+	// that the programme declares at this point of a series of changes.
+	Read func(p *Programme, before json.RawMessage) (json.RawMessage, error)
+}
+
+// fields are those of the entity after the change.
+func (c EntityChange) fields(p *Programme, before json.RawMessage) (json.RawMessage, error) {
+	switch {
+	case c.Read != nil:
+		return c.Read(p, before)
+	case before != nil:
+		return c.Check(PatchEntity(before, c.Data))
+	}
+	return c.Check(c.Data)
+}
+
+// Entity finds an entity, also an archived one. It fails with ErrEntityUnknown,
+// ErrModuleOffPath or ErrEntityNotFound.
+func (a *Admin) Entity(ctx context.Context, kind, id string) (Entity, error) {
+	if err := a.directory.Programme().CheckEntityType(kind); err != nil {
+		return Entity{}, err
+	}
+	e, ok, err := a.store.Entity(ctx, kind, id)
+	if err == nil && !ok {
+		err = ErrEntityNotFound.With("type", kind).With("id", id)
+	}
+	return e, err
+}
+
+// CreateEntity adds an entity. Besides the failures of Entity it fails with
+// ErrEntityExists, or with an error of kind Invalid that names the field.
+func (a *Admin) CreateEntity(ctx context.Context, call Call, c EntityChange) (Done[Entity], error) {
+	return change(ctx, a, call, func(r *adminRun) (Entity, error) { return a.create(r, c) }, func(e Entity) any { return e })
+}
+
+func (a *Admin) create(r *adminRun, c EntityChange) (Entity, error) {
+	e := Entity{Type: c.Type, ID: c.ID, CreatedAt: r.now, UpdatedAt: r.now}
+	p, err := a.typeOf(r, c.Type)
+	if err != nil {
+		return e, err
+	}
+	if e.ID == "" {
+		e.ID = a.nextID(r.now).String()
+	} else if err := checkEntityID(e.ID); err != nil {
+		return e, err
+	}
+	if _, taken, err := r.Entity(e.Type, e.ID); err != nil || taken {
+		return e, errors.Join(err, taken409(taken, e.ID))
+	}
+	if e.Data, err = c.fields(p, nil); err != nil {
+		return e, err
+	}
+	return e, r.saveEntity(e, "entity.create", nil)
+}
+
+func taken409(taken bool, id string) error {
+	if !taken {
+		return nil
+	}
+	return ErrEntityExists.With("id", id).At("id")
+}
+
+// checkEntityID refuses an id that could not be addressed later.
+func checkEntityID(id string) error {
+	err := CheckName("id", id)
+	var e *Error
+	if errors.As(err, &e) && len(e.Details) > 0 {
+		return e.At("id")
+	}
+	return err
+}
+
+// UpdateEntity replaces the fields that are sent; null removes one.
+func (a *Admin) UpdateEntity(ctx context.Context, call Call, c EntityChange) (Done[Entity], error) {
+	return change(ctx, a, call, func(r *adminRun) (Entity, error) { return a.update(r, c) }, func(e Entity) any { return e })
+}
+
+func (a *Admin) update(r *adminRun, c EntityChange) (Entity, error) {
+	e, err := a.found(r, c)
+	if err != nil {
+		return e, err
+	}
+	p, err := a.programme(r)
+	if err != nil {
+		return e, err
+	}
+	before := e.Data
+	if e.Data, err = c.fields(p, before); err != nil {
+		return e, err
+	}
+	if err := checkFixed(e.Type, before, e.Data); err != nil {
+		return e, err
+	}
+	e.UpdatedAt = r.now
+	return e, r.saveEntity(e, "entity.update", before)
+}
+
+// found gives the entity of a change. One that is archived cannot be changed.
+func (a *Admin) found(r *adminRun, c EntityChange) (Entity, error) {
+	if _, err := a.typeOf(r, c.Type); err != nil {
+		return Entity{}, err
+	}
+	e, ok, err := r.Entity(c.Type, c.ID)
+	switch {
+	case err != nil:
+		return e, err
+	case !ok:
+		return e, ErrEntityNotFound.With("type", c.Type).With("id", c.ID)
+	case !e.ArchivedAt.IsZero():
+		return e, ErrEntityArchived.With("id", c.ID)
+	}
+	return e, nil
+}
+
+// typeOf gives the programme at this point of the transaction, if it has the type;
+// see CheckEntityType.
+func (a *Admin) typeOf(r *adminRun, kind string) (*Programme, error) {
+	p, err := a.programme(r)
+	if err != nil {
+		return nil, err
+	}
+	return p, p.CheckEntityType(kind)
+}
+
+// programme is the programme at this point of the transaction.
+func (a *Admin) programme(r *adminRun) (*Programme, error) {
+	if r.compiled != nil {
+		return r.compiled, nil
+	}
+	if a.directory != nil {
+		if p := a.directory.Programme(); p != nil && p.Version == r.Snapshot.Version {
+			return p, nil
+		}
+	}
+	var err error
+	r.compiled, err = CompileProgramme(r.Snapshot)
+	return r.compiled, err
+}
+
+// PatchEntity puts the fields of a change over those of an entity: null removes
+// one, any other value replaces it as a whole.
+func PatchEntity(old, sent json.RawMessage) json.RawMessage {
+	var fields, changes map[string]json.RawMessage
+	if json.Unmarshal(old, &fields) != nil || json.Unmarshal(sent, &changes) != nil {
+		return sent // not an object: the schema says so
+	}
+	for name, value := range changes {
+		if string(value) == "null" {
+			delete(fields, name)
+		} else {
+			fields[name] = value
+		}
+	}
+	return marshal(fields)
+}
+
+// ArchiveEntity takes an entity out of force and keeps it. Archiving twice is no
+// error. It fails with ErrEntityInUse while another entity names it.
+func (a *Admin) ArchiveEntity(ctx context.Context, call Call, c EntityChange) (Done[Entity], error) {
+	return change(ctx, a, call, func(r *adminRun) (Entity, error) { return a.archive(r, c) }, func(e Entity) any { return e })
+}
+
+func (a *Admin) archive(r *adminRun, c EntityChange) (Entity, error) {
+	e, err := a.found(r, c)
+	if errors.Is(err, ErrEntityArchived) {
+		return e, nil
+	}
+	if err != nil {
+		return e, err
+	}
+	e.ArchivedAt, e.UpdatedAt = r.now, r.now
+	return e, r.saveEntity(e, "entity.archive", e.Data)
+}
+
+// saveEntity saves only what makes a programme together with everything else.
+func (r *adminRun) saveEntity(e Entity, action string, before json.RawMessage) error {
+	if slices.Contains(SnapshotTypes(), e.Type) {
+		if err := r.put(e); err != nil {
+			return err
+		}
+	}
+	if err := r.SaveEntity(e); err != nil {
+		return err
+	}
+	after := any(e.Data)
+	if !e.ArchivedAt.IsZero() {
+		after = nil
+	}
+	return r.audit(action, e.Type+"/"+e.ID, rawOrNil(before), after)
+}
+
+// put puts an entity that rules read into the programme of the transaction.
+func (r *adminRun) put(e Entity) error {
+	next := r.Snapshot
+	same := func(o Entity) bool { return o.Type == e.Type && o.ID == e.ID }
+	// The change comes last of its type, so that a fault between two is its own.
+	next.Entities = append(slices.DeleteFunc(slices.Clone(next.Entities), same), e)
+	compiled, err := CompileProgramme(next)
+	var f *entityFault
+	if errors.As(err, &f) && (f.kind != e.Type || f.id != e.ID) {
+		return ErrEntityInUse.With("by", f.kind+" "+f.id).Because(err)
+	}
+	if err != nil {
+		return err
+	}
+	r.Snapshot, r.compiled = next, compiled
+	return nil
+}
+
+func rawOrNil(raw json.RawMessage) any {
+	if raw == nil {
+		return nil
+	}
+	return raw
+}

@@ -1,0 +1,214 @@
+package loyalty
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// EventQuery selects events. Fields that may be filtered and sorted: action, date
+// (when it took effect), points (0 where it did nothing) and expdate.
+type EventQuery struct {
+	// Customer is whose events are wanted, with those of the customers merged into
+	// them; zero: everybody's.
+	Customer ID
+	// Transaction limits the list to the events of a purchase; it needs Customer.
+	Transaction string
+	Conditions  []Condition
+	// Sort: without it the newest recorded come first, of one customer in the order
+	// of their stream. In that order, and by date alone, the list goes by cursor: the
+	// instant of EventPage.Place and the id. Any other order goes by offset.
+	Sort []Sorting
+	Page Page
+}
+
+// EventPage is a part of the journal, with what its events need to be shown.
+type EventPage struct {
+	Events []Event // of Effects they have Referrer only
+	// Customers are those whose events these are and those whom their attributes
+	// name: ID, Name and Status, of a merged one those of the one they became part of.
+	Customers map[ID]Customer
+	// Keys are those that open what is personal, by the customer of the row; gone
+	// where they left.
+	Keys map[ID][]byte
+}
+
+// TransactionQuery selects purchases of a customer and of those merged into them.
+// Fields that may be filtered: id, status, created_at, checkout_date, auto_accept,
+// points_rewarded (before refunds), earned, burned. All but id sort.
+type TransactionQuery struct {
+	Customer   ID
+	Conditions []Condition
+	// Sort goes by offset. Without it the newest come first, by CreatedAt and then
+	// Checkout, which are the cursor.
+	Sort []Sorting
+	Page Page
+}
+
+// TransactionPage is a part of a customer's purchases.
+type TransactionPage struct {
+	Transactions []Transaction
+	// Moves are the events of each purchase that show points, in the order of their
+	// ids, without their attributes.
+	Moves map[string][]Event
+	// Keys are those of the customer and of everybody merged into them.
+	Keys [][]byte
+}
+
+// JournalReader answers questions about what happened.
+type JournalReader interface {
+	// Events lists events.
+	Events(ctx context.Context, q EventQuery) (EventPage, error)
+	// Transactions lists purchases.
+	Transactions(ctx context.Context, q TransactionQuery) (TransactionPage, error)
+}
+
+// otherCustomer is the attribute of an event that names another customer by their
+// internal id: what they are called may change, and is forgotten when they leave.
+var otherCustomer = map[string]string{
+	"coupon_transfer": "target", "coupon_receive": "original",
+	"reward_transfer": "target", "reward_receive": "original",
+	EffectsShown: "referrer",
+}
+
+// EffectsShown is the action of which a list needs the effects: they name the other
+// customer.
+const EffectsShown = "opt_in"
+
+// Other is the customer whom the event's attributes name by an internal id. It may
+// be nobody's, where it is the caller's own text.
+func (e *Event) Other() (other ID, named bool) {
+	attribute, names := otherCustomer[e.Action]
+	switch {
+	case !names:
+		return ID{}, false
+	case e.Effects != nil && e.Effects.Referrer != nil:
+		return *e.Effects.Referrer, true
+	}
+	var data map[string]json.RawMessage
+	if json.Unmarshal(e.Data, &data) != nil {
+		return ID{}, false
+	}
+	id, err := uuid.Parse(text(data[attribute]))
+	return id, err == nil
+}
+
+// Attributes are the event's attributes as its customer's caller knows them: the
+// personal ones as long as they can be read, other customers by their names. One
+// who left is not named.
+func (p *EventPage) Attributes(e *Event) (json.RawMessage, error) {
+	other, named := e.Other()
+	who, known := p.Customers[other]
+	named = named && known
+	key := p.Keys[e.Customer]
+	if !named && (e.Personal == nil || key == nil) {
+		return e.Data, nil
+	}
+	data := map[string]json.RawMessage{}
+	if err := json.Unmarshal(e.Data, &data); err != nil {
+		return nil, err
+	}
+	if e.Personal != nil && key != nil {
+		personal, err := unlock(key, e.Personal, e.ID)
+		if err != nil {
+			return nil, err
+		}
+		rejoin(data, personal)
+	}
+	if attribute := otherCustomer[e.Action]; named && who.Status == OptedOut {
+		delete(data, attribute)
+	} else if named {
+		data[attribute] = marshal(who.Name)
+	}
+	return json.Marshal(data)
+}
+
+// Attributes are the attributes of a line, the personal ones as long as one of the
+// keys opens them: a merge leaves a purchase under the key that it was sealed with.
+func (l *Line) Attributes(keys [][]byte) map[string]json.RawMessage {
+	if l.Personal == nil {
+		return l.Data
+	}
+	for _, key := range keys {
+		if personal, err := unlock(key, l.Personal, l.Event); err == nil {
+			return merge(l.Data, personal)
+		}
+	}
+	return l.Data
+}
+
+// Place is where an event stands in its list: in one customer's stream and in
+// everybody's the instant of recording, by date that of its effect.
+func (q *EventQuery) Place(e *Event) Cursor {
+	if len(q.Sort) > 0 {
+		return Cursor{At: e.At, ID: e.ID}
+	}
+	return Cursor{At: e.RecordedAt, ID: e.ID}
+}
+
+// ByCursor says whether the list has places to go by.
+func (q *EventQuery) ByCursor() bool {
+	return len(q.Sort) == 0 || len(q.Sort) == 1 && q.Sort[0].Field == "date"
+}
+
+// Attribute is a text among the attributes of the checkout; empty where there is none.
+func (t *Transaction) Attribute(name string) string { return text(t.Detail.Attributes[name]) }
+
+// rejoin puts personal attributes back among the others. A list of objects was taken
+// apart element by element; that of a checkout's lines is told by their own events.
+func rejoin(data, personal map[string]json.RawMessage) {
+	for name, sealed := range personal {
+		plain, both := data[name]
+		var shown, hidden []map[string]json.RawMessage
+		switch {
+		case !both && name == "items":
+			continue
+		case both && json.Unmarshal(plain, &shown) == nil && json.Unmarshal(sealed, &hidden) == nil && len(shown) == len(hidden):
+			for i := range shown {
+				shown[i] = merge(shown[i], hidden[i])
+			}
+			sealed = marshal(shown)
+		}
+		data[name] = sealed
+	}
+}
+
+// bundles are the events whose points are the sum of what others show.
+var bundles = []string{"checkout", "checkout_update", "checkout_accept"}
+
+// bundled are those others: the lines, and the points that the purchase takes.
+var bundled = []string{"checkout_item", "checkout_update_item", "checkout_accept_item", "point_burn", "reserve_points"}
+
+// Breakdown is what moved the points of a purchase, from the events that show
+// points for it, in their order. Where others tell what an event shows, it keeps
+// what is its own, and is left out where that is nothing. What a pending purchase
+// promised and held is left out once it is accepted, and so given.
+func Breakdown(moves []Event) []Event {
+	told, accepted := map[ID]int64{}, false
+	for i := range moves {
+		m := &moves[i]
+		accepted = accepted || strings.HasPrefix(m.Action, "checkout_accept")
+		if slices.Contains(bundled, m.Action) {
+			told[m.Parent] += *m.Points
+		}
+	}
+	var own []Event
+	promises := map[ID]bool{}
+	for _, m := range moves {
+		if accepted && (m.Action == "checkout" || m.Action == "checkout_update") {
+			promises[m.ID] = true
+		}
+		n := *m.Points
+		if slices.Contains(bundles, m.Action) {
+			n -= told[m.ID]
+		}
+		if n != 0 && !promises[m.ID] && !(promises[m.Parent] && slices.Contains(bundled, m.Action)) {
+			m.Points = &n
+			own = append(own, m)
+		}
+	}
+	return own
+}

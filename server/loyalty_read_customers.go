@@ -1,0 +1,90 @@
+package server
+
+import (
+	"context"
+
+	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/gen/loyaltyread"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// ReadCustomers lists the customers that match every filter.
+func (a *loyaltyReadAPI) ReadCustomers(ctx context.Context, in loyaltyread.ReadCustomersRequestObject) (loyaltyread.ReadCustomersResponseObject, error) {
+	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	q := loyalty.CustomerQuery{Page: storePage(p)}
+	if q.Conditions, q.Sort, err = bracketsOf(ctx); err != nil {
+		return nil, err
+	}
+	found, err := a.reader.Customers(plain(ctx), q)
+	if err != nil {
+		return nil, err
+	}
+	at := func(c loyalty.Customer) cursor { return cursor{at: c.CreatedAt, id: c.ID[:]} }
+	if !q.ByCursor() {
+		at = nil
+	}
+	l := linked(p, found, a.clock(), at)
+	out := loyaltyread.ReadCustomers200JSONResponse{
+		Data: make([]common.Customer, len(l.entries)), Next: l.next, Previous: l.previous, Time: &l.time,
+	}
+	for i := range l.entries {
+		out.Data[i] = chosen(nil).customer(&l.entries[i])
+	}
+	return out, nil
+}
+
+// ReadCustomer reads one customer.
+func (a *loyaltyReadAPI) ReadCustomer(ctx context.Context, in loyaltyread.ReadCustomerRequestObject) (loyaltyread.ReadCustomerResponseObject, error) {
+	c, err := (&customersAPI{a.Server}).settled(plain(ctx), in.CustomerID)
+	return loyaltyread.ReadCustomer200JSONResponse{Data: chosen(nil).customer(&c)}, err
+}
+
+// expirationDate is what this API calls the date from which a coupon is expired.
+const expirationDate = "expiration_date"
+
+// ReadCoupons lists what a customer holds.
+func (a *loyaltyReadAPI) ReadCoupons(ctx context.Context, in loyaltyread.ReadCouponsRequestObject) (loyaltyread.ReadCouponsResponseObject, error) {
+	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	q := loyalty.CouponQuery{At: a.clock(), Page: storePage(p)}
+	if q.Conditions, q.Sort, err = bracketsOf(ctx); err != nil {
+		return nil, err
+	}
+	for i := range q.Conditions {
+		q.Conditions[i].Field = storedName(q.Conditions[i].Field)
+	}
+	for i := range q.Sort {
+		q.Sort[i].Field = storedName(q.Sort[i].Field)
+	}
+	c, err := (&customersAPI{a.Server}).settled(plain(ctx), in.CustomerID)
+	if err != nil {
+		return nil, err
+	}
+	q.Holder = c.ID
+	list, err := a.couponList(ctx, p, q, true)
+	out := loyaltyread.ReadCoupons200JSONResponse{
+		Data: make([]loyaltyread.HeldCoupon, len(list.Data)), Next: list.Next, Previous: list.Previous, Time: list.Time,
+	}
+	for i, one := range list.Data {
+		out.Data[i] = loyaltyread.HeldCoupon{
+			Code: one.Code, Name: one.Name, Type: one.Type, Value: one.Value, Currency: one.Currency, Balance: one.Balance,
+			Status: one.Status, CreatedAt: one.CreatedAt, ClaimedAt: one.ClaimedAt, RedeemedAt: one.RedeemedAt,
+			ExpirationDate: one.ExpiresAt, Pool: one.Pool, Reward: one.Reward, Customer: one.Customer,
+			Stores: one.Stores, Products: one.Products,
+		}
+	}
+	return out, err
+}
+
+// storedName is a field as the rules call it.
+func storedName(field string) string {
+	if field == expirationDate {
+		return "expires_at"
+	}
+	return field
+}

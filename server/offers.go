@@ -1,0 +1,136 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/gen/offers"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+)
+
+// offersAPI answers the Offers API.
+type offersAPI struct{ *Server }
+
+var _ offers.StrictServerInterface = (*offersAPI)(nil)
+
+// ListOffers lists the offers of the programme.
+func (a *offersAPI) ListOffers(ctx context.Context, in offers.ListOffersRequestObject) (offers.ListOffersResponseObject, error) {
+	page, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, nil)
+	if err != nil {
+		return nil, err
+	}
+	p, now, language := a.programme(), a.clock(), requestOf(ctx).language
+	all, err := each(p.Offers, func(o *loyalty.Offer) (activity[offers.Offer], error) { return a.offer(p, language, o, now), nil })
+	if err != nil {
+		return nil, err
+	}
+	columns := customColumns(p, offerType, activityColumns[offers.Offer](), func(e activity[offers.Offer]) map[string]json.RawMessage { return e.custom })
+	l := choose(page, all, columns, ordered(in.Params.Sort, in.Params.Order), now)
+	return offers.ListOffers200JSONResponse{Data: bare(l.entries), Next: l.next, Previous: l.previous, Time: &l.time}, nil
+}
+
+// GetOffer reads one offer.
+func (a *offersAPI) GetOffer(ctx context.Context, in offers.GetOfferRequestObject) (offers.GetOfferResponseObject, error) {
+	p := a.programme()
+	o, err := oneOf(p.Offers, offerType, in.OfferID)
+	if err != nil {
+		return nil, err
+	}
+	return offers.GetOffer200JSONResponse{Data: a.offer(p, requestOf(ctx).language, o, a.clock()).entry}, nil
+}
+
+func (a *offersAPI) offer(p *loyalty.Programme, language string, o *loyalty.Offer, now time.Time) activity[offers.Offer] {
+	status, name := o.Status(now), a.text(language, o.Name)
+	e := offers.Offer{
+		ID: o.ID, Name: name, Type: offers.OfferType(o.Type), Weight: o.Weight, MinTotal: amountOrNil(o.MinTotal),
+		RequiredItems: offerItems(o.RequiredItems), EligibleItems: offerItems(o.EligibleItems), Discount: offerDiscount(o),
+		Stores: o.Stores, Segments: o.Segments, MaxRedemptions: o.MaxRedemptions, MaxPerCustomer: o.PerCustomer,
+		Status: offers.OfferStatus(status), StartsAt: instantOrNil(o.StartsAt.Time), EndsAt: instantOrNil(o.EndsAt.Time),
+		AdditionalProperties: a.ownAttributes(language, p, offerType, o.Custom),
+	}
+	if match := offerMatch(o); match != "" {
+		e.RequiredMatch = new(offers.OfferRequiredMatch(match))
+	}
+	return activity[offers.Offer]{
+		entry: e, id: o.ID, title: name, kind: o.Type, weight: o.Weight, stores: o.Stores, dates: o.Dates, status: status, custom: o.Custom,
+	}
+}
+
+// QuoteOffers says what the offers in force do for a cart.
+func (a *offersAPI) QuoteOffers(ctx context.Context, in offers.QuoteOffersRequestObject) (offers.QuoteOffersResponseObject, error) {
+	p, now, language := a.programme(), a.clock(), requestOf(ctx).language
+	quotes, err := a.quotes(ctx, p, in.Body, now)
+	if err != nil {
+		return nil, err
+	}
+	out := offers.QuoteOffers200JSONResponse{Data: []offers.QuotedOffer{}}
+	for _, q := range quotes {
+		if q.Reason == "" || in.Body.EligibleOnly != nil && !*in.Body.EligibleOnly {
+			out.Data = append(out.Data, quoted(a.offer(p, language, q.Offer, now).entry, q))
+		}
+	}
+	return out, nil
+}
+
+func (a *offersAPI) quotes(ctx context.Context, p *loyalty.Programme, body *offers.OfferQuery, now time.Time) (quotes []loyalty.OfferQuote, err error) {
+	cart := cartOf(body)
+	if body.Customer == nil {
+		used, err := a.reader.Tallies(plain(ctx), loyalty.OfferTallies(p))
+		return p.QuoteOffers(cart, now, used), err
+	}
+	err = a.view(ctx, *body.Customer, loyalty.OfferNeeds(p), func(r *loyalty.Run) (err error) {
+		quotes, err = r.QuoteOffers(cart)
+		return err
+	})
+	if errors.Is(err, loyalty.ErrCustomerNotFound) {
+		err = loyalty.ErrCustomerNotFound.At("customer")
+	}
+	return quotes, err
+}
+
+// cartOf reads a cart; what is not sent is nothing.
+func cartOf(body *offers.OfferQuery) loyalty.Cart {
+	sent := &body.Cart
+	cart := loyalty.Cart{Total: sent.Total, Discount: amount(sent.Discount), Shipping: amount(sent.Shipping)}
+	if body.Store != nil {
+		cart.Store = *body.Store
+	}
+	for _, i := range sent.Items {
+		item := loyalty.CartItem{
+			ProductID: i.ProductID, Quantity: i.Quantity, Price: amount(i.Price), Discount: amount(i.Discount), Subtotal: i.Subtotal,
+		}
+		if i.ProductCategory != nil {
+			item.Category = *i.ProductCategory
+		}
+		cart.Items = append(cart.Items, item)
+	}
+	return cart
+}
+
+func amount(a *money.Amount) money.Amount {
+	if a == nil {
+		return 0
+	}
+	return *a
+}
+
+// quoted adds to an offer what it does for a cart.
+func quoted(o offers.Offer, q loyalty.OfferQuote) offers.QuotedOffer {
+	out := offers.QuotedOffer{
+		ID: o.ID, Name: o.Name, Type: offers.QuotedOfferType(o.Type), Weight: o.Weight, MinTotal: o.MinTotal,
+		RequiredItems: o.RequiredItems, EligibleItems: o.EligibleItems, Discount: o.Discount, Stores: o.Stores, Segments: o.Segments,
+		MaxRedemptions: o.MaxRedemptions, MaxPerCustomer: o.MaxPerCustomer, Status: offers.QuotedOfferStatus(o.Status),
+		StartsAt: o.StartsAt, EndsAt: o.EndsAt, AdditionalProperties: o.AdditionalProperties,
+		IsEligible: q.Reason == "", Amount: q.Amount,
+	}
+	if o.RequiredMatch != nil {
+		out.RequiredMatch = new(offers.QuotedOfferRequiredMatch(*o.RequiredMatch))
+	}
+	if q.Reason != "" {
+		out.Reason = new(offers.QuotedOfferReason(q.Reason))
+	}
+	return out
+}

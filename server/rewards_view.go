@@ -1,0 +1,129 @@
+package server
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// rewardView is a reward as one request sees it.
+type rewardView struct {
+	*loyalty.Reward
+	status, title string
+	inStock       *int64                // nil: no limit
+	outlook       *loyalty.ClaimOutlook // nil: no customer asks
+}
+
+// rewardColumns are what lists of rewards are filtered and sorted by.
+var rewardColumns = map[string]column[*rewardView]{
+	"type":      {field{kind: choiceField, choices: loyalty.RewardTypes}, func(v *rewardView) any { return v.Type }},
+	"points":    {field{kind: integerField}, func(v *rewardView) any { return v.Points }},
+	"stores":    {field{kind: textField, list: true}, func(v *rewardView) any { return v.Stores }},
+	"starts_at": {field{kind: instantField}, func(v *rewardView) any { return momentOrNil(v.StartsAt) }},
+	"ends_at":   {field{kind: instantField}, func(v *rewardView) any { return momentOrNil(v.EndsAt) }},
+	"status":    {field{kind: choiceField, choices: loyalty.DateStatuses}, func(v *rewardView) any { return v.status }},
+	"title":     {field{kind: textField}, func(v *rewardView) any { return v.title }},
+}
+
+// rewardColumnsOf adds the attributes of the programme's own.
+func (s *Server) rewardColumnsOf(p *loyalty.Programme) map[string]column[*rewardView] {
+	return customColumns(p, rewardType, rewardColumns, func(v *rewardView) map[string]json.RawMessage { return v.Custom })
+}
+
+func (s *Server) rewardView(language string, reward *loyalty.Reward, at time.Time) *rewardView {
+	return &rewardView{Reward: reward, status: reward.Status(at), title: s.text(language, reward.Title)}
+}
+
+// rewardViews are the rewards that this customer may have, with what they can
+// expect of a claim.
+func (s *Server) rewardViews(r *loyalty.Run, language string) ([]*rewardView, error) {
+	var all []*rewardView
+	for _, reward := range r.Programme.RewardList() {
+		v, err := s.rewardFor(r, language, reward)
+		if err != nil {
+			return nil, err
+		}
+		if v != nil {
+			all = append(all, v)
+		}
+	}
+	return all, nil
+}
+
+// rewardFor is a reward as this customer sees it; nil: it is for others.
+func (s *Server) rewardFor(r *loyalty.Run, language string, reward *loyalty.Reward) (*rewardView, error) {
+	if may, err := r.MayHave(reward); err != nil || !may {
+		return nil, err
+	}
+	v := s.rewardView(language, reward, r.At)
+	outlook, err := r.ClaimOutlook(reward)
+	if err != nil {
+		return nil, err
+	}
+	v.outlook = &outlook
+	v.inStock, err = r.InStock(reward)
+	return v, err
+}
+
+// running keeps the active ones, unless the request asks for a status itself.
+func running(query []pair, all []*rewardView) []*rewardView {
+	asked := func(p pair) bool {
+		name, _ := splitOperator(p.name)
+		return name == "status"
+	}
+	if slices.ContainsFunc(query, asked) {
+		return all
+	}
+	return slices.DeleteFunc(all, func(v *rewardView) bool { return v.status != loyalty.StatusActive })
+}
+
+// rewardEntry words a reward. claim is the path of the operation that claims it.
+func (s *Server) rewardEntry(language string, v *rewardView, claim string) common.RewardEntry {
+	e := common.RewardEntry{
+		ID: v.ID, Type: common.RewardType(v.Type), Status: common.DateStatus(v.status), Title: v.title,
+		Description: textOrNil(s.text(language, v.Description)), Image: imageSet(v.Image), Points: v.Points,
+		StartsAt: instantOrNil(v.StartsAt.Time), EndsAt: instantOrNil(v.EndsAt.Time),
+		Stores: orEmpty(v.Stores), InStock: v.inStock,
+		AdditionalProperties: s.ownAttributes(language, s.programme(), rewardType, v.Custom),
+	}
+	o := v.outlook
+	if o == nil {
+		return e
+	}
+	e.Claims, e.ClaimsLeft, e.LastClaimedAt = &o.Claims, o.Left, instantOrNil(o.LastClaimedAt)
+	e.UnderscoreActions = &common.RewardActions{}
+	if o.Refusal == nil {
+		e.UnderscoreActions.Complete = &common.NextStep{Method: http.MethodPost, URL: claim}
+	} else {
+		e.Obstacle = s.obstacle(language, o.Refusal)
+	}
+	return e
+}
+
+// obstacle words why something is refused.
+func (s *Server) obstacle(language string, refusal error) *common.Obstacle {
+	_, e := s.envelope(language, refusal)
+	return &common.Obstacle{Code: e.Code, Message: e.Message}
+}
+
+// imageSet fills the sizes that were not given with the next ones that were; nil:
+// there is no picture.
+func imageSet(i loyalty.Image) *common.ImageSet {
+	first := func(sizes ...string) string {
+		at := slices.IndexFunc(sizes, func(size string) bool { return size != "" })
+		if at < 0 {
+			return ""
+		}
+		return sizes[at]
+	}
+	if i == (loyalty.Image{}) {
+		return nil
+	}
+	return &common.ImageSet{
+		Small: first(i.Small, i.Medium, i.Large), Medium: first(i.Medium, i.Large, i.Small), Large: first(i.Large, i.Medium, i.Small),
+	}
+}

@@ -1,0 +1,236 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pressly/goose/v3"
+	"gorm.io/gorm"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// bulkRow is a bulk operation.
+type bulkRow struct {
+	ID                  UUID `gorm:"primaryKey"`
+	Kind, Target        string
+	State               loyalty.BulkState
+	Done, Total, Errors int64
+	CreatedAt           Millis `gorm:"autoCreateTime:false"`
+	FinishedAt          Millis
+	KeyID               string
+	Parameters          Raw
+	Progress            Raw
+	Version             int64
+}
+
+func (bulkRow) TableName() string { return "bulk_operations" }
+
+// bulkItemRow is one customer of a bulk operation.
+type bulkItemRow struct {
+	BatchID    UUID  `gorm:"primaryKey"`
+	Seq        int64 `gorm:"primaryKey;autoIncrement:false"`
+	Customer   Text
+	CustomerID UUID
+	Error      Raw
+	DoneAt     Millis
+}
+
+func (bulkItemRow) TableName() string { return "bulk_items" }
+
+func bulkOf(r *bulkRow) loyalty.BulkOperation {
+	return loyalty.BulkOperation{
+		ID: loyalty.ID(r.ID), Kind: r.Kind, Target: r.Target, State: r.State, Done: r.Done, Total: r.Total, Errors: r.Errors,
+		CreatedAt: r.CreatedAt.Time(), FinishedAt: r.FinishedAt.Time(), KeyID: r.KeyID,
+		Parameters: json.RawMessage(r.Parameters), Progress: json.RawMessage(r.Progress), Version: r.Version,
+	}
+}
+
+// AddBulk stores an operation with its items; see loyalty.AdminTx. The names travel
+// as one document: a statement for each of a hundred thousand would take minutes.
+func (t *adminTx) AddBulk(o loyalty.BulkOperation, customers []string, list string) (loyalty.BulkOperation, error) {
+	id, names := "?", "SELECT ?, key + 1, value FROM json_each(?)"
+	if t.s.dialect() == goose.DialectPostgres {
+		id, names = "?::uuid", "SELECT ?::uuid, n, value FROM json_array_elements_text(?::json) WITH ORDINALITY AS names(value, n)"
+	}
+	var added *gorm.DB
+	switch {
+	case list != "":
+		added = t.db.Exec(`INSERT INTO bulk_items (batch_id, seq, customer_id) SELECT `+id+`, row_number() OVER (ORDER BY customer_id), customer_id
+FROM list_members WHERE list_id = ?`, UUID(o.ID), list)
+	case len(customers) > 0:
+		safe := make([]string, len(customers))
+		for i, name := range customers {
+			safe[i] = storable(name)
+		}
+		text, err := json.Marshal(safe)
+		if err != nil {
+			return o, err
+		}
+		added = t.db.Exec(`INSERT INTO bulk_items (batch_id, seq, customer) `+names, UUID(o.ID), string(text))
+	}
+	if added != nil {
+		if added.Error != nil {
+			return o, t.s.fault(added.Error)
+		}
+		if o.Total = added.RowsAffected; o.Total == 0 {
+			o.State, o.FinishedAt = loyalty.BulkDone, o.CreatedAt
+		}
+	}
+	return o, t.s.fault(t.db.Create(&bulkRow{
+		ID: UUID(o.ID), Kind: o.Kind, Target: o.Target, State: o.State, Done: o.Done, Total: o.Total, Errors: o.Errors,
+		CreatedAt: Millis(o.CreatedAt), FinishedAt: Millis(o.FinishedAt), KeyID: o.KeyID,
+		Parameters: Raw(o.Parameters), Progress: Raw(o.Progress), Version: o.Version,
+	}).Error)
+}
+
+// OpenBulk lists the operations that are not done, the oldest first.
+func (s *Store) OpenBulk(ctx context.Context) ([]loyalty.BulkOperation, error) {
+	var rows []bulkRow
+	if err := s.read.WithContext(ctx).Where("state <> 'done'").Order("id").Find(&rows).Error; err != nil {
+		return nil, s.classify(err)
+	}
+	list := make([]loyalty.BulkOperation, len(rows))
+	for i := range rows {
+		list[i] = bulkOf(&rows[i])
+	}
+	return list, nil
+}
+
+// BulkItems lists the items of an operation that are to be done, behind one of
+// them, with the names under which the engine finds their customers.
+func (s *Store) BulkItems(ctx context.Context, batch loyalty.ID, after int64, limit int) ([]loyalty.BulkItem, error) {
+	var items []loyalty.BulkItem
+	err := s.consistent(ctx, func(db *gorm.DB) error {
+		var rows []bulkItemRow
+		err := db.Where("batch_id = ? AND seq > ? AND done_at IS NULL", UUID(batch), after).Order("seq").Limit(limit).Find(&rows).Error
+		if err != nil {
+			return err
+		}
+		if items, err = itemsOf(db, rows); err != nil {
+			return err
+		}
+		return refer(db, items)
+	})
+	return items, err
+}
+
+// refer finds out which name of a customer each item means: the exact id, else an
+// external id written name:value.
+func refer(db *gorm.DB, items []loyalty.BulkItem) error {
+	var doubtful []string
+	for i := range items {
+		items[i].Ref = loyalty.Name{Kind: loyalty.NameCustomer, Value: items[i].Customer}
+		if strings.Contains(items[i].Customer, ":") {
+			doubtful = append(doubtful, items[i].Customer)
+		}
+	}
+	if len(doubtful) == 0 {
+		return nil
+	}
+	var rows []nameRow
+	err := db.Where("kind = ? AND value IN ?", loyalty.NameExternal, doubtful).
+		Where("NOT EXISTS (SELECT 1 FROM names n WHERE n.kind = ? AND n.value = names.value)", loyalty.NameCustomer).Find(&rows).Error
+	for i := range items {
+		if slices.ContainsFunc(rows, func(r nameRow) bool { return r.Value == items[i].Customer }) {
+			items[i].Ref.Kind = loyalty.NameExternal
+		}
+	}
+	return err
+}
+
+// itemsOf gives the items of rows. Those of a list's members get the name of who
+// has now what was theirs; nobody is named who left.
+func itemsOf(db *gorm.DB, rows []bulkItemRow) ([]loyalty.BulkItem, error) {
+	var members []UUID
+	items := make([]loyalty.BulkItem, len(rows))
+	for i, r := range rows {
+		items[i] = loyalty.BulkItem{
+			BulkKey: loyalty.BulkKey{Batch: loyalty.ID(r.BatchID), Seq: r.Seq}, Customer: string(r.Customer),
+			Error: json.RawMessage(r.Error), DoneAt: r.DoneAt.Time(),
+		}
+		if r.CustomerID != (UUID{}) {
+			members = append(members, r.CustomerID)
+		}
+	}
+	names, err := namesOf(db, members)
+	for i, r := range rows {
+		if r.CustomerID != (UUID{}) {
+			items[i].Customer = names[r.CustomerID]
+		}
+	}
+	return items, err
+}
+
+// SaveBulk writes how far an operation by steps came, unless somebody else did.
+func (s *Store) SaveBulk(ctx context.Context, o loyalty.BulkOperation) (bool, error) {
+	written := s.write.WithContext(ctx).Model(&bulkRow{}).Where("id = ? AND version = ?", UUID(o.ID), o.Version).
+		Select("state", "done", "total", "errors", "finished_at", "progress", "version").Updates(&bulkRow{
+		State: o.State, Done: o.Done, Total: o.Total, Errors: o.Errors, FinishedAt: Millis(o.FinishedAt),
+		Progress: Raw(o.Progress), Version: o.Version + 1,
+	})
+	return written.RowsAffected == 1, s.classify(written.Error)
+}
+
+// ForgetBulk deletes operations that ended before an instant, some items at a time.
+func (s *Store) ForgetBulk(ctx context.Context, before time.Time) error {
+	db := s.write.WithContext(ctx)
+	for {
+		var old []bulkRow
+		if err := db.Where("finished_at < ?", Millis(before)).Order("finished_at").Limit(1).Find(&old).Error; err != nil || len(old) == 0 {
+			return s.classify(err)
+		}
+		for rest := int64(forgetPage); rest == forgetPage; {
+			deleted := db.Exec(`DELETE FROM bulk_items WHERE batch_id = ? AND seq IN (SELECT seq FROM bulk_items WHERE batch_id = ? LIMIT ?)`,
+				old[0].ID, old[0].ID, forgetPage)
+			if deleted.Error != nil {
+				return s.classify(deleted.Error)
+			}
+			rest = deleted.RowsAffected
+		}
+		if err := db.Delete(&bulkRow{}, "id = ?", old[0].ID).Error; err != nil {
+			return s.classify(err)
+		}
+	}
+}
+
+// BulkOperation finds an operation of the given kinds.
+func (s *Store) BulkOperation(ctx context.Context, batch loyalty.ID, kinds ...string) (loyalty.BulkOperation, error) {
+	var rows []bulkRow
+	err := s.read.WithContext(ctx).Where("id = ? AND kind IN ?", UUID(batch), kinds).Limit(1).Find(&rows).Error
+	switch {
+	case err != nil:
+		return loyalty.BulkOperation{}, s.fault(err)
+	case len(rows) == 0:
+		return loyalty.BulkOperation{}, loyalty.ErrBatchNotFound.With("batch", batch.String())
+	}
+	return bulkOf(&rows[0]), nil
+}
+
+// BulkErrors lists the items that were refused, in the order of the request.
+func (s *Store) BulkErrors(ctx context.Context, batch loyalty.ID, q loyalty.BulkPage) ([]loyalty.BulkItem, error) {
+	var items []loyalty.BulkItem
+	err := s.consistent(ctx, func(db *gorm.DB) error {
+		var rows []bulkItemRow
+		list := db.Where("batch_id = ? AND error IS NOT NULL", UUID(batch)).Limit(q.Limit)
+		backwards := q.After == 0 && q.Before != 0
+		switch {
+		case backwards:
+			list = list.Where("seq < ?", q.Before).Order("seq DESC")
+		case q.After != 0:
+			list = list.Where("seq > ?", q.After).Order("seq")
+		default:
+			list = list.Offset(q.Offset).Order("seq")
+		}
+		if err := list.Find(&rows).Error; err != nil {
+			return err
+		}
+		var err error
+		items, err = itemsOf(db, inOrder(rows, backwards))
+		return err
+	})
+	return items, err
+}

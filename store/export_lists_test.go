@@ -1,0 +1,56 @@
+package store
+
+import (
+	"context"
+
+	"gorm.io/gorm"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// ExplainEvents gives PostgreSQL's plan of the statement that reads events, as it
+// was followed.
+func (s *Store) ExplainEvents(q loyalty.EventQuery) (plan string, err error) {
+	err = s.consistent(context.Background(), func(db *gorm.DB) error {
+		list, err := eventsOf(db, &q)
+		if err != nil {
+			return err
+		}
+		plan, err = explain(db, list)
+		return err
+	})
+	return plan, err
+}
+
+// ExplainTransactions is ExplainEvents for purchases and their events.
+func (s *Store) ExplainTransactions(q loyalty.TransactionQuery) (plans [2]string, err error) {
+	err = s.consistent(context.Background(), func(db *gorm.DB) error {
+		owners, err := accounts(db, q.Customer)
+		if err != nil {
+			return err
+		}
+		list, err := transactionsOf(owners, &q)
+		if err != nil {
+			return err
+		}
+		if plans[0], err = explain(db, list); err != nil {
+			return err
+		}
+		var rows []transactionRow
+		text, _ := list.read()
+		if err := db.Raw(text.text, text.args...).Scan(&rows).Error; err != nil {
+			return err
+		}
+		moves := db.Session(&gorm.Session{DryRun: true})
+		var found []eventRow
+		st := pointsOf(moves, owners, rows).Find(&found).Statement
+		return db.Raw("EXPLAIN (ANALYZE, FORMAT JSON) " + db.Dialector.Explain(st.SQL.String(), st.Vars...)).Row().Scan(&plans[1])
+	})
+	return plans, err
+}
+
+func explain(db *gorm.DB, list *merged) (plan string, err error) {
+	text, _ := list.read()
+	err = db.Raw("EXPLAIN (ANALYZE, FORMAT JSON) "+text.text, text.args...).Row().Scan(&plan)
+	return plan, err
+}

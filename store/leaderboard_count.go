@@ -1,0 +1,238 @@
+package store
+
+import (
+	"database/sql"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/pressly/goose/v3"
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/points"
+)
+
+// oneInstant has every statement of a transaction see the same instant.
+var oneInstant = &sql.TxOptions{Isolation: sql.LevelRepeatableRead}
+
+// alone waits until nobody else counts, before the transaction sees anything: on
+// SQLite it has waited already. It also keeps the planner from scanning tables for a
+// few hundred customers.
+func (s *Store) alone(db *gorm.DB) error {
+	if s.dialect() != goose.DialectPostgres {
+		return nil
+	}
+	return db.Exec(`LOCK TABLE leaderboard IN EXCLUSIVE MODE;
+SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL jit = off`).Error
+}
+
+// tallying counts some customers.
+type tallying struct {
+	db         *gorm.DB
+	generation int64
+	calendar   *loyalty.BoardCalendar
+	families   map[UUID]*ranked // by who answers for the others
+	members    map[UUID]*ranked // the same, by each who is part of one
+}
+
+// ranked is a customer with those who were merged into them: what all of them
+// scored is theirs, in the periods in which it was scored. That a merge moves
+// points is nothing that anybody scored.
+type ranked struct {
+	id      UUID
+	shown   bool
+	through map[UUID]UUID // the last event of each
+	before  []rankingRow
+	scores  map[loyalty.Board]int64
+}
+
+// member is a customer as far as boards are concerned.
+type member struct {
+	ID         UUID
+	MergedInto UUID
+	Status     loyalty.Status
+	LastEvent  UUID
+}
+
+// find gathers the families of the customers.
+func (t *tallying) find(customers []loyalty.ID) error {
+	ids := make([]UUID, len(customers))
+	for i, id := range customers {
+		ids[i] = UUID(id)
+	}
+	named, err := t.people("customers.id IN ?", ids)
+	if err != nil {
+		return err
+	}
+	roots := map[UUID]bool{}
+	for _, m := range named {
+		roots[m.root()] = true
+	}
+	for _, where := range []string{"customers.id IN ?", "customers.merged_into IN ?"} {
+		people, err := t.people(where, slices.Collect(maps.Keys(roots)))
+		if err != nil {
+			return err
+		}
+		for _, m := range people {
+			t.add(m)
+		}
+	}
+	return nil
+}
+
+func (m *member) root() UUID {
+	if m.MergedInto != (UUID{}) {
+		return m.MergedInto
+	}
+	return m.ID
+}
+
+func (t *tallying) people(where string, ids []UUID) (people []member, err error) {
+	err = t.db.Table("customers").Select("customers.id, customers.merged_into, customers.status, balances.last_event").
+		Joins(joinBalances).Where(where, ids).Scan(&people).Error
+	return people, err
+}
+
+func (t *tallying) add(m member) {
+	f := t.families[m.root()]
+	if f == nil {
+		f = &ranked{id: m.root(), through: map[UUID]UUID{}, scores: map[loyalty.Board]int64{}}
+		t.families[m.root()] = f
+	}
+	if m.ID == f.id {
+		f.shown = m.Status == loyalty.Active
+	}
+	f.through[m.ID], t.members[m.ID] = m.LastEvent, f
+}
+
+// standing reads what is counted already. What an earlier generation counted does
+// not count any more; a later one is somebody else's work by now.
+func (t *tallying) standing() error {
+	var state leaderboardRow
+	if err := t.db.Limit(1).Find(&state).Error; err != nil {
+		return err
+	}
+	if state.Generation != t.generation {
+		return loyalty.ErrBatchConflict
+	}
+	var counted []countedRow
+	ids := slices.Collect(maps.Keys(t.members))
+	if err := t.db.Where("customer_id IN ?", ids).Find(&counted).Error; err != nil {
+		return err
+	}
+	current := map[UUID]bool{}
+	for _, c := range counted {
+		current[c.CustomerID] = c.Generation == t.generation
+	}
+	var rows []rankingRow
+	if err := t.db.Where("customer_id IN ?", ids).Find(&rows).Error; err != nil {
+		return err
+	}
+	for _, r := range rows {
+		f := t.members[r.CustomerID]
+		f.before = append(f.before, r)
+		if b := (loyalty.Board{Period: r.Kind, Start: r.Start}); current[r.CustomerID] && t.calendar.Keeps(b) {
+			f.scores[b] += r.Score
+		}
+	}
+	return nil
+}
+
+// journal adds what was scored since. The postings of a merge are left out.
+func (t *tallying) journal() error {
+	rows, err := t.db.Raw(`SELECT c.id AS customer_id, e.at, CAST(SUM(CASE p.from_account WHEN ? THEN p.points ELSE -p.points END) AS bigint) AS score
+FROM customers c LEFT JOIN counted w ON w.customer_id = c.id AND w.generation = ?
+JOIN postings p ON p.customer_id = c.id AND p.event_id > COALESCE(w.through, ?)
+JOIN events e ON e.customer_id = c.id AND e.id = p.event_id
+WHERE c.id IN ? AND (p.from_account = ? OR p.to_account = ?) AND e.action <> 'merge'
+GROUP BY c.id, e.id, e.at`, points.Issued, t.generation, beforeAll, slices.Collect(maps.Keys(t.members)), points.Issued, points.Issued).Rows()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }() // rows.Err tells what went wrong
+	for rows.Next() {
+		var customer UUID
+		var at Millis
+		var score int64
+		if err := rows.Scan(&customer, &at, &score); err != nil {
+			return err
+		}
+		if score == 0 {
+			continue
+		}
+		for _, b := range t.calendar.Of(at.Time()) {
+			t.members[customer].scores[b] += score
+		}
+	}
+	return rows.Err()
+}
+
+// write brings the rows to what was counted.
+func (t *tallying) write() error {
+	var changed, gone []rankingRow
+	var counted []countedRow
+	moved := moves{}
+	for _, f := range t.families {
+		c, g := f.changes(moved)
+		changed, gone = append(changed, c...), append(gone, g...)
+		for id, through := range f.through {
+			if through != (UUID{}) {
+				counted = append(counted, countedRow{id, t.generation, through})
+			}
+		}
+	}
+	put := t.db.Clauses(clause.OnConflict{UpdateAll: true})
+	return errors.Join(create(put, counted), remove(t.db, gone), create(put, changed), moved.write(t.db))
+}
+
+// writtenAtOnce is how many rows one statement writes.
+const writtenAtOnce = 1000
+
+func create[T any](db *gorm.DB, rows []T) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	return db.CreateInBatches(rows, writtenAtOnce).Error
+}
+
+func remove(db *gorm.DB, gone []rankingRow) error {
+	for some := range slices.Chunk(gone, writtenAtOnce) {
+		keys := make([][]any, len(some))
+		for i, r := range some {
+			keys[i] = []any{r.CustomerID, r.Kind, r.Start}
+		}
+		if err := db.Where("(customer_id, kind, start) IN ?", keys).Delete(&rankingRow{}).Error; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// changes are the rows that must be written, and those that are no more. moved
+// learns which stretches they leave and come to.
+func (f *ranked) changes(moved moves) (changed, gone []rankingRow) {
+	same := map[loyalty.Board]bool{}
+	for _, r := range f.before {
+		b := loyalty.Board{Period: r.Kind, Start: r.Start}
+		score, kept := f.scores[b]
+		own := kept && r.CustomerID == f.id
+		if own && r.Score == score && r.Shown == f.shown {
+			same[b] = true
+			continue
+		}
+		if !own {
+			gone = append(gone, r)
+		}
+		moved.add(&r, -1)
+	}
+	for b, score := range f.scores {
+		if !same[b] {
+			r := rankingRow{f.id, b.Period, b.Start, score, f.shown}
+			changed = append(changed, r)
+			moved.add(&r, 1)
+		}
+	}
+	return changed, gone
+}

@@ -1,0 +1,67 @@
+package store
+
+import (
+	"math/bits"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// rankingCountRow is how many customers are shown with scores of one stretch.
+type rankingCountRow struct {
+	Kind      loyalty.BoardPeriod `gorm:"primaryKey;autoIncrement:false"`
+	Start     int                 `gorm:"primaryKey;autoIncrement:false"`
+	Stretch   int                 `gorm:"primaryKey;autoIncrement:false"`
+	Customers int64
+}
+
+func (rankingCountRow) TableName() string { return "ranking_counts" }
+
+// moves are by how many customers each stretch grows or shrinks.
+type moves map[rankingCountRow]int64
+
+func (m moves) add(r *rankingRow, n int64) {
+	if r.Shown {
+		m[rankingCountRow{Kind: r.Kind, Start: r.Start, Stretch: stretchOf(r.Score)}] += n
+	}
+}
+
+func (m moves) write(db *gorm.DB) error {
+	var rows []rankingCountRow
+	for r, n := range m {
+		if r.Customers = n; n != 0 {
+			rows = append(rows, r)
+		}
+	}
+	return create(db.Clauses(clause.OnConflict{
+		Columns:   []clause.Column{{Name: "kind"}, {Name: "start"}, {Name: "stretch"}},
+		DoUpdates: clause.Set{{Column: clause.Column{Name: "customers"}, Value: gorm.Expr("ranking_counts.customers + excluded.customers")}},
+	}), rows)
+}
+
+// Stretches of scores grow with the scores: fine is how many of them lie between a
+// score and its double, so that a stretch is less than a hundredth of its scores
+// wide, and small scores have one each.
+const fine = 128
+
+// stretchOf is the stretch that a score is in. It grows with the score.
+func stretchOf(score int64) int {
+	if score < 0 {
+		return -stretchOf(max(-score, 0)) // the least number of all has no counterpart
+	}
+	e := max(0, bits.Len64(uint64(score))-bits.Len64(fine))
+	return e*fine + int(score>>e)
+}
+
+// stretchEnd is the greatest score of a stretch.
+func stretchEnd(stretch int) int64 {
+	n, width := max(stretch, -stretch), int64(1)
+	e := max(0, n/fine-1)
+	n, width = n-e*fine, width<<e
+	if stretch < 0 {
+		return -int64(n) * width
+	}
+	return (int64(n)+1)*width - 1
+}

@@ -1,0 +1,28 @@
+package store
+
+import (
+	"context"
+
+	"gorm.io/gorm"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// TransactionHolder finds whose purchase a transaction is: of a merged customer,
+// the one they became part of. It fails with loyalty.ErrTransactionNotFound.
+func (s *Store) TransactionHolder(ctx context.Context, transaction string) (loyalty.Customer, error) {
+	var holder loyalty.Customer
+	err := s.consistent(ctx, func(db *gorm.DB) error {
+		var rows []nameRow
+		err := db.Where("kind = ? AND value = ?", loyalty.NameTransaction, storable(transaction)).Limit(1).Find(&rows).Error
+		if err == nil && len(rows) == 0 {
+			err = loyalty.ErrTransactionNotFound
+		}
+		if err != nil {
+			return err
+		}
+		holder, err = survivor(db, rows[0].Owner)
+		return err
+	})
+	return holder, err
+}

@@ -1,0 +1,268 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+var _ loyalty.JournalReader = (*Store)(nil)
+
+// eventFields are the columns of an event in a list; effects only where they say
+// what the attributes do not.
+const eventFields = `customer_id, id, recorded_at, at, points, exp_date, parent, action, transaction_id, data, personal,
+CASE WHEN action = '` + loyalty.EffectsShown + `' THEN effects END AS effects`
+
+// eventColumns are the fields of an event that may be filtered; at is the column
+// that tells when it took effect.
+func eventColumns(at string) map[string]filterColumn {
+	return map[string]filterColumn{
+		"action":  {expression: "action"},
+		"date":    {expression: at},
+		"points":  {expression: "COALESCE(points, 0)"},
+		"expdate": {expression: "exp_date", nullable: true},
+	}
+}
+
+// Events lists events; see loyalty.EventQuery.
+func (s *Store) Events(ctx context.Context, q loyalty.EventQuery) (loyalty.EventPage, error) {
+	var page loyalty.EventPage
+	err := s.consistent(ctx, func(db *gorm.DB) error {
+		list, err := eventsOf(db, &q)
+		if err != nil {
+			return err
+		}
+		var rows []eventRow
+		text, backwards := list.read()
+		if err := db.Raw(text.text, text.args...).Scan(&rows).Error; err != nil {
+			return err
+		}
+		page.Events = make([]loyalty.Event, len(rows))
+		for i := range rows {
+			page.Events[i] = journalEvent(&rows[i])
+		}
+		page.Events = inOrder(page.Events, backwards)
+		return s.accompany(db, &page)
+	})
+	return page, err
+}
+
+// eventsOf words a query.
+func eventsOf(db *gorm.DB, q *loyalty.EventQuery) (*merged, error) {
+	list := &merged{table: "events", columns: eventFields, page: q.Page, order: listOrder{at: "recorded_at", id: "id", descending: true}}
+	if q.Customer != (loyalty.ID{}) {
+		list.order.at = "" // the stream is in the order of ids
+	}
+	if len(q.Sort) > 0 && q.ByCursor() {
+		list.order.at, list.order.descending = "at", q.Sort[0].Descending
+	} else if len(q.Sort) > 0 {
+		var err error
+		if list.sort, err = sorting(eventColumns("at"), q.Sort, "id"); err != nil {
+			return nil, err
+		}
+	}
+	if q.Customer == (loyalty.ID{}) {
+		return list, everybodys(list, q)
+	}
+	owners, err := accounts(db, q.Customer)
+	if err != nil {
+		return nil, err
+	}
+	if list.sort != "" && len(owners) > 1 { // an order that no index has is sorted once
+		list.branches = []branch{{words{}.and("customer_id IN ?", owners), ""}}
+	} else {
+		list.branches = owned(owners, list.order.at)
+	}
+	return list, eachBranch(list.branches, func(b *branch) error {
+		if q.Transaction != "" {
+			b.where = b.where.and("transaction_id = ?", storable(q.Transaction))
+		}
+		b.where, err = b.where.andAll(eventColumns("at"), q.Conditions)
+		return err
+	})
+}
+
+// eachBranch changes branches in their place.
+func eachBranch(branches []branch, change func(*branch) error) error {
+	for i := range branches {
+		if err := change(&branches[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// everybodys makes the branches of the list over all customers. Several actions
+// are several stretches of an index. Dates are those of the effect, and nearly
+// always those of the recording too, which has the index: where a date bounds the
+// list from above, or sorts it, events that were dated back are a branch of their own.
+func everybodys(list *merged, q *loyalty.EventQuery) error {
+	actions, rest := actionsOf(q.Conditions)
+	from, before := dates(rest)
+	whole, late, onTime := words{}.and("recorded_at >= ?", from), words{}.and("at <> recorded_at"), words{}.and("at = recorded_at")
+	switch { // recorded_at says it of the partitions
+	case list.order.at == "at" || !before.Time().IsZero():
+		late = within(late.and("recorded_at >= ?", from), "at", from, before)
+		onTime = within(onTime, "recorded_at", from, before)
+	default:
+		late = words{}
+	}
+	add := func(where words, at, date string) error {
+		where, err := where.andAll(eventColumns(date), rest)
+		for _, a := range actions {
+			list.branches = append(list.branches, branch{where.and("action = ?", a), at})
+		}
+		if actions == nil {
+			list.branches = append(list.branches, branch{where, at})
+		}
+		return err
+	}
+	if late.text == "" {
+		return add(whole, "recorded_at", "at")
+	}
+	if err := add(onTime, "recorded_at", "recorded_at"); err != nil {
+		return err
+	}
+	return add(late, list.order.at, "at")
+}
+
+// within bounds a column.
+func within(w words, column string, from, before Millis) words {
+	w = w.and(column+" >= ?", from)
+	if before.Time().IsZero() {
+		return w
+	}
+	return w.and(column+" < ?", before)
+}
+
+// actionsOf takes the condition out that names the wanted actions, as long as they
+// are few.
+func actionsOf(conditions []loyalty.Condition) (actions []any, rest []loyalty.Condition) {
+	for i, c := range conditions {
+		if c.Field != "action" || c.Operator != loyalty.Eq && c.Operator != loyalty.In {
+			continue
+		}
+		for _, v := range c.Values {
+			if v = (filterColumn{}).value(v); !slices.Contains(actions, v) {
+				actions = append(actions, v)
+			}
+		}
+		if len(actions) > maxBranches {
+			break
+		}
+		return actions, slices.Delete(slices.Clone(conditions), i, i+1)
+	}
+	return nil, conditions
+}
+
+// beginning is before every event; the zero instant is NULL.
+var beginning = time.Time{}.Add(time.Millisecond)
+
+// dates are the bounds that conditions set to when an event took effect; before is
+// zero where there is none.
+func dates(conditions []loyalty.Condition) (from, before Millis) {
+	first, last := beginning, time.Time{}
+	for _, c := range conditions {
+		if c.Field != "date" || len(c.Values) == 0 {
+			continue
+		}
+		least, most := extent(c.Values)
+		switch c.Operator {
+		case loyalty.Eq, loyalty.In:
+		case loyalty.Gt, loyalty.Gte:
+			most = time.Time{}
+		case loyalty.Lt, loyalty.Lte:
+			least = first
+		default:
+			continue
+		}
+		if least.After(first) {
+			first = least
+		}
+		if !most.IsZero() && (last.IsZero() || most.Before(last)) {
+			last = most
+		}
+	}
+	return Millis(first), Millis(last)
+}
+
+// extent is from when to before when the values of a condition lie.
+func extent(values []any) (from, before time.Time) {
+	for i, v := range values {
+		s, isSpan := v.(loyalty.Span)
+		if !isSpan {
+			at, _ := v.(time.Time)
+			s = loyalty.Span{From: at, Before: at.Add(time.Millisecond)}
+		}
+		if i == 0 || s.From.Before(from) {
+			from = s.From
+		}
+		if s.Before.After(before) {
+			before = s.Before
+		}
+	}
+	return from, before
+}
+
+// accompany reads who the events are about, and the keys to what is personal.
+func (s *Store) accompany(db *gorm.DB, page *loyalty.EventPage) error {
+	var people, sealed []UUID
+	note := func(list *[]UUID, id loyalty.ID) {
+		if !slices.Contains(*list, UUID(id)) {
+			*list = append(*list, UUID(id))
+		}
+	}
+	for i := range page.Events {
+		e := &page.Events[i]
+		note(&people, e.Customer)
+		if other, named := e.Other(); named {
+			note(&people, other)
+		}
+		if e.Personal != nil {
+			note(&sealed, e.Customer)
+		}
+	}
+	known, err := holdersOf(db, people)
+	if err != nil {
+		return err
+	}
+	page.Customers = make(map[loyalty.ID]loyalty.Customer, len(known))
+	for id, c := range known {
+		page.Customers[loyalty.ID(id)] = c
+	}
+	page.Keys, err = s.customerKeys(db, sealed)
+	return err
+}
+
+// customerKeys opens the keys of customers; those of customers who left are gone.
+func (s *Store) customerKeys(db *gorm.DB, customers []UUID) (map[loyalty.ID][]byte, error) {
+	keys := make(map[loyalty.ID][]byte, len(customers))
+	if len(customers) == 0 {
+		return keys, nil
+	}
+	var rows []customerKeyRow
+	if err := among(db, "customer_id", customers).Find(&rows).Error; err != nil {
+		return nil, err
+	}
+	for _, r := range rows {
+		key, err := s.sealer.open(rowID("customer_keys", string(r.CustomerID[:])), r.Sealed)
+		if err != nil {
+			return nil, err
+		}
+		keys[loyalty.ID(r.CustomerID)] = key
+	}
+	return keys, nil
+}
+
+// journalEvent is the event of a row.
+func journalEvent(r *eventRow) loyalty.Event {
+	return loyalty.Event{
+		ID: loyalty.ID(r.ID), Parent: loyalty.ID(r.Parent), Customer: loyalty.ID(r.CustomerID), Action: r.Action,
+		Transaction: string(r.TransactionID), Points: r.Points, ExpDate: r.ExpDate.Time(), At: r.At.Time(),
+		RecordedAt: r.RecordedAt.Time(), Data: []byte(r.Data), Personal: r.Personal, Effects: r.Effects.V,
+	}
+}

@@ -1,0 +1,101 @@
+package store
+
+import (
+	"context"
+
+	"gorm.io/gorm"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// transactionColumns are the fields of a purchase that may be filtered.
+var transactionColumns = map[string]filterColumn{
+	"id":              {expression: "transaction_id"},
+	"status":          {expression: "state"},
+	"created_at":      {expression: "created_at"},
+	"checkout_date":   {expression: "checkout_date", nullable: true},
+	"auto_accept":     {expression: "auto_accept", nullable: true},
+	"points_rewarded": {expression: "original_earned"},
+	"earned":          {expression: "earned"},
+	"burned":          {expression: "burned"},
+}
+
+// Transactions lists purchases; see loyalty.TransactionQuery.
+func (s *Store) Transactions(ctx context.Context, q loyalty.TransactionQuery) (loyalty.TransactionPage, error) {
+	var page loyalty.TransactionPage
+	err := s.consistent(ctx, func(db *gorm.DB) error {
+		owners, err := accounts(db, q.Customer)
+		if err != nil {
+			return err
+		}
+		list, err := transactionsOf(owners, &q)
+		if err != nil {
+			return err
+		}
+		var rows []transactionRow
+		text, backwards := list.read()
+		if err := db.Raw(text.text, text.args...).Scan(&rows).Error; err != nil {
+			return err
+		}
+		page.Transactions = make([]loyalty.Transaction, len(rows))
+		for i := range rows {
+			page.Transactions[i] = transactionOf(&rows[i])
+			page.Transactions[i].Holder = q.Customer
+		}
+		page.Transactions = inOrder(page.Transactions, backwards)
+		if page.Moves, err = movesOf(db, owners, rows); err != nil {
+			return err
+		}
+		keys, err := s.customerKeys(db, owners)
+		for _, key := range keys {
+			page.Keys = append(page.Keys, key)
+		}
+		return err
+	})
+	return page, err
+}
+
+// transactionsOf words a query.
+func transactionsOf(owners []UUID, q *loyalty.TransactionQuery) (list *merged, err error) {
+	list = &merged{
+		table: "transactions", columns: "*", page: q.Page,
+		order: listOrder{at: "created_at", id: "checkout", descending: true},
+	}
+	list.branches = owned(owners, list.order.at)
+	if len(q.Sort) > 0 {
+		list.branches = []branch{{words{}.and("customer_id IN ?", owners), ""}}
+		if list.sort, err = sorting(transactionColumns, q.Sort, "checkout"); err != nil {
+			return nil, err
+		}
+	}
+	return list, eachBranch(list.branches, func(b *branch) error {
+		b.where, err = b.where.andAll(transactionColumns, q.Conditions)
+		return err
+	})
+}
+
+// movesOf reads the events that show points of purchases.
+func movesOf(db *gorm.DB, owners []UUID, purchases []transactionRow) (map[string][]loyalty.Event, error) {
+	moves := make(map[string][]loyalty.Event, len(purchases))
+	if len(purchases) == 0 {
+		return moves, nil
+	}
+	var rows []eventRow
+	err := pointsOf(db, owners, purchases).Find(&rows).Error
+	for i := range rows {
+		name := string(rows[i].TransactionID)
+		moves[name] = append(moves[name], journalEvent(&rows[i]))
+	}
+	return moves, err
+}
+
+// pointsOf is the statement of movesOf.
+func pointsOf(db *gorm.DB, owners []UUID, purchases []transactionRow) *gorm.DB {
+	names := make([]string, len(purchases))
+	for i := range purchases {
+		names[i] = purchases[i].TransactionID
+	}
+	found := among(among(db.Table("events"), "customer_id", owners), "transaction_id", names)
+	return found.Select("customer_id, id, recorded_at, at, points, parent, action, transaction_id").
+		Where("points IS NOT NULL").Order("id")
+}
