@@ -113,8 +113,8 @@ func TestResponses(t *testing.T) {
 	}
 }
 
-// TestParameterPositions holds the router's condition: one name for each
-// position of a path over all documents, and no path twice. Gin panics otherwise.
+// TestParameterPositions holds the router's condition: for each method one name for
+// each position of a path over all documents, and no path twice. Gin panics otherwise.
 func TestParameterPositions(t *testing.T) {
 	names, routes := map[string]string{}, map[string]string{}
 	for _, op := range operations(t) {
@@ -125,10 +125,10 @@ func TestParameterPositions(t *testing.T) {
 				continue
 			}
 			position += "/{}"
-			if known := names[position]; known != "" {
+			if known := names[op.method+position]; known != "" {
 				require.Equal(t, known, segment, "%s: %s", op, position)
 			}
-			names[position] = segment
+			names[op.method+position] = segment
 			require.NotNil(t, op.Parameters.GetByInAndName("path", strings.Trim(segment, "{}")), op)
 		}
 		route := op.method + " " + position

@@ -85,7 +85,7 @@ func campaignOf(c *loyalty.Campaign, now time.Time) (automationcampaigns.Automat
 	out := automationcampaigns.AutomationCampaign{
 		ID: c.ID, Name: c.Name, Trigger: c.Trigger, Condition: textOrNil(c.Condition), Priority: c.Priority,
 		Limit:  entities.UsageLimit{PerCustomer: c.Limit.PerCustomer, Total: c.Limit.Total},
-		Status: automationcampaigns.CampaignStatus(c.StatusAt(now)), Effects: make([]entities.CampaignEffect, len(c.Effects)),
+		Status: automationcampaigns.CampaignState(c.StatusAt(now)), Effects: make([]entities.CampaignEffect, len(c.Effects)),
 		StartsAt: instantOrNil(c.StartsAt.Time), EndsAt: instantOrNil(c.EndsAt.Time), CreatedAt: common.Instant(c.CreatedAt),
 	}
 	for i := range c.Effects {

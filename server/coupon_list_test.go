@@ -34,6 +34,7 @@ func wallet(t *testing.T, url string) *house {
 	}
 	h.happens("member-1002", "coupon_create", `{"code":"THEIRS","value":5,"currency":"EUR"}`)
 	h.happens("member-1001", "coupon_redeem", `{"code":"A10"}`)
+	time.Sleep(2 * time.Millisecond) // the second use is the later one
 	h.happens("member-1001", "coupon_redeem", `{"code":"GIFT","amount":20}`)
 	h.happens("member-1001", "coupon_invalidate", `{"code":"BAD"}`)
 	h.happens("member-1001", "unassign_coupon", `{"code":"P20"}`)

@@ -44,7 +44,7 @@ func TestChallenges(t *testing.T) {
 		delete(criteria, "started_at")
 		require.Equal(t, map[string]any{"percent": json.Number("79"), "criteria": []any{
 			map[string]any{"action": "checkout", "label": "Vásárlás", "current": json.Number("59"), "threshold": json.Number("100"), "percent": json.Number("59")},
-			map[string]any{"action": "visit", "label": "Látogatás", "current": json.Number("1"), "threshold": json.Number("1"), "percent": json.Number("100")},
+			map[string]any{"action": "visit", "label": "Oldal megtekintve", "current": json.Number("1"), "threshold": json.Number("1"), "percent": json.Number("100")},
 		}}, criteria)
 		require.Equal(t, json.Number("30"), progress["window_days"])
 		delete(progress, "progress")

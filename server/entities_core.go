@@ -158,12 +158,14 @@ func purchaseRecord(c loyalty.Customer, t common.Transaction) json.RawMessage {
 	return append(own, marshal(map[string]string{"customer": c.Name})[1:]...)
 }
 
+// profileAction is the event that changes what is known of a customer.
+const profileAction = "profile"
+
 // profileEvent makes the event of an update: its properties are those of the
-// action profile, but for what is no part of a profile.
+// action, but for what is no part of a profile.
 func (a *entitiesAPI) profileEvent(ctx context.Context, id string) (loyalty.Submission, error) {
-	const action = "profile"
-	s := loyalty.Submission{Action: action, Checked: true}
-	known, _ := a.vocabulary.submittable(action)
+	s := loyalty.Submission{Action: profileAction, Checked: true}
+	known, _ := a.vocabulary.submittable(profileAction)
 	body, err := parseBody(httpRequest(ctx).Header, requestOf(ctx).body)
 	if err != nil {
 		return s, err
@@ -172,16 +174,9 @@ func (a *entitiesAPI) profileEvent(ctx context.Context, id string) (loyalty.Subm
 	if form, ok := body.(*formNode); ok {
 		m, _ = form.open(known.data).(map[string]any)
 	}
-	gone := map[string]any{}
-	for name := range m {
-		declared := known.data.byName[name] != nil && name != "opt_in" && name != timestampProperty
-		if !declared && !isCustom(name) {
-			return s, loyalty.ErrPropertyUnknown.With("property", name).At(name)
-		}
-		if m[name] == nil || isBlankForm(m[name]) {
-			gone[name] = cleared(known.data.byName[name])
-			delete(m, name)
-		}
+	gone, err := a.withoutCleared(m, known.data)
+	if err != nil {
+		return s, err
 	}
 	if _, err := known.data.check(m, ""); err != nil {
 		return s, err
@@ -197,6 +192,23 @@ func (a *entitiesAPI) profileEvent(ctx context.Context, id string) (loyalty.Subm
 	return s, err
 }
 
+// withoutCleared takes out what is to go, with what the event says for it. It fails
+// for what is no part of a profile.
+func (a *entitiesAPI) withoutCleared(m map[string]any, properties *shape) (gone map[string]any, err error) {
+	gone = map[string]any{}
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		declared := properties.byName[name] != nil && name != "opt_in" && name != timestampProperty
+		if !declared && !isCustom(name) {
+			return nil, loyalty.ErrPropertyUnknown.With("property", name).At(name)
+		}
+		if m[name] == nil || isBlankForm(m[name]) {
+			gone[name] = cleared(a.vocabulary.actions[profileAction].data.byName[name])
+			delete(m, name)
+		}
+	}
+	return gone, nil
+}
+
 // noExternalIDs is what takes every external id from a customer.
 func (a *entitiesAPI) noExternalIDs(ctx context.Context, id string) (map[string]any, error) {
 	c, err := a.reader.Customer(ctx, id)
@@ -208,7 +220,7 @@ func (a *entitiesAPI) noExternalIDs(ctx context.Context, id string) (map[string]
 }
 
 // cleared is what clears a property in the event: empty text, no entries, or null
-// for an attribute of the programme's own.
+// for an attribute of the programme's own, which the document does not have.
 func cleared(s *shape) any {
 	switch {
 	case s == nil || s.kind == object:

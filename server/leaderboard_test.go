@@ -67,6 +67,13 @@ func (s *stadium) scores(customer string, points int) {
 	s.does(customer, action, fmt.Sprintf(`{"points":%d}`, points))
 }
 
+// buys buys one thing, a point for each whole unit of its price.
+func (s *stadium) buys(customer, transaction, total string) {
+	s.t.Helper()
+	const line = `{"product_id":"p-1","product_name":"Cup","product_url":"https://shop.test/p-1","quantity":1,"subtotal":%s}`
+	s.does(customer, "checkout", fmt.Sprintf(`{"transaction_id":%q,"total":%s,"items":[`+line+`]}`, transaction, total, total))
+}
+
 // board reads a board as text: the rank, the last digits of the id and the score of
 // each. It is read at once, so what was sent before is on it.
 func (s *stadium) board(query string) string {
@@ -102,6 +109,7 @@ func TestLeaderboard(t *testing.T) {
 		require.Empty(t, s.board(""), "nobody yet")
 		for i := 1; i <= 7; i++ {
 			s.enrol(fmt.Sprint("member-100", i))
+			s.wait(time.Millisecond) // who joined last stands first among equals
 		}
 		t.Run("ties", s.ties)
 		t.Run("what is shown", s.shows)
@@ -220,7 +228,7 @@ func (s *stadium) statuses(t *testing.T) {
 }
 
 func (s *stadium) refunds(t *testing.T) {
-	s.does("member-1004", "checkout", `{"transaction_id":"T-1","total":60,"items":[]}`)
+	s.buys("member-1004", "T-1", "60")
 	require.Equal(t, "1:4=60 2:6=8 3:1=4", s.board("period=month"))
 	s.wait(24 * time.Hour)
 	s.does("member-1004", "refund", `{"transaction_id":"T-1"}`)
@@ -244,10 +252,14 @@ func (s *stadium) merges(t *testing.T) {
 
 // anotherZone: the days are others, and so is what was scored in them.
 func (s *stadium) anotherZone(t *testing.T) {
+	s.wait(6 * time.Hour) // half an hour after midnight in New York
+	s.scores("member-1006", 2)
+	require.Equal(t, "1:6=2 2:2=1", s.board("period=day"))
 	require.Equal(t, http.StatusOK, s.post("/admin/settings", `{"time_zone":"America/New_York"}`).status)
-	require.Equal(t, "1:2=101 2:4=-60", s.board("period=day"), "it is still yesterday")
-	require.Equal(t, "2026-02-03T05:00:00.000Z", s.get("/customers/leaderboard?period=day").json(t)["period"].(map[string]any)["starts_at"])
-	require.Equal(t, "1:2=121 2:1=34 3:6=15 4:4=10 5:5=0", s.board(""))
+	require.Equal(t, "1:6=2", s.board("period=day"))
+	require.Equal(t, "1:2=1", s.board("period=day&previous=true"))
+	require.Equal(t, "2026-02-04T05:00:00.000Z", s.get("/customers/leaderboard?period=day").json(t)["period"].(map[string]any)["starts_at"])
+	require.Equal(t, "1:2=121 2:1=34 3:6=17 4:4=10 5:5=0", s.board(""))
 }
 
 // TestLeaderboardUnbuilt: what is not counted yet is not shown, and the job counts

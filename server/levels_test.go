@@ -88,7 +88,7 @@ func (s *stadium) catalogue(t *testing.T) {
 	}
 	require.Equal(t, []string{"silver", "gold", "regular", "helper", "head"}, ids)
 	require.Contains(t, s.get("/levels", "Accept-language", "hu").body,
-		`{"benefits":{"free_delivery":true,"discount":2.50},"id":"gold","name":"Arany","structure":{"base":"points","id":"club","name":"Club"},"threshold":300}`)
+		`{"benefits":{"discount":2.50,"free_delivery":true},"id":"gold","name":"Arany","structure":{"base":"points","id":"club","name":"Club"},"threshold":300}`)
 	require.Contains(t, s.get("/levels").body, `{"benefits":{},"id":"regular","name":"Regular","structure":{"base":"spend","id":"shopper","name":"Shoppers"},"threshold":99.5}`)
 
 	page := s.get("/levels?limit=2&offset=1").json(t)
@@ -134,9 +134,9 @@ func (s *stadium) climbs(t *testing.T) {
 }
 
 func (s *stadium) spends(t *testing.T) {
-	s.does("member-1001", "checkout", `{"transaction_id":"T-1","total":60.25,"items":[]}`)
+	s.buys("member-1001", "T-1", "60.25")
 	require.Equal(t, "regular next 60.25 lacks 39.25", s.levels("member-1001")[2])
-	s.does("member-1001", "checkout", `{"transaction_id":"T-2","total":39.25,"items":[]}`)
+	s.buys("member-1001", "T-2", "39.25")
 	require.Equal(t, "regular current reached 99.5 lacks 0 since 2026-02-07T21:30:00.000Z", s.levels("member-1001")[2])
 	s.does("member-1001", "refund", `{"transaction_id":"T-1"}`)
 	require.Equal(t, "regular current reached 39.25 lacks 60.25 since 2026-02-07T21:30:00.000Z", s.levels("member-1001")[2], "nobody comes down here")
@@ -148,8 +148,8 @@ func (s *stadium) given(t *testing.T) {
 	require.Equal(t, []string{"helper reached", "head current reached manual since 2026-02-07T21:30:00.000Z"}, s.levels("member-1001")[3:])
 	s.does("member-1001", "video", `{"url":"https://shop.test/film"}`)
 	got := s.levels("member-1001")
-	require.Equal(t, "silver reached 94 lacks 6", got[0])
-	require.Regexp(t, `^gold current reached manual 94 lacks 206 since 2026-02-07T21:30:00.000Z`, got[1])
+	require.Equal(t, "silver reached 34 lacks 66", got[0])
+	require.Regexp(t, `^gold current reached manual 34 lacks 266 since 2026-02-07T21:30:00.000Z`, got[1])
 }
 
 func (s *stadium) strangers(t *testing.T) {

@@ -44,7 +44,8 @@ func (s *Store) ExplainTransactions(q loyalty.TransactionQuery) (plans [2]string
 		moves := db.Session(&gorm.Session{DryRun: true})
 		var found []eventRow
 		st := pointsOf(moves, owners, rows).Find(&found).Statement
-		return db.Raw("EXPLAIN (ANALYZE, FORMAT JSON) " + db.Dialector.Explain(st.SQL.String(), st.Vars...)).Row().Scan(&plans[1])
+		row := db.Statement.ConnPool.QueryRowContext(context.Background(), "EXPLAIN (ANALYZE, FORMAT JSON) "+st.SQL.String(), st.Vars...)
+		return row.Scan(&plans[1])
 	})
 	return plans, err
 }

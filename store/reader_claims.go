@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"math"
 
 	"gorm.io/gorm"
 
@@ -18,17 +19,26 @@ func (s *Store) Claims(ctx context.Context, q loyalty.ClaimQuery) ([]loyalty.Rew
 		if err != nil {
 			return err
 		}
-		if q.Page.Limit == 0 {
-			q.Page.Limit = -1 // GORM's word for all
-		}
-		db, backwards = pageOf(among(db, "customer_id", owners), listOrder{at: "claimed_at", id: "id", descending: true}, q.Page)
-		return db.Find(&rows).Error
+		var text words
+		text, backwards = claimsOf(owners, q).read()
+		return db.Raw(text.text, text.args...).Scan(&rows).Error
 	})
 	list := make([]loyalty.RewardClaim, len(rows))
 	for i := range rows {
 		list[i] = claimOf(&rows[i])
 	}
 	return inOrder(list, backwards), err
+}
+
+// claimsOf words a query.
+func claimsOf(owners []UUID, q loyalty.ClaimQuery) *merged {
+	if q.Page.Limit == 0 {
+		q.Page.Limit = math.MaxInt32
+	}
+	return &merged{
+		table: "claims", columns: "*", branches: owned(owners, "claimed_at"), page: q.Page,
+		order: listOrder{at: "claimed_at", id: "id", descending: true},
+	}
 }
 
 // accounts lists customers and everybody who was merged into them: their rows stay

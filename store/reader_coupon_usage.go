@@ -43,18 +43,29 @@ func totalOf(high, low int64) money.Amount {
 	return money.Amount(sum.Int64())
 }
 
-// CouponUsage counts coupons by pool, status, day and currency.
-func (s *Store) CouponUsage(ctx context.Context, q loyalty.CouponUsageQuery) ([]loyalty.CouponUsage, error) {
+// usageOf words a query; see loyalty.CouponUsageQuery.
+func usageOf(db *gorm.DB, q loyalty.CouponUsageQuery) (*gorm.DB, error) {
 	day, known := couponColumns[q.Day]
 	if !known {
 		return nil, fmt.Errorf("coupons cannot be counted by the day of %q", q.Day)
 	}
-	db, err := filter(s.read.WithContext(ctx).Table("coupons"), couponColumns, q.Conditions)
+	db, err := filter(db.Table("coupons"), couponColumns, q.Conditions)
 	if err != nil {
 		return nil, err
 	}
 	if day.nullable {
 		db = db.Where(day.expression + " IS NOT NULL")
+	}
+	return db.Select(fmt.Sprintf("COALESCE(pool, '') AS pool, %s AS status, %s / %d AS day, %s AS currency, COUNT(*) AS count, %s, %s",
+		stateAt(Millis(q.At)), day.expression, dayLength, couponCurrency, sums(couponValue, "value"), sums(couponRedeemed, "redeemed"))).
+		Group("1, 2, 3, 4").Order("3 DESC, 1, 2, 4").Limit(q.Page.Limit).Offset(q.Page.Offset), nil
+}
+
+// CouponUsage counts coupons by pool, status, day and currency.
+func (s *Store) CouponUsage(ctx context.Context, q loyalty.CouponUsageQuery) ([]loyalty.CouponUsage, error) {
+	counted, err := usageOf(s.read.WithContext(ctx), q)
+	if err != nil {
+		return nil, err
 	}
 	var rows []struct {
 		Pool, Currency                                 string
@@ -62,9 +73,7 @@ func (s *Store) CouponUsage(ctx context.Context, q loyalty.CouponUsageQuery) ([]
 		Day, Count                                     int64
 		ValueHigh, ValueLow, RedeemedHigh, RedeemedLow int64
 	}
-	err = db.Select(fmt.Sprintf("COALESCE(pool, '') AS pool, %s AS status, %s / %d AS day, %s AS currency, COUNT(*) AS count, %s, %s",
-		stateAt(Millis(q.At)), day.expression, dayLength, couponCurrency, sums(couponValue, "value"), sums(couponRedeemed, "redeemed"))).
-		Group("1, 2, 3, 4").Order("3 DESC, 1, 2, 4").Limit(q.Page.Limit).Offset(q.Page.Offset).Scan(&rows).Error
+	err = counted.Scan(&rows).Error
 	list := make([]loyalty.CouponUsage, len(rows))
 	for i, r := range rows {
 		list[i] = loyalty.CouponUsage{
@@ -75,19 +84,23 @@ func (s *Store) CouponUsage(ctx context.Context, q loyalty.CouponUsageQuery) ([]
 	return list, s.fault(err)
 }
 
-// PoolStock counts the codes of pools, out of an index that has all it needs.
+// stockOf words a count of the codes of pools; an index has all that it needs.
+func stockOf(db *gorm.DB, pools []string, at Millis) *gorm.DB {
+	names := make([]string, len(pools))
+	for i, p := range pools {
+		names[i] = storable(p)
+	}
+	return among(db.Table("coupons"), "pool", names).Select("pool AS pool, " + stateAt(at) + " AS state, COUNT(*) AS count").Group("1, 2")
+}
+
+// PoolStock counts the codes of pools as they stand at an instant.
 func (s *Store) PoolStock(ctx context.Context, pools []string, at time.Time) (map[string]loyalty.PoolStock, error) {
 	var rows []struct {
 		Pool  string
 		State loyalty.CouponState
 		Count int64
 	}
-	names := make([]string, len(pools))
-	for i, p := range pools {
-		names[i] = storable(p)
-	}
-	err := among(s.read.WithContext(ctx).Table("coupons"), "pool", names).
-		Select("pool AS pool, " + stateAt(Millis(at)) + " AS state, COUNT(*) AS count").Group("1, 2").Scan(&rows).Error
+	err := stockOf(s.read.WithContext(ctx), pools, Millis(at)).Scan(&rows).Error
 	stock := make(map[string]loyalty.PoolStock, len(pools))
 	for _, r := range rows {
 		of := stock[r.Pool]
@@ -103,43 +116,4 @@ func (s *Store) PoolStock(ctx context.Context, pools []string, at time.Time) (ma
 		stock[r.Pool] = of
 	}
 	return stock, s.fault(err)
-}
-
-// CouponHistory lists the events that changed a coupon, the last one first.
-func (s *Store) CouponHistory(ctx context.Context, coupon loyalty.ID, limit int) ([]loyalty.CouponMove, error) {
-	var rows []eventRow
-	var known map[UUID]loyalty.Customer
-	err := s.consistent(ctx, func(db *gorm.DB) (err error) {
-		if err = db.Raw(`SELECT e.* FROM coupon_events m
-JOIN events e ON e.customer_id = m.customer_id AND e.id = m.event_id AND e.recorded_at = m.recorded_at
-WHERE m.coupon_id = ? ORDER BY m.version DESC LIMIT ?`, UUID(coupon), limit).Scan(&rows).Error; err != nil {
-			return err
-		}
-		owners := make([]UUID, len(rows))
-		for i := range rows {
-			owners[i] = rows[i].CustomerID
-		}
-		known, err = holdersOf(db, owners)
-		return err
-	})
-	list := make([]loyalty.CouponMove, len(rows))
-	for i := range rows {
-		list[i] = moveOf(&rows[i], coupon)
-		list[i].Customer = known[rows[i].CustomerID]
-	}
-	return list, err
-}
-
-// moveOf is what an event made of a coupon.
-func moveOf(r *eventRow, coupon loyalty.ID) loyalty.CouponMove {
-	m := loyalty.CouponMove{ID: loyalty.ID(r.ID), Action: r.Action, At: r.At.Time(), Transaction: string(r.TransactionID)}
-	if r.Effects.V == nil {
-		return m
-	}
-	for _, after := range r.Effects.V.Coupons {
-		if after.ID == coupon {
-			m.After = after
-		}
-	}
-	return m
 }

@@ -156,57 +156,6 @@ func couponHolder(db *gorm.DB, c loyalty.Condition) (w words, err error) {
 	return w.and("(customer_id IS NULL OR customer_id NOT IN ?)", owners), nil
 }
 
-// openStates words the states in which a coupon expires with its time.
-var openStates = func() string {
-	var list []string
-	for _, s := range loyalty.CouponStates {
-		if s.Expires() {
-			list = append(list, "'"+string(s)+"'")
-		}
-	}
-	return strings.Join(list, ", ")
-}()
-
-// stateAt is where a coupon stands at an instant, as Coupon.StateAt tells it.
-func stateAt(at Millis) string {
-	return fmt.Sprintf("CASE WHEN expires_at <= %d AND state IN (%s) THEN '%s' ELSE state END",
-		at.Time().UnixMilli(), openStates, loyalty.CouponExpired)
-}
-
-// couponStatus is a condition on where coupons stand, in the words of what is stored.
-func couponStatus(c loyalty.Condition, at Millis) (list []words, err error) {
-	wanted, err := statesOf(c)
-	for _, s := range wanted {
-		switch {
-		case s == loyalty.CouponExpired:
-			list = append(list, words{}.and("expires_at <= ? AND state IN ("+openStates+")", at))
-		case s.Expires():
-			list = append(list, words{}.and("state = ? AND (expires_at IS NULL OR expires_at > ?)", string(s), at))
-		default:
-			list = append(list, words{}.and("state = ?", string(s)))
-		}
-	}
-	if len(list) == 0 {
-		list = append(list, words{}.and("FALSE"))
-	}
-	return list, err
-}
-
-// statesOf lists the states that a condition means.
-func statesOf(c loyalty.Condition) ([]loyalty.CouponState, error) {
-	named := func(s loyalty.CouponState) bool { return slices.Contains(c.Values, any(string(s))) }
-	out := func(pass bool) []loyalty.CouponState {
-		return slices.DeleteFunc(slices.Clone(loyalty.CouponStates), func(s loyalty.CouponState) bool { return named(s) != pass })
-	}
-	switch c.Operator {
-	case loyalty.Eq, loyalty.In:
-		return out(true), nil
-	case loyalty.Ne, loyalty.Nin:
-		return out(false), nil
-	}
-	return nil, fmt.Errorf("condition on %q with %q is not possible", c.Field, c.Operator)
-}
-
 // withHolders joins coupons with who holds them.
 func withHolders(db *gorm.DB, rows []couponRow) ([]loyalty.HeldCoupon, error) {
 	owners := make([]UUID, len(rows))

@@ -17,15 +17,12 @@ var _ loyalty.JournalReader = (*Store)(nil)
 const eventFields = `customer_id, id, recorded_at, at, points, exp_date, parent, action, transaction_id, data, personal,
 CASE WHEN action = '` + loyalty.EffectsShown + `' THEN effects END AS effects`
 
-// eventColumns are the fields of an event that may be filtered; at is the column
-// that tells when it took effect.
-func eventColumns(at string) map[string]filterColumn {
-	return map[string]filterColumn{
-		"action":  {expression: "action"},
-		"date":    {expression: at},
-		"points":  {expression: "COALESCE(points, 0)"},
-		"expdate": {expression: "exp_date", nullable: true},
-	}
+// eventColumns are the fields of an event that may be filtered.
+var eventColumns = map[string]filterColumn{
+	"action":  {expression: "action"},
+	"date":    {expression: "at"},
+	"points":  {expression: "COALESCE(points, 0)"},
+	"expdate": {expression: "exp_date", nullable: true},
 }
 
 // Events lists events; see loyalty.EventQuery.
@@ -61,7 +58,7 @@ func eventsOf(db *gorm.DB, q *loyalty.EventQuery) (*merged, error) {
 		list.order.at, list.order.descending = "at", q.Sort[0].Descending
 	} else if len(q.Sort) > 0 {
 		var err error
-		if list.sort, err = sorting(eventColumns("at"), q.Sort, "id"); err != nil {
+		if list.sort, err = sorting(eventColumns, q.Sort, "id"); err != nil {
 			return nil, err
 		}
 	}
@@ -81,7 +78,7 @@ func eventsOf(db *gorm.DB, q *loyalty.EventQuery) (*merged, error) {
 		if q.Transaction != "" {
 			b.where = b.where.and("transaction_id = ?", storable(q.Transaction))
 		}
-		b.where, err = b.where.andAll(eventColumns("at"), q.Conditions)
+		b.where, err = b.where.andAll(eventColumns, q.Conditions)
 		return err
 	})
 }
@@ -96,38 +93,39 @@ func eachBranch(branches []branch, change func(*branch) error) error {
 	return nil
 }
 
-// everybodys makes the branches of the list over all customers. Several actions
-// are several stretches of an index. Dates are those of the effect, and nearly
-// always those of the recording too, which has the index: where a date bounds the
-// list from above, or sorts it, events that were dated back are a branch of their own.
+// everybodys makes the branches of the list over all customers. Several actions are
+// several stretches of an index. Dates are those of the effect, which never lies
+// behind the recording and nearly always is the same instant; only the recording has
+// an index over everything, so events that were dated back are a branch of their own.
 func everybodys(list *merged, q *loyalty.EventQuery) error {
 	actions, rest := actionsOf(q.Conditions)
 	from, before := dates(rest)
-	whole, late, onTime := words{}.and("recorded_at >= ?", from), words{}.and("at <> recorded_at"), words{}.and("at = recorded_at")
-	switch { // recorded_at says it of the partitions
-	case list.order.at == "at" || !before.Time().IsZero():
-		late = within(late.and("recorded_at >= ?", from), "at", from, before)
-		onTime = within(onTime, "recorded_at", from, before)
-	default:
-		late = words{}
+	bounded, byDate := !before.Time().IsZero(), list.order.at == "at"
+	ranges := []branch{{within(words{}, "recorded_at", from, before), "recorded_at"}}
+	switch {
+	case byDate:
+		// Equal, in words by which PostgreSQL does not expect it to be rare.
+		ranges[0].where = ranges[0].where.and("at >= recorded_at")
+		ranges = append(ranges, branch{within(words{}.and("at < recorded_at"), "at", from, before), "at"})
+	case bounded && (q.Page.After == nil || !q.Page.After.At.Before(before.Time())):
+		// Recorded later, in effect before: few, in an order that no index has. The
+		// sum keeps PostgreSQL from looking for them in everything that is newer.
+		late := within(words{}.and("at < recorded_at").and("recorded_at >= ?", before), "at", from, before)
+		ranges = append(ranges, branch{late, "recorded_at + 0"})
 	}
-	add := func(where words, at, date string) error {
-		where, err := where.andAll(eventColumns(date), rest)
+	for _, r := range ranges {
+		where, err := r.where.andAll(eventColumns, rest)
+		if err != nil {
+			return err
+		}
 		for _, a := range actions {
-			list.branches = append(list.branches, branch{where.and("action = ?", a), at})
+			list.branches = append(list.branches, branch{where.and("action = ?", a), r.at})
 		}
 		if actions == nil {
-			list.branches = append(list.branches, branch{where, at})
+			list.branches = append(list.branches, branch{where, r.at})
 		}
-		return err
 	}
-	if late.text == "" {
-		return add(whole, "recorded_at", "at")
-	}
-	if err := add(onTime, "recorded_at", "recorded_at"); err != nil {
-		return err
-	}
-	return add(late, list.order.at, "at")
+	return nil
 }
 
 // within bounds a column.

@@ -39,27 +39,27 @@ func (e BacktestStatus) Valid() bool {
 	}
 }
 
-// Defines values for CampaignStatus.
+// Defines values for CampaignState.
 const (
-	CampaignStatusActive    CampaignStatus = "active"
-	CampaignStatusCompleted CampaignStatus = "completed"
-	CampaignStatusDraft     CampaignStatus = "draft"
-	CampaignStatusPaused    CampaignStatus = "paused"
-	CampaignStatusScheduled CampaignStatus = "scheduled"
+	CampaignStateActive    CampaignState = "active"
+	CampaignStateCompleted CampaignState = "completed"
+	CampaignStateDraft     CampaignState = "draft"
+	CampaignStatePaused    CampaignState = "paused"
+	CampaignStateScheduled CampaignState = "scheduled"
 )
 
-// Valid indicates whether the value is a known member of the CampaignStatus enum.
-func (e CampaignStatus) Valid() bool {
+// Valid indicates whether the value is a known member of the CampaignState enum.
+func (e CampaignState) Valid() bool {
 	switch e {
-	case CampaignStatusActive:
+	case CampaignStateActive:
 		return true
-	case CampaignStatusCompleted:
+	case CampaignStateCompleted:
 		return true
-	case CampaignStatusDraft:
+	case CampaignStateDraft:
 		return true
-	case CampaignStatusPaused:
+	case CampaignStatePaused:
 		return true
-	case CampaignStatusScheduled:
+	case CampaignStateScheduled:
 		return true
 	default:
 		return false
@@ -205,7 +205,7 @@ type AutomationCampaign struct {
 	//
 	//
 	// Example: active
-	Status CampaignStatus `json:"status"`
+	Status CampaignState `json:"status"`
 
 	// Trigger The action that sets it off; `checkout_item` stands for each line of a purchase.
 	//
@@ -407,6 +407,17 @@ type CampaignPreviewAnswer struct {
 	Data CampaignPreview `json:"data"`
 }
 
+// CampaignState Where a campaign stands now.
+//
+// - `draft`: it was never set to run.
+// - `scheduled`: its time is still to come.
+// - `active`: it runs.
+// - `paused`: somebody stopped it.
+// - `completed`: its time is over.
+//
+// Example: active
+type CampaignState string
+
 // CampaignStatistics What a campaign did.
 type CampaignStatistics struct {
 	// CampaignID The campaign's id.
@@ -478,17 +489,6 @@ type CampaignStatisticsAnswer struct {
 	// Data What a campaign did.
 	Data CampaignStatistics `json:"data"`
 }
-
-// CampaignStatus Where a campaign stands now.
-//
-// - `draft`: it was never set to run.
-// - `scheduled`: its time is still to come.
-// - `active`: it runs.
-// - `paused`: somebody stopped it.
-// - `completed`: its time is over.
-//
-// Example: active
-type CampaignStatus string
 
 // CustomerLimit How often it gives one customer something.
 type CustomerLimit struct {

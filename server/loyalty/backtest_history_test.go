@@ -95,7 +95,7 @@ func live(t *rapid.T, s *shop, leave bool) {
 func TestBacktestOfHistories(t *testing.T) {
 	for _, d := range storetest.All {
 		t.Run(d.Name, func(t *testing.T) {
-			setFlag(t, "rapid.checks", map[string]string{"sqlite": "5000", "postgres": "5"}[d.Name])
+			setFlag(t, "rapid.checks", map[string]string{"sqlite": "60", "postgres": "5"}[d.Name])
 			var ran, took int64
 			rapid.Check(t, func(r *rapid.T) {
 				s := newShop(t, d.Migrated(t), nil)

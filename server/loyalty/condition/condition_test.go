@@ -31,7 +31,7 @@ func purchase(t testing.TB) *condition.Facts {
 		},
 		Customer: condition.Customer{
 			ID: "member-1001", Status: "active", Email: "member-1001@shop.test", Language: "hun", Currency: "HUF",
-			BirthDate: "1990-03-01", Labels: []string{"vip", "newsletter"}, Tiers: map[string]string{"main": "gold"},
+			BirthDate: "1990-03-01", Labels: []string{"vip", "newsletter"}, Lists: []string{"spring"}, Tiers: map[string]string{"main": "gold"},
 			ExternalIDs: map[string]string{"crm": "000417"},
 			Score:       1250, Spent: 300, Reserved: 1, Expired: 2, Pending: 4, Spendable: 950, Debt: 0,
 			CreatedAt: time.Date(2026, 2, 10, 8, 0, 0, 0, time.UTC), UpdatedAt: time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC),
@@ -62,6 +62,7 @@ func TestHolds(t *testing.T) {
 		`transaction.channel == "web" and customer.score > 1000`:                            true,
 		`event.weekday in ["sat", "sun"] and event.hour in 9..17`:                           true,
 		`"vip" in customer.labels or customer.tiers["main"] == "gold"`:                      true,
+		`"spring" in customer.lists and len(customer.lists) == 1`:                           true,
 		`any(transaction.items, .product_category == "shoes")`:                              true,
 		`sum(filter(transaction.items, .product_category == "shoes"), .subtotal) > 50`:      true,
 		`customer.birthday == event.month_day`:                                              true,

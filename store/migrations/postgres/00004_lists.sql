@@ -5,7 +5,7 @@
 -- that were dated earlier by their effect.
 CREATE INDEX events_recorded ON events (recorded_at, id);
 CREATE INDEX events_action ON events (action, recorded_at, id);
-CREATE INDEX events_late ON events (at, id) WHERE at <> recorded_at;
+CREATE INDEX events_late ON events (at, id) WHERE at < recorded_at;
 CREATE INDEX events_transaction ON events (customer_id, transaction_id, id) WHERE transaction_id IS NOT NULL;
 CREATE INDEX transactions_newest ON transactions (customer_id, created_at, checkout);
 
