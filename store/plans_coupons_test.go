@@ -14,7 +14,7 @@ import (
 )
 
 // fillCoupons makes 40,000 coupons of 200 customers and two pools over four months,
-// 8,000 claims, 20,000 customers who do nothing, and a history of 6,000 events.
+// 8,000 claims, 20,000 customers who do nothing, and 40,000 events, of which 40 are one coupon's.
 // Customers 1 and 2 are merged into 3. Of the large pool nearly all codes are free.
 func fillCoupons(t *testing.T, url string) (customers []loyalty.ID, moved loyalty.ID) {
 	t.Helper()
@@ -39,10 +39,10 @@ func fillCoupons(t *testing.T, url string) (customers []loyalty.ID, moved loyalt
 	run(`INSERT INTO claims (customer_id, id, reward, state, points, award, claimed_at, updated_at)
 SELECT %s, gen_random_uuid(), 'r', 'claimed', 1, 0, %d + i * 250000::bigint, 0 FROM generate_series(1, 8000) i`, whose, from)
 	run(`INSERT INTO events (customer_id, id, recorded_at, at, action, data) SELECT %s, gen_random_uuid(), %d + i * 250000::bigint, 0, 'coupon_redeem', '{}'
-FROM generate_series(1, 6000) i`, whose, from)
+FROM generate_series(1, 40000) i`, whose, from)
 	moved = loyalty.ID{9}
 	run(`INSERT INTO coupon_events (coupon_id, version, customer_id, event_id, recorded_at)
-SELECT CASE WHEN n %% 100 = 0 THEN '%s'::uuid ELSE gen_random_uuid() END, n, customer_id, id, recorded_at
+SELECT CASE WHEN n %% 1000 = 0 THEN '%s'::uuid ELSE gen_random_uuid() END, n, customer_id, id, recorded_at
 FROM (SELECT *, row_number() OVER () AS n FROM events) e`, moved)
 	run(`INSERT INTO customers (id, name, status, created_at, updated_at) SELECT gen_random_uuid(), 'idle-' || i,
 	CASE WHEN i %% 10000 = 0 THEN 'suspended' ELSE 'active' END, %d + i * 250000::bigint, 0 FROM generate_series(1, 20000) i`, from)

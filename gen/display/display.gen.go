@@ -1984,9 +1984,8 @@ type RevokedClaim struct {
 
 // RewardActivityAnswer One reward.
 type RewardActivityAnswer struct {
-	// Data A reward as customers see it, in the language of the answer. What depends on the customer, from `claims` on, is there
-	// only where the request names one. Attributes of the programme's own stand beside these, under their names with `cf_`.
-	Data externalRef0.RewardEntry `json:"data"`
+	// Data The reward; null where it does not meet the filters.
+	Data *externalRef0.RewardEntry `json:"data"`
 }
 
 // RewardActivityList One page of rewards.
