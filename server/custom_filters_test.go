@@ -110,3 +110,81 @@ func TestPagesOfCustomersByAttributes(t *testing.T) {
 		require.Equal(t, "5", h.get("/customers/-/count?cf_even=true").json(t)["data"].(map[string]any)["count"].(interface{ String() string }).String())
 	})
 }
+
+// TestDisplayByAttributes: the specification's example, on every list of the
+// programme's things that a customer sees.
+func TestDisplayByAttributes(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		h := openOn(t, url, patient)
+		h.everyModule()
+		h.enrol("member-1001")
+		bodies := map[string]string{
+			"rewards/reward":       `"title":{"en":"R"},"type":"custom","points":0`,
+			"challenges/challenge": `"title":{"en":"C"},"criteria":[{"action":"visit","threshold":5}],"points":5`,
+			"quizzes/quiz":         `"title":{"en":"Q"},"question":{"en":"?"},"answers":[{"id":"a","text":{"en":"A"}},{"id":"b","text":{"en":"B"}}],"correct_answer":"a"`,
+			"contests/contest":     `"title":{"en":"C"},"points":0`,
+			"offers/offer":         `"name":{"en":"O"},"type":"cart","weight":1,"discount":{"type":"fixed_discount","value":3}`,
+			"profiling/flow":       `"title":{"en":"F"},"questions":[{"id":"q","field":"cf_drink","text":{"en":"?"}}]`,
+			"prize-wheels/wheel":   `"name":{"en":"W"},"options":[{"type":"empty","label":{"en":"No"},"weight":1}]`,
+		}
+		paths := map[string]string{
+			"rewards/reward": "activities/rewards", "challenges/challenge": "activities/challenges", "quizzes/quiz": "activities/quizzes",
+			"contests/contest": "activities/contests", "offers/offer": "activities/offers", "profiling/flow": "activities/profiling", "prize-wheels/wheel": "prize-wheels",
+		}
+		for kind, body := range bodies {
+			h.declare(kind, map[string]string{"priority": "boolean", "rank": "integer"})
+			done(h, "/entities/"+kind, `{"id":"a","cf_priority":true,"cf_rank":2,`+body+`}`)
+			done(h, "/entities/"+kind, `{"id":"b","cf_priority":false,"cf_rank":10,`+body+`}`)
+			done(h, "/entities/"+kind, `{"id":"c",`+body+`}`)
+			path := "/customers/member-1001/" + paths[kind]
+			for query, want := range map[string]string{
+				"cf_priority=false": "b", "cf_priority=true": "a", "cf_priority.ne=false": "a c", "cf_rank.gt=2": "b", "cf_rank.in=2,10": "a b", "cf_rank.nin=2": "b c", "cf_priority=maybe": "",
+			} {
+				require.Equal(t, want, strings.Join(sortedIDs(h.get(path+"?"+query).ids(t)), " "), "%s?%s", path, query)
+			}
+			a := h.get(path + "?cf_other=1")
+			require.Equal(t, http.StatusBadRequest, a.status, "%s: %s", path, a.body)
+			require.Equal(t, []string{"cf_other"}, a.fault(t).fields())
+		}
+	})
+}
+
+func sortedIDs(ids string) []string { return slices.Sorted(slices.Values(strings.Fields(ids))) }
+
+// TestManyByAttributes: more entries than are looked into at a time.
+func TestManyByAttributes(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		h := openOn(t, url, patient)
+		h.declare("core/customer", map[string]string{"n": "integer"})
+		h.declare("products/product", map[string]string{"n": "integer"})
+		var events, products []string
+		for i := range 2100 {
+			n := strconv.Itoa(i)
+			events = append(events, `{"customer":"m`+n+`","action":"opt_in","data":{"email":"m`+n+`@shop.test","cf_n":`+n+`}}`)
+			products = append(products, `{"method":"create","type":"products/product","id":"p`+n+`","data":{"name":"P","cf_n":`+n+`}}`)
+		}
+		for part := range slices.Chunk(events, 700) {
+			require.Equal(t, "0", h.post("/events/bulk", `{"events":[`+strings.Join(part, ",")+`]}`).json(t)["errors"].(interface{ String() string }).String())
+		}
+		for part := range slices.Chunk(products, 700) {
+			require.Len(t, h.post("/entities", `{"entities":[`+strings.Join(part, ",")+`]}`).fates(t), 700)
+		}
+		count := h.get("/customers/-/count?cf_n.gte=1&cf_n.lt=2099").json(t)["data"].(map[string]any)["count"]
+		require.Equal(t, "2098", count.(interface{ String() string }).String())
+		for path, letter := range map[string]string{"/customers": "m", "/entities/products/product": "p"} {
+			require.ElementsMatch(t, []string{letter + "0", letter + "2099"}, strings.Fields(h.get(path+"?cf_n.in=0,2099").ids(t)), path)
+			pages, last := 0, answer{}
+			for target := path + "?cf_n.gte=1000&limit=400"; target != ""; pages++ {
+				last = h.get(target)
+				last.ids(t)
+				target, _ = last.json(t)["next"].(string)
+			}
+			require.Equal(t, 3, pages, path)
+			first := h.get(path + "?cf_n.gte=1000&limit=400").ids(t)
+			for range 2 {
+				last = h.get(last.json(t)["previous"].(string))
+			}
+			require.Equal(t, first, last.ids(t), path)
+		}
+	})
+}

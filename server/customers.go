@@ -21,6 +21,8 @@ var _ customers.StrictServerInterface = (*customersAPI)(nil)
 var customerFields = map[string]field{
 	"status":     {kind: choiceField, choices: statusNames()},
 	"created_at": {kind: instantField},
+	"email":      {kind: textField},
+	"handler":    {kind: textField},
 	"language":   {kind: textField},
 	"currency":   {kind: textField},
 	"list":       {kind: textField},

@@ -179,8 +179,13 @@ func (h *house) rewardActivity() {
 
 	require.Equal(t, "scheduled", data(t, h.get(activities+"/soon"))["status"], "one that is asked for by its id is shown")
 	require.Equal(t, "coffee", data(t, h.get(activities+"/coffee?type=coupon&points.lte=200&cf_priority=true"))["id"])
-	for _, absent := range []string{"/none", "/rich-only", "/coffee?type=download", "/coffee?points.gt=200", "/coffee?points=cheap", "/coffee?cf_priority=false", "/soon?status=active"} {
+	for _, absent := range []string{"/none", "/rich-only", "/none?type=coupon"} {
 		refused(t, h.get(activities+absent), http.StatusNotFound, 160320)
+	}
+	for _, unmet := range []string{"/coffee?type=download", "/coffee?points.gt=200", "/coffee?points=cheap", "/coffee?cf_priority=false", "/soon?status=active"} {
+		a := h.get(activities + unmet)
+		require.Equal(t, http.StatusOK, a.status, unmet)
+		require.Nil(t, a.json(t)["data"], unmet)
 	}
 	h.happens("member-1001", "point_add", `{"points":1000000}`)
 	require.Equal(t, "rich-only", data(t, h.get(activities+"/rich-only"))["id"], "the segment is told by what the customer has now")

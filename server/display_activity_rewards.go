@@ -50,7 +50,8 @@ func (a *displayAPI) rewardsActivities(r *loyalty.Run, language string, _ time.T
 	return entries, err
 }
 
-// GetRewardActivity shows one reward as a customer sees it.
+// GetRewardActivity shows one reward as a customer sees it, if it meets the
+// filters.
 func (a *displayAPI) GetRewardActivity(ctx context.Context, in display.GetRewardActivityRequestObject) (display.GetRewardActivityResponseObject, error) {
 	p, err := pageOf(ctx, nil, nil, nil)
 	if err != nil {
@@ -66,10 +67,13 @@ func (a *displayAPI) GetRewardActivity(ctx context.Context, in display.GetReward
 		if err != nil {
 			return err
 		}
-		if v == nil || len(choose(p, []*rewardView{v}, a.rewardColumnsOf(r.Programme), order{}, p.began).entries) == 0 {
+		if v == nil {
 			return loyalty.ErrRewardNotFound
 		}
-		out.Data = a.rewardActivity(r, language, v)
+		out.Data = nil
+		if met := choose(p, []*rewardView{v}, a.rewardColumnsOf(r.Programme), order{}, p.began); len(met.entries) > 0 {
+			out.Data = new(a.rewardActivity(r, language, v))
+		}
 		return nil
 	})
 	return out, err

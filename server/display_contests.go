@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 
+	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/display"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
@@ -33,7 +34,7 @@ func (a *displayAPI) contest(r *loyalty.Run, language string, c *loyalty.Contest
 	o, err := r.ContestOutlook(c)
 	status, title := c.Status(r.At), a.text(language, c.Title)
 	e := display.ContestActivity{
-		ID: c.ID, Title: title, Description: textOrNil(a.text(language, c.Description)), Status: display.ActivityStatus(status),
+		ID: c.ID, Title: title, Description: textOrNil(a.text(language, c.Description)), Status: common.DateStatus(status),
 		Points: c.Points, Entries: o.Entries, MaxEntries: c.MaxEntries, Left: o.Left,
 		StartsAt: instantOrNil(c.StartsAt.Time), EndsAt: instantOrNil(c.EndsAt.Time),
 		AdditionalProperties: a.ownAttributes(language, r.Programme, contestType, c.Custom),

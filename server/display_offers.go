@@ -48,7 +48,7 @@ func (a *displayAPI) offer(r *loyalty.Run, language string, o *loyalty.Offer, ou
 	e := display.OfferActivity{
 		ID: o.ID, Name: name, Type: display.OfferActivityType(o.Type), Weight: o.Weight, MinTotal: amountOrNil(o.MinTotal),
 		RequiredItems: offerItems(o.RequiredItems), EligibleItems: offerItems(o.EligibleItems), Discount: offerDiscount(o), Stores: o.Stores,
-		Status: display.ActivityStatus(status), StartsAt: instantOrNil(o.StartsAt.Time), EndsAt: instantOrNil(o.EndsAt.Time),
+		Status: common.DateStatus(status), StartsAt: instantOrNil(o.StartsAt.Time), EndsAt: instantOrNil(o.EndsAt.Time),
 		Redeemed: outlook.Redeemed, Left: outlook.Left,
 		AdditionalProperties: a.ownAttributes(language, r.Programme, offerType, o.Custom),
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/display"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
@@ -34,7 +35,7 @@ func (a *displayAPI) flow(r *loyalty.Run, language string, f *loyalty.Flow) (act
 	o, err := r.FlowOutlook(f)
 	status, title := f.Status(r.At), a.text(language, f.Title)
 	e := display.FlowActivity{
-		ID: f.ID, Title: title, Status: display.ActivityStatus(status), Points: f.Points,
+		ID: f.ID, Title: title, Status: common.DateStatus(status), Points: f.Points,
 		Questions: len(f.Questions), Answered: o.Answered, Completed: o.Next == nil,
 		StartsAt: instantOrNil(f.StartsAt.Time), EndsAt: instantOrNil(f.EndsAt.Time),
 		AdditionalProperties: a.ownAttributes(language, r.Programme, flowType, f.Custom),
@@ -70,7 +71,7 @@ func (a *displayAPI) nextQuestion(r *loyalty.Run, language string, f *loyalty.Fl
 	o, err := r.FlowOutlook(f)
 	status := f.Status(r.At)
 	out := display.NextQuestion{
-		Flow: f.ID, Title: a.text(language, f.Title), Status: display.ActivityStatus(status),
+		Flow: f.ID, Title: a.text(language, f.Title), Status: common.DateStatus(status),
 		Questions: len(f.Questions), Answered: o.Answered, Completed: o.Next == nil,
 	}
 	if q := o.Next; q != nil && status == loyalty.StatusActive {

@@ -53,7 +53,7 @@ func (a *displayAPI) quizzes(r *loyalty.Run, language string) ([]activity[displa
 func (a *displayAPI) quiz(r *loyalty.Run, language string, q *loyalty.Quiz) (activity[display.QuizActivity], error) {
 	status, title := q.Status(r.At), a.text(language, q.Title)
 	e := display.QuizActivity{
-		ID: q.ID, Title: title, Status: display.ActivityStatus(status), Points: q.Points,
+		ID: q.ID, Title: title, Status: common.DateStatus(status), Points: q.Points,
 		StartsAt: instantOrNil(q.StartsAt.Time), EndsAt: instantOrNil(q.EndsAt.Time),
 		AdditionalProperties: a.ownAttributes(language, r.Programme, quizType, q.Custom),
 	}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/loyalty-platform/loyalty/gen/common"
-	"github.com/loyalty-platform/loyalty/gen/display"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -81,7 +80,23 @@ type activitiesOf[E any] func(a *displayAPI, r *loyalty.Run, language string) ([
 // whole is a kind without filters, for the overview of all kinds.
 func (of activitiesOf[E]) whole(a *displayAPI, r *loyalty.Run, language string, _ time.Time) ([]E, error) {
 	all, err := of(a, r, language)
-	return bare(all), err
+	return bare(current(nil, all)), err
+}
+
+// current leaves what is active, unless the request asks for a status itself.
+func current[E any](query []pair, all []activity[E]) []activity[E] {
+	if asksForStatus(query) {
+		return all
+	}
+	return slices.DeleteFunc(all, func(e activity[E]) bool { return e.status != loyalty.StatusActive })
+}
+
+// asksForStatus says whether a filter of a request is one for the status.
+func asksForStatus(query []pair) bool {
+	return slices.ContainsFunc(query, func(p pair) bool {
+		name, _ := splitOperator(p.name)
+		return name == "status"
+	})
 }
 
 // bare leaves only what is shown.
@@ -105,7 +120,7 @@ func (of activitiesOf[E]) page(ctx context.Context, a *displayAPI, q activityLis
 			return err
 		}
 		columns := customColumns(r.Programme, q.kind, activityColumns[E](), func(e activity[E]) map[string]json.RawMessage { return e.custom })
-		found := choose(p, all, columns, q.order, a.clock())
+		found := choose(p, current(p.query, all), columns, q.order, a.clock())
 		l = links[E]{bare(found.entries), found.next, found.previous, found.time}
 		return nil
 	})
@@ -141,15 +156,15 @@ func oneOf[T any](all map[string]T, kind, id string) (T, error) {
 
 // stepTo leads on, unless it would be refused. The address is that of something of the
 // customer, segment by segment.
-func stepTo(r *loyalty.Run, refusal error, method string, segments ...string) *display.Step {
+func stepTo(r *loyalty.Run, refusal error, method string, segments ...string) *common.NextStep {
 	if refusal != nil {
 		return nil
 	}
-	return &display.Step{Method: display.StepMethod(method), URL: address(append([]string{"customers", r.Customer.Name}, segments...)...)}
+	return &common.NextStep{Method: method, URL: address(append([]string{"customers", r.Customer.Name}, segments...)...)}
 }
 
 // post is a step by POST.
-func post(r *loyalty.Run, refusal error, segments ...string) *display.Step {
+func post(r *loyalty.Run, refusal error, segments ...string) *common.NextStep {
 	return stepTo(r, refusal, http.MethodPost, segments...)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/display"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
@@ -36,7 +37,7 @@ func (a *displayAPI) treasure(r *loyalty.Run, language string, t *loyalty.Treasu
 	o, err := r.TreasureOutlook(t)
 	status, title := t.Status(r.At), a.text(language, t.Title)
 	e := display.TreasureActivity{
-		ID: t.ID, Title: title, Description: textOrNil(a.text(language, t.Description)), Status: display.ActivityStatus(status),
+		ID: t.ID, Title: title, Description: textOrNil(a.text(language, t.Description)), Status: common.DateStatus(status),
 		Kind: display.TreasureActivityKind(t.Kind), Points: t.Points, Event: display.TreasureActivityEvent(t.Action()),
 		StartsAt: instantOrNil(t.StartsAt.Time), EndsAt: instantOrNil(t.EndsAt.Time),
 		AdditionalProperties: a.ownAttributes(language, r.Programme, treasureType, t.Custom),
@@ -45,7 +46,7 @@ func (a *displayAPI) treasure(r *loyalty.Run, language string, t *loyalty.Treasu
 		e.Found, e.FoundAt = true, instantOrNil(o.Found.FoundAt)
 	}
 	if o.Refusal == nil {
-		e.UnderscoreActions.Find = &display.Step{Method: http.MethodPost, URL: address("events")}
+		e.UnderscoreActions.Find = &common.NextStep{Method: http.MethodPost, URL: address("events")}
 	}
 	return activity[display.TreasureActivity]{
 		entry: e, id: t.ID, title: title, points: t.Points, dates: t.Dates, status: status, custom: t.Custom,

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 
+	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/display"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
@@ -50,7 +51,7 @@ func (a *displayAPI) wheel(r *loyalty.Run, language string, w *loyalty.Wheel) (a
 	o, err := r.WheelOutlook(w)
 	status, name := w.Status(r.At), a.text(language, w.Name)
 	e := display.WheelActivity{
-		ID: w.ID, Name: name, Status: display.ActivityStatus(status), Points: w.Points, Spins: o.Spins, Left: o.Left,
+		ID: w.ID, Name: name, Status: common.DateStatus(status), Points: w.Points, Spins: o.Spins, Left: o.Left,
 		Options:  a.slices(language, w.Options),
 		StartsAt: instantOrNil(w.StartsAt.Time), EndsAt: instantOrNil(w.EndsAt.Time),
 		AdditionalProperties: a.ownAttributes(language, r.Programme, wheelType, w.Custom),

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/offers"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
@@ -28,7 +29,7 @@ func (a *offersAPI) ListOffers(ctx context.Context, in offers.ListOffersRequestO
 		return nil, err
 	}
 	columns := customColumns(p, offerType, activityColumns[offers.Offer](), func(e activity[offers.Offer]) map[string]json.RawMessage { return e.custom })
-	l := choose(page, all, columns, ordered(in.Params.Sort, in.Params.Order), now)
+	l := choose(page, current(page.query, all), columns, ordered(in.Params.Sort, in.Params.Order), now)
 	return offers.ListOffers200JSONResponse{Data: bare(l.entries), Next: l.next, Previous: l.previous, Time: &l.time}, nil
 }
 
@@ -48,7 +49,7 @@ func (a *offersAPI) offer(p *loyalty.Programme, language string, o *loyalty.Offe
 		ID: o.ID, Name: name, Type: offers.OfferType(o.Type), Weight: o.Weight, MinTotal: amountOrNil(o.MinTotal),
 		RequiredItems: offerItems(o.RequiredItems), EligibleItems: offerItems(o.EligibleItems), Discount: offerDiscount(o),
 		Stores: o.Stores, Segments: o.Segments, MaxRedemptions: o.MaxRedemptions, MaxPerCustomer: o.PerCustomer,
-		Status: offers.OfferStatus(status), StartsAt: instantOrNil(o.StartsAt.Time), EndsAt: instantOrNil(o.EndsAt.Time),
+		Status: common.DateStatus(status), StartsAt: instantOrNil(o.StartsAt.Time), EndsAt: instantOrNil(o.EndsAt.Time),
 		AdditionalProperties: a.ownAttributes(language, p, offerType, o.Custom),
 	}
 	if match := offerMatch(o); match != "" {
@@ -122,7 +123,7 @@ func quoted(o offers.Offer, q loyalty.OfferQuote) offers.QuotedOffer {
 	out := offers.QuotedOffer{
 		ID: o.ID, Name: o.Name, Type: offers.QuotedOfferType(o.Type), Weight: o.Weight, MinTotal: o.MinTotal,
 		RequiredItems: o.RequiredItems, EligibleItems: o.EligibleItems, Discount: o.Discount, Stores: o.Stores, Segments: o.Segments,
-		MaxRedemptions: o.MaxRedemptions, MaxPerCustomer: o.MaxPerCustomer, Status: offers.QuotedOfferStatus(o.Status),
+		MaxRedemptions: o.MaxRedemptions, MaxPerCustomer: o.MaxPerCustomer, Status: o.Status,
 		StartsAt: o.StartsAt, EndsAt: o.EndsAt, AdditionalProperties: o.AdditionalProperties,
 		IsEligible: q.Reason == "", Amount: q.Amount,
 	}

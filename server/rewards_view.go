@@ -71,11 +71,7 @@ func (s *Server) rewardFor(r *loyalty.Run, language string, reward *loyalty.Rewa
 
 // running keeps the active ones, unless the request asks for a status itself.
 func running(query []pair, all []*rewardView) []*rewardView {
-	asked := func(p pair) bool {
-		name, _ := splitOperator(p.name)
-		return name == "status"
-	}
-	if slices.ContainsFunc(query, asked) {
+	if asksForStatus(query) {
 		return all
 	}
 	return slices.DeleteFunc(all, func(v *rewardView) bool { return v.status != loyalty.StatusActive })

@@ -24,7 +24,7 @@ var customerColumns = map[string]filterColumn{
 	"status":     {expression: "customers.status"},
 	"language":   {expression: "customers.language"},
 	"currency":   {expression: "customers.currency"},
-	"handler":    {expression: "customers.handler"},
+	"handler":    {expression: "customers.handler_key", nullable: true, key: true},
 	"email":      {expression: "customers.email_key", nullable: true, key: true},
 	"created_at": {expression: "customers.created_at"},
 	"score":      {expression: "balances.score"},

@@ -25,9 +25,16 @@ func stateAt(at Millis) string {
 		at.Time().UnixMilli(), openStates, loyalty.CouponExpired)
 }
 
-// couponStatus is a condition on where coupons stand, in the words of what is stored.
-func couponStatus(c loyalty.Condition, at Millis) (list []words, err error) {
+// couponStatus is a condition on where coupons stand, as stretches of the index over
+// the stored states, or of few coupons in one piece.
+func couponStatus(c loyalty.Condition, at Millis, few bool) (list []words, err error) {
 	wanted, err := statesOf(c)
+	switch {
+	case len(wanted) == 0 || err != nil:
+		return []words{words{}.and("FALSE")}, err
+	case few:
+		return []words{words{}.and(stateAt(at)+" IN ?", wanted)}, nil
+	}
 	for _, s := range wanted {
 		switch {
 		case s == loyalty.CouponExpired:
@@ -38,10 +45,7 @@ func couponStatus(c loyalty.Condition, at Millis) (list []words, err error) {
 			list = append(list, words{}.and("state = ?", string(s)))
 		}
 	}
-	if len(list) == 0 {
-		list = append(list, words{}.and("FALSE"))
-	}
-	return list, err
+	return list, nil
 }
 
 // statesOf lists the states that a condition means.

@@ -59,7 +59,7 @@ func couponsOf(db *gorm.DB, q *loyalty.CouponQuery) (*merged, error) {
 		}
 	}
 	for _, c := range q.Conditions {
-		alternatives, err := couponWords(db, c, Millis(q.At))
+		alternatives, err := couponWords(db, c, q)
 		if err != nil {
 			return nil, err
 		}
@@ -101,11 +101,11 @@ func anyOf(alternatives []words) (one words) {
 }
 
 // couponWords words one condition as stretches of an index, at least one.
-func couponWords(db *gorm.DB, c loyalty.Condition, at Millis) ([]words, error) {
+func couponWords(db *gorm.DB, c loyalty.Condition, q *loyalty.CouponQuery) ([]words, error) {
 	positive := c.Operator == loyalty.Eq || c.Operator == loyalty.In
 	switch {
 	case c.Field == "status":
-		return couponStatus(c, at)
+		return couponStatus(c, Millis(q.At), q.Holder != (loyalty.ID{}))
 	case c.Field == "customer":
 		w, err := couponHolder(db, c)
 		return []words{w}, err

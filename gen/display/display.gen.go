@@ -20,27 +20,6 @@ import (
 	openapi_types "github.com/oapi-codegen/runtime/types"
 )
 
-// Defines values for ActivityStatus.
-const (
-	ActivityStatusActive    ActivityStatus = "active"
-	ActivityStatusCompleted ActivityStatus = "completed"
-	ActivityStatusScheduled ActivityStatus = "scheduled"
-)
-
-// Valid indicates whether the value is a known member of the ActivityStatus enum.
-func (e ActivityStatus) Valid() bool {
-	switch e {
-	case ActivityStatusActive:
-		return true
-	case ActivityStatusCompleted:
-		return true
-	case ActivityStatusScheduled:
-		return true
-	default:
-		return false
-	}
-}
-
 // Defines values for ClaimedRewardState.
 const (
 	ClaimedRewardStateClaimed     ClaimedRewardState = "claimed"
@@ -191,24 +170,6 @@ func (e SpinLimitPeriod) Valid() bool {
 	case SpinLimitPeriodMonth:
 		return true
 	case SpinLimitPeriodWeek:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for StepMethod.
-const (
-	StepMethodGET  StepMethod = "GET"
-	StepMethodPOST StepMethod = "POST"
-)
-
-// Valid indicates whether the value is a known member of the StepMethod enum.
-func (e StepMethod) Valid() bool {
-	switch e {
-	case StepMethodGET:
-		return true
-	case StepMethodPOST:
 		return true
 	default:
 		return false
@@ -902,11 +863,6 @@ type Activity struct {
 	AdditionalProperties map[string]interface{} `json:"-"`
 }
 
-// ActivityStatus What the dates say: `scheduled` before them, `active`, `completed` after them.
-//
-// Example: active
-type ActivityStatus string
-
 // ChallengeActivity A challenge and where the customer stands with it. Attributes of the programme's own stand beside these.
 type ChallengeActivity struct {
 	// CompletedAt When the customer last completed it; absent when never.
@@ -1229,8 +1185,8 @@ type ClaimedRewardList struct {
 
 // ContestActions What the customer may do with it now.
 type ContestActions struct {
-	// Enter A request that leads on. It is there only when it would not be refused now.
-	Enter *Step `json:"enter,omitempty"`
+	// Enter The request that takes this step. It is there only while the step is possible for this customer.
+	Enter *externalRef0.NextStep `json:"enter,omitempty"`
 }
 
 // ContestActivity A contest and the customer's entries. Attributes of your own stand beside these, as `cf_<name>`.
@@ -1278,10 +1234,11 @@ type ContestActivity struct {
 	// Example: 2026-01-01T00:00:00.000Z
 	StartsAt *externalRef0.Instant `json:"starts_at,omitempty"`
 
-	// Status What the dates say: `scheduled` before them, `active`, `completed` after them.
+	// Status Where it stands by its dates: `scheduled` before `starts_at`, `active` from then on, `completed` from `ends_at` on.
+	//
 	//
 	// Example: active
-	Status ActivityStatus `json:"status"`
+	Status externalRef0.DateStatus `json:"status"`
 
 	// Title Its title.
 	//
@@ -1409,8 +1366,8 @@ type EventList struct {
 
 // FlowActions What the customer may do with it now.
 type FlowActions struct {
-	// Next A request that leads on. It is there only when it would not be refused now.
-	Next *Step `json:"next,omitempty"`
+	// Next The request that takes this step. It is there only while the step is possible for this customer.
+	Next *externalRef0.NextStep `json:"next,omitempty"`
 }
 
 // FlowActivity A flow of questions and how far the customer is. Attributes of your own stand beside these, as `cf_<name>`.
@@ -1453,10 +1410,11 @@ type FlowActivity struct {
 	// Example: 2026-01-01T00:00:00.000Z
 	StartsAt *externalRef0.Instant `json:"starts_at,omitempty"`
 
-	// Status What the dates say: `scheduled` before them, `active`, `completed` after them.
+	// Status Where it stands by its dates: `scheduled` before `starts_at`, `active` from then on, `completed` from `ends_at` on.
+	//
 	//
 	// Example: active
-	Status ActivityStatus `json:"status"`
+	Status externalRef0.DateStatus `json:"status"`
 
 	// Title Its title.
 	//
@@ -1537,10 +1495,11 @@ type NextQuestion struct {
 	// Example: 2
 	Questions int `json:"questions"`
 
-	// Status What the dates say: `scheduled` before them, `active`, `completed` after them.
+	// Status Where it stands by its dates: `scheduled` before `starts_at`, `active` from then on, `completed` from `ends_at` on.
+	//
 	//
 	// Example: active
-	Status ActivityStatus `json:"status"`
+	Status externalRef0.DateStatus `json:"status"`
 
 	// Title Its title.
 	//
@@ -1559,8 +1518,8 @@ type Nothing = map[string]interface{}
 
 // OfferActions What the customer may do with it now.
 type OfferActions struct {
-	// Claim A request that leads on. It is there only when it would not be refused now.
-	Claim *Step `json:"claim,omitempty"`
+	// Claim The request that takes this step. It is there only while the step is possible for this customer.
+	Claim *externalRef0.NextStep `json:"claim,omitempty"`
 }
 
 // OfferActivity An offer and what the customer made of it. Attributes of your own stand beside these, as `cf_<name>`.
@@ -1622,10 +1581,11 @@ type OfferActivity struct {
 	// Example: 2026-01-01T00:00:00.000Z
 	StartsAt *externalRef0.Instant `json:"starts_at,omitempty"`
 
-	// Status What the dates say: `scheduled` before them, `active`, `completed` after them.
+	// Status Where it stands by its dates: `scheduled` before `starts_at`, `active` from then on, `completed` from `ends_at` on.
+	//
 	//
 	// Example: active
-	Status ActivityStatus `json:"status"`
+	Status externalRef0.DateStatus `json:"status"`
 
 	// Stores The stores that grant it; absent when all do.
 	//
@@ -1743,8 +1703,8 @@ type Progress struct {
 
 // QuestionActions What the customer may do with it now.
 type QuestionActions struct {
-	// Answer A request that leads on. It is there only when it would not be refused now.
-	Answer *Step `json:"answer,omitempty"`
+	// Answer The request that takes this step. It is there only while the step is possible for this customer.
+	Answer *externalRef0.NextStep `json:"answer,omitempty"`
 }
 
 // QuestionAnswer What became of an answer.
@@ -1801,8 +1761,8 @@ type QuestionResult struct {
 
 // QuizActions What the customer may do with it now.
 type QuizActions struct {
-	// Answer A request that leads on. It is there only when it would not be refused now.
-	Answer *Step `json:"answer,omitempty"`
+	// Answer The request that takes this step. It is there only while the step is possible for this customer.
+	Answer *externalRef0.NextStep `json:"answer,omitempty"`
 }
 
 // QuizActivity A quiz and how the customer did. Attributes of your own stand beside these, as `cf_<name>`.
@@ -1841,10 +1801,11 @@ type QuizActivity struct {
 	// Example: 2026-01-01T00:00:00.000Z
 	StartsAt *externalRef0.Instant `json:"starts_at,omitempty"`
 
-	// Status What the dates say: `scheduled` before them, `active`, `completed` after them.
+	// Status Where it stands by its dates: `scheduled` before `starts_at`, `active` from then on, `completed` from `ends_at` on.
+	//
 	//
 	// Example: active
-	Status ActivityStatus `json:"status"`
+	Status externalRef0.DateStatus `json:"status"`
 
 	// Title Its title.
 	//
@@ -2087,24 +2048,6 @@ type SpinLimit struct {
 // Example: day
 type SpinLimitPeriod string
 
-// Step A request that leads on. It is there only when it would not be refused now.
-type Step struct {
-	// Method The method.
-	//
-	// Example: POST
-	Method StepMethod `json:"method"`
-
-	// URL The address, relative to the server.
-	//
-	// Example: /customers/member-1001/activities/quizzes/origin/earn
-	URL string `json:"url"`
-}
-
-// StepMethod The method.
-//
-// Example: POST
-type StepMethod string
-
 // TransactionAnswer One transaction.
 type TransactionAnswer struct {
 	// Data One purchase as it stands now. Properties that it does not have are absent.
@@ -2147,8 +2090,8 @@ type TransactionSearch struct {
 
 // TreasureActions What the customer may do with it now.
 type TreasureActions struct {
-	// Find A request that leads on. It is there only when it would not be refused now.
-	Find *Step `json:"find,omitempty"`
+	// Find The request that takes this step. It is there only while the step is possible for this customer.
+	Find *externalRef0.NextStep `json:"find,omitempty"`
 }
 
 // TreasureActivity A treasure and whether the customer found it. Attributes of your own stand beside these, as `cf_<name>`.
@@ -2201,10 +2144,11 @@ type TreasureActivity struct {
 	// Example: 2026-01-01T00:00:00.000Z
 	StartsAt *externalRef0.Instant `json:"starts_at,omitempty"`
 
-	// Status What the dates say: `scheduled` before them, `active`, `completed` after them.
+	// Status Where it stands by its dates: `scheduled` before `starts_at`, `active` from then on, `completed` from `ends_at` on.
+	//
 	//
 	// Example: active
-	Status ActivityStatus `json:"status"`
+	Status externalRef0.DateStatus `json:"status"`
 
 	// Title Its title.
 	//
@@ -2281,8 +2225,8 @@ type VisualSearchBound struct {
 
 // WheelActions What the customer may do with it now.
 type WheelActions struct {
-	// Spin A request that leads on. It is there only when it would not be refused now.
-	Spin *Step `json:"spin,omitempty"`
+	// Spin The request that takes this step. It is there only while the step is possible for this customer.
+	Spin *externalRef0.NextStep `json:"spin,omitempty"`
 }
 
 // WheelActivity A prize wheel and the customer's spins. Attributes of your own stand beside these, as `cf_<name>`.
@@ -2331,11 +2275,12 @@ type WheelActivity struct {
 	// Example: 2026-01-01T00:00:00.000Z
 	StartsAt *externalRef0.Instant `json:"starts_at,omitempty"`
 
-	// Status What the dates say: `scheduled` before them, `active`, `completed` after them.
+	// Status Where it stands by its dates: `scheduled` before `starts_at`, `active` from then on, `completed` from `ends_at` on.
+	//
 	//
 	// Example: active
-	Status               ActivityStatus         `json:"status"`
-	AdditionalProperties map[string]interface{} `json:"-"`
+	Status               externalRef0.DateStatus `json:"status"`
+	AdditionalProperties map[string]interface{}  `json:"-"`
 }
 
 // WheelAnswer A prize wheel.

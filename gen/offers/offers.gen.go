@@ -35,27 +35,6 @@ func (e OfferRequiredMatch) Valid() bool {
 	}
 }
 
-// Defines values for OfferStatus.
-const (
-	OfferStatusActive    OfferStatus = "active"
-	OfferStatusCompleted OfferStatus = "completed"
-	OfferStatusScheduled OfferStatus = "scheduled"
-)
-
-// Valid indicates whether the value is a known member of the OfferStatus enum.
-func (e OfferStatus) Valid() bool {
-	switch e {
-	case OfferStatusActive:
-		return true
-	case OfferStatusCompleted:
-		return true
-	case OfferStatusScheduled:
-		return true
-	default:
-		return false
-	}
-}
-
 // Defines values for OfferType.
 const (
 	OfferTypeCart     OfferType = "cart"
@@ -119,27 +98,6 @@ func (e QuotedOfferRequiredMatch) Valid() bool {
 	case QuotedOfferRequiredMatchAll:
 		return true
 	case QuotedOfferRequiredMatchAny:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for QuotedOfferStatus.
-const (
-	QuotedOfferStatusActive    QuotedOfferStatus = "active"
-	QuotedOfferStatusCompleted QuotedOfferStatus = "completed"
-	QuotedOfferStatusScheduled QuotedOfferStatus = "scheduled"
-)
-
-// Valid indicates whether the value is a known member of the QuotedOfferStatus enum.
-func (e QuotedOfferStatus) Valid() bool {
-	switch e {
-	case QuotedOfferStatusActive:
-		return true
-	case QuotedOfferStatusCompleted:
-		return true
-	case QuotedOfferStatusScheduled:
 		return true
 	default:
 		return false
@@ -343,10 +301,11 @@ type Offer struct {
 	// Example: 2026-01-01T00:00:00.000Z
 	StartsAt *externalRef0.Instant `json:"starts_at,omitempty"`
 
-	// Status What the dates say: `scheduled` before them, `active`, `completed` after them.
+	// Status Where it stands by its dates: `scheduled` before `starts_at`, `active` from then on, `completed` from `ends_at` on.
+	//
 	//
 	// Example: active
-	Status OfferStatus `json:"status"`
+	Status externalRef0.DateStatus `json:"status"`
 
 	// Stores The stores that grant it, by id; absent when all do.
 	//
@@ -369,11 +328,6 @@ type Offer struct {
 //
 // Example: all
 type OfferRequiredMatch string
-
-// OfferStatus What the dates say: `scheduled` before them, `active`, `completed` after them.
-//
-// Example: active
-type OfferStatus string
 
 // OfferType `cart`: on the whole cart. `item`: on the eligible items. `combined`: on the eligible items when the required ones are in the cart too.
 //
@@ -512,10 +466,11 @@ type QuotedOffer struct {
 	// Example: 2026-01-01T00:00:00.000Z
 	StartsAt *externalRef0.Instant `json:"starts_at,omitempty"`
 
-	// Status What the dates say: `scheduled` before them, `active`, `completed` after them.
+	// Status Where it stands by its dates: `scheduled` before `starts_at`, `active` from then on, `completed` from `ends_at` on.
+	//
 	//
 	// Example: active
-	Status QuotedOfferStatus `json:"status"`
+	Status externalRef0.DateStatus `json:"status"`
 
 	// Stores The stores that grant it, by id; absent when all do.
 	//
@@ -549,11 +504,6 @@ type QuotedOfferReason string
 //
 // Example: all
 type QuotedOfferRequiredMatch string
-
-// QuotedOfferStatus What the dates say: `scheduled` before them, `active`, `completed` after them.
-//
-// Example: active
-type QuotedOfferStatus string
 
 // QuotedOfferType `cart`: on the whole cart. `item`: on the eligible items. `combined`: on the eligible items when the required ones are in the cart too.
 //

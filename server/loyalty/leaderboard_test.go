@@ -281,7 +281,7 @@ func TestLeaderboardLateCommits(t *testing.T) {
 // stopped in the middle, while customers score, count everything once.
 func TestLeaderboardOfManyNodes(t *testing.T) {
 	eachShop(t, nil, func(t *testing.T, s *shop) {
-		const members, rounds = 30, 12
+		const members, rounds = 20, 6
 		var names []string
 		for i := range members {
 			names = append(names, member(i))

@@ -50,7 +50,8 @@ type Cursor struct {
 }
 
 // CustomerQuery selects customers. Fields that may be filtered: status,
-// language, currency, handler, email, created_at, score, spendable.
+// language, currency, handler and email (in any case), created_at, score, spendable,
+// list (the id of a customer list).
 type CustomerQuery struct {
 	Conditions []Condition
 	Search     string             // prefix of e-mail, handler, first or last name, in any case
