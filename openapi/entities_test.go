@@ -61,7 +61,10 @@ func TestEntities(t *testing.T) {
 }
 
 // anyModules are the operations that work whatever is switched on.
-var anyModules = []string{"listActivities"}
+var anyModules = []string{
+	"listActivities", "listCustomerEvents", "listEvents", "listTransactions", "getTransaction", "listTransactionEvents",
+	"searchTransactions", "searchTransactionsByPost",
+}
 
 // TestOperationsNeedTheirModule: what is served only with a module says which.
 func TestOperationsNeedTheirModule(t *testing.T) {

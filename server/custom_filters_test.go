@@ -166,8 +166,8 @@ func TestManyByAttributes(t *testing.T) {
 		for part := range slices.Chunk(events, 700) {
 			require.Equal(t, "0", h.post("/events/bulk", `{"events":[`+strings.Join(part, ",")+`]}`).json(t)["errors"].(interface{ String() string }).String())
 		}
-		for part := range slices.Chunk(products, 700) {
-			require.Len(t, h.post("/entities", `{"entities":[`+strings.Join(part, ",")+`]}`).fates(t), 700)
+		for part := range slices.Chunk(products, 420) {
+			require.Len(t, h.post("/entities", `{"entities":[`+strings.Join(part, ",")+`]}`).fates(t), 420)
 		}
 		count := h.get("/customers/-/count?cf_n.gte=1&cf_n.lt=2099").json(t)["data"].(map[string]any)["count"]
 		require.Equal(t, "2098", count.(interface{ String() string }).String())

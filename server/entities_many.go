@@ -70,6 +70,7 @@ func (a *entitiesAPI) reading(kind string, body any) func(*loyalty.Programme, js
 		if err != nil {
 			return nil, err
 		}
+		body := cloned(body) // reading changes it, and a series may be read twice
 		if before == nil {
 			tree, err := fields.check(body, "data")
 			if err != nil {
@@ -83,6 +84,25 @@ func (a *entitiesAPI) reading(kind string, body any) func(*loyalty.Programme, js
 		}
 		return a.checkEntity(kind, fields, loyalty.PatchEntity(before, sent))
 	}
+}
+
+// cloned copies the objects and lists of a body; those of a form are never changed.
+func cloned(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		m := make(map[string]any, len(v))
+		for name, value := range v {
+			m[name] = cloned(value)
+		}
+		return m
+	case []any:
+		list := make([]any, len(v))
+		for i, value := range v {
+			list[i] = cloned(value)
+		}
+		return list
+	}
+	return v
 }
 
 // entityResults words the fate of each change.

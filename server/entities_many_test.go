@@ -158,6 +158,50 @@ func TestManyEntitiesSkip(t *testing.T) {
 	})
 }
 
+// TestManyChangesOfDeclarations: each change is read by what is declared when its
+// turn comes, also behind one that was refused.
+func TestManyChangesOfDeclarations(t *testing.T) {
+	h := open(t, patient)
+	done(h, "/admin/modules/custom_entities", `{"enabled":true}`)
+	done(h, "/entities/rewards/reward", `{"id":"old","title":{"en":"Old"},"type":"custom"}`)
+	const mug = `"title":{"en":"Mug"},"type":"custom"`
+	a := h.post("/entities", `{"error_handling":"skip","entities":[
+		{"method":"update","type":"rewards/reward","id":"old","data":{"points":5}},
+		{"method":"create","type":"custom-entities/attribute","id":"size","data":{"on":"rewards/reward","name":"size","type":"integer"}},
+		{"method":"create","type":"custom-entities/attribute","data":{"on":"rewards/reward","name":"size","type":"integer"}},
+		{"method":"create","type":"custom-entities/attribute","id":"watts","data":{"on":"custom/machine","name":"watts","type":"integer"}},
+		{"method":"create","type":"rewards/reward","id":"bad","data":{`+mug+`,"ends_at":"2020-01-01","starts_at":"2021-01-01"}},
+		{"method":"create","type":"custom/machine","id":"m","data":{"cf_watts":"many"}},
+		{"method":"create","type":"custom/machine","id":"m","data":{"cf_watts":900}},
+		{"method":"create","type":"rewards/reward","id":"mug","data":{`+mug+`,"cf_size":"large"}},
+		{"method":"update","type":"custom-entities/attribute","id":"size","data":{"type":"string"}},
+		{"method":"create","type":"rewards/reward","id":"mug","data":{`+mug+`,"cf_size":"large"}},
+		{"method":"create","type":"rewards/reward","id":"cup","data":{`+mug+`,"cf_size":5}},
+		{"method":"archive","type":"custom-entities/attribute","id":"size"},
+		{"method":"create","type":"rewards/reward","id":"cup","data":{`+mug+`,"cf_size":5}},
+		{"method":"create","type":"rewards/reward","id":"cup","data":{`+mug+`}}
+	]}`)
+	require.Equal(t, []string{
+		"old", "size", "190010 entities[2].data.name", "watts", "190010 entities[4].data.ends_at", "190010 entities[5].data.cf_watts", "m",
+		"190010 entities[7].data.cf_size", "size", "mug", "190010 entities[10].data.cf_size", "size", "cup", "190034 entities[13].id",
+	}, a.fates(t))
+	require.Equal(t, "old mug cup", h.get("/entities/rewards/reward").ids(t))
+	require.Equal(t, "5", fmt.Sprint(data(t, h.get("/entities/rewards/reward/old"))["points"]))
+
+	pools := `{"error_handling":"fail","entities":[
+		{"method":"create","type":"coupons/pool","id":"pool","data":{"name":"Pool","source":"uploaded","coupon":{"type":"percentage","value":10}}},
+		{"method":"create","type":"rewards/reward","id":"beans","data":{"title":{"en":"Beans"},"type":"coupon","pool":"pool"}},
+		{"method":"update","type":"rewards/reward","id":"old","data":{"points":9}},
+		{"method":"archive","type":"coupons/pool","id":"pool"}
+	]}`
+	a = h.post("/entities", pools)
+	require.Equal(t, http.StatusUnprocessableEntity, a.status, a.body)
+	require.Equal(t, []string{"entities[3].id"}, a.fault(t).fields())
+	require.Contains(t, a.body, "rewards/reward beans")
+	require.Equal(t, "5", fmt.Sprint(data(t, h.get("/entities/rewards/reward/old"))["points"]), "nothing was changed")
+	require.Equal(t, http.StatusNotFound, h.get("/entities/coupons/pool/pool").status)
+}
+
 // TestManyEntitiesAsForm: the values of a form are read by the type of each.
 func TestManyEntitiesAsForm(t *testing.T) {
 	h := open(t)

@@ -69,6 +69,57 @@ func TestLeaderboardOfAMillion(t *testing.T) {
 	}
 }
 
+// diary is a journal of five credits for each of a hundred thousand customers.
+var diary = []string{
+	crowd[0],
+	`INSERT INTO customers (id, name, status, created_at, updated_at) SELECT crowd_id(n), 'member-' || n, 'active', n, n FROM generate_series(1, 100000) n`,
+	`INSERT INTO events (customer_id, id, recorded_at, at, action)
+ SELECT crowd_id(n), crowd_id(n + 1000000 * k), 1790000000000 + k * 86400000::bigint, 1790000000000 + k * 86400000::bigint, 'point_add'
+ FROM generate_series(1, 100000) n, generate_series(1, 5) k`,
+	`INSERT INTO postings (customer_id, event_id, points, seq, from_account, to_account)
+ SELECT customer_id, id, 10, 0, 1, 2 FROM events`,
+	`INSERT INTO balances (customer_id, version, score, spent, reserved, expired, pending, debt, last_event)
+ SELECT crowd_id(n), 1, 50, 0, 0, 0, 0, 0, crowd_id(n + 5000000) FROM generate_series(1, 100000) n`,
+	`VACUUM ANALYZE`,
+}
+
+// TestLeaderboardCounting measures how long it takes to count everybody anew. It needs
+// LOYALTY_TORTURE, and asserts no time.
+func TestLeaderboardCounting(t *testing.T) {
+	if os.Getenv("LOYALTY_TORTURE") == "" {
+		t.Skip("LOYALTY_TORTURE is not set")
+	}
+	url := storetest.Postgres(t)
+	raw := storetest.Raw(t, url)
+	for _, statement := range diary {
+		_, err := raw.Exec(statement)
+		require.NoError(t, err, statement)
+	}
+	s, ctx := storetest.Open(t, url), context.Background()
+	_, err := s.SwapBoardState(ctx, loyalty.BoardState{}, loyalty.BoardState{Zone: "UTC", Generation: 1, Begun: start})
+	require.NoError(t, err)
+	calendar, begun := loyalty.NewBoardCalendar(time.UnixMilli(1_790_432_000_000), time.UTC), time.Now()
+	var after loyalty.ID
+	for {
+		some, err := s.Behind(ctx, 1, after, 250)
+		require.NoError(t, err)
+		if len(some) == 0 {
+			break
+		}
+		require.NoError(t, s.Count(ctx, 1, calendar, some))
+		after = some[len(some)-1]
+	}
+	t.Logf("figures: 100,000 customers with 500,000 events counted in %s", time.Since(begun).Round(time.Millisecond))
+	begun = time.Now()
+	some, err := s.Behind(ctx, 1, loyalty.ID{}, 250)
+	require.NoError(t, err)
+	require.Empty(t, some)
+	t.Logf("figures: 100,000 customers compared in %s", time.Since(begun).Round(time.Millisecond))
+	var rows, total int64
+	require.NoError(t, raw.QueryRow(`SELECT count(*), sum(score) FROM rankings WHERE kind = 0`).Scan(&rows, &total))
+	require.Equal(t, []int64{100_000, 5_000_000}, []int64{rows, total})
+}
+
 // before is the entry before a place.
 func before(t *testing.T, s *store.Store, place int) loyalty.BoardPlace {
 	t.Helper()

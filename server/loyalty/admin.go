@@ -139,7 +139,9 @@ func (a *Admin) AuditLog(ctx context.Context, q AuditQuery) ([]AuditEntry, error
 type adminRun struct {
 	AdminTx
 	Snapshot Snapshot   // as the transaction found it
-	compiled *Programme // of Snapshot; nil: not compiled yet
+	compiled *Programme // of Snapshot, for this run alone; nil: not compiled yet
+	changed  bool       // Snapshot is no longer what the transaction found
+	series   *series    // nil: one change
 	call     Call
 	now      time.Time
 	next     func(time.Time) ID // ids of audit entries

@@ -153,7 +153,7 @@ func (h *hindsight) lacks(err error) bool {
 
 // occurrences gives what an event of the past was to the campaign.
 func (h *hindsight) occurrences(r *Run, e *PastEvent) []*occurrence {
-	o := &occurrence{Run: r, action: h.campaign.Trigger, event: &e.Event}
+	o := &occurrence{Run: r, action: h.campaign.Trigger, event: &e.Event, asOf: -1} // nobody looked at the customer yet
 	final := e.final()
 	if t := r.account.transactions[e.Transaction]; t != nil && e.Effects != nil && e.Effects.Transaction != nil {
 		t = t.asOf(e.Effects.Transaction, final)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -20,25 +21,96 @@ type EntityResult struct {
 	Err error  // nil: the change was made
 }
 
+func (r EntityResult) failed() bool { return r.Err != nil }
+
 // ChangeEntities makes a series of changes in one transaction, each on what those
 // before it left. With skip a change that is refused is left out, and so are those
 // that need it; without, the first refusal undoes all of them and is the error.
 // Errors name their fields from the series, such as entities[3].data.title.
 func (a *Admin) ChangeEntities(ctx context.Context, call Call, changes []EntityChange, skip bool) (Done[[]EntityResult], error) {
 	return change(ctx, a, call, func(r *adminRun) ([]EntityResult, error) {
-		results := make([]EntityResult, len(changes))
-		for i, c := range changes {
-			e, err := a.changeOne(r, c)
-			if err != nil {
-				err = inSeries(i, err)
-			}
-			if err != nil && !(skip && refuses(err)) {
-				return nil, err
-			}
-			results[i] = EntityResult{e.ID, err}
+		found := r.Snapshot
+		results, err := a.decide(r, changes, skip, false)
+		if r.series.late && (err != nil || slices.ContainsFunc(results, EntityResult.failed) || r.checkSeries() != nil) {
+			r.Snapshot, r.compiled, r.changed = found, nil, false
+			results, err = a.decide(r, changes, skip, true)
 		}
-		return results, nil
+		for i := 0; err == nil && i < len(r.series.writes); i++ {
+			err = r.series.writes[i]()
+		}
+		return results, err
 	}, func(results []EntityResult) any { return results })
+}
+
+// series is a series of changes that is being decided. To compile the programme
+// for every change would take long, so what changes in it is checked in the end,
+// late, and one by one only when something was refused.
+type series struct {
+	strict bool // each change is checked when its turn comes
+	late   bool // a change waits for the check in the end
+	saved  map[entityKey]Entity
+	writes []func() error
+}
+
+type entityKey struct{ kind, id string }
+
+// decide decides each change, writing nothing.
+func (a *Admin) decide(r *adminRun, changes []EntityChange, skip, strict bool) ([]EntityResult, error) {
+	r.series = &series{strict: strict, saved: map[entityKey]Entity{}}
+	results := make([]EntityResult, len(changes))
+	for i, c := range changes {
+		e, err := a.changeOne(r, c)
+		if err != nil {
+			err = inSeries(i, err)
+		}
+		if err != nil && !(skip && refuses(err)) {
+			return nil, err
+		}
+		results[i] = EntityResult{e.ID, err}
+	}
+	return results, nil
+}
+
+// put is how an entity comes into the programme of the series. What is there cannot
+// need a new one, so only the new one is read.
+func (s *series) put(r *adminRun, isNew bool) func(Entity) error {
+	switch {
+	case isNew:
+		return r.add
+	case s.strict:
+		return r.put
+	}
+	return func(e Entity) error {
+		if e.Type == attributeType { // what follows is read by it
+			return r.put(e)
+		}
+		s.late, r.changed, r.Snapshot.Entities = true, true, r.with(e)
+		return nil
+	}
+}
+
+// add adds a new entity to the programme of the transaction.
+func (r *adminRun) add(e Entity) error {
+	if r.compiled == nil {
+		var err error
+		if r.compiled, err = CompileProgramme(r.Snapshot); err != nil {
+			return err
+		}
+	}
+	r.compiled.nameOwnTypes([]Entity{e})
+	i := slices.IndexFunc(entityKinds, func(k entityKind) bool { return k.name == e.Type })
+	if err := entityKinds[i].read(r.compiled, e); err != nil {
+		r.compiled = nil // it may have been read in part
+		return err
+	}
+	r.Snapshot.Entities, r.changed = append(slices.Clip(r.Snapshot.Entities), e), true
+	return nil
+}
+
+// checkSeries makes sure that what a series left makes a programme.
+func (r *adminRun) checkSeries() error {
+	_, err := CompileProgramme(r.Snapshot)
+	return err
 }
 
 func (a *Admin) changeOne(r *adminRun, c EntityChange) (Entity, error) {

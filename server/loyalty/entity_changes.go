@@ -63,7 +63,7 @@ func (a *Admin) create(r *adminRun, c EntityChange) (Entity, error) {
 	} else if err := checkEntityID(e.ID); err != nil {
 		return e, err
 	}
-	if _, taken, err := r.Entity(e.Type, e.ID); err != nil || taken {
+	if _, taken, err := r.entity(e.Type, e.ID); err != nil || taken {
 		return e, errors.Join(err, taken409(taken, e.ID))
 	}
 	if e.Data, err = c.fields(p, nil); err != nil {
@@ -119,7 +119,7 @@ func (a *Admin) found(r *adminRun, c EntityChange) (Entity, error) {
 	if _, err := a.typeOf(r, c.Type); err != nil {
 		return Entity{}, err
 	}
-	e, ok, err := r.Entity(c.Type, c.ID)
+	e, ok, err := r.entity(c.Type, c.ID)
 	switch {
 	case err != nil:
 		return e, err
@@ -146,7 +146,7 @@ func (a *Admin) programme(r *adminRun) (*Programme, error) {
 	if r.compiled != nil {
 		return r.compiled, nil
 	}
-	if a.directory != nil {
+	if a.directory != nil && !r.changed {
 		if p := a.directory.Programme(); p != nil && p.Version == r.Snapshot.Version {
 			return p, nil
 		}
@@ -191,29 +191,50 @@ func (a *Admin) archive(r *adminRun, c EntityChange) (Entity, error) {
 	return e, r.saveEntity(e, "entity.archive", e.Data)
 }
 
-// saveEntity saves only what makes a programme together with everything else.
+// saveEntity saves only what makes a programme together with everything else. In a
+// series it is written when the whole series is known.
 func (r *adminRun) saveEntity(e Entity, action string, before json.RawMessage) error {
 	if slices.Contains(SnapshotTypes(), e.Type) {
-		if err := r.put(e); err != nil {
+		put := r.put
+		if r.series != nil {
+			put = r.series.put(r, before == nil)
+		}
+		if err := put(e); err != nil {
 			return err
 		}
 	}
-	if err := r.SaveEntity(e); err != nil {
-		return err
+	write := func() error {
+		if err := r.SaveEntity(e); err != nil {
+			return err
+		}
+		after := any(e.Data)
+		if !e.ArchivedAt.IsZero() {
+			after = nil
+		}
+		return r.audit(action, e.Type+"/"+e.ID, rawOrNil(before), after)
 	}
-	after := any(e.Data)
-	if !e.ArchivedAt.IsZero() {
-		after = nil
+	if r.series == nil {
+		return write()
 	}
-	return r.audit(action, e.Type+"/"+e.ID, rawOrNil(before), after)
+	r.series.saved[entityKey{e.Type, e.ID}] = e
+	r.series.writes = append(r.series.writes, write)
+	return nil
+}
+
+// entity finds an entity as it is at this point of the transaction.
+func (r *adminRun) entity(kind, id string) (Entity, bool, error) {
+	if r.series != nil {
+		if e, ok := r.series.saved[entityKey{kind, id}]; ok {
+			return e, true, nil
+		}
+	}
+	return r.Entity(kind, id)
 }
 
 // put puts an entity that rules read into the programme of the transaction.
 func (r *adminRun) put(e Entity) error {
 	next := r.Snapshot
-	same := func(o Entity) bool { return o.Type == e.Type && o.ID == e.ID }
-	// The change comes last of its type, so that a fault between two is its own.
-	next.Entities = append(slices.DeleteFunc(slices.Clone(next.Entities), same), e)
+	next.Entities = r.with(e)
 	compiled, err := CompileProgramme(next)
 	var f *entityFault
 	if errors.As(err, &f) && (f.kind != e.Type || f.id != e.ID) {
@@ -222,8 +243,15 @@ func (r *adminRun) put(e Entity) error {
 	if err != nil {
 		return err
 	}
-	r.Snapshot, r.compiled = next, compiled
+	r.Snapshot, r.compiled, r.changed = next, compiled, true
 	return nil
+}
+
+// with is what the programme is made of together with an entity. The change comes
+// last of its type, so that a fault between two is its own.
+func (r *adminRun) with(e Entity) []Entity {
+	same := func(o Entity) bool { return o.Type == e.Type && o.ID == e.ID }
+	return append(slices.DeleteFunc(slices.Clone(r.Snapshot.Entities), same), e)
 }
 
 func rawOrNil(raw json.RawMessage) any {
