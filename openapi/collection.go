@@ -128,7 +128,7 @@ func (f *collectionFolder) add(tag, path string, item *openapi3.PathItem) {
 			continue
 		}
 		parameters := append(slices.Clone(item.Parameters), op.Parameters...)
-		request := collectionRequest{Method: method, URL: collectionTarget(path, parameters), Header: []collectionVariable{}, Description: op.Description}
+		request := collectionRequest{Method: method, URL: collectionTarget(path, parameters, nil), Header: []collectionVariable{}, Description: op.Description}
 		if op.RequestBody == nil {
 			f.Item = append(f.Item, collectionItem{op.Summary, answered(op), request})
 			continue
@@ -136,7 +136,9 @@ func (f *collectionFolder) add(tag, path string, item *openapi3.PathItem) {
 		request.Header = append(request.Header, collectionVariable{Key: "Content-Type", Value: "application/json"})
 		examples := op.RequestBody.Value.Content.Get("application/json").Examples
 		for _, name := range slices.Sorted(maps.Keys(examples)) {
-			request.Body = rawBody(examples[name].Value.Value)
+			example := examples[name].Value
+			own, _ := example.Extensions["x-path"].(map[string]any)
+			request.URL, request.Body = collectionTarget(path, parameters, own), rawBody(example.Value)
 			title := op.Summary
 			if len(examples) > 1 {
 				title += ": " + name
@@ -148,9 +150,10 @@ func (f *collectionFolder) add(tag, path string, item *openapi3.PathItem) {
 
 var templated = regexp.MustCompile(`\{([a-z_]+)\}`)
 
-// collectionTarget is the path with the examples of its parameters; those of the
-// query are there to be switched on.
-func collectionTarget(path string, parameters openapi3.Parameters) collectionURL {
+// collectionTarget is the path with the examples of its parameters, or with those
+// that a body's example has of its own (x-path); those of the query are there to be
+// switched on.
+func collectionTarget(path string, parameters openapi3.Parameters, own map[string]any) collectionURL {
 	target := collectionURL{Host: []string{"{{base_url}}"}}
 	examples := map[string]string{}
 	for _, ref := range parameters {
@@ -164,6 +167,9 @@ func collectionTarget(path string, parameters openapi3.Parameters) collectionURL
 			}
 			target.Query = append(target.Query, collectionVariable{Key: p.Name, Value: exampleText(p.Example), Description: p.Description, Disabled: true})
 		}
+	}
+	for name, example := range own {
+		examples[name] = fmt.Sprint(example)
 	}
 	path = templated.ReplaceAllStringFunc(path, func(name string) string { return url.PathEscape(examples[strings.Trim(name, "{}")]) })
 	target.Raw, target.Path = "{{base_url}}"+path, strings.Split(strings.TrimPrefix(path, "/"), "/")

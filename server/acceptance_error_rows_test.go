@@ -183,6 +183,12 @@ var failings = []failing{
 		return h.signed(h.key, h.request(http.MethodPost, "/events", "customer[x]=ada&customer=ben&action=visit", "Content-Type", formType, "Accept-language", language))
 	}},
 	{"idempotency_key_invalid", 400, 190072, "The Idempotency-Key must have 1 to 255 characters", "Idempotency-Key", nil, sends("/events", `{}`, "Idempotency-Key", strings.Repeat("x", 256))},
+	{"filter_field", 422, 190200, "There is no filter on colour here", "filter[colour][eq]", nil, reads("/v1/customers/ada/events?filter%5Bcolour%5D%5Beq%5D=red")},
+	{"filter_operator", 422, 190201, "The filter on points has no operator like", "filter[points][like]", nil, reads("/v1/customers/ada/events?filter%5Bpoints%5D%5Blike%5D=1")},
+	{"filter_value", 422, 190202, "The filter on date cannot be read: not a date or a point in time", "filter[date][gte]", nil, reads("/v1/customers/ada/events?filter%5Bdate%5D%5Bgte%5D=2026-02-30")},
+	{"filter_form", 422, 190203, "Parameter filter[date] is not written as filter[attribute][operator] or sort[index][field]", "filter[date]", nil, reads("/v1/customers/ada/events?filter%5Bdate%5D=2026-02-03")},
+	{"sort_field", 422, 190204, "There is no sorting by colour here, or it is named twice", "sort[0][field]", nil, reads("/v1/customers/ada/events?sort%5B0%5D%5Bfield%5D=colour")},
+	{"sort_direction", 422, 190205, "The direction up is neither asc nor desc", "sort[0][direction]", nil, reads("/v1/customers/ada/events?sort%5B0%5D%5Bdirection%5D=up")},
 	{"target_malformed", 400, 190073, "The request target is malformed", "query", nil, func(h *house, language string) answer {
 		r := h.request(http.MethodGet, "/customers", "", "Accept-language", language)
 		require.NoError(h.t, signing.Default(region).Sign(r, nil, h.key))

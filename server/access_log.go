@@ -24,6 +24,9 @@ func (s *Server) logged(c *gin.Context) {
 		s.panicked(c, r, p)
 	}
 	status := c.Writer.Status()
+	if isFailure(status) {
+		s.noteFailure(c, r, status)
+	}
 	level := slog.LevelInfo
 	if status >= http.StatusInternalServerError {
 		level = slog.LevelError

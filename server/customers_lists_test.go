@@ -94,6 +94,11 @@ func TestCustomerLists(t *testing.T) {
 		require.Empty(t, names(t, h.get("/customers?list=summer")))
 		require.Equal(t, "4", fmt.Sprint(succeeded(t, h.get("/customers/-/count?list=spring"))["count"]))
 
+		require.Equal(t, []string{"member-1002"}, names(t, h.get("/customers?email=MEMBER-1002@shop.test")))
+		require.Equal(t, []string{"member-1001", "lead-1"}, names(t, h.get("/customers?email.nin=member-1002@shop.test,member-1003@shop.test,member-1004@shop.test")), "who has none has another")
+		require.Equal(t, []string{"lead-1"}, names(t, h.get("/customers?handler.in=LEAD-1,nobody&list=spring")))
+		require.Equal(t, "1", fmt.Sprint(succeeded(t, h.get("/customers/-/count?handler=lead-1"))["count"]))
+
 		begun(t, h.form(strings.Replace(springList, "/add/", "/remove/", 1), "customers[]=member-1002&customers[]=member-1004"), 2)
 		h.work(2)
 		require.Equal(t, []string{"member-1001", "member-1003", "lead-1"}, names(t, h.get("/customers?list=spring")))

@@ -187,7 +187,7 @@ func (a *displayAPI) claimedReward(language string, c *claimed) display.ClaimedR
 		Title: a.text(language, r.Title), Description: textOrNil(a.text(language, r.Description)), Points: c.Points,
 		StartsAt: instantOrNil(r.StartsAt.Time), EndsAt: instantOrNil(r.EndsAt.Time), Stores: orEmpty(r.Stores),
 		ClaimID: c.RewardClaim.ID, State: display.ClaimedRewardState(c.State), ClaimedAt: common.Instant(c.ClaimedAt),
-		AdditionalProperties: a.shownCustom(language, rewardType, r.Custom),
+		AdditionalProperties: a.ownAttributes(language, a.programme(), rewardType, r.Custom),
 	}
 	if r.Image != (loyalty.Image{}) {
 		out.Image = &display.ClaimedRewardImage{Small: textOrNil(r.Image.Small), Medium: textOrNil(r.Image.Medium), Large: textOrNil(r.Image.Large)}
@@ -196,21 +196,4 @@ func (a *displayAPI) claimedReward(language string, c *claimed) display.ClaimedR
 		out.Award = &c.Award
 	}
 	return out
-}
-
-// shownCustom words the attributes of the programme's own, translatable ones in the
-// caller's language.
-func (s *Server) shownCustom(language, kind string, custom map[string]json.RawMessage) map[string]any {
-	shown := make(map[string]any, len(custom))
-	for name, raw := range custom {
-		shown[name] = raw
-	}
-	for _, attribute := range s.programme().Attributes[kind] {
-		var texts loyalty.Texts
-		name := attribute.Property()
-		if attribute.Translatable && json.Unmarshal(custom[name], &texts) == nil {
-			shown[name] = s.text(language, texts)
-		}
-	}
-	return shown
 }

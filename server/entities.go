@@ -146,12 +146,17 @@ func (a *entitiesAPI) checkEntity(kind string, fields *shape, data json.RawMessa
 	if err != nil || kind != "custom-events/action" {
 		return data, err
 	}
+	return data, a.vocabulary.declarable(data)
+}
+
+// declarable holds a custom-events/action against what there is already.
+func (v *Vocabulary) declarable(data json.RawMessage) error {
 	var declared struct {
 		Name   string          `json:"name"`
 		Schema json.RawMessage `json:"schema"`
 	}
 	if err := json.Unmarshal(data, &declared); err != nil {
-		return nil, err
+		return err
 	}
-	return data, a.vocabulary.DeclareAction(declared.Name, declared.Schema)
+	return v.DeclareAction(declared.Name, declared.Schema)
 }

@@ -185,7 +185,7 @@ func TestManyChangesOfDeclarations(t *testing.T) {
 		"old", "size", "190010 entities[2].data.name", "watts", "190010 entities[4].data.ends_at", "190010 entities[5].data.cf_watts", "m",
 		"190010 entities[7].data.cf_size", "size", "mug", "190010 entities[10].data.cf_size", "size", "cup", "190034 entities[13].id",
 	}, a.fates(t))
-	require.Equal(t, "old mug cup", h.get("/entities/rewards/reward").ids(t))
+	require.Equal(t, "old cup mug", h.get("/entities/rewards/reward").ids(t), "entities of one call have one time")
 	require.Equal(t, "5", fmt.Sprint(data(t, h.get("/entities/rewards/reward/old"))["points"]))
 
 	pools := `{"error_handling":"fail","entities":[

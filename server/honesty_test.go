@@ -127,10 +127,10 @@ func (w *witness) asked(o *offered, example string) (target, body string) {
 }
 
 func (w *witness) plainly(o *offered, example string) (target, body string) {
-	target = o.target(w.t)
 	if names := o.exampleNames(); example == "" && len(names) > 0 {
 		example = names[0]
 	}
+	target = o.targetOf(w.t, example)
 	if example != "" {
 		body = string(o.example(w.t, example))
 	}

@@ -105,6 +105,8 @@ type Server struct {
 	algorithm  string
 	operations map[routeKey]*operation
 	entities   *entitySchemas
+	failures   *failureLog
+	verifying  chan struct{} // holds one verification of the ledger at a time
 	handler    http.Handler
 }
 
@@ -155,6 +157,8 @@ func (s *Server) fill(o Options) {
 	if o.ReplayGuard {
 		s.replays = newReplayGuard()
 	}
+	s.failures = &failureLog{admin: s.admin, logger: s.logger, clock: s.clock}
+	s.verifying = make(chan struct{}, 1)
 }
 
 // programme is the configuration in force.
@@ -180,6 +184,7 @@ func (s *Server) wire() error {
 	if s.operations, err = operationsOf(documents); err != nil {
 		return err
 	}
+	s.failures.names = namesOf(documents)
 	s.useDeclarations()
 	if s.entities, err = entitiesOf(documents); err != nil {
 		return err
@@ -276,6 +281,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration)
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = fmt.Errorf("requests were still under way after %s: %w", grace, errors.Join(err, h.Close()))
 	}
+	s.failures.flush(last)
 	if ended := <-served; !errors.Is(ended, http.ErrServerClosed) {
 		err = errors.Join(err, ended)
 	}

@@ -33,7 +33,16 @@ var entityOrders = map[string]string{
 // Entities lists those of one type. It fails for a field or an order that the
 // caller should have refused before.
 func (s *Store) Entities(ctx context.Context, q loyalty.EntityQuery) ([]loyalty.Entity, error) {
-	db, err := filter(s.read.WithContext(ctx).Where("type = ?", storable(q.Type)), entityColumns, q.Conditions)
+	return s.entities(s.read.WithContext(ctx), q)
+}
+
+// Entities lists them inside the transaction; see loyalty.AdminTx.
+func (t *adminTx) Entities(q loyalty.EntityQuery) ([]loyalty.Entity, error) {
+	return t.s.entities(t.db, q)
+}
+
+func (s *Store) entities(db *gorm.DB, q loyalty.EntityQuery) ([]loyalty.Entity, error) {
+	db, err := filter(db.Where("type = ?", storable(q.Type)), entityColumns, q.Conditions)
 	if err != nil {
 		return nil, err
 	}

@@ -11,34 +11,19 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// LedgerVerdict is what became of a check.
-type LedgerVerdict string
-
-// The verdicts. A check that could not be made is a failed verification, not a
-// passed one.
-const (
-	LedgerHeld      LedgerVerdict = "held"
-	LedgerBroken    LedgerVerdict = "broken"
-	LedgerUnchecked LedgerVerdict = "could not check"
+// The results of checks; see loyalty.LedgerCheck.
+type (
+	LedgerVerdict = loyalty.LedgerVerdict
+	LedgerFinding = loyalty.LedgerFinding
+	LedgerCheck   = loyalty.LedgerCheck
 )
 
-// LedgerFinding is one place where an invariant does not hold.
-type LedgerFinding struct {
-	Customer loyalty.ID // zero where no customer is concerned
-	Name     string     // the caller's identifier, where the customer exists
-	Row      string     // the event, lot or transaction at fault
-	Detail   string     // what is wrong, with the figures
-}
-
-// LedgerCheck is the result of one check of an invariant.
-type LedgerCheck struct {
-	Invariant string // I1, I2, …
-	Title     string // what is claimed
-	Verdict   LedgerVerdict
-	Broken    int64           // how many places do not hold
-	Findings  []LedgerFinding // the first of them, at most MaxFindings
-	Err       error           // why it could not be checked
-}
+// The verdicts of a check.
+const (
+	LedgerHeld      = loyalty.LedgerHeld
+	LedgerBroken    = loyalty.LedgerBroken
+	LedgerUnchecked = loyalty.LedgerUnchecked
+)
 
 // MaxFindings is how many places a check names.
 const MaxFindings = 20

@@ -172,7 +172,7 @@ type AutomationCampaign struct {
 
 	// ID The campaign's id.
 	//
-	// Example: double-march
+	// Example: double
 	ID string `json:"id"`
 
 	// Limit How often it gives something.
@@ -222,7 +222,7 @@ type Backtest struct {
 
 	// CampaignID The campaign.
 	//
-	// Example: double-march
+	// Example: double
 	CampaignID string `json:"campaign_id"`
 
 	// Coupons How many coupons.
@@ -330,7 +330,7 @@ type CampaignAnswer struct {
 type CampaignBonus struct {
 	// ID The campaign's id.
 	//
-	// Example: double-march
+	// Example: double
 	ID string `json:"id"`
 
 	// Name What it is called.
@@ -422,7 +422,7 @@ type CampaignState string
 type CampaignStatistics struct {
 	// CampaignID The campaign's id.
 	//
-	// Example: double-march
+	// Example: double
 	CampaignID string `json:"campaign_id"`
 
 	// Challenge By how much it moved challenges.
@@ -545,15 +545,6 @@ type ListCampaignsParamsSort string
 // ListCampaignsParamsOrder defines parameters for ListCampaigns.
 type ListCampaignsParamsOrder string
 
-// PreviewCampaignsParams defines parameters for PreviewCampaigns.
-type PreviewCampaignsParams struct {
-	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
-	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
-	// twice; with another body it is refused with 409. Keys are private to the access key that sent them. Answers
-	// 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be sent again.
-	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
-}
-
 // StartBacktestParams defines parameters for StartBacktest.
 type StartBacktestParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
@@ -573,7 +564,7 @@ type ServerInterface interface {
 	ListCampaigns(c *gin.Context, params ListCampaignsParams)
 	// PreviewCampaigns See what a purchase would bring
 	// (POST /automation/campaigns/preview)
-	PreviewCampaigns(c *gin.Context, params PreviewCampaignsParams)
+	PreviewCampaigns(c *gin.Context)
 	// GetCampaign Read a campaign
 	// (GET /automation/campaigns/{campaign_id})
 	GetCampaign(c *gin.Context, campaignID CampaignID)
@@ -651,33 +642,6 @@ func (siw *ServerInterfaceWrapper) ListCampaigns(c *gin.Context) {
 // PreviewCampaigns operation middleware
 func (siw *ServerInterfaceWrapper) PreviewCampaigns(c *gin.Context) {
 
-	var err error
-	_ = err
-
-	// Parameter object where we will unmarshal all parameters from the context
-	var params PreviewCampaignsParams
-
-	headers := c.Request.Header
-
-	// ------------- Optional header parameter "Idempotency-Key" -------------
-	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
-		var IdempotencyKey externalRef0.IdempotencyKey
-		n := len(valueList)
-		if n != 1 {
-			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Idempotency-Key, got %d", n), http.StatusBadRequest)
-			return
-		}
-
-		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
-		if err != nil {
-			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Idempotency-Key: %w", err), http.StatusBadRequest)
-			return
-		}
-
-		params.IdempotencyKey = &IdempotencyKey
-
-	}
-
 	for _, middleware := range siw.HandlerMiddlewares {
 		middleware(c)
 		if c.IsAborted() {
@@ -685,7 +649,7 @@ func (siw *ServerInterfaceWrapper) PreviewCampaigns(c *gin.Context) {
 		}
 	}
 
-	siw.Handler.PreviewCampaigns(c, params)
+	siw.Handler.PreviewCampaigns(c)
 }
 
 // GetCampaign operation middleware
@@ -879,7 +843,6 @@ func (response ListCampaigns200JSONResponse) VisitListCampaignsResponse(w http.R
 }
 
 type PreviewCampaignsRequestObject struct {
-	Params PreviewCampaignsParams
 }
 
 type PreviewCampaignsResponseObject interface {
@@ -1097,10 +1060,8 @@ func (sh *strictHandler) ListCampaigns(ctx *gin.Context, params ListCampaignsPar
 }
 
 // PreviewCampaigns operation middleware
-func (sh *strictHandler) PreviewCampaigns(ctx *gin.Context, params PreviewCampaignsParams) {
+func (sh *strictHandler) PreviewCampaigns(ctx *gin.Context) {
 	var request PreviewCampaignsRequestObject
-
-	request.Params = params
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
 		return sh.ssi.PreviewCampaigns(ctx, request.(PreviewCampaignsRequestObject))

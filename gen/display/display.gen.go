@@ -2782,12 +2782,6 @@ type SearchTransactionsByPostParams struct {
 	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
 	// whole list follow `next` instead; it costs the same on every page and misses nothing.
 	Offset *externalRef0.Offset `form:"offset,omitempty" json:"offset,omitempty"`
-
-	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
-	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
-	// twice; with another body it is refused with 409. Keys are private to the access key that sent them. Answers
-	// 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be sent again.
-	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // ListTransactionEventsParams defines parameters for ListTransactionEvents.
@@ -6579,27 +6573,6 @@ func (siw *ServerInterfaceWrapper) SearchTransactionsByPost(c *gin.Context) {
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
 		return
-	}
-
-	headers := c.Request.Header
-
-	// ------------- Optional header parameter "Idempotency-Key" -------------
-	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
-		var IdempotencyKey externalRef0.IdempotencyKey
-		n := len(valueList)
-		if n != 1 {
-			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Idempotency-Key, got %d", n), http.StatusBadRequest)
-			return
-		}
-
-		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
-		if err != nil {
-			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Idempotency-Key: %w", err), http.StatusBadRequest)
-			return
-		}
-
-		params.IdempotencyKey = &IdempotencyKey
-
 	}
 
 	for _, middleware := range siw.HandlerMiddlewares {

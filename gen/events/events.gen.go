@@ -1519,15 +1519,6 @@ type SubmitEventsParams struct {
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
-// PreviewEventParams defines parameters for PreviewEvent.
-type PreviewEventParams struct {
-	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
-	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
-	// twice; with another body it is refused with 409. Keys are private to the access key that sent them. Answers
-	// 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be sent again.
-	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
-}
-
 // SubmitEventJSONRequestBody defines body for SubmitEvent for application/json ContentType.
 type SubmitEventJSONRequestBody = Event
 
@@ -1547,7 +1538,7 @@ type ServerInterface interface {
 	SubmitEvents(c *gin.Context, params SubmitEventsParams)
 	// PreviewEvent See what an event would do
 	// (POST /events/preview)
-	PreviewEvent(c *gin.Context, params PreviewEventParams)
+	PreviewEvent(c *gin.Context)
 }
 
 // ServerInterfaceWrapper converts contexts to parameters.
@@ -1642,33 +1633,6 @@ func (siw *ServerInterfaceWrapper) SubmitEvents(c *gin.Context) {
 // PreviewEvent operation middleware
 func (siw *ServerInterfaceWrapper) PreviewEvent(c *gin.Context) {
 
-	var err error
-	_ = err
-
-	// Parameter object where we will unmarshal all parameters from the context
-	var params PreviewEventParams
-
-	headers := c.Request.Header
-
-	// ------------- Optional header parameter "Idempotency-Key" -------------
-	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
-		var IdempotencyKey externalRef0.IdempotencyKey
-		n := len(valueList)
-		if n != 1 {
-			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Idempotency-Key, got %d", n), http.StatusBadRequest)
-			return
-		}
-
-		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
-		if err != nil {
-			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Idempotency-Key: %w", err), http.StatusBadRequest)
-			return
-		}
-
-		params.IdempotencyKey = &IdempotencyKey
-
-	}
-
 	for _, middleware := range siw.HandlerMiddlewares {
 		middleware(c)
 		if c.IsAborted() {
@@ -1676,7 +1640,7 @@ func (siw *ServerInterfaceWrapper) PreviewEvent(c *gin.Context) {
 		}
 	}
 
-	siw.Handler.PreviewEvent(c, params)
+	siw.Handler.PreviewEvent(c)
 }
 
 // GinServerOptions provides options for the Gin server.
@@ -1758,8 +1722,7 @@ func (response SubmitEvents200JSONResponse) VisitSubmitEventsResponse(w http.Res
 }
 
 type PreviewEventRequestObject struct {
-	Params PreviewEventParams
-	Body   *PreviewEventJSONRequestBody
+	Body *PreviewEventJSONRequestBody
 }
 
 type PreviewEventResponseObject interface {
@@ -1939,10 +1902,8 @@ func (sh *strictHandler) SubmitEvents(ctx *gin.Context, params SubmitEventsParam
 }
 
 // PreviewEvent operation middleware
-func (sh *strictHandler) PreviewEvent(ctx *gin.Context, params PreviewEventParams) {
+func (sh *strictHandler) PreviewEvent(ctx *gin.Context) {
 	var request PreviewEventRequestObject
-
-	request.Params = params
 
 	var body PreviewEventJSONRequestBody
 	var err error

@@ -538,15 +538,6 @@ type ListOffersParamsSort string
 // ListOffersParamsOrder defines parameters for ListOffers.
 type ListOffersParamsOrder string
 
-// QuoteOffersParams defines parameters for QuoteOffers.
-type QuoteOffersParams struct {
-	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
-	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
-	// twice; with another body it is refused with 409. Keys are private to the access key that sent them. Answers
-	// 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be sent again.
-	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
-}
-
 // QuoteOffersJSONRequestBody defines body for QuoteOffers for application/json ContentType.
 type QuoteOffersJSONRequestBody = OfferQuery
 
@@ -1160,7 +1151,7 @@ type ServerInterface interface {
 	ListOffers(c *gin.Context, params ListOffersParams)
 	// QuoteOffers Ask what fits a cart
 	// (POST /offers)
-	QuoteOffers(c *gin.Context, params QuoteOffersParams)
+	QuoteOffers(c *gin.Context)
 	// GetOffer Read an offer
 	// (GET /offers/{offer_id})
 	GetOffer(c *gin.Context, offerID OfferID)
@@ -1229,33 +1220,6 @@ func (siw *ServerInterfaceWrapper) ListOffers(c *gin.Context) {
 // QuoteOffers operation middleware
 func (siw *ServerInterfaceWrapper) QuoteOffers(c *gin.Context) {
 
-	var err error
-	_ = err
-
-	// Parameter object where we will unmarshal all parameters from the context
-	var params QuoteOffersParams
-
-	headers := c.Request.Header
-
-	// ------------- Optional header parameter "Idempotency-Key" -------------
-	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
-		var IdempotencyKey externalRef0.IdempotencyKey
-		n := len(valueList)
-		if n != 1 {
-			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Idempotency-Key, got %d", n), http.StatusBadRequest)
-			return
-		}
-
-		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
-		if err != nil {
-			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Idempotency-Key: %w", err), http.StatusBadRequest)
-			return
-		}
-
-		params.IdempotencyKey = &IdempotencyKey
-
-	}
-
 	for _, middleware := range siw.HandlerMiddlewares {
 		middleware(c)
 		if c.IsAborted() {
@@ -1263,7 +1227,7 @@ func (siw *ServerInterfaceWrapper) QuoteOffers(c *gin.Context) {
 		}
 	}
 
-	siw.Handler.QuoteOffers(c, params)
+	siw.Handler.QuoteOffers(c)
 }
 
 // GetOffer operation middleware
@@ -1346,8 +1310,7 @@ func (response ListOffers200JSONResponse) VisitListOffersResponse(w http.Respons
 }
 
 type QuoteOffersRequestObject struct {
-	Params QuoteOffersParams
-	Body   *QuoteOffersJSONRequestBody
+	Body *QuoteOffersJSONRequestBody
 }
 
 type QuoteOffersResponseObject interface {
@@ -1487,10 +1450,8 @@ func (sh *strictHandler) ListOffers(ctx *gin.Context, params ListOffersParams) {
 }
 
 // QuoteOffers operation middleware
-func (sh *strictHandler) QuoteOffers(ctx *gin.Context, params QuoteOffersParams) {
+func (sh *strictHandler) QuoteOffers(ctx *gin.Context) {
 	var request QuoteOffersRequestObject
-
-	request.Params = params
 
 	var body QuoteOffersJSONRequestBody
 	var err error

@@ -52,14 +52,8 @@ func (a *Admin) SetModule(ctx context.Context, call Call, spelling string, c Mod
 		if err != nil {
 			return before, err
 		}
-		m := before
-		if c.Enabled != nil {
-			m.Enabled = *c.Enabled
-		}
-		if len(c.Config) > 0 && string(c.Config) != "null" {
-			m.Config = c.Config
-		}
-		if m, _, err = checkModule(m); err != nil {
+		m, _, err := checkModule(before.with(c))
+		if err != nil {
 			return m, err
 		}
 		if err := r.saveModule(m); err != nil {
@@ -67,6 +61,17 @@ func (a *Admin) SetModule(ctx context.Context, call Call, spelling string, c Mod
 		}
 		return m, r.audit("module.update", name, moduleRecord{before.Enabled, before.Config}, moduleRecord{m.Enabled, m.Config})
 	}, func(m ModuleState) any { return m })
+}
+
+// with is the module after a change.
+func (m ModuleState) with(c ModuleChange) ModuleState {
+	if c.Enabled != nil {
+		m.Enabled = *c.Enabled
+	}
+	if len(c.Config) > 0 && string(c.Config) != "null" {
+		m.Config = c.Config
+	}
+	return m
 }
 
 // moduleRecord is a module as the audit shows it.
@@ -104,16 +109,7 @@ func (a *Admin) Settings(ctx context.Context) (Settings, error) {
 func (a *Admin) SetSettings(ctx context.Context, call Call, c SettingsChange) (Done[Settings], error) {
 	return change(ctx, a, call, func(r *adminRun) (Settings, error) {
 		before := r.Snapshot.Settings.orDefaults()
-		s := before
-		if c.Currency != nil {
-			s.Currency = *c.Currency
-		}
-		if c.TimeZone != nil {
-			s.TimeZone = *c.TimeZone
-		}
-		if c.AcceptanceWindow != nil {
-			s.AcceptanceWindow = *c.AcceptanceWindow
-		}
+		s := before.with(c)
 		if _, err := s.check(); err != nil {
 			return s, err
 		}
@@ -122,6 +118,20 @@ func (a *Admin) SetSettings(ctx context.Context, call Call, c SettingsChange) (D
 		}
 		return s, r.audit("settings.update", "settings", before.record(), s.record())
 	}, func(s Settings) any { return s })
+}
+
+// with is the settings after a change.
+func (s Settings) with(c SettingsChange) Settings {
+	if c.Currency != nil {
+		s.Currency = *c.Currency
+	}
+	if c.TimeZone != nil {
+		s.TimeZone = *c.TimeZone
+	}
+	if c.AcceptanceWindow != nil {
+		s.AcceptanceWindow = *c.AcceptanceWindow
+	}
+	return s
 }
 
 // settingsRecord is the settings as the audit shows them.

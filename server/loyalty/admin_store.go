@@ -111,6 +111,7 @@ type AdminTx interface {
 	SaveSettings(Settings) error
 	// Entity finds one by type and id; false: there is none, not even archived.
 	Entity(kind, id string) (Entity, bool, error)
+	Entities(q EntityQuery) ([]Entity, error)
 	SaveEntity(Entity) error
 	// AddCoupons adds coupons with their codes, but none whose code is taken, and
 	// says which those are. CountCodes counts a pool's codes that nobody holds.
@@ -127,6 +128,8 @@ type AdminTx interface {
 
 // AdminStore keeps keys, modules, settings and their audit.
 type AdminStore interface {
+	LedgerReader
+	FailureStore
 	// Change runs work in one transaction that no other change overlaps; an
 	// error rolls all of it back.
 	Change(ctx context.Context, work func(AdminTx) error) error

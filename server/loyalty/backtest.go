@@ -201,12 +201,23 @@ func (w *bulkWork) beginBacktest(ctx context.Context) (*trial, error) {
 	p := w.Engine.programmes.Programme()
 	c, err := p.Draft(w.Target, t.plan.Campaign)
 	t.Backtest = newBacktest(p, c)
-	if err != nil {
-		t.Fault = err.Error()
+	if t.Fault = faultOf(err); t.Fault != "" {
 		return t, nil
 	}
 	t.total, err = w.Store.CountPast(ctx, t.query(0))
 	return t, err
+}
+
+// faultOf tells which field does not fit the programme any more; empty: all do.
+func faultOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	e := AsError(err)
+	for _, d := range e.Details {
+		return d.Field + ": " + e.Error()
+	}
+	return e.Error()
 }
 
 func (t *trial) query(limit int) PastQuery {

@@ -41,7 +41,7 @@ type CampaignFigures struct {
 
 // Add adds what a campaign did elsewhere.
 func (f *CampaignFigures) Add(o CampaignFigures) {
-	f.CampaignGifts.add(o.CampaignGifts)
+	f.add(o.CampaignGifts)
 	f.Customers += o.Customers
 	f.First = earlier(f.First, o.First)
 	if o.Last.After(f.Last) {

@@ -40,20 +40,21 @@ func readQuiz(p *Programme, e Entity) error {
 // not offer.
 func (q *Quiz) Check(answer string) error { return checkChoice(q.Answers, answer) }
 
-// MayAnswer finds a quiz that the customer can answer. Besides the failures of
-// InForce it fails with ErrQuizAnswered.
-func (r *Run) MayAnswer(id string) (*Quiz, error) {
-	ref := Reference{Type: "quizzes/quiz", ID: id}
-	q, err := InForce(r, r.Programme.Quizzes, ref)
-	if err != nil {
-		return nil, err
-	}
+// QuizInForce finds a quiz that is open now. It fails like InForce.
+func (r *Run) QuizInForce(id string) (*Quiz, error) {
+	return InForce(r, r.Programme.Quizzes, Reference{Type: quizType, ID: id})
+}
+
+// MayAnswer fails with ErrQuizAnswered where the customer answered the quiz before.
+func (r *Run) MayAnswer(q *Quiz) error {
 	answered, err := r.Progress(ProgressQuiz, q.ID, &QuizProgress{})
 	if err == nil && answered {
-		err = r.Refuse(ref, "reason.limit", ErrQuizAnswered)
+		err = r.Refuse(Reference{Type: quizType, ID: q.ID}, "reason.limit", ErrQuizAnswered)
 	}
-	return q, err
+	return err
 }
+
+const quizType = "quizzes/quiz"
 
 // QuizOutlook is where a customer stands with a quiz.
 type QuizOutlook struct {
@@ -72,8 +73,10 @@ func (r *Run) QuizOutlook(q *Quiz) (o QuizOutlook, err error) {
 		o.Given = &p
 	}
 	o.Refusal, err = r.outlook("quiz_answer", func() error {
-		_, err := r.MayAnswer(q.ID)
-		return err
+		if _, err := r.QuizInForce(q.ID); err != nil {
+			return err
+		}
+		return r.MayAnswer(q)
 	})
 	return o, err
 }

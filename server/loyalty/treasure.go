@@ -55,19 +55,23 @@ func (t *Treasure) Action() string {
 // letters do not matter: people type it from a poster.
 func (t *Treasure) Opens(code string) bool { return strings.EqualFold(strings.TrimSpace(code), t.Code) }
 
-// MayFind finds a treasure that the customer has not found yet; field is where the
-// request names it. Besides the failures of InForce it fails with ErrTreasureFound.
-func (r *Run) MayFind(id, field string) (*Treasure, error) {
-	ref := Reference{Type: "treasure-hunt/treasure", ID: id, Field: field}
-	t, err := InForce(r, r.Programme.Treasures, ref)
-	if err != nil {
-		return nil, err
-	}
+// TreasureInForce finds a treasure that can be found now; field is where the request
+// names it. It fails like InForce.
+func (r *Run) TreasureInForce(id, field string) (*Treasure, error) {
+	return InForce(r, r.Programme.Treasures, treasureReference(id, field))
+}
+
+// MayFind fails with ErrTreasureFound where the customer found the treasure before.
+func (r *Run) MayFind(t *Treasure, field string) error {
 	found, err := r.Progress(ProgressTreasure, t.ID, &TreasureProgress{})
 	if err == nil && found {
-		err = r.Refuse(ref, "reason.limit", ErrTreasureFound)
+		err = r.Refuse(treasureReference(t.ID, field), "reason.limit", ErrTreasureFound)
 	}
-	return t, err
+	return err
+}
+
+func treasureReference(id, field string) Reference {
+	return Reference{Type: "treasure-hunt/treasure", ID: id, Field: field}
 }
 
 // TreasureOutlook is where a customer stands with a treasure.
@@ -87,8 +91,10 @@ func (r *Run) TreasureOutlook(t *Treasure) (o TreasureOutlook, err error) {
 		o.Found = &p
 	}
 	o.Refusal, err = r.outlook(t.Action(), func() error {
-		_, err := r.MayFind(t.ID, "")
-		return err
+		if _, err := r.TreasureInForce(t.ID, ""); err != nil {
+			return err
+		}
+		return r.MayFind(t, "")
 	})
 	return o, err
 }

@@ -21,11 +21,14 @@ var quizAnswer = loyalty.Action[quizAnswerData]{
 }
 
 func applyQuizAnswer(r *loyalty.Run, d quizAnswerData) error {
-	q, err := r.MayAnswer(d.Quiz)
+	q, err := r.QuizInForce(d.Quiz)
 	if err != nil {
 		return err
 	}
 	if err := q.Check(d.Answer); err != nil {
+		return err
+	}
+	if err := r.MayAnswer(q); err != nil {
 		return err
 	}
 	result := loyalty.QuizResult{ID: r.Event.ID, Quiz: q.ID, Correct: d.Answer == q.CorrectAnswer, CorrectAnswer: q.CorrectAnswer}

@@ -21,15 +21,20 @@ func needTreasures(n *loyalty.CustomerNeeds) { n.Progress = loyalty.Kinds(loyalt
 // findTreasure gives the points of a treasure once. Each is found by the one
 // action that fits it.
 func findTreasure(r *loyalty.Run, id string, code *string) error {
-	t, err := r.MayFind(id, "data.treasure_id")
+	const field = "data.treasure_id"
+	t, err := r.TreasureInForce(id, field)
 	switch {
 	case err != nil:
 		return err
 	case !r.Event.Sent(t.Action()):
-		return loyalty.ErrTreasureAction.With("action", t.Action()).At("data.treasure_id")
+		return loyalty.ErrTreasureAction.With("action", t.Action()).At(field)
 	case t.Code != "" && (code == nil || strings.TrimSpace(*code) == ""):
 		return loyalty.ErrPropertyEmpty.With("property", "code").At("data.code")
-	case t.Code != "" && !t.Opens(*code):
+	}
+	if err := r.MayFind(t, field); err != nil {
+		return err
+	}
+	if t.Code != "" && !t.Opens(*code) {
 		return loyalty.ErrTreasureCode.At("data.code")
 	}
 	if err := win(r, t.Points); err != nil {

@@ -1,0 +1,166 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// How failed requests come into the database: what waits, in memory, is bounded, so
+// that a flood of them costs a batch a second and nothing else. Those without a good
+// signature, which anybody can send, have half of the room.
+const (
+	failuresWaiting = 512
+	failuresEvery   = time.Second
+	failuresAgain   = 10 * time.Second // after the database did not take them
+	failuresTries   = 6
+	failuresTime    = 5 * time.Second // for one batch
+	forgetEvery     = 10 * time.Minute
+	forgetAfter     = 1000 // kept ones
+)
+
+// failureLog keeps the failed requests of this node until they are in the database
+// with those of the others. It never holds a request up.
+type failureLog struct {
+	admin  *loyalty.Admin
+	logger *slog.Logger
+	clock  func() time.Time
+	names  map[string]bool // that the documents have; see masked
+
+	lock      sync.Mutex
+	waiting   []loyalty.FailedRequest
+	scheduled bool
+	dropped   int64 // since the start
+
+	flushing  sync.Mutex // the rest belongs to who holds it
+	tries     int        // that failed since one was good
+	told      int64      // of dropped
+	kept      int        // since forgot
+	forgotten time.Time
+}
+
+// noteFailure keeps what may be told of a request that was answered as an error.
+func (s *Server) noteFailure(c *gin.Context, r *request, status int) {
+	f := loyalty.FailedRequest{
+		At: r.began.UTC().Truncate(time.Millisecond), RequestID: r.id, Method: method(c.Request), Route: c.FullPath(),
+		Status: status, Code: unknownCode, Duration: s.clock().Sub(r.began),
+	}
+	if o := s.operations[routeKey{c.Request.Method, f.Route}]; o != nil {
+		f.Route, f.API = o.route.Path, o.api
+	}
+	if r.key != nil {
+		f.KeyID = r.key.ID
+	}
+	if r.err != nil {
+		_, fault := asFault(r.err)
+		f.Code, f.Fields = int64(fault.Code), s.failures.fields(fault.Details)
+	}
+	s.failures.add(f)
+}
+
+// unknownCode stands for the code of a stored refusal, which was answered again as it
+// is.
+const unknownCode = -1
+
+// add takes a failed request on, or counts it where there is no room.
+func (l *failureLog) add(f loyalty.FailedRequest) {
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	room := failuresWaiting
+	if f.KeyID == "" {
+		room /= 2
+	}
+	if len(l.waiting) >= room {
+		l.dropped++
+		return
+	}
+	l.waiting = append(l.waiting, f)
+	l.schedule(failuresEvery)
+}
+
+// schedule has what waits written later. The lock is held.
+func (l *failureLog) schedule(after time.Duration) {
+	if l.scheduled {
+		return
+	}
+	l.scheduled = true
+	time.AfterFunc(after, func() {
+		l.lock.Lock()
+		l.scheduled = false
+		l.lock.Unlock()
+		l.flush(context.Background())
+	})
+}
+
+// flush writes what waits. What the database does not take is tried again for a
+// minute.
+func (l *failureLog) flush(ctx context.Context) {
+	l.flushing.Lock()
+	defer l.flushing.Unlock()
+	l.lock.Lock()
+	batch, dropped := l.waiting, l.dropped
+	l.waiting = nil
+	l.lock.Unlock()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), failuresTime)
+	defer cancel()
+	if dropped > l.told {
+		l.logger.Warn("failed requests came faster than they are kept", "not_kept", dropped-l.told)
+		l.told = dropped
+	}
+	if len(batch) == 0 {
+		return
+	}
+	if err := l.admin.KeepFailures(ctx, batch); err != nil {
+		l.again(batch, err)
+		return
+	}
+	l.tries = 0
+	l.forget(ctx, len(batch))
+}
+
+// again puts a batch back, or gives it up where the database has been away for long.
+func (l *failureLog) again(batch []loyalty.FailedRequest, err error) {
+	if l.tries == 0 {
+		l.logger.Error("keeping failed requests", "error", err)
+	}
+	l.tries++
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	all := append(batch, l.waiting...)
+	if l.tries >= failuresTries {
+		l.tries, l.waiting, l.dropped = 0, nil, l.dropped+int64(len(all))
+		return
+	}
+	l.waiting = all[:min(len(all), failuresWaiting)]
+	l.dropped += int64(len(all) - len(l.waiting))
+	l.schedule(failuresAgain)
+}
+
+// forget drops what is too old or too much, now and then.
+func (l *failureLog) forget(ctx context.Context, kept int) {
+	now := l.clock()
+	if l.kept += kept; l.kept < forgetAfter && now.Sub(l.forgotten) < forgetEvery {
+		return
+	}
+	if err := l.admin.ForgetFailures(ctx); err != nil {
+		l.logger.Error("forgetting failed requests", "error", err)
+		return
+	}
+	l.kept, l.forgotten = 0, now
+}
+
+// notKept is how many failed requests this node has dropped since its start.
+func (l *failureLog) notKept() int64 {
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	return l.dropped
+}
+
+// isFailure says whether an answer is one that is kept.
+func isFailure(status int) bool { return status >= http.StatusBadRequest }

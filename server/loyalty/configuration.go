@@ -1,0 +1,171 @@
+package loyalty
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+)
+
+// Configuration is what a programme is to be like, as far as it says: what it leaves
+// out stays as it is.
+type Configuration struct {
+	Settings SettingsChange
+	Modules  map[string]ModuleChange            // by any spelling of their names
+	Entities map[string]map[string]EntityFields // by type, then id
+}
+
+// EntityFields gives the whole fields of an entity in canonical form, read by the
+// types and attributes that the programme declares. Its errors name their fields from
+// the place that it was made for.
+type EntityFields func(*Programme) (json.RawMessage, error)
+
+// ConfigurationDocument is everything that is configured, as it is written: no keys,
+// no customers and no purchases, nor who is on a list. Entities that are archived are
+// not part of it.
+type ConfigurationDocument struct {
+	Settings settingsRecord                        `json:"settings"`
+	Modules  map[string]moduleRecord               `json:"modules"`
+	Entities map[string]map[string]json.RawMessage `json:"entities"` // every type of the programme, also where it has none
+}
+
+// The sections of a configuration.
+const (
+	SectionSettings = "settings"
+	SectionModules  = "modules"
+	SectionEntities = "entities"
+)
+
+// MethodRestore is a change that takes an archived entity into force again.
+const MethodRestore = "restore"
+
+// ConfigurationChange is one thing that a configuration changes. Before and After hold what
+// differs: of an update only those properties, of a creation the whole.
+type ConfigurationChange struct {
+	Change  string                     // MethodCreate, MethodUpdate, MethodArchive or MethodRestore
+	Section string                     // SectionSettings, SectionModules or SectionEntities
+	Type    string                     // of an entity
+	ID      string                     // of an entity; the name of a module or a setting
+	Before  map[string]json.RawMessage // nil: it is new
+	After   map[string]json.RawMessage // nil: it is gone
+}
+
+// configured is what is configured now.
+type configured struct {
+	snapshot Snapshot
+	entities map[string]map[string]Entity // by type, then id; archived ones too
+}
+
+// current reads it. The types that no rule reads are not part of the snapshot; they
+// are read again where something was changed meanwhile.
+func (a *Admin) current(ctx context.Context) (configured, error) {
+	for {
+		snapshot, err := a.store.Snapshot(ctx)
+		if err != nil {
+			return configured{}, outcomeError(err)
+		}
+		c, err := configuredAt(snapshot, func(q EntityQuery) ([]Entity, error) { return a.store.Entities(ctx, q) })
+		if err != nil {
+			return c, outcomeError(err)
+		}
+		version, err := a.store.Version(ctx)
+		if err != nil || version == c.snapshot.Version {
+			return c, err
+		}
+	}
+}
+
+// configuredAt adds to a snapshot the entities that are not part of it.
+func configuredAt(s Snapshot, list func(EntityQuery) ([]Entity, error)) (configured, error) {
+	c := configured{s, map[string]map[string]Entity{}}
+	for _, e := range c.snapshot.Entities {
+		c.put(e)
+	}
+	for _, kind := range declarations(c.snapshot.Entities).EntityTypes() {
+		if slices.Contains(SnapshotTypes(), kind) {
+			continue
+		}
+		others, err := list(EntityQuery{Type: kind, Archived: true})
+		if err != nil {
+			return c, err
+		}
+		for _, e := range others {
+			c.put(e)
+		}
+	}
+	return c, nil
+}
+
+func (c *configured) put(e Entity) {
+	if c.entities[e.Type] == nil {
+		c.entities[e.Type] = map[string]Entity{}
+	}
+	c.entities[e.Type][e.ID] = e
+}
+
+// declarations is a programme that has nothing but the types and attributes that
+// entities declare; one that cannot be read declares nothing.
+func declarations(all []Entity) *Programme {
+	p := &Programme{}
+	p.clear()
+	p.nameOwnTypes(all)
+	for _, e := range all {
+		if e.Type == attributeType && e.ArchivedAt.IsZero() {
+			_ = readAttribute(p, e) // what is wrong with it is found when everything is compiled
+		}
+	}
+	return p
+}
+
+// Configuration gives everything that is configured.
+func (a *Admin) Configuration(ctx context.Context) (ConfigurationDocument, error) {
+	c, err := a.current(ctx)
+	if err != nil {
+		return ConfigurationDocument{}, err
+	}
+	return c.document()
+}
+
+func (c *configured) document() (ConfigurationDocument, error) {
+	d := ConfigurationDocument{
+		Settings: c.snapshot.Settings.orDefaults().record(), Modules: map[string]moduleRecord{},
+		Entities: map[string]map[string]json.RawMessage{},
+	}
+	modules, err := moduleStates(c.snapshot)
+	if err != nil {
+		return d, err
+	}
+	for _, m := range modules {
+		d.Modules[m.Name] = moduleRecord{m.Enabled, plainNumbers(m.Config)}
+	}
+	for _, kind := range EntityTypes() {
+		d.Entities[kind] = map[string]json.RawMessage{}
+	}
+	own := declarations(slices.DeleteFunc(slices.Clone(c.snapshot.Entities), func(e Entity) bool { return !e.ArchivedAt.IsZero() }))
+	for _, kind := range slices.Sorted(maps.Keys(own.OwnTypes)) {
+		d.Entities[kind] = map[string]json.RawMessage{}
+	}
+	for kind, list := range d.Entities {
+		for id, e := range c.entities[kind] {
+			if e.ArchivedAt.IsZero() {
+				list[id] = plainNumbers(e.Data)
+			}
+		}
+	}
+	return d, nil
+}
+
+// plainID is an id that needs no quotes in a place.
+var plainID = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
+
+// EntityPlaceIn is where an entity stands in a configuration, such as
+// configuration.entities["rewards/reward"].mug.
+func EntityPlaceIn(kind, id string) string {
+	place := `configuration.entities[` + strconv.Quote(kind) + `]`
+	if plainID.MatchString(id) {
+		return place + "." + id
+	}
+	return place + "[" + strconv.Quote(id) + "]"
+}

@@ -1,0 +1,124 @@
+package loyalty
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty/points"
+)
+
+// LedgerVerdict is what became of a check of the ledger.
+type LedgerVerdict string
+
+// The verdicts. A check that could not be made is a failed verification, not a
+// passed one.
+const (
+	LedgerHeld      LedgerVerdict = "held"
+	LedgerBroken    LedgerVerdict = "broken"
+	LedgerUnchecked LedgerVerdict = "could not check"
+)
+
+// LedgerFinding is one place where an invariant does not hold.
+type LedgerFinding struct {
+	Customer ID     // zero where no customer is concerned
+	Name     string // the caller's identifier, where the customer exists
+	Row      string // the event, lot or transaction at fault
+	Detail   string // what is wrong, with the figures
+}
+
+// LedgerCheck is the result of one check of an invariant.
+type LedgerCheck struct {
+	Invariant string // I1, I2, …
+	Title     string // what is claimed
+	Verdict   LedgerVerdict
+	Broken    int64           // how many places do not hold
+	Findings  []LedgerFinding // the first of them
+	Err       error           // why it could not be checked
+}
+
+// LedgerReader looks at the points of all customers at once.
+type LedgerReader interface {
+	// VerifyLedger proves the invariants on one instant of the database. It reads
+	// everything; each check is reported, also when it could not be made.
+	VerifyLedger(ctx context.Context, report func(LedgerCheck))
+	// Outstanding sums up the open lots, in one pass over them, and the figures of
+	// all customers, on one instant.
+	Outstanding(ctx context.Context) (points.Figures, []LotGroup, error)
+}
+
+// LotGroup are open lots that expire within the same quarter of an hour, in which
+// no day of any time zone begins or ends.
+type LotGroup struct {
+	ExpiresAt    time.Time     // zero: never, or by Idle
+	Idle         points.Period // set: so long after LastActivity
+	LastActivity time.Time
+	Points, Lots int64 // free or reserved points; how many lots
+}
+
+// Liability is what a programme owes its customers.
+type Liability struct {
+	At          time.Time
+	Totals      points.Figures // of all customers
+	Outstanding int64          // points that are free or reserved
+	Months      []LiabilityMonth
+}
+
+// LiabilityMonth are the points that expire in one month.
+type LiabilityMonth struct {
+	Month        string // YYYY-MM in the programme's time zone; empty: they never do
+	Points, Lots int64
+}
+
+// Liability reports what is outstanding by the month in which it expires, those that
+// never do at the end. Lots that live by activity count by their expiry as of now.
+func (a *Admin) Liability(ctx context.Context) (Liability, error) {
+	l := Liability{At: a.now()}
+	snapshot, err := a.store.Snapshot(ctx)
+	if err != nil {
+		return l, outcomeError(err)
+	}
+	zone, err := snapshot.Settings.orDefaults().check()
+	if err != nil {
+		return l, err
+	}
+	totals, groups, err := a.store.Outstanding(ctx)
+	if err != nil {
+		return l, outcomeError(err)
+	}
+	l.Totals = totals
+	l.months(groups, zone)
+	return l, nil
+}
+
+func (l *Liability) months(groups []LotGroup, zone *time.Location) {
+	by := map[string]*LiabilityMonth{}
+	for _, g := range groups {
+		lot := points.Lot{ExpiresAt: g.ExpiresAt, Idle: g.Idle}
+		month := ""
+		if at := lot.Expiry(g.LastActivity); !at.IsZero() {
+			month = at.In(zone).Format("2006-01")
+		}
+		if by[month] == nil {
+			by[month] = &LiabilityMonth{Month: month}
+		}
+		by[month].Points += g.Points
+		by[month].Lots += g.Lots
+		l.Outstanding += g.Points
+	}
+	for _, m := range by {
+		l.Months = append(l.Months, *m)
+	}
+	slices.SortFunc(l.Months, func(a, b LiabilityMonth) int {
+		if (a.Month == "") != (b.Month == "") {
+			return cmp.Compare(b.Month, a.Month) // never comes last
+		}
+		return cmp.Compare(a.Month, b.Month)
+	})
+}
+
+// VerifyLedger proves the invariants of the ledger; see LedgerReader.
+func (a *Admin) VerifyLedger(ctx context.Context, report func(LedgerCheck)) {
+	a.store.VerifyLedger(ctx, report)
+}
