@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"testing"
 
@@ -49,7 +50,10 @@ type newmanReport struct {
 		Executions []struct {
 			Item struct {
 				Name    string
-				Request struct{ Method string }
+				Request struct {
+					Method string
+					URL    struct{ Path []string }
+				}
 			}
 			Response struct{ Code int }
 		}
@@ -74,12 +78,16 @@ func TestCollections(t *testing.T) {
 			assert.Fail(t, "a request failed", "%s: %s: %s", api, f.Source.Name, f.Error.Message)
 		}
 		for _, e := range report.Run.Executions {
-			if e.Item.Request.Method == http.MethodGet {
+			made := slices.ContainsFunc(e.Item.Request.URL.Path, madeUp.MatchString)
+			if e.Item.Request.Method == http.MethodGet && !made {
 				assert.Equal(t, http.StatusOK, e.Response.Code, "%s: %s", api, e.Item.Name)
 			}
 		}
 	}
 }
+
+// madeUp is an id that the platform gave away: what a collection names is nobody's.
+var madeUp = regexp.MustCompile(`^(0197b3a2-.*|LK[A-Z0-9]{14})$`)
 
 func oneIf(b bool) int {
 	if b {

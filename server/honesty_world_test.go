@@ -3,11 +3,14 @@ package server_test
 import (
 	"fmt"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
 // inhabit makes what the examples of the documents name.
@@ -64,8 +67,17 @@ var special = map[string]request{
 		done(w.house, "/entities/stores/store", `{"id":"`+id+`","name":"Own"}`)
 		return "/entities/stores/store/" + id + "/archive", "{}"
 	},
-	"changeEntities": ownNames(`"id":"`), "createCouponPool": ownNames(`"id":"`),
-	"addCodes": ownNames("SPRING-"),
+	"changeEntities": func(w *witness, o *offered, example string) (string, string) {
+		target, body := w.plainly(o, example)
+		w.made++ // what refers to another one of the same call refers to its own name
+		own := "own" + strconv.Itoa(w.made) + "-"
+		for _, id := range regexp.MustCompile(`"id":"([a-z0-9-]+)"`).FindAllStringSubmatch(body, -1) {
+			body = strings.ReplaceAll(body, `"`+id[1]+`"`, `"`+own+id[1]+`"`)
+		}
+		return target, body
+	},
+	"createCouponPool": ownNames(`"id":"`),
+	"addCodes":         ownNames("SPRING-"),
 	"submitEvent": func(*witness, *offered, string) (string, string) {
 		return "/events", `{"customer":"member-1002","action":"point_add","data":{"points":1}}`
 	},
@@ -126,6 +138,12 @@ func ofBatch(begin string) request {
 	}
 }
 
+// ownPath are the paths on which a query parameter means something, where it does
+// not on the operation's own example.
+var ownPath = map[string]string{
+	"listEntities customer": "/entities/core/transaction",
+}
+
 // sentElsewhere names the tests that send every example of an operation's bodies.
 var sentElsewhere = map[string]string{
 	"submitEvent":  "TestEveryExampleWorks",
@@ -133,26 +151,28 @@ var sentElsewhere = map[string]string{
 }
 
 // otherwiseReached are the documented answers that only another test can reach.
-var otherwiseReached = map[string][]int{}
+var otherwiseReached = map[string][]int{
+	"runJob": {http.StatusConflict}, // TestJobUnderWay
+}
 
 // refusals reaches what only the right moment brings: conflicts and refusals of the
 // programme's rules, one for each operation that documents them.
 func (w *witness) refusals() {
-	byID := map[string]*offered{}
-	for i := range w.all {
-		byID[w.all[i].OperationID] = &w.all[i]
-	}
+	revoked := w.newKey(loyalty.KeyChange{}).KeyID
+	done(w.house, "/admin/keys/"+revoked+"/revoke", "")
 	for _, r := range refusalRows {
 		for _, before := range r.before {
 			target, body, _ := strings.Cut(before, " ")
 			done(w.house, target, body)
 		}
-		o := byID[r.operation]
-		require.NotNil(w.t, o, r.operation)
-		a := w.call(o, w.key, r.target, r.body)
+		a := w.call(w.operation(r.operation), w.key, strings.Replace(r.target, "{key}", revoked, 1), r.body)
 		assert.Equal(w.t, r.status, a.status, "%s: %s", r.operation, a.body)
 		assert.Equal(w.t, r.code, a.fault(w.t).Code, "%s: %s", r.operation, a.body)
 	}
+	for _, id := range []string{"again", "verified", "searched"} {
+		done(w.house, "/entities/automation/campaign/"+id, `{"status":"paused"}`)
+	}
+	w.undone()
 }
 
 // refusalRow is a request that is refused, after others that work.
@@ -162,14 +182,89 @@ type refusalRow struct {
 	before                  []string // "target body"
 }
 
-const idle = "/customers/member-1004" // suspended first
+const idle = "/customers/member-1004" // suspended
+
+// happened is an event of a customer, as a step before a refusal.
+func happened(customer, action, data string) string {
+	return `/events {"customer":"` + customer + `","action":"` + action + `","data":` + data + `}`
+}
 
 var refusalRows = []refusalRow{
 	{"submitEvent", "/events", `{"customer":"member-1001","action":"checkout","data":{"transaction_id":"T-1001","total":1}}`, http.StatusConflict, 5003, nil},
 	{"submitEvent", "/events", `{"customer":"nobody","action":"visit","data":{"url":"https://shop.test/"}}`, http.StatusNotFound, 160212, nil},
 	{"submitEvent", "/events", `{"customer":"member-1003","action":"point_spend","data":{"points":1}}`, http.StatusUnprocessableEntity, 0, nil},
-	{"claimReward", idle + "/activities/rewards/coffee/claim", "", http.StatusUnprocessableEntity, 110003, []string{`/events {"customer":"member-1004","action":"suspend","data":{}}`}},
+
+	{"claimReward", idle + "/activities/rewards/coffee/claim", "", http.StatusUnprocessableEntity, 110003, []string{happened("member-1004", "suspend", "{}")}},
 	{"claimRewardFor", "/rewards/coffee/claim", `{"customer":"member-1004"}`, http.StatusUnprocessableEntity, 110003, nil},
 	{"enterContest", idle + "/activities/contests/bicycle/enter", `{"count":1}`, http.StatusUnprocessableEntity, 110003, nil},
+	{"spinPrizeWheel", "/customers/member-1002/prize-wheels/daily", "", http.StatusUnprocessableEntity, 190143, []string{"/customers/member-1002/prize-wheels/daily "}},
+	{"answerQuiz", "/customers/member-1002/activities/quizzes/origin/earn", `{"answer":"a"}`, http.StatusUnprocessableEntity, 190144, []string{`/customers/member-1002/activities/quizzes/origin/earn {"answer":"b"}`}},
+	{"claimOffer", "/customers/member-1002/activities/offers/over/claim", "", http.StatusUnprocessableEntity, 190140, []string{
+		`/entities/offers/offer {"id":"over","name":{"en":"Over"},"type":"cart","discount":{"type":"fixed_discount","value":1},"ends_at":"2026-01-02"}`}},
+	{"answerQuestion", "/customers/member-1002/activities/profiling/later/questions/born", `{"answer":"1990-05-17"}`, http.StatusUnprocessableEntity, 190140, []string{
+		`/entities/profiling/flow {"id":"later","title":{"en":"Later"},"questions":[{"id":"born","field":"birth_date","text":{"en":"When?"}}],"starts_at":"2099-01-01"}`}},
 	{"mergeCustomer", idle + "/merge", `{"target":"member-1004"}`, http.StatusUnprocessableEntity, 190163, nil},
+
+	{"rotateKey", "/admin/keys/{key}/rotate", "{}", http.StatusUnprocessableEntity, 190050, nil},
+	{"updateKey", "/admin/keys/{key}", `{"label":"x"}`, http.StatusUnprocessableEntity, 190050, nil},
+	{"configureModule", "/admin/modules/pending_events", `{"enabled":true,"config":{"actions":["visit"],"days":3}}`, http.StatusUnprocessableEntity, 190049,
+		[]string{`/admin/modules/checkout_accept {"enabled":true}`}},
+
+	{"previewCampaigns", "/automation/campaigns/preview", `{"customer":"member-1001","action":"checkout","data":{"transaction_id":"T-1001","total":1}}`, http.StatusConflict, 5003,
+		[]string{`/admin/modules/checkout_accept {"enabled":false}`}},
+	{"previewCampaigns", "/automation/campaigns/preview", `{"customer":"member-1003","action":"checkout","data":{"transaction_id":"T-9002","total":1,"points_burned":5}}`, http.StatusUnprocessableEntity, 0, nil},
+
+	{"createCouponPool", "/coupon-pools", `{"id":"coffee-codes","name":"Twice","source":"uploaded","coupon":{"type":"amount","value":1,"name":{"en":"One"}}}`, http.StatusConflict, 190034, nil},
+	{"addCodes", "/coupon-pools/shut/codes", `{"generate":1}`, http.StatusUnprocessableEntity, 190105, []string{
+		`/coupon-pools {"id":"shut","name":"Shut","source":"uploaded","coupon":{"type":"amount","value":1,"name":{"en":"One"}}}`}},
+	{"updateCouponPool", "/coupon-pools/shut", `{"name":"Open"}`, http.StatusUnprocessableEntity, 190054, []string{"/entities/coupons/pool/shut/archive "}},
+
+	{"addToCustomerList", "/v1/bulk-operation/customer-list/add/old", `{"customers":["member-1001"]}`, http.StatusUnprocessableEntity, 190054, []string{
+		`/entities/core/customer-list {"id":"old","name":"Old"}`, "/entities/core/customer-list/old/archive "}},
+	{"removeFromCustomerList", "/v1/bulk-operation/customer-list/remove/old", `{"customers":["member-1001"]}`, http.StatusUnprocessableEntity, 190054, nil},
+	{"claimRewardForMany", "/v1/bulk-operation/reward/claim/coffee", `{"list_id":"old"}`, http.StatusUnprocessableEntity, 190054, nil},
+	{"getCustomerListStatus", "/v1/bulk-operation/customer-list/0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e99/status", "", http.StatusNotFound, 190240, nil},
+	{"listCustomerListErrors", "/v1/bulk-operation/customer-list/0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e99/status/errors", "", http.StatusNotFound, 190240, nil},
+
+	{"changeEntities", "/entities", `{"entities":[{"method":"update","type":"stores/store","id":"none","data":{"name":"x"}}]}`, http.StatusNotFound, 190025, nil},
+	{"changeEntities", "/entities", `{"entities":[{"method":"archive","type":"core/customer","id":"member-1001"}]}`, http.StatusUnprocessableEntity, 190250, nil},
+	{"createEntity", "/entities/core/customer", `{"id":"member-1007"}`, http.StatusUnprocessableEntity, 190250, nil},
+	{"archiveEntity", "/entities/rewards/reward/coffee/archive", "", http.StatusUnprocessableEntity, 190053, nil},
+	{"updateEntity", "/entities/core/customer-list/old", `{"name":"New"}`, http.StatusUnprocessableEntity, 190054, nil},
+
+	// Rules that set each other off without end.
+	{"verifyCustomer", "/customers/member-1002/verify", "", http.StatusUnprocessableEntity, 190052, []string{
+		circling("again", "point_add"), circling("verified", "verify_customer"), circling("searched", "visual_search")}},
+	{"recordVisualSearch", "/customers/member-1002/activities/visual-search", `{"bounds":[]}`, http.StatusUnprocessableEntity, 190052, nil},
+}
+
+// circling is a campaign that gives points for an action.
+func circling(id, trigger string) string {
+	return `/entities/automation/campaign {"id":"` + id + `","name":"Endless","trigger":"` + trigger + `","effects":[{"type":"points","points":1}],"status":"active"}`
+}
+
+// undone reaches the refusals of undoing and handing out a claim twice.
+func (w *witness) undone() {
+	for operation, path := range map[string]string{
+		"revokeReward": "/customers/{customer_id}/activities/rewards/coffee/revoke", "redeemRewardClaim": "/rewards/claims/{claim_id}/redeem",
+	} {
+		member, claim := w.claimed()
+		target := strings.NewReplacer("{customer_id}", member, "{claim_id}", claim).Replace(path)
+		body := map[string]string{"revokeReward": `{"event":"` + claim + `"}`, "redeemRewardClaim": "{}"}[operation]
+		done(w.house, target, body)
+		o := w.operation(operation)
+		a := w.call(o, w.key, target, body)
+		assert.Equal(w.t, http.StatusUnprocessableEntity, a.status, "%s: %s", operation, a.body)
+	}
+}
+
+// operation finds an operation by its name.
+func (w *witness) operation(id string) *offered {
+	for i := range w.all {
+		if w.all[i].OperationID == id {
+			return &w.all[i]
+		}
+	}
+	require.Fail(w.t, "no such operation", id)
+	return nil
 }

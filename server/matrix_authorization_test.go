@@ -96,6 +96,11 @@ var authorized = map[string]string{
 	"runJob":          "administration writes",
 	"listAudit":       "administration reads",
 
+	"getLedger":          "administration reads",
+	"listFailedRequests": "administration reads",
+	"getConfiguration":   "administration reads",
+	"applyConfiguration": "administration writes",
+
 	"listCampaigns":         "automation-campaigns reads",
 	"previewCampaigns":      "automation-campaigns reads",
 	"getCampaign":           "automation-campaigns reads",

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	_ "embed"
 	"html/template"
+	"maps"
 	"net/http"
+	"slices"
 
 	"github.com/gin-gonic/gin"
 
@@ -16,8 +18,8 @@ var indexSource string
 
 var indexPage = template.Must(template.New("index").Parse(indexSource))
 
-// publish adds what needs no signature: liveness, readiness, the documents and
-// the page that lists them. Nothing in it is a customer's.
+// publish adds what needs no signature: liveness, readiness, the documents, their
+// request collections and the page that lists them. Nothing in it is a customer's.
 func (s *Server) publish(g gin.IRouter, documents []document) error {
 	g.GET("/livez", func(c *gin.Context) { c.String(http.StatusOK, "ok\n") })
 	g.GET("/readyz", s.answerReady)
@@ -28,6 +30,11 @@ func (s *Server) publish(g gin.IRouter, documents []document) error {
 		}
 		g.GET("/openapi/"+d.api+".yaml", static("application/yaml; charset=utf-8", asYAML))
 		g.GET("/openapi/"+d.api+".json", static("application/json; charset=utf-8", asJSON))
+		requests, err := openapi.Collection(d.api)
+		if err != nil {
+			return err
+		}
+		g.GET("/collections/"+d.api+".json", static("application/json; charset=utf-8", requests))
 	}
 	var page bytes.Buffer
 	if err := indexPage.Execute(&page, index(documents)); err != nil {
@@ -39,12 +46,25 @@ func (s *Server) publish(g gin.IRouter, documents []document) error {
 	return nil
 }
 
-type indexEntry struct{ API, Title, Description string }
+type indexEntry struct {
+	API, Title, Description string
+	Operations              []indexOperation
+}
+
+type indexOperation struct{ Method, Path, Summary string }
 
 func index(documents []document) []indexEntry {
 	entries := make([]indexEntry, len(documents))
 	for i, d := range documents {
-		entries[i] = indexEntry{d.api, d.spec.Info.Title, d.spec.Info.Description}
+		entries[i] = indexEntry{API: d.api, Title: d.spec.Info.Title, Description: d.spec.Info.Description}
+		for _, path := range slices.Sorted(maps.Keys(d.spec.Paths.Map())) {
+			item := d.spec.Paths.Value(path)
+			for _, method := range []string{http.MethodGet, http.MethodPost} {
+				if op := item.GetOperation(method); op != nil {
+					entries[i].Operations = append(entries[i].Operations, indexOperation{method, path, op.Summary})
+				}
+			}
+		}
 	}
 	return entries
 }

@@ -40,7 +40,13 @@ func TestPublicPages(t *testing.T) {
 		a = get("/openapi/" + api + ".json")
 		require.Equal(t, http.StatusOK, a.status)
 		require.Equal(t, "3.0.3", a.json(t)["openapi"])
+		a = get("/collections/" + api + ".json")
+		require.Equal(t, http.StatusOK, a.status)
+		made, err := openapi.MakeCollection(api)
+		require.NoError(t, err)
+		require.Equal(t, string(made), a.body, "make collections")
 		require.Contains(t, get("/").body, "/openapi/"+api+".yaml")
+		require.Contains(t, get("/").body, "/collections/"+api+".json")
 	}
 	require.Equal(t, http.StatusUnauthorized, get("/openapi/common.yaml").status)
 	page := get("/")

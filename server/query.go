@@ -33,6 +33,19 @@ func (s *Server) readQuery(c *gin.Context) {
 	c.Request.URL.RawQuery = strings.ReplaceAll(c.Request.URL.RawQuery, ";", "%3B")
 }
 
+// decodePath decodes the values of the path once. gin would read a plus as a blank,
+// which it is in a query only. Broken triplets were refused with the target.
+func (s *Server) decodePath(c *gin.Context) {
+	if c.Request.URL.RawPath == "" {
+		return // they are decoded already
+	}
+	for i := range c.Params {
+		if value, err := url.PathUnescape(c.Params[i].Value); err == nil {
+			c.Params[i].Value = value
+		}
+	}
+}
+
 // parseQuery decodes a raw query. Broken triplets were refused with the target;
 // it fails on what is no text.
 func parseQuery(raw string) ([]pair, error) {

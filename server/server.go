@@ -190,8 +190,9 @@ func (s *Server) wire() error {
 		return err
 	}
 	g := gin.New()
-	g.ContextWithFallback = true // or a request that was given up would not end its queries
-	g.UseRawPath, g.UnescapePathValues = true, true
+	// Without it a request that was given up would not end its queries.
+	g.ContextWithFallback = true
+	g.UseRawPath, g.UnescapePathValues = true, false // see decodePath
 	g.HandleMethodNotAllowed, g.RedirectTrailingSlash = true, false
 	g.ForwardedByClientIP = false
 
@@ -200,7 +201,7 @@ func (s *Server) wire() error {
 		return err
 	}
 	chain := []gin.HandlerFunc{
-		s.readBody, s.bound, s.verify, s.limitRate, s.authorize, s.guard, s.readQuery, s.validate,
+		s.decodePath, s.readBody, s.bound, s.verify, s.limitRate, s.authorize, s.guard, s.readQuery, s.validate,
 	}
 	g.NoRoute(append(chain[:len(chain):len(chain)], func(c *gin.Context) { s.fail(c, errPathNotFound) })...)
 	g.NoMethod(append(chain[:len(chain):len(chain)], func(c *gin.Context) {

@@ -158,9 +158,12 @@ func (e *sqliteEngine) dialect() goose.Dialect { return goose.DialectSQLite3 }
 // open statements alive, and with it the lock on the file.
 func (e *sqliteEngine) close() error {
 	if c, err := e.writer.Conn(whole); err == nil {
-		if e.conn != nil {
-			e.conn.forget()
-		}
+		_ = c.Raw(func(driverConn any) error {
+			if e.conn != nil && e.conn.driver == driverConn { // else database/sql closed it, and its statements with it
+				e.conn.forget()
+			}
+			return nil
+		})
 		_ = c.Close()
 	}
 	return errors.Join(e.readers.Close(), e.writer.Close())

@@ -88,6 +88,87 @@ func (e CheckoutAcceptConfigType) Valid() bool {
 	}
 }
 
+// Defines values for ConfigurationDifferenceChange.
+const (
+	ConfigurationDifferenceChangeArchive ConfigurationDifferenceChange = "archive"
+	ConfigurationDifferenceChangeCreate  ConfigurationDifferenceChange = "create"
+	ConfigurationDifferenceChangeRestore ConfigurationDifferenceChange = "restore"
+	ConfigurationDifferenceChangeUpdate  ConfigurationDifferenceChange = "update"
+)
+
+// Valid indicates whether the value is a known member of the ConfigurationDifferenceChange enum.
+func (e ConfigurationDifferenceChange) Valid() bool {
+	switch e {
+	case ConfigurationDifferenceChangeArchive:
+		return true
+	case ConfigurationDifferenceChangeCreate:
+		return true
+	case ConfigurationDifferenceChangeRestore:
+		return true
+	case ConfigurationDifferenceChangeUpdate:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ConfigurationDifferenceSection.
+const (
+	ConfigurationDifferenceSectionEntities ConfigurationDifferenceSection = "entities"
+	ConfigurationDifferenceSectionModules  ConfigurationDifferenceSection = "modules"
+	ConfigurationDifferenceSectionSettings ConfigurationDifferenceSection = "settings"
+)
+
+// Valid indicates whether the value is a known member of the ConfigurationDifferenceSection enum.
+func (e ConfigurationDifferenceSection) Valid() bool {
+	switch e {
+	case ConfigurationDifferenceSectionEntities:
+		return true
+	case ConfigurationDifferenceSectionModules:
+		return true
+	case ConfigurationDifferenceSectionSettings:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ConfigurationDifferencesDataMode.
+const (
+	ConfigurationDifferencesDataModeApply ConfigurationDifferencesDataMode = "apply"
+	ConfigurationDifferencesDataModePlan  ConfigurationDifferencesDataMode = "plan"
+)
+
+// Valid indicates whether the value is a known member of the ConfigurationDifferencesDataMode enum.
+func (e ConfigurationDifferencesDataMode) Valid() bool {
+	switch e {
+	case ConfigurationDifferencesDataModeApply:
+		return true
+	case ConfigurationDifferencesDataModePlan:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ConfigurationRequestMode.
+const (
+	ConfigurationRequestModeApply ConfigurationRequestMode = "apply"
+	ConfigurationRequestModePlan  ConfigurationRequestMode = "plan"
+)
+
+// Valid indicates whether the value is a known member of the ConfigurationRequestMode enum.
+func (e ConfigurationRequestMode) Valid() bool {
+	switch e {
+	case ConfigurationRequestModeApply:
+		return true
+	case ConfigurationRequestModePlan:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ExpiryPolicyPolicy.
 const (
 	ExpiryPolicyPolicyAnniversary  ExpiryPolicyPolicy = "anniversary"
@@ -148,6 +229,27 @@ func (e IncentivizedPurchaseConfigRounding) Valid() bool {
 	case IncentivizedPurchaseConfigRoundingFloor:
 		return true
 	case IncentivizedPurchaseConfigRoundingRound:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for InvariantVerdict.
+const (
+	InvariantVerdictBroken        InvariantVerdict = "broken"
+	InvariantVerdictCouldNotCheck InvariantVerdict = "could_not_check"
+	InvariantVerdictHeld          InvariantVerdict = "held"
+)
+
+// Valid indicates whether the value is a known member of the InvariantVerdict enum.
+func (e InvariantVerdict) Valid() bool {
+	switch e {
+	case InvariantVerdictBroken:
+		return true
+	case InvariantVerdictCouldNotCheck:
+		return true
+	case InvariantVerdictHeld:
 		return true
 	default:
 		return false
@@ -379,6 +481,129 @@ type CheckoutAcceptConfig struct {
 // Example: accept
 type CheckoutAcceptConfigType string
 
+// Configuration What a programme is like. In a request every part may be left out; an export has all of them.
+type Configuration struct {
+	// Entities The entities, by type.
+	//
+	// Example: {"stores/store":{"budapest-1":{"name":"Budapest 1"}}}
+	Entities map[string]ConfiguredEntities `json:"entities,omitempty"`
+
+	// Modules The modules, by name.
+	//
+	// Example: {"stores":{"enabled":true}}
+	Modules map[string]ModuleUpdate `json:"modules,omitempty"`
+
+	// Settings What changes.
+	Settings *SettingsUpdate `json:"settings,omitempty"`
+}
+
+// ConfigurationAnswer The configuration.
+type ConfigurationAnswer struct {
+	// Data What a programme is like. In a request every part may be left out; an export has all of them.
+	Data Configuration `json:"data"`
+}
+
+// ConfigurationDifference One thing that a configuration changes.
+type ConfigurationDifference struct {
+	// After How it becomes, in the same way; absent where it is archived.
+	//
+	// Example: {"name":"Budapest 1"}
+	After map[string]interface{} `json:"after,omitempty"`
+
+	// Before How it is: of an update the properties that differ, else all of them. Absent where it is not in force.
+	//
+	// Example: {"name":"Budapest"}
+	Before map[string]interface{} `json:"before,omitempty"`
+
+	// Change What happens to it.
+	//
+	// Example: update
+	Change ConfigurationDifferenceChange `json:"change"`
+
+	// ID The id of an entity, the name of a module or a setting.
+	//
+	// Example: budapest-1
+	ID string `json:"id"`
+
+	// Section The part of the configuration that it is in.
+	//
+	// Example: entities
+	Section ConfigurationDifferenceSection `json:"section"`
+
+	// Type The type of an entity; absent elsewhere.
+	//
+	// Example: stores/store
+	Type *string `json:"type,omitempty"`
+}
+
+// ConfigurationDifferenceChange What happens to it.
+//
+// Example: update
+type ConfigurationDifferenceChange string
+
+// ConfigurationDifferenceSection The part of the configuration that it is in.
+//
+// Example: entities
+type ConfigurationDifferenceSection string
+
+// ConfigurationDifferences What a configuration changes.
+type ConfigurationDifferences struct {
+	// Data What a configuration changes.
+	Data ConfigurationDifferences_Data `json:"data"`
+}
+
+// ConfigurationDifferencesDataMode What was asked for: with `apply` the differences are made now.
+//
+// Example: plan
+type ConfigurationDifferencesDataMode string
+
+// ConfigurationDifferences_Data What a configuration changes.
+type ConfigurationDifferences_Data struct {
+	// Differences The differences: settings, modules, then entities, by type and id.
+	Differences []ConfigurationDifference `json:"differences"`
+
+	// Mode What was asked for: with `apply` the differences are made now.
+	//
+	// Example: plan
+	Mode ConfigurationDifferencesDataMode `json:"mode"`
+
+	// Total How many differences there are.
+	//
+	// Example: 1
+	Total int `json:"total"`
+}
+
+// ConfigurationRequest A configuration, and what to do with it.
+type ConfigurationRequest struct {
+	// Configuration What a programme is like. In a request every part may be left out; an export has all of them.
+	Configuration Configuration `json:"configuration"`
+
+	// Mode `plan` says what would change, `apply` changes it.
+	//
+	// Example: plan
+	Mode ConfigurationRequestMode `json:"mode"`
+
+	// Prune `true` archives entities that the configuration does not have, of the types that it names. `false` is the default.
+	//
+	// Example: false
+	Prune *bool `json:"prune,omitempty"`
+}
+
+// ConfigurationRequestMode `plan` says what would change, `apply` changes it.
+//
+// Example: plan
+type ConfigurationRequestMode string
+
+// ConfiguredEntities The entities of one type, by id.
+//
+// Example: {"budapest-1":{"name":"Budapest 1"}}
+type ConfiguredEntities map[string]ConfiguredEntity
+
+// ConfiguredEntity The properties of an entity, as the Entities API describes them for its type, without its id.
+//
+// Example: {"name":"Budapest 1"}
+type ConfiguredEntity map[string]interface{}
+
 // EarnRate Points for one unit of money; kept exactly as written.
 //
 // Example: 1
@@ -429,6 +654,90 @@ type ExpiryPolicy struct {
 // Example: rolling
 type ExpiryPolicyPolicy string
 
+// FailedRequest A request that was answered with an error.
+type FailedRequest struct {
+	// API The API that has the operation; absent where there is none.
+	//
+	// Example: events
+	API *string `json:"api,omitempty"`
+
+	// At When the request came.
+	//
+	// Example: 2026-03-01T09:30:00.000Z
+	At externalRef0.Instant `json:"at"`
+
+	// Code The code of the error; absent where the answer of an earlier request was repeated for its Idempotency-Key.
+	//
+	// Example: 0
+	Code *int64 `json:"code,omitempty"`
+
+	// Duration How long the server worked on it, in seconds.
+	//
+	// Example: 0.0021
+	Duration float64 `json:"duration"`
+
+	// Fields The properties and parameters at fault, 20 at most. A name that no document has is shown as `*`.
+	//
+	// Example: ["data.total"]
+	Fields []string `json:"fields"`
+
+	// KeyID The key; absent where the signature was missing or wrong.
+	//
+	// Example: LK7F3M2QX9TB4WHD
+	KeyID *string `json:"key_id,omitempty"`
+
+	// Method The HTTP method; `-` for one that is not known.
+	//
+	// Example: POST
+	Method string `json:"method"`
+
+	// RequestID The `X-Request-Id` of its answer.
+	//
+	// Example: 0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e01
+	RequestID string `json:"request_id"`
+
+	// Route The template of the path, as its document has it; absent where there is no such path.
+	//
+	// Example: /events
+	Route *string `json:"route,omitempty"`
+
+	// Status The HTTP status.
+	//
+	// Example: 400
+	Status int `json:"status"`
+
+	// Type The type in the error's envelope.
+	//
+	// Example: BadRequestException
+	Type string `json:"type"`
+}
+
+// FailedRequestList One page of failed requests.
+type FailedRequestList struct {
+	// Data The requests of this page.
+	Data []FailedRequest `json:"data"`
+
+	// Next The relative link of the next page, with your filters in it; null on the last page.
+	//
+	// Example: /customers?limit=100&offset=100&cursor=AZXmE8Vvc2eUkzZ0m3b0Hg
+	Next *externalRef0.NextLink `json:"next"`
+
+	// NotKept How many failed requests this server has dropped since its start, because they came too fast.
+	//
+	// Example: 0
+	NotKept int64 `json:"not_kept"`
+
+	// Previous The relative link of the previous page; null on the first one.
+	//
+	// Example: /customers?limit=100&offset=0&cursor=AZXmE8Vvc2eUkzZ0m3b0Hw
+	Previous *externalRef0.PreviousLink `json:"previous"`
+
+	// Time How long the server worked on this answer, in seconds.
+	//
+	// Example: 0.004
+	Time *externalRef0.ProcessingTime `json:"time,omitempty"`
+}
+
 // FriendReferralConfig What bringing a friend gives. Default is nothing.
 type FriendReferralConfig struct {
 	// FriendPoints The points for the friend; 0 unless you say otherwise.
@@ -477,6 +786,37 @@ type IncentivizedPurchaseConfig struct {
 //
 // Example: floor
 type IncentivizedPurchaseConfigRounding string
+
+// Invariant One thing that must hold in every ledger.
+type Invariant struct {
+	// Broken At how many places it does not.
+	//
+	// Example: 0
+	Broken int64 `json:"broken"`
+
+	// Findings The first places, 20 at most.
+	Findings []LedgerFinding `json:"findings"`
+
+	// ID Its short name.
+	//
+	// Example: I1
+	ID string `json:"id"`
+
+	// Title What must hold, in English.
+	//
+	// Example: figures equal the sums of their postings
+	Title string `json:"title"`
+
+	// Verdict Whether it does.
+	//
+	// Example: held
+	Verdict InvariantVerdict `json:"verdict"`
+}
+
+// InvariantVerdict Whether it does.
+//
+// Example: held
+type InvariantVerdict string
 
 // Job A job of the platform.
 type Job struct {
@@ -733,6 +1073,103 @@ type LanguageConfig struct {
 	//
 	// Example: ["en","es","fr","hu"]
 	Enabled []string `json:"enabled,omitempty"`
+}
+
+// Ledger What a programme owes, and whether its ledger adds up.
+type Ledger struct {
+	// At When the report was made.
+	//
+	// Example: 2026-03-01T09:30:00.000Z
+	At externalRef0.Instant `json:"at"`
+
+	// Invariants What must hold, and whether it does; absent without `verify=true`.
+	Invariants []Invariant `json:"invariants,omitempty"`
+
+	// Months What is outstanding, by the month in which it expires; what never does comes last.
+	Months []LiabilityMonth `json:"months"`
+
+	// Totals The figures of all customers, in points.
+	Totals LedgerTotals `json:"totals"`
+}
+
+// LedgerAnswer The report of the ledger.
+type LedgerAnswer struct {
+	// Data What a programme owes, and whether its ledger adds up.
+	Data Ledger `json:"data"`
+}
+
+// LedgerFinding A place where an invariant does not hold.
+type LedgerFinding struct {
+	// Customer The customer concerned; absent where there is none.
+	//
+	// Example: member-1001
+	Customer *string `json:"customer,omitempty"`
+
+	// Detail What is wrong, with the figures, in English.
+	//
+	// Example: figures and postings differ; score is 100, should be 90
+	Detail string `json:"detail"`
+
+	// Row The event, credit or purchase concerned; absent where there is none.
+	//
+	// Example: 0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e01
+	Row *string `json:"row,omitempty"`
+}
+
+// LedgerTotals The figures of all customers, in points.
+type LedgerTotals struct {
+	// Debt Points by which balances are below zero.
+	//
+	// Example: 0
+	Debt int64 `json:"debt"`
+
+	// Earned Points that were credited, less those taken back.
+	//
+	// Example: 15000
+	Earned int64 `json:"earned"`
+
+	// Expired Points that expired.
+	//
+	// Example: 500
+	Expired int64 `json:"expired"`
+
+	// Outstanding Points that customers hold, free or reserved: what the programme owes.
+	//
+	// Example: 11500
+	Outstanding int64 `json:"outstanding"`
+
+	// Pending Points that were promised and are not confirmed yet; no part of what is outstanding.
+	//
+	// Example: 0
+	Pending int64 `json:"pending"`
+
+	// Reserved Points that are reserved; part of what is outstanding.
+	//
+	// Example: 200
+	Reserved int64 `json:"reserved"`
+
+	// Spent Points that were spent.
+	//
+	// Example: 3000
+	Spent int64 `json:"spent"`
+}
+
+// LiabilityMonth What expires in one month.
+type LiabilityMonth struct {
+	// Lots From how many credits they are.
+	//
+	// Example: 31
+	Lots int64 `json:"lots"`
+
+	// Month The month, YYYY-MM, in the programme's time zone; null where the points never expire.
+	//
+	// Example: 2026-06
+	Month *string `json:"month"`
+
+	// Points Points, free or reserved.
+	//
+	// Example: 4000
+	Points int64 `json:"points"`
 }
 
 // ModuleAnswer One module.
@@ -1017,6 +1454,9 @@ type SettingsUpdate struct {
 // JobToRun defines model for JobToRun.
 type JobToRun = string
 
+// Verify defines model for Verify.
+type Verify = bool
+
 // ListAuditParams defines parameters for ListAudit.
 type ListAuditParams struct {
 	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
@@ -1029,6 +1469,15 @@ type ListAuditParams struct {
 	// Cursor The opaque position inside a `next` or `previous` link. It belongs to the filters of that link and wins over
 	// `offset`. Never build one yourself.
 	Cursor *externalRef0.Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// ApplyConfigurationParams defines parameters for ApplyConfiguration.
+type ApplyConfigurationParams struct {
+	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
+	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
+	// twice; with another body it is refused with 409. Keys are private to the access key that sent them. Answers
+	// 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be sent again.
+	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // ListJobsParams defines parameters for ListJobs.
@@ -1100,6 +1549,12 @@ type RotateKeyParams struct {
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
+// GetLedgerParams defines parameters for GetLedger.
+type GetLedgerParams struct {
+	// Verify `true` proves the invariants too, which reads the whole ledger. `false` is the default.
+	Verify *Verify `form:"verify,omitempty" json:"verify,omitempty"`
+}
+
 // ListModulesParams defines parameters for ListModules.
 type ListModulesParams struct {
 	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
@@ -1119,6 +1574,20 @@ type ConfigureModuleParams struct {
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
+// ListFailedRequestsParams defines parameters for ListFailedRequests.
+type ListFailedRequestsParams struct {
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
+	// whole list follow `next` instead; it costs the same on every page and misses nothing.
+	Offset *externalRef0.Offset `form:"offset,omitempty" json:"offset,omitempty"`
+
+	// Cursor The opaque position inside a `next` or `previous` link. It belongs to the filters of that link and wins over
+	// `offset`. Never build one yourself.
+	Cursor *externalRef0.Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
 // UpdateSettingsParams defines parameters for UpdateSettings.
 type UpdateSettingsParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
@@ -1127,6 +1596,9 @@ type UpdateSettingsParams struct {
 	// 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be sent again.
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
+
+// ApplyConfigurationJSONRequestBody defines body for ApplyConfiguration for application/json ContentType.
+type ApplyConfigurationJSONRequestBody = ConfigurationRequest
 
 // RunJobJSONRequestBody defines body for RunJob for application/json ContentType.
 type RunJobJSONRequestBody = Nothing
@@ -1154,6 +1626,12 @@ type ServerInterface interface {
 	// ListAudit Read the audit trail
 	// (GET /admin/audit)
 	ListAudit(c *gin.Context, params ListAuditParams)
+	// GetConfiguration Export the configuration
+	// (GET /admin/configuration)
+	GetConfiguration(c *gin.Context)
+	// ApplyConfiguration Plan or apply a configuration
+	// (POST /admin/configuration)
+	ApplyConfiguration(c *gin.Context, params ApplyConfigurationParams)
 	// ListJobs List the jobs
 	// (GET /admin/jobs)
 	ListJobs(c *gin.Context, params ListJobsParams)
@@ -1178,6 +1656,9 @@ type ServerInterface interface {
 	// RotateKey Replace the secret of an access key
 	// (POST /admin/keys/{key_id}/rotate)
 	RotateKey(c *gin.Context, keyID externalRef0.KeyID, params RotateKeyParams)
+	// GetLedger Report what is owed, and prove the ledger
+	// (GET /admin/ledger)
+	GetLedger(c *gin.Context, params GetLedgerParams)
 	// ListModules List the modules
 	// (GET /admin/modules)
 	ListModules(c *gin.Context, params ListModulesParams)
@@ -1187,6 +1668,9 @@ type ServerInterface interface {
 	// ConfigureModule Switch or set a module
 	// (POST /admin/modules/{module})
 	ConfigureModule(c *gin.Context, module externalRef0.Module, params ConfigureModuleParams)
+	// ListFailedRequests Read the last failed requests
+	// (GET /admin/requests/errors)
+	ListFailedRequests(c *gin.Context, params ListFailedRequestsParams)
 	// GetSettings Read the settings
 	// (GET /admin/settings)
 	GetSettings(c *gin.Context)
@@ -1245,6 +1729,59 @@ func (siw *ServerInterfaceWrapper) ListAudit(c *gin.Context) {
 	}
 
 	siw.Handler.ListAudit(c, params)
+}
+
+// GetConfiguration operation middleware
+func (siw *ServerInterfaceWrapper) GetConfiguration(c *gin.Context) {
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetConfiguration(c)
+}
+
+// ApplyConfiguration operation middleware
+func (siw *ServerInterfaceWrapper) ApplyConfiguration(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ApplyConfigurationParams
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey externalRef0.IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Idempotency-Key, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Idempotency-Key: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ApplyConfiguration(c, params)
 }
 
 // ListJobs operation middleware
@@ -1586,6 +2123,33 @@ func (siw *ServerInterfaceWrapper) RotateKey(c *gin.Context) {
 	siw.Handler.RotateKey(c, keyID, params)
 }
 
+// GetLedger operation middleware
+func (siw *ServerInterfaceWrapper) GetLedger(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetLedgerParams
+
+	// ------------- Optional query parameter "verify" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "verify", c.Request.URL.Query(), &params.Verify, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter verify: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetLedger(c, params)
+}
+
 // ListModules operation middleware
 func (siw *ServerInterfaceWrapper) ListModules(c *gin.Context) {
 
@@ -1695,6 +2259,49 @@ func (siw *ServerInterfaceWrapper) ConfigureModule(c *gin.Context) {
 	siw.Handler.ConfigureModule(c, module, params)
 }
 
+// ListFailedRequests operation middleware
+func (siw *ServerInterfaceWrapper) ListFailedRequests(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListFailedRequestsParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", c.Request.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter cursor: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListFailedRequests(c, params)
+}
+
 // GetSettings operation middleware
 func (siw *ServerInterfaceWrapper) GetSettings(c *gin.Context) {
 
@@ -1776,6 +2383,8 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	}
 
 	router.GET(options.BaseURL+"/admin/audit", wrapper.ListAudit)
+	router.GET(options.BaseURL+"/admin/configuration", wrapper.GetConfiguration)
+	router.POST(options.BaseURL+"/admin/configuration", wrapper.ApplyConfiguration)
 	router.GET(options.BaseURL+"/admin/jobs", wrapper.ListJobs)
 	router.POST(options.BaseURL+"/admin/jobs/:job/run", wrapper.RunJob)
 	router.GET(options.BaseURL+"/admin/keys", wrapper.ListKeys)
@@ -1784,9 +2393,11 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.POST(options.BaseURL+"/admin/keys/:key_id", wrapper.UpdateKey)
 	router.POST(options.BaseURL+"/admin/keys/:key_id/revoke", wrapper.RevokeKey)
 	router.POST(options.BaseURL+"/admin/keys/:key_id/rotate", wrapper.RotateKey)
+	router.GET(options.BaseURL+"/admin/ledger", wrapper.GetLedger)
 	router.GET(options.BaseURL+"/admin/modules", wrapper.ListModules)
 	router.GET(options.BaseURL+"/admin/modules/:module", wrapper.GetModule)
 	router.POST(options.BaseURL+"/admin/modules/:module", wrapper.ConfigureModule)
+	router.GET(options.BaseURL+"/admin/requests/errors", wrapper.ListFailedRequests)
 	router.GET(options.BaseURL+"/admin/settings", wrapper.GetSettings)
 	router.POST(options.BaseURL+"/admin/settings", wrapper.UpdateSettings)
 }
@@ -1802,6 +2413,50 @@ type ListAuditResponseObject interface {
 type ListAudit200JSONResponse AuditList
 
 func (response ListAudit200JSONResponse) VisitListAuditResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetConfigurationRequestObject struct {
+}
+
+type GetConfigurationResponseObject interface {
+	VisitGetConfigurationResponse(w http.ResponseWriter) error
+}
+
+type GetConfiguration200JSONResponse ConfigurationAnswer
+
+func (response GetConfiguration200JSONResponse) VisitGetConfigurationResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ApplyConfigurationRequestObject struct {
+	Params ApplyConfigurationParams
+	Body   *ApplyConfigurationJSONRequestBody
+}
+
+type ApplyConfigurationResponseObject interface {
+	VisitApplyConfigurationResponse(w http.ResponseWriter) error
+}
+
+type ApplyConfiguration200JSONResponse ConfigurationDifferences
+
+func (response ApplyConfiguration200JSONResponse) VisitApplyConfigurationResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response); err != nil {
@@ -1998,6 +2653,28 @@ func (response RotateKey200JSONResponse) VisitRotateKeyResponse(w http.ResponseW
 	return err
 }
 
+type GetLedgerRequestObject struct {
+	Params GetLedgerParams
+}
+
+type GetLedgerResponseObject interface {
+	VisitGetLedgerResponse(w http.ResponseWriter) error
+}
+
+type GetLedger200JSONResponse LedgerAnswer
+
+func (response GetLedger200JSONResponse) VisitGetLedgerResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListModulesRequestObject struct {
 	Params ListModulesParams
 }
@@ -2066,6 +2743,28 @@ func (response ConfigureModule200JSONResponse) VisitConfigureModuleResponse(w ht
 	return err
 }
 
+type ListFailedRequestsRequestObject struct {
+	Params ListFailedRequestsParams
+}
+
+type ListFailedRequestsResponseObject interface {
+	VisitListFailedRequestsResponse(w http.ResponseWriter) error
+}
+
+type ListFailedRequests200JSONResponse FailedRequestList
+
+func (response ListFailedRequests200JSONResponse) VisitListFailedRequestsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetSettingsRequestObject struct {
 }
 
@@ -2115,6 +2814,12 @@ type StrictServerInterface interface {
 	// ListAudit Read the audit trail
 	// (GET /admin/audit)
 	ListAudit(ctx context.Context, request ListAuditRequestObject) (ListAuditResponseObject, error)
+	// GetConfiguration Export the configuration
+	// (GET /admin/configuration)
+	GetConfiguration(ctx context.Context, request GetConfigurationRequestObject) (GetConfigurationResponseObject, error)
+	// ApplyConfiguration Plan or apply a configuration
+	// (POST /admin/configuration)
+	ApplyConfiguration(ctx context.Context, request ApplyConfigurationRequestObject) (ApplyConfigurationResponseObject, error)
 	// ListJobs List the jobs
 	// (GET /admin/jobs)
 	ListJobs(ctx context.Context, request ListJobsRequestObject) (ListJobsResponseObject, error)
@@ -2139,6 +2844,9 @@ type StrictServerInterface interface {
 	// RotateKey Replace the secret of an access key
 	// (POST /admin/keys/{key_id}/rotate)
 	RotateKey(ctx context.Context, request RotateKeyRequestObject) (RotateKeyResponseObject, error)
+	// GetLedger Report what is owed, and prove the ledger
+	// (GET /admin/ledger)
+	GetLedger(ctx context.Context, request GetLedgerRequestObject) (GetLedgerResponseObject, error)
 	// ListModules List the modules
 	// (GET /admin/modules)
 	ListModules(ctx context.Context, request ListModulesRequestObject) (ListModulesResponseObject, error)
@@ -2148,6 +2856,9 @@ type StrictServerInterface interface {
 	// ConfigureModule Switch or set a module
 	// (POST /admin/modules/{module})
 	ConfigureModule(ctx context.Context, request ConfigureModuleRequestObject) (ConfigureModuleResponseObject, error)
+	// ListFailedRequests Read the last failed requests
+	// (GET /admin/requests/errors)
+	ListFailedRequests(ctx context.Context, request ListFailedRequestsRequestObject) (ListFailedRequestsResponseObject, error)
 	// GetSettings Read the settings
 	// (GET /admin/settings)
 	GetSettings(ctx context.Context, request GetSettingsRequestObject) (GetSettingsResponseObject, error)
@@ -2232,6 +2943,74 @@ func (sh *strictHandler) ListAudit(ctx *gin.Context, params ListAuditParams) {
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(ListAuditResponseObject); ok {
 		if err := validResponse.VisitListAuditResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetConfiguration operation middleware
+func (sh *strictHandler) GetConfiguration(ctx *gin.Context) {
+	var request GetConfigurationRequestObject
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetConfiguration(ctx, request.(GetConfigurationRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetConfiguration")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetConfigurationResponseObject); ok {
+		if err := validResponse.VisitGetConfigurationResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ApplyConfiguration operation middleware
+func (sh *strictHandler) ApplyConfiguration(ctx *gin.Context, params ApplyConfigurationParams) {
+	var request ApplyConfigurationRequestObject
+
+	request.Params = params
+
+	var body ApplyConfigurationJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ApplyConfiguration(ctx, request.(ApplyConfigurationRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ApplyConfiguration")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ApplyConfigurationResponseObject); ok {
+		if err := validResponse.VisitApplyConfigurationResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {
@@ -2556,6 +3335,32 @@ func (sh *strictHandler) RotateKey(ctx *gin.Context, keyID externalRef0.KeyID, p
 	}
 }
 
+// GetLedger operation middleware
+func (sh *strictHandler) GetLedger(ctx *gin.Context, params GetLedgerParams) {
+	var request GetLedgerRequestObject
+
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetLedger(ctx, request.(GetLedgerRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetLedger")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetLedgerResponseObject); ok {
+		if err := validResponse.VisitGetLedgerResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ListModules operation middleware
 func (sh *strictHandler) ListModules(ctx *gin.Context, params ListModulesParams) {
 	var request ListModulesRequestObject
@@ -2649,6 +3454,32 @@ func (sh *strictHandler) ConfigureModule(ctx *gin.Context, module externalRef0.M
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(ConfigureModuleResponseObject); ok {
 		if err := validResponse.VisitConfigureModuleResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListFailedRequests operation middleware
+func (sh *strictHandler) ListFailedRequests(ctx *gin.Context, params ListFailedRequestsParams) {
+	var request ListFailedRequestsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListFailedRequests(ctx, request.(ListFailedRequestsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListFailedRequests")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListFailedRequestsResponseObject); ok {
+		if err := validResponse.VisitListFailedRequestsResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

@@ -86,6 +86,6 @@ func newRoot() *cobra.Command {
 		},
 	}
 	s.flags(root.PersistentFlags())
-	root.AddCommand(serve, newJobs(s), newKeys(s), newLedger(s), newRebuild(s), newMigrate(s), newOpenAPI(), newSign(s), newVersion())
+	root.AddCommand(serve, newConfig(s), newDemo(s), newJobs(s), newKeys(s), newLedger(s), newRebuild(s), newMigrate(s), newOpenAPI(), newSign(s), newVersion())
 	return root
 }

@@ -1,0 +1,69 @@
+package server
+
+import (
+	"context"
+	"slices"
+
+	"github.com/loyalty-platform/loyalty/gen/administration"
+	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// failureFields are what failed requests can be filtered by.
+var failureFields = map[string]field{
+	"status": {kind: integerField},
+	"code":   {kind: integerField},
+	"api":    {kind: textField},
+	"route":  {kind: textField},
+	"key_id": {kind: textField},
+	"since":  {kind: instantField},
+}
+
+// ListFailedRequests lists the last failed requests of all nodes, the newest first.
+// Those of this node are there already.
+func (a *administrationAPI) ListFailedRequests(ctx context.Context, in administration.ListFailedRequestsRequestObject) (administration.ListFailedRequestsResponseObject, error) {
+	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	a.failures.flush(plain(ctx))
+	var found []loyalty.FailedRequest
+	if conditions, readable := conditions(requestOf(ctx).query, failureFields); readable {
+		if found, err = a.admin.Failures(plain(ctx), loyalty.FailureQuery{Conditions: since(conditions), Page: storePage(p)}); err != nil {
+			return nil, err
+		}
+	}
+	l := linked(p, found, a.clock(), func(f loyalty.FailedRequest) cursor { return cursor{at: f.At, id: f.ID[:]} })
+	out := administration.ListFailedRequests200JSONResponse{
+		Data: make([]administration.FailedRequest, len(l.entries)), Next: l.next, Previous: l.previous, Time: &l.time, NotKept: a.failures.notKept(),
+	}
+	for i := range l.entries {
+		out.Data[i] = failedRequest(&l.entries[i])
+	}
+	return out, nil
+}
+
+// since reads the attribute of that name: the beginning of what is asked for.
+func since(all []loyalty.Condition) []loyalty.Condition {
+	all = slices.DeleteFunc(all, func(c loyalty.Condition) bool { return c.Field == "since" && c.Operator != loyalty.Gte })
+	for i := range all {
+		if all[i].Field == "since" {
+			all[i].Field = "at"
+		}
+	}
+	return all
+}
+
+func failedRequest(f *loyalty.FailedRequest) administration.FailedRequest {
+	out := administration.FailedRequest{
+		At: common.Instant(f.At), RequestID: f.RequestID, Method: f.Method, Route: textOrNil(f.Route), API: textOrNil(f.API),
+		Status: f.Status, Type: string(types[f.Status]), KeyID: textOrNil(f.KeyID), Fields: f.Fields, Duration: f.Duration.Seconds(),
+	}
+	if f.Code != unknownCode {
+		out.Code = &f.Code
+	}
+	if out.Fields == nil {
+		out.Fields = []string{}
+	}
+	return out
+}

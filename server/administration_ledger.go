@@ -1,0 +1,77 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/gen/administration"
+	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// verifyTime bounds a verification of the ledger, which reads all of it.
+const verifyTime = 90 * time.Second
+
+// GetLedger reports what is outstanding, and proves the ledger where it is asked to.
+func (a *administrationAPI) GetLedger(ctx context.Context, in administration.GetLedgerRequestObject) (administration.GetLedgerResponseObject, error) {
+	l, err := a.admin.Liability(plain(ctx))
+	if err != nil {
+		return nil, err
+	}
+	t := l.Totals
+	out := administration.Ledger{
+		At: common.Instant(l.At), Months: []administration.LiabilityMonth{},
+		Totals: administration.LedgerTotals{
+			Earned: t.Score, Spent: t.Spent, Expired: t.Expired, Reserved: t.Reserved, Pending: t.Pending, Debt: t.Debt, Outstanding: l.Outstanding,
+		},
+	}
+	for _, m := range l.Months {
+		out.Months = append(out.Months, administration.LiabilityMonth{Month: textOrNil(m.Month), Points: m.Points, Lots: m.Lots})
+	}
+	if in.Params.Verify != nil && *in.Params.Verify {
+		if out.Invariants, err = a.invariants(plain(ctx)); err != nil {
+			return nil, err
+		}
+	}
+	return administration.GetLedger200JSONResponse{Data: out}, nil
+}
+
+// invariants proves the ledger, one caller at a time. It has more time than other
+// requests, as long as its caller waits.
+func (a *administrationAPI) invariants(ctx context.Context) ([]administration.Invariant, error) {
+	select {
+	case a.verifying <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	defer func() { <-a.verifying }()
+	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), verifyTime)
+	defer cancel()
+	defer context.AfterFunc(ctx, func() {
+		if errors.Is(ctx.Err(), context.Canceled) { // the caller left; the deadline of others does not count
+			cancel()
+		}
+	})()
+	var list []administration.Invariant
+	a.admin.VerifyLedger(own, func(c loyalty.LedgerCheck) {
+		if c.Err != nil {
+			a.logger.Error("an invariant could not be checked", "invariant", c.Invariant, "error", c.Err)
+		}
+		list = append(list, invariant(c))
+	})
+	return list, nil
+}
+
+// invariant words a check. Internal ids of customers are not part of it.
+func invariant(c loyalty.LedgerCheck) administration.Invariant {
+	out := administration.Invariant{
+		ID: c.Invariant, Title: c.Title, Broken: c.Broken, Findings: []administration.LedgerFinding{},
+		Verdict: administration.InvariantVerdict(strings.ReplaceAll(string(c.Verdict), " ", "_")),
+	}
+	for _, f := range c.Findings {
+		out.Findings = append(out.Findings, administration.LedgerFinding{Customer: textOrNil(f.Name), Row: textOrNil(f.Row), Detail: f.Detail})
+	}
+	return out
+}

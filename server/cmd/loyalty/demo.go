@@ -1,0 +1,228 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loyalty-platform/loyalty/openapi"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/store"
+)
+
+// demoFlags say how large the demo is.
+type demoFlags struct {
+	customers, events int
+	seed              uint64
+	quiet             bool
+}
+
+// The bounds of a demo. Some events are each member's enrolment.
+const (
+	demoLeast  = 10      // customers
+	demoMost   = 9_999   // customers
+	demoEvents = 5       // for each customer, at least
+	demoAll    = 1 << 20 // events
+)
+
+func newDemo(s *settings) *cobra.Command {
+	var f demoFlags
+	demo := &cobra.Command{
+		Use: "demo", Short: "Fill an empty database with a programme and a year of its members' events", Args: cobra.NoArgs,
+		Long: "Fill an empty database with the programme of a coffee and kitchenware shop, in four languages, and with\n" +
+			"what its members did in the last thirteen months. Every event goes through the engine, dated back by\n" +
+			"effective_timestamp. The same seed on the same day gives the same events; what wheels and coupon codes\n" +
+			"bring is drawn anew. A database that has customers or entities already is refused. Ctrl-C stops between two\n" +
+			"batches.\nExit code 0: filled, and the ledger held. 1: stopped or failed. 2: a setting or a flag is wrong.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
+			return use(cmd.Context(), s.open, func(db *store.Store) error { return s.demo(cmd, db, f) })
+		},
+	}
+	flags := demo.Flags()
+	flags.IntVar(&f.customers, "customers", 1_000, "how many customers")
+	flags.IntVar(&f.events, "events", 20_000, "how many events are submitted; those that follow from them come on top")
+	flags.Uint64Var(&f.seed, "seed", 1, "what chance begins with")
+	flags.BoolVar(&f.quiet, "quiet", false, "show no progress")
+	return demo
+}
+
+func (f demoFlags) check() error {
+	switch {
+	case f.customers < demoLeast || f.customers > demoMost:
+		return coded{codeUsage, fmt.Errorf("--customers: %d is not between %d and %d", f.customers, demoLeast, demoMost)}
+	case f.events < demoEvents*f.customers || f.events > demoAll:
+		return coded{codeUsage, fmt.Errorf("--events: %d is not between %d (%d for each customer) and %d", f.events, demoEvents*f.customers, demoEvents, demoAll)}
+	}
+	return nil
+}
+
+// demo fills the database, brings what dates and ranks ask for up to date, and proves
+// the ledger.
+func (s *settings) demo(cmd *cobra.Command, db *store.Store, f demoFlags) error {
+	ctx := cmd.Context()
+	if err := s.mustBeEmpty(ctx, db); err != nil {
+		return err
+	}
+	h := &house{store: db, logger: slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))}
+	if err := s.wire(ctx, h); err != nil {
+		return coded{codeFailed, err}
+	}
+	defer h.engine.Close()
+	h.admin = loyalty.NewAdmin(loyalty.AdminOptions{Store: db, Directory: h.directory, APIs: openapi.Names()})
+	d, err := prepareDemo(ctx, h, f, newMeter(cmd.ErrOrStderr(), f))
+	if err != nil {
+		return coded{codeFailed, err}
+	}
+	if err := d.live(ctx); err != nil {
+		return coded{codeFailed, err}
+	}
+	if err := d.settle(ctx); err != nil {
+		return coded{codeFailed, err}
+	}
+	return s.reportDemo(cmd, d)
+}
+
+// mustBeEmpty refuses a database in which somebody's programme lives.
+func (s *settings) mustBeEmpty(ctx context.Context, db *store.Store) error {
+	customers, err := db.CountCustomers(ctx, loyalty.CustomerQuery{})
+	if err != nil {
+		return coded{codeFailed, err}
+	}
+	snapshot, err := db.Snapshot(ctx)
+	if err != nil {
+		return coded{codeFailed, err}
+	}
+	if entities := len(snapshot.Entities); customers > 0 || entities > 0 {
+		return fault(s.databaseSetting(), "has %d customers and %d entities already; the demo fills an empty database", customers, entities)
+	}
+	return nil
+}
+
+// demoBatch is how many events are decided together.
+const demoBatch = 100
+
+// demoRun is a demo that is being filled.
+type demoRun struct {
+	*house
+	demoFlags
+	crowd    *crowd
+	meter    *meter
+	begun    time.Time
+	recorded int                 // submissions that were accepted
+	journal  map[string]int      // events by action, those that followed too
+	refused  map[string]int      // submissions by action and reason
+	given    map[loyalty.ID]bool // coupons that somebody got
+}
+
+// prepareDemo sets up the programme.
+func prepareDemo(ctx context.Context, h *house, f demoFlags, meter *meter) (*demoRun, error) {
+	now := time.Now().UTC().Truncate(time.Second)
+	p, err := readDemo(now)
+	if err != nil {
+		return nil, err
+	}
+	products, err := p.products()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.found(ctx, h.admin, rand.New(rand.NewPCG(f.seed, 2))); err != nil {
+		return nil, err
+	}
+	return &demoRun{
+		house: h, demoFlags: f, crowd: newCrowd(f.seed, f.customers, now, products), meter: meter, begun: now,
+		journal: map[string]int{}, refused: map[string]int{}, given: map[loyalty.ID]bool{},
+	}, nil
+}
+
+// live submits events until as many as were asked for are recorded: what members do,
+// then those who leave, then spins of the wheel.
+func (d *demoRun) live(ctx context.Context) error {
+	spins, leavers := d.events/25, max(1, d.customers/200)
+	busy := d.events - spins - leavers
+	if err := d.submit(ctx, busy, func(n int) act { return d.crowd.next(float64(n) / float64(busy)) }); err != nil {
+		return err
+	}
+	if err := d.submit(ctx, busy+leavers, func(n int) act { return d.crowd.leave(n - busy) }); err != nil {
+		return err
+	}
+	return d.submit(ctx, d.events, func(n int) act { return d.crowd.spin(n-busy-leavers, spins) })
+}
+
+// submit draws and submits batches until so many events are recorded.
+func (d *demoRun) submit(ctx context.Context, until int, next func(n int) act) error {
+	for d.recorded < until {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("stopped after %d of %d events; what is there is consistent, and the demo begins anew in an empty database", d.recorded, d.events)
+		}
+		d.crowd.batch++
+		acts := make([]act, min(demoBatch, until-d.recorded))
+		for i := range acts {
+			acts[i] = next(d.recorded + i)
+		}
+		if err := d.record(ctx, acts); err != nil {
+			return err
+		}
+		d.meter.show(d.recorded)
+	}
+	return nil
+}
+
+// record submits a batch. A refusal of a rule belongs to a believable year; anything
+// else ends the demo.
+func (d *demoRun) record(ctx context.Context, acts []act) error {
+	all := make([]loyalty.Submission, len(acts))
+	for i, a := range acts {
+		all[i] = a.Submission
+	}
+	for i, result := range d.engine.SubmitAll(ctx, all) {
+		a := acts[i]
+		switch e := loyalty.AsError(result.Err); {
+		case result.Err == nil:
+			d.recorded++
+			d.count(result.Outcome.Events)
+			d.crowd.learned(a, result.Outcome)
+		case e.Kind == loyalty.Internal || e.Kind == loyalty.Invalid || errors.Is(e, loyalty.ErrUnavailable):
+			return fmt.Errorf("%s of %s: %w", a.Action, a.Customer, result.Err)
+		default:
+			d.refused[a.Action+": "+e.Name]++
+		}
+	}
+	return nil
+}
+
+// count adds up what was recorded.
+func (d *demoRun) count(events []loyalty.Event) {
+	for _, event := range events {
+		d.journal[event.Action]++
+		if event.Effects == nil {
+			continue
+		}
+		for _, coupon := range event.Effects.Coupons {
+			if coupon.Customer != (loyalty.ID{}) {
+				d.given[coupon.ID] = true
+			}
+		}
+	}
+}
+
+// settle does what a server's jobs would do tonight.
+func (d *demoRun) settle(ctx context.Context) error {
+	for _, job := range []string{"tiers", "leaderboard"} {
+		done, err := d.jobs.Run(ctx, job)
+		if err == nil && done.Failed > 0 {
+			err = errors.New(done.Result)
+		}
+		if err != nil {
+			return fmt.Errorf("job %s: %w", job, err)
+		}
+	}
+	return nil
+}

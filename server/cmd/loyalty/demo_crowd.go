@@ -1,0 +1,177 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// demoSpan is how far back the demo's events go: a month more than points live, so
+// that some are expired.
+const demoSpan = 395 * 24 * time.Hour
+
+// crowd makes what members do. It draws from its seed and from what became of the
+// submissions before, nothing else.
+type crowd struct {
+	dice     *rand.Rand
+	now      time.Time
+	products []demoProduct
+	members  []*member // those who joined, in their order
+	size     int       // how many will have joined
+	batch    int       // which batch is being drawn
+	orders   int
+}
+
+// member is what the crowd knows of a customer.
+type member struct {
+	name      string
+	country   int       // of demoCountries
+	last      time.Time // of their latest event
+	points    int64     // spendable, after the last answer
+	batch     int       // in which they last did something: its answer is not there yet
+	suspended bool
+	orders    []*order
+	codes     []string        // coupons to use
+	cards     []string        // gift cards
+	mugs      int             // claims that can be given away
+	done      map[string]bool // what happens once
+}
+
+// order is a purchase of a member.
+type order struct {
+	id    string
+	lines []demoLine
+	taken bool // something was refunded
+}
+
+type demoLine struct {
+	product  demoProduct
+	quantity int
+}
+
+// demoCountries are where members live, the language they speak (ISO 639-2), and the
+// store they go to.
+var demoCountries = []struct{ code, language, store string }{
+	{"HU", "hun", "budapest"}, {"ES", "spa", "madrid"}, {"FR", "fra", "lyon"}, {"IE", "eng", "dublin"},
+}
+
+// act is a submission, who makes it, and what to remember once it was accepted.
+type act struct {
+	loyalty.Submission
+	member *member
+	learn  func(loyalty.Outcome) // nil: nothing
+}
+
+type attributes = map[string]any
+
+func newCrowd(seed uint64, size int, now time.Time, products []demoProduct) *crowd {
+	return &crowd{dice: rand.New(rand.NewPCG(seed, 1)), now: now, products: products, size: size}
+}
+
+func (c *crowd) chance(percent int) bool { return c.dice.IntN(100) < percent }
+
+// next draws what happens when progress (0 to 1) of the time is over.
+func (c *crowd) next(progress float64) act {
+	joined := 0.1 + progress // everybody is there after nine tenths
+	if len(c.members) == 0 || float64(len(c.members)) < joined*float64(c.size) && len(c.members) < c.size {
+		return c.join(progress)
+	}
+	m := c.somebody()
+	if m.batch == c.batch { // what they have now is not known
+		if c.chance(50) {
+			return c.visit(m, progress)
+		}
+		return c.buy(m, progress)
+	}
+	m.batch = c.batch
+	for n := c.dice.IntN(1000); ; n = c.dice.IntN(1000) {
+		if a, possible := c.draw(m, n, progress); possible {
+			return a
+		}
+	}
+}
+
+// somebody is a member; those who joined early do more.
+func (c *crowd) somebody() *member {
+	return c.members[int(math.Pow(c.dice.Float64(), 1.7)*float64(len(c.members)))]
+}
+
+// act dates what a member does, never in the future and never before what they did
+// last.
+func (c *crowd) act(m *member, progress float64, action string, data attributes) act {
+	begin := c.now.Add(-demoSpan)
+	day := begin.Add(time.Duration(progress * float64(demoSpan))).Truncate(24 * time.Hour)
+	at := day.Add(6*time.Hour + time.Duration(c.dice.IntN(15*60*60))*time.Second)
+	if latest := c.now.Add(-time.Duration(1+c.dice.IntN(3600)) * time.Second); at.After(latest) {
+		at = latest
+	}
+	if !at.After(m.last) {
+		at = m.last.Add(time.Second)
+	}
+	if at.After(c.now) {
+		at = c.now
+	}
+	m.last = at
+	return c.dated(m, at, action, data)
+}
+
+func (c *crowd) dated(m *member, at time.Time, action string, data attributes) act {
+	data["effective_timestamp"] = at.UTC().Format(time.RFC3339)
+	raw, _ := json.Marshal(data) // texts, numbers and lists of them
+	return act{Submission: loyalty.Submission{Customer: m.name, Action: action, Data: raw, Operation: demoOperations[action]}, member: m}
+}
+
+// demoOperations are the actions that only an operation of another API causes.
+var demoOperations = map[string]bool{
+	"reward_claim": true, "prize_wheel_spin": true, "quiz_answer": true, "profile_answer": true, "contest_enter": true, "offer_claim": true,
+}
+
+// join enrols the next member; every fifth was brought by another one.
+func (c *crowd) join(progress float64) act {
+	n := len(c.members) + 1
+	country := c.dice.IntN(len(demoCountries))
+	m := &member{name: fmt.Sprintf("member-%04d", n), country: country, batch: c.batch, done: map[string]bool{}}
+	data := attributes{
+		"email": m.name + "@example.com", "first_name": "Member", "last_name": fmt.Sprintf("%04d", n), "handler": fmt.Sprintf("m%04d", n),
+		"language": demoCountries[country].language, "currency": "EUR", "cf_country": demoCountries[country].code,
+		"birth_date": time.Date(1950+c.dice.IntN(55), time.Month(1+c.dice.IntN(12)), 1+c.dice.IntN(28), 0, 0, 0, 0, time.UTC).Format(time.DateOnly),
+	}
+	if n > 3 && c.chance(20) {
+		if friend := c.somebody(); friend.batch != c.batch {
+			data["referrer"] = friend.name
+		}
+	}
+	c.members = append(c.members, m)
+	return c.act(m, progress, "opt_in", data)
+}
+
+// learned notes what an accepted submission left.
+func (c *crowd) learned(a act, o loyalty.Outcome) {
+	a.member.points = o.Customer.Figures.Spendable()
+	for _, e := range o.Events {
+		if e.Effects == nil || e.Customer != o.Customer.ID {
+			continue
+		}
+		for _, coupon := range e.Effects.Coupons {
+			a.member.got(coupon)
+		}
+	}
+	if a.learn != nil {
+		a.learn(o)
+	}
+}
+
+// got notes a coupon that the member can use now.
+func (m *member) got(coupon loyalty.CouponEffect) {
+	switch {
+	case coupon.State != loyalty.CouponClaimed:
+	case coupon.Type == loyalty.CouponGiftCard:
+		m.cards = append(m.cards, coupon.Code)
+	default:
+		m.codes = append(m.codes, coupon.Code)
+	}
+}

@@ -1,0 +1,277 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// demoHabits say how often members do what, of a thousand times. What is missing up to
+// a thousand are visits.
+var demoHabits = []struct {
+	often int
+	draw  func(*crowd, *member, float64) (act, bool)
+}{
+	{400, func(c *crowd, m *member, p float64) (act, bool) { return c.buy(m, p), true }},
+	{110, (*crowd).claim},
+	{45, (*crowd).review},
+	{50, (*crowd).redeem},
+	{15, (*crowd).pay},
+	{30, (*crowd).takeBack},
+	{30, (*crowd).answer},
+	{30, (*crowd).profile},
+	{25, (*crowd).find},
+	{20, (*crowd).enter},
+	{15, (*crowd).offer},
+	{12, (*crowd).give},
+	{8, (*crowd).goodwill},
+	{3, (*crowd).suspend},
+	{3, (*crowd).unsuspend},
+}
+
+// draw makes the submission that the n-th of a thousand habits is; false: this member
+// cannot do it now.
+func (c *crowd) draw(m *member, n int, progress float64) (act, bool) {
+	for _, h := range demoHabits {
+		if n -= h.often; n < 0 {
+			return h.draw(c, m, progress)
+		}
+	}
+	return c.visit(m, progress), true
+}
+
+func (c *crowd) visit(m *member, progress float64) act {
+	return c.act(m, progress, "visit", attributes{"url": "https://shop.example.com/" + c.products[c.dice.IntN(len(c.products))].id, "type": "product"})
+}
+
+// buy is a purchase of one to four lines, in a store or online.
+func (c *crowd) buy(m *member, progress float64) act {
+	c.orders++
+	o := &order{id: fmt.Sprintf("order-%06d", c.orders)}
+	total, items := 0, []attributes{}
+	for i := range 1 + c.dice.IntN(4) {
+		p := c.products[(c.dice.IntN(len(c.products)/4)+i*len(c.products)/4)%len(c.products)] // no product twice
+		line := demoLine{p, 1 + c.dice.IntN(8)/6}
+		o.lines = append(o.lines, line)
+		total += p.price * line.quantity
+		items = append(items, attributes{
+			"product_id": p.id, "product_name": p.name, "product_url": "https://shop.example.com/" + p.id, "product_category": p.category,
+			"quantity": line.quantity, "price": money(p.price), "subtotal": money(p.price * line.quantity),
+		})
+	}
+	data := attributes{"transaction_id": o.id, "total": money(total), "currency": "EUR", "country": demoCountries[m.country].code, "items": items}
+	if data["channel"] = "online"; c.chance(55) {
+		data["channel"], data["store"] = "store", demoCountries[m.country].store
+	}
+	a := c.act(m, progress, "checkout", data)
+	a.learn = func(loyalty.Outcome) { m.orders = append(m.orders, o) }
+	return a
+}
+
+// money writes hundredths as an amount.
+func money(hundredths int) json.Number {
+	return json.Number(fmt.Sprintf("%d.%02d", hundredths/100, hundredths%100))
+}
+
+// demoPrices are the rewards that anybody may claim, and what they cost.
+var demoPrices = []struct {
+	reward string
+	price  int64
+	most   int // claims of one member; 0: any number
+}{
+	{"free-coffee", 80, 0}, {"free-coffee", 80, 0}, {"free-coffee", 80, 0}, {"ten-percent", 150, 0}, {"five-euros", 120, 1}, {"gift-card", 600, 0},
+	{"free-delivery", 60, 1}, {"recipe-book", 40, 1}, {"brewing-guide", 0, 1}, {"enamel-mug", 200, 1}, {"lucky-points", 30, 1}, {"barista-class", 400, 0},
+}
+
+func (c *crowd) claim(m *member, progress float64) (act, bool) {
+	r := demoPrices[c.dice.IntN(len(demoPrices))]
+	if m.suspended || m.points < r.price || r.most > 0 && m.done[r.reward] {
+		return act{}, false
+	}
+	a := c.act(m, progress, "reward_claim", attributes{"reward": r.reward})
+	a.learn = func(loyalty.Outcome) {
+		m.done[r.reward] = true
+		if r.reward == "enamel-mug" {
+			m.mugs++
+		}
+	}
+	return a, true
+}
+
+func (c *crowd) review(m *member, progress float64) (act, bool) {
+	if len(m.orders) == 0 {
+		return act{}, false
+	}
+	o := m.orders[c.dice.IntN(len(m.orders))]
+	words := []string{"Would buy it again.", "Volvería a comprarlo.", "J’en reprendrai.", "Újra megvenném."}
+	return c.act(m, progress, "review_submit", attributes{"item": o.lines[0].product.id, "review": words[c.dice.IntN(len(words))], "provider": "shop"}), true
+}
+
+// redeem uses a coupon: most with a purchase, the others at the counter.
+func (c *crowd) redeem(m *member, progress float64) (act, bool) {
+	if len(m.codes) == 0 {
+		return act{}, false
+	}
+	code := m.codes[0] // whether it is taken or too old, it is not tried again
+	m.codes = m.codes[1:]
+	if c.chance(30) {
+		return c.act(m, progress, "coupon_redeem", attributes{"code": code}), true
+	}
+	a := c.buy(m, progress)
+	var data attributes
+	_ = json.Unmarshal(a.Data, &data) // it was written just now
+	data["coupons"] = []string{code}
+	a.Data, _ = json.Marshal(data)
+	return a, true
+}
+
+// pay uses a part of a gift card.
+func (c *crowd) pay(m *member, progress float64) (act, bool) {
+	if len(m.cards) == 0 {
+		return act{}, false
+	}
+	code := m.cards[0]
+	if m.done[code] {
+		m.cards = m.cards[1:]
+	}
+	m.done[code] = true
+	return c.act(m, progress, "coupon_redeem", attributes{"code": code, "amount": 12.5}), true
+}
+
+// takeBack refunds a purchase, a product of it, or a part of the price.
+func (c *crowd) takeBack(m *member, progress float64) (act, bool) {
+	if len(m.orders) == 0 || m.orders[len(m.orders)-1].taken {
+		return act{}, false
+	}
+	o := m.orders[len(m.orders)-1]
+	o.taken = true
+	switch c.dice.IntN(3) {
+	case 0:
+		return c.act(m, progress, "refund", attributes{"transaction_id": o.id}), true
+	case 1:
+		return c.act(m, progress, "refund_item", attributes{"transaction_id": o.id, "product_id": o.lines[0].product.id, "quantity": 1}), true
+	}
+	return c.act(m, progress, "partial_refund", attributes{"transaction_id": o.id, "amount": 4.5}), true
+}
+
+// once is for what a member does one time.
+func (m *member) once(what string) bool {
+	first := !m.done[what]
+	m.done[what] = true
+	return first
+}
+
+func (c *crowd) answer(m *member, progress float64) (act, bool) {
+	if !m.once("quiz") {
+		return act{}, false
+	}
+	answers := []string{"ethiopia", "ethiopia", "brazil", "java"}
+	return c.act(m, progress, "quiz_answer", attributes{"quiz": "arabica", "answer": answers[c.dice.IntN(len(answers))]}), true
+}
+
+func (c *crowd) profile(m *member, progress float64) (act, bool) {
+	question, answers := "drink", []string{"espresso", "filter", "milk"}
+	if !m.once("drink") {
+		if !m.once("cups") {
+			return act{}, false
+		}
+		question, answers = "cups", []string{"one", "two", "more"}
+	}
+	return c.act(m, progress, "profile_answer", attributes{"flow": "taste", "question": question, "answer": answers[c.dice.IntN(len(answers))]}), true
+}
+
+func (c *crowd) find(m *member, progress float64) (act, bool) {
+	found := []struct {
+		action string
+		data   attributes
+	}{
+		{"treasure_found", attributes{"treasure_id": "golden-bean"}},
+		{"offline_treasure_found", attributes{"treasure_id": "counter-card"}},
+		{"offline_treasure_code_found", attributes{"treasure_id": "roastery-code", "code": "roast-7"}},
+	}[c.dice.IntN(3)]
+	if !m.once(found.action) {
+		return act{}, false
+	}
+	return c.act(m, progress, found.action, found.data), true
+}
+
+func (c *crowd) enter(m *member, progress float64) (act, bool) {
+	count := 1 + c.dice.IntN(2)
+	if m.suspended || m.points < int64(20*count) || !m.once(fmt.Sprint("contest", c.dice.IntN(5))) {
+		return act{}, false
+	}
+	return c.act(m, progress, "contest_enter", attributes{"contest_id": "espresso-machine", "count": count}), true
+}
+
+// offer claims an offer, or uses the one on whole carts.
+func (c *crowd) offer(m *member, progress float64) (act, bool) {
+	if c.chance(50) {
+		offers := []string{"cart-forty", "espresso-duo", "press-and-beans"}
+		return c.act(m, progress, "offer_claim", attributes{"offer": offers[c.dice.IntN(len(offers))]}), true
+	}
+	if !m.once(fmt.Sprint("offer", c.dice.IntN(10))) {
+		return act{}, false
+	}
+	return c.act(m, progress, "offer_redeem", attributes{"offer": "cart-forty"}), true
+}
+
+// give passes a coupon or a claimed mug on to another member.
+func (c *crowd) give(m *member, progress float64) (act, bool) {
+	friend := c.somebody()
+	switch {
+	case friend == m || friend.batch == c.batch || m.suspended:
+		return act{}, false
+	case m.mugs > 0:
+		m.mugs--
+		return c.act(m, progress, "reward_transfer", attributes{"reward": "enamel-mug", "target": friend.name}), true
+	case len(m.codes) == 0:
+		return act{}, false
+	}
+	code := m.codes[0]
+	m.codes = m.codes[1:]
+	a := c.act(m, progress, "coupon_transfer", attributes{"code": code, "target": friend.name})
+	a.learn = func(loyalty.Outcome) { friend.codes = append(friend.codes, code) }
+	return a, true
+}
+
+func (c *crowd) goodwill(m *member, progress float64) (act, bool) {
+	return c.act(m, progress, "point_add", attributes{"points": 10 + 5*c.dice.IntN(5), "reason": "A late parcel"}), true
+}
+
+// suspend stops a member from spending; not the first one, whom the tour is about.
+func (c *crowd) suspend(m *member, progress float64) (act, bool) {
+	if m.suspended || m == c.members[0] {
+		return act{}, false
+	}
+	m.suspended = true
+	return c.act(m, progress, "suspend", attributes{"reason": "Under review"}), true
+}
+
+func (c *crowd) unsuspend(_ *member, progress float64) (act, bool) {
+	for _, m := range c.members {
+		if m.suspended && m.batch != c.batch {
+			m.suspended, m.batch = false, c.batch
+			return c.act(m, progress, "unsuspend", attributes{}), true
+		}
+	}
+	return act{}, false
+}
+
+// leave is a member who opts out. The n-th is counted from those who joined last.
+func (c *crowd) leave(n int) act {
+	at := len(c.members) - 1 - n
+	m := c.members[at]
+	c.members = append(c.members[:at:at], c.members[at+1:]...)
+	return c.act(m, 1, "opt_out", attributes{})
+}
+
+// spin is the n-th spin of the wheel. Chance is the system's and not the seed's, so
+// spins come last: nothing depends on what they bring.
+func (c *crowd) spin(n, of int) act {
+	turns := (of + len(c.members) - 1) / len(c.members)
+	m, turn := c.members[n%len(c.members)], n/len(c.members)
+	at := c.now.Add(-time.Duration(8*(turns-1-turn)*24)*time.Hour - time.Duration(1+c.dice.IntN(20*60))*time.Minute)
+	return c.dated(m, at, "prize_wheel_spin", attributes{"wheel": "weekly-wheel"})
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// demoDocument is the demo's programme: settings, modules, and entities by type and
+// id, in the words of the Entities API. A date such as "+20d" is so many days from
+// the demo's day.
+//
+//go:embed demo/programme.json
+var demoDocument []byte
+
+// What the demo puts into its pools.
+const (
+	demoGenerated = 2_000
+	demoUploaded  = 300
+)
+
+// demoProgramme is demoDocument, read.
+type demoProgramme struct {
+	Settings struct {
+		Currency string `json:"currency"`
+		TimeZone string `json:"time_zone"`
+	} `json:"settings"`
+	Modules map[string]struct {
+		Enabled bool            `json:"enabled"`
+		Config  json.RawMessage `json:"config"`
+	} `json:"modules"`
+	Entities map[string]map[string]json.RawMessage `json:"entities"`
+}
+
+// relativeDay is a date of the document that counts from the demo's day.
+var relativeDay = regexp.MustCompile(`"([+-]\d{1,4})d"`)
+
+// readDemo reads the programme with its dates counted from now.
+func readDemo(now time.Time) (p demoProgramme, err error) {
+	document := relativeDay.ReplaceAllFunc(demoDocument, func(found []byte) []byte {
+		days, _ := strconv.Atoi(string(relativeDay.FindSubmatch(found)[1])) // digits, by the expression
+		return []byte(strconv.Quote(now.AddDate(0, 0, days).Format(time.DateOnly)))
+	})
+	if err := json.Unmarshal(document, &p); err != nil {
+		return p, fmt.Errorf("the demo's programme: %w", err)
+	}
+	return p, nil
+}
+
+// changes gives the entities as one series, each after those that it can name.
+func (p demoProgramme) changes() (all []loyalty.EntityChange) {
+	as := func(fields json.RawMessage) (json.RawMessage, error) { return fields, nil } // a test holds them against their schemas
+	for _, kind := range loyalty.EntityTypes() {
+		for _, id := range slices.Sorted(maps.Keys(p.Entities[kind])) {
+			all = append(all, loyalty.EntityChange{Method: loyalty.MethodCreate, Type: kind, ID: id, Data: p.Entities[kind][id], Check: as})
+		}
+	}
+	return all
+}
+
+// found sets up the programme in an empty database, as an administrator would.
+func (p demoProgramme) found(ctx context.Context, admin *loyalty.Admin, dice *rand.Rand) error {
+	call := loyalty.Call{KeyID: loyalty.CommandLine}
+	settings := loyalty.SettingsChange{Currency: &p.Settings.Currency, TimeZone: &p.Settings.TimeZone}
+	if _, err := admin.SetSettings(ctx, call, settings); err != nil {
+		return fmt.Errorf("settings: %w", err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Modules)) {
+		m := p.Modules[name]
+		if _, err := admin.SetModule(ctx, call, name, loyalty.ModuleChange{Enabled: &m.Enabled, Config: m.Config}); err != nil {
+			return fmt.Errorf("module %s: %w", name, err)
+		}
+	}
+	if _, err := admin.ChangeEntities(ctx, call, p.changes(), false); err != nil {
+		return fmt.Errorf("entities: %w", err)
+	}
+	if _, err := admin.AddCodes(ctx, call, "coffee-codes", nil, demoGenerated); err != nil {
+		return fmt.Errorf("pool coffee-codes: %w", err)
+	}
+	if _, err := admin.AddCodes(ctx, call, "thanks-codes", thanksCodes(dice), 0); err != nil {
+		return fmt.Errorf("pool thanks-codes: %w", err)
+	}
+	return nil
+}
+
+// thanksCodes are codes as another system would have printed them.
+func thanksCodes(dice *rand.Rand) []string {
+	const letters = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+	codes := map[string]bool{}
+	for len(codes) < demoUploaded {
+		code := []byte("THANKS-")
+		for range 8 {
+			code = append(code, letters[dice.IntN(len(letters))])
+		}
+		codes[string(code)] = true
+	}
+	return slices.Sorted(maps.Keys(codes))
+}
+
+// demoProduct is a product with its price in hundredths of a euro.
+type demoProduct struct {
+	id, name, category string
+	price              int
+}
+
+// products are those of the programme, by id.
+func (p demoProgramme) products() ([]demoProduct, error) {
+	var all []demoProduct
+	kind := p.Entities["products/product"]
+	for _, id := range slices.Sorted(maps.Keys(kind)) {
+		var fields struct {
+			Name     string  `json:"name"`
+			Category string  `json:"category"`
+			Price    float64 `json:"cf_price"`
+		}
+		if err := json.Unmarshal(kind[id], &fields); err != nil {
+			return nil, fmt.Errorf("product %s: %w", id, err)
+		}
+		all = append(all, demoProduct{id, fields.Name, fields.Category, int(fields.Price*100 + 0.5)})
+	}
+	return all, nil
+}
