@@ -7,6 +7,7 @@ OAPI := $(GO) run github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen
 GOLANGCI_VERSION := v2.15.0
 REDOCLY_VERSION := 2.77.0
 NEWMAN_VERSION := 6.2.2
+OASDIFF_VERSION := v1.29.1
 OPENAPI_TYPESCRIPT_VERSION := 7.13.0
 TYPESCRIPT_VERSION := 5.9.3
 
@@ -60,6 +61,9 @@ $(BIN)/redocly:
 	npm install --prefix $(BIN)/npm --no-save --no-audit --no-fund @redocly/cli@$(REDOCLY_VERSION)
 	ln -sf npm/node_modules/.bin/redocly $(BIN)/redocly
 
+$(BIN)/oasdiff:
+	GOBIN=$(BIN) $(GO) install github.com/oasdiff/oasdiff@$(OASDIFF_VERSION)
+
 $(BIN)/newman:
 	npm install --prefix $(BIN)/npm-newman --no-save --no-audit --no-fund newman@$(NEWMAN_VERSION)
 	ln -sf npm-newman/node_modules/.bin/newman $(BIN)/newman
@@ -73,6 +77,16 @@ $(BIN)/openapi-typescript:
 lint: tools ## lint the code and the documents
 	$(BIN)/golangci-lint run ./...
 	cd openapi && REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true $(BIN)/redocly lint $(addsuffix .yaml,$(APIS))
+
+# BASE is the state to compare with: what landed last, unless another one is named.
+BASE ?= $(shell git rev-parse --verify -q origin/main || git rev-parse HEAD~1)
+.PHONY: breaking
+breaking: $(BIN)/oasdiff ## name the changes of the documents since BASE that break a caller
+	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && git archive $(BASE) openapi | tar -x -C "$$tmp" && status=0; \
+	for api in $(APIS); do \
+	  if [ ! -e "$$tmp/openapi/$$api.yaml" ]; then echo "$$api: new"; continue; fi; \
+	  echo "$$api:"; $(BIN)/oasdiff breaking --flatten-allof --fail-on ERR "$$tmp/openapi/$$api.yaml" openapi/$$api.yaml || status=1; \
+	done; exit $$status
 
 .PHONY: bench
 bench: build ## measure against the database's floor, interleaved in one run

@@ -87,7 +87,7 @@ func TestFailedRequests(t *testing.T) {
 			require.Equal(t, want, told(what))
 		}
 		require.Contains(t, told("body"), "[data.items[0].product_id]", "an empty property comes before all others")
-		require.Contains(t, told("names"), "data.*")
+		require.Contains(t, told("names"), "[data.external_ids.*.*]")
 		require.Equal(t, h.key.KeyID, by["path"]["key_id"])
 		require.NotContains(t, by["wrong"], "key_id", "claimed, and not proven")
 

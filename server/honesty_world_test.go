@@ -190,6 +190,7 @@ func happened(customer, action, data string) string {
 }
 
 var refusalRows = []refusalRow{
+	{"applyConfiguration", "/admin/configuration", `{"mode":"plan","configuration":{"modules":{"checkout_accept":{"enabled":true},"pending_events":{"enabled":true}}}}`, http.StatusUnprocessableEntity, 190049, nil},
 	{"submitEvent", "/events", `{"customer":"member-1001","action":"checkout","data":{"transaction_id":"T-1001","total":1}}`, http.StatusConflict, 5003, nil},
 	{"submitEvent", "/events", `{"customer":"nobody","action":"visit","data":{"url":"https://shop.test/"}}`, http.StatusNotFound, 160212, nil},
 	{"submitEvent", "/events", `{"customer":"member-1003","action":"point_spend","data":{"points":1}}`, http.StatusUnprocessableEntity, 0, nil},

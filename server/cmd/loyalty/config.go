@@ -159,13 +159,13 @@ func readConfiguration(cmd *cobra.Command, path string) (wanted loyalty.Configur
 	return wanted, err
 }
 
-// asJSON reads YAML; what begins with a brace is JSON already. Dates stay texts.
+// asJSON reads YAML, whose dates stay texts; what is JSON already stays as it is.
 func asJSON(text []byte) ([]byte, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
-	if trimmed := bytes.TrimSpace(text); len(trimmed) == 0 || trimmed[0] == '{' {
-		return text, nil
-	}
 	var document any
+	if trimmed := bytes.TrimSpace(text); len(trimmed) > 0 && trimmed[0] == '{' && json.Unmarshal(trimmed, &document) == nil {
+		return trimmed, nil
+	}
 	numbers := func(d *json.Decoder) *json.Decoder { d.UseNumber(); return d }
 	if _, err := yaml.Unmarshal(text, &document, yaml.DecodeOpts{DisableTimestamps: true}, numbers); err != nil {
 		return nil, err
@@ -206,7 +206,7 @@ func printChanges(w io.Writer, changes []loyalty.ConfigurationChange) error {
 			fmt.Fprintf(&b, "    %s: %s -> %s\n", name, valueText(c.Before, name), valueText(c.After, name))
 		}
 	}
-	fmt.Fprintf(&b, "%d differences\n", len(changes))
+	fmt.Fprintf(&b, "differences: %d\n", len(changes))
 	if _, err := w.Write(b.Bytes()); err != nil {
 		return coded{codeFailed, err}
 	}

@@ -48,9 +48,9 @@ func TestConfigCommands(t *testing.T) {
 	r = on("first", "apply", some)
 	require.Equal(t, 0, r.code, r.errors)
 	require.Contains(t, r.out, "create rewards/reward mug\n")
-	require.Contains(t, r.out, `    currency: "USD" -> "HUF"`+"\n", "%s", r.out)
+	require.Contains(t, r.out, `    currency: "EUR" -> "HUF"`+"\n", "%s", r.out)
 	r = on("first", "apply", some)
-	require.Equal(t, "0 differences\n", r.out, r.errors)
+	require.Equal(t, "differences: 0\n", r.out, r.errors)
 	require.Equal(t, 0, on("first", "plan", some).code)
 
 	for _, format := range []string{"yaml", "json"} {
@@ -65,7 +65,7 @@ func TestConfigCommands(t *testing.T) {
 
 		r = on(other, "plan", file("less.yaml", "entities: {stores/store: {\"yes\": {name: Open}}}"), "--prune")
 		require.Equal(t, 2, r.code, r.errors)
-		require.Equal(t, "update stores/store yes\n    name: \"on\" -> \"Open\"\narchive stores/store 2026\n    name: \"007\" -> nothing\n", strings.Replace(r.out, "2 differences\n", "", 1))
+		require.Equal(t, "update stores/store yes\n    name: \"on\" -> \"Open\"\narchive stores/store 2026\n    name: \"007\" -> nothing\n", strings.Replace(r.out, "differences: 2\n", "", 1))
 		require.Equal(t, exported.out, on(other, "export", "--format", format).out, "a plan changes nothing")
 	}
 }
@@ -79,7 +79,9 @@ func TestConfigFaults(t *testing.T) {
 	for _, c := range []struct{ text, words string }{
 		{"settings: {currency: HUF", "yaml"},
 		{"- a\n- b", "configuration: "},
-		{`{"settings":`, "JSON"},
+		{`{"settings":`, "yaml"},
+		{"", "configuration: "},
+		{`{"settings": {}, "settings": {}}`, "repeated"},
 		{"nonsense: 1", "configuration.nonsense: "},
 		{"stores: 1\nstores: 2", "already"},
 		{"modules: {teleport: {enabled: true}}", "configuration.modules.teleport: "},
