@@ -189,6 +189,13 @@ var failings = []failing{
 	{"filter_form", 422, 190203, "Parameter filter[date] is not written as filter[attribute][operator] or sort[index][field]", "filter[date]", nil, reads("/v1/customers/ada/events?filter%5Bdate%5D=2026-02-03")},
 	{"sort_field", 422, 190204, "There is no sorting by colour here, or it is named twice", "sort[0][field]", nil, reads("/v1/customers/ada/events?sort%5B0%5D%5Bfield%5D=colour")},
 	{"sort_direction", 422, 190205, "The direction up is neither asc nor desc", "sort[0][direction]", nil, reads("/v1/customers/ada/events?sort%5B0%5D%5Bdirection%5D=up")},
+	{"claim_unknown", 404, 190221, "There is no claim " + noClaim, "", nil, reads("/rewards/claims/" + noClaim)},
+	{"batch_not_found", 404, 190240, "There is no bulk operation " + noClaim, "", nil, reads("/v1/bulk-operation/customer-list/" + noClaim + "/status")},
+	{"entity_elsewhere", 422, 190250, "core/customer cannot be changed by create here: events do that", "", nil, sends("/entities/core/customer", `{"id":"eve"}`)},
+	{"field_fixed", 422, 190251, "Property name cannot be changed", "name", [][2]string{
+		{"/entities/custom-entities/attribute", `{"id":"shade","on":"rewards/reward","name":"shade","type":"string"}`},
+	}, sends("/entities/custom-entities/attribute/shade", `{"name":"tint"}`)},
+	{"campaign_not_found", 404, 190260, "There is no campaign none", "", nil, reads("/automation/campaigns/none")},
 	{"target_malformed", 400, 190073, "The request target is malformed", "query", nil, func(h *house, language string) answer {
 		r := h.request(http.MethodGet, "/customers", "", "Accept-language", language)
 		require.NoError(h.t, signing.Default(region).Sign(r, nil, h.key))

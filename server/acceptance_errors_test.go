@@ -45,6 +45,7 @@ var elsewhere = map[string][2]string{
 	"request_replayed":         {"signature_test.go", "func TestReplayGuard("},
 	"rate_limited":             {"middleware_test.go", "func TestRateLimit("},
 	"job_running":              {"loyalty/jobs_test.go", "ErrJobRunning"},
+	"claim_coupon_redeemed":    {"loyalty/action/testdata/reward_redeem.json", `"name": "claim_coupon_redeemed", "code": 190220`},
 	"leaderboard_unbuilt":      {"leaderboard_test.go", "190270"},
 	"guest_action":             {"loyalty/action/testdata/checkout_claim.json", `"name": "guest_action", "code": 190162`}, // the contract refuses it first
 	"pattern_exhausted":        {"loyalty/coupon_pool_test.go", "ErrPatternSpent"},                                        // a pattern has a million codes at least

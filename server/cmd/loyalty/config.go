@@ -164,13 +164,43 @@ func asJSON(text []byte) ([]byte, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	var document any
 	if trimmed := bytes.TrimSpace(text); len(trimmed) > 0 && trimmed[0] == '{' && json.Unmarshal(trimmed, &document) == nil {
-		return trimmed, nil
+		d := json.NewDecoder(bytes.NewReader(trimmed))
+		d.UseNumber()
+		return trimmed, once(d)
 	}
 	numbers := func(d *json.Decoder) *json.Decoder { d.UseNumber(); return d }
 	if _, err := yaml.Unmarshal(text, &document, yaml.DecodeOpts{DisableTimestamps: true}, numbers); err != nil {
 		return nil, err
 	}
 	return json.Marshal(document)
+}
+
+// once reads one value of JSON and fails where an object has a name twice, of which
+// one would be lost.
+func once(d *json.Decoder) error {
+	token, err := d.Token()
+	open, nested := token.(json.Delim)
+	if err != nil || !nested {
+		return err
+	}
+	names := map[json.Token]bool{}
+	for d.More() {
+		if open == '{' {
+			name, err := d.Token()
+			if err != nil {
+				return err
+			}
+			if names[name] {
+				return fmt.Errorf("%q is there twice, before byte %d", name, d.InputOffset())
+			}
+			names[name] = true
+		}
+		if err := once(d); err != nil {
+			return err
+		}
+	}
+	_, err = d.Token()
+	return err
 }
 
 // toldPlaces is a refusal in words, with every place that it is about.

@@ -81,7 +81,7 @@ func TestConfigFaults(t *testing.T) {
 		{"- a\n- b", "configuration: "},
 		{`{"settings":`, "yaml"},
 		{"", "configuration: "},
-		{`{"settings": {}, "settings": {}}`, "repeated"},
+		{`{"settings": {}, "entities": {"stores/store": {"a": {"name": "A"}, "a": {"name": "B"}}}}`, `"a" is there twice`},
 		{"nonsense: 1", "configuration.nonsense: "},
 		{"stores: 1\nstores: 2", "already"},
 		{"modules: {teleport: {enabled: true}}", "configuration.modules.teleport: "},
