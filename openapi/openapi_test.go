@@ -77,7 +77,8 @@ func TestOperationsAreDescribed(t *testing.T) {
 		require.NotEmpty(t, op.Tags, op)
 		require.NotNil(t, op.Parameters.GetByInAndName("header", "Accept-language"), op)
 		post := op.method == http.MethodPost
-		require.Equal(t, post, op.Parameters.GetByInAndName("header", "Idempotency-Key") != nil, op)
+		writes := post && op.Extensions["x-reads"] != true // what only reads may simply be sent again
+		require.Equal(t, writes, op.Parameters.GetByInAndName("header", "Idempotency-Key") != nil, op)
 		require.Equal(t, post, op.RequestBody != nil, op)
 		if post {
 			content := op.RequestBody.Value.Content
@@ -98,6 +99,9 @@ func TestResponses(t *testing.T) {
 			want = posts
 		}
 		for _, status := range want {
+			if status == "409" && op.Extensions["x-reads"] == true {
+				continue
+			}
 			require.NotNil(t, op.Responses.Value(status), "%s: %s", op, status)
 		}
 		succeeds := 0

@@ -144,13 +144,23 @@ func instantConditions(name string, op loyalty.Operator, texts []string) ([]loya
 	return []loyalty.Condition{{Field: name, Operator: loyalty.In, Values: spans}}, true
 }
 
+// withPlus puts back the plus of an offset. In a query it is a blank unless it is
+// written %2B, which many forget; a blank before an offset means nothing else.
+func withPlus(text string) string {
+	const seconds, offset = len("2006-01-02T15:04:05"), len("+00:00")
+	if at := len(text) - offset; at >= seconds && text[at] == ' ' {
+		return text[:at] + "+" + text[at+1:]
+	}
+	return text
+}
+
 // readSpan reads YYYY-MM-DD as a day and RFC 3339, or day and time in UTC, as an
 // instant.
 func readSpan(text string) (span, bool) {
 	if day, err := time.Parse(time.DateOnly, text); err == nil {
 		return span{From: day, Before: day.AddDate(0, 0, 1)}, true
 	}
-	at, err := loyalty.ParseInstant(text)
+	at, err := loyalty.ParseInstant(withPlus(text))
 	if err != nil || at.Year() < 1 || at.Year() > 9999 {
 		return span{}, false
 	}

@@ -40,16 +40,18 @@ func TestFilterGrammar(t *testing.T) {
 		"a day": {"at", "2026-03-01", []loyalty.Condition{
 			{Field: "at", Operator: loyalty.Gte, Values: []any{day(1)}}, {Field: "at", Operator: loyalty.Lt, Values: []any{day(2)}},
 		}},
-		"after a day":       {"at.gt", "2026-03-01", one("at", loyalty.Gte, day(2))},
-		"from a day":        {"at.gte", "2026-03-01", one("at", loyalty.Gte, day(1))},
-		"before a day":      {"at.lt", "2026-03-01", one("at", loyalty.Lt, day(1))},
-		"until a day":       {"at.lte", "2026-03-01", one("at", loyalty.Lt, day(2))},
-		"not on a day":      {"at.ne", "2026-03-01", one("at", loyalty.Nin, span{From: day(1), Before: day(2)})},
-		"on one of days":    {"at.in", "2026-03-01,2026-03-05", one("at", loyalty.In, span{From: day(1), Before: day(2)}, span{From: day(5), Before: day(6)})},
-		"on none of days":   {"at.nin", "2026-03-01,2026-03-05", one("at", loyalty.Nin, span{From: day(1), Before: day(2)}, span{From: day(5), Before: day(6)})},
-		"after an instant":  {"at.gt", "2026-03-01T13:00:00+01:00", one("at", loyalty.Gte, noon.Add(time.Millisecond))},
-		"from an instant":   {"at.gte", "2026-03-01T12:00:00Z", one("at", loyalty.Gte, noon)},
-		"without an offset": {"at.gte", "2026-03-01T12:00:00", one("at", loyalty.Gte, noon)},
+		"after a day":         {"at.gt", "2026-03-01", one("at", loyalty.Gte, day(2))},
+		"from a day":          {"at.gte", "2026-03-01", one("at", loyalty.Gte, day(1))},
+		"before a day":        {"at.lt", "2026-03-01", one("at", loyalty.Lt, day(1))},
+		"until a day":         {"at.lte", "2026-03-01", one("at", loyalty.Lt, day(2))},
+		"not on a day":        {"at.ne", "2026-03-01", one("at", loyalty.Nin, span{From: day(1), Before: day(2)})},
+		"on one of days":      {"at.in", "2026-03-01,2026-03-05", one("at", loyalty.In, span{From: day(1), Before: day(2)}, span{From: day(5), Before: day(6)})},
+		"on none of days":     {"at.nin", "2026-03-01,2026-03-05", one("at", loyalty.Nin, span{From: day(1), Before: day(2)}, span{From: day(5), Before: day(6)})},
+		"after an instant":    {"at.gt", "2026-03-01T13:00:00+01:00", one("at", loyalty.Gte, noon.Add(time.Millisecond))},
+		"a plus unescaped":    {"at.gt", "2026-03-01T13:00:00 01:00", one("at", loyalty.Gte, noon.Add(time.Millisecond))},
+		"and with a fraction": {"at.gte", "2026-03-01T13:00:00.000 01:00", one("at", loyalty.Gte, noon)},
+		"from an instant":     {"at.gte", "2026-03-01T12:00:00Z", one("at", loyalty.Gte, noon)},
+		"without an offset":   {"at.gte", "2026-03-01T12:00:00", one("at", loyalty.Gte, noon)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, readable := conditions([]pair{{c.parameter, c.value}}, testFields)
@@ -65,6 +67,7 @@ func TestFilterUnreadable(t *testing.T) {
 		{"points", "99999999999999999999"}, {"status", "dancing"}, {"status.in", "active,dancing"}, {"status.gt", "active"},
 		{"name.lt", "a"}, {"at", "2023-02-30"}, {"at", "2023-13-01"}, {"at", "yesterday"}, {"at", ""}, {"at.in", "2026-03-01,x"},
 		{"at", "2026-03-01T25:00:00Z"}, {"at", "2026-3-1"},
+		{"at", "2026-03-01 12:00"}, {"at", "2026-03-01 12:00:00"}, {"at", "2026-03-01T12:00:00 "}, {"at", "2026-03-01T12:00:00 25:00"},
 	} {
 		_, readable := conditions([]pair{p}, testFields)
 		require.False(t, readable, "%s=%s", p.name, p.value)

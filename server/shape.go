@@ -112,7 +112,7 @@ func (c *compiler) fill(s *shape) error {
 		var err error
 		s.items, err = c.compile(schema.Items)
 		return err
-	case hasProperties(schema) || schema.AdditionalProperties.Schema != nil:
+	case hasProperties(schema) || schema.AdditionalProperties.Schema != nil || isBare(schema):
 		return c.fillObject(s)
 	}
 	s.types = typesOf(schema)
@@ -123,6 +123,13 @@ func (c *compiler) fill(s *shape) error {
 // own, which OpenAPI 3.0 can only write as allOf.
 func isReference(schema *openapi3.Schema) bool {
 	return len(schema.AllOf) == 1 && schema.Type == nil && len(schema.Properties) == 0 && !schema.Nullable && len(schema.Extensions) == 0
+}
+
+// isBare says whether a schema is an object without any property, the body of an
+// operation that needs nothing. What is sent to it all the same is then named.
+func isBare(schema *openapi3.Schema) bool {
+	additional := schema.AdditionalProperties.Has
+	return schema.Type.Is("object") && additional != nil && !*additional
 }
 
 func hasProperties(schema *openapi3.Schema) bool {

@@ -57,7 +57,7 @@ ORDER BY at DESC, id DESC LIMIT 1 OFFSET ?)`, keep).Error)
 // failureColumns are the fields of a failed request that may be filtered.
 var failureColumns = map[string]filterColumn{
 	"at":     {expression: "at"},
-	"status": {expression: "status"},
+	"status": {expression: "CAST(status AS bigint)"}, // PostgreSQL compares no integer with what is too large for one
 	"code":   {expression: "code"},
 	"api":    {expression: "api"},
 	"route":  {expression: "route"},

@@ -94,9 +94,9 @@ func customerStatuses(conditions []loyalty.Condition) (wanted []loyalty.Status, 
 			rest = append(rest, c)
 			continue
 		}
-		negated := c.Operator == loyalty.Ne || c.Operator == loyalty.Nin
-		if !negated && c.Operator != loyalty.Eq && c.Operator != loyalty.In {
-			return nil, nil, fmt.Errorf("condition on %q with %q is not possible", c.Field, c.Operator)
+		negated, list := c.Operator == loyalty.Ne || c.Operator == loyalty.Nin, c.Operator == loyalty.In || c.Operator == loyalty.Nin
+		if !negated && c.Operator != loyalty.Eq && !list || !list && len(c.Values) != 1 {
+			return nil, nil, fmt.Errorf("condition on %q with %q and %d values is not possible", c.Field, c.Operator, len(c.Values))
 		}
 		wanted = slices.DeleteFunc(wanted, func(s loyalty.Status) bool { return slices.Contains(c.Values, any(string(s))) == negated })
 	}

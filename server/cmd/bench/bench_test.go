@@ -42,7 +42,7 @@ func small(t *testing.T, only ...string) options {
 	for parent := filepath.Dir(dir); strings.HasPrefix(parent, os.TempDir()+"/"); parent = filepath.Dir(parent) {
 		require.NoError(t, os.Chmod(parent, 0o755))
 	}
-	return options{reps: 1, seconds: 1, customers: 200, only: only, dir: dir}
+	return options{reps: 1, seconds: 1, customers: 200, events: 2000, only: only, dir: dir}
 }
 
 // requireGone proves that a run left nothing behind.
@@ -109,13 +109,14 @@ func (f writerFunc) Write(p []byte) (int, error) {
 }
 
 func TestOptions(t *testing.T) {
-	good := options{reps: 1, seconds: 1, customers: 1, only: []string{"server"}}
+	good := options{reps: 1, seconds: 1, customers: 1, events: 1000, only: []string{"server"}}
 	require.NoError(t, good.validate())
 	for reason, change := range map[string]func(*options){
 		"-reps":             func(o *options) { o.reps = 0 },
 		"-seconds":          func(o *options) { o.seconds = 0 },
 		"-seconds must":     func(o *options) { o.seconds = 121 },
 		"-customers":        func(o *options) { o.customers = 0 },
+		"-events":           func(o *options) { o.events = 999 },
 		`-only: nothing is`: func(o *options) { o.only = []string{"server", "sqlite"} },
 	} {
 		o := good

@@ -20,6 +20,7 @@ type options struct {
 	only      []string
 	sqlite    bool
 	customers int
+	events    int    // of the journal that is read
 	dir       string // where the throw-away folders are made; empty: the system's
 }
 
@@ -33,6 +34,8 @@ func (o options) validate() error {
 		return errors.New("-seconds must be 1 to 120: signed requests are only good for minutes")
 	case o.customers < 1:
 		return errors.New("-customers must be 1 or more")
+	case o.events < 1000 || o.events > 100_000_000:
+		return errors.New("-events must be 1,000 to 100,000,000")
 	}
 	for _, prefix := range o.only {
 		if len(choose([]string{prefix}, o.sqlite)) == 0 {
@@ -56,6 +59,7 @@ type lab struct {
 	naive          *service
 	server, sqlite *server
 	programme      *server // with the rules of programme.json
+	reads          *reads
 }
 
 // openLab starts what the metrics need. What it has started is in the lab even
@@ -92,6 +96,11 @@ func openLab(ctx context.Context, o options, chosen []metric) (l *lab, err error
 			return l, fmt.Errorf("programme: %w", err)
 		}
 	}
+	if needs("read") {
+		if l.reads, err = startReads(ctx, o, l.cluster); err != nil {
+			return l, fmt.Errorf("reads: %w", err)
+		}
+	}
 	if needs("sqlite") {
 		if l.sqlite, err = startServer(ctx, o, ""); err != nil {
 			return l, fmt.Errorf("sqlite: %w", err)
@@ -107,6 +116,9 @@ func (l *lab) close() error {
 		if s != nil {
 			errs = append(errs, s.close())
 		}
+	}
+	if l.reads != nil {
+		errs = append(errs, l.reads.close())
 	}
 	if l.naive != nil {
 		errs = append(errs, l.naive.stop())

@@ -35,6 +35,7 @@ func main() {
 	flag.StringVar(&only, "only", "", "measure only what begins with one of these names (comma-separated), and what it is compared with")
 	flag.BoolVar(&o.sqlite, "sqlite", false, "measure the program on the embedded database too")
 	flag.IntVar(&o.customers, "customers", 100_000, "customers on each database")
+	flag.IntVar(&o.events, "events", 1_000_000, "events that the reads are measured over")
 	flag.StringVar(&o.dir, "dir", "", "folder for the throw-away databases; it should be on a disk (default: the system's temporary folder)")
 	flag.Parse()
 	if only != "" {

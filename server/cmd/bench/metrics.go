@@ -15,7 +15,7 @@ type metric struct {
 // metrics in the order of a round: what is compared stands close together,
 // because the machine's speed drifts.
 func metrics() []metric {
-	return []metric{
+	return append([]metric{
 		pgbenchMetric("floor-16", 16, false),
 		directMetric("pgx-16", 16, false, postOnce),
 		directMetric("pgx-separate-16", 16, false, postSeparately),
@@ -36,7 +36,7 @@ func metrics() []metric {
 		serverMetric(workload{name: "server-hot-16", connections: 16, hot: true}),
 		naiveMetric(workload{name: "naive-bulk-4", connections: 4, events: 50}),
 		serverMetric(workload{name: "server-bulk-4", connections: 4, events: 50}),
-	}
+	}, readMetrics()...)
 }
 
 func pgbenchMetric(name string, clients int, hot bool) metric {
@@ -85,13 +85,29 @@ type comparison struct {
 	title    string
 	of, base string
 	worst    bool // compares p99, and less is better
+	typical  bool // compares p50, and less is better
+	read     bool // a row of the table of reads: of is HTTP, base is SQL
 	first    float64
 	goal     float64 // 0: no target
 }
 
+// figure is what a row compares.
+func (c comparison) figure() func(sample) float64 {
+	switch {
+	case c.worst:
+		return p99Of
+	case c.typical:
+		return p50Of
+	}
+	return rateOf
+}
+
+// less says whether the smaller figure is the better one.
+func (c comparison) less() bool { return c.worst || c.typical }
+
 // comparisons are the rows of the result; targets are those of the project.
 func comparisons() []comparison {
-	return []comparison{
+	return append([]comparison{
 		{title: "POST /events point_add, 16 connections", of: "server-16", base: "floor-16", first: 0.45, goal: 0.70},
 		{title: "same, 64 connections", of: "server-64", base: "floor-64", first: 0.80, goal: 1.50},
 		{title: "same, one hot customer, 16 connections", of: "server-hot-16", base: "floor-hot-16", first: 1.5, goal: 4.0},
@@ -115,7 +131,8 @@ func comparisons() []comparison {
 		{title: "F: pgbench, one statement, 16 clients", of: "floor-16", base: "floor-16"},
 		{title: "F: pgbench, one statement, 64 clients", of: "floor-64", base: "floor-64"},
 		{title: "F: pgbench, one statement, hot, 16 clients", of: "floor-hot-16", base: "floor-hot-16"},
-	}
+		{title: "events of everybody: a page far down against the first (p50)", of: "read-events-deep", base: "read-events", typical: true, first: 2, goal: 1.5},
+	}, readComparisons()...)
 }
 
 // choose gives the metrics whose names begin with one of only (all: none given)

@@ -17,8 +17,11 @@ func TestComparisonsNameMetrics(t *testing.T) {
 		require.Contains(t, all, c.of)
 		require.Contains(t, all, c.base)
 		shown[c.of] = true
+		if c.read {
+			shown[c.base] = true
+		}
 		if c.goal != 0 {
-			require.Equal(t, c.worst, c.goal < c.first, c.title)
+			require.Equal(t, c.less(), c.goal < c.first, c.title)
 		}
 	}
 	for _, name := range all {
@@ -35,6 +38,8 @@ func TestChoose(t *testing.T) {
 	}
 	require.Equal(t, []string{"floor-16"}, chosen("floor-16"))
 	require.ElementsMatch(t, []string{"server-64", "floor-64", "naive-64"}, chosen("server-64"))
+	require.ElementsMatch(t, []string{"read-points", "read-points-sql"}, chosen("read-points"))
+	require.Subset(t, chosen("read-events-deep"), []string{"read-events-deep", "read-events-deep-sql", "read-events"})
 	require.Empty(t, chosen("sqlite"))
 	require.Len(t, choose([]string{"sqlite"}, true), 3, "itself, pgx and the floor under pgx")
 	require.Len(t, choose(nil, true), len(metrics()))
@@ -51,6 +56,7 @@ func TestReached(t *testing.T) {
 	}{
 		{more, 0.49, "NO"}, {more, 0.5, "first"}, {more, 0.69, "first"}, {more, 0.7, "goal"}, {more, 9, "goal"},
 		{less, 0.31, "NO"}, {less, 0.3, "first"}, {less, 0.16, "first"}, {less, 0.15, "goal"}, {less, 0, "goal"},
+		{comparison{typical: true, first: 2, goal: 1.5}, 1.5, "goal"}, {comparison{typical: true, first: 2, goal: 1.5}, 1.6, "first"},
 		{comparison{}, 1, "-"},
 	} {
 		require.Equal(t, c.want, c.row.reached(c.ratio), "%+v", c)
