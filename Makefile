@@ -114,12 +114,14 @@ bench-go: ## the Go benchmarks: signing against its hashing floor, the HTTP laye
 #   R16  TestFaultStop               50 stops in good order under load, on each database
 #   -    TestRebuildOfEverything     100,000 events of all kinds, folded anew, on each database
 #   -    TestWalkWhileWriting        100,000 events walked by next and back while others are written, on each database
+#   -    TestLeaderboardScale...     1,000,000 ranked customers on PostgreSQL; 100,000 counted from nothing
+#   F2   TestContractHonesty         500 drawn requests for every operation of the documents, on each database
 TORTURE ?= 500
 RUN ?= .
 .PHONY: torture
 torture: ## long property tests and fault tests (about an hour), with their figures
 	@log=$$(mktemp -t torture.XXXXXX) && echo "what is under way: tail -f $$log"; \
-	LOYALTY_TORTURE=$(TORTURE) $(GO) test ./server ./server/loyalty ./server/cmd/loyalty -run '$(RUN)' -v -timeout 3h -count 1 >$$log 2>&1; status=$$?; \
+	LOYALTY_TORTURE=$(TORTURE) $(GO) test ./server ./server/loyalty ./server/cmd/loyalty ./store -run '$(RUN)' -v -timeout 3h -count 1 >$$log 2>&1; status=$$?; \
 	sed -nE 's/^ *[a-z_]+_test\.go:[0-9]+: (figures: .*)/\1/p; /^ *--- FAIL|^(ok|FAIL|panic:|WARNING: DATA RACE)/p' $$log; \
 	[ $$status -ne 0 ] || rm $$log; exit $$status
 

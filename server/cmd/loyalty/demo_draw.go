@@ -114,8 +114,8 @@ func (c *crowd) redeem(m *member, progress float64) (act, bool) {
 	if len(m.codes) == 0 {
 		return act{}, false
 	}
-	code := m.codes[0] // whether it is taken or too old, it is not tried again
-	m.codes = m.codes[1:]
+	code := m.codes[len(m.codes)-1] // whether it is taken or too old, it is not tried again
+	m.codes = m.codes[:len(m.codes)-1]
 	if c.chance(30) {
 		return c.act(m, progress, "coupon_redeem", attributes{"code": code}), true
 	}
@@ -229,8 +229,8 @@ func (c *crowd) give(m *member, progress float64) (act, bool) {
 	case len(m.codes) == 0:
 		return act{}, false
 	}
-	code := m.codes[0]
-	m.codes = m.codes[1:]
+	code := m.codes[len(m.codes)-1]
+	m.codes = m.codes[:len(m.codes)-1]
 	a := c.act(m, progress, "coupon_transfer", attributes{"code": code, "target": friend.name})
 	a.learn = func(loyalty.Outcome) { friend.codes = append(friend.codes, code) }
 	return a, true
