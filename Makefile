@@ -114,7 +114,7 @@ bench-go: ## the Go benchmarks: signing against its hashing floor, the HTTP laye
 #   R16  TestFaultStop               50 stops in good order under load, on each database
 #   -    TestRebuildOfEverything     100,000 events of all kinds, folded anew, on each database
 #   -    TestWalkWhileWriting        100,000 events walked by next and back while others are written, on each database
-#   -    TestLeaderboardScale...     1,000,000 ranked customers on PostgreSQL; 100,000 counted from nothing
+#   -    TestLeaderboard...          1,000,000 ranked customers on PostgreSQL; 100,000 counted from nothing
 #   F2   TestContractHonesty         500 drawn requests for every operation of the documents, on each database
 TORTURE ?= 500
 RUN ?= .

@@ -296,5 +296,6 @@ func TestBacktest(t *testing.T) {
 		refused(t, h.post(campaigns+"/old/backtest", `{`+ever+`}`), http.StatusNotFound, 190260)
 		refused(t, h.get(fmt.Sprintf("%s/beans/backtest/%s", campaigns, data(t, one)["batch_id"])), http.StatusNotFound, 190240)
 		refused(t, h.get(campaigns+"/beans/backtest/0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e01"), http.StatusNotFound, 190240)
+		refused(t, h.get(campaigns+"/beans/backtest/none"), http.StatusNotFound, 190240)
 	})
 }

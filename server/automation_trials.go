@@ -70,12 +70,12 @@ func (a *campaignsAPI) plan(ctx context.Context, in automationcampaigns.StartBac
 
 // GetBacktest tells how far a backtest is.
 func (a *campaignsAPI) GetBacktest(ctx context.Context, in automationcampaigns.GetBacktestRequestObject) (automationcampaigns.GetBacktestResponseObject, error) {
-	o, err := a.reader.BulkOperation(plain(ctx), in.BatchID, loyalty.BulkBacktest)
+	o, err := a.bulkNamed(ctx, in.BatchID, loyalty.BulkBacktest)
 	switch {
 	case err != nil:
 		return nil, err
 	case o.Target != in.CampaignID:
-		return nil, loyalty.ErrBatchNotFound.With("batch", in.BatchID.String())
+		return nil, loyalty.ErrBatchNotFound.With("batch", in.BatchID)
 	}
 	return written{status: http.StatusOK, body: marshal(backtestAnswer(o))}, nil
 }

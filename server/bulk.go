@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"net/http"
 
+	"github.com/google/uuid"
+
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
@@ -30,17 +32,27 @@ func bulkAnswer(o loyalty.BulkOperation) any {
 }
 
 // bulkStatus answers where an operation of some kinds stands.
-func (s *Server) bulkStatus(ctx context.Context, batch loyalty.ID, kinds ...string) (written, error) {
-	o, err := s.reader.BulkOperation(plain(ctx), batch, kinds...)
+func (s *Server) bulkStatus(ctx context.Context, batch string, kinds ...string) (written, error) {
+	o, err := s.bulkNamed(ctx, batch, kinds...)
 	if err != nil {
 		return written{}, err
 	}
 	return written{status: http.StatusOK, body: marshal(bulkAnswer(o))}, nil
 }
 
+// bulkNamed reads the operation of some kinds that a path names. A text that is no id
+// is as unknown as any other.
+func (s *Server) bulkNamed(ctx context.Context, batch string, kinds ...string) (loyalty.BulkOperation, error) {
+	id, err := uuid.Parse(batch)
+	if err != nil {
+		return loyalty.BulkOperation{}, loyalty.ErrBatchNotFound.With("batch", batch)
+	}
+	return s.reader.BulkOperation(plain(ctx), id, kinds...)
+}
+
 // bulkPlace is which items of which operation a caller asks for.
 type bulkPlace struct {
-	batch  loyalty.ID
+	batch  string
 	limit  *common.Limit
 	offset *common.Offset
 	cursor *common.Cursor
@@ -54,10 +66,11 @@ func (s *Server) bulkErrors(ctx context.Context, at bulkPlace, kinds ...string) 
 	if err != nil {
 		return written{}, err
 	}
-	if _, err := s.reader.BulkOperation(plain(ctx), at.batch, kinds...); err != nil {
+	o, err := s.bulkNamed(ctx, at.batch, kinds...)
+	if err != nil {
 		return written{}, err
 	}
-	items, err := s.reader.BulkErrors(plain(ctx), at.batch, bulkPage(p))
+	items, err := s.reader.BulkErrors(plain(ctx), o.ID, bulkPage(p))
 	if err != nil {
 		return written{}, err
 	}

@@ -141,7 +141,7 @@ func TestCustomerListRefusals(t *testing.T) {
 	refused(t, h.post(springList, `{"customers":["member-1001"]}`), http.StatusUnprocessableEntity, 190054)
 	refused(t, h.get("/v1/bulk-operation/customer-list/"+noBatch+"/status"), http.StatusNotFound, 190240)
 	refused(t, h.get("/v1/bulk-operation/customer-list/"+noBatch+"/status/errors"), http.StatusNotFound, 190240)
-	require.Equal(t, http.StatusBadRequest, h.get("/v1/bulk-operation/customer-list/spring/status").status)
+	require.Equal(t, http.StatusNotFound, h.get("/v1/bulk-operation/customer-list/spring/status").status)
 	require.Equal(t, http.StatusMethodNotAllowed, h.get(springList).status)
 }
 

@@ -78,22 +78,10 @@ func (a *displayAPI) claimsOf(ctx context.Context, customer loyalty.ID, p page, 
 		place = nil
 	}
 	if filtered || place == nil {
-		whole := page{query: storeLists(p.query), limit: len(all)}
+		whole := page{query: p.query, limit: len(all)}
 		all = inMemory(p, choose(whole, all, columns, o, now).entries, place)
 	}
 	return linked(p, all, now, place), err
-}
-
-// storeLists reads the filter stores as the specification has it: its value is a
-// list, of which one must fit.
-func storeLists(query []pair) []pair {
-	query = slices.Clone(query)
-	for i, q := range query {
-		if q.name == "stores" || q.name == "stores.eq" {
-			query[i].name = "stores.in"
-		}
-	}
-	return query
 }
 
 // claimStates are the names of where a claim can stand.
@@ -110,7 +98,7 @@ func (a *displayAPI) claimColumns(language string) map[string]column[claimed] {
 	return map[string]column[claimed]{
 		"type":       {field{kind: choiceField, choices: rewardTypes}, func(c claimed) any { return c.reward.Type }},
 		"points":     {field{kind: integerField}, func(c claimed) any { return c.Points }},
-		"stores":     {field{kind: textField}, func(c claimed) any { return orEmpty(c.reward.Stores) }},
+		"stores":     {field{kind: textField, list: true}, func(c claimed) any { return orEmpty(c.reward.Stores) }},
 		"starts_at":  {field{kind: instantField}, func(c claimed) any { return timeOrNil(c.reward.StartsAt.Time) }},
 		"ends_at":    {field{kind: instantField}, func(c claimed) any { return timeOrNil(c.reward.EndsAt.Time) }},
 		"status":     {field{kind: choiceField, choices: loyalty.DateStatuses}, func(c claimed) any { return c.status }},

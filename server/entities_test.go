@@ -168,6 +168,7 @@ func TestBadEntities(t *testing.T) {
 		{"stores/store", `{"name":"x","Name":"y"}`, "Name", 190011},
 		{"stores/store", `{"name":"x","id":"-"}`, "id", 190014},
 		{"stores/store", `{"name":"x","id":5}`, "id", 190010},
+		{"rewards/reward", `{"title":{"en":"Mug"},"type":"custom","id":"claims"}`, "id", 190014},
 		{"rewards/reward", `{"title":{},"type":"custom"}`, "title", 190010},
 		{"rewards/reward", `{"title":"Mug","type":"custom"}`, "title", 190010},
 		{"rewards/reward", `{"title":{"eng":"Mug"},"type":"custom"}`, "title.eng", 190010},

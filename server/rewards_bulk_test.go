@@ -72,6 +72,8 @@ func TestBulkClaim(t *testing.T) {
 		refused(t, h.get("/v1/bulk-operation/customer-list/"+batch+"/status"), http.StatusNotFound, 190240)
 		refused(t, h.get("/v1/bulk-operation/reward/claim/"+noBatch+"/status"), http.StatusNotFound, 190240)
 		refused(t, h.get("/v1/bulk-operation/reward/claim/"+noBatch+"/status/errors"), http.StatusNotFound, 190240)
+		refused(t, h.get("/v1/bulk-operation/reward/claim/none/status"), http.StatusNotFound, 190240)
+		refused(t, h.get("/v1/bulk-operation/reward/claim/none/status/errors"), http.StatusNotFound, 190240)
 		refused(t, h.post("/v1/bulk-operation/reward/claim/none", `{"customers":["member-1000"]}`), http.StatusNotFound, 160320)
 		for body, field := range map[string]string{
 			`{}`: "customers", `{"customers":[]}`: "customers", `{"customers":["member-1000"],"list_id":"spring"}`: "list_id", `{"list_id":""}`: "list_id",

@@ -1320,7 +1320,7 @@ type TransactionStatus string
 type AcceptLanguage = string
 
 // BatchID defines model for BatchId.
-type BatchID = openapi_types.UUID
+type BatchID = string
 
 // Cursor defines model for Cursor.
 type Cursor = string

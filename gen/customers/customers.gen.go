@@ -739,7 +739,7 @@ func (siw *ServerInterfaceWrapper) GetCustomerListStatus(c *gin.Context) {
 	// ------------- Path parameter "batch_id" -------------
 	var batchID externalRef0.BatchID
 
-	err = runtime.BindStyledParameterWithOptions("simple", "batch_id", c.Param("batch_id"), &batchID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	err = runtime.BindStyledParameterWithOptions("simple", "batch_id", c.Param("batch_id"), &batchID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter batch_id: %w", err), http.StatusBadRequest)
 		return
@@ -764,7 +764,7 @@ func (siw *ServerInterfaceWrapper) ListCustomerListErrors(c *gin.Context) {
 	// ------------- Path parameter "batch_id" -------------
 	var batchID externalRef0.BatchID
 
-	err = runtime.BindStyledParameterWithOptions("simple", "batch_id", c.Param("batch_id"), &batchID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	err = runtime.BindStyledParameterWithOptions("simple", "batch_id", c.Param("batch_id"), &batchID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter batch_id: %w", err), http.StatusBadRequest)
 		return

@@ -580,7 +580,7 @@ func (siw *ServerInterfaceWrapper) GetBulkClaimStatus(c *gin.Context) {
 	// ------------- Path parameter "batch_id" -------------
 	var batchID externalRef0.BatchID
 
-	err = runtime.BindStyledParameterWithOptions("simple", "batch_id", c.Param("batch_id"), &batchID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	err = runtime.BindStyledParameterWithOptions("simple", "batch_id", c.Param("batch_id"), &batchID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter batch_id: %w", err), http.StatusBadRequest)
 		return
@@ -605,7 +605,7 @@ func (siw *ServerInterfaceWrapper) ListBulkClaimErrors(c *gin.Context) {
 	// ------------- Path parameter "batch_id" -------------
 	var batchID externalRef0.BatchID
 
-	err = runtime.BindStyledParameterWithOptions("simple", "batch_id", c.Param("batch_id"), &batchID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	err = runtime.BindStyledParameterWithOptions("simple", "batch_id", c.Param("batch_id"), &batchID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter batch_id: %w", err), http.StatusBadRequest)
 		return

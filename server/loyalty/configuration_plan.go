@@ -193,7 +193,7 @@ func (p *configurationPlan) kind(kind string, list map[string]EntityFields, prun
 
 // entity plans one.
 func (p *configurationPlan) entity(kind, id string, read EntityFields) error {
-	if err := checkEntityID(id); err != nil {
+	if err := checkEntityID(kind, id); err != nil {
 		return AsError(err).At(EntityPlaceIn(kind, id))
 	}
 	data, err := read(p.declared)

@@ -60,7 +60,7 @@ func (a *Admin) create(r *adminRun, c EntityChange) (Entity, error) {
 	}
 	if e.ID == "" {
 		e.ID = a.nextID(r.now).String()
-	} else if err := checkEntityID(e.ID); err != nil {
+	} else if err := checkEntityID(e.Type, e.ID); err != nil {
 		return e, err
 	}
 	if _, taken, err := r.entity(e.Type, e.ID); err != nil || taken {
@@ -79,8 +79,12 @@ func taken409(taken bool, id string) error {
 	return ErrEntityExists.With("id", id).At("id")
 }
 
-// checkEntityID refuses an id that could not be addressed later.
-func checkEntityID(id string) error {
+// checkEntityID refuses an id that could not be addressed later: among rewards,
+// /rewards/claims/ is where claims are.
+func checkEntityID(kind, id string) error {
+	if kind == "rewards/reward" && id == "claims" {
+		return ErrReservedName.With("property", "id").With("value", id).At("id")
+	}
 	err := CheckName("id", id)
 	var e *Error
 	if errors.As(err, &e) && len(e.Details) > 0 {

@@ -4,6 +4,9 @@
 // that ratios hold where the machine's speed drifts. Rates of different runs
 // are not comparable.
 //
+// Reads (read-…) are measured over a year's history of their own, each beside the
+// same rows read in SQL; see reads.go.
+//
 // It starts whatever it measures, checks after each measurement that what was
 // acknowledged is recorded, and leaves nothing behind. It ends with 1 only when
 // something is wrong, never because something is slow.

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -111,11 +112,7 @@ func (s *reads) inSQL(ctx context.Context, r read) (sample, error) {
 	}
 	all.Wait()
 	watch.stop()
-	joined := latencies[0]
-	for _, more := range latencies[1:] {
-		joined = append(joined, more...)
-	}
-	return watch.sample(joined, 1), errors.Join(failures...)
+	return watch.sample(slices.Concat(latencies...), 1), errors.Join(failures...)
 }
 
 // rows reads all rows of r and counts them.

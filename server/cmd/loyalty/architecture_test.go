@@ -25,7 +25,7 @@ var mayImport = map[string][]string{
 	"server/loyalty":        {"server/loyalty/points", "server/loyalty/money", "server/loyalty/condition"},
 	"store":                 {"server/loyalty", "store/migrations"},
 	"store/storetest":       {"store", "server/loyalty"},
-	"gen":                   {"gen/common", "server/loyalty/money"},
+	"gen":                   {"gen/common", "gen/entities", "server/loyalty/money"},
 }
 
 // onlyIn names libraries that belong to one room.

@@ -113,7 +113,7 @@ const demoBatch = 100
 type demoRun struct {
 	*house
 	demoFlags
-	crowd    *crowd
+	crowd    *demoCrowd
 	meter    *meter
 	begun    time.Time
 	recorded int                 // submissions that were accepted

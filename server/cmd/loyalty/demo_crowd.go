@@ -14,9 +14,9 @@ import (
 // that some are expired.
 const demoSpan = 395 * 24 * time.Hour
 
-// crowd makes what members do. It draws from its seed and from what became of the
+// demoCrowd makes what members do. It draws from its seed and from what became of the
 // submissions before, nothing else.
-type crowd struct {
+type demoCrowd struct {
 	dice     *rand.Rand
 	now      time.Time
 	products []demoProduct
@@ -68,14 +68,14 @@ type act struct {
 
 type attributes = map[string]any
 
-func newCrowd(seed uint64, size int, now time.Time, products []demoProduct) *crowd {
-	return &crowd{dice: rand.New(rand.NewPCG(seed, 1)), now: now, products: products, size: size}
+func newCrowd(seed uint64, size int, now time.Time, products []demoProduct) *demoCrowd {
+	return &demoCrowd{dice: rand.New(rand.NewPCG(seed, 1)), now: now, products: products, size: size}
 }
 
-func (c *crowd) chance(percent int) bool { return c.dice.IntN(100) < percent }
+func (c *demoCrowd) chance(percent int) bool { return c.dice.IntN(100) < percent }
 
 // next draws what happens when progress (0 to 1) of the time is over.
-func (c *crowd) next(progress float64) act {
+func (c *demoCrowd) next(progress float64) act {
 	joined := 0.1 + progress // everybody is there after nine tenths
 	if len(c.members) == 0 || float64(len(c.members)) < joined*float64(c.size) && len(c.members) < c.size {
 		return c.join(progress)
@@ -96,13 +96,13 @@ func (c *crowd) next(progress float64) act {
 }
 
 // somebody is a member; those who joined early do more.
-func (c *crowd) somebody() *member {
-	return c.members[int(math.Pow(c.dice.Float64(), 1.7)*float64(len(c.members)))]
+func (c *demoCrowd) somebody() *member {
+	return c.members[int(math.Pow(c.dice.Float64(), 1.25)*float64(len(c.members)))]
 }
 
 // act dates what a member does, never in the future and never before what they did
 // last.
-func (c *crowd) act(m *member, progress float64, action string, data attributes) act {
+func (c *demoCrowd) act(m *member, progress float64, action string, data attributes) act {
 	begin := c.now.Add(-demoSpan)
 	day := begin.Add(time.Duration(progress * float64(demoSpan))).Truncate(24 * time.Hour)
 	at := day.Add(6*time.Hour + time.Duration(c.dice.IntN(15*60*60))*time.Second)
@@ -119,7 +119,7 @@ func (c *crowd) act(m *member, progress float64, action string, data attributes)
 	return c.dated(m, at, action, data)
 }
 
-func (c *crowd) dated(m *member, at time.Time, action string, data attributes) act {
+func (c *demoCrowd) dated(m *member, at time.Time, action string, data attributes) act {
 	data["effective_timestamp"] = at.UTC().Format(time.RFC3339)
 	raw, _ := json.Marshal(data) // texts, numbers and lists of them
 	return act{Submission: loyalty.Submission{Customer: m.name, Action: action, Data: raw, Operation: demoOperations[action]}, member: m}
@@ -131,7 +131,7 @@ var demoOperations = map[string]bool{
 }
 
 // join enrols the next member; every fifth was brought by another one.
-func (c *crowd) join(progress float64) act {
+func (c *demoCrowd) join(progress float64) act {
 	n := len(c.members) + 1
 	country := c.dice.IntN(len(demoCountries))
 	m := &member{name: fmt.Sprintf("member-%04d", n), country: country, batch: c.batch, done: map[string]bool{}}
@@ -150,7 +150,7 @@ func (c *crowd) join(progress float64) act {
 }
 
 // learned notes what an accepted submission left.
-func (c *crowd) learned(a act, o loyalty.Outcome) {
+func (c *demoCrowd) learned(a act, o loyalty.Outcome) {
 	a.member.points = o.Customer.Figures.Spendable()
 	for _, e := range o.Events {
 		if e.Effects == nil || e.Customer != o.Customer.ID {

@@ -12,28 +12,28 @@ import (
 // a thousand are visits.
 var demoHabits = []struct {
 	often int
-	draw  func(*crowd, *member, float64) (act, bool)
+	draw  func(*demoCrowd, *member, float64) (act, bool)
 }{
-	{400, func(c *crowd, m *member, p float64) (act, bool) { return c.buy(m, p), true }},
-	{110, (*crowd).claim},
-	{45, (*crowd).review},
-	{50, (*crowd).redeem},
-	{15, (*crowd).pay},
-	{30, (*crowd).takeBack},
-	{30, (*crowd).answer},
-	{30, (*crowd).profile},
-	{25, (*crowd).find},
-	{20, (*crowd).enter},
-	{15, (*crowd).offer},
-	{12, (*crowd).give},
-	{8, (*crowd).goodwill},
-	{3, (*crowd).suspend},
-	{3, (*crowd).unsuspend},
+	{400, func(c *demoCrowd, m *member, p float64) (act, bool) { return c.buy(m, p), true }},
+	{110, (*demoCrowd).claim},
+	{45, (*demoCrowd).review},
+	{90, (*demoCrowd).redeem},
+	{15, (*demoCrowd).pay},
+	{30, (*demoCrowd).takeBack},
+	{30, (*demoCrowd).answer},
+	{30, (*demoCrowd).profile},
+	{25, (*demoCrowd).find},
+	{20, (*demoCrowd).enter},
+	{15, (*demoCrowd).offer},
+	{12, (*demoCrowd).give},
+	{8, (*demoCrowd).goodwill},
+	{3, (*demoCrowd).suspend},
+	{3, (*demoCrowd).unsuspend},
 }
 
 // draw makes the submission that the n-th of a thousand habits is; false: this member
 // cannot do it now.
-func (c *crowd) draw(m *member, n int, progress float64) (act, bool) {
+func (c *demoCrowd) draw(m *member, n int, progress float64) (act, bool) {
 	for _, h := range demoHabits {
 		if n -= h.often; n < 0 {
 			return h.draw(c, m, progress)
@@ -42,12 +42,12 @@ func (c *crowd) draw(m *member, n int, progress float64) (act, bool) {
 	return c.visit(m, progress), true
 }
 
-func (c *crowd) visit(m *member, progress float64) act {
+func (c *demoCrowd) visit(m *member, progress float64) act {
 	return c.act(m, progress, "visit", attributes{"url": "https://shop.example.com/" + c.products[c.dice.IntN(len(c.products))].id, "type": "product"})
 }
 
 // buy is a purchase of one to four lines, in a store or online.
-func (c *crowd) buy(m *member, progress float64) act {
+func (c *demoCrowd) buy(m *member, progress float64) act {
 	c.orders++
 	o := &order{id: fmt.Sprintf("order-%06d", c.orders)}
 	total, items := 0, []attributes{}
@@ -85,7 +85,7 @@ var demoPrices = []struct {
 	{"free-delivery", 60, 1}, {"recipe-book", 40, 1}, {"brewing-guide", 0, 1}, {"enamel-mug", 200, 1}, {"lucky-points", 30, 1}, {"barista-class", 400, 0},
 }
 
-func (c *crowd) claim(m *member, progress float64) (act, bool) {
+func (c *demoCrowd) claim(m *member, progress float64) (act, bool) {
 	r := demoPrices[c.dice.IntN(len(demoPrices))]
 	if m.suspended || m.points < r.price || r.most > 0 && m.done[r.reward] {
 		return act{}, false
@@ -100,7 +100,7 @@ func (c *crowd) claim(m *member, progress float64) (act, bool) {
 	return a, true
 }
 
-func (c *crowd) review(m *member, progress float64) (act, bool) {
+func (c *demoCrowd) review(m *member, progress float64) (act, bool) {
 	if len(m.orders) == 0 {
 		return act{}, false
 	}
@@ -110,7 +110,7 @@ func (c *crowd) review(m *member, progress float64) (act, bool) {
 }
 
 // redeem uses a coupon: most with a purchase, the others at the counter.
-func (c *crowd) redeem(m *member, progress float64) (act, bool) {
+func (c *demoCrowd) redeem(m *member, progress float64) (act, bool) {
 	if len(m.codes) == 0 {
 		return act{}, false
 	}
@@ -128,7 +128,7 @@ func (c *crowd) redeem(m *member, progress float64) (act, bool) {
 }
 
 // pay uses a part of a gift card.
-func (c *crowd) pay(m *member, progress float64) (act, bool) {
+func (c *demoCrowd) pay(m *member, progress float64) (act, bool) {
 	if len(m.cards) == 0 {
 		return act{}, false
 	}
@@ -141,7 +141,7 @@ func (c *crowd) pay(m *member, progress float64) (act, bool) {
 }
 
 // takeBack refunds a purchase, a product of it, or a part of the price.
-func (c *crowd) takeBack(m *member, progress float64) (act, bool) {
+func (c *demoCrowd) takeBack(m *member, progress float64) (act, bool) {
 	if len(m.orders) == 0 || m.orders[len(m.orders)-1].taken {
 		return act{}, false
 	}
@@ -163,7 +163,7 @@ func (m *member) once(what string) bool {
 	return first
 }
 
-func (c *crowd) answer(m *member, progress float64) (act, bool) {
+func (c *demoCrowd) answer(m *member, progress float64) (act, bool) {
 	if !m.once("quiz") {
 		return act{}, false
 	}
@@ -171,7 +171,7 @@ func (c *crowd) answer(m *member, progress float64) (act, bool) {
 	return c.act(m, progress, "quiz_answer", attributes{"quiz": "arabica", "answer": answers[c.dice.IntN(len(answers))]}), true
 }
 
-func (c *crowd) profile(m *member, progress float64) (act, bool) {
+func (c *demoCrowd) profile(m *member, progress float64) (act, bool) {
 	question, answers := "drink", []string{"espresso", "filter", "milk"}
 	if !m.once("drink") {
 		if !m.once("cups") {
@@ -182,7 +182,7 @@ func (c *crowd) profile(m *member, progress float64) (act, bool) {
 	return c.act(m, progress, "profile_answer", attributes{"flow": "taste", "question": question, "answer": answers[c.dice.IntN(len(answers))]}), true
 }
 
-func (c *crowd) find(m *member, progress float64) (act, bool) {
+func (c *demoCrowd) find(m *member, progress float64) (act, bool) {
 	found := []struct {
 		action string
 		data   attributes
@@ -197,7 +197,7 @@ func (c *crowd) find(m *member, progress float64) (act, bool) {
 	return c.act(m, progress, found.action, found.data), true
 }
 
-func (c *crowd) enter(m *member, progress float64) (act, bool) {
+func (c *demoCrowd) enter(m *member, progress float64) (act, bool) {
 	count := 1 + c.dice.IntN(2)
 	if m.suspended || m.points < int64(20*count) || !m.once(fmt.Sprint("contest", c.dice.IntN(5))) {
 		return act{}, false
@@ -206,7 +206,7 @@ func (c *crowd) enter(m *member, progress float64) (act, bool) {
 }
 
 // offer claims an offer, or uses the one on whole carts.
-func (c *crowd) offer(m *member, progress float64) (act, bool) {
+func (c *demoCrowd) offer(m *member, progress float64) (act, bool) {
 	if c.chance(50) {
 		offers := []string{"cart-forty", "espresso-duo", "press-and-beans"}
 		return c.act(m, progress, "offer_claim", attributes{"offer": offers[c.dice.IntN(len(offers))]}), true
@@ -218,7 +218,7 @@ func (c *crowd) offer(m *member, progress float64) (act, bool) {
 }
 
 // give passes a coupon or a claimed mug on to another member.
-func (c *crowd) give(m *member, progress float64) (act, bool) {
+func (c *demoCrowd) give(m *member, progress float64) (act, bool) {
 	friend := c.somebody()
 	switch {
 	case friend == m || friend.batch == c.batch || m.suspended:
@@ -236,12 +236,12 @@ func (c *crowd) give(m *member, progress float64) (act, bool) {
 	return a, true
 }
 
-func (c *crowd) goodwill(m *member, progress float64) (act, bool) {
+func (c *demoCrowd) goodwill(m *member, progress float64) (act, bool) {
 	return c.act(m, progress, "point_add", attributes{"points": 10 + 5*c.dice.IntN(5), "reason": "A late parcel"}), true
 }
 
 // suspend stops a member from spending; not the first one, whom the tour is about.
-func (c *crowd) suspend(m *member, progress float64) (act, bool) {
+func (c *demoCrowd) suspend(m *member, progress float64) (act, bool) {
 	if m.suspended || m == c.members[0] {
 		return act{}, false
 	}
@@ -249,7 +249,7 @@ func (c *crowd) suspend(m *member, progress float64) (act, bool) {
 	return c.act(m, progress, "suspend", attributes{"reason": "Under review"}), true
 }
 
-func (c *crowd) unsuspend(_ *member, progress float64) (act, bool) {
+func (c *demoCrowd) unsuspend(_ *member, progress float64) (act, bool) {
 	for _, m := range c.members {
 		if m.suspended && m.batch != c.batch {
 			m.suspended, m.batch = false, c.batch
@@ -260,7 +260,7 @@ func (c *crowd) unsuspend(_ *member, progress float64) (act, bool) {
 }
 
 // leave is a member who opts out. The n-th is counted from those who joined last.
-func (c *crowd) leave(n int) act {
+func (c *demoCrowd) leave(n int) act {
 	at := len(c.members) - 1 - n
 	m := c.members[at]
 	c.members = append(c.members[:at:at], c.members[at+1:]...)
@@ -269,7 +269,7 @@ func (c *crowd) leave(n int) act {
 
 // spin is the n-th spin of the wheel. Chance is the system's and not the seed's, so
 // spins come last: nothing depends on what they bring.
-func (c *crowd) spin(n, of int) act {
+func (c *demoCrowd) spin(n, of int) act {
 	turns := (of + len(c.members) - 1) / len(c.members)
 	m, turn := c.members[n%len(c.members)], n/len(c.members)
 	at := c.now.Add(-time.Duration(8*(turns-1-turn)*24)*time.Hour - time.Duration(1+c.dice.IntN(20*60))*time.Minute)

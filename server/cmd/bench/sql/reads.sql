@@ -11,12 +11,15 @@ $f$ SELECT (lpad(to_hex(at), 12, '0') || '7' || lpad(to_hex(n % 4096), 3, '0') |
 SELECT loyalty_journal_month(to_char(month, 'YYYY_MM'), (extract(epoch FROM month) * 1000)::bigint, (extract(epoch FROM month + interval '1 month') * 1000)::bigint)
 FROM generate_series(date_trunc('month', now() AT TIME ZONE 'UTC') - interval '12 months', date_trunc('month', now() AT TIME ZONE 'UTC') - interval '1 month', interval '1 month') month;
 
--- What happened, evenly over 360 days, the last an hour ago.
+-- What happened, evenly over 360 days, but for the last hundredth: that came after everybody had opted in, so that the
+-- first page of the journal is like any other.
 CREATE TABLE happened AS
 SELECT i, p.id AS customer, at, bench_id(at, i) AS id, i % 10 AS kind, CASE WHEN i % 10 < 7 THEN 10 + (hashint8(i) & 511) END AS points
-FROM (SELECT i, (extract(epoch FROM now()) * 1000)::bigint - 3600000 - (($events - i) * (360 * 86400000::numeric / $events))::bigint AS at,
+FROM (SELECT i, CASE WHEN i * 100 > $events * 99::bigint THEN now - ((now - seeded - 1) * ($events - i) * 100.0 / $events)::bigint
+			ELSE now - (($events - i) * (360 * 86400000::numeric / $events))::bigint END AS at,
 		CASE WHEN i % 2 = 0 THEN 1 + (hashint8(i * 7) & 2147483647) % greatest($customers / 20, 1) ELSE 1 + (hashint8(i * 7) & 2147483647) % $customers END AS n
-	FROM generate_series(1, $events::bigint) i) s
+	FROM generate_series(1, $events::bigint) i,
+		(SELECT (extract(epoch FROM now()) * 1000)::bigint AS now, max(recorded_at) AS seeded FROM events) t) s
 JOIN people p USING (n) ORDER BY i;
 
 INSERT INTO events (customer_id, id, recorded_at, at, points, action, transaction_id, data)

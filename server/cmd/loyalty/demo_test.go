@@ -1,0 +1,132 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// TestDemo fills both databases with the same seed, proves them, and is refused there
+// from then on.
+func TestDemo(t *testing.T) {
+	size := []string{"demo", "--customers", strconv.Itoa(full(t, 30, 1000)), "--events", strconv.Itoa(full(t, 400, 20_000))}
+	var drawn []map[string]string
+	onBoth(t, anyPostgres, func(t *testing.T, g *ground) {
+		r := command(t, g.dir, g.env, size...)
+		require.Equal(t, 0, r.code, r.errors)
+		require.Contains(t, r.out, "The ledger held: all ")
+		require.Equal(t, 10, strings.Count(r.errors, " %: "), r.errors)
+		t.Log(r.out)
+		drawn = append(drawn, submitted(r.out))
+
+		r = command(t, g.dir, g.env, "rebuild", "--verify")
+		require.Equal(t, 0, r.code, r.out+r.errors)
+		r = command(t, g.dir, g.env, size...)
+		require.Equal(t, 2, r.code)
+		require.Regexp(t, `^loyalty: LOYALTY_DATABASE_URL: has \d+ customers and 3\d entities already; the demo fills an empty database\n$`, r.errors)
+	})
+	require.Len(t, drawn, 2)
+	require.Equal(t, drawn[0], drawn[1])
+	for _, action := range demoActions {
+		require.NotEmpty(t, drawn[0][action], action)
+	}
+}
+
+// demoActions are submitted whatever the seed brings, and no wheel causes them.
+var demoActions = []string{"opt_in", "checkout", "visit", "review_submit", "prize_wheel_spin", "quiz_answer", "profile_answer", "coupon_redeem", "opt_out"}
+
+// submitted reads the counts of the actions that the seed alone decides.
+func submitted(out string) map[string]string {
+	counts := map[string]string{}
+	for _, action := range append([]string{"checkout_item", "refund", "refund_item", "partial_refund", "suspend", "unsuspend", "coupon_transfer"}, demoActions...) {
+		if found := regexp.MustCompile(`(?m)^  ` + action + ` +(\d+)$`).FindStringSubmatch(out); found != nil {
+			counts[action] = found[1]
+		}
+	}
+	return counts
+}
+
+// TestDemoProgramme holds the programme against the schemas that callers are held to.
+func TestDemoProgramme(t *testing.T) {
+	p, err := readDemo(time.Now())
+	require.NoError(t, err)
+	document, err := json.Marshal(p)
+	require.NoError(t, err)
+	onBoth(t, anyPostgres, func(t *testing.T, g *ground) {
+		file := filepath.Join(g.dir, "programme.json")
+		require.NoError(t, os.WriteFile(file, document, 0o600))
+		r := command(t, g.dir, g.env, "config", "apply", file)
+		require.Equal(t, 0, r.code, r.out+r.errors)
+	})
+}
+
+// TestDemoTexts finds every text for customers, and each in all languages.
+func TestDemoTexts(t *testing.T) {
+	p, err := readDemo(time.Now())
+	require.NoError(t, err)
+	texts := 0
+	var look func(where string, v any)
+	look = func(where string, v any) {
+		switch v := v.(type) {
+		case []any:
+			for _, one := range v {
+				look(where, one)
+			}
+		case map[string]any:
+			if _, translated := v["en"]; translated {
+				texts++
+				require.Len(t, v, len(loyalty.Languages), where)
+				for _, language := range loyalty.Languages {
+					require.NotEmpty(t, v[language], "%s: %s", where, language)
+				}
+				return
+			}
+			for name, one := range v {
+				look(where+"."+name, one)
+			}
+		}
+	}
+	for kind, all := range p.Entities {
+		for id, fields := range all {
+			var v map[string]any
+			require.NoError(t, json.Unmarshal(fields, &v))
+			look(kind+"/"+id, v)
+			for _, name := range []string{"title", "description", "question", "cf_badge"} {
+				require.NotEqual(t, "string", kindOf(v[name]), "%s/%s: %s is in one language", kind, id, name)
+			}
+		}
+	}
+	require.Greater(t, texts, 60)
+}
+
+func kindOf(v any) string {
+	if _, isText := v.(string); isText {
+		return "string"
+	}
+	return ""
+}
+
+// TestDemoFlags refuses what makes no demo, before it touches anything.
+func TestDemoFlags(t *testing.T) {
+	for args, says := range map[string]string{
+		"--customers=9":               "--customers: 9 is not between 10 and 9999",
+		"--customers=100 --events=99": "--events: 99 is not between 500 (5 for each customer) and 1048576",
+	} {
+		dir := t.TempDir()
+		r := command(t, dir, nil, append([]string{"demo"}, strings.Fields(args)...)...)
+		require.Equal(t, 2, r.code, args)
+		require.Equal(t, "loyalty: "+says+"\n", r.errors)
+		require.NoDirExists(t, filepath.Join(dir, "data"))
+	}
+}
