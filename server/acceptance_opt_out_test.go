@@ -24,6 +24,8 @@ type person struct {
 	id   string // member-1…
 	crm  string // the external id, once there is one
 	sent int
+	// batch is a bulk operation that names them, claim a reward they claimed.
+	batch, claim string
 	// heard takes every answer to what the member says; nil: nobody does.
 	heard func(target, body string, a answer)
 }
@@ -99,6 +101,7 @@ func (p *person) live() (optOut string) {
 // canaryPieces is what the programme needs besides that of the examples' story.
 var canaryPieces = [][2]string{
 	{"/admin/modules/profiling", `{"enabled":true}`},
+	{"/entities/core/customer-list", `{"id":"everybody","name":"Everybody"}`},
 	{"/admin/modules/custom_events", `{"enabled":true}`},
 	{"/admin/modules/friend_referral", `{"enabled":true,"config":{"referrer_points":5,"friend_points":5,"pay_on":"opt_in"}}`},
 	{"/entities/profiling/flow", `{"id":"words","title":{"en":"Words"},"questions":[{"id":"free","field":"cf_said","text":{"en":"?"}},{"id":"nick","field":"handler","text":{"en":"?"}}],"points":1}`},
@@ -133,7 +136,9 @@ func TestOptOutForgets(t *testing.T) {
 			require.Contains(t, readable, place, "what is readable can be found")
 		}
 		require.Contains(t, shown["GET /customers/{customer_id}"], label)
-		require.Equal(t, sorted(readable), sorted(c.found(db.columns())), "what is not on the profile is in no column")
+		profiles := map[string]string{"all": shown["GET /customers"] + shown["GET /customers/{customer_id}"]}
+		require.Equal(t, sorted(c.found(profiles)), sorted(c.found(db.columns())), "what is not on the profile is in no column")
+		require.Greater(t, len(readable), 2*len(c.found(profiles)), "the history shows what was said, as long as its key is there")
 		require.Greater(t, len(c.all), 100)
 		require.Empty(t, c.found(map[string]string{"log": h.log.String()}))
 
@@ -173,7 +178,10 @@ func (p *person) operate() (friends []*person) {
 	}
 	p.say("coupon_transfer", map[string]any{"code": "GIFT-1", "target": target.id})
 	p.say("coupon_transfer", map[string]any{"code": "GIFT-2", "email": p.cage.email("receiver.email")})
-	claimedReward(p.house, p.number())
+	p.claim = claimedReward(p.house, p.number())
+	bulk := p.post("/v1/bulk-operation/customer-list/add/everybody", marshal(p.t, map[string]any{"customers": []string{p.id}}))
+	require.Equal(p.t, http.StatusAccepted, bulk.status, bulk.body)
+	p.batch = batchOf(bulk.json(p.t))
 	p.say("reward_transfer", map[string]any{"reward": "coffee-voucher", "email": p.cage.all[len(p.cage.all)-1].text})
 
 	source := p.newPerson(p.cage, "source.id", "4")
@@ -332,6 +340,7 @@ func (p *person) reads(id string) map[string][]string {
 		"key_id": {p.key.KeyID}, "module": {"events_api"}, "entity_id": {"coffee-voucher"}, "reward_id": {"coffee-voucher"},
 		"transaction_id": {"T-1001", "T-7001", "T-7002"}, "quiz_id": {"q"}, "flow_id": {"words"}, "wheel_id": {"w"},
 		"offer_id": {"coffee-3-for-2"}, "contest_id": {"spring-raffle"}, "campaign_id": {"labels"}, "pool_id": {"p"}, "job": {"expiry"},
+		"batch_id": {p.batch}, "claim_id": {p.claim},
 	}
 	all, asked := map[string][]string{}, 0
 	for _, doc := range documents() {

@@ -46,7 +46,7 @@ func (h *house) asClient() []string {
 // TestGoClients generates a client for every API from the published documents,
 // compiles them all, and makes one signed round trip with each.
 func TestGoClients(t *testing.T) {
-	w := newWitness(open(t, func(o *server.Options) { o.Limiter = unlimited{} }), 1)
+	w := newWitness(open(t, patient), 1)
 	w.inhabit()
 	root, err := filepath.Abs("..")
 	require.NoError(t, err)
@@ -85,7 +85,7 @@ func TestGoClients(t *testing.T) {
 // signed round trip with each API.
 func TestTypeScriptClients(t *testing.T) {
 	generator, compiler := tool(t, "openapi-typescript"), tool(t, "tsc")
-	w := newWitness(open(t, func(o *server.Options) { o.Limiter = unlimited{} }), 1)
+	w := newWitness(open(t, patient), 1)
 	w.inhabit()
 	folder := t.TempDir()
 	put := func(name, text string) {

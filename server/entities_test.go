@@ -27,7 +27,7 @@ var entityOrder = []string{
 }
 
 // patient lets a test send as much as it likes.
-func patient(o *server.Options) { o.Burst = 1000 }
+func patient(o *server.Options) { o.Limiter = unlimited{} }
 
 // everyModule switches on what a fresh database has off.
 func (h *house) everyModule() {

@@ -303,7 +303,7 @@ func TestContractHonesty(t *testing.T) {
 }
 
 func testHonesty(t *testing.T, url string, seed uint64) {
-	w := newWitness(openOn(t, url, func(o *server.Options) { o.Limiter = unlimited{} }), seed)
+	w := newWitness(openOn(t, url, patient), seed)
 	w.inhabit()
 	for i := range w.all {
 		if told := sentElsewhere[w.all[i].OperationID]; told == "" {

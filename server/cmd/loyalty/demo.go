@@ -106,7 +106,8 @@ func (s *settings) mustBeEmpty(ctx context.Context, db *store.Store) error {
 	return nil
 }
 
-// demoBatch is how many events are decided together.
+// demoBatch is how many events are decided together, at most: a small demo is made of
+// smaller batches, so that it moves.
 const demoBatch = 100
 
 // demoRun is a demo that is being filled.
@@ -163,7 +164,7 @@ func (d *demoRun) submit(ctx context.Context, until int, next func(n int) act) e
 			return fmt.Errorf("stopped after %d of %d events; what is there is consistent, and the demo begins anew in an empty database", d.recorded, d.events)
 		}
 		d.crowd.batch++
-		acts := make([]act, min(demoBatch, until-d.recorded))
+		acts := make([]act, min(demoBatch, d.events/20, until-d.recorded))
 		for i := range acts {
 			acts[i] = next(d.recorded + i)
 		}

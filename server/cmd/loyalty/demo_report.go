@@ -132,7 +132,7 @@ func (s *settings) nextSteps(out io.Writer) error {
 	}
 	address := "http://" + s.listen
 	fmt.Fprintf(&b, "  %s serve\n", program())
-	fmt.Fprintf(&b, "  %s sign GET '%s/customers/member-0001/activities?limit=3' --send\n", program(), address)
+	fmt.Fprintf(&b, "  %s sign GET '%s/customers/member-0001/activities?activity_types=reward' --send\n", program(), address)
 	fmt.Fprintf(&b, "  %s sign GET '%s/customers/leaderboard?limit=5' --send\n", program(), address)
 	b.WriteString("\nsign takes the key from LOYALTY_KEY_ID and LOYALTY_SECRET.\n")
 	_, err := io.WriteString(out, b.String())
