@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/openapi"
-	"github.com/loyalty-platform/loyalty/server"
 )
 
 // tool finds a program that `make tools` installs. Where it is not there the test is
