@@ -1,10 +1,12 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
 	"slices"
+	"sync"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/routers"
@@ -40,18 +42,21 @@ type document struct {
 	spec *openapi3.T
 }
 
-// loadDocuments reads every document of the contract.
-func loadDocuments() ([]document, error) {
-	var all []document
-	for _, api := range openapi.Names() {
-		spec, err := openapi.Load(api)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, document{api, spec})
+// loadDocuments gives every document of the contract. They are read once, side by
+// side, and never change.
+var loadDocuments = sync.OnceValues(func() ([]document, error) {
+	names := openapi.Names()
+	all, faults := make([]document, len(names)), make([]error, len(names))
+	var reading sync.WaitGroup
+	for i, api := range names {
+		reading.Go(func() {
+			all[i].api = api
+			all[i].spec, faults[i] = openapi.Load(api)
+		})
 	}
-	return all, nil
-}
+	reading.Wait()
+	return all, errors.Join(faults...)
+})
 
 var pathParameter = regexp.MustCompile(`\{([a-z_]+)\}`)
 

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"sync"
 
 	"github.com/gin-gonic/gin"
 
@@ -24,12 +25,8 @@ func (s *Server) publish(g gin.IRouter, documents []document) error {
 	g.GET("/livez", func(c *gin.Context) { c.String(http.StatusOK, "ok\n") })
 	g.GET("/readyz", s.answerReady)
 	for _, d := range documents {
-		asYAML, asJSON, err := openapi.Bundle(d.api)
-		if err != nil {
-			return err
-		}
-		g.GET("/openapi/"+d.api+".yaml", static("application/yaml; charset=utf-8", asYAML))
-		g.GET("/openapi/"+d.api+".json", static("application/json; charset=utf-8", asJSON))
+		g.GET("/openapi/"+d.api+".yaml", s.bundled(d.api, "application/yaml; charset=utf-8", func(b bundle) []byte { return b.asYAML }))
+		g.GET("/openapi/"+d.api+".json", s.bundled(d.api, "application/json; charset=utf-8", func(b bundle) []byte { return b.asJSON }))
 		requests, err := openapi.Collection(d.api)
 		if err != nil {
 			return err
@@ -44,6 +41,32 @@ func (s *Server) publish(g gin.IRouter, documents []document) error {
 		g.GET(path, static("text/html; charset=utf-8", page.Bytes()))
 	}
 	return nil
+}
+
+// bundle is a document that stands by itself.
+type bundle struct{ asYAML, asJSON []byte }
+
+// bundles makes each of them when it is first asked for: the start does not wait.
+var bundles = func() map[string]func() (bundle, error) {
+	all := map[string]func() (bundle, error){}
+	for _, api := range openapi.Names() {
+		all[api] = sync.OnceValues(func() (b bundle, err error) {
+			b.asYAML, b.asJSON, err = openapi.Bundle(api)
+			return b, err
+		})
+	}
+	return all
+}()
+
+func (s *Server) bundled(api, contentType string, form func(bundle) []byte) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		b, err := bundles[api]()
+		if err != nil {
+			s.fail(c, err)
+			return
+		}
+		static(contentType, form(b))(c)
+	}
 }
 
 type indexEntry struct {

@@ -3,11 +3,11 @@ package server
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"github.com/loyalty-platform/loyalty/openapi"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -32,11 +32,12 @@ type action struct {
 // NewVocabulary reads the Events document. It fails when the document is not
 // one that can be walked.
 func NewVocabulary() (*Vocabulary, error) {
-	doc, err := openapi.Load("events")
+	documents, err := loadDocuments()
 	if err != nil {
 		return nil, err
 	}
-	return newVocabulary(doc)
+	events := slices.IndexFunc(documents, func(d document) bool { return d.api == "events" })
+	return newVocabulary(documents[events].spec)
 }
 
 func newVocabulary(doc *openapi3.T) (*Vocabulary, error) {
