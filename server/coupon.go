@@ -149,9 +149,9 @@ func (s *Server) couponList(ctx context.Context, p page, q loyalty.CouponQuery, 
 	if readable {
 		found, err = s.reader.Coupons(plain(ctx), q)
 	}
-	at := func(c loyalty.HeldCoupon) cursor { return cursor{at: c.CreatedAt, id: c.Coupon.ID[:]} }
+	at := func(c loyalty.HeldCoupon) cursor { return cursor{at: c.CreatedAt, id: c.ID[:]} }
 	if q.Holder != (loyalty.ID{}) {
-		at = func(c loyalty.HeldCoupon) cursor { return cursor{at: c.ClaimedAt, id: c.Coupon.ID[:]} }
+		at = func(c loyalty.HeldCoupon) cursor { return cursor{at: c.ClaimedAt, id: c.ID[:]} }
 	}
 	if len(q.Sort) > 0 {
 		at = nil

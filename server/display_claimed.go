@@ -174,7 +174,7 @@ func (a *displayAPI) claimedReward(language string, c *claimed) display.ClaimedR
 		ID: r.ID, Type: display.ClaimedRewardType(r.Type), Status: display.ClaimedRewardStatus(c.status),
 		Title: a.text(language, r.Title), Description: textOrNil(a.text(language, r.Description)), Points: c.Points,
 		StartsAt: instantOrNil(r.StartsAt.Time), EndsAt: instantOrNil(r.EndsAt.Time), Stores: orEmpty(r.Stores),
-		ClaimID: c.RewardClaim.ID, State: display.ClaimedRewardState(c.State), ClaimedAt: common.Instant(c.ClaimedAt),
+		ClaimID: c.ID, State: display.ClaimedRewardState(c.State), ClaimedAt: common.Instant(c.ClaimedAt),
 		AdditionalProperties: a.ownAttributes(language, a.programme(), rewardType, r.Custom),
 	}
 	if r.Image != (loyalty.Image{}) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -132,7 +133,7 @@ func (l *failureLog) again(batch []loyalty.FailedRequest, err error) {
 	l.tries++
 	l.lock.Lock()
 	defer l.lock.Unlock()
-	all := append(batch, l.waiting...)
+	all := slices.Concat(batch, l.waiting)
 	if l.tries >= failuresTries {
 		l.tries, l.waiting, l.dropped = 0, nil, l.dropped+int64(len(all))
 		return

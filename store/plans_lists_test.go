@@ -151,7 +151,7 @@ func TestListsReadFromIndexes(t *testing.T) {
 		"pending":     {loyalty.TransactionQuery{Customer: customers[0], Conditions: one("status", loyalty.Eq, "pending")}, 5 * few},
 		"by earned":   {loyalty.TransactionQuery{Customer: customers[5], Sort: []loyalty.Sorting{{Field: "earned"}}}, few},
 		"hundredth":   {loyalty.TransactionQuery{Customer: customers[0], Page: loyalty.Page{After: &loyalty.Cursor{At: middle}}}, few},
-		"checked out": {loyalty.TransactionQuery{Customer: customers[5], Conditions: one("checkout_date", loyalty.Gte, time.Time(middle))}, few},
+		"checked out": {loyalty.TransactionQuery{Customer: customers[5], Conditions: one("checkout_date", loyalty.Gte, middle)}, few},
 	} {
 		t.Run("purchases: "+name, func(t *testing.T) {
 			c.query.Page.Limit = limit

@@ -93,8 +93,13 @@ var fixedFields = map[string][]string{attributeType: {"on", "name"}}
 // ErrFieldFixed.
 func checkFixed(kind string, before, after json.RawMessage) error {
 	var old, now map[string]any
-	if len(fixedFields[kind]) == 0 || json.Unmarshal(before, &old) != nil || json.Unmarshal(after, &now) != nil {
+	if len(fixedFields[kind]) == 0 {
 		return nil
+	}
+	for raw, fields := range map[*json.RawMessage]*map[string]any{&before: &old, &after: &now} {
+		if err := json.Unmarshal(*raw, fields); err != nil {
+			return err
+		}
 	}
 	for _, name := range fixedFields[kind] {
 		if old[name] != now[name] {

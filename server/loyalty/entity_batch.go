@@ -63,7 +63,7 @@ func (a *Admin) decide(r *adminRun, changes []EntityChange, skip, strict bool) (
 		if err != nil {
 			err = inSeries(i, err)
 		}
-		if err != nil && !(skip && refuses(err)) {
+		if err != nil && (!skip || !refuses(err)) {
 			return nil, err
 		}
 		results[i] = EntityResult{e.ID, err}

@@ -122,10 +122,11 @@ func (w *plainWorld) dropPoints(c *plainCustomer, n int64) error {
 	for _, h := range slices.Clone(c.waiting) {
 		k := min(n, h.points)
 		i := slices.IndexFunc(c.waiting, func(o plainHeld) bool { return o.serial == h.serial })
-		switch {
-		case k == 0:
+		if k == 0 {
 			continue
-		case k == h.points:
+		}
+		switch k {
+		case h.points:
 			c.waiting = slices.Delete(slices.Clone(c.waiting), i, i+1)
 			w.drop(c, h, w.told[len(w.told)-1])
 		default:

@@ -205,7 +205,7 @@ func Breakdown(moves []Event) []Event {
 		if slices.Contains(bundles, m.Action) {
 			n -= told[m.ID]
 		}
-		if n != 0 && !promises[m.ID] && !(promises[m.Parent] && slices.Contains(bundled, m.Action)) {
+		if n != 0 && !promises[m.ID] && (!promises[m.Parent] || !slices.Contains(bundled, m.Action)) {
 			m.Points = &n
 			own = append(own, m)
 		}

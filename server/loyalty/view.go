@@ -37,19 +37,21 @@ func (e *Engine) look(ctx context.Context, t *ticket, look func(*Run) error) (se
 	n := needs([]*ticket{t}, e.now())
 	n.Reading = true
 	err = e.store.Within(ctx, n, func(l *Loaded) (*Writes, error) {
-		b := e.newBatch(l, n)
-		account, err := b.find(t)
-		if err != nil {
-			seen = err
-			return &Writes{}, nil
-		}
-		r := b.openRun(t.programme, account, &work{seed: &t.seed})
-		if seen = r.settleDue(); seen != nil {
-			return &Writes{}, nil
-		}
-		r.settle()
-		seen = look(r)
+		seen = e.newBatch(l, n).show(t, look)
 		return &Writes{}, nil
 	})
 	return seen, err
+}
+
+func (b *batch) show(t *ticket, look func(*Run) error) error {
+	account, err := b.find(t)
+	if err != nil {
+		return err
+	}
+	r := b.openRun(t.programme, account, &work{seed: &t.seed})
+	if err := r.settleDue(); err != nil {
+		return err
+	}
+	r.settle()
+	return look(r)
 }
