@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pressly/goose/v3"
 	"gorm.io/gorm"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
@@ -94,8 +93,18 @@ func (s *Store) Customers(ctx context.Context, q loyalty.CustomerQuery) ([]loyal
 	if looksInto(q) {
 		return s.customersInto(ctx, q)
 	}
-	if byStatus(q) {
-		return s.customersByStatus(ctx, q)
+	if f, err := s.found(ctx, q); err != nil {
+		return nil, err
+	} else if f != nil {
+		return s.customersFound(ctx, q, f)
+	}
+	return s.customersMet(ctx, q)
+}
+
+// customersMet is Customers by an order that an index has, of those who fit on the way.
+func (s *Store) customersMet(ctx context.Context, q loyalty.CustomerQuery) ([]loyalty.Customer, error) {
+	if inParts(q) {
+		return s.customersInParts(ctx, q)
 	}
 	db, err := filter(customers(s.read.WithContext(ctx)), customerColumns, q.Conditions)
 	if err != nil {
@@ -118,6 +127,11 @@ func (s *Store) CountCustomers(ctx context.Context, q loyalty.CustomerQuery) (in
 	if looksInto(q) {
 		return s.countInto(ctx, q)
 	}
+	if f, err := s.found(ctx, q); err != nil {
+		return 0, err
+	} else if f != nil {
+		return s.countFound(ctx, f)
+	}
 	db := s.read.WithContext(ctx).Table("customers")
 	if slices.ContainsFunc(q.Conditions, func(c loyalty.Condition) bool {
 		return strings.Contains(customerColumns[c.Field].expression, "balances.")
@@ -133,24 +147,14 @@ func (s *Store) CountCustomers(ctx context.Context, q loyalty.CustomerQuery) (in
 	return n, s.fault(err)
 }
 
-// search adds the prefix search as ranges, which the indexes of both databases
-// serve: PostgreSQL's are made for its pattern operators.
+// search adds the prefix search.
 func (s *Store) search(db *gorm.DB, prefix string) *gorm.DB {
-	prefix = storable(searchKey(prefix))
-	if prefix == "" {
+	ranges := s.searched(prefix)
+	if ranges == nil {
 		return db
 	}
-	from, below := ">=", "<"
-	if s.dialect() == goose.DialectPostgres {
-		from, below = "~>=~", "~<~"
-	}
-	var ranges []string
-	var values []any
-	for _, c := range []string{"email_key", "handler_key", "first_key", "last_key"} {
-		ranges = append(ranges, "(customers."+c+" "+from+" ? AND customers."+c+" "+below+" ?)")
-		values = append(values, prefix, prefix+"\U0010FFFF")
-	}
-	return db.Where("("+strings.Join(ranges, " OR ")+")", values...)
+	w := anyOf(ranges)
+	return db.Where(w.text, w.args...)
 }
 
 // Statement gives the figures and open lots now, lots in spending order.

@@ -102,21 +102,20 @@ func anyOf(alternatives []words) (one words) {
 
 // couponWords words one condition as stretches of an index, at least one.
 func couponWords(db *gorm.DB, c loyalty.Condition, q *loyalty.CouponQuery) ([]words, error) {
-	positive := c.Operator == loyalty.Eq || c.Operator == loyalty.In
 	switch {
 	case c.Field == "status":
 		return couponStatus(c, Millis(q.At), q.Holder != (loyalty.ID{}))
 	case c.Field == "customer":
 		w, err := couponHolder(db, c)
 		return []words{w}, err
-	case c.Field == "code" && positive: // names have an index over codes, coupons do not
+	case c.Field == "code" && positive(c): // names have an index over codes, coupons do not
 		var ids []UUID
 		err := db.Table("names").Where("kind = ? AND value IN ?", loyalty.NameCoupon, textsOf(c)).Pluck("owner", &ids).Error
 		return []words{words{}.and("id IN ?", ids)}, err
-	case c.Field == "pool" && positive:
+	case (c.Field == "pool" || c.Field == "type") && c.Operator == loyalty.In && len(c.Values) > 0:
 		var list []words
-		for _, pool := range textsOf(c) {
-			list = append(list, words{}.and("pool = ?", pool))
+		for _, value := range textsOf(c) {
+			list = append(list, words{}.and(c.Field+" = ?", value))
 		}
 		return list, nil
 	}

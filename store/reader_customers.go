@@ -8,31 +8,45 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// byStatus says whether a list of customers is read status by status: each of them is
-// a stretch of an index, in the order of creation.
-func byStatus(q loyalty.CustomerQuery) bool {
-	return q.Search == "" && (len(q.Sort) > 0 || slices.ContainsFunc(q.Conditions, func(c loyalty.Condition) bool { return c.Field == "status" }))
+// inParts says whether a list of customers is read status by status, or language by
+// language, or currency by currency: each of them is a stretch of an index, in the
+// order of creation.
+func inParts(q loyalty.CustomerQuery) bool {
+	return q.Search == "" && (len(q.Sort) > 0 || slices.ContainsFunc(q.Conditions, func(c loyalty.Condition) bool {
+		return c.Field == "status" || stretches(c)
+	}))
 }
 
-// customersByStatus is Customers for such a list.
-func (s *Store) customersByStatus(ctx context.Context, q loyalty.CustomerQuery) ([]loyalty.Customer, error) {
+// stretches says whether each value of a condition is a stretch of an index.
+func stretches(c loyalty.Condition) bool {
+	return (c.Field == "language" || c.Field == "currency") && positive(c)
+}
+
+// customersInParts is Customers for such a list.
+func (s *Store) customersInParts(ctx context.Context, q loyalty.CustomerQuery) ([]loyalty.Customer, error) {
 	list, err := customersOf(q)
 	if err != nil {
 		return nil, err
 	}
-	var rows []customerJoin
 	text, backwards := list.read()
-	if err := s.read.WithContext(ctx).Raw(text.text, text.args...).Scan(&rows).Error; err != nil {
-		return nil, s.fault(err)
-	}
-	found := make([]loyalty.Customer, len(rows))
-	for i := range rows {
-		found[i] = customerOf(&rows[i].Customer, &rows[i].Balance)
-	}
-	return inOrder(found, backwards), nil
+	return s.customersOn(ctx, text, backwards)
 }
 
-// customersOf words a query, with a branch for each status it means.
+// customersOn reads the customers of a page.
+func (s *Store) customersOn(ctx context.Context, page words, backwards bool) ([]loyalty.Customer, error) {
+	var rows []customerJoin
+	if err := s.read.WithContext(ctx).Raw(page.text, page.args...).Scan(&rows).Error; err != nil {
+		return nil, s.fault(err)
+	}
+	list := make([]loyalty.Customer, len(rows))
+	for i := range rows {
+		list[i] = customerOf(&rows[i].Customer, &rows[i].Balance)
+	}
+	return inOrder(list, backwards), nil
+}
+
+// customersOf words a query, with a branch for each status, language and currency it
+// means.
 func customersOf(q loyalty.CustomerQuery) (*merged, error) {
 	wanted, rest, err := customerStatuses(q.Conditions)
 	if err != nil {
@@ -45,18 +59,41 @@ func customersOf(q loyalty.CustomerQuery) (*merged, error) {
 	if q.ByCursor() {
 		list.sort, list.order.descending = "", len(q.Sort) > 0 && q.Sort[0].Descending
 	}
-	where, err := words{}.andAll(customerColumns, rest)
-	for _, status := range wanted {
-		w := words{}.and("status = ?", string(status))
-		if where.text != "" {
-			w = w.and(where.text, where.args...)
+	list.branches = []branch{{words{}, "created_at"}}
+	if list.sort != "" || len(rest) < len(q.Conditions) || !slices.ContainsFunc(rest, stretches) {
+		list.branches = split(list.branches, statusWords(wanted), false)
+	}
+	for _, c := range rest {
+		alternatives, err := customerWords(c)
+		if err != nil {
+			return nil, err
 		}
-		list.branches = append(list.branches, branch{w, "created_at"})
+		list.branches = split(list.branches, alternatives, list.sort != "")
 	}
-	if len(wanted) == 0 {
-		list.branches = []branch{{words{}.and("FALSE"), "created_at"}}
+	return list, nil
+}
+
+// statusWords words that a status is one of some.
+func statusWords(wanted []loyalty.Status) (list []words) {
+	for _, status := range wanted {
+		list = append(list, words{}.and("status = ?", string(status)))
 	}
-	return list, err
+	if list == nil {
+		list = []words{words{}.and("FALSE")}
+	}
+	return list
+}
+
+// customerWords words one condition as stretches of an index, at least one.
+func customerWords(c loyalty.Condition) (list []words, err error) {
+	if c.Operator == loyalty.In && stretches(c) && len(c.Values) > 0 {
+		for _, v := range textsOf(c) {
+			list = append(list, words{}.and(customerColumns[c.Field].expression+" = ?", v))
+		}
+		return list, nil
+	}
+	w, err := words{}.andAll(customerColumns, []loyalty.Condition{c})
+	return []words{w}, err
 }
 
 // customerSort words the keys of an order. Among equals it goes on by creation, in

@@ -103,7 +103,7 @@ func TestOpenAPICommand(t *testing.T) {
 		json := inside(t, "openapi", api, "--json")
 		require.True(t, strings.HasPrefix(json.out, "{\n"), json.out)
 	}
-	r := inside(t, "openapi", "rewards")
+	r := inside(t, "openapi", "refunds")
 	require.Equal(t, 2, r.code)
 	require.Contains(t, r.errors, "administration, coupon, customers, display, entities, events")
 }

@@ -17,6 +17,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/loyalty-platform/loyalty/openapi"
+
 	"github.com/loyalty-platform/loyalty/signing"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
@@ -200,7 +202,7 @@ func TestKeysBesideTheServer(t *testing.T) {
 	for args, words := range map[string]string{
 		"keys rotate " + key.KeyID:                     "loyalty: The access key has been revoked\n",
 		"keys revoke LKNOBODY":                         "loyalty: Access key not found: LKNOBODY\n",
-		"keys create --apis rewards":                   "loyalty: apis[0]: Property apis[0] must be one of: administration, coupon, customers, display, entities, events\n",
+		"keys create --apis refunds":                   "loyalty: apis[0]: Property apis[0] must be one of: " + strings.Join(openapi.Names(), ", ") + "\n",
 		"keys create --addresses localhost":            "loyalty: addresses[0]: Property addresses[0] is not in the format IP, CIDR\n",
 		"keys create --rate-limit -1":                  "loyalty: rate_limit: Property rate_limit is too small (minimum: 0)\n",
 		"keys create --expires-at 2001-01-01":          "loyalty: expires_at: Property expires_at is invalid: past\n",

@@ -1,0 +1,148 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pressly/goose/v3"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// maxFound is how many customers are put in order after they were found. Where a
+// filter finds more, a page of the list's own order meets enough of them soon.
+const maxFound = 5000
+
+// foundList is a list of customers whom the index of a filter names, and what else has to
+// hold of them. Neither database would begin there by itself: the keys have no
+// statistics, and of a list it is not known how its members lie in the order.
+type foundList struct {
+	ids, rest words // ids selects id, of some customers more than once
+}
+
+// found words a query so. It gives nil for one that no such filter narrows to a few.
+func (s *Store) found(ctx context.Context, q loyalty.CustomerQuery) (*foundList, error) {
+	f, err := s.findable(q)
+	if err != nil || f == nil {
+		return nil, err
+	}
+	var n int64
+	err = s.read.WithContext(ctx).Raw(fmt.Sprintf("SELECT COUNT(*) FROM (%s LIMIT %d) AS f", f.ids.text, maxFound+1), f.ids.args...).Scan(&n).Error
+	if err != nil || n > maxFound {
+		return nil, s.fault(err)
+	}
+	return f, nil
+}
+
+// findable is found for any number of customers.
+func (s *Store) findable(q loyalty.CustomerQuery) (*foundList, error) {
+	if !q.ByCursor() {
+		return nil, nil
+	}
+	searched := s.searched(q.Search)
+	at := slices.IndexFunc(q.Conditions, func(c loyalty.Condition) bool { return customerColumns[c.Field].key && positive(c) })
+	if at < 0 && searched == nil {
+		at = slices.IndexFunc(q.Conditions, func(c loyalty.Condition) bool { return customerColumns[c.Field].members && positive(c) })
+	}
+	f, conditions := &foundList{}, slices.Clone(q.Conditions)
+	var err error
+	switch {
+	case at >= 0:
+		if f.ids, err = named(conditions[at]); err != nil {
+			return nil, err
+		}
+		conditions = slices.Delete(conditions, at, at+1)
+		if searched != nil {
+			w := anyOf(searched)
+			f.rest = f.rest.and(w.text, w.args...)
+		}
+	case searched != nil:
+		f.ids = unionOf(searched)
+	default:
+		return nil, nil
+	}
+	f.rest, err = f.rest.andAll(customerColumns, conditions)
+	return f, err
+}
+
+func positive(c loyalty.Condition) bool { return c.Operator == loyalty.Eq || c.Operator == loyalty.In }
+
+// named selects whom one condition names.
+func named(c loyalty.Condition) (words, error) {
+	columns, from := customerColumns, "SELECT id FROM customers WHERE "
+	if customerColumns[c.Field].members {
+		columns, from = map[string]filterColumn{c.Field: {expression: "list_id"}}, "SELECT customer_id AS id FROM list_members WHERE "
+	}
+	w, err := words{}.andAll(columns, []loyalty.Condition{c})
+	w.text = from + w.text
+	return w, err
+}
+
+// unionOf selects who fits any of several conditions, each of which has an index.
+func unionOf(alternatives []words) (ids words) {
+	parts := make([]string, len(alternatives))
+	for i, w := range alternatives {
+		parts[i] = "SELECT id FROM customers WHERE " + w.text
+		ids.args = append(ids.args, w.args...)
+	}
+	ids.text = strings.Join(parts, " UNION ALL ")
+	return ids
+}
+
+// searched words the prefix search as ranges, one for each key, which the indexes of
+// both databases serve: PostgreSQL's are made for its pattern operators.
+func (s *Store) searched(prefix string) (ranges []words) {
+	prefix = storable(searchKey(prefix))
+	if prefix == "" {
+		return nil
+	}
+	from, below := ">=", "<"
+	if s.dialect() == goose.DialectPostgres {
+		from, below = "~>=~", "~<~"
+	}
+	for _, c := range []string{"email_key", "handler_key", "first_key", "last_key"} {
+		ranges = append(ranges, words{}.and("customers."+c+" "+from+" ? AND customers."+c+" "+below+" ?", prefix, prefix+"\U0010FFFF"))
+	}
+	return ranges
+}
+
+// placed words who is on the list, and where: at is NULL of those who do not fit. The
+// place is looked up one by one, so that neither database reads all customers for it.
+func (f *foundList) placed() words {
+	from, where := "customers", words{"customers.id = found.id", nil}
+	if f.rest.text != "" {
+		where = where.and(f.rest.text, f.rest.args...)
+	}
+	if strings.Contains(f.rest.text, "balances.") {
+		from += " " + joinBalances
+	}
+	return words{
+		"WITH found AS MATERIALIZED (SELECT DISTINCT id FROM (" + f.ids.text + ") AS f), placed AS MATERIALIZED " +
+			"(SELECT id, (SELECT customers.created_at FROM " + from + " WHERE " + where.text + ") AS at FROM found)",
+		append(slices.Clone(f.ids.args), where.args...),
+	}
+}
+
+// customersFound is Customers for such a list.
+func (s *Store) customersFound(ctx context.Context, q loyalty.CustomerQuery, f *foundList) ([]loyalty.Customer, error) {
+	list := &merged{table: "placed", columns: "id", page: q.Page, branches: []branch{{words{}.and("at IS NOT NULL"), "at"}}, order: listOrder{at: "at", id: "id"}}
+	list.order.descending = len(q.Sort) > 0 && q.Sort[0].Descending
+	page, backwards := list.read()
+	text := f.placed()
+	direction := " ASC"
+	if list.order.descending != backwards {
+		direction = " DESC"
+	}
+	text.text += ", page AS (" + page.text + ") SELECT customers.*, balances.* FROM page JOIN customers ON customers.id = page.id " +
+		joinBalances + " ORDER BY customers.created_at" + direction + ", customers.id" + direction
+	return s.customersOn(ctx, words{text.text, append(text.args, page.args...)}, backwards)
+}
+
+// countFound is CountCustomers for it.
+func (s *Store) countFound(ctx context.Context, f *foundList) (n int64, err error) {
+	text := f.placed()
+	err = s.read.WithContext(ctx).Raw(text.text+" SELECT COUNT(at) FROM placed", text.args...).Scan(&n).Error
+	return n, s.fault(err)
+}

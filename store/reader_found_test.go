@@ -1,0 +1,124 @@
+package store_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/store"
+	"github.com/loyalty-platform/loyalty/store/storetest"
+)
+
+// club enrols sixty customers whose ids say nothing about the order of creation: nine
+// were created at each instant. The twelfths are on a list, and the tenths on another.
+func club(t *testing.T, url string) *store.Store {
+	t.Helper()
+	s := storetest.Open(t, url)
+	enrol(t, s, "member-", 60)
+	raw := storetest.Raw(t, url)
+	const n = "CAST(substr(name, 8) AS integer)"
+	for _, text := range []string{
+		"UPDATE customers SET created_at = created_at + " + n + " * 5 % 7 * 1000, handler_key = 'm' || name, last_key = CASE WHEN " + n + " % 4 = 0 THEN 'member' END",
+		"UPDATE customers SET language = CASE " + n + " % 3 WHEN 0 THEN 'hu' WHEN 1 THEN 'en' ELSE '' END, currency = CASE WHEN " + n + " % 2 = 0 THEN 'EUR' ELSE 'HUF' END",
+		"UPDATE customers SET status = 'suspended' WHERE " + n + " % 8 = 0",
+		"UPDATE balances SET score = (SELECT " + n + " FROM customers WHERE id = customer_id)",
+		"INSERT INTO list_members (customer_id, list_id) SELECT id, 'dozen' FROM customers WHERE " + n + " % 12 = 0",
+		"INSERT INTO list_members (customer_id, list_id) SELECT id, 'tens' FROM customers WHERE " + n + " % 10 = 0",
+	} {
+		_, err := raw.Exec(text)
+		require.NoError(t, err, text)
+	}
+	return s
+}
+
+// TestFoundCustomers: whom an index finds are those who are met in the order of the
+// list, on every page of it, forwards and backwards, by place and by number.
+func TestFoundCustomers(t *testing.T) {
+	all := func(list ...loyalty.CustomerQuery) (q loyalty.CustomerQuery) {
+		for _, one := range list {
+			q.Conditions = append(q.Conditions, one.Conditions...)
+		}
+		return q
+	}
+	searching := func(prefix string, q loyalty.CustomerQuery) loyalty.CustomerQuery { q.Search = prefix; return q }
+	dozen, active := where("list", loyalty.Eq, "dozen"), where("status", loyalty.Eq, "active")
+	cases := map[string]struct {
+		query loyalty.CustomerQuery
+		want  int
+	}{
+		"search in several keys":   {searching("member", all()), 60},
+		"search in one":            {searching(" MMember-1", all()), 11},
+		"search for nobody":        {searching("nobody", all()), 0},
+		"search and filters":       {searching("member-", all(where("language", loyalty.In, "hu", "en"), where("score", loyalty.Lt, int64(12)))), 8},
+		"search and e-mail":        {searching("member-1", all(where("email", loyalty.In, "member-1@example.org", "member-2@example.org"))), 1},
+		"an e-mail":                {where("email", loyalty.Eq, " Member-7@example.org"), 1},
+		"e-mails, one twice":       {where("email", loyalty.In, "member-7@example.org", "member-8@example.org", "member-8@example.org", "nobody"), 2},
+		"handlers":                 {where("handler", loyalty.In, "mmember-3", "mmember-4", "mmember-59"), 3},
+		"handlers and an e-mail":   {all(where("handler", loyalty.In, "mmember-3", "mmember-4"), where("email", loyalty.Ne, "member-3@example.org")), 1},
+		"no handler":               {where("handler", loyalty.In), 0},
+		"a list":                   {dozen, 5},
+		"lists, some on both":      {where("list", loyalty.In, "dozen", "tens"), 10},
+		"both lists":               {all(dozen, where("list", loyalty.Eq, "tens")), 1},
+		"one list without another": {all(dozen, where("list", loyalty.Ne, "tens")), 4},
+		"a list and a status":      {all(dozen, active), 2},
+		"a list and figures":       {all(dozen, where("spendable", loyalty.Gt, int64(20))), 3},
+		"a list and time":          {all(dozen, where("created_at", loyalty.Gte, start.Add(3*time.Second))), 2},
+		"an unknown list":          {where("list", loyalty.Eq, "others"), 0},
+		"languages":                {where("language", loyalty.In, "hu", "en", "hu", "fr"), 40},
+		"a language, a currency":   {all(where("language", loyalty.Eq, "hu"), where("currency", loyalty.In, "EUR", "USD")), 10},
+		"languages and a status":   {all(where("language", loyalty.In, "hu", ""), active), 34},
+	}
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		s := club(t, url)
+		for name, c := range cases {
+			t.Run(name, func(t *testing.T) {
+				for _, sort := range [][]loyalty.Sorting{nil, {{Field: "created_at", Descending: true}}} {
+					if c.query.Sort = sort; sort != nil && c.query.Search != "" {
+						continue // not together
+					}
+					everyPage(t, s, c.query, c.want)
+				}
+				if strings.HasPrefix(url, "sqlite:") {
+					plan, err := s.PlanFound(t.Context(), c.query)
+					require.NoError(t, err)
+					require.NotContains(t, strings.Join(plan, "\n")+"\n", "SCAN customers")
+					require.NotContains(t, strings.Join(plan, "\n")+"\n", "SCAN list_members")
+				}
+			})
+		}
+	})
+}
+
+// everyPage compares the list that Customers finds, page by page, with the one that is
+// met in order.
+func everyPage(t *testing.T, s *store.Store, q loyalty.CustomerQuery, want int) {
+	t.Helper()
+	q.Page = loyalty.Page{Limit: 100}
+	n, err := s.CountCustomers(t.Context(), q)
+	require.NoError(t, err)
+	require.EqualValues(t, want, n)
+	whole, err := s.CustomersMet(t.Context(), q)
+	require.NoError(t, err)
+	require.Len(t, whole, want)
+	place := func(i int) *loyalty.Cursor { return &loyalty.Cursor{At: whole[i].CreatedAt, ID: whole[i].ID} }
+	const limit = 7
+	for from := 0; from <= len(whole); from += limit {
+		rest := namesOf(whole[from:min(from+limit, len(whole))])
+		pages := map[string]loyalty.Page{"by number": {Limit: limit, Offset: from}}
+		if from > 0 {
+			pages["by place"] = loyalty.Page{Limit: limit, Offset: 999, After: place(from - 1)}
+		}
+		if from+limit < len(whole) {
+			pages["backwards"] = loyalty.Page{Limit: limit, Before: place(from + limit)}
+		}
+		for name, page := range pages {
+			q.Page = page
+			list, err := s.Customers(t.Context(), q)
+			require.NoError(t, err)
+			require.Equal(t, rest, namesOf(list), "%s from %d", name, from)
+		}
+	}
+}
