@@ -18,7 +18,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/openapi"
-
 	"github.com/loyalty-platform/loyalty/signing"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
