@@ -104,7 +104,7 @@ var lists = map[string]listRow{
 	"listCoupons":        {extra: []string{"type=gift_card", "pool=coffee-codes&status=created", "status.in=redeemed,claimed", "customer=member-1001&status=claimed", "customer.nin=member-1001", "status=expired"}},
 	"getCouponUsage":     {},
 	"listCustomers": {extra: []string{"status=suspended", "search=h7", "email=77@shop.test", "list=spring-2026&status=active", "score.gte=19000", "language=fr", "handler.in=h1,h2",
-		"search=h", "search=77@shop&status=active", "list=others", "list.in=spring-2026,others&currency=EUR", "language.in=en,hu,fr&currency.in=EUR,HUF", "language=hu&status.in=active,suspended"}},
+		"search=h", "search=77@shop&status=active", "list=spring-2026&currency=EUR", "language.in=en,hu,fr&currency.in=EUR,HUF", "language=hu&status.in=active,suspended"}},
 	"listCustomerListErrors": {path: "/v1/bulk-operation/customer-list/01a0c450-6c01-7000-8000-000000000000/status/errors"},
 	"listBulkClaimErrors":    {path: "/v1/bulk-operation/reward/claim/01a0c450-6c02-7000-8000-000000000000/status/errors"},
 	"listRewardActivities":   {}, "listChallengeActivities": {}, "listCompletedChallenges": {}, "listChallengeProgress": {}, "listQuizzes": {}, "listContests": {},

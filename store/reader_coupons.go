@@ -112,7 +112,7 @@ func couponWords(db *gorm.DB, c loyalty.Condition, q *loyalty.CouponQuery) ([]wo
 		var ids []UUID
 		err := db.Table("names").Where("kind = ? AND value IN ?", loyalty.NameCoupon, textsOf(c)).Pluck("owner", &ids).Error
 		return []words{words{}.and("id IN ?", ids)}, err
-	case (c.Field == "pool" || c.Field == "type") && c.Operator == loyalty.In && len(c.Values) > 0:
+	case (c.Field == "pool" || c.Field == "type") && c.Operator == loyalty.In && positive(c):
 		var list []words
 		for _, value := range textsOf(c) {
 			list = append(list, words{}.and(c.Field+" = ?", value))

@@ -86,7 +86,7 @@ func statusWords(wanted []loyalty.Status) (list []words) {
 
 // customerWords words one condition as stretches of an index, at least one.
 func customerWords(c loyalty.Condition) (list []words, err error) {
-	if c.Operator == loyalty.In && stretches(c) && len(c.Values) > 0 {
+	if c.Operator == loyalty.In && stretches(c) {
 		for _, v := range textsOf(c) {
 			list = append(list, words{}.and(customerColumns[c.Field].expression+" = ?", v))
 		}

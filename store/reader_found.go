@@ -19,7 +19,9 @@ const maxFound = 5000
 // hold of them. Neither database would begin there by itself: the keys have no
 // statistics, and of a list it is not known how its members lie in the order.
 type foundList struct {
-	ids, rest words // ids selects id, of some customers more than once
+	table, id string  // where they are named, and in which column
+	named     []words // any of them names a customer, some more than once; each has an index
+	rest      words
 }
 
 // found words a query so. It gives nil for one that no such filter narrows to a few.
@@ -29,66 +31,60 @@ func (s *Store) found(ctx context.Context, q loyalty.CustomerQuery) (*foundList,
 		return nil, err
 	}
 	var n int64
-	err = s.read.WithContext(ctx).Raw(fmt.Sprintf("SELECT COUNT(*) FROM (%s LIMIT %d) AS f", f.ids.text, maxFound+1), f.ids.args...).Scan(&n).Error
+	count := f.each("1") // no column of the table, so that nothing but the index is read
+	err = s.read.WithContext(ctx).Raw(fmt.Sprintf("SELECT COUNT(*) FROM (%s LIMIT %d) AS f", count.text, maxFound+1), count.args...).Scan(&n).Error
 	if err != nil || n > maxFound {
 		return nil, s.fault(err)
 	}
 	return f, nil
 }
 
-// findable is found for any number of customers.
+// findable is found for any number of customers. A key names the fewest, as a rule,
+// and a list the most.
 func (s *Store) findable(q loyalty.CustomerQuery) (*foundList, error) {
-	if !q.ByCursor() {
-		return nil, nil
-	}
 	searched := s.searched(q.Search)
 	at := slices.IndexFunc(q.Conditions, func(c loyalty.Condition) bool { return customerColumns[c.Field].key && positive(c) })
 	if at < 0 && searched == nil {
 		at = slices.IndexFunc(q.Conditions, func(c loyalty.Condition) bool { return customerColumns[c.Field].members && positive(c) })
 	}
-	f, conditions := &foundList{}, slices.Clone(q.Conditions)
-	var err error
-	switch {
-	case at >= 0:
-		if f.ids, err = named(conditions[at]); err != nil {
+	if !q.ByCursor() || at < 0 && searched == nil {
+		return nil, nil
+	}
+	f, conditions := &foundList{table: "customers", id: "id", named: searched}, slices.Clone(q.Conditions)
+	if at >= 0 {
+		columns := customerColumns
+		if columns[conditions[at].Field].members {
+			f.table, f.id, columns = "list_members", "customer_id", map[string]filterColumn{conditions[at].Field: {expression: "list_id"}}
+		}
+		one, err := words{}.andAll(columns, conditions[at:at+1])
+		if err != nil {
 			return nil, err
 		}
-		conditions = slices.Delete(conditions, at, at+1)
 		if searched != nil {
 			w := anyOf(searched)
 			f.rest = f.rest.and(w.text, w.args...)
 		}
-	case searched != nil:
-		f.ids = unionOf(searched)
-	default:
-		return nil, nil
+		f.named, conditions = []words{one}, slices.Delete(conditions, at, at+1)
 	}
+	var err error
 	f.rest, err = f.rest.andAll(customerColumns, conditions)
 	return f, err
 }
 
-func positive(c loyalty.Condition) bool { return c.Operator == loyalty.Eq || c.Operator == loyalty.In }
-
-// named selects whom one condition names.
-func named(c loyalty.Condition) (words, error) {
-	columns, from := customerColumns, "SELECT id FROM customers WHERE "
-	if customerColumns[c.Field].members {
-		columns, from = map[string]filterColumn{c.Field: {expression: "list_id"}}, "SELECT customer_id AS id FROM list_members WHERE "
-	}
-	w, err := words{}.andAll(columns, []loyalty.Condition{c})
-	w.text = from + w.text
-	return w, err
+// positive says whether a condition names what it wants.
+func positive(c loyalty.Condition) bool {
+	return c.Operator == loyalty.Eq || c.Operator == loyalty.In && len(c.Values) > 0
 }
 
-// unionOf selects who fits any of several conditions, each of which has an index.
-func unionOf(alternatives []words) (ids words) {
-	parts := make([]string, len(alternatives))
-	for i, w := range alternatives {
-		parts[i] = "SELECT id FROM customers WHERE " + w.text
-		ids.args = append(ids.args, w.args...)
+// each selects something of everyone who is named.
+func (f *foundList) each(what string) (all words) {
+	parts := make([]string, len(f.named))
+	for i, w := range f.named {
+		parts[i] = "SELECT " + what + " FROM " + f.table + " WHERE " + w.text
+		all.args = append(all.args, w.args...)
 	}
-	ids.text = strings.Join(parts, " UNION ALL ")
-	return ids
+	all.text = strings.Join(parts, " UNION ALL ")
+	return all
 }
 
 // searched words the prefix search as ranges, one for each key, which the indexes of
@@ -118,10 +114,11 @@ func (f *foundList) placed() words {
 	if strings.Contains(f.rest.text, "balances.") {
 		from += " " + joinBalances
 	}
+	ids := f.each(f.id + " AS id")
 	return words{
-		"WITH found AS MATERIALIZED (SELECT DISTINCT id FROM (" + f.ids.text + ") AS f), placed AS MATERIALIZED " +
+		"WITH found AS MATERIALIZED (SELECT DISTINCT id FROM (" + ids.text + ") AS f), placed AS MATERIALIZED " +
 			"(SELECT id, (SELECT customers.created_at FROM " + from + " WHERE " + where.text + ") AS at FROM found)",
-		append(slices.Clone(f.ids.args), where.args...),
+		append(ids.args, where.args...),
 	}
 }
 
