@@ -108,7 +108,7 @@ func couponWords(db *gorm.DB, c loyalty.Condition, q *loyalty.CouponQuery) ([]wo
 	case c.Field == "customer":
 		w, err := couponHolder(db, c)
 		return []words{w}, err
-	case c.Field == "code" && positive(c): // names have an index over codes, coupons do not
+	case c.Field == "code" && (c.Operator == loyalty.Eq || c.Operator == loyalty.In): // names have an index over codes, coupons do not
 		var ids []UUID
 		err := db.Table("names").Where("kind = ? AND value IN ?", loyalty.NameCoupon, textsOf(c)).Pluck("owner", &ids).Error
 		return []words{words{}.and("id IN ?", ids)}, err
