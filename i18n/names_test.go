@@ -17,7 +17,7 @@ import (
 // wireNames are the names that the HTTP layer and the contract's validator
 // use, with the values they give.
 var wireNames = map[string]string{
-	"address_refused": "", "api_forbidden": "api", "body_too_large": "limit",
+	"address_refused": "", "api_forbidden": "api", "body_too_large": "limit", "busy": "",
 	"conflicting_parameter": "parameter", "coupon_balance": "", "idempotency_key_invalid": "",
 	"invalid_parameter": "parameter reason", "malformed_body": "reason", "method_not_allowed": "method",
 	"path_not_found": "", "rate_limited": "retry_after", "read_only_key": "",

@@ -14,7 +14,7 @@ import (
 // segments and double slashes are signed, but are nobody's resource.
 func (s *Server) authorize(c *gin.Context) {
 	r := requestOf(c)
-	if len(r.key.Addresses) > 0 && !listed(r.key.Addresses, r.source) {
+	if !admits(r.key, r.source) {
 		s.fail(c, errAddressRefused)
 		return
 	}
@@ -33,6 +33,11 @@ func (s *Server) authorize(c *gin.Context) {
 	case r.operation.module != "" && !s.programme().On[r.operation.module]:
 		s.fail(c, loyalty.ErrModuleOffPath.With("module", r.operation.module))
 	}
+}
+
+// admits says whether a key may be used from an address: an empty list takes all.
+func admits(key *loyalty.AccessKey, source netip.Addr) bool {
+	return len(key.Addresses) == 0 || listed(key.Addresses, source)
 }
 
 func listed(networks []string, source netip.Addr) bool {

@@ -27,7 +27,11 @@ func (s *Server) validate(c *gin.Context) {
 	}
 	err := s.validateParameters(c, r)
 	if err == nil && c.Request.Method == http.MethodPost {
-		if err = checkIdempotencyKey(c.Request.Header); err == nil {
+		switch err = checkIdempotencyKey(c.Request.Header); {
+		case err != nil:
+		case !r.memory.work(len(r.body)):
+			err = errBusy
+		default:
 			err = r.readTree(c.Request)
 		}
 	}

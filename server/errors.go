@@ -61,6 +61,8 @@ var (
 	errSortField      = failure(loyalty.Refused, 190204, "sort_field")      // {field}
 	errSortDirection  = failure(loyalty.Refused, 190205, "sort_direction")  // {direction}
 
+	errBusy = failure(loyalty.Unavailable, 190440, "busy")
+
 	errBodyTooLarge = httpError{http.StatusRequestEntityTooLarge, failure(loyalty.Invalid, 190061, "body_too_large")}        // {limit}
 	errMediaType    = httpError{http.StatusUnsupportedMediaType, failure(loyalty.Invalid, 190062, "unsupported_media_type")} // {media_type}
 	errRateLimited  = httpError{http.StatusTooManyRequests, failure(loyalty.Refused, 190063, "rate_limited")}                // {retry_after}

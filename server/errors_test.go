@@ -18,7 +18,7 @@ import (
 var ownFaults = []error{
 	errReadOnlyKey, errAPIForbidden, errAddressRefused, errPathNotFound, errMalformedBody, errUnknownParameter,
 	errInvalidParameter, errConflictingParameter, errIdempotencyKey, errTargetMalformed,
-	errBodyTooLarge, errMediaType, errRateLimited, errMethod,
+	errBusy, errBodyTooLarge, errMediaType, errRateLimited, errMethod,
 }
 
 // TestEveryKindHasAStatus: no kind of failure is without a status and a type.

@@ -1,62 +1,102 @@
 package server
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 
 	"github.com/gin-gonic/gin"
 )
 
-// Sizes of what is read before anybody is known. Query and Authorization have
-// their limits, 8 and 4 KiB, in the signature's check, which looks at sizes
+// Sizes of what is read before a signature is proven. Query and Authorization
+// have their limits, 8 and 4 KiB, in the signature's check, which looks at sizes
 // before it hashes.
 const (
-	maxBody   = 1 << 20
-	trustBody = 64 << 10 // what is set aside for an announced body before it arrives
+	maxBody     = 1 << 20
+	unknownBody = 64 << 10 // of a caller whose key is not ours
+	firstRead   = 64 << 10 // set aside for an announced body before it arrives
 )
 
 // readBody reads the whole raw body once, before it is hashed. Everything later
-// reads it from memory.
+// reads it from memory. The memory is counted until the request is answered.
 func (s *Server) readBody(c *gin.Context) {
+	r := requestOf(c)
+	r.memory = s.bodies.share(r.claimed != nil)
+	defer r.memory.release()
 	limit := maxBody
 	if o := s.operations[routeKey{c.Request.Method, c.FullPath()}]; o != nil && o.bodyLimit > 0 {
 		limit = o.bodyLimit
 	}
-	body, err := readLimited(c.Request, limit)
-	switch {
-	case errors.Is(err, errBodyLimit):
+	allowed := limit
+	if r.claimed == nil {
+		allowed = min(limit, unknownBody)
+	}
+	body, err := readLimited(c.Request, allowed, r.memory)
+	if err != nil {
 		c.Writer.Header().Set("Connection", "close") // the rest is not read
+	}
+	switch {
+	case errors.Is(err, errBodyLimit) && allowed < limit:
+		// The signature of a key that is not ours is refused whatever the body is;
+		// a limit of its own would tell that the key is unknown.
+		r.cut = true
+	case errors.Is(err, errBodyLimit):
 		s.fail(c, errBodyTooLarge.with("limit", limit))
+	case errors.Is(err, errNoRoom):
+		s.fail(c, errBusy)
 	case err != nil:
 		s.fail(c, malformedBody("incomplete").Because(err))
-	default:
-		requestOf(c).body = body
+	}
+	r.body = body
+	if !c.IsAborted() {
+		c.Next()
 	}
 }
 
 var errBodyLimit = errors.New("the body is over the limit")
 
 // readLimited trusts an announced length only as far as it costs little: a
-// caller who announces a megabyte and sends nothing must not take one.
-func readLimited(r *http.Request, limit int) ([]byte, error) {
-	switch n := r.ContentLength; {
-	case n == 0:
+// caller who announces a megabyte and sends nothing must not take one. What it
+// takes is counted before it is taken.
+func readLimited(r *http.Request, limit int, memory *bodyShare) ([]byte, error) {
+	announced := r.ContentLength
+	if announced == 0 {
 		return nil, nil
-	case n > int64(limit):
-		return nil, errBodyLimit
-	case n > 0 && n <= trustBody:
-		body := make([]byte, n)
-		_, err := io.ReadFull(r.Body, body)
-		return body, err
 	}
-	var b bytes.Buffer
-	if _, err := b.ReadFrom(io.LimitReader(r.Body, int64(limit)+1)); err != nil {
-		return nil, err
-	}
-	if b.Len() > limit {
+	if announced > int64(limit) {
 		return nil, errBodyLimit
 	}
-	return b.Bytes(), nil
+	size := limit + 1 // one more tells a body that is too long
+	if announced > 0 {
+		size = int(announced)
+	}
+	var body []byte
+	for {
+		if len(body) == cap(body) {
+			if len(body) == size {
+				break
+			}
+			room := min(max(2*cap(body), firstRead), size)
+			if !memory.take(int64(room - cap(body))) {
+				return nil, errNoRoom
+			}
+			body = slices.Grow(body, room-len(body))[:len(body):room]
+		}
+		n, err := r.Body.Read(body[len(body):cap(body)])
+		body = body[:len(body)+n]
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case announced > 0 && len(body) < int(announced):
+		return nil, io.ErrUnexpectedEOF
+	case len(body) > limit:
+		return nil, errBodyLimit
+	}
+	return body, nil
 }

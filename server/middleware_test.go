@@ -121,8 +121,9 @@ func TestBodyLimit(t *testing.T) {
 	require.Equal(t, "PayloadTooLargeException", a.fault(t).Type)
 
 	r := h.request(http.MethodPost, "/events", "", "Content-Type", jsonType)
+	require.NoError(t, signing.Default(region).Sign(r, nil, h.key))
 	r.Body, r.ContentLength = io.NopCloser(io.LimitReader(endless{}, 1<<20+1)), -1
-	require.Equal(t, http.StatusRequestEntityTooLarge, h.send(r).status, "without an announced length, and unsigned")
+	require.Equal(t, http.StatusRequestEntityTooLarge, h.send(r).status, "without an announced length")
 }
 
 type endless struct{}
@@ -150,7 +151,12 @@ func TestCutBody(t *testing.T) {
 	c, err := net.Dial("tcp", strings.TrimPrefix(h.url, "http://"))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, c.Close()) }()
-	_, err = fmt.Fprintf(c, "POST /events HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\n{}")
+	r := h.request(http.MethodPost, "/events", "")
+	require.NoError(t, signing.Default(region).Sign(r, nil, h.key))
+	_, err = fmt.Fprintf(c, "POST /events HTTP/1.1\r\nHost: %s\r\nContent-Length: 50\r\n", r.URL.Host)
+	require.NoError(t, err)
+	require.NoError(t, r.Header.Write(c))
+	_, err = io.WriteString(c, "\r\n{}")
 	require.NoError(t, err)
 	require.NoError(t, c.(*net.TCPConn).CloseWrite())
 	got, err := io.ReadAll(c)

@@ -8,6 +8,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/signing"
 )
 
 // request is what the middlewares find out about a request, for those that come
@@ -15,15 +16,19 @@ import (
 type request struct {
 	id        string
 	began     time.Time
-	source    netip.Addr // the caller's, through trusted proxies
-	language  string     // ISO 639-1, of the answer
-	body      []byte     // raw, as it was signed
-	key       *loyalty.AccessKey
-	signature string     // of a verified request
-	operation *operation // nil outside the contract
-	query     []pair     // decoded, in wire order
-	tree      any        // the checked body
-	err       error      // what was answered as an error
+	source    netip.Addr         // the caller's, through trusted proxies
+	language  string             // ISO 639-1, of the answer
+	body      []byte             // raw, as it was signed
+	claim     signing.Claim      // what the headers say, until the body proves it
+	claimed   *loyalty.AccessKey // nil: no key of ours, or not from here
+	memory    *bodyShare         // what the body takes
+	cut       bool               // there is more of the body than its caller is worth
+	key       *loyalty.AccessKey // that signed; nil until then
+	signature string             // of a verified request
+	operation *operation         // nil outside the contract
+	query     []pair             // decoded, in wire order
+	tree      any                // the checked body
+	err       error              // what was answered as an error
 }
 
 type requestKey struct{}

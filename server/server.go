@@ -53,6 +53,9 @@ type Options struct {
 	Catalogue   *i18n.Catalogue
 	// Limiter counts requests by key; optional: in memory on this node.
 	Limiter limit.Limiter
+	// BodyMemory bounds what the bodies of all requests take together, in bytes;
+	// 0: DefaultBodyMemory.
+	BodyMemory int64
 	// Burst is how many requests a key may make at once; 0: limit.DefaultBurst.
 	Burst int
 
@@ -100,6 +103,7 @@ type Server struct {
 	proxies     proxies
 	replays     *replayGuard // nil: off
 	debug       bool
+	bodies      *bodyMemory
 
 	verifier   verifier
 	algorithm  string
@@ -113,8 +117,8 @@ type Server struct {
 // New wires the documents' operations and the middlewares. It fails with one
 // line that names the setting it cannot use, or when the contract is broken.
 func New(o Options) (*Server, error) {
-	if o.SigningDebug && !isLoopback(o.Listen) {
-		return nil, fmt.Errorf("signing.debug is for development only: it needs a loopback address to listen on, not %q", o.Listen)
+	if o.SigningDebug && (!isLoopback(o.Listen) || len(o.TrustedProxies) > 0) {
+		return nil, fmt.Errorf("signing.debug is for development only: it needs a loopback address to listen on, not %q, and no proxy", o.Listen)
 	}
 	trusted, err := parseProxies(o.TrustedProxies)
 	if err != nil {
@@ -158,6 +162,7 @@ func (s *Server) fill(o Options) {
 		s.replays = newReplayGuard()
 	}
 	s.failures = &failureLog{admin: s.admin, logger: s.logger, clock: s.clock}
+	s.bodies = newBodyMemory(cmp.Or(o.BodyMemory, DefaultBodyMemory))
 	s.verifying = make(chan struct{}, 1)
 }
 
@@ -201,7 +206,7 @@ func (s *Server) wire() error {
 		return err
 	}
 	chain := []gin.HandlerFunc{
-		s.decodePath, s.readBody, s.bound, s.verify, s.limitRate, s.authorize, s.guard, s.readQuery, s.validate,
+		s.decodePath, s.claim, s.readBody, s.bound, s.verify, s.limitRate, s.authorize, s.guard, s.readQuery, s.validate,
 	}
 	g.NoRoute(append(chain[:len(chain):len(chain)], func(c *gin.Context) { s.fail(c, errPathNotFound) })...)
 	g.NoMethod(append(chain[:len(chain):len(chain)], func(c *gin.Context) {

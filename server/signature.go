@@ -58,6 +58,29 @@ func (v *verifier) at(window time.Duration) (*signing.Verifier, error) {
 	return made, nil
 }
 
+// claim does every check of the signature that needs no body, so that whoever
+// fails one costs no memory, and finds the key that the caller claims to have. A
+// key that does not take this caller's address counts as unknown until the
+// signature is looked at.
+func (s *Server) claim(c *gin.Context) {
+	r := requestOf(c)
+	check, err := s.verifier.at(s.programme().Settings.AcceptanceWindow)
+	if err != nil {
+		s.fail(c, err)
+		return
+	}
+	if r.claim, err = check.Claim(signing.FromRequest(c.Request, nil, s.hosts(c.Request)...)); err != nil {
+		if n := c.Request.ContentLength; n < 0 || n > unknownBody {
+			c.Writer.Header().Set("Connection", "close") // or net/http waits for some of the body before it answers
+		}
+		s.refuse(c, check, err)
+		return
+	}
+	if key, ok := s.directory.Key(r.claim.KeyID()); ok && admits(key, r.source) {
+		r.claimed = key
+	}
+}
+
 // verify lets only signed requests on. What is signed is the raw request line
 // and the raw body; the router's decoded path plays no part.
 func (s *Server) verify(c *gin.Context) {
@@ -67,21 +90,17 @@ func (s *Server) verify(c *gin.Context) {
 		s.fail(c, err)
 		return
 	}
-	in := signing.FromRequest(c.Request, r.body, s.hosts(c.Request)...)
-	proof, err := check.Verify(in, func(id string) ([]string, bool) {
-		key, ok := s.directory.Key(id)
-		if !ok {
-			return nil, false
-		}
-		r.key = key
-		return secretValues(key.Secrets), true
-	})
+	key, ok := s.directory.Key(r.claim.KeyID()) // as it is now: reading a body may take long
+	var secrets []string
+	if ok && !r.cut {
+		secrets = secretValues(key.Secrets)
+	}
+	proof, err := r.claim.Verify(r.body, secrets)
 	if err != nil {
-		r.key = nil // claimed, not proven
-		s.refuse(c, check, in, err)
+		s.refuse(c, check, err)
 		return
 	}
-	r.signature = proof.Signature
+	r.key, r.signature = key, proof.Signature
 	s.directory.Used(r.key.ID)
 }
 
@@ -94,7 +113,7 @@ func secretValues(secrets []loyalty.Secret) []string {
 }
 
 // refuse answers a request whose signature is missing or wrong.
-func (s *Server) refuse(c *gin.Context, check *signing.Verifier, in signing.Incoming, err error) {
+func (s *Server) refuse(c *gin.Context, check *signing.Verifier, err error) {
 	var unreadable *signing.RequestError
 	if errors.As(err, &unreadable) {
 		fault := errTargetMalformed.Because(err)
@@ -109,8 +128,8 @@ func (s *Server) refuse(c *gin.Context, check *signing.Verifier, in signing.Inco
 		return
 	}
 	refusal := s.refusal(err)
-	if s.debug {
-		s.explain(c, check, in, refusal)
+	if s.debug && !forwarded(c.Request.Header) {
+		s.explain(c, check, refusal)
 		return
 	}
 	s.fail(c, refusal)
@@ -158,20 +177,32 @@ func headerOf(reason string) string {
 	return "Authorization"
 }
 
+// forwarded tells a request that a proxy on this machine passes on: its caller may
+// be anywhere, whatever address the server listens on.
+func forwarded(h http.Header) bool {
+	for name := range h {
+		if name == "Forwarded" || name == "Via" || strings.HasPrefix(name, "X-Forwarded-") || name == "X-Real-Ip" {
+			return true
+		}
+	}
+	return false
+}
+
 // explain answers a refused signature with what the server tried to match, alike
 // for known and unknown keys. New allows this on loopback only.
-func (s *Server) explain(c *gin.Context, check *signing.Verifier, in signing.Incoming, refusal error) {
+func (s *Server) explain(c *gin.Context, check *signing.Verifier, refusal error) {
 	type attempt struct {
 		CanonicalRequest string `json:"canonical_request"`
 		StringToSign     string `json:"string_to_sign"`
 	}
+	r := requestOf(c)
 	attempts := []attempt{}
+	in := signing.FromRequest(c.Request, r.body, s.hosts(c.Request)...)
 	if found, err := check.Explain(in); err == nil {
 		for _, a := range found {
 			attempts = append(attempts, attempt{a.CanonicalRequest, a.StringToSign})
 		}
 	}
-	r := requestOf(c)
 	r.err = refusal
 	status, e := s.envelope(r.language, refusal)
 	c.Abort()

@@ -183,6 +183,10 @@ func TestSigningDebug(t *testing.T) {
 		require.Contains(t, attempts[0].(map[string]any)["canonical_request"], "GET\n/customers\nlimit=5\n")
 		require.Contains(t, attempts[0].(map[string]any)["string_to_sign"], "SERVICE-HMAC-SHA256\n")
 	}
+	for _, name := range []string{"X-Forwarded-For", "X-Forwarded-Host", "Forwarded", "Via"} {
+		a := h.signed(wrong, h.request(http.MethodGet, "/customers", "", name, "192.0.2.1"))
+		require.NotContains(t, a.body, "debug", "a proxy on this machine passed it on: %s", name)
+	}
 	for _, listen := range []string{"0.0.0.0:8080", ":8080", "192.0.2.1:8080", "shop.test:80"} {
 		_, err := server.New(server.Options{Listen: listen, Region: region, SigningDebug: true})
 		require.ErrorContains(t, err, "signing.debug")

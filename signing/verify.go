@@ -69,23 +69,15 @@ func NewVerifier(s Scheme) (*Verifier, error) {
 //
 // Dot segments and empty segments of the path do not change the verdict: serve only what IsClean accepts.
 func (v *Verifier) Verify(in Incoming, lookup Lookup) (Verified, error) {
-	w := workPool.Get().(*work)
-	defer w.release()
-	w.in = in
-	at, err := v.read(w)
+	claim, err := v.Claim(in)
 	if err != nil {
 		return Verified{}, err
 	}
-	secrets, ok := lookup(w.auth.keyID)
+	secrets, ok := lookup(claim.KeyID())
 	if !ok {
 		secrets = nil
 	}
-	w.hashBody()
-	matched := v.match(w, secrets)
-	if matched < 0 {
-		return Verified{}, refused()
-	}
-	return Verified{KeyID: w.auth.keyID, Secret: matched, Time: at, Signature: w.auth.signature}, nil
+	return claim.Verify(in.Body, secrets)
 }
 
 // match tries the forms and the secrets and gives the place of the secret that matched, or -1.

@@ -6,9 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"os"
 	"runtime"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -66,7 +64,7 @@ func (s *settings) serve(ctx context.Context, logger *slog.Logger, out io.Writer
 		return coded{codeUsage, err}
 	}
 	defer house.close()
-	collectLess()
+	limitMemory(logger)
 	if err := s.welcome(ctx, house.admin, listener.Addr(), out); err != nil {
 		return coded{codeFailed, err}
 	}
@@ -106,6 +104,7 @@ func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logg
 		Leaderboard: loyalty.NewLeaderboard(loyalty.LeaderboardOptions{Store: db, Programmes: h.directory}),
 		Vocabulary:  h.vocabulary, Catalogue: catalogue, Limiter: limiter, Ready: h.ready, Logger: logger,
 		PublicHosts: s.publicHosts, TrustedProxies: s.trustedProxies, ReplayGuard: s.replayGuard, SigningDebug: s.signingDebug,
+		BodyMemory: int64(s.bodyMemory) << 20,
 	})
 	if err != nil {
 		h.close()
@@ -143,17 +142,6 @@ func (s *settings) workers() int {
 		return 1
 	}
 	return max(1, runtime.NumCPU()/2)
-}
-
-// collectLess lets the heap grow to five times what is live before it is
-// collected. What lives is small, so collecting at twice its size took a quarter
-// of the processor under load. GOGC, where it is set, wins. What reading the
-// documents left is given back first: it is more than what stays.
-func collectLess() {
-	debug.FreeOSMemory()
-	if _, set := os.LookupEnv("GOGC"); !set {
-		debug.SetGCPercent(400)
-	}
 }
 
 // limiter shares the rate limit through Redis where one is configured, and says

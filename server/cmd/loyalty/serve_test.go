@@ -118,6 +118,8 @@ func TestWrongSettings(t *testing.T) {
 		{"LOYALTY_LOG", []string{"LOYALTY_LOG=json,loud"}, nil},
 		{"LOYALTY_SIGNING_DEBUG", []string{"LOYALTY_SIGNING_DEBUG=true", "LOYALTY_LISTEN=0.0.0.0:0"}, nil},
 		{"LOYALTY_SIGNING_DEBUG", []string{"LOYALTY_SIGNING_DEBUG=perhaps"}, nil},
+		{"LOYALTY_SIGNING_DEBUG", []string{"LOYALTY_SIGNING_DEBUG=true", "LOYALTY_TRUSTED_PROXIES=127.0.0.1"}, nil},
+		{"LOYALTY_BODY_MEMORY", []string{"LOYALTY_BODY_MEMORY=1"}, nil},
 		{"LOYALTY_TRUSTED_PROXIES", []string{"LOYALTY_TRUSTED_PROXIES=10.0.0.0/8,proxy"}, nil},
 		{"unknown flag: --port", nil, []string{"--port", "1"}},
 		{"unknown command", nil, []string{"run"}},

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/loyalty-platform/loyalty/server"
 )
 
 // settings are what an installation chooses. Each is a flag and an environment
@@ -21,7 +23,11 @@ type settings struct {
 	listen, databaseURL, data, region, masterKey, redisURL, log string
 	publicHosts, trustedProxies                                 []string
 	signingDebug, replayGuard, noMigrate                        bool
+	bodyMemory                                                  int // MiB
 }
+
+// leastBodyMemory has room for the largest body of all, as it is worked on.
+const leastBodyMemory = 192
 
 // secretFlags can also be read from the file that LOYALTY_…_FILE names.
 var secretFlags = []string{"database-url", "master-key", "redis-url", "secret"}
@@ -38,6 +44,7 @@ func (s *settings) flags(f *pflag.FlagSet) {
 	f.StringSliceVar(&s.trustedProxies, "trusted-proxies", nil, "addresses or networks whose X-Forwarded-For and X-Forwarded-Host are believed")
 	f.BoolVar(&s.signingDebug, "signing-debug", false, "let a refused signature tell what was expected; development on a loopback address only")
 	f.BoolVar(&s.replayGuard, "replay-guard", false, "refuse a signed write that arrives twice")
+	f.IntVar(&s.bodyMemory, "body-memory", server.DefaultBodyMemory>>20, "MiB that the bodies of all requests may take together; beyond it a request is answered 503")
 	f.BoolVar(&s.noMigrate, "no-migrate", false, "refuse to start on a database that needs migrations instead of migrating it")
 	markEnvironment(f)
 }
@@ -111,6 +118,12 @@ func (s *settings) check() error {
 	}
 	if s.signingDebug && !isLoopback(host) {
 		return fault("signing-debug", "is for development on a loopback address only, not on %s", s.listen)
+	}
+	if s.signingDebug && (len(s.trustedProxies) > 0 || len(s.publicHosts) > 0) {
+		return fault("signing-debug", "is for development: it goes neither with proxies nor with public hosts")
+	}
+	if s.bodyMemory < leastBodyMemory {
+		return fault("body-memory", "must be %d MiB or more", leastBodyMemory)
 	}
 	if s.region == "" || strings.Trim(s.region, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != "" {
 		return fault("region", "%q must be letters, digits, hyphens and underscores", s.region)

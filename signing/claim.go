@@ -1,0 +1,42 @@
+package signing
+
+import "time"
+
+// Claim is a request whose headers are in order, and whose signature has not been looked at: it says which key the caller
+// claims to have. A server reads the body only now, and no more of it than that key is worth.
+type Claim struct {
+	verifier *Verifier
+	work     *work
+	at       time.Time
+}
+
+// Claim does every check that needs neither the body nor the key: size and target, grammar of the header, algorithm, scope,
+// date, window, signed headers. The body of in is not looked at. It answers what Verify would answer.
+func (v *Verifier) Claim(in Incoming) (Claim, error) {
+	w := workPool.Get().(*work)
+	w.in = in
+	at, err := v.read(w)
+	if err != nil {
+		w.release()
+		return Claim{}, err
+	}
+	return Claim{v, w, at}, nil
+}
+
+// KeyID is the key that the caller claims. It shares memory with the request: clone it to keep it.
+func (c Claim) KeyID() string { return c.work.auth.keyID }
+
+// Verify checks the claim against the body and the key's secrets; none of them stands for an unknown key, and costs the same
+// work. It answers *Error where the signature is refused. It ends the claim, which must not be used again; a claim that is
+// dropped instead costs nothing but its memory.
+func (c Claim) Verify(body []byte, secrets []string) (Verified, error) {
+	w := c.work
+	defer w.release()
+	w.in.Body = body
+	w.hashBody()
+	matched := c.verifier.match(w, secrets)
+	if matched < 0 {
+		return Verified{}, refused()
+	}
+	return Verified{KeyID: w.auth.keyID, Secret: matched, Time: c.at, Signature: w.auth.signature}, nil
+}
