@@ -96,34 +96,14 @@ bench: build ## measure against the database's floor, interleaved in one run
 bench-go: ## the Go benchmarks: signing against its hashing floor, the HTTP layer, the rules, the store
 	$(GO) test -run xxx -bench . -benchmem ./signing ./server ./server/limit ./server/loyalty ./store/...
 
-# `make torture` at full length (TORTURE=500, about an hour on two cores that do nothing else); any other number is that
-# part of it. RUN picks tests by name. No test asserts a time. In full, by the row of the plan that asked for it:
-#   R1   TestFaultKill               250 kills of the program under load, on each database; more than 100,000 acknowledgements
-#   R2   TestFaultPostgresKilled     50 kills of the postmaster
-#   R5   TestFaultDoubleSpend        50 times 64 clients with 3,200 attempts to spend 500 points, on each database
-#   R6   TestFaultSameTransaction    200 purchases, each on 16 connections at once, on each database
-#   R7   TestFaultSameKey            200 requests, each on 16 connections at once, on each database
-#        TestFaultImpatientClients   20,000 requests on each database, each sent one to six times
-#   R8   TestHistories               200,000 histories of all actions against the plain model, 2,000 of them on PostgreSQL
-#        TestCouponHistories         500 histories of coupons on each database
-#        TestTierFiguresOfHistories  500 histories of tiers on each database
-#        TestMischief                500 histories of customers who undo each other's doings
-#   R9   TestFaultJobs               100,000 members for whom something is due, four workers killed at work, on each database
-#        TestFaultBulk               a reward claimed for 100,000 customers, the program killed about 45 times at it, on each database
-#   R10  TestRace...                 10,000 customers each, on each database: acceptance, refund, burning against the jobs
-#   R16  TestFaultStop               50 stops in good order under load, on each database
-#   -    TestRebuildOfEverything     100,000 events of all kinds, folded anew, on each database
-#   -    TestWalkWhileWriting        100,000 events walked by next and back while others are written, on each database
-#   -    TestLeaderboard...          1,000,000 ranked customers on PostgreSQL; 100,000 counted from nothing
-#   F2   TestContractHonesty         500 drawn requests for every operation of the documents, on each database
+# `make torture` runs the test plan row by row (server/cmd/torture/plan.go) and prints a table of what came of each.
+# TORTURE=500 is its full length, many hours on two cores that do nothing else; any other number is that part of it.
+# ROWS=R1,R8 picks rows. No test asserts a time.
 TORTURE ?= 500
-RUN ?= .
+ROWS ?=
 .PHONY: torture
-torture: ## long property tests and fault tests (about an hour), with their figures
-	@log=$$(mktemp -t torture.XXXXXX) && echo "what is under way: tail -f $$log"; \
-	LOYALTY_TORTURE=$(TORTURE) $(GO) test ./server ./server/loyalty ./server/cmd/loyalty ./store -run '$(RUN)' -v -timeout 3h -count 1 >$$log 2>&1; status=$$?; \
-	sed -nE 's/^ *[a-z_]+_test\.go:[0-9]+: (figures: .*)/\1/p; /^ *--- FAIL|^(ok|FAIL|panic:|WARNING: DATA RACE)/p' $$log; \
-	[ $$status -ne 0 ] || rm $$log; exit $$status
+torture: ## the test plan: faults, histories, races, fuzzing, row by row (ROWS=R1,R8 TORTURE=50)
+	$(GO) run ./server/cmd/torture -scale $(TORTURE) -rows '$(ROWS)' $(ARGS)
 
 FUZZTIME ?= 60s
 .PHONY: fuzz

@@ -1,0 +1,181 @@
+// Command torture runs the test plan row by row and prints what came of each row
+// beside what is expected of it. A row whose tests could not be run is a failed
+// row, never a passed one.
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+type options struct {
+	scale, execs int
+	rows         []string
+	timeout      time.Duration
+	log          io.Writer
+}
+
+func main() {
+	o := options{}
+	rows := flag.String("rows", "", "rows of the plan, separated by commas; empty: all")
+	flag.IntVar(&o.scale, "scale", 500, "length: 500 is all of it, any other number that part")
+	flag.IntVar(&o.execs, "execs", 0, "executions for each fuzz target; 0: 20,000 times the scale")
+	flag.DurationVar(&o.timeout, "timeout", 3*time.Hour, "for the tests of one target")
+	logPath := flag.String("log", "", "file for everything the tests say; empty: a temporary one, named first")
+	flag.Parse()
+	if *rows != "" {
+		o.rows = strings.Split(*rows, ",")
+	}
+	if o.execs == 0 {
+		o.execs = 20_000 * o.scale
+	}
+	file, err := openLog(*logPath)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	o.log = file
+	fmt.Fprintln(os.Stderr, "what is under way: tail -f", file.Name())
+	if !o.all(os.Stdout) {
+		os.Exit(1)
+	}
+}
+
+func openLog(path string) (*os.File, error) {
+	if path == "" {
+		return os.CreateTemp("", "torture")
+	}
+	return os.Create(path)
+}
+
+// all runs the chosen rows and prints a line of a table for each.
+func (o options) all(out io.Writer) bool {
+	good := true
+	fmt.Fprintln(out, "| row | what | outcome | figures | time |")
+	fmt.Fprintln(out, "| --- | --- | --- | --- | --- |")
+	for _, r := range plan {
+		if len(o.rows) > 0 && !slices.Contains(o.rows, r.id) {
+			continue
+		}
+		began := time.Now()
+		outcome, figures := o.row(r)
+		good = good && outcome != failed
+		fmt.Fprintf(out, "| %s | %s | %s | %s | %s |\n", r.id, r.what, outcome, strings.Join(figures, "; "), time.Since(began).Round(time.Second))
+	}
+	return good
+}
+
+// The outcomes of a row.
+const (
+	held   = "held"
+	failed = "**FAILED**"
+	notRun = "not run"
+)
+
+func (o options) row(r row) (outcome string, figures []string) {
+	if r.missing != "" {
+		return notRun, []string{r.missing}
+	}
+	outcome = held
+	for _, t := range r.targets {
+		var err error
+		var said []string
+		if t.fuzz {
+			said, err = o.fuzz(t)
+		} else {
+			said, err = o.test(t)
+		}
+		figures = append(figures, said...)
+		if err != nil {
+			outcome = failed
+			figures = append(figures, err.Error())
+		}
+	}
+	return outcome, figures
+}
+
+var (
+	figureLine = regexp.MustCompile(`(?m)^\s+[a-z_]+_test\.go:\d+: figures: (.*)$`)
+	failLine   = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
+	passLine   = regexp.MustCompile(`(?m)^--- PASS: `)
+	skipLine   = regexp.MustCompile(`(?m)^\s*--- SKIP: (\S+)`)
+)
+
+// test runs a target at the chosen length. That nothing was run is a failure: a
+// renamed test must not leave the plan unseen.
+func (o options) test(t target) ([]string, error) {
+	args := []string{"test", t.pkg, "-run", t.run, "-v", "-count", "1", "-timeout", o.timeout.String()}
+	if t.race {
+		args = append(args, "-race")
+	}
+	said, err := o.command([]string{"LOYALTY_TORTURE=" + strconv.Itoa(o.scale)}, args...)
+	figures := []string{}
+	for _, f := range figureLine.FindAllSubmatch(said, -1) {
+		figures = append(figures, string(f[1]))
+	}
+	passed := len(passLine.FindAll(said, -1))
+	figures = append(figures, fmt.Sprintf("%s: %d tests", t.pkg, passed))
+	for _, s := range skipLine.FindAllSubmatch(said, -1) {
+		figures = append(figures, "skipped "+string(s[1]))
+	}
+	switch {
+	case err != nil:
+		names := []string{}
+		for _, f := range failLine.FindAllSubmatch(said, -1) {
+			names = append(names, string(f[1]))
+		}
+		return figures, fmt.Errorf("%s: %w: %s", t.pkg, err, strings.Join(names, " "))
+	case passed == 0:
+		return figures, fmt.Errorf("%s: %q ran no test", t.pkg, t.run)
+	}
+	return figures, nil
+}
+
+// fuzz runs every fuzz target that a target names, one after the other.
+func (o options) fuzz(t target) (figures []string, err error) {
+	packages, err := o.command(nil, "list", t.pkg)
+	if err != nil {
+		return nil, err
+	}
+	for pkg := range strings.FieldsSeq(string(packages)) {
+		names, listErr := o.command(nil, "test", "-list", t.run, pkg)
+		err = errors.Join(err, listErr)
+		for name := range strings.FieldsSeq(string(names)) {
+			if !strings.HasPrefix(name, "Fuzz") {
+				continue
+			}
+			began := time.Now()
+			_, failure := o.command(nil, "test", pkg, "-run", "xxx", "-fuzz", "^"+name+"$",
+				"-fuzztime", strconv.Itoa(o.execs)+"x", "-fuzzminimizetime", "10x", "-timeout", o.timeout.String())
+			figures = append(figures, fmt.Sprintf("%s %d in %s", name, o.execs, time.Since(began).Round(time.Second)))
+			if failure != nil {
+				err = errors.Join(err, fmt.Errorf("%s: %w", name, failure))
+			}
+		}
+	}
+	if len(figures) == 0 {
+		err = errors.Join(err, fmt.Errorf("%s: no fuzz target", t.pkg))
+	}
+	return figures, err
+}
+
+// command runs go and gives what it printed to standard output; all it says goes to
+// the log.
+func (o options) command(env []string, args ...string) ([]byte, error) {
+	var said bytes.Buffer
+	c := exec.Command("go", args...)
+	c.Env = append(os.Environ(), env...)
+	c.Stdout, c.Stderr = io.MultiWriter(&said, o.log), o.log
+	err := c.Run()
+	return said.Bytes(), err
+}

@@ -1,0 +1,86 @@
+package main
+
+// row is one line of the plan: what is tried, at full length, and by which tests.
+type row struct {
+	id      string
+	what    string // tried, and what is expected of it
+	targets []target
+	missing string // why there is no test; empty where there is
+}
+
+// target is some tests of one package.
+type target struct {
+	pkg  string
+	run  string // pattern of go test
+	race bool   // under the race detector
+	fuzz bool   // run is a pattern of fuzz targets, each run for -execs
+}
+
+const (
+	program = "./server/cmd/loyalty"
+	rules   = "./server/loyalty"
+	web     = "./server"
+	store   = "./store"
+)
+
+// plan is the whole test plan, row by row. Figures are those of the full length,
+// -scale 500.
+var plan = []row{
+	{id: "R1", what: "the program killed 500 times under load, both databases: 100,000 acknowledgements, 0 lost, 0 doubled",
+		targets: []target{{pkg: program, run: "^TestFaultKill$"}}},
+	{id: "R2", what: "the postmaster killed 50 times under load: 0 lost, no request hangs",
+		targets: []target{{pkg: program, run: "^TestFaultPostgresKilled$"}}},
+	{id: "R3", what: "latency, cuts and silence between program and database, and Redis away: 0 lost, waiting is bounded",
+		targets: []target{{pkg: program, run: "^TestFault(PostgresFrozen|PostgresSilentConnections|SQLiteLocked)$"},
+			{pkg: store, run: "^Test(Lost.*|OutcomeUnknown|CancelledWhileWriting|ServerKilledAndBack|CommitRefused)$"},
+			{pkg: "./server/limit", run: "Redis"}}},
+	{id: "R4", what: "a full disk: nothing acknowledged is lost, reads work, recovery without a restart",
+		targets: []target{{pkg: program, run: "^TestFaultDiskFull$"}}},
+	{id: "R5", what: "64 clients spend 3,200 times of 500 points, 50 times: exactly 500",
+		targets: []target{{pkg: program, run: "^TestFaultDoubleSpend$"}}},
+	{id: "R6", what: "200 purchases, each on 16 connections at once: one effect, equal answers; limited things; two nodes",
+		targets: []target{{pkg: program, run: "^TestFault(SameTransaction|SameKey|LimitedThings.*|TwoNodes)$"}}},
+	{id: "R7", what: "20,000 requests, each sent one to six times and cut off at random: one effect each",
+		targets: []target{{pkg: program, run: "^TestFaultImpatientClients$"}}},
+	{id: "R8", what: "200,000 histories of all actions against the plain model, 0 divergences",
+		targets: []target{{pkg: rules, run: "^Test(Histories|CouponHistories|TierFiguresOfHistories|Mischief)$"}}},
+	{id: "R9", what: "100,000 due customers, four workers killed at work; a bulk over 100,000 customers killed at it: 0 missed, 0 twice",
+		targets: []target{{pkg: program, run: "^TestFault(Jobs|Bulk)$"}}},
+	{id: "R10", what: "10,000 races each of acceptance, refund and burning against the jobs: one legal winner",
+		targets: []target{{pkg: rules, run: "^TestRace"}}},
+	{id: "R11", what: "clocks that are wrong, and step: no entry lost, nothing due applied, nothing dated ahead of the database",
+		missing: "no test yet"},
+	{id: "R12", what: "backup under load and restore", missing: "there is no backup command yet"},
+	{id: "R13", what: "migration of a full database, killed in the middle: rolls back or goes on",
+		targets: []target{{pkg: store, run: "Migrat"}}},
+	{id: "R14", what: "a soak of 30 minutes with a fault each 2 minutes: memory, goroutines and descriptors flat",
+		missing: "no test yet"},
+	{id: "R15", what: "five times the capacity: no 5xx but 503, recovery",
+		missing: "no test yet"},
+	{id: "R16", what: "50 stops in good order under load, two nodes: no request fails behind a client that repeats",
+		targets: []target{{pkg: program, run: "^TestFaultStop$"}}},
+	{id: "R17", what: "the race detector and the search for leaked goroutines: make race", missing: "is a target of its own: make race"},
+	{id: "R18", what: "every named crash point forced once", missing: "no test yet"},
+	{id: "F1", what: "every parser of foreign bytes, 10,000,000 executions each: no crash, no hang",
+		targets: []target{{pkg: "./...", run: "^Fuzz", fuzz: true}}},
+	{id: "F2", what: "500 drawn requests for every operation, both databases: no 5xx, nothing off its schema",
+		targets: []target{{pkg: web, run: "^TestContractHonesty"}}},
+	{id: "S1", what: "every operation with foreign ids, by every kind of key", targets: []target{{pkg: web, run: "^TestAuthorizationMatrix$"}}},
+	{id: "S2", what: "2,000 mutations of signed requests: none accepted",
+		targets: []target{{pkg: "./signing", run: "^Test(MutationsAreRefused|SignaturesDoNotTransfer)$"}, {pkg: web, run: "Signature|Keys|Unsigned|Unknown"}}},
+	{id: "S3", what: "the same signed write again, on another node, after a restart: no second effect",
+		targets: []target{{pkg: web, run: "Replay"}}},
+	{id: "S4", what: "read-only and unknown properties in every write: none written; secrets in no answer",
+		targets: []target{{pkg: web, run: "Undeclared|Unknown|Secret"}}},
+	{id: "S5", what: "heavy and hostile bodies, slow callers, many connections: refused, memory bounded",
+		targets: []target{{pkg: web, run: "Bod(y|ies)|Heavy|Extreme|Hostile|Pages"}, {pkg: "./server/loyalty/condition", run: "Hostile|Deep|Budget"}}},
+	{id: "S6", what: "rate limits: exactly the limit, headers agree, other keys unaffected, nodes share",
+		targets: []target{{pkg: "./server/limit", run: "."}, {pkg: web, run: "RateLimit|Limit"}}},
+	{id: "S7", what: "every filter, sort, search and path parameter with SQL in it: no error, no extra row",
+		missing: "no test yet"},
+	{id: "S8", what: "rights of keys by operation", targets: []target{{pkg: web, run: "^TestAuthorizationMatrix$|Rights"}}},
+	{id: "S9", what: "canaries in every text: none in logs, none after opt_out in answers or files",
+		targets: []target{{pkg: web, run: "Canar|OptOut"}}},
+	{id: "-", what: "100,000 events of all kinds folded anew; 100,000 walked while others are written; boards of 1,000,000",
+		targets: []target{{pkg: rules, run: "^TestRebuildOfEverything$"}, {pkg: web, run: "^TestWalkWhileWriting$"}, {pkg: store, run: "^TestLeaderboard"}}},
+}
