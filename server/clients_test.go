@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -27,13 +28,16 @@ func (h *house) published(path string) []byte {
 	return text
 }
 
-// toolRun runs a program and gives what it printed.
+// toolRun runs a program and gives what it printed as its result: what it says of
+// its work (a download, a deprecated package) comes on the other stream.
 func toolRun(t *testing.T, folder string, environment []string, program string, args ...string) string {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), program, args...) //nolint:gosec // of make tools
 	c.Dir, c.Env = folder, append(os.Environ(), environment...)
-	output, err := c.CombinedOutput()
-	require.NoError(t, err, "%s %s\n%s", program, strings.Join(args, " "), output)
+	var said bytes.Buffer
+	c.Stderr = &said
+	output, err := c.Output()
+	require.NoError(t, err, "%s %s\n%s\n%s", program, strings.Join(args, " "), output, said.Bytes())
 	return string(output)
 }
 

@@ -107,8 +107,8 @@ func (h *house) walkBoth(path, name string) []string {
 
 func TestListCoupons(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
+		today, _ := days(t)
 		h := wallet(t, url)
-		today := time.Now().UTC().Format(time.DateOnly)
 		const all = "A10 BAD G-1 GIFT OLD P20 S-1 S-2 S-3 SHIP THEIRS"
 		for query, want := range map[string]string{
 			"":                                   all,
@@ -262,8 +262,8 @@ func TestCouponHistoryOfBefore(t *testing.T) {
 
 func TestCouponUsage(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
+		today, _ := days(t)
 		h := wallet(t, url)
-		today := time.Now().UTC().Format(time.DateOnly)
 		usage := func(query string) []string {
 			t.Helper()
 			a := h.get("/coupons/-/usage?" + query)

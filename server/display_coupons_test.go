@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -14,9 +13,9 @@ import (
 
 func TestListCustomerCoupons(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
+		today, _ := days(t)
 		h := wallet(t, url)
 		const list = member + "/coupons"
-		today := time.Now().UTC().Format(time.DateOnly)
 		for query, want := range map[string]string{
 			"":                                    "A10 BAD GIFT OLD S-1 SHIP",
 			"code=S-1":                            "S-1",
@@ -110,13 +109,13 @@ func gallery(t *testing.T, url string) *house {
 
 func TestListClaimedRewards(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
+		today, _ := days(t)
 		h := gallery(t, url)
 		const list = member + "/rewards"
 		h.does("/entities/rewards/reward/wallpaper/archive", "")
 		require.Equal(t, []string{"mug", "mug", "bonus", "wallpaper", "coffee"}, listOf(t, h.get(list), "id"), "the newest first")
 		claims := listOf(t, h.get(list), "claim_id")
 		h.does(member+"/activities/rewards/mug/revoke", `{"event":"`+claims[1]+`"}`)
-		today := time.Now().UTC().Format(time.DateOnly)
 		for query, want := range map[string]string{
 			"":                                 "bonus coffee mug mug wallpaper",
 			"type=coupon":                      "coffee",

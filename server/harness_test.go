@@ -39,6 +39,8 @@ type house struct {
 	store  *store.Store
 	key    signing.Credential
 	server *server.Server
+
+	directory *loyalty.Directory // that the engine, the server and admin share
 }
 
 // open starts a house; adjust may change its options first.
@@ -53,6 +55,7 @@ func openOn(t *testing.T, url string, adjust ...func(*server.Options)) *house {
 	h := &house{t: t, log: &logLines{}, store: storetest.Open(t, url)}
 	directory, err := loyalty.NewDirectory(context.Background(), loyalty.DirectoryOptions{Store: h.store})
 	require.NoError(t, err)
+	h.directory = directory
 	vocabulary, err := server.NewVocabulary()
 	require.NoError(t, err)
 	h.engine, err = loyalty.NewEngine(loyalty.EngineOptions{
@@ -86,6 +89,19 @@ func openOn(t *testing.T, url string, adjust ...func(*server.Options)) *house {
 func (h *house) newKey(c loyalty.KeyChange) signing.Credential {
 	h.t.Helper()
 	done, err := h.admin.CreateKey(context.Background(), loyalty.Call{KeyID: loyalty.CommandLine}, c)
+	require.NoError(h.t, err)
+	return signing.Credential{KeyID: done.Value.ID, Secret: done.Value.Secrets[0].Value}
+}
+
+// expiredKey is a key that was made two days ago, for a day.
+func (h *house) expiredKey() signing.Credential {
+	h.t.Helper()
+	made := time.Now().AddDate(0, 0, -2)
+	over := made.AddDate(0, 0, 1)
+	admin := loyalty.NewAdmin(loyalty.AdminOptions{
+		Store: h.store, Directory: h.directory, APIs: openapi.Names(), Clock: func() time.Time { return made },
+	})
+	done, err := admin.CreateKey(h.t.Context(), loyalty.Call{KeyID: loyalty.CommandLine}, loyalty.KeyChange{ExpiresAt: &over})
 	require.NoError(h.t, err)
 	return signing.Credential{KeyID: done.Value.ID, Secret: done.Value.Secrets[0].Value}
 }
@@ -197,6 +213,20 @@ func (h *house) enrol(id string) {
 	require.Equal(h.t, http.StatusOK, a.status, a.body)
 }
 
+// days are the day on which the test runs and the next one, in UTC. A test that
+// begins shortly before midnight waits for the new day, so that all it records is
+// of one.
+func days(t *testing.T) (today, tomorrow string) {
+	t.Helper()
+	const enough = 3 * time.Minute
+	now := time.Now().UTC()
+	if midnight := now.Truncate(24*time.Hour).AddDate(0, 0, 1); midnight.Sub(now) < enough {
+		time.Sleep(midnight.Sub(now) + time.Second)
+		now = time.Now().UTC()
+	}
+	return now.Format(time.DateOnly), now.AddDate(0, 0, 1).Format(time.DateOnly)
+}
+
 // logLines keeps what was logged.
 type logLines struct {
 	mu sync.Mutex
@@ -228,6 +258,6 @@ func (l *logLines) lines(t *testing.T, requestID string) []map[string]any {
 			}
 		}
 		return len(found) > 0
-	}, 5*time.Second, 5*time.Millisecond, "no log line has the request id %s", requestID)
+	}, time.Minute, 5*time.Millisecond, "no log line has the request id %s", requestID)
 	return found
 }

@@ -94,6 +94,7 @@ func pastMembers(t *testing.T, u string) *house {
 
 func TestEventLists(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, u string) {
+		today, tomorrow := days(t)
 		h := pastMembers(t, u)
 		const of1001, of1002, everybody = "/customers/member-1001/events", "/customers/member-1002/events", "/customers/-/events"
 		stream := []string{"coupon_transfer", "coupon_create", "profile", "store_visit", "point_add", "point_add", "opt_in"}
@@ -114,7 +115,6 @@ func TestEventLists(t *testing.T) {
 		require.Equal(t, "store_visit", labels[3], "an action of the programme's own is called by its name")
 		require.NotEqual(t, labels[4], column(t, h.get(of1001), "label")[4])
 
-		today, tomorrow := time.Now().UTC().Format(time.DateOnly), time.Now().UTC().AddDate(0, 0, 1).Format(time.DateOnly)
 		for query, want := range map[string]int{
 			"action=point_add":                             2,
 			"action=point_add&action=profile":              3,
@@ -202,6 +202,7 @@ func bought(customer, id, more string) string {
 
 func TestTransactions(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, u string) {
+		today, _ := days(t)
 		h := openOn(t, u, patient)
 		for _, c := range []string{"member-1001", "member-1002"} {
 			h.enrol(c)
@@ -245,7 +246,6 @@ func TestTransactions(t *testing.T) {
 		require.Len(t, column(t, h.get(list+"/T-2001/events"), "id"), 3, "of the one who was merged")
 
 		all := []string{"T-4001", "T-3001", "T-2001", "T-1001"}
-		today := time.Now().UTC().Format(time.DateOnly)
 		for query, want := range map[string][]string{
 			"":                                  all,
 			"id=T-1001":                         {"T-1001"},

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/stretchr/testify/assert"
@@ -291,7 +290,10 @@ func (o *offered) documented() (list []int) {
 // operation, parameter, example and documented error must have come true.
 func TestContractHonesty(t *testing.T) {
 	test := func(t *testing.T, url string) {
-		seed := uint64(time.Now().UnixNano()) //nolint:gosec // any number
+		seed := uint64(1) // the quick suite says the same each time
+		if os.Getenv("LOYALTY_TORTURE") != "" {
+			seed = rand.Uint64() //nolint:gosec // any number
+		}
 		t.Logf("seed %d, %d drawn requests for each operation", seed, honest())
 		testHonesty(t, url, seed)
 	}

@@ -54,16 +54,23 @@ func TestJobs(t *testing.T) {
 func TestJobDoesWhatIsDue(t *testing.T) {
 	h := open(t)
 	require.Equal(t, http.StatusOK, h.post("/admin/modules/points_economy", `{"config":{"expiry":{"policy":"rolling","days":1}}}`).status)
-	h.enrol("member-1001")
-	at := time.Now().Add(-24*time.Hour + 300*time.Millisecond).UTC().Format(time.RFC3339Nano)
-	a := h.post("/events", `{"customer":"member-1001","action":"point_add","data":{"points":10,"effective_timestamp":"`+at+`"}}`)
-	require.Equal(t, http.StatusOK, a.status, a.body)
+	var who string
+	for left := 300 * time.Millisecond; ; left *= 2 { // a slow machine records the points when they have expired already
+		who = "member-" + left.String()
+		h.enrol(who)
+		at := time.Now().Add(left).AddDate(0, 0, -1).UTC().Format(time.RFC3339Nano)
+		a := h.post("/events", `{"customer":"`+who+`","action":"point_add","data":{"points":10,"effective_timestamp":"`+at+`"}}`)
+		require.Equal(t, http.StatusOK, a.status, a.body)
+		if c, err := h.store.Customer(t.Context(), who); err == nil && c.Figures.Expired == 0 {
+			break
+		}
+	}
 	require.Eventually(t, func() bool {
 		a := h.post("/admin/jobs/expiry/run", "")
 		require.Equal(t, http.StatusOK, a.status, a.body)
 		return fmt.Sprint(data(t, a)["last_result"].(map[string]any)["done"]) == "1"
-	}, 10*time.Second, 100*time.Millisecond)
-	require.Equal(t, "10", fmt.Sprint(data(t, h.get("/customers/member-1001"))["expired"]))
+	}, time.Minute, 100*time.Millisecond)
+	require.Equal(t, "10", fmt.Sprint(data(t, h.get("/customers/"+who))["expired"]))
 }
 
 // slowForgetting holds a job up until it is released, as a large table does.
@@ -100,6 +107,6 @@ func TestJobUnderWay(t *testing.T) {
 		require.Equal(t, http.StatusConflict, second.status, second.body)
 	}
 	close(slow.release)
-	require.Eventually(t, func() bool { return jobOf(t, h, "answers")["running"] == false }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return jobOf(t, h, "answers")["running"] == false }, time.Minute, 10*time.Millisecond)
 	require.Equal(t, "1", fmt.Sprint(jobOf(t, h, "answers")["last_result"].(map[string]any)["done"]))
 }

@@ -25,6 +25,7 @@ func bracketQuery(text string) string {
 
 func TestReadCustomers(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
+		today, tomorrow := days(t)
 		h := openOn(t, url, patient)
 		for i := range 7 {
 			h.enrol(fmt.Sprint("m", i))
@@ -36,7 +37,7 @@ func TestReadCustomers(t *testing.T) {
 		h.does("/customers/m3/merge", `{"target":"m0"}`)
 		h.happens("walk-in", "subscribe", `{"handler":"walk"}`)
 		created := func(id string) string { return succeeded(t, h.get("/v1/customers/"+id))["created_at"].(string) }
-		fourth, today, tomorrow := created("m4"), time.Now().UTC().Format(time.DateOnly), time.Now().UTC().AddDate(0, 0, 1).Format(time.DateOnly)
+		fourth := created("m4")
 		gone := listOf(t, h.get("/customers?status=opted_out"), "id")[0]
 		all := "m0 m1 " + gone + " m3 m4 m5 m6 walk-in"
 
@@ -113,9 +114,9 @@ func TestReadCustomer(t *testing.T) {
 
 func TestReadCoupons(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
+		today, tomorrow := days(t)
 		h := wallet(t, url)
 		const list = "/v1" + member + "/coupons"
-		today, tomorrow := time.Now().UTC().Format(time.DateOnly), time.Now().UTC().AddDate(0, 0, 1).Format(time.DateOnly)
 		read := func(query string) []string {
 			t.Helper()
 			return listOf(t, h.get(list+"?"+bracketQuery(query)), "code")

@@ -56,14 +56,19 @@ func TestPublicPages(t *testing.T) {
 
 // TestStopsGracefully: requests under way finish, later ones find nobody.
 func TestStopsGracefully(t *testing.T) {
+	begun, release := make(chan struct{}), make(chan struct{})
 	h := open(t, func(o *server.Options) {
-		o.Ready = func(context.Context) error { time.Sleep(200 * time.Millisecond); return nil }
+		o.Ready = func(context.Context) error {
+			close(begun)
+			<-release
+			return nil
+		}
 	})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- h.server.Serve(ctx, l, 5*time.Second) }()
+	go func() { ended <- h.server.Serve(ctx, l, time.Minute) }()
 	answered := make(chan int, 1)
 	go func() {
 		resp, err := http.Get("http://" + l.Addr().String() + "/readyz")
@@ -74,15 +79,16 @@ func TestStopsGracefully(t *testing.T) {
 		_ = resp.Body.Close()
 		answered <- resp.StatusCode
 	}()
+	<-begun
+	stop()
 	require.Eventually(t, func() bool {
 		c, err := net.Dial("tcp", l.Addr().String())
 		if err == nil {
 			_ = c.Close()
 		}
-		return err == nil
-	}, 5*time.Second, 5*time.Millisecond)
-	time.Sleep(50 * time.Millisecond) // the slow request is under way
-	stop()
+		return err != nil
+	}, time.Minute, time.Millisecond, "later ones find nobody")
+	close(release)
 	require.Equal(t, http.StatusOK, <-answered)
 	require.NoError(t, <-ended)
 	_, err = net.Dial("tcp", l.Addr().String())

@@ -408,6 +408,9 @@ func (p *planTap) before(t *testing.T, database string) string {
 	t.Cleanup(func() { _ = listener.Close() })
 	there := u.Host
 	u.Host = listener.Addr().String()
+	query := u.Query()
+	query.Set("sslmode", "disable") // what is listened to is read
+	u.RawQuery = query.Encode()
 	go func() {
 		for {
 			client, err := listener.Accept()

@@ -194,7 +194,7 @@ func startRedisServer(t *testing.T) (address string) {
 	})
 	client := redis.NewClient(&redis.Options{Addr: address})
 	defer client.Close()
-	require.Eventually(t, func() bool { return client.Ping(context.Background()).Err() == nil }, 20*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return client.Ping(context.Background()).Err() == nil }, time.Minute, 50*time.Millisecond)
 	return address
 }
 

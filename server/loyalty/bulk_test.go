@@ -272,10 +272,10 @@ func TestJobWake(t *testing.T) {
 			require.NoError(t, err)
 			return list[slices.IndexFunc(list, func(j loyalty.Job) bool { return j.Name == name })].Runs
 		}
-		require.Eventually(t, func() bool { return runs("bulk") == 1 && runs("answers") == 1 }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return runs("bulk") == 1 && runs("answers") == 1 }, time.Minute, time.Millisecond)
 		jobs.Wake("nothing")
 		jobs.Wake("bulk")
-		require.Eventually(t, func() bool { return runs("bulk") == 2 }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return runs("bulk") == 2 }, time.Minute, time.Millisecond)
 		require.EqualValues(t, 1, runs("answers"))
 	})
 }

@@ -253,6 +253,9 @@ func (s *sharedServer) start() (err error) {
 		}
 		s.admin = s.cluster.URL("postgres")
 	}
+	if u, err := url.Parse(s.admin); err != nil || !strings.HasPrefix(u.Scheme, "postgres") {
+		return errors.New("LOYALTY_TEST_POSTGRES is not a URL such as postgres://user@host/database")
+	}
 	template := "loyalty_template_" + s.suffix
 	if err := s.command(`CREATE DATABASE ` + template + ` TEMPLATE template0 ENCODING 'UTF8'`); err != nil {
 		return err
@@ -282,7 +285,7 @@ func newDatabase(t testing.TB, template string) string {
 func (s *sharedServer) url(database string) string {
 	u, err := url.Parse(s.admin)
 	if err != nil {
-		return s.admin // it connected before: it parses
+		return s.admin // start saw that it parses
 	}
 	u.Path = "/" + database
 	return u.String()

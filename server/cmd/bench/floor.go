@@ -73,7 +73,7 @@ func (f *floor) direct(ctx context.Context, goroutines int, hot bool, post post)
 	watch := startWatch()
 	for i := range goroutines {
 		all.Go(func() {
-			for sent := time.Now(); sent.Sub(watch.began) < f.window && failures[i] == nil; {
+			for sent := time.Now(); (len(latencies[i]) == 0 || sent.Sub(watch.began) < f.window) && failures[i] == nil; {
 				failures[i] = post(ctx, f.pool, 1+rand.IntN(f.last(hot)), 1+rand.IntN(500))
 				answered := time.Now()
 				latencies[i] = append(latencies[i], answered.Sub(sent))

@@ -102,7 +102,7 @@ func (s *reads) inSQL(ctx context.Context, r read) (sample, error) {
 	watch := startWatch()
 	for i := range readConnections {
 		all.Go(func() {
-			for sent := time.Now(); sent.Sub(watch.began) < s.window && failures[i] == nil; {
+			for sent := time.Now(); (len(latencies[i]) == 0 || sent.Sub(watch.began) < s.window) && failures[i] == nil; {
 				_, failures[i] = s.rows(ctx, r, s.regular())
 				answered := time.Now()
 				latencies[i] = append(latencies[i], answered.Sub(sent))

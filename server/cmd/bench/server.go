@@ -250,13 +250,13 @@ func (s *server) compare(ctx context.Context, w workload, answered int) error {
 	default:
 		want.pointAdds += n
 	}
-	given := now.given > s.known.given
+	given, many := now.given > s.known.given, answered >= 1000
 	s.known = now
 	want.given, want.figures, want.postings, want.lots = now.given, now.figures, now.postings, now.lots
 	switch {
 	case now != want:
 		return fmt.Errorf("%d requests were acknowledged, but the events do not agree: want %+v, have %+v", answered, want, now)
-	case answered > 0 && given != (len(s.rules) > 0):
+	case given && len(s.rules) == 0, many && !given && len(s.rules) > 0: // a few drawn events may move no campaign
 		return fmt.Errorf("%d requests were acknowledged; that campaigns gave points is %t, with %d rules", answered, given, len(s.rules))
 	case now.figures != now.postings || now.figures != now.lots:
 		return fmt.Errorf("the points do not agree: %d by figures, %d by postings, %d by lots", now.figures, now.postings, now.lots)

@@ -109,7 +109,7 @@ func (l *load) check(address string, atMost int) []finding {
 // already sent to its database may still arrive for a moment.
 func (l *load) settled(address string) (rows []row, figures map[string]sum, err error) {
 	rows, err = l.recorded()
-	for range 10 {
+	for until := time.Now().Add(patience); time.Now().Before(until); {
 		if err == nil {
 			figures, err = l.figures(address)
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"database/sql"
 	"encoding/json"
 	"fmt"
@@ -50,8 +51,10 @@ func TestFirstStart(t *testing.T) {
 	for _, line := range s.commands() {
 		shell := exec.Command("sh", "-c", line)
 		shell.Dir, shell.Env = elsewhere, clean()
-		out, err := shell.CombinedOutput()
-		require.NoError(t, err, "%s\n%s", line, out)
+		var said bytes.Buffer
+		shell.Stderr = &said
+		out, err := shell.Output()
+		require.NoError(t, err, "%s\n%s\n%s", line, out, said.Bytes())
 		answer = string(out)
 	}
 	require.True(t, strings.HasPrefix(answer, "HTTP/1.1 200 OK\n"), answer)
