@@ -42,11 +42,16 @@ generate: ## regenerate gen/ from the documents
 collections: ## write the request collections anew from the documents
 	$(GO) run ./server/cmd/collections openapi/collections
 
+.PHONY: conformance
+conformance: ## write openapi/CONFORMANCE.md anew from the tags of the tests
+	$(GO) run ./server/cmd/conformance
+
 .PHONY: verify
 verify: ## prove that generated code, modules and formatting are fresh
 	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && cp -r gen "$$tmp/before" && $(MAKE) --no-print-directory generate >/dev/null \
 	  && { diff -r "$$tmp/before" gen || { echo "gen/ was stale: it is regenerated now, commit it"; exit 1; }; }
 	@$(GO) run ./server/cmd/collections --check openapi/collections
+	@$(GO) run ./server/cmd/conformance --check
 	$(GO) mod tidy -diff
 	$(GO) mod verify
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "not formatted: $$unformatted"; exit 1; }

@@ -64,6 +64,8 @@ var breakages = []struct{ kind, event, code, field string }{
 // among them: as many results in the order sent, the broken ones alone are
 // refused, everything else is recorded once, and a repeated call changes nothing
 // and answers with the same bytes.
+//
+// spec: limit.bulk, service.bulk, endpoint.events.bulk
 func TestBulkSizes(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := openOn(t, url, patient)

@@ -13,6 +13,8 @@ import (
 // TestDeprecatedActions: coupon and review work and say that they are deprecated,
 // alone, as a form, in a preview, when they are refused and when they are repeated;
 // a bulk says so when one of its events is.
+//
+// spec: version.coupon, version.review
 func TestDeprecatedActions(t *testing.T) {
 	const since = "@1767225600" // 2026-01-01, as the document says
 	storetest.EachURL(t, func(t *testing.T, url string) {

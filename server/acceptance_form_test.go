@@ -35,6 +35,8 @@ var formStory = []struct{ name, form, data string }{
 
 // TestFormsThroughHTTP sends the payloads of the specification as forms: what is
 // kept of each, null and empty as decided, and attributes of the caller's own.
+//
+// spec: service.form, endpoint.events
 func TestFormsThroughHTTP(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := openOn(t, url, patient)

@@ -13,6 +13,8 @@ import (
 // TestLanguages: messages and localized texts come in the language that the
 // request prefers among those of the programme, else in the programme's own; and
 // the answer says which one it is.
+//
+// spec: service.language, service.language.localized
 func TestLanguages(t *testing.T) {
 	const texts = `{"en":"Free coffee","es":"Café gratis","fr":"Café offert","hu":"Ingyen kávé"}`
 	storetest.EachURL(t, func(t *testing.T, url string) {

@@ -112,6 +112,8 @@ var canaryPieces = [][2]string{
 // TestOptOutForgets: a member says something personal wherever it is possible,
 // passes things on, merges an account and brings a friend. After opt_out nothing
 // of it is left anywhere, and the ledger is as it was.
+//
+// spec: state.customer.opt_out
 func TestOptOutForgets(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := openOn(t, url, patient)

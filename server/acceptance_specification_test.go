@@ -14,6 +14,8 @@ import (
 // TestErrorsOfTheSpecification is the specification's table of errors, row by row:
 // each code with its exact message, for every action that it applies to, as JSON,
 // as a form and inside a bulk.
+//
+// spec: error.empty, error.burned, error.transaction_id, error.5003, error.911001, error.1601, error.1606, error.birth_date, rule.opt_in.birth_date, rule.profile.birth_date, service.form, service.json
 func TestErrorsOfTheSpecification(t *testing.T) {
 	const (
 		notFound = "Transaction not found"

@@ -15,6 +15,8 @@ import (
 // TestNobodyIsNamed: with the module's flag on, no answer of the Events API names
 // a person, whatever is sent: every action with something personal in every place,
 // alone, in a bulk and as a preview, what is refused and what is broken.
+//
+// spec: service.suppress-pii
 func TestNobodyIsNamed(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := openOn(t, url, patient)

@@ -15,6 +15,7 @@ func data(t *testing.T, a answer) map[string]any {
 	return a.json(t)["data"].(map[string]any)
 }
 
+// spec: limit.rate.raised, service.api.administration
 func TestKeys(t *testing.T) {
 	h := open(t)
 	a := h.post("/admin/keys", `{"label":"Till","apis":["customers"],"read_only":true,"addresses":["127.0.0.1"],"rate_limit":2000,"expires_at":"2099-01-01T00:00:00Z"}`)

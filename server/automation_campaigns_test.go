@@ -67,6 +67,7 @@ func (a answer) campaignIDs(t *testing.T) (ids []string) {
 	return ids
 }
 
+// spec: service.api.automation-campaigns
 func TestCampaignsAreListed(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := automated(t, url)

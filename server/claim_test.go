@@ -17,6 +17,8 @@ import (
 
 // TestClaimInOneStep: points, stock, limit, segment, coupon, event and reaction,
 // all of them or none, and the answer of the specification.
+//
+// spec: claim.*, endpoint.claim, state.coupon.claim, service.language.localized
 func TestClaimInOneStep(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := openOn(t, url, patient)

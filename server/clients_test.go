@@ -48,6 +48,8 @@ func (h *house) asClient() []string {
 
 // TestGoClients generates a client for every API from the published documents,
 // compiles them all, and makes one signed round trip with each.
+//
+// spec: service.published, version.documents
 func TestGoClients(t *testing.T) {
 	w := newWitness(open(t, patient), 1)
 	w.inhabit()

@@ -63,6 +63,8 @@ type newmanReport struct {
 // imported them and set four variables, against a server that has what they name.
 // All are signed by the collection's own script; none may fail, and every GET must
 // find what it asks for.
+//
+// spec: service.published
 func TestCollections(t *testing.T) {
 	newman := tool(t, "newman")
 	w := newWitness(open(t, patient), 1)

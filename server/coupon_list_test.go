@@ -105,6 +105,7 @@ func (h *house) walkBoth(path, name string) []string {
 	}
 }
 
+// spec: endpoint.pages:/coupons, operator.*
 func TestListCoupons(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		today, _ := days(t)
@@ -260,6 +261,7 @@ func TestCouponHistoryOfBefore(t *testing.T) {
 	})
 }
 
+// spec: service.api.coupon
 func TestCouponUsage(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		today, _ := days(t)

@@ -12,6 +12,8 @@ import (
 // TestActionsOfTheProgramme: an action, and attributes of built-in actions and of
 // lines, that the programme declares are taken by all three operations, as JSON
 // and as a form, and checked by their schema; what is not declared is refused.
+//
+// spec: rule.checkout.custom, line.custom
 func TestActionsOfTheProgramme(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := openOn(t, url)
@@ -80,6 +82,8 @@ func recordedActions(outcome map[string]any) []string {
 
 // TestInternalActionsOverHTTP: an event that only the platform writes is refused
 // with what writes it.
+//
+// spec: internal.not-submitted, internal.items
 func TestInternalActionsOverHTTP(t *testing.T) {
 	h := open(t)
 	h.enrol("member-1001")

@@ -12,6 +12,8 @@ import (
 // TestAttributesOfCustomers: what the programme declares for customers is checked
 // by its type in JSON and converted to it from a form, in events that write the
 // profile; what it does not declare stays as it was sent.
+//
+// spec: rule.profile.custom
 func TestAttributesOfCustomers(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := openOn(t, url)

@@ -39,6 +39,8 @@ func (h *house) declare(on string, types map[string]string) {
 
 // TestCustomersByAttributes: attributes that the programme declares filter the
 // list and the count of customers, by their types, alike on both databases.
+//
+// spec: operator.custom
 func TestCustomersByAttributes(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := openOn(t, url, patient)
@@ -113,6 +115,8 @@ func TestPagesOfCustomersByAttributes(t *testing.T) {
 
 // TestDisplayByAttributes: the specification's example, on every list of the
 // programme's things that a customer sees.
+//
+// spec: operator.custom
 func TestDisplayByAttributes(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := openOn(t, url, patient)

@@ -146,6 +146,8 @@ func TestCustomerListRefusals(t *testing.T) {
 }
 
 // TestBulkErrorPages walks through the refused customers, forwards and back.
+//
+// spec: endpoint.pages:/v1/bulk-operation/customer-list/{batch_id}/status/errors, version.prefix
 func TestBulkErrorPages(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := openOn(t, url)

@@ -22,6 +22,7 @@ func names(t *testing.T, a answer) []string {
 	return list
 }
 
+// spec: endpoint.pages:/customers, page.links, list.next, list.previous
 func TestListWalk(t *testing.T) {
 	h := open(t)
 	for i := range 7 {
@@ -57,6 +58,7 @@ func TestListWalk(t *testing.T) {
 	require.Nil(t, empty["next"])
 }
 
+// spec: operator.eq, operator.gt, operator.gte, operator.in, operator.lt, operator.lte, operator.ne, operator.nin, operator.ranges
 func TestCustomerFilters(t *testing.T) {
 	today, tomorrow := days(t)
 	h := open(t)

@@ -74,6 +74,8 @@ func link(e map[string]any, name string) string {
 
 // TestActivityLists reads the lists of what customers may do, before and after they
 // did it, and the offers of the programme.
+//
+// spec: endpoint.pages:/customers/{customer_id}/activities/quizzes, endpoint.pages:/customers/{customer_id}/prize-wheels
 func TestActivityLists(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := playground(t, url)
@@ -263,6 +265,8 @@ func (h *house) prizeWheels(t *testing.T) {
 }
 
 // TestActivityFilters tries every filter and order of the lists.
+//
+// spec: page.limit, page.offset
 func TestActivityFilters(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := openOn(t, url, patient)

@@ -179,6 +179,8 @@ func TestOffersAndSearches(t *testing.T) {
 }
 
 // TestOperationsByExternalID: a path names a customer by an external id as well.
+//
+// spec: service.external-ids
 func TestOperationsByExternalID(t *testing.T) {
 	h := playground(t, storetest.SQLite(t))
 	a := h.post("/events", `{"customer":"member-1001","action":"profile","data":{"external_ids":{"crm":"000417"}}}`)

@@ -60,6 +60,8 @@ func TestEntityFilters(t *testing.T) {
 
 // TestPagesOfEntities walks lists forth and back by their links: by cursor in the
 // order of creation, by offset in any other.
+//
+// spec: endpoint.pages:/entities/{module}/{entity}, page.links
 func TestPagesOfEntities(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := openOn(t, url, patient)

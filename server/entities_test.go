@@ -55,6 +55,8 @@ func entityExamples(t *testing.T) map[string]string {
 
 // TestEveryEntityExampleWorks sends each example of the Entities document as
 // JSON and as a form, on both databases, reads it back and archives it.
+//
+// spec: service.api.entities
 func TestEveryEntityExampleWorks(t *testing.T) {
 	examples := entityExamples(t)
 	require.ElementsMatch(t, entityOrder, slices.Collect(maps.Keys(examples)))

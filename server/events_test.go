@@ -39,6 +39,8 @@ func TestSubmitEvent(t *testing.T) {
 }
 
 // TestFormAndJSONAreOne: the same event as a form does the same.
+//
+// spec: service.form, service.json-body
 func TestFormAndJSONAreOne(t *testing.T) {
 	h := open(t)
 	h.enrol("ada")
@@ -104,6 +106,7 @@ func TestValuesStayOutOfMessages(t *testing.T) {
 	require.NotContains(t, a.body, "json")
 }
 
+// spec: service.suppress-pii
 func TestSuppressedAnswers(t *testing.T) {
 	h := open(t)
 	h.enrol("ada.kovacs")

@@ -157,6 +157,8 @@ func ofOther(text string) string {
 // TestEveryExampleWorks sends each example of the Events document through HTTP,
 // as JSON and as a form, on both databases; the answers are held against the
 // document, and the two forms must lead to the same figures.
+//
+// spec: event.action, endpoint.events, service.post, service.single, service.form, service.json-body
 func TestEveryExampleWorks(t *testing.T) {
 	examples := eventExamples(t)
 	storetest.EachURL(t, func(t *testing.T, url string) {

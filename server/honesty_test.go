@@ -288,6 +288,8 @@ func (o *offered) documented() (list []int) {
 // broken requests that are drawn from the documents. Each answer has to be one
 // that its document describes, and none may be a fault of ours. In the end every
 // operation, parameter, example and documented error must have come true.
+//
+// spec: service.json
 func TestContractHonesty(t *testing.T) {
 	test := func(t *testing.T, url string) {
 		seed := uint64(1) // the quick suite says the same each time

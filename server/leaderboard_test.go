@@ -103,6 +103,7 @@ func (s *stadium) standing(customer, query string) string {
 	return fmt.Sprint(rank, " ", got["score"], " of ", ranksOf(got["neighbours"]))
 }
 
+// spec: service.api.leaderboard
 func TestLeaderboard(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		s := newStadium(t, url)

@@ -66,6 +66,7 @@ func (s *stadium) levels(customer string) []string {
 	return all
 }
 
+// spec: service.api.levels
 func TestLevels(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		s := newLadder(t, url)

@@ -39,6 +39,8 @@ func TestCursorIsBound(t *testing.T) {
 
 // TestLinksWalkTheList: following next gives every entry exactly once, and
 // following previous from the end gives them all again, whatever the page size.
+//
+// spec: page.limit, page.links, list.next, list.previous
 func TestLinksWalkTheList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		all := make([]loyalty.AccessKey, rapid.IntRange(0, 30).Draw(t, "entries"))

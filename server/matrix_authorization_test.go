@@ -199,6 +199,8 @@ var authorized = map[string]string{
 // TestAuthorizationMatrix tries every operation of every document with the keys
 // that may use it and with those that may not: by API, by what it does, by address,
 // by age. What is let through may answer anything but 401 and 403.
+//
+// spec: service.verbs, service.signed
 func TestAuthorizationMatrix(t *testing.T) {
 	all := everyOperation(t)
 	rows := map[string]string{}

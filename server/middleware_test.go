@@ -199,6 +199,7 @@ func TestLanguage(t *testing.T) {
 	require.Equal(t, "es", h.signed(h.key, r).header.Get("Content-Language"), "of several header lines")
 }
 
+// spec: error.rate, limit.rate.raised
 func TestRateLimit(t *testing.T) {
 	h := open(t, func(o *server.Options) { o.Burst = 3 })
 	slow := 60
@@ -307,6 +308,7 @@ func TestQueryVocabulary(t *testing.T) {
 	require.Equal(t, 190073, a.fault(t).Code)
 }
 
+// spec: service.form, service.json-body
 func TestMediaTypes(t *testing.T) {
 	h := open(t)
 	h.enrol("ada")

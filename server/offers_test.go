@@ -59,6 +59,8 @@ func (h *house) programmeOffers(t *testing.T) {
 
 // TestQuotes asks with carts of every kind: what fits, exactly what it takes off, why
 // something does not fit, and in which order.
+//
+// spec: service.api.offers
 func TestQuotes(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := openOn(t, url, patient)

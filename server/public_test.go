@@ -14,6 +14,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server"
 )
 
+// spec: service.published, version.documents
 func TestPublicPages(t *testing.T) {
 	down := fmt.Errorf("dial secret-host")
 	h := open(t, func(o *server.Options) {

@@ -46,6 +46,8 @@ func (h *house) rewardCatalogue() {
 }
 
 // TestClaimAndRedeem: a claim at the counter, and the moment it is handed out.
+//
+// spec: service.api.rewards
 func TestClaimAndRedeem(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := rewardsOf(t, url)

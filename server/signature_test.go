@@ -18,6 +18,8 @@ import (
 
 // TestSignatureRefusals: each way a signature can be wrong has its code, and
 // every one is a 401 that says how to sign.
+//
+// spec: service.signed, auth.recomputed, error.signature, auth.algorithm, auth.window, auth.scope
 func TestSignatureRefusals(t *testing.T) {
 	h := open(t)
 	now := time.Now()
@@ -121,6 +123,8 @@ func TestStaleDateTellsTheClocks(t *testing.T) {
 }
 
 // TestAcceptanceWindowIsASetting: a new window is in force at once.
+//
+// spec: auth.window
 func TestAcceptanceWindowIsASetting(t *testing.T) {
 	h := open(t)
 	send := func() int {
@@ -162,6 +166,7 @@ func TestUncleanPathsAreNobodys(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, h.get("/customers/").status, "a trailing slash is another path")
 }
 
+// spec: service.no-put-delete, service.post, service.verbs, service.signed
 func TestUnknownPathsAndVerbs(t *testing.T) {
 	h := open(t)
 	a := h.get("/nowhere")

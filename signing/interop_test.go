@@ -62,6 +62,7 @@ func foreignRequests() []foreignRequest {
 	}
 }
 
+// spec: auth.library
 func TestInteropGo(t *testing.T) {
 	server := newSignedServer(t)
 	for _, c := range foreignRequests() {
@@ -107,6 +108,7 @@ func signWithEscher(t *testing.T, r *http.Request, signed []string) {
 	}
 }
 
+// spec: auth.library
 func TestInteropJavaScript(t *testing.T) {
 	requireNodeModules(t)
 	server := newSignedServer(t)

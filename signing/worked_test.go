@@ -59,6 +59,7 @@ func (c workedCase) incoming() Incoming {
 	}
 }
 
+// spec: auth.canonical.*, auth.string-to-sign, auth.signing-key, auth.scope, auth.header, auth.hex, auth.dates, auth.paths
 func TestWorkedCases(t *testing.T) {
 	for _, c := range workedCases {
 		t.Run(c.name, func(t *testing.T) {

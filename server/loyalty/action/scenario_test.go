@@ -23,6 +23,7 @@ func TestMain(m *testing.M) { storetest.Main(m) }
 type scenario struct {
 	Name     string                     `json:"name"`
 	Why      string                     `json:"why"`       // the rule it shows, in a sentence
+	Spec     []string                   `json:"spec"`      // what of the specification it shows: ids of openapi/specification.tsv
 	At       time.Time                  `json:"at"`        // where the clock starts; storyBegins where absent
 	TimeZone string                     `json:"time_zone"` // of the programme; UTC where absent
 	Modules  map[string]json.RawMessage `json:"modules"`   // a configuration or true switches on, false off
