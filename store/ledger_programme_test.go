@@ -94,10 +94,9 @@ func TestLedgerOfTransfers(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			storetest.EachURL(t, func(t *testing.T, url string) {
 				l := newTransfers(t, url)
-				l.raw.SetMaxOpenConns(1) // the pragma of unguard is the connection's
-				l.unguard(t)
+				l.raw.SetMaxOpenConns(1) // the pragma of damage is the connection's
 				if c.damage != "" {
-					l.exec(t, c.damage)
+					l.damage(t, c.damage)
 				}
 				checks := verify(t, l.store)
 				require.Equal(t, c.broken, withVerdict(checks, store.LedgerBroken), "%+v", checks)

@@ -79,15 +79,28 @@ func (l *ledger) exec(t *testing.T, statements string) {
 	require.NoError(t, err)
 }
 
-// unguard takes the journal's triggers away, as somebody with the database's
-// password could.
-func (l *ledger) unguard(t *testing.T) {
+// damage changes what is written for good, as somebody with the database's
+// password could: without the guards, which are put back.
+func (l *ledger) damage(t *testing.T, statements string) {
 	t.Helper()
 	if l.postgres {
-		l.exec(t, `DROP TRIGGER events_stay ON events; DROP TRIGGER postings_stay ON postings; ALTER TABLE postings DROP CONSTRAINT postings_points_check`)
+		l.exec(t, `ALTER TABLE events DISABLE TRIGGER events_stay; ALTER TABLE postings DISABLE TRIGGER postings_stay; ALTER TABLE postings DROP CONSTRAINT postings_points_check`)
+		l.exec(t, statements)
+		l.exec(t, `ALTER TABLE events ENABLE TRIGGER events_stay; ALTER TABLE postings ENABLE TRIGGER postings_stay`)
 		return
 	}
-	l.exec(t, `DROP TRIGGER events_update; DROP TRIGGER events_delete; DROP TRIGGER postings_update; DROP TRIGGER postings_delete; PRAGMA ignore_check_constraints = 1`)
+	guards := map[string]string{}
+	for _, name := range []string{"events_update", "events_delete", "postings_update", "postings_delete"} {
+		var made string
+		require.NoError(t, l.raw.QueryRow(`SELECT sql FROM sqlite_master WHERE name = ?`, name).Scan(&made))
+		guards[name] = made
+		l.exec(t, `DROP TRIGGER `+name)
+	}
+	l.exec(t, `PRAGMA ignore_check_constraints = 1`)
+	l.exec(t, statements)
+	for _, made := range guards {
+		l.exec(t, made)
+	}
 }
 
 func verify(t *testing.T, s *store.Store) map[string]store.LedgerCheck {
@@ -97,7 +110,7 @@ func verify(t *testing.T, s *store.Store) map[string]store.LedgerCheck {
 		require.NotContains(t, checks, c.Invariant)
 		checks[c.Invariant] = c
 	})
-	require.Len(t, checks, 8)
+	require.Len(t, checks, 9)
 	return checks
 }
 
@@ -118,13 +131,13 @@ func TestLedgerHolds(t *testing.T) {
 		l := newLedger(t, url)
 		require.Equal(t, -10, int(l.bela.book.Figures.Spendable()))
 		checks := verify(t, l.store)
-		require.Equal(t, "I1 I2 I3 I4 I5 I6 I8 I9", withVerdict(checks, store.LedgerHeld), "%+v", checks)
+		require.Equal(t, "I1 I11 I2 I3 I4 I5 I6 I8 I9", withVerdict(checks, store.LedgerHeld), "%+v", checks)
 	})
 }
 
 func TestLedgerEmpty(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
-		require.Equal(t, "I1 I2 I3 I4 I5 I6 I8 I9", withVerdict(verify(t, s), store.LedgerHeld))
+		require.Equal(t, "I1 I11 I2 I3 I4 I5 I6 I8 I9", withVerdict(verify(t, s), store.LedgerHeld))
 	})
 }
 
@@ -181,9 +194,8 @@ func TestLedgerDamaged(t *testing.T) {
 		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
 			storetest.EachURL(t, func(t *testing.T, url string) {
 				l := newLedger(t, url)
-				l.raw.SetMaxOpenConns(1) // the pragma of unguard is the connection's
-				l.unguard(t)
-				l.exec(t, c.damage)
+				l.raw.SetMaxOpenConns(1) // the pragma of damage is the connection's
+				l.damage(t, c.damage)
 				checks := verify(t, l.store)
 				require.Equal(t, c.broken, withVerdict(checks, store.LedgerBroken), "%+v", checks)
 				require.Empty(t, withVerdict(checks, store.LedgerUnchecked))
@@ -227,12 +239,12 @@ func TestLedgerUnreadable(t *testing.T) {
 		l.exec(t, `DROP TABLE lots`)
 		checks := verify(t, l.store)
 		require.Equal(t, "I3 I6 I8 I9", withVerdict(checks, store.LedgerUnchecked))
-		require.Equal(t, "I1 I2 I4 I5", withVerdict(checks, store.LedgerHeld))
+		require.Equal(t, "I1 I11 I2 I4 I5", withVerdict(checks, store.LedgerHeld))
 		require.Error(t, checks["I3"].Err)
 	})
 	t.Run("not migrated", func(t *testing.T) {
 		checks := verify(t, storetest.Open(t, storetest.EmptySQLite(t)))
-		require.Equal(t, "I1 I2 I3 I4 I5 I6 I8 I9", withVerdict(checks, store.LedgerUnchecked))
+		require.Equal(t, "I1 I11 I2 I3 I4 I5 I6 I8 I9", withVerdict(checks, store.LedgerUnchecked))
 		require.ErrorIs(t, checks["I1"].Err, store.ErrMigrationsPending)
 	})
 	t.Run("database away", func(t *testing.T) {
@@ -240,7 +252,7 @@ func TestLedgerUnreadable(t *testing.T) {
 		s := storetest.Open(t, cluster.URL("postgres"))
 		require.NoError(t, s.Migrate(t.Context()))
 		require.NoError(t, cluster.Kill())
-		require.Equal(t, "I1 I2 I3 I4 I5 I6 I8 I9", withVerdict(verify(t, s), store.LedgerUnchecked))
+		require.Equal(t, "I1 I11 I2 I3 I4 I5 I6 I8 I9", withVerdict(verify(t, s), store.LedgerUnchecked))
 	})
 }
 
@@ -260,5 +272,5 @@ func TestLedgerDamagedFile(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, file.Close())
 	checks := verify(t, storetest.Open(t, url))
-	require.Equal(t, "I1 I2 I3 I4 I5 I6 I8 I9", withVerdict(checks, store.LedgerUnchecked))
+	require.Equal(t, "I1 I11 I2 I3 I4 I5 I6 I8 I9", withVerdict(checks, store.LedgerUnchecked))
 }

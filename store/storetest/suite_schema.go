@@ -20,10 +20,15 @@ func appendOnly(t *testing.T, b *bench) {
 	old.RecordedAt = time.Now() // in the partition of this month; the first is in the default one
 	require.NoError(t, b.put(loyalty.Writes{Events: []loyalty.Event{old}}))
 	raw := Raw(t, b.url)
-	attacks := []string{`UPDATE events SET action = 'x'`, `DELETE FROM events`, `UPDATE postings SET points = 1`, `DELETE FROM postings`}
+	_, err := raw.Exec(`INSERT INTO audit (id, at, key_id, action, target) SELECT id, 1, 'k', 'a', 't' FROM events`)
+	require.NoError(t, err)
+	attacks := []string{
+		`UPDATE events SET action = 'x'`, `DELETE FROM events`, `UPDATE postings SET points = 1`, `DELETE FROM postings`,
+		`UPDATE audit SET key_id = 'x'`, `DELETE FROM audit`,
+	}
 	if b.d.Name == "postgres" {
 		month := `events_` + time.Now().UTC().Format("2006_01")
-		attacks = append(attacks, `TRUNCATE events`, `TRUNCATE postings`, `TRUNCATE events_default`, `TRUNCATE `+month,
+		attacks = append(attacks, `TRUNCATE events`, `TRUNCATE postings`, `TRUNCATE events_default`, `TRUNCATE audit`, `TRUNCATE `+month,
 			`UPDATE `+month+` SET action = 'x'`, `DELETE FROM `+month, `DELETE FROM events_default`,
 			`INSERT INTO postings SELECT * FROM postings ON CONFLICT (customer_id, event_id, seq) DO UPDATE SET points = 1`)
 	} else {
