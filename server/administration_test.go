@@ -135,6 +135,7 @@ func TestModules(t *testing.T) {
 	}
 }
 
+// spec: auth.region
 func TestSettings(t *testing.T) {
 	h := open(t)
 	a := h.get("/admin/settings")

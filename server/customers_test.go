@@ -119,6 +119,7 @@ func TestGetCustomer(t *testing.T) {
 	require.Equal(t, 160212, h.get("/customers/-").fault(t).Code)
 }
 
+// spec: service.api.customers, state.customer.opt_out
 func TestForgottenCustomer(t *testing.T) {
 	h := open(t)
 	h.enrol("ada.kovacs")

@@ -75,7 +75,7 @@ const activities = member + "/activities/rewards"
 
 // TestRewards reads one programme in every way there is.
 //
-// spec: reward.*, endpoint.rewards, filter.rewards.*, operator.*, endpoint.filters:/customers/{customer_id}/activities/rewards/{reward_id}, endpoint.pages:/customers/{customer_id}/activities/rewards, order.sort, order.order, order.on:/customers/{customer_id}/activities/rewards, page.limit, page.offset, page.links, error.display-filters, list.data, list.next
+// spec: reward.*, endpoint.rewards, filter.rewards.*, operator.eq, operator.gt, operator.gte, operator.in, operator.lt, operator.lte, operator.ne, operator.nin, operator.ranges, operator.custom, endpoint.filters:/customers/{customer_id}/activities/rewards/{reward_id}, endpoint.pages:/customers/{customer_id}/activities/rewards, order.sort, order.order, order.on:/customers/{customer_id}/activities/rewards, page.limit, page.offset, page.links, error.display-filters, list.data, list.next, filter.activities.types, filter.activities.fields, endpoint.filters:/customers/{customer_id}/activities
 func TestRewards(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := rewardsOf(t, url)

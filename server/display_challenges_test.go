@@ -13,6 +13,8 @@ import (
 
 // TestChallenges: what a customer can work on, how far they are, and what they
 // completed.
+//
+// spec: filter.challenges.*, order.on:/v2/customers/{customer_id}/activities/challenges, endpoint.filters:/customers/{customer_id}/activities/challenges, endpoint.filters:/customers/{customer_id}/challenges, version.prefix
 func TestChallenges(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := openOn(t, url, patient)

@@ -107,7 +107,7 @@ func gallery(t *testing.T, url string) *house {
 	return h
 }
 
-// spec: endpoint.pages:/customers/{customer_id}/rewards, order.on:/customers/{customer_id}/rewards
+// spec: endpoint.pages:/customers/{customer_id}/rewards, order.on:/customers/{customer_id}/rewards, filter.rewards.*
 func TestListClaimedRewards(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		today, _ := days(t)

@@ -75,7 +75,7 @@ func link(e map[string]any, name string) string {
 // TestActivityLists reads the lists of what customers may do, before and after they
 // did it, and the offers of the programme.
 //
-// spec: endpoint.pages:/customers/{customer_id}/activities/quizzes, endpoint.pages:/customers/{customer_id}/prize-wheels
+// spec: service.api.display
 func TestActivityLists(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := playground(t, url)

@@ -17,7 +17,6 @@ var testFields = map[string]field{
 	"limit":  {kind: integerField},
 }
 
-// spec: operator.explicit-eq
 func TestFilterGrammar(t *testing.T) {
 	day := func(d int) time.Time { return time.Date(2026, 3, d, 0, 0, 0, 0, time.UTC) }
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

@@ -92,6 +92,7 @@ func pastMembers(t *testing.T, u string) *house {
 	return h
 }
 
+// spec: filter.events.*, order.on:/customers/-/events, order.on:/customers/{customer_id}/events, error.display-filters, service.api.display, operator.eq, operator.gt, operator.gte, operator.in, operator.lt, operator.lte, operator.ne, operator.nin, operator.ranges
 func TestEventLists(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, u string) {
 		today, tomorrow := days(t)

@@ -23,6 +23,7 @@ func bracketQuery(text string) string {
 	return strings.Join(parts, "&")
 }
 
+// spec: read.filter, read.filter.combine, read.date.invalid, error.read-dates, read.sort, read.sort.ties
 func TestReadCustomers(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		today, tomorrow := days(t)
@@ -112,6 +113,7 @@ func TestReadCustomer(t *testing.T) {
 	})
 }
 
+// spec: read.filter, read.sort
 func TestReadCoupons(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		today, tomorrow := days(t)

@@ -21,6 +21,7 @@ func question(text string) string {
 	return "?" + strings.Join(parts, "&")
 }
 
+// spec: read.filter, read.filter.combine, read.date.date, read.date.local, read.date.utc, read.date.offset, read.sort, read.sort.ties, service.api.loyalty-read
 func TestLoyaltyRead(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, u string) {
 		today, _ := days(t)

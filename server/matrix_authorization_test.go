@@ -200,7 +200,7 @@ var authorized = map[string]string{
 // that may use it and with those that may not: by API, by what it does, by address,
 // by age. What is let through may answer anything but 401 and 403.
 //
-// spec: service.verbs, service.signed
+// spec: service.verbs
 func TestAuthorizationMatrix(t *testing.T) {
 	all := everyOperation(t)
 	rows := map[string]string{}

@@ -14,6 +14,8 @@ import (
 )
 
 // The worked example of the README: every line of it written out.
+//
+// spec: auth.header, auth.secret, auth.header.unsigned
 func TestSignWritesTheSpecifiedHeaders(t *testing.T) {
 	r, err := http.NewRequest(http.MethodGet, "https://api.example.com/v1/customers?b=2&a=1", nil)
 	require.NoError(t, err)
