@@ -4,34 +4,49 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 )
 
-// RedeemedCoupon is a coupon that a purchase redeemed, and by which event.
+// RedeemedCoupon is a coupon that a purchase redeemed, and by which event; without
+// one, a gift card that is to pay as soon as a pending purchase costs more.
 type RedeemedCoupon struct {
 	Code  string `json:"code"`
-	Event ID     `json:"event"`
+	Event ID     `json:"event,omitzero"`
 }
 
 // couponUsed are the attributes of the events by which a purchase redeems and
 // unredeems its coupons.
 type couponUsed struct {
-	Code          string `json:"code"`
-	TransactionID string `json:"transaction_id"`
+	Code          string        `json:"code"`
+	TransactionID string        `json:"transaction_id"`
+	Amount        *money.Amount `json:"amount,omitempty"` // of a gift card
+}
+
+// useOf words what a purchase does with a coupon; n counts for gift cards only.
+func (t *Transaction) useOf(c *Coupon, n money.Amount) couponUsed {
+	used := couponUsed{Code: c.Code, TransactionID: t.Name}
+	if c.Type == CouponGiftCard {
+		used.Amount = &n
+	}
+	return used
 }
 
 // RedeemCoupons uses the coupons that a checkout names, each by a derived
-// coupon_redeem, gift cards as a whole; one that is named twice is used once. The
-// purchase's store and lines are known by now. One that cannot be used refuses the
-// purchase: besides the failures of RedeemCoupon with ErrSuspended, ErrCouponStore or
-// ErrCouponProduct, all naming the code's place.
+// coupon_redeem; one that is named twice is used once. Gift cards pay in the order
+// in which they are named, each as much as it has and the total still needs; one
+// that is not needed is not touched. The purchase's store and lines are known by
+// now. One that cannot be used refuses the purchase: besides the failures of
+// RedeemCoupon with ErrSuspended, ErrCouponStore or ErrCouponProduct, all naming
+// the code's place.
 func (r *Run) RedeemCoupons(e *Event, t *Transaction, single *string, list []string) error {
-	places := map[string]bool{}
+	places, left := map[string]bool{}, t.Total
 	use := func(code, field string) error {
 		if places[code] {
 			return nil
 		}
 		places[code] = true
-		return at(r.redeemFor(e, t, code), field)
+		return at(r.redeemFor(e, t, code, &left), field)
 	}
 	if single != nil {
 		if err := use(*single, "data.coupon_code"); err != nil {
@@ -46,7 +61,8 @@ func (r *Run) RedeemCoupons(e *Event, t *Transaction, single *string, list []str
 	return nil
 }
 
-func (r *Run) redeemFor(e *Event, t *Transaction, code string) error {
+// redeemFor uses one coupon; left is what nothing has paid yet.
+func (r *Run) redeemFor(e *Event, t *Transaction, code string, left *money.Amount) error {
 	if r.Customer.Status == Suspended {
 		return ErrSuspended
 	}
@@ -57,9 +73,38 @@ func (r *Run) redeemFor(e *Event, t *Transaction, code string) error {
 	if err := r.fits(c, t); err != nil {
 		return err
 	}
-	used := r.Derive(e, "coupon_redeem", couponUsed{code, t.Name})
-	t.Detail.Coupons = append(slices.Clip(t.Detail.Coupons), RedeemedCoupon{code, used.ID})
-	return r.redeem(used, c, Redemption{Code: code})
+	if c.Type != CouponGiftCard {
+		return r.redeemIn(e, t, c, 0)
+	}
+	pays := min(c.Balance, *left)
+	*left -= pays
+	if pays == 0 {
+		r.traceCoupon("skipped", "reason.paid", c)
+		if t.State == Pending {
+			t.redeemed(RedeemedCoupon{Code: code})
+		}
+		return nil
+	}
+	return r.redeemIn(e, t, c, pays)
+}
+
+// redeemIn writes the coupon_redeem of a purchase; n counts for gift cards only.
+func (r *Run) redeemIn(e *Event, t *Transaction, c *Coupon, n money.Amount) error {
+	used := r.Derive(e, "coupon_redeem", t.useOf(c, n))
+	t.redeemed(RedeemedCoupon{c.Code, used.ID})
+	return r.redeem(used, c, Redemption{Code: c.Code, Amount: &n})
+}
+
+// redeemed notes a coupon with the purchase, in the place of a gift card that was
+// waiting to pay.
+func (t *Transaction) redeemed(u RedeemedCoupon) {
+	all := slices.Clone(t.Detail.Coupons)
+	if i := slices.Index(all, RedeemedCoupon{Code: u.Code}); i >= 0 {
+		all[i] = u
+	} else {
+		all = append(all, u)
+	}
+	t.Detail.Coupons = all
 }
 
 // fits holds a coupon against the store and the lines of a purchase.
@@ -80,29 +125,71 @@ func (r *Run) fits(c *Coupon, t *Transaction) error {
 	return nil
 }
 
+// usesOf finds the uses of a coupon by a purchase that still stand, the last one
+// first.
+func (t *Transaction) usesOf(c *Coupon) (places []int) {
+	for i := len(c.Uses) - 1; i >= 0; i-- {
+		if slices.Contains(t.Detail.Coupons, RedeemedCoupon{c.Code, c.Uses[i].Event}) {
+			places = append(places, i)
+		}
+	}
+	return places
+}
+
+// codes lists the coupons of a purchase in the order in which they were named.
+func (t *Transaction) codes() (codes []string) {
+	for _, used := range t.Detail.Coupons {
+		if !slices.Contains(codes, used.Code) {
+			codes = append(codes, used.Code)
+		}
+	}
+	return codes
+}
+
+// boughtWith gives the coupons of a purchase in the order in which they were named.
+func (r *Run) boughtWith(t *Transaction) ([]*Coupon, error) {
+	codes := t.codes()
+	if err := r.require(CustomerNeeds{Coupons: codes}); err != nil {
+		return nil, err
+	}
+	coupons := make([]*Coupon, len(codes))
+	for i, code := range codes {
+		c, err := r.Coupon(code)
+		if err != nil {
+			return nil, err
+		}
+		coupons[i] = c
+	}
+	return coupons, nil
+}
+
 // unredeemCoupons gives the coupons of a rejected purchase back, each by a derived
 // coupon_unredeem; what was taken back or invalidated meanwhile stays so.
 func (r *Run) unredeemCoupons(e *Event, t *Transaction) error {
-	codes := make([]string, len(t.Detail.Coupons))
-	for i, used := range t.Detail.Coupons {
-		codes[i] = used.Code
-	}
-	if err := r.require(CustomerNeeds{Coupons: codes}); err != nil {
+	coupons, err := r.boughtWith(t)
+	if err != nil {
 		return err
 	}
-	for _, used := range t.Detail.Coupons {
-		c, err := r.Coupon(used.Code)
-		if err != nil {
-			return err
-		}
-		i := slices.IndexFunc(c.Uses, func(u CouponUse) bool { return u.Event == used.Event })
-		if i < 0 || c.State == CouponInvalidated {
+	for _, c := range coupons {
+		if c.State == CouponInvalidated {
 			continue
 		}
-		undone := r.Derive(e, "coupon_unredeem", couponUsed{used.Code, t.Name})
-		c.undo(i)
-		r.ChangedCoupon(undone, c)
+		for _, i := range t.usesOf(c) {
+			r.returnUse(e, t, c, i, c.Uses[i].Amount)
+		}
 	}
 	t.Detail.Coupons = nil
 	return nil
+}
+
+// returnUse gives an amount of a use back, or all of it, by a derived
+// coupon_unredeem.
+func (r *Run) returnUse(e *Event, t *Transaction, c *Coupon, i int, n money.Amount) {
+	undone := r.Derive(e, "coupon_unredeem", t.useOf(c, n))
+	if n == c.Uses[i].Amount {
+		c.undo(i)
+	} else {
+		c.shrink(i, n)
+	}
+	r.ChangedCoupon(undone, c)
 }

@@ -75,7 +75,7 @@ func TestCouponHistories(t *testing.T) {
 			for _, fate := range slices.Sorted(maps.Keys(reached)) {
 				t.Logf("%7d %s", reached[fate], fate)
 			}
-			for _, name := range []string{"coupon_create", "coupon_redeem", "coupon_unredeem", "unassign_coupon", "coupon_transfer", "checkout", "checkout_reject"} {
+			for _, name := range []string{"coupon_create", "coupon_redeem", "coupon_unredeem", "unassign_coupon", "coupon_transfer", "checkout", "checkout_reject", "refund"} {
 				require.True(t, n < 500 || reached[name+" recorded"] > n/50, "%s is hardly ever recorded: the histories are not worth much", name)
 			}
 		})
@@ -104,7 +104,7 @@ func tellCoupons(t *rapid.T, url string, reached map[string]int) {
 	}
 	t.Repeat(map[string]func(*rapid.T){
 		"create": h.create, "create 2": h.create, "redeem": h.redeem, "redeem 2": h.redeem, "redeem 3": h.redeem, "unredeem": h.unredeem,
-		"unassign": h.unassign, "invalidate": h.invalidate, "transfer": h.transfer, "checkout": h.checkout, "reject": h.reject,
+		"unassign": h.unassign, "invalidate": h.invalidate, "transfer": h.transfer, "checkout": h.checkout, "reject": h.reject, "settle": h.settle,
 		"pass": func(t *rapid.T) { h.now = h.now.Add(time.Duration(rapid.IntRange(0, 24).Draw(t, "hours")) * time.Hour) },
 	})
 	proven(t, db)
@@ -322,14 +322,40 @@ func (h *couponHistory) checkout(t *rapid.T) {
 	if slices.ContainsFunc(codes, func(code string) bool { return !h.usable(who, h.coupons[code]) }) {
 		want = loyalty.ErrCouponNotFound
 	}
-	data := fmt.Sprintf(`{"transaction_id":%q,"total":10,"coupons":["%s"]}`, purchase, strings.Join(codes, `","`))
+	left := 1000 * rapid.IntRange(0, 30).Draw(t, "tenths")
+	data := fmt.Sprintf(`{"transaction_id":%q,"total":%d.%d,"coupons":["%s"]}`, purchase, left/10_000, left/1000%10, strings.Join(codes, `","`))
 	h.submit(t, who, "checkout", data, want, func() {
 		h.pending[purchase] = who
 		for _, code := range codes {
 			c := h.coupons[code]
-			c.use(who, c.left, purchase)
+			pays := min(c.left, left)
+			if left -= pays; !c.gift || pays > 0 {
+				c.use(who, pays, purchase)
+			}
 		}
 	})
+}
+
+// settle accepts a purchase and refunds it at once: gift cards get back what it took.
+func (h *couponHistory) settle(t *rapid.T) {
+	for i := h.opened; i > 0; i-- {
+		purchase := fmt.Sprint("T-", i)
+		who, waits := h.pending[purchase]
+		if !waits || rapid.Bool().Draw(t, "another") {
+			continue
+		}
+		data := fmt.Sprintf(`{"transaction_id":%q}`, purchase)
+		h.submit(t, who, "checkout_accept", data, nil, func() { delete(h.pending, purchase) })
+		h.submit(t, who, "refund", data, nil, func() {
+			for _, c := range h.coupons {
+				if i := slices.IndexFunc(c.uses, func(u plainUse) bool { return u.purchase == purchase }); i >= 0 && c.gift && c.state != "invalidated" {
+					c.giveBack(i)
+				}
+			}
+		})
+		return
+	}
+	h.submit(t, couponHolders[0], "refund", `{"transaction_id":"T-0"}`, loyalty.ErrTransactionNotFound, nil)
 }
 
 func (h *couponHistory) reject(t *rapid.T) {

@@ -143,6 +143,7 @@ func (w *plainWorld) redeem(c *plainCustomer, code string, amount *int64) error 
 
 // redeemFor uses the coupons of a purchase, each once.
 func (w *plainWorld) redeemFor(c *plainCustomer, p *plainPurchase, e *said) error {
+	left := e.total
 	for i, code := range e.coupons {
 		if slices.Contains(e.coupons[:i], code) {
 			continue
@@ -157,13 +158,134 @@ func (w *plainWorld) redeemFor(c *plainCustomer, p *plainPurchase, e *said) erro
 		if k.product != "" && !slices.ContainsFunc(p.lines, func(l plainLine) bool { return l.product == k.product }) {
 			return loyalty.ErrCouponProduct
 		}
-		w.tell(c, "coupon_redeem", 0)
-		if err := w.redeem(c, code, nil); err != nil {
+		if err := w.use(c, p, k, &left); err != nil {
 			return err
 		}
-		p.coupons = append(p.coupons, plainRedeemed{code, k.uses[len(k.uses)-1].serial})
 	}
 	return nil
+}
+
+// use redeems a coupon for a purchase: of a gift card what is left to pay. A card
+// that is not needed waits with a pending purchase.
+func (w *plainWorld) use(c *plainCustomer, p *plainPurchase, k *modelCoupon, left *int64) error {
+	var amount *int64
+	if k.kind == loyalty.CouponGiftCard {
+		n := min(k.balance, *left)
+		if *left -= n; n == 0 {
+			if p.state == loyalty.Pending {
+				p.coupons = append(p.coupons, plainRedeemed{code: k.code})
+			}
+			return nil
+		}
+		amount = &n
+	}
+	w.tell(c, "coupon_redeem", 0)
+	if err := w.redeem(c, k.code, amount); err != nil {
+		return err
+	}
+	used := plainRedeemed{k.code, k.uses[len(k.uses)-1].serial}
+	if i := slices.Index(p.coupons, plainRedeemed{code: k.code}); i >= 0 {
+		p.coupons[i] = used
+	} else {
+		p.coupons = append(p.coupons, used)
+	}
+	return nil
+}
+
+// cards lists the gift cards of a purchase in the order in which they were named.
+func (w *plainWorld) cards(p *plainPurchase) (cards []*modelCoupon) {
+	for _, u := range p.coupons {
+		if k := w.coupons[u.code]; k.kind == loyalty.CouponGiftCard && !slices.Contains(cards, k) {
+			cards = append(cards, k)
+		}
+	}
+	return cards
+}
+
+// paid lists the uses of a coupon by a purchase that stand, the last one first, and
+// what they come to.
+func (p *plainPurchase) paid(k *modelCoupon) (uses []int, sum int64) {
+	for i := len(k.uses) - 1; i >= 0; i-- {
+		if slices.Contains(p.coupons, plainRedeemed{k.code, k.uses[i].serial}) {
+			uses, sum = append(uses, i), sum+k.uses[i].amount
+		}
+	}
+	return uses, sum
+}
+
+// repay lets the cards of a pending purchase pay its new total. One whose uses were
+// all taken back by hand pays nothing any more.
+func (w *plainWorld) repay(c *plainCustomer, p *plainPurchase) error {
+	left := p.total
+	for _, k := range w.cards(p) {
+		uses, sum := p.paid(k)
+		if len(uses) == 0 && !slices.Contains(p.coupons, plainRedeemed{code: k.code}) {
+			continue
+		}
+		if sum > left {
+			w.giveCard(c, p, k, uses, sum-left)
+			left = 0
+			continue
+		}
+		left -= sum
+		_, err := w.redeemable(c, k.code)
+		fits := k.product == "" || slices.ContainsFunc(p.lines, func(l plainLine) bool { return l.product == k.product })
+		if err != nil || left == 0 || k.balance == 0 || c.status == loyalty.Suspended || !fits {
+			continue
+		}
+		if err := w.use(c, p, k, &left); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// giveCard gives so much of some uses back to a card, unless it is invalid.
+func (w *plainWorld) giveCard(c *plainCustomer, p *plainPurchase, k *modelCoupon, uses []int, n int64) {
+	if k.state == loyalty.CouponInvalidated {
+		return
+	}
+	for _, i := range uses {
+		use := &k.uses[i]
+		back := min(n, use.amount)
+		if back == 0 {
+			continue
+		}
+		n -= back
+		w.tell(c, "coupon_unredeem", 0)
+		if back < use.amount {
+			use.amount -= back
+			if k.balance += back; k.state == loyalty.CouponRedeemed {
+				k.state = loyalty.CouponPartiallyRedeemed
+			}
+			continue
+		}
+		at := slices.Index(p.coupons, plainRedeemed{k.code, use.serial})
+		k.undo(i)
+		p.coupons[at].use = 0
+		if slices.ContainsFunc(slices.Delete(slices.Clone(p.coupons), at, at+1), func(u plainRedeemed) bool { return u.code == k.code }) {
+			p.coupons = slices.Delete(p.coupons, at, at+1)
+		}
+	}
+}
+
+// refundCards gives back what a refunded purchase took from gift cards, less what
+// earlier refunds paid of it.
+func (w *plainWorld) refundCards(c *plainCustomer, p *plainPurchase, refunded int64) {
+	var all int64
+	cards := w.cards(p)
+	for _, k := range cards {
+		_, sum := p.paid(k)
+		all += sum
+	}
+	all -= max(0, refunded-max(0, p.original-all))
+	for _, k := range slices.Backward(cards) {
+		uses, sum := p.paid(k)
+		back := min(sum, all)
+		all -= back
+		w.giveCard(c, p, k, uses, back)
+	}
+	p.coupons = slices.DeleteFunc(p.coupons, func(u plainRedeemed) bool { return u.use == 0 })
 }
 
 // transferCoupon passes a coupon on: the one named, or the newest of a reward.

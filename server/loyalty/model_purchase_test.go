@@ -34,7 +34,7 @@ type plainPurchase struct {
 // plainRedeemed is a coupon that a purchase used.
 type plainRedeemed struct {
 	code string
-	use  int // its number
+	use  int // its number; 0: a gift card that has not paid yet
 }
 
 // share is whole × part / of, rounded by the programme.
@@ -259,8 +259,12 @@ func (w *plainWorld) purchase(c *plainCustomer, e *said, t *told) error {
 		}
 		return w.refund(c, e, t, 0, due(p.originalEarned, p.earned), due(p.originalBurned, p.burned))
 	case "refund":
+		before := p.refunded
 		p.refunded, p.state = p.original, loyalty.Refunded
-		return w.refund(c, e, t, 0, p.earned, p.burned)
+		if err := w.refund(c, e, t, 0, p.earned, p.burned); err != nil {
+			return err
+		}
+		w.refundCards(c, p, before)
 	case "refund_item":
 		return w.refundItem(c, e, t)
 	}
@@ -287,6 +291,9 @@ func (w *plainWorld) update(c *plainCustomer, p *plainPurchase, e *said, t *told
 	}
 	if e.hasItems {
 		p.lines = slices.Clone(e.items)
+	}
+	if err := w.repay(c, p); err != nil {
+		return err
 	}
 	p.earned = w.price(p.lines, p.rewarded)
 	if e.hasItems {

@@ -35,6 +35,14 @@ func unfit(field, with, value string) *Error {
 	return fieldFault(field, "not_with_value", map[string]any{"other": with, "value": value})
 }
 
+// Unfit refuses an attribute that does not go with the value of another one; both
+// are named, because the caller may have meant either.
+func Unfit(attribute, other, value string) *Error {
+	e := unfit("data."+attribute, other, value)
+	e.Details = append(e.Details, fieldFault("data."+other, "not_together", map[string]any{"other": attribute}).Details...)
+	return e
+}
+
 // object reads a JSON object of configuration strictly: every property is taken
 // by its name, and done refuses what nobody took. null counts as absent. The
 // first fault stays and later takes change nothing.

@@ -41,6 +41,9 @@ func applyCheckoutUpdate(r *loyalty.Run, d events.CheckoutUpdateData) error {
 	if err := itemize(r, t, d.Items); err != nil {
 		return err
 	}
+	if err := r.RepayCards(r.Event, t); err != nil {
+		return err
+	}
 	if err := reprice(r, t); err != nil {
 		return err
 	}

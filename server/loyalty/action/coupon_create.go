@@ -11,7 +11,7 @@ import (
 )
 
 // coupon_create makes a coupon under a code of the caller's and gives it to the
-// customer. An amount is a gift card's balance and makes it one.
+// customer. An amount is a gift card's balance: without a type it makes it one.
 var couponCreate = loyalty.Action[events.CouponCreateData]{
 	Name: "coupon_create", Standing: loyalty.Earner,
 	Needs: func(d events.CouponCreateData, n *loyalty.CustomerNeeds) { n.Coupons = []string{d.Code} },
@@ -42,23 +42,28 @@ var couponCreate = loyalty.Action[events.CouponCreateData]{
 	},
 }
 
-// checkCoupon refuses a percentage above the whole.
+// checkCoupon refuses a percentage above the whole, and a balance for what has none.
 func checkCoupon(d events.CouponCreateData) error {
-	if couponType(d) == loyalty.CouponPercentage && d.Value > 100*money.Unit {
+	kind := couponType(d)
+	if d.Amount != nil && kind != loyalty.CouponGiftCard {
+		return loyalty.Unfit("amount", "type", kind)
+	}
+	if kind == loyalty.CouponPercentage && d.Value > 100*money.Unit {
 		return loyalty.ErrPropertyInvalid.With("property", "value").With("reason", "range").At("data.value")
 	}
 	return nil
 }
 
-// couponType reads the type in either spelling. An amount is only a gift card's.
+// couponType reads the type in either spelling. Without one, an amount tells a gift
+// card.
 func couponType(d events.CouponCreateData) string {
 	switch t := strings.ReplaceAll(string(deref(d.Type)), " ", "_"); {
+	case t != "":
+		return t
 	case d.Amount != nil:
 		return loyalty.CouponGiftCard
-	case t == "":
-		return loyalty.CouponAmount
 	default:
-		return t
+		return loyalty.CouponAmount
 	}
 }
 

@@ -6,7 +6,8 @@ import (
 )
 
 // refund gives a whole accepted purchase back: what is left of the points it
-// earned is removed, what is left of those it burned returns.
+// earned is removed, what is left of those it burned returns, and gift cards get
+// back what they paid.
 var refund = loyalty.Action[events.RefundData]{
 	Name: "refund", Standing: loyalty.Earner,
 	Needs: func(d events.RefundData, n *loyalty.CustomerNeeds) { needRefund(d.TransactionID, n) },
@@ -18,8 +19,12 @@ var refund = loyalty.Action[events.RefundData]{
 		if err := t.Move("refund"); err != nil {
 			return err
 		}
+		before := t.Refunded
 		t.Refunded, t.Total = t.OriginalTotal, 0
 		if err := giveBack(r, t, loyalty.ID{}, t.Earned, t.Burned); err != nil {
+			return err
+		}
+		if err := r.RefundCards(r.Event, t, before); err != nil {
 			return err
 		}
 		r.Changed(r.Event, t)

@@ -1,0 +1,144 @@
+package loyalty
+
+import (
+	"slices"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+)
+
+// What gift cards paid follows the purchase: its total may change while it is
+// pending, and a refund gives the money back.
+
+// shrink gives a part of a use of a gift card back to its balance.
+func (c *Coupon) shrink(i int, n money.Amount) {
+	c.Uses[i].Amount -= n
+	c.Balance += n
+	if c.State == CouponRedeemed {
+		c.State = CouponPartiallyRedeemed
+	}
+}
+
+// RepayCards lets the gift cards of a pending purchase pay its total as it is now, in
+// the order in which they were named: what it does not need any more goes back to
+// them, and what it needs besides comes from those that can still be redeemed. A
+// use that was taken back by hand, and a card that is invalid, stay so.
+func (r *Run) RepayCards(e *Event, t *Transaction) error {
+	coupons, err := r.boughtWith(t)
+	if err != nil {
+		return err
+	}
+	left := t.Total
+	for _, c := range coupons {
+		uses, waits := t.usesOf(c), slices.Contains(t.Detail.Coupons, RedeemedCoupon{Code: c.Code})
+		if !waits && (c.Type != CouponGiftCard || len(uses) == 0) {
+			continue
+		}
+		if err := r.repay(e, t, c, uses, &left); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// repay settles what one gift card pays of what is left of the total.
+func (r *Run) repay(e *Event, t *Transaction, c *Coupon, uses []int, left *money.Amount) error {
+	var paid, more money.Amount
+	for _, i := range uses {
+		paid += c.Uses[i].Amount
+	}
+	switch needed := *left; {
+	case paid < needed && r.mayPay(c, t):
+		more = min(c.Balance, needed-paid)
+		*left -= paid + more
+	default:
+		*left -= min(paid, needed)
+		if paid > needed {
+			r.returnToCard(e, t, c, uses, paid-needed)
+		}
+	}
+	if more == 0 {
+		return nil
+	}
+	return r.redeemIn(e, t, c, more)
+}
+
+// mayPay says whether a gift card of a purchase can be redeemed for it once more.
+func (r *Run) mayPay(c *Coupon, t *Transaction) bool {
+	if r.Customer.Status == Suspended {
+		return false
+	}
+	again, err := r.redeemable(c.Code)
+	if err != nil || again.Type != CouponGiftCard || r.fits(again, t) != nil {
+		return false
+	}
+	*c = *again // one of a pool that nobody had yet is worth what the pool says now
+	return true
+}
+
+// returnToCard gives so much of the uses by a purchase back to a gift card, the last
+// use first. A use of which nothing is left is none of the purchase's any more, but
+// the card still is.
+func (r *Run) returnToCard(e *Event, t *Transaction, c *Coupon, uses []int, n money.Amount) {
+	if c.State == CouponInvalidated {
+		return
+	}
+	for _, i := range uses {
+		back, used := min(n, c.Uses[i].Amount), c.Uses[i].Event
+		if back == 0 {
+			continue
+		}
+		n -= back
+		gone := back == c.Uses[i].Amount
+		r.returnUse(e, t, c, i, back)
+		if gone {
+			t.unredeemed(RedeemedCoupon{c.Code, used})
+		}
+	}
+}
+
+// unredeemed notes that a use is taken back: the card waits in its place.
+func (t *Transaction) unredeemed(u RedeemedCoupon) {
+	all := slices.Clone(t.Detail.Coupons)
+	i := slices.Index(all, u)
+	others := slices.ContainsFunc(all, func(o RedeemedCoupon) bool { return o.Code == u.Code && o != u })
+	if others {
+		all = slices.Delete(all, i, i+1)
+	} else {
+		all[i].Event = ID{}
+	}
+	t.Detail.Coupons = all
+}
+
+// RefundCards gives back what a purchase took from gift cards, when all of it is
+// refunded; the one that paid last gets its money first. Other coupons stay
+// redeemed. refunded is the money that was refunded before: what of it exceeds
+// what was paid in other ways was the cards' share already.
+func (r *Run) RefundCards(e *Event, t *Transaction, refunded money.Amount) error {
+	coupons, err := r.boughtWith(t)
+	if err != nil {
+		return err
+	}
+	var paid money.Amount
+	for _, c := range coupons {
+		for _, i := range t.usesOf(c) {
+			paid += c.Uses[i].Amount
+		}
+	}
+	left := paid - max(0, refunded-max(0, t.OriginalTotal-paid))
+	for _, c := range slices.Backward(coupons) {
+		if c.Type != CouponGiftCard {
+			continue
+		}
+		uses := t.usesOf(c)
+		var took money.Amount
+		for _, i := range uses {
+			took += c.Uses[i].Amount
+		}
+		back := min(took, left)
+		left -= back
+		r.returnToCard(e, t, c, uses, back)
+	}
+	waits := func(u RedeemedCoupon) bool { return u.Event == ID{} }
+	t.Detail.Coupons = slices.DeleteFunc(slices.Clone(t.Detail.Coupons), waits)
+	return nil
+}
