@@ -125,6 +125,9 @@ var failings = []failing{
 	{"not_running", 422, 190140, "over is not open now (status: completed)", "", nil, sends("/customers/ada/activities/contests/over/enter", "")},
 	{"entries_limit", 422, 190141, "More entries are not possible (limit: 2)", "count", nil, sends("/customers/ada/activities/contests/pair/enter", `{"count":3}`)},
 	{"entries_too_few", 422, 190142, "There are not so many entries to take back (entries: 0)", "data.count", nil, says("ada", "contest_entry_revoke", `{"contest_id":"pair","count":1}`)},
+	{"several", 422, 190400, "Property code is needed, because there are several: TWO-1, TWO-2", "data.code", [][2]string{
+		event("two", "opt_in", `{"email":"two@shop.test"}`), event("two", "coupon_create", `{"code":"TWO-2","value":1}`), event("two", "coupon_create", `{"code":"TWO-1","value":1}`),
+	}, says("two", "unassign_coupon", `{}`)},
 	{"spin_limit", 422, 190143, "The wheel cannot be spun more often for now (limit: 1)", "", [][2]string{{"/customers/ada/prize-wheels/daily", ""}}, sends("/customers/ada/prize-wheels/daily", "")},
 	{"quiz_answered", 422, 190144, "The quiz has already been answered", "", [][2]string{{"/customers/ada/activities/quizzes/origin/earn", `{"answer":"b"}`}}, sends("/customers/ada/activities/quizzes/origin/earn", `{"answer":"a"}`)},
 	{"treasure_found_already", 422, 190145, "The treasure has already been found", "data.treasure_id", [][2]string{event("ada", "treasure_found", `{"treasure_id":"bean"}`)}, says("ada", "treasure_found", `{"treasure_id":"bean"}`)},

@@ -27,7 +27,7 @@ func (a *eventsAPI) SubmitEvent(ctx context.Context, _ events.SubmitEventRequest
 		if err != nil {
 			return a.errorBody(language, err)
 		}
-		return http.StatusOK, marshal(eventOutcome(o, suppress))
+		return http.StatusOK, marshal(a.eventOutcome(language, o, suppress))
 	}
 	s := a.vocabulary.eventOf(r.tree).submission()
 	a.deprecate(ctx, s)
@@ -59,8 +59,21 @@ func (a *eventsAPI) deprecate(ctx context.Context, all ...loyalty.Submission) {
 
 // eventOutcome words what an event did. Events name no person, so suppressing
 // personal data leaves out the customer alone.
-func eventOutcome(o loyalty.Outcome, suppress bool) events.EventOutcome {
-	return events.EventOutcome{Customer: summary(o.Customer, suppress), Events: recorded(o.Events)}
+func (a *eventsAPI) eventOutcome(language string, o loyalty.Outcome, suppress bool) events.EventOutcome {
+	return events.EventOutcome{Customer: summary(o.Customer, suppress), Events: recorded(o.Events), Warnings: a.warnings(language, o.Warnings)}
+}
+
+// warnings words what a purchase was recorded without.
+func (s *Server) warnings(language string, list []*loyalty.Error) []common.Warning {
+	var out []common.Warning
+	for _, w := range list {
+		warning := common.Warning{Code: w.Code, Message: s.message(language, w.Name, w.Args)}
+		if len(w.Details) > 0 {
+			warning.Field = w.Details[0].Field
+		}
+		out = append(out, warning)
+	}
+	return out
 }
 
 func recorded(list []loyalty.Event) []events.RecordedEvent {
@@ -105,7 +118,7 @@ func (a *eventsAPI) PreviewEvent(ctx context.Context, _ events.PreviewEventReque
 	o, err := a.engine.Preview(plain(ctx), s)
 	out := events.EventPreview{
 		Customer: summary(o.Customer, a.programme().SuppressPII), Events: recorded(o.Events),
-		Rules: a.verdicts(r.language, o.Trace), Lots: touched(o),
+		Rules: a.verdicts(r.language, o.Trace), Lots: touched(o), Warnings: a.warnings(r.language, o.Warnings),
 	}
 	if err != nil {
 		status, envelope := a.envelope(r.language, err)
@@ -240,8 +253,9 @@ func (b *bulk) render(o loyalty.Outcome, err error) (int, []byte) {
 		return status, marshal(events.BatchResult{Error: &e})
 	}
 	return http.StatusOK, marshal(struct {
-		Events []events.RecordedEvent `json:"events"`
-	}{recorded(o.Events)})
+		Events   []events.RecordedEvent `json:"events"`
+		Warnings []common.Warning       `json:"warnings,omitempty"`
+	}{recorded(o.Events), b.api.warnings(b.language, o.Warnings)})
 }
 
 // take notes the fate of the event at a place.

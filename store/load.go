@@ -46,6 +46,7 @@ func (l *loader) calls() []calls {
 		list = l.reservations(list, selectReservations[w], q.held[w])
 		list = l.progress(list, selectProgress[w], q.progress[w])
 		list = l.claims(list, selectClaims[w], q.claims[w])
+		list = l.codes(list, selectCodes[w], q.codes[w])
 		list = l.journal(list, selectPast[w], q.past[w])
 		list = l.memberships(list, selectMemberships[w], q.memberships[w])
 		list = l.everything(list, w, q.everything[w])
@@ -61,7 +62,7 @@ type questions struct {
 	keys                                          bool
 	customers, reserved, open, used, bought, held [ways][]ask
 	progress, claims, past, everything            [ways][]ask
-	memberships                                   [ways][]ask
+	memberships, codes                            [ways][]ask
 	transactions, names, coupons                  []ask
 	pools                                         []poolAsk
 	tallies                                       []string
@@ -109,7 +110,7 @@ func (l *loader) questions() *questions {
 // asked remembers the questions, so that each is put once.
 type asked struct {
 	bought, held, progress, claims, past, everything set[ask]
-	memberships                                      set[ask]
+	memberships, codes                               set[ask]
 	names                                            set[loyalty.Name]
 	tallies                                          set[string]
 }
@@ -134,6 +135,9 @@ func (q *questions) own(n *loyalty.CustomerNeeds, w who, p person, seen *asked) 
 	a := ask{person: p}
 	if (n.Claims || n.Everything) && seen.claims.add(a) {
 		q.claims[w] = append(q.claims[w], a)
+	}
+	if n.Codes && seen.codes.add(a) {
+		q.codes[w] = append(q.codes[w], a)
 	}
 	if n.Past && seen.past.add(a) {
 		q.past[w] = append(q.past[w], a)

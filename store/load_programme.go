@@ -73,6 +73,27 @@ func (l *loader) claims(list []calls, s *statement[ask], asks []ask) []calls {
 	})
 }
 
+// codes reads which coupons a customer has claimed.
+func (l *loader) codes(list []calls, s *statement[ask], asks []ask) []calls {
+	if len(asks) == 0 {
+		return list
+	}
+	var holder UUID
+	var code string
+	var expires Millis
+	return read(list, s, asks, []any{&holder, &code, &expires}, func() error {
+		loading := l.out.Customers[loyalty.ID(holder)]
+		if loading == nil {
+			return nil
+		}
+		if loading.Codes == nil {
+			loading.Codes = map[string]time.Time{}
+		}
+		loading.Codes[code] = expires.Time()
+		return nil
+	})
+}
+
 // journal reads what events did to the score and to purchases. Those of merged
 // customers count for their purchases only: the score came over with the merge.
 func (l *loader) journal(list []calls, s *statement[ask], asks []ask) []calls {

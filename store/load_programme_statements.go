@@ -35,7 +35,7 @@ var (
 )
 
 // The statements of a load for one customer, one for each way of naming them.
-var selectProgress, selectAllProgress, selectClaims, selectPast, selectExpiredLots, selectAllReservations, selectPending, selectSources [ways]*statement[ask]
+var selectProgress, selectAllProgress, selectClaims, selectCodes, selectPast, selectExpiredLots, selectAllReservations, selectPending, selectSources [ways]*statement[ask]
 
 func init() {
 	// What an event did to the score is what its postings took from the account
@@ -48,6 +48,7 @@ func init() {
 		selectProgress[w] = selects(progress+` AND p.kind = v.sort`, append([]field[ask]{askSort}, fields...)...)
 		selectAllProgress[w] = selects(progress, fields...)
 		selectClaims[w] = selects(withMerged(from, `c.id, `+loadClaim, `claims k ON k.customer_id = $owner`), fields...)
+		selectCodes[w] = selects(withMerged(from, `c.id, k.code, k.expires_at`, `coupons k ON k.customer_id = $owner AND k.state = 'claimed'`), fields...)
 		selectPast[w] = selects(withMerged(from, past, `events e ON e.customer_id = $owner`), fields...)
 		selectExpiredLots[w] = selects(`SELECT `+loadLot+from+` JOIN lots l ON l.customer_id = c.id AND l.expired > 0 AND NOT (l.open OR l.spent > 0)`, fields...)
 		selectAllReservations[w] = selects(`SELECT r.customer_id, r.transaction_id, r.hold`+from+` JOIN reservations r ON r.customer_id = c.id`, fields...)

@@ -214,6 +214,24 @@ func (e FriendReferralConfigPayOn) Valid() bool {
 	}
 }
 
+// Defines values for IncentivizedPurchaseConfigInvalidCodes.
+const (
+	IncentivizedPurchaseConfigInvalidCodesRecord IncentivizedPurchaseConfigInvalidCodes = "record"
+	IncentivizedPurchaseConfigInvalidCodesRefuse IncentivizedPurchaseConfigInvalidCodes = "refuse"
+)
+
+// Valid indicates whether the value is a known member of the IncentivizedPurchaseConfigInvalidCodes enum.
+func (e IncentivizedPurchaseConfigInvalidCodes) Valid() bool {
+	switch e {
+	case IncentivizedPurchaseConfigInvalidCodesRecord:
+		return true
+	case IncentivizedPurchaseConfigInvalidCodesRefuse:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for IncentivizedPurchaseConfigRounding.
 const (
 	IncentivizedPurchaseConfigRoundingCeil  IncentivizedPurchaseConfigRounding = "ceil"
@@ -771,6 +789,15 @@ type IncentivizedPurchaseConfig struct {
 	// Example: {"EUR":2,"HUF":0.005}
 	CurrencyRates map[string]EarnRate `json:"currency_rates,omitempty"`
 
+	// InvalidCodes What happens to a purchase that names a coupon or an offer which cannot be used.
+	// - `refuse` (the default): the purchase is refused, and nothing is recorded.
+	// - `record`: the purchase is recorded, because a till reports a sale that has happened. The code is not redeemed,
+	//   and the answer lists it under `warnings`, with the error that would refuse it.
+	//
+	//
+	// Example: refuse
+	InvalidCodes *IncentivizedPurchaseConfigInvalidCodes `json:"invalid_codes,omitempty"`
+
 	// Rate Points for one unit of money; kept exactly as written.
 	//
 	// Example: 1
@@ -781,6 +808,14 @@ type IncentivizedPurchaseConfig struct {
 	// Example: floor
 	Rounding *IncentivizedPurchaseConfigRounding `json:"rounding,omitempty"`
 }
+
+// IncentivizedPurchaseConfigInvalidCodes What happens to a purchase that names a coupon or an offer which cannot be used.
+//   - `refuse` (the default): the purchase is refused, and nothing is recorded.
+//   - `record`: the purchase is recorded, because a till reports a sale that has happened. The code is not redeemed,
+//     and the answer lists it under `warnings`, with the error that would refuse it.
+//
+// Example: refuse
+type IncentivizedPurchaseConfigInvalidCodes string
 
 // IncentivizedPurchaseConfigRounding How the points of a line become a whole number. `floor` is the default; `round` takes halves up.
 //

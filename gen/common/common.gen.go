@@ -1316,6 +1316,26 @@ type TransactionMove struct {
 // Example: accepted
 type TransactionStatus string
 
+// Warning A coupon or an offer that a purchase named and that could not be used: the purchase was recorded without it, because
+// the module incentivized_purchase says so (`invalid_codes`). `code` and `message` are those of the error that would
+// have refused it.
+type Warning struct {
+	// Code The number of the failure; it never changes with the language.
+	//
+	// Example: 1601
+	Code int `json:"code"`
+
+	// Field Where the code stands in the request.
+	//
+	// Example: data.coupons[0]
+	Field string `json:"field"`
+
+	// Message One sentence for a person, in the language of the answer.
+	//
+	// Example: Coupon not found
+	Message string `json:"message"`
+}
+
 // AcceptLanguage defines model for AcceptLanguage.
 type AcceptLanguage = string
 

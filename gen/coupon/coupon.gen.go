@@ -218,6 +218,13 @@ type CouponPool struct {
 	// Example: 2026-06-01T12:00:00.000Z
 	ArchivedAt *externalRef0.Instant `json:"archived_at,omitempty"`
 
+	// AutoRedeem Whether a checkout that names one of the pool's codes redeems it; `true`, if it is absent. With `false` the code is
+	// kept with the purchase as it was sent, without being looked at, and waits for a `coupon_redeem`.
+	//
+	//
+	// Example: true
+	AutoRedeem *bool `json:"auto_redeem,omitempty"`
+
 	// Available How many of them nobody had yet.
 	//
 	// Example: 100
@@ -296,6 +303,13 @@ type CouponPoolAnswer struct {
 
 // CouponPoolCreation A new pool.
 type CouponPoolCreation struct {
+	// AutoRedeem Whether a checkout that names one of the pool's codes redeems it; `true`, if it is absent. With `false` the code is
+	// kept with the purchase as it was sent, without being looked at, and waits for a `coupon_redeem`.
+	//
+	//
+	// Example: true
+	AutoRedeem *bool `json:"auto_redeem,omitempty"`
+
 	// Coupon What the coupons are like that come out of the pool.
 	Coupon PoolCoupon `json:"coupon"`
 
@@ -327,6 +341,13 @@ type CouponPoolCreationSource string
 
 // CouponPoolFields The properties of a pool; the same as those of the entity `coupons/pool`.
 type CouponPoolFields struct {
+	// AutoRedeem Whether a checkout that names one of the pool's codes redeems it; `true`, if it is absent. With `false` the code is
+	// kept with the purchase as it was sent, without being looked at, and waits for a `coupon_redeem`.
+	//
+	//
+	// Example: true
+	AutoRedeem *bool `json:"auto_redeem,omitempty"`
+
 	// Coupon What the coupons are like that come out of the pool.
 	Coupon *PoolCoupon `json:"coupon,omitempty"`
 
@@ -702,6 +723,14 @@ func (a *CouponPool) UnmarshalJSON(b []byte) error {
 		delete(object, "archived_at")
 	}
 
+	if raw, found := object["auto_redeem"]; found {
+		err = json.Unmarshal(raw, &a.AutoRedeem)
+		if err != nil {
+			return fmt.Errorf("error reading 'auto_redeem': %w", err)
+		}
+		delete(object, "auto_redeem")
+	}
+
 	if raw, found := object["available"]; found {
 		err = json.Unmarshal(raw, &a.Available)
 		if err != nil {
@@ -829,6 +858,13 @@ func (a CouponPool) MarshalJSON() ([]byte, error) {
 		object["archived_at"], err = json.Marshal(a.ArchivedAt)
 		if err != nil {
 			return nil, fmt.Errorf("error marshaling 'archived_at': %w", err)
+		}
+	}
+
+	if a.AutoRedeem != nil {
+		object["auto_redeem"], err = json.Marshal(a.AutoRedeem)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'auto_redeem': %w", err)
 		}
 	}
 

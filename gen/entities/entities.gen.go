@@ -828,6 +828,13 @@ type CouponEffectType string
 // way each code is unique in the whole programme and given out once. A generated pool makes a code whenever one is
 // wanted and none lies ready.
 type CouponPool struct {
+	// AutoRedeem Whether a checkout that names one of the pool's codes redeems it; `true`, if it is absent. With `false` the code is
+	// kept with the purchase as it was sent, without being looked at, and waits for a `coupon_redeem`.
+	//
+	//
+	// Example: true
+	AutoRedeem *bool `json:"auto_redeem,omitempty"`
+
 	// Coupon What the coupons are like that come out of it.
 	Coupon CouponTemplate `json:"coupon"`
 

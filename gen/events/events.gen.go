@@ -89,7 +89,7 @@ type BatchOutcome struct {
 	Total int `json:"total"`
 }
 
-// BatchResult What became of one event: exactly one of the two properties is there.
+// BatchResult What became of one event: exactly one of `events` and `error` is there.
 type BatchResult struct {
 	// Error One failure. Decide by the HTTP status, `type` and `code`, which never change with the language; show
 	// `message`, which follows `Accept-language`.
@@ -97,6 +97,9 @@ type BatchResult struct {
 
 	// Events The events that were recorded.
 	Events []RecordedEvent `json:"events,omitempty"`
+
+	// Warnings The coupons and offers that a purchase was recorded without; absent when there are none.
+	Warnings []externalRef0.Warning `json:"warnings,omitempty"`
 }
 
 // ChallengeResetData The attributes of `challenge_reset`.
@@ -172,12 +175,14 @@ type CheckoutData struct {
 	// Example: HU
 	Country *string `json:"country,omitempty"`
 
-	// CouponCode The code of a coupon that this purchase redeems on success.
+	// CouponCode The code of a coupon that this purchase redeems on success, as one of `coupons`.
 	//
 	// Example: SPRING-7KQ2
 	CouponCode *string `json:"coupon_code,omitempty"`
 
-	// Coupons Codes of coupons that this purchase redeems on success. One that cannot be redeemed refuses the whole purchase.
+	// Coupons Codes of coupons that this purchase redeems on success. One that cannot be redeemed refuses the whole purchase, or
+	// is a warning, as the module incentivized_purchase is set.
+	//
 	//
 	// Example: ["SPRING-7KQ2"]
 	Coupons []string `json:"coupons,omitempty"`
@@ -203,7 +208,7 @@ type CheckoutData struct {
 	// Items The lines. Each becomes a `checkout_item` event, and points are granted for each of them, never for the purchase itself.
 	Items []LineItem `json:"items,omitempty"`
 
-	// Offers Ids of the offers the purchase used.
+	// Offers Ids of the offers the purchase used. One that cannot be used is treated as such a coupon is.
 	//
 	// Example: ["coffee-3-for-2"]
 	Offers []string `json:"offers,omitempty"`
@@ -342,10 +347,10 @@ type CheckoutUpdateData struct {
 
 // ContestEntryRevokeData The attributes of `contest_entry_revoke`.
 type ContestEntryRevokeData struct {
-	// ContestID The contest.
+	// ContestID The contest; leave it out for the one that the customer is in.
 	//
 	// Example: spring-raffle
-	ContestID string `json:"contest_id"`
+	ContestID *string `json:"contest_id,omitempty"`
 
 	// Count How many entries to remove; leave it out for all of them.
 	//
@@ -368,7 +373,7 @@ type ContestEntryRevokeData struct {
 
 // CouponCreateData The attributes of `coupon_create`.
 type CouponCreateData struct {
-	// Amount The balance of a gift card. Sending it makes the coupon one.
+	// Amount The balance of a gift card, in place of `value`. Without a `type` it makes the coupon one; with another type it is refused with 400.
 	//
 	// Example: 25
 	Amount *money.Amount `json:"amount,omitempty"`
@@ -428,7 +433,7 @@ type CouponCreateData struct {
 	// Example: percentage
 	Type *CouponCreateDataType `json:"type,omitempty"`
 
-	// Value What the coupon is worth: money for `amount` and `gift_card`, percent for `percentage`.
+	// Value What the coupon is worth: money for `amount` and `gift_card`, percent from 0 to 100 for `percentage`.
 	//
 	// Example: 10
 	Value money.Amount `json:"value"`
@@ -599,6 +604,9 @@ type EventOutcome struct {
 
 	// Events Every event this call recorded, each parent before its children. It never names a person.
 	Events []RecordedEvent `json:"events"`
+
+	// Warnings The coupons and offers that the purchase was recorded without; absent when there are none.
+	Warnings []externalRef0.Warning `json:"warnings,omitempty"`
 }
 
 // EventPreview What an event would do.
@@ -618,6 +626,9 @@ type EventPreview struct {
 
 	// Rules What each rule said, in the order they were asked.
 	Rules []RuleVerdict `json:"rules"`
+
+	// Warnings The coupons and offers that the purchase would be recorded without; absent when there are none.
+	Warnings []externalRef0.Warning `json:"warnings,omitempty"`
 }
 
 // ExternalIDChanges The customer's ids in other systems, by the name of the system. A name sent with null is removed, names you
@@ -1260,7 +1271,7 @@ type RewardTransferData struct {
 	// Example: member-1002@shop.test
 	Email *string `json:"email,omitempty"`
 
-	// Reward The id of the reward; the latest claim of it is passed on.
+	// Reward The id of the reward, of which the latest claim is passed on; leave it out for the one that the customer can pass on.
 	//
 	// Example: coffee-voucher
 	Reward *string `json:"reward,omitempty"`
@@ -1404,10 +1415,10 @@ type TreasureFoundData struct {
 
 // UnassignCouponData The attributes of `unassign_coupon`.
 type UnassignCouponData struct {
-	// Code The code of the coupon.
+	// Code The code of the coupon; leave it out for the one that the customer has claimed.
 	//
 	// Example: SPRING-1001
-	Code string `json:"code"`
+	Code *string `json:"code,omitempty"`
 
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the

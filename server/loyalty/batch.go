@@ -126,6 +126,9 @@ func (b *batch) decide(t *ticket) (result Result) {
 	}
 	r.work.close()
 	outcome := r.outcome()
+	for _, w := range r.work.warnings {
+		outcome.Warnings = append(outcome.Warnings, AsError(locate(w, t.sub.At)))
+	}
 	if t.preview {
 		outcome.Touched = r.touched(original)
 		return Result{Outcome: outcome}

@@ -2,6 +2,7 @@ package loyalty
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"strconv"
 
@@ -36,9 +37,9 @@ func (t *Transaction) useOf(c *Coupon, n money.Amount) couponUsed {
 // coupon_redeem; one that is named twice is used once. Gift cards pay in the order
 // in which they are named, each as much as it has and the total still needs; one
 // that is not needed is not touched. The purchase's store and lines are known by
-// now. One that cannot be used refuses the purchase: besides the failures of
-// RedeemCoupon with ErrSuspended, ErrCouponStore or ErrCouponProduct, all naming
-// the code's place.
+// now. One that cannot be used refuses the purchase, or is left out with a warning:
+// besides the failures of RedeemCoupon with ErrSuspended, ErrCouponStore or
+// ErrCouponProduct, all naming the code's place.
 func (r *Run) RedeemCoupons(e *Event, t *Transaction, single *string, list []string) error {
 	places, left := map[string]bool{}, t.Total
 	use := func(code, field string) error {
@@ -46,7 +47,7 @@ func (r *Run) RedeemCoupons(e *Event, t *Transaction, single *string, list []str
 			return nil
 		}
 		places[code] = true
-		return at(r.redeemFor(e, t, code, &left), field)
+		return r.unusable(at(r.redeemFor(e, t, code, &left), field))
 	}
 	if single != nil {
 		if err := use(*single, "data.coupon_code"); err != nil {
@@ -61,8 +62,43 @@ func (r *Run) RedeemCoupons(e *Event, t *Transaction, single *string, list []str
 	return nil
 }
 
+// unusable decides what a code brings that a checkout cannot use: its refusal, or a
+// warning where the programme rather records a sale that has happened.
+func (r *Run) unusable(err error) error {
+	var e *Error
+	if !r.Programme.Purchase.RecordInvalid || !errors.As(err, &e) || (e.Kind != NotFound && e.Kind != Refused) {
+		return err
+	}
+	r.work.warnings = append(r.work.warnings, e)
+	if n := len(r.work.trace); n > 0 && r.work.trace[n-1].Verdict == "refused" {
+		r.work.trace[n-1].Verdict = "skipped" // it does not stop the event
+	}
+	return nil
+}
+
+// kept says whether a checkout leaves a coupon alone, for a coupon_redeem to come,
+// because its pool says so. Nobody judges it now.
+func (r *Run) kept(code string) (bool, error) {
+	c, err := r.Coupon(code)
+	if err != nil {
+		if errors.Is(err, ErrCouponNotFound) {
+			err = nil // what redeems it will say so
+		}
+		return false, err
+	}
+	pool := r.Programme.Pools[c.Pool]
+	if pool == nil || pool.AutoRedeem == nil || *pool.AutoRedeem {
+		return false, nil
+	}
+	r.traceCoupon("skipped", "reason.kept", c)
+	return true, nil
+}
+
 // redeemFor uses one coupon; left is what nothing has paid yet.
 func (r *Run) redeemFor(e *Event, t *Transaction, code string, left *money.Amount) error {
+	if kept, err := r.kept(code); kept || err != nil {
+		return err
+	}
 	if r.Customer.Status == Suspended {
 		return ErrSuspended
 	}

@@ -327,7 +327,7 @@ func TestCouponTriggers(t *testing.T) {
 		{"unassign_coupon", `{"code":%q}`, [8]any{missing, unassigned, missing, forbidden, forbidden, forbidden, forbidden, missing}},
 		{"coupon_invalidate", `{"code":%q}`, [8]any{invalidated, invalidated, invalidated, invalidated, invalidated, invalidated, invalidated, missing}},
 		{"coupon_transfer", `{"code":%q,"target":"friend"}`, [8]any{missing, claimed, missing, forbidden, part, forbidden, forbidden, missing}},
-		{"checkout", `{"transaction_id":"T-%[1]s","total":1,"coupons":[%[1]q]}`, [8]any{redeemed, redeemed, redeemed, missing, redeemed, missing, missing, missing}},
+		{"checkout", `{"transaction_id":"T-%[1]s","total":1000,"coupons":[%[1]q]}`, [8]any{redeemed, redeemed, redeemed, missing, redeemed, missing, missing, missing}},
 	}
 	eachShop(t, nil, func(t *testing.T, s *shop) {
 		s.make(nil, theProgramme)

@@ -214,6 +214,8 @@ var (
 
 	ErrReferrerSelf = newError(Refused, 190130, "referrer_self")
 
+	ErrSeveral = newError(Refused, 190400, "several") // {property} {choices}
+
 	ErrChallengeNotFound = newError(NotFound, 190120, "challenge_not_found")      // {challenge}
 	ErrNotResetable      = newError(Refused, 190121, "challenge_not_resetable")   // {challenge}
 	ErrTierNotFound      = newError(NotFound, 190122, "tier_not_found")           // {tier}

@@ -136,6 +136,7 @@ type TransactionEffect struct {
 	Bonus          int64            `json:"bonus,omitempty"`   // of OriginalEarned: what campaigns gave
 	Gifts          []PurchaseGift   `json:"gifts,omitempty"`   // Bonus by campaign
 	Coupons        []RedeemedCoupon `json:"coupons,omitempty"` // that it redeemed
+	Unused         []string         `json:"unused,omitempty"`  // offers that it could not use
 	Items          int              `json:"items,omitempty"`   // how many lines it has
 	// Lines are those of which the rows of the items do not tell everything.
 	Lines []LineEffect `json:"lines,omitempty"`

@@ -83,11 +83,18 @@ func (c economyConfig) compile(p *Programme) {
 	}
 }
 
+// What a code that a checkout cannot use brings.
+const (
+	refuseInvalid = "refuse"
+	recordInvalid = "record"
+)
+
 // purchaseConfig is the configuration of incentivized_purchase.
 type purchaseConfig struct {
 	Rate          money.Rate            `json:"rate"`
 	CurrencyRates map[string]money.Rate `json:"currency_rates"`
 	Rounding      string                `json:"rounding"`
+	InvalidCodes  string                `json:"invalid_codes"`
 }
 
 func readPurchase(raw json.RawMessage) (any, error) {
@@ -95,16 +102,19 @@ func readPurchase(raw json.RawMessage) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("rate of one: %w", err)
 	}
-	c := purchaseConfig{Rate: one, CurrencyRates: map[string]money.Rate{}, Rounding: string(money.Floor)}
+	c := purchaseConfig{Rate: one, CurrencyRates: map[string]money.Rate{}, Rounding: string(money.Floor), InvalidCodes: refuseInvalid}
 	o := openObject(raw, "config")
 	o.rate("rate", &c.Rate)
 	o.rates("currency_rates", &c.CurrencyRates)
 	o.choice("rounding", &c.Rounding, string(money.Floor), string(money.Round), string(money.Ceil))
+	o.choice("invalid_codes", &c.InvalidCodes, refuseInvalid, recordInvalid)
 	return c, o.done()
 }
 
 func (c purchaseConfig) compile(p *Programme) {
-	p.Purchase = Purchase{Rate: c.Rate, CurrencyRates: c.CurrencyRates, Rounding: money.Rounding(c.Rounding)}
+	p.Purchase = Purchase{
+		Rate: c.Rate, CurrencyRates: c.CurrencyRates, Rounding: money.Rounding(c.Rounding), RecordInvalid: c.InvalidCodes == recordInvalid,
+	}
 }
 
 // acceptConfig is the configuration of checkout_accept. Pending days have no

@@ -169,6 +169,11 @@ func (r *Run) RedeemOffer(e *Event, ref Reference) error {
 	if err != nil {
 		return err
 	}
+	return r.useOffer(e, o, p, ref)
+}
+
+// useOffer counts one use more of an offer.
+func (r *Run) useOffer(e *Event, o *Offer, p OfferProgress, ref Reference) error {
 	p.redeem(e.Transaction)
 	r.Trace(ref.Type, "applied", "reason.claimed", 0)
 	if err := r.SetProgress(e, ProgressKey{ProgressOffer, o.ID}, p, time.Time{}); err != nil {
@@ -178,11 +183,21 @@ func (r *Run) RedeemOffer(e *Event, ref Reference) error {
 }
 
 // RedeemOffers uses the offers of a checkout, each on an offer_redeem event of
-// its own. One that cannot be used fails with an error at data.offers[i].
-func (r *Run) RedeemOffers(checkout *Event, offers []string) error {
+// its own. One that cannot be used fails with an error at data.offers[i], or is left
+// out with that as a warning.
+func (r *Run) RedeemOffers(checkout *Event, t *Transaction, offers []string) error {
 	for i, id := range offers {
-		e := r.Derive(checkout, "offer_redeem", offerAttributes{id})
-		if err := r.RedeemOffer(e, Reference{offerType, id, fmt.Sprintf("data.offers[%d]", i)}); err != nil {
+		ref := Reference{offerType, id, fmt.Sprintf("data.offers[%d]", i)}
+		o, p, err := r.OfferLeft(ref)
+		if err != nil {
+			if err = r.unusable(err); err != nil {
+				return err
+			}
+			t.Detail.Unused = append(slices.Clip(t.Detail.Unused), id)
+			r.Changed(checkout, t)
+			continue
+		}
+		if err := r.useOffer(r.Derive(checkout, "offer_redeem", offerAttributes{id}), o, p, ref); err != nil {
 			return err
 		}
 	}
@@ -231,10 +246,15 @@ func (r *Run) moveOffers(guest *Run, gone *Event, t *Transaction) error {
 	return nil
 }
 
-// offers are those that the purchase used.
+// offers are those that the purchase used: named, and not left out.
 func (t *Transaction) offers() (offers []string) {
 	if raw, ok := t.Detail.Attributes["offers"]; ok && json.Unmarshal(raw, &offers) != nil {
 		return nil
+	}
+	for _, id := range t.Detail.Unused {
+		if i := slices.Index(offers, id); i >= 0 {
+			offers = slices.Delete(offers, i, i+1)
+		}
 	}
 	return offers
 }

@@ -47,7 +47,7 @@ func (n *CustomerNeeds) person() person {
 type coverage struct {
 	progress         ProgressKinds
 	key, claims      bool
-	lists            bool
+	lists, codes     bool
 	past, everything bool
 	bought, held     map[string]bool // transaction_ids
 }
@@ -85,7 +85,7 @@ func (a *asked) shared(n *CustomerNeeds) {
 
 func (c *coverage) add(n *CustomerNeeds) {
 	c.progress |= n.Progress
-	c.key, c.claims, c.lists = c.key || n.Key, c.claims || n.Claims, c.lists || n.Lists
+	c.key, c.claims, c.lists, c.codes = c.key || n.Key, c.claims || n.Claims, c.lists || n.Lists, c.codes || n.Codes
 	c.past, c.everything = c.past || n.Past, c.everything || n.Everything
 	if n.Everything {
 		c.progress, c.claims = ^ProgressKinds(0), true
@@ -165,7 +165,7 @@ func (a *account) covers(n *CustomerNeeds) bool {
 	c := &a.covered
 	switch {
 	case n.Lots > a.scope, n.Progress&^c.progress != 0, n.Key && !c.key && a.customer.Key == nil,
-		n.Claims && !c.claims, n.Lists && !c.lists, n.Past && !c.past, n.Everything && !c.everything:
+		n.Claims && !c.claims, n.Lists && !c.lists, n.Codes && !c.codes, n.Past && !c.past, n.Everything && !c.everything:
 		return false
 	}
 	for _, t := range n.Transactions {

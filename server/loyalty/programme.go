@@ -90,6 +90,9 @@ type Purchase struct {
 	Rate          money.Rate // points per currency unit
 	CurrencyRates map[string]money.Rate
 	Rounding      money.Rounding
+	// RecordInvalid lets a checkout go on without the codes that it cannot use, which
+	// are told as warnings; else one of them refuses it.
+	RecordInvalid bool
 }
 
 // RateFor is the rate of a currency; the programme's own where it has none.

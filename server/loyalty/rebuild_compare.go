@@ -103,6 +103,9 @@ func (j *foldedPurchase) detail(p place, s *TransactionDetail) {
 	if !slices.Equal(j.Coupons, s.Coupons) {
 		p.document("coupons", j.Coupons, s.Coupons)
 	}
+	if !slices.Equal(j.Unused, s.Unused) {
+		p.document("unused", j.Unused, s.Unused)
+	}
 	differ(p, "items", j.Items, len(s.Items))
 	for i := range s.Items {
 		l := &s.Items[i]

@@ -80,6 +80,7 @@ func TestRebuildFoldsPurchases(t *testing.T) {
 		"a lost line":                    {func(r *loyalty.Transaction) { r.Detail.Items = r.Detail.Items[:1] }, nil, "transaction T items: 2, not 1"},
 		"a burn":                         {func(r *loyalty.Transaction) { r.Detail.Burn = []points.Portion{{Lot: ada, Points: 4}} }, nil, "transaction T burn: , not " + ada.String() + ": 4"},
 		"a bonus":                        {func(r *loyalty.Transaction) { r.Detail.Bonus = 2 }, nil, "transaction T bonus: 0, not 2"},
+		"an unused offer":                {func(r *loyalty.Transaction) { r.Detail.Unused = []string{"O"} }, nil, `transaction T unused: null, not ["O"]`},
 		"a coupon":                       {func(r *loyalty.Transaction) { r.Detail.Coupons = []loyalty.RedeemedCoupon{{Code: "C", Event: ada}} }, nil, `transaction T coupons: null, not [{"code":"C","event":"` + ada.String() + `"}]`},
 		"another's":                      {func(r *loyalty.Transaction) { r.Customer = ben }, nil, "transaction T customer: " + ada.String() + ", not " + ben.String()},
 		"an event that says no purchase": {nil, []*loyalty.Event{said(on(ada, 14, loyalty.Effects{Transaction: &loyalty.TransactionEffect{}}))}, ""},

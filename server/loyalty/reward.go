@@ -75,6 +75,9 @@ type Pool struct {
 	Source  string          `json:"source"`  // uploaded or generated
 	Pattern string          `json:"pattern"` // # a digit, @ a letter, * either
 	Coupon  *CouponTemplate `json:"coupon"`
+	// AutoRedeem says whether a checkout that names one of its codes redeems it; nil:
+	// it does.
+	AutoRedeem *bool `json:"auto_redeem"`
 
 	codes codePattern
 }

@@ -5,9 +5,16 @@ import "errors"
 // TransferReward passes the newest claim of a reward that this customer can pass on
 // to another one, with the coupon that it issued, in the name of the submitted
 // event. A claim that was handed out, revoked or passed on before, or whose coupon
-// is used or gone, cannot. It fails with ErrRewardNotFound (160320) when there is
-// none, and as Receiver does.
-func (r *Run) TransferReward(reward string, to Addressee) error {
+// is used or gone, cannot. Without a reward it is the one of which there is a claim
+// to pass on. It fails with ErrRewardNotFound (160320) when there is none, with
+// ErrSeveral, and as Receiver does.
+func (r *Run) TransferReward(reward string, to Addressee) (err error) {
+	left := reward == ""
+	if left {
+		if reward, err = r.onlyReward(); err != nil {
+			return err
+		}
+	}
 	claim, c, err := r.claimToPass(reward)
 	if err != nil {
 		return err
@@ -23,6 +30,11 @@ func (r *Run) TransferReward(reward string, to Addressee) error {
 	e, err := other.receive(r, "reward_receive", received{Reward: reward}, email)
 	if err != nil {
 		return err
+	}
+	if left {
+		if err := r.fillIn("reward", reward); err != nil {
+			return err
+		}
 	}
 	if c != nil {
 		c.Customer, c.ClaimedAt = other.Customer.ID, r.At

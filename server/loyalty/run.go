@@ -48,14 +48,16 @@ type work struct {
 	tallies map[string]int64   // those that changed
 	trace   []Verdict
 	tracing bool
-	reacted int                                     // so many of the events had their reactions, but for those that wait
-	waiting []*Event                                // that stood back for what was due for another customer
-	joined  []CampaignMerge                         // who became part of whom
-	members []Membership                            // of customer lists, that change
-	merged  []ID                                    // whose rows as loaded do not tell any more what they have
-	bought  map[*Transaction]*condition.Transaction // purchases as conditions see them
-	seed    *[32]byte                               // see draws
-	drawn   *rand.ChaCha8
+	// warnings are the codes that a checkout named and did without.
+	warnings []*Error
+	reacted  int                                     // so many of the events had their reactions, but for those that wait
+	waiting  []*Event                                // that stood back for what was due for another customer
+	joined   []CampaignMerge                         // who became part of whom
+	members  []Membership                            // of customer lists, that change
+	merged   []ID                                    // whose rows as loaded do not tell any more what they have
+	bought   map[*Transaction]*condition.Transaction // purchases as conditions see them
+	seed     *[32]byte                               // see draws
+	drawn    *rand.ChaCha8
 }
 
 // add appends an event row with the next id.

@@ -80,6 +80,7 @@ type CustomerNeeds struct {
 	Reservations []string      // by transaction_id
 	Progress     ProgressKinds // all progress of these kinds
 	Claims       bool          // the rewards they claimed
+	Codes        bool          // the codes of the coupons that they hold, claimed
 	Lists        bool          // the customer lists they are on
 	Past         bool          // what the journal says of score and spend, for tiers that begin late
 	Everything   bool          // for a merge: all of the above that is stored, and the customers merged into this one
@@ -116,9 +117,10 @@ type Loading struct {
 	Reservations map[string]Reservation
 	Progress     map[ProgressKey]Progress
 	Claims       map[ID]RewardClaim
-	Lists        []string    // ids, in their order; only where they were asked for
-	Past         []PastEntry // oldest first
-	Sources      []ID        // customers merged into this one; only where Everything was asked
+	Codes        map[string]time.Time // of coupons that they hold, claimed: when each expires, zero for never
+	Lists        []string             // ids, in their order; only where they were asked for
+	Past         []PastEntry          // oldest first
+	Sources      []ID                 // customers merged into this one; only where Everything was asked
 }
 
 // PastEntry is what one event of the journal did to the score, and where its

@@ -44,6 +44,9 @@ type Outcome struct {
 	// Replayed is the stored answer of an earlier submission under the same
 	// idempotency key; then nothing else is set.
 	Replayed *Answer
+	// Warnings are the codes of a purchase that it was recorded without, each with
+	// the failure that refuses it elsewhere.
+	Warnings []*Error
 	// Trace explains a preview: one entry for every rule that spoke.
 	Trace []Verdict
 	// Touched lists the lots a preview would change.

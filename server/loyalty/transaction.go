@@ -76,6 +76,7 @@ type TransactionDetail struct {
 	Bonus          int64                      `json:"bonus,omitempty"` // of the original earned points: what campaigns gave
 	Gifts          []PurchaseGift             `json:"gifts,omitempty"` // Bonus by campaign
 	Coupons        []RedeemedCoupon           `json:"coupons,omitempty"`
+	Unused         []string                   `json:"unused,omitempty"` // offers that it names and could not use
 }
 
 // Line is one line item of a purchase with what it earned.
@@ -118,7 +119,7 @@ func (t *Transaction) effect() *TransactionEffect {
 	e := &TransactionEffect{
 		State: t.State, Total: int64(t.Total), Refunded: int64(t.Refunded), Earned: t.Earned, Burned: t.Burned,
 		AutoAccept: instant(t.AutoAccept), AutoReject: t.AutoReject, OriginalEarned: t.OriginalEarned, OriginalBurned: t.OriginalBurned,
-		Burn: slices.Clone(t.Detail.Burn), Bonus: t.Detail.Bonus, Gifts: slices.Clone(t.Detail.Gifts), Coupons: slices.Clone(t.Detail.Coupons), Items: len(t.Detail.Items),
+		Burn: slices.Clone(t.Detail.Burn), Bonus: t.Detail.Bonus, Gifts: slices.Clone(t.Detail.Gifts), Coupons: slices.Clone(t.Detail.Coupons), Unused: t.Detail.Unused, Items: len(t.Detail.Items),
 	}
 	if t.moved {
 		e.Opened = &OpenedEffect{t.Checkout, t.CreatedAt, t.CheckoutDate}

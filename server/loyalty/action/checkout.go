@@ -61,7 +61,7 @@ func applyCheckout(r *loyalty.Run, d events.CheckoutData) error {
 	if err := r.Purchase(r.Event, t); err != nil {
 		return err
 	}
-	return r.RedeemOffers(r.Event, d.Offers)
+	return r.RedeemOffers(r.Event, t, d.Offers)
 }
 
 // autoAccept is the date on which a pending purchase is settled: the one that

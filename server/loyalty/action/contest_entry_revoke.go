@@ -24,12 +24,16 @@ var contestEntryRevoke = loyalty.Action[events.ContestEntryRevokeData]{
 
 func applyContestEntryRevoke(r *loyalty.Run, d events.ContestEntryRevokeData) error {
 	var p loyalty.ContestProgress
-	entered, err := r.Progress(loyalty.ProgressContest, d.ContestID, &p)
+	contest, err := revokedContest(r, d.ContestID)
 	if err != nil {
 		return err
 	}
-	if !entered && r.Programme.Contests[d.ContestID] == nil {
-		return loyalty.ErrEntityNotFound.With("type", "contests/contest").With("id", d.ContestID).At("data.contest_id")
+	entered, err := r.Progress(loyalty.ProgressContest, contest, &p)
+	if err != nil {
+		return err
+	}
+	if !entered && r.Programme.Contests[contest] == nil {
+		return loyalty.ErrEntityNotFound.With("type", "contests/contest").With("id", contest).At("data.contest_id")
 	}
 	count := p.Entries
 	if d.Count != nil {
@@ -38,17 +42,25 @@ func applyContestEntryRevoke(r *loyalty.Run, d events.ContestEntryRevokeData) er
 	if count == 0 || count > p.Entries {
 		return loyalty.ErrEntriesTooFew.With("entries", p.Entries).At("data.count")
 	}
-	if err := revokeEntries(r, d, &p, count); err != nil {
+	if err := revokeEntries(r, d, &p, contest, count); err != nil {
 		return err
 	}
-	key := loyalty.ProgressKey{Kind: loyalty.ProgressContest, Key: d.ContestID}
+	key := loyalty.ProgressKey{Kind: loyalty.ProgressContest, Key: contest}
 	if p.Entries == 0 {
 		return r.SetProgress(r.Event, key, nil, time.Time{})
 	}
 	return r.SetProgress(r.Event, key, p, time.Time{})
 }
 
-func revokeEntries(r *loyalty.Run, d events.ContestEntryRevokeData, p *loyalty.ContestProgress, count int64) error {
+// revokedContest is the contest that is named, or the only one that the customer is in.
+func revokedContest(r *loyalty.Run, named *string) (string, error) {
+	if named != nil {
+		return *named, nil
+	}
+	return r.OnlyContest()
+}
+
+func revokeEntries(r *loyalty.Run, d events.ContestEntryRevokeData, p *loyalty.ContestProgress, contest string, count int64) error {
 	if !deref(d.RefundPoints) {
 		return p.Revoke(count, nil)
 	}
@@ -60,7 +72,7 @@ func revokeEntries(r *loyalty.Run, d events.ContestEntryRevokeData, p *loyalty.C
 			return burn, nil
 		}
 		if refund == nil {
-			refund = r.Derive(r.Event, "refund_contest_entry", map[string]string{"contest_id": d.ContestID})
+			refund = r.Derive(r.Event, "refund_contest_entry", map[string]string{"contest_id": contest})
 		}
 		returned += n
 		return r.Book.Restore(refund.ID, burn, n)

@@ -12,15 +12,7 @@ var rewardTransfer = loyalty.Action[events.RewardTransferData]{
 		n.Key = true // the event is sealed anew, without the receiver
 		n.Claims, n.Progress = true, loyalty.Kinds(loyalty.ProgressReward)
 	},
-	Check: func(d events.RewardTransferData) error {
-		if err := checkAddressee(d.Target, d.Email); err != nil {
-			return err
-		}
-		if deref(d.Reward) == "" {
-			return loyalty.ErrPropertyEmpty.With("property", "reward").At("data.reward")
-		}
-		return nil
-	},
+	Check: func(d events.RewardTransferData) error { return checkAddressee(d.Target, d.Email) },
 	Apply: func(r *loyalty.Run, d events.RewardTransferData) error {
 		return r.TransferReward(deref(d.Reward), loyalty.Addressee{Target: deref(d.Target), Email: deref(d.Email)})
 	},

@@ -78,6 +78,7 @@ type submission struct {
 // compared as a whole; of everything else the named parts are.
 type want struct {
 	Error       *wantError       `json:"error,omitempty"`
+	Warnings    []wantWarning    `json:"warnings,omitempty"` // all of them
 	Events      *[]wantEvent     `json:"events,omitempty"`
 	Figures     *figures         `json:"figures,omitempty"`
 	Customer    map[string]any   `json:"customer,omitempty"`
@@ -99,6 +100,12 @@ type wantError struct {
 	Field   string         `json:"field,omitempty"`
 	Args    map[string]any `json:"args,omitempty"`    // the named ones
 	Message string         `json:"message,omitempty"` // in English, where the specification words it
+}
+
+// wantWarning is a code that a purchase was recorded without.
+type wantWarning struct {
+	Code  int    `json:"code"`
+	Field string `json:"field"`
 }
 
 // wantEvent is a recorded event. at and transaction are compared where they are

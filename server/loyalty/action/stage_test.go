@@ -258,6 +258,11 @@ func (s *stage) submit(n int, step step) {
 	}
 	w := s.filled(step.Want)
 	s.same(*w.Events, s.shown(outcome, *w.Events, before), "events")
+	var warned []wantWarning
+	for _, e := range outcome.Warnings {
+		warned = append(warned, wantWarning{e.Code, e.Details[0].Field})
+	}
+	s.same(w.Warnings, warned, "warnings")
 	if w.Value != nil {
 		s.same(w.Value, project(w.Value, plain(s.t, outcome.Value)), "value")
 	}
