@@ -327,7 +327,7 @@ func (h *chronicle) drawCoupon(t *rapid.T, e *said) {
 		}
 	}
 	if chance(t, "amount", 40) {
-		e.points = new(pick(t, "balance", []int64{0, 50_000, 100_000}))
+		e.points, e.kind = new(pick(t, "balance", []int64{0, 50_000, 100_000})), loyalty.CouponGiftCard
 	}
 	if chance(t, "expires", 30) {
 		e.expires = h.now.Add(time.Duration(dice(t, "in hours", 64)-4) * time.Hour).Truncate(time.Second)
@@ -527,6 +527,9 @@ func (h *chronicle) submission(t require.TestingT, e said) loyalty.Submission {
 		d["value"], d["type"] = amount(e.total), strings.ReplaceAll(e.kind, "_", " ")
 		if e.kind == loyalty.CouponGiftCard {
 			d["type"] = e.kind
+		}
+		if e.points != nil && e.total == 50_000 {
+			delete(d, "type") // the amount tells it
 		}
 		put("product", e.product)
 	case "reward_revoke", "pending_validate", "pending_invalidate":

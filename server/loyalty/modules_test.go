@@ -43,7 +43,7 @@ func TestFreshProgramme(t *testing.T) {
 	require.Len(t, states, len(ModuleNames()))
 	require.Len(t, states, 25)
 	purchase := slices.IndexFunc(states, func(m ModuleState) bool { return m.Name == ModuleIncentivizedPurchase })
-	require.JSONEq(t, `{"rate":1,"currency_rates":{},"rounding":"floor"}`, string(states[purchase].Config))
+	require.JSONEq(t, `{"rate":1,"currency_rates":{},"rounding":"floor","invalid_codes":"refuse"}`, string(states[purchase].Config))
 }
 
 func TestConfigurations(t *testing.T) {
@@ -106,6 +106,7 @@ func TestConfigurationFaults(t *testing.T) {
 		{ModuleIncentivizedPurchase, `{"currency_rates":{"":1}}`, "config.currency_rates", "property_invalid"},
 		{ModuleIncentivizedPurchase, `{"currency_rates":{"HUF":"x"}}`, "config.currency_rates", "must_be_type"},
 		{ModuleIncentivizedPurchase, `{"rounding":"down"}`, "config.rounding", "must_be_one_of"},
+		{ModuleIncentivizedPurchase, `{"invalid_codes":"ignore"}`, "config.invalid_codes", "must_be_one_of"},
 		{ModuleCheckoutAccept, `{"type":"auto"}`, "config.type", "must_be_one_of"},
 		{ModuleCheckoutAccept, `{"pending_days":3651}`, "config.pending_days", "too_large"},
 		{ModulePointsEconomy, `{"expiry":{"policy":"rolling","days":0}}`, "config.expiry.days", "too_small"},
@@ -193,7 +194,7 @@ func TestModuleNames(t *testing.T) {
 // configuration that is accepted at all.
 func TestShownConfigurationReadsBack(t *testing.T) {
 	texts := []string{"none", "rolling", "calendar", "last_activity", "anniversary", "refuse", "floor", "ceil", "accept", "hu", "12-31", ""}
-	names := []string{"expiry", "policy", "days", "months", "date", "negative", "rate", "currency_rates", "rounding", "type",
+	names := []string{"expiry", "policy", "days", "months", "date", "negative", "rate", "currency_rates", "rounding", "invalid_codes", "type",
 		"pending_days", "default", "enabled", "suppress_pii"}
 	rapid.Check(t, func(t *rapid.T) {
 		value := rapid.OneOf(
