@@ -33,8 +33,8 @@ func submittable() []string {
 	return slices.DeleteFunc(actions(), func(name string) bool { return slices.Contains(loyalty.InternalActions(), name) })
 }
 
-// stories are the scenario files about rules that react to actions.
-var stories = []string{"campaigns", "challenges", "custom_events", "referral", "tiers"}
+// stories are the scenario files about rules that several actions share.
+var stories = []string{"campaigns", "challenges", "custom_events", "gift_cards", "invalid_codes", "referral", "tiers"}
 
 func TestTheTableIsAlphabetical(t *testing.T) {
 	names := actions()
