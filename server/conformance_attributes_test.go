@@ -93,8 +93,8 @@ var either = map[string][2]string{
 }
 
 // demanded are attributes that are optional by their row and that the thing in the
-// example needs: a treasure with a code, and what the caller has several of.
-var demanded = []string{"offline_treasure_code_found.code", "unassign_coupon.code", "contest_entry_revoke.contest_id", "reward_transfer.reward"}
+// example needs: a treasure with a code.
+var demanded = []string{"offline_treasure_code_found.code"}
 
 // TestAttributesOfTheSpecification tries every attribute of every action, by its
 // row, where the story of the examples is when the example of the action works: it
