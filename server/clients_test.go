@@ -41,6 +41,11 @@ func toolRun(t *testing.T, folder string, environment []string, program string, 
 	return string(output)
 }
 
+// TestToolRun: what a program says of its work is no part of its result.
+func TestToolRun(t *testing.T) {
+	require.Equal(t, "result\n", toolRun(t, t.TempDir(), []string{"WHAT=result"}, "sh", "-c", `echo "go: downloading x" >&2; echo "$WHAT"; echo done >&2`))
+}
+
 // asClient is what a generated client is told of the server.
 func (h *house) asClient() []string {
 	return []string{"HOST=" + strings.TrimPrefix(h.url, "http://"), "KEY_ID=" + h.key.KeyID, "SECRET=" + h.key.Secret, "REGION=" + region}

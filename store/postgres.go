@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -20,6 +21,7 @@ import (
 type postgresEngine struct {
 	batches *pgxpool.Pool
 	reads   *pgxpool.Pool
+	rows    *sql.DB       // reads, as database/sql has it
 	grace   time.Duration // how long to look for the outcome of a broken commit
 }
 
@@ -55,8 +57,8 @@ func openPostgres(ctx context.Context, s *Store, o Options) error {
 		return fmt.Errorf("LOYALTY_DATABASE_URL: %w", err)
 	}
 	s.engine = e
-	db := stdlib.OpenDBFromPool(e.reads)
-	s.read, err = gorm.Open(postgres.New(postgres.Config{Conn: db}), gormConfig())
+	e.rows = stdlib.OpenDBFromPool(e.reads)
+	s.read, err = gorm.Open(postgres.New(postgres.Config{Conn: e.rows}), gormConfig())
 	if err != nil {
 		return errors.Join(fmt.Errorf("LOYALTY_DATABASE_URL: %w", err), e.close())
 	}
@@ -67,9 +69,10 @@ func openPostgres(ctx context.Context, s *Store, o Options) error {
 func (e *postgresEngine) dialect() goose.Dialect { return goose.DialectPostgres }
 
 func (e *postgresEngine) close() error {
+	err := e.rows.Close() // it has a goroutine of its own
 	e.batches.Close()
 	e.reads.Close()
-	return nil
+	return err
 }
 
 func (e *postgresEngine) schemaVersion(ctx context.Context) (version int64, err error) {

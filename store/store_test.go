@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/store"
@@ -21,6 +22,18 @@ func TestSuite(t *testing.T) {
 			storetest.Run(t, d)
 		})
 	}
+}
+
+// TestCloseLeavesNothing: a store that is closed has no goroutine any more.
+func TestCloseLeavesNothing(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		before := goleak.IgnoreCurrent()
+		s, err := store.Open(t.Context(), store.Options{URL: url, MasterKey: storetest.MasterKey})
+		require.NoError(t, err)
+		require.NoError(t, s.Ready(t.Context()))
+		require.NoError(t, s.Close())
+		goleak.VerifyNone(t, before)
+	})
 }
 
 func TestSchemasAreTwins(t *testing.T) {
