@@ -61,7 +61,7 @@ func TestLedgerReport(t *testing.T) {
 		require.Equal(t, json.Number("5"), totals["reserved"])
 		require.Equal(t, json.Number("197"), totals["outstanding"])
 		invariants := l["invariants"].([]any)
-		require.Len(t, invariants, 9)
+		require.Len(t, invariants, 10)
 		for _, i := range invariants {
 			require.Equal(t, "held", i.(map[string]any)["verdict"], i)
 		}

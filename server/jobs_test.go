@@ -31,7 +31,7 @@ func TestJobs(t *testing.T) {
 	for _, j := range h.get("/admin/jobs").json(t)["data"].([]any) {
 		names = append(names, j.(map[string]any)["name"].(string))
 	}
-	require.Equal(t, []string{"answers", "auto_accept", "bulk", "expiry", "leaderboard", "partitions", "pending", "tiers"}, names)
+	require.Equal(t, []string{"anchor", "answers", "auto_accept", "bulk", "expiry", "leaderboard", "partitions", "pending", "tiers"}, names)
 	require.Equal(t, map[string]any{"name": "expiry", "schedule": "PT60S", "running": false}, jobOf(t, h, "expiry"), "it never ran")
 	for _, name := range names {
 		a := h.post("/admin/jobs/"+name+"/run", "")

@@ -41,6 +41,7 @@ func ledgerChecks() []ledgerCheck {
 		{invariant: "I8", title: "every lot adds up and equals its postings, every gift card its uses", queries: []ledgerQuery{lotsMatch()}, custom: giftCardsMatch},
 		{invariant: "I9", title: "reserved points are held by reservations and pending purchases", custom: holdsMatch},
 		{invariant: "I11", title: "the journal and the audit trail refuse changes", custom: guardsStand},
+		{invariant: "I12", title: "every customer's journal is the one that was written", custom: chainsMatch},
 	}
 }
 

@@ -99,7 +99,7 @@ func TestLedgerOfTransfers(t *testing.T) {
 					l.damage(t, c.damage)
 				}
 				checks := verify(t, l.store)
-				require.Equal(t, c.broken, withVerdict(checks, store.LedgerBroken), "%+v", checks)
+				require.Equal(t, withChain(c.broken, c.damage), withVerdict(checks, store.LedgerBroken), "%+v", checks)
 				require.Empty(t, withVerdict(checks, store.LedgerUnchecked))
 				require.True(t, c.detail == "" || names(checks, c.customer, c.detail), "%+v", checks)
 			})

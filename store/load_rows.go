@@ -23,7 +23,7 @@ func (l *loader) customers(list []calls, w who, s *statement[ask], asks []ask, k
 		&c.Handler, &c.Email, &c.FirstName, &c.LastName, &c.Language, &c.Gender, &c.Currency, &c.ImageURL, &c.BirthDate,
 		&c.Labels, &c.ExternalIDs, &c.Custom, &c.Referrer,
 		(*number)(&b.Version), (*number)(&b.Score), (*number)(&b.Spent), (*number)(&b.Reserved), (*number)(&b.Expired),
-		(*number)(&b.Pending), (*number)(&b.Debt), &b.LastEvent, &b.DueAt, &b.LastActivityAt}
+		(*number)(&b.Pending), (*number)(&b.Debt), &b.LastEvent, &b.DueAt, &b.LastActivityAt, &b.Chain, &b.ChainFrom}
 	if keys {
 		into = append(into, &sealed)
 	}

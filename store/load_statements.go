@@ -67,7 +67,7 @@ const (
 	loadCustomer = `c.id, c.name, c.status, c.created_at, c.updated_at, c.merged_into,
  c.handler, c.email, c.first_name, c.last_name, c.language, c.gender, c.currency, c.image_url, c.birth_date,
  c.labels, c.external_ids, c.custom, c.referrer,
- b.version, b.score, b.spent, b.reserved, b.expired, b.pending, b.debt, b.last_event, b.due_at, b.last_activity_at`
+ b.version, b.score, b.spent, b.reserved, b.expired, b.pending, b.debt, b.last_event, b.due_at, b.last_activity_at, b.chain, b.chain_from`
 	loadLot = `l.customer_id, l.id, l.transaction_id, l.points, l.remaining, l.reserved, l.spent, l.expired,
  l.earned_at, l.expires_at, l.idle_months, l.idle_days`
 	loadTransaction = `t.state, t.checkout, t.created_at, t.updated_at, t.checkout_date, t.auto_accept, t.auto_reject,

@@ -51,6 +51,8 @@ type balanceRow struct {
 	LastEvent                                      UUID
 	DueAt                                          Millis
 	LastActivityAt                                 Millis
+	Chain                                          []byte
+	ChainFrom                                      UUID
 }
 
 func (balanceRow) TableName() string { return "balances" }
@@ -230,6 +232,7 @@ func customerOf(c *customerRow, b *balanceRow) loyalty.Customer {
 		},
 		Version: b.Version, LastEvent: loyalty.ID(b.LastEvent),
 		DueAt: b.DueAt.Time(), LastActivityAt: b.LastActivityAt.Time(),
+		Chain: loyalty.Chain{Head: b.Chain, From: loyalty.ID(b.ChainFrom)},
 	}
 }
 

@@ -37,7 +37,12 @@ func (e *postgresEngine) within(ctx context.Context, s *Store, needs loyalty.Nee
 		e.rollback(c)
 		return err
 	}
-	return e.write(context.WithoutCancel(ctx), c, s.calls(w), w)
+	list, err := s.calls(w)
+	if err != nil {
+		e.rollback(c)
+		return err
+	}
+	return e.write(context.WithoutCancel(ctx), c, list, w)
 }
 
 // load reads what is needed. Several reads share one snapshot, so that even a

@@ -98,7 +98,11 @@ func (e *sqliteEngine) batch(ctx context.Context, conn *sqliteConn, s *Store, ne
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := conn.runAll(s.calls(w)); err != nil {
+	list, err := s.calls(w)
+	if err == nil {
+		err = conn.runAll(list)
+	}
+	if err != nil {
 		return e.classify(err)
 	}
 	if err := conn.exec("COMMIT"); err != nil {

@@ -13,9 +13,12 @@ import (
 // calls lists the statements of a write, in the order in which every batch
 // takes its locks: balances, coupons and counts, customers, names, purchases, each
 // sorted; then what only this batch can know of.
-func (s *Store) calls(w *loyalty.Writes) []calls {
+func (s *Store) calls(w *loyalty.Writes) ([]calls, error) {
 	if w == nil {
-		return nil
+		return nil, nil
+	}
+	if err := chain(w); err != nil {
+		return nil, err
 	}
 	list := make([]calls, 0, 8)
 	customers := sorted(w.Customers, byOwner)
@@ -47,7 +50,7 @@ func (s *Store) calls(w *loyalty.Writes) []calls {
 	list = write(list, insertCoupons, w.NewCoupons)
 	list = write(list, insertCouponEvents, couponEvents(w))
 	list = write(list, insertAnswers, s.sealAnswers(w.Answers))
-	return bulkCalls(list, w)
+	return bulkCalls(list, w), nil
 }
 
 // byOwner and byValue are the orders in which all batches take locks.

@@ -15,13 +15,13 @@ type (
 // The figures carry the version that they were loaded with.
 var updateBalances = guards(`UPDATE balances AS b SET version = v.version + 1, score = v.score, spent = v.spent,
  reserved = v.reserved, expired = v.expired, pending = v.pending, debt = v.debt, last_event = v.last_event,
- due_at = v.due_at, last_activity_at = v.last_activity_at
+ due_at = v.due_at, last_activity_at = v.last_activity_at, chain = v.chain, chain_from = v.chain_from
  FROM v WHERE b.customer_id = v.customer_id AND b.version = v.version`, balanceFields(
 	func(c *changedCustomer) *loyalty.Customer { return &c.After },
 	func(c *changedCustomer) *int64 { return &c.Before.Version })...)
 
 var insertBalances = inserts(`INSERT INTO balances (customer_id, version, score, spent, reserved, expired, pending, debt,
- last_event, due_at, last_activity_at) SELECT * FROM v`, balanceFields(
+ last_event, due_at, last_activity_at, chain, chain_from) SELECT * FROM v`, balanceFields(
 	func(c *loyalty.Customer) *loyalty.Customer { return c },
 	func(c *loyalty.Customer) *int64 { return &c.Version })...)
 
@@ -38,6 +38,8 @@ func balanceFields[T any](of func(*T) *loyalty.Customer, version func(*T) *int64
 		{"last_event", "uuid", func(t *T) any { return (*UUID)(&of(t).LastEvent) }},
 		{"due_at", "bigint", func(t *T) any { return (*Millis)(&of(t).DueAt) }},
 		{"last_activity_at", "bigint", func(t *T) any { return (*Millis)(&of(t).LastActivityAt) }},
+		{"chain", "bytea", func(t *T) any { return (*blob)(&of(t).Chain.Head) }},
+		{"chain_from", "uuid", func(t *T) any { return (*UUID)(&of(t).Chain.From) }},
 	}
 }
 

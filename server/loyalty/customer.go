@@ -59,6 +59,7 @@ type Customer struct {
 	LastEvent      ID        // ids of later events sort after it
 	DueAt          time.Time // no later than the next expiry or acceptance; zero: none
 	LastActivityAt time.Time
+	Chain          Chain // of the journal, up to LastEvent
 }
 
 // Profile is what is known of the person. All of it is personal.

@@ -42,6 +42,7 @@ type JobStore interface {
 	ExtendJournal(ctx context.Context) error
 	// ForgetAnswers deletes the stored answers that are older than an instant.
 	ForgetAnswers(ctx context.Context, before time.Time) error
+	AnchorStore
 	BulkStore
 	PastStore
 }

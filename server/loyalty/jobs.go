@@ -42,6 +42,7 @@ var jobs = map[string]job{
 	"tiers": {settleEvery, func(ctx context.Context, j *Jobs, s *shift) error {
 		return errors.Join(settle(ctx, j, s), recalculate(ctx, j, s))
 	}},
+	"anchor":      {time.Hour, anchor},
 	"leaderboard": {settleEvery, rank},
 	"partitions":  {24 * time.Hour, func(ctx context.Context, j *Jobs, s *shift) error { return s.once(j.store.ExtendJournal(ctx)) }},
 	"bulk":        {bulkEvery, workBulk}, // and at once when an operation is begun on this node
@@ -71,6 +72,8 @@ type Jobs struct {
 	sleep  func(context.Context, time.Duration)
 	report func(job string, err error)
 	wakes  map[string]chan struct{}
+
+	anchored func(Anchor)
 }
 
 // JobsOptions are what Jobs is made of. The clock is the engine's.
@@ -81,11 +84,14 @@ type JobsOptions struct {
 	Sleep func(ctx context.Context, d time.Duration)
 	// Report hears what went wrong in the background; nil: nobody does.
 	Report func(job string, err error)
+	// Anchored hears of every anchor that this node took, to keep it outside the
+	// database; nil: nobody does.
+	Anchored func(Anchor)
 }
 
 // NewJobs makes Jobs. It starts nothing.
 func NewJobs(o JobsOptions) *Jobs {
-	j := &Jobs{engine: o.Engine, store: o.Store, sleep: o.Sleep, report: o.Report, wakes: map[string]chan struct{}{}}
+	j := &Jobs{engine: o.Engine, store: o.Store, sleep: o.Sleep, report: o.Report, anchored: o.Anchored, wakes: map[string]chan struct{}{}}
 	for name := range jobs {
 		j.wakes[name] = make(chan struct{}, 1)
 	}
@@ -94,6 +100,9 @@ func NewJobs(o JobsOptions) *Jobs {
 	}
 	if j.report == nil {
 		j.report = func(string, error) {}
+	}
+	if j.anchored == nil {
+		j.anchored = func(Anchor) {}
 	}
 	return j
 }

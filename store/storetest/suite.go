@@ -173,3 +173,10 @@ func (b *bench) full(t testing.TB, name string) (loyalty.Customer, loyalty.Write
 }
 
 func name(i int) string { return fmt.Sprintf("c-%02d", i) }
+
+// unchained is a customer without the chain of their journal, which the store keeps
+// by itself.
+func unchained(c loyalty.Customer) loyalty.Customer {
+	c.Chain = loyalty.Chain{}
+	return c
+}

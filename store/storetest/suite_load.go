@@ -18,7 +18,7 @@ func everyRow(t *testing.T, b *bench) {
 	require.Equal(t, map[loyalty.Name]loyalty.ID{w.Claims[0].Name: c.ID, w.Claims[1].Name: c.ID, w.Claims[2].Name: c.ID}, l.Names)
 	require.Len(t, l.Customers, 1)
 	got := l.Customers[c.ID]
-	require.Equal(t, c, got.Customer)
+	require.Equal(t, c, unchained(got.Customer))
 	require.Equal(t, []points.Lot{w.NewLots[0].Lot}, got.Lots)
 	require.Equal(t, loyalty.OpenLots, got.LotScope)
 	require.Equal(t, map[string]loyalty.Transaction{"t-1": w.NewTransactions[0]}, got.Transactions)

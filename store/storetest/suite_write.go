@@ -43,7 +43,7 @@ func guardsHold(t *testing.T, b *bench) {
 			func(l *loyalty.Loading) {
 				want := figures
 				want.Version = 2
-				require.Equal(t, want, l.Customer)
+				require.Equal(t, want, unchained(l.Customer))
 			}},
 		"freed name": {loyalty.Writes{Freed: w.Claims[2:]}, func(*loyalty.Loading) { require.Equal(t, 2, b.count(t, "names")) }},
 	}
@@ -68,11 +68,11 @@ func statusGuard(t *testing.T, b *bench, loaded, profile loyalty.Customer) {
 	profile.Figures, profile.DueAt = loaded.Figures, loaded.DueAt
 	require.NoError(t, b.put(loyalty.Writes{Customers: []changedCustomer{{Before: loaded, After: profile}}}))
 	profile.Version = 3
-	require.Equal(t, profile, b.reload(t, loaded.ID).Customer)
+	require.Equal(t, profile, unchained(b.reload(t, loaded.ID).Customer))
 	stale, active := profile, profile
 	stale.Status, active.Status, active.Name = loyalty.Inactive, loyalty.Active, "c-9"
 	require.ErrorIs(t, b.put(loyalty.Writes{Customers: []changedCustomer{{Before: stale, After: active}}}), loyalty.ErrBatchConflict)
-	require.Equal(t, profile, b.reload(t, loaded.ID).Customer)
+	require.Equal(t, profile, unchained(b.reload(t, loaded.ID).Customer))
 }
 
 func claimsUnique(t *testing.T, b *bench) {
@@ -160,7 +160,7 @@ func optOut(t *testing.T, b *bench) {
 	}))
 	require.Equal(t, 0, b.count(t, "customer_keys"))
 	gone.Version = 2
-	require.Equal(t, gone, b.reload(t, c.ID).Customer)
+	require.Equal(t, gone, unchained(b.reload(t, c.ID).Customer))
 	l := b.get(t, loyalty.CustomerNeeds{Ref: customerName("canary-name")}, loyalty.CustomerNeeds{Ref: customerName("hash")})
 	require.Equal(t, map[loyalty.Name]loyalty.ID{customerName("hash"): c.ID}, l.Names)
 	b.enrol(t, b.customer("canary-other")) // the freed external id can be claimed again too

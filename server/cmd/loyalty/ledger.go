@@ -1,11 +1,14 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/store"
 )
 
@@ -16,7 +19,30 @@ func newLedger(s *settings) *cobra.Command {
 		Long: "Check every invariant of the ledger on one instant of the live database.\nExit code 0: all hold. 1: at least one is broken. 3: at least one could not be checked,\nwhich proves nothing either way.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return s.verify(cmd) },
 	})
+	ledger.AddCommand(&cobra.Command{
+		Use: "anchors", Short: "List the latest anchors of the journal, to compare with the log", Args: cobra.NoArgs,
+		Long: "List the latest anchors. Each hour a digest over the heads of all customers' journals is written to the log and to\nthe database. Where the log has another digest for a number, the database was changed behind the server's back.",
+		RunE: func(cmd *cobra.Command, _ []string) error { return s.anchors(cmd) },
+	})
 	return ledger
+}
+
+// listedAnchors is how many anchors are listed: a month of hours.
+const listedAnchors = 24 * 31
+
+func (s *settings) anchors(cmd *cobra.Command) error {
+	db, err := s.openUnsealed(cmd.Context())
+	if err != nil {
+		return coded{codeUnchecked, err}
+	}
+	list, err := db.Anchors(cmd.Context(), listedAnchors)
+	if err := errors.Join(err, db.Close()); err != nil {
+		return coded{codeUnchecked, err}
+	}
+	for _, a := range list {
+		fmt.Fprintf(cmd.OutOrStdout(), "%d %s %d customers %x\n", a.Number, a.At.UTC().Format(time.RFC3339), a.Customers, a.Digest)
+	}
+	return nil
 }
 
 // verify opens nothing that is sealed, so it needs no master key. A database
@@ -49,11 +75,14 @@ func printCheck(w io.Writer, c store.LedgerCheck) {
 		fmt.Fprintf(w, "    %s\n", oneLine(c.Err.Error()))
 	}
 	for _, f := range c.Findings {
-		fmt.Fprintf(w, "    customer %s (%s)", f.Customer, f.Name)
-		if f.Row != "" {
-			fmt.Fprintf(w, " row %s", f.Row)
+		place := "row " + f.Row
+		if f.Customer != (loyalty.ID{}) {
+			place = fmt.Sprintf("customer %s (%s)", f.Customer, f.Name)
+			if f.Row != "" {
+				place += " row " + f.Row
+			}
 		}
-		fmt.Fprintf(w, ": %s\n", f.Detail)
+		fmt.Fprintf(w, "    %s: %s\n", place, f.Detail)
 	}
 	if more := c.Broken - int64(len(c.Findings)); more > 0 {
 		fmt.Fprintf(w, "    and %d more\n", more)

@@ -130,6 +130,9 @@ func (s *settings) wire(ctx context.Context, h *house) (err error) {
 	})
 	h.jobs = loyalty.NewJobs(loyalty.JobsOptions{
 		Engine: h.engine, Store: h.store, Report: func(job string, err error) { h.logger.Error("job", "job", job, "error", err) },
+		Anchored: func(a loyalty.Anchor) {
+			h.logger.Info("the journal was anchored", "number", a.Number, "at", a.At.UTC(), "customers", a.Customers, "digest", fmt.Sprintf("%x", a.Digest))
+		},
 	})
 	return err
 }
