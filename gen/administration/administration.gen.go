@@ -276,6 +276,7 @@ func (e InvariantVerdict) Valid() bool {
 
 // Defines values for JobName.
 const (
+	JobNameAnchor      JobName = "anchor"
 	JobNameAnswers     JobName = "answers"
 	JobNameAutoAccept  JobName = "auto_accept"
 	JobNameBulk        JobName = "bulk"
@@ -289,6 +290,8 @@ const (
 // Valid indicates whether the value is a known member of the JobName enum.
 func (e JobName) Valid() bool {
 	switch e {
+	case JobNameAnchor:
+		return true
 	case JobNameAnswers:
 		return true
 	case JobNameAutoAccept:
@@ -873,6 +876,8 @@ type Job struct {
 	// - `pending`: drops held events whose time is over.
 	// - `tiers`: moves customers down at their window's end, and counts anew after a structure was changed.
 	// - `leaderboard`: counts who leads, where nobody read it lately, and drops what is over.
+	// - `anchor`: takes a digest over the heads of all customers' journals and writes it to the log; `loyalty ledger verify`
+	//   compares.
 	// - `partitions`: makes room in the journal for the months to come.
 	// - `bulk`: works on the bulk operations that were begun, and forgets those that ended 30 days ago.
 	// - `answers`: forgets the answers kept for Idempotency-Keys after their 24 hours.
@@ -900,13 +905,15 @@ type Job struct {
 }
 
 // JobName - `auto_accept`: accepts or rejects purchases whose date has come.
-// - `expiry`: lets points expire.
-// - `pending`: drops held events whose time is over.
-// - `tiers`: moves customers down at their window's end, and counts anew after a structure was changed.
-// - `leaderboard`: counts who leads, where nobody read it lately, and drops what is over.
-// - `partitions`: makes room in the journal for the months to come.
-// - `bulk`: works on the bulk operations that were begun, and forgets those that ended 30 days ago.
-// - `answers`: forgets the answers kept for Idempotency-Keys after their 24 hours.
+//   - `expiry`: lets points expire.
+//   - `pending`: drops held events whose time is over.
+//   - `tiers`: moves customers down at their window's end, and counts anew after a structure was changed.
+//   - `leaderboard`: counts who leads, where nobody read it lately, and drops what is over.
+//   - `anchor`: takes a digest over the heads of all customers' journals and writes it to the log; `loyalty ledger verify`
+//     compares.
+//   - `partitions`: makes room in the journal for the months to come.
+//   - `bulk`: works on the bulk operations that were begun, and forgets those that ended 30 days ago.
+//   - `answers`: forgets the answers kept for Idempotency-Keys after their 24 hours.
 //
 // Whoever touches a customer does not wait for them: what is due is applied first.
 //
