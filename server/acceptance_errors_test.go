@@ -48,6 +48,9 @@ var elsewhere = map[string][2]string{
 	"job_running":              {"loyalty/jobs_test.go", "ErrJobRunning"},
 	"claim_coupon_redeemed":    {"loyalty/action/testdata/reward_redeem.json", `"name": "claim_coupon_redeemed", "code": 190220`},
 	"leaderboard_unbuilt":      {"leaderboard_test.go", "190270"},
+	"outcome_unknown":          {"loyalty/timekeeper_test.go", "ErrUnconfirmed"},
+	"clock_off":                {"loyalty/timekeeper_test.go", "ErrClockOff"},
+	"database_damaged":         {"../store/sqlite_damage_test.go", "ErrDamaged"},
 	"guest_action":             {"loyalty/action/testdata/checkout_claim.json", `"name": "guest_action", "code": 190162`}, // the contract refuses it first
 	"pattern_exhausted":        {"loyalty/coupon_pool_test.go", "ErrPatternSpent"},                                        // a pattern has a million codes at least
 	"tier_not_found":           {"loyalty/action/testdata/tier_change.json", `"name": "tier_not_found", "code": 190122`},

@@ -138,7 +138,7 @@ func (a *entitiesAPI) readTransaction(ctx context.Context, id string) (entities.
 		return nil, err
 	}
 	if !c.DueAt.IsZero() && !c.DueAt.After(a.clock()) {
-		if err := a.engine.Settle(plain(ctx), c.ID); err != nil {
+		if err := a.settle(plain(ctx), c.ID); err != nil {
 			return nil, err
 		}
 	}

@@ -100,8 +100,9 @@ func asFault(err error) (int, *loyalty.Error) {
 	var fault *loyalty.Error
 	switch {
 	case errors.As(err, &fault):
-	case errors.Is(err, loyalty.ErrDatabaseAway), errors.Is(err, loyalty.ErrOutcomeUnknown),
-		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, loyalty.ErrOutcomeUnknown):
+		fault = loyalty.ErrUnconfirmed.Because(err)
+	case errors.Is(err, loyalty.ErrDatabaseAway), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		fault = loyalty.ErrUnavailable.Because(err)
 	default:
 		fault = loyalty.ErrInternal.Because(err)

@@ -102,14 +102,3 @@ func static(contentType string, body []byte) gin.HandlerFunc {
 		c.Data(http.StatusOK, contentType, body)
 	}
 }
-
-// answerReady says whether requests can be served now: the database is
-// reachable and its migrations are current. Why not is for the log only.
-func (s *Server) answerReady(c *gin.Context) {
-	if err := s.ready(c.Request.Context()); err != nil {
-		s.logger.WarnContext(c.Request.Context(), "not ready", "error", err)
-		c.String(http.StatusServiceUnavailable, "not ready\n")
-		return
-	}
-	c.String(http.StatusOK, "ready\n")
-}

@@ -62,8 +62,11 @@ type Options struct {
 	// JobWait is how long a caller who starts a job waits for its end; 0: 5 s.
 	JobWait time.Duration
 
-	// Ready says why the server cannot serve now; optional.
+	// Ready says why the server cannot serve now; optional. Of an error that is a
+	// NotReady the reason is shown to whoever asks.
 	Ready func(ctx context.Context) error
+	// Status gives figures for who asks whether the server is ready; optional.
+	Status func() []Figure
 	// Logger takes the log lines; optional: they are dropped.
 	Logger *slog.Logger
 	// Clock is optional: time.Now.
@@ -97,6 +100,7 @@ type Server struct {
 	limiter     limit.Limiter
 	burst       int
 	ready       func(context.Context) error
+	status      func() []Figure
 	logger      *slog.Logger
 	clock       func() time.Time
 	publicHosts []string
@@ -128,7 +132,7 @@ func New(o Options) (*Server, error) {
 		listen: o.Listen, region: o.Region, engine: o.Engine, directory: o.Directory, admin: o.Admin, reader: o.Reader,
 		boards: o.Leaderboard, jobs: o.Jobs, jobWait: cmp.Or(o.JobWait, defaultJobWait),
 		vocabulary: o.Vocabulary, catalogue: o.Catalogue, limiter: o.Limiter, burst: o.Burst,
-		ready: o.Ready, logger: o.Logger, clock: o.Clock, publicHosts: o.PublicHosts, proxies: trusted, debug: o.SigningDebug,
+		ready: o.Ready, status: o.Status, logger: o.Logger, clock: o.Clock, publicHosts: o.PublicHosts, proxies: trusted, debug: o.SigningDebug,
 	}
 	s.fill(o)
 	scheme := signing.Default(o.Region)
@@ -157,6 +161,9 @@ func (s *Server) fill(o Options) {
 	}
 	if s.ready == nil {
 		s.ready = func(context.Context) error { return nil }
+	}
+	if s.status == nil {
+		s.status = func() []Figure { return nil }
 	}
 	if o.ReplayGuard {
 		s.replays = newReplayGuard()

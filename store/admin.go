@@ -21,6 +21,9 @@ var _ loyalty.AdminStore = (*Store)(nil)
 // fault turns an error of the database into what callers know: an absent
 // database is loyalty.ErrUnavailable, which is worth trying again.
 func (s *Store) fault(err error) error {
+	if errors.Is(err, loyalty.ErrOutcomeUnknown) {
+		return loyalty.ErrUnconfirmed.Because(err)
+	}
 	if err = s.classify(err); err == nil {
 		return nil
 	}
@@ -41,17 +44,26 @@ func (s *Store) consistent(ctx context.Context, read func(*gorm.DB) error) error
 // Change runs work in one transaction that no other change overlaps: it begins
 // by locking the row of the programme's version.
 func (s *Store) Change(ctx context.Context, work func(loyalty.AdminTx) error) error {
+	if s.broken() {
+		return loyalty.ErrDamaged
+	}
+	defer s.rest()
 	var failed error
+	worked := false
 	err := s.write.WithContext(ctx).Transaction(func(db *gorm.DB) error {
 		var locked versionRow
 		if err := db.Clauses(clause.Locking{Strength: "UPDATE"}).Take(&locked, 1).Error; err != nil {
 			return err
 		}
 		failed = work(&adminTx{s, db})
+		worked = failed == nil
 		return failed
 	})
-	if failed != nil {
+	switch {
+	case failed != nil:
 		return failed
+	case worked && err != nil && !s.refused(err):
+		err = fmt.Errorf("%w: %w", loyalty.ErrOutcomeUnknown, err) // only the commit was left
 	}
 	return s.fault(err)
 }
@@ -60,6 +72,9 @@ func (s *Store) Change(ctx context.Context, work func(loyalty.AdminTx) error) er
 func (s *Store) Snapshot(ctx context.Context) (loyalty.Snapshot, error) {
 	var snapshot loyalty.Snapshot
 	err := s.consistent(ctx, func(db *gorm.DB) (err error) {
+		if err := s.unhurried(db); err != nil {
+			return err
+		}
 		snapshot, err = s.snapshot(db)
 		return err
 	})
@@ -115,17 +130,19 @@ func (s *Store) snapshot(db *gorm.DB) (loyalty.Snapshot, error) {
 		snapshot.Modules = append(snapshot.Modules, loyalty.ModuleState{Name: m.Name, Enabled: m.Enabled, Config: json.RawMessage(m.Config)})
 	}
 	snapshot.Entities = entitiesOf(entities)
-	snapshot.Keys, err = s.keys(keys, secrets)
-	return snapshot, err
+	snapshot.Keys, snapshot.Unreadable = s.keys(keys, secrets)
+	return snapshot, nil
 }
 
-// keys joins the keys with their secrets, which come the newest first.
-func (s *Store) keys(rows []accessKeyRow, secrets []secretRow) ([]loyalty.AccessKey, error) {
+// keys joins the keys with their secrets, which come the newest first. A secret that
+// does not open is left out and named: it must not take the other keys along.
+func (s *Store) keys(rows []accessKeyRow, secrets []secretRow) (all []loyalty.AccessKey, unreadable []string) {
 	opened := map[string][]loyalty.Secret{}
 	for _, r := range secrets {
 		value, err := s.sealer.open(secretID(r.KeyID, r.ID), r.Sealed)
 		if err != nil {
-			return nil, fmt.Errorf("access key %s: %w", r.KeyID, err)
+			unreadable = append(unreadable, r.KeyID)
+			continue
 		}
 		opened[r.KeyID] = append(opened[r.KeyID], loyalty.Secret{
 			Value: string(value), CreatedAt: r.CreatedAt.Time(), ExpiresAt: r.ExpiresAt.Time(),
@@ -139,7 +156,7 @@ func (s *Store) keys(rows []accessKeyRow, secrets []secretRow) ([]loyalty.Access
 			LastUsedAt: r.LastUsedAt.Time(), Secrets: opened[r.ID],
 		}
 	}
-	return keys, nil
+	return keys, unreadable
 }
 
 func secretID(key string, id UUID) []byte { return rowID("key_secrets", key, string(id[:])) }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"gorm.io/gorm"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
@@ -116,3 +117,29 @@ func (s *Store) OnRead(tell func(sql string, parameters []any)) error {
 		s.read.Callback().Query().After("gorm:query").Register("test:query", told),
 	)
 }
+
+// SessionSettings are settings of one session of each pool, by the pool.
+func (s *Store) SessionSettings(ctx context.Context, names ...string) map[string]map[string]string {
+	e := s.engine.(*postgresEngine)
+	all := map[string]map[string]string{}
+	for name, p := range map[string]*pgxpool.Pool{"batches": e.batches, "reads": e.reads} {
+		all[name] = map[string]string{}
+		for _, setting := range names {
+			var value string
+			if err := p.QueryRow(ctx, `SELECT current_setting($1)`, setting).Scan(&value); err != nil {
+				value = err.Error()
+			}
+			all[name][setting] = value
+		}
+	}
+	return all
+}
+
+// PoolSizes is how many connections each pool may have.
+func (s *Store) PoolSizes() (batches, reads int32) {
+	e := s.engine.(*postgresEngine)
+	return e.batches.Config().MaxConns, e.reads.Config().MaxConns
+}
+
+// NoteFull is a batch that found no space.
+func (s *Store) NoteFull() { s.probe.full.Store(true) }

@@ -29,9 +29,9 @@ func (*postgresEngine) classify(err error) error {
 		return awayIfNetwork(err)
 	}
 	switch e.Code {
-	case guardState, "23505", "40001", "40P01", "55P03":
+	case guardState, "23505", "40001", "40P01":
 		return fmt.Errorf("%w: %w", loyalty.ErrBatchConflict, err)
-	case "57P01", "57P02", "57P03", "57014", "25006", "25P03":
+	case "57P01", "57P02", "57P03", "57014", "55P03", "25006", "25P03":
 		return fmt.Errorf("%w: %w", loyalty.ErrDatabaseAway, err)
 	}
 	for _, class := range []string{"08", "53", "58"} { // connection, resources, the system below
@@ -41,6 +41,15 @@ func (*postgresEngine) classify(err error) error {
 	}
 	return err
 }
+
+// refused knows what the server itself said of a commit.
+func (*postgresEngine) refused(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && e.SeverityUnlocalized == "ERROR"
+}
+
+// refused: a commit that fails in this process wrote nothing.
+func (*sqliteEngine) refused(error) bool { return true }
 
 // awayIfNetwork knows a connection that cannot be made or broke.
 func awayIfNetwork(err error) error {
@@ -55,7 +64,7 @@ func awayIfNetwork(err error) error {
 }
 
 // classify says what an error of SQLite means to the caller.
-func (*sqliteEngine) classify(err error) error {
+func (engine *sqliteEngine) classify(err error) error {
 	var e *sqlitedriver.Error
 	if !errors.As(err, &e) {
 		return err
@@ -65,6 +74,9 @@ func (*sqliteEngine) classify(err error) error {
 		return fmt.Errorf("%w: %w", loyalty.ErrBatchConflict, err)
 	}
 	switch e.Code() & 0xff {
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		engine.damage()
+		return loyalty.ErrDamaged.Because(err)
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 		return fmt.Errorf("%w: %w", loyalty.ErrBatchConflict, err)
 	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY,
@@ -72,4 +84,19 @@ func (*sqliteEngine) classify(err error) error {
 		return fmt.Errorf("%w: %w", loyalty.ErrDatabaseAway, err)
 	}
 	return err
+}
+
+func (*postgresEngine) outOfSpace(err error) bool { return sqlState(err, "53100") }
+func (*postgresEngine) readOnly(err error) bool   { return sqlState(err, "25006") }
+
+func (*sqliteEngine) outOfSpace(err error) bool { return sqliteCode(err) == sqlite3.SQLITE_FULL }
+func (*sqliteEngine) readOnly(err error) bool   { return sqliteCode(err) == sqlite3.SQLITE_READONLY }
+
+// sqliteCode is the primary code of an error of SQLite, 0 for another one.
+func sqliteCode(err error) int {
+	var e *sqlitedriver.Error
+	if !errors.As(err, &e) {
+		return 0
+	}
+	return e.Code() & 0xff
 }

@@ -22,7 +22,7 @@ func proxied(t *testing.T) (*store.Store, *storetest.Proxy, string) {
 	t.Helper()
 	url := storetest.Postgres(t)
 	p := storetest.NewProxy(t, url)
-	s, err := store.Open(context.Background(), store.Options{URL: p.URL(), MasterKey: storetest.MasterKey, Connections: 1})
+	s, err := store.Open(context.Background(), store.Options{URL: p.URL(), MasterKey: storetest.MasterKey, BatchConnections: 1, ReadConnections: 1})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	enrol(t, s, "c-", 1)
@@ -210,6 +210,33 @@ func TestWrongMasterKey(t *testing.T) {
 		needs := loyalty.Needs{Customers: []loyalty.CustomerNeeds{{Ref: loyalty.Name{Kind: loyalty.NameCustomer, Value: "c-0"}, Key: true}}}
 		err = s.Within(context.Background(), needs, func(*loyalty.Loaded) (*loyalty.Writes, error) { return nil, nil })
 		require.ErrorContains(t, err, "LOYALTY_MASTER_KEY")
+	})
+}
+
+// A node with another key stops before it seals anything, whether or not something is
+// sealed already.
+func TestMasterKeyIsChecked(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		wrong, err := store.Open(ctx, store.Options{URL: url, MasterKey: [32]byte{9}})
+		require.NoError(t, err)
+		defer func() { require.NoError(t, wrong.Close()) }()
+		require.ErrorIs(t, wrong.Migrate(ctx), store.ErrMasterKey, "nothing is sealed yet but the check value")
+		right := storetest.Open(t, url)
+		require.NoError(t, right.Migrate(ctx))
+
+		// A database of an older program has no check value.
+		raw := storetest.Raw(t, url)
+		forget := func() {
+			_, err := raw.Exec(`DELETE FROM master_check`)
+			require.NoError(t, err)
+		}
+		forget()
+		enrol(t, right, "c-", 1)
+		require.ErrorIs(t, wrong.CheckMasterKey(ctx), store.ErrMasterKey)
+		require.NoError(t, right.CheckMasterKey(ctx))
+		require.ErrorIs(t, wrong.CheckMasterKey(ctx), store.ErrMasterKey)
+		require.NoError(t, right.CheckMasterKey(ctx))
 	})
 }
 

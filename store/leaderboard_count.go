@@ -25,7 +25,7 @@ func (s *Store) alone(db *gorm.DB) error {
 		return nil
 	}
 	return db.Exec(`LOCK TABLE leaderboard IN EXCLUSIVE MODE;
-SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL jit = off`).Error
+SET LOCAL statement_timeout = '5min'; SET LOCAL idle_in_transaction_session_timeout = '60s'; SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL jit = off`).Error
 }
 
 // tallying counts some customers.

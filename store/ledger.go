@@ -38,7 +38,7 @@ func (s *Store) VerifyLedger(ctx context.Context, report func(LedgerCheck)) {
 	err := s.current(ctx)
 	if err == nil {
 		err = s.consistent(ctx, func(db *gorm.DB) error {
-			if err := s.sound(db); err != nil {
+			if err := errors.Join(s.unhurried(db), s.sound(db)); err != nil {
 				return err
 			}
 			for _, c := range checks {

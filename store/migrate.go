@@ -19,22 +19,31 @@ type Migration struct {
 	AppliedAt time.Time
 }
 
-// Migrate brings the schema up to date and makes the months of the journal. It
-// does nothing on a current database, and may run on several nodes at once.
+// Migrate brings the schema up to date, and on an empty database makes the months of
+// the journal. It does nothing on a current database, may run on several nodes at
+// once, and fails with ErrMasterKey where the database was sealed with another key.
 func (s *Store) Migrate(ctx context.Context) error {
 	p, err := s.migrations()
 	if err != nil {
 		return err
 	}
-	if err := s.current(ctx); err == nil {
-		return s.ExtendJournal(ctx)
-	} else if version, e := s.schemaVersion(ctx); e != nil || version > newest(p) {
-		return err
+	version, err := s.schemaVersion(ctx)
+	switch {
+	case err != nil:
+		return s.classify(err)
+	case version > newest(p):
+		return ErrNewerSchema
+	case version < newest(p):
+		if err := s.up(ctx, p); err != nil {
+			return fmt.Errorf("migrate: %w", s.classify(err))
+		}
 	}
-	if err := s.up(ctx, p); err != nil {
-		return fmt.Errorf("migrate: %w", s.classify(err))
+	if version == 0 {
+		if err := s.ExtendJournal(ctx); err != nil {
+			return err
+		}
 	}
-	return s.ExtendJournal(ctx)
+	return s.CheckMasterKey(ctx)
 }
 
 // up applies what is pending. SQLite has no lock that spans migrations, so that
@@ -115,5 +124,5 @@ func (s *Store) migrations() (*goose.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return goose.NewProvider(dialect, sqlDB(s.write), files, options...)
+	return goose.NewProvider(dialect, s.migrator(s), files, options...)
 }

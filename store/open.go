@@ -25,9 +25,10 @@ type Options struct {
 	DataDir string
 	// MasterKey seals customer keys, signing secrets and stored answers.
 	MasterKey [32]byte
-	// Connections bounds each of the two pools (batches; reads and
-	// administration). Zero: 16.
-	Connections int
+	// BatchConnections and ReadConnections bound the two pools: batches; reads,
+	// administration and jobs. Zero: what the URL says (pool_max_conns), else 16. On
+	// SQLite one connection writes, and ReadConnections read.
+	BatchConnections, ReadConnections int
 	// Now is the clock for the months of the journal. Nil: time.Now.
 	Now func() time.Time
 }
@@ -37,6 +38,7 @@ type Store struct {
 	engine
 	sealer sealer
 	now    func() time.Time
+	probe  probe
 
 	// read answers questions; on SQLite its connections cannot write.
 	read *gorm.DB
@@ -59,6 +61,26 @@ type engine interface {
 	extendJournal(ctx context.Context, now time.Time) error
 	// classify wraps an error in what it means to the caller.
 	classify(err error) error
+	// refused says that a commit which failed with err was refused: nothing of it was
+	// written.
+	refused(err error) bool
+	// warnings tells what the database is set to that can lose acknowledged writes.
+	warnings(ctx context.Context) ([]string, error)
+	// time is the database's clock.
+	time(ctx context.Context) (time.Time, error)
+	// outOfSpace and readOnly say why a write failed.
+	outOfSpace(err error) bool
+	readOnly(err error) bool
+	// room tries whether there is space for new rows.
+	room(ctx context.Context) error
+	// rest says that something was written, and perhaps nothing more for a while.
+	rest()
+	// broken says that the database is damaged and must not be written.
+	broken() bool
+	// unhurried lifts the limits of a transaction that reads the whole ledger.
+	unhurried(db *gorm.DB) error
+	// migrator is the connection of migrations, which no limit ends.
+	migrator(s *Store) *sql.DB
 	close() error
 }
 
@@ -80,9 +102,6 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if s.now == nil {
 		s.now = time.Now
 	}
-	if o.Connections <= 0 {
-		o.Connections = 16
-	}
 	scheme, _, found := strings.Cut(o.URL, ":")
 	switch {
 	case scheme == "postgres" || scheme == "postgresql":
@@ -101,20 +120,26 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
-// start refuses a newer schema and makes the months of a current one.
+// start refuses a newer schema.
 func (s *Store) start(ctx context.Context) error {
-	err := s.current(ctx)
-	if errors.Is(err, ErrMigrationsPending) {
-		return nil
-	}
-	if err != nil {
+	if err := s.current(ctx); !errors.Is(err, ErrMigrationsPending) {
 		return err
 	}
-	return s.extendJournal(ctx, s.now())
+	return nil
 }
 
 // Close gives back all connections.
 func (s *Store) Close() error { return s.close() }
+
+// DatabaseTime is the time by the database's clock, which all nodes share.
+func (s *Store) DatabaseTime(ctx context.Context) (time.Time, error) {
+	t, err := s.time(ctx)
+	return t, s.classify(err)
+}
+
+// Warnings tells, in sentences, what the database is set to that can lose writes that
+// were acknowledged.
+func (s *Store) Warnings(ctx context.Context) ([]string, error) { return s.warnings(ctx) }
 
 // Ready says whether the store can work: the database answers and has exactly
 // this program's schema. It fails with ErrMigrationsPending, ErrNewerSchema, or
@@ -122,8 +147,8 @@ func (s *Store) Close() error { return s.close() }
 func (s *Store) Ready(ctx context.Context) error { return s.current(ctx) }
 
 // ExtendJournal makes sure that the journal has a partition for this month and
-// the two after it. A job calls it daily; Open and Migrate do too. On SQLite
-// there is nothing to make.
+// the twelve after it. A job calls it daily, and Migrate on an empty database; no
+// other start waits for it. On SQLite there is nothing to make.
 func (s *Store) ExtendJournal(ctx context.Context) error { return s.extendJournal(ctx, s.now()) }
 
 // Due lists customers whose DueAt has come, the oldest first.

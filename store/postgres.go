@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -22,8 +23,12 @@ type postgresEngine struct {
 	batches *pgxpool.Pool
 	reads   *pgxpool.Pool
 	rows    *sql.DB       // reads, as database/sql has it
+	schema  *sql.DB       // for migrations, which take as long as they take
 	grace   time.Duration // how long to look for the outcome of a broken commit
 }
+
+// defaultConnections bounds a pool where nobody says otherwise.
+const defaultConnections = 16
 
 // batchSettings pin the plans of the batch. All its statements reach rows by
 // their keys; without this a plan cached while a table was small, or for the
@@ -33,7 +38,26 @@ type postgresEngine struct {
 const batchSettings = `SET plan_cache_mode = force_generic_plan;
 SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
 SET enable_material = off; SET jit = off; SET join_collapse_limit = 1;
-SET statement_timeout = '10s'; SET idle_in_transaction_session_timeout = '15s'`
+SET statement_timeout = '10s'; SET lock_timeout = '10s'; SET idle_in_transaction_session_timeout = '15s'`
+
+// readSettings bound what a session of the other pool can keep from others. A node
+// that freezes inside an administrative transaction loses it before those who wait
+// for the same lock, such as who revokes a key, give up.
+const readSettings = `SET statement_timeout = '30s'; SET lock_timeout = '8s'; SET idle_in_transaction_session_timeout = '5s'`
+
+// sessionSettings hold on both pools. An acknowledged write survives a crash of the
+// database whatever its default is; waiting for a replica to apply it is more, and is
+// left alone. A node whose network is gone is noticed by the database within a minute,
+// and the locks of its session end.
+const sessionSettings = `SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply');
+SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; SET tcp_keepalives_count = 3; SET tcp_user_timeout = 60000`
+
+// keepAlive is the same, seen from this side.
+var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second, Interval: 10 * time.Second, Count: 3}
+
+// unhurried are the limits of a transaction that reads the whole ledger: it holds
+// no lock that anybody waits for.
+const unhurried = `SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = '30min'`
 
 func openPostgres(ctx context.Context, s *Store, o Options) error {
 	e := &postgresEngine{grace: 5 * time.Second}
@@ -44,18 +68,19 @@ func openPostgres(ctx context.Context, s *Store, o Options) error {
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = 5 * time.Second
 	}
-	config.MaxConns = int32(o.Connections)
-	if e.reads, err = pgxpool.NewWithConfig(ctx, config.Copy()); err != nil {
+	config.ConnConfig.DialFunc = (&net.Dialer{KeepAliveConfig: keepAlive}).DialContext
+	if !sizesPool(o.URL) {
+		config.MaxConns = defaultConnections
+	}
+	if e.reads, err = pool(ctx, config.Copy(), o.ReadConnections, readSettings); err != nil {
 		return fmt.Errorf("LOYALTY_DATABASE_URL: %w", err)
 	}
-	config.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
-		_, err := c.Exec(ctx, batchSettings)
-		return err
-	}
-	if e.batches, err = pgxpool.NewWithConfig(ctx, config); err != nil {
+	if e.batches, err = pool(ctx, config.Copy(), o.BatchConnections, batchSettings); err != nil {
 		e.reads.Close()
 		return fmt.Errorf("LOYALTY_DATABASE_URL: %w", err)
 	}
+	e.schema = stdlib.OpenDB(*config.ConnConfig)
+	e.schema.SetMaxIdleConns(0)
 	s.engine = e
 	e.rows = stdlib.OpenDBFromPool(e.reads)
 	s.read, err = gorm.Open(postgres.New(postgres.Config{Conn: e.rows}), gormConfig())
@@ -66,13 +91,50 @@ func openPostgres(ctx context.Context, s *Store, o Options) error {
 	return nil
 }
 
+// sizesPool says whether the address itself says how large a pool is.
+func sizesPool(address string) bool {
+	config, err := pgx.ParseConfig(address)
+	return err == nil && config.RuntimeParams["pool_max_conns"] != ""
+}
+
+// pool makes a pool of the given size, where one is given.
+func pool(ctx context.Context, config *pgxpool.Config, size int, settings string) (*pgxpool.Pool, error) {
+	if size > 0 {
+		config.MaxConns = int32(size)
+	}
+	config.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
+		if _, err := c.Exec(ctx, settings+"; "+sessionSettings); err != nil {
+			return err
+		}
+		return noteSession(ctx, c)
+	}
+	return pgxpool.NewWithConfig(ctx, config)
+}
+
+// warnings tells what the server is set to that can lose an acknowledged write.
+func (e *postgresEngine) warnings(ctx context.Context) (list []string, err error) {
+	rows, err := e.reads.Query(ctx, `SELECT name FROM pg_settings WHERE name IN ('fsync', 'full_page_writes') AND setting = 'off' ORDER BY name`)
+	if err != nil {
+		return nil, e.classify(err)
+	}
+	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	for _, name := range names {
+		list = append(list, "PostgreSQL's "+name+" is off: a crash of its machine can lose acknowledged writes or damage the database")
+	}
+	return list, e.classify(err)
+}
+
+func (e *postgresEngine) unhurried(db *gorm.DB) error { return db.Exec(unhurried).Error }
+
+func (e *postgresEngine) migrator(*Store) *sql.DB { return e.schema }
+
 func (e *postgresEngine) dialect() goose.Dialect { return goose.DialectPostgres }
 
 func (e *postgresEngine) close() error {
 	err := e.rows.Close() // it has a goroutine of its own
 	e.batches.Close()
 	e.reads.Close()
-	return err
+	return errors.Join(err, e.schema.Close())
 }
 
 func (e *postgresEngine) schemaVersion(ctx context.Context) (version int64, err error) {
@@ -84,16 +146,16 @@ func (e *postgresEngine) schemaVersion(ctx context.Context) (version int64, err 
 	return version, err
 }
 
-func (e *postgresEngine) extendJournal(ctx context.Context, now time.Time) error {
-	now = now.UTC()
-	for i := range 3 {
-		from := time.Date(now.Year(), now.Month()+time.Month(i), 1, 0, 0, 0, 0, time.UTC)
-		to := from.AddDate(0, 1, 0)
-		_, err := e.reads.Exec(ctx, `SELECT loyalty_journal_month($1, $2, $3)`,
-			from.Format("2006_01"), from.UnixMilli(), to.UnixMilli())
-		if err != nil {
-			return fmt.Errorf("journal of %s: %w", from.Format("2006-01"), e.classify(err))
-		}
-	}
-	return nil
+func (e *postgresEngine) time(ctx context.Context) (now time.Time, err error) {
+	err = e.reads.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&now)
+	return now, err
 }
+
+// room makes a table and takes it back: only new pages tell whether the disk has any.
+func (e *postgresEngine) room(ctx context.Context) error {
+	_, err := e.reads.Exec(ctx, `BEGIN; CREATE TABLE loyalty_room AS SELECT repeat(md5(n::text), 200) FROM generate_series(1, 200) n; ROLLBACK`)
+	return err
+}
+
+// rest: the server looks after its log.
+func (*postgresEngine) rest() {}

@@ -132,7 +132,7 @@ func (e *postgresEngine) write(ctx context.Context, c *pgxpool.Conn, list []call
 		e.rollback(c)
 		return e.classify(err)
 	}
-	return e.outcome(c.Conn().PgConn().PID(), w, err)
+	return e.outcome(session(c.Conn()), w, err)
 }
 
 // commit sends the calls as one transaction and counts those that were answered:
@@ -157,8 +157,30 @@ func commit(ctx context.Context, c *pgxpool.Conn, list []calls) (done int, err e
 	return done, err
 }
 
+// direct marks a connection to the server itself: the session that it was told of is
+// the server's. A pooler tells one that it made up, and the server's own may do the
+// work of others when this one's is done.
+const direct = "direct"
+
+func noteSession(ctx context.Context, c *pgx.Conn) error {
+	var pid int64
+	err := c.QueryRow(ctx, `SELECT pg_backend_pid()`).Scan(&pid)
+	c.PgConn().CustomData()[direct] = pid == int64(c.PgConn().PID())
+	return err
+}
+
+// session is the server's session of a connection, 0 behind a pooler.
+func session(c *pgx.Conn) uint32 {
+	if known, _ := c.PgConn().CustomData()[direct].(bool); known {
+		return c.PgConn().PID()
+	}
+	return 0
+}
+
 // outcome finds out on a new connection what became of a commit whose answer was
-// lost. As long as the old session lives it may still commit: it is waited for.
+// lost. As long as the old session lives it may still commit: it is waited for. Behind
+// a pooler nobody can tell when it is gone, so there only a batch that is found is
+// certain.
 func (e *postgresEngine) outcome(pid uint32, w *loyalty.Writes, broken error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), e.grace)
 	defer cancel()
@@ -192,7 +214,8 @@ func (e *postgresEngine) ask(ctx context.Context, pid uint32, w *loyalty.Writes)
 		return false, false, err
 	}
 	defer func() { _ = c.Close(ctx) }()
-	if err := c.QueryRow(ctx, `SELECT NOT EXISTS (SELECT 1 FROM pg_stat_activity WHERE pid = $1)`, int64(pid)).Scan(&gone); err != nil {
+	err = c.QueryRow(ctx, `SELECT $1 <> 0 AND NOT EXISTS (SELECT 1 FROM pg_stat_activity WHERE pid = $1)`, int64(pid)).Scan(&gone)
+	if err != nil {
 		return false, false, err
 	}
 	err = c.QueryRow(ctx, question, args...).Scan(&written)

@@ -34,6 +34,9 @@ func (s *Store) rebuild(ctx context.Context, r *rebuilding) error {
 		return err
 	}
 	return s.consistent(ctx, func(db *gorm.DB) error {
+		if err := s.unhurried(db); err != nil {
+			return err
+		}
 		r.db = db
 		for _, step := range []func() error{r.prepare, r.alone, r.together, r.shared} {
 			if err := step(); err != nil {

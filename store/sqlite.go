@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/pressly/goose/v3"
@@ -25,7 +27,12 @@ type sqliteEngine struct {
 	writer, readers *sql.DB
 	// Below the writer, owned by who holds its connection:
 	conn *sqliteConn
-	owed bool // a checkpoint after destroyed keys is still to be made
+	owed bool        // a checkpoint after destroyed keys is still to be made
+	idle *time.Timer // empties the log
+
+	path    string
+	unclean bool // the file was not closed in good order
+	damaged atomic.Bool
 }
 
 // busyTimeout is how long, in milliseconds, another process's write is waited for.
@@ -40,6 +47,7 @@ var pragmas = []struct{ name, value, want string }{
 	{"foreign_keys", "1", "1"},
 	{"secure_delete", "1", "1"},      // what opt_out deletes is overwritten
 	{"recursive_triggers", "1", "1"}, // REPLACE fires the journal's triggers
+	{"journal_size_limit", strconv.Itoa(logKept), strconv.Itoa(logKept)},
 }
 
 func openSQLite(ctx context.Context, s *Store, o Options) error {
@@ -47,16 +55,18 @@ func openSQLite(ctx context.Context, s *Store, o Options) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", setting, err)
 	}
-	e := &sqliteEngine{}
+	e := &sqliteEngine{path: path, unclean: uncleanStop(path)}
 	if e.writer, err = sql.Open("sqlite", sqliteDSN(path, false)); err != nil {
 		return fmt.Errorf("%s: %w", setting, err)
 	}
 	e.writer.SetMaxOpenConns(1)
+	e.idle = time.AfterFunc(logIdle, e.empty)
 	if e.readers, err = sql.Open("sqlite", sqliteDSN(path, true)); err != nil {
 		return errors.Join(fmt.Errorf("%s: %w", setting, err), e.writer.Close())
 	}
-	e.readers.SetMaxOpenConns(o.Connections)
-	e.readers.SetMaxIdleConns(o.Connections)
+	readers := cmp.Or(max(o.ReadConnections, 0), defaultConnections)
+	e.readers.SetMaxOpenConns(readers)
+	e.readers.SetMaxIdleConns(readers)
 	s.engine = e
 	if err := e.connect(ctx, s); err != nil {
 		return errors.Join(fmt.Errorf("%s: %w", setting, err), e.close())
@@ -158,6 +168,7 @@ func (e *sqliteEngine) dialect() goose.Dialect { return goose.DialectSQLite3 }
 // open statements alive, and with it the lock on the file.
 func (e *sqliteEngine) close() error {
 	if c, err := e.writer.Conn(whole); err == nil {
+		e.idle.Stop()
 		_ = c.Raw(func(driverConn any) error {
 			if e.conn != nil && e.conn.driver == driverConn { // else database/sql closed it, and its statements with it
 				e.conn.forget()
@@ -181,3 +192,13 @@ func (e *sqliteEngine) schemaVersion(ctx context.Context) (version int64, err er
 
 // extendJournal has nothing to do: the journal is one table.
 func (e *sqliteEngine) extendJournal(context.Context, time.Time) error { return nil }
+
+// warnings has nothing to tell: what matters is pinned by the pragmas.
+func (e *sqliteEngine) warnings(context.Context) ([]string, error) { return nil, nil }
+
+func (e *sqliteEngine) unhurried(*gorm.DB) error { return nil }
+
+func (e *sqliteEngine) migrator(*Store) *sql.DB { return e.writer }
+
+// time is the machine's: the file has no clock of its own.
+func (e *sqliteEngine) time(context.Context) (time.Time, error) { return time.Now(), nil }

@@ -111,6 +111,7 @@ func (e *sqliteEngine) batch(ctx context.Context, conn *sqliteConn, s *Store, ne
 	if w != nil && len(w.DestroyKeys) > 0 || e.owed {
 		e.owed = !conn.checkpoint()
 	}
+	e.rest()
 	return nil
 }
 

@@ -13,10 +13,14 @@ type work = func(*loyalty.Loaded) (*loyalty.Writes, error)
 // commits what work answers. An error of work rolls back and is returned as it
 // is. Other errors wrap loyalty.ErrBatchConflict,
 // loyalty.ErrDatabaseAway or loyalty.ErrOutcomeUnknown, are ctx's, or are faults;
-// except for ErrOutcomeUnknown nothing was written.
+// except for ErrOutcomeUnknown nothing was written. A damaged database is
+// loyalty.ErrDamaged to whoever writes.
 //
 // Once the write has begun, ctx no longer ends it: the answer is never in doubt
 // because a caller went away.
 func (s *Store) Within(ctx context.Context, needs loyalty.Needs, work func(*loyalty.Loaded) (*loyalty.Writes, error)) error {
-	return s.within(ctx, s, needs, work)
+	if s.broken() && !needs.Reading {
+		return loyalty.ErrDamaged
+	}
+	return s.noteSpace(s.within(ctx, s, needs, work))
 }

@@ -96,16 +96,30 @@ func (a *Admin) Key(ctx context.Context, id string) (AccessKey, error) {
 // CreateKey makes an access key. The value of its secret, in Secrets[0], is
 // never shown again. It fails with an error of kind Invalid that names the field.
 func (a *Admin) CreateKey(ctx context.Context, call Call, c KeyChange) (Done[AccessKey], error) {
-	return change(ctx, a, call, func(r *adminRun) (AccessKey, error) {
-		k := AccessKey{ID: newKeyID(r.Snapshot.Keys), CreatedAt: r.now, Secrets: []Secret{newSecret(r.now)}}
-		if err := a.apply(c, &k); err != nil {
-			return k, err
+	return change(ctx, a, call, func(r *adminRun) (AccessKey, error) { return a.newKey(r, c) }, a.storable)
+}
+
+func (a *Admin) newKey(r *adminRun, c KeyChange) (AccessKey, error) {
+	k := AccessKey{ID: newKeyID(r.Snapshot.Keys), CreatedAt: r.now, Secrets: []Secret{newSecret(r.now)}}
+	if err := a.apply(c, &k); err != nil {
+		return k, err
+	}
+	if err := r.SaveKey(k); err != nil {
+		return k, err
+	}
+	return k, r.audit("key.create", k.ID, nil, recordKey(k))
+}
+
+// CreateFirstKey is CreateKey where there is no key yet; false: there is one, and
+// nothing was done. Of several who ask at once one makes it.
+func (a *Admin) CreateFirstKey(ctx context.Context, call Call, c KeyChange) (k AccessKey, made bool, err error) {
+	done, err := change(ctx, a, call, func(r *adminRun) (AccessKey, error) {
+		if made = len(r.Snapshot.Keys) == 0; !made {
+			return AccessKey{}, nil
 		}
-		if err := r.SaveKey(k); err != nil {
-			return k, err
-		}
-		return k, r.audit("key.create", k.ID, nil, recordKey(k))
+		return a.newKey(r, c)
 	}, a.storable)
+	return done.Value, made && err == nil, err
 }
 
 // UpdateKey changes what an access key may do. It fails with ErrKeyNotFound,

@@ -44,11 +44,14 @@ type Settings struct {
 
 // Snapshot is everything that changes rarely, read at once.
 type Snapshot struct {
-	Version  int64 // grows with every administrative change
-	Keys     []AccessKey
-	Modules  []ModuleState
-	Settings Settings
-	Entities []Entity // those that the rules read (SnapshotTypes), archived ones too, by creation, then id
+	Version int64 // grows with every administrative change
+	Keys    []AccessKey
+	// Unreadable names the keys of which a secret does not open: it was damaged. Such
+	// a secret is not among those of its key.
+	Unreadable []string
+	Modules    []ModuleState
+	Settings   Settings
+	Entities   []Entity // those that the rules read (SnapshotTypes), archived ones too, by creation, then id
 }
 
 // Entity is one thing a programme is made of: a reward, a tier, a campaign. It is

@@ -401,6 +401,62 @@ func TestSecretsAreSealed(t *testing.T) {
 	other, err := store.Open(t.Context(), store.Options{URL: url, MasterKey: [32]byte{1}})
 	require.NoError(t, err)
 	defer other.Close()
-	_, err = loyalty.NewDirectory(t.Context(), loyalty.DirectoryOptions{Store: other})
-	require.ErrorContains(t, err, "LOYALTY_MASTER_KEY")
+	require.ErrorIs(t, other.CheckMasterKey(t.Context()), store.ErrMasterKey)
+	seen, err := loyalty.NewDirectory(t.Context(), loyalty.DirectoryOptions{Store: other})
+	require.NoError(t, err)
+	_, ok := seen.Key(k.ID)
+	require.False(t, ok)
+}
+
+// A secret that was damaged costs its key, and nothing else.
+func TestOneUnreadableSecret(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		s := storetest.Open(t, url)
+		d := newDesk(t, s)
+		damaged, good := d.create(t, loyalty.KeyChange{}), d.create(t, loyalty.KeyChange{})
+		_, err := storetest.Raw(t, url).Exec(`UPDATE key_secrets SET sealed = (SELECT sealed FROM key_secrets WHERE key_id = '` + good.ID + `') WHERE key_id = '` + damaged.ID + `'`)
+		require.NoError(t, err)
+		var told []string
+		seen, err := loyalty.NewDirectory(t.Context(), loyalty.DirectoryOptions{Store: s, Report: func(err error) { told = append(told, err.Error()) }})
+		require.NoError(t, err)
+		_, ok := seen.Key(damaged.ID)
+		require.False(t, ok)
+		k, ok := seen.Key(good.ID)
+		require.True(t, ok)
+		require.Equal(t, good.Secrets[0].Value, k.Secrets[0].Value)
+		require.Len(t, told, 1)
+		require.Contains(t, told[0], damaged.ID)
+		d.create(t, loyalty.KeyChange{}) // administration goes on
+	})
+}
+
+// Of several processes that find no key, one makes the first.
+func TestFirstKeyIsOne(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		type end struct {
+			made bool
+			err  error
+		}
+		done := make(chan end)
+		const processes = 6
+		for range processes {
+			a := loyalty.NewAdmin(loyalty.AdminOptions{Store: storetest.Open(t, url)})
+			go func() {
+				_, made, err := a.CreateFirstKey(t.Context(), caller, loyalty.KeyChange{})
+				done <- end{made, err}
+			}()
+		}
+		made := 0
+		for range processes {
+			e := <-done
+			require.NoError(t, e.err)
+			if e.made {
+				made++
+			}
+		}
+		require.Equal(t, 1, made)
+		keys, err := loyalty.NewAdmin(loyalty.AdminOptions{Store: storetest.Open(t, url)}).Keys(t.Context())
+		require.NoError(t, err)
+		require.Len(t, keys, 1)
+	})
 }

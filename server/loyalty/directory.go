@@ -20,12 +20,16 @@ type Directory struct {
 	report  func(error)
 	current atomic.Pointer[view]
 
-	refreshing sync.Mutex // one at a time, so that an older view never follows a newer one
+	refreshing chan struct{} // one at a time, so that an older view never follows a newer one
 
 	usedLock sync.Mutex
 	used     map[string]time.Time
 
-	told string // the last failure reported; touched by Watch alone
+	asking, reads teller // of failures in the background
+
+	followed atomic.Int64  // when the view was last known to be the newest, in Unix milliseconds
+	reading  atomic.Bool   // a refresh of Watch is under way
+	patience time.Duration // for the next one; touched by it alone
 }
 
 // view is the configuration at one version.
@@ -46,7 +50,7 @@ type DirectoryOptions struct {
 // NewDirectory reads the configuration and the keys. It fails when they cannot
 // be read or do not make a programme (see CompileProgramme).
 func NewDirectory(ctx context.Context, o DirectoryOptions) (*Directory, error) {
-	d := &Directory{store: o.Store, clock: o.Clock, report: o.Report, used: map[string]time.Time{}}
+	d := &Directory{store: o.Store, clock: o.Clock, report: o.Report, used: map[string]time.Time{}, patience: readTime, refreshing: make(chan struct{}, 1)}
 	if d.clock == nil {
 		d.clock = time.Now
 	}
@@ -115,8 +119,13 @@ func (d *Directory) Flush(ctx context.Context) error {
 
 // Refresh reads the configuration again. When it fails, the view stays.
 func (d *Directory) Refresh(ctx context.Context) error {
-	d.refreshing.Lock()
-	defer d.refreshing.Unlock()
+	select {
+	case d.refreshing <- struct{}{}:
+		defer func() { <-d.refreshing }()
+	case <-ctx.Done():
+		return fmt.Errorf("reading the configuration: %w", ctx.Err())
+	}
+	began := time.Now()
 	snapshot, err := d.store.Snapshot(ctx)
 	if err != nil {
 		return fmt.Errorf("reading the configuration: %w", err)
@@ -127,19 +136,34 @@ func (d *Directory) Refresh(ctx context.Context) error {
 	}
 	keys := make(map[string]*AccessKey, len(snapshot.Keys))
 	for _, k := range snapshot.Keys {
-		if k.RevokedAt.IsZero() {
+		if k.RevokedAt.IsZero() && len(k.Secrets) > 0 {
 			keys[k.ID] = &k
 		}
 	}
+	for _, id := range snapshot.Unreadable {
+		d.report(fmt.Errorf("access key %s: a secret does not open and is left out; rotate the key", id))
+	}
 	d.current.Store(&view{programme, keys})
+	d.seen(began)
 	return nil
 }
+
+// seen notes that the view was the newest at an instant.
+func (d *Directory) seen(at time.Time) { d.followed.Store(at.UnixMilli()) }
+
+// Behind is for how long nobody knows whether the view is the newest: the version
+// could not be asked for, or a newer configuration is still being read.
+func (d *Directory) Behind() time.Duration { return time.Since(time.UnixMilli(d.followed.Load())) }
 
 // How long uses of keys stay in memory, and how long the database may take: on a
 // connection that has died silently a revoked key would stay good for ever.
 const (
 	flushEvery = 10 * time.Second
 	answerTime = 2 * time.Second
+	// A large programme takes as long as it takes to be read: a read that did not end in
+	// time gets twice as much the next time, and so do those after one that took long.
+	readTime    = 5 * time.Second
+	maxReadTime = time.Hour
 )
 
 func bounded(ctx context.Context, ask func(context.Context) error) error {
@@ -156,36 +180,73 @@ func (d *Directory) Watch(ctx context.Context, every time.Duration) {
 	defer tick.Stop()
 	flush := time.NewTicker(flushEvery)
 	defer flush.Stop()
+	var readers sync.WaitGroup
+	defer readers.Wait()
 	for {
 		select {
 		case <-ctx.Done():
-			d.tell(bounded(context.WithoutCancel(ctx), d.Flush))
+			d.asking.tell(bounded(context.WithoutCancel(ctx), d.Flush), d.report)
 			return
 		case <-tick.C:
-			d.tell(bounded(ctx, d.follow))
+			d.asking.tell(d.follow(ctx, &readers), d.report)
 		case <-flush.C:
-			d.tell(bounded(ctx, d.Flush))
+			d.asking.tell(bounded(ctx, d.Flush), d.report)
 		}
 	}
 }
 
-func (d *Directory) follow(ctx context.Context) error {
-	version, err := d.store.Version(ctx)
-	if err != nil || version == d.Programme().Version {
+// follow asks for the version, and has a newer configuration read aside: how long that
+// takes says nothing about the database being there.
+func (d *Directory) follow(ctx context.Context, readers *sync.WaitGroup) error {
+	began := time.Now()
+	var version int64
+	err := bounded(ctx, func(ctx context.Context) (err error) {
+		version, err = d.store.Version(ctx)
+		return err
+	})
+	if err != nil {
 		return err
 	}
-	return d.Refresh(ctx)
+	if version == d.Programme().Version {
+		d.seen(began)
+		return nil
+	}
+	if d.reading.CompareAndSwap(false, true) {
+		readers.Go(func() {
+			defer d.reading.Store(false)
+			d.read(ctx)
+		})
+	}
+	return nil
 }
 
-// tell reports a failure, once while it stays the same: an outage is not told
-// every second. That the program is stopping is no failure.
-func (d *Directory) tell(err error) {
+// read reads the configuration, for as long as it may take by now.
+func (d *Directory) read(ctx context.Context) {
+	limited, cancel := context.WithTimeout(ctx, d.patience)
+	defer cancel()
+	began := time.Now()
+	err := d.Refresh(limited)
+	switch {
+	case err == nil:
+		d.patience = max(readTime, 2*time.Since(began))
+	case limited.Err() != nil:
+		d.patience = min(2*d.patience, maxReadTime)
+	}
+	d.reads.tell(err, d.report)
+}
+
+// teller reports a failure once while it stays the same: an outage is not told every
+// second. It belongs to one goroutine.
+type teller struct{ told string }
+
+// tell reports a failure. That the program is stopping is none.
+func (t *teller) tell(err error, report func(error)) {
 	text := ""
 	if err != nil && !errors.Is(err, context.Canceled) {
 		text = err.Error()
 	}
-	if text != "" && text != d.told {
-		d.report(err)
+	if text != "" && text != t.told {
+		report(err)
 	}
-	d.told = text
+	t.told = text
 }

@@ -88,3 +88,45 @@ func TestDirectoryOutage(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, shown.LastUsedAt.IsZero(), "the use was kept until it could be recorded")
 }
+
+// slowSnapshots reads a configuration as slowly as a large one on a busy database.
+type slowSnapshots struct {
+	loyalty.AdminStore
+	slow atomic.Bool
+}
+
+func (s *slowSnapshots) Snapshot(ctx context.Context) (loyalty.Snapshot, error) {
+	if s.slow.Load() {
+		select {
+		case <-ctx.Done():
+			return loyalty.Snapshot{}, ctx.Err()
+		case <-time.After(3 * time.Second):
+		}
+	}
+	return s.AdminStore.Snapshot(ctx)
+}
+
+// A programme is followed however long it takes to be read, and the directory says
+// when it is behind.
+func TestDirectoryFollowsALargeProgramme(t *testing.T) {
+	url := storetest.Postgres(t)
+	slow := &slowSnapshots{AdminStore: storetest.Open(t, url)}
+	d, err := loyalty.NewDirectory(t.Context(), loyalty.DirectoryOptions{Store: slow})
+	require.NoError(t, err)
+	slow.slow.Store(true)
+	ctx, stop := context.WithCancel(t.Context())
+	var wait sync.WaitGroup
+	wait.Go(func() { d.Watch(ctx, 5*time.Millisecond) })
+	there := newDesk(t, storetest.Open(t, url))
+	k := there.create(t, loyalty.KeyChange{})
+	var behind time.Duration
+	require.Eventually(t, func() bool {
+		behind = max(behind, d.Behind())
+		_, ok := d.Key(k.ID)
+		return ok
+	}, 30*time.Second, time.Millisecond)
+	require.Greater(t, behind, 2*time.Second)
+	require.Eventually(t, func() bool { return d.Behind() < time.Second }, 30*time.Second, time.Millisecond)
+	stop()
+	wait.Wait()
+}

@@ -8,6 +8,7 @@ import (
 	"hash/maphash"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -29,6 +30,9 @@ type EngineOptions struct {
 	Workers int
 	// Clock is the time of recording; nil: the system's.
 	Clock func() time.Time
+	// Timekeeper holds the clock to the database's, and is in the place of Clock; nil:
+	// the clock is trusted.
+	Timekeeper *Timekeeper
 }
 
 // Engine turns submissions into committed effects. It takes batches: whatever
@@ -41,6 +45,7 @@ type Engine struct {
 	programmes Programmes
 	rules      map[string]Rule
 	clock      func() time.Time
+	keeper     *Timekeeper // nil: the clock is trusted
 
 	queues  []chan waiting
 	seed    maphash.Seed
@@ -53,7 +58,10 @@ type Engine struct {
 func NewEngine(o EngineOptions) (*Engine, error) {
 	e := &Engine{
 		store: o.Store, contract: o.Contract, programmes: o.Programmes,
-		rules: make(map[string]Rule, len(o.Rules)), clock: o.Clock, seed: maphash.MakeSeed(),
+		rules: make(map[string]Rule, len(o.Rules)), clock: o.Clock, keeper: o.Timekeeper, seed: maphash.MakeSeed(),
+	}
+	if o.Timekeeper != nil {
+		e.clock = o.Timekeeper.Now
 	}
 	if e.clock == nil {
 		e.clock = time.Now
@@ -104,8 +112,8 @@ func (e *Engine) hold() (release func(), err error) {
 
 // Submit records one event and everything that follows from it, exactly once.
 // When ctx ends first, or nothing was heard for submitTime, it fails with
-// ErrUnavailable and the event may still be committed: only an idempotency key
-// tells later.
+// ErrUnavailable where nothing was done and nothing will be, and with ErrUnconfirmed
+// where the event may still be committed: only an idempotency key tells later.
 func (e *Engine) Submit(ctx context.Context, s Submission) (Outcome, error) {
 	t := e.prepare(s)
 	if t.err != nil && s.Idempotency == nil {
@@ -178,22 +186,30 @@ func (e *Engine) Settle(ctx context.Context, customer ID) error {
 	return err
 }
 
+// trusted fails with ErrClockOff where nothing that a date brings about may be done.
+func (e *Engine) trusted() error {
+	if e.keeper == nil {
+		return nil
+	}
+	return e.keeper.Trusted()
+}
+
 func (e *Engine) now() time.Time { return e.clock().UTC().Truncate(time.Millisecond) }
 
 // submitTime bounds how long a caller waits, also for the batches before its own:
 // a database that says nothing must not hold on to callers.
 const submitTime = 10 * time.Second
 
-// waiting is a ticket in a queue, with the patience of its caller.
+// waiting is a ticket in a queue. Either a worker takes it, or its caller leaves first:
+// who was told that nothing came of it may be asking again.
 type waiting struct {
 	*ticket
-	ctx context.Context
+	claimed *atomic.Bool
 }
 
-// join adds the ticket to a batch, unless its caller has left: who was told that
-// nothing came of it may be asking again.
+// join adds the ticket to a batch, unless its caller has left.
 func (w waiting) join(tickets []*ticket) []*ticket {
-	if w.ctx.Err() != nil {
+	if !w.claimed.CompareAndSwap(false, true) {
 		return tickets
 	}
 	return append(tickets, w.ticket)
@@ -207,26 +223,30 @@ func (e *Engine) enqueue(ctx context.Context, t *ticket) (Outcome, error) {
 		defer cancel()
 	}
 	t.done = make(chan struct{})
-	if err := e.send(ctx, t); err != nil {
+	w := waiting{t, new(atomic.Bool)}
+	if err := e.send(ctx, w); err != nil {
 		return Outcome{}, err
 	}
 	select {
 	case <-t.done:
 		return t.result.Outcome, t.result.Err
 	case <-ctx.Done():
+	}
+	if w.claimed.CompareAndSwap(false, true) {
 		return Outcome{}, ErrUnavailable.Because(ctx.Err())
 	}
+	return Outcome{}, ErrUnconfirmed.Because(ctx.Err())
 }
 
-func (e *Engine) send(ctx context.Context, t *ticket) error {
+func (e *Engine) send(ctx context.Context, w waiting) error {
 	release, err := e.hold()
 	if err != nil {
 		return err
 	}
 	defer release()
-	shard := maphash.String(e.seed, t.needs.Ref.Value) % uint64(len(e.queues))
+	shard := maphash.String(e.seed, w.needs.Ref.Value) % uint64(len(e.queues))
 	select {
-	case e.queues[shard] <- waiting{t, ctx}:
+	case e.queues[shard] <- w:
 		return nil
 	case <-ctx.Done():
 		return ErrUnavailable.Because(ctx.Err())
@@ -350,8 +370,9 @@ func outcomeError(err error) error {
 	switch {
 	case errors.As(err, &known):
 		return known
-	case errors.Is(err, ErrBatchConflict), errors.Is(err, ErrDatabaseAway), errors.Is(err, ErrOutcomeUnknown),
-		errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, ErrOutcomeUnknown):
+		return ErrUnconfirmed.Because(err)
+	case errors.Is(err, ErrBatchConflict), errors.Is(err, ErrDatabaseAway), errors.Is(err, context.DeadlineExceeded):
 		return ErrUnavailable.Because(err)
 	}
 	return ErrInternal.Because(err)

@@ -109,6 +109,12 @@ var (
 	ErrInternal    = newError(Internal, 190001, "internal")
 	ErrUnavailable = newError(Unavailable, 190002, "unavailable")
 
+	// ErrUnconfirmed is ErrUnavailable where the event, or the change, may have been
+	// recorded all the same.
+	ErrUnconfirmed = newError(Unavailable, 190420, "outcome_unknown")
+	ErrClockOff    = newError(Unavailable, 190421, "clock_off")
+	ErrDamaged     = newError(Unavailable, 190422, "database_damaged")
+
 	ErrBoardsUnbuilt = newError(Unavailable, 190270, "leaderboard_unbuilt")
 
 	ErrPropertyEmpty   = newError(Invalid, 0, "property_empty")           // {property}

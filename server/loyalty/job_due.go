@@ -54,6 +54,9 @@ func (r *Result) settled() (n int) {
 // those that could not be written together, are settled as any others are, which
 // finds nothing to do where somebody was faster.
 func (e *Engine) settleSome(ctx context.Context, passed []ID) ([]*ticket, error) {
+	if err := e.trusted(); err != nil {
+		return nil, err
+	}
 	release, err := e.hold()
 	if err != nil {
 		return nil, err

@@ -136,11 +136,15 @@ func (j *Jobs) List(ctx context.Context) ([]Job, error) {
 // Run does a job now, whether it is due or not, and tells how it went: Result is
 // empty where nothing failed. It fails with ErrJobUnknown, and with
 // ErrJobRunning where somebody does it at the moment. Where ctx ends first it fails
-// with ErrUnavailable, and the job stays due.
+// with ErrUnavailable, and the job stays due. On a node whose clock is wrong it fails
+// with ErrClockOff.
 func (j *Jobs) Run(ctx context.Context, name string) (Job, error) {
 	d, known := jobs[name]
 	if !known {
 		return Job{}, ErrJobUnknown.With("job", name)
+	}
+	if err := j.checkClock(ctx); err != nil {
+		return Job{}, err
 	}
 	s, _, err := j.take(ctx, name, true)
 	switch {
@@ -203,6 +207,9 @@ func (j *Jobs) rest(ctx context.Context, name string, d time.Duration) (woken bo
 // turn does one job if it is due or somebody asked for it, and nobody has it, and
 // says when to look again.
 func (j *Jobs) turn(ctx context.Context, name string, asked bool) time.Duration {
+	if j.checkClock(ctx) != nil {
+		return leaseTime // it was reported once
+	}
 	s, again, err := j.take(ctx, name, asked)
 	if s != nil {
 		err = s.work(ctx, jobs[name])
@@ -215,6 +222,14 @@ func (j *Jobs) turn(ctx context.Context, name string, asked bool) time.Duration 
 		again = leaseTime
 	}
 	return again
+}
+
+// checkClock compares with the database's clock: a job must not begin on a wrong one.
+func (j *Jobs) checkClock(ctx context.Context) error {
+	if j.engine.keeper == nil {
+		return nil
+	}
+	return j.engine.keeper.Check(ctx)
 }
 
 // take makes a job this node's. A nil shift: it is not due, or somebody else's;

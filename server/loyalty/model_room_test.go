@@ -71,7 +71,7 @@ func (r *rooms) enter(t require.TestingT) *room {
 }
 
 func (r *rooms) opened(t require.TestingT, url string) *store.Store {
-	db, err := store.Open(context.Background(), store.Options{URL: url, MasterKey: storetest.MasterKey, Connections: 2})
+	db, err := store.Open(context.Background(), store.Options{URL: url, MasterKey: storetest.MasterKey, BatchConnections: 2, ReadConnections: 2})
 	require.NoError(t, err)
 	return db
 }

@@ -94,7 +94,7 @@ func empty(url string) error {
 	}
 	_, err = c.Exec(ctx, `DO $$ DECLARE r record; BEGIN
 	SET LOCAL session_replication_role = replica;
-	FOR r IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename NOT IN ('goose_db_version', 'programme_version') LOOP
+	FOR r IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename NOT IN ('goose_db_version', 'programme_version', 'master_check') LOOP
 		EXECUTE format('DELETE FROM %I', r.tablename);
 	END LOOP;
 	UPDATE programme_version SET version = 0;

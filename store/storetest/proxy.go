@@ -20,6 +20,7 @@ const (
 	Pass     Cut = iota
 	Unsent       // the request never reaches the server
 	Answered     // the server does it, but its answer never arrives
+	Severed      // likewise, and the store hears at once that the connection is gone
 )
 
 // Proxy stands between a store and PostgreSQL, counts what passes and cuts
@@ -29,6 +30,9 @@ type Proxy struct {
 	Statements atomic.Int64 // executions of statements
 	Prepared   atomic.Int64 // statements prepared
 	RoundTrips atomic.Int64 // requests that wait for an answer
+
+	// Pooler has the proxy tell its clients a session that it made up, as a pooler does.
+	Pooler atomic.Bool
 
 	url      *url.URL
 	server   string
@@ -156,8 +160,13 @@ func (p *Proxy) requests(client, server net.Conn, muted *atomic.Bool) {
 				p.end(client, server)
 				return
 			}
-			if cut == Answered {
+			if cut != Pass {
 				muted.Store(true)
+			}
+			if cut == Severed { // its session goes on until it has done what it was sent
+				_, _ = server.Write(message)
+				p.end(client)
+				return
 			}
 		}
 		if _, err = server.Write(message); err == nil {
@@ -173,6 +182,9 @@ func (p *Proxy) answers(client, server net.Conn, muted *atomic.Bool) {
 	for {
 		message, err := readMessage(server, 1)
 		mute := muted.Load()
+		if err == nil && message[0] == 'K' && p.Pooler.Load() {
+			binary.BigEndian.PutUint32(message[5:], 1<<30) // no session of the server's
+		}
 		if err == nil && !mute {
 			_, err = client.Write(message)
 		}

@@ -33,8 +33,10 @@ func TestFaultDiskFull(t *testing.T) {
 		require.NoError(t, read.err)
 		require.Equal(t, http.StatusOK, read.status, "reads go on: %s", read.body)
 		l.becomes(s, "/livez", http.StatusOK)
+		becomesUnready(t, s, newCaller(t, g.key), "the database's disk is full")
 		require.NoError(t, os.Remove(ballast))
 		l.progress(100)
+		becomesReady(t, s, newCaller(t, g.key))
 	}
 	fill(t, ballast)
 	before := l.book.aways()

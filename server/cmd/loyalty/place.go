@@ -42,12 +42,12 @@ func (s *settings) open(ctx context.Context) (*store.Store, error) {
 		return nil, err
 	}
 	if s.noMigrate {
-		err = db.Ready(ctx)
+		err = current(ctx, db)
 	} else {
 		err = db.Migrate(ctx)
 	}
 	if err != nil {
-		return nil, errors.Join(fault("database-url", "%w", err), db.Close())
+		return nil, errors.Join(unusable(err), db.Close())
 	}
 	return db, nil
 }
@@ -65,10 +65,26 @@ func (s *settings) openExisting(ctx context.Context) (*store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := db.Ready(ctx); err != nil {
-		return nil, errors.Join(fault("database-url", "%w", err), db.Close())
+	if err := current(ctx, db); err != nil {
+		return nil, errors.Join(unusable(err), db.Close())
 	}
 	return db, nil
+}
+
+// current says whether a database can be used as it is.
+func current(ctx context.Context, db *store.Store) error {
+	if err := db.Ready(ctx); err != nil {
+		return err
+	}
+	return db.CheckMasterKey(ctx)
+}
+
+// unusable names the setting that a database cannot be used with.
+func unusable(err error) error {
+	if errors.Is(err, store.ErrMasterKey) {
+		return coded{codeUsage, err}
+	}
+	return fault("database-url", "%w", err)
 }
 
 // openUnsealed opens a database that must be there, up to date or not, for work
@@ -109,7 +125,9 @@ func (s *settings) databaseSetting() string {
 
 // openWith opens the database. The store's errors name the setting at fault.
 func (s *settings) openWith(ctx context.Context, key [32]byte) (*store.Store, error) {
-	db, err := store.Open(ctx, store.Options{URL: s.databaseURL, DataDir: s.data, MasterKey: key})
+	db, err := store.Open(ctx, store.Options{
+		URL: s.databaseURL, DataDir: s.data, MasterKey: key, BatchConnections: s.poolBatches, ReadConnections: s.poolReads,
+	})
 	if err != nil {
 		return nil, coded{codeUsage, err}
 	}
@@ -127,35 +145,56 @@ func (s *settings) masterKeyOrNew() ([32]byte, error) {
 		return [32]byte{}, fault("master-key", "is needed with PostgreSQL, the same on every node: 64 hex digits, such as those of openssl rand -hex 32")
 	}
 	path := filepath.Join(s.data, masterKeyFile)
-	text, err := os.ReadFile(path)
-	switch {
-	case err == nil:
-		key, err := parseMasterKey(string(text))
-		if err != nil {
-			return key, fault("master-key", "%s: %w", path, err)
-		}
-		return key, nil
-	case !errors.Is(err, fs.ErrNotExist):
-		return [32]byte{}, fault("data", "%w", err)
+	key, found, err := readMasterKey(path)
+	if err != nil || found {
+		return key, err
 	}
 	if info, err := os.Stat(s.databaseFile()); err == nil && info.Size() > 0 {
-		return [32]byte{}, fault("master-key", "%s is missing, and %s was sealed with it", path, s.databaseFile())
+		key, found, err := readMasterKey(path) // another process may have made both meanwhile
+		if err == nil && !found {
+			err = fault("master-key", "%s is missing, and %s was sealed with it", path, s.databaseFile())
+		}
+		return key, err
 	}
 	return s.newMasterKey(path)
 }
 
+func readMasterKey(path string) (key [32]byte, found bool, err error) {
+	text, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return key, false, nil
+	case err != nil:
+		return key, false, fault("data", "%w", err)
+	}
+	if key, err = parseMasterKey(string(text)); err != nil {
+		return key, false, fault("master-key", "%s: %w", path, err)
+	}
+	return key, true, nil
+}
+
+// newMasterKey makes the key beside its place and links it there, so that of several
+// processes that start at once one makes it, and nobody reads half of it.
 func (s *settings) newMasterKey(path string) (key [32]byte, err error) {
 	if err := os.MkdirAll(s.data, 0o700); err != nil {
 		return key, fault("data", "%w", err)
 	}
-	_, _ = rand.Read(key[:]) // never fails: crypto/rand ends the program instead
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	_, _ = rand.Read(key[:])                            // never fails: crypto/rand ends the program instead
+	f, err := os.CreateTemp(s.data, masterKeyFile+".*") // readable by its owner only
 	if err != nil {
 		return key, fault("data", "%w", err)
 	}
 	_, err = fmt.Fprintln(f, hex.EncodeToString(key[:]))
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return key, errors.Join(fault("data", "%w", err), os.Remove(path))
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Link(f.Name(), path)
+	}
+	gone := os.Remove(f.Name())
+	if errors.Is(err, fs.ErrExist) {
+		key, _, err = readMasterKey(path)
+		return key, err
+	}
+	if err = errors.Join(err, gone); err != nil {
+		return key, fault("data", "%w", err)
 	}
 	return key, nil
 }

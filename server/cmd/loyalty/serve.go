@@ -79,6 +79,7 @@ type house struct {
 	admin      *loyalty.Admin
 	engine     *loyalty.Engine
 	jobs       *loyalty.Jobs
+	keeper     *loyalty.Timekeeper
 	limiter    io.Closer // nil: in memory
 	server     *server.Server
 	logger     *slog.Logger
@@ -102,7 +103,7 @@ func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logg
 	h.server, err = server.New(server.Options{
 		Listen: s.listen, Region: s.region, Engine: h.engine, Directory: h.directory, Admin: h.admin, Reader: db, Jobs: h.jobs,
 		Leaderboard: loyalty.NewLeaderboard(loyalty.LeaderboardOptions{Store: db, Programmes: h.directory}),
-		Vocabulary:  h.vocabulary, Catalogue: catalogue, Limiter: limiter, Ready: h.ready, Logger: logger,
+		Vocabulary:  h.vocabulary, Catalogue: catalogue, Limiter: limiter, Ready: h.ready, Status: h.status, Logger: logger,
 		PublicHosts: s.publicHosts, TrustedProxies: s.trustedProxies, ReplayGuard: s.replayGuard, SigningDebug: s.signingDebug,
 		BodyMemory: int64(s.bodyMemory) << 20,
 	})
@@ -125,8 +126,12 @@ func (s *settings) wire(ctx context.Context, h *house) (err error) {
 	if h.vocabulary, err = server.NewVocabulary(); err != nil {
 		return err
 	}
+	h.keeper = loyalty.NewTimekeeper(loyalty.TimekeeperOptions{
+		Database: h.store, Report: func(err error) { h.logger.Error("the clock", "error", err) },
+	})
+	_ = h.keeper.Check(ctx) // it was reported; what needs a right clock waits
 	h.engine, err = loyalty.NewEngine(loyalty.EngineOptions{
-		Store: h.store, Contract: h.vocabulary, Programmes: h.directory, Rules: action.All(), Workers: s.workers(),
+		Store: h.store, Contract: h.vocabulary, Programmes: h.directory, Rules: action.All(), Workers: s.workers(), Timekeeper: h.keeper,
 	})
 	h.jobs = loyalty.NewJobs(loyalty.JobsOptions{
 		Engine: h.engine, Store: h.store, Report: func(job string, err error) { h.logger.Error("job", "job", job, "error", err) },
@@ -169,6 +174,8 @@ func (h *house) serve(ctx context.Context, listener net.Listener) error {
 	var wait sync.WaitGroup
 	wait.Go(func() { h.directory.Watch(background, watchEvery) })
 	wait.Go(func() { h.jobs.Work(background) })
+	wait.Go(func() { h.keeper.Watch(background) })
+	wait.Go(func() { h.inspect(background) })
 	err := h.server.Serve(ctx, listener, grace)
 	stop() // a job under way is given back, and goes on elsewhere
 	wait.Wait()
@@ -178,12 +185,6 @@ func (h *house) serve(ctx context.Context, listener net.Listener) error {
 	}
 	h.logger.Info("stopped")
 	return nil
-}
-
-func (h *house) ready(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, readyTime)
-	defer cancel()
-	return h.store.Ready(ctx)
 }
 
 func (h *house) close() {
@@ -214,11 +215,11 @@ func (s *settings) welcome(ctx context.Context, admin *loyalty.Admin, addr net.A
 		return nil
 	}
 	label := "first key"
-	done, err := admin.CreateKey(ctx, loyalty.Call{KeyID: loyalty.CommandLine}, loyalty.KeyChange{Label: &label})
-	if err != nil {
+	key, made, err := admin.CreateFirstKey(ctx, loyalty.Call{KeyID: loyalty.CommandLine}, loyalty.KeyChange{Label: &label})
+	if err != nil || !made {
 		return err
 	}
-	return s.introduce(out, address, done.Value)
+	return s.introduce(out, address, key)
 }
 
 // reachable is the address as a client on this machine writes it.

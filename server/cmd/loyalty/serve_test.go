@@ -118,6 +118,8 @@ func TestWrongSettings(t *testing.T) {
 		{"LOYALTY_MASTER_KEY", []string{"LOYALTY_DATABASE_URL=postgres://127.0.0.1:1/x"}, nil}, // PostgreSQL needs one
 		{"LOYALTY_REDIS_URL", []string{"LOYALTY_REDIS_URL=http://:hidden@127.0.0.1"}, nil},
 		{"LOYALTY_LOG", []string{"LOYALTY_LOG=xml"}, nil},
+		{"LOYALTY_POOL_BATCHES", []string{"LOYALTY_POOL_BATCHES=-1"}, nil},
+		{"LOYALTY_POOL_READS", []string{"LOYALTY_POOL_READS=many"}, nil},
 		{"LOYALTY_LOG", []string{"LOYALTY_LOG=json,loud"}, nil},
 		{"LOYALTY_SIGNING_DEBUG", []string{"LOYALTY_SIGNING_DEBUG=true", "LOYALTY_LISTEN=0.0.0.0:0"}, nil},
 		{"LOYALTY_SIGNING_DEBUG", []string{"LOYALTY_SIGNING_DEBUG=perhaps"}, nil},

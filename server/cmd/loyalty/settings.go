@@ -24,10 +24,14 @@ type settings struct {
 	publicHosts, trustedProxies                                 []string
 	signingDebug, replayGuard, noMigrate                        bool
 	bodyMemory                                                  int // MiB
+	poolBatches, poolReads                                      int
 }
 
 // leastBodyMemory has room for the largest body of all, as it is worked on.
 const leastBodyMemory = 192
+
+// maxPool is the largest pool of connections that makes sense for one node.
+const maxPool = 1000
 
 // secretFlags can also be read from the file that LOYALTY_…_FILE names.
 var secretFlags = []string{"database-url", "master-key", "redis-url", "secret"}
@@ -46,6 +50,8 @@ func (s *settings) flags(f *pflag.FlagSet) {
 	f.BoolVar(&s.replayGuard, "replay-guard", false, "refuse a signed write that arrives twice")
 	f.IntVar(&s.bodyMemory, "body-memory", server.DefaultBodyMemory>>20, "MiB that the bodies of all requests may take together; beyond it a request is answered 503")
 	f.BoolVar(&s.noMigrate, "no-migrate", false, "refuse to start on a database that needs migrations instead of migrating it")
+	f.IntVar(&s.poolBatches, "pool-batches", 0, "connections to PostgreSQL for events (default: pool_max_conns of the database's URL, else 16)")
+	f.IntVar(&s.poolReads, "pool-reads", 0, "connections for reads, administration and jobs (default: pool_max_conns of the database's URL, else 16)")
 	markEnvironment(f)
 }
 
@@ -124,6 +130,11 @@ func (s *settings) check() error {
 	}
 	if s.bodyMemory < leastBodyMemory {
 		return fault("body-memory", "must be %d MiB or more", leastBodyMemory)
+	}
+	for flag, size := range map[string]int{"pool-batches": s.poolBatches, "pool-reads": s.poolReads} {
+		if size < 0 || size > maxPool {
+			return fault(flag, "%d must be from 1 to %d, or 0 for the default", size, maxPool)
+		}
 	}
 	if s.region == "" || strings.Trim(s.region, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != "" {
 		return fault("region", "%q must be letters, digits, hyphens and underscores", s.region)

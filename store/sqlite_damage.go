@@ -1,0 +1,49 @@
+package store
+
+import (
+	"context"
+	"os"
+
+	"gorm.io/gorm"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// uncleanStop says that whoever had the file last did not close it, or has it open:
+// SQLite removes the log when the last connection goes.
+func uncleanStop(path string) bool {
+	info, err := os.Stat(path + "-wal")
+	return err == nil && info.Size() > 0
+}
+
+// CheckFile looks for damage in an SQLite file that was not closed in good order, and
+// makes the store read-only where it finds some: what is written to a damaged file can
+// be lost, or take more along. It fails with loyalty.ErrDamaged. On PostgreSQL, which
+// has checks of its own, it does nothing.
+func (s *Store) CheckFile(ctx context.Context) error {
+	e, ok := s.engine.(*sqliteEngine)
+	if !ok || !e.unclean {
+		return nil
+	}
+	if err := s.consistent(ctx, func(db *gorm.DB) error { return s.sound(db) }); err != nil && ctx.Err() == nil {
+		e.damage()
+		return loyalty.ErrDamaged.Because(err)
+	}
+	return nil
+}
+
+// damage has the writer refuse to write. What goes by the batches or administration
+// is refused before it gets there, with a code of its own.
+func (e *sqliteEngine) damage() {
+	if !e.damaged.CompareAndSwap(false, true) {
+		return
+	}
+	go func() { // the writer may be in the hands of who found the damage
+		_, _ = e.writer.ExecContext(whole, "PRAGMA query_only = 1")
+	}()
+}
+
+func (e *sqliteEngine) broken() bool { return e.damaged.Load() }
+
+// broken: PostgreSQL refuses by itself what it cannot write.
+func (*postgresEngine) broken() bool { return false }

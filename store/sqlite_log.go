@@ -1,0 +1,78 @@
+package store
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// The log of an SQLite database: what it keeps on disk once it was folded into the
+// file, and when it is folded and emptied though nobody writes.
+const (
+	logKept  = 64 << 20
+	logIdle  = 5 * time.Second
+	logSmall = 1 << 20 // not worth emptying
+)
+
+// rest empties the log when nothing was written for a while. A reader that holds it
+// up makes it wait for the next time.
+func (e *sqliteEngine) rest() {
+	e.idle.Reset(logIdle)
+}
+
+func (e *sqliteEngine) empty() {
+	if e.logBytes() <= logSmall {
+		return
+	}
+	c, err := e.writer.Conn(whole)
+	if err != nil {
+		return // closed
+	}
+	defer func() { _ = c.Close() }() // back to the pool
+	_ = c.Raw(func(driverConn any) error {
+		if conn := e.below(driverConn.(driver.Conn)); !conn.checkpoint() {
+			e.rest()
+		}
+		return nil
+	})
+}
+
+// logBytes is the size of the log.
+func (e *sqliteEngine) logBytes() int64 {
+	info, err := os.Stat(e.path + "-wal")
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// LogBytes is the size of an SQLite database's log; false: there is none.
+func (s *Store) LogBytes() (int64, bool) {
+	e, ok := s.engine.(*sqliteEngine)
+	if !ok {
+		return 0, false
+	}
+	return e.logBytes(), true
+}
+
+// roomWanted is what must be free beside a database that ran out of space, before it
+// counts as writable again.
+const roomWanted = 1 << 20
+
+// room tries a file beside the database: its log writes over itself for a while, and
+// so tells nothing.
+func (e *sqliteEngine) room(context.Context) error {
+	f, err := os.CreateTemp(filepath.Dir(e.path), "loyalty-room-*")
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrFull, err)
+	}
+	_, err = f.Write(make([]byte, roomWanted))
+	if err = errors.Join(err, f.Close(), os.Remove(f.Name())); err != nil {
+		return fmt.Errorf("%w: %w", ErrFull, err)
+	}
+	return nil
+}
