@@ -88,6 +88,11 @@ func TestUnknownErrorsAreHidden(t *testing.T) {
 		status, body = s.errorBody("en", fmt.Errorf("reading: %w", cause))
 		require.Equal(t, http.StatusServiceUnavailable, status)
 		require.NotContains(t, string(body), "secret")
+		code := `"code":190002` // nothing happened
+		if errors.Is(cause, loyalty.ErrOutcomeUnknown) {
+			code = `"code":190420`
+		}
+		require.Contains(t, string(body), code)
 	}
 }
 

@@ -204,12 +204,13 @@ const submitTime = 10 * time.Second
 // who was told that nothing came of it may be asking again.
 type waiting struct {
 	*ticket
+	ctx     context.Context
 	claimed *atomic.Bool
 }
 
 // join adds the ticket to a batch, unless its caller has left.
 func (w waiting) join(tickets []*ticket) []*ticket {
-	if !w.claimed.CompareAndSwap(false, true) {
+	if w.ctx.Err() != nil || !w.claimed.CompareAndSwap(false, true) {
 		return tickets
 	}
 	return append(tickets, w.ticket)
@@ -223,7 +224,7 @@ func (e *Engine) enqueue(ctx context.Context, t *ticket) (Outcome, error) {
 		defer cancel()
 	}
 	t.done = make(chan struct{})
-	w := waiting{t, new(atomic.Bool)}
+	w := waiting{t, ctx, new(atomic.Bool)}
 	if err := e.send(ctx, w); err != nil {
 		return Outcome{}, err
 	}
