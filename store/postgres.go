@@ -79,7 +79,10 @@ func openPostgres(ctx context.Context, s *Store, o Options) error {
 		e.reads.Close()
 		return fmt.Errorf("LOYALTY_DATABASE_URL: %w", err)
 	}
-	e.schema = stdlib.OpenDB(*config.ConnConfig)
+	e.schema = stdlib.OpenDB(*config.ConnConfig, stdlib.OptionAfterConnect(func(ctx context.Context, c *pgx.Conn) error {
+		_, err := c.Exec(ctx, `SET idle_in_transaction_session_timeout = '5min'; `+sessionSettings)
+		return err
+	}))
 	e.schema.SetMaxIdleConns(0)
 	s.engine = e
 	e.rows = stdlib.OpenDBFromPool(e.reads)
@@ -152,8 +155,9 @@ func (e *postgresEngine) time(ctx context.Context) (now time.Time, err error) {
 }
 
 // room makes a table and takes it back: only new pages tell whether the disk has any.
+// It is a temporary one, which a role needs no right of its own for.
 func (e *postgresEngine) room(ctx context.Context) error {
-	_, err := e.reads.Exec(ctx, `BEGIN; CREATE TABLE loyalty_room AS SELECT repeat(md5(n::text), 200) FROM generate_series(1, 200) n; ROLLBACK`)
+	_, err := e.reads.Exec(ctx, `BEGIN; CREATE TEMPORARY TABLE loyalty_room AS SELECT repeat(md5(n::text), 200) FROM generate_series(1, 200) n; ROLLBACK`)
 	return err
 }
 
