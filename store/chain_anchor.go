@@ -33,6 +33,9 @@ func (s *Store) Anchor(ctx context.Context, now time.Time) (loyalty.Anchor, erro
 	}
 	var row anchorRow
 	err := s.consistent(ctx, func(db *gorm.DB) error {
+		if err := s.unhurried(db); err != nil {
+			return err
+		}
 		last, _, err := lastAnchor(db)
 		if err != nil {
 			return err
