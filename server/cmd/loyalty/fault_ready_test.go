@@ -115,6 +115,7 @@ func TestTwoFirstStarts(t *testing.T) {
 	wait.Wait()
 	shown := 0
 	for _, s := range all {
+		becomesReady(t, s, &caller{}) // a start that is interrupted fails
 		require.Equal(t, 0, s.stop(terminate), s.log())
 		shown += len(shownSecret.FindAllString(s.said(), -1))
 	}
