@@ -80,7 +80,7 @@ func recorded(list []loyalty.Event) []events.RecordedEvent {
 	out := make([]events.RecordedEvent, len(list))
 	for i := range list {
 		e := &list[i]
-		out[i] = events.RecordedEvent{ID: e.ID, Action: e.Action, Expdate: instantOrNil(e.ExpDate)}
+		out[i] = events.RecordedEvent{ID: e.ID, Action: e.Action, Change: e.Change, Expdate: instantOrNil(e.ExpDate)}
 		if e.Points != nil {
 			out[i].Points = *e.Points
 		}

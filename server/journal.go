@@ -57,7 +57,7 @@ func (s *Server) events(ctx context.Context, p page, q loyalty.EventQuery, reada
 // happened.
 func (s *Server) journalEvent(language string, page *loyalty.EventPage, e *loyalty.Event) (common.JournalEvent, error) {
 	out := common.JournalEvent{
-		ID: e.ID, Action: e.Action, Label: s.label(language, e.Action), Timestamp: common.Instant(e.At),
+		ID: e.ID, Action: e.Action, Label: s.label(language, e.Action), Change: e.Change, Timestamp: common.Instant(e.At),
 		TransactionID: textOrNil(e.Transaction), Expdate: instantOrNil(e.ExpDate),
 	}
 	if e.Points != nil {
@@ -129,9 +129,10 @@ func (s *Server) transaction(language string, page *loyalty.TransactionPage, t *
 	for i := range t.Detail.Items {
 		out.Items[i] = lineOf(&t.Detail.Items[i], page.Keys)
 	}
-	for _, m := range loyalty.Breakdown(page.Moves[t.Name]) {
+	for _, m := range loyalty.Breakdown(t, page.Moves[t.Name]) {
 		move := common.TransactionMove{
-			ID: m.ID, Action: m.Action, Label: s.label(language, m.Action), Points: *m.Points, Timestamp: common.Instant(m.At),
+			ID: m.ID, Action: m.Action, Label: s.label(language, m.Action), Timestamp: common.Instant(m.At),
+			Points: m.Worth, Change: m.Change, Earned: m.Earned,
 		}
 		if m.Parent != (loyalty.ID{}) {
 			move.Parent = &m.Parent

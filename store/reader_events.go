@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"gorm.io/gorm"
@@ -14,8 +15,8 @@ var _ loyalty.JournalReader = (*Store)(nil)
 
 // eventFields are the columns of an event in a list; effects only where they say
 // what the attributes do not.
-const eventFields = `customer_id, id, recorded_at, at, points, exp_date, parent, action, transaction_id, data, personal,
-CASE WHEN action = '` + loyalty.EffectsShown + `' THEN effects END AS effects`
+var eventFields = `customer_id, id, recorded_at, at, points, exp_date, parent, action, transaction_id, data, personal,
+CASE WHEN action IN ('` + strings.Join(loyalty.EffectsShown, "', '") + `') THEN effects END AS effects`
 
 // eventColumns are the fields of an event that may be filtered.
 var eventColumns = map[string]filterColumn{
@@ -43,6 +44,9 @@ func (s *Store) Events(ctx context.Context, q loyalty.EventQuery) (loyalty.Event
 			page.Events[i] = journalEvent(&rows[i])
 		}
 		page.Events = inOrder(page.Events, backwards)
+		if err := addChanges(db, page.Events); err != nil {
+			return err
+		}
 		return s.accompany(db, &page)
 	})
 	return page, err

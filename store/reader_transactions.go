@@ -74,28 +74,37 @@ func transactionsOf(owners []UUID, q *loyalty.TransactionQuery) (list *merged, e
 	})
 }
 
-// movesOf reads the events that show points of purchases.
+// movesOf reads the events that did something to purchases.
 func movesOf(db *gorm.DB, owners []UUID, purchases []transactionRow) (map[string][]loyalty.Event, error) {
 	moves := make(map[string][]loyalty.Event, len(purchases))
 	if len(purchases) == 0 {
 		return moves, nil
 	}
 	var rows []eventRow
-	err := pointsOf(db, owners, purchases).Find(&rows).Error
-	for i := range rows {
-		name := string(rows[i].TransactionID)
-		moves[name] = append(moves[name], journalEvent(&rows[i]))
+	if err := movingOf(db, owners, purchases).Find(&rows).Error; err != nil {
+		return nil, err
 	}
-	return moves, err
+	events := make([]loyalty.Event, len(rows))
+	for i := range rows {
+		events[i] = journalEvent(&rows[i])
+	}
+	if err := addChanges(db, events); err != nil {
+		return nil, err
+	}
+	for i := range events {
+		name := events[i].Transaction
+		moves[name] = append(moves[name], events[i])
+	}
+	return moves, nil
 }
 
-// pointsOf is the statement of movesOf.
-func pointsOf(db *gorm.DB, owners []UUID, purchases []transactionRow) *gorm.DB {
+// movingOf is the statement of movesOf.
+func movingOf(db *gorm.DB, owners []UUID, purchases []transactionRow) *gorm.DB {
 	names := make([]string, len(purchases))
 	for i := range purchases {
 		names[i] = purchases[i].TransactionID
 	}
 	found := among(among(db.Table("events"), "customer_id", owners), "transaction_id", names)
-	return found.Select("customer_id, id, recorded_at, at, points, parent, action, transaction_id").
-		Where("points IS NOT NULL").Order("id")
+	return found.Select("customer_id, id, recorded_at, at, points, parent, action, transaction_id, effects").
+		Where("(points IS NOT NULL OR effects IS NOT NULL)").Order("id")
 }

@@ -14,13 +14,17 @@ type Event struct {
 	Customer    ID
 	Action      string
 	Transaction string          // the transaction_id it belongs to, if any
-	Points      *int64          // what it did to the balance, as shown; nil: nothing
+	Points      *int64          // what it is worth, as shown; nil: nothing
 	ExpDate     time.Time       // expiry of the lot it opened; zero: none
 	At          time.Time       // when it took effect
 	RecordedAt  time.Time       // when it was recorded
 	Data        json.RawMessage // attributes, without the personal ones
 	Personal    []byte          // personal attributes, sealed under the customer's key
 	Effects     *Effects        // what the postings do not tell, for a rebuild
+
+	// Change is what it did to the spendable balance: the sum of its postings. It is
+	// not kept with the event, because the ledger tells it.
+	Change int64
 
 	accepted *Transaction // the purchase that this event made final
 	held     bool         // it waits for its validation: nothing reacts to it

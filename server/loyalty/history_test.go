@@ -187,6 +187,11 @@ func (h *chronicle) end(t require.TestingT) {
 	h.now = h.now.AddDate(3, 0, 0)
 	h.settle(t)
 	h.compareAll(t)
+	for i, id := range h.ids {
+		if h.world.all[i].status != loyalty.Merged {
+			storetest.AddUp(t, h.room.db, id)
+		}
+	}
 }
 
 func (h *chronicle) event(t *rapid.T) { h.single(t, h.draw(t)) }

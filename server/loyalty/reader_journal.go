@@ -3,8 +3,6 @@ package loyalty
 import (
 	"context"
 	"encoding/json"
-	"slices"
-	"strings"
 
 	"github.com/google/uuid"
 )
@@ -27,7 +25,7 @@ type EventQuery struct {
 
 // EventPage is a part of the journal, with what its events need to be shown.
 type EventPage struct {
-	Events []Event // of Effects they have Referrer only
+	Events []Event // with Change; of Effects some have what names another customer
 	// Customers are those whose events these are and those whom their attributes
 	// name: ID, Name and Status, of a merged one those of the one they became part of.
 	Customers map[ID]Customer
@@ -51,8 +49,8 @@ type TransactionQuery struct {
 // TransactionPage is a part of a customer's purchases.
 type TransactionPage struct {
 	Transactions []Transaction
-	// Moves are the events of each purchase that show points, in the order of their
-	// ids, without their attributes.
+	// Moves are the events of each purchase that show points or have effects, in the
+	// order of their ids, without their attributes.
 	Moves map[string][]Event
 	// Keys are those of the customer and of everybody merged into them.
 	Keys [][]byte
@@ -71,12 +69,12 @@ type JournalReader interface {
 var otherCustomer = map[string]string{
 	"coupon_transfer": "target", "coupon_receive": "original",
 	"reward_transfer": "target", "reward_receive": "original",
-	EffectsShown: "referrer",
+	"opt_in": "referrer",
 }
 
-// EffectsShown is the action of which a list needs the effects: they name the other
-// customer.
-const EffectsShown = "opt_in"
+// EffectsShown are the actions of which a list needs the effects: they name the other
+// customer, or the one whose points the event moved as well.
+var EffectsShown = []string{"opt_in", "merge"}
 
 // Other is the customer whom the event's attributes name by an internal id. It may
 // be nobody's, where it is the caller's own text.
@@ -174,41 +172,4 @@ func rejoin(data, personal map[string]json.RawMessage) {
 		}
 		data[name] = sealed
 	}
-}
-
-// bundles are the events whose points are the sum of what others show.
-var bundles = []string{"checkout", "checkout_update", "checkout_accept"}
-
-// bundled are those others: the lines, and the points that the purchase takes.
-var bundled = []string{"checkout_item", "checkout_update_item", "checkout_accept_item", "point_burn", "reserve_points"}
-
-// Breakdown is what moved the points of a purchase, from the events that show
-// points for it, in their order. Where others tell what an event shows, it keeps
-// what is its own, and is left out where that is nothing. What a pending purchase
-// promised and held is left out once it is accepted, and so given.
-func Breakdown(moves []Event) []Event {
-	told, accepted := map[ID]int64{}, false
-	for i := range moves {
-		m := &moves[i]
-		accepted = accepted || strings.HasPrefix(m.Action, "checkout_accept")
-		if slices.Contains(bundled, m.Action) {
-			told[m.Parent] += *m.Points
-		}
-	}
-	var own []Event
-	promises := map[ID]bool{}
-	for _, m := range moves {
-		if accepted && (m.Action == "checkout" || m.Action == "checkout_update") {
-			promises[m.ID] = true
-		}
-		n := *m.Points
-		if slices.Contains(bundles, m.Action) {
-			n -= told[m.ID]
-		}
-		if n != 0 && !promises[m.ID] && (!promises[m.Parent] || !slices.Contains(bundled, m.Action)) {
-			m.Points = &n
-			own = append(own, m)
-		}
-	}
-	return own
 }

@@ -142,6 +142,24 @@ func (w *work) close() {
 	for _, r := range w.runs {
 		r.close()
 	}
+	w.sum()
+}
+
+// sum adds up what each event did to the spendable balance. Postings come in the
+// order of their events, by and large, so each search begins where the last one ended.
+func (w *work) sum() {
+	at := 0
+	for _, r := range w.runs {
+		for _, p := range r.Book.Postings {
+			for tried := 0; tried < len(w.events); tried++ {
+				if w.events[at].ID == ID(p.Event) {
+					w.events[at].Change += p.Change()
+					break
+				}
+				at = (at + 1) % len(w.events)
+			}
+		}
+	}
 }
 
 func (r *Run) close() {

@@ -147,7 +147,8 @@ func (e *Event) effects() *Effects {
 	return e.Effects
 }
 
-// Shown sets the points an event shows: what it did to the spendable balance.
+// Shown sets the points an event shows: what it is worth. What it did to the balance
+// is told by its postings (Event.Change).
 func (e *Event) Shown(n int64) { e.Points = &n }
 
 // Move leads the customer along the table of states and records it.

@@ -25,6 +25,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/action"
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 	"github.com/loyalty-platform/loyalty/store"
+	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
 // stage is where a scenario is played: an engine over a database, with a clock
@@ -41,6 +42,7 @@ type stage struct {
 	now       atomic.Pointer[time.Time]
 	programme atomic.Pointer[loyalty.Programme]
 	called    map[string]loyalty.ID // by every name that a customer of the story ever had
+	changes   map[loyalty.ID]int64  // what events said that they did to the balance
 	told      string                // the step at hand, for messages
 }
 
@@ -56,7 +58,7 @@ var (
 func newStage(t *testing.T, db *store.Store, story scenario) *stage {
 	s := &stage{t: t, ctx: context.Background(), db: db, zone: story.TimeZone,
 		modules: map[string]json.RawMessage{}, called: map[string]loyalty.ID{},
-		entities: map[string]loyalty.Entity{}, recorded: map[string]string{}}
+		entities: map[string]loyalty.Entity{}, recorded: map[string]string{}, changes: map[loyalty.ID]int64{}}
 	start := story.At
 	if start.IsZero() {
 		start = storyBegins
@@ -178,8 +180,8 @@ func (s *stage) enrol(g given) {
 	}
 }
 
-// play tells the story and then asks the store to prove its ledger, and that the
-// journal alone gives what is stored.
+// play tells the story and then asks the store to prove its ledger, that the lists of
+// events add up, and that the journal alone gives what is stored.
 func (s *stage) play(steps []step) {
 	for i, step := range steps {
 		s.told = step.title(i + 1)
@@ -201,6 +203,10 @@ func (s *stage) play(steps []step) {
 	s.db.VerifyLedger(s.ctx, func(c store.LedgerCheck) {
 		require.Equal(s.t, store.LedgerHeld, c.Verdict, "ledger: %s %s: %v %+v", c.Invariant, c.Title, c.Err, c.Findings)
 	})
+	listed := storetest.AllAddUp(s.t, s.db)
+	for id, change := range s.changes {
+		require.Equal(s.t, change, listed[id], "the list shows the event %s as its answer did", id)
+	}
 	err := s.db.VerifyRebuild(s.ctx, func(d loyalty.Difference) {
 		require.Fail(s.t, "the journal does not give what is stored", "%+v", d)
 	}, func(store.RebuildProgress) {})
@@ -323,6 +329,7 @@ func (s *stage) ordered(o loyalty.Outcome) {
 	for _, e := range o.Events {
 		require.Negative(s.t, loyalty.CompareID(last[e.Customer], e.ID), "event ids grow")
 		last[e.Customer] = e.ID
+		s.changes[e.ID] = e.Change
 	}
 	stored := s.load(o.Customer.ID, want{}).Customer
 	require.Equal(s.t, stored.Figures, o.Customer.Figures, "the outcome shows what was committed")

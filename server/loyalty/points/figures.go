@@ -101,6 +101,19 @@ type Posting struct {
 	Points   int64 // always positive
 }
 
+// Change is what the movement did to the spendable balance. Points that lie free in
+// a lot are spendable and those that are owed are the opposite; between these two a
+// payment of debt changes nothing.
+func (p Posting) Change() (n int64) {
+	if p.To == Available || p.To == Debt {
+		n += p.Points
+	}
+	if p.From == Available || p.From == Debt {
+		n -= p.Points
+	}
+	return n
+}
+
 // Lot is one credit and what became of it:
 // Points = Remaining + Reserved + Spent + Expired + what was taken back.
 type Lot struct {
