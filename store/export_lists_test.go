@@ -43,7 +43,7 @@ func (s *Store) ExplainTransactions(q loyalty.TransactionQuery) (plans [2]string
 		}
 		moves := db.Session(&gorm.Session{DryRun: true})
 		var found []eventRow
-		st := pointsOf(moves, owners, rows).Find(&found).Statement
+		st := movingOf(moves, owners, rows).Find(&found).Statement
 		row := db.Statement.ConnPool.QueryRowContext(context.Background(), "EXPLAIN (ANALYZE, FORMAT JSON) "+st.SQL.String(), st.Vars...)
 		return row.Scan(&plans[1])
 	})

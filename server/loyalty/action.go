@@ -22,6 +22,9 @@ const (
 type Action[D any] struct {
 	Name     string // the contract's discriminator
 	Standing Standing
+	// Settles says that the action decides on a pending purchase: one that was made
+	// before its module was switched off can still be decided on.
+	Settles bool
 	// Creates says that the action may be sent for a customer nobody knows;
 	// nil: never.
 	Creates func(D) bool
@@ -44,6 +47,7 @@ type Rule interface {
 type Meta struct {
 	Name     string
 	Standing Standing
+	Settles  bool
 }
 
 // bound is an action with its payload.
@@ -54,7 +58,7 @@ type bound struct {
 }
 
 // Meta gives the declaration.
-func (a Action[D]) Meta() Meta { return Meta{a.Name, a.Standing} }
+func (a Action[D]) Meta() Meta { return Meta{a.Name, a.Standing, a.Settles} }
 
 func (a Action[D]) bind(data json.RawMessage) (bound, error) {
 	var d D

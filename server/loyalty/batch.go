@@ -115,6 +115,9 @@ func (b *batch) decide(t *ticket) (result Result) {
 	}()
 	original, err := b.find(t)
 	if err != nil {
+		if t.off != nil && errors.Is(err, ErrCustomerNotFound) {
+			err = t.off
+		}
 		return Result{Err: locate(err, t.sub.At)}
 	}
 	r := b.newRun(t, original)

@@ -6,14 +6,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 )
 
 // Holding is the configuration of pending_events: which actions wait for their
 // validation, and for how long.
 type Holding struct {
 	Actions []string `json:"actions"`
-	Days    int      `json:"days"` // then they are dropped; 0: never
+	Days    int      `json:"days"` // then they are dropped; 0: at once
 }
 
 // unholdable are the submittable actions that cannot wait: those that create a
@@ -31,7 +30,7 @@ func readHolding(raw json.RawMessage) (any, error) {
 			o.fail("actions", "not_unique", nil)
 		}
 	}
-	o.count("days", &c.Days, 0, maxPending)
+	o.count("days", &c.Days, 0, maxHeld)
 	return c, o.done()
 }
 
@@ -96,10 +95,7 @@ func (r *Run) hold(t *ticket) error {
 		}
 	}
 	h.Pending = pending.ID
-	var expires time.Time
-	if days := r.Programme.Holding.Days; days > 0 {
-		expires = r.Now.AddDate(0, 0, days)
-	}
+	expires := r.Now.AddDate(0, 0, r.Programme.Holding.Days)
 	r.Trace("pending_events", "applied", "reason.held", h.Points)
 	return r.SetProgress(pending, heldKey(r.Event.ID), h, expires)
 }

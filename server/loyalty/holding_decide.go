@@ -230,3 +230,29 @@ func expireHeld(r *Run, p *Progress) error {
 }
 
 func init() { dueProgress[ProgressHeld] = expireHeld }
+
+// leftPending refuses an action whose module is off, unless it decides on a purchase
+// that is pending from when the module was on. One that is held waits for its
+// validation instead.
+func (r *Run) leftPending(t *ticket) error {
+	if t.off == nil {
+		return nil
+	}
+	if bought := r.account.transactions[t.transaction]; bought == nil || bought.State != Pending {
+		return t.off
+	}
+	keys, err := r.ProgressOf(ProgressHeld)
+	if err != nil {
+		return err
+	}
+	for _, key := range keys {
+		var h HeldEvent
+		if _, err := r.Progress(ProgressHeld, key, &h); err != nil {
+			return err
+		}
+		if h.purchase() && h.Transaction == t.transaction {
+			return t.off
+		}
+	}
+	return nil
+}

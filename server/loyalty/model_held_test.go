@@ -44,9 +44,7 @@ func (w *plainWorld) hold(c *plainCustomer, e *said, t *told) error {
 		}
 		h.points = max(0, k.score-c.score)
 	}
-	if w.rules.heldDays > 0 {
-		h.expires = w.now.AddDate(0, 0, w.rules.heldDays)
-	}
+	h.expires = w.now.AddDate(0, 0, w.rules.heldDays)
 	w.tell(c, "pending", h.points)
 	t.waiting = h.serial
 	c.waiting = append(c.waiting, h)

@@ -358,6 +358,9 @@ func (r *plainRules) modules() modules {
 	}
 	if r.pending != "" {
 		m[loyalty.ModuleCheckoutAccept] = fmt.Sprintf(`{"type":%q,"pending_days":%d}`, r.pending, r.pendingDays)
+		if r.pending == loyalty.AcceptManual {
+			m[loyalty.ModuleCheckoutAccept] = `{}`
+		}
 	}
 	if r.heldActions != nil {
 		m[loyalty.ModulePendingEvents] = string(marshaled(map[string]any{"actions": r.heldActions, "days": r.heldDays}))

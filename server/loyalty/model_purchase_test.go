@@ -25,7 +25,7 @@ type plainPurchase struct {
 	rewarded                                       *int64
 	lines                                          []plainLine
 	burn                                           []plainPart
-	auto                                           time.Time
+	made, auto                                     time.Time
 	reject                                         bool
 	coupons                                        []plainRedeemed
 	offers                                         []string
@@ -156,14 +156,14 @@ func (w *plainWorld) checkout(c *plainCustomer, e *said, t *told) error {
 		return loyalty.ErrTransactionExists
 	}
 	p := &plainPurchase{
-		row: c.index, state: loyalty.Accepted, total: e.total, original: e.total, rewarded: e.rewarded, lines: slices.Clone(e.items), offers: e.offers,
+		row: c.index, state: loyalty.Accepted, made: c.at, total: e.total, original: e.total, rewarded: e.rewarded, lines: slices.Clone(e.items), offers: e.offers,
 	}
 	if w.rules.pending != "" || t.held {
 		p.state, p.reject = loyalty.Pending, w.rules.pending == loyalty.AcceptReject
 	}
 	switch {
 	case w.rules.pending != "" && e.auto != nil:
-		p.auto = *e.auto
+		p.auto = latest(*e.auto, c.at)
 	case w.rules.pending != "" && w.rules.pending != loyalty.AcceptManual:
 		p.auto = c.at.AddDate(0, 0, w.rules.pendingDays)
 	}
@@ -271,10 +271,12 @@ func (w *plainWorld) purchase(c *plainCustomer, e *said, t *told) error {
 	return nil
 }
 
+func latest(all ...time.Time) time.Time { return slices.MaxFunc(all, time.Time.Compare) }
+
 func (w *plainWorld) update(c *plainCustomer, p *plainPurchase, e *said, t *told) error {
 	p.total, p.original = e.total, e.total
 	if e.auto != nil {
-		p.auto = *e.auto
+		p.auto = latest(*e.auto, c.at, p.made)
 	}
 	if e.removeAuto {
 		p.auto = time.Time{}

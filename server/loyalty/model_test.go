@@ -216,11 +216,18 @@ func (w *plainWorld) play(e *said) (*plainCustomer, error) {
 	if err := w.gate(e); err != nil {
 		return nil, err
 	}
+	settles := !w.rules.on(loyalty.ModuleCheckoutAccept) && (e.action == "checkout_accept" || e.action == "checkout_reject")
 	c, err := w.find(e)
+	if settles && err != nil {
+		return nil, loyalty.ErrActionOff
+	}
 	if err != nil {
 		return nil, err
 	}
 	w.open(c)
+	if settles && !c.leftPending(e.transaction) {
+		return nil, loyalty.ErrActionOff
+	}
 	if err := w.standing(c, e); err != nil {
 		return nil, err
 	}
@@ -273,9 +280,17 @@ func (w *plainWorld) tell(c *plainCustomer, action string, n int64) *told {
 	return t
 }
 
-// gate refuses what needs a module that is off.
+// leftPending says whether a purchase waits since its module was on.
+func (c *plainCustomer) leftPending(id string) bool {
+	held := slices.ContainsFunc(c.waiting, func(h plainHeld) bool { return h.event.action == "checkout" && h.event.transaction == id })
+	p := c.purchases[id]
+	return p != nil && p.state == loyalty.Pending && !held
+}
+
+// gate refuses what needs a module that is off; whether one of those that decide on
+// purchases does, only the customer tells.
 func (w *plainWorld) gate(e *said) error {
-	if m := plainModules[e.action]; m != "" && !w.rules.on(m) {
+	if m := plainModules[e.action]; m != "" && !w.rules.on(m) && e.action != "checkout_accept" && e.action != "checkout_reject" {
 		return loyalty.ErrActionOff
 	}
 	attributes := map[string]bool{

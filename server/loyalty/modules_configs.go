@@ -12,9 +12,9 @@ import (
 
 // Bounds of configured periods.
 const (
-	maxDays    = 36_500
-	maxMonths  = 1_200
-	maxPending = 3_650 // days
+	maxDays   = 36_500
+	maxMonths = 1_200
+	maxHeld   = 3_650 // days
 )
 
 // Languages lists the languages whose texts exist, by ISO 639-1 code.
@@ -121,19 +121,31 @@ func (c purchaseConfig) compile(p *Programme) {
 // effect while the type is manual.
 type acceptConfig struct {
 	Type        string `json:"type"`
-	PendingDays int    `json:"pending_days"`
+	PendingDays *int   `json:"pending_days,omitempty"`
 }
 
 func readAccept(raw json.RawMessage) (any, error) {
-	c := acceptConfig{Type: AcceptManual, PendingDays: 14}
+	c := acceptConfig{Type: AcceptManual}
 	o := openObject(raw, "config")
 	o.choice("type", &c.Type, AcceptManual, AcceptAuto, AcceptReject)
-	o.count("pending_days", &c.PendingDays, 0, maxPending)
+	days := -1
+	o.count("pending_days", &days, 0, maxDays)
+	switch {
+	case days < 0 && c.Type != AcceptManual:
+		o.fail("pending_days", ErrPropertyEmpty.Name, nil)
+	case days >= 0 && c.Type == AcceptManual:
+		o.refuse(unfit("config.pending_days", "type", AcceptManual))
+	case days >= 0:
+		c.PendingDays = &days
+	}
 	return c, o.done()
 }
 
 func (c acceptConfig) compile(p *Programme) {
-	p.Accept = Acceptance(c)
+	p.Accept = Acceptance{Type: c.Type}
+	if c.PendingDays != nil {
+		p.Accept.PendingDays = *c.PendingDays
+	}
 }
 
 // languageConfig is the configuration of language.

@@ -61,6 +61,7 @@ func TestConfigurations(t *testing.T) {
 	p = programmeOf(t, ModuleCheckoutAccept, true, `{"type":"accept","pending_days":0}`)
 	require.Equal(t, Acceptance{AcceptAuto, 0}, p.Accept)
 	require.True(t, p.On[ModuleCheckoutAccept])
+	require.Equal(t, 36_500, programmeOf(t, ModuleCheckoutAccept, true, `{"type":"reject","pending_days":36500}`).Accept.PendingDays)
 
 	p = programmeOf(t, ModuleLanguage, true, `{"default":"hu","enabled":["hu","en"]}`)
 	require.Equal(t, LanguageChoice{"hu", []string{"en", "hu"}}, p.Language)
@@ -108,7 +109,11 @@ func TestConfigurationFaults(t *testing.T) {
 		{ModuleIncentivizedPurchase, `{"rounding":"down"}`, "config.rounding", "must_be_one_of"},
 		{ModuleIncentivizedPurchase, `{"invalid_codes":"ignore"}`, "config.invalid_codes", "must_be_one_of"},
 		{ModuleCheckoutAccept, `{"type":"auto"}`, "config.type", "must_be_one_of"},
-		{ModuleCheckoutAccept, `{"pending_days":3651}`, "config.pending_days", "too_large"},
+		{ModuleCheckoutAccept, `{"type":"accept","pending_days":36501}`, "config.pending_days", "too_large"},
+		{ModuleCheckoutAccept, `{"type":"accept"}`, "config.pending_days", "property_empty"},
+		{ModuleCheckoutAccept, `{"type":"reject","pending_days":null}`, "config.pending_days", "property_empty"},
+		{ModuleCheckoutAccept, `{"pending_days":0}`, "config.pending_days", "not_with_value"},
+		{ModuleCheckoutAccept, `{"type":"manual","pending_days":14}`, "config.pending_days", "not_with_value"},
 		{ModulePointsEconomy, `{"expiry":{"policy":"rolling","days":0}}`, "config.expiry.days", "too_small"},
 		{ModuleCheckoutAccept, `{"type":"reject","pending_days":-1}`, "config.pending_days", "too_small"},
 		{ModuleLanguage, `{"default":"de"}`, "config.default", "must_be_one_of"},

@@ -18,6 +18,9 @@ func (r *Run) all(t *ticket) error {
 		}
 		return nil
 	}
+	if err := r.leftPending(t); err != nil {
+		return locate(err, t.sub.At)
+	}
 	if err := r.standing(t); err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ type ticket struct {
 	preview     bool
 	seed        [32]byte         // of random codes, the same in every attempt; zero until one is drawn
 	err         error            // refused before the transaction
+	off         error            // its module is off: refused where nothing is pending from before
 	item        BulkKey          // of a bulk operation, that ends with it; zero: none
 	task        func(*Run) error // what it does instead of an event; nil: nothing
 
@@ -116,12 +117,16 @@ func (t *ticket) bind(now time.Time) (err error) {
 // gate refuses an action or an attribute whose module is off, naming both.
 func (t *ticket) gate(shape *Shape) error {
 	on := t.programme.On
-	if m := shape.Module; m != "" && !on[m] {
-		return ErrActionOff.With("module", m).With("action", t.sub.Action).At("action")
+	m := shape.Module
+	if m != "" && !on[m] {
+		t.off = ErrActionOff.With("module", m).With("action", t.sub.Action).At("action")
+		if !t.rule.Meta().Settles {
+			return t.off
+		}
 	}
 	for name, attribute := range shape.Attributes {
 		raw, sent := t.data[name]
-		if !sent {
+		if !sent || attribute.Module == m { // the action's own module was asked
 			continue
 		}
 		if attribute.Module != "" && !on[attribute.Module] {

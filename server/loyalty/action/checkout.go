@@ -35,7 +35,7 @@ func applyCheckout(r *loyalty.Run, d events.CheckoutData) error {
 		t.State = loyalty.Pending
 	}
 	if r.Programme.On[loyalty.ModuleCheckoutAccept] {
-		if t.AutoAccept, err = autoAccept(r, d.AutoAccept); err != nil {
+		if t.AutoAccept, err = autoAccept(r, t, d.AutoAccept); err != nil {
 			return err
 		}
 		t.AutoReject = r.Programme.Accept.Type == loyalty.AcceptReject
@@ -65,19 +65,28 @@ func applyCheckout(r *loyalty.Run, d events.CheckoutData) error {
 }
 
 // autoAccept is the date on which a pending purchase is settled: the one that
-// was sent, else the checkout's plus the programme's days; zero by hand.
-func autoAccept(r *loyalty.Run, sent *string) (time.Time, error) {
+// was sent, else the checkout's plus the programme's days; zero by hand. A date that is
+// past, such as the beginning of the day of the event that sets it, settles at that
+// event, and never before the purchase.
+func autoAccept(r *loyalty.Run, t *loyalty.Transaction, sent *string) (time.Time, error) {
 	if sent != nil && *sent != "" {
 		at, err := loyalty.ParseInstant(*sent)
 		if err != nil {
 			return at, loyalty.ErrPropertyInvalid.With("property", "auto_accept").With("reason", "instant").At("data.auto_accept")
 		}
-		return at, nil
+		return later(at, later(r.At, t.CheckoutDate)), nil
 	}
 	if r.Programme.Accept.Type == loyalty.AcceptManual {
 		return time.Time{}, nil
 	}
 	return r.At.AddDate(0, 0, r.Programme.Accept.PendingDays), nil
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
 }
 
 // itemize puts the attributes and items as they were sent on the purchase.

@@ -8,7 +8,7 @@ import (
 // checkout_accept approves a pending purchase. The values come from its
 // checkout and updates and cannot be changed here.
 var checkoutAccept = loyalty.Action[events.CheckoutAcceptData]{
-	Name: "checkout_accept", Standing: loyalty.Earner,
+	Name: "checkout_accept", Standing: loyalty.Earner, Settles: true,
 	Needs: func(d events.CheckoutAcceptData, n *loyalty.CustomerNeeds) {
 		n.Lots, n.Key = loyalty.HeldLots, true // item events take the personal attributes over
 		n.Transactions = []string{d.TransactionID}

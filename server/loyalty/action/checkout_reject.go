@@ -8,7 +8,7 @@ import (
 // checkout_reject turns a pending purchase down: nothing is earned, and what it
 // held is free again.
 var checkoutReject = loyalty.Action[events.CheckoutRejectData]{
-	Name: "checkout_reject", Standing: loyalty.Earner,
+	Name: "checkout_reject", Standing: loyalty.Earner, Settles: true,
 	Needs: func(d events.CheckoutRejectData, n *loyalty.CustomerNeeds) {
 		n.Lots = loyalty.HeldLots
 		n.Transactions = []string{d.TransactionID}

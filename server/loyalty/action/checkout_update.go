@@ -32,7 +32,7 @@ func applyCheckoutUpdate(r *loyalty.Run, d events.CheckoutUpdateData) error {
 		return err
 	}
 	t.Total, t.OriginalTotal = d.Total, d.Total
-	if t.AutoAccept, err = newAutoAccept(r, t.AutoAccept); err != nil {
+	if t.AutoAccept, err = newAutoAccept(r, t); err != nil {
 		return err
 	}
 	if err := reburn(r, t, d.PointsBurned); err != nil {
@@ -67,7 +67,8 @@ func reprice(r *loyalty.Run, t *loyalty.Transaction) error {
 
 // newAutoAccept keeps the date where none was sent, and removes it where it was
 // sent as null or empty: then the purchase is accepted or rejected by hand.
-func newAutoAccept(r *loyalty.Run, old time.Time) (time.Time, error) {
+func newAutoAccept(r *loyalty.Run, t *loyalty.Transaction) (time.Time, error) {
+	old := t.AutoAccept
 	raw, sent := r.Data["auto_accept"]
 	if !sent {
 		return old, nil
@@ -79,7 +80,7 @@ func newAutoAccept(r *loyalty.Run, old time.Time) (time.Time, error) {
 	if text == nil || strings.TrimSpace(*text) == "" {
 		return time.Time{}, nil
 	}
-	return autoAccept(r, text)
+	return autoAccept(r, t, text)
 }
 
 // reburn holds another number of points for the purchase; absent keeps it.
