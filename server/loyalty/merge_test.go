@@ -172,7 +172,7 @@ func TestHoldable(t *testing.T) {
 	}
 	_, err := compileWith(modules{"pending_events": `{"actions":["visit","visit"]}`}, nil)
 	require.Error(t, err)
-	p, err := compileWith(modules{"pending_events": `{"actions":["visit","tasting"],"days":0}`, "custom_events": "{}"},
+	p, err := compileWith(modules{"pending_events": `{"actions":["visit","tasting"],"days":30}`, "custom_events": "{}"},
 		things{{"custom-events/action", "tasting", `{"name":"tasting","schema":{"type":"object"}}`}})
 	require.NoError(t, err)
 	require.Equal(t, loyalty.Holding{Actions: []string{"visit", "tasting"}}, p.Holding)

@@ -83,8 +83,9 @@ type want struct {
 	Figures     *figures         `json:"figures,omitempty"`
 	Customer    map[string]any   `json:"customer,omitempty"`
 	Transaction map[string]any   `json:"transaction,omitempty"`
-	Lots        *[]lot           `json:"lots,omitempty"`     // open ones, in spending order
-	Reserved    map[string]int64 `json:"reserved,omitempty"` // by transaction_id; 0: nothing
+	Breakdown   *[]string        `json:"breakdown,omitempty"` // of Transaction: action, points, change, earned
+	Lots        *[]lot           `json:"lots,omitempty"`      // open ones, in spending order
+	Reserved    map[string]int64 `json:"reserved,omitempty"`  // by transaction_id; 0: nothing
 	Forgotten   bool             `json:"forgotten,omitempty"`
 	Value       any              `json:"value,omitempty"`    // what an operation answers; the named parts
 	Coupons     map[string]any   `json:"coupons,omitempty"`  // by code; the named parts, null: no such coupon
@@ -114,6 +115,7 @@ type wantWarning struct {
 type wantEvent struct {
 	Action      string         `json:"action"`
 	Points      int64          `json:"points,omitempty"`
+	Change      *int64         `json:"change,omitempty"` // compared where it is named
 	ExpDate     string         `json:"expdate,omitempty"`
 	Parent      *int           `json:"parent,omitempty"` // place in this list
 	At          string         `json:"at,omitempty"`

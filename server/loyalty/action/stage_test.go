@@ -383,6 +383,9 @@ func (s *stage) look(id loyalty.ID, w want) {
 		t, ok := l.Transactions[name]
 		require.True(s.t, ok, "%s: transaction %q is stored for the customer", s.told, name)
 		s.same(w.Transaction, project(w.Transaction, transactionView(s.t, t)), "transaction")
+		if w.Breakdown != nil {
+			s.same(*w.Breakdown, s.breakdown(id, name), "breakdown")
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.Reserved)) {
 		require.Equal(s.t, w.Reserved[name], points.Total(l.Reservations[name].Hold), "%s: reserved for %s", s.told, name)
@@ -393,6 +396,21 @@ func (s *stage) look(id loyalty.ID, w want) {
 		s.same(*w.Lots, lotsOf(st.Lots, c.LastActivityAt), "lots")
 	}
 	s.lookFurther(l, w)
+}
+
+// breakdown is what moved the points of a purchase, as a scenario writes it.
+func (s *stage) breakdown(customer loyalty.ID, name string) []string {
+	page, err := s.db.Transactions(s.ctx, loyalty.TransactionQuery{
+		Customer: customer, Page: loyalty.Page{Limit: 2}, Conditions: []loyalty.Condition{{Field: "id", Operator: loyalty.Eq, Values: []any{name}}},
+	})
+	require.NoError(s.t, err)
+	require.Len(s.t, page.Transactions, 1)
+	moves := []string{}
+	for _, m := range loyalty.Breakdown(&page.Transactions[0], page.Moves[name]) {
+		moves = append(moves, fmt.Sprintln(m.Action, m.Worth, m.Change, m.Earned))
+		moves[len(moves)-1] = strings.TrimSpace(moves[len(moves)-1])
+	}
+	return moves
 }
 
 // lookFurther compares what a customer has besides points.

@@ -63,6 +63,9 @@ func (v *wantEvent) addOptional(t *testing.T, e loyalty.Event, w wantEvent, whos
 	if w.Customer != "" {
 		v.Customer = whose(e.Customer).Name
 	}
+	if w.Change != nil {
+		v.Change = &e.Change
+	}
 	if w.At != "" {
 		v.At = instant(e.At)
 	}
