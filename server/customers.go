@@ -248,7 +248,7 @@ func (f chosen) instant(name string, value time.Time) *common.Instant {
 func (f chosen) customer(c *loyalty.Customer) common.Customer {
 	out := common.Customer{
 		ID:        c.Name,
-		CreatedAt: f.instant("created_at", c.CreatedAt), UpdatedAt: f.instant("updated_at", c.UpdatedAt),
+		CreatedAt: f.instant("created_at", c.CreatedAt), UpdatedAt: f.instant("updated_at", c.ChangedAt()),
 		Score: f.points("score", c.Figures.Score), Spent: f.points("spent", c.Figures.Spent),
 		Reserved: f.points("reserved", c.Figures.Reserved), Expired: f.points("expired", c.Figures.Expired),
 		Pending: f.points("pending", c.Figures.Pending), Spendable: f.points("spendable", c.Figures.Spendable()),

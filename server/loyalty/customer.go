@@ -48,8 +48,8 @@ type Customer struct {
 	Name       string // the caller's identifier
 	Status     Status
 	CreatedAt  time.Time
-	UpdatedAt  time.Time
-	MergedInto ID // set when Merged
+	UpdatedAt  time.Time // of the profile and the account; see ChangedAt
+	MergedInto ID        // set when Merged
 	Profile    Profile
 	// Key seals personal data inside events; nil once opt_out destroyed it.
 	Key []byte
@@ -71,6 +71,17 @@ type Profile struct {
 	ExternalIDs                          map[string]string
 	Custom                               map[string]json.RawMessage // cf_* and other undeclared attributes
 	Referrer                             ID                         // who brought this customer
+}
+
+// ChangedAt is when anything of the customer changed last, points included. Every such
+// change is made in the name of an event, whose id tells when it was recorded: an
+// instant of its own would be one more thing to write with each.
+func (c *Customer) ChangedAt() time.Time {
+	ms, _ := parts(c.LastEvent)
+	if at := time.UnixMilli(int64(ms)).UTC(); at.After(c.UpdatedAt) {
+		return at
+	}
+	return c.UpdatedAt
 }
 
 // Move leads the customer along the table of states, or refuses with
