@@ -116,7 +116,7 @@ func (b *batch) decide(t *ticket) (result Result) {
 	original, err := b.find(t)
 	if err != nil {
 		if t.off != nil && errors.Is(err, ErrCustomerNotFound) {
-			err = t.off
+			return Result{Outcome{Trace: refusedAtOnce(t.off)}, locate(t.off, t.sub.At)}
 		}
 		return Result{Err: locate(err, t.sub.At)}
 	}

@@ -239,7 +239,7 @@ func (r *Run) leftPending(t *ticket) error {
 		return nil
 	}
 	if bought := r.account.transactions[t.transaction]; bought == nil || bought.State != Pending {
-		return t.off
+		return r.refusedOff(t)
 	}
 	keys, err := r.ProgressOf(ProgressHeld)
 	if err != nil {
@@ -251,8 +251,15 @@ func (r *Run) leftPending(t *ticket) error {
 			return err
 		}
 		if h.purchase() && h.Transaction == t.transaction {
-			return t.off
+			return r.refusedOff(t)
 		}
 	}
 	return nil
+}
+
+func (r *Run) refusedOff(t *ticket) error {
+	for _, v := range refusedAtOnce(t.off) {
+		r.TraceInput(v)
+	}
+	return t.off
 }

@@ -90,6 +90,7 @@ func (w *plainWorld) price(lines []plainLine, rewarded *int64) (earned int64) {
 // accept makes a pending purchase final, in the name of an event.
 func (w *plainWorld) accept(c *plainCustomer, id string, t *told) {
 	p := c.purchases[id]
+	c.at = latest(c.at, p.made)
 	if len(p.burn) > 0 {
 		w.tell(c, "point_burn", -p.burned)
 	}

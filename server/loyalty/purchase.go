@@ -167,10 +167,14 @@ func merge(old, sent map[string]json.RawMessage) map[string]json.RawMessage {
 }
 
 // Accept makes a pending purchase final: what it held is burned, what it
-// promised is earned in lots dated now.
+// promised is earned in lots dated now. An acceptance that is dated before the purchase
+// takes effect with it: nothing may see a purchase that was not made yet.
 func (r *Run) Accept(e *Event, t *Transaction) error {
 	if err := t.Move("checkout_accept"); err != nil {
 		return err
+	}
+	if r.At.Before(t.CheckoutDate) {
+		r.At, e.At = t.CheckoutDate, t.CheckoutDate
 	}
 	if len(t.Detail.Burn) > 0 {
 		burn := r.burned(e, t)
