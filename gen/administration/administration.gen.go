@@ -479,8 +479,8 @@ type AuditList struct {
 
 // CheckoutAcceptConfig What happens to a purchase that waits. Default is that it waits until somebody decides.
 type CheckoutAcceptConfig struct {
-	// PendingDays How many days after the purchase that is, unless the purchase names its own `auto_accept`. Required by
-	// `accept` and `reject`, refused with `manual`.
+	// PendingDays How many days after the purchase that is, with 0 at once, unless the purchase names its own `auto_accept`. Required
+	// by `accept` and `reject`, refused with `manual`.
 	//
 	//
 	// Example: 14
@@ -1421,7 +1421,7 @@ type PendingEventsConfig struct {
 	// Example: ["checkout","point_add"]
 	Actions []string `json:"actions,omitempty"`
 
-	// Days After how many days an event that nobody decided on is dropped; 14 unless you say otherwise.
+	// Days After how many days an event that nobody decided on is dropped, with 0 at once; 14 unless you say otherwise.
 	//
 	// Example: 14
 	Days *int `json:"days,omitempty"`

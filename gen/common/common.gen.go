@@ -770,7 +770,7 @@ type Customer struct {
 	// Example: active
 	Status *CustomerStatus `json:"status,omitempty"`
 
-	// UpdatedAt When an event last changed the profile or the points.
+	// UpdatedAt When the last event of the customer was recorded: it moves with every change that is shown here, points included.
 	//
 	// Example: 2026-03-01T09:30:00.000Z
 	UpdatedAt            *Instant               `json:"updated_at,omitempty"`
@@ -963,6 +963,13 @@ type JournalEvent struct {
 	// Example: point_add
 	Action string `json:"action"`
 
+	// Change What it did to the spendable balance: 0 while a purchase is pending, and 0 where other events carry it, such as the lines of a
+	// checkout. The sum over all events of a customer is `spendable`.
+	//
+	//
+	// Example: 500
+	Change int64 `json:"change"`
+
 	// Customer Whose event it is; absent when that customer has left the programme.
 	Customer *EventCustomer `json:"customer,omitempty"`
 
@@ -993,7 +1000,9 @@ type JournalEvent struct {
 	// Example: 0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e00
 	Parent *openapi_types.UUID `json:"parent,omitempty"`
 
-	// Points What it did to the points; 0 where it did nothing.
+	// Points What it is worth; 0 where it is about no points. A purchase that is pending, rejected or claimed shows here what it promises,
+	// and a checkout the sum of its lines, so these do not add up: `change` does.
+	//
 	//
 	// Example: 500
 	Points int64 `json:"points"`
@@ -1191,7 +1200,8 @@ type Transaction struct {
 
 	// Breakdown Everything that moved points for it, in the order in which it was recorded: its lines, burned points, campaigns, refunds, and
 	// point events that name it. A pending purchase has here what it promises and holds; once it is accepted, what was given
-	// and taken stands in its place.
+	// stands in the place of what was promised. The sum of `earned` is the transaction's `earned`. Points that were held
+	// for a pending purchase stay where they were held.
 	Breakdown []TransactionMove `json:"breakdown"`
 
 	// Burned The points that were spent on it and did not come back.
@@ -1282,6 +1292,16 @@ type TransactionMove struct {
 	// Example: checkout_item
 	Action string `json:"action"`
 
+	// Change What the event did to the spendable balance, as in lists of events; 0 for what is only promised.
+	//
+	// Example: 99
+	Change int64 `json:"change"`
+
+	// Earned What it did to the `earned` of the transaction: below 0 for a refund, 0 for burned points and for point events that only name it.
+	//
+	// Example: 99
+	Earned int64 `json:"earned"`
+
 	// ID The event.
 	//
 	// Example: 0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e02
@@ -1297,7 +1317,7 @@ type TransactionMove struct {
 	// Example: 0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e01
 	Parent *openapi_types.UUID `json:"parent,omitempty"`
 
-	// Points What it did to the points.
+	// Points What it is worth to the transaction; of a checkout, what its lines do not tell.
 	//
 	// Example: 99
 	Points int64 `json:"points"`

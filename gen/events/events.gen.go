@@ -120,6 +120,7 @@ type ChallengeResetData struct {
 
 // CheckoutAcceptData The attributes of `checkout_accept`. Attributes of your own are kept; an attribute that is copied from the
 // checkout (its total, its lines and so on) is refused with 422 and must be changed with `checkout_update`.
+// What is pending when the module goes off can still be accepted.
 type CheckoutAcceptData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
@@ -154,7 +155,8 @@ type CheckoutClaimData struct {
 // CheckoutData The attributes of `checkout`. Every line inherits them. Attributes of your own are kept with the transaction.
 type CheckoutData struct {
 	// AutoAccept The day (YYYY-MM-DD) or RFC 3339 instant on which a pending purchase is decided by itself, in place of
-	// the programme's default. Means something only while the purchase is pending.
+	// the programme's default. Means something only while the purchase is pending. A date that is past, such as that of
+	// today, decides at once, dated at the purchase.
 	//
 	//
 	// Example: 2026-03-15
@@ -263,7 +265,7 @@ type CheckoutData struct {
 	TransactionID string `json:"transaction_id"`
 }
 
-// CheckoutRejectData The attributes of `checkout_reject`.
+// CheckoutRejectData The attributes of `checkout_reject`. What is pending when the module goes off can still be rejected.
 type CheckoutRejectData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
@@ -282,7 +284,7 @@ type CheckoutRejectData struct {
 // CheckoutUpdateData The attributes of `checkout_update`. What you send replaces what the purchase had; what you leave out stays.
 type CheckoutUpdateData struct {
 	// AutoAccept The new day (YYYY-MM-DD) or RFC 3339 instant of the automatic decision. null or empty text removes it: the
-	// purchase then waits until somebody accepts or rejects it.
+	// purchase then waits until somebody accepts or rejects it. A date that is past decides at once, dated at this update.
 	//
 	//
 	// Example: 2026-03-20T12:00:00Z
@@ -1086,6 +1088,13 @@ type RecordedEvent struct {
 	// Example: checkout_item
 	Action string `json:"action"`
 
+	// Change What this event did to the spendable balance: 0 while a purchase is pending, and 0 where other events carry it, such as
+	// the lines of a checkout. The sum over all events of a customer is `spendable`.
+	//
+	//
+	// Example: 60
+	Change int64 `json:"change"`
+
 	// Expdate When the points of this event expire; absent when they never do or there are none.
 	//
 	// Example: 2027-03-01T00:00:00.000Z
@@ -1101,8 +1110,8 @@ type RecordedEvent struct {
 	// Example: 0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e01
 	Parent *openapi_types.UUID `json:"parent,omitempty"`
 
-	// Points The points of this event, 0 where it moves none. On a checkout it is the sum of its lines less the points
-	// burned, for information: what counts is on the line and burn events.
+	// Points What this event is worth, 0 where it is about no points. On a checkout it is the sum of its lines less the points
+	// burned, for information, and on a pending one what it promises: `change` tells what happened to the balance.
 	//
 	//
 	// Example: 60
