@@ -35,7 +35,7 @@ func addChanges(db *gorm.DB, events []loyalty.Event) error {
 	}
 	for some := range slices.Chunk(customers, streams) {
 		var rows []postingRow
-		if err := postingsOf(db, some, by).Find(&rows).Error; err != nil {
+		if err := postedBy(db, some, by).Find(&rows).Error; err != nil {
 			return err
 		}
 		for _, r := range rows {
@@ -45,8 +45,8 @@ func addChanges(db *gorm.DB, events []loyalty.Event) error {
 	return nil
 }
 
-// postingsOf is the statement of addChanges: its accounts and points only.
-func postingsOf(db *gorm.DB, customers []UUID, by map[UUID][]UUID) *gorm.DB {
+// postedBy is the statement of addChanges: its accounts and points only.
+func postedBy(db *gorm.DB, customers []UUID, by map[UUID][]UUID) *gorm.DB {
 	found := db.Table("postings").Select("event_id, from_account, to_account, points")
 	for _, c := range customers {
 		found = found.Or("(customer_id = ? AND event_id IN ?)", c, by[c])
