@@ -54,8 +54,8 @@ var fieldNames = map[string]string{
 }
 
 // reasonNames are the reasons that stand in for {reason}, worded by the server.
-var reasonNames = strings.Fields(`brackets codes declared depth encoding external_name incomplete instant internal_action name nul past precision range
-	repeated schema syntax too_many trailing type choice whole_number
+var reasonNames = strings.Fields(`brackets codes declared depth encoding external_name incomplete instant internal_action name nul past range
+	repeated schema surrogate syntax too_many trailing type choice whole_number
 	campaign condition limit_total module_is_off nothing_to_give pool_has_no_code referral referral_back
 	balance claimed coupon handed_out limit not_active product redeemed revoked segment stock store transferred
 	challenge_completed challenge_full challenge_progress challenge_reset tier_change tier_down tier_held tier_up

@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
@@ -20,6 +21,7 @@ const maxDetails = 100
 type checker struct {
 	prefix string // stands before every path
 	path   []step
+	form   bool // the body came as a form
 	empty  *loyalty.Error
 	faults []loyalty.Detail
 }
@@ -34,7 +36,8 @@ type step struct {
 // no form values, every number as it was written. prefix stands before the
 // fields of its error, which is of kind Invalid.
 func (s *shape) check(v any, prefix string) (any, error) {
-	k := checker{prefix: prefix}
+	_, form := v.(*formNode)
+	k := checker{prefix: prefix, form: form}
 	v = k.value(s, v)
 	if k.empty != nil {
 		return nil, k.empty
@@ -69,7 +72,7 @@ func (k *checker) value(s *shape, v any) any {
 		}
 		k.mustBe("object")
 	default:
-		k.judge(s, v)
+		return k.judge(s, v)
 	}
 	return v
 }
@@ -88,11 +91,7 @@ func (k *checker) object(s *shape, m map[string]any) {
 		}
 		known++
 		k.path = append(k.path, step{p.name, -1})
-		if c := k.value(p.shape, v); p.shape.kind == leaf {
-			m[p.name] = c // in place of a form's value
-		} else if _, form := v.(*formNode); form {
-			m[p.name] = c
-		}
+		m[p.name] = k.value(p.shape, v)
 		k.path = k.path[:len(k.path)-1]
 	}
 	if known < len(m) {
@@ -107,11 +106,27 @@ func (k *checker) requireAll(s *shape, m map[string]any) {
 		return
 	}
 	for _, name := range s.required {
-		if p := s.byName[name]; isEmpty(m[name], p != nil && p.nullable) {
-			k.setEmpty(name)
-			return
+		p := s.byName[name]
+		if !isEmpty(m[name], p != nil && p.nullable) {
+			continue
 		}
+		if k.form && k.emptyObject(p, m, name) {
+			continue
+		}
+		k.setEmpty(name)
+		return
 	}
+}
+
+// emptyObject puts {} in the place of a required object that a form left empty,
+// or left out where nothing in it is required: a form has no way to write one.
+func (k *checker) emptyObject(p *shape, m map[string]any, name string) bool {
+	_, sent := m[name].(*formNode)
+	if p == nil || p.kind != object && p.types != takesObject || !sent && len(p.required) > 0 {
+		return false
+	}
+	m[name] = map[string]any{}
+	return true
 }
 
 // setEmpty notes an empty required property of the value at hand; the first one counts.
@@ -157,11 +172,32 @@ func (k *checker) extras(s *shape, m map[string]any) {
 		case s.extra == anyExtra, s.extra == customExtra && strings.HasPrefix(name, "cf_"):
 			if n, ok := v.(*formNode); ok {
 				m[name] = n.free()
+			} else if !isFinite(v) {
+				k.fault(loyalty.ErrTooLarge.Name, name, map[string]any{"property": name})
 			}
 		default:
 			k.fault("property_unknown", name, map[string]any{"property": name})
 		}
 	}
+}
+
+// isFinite says whether every number in a value that no schema describes can be
+// read by whoever counts in binary: one that cannot would make the whole event
+// unreadable to them.
+func isFinite(v any) bool {
+	switch v := v.(type) {
+	case json.Number:
+		return finite(v) == nil
+	case []any:
+		return !slices.ContainsFunc(v, func(item any) bool { return !isFinite(item) })
+	case map[string]any:
+		for _, value := range v {
+			if !isFinite(value) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // twin finds a declared property that differs in letter case only: whoever

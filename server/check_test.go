@@ -96,13 +96,17 @@ func TestFaultsOfABody(t *testing.T) {
 		"customer is too long":         {`{"customer":"` + string(make256()) + `","action":"visit","data":{"url":"https://a.b"}}`, "too_long", "customer", 190010},
 		"data is a list":               {`{"customer":"a","action":"visit","data":[1]}`, "must_be_type", "data", 190010},
 		"points as text":               {visit(`,"points":"5"`), "must_be_type", "data.points", 190010},
-		"points with a fraction":       {visit(`,"points":5.0`), "must_be_type", "data.points", 190010},
-		"points with an exponent":      {visit(`,"points":1e3`), "must_be_type", "data.points", 190010},
+		"points with a fraction":       {visit(`,"points":5.5`), "must_be_type", "data.points", 190010},
+		"points too small to see":      {visit(`,"points":1e-400`), "must_be_type", "data.points", 190010},
+		"points with a huge exponent":  {visit(`,"points":1e400`), "number_out_of_range", "data.points", 190015},
+		"an exponent without an end":   {visit(`,"points":1e99999999999999999999`), "number_out_of_range", "data.points", 190015},
 		"points of zero":               {visit(`,"points":0`), "too_small", "data.points", 190010},
 		"points above the limit":       {visit(`,"points":9007199254740992`), "too_large", "data.points", 190010},
 		"points beyond 64 bits":        {visit(`,"points":99999999999999999999`), "number_out_of_range", "data.points", 190015},
 		"a number beyond everything":   {line(`,"price":1e400`), "number_out_of_range", "data.items[0].price", 190015},
-		"five decimals":                {line(`,"price":1.00001`), "property_invalid", "data.items[0].price", 190010},
+		"an amount without an end":     {line(`,"price":1e999999999`), "number_out_of_range", "data.items[0].price", 190015},
+		"of one's own, beyond doubles": {line(`,"cf_x":1e400`), "number_out_of_range", "data.items[0].cf_x", 190015},
+		"the same, nested":             {line(`,"size":{"cm":[1,-1e400]}`), "number_out_of_range", "data.items[0].size", 190015},
 		"a negative price":             {line(`,"price":-1`), "too_small", "data.items[0].price", 190010},
 		"no complete address":          {`{"customer":"a","action":"visit","data":{"url":"shop.test/spring"}}`, "bad_format", "data.url", 190010},
 		"an address without a host":    {`{"customer":"a","action":"visit","data":{"url":"https:///x"}}`, "bad_format", "data.url", 190010},
@@ -166,6 +170,18 @@ func TestKept(t *testing.T) {
 		"null removes an external id": {
 			`{"customer":"a","action":"profile","data":{"external_ids":{"crm":null,"shop":"7"}}}`,
 			`{"action":"profile","customer":"a","data":{"external_ids":{"crm":null,"shop":"7"}}}`},
+		"whole numbers as fractions": {
+			`{"customer":"a","action":"visit","data":{"url":"https://a.b","points":5.0}}`,
+			`{"action":"visit","customer":"a","data":{"points":5,"url":"https://a.b"}}`},
+		"whole numbers with an exponent": {
+			`{"customer":"a","action":"visit","data":{"url":"https://a.b","points":50e-1,"effective_timestamp":1.7e9}}`,
+			`{"action":"visit","customer":"a","data":{"effective_timestamp":1700000000,"points":5,"url":"https://a.b"}}`},
+		"amounts of a client that counts in binary": {
+			`{"customer":"a","action":"checkout","data":{"transaction_id":"T","total":3.3000000000000003,"shipping":2e0,"size":3.3000000000000003}}`,
+			`{"action":"checkout","customer":"a","data":{"shipping":2,"size":3.3000000000000003,"total":3.3,"transaction_id":"T"}}`},
+		"amounts too small to see": {
+			`{"customer":"a","action":"checkout","data":{"transaction_id":"T","total":1e-400}}`,
+			`{"action":"checkout","customer":"a","data":{"total":0,"transaction_id":"T"}}`},
 		"the last of equal names": {
 			`{"customer":"a","customer":"b","action":"opt_out","data":{}}`,
 			`{"action":"opt_out","customer":"b","data":{}}`},
@@ -206,6 +222,11 @@ func TestFormValues(t *testing.T) {
 		"an instant":            {`customer=a&action=opt_out&data[effective_timestamp]=2026-02-27T18:05:00Z`, `{"action":"opt_out","customer":"a","data":{"effective_timestamp":"2026-02-27T18:05:00Z"}}`},
 		"seconds since 1970":    {`customer=a&action=opt_out&data[effective_timestamp]=1700000000`, `{"action":"opt_out","customer":"a","data":{"effective_timestamp":1700000000}}`},
 		"names of a map":        {`customer=a&action=profile&data[external_ids][crm]=007`, `{"action":"profile","customer":"a","data":{"external_ids":{"crm":"007"}}}`},
+		"whole, as a fraction":  {`customer=a&action=checkout&data[transaction_id]=T&data[total]=3.3000000000000003&data[shipping]=2.0&data[effective_timestamp]=17e8`, `{"action":"checkout","customer":"a","data":{"effective_timestamp":1700000000,"shipping":2,"total":3.3,"transaction_id":"T"}}`},
+		"no data":               {`customer=a&action=opt_out`, `{"action":"opt_out","customer":"a","data":{}}`},
+		"empty data":            {`customer=a&action=suspend&data=`, `{"action":"suspend","customer":"a","data":{}}`},
+		"blank data":            {`customer=a&action=unsuspend&data=+`, `{"action":"unsuspend","customer":"a","data":{}}`},
+		"no data, unknown":      {`customer=a&action=dance`, `{"action":"dance","customer":"a","data":{}}`},
 		"an empty date":         {`customer=a&action=checkout_update&data[transaction_id]=T&data[total]=1&data[auto_accept]=`, `{"action":"checkout_update","customer":"a","data":{"auto_accept":"","total":1,"transaction_id":"T"}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -220,7 +241,9 @@ func TestFormFaults(t *testing.T) {
 	visit := `customer=a&action=visit&data[url]=https://a.b&`
 	for name, c := range map[string]struct{ form, fault, field string }{
 		"a code is no number":       {visit + `data[points]=05`, "must_be_type", "data.points"},
-		"a fraction of a point":     {visit + `data[points]=5.0`, "must_be_type", "data.points"},
+		"no data where some is due": {`customer=a&action=point_add`, "property_empty", "data"},
+		"empty data, some is due":   {`customer=a&action=point_add&data=`, "property_empty", "data.points"},
+		"a fraction of a point":     {visit + `data[points]=5.5`, "must_be_type", "data.points"},
 		"empty is no number":        {visit + `data[points]=`, "must_be_type", "data.points"},
 		"plus is no sign":           {visit + `data[points]=%2B5`, "must_be_type", "data.points"},
 		"hexadecimal":               {visit + `data[points]=0x10`, "must_be_type", "data.points"},

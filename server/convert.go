@@ -12,6 +12,8 @@ import (
 // stays as it is and is refused as such.
 func (n *formNode) open(s *shape) any {
 	switch {
+	case n.isText && s.kind == object && !s.nullable && strings.TrimSpace(n.text) == "":
+		return map[string]any{} // a form has no other way to write one
 	case n.isText && s.kind == leaf:
 		return s.types.convert(n.text)
 	case n.isText:
@@ -71,7 +73,7 @@ func (n *formNode) free() any {
 // that type stays text: the judge then says what it should have been.
 func (t scalars) convert(text string) any {
 	switch {
-	case t&takesInteger != 0 && isInteger(text), t&takesNumber != 0 && isNumber(text):
+	case t&(takesInteger|takesNumber) != 0 && isNumber(text):
 		return json.Number(text)
 	case t&takesText != 0:
 		return text

@@ -62,6 +62,8 @@ func TestFormRefused(t *testing.T) {
 		"cut triplet":           {`a=%4`, "malformed_body", "encoding"},
 		"broken triplet, name":  {`%=1`, "malformed_body", "encoding"},
 		"not UTF-8":             {`a=%ff`, "malformed_body", "encoding"},
+		"half a character":      {`a=%ed%a0%80`, "malformed_body", "encoding"},
+		"half, in the name":     {`%ed%bf%bf=1`, "malformed_body", "encoding"},
 		"NUL":                   {`a=%00`, "malformed_body", "encoding"},
 		"too deep":              {deep + `=1`, "malformed_body", "depth"},
 		"too many":              {strings.Repeat("a=&", maxFormPairs+1), "malformed_body", "too_many"},

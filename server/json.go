@@ -7,6 +7,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -34,6 +36,9 @@ func parseJSON(body []byte) (any, error) {
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, malformedBody("trailing")
 	}
+	if hasLoneSurrogate(body) {
+		return nil, malformedBody("surrogate")
+	}
 	if bytes.Contains(body, []byte(`\u0000`)) && hasNUL(v) {
 		return nil, malformedBody("nul")
 	}
@@ -59,6 +64,39 @@ func jsonDepth(body []byte) (deepest int) {
 		}
 	}
 	return deepest
+}
+
+// hasLoneSurrogate looks for half a character, \ud800 to \udfff without its other
+// half. Such a text cannot be stored, and the standard library reads all of them
+// as U+FFFD: two ids would be one. The body is valid JSON.
+func hasLoneSurrogate(body []byte) bool {
+	for {
+		at := bytes.IndexByte(body, '\\')
+		if at < 0 {
+			return false
+		}
+		body = body[at:]
+		if body[1] != 'u' {
+			body = body[2:]
+			continue
+		}
+		first := escaped(body)
+		if body = body[6:]; !utf16.IsSurrogate(first) {
+			continue
+		}
+		if len(body) < 6 || body[0] != '\\' || body[1] != 'u' || utf16.DecodeRune(first, escaped(body)) == unicode.ReplacementChar {
+			return true
+		}
+		body = body[6:]
+	}
+}
+
+// escaped reads \uXXXX.
+func escaped(text []byte) (r rune) {
+	for _, c := range text[2:6] {
+		r = r<<4 | rune(unhex(c))
+	}
+	return r
 }
 
 // hasNUL looks for the one character that no database takes as text.

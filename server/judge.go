@@ -22,47 +22,75 @@ var judging = []openapi3.SchemaValidationOption{
 }
 
 // judge lets kin-openapi decide on a value that holds no declared properties,
-// after what it cannot see: it compares numbers as binary fractions.
-func (k *checker) judge(s *shape, v any) {
-	if n, ok := v.(json.Number); ok && !k.exact(s, n) {
-		return
+// after what it cannot see: it compares numbers as binary fractions. It gives the
+// value as it is kept.
+func (k *checker) judge(s *shape, v any) any {
+	if n, ok := v.(json.Number); ok {
+		if n, ok = k.exact(s, n); !ok {
+			return v
+		}
+		v = n
 	}
 	if err := s.schema.VisitJSON(v, judging...); err != nil {
 		k.schemaFaults(err)
 	}
+	return v
 }
 
-// exact refuses numbers that could not be kept to the last digit.
-func (k *checker) exact(s *shape, n json.Number) bool {
-	args := map[string]any{"property": k.property()}
-	text := string(n)
+// exact gives a number as it is kept: a whole one without point or exponent, an
+// amount with the decimals that amounts have. It refuses what is too large.
+func (k *checker) exact(s *shape, n json.Number) (json.Number, bool) {
+	text, err := string(n), error(nil)
 	switch {
 	case s.types&takesNumber == 0 && s.types&takesInteger != 0:
-		if !isInteger(text) {
-			k.mustBe(typeNames(s.schema))
-			return false
-		}
-		if _, err := strconv.ParseInt(text, 10, 64); err != nil {
-			k.fault(loyalty.ErrTooLarge.Name, "", args)
-			return false
-		}
+		text, err = wholeNumber(text)
 	case s.format == "decimal":
-		if _, err := money.Parse(text); err != nil {
-			if errors.Is(err, money.ErrPrecision) {
-				args["reason"] = "precision"
-				k.fault("property_invalid", "", args)
-			} else {
-				k.fault(loyalty.ErrTooLarge.Name, "", args)
-			}
-			return false
-		}
+		text, err = keptAmount(text)
 	default:
-		if f, err := n.Float64(); err != nil || math.IsInf(f, 0) {
-			k.fault(loyalty.ErrTooLarge.Name, "", args)
-			return false
-		}
+		err = finite(n)
 	}
-	return true
+	switch {
+	case errors.Is(err, money.ErrPrecision):
+		k.mustBe(typeNames(s.schema))
+	case err != nil:
+		k.fault(loyalty.ErrTooLarge.Name, "", map[string]any{"property": k.property()})
+	}
+	return json.Number(text), err == nil
+}
+
+// wholeNumber writes a whole number as plain digits: 2.0 and 2e0 are 2, because
+// some clients know no other numbers than fractions.
+func wholeNumber(text string) (string, error) {
+	n, err := money.ParseNumber(text)
+	if err != nil {
+		return text, err
+	}
+	v, err := n.Whole()
+	if err != nil || isInteger(text) {
+		return text, err
+	}
+	return strconv.FormatInt(v, 10), nil
+}
+
+// longAmount is the length from which an amount's needless zeros are not kept.
+const longAmount = 64
+
+// keptAmount rounds a number with more decimals than an amount has. Any other is kept
+// as it was written.
+func keptAmount(text string) (string, error) {
+	a, exact, err := money.ParseRounded(text)
+	if err != nil || exact && len(text) <= longAmount {
+		return text, err
+	}
+	return a.String(), nil
+}
+
+// finite refuses numbers beyond those of a client that counts in binary.
+func finite(n json.Number) error {
+	if f, err := n.Float64(); err != nil || math.IsInf(f, 0) {
+		return money.ErrRange
+	}
+	return nil
 }
 
 // count applies the limits on how many properties or items there may be.

@@ -13,10 +13,7 @@ import (
 // decodeError names the field that could not be decoded.
 func decodeError(err error) error {
 	reason := "type"
-	switch {
-	case errors.Is(err, money.ErrPrecision):
-		reason = "precision"
-	case errors.Is(err, money.ErrRange):
+	if errors.Is(err, money.ErrRange) {
 		reason = "range"
 	}
 	field := "data"

@@ -25,8 +25,8 @@ const Unit Amount = 10_000
 // both databases and a plain JSON number on the wire.
 type Amount int64
 
-// ErrPrecision says that a number has more than four decimals.
-var ErrPrecision = errors.New("more than four decimals")
+// ErrPrecision says that a number has more decimals than can be kept.
+var ErrPrecision = errors.New("more decimals than can be kept")
 
 // ErrRange says that a number is too large to be kept exactly.
 var ErrRange = errors.New("number out of range")
@@ -39,14 +39,23 @@ const maxExponent = 30
 // or point. The library's own is wider and depends on its version.
 var number = regexp.MustCompile(`^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$`)
 
-// Parse reads a decimal number such as 99.99 or 1e2.
-// It fails with ErrPrecision, ErrRange or a syntax error.
+// Parse reads a decimal number such as 99.99 or 1e2. What lies between two
+// amounts is rounded half away from zero: clients that count in binary send
+// 3.3000000000000003 for three times 1.10, and mean 3.3.
+// It fails with ErrRange or a syntax error.
 func Parse(text string) (Amount, error) {
-	d, err := parseDecimal(text)
+	a, _, err := ParseRounded(text)
+	return a, err
+}
+
+// ParseRounded is Parse, and says whether nothing had to be rounded.
+func ParseRounded(text string) (a Amount, exact bool, err error) {
+	n, err := ParseNumber(text)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
-	return FromDecimal(d)
+	v, exact, err := n.scaled(Scale)
+	return Amount(v), exact, err
 }
 
 func parseDecimal(text string) (decimal.Decimal, error) {

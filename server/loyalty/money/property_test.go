@@ -149,11 +149,12 @@ func TestAmountRoundTrip(t *testing.T) {
 // number is the grammar that Parse is held against.
 var number = regexp.MustCompile(`^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$`)
 
-// FuzzParse holds Parse against math/big: whatever is accepted is exactly the
-// number that was written, and nothing else than a number is accepted.
+// FuzzParse holds Parse against math/big: whatever is accepted is the number that
+// was written, rounded half away from zero, and nothing else than a number is
+// accepted.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
-		"0", "99.99", "-0.0001", "1e2", "1e-5", "922337203685477.5807", "-922337203685477.5808", "1e999999999", ".5", "5.",
+		"0", "99.99", "-0.0001", "1e2", "1e-5", "922337203685477.5807", "-922337203685477.5808", "1e999999999", "1e-999999999", "3.3000000000000003", "0.00005", "-0.00005", "1.99995", ".5", "5.",
 		".-5", ".+5", "1_0", "+1", "--1", "", "NaN", "0x1p4", "1e", "0e31", "1.00000", "\xff",
 	} {
 		f.Add(seed)
@@ -165,8 +166,12 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		require.Regexp(t, number, text)
+		if _, exponent, ok := strings.Cut(strings.ToLower(text), "e"); ok && len(exponent) > 4 {
+			return // the oracle would need the memory that Parse does not
+		}
 		want, ok := new(big.Rat).SetString(strings.TrimPrefix(text, "+"))
 		require.True(t, ok, text)
-		require.Zero(t, want.Cmp(big.NewRat(int64(got), int64(money.Unit))), "%s became %s", text, got)
+		want.Mul(want, big.NewRat(int64(money.Unit), 1))
+		require.Zero(t, rounded(money.Round, want).Cmp(big.NewInt(int64(got))), "%s became %s", text, got)
 	})
 }
