@@ -22,7 +22,7 @@ var wireNames = map[string]string{
 	"invalid_parameter": "parameter reason", "malformed_body": "reason", "method_not_allowed": "method",
 	"path_not_found": "", "rate_limited": "retry_after", "read_only_key": "",
 	"filter_field": "field", "filter_form": "parameter", "filter_operator": "field operator", "filter_value": "field reason",
-	"sort_direction": "direction", "sort_field": "field",
+	"sort_direction": "direction", "sort_field": "field", "sort_nothing": "field",
 	"signature_date": "request_time server_time window_seconds", "signature_malformed": "",
 	"signature_refused": "", "signature_scope": "", "target_malformed": "",
 	"unknown_parameter": "parameter", "unsupported_media_type": "media_type",
@@ -49,7 +49,6 @@ var fieldNames = map[string]string{
 	"not_together":        "other property",
 	"not_with_value":      "other property value",
 	"pattern_codes":       "limit property",
-	"value_taken":         "id property",
 	"weights_zero":        "property",
 }
 

@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"bytes"
 	"embed"
 	_ "embed" // the signing script
 	"encoding/json"
@@ -116,8 +117,17 @@ func MakeCollection(api string) ([]byte, error) {
 		}
 		c.Item = append(c.Item, folder)
 	}
-	text, err := json.MarshalIndent(c, "", "  ")
-	return append(text, '\n'), err
+	return indented(c)
+}
+
+// indented writes JSON as people read it, with a line feed at its end.
+func indented(v any) ([]byte, error) {
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	err := e.Encode(v)
+	return text.Bytes(), err
 }
 
 // add puts the operations of a path into the folder of their tag.
@@ -190,11 +200,11 @@ func exampleText(example any) string {
 }
 
 func rawBody(example any) *collectionBody {
-	text, err := json.MarshalIndent(example, "", "  ")
+	text, err := indented(example)
 	if err != nil { // it was read from a document: it can be written
 		panic(err)
 	}
-	return &collectionBody{"raw", string(text), map[string]any{"raw": map[string]string{"language": "json"}}}
+	return &collectionBody{"raw", strings.TrimSpace(string(text)), map[string]any{"raw": map[string]string{"language": "json"}}}
 }
 
 // answered is the script that holds an answer against the document: its status is

@@ -39,6 +39,12 @@ func TestDeprecatedActions(t *testing.T) {
 		require.Equal(t, http.StatusOK, deprecated(since, h.form("/events", formOf(t, coupon("OLD-2")))).status)
 		require.Equal(t, http.StatusOK, deprecated(since, h.post("/events", review)).status)
 
+		require.Equal(t, http.StatusBadRequest, deprecated(since, h.post("/events", `{"customer":"ada","action":"coupon","data":{}}`)).status)
+		require.Equal(t, http.StatusBadRequest, deprecated(since, h.post("/events/preview", `{"action":"review","data":{"item_id":"p-501"}}`)).status)
+		require.Equal(t, http.StatusBadRequest, deprecated(since, h.form("/events", "customer=ada&action=review")).status)
+		deprecated(since, h.post("/events/bulk", bulkOf([]string{`{"customer":"ada","action":"review","data":{}}`})))
+		deprecated(since, h.form("/events/bulk", "events[0][customer]=ada&events[0][action]=review"))
+
 		bulk := deprecated(since, h.post("/events/bulk", bulkOf([]string{
 			`{"customer":"ada","action":"visit","data":{"url":"https://shop.test/"}}`, `{}`, coupon("OLD-3"), review,
 		})))

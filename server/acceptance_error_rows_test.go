@@ -93,6 +93,7 @@ var failings = []failing{
 		return sends("/events", `{"customer":"ada","action":"visit","data":{"url":"https://shop.test/2"}}`, "Idempotency-Key", "used")(h, language)
 	}},
 	{"coupon_exists", 409, 190033, "The coupon code CARD is taken", "data.code", nil, says("ada", "coupon_create", `{"code":"CARD","value":1}`)},
+	{"value_taken", 409, 190341, "Property threshold: gold has the same value", "threshold", nil, sends("/entities/tiers/tier", `{"id":"twin","structure":"club","name":{"en":"Twin"},"threshold":100000000}`)},
 	{"entity_exists", 409, 190034, "The id north is taken", "id", nil, sends("/entities/stores/store", `{"id":"north","name":"North"}`)},
 
 	{"not_enough_points_discount", 422, 0, "Customer doesn't have enough points for discount", "data.points_burned", nil, says("ada", "checkout", `{"transaction_id":"T-9","total":1,"points_burned":90000}`)},
@@ -106,7 +107,7 @@ var failings = []failing{
 	{"refund_too_large", 422, 112203, "The refund is larger than what is left of the transaction (left: 60)", "data.amount", nil, says("ada", "partial_refund", `{"transaction_id":"T-1","amount":60.01}`)},
 	{"module_off", 422, 190042, "Property total_quantity needs the module checkout_accept, which is switched off", "data.total_quantity", nil, says("ada", "checkout", `{"transaction_id":"T-9","total":1,"total_quantity":1}`)},
 	{"module_off_action", 422, 190043, "Action checkout_reject needs the module checkout_accept, which is switched off", "action", nil, says("ada", "checkout_reject", `{"transaction_id":"T-1"}`)},
-	{"internal_action", 422, 190044, "Action checkout_item is written by the platform and cannot be submitted; use checkout instead", "action", nil, says("ada", "checkout_item", `{}`)},
+	{"internal_action", 422, 190044, "Action checkout_item is written by the platform and cannot be submitted; use POST /events (checkout) instead", "action", nil, says("ada", "checkout_item", `{}`)},
 	{"release_too_much", 422, 190046, "More points than are reserved cannot be released (reserved: 5)", "data.points", nil, says("ada", "release_points", `{"transaction_id":"T-5","points":6}`)},
 	{"referrer_unknown", 422, 190047, "The referring customer does not exist", "data.referrer", nil, says("kim", "opt_in", `{"email":"kim@shop.test","referrer":"nobody"}`)},
 	{"referrer_self", 422, 190130, "Customers cannot refer themselves", "data.referrer", nil, says("kim", "opt_in", `{"email":"kim@shop.test","referrer":"kim"}`)},
@@ -191,6 +192,7 @@ var failings = []failing{
 	{"filter_value", 422, 190202, "The filter on date cannot be read: not a date or a point in time", "filter[date][gte]", nil, reads("/v1/customers/ada/events?filter%5Bdate%5D%5Bgte%5D=2026-02-30")},
 	{"filter_form", 422, 190203, "Parameter filter[date] is not written as filter[attribute][operator] or sort[index][field]", "filter[date]", nil, reads("/v1/customers/ada/events?filter%5Bdate%5D=2026-02-03")},
 	{"sort_field", 422, 190204, "There is no sorting by colour here, or it is named twice", "sort[0][field]", nil, reads("/v1/customers/ada/events?sort%5B0%5D%5Bfield%5D=colour")},
+	{"sort_nothing", 422, 190340, "sort[0][field] must name the field to sort by", "sort[0][direction]", nil, reads("/v1/customers/ada/events?sort%5B0%5D%5Bdirection%5D=desc")},
 	{"sort_direction", 422, 190205, "The direction up is neither asc nor desc", "sort[0][direction]", nil, reads("/v1/customers/ada/events?sort%5B0%5D%5Bdirection%5D=up")},
 	{"claim_unknown", 404, 190221, "There is no claim " + noClaim, "", nil, reads("/rewards/claims/" + noClaim)},
 	{"batch_not_found", 404, 190240, "There is no bulk operation " + noClaim, "", nil, reads("/v1/bulk-operation/customer-list/" + noClaim + "/status")},

@@ -47,14 +47,18 @@ func inMemory[T any](p page, all []T, place func(T) cursor) []T {
 		from := min(p.offset, len(all))
 		return all[from:min(len(all), from+p.fetch())]
 	}
+	before := cursor.newer
+	if p.oldestFirst {
+		before = func(c, than cursor) bool { return than.newer(c) }
+	}
 	first := 0 // behind the position, going forward; at or behind it, going back
-	for first < len(all) && place(all[first]).newer(*p.cursor) {
+	for first < len(all) && before(place(all[first]), *p.cursor) {
 		first++
 	}
 	if p.cursor.back {
 		return all[max(0, first-p.fetch()):first]
 	}
-	if first < len(all) && !p.cursor.newer(place(all[first])) {
+	if first < len(all) && !before(*p.cursor, place(all[first])) {
 		first++ // the entry of the position itself
 	}
 	return all[first:min(len(all), first+p.fetch())]

@@ -53,12 +53,8 @@ func (a *campaignsAPI) ListCampaigns(ctx context.Context, in automationcampaigns
 	if err != nil {
 		return nil, err
 	}
-	o := order{descending: in.Params.Order != nil && *in.Params.Order == automationcampaigns.ListCampaignsParamsOrderDesc}
-	if in.Params.Sort != nil {
-		o.column = string(*in.Params.Sort)
-	}
 	now := a.clock()
-	l := choose(p, a.programme().Campaigns, campaignColumns(now), o, now)
+	l := choose(p, a.programme().Campaigns, campaignColumns(now), ordered(in.Params.Sort, in.Params.Order), now)
 	out := automationcampaigns.ListCampaigns200JSONResponse{
 		Data: make([]automationcampaigns.AutomationCampaign, len(l.entries)), Next: l.next, Previous: l.previous, Time: &l.time,
 	}

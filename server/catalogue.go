@@ -13,17 +13,25 @@ import (
 // sorted: what the programme is made of, not what customers have.
 type column[T any] struct {
 	field
-	// of gives the attribute: string, int64, float64, bool, time.Time, or []string, of
-	// which one must fit; nil: the entry has none.
+	// of gives the attribute: string, int64, float64, bool, time.Time, places, or
+	// []string, of which one must fit; nil: the entry has none.
 	of func(T) any
 }
 
+// places are where something is valid; none: everywhere.
+type places []string
+
 // order says by what a list is sorted: the parameters sort and order. No column:
-// as the catalogue itself is.
+// as the list itself is, or the other way round where the direction that is asked
+// for is not its own.
 type order struct {
 	column     string
 	descending bool
+	ascending  bool // it was asked for, which an order without a column has to know
 }
+
+// oldestFirst says that a list whose newest entry comes first is to be turned round.
+func (o order) oldestFirst() bool { return o.column == "" && o.ascending }
 
 // choose keeps the entries that meet every filter of a request, sorted, and cuts
 // the page out. all is in the catalogue's own order, which decides among equals. A
@@ -42,6 +50,8 @@ func choose[T any](p page, all []T, columns map[string]column[T], o order, now t
 	}
 	if c, ok := columns[o.column]; ok {
 		slices.SortStableFunc(found, func(a, b T) int { return compareColumn(c.of(a), c.of(b), o.descending) })
+	} else if o.descending {
+		slices.Reverse(found)
 	}
 	found = found[min(p.offset, len(found)):]
 	return linked(p, found[:min(p.fetch(), len(found))], now, nil)
@@ -51,6 +61,12 @@ func choose[T any](p page, all []T, columns map[string]column[T], o order, now t
 // value.
 func meets(value any, c loyalty.Condition) bool {
 	negated := c.Operator == loyalty.Ne || c.Operator == loyalty.Nin
+	if where, ok := value.(places); ok {
+		if len(where) == 0 {
+			return !negated
+		}
+		value = []string(where)
+	}
 	if texts, ok := value.([]string); ok {
 		any := slices.ContainsFunc(texts, func(t string) bool { return slices.Contains(c.Values, any(t)) })
 		return any != negated

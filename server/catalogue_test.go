@@ -57,10 +57,11 @@ func TestChoose(t *testing.T) {
 		{"ends_at.ne=2026-03-01", order{}, "b c"},
 		{"ends_at.in=2026-03-01,2026-03-02", order{}, "a c d"},
 		{"ends_at=2026-02-30", order{}, ""},
-		{"", order{"points", false}, "b c d a"},
-		{"", order{"points", true}, "a c d b"},
-		{"", order{"ends_at", false}, "a d c b"},
-		{"", order{"ends_at", true}, "c d a b"},
+		{"", order{column: "points"}, "b c d a"},
+		{"", order{column: "points", descending: true}, "a c d b"},
+		{"", order{column: "ends_at"}, "a d c b"},
+		{"", order{column: "ends_at", descending: true}, "c d a b"},
+		{"", order{descending: true}, "d c b a"},
 	} {
 		p := page{limit: 10}
 		for part := range strings.SplitSeq(c.query, "&") {

@@ -113,6 +113,8 @@ func TestFaultsOfABody(t *testing.T) {
 		"no e-mail":                    {profile(`"email":"ada"`), "bad_format", "data.email", 190010},
 		"an e-mail with a name":        {profile(`"email":"Ada <ada@shop.test>"`), "bad_format", "data.email", 190010},
 		"a day that does not exist":    {profile(`"birth_date":"2023-02-30"`), "bad_format", "data.birth_date", 190010},
+		"born in another century":      {profile(`"birth_date":"1899-12-31"`), "bad_format", "data.birth_date", 190010},
+		"not born yet":                 {profile(`"birth_date":"2999-01-01"`), "bad_format", "data.birth_date", 190010},
 		"a day and a time":             {profile(`"birth_date":"2023-02-03T00:00:00Z"`), "bad_format", "data.birth_date", 190010},
 		"labels are no list":           {profile(`"labels":"vip"`), "must_be_type", "data.labels", 190010},
 		"null among labels":            {profile(`"labels":["vip",null]`), "must_be_type", "data.labels[1]", 190010},

@@ -33,6 +33,7 @@ func (s *Server) validate(c *gin.Context) {
 			err = errBusy
 		default:
 			err = r.readTree(c.Request)
+			s.deprecate(c, r.actions)
 		}
 	}
 	if err != nil {
@@ -124,6 +125,9 @@ func (r *request) readTree(req *http.Request) error {
 	}
 	if r.operation.body == nil {
 		return nil // a POST that takes no body ignores one
+	}
+	if r.operation.fromTree {
+		r.actions = actionsOf(v)
 	}
 	if r.tree, err = r.operation.body.check(v, ""); err != nil {
 		return err

@@ -75,7 +75,17 @@ func (a *customersAPI) customerQuery(ctx context.Context, search *string) (q loy
 		return q, false
 	}
 	q.Conditions, readable = conditions(requestOf(ctx).query, customerFields)
+	q.Conditions = withoutThoseWhoLeft(q.Conditions)
 	return q, readable
+}
+
+// withoutThoseWhoLeft leaves customers who opted out off a list that does not ask
+// for a status: nothing is left of them but figures.
+func withoutThoseWhoLeft(conditions []loyalty.Condition) []loyalty.Condition {
+	if slices.ContainsFunc(conditions, func(c loyalty.Condition) bool { return c.Field == "status" }) {
+		return conditions
+	}
+	return append(conditions, loyalty.Condition{Field: "status", Operator: loyalty.Ne, Values: []any{string(loyalty.OptedOut)}})
 }
 
 // storePage is a page as the store wants it.

@@ -31,10 +31,9 @@ func (a *displayAPI) ListClaimedRewards(ctx context.Context, in display.ListClai
 	if err != nil {
 		return nil, err
 	}
-	var o order
-	if in.Params.Sort != nil {
-		o.column = string(*in.Params.Sort)
-		o.descending = in.Params.Order != nil && string(*in.Params.Order) == string(common.OrderDesc)
+	o := ordered(in.Params.Sort, in.Params.Order)
+	if o.column == "" {
+		o.descending = false // it is the list's own direction
 	}
 	language := requestOf(ctx).language
 	l, err := a.claimsOf(ctx, c.ID, p, o)
@@ -58,7 +57,8 @@ func (a *displayAPI) ListClaimedRewards(ctx context.Context, in display.ListClai
 // claimsOf gives one page of a customer's claims. Filters and orders are by what the
 // rewards say, which the claims do not have: then all of the customer's are read.
 func (a *displayAPI) claimsOf(ctx context.Context, customer loyalty.ID, p page, o order) (l links[claimed], err error) {
-	now, q := a.clock(), loyalty.ClaimQuery{Customer: customer, Page: storePage(p)}
+	p.oldestFirst = o.oldestFirst()
+	now, q := a.clock(), loyalty.ClaimQuery{Customer: customer, OldestFirst: p.oldestFirst, Page: storePage(p)}
 	columns := customColumns(a.programme(), rewardType, a.claimColumns(requestOf(ctx).language), func(c claimed) map[string]json.RawMessage { return c.reward.Custom })
 	filtered := slices.ContainsFunc(p.query, func(q pair) bool {
 		name, _ := splitOperator(q.name)
@@ -98,7 +98,7 @@ func (a *displayAPI) claimColumns(language string) map[string]column[claimed] {
 	return map[string]column[claimed]{
 		"type":       {field{kind: choiceField, choices: rewardTypes}, func(c claimed) any { return c.reward.Type }},
 		"points":     {field{kind: integerField}, func(c claimed) any { return c.Points }},
-		"stores":     {field{kind: textField, list: true}, func(c claimed) any { return orEmpty(c.reward.Stores) }},
+		"stores":     {field{kind: textField, list: true}, func(c claimed) any { return places(c.reward.Stores) }},
 		"starts_at":  {field{kind: instantField}, func(c claimed) any { return timeOrNil(c.reward.StartsAt.Time) }},
 		"ends_at":    {field{kind: instantField}, func(c claimed) any { return timeOrNil(c.reward.EndsAt.Time) }},
 		"status":     {field{kind: choiceField, choices: loyalty.DateStatuses}, func(c claimed) any { return c.status }},

@@ -179,7 +179,9 @@ func TestListClaimedRewards(t *testing.T) {
 			"sort=ends_at&order=desc":    "mug mug wallpaper bonus coffee",
 			"sort=claimed_at":            "coffee wallpaper bonus mug mug",
 			"sort=claimed_at&order=desc": "mug mug bonus wallpaper coffee",
-			"order=asc":                  "mug mug bonus wallpaper coffee",
+			"order=asc":                  "coffee wallpaper bonus mug mug",
+			"order=asc&points.gte=0":     "coffee wallpaper bonus mug mug",
+			"order=desc":                 "mug mug bonus wallpaper coffee",
 			"sort=points&state=claimed&stores=budapest-01,vienna-01": "wallpaper coffee mug",
 		} {
 			require.Equal(t, want, strings.Join(listOf(t, h.get(list+"?"+query), "id"), " "), query)

@@ -36,6 +36,7 @@ func eventQuery(ctx context.Context, o order) (q loyalty.EventQuery, readable bo
 	if o.column != "" {
 		q.Sort = []loyalty.Sorting{{Field: o.column, Descending: o.descending}}
 	}
+	q.OldestFirst = o.oldestFirst()
 	return q, true
 }
 

@@ -34,7 +34,7 @@ func activityColumns[E any]() map[string]column[activity[E]] {
 	return map[string]column[entry]{
 		"status":    {field{kind: choiceField, choices: activityStatuses}, func(e entry) any { return e.status }},
 		"type":      {field{kind: textField}, func(e entry) any { return e.kind }},
-		"stores":    {field{kind: textField}, func(e entry) any { return e.stores }},
+		"stores":    {field{kind: textField, list: true}, func(e entry) any { return places(e.stores) }},
 		"points":    {field{kind: integerField}, func(e entry) any { return e.points }},
 		"weight":    {field{kind: integerField}, func(e entry) any { return e.weight }},
 		"title":     {field{kind: textField}, func(e entry) any { return e.title }},
@@ -71,6 +71,7 @@ func ordered[S, D ~string](sort *S, direction *D) (o order) {
 		o.column = string(*sort)
 	}
 	o.descending = direction != nil && *direction == "desc"
+	o.ascending = direction != nil && *direction == "asc"
 	return o
 }
 

@@ -60,6 +60,7 @@ var (
 	errFilterForm     = failure(loyalty.Refused, 190203, "filter_form")     // {parameter}
 	errSortField      = failure(loyalty.Refused, 190204, "sort_field")      // {field}
 	errSortDirection  = failure(loyalty.Refused, 190205, "sort_direction")  // {direction}
+	errSortNothing    = failure(loyalty.Refused, 190340, "sort_nothing")    // {field}
 
 	errBusy = failure(loyalty.Unavailable, 190440, "busy")
 

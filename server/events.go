@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/gin-gonic/gin"
-
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/events"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
@@ -30,7 +28,6 @@ func (a *eventsAPI) SubmitEvent(ctx context.Context, _ events.SubmitEventRequest
 		return http.StatusOK, marshal(a.eventOutcome(language, o, suppress))
 	}
 	s := a.vocabulary.eventOf(r.tree).submission()
-	a.deprecate(ctx, s)
 	if key, hash, ok := r.idempotency(httpRequest(ctx)); ok {
 		s.Idempotency = &loyalty.Idempotency{AnswerKey: key, Hash: hash, Render: render}
 	}
@@ -43,18 +40,6 @@ func (a *eventsAPI) SubmitEvent(ctx context.Context, _ events.SubmitEventRequest
 	}
 	status, body := render(outcome, nil)
 	return written{status: status, body: body}, nil
-}
-
-// deprecate says in the answer's header when one of the actions is deprecated,
-// and since when (RFC 9745).
-func (a *eventsAPI) deprecate(ctx context.Context, all ...loyalty.Submission) {
-	c, ok := ctx.(*gin.Context)
-	for i := range all {
-		if since, deprecated := a.vocabulary.Deprecated(all[i].Action); deprecated && ok {
-			c.Header("Deprecation", fmt.Sprintf("@%d", since.Unix()))
-			return
-		}
-	}
 }
 
 // eventOutcome words what an event did. Events name no person, so suppressing
@@ -114,7 +99,6 @@ func summary(c loyalty.Customer, suppress bool) *common.CustomerSummary {
 func (a *eventsAPI) PreviewEvent(ctx context.Context, _ events.PreviewEventRequestObject) (events.PreviewEventResponseObject, error) {
 	r := requestOf(ctx)
 	s := a.vocabulary.eventOf(r.tree).submission()
-	a.deprecate(ctx, s)
 	o, err := a.engine.Preview(plain(ctx), s)
 	out := events.EventPreview{
 		Customer: summary(o.Customer, a.programme().SuppressPII), Events: recorded(o.Events),
@@ -162,7 +146,6 @@ func (a *eventsAPI) SubmitEvents(ctx context.Context, _ events.SubmitEventsReque
 	}
 	b := bulk{api: a, language: r.language, results: make([]json.RawMessage, len(trees))}
 	b.read(trees)
-	a.deprecate(ctx, b.submissions...)
 	if key, hash, ok := r.idempotency(httpRequest(ctx)); ok {
 		b.remember(key, hash)
 	}

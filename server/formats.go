@@ -15,6 +15,7 @@ import (
 // validation, because kin-openapi's own table is a global of the process and
 // knows 2023-02-30 as a date.
 var formats = map[string]openapi3.StringFormatValidator{
+	"birth-date":     openapi3.NewCallbackValidator(isBirthDate),
 	"cidr":           openapi3.NewCallbackValidator(isNetwork),
 	"date":           openapi3.NewCallbackValidator(isDate),
 	"date-time":      openapi3.NewCallbackValidator(isInstant),
@@ -31,6 +32,20 @@ var errFormat = errors.New("not in the format")
 // isDate takes YYYY-MM-DD, a day that is in the calendar.
 func isDate(s string) error {
 	if _, err := time.Parse(time.DateOnly, s); err != nil {
+		return errFormat
+	}
+	return nil
+}
+
+// oldest is the first day on which a living person can be taken to have been born.
+const oldest = "1900-01-01"
+
+// newest is the last such day: today, wherever on earth it is the latest.
+func newest() string { return time.Now().UTC().Add(14 * time.Hour).Format(time.DateOnly) }
+
+// isBirthDate takes a day on which a customer can have been born.
+func isBirthDate(s string) error {
+	if err := isDate(s); err != nil || s < oldest || s > newest() {
 		return errFormat
 	}
 	return nil

@@ -166,7 +166,7 @@ func wording(e *openapi3.SchemaError) (name string, args map[string]any) {
 	case "enum":
 		return "must_be_one_of", map[string]any{"values": s.Enum}
 	case "format":
-		return "bad_format", map[string]any{"format": s.Format}
+		return "bad_format", map[string]any{"format": formatName(s.Format)}
 	case "anyOf", "oneOf":
 		return "bad_format", map[string]any{"format": formatNames(s)}
 	case "pattern":
@@ -204,6 +204,14 @@ func typeNames(s *openapi3.Schema) string {
 		}
 	}
 	return strings.Join(names, ", ")
+}
+
+// formatName is what a format is called in a message.
+func formatName(format string) string {
+	if format == "birth-date" {
+		return "YYYY-MM-DD, " + oldest + "…" + newest()
+	}
+	return format
 }
 
 // formatNames lists the formats, or else types, that a value may choose from.

@@ -34,7 +34,7 @@ func (a *leaderboardAPI) GetLeaderboard(ctx context.Context, in leaderboard.GetL
 	}
 	l := linked(p, part.Entries, a.clock(), func(e loyalty.BoardEntry) cursor { return boardCursor(part.Board, e.BoardPlace) })
 	return leaderboard.GetLeaderboard200JSONResponse{
-		Period: boardPeriod(name, &part), Data: boardEntries(l.entries), Next: l.next, Previous: l.previous, Time: l.time,
+		Period: boardPeriod(name, &part), Data: a.boardEntries(l.entries), Next: l.next, Previous: l.previous, Time: l.time,
 	}, nil
 }
 
@@ -54,7 +54,7 @@ func (a *leaderboardAPI) GetCustomerLeaderboard(ctx context.Context, in leaderbo
 	if err != nil {
 		return nil, err
 	}
-	out := leaderboard.Standing{ID: c.Name, Period: boardPeriod(name, &s.BoardPart), Score: s.Score, Neighbours: boardEntries(s.Entries)}
+	out := leaderboard.Standing{ID: c.Name, Period: boardPeriod(name, &s.BoardPart), Score: s.Score, Neighbours: a.boardEntries(s.Entries)}
 	if s.Rank > 0 {
 		out.Rank = &s.Rank
 	}
@@ -79,11 +79,15 @@ func boardPeriod(name string, part *loyalty.BoardPart) leaderboard.BoardPeriod {
 	}
 }
 
-func boardEntries(entries []loyalty.BoardEntry) []leaderboard.BoardEntry {
-	out := make([]leaderboard.BoardEntry, len(entries))
+// boardEntries words entries. Without ids a board can be shown to whoever looks.
+func (a *leaderboardAPI) boardEntries(entries []loyalty.BoardEntry) []leaderboard.BoardEntry {
+	hidden, out := a.programme().HideIDs, make([]leaderboard.BoardEntry, len(entries))
 	for i, e := range entries {
+		if hidden {
+			e.Name = ""
+		}
 		out[i] = leaderboard.BoardEntry{
-			ID: e.Name, Handler: textOrNil(e.Handler), ImageURL: textOrNil(e.ImageURL), Score: e.Score, Rank: e.Rank,
+			ID: textOrNil(e.Name), Handler: textOrNil(e.Handler), ImageURL: textOrNil(e.ImageURL), Score: e.Score, Rank: e.Rank,
 		}
 	}
 	return out

@@ -68,6 +68,8 @@ type page struct {
 	offset  int
 	cursor  *cursor // wins over offset
 	began   time.Time
+	// oldestFirst says that a list with the newest entry first is turned round.
+	oldestFirst bool
 }
 
 // pageOf reads what the contract has checked already. It fails for a cursor that

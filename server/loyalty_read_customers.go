@@ -18,6 +18,7 @@ func (a *loyaltyReadAPI) ReadCustomers(ctx context.Context, in loyaltyread.ReadC
 	if q.Conditions, q.Sort, err = bracketsOf(ctx); err != nil {
 		return nil, err
 	}
+	q.Conditions = withoutThoseWhoLeft(q.Conditions)
 	found, err := a.reader.Customers(plain(ctx), q)
 	if err != nil {
 		return nil, err

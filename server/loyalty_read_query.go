@@ -143,6 +143,8 @@ func (b *bracketed) read(query []pair) ([]loyalty.Condition, []loyalty.Sorting, 
 func (b *bracketed) take(conditions []loyalty.Condition, p pair, at []string) ([]loyalty.Condition, error) {
 	f, known := b.fields[at[0]]
 	switch {
+	case at[0] == "":
+		return nil, errFilterForm.With("parameter", p.name).At(p.name)
 	case !known:
 		return nil, errFilterField.With("field", at[0]).At(p.name)
 	case len(at) < 2 || len(at) > 3:
@@ -222,6 +224,9 @@ func (s *sortKeys) take(fields []string, p pair, at []string) error {
 	k := s.at(index, p.name)
 	switch at[1] {
 	case "field":
+		if p.value == "" {
+			return errSortNothing.With("field", p.name).At(p.name)
+		}
 		if !slices.Contains(fields, p.value) {
 			return errSortField.With("field", p.value).At(p.name)
 		}
@@ -254,8 +259,11 @@ func (s sortKeys) inOrder() ([]loyalty.Sorting, error) {
 	slices.SortFunc(s, func(a, b sortKey) int { return cmp.Compare(a.index, b.index) })
 	var keys []loyalty.Sorting
 	for _, k := range s {
+		if k.field == "" {
+			return nil, errSortNothing.With("field", fmt.Sprintf("%s[%d][field]", sortParameter, k.index)).At(k.parameter)
+		}
 		twice := slices.ContainsFunc(keys, func(o loyalty.Sorting) bool { return o.Field == k.field })
-		if k.field == "" || twice {
+		if twice {
 			return nil, errSortField.With("field", k.field).At(k.parameter)
 		}
 		keys = append(keys, loyalty.Sorting{Field: k.field, Descending: k.descending})

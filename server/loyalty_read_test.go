@@ -167,9 +167,10 @@ func TestLoyaltyReadRefusals(t *testing.T) {
 		{events, "sort[-1][field]", "date", 190203},
 		{events, "sort[0][colour]", "date", 190203},
 		{events, "sort[0][field]", "colour", 190204},
-		{events, "sort[0][field]", "", 190204},
+		{events, "sort[0][field]", "", 190340},
 		{transactions, "sort[0][field]", "id", 190204},
-		{events, "sort[0][direction]", "asc", 190204},
+		{events, "sort[0][direction]", "asc", 190340},
+		{events, "filter[][eq]", "x", 190203},
 		{events, "sort[0][direction]", "up", 190205},
 	} {
 		a := h.get(c.target + "?" + url.QueryEscape(c.name) + "=" + url.QueryEscape(c.value))

@@ -28,6 +28,7 @@ type request struct {
 	operation *operation         // nil outside the contract
 	query     []pair             // decoded, in wire order
 	tree      any                // the checked body
+	actions   []string           // of the events in the body, before it was checked
 	err       error              // what was answered as an error
 }
 

@@ -22,7 +22,7 @@ type rewardView struct {
 var rewardColumns = map[string]column[*rewardView]{
 	"type":      {field{kind: choiceField, choices: loyalty.RewardTypes}, func(v *rewardView) any { return v.Type }},
 	"points":    {field{kind: integerField}, func(v *rewardView) any { return v.Points }},
-	"stores":    {field{kind: textField, list: true}, func(v *rewardView) any { return v.Stores }},
+	"stores":    {field{kind: textField, list: true}, func(v *rewardView) any { return places(v.Stores) }},
 	"starts_at": {field{kind: instantField}, func(v *rewardView) any { return momentOrNil(v.StartsAt) }},
 	"ends_at":   {field{kind: instantField}, func(v *rewardView) any { return momentOrNil(v.EndsAt) }},
 	"status":    {field{kind: choiceField, choices: loyalty.DateStatuses}, func(v *rewardView) any { return v.status }},

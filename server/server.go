@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strings"
 	"sync"
 	"time"
 
@@ -115,6 +116,7 @@ type Server struct {
 	entities   *entitySchemas
 	failures   *failureLog
 	verifying  chan struct{} // holds one verification of the ledger at a time
+	served     served
 	handler    http.Handler
 }
 
@@ -208,7 +210,7 @@ func (s *Server) wire() error {
 	g.HandleMethodNotAllowed, g.RedirectTrailingSlash = true, false
 	g.ForwardedByClientIP = false
 
-	g.Use(s.identify, s.log, s.speak)
+	g.Use(s.identify, s.log, s.readable, s.speak)
 	if err := s.publish(g, documents); err != nil {
 		return err
 	}
@@ -217,9 +219,11 @@ func (s *Server) wire() error {
 	}
 	g.NoRoute(append(chain[:len(chain):len(chain)], func(c *gin.Context) { s.fail(c, errPathNotFound) })...)
 	g.NoMethod(append(chain[:len(chain):len(chain)], func(c *gin.Context) {
+		c.Header("Allow", strings.Join(s.served.verbs(c.Request.URL.EscapedPath()), ", "))
 		s.fail(c, errMethod.with("method", method(c.Request)))
 	})...)
 	s.register(g.Group("", chain...))
+	s.served = servedBy(g.Routes())
 	s.handler = g
 	return s.complete(g)
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // Claims lists what a customer and those merged into them claimed or received, the
-// newest first.
+// newest first unless the query says otherwise.
 func (s *Store) Claims(ctx context.Context, q loyalty.ClaimQuery) ([]loyalty.RewardClaim, error) {
 	var rows []claimRow
 	var backwards bool
@@ -37,7 +37,7 @@ func claimsOf(owners []UUID, q loyalty.ClaimQuery) *merged {
 	}
 	return &merged{
 		table: "claims", columns: "*", branches: owned(owners, "claimed_at"), page: q.Page,
-		order: listOrder{at: "claimed_at", id: "id", descending: true},
+		order: listOrder{at: "claimed_at", id: "id", descending: !q.OldestFirst},
 	}
 }
 

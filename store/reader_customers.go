@@ -60,8 +60,11 @@ func customersOf(q loyalty.CustomerQuery) (*merged, error) {
 		list.sort, list.order.descending = "", len(q.Sort) > 0 && q.Sort[0].Descending
 	}
 	list.branches = []branch{{words{}, "created_at"}}
-	if list.sort != "" || len(rest) < len(q.Conditions) || !slices.ContainsFunc(rest, stretches) {
+	switch {
+	case list.sort != "" || asksForStatus(q.Conditions) || !slices.ContainsFunc(rest, stretches):
 		list.branches = split(list.branches, statusWords(wanted), false)
+	case len(wanted) < len(loyalty.Statuses): // few are left out of the stretches of another index
+		list.branches = []branch{{words{}.and("status IN ?", wanted), "created_at"}}
 	}
 	for _, c := range rest {
 		alternatives, err := customerWords(c)
@@ -71,6 +74,11 @@ func customersOf(q loyalty.CustomerQuery) (*merged, error) {
 		list.branches = split(list.branches, alternatives, list.sort != "")
 	}
 	return list, nil
+}
+
+// asksForStatus says whether a condition names a status that is wanted.
+func asksForStatus(conditions []loyalty.Condition) bool {
+	return slices.ContainsFunc(conditions, func(c loyalty.Condition) bool { return c.Field == "status" && positive(c) })
 }
 
 // statusWords words that a status is one of some.

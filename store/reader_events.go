@@ -54,7 +54,7 @@ func (s *Store) Events(ctx context.Context, q loyalty.EventQuery) (loyalty.Event
 
 // eventsOf words a query.
 func eventsOf(db *gorm.DB, q *loyalty.EventQuery) (*merged, error) {
-	list := &merged{table: "events", columns: eventFields, page: q.Page, order: listOrder{at: "recorded_at", id: "id", descending: true}}
+	list := &merged{table: "events", columns: eventFields, page: q.Page, order: listOrder{at: "recorded_at", id: "id", descending: !q.OldestFirst}}
 	if q.Customer != (loyalty.ID{}) {
 		list.order.at = "" // the stream is in the order of ids
 	}
@@ -111,7 +111,7 @@ func everybodys(list *merged, q *loyalty.EventQuery) error {
 		// Equal, in words by which PostgreSQL does not expect it to be rare.
 		ranges[0].where = ranges[0].where.and("at >= recorded_at")
 		ranges = append(ranges, branch{within(words{}.and("at < recorded_at"), "at", from, before), "at"})
-	case bounded && (q.Page.After == nil || !q.Page.After.At.Before(before.Time())):
+	case bounded && (q.OldestFirst || q.Page.After == nil || !q.Page.After.At.Before(before.Time())):
 		// Recorded later, in effect before: few, in an order that no index has. The
 		// sum keeps PostgreSQL from looking for them in everything that is newer.
 		late := within(words{}.and("at < recorded_at").and("recorded_at >= ?", before), "at", from, before)

@@ -528,7 +528,8 @@ type ListCampaignsParams struct {
 	// Sort By what the list is sorted; without it, it comes in the order in which campaigns run.
 	Sort *ListCampaignsParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
 
-	// Order In which direction `sort` goes. Without `sort` it has no effect.
+	// Order In which direction `sort` goes; `asc` if you leave it out. Without `sort` it turns the list's own order round where
+	// that goes the other way: `asc` a list with the newest entry first, `desc` a catalogue.
 	Order *ListCampaignsParamsOrder `form:"order,omitempty" json:"order,omitempty"`
 
 	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.

@@ -2413,7 +2413,8 @@ type ListEventsParams struct {
 	// Sort Sorts by when the events took effect, in the direction of `order`. Without it the newest recorded come first.
 	Sort *ListEventsParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
 
-	// Order In which direction `sort` goes. Without `sort` it has no effect.
+	// Order In which direction `sort` goes; `asc` if you leave it out. Without `sort` it turns the list's own order round where
+	// that goes the other way: `asc` a list with the newest entry first, `desc` a catalogue.
 	Order *ListEventsParamsOrder `form:"order,omitempty" json:"order,omitempty"`
 }
 
@@ -2456,7 +2457,8 @@ type ListContestsParams struct {
 	// Sort By what the list is sorted; by beginning, then id, if it is absent. What has no value comes last.
 	Sort *ListContestsParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
 
-	// Order In which direction `sort` goes. Without `sort` it has no effect.
+	// Order In which direction `sort` goes; `asc` if you leave it out. Without `sort` it turns the list's own order round where
+	// that goes the other way: `asc` a list with the newest entry first, `desc` a catalogue.
 	Order *ListContestsParamsOrder `form:"order,omitempty" json:"order,omitempty"`
 }
 
@@ -2487,7 +2489,8 @@ type ListOfferActivitiesParams struct {
 	// Sort By what the list is sorted; by beginning, then id, if it is absent. What has no value comes last.
 	Sort *ListOfferActivitiesParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
 
-	// Order In which direction `sort` goes. Without `sort` it has no effect.
+	// Order In which direction `sort` goes; `asc` if you leave it out. Without `sort` it turns the list's own order round where
+	// that goes the other way: `asc` a list with the newest entry first, `desc` a catalogue.
 	Order *ListOfferActivitiesParamsOrder `form:"order,omitempty" json:"order,omitempty"`
 }
 
@@ -2518,7 +2521,8 @@ type ListProfilingParams struct {
 	// Sort By what the list is sorted; by beginning, then id, if it is absent. What has no value comes last.
 	Sort *ListProfilingParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
 
-	// Order In which direction `sort` goes. Without `sort` it has no effect.
+	// Order In which direction `sort` goes; `asc` if you leave it out. Without `sort` it turns the list's own order round where
+	// that goes the other way: `asc` a list with the newest entry first, `desc` a catalogue.
 	Order *ListProfilingParamsOrder `form:"order,omitempty" json:"order,omitempty"`
 }
 
@@ -2549,7 +2553,8 @@ type ListQuizzesParams struct {
 	// Sort By what the list is sorted; by beginning, then id, if it is absent. What has no value comes last.
 	Sort *ListQuizzesParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
 
-	// Order In which direction `sort` goes. Without `sort` it has no effect.
+	// Order In which direction `sort` goes; `asc` if you leave it out. Without `sort` it turns the list's own order round where
+	// that goes the other way: `asc` a list with the newest entry first, `desc` a catalogue.
 	Order *ListQuizzesParamsOrder `form:"order,omitempty" json:"order,omitempty"`
 }
 
@@ -2580,7 +2585,8 @@ type ListRewardActivitiesParams struct {
 	// Sort By what the list is sorted. What an entry does not have comes last; equal ones stay in the order of the list.
 	Sort *ListRewardActivitiesParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
 
-	// Order In which direction `sort` goes. Without `sort` it has no effect.
+	// Order In which direction `sort` goes; `asc` if you leave it out. Without `sort` it turns the list's own order round where
+	// that goes the other way: `asc` a list with the newest entry first, `desc` a catalogue.
 	Order *ListRewardActivitiesParamsOrder `form:"order,omitempty" json:"order,omitempty"`
 }
 
@@ -2620,7 +2626,8 @@ type ListTreasureHuntsParams struct {
 	// Sort By what the list is sorted; by beginning, then id, if it is absent. What has no value comes last.
 	Sort *ListTreasureHuntsParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
 
-	// Order In which direction `sort` goes. Without `sort` it has no effect.
+	// Order In which direction `sort` goes; `asc` if you leave it out. Without `sort` it turns the list's own order round where
+	// that goes the other way: `asc` a list with the newest entry first, `desc` a catalogue.
 	Order *ListTreasureHuntsParamsOrder `form:"order,omitempty" json:"order,omitempty"`
 }
 
@@ -2679,7 +2686,8 @@ type ListCustomerEventsParams struct {
 	// Sort Sorts by when the events took effect, in the direction of `order`. Without it the newest recorded come first.
 	Sort *ListCustomerEventsParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
 
-	// Order In which direction `sort` goes. Without `sort` it has no effect.
+	// Order In which direction `sort` goes; `asc` if you leave it out. Without `sort` it turns the list's own order round where
+	// that goes the other way: `asc` a list with the newest entry first, `desc` a catalogue.
 	Order *ListCustomerEventsParamsOrder `form:"order,omitempty" json:"order,omitempty"`
 }
 
@@ -2701,7 +2709,8 @@ type ListPrizeWheelsParams struct {
 	// Sort By what the list is sorted; by beginning, then id, if it is absent. What has no value comes last.
 	Sort *ListPrizeWheelsParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
 
-	// Order In which direction `sort` goes. Without `sort` it has no effect.
+	// Order In which direction `sort` goes; `asc` if you leave it out. Without `sort` it turns the list's own order round where
+	// that goes the other way: `asc` a list with the newest entry first, `desc` a catalogue.
 	Order *ListPrizeWheelsParamsOrder `form:"order,omitempty" json:"order,omitempty"`
 }
 
@@ -2736,7 +2745,8 @@ type ListClaimedRewardsParams struct {
 	// Sort What the list is sorted by; without it the newest claim comes first.
 	Sort *ListClaimedRewardsParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
 
-	// Order In which direction `sort` goes. Without `sort` it has no effect.
+	// Order In which direction `sort` goes; `asc` if you leave it out. Without `sort` it turns the list's own order round where
+	// that goes the other way: `asc` a list with the newest entry first, `desc` a catalogue.
 	Order *ListClaimedRewardsParamsOrder `form:"order,omitempty" json:"order,omitempty"`
 }
 
@@ -2810,7 +2820,8 @@ type ListChallengeProgressParams struct {
 	// Sort By what the list is sorted. What an entry does not have comes last; equal ones stay in the order of the list.
 	Sort *ListChallengeProgressParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
 
-	// Order In which direction `sort` goes. Without `sort` it has no effect.
+	// Order In which direction `sort` goes; `asc` if you leave it out. Without `sort` it turns the list's own order round where
+	// that goes the other way: `asc` a list with the newest entry first, `desc` a catalogue.
 	Order *ListChallengeProgressParamsOrder `form:"order,omitempty" json:"order,omitempty"`
 }
 

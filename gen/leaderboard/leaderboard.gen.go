@@ -130,10 +130,10 @@ type BoardEntry struct {
 	// Example: m1001
 	Handler *string `json:"handler,omitempty"`
 
-	// ID The customer's id as your system submitted it.
+	// ID The customer's id as your system submitted it; absent while the module leaderboard has `show_ids` off.
 	//
 	// Example: member-1001
-	ID string `json:"id"`
+	ID *string `json:"id,omitempty"`
 
 	// ImageURL Web address of a picture; absent where the customer has none.
 	//

@@ -528,7 +528,8 @@ type ListOffersParams struct {
 	// Sort By what the list is sorted; by beginning, then id, if it is absent. What has no value comes last.
 	Sort *ListOffersParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
 
-	// Order In which direction `sort` goes. Without `sort` it has no effect.
+	// Order In which direction `sort` goes; `asc` if you leave it out. Without `sort` it turns the list's own order round where
+	// that goes the other way: `asc` a list with the newest entry first, `desc` a catalogue.
 	Order *ListOffersParamsOrder `form:"order,omitempty" json:"order,omitempty"`
 }
 

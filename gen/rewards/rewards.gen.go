@@ -264,7 +264,8 @@ type ListRewardsParams struct {
 	// Sort By what the list is sorted. What a reward does not have comes last; equal ones stay in the order of the list.
 	Sort *ListRewardsParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
 
-	// Order In which direction `sort` goes. Without `sort` it has no effect.
+	// Order In which direction `sort` goes; `asc` if you leave it out. Without `sort` it turns the list's own order round where
+	// that goes the other way: `asc` a list with the newest entry first, `desc` a catalogue.
 	Order *ListRewardsParamsOrder `form:"order,omitempty" json:"order,omitempty"`
 
 	// Customer The customer for whom the list is; only what they may claim now is in it.

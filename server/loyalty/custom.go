@@ -30,8 +30,8 @@ func readCustomAction(p *Programme, e Entity) error {
 	if _, internal := internalActions[a.Name]; internal && a.Name != lineAction {
 		return fieldFault("name", ErrPropertyInvalid.Name, map[string]any{"reason": "internal_action"})
 	}
-	if p.Actions[a.Name] != nil {
-		return fieldFault("name", ErrPropertyInvalid.Name, map[string]any{"reason": "repeated"})
+	if first := p.Actions[a.Name]; first != nil {
+		return fieldFault("name", ErrValueTaken.Name, map[string]any{"id": first.ID})
 	}
 	a.rule = Action[struct{}]{Name: a.Name, Standing: Earner, Apply: func(*Run, struct{}) error { return nil }}
 	p.Actions[a.Name] = a
@@ -126,14 +126,15 @@ func readAttribute(p *Programme, e Entity) error {
 	switch {
 	case !attributed[a.On] && !ownType.MatchString(a.On):
 		return fieldFault("on", "entity_type_missing", map[string]any{"type": a.On})
-	case slices.ContainsFunc(p.Attributes[a.On], func(o *CustomAttribute) bool { return o.Name == a.Name }):
-		return fieldFault("name", ErrPropertyInvalid.Name, map[string]any{"reason": "repeated"})
 	case a.Translatable && a.Type != "string":
 		return unfit("translatable", "type", a.Type)
 	case a.Translatable && a.On == TypeCustomer:
 		return unfit("translatable", "on", a.On)
 	case a.Type == AttributeBoolean && slices.Contains(a.Tags, TagSearchable):
 		return unfit("tags", "type", a.Type)
+	}
+	if i := slices.IndexFunc(p.Attributes[a.On], func(o *CustomAttribute) bool { return o.Name == a.Name }); i >= 0 {
+		return fieldFault("name", ErrValueTaken.Name, map[string]any{"id": p.Attributes[a.On][i].ID})
 	}
 	p.Attributes[a.On] = append(p.Attributes[a.On], a)
 	return nil

@@ -171,6 +171,7 @@ var (
 	ErrEntityUnknown  = newError(NotFound, 190024, "entity_unknown")   // {type}
 	ErrEntityNotFound = newError(NotFound, 190025, "entity_not_found") // {type} {id}
 	ErrEntityExists   = newError(Conflict, 190034, "entity_exists")    // {id}
+	ErrValueTaken     = newError(Conflict, 190341, "value_taken")      // {property} {id}
 	ErrCouponExists   = newError(Conflict, 190033, "coupon_exists")    // {code}
 
 	ErrBatchNotFound = newError(NotFound, 190240, "batch_not_found") // {batch}

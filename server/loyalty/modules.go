@@ -33,6 +33,7 @@ var modules = map[string]module{
 	ModuleFriendReferral:       {false, readReferral},
 	ModuleIncentivizedPurchase: {true, readPurchase},
 	ModuleLanguage:             {true, readLanguage},
+	ModuleLeaderboard:          {true, readLeaderboard},
 	ModuleOffers:               {true, readSwitch},
 	ModulePendingEvents:        {false, readHolding},
 	ModulePointsEconomy:        {true, readEconomy},

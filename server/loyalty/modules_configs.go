@@ -188,6 +188,20 @@ func readEvents(raw json.RawMessage) (any, error) {
 
 func (c eventsConfig) compile(p *Programme) { p.SuppressPII = c.SuppressPII }
 
+// leaderboardConfig is the configuration of leaderboard.
+type leaderboardConfig struct {
+	ShowIDs bool `json:"show_ids"`
+}
+
+func readLeaderboard(raw json.RawMessage) (any, error) {
+	c := leaderboardConfig{ShowIDs: true}
+	o := openObject(raw, "config")
+	o.flag("show_ids", &c.ShowIDs)
+	return c, o.done()
+}
+
+func (c leaderboardConfig) compile(p *Programme) { p.HideIDs = !c.ShowIDs }
+
 // switchConfig is the configuration of a module that is only on or off.
 type switchConfig struct{}
 

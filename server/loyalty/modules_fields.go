@@ -26,6 +26,9 @@ func fieldFault(field, name string, args map[string]any) *Error {
 	case ErrPropertyUnknown.Name:
 		e.Code = ErrPropertyUnknown.Code
 	}
+	if name == ErrValueTaken.Name {
+		e.Kind, e.Code = ErrValueTaken.Kind, ErrValueTaken.Code
+	}
 	e.Args, e.Details = all, []Detail{{Field: field, Name: name, Args: all}}
 	return e
 }

@@ -28,7 +28,7 @@ func TestFreshProgramme(t *testing.T) {
 	require.Equal(t, map[string]bool{
 		ModulePointsEconomy: true, ModuleIncentivizedPurchase: true, ModuleLanguage: true, ModuleStores: true,
 		ModuleCoupons: true, ModuleRewards: true, ModuleOffers: true, ModuleTiers: true, ModuleChallenges: true,
-		ModuleTreasureHunt: true, ModuleAutomation: true,
+		ModuleTreasureHunt: true, ModuleAutomation: true, ModuleLeaderboard: true,
 	}, p.On)
 	require.Equal(t, DefaultSettings, p.Settings)
 	require.Equal(t, time.UTC, p.Location)
@@ -41,7 +41,7 @@ func TestFreshProgramme(t *testing.T) {
 	states, err := moduleStates(Snapshot{})
 	require.NoError(t, err)
 	require.Len(t, states, len(ModuleNames()))
-	require.Len(t, states, 25)
+	require.Len(t, states, 26)
 	purchase := slices.IndexFunc(states, func(m ModuleState) bool { return m.Name == ModuleIncentivizedPurchase })
 	require.JSONEq(t, `{"rate":1,"currency_rates":{},"rounding":"floor","invalid_codes":"refuse"}`, string(states[purchase].Config))
 }

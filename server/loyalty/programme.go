@@ -22,6 +22,7 @@ const (
 	ModuleFriendReferral       = "friend_referral"
 	ModuleIncentivizedPurchase = "incentivized_purchase"
 	ModuleLanguage             = "language"
+	ModuleLeaderboard          = "leaderboard"
 	ModuleOffers               = "offers"
 	ModulePendingEvents        = "pending_events"
 	ModulePointsEconomy        = "points_economy"
@@ -50,6 +51,7 @@ type Programme struct {
 	Language LanguageChoice
 
 	SuppressPII bool // events_api: answers name no customer
+	HideIDs     bool // leaderboard: boards show no customer's id
 
 	Holding  Holding  // pending_events
 	Referral Referral // friend_referral

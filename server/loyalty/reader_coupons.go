@@ -77,8 +77,9 @@ type PoolStock struct {
 // ClaimQuery selects what a customer claimed or received, with what those merged
 // into them did.
 type ClaimQuery struct {
-	Customer ID
-	Page     Page // without a limit: all of them
+	Customer    ID
+	OldestFirst bool
+	Page        Page // without a limit: all of them
 }
 
 // CouponReader answers questions about coupons and claimed rewards.

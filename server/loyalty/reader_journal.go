@@ -20,7 +20,9 @@ type EventQuery struct {
 	// of their stream. In that order, and by date alone, the list goes by cursor: the
 	// instant of EventPage.Place and the id. Any other order goes by offset.
 	Sort []Sorting
-	Page Page
+	// OldestFirst turns the order round that the list has without Sort.
+	OldestFirst bool
+	Page        Page
 }
 
 // EventPage is a part of the journal, with what its events need to be shown.

@@ -96,7 +96,7 @@ func readTier(p *Programme, e Entity) error {
 		return fieldFault("threshold", "not_multiple", map[string]any{"limit": 1})
 	}
 	if i := slices.IndexFunc(s.Tiers, func(o *Tier) bool { return o.Threshold == t.Threshold }); i >= 0 {
-		return fieldFault("threshold", "value_taken", map[string]any{"id": s.Tiers[i].ID})
+		return fieldFault("threshold", ErrValueTaken.Name, map[string]any{"id": s.Tiers[i].ID})
 	}
 	s.Tiers = append(s.Tiers, t)
 	return nil
