@@ -1,6 +1,7 @@
 package i18n
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -24,6 +25,13 @@ const maxHeader = 256
 // gives Basque readers Spanish and Breton readers French, drops the whole
 // header for one bad element, and cannot refuse a language.
 func (c *Catalogue) Negotiate(header string, enabled []string, fallback string) (lang string) {
+	return c.Preferences(header, enabled, fallback)[0]
+}
+
+// Preferences is Negotiate with all that may be spoken: the enabled languages that
+// the header wants, the best first, and the fallback behind them. A text that lacks
+// the first one comes in the next one it has.
+func (c *Catalogue) Preferences(header string, enabled []string, fallback string) []string {
 	if fallback == "" {
 		fallback = Default
 	}
@@ -31,21 +39,35 @@ func (c *Catalogue) Negotiate(header string, enabled []string, fallback string) 
 		enabled = c.languages
 	}
 	ranges := parseRanges(header, make([]languageRange, 0, 16))
-	best, bestPlace := 0, 0
-	lang = fallback
-	for _, candidate := range enabled {
-		weight, place := weigh(ranges, candidate)
-		switch {
-		case weight == 0 || weight < best:
-			continue
-		case weight == best && place > bestPlace:
-			continue
-		case weight == best && place == bestPlace && candidate != fallback:
-			continue // several under one *: the programme's default first
+	list := make([]preference, 0, len(enabled)+1)
+	for i, candidate := range enabled {
+		if weight, place := weigh(ranges, candidate); weight > 0 {
+			p := preference{candidate, weight, place, i}
+			if candidate == fallback {
+				p.order = -1 // of several under one * the programme's default comes first
+			}
+			list = append(list, p)
 		}
-		lang, best, bestPlace = candidate, weight, place
 	}
-	return lang
+	slices.SortFunc(list, preference.compare)
+	wanted := make([]string, 0, len(list)+1)
+	for _, p := range list {
+		wanted = append(wanted, p.language)
+	}
+	if !slices.Contains(wanted, fallback) {
+		wanted = append(wanted, fallback)
+	}
+	return wanted
+}
+
+// preference is a language, how much it is wanted and where the header says so.
+type preference struct {
+	language             string
+	weight, place, order int
+}
+
+func (p preference) compare(o preference) int {
+	return cmp.Or(cmp.Compare(o.weight, p.weight), cmp.Compare(p.place, o.place), cmp.Compare(p.order, o.order))
 }
 
 // languageRange is one element of the header.

@@ -57,6 +57,24 @@ func TestLanguages(t *testing.T) {
 		}
 		only := h.post("/customers/ada/activities/rewards/half/claim", "", "Accept-language", "hu")
 		require.Equal(t, "Moitié", only.json(t)["coupon"].(map[string]any)["name"], "what there is, before nothing")
+		require.Equal(t, "fr", only.header.Get("Content-Language"), "and the answer says so")
+
+		h.entity("rewards/reward", `{"id":"two","title":{"es":"Dos","hu":"Kettő"},"type":"physical","points":1}`)
+		done(h, "/admin/modules/language", `{"config":{"default":"es","enabled":["en","es","fr","hu","de"]}}`)
+		h.entity("rewards/reward", `{"id":"german","title":{"de":"Tasse","en":"Cup"},"type":"physical","points":1}`)
+		for _, c := range [][4]string{
+			{"two", "fr, hu;q=0.5", "Kettő", "hu"}, {"two", "fr", "Dos", "es"}, {"two", "de, *;q=0.1", "Dos", "es"},
+			{"german", "de", "Tasse", "de"}, {"german", "fr, de;q=0.2", "Tasse", "de"}, {"german", "hu", "Tasse", "de"}, {"german", "it", "Tasse", "de"},
+		} {
+			shown := h.get("/rewards/"+c[0], "Accept-language", c[1])
+			require.Equal(t, c[2], data(t, shown)["title"], c)
+			require.Equal(t, c[3], shown.header.Get("Content-Language"), c)
+		}
+		german := h.get("/rewards/none", "Accept-language", "de")
+		require.Equal(t, "es", german.header.Get("Content-Language"), "the platform speaks no German")
+		require.Equal(t, h.get("/rewards/none", "Accept-language", "es").fault(t).Message, german.fault(t).Message)
+		french := h.get("/rewards/none", "Accept-language", "de, fr;q=0.1")
+		require.Equal(t, "fr", french.header.Get("Content-Language"))
 
 		done(h, "/admin/modules/language", `{"config":{"default":"hu","enabled":["hu","fr"]}}`)
 		for header, want := range map[string][]string{"": hu, "de": hu, "en": hu, "es, en;q=0.9": hu, "en, fr;q=0.1": fr} {

@@ -163,7 +163,7 @@ func (k *checker) extras(s *shape, m map[string]any) {
 			continue
 		}
 		switch {
-		case s.extra == typedExtra && s.keys == "language" && !isLanguage(name):
+		case s.extra == typedExtra && s.keys == "language" && !loyalty.IsLanguage(name):
 			k.fault("bad_format", name, map[string]any{"property": name, "format": "ISO 639-1"})
 		case s.extra == typedExtra:
 			k.path = append(k.path, step{name, -1})
@@ -244,11 +244,6 @@ func (k *checker) choice(s *shape, m map[string]any) {
 		return
 	}
 	k.object(branch, m)
-}
-
-// isLanguage takes an ISO 639-1 code: two small letters.
-func isLanguage(name string) bool {
-	return len(name) == 2 && name[0]-'a' <= 'z'-'a' && name[1]-'a' <= 'z'-'a'
 }
 
 // field is the path of a property of the value at hand; without a name, of the

@@ -38,7 +38,7 @@ func (a *couponAPI) ListCouponPools(ctx context.Context, in coupon.ListCouponPoo
 
 // poolRecord writes a pool as the Entities API does, with its counts behind.
 func poolRecord(e *loyalty.Entity, n loyalty.PoolStock) json.RawMessage {
-	own := entityRecord("coupons", "pool", e)
+	own := recordOf("coupons", "pool", e, "")
 	counts := marshal(struct {
 		Total     int64 `json:"total"`
 		Available int64 `json:"available"`

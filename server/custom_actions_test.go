@@ -66,6 +66,9 @@ func TestActionsOfTheProgramme(t *testing.T) {
 
 		a = h.post("/entities/custom-events/action", `{"name":"tasting","schema":{"type":"object","properties":{"cups":{"type":"number","most":3}}}}`)
 		refused(a, "schema.properties.cups.most", 190011)
+		twice := h.post("/entities/custom-events/action", `{"name":"checkout_item","schema":{"type":"object"}}`)
+		require.Equal(t, http.StatusConflict, twice.status, twice.body)
+		require.Equal(t, "Property name: line has the same value", twice.fault(t).Message)
 		a = h.post("/entities/custom-events/action", `{"name":"reward_claim","schema":{"type":"object"}}`)
 		refused(a, "name", 190010)
 	})

@@ -40,7 +40,8 @@ func TestAttributesOfCustomers(t *testing.T) {
 		require.Equal(t, []string{"data.cf_children"}, a.fault(t).fields())
 
 		a = h.post("/entities/custom-entities/attribute", `{"on":"core/customer","name":"children","type":"string"}`)
-		require.Equal(t, http.StatusBadRequest, a.status, a.body)
+		require.Equal(t, http.StatusConflict, a.status, a.body)
+		require.Equal(t, 190341, a.fault(t).Code)
 		require.Equal(t, []string{"name"}, a.fault(t).fields())
 	})
 }

@@ -19,7 +19,7 @@ func (a *customersAPI) MergeCustomer(ctx context.Context, in customers.MergeCust
 		customer: in.Body.Target, action: "merge", data: map[string]any{"source": source},
 		fields: map[string]string{"customer": "target", "data.source": "customer_id"},
 	}
-	merge.body = func(_ string, o *loyalty.Outcome) any {
+	merge.body = func(_ *tongue, o *loyalty.Outcome) any {
 		return customers.MergeAnswer{Data: customers.MergedCustomer{ID: merge.eventOf(o).ID, Customer: *summary(o.Customer, false)}}
 	}
 	return a.operate(ctx, merge)
@@ -28,7 +28,7 @@ func (a *customersAPI) MergeCustomer(ctx context.Context, in customers.MergeCust
 // VerifyCustomer records that somebody made sure who the customer is.
 func (a *customersAPI) VerifyCustomer(ctx context.Context, in customers.VerifyCustomerRequestObject) (customers.VerifyCustomerResponseObject, error) {
 	verify := act{customer: in.CustomerID, action: "verify_customer", data: map[string]any{}}
-	verify.body = func(_ string, o *loyalty.Outcome) any {
+	verify.body = func(_ *tongue, o *loyalty.Outcome) any {
 		e := verify.eventOf(o)
 		return customers.VerifyAnswer{Data: customers.Verification{
 			ID: e.ID, Customer: o.Customer.Name, VerifiedAt: common.Instant(e.RecordedAt),

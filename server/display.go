@@ -17,7 +17,7 @@ var _ display.StrictServerInterface = (*displayAPI)(nil)
 func (a *displayAPI) ClaimOffer(ctx context.Context, in display.ClaimOfferRequestObject) (display.ClaimOfferResponseObject, error) {
 	return a.operate(ctx, act{
 		customer: in.CustomerID, action: "offer_claim", data: map[string]any{"offer": in.OfferID},
-		body: func(_ string, o *loyalty.Outcome) any {
+		body: func(_ *tongue, o *loyalty.Outcome) any {
 			c := o.Value.(loyalty.OfferClaim)
 			return display.OfferClaimAnswer{Data: display.OfferClaim{ID: c.ID, Offer: c.Offer, ClaimedAt: common.Instant(c.ClaimedAt)}}
 		},
@@ -29,7 +29,7 @@ func (a *displayAPI) AnswerQuestion(ctx context.Context, in display.AnswerQuesti
 	return a.operate(ctx, act{
 		customer: in.CustomerID, action: "profile_answer",
 		data: map[string]any{"flow": in.FlowID, "question": in.QuestionID, "answer": in.Body.Answer},
-		body: func(_ string, o *loyalty.Outcome) any {
+		body: func(_ *tongue, o *loyalty.Outcome) any {
 			r := o.Value.(loyalty.QuestionResult)
 			return display.QuestionAnswer{Data: display.QuestionResult{
 				ID: r.ID, Flow: r.Flow, Question: r.Question, Completed: r.Completed, Points: r.Points,
@@ -43,7 +43,7 @@ func (a *displayAPI) AnswerQuestion(ctx context.Context, in display.AnswerQuesti
 func (a *displayAPI) RecordVisualSearch(ctx context.Context, in display.RecordVisualSearchRequestObject) (display.RecordVisualSearchResponseObject, error) {
 	return a.operate(ctx, act{
 		customer: in.CustomerID, action: "visual_search", data: in.Body,
-		body: func(_ string, o *loyalty.Outcome) any {
+		body: func(_ *tongue, o *loyalty.Outcome) any {
 			r := o.Value.(loyalty.RecordedSearch)
 			return display.VisualSearchAnswer{Data: display.RecordedSearch{ID: r.ID, Bounds: r.Bounds}}
 		},

@@ -18,7 +18,7 @@ type activityKind struct {
 	one    string // the same in the singular, which activity_types takes too
 	module string // without which nobody can do it
 	// list gives what the list of the kind answers without filters, whole.
-	list func(a *displayAPI, r *loyalty.Run, language string, now time.Time) ([]any, error)
+	list func(a *displayAPI, r *loyalty.Run, language *tongue, now time.Time) ([]any, error)
 }
 
 // activityKinds are the kinds of the overview, in its order. Each has its function
@@ -35,8 +35,8 @@ var activityKinds = []activityKind{
 }
 
 // activities makes a kind's own function one of the overview's.
-func activities[T any](of func(a *displayAPI, r *loyalty.Run, language string, now time.Time) ([]T, error)) func(*displayAPI, *loyalty.Run, string, time.Time) ([]any, error) {
-	return func(a *displayAPI, r *loyalty.Run, language string, now time.Time) ([]any, error) {
+func activities[T any](of func(a *displayAPI, r *loyalty.Run, language *tongue, now time.Time) ([]T, error)) func(*displayAPI, *loyalty.Run, *tongue, time.Time) ([]any, error) {
+	return func(a *displayAPI, r *loyalty.Run, language *tongue, now time.Time) ([]any, error) {
 		list, err := of(a, r, language, now)
 		all := make([]any, len(list))
 		for i, entry := range list {

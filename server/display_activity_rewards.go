@@ -35,12 +35,12 @@ func (a *displayAPI) ListRewardActivities(ctx context.Context, in display.ListRe
 }
 
 // rewardActivity words a reward for the customer who may claim it.
-func (a *displayAPI) rewardActivity(r *loyalty.Run, language string, v *rewardView) common.RewardEntry {
+func (a *displayAPI) rewardActivity(r *loyalty.Run, language *tongue, v *rewardView) common.RewardEntry {
 	return a.rewardEntry(language, v, address("customers", r.Customer.Name, "activities", "rewards", v.ID, "claim"))
 }
 
 // rewardsActivities are the rewards that are active for a customer.
-func (a *displayAPI) rewardsActivities(r *loyalty.Run, language string, _ time.Time) ([]common.RewardEntry, error) {
+func (a *displayAPI) rewardsActivities(r *loyalty.Run, language *tongue, _ time.Time) ([]common.RewardEntry, error) {
 	all, err := a.rewardViews(r, language)
 	all = running(nil, all)
 	entries := make([]common.RewardEntry, len(all))

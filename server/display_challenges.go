@@ -34,7 +34,7 @@ var challengeColumns = map[string]column[*challengeView]{
 var challengeNeeds = loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressChallenge)}
 
 // challengeViews are all challenges, with where this customer stands.
-func (a *displayAPI) challengeViews(r *loyalty.Run, language string) ([]*challengeView, error) {
+func (a *displayAPI) challengeViews(r *loyalty.Run, language *tongue) ([]*challengeView, error) {
 	var all []*challengeView
 	for _, c := range r.Programme.ChallengeList() {
 		state, err := r.ChallengeStatus(c)
@@ -47,13 +47,13 @@ func (a *displayAPI) challengeViews(r *loyalty.Run, language string) ([]*challen
 }
 
 // openChallenges are those that this customer can work on.
-func (a *displayAPI) openChallenges(r *loyalty.Run, language string) ([]*challengeView, error) {
+func (a *displayAPI) openChallenges(r *loyalty.Run, language *tongue) ([]*challengeView, error) {
 	all, err := a.challengeViews(r, language)
 	return slices.DeleteFunc(all, func(v *challengeView) bool { return v.dated != loyalty.StatusActive || v.state.Left == 0 }), err
 }
 
 // completedChallenges are those that this customer completed, the last one first.
-func (a *displayAPI) completedChallenges(r *loyalty.Run, language string) ([]*challengeView, error) {
+func (a *displayAPI) completedChallenges(r *loyalty.Run, language *tongue) ([]*challengeView, error) {
 	all, err := a.challengeViews(r, language)
 	all = slices.DeleteFunc(all, func(v *challengeView) bool { return v.state.Completions == 0 })
 	slices.SortStableFunc(all, func(a, b *challengeView) int { return b.state.Completed.Compare(a.state.Completed) })
@@ -61,7 +61,7 @@ func (a *displayAPI) completedChallenges(r *loyalty.Run, language string) ([]*ch
 }
 
 // challengesActivities are the challenges that this customer can work on.
-func (a *displayAPI) challengesActivities(r *loyalty.Run, language string, _ time.Time) ([]display.ChallengeActivity, error) {
+func (a *displayAPI) challengesActivities(r *loyalty.Run, language *tongue, _ time.Time) ([]display.ChallengeActivity, error) {
 	open, err := a.openChallenges(r, language)
 	entries := make([]display.ChallengeActivity, len(open))
 	for i, v := range open {
@@ -71,7 +71,7 @@ func (a *displayAPI) challengesActivities(r *loyalty.Run, language string, _ tim
 }
 
 // challengeActivity words a challenge with one number for the progress.
-func (a *displayAPI) challengeActivity(language string, v *challengeView) display.ChallengeActivity {
+func (a *displayAPI) challengeActivity(language *tongue, v *challengeView) display.ChallengeActivity {
 	return display.ChallengeActivity{
 		ID: v.ID, Status: common.DateStatus(v.dated), Title: v.title, Description: textOrNil(a.text(language, v.Description)),
 		Points: v.Points, Tags: orEmpty(v.Tags),
@@ -82,7 +82,7 @@ func (a *displayAPI) challengeActivity(language string, v *challengeView) displa
 }
 
 // challengeProgress words a challenge with the progress in each criterion.
-func (a *displayAPI) challengeProgress(language string, v *challengeView) display.ChallengeProgress {
+func (a *displayAPI) challengeProgress(language *tongue, v *challengeView) display.ChallengeProgress {
 	one := a.challengeActivity(language, v)
 	e := display.ChallengeProgress{
 		ID: one.ID, Status: one.Status, Title: one.Title, Description: one.Description, Points: one.Points, Tags: one.Tags,
@@ -105,9 +105,9 @@ func (a *displayAPI) challengeProgress(language string, v *challengeView) displa
 
 // actionLabel is what customers see of an action; nil where it is the programme's
 // own, which has no name for them.
-func (a *displayAPI) actionLabel(language, action string) *string {
+func (a *displayAPI) actionLabel(language *tongue, action string) *string {
 	key := "action." + action
-	if label := a.catalogue.Message(language, key, nil); label != key {
+	if label := language.message(key, nil); label != key {
 		return &label
 	}
 	return nil
@@ -117,8 +117,8 @@ func (a *displayAPI) actionLabel(language, action string) *string {
 type challengeList[T any] struct {
 	page page
 	by   order
-	of   func(r *loyalty.Run, language string) ([]*challengeView, error)
-	word func(language string, v *challengeView) T
+	of   func(r *loyalty.Run, language *tongue) ([]*challengeView, error)
+	word func(language *tongue, v *challengeView) T
 }
 
 // read gives the page for one customer.

@@ -94,7 +94,7 @@ var rewardTypes = []string{loyalty.RewardCoupon, loyalty.RewardDownload, loyalty
 
 // claimColumns are what claimed rewards can be filtered and sorted by. Points are
 // those that the claim cost.
-func (a *displayAPI) claimColumns(language string) map[string]column[claimed] {
+func (a *displayAPI) claimColumns(language *tongue) map[string]column[claimed] {
 	return map[string]column[claimed]{
 		"type":       {field{kind: choiceField, choices: rewardTypes}, func(c claimed) any { return c.reward.Type }},
 		"points":     {field{kind: integerField}, func(c claimed) any { return c.Points }},
@@ -168,7 +168,7 @@ func (a *displayAPI) couponsOfClaims(ctx context.Context, customer loyalty.ID, c
 }
 
 // claimedReward words a claim and its reward.
-func (a *displayAPI) claimedReward(language string, c *claimed) display.ClaimedReward {
+func (a *displayAPI) claimedReward(language *tongue, c *claimed) display.ClaimedReward {
 	r := c.reward
 	out := display.ClaimedReward{
 		ID: r.ID, Type: display.ClaimedRewardType(r.Type), Status: display.ClaimedRewardStatus(c.status),

@@ -24,13 +24,13 @@ func (a *displayAPI) ListContests(ctx context.Context, in display.ListContestsRe
 	return display.ListContests200JSONResponse{Data: l.entries, Next: l.next, Previous: l.previous, Time: &l.time}, nil
 }
 
-func (a *displayAPI) contests(r *loyalty.Run, language string) ([]activity[display.ContestActivity], error) {
+func (a *displayAPI) contests(r *loyalty.Run, language *tongue) ([]activity[display.ContestActivity], error) {
 	return each(r.Programme.Contests, func(c *loyalty.Contest) (activity[display.ContestActivity], error) {
 		return a.contest(r, language, c)
 	})
 }
 
-func (a *displayAPI) contest(r *loyalty.Run, language string, c *loyalty.Contest) (activity[display.ContestActivity], error) {
+func (a *displayAPI) contest(r *loyalty.Run, language *tongue, c *loyalty.Contest) (activity[display.ContestActivity], error) {
 	o, err := r.ContestOutlook(c)
 	status, title := c.Status(r.At), a.text(language, c.Title)
 	e := display.ContestActivity{

@@ -15,7 +15,7 @@ func (a *displayAPI) EnterContest(ctx context.Context, in display.EnterContestRe
 	}
 	return a.operate(ctx, act{
 		customer: in.CustomerID, action: "contest_enter", data: data,
-		body: func(_ string, o *loyalty.Outcome) any {
+		body: func(_ *tongue, o *loyalty.Outcome) any {
 			r := o.Value.(loyalty.ContestEntries)
 			return display.EntryAnswer{Data: display.ContestEntries{
 				ID: r.ID, Contest: r.Contest, Count: r.Count, Entries: r.Entries, Points: r.Points,
@@ -29,7 +29,7 @@ func (a *displayAPI) EnterContest(ctx context.Context, in display.EnterContestRe
 func (a *displayAPI) SpinPrizeWheel(ctx context.Context, in display.SpinPrizeWheelRequestObject) (display.SpinPrizeWheelResponseObject, error) {
 	return a.operate(ctx, act{
 		customer: in.CustomerID, action: "prize_wheel_spin", data: map[string]any{"wheel": in.WheelID},
-		body: func(language string, o *loyalty.Outcome) any {
+		body: func(language *tongue, o *loyalty.Outcome) any {
 			r := o.Value.(loyalty.SpinResult)
 			spin := display.Spin{
 				ID: r.ID, Wheel: r.Wheel, Result: a.text(language, r.Result), Type: display.SpinType(r.Type),
@@ -45,7 +45,7 @@ func (a *displayAPI) SpinPrizeWheel(ctx context.Context, in display.SpinPrizeWhe
 }
 
 // wonReward names a reward; its title is there as long as the reward is.
-func (a *displayAPI) wonReward(language, id string) *display.WonReward {
+func (a *displayAPI) wonReward(language *tongue, id string) *display.WonReward {
 	won := &display.WonReward{ID: id}
 	if reward := a.programme().Rewards[id]; reward != nil {
 		won.Title = textOrNil(a.text(language, reward.Title))
@@ -57,7 +57,7 @@ func (a *displayAPI) wonReward(language, id string) *display.WonReward {
 func (a *displayAPI) AnswerQuiz(ctx context.Context, in display.AnswerQuizRequestObject) (display.AnswerQuizResponseObject, error) {
 	return a.operate(ctx, act{
 		customer: in.CustomerID, action: "quiz_answer", data: map[string]any{"quiz": in.QuizID, "answer": in.Body.Answer},
-		body: func(_ string, o *loyalty.Outcome) any {
+		body: func(_ *tongue, o *loyalty.Outcome) any {
 			r := o.Value.(loyalty.QuizResult)
 			return display.QuizAnswer{Data: display.QuizResult{
 				ID: r.ID, Quiz: r.Quiz, Correct: r.Correct, CorrectAnswer: r.CorrectAnswer, Points: r.Points,

@@ -26,7 +26,7 @@ func (a *displayAPI) ListOfferActivities(ctx context.Context, in display.ListOff
 }
 
 // offers lists the offers of everybody and of the customer's segments.
-func (a *displayAPI) offers(r *loyalty.Run, language string) ([]activity[display.OfferActivity], error) {
+func (a *displayAPI) offers(r *loyalty.Run, language *tongue) ([]activity[display.OfferActivity], error) {
 	mine := map[string]loyalty.OfferOutlook{}
 	theirs := map[string]*loyalty.Offer{}
 	for id, o := range r.Programme.Offers {
@@ -43,7 +43,7 @@ func (a *displayAPI) offers(r *loyalty.Run, language string) ([]activity[display
 	})
 }
 
-func (a *displayAPI) offer(r *loyalty.Run, language string, o *loyalty.Offer, outlook loyalty.OfferOutlook) activity[display.OfferActivity] {
+func (a *displayAPI) offer(r *loyalty.Run, language *tongue, o *loyalty.Offer, outlook loyalty.OfferOutlook) activity[display.OfferActivity] {
 	status, name := o.Status(r.At), a.text(language, o.Name)
 	e := display.OfferActivity{
 		ID: o.ID, Name: name, Type: display.OfferActivityType(o.Type), Weight: o.Weight, MinTotal: amountOrNil(o.MinTotal),

@@ -27,11 +27,11 @@ func (a *displayAPI) ListProfiling(ctx context.Context, in display.ListProfiling
 	return display.ListProfiling200JSONResponse{Data: l.entries, Next: l.next, Previous: l.previous, Time: &l.time}, nil
 }
 
-func (a *displayAPI) flows(r *loyalty.Run, language string) ([]activity[display.FlowActivity], error) {
+func (a *displayAPI) flows(r *loyalty.Run, language *tongue) ([]activity[display.FlowActivity], error) {
 	return each(r.Programme.Flows, func(f *loyalty.Flow) (activity[display.FlowActivity], error) { return a.flow(r, language, f) })
 }
 
-func (a *displayAPI) flow(r *loyalty.Run, language string, f *loyalty.Flow) (activity[display.FlowActivity], error) {
+func (a *displayAPI) flow(r *loyalty.Run, language *tongue, f *loyalty.Flow) (activity[display.FlowActivity], error) {
 	o, err := r.FlowOutlook(f)
 	status, title := f.Status(r.At), a.text(language, f.Title)
 	e := display.FlowActivity{
@@ -67,7 +67,7 @@ func (a *displayAPI) GetNextQuestion(ctx context.Context, in display.GetNextQues
 
 // nextQuestion words where the customer stands with a flow. Outside the flow's dates
 // no question is told.
-func (a *displayAPI) nextQuestion(r *loyalty.Run, language string, f *loyalty.Flow) (display.NextQuestion, error) {
+func (a *displayAPI) nextQuestion(r *loyalty.Run, language *tongue, f *loyalty.Flow) (display.NextQuestion, error) {
 	o, err := r.FlowOutlook(f)
 	status := f.Status(r.At)
 	out := display.NextQuestion{

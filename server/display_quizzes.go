@@ -44,13 +44,13 @@ func (a *displayAPI) GetQuiz(ctx context.Context, in display.GetQuizRequestObjec
 	return out, nil
 }
 
-func (a *displayAPI) quizzes(r *loyalty.Run, language string) ([]activity[display.QuizActivity], error) {
+func (a *displayAPI) quizzes(r *loyalty.Run, language *tongue) ([]activity[display.QuizActivity], error) {
 	return each(r.Programme.Quizzes, func(q *loyalty.Quiz) (activity[display.QuizActivity], error) { return a.quiz(r, language, q) })
 }
 
 // quiz words a quiz. Its question is told from its beginning on, the right answer
 // once the customer gave one.
-func (a *displayAPI) quiz(r *loyalty.Run, language string, q *loyalty.Quiz) (activity[display.QuizActivity], error) {
+func (a *displayAPI) quiz(r *loyalty.Run, language *tongue, q *loyalty.Quiz) (activity[display.QuizActivity], error) {
 	status, title := q.Status(r.At), a.text(language, q.Title)
 	e := display.QuizActivity{
 		ID: q.ID, Title: title, Status: common.DateStatus(status), Points: q.Points,
@@ -73,7 +73,7 @@ func (a *displayAPI) quiz(r *loyalty.Run, language string, q *loyalty.Quiz) (act
 }
 
 // choices words the answers to choose from; nil: there are none.
-func (a *displayAPI) choices(language string, all []loyalty.Choice) (list []display.ChoiceText) {
+func (a *displayAPI) choices(language *tongue, all []loyalty.Choice) (list []display.ChoiceText) {
 	for _, c := range all {
 		list = append(list, display.ChoiceText{ID: c.ID, Text: a.text(language, c.Text)})
 	}

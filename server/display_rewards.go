@@ -21,7 +21,7 @@ func (a *displayAPI) ClaimReward(ctx context.Context, in display.ClaimRewardRequ
 func (s *Server) claimReward(ctx context.Context, customer, reward string) (written, error) {
 	return s.operate(ctx, act{
 		customer: customer, action: "reward_claim", data: map[string]any{"reward": reward},
-		body: func(language string, o *loyalty.Outcome) any {
+		body: func(language *tongue, o *loyalty.Outcome) any {
 			r := o.Value.(*loyalty.ClaimResult)
 			out := common.ClaimResult{
 				ID: r.ID, Spent: r.Spent, LastClaimedAt: common.Instant(r.LastClaimedAt),
@@ -36,7 +36,7 @@ func (s *Server) claimReward(ctx context.Context, customer, reward string) (writ
 }
 
 // claimedCoupon words a coupon that a customer got just now; nil without one.
-func (s *Server) claimedCoupon(language string, c *loyalty.Coupon, holder *loyalty.Customer) *common.ClaimedCoupon {
+func (s *Server) claimedCoupon(language *tongue, c *loyalty.Coupon, holder *loyalty.Customer) *common.ClaimedCoupon {
 	if c == nil {
 		return nil
 	}
@@ -63,7 +63,7 @@ func (a *displayAPI) RevokeReward(ctx context.Context, in display.RevokeRewardRe
 		return nil, err
 	}
 	revoke := act{customer: in.CustomerID, action: "reward_revoke", data: map[string]any{"event": in.Body.Event}}
-	revoke.body = func(_ string, o *loyalty.Outcome) any {
+	revoke.body = func(_ *tongue, o *loyalty.Outcome) any {
 		e := revoke.eventOf(o)
 		out := display.RevokedClaim{ID: e.ID, Event: claim.ID, Reward: claim.Reward, Spendable: o.Customer.Figures.Spendable()}
 		if e.Points != nil {

@@ -76,10 +76,10 @@ func ordered[S, D ~string](sort *S, direction *D) (o order) {
 }
 
 // activitiesOf lists what a customer may do of one kind.
-type activitiesOf[E any] func(a *displayAPI, r *loyalty.Run, language string) ([]activity[E], error)
+type activitiesOf[E any] func(a *displayAPI, r *loyalty.Run, language *tongue) ([]activity[E], error)
 
 // whole is a kind without filters, for the overview of all kinds.
-func (of activitiesOf[E]) whole(a *displayAPI, r *loyalty.Run, language string, _ time.Time) ([]E, error) {
+func (of activitiesOf[E]) whole(a *displayAPI, r *loyalty.Run, language *tongue, _ time.Time) ([]E, error) {
 	all, err := of(a, r, language)
 	return bare(current(nil, all)), err
 }
@@ -181,7 +181,7 @@ func address(segments ...string) string {
 
 // ownAttributes are the attributes of an entity that the programme made up, as they
 // are shown: one that is declared translatable in the language of the answer.
-func (s *Server) ownAttributes(language string, p *loyalty.Programme, kind string, custom map[string]json.RawMessage) map[string]any {
+func (s *Server) ownAttributes(language *tongue, p *loyalty.Programme, kind string, custom map[string]json.RawMessage) map[string]any {
 	shown := make(map[string]any, len(custom))
 	for name, value := range custom {
 		shown[name] = value

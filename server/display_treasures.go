@@ -25,7 +25,7 @@ func (a *displayAPI) ListTreasureHunts(ctx context.Context, in display.ListTreas
 	return display.ListTreasureHunts200JSONResponse{Data: l.entries, Next: l.next, Previous: l.previous, Time: &l.time}, nil
 }
 
-func (a *displayAPI) treasures(r *loyalty.Run, language string) ([]activity[display.TreasureActivity], error) {
+func (a *displayAPI) treasures(r *loyalty.Run, language *tongue) ([]activity[display.TreasureActivity], error) {
 	return each(r.Programme.Treasures, func(t *loyalty.Treasure) (activity[display.TreasureActivity], error) {
 		return a.treasure(r, language, t)
 	})
@@ -33,7 +33,7 @@ func (a *displayAPI) treasures(r *loyalty.Run, language string) ([]activity[disp
 
 // treasure words a treasure, without its code. What finds it is an event, not an
 // operation of the Display API.
-func (a *displayAPI) treasure(r *loyalty.Run, language string, t *loyalty.Treasure) (activity[display.TreasureActivity], error) {
+func (a *displayAPI) treasure(r *loyalty.Run, language *tongue, t *loyalty.Treasure) (activity[display.TreasureActivity], error) {
 	o, err := r.TreasureOutlook(t)
 	status, title := t.Status(r.At), a.text(language, t.Title)
 	e := display.TreasureActivity{

@@ -43,11 +43,11 @@ func (a *displayAPI) GetPrizeWheel(ctx context.Context, in display.GetPrizeWheel
 	return out, nil
 }
 
-func (a *displayAPI) wheels(r *loyalty.Run, language string) ([]activity[display.WheelActivity], error) {
+func (a *displayAPI) wheels(r *loyalty.Run, language *tongue) ([]activity[display.WheelActivity], error) {
 	return each(r.Programme.Wheels, func(w *loyalty.Wheel) (activity[display.WheelActivity], error) { return a.wheel(r, language, w) })
 }
 
-func (a *displayAPI) wheel(r *loyalty.Run, language string, w *loyalty.Wheel) (activity[display.WheelActivity], error) {
+func (a *displayAPI) wheel(r *loyalty.Run, language *tongue, w *loyalty.Wheel) (activity[display.WheelActivity], error) {
 	o, err := r.WheelOutlook(w)
 	status, name := w.Status(r.At), a.text(language, w.Name)
 	e := display.WheelActivity{
@@ -66,7 +66,7 @@ func (a *displayAPI) wheel(r *loyalty.Run, language string, w *loyalty.Wheel) (a
 }
 
 // slices words what can come up, and not how often.
-func (a *displayAPI) slices(language string, options []loyalty.WheelOption) []display.WheelSlice {
+func (a *displayAPI) slices(language *tongue, options []loyalty.WheelOption) []display.WheelSlice {
 	list := make([]display.WheelSlice, len(options))
 	for i, o := range options {
 		list[i] = display.WheelSlice{Label: a.text(language, o.Label), Type: display.WheelSliceType(o.Type)}

@@ -28,7 +28,12 @@ type entityList struct {
 
 // entityRecord writes an entity with its fields as they are stored, so that no
 // number is rounded on the way.
-func entityRecord(module, entity string, e *loyalty.Entity) json.RawMessage {
+func (s *Server) entityRecord(module, entity string, e *loyalty.Entity) json.RawMessage {
+	return recordOf(module, entity, e, s.shownStatus(entityType(module, entity), e))
+}
+
+// recordOf is entityRecord with the status that is shown; empty: none.
+func recordOf(module, entity string, e *loyalty.Entity, status string) json.RawMessage {
 	own := marshal(struct {
 		ID         string          `json:"id"`
 		Module     string          `json:"module"`
@@ -36,7 +41,8 @@ func entityRecord(module, entity string, e *loyalty.Entity) json.RawMessage {
 		CreatedAt  common.Instant  `json:"created_at"`
 		UpdatedAt  common.Instant  `json:"updated_at"`
 		ArchivedAt *common.Instant `json:"archived_at,omitempty"`
-	}{e.ID, module, entity, common.Instant(e.CreatedAt), common.Instant(e.UpdatedAt), instantOrNil(e.ArchivedAt)})
+		Status     string          `json:"status,omitempty"`
+	}{e.ID, module, entity, common.Instant(e.CreatedAt), common.Instant(e.UpdatedAt), instantOrNil(e.ArchivedAt), status})
 	fields := bytes.TrimSpace(e.Data)
 	if len(fields) <= len("{}") {
 		return own
@@ -60,15 +66,15 @@ func (a *entitiesAPI) GetEntity(ctx context.Context, in entities.GetEntityReques
 	if err != nil {
 		return nil, err
 	}
-	return written{status: http.StatusOK, body: marshal(entityAnswer(in.Module, in.Entity)(e))}, nil
+	return written{status: http.StatusOK, body: marshal(a.entityAnswer(in.Module, in.Entity)(e))}, nil
 }
 
 // entityAnswer words one entity of a type.
-func entityAnswer(module, entity string) func(loyalty.Entity) any {
+func (s *Server) entityAnswer(module, entity string) func(loyalty.Entity) any {
 	return func(e loyalty.Entity) any {
 		return struct {
 			Data json.RawMessage `json:"data"`
-		}{entityRecord(module, entity, &e)}
+		}{s.entityRecord(module, entity, &e)}
 	}
 }
 
@@ -84,7 +90,7 @@ func (a *entitiesAPI) CreateEntity(ctx context.Context, in entities.CreateEntity
 	if in.Body.ID != nil {
 		c.ID = *in.Body.ID
 	}
-	return change(a.Server, ctx, http.StatusCreated, entityAnswer(in.Module, in.Entity), func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.Entity], error) {
+	return change(a.Server, ctx, http.StatusCreated, a.entityAnswer(in.Module, in.Entity), func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.Entity], error) {
 		return a.admin.CreateEntity(ctx, call, c)
 	})
 }
@@ -102,7 +108,7 @@ func (a *entitiesAPI) UpdateEntity(ctx context.Context, in entities.UpdateEntity
 		return nil, err
 	}
 	c.ID = in.EntityID
-	return change(a.Server, ctx, http.StatusOK, entityAnswer(in.Module, in.Entity), func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.Entity], error) {
+	return change(a.Server, ctx, http.StatusOK, a.entityAnswer(in.Module, in.Entity), func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.Entity], error) {
 		return a.admin.UpdateEntity(ctx, call, c)
 	})
 }
@@ -113,7 +119,7 @@ func (a *entitiesAPI) ArchiveEntity(ctx context.Context, in entities.ArchiveEnti
 	if err := elsewhere(c.Type, loyalty.MethodArchive); err != nil {
 		return nil, err
 	}
-	return change(a.Server, ctx, http.StatusOK, entityAnswer(in.Module, in.Entity), func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.Entity], error) {
+	return change(a.Server, ctx, http.StatusOK, a.entityAnswer(in.Module, in.Entity), func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.Entity], error) {
 		return a.admin.ArchiveEntity(ctx, call, c)
 	})
 }

@@ -55,8 +55,8 @@ func textsOf(raw json.RawMessage) any {
 
 // entityStatus is the status of an entity: its own where its kind has one, else
 // what its dates make of it; nil: it has none.
-func (a *entitiesAPI) entityStatus(kind string, e storedEntity, now time.Time) any {
-	properties := a.entities.byType[kind]
+func (s *Server) entityStatus(kind string, e storedEntity, now time.Time) any {
+	properties := s.entities.byType[kind]
 	switch {
 	case properties == nil:
 		return nil
@@ -73,6 +73,17 @@ func (a *entitiesAPI) entityStatus(kind string, e storedEntity, now time.Time) a
 		return nil
 	}
 	return dates.Status(now)
+}
+
+// shownStatus is the status of an entity that does not say it itself; empty: it
+// has none, or says it.
+func (s *Server) shownStatus(kind string, e *loyalty.Entity) string {
+	fields := propertiesOf(e.Data)
+	if fields["status"] != nil {
+		return ""
+	}
+	status, _ := s.entityStatus(kind, storedEntity{e, fields}, s.clock()).(string)
+	return status
 }
 
 // ListEntities lists the entities of a type that match every filter.
@@ -105,7 +116,7 @@ func (a *entitiesAPI) ListEntities(ctx context.Context, in entities.ListEntities
 		at = func(e loyalty.Entity) cursor { return cursor{at: e.CreatedAt, id: []byte(e.ID)} }
 	}
 	l := linked(p, found, a.clock(), at)
-	return entitiesPage(l, func(e loyalty.Entity) json.RawMessage { return entityRecord(in.Module, in.Entity, &e) }), nil
+	return entitiesPage(l, func(e loyalty.Entity) json.RawMessage { return a.entityRecord(in.Module, in.Entity, &e) }), nil
 }
 
 // entitiesPage writes a page of entities.
@@ -216,7 +227,7 @@ func (a *entitiesAPI) entitiesByName(ctx context.Context, p page, q loyalty.Enti
 }
 
 // entityName is what an entity is called in a language; nil: nothing.
-func (a *entitiesAPI) entityName(language string, e loyalty.Entity) any {
+func (a *entitiesAPI) entityName(language *tongue, e loyalty.Entity) any {
 	fields := propertiesOf(e.Data)
 	for _, raw := range []json.RawMessage{fields["name"], fields["title"]} {
 		var one string

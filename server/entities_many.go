@@ -106,7 +106,7 @@ func cloned(v any) any {
 }
 
 // entityResults words the fate of each change.
-func (a *entitiesAPI) entityResults(language string, results []loyalty.EntityResult) entities.EntityResults {
+func (a *entitiesAPI) entityResults(language *tongue, results []loyalty.EntityResult) entities.EntityResults {
 	out := entities.EntityResults{Results: make([]entities.EntityResult, len(results)), Total: len(results)}
 	for i, r := range results {
 		if r.Err == nil {

@@ -184,7 +184,7 @@ func TestBadEntities(t *testing.T) {
 		{"rewards/reward", `{"title":{"en":"Mug"},"type":"custom","image":{"tiny":"https://shop.test/x"}}`, "image.tiny", 190011},
 		{"rewards/reward", `{"title":{"en":"Mug"},"type":"custom","image":{"small":"x.png"}}`, "image.small", 190010},
 		{"rewards/reward", `{"title":{"en":"Mug"},"type":"coupon","pool":"none"}`, "pool", 190010},
-		{"rewards/reward", `{"title":{"en":"Mug"},"type":"coupon","coupon":{"type":"amount","value":0.00001}}`, "coupon.value", 190010},
+		{"rewards/reward", `{"title":{"en":"Mug"},"type":"coupon","coupon":{"type":"amount","value":0.00001}}`, "coupon.value", 0},
 		{"prize-wheels/wheel", `{"name":{"en":"Wheel"},"options":[{"type":"empty","label":{"en":"No"},"weight":1,"points":1}]}`, "options[0].points", 190011},
 		{"prize-wheels/wheel", `{"name":{"en":"Wheel"},"options":[{"type":"gift","label":{"en":"No"},"weight":1}]}`, "options[0].type", 190010},
 		{"prize-wheels/wheel", `{"name":{"en":"Wheel"},"options":[{"label":{"en":"No"},"weight":1}]}`, "options[0].type", 0},

@@ -112,7 +112,7 @@ func asFault(err error) (int, *loyalty.Error) {
 }
 
 // envelope words an error: its status and what stands under "error".
-func (s *Server) envelope(lang string, err error) (int, common.Error) {
+func (s *Server) envelope(lang *tongue, err error) (int, common.Error) {
 	status, fault := asFault(err)
 	e := common.Error{
 		Type: types[status], Code: fault.Code, Message: s.message(lang, fault.Name, fault.Args),
@@ -125,10 +125,10 @@ func (s *Server) envelope(lang string, err error) (int, common.Error) {
 
 // message words a failure. A reason is a name too, where the catalogue knows
 // it, so that it comes in the language of its sentence.
-func (s *Server) message(lang, name string, args map[string]any) string {
+func (s *Server) message(lang *tongue, name string, args map[string]any) string {
 	if reason, ok := args["reason"].(string); ok {
 		key := "reason." + reason
-		if text := s.catalogue.Message(lang, key, nil); text != key {
+		if text := lang.message(key, nil); text != key {
 			worded := make(map[string]any, len(args))
 			for k, v := range args {
 				worded[k] = v
@@ -137,11 +137,11 @@ func (s *Server) message(lang, name string, args map[string]any) string {
 			args = worded
 		}
 	}
-	return s.catalogue.Message(lang, name, args)
+	return lang.message(name, args)
 }
 
 // errorBody is the whole answer to an error.
-func (s *Server) errorBody(lang string, err error) (status int, body []byte) {
+func (s *Server) errorBody(lang *tongue, err error) (status int, body []byte) {
 	status, e := s.envelope(lang, err)
 	return status, marshal(common.ErrorEnvelope{Error: e})
 }
@@ -155,6 +155,7 @@ func (s *Server) fail(c *gin.Context, err error) {
 	if c.Writer.Written() {
 		return // the answer has begun; the log line has the error
 	}
+	r.language.forget() // what was worded before the failure is not sent
 	status, body := s.errorBody(r.language, err)
 	h := c.Writer.Header()
 	switch status {

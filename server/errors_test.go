@@ -77,7 +77,7 @@ func TestUnknownErrorsAreHidden(t *testing.T) {
 	catalogue, err := i18n.Load()
 	require.NoError(t, err)
 	s := &Server{catalogue: catalogue}
-	status, body := s.errorBody("en", errors.New("secret: connection string"))
+	status, body := s.errorBody(inLanguage(catalogue, "en"), errors.New("secret: connection string"))
 	require.Equal(t, http.StatusInternalServerError, status)
 	require.NotContains(t, string(body), "secret")
 	require.Contains(t, string(body), `"code":190001`)
@@ -85,7 +85,7 @@ func TestUnknownErrorsAreHidden(t *testing.T) {
 		loyalty.ErrDatabaseAway, loyalty.ErrOutcomeUnknown, context.Canceled, context.DeadlineExceeded,
 		loyalty.ErrUnavailable.Because(errors.New("secret")),
 	} {
-		status, body = s.errorBody("en", fmt.Errorf("reading: %w", cause))
+		status, body = s.errorBody(inLanguage(catalogue, "en"), fmt.Errorf("reading: %w", cause))
 		require.Equal(t, http.StatusServiceUnavailable, status)
 		require.NotContains(t, string(body), "secret")
 		code := `"code":190002` // nothing happened
@@ -100,9 +100,14 @@ func TestReasonsSpeakTheLanguage(t *testing.T) {
 	catalogue, err := i18n.Load()
 	require.NoError(t, err)
 	s := &Server{catalogue: catalogue}
-	_, en := s.envelope("en", malformedBody("syntax"))
-	_, hu := s.envelope("hu", malformedBody("syntax"))
+	_, en := s.envelope(inLanguage(catalogue, "en"), malformedBody("syntax"))
+	_, hu := s.envelope(inLanguage(catalogue, "hu"), malformedBody("syntax"))
 	require.NotEqual(t, en.Message, hu.Message)
 	require.Contains(t, en.Message, catalogue.Message("en", "reason.syntax", nil))
 	require.Contains(t, hu.Message, catalogue.Message("hu", "reason.syntax", nil))
+}
+
+// inLanguage is a caller who wants one language.
+func inLanguage(catalogue *i18n.Catalogue, language string) *tongue {
+	return &tongue{catalogue: catalogue, wanted: []string{language}, messages: language}
 }

@@ -114,12 +114,12 @@ func (a *eventsAPI) PreviewEvent(ctx context.Context, _ events.PreviewEventReque
 	return written{status: http.StatusOK, body: marshal(out)}, nil
 }
 
-func (a *eventsAPI) verdicts(language string, trace []loyalty.Verdict) []events.RuleVerdict {
+func (a *eventsAPI) verdicts(language *tongue, trace []loyalty.Verdict) []events.RuleVerdict {
 	out := make([]events.RuleVerdict, len(trace))
 	for i, v := range trace {
 		out[i] = events.RuleVerdict{
 			Rule: v.Rule, Verdict: events.RuleVerdictVerdict(v.Verdict), Input: v.Input, Points: v.Points,
-			Reason: a.catalogue.Message(language, v.Reason, v.Input),
+			Reason: language.message(v.Reason, v.Input),
 		}
 	}
 	return out
@@ -196,7 +196,7 @@ func (r *request) eventTrees(req *http.Request) ([]any, error) {
 // their places, and a result for each event.
 type bulk struct {
 	api         *eventsAPI
-	language    string
+	language    *tongue
 	submissions []loyalty.Submission
 	places      []int
 	results     []json.RawMessage

@@ -55,7 +55,7 @@ func (s *Server) events(ctx context.Context, p page, q loyalty.EventQuery, reada
 
 // journalEvent words an event. Of a customer who left nothing is said but what
 // happened.
-func (s *Server) journalEvent(language string, page *loyalty.EventPage, e *loyalty.Event) (common.JournalEvent, error) {
+func (s *Server) journalEvent(language *tongue, page *loyalty.EventPage, e *loyalty.Event) (common.JournalEvent, error) {
 	out := common.JournalEvent{
 		ID: e.ID, Action: e.Action, Label: s.label(language, e.Action), Change: e.Change, Timestamp: common.Instant(e.At),
 		TransactionID: textOrNil(e.Transaction), Expdate: instantOrNil(e.ExpDate),
@@ -79,9 +79,9 @@ func (s *Server) journalEvent(language string, page *loyalty.EventPage, e *loyal
 
 // label is what an action is called for a person; an action of the programme's own
 // is called by its name.
-func (s *Server) label(language, action string) string {
+func (s *Server) label(language *tongue, action string) string {
 	key := "action." + action
-	if text := s.catalogue.Message(language, key, nil); text != key {
+	if text := language.message(key, nil); text != key {
 		return text
 	}
 	return action
@@ -117,7 +117,7 @@ func (s *Server) transactions(ctx context.Context, p page, q loyalty.Transaction
 }
 
 // transaction words a purchase.
-func (s *Server) transaction(language string, page *loyalty.TransactionPage, t *loyalty.Transaction) common.Transaction {
+func (s *Server) transaction(language *tongue, page *loyalty.TransactionPage, t *loyalty.Transaction) common.Transaction {
 	out := common.Transaction{
 		ID: t.Name, Status: common.TransactionStatus(t.State), CreatedAt: common.Instant(t.CreatedAt), UpdatedAt: common.Instant(t.UpdatedAt),
 		CheckoutDate: common.Instant(t.CheckoutDate), AutoAccept: instantOrNil(t.AutoAccept),

@@ -55,7 +55,7 @@ func (a *levelsAPI) ListCustomerLevels(ctx context.Context, in levels.ListCustom
 }
 
 // level words a tier.
-func (a *levelsAPI) level(language string, l *loyalty.Level) levels.Level {
+func (a *levelsAPI) level(language *tongue, l *loyalty.Level) levels.Level {
 	benefits := l.Tier.Benefits
 	if benefits == nil {
 		benefits = json.RawMessage("{}")
@@ -69,7 +69,7 @@ func (a *levelsAPI) level(language string, l *loyalty.Level) levels.Level {
 
 // customerLevel words a tier and where a customer stands. What a structure does not
 // count has no figure.
-func (a *levelsAPI) customerLevel(language string, l *loyalty.Level) levels.CustomerLevel {
+func (a *levelsAPI) customerLevel(language *tongue, l *loyalty.Level) levels.CustomerLevel {
 	of := a.level(language, l)
 	out := levels.CustomerLevel{
 		Structure: of.Structure, ID: of.ID, Name: of.Name, Threshold: of.Threshold, Benefits: of.Benefits,

@@ -43,7 +43,7 @@ func (a *offersAPI) GetOffer(ctx context.Context, in offers.GetOfferRequestObjec
 	return offers.GetOffer200JSONResponse{Data: a.offer(p, requestOf(ctx).language, o, a.clock()).entry}, nil
 }
 
-func (a *offersAPI) offer(p *loyalty.Programme, language string, o *loyalty.Offer, now time.Time) activity[offers.Offer] {
+func (a *offersAPI) offer(p *loyalty.Programme, language *tongue, o *loyalty.Offer, now time.Time) activity[offers.Offer] {
 	status, name := o.Status(now), a.text(language, o.Name)
 	e := offers.Offer{
 		ID: o.ID, Name: name, Type: offers.OfferType(o.Type), Weight: o.Weight, MinTotal: amountOrNil(o.MinTotal),

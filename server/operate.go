@@ -15,7 +15,7 @@ type act struct {
 	customer string // as the path names them
 	action   string
 	data     any
-	body     func(language string, o *loyalty.Outcome) any
+	body     func(language *tongue, o *loyalty.Outcome) any
 	// fields are what the fields of the event's errors are called in the request;
 	// nil: data.x is x.
 	fields map[string]string
@@ -92,6 +92,8 @@ func (a act) inRequest(err error) error {
 }
 
 // text gives a translatable text in a language, else in the programme's own.
-func (s *Server) text(language string, t map[string]string) string {
-	return loyalty.Texts(t).In(language, s.programme().Language.Default)
+func (s *Server) text(language *tongue, t map[string]string) string {
+	text, in := loyalty.Texts(t).Choose(language.wanted...)
+	language.speak(in)
+	return text
 }

@@ -17,7 +17,7 @@ type request struct {
 	id        string
 	began     time.Time
 	source    netip.Addr         // the caller's, through trusted proxies
-	language  string             // ISO 639-1, of the answer
+	language  *tongue            // of the answer
 	body      []byte             // raw, as it was signed
 	claim     signing.Claim      // what the headers say, until the body proves it
 	claimed   *loyalty.AccessKey // nil: no key of ours, or not from here

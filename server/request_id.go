@@ -12,7 +12,7 @@ const requestIDHeader = "X-Request-Id"
 // that its log and ours agree; anybody else's is not, or two requests could be
 // made to look like one.
 func (s *Server) identify(c *gin.Context) {
-	r := &request{began: s.clock(), source: s.proxies.source(c.Request), language: s.programme().Language.Default}
+	r := &request{began: s.clock(), source: s.proxies.source(c.Request), language: s.tongueOf("")}
 	if sent := c.Request.Header.Get(requestIDHeader); s.proxies.trustsPeer(c.Request) && isRequestID(sent) {
 		r.id = sent
 	} else {

@@ -38,7 +38,7 @@ func (a *rewardsAPI) ListRewards(ctx context.Context, in rewards.ListRewardsRequ
 }
 
 // catalogueFor gives every reward, or those that one customer may claim now.
-func (a *rewardsAPI) catalogueFor(ctx context.Context, language string, customer *rewards.Customer) (all []*rewardView, err error) {
+func (a *rewardsAPI) catalogueFor(ctx context.Context, language *tongue, customer *rewards.Customer) (all []*rewardView, err error) {
 	programme := a.programme()
 	if customer == nil {
 		return a.stocked(ctx, language, programme.RewardList()...)
@@ -52,7 +52,7 @@ func (a *rewardsAPI) catalogueFor(ctx context.Context, language string, customer
 }
 
 // stocked shows rewards as nobody in particular sees them.
-func (a *rewardsAPI) stocked(ctx context.Context, language string, list ...*loyalty.Reward) ([]*rewardView, error) {
+func (a *rewardsAPI) stocked(ctx context.Context, language *tongue, list ...*loyalty.Reward) ([]*rewardView, error) {
 	var keys []string
 	for _, reward := range list {
 		if reward.Stock != nil {
@@ -118,7 +118,7 @@ func (a *rewardsAPI) claimNamed(ctx context.Context, id string) (loyalty.RewardC
 }
 
 // claimRecord words a claim, without its coupon.
-func (a *rewardsAPI) claimRecord(language string, c *loyalty.RewardClaim, customer *loyalty.Customer) rewards.RewardClaim {
+func (a *rewardsAPI) claimRecord(language *tongue, c *loyalty.RewardClaim, customer *loyalty.Customer) rewards.RewardClaim {
 	out := rewards.RewardClaim{
 		ID: c.ID, Reward: c.Reward, Status: rewards.ClaimStatus(c.State), Customer: couponOwner(customer), Points: c.Points,
 		ClaimedAt: common.Instant(c.ClaimedAt), UpdatedAt: common.Instant(c.UpdatedAt),
@@ -143,7 +143,7 @@ func (a *rewardsAPI) RedeemRewardClaim(ctx context.Context, in rewards.RedeemRew
 		customer: customer.Name, action: "reward_redeem",
 		data:   handOut{Claim: claim.ID.String(), TransactionID: in.Body.TransactionID},
 		fields: map[string]string{"data.claim": "claim_id"},
-		body: func(language string, o *loyalty.Outcome) any {
+		body: func(language *tongue, o *loyalty.Outcome) any {
 			done := o.Value.(*loyalty.Redeemed)
 			out := a.claimRecord(language, &done.Claim, &o.Customer)
 			out.Event = &done.ID

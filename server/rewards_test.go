@@ -20,7 +20,7 @@ func (h *house) rewardCatalogue() {
 		"status=scheduled":                      "soon",
 		"type=physical":                         "gone mug",
 		"points.gte=200":                        "coffee mug dear",
-		"stores=vienna-01":                      "mug",
+		"stores=vienna-01":                      "once rich-only bare gone mug dear",
 		"cf_priority=true":                      "coffee",
 		"sort=title&order=desc&limit=2":         "once bare",
 		"sort=title&limit=2&offset=2":           "coffee gone",

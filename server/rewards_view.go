@@ -34,13 +34,13 @@ func (s *Server) rewardColumnsOf(p *loyalty.Programme) map[string]column[*reward
 	return customColumns(p, rewardType, rewardColumns, func(v *rewardView) map[string]json.RawMessage { return v.Custom })
 }
 
-func (s *Server) rewardView(language string, reward *loyalty.Reward, at time.Time) *rewardView {
+func (s *Server) rewardView(language *tongue, reward *loyalty.Reward, at time.Time) *rewardView {
 	return &rewardView{Reward: reward, status: reward.Status(at), title: s.text(language, reward.Title)}
 }
 
 // rewardViews are the rewards that this customer may have, with what they can
 // expect of a claim.
-func (s *Server) rewardViews(r *loyalty.Run, language string) ([]*rewardView, error) {
+func (s *Server) rewardViews(r *loyalty.Run, language *tongue) ([]*rewardView, error) {
 	var all []*rewardView
 	for _, reward := range r.Programme.RewardList() {
 		v, err := s.rewardFor(r, language, reward)
@@ -55,7 +55,7 @@ func (s *Server) rewardViews(r *loyalty.Run, language string) ([]*rewardView, er
 }
 
 // rewardFor is a reward as this customer sees it; nil: it is for others.
-func (s *Server) rewardFor(r *loyalty.Run, language string, reward *loyalty.Reward) (*rewardView, error) {
+func (s *Server) rewardFor(r *loyalty.Run, language *tongue, reward *loyalty.Reward) (*rewardView, error) {
 	if may, err := r.MayHave(reward); err != nil || !may {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func running(query []pair, all []*rewardView) []*rewardView {
 }
 
 // rewardEntry words a reward. claim is the path of the operation that claims it.
-func (s *Server) rewardEntry(language string, v *rewardView, claim string) common.RewardEntry {
+func (s *Server) rewardEntry(language *tongue, v *rewardView, claim string) common.RewardEntry {
 	e := common.RewardEntry{
 		ID: v.ID, Type: common.RewardType(v.Type), Status: common.DateStatus(v.status), Title: v.title,
 		Description: textOrNil(s.text(language, v.Description)), Image: imageSet(v.Image), Points: v.Points,
@@ -101,7 +101,7 @@ func (s *Server) rewardEntry(language string, v *rewardView, claim string) commo
 }
 
 // obstacle words why something is refused.
-func (s *Server) obstacle(language string, refusal error) *common.Obstacle {
+func (s *Server) obstacle(language *tongue, refusal error) *common.Obstacle {
 	_, e := s.envelope(language, refusal)
 	return &common.Obstacle{Code: e.Code, Message: e.Message}
 }

@@ -107,7 +107,7 @@ var internalActions = map[string]string{
 	"reward_claim":         "POST /customers/{customer_id}/activities/rewards/{reward_id}/claim",
 	"reward_receive":       "POST /events (reward_transfer)",
 	"reward_redeem":        "POST /rewards/claims/{claim_id}/redeem",
-	"tier_change":          "POST /customers/{customer_id}/levels",
+	"tier_change":          "POST /events",
 	"tier_down":            "POST /admin/jobs/{job}/run (tiers)",
 	"tier_recalculation":   "POST /admin/jobs/{job}/run (tiers)",
 	"tier_up":              "POST /events",

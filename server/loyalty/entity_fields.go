@@ -3,6 +3,7 @@ package loyalty
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,20 +14,26 @@ import (
 // Texts is a translatable text: one for each language, by ISO 639-1 code.
 type Texts map[string]string
 
-// In gives the text in the first of the languages that it has; any of its own
-// where it has none of them.
+// In chooses the text in the first of the languages that it has; else any, the first
+// in alphabetical order of its language.
 func (t Texts) In(languages ...string) string {
+	text, _ := t.Choose(languages...)
+	return text
+}
+
+// Choose is In, and says which language it is.
+func (t Texts) Choose(languages ...string) (text, language string) {
 	for _, l := range languages {
-		if text, ok := t[l]; ok {
-			return text
+		if t[l] != "" {
+			return t[l], l
 		}
 	}
-	for _, l := range Languages {
-		if text, ok := t[l]; ok {
-			return text
+	for _, l := range slices.Sorted(maps.Keys(t)) {
+		if t[l] != "" {
+			return t[l], l
 		}
 	}
-	return ""
+	return "", ""
 }
 
 // Moment is an instant that is written as a day (midnight UTC) or as RFC 3339.

@@ -17,9 +17,6 @@ const (
 	maxHeld   = 3_650 // days
 )
 
-// Languages lists the languages whose texts exist, by ISO 639-1 code.
-var Languages = []string{"en", "es", "fr", "hu"}
-
 // economyConfig is the configuration of points_economy as it is sent, stored
 // and shown.
 type economyConfig struct {
@@ -157,10 +154,12 @@ type languageConfig struct {
 func readLanguage(raw json.RawMessage) (any, error) {
 	c := languageConfig{Default: Languages[0], Enabled: slices.Clone(Languages)}
 	o := openObject(raw, "config")
-	o.choice("default", &c.Default, Languages...)
+	if o.take("default", "string", &c.Default) {
+		o.language("default", c.Default)
+	}
 	if o.take("enabled", "array of strings", &c.Enabled) {
 		for i, l := range c.Enabled {
-			o.oneOf(fmt.Sprintf("enabled[%d]", i), l, Languages)
+			o.language(fmt.Sprintf("enabled[%d]", i), l)
 		}
 		if slices.Sort(c.Enabled); len(slices.Compact(slices.Clone(c.Enabled))) != len(c.Enabled) {
 			o.fail("enabled", "not_unique", nil)

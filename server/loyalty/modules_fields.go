@@ -138,6 +138,13 @@ func (o *object) oneOf(name, value string, allowed []string) {
 	o.fail(name, "must_be_one_of", map[string]any{"values": strings.Join(allowed, ", ")})
 }
 
+// language refuses what is no language.
+func (o *object) language(name, code string) {
+	if !IsLanguage(code) {
+		o.fail(name, "bad_format", map[string]any{"format": "ISO 639-1"})
+	}
+}
+
 // count takes a whole number from least to most.
 func (o *object) count(name string, into *int, least, most int) {
 	n := int64(least)
