@@ -63,6 +63,8 @@ var goodValues = map[string]string{
 	"opt_in.referrer":           `"member-2"`,
 	"profile.email":             `"member-1001@shop.test"`,
 	"subscribe.email":           `"member-1004@shop.test"`,
+	"opt_in.birth_date":         `"1990-05-17"`,
+	"profile.birth_date":        `"1990-05-17"`,
 	"profile.image_url":         `"https://shop.test/a.png"`,
 	"release_points.points":     `1`,
 	"visit.referrer":            `"https://shop.test/"`,
