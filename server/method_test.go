@@ -47,8 +47,8 @@ func TestAllow(t *testing.T) {
 					b := h.signed(h.key, h.request(other, target, ""))
 					require.NotEqual(t, http.StatusMethodNotAllowed, b.status, "%s %s allows %s", verb, target, other)
 				}
-				if target == path {
-					require.Equal(t, known, allowed, "%s %s", verb, target)
+				if target == path { // which may fit another one's parameter too
+					require.Subset(t, allowed, known, "%s %s", verb, target)
 				}
 			}
 		}
