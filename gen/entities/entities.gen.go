@@ -1124,6 +1124,11 @@ type EntityRecord struct {
 	// Example: rewards
 	Module string `json:"module"`
 
+	// Status What its dates make of it now, `active`, `scheduled` or `completed`; of a campaign its own. Absent for what has no dates.
+	//
+	// Example: active
+	Status *string `json:"status,omitempty"`
+
 	// UpdatedAt When it was last changed.
 	//
 	// Example: 2026-03-01T09:30:00.000Z
@@ -1945,7 +1950,8 @@ type ListEntitiesParams struct {
 	// by `offset`.
 	Sort *ListEntitiesParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
 
-	// Order In which direction `sort` goes. Without `sort` it has no effect.
+	// Order In which direction `sort` goes; `asc` if you leave it out. Without `sort` it turns the list's own order round where
+	// that goes the other way: `asc` a list with the newest entry first, `desc` a catalogue.
 	Order *ListEntitiesParamsOrder `form:"order,omitempty" json:"order,omitempty"`
 
 	// Archived `true`: archived entities are listed too.
@@ -2137,6 +2143,14 @@ func (a *EntityRecord) UnmarshalJSON(b []byte) error {
 		delete(object, "module")
 	}
 
+	if raw, found := object["status"]; found {
+		err = json.Unmarshal(raw, &a.Status)
+		if err != nil {
+			return fmt.Errorf("error reading 'status': %w", err)
+		}
+		delete(object, "status")
+	}
+
 	if raw, found := object["updated_at"]; found {
 		err = json.Unmarshal(raw, &a.UpdatedAt)
 		if err != nil {
@@ -2189,6 +2203,13 @@ func (a EntityRecord) MarshalJSON() ([]byte, error) {
 	object["module"], err = json.Marshal(a.Module)
 	if err != nil {
 		return nil, fmt.Errorf("error marshaling 'module': %w", err)
+	}
+
+	if a.Status != nil {
+		object["status"], err = json.Marshal(a.Status)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'status': %w", err)
+		}
 	}
 
 	object["updated_at"], err = json.Marshal(a.UpdatedAt)
