@@ -44,12 +44,12 @@ func (a *eventsAPI) SubmitEvent(ctx context.Context, _ events.SubmitEventRequest
 
 // eventOutcome words what an event did. Events name no person, so suppressing
 // personal data leaves out the customer alone.
-func (a *eventsAPI) eventOutcome(language string, o loyalty.Outcome, suppress bool) events.EventOutcome {
+func (a *eventsAPI) eventOutcome(language *tongue, o loyalty.Outcome, suppress bool) events.EventOutcome {
 	return events.EventOutcome{Customer: summary(o.Customer, suppress), Events: recorded(o.Events), Warnings: a.warnings(language, o.Warnings)}
 }
 
 // warnings words what a purchase was recorded without.
-func (s *Server) warnings(language string, list []*loyalty.Error) []common.Warning {
+func (s *Server) warnings(language *tongue, list []*loyalty.Error) []common.Warning {
 	var out []common.Warning
 	for _, w := range list {
 		warning := common.Warning{Code: w.Code, Message: s.message(language, w.Name, w.Args)}
