@@ -328,6 +328,7 @@ const (
 	ModuleNameFriendReferral       ModuleName = "friend_referral"
 	ModuleNameIncentivizedPurchase ModuleName = "incentivized_purchase"
 	ModuleNameLanguage             ModuleName = "language"
+	ModuleNameLeaderboard          ModuleName = "leaderboard"
 	ModuleNameOffers               ModuleName = "offers"
 	ModuleNamePendingEvents        ModuleName = "pending_events"
 	ModuleNamePointsEconomy        ModuleName = "points_economy"
@@ -370,6 +371,8 @@ func (e ModuleName) Valid() bool {
 	case ModuleNameIncentivizedPurchase:
 		return true
 	case ModuleNameLanguage:
+		return true
+	case ModuleNameLeaderboard:
 		return true
 	case ModuleNameOffers:
 		return true
@@ -1104,7 +1107,9 @@ type KeySecret struct {
 	ExpiresAt *externalRef0.Instant `json:"expires_at,omitempty"`
 }
 
-// LanguageConfig The languages of the programme. Default is English, with every language the platform speaks enabled.
+// LanguageConfig The languages of the programme's texts, such as names and titles: any of ISO 639-1. Default is English, with English,
+// Spanish, French and Hungarian enabled. The platform's own messages exist in these four; whoever wants another
+// language gets them in the next one wanted, else in the default one, else in English.
 type LanguageConfig struct {
 	// Default The language, in ISO 639-1, when the caller's wishes cannot be met.
 	//
@@ -1115,6 +1120,16 @@ type LanguageConfig struct {
 	//
 	// Example: ["en","es","fr","hu"]
 	Enabled []string `json:"enabled,omitempty"`
+}
+
+// LeaderboardConfig What a leaderboard shows.
+type LeaderboardConfig struct {
+	// ShowIds `true`: the entries have the ids of their customers, for a back end that reads them. This is the default. `false`:
+	// rank, score, handler and picture only.
+	//
+	//
+	// Example: true
+	ShowIds *bool `json:"show_ids,omitempty"`
 }
 
 // Ledger What a programme owes, and whether its ledger adds up.
@@ -1253,6 +1268,7 @@ type ModuleDetails struct {
 	// - `friend_referral`: points for bringing a friend.
 	// - `incentivized_purchase`: purchases earn points by their subtotals.
 	// - `language`: the languages of texts.
+	// - `leaderboard`: who leads, and whether boards show ids.
 	// - `offers`: discounts before the purchase.
 	// - `pending_events`: some actions wait for their validation.
 	// - `points_economy`: how points expire, and whether a balance may fall below zero.
@@ -1267,7 +1283,7 @@ type ModuleDetails struct {
 	// - `visual_search`: searches with a picture.
 	//
 	// On a fresh database points_economy, incentivized_purchase, coupons, rewards, offers, tiers, challenges, stores,
-	// treasure_hunt, language and automation are on; the others are off.
+	// treasure_hunt, language, leaderboard and automation are on; the others are off.
 	//
 	//
 	// Example: points_economy
@@ -1308,6 +1324,7 @@ type ModuleList struct {
 // - `friend_referral`: points for bringing a friend.
 // - `incentivized_purchase`: purchases earn points by their subtotals.
 // - `language`: the languages of texts.
+// - `leaderboard`: who leads, and whether boards show ids.
 // - `offers`: discounts before the purchase.
 // - `pending_events`: some actions wait for their validation.
 // - `points_economy`: how points expire, and whether a balance may fall below zero.
@@ -1322,7 +1339,7 @@ type ModuleList struct {
 // - `visual_search`: searches with a picture.
 //
 // On a fresh database points_economy, incentivized_purchase, coupons, rewards, offers, tiers, challenges, stores,
-// treasure_hunt, language and automation are on; the others are off.
+// treasure_hunt, language, leaderboard and automation are on; the others are off.
 //
 // Example: points_economy
 type ModuleName string

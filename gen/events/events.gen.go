@@ -766,7 +766,7 @@ type OfflineTreasureFoundData struct {
 
 // OptInData The attributes of `opt_in`.
 type OptInData struct {
-	// BirthDate Date of birth. A day that is not in the calendar refuses the event.
+	// BirthDate Date of birth, from 1900-01-01 to today. Any other day, and one that is not in the calendar, refuses the event.
 	//
 	// Example: 1990-05-17
 	BirthDate *string `json:"birth_date,omitempty"`
@@ -1008,7 +1008,7 @@ type PointUnspendData struct {
 
 // ProfileData The attributes of `profile`. What you send replaces what was there; what you leave out stays. Attributes of your own are kept with the customer.
 type ProfileData struct {
-	// BirthDate Date of birth. A day that is not in the calendar refuses the event.
+	// BirthDate Date of birth, from 1900-01-01 to today. Any other day, and one that is not in the calendar, refuses the event.
 	//
 	// Example: 1990-05-17
 	BirthDate *string `json:"birth_date,omitempty"`
