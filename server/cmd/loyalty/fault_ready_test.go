@@ -128,7 +128,7 @@ func TestTwoFirstStarts(t *testing.T) {
 // A node with another master key ends with one line that says so.
 func TestAnotherMasterKey(t *testing.T) {
 	dir := t.TempDir()
-	require.Equal(t, 0, serve(t, dir, nil).stop(terminate))
+	require.Equal(t, 0, command(t, dir, nil, "migrate", "up").code)
 	other := command(t, dir, []string{"LOYALTY_MASTER_KEY=" + "cd00000000000000000000000000000000000000000000000000000000000000"}, "keys", "list")
 	require.Equal(t, codeUsage, other.code)
 	require.Equal(t, "loyalty: LOYALTY_MASTER_KEY is not the key that this database was sealed with\n", other.errors)
