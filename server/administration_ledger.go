@@ -2,7 +2,9 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"math/big"
 	"strings"
 	"time"
 
@@ -20,15 +22,16 @@ func (a *administrationAPI) GetLedger(ctx context.Context, in administration.Get
 	if err != nil {
 		return nil, err
 	}
-	t := l.Totals
+	t := &l.Totals
 	out := administration.Ledger{
 		At: common.Instant(l.At), Months: []administration.LiabilityMonth{},
 		Totals: administration.LedgerTotals{
-			Earned: t.Score, Spent: t.Spent, Expired: t.Expired, Reserved: t.Reserved, Pending: t.Pending, Debt: t.Debt, Outstanding: l.Outstanding,
+			Earned: bigNumber(&t.Score), Spent: bigNumber(&t.Spent), Expired: bigNumber(&t.Expired), Reserved: bigNumber(&t.Reserved),
+			Pending: bigNumber(&t.Pending), Debt: bigNumber(&t.Debt), Outstanding: bigNumber(&l.Outstanding),
 		},
 	}
 	for _, m := range l.Months {
-		out.Months = append(out.Months, administration.LiabilityMonth{Month: textOrNil(m.Month), Points: m.Points, Lots: m.Lots})
+		out.Months = append(out.Months, administration.LiabilityMonth{Month: textOrNil(m.Month), Points: bigNumber(&m.Points), Lots: m.Lots})
 	}
 	if in.Params.Verify != nil && *in.Params.Verify {
 		if out.Invariants, err = a.invariants(plain(ctx)); err != nil {
@@ -37,6 +40,9 @@ func (a *administrationAPI) GetLedger(ctx context.Context, in administration.Get
 	}
 	return administration.GetLedger200JSONResponse{Data: out}, nil
 }
+
+// bigNumber writes a whole number of any size.
+func bigNumber(n *big.Int) json.Number { return json.Number(n.String()) }
 
 // invariants proves the ledger, one caller at a time. It has more time than other
 // requests, as long as its caller waits.

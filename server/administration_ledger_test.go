@@ -3,6 +3,7 @@ package server_test
 import (
 	"encoding/json"
 	"fmt"
+	"math/big"
 	"net/http"
 	"strings"
 	"testing"
@@ -66,6 +67,32 @@ func TestLedgerReport(t *testing.T) {
 			require.Equal(t, "held", i.(map[string]any)["verdict"], i)
 		}
 		require.Equal(t, []string{"verify"}, h.get("/admin/ledger?verify=maybe").fault(t).fields())
+	})
+}
+
+// TestLedgerReportBeyond64Bits: balances that are as large as they may be add up to
+// more than a database's whole number holds.
+func TestLedgerReportBeyond64Bits(t *testing.T) {
+	const members, largest = 1030, 1<<53 - 1
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		h := openOn(t, url)
+		var events []string
+		for i := range members {
+			events = append(events, fmt.Sprintf(`{"customer":"m-%[1]d","action":"opt_in","data":{"email":"m-%[1]d@shop.test"}},
+				{"customer":"m-%[1]d","action":"point_add","data":{"points":%[2]d}}`, i, largest))
+		}
+		done(h, "/events/bulk", `{"events":[`+strings.Join(events, ",")+`]}`)
+		sum := json.Number(new(big.Int).Mul(big.NewInt(members), big.NewInt(largest)).String())
+		require.Greater(t, len(sum), len("9223372036854775807")-1)
+		l := data(t, h.get("/admin/ledger?verify=true"))
+		totals := l["totals"].(map[string]any)
+		require.Equal(t, sum, totals["earned"])
+		require.Equal(t, sum, totals["outstanding"])
+		require.Equal(t, json.Number("0"), totals["debt"])
+		require.Equal(t, []any{map[string]any{"month": nil, "points": sum, "lots": json.Number(fmt.Sprint(members))}}, l["months"])
+		for _, i := range l["invariants"].([]any) {
+			require.Equal(t, "held", i.(map[string]any)["verdict"], i)
+		}
 	})
 }
 

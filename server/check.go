@@ -24,6 +24,8 @@ type checker struct {
 	form   bool // the body came as a form
 	empty  *loyalty.Error
 	faults []loyalty.Detail
+	// patterns is what matching the declared patterns has cost so far.
+	patterns int
 }
 
 // step is one part of a path: a name, or a place in a list.

@@ -75,7 +75,7 @@ func (v *Vocabulary) UseDeclarations(find func(action string) json.RawMessage) {
 // Declare refuses a schema that cannot be compiled, with an error of kind
 // Invalid whose details name the place, such as schema.properties.colour.type.
 func (v *Vocabulary) Declare(schema json.RawMessage) error {
-	_, err := v.declared.compile(schema)
+	_, err := v.declared.declare(schema)
 	return err
 }
 
@@ -83,7 +83,7 @@ func (v *Vocabulary) Declare(schema json.RawMessage) error {
 // action that only the platform writes, but for checkout_item, and an attribute
 // that the action has already.
 func (v *Vocabulary) DeclareAction(name string, schema json.RawMessage) error {
-	s, err := v.declared.compile(schema)
+	s, err := v.declared.declare(schema)
 	if err != nil {
 		return err
 	}

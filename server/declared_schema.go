@@ -2,7 +2,7 @@ package server
 
 import (
 	"encoding/json"
-	"regexp"
+	"regexp/syntax"
 	"slices"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -24,8 +24,9 @@ func (d *declarations) compile(text json.RawMessage) (*shape, error) {
 	if err != nil {
 		return nil, err
 	}
-	own := &shape{schema: schema}
-	if err := newCompiler().fillObject(own); err != nil {
+	own, c := &shape{schema: schema}, newCompiler()
+	c.declared = true
+	if err := c.fillObject(own); err != nil {
 		return nil, loyalty.ErrPropertyInvalid.With("property", "schema").With("reason", "schema").At("schema").Because(err)
 	}
 	if s = own.extended(d.always); s.extra == noExtra {
@@ -67,7 +68,7 @@ func (k *checker) schema(s *openapi3.Schema) {
 	if s.Type.Is("array") && s.Items == nil {
 		k.fault(loyalty.ErrPropertyEmpty.Name, "items", map[string]any{"property": "items"})
 	}
-	if _, err := regexp.Compile(s.Pattern); err != nil {
+	if _, err := syntax.Parse(s.Pattern, syntax.Perl); err != nil {
 		k.fault("bad_format", "pattern", map[string]any{"property": "pattern", "format": "regexp"})
 	}
 	for i, name := range s.Required {
@@ -88,9 +89,15 @@ func (k *checker) schema(s *openapi3.Schema) {
 
 // values holds the values of an enum against the rest of their schema.
 func (k *checker) values(s *openapi3.Schema) {
-	free := *s
+	free, size := *s, 0
+	if parsed, err := syntax.Parse(s.Pattern, syntax.Perl); err == nil && s.Pattern != "" {
+		size = patternSize(parsed)
+	}
 	free.Enum = nil
 	for i, value := range s.Enum {
+		if text, ok := value.(string); ok && size > 0 && !k.affords(&shape{pattern: size}, text) {
+			return
+		}
 		if err := free.VisitJSON(value, judging...); err != nil {
 			k.within([]step{{"enum", -1}, {"", i}}, func() { k.mustBe(typeNames(s)) })
 		}

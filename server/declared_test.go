@@ -3,6 +3,7 @@ package server
 import (
 	"encoding/json"
 	"fmt"
+	"regexp/syntax"
 	"strings"
 	"testing"
 
@@ -67,6 +68,9 @@ func TestDeclare(t *testing.T) {
 		"alternatives":            {property(`{"type":"object","oneOf":[]}`), "property_unknown", "schema.properties.a.oneOf"},
 		"unknown format":          {property(`{"type":"string","format":"colour"}`), "must_be_one_of", "schema.properties.a.format"},
 		"broken pattern":          {property(`{"type":"string","pattern":"["}`), "bad_format", "schema.properties.a.pattern"},
+		"a costly pattern":        {property(`{"type":"string","pattern":"^\\w{900}-\\w{900}$"}`), "property_invalid", "schema.properties.a.pattern"},
+		"a long text for it":      {property(`{"type":"string","maxLength":100000,"pattern":"^[a-z]{3}[0-9]{30}$"}`), "property_invalid", "schema.properties.a.pattern"},
+		"costly items":            {property(`{"type":"array","items":{"type":"string","pattern":"(a{900}){1}b{900}c{900}"}}`), "property_invalid", "schema.properties.a.items.pattern"},
 		"negative length":         {property(`{"type":"string","minLength":-1}`), "too_small", "schema.properties.a.minLength"},
 		"a text for a number":     {property(`{"type":"integer","minimum":"1"}`), "must_be_type", "schema.properties.a.minimum"},
 		"empty enum":              {property(`{"type":"string","enum":[]}`), "too_few", "schema.properties.a.enum"},
@@ -93,6 +97,47 @@ func TestDeclare(t *testing.T) {
 	require.NoError(t, v.Declare(json.RawMessage(`{"type":"object"}`)))
 	name, field := fault(t, v.Declare(json.RawMessage(`{"type":"object","title":"`+strings.Repeat("a", maxDeclaredSize)+`"}`)))
 	require.Equal(t, []string{"number_out_of_range", "schema"}, []string{name, field})
+}
+
+// TestPatternBudget: texts without an end, and many of them, are held against a
+// pattern as long as the event's budget lasts. What was declared before there was one
+// stays in force.
+func TestPatternBudget(t *testing.T) {
+	const schema = `{"type":"object","properties":{"a":{"type":"string","pattern":"^[a-z]{20}"},
+		"b":{"type":"array","items":{"type":"string","pattern":"^[a-z]{20}"}}}}`
+	v := vocabulary(t)
+	require.NoError(t, v.Declare(json.RawMessage(schema)))
+	check := func(schema, data string) error {
+		_, err := v.CheckDeclared(json.RawMessage(schema), json.RawMessage(data), "data")
+		return err
+	}
+	long := strings.Repeat("x", 100_000)
+	require.NoError(t, check(schema, `{"a":"`+long+`"}`))
+	name, field := fault(t, check(schema, `{"a":"`+long+long+`"}`))
+	require.Equal(t, []string{"property_invalid", "data.a"}, []string{name, field})
+	item := `"` + long[:50_000] + `"`
+	require.NoError(t, check(schema, `{"b":[`+item+`,`+item+`]}`))
+	name, field = fault(t, check(schema, `{"b":[`+strings.Repeat(item+",", 5)+item+`]}`))
+	require.Equal(t, []string{"property_invalid", "data.b[3]"}, []string{name, field})
+
+	const costly = `{"type":"object","properties":{"a":{"type":"string","pattern":"^\\w{900}-\\w{900}$"}}}`
+	require.Error(t, v.Declare(json.RawMessage(costly)))
+	require.NoError(t, check(costly, `{"a":"`+long[:900]+"-"+long[:900]+`"}`))
+	name, _ = fault(t, check(costly, `{"a":"short"}`))
+	require.Equal(t, "bad_pattern", name)
+}
+
+// TestPatternSize: the size that is counted is near what the pattern compiles to.
+func TestPatternSize(t *testing.T) {
+	for _, pattern := range []string{`^[a-z]+$`, `abc`, `(?i)kelvin|ångström`, `(a{10}b?){20}`, `\w{50}-\d{3,7}x{2,}`, `(?:(?:a|bc)*d)+`, `[[:alpha:]]{3}(\.[^.]+){0,9}`} {
+		parsed, err := syntax.Parse(pattern, syntax.Perl)
+		require.NoError(t, err)
+		program, err := syntax.Compile(parsed.Simplify())
+		require.NoError(t, err)
+		size := patternSize(parsed)
+		require.LessOrEqual(t, len(program.Inst), 2*size+3, pattern)
+		require.LessOrEqual(t, size, 2*len(program.Inst), pattern)
+	}
 }
 
 // TestDeclareAction: what the document says of an action cannot be declared

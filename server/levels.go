@@ -62,7 +62,7 @@ func (a *levelsAPI) level(language *tongue, l *loyalty.Level) levels.Level {
 	}
 	s := l.Structure
 	return levels.Level{
-		Structure: levels.LevelStructure{ID: s.ID, Name: s.Name, Base: levels.LevelStructureBase(s.Base)},
+		Structure: levels.LevelStructure{ID: s.ID, Name: s.Name, Base: levels.LevelStructureBase(s.Base), Currency: textOrNil(s.Paid())},
 		ID:        l.Tier.ID, Name: a.text(language, l.Tier.Name), Threshold: l.Tier.Threshold, Benefits: benefits,
 	}
 }

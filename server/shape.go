@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 	"maps"
+	"regexp/syntax"
 	"slices"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -37,6 +38,7 @@ type shape struct {
 	nullable bool
 	types    scalars
 	format   string
+	pattern  int // the size of a declared pattern; 0: none
 
 	order    []property // required ones first, in the document's order
 	byName   map[string]*shape
@@ -79,7 +81,8 @@ var scalarTypes = map[string]scalars{
 
 // compiler makes shapes of schemas, each schema once.
 type compiler struct {
-	done map[*openapi3.Schema]*shape
+	done     map[*openapi3.Schema]*shape
+	declared bool // by the programme, which may have patterns of any cost
 }
 
 func newCompiler() *compiler { return &compiler{done: map[*openapi3.Schema]*shape{}} }
@@ -116,6 +119,13 @@ func (c *compiler) fill(s *shape) error {
 		return c.fillObject(s)
 	}
 	s.types = typesOf(schema)
+	if c.declared && schema.Pattern != "" {
+		parsed, err := syntax.Parse(schema.Pattern, syntax.Perl)
+		if err != nil {
+			return err
+		}
+		s.pattern = patternSize(parsed)
+	}
 	return nil
 }
 

@@ -143,3 +143,13 @@ func (s *Store) PoolSizes() (batches, reads int32) {
 
 // NoteFull is a batch that found no space.
 func (s *Store) NoteFull() { s.probe.full.Store(true) }
+// LedgerQueries are the texts with which the ledger is verified, by what they find.
+func LedgerQueries() map[string]string {
+	texts := map[string]string{}
+	for _, c := range ledgerChecks() {
+		for _, q := range c.queries {
+			texts[q.fault] = q.sql
+		}
+	}
+	return texts
+}

@@ -48,14 +48,14 @@ func ledgerChecks() []ledgerCheck {
 func figuresMatch() ledgerQuery {
 	return ledgerQuery{
 		fault: "figures and postings differ", labels: []string{"score", "spent", "reserved", "expired", "pending", "debt"},
-		sql: `SELECT b.customer_id, NULL, NULL, b.score, COALESCE(s.score, 0), b.spent, COALESCE(s.spent, 0), b.reserved, COALESCE(s.reserved, 0),
-	b.expired, COALESCE(s.expired, 0), b.pending, COALESCE(s.pending, 0), b.debt, COALESCE(s.debt, 0)
+		sql: `SELECT b.customer_id, NULL, NULL, b.score, COALESCE(sums.score, 0), b.spent, COALESCE(sums.spent, 0), b.reserved, COALESCE(sums.reserved, 0),
+	b.expired, COALESCE(sums.expired, 0), b.pending, COALESCE(sums.pending, 0), b.debt, COALESCE(sums.debt, 0)
 FROM balances b LEFT JOIN (SELECT p.customer_id, -` + balanceOf(points.Issued, "score") + `, ` + balanceOf(points.Spent, "spent") + `, ` +
 			balanceOf(points.Reserved, "reserved") + `, ` + balanceOf(points.Expired, "expired") + `, ` + balanceOf(points.Pending, "pending") + `, -` +
 			balanceOf(points.Debt, "debt") + `
-	FROM postings p GROUP BY p.customer_id) s ON s.customer_id = b.customer_id
-WHERE b.score <> COALESCE(s.score, 0) OR b.spent <> COALESCE(s.spent, 0) OR b.reserved <> COALESCE(s.reserved, 0)
-	OR b.expired <> COALESCE(s.expired, 0) OR b.pending <> COALESCE(s.pending, 0) OR b.debt <> COALESCE(s.debt, 0)`,
+	FROM postings p GROUP BY p.customer_id) sums ON sums.customer_id = b.customer_id
+WHERE b.score <> COALESCE(sums.score, 0) OR b.spent <> COALESCE(sums.spent, 0) OR b.reserved <> COALESCE(sums.reserved, 0)
+	OR b.expired <> COALESCE(sums.expired, 0) OR b.pending <> COALESCE(sums.pending, 0) OR b.debt <> COALESCE(sums.debt, 0)`,
 	}
 }
 
@@ -82,9 +82,9 @@ func spendableMatches() ledgerQuery {
 	return ledgerQuery{
 		fault: "figures and lots differ", labels: []string{"spendable", "debt"},
 		sql: `SELECT customer_id, NULL, NULL, spendable, free - debt, debt, CASE WHEN free > 0 OR debt < 0 THEN 0 ELSE debt END
-FROM (SELECT b.customer_id, b.score - b.spent - b.reserved - b.expired AS spendable, b.debt, COALESCE(l.free, 0) AS free
-	FROM balances b LEFT JOIN (SELECT customer_id, ` + sumOf("remaining") + ` AS free FROM lots GROUP BY customer_id) l
-	ON l.customer_id = b.customer_id) c
+FROM (SELECT b.customer_id, b.score - b.spent - b.reserved - b.expired AS spendable, b.debt, COALESCE(sums.free, 0) AS free
+	FROM balances b LEFT JOIN (SELECT customer_id, ` + sumOf("remaining") + ` AS free FROM lots GROUP BY customer_id) sums
+	ON sums.customer_id = b.customer_id) c
 WHERE spendable <> free - debt OR debt < 0 OR (debt > 0 AND free > 0)`,
 	}
 }
@@ -111,8 +111,8 @@ ON c.transaction_id = t.transaction_id WHERE COALESCE(c.n, 0) <> 1`},
 		// Materialized: no index leads to an event or a purchase by its id alone, and SQLite would look through all of them for each.
 		{fault: "a transaction names another event as its checkout", sql: `WITH c AS MATERIALIZED (SELECT id, customer_id, transaction_id FROM events WHERE action = 'checkout')
 SELECT t.customer_id, t.checkout, t.transaction_id FROM transactions t LEFT JOIN c ON c.id = t.checkout AND c.transaction_id = t.transaction_id
-WHERE c.id IS NULL OR (c.customer_id <> t.customer_id
-	AND NOT EXISTS (SELECT 1 FROM events k WHERE k.customer_id = t.customer_id AND k.action IN ('checkout_claim', 'pending_validate') AND k.transaction_id = t.transaction_id))`},
+WHERE c.id IS NULL OR (c.customer_id <> t.customer_id AND (t.customer_id, t.transaction_id) NOT IN (SELECT customer_id, transaction_id
+	FROM events WHERE action IN ('checkout_claim', 'pending_validate') AND transaction_id IS NOT NULL))`},
 		{fault: "a checkout event without its transaction", sql: `WITH t AS MATERIALIZED (SELECT transaction_id FROM transactions)
 SELECT c.customer_id, NULL, c.transaction_id FROM events c
 LEFT JOIN t ON t.transaction_id = c.transaction_id WHERE c.action = 'checkout' AND t.transaction_id IS NULL`},
@@ -150,8 +150,9 @@ LEFT JOIN customers c ON c.id = r.customer_id WHERE c.id IS NULL AND r.customer_
 LEFT JOIN customers c ON c.id = n.owner WHERE c.id IS NULL AND ` + fmt.Sprintf("n.kind <> %d", loyalty.NameCoupon)},
 		{fault: "a customer without a balance", sql: `SELECT c.id, NULL, NULL FROM customers c
 LEFT JOIN balances b ON b.customer_id = c.id WHERE b.customer_id IS NULL`},
-		{fault: "a lot without the event that credited it", sql: `SELECT l.customer_id, l.id, NULL FROM lots l
-LEFT JOIN events e ON e.customer_id = l.customer_id AND e.id = l.id WHERE e.id IS NULL AND NOT EXISTS (` + received + `)`},
+		{fault: "a lot without the event that credited it", sql: `WITH came AS MATERIALIZED (` + received + `)
+SELECT l.customer_id, l.id, NULL FROM lots l LEFT JOIN events e ON e.customer_id = l.customer_id AND e.id = l.id
+LEFT JOIN came ON came.customer_id = l.customer_id AND came.lot_id = l.id WHERE e.id IS NULL AND came.lot_id IS NULL`},
 		{fault: "a posting without its lot", sql: `SELECT p.customer_id, p.event_id, NULL FROM postings p
 LEFT JOIN lots l ON l.customer_id = p.customer_id AND l.id = p.lot_id WHERE p.lot_id IS NOT NULL AND l.id IS NULL`},
 	}

@@ -2,6 +2,9 @@ package store
 
 import (
 	"context"
+	"fmt"
+	"math/big"
+	"strings"
 
 	"gorm.io/gorm"
 
@@ -17,35 +20,72 @@ const quarter = "900000"
 // by it and by their period; what comes of that is for the caller to say.
 const outstandingGroups = `SELECT l.expires_at / ` + quarter + ` * ` + quarter + ` AS expires_at, l.idle_months, l.idle_days,
 	CASE WHEN l.idle_months > 0 OR l.idle_days > 0 THEN b.last_activity_at / ` + quarter + ` * ` + quarter + ` END AS last_activity,
-	CAST(SUM(l.remaining + l.reserved) AS bigint) AS points, COUNT(*) AS lots
+	%s, COUNT(*) AS lots
 FROM lots l JOIN balances b ON b.customer_id = l.customer_id WHERE l.open
 GROUP BY 1, 2, 3, 4`
 
+// wide is a sum in two halves: SQLite refuses one beyond 64 bits, and balances of
+// all customers reach it.
+type wide struct{ High, Low int64 }
+
+// wideSum sums up whole numbers as a wide: what is above the lower 32 bits, and them.
+func wideSum(column string) string {
+	return sumOf("("+column+") >> 32") + ", " + sumOf("("+column+") & 4294967295")
+}
+
+func (w wide) add(to *big.Int) {
+	high := big.NewInt(w.High)
+	to.Add(to, high.Lsh(high, 32)).Add(to, big.NewInt(w.Low))
+}
+
 // Outstanding sums up the open lots and the figures of all customers on one instant:
 // one pass over either.
-func (s *Store) Outstanding(ctx context.Context) (figures points.Figures, groups []loyalty.LotGroup, err error) {
+func (s *Store) Outstanding(ctx context.Context) (totals loyalty.LedgerTotals, groups []loyalty.LotGroup, err error) {
 	err = s.consistent(ctx, func(db *gorm.DB) error {
-		sums := "SELECT " + sumOf("score") + " AS score, " + sumOf("spent") + " AS spent, " + sumOf("reserved") + " AS reserved, " +
-			sumOf("expired") + " AS expired, " + sumOf("pending") + " AS pending, " + sumOf("debt") + " AS debt FROM balances"
-		if err := db.Raw(sums).Scan(&figures).Error; err != nil {
+		if err := sumFigures(db, &totals); err != nil {
 			return err
 		}
-		var rows []struct {
-			ExpiresAt, LastActivity Millis
-			IdleMonths, IdleDays    int
-			Points, Lots            int64
-		}
-		if err := db.Raw(outstandingGroups).Scan(&rows).Error; err != nil {
-			return err
-		}
-		groups = make([]loyalty.LotGroup, len(rows))
-		for i, r := range rows {
-			groups[i] = loyalty.LotGroup{
-				ExpiresAt: r.ExpiresAt.Time(), LastActivity: r.LastActivity.Time(), Points: r.Points, Lots: r.Lots,
-				Idle: points.Period{Months: r.IdleMonths, Days: r.IdleDays},
-			}
-		}
-		return nil
+		groups, err = sumLots(db)
+		return err
 	})
-	return figures, groups, err
+	return totals, groups, err
+}
+
+func sumFigures(db *gorm.DB, t *loyalty.LedgerTotals) error {
+	columns := []string{"score", "spent", "reserved", "expired", "pending", "debt"}
+	sums := []*big.Int{&t.Score, &t.Spent, &t.Reserved, &t.Expired, &t.Pending, &t.Debt}
+	halves := make([]wide, len(sums))
+	var targets []any
+	for i, column := range columns {
+		columns[i] = wideSum(column)
+		targets = append(targets, &halves[i].High, &halves[i].Low)
+	}
+	if err := db.Raw("SELECT " + strings.Join(columns, ", ") + " FROM balances").Row().Scan(targets...); err != nil {
+		return err
+	}
+	for i, half := range halves {
+		half.add(sums[i])
+	}
+	return nil
+}
+
+func sumLots(db *gorm.DB) (groups []loyalty.LotGroup, err error) {
+	rows, err := db.Raw(fmt.Sprintf(outstandingGroups, wideSum("l.remaining + l.reserved"))).Rows()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }() // rows.Err tells what went wrong
+	for rows.Next() {
+		var expires, activity Millis
+		var idle points.Period
+		var sum wide
+		var lots int64
+		if err := rows.Scan(&expires, &idle.Months, &idle.Days, &activity, &sum.High, &sum.Low, &lots); err != nil {
+			return nil, err
+		}
+		g := loyalty.LotGroup{ExpiresAt: expires.Time(), LastActivity: activity.Time(), Idle: idle, Lots: lots}
+		sum.add(&g.Points)
+		groups = append(groups, g)
+	}
+	return groups, rows.Err()
 }

@@ -15,10 +15,11 @@ import (
 const transfers = `SELECT m.id AS event_id, s.id AS giver FROM events m JOIN customers w ON w.id = m.customer_id
 JOIN customers s ON s.merged_into = COALESCE(w.merged_into, w.id) WHERE m.action = 'merge'`
 
-// received says that a lot, l, came over with a merge, under the id it had.
-var received = fmt.Sprintf(`SELECT 1 FROM postings p JOIN events m ON m.customer_id = p.customer_id AND m.id = p.event_id
-WHERE p.customer_id = l.customer_id AND p.lot_id = l.id AND p.from_account = %d AND p.to_account = %d AND m.action = 'merge'`,
-	points.Issued, points.Available)
+// received are the lots that came over with a merge, under the id they had. It is
+// one table for the whole check: asked for each lot, it would cost SQLite a pass over
+// the customer's postings every time.
+var received = fmt.Sprintf(`SELECT p.customer_id, p.lot_id FROM events m JOIN postings p ON p.customer_id = m.customer_id AND p.event_id = m.id
+WHERE m.action = 'merge' AND p.from_account = %d AND p.to_account = %d AND p.lot_id IS NOT NULL`, points.Issued, points.Available)
 
 // codesAgree: a coupon and its code belong together.
 func codesAgree() []ledgerQuery {

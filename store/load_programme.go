@@ -102,13 +102,13 @@ func (l *loader) journal(list []calls, s *statement[ask], asks []ask) []calls {
 	}
 	var holder, customer, id UUID
 	var at Millis
-	var transaction Text
+	var transaction, currency Text
 	var score int64
 	var effects Document[struct {
 		Transaction *loyalty.TransactionEffect `json:"transaction"`
 		Booked      time.Time                  `json:"booked"`
 	}]
-	into := []any{&holder, &customer, &id, &at, &transaction, &effects, (*number)(&score)}
+	into := []any{&holder, &customer, &id, &at, &transaction, &effects, (*number)(&score), &currency}
 	return read(list, s, asks, into, func() error {
 		if customer != holder {
 			score = 0
@@ -120,7 +120,7 @@ func (l *loader) journal(list []calls, s *statement[ask], asks []ask) []calls {
 			l.past = map[loyalty.ID][]loyalty.PastEntry{}
 		}
 		l.past[loyalty.ID(holder)] = append(l.past[loyalty.ID(holder)], loyalty.PastEntry{
-			Event: loyalty.ID(id), At: at.Time(), Booked: effects.V.Booked, Score: score, Transaction: string(transaction), Effect: effects.V.Transaction,
+			Event: loyalty.ID(id), At: at.Time(), Booked: effects.V.Booked, Score: score, Transaction: string(transaction), Currency: string(currency), Effect: effects.V.Transaction,
 		})
 		return nil
 	})

@@ -1,6 +1,9 @@
 package store
 
 import (
+	"strconv"
+	"strings"
+
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
@@ -41,7 +44,12 @@ func init() {
 	// What an event did to the score is what its postings took from the account
 	// that issues points.
 	past := `c.id, e.customer_id, e.id, e.at, e.transaction_id, e.effects,
- (SELECT -` + movedInto(points.Issued) + ` FROM postings p WHERE p.customer_id = e.customer_id AND p.event_id = e.id)`
+ (SELECT -` + movedInto(points.Issued) + ` FROM postings p WHERE p.customer_id = e.customer_id AND p.event_id = e.id),
+ CASE WHEN e.effects IS NOT NULL AND e.transaction_id IS NOT NULL THEN (SELECT $currency FROM names n JOIN transactions t
+ ON t.customer_id = n.owner AND t.transaction_id = n.value WHERE n.kind = ` + strconv.Itoa(int(loyalty.NameTransaction)) + ` AND n.value = e.transaction_id) END`
+	pastWith := func(from, currency string) string {
+		return withMerged(from, strings.ReplaceAll(past, "$currency", currency), `events e ON e.customer_id = $owner`)
+	}
 	for w := range ways {
 		fields, from := askWho[w], found[w]
 		progress := `SELECT ` + loadProgress + from + ` JOIN progress p ON p.customer_id = c.id`
@@ -49,7 +57,8 @@ func init() {
 		selectAllProgress[w] = selects(progress, fields...)
 		selectClaims[w] = selects(withMerged(from, `c.id, `+loadClaim, `claims k ON k.customer_id = $owner`), fields...)
 		selectCodes[w] = selects(withMerged(from, `c.id, k.code, k.expires_at`, `coupons k ON k.customer_id = $owner AND k.state = 'claimed'`), fields...)
-		selectPast[w] = selects(withMerged(from, past, `events e ON e.customer_id = $owner`), fields...)
+		selectPast[w] = selects(pastWith(from, `CAST(t.detail AS json) #>> '{attributes,currency}'`), fields...).
+			onSQLite(pastWith(from, `t.detail ->> '$.attributes.currency'`))
 		selectExpiredLots[w] = selects(`SELECT `+loadLot+from+` JOIN lots l ON l.customer_id = c.id AND l.expired > 0 AND NOT (l.open OR l.spent > 0)`, fields...)
 		selectAllReservations[w] = selects(`SELECT r.customer_id, r.transaction_id, r.hold`+from+` JOIN reservations r ON r.customer_id = c.id`, fields...)
 		selectPending[w] = selects(withMerged(from, holderOf+`, t.customer_id, t.transaction_id, `+loadTransaction,

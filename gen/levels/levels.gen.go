@@ -174,11 +174,16 @@ type LevelList struct {
 // LevelStructure The ladder that a level belongs to.
 type LevelStructure struct {
 	// Base What is counted, and in which unit `threshold`, `figure` and `missing` are: `points`, whole points; `spend`, money in
-	// currency units; `manual`, nothing, the thresholds only order the levels.
+	// units of `currency`; `manual`, nothing, the thresholds only order the levels.
 	//
 	//
 	// Example: points
 	Base LevelStructureBase `json:"base"`
+
+	// Currency The currency of a base of `spend`; absent for others.
+	//
+	// Example: EUR
+	Currency *string `json:"currency,omitempty"`
 
 	// ID Its id, that of an entity tiers/structure.
 	//
@@ -192,7 +197,7 @@ type LevelStructure struct {
 }
 
 // LevelStructureBase What is counted, and in which unit `threshold`, `figure` and `missing` are: `points`, whole points; `spend`, money in
-// currency units; `manual`, nothing, the thresholds only order the levels.
+// units of `currency`; `manual`, nothing, the thresholds only order the levels.
 //
 // Example: points
 type LevelStructureBase string

@@ -34,7 +34,7 @@ func (r *Run) lookedAt() map[string]any {
 // TracePrice explains what each line of a purchase earns, and by what: the points
 // that were sent with it or with the purchase, or the rate of incentivized_purchase
 // for the currency.
-func (r *Run) TracePrice(t *Transaction, currency string) {
+func (r *Run) TracePrice(t *Transaction) {
 	if !r.work.tracing {
 		return
 	}
@@ -51,10 +51,20 @@ func (r *Run) TracePrice(t *Transaction, currency string) {
 		case !p.On[ModuleIncentivizedPurchase]:
 			v.Verdict, v.Reason, v.Input["module"] = "skipped", "reason.module_is_off", ModuleIncentivizedPurchase
 		default:
-			v.Reason, v.Input["rate"], v.Input["rounding"] = "reason.rate", p.Purchase.RateFor(currency), p.Purchase.Rounding
+			explainRate(&v, p, t.Currency())
 		}
 		r.TraceInput(v)
 	}
+}
+
+// explainRate tells the rate of a currency, or that it has none.
+func explainRate(v *Verdict, p *Programme, currency string) {
+	rate, known := p.RateFor(currency)
+	if !known {
+		v.Verdict, v.Reason, v.Input["no_rate"] = "skipped", "reason.no_rate", currency
+		return
+	}
+	v.Reason, v.Input["rate"], v.Input["rounding"] = "reason.rate", rate, p.Purchase.Rounding
 }
 
 // refusedAtOnce explains the refusals that need no customer: of a module that is

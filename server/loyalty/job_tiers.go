@@ -119,6 +119,10 @@ func (s *Structure) form() string {
 	for _, t := range s.Tiers {
 		thresholds[t.ID] = t.Threshold.String()
 	}
-	sum := sha256.Sum256(marshal([]any{s.Base, s.Window, s.Downgrade, s.GraceDays, thresholds}))
+	parts := []any{s.Base, s.Window, s.Downgrade, s.GraceDays, thresholds}
+	if s.Base == BaseSpend {
+		parts = append(parts, s.exchange.form())
+	}
+	sum := sha256.Sum256(marshal(parts))
 	return hex.EncodeToString(sum[:])
 }

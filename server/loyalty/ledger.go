@@ -3,6 +3,7 @@ package loyalty
 import (
 	"cmp"
 	"context"
+	"math/big"
 	"slices"
 	"time"
 
@@ -45,7 +46,19 @@ type LedgerReader interface {
 	VerifyLedger(ctx context.Context, report func(LedgerCheck))
 	// Outstanding sums up the open lots, in one pass over them, and the figures of
 	// all customers, on one instant.
-	Outstanding(ctx context.Context) (points.Figures, []LotGroup, error)
+	Outstanding(ctx context.Context) (LedgerTotals, []LotGroup, error)
+}
+
+// LedgerTotals are the figures of all customers together. One balance ends at
+// points.Max; what they add up to has no bound that fits 64 bits.
+type LedgerTotals struct {
+	Score, Spent, Reserved, Expired, Pending, Debt big.Int
+}
+
+// Spendable is score − spent − reserved − expired, as of one customer.
+func (t *LedgerTotals) Spendable() *big.Int {
+	n := new(big.Int).Sub(&t.Score, &t.Spent)
+	return n.Sub(n.Sub(n, &t.Reserved), &t.Expired)
 }
 
 // LotGroup are open lots that expire within the same quarter of an hour, in which
@@ -54,21 +67,23 @@ type LotGroup struct {
 	ExpiresAt    time.Time     // zero: never, or by Idle
 	Idle         points.Period // set: so long after LastActivity
 	LastActivity time.Time
-	Points, Lots int64 // free or reserved points; how many lots
+	Points       big.Int // free or reserved
+	Lots         int64   // how many
 }
 
 // Liability is what a programme owes its customers.
 type Liability struct {
 	At          time.Time
-	Totals      points.Figures // of all customers
-	Outstanding int64          // points that are free or reserved
-	Months      []LiabilityMonth
+	Totals      LedgerTotals
+	Outstanding big.Int // points that are free or reserved
+	Months      []*LiabilityMonth
 }
 
 // LiabilityMonth are the points that expire in one month.
 type LiabilityMonth struct {
-	Month        string // YYYY-MM in the programme's time zone; empty: they never do
-	Points, Lots int64
+	Month  string // YYYY-MM in the programme's time zone; empty: they never do
+	Points big.Int
+	Lots   int64
 }
 
 // Liability reports what is outstanding by the month in which it expires, those that
@@ -94,7 +109,8 @@ func (a *Admin) Liability(ctx context.Context) (Liability, error) {
 
 func (l *Liability) months(groups []LotGroup, zone *time.Location) {
 	by := map[string]*LiabilityMonth{}
-	for _, g := range groups {
+	for i := range groups {
+		g := &groups[i]
 		lot := points.Lot{ExpiresAt: g.ExpiresAt, Idle: g.Idle}
 		month := ""
 		if at := lot.Expiry(g.LastActivity); !at.IsZero() {
@@ -103,14 +119,15 @@ func (l *Liability) months(groups []LotGroup, zone *time.Location) {
 		if by[month] == nil {
 			by[month] = &LiabilityMonth{Month: month}
 		}
-		by[month].Points += g.Points
+		sum := &by[month].Points
+		sum.Add(sum, &g.Points)
 		by[month].Lots += g.Lots
-		l.Outstanding += g.Points
+		l.Outstanding.Add(&l.Outstanding, &g.Points)
 	}
 	for _, m := range by {
-		l.Months = append(l.Months, *m)
+		l.Months = append(l.Months, m)
 	}
-	slices.SortFunc(l.Months, func(a, b LiabilityMonth) int {
+	slices.SortFunc(l.Months, func(a, b *LiabilityMonth) int {
 		if (a.Month == "") != (b.Month == "") {
 			return cmp.Compare(b.Month, a.Month) // never comes last
 		}

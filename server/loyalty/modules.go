@@ -43,7 +43,7 @@ var modules = map[string]module{
 	ModuleRewards:              {true, readSwitch},
 	ModuleStorefrontConnector:  {false, readSwitch},
 	ModuleStores:               {true, readSwitch},
-	ModuleTiers:                {true, readSwitch},
+	ModuleTiers:                {true, readTiers},
 	ModuleTreasureHunt:         {true, readSwitch},
 	ModuleVisualSearch:         {false, readSwitch},
 }

@@ -3,6 +3,7 @@ package loyalty
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -110,7 +111,7 @@ func readPurchase(raw json.RawMessage) (any, error) {
 
 func (c purchaseConfig) compile(p *Programme) {
 	p.Purchase = Purchase{
-		Rate: c.Rate, CurrencyRates: c.CurrencyRates, Rounding: money.Rounding(c.Rounding), RecordInvalid: c.InvalidCodes == recordInvalid,
+		Rate: c.Rate, CurrencyRates: ratesByKey(c.CurrencyRates), Rounding: money.Rounding(c.Rounding), RecordInvalid: c.InvalidCodes == recordInvalid,
 	}
 }
 
@@ -172,6 +173,25 @@ func readLanguage(raw json.RawMessage) (any, error) {
 func (c languageConfig) compile(p *Programme) {
 	p.Language = LanguageChoice(c)
 }
+
+// tiersConfig is the configuration of tiers.
+type tiersConfig struct {
+	ExchangeRates map[string]money.Rate `json:"exchange_rates"`
+}
+
+func readTiers(raw json.RawMessage) (any, error) {
+	c := tiersConfig{ExchangeRates: map[string]money.Rate{}}
+	o := openObject(raw, "config")
+	o.rates("exchange_rates", &c.ExchangeRates)
+	for _, currency := range slices.Sorted(maps.Keys(c.ExchangeRates)) {
+		if c.ExchangeRates[currency].Sign() == 0 { // nothing could be turned into it
+			o.fail("exchange_rates."+currency, "too_small", map[string]any{"limit": 0})
+		}
+	}
+	return c, o.done()
+}
+
+func (c tiersConfig) compile(p *Programme) { p.ExchangeRates = ratesByKey(c.ExchangeRates) }
 
 // eventsConfig is the configuration of events_api.
 type eventsConfig struct {

@@ -34,7 +34,7 @@ func TestFreshProgramme(t *testing.T) {
 	require.Equal(t, time.UTC, p.Location)
 	require.Equal(t, points.ExpiryNone, p.Economy.Expiry.Kind)
 	require.False(t, p.Economy.NegativeRefuse)
-	require.Equal(t, "1", p.Purchase.RateFor("EUR").String())
+	require.Equal(t, "1", rateOf(t, p, "EUR"))
 	require.Equal(t, money.Floor, p.Purchase.Rounding)
 	require.Equal(t, LanguageChoice{Default: "en", Enabled: []string{"en", "es", "fr", "hu"}}, p.Language)
 	require.False(t, p.SuppressPII)
@@ -46,6 +46,13 @@ func TestFreshProgramme(t *testing.T) {
 	require.JSONEq(t, `{"rate":1,"currency_rates":{},"rounding":"floor","invalid_codes":"refuse"}`, string(states[purchase].Config))
 }
 
+// rateOf is what one unit of a currency earns.
+func rateOf(t *testing.T, p *Programme, currency string) string {
+	rate, known := p.RateFor(currency)
+	require.True(t, known)
+	return rate.String()
+}
+
 func TestConfigurations(t *testing.T) {
 	p := programmeOf(t, ModulePointsEconomy, true, `{"expiry":{"policy":"rolling","months":12,"days":3},"negative":"refuse"}`)
 	require.Equal(t, Economy{points.Policy{Kind: "rolling", Period: points.Period{Months: 12, Days: 3}}, true}, p.Economy)
@@ -54,8 +61,12 @@ func TestConfigurations(t *testing.T) {
 	require.Equal(t, points.Policy{Kind: "calendar", Month: time.February, Day: 29}, p.Economy.Expiry)
 
 	p = programmeOf(t, ModuleIncentivizedPurchase, true, `{"rate":0.1,"currency_rates":{"HUF":0.0025},"rounding":"ceil"}`)
-	require.Equal(t, "0.1", p.Purchase.RateFor("EUR").String())
-	require.Equal(t, "0.0025", p.Purchase.RateFor("HUF").String())
+	require.Equal(t, "0.1", rateOf(t, p, "EUR"))
+	require.Equal(t, "0.0025", rateOf(t, p, "HUF"))
+	require.Equal(t, "0.1", rateOf(t, p, ""), "no currency is the programme's")
+	require.Equal(t, "0.0025", rateOf(t, p, " huf"))
+	_, known := p.RateFor("USD")
+	require.False(t, known)
 	require.Equal(t, money.Ceil, p.Purchase.Rounding)
 
 	p = programmeOf(t, ModuleCheckoutAccept, true, `{"type":"accept","pending_days":0}`)
@@ -104,6 +115,8 @@ func TestConfigurationFaults(t *testing.T) {
 		{ModuleIncentivizedPurchase, `{"rate":1000001}`, "config.rate", "too_large"},
 		{ModuleIncentivizedPurchase, `{"rate":1e30}`, "config.rate", "too_large"},
 		{ModuleIncentivizedPurchase, `{"currency_rates":{"HUF":-1}}`, "config.currency_rates.HUF", "too_small"},
+		{ModuleTiers, `{"exchange_rates":{"HUF":0}}`, "config.exchange_rates.HUF", "too_small"},
+		{ModuleTiers, `{"exchange_rates":{"HUF":"x"}}`, "config.exchange_rates", "must_be_type"},
 		{ModuleIncentivizedPurchase, `{"currency_rates":{"":1}}`, "config.currency_rates", "property_invalid"},
 		{ModuleIncentivizedPurchase, `{"currency_rates":{"HUF":"x"}}`, "config.currency_rates", "must_be_type"},
 		{ModuleIncentivizedPurchase, `{"rounding":"down"}`, "config.rounding", "must_be_one_of"},

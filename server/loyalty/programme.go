@@ -47,8 +47,11 @@ type Programme struct {
 
 	Economy  Economy
 	Purchase Purchase
-	Accept   Acceptance
-	Language LanguageChoice
+	// ExchangeRates are units of the programme's currency for one of another, for what
+	// tiers by spend add up.
+	ExchangeRates currencyRates
+	Accept        Acceptance
+	Language      LanguageChoice
 
 	SuppressPII bool // events_api: answers name no customer
 	HideIDs     bool // leaderboard: boards show no customer's id
@@ -89,20 +92,21 @@ type Economy struct {
 
 // Purchase is the configuration of incentivized_purchase.
 type Purchase struct {
-	Rate          money.Rate // points per currency unit
-	CurrencyRates map[string]money.Rate
+	Rate          money.Rate // points for one unit of the programme's currency
+	CurrencyRates currencyRates
 	Rounding      money.Rounding
 	// RecordInvalid lets a checkout go on without the codes that it cannot use, which
 	// are told as warnings; else one of them refuses it.
 	RecordInvalid bool
 }
 
-// RateFor is the rate of a currency; the programme's own where it has none.
-func (p Purchase) RateFor(currency string) money.Rate {
-	if r, ok := p.CurrencyRates[currency]; ok {
-		return r
+// RateFor is what one unit of a currency earns, in points; false: the currency has no
+// rate and earns nothing. No currency is the programme's.
+func (p *Programme) RateFor(currency string) (money.Rate, bool) {
+	if r, ok := p.Purchase.CurrencyRates[p.currency(currency)]; ok {
+		return r, true
 	}
-	return p.Rate
+	return p.Purchase.Rate, p.currency(currency) == p.currency("")
 }
 
 // Acceptance is the configuration of checkout_accept.

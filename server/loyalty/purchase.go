@@ -13,7 +13,7 @@ import (
 // the checkout's, which replaces the computed points of the other lines
 // together and is spread over them by subtotal; else the rate of
 // incentivized_purchase applies to each subtotal. own are points that belong to
-// no line: those of a checkout without items.
+// no line: those of a checkout without items. A currency without a rate earns nothing.
 func (p *Programme) Price(lines []Line, currency string, rewarded *int64) (own int64, err error) {
 	var computed []*Line
 	for i := range lines {
@@ -32,7 +32,10 @@ func (p *Programme) Price(lines []Line, currency string, rewarded *int64) (own i
 	case !p.On[ModuleIncentivizedPurchase]:
 		return 0, nil
 	}
-	rate := p.Purchase.RateFor(currency)
+	rate, known := p.RateFor(currency)
+	if !known {
+		return 0, nil
+	}
 	for _, l := range computed {
 		n, err := rate.Points(l.Subtotal, p.Purchase.Rounding)
 		if err != nil || n > points.Max {

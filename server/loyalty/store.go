@@ -131,6 +131,7 @@ type PastEntry struct {
 	Booked      time.Time // when it was recorded, of an event that its sender dated earlier; else zero
 	Score       int64
 	Transaction string             // "" where the event belongs to none
+	Currency    string             // of the purchase, as its sender wrote it
 	Effect      *TransactionEffect // nil where it changed no purchase
 }
 

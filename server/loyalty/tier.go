@@ -13,7 +13,7 @@ import (
 // What a structure counts.
 const (
 	BasePoints = "points" // points earned: the score
-	BaseSpend  = "spend"  // totals of accepted purchases less refunds, whatever their currency
+	BaseSpend  = "spend"  // totals of accepted purchases less refunds, in the currency of the structure
 	BaseManual = "manual" // nothing: tiers are given
 )
 
@@ -31,8 +31,11 @@ type Structure struct {
 	Window    Window    `json:"window"`
 	Downgrade string    `json:"downgrade"` // one of the Downgrade constants; empty: none
 	GraceDays int       `json:"grace_days"`
-	Tiers     []*Tier   `json:"-"` // by threshold, the lowest first
+	Currency  string    `json:"currency"` // of a base of spend; empty: the programme's
+	Tiers     []*Tier   `json:"-"`        // by threshold, the lowest first
 	ChangedAt time.Time `json:"-"`
+
+	exchange exchange // of a base of spend
 }
 
 // Tier is one level of a structure (tiers/tier).
@@ -54,6 +57,9 @@ func readStructure(p *Programme, e Entity) error {
 	if s.Window.Kind == "" {
 		s.Window.Kind = WindowNone
 	}
+	if s.Base == BaseSpend {
+		s.exchange = p.exchangeTo(s.Currency)
+	}
 	p.Structures[s.ID] = s
 	return s.check()
 }
@@ -61,6 +67,8 @@ func readStructure(p *Programme, e Entity) error {
 func (s *Structure) check() error {
 	w := s.Window
 	switch {
+	case s.Currency != "" && s.Base != BaseSpend:
+		return unfit("currency", "base", s.Base)
 	case s.Base == BaseManual && w.Kind != WindowNone:
 		return unfit("window", "base", s.Base)
 	case w.Days != 0 && w.Kind != WindowRolling:

@@ -17,7 +17,11 @@ const settling = time.Minute
 func (s *Structure) of(loc *time.Location) string {
 	w := s.Window
 	span := strconv.Itoa(w.Days) + "d" + strconv.Itoa(w.Months) + "m" + w.Anchor
-	return strings.Join([]string{s.Base, w.Kind, span, loc.String()}, " ")
+	of := []string{s.Base, w.Kind, span, loc.String()}
+	if s.Base == BaseSpend {
+		of = append(of, s.exchange.form()) // another rate counts every purchase anew
+	}
+	return strings.Join(of, " ")
 }
 
 // counts says whether the structure keeps figures of its own: a score without a
@@ -99,14 +103,14 @@ func (l *tierLedger) spend(p PastEntry) int64 {
 		return 0 // the guest and who claimed it are one by now: it is still theirs
 	}
 	before := l.spent[p.Transaction]
-	l.spent[p.Transaction] = counted(p.Effect.State, p.Effect.Total)
+	l.spent[p.Transaction] = l.structure.counted(p.Effect.State, p.Effect.Total, p.Currency)
 	return l.spent[p.Transaction] - before
 }
 
-// counted is what a purchase adds to the money spent.
-func counted(state TransactionState, total int64) int64 {
+// counted is what a purchase adds to the money spent, in the structure's currency.
+func (s *Structure) counted(state TransactionState, total int64, currency string) int64 {
 	if state == Accepted || state == Refunded {
-		return total
+		return s.exchange.value(total, currency)
 	}
 	return 0
 }
@@ -129,7 +133,7 @@ func (l *tierLedger) bucket(p PastEntry) (d day, open bool) {
 func (r *Run) entry(e *Event) PastEntry {
 	p := PastEntry{Event: e.ID, At: e.At, Transaction: e.Transaction}
 	if e.Effects != nil {
-		p.Effect = e.Effects.Transaction
+		p.Effect, p.Currency = e.Effects.Transaction, r.paidIn(e.Transaction)
 		p.Booked = deref(e.Effects.Booked)
 	}
 	for _, postings := range [][]points.Posting{r.account.postings, r.Book.Postings} {
@@ -140,6 +144,14 @@ func (r *Run) entry(e *Event) PastEntry {
 		}
 	}
 	return p
+}
+
+// paidIn is the currency of a purchase that this run or its batch has at hand.
+func (r *Run) paidIn(transaction string) string {
+	if t := r.account.transactions[transaction]; t != nil {
+		return t.Currency()
+	}
+	return ""
 }
 
 // tierState gives the customer's state in a structure with everything counted
@@ -175,7 +187,7 @@ func (r *Run) spentBefore(s *Structure) map[string]int64 {
 	spent := map[string]int64{}
 	if before := r.batch.accounts[r.Customer.ID]; before != nil {
 		for name, t := range before.transactions {
-			spent[name] = counted(t.State, int64(t.Total))
+			spent[name] = s.counted(t.State, int64(t.Total), t.Currency())
 		}
 	}
 	return spent

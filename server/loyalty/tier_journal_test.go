@@ -33,6 +33,7 @@ var ladders = map[string]string{
 // climbing compiles a programme with the ladders under a prefix.
 func climbing(t require.TestingT, zone, prefix, accept string) *loyalty.Programme {
 	snapshot := loyalty.Snapshot{Settings: loyalty.Settings{TimeZone: zone}}
+	snapshot.Modules = append(snapshot.Modules, loyalty.ModuleState{Name: "tiers", Enabled: true, Config: json.RawMessage(`{"exchange_rates":{"HUF":0.0025}}`)})
 	if accept != "" {
 		snapshot.Modules = append(snapshot.Modules, loyalty.ModuleState{Name: "checkout_accept", Enabled: true, Config: json.RawMessage(accept)})
 	}
@@ -55,8 +56,19 @@ type plainEntry struct {
 	score, money int64
 }
 
+// plainValue is an amount in euros, half a ten-thousandth rounded up; dollars have no rate.
+func plainValue(total int64, currency string) int64 {
+	switch currency {
+	case "USD":
+		return 0
+	case "HUF":
+		return (total*25 + 5000) / 10000
+	}
+	return total
+}
+
 // journal reads what a customer's events did, with nothing but SQL: money from
-// how the refunds of each purchase grow, lateness from what was submitted.
+// what is left of each purchase, lateness and currency from what was submitted.
 func (s *shop) journal(t require.TestingT, id loyalty.ID) (all []plainEntry) {
 	rows, err := s.raw.Query(`SELECT e.customer_id, e.id, e.parent, e.at, e.recorded_at, e.transaction_id, e.data, e.effects,
  (SELECT sum(CASE WHEN from_account = 1 THEN points WHEN to_account = 1 THEN -points ELSE 0 END)
@@ -65,7 +77,8 @@ func (s *shop) journal(t require.TestingT, id loyalty.ID) (all []plainEntry) {
 	defer rows.Close()
 	type purchase struct {
 		accepted bool
-		refunded int64
+		counted  int64
+		currency string
 	}
 	purchases, late := map[string]*purchase{}, map[loyalty.ID]bool{}
 	for rows.Next() {
@@ -88,8 +101,8 @@ func (s *shop) journal(t require.TestingT, id loyalty.ID) (all []plainEntry) {
 		e := plainEntry{at: time.UnixMilli(at), recorded: time.UnixMilli(recorded), late: late[event], score: score.Int64}
 		var told struct {
 			Transaction *struct {
-				State           string
-				Total, Refunded int64
+				State string
+				Total int64
 			}
 		}
 		if effects.Valid {
@@ -98,15 +111,15 @@ func (s *shop) journal(t require.TestingT, id loyalty.ID) (all []plainEntry) {
 		if now := told.Transaction; now != nil {
 			p := purchases[transaction.String]
 			if p == nil {
-				p = &purchase{}
+				var sent struct{ Currency string }
+				require.NoError(t, json.Unmarshal([]byte(data.String), &sent))
+				p = &purchase{currency: sent.Currency}
 				purchases[transaction.String] = p
 			}
-			if now.State == "accepted" && !p.accepted {
-				p.accepted, e.money = true, now.Total
-			} else if p.accepted {
-				e.money = p.refunded - now.Refunded
+			if p.accepted = p.accepted || now.State == "accepted"; p.accepted {
+				value := plainValue(now.Total, p.currency)
+				e.money, p.counted = value-p.counted, value
 			}
-			p.refunded = now.Refunded
 		}
 		all = append(all, e)
 	}
@@ -240,6 +253,9 @@ func (c *climb) draw(t *rapid.T) loyalty.Submission {
 	case "checkout":
 		c.purchases++
 		data["transaction_id"], data["total"] = fmt.Sprint(c.name, "-T", c.purchases), amount
+		if currency := pick(t, "currency", []string{"", "EUR", "HUF", "HUF", "USD"}); currency != "" {
+			data["currency"] = currency
+		}
 		data["items"] = []map[string]any{{"product_id": "p", "product_name": "n", "product_url": "https://shop.test/p", "quantity": 2, "subtotal": amount}}
 		if c.accept != "" && chance(t, "own date", 50) {
 			data["auto_accept"] = c.clock().Add(time.Duration(1+dice(t, "hours", 200)) * time.Hour).Format(time.RFC3339)

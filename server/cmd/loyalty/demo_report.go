@@ -76,7 +76,7 @@ func (s *settings) reportDemo(cmd *cobra.Command, d *demoRun) error {
 	for _, reason := range byCount(d.refused) {
 		row("  "+reason, "%d", d.refused[reason])
 	}
-	row("points", "%d given, %d spent, %d expired, %d to spend", figures.Score, figures.Spent, figures.Expired, figures.Spendable())
+	row("points", "%d given, %d spent, %d expired, %d to spend", &figures.Score, &figures.Spent, &figures.Expired, figures.Spendable())
 	if err := d.coupons(cmd, row); err != nil {
 		return coded{codeFailed, err}
 	}

@@ -55,7 +55,7 @@ func applyCheckout(r *loyalty.Run, d events.CheckoutData) error {
 	if err := r.RedeemCoupons(r.Event, t, d.CouponCode, d.Coupons); err != nil {
 		return err
 	}
-	if err := price(r, t, deref(d.Currency)); err != nil {
+	if err := price(r, t); err != nil {
 		return err
 	}
 	if err := r.Purchase(r.Event, t); err != nil {
@@ -109,12 +109,12 @@ func itemize(r *loyalty.Run, t *loyalty.Transaction, items []events.LineItem) er
 }
 
 // price computes what the purchase earns.
-func price(r *loyalty.Run, t *loyalty.Transaction, currency string) error {
-	own, err := r.Programme.Price(t.Detail.Items, currency, t.Detail.PointsRewarded)
+func price(r *loyalty.Run, t *loyalty.Transaction) error {
+	own, err := r.Programme.Price(t.Detail.Items, t.Currency(), t.Detail.PointsRewarded)
 	if err != nil {
 		return err
 	}
-	r.TracePrice(t, currency)
+	r.TracePrice(t)
 	t.Earned = own
 	for _, l := range t.Detail.Items {
 		t.Earned += l.Points

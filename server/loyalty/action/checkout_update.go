@@ -56,7 +56,7 @@ func applyCheckoutUpdate(r *loyalty.Run, d events.CheckoutUpdateData) error {
 // on the update's own row where the items stay.
 func reprice(r *loyalty.Run, t *loyalty.Transaction) error {
 	r.Book.Withdraw(r.Event.ID, t.Earned)
-	if err := price(r, t, currency(t)); err != nil {
+	if err := price(r, t); err != nil {
 		return err
 	}
 	if _, sent := r.Data["items"]; sent {
@@ -93,13 +93,4 @@ func reburn(r *loyalty.Run, t *loyalty.Transaction, sent *int64) error {
 	}
 	t.Burned, t.Detail.Burn = 0, nil
 	return r.Burn(r.Event, t, *sent)
-}
-
-// currency is the purchase's own, as sent by its checkout or an update.
-func currency(t *loyalty.Transaction) string {
-	var c string
-	if raw, ok := t.Detail.Attributes["currency"]; ok && json.Unmarshal(raw, &c) != nil {
-		return ""
-	}
-	return c
 }

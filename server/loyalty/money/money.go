@@ -208,6 +208,19 @@ func (r *Rate) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// One is the rate of a currency in itself.
+var One = Rate{decimal.NewFromInt(1)}
+
+// Convert gives an amount times this rate over another one, which is above zero: what
+// it is in another currency, rounded half away from zero and bounded by most.
+func (r Rate) Convert(a Amount, over Rate, most Amount) Amount {
+	exact := decimal.NewFromInt(int64(a)).Mul(r.d)
+	if limit := decimal.NewFromInt(int64(most)).Mul(over.d); exact.Abs().GreaterThanOrEqual(limit) {
+		return Amount(sign(exact.Sign() < 0)) * most
+	}
+	return Amount(Ratio(exact, over.d, Round))
+}
+
 // Sign is -1, 0 or 1.
 func (r Rate) Sign() int { return r.d.Sign() }
 
