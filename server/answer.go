@@ -80,6 +80,7 @@ func (w written) VisitRevokeRewardResponse(to http.ResponseWriter) error       {
 func (w written) VisitStartBacktestResponse(to http.ResponseWriter) error      { return w.write(to) }
 func (w written) VisitGetBacktestResponse(to http.ResponseWriter) error        { return w.write(to) }
 func (w written) VisitRecordVisualSearchResponse(to http.ResponseWriter) error { return w.write(to) }
+func (w written) VisitGiveLevelResponse(to http.ResponseWriter) error          { return w.write(to) }
 func (w written) VisitSpinPrizeWheelResponse(to http.ResponseWriter) error     { return w.write(to) }
 
 // plain gives the request's own context: gin uses its contexts again, and what

@@ -204,6 +204,7 @@ var refusalRows = []refusalRow{
 		`/entities/offers/offer {"id":"over","name":{"en":"Over"},"type":"cart","discount":{"type":"fixed_discount","value":1},"ends_at":"2026-01-02"}`}},
 	{"answerQuestion", "/customers/member-1002/activities/profiling/later/questions/born", `{"answer":"1990-05-17"}`, http.StatusUnprocessableEntity, 190140, []string{
 		`/entities/profiling/flow {"id":"later","title":{"en":"Later"},"questions":[{"id":"born","field":"birth_date","text":{"en":"When?"}}],"starts_at":"2099-01-01"}`}},
+	{"giveLevel", "/customers/visitor/levels", `{"structure":"club","tier":"gold"}`, http.StatusUnprocessableEntity, 190041, []string{happened("visitor", "subscribe", `{"handler":"visitor"}`)}},
 	{"mergeCustomer", idle + "/merge", `{"target":"member-1004"}`, http.StatusUnprocessableEntity, 190163, nil},
 
 	{"rotateKey", "/admin/keys/{key}/rotate", "{}", http.StatusUnprocessableEntity, 190050, nil},

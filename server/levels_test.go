@@ -76,6 +76,7 @@ func TestLevels(t *testing.T) {
 		t.Run("spend", s.spends)
 		t.Run("given", s.given)
 		t.Run("other customers", s.strangers)
+		t.Run("by hand", s.byHand)
 		t.Run("module", s.switchedOff)
 	})
 }
@@ -90,7 +91,7 @@ func (s *stadium) catalogue(t *testing.T) {
 	require.Equal(t, []string{"silver", "gold", "regular", "helper", "head"}, ids)
 	require.Contains(t, s.get("/levels", "Accept-language", "hu").body,
 		`{"benefits":{"discount":2.50,"free_delivery":true},"id":"gold","name":"Arany","structure":{"base":"points","id":"club","name":"Club"},"threshold":300}`)
-	require.Contains(t, s.get("/levels").body, `{"benefits":{},"id":"regular","name":"Regular","structure":{"base":"spend","id":"shopper","name":"Shoppers"},"threshold":99.5}`)
+	require.Contains(t, s.get("/levels").body, `{"benefits":{},"id":"regular","name":"Regular","structure":{"base":"spend","currency":"EUR","id":"shopper","name":"Shoppers"},"threshold":99.5}`)
 
 	page := s.get("/levels?limit=2&offset=1").json(t)
 	require.Len(t, page["data"], 2)
@@ -166,8 +167,50 @@ func (s *stadium) strangers(t *testing.T) {
 	require.NotNil(t, page["next"])
 }
 
+// byHand gives levels by the operation, by body and by form, and is refused what cannot be.
+func (s *stadium) byHand(t *testing.T) {
+	s.enrol("member-1003")
+	to := "/customers/member-1003/levels"
+	a := s.post(to, `{"structure":"club","tier":"gold","expdate":"2027-01-01","reason":"moved here"}`)
+	require.Equal(t, http.StatusOK, a.status, a.body)
+	given := a.json(t)["data"].(map[string]any)
+	require.Equal(t, "2027-01-01T00:00:00.000Z", given["expires_at"])
+	require.Equal(t, []any{"member-1003", "club", "gold"}, []any{given["customer"], given["structure"], given["tier"]})
+	require.Contains(t, s.levels("member-1003")[1], "gold current reached manual 0 lacks 300")
+	history := s.get("/customers/member-1003/events?action=tier_change").json(t)["data"].([]any)
+	require.Len(t, history, 1)
+	require.Equal(t, map[string]any{"structure": "club", "tier": "gold", "expdate": "2027-01-01T00:00:00.000Z", "reason": "moved here"}, history[0].(map[string]any)["data"])
+
+	a = s.form(to, "structure=club&tier=silver")
+	require.Equal(t, http.StatusOK, a.status, a.body)
+	require.NotContains(t, a.json(t)["data"], "expires_at")
+	require.Contains(t, s.levels("member-1003")[0], "silver current reached manual 0 lacks 100", "down too")
+
+	for body, want := range map[string]struct {
+		status, code int
+		field        string
+	}{
+		`{"tier":"gold"}`:                                           {http.StatusBadRequest, 0, "structure"},
+		`{"structure":"club"}`:                                      {http.StatusBadRequest, 0, "tier"},
+		`{"structure":"none","tier":"gold"}`:                        {http.StatusNotFound, 190123, "structure"},
+		`{"structure":"club","tier":"none"}`:                        {http.StatusNotFound, 190122, "tier"},
+		`{"structure":"club","tier":"regular"}`:                     {http.StatusNotFound, 190122, "tier"}, // of another structure
+		`{"structure":"club","tier":"gold","expdate":"2020-01-01"}`: {http.StatusBadRequest, 190010, "expdate"},
+		`{"structure":"club","tier":"gold","expdate":"some day"}`:   {http.StatusBadRequest, 190010, "expdate"},
+	} {
+		a := s.post(to, body)
+		require.Equal(t, want.status, a.status, "%s: %s", body, a.body)
+		require.Equal(t, want.code, a.fault(t).Code, body)
+		require.Equal(t, []string{want.field}, a.fault(t).fields(), body)
+	}
+	refused(t, s.post("/customers/nobody/levels", `{"structure":"club","tier":"gold"}`), http.StatusNotFound, 160212)
+	require.Equal(t, http.StatusOK, s.post("/events", `{"customer":"member-1004","action":"subscribe","data":{"handler":"m1004"}}`).status)
+	refused(t, s.post("/customers/member-1004/levels", `{"structure":"club","tier":"gold"}`), http.StatusUnprocessableEntity, 190041)
+}
+
 func (s *stadium) switchedOff(t *testing.T) {
 	require.Equal(t, http.StatusOK, s.post("/admin/modules/tiers", `{"enabled":false}`).status)
 	refused(t, s.get("/levels"), http.StatusNotFound, 160600)
 	refused(t, s.get("/customers/member-1001/levels"), http.StatusNotFound, 160600)
+	refused(t, s.post("/customers/member-1001/levels", `{"structure":"club","tier":"gold"}`), http.StatusNotFound, 160600)
 }

@@ -175,6 +175,7 @@ var authorized = map[string]string{
 
 	"listLevels":         "levels reads",
 	"listCustomerLevels": "levels reads",
+	"giveLevel":          "levels writes",
 
 	"readCustomers":    "loyalty-read reads",
 	"readCustomer":     "loyalty-read reads",

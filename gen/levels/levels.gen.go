@@ -11,9 +11,11 @@ import (
 	"net/http"
 
 	"github.com/gin-gonic/gin"
+	"github.com/gin-gonic/gin/binding"
 	externalRef0 "github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 	"github.com/oapi-codegen/runtime"
+	openapi_types "github.com/oapi-codegen/runtime/types"
 )
 
 // Defines values for LevelStructureBase.
@@ -124,6 +126,45 @@ type CustomerLevelList struct {
 	Time externalRef0.ProcessingTime `json:"time"`
 }
 
+// GivenLevel A level that was given by hand.
+type GivenLevel struct {
+	// Customer The customer.
+	//
+	// Example: member-1001
+	Customer string `json:"customer"`
+
+	// ExpiresAt When it ends; absent if it has no end.
+	//
+	// Example: 2099-12-31T00:00:00.000Z
+	ExpiresAt *externalRef0.Instant `json:"expires_at,omitempty"`
+
+	// GivenAt When it was given.
+	//
+	// Example: 2026-03-01T09:30:00.000Z
+	GivenAt externalRef0.Instant `json:"given_at"`
+
+	// ID The event tier_change.
+	//
+	// Example: 0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e01
+	ID openapi_types.UUID `json:"id"`
+
+	// Structure Its ladder.
+	//
+	// Example: club
+	Structure string `json:"structure"`
+
+	// Tier The level.
+	//
+	// Example: gold
+	Tier string `json:"tier"`
+}
+
+// GivenLevelAnswer What was given.
+type GivenLevelAnswer struct {
+	// Data A level that was given by hand.
+	Data GivenLevel `json:"data"`
+}
+
 // Level A level.
 type Level struct {
 	// Benefits What it brings, in your own words.
@@ -148,6 +189,29 @@ type Level struct {
 	//
 	// Example: 1000
 	Threshold money.Amount `json:"threshold"`
+}
+
+// LevelGift A level that is given by hand.
+type LevelGift struct {
+	// Expdate When it ends, after now; a day is its beginning in UTC. Absent: it has no end.
+	//
+	// Example: 2099-12-31
+	Expdate *string `json:"expdate,omitempty"`
+
+	// Reason Why, in your words; kept with the event, and unreadable once the customer leaves.
+	//
+	// Example: Moved here from another club
+	Reason *string `json:"reason,omitempty"`
+
+	// Structure The ladder, an entity tiers/structure.
+	//
+	// Example: club
+	Structure string `json:"structure"`
+
+	// Tier The level of that ladder, an entity tiers/tier.
+	//
+	// Example: gold
+	Tier string `json:"tier"`
 }
 
 // LevelList One page of levels.
@@ -212,6 +276,15 @@ type ListCustomerLevelsParams struct {
 	Offset *externalRef0.Offset `form:"offset,omitempty" json:"offset,omitempty"`
 }
 
+// GiveLevelParams defines parameters for GiveLevel.
+type GiveLevelParams struct {
+	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
+	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
+	// twice; with another body it is refused with 409. Keys are private to the access key that sent them. Answers
+	// 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be sent again.
+	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
 // ListLevelsParams defines parameters for ListLevels.
 type ListLevelsParams struct {
 	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
@@ -222,11 +295,17 @@ type ListLevelsParams struct {
 	Offset *externalRef0.Offset `form:"offset,omitempty" json:"offset,omitempty"`
 }
 
+// GiveLevelJSONRequestBody defines body for GiveLevel for application/json ContentType.
+type GiveLevelJSONRequestBody = LevelGift
+
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
 	// ListCustomerLevels List a customer's levels
 	// (GET /customers/{customer_id}/levels)
 	ListCustomerLevels(c *gin.Context, customerID externalRef0.CustomerID, params ListCustomerLevelsParams)
+	// GiveLevel Put a customer into a level
+	// (POST /customers/{customer_id}/levels)
+	GiveLevel(c *gin.Context, customerID externalRef0.CustomerID, params GiveLevelParams)
 	// ListLevels List the levels
 	// (GET /levels)
 	ListLevels(c *gin.Context, params ListLevelsParams)
@@ -283,6 +362,55 @@ func (siw *ServerInterfaceWrapper) ListCustomerLevels(c *gin.Context) {
 	}
 
 	siw.Handler.ListCustomerLevels(c, customerID, params)
+}
+
+// GiveLevel operation middleware
+func (siw *ServerInterfaceWrapper) GiveLevel(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "customer_id" -------------
+	var customerID externalRef0.CustomerID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "customer_id", c.Param("customer_id"), &customerID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter customer_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GiveLevelParams
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey externalRef0.IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Idempotency-Key, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Idempotency-Key: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GiveLevel(c, customerID, params)
 }
 
 // ListLevels operation middleware
@@ -348,6 +476,7 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	}
 
 	router.GET(options.BaseURL+"/customers/:customer_id/levels", wrapper.ListCustomerLevels)
+	router.POST(options.BaseURL+"/customers/:customer_id/levels", wrapper.GiveLevel)
 	router.GET(options.BaseURL+"/levels", wrapper.ListLevels)
 }
 
@@ -363,6 +492,30 @@ type ListCustomerLevelsResponseObject interface {
 type ListCustomerLevels200JSONResponse CustomerLevelList
 
 func (response ListCustomerLevels200JSONResponse) VisitListCustomerLevelsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GiveLevelRequestObject struct {
+	CustomerID externalRef0.CustomerID `json:"customer_id"`
+	Params     GiveLevelParams
+	Body       *GiveLevelJSONRequestBody
+}
+
+type GiveLevelResponseObject interface {
+	VisitGiveLevelResponse(w http.ResponseWriter) error
+}
+
+type GiveLevel200JSONResponse GivenLevelAnswer
+
+func (response GiveLevel200JSONResponse) VisitGiveLevelResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response); err != nil {
@@ -401,6 +554,9 @@ type StrictServerInterface interface {
 	// ListCustomerLevels List a customer's levels
 	// (GET /customers/{customer_id}/levels)
 	ListCustomerLevels(ctx context.Context, request ListCustomerLevelsRequestObject) (ListCustomerLevelsResponseObject, error)
+	// GiveLevel Put a customer into a level
+	// (POST /customers/{customer_id}/levels)
+	GiveLevel(ctx context.Context, request GiveLevelRequestObject) (GiveLevelResponseObject, error)
 	// ListLevels List the levels
 	// (GET /levels)
 	ListLevels(ctx context.Context, request ListLevelsRequestObject) (ListLevelsResponseObject, error)
@@ -483,6 +639,51 @@ func (sh *strictHandler) ListCustomerLevels(ctx *gin.Context, customerID externa
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(ListCustomerLevelsResponseObject); ok {
 		if err := validResponse.VisitListCustomerLevelsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GiveLevel operation middleware
+func (sh *strictHandler) GiveLevel(ctx *gin.Context, customerID externalRef0.CustomerID, params GiveLevelParams) {
+	var request GiveLevelRequestObject
+
+	request.CustomerID = customerID
+	request.Params = params
+
+	var body GiveLevelJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GiveLevel(ctx, request.(GiveLevelRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GiveLevel")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GiveLevelResponseObject); ok {
+		if err := validResponse.VisitGiveLevelResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

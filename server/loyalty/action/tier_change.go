@@ -9,8 +9,9 @@ import (
 
 // tierChangeData are the attributes of tier_change.
 type tierChangeData struct {
-	Tier    string `json:"tier"`
-	ExpDate string `json:"expdate"` // RFC 3339, or a day; empty: nobody says when it ends
+	Structure string `json:"structure"` // of the tier; empty: whichever it belongs to
+	Tier      string `json:"tier"`
+	ExpDate   string `json:"expdate"` // RFC 3339, or a day; empty: nobody says when it ends
 }
 
 // tier_change puts a customer into a tier by hand.
@@ -26,8 +27,11 @@ var tierChange = loyalty.Action[tierChangeData]{
 		return nil
 	},
 	Apply: func(r *loyalty.Run, d tierChangeData) (err error) {
+		if d.Structure != "" && r.Programme.Structures[d.Structure] == nil {
+			return loyalty.ErrStructureNotFound.With("structure", d.Structure).At("data.structure")
+		}
 		tier := r.Programme.Tier(d.Tier)
-		if tier == nil {
+		if tier == nil || (d.Structure != "" && tier.Structure != d.Structure) {
 			return loyalty.ErrTierNotFound.With("tier", d.Tier).At("data.tier")
 		}
 		var expires time.Time
