@@ -143,6 +143,7 @@ func (s *Store) PoolSizes() (batches, reads int32) {
 
 // NoteFull is a batch that found no space.
 func (s *Store) NoteFull() { s.probe.full.Store(true) }
+
 // LedgerQueries are the texts with which the ledger is verified, by what they find.
 func LedgerQueries() map[string]string {
 	texts := map[string]string{}
