@@ -790,7 +790,9 @@ type FriendReferralConfigPayOn string
 
 // IncentivizedPurchaseConfig What purchases earn. Default is one point for each unit of money, rounded down.
 type IncentivizedPurchaseConfig struct {
-	// CurrencyRates Rates for single currencies, which win over `rate`.
+	// CurrencyRates Rates for single currencies, which win over `rate`. A purchase in another currency that has none here earns nothing,
+	// and a preview tells `no_rate`. Small and capital letters are the same.
+	//
 	//
 	// Example: {"EUR":2,"HUF":0.005}
 	CurrencyRates map[string]EarnRate `json:"currency_rates,omitempty"`
@@ -804,9 +806,7 @@ type IncentivizedPurchaseConfig struct {
 	// Example: refuse
 	InvalidCodes *IncentivizedPurchaseConfigInvalidCodes `json:"invalid_codes,omitempty"`
 
-	// Rate Points for one unit of money; kept exactly as written.
-	//
-	// Example: 1
+	// Rate For purchases in the programme's currency, which those without a `currency` are in.
 	Rate *EarnRate `json:"rate,omitempty"`
 
 	// Rounding How the points of a line become a whole number. `floor` is the default; `round` takes halves up.
@@ -1145,7 +1145,7 @@ type Ledger struct {
 	// Months What is outstanding, by the month in which it expires; what never does comes last.
 	Months []LiabilityMonth `json:"months"`
 
-	// Totals The figures of all customers, in points.
+	// Totals The figures of all customers, in points. Sums over a whole programme are written digit for digit and can be greater than 2^63.
 	Totals LedgerTotals `json:"totals"`
 }
 
@@ -1173,42 +1173,42 @@ type LedgerFinding struct {
 	Row *string `json:"row,omitempty"`
 }
 
-// LedgerTotals The figures of all customers, in points.
+// LedgerTotals The figures of all customers, in points. Sums over a whole programme are written digit for digit and can be greater than 2^63.
 type LedgerTotals struct {
 	// Debt Points by which balances are below zero.
 	//
 	// Example: 0
-	Debt int64 `json:"debt"`
+	Debt json.Number `json:"debt"`
 
 	// Earned Points that were credited, less those taken back.
 	//
 	// Example: 15000
-	Earned int64 `json:"earned"`
+	Earned json.Number `json:"earned"`
 
 	// Expired Points that expired.
 	//
 	// Example: 500
-	Expired int64 `json:"expired"`
+	Expired json.Number `json:"expired"`
 
 	// Outstanding Points that customers hold, free or reserved: what the programme owes.
 	//
 	// Example: 11500
-	Outstanding int64 `json:"outstanding"`
+	Outstanding json.Number `json:"outstanding"`
 
 	// Pending Points that were promised and are not confirmed yet; no part of what is outstanding.
 	//
 	// Example: 0
-	Pending int64 `json:"pending"`
+	Pending json.Number `json:"pending"`
 
 	// Reserved Points that are reserved; part of what is outstanding.
 	//
 	// Example: 200
-	Reserved int64 `json:"reserved"`
+	Reserved json.Number `json:"reserved"`
 
 	// Spent Points that were spent.
 	//
 	// Example: 3000
-	Spent int64 `json:"spent"`
+	Spent json.Number `json:"spent"`
 }
 
 // LiabilityMonth What expires in one month.
@@ -1226,7 +1226,7 @@ type LiabilityMonth struct {
 	// Points Points, free or reserved.
 	//
 	// Example: 4000
-	Points int64 `json:"points"`
+	Points json.Number `json:"points"`
 }
 
 // ModuleAnswer One module.
@@ -1508,6 +1508,18 @@ type SettingsUpdate struct {
 	//
 	// Example: Europe/Budapest
 	TimeZone *string `json:"time_zone,omitempty"`
+}
+
+// TiersConfig What tiers by spend add up. Default is what was paid in the structure's own currency.
+type TiersConfig struct {
+	// ExchangeRates How many units of the programme's currency one unit of another one is. A structure adds up purchases of its own
+	// currency as they are, and turns those of others into it by these rates; a purchase in a currency without a rate does
+	// not count. Rates hold for the whole past: a change counts every purchase anew, at the customer's next event and by
+	// the job `tiers`.
+	//
+	//
+	// Example: {"HUF":0.0025,"USD":0.92}
+	ExchangeRates map[string]float64 `json:"exchange_rates,omitempty"`
 }
 
 // JobToRun defines model for JobToRun.

@@ -1768,10 +1768,15 @@ type TierEffectType string
 // window's end, or, without a window, when the figure is below the threshold; in either case after the grace days.
 // After a change the job tiers counts anew.
 type TierStructure struct {
-	// Base `points`: points earned. `spend`: the totals of accepted purchases, refunds taken off, whatever their currency. `manual`: nothing is counted; tiers are given by campaigns, and there is no window.
+	// Base `points`: points earned. `spend`: the totals of accepted purchases, refunds taken off, in `currency`. `manual`: nothing is counted; tiers are given by campaigns, and there is no window.
 	//
 	// Example: points
 	Base TierStructureBase `json:"base"`
+
+	// Currency The currency that is added up; the programme's, if it is absent. Purchases in others count by the `exchange_rates` of the module tiers, and without one not at all. Only with `spend`.
+	//
+	// Example: EUR
+	Currency *string `json:"currency,omitempty"`
 
 	// Downgrade Whether customers come down by themselves; `none`, if it is absent.
 	//
@@ -1792,7 +1797,7 @@ type TierStructure struct {
 	Window *TierStructure_Window `json:"window,omitempty"`
 }
 
-// TierStructureBase `points`: points earned. `spend`: the totals of accepted purchases, refunds taken off, whatever their currency. `manual`: nothing is counted; tiers are given by campaigns, and there is no window.
+// TierStructureBase `points`: points earned. `spend`: the totals of accepted purchases, refunds taken off, in `currency`. `manual`: nothing is counted; tiers are given by campaigns, and there is no window.
 //
 // Example: points
 type TierStructureBase string
