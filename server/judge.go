@@ -32,7 +32,7 @@ func (k *checker) judge(s *shape, v any) any {
 		v = n
 	}
 	if text, ok := v.(string); ok && s.pattern > 0 && !k.affords(s, text) {
-		return
+		return v
 	}
 	if err := s.schema.VisitJSON(v, judging...); err != nil {
 		k.schemaFaults(err)

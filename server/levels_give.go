@@ -25,7 +25,7 @@ func (a *levelsAPI) GiveLevel(ctx context.Context, in levels.GiveLevelRequestObj
 		data["reason"] = *gift.Reason
 	}
 	give := act{customer: in.CustomerID, action: "tier_change", data: data}
-	give.body = func(_ string, o *loyalty.Outcome) any {
+	give.body = func(_ *tongue, o *loyalty.Outcome) any {
 		e := give.eventOf(o)
 		return levels.GivenLevelAnswer{Data: levels.GivenLevel{
 			ID: e.ID, Customer: o.Customer.Name, Structure: gift.Structure, Tier: gift.Tier,
