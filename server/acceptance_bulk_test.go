@@ -178,11 +178,12 @@ type dying struct {
 	after int // events; 0: it lives
 }
 
-func (d *dying) SubmitAll(ctx context.Context, all []loyalty.Submission) []loyalty.Result {
+func (d *dying) SubmitEach(ctx context.Context, all []loyalty.Submission, told func(int, loyalty.Result)) {
 	if d.after == 0 {
-		return d.Engine.SubmitAll(ctx, all)
+		d.Engine.SubmitEach(ctx, all, told)
+		return
 	}
-	d.Engine.SubmitAll(ctx, all[:d.after])
+	d.Engine.SubmitEach(ctx, all[:d.after], told)
 	panic(http.ErrAbortHandler)
 }
 

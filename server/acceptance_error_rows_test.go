@@ -162,6 +162,8 @@ var failings = []failing{
 	{"coupon_product", 422, 190104, "Coupon CAKE is for none of the products of this purchase", "data.coupons[0]", nil, says("ada", "checkout", `{"transaction_id":"T-9","total":1,"coupons":["CAKE"],"items":[`+teaLine+`]}`)},
 	{"pool_not_generated", 422, 190105, "The coupon pool empty does not generate codes", "generate", nil, sends("/coupon-pools/empty/codes", `{"generate":1}`)},
 
+	{"attributes_too_large", 413, 190380, "The attributes that are personal or undeclared are too large: data.note is the largest of them (limit: 16384 bytes together)", "data.note", nil,
+		says("ada", "checkout", `{"transaction_id":"T-9001","total":1,"note":"`+strings.Repeat("x", 16<<10)+`"}`)},
 	{"negative_refused", 422, 190048, "The points balance cannot go below zero", "data.points", [][2]string{{"/admin/modules/points_economy", `{"config":{"negative":"refuse"}}`}}, says("ben", "point_sub", `{"points":9000}`)},
 	{"held_not_found", 404, 190164, "No event 0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e01 of this customer is pending", "data.event", [][2]string{{"/admin/modules/pending_events", `{"enabled":true,"config":{"actions":["video"]}}`}}, says("ada", "pending_validate", `{"event":"`+noClaim+`"}`)},
 	{"not_holdable", 400, 190165, "The action opt_in cannot be held by pending_events", "config.actions[0]", nil, sends("/admin/modules/pending_events", `{"config":{"actions":["opt_in"]}}`)},

@@ -42,6 +42,7 @@ var kinds = map[int]string{
 var elsewhere = map[string][2]string{
 	"internal":                 {"middleware_test.go", "func TestPanicIsAPlain500("},
 	"unavailable":              {"middleware_test.go", "func TestFaultsOfOurs("},
+	"rules_too_heavy":          {"loyalty/effort_test.go", "ErrRulesTooHeavy"},
 	"busy":                     {"body_memory_test.go", "func TestBodiesShareMemory("},
 	"request_replayed":         {"signature_test.go", "func TestReplayGuard("},
 	"rate_limited":             {"middleware_test.go", "func TestRateLimit("},

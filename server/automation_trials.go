@@ -15,6 +15,11 @@ import (
 func (a *campaignsAPI) PreviewCampaigns(ctx context.Context, _ automationcampaigns.PreviewCampaignsRequestObject) (automationcampaigns.PreviewCampaignsResponseObject, error) {
 	s := a.vocabulary.eventOf(requestOf(ctx).tree).submission()
 	s.Checked = false // the engine holds it against what the programme declares besides
+	leave, err := a.previews.enter(ctx, requestOf(ctx).key.ID)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	v, err := a.engine.PreviewPurchase(plain(ctx), s)
 	if err != nil {
 		return nil, err

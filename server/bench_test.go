@@ -28,12 +28,10 @@ func (e instantEngine) Submit(context.Context, loyalty.Submission) (loyalty.Outc
 	return e.outcome, nil
 }
 
-func (e instantEngine) SubmitAll(_ context.Context, all []loyalty.Submission) []loyalty.Result {
-	results := make([]loyalty.Result, len(all))
-	for i := range results {
-		results[i].Outcome = e.outcome
+func (e instantEngine) SubmitEach(_ context.Context, all []loyalty.Submission, told func(int, loyalty.Result)) {
+	for i := range all {
+		told(i, loyalty.Result{Outcome: e.outcome})
 	}
-	return results
 }
 
 func (e instantEngine) Preview(context.Context, loyalty.Submission) (loyalty.Outcome, error) {

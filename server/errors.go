@@ -21,6 +21,7 @@ var statuses = map[loyalty.Kind]int{
 	loyalty.Refused:     http.StatusUnprocessableEntity,
 	loyalty.Forbidden:   http.StatusForbidden,
 	loyalty.Unavailable: http.StatusServiceUnavailable,
+	loyalty.Oversized:   http.StatusRequestEntityTooLarge,
 }
 
 // types is the one table from statuses to the type in the envelope.

@@ -98,6 +98,11 @@ func summary(c loyalty.Customer, suppress bool) *common.CustomerSummary {
 // PreviewEvent tells what an event would do.
 func (a *eventsAPI) PreviewEvent(ctx context.Context, _ events.PreviewEventRequestObject) (events.PreviewEventResponseObject, error) {
 	r := requestOf(ctx)
+	leave, err := a.previews.enter(ctx, r.key.ID)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	s := a.vocabulary.eventOf(r.tree).submission()
 	o, err := a.engine.Preview(plain(ctx), s)
 	out := events.EventPreview{
@@ -140,18 +145,27 @@ func touched(o loyalty.Outcome) []events.TouchedLot {
 // SubmitEvents records many events, each on its own.
 func (a *eventsAPI) SubmitEvents(ctx context.Context, _ events.SubmitEventsRequestObject) (events.SubmitEventsResponseObject, error) {
 	r := requestOf(ctx)
+	leave, err := a.bulks.enter(ctx, r.key.ID)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	trees, err := r.eventTrees(httpRequest(ctx))
 	if err != nil {
 		return nil, err
 	}
+	if len(trees) > maxBulkEvents {
+		return nil, malformedBody("too_many").At("events")
+	}
+	r.tree = nil // each event's part is let go when the event was read
 	b := bulk{api: a, language: r.language, results: make([]json.RawMessage, len(trees))}
 	b.read(trees)
 	if key, hash, ok := r.idempotency(httpRequest(ctx)); ok {
 		b.remember(key, hash)
 	}
-	for i, result := range a.engine.SubmitAll(plain(ctx), b.submissions) {
+	a.engine.SubmitEach(plain(ctx), b.submissions, func(i int, result loyalty.Result) {
 		b.take(b.places[i], result)
-	}
+	})
 	if b.reused == len(trees) {
 		return nil, loyalty.ErrKeyReused
 	}
@@ -174,6 +188,10 @@ func (b *bulk) body() []byte {
 	}
 	return fmt.Appendf(out, `],"total":%d,"errors":%d}`, len(b.results), b.errors)
 }
+
+// maxBulkEvents bounds the results of a bulk. A body has no room for more events that
+// could be recorded.
+const maxBulkEvents = 25_000
 
 // eventTrees gives the events of a bulk before anything has looked into them. A
 // form's values are still without types, which only the action can tell.
@@ -210,6 +228,7 @@ func (b *bulk) read(trees []any) {
 	for i, tree := range trees {
 		at := fmt.Sprintf("events[%d]", i)
 		e, err := b.api.vocabulary.read(tree, at)
+		trees[i] = nil
 		if err != nil {
 			b.take(i, loyalty.Result{Err: err})
 			continue

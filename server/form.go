@@ -15,6 +15,7 @@ const (
 	maxFormPairs = 50_000
 	maxFormDepth = 16
 	maxFormIndex = 1_000_000_000
+	maxFormSets  = 60_000 // nodes that hold others
 )
 
 // formNode is a value of a form before the schema has said what it is: either a
@@ -30,7 +31,7 @@ type formNode struct {
 // wire order: a[b][0][c]=x, a[]=x. A later value of the same name replaces the
 // earlier one; ; is data. It fails with kind Invalid.
 func parseForm(body []byte) (*formNode, error) {
-	root := &formNode{}
+	root, sets := &formNode{}, 0
 	for pairs := 0; len(body) > 0; {
 		var pair []byte
 		pair, body, _ = bytes.Cut(body, []byte{'&'})
@@ -41,14 +42,17 @@ func parseForm(body []byte) (*formNode, error) {
 			return nil, malformedBody("too_many")
 		}
 		name, value, _ := bytes.Cut(pair, []byte{'='})
-		if err := root.add(name, value); err != nil {
+		if err := root.add(name, value, &sets); err != nil {
 			return nil, err
+		}
+		if sets > maxFormSets {
+			return nil, malformedBody("too_many")
 		}
 	}
 	return root, nil
 }
 
-func (n *formNode) add(rawName, rawValue []byte) error {
+func (n *formNode) add(rawName, rawValue []byte, sets *int) error {
 	name, okName := unescapeForm(rawName)
 	value, okValue := unescapeForm(rawValue)
 	if !okName || !okValue {
@@ -64,6 +68,9 @@ func (n *formNode) add(rawName, rawValue []byte) error {
 	for _, key := range path {
 		if n.isText { // a=1&a[x]=2
 			return conflict(name)
+		}
+		if n.children == nil {
+			*sets++
 		}
 		n = n.child(key)
 	}

@@ -42,7 +42,8 @@ func (s *Server) events(ctx context.Context, p page, q loyalty.EventQuery, reada
 			return journal{}, err
 		}
 	}
-	j := journal{links: linked(p, found.Events, s.clock(), at)}
+	p.more = found.More
+	j := journal{links: linkedBy(p, found.Events, s.clock(), at, found.Weight)}
 	j.data = make([]common.JournalEvent, len(j.entries))
 	for i := range j.entries {
 		var err error
@@ -108,7 +109,7 @@ func (s *Server) transactions(ctx context.Context, p page, q loyalty.Transaction
 			return purchases{}, err
 		}
 	}
-	out := purchases{links: linked(p, found.Transactions, s.clock(), at)}
+	out := purchases{links: linkedBy(p, found.Transactions, s.clock(), at, found.Weight)}
 	out.data = make([]common.Transaction, len(out.entries))
 	for i := range out.entries {
 		out.data[i] = s.transaction(requestOf(ctx).language, &found, &out.entries[i])

@@ -24,8 +24,11 @@ func parseJSON(body []byte) (any, error) {
 	if !utf8.Valid(body) {
 		return nil, malformedBody("encoding")
 	}
-	if jsonDepth(body) > maxJSONDepth {
+	switch depth, values := jsonSize(body); {
+	case depth > maxJSONDepth:
 		return nil, malformedBody("depth")
+	case values > max(maxJSONValues, len(body)/5):
+		return nil, malformedBody("too_many")
 	}
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
@@ -45,9 +48,14 @@ func parseJSON(body []byte) (any, error) {
 	return v, nil
 }
 
-// jsonDepth counts how deep arrays and objects nest, before anything recurses
-// into them.
-func jsonDepth(body []byte) (deepest int) {
+// maxJSONValues is how many values a body may have, where it has not room for more
+// than a text or number of a few characters each: a value takes a hundred times the
+// bytes in memory that it can take in a body.
+const maxJSONValues = 150_000
+
+// jsonSize counts how deep arrays and objects nest, and about how many values there
+// are, before anything is made of them.
+func jsonSize(body []byte) (deepest, values int) {
 	depth, inText := 0, false
 	for i := 0; i < len(body); i++ {
 		switch c := body[i]; {
@@ -59,11 +67,14 @@ func jsonDepth(body []byte) (deepest int) {
 		case c == '{' || c == '[':
 			depth++
 			deepest = max(deepest, depth)
+			values++
+		case c == ',':
+			values++
 		case c == '}' || c == ']':
 			depth--
 		}
 	}
-	return deepest
+	return deepest, values
 }
 
 // hasLoneSurrogate looks for half a character, \ud800 to \udfff without its other

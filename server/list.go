@@ -14,6 +14,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
 // How many entries a page has when the caller names no number, and the offset
@@ -70,6 +71,7 @@ type page struct {
 	began   time.Time
 	// oldestFirst says that a list with the newest entry first is turned round.
 	oldestFirst bool
+	more        bool // what was read ended early: something follows for certain
 }
 
 // pageOf reads what the contract has checked already. It fails for a cursor that
@@ -135,12 +137,17 @@ type links[T any] struct {
 // linked makes the links of a page from the entries read for it. at gives an
 // entry's place in the list.
 func linked[T any](p page, entries []T, now time.Time, at func(T) cursor) links[T] {
-	back, more := p.cursor != nil && p.cursor.back, len(entries) > p.limit
-	switch {
-	case more && back:
-		entries = entries[len(entries)-p.limit:]
-	case more:
-		entries = entries[:p.limit]
+	return linkedBy(p, entries, now, at, func(e *T) int { return loyalty.Weight(e) })
+}
+
+// linkedBy is linked with a measure of its own for the bytes of an entry.
+func linkedBy[T any](p page, entries []T, now time.Time, at func(T) cursor, weight func(*T) int) links[T] {
+	back, n := p.cursor != nil && p.cursor.back, held(p, entries, weight)
+	more := p.more || n < len(entries)
+	if back {
+		entries = entries[len(entries)-n:]
+	} else {
+		entries = entries[:n]
 	}
 	l := links[T]{entries: entries, time: now.Sub(p.began).Round(time.Microsecond).Seconds()}
 	if entries == nil {
@@ -159,6 +166,29 @@ func linked[T any](p page, entries []T, now time.Time, at func(T) cursor) links[
 		l.previous = p.link(max(0, p.offset-p.limit), place(at, entries[0], true))
 	}
 	return l
+}
+
+// unweighed is how many entries are a page whatever their size: no entry is larger
+// than a body.
+const unweighed = 4
+
+// held is how many of the entries the page holds: those nearest to where it begins,
+// as many as were asked for, until they are too many bytes, but one at least.
+func held[T any](p page, entries []T, weight func(*T) int) int {
+	most := min(len(entries), p.limit)
+	if most <= unweighed {
+		return most
+	}
+	for i, size := 0, 0; i < most; i++ {
+		at := i
+		if p.cursor != nil && p.cursor.back {
+			at = len(entries) - 1 - i
+		}
+		if size += weight(&entries[at]); size > loyalty.MaxPage && i > 0 {
+			return i
+		}
+	}
+	return most
 }
 
 // place is the cursor of an entry; nil in a list that goes by offsets alone.

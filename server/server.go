@@ -29,7 +29,7 @@ import (
 // Engine submits events: *loyalty.Engine.
 type Engine interface {
 	Submit(ctx context.Context, s loyalty.Submission) (loyalty.Outcome, error)
-	SubmitAll(ctx context.Context, all []loyalty.Submission) []loyalty.Result
+	SubmitEach(ctx context.Context, all []loyalty.Submission, told func(int, loyalty.Result))
 	Preview(ctx context.Context, s loyalty.Submission) (loyalty.Outcome, error)
 	PreviewPurchase(ctx context.Context, s loyalty.Submission) (loyalty.PurchasePreview, error)
 	Settle(ctx context.Context, customer loyalty.ID) error
@@ -117,6 +117,8 @@ type Server struct {
 	failures   *failureLog
 	verifying  chan struct{} // holds one verification of the ledger at a time
 	served     served
+	previews   *gate
+	bulks      *gate
 	handler    http.Handler
 }
 
@@ -173,6 +175,7 @@ func (s *Server) fill(o Options) {
 	s.failures = &failureLog{admin: s.admin, logger: s.logger, clock: s.clock}
 	s.bodies = newBodyMemory(cmp.Or(o.BodyMemory, DefaultBodyMemory))
 	s.verifying = make(chan struct{}, 1)
+	s.previews, s.bulks = newGate(previewsAtOnce, previewsWaiting), newGate(bulksAtOnce, bulksWaiting)
 }
 
 // programme is the configuration in force.
@@ -229,12 +232,20 @@ func (s *Server) wire() error {
 }
 
 // waitTime bounds what a request waits for, so that a database that says nothing
-// does not hold on to callers. A bulk has the engine's own limits.
-const waitTime = 10 * time.Second
+// does not hold on to callers. A bulk has longer: what of it was not begun by then is
+// refused, event by event.
+const (
+	waitTime = 10 * time.Second
+	bulkTime = 60 * time.Second
+)
 
-// bound gives a request its deadline.
+// bound gives a request its deadline. It ends when its caller goes away, too.
 func (s *Server) bound(c *gin.Context) {
-	ctx, cancel := context.WithTimeout(c.Request.Context(), waitTime)
+	wait := waitTime
+	if c.Request.Method == http.MethodPost && c.FullPath() == bulkPath {
+		wait = bulkTime
+	}
+	ctx, cancel := context.WithTimeout(c.Request.Context(), wait)
 	defer cancel()
 	c.Request = c.Request.WithContext(ctx)
 	c.Next()

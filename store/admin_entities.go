@@ -69,8 +69,13 @@ func (s *Store) entities(db *gorm.DB, q loyalty.EntityQuery) ([]loyalty.Entity, 
 	} else {
 		db = db.Where("(created_at, id) "+beyond+" (?, ?)", Millis(place.At), storable(place.ID))
 	}
+	db = db.Order(by + direction + ", id" + direction)
 	var rows []entityRow
-	err = db.Order(by + direction + ", id" + direction).Find(&rows).Error
+	if q.Page.Limit > 0 {
+		rows, err = readPage[entityRow](db)
+	} else {
+		err = db.Find(&rows).Error
+	}
 	return entitiesOf(inOrder(rows, backwards)), s.fault(err)
 }
 

@@ -243,8 +243,8 @@ func (s *Store) AuditLog(ctx context.Context, q loyalty.AuditQuery) ([]loyalty.A
 		return nil, err
 	}
 	db, backwards := pageOf(db, listOrder{at: "at", id: "id", descending: true}, q.Page)
-	var rows []auditRow
-	if err := db.Find(&rows).Error; err != nil {
+	rows, err := readPage[auditRow](db)
+	if err != nil {
 		return nil, s.fault(err)
 	}
 	list := make([]loyalty.AuditEntry, len(rows))

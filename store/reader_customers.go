@@ -34,8 +34,8 @@ func (s *Store) customersInParts(ctx context.Context, q loyalty.CustomerQuery) (
 
 // customersOn reads the customers of a page.
 func (s *Store) customersOn(ctx context.Context, page words, backwards bool) ([]loyalty.Customer, error) {
-	var rows []customerJoin
-	if err := s.read.WithContext(ctx).Raw(page.text, page.args...).Scan(&rows).Error; err != nil {
+	rows, err := readPage[customerJoin](s.read.WithContext(ctx).Raw(page.text, page.args...))
+	if err != nil {
 		return nil, s.fault(err)
 	}
 	list := make([]loyalty.Customer, len(rows))

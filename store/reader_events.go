@@ -34,14 +34,17 @@ func (s *Store) Events(ctx context.Context, q loyalty.EventQuery) (loyalty.Event
 		if err != nil {
 			return err
 		}
-		var rows []eventRow
 		text, backwards := list.read()
-		if err := db.Raw(text.text, text.args...).Scan(&rows).Error; err != nil {
+		rows, err := readPage[eventRow](db.Raw(text.text, text.args...))
+		if err != nil {
 			return err
 		}
 		page.Events = make([]loyalty.Event, len(rows))
 		for i := range rows {
 			page.Events[i] = journalEvent(&rows[i])
+		}
+		if err := addParents(db, &page); err != nil {
+			return err
 		}
 		page.Events = inOrder(page.Events, backwards)
 		if err := addChanges(db, page.Events); err != nil {
@@ -228,6 +231,9 @@ func (s *Store) accompany(db *gorm.DB, page *loyalty.EventPage) error {
 			note(&sealed, e.Customer)
 		}
 	}
+	for _, parent := range page.Parents {
+		note(&sealed, parent.Customer)
+	}
 	known, err := holdersOf(db, people)
 	if err != nil {
 		return err
@@ -238,6 +244,81 @@ func (s *Store) accompany(db *gorm.DB, page *loyalty.EventPage) error {
 	}
 	page.Keys, err = s.customerKeys(db, sealed)
 	return err
+}
+
+// parentFields are the columns of an event that others inherit from: the attributes
+// of a checkout are in its row, those of anything else are told by its effects.
+const parentFields = `customer_id, id, action, CASE WHEN action = 'checkout' THEN data ELSE '{}' END AS data,
+CASE WHEN action = 'checkout' THEN personal END AS personal, CASE WHEN action <> 'checkout' THEN effects END AS effects`
+
+// addParents reads the events from which those of a page inherit, the page still in
+// the order in which it was read. They are bounded as the page is: where they are too
+// many bytes it ends before the first event whose parent is missing.
+func addParents(db *gorm.DB, page *loyalty.EventPage) error {
+	page.Parents = map[loyalty.ID]loyalty.Event{}
+	for size := 0; ; {
+		next := missingParents(page, parentsAtOnce)
+		if len(next) == 0 {
+			return nil
+		}
+		if size > loyalty.MaxPage {
+			first := slices.IndexFunc(page.Events, func(e loyalty.Event) bool { return e.Inherits() && e.Parent == loyalty.ID(next[0].id) })
+			page.Events, page.More = page.Events[:first], true
+			return nil
+		}
+		n, err := readParents(db, page, next)
+		if err != nil {
+			return err
+		}
+		size += n
+	}
+}
+
+// parentsAtOnce is how many parents are read together: each can be as large as a body.
+const parentsAtOnce = 16
+
+// ownEvent names an event with its customer.
+type ownEvent struct{ customer, id UUID }
+
+// missingParents are the next parents that were not read yet, in the order of the page.
+func missingParents(page *loyalty.EventPage, most int) (next []ownEvent) {
+	for i := range page.Events {
+		e := &page.Events[i]
+		wanted := ownEvent{UUID(e.Customer), UUID(e.Parent)}
+		if _, known := page.Parents[e.Parent]; known || !e.Inherits() || slices.Contains(next, wanted) {
+			continue
+		}
+		if next = append(next, wanted); len(next) == most {
+			break
+		}
+	}
+	return next
+}
+
+// readParents reads some parents and says how many bytes they are.
+func readParents(db *gorm.DB, page *loyalty.EventPage, wanted []ownEvent) (size int, err error) {
+	var customers, ids []UUID
+	for _, w := range wanted {
+		page.Parents[loyalty.ID(w.id)] = loyalty.Event{} // read, whether it is found or not
+		ids = append(ids, w.id)
+		if !slices.Contains(customers, w.customer) {
+			customers = append(customers, w.customer)
+		}
+	}
+	var rows []eventRow
+	found := among(among(db.Table("events"), "customer_id", customers), "id", ids)
+	if err := found.Select(parentFields).Find(&rows).Error; err != nil {
+		return 0, err
+	}
+	for i := range rows {
+		parent := journalEvent(&rows[i])
+		page.Parents[parent.ID] = parent
+		size += len(parent.Data) + len(parent.Personal)
+		if x := parent.Effects; x != nil {
+			size += loyalty.Weight(x.Bequest)
+		}
+	}
+	return size, nil
 }
 
 // customerKeys opens the keys of customers; those of customers who left are gone.

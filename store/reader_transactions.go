@@ -32,9 +32,9 @@ func (s *Store) Transactions(ctx context.Context, q loyalty.TransactionQuery) (l
 		if err != nil {
 			return err
 		}
-		var rows []transactionRow
 		text, backwards := list.read()
-		if err := db.Raw(text.text, text.args...).Scan(&rows).Error; err != nil {
+		rows, err := readPage[transactionRow](db.Raw(text.text, text.args...))
+		if err != nil {
 			return err
 		}
 		page.Transactions = make([]loyalty.Transaction, len(rows))

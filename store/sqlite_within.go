@@ -11,11 +11,33 @@ import (
 
 // within runs the whole batch in one immediate transaction on the only writing
 // connection: nobody else can write meanwhile, so the first attempt is as safe
-// as a locked one.
+// as a locked one. A batch that takes long to decide is decided before it.
 func (e *sqliteEngine) within(ctx context.Context, s *Store, needs loyalty.Needs, work work) error {
-	if needs.Reading {
+	switch {
+	case needs.Reading:
 		return e.reading(ctx, s, needs, work)
+	case needs.Apart:
+		return e.apart(ctx, s, needs, work)
 	}
+	return e.writing(ctx, func(conn *sqliteConn) error { return e.batch(ctx, conn, s, needs, work) })
+}
+
+// apart decides on a snapshot and takes the writer only for what is to be written.
+// The statements compare with the rows as they were loaded, as on PostgreSQL.
+func (e *sqliteEngine) apart(ctx context.Context, s *Store, needs loyalty.Needs, work work) error {
+	var w *loyalty.Writes
+	err := e.reading(ctx, s, needs, func(l *loyalty.Loaded) (_ *loyalty.Writes, err error) {
+		w, err = work(l)
+		return w, err
+	})
+	if err != nil {
+		return err
+	}
+	return e.writing(ctx, func(conn *sqliteConn) error { return e.write(ctx, conn, s, w) })
+}
+
+// writing runs one immediate transaction; an error rolls it back.
+func (e *sqliteEngine) writing(ctx context.Context, body func(*sqliteConn) error) error {
 	c, err := e.writer.Conn(ctx)
 	if err != nil {
 		return e.classify(err)
@@ -32,7 +54,7 @@ func (e *sqliteEngine) within(ctx context.Context, s *Store, needs loyalty.Needs
 				conn.rollback()
 			}
 		}()
-		err := e.batch(ctx, conn, s, needs, work)
+		err := body(conn)
 		done = err == nil
 		return err
 	})
@@ -95,6 +117,10 @@ func (e *sqliteEngine) batch(ctx context.Context, conn *sqliteConn, s *Store, ne
 	if err != nil {
 		return err
 	}
+	return e.write(ctx, conn, s, w)
+}
+
+func (e *sqliteEngine) write(ctx context.Context, conn *sqliteConn, s *Store, w *loyalty.Writes) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

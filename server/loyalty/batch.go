@@ -1,6 +1,7 @@
 package loyalty
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -15,6 +16,7 @@ import (
 // tickets made of them, in order.
 type batch struct {
 	engine   *Engine
+	ctx      context.Context // ends the decision; nil: nothing does
 	now      time.Time
 	loaded   *Loaded
 	asked    asked

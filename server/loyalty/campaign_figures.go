@@ -119,7 +119,7 @@ func (t *Transaction) gave(campaign string, line *Line, n int64) {
 	if line != nil {
 		g.Line = line.Event
 	}
-	t.Detail.Gifts = append(slices.Clip(t.Detail.Gifts), g)
+	t.Detail.Gifts = append(t.Detail.Gifts, g)
 }
 
 // takeGifts tells on a refund's event what of the n points that it takes are those

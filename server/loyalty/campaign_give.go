@@ -107,7 +107,7 @@ func (g *gift) earn(n int64) error {
 		return err
 	}
 	t.gave(g.campaign.ID, g.line, n)
-	g.Changed(e, t)
+	g.tellLater(e, t)
 	return nil
 }
 

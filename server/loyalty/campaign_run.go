@@ -8,6 +8,9 @@ func campaigns(o *occurrence) error {
 		return nil
 	}
 	for _, c := range o.Programme.triggered[o.action] {
+		if err := o.effort(stepsToLook); err != nil {
+			return err
+		}
 		if err := o.offer(c); err != nil {
 			return err
 		}
@@ -127,10 +130,8 @@ func (g *gift) count() error {
 // cause is the event that set a campaign off: for a line, the event of the item.
 func (o *occurrence) cause() *Event {
 	if o.line != nil {
-		for _, e := range o.work.events {
-			if e.ID == o.line.Event {
-				return e
-			}
+		if e := o.work.find(o.line.Event); e != nil {
+			return e
 		}
 	}
 	return o.event

@@ -14,6 +14,9 @@ func (o *occurrence) challenge() error {
 		return nil
 	}
 	for _, c := range p.counted[o.action] {
+		if err := o.effort(stepsToLook); err != nil {
+			return err
+		}
 		if c.Dates.Status(o.event.At) != StatusActive {
 			continue
 		}

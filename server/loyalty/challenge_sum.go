@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/loyalty-platform/loyalty/server/loyalty/condition"
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 )
 
@@ -22,9 +23,13 @@ func (o *occurrence) amount(k *Criterion) (n int64, err error) {
 	case "points":
 		n = o.points()
 	case "data":
-		var data map[string]json.RawMessage
+		var data condition.Attributes
 		data, err = o.attributes()
-		n = number(data, field)
+		if heir, inherits := data.(condition.Heir); inherits {
+			name, _, _ := strings.Cut(field, ".")
+			data = heir.With(name)
+		}
+		n = number(attributesOf(data), field)
 	case "transaction":
 		n, err = o.purchaseNumber(field)
 	case "item":

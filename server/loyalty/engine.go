@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"hash/maphash"
 	"math/rand/v2"
+	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 )
@@ -47,6 +49,7 @@ type Engine struct {
 	keeper     *Timekeeper // nil: the clock is trusted
 
 	queues  []chan waiting
+	heavy   chan waiting // of submissions that take long by themselves
 	seed    maphash.Seed
 	workers sync.WaitGroup
 	closing sync.RWMutex
@@ -78,9 +81,10 @@ func NewEngine(o EngineOptions) (*Engine, error) {
 	for range max(1, o.Workers) {
 		queue := make(chan waiting, 4*MaxBatch)
 		e.queues = append(e.queues, queue)
-		e.workers.Add(1)
-		go e.work(queue)
+		e.workers.Go(func() { e.work(queue, MaxBatch) })
 	}
+	e.heavy = make(chan waiting, maxHeavy)
+	e.workers.Go(func() { e.work(e.heavy, 1) })
 	return e, nil
 }
 
@@ -90,7 +94,7 @@ func (e *Engine) Close() {
 	e.closing.Lock()
 	if !e.closed {
 		e.closed = true
-		for _, q := range e.queues {
+		for _, q := range append(e.queues, e.heavy) {
 			close(q)
 		}
 	}
@@ -125,31 +129,46 @@ func (e *Engine) Submit(ctx context.Context, s Submission) (Outcome, error) {
 // all of them when none is refused by the database, and one result each.
 func (e *Engine) SubmitAll(ctx context.Context, all []Submission) []Result {
 	results := make([]Result, len(all))
-	tickets := make([]*ticket, len(all))
-	for i, s := range all {
-		tickets[i] = e.prepare(s)
-	}
-	release, err := e.hold()
-	if err != nil {
-		fail(tickets, err)
-	} else {
-		e.processAll(context.WithoutCancel(ctx), tickets)
-		release()
-	}
-	for i, t := range tickets {
-		results[i] = t.result
-	}
+	e.SubmitEach(ctx, all, func(i int, r Result) { results[i] = r })
 	return results
 }
 
-// processAll works through the tickets in batches, until the database is away.
-func (e *Engine) processAll(ctx context.Context, tickets []*ticket) {
-	for start := 0; start < len(tickets); start += MaxBatch {
-		if err := e.process(ctx, tickets[start:min(start+MaxBatch, len(tickets))]); err != nil && !repeatable(err) {
-			fail(tickets[min(start+MaxBatch, len(tickets)):], err)
+// SubmitEach is SubmitAll that tells each result when it is known, and keeps none:
+// what thousands of events did is more than their results. It works in batches.
+// What was not begun when ctx ends, or the database went away, is not begun any
+// more: it fails with ErrUnavailable.
+func (e *Engine) SubmitEach(ctx context.Context, all []Submission, told func(int, Result)) {
+	release, err := e.hold()
+	if err == nil {
+		defer release()
+	}
+	for start := 0; start < len(all); {
+		if start > 0 && err == nil && ctx.Err() != nil {
+			err = ErrUnavailable.Because(ctx.Err())
+		}
+		tickets := e.prepareSome(all[start:])
+		if err != nil {
+			fail(tickets, err)
+		} else if err = e.process(context.WithoutCancel(ctx), tickets); repeatable(err) {
+			err = nil // each ticket has its result
+		}
+		for i, t := range tickets {
+			told(start+i, t.result)
+		}
+		start += len(tickets)
+	}
+}
+
+// prepareSome makes the tickets of the next batch. One that takes long is a batch of
+// its own, so that nobody waits for several of them.
+func (e *Engine) prepareSome(all []Submission) (tickets []*ticket) {
+	for i := range all {
+		if len(tickets) == MaxBatch || len(tickets) > 0 && (all[i].heavy() || all[i-1].heavy()) {
 			break
 		}
+		tickets = append(tickets, e.prepare(all[i]))
 	}
+	return tickets
 }
 
 // Preview answers what a submission would do and records nothing. A refusal is
@@ -268,16 +287,37 @@ func (e *Engine) complete(ctx context.Context, tickets []*ticket, locked bool, r
 	}
 }
 
-func (e *Engine) attempt(ctx context.Context, tickets []*ticket, locked bool, result func(*batch) (*Writes, error)) error {
+func (e *Engine) attempt(ctx context.Context, tickets []*ticket, locked bool, result func(*batch) (*Writes, error)) (err error) {
 	n := needs(tickets, e.now()) // one instant: what is due then is what was loaded
 	n.Locked = locked
+	n.Apart = !locked && slices.ContainsFunc(tickets, func(t *ticket) bool { return t.sub.heavy() })
+	n.Reading = slices.ContainsFunc(tickets, func(t *ticket) bool { return t.preview })
+	decided := false
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = panicked(fault, decided)
+		}
+	}()
 	return e.store.Within(ctx, n, func(l *Loaded) (*Writes, error) {
 		b := e.newBatch(l, n)
+		b.ctx = ctx
 		if err := b.runAll(tickets); err != nil {
 			return nil, err
 		}
-		return result(b)
+		w, err := result(b)
+		decided = err == nil
+		return w, err
 	})
+}
+
+// panicked is the error of a fault of ours in the worker: it ends its batch, never
+// the process. Once there was something to write it may be written.
+func panicked(fault any, decided bool) error {
+	err := fmt.Errorf("panic: %v\n%s", fault, debug.Stack())
+	if decided {
+		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
+	}
+	return err
 }
 
 // outcomeError turns what a store's transaction ended in into the caller's error.

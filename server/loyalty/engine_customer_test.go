@@ -74,7 +74,7 @@ func TestOptOutSealsAndFrees(t *testing.T) {
 		opened := s.personal(key)
 		for action, canaries := range map[string][]string{
 			"opt_in": {"ada.canary@shop.test", "Canary", "canary-1"}, "profile": {"canary-label", "canary-custom"}, "point_add": {"canary-reason"},
-			"checkout": {"canary-gift", "canary-engraving"}, "checkout_item": {"canary-gift", "canary-engraving"}, "checkout_update": {"canary-note"},
+			"checkout": {"canary-gift", "canary-engraving"}, "checkout_item": {"canary-engraving"}, "checkout_update": {"canary-note"},
 		} {
 			for _, canary := range canaries {
 				require.Contains(t, opened[action], canary, action)

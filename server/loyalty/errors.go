@@ -19,6 +19,7 @@ const (
 	Refused                 // a rule of the programme says no
 	Forbidden               // this key may not do this
 	Unavailable             // the database cannot be reached now; try again
+	Oversized               // more than is kept of such a thing
 )
 
 // Error is a failure with a stable name (its translation key), a stable code
@@ -106,6 +107,9 @@ func AsError(err error) *Error {
 // of the translations. Codes below 190000 are the specification's and the
 // design's; from 190001 on they are listed in openapi/DECISIONS.md.
 var (
+	ErrAttributesTooLarge = newError(Oversized, 190380, "attributes_too_large") // {property} {limit}
+	ErrRulesTooHeavy      = newError(Refused, 190381, "rules_too_heavy")        // {action}
+
 	ErrInternal    = newError(Internal, 190001, "internal")
 	ErrUnavailable = newError(Unavailable, 190002, "unavailable")
 

@@ -59,6 +59,10 @@ type Effects struct {
 	// and their progress are this one's from then on, and so is everybody who had
 	// been merged into them.
 	MergedFrom *ID `json:"merged_from,omitempty"`
+	// Bequest is what the lines written under this event inherit, where its own row
+	// does not show it: under anything but their checkout. Item events that were
+	// written before it was kept have a copy of their own.
+	Bequest *Bequest `json:"bequest,omitempty"`
 	// Holder is who has the purchase after the event, where it changed hands.
 	Holder *ID `json:"holder,omitempty"`
 	// Booked is when an event was recorded that its sender dated earlier

@@ -9,12 +9,16 @@ import (
 
 // What a preview tells besides what the rules themselves say.
 
-// lookedAt are the attributes of the submitted event as its row shows them,
+// lookedAt are, for all verdicts together, the attributes of the submitted event as its row shows them,
 // without those that name a person and without lists; nil where no event was
 // submitted.
 func (r *Run) lookedAt() map[string]any {
-	if r.Event == nil {
+	w := r.work
+	if r.Event == nil || len(w.trace) >= maxSeen {
 		return nil
+	}
+	if w.seen != nil && w.seenOf == r.Event.ID {
+		return w.seen
 	}
 	d := json.NewDecoder(bytes.NewReader(r.Event.Data))
 	d.UseNumber()
@@ -28,8 +32,13 @@ func (r *Run) lookedAt() map[string]any {
 			delete(seen, name)
 		}
 	}
+	w.seen, w.seenOf = seen, r.Event.ID
 	return seen
 }
+
+// maxSeen is how many verdicts of a preview come with the attributes of the event:
+// thousands of lines bring thousands of verdicts, and each would repeat them.
+const maxSeen = 1000
 
 // TracePrice explains what each line of a purchase earns, and by what: the points
 // that were sent with it or with the purchase, or the rate of incentivized_purchase

@@ -29,7 +29,10 @@ func (o *occurrence) judge(c *condition.Condition) (held bool, fault, err error)
 	if err := o.see(c); err != nil {
 		return false, nil, err
 	}
-	held, fault = c.Holds(o.known)
+	held, steps, fault := c.Judge(o.known)
+	if err := o.effort(steps); err != nil {
+		return false, nil, err
+	}
 	return held && fault == nil, fault, nil
 }
 
@@ -90,8 +93,8 @@ func (r *Run) member(s *Segment) (bool, error) {
 	if err := r.complete(&f.Customer, s.Is); err != nil {
 		return false, err
 	}
-	held, fault := s.Is.Holds(f)
-	return held && fault == nil, nil
+	held, steps, fault := s.Is.Judge(f)
+	return held && fault == nil, r.effort(steps)
 }
 
 // purchase is the purchase that the occurrence belongs to; nil: none.
@@ -139,7 +142,7 @@ func (o *occurrence) bought() (f *condition.Transaction, line *condition.Item, e
 // attributes gives the event's attributes, the personal ones among them as long
 // as they can be read. The event of a line inherits those of the checkout, as does
 // a checkout that is accepted later.
-func (o *occurrence) attributes() (map[string]json.RawMessage, error) {
+func (o *occurrence) attributes() (condition.Attributes, error) {
 	if o.line == nil && o.event == o.Event && o.event.Sent(o.action) {
 		return o.Data, nil // as it was sent
 	}
@@ -148,7 +151,7 @@ func (o *occurrence) attributes() (map[string]json.RawMessage, error) {
 	case err != nil:
 		return nil, err
 	case line != nil:
-		return merge(attributesOf(f.Data), attributesOf(line.Data)), nil
+		return condition.Heir{Own: attributesOf(line.Data), From: attributesOf(f.Data)}, nil
 	}
 	var plain map[string]json.RawMessage
 	if err := json.Unmarshal(o.event.Data, &plain); err != nil {

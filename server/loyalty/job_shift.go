@@ -51,7 +51,7 @@ func (s *shift) work(ctx context.Context, d job) error {
 	working, stop := context.WithCancel(ctx)
 	var renewal sync.WaitGroup
 	renewal.Go(func() { s.renew(working, stop) })
-	err := d.work(working, s.jobs, s)
+	err := s.run(working, d)
 	stop()
 	renewal.Wait()
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTime)
@@ -63,6 +63,18 @@ func (s *shift) work(ctx context.Context, d job) error {
 		s.count(0, err)
 	}
 	return s.end(ending, d.every)
+}
+
+// run does the work. A fault of ours ends the run, which tells it as its failure, and
+// not the process.
+func (s *shift) run(ctx context.Context, d job) (err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			s.jobs.report(s.name, panicked(fault, false)) // with the place
+			err = fmt.Errorf("panic: %v", fault)
+		}
+	}()
+	return d.work(ctx, s.jobs, s)
 }
 
 // renew keeps the lease until ctx ends, and stops the work where it was lost.

@@ -17,12 +17,13 @@ import (
 func (p *Programme) Price(lines []Line, currency string, rewarded *int64) (own int64, err error) {
 	var computed []*Line
 	for i := range lines {
-		if l := &lines[i]; l.Rewarded != nil {
-			l.Points = *l.Rewarded
-		} else {
-			l.Points, l.changed = 0, true // an update prices lines again
+		if l := &lines[i]; l.Rewarded == nil {
 			computed = append(computed, l)
 		}
+	}
+	defer noteRepriced(lines, pointsOf(lines))
+	for i := range lines {
+		lines[i].Points = deref(lines[i].Rewarded)
 	}
 	switch {
 	case rewarded != nil && len(lines) == 0:
@@ -44,6 +45,22 @@ func (p *Programme) Price(lines []Line, currency string, rewarded *int64) (own i
 		l.Points = max(0, n)
 	}
 	return 0, nil
+}
+
+// noteRepriced marks the lines whose points are others than before: an update of a
+// purchase prices all of its lines again, and few of them change.
+func noteRepriced(lines []Line, before []int64) {
+	for i := range lines {
+		lines[i].changed = lines[i].changed || lines[i].Points != before[i]
+	}
+}
+
+func pointsOf(lines []Line) []int64 {
+	all := make([]int64, len(lines))
+	for i := range lines {
+		all[i] = lines[i].Points
+	}
+	return all
 }
 
 // spread shares points over lines by subtotal, so that the shares add up to the
@@ -108,6 +125,9 @@ func (r *Run) EarnAccepted(e *Event, itemAction string, t *Transaction) error {
 // belong to no line.
 func (r *Run) eachLine(e *Event, action string, t *Transaction, earn func(*Event, int64) error) (own int64, err error) {
 	own = t.Earned
+	if err := r.bequeath(e, t); err != nil {
+		return 0, err
+	}
 	for i := range t.Detail.Items {
 		l := &t.Detail.Items[i]
 		item, err := r.recordItem(e, action, t, l)
@@ -117,24 +137,20 @@ func (r *Run) eachLine(e *Event, action string, t *Transaction, earn func(*Event
 		if err := earn(item, l.Points); err != nil {
 			return 0, err
 		}
+		if err := r.effort(0); err != nil {
+			return 0, err
+		}
 		own -= l.Points
 	}
 	return own, nil
 }
 
-// recordItem writes the event of one line, which inherits the attributes of its
-// checkout, and makes it the line's event.
+// recordItem writes the event of one line and makes it the line's event. Its row has
+// the line's own attributes; those of the checkout are joined when it is read.
 func (r *Run) recordItem(parent *Event, action string, t *Transaction, l *Line) (*Event, error) {
 	item := r.add(action, parent.At)
-	item.Parent, item.Transaction = parent.ID, t.Name
-	data := maps.Clone(t.Detail.Attributes)
-	maps.Copy(data, l.Data)
-	item.Data = marshal(data)
+	item.Parent, item.Transaction, item.Data = parent.ID, t.Name, marshal(l.Data)
 	own, err := r.openBought(t, l.Personal, l.Event, l.Own)
-	if err != nil {
-		return nil, err
-	}
-	inherited, err := r.openBought(t, t.Detail.Personal, t.Checkout, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -142,12 +158,8 @@ func (r *Run) recordItem(parent *Event, action string, t *Transaction, l *Line) 
 	if l.Personal, err = r.seal(own, l.Event); err != nil {
 		return nil, err
 	}
-	personal := maps.Clone(inherited)
-	for name, value := range own {
-		personal = put(personal, name, value)
-	}
-	item.Personal, err = r.seal(personal, item.ID)
-	return item, err
+	item.Personal = l.Personal
+	return item, nil
 }
 
 // SetAttributes puts the attributes of a checkout or of its update on the
@@ -157,8 +169,12 @@ func (r *Run) SetAttributes(t *Transaction, plain, personal map[string]json.RawM
 	if err != nil {
 		return err
 	}
+	all := merge(known, personal)
+	if err := r.Programme.affordPurchase(all); err != nil {
+		return err
+	}
 	t.Detail.Attributes = merge(t.Detail.Attributes, plain)
-	t.Detail.Personal, err = r.seal(merge(known, personal), t.Checkout)
+	t.Detail.Personal, err = r.seal(all, t.Checkout)
 	return err
 }
 

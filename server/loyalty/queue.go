@@ -56,22 +56,34 @@ func (e *Engine) send(ctx context.Context, w waiting) error {
 		return err
 	}
 	defer release()
-	shard := maphash.String(e.seed, w.needs.Ref.Value) % uint64(len(e.queues))
+	queue := e.queues[maphash.String(e.seed, w.needs.Ref.Value)%uint64(len(e.queues))]
+	if w.sub.heavy() {
+		queue = e.heavy
+	}
 	select {
-	case e.queues[shard] <- w:
+	case queue <- w:
 		return nil
 	case <-ctx.Done():
 		return ErrUnavailable.Because(ctx.Err())
 	}
 }
 
+// maxHeavy is how many heavy submissions may wait.
+const maxHeavy = 64
+
+// heavyData is the size of the data, in bytes, from which a submission is decided on
+// a worker of its own: those of other callers, which take a millisecond, do not wait
+// for the thousands of lines of one purchase.
+const heavyData = 32 << 10
+
+func (s *Submission) heavy() bool { return len(s.Data) >= heavyData }
+
 // work takes what waits, up to a batch, again and again.
-func (e *Engine) work(queue chan waiting) {
-	defer e.workers.Done()
+func (e *Engine) work(queue chan waiting, most int) {
 	for first := range queue {
-		tickets := first.join(make([]*ticket, 0, MaxBatch))
+		tickets := first.join(make([]*ticket, 0, most))
 	more:
-		for len(tickets) < MaxBatch {
+		for len(tickets) < most {
 			select {
 			case next, ok := <-queue:
 				if !ok {

@@ -66,6 +66,7 @@ func (r *Run) react() error {
 		if err := w.round(happened, events); err != nil {
 			return err
 		}
+		w.tellNow()
 	}
 }
 

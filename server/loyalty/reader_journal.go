@@ -28,12 +28,21 @@ type EventQuery struct {
 // EventPage is a part of the journal, with what its events need to be shown.
 type EventPage struct {
 	Events []Event // with Change; of Effects some have what names another customer
+	// More says that the page ended before its limit because of its size: there is
+	// more for certain.
+	More bool
 	// Customers are those whose events these are and those whom their attributes
 	// name: ID, Name and Status, of a merged one those of the one they became part of.
 	Customers map[ID]Customer
 	// Keys are those that open what is personal, by the customer of the row; gone
 	// where they left.
 	Keys map[ID][]byte
+	// Parents are the events under which those that inherit (Event.Inherits) were
+	// written: ID, Customer, Action, Data, Personal and, of Effects, Bequest.
+	Parents map[ID]Event
+
+	bequests map[ID]map[string]json.RawMessage // what Parents left, once it was asked for
+	weights  map[ID]int                        // how many bytes that is
 }
 
 // TransactionQuery selects purchases of a customer and of those merged into them.
@@ -56,6 +65,35 @@ type TransactionPage struct {
 	Moves map[string][]Event
 	// Keys are those of the customer and of everybody merged into them.
 	Keys [][]byte
+}
+
+// moveWeight is about what one move takes in the breakdown of a purchase.
+const moveWeight = 200
+
+// Weight is Weight of a purchase with all that is shown of it.
+func (p *TransactionPage) Weight(t *Transaction) int {
+	return Weight(t) + moveWeight*len(p.Moves[t.Name])
+}
+
+// eventWeight is about what is shown of an event besides its attributes.
+const eventWeight = 400
+
+// Weight is Weight of an event with what it inherits.
+func (p *EventPage) Weight(e *Event) int {
+	n := eventWeight + len(e.Data) + len(e.Personal)
+	inherited, err := p.inherited(e)
+	if err != nil || len(inherited) == 0 {
+		return n
+	}
+	size, known := p.weights[e.Parent]
+	if !known {
+		if p.weights == nil {
+			p.weights = map[ID]int{}
+		}
+		size = Weight(inherited)
+		p.weights[e.Parent] = size
+	}
+	return n + size
 }
 
 // JournalReader answers questions about what happened.
@@ -97,14 +135,18 @@ func (e *Event) Other() (other ID, named bool) {
 }
 
 // Attributes are the event's attributes as its customer's caller knows them: the
-// personal ones as long as they can be read, other customers by their names. One
-// who left is not named.
+// personal ones as long as they can be read, those that a line inherits behind its
+// own, other customers by their names. One who left is not named.
 func (p *EventPage) Attributes(e *Event) (json.RawMessage, error) {
 	other, named := e.Other()
 	who, known := p.Customers[other]
 	named = named && known
 	key := p.Keys[e.Customer]
-	if !named && (e.Personal == nil || key == nil) {
+	inherited, err := p.inherited(e)
+	if err != nil {
+		return nil, err
+	}
+	if !named && len(inherited) == 0 && (e.Personal == nil || key == nil) {
 		return e.Data, nil
 	}
 	data := map[string]json.RawMessage{}
@@ -117,6 +159,9 @@ func (p *EventPage) Attributes(e *Event) (json.RawMessage, error) {
 			return nil, err
 		}
 		rejoin(data, personal)
+	}
+	if len(inherited) > 0 {
+		data = merge(inherited, data)
 	}
 	if attribute := otherCustomer[e.Action]; named && who.Status == OptedOut {
 		delete(data, attribute)

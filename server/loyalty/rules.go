@@ -21,6 +21,7 @@ func (r *Run) all(t *ticket) error {
 	if err := r.leftPending(t); err != nil {
 		return locate(err, t.sub.At)
 	}
+	r.work.countFrom()
 	if err := r.standing(t); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty/condition"
@@ -56,6 +57,15 @@ type work struct {
 	members  []Membership                            // of customer lists, that change
 	merged   []ID                                    // whose rows as loaded do not tell any more what they have
 	bought   map[*Transaction]*condition.Transaction // purchases as conditions see them
+	effort   int                                     // steps that its rules took, see Run.effort
+	counted  bool                                    // they are held against maxEffort
+	paid     int                                     // so many of the events are counted in them
+	looked   int                                     // at the batch's deadline, next at so many steps
+	index    map[ID]*Event                           // see find
+	indexed  int                                     // so many of the events are in it
+	told     map[*Transaction]*Event                 // purchases whose state an event has yet to tell, see tellLater
+	seen     map[string]any                          // the attributes of the event looked at, see lookedAt
+	seenOf   ID                                      // whose seen they are
 	seed     *[32]byte                               // see draws
 	drawn    *rand.ChaCha8
 }
@@ -190,18 +200,58 @@ func (r *Run) OpenTransaction(name string) (*Transaction, error) {
 	return t, nil
 }
 
-// Changed records what an event made of a purchase.
+// Changed records what an event made of a purchase. Of its lines the journal tells
+// those that changed since the last time: there may be thousands.
 func (r *Run) Changed(e *Event, t *Transaction) {
 	t.UpdatedAt, t.dirty = r.Now, true
+	delete(r.work.told, t)
 	effect := t.effect()
 	if t.Name == e.Transaction {
+		effect.follow(e.effects().Transaction)
 		e.effects().Transaction = effect
 		return
 	}
 	effect.Name = t.Name
 	all := &e.effects().Purchases
+	for i := range *all {
+		if o := &(*all)[i]; o.Name == t.Name {
+			effect.follow(o)
+		}
+	}
 	*all = slices.DeleteFunc(*all, func(o TransactionEffect) bool { return o.Name == t.Name })
 	*all = append(*all, *effect)
+}
+
+// tellLater is Changed for one of many changes in a row: only the last event that
+// made one tells the state, once all of them are through (see tellNow).
+func (r *Run) tellLater(e *Event, t *Transaction) {
+	t.dirty = true
+	if r.work.told == nil {
+		r.work.told = map[*Transaction]*Event{}
+	}
+	r.work.told[t] = e
+}
+
+// tellNow records what was put off.
+func (w *work) tellNow() {
+	byName := func(a, b *Transaction) int { return strings.Compare(a.Name, b.Name) }
+	for _, t := range slices.SortedFunc(maps.Keys(w.told), byName) {
+		e := w.told[t]
+		if r := w.run(e.Customer); r != nil {
+			r.Changed(e, t)
+		}
+	}
+}
+
+// find gives the event of the submission with an id; nil: it has none.
+func (w *work) find(id ID) *Event {
+	if w.index == nil {
+		w.index = map[ID]*Event{}
+	}
+	for w.indexed = min(w.indexed, len(w.events)); w.indexed < len(w.events); w.indexed++ {
+		w.index[w.events[w.indexed].ID] = w.events[w.indexed]
+	}
+	return w.index[id]
 }
 
 // Reservation gives what is held for a transaction_id; empty where nothing is.
@@ -266,16 +316,20 @@ func (r *Run) Undeclared() map[string]json.RawMessage {
 // translation key.
 func (r *Run) Trace(rule, verdict, reason string, n int64) {
 	if r.work.tracing {
-		r.work.trace = append(r.work.trace, Verdict{Rule: rule, Verdict: verdict, Reason: reason, Input: r.lookedAt(), Points: n})
+		r.TraceInput(Verdict{Rule: rule, Verdict: verdict, Reason: reason, Input: r.lookedAt(), Points: n})
 	}
 }
 
 // TraceInput is Trace with what the rule looked at.
 func (r *Run) TraceInput(v Verdict) {
-	if r.work.tracing {
+	if r.work.tracing && len(r.work.trace) < maxVerdicts {
 		r.work.trace = append(r.work.trace, v)
 	}
 }
+
+// maxVerdicts is how many verdicts a preview tells: a purchase has up to 5,000 lines,
+// and every campaign has something to say of each.
+const maxVerdicts = 20_000
 
 // Parts gives the submitted attributes as they are stored, line items apart;
 // items is nil where none were sent.

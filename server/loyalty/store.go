@@ -54,6 +54,9 @@ type Needs struct {
 	Locked bool
 	// Reading says that nothing will be written: nobody who writes waits for it.
 	Reading bool
+	// Apart says that the decision takes long: where a database has one writer, it is
+	// not held meanwhile. The guards of the write find out whether anybody was faster.
+	Apart bool
 	// Now decides what is due: a customer whose DueAt has come is loaded with
 	// open lots and every pending transaction that has an auto_accept date, so
 	// that what is due can be settled and the next due instant is known.

@@ -90,11 +90,17 @@ func (t *ticket) check(e *Engine) error {
 	if err := t.gate(shape); err != nil {
 		return err
 	}
+	if err := t.affordOwn(shape); err != nil {
+		return err
+	}
 	stored, err := shape.store(s.Data, t.data)
 	if err != nil {
 		return err
 	}
 	t.stored = stored
+	if err := t.affordLines(); err != nil {
+		return err
+	}
 	return t.bind(e.now())
 }
 

@@ -97,7 +97,7 @@ type Line struct {
 	// clear until its event is written.
 	Own map[string]json.RawMessage `json:"-"`
 
-	changed bool // since its event was written: the journal tells it by Lines
+	changed bool // since an event told it: the next one does, by Lines
 }
 
 // Return notes pieces that were given back, and the points taken back for them.
@@ -127,9 +127,27 @@ func (t *Transaction) effect() *TransactionEffect {
 	for i := range t.Detail.Items {
 		if l := &t.Detail.Items[i]; l.changed {
 			e.Lines = append(e.Lines, LineEffect{l.Event, l.Points, l.Bonus, l.Returned, l.TakenBack})
+			l.changed = false
 		}
 	}
 	return e
+}
+
+// follow takes over what the same event told of lines before, where it tells nothing
+// newer itself.
+func (e *TransactionEffect) follow(before *TransactionEffect) {
+	if before == nil || len(before.Lines) == 0 {
+		return
+	}
+	told := make(map[ID]bool, len(e.Lines))
+	for _, l := range e.Lines {
+		told[l.Event] = true
+	}
+	for _, l := range before.Lines {
+		if !told[l.Event] {
+			e.Lines = append(e.Lines, l)
+		}
+	}
 }
 
 // Move leads the purchase along the table of states. A pending purchase is the

@@ -32,7 +32,9 @@ var optIn = loyalty.Action[events.OptInData]{
 		set(&p.Language, d.Language)
 		set(&p.Currency, d.Currency)
 		set(&p.BirthDate, d.BirthDate)
-		keepCustom(r)
+		if err := keepCustom(r); err != nil {
+			return err
+		}
 		if d.Referrer != nil {
 			if err := r.Refer(*d.Referrer); err != nil {
 				return err

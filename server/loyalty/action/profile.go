@@ -37,7 +37,9 @@ var profile = loyalty.Action[events.ProfileData]{
 		if d.Labels != nil {
 			p.Labels = slices.Clone(d.Labels)
 		}
-		keepCustom(r)
+		if err := keepCustom(r); err != nil {
+			return err
+		}
 		return setExternalIDs(r, d.ExternalIds)
 	},
 }
@@ -49,13 +51,14 @@ func set(field *string, sent *string) {
 	}
 }
 
-// keepCustom keeps the attributes that the contract does not declare, and marks
+// keepCustom keeps the attributes that the contract does not declare, as many as a
+// customer may have (loyalty.ErrAttributesTooLarge), and marks
 // the profile as changed.
-func keepCustom(r *loyalty.Run) {
+func keepCustom(r *loyalty.Run) error {
 	r.Customer.UpdatedAt = r.Now
 	own := r.Undeclared()
 	if len(own) == 0 {
-		return
+		return nil
 	}
 	custom := maps.Clone(r.Customer.Profile.Custom)
 	if custom == nil {
@@ -64,6 +67,7 @@ func keepCustom(r *loyalty.Run) {
 	maps.Copy(custom, own)
 	maps.DeleteFunc(custom, func(_ string, value json.RawMessage) bool { return string(value) == "null" })
 	r.Customer.Profile.Custom = custom
+	return r.Programme.AffordCustom(custom)
 }
 
 // externalNames lists the external ids that an event would claim.

@@ -25,7 +25,9 @@ var subscribe = loyalty.Action[events.SubscribeData]{
 		set(&p.Email, d.Email)
 		set(&p.FirstName, d.FirstName)
 		set(&p.LastName, d.LastName)
-		keepCustom(r)
+		if err := keepCustom(r); err != nil {
+			return err
+		}
 		return setExternalIDs(r, d.ExternalIds)
 	},
 }

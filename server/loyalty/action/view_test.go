@@ -52,14 +52,18 @@ func eventsOf(t *testing.T, events []loyalty.Event, wanted []wantEvent, whose fu
 			v.Parent = &parent
 		}
 		if i < len(wanted) {
-			v.addOptional(t, e, wanted[i], whose)
+			whole := &loyalty.EventPage{Events: events[:i+1], Keys: map[loyalty.ID][]byte{e.Customer: whose(e.Customer).Key}}
+			if parent, ok := place[e.Parent]; ok {
+				whole.Parents = map[loyalty.ID]loyalty.Event{e.Parent: events[parent]}
+			}
+			v.addOptional(t, e, wanted[i], whose, whole)
 		}
 		shown[i] = v
 	}
 	return shown
 }
 
-func (v *wantEvent) addOptional(t *testing.T, e loyalty.Event, w wantEvent, whose func(loyalty.ID) loyalty.Customer) {
+func (v *wantEvent) addOptional(t *testing.T, e loyalty.Event, w wantEvent, whose func(loyalty.ID) loyalty.Customer, whole *loyalty.EventPage) {
 	if w.Customer != "" {
 		v.Customer = whose(e.Customer).Name
 	}
@@ -72,10 +76,17 @@ func (v *wantEvent) addOptional(t *testing.T, e loyalty.Event, w wantEvent, whos
 	if w.Transaction != "" {
 		v.Transaction = e.Transaction
 	}
+	// A line is shown with what it inherits; without the key that is what is open.
+	open, err := (&loyalty.EventPage{Parents: whole.Parents}).Attributes(&e)
+	require.NoError(t, err)
 	if w.Data != nil {
-		v.Data = project(w.Data, decode(t, e.Data)).(map[string]any)
+		v.Data = project(w.Data, decode(t, open)).(map[string]any)
 	}
 	if w.Personal == nil {
+		return
+	}
+	if e.Inherits() {
+		v.Personal = project(w.Personal, sealedIn(t, whole, &e, open)).(map[string]any)
 		return
 	}
 	sealed := map[string]any{}
@@ -85,6 +96,17 @@ func (v *wantEvent) addOptional(t *testing.T, e loyalty.Event, w wantEvent, whos
 		sealed = decode(t, opened).(map[string]any)
 	}
 	v.Personal = project(w.Personal, sealed).(map[string]any)
+}
+
+// sealedIn is what the key adds to the attributes that are open.
+func sealedIn(t *testing.T, whole *loyalty.EventPage, e *loyalty.Event, open []byte) map[string]any {
+	all, err := whole.Attributes(e)
+	require.NoError(t, err)
+	shown, sealed := decode(t, open).(map[string]any), decode(t, all).(map[string]any)
+	for name := range shown {
+		delete(sealed, name)
+	}
+	return sealed
 }
 
 func figuresOf(f points.Figures) figures {

@@ -66,8 +66,15 @@ func Compile(source string) (*Condition, error) {
 // condition could not be judged, and then it does not hold; it never contains
 // the customer's data. It is ErrBudget for one that takes too many steps.
 func (c *Condition) Holds(f *Facts) (bool, error) {
+	holds, _, err := c.Judge(f)
+	return holds, err
+}
+
+// Judge is Holds that also says how many steps it took: who judges many conditions
+// in a row bounds them together.
+func (c *Condition) Judge(f *Facts) (holds bool, steps int, err error) {
 	if c == nil {
-		return true, nil
+		return true, 0, nil
 	}
 	if f == nil {
 		f = &Facts{}
@@ -75,10 +82,10 @@ func (c *Condition) Holds(f *Facts) (bool, error) {
 	run := frames.Get().(*frame)
 	run.facts = f
 	v := c.eval(run)
-	err := run.err
+	steps, err = run.steps, run.err
 	*run = frame{} // it keeps nothing of the customer's
 	frames.Put(run)
-	return err == nil && v.kind == truth && v.n == 1, err
+	return err == nil && v.kind == truth && v.n == 1, steps, err
 }
 
 // Uses says whether the condition mentions a record ("event", "customer",

@@ -18,9 +18,23 @@ type Facts struct {
 }
 
 // Attributes are the fields of an object: a map[string]json.RawMessage, of which a
-// value is decoded only when a condition asks for it, or a map[string]any as JSON
-// decodes them. Anything else has no fields.
+// value is decoded only when a condition asks for it, a map[string]any as JSON
+// decodes them, or an Heir. Anything else has no fields.
 type Attributes any
+
+// Heir are attributes with those that they inherit: thousands of lines look at the
+// attributes of one checkout, and none of them needs a copy.
+type Heir struct {
+	Own, From map[string]json.RawMessage // Own wins
+}
+
+// With gives those of the attributes among which a name counts.
+func (h Heir) With(name string) map[string]json.RawMessage {
+	if _, own := h.Own[name]; own {
+		return h.Own
+	}
+	return h.From
+}
 
 // sent are attributes as JSON text.
 type sent = map[string]json.RawMessage

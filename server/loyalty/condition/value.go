@@ -142,7 +142,7 @@ func dynamic(from any) value {
 		return value{kind: list, ref: anys(v)}
 	case []string:
 		return value{kind: list, ref: (*texts)(&v)}
-	case sent, map[string]any, map[string]string:
+	case sent, Heir, map[string]any, map[string]string:
 		return value{kind: object, ref: v}
 	}
 	return value{}
@@ -187,6 +187,8 @@ func parseNumber(s string) value {
 // attribute is a field of an object. Reading JSON text has its price in steps.
 func (f *frame) attribute(of any, name string) value {
 	switch m := of.(type) {
+	case Heir:
+		return f.attribute(m.With(name), name)
 	case sent:
 		text, ok := m[name]
 		if !ok || !f.step(len(text)/decodeStep) {

@@ -1,0 +1,70 @@
+package server
+
+import (
+	"context"
+	"sync"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// bulkPath is the operation that records many events.
+const bulkPath = "/events/bulk"
+
+// How many requests that may take long are in work at once, and how many more wait
+// for their turn. What one of them takes, in memory and time, is bounded; together
+// they are bounded here.
+const (
+	previewsAtOnce, previewsWaiting = 4, 64
+	bulksAtOnce, bulksWaiting       = 4, 32
+)
+
+// gate lets a few requests of a kind work at once. One access key has half of its
+// places at most, those who wait included, so that others come in.
+type gate struct {
+	slots chan struct{}
+	most  int // of one key
+
+	mu     sync.Mutex
+	inside map[string]int // by key, at work or waiting
+	count  int
+	room   int
+}
+
+func newGate(slots, waiting int) *gate {
+	return &gate{slots: make(chan struct{}, slots), most: (slots + waiting) / 2, inside: map[string]int{}, room: slots + waiting}
+}
+
+// enter waits for a slot. It fails with errBusy where too many wait already, and with
+// ErrUnavailable when ctx ends first.
+func (g *gate) enter(ctx context.Context, key string) (leave func(), err error) {
+	if !g.join(key) {
+		return nil, errBusy
+	}
+	select {
+	case g.slots <- struct{}{}:
+		return func() { <-g.slots; g.part(key) }, nil
+	case <-ctx.Done():
+		g.part(key)
+		return nil, loyalty.ErrUnavailable.Because(ctx.Err())
+	}
+}
+
+func (g *gate) join(key string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.count >= g.room || g.inside[key] >= g.most {
+		return false
+	}
+	g.count++
+	g.inside[key]++
+	return true
+}
+
+func (g *gate) part(key string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.count--
+	if g.inside[key]--; g.inside[key] == 0 {
+		delete(g.inside, key)
+	}
+}
