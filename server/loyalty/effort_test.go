@@ -137,7 +137,7 @@ func TestPanicsEndTheirBatch(t *testing.T) {
 		require.ErrorIs(t, err, loyalty.ErrInternal)
 		faulty.writing.Store(true)
 		_, err = s.send("ada", "point_add", `{"points":2}`)
-		require.ErrorIs(t, err, loyalty.ErrUnavailable, "it may have been written")
+		require.ErrorIs(t, err, loyalty.ErrUnconfirmed, "it may have been written")
 		broken := keyed(event("ada", "point_add", `{"points":4}`), "k")
 		broken.Idempotency.Render = func(loyalty.Outcome, error) (int, []byte) { panic("while wording") }
 		results := s.SubmitAll(ctx, []loyalty.Submission{event("ada", "point_add", `{"points":8}`), broken, event("ada", "point_add", `{"points":16}`)})
