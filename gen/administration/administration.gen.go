@@ -1530,7 +1530,8 @@ type Verify = bool
 
 // ListAuditParams defines parameters for ListAudit.
 type ListAuditParams struct {
-	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
+	// would be longer than 8 MiB; `next` goes on behind it.
 	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
@@ -1553,7 +1554,8 @@ type ApplyConfigurationParams struct {
 
 // ListJobsParams defines parameters for ListJobs.
 type ListJobsParams struct {
-	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
+	// would be longer than 8 MiB; `next` goes on behind it.
 	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
@@ -1572,7 +1574,8 @@ type RunJobParams struct {
 
 // ListKeysParams defines parameters for ListKeys.
 type ListKeysParams struct {
-	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
+	// would be longer than 8 MiB; `next` goes on behind it.
 	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
@@ -1628,7 +1631,8 @@ type GetLedgerParams struct {
 
 // ListModulesParams defines parameters for ListModules.
 type ListModulesParams struct {
-	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
+	// would be longer than 8 MiB; `next` goes on behind it.
 	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
@@ -1647,7 +1651,8 @@ type ConfigureModuleParams struct {
 
 // ListFailedRequestsParams defines parameters for ListFailedRequests.
 type ListFailedRequestsParams struct {
-	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
+	// would be longer than 8 MiB; `next` goes on behind it.
 	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a

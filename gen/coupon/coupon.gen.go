@@ -613,7 +613,8 @@ type UsageDay string
 
 // ListCouponPoolsParams defines parameters for ListCouponPools.
 type ListCouponPoolsParams struct {
-	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
+	// would be longer than 8 MiB; `next` goes on behind it.
 	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
@@ -653,7 +654,8 @@ type AddCodesParams struct {
 
 // ListCouponsParams defines parameters for ListCoupons.
 type ListCouponsParams struct {
-	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
+	// would be longer than 8 MiB; `next` goes on behind it.
 	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
@@ -667,7 +669,8 @@ type ListCouponsParams struct {
 
 // GetCouponUsageParams defines parameters for GetCouponUsage.
 type GetCouponUsageParams struct {
-	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
+	// would be longer than 8 MiB; `next` goes on behind it.
 	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a

@@ -2399,7 +2399,8 @@ type WheelSort string
 
 // ListEventsParams defines parameters for ListEvents.
 type ListEventsParams struct {
-	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
+	// would be longer than 8 MiB; `next` goes on behind it.
 	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
@@ -2437,7 +2438,8 @@ type ListActivitiesParams struct {
 
 // ListChallengeActivitiesParams defines parameters for ListChallengeActivities.
 type ListChallengeActivitiesParams struct {
-	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
+	// would be longer than 8 MiB; `next` goes on behind it.
 	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
@@ -2447,7 +2449,8 @@ type ListChallengeActivitiesParams struct {
 
 // ListContestsParams defines parameters for ListContests.
 type ListContestsParams struct {
-	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
+	// would be longer than 8 MiB; `next` goes on behind it.
 	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
@@ -2479,7 +2482,8 @@ type EnterContestParams struct {
 
 // ListOfferActivitiesParams defines parameters for ListOfferActivities.
 type ListOfferActivitiesParams struct {
-	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
+	// would be longer than 8 MiB; `next` goes on behind it.
 	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
@@ -2511,7 +2515,8 @@ type ClaimOfferParams struct {
 
 // ListProfilingParams defines parameters for ListProfiling.
 type ListProfilingParams struct {
-	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
+	// would be longer than 8 MiB; `next` goes on behind it.
 	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
@@ -2543,7 +2548,8 @@ type AnswerQuestionParams struct {
 
 // ListQuizzesParams defines parameters for ListQuizzes.
 type ListQuizzesParams struct {
-	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
+	// would be longer than 8 MiB; `next` goes on behind it.
 	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
@@ -2575,7 +2581,8 @@ type AnswerQuizParams struct {
 
 // ListRewardActivitiesParams defines parameters for ListRewardActivities.
 type ListRewardActivitiesParams struct {
-	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
+	// would be longer than 8 MiB; `next` goes on behind it.
 	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
@@ -2616,7 +2623,8 @@ type RevokeRewardParams struct {
 
 // ListTreasureHuntsParams defines parameters for ListTreasureHunts.
 type ListTreasureHuntsParams struct {
-	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
+	// would be longer than 8 MiB; `next` goes on behind it.
 	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
@@ -2648,7 +2656,8 @@ type RecordVisualSearchParams struct {
 
 // ListCompletedChallengesParams defines parameters for ListCompletedChallenges.
 type ListCompletedChallengesParams struct {
-	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
+	// would be longer than 8 MiB; `next` goes on behind it.
 	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
@@ -2658,7 +2667,8 @@ type ListCompletedChallengesParams struct {
 
 // ListCustomerCouponsParams defines parameters for ListCustomerCoupons.
 type ListCustomerCouponsParams struct {
-	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
+	// would be longer than 8 MiB; `next` goes on behind it.
 	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
@@ -2672,7 +2682,8 @@ type ListCustomerCouponsParams struct {
 
 // ListCustomerEventsParams defines parameters for ListCustomerEvents.
 type ListCustomerEventsParams struct {
-	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
+	// would be longer than 8 MiB; `next` goes on behind it.
 	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
@@ -2699,7 +2710,8 @@ type ListCustomerEventsParamsOrder string
 
 // ListPrizeWheelsParams defines parameters for ListPrizeWheels.
 type ListPrizeWheelsParams struct {
-	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
+	// would be longer than 8 MiB; `next` goes on behind it.
 	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
@@ -2731,7 +2743,8 @@ type SpinPrizeWheelParams struct {
 
 // ListClaimedRewardsParams defines parameters for ListClaimedRewards.
 type ListClaimedRewardsParams struct {
-	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
+	// would be longer than 8 MiB; `next` goes on behind it.
 	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
@@ -2758,7 +2771,8 @@ type ListClaimedRewardsParamsOrder string
 
 // ListTransactionsParams defines parameters for ListTransactions.
 type ListTransactionsParams struct {
-	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
+	// would be longer than 8 MiB; `next` goes on behind it.
 	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
@@ -2772,7 +2786,8 @@ type ListTransactionsParams struct {
 
 // SearchTransactionsParams defines parameters for SearchTransactions.
 type SearchTransactionsParams struct {
-	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
+	// would be longer than 8 MiB; `next` goes on behind it.
 	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
@@ -2786,7 +2801,8 @@ type SearchTransactionsParams struct {
 
 // SearchTransactionsByPostParams defines parameters for SearchTransactionsByPost.
 type SearchTransactionsByPostParams struct {
-	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
+	// would be longer than 8 MiB; `next` goes on behind it.
 	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
@@ -2796,7 +2812,8 @@ type SearchTransactionsByPostParams struct {
 
 // ListTransactionEventsParams defines parameters for ListTransactionEvents.
 type ListTransactionEventsParams struct {
-	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
+	// would be longer than 8 MiB; `next` goes on behind it.
 	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
@@ -2810,7 +2827,8 @@ type ListTransactionEventsParams struct {
 
 // ListChallengeProgressParams defines parameters for ListChallengeProgress.
 type ListChallengeProgressParams struct {
-	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
+	// would be longer than 8 MiB; `next` goes on behind it.
 	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a

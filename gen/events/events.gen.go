@@ -626,7 +626,7 @@ type EventPreview struct {
 	// Lots The lots of points that would be created or touched.
 	Lots []TouchedLot `json:"lots"`
 
-	// Rules What each rule said, in the order they were asked.
+	// Rules What each rule said, in the order they were asked, up to 20,000 of them; the first 1,000 with what they looked at.
 	Rules []RuleVerdict `json:"rules"`
 
 	// Warnings The coupons and offers that the purchase would be recorded without; absent when there are none.

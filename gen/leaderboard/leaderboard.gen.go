@@ -256,7 +256,8 @@ type GetLeaderboardParams struct {
 	// Previous Whether the period that ended last is meant in place of the one under way. `all` has none, so nobody is ranked there.
 	Previous *Previous `form:"previous,omitempty" json:"previous,omitempty"`
 
-	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
+	// would be longer than 8 MiB; `next` goes on behind it.
 	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a

@@ -268,7 +268,8 @@ type LevelStructureBase string
 
 // ListCustomerLevelsParams defines parameters for ListCustomerLevels.
 type ListCustomerLevelsParams struct {
-	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
+	// would be longer than 8 MiB; `next` goes on behind it.
 	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
@@ -287,7 +288,8 @@ type GiveLevelParams struct {
 
 // ListLevelsParams defines parameters for ListLevels.
 type ListLevelsParams struct {
-	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
+	// would be longer than 8 MiB; `next` goes on behind it.
 	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a

@@ -686,7 +686,8 @@ type Unreadable = externalRef0.ErrorEnvelope
 
 // ReadCustomersParams defines parameters for ReadCustomers.
 type ReadCustomersParams struct {
-	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
+	// would be longer than 8 MiB; `next` goes on behind it.
 	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
@@ -700,7 +701,8 @@ type ReadCustomersParams struct {
 
 // ReadCouponsParams defines parameters for ReadCoupons.
 type ReadCouponsParams struct {
-	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
+	// would be longer than 8 MiB; `next` goes on behind it.
 	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
@@ -714,7 +716,8 @@ type ReadCouponsParams struct {
 
 // ReadEventsParams defines parameters for ReadEvents.
 type ReadEventsParams struct {
-	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
+	// would be longer than 8 MiB; `next` goes on behind it.
 	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
@@ -728,7 +731,8 @@ type ReadEventsParams struct {
 
 // ReadTransactionsParams defines parameters for ReadTransactions.
 type ReadTransactionsParams struct {
-	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400.
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
+	// would be longer than 8 MiB; `next` goes on behind it.
 	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
