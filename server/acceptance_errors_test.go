@@ -15,7 +15,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/server"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
@@ -65,7 +64,7 @@ var elsewhere = map[string][2]string{
 func TestEveryError(t *testing.T) {
 	t.Run("list", everyErrorIsListed)
 	storetest.EachURL(t, func(t *testing.T, url string) {
-		h := openOn(t, url, func(o *server.Options) { o.Burst = 10_000 })
+		h := openOn(t, url)
 		h.prepareErrors()
 		languages := []string{"es", "fr", "hu"}
 		if contentsOf(t, url).file == "" {

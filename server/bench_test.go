@@ -15,7 +15,6 @@ import (
 	"github.com/loyalty-platform/loyalty/i18n"
 	"github.com/loyalty-platform/loyalty/openapi"
 	"github.com/loyalty-platform/loyalty/server"
-	"github.com/loyalty-platform/loyalty/server/limit"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/signing"
 	"github.com/loyalty-platform/loyalty/store/storetest"
@@ -112,7 +111,7 @@ func benchServer(b *testing.B) (*server.Server, signing.Credential) {
 	require.NoError(b, err)
 	s, err := server.New(server.Options{
 		Listen: "127.0.0.1:0", Region: region, Engine: instantEngine{benchOutcome()}, Directory: directory, Admin: admin,
-		Reader: st, Vocabulary: vocabulary, Catalogue: catalogue, Burst: limit.MaxBurst,
+		Reader: st, Vocabulary: vocabulary, Catalogue: catalogue,
 		Logger: slog.New(slog.NewJSONHandler(io.Discard, nil)),
 	})
 	require.NoError(b, err)

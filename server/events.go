@@ -158,6 +158,11 @@ func (a *eventsAPI) SubmitEvents(ctx context.Context, _ events.SubmitEventsReque
 		return nil, malformedBody("too_many").At("events")
 	}
 	r.tree = nil // each event's part is let go when the event was read
+	if c, ok := ctx.(*gin.Context); ok {
+		if err := a.chargeBulk(c, len(trees)); err != nil {
+			return nil, err
+		}
+	}
 	b := bulk{api: a, language: r.language, results: make([]json.RawMessage, len(trees))}
 	b.read(trees)
 	if key, hash, ok := r.idempotency(httpRequest(ctx)); ok {

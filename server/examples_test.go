@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/openapi"
-	"github.com/loyalty-platform/loyalty/server"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
@@ -162,7 +161,7 @@ func ofOther(text string) string {
 func TestEveryExampleWorks(t *testing.T) {
 	examples := eventExamples(t)
 	storetest.EachURL(t, func(t *testing.T, url string) {
-		h := openOn(t, url, func(o *server.Options) { o.Burst = 1000 })
+		h := openOn(t, url)
 		for _, piece := range examplePieces {
 			done(h, piece[0], piece[1])
 		}

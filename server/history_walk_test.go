@@ -13,7 +13,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/server"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
@@ -61,7 +60,7 @@ func TestWalkWhileWriting(t *testing.T) {
 	n := eventsToWalk(t)
 	limit := max(50, n/100) // a hundred pages
 	storetest.EachURL(t, func(t *testing.T, u string) {
-		h := openOn(t, u, func(o *server.Options) { o.Burst = 1_000_000 })
+		h := openOn(t, u)
 		for _, c := range []string{"member-1001", "member-1002"} {
 			h.enrol(c)
 			h.journal(c, n/2)

@@ -16,7 +16,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/server"
 	"github.com/loyalty-platform/loyalty/server/limit"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/signing"
@@ -35,8 +34,8 @@ func honest() int {
 // unlimited lets every request through.
 type unlimited struct{}
 
-func (unlimited) Allow(_ context.Context, _ string, perMinute, burst int) (limit.Verdict, error) {
-	return limit.Verdict{Allowed: true, Limit: perMinute, Remaining: burst}, nil
+func (unlimited) Allow(_ context.Context, _ string, perMinute, _ int) (limit.Verdict, error) {
+	return limit.Verdict{Allowed: true, Limit: perMinute, Remaining: perMinute}, nil
 }
 
 // came is what of an operation came true: statuses that were answered, parameters
@@ -348,7 +347,7 @@ func (w *witness) each(do func(*witness, *offered)) {
 
 // impatient asks for every operation with a key that may ask once a minute.
 func (w *witness) impatient(url string) {
-	h := openOn(w.t, url, func(o *server.Options) { o.Burst = 1 })
+	h := openOn(w.t, url)
 	slow := 1
 	key := h.newKey(loyalty.KeyChange{RateLimit: &slow})
 	h.signed(key, h.request(http.MethodGet, "/customers", ""))

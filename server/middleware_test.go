@@ -6,12 +6,15 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/server"
+	"github.com/loyalty-platform/loyalty/server/limit"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/signing"
 )
@@ -199,25 +202,66 @@ func TestLanguage(t *testing.T) {
 	require.Equal(t, "es", h.signed(h.key, r).header.Get("Content-Language"), "of several header lines")
 }
 
+// TestRateLimit: the bucket holds one minute of the key's own limit, whatever that
+// is, and the headers never promise more.
+//
 // spec: error.rate, limit.rate.raised
 func TestRateLimit(t *testing.T) {
-	h := open(t, func(o *server.Options) { o.Burst = 3 })
-	slow := 60
-	key := h.newKey(loyalty.KeyChange{RateLimit: &slow})
-	for remaining := 2; remaining >= 0; remaining-- {
-		a := h.signed(key, h.request(http.MethodGet, "/customers", ""))
-		require.Equal(t, http.StatusOK, a.status)
-		require.Equal(t, "60", a.header.Get("RateLimit-Limit"))
-		require.Equal(t, fmt.Sprint(remaining), a.header.Get("RateLimit-Remaining"))
-		require.NotEmpty(t, a.header.Get("RateLimit-Reset"))
+	now := &stopped{now: time.Now()}
+	h := open(t, func(o *server.Options) { o.Limiter = limit.NewMemory(now.clock) })
+	for _, perMinute := range []int{1, 5, 150} {
+		key := h.newKey(loyalty.KeyChange{RateLimit: &perMinute})
+		for remaining := perMinute - 1; remaining >= 0; remaining-- {
+			a := h.signed(key, h.request(http.MethodGet, "/customers", ""))
+			require.Equal(t, http.StatusOK, a.status)
+			require.Equal(t, fmt.Sprint(perMinute), a.header.Get("RateLimit-Limit"))
+			require.Equal(t, fmt.Sprint(remaining), a.header.Get("RateLimit-Remaining"))
+			require.Equal(t, fmt.Sprint((60*(perMinute-remaining)+perMinute-1)/perMinute), a.header.Get("RateLimit-Reset"))
+		}
+		a := h.signed(key, h.request(http.MethodPost, "/events", visit))
+		require.Equal(t, http.StatusTooManyRequests, a.status)
+		require.Equal(t, "TooManyRequestsException", a.fault(t).Type)
+		require.Equal(t, 190063, a.fault(t).Code)
+		require.Equal(t, fmt.Sprint((60+perMinute-1)/perMinute), a.header.Get("Retry-After"))
+		require.Equal(t, "0", a.header.Get("RateLimit-Remaining"))
 	}
-	a := h.signed(key, h.request(http.MethodPost, "/events", visit))
-	require.Equal(t, http.StatusTooManyRequests, a.status)
-	require.Equal(t, "TooManyRequestsException", a.fault(t).Type)
-	require.Equal(t, 190063, a.fault(t).Code)
-	require.Equal(t, "1", a.header.Get("Retry-After"))
-	require.Equal(t, "0", a.header.Get("RateLimit-Remaining"))
 	require.Equal(t, http.StatusOK, h.get("/customers").status, "another key has a budget of its own")
+}
+
+// stopped is time that only a test moves.
+type stopped struct{ now time.Time }
+
+func (s *stopped) clock() time.Time { return s.now }
+
+// TestBulkCostsItsEvents: a bulk is as dear as its events sent one by one. It is
+// refused whole where they do not fit, and one that could never fit takes a minute.
+func TestBulkCostsItsEvents(t *testing.T) {
+	now := &stopped{now: time.Now()}
+	h := open(t, func(o *server.Options) { o.Limiter = limit.NewMemory(now.clock) })
+	h.enrol("ada")
+	perMinute := 120
+	key := h.newKey(loyalty.KeyChange{RateLimit: &perMinute})
+	send := func(events int) answer {
+		all := slices.Repeat([]string{`{"customer":"ada","action":"point_add","data":{"points":1}}`}, events)
+		return h.signed(key, h.request(http.MethodPost, "/events/bulk", bulkOf(all), "Content-Type", jsonType))
+	}
+	score := func() string { return fmt.Sprint(h.get("/customers/ada").json(t)["data"].(map[string]any)["score"]) }
+	require.Equal(t, "119", send(1).header.Get("RateLimit-Remaining"))
+	require.Equal(t, "69", send(50).header.Get("RateLimit-Remaining"))
+	a := send(80)
+	require.Equal(t, http.StatusTooManyRequests, a.status)
+	require.Equal(t, "68", a.header.Get("RateLimit-Remaining"), "the request itself was counted, none of its events")
+	require.Equal(t, "6", a.header.Get("Retry-After"), "79 do not fit into 68")
+	require.Equal(t, "51", score(), "nothing of it was recorded")
+	now.now = now.now.Add(6 * time.Second)
+	require.Equal(t, "0", send(80).header.Get("RateLimit-Remaining"))
+	require.Equal(t, http.StatusTooManyRequests, send(1).status)
+	require.Equal(t, http.StatusOK, h.get("/customers").status, "others are not held back")
+	now.now = now.now.Add(time.Minute)
+	a = send(200)
+	require.Equal(t, http.StatusOK, a.status, "more than the limit takes all of it")
+	require.Equal(t, "0", a.header.Get("RateLimit-Remaining"))
+	require.Equal(t, "331", score())
 }
 
 // TestLimitHeadersAreOnEveryAnswer: whatever becomes of a signed request.

@@ -1,23 +1,21 @@
 package server
 
 import (
+	"cmp"
 	"math"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"github.com/loyalty-platform/loyalty/server/limit"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
 // limitRate counts a signed request on its key. It stands before every later
 // refusal, so that each answer to a signed request tells what is left.
 func (s *Server) limitRate(c *gin.Context) {
 	key := requestOf(c).key
-	perMinute := key.RateLimit
-	if perMinute == 0 {
-		perMinute = limit.DefaultPerMinute
-	}
-	verdict, err := s.limiter.Allow(c.Request.Context(), key.ID, perMinute, s.burst)
+	verdict, err := s.limiter.Allow(c.Request.Context(), key.ID, perMinute(key), 1)
 	if err != nil {
 		s.fail(c, err)
 		return
@@ -28,7 +26,37 @@ func (s *Server) limitRate(c *gin.Context) {
 	}
 }
 
+// perMinute is the limit of a key.
+func perMinute(k *loyalty.AccessKey) int { return cmp.Or(k.RateLimit, limit.DefaultPerMinute) }
+
+// chargeBulk counts the events of a bulk on its key, so that a caller who sends
+// them together has no more of the server than one who sends them one by one. The
+// request itself was counted before and stands for the first. All are counted or
+// none. A bulk of more events than the limit could never pass: it takes a whole
+// minute of it.
+func (s *Server) chargeBulk(c *gin.Context, events int) error {
+	key := requestOf(c).key
+	most := perMinute(key)
+	further := min(events, most) - 1
+	if further < 1 {
+		return nil
+	}
+	verdict, err := s.limiter.Allow(c.Request.Context(), key.ID, most, further)
+	if err != nil {
+		return err
+	}
+	verdict.SetHeaders(c.Writer.Header())
+	if !verdict.Allowed {
+		return tooMany(verdict)
+	}
+	return nil
+}
+
 func (s *Server) tooMany(c *gin.Context, v limit.Verdict) {
 	v.SetHeaders(c.Writer.Header())
-	s.fail(c, errRateLimited.with("retry_after", int(math.Ceil(float64(v.RetryAfter)/float64(time.Second)))))
+	s.fail(c, tooMany(v))
+}
+
+func tooMany(v limit.Verdict) error {
+	return errRateLimited.with("retry_after", int(math.Ceil(float64(v.RetryAfter)/float64(time.Second))))
 }

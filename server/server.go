@@ -57,8 +57,6 @@ type Options struct {
 	// BodyMemory bounds what the bodies of all requests take together, in bytes;
 	// 0: DefaultBodyMemory.
 	BodyMemory int64
-	// Burst is how many requests a key may make at once; 0: limit.DefaultBurst.
-	Burst int
 
 	// JobWait is how long a caller who starts a job waits for its end; 0: 5 s.
 	JobWait time.Duration
@@ -99,7 +97,6 @@ type Server struct {
 	vocabulary  *Vocabulary
 	catalogue   *i18n.Catalogue
 	limiter     limit.Limiter
-	burst       int
 	ready       func(context.Context) error
 	status      func() []Figure
 	logger      *slog.Logger
@@ -135,7 +132,7 @@ func New(o Options) (*Server, error) {
 	s := &Server{
 		listen: o.Listen, region: o.Region, engine: o.Engine, directory: o.Directory, admin: o.Admin, reader: o.Reader,
 		boards: o.Leaderboard, jobs: o.Jobs, jobWait: cmp.Or(o.JobWait, defaultJobWait),
-		vocabulary: o.Vocabulary, catalogue: o.Catalogue, limiter: o.Limiter, burst: o.Burst,
+		vocabulary: o.Vocabulary, catalogue: o.Catalogue, limiter: o.Limiter,
 		ready: o.Ready, status: o.Status, logger: o.Logger, clock: o.Clock, publicHosts: o.PublicHosts, proxies: trusted, debug: o.SigningDebug,
 	}
 	s.fill(o)
@@ -156,9 +153,6 @@ func (s *Server) fill(o Options) {
 	}
 	if s.limiter == nil {
 		s.limiter = limit.NewMemory(s.clock)
-	}
-	if s.burst == 0 {
-		s.burst = limit.DefaultBurst
 	}
 	if s.logger == nil {
 		s.logger = slog.New(slog.DiscardHandler)

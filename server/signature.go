@@ -15,12 +15,9 @@ import (
 	"github.com/loyalty-platform/loyalty/signing"
 )
 
-// How many failed signatures a source address may send. Good ones are never
-// held back by it: others may stand behind the same address.
-const (
-	failuresPerMinute = 60
-	failuresBurst     = 30
-)
+// failuresPerMinute is how many failed signatures a source address may send. Good
+// ones are never held back by it: others may stand behind the same address.
+const failuresPerMinute = 60
 
 // verifier keeps the signature check of the acceptance window in force.
 type verifier struct {
@@ -122,7 +119,7 @@ func (s *Server) refuse(c *gin.Context, check *signing.Verifier, err error) {
 		return
 	}
 	r := requestOf(c)
-	verdict, limitErr := s.limiter.Allow(c.Request.Context(), "failed "+network(r.source), failuresPerMinute, failuresBurst)
+	verdict, limitErr := s.limiter.Allow(c.Request.Context(), "failed "+network(r.source), failuresPerMinute, 1)
 	if limitErr == nil && !verdict.Allowed {
 		s.tooMany(c, verdict)
 		return

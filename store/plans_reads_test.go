@@ -313,7 +313,7 @@ func openReads(t *testing.T, database string, plans *planTap) *reads {
 	catalogue, err := i18n.Load()
 	require.NoError(t, err)
 	handler, err := server.New(server.Options{
-		Listen: "127.0.0.1:0", Region: "test", Engine: engine, Directory: directory, Admin: admin, Reader: s, Burst: 1_000_000,
+		Listen: "127.0.0.1:0", Region: "test", Engine: engine, Directory: directory, Admin: admin, Reader: s,
 		Leaderboard: loyalty.NewLeaderboard(loyalty.LeaderboardOptions{Store: s, Programmes: directory}),
 		Jobs:        loyalty.NewJobs(loyalty.JobsOptions{Engine: engine, Store: s}),
 		Vocabulary:  vocabulary, Catalogue: catalogue, Ready: s.Ready, Logger: slog.New(slog.DiscardHandler),

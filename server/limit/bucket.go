@@ -17,16 +17,16 @@ type bucket struct {
 	empty int64 // when level will have drained
 }
 
-// take counts one request at the instant now, when it fits.
-func (b *bucket) take(now int64, perMinute, burst int) Verdict {
-	rate, capacity := int64(perMinute), int64(burst)*cost
+// take counts n requests at the instant now, when all of them fit.
+func (b *bucket) take(now int64, perMinute, n int) Verdict {
+	rate, capacity := int64(perMinute), int64(perMinute)*cost
 	b.drain(now, rate)
 	v := Verdict{Limit: perMinute}
-	if over := b.level + cost - capacity; over > 0 {
+	if over := b.level + int64(n)*cost - capacity; over > 0 {
 		v.RetryAfter = time.Duration(ceilDiv(over, rate))
 	} else {
 		v.Allowed = true
-		b.level += cost
+		b.level += int64(n) * cost
 	}
 	v.Remaining = remaining(b.level, capacity)
 	reset := ceilDiv(b.level, rate)
@@ -52,7 +52,7 @@ func (b *bucket) drain(now, rate int64) {
 }
 
 // remaining counts the whole requests that still fit. A level above the
-// capacity (the burst was lowered) leaves none.
+// capacity (the limit was lowered) leaves none.
 func remaining(level, capacity int64) int { return int(max(capacity-level, 0) / cost) }
 
 func ceilDiv(a, b int64) int64 { return (a + b - 1) / b }

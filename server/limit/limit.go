@@ -1,9 +1,10 @@
 // Package limit decides how many requests a key may make.
 //
-// The rule is GCRA: a key may make burst requests at once, and gets one more
-// every 60/perMinute seconds. Over any window the number allowed is at most
-// burst + perMinute × minutes. Memory counts on this node; Redis shares the
-// count between nodes. Both give the same verdicts and the same headers.
+// The rule is GCRA: the bucket of a key holds one minute of its limit, so that
+// perMinute requests may come at once after a quiet minute, and one more comes
+// back every 60/perMinute seconds. There is no other burst: what a key may do
+// follows from its limit alone. Memory counts on this node; Redis shares the count
+// between nodes. Both give the same verdicts and the same headers.
 //
 // The package knows no database, so a refused request costs none.
 package limit
@@ -16,35 +17,30 @@ import (
 	"time"
 )
 
-// The rule for a key without its own: 1000 requests a minute over all
-// endpoints together, as the specification's limits say, 100 of them at once.
-const (
-	DefaultPerMinute = 1000
-	DefaultBurst     = 100
-)
+// DefaultPerMinute is the limit of a key without its own: 1000 requests a minute
+// over all endpoints together, as the specification's limits say.
+const DefaultPerMinute = 1000
 
-// The largest settings for which the arithmetic cannot overflow, with room.
-const (
-	MaxPerMinute = 60_000_000 // a million a second
-	MaxBurst     = 1_000_000
-)
+// MaxPerMinute is the largest limit for which the arithmetic cannot overflow, with
+// room: a million a second.
+const MaxPerMinute = 60_000_000
 
 // Limiter counts requests by key. It may be used by any number of goroutines.
 type Limiter interface {
-	// Allow counts one request of key and says whether it may go on. A refused
-	// request is not counted. perMinute is 1 to MaxPerMinute and burst 1 to
-	// MaxBurst; anything else is an error, and its verdict allows nothing.
-	// There is no other error.
-	Allow(ctx context.Context, key string, perMinute, burst int) (Verdict, error)
+	// Allow counts n requests of key and says whether they may go on, all or none.
+	// What is refused is not counted. perMinute is 1 to MaxPerMinute and n 1 to
+	// perMinute, because more could never be allowed; anything else is an error, and
+	// its verdict allows nothing. There is no other error.
+	Allow(ctx context.Context, key string, perMinute, n int) (Verdict, error)
 }
 
-// Verdict is the answer to one request.
+// Verdict is the answer to one call of Allow.
 type Verdict struct {
 	Allowed    bool
 	Limit      int           // requests a minute
 	Remaining  int           // requests that would be allowed at once now
-	Reset      time.Duration // until the whole burst is there again
-	RetryAfter time.Duration // until the next request is allowed; 0 when Allowed
+	Reset      time.Duration // until the whole minute is there again
+	RetryAfter time.Duration // until what was asked for is allowed; 0 when Allowed
 }
 
 // SetHeaders writes RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset,
@@ -63,12 +59,12 @@ func wholeSeconds(d time.Duration) string {
 	return strconv.FormatInt(ceilDiv(int64(d), int64(time.Second)), 10)
 }
 
-func checkRule(perMinute, burst int) error {
+func checkRule(perMinute, n int) error {
 	if perMinute < 1 || perMinute > MaxPerMinute {
 		return fmt.Errorf("limit: perMinute must be 1 to %d, not %d", MaxPerMinute, perMinute)
 	}
-	if burst < 1 || burst > MaxBurst {
-		return fmt.Errorf("limit: burst must be 1 to %d, not %d", MaxBurst, burst)
+	if n < 1 || n > perMinute {
+		return fmt.Errorf("limit: requests at once must be 1 to %d, not %d", perMinute, n)
 	}
 	return nil
 }

@@ -50,8 +50,8 @@ func NewMemory(now func() time.Time) *Memory {
 }
 
 // Allow implements Limiter.
-func (m *Memory) Allow(_ context.Context, key string, perMinute, burst int) (Verdict, error) {
-	if err := checkRule(perMinute, burst); err != nil {
+func (m *Memory) Allow(_ context.Context, key string, perMinute, n int) (Verdict, error) {
+	if err := checkRule(perMinute, n); err != nil {
 		return Verdict{}, err
 	}
 	now := m.elapsed()
@@ -64,7 +64,7 @@ func (m *Memory) Allow(_ context.Context, key string, perMinute, burst int) (Ver
 	if !known && len(s.buckets) >= m.perShard {
 		s.giveUpOne()
 	}
-	v := b.take(now, perMinute, burst)
+	v := b.take(now, perMinute, n)
 	s.buckets[hash] = b
 	s.high = max(s.high, len(s.buckets))
 	return v, nil

@@ -17,20 +17,20 @@ import (
 // exact fractions: the judge of Memory's integers.
 type textbook struct {
 	tat, interval *big.Rat
-	burst         int64
+	perMinute     int64
 }
 
-func newTextbook(perMinute, burst int) *textbook {
-	return &textbook{new(big.Rat), big.NewRat(int64(time.Minute), int64(perMinute)), int64(burst)}
+func newTextbook(perMinute int) *textbook {
+	return &textbook{new(big.Rat), big.NewRat(int64(time.Minute), int64(perMinute)), int64(perMinute)}
 }
 
-func (g *textbook) allow(now int64) (allowed bool, reset, retryAfter *big.Rat) {
+func (g *textbook) allow(now int64, n int) (allowed bool, reset, retryAfter *big.Rat) {
 	at := new(big.Rat).SetInt64(now)
 	if g.tat.Cmp(at) < 0 {
 		g.tat.Set(at)
 	}
-	next := new(big.Rat).Add(g.tat, g.interval)
-	room := new(big.Rat).Mul(g.interval, big.NewRat(g.burst, 1))
+	next := new(big.Rat).Add(g.tat, new(big.Rat).Mul(g.interval, big.NewRat(int64(n), 1)))
+	room := new(big.Rat).Mul(g.interval, big.NewRat(g.perMinute, 1))
 	early := new(big.Rat).Sub(new(big.Rat).Sub(next, room), at)
 	if early.Sign() > 0 {
 		return false, new(big.Rat).Sub(g.tat, at), early
@@ -47,10 +47,13 @@ func ceil(r *big.Rat) time.Duration {
 	return time.Duration(q.Int64())
 }
 
-func drawRule(t *rapid.T) (perMinute, burst int) {
-	perMinute = rapid.OneOf(rapid.IntRange(1, 20), rapid.Just(DefaultPerMinute), rapid.IntRange(1, MaxPerMinute)).Draw(t, "perMinute")
-	burst = rapid.OneOf(rapid.IntRange(1, 5), rapid.IntRange(1, MaxBurst)).Draw(t, "burst")
-	return perMinute, burst
+func drawLimit(t *rapid.T) int {
+	return rapid.OneOf(rapid.IntRange(1, 20), rapid.Just(DefaultPerMinute), rapid.IntRange(1, MaxPerMinute)).Draw(t, "perMinute")
+}
+
+// drawCost is how many requests come at once: mostly one.
+func drawCost(t *rapid.T, perMinute int) int {
+	return rapid.OneOf(rapid.Just(1), rapid.IntRange(1, min(perMinute, 60)), rapid.IntRange(1, perMinute)).Draw(t, "n")
 }
 
 // drawGap likes gaps around the time one request takes to come back.
@@ -62,14 +65,15 @@ func drawGap(t *rapid.T, perMinute int) time.Duration {
 
 func TestMemoryIsGCRA(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		perMinute, burst := drawRule(t)
+		perMinute := drawLimit(t)
 		c, start := newClock(), newClock().Now()
-		m, judge := NewMemory(c.Now), newTextbook(perMinute, burst)
+		m, judge := NewMemory(c.Now), newTextbook(perMinute)
 		for range rapid.IntRange(1, 60).Draw(t, "requests") {
 			c.Add(drawGap(t, perMinute))
 			now := int64(c.Now().Sub(start))
-			allowed, reset, retryAfter := judge.allow(now)
-			v, err := m.Allow(context.Background(), "k", perMinute, burst)
+			n := drawCost(t, perMinute)
+			allowed, reset, retryAfter := judge.allow(now, n)
+			v, err := m.Allow(context.Background(), "k", perMinute, n)
 			require.NoError(t, err)
 			require.Equal(t, allowed, v.Allowed)
 			require.Equal(t, ceil(reset), v.Reset)
@@ -78,18 +82,17 @@ func TestMemoryIsGCRA(t *testing.T) {
 	})
 }
 
-// TestNeverMoreThanBurstPlusRate looks at every window between two allowed
-// requests.
-func TestNeverMoreThanBurstPlusRate(t *testing.T) {
+// TestNeverMoreThanMinutePlusRate looks at every window between two allowed
+// requests: a minute's worth at once, and what came back meanwhile.
+func TestNeverMoreThanMinutePlusRate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		perMinute, burst := drawRule(t)
-		burst = min(burst, 20)
+		perMinute := rapid.IntRange(1, 20).Draw(t, "perMinute")
 		c := newClock()
 		m := NewMemory(c.Now)
 		var allowed []time.Time
-		for range rapid.IntRange(burst, 120).Draw(t, "requests") {
+		for range rapid.IntRange(perMinute, 120).Draw(t, "requests") {
 			c.Add(drawGap(t, perMinute))
-			v, err := m.Allow(context.Background(), "k", perMinute, burst)
+			v, err := m.Allow(context.Background(), "k", perMinute, 1)
 			require.NoError(t, err)
 			if v.Allowed {
 				allowed = append(allowed, c.Now())
@@ -97,7 +100,7 @@ func TestNeverMoreThanBurstPlusRate(t *testing.T) {
 		}
 		for i := range allowed {
 			for j := i; j < len(allowed); j++ {
-				beyond := big.NewInt(int64(j-i+1-burst) * cost)
+				beyond := big.NewInt(int64(j-i+1-perMinute) * cost)
 				earned := new(big.Int).Mul(big.NewInt(int64(allowed[j].Sub(allowed[i]))), big.NewInt(int64(perMinute)))
 				require.LessOrEqual(t, beyond.Cmp(earned), 0, "requests %d to %d", i, j)
 			}
@@ -106,15 +109,14 @@ func TestNeverMoreThanBurstPlusRate(t *testing.T) {
 }
 
 // TestVerdictsAreTrue: exactly Remaining more pass now, RetryAfter is the
-// first nanosecond at which one more does, and after Reset the burst is whole.
+// first nanosecond at which one more does, and after Reset the minute is whole.
 func TestVerdictsAreTrue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		perMinute, burst := drawRule(t)
-		burst = min(burst, 30)
+		perMinute := rapid.IntRange(1, 30).Draw(t, "perMinute")
 		c := newClock()
 		m := NewMemory(c.Now)
 		ask := func() Verdict {
-			v, err := m.Allow(context.Background(), "k", perMinute, burst)
+			v, err := m.Allow(context.Background(), "k", perMinute, 1)
 			require.NoError(t, err)
 			return v
 		}
@@ -136,12 +138,12 @@ func TestVerdictsAreTrue(t *testing.T) {
 		last := ask()
 		require.True(t, last.Allowed)
 		c.Add(last.Reset)
-		require.Equal(t, burst-1, ask().Remaining)
+		require.Equal(t, perMinute-1, ask().Remaining)
 	})
 }
 
 func TestMemoryExactWhileTimePasses(t *testing.T) {
-	const burst, callers, each, step = 10, 8, 2000, time.Millisecond
+	const callers, each, step = 8, 2000, time.Millisecond
 	c := newClock()
 	m := NewMemory(c.Now)
 	start := c.Now()
@@ -151,7 +153,7 @@ func TestMemoryExactWhileTimePasses(t *testing.T) {
 		wg.Go(func() {
 			for range each {
 				c.Add(step)
-				if v, err := m.Allow(context.Background(), "k", DefaultPerMinute, burst); err == nil && v.Allowed {
+				if v, err := m.Allow(context.Background(), "k", 60, 1); err == nil && v.Allowed {
 					allowed.Add(1)
 				}
 			}
@@ -159,9 +161,9 @@ func TestMemoryExactWhileTimePasses(t *testing.T) {
 	}
 	wg.Wait()
 	// Asked far more often than it refills, so nothing earned is left unused.
-	earned := int64(c.Now().Sub(start)) * DefaultPerMinute / cost
-	require.InDelta(t, burst+earned, allowed.Load(), 1)
-	require.LessOrEqual(t, allowed.Load(), burst+earned)
+	earned := int64(c.Now().Sub(start)) * 60 / cost
+	require.InDelta(t, 60+earned, allowed.Load(), 1)
+	require.LessOrEqual(t, allowed.Load(), 60+earned)
 }
 
 func TestClockStepsBack(t *testing.T) {
@@ -181,7 +183,7 @@ func TestIdleKeysAreDropped(t *testing.T) {
 	c := newClock()
 	m := NewMemory(c.Now)
 	for i := range keys {
-		allow(t, m, strconv.Itoa(i), DefaultPerMinute, DefaultBurst)
+		allow(t, m, strconv.Itoa(i), DefaultPerMinute, 1)
 	}
 	require.Equal(t, keys, m.size())
 	for i := range m.shards {
@@ -190,7 +192,7 @@ func TestIdleKeysAreDropped(t *testing.T) {
 	c.Add(time.Minute)
 	for range 2 * shards {
 		c.Add(sweepEvery)
-		allow(t, m, "busy", DefaultPerMinute, DefaultBurst)
+		allow(t, m, "busy", DefaultPerMinute, 1)
 	}
 	require.Equal(t, 1, m.size())
 	for i := range m.shards {
@@ -212,15 +214,15 @@ func TestFloodOfKeysIsBounded(t *testing.T) {
 	c := newClock()
 	m := NewMemory(c.Now)
 	m.perShard = samples // all of a shard is looked at: the outcome is certain
-	for range DefaultBurst {
-		require.True(t, allow(t, m, "at its limit", DefaultPerMinute, DefaultBurst).Allowed)
+	for range DefaultPerMinute {
+		require.True(t, allow(t, m, "at its limit", DefaultPerMinute, 1).Allowed)
 	}
 	for i := range 20_000 {
-		require.True(t, allow(t, m, strconv.Itoa(i), DefaultPerMinute, DefaultBurst).Allowed)
+		require.True(t, allow(t, m, strconv.Itoa(i), DefaultPerMinute, 1).Allowed)
 		require.LessOrEqual(t, m.size(), shards*samples)
 	}
 	require.Equal(t, shards*samples, m.size())
-	require.False(t, allow(t, m, "at its limit", DefaultPerMinute, DefaultBurst).Allowed)
+	require.False(t, allow(t, m, "at its limit", DefaultPerMinute, 1).Allowed)
 }
 
 func (m *Memory) size() int {
@@ -238,7 +240,7 @@ func BenchmarkMemoryAllow(b *testing.B) {
 	ctx := context.Background()
 	b.ReportAllocs()
 	for b.Loop() {
-		_, _ = m.Allow(ctx, "key:LTAKEXAMPLE0000000001", DefaultPerMinute, DefaultBurst)
+		_, _ = m.Allow(ctx, "key:LTAKEXAMPLE0000000001", DefaultPerMinute, 1)
 	}
 }
 
@@ -251,7 +253,7 @@ func BenchmarkMemoryAllowManyKeys(b *testing.B) {
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for i := 0; pb.Next(); i++ {
-			_, _ = m.Allow(context.Background(), keys[i%len(keys)], DefaultPerMinute, DefaultBurst)
+			_, _ = m.Allow(context.Background(), keys[i%len(keys)], DefaultPerMinute, 1)
 		}
 	})
 }

@@ -62,53 +62,53 @@ func NewRedis(address string, memory *Memory, log *slog.Logger) (*Redis, error) 
 func (r *Redis) Close() error { return r.client.Close() }
 
 // Allow implements Limiter.
-func (r *Redis) Allow(ctx context.Context, key string, perMinute, burst int) (Verdict, error) {
-	if err := checkRule(perMinute, burst); err != nil {
+func (r *Redis) Allow(ctx context.Context, key string, perMinute, n int) (Verdict, error) {
+	if err := checkRule(perMinute, n); err != nil {
 		return Verdict{}, err
 	}
 	if !r.mayTry() {
-		return r.memory.Allow(ctx, key, perMinute, burst)
+		return r.memory.Allow(ctx, key, perMinute, n)
 	}
-	v, err := r.ask(ctx, key, perMinute, burst)
+	v, err := r.ask(ctx, key, perMinute, n)
 	if err != nil {
 		r.failed(err)
-		return r.memory.Allow(ctx, key, perMinute, burst)
+		return r.memory.Allow(ctx, key, perMinute, n)
 	}
 	r.recovered()
 	return v, nil
 }
 
-func (r *Redis) ask(ctx context.Context, key string, perMinute, burst int) (Verdict, error) {
+func (r *Redis) ask(ctx context.Context, key string, perMinute, n int) (Verdict, error) {
 	// A caller who hangs up is counted all the same, and is no failure of Redis.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), redisTimeout)
 	defer cancel()
-	result, err := r.rate.Allow(ctx, keyPrefix+key, redis_rate.Limit{Rate: perMinute, Burst: burst, Period: time.Minute})
+	result, err := r.rate.AllowN(ctx, keyPrefix+key, redis_rate.Limit{Rate: perMinute, Burst: perMinute, Period: time.Minute}, n)
 	if err != nil {
 		return Verdict{}, err
 	}
-	return verdictOf(result), nil
+	return verdictOf(result, n), nil
 }
 
-// verdictOf turns redis_rate's answer into the one Memory gives. Burst and
+// verdictOf turns redis_rate's answer into the one Memory gives. Limit and
 // reset mean the same there, but Redis reckons in binary seconds: one request
 // after a rest leaves it 98.9999 of 100, which it cuts to 98. So times are
 // rounded to the microsecond, which is all that Redis' clock tells, and what
 // remains is counted anew from them, the half microsecond that rounding may
 // have added in the caller's favour. What is left is a drift of 30 ns a request
 // while a key never rests, far below what headers in whole seconds tell.
-func verdictOf(result *redis_rate.Result) Verdict {
-	perMinute, burst := int64(result.Limit.Rate), int64(result.Limit.Burst)
+func verdictOf(result *redis_rate.Result, n int) Verdict {
+	perMinute := int64(result.Limit.Rate)
 	v := Verdict{
 		Allowed: result.Allowed > 0,
 		Limit:   result.Limit.Rate,
 		Reset:   max(result.ResetAfter.Round(time.Microsecond), 0),
 	}
+	level := max(int64(v.Reset-time.Microsecond/2), 0) * perMinute
+	v.Remaining = remaining(level, perMinute*cost)
 	if !v.Allowed {
 		v.RetryAfter = max(result.RetryAfter.Round(time.Microsecond), time.Microsecond)
-		return v
+		v.Remaining = min(v.Remaining, n-1) // or they would have been allowed
 	}
-	level := max(int64(v.Reset-time.Microsecond/2), 0) * perMinute
-	v.Remaining = remaining(level, burst*cost)
 	return v
 }
 

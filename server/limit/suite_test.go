@@ -76,7 +76,7 @@ func forEachSubject(t *testing.T, test func(*testing.T, subject)) {
 	}
 }
 
-func TestBurstThenRate(t *testing.T) {
+func TestMinuteThenRate(t *testing.T) {
 	forEachSubject(t, func(t *testing.T, s subject) {
 		for i, step := range []struct {
 			wait  time.Duration
@@ -84,19 +84,19 @@ func TestBurstThenRate(t *testing.T) {
 			reset string
 			retry string
 		}{
-			{0, Verdict{Allowed: true, Remaining: 2, Reset: 60 * time.Second}, "60", ""},
-			{0, Verdict{Allowed: true, Remaining: 1, Reset: 120 * time.Second}, "120", ""},
-			{0, Verdict{Allowed: true, Remaining: 0, Reset: 180 * time.Second}, "180", ""},
-			{0, Verdict{Reset: 180 * time.Second, RetryAfter: 60 * time.Second}, "180", "60"},
-			{29500 * time.Millisecond, Verdict{Reset: 150500 * time.Millisecond, RetryAfter: 30500 * time.Millisecond}, "151", "31"},
-			{31 * time.Second, Verdict{Allowed: true, Remaining: 0, Reset: 179500 * time.Millisecond}, "180", ""},
-			{0, Verdict{Reset: 179500 * time.Millisecond, RetryAfter: 59500 * time.Millisecond}, "180", "60"},
-			{90 * time.Second, Verdict{Allowed: true, Remaining: 0, Reset: 149500 * time.Millisecond}, "150", ""},
-			{time.Hour, Verdict{Allowed: true, Remaining: 2, Reset: 60 * time.Second}, "60", ""},
+			{0, Verdict{Allowed: true, Remaining: 2, Reset: 20 * time.Second}, "20", ""},
+			{0, Verdict{Allowed: true, Remaining: 1, Reset: 40 * time.Second}, "40", ""},
+			{0, Verdict{Allowed: true, Remaining: 0, Reset: 60 * time.Second}, "60", ""},
+			{0, Verdict{Reset: 60 * time.Second, RetryAfter: 20 * time.Second}, "60", "20"},
+			{9500 * time.Millisecond, Verdict{Reset: 50500 * time.Millisecond, RetryAfter: 10500 * time.Millisecond}, "51", "11"},
+			{11 * time.Second, Verdict{Allowed: true, Remaining: 0, Reset: 59500 * time.Millisecond}, "60", ""},
+			{0, Verdict{Reset: 59500 * time.Millisecond, RetryAfter: 19500 * time.Millisecond}, "60", "20"},
+			{30 * time.Second, Verdict{Allowed: true, Remaining: 0, Reset: 49500 * time.Millisecond}, "50", ""},
+			{time.Hour, Verdict{Allowed: true, Remaining: 2, Reset: 20 * time.Second}, "20", ""},
 		} {
 			s.advance(step.wait)
-			got := allow(t, s, "k", 1, 3)
-			step.want.Limit = 1
+			got := allow(t, s, "k", 3, 1)
+			step.want.Limit = 3
 			if s.slack == 0 {
 				require.Equal(t, step.want, got, i)
 				h := headersOf(got)
@@ -126,11 +126,32 @@ func TestKeysAreApart(t *testing.T) {
 	})
 }
 
-func TestBurstIsRaisedAndLowered(t *testing.T) {
+// TestSeveralAtOnce: n requests cost n, all or none; what is refused costs nothing,
+// and Retry-After is when all of them fit.
+func TestSeveralAtOnce(t *testing.T) {
+	forEachSubject(t, func(t *testing.T, s subject) {
+		require.Equal(t, 90, allow(t, s, "k", 100, 10).Remaining)
+		require.Equal(t, 30, allow(t, s, "k", 100, 60).Remaining)
+		refused := allow(t, s, "k", 100, 50)
+		require.False(t, refused.Allowed)
+		if s.slack == 0 {
+			require.Equal(t, 30, refused.Remaining, "they are still there")
+			require.Equal(t, 12*time.Second, refused.RetryAfter, "for the 20 that are missing")
+		}
+		require.True(t, allow(t, s, "k", 100, 30).Allowed)
+		require.False(t, allow(t, s, "k", 100, 40).Allowed)
+		s.advance(30 * time.Second)
+		require.True(t, allow(t, s, "k", 100, 40).Allowed)
+	})
+}
+
+func TestLimitIsRaisedAndLowered(t *testing.T) {
 	forEachSubject(t, func(t *testing.T, s subject) {
 		require.True(t, allow(t, s, "k", 1, 1).Allowed)
 		require.False(t, allow(t, s, "k", 1, 1).Allowed)
-		require.Equal(t, 2, allow(t, s, "k", 1, 4).Remaining)
+		s.advance(time.Minute)
+		require.Equal(t, 3, allow(t, s, "k", 4, 1).Remaining)
+		require.Equal(t, 0, allow(t, s, "k", 4, 3).Remaining)
 		lowered := allow(t, s, "k", 1, 1)
 		require.False(t, lowered.Allowed)
 		require.Zero(t, lowered.Remaining)
@@ -138,12 +159,13 @@ func TestBurstIsRaisedAndLowered(t *testing.T) {
 }
 
 // TestRestedKey: also where a request's share of a minute is no whole number
-// of microseconds, one request leaves all the others.
+// of microseconds, one request leaves all the others. RateLimit-Remaining is never
+// above the limit.
 func TestRestedKey(t *testing.T) {
 	forEachSubject(t, func(t *testing.T, s subject) {
-		for _, perMinute := range []int{1, 7, 13, 999, DefaultPerMinute, 1001, 700_000, MaxPerMinute} {
-			v := allow(t, s, strconv.Itoa(perMinute), perMinute, DefaultBurst)
-			require.Equal(t, DefaultBurst-1, v.Remaining, perMinute)
+		for _, perMinute := range []int{1, 5, 7, 13, 150, 999, DefaultPerMinute, 1001, 60_000, 700_000, MaxPerMinute} {
+			v := allow(t, s, strconv.Itoa(perMinute), perMinute, 1)
+			require.Equal(t, perMinute-1, v.Remaining, perMinute)
 			require.InDelta(t, time.Minute/time.Duration(perMinute), v.Reset, float64(time.Microsecond), perMinute)
 		}
 	})
@@ -151,28 +173,28 @@ func TestRestedKey(t *testing.T) {
 
 func TestRuleOutOfRange(t *testing.T) {
 	forEachSubject(t, func(t *testing.T, s subject) {
-		for _, rule := range [][2]int{{0, 1}, {-1, 1}, {MaxPerMinute + 1, 1}, {1, 0}, {1, -1}, {1, MaxBurst + 1}} {
+		for _, rule := range [][2]int{{0, 1}, {-1, 1}, {MaxPerMinute + 1, 1}, {1, 0}, {1, -1}, {1, 2}} {
 			v, err := s.Allow(context.Background(), "k", rule[0], rule[1])
 			require.Error(t, err, rule)
 			require.Zero(t, v, rule)
 		}
-		_, err := s.Allow(context.Background(), "k", 1, 0)
-		require.EqualError(t, err, "limit: burst must be 1 to 1000000, not 0")
-		require.Equal(t, MaxBurst-1, allow(t, s, "k", MaxPerMinute, MaxBurst).Remaining)
+		_, err := s.Allow(context.Background(), "k", 5, 6)
+		require.EqualError(t, err, "limit: requests at once must be 1 to 5, not 6")
+		require.Equal(t, MaxPerMinute/2, allow(t, s, "k", MaxPerMinute, MaxPerMinute/2).Remaining)
 	})
 }
 
-// TestExactUnderConcurrency: many at once get exactly the burst, no one more
-// and no one less.
+// TestExactUnderConcurrency: many at once get exactly the limit, no one more
+// and no one less. The limit comes back too slowly for one more.
 func TestExactUnderConcurrency(t *testing.T) {
-	const burst, callers, each = 100, 8, 50
+	const perMinute, callers, each = 6, 8, 50
 	forEachSubject(t, func(t *testing.T, s subject) {
 		var allowed atomic.Int64
 		var wg sync.WaitGroup
 		for range callers {
 			wg.Go(func() {
 				for range each {
-					v, err := s.Allow(context.Background(), "k", 1, burst)
+					v, err := s.Allow(context.Background(), "k", perMinute, 1)
 					if err == nil && v.Allowed {
 						allowed.Add(1)
 					}
@@ -180,7 +202,7 @@ func TestExactUnderConcurrency(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		require.EqualValues(t, burst, allowed.Load())
+		require.EqualValues(t, perMinute, allowed.Load())
 	})
 }
 
@@ -190,8 +212,8 @@ func TestSetHeaders(t *testing.T) {
 		want    http.Header
 	}{
 		"allowed": {
-			Verdict{Allowed: true, Limit: 1000, Remaining: 99, Reset: 60 * time.Millisecond},
-			http.Header{"Ratelimit-Limit": {"1000"}, "Ratelimit-Remaining": {"99"}, "Ratelimit-Reset": {"1"}},
+			Verdict{Allowed: true, Limit: 1000, Remaining: 999, Reset: 60 * time.Millisecond},
+			http.Header{"Ratelimit-Limit": {"1000"}, "Ratelimit-Remaining": {"999"}, "Ratelimit-Reset": {"1"}},
 		},
 		"refused": {
 			Verdict{Limit: 1000, Reset: 6 * time.Second, RetryAfter: time.Nanosecond},
@@ -204,9 +226,9 @@ func TestSetHeaders(t *testing.T) {
 	}
 }
 
-func allow(t *testing.T, l Limiter, key string, perMinute, burst int) Verdict {
+func allow(t *testing.T, l Limiter, key string, perMinute, n int) Verdict {
 	t.Helper()
-	v, err := l.Allow(context.Background(), key, perMinute, burst)
+	v, err := l.Allow(context.Background(), key, perMinute, n)
 	require.NoError(t, err)
 	return v
 }
