@@ -24,13 +24,16 @@ const sent = pm.variables.replaceIn(body);
 const date = new Date().toISOString().replace(/[-:]|\.\d{3}/g, '');
 const day = date.slice(0, 8);
 const scope = [day, need('region'), 'api', 'service_request'].join('/');
+const once = pm.request.headers.get('Idempotency-Key'); // signed where it is sent: nobody may change it on the way
+const repeatable = once && pm.variables.replaceIn(once);
+const names = repeatable ? 'date;host;idempotency-key' : 'date;host';
 const canonical = [pm.request.method.toUpperCase(), path.split('/').map(s => encode(decodeURIComponent(s))).join('/'), query,
-  'date:' + date, 'host:' + host, '', 'date;host', hex(CryptoJS.SHA256(sent))].join('\n');
+  'date:' + date, 'host:' + host, ...(repeatable ? ['idempotency-key:' + repeatable.trim()] : []), '', names, hex(CryptoJS.SHA256(sent))].join('\n');
 const text = ['SERVICE-HMAC-SHA256', date, scope, hex(CryptoJS.SHA256(canonical))].join('\n');
 const key = ['SERVICE' + need('secret'), day, need('region'), 'api', 'service_request'].reduce(hmac);
 
 pm.request.headers.upsert({ key: 'Date', value: date });
 pm.request.headers.upsert({
   key: 'Authorization',
-  value: 'SERVICE-HMAC-SHA256 Credential=' + need('key_id') + '/' + scope + ', SignedHeaders=date;host, Signature=' + hex(hmac(key, text)),
+  value: 'SERVICE-HMAC-SHA256 Credential=' + need('key_id') + '/' + scope + ', SignedHeaders=' + names + ', Signature=' + hex(hmac(key, text)),
 });

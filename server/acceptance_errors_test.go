@@ -43,6 +43,8 @@ var elsewhere = map[string][2]string{
 	"unavailable":              {"middleware_test.go", "func TestFaultsOfOurs("},
 	"rules_too_heavy":          {"loyalty/effort_test.go", "ErrRulesTooHeavy"},
 	"busy":                     {"body_memory_test.go", "func TestBodiesShareMemory("},
+	"rights_exceeded":          {"loyalty/admin_rights_test.go", "func TestKeysGiveWhatTheyHave("},
+	"idempotency_key_unsigned": {"signature_test.go", "func TestKeyMustBeSigned("},
 	"request_replayed":         {"signature_test.go", "func TestReplayGuard("},
 	"rate_limited":             {"middleware_test.go", "func TestRateLimit("},
 	"job_running":              {"loyalty/jobs_test.go", "ErrJobRunning"},

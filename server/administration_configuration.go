@@ -138,6 +138,7 @@ func (a *administrationAPI) GetConfiguration(ctx context.Context, _ administrati
 // ApplyConfiguration says what a configuration would change, or has it changed.
 func (a *administrationAPI) ApplyConfiguration(ctx context.Context, in administration.ApplyConfigurationRequestObject) (administration.ApplyConfigurationResponseObject, error) {
 	r := requestOf(ctx)
+	r.decided = in.Body.Mode == "plan" // which only reads
 	body, err := parseBody(httpRequest(ctx).Header, r.body)
 	if err != nil {
 		return nil, err

@@ -46,6 +46,7 @@ func (a *administrationAPI) RunJob(ctx context.Context, in administration.RunJob
 		job loyalty.Job
 		err error
 	}
+	requestOf(ctx).decided = true // a job that is run twice does nothing twice: no answer is kept
 	ended := make(chan end, 1)
 	ctx = plain(ctx)
 	go func() {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"time"
 
@@ -22,6 +23,28 @@ type written struct {
 
 // replay is the stored answer of an earlier request.
 func replay(a *loyalty.Answer) written { return written{a.Status, a.Body, true} }
+
+// withCustomer puts the customer in front of what an answer says besides. The two are
+// kept apart, so that the first answer and every repetition decide for themselves
+// whether the customer may be shown.
+func withCustomer(block, body []byte) []byte {
+	if len(block) == 0 {
+		return body
+	}
+	out := append(make([]byte, 0, len(block)+len(body)+12), `{"customer":`...)
+	return append(append(append(out, block...), ','), body[1:]...)
+}
+
+// withoutCustomer takes the customer out of an answer that was kept whole, as all
+// were before the customer was kept apart.
+func withoutCustomer(body []byte) []byte {
+	var all map[string]json.RawMessage
+	if json.Unmarshal(body, &all) != nil || all["customer"] == nil {
+		return body
+	}
+	delete(all, "customer")
+	return marshal(all)
+}
 
 func (w written) write(to http.ResponseWriter) error {
 	if w.replayed {

@@ -22,6 +22,7 @@ func (s *Server) authorize(c *gin.Context) {
 		s.fail(c, errPathNotFound)
 		return
 	}
+	r.version = s.programme().Version
 	if r.operation = s.operations[routeKey{c.Request.Method, c.FullPath()}]; r.operation == nil {
 		return // NoRoute and NoMethod say what there is not
 	}

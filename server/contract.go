@@ -101,20 +101,32 @@ func checkIdempotencyKey(h http.Header) error {
 }
 
 // idempotency gives the caller's key with what it stands for: method, path and
-// body of this request. It is false where the caller sent none.
+// body of this request. It is false where the caller sent none. Who asks sees to it
+// that the answer is kept, whatever it is.
 func (r *request) idempotency(req *http.Request) (loyalty.AnswerKey, [32]byte, bool) {
+	r.decided = true
 	sent := req.Header[idempotencyHeader]
 	if len(sent) != 1 {
 		return loyalty.AnswerKey{}, [32]byte{}, false
 	}
+	return loyalty.AnswerKey{AccessKey: r.key.ID, Key: sent[0]}, standsFor(req, r.body), true
+}
+
+// standsFor is the hash of method, path and something of the body.
+func standsFor(req *http.Request, what ...[]byte) [32]byte {
 	path, _, _ := strings.Cut(req.RequestURI, "?")
 	h := sha256.New()
-	for _, part := range []string{req.Method, path} {
-		h.Write([]byte(part))
-		h.Write([]byte{0})
+	h.Write([]byte(req.Method))
+	h.Write([]byte{0})
+	h.Write([]byte(path))
+	h.Write([]byte{0})
+	for i, part := range what {
+		if i > 0 {
+			h.Write([]byte{0})
+		}
+		h.Write(part)
 	}
-	h.Write(r.body)
-	return loyalty.AnswerKey{AccessKey: r.key.ID, Key: sent[0]}, [32]byte(h.Sum(nil)), true
+	return [32]byte(h.Sum(nil))
 }
 
 // readTree reads, checks and replaces the body.

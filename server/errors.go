@@ -64,6 +64,7 @@ var (
 	errSortNothing    = failure(loyalty.Refused, 190340, "sort_nothing")    // {field}
 
 	errBusy = failure(loyalty.Unavailable, 190440, "busy")
+	errKeyUnsigned = failure(loyalty.Invalid, 190321, "idempotency_key_unsigned")
 
 	errBodyTooLarge = httpError{http.StatusRequestEntityTooLarge, failure(loyalty.Invalid, 190061, "body_too_large")}        // {limit}
 	errMediaType    = httpError{http.StatusUnsupportedMediaType, failure(loyalty.Invalid, 190062, "unsupported_media_type")} // {media_type}

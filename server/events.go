@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/events"
@@ -19,33 +20,61 @@ var _ events.StrictServerInterface = (*eventsAPI)(nil)
 
 // SubmitEvent records one event.
 func (a *eventsAPI) SubmitEvent(ctx context.Context, _ events.SubmitEventRequestObject) (events.SubmitEventResponseObject, error) {
-	r, suppress := requestOf(ctx), a.programme().SuppressPII
+	r := requestOf(ctx)
 	language := r.language
 	render := func(o loyalty.Outcome, err error) (int, []byte) {
 		if err != nil {
 			return a.errorBody(language, err)
 		}
-		return http.StatusOK, marshal(a.eventOutcome(language, o, suppress))
+		return http.StatusOK, marshal(a.eventOutcome(language, o))
 	}
 	s := a.vocabulary.eventOf(r.tree).submission()
 	if key, hash, ok := r.idempotency(httpRequest(ctx)); ok {
-		s.Idempotency = &loyalty.Idempotency{AnswerKey: key, Hash: hash, Render: render}
+		s.Idempotency = &loyalty.Idempotency{AnswerKey: key, Hash: hash, Render: render, Block: customerBlock}
 	}
 	outcome, err := a.engine.Submit(plain(ctx), s)
 	if err != nil {
 		return nil, err
 	}
 	if outcome.Replayed != nil {
-		return replay(outcome.Replayed), nil
+		return a.repeated(outcome.Replayed), nil
 	}
 	status, body := render(outcome, nil)
-	return written{status: status, body: body}, nil
+	return written{status: status, body: a.shown(customerBlock(outcome), body)}, nil
 }
 
-// eventOutcome words what an event did. Events name no person, so suppressing
-// personal data leaves out the customer alone.
-func (a *eventsAPI) eventOutcome(language *tongue, o loyalty.Outcome, suppress bool) events.EventOutcome {
-	return events.EventOutcome{Customer: summary(o.Customer, suppress), Events: recorded(o.Events), Warnings: a.warnings(language, o.Warnings)}
+// repeated is the stored answer of an event as it may be shown now.
+func (a *eventsAPI) repeated(stored *loyalty.Answer) written {
+	out := replay(stored)
+	if len(stored.Block) == 0 && a.programme().SuppressPII {
+		out.body = withoutCustomer(out.body)
+	}
+	out.body = a.shown(stored.Block, out.body)
+	return out
+}
+
+// shown adds the customer to an answer, unless the programme suppresses what is
+// personal in the answers to events.
+func (a *eventsAPI) shown(block, body []byte) []byte {
+	if a.programme().SuppressPII {
+		return body
+	}
+	return withCustomer(block, body)
+}
+
+// customerBlock words the customer whom an event was about; nil without one.
+func customerBlock(o loyalty.Outcome) []byte {
+	c := summary(o.Customer, false)
+	if c == nil {
+		return nil
+	}
+	return marshal(c)
+}
+
+// eventOutcome words what an event did, without the customer. Events name no person,
+// so suppressing personal data leaves out the customer alone.
+func (a *eventsAPI) eventOutcome(language *tongue, o loyalty.Outcome) events.EventOutcome {
+	return events.EventOutcome{Events: recorded(o.Events), Warnings: a.warnings(language, o.Warnings)}
 }
 
 // warnings words what a purchase was recorded without.
@@ -165,8 +194,8 @@ func (a *eventsAPI) SubmitEvents(ctx context.Context, _ events.SubmitEventsReque
 	}
 	b := bulk{api: a, language: r.language, results: make([]json.RawMessage, len(trees))}
 	b.read(trees)
-	if key, hash, ok := r.idempotency(httpRequest(ctx)); ok {
-		b.remember(key, hash)
+	if key, _, ok := r.idempotency(httpRequest(ctx)); ok {
+		b.remember(httpRequest(ctx), key)
 	}
 	a.engine.SubmitEach(plain(ctx), b.submissions, func(i int, result loyalty.Result) {
 		b.take(b.places[i], result)
@@ -245,12 +274,23 @@ func (b *bulk) read(trees []any) {
 	}
 }
 
-// remember makes each event repeatable under the key and its place.
-func (b *bulk) remember(key loyalty.AnswerKey, hash [32]byte) {
+// remember makes each event repeatable under the key and its place. What it stands
+// for there is the event alone: a caller may send the same events with more behind
+// them, and only those are done.
+func (b *bulk) remember(req *http.Request, key loyalty.AnswerKey) {
+	whole := standsFor(req)
 	for i := range b.submissions {
-		own := loyalty.AnswerKey{AccessKey: key.AccessKey, Key: fmt.Sprintf("%s#%d", key.Key, b.places[i])}
-		b.submissions[i].Idempotency = &loyalty.Idempotency{AnswerKey: own, Hash: hash, Render: b.render}
+		s := &b.submissions[i]
+		own := key
+		own.Place = b.places[i] + 1
+		s.Idempotency = &loyalty.Idempotency{AnswerKey: own, Hash: eventHash(req, s), Whole: whole, Render: b.render}
 	}
+}
+
+// eventHash is the hash of an event as it was checked, so that the same event sent as
+// JSON and as a form is the same.
+func eventHash(req *http.Request, s *loyalty.Submission) [32]byte {
+	return standsFor(req, []byte(s.Customer), []byte(s.ExternalID), []byte(s.Action), strconv.AppendBool(nil, s.Guest), s.Data)
 }
 
 // render words the fate of one event.

@@ -200,7 +200,8 @@ func fates(t *testing.T, answer map[string]any) []string {
 		}
 		require.NotContains(t, result, "events")
 		text := fmt.Sprint(e["code"])
-		for _, d := range e["details"].([]any) {
+		details, _ := e["details"].([]any)
+		for _, d := range details {
 			if field := fmt.Sprint(d.(map[string]any)["field"]); strings.HasPrefix(field, "events[") {
 				text += " " + field
 			}

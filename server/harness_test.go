@@ -31,16 +31,16 @@ const region = "test"
 // house is a whole server on loopback over a real database, with one access key
 // that may do everything.
 type house struct {
-	t      *testing.T
-	url    string
-	log    *logLines
-	admin  *loyalty.Admin
-	engine *loyalty.Engine
-	store  *store.Store
-	key    signing.Credential
-	server *server.Server
-
-	directory *loyalty.Directory // that the engine, the server and admin share
+	t           *testing.T
+	url         string
+	databaseURL string
+	log         *logLines
+	admin       *loyalty.Admin
+	directory   *loyalty.Directory
+	engine      *loyalty.Engine
+	store       *store.Store
+	key         signing.Credential
+	server      *server.Server
 }
 
 // open starts a house; adjust may change its options first.
@@ -52,7 +52,7 @@ func open(t *testing.T, adjust ...func(*server.Options)) *house {
 // openOn is open on a given database.
 func openOn(t *testing.T, url string, adjust ...func(*server.Options)) *house {
 	t.Helper()
-	h := &house{t: t, log: &logLines{}, store: storetest.Open(t, url)}
+	h := &house{t: t, databaseURL: url, log: &logLines{}, store: storetest.Open(t, url)}
 	directory, err := loyalty.NewDirectory(context.Background(), loyalty.DirectoryOptions{Store: h.store})
 	require.NoError(t, err)
 	h.directory = directory

@@ -27,6 +27,7 @@ type operation struct {
 	custom     string          // x-custom: type whose declared attributes are filters too, such as rewards/reward
 	checked    []*openapi3.Parameter
 	body       *shape // nil: the operation takes none
+	keeps      bool   // its answers are kept for an Idempotency-Key, refusals too
 	// fromTree says that the handlers read the checked tree, so that an event is
 	// not written out only to be decoded again: it is the hot path.
 	fromTree bool
@@ -128,7 +129,9 @@ func (o *operation) addParameters(parameters openapi3.Parameters) error {
 				continue // any text: one that cannot be read finds nothing
 			}
 		case openapi3.ParameterInHeader:
-			if name := http.CanonicalHeaderKey(p.Name); name == "Accept-Language" || name == idempotencyHeader {
+			name := http.CanonicalHeaderKey(p.Name)
+			o.keeps = o.keeps || name == idempotencyHeader
+			if name == "Accept-Language" || name == idempotencyHeader {
 				continue // read by the middleware itself
 			}
 		}

@@ -19,7 +19,7 @@ import (
 )
 
 // register adds the operations. Each failure on the way to a handler and out of
-// it ends in fail.
+// it ends in fail, that of a handler by way of refused.
 func (s *Server) register(g gin.IRouter) {
 	bad := func(c *gin.Context, err error) {
 		s.fail(c, loyalty.ErrPropertyInvalid.With("property", "body").With("reason", "schema").Because(err))
@@ -28,39 +28,39 @@ func (s *Server) register(g gin.IRouter) {
 		s.fail(c, errTargetMalformed.Because(err))
 	}
 	events.RegisterHandlersWithOptions(g, events.NewStrictHandlerWithOptions(&eventsAPI{s}, nil, events.StrictGinServerOptions{
-		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.fail, ResponseErrorHandlerFunc: s.fail,
+		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.refused, ResponseErrorHandlerFunc: s.fail,
 	}), events.GinServerOptions{ErrorHandler: binder})
 	automationcampaigns.RegisterHandlersWithOptions(g, automationcampaigns.NewStrictHandlerWithOptions(&campaignsAPI{s}, nil, automationcampaigns.StrictGinServerOptions{
-		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.fail, ResponseErrorHandlerFunc: s.fail,
+		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.refused, ResponseErrorHandlerFunc: s.fail,
 	}), automationcampaigns.GinServerOptions{ErrorHandler: binder})
 	coupon.RegisterHandlersWithOptions(g, coupon.NewStrictHandlerWithOptions(&couponAPI{s}, nil, coupon.StrictGinServerOptions{
-		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.fail, ResponseErrorHandlerFunc: s.fail,
+		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.refused, ResponseErrorHandlerFunc: s.fail,
 	}), coupon.GinServerOptions{ErrorHandler: binder})
 	display.RegisterHandlersWithOptions(g, display.NewStrictHandlerWithOptions(&displayAPI{s}, nil, display.StrictGinServerOptions{
-		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.fail, ResponseErrorHandlerFunc: s.fail,
+		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.refused, ResponseErrorHandlerFunc: s.fail,
 	}), display.GinServerOptions{ErrorHandler: binder})
 	rewards.RegisterHandlersWithOptions(g, rewards.NewStrictHandlerWithOptions(&rewardsAPI{s}, nil, rewards.StrictGinServerOptions{
-		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.fail, ResponseErrorHandlerFunc: s.fail,
+		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.refused, ResponseErrorHandlerFunc: s.fail,
 	}), rewards.GinServerOptions{ErrorHandler: binder})
 	entities.RegisterHandlersWithOptions(g, entities.NewStrictHandlerWithOptions(&entitiesAPI{s}, nil, entities.StrictGinServerOptions{
-		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.fail, ResponseErrorHandlerFunc: s.fail,
+		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.refused, ResponseErrorHandlerFunc: s.fail,
 	}), entities.GinServerOptions{ErrorHandler: binder})
 	customers.RegisterHandlersWithOptions(g, customers.NewStrictHandlerWithOptions(&customersAPI{s}, nil, customers.StrictGinServerOptions{
-		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.fail, ResponseErrorHandlerFunc: s.fail,
+		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.refused, ResponseErrorHandlerFunc: s.fail,
 	}), customers.GinServerOptions{ErrorHandler: binder})
 	leaderboard.RegisterHandlersWithOptions(g, leaderboard.NewStrictHandlerWithOptions(&leaderboardAPI{s}, nil, leaderboard.StrictGinServerOptions{
-		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.fail, ResponseErrorHandlerFunc: s.fail,
+		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.refused, ResponseErrorHandlerFunc: s.fail,
 	}), leaderboard.GinServerOptions{ErrorHandler: binder})
 	levels.RegisterHandlersWithOptions(g, levels.NewStrictHandlerWithOptions(&levelsAPI{s}, nil, levels.StrictGinServerOptions{
-		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.fail, ResponseErrorHandlerFunc: s.fail,
+		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.refused, ResponseErrorHandlerFunc: s.fail,
 	}), levels.GinServerOptions{ErrorHandler: binder})
 	administration.RegisterHandlersWithOptions(g, administration.NewStrictHandlerWithOptions(&administrationAPI{s}, nil, administration.StrictGinServerOptions{
-		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.fail, ResponseErrorHandlerFunc: s.fail,
+		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.refused, ResponseErrorHandlerFunc: s.fail,
 	}), administration.GinServerOptions{ErrorHandler: binder})
 	loyaltyread.RegisterHandlersWithOptions(g, loyaltyread.NewStrictHandlerWithOptions(&loyaltyReadAPI{s}, nil, loyaltyread.StrictGinServerOptions{
-		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.fail, ResponseErrorHandlerFunc: s.fail,
+		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.refused, ResponseErrorHandlerFunc: s.fail,
 	}), loyaltyread.GinServerOptions{ErrorHandler: binder})
 	offers.RegisterHandlersWithOptions(g, offers.NewStrictHandlerWithOptions(&offersAPI{s}, nil, offers.StrictGinServerOptions{
-		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.fail, ResponseErrorHandlerFunc: s.fail,
+		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.refused, ResponseErrorHandlerFunc: s.fail,
 	}), offers.GinServerOptions{ErrorHandler: binder})
 }

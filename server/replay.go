@@ -3,7 +3,8 @@ package server
 import (
 	"encoding/hex"
 	"net/http"
-	"sync"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -11,47 +12,35 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// replayGuard remembers the signatures of writes for as long as they could be
-// sent again. It is off by default: two equal requests within one second have
-// equal signatures. It remembers on this node only.
-type replayGuard struct {
-	mu        sync.Mutex
-	seen, old map[signatureStart]struct{} // this generation and the one before
-	turned    time.Time
-}
-
-// signatureStart is half of a signature, which is as good as all of it.
-type signatureStart [16]byte
-
-func newReplayGuard() *replayGuard { return &replayGuard{seen: map[signatureStart]struct{}{}} }
-
-// once says whether a signature is new. A signature is good for twice the
-// window (from a clock ahead to a clock behind), so that is how long one
-// generation collects before it is kept for another.
-func (g *replayGuard) once(signature string, now time.Time, window time.Duration) bool {
-	var start signatureStart
-	if _, err := hex.Decode(start[:], []byte(signature[:2*len(start)])); err != nil {
-		return false // a verified signature is hexadecimal
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if life := 2*window + time.Second; now.Sub(g.turned) > life {
-		g.old, g.seen, g.turned = g.seen, map[signatureStart]struct{}{}, now
-	}
-	_, again := g.seen[start]
-	_, before := g.old[start]
-	g.seen[start] = struct{}{}
-	return !again && !before
-}
-
-// guard refuses a write whose very signature has been taken already.
+// guard refuses a write whose very signature has been taken already, by whichever
+// node and before whichever restart: the signatures are kept in the database for as
+// long as they could be sent again. It is off by default, because two equal requests
+// within one second have equal signatures, and because it costs each write a
+// statement more.
+//
+// With the guard on an Idempotency-Key must be signed: whoever can hold a request back
+// could otherwise send it with another key, and again with none.
 func (s *Server) guard(c *gin.Context) {
 	r := requestOf(c)
-	if s.replays == nil || c.Request.Method != http.MethodPost {
+	if s.signatures == nil || c.Request.Method != http.MethodPost || r.operation != nil && r.operation.reads {
 		return
 	}
-	window := s.programme().Settings.AcceptanceWindow
-	if !s.replays.once(r.signature, s.clock(), window) {
+	if _, sent := c.Request.Header[idempotencyHeader]; sent && !slices.Contains(strings.Split(r.signed, ";"), strings.ToLower(idempotencyHeader)) {
+		s.fail(c, errKeyUnsigned.At(idempotencyHeader))
+		return
+	}
+	signature, err := hex.DecodeString(r.signature)
+	if err != nil {
+		s.fail(c, err) // a verified signature is hexadecimal
+		return
+	}
+	// A signature is good for twice the window, from a clock ahead to a clock behind.
+	goodUntil := s.clock().Add(2*s.programme().Settings.AcceptanceWindow + time.Second)
+	fresh, err := s.signatures.TakeSignature(c.Request.Context(), [32]byte(signature), goodUntil)
+	switch {
+	case err != nil:
+		s.fail(c, err)
+	case !fresh:
 		s.fail(c, loyalty.ErrReplayed)
 	}
 }

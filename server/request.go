@@ -25,11 +25,14 @@ type request struct {
 	cut       bool               // there is more of the body than its caller is worth
 	key       *loyalty.AccessKey // that signed; nil until then
 	signature string             // of a verified request
+	signed    string             // names of the headers that it covers, in lower case, with semicolons between
 	operation *operation         // nil outside the contract
 	query     []pair             // decoded, in wire order
 	tree      any                // the checked body
 	actions   []string           // of the events in the body, before it was checked
 	err       error              // what was answered as an error
+	version   int64              // of the programme that the request met
+	decided   bool               // its Idempotency-Key was handed on, or it keeps no answer
 }
 
 type requestKey struct{}

@@ -76,8 +76,9 @@ type Options struct {
 	// TrustedProxies are the addresses and networks whose X-Forwarded-For,
 	// X-Forwarded-Host and X-Request-Id are believed; optional.
 	TrustedProxies []string
-	// ReplayGuard refuses a write that was signed and sent twice (409).
-	ReplayGuard bool
+	// ReplayGuard keeps the signatures of writes, so that one which was signed once
+	// and is sent twice is refused (409); nil: they are not looked at.
+	ReplayGuard loyalty.SignatureStore
 	// SigningDebug makes a 401 show what the server tried to match. It is
 	// refused unless Listen is a loopback address.
 	SigningDebug bool
@@ -103,7 +104,7 @@ type Server struct {
 	clock       func() time.Time
 	publicHosts []string
 	proxies     proxies
-	replays     *replayGuard // nil: off
+	signatures  loyalty.SignatureStore // nil: the replay guard is off
 	debug       bool
 	bodies      *bodyMemory
 
@@ -134,6 +135,7 @@ func New(o Options) (*Server, error) {
 		boards: o.Leaderboard, jobs: o.Jobs, jobWait: cmp.Or(o.JobWait, defaultJobWait),
 		vocabulary: o.Vocabulary, catalogue: o.Catalogue, limiter: o.Limiter,
 		ready: o.Ready, status: o.Status, logger: o.Logger, clock: o.Clock, publicHosts: o.PublicHosts, proxies: trusted, debug: o.SigningDebug,
+		signatures: o.ReplayGuard,
 	}
 	s.fill(o)
 	scheme := signing.Default(o.Region)
@@ -162,9 +164,6 @@ func (s *Server) fill(o Options) {
 	}
 	if s.status == nil {
 		s.status = func() []Figure { return nil }
-	}
-	if o.ReplayGuard {
-		s.replays = newReplayGuard()
 	}
 	s.failures = &failureLog{admin: s.admin, logger: s.logger, clock: s.clock}
 	s.bodies = newBodyMemory(cmp.Or(o.BodyMemory, DefaultBodyMemory))

@@ -97,7 +97,7 @@ func (s *Server) verify(c *gin.Context) {
 		s.refuse(c, check, err)
 		return
 	}
-	r.key, r.signature = key, proof.Signature
+	r.key, r.signature, r.signed = key, proof.Signature, proof.SignedHeaders
 	s.directory.Used(r.key.ID)
 }
 

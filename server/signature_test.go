@@ -2,7 +2,6 @@ package server_test
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"regexp"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/signing"
+	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
 // TestSignatureRefusals: each way a signature can be wrong has its code, and
@@ -205,29 +205,67 @@ func TestSigningDebug(t *testing.T) {
 }
 
 func TestReplayGuard(t *testing.T) {
-	send := func(h *house, r *http.Request, body string) answer {
-		again := r.Clone(context.Background())
-		again.Body = io.NopCloser(strings.NewReader(body))
-		return h.send(again)
-	}
-	for _, guarded := range []bool{false, true} {
-		h := open(t, func(o *server.Options) { o.ReplayGuard = guarded })
-		h.enrol("ada")
-		write := h.request(http.MethodPost, "/events", visit, "Content-Type", jsonType)
-		require.NoError(t, signing.Default(region).Sign(write, []byte(visit), h.key))
-		read := h.request(http.MethodGet, "/customers", "")
-		require.NoError(t, signing.Default(region).Sign(read, nil, h.key))
-		require.Equal(t, http.StatusOK, send(h, write, visit).status)
-		again := send(h, write, visit)
-		if !guarded {
-			require.Equal(t, http.StatusOK, again.status, "off by default")
-			continue
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		sign := func(h *house, method, target, body string, headers ...string) *http.Request {
+			r := h.request(method, target, "", headers...)
+			require.NoError(t, signing.Default(region).Sign(r, []byte(body), h.key))
+			return r
 		}
-		require.Equal(t, http.StatusConflict, again.status)
-		require.Equal(t, loyalty.ErrReplayed.Code, again.fault(t).Code)
-		require.Equal(t, http.StatusOK, send(h, read, "").status)
-		require.Equal(t, http.StatusOK, send(h, read, "").status, "reads may be repeated")
+		first := openOn(t, url)
+		first.enrol("ada")
+		write := sign(first, http.MethodPost, "/events", visit, "Content-Type", jsonType)
+		require.Equal(t, http.StatusOK, first.sendTo(first, write, visit).status)
+		require.Equal(t, http.StatusOK, first.sendTo(first, write, visit).status, "off by default")
+
+		one, other := openOn(t, url, patient, guardedBy(first)), openOn(t, url, patient, guardedBy(first))
+		one.key, other.key = first.key, first.key
+		require.Equal(t, http.StatusOK, first.sendTo(one, write, visit).status)
+		for _, node := range []*house{one, other, openOn(t, url, guardedBy(first))} { // the last one starts only now
+			again := first.sendTo(node, write, visit)
+			require.Equal(t, http.StatusConflict, again.status)
+			require.Equal(t, loyalty.ErrReplayed.Code, again.fault(t).Code)
+		}
+		read := sign(first, http.MethodGet, "/customers", "")
+		search := sign(first, http.MethodPost, "/events/preview", visit, "Content-Type", jsonType)
+		for range 2 {
+			require.Equal(t, http.StatusOK, first.sendTo(one, read, "").status, "reads may be repeated")
+			require.Equal(t, http.StatusOK, first.sendTo(one, search, visit).status, "and what is read by POST")
+		}
+	})
+}
+
+// guardedBy switches the replay guard on, over the database of a house.
+func guardedBy(h *house) func(*server.Options) {
+	return func(o *server.Options) { o.ReplayGuard = h.store }
+}
+
+// sendTo sends a request that was signed for this house to another node behind the
+// same name.
+func (h *house) sendTo(node *house, signed *http.Request, body string) answer {
+	h.t.Helper()
+	r := node.request(signed.Method, signed.URL.RequestURI(), body)
+	r.Header, r.Host = signed.Header.Clone(), strings.TrimPrefix(h.url, "http://")
+	return node.send(r)
+}
+
+// TestKeyMustBeSigned: with the replay guard on, a key that anybody on the way could
+// have changed is refused, and nothing is done.
+func TestKeyMustBeSigned(t *testing.T) {
+	h := open(t)
+	h.enrol("ada")
+	h = openOn(t, h.databaseURL, guardedBy(h))
+	send := func(signed ...string) answer {
+		r := h.request(http.MethodPost, "/events", visit, "Content-Type", jsonType, "Idempotency-Key", "k-1")
+		require.NoError(t, signing.Default(region).Sign(r, []byte(visit), h.key, signed...))
+		return h.send(r)
 	}
+	a := send("Content-Type")
+	require.Equal(t, http.StatusBadRequest, a.status)
+	require.Equal(t, 190321, a.fault(t).Code)
+	require.Equal(t, []string{"Idempotency-Key"}, a.fault(t).fields())
+	a = send("Content-Type", "Idempotency-Key")
+	require.Equal(t, http.StatusOK, a.status, a.body)
+	require.Empty(t, a.header.Get("Idempotency-Replayed"), "the refused one did nothing")
 }
 
 // TestFailedSignaturesAreLimited: too many from one address are held back, and a

@@ -25,6 +25,9 @@ type Verified struct {
 	Time time.Time
 	// Signature is the 64 hex digits; with KeyID it identifies the request for a replay guard.
 	Signature string
+	// SignedHeaders are the names of the headers that the signature covers, in lower case and joined with semicolons. Any
+	// other header may have been changed on the way. They share memory with the request.
+	SignedHeaders string
 }
 
 // Verifier checks signed requests. It is safe for concurrent use; make one per scheme and keep it, because it caches the

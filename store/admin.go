@@ -231,29 +231,3 @@ func (t *adminTx) Audit(e loyalty.AuditEntry) error {
 		Before: Raw(e.Before), After: Raw(e.After),
 	}).Error)
 }
-
-// Answer finds a stored answer. One that belongs to a customer comes back
-// sealed, as the rules stored it.
-func (t *adminTx) Answer(key loyalty.AnswerKey) (loyalty.Answer, bool, error) {
-	var rows []answerRow
-	err := t.db.Where("access_key = ? AND key = ?", key.AccessKey, key.Key).Limit(1).Find(&rows).Error
-	if err != nil || len(rows) == 0 {
-		return loyalty.Answer{}, false, t.s.fault(err)
-	}
-	r := rows[0]
-	a := loyalty.Answer{AnswerKey: key, Status: r.Status, Body: r.Body, Customer: loyalty.ID(r.CustomerID), At: r.At.Time()}
-	copy(a.Hash[:], r.Hash)
-	if a.Customer == (loyalty.ID{}) {
-		a.Body, err = t.s.sealer.open(rowID("answers", key.AccessKey, key.Key), r.Body)
-	}
-	return a, err == nil, err
-}
-
-// SaveAnswer stores an answer sealed under the master key, in the place of one
-// that is over.
-func (t *adminTx) SaveAnswer(a loyalty.Answer) error {
-	return t.s.fault(upsert(t.db).Create(&answerRow{
-		AccessKey: a.AccessKey, Key: a.Key, Hash: a.Hash[:], Status: a.Status,
-		Body: t.s.sealer.seal(rowID("answers", a.AccessKey, a.Key), a.Body), At: Millis(a.At),
-	}).Error)
-}

@@ -42,6 +42,10 @@ func every(v reflect.Value) {
 
 // Statements are the texts that batches can send to PostgreSQL.
 func Statements() []string {
+	key, err := newSealer([32]byte{})
+	if err != nil {
+		panic(err)
+	}
 	var list []calls
 	for _, scope := range []loyalty.LotScope{loyalty.HeldLots, loyalty.OpenLots, loyalty.UsedLots} {
 		for w := range ways {
@@ -59,22 +63,18 @@ func Statements() []string {
 				case byMatch:
 					n.Match = "a"
 				}
-				l := newLoader(loyalty.Needs{Customers: []loyalty.CustomerNeeds{n}, Answers: []loyalty.AnswerKey{{}}, Items: []loyalty.BulkKey{{}}, Due: 1}, sealer{})
+				l := newLoader(loyalty.Needs{Customers: []loyalty.CustomerNeeds{n}, Answers: []loyalty.AnswerKey{{}}, Items: []loyalty.BulkKey{{}}, Due: 1, Version: true}, key)
 				list = append(append(list, l.calls()...), l.take()...)
 				_, find := l.find(l.questions())
 				list = append(list, find...)
 			}
 		}
 	}
-	l := newLoader(loyalty.Needs{}, sealer{})
+	l := newLoader(loyalty.Needs{}, key)
 	asks := []ask{{}}
 	list = l.transactions(l.lots(list, selectOpenLots[byID], asks), selectDueTransactions, asks)
 	list = l.progress(list, selectDueProgress, asks)
 
-	key, err := newSealer([32]byte{})
-	if err != nil {
-		panic(err)
-	}
 	s := &Store{sealer: key}
 	var w loyalty.Writes
 	every(reflect.ValueOf(&w).Elem())

@@ -54,7 +54,7 @@ func (l *loader) calls() []calls {
 	list = l.shared(list, q)
 	list = l.transactions(list, selectTransactions, q.transactions)
 	list = l.names(list, q.names)
-	return l.items(l.answers(list))
+	return l.version(l.items(l.answers(list)))
 }
 
 // questions are the rows of the first round's statements, each asked once.

@@ -135,26 +135,12 @@ func (l *loader) names(list []calls, asks []ask) []calls {
 	})
 }
 
-func (l *loader) answers(list []calls) []calls {
-	if len(l.needs.Answers) == 0 {
+// version asks for the programme's version in force.
+func (l *loader) version(list []calls) []calls {
+	if !l.needs.Version {
 		return list
 	}
-	var r answerRow
-	var status int64
-	into := []any{&r.AccessKey, &r.Key, &r.Hash, (*number)(&status), &r.Body, &r.CustomerID, &r.At}
-	return read(list, selectAnswers, l.needs.Answers, into, func() (err error) {
-		if at := r.At.Time(); !l.needs.Now.IsZero() && !at.After(l.needs.Now.Add(-answerLife)) {
-			return nil
-		}
-		a := loyalty.Answer{AnswerKey: loyalty.AnswerKey{AccessKey: r.AccessKey, Key: r.Key}, Status: int(status),
-			Body: r.Body, Customer: loyalty.ID(r.CustomerID), At: r.At.Time()}
-		copy(a.Hash[:], r.Hash)
-		if a.Customer == (loyalty.ID{}) {
-			a.Body, err = l.sealer.open(rowID("answers", r.AccessKey, r.Key), r.Body)
-		}
-		l.out.Answers[a.AnswerKey] = a
-		return err
-	})
+	return read(list, selectVersion, []int{1}, []any{(*number)(&l.out.Version)}, func() error { return nil })
 }
 
 // share hands purchases and reservations to those who asked for them, and says

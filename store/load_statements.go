@@ -91,10 +91,13 @@ var (
 	selectDueTransactions = selects(withMerged(` FROM v JOIN customers c ON c.id = v.id`, holderOf+`, t.customer_id, t.transaction_id, `+loadTransaction,
 		`transactions t ON t.customer_id = $owner AND t.state = 'pending' AND t.auto_accept IS NOT NULL`), askID)
 
-	selectAnswers = selects(`SELECT a.access_key, a.key, a.hash, a.status, a.body, a.customer_id, a.at
+	selectAnswers = selects(`SELECT a.access_key, a.key, a.hash, a.status, a.body, a.block, a.customer_id, a.at
  FROM v JOIN answers a ON a.access_key = v.access_key AND a.key = v.key`,
-		field[loyalty.AnswerKey]{"access_key", "text", func(k *loyalty.AnswerKey) any { return (*plain)(&k.AccessKey) }},
-		field[loyalty.AnswerKey]{"key", "text", func(k *loyalty.AnswerKey) any { return (*plain)(&k.Key) }})
+		field[answerName]{"access_key", "text", func(n *answerName) any { return (*plain)(&n.accessKey) }},
+		field[answerName]{"key", "text", func(n *answerName) any { return (*plain)(&n.key) }})
+
+	selectVersion = selects(`SELECT p.version FROM v JOIN programme_version p ON p.id = v.id`,
+		field[int]{"id", "integer", func(id *int) any { return number(*id) }})
 )
 
 // holderOf is who has now what was this customer's.

@@ -141,6 +141,7 @@ type answerRow struct {
 	Hash       []byte
 	Status     int
 	Body       []byte // sealed by the rules under the customer's key, or here under the master key
+	Block      []byte // likewise
 	CustomerID UUID
 	At         Millis
 }

@@ -22,8 +22,9 @@ import (
 type postgresEngine struct {
 	batches *pgxpool.Pool
 	reads   *pgxpool.Pool
-	rows    *sql.DB       // reads, as database/sql has it
-	schema  *sql.DB       // for migrations, which take as long as they take
+	rows    *sql.DB // reads, as database/sql has it
+	schema  *sql.DB // for migrations, which take as long as they take
+	sealer  sealer
 	grace   time.Duration // how long to look for the outcome of a broken commit
 }
 
@@ -60,7 +61,7 @@ var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second, Interv
 const unhurried = `SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = '30min'`
 
 func openPostgres(ctx context.Context, s *Store, o Options) error {
-	e := &postgresEngine{grace: 5 * time.Second}
+	e := &postgresEngine{sealer: s.sealer, grace: 5 * time.Second}
 	config, err := pgxpool.ParseConfig(o.URL)
 	if err != nil {
 		return fmt.Errorf("LOYALTY_DATABASE_URL: %w", err)

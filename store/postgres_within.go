@@ -203,7 +203,7 @@ func (e *postgresEngine) outcome(pid uint32, w *loyalty.Writes, broken error) er
 // ask looks for the batch, and whether its session has ended. The session is
 // asked for first: if it was gone then, what is not there will never be.
 func (e *postgresEngine) ask(ctx context.Context, pid uint32, w *loyalty.Writes) (written, gone bool, err error) {
-	question, args := trace(w)
+	question, args := e.trace(w)
 	if question == "" {
 		return false, false, errors.New("the batch left nothing to look for")
 	}
@@ -224,16 +224,16 @@ func (e *postgresEngine) ask(ctx context.Context, pid uint32, w *loyalty.Writes)
 
 // trace is the question whether a batch was written. It was written whole or not
 // at all, so one row tells.
-func trace(w *loyalty.Writes) (question string, args []any) {
+func (e *postgresEngine) trace(w *loyalty.Writes) (question string, args []any) {
 	if len(w.Events) > 0 {
-		e := &w.Events[0]
+		first := &w.Events[0]
 		return `SELECT EXISTS (SELECT 1 FROM events WHERE customer_id = $1 AND id = $2 AND recorded_at = $3)`,
-			[]any{(*UUID)(&e.Customer), (*UUID)(&e.ID), (*Millis)(&e.RecordedAt)}
+			[]any{(*UUID)(&first.Customer), (*UUID)(&first.ID), (*Millis)(&first.RecordedAt)}
 	}
 	if len(w.Answers) > 0 {
 		a := &w.Answers[0]
 		return `SELECT EXISTS (SELECT 1 FROM answers WHERE access_key = $1 AND key = $2 AND hash = $3 AND at = $4)`,
-			[]any{a.AccessKey, a.Key, a.Hash[:], (*Millis)(&a.At)}
+			[]any{a.AccessKey, e.sealer.storedName(a), a.Hash[:], (*Millis)(&a.At)}
 	}
 	return "", nil
 }

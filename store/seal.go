@@ -3,7 +3,10 @@ package store
 import (
 	"crypto/aes"
 	"crypto/cipher"
+	"crypto/hmac"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 )
 
@@ -17,7 +20,10 @@ var errSealed = errors.New("a sealed value does not open: LOYALTY_MASTER_KEY is 
 
 // sealer seals values under the master key with AES-256-GCM. Each value is
 // bound to the row it belongs to, so that it cannot be moved to another.
-type sealer struct{ aead cipher.AEAD }
+type sealer struct {
+	aead  cipher.AEAD
+	names []byte // the key under which names are hashed
+}
 
 func newSealer(master [32]byte) (sealer, error) {
 	block, err := aes.NewCipher(master[:])
@@ -25,7 +31,17 @@ func newSealer(master [32]byte) (sealer, error) {
 		return sealer{}, err
 	}
 	aead, err := cipher.NewGCM(block)
-	return sealer{aead}, err
+	derived := hmac.New(sha256.New, master[:])
+	derived.Write([]byte("names"))
+	return sealer{aead, derived.Sum(nil)}, err
+}
+
+// hash gives what a row is found by whose name must not be read, nor guessed by
+// trying names: only the master key makes it.
+func (s sealer) hash(row []byte) string {
+	h := hmac.New(sha256.New, s.names)
+	h.Write(row)
+	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
 }
 
 // seal gives version, nonce and ciphertext. The row is the table's name and the

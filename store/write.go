@@ -49,7 +49,8 @@ func (s *Store) calls(w *loyalty.Writes) ([]calls, error) {
 	list = write(list, insertClaims, w.NewRewardClaims)
 	list = write(list, insertCoupons, w.NewCoupons)
 	list = write(list, insertCouponEvents, couponEvents(w))
-	list = write(list, insertAnswers, s.sealAnswers(w.Answers))
+	list = write(list, deleteAnswers, s.storedAnswers(w.Replaced))
+	list = write(list, insertAnswers, s.storedAnswers(w.Answers))
 	return bulkCalls(list, w), nil
 }
 
@@ -118,16 +119,4 @@ func (s *Store) newKeys(w *loyalty.Writes) []customerKeyRow {
 		}
 	}
 	return keys
-}
-
-// sealAnswers seals the bodies that belong to no customer, in a copy: the
-// caller still has to send them.
-func (s *Store) sealAnswers(answers []loyalty.Answer) []loyalty.Answer {
-	answers = slices.Clone(answers)
-	for i := range answers {
-		if a := &answers[i]; a.Customer == (loyalty.ID{}) {
-			a.Body = s.sealer.seal(rowID("answers", a.AccessKey, a.Key), a.Body)
-		}
-	}
-	return answers
 }

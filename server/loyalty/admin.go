@@ -117,6 +117,9 @@ func (a *Admin) refused(ctx context.Context, call Call, cause error) (*Answer, e
 		if replayed, err = run.earlier(); err != nil || replayed != nil {
 			return err
 		}
+		if followed, err := a.followed(tx); err != nil || !followed {
+			return err
+		}
 		return run.answer(nil, cause)
 	})
 	switch {
@@ -126,6 +129,17 @@ func (a *Admin) refused(ctx context.Context, call Call, cause error) (*Answer, e
 		return replayed, nil
 	}
 	return nil, cause
+}
+
+// followed says whether this node knows the configuration in force: what a request
+// was held against before the change began may have been the one before, and then the
+// refusal is not kept.
+func (a *Admin) followed(tx AdminTx) (bool, error) {
+	if a.directory == nil {
+		return true, nil
+	}
+	s, err := tx.Snapshot()
+	return err == nil && s.Version == a.directory.Programme().Version, err
 }
 
 func (a *Admin) now() time.Time { return a.clock().UTC().Truncate(time.Millisecond) }

@@ -94,7 +94,8 @@ func (a *Admin) Key(ctx context.Context, id string) (AccessKey, error) {
 }
 
 // CreateKey makes an access key. The value of its secret, in Secrets[0], is
-// never shown again. It fails with an error of kind Invalid that names the field.
+// never shown again. It fails with an error of kind Invalid that names the field, and
+// with ErrRightsExceeded where it would have more than the key that asks.
 func (a *Admin) CreateKey(ctx context.Context, call Call, c KeyChange) (Done[AccessKey], error) {
 	return change(ctx, a, call, func(r *adminRun) (AccessKey, error) { return a.newKey(r, c) }, a.storable)
 }
@@ -102,6 +103,9 @@ func (a *Admin) CreateKey(ctx context.Context, call Call, c KeyChange) (Done[Acc
 func (a *Admin) newKey(r *adminRun, c KeyChange) (AccessKey, error) {
 	k := AccessKey{ID: newKeyID(r.Snapshot.Keys), CreatedAt: r.now, Secrets: []Secret{newSecret(r.now)}}
 	if err := a.apply(c, &k); err != nil {
+		return k, err
+	}
+	if err := r.mayGive(nil, &k); err != nil {
 		return k, err
 	}
 	if err := r.SaveKey(k); err != nil {
@@ -123,10 +127,17 @@ func (a *Admin) CreateFirstKey(ctx context.Context, call Call, c KeyChange) (k A
 }
 
 // UpdateKey changes what an access key may do. It fails with ErrKeyNotFound,
-// ErrKeyRevoked, or an error of kind Invalid that names the field.
+// ErrKeyRevoked, ErrRightsExceeded where it would become more than the key that asks,
+// or an error of kind Invalid that names the field.
 func (a *Admin) UpdateKey(ctx context.Context, call Call, id string, c KeyChange) (Done[AccessKey], error) {
 	return change(ctx, a, call, func(r *adminRun) (AccessKey, error) {
-		k, err := r.editKey(id, "key.update", func(k *AccessKey) error { return a.apply(c, k) })
+		k, err := r.editKey(id, "key.update", func(k *AccessKey) error {
+			before := *k
+			if err := a.apply(c, k); err != nil {
+				return err
+			}
+			return r.mayGive(&before, k)
+		})
 		return withoutValues(k, r.now), err
 	}, a.storable)
 }
@@ -144,6 +155,9 @@ func (a *Admin) RotateKey(ctx context.Context, call Call, id string, overlap tim
 	return change(ctx, a, call, func(r *adminRun) (AccessKey, error) {
 		fresh := newSecret(r.now)
 		k, err := r.editKey(id, "key.rotate", func(k *AccessKey) error {
+			if err := r.mayGive(nil, k); err != nil { // whoever has its secret has its rights
+				return err
+			}
 			k.Secrets = append([]Secret{fresh}, ending(k.Secrets, r.now, overlap)...)
 			return nil
 		})

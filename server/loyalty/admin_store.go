@@ -129,6 +129,13 @@ type AdminTx interface {
 	SaveAnswer(Answer) error
 }
 
+// SignatureStore keeps the signatures of writes for the replay guard.
+type SignatureStore interface {
+	// TakeSignature takes a signature; false: it was taken before, on whichever node.
+	// It is kept until it cannot be good any more.
+	TakeSignature(ctx context.Context, signature [32]byte, goodUntil time.Time) (fresh bool, err error)
+}
+
 // AdminStore keeps keys, modules, settings and their audit.
 type AdminStore interface {
 	LedgerReader

@@ -26,7 +26,8 @@ type desk struct {
 	now       time.Time
 }
 
-var caller = loyalty.Call{KeyID: "LKCALLER"}
+// caller is who may give any rights.
+var caller = loyalty.Call{KeyID: loyalty.CommandLine}
 
 func (d *desk) clock() time.Time {
 	d.mu.Lock()
@@ -257,7 +258,7 @@ func TestAudit(t *testing.T) {
 		k := d.create(t, loyalty.KeyChange{Label: new("Till")})
 		rotated, err := d.RotateKey(ctx, caller, k.ID, time.Hour)
 		require.NoError(t, err)
-		_, err = d.SetModule(ctx, loyalty.Call{KeyID: loyalty.CommandLine}, "stores", loyalty.ModuleChange{Enabled: new(false)})
+		_, err = d.SetModule(ctx, loyalty.Call{KeyID: "LKMANAGER"}, "stores", loyalty.ModuleChange{Enabled: new(false)})
 		require.NoError(t, err)
 		_, err = d.SetModule(ctx, caller, "stores", loyalty.ModuleChange{Config: json.RawMessage(`{"x":1}`)})
 		require.Error(t, err)
@@ -268,7 +269,7 @@ func TestAudit(t *testing.T) {
 		all := auditOf(t, d, loyalty.AuditQuery{Page: loyalty.Page{Limit: 10}})
 		require.Len(t, all, 4, "what is refused is not audited")
 		require.Equal(t, []string{"key.revoke", "module.update", "key.rotate", "key.create"}, actions(all))
-		require.Equal(t, loyalty.CommandLine, all[1].KeyID)
+		require.Equal(t, "LKMANAGER", all[1].KeyID)
 		require.JSONEq(t, `{"enabled":true,"config":{}}`, string(all[1].Before))
 		require.JSONEq(t, `{"enabled":false,"config":{}}`, string(all[1].After))
 		require.Nil(t, all[3].Before)
@@ -281,7 +282,7 @@ func TestAudit(t *testing.T) {
 			return []loyalty.Condition{{Field: field, Operator: loyalty.Eq, Values: []any{v}}}
 		}
 		require.Len(t, auditOf(t, d, loyalty.AuditQuery{Conditions: eq("target", k.ID), Page: loyalty.Page{Limit: 10}}), 3)
-		require.Len(t, auditOf(t, d, loyalty.AuditQuery{Conditions: eq("key_id", loyalty.CommandLine), Page: loyalty.Page{Limit: 10}}), 1)
+		require.Len(t, auditOf(t, d, loyalty.AuditQuery{Conditions: eq("key_id", "LKMANAGER"), Page: loyalty.Page{Limit: 10}}), 1)
 		require.Len(t, auditOf(t, d, loyalty.AuditQuery{Conditions: eq("at", d.now), Page: loyalty.Page{Limit: 10}}), 1)
 
 		second := auditOf(t, d, loyalty.AuditQuery{Page: loyalty.Page{Limit: 2, After: &loyalty.Cursor{At: all[0].At, ID: all[0].ID}}})

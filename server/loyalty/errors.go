@@ -167,6 +167,8 @@ var (
 	ErrEntityArchived    = newError(Refused, 190054, "entity_archived")    // {id}
 	ErrReactionsEndless  = newError(Refused, 190052, "reactions_endless")  // {action}
 
+	ErrRightsExceeded = newError(Forbidden, 190320, "rights_exceeded") // {property}
+
 	ErrCampaignNotFound = newError(NotFound, 190260, "campaign_not_found") // {campaign}
 
 	ErrEntityElsewhere = newError(Refused, 190250, "entity_elsewhere") // {type} {method}

@@ -24,6 +24,7 @@ type asked struct {
 	names   map[Name]bool
 	pools   map[string]int
 	tallies map[string]bool
+	version bool
 }
 
 // person is a customer as needs name one.
@@ -54,7 +55,7 @@ type coverage struct {
 
 // cover notes what was asked for.
 func (b *batch) cover(n Needs) {
-	b.asked = asked{map[person]bool{}, map[Name]bool{}, map[string]int{}, map[string]bool{}}
+	b.asked = asked{map[person]bool{}, map[Name]bool{}, map[string]int{}, map[string]bool{}, n.Version}
 	for i := range n.Customers {
 		c := &n.Customers[i]
 		b.asked.people[c.person()] = true

@@ -48,6 +48,7 @@ type Needs struct {
 	Customers []CustomerNeeds
 	Answers   []AnswerKey
 	Items     []BulkKey // of bulk operations
+	Version   bool      // the programme's version in force
 	// Locked takes the customers' locks before loading. The first attempt of a
 	// batch goes without: the guards of the write find out whether anybody was
 	// faster. A repeated attempt locks, so that it cannot lose again.
@@ -93,6 +94,7 @@ type CustomerNeeds struct {
 	Coupons []string       // by code, whoever holds them
 	Pools   map[string]int // so many codes of a pool that nobody holds
 	Tallies []string       // counts that all customers share, by key
+	Version bool           // the programme's version in force
 }
 
 // Loaded is what the store found. Maps are never nil.
@@ -108,6 +110,7 @@ type Loaded struct {
 	Free    map[string][]Coupon // codes of a pool that nobody holds, the oldest first
 	Tallies map[string]int64    // those that were ever counted
 	Items   map[BulkKey]bool    // those that are to be done
+	Version int64               // of the programme; only where it was asked for
 	Due     []ID                // who was taken because something is due, the longest waiting first
 }
 
@@ -142,16 +145,27 @@ type PastEntry struct {
 type AnswerKey struct {
 	AccessKey string
 	Key       string
+	// Place is which event of a bulk it is the answer to, counted from 1; 0: the
+	// request itself. It is no part of the key's text, so that no key that a caller
+	// chooses can be that of an event of a bulk.
+	Place int
 }
 
 // Answer is a stored answer of an idempotent request.
 type Answer struct {
 	AnswerKey
-	Hash     [32]byte // of method, path and body
-	Status   int
-	Body     []byte // sealed under the customer's key, or the deployment's where Customer is zero
+	Hash   [32]byte // of method, path and body
+	Status int
+	Body   []byte // sealed under the customer's key, or the deployment's where Customer is zero
+	// Block is the customer as the answer shows them, sealed as Body is; empty where
+	// it shows none. It is kept apart, because whether it may be shown is decided
+	// when the answer goes out, a repeated one too.
+	Block    []byte
 	Customer ID
 	At       time.Time
+	// Clear says that the row has the key itself, as answers had before they were
+	// kept under a hash of it. Such rows are found for as long as they live.
+	Clear bool
 }
 
 // Changed pairs a row as it was loaded with its final form. The store writes it
@@ -190,7 +204,9 @@ type Writes struct {
 	// deleted and After, which is another customer's, inserted.
 	Moved   []Changed[Transaction]
 	Answers []Answer
-	Members []Membership
+	// Replaced are stored answers that one of Answers takes the place of.
+	Replaced []Answer
+	Members  []Membership
 	// Items are those of bulk operations that are done now; the store counts them.
 	Items []BulkMark
 }

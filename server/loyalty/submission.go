@@ -19,6 +19,9 @@ type Submission struct {
 	// stands before the field names of errors.
 	At          string
 	Idempotency *Idempotency // nil: the caller sent no key
+	// Refusal, where it is set, is why the request was refused before it became an
+	// event. Nothing is tried: an earlier answer is found, or this one is kept.
+	Refusal *Refusal
 	// Operation says that an operation of another API asks, which may cause the
 	// events that nobody can submit.
 	Operation bool
@@ -26,14 +29,29 @@ type Submission struct {
 	Guest bool
 }
 
+// Refusal is why a request was refused, and under which version of the programme.
+type Refusal struct {
+	Err     error
+	Version int64
+}
+
 // Idempotency makes a submission repeatable without a second effect.
 type Idempotency struct {
 	AnswerKey
-	Hash [32]byte // of method, path and body
-	// Render makes the answer to store. It runs inside the engine, before the
-	// commit, and must not block.
+	Hash [32]byte // of method, path and body; in a bulk of method, path and the event
+	// Whole is what the key stands for where the submission is one event of a bulk:
+	// method and path. The key is refused for another one, whatever the event.
+	Whole [32]byte
+	// Render makes the answer to store, without the customer. It runs inside the
+	// engine, before the commit, and must not block.
 	Render func(Outcome, error) (status int, body []byte)
+	// Block makes the part of a successful answer that shows the customer; nil: the
+	// answer shows none.
+	Block func(Outcome) []byte
 }
+
+// whole is the key of the bulk that the submission is an event of.
+func (i *Idempotency) whole() AnswerKey { return AnswerKey{AccessKey: i.AccessKey, Key: i.Key} }
 
 // Outcome is what a submission did.
 type Outcome struct {

@@ -2,6 +2,7 @@ package loyalty
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -10,7 +11,8 @@ import (
 type ticket struct {
 	sub         Submission
 	programme   *Programme
-	rule        Rule // nil: settle what is due, nothing else
+	version     int64 // of the programme that decides, or decided
+	rule        Rule  // nil: settle what is due, nothing else
 	bound       bound
 	needs       CustomerNeeds
 	more        []CustomerNeeds // what the rules came upon while they ran
@@ -39,6 +41,11 @@ func (e *Engine) settlement(customer ID) *ticket {
 // customer. Its errors wait in the ticket: a stored answer comes first.
 func (e *Engine) prepare(s Submission) *ticket {
 	t := &ticket{sub: s, programme: e.programmes.Programme()}
+	t.version = t.programme.Version
+	if s.Refusal != nil {
+		t.err, t.version = s.Refusal.Err, s.Refusal.Version
+		return t
+	}
 	t.err = locate(t.check(e), s.At)
 	t.needs = t.bound.needs
 	t.needs.Ref = Name{NameCustomer, s.Customer}
@@ -176,10 +183,16 @@ func moduleOff(module, property, at string) error {
 // needs sums what a batch must load.
 func needs(tickets []*ticket, now time.Time) Needs {
 	n := Needs{Now: now, Customers: make([]CustomerNeeds, 0, len(tickets))}
+	var whole AnswerKey
 	for _, t := range tickets {
 		n.Customers = append(append(n.Customers, t.needs), t.more...)
-		if t.sub.Idempotency != nil && !t.preview {
-			n.Answers = append(n.Answers, t.sub.Idempotency.AnswerKey)
+		n.Version = n.Version || slices.ContainsFunc(t.more, func(c CustomerNeeds) bool { return c.Version })
+		if i := t.sub.Idempotency; i != nil && !t.preview {
+			n.Answers = append(n.Answers, i.AnswerKey)
+			if i.Place > 0 && i.whole() != whole { // the events of a bulk stand together
+				whole = i.whole()
+				n.Answers = append(n.Answers, whole)
+			}
 		}
 		if t.item != (BulkKey{}) {
 			n.Items = append(n.Items, t.item)

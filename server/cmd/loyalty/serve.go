@@ -100,13 +100,17 @@ func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logg
 		h.close()
 		return nil, err
 	}
-	h.server, err = server.New(server.Options{
+	o := server.Options{
 		Listen: s.listen, Region: s.region, Engine: h.engine, Directory: h.directory, Admin: h.admin, Reader: db, Jobs: h.jobs,
 		Leaderboard: loyalty.NewLeaderboard(loyalty.LeaderboardOptions{Store: db, Programmes: h.directory}),
 		Vocabulary:  h.vocabulary, Catalogue: catalogue, Limiter: limiter, Ready: h.ready, Status: h.status, Logger: logger,
-		PublicHosts: s.publicHosts, TrustedProxies: s.trustedProxies, ReplayGuard: s.replayGuard, SigningDebug: s.signingDebug,
+		PublicHosts: s.publicHosts, TrustedProxies: s.trustedProxies, SigningDebug: s.signingDebug,
 		BodyMemory: int64(s.bodyMemory) << 20,
-	})
+	}
+	if s.replayGuard {
+		o.ReplayGuard = db
+	}
+	h.server, err = server.New(o)
 	if err != nil {
 		h.close()
 		return nil, err

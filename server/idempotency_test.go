@@ -1,0 +1,221 @@
+package server_test
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/store/storetest"
+)
+
+// TestReplayShowsWhatIsAllowedNow: whether the customer may be shown is decided when an
+// answer goes out, a repeated one too; else it is the first one to the byte.
+func TestReplayShowsWhatIsAllowedNow(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		h := openOn(t, url)
+		suppress := func(on bool) {
+			done(h, "/admin/modules/events_api", fmt.Sprintf(`{"enabled":true,"config":{"suppress_pii":%t}}`, on))
+		}
+		enrol := func(key string) answer {
+			return h.post("/events", `{"customer":"`+key+`","action":"opt_in","data":{"email":"`+key+`@shop.test"}}`, "Idempotency-Key", key)
+		}
+		again := func(want answer) {
+			t.Helper()
+			a := enrol("ada")
+			require.Equal(t, "true", a.header.Get("Idempotency-Replayed"))
+			require.Equal(t, want.body, a.body)
+		}
+		first := enrol("ada")
+		require.Contains(t, first.body, `"email":"ada@shop.test"`)
+		done(h, "/events", `{"customer":"ada","action":"point_add","data":{"points":5}}`)
+		again(first)
+		suppress(true)
+		hidden := enrol("ada")
+		require.Equal(t, "true", hidden.header.Get("Idempotency-Replayed"))
+		require.NotContains(t, hidden.body, "ada")
+		require.Equal(t, first.json(t)["events"], hidden.json(t)["events"])
+		require.NotContains(t, enrol("ben").body, "ben")
+		suppress(false)
+		again(first)
+		require.Contains(t, enrol("ben").body, `"email":"ben@shop.test"`, "it is the answer that was kept, as it may be shown now")
+		require.NotContains(t, texts(t, contentsOf(t, url).db, "SELECT key FROM answers"), "ada")
+	})
+}
+
+// TestAnswersFromBefore: what was kept under the caller's key itself, the customer and
+// all, is found for as long as it lives, and shows the customer where that is allowed.
+func TestAnswersFromBefore(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		h := openOn(t, url)
+		h.enrol("ada")
+		body := `{"customer":{"id":"ada","created_at":"2026-03-01T09:30:00.000Z","status":"active","score":0,"spent":0,"pending":0,"reserved":0,"spendable":0},"events":[]}`
+		old := loyalty.Answer{
+			AnswerKey: loyalty.AnswerKey{AccessKey: h.key.KeyID, Key: "old"}, Clear: true, Status: http.StatusOK, Body: []byte(body),
+			Hash: sha256.Sum256([]byte("POST\x00/events\x00" + visit)), At: time.Now(),
+		}
+		require.NoError(t, h.store.Within(t.Context(), loyalty.Needs{}, func(*loyalty.Loaded) (*loyalty.Writes, error) {
+			return &loyalty.Writes{Answers: []loyalty.Answer{old}}, nil
+		}))
+		require.Contains(t, texts(t, contentsOf(t, url).db, "SELECT key FROM answers"), "old")
+		a := h.post("/events", visit, "Idempotency-Key", "old")
+		require.Equal(t, "true", a.header.Get("Idempotency-Replayed"))
+		require.Equal(t, body, a.body)
+		require.Equal(t, http.StatusConflict, h.post("/events", visit+" ", "Idempotency-Key", "old").status)
+		done(h, "/admin/modules/events_api", `{"enabled":true,"config":{"suppress_pii":true}}`)
+		require.Equal(t, `{"events":[]}`, h.post("/events", visit, "Idempotency-Key", "old").body)
+	})
+}
+
+// TestBulkUnderAKey: each event decides at its place.
+func TestBulkUnderAKey(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		h := openOn(t, url)
+		h.enrol("c-0")
+		add := func(points int) string {
+			return fmt.Sprintf(`{"customer":"c-0","action":"point_add","data":{"points":%d}}`, points)
+		}
+		spend := func(points int) string {
+			return fmt.Sprintf(`{"customer":"c-0","action":"point_spend","data":{"points":%d}}`, points)
+		}
+		send := func(key string, events ...string) answer {
+			return h.post("/events/bulk", bulkOf(events), "Idempotency-Key", key)
+		}
+		results := func(a answer) []any { return a.json(t)["results"].([]any) }
+		score := func(want int64) { t.Helper(); require.Equal(t, want, total(h)) }
+
+		first := send("K", add(1), add(2))
+		score(3)
+		more := send("K", add(1), add(2), add(4))
+		require.Equal(t, results(first), results(more)[:2], "what was done is answered as it was")
+		require.Empty(t, more.header.Get("Idempotency-Replayed"), "one of them is new")
+		score(7)
+		less := send("K", add(1))
+		require.Equal(t, "true", less.header.Get("Idempotency-Replayed"))
+		require.Equal(t, []string{"ok", "190031"}, fates(t, send("K", add(1), add(200)).json(t)), "another event stands there")
+		require.Equal(t, http.StatusConflict, send("K", add(100), add(200)).status, "all of them are others")
+		score(7)
+
+		require.Equal(t, []string{"ok", "0 events[1].data.points"}, fates(t, send("L", add(8), spend(1000)).json(t)))
+		require.Equal(t, []string{"ok", "ok"}, fates(t, send("L", add(8), spend(5)).json(t)), "what was refused may be sent corrected")
+		corrected := send("L", add(8), spend(5))
+		require.Equal(t, "true", corrected.header.Get("Idempotency-Replayed"))
+		require.Equal(t, []string{"ok", "190031"}, fates(t, send("L", add(8), spend(6)).json(t)), "and is done then")
+		score(15)
+
+		for _, name := range []string{"K#0", "K#1", "K"} { // names of a caller's own
+			a := h.post("/events", add(16), "Idempotency-Key", name)
+			require.Equal(t, name != "K", a.status == http.StatusOK, "%s: %s", name, a.body)
+		}
+		score(47)
+		require.Equal(t, "true", send("K", add(1), add(2), add(4)).header.Get("Idempotency-Replayed"))
+		require.Equal(t, http.StatusConflict, send("K#0", add(32)).status, "a key of one event is none of a bulk")
+		for target, body := range map[string]string{
+			"/events": add(16), "/customers/c-0/merge": `{"target":"c-1"}`, "/admin/settings": `{}`, "/entities/rewards/reward": `{"id":"r","title":{"en":"R"},"type":"points","points":1,"award":1}`,
+		} {
+			a := h.post(target, body, "Idempotency-Key", "K")
+			require.Equal(t, http.StatusConflict, a.status, "%s: %s", target, a.body)
+			require.Equal(t, 190031, a.fault(t).Code, target)
+		}
+		score(47)
+		ledgerHolds(t, h.store)
+	})
+}
+
+// TestRefusalsAreKept: for every operation that takes an Idempotency-Key, a refusal is
+// the answer to every repetition, and the key is spent.
+func TestRefusalsAreKept(t *testing.T) {
+	instead := map[string][2]string{ // where what the document shows would not be refused
+		"createCouponPool":   {"/coupon-pools", `{"id":"taken","name":"Taken"}`},
+		"changeEntities":     {"/entities", `{"changes":[{"method":"archive","module":"rewards","entity":"reward","id":"nobody"}]}`},
+		"applyConfiguration": {"/admin/configuration", `{"mode":"apply","configuration":{"modules":[{"name":"checkout_accept","enabled":true},{"name":"pending_events","enabled":true,"config":{"days":3}}]}}`},
+		"configureModule":    {"/admin/modules/nobody", `{"enabled":true}`},
+	}
+	cannot := map[string]string{
+		"createKey": "it refuses with 400 and 403 only", "updateSettings": "it refuses with 400 only",
+		"submitEvents": "each event is refused on its own: TestBulkUnderAKey", "runJob": "it keeps no answer",
+	}
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		h := openOn(t, url, patient)
+		h.everyModule()
+		done(h, "/coupon-pools", `{"id":"taken","name":"Taken"}`)
+		tried := 0
+		for _, o := range everyOperation(t) {
+			keeps := false
+			for _, p := range append(o.item.Parameters, o.Parameters...) {
+				keeps = keeps || p.Value.Name == "Idempotency-Key"
+			}
+			if !keeps || cannot[o.OperationID] != "" {
+				continue
+			}
+			tried++
+			target, body := inPath.ReplaceAllString(o.path, "nobody"), "{}"
+			if names := o.exampleNames(); len(names) > 0 {
+				body = marshal(t, o.body().Examples[names[0]].Value.Value)
+			}
+			if other, ok := instead[o.OperationID]; ok {
+				target, body = other[0], other[1]
+			}
+			first := h.post(target, body, "Idempotency-Key", o.OperationID)
+			require.Contains(t, []int{404, 409, 422}, first.status, "%s: %s", o.OperationID, first.body)
+			require.Empty(t, first.header.Get("Idempotency-Replayed"))
+			again := h.post(target, body, "Idempotency-Key", o.OperationID)
+			require.Equal(t, "true", again.header.Get("Idempotency-Replayed"), o.OperationID)
+			require.Equal(t, first.body, again.body)
+			other := h.post(target, strings.TrimSuffix(body, "}")+" }", "Idempotency-Key", o.OperationID)
+			require.Equal(t, http.StatusConflict, other.status, "%s: %s", o.OperationID, other.body)
+			require.Equal(t, 190031, other.fault(t).Code)
+		}
+		require.Greater(t, tried, 25)
+		for range 2 {
+			a := h.post("/admin/jobs/nobody/run", "{}", "Idempotency-Key", "job")
+			require.Equal(t, http.StatusNotFound, a.status)
+			require.Empty(t, a.header.Get("Idempotency-Replayed"))
+		}
+		plan := `{"mode":"plan","configuration":{"modules":[{"name":"checkout_accept","enabled":true},{"name":"pending_events","enabled":true,"config":{"days":3}}]}}`
+		for range 2 {
+			a := h.post("/admin/configuration", plan, "Idempotency-Key", "plan")
+			require.Equal(t, http.StatusUnprocessableEntity, a.status, a.body)
+			require.Empty(t, a.header.Get("Idempotency-Replayed"))
+		}
+	})
+}
+
+// TestRefusalOfANodeThatIsBehind: a node that had not followed the configuration yet
+// refuses what is allowed by now. That is not remembered; what it refuses once it has
+// followed is.
+func TestRefusalOfANodeThatIsBehind(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		ahead := openOn(t, url)
+		ahead.enrol("ada")
+		done(ahead, "/events", `{"customer":"ada","action":"point_add","data":{"points":100}}`)
+		behind := openOn(t, url)
+		done(ahead, "/entities/rewards/reward", `{"id":"tea","title":{"en":"Tea"},"type":"coupon","points":20,"coupon":{"type":"amount","value":3,"valid_days":30}}`)
+		done(ahead, "/admin/modules/contests", `{"enabled":true}`)
+		done(ahead, "/entities/contests/contest", `{"id":"raffle","title":{"en":"Raffle"},"points":5,"max_entries":10}`)
+		for target, body := range map[string]string{
+			"/customers/ada/activities/rewards/tea/claim": `{}`,
+			"/events": `{"customer":"ada","action":"contest_enter","data":{"contest_id":"raffle"}}`,
+		} {
+			early := behind.post(target, body, "Idempotency-Key", target)
+			require.Contains(t, []int{404, 422}, early.status, "%s: %s", target, early.body)
+			late := behind.post(target, body, "Idempotency-Key", target)
+			require.Equal(t, early.status, late.status)
+			require.Empty(t, late.header.Get("Idempotency-Replayed"), "nothing was kept")
+		}
+		require.NoError(t, behind.directory.Refresh(t.Context()))
+		claimed := behind.post("/customers/ada/activities/rewards/tea/claim", `{}`, "Idempotency-Key", "/customers/ada/activities/rewards/tea/claim")
+		require.Equal(t, http.StatusOK, claimed.status, claimed.body)
+		none := `{"customer":"ada","action":"reward_claim","data":{"reward":"none"}}`
+		for _, replayed := range []string{"", "true"} {
+			a := behind.post("/events", none, "Idempotency-Key", "none")
+			require.Equal(t, http.StatusNotFound, a.status)
+			require.Equal(t, replayed, a.header.Get("Idempotency-Replayed"))
+		}
+	})
+}

@@ -1,0 +1,46 @@
+package server
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// refusals are the statuses that are kept for an Idempotency-Key.
+var refusals = []int{http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity}
+
+// refused answers a request that its handler refused. Where the handler came to no
+// event and no change, because what the path or the body names is not there, the
+// refusal is kept here as the engine would have kept it: a repetition gets the first
+// answer, and another request under the same key is refused.
+func (s *Server) refused(c *gin.Context, err error) {
+	r := requestOf(c)
+	status, fault := asFault(err)
+	if r.operation == nil || !r.operation.keeps || r.decided || !slices.Contains(refusals, status) {
+		s.fail(c, err)
+		return
+	}
+	key, hash, ok := r.idempotency(c.Request)
+	if !ok {
+		s.fail(c, err)
+		return
+	}
+	outcome, err := s.engine.Submit(plain(c), loyalty.Submission{
+		Refusal: &loyalty.Refusal{Err: fault, Version: r.version},
+		Idempotency: &loyalty.Idempotency{AnswerKey: key, Hash: hash, Render: func(_ loyalty.Outcome, err error) (int, []byte) {
+			return s.errorBody(r.language, err)
+		}},
+	})
+	switch {
+	case err != nil:
+		s.fail(c, err)
+	case outcome.Replayed != nil:
+		c.Abort()
+		if err := replay(outcome.Replayed).write(c.Writer); err != nil {
+			s.fail(c, err)
+		}
+	}
+}
