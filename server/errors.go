@@ -63,7 +63,7 @@ var (
 	errSortDirection  = failure(loyalty.Refused, 190205, "sort_direction")  // {direction}
 	errSortNothing    = failure(loyalty.Refused, 190340, "sort_nothing")    // {field}
 
-	errBusy = failure(loyalty.Unavailable, 190440, "busy")
+	errBusy        = failure(loyalty.Unavailable, 190440, "busy")
 	errKeyUnsigned = failure(loyalty.Invalid, 190321, "idempotency_key_unsigned")
 
 	errBodyTooLarge = httpError{http.StatusRequestEntityTooLarge, failure(loyalty.Invalid, 190061, "body_too_large")}        // {limit}

@@ -95,7 +95,8 @@ func TestRotationOverlap(t *testing.T) {
 	for place, secrets := range [][]string{{testSecret, "new"}, {"new", testSecret}, {"newest", "new", testSecret}} {
 		verified, err := v.Verify(in, func(string) ([]string, bool) { return secrets, true })
 		require.NoError(t, err)
-		require.Equal(t, Verified{KeyID: testKey, Secret: place, Time: testNow, Signature: workedCases[0].signature}, verified)
+		require.Equal(t, Verified{KeyID: testKey, Secret: place, Time: testNow, Signature: workedCases[0].signature, SignedHeaders: verified.SignedHeaders}, verified)
+		require.Equal(t, "date;host", verified.SignedHeaders)
 	}
 	_, err := v.Verify(in, func(string) ([]string, bool) { return []string{"new"}, true })
 	require.Equal(t, refused(), err, "the overlap is over")
