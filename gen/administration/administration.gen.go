@@ -1075,7 +1075,9 @@ type KeyRights struct {
 	// Example: Till software
 	Label *string `json:"label,omitempty"`
 
-	// RateLimit Requests a minute, over all APIs together; 1000 unless you say otherwise.
+	// RateLimit Requests a minute, over all APIs together; 1000 unless you say otherwise. So many may come at once after a
+	// quiet minute. Each event of a bulk counts as one.
+	//
 	//
 	// Example: 2000
 	RateLimit *int `json:"rate_limit,omitempty"`
@@ -1547,8 +1549,9 @@ type ListAuditParams struct {
 type ApplyConfigurationParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
-	// twice; with another body it is refused with 409. Keys are private to the access key that sent them. Answers
-	// 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be sent again.
+	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -1567,8 +1570,9 @@ type ListJobsParams struct {
 type RunJobParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
-	// twice; with another body it is refused with 409. Keys are private to the access key that sent them. Answers
-	// 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be sent again.
+	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -1591,8 +1595,9 @@ type ListKeysParams struct {
 type CreateKeyParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
-	// twice; with another body it is refused with 409. Keys are private to the access key that sent them. Answers
-	// 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be sent again.
+	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -1600,8 +1605,9 @@ type CreateKeyParams struct {
 type UpdateKeyParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
-	// twice; with another body it is refused with 409. Keys are private to the access key that sent them. Answers
-	// 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be sent again.
+	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -1609,8 +1615,9 @@ type UpdateKeyParams struct {
 type RevokeKeyParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
-	// twice; with another body it is refused with 409. Keys are private to the access key that sent them. Answers
-	// 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be sent again.
+	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -1618,8 +1625,9 @@ type RevokeKeyParams struct {
 type RotateKeyParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
-	// twice; with another body it is refused with 409. Keys are private to the access key that sent them. Answers
-	// 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be sent again.
+	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -1644,8 +1652,9 @@ type ListModulesParams struct {
 type ConfigureModuleParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
-	// twice; with another body it is refused with 409. Keys are private to the access key that sent them. Answers
-	// 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be sent again.
+	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -1668,8 +1677,9 @@ type ListFailedRequestsParams struct {
 type UpdateSettingsParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
-	// twice; with another body it is refused with 409. Keys are private to the access key that sent them. Answers
-	// 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be sent again.
+	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 

@@ -2475,8 +2475,9 @@ type ListContestsParamsOrder string
 type EnterContestParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
-	// twice; with another body it is refused with 409. Keys are private to the access key that sent them. Answers
-	// 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be sent again.
+	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -2508,8 +2509,9 @@ type ListOfferActivitiesParamsOrder string
 type ClaimOfferParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
-	// twice; with another body it is refused with 409. Keys are private to the access key that sent them. Answers
-	// 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be sent again.
+	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -2541,8 +2543,9 @@ type ListProfilingParamsOrder string
 type AnswerQuestionParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
-	// twice; with another body it is refused with 409. Keys are private to the access key that sent them. Answers
-	// 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be sent again.
+	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -2574,8 +2577,9 @@ type ListQuizzesParamsOrder string
 type AnswerQuizParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
-	// twice; with another body it is refused with 409. Keys are private to the access key that sent them. Answers
-	// 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be sent again.
+	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -2607,8 +2611,9 @@ type ListRewardActivitiesParamsOrder string
 type ClaimRewardParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
-	// twice; with another body it is refused with 409. Keys are private to the access key that sent them. Answers
-	// 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be sent again.
+	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -2616,8 +2621,9 @@ type ClaimRewardParams struct {
 type RevokeRewardParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
-	// twice; with another body it is refused with 409. Keys are private to the access key that sent them. Answers
-	// 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be sent again.
+	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -2649,8 +2655,9 @@ type ListTreasureHuntsParamsOrder string
 type RecordVisualSearchParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
-	// twice; with another body it is refused with 409. Keys are private to the access key that sent them. Answers
-	// 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be sent again.
+	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -2736,8 +2743,9 @@ type ListPrizeWheelsParamsOrder string
 type SpinPrizeWheelParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
-	// twice; with another body it is refused with 409. Keys are private to the access key that sent them. Answers
-	// 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be sent again.
+	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
