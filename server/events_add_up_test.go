@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"testing"
@@ -125,10 +124,4 @@ func (s *sums) list(target string) (entries []map[string]any) {
 		entries = append(entries, e.(map[string]any))
 	}
 	return entries
-}
-
-func number(t *testing.T, v any) int64 {
-	n, err := v.(json.Number).Int64()
-	require.NoError(t, err)
-	return n
 }
