@@ -18,7 +18,7 @@ import (
 // use, with the values they give.
 var wireNames = map[string]string{
 	"address_refused": "", "api_forbidden": "api", "body_too_large": "limit", "busy": "",
-	"conflicting_parameter": "parameter", "coupon_balance": "", "idempotency_key_invalid": "",
+	"conflicting_parameter": "parameter", "coupon_balance": "", "idempotency_key_invalid": "", "idempotency_key_unsigned": "",
 	"invalid_parameter": "parameter reason", "malformed_body": "reason", "method_not_allowed": "method",
 	"path_not_found": "", "rate_limited": "retry_after", "read_only_key": "",
 	"filter_field": "field", "filter_form": "parameter", "filter_operator": "field operator", "filter_value": "field reason",
@@ -56,7 +56,7 @@ var fieldNames = map[string]string{
 var reasonNames = strings.Fields(`brackets codes declared depth encoding external_name incomplete instant internal_action name nul past range
 	repeated schema surrogate syntax too_many trailing type choice whole_number
 	campaign condition limit_total module_is_off nothing_to_give pool_has_no_code referral referral_back
-	balance claimed coupon handed_out limit not_active product redeemed revoked segment stock store transferred
+	balance claimed coupon handed_out kept paid no_rate pattern_budget limit not_active product redeemed revoked segment stock store transferred
 	challenge_completed challenge_full challenge_progress challenge_reset tier_change tier_down tier_held tier_up
 	allowed burned earned expired not_enough own_points promised rate released reserved spent standing state taken taken_back unburned unspent held merged moved`)
 

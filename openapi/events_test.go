@@ -24,7 +24,7 @@ var actions = map[string]string{
 	"checkout_claim":              "transaction_id",
 	"checkout_reject":             "transaction_id",
 	"checkout_update":             "transaction_id total",
-	"contest_entry_revoke":        "contest_id",
+	"contest_entry_revoke":        "",
 	"coupon":                      "code",
 	"coupon_create":               "code value",
 	"coupon_invalidate":           "code",
@@ -57,7 +57,7 @@ var actions = map[string]string{
 	"subscribe":                   "handler",
 	"suspend":                     "",
 	"treasure_found":              "treasure_id",
-	"unassign_coupon":             "code",
+	"unassign_coupon":             "",
 	"unsuspend":                   "",
 	"video":                       "url",
 	"visit":                       "url",
@@ -216,7 +216,7 @@ var internal = map[string]string{
 	"reward_claim":         "reward",
 	"reward_receive":       "email original reward",
 	"reward_redeem":        "claim reward transaction_id",
-	"tier_change":          "expdate expires_at tier",
+	"tier_change":          "expdate expires_at reason structure tier",
 	"tier_down":            "structure tier",
 	"tier_recalculation":   "structure",
 	"tier_up":              "expdate manual structure tier",
@@ -268,7 +268,7 @@ func TestPersonalInternalAttributes(t *testing.T) {
 			}
 		}
 	}
-	require.ElementsMatch(t, []string{"coupon_receive.email", "merge.source", "profile_answer.answer", "referral_bonus.reason", "reward_receive.email"}, marked)
+	require.ElementsMatch(t, []string{"coupon_receive.email", "merge.source", "profile_answer.answer", "referral_bonus.reason", "reward_receive.email", "tier_change.reason"}, marked)
 }
 
 func TestEventIsChecked(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 // modules are the canonical names that x-module may hold.
 var modules = strings.Fields(`points_economy incentivized_purchase checkout_accept pending_events coupons offers rewards
 	tiers challenges contests prize_wheels quizzes treasure_hunt profiling friend_referral stores customer_id_validation
-	customer_login custom_events custom_entities language storefront_connector visual_search automation events_api`)
+	customer_login custom_events custom_entities language storefront_connector visual_search automation leaderboard events_api`)
 
 // personal are the attributes by which a person can be known again.
 var personal = strings.Fields(`email first_name last_name handler birth_date gender image_url labels reason review external_ids`)

@@ -100,6 +100,7 @@ func isInstant(s string) bool {
 }
 
 var textFormats = map[string]openapi3.StringFormatValidator{
+	"birth-date":     format(isDay),
 	"date":           format(isDay),
 	"date-time":      format(isInstant),
 	"instant":        format(isInstant),
