@@ -33,7 +33,7 @@ type failing struct {
 var kinds = map[int]string{
 	400: "BadRequestException", 401: "UnauthorizedException", 403: "ForbiddenException", 404: "NotFoundException",
 	405: "MethodNotAllowedException", 409: "ConflictException", 413: "PayloadTooLargeException",
-	415: "UnsupportedMediaTypeException", 422: "RuleException",
+	415: "UnsupportedMediaTypeException", 422: "RuleException", 429: "TooManyRequestsException",
 }
 
 // elsewhere names the place of the test that reaches a failure which needs a house

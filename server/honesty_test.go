@@ -54,6 +54,8 @@ type witness struct {
 	all    []offered
 	truths map[string]*came
 	made   int // things of its own, so far
+
+	refused *cameRefused // what of the documented refusals came; nil: only statuses are looked at
 }
 
 func newWitness(h *house, seed uint64) *witness {
@@ -71,10 +73,23 @@ func (w *witness) call(o *offered, key signing.Credential, target, body string, 
 	if o.method == http.MethodPost && !slices.Contains(headers, "Content-Type") {
 		headers = append(headers, "Content-Type", jsonType)
 	}
-	a := w.signed(key, w.request(o.method, target, body, headers...))
+	a := w.raw(o, key, target, body, headers)
 	assert.Less(w.t, a.status, 500, "%s %s %.2000s: %s", o.method, target, body, a.body)
 	w.truths[o.OperationID].statuses[a.status] = true
+	if w.refused != nil && a.status >= http.StatusBadRequest {
+		w.sameRefusal(o, key, target, body, headers, a)
+	}
 	return a
+}
+
+// raw sends a request for an operation; without a key, unsigned.
+func (w *witness) raw(o *offered, key signing.Credential, target, body string, headers []string) answer {
+	w.t.Helper()
+	r := w.request(o.method, target, body, headers...)
+	if key == (signing.Credential{}) {
+		return w.send(r)
+	}
+	return w.signed(key, r)
 }
 
 // declared are the query parameters of an operation.
@@ -235,8 +250,7 @@ func (w *witness) drawBody(m *openapi3.MediaType) string {
 // comes back with another request.
 func (w *witness) mechanical(o *offered, others signing.Credential) {
 	target, body := w.asked(o, "")
-	unsigned := w.send(w.request(o.method, target, body, "Content-Type", jsonType))
-	w.truths[o.OperationID].statuses[unsigned.status] = true
+	w.call(o, signing.Credential{}, target, body)
 	w.call(o, others, target, body)
 	if inPath.MatchString(o.path) {
 		w.call(o, w.key, inPath.ReplaceAllString(o.path, "nobody-here"), body)
@@ -245,7 +259,7 @@ func (w *witness) mechanical(o *offered, others signing.Credential) {
 		return
 	}
 	w.call(o, w.key, target, `{"`)
-	w.call(o, w.key, target, "plain", "Content-Type", "text/plain")
+	w.call(o, w.key, target, "<a/>", "Content-Type", "application/xml")
 	size := 1<<20 + 1
 	if n, ok := o.Extensions["x-body-limit"].(float64); ok {
 		size = int(n) + 1
