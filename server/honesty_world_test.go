@@ -173,6 +173,15 @@ func (w *witness) refusals() {
 		done(w.house, "/entities/automation/campaign/"+id, `{"status":"paused"}`)
 	}
 	w.undone()
+	w.usedElsewhere()
+}
+
+// usedElsewhere sends a bulk under a key that was used at another path.
+func (w *witness) usedElsewhere() {
+	const event = `{"customer":"member-1002","action":"point_add","data":{"points":1}}`
+	require.Equal(w.t, http.StatusOK, w.post("/events", event, "Idempotency-Key", "one-event").status)
+	a := w.call(w.operation("submitEvents"), w.key, "/events/bulk", bulkOf([]string{event}), "Idempotency-Key", "one-event")
+	assert.Equal(w.t, http.StatusConflict, a.status, a.body)
 }
 
 // refusalRow is a request that is refused, after others that work.

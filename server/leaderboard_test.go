@@ -124,6 +124,45 @@ func TestLeaderboard(t *testing.T) {
 	})
 }
 
+// TestBoardsWithoutIDs: with show_ids off neither a board nor what surrounds a
+// customer says an id; ranks, scores and pages stay what they were.
+func TestBoardsWithoutIDs(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		s := newStadium(t, url)
+		for i, handler := range []string{"one", "two", "three"} {
+			id := fmt.Sprint("member-100", i+1)
+			s.enrol(id)
+			s.wait(time.Millisecond)
+			s.does(id, "profile", `{"handler":"`+handler+`"}`)
+			s.scores(id, 30-10*i)
+		}
+		require.Equal(t, "1:1=30 2:2=20 3:3=10", s.board(""), "ids are shown")
+		hidden := func(target string) answer {
+			a := s.get(target)
+			require.Equal(t, http.StatusOK, a.status, a.body)
+			require.NotContains(t, a.body, "member-100", target)
+			return a
+		}
+		require.Equal(t, http.StatusOK, s.post("/admin/modules/leaderboard", `{"enabled":true,"config":{"show_ids":false}}`).status)
+		for _, period := range []string{"all", "year", "month", "week", "day"} {
+			var walked []string
+			for link := any("/customers/leaderboard?limit=2&period=" + period); link != nil; {
+				page := hidden(link.(string)).json(t)
+				for _, e := range page["data"].([]any) {
+					walked = append(walked, fmt.Sprint(e))
+				}
+				link = page["next"]
+			}
+			require.Equal(t, []string{"map[handler:one rank:1 score:30]", "map[handler:two rank:2 score:20]", "map[handler:three rank:3 score:10]"}, walked, period)
+		}
+		around := succeeded(t, s.get("/customers/member-1002/leaderboard"))
+		require.Equal(t, "[map[handler:one rank:1 score:30] map[handler:two rank:2 score:20] map[handler:three rank:3 score:10]]", fmt.Sprint(around["neighbours"]))
+		require.Equal(t, "2 20", fmt.Sprint(around["rank"], " ", around["score"]))
+		require.Equal(t, http.StatusOK, s.post("/admin/modules/leaderboard", `{"config":{"show_ids":true}}`).status)
+		require.Equal(t, "1:1=30 2:2=20 3:3=10", s.board(""), "and they are shown again")
+	})
+}
+
 func (s *stadium) ties(t *testing.T) {
 	for customer, points := range map[string]int{"member-1001": 30, "member-1002": 20, "member-1003": 20, "member-1004": 10} {
 		s.scores(customer, points)

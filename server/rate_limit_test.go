@@ -1,0 +1,58 @@
+package server_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/server"
+	"github.com/loyalty-platform/loyalty/server/limit"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// TestThousandRequests: a key of which nothing else was said has 1000 requests for
+// a minute, over all APIs together; the next one is refused by each of them, and
+// other keys are not held back. The minute stands still, so that no speed matters.
+//
+// spec: limit.rate
+func TestThousandRequests(t *testing.T) {
+	const most = 1000
+	now := &stopped{now: time.Now()}
+	h := open(t, func(o *server.Options) { o.Limiter = limit.NewMemory(now.clock) })
+	h.everyModule()
+	var reads []offered
+	for _, o := range everyOperation(t) {
+		if o.reads() {
+			reads = append(reads, o)
+		}
+	}
+	key, other := h.newKey(loyalty.KeyChange{}), h.newKey(loyalty.KeyChange{})
+	ask := func(o offered) answer {
+		body := ""
+		if o.method == http.MethodPost {
+			body = "{}"
+		}
+		return h.signed(key, h.request(o.method, o.target(t), body, "Content-Type", jsonType))
+	}
+	asked := map[string]int{}
+	for i := range most {
+		o := reads[i%len(reads)]
+		a := ask(o)
+		require.NotEqual(t, http.StatusTooManyRequests, a.status, "request %d, %s", i+1, o.OperationID)
+		require.Equal(t, fmt.Sprint(most), a.header.Get("RateLimit-Limit"))
+		require.Equal(t, fmt.Sprint(most-1-i), a.header.Get("RateLimit-Remaining"), o.OperationID)
+		asked[o.api]++
+	}
+	require.Len(t, asked, 12, "every API was asked")
+	for _, o := range reads {
+		a := ask(o)
+		require.Equal(t, http.StatusTooManyRequests, a.status, o.OperationID)
+		require.Equal(t, "1", a.header.Get("Retry-After"), o.OperationID)
+	}
+	require.Equal(t, http.StatusOK, h.signed(other, h.request(http.MethodGet, "/customers", "")).status, "another key has requests of its own")
+	now.now = now.now.Add(time.Minute)
+	require.Equal(t, fmt.Sprint(most-1), ask(reads[0]).header.Get("RateLimit-Remaining"), "a minute brings them all back")
+}
