@@ -79,10 +79,10 @@ type chainProof struct {
 
 // folded is the chain of one customer as far as it was folded.
 type folded struct {
-	customer                   UUID
-	stored, anchored, head     []byte
-	anchoredEvent              UUID
-	metAnchor, any, unreadable bool
+	customer               UUID
+	stored, anchored, head []byte
+	anchoredEvent          UUID
+	metAnchor, unreadable  bool
 }
 
 // page folds the next customers and gives the last of them; zero: there were none.

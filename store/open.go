@@ -161,12 +161,3 @@ func (s *Store) Due(ctx context.Context, now time.Time, limit int) ([]loyalty.ID
 func gormConfig() *gorm.Config {
 	return &gorm.Config{SkipDefaultTransaction: true, TranslateError: true, Logger: logger.Discard}
 }
-
-// sqlDB is the pool under GORM.
-func sqlDB(g *gorm.DB) *sql.DB {
-	db, err := g.DB()
-	if err != nil {
-		panic(err) // GORM was opened over a *sql.DB
-	}
-	return db
-}
