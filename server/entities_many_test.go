@@ -182,7 +182,7 @@ func TestManyChangesOfDeclarations(t *testing.T) {
 		{"method":"create","type":"rewards/reward","id":"cup","data":{`+mug+`}}
 	]}`)
 	require.Equal(t, []string{
-		"old", "size", "190010 entities[2].data.name", "watts", "190010 entities[4].data.ends_at", "190010 entities[5].data.cf_watts", "m",
+		"old", "size", "190341 entities[2].data.name", "watts", "190010 entities[4].data.ends_at", "190010 entities[5].data.cf_watts", "m",
 		"190010 entities[7].data.cf_size", "size", "mug", "190010 entities[10].data.cf_size", "size", "cup", "190034 entities[13].id",
 	}, a.fates(t))
 	require.Equal(t, "old cup mug", h.get("/entities/rewards/reward").ids(t), "entities of one call have one time")
@@ -208,7 +208,7 @@ func TestManyEntitiesAsForm(t *testing.T) {
 	form := "entities[0][method]=create&entities[0][type]=rewards/reward&entities[0][id]=mug&entities[0][data][title][en]=Mug&entities[0][data][type]=custom&entities[0][data][points]=5" +
 		"&entities[1][method]=update&entities[1][type]=rewards/reward&entities[1][id]=mug&entities[1][data][stock]=2&entities[1][data][points]="
 	require.Equal(t, []string{"mug", "mug"}, h.form("/entities", form).fates(t))
-	require.JSONEq(t, `{"id":"mug","title":{"en":"Mug"},"type":"custom","stock":2}`, ownFields(t, data(t, h.get("/entities/rewards/reward/mug"))))
+	require.JSONEq(t, `{"id":"mug","title":{"en":"Mug"},"type":"custom","stock":2,"status":"active"}`, ownFields(t, data(t, h.get("/entities/rewards/reward/mug"))))
 	a := h.form("/entities", "entities[0][method]=create&entities[0][type]=rewards/reward&entities[0][data][title][en]=Mug&entities[0][data][type]=custom&entities[0][data][points]=many")
 	require.Equal(t, []string{"entities[0].data.points"}, a.fault(t).fields())
 }

@@ -25,10 +25,10 @@ var ownFaults = []error{
 func TestEveryKindHasAStatus(t *testing.T) {
 	want := map[loyalty.Kind]int{
 		loyalty.Internal: 500, loyalty.Invalid: 400, loyalty.NotFound: 404, loyalty.Conflict: 409,
-		loyalty.Refused: 422, loyalty.Forbidden: 403, loyalty.Unavailable: 503,
+		loyalty.Refused: 422, loyalty.Forbidden: 403, loyalty.Unavailable: 503, loyalty.Oversized: 413,
 	}
 	require.Equal(t, want, statuses)
-	for kind := loyalty.Internal; kind <= loyalty.Unavailable; kind++ {
+	for kind := loyalty.Internal; kind <= loyalty.Oversized; kind++ {
 		require.NotEmpty(t, types[statuses[kind]], "kind %d", kind)
 	}
 	for status, name := range types {

@@ -31,24 +31,23 @@ func TestAllow(t *testing.T) {
 		served[public] = []string{http.MethodGet}
 	}
 	parameter := regexp.MustCompile(`\{[a-z_]+\}`)
-	for path, known := range served {
-		slices.Sort(known)
+	for path := range served {
 		for _, value := range []string{"x1", "-", "a%2Fb"} {
 			target := parameter.ReplaceAllString(path, value)
+			known := map[string]bool{} // of every path that this one fits
+			for other, verbs := range served {
+				fits := regexp.MustCompile("^" + parameter.ReplaceAllString(other, "[^/]+") + "$").MatchString(target)
+				for _, verb := range verbs {
+					known[verb] = known[verb] || fits
+				}
+			}
 			for _, verb := range []string{http.MethodPut, http.MethodDelete, http.MethodPatch, http.MethodOptions, http.MethodGet, http.MethodPost} {
 				a := h.signed(h.key, h.request(verb, target, ""))
-				if a.status != http.StatusMethodNotAllowed {
-					require.True(t, slices.Contains(known, verb) || target != path, "%s %s: %d", verb, target, a.status)
-					continue
-				}
-				allowed := strings.Split(a.header.Get("Allow"), ", ")
-				slices.Sort(allowed)
-				for _, other := range allowed {
-					b := h.signed(h.key, h.request(other, target, ""))
-					require.NotEqual(t, http.StatusMethodNotAllowed, b.status, "%s %s allows %s", verb, target, other)
-				}
-				if target == path { // which may fit another one's parameter too
-					require.Subset(t, allowed, known, "%s %s", verb, target)
+				require.Equal(t, !known[verb], a.status == http.StatusMethodNotAllowed, "%s %s: %d", verb, target, a.status)
+				if a.status == http.StatusMethodNotAllowed {
+					for other, fits := range known {
+						require.Equal(t, fits, slices.Contains(strings.Split(a.header.Get("Allow"), ", "), other), "%s %s: %s", verb, target, a.header.Get("Allow"))
+					}
 				}
 			}
 		}

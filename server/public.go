@@ -52,6 +52,7 @@ var bundles = func() map[string]func() (bundle, error) {
 	for _, api := range openapi.Names() {
 		all[api] = sync.OnceValues(func() (b bundle, err error) {
 			b.asYAML, b.asJSON, err = openapi.Bundle(api)
+			b.asJSON = withoutHTML(b.asJSON)
 			return b, err
 		})
 	}

@@ -206,12 +206,12 @@ func (s *Server) wire() error {
 	g.HandleMethodNotAllowed, g.RedirectTrailingSlash = true, false
 	g.ForwardedByClientIP = false
 
-	g.Use(s.identify, s.log, s.readable, s.speak)
+	g.Use(s.identify, s.log, s.speak)
 	if err := s.publish(g, documents); err != nil {
 		return err
 	}
 	chain := []gin.HandlerFunc{
-		s.decodePath, s.claim, s.readBody, s.bound, s.verify, s.limitRate, s.authorize, s.guard, s.readQuery, s.validate,
+		s.readable, s.decodePath, s.claim, s.readBody, s.bound, s.verify, s.limitRate, s.authorize, s.guard, s.readQuery, s.validate,
 	}
 	g.NoRoute(append(chain[:len(chain):len(chain)], func(c *gin.Context) { s.fail(c, errPathNotFound) })...)
 	g.NoMethod(append(chain[:len(chain):len(chain)], func(c *gin.Context) {
@@ -225,8 +225,8 @@ func (s *Server) wire() error {
 }
 
 // waitTime bounds what a request waits for, so that a database that says nothing
-// does not hold on to callers. A bulk has longer: what of it was not begun by then is
-// refused, event by event.
+// does not hold on to callers. A bulk has longer, and so has an operation whose body
+// may be large: what of a bulk was not begun by then is refused, event by event.
 const (
 	waitTime = 10 * time.Second
 	bulkTime = 60 * time.Second
@@ -235,7 +235,7 @@ const (
 // bound gives a request its deadline. It ends when its caller goes away, too.
 func (s *Server) bound(c *gin.Context) {
 	wait := waitTime
-	if c.Request.Method == http.MethodPost && c.FullPath() == bulkPath {
+	if o := s.operations[routeKey{c.Request.Method, c.FullPath()}]; o != nil && (o.bodyLimit > 0 || c.FullPath() == bulkPath) {
 		wait = bulkTime
 	}
 	ctx, cancel := context.WithTimeout(c.Request.Context(), wait)

@@ -101,7 +101,7 @@ func requireFault(t *testing.T, err error, field, about string) {
 	}
 	require.Error(t, err, about)
 	e := loyalty.AsError(err)
-	require.Equal(t, loyalty.Invalid, e.Kind, about)
+	require.Contains(t, []loyalty.Kind{loyalty.Invalid, loyalty.Conflict}, e.Kind, about)
 	require.Len(t, e.Details, 1, about)
 	require.Equal(t, field, e.Details[0].Field, about)
 }

@@ -57,7 +57,7 @@ func TestBatchIsolation(t *testing.T) {
 			{event("ada", "point_add", `{}`), loyalty.ErrPropertyEmpty},
 			{event("ada", "point_add", `{"points":0}`), nil},
 			{event("ada", "point_add", `{"points":1,"color":"red"}`), loyalty.ErrPropertyUnknown},
-			{event("ada", "checkout", `{"transaction_id":"T","total":0.00001}`), nil},
+			{event("ada", "checkout", `{"transaction_id":"T","total":-0.01}`), nil},
 			{event("ada", "checkout", `{"transaction_id":"-","total":1}`), loyalty.ErrReservedName},
 			{event("nobody", "point_add", `{"points":1}`), loyalty.ErrCustomerNotFound},
 			{event("", "opt_in", `{"email":"a@shop.test"}`), loyalty.ErrPropertyEmpty},

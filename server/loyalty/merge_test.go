@@ -175,5 +175,5 @@ func TestHoldable(t *testing.T) {
 	p, err := compileWith(modules{"pending_events": `{"actions":["visit","tasting"],"days":30}`, "custom_events": "{}"},
 		things{{"custom-events/action", "tasting", `{"name":"tasting","schema":{"type":"object"}}`}})
 	require.NoError(t, err)
-	require.Equal(t, loyalty.Holding{Actions: []string{"visit", "tasting"}}, p.Holding)
+	require.Equal(t, loyalty.Holding{Actions: []string{"visit", "tasting"}, Days: 30}, p.Holding)
 }

@@ -286,7 +286,7 @@ var intruders = []damage{
 		redeemed_at, expires_at, version, uses FROM coupons WHERE ` + card, "member-1001: coupon FORGED: exists: false, not true"},
 	{"tallies", "key = 'offer/coffee'", "'offer/coffee', 4", "nobody: count offer/coffee: count: 0, not 4"},
 	{"customers (id, name, status, created_at, updated_at)", "name = 'nobody knows'", "{visit}, 'nobody knows', 'active', 0, 0", "visit: customer: exists: false, not true"},
-	{"balances", "score = 5000", "{visit}, 1, 5000, 0, 0, 0, 0, 0, NULL, NULL, NULL FROM tallies", "visit: balance: exists: false, not true"},
+	{"balances", "score = 5000", "{visit}, 1, 5000, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL FROM tallies", "visit: balance: exists: false, not true"},
 }
 
 // The journal itself cannot be changed: the database refuses.

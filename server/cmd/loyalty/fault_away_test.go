@@ -91,7 +91,7 @@ func TestFaultSQLiteLocked(t *testing.T) {
 	began, before := time.Now(), l.book.aways()
 	for time.Since(began) < hang+3*time.Second || l.book.aways() <= before && time.Since(began) < patience {
 		l.becomes(s, "/livez", http.StatusOK)
-		l.becomes(s, "/readyz", http.StatusOK)
+		l.becomes(s, "/readyz", http.StatusServiceUnavailable) // nothing can be written
 		read := newCaller(t, l.g.key).get(s.address + "/customers/ada")
 		require.NoError(t, read.err)
 		require.Equal(t, http.StatusOK, read.status, "reads go on: %s", read.body)
@@ -100,6 +100,7 @@ func TestFaultSQLiteLocked(t *testing.T) {
 	require.Greater(t, l.book.aways(), before, "the writes are told: %s", l.book)
 	_, err = other.ExecContext(t.Context(), `ROLLBACK`)
 	require.NoError(t, err)
+	l.becomes(s, "/readyz", http.StatusOK)
 	l.progress(100)
 	l.finish(s)
 	t.Log(l.book)
