@@ -23,6 +23,17 @@ var modules = strings.Fields(`points_economy incentivized_purchase checkout_acce
 // personal are the attributes by which a person can be known again.
 var personal = strings.Fields(`email first_name last_name handler birth_date gender image_url labels reason review external_ids`)
 
+// personalTexts are the attributes that are personal in the data of some actions alone:
+// texts that callers fill freely.
+var personalTexts = map[string]string{
+	"OptInData":        "language currency",
+	"ProfileData":      "language currency",
+	"VisitData":        "url referrer type",
+	"VideoData":        "url network title",
+	"CouponCreateData": "name",
+	"ReviewSubmitData": "provider",
+}
+
 func load(t *testing.T, api string) *openapi3.T {
 	t.Helper()
 	doc, err := openapi.Load(api)

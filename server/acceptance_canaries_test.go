@@ -58,7 +58,7 @@ func (c *cage) value(place string, s *openapi3.Schema) any {
 	switch {
 	case s.Format == "email":
 		return c.email(place)
-	case s.Format == "date":
+	case s.Format == "date", s.Format == "birth-date":
 		n := len(c.all)
 		return c.add(place, fmt.Sprintf("19%02d-0%d-1%d", 10+n/90, 1+n/10%9, n%10))
 	case s.Format == "uri":
@@ -74,19 +74,112 @@ func (c *cage) value(place string, s *openapi3.Schema) any {
 	return nil
 }
 
-// fill puts a canary into every personal attribute of an event, those of the
-// caller's own included: where the contract marks a further one, it is here too.
+// namesNobody are the texts that can hold no words about a person: ids of things and of
+// customers (who are forgotten in their own way), and a date that is written as text.
+// An attribute stands here by its name, or with its action.
+var namesNobody = strings.Fields(`transaction_id product_id code coupon_code coupons offer offers pool stores product challenge
+	contest_id treasure_id item item_id review_id video_id event reward reward_id target opt_in.referrer checkout_update.auto_accept`)
+
+// staysWithPurchase are the texts that describe a purchase or a coupon's worth.
+// Transaction data stays after opt_out, as the specification says; currencies are
+// counted by the databases. Their descriptions tell callers so.
+var staysWithPurchase = strings.Fields(`checkout.channel checkout.currency checkout.country checkout.discount checkout.store
+	checkout.purchase_date_timestamp checkout_update.channel checkout_update.currency checkout_update.country
+	checkout_update.discount checkout_update.store checkout.items.product_name checkout.items.product_url
+	checkout.items.product_category checkout_update.items.product_name checkout_update.items.product_url
+	checkout_update.items.product_category coupon_create.currency`)
+
+// dateFormats are the formats of texts that are nothing but a date.
+var dateFormats = []string{"date", "date-time", "day-or-instant", "instant"}
+
+// freeTexts lists the attributes of an action's data that a caller fills with words, those
+// of its lines among them as items.name.
+func freeTexts(action string, schema *openapi3.Schema) (all []string) {
+	for _, attribute := range sorted(schema.Properties) {
+		s := schema.Properties[attribute].Value
+		if s.Type.Is("array") && s.Items.Value.Type.Is("object") {
+			for _, of := range freeTexts(action+"."+attribute, s.Items.Value) {
+				all = append(all, attribute+"."+of)
+			}
+			continue
+		}
+		if wordy(action+"."+attribute, s) {
+			all = append(all, attribute)
+		}
+	}
+	return all
+}
+
+// wordy says whether an attribute takes words about a person. What the document marks
+// does; of the rest every text that is not excepted by its kind or above.
+func wordy(place string, s *openapi3.Schema) bool {
+	_, attribute, _ := strings.Cut(place, ".")
+	switch {
+	case s.Extensions["x-personal"] == true:
+		return true
+	case slices.Contains(namesNobody, place), slices.Contains(namesNobody, attribute), slices.Contains(namesNobody, strings.TrimPrefix(attribute, "items.")),
+		slices.Contains(staysWithPurchase, place), attribute == "effective_timestamp":
+		return false
+	case s.Type.Is("integer"), s.Type.Is("number"), s.Type.Is("boolean"), len(s.Enum) > 0, slices.Contains(dateFormats, s.Format):
+		return false
+	}
+	return true
+}
+
+// TestEveryTextIsPersonal: each text that a caller can fill with words is marked in the
+// document, whatever action has it; what is excepted is there, and its description says
+// that it stays.
+func TestEveryTextIsPersonal(t *testing.T) {
+	unused := map[string]bool{}
+	for _, place := range slices.Concat(namesNobody, staysWithPurchase) {
+		unused[place] = true
+	}
+	marked := 0
+	var walk func(string, *openapi3.Schema)
+	walk = func(at string, schema *openapi3.Schema) {
+		for name, ref := range schema.Properties {
+			s, place := ref.Value, at+"."+name
+			delete(unused, name)
+			delete(unused, place)
+			if s.Type.Is("array") && s.Items.Value.Type.Is("object") {
+				walk(place, s.Items.Value)
+				continue
+			}
+			if slices.Contains(staysWithPurchase, place) {
+				require.Contains(t, s.Description, "stays after `opt_out`", place)
+			}
+			personal := s.Extensions["x-personal"] == true
+			require.Equal(t, wordy(place, s), personal, "%s takes words about a person", place)
+			if personal {
+				marked++
+			}
+		}
+	}
+	for action, schema := range actionSchemas(t) {
+		walk(action, schema)
+	}
+	require.Empty(t, unused, "no action has these")
+	require.Greater(t, marked, 40)
+}
+
+// fill puts a canary into every attribute of an event that takes words about a person,
+// marked or not, and into those of the caller's own: what the contract has tomorrow is
+// filled too.
 func (c *cage) fill(event map[string]any, schema *openapi3.Schema) {
 	c.t.Helper()
 	name, data := event["action"].(string), event["data"].(map[string]any)
-	for _, attribute := range sorted(schema.Properties) {
-		s := schema.Properties[attribute].Value
-		if s.Extensions["x-personal"] == true {
-			data[attribute] = c.value(name+"."+attribute, s)
+	lines, _ := data["items"].([]any)
+	for _, attribute := range freeTexts(name, schema) {
+		of, inLine := strings.CutPrefix(attribute, "items.")
+		if !inLine {
+			data[attribute] = c.value(name+"."+attribute, schema.Properties[attribute].Value)
+			continue
+		}
+		for _, line := range lines {
+			line.(map[string]any)[of] = c.value(name+"."+attribute, schema.Properties["items"].Value.Items.Value.Properties[of].Value)
 		}
 	}
 	c.own(name, data, schema)
-	lines, _ := data["items"].([]any)
 	for _, line := range lines {
 		c.own(name+".items", line.(map[string]any), schema.Properties["items"].Value.Items.Value)
 	}

@@ -134,7 +134,8 @@ func TestOptOutForgets(t *testing.T) {
 		}
 		shown := p.answers(p.id)
 		readable := c.found(shown)
-		for _, place := range []string{"id", "profile.first_name", "profile.email", "profile.labels", "profile.birth_date", "profile.cf_note", "profile.song", "profile.external_ids", "answer.free"} {
+		for _, place := range []string{"id", "profile.first_name", "profile.email", "profile.labels", "profile.birth_date", "profile.cf_note", "profile.song", "profile.external_ids", "profile.language", "answer.free",
+			"visit.url", "visit.referrer", "visit.type", "video.url", "video.title", "video.network", "review_submit.provider", "coupon_create.name", "gift.name", "source.name", "held.name"} {
 			require.Contains(t, readable, place, "what is readable can be found")
 		}
 		require.Contains(t, shown["GET /customers/{customer_id}"], label)
@@ -142,6 +143,12 @@ func TestOptOutForgets(t *testing.T) {
 		require.Equal(t, sorted(c.found(profiles)), sorted(c.found(db.columns())), "what is not on the profile is in no column")
 		require.Greater(t, len(readable), 2*len(c.found(profiles)), "the history shows what was said, as long as its key is there")
 		require.Greater(t, len(c.all), 100)
+		for action, schema := range actionSchemas(t) {
+			for _, attribute := range freeTexts(action, schema) {
+				sent := slices.ContainsFunc(c.all, func(one canary) bool { return one.place == action+"."+attribute })
+				require.True(t, sent || action == "opt_out", "%s.%s was said", action, attribute)
+			}
+		}
 		require.Empty(t, c.found(map[string]string{"log": h.log.String()}))
 
 		before, sums, keys := db.counts(), db.sums(), db.keys()
@@ -176,7 +183,7 @@ func (p *person) operate() (friends []*person) {
 	target := p.newPerson(p.cage, "friend.id", "2")
 	target.say("opt_in", map[string]any{"email": p.cage.email("friend.email"), "referrer": p.id, "cf_note": p.cage.text("friend.cf_note")})
 	for _, code := range []string{"GIFT-1", "GIFT-2"} {
-		p.say("coupon_create", map[string]any{"code": code, "value": 5})
+		p.say("coupon_create", map[string]any{"code": code, "value": 5, "name": p.cage.text("gift.name")})
 	}
 	p.say("coupon_transfer", map[string]any{"code": "GIFT-1", "target": target.id})
 	p.say("coupon_transfer", map[string]any{"code": "GIFT-2", "email": p.cage.email("receiver.email")})
@@ -190,14 +197,19 @@ func (p *person) operate() (friends []*person) {
 	examples := sentExamples(p.t)
 	source.example("subscribe", strings.ReplaceAll(examples["subscribe"], "member-1001", source.id))
 	source.example("visit", strings.ReplaceAll(strings.ReplaceAll(examples["visit"], "member-1001", source.id), `"points":5,`, ""))
+	source.say("opt_in", map[string]any{"email": p.cage.email("source.email")})
+	source.say("coupon_create", map[string]any{"code": "SOURCE-1", "value": 5, "name": p.cage.text("source.name")})
 	source.must("/customers/"+source.id+"/merge", `{"target":"`+p.id+`"}`)
 	return []*person{target}
 }
 
-// hold leaves two events waiting, one of them a purchase.
+// hold leaves two events waiting, one of them a purchase. A coupon waited before.
 func (p *person) hold() {
 	done(p.house, "/admin/modules/checkout_accept", `{"enabled":false}`)
-	done(p.house, "/admin/modules/pending_events", `{"enabled":true,"config":{"actions":["review_submit","checkout"],"days":30}}`)
+	done(p.house, "/admin/modules/pending_events", `{"enabled":true,"config":{"actions":["review_submit","checkout","coupon_create"],"days":30}}`)
+	coupon := p.say("coupon_create", map[string]any{"code": "HELD-1", "value": 5, "name": p.cage.text("held.name")})
+	require.Equal(p.t, []string{"coupon_create", "pending"}, recordedActions(coupon))
+	p.say("pending_validate", map[string]any{"event": coupon["events"].([]any)[0].(map[string]any)["id"]})
 	held := p.say("review_submit", map[string]any{"item": "p-501", "review": p.cage.text("held.review")})
 	require.Equal(p.t, []string{"review_submit", "pending"}, recordedActions(held))
 	examples := sentExamples(p.t)
@@ -338,7 +350,7 @@ func (p *person) reads(id string) map[string][]string {
 	p.t.Helper()
 	id = url.PathEscape(id)
 	values := map[string][]string{
-		"customer_id": {id}, "code": {"GIFT-1", "GIFT-2", "WELCOME-1001", "SPRING-1001"}, "module}/{entity": loyalty.EntityTypes(),
+		"customer_id": {id}, "code": {"GIFT-1", "GIFT-2", "SOURCE-1", "HELD-1", "WELCOME-1001", "SPRING-1001"}, "module}/{entity": loyalty.EntityTypes(),
 		"key_id": {p.key.KeyID}, "module": {"events_api"}, "entity_id": {"coffee-voucher"}, "reward_id": {"coffee-voucher"},
 		"transaction_id": {"T-1001", "T-7001", "T-7002"}, "quiz_id": {"q"}, "flow_id": {"words"}, "wheel_id": {"w"},
 		"offer_id": {"coffee-3-for-2"}, "contest_id": {"spring-raffle"}, "campaign_id": {"labels"}, "pool_id": {"p"}, "job": {"expiry"},

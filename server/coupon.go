@@ -44,7 +44,7 @@ func (a *couponAPI) GetCoupon(ctx context.Context, in coupon.GetCouponRequestObj
 // couponOf words a coupon as it stands now. Of a holder who left nothing is shown.
 func (s *Server) couponOf(language *tongue, c *loyalty.Coupon, holder *loyalty.Customer) common.Coupon {
 	out := common.Coupon{
-		Code: c.Code, Name: textOrNil(s.text(language, c.Name)), Type: common.CouponType(c.Type), Value: worth(c),
+		Code: c.Code, Name: textOrNil(s.text(language, c.Name.Texts)), Type: common.CouponType(c.Type), Value: worth(c),
 		Currency: textOrNil(c.Currency), Status: common.CouponStatus(c.StateAt(s.clock())),
 		CreatedAt: common.Instant(c.CreatedAt), ClaimedAt: instantOrNil(c.ClaimedAt),
 		RedeemedAt: instantOrNil(c.RedeemedAt), ExpiresAt: instantOrNil(c.ExpiresAt),

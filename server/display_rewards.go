@@ -42,7 +42,7 @@ func (s *Server) claimedCoupon(language *tongue, c *loyalty.Coupon, holder *loya
 	}
 	return &common.ClaimedCoupon{
 		Code: c.Code, Status: common.ClaimedCouponStatus(c.State), CreatedAt: common.Instant(c.CreatedAt),
-		Customer: common.CouponHolder{ID: holder.Name}, Name: textOrNil(s.text(language, c.Name)),
+		Customer: common.CouponHolder{ID: holder.Name}, Name: textOrNil(s.text(language, c.Name.Texts)),
 		ClaimedAt: common.Instant(c.ClaimedAt), ExpiresAt: instantOrNil(c.ExpiresAt),
 		Type: common.ClaimedCouponType(c.Type), Value: worth(c), Currency: textOrNil(c.Currency),
 	}

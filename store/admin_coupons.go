@@ -76,7 +76,7 @@ func (t *adminTx) CountCodes(pool string) (n int64, err error) {
 func rowOfCoupon(c *loyalty.Coupon) couponRow {
 	return couponRow{
 		ID: UUID(c.ID), Code: c.Code, State: c.State, CustomerID: UUID(c.Customer), Type: c.Type, Value: c.Value, Balance: c.Balance,
-		Currency: c.Currency, Name: Document[map[string]string]{c.Name}, Pool: Text(c.Pool), Reward: Text(c.Reward), Cost: c.Cost,
+		Currency: c.Currency, Name: Document[loyalty.CouponName]{c.Name}, Pool: Text(c.Pool), Reward: Text(c.Reward), Cost: c.Cost,
 		Stores: Document[[]string]{c.Stores}, Products: Document[[]string]{c.Products}, CreatedAt: Millis(c.CreatedAt),
 		ClaimedAt: Millis(c.ClaimedAt), RedeemedAt: Millis(c.RedeemedAt), ExpiresAt: Millis(c.ExpiresAt), Version: c.Version,
 		Uses: Document[[]loyalty.CouponUse]{c.Uses},

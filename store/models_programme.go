@@ -40,7 +40,7 @@ type couponRow struct {
 	Value      money.Amount
 	Balance    money.Amount
 	Currency   string
-	Name       Document[map[string]string]
+	Name       Document[loyalty.CouponName]
 	Pool       Text
 	Reward     Text
 	Cost       money.Amount

@@ -38,8 +38,14 @@ func (s *Store) Coupons(ctx context.Context, q loyalty.CouponQuery) ([]loyalty.H
 		if err := db.Raw(text.text, text.args...).Scan(&rows).Error; err != nil {
 			return err
 		}
-		list, err = withHolders(db, inOrder(rows, backwards))
-		return err
+		if list, err = withHolders(db, inOrder(rows, backwards)); err != nil {
+			return err
+		}
+		named := make([]*loyalty.Coupon, len(list))
+		for i := range list {
+			named[i] = &list[i].Coupon
+		}
+		return s.openNames(db, named...)
 	})
 	return list, err
 }
@@ -189,4 +195,25 @@ JOIN customers c ON c.id = COALESCE(o.merged_into, o.id) WHERE o.id IN ?`, owner
 		known[r.Owner] = loyalty.Customer{ID: loyalty.ID(r.ID), Name: r.Name, Status: r.Status}
 	}
 	return known, err
+}
+
+// openNames makes the sealed names of coupons readable, as far as the customers whose
+// keys they are sealed under are still there.
+func (s *Store) openNames(db *gorm.DB, coupons ...*loyalty.Coupon) error {
+	var owners []UUID
+	for _, c := range coupons {
+		if owner := UUID(c.Name.Customer); c.Name.Sealed != nil && !slices.Contains(owners, owner) {
+			owners = append(owners, owner)
+		}
+	}
+	keys, err := s.customerKeys(db, owners)
+	if err != nil {
+		return err
+	}
+	for _, c := range coupons {
+		if c.Name, err = c.Name.Open(keys[c.Name.Customer], c.ID); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -23,6 +23,9 @@ func (s *Store) Coupon(ctx context.Context, code string) (loyalty.Coupon, loyalt
 			return loyalty.ErrCouponNotFound
 		}
 		coupon = couponOf(&rows[0])
+		if err := s.openNames(db, &coupon); err != nil {
+			return err
+		}
 		if coupon.Customer == (loyalty.ID{}) {
 			return nil
 		}

@@ -162,7 +162,7 @@ type CheckoutData struct {
 	// Example: 2026-03-15
 	AutoAccept *string `json:"auto_accept,omitempty"`
 
-	// Channel Where it was bought, in your words: store, mobile, online, POS, API.
+	// Channel Where it was bought, in your words: store, mobile, online, POS, API. It is part of the purchase and stays after `opt_out`.
 	//
 	// Example: online
 	Channel *string `json:"channel,omitempty"`
@@ -172,7 +172,7 @@ type CheckoutData struct {
 	// Example: 3
 	ComputedTotalQuantity *int64 `json:"computed_total_quantity,omitempty"`
 
-	// Country The country of the purchase; any text is accepted.
+	// Country The country of the purchase; any text is accepted. It is part of the purchase and stays after `opt_out`.
 	//
 	// Example: HU
 	Country *string `json:"country,omitempty"`
@@ -189,12 +189,12 @@ type CheckoutData struct {
 	// Example: ["SPRING-7KQ2"]
 	Coupons []string `json:"coupons,omitempty"`
 
-	// Currency The currency paid in: three letters if you can; any text is accepted.
+	// Currency The currency paid in: three letters if you can; any text is accepted. It is part of the purchase and stays after `opt_out`.
 	//
 	// Example: EUR
 	Currency *string `json:"currency,omitempty"`
 
-	// Discount The discount on the whole purchase; kept as sent.
+	// Discount The discount on the whole purchase; kept as sent. It is part of the purchase and stays after `opt_out`.
 	//
 	// Example: 5.00
 	Discount *string `json:"discount,omitempty"`
@@ -229,7 +229,7 @@ type CheckoutData struct {
 	// Example: 250
 	PointsRewarded *int64 `json:"points_rewarded,omitempty"`
 
-	// PurchaseDateTimestamp The date of the purchase as the storefront wrote it.
+	// PurchaseDateTimestamp The date of the purchase as the storefront wrote it. It is part of the purchase and stays after `opt_out`.
 	//
 	// Example: 2026-03-01T09:30:00+01:00
 	PurchaseDateTimestamp *string `json:"purchase_date_timestamp,omitempty"`
@@ -244,7 +244,7 @@ type CheckoutData struct {
 	// Example: 4
 	ShippingShopMoneyAmount *int64 `json:"shipping_shop_money_amount,omitempty"`
 
-	// Store The name or id of the store.
+	// Store The name or id of the store. It is part of the purchase and stays after `opt_out`.
 	//
 	// Example: budapest-01
 	Store *string `json:"store,omitempty"`
@@ -290,22 +290,22 @@ type CheckoutUpdateData struct {
 	// Example: 2026-03-20T12:00:00Z
 	AutoAccept json.RawMessage `json:"auto_accept,omitempty"`
 
-	// Channel Where it was bought, in your words: store, mobile, online, POS, API.
+	// Channel Where it was bought, in your words: store, mobile, online, POS, API. It is part of the purchase and stays after `opt_out`.
 	//
 	// Example: online
 	Channel *string `json:"channel,omitempty"`
 
-	// Country The country of the purchase; any text is accepted.
+	// Country The country of the purchase; any text is accepted. It is part of the purchase and stays after `opt_out`.
 	//
 	// Example: HU
 	Country *string `json:"country,omitempty"`
 
-	// Currency The currency paid in: three letters if you can; any text is accepted.
+	// Currency The currency paid in: three letters if you can; any text is accepted. It is part of the purchase and stays after `opt_out`.
 	//
 	// Example: EUR
 	Currency *string `json:"currency,omitempty"`
 
-	// Discount The discount on the whole purchase; kept as sent.
+	// Discount The discount on the whole purchase; kept as sent. It is part of the purchase and stays after `opt_out`.
 	//
 	// Example: 0.00
 	Discount *string `json:"discount,omitempty"`
@@ -331,7 +331,7 @@ type CheckoutUpdateData struct {
 	// Example: 4
 	Shipping *int64 `json:"shipping,omitempty"`
 
-	// Store The name or id of the store.
+	// Store The name or id of the store. It is part of the purchase and stays after `opt_out`.
 	//
 	// Example: budapest-01
 	Store *string `json:"store,omitempty"`
@@ -390,7 +390,7 @@ type CouponCreateData struct {
 	// Example: 4.5
 	Cost *money.Amount `json:"cost,omitempty"`
 
-	// Currency The currency of `value` and `amount`: three letters if you can; any text is accepted.
+	// Currency The currency of `value` and `amount`: three letters if you can; any text is accepted. It is counted with the coupon and stays after `opt_out`.
 	//
 	// Example: EUR
 	Currency *string `json:"currency,omitempty"`
@@ -408,7 +408,7 @@ type CouponCreateData struct {
 	// Example: 2126-06-30
 	Expdate *string `json:"expdate,omitempty"`
 
-	// Name Its name, as the customer sees it.
+	// Name Its name, as the customer sees it. Unreadable, in the coupon as well, once the customer who got it by this event leaves.
 	//
 	// Example: Ten percent off
 	Name *string `json:"name,omitempty"`
@@ -662,7 +662,7 @@ type LineItem struct {
 	// Example: 32.5
 	Price *money.Amount `json:"price,omitempty"`
 
-	// ProductCategory Categories and subcategories, as many as you like.
+	// ProductCategory Categories and subcategories, as many as you like. It is part of the purchase and stays after `opt_out`.
 	//
 	// Example: Grocery > Coffee
 	ProductCategory *string `json:"product_category,omitempty"`
@@ -672,12 +672,12 @@ type LineItem struct {
 	// Example: p-501
 	ProductID string `json:"product_id"`
 
-	// ProductName The product's name in your system.
+	// ProductName The product's name in your system. It is part of the purchase and stays after `opt_out`.
 	//
 	// Example: Espresso beans 1 kg
 	ProductName string `json:"product_name"`
 
-	// ProductURL The complete web address of the product's page.
+	// ProductURL The complete web address of the product's page. It is part of the purchase and stays after `opt_out`.
 	//
 	// Example: https://shop.test/p/501
 	ProductURL string `json:"product_url"`

@@ -46,12 +46,12 @@ type Coupon struct {
 	Value     money.Amount // what it is worth: money, or percent
 	Balance   money.Amount // of a gift card
 	Currency  string
-	Name      map[string]string // by language
-	Pool      string            // the pool it comes from; empty: none
-	Reward    string            // the reward that gave it; empty: none
-	Cost      money.Amount      // what it costs the business
-	Stores    []string          // where a checkout may redeem it; empty: everywhere
-	Products  []string          // what it is for; empty: everything
+	Name      CouponName
+	Pool      string       // the pool it comes from; empty: none
+	Reward    string       // the reward that gave it; empty: none
+	Cost      money.Amount // what it costs the business
+	Stores    []string     // where a checkout may redeem it; empty: everywhere
+	Products  []string     // what it is for; empty: everything
 	CreatedAt time.Time
 	ClaimedAt time.Time
 	// RedeemedAt is the (effective) instant of the last redemption.

@@ -93,7 +93,7 @@ func (r *Run) poolCode(id string) (*Coupon, *Pool, error) {
 // shape makes a coupon what a template says. Money without a currency is in the
 // programme's.
 func (c *Coupon) shape(t *CouponTemplate, currency string) {
-	c.Type, c.Value, c.Currency, c.Name = t.Type, t.Value, t.Currency, t.Name
+	c.Type, c.Value, c.Currency, c.Name = t.Type, t.Value, t.Currency, CouponName{Texts: t.Name}
 	c.Stores, c.Products = slices.Clone(t.Stores), slices.Clone(t.Products)
 	c.Balance = 0
 	if t.Type == CouponGiftCard {
@@ -131,9 +131,9 @@ func (t *CouponTemplate) check(field string) error {
 }
 
 // GiveCoupon gives this customer a coupon under the caller's own code, in the name
-// of an event of theirs. c says what it is like. A code that was taken from its
-// holder can be given anew; any other that was ever used is refused with
-// ErrCouponExists.
+// of an event of theirs. c says what it is like; its name is the caller's own text,
+// which goes when this customer leaves. A code that was taken from its holder can be
+// given anew; any other that was ever used is refused with ErrCouponExists.
 func (r *Run) GiveCoupon(e *Event, code string, c Coupon) error {
 	known, err := r.Coupon(code)
 	if errors.Is(err, ErrCouponNotFound) || (err == nil && known.State != CouponUnassigned) {
@@ -144,6 +144,9 @@ func (r *Run) GiveCoupon(e *Event, code string, c Coupon) error {
 	}
 	c.ID, c.CreatedAt, c.Version = known.ID, known.CreatedAt, known.Version
 	c.Code, c.State = code, CouponCreated
+	if c.Name, err = r.sealName(c.Name, c.ID); err != nil {
+		return err
+	}
 	if err := c.Move("claim", time.Time{}); err != nil {
 		return err
 	}

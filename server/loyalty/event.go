@@ -73,26 +73,26 @@ type Effects struct {
 // CouponEffect is a coupon after an event, whole: a rebuild needs no other event
 // to make it.
 type CouponEffect struct {
-	ID         ID                `json:"id"`
-	Version    int64             `json:"version"` // grows with every change
-	Code       string            `json:"code"`
-	State      CouponState       `json:"state"`
-	Customer   ID                `json:"customer"` // who holds it; zero: nobody
-	Type       string            `json:"type"`
-	Value      int64             `json:"value,omitempty"`   // 1/10,000 of a currency unit or percent
-	Balance    int64             `json:"balance,omitempty"` // 1/10,000 of a currency unit
-	Currency   string            `json:"currency,omitempty"`
-	Name       map[string]string `json:"name,omitempty"`
-	Pool       string            `json:"pool,omitempty"`
-	Reward     string            `json:"reward,omitempty"`
-	Cost       int64             `json:"cost,omitempty"`
-	Stores     []string          `json:"stores,omitempty"`
-	Products   []string          `json:"products,omitempty"`
-	CreatedAt  time.Time         `json:"created_at"`
-	ClaimedAt  *time.Time        `json:"claimed_at,omitempty"`
-	RedeemedAt *time.Time        `json:"redeemed_at,omitempty"`
-	ExpiresAt  *time.Time        `json:"expires_at,omitempty"`
-	Uses       []CouponUse       `json:"uses,omitempty"`
+	ID         ID          `json:"id"`
+	Version    int64       `json:"version"` // grows with every change
+	Code       string      `json:"code"`
+	State      CouponState `json:"state"`
+	Customer   ID          `json:"customer"` // who holds it; zero: nobody
+	Type       string      `json:"type"`
+	Value      int64       `json:"value,omitempty"`   // 1/10,000 of a currency unit or percent
+	Balance    int64       `json:"balance,omitempty"` // 1/10,000 of a currency unit
+	Currency   string      `json:"currency,omitempty"`
+	Name       CouponName  `json:"name,omitzero"`
+	Pool       string      `json:"pool,omitempty"`
+	Reward     string      `json:"reward,omitempty"`
+	Cost       int64       `json:"cost,omitempty"`
+	Stores     []string    `json:"stores,omitempty"`
+	Products   []string    `json:"products,omitempty"`
+	CreatedAt  time.Time   `json:"created_at"`
+	ClaimedAt  *time.Time  `json:"claimed_at,omitempty"`
+	RedeemedAt *time.Time  `json:"redeemed_at,omitempty"`
+	ExpiresAt  *time.Time  `json:"expires_at,omitempty"`
+	Uses       []CouponUse `json:"uses,omitempty"`
 }
 
 // ProgressEffect is a standing after an event; without data it is gone.

@@ -81,7 +81,7 @@ func (rb *Rebuild) compare(j *CouponEffect, s *Coupon) {
 	p.instant("claimed_at", deref(j.ClaimedAt), s.ClaimedAt)
 	p.instant("redeemed_at", deref(j.RedeemedAt), s.RedeemedAt)
 	p.instant("expires_at", deref(j.ExpiresAt), s.ExpiresAt)
-	if len(j.Name)+len(s.Name)+len(j.Stores)+len(s.Stores)+len(j.Products)+len(s.Products) > 0 {
+	if !j.Name.IsZero() || !s.Name.IsZero() || len(j.Stores)+len(s.Stores)+len(j.Products)+len(s.Products) > 0 {
 		p.document("name", j.Name, s.Name)
 		p.document("stores", j.Stores, s.Stores)
 		p.document("products", j.Products, s.Products)

@@ -16,7 +16,7 @@ import (
 func (b *bench) held(c loyalty.Customer, code string) loyalty.Coupon {
 	return loyalty.Coupon{
 		ID: loyalty.NewID(b.now, loyalty.ID{}), Code: code, State: loyalty.CouponPartiallyRedeemed, Customer: c.ID, Type: loyalty.CouponGiftCard,
-		Value: 500000, Balance: 420000, Currency: "EUR", Name: map[string]string{"en": "Gift", "hu": "Ajándék"}, Reward: "r-1", Cost: 12500,
+		Value: 500000, Balance: 420000, Currency: "EUR", Name: loyalty.CouponName{Texts: map[string]string{"en": "Gift", "hu": "Ajándék"}}, Reward: "r-1", Cost: 12500,
 		Stores: []string{"s-1"}, Products: []string{"p-1", "p-2"}, CreatedAt: b.now, ClaimedAt: b.now.Add(time.Second),
 		RedeemedAt: b.now.Add(time.Minute), ExpiresAt: b.now.Add(time.Hour), Version: 3,
 		Uses: []loyalty.CouponUse{{Event: loyalty.NewID(b.now, loyalty.ID{}), At: b.now, Amount: 80000, Transaction: "t-1", Before: loyalty.CouponClaimed}},

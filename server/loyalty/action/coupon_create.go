@@ -30,7 +30,7 @@ var couponCreate = loyalty.Action[events.CouponCreateData]{
 			Stores: separated(d.Stores), Products: separated(d.Product), ExpiresAt: expires,
 		}
 		if name := deref(d.Name); name != "" {
-			c.Name = map[string]string{r.Programme.Language.Default: name}
+			c.Name.Texts = map[string]string{r.Programme.Language.Default: name}
 		}
 		if d.Amount != nil { // what a gift card is worth is what is on it
 			c.Value = *d.Amount

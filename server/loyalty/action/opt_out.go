@@ -59,6 +59,7 @@ func forget(r *loyalty.Run, salt []byte) {
 		labels[i] = hashed(salt, label)
 	}
 	p.Labels, p.ExternalIDs, p.Custom = labels, nil, nil
+	p.Language, p.Currency = "", "" // free text, whatever it is meant for
 }
 
 func hashed(salt []byte, text string) string {

@@ -139,7 +139,7 @@ func (s *stage) upload(codes map[string][]string) {
 			last = loyalty.NewID(*s.now.Load(), last)
 			c := loyalty.Coupon{
 				ID: last, Code: code, State: loyalty.CouponCreated, Pool: pool,
-				Type: p.Coupon.Type, Value: p.Coupon.Value, Currency: p.Coupon.Currency, Name: p.Coupon.Name,
+				Type: p.Coupon.Type, Value: p.Coupon.Value, Currency: p.Coupon.Currency, Name: loyalty.CouponName{Texts: p.Coupon.Name},
 				Stores: p.Coupon.Stores, Products: p.Coupon.Products, CreatedAt: *s.now.Load(),
 			}
 			if c.Type == loyalty.CouponGiftCard {
@@ -429,9 +429,17 @@ func (s *stage) lookFurther(l *loyalty.Loading, w want) {
 // coupons reads coupons by their codes.
 func (s *stage) coupons(codes []string) any {
 	view := map[string]any{}
+	names := map[string]loyalty.CouponName{} // as lists read them
+	for _, code := range codes {
+		if c, _, err := s.db.Coupon(s.ctx, code); !errors.Is(err, loyalty.ErrCouponNotFound) {
+			require.NoError(s.t, err)
+			names[code] = c.Name
+		}
+	}
 	n := loyalty.Needs{Now: *s.now.Load(), Customers: []loyalty.CustomerNeeds{{Coupons: codes}}}
 	require.NoError(s.t, s.db.Within(s.ctx, n, func(loaded *loyalty.Loaded) (*loyalty.Writes, error) {
 		for code, c := range loaded.Coupons {
+			c.Name = names[code]
 			view[code] = couponView(c, s.nameOf(c.Customer))
 		}
 		return &loyalty.Writes{}, nil
@@ -476,6 +484,7 @@ func (s *stage) forgotten(before loyalty.Customer) {
 	}
 	require.Empty(s.t, after.Profile.ExternalIDs)
 	require.Empty(s.t, after.Profile.Custom)
+	require.Empty(s.t, after.Profile.Language+after.Profile.Currency, "any text is accepted for them")
 	_, err := s.db.Customer(s.ctx, before.Name)
 	require.ErrorIs(s.t, err, loyalty.ErrCustomerNotFound)
 }
