@@ -56,7 +56,9 @@ func (s *Store) Change(ctx context.Context, work func(loyalty.AdminTx) error) er
 			return err
 		}
 		failed = work(&adminTx{s, db})
-		worked = failed == nil
+		if worked = failed == nil; worked {
+			s.passes(ChangeWritten)
+		}
 		return failed
 	})
 	switch {
@@ -64,6 +66,8 @@ func (s *Store) Change(ctx context.Context, work func(loyalty.AdminTx) error) er
 		return failed
 	case worked && err != nil && !s.refused(err):
 		err = fmt.Errorf("%w: %w", loyalty.ErrOutcomeUnknown, err) // only the commit was left
+	case err == nil:
+		s.passes(ChangeCommitted)
 	}
 	return s.fault(err)
 }

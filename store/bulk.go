@@ -167,6 +167,7 @@ func itemsOf(db *gorm.DB, rows []bulkItemRow) ([]loyalty.BulkItem, error) {
 
 // SaveBulk writes how far an operation by steps came, unless somebody else did.
 func (s *Store) SaveBulk(ctx context.Context, o loyalty.BulkOperation) (bool, error) {
+	s.passes(BulkStep)
 	written := s.write.WithContext(ctx).Model(&bulkRow{}).Where("id = ? AND version = ?", UUID(o.ID), o.Version).
 		Select("state", "done", "total", "errors", "finished_at", "progress", "version").Updates(&bulkRow{
 		State: o.State, Done: o.Done, Total: o.Total, Errors: o.Errors, FinishedAt: Millis(o.FinishedAt),

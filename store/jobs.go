@@ -54,6 +54,9 @@ func (s *Store) SwapJob(ctx context.Context, before *loyalty.JobRow, after loyal
 		Result: Text(after.Result), Runs: after.Runs, State: Raw(after.State),
 	}
 	db := s.write.WithContext(ctx)
+	if after.Owner == "" {
+		s.passes(JobDone)
+	}
 	var written *gorm.DB
 	if before == nil {
 		written = db.Clauses(clause.OnConflict{DoNothing: true}).Create(&row)
@@ -61,6 +64,9 @@ func (s *Store) SwapJob(ctx context.Context, before *loyalty.JobRow, after loyal
 		written = db.Model(&jobRow{}).Select("*").Omit("name").
 			Where("name = ? AND owner IS NOT DISTINCT FROM ? AND lease_until IS NOT DISTINCT FROM ?", before.Name, Text(before.Owner), Millis(before.LeaseUntil)).
 			Where("next_at = ? AND runs = ?", Millis(before.NextAt), before.Runs).Updates(&row)
+	}
+	if after.Owner != "" && written.Error == nil {
+		s.passes(JobTaken)
 	}
 	return written.RowsAffected == 1, s.classify(written.Error)
 }

@@ -31,6 +31,8 @@ type Options struct {
 	BatchConnections, ReadConnections int
 	// Now is the clock for the months of the journal. Nil: time.Now.
 	Now func() time.Time
+	// At is called at every point of every write. Nil: nothing is.
+	At func(Point)
 }
 
 // Store keeps the programme in one database. It is safe for concurrent use.
@@ -39,6 +41,7 @@ type Store struct {
 	sealer sealer
 	now    func() time.Time
 	probe  probe
+	at     func(Point)
 
 	// read answers questions; on SQLite its connections cannot write.
 	read *gorm.DB
@@ -98,7 +101,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{sealer: sealer, now: o.Now}
+	s := &Store{sealer: sealer, now: o.Now, at: o.At}
 	if s.now == nil {
 		s.now = time.Now
 	}

@@ -22,5 +22,9 @@ func (s *Store) Within(ctx context.Context, needs loyalty.Needs, work func(*loya
 	if s.broken() && !needs.Reading {
 		return loyalty.ErrDamaged
 	}
-	return s.noteSpace(s.within(ctx, s, needs, work))
+	err := s.noteSpace(s.within(ctx, s, needs, s.observed(work)))
+	if err == nil && !needs.Reading {
+		s.passes(BatchCommitted)
+	}
+	return err
 }

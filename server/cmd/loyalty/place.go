@@ -123,10 +123,14 @@ func (s *settings) databaseSetting() string {
 	return "database-url"
 }
 
+// storeAt is told of every point that a write passes. Tests that kill the program
+// there set it; nothing else does.
+var storeAt func(store.Point)
+
 // openWith opens the database. The store's errors name the setting at fault.
 func (s *settings) openWith(ctx context.Context, key [32]byte) (*store.Store, error) {
 	db, err := store.Open(ctx, store.Options{
-		URL: s.databaseURL, DataDir: s.data, MasterKey: key, BatchConnections: s.poolBatches, ReadConnections: s.poolReads,
+		URL: s.databaseURL, DataDir: s.data, MasterKey: key, BatchConnections: s.poolBatches, ReadConnections: s.poolReads, At: storeAt,
 	})
 	if err != nil {
 		return nil, coded{codeUsage, err}

@@ -25,6 +25,9 @@ import (
 var binary string
 
 func TestMain(m *testing.M) {
+	if at := os.Getenv(diesAt); at != "" {
+		os.Exit(dying(at))
+	}
 	if os.Getenv("LOYALTY_TORTURE") != "" {
 		patience = 10 * time.Minute
 	}
@@ -95,8 +98,14 @@ type serving struct {
 // serve starts a server on a free port and waits until it says where it is.
 func serve(t *testing.T, dir string, env []string, args ...string) *serving {
 	t.Helper()
-	s := &serving{t: t, ended: make(chan error, 1)}
-	s.cmd = exec.Command(binary, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)
+	return serveProgram(t, exec.Command(binary, args...), dir, env)
+}
+
+// serveProgram does so with a program of the test's own.
+func serveProgram(t *testing.T, program *exec.Cmd, dir string, env []string) *serving {
+	t.Helper()
+	s := &serving{t: t, cmd: program, ended: make(chan error, 1)}
+	s.cmd.Args = append([]string{s.cmd.Args[0], "serve", "--listen", "127.0.0.1:0"}, s.cmd.Args[1:]...)
 	s.cmd.Dir, s.cmd.Env, s.cmd.Stderr = dir, clean(env...), &locked{s}
 	stdout, err := s.cmd.StdoutPipe()
 	require.NoError(t, err)

@@ -1,0 +1,43 @@
+package store
+
+import "github.com/loyalty-platform/loyalty/server/loyalty"
+
+// Point is a place on the way of a write. Tests end the program at each of them, so
+// that what a kill leaves behind there is known.
+type Point string
+
+// The points.
+const (
+	BatchDecided    Point = "batch decided"    // loaded and decided; nothing of it is written
+	BatchCommitted  Point = "batch committed"  // written for good; nobody was told
+	ChangeWritten   Point = "change written"   // an administrative change, its commit is left
+	ChangeCommitted Point = "change committed" // nobody was told
+	JobTaken        Point = "job taken"        // the lease is written, nothing of the work is done
+	JobDone         Point = "job done"         // the work is done, the lease stands
+	BulkStep        Point = "bulk step"        // a piece of a bulk operation is done and not noted
+)
+
+// Points lists all of them.
+func Points() []Point {
+	return []Point{BatchDecided, BatchCommitted, ChangeWritten, ChangeCommitted, JobTaken, JobDone, BulkStep}
+}
+
+func (s *Store) passes(p Point) {
+	if s.at != nil {
+		s.at(p)
+	}
+}
+
+// observed is work that tells when it has decided to write something.
+func (s *Store) observed(work work) work {
+	if s.at == nil {
+		return work
+	}
+	return func(l *loyalty.Loaded) (*loyalty.Writes, error) {
+		w, err := work(l)
+		if err == nil && (len(w.Events) > 0 || len(w.Answers) > 0 || len(w.Items) > 0) {
+			s.passes(BatchDecided)
+		}
+		return w, err
+	}
+}
