@@ -50,7 +50,7 @@ func Statements() []string {
 	for _, scope := range []loyalty.LotScope{loyalty.HeldLots, loyalty.OpenLots, loyalty.UsedLots} {
 		for w := range ways {
 			for _, all := range []bool{false, true} {
-				n := loyalty.CustomerNeeds{Key: all, Lots: scope, Transactions: []string{"t"}, Reservations: []string{"t"},
+				n := loyalty.CustomerNeeds{Key: all, Lots: scope, Opened: []loyalty.ID{{2}}, Transactions: []string{"t"}, Reservations: []string{"t"},
 					Progress: loyalty.Kinds(loyalty.ProgressTier), Claims: true, Lists: true, Past: true, Everything: all, Coupons: []string{"c"},
 					Pools: map[string]int{"p": 1}, Tallies: []string{"k"}, Names: []loyalty.Name{{Kind: loyalty.NameExternal, Value: "x"}}}
 				switch w {

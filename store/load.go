@@ -43,6 +43,7 @@ func (l *loader) calls() []calls {
 		list = l.lots(list, selectOpenLots[w], q.open[w])
 		list = l.lots(list, selectUsedLots[w], q.used[w])
 		list = l.lots(list, selectTransactionLots[w], q.bought[w])
+		list = l.lots(list, selectLotsOpened[w], q.opened[w])
 		list = l.reservations(list, selectReservations[w], q.held[w])
 		list = l.progress(list, selectProgress[w], q.progress[w])
 		list = l.claims(list, selectClaims[w], q.claims[w])
@@ -61,6 +62,7 @@ func (l *loader) calls() []calls {
 type questions struct {
 	keys                                          bool
 	customers, reserved, open, used, bought, held [ways][]ask
+	opened                                        [ways][]ask
 	progress, claims, past, everything            [ways][]ask
 	memberships, codes                            [ways][]ask
 	transactions, names, coupons                  []ask
@@ -110,7 +112,7 @@ func (l *loader) questions() *questions {
 // asked remembers the questions, so that each is put once.
 type asked struct {
 	bought, held, progress, claims, past, everything set[ask]
-	memberships, codes                               set[ask]
+	memberships, codes, opened                       set[ask]
 	names                                            set[loyalty.Name]
 	tallies                                          set[string]
 }
@@ -120,6 +122,11 @@ func (q *questions) own(n *loyalty.CustomerNeeds, w who, p person, seen *asked) 
 	for _, tx := range n.Transactions {
 		if a := (ask{person: p, tx: tx}); n.Lots == loyalty.UsedLots && seen.bought.add(a) {
 			q.bought[w] = append(q.bought[w], a)
+		}
+	}
+	for _, lot := range n.Opened {
+		if a := (ask{person: p, lot: lot}); n.Lots == loyalty.UsedLots && seen.opened.add(a) {
+			q.opened[w] = append(q.opened[w], a)
 		}
 	}
 	for _, tx := range n.Reservations {

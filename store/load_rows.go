@@ -64,6 +64,7 @@ func (l *loader) lots(list []calls, s *statement[ask], asks []ask) []calls {
 	}
 	var r lotRow
 	var months, days int64
+	opened := slices.Contains(selectLotsOpened[:], s) // another statement may find it as well
 	into := []any{&r.CustomerID, &r.ID, &r.TransactionID, (*number)(&r.Points), (*number)(&r.Remaining), (*number)(&r.Reserved),
 		(*number)(&r.Spent), (*number)(&r.Expired), &r.EarnedAt, &r.ExpiresAt, (*number)(&months), (*number)(&days)}
 	return read(list, s, asks, into, func() error {
@@ -73,7 +74,7 @@ func (l *loader) lots(list []calls, s *statement[ask], asks []ask) []calls {
 			return nil
 		}
 		lot := lotOf(&r)
-		if l.twice && slices.ContainsFunc(loading.Lots, func(known points.Lot) bool { return known.ID == lot.ID }) {
+		if (l.twice || opened) && slices.ContainsFunc(loading.Lots, func(known points.Lot) bool { return known.ID == lot.ID }) {
 			return nil
 		}
 		loading.Lots = append(loading.Lots, lot)

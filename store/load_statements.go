@@ -19,11 +19,12 @@ type person struct {
 	match string // the e-mail of any live one
 }
 
-// ask is one row of a load: who, and where it matters which purchase.
+// ask is one row of a load: who, and where it matters which purchase or lot.
 type ask struct {
 	person
 	i    int // index in needs.Customers, for what the answer does not repeat
 	tx   string
+	lot  loyalty.ID
 	sort loyalty.ProgressKind
 }
 
@@ -47,6 +48,7 @@ var (
 	askEmail = field[ask]{"email", "text", func(a *ask) any { return (*plain)(&a.email) }}
 	askMatch = field[ask]{"email", "text", func(a *ask) any { return (*plain)(&a.match) }}
 	askTx    = field[ask]{"tx", "text", func(a *ask) any { return (*plain)(&a.tx) }}
+	askLot   = field[ask]{"lot", "uuid", func(a *ask) any { return (*UUID)(&a.lot) }}
 	askSort  = field[ask]{"sort", "smallint", func(a *ask) any { return number(a.sort) }}
 
 	askWho = [ways][]field[ask]{byName: {askKind, askValue}, byID: {askID}, byEmail: {askEmail}, byMatch: {askMatch}}
@@ -76,7 +78,7 @@ const (
 
 // The statements of a load, one for each way of naming customers.
 var (
-	selectPeople, selectCustomers, selectSealed, selectHeldLots, selectOpenLots, selectUsedLots, selectTransactionLots, selectReservations [ways]*statement[ask]
+	selectPeople, selectCustomers, selectSealed, selectHeldLots, selectOpenLots, selectUsedLots, selectTransactionLots, selectLotsOpened, selectReservations [ways]*statement[ask]
 
 	selectOwners = selects(`SELECT n.owner FROM v JOIN names n ON n.kind = v.kind AND n.value = v.value`, askKind, askValue)
 	selectNames  = selects(`SELECT n.kind, n.value, n.owner FROM v JOIN names n ON n.kind = v.kind AND n.value = v.value`, askKind, askValue)
@@ -125,6 +127,7 @@ func init() {
 		selectOpenLots[w] = selects(`SELECT `+loadLot+lots+` AND l.open`, fields...)
 		selectUsedLots[w] = selects(`SELECT `+loadLot+lots+` AND (l.open OR l.spent > 0)`, fields...)
 		selectTransactionLots[w] = selects(`SELECT `+loadLot+lots+` AND l.transaction_id = v.tx AND NOT (l.open OR l.spent > 0)`, bought...)
+		selectLotsOpened[w] = selects(`SELECT `+loadLot+lots+` AND l.id = v.lot AND NOT (l.open OR l.spent > 0)`, append([]field[ask]{askLot}, fields...)...)
 		selectReservations[w] = selects(`SELECT r.customer_id, r.transaction_id, r.hold`+from+
 			` JOIN reservations r ON r.customer_id = c.id AND r.transaction_id = v.tx`, bought...)
 	}

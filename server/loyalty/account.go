@@ -92,6 +92,7 @@ func (a *account) copy() *account {
 
 func (t *Transaction) clone() *Transaction {
 	c := *t
+	c.counts = false
 	c.Detail.Items, c.Detail.Gifts = slices.Clone(t.Detail.Items), slices.Clip(t.Detail.Gifts)
 	return &c
 }

@@ -101,7 +101,7 @@ func (g *gift) earn(n int64) error {
 	}
 	g.given, g.gave.Points = true, g.gave.Points+n
 	if t == nil {
-		return nil
+		return g.noteGift(g.cause, e, g.campaign.ID, n)
 	}
 	if err := t.addBonus(g.line, n); err != nil {
 		return err

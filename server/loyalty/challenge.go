@@ -23,6 +23,7 @@ type Challenge struct {
 	Resetable      bool        `json:"resetable"`
 	Tags           []string    `json:"tags"`
 	WindowDays     int         `json:"window_days"` // one completion must fit into so many days; 0: no bound
+	Refunds        string      `json:"refunds"`     // RefundsUndo, where it is empty too, or RefundsKeep
 	Dates
 
 	// Custom are the attributes of the programme's own, by name with cf_.
@@ -45,6 +46,9 @@ func readChallenge(p *Programme, e Entity) error {
 	c := &Challenge{ID: e.ID, Custom: customOf(e)}
 	if err := decodeEntity(e, c); err != nil {
 		return err
+	}
+	if c.Refunds != "" && c.Refunds != RefundsUndo && c.Refunds != RefundsKeep {
+		return fieldFault("refunds", "must_be_one_of", map[string]any{"values": RefundsUndo + ", " + RefundsKeep})
 	}
 	of := sha256.New()
 	for i := range c.Criteria {

@@ -90,13 +90,23 @@ func (r *Run) advance(e *Event, c *Challenge, moves []int64) (moved bool, err er
 		r.traceChallenge(c, "skipped", "reason.challenge_full", 0)
 		return false, nil
 	}
-	c.take(&st, moves, e.At, r.tierView())
+	var by *counter
+	if c.Refunds != RefundsKeep {
+		by = r.counts(e)
+	}
+	on := c.take(&st, moves, e.At, r.tierView())
+	if err := r.noteCounting(e, c, &st, by, moves, on); err != nil {
+		return false, err
+	}
 	if !c.done(&st) {
 		r.traceChallenge(c, "applied", "reason.challenge_progress", 0)
 		return true, r.keepChallenge(e, c, &st)
 	}
 	done := r.Derive(e, "challenge", completed{c.ID})
 	if err := r.Earn(done, c.Points, ""); err != nil {
+		return false, err
+	}
+	if err := r.keepCompletion(done, e.At, c, &st, by); err != nil {
 		return false, err
 	}
 	st.Completions, st.Completed = st.Completions+1, e.At

@@ -2,7 +2,6 @@ package loyalty
 
 import (
 	"maps"
-	"slices"
 	"time"
 )
 
@@ -15,6 +14,15 @@ type ChallengeState struct {
 	Completed   time.Time `json:"completed,omitzero"` // last
 	// Days tell Criteria by day where one completion must fit into so many.
 	Days []map[day]int64 `json:"days,omitempty"`
+	// Parts name this progress for the purchases and completions that counted towards
+	// it and may be taken out again; Sole is the only one, by its event, zero where
+	// there are several. Progress that no refund can touch has no name.
+	Parts []ID `json:"parts,omitempty"`
+	Sole  ID   `json:"sole,omitzero"`
+	// Kept are completions that a refund may break, the oldest first; those that one
+	// purchase made alone are with it.
+	Kept   []Completion `json:"kept,omitempty"`
+	Passed []passed     `json:"passed,omitempty"` // completions that were taken back before a later one
 }
 
 // ChallengeStatus is a customer's progress for those who ask.
@@ -38,21 +46,24 @@ type CriterionStatus struct {
 // reset starts counting anew; what was completed stays.
 func (c *Challenge) reset(st *ChallengeState) {
 	st.Of, st.Criteria, st.Days, st.Started = c.of, make([]int64, len(c.Criteria)), nil, time.Time{}
+	st.Parts, st.Sole = nil, ID{}
 }
 
-// take counts what an event of an instant brought.
-func (c *Challenge) take(st *ChallengeState, moves []int64, at time.Time, v TierView) {
+// take counts what an event of an instant brought, and says on which day.
+func (c *Challenge) take(st *ChallengeState, moves []int64, at time.Time, v TierView) (on day) {
 	today := v.today()
+	on = min(today, dayOf(at, v.Location))
 	c.age(st, today)
 	if st.Started.IsZero() {
 		st.Started = at
 	}
 	for i, n := range moves {
 		if n > 0 {
-			c.add(st, i, n, min(today, dayOf(at, v.Location)))
+			c.add(st, i, n, on)
 		}
 	}
 	c.age(st, today) // what is dated too early is too old already
+	return on
 }
 
 // add counts for one criterion on a day.
@@ -88,9 +99,7 @@ func (c *Challenge) age(st *ChallengeState, today day) {
 			st.Criteria[i] = min(maxSum, st.Criteria[i]+n)
 		}
 	}
-	if !slices.ContainsFunc(st.Criteria, func(n int64) bool { return n > 0 }) {
-		st.Started = time.Time{}
-	}
+	st.nothing()
 }
 
 // done says whether every criterion is met. A sum is compared in whole units.

@@ -145,6 +145,7 @@ type TransactionEffect struct {
 	Gifts          []PurchaseGift   `json:"gifts,omitempty"`   // Bonus by campaign
 	Coupons        []RedeemedCoupon `json:"coupons,omitempty"` // that it redeemed
 	Unused         []string         `json:"unused,omitempty"`  // offers that it could not use
+	Counted        []Counting       `json:"counted,omitempty"` // towards challenges
 	Items          int              `json:"items,omitempty"`   // how many lines it has
 	// Lines are those of which the rows of the items do not tell everything.
 	Lines []LineEffect `json:"lines,omitempty"`

@@ -118,6 +118,7 @@ func joinChallenges(r *Run, key string, mine, theirs json.RawMessage) (any, erro
 	return merged(func(a *ChallengeState, b ChallengeState) {
 		c := r.Programme.Challenges[key]
 		completions, completed := a.Completions+b.Completions, a.Completed
+		kept, passed := slices.Concat(b.Kept, a.Kept), slices.Concat(b.Passed, a.Passed)
 		if b.Completed.After(completed) {
 			completed = b.Completed
 		}
@@ -128,6 +129,7 @@ func joinChallenges(r *Run, key string, mine, theirs json.RawMessage) (any, erro
 			a.add(b)
 		}
 		a.Completions, a.Completed = completions, completed
+		a.Kept, a.Passed = kept[max(0, len(kept)-maxKept):], passed
 	})(r, key, mine, theirs)
 }
 
@@ -137,6 +139,12 @@ func (st *ChallengeState) add(o ChallengeState) {
 		st.Criteria[i] = min(maxSum, st.Criteria[i]+n)
 	}
 	st.Started = earlier(st.Started, o.Started)
+	if len(st.Parts) == 0 {
+		st.Sole = o.Sole
+	} else if len(o.Parts) > 0 {
+		st.Sole = ID{}
+	}
+	st.Parts = slices.Concat(st.Parts, o.Parts)
 	if len(st.Days) != len(o.Days) {
 		if st.Days == nil {
 			st.Days = o.Days

@@ -51,6 +51,7 @@ type coverage struct {
 	lists, codes     bool
 	past, everything bool
 	bought, held     map[string]bool // transaction_ids
+	opened           map[ID]bool     // lots
 }
 
 // cover notes what was asked for.
@@ -91,13 +92,13 @@ func (c *coverage) add(n *CustomerNeeds) {
 	if n.Everything {
 		c.progress, c.claims = ^ProgressKinds(0), true
 	}
-	c.bought, c.held = include(c.bought, n.Transactions), include(c.held, n.Reservations)
+	c.bought, c.held, c.opened = include(c.bought, n.Transactions), include(c.held, n.Reservations), include(c.opened, n.Opened)
 }
 
-func include(set map[string]bool, names []string) map[string]bool {
+func include[K comparable](set map[K]bool, names []K) map[K]bool {
 	for _, name := range names {
 		if set == nil {
-			set = map[string]bool{}
+			set = map[K]bool{}
 		}
 		set[name] = true
 	}
@@ -176,6 +177,11 @@ func (a *account) covers(n *CustomerNeeds) bool {
 	}
 	for _, t := range n.Reservations {
 		if !c.held[t] && !c.everything {
+			return false
+		}
+	}
+	for _, lot := range n.Opened {
+		if !c.opened[lot] {
 			return false
 		}
 	}

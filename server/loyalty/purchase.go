@@ -241,6 +241,9 @@ func (r *Run) Reject(e *Event, t *Transaction) error {
 	if err := r.unredeemOffers(e, t); err != nil {
 		return err
 	}
+	if err := r.UndoChallenges(e, t); err != nil {
+		return err
+	}
 	t.Earned, t.Burned, t.Detail.Burn = 0, 0, nil
 	r.Changed(e, t)
 	return nil

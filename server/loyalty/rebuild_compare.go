@@ -106,6 +106,9 @@ func (j *foldedPurchase) detail(p place, s *TransactionDetail) {
 	if !slices.Equal(j.Unused, s.Unused) {
 		p.document("unused", j.Unused, s.Unused)
 	}
+	if told, stored := string(marshal(j.Counted)), string(marshal(s.Counted)); told != stored {
+		p.document("counted", j.Counted, s.Counted)
+	}
 	differ(p, "items", j.Items, len(s.Items))
 	for i := range s.Items {
 		l := &s.Items[i]

@@ -80,6 +80,7 @@ type CustomerNeeds struct {
 	Match        string        // set instead of both: the oldest live customer with this e-mail (trimmed, lower case), enrolled before inactive
 	Key          bool          // the key that seals personal data
 	Lots         LotScope      // which lots
+	Opened       []ID          // lots by the events that opened them, also those that expired
 	Transactions []string      // by transaction_id, whoever owns them
 	Reservations []string      // by transaction_id
 	Progress     ProgressKinds // all progress of these kinds

@@ -62,6 +62,8 @@ type Transaction struct {
 
 	dirty bool // changed in this batch
 	moved bool // to another customer in this batch
+
+	counts bool // Detail.Counted is this copy's own
 }
 
 // TransactionDetail is what is stored of a purchase as one document.
@@ -76,7 +78,8 @@ type TransactionDetail struct {
 	Bonus          int64                      `json:"bonus,omitempty"` // of the original earned points: what campaigns gave
 	Gifts          []PurchaseGift             `json:"gifts,omitempty"` // Bonus by campaign
 	Coupons        []RedeemedCoupon           `json:"coupons,omitempty"`
-	Unused         []string                   `json:"unused,omitempty"` // offers that it names and could not use
+	Unused         []string                   `json:"unused,omitempty"`  // offers that it names and could not use
+	Counted        []Counting                 `json:"counted,omitempty"` // towards challenges, until its refund takes that back
 }
 
 // Line is one line item of a purchase with what it earned.
@@ -119,7 +122,8 @@ func (t *Transaction) effect() *TransactionEffect {
 	e := &TransactionEffect{
 		State: t.State, Total: int64(t.Total), Refunded: int64(t.Refunded), Earned: t.Earned, Burned: t.Burned,
 		AutoAccept: instant(t.AutoAccept), AutoReject: t.AutoReject, OriginalEarned: t.OriginalEarned, OriginalBurned: t.OriginalBurned,
-		Burn: slices.Clone(t.Detail.Burn), Bonus: t.Detail.Bonus, Gifts: slices.Clone(t.Detail.Gifts), Coupons: slices.Clone(t.Detail.Coupons), Unused: t.Detail.Unused, Items: len(t.Detail.Items),
+		Burn: slices.Clone(t.Detail.Burn), Bonus: t.Detail.Bonus, Gifts: slices.Clone(t.Detail.Gifts), Coupons: slices.Clone(t.Detail.Coupons), Unused: t.Detail.Unused,
+		Counted: slices.Clone(t.Detail.Counted), Items: len(t.Detail.Items),
 	}
 	if t.moved {
 		e.Opened = &OpenedEffect{t.Checkout, t.CreatedAt, t.CheckoutDate}

@@ -6,8 +6,8 @@ import (
 )
 
 // refund gives a whole accepted purchase back: what is left of the points it
-// earned is removed, what is left of those it burned returns, and gift cards get
-// back what they paid.
+// earned is removed, what is left of those it burned returns, gift cards get back
+// what they paid, and challenges do not count it any more.
 var refund = loyalty.Action[events.RefundData]{
 	Name: "refund", Standing: loyalty.Earner,
 	Needs: func(d events.RefundData, n *loyalty.CustomerNeeds) { needRefund(d.TransactionID, n) },
@@ -25,6 +25,9 @@ var refund = loyalty.Action[events.RefundData]{
 			return err
 		}
 		if err := r.RefundCards(r.Event, t, before); err != nil {
+			return err
+		}
+		if err := r.UndoChallenges(r.Event, t); err != nil {
 			return err
 		}
 		r.Changed(r.Event, t)
