@@ -40,6 +40,24 @@ func (e CampaignStatus) Valid() bool {
 	}
 }
 
+// Defines values for ChallengeRefunds.
+const (
+	ChallengeRefundsKeep ChallengeRefunds = "keep"
+	ChallengeRefundsUndo ChallengeRefunds = "undo"
+)
+
+// Valid indicates whether the value is a known member of the ChallengeRefunds enum.
+func (e ChallengeRefunds) Valid() bool {
+	switch e {
+	case ChallengeRefundsKeep:
+		return true
+	case ChallengeRefundsUndo:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ChallengeEffectType.
 const (
 	ChallengeEffectTypeChallenge ChallengeEffectType = "challenge"
@@ -659,7 +677,7 @@ type CampaignEffect struct {
 
 // Challenge A task made of criteria; who meets all of them completes it and gets `points`. Each criterion counts the customer's
 // events of one action that fulfil its condition, or adds up one of their numbers. Then counting begins anew, until
-// `max_completions` is reached.
+// `max_completions` is reached. What a full refund does to it is said by `refunds`.
 type Challenge struct {
 	// Criteria What must be done, all of it.
 	Criteria []ChallengeCriterion `json:"criteria"`
@@ -685,6 +703,18 @@ type Challenge struct {
 	//
 	// Example: 50
 	Points *Points `json:"points,omitempty"`
+
+	// Refunds What happens when a purchase that counted is refunded as a whole (`refund`) or rejected. With `undo` it is taken out
+	// of the progress, and so is what followed from it, such as its coupons that were redeemed. A completion that lost it is
+	// filled with what was counted since; where that is not enough, the completion is taken back: its points, and those
+	// that campaigns gave because of it, leave by `point_sub` events under the refund, what it still had counts on, and it
+	// can be reached again. With `keep` nothing changes. The setting holds for what is counted while it stands: a later
+	// change of the challenge, its end or its archiving changes nothing for purchases that counted before. A refund of
+	// a part changes no progress.
+	//
+	//
+	// Example: undo
+	Refunds *ChallengeRefunds `json:"refunds,omitempty"`
 
 	// Resetable Whether `challenge_reset` may set its count back to 0; `false`, if it is absent.
 	//
@@ -712,6 +742,17 @@ type Challenge struct {
 	// Example: 30
 	WindowDays *int `json:"window_days,omitempty"`
 }
+
+// ChallengeRefunds What happens when a purchase that counted is refunded as a whole (`refund`) or rejected. With `undo` it is taken out
+// of the progress, and so is what followed from it, such as its coupons that were redeemed. A completion that lost it is
+// filled with what was counted since; where that is not enough, the completion is taken back: its points, and those
+// that campaigns gave because of it, leave by `point_sub` events under the refund, what it still had counts on, and it
+// can be reached again. With `keep` nothing changes. The setting holds for what is counted while it stands: a later
+// change of the challenge, its end or its archiving changes nothing for purchases that counted before. A refund of
+// a part changes no progress.
+//
+// Example: undo
+type ChallengeRefunds string
 
 // ChallengeCriterion One thing that must be done.
 type ChallengeCriterion struct {

@@ -81,9 +81,13 @@ type hostedBy struct {
 	challenge string
 }
 
+// nobodys are events that belong to no purchase and to no completion, though one of
+// them brought them about: tiers look at all that a customer did, points at the time.
+var nobodys = []string{"tier_up", "tier_down", "tier_change", "point_expire"}
+
 // counts finds in whose name an event counts for challenges: its purchase, if it is
 // one that was made, changed or accepted, or followed from it; a completion, if it
-// followed from that. What follows from a change of tier belongs to neither.
+// followed from that.
 func (r *Run) counts(e *Event) *counter {
 	for ; e != nil && e.Customer == r.Customer.ID; e = r.work.find(e.Parent) {
 		switch {
@@ -94,7 +98,7 @@ func (r *Run) counts(e *Event) *counter {
 				return &counter{completion: e.ID}
 			}
 			return nil
-		case e.Action == "tier_up" || e.Action == "tier_down" || e.Action == "tier_change":
+		case slices.Contains(nobodys, e.Action):
 			return nil
 		case e.Action == "checkout" || e.Action == "checkout_update":
 			if t := r.account.transactions[e.Transaction]; t != nil {

@@ -278,6 +278,7 @@ func (c *plainCustomer) join(s *plainCustomer) {
 			continue
 		}
 		mine.completions += p.completions
+		mine.slots, mine.done = append(mine.slots, p.slots...), append(slices.Clone(p.done), mine.done...)
 		for i := range mine.counts {
 			mine.counts[i] += p.counts[i]
 		}

@@ -285,8 +285,9 @@ func (w *plainWorld) due(c *plainCustomer) (next plainDue) {
 func (w *plainWorld) settle(c *plainCustomer) {
 	// What is being decided is not reacted to before it is.
 	before := w.waits
-	w.waits = len(w.told)
-	defer func() { w.waits = before }()
+	parent := w.parent
+	w.waits, w.parent = len(w.told), 0
+	defer func() { w.waits, w.parent = before, parent }()
 	for {
 		c.pay()
 		d := w.due(c)
@@ -328,6 +329,7 @@ func (w *plainWorld) expire(c *plainCustomer, now time.Time) {
 			return
 		}
 		t := w.tell(c, "point_expire", 0)
+		t.parent = 0
 		for i := range c.lots {
 			if l := &c.lots[i]; l.free > 0 && c.expiry(*l).Equal(at) {
 				t.points -= l.free

@@ -92,6 +92,7 @@ type plainChallenge struct {
 	points    int64
 	most      int64
 	resetable bool
+	keep      bool // refunds change nothing
 }
 
 type plainCriterion struct {
@@ -162,8 +163,11 @@ func (r *plainRules) drawChallenges(t *rapid.T) {
 	r.challenges = []*plainChallenge{
 		{id: "both", criteria: []plainCriterion{{"visit", "", 1}, {"checkout", "", 1}}, points: 5, most: 2},
 		{id: "count", criteria: []plainCriterion{{"visit", "", amount("visits", 1, 3)}}, points: amount("visited", 0, 8), most: amount("times", 1, 3), resetable: true},
+		{id: "meta", criteria: []plainCriterion{{"challenge", "", 1 + amount("meta", 1, 2)}}, points: 4, most: 3},
 		{id: "money", criteria: []plainCriterion{{"checkout", "transaction.total", amount("money", 20, 100)}}, points: 7, most: 3, resetable: true},
+		{id: "often", criteria: []plainCriterion{{"checkout", "", amount("often", 1, 2)}}, points: amount("often points", 0, 9), most: 9, keep: chance(t, "keep", 20)},
 		{id: "sum", criteria: []plainCriterion{{"point_add", "points", amount("sum", 10, 90)}}, points: 6, most: amount("sums", 1, 3)},
+		{id: "used", criteria: []plainCriterion{{"coupon_redeem", "", 1}}, points: 3, most: 5},
 	}
 }
 
@@ -224,7 +228,10 @@ func (r *plainRules) things(own func(string) string) (all things) {
 		for _, k := range c.criteria {
 			criteria = append(criteria, map[string]any{"action": k.action, "threshold": k.threshold, "sum": k.sum})
 		}
-		add("challenges/challenge", c.id, map[string]any{"title": title, "criteria": criteria, "points": c.points, "max_completions": c.most, "resetable": c.resetable})
+		refunds := map[bool]string{true: loyalty.RefundsKeep, false: loyalty.RefundsUndo}[c.keep]
+		add("challenges/challenge", c.id, map[string]any{
+			"title": title, "criteria": criteria, "points": c.points, "max_completions": c.most, "resetable": c.resetable, "refunds": refunds,
+		})
 	}
 	for _, c := range r.campaigns {
 		add("automation/campaign", c.id, c.fields(own))

@@ -29,6 +29,7 @@ type plainPurchase struct {
 	reject                                         bool
 	coupons                                        []plainRedeemed
 	offers                                         []string
+	counted                                        []plainCount // for challenges
 }
 
 // plainRedeemed is a coupon that a purchase used.
@@ -104,11 +105,12 @@ func (w *plainWorld) accept(c *plainCustomer, id string, t *told) {
 
 // acceptOnTime is what a purchase's date brings.
 func (w *plainWorld) acceptOnTime(c *plainCustomer, id string) {
+	decide, action := w.accept, "checkout_accept"
 	if c.purchases[id].reject {
-		w.reject(c, id, w.tell(c, "checkout_reject", 0))
-	} else {
-		w.accept(c, id, w.tell(c, "checkout_accept", 0))
+		decide, action = w.reject, "checkout_reject"
 	}
+	t := w.tell(c, action, 0)
+	w.under(t, func() { decide(c, id, t) })
 }
 
 // final earns the points of a purchase, a lot for each line.
@@ -149,6 +151,7 @@ func (w *plainWorld) reject(c *plainCustomer, id string, t *told) {
 			w.counts["offer "+offer]--
 		}
 	}
+	w.undoChallenges(c, p)
 	p.state, p.burn, p.earned, p.burned, p.coupons = loyalty.Rejected, nil, 0, 0, nil
 }
 
@@ -266,6 +269,7 @@ func (w *plainWorld) purchase(c *plainCustomer, e *said, t *told) error {
 			return err
 		}
 		w.refundCards(c, p, before)
+		w.undoChallenges(c, p)
 	case "refund_item":
 		return w.refundItem(c, e, t)
 	}

@@ -33,11 +33,11 @@ func (w *plainWorld) react() {
 			happened = append(happened, w.occurrences(t)...)
 		}
 		for _, o := range happened {
-			w.campaigns(o)
+			w.under(o.told, func() { w.campaigns(o) })
 		}
 		for _, o := range happened {
 			if o.line == nil {
-				w.challenge(o)
+				w.under(o.told, func() { w.challenge(o) })
 			}
 		}
 		for _, i := range slices.Clone(w.opened) {
@@ -47,7 +47,7 @@ func (w *plainWorld) react() {
 		}
 		for _, o := range happened {
 			if o.line == nil {
-				w.referral(o)
+				w.under(o.told, func() { w.referral(o) })
 			}
 		}
 	}
@@ -117,7 +117,10 @@ func (w *plainWorld) give(o plainOccurrence, k *plainCampaign) bool {
 	if n <= 0 {
 		return false
 	}
-	w.earn(w.tell(o.c, "point_add", n), n, o.id)
+	lot := w.earn(w.tell(o.c, "point_add", n), n, o.id)
+	if d := o.c.completion(w.counter(o.c, o.told).done); d != nil && o.bought == nil {
+		d.gifts = append(d.gifts, plainGift{lot, n})
+	}
 	if p := o.bought; p != nil {
 		p.earned, p.originalEarned, p.bonus = p.earned+n, p.originalEarned+n, p.bonus+n
 		if o.line != nil {
@@ -146,12 +149,6 @@ func (p *plainPurchase) spread(n int64) {
 	}
 }
 
-// plainProgress is how far a challenge has come.
-type plainProgress struct {
-	completions int64
-	counts      []int64
-}
-
 func (w *plainWorld) challenge(o plainOccurrence) {
 	if !w.rules.on(loyalty.ModuleChallenges) || !o.c.enrolled() {
 		return
@@ -172,34 +169,9 @@ func (w *plainWorld) challenge(o plainOccurrence) {
 			moved = moved || moves[i] > 0
 		}
 		if moved {
-			w.advance(o.c, x, moves)
+			w.advance(o.c, x, moves, o.told)
 		}
 	}
-}
-
-func (w *plainWorld) advance(c *plainCustomer, x *plainChallenge, moves []int64) {
-	p := c.challenges[x.id]
-	if p == nil {
-		p = &plainProgress{counts: make([]int64, len(x.criteria))}
-		c.challenges[x.id] = p
-	}
-	if p.completions >= x.most {
-		return
-	}
-	done := true
-	for i, k := range x.criteria {
-		p.counts[i] += moves[i]
-		threshold := k.threshold
-		if k.sum == "transaction.total" {
-			threshold *= 10_000
-		}
-		done = done && p.counts[i] >= threshold
-	}
-	if !done {
-		return
-	}
-	w.earn(w.tell(c, "challenge", x.points), x.points, "")
-	p.completions, p.counts = p.completions+1, make([]int64, len(x.criteria))
 }
 
 func (w *plainWorld) resetChallenge(c *plainCustomer, id string) error {
@@ -211,6 +183,7 @@ func (w *plainWorld) resetChallenge(c *plainCustomer, id string) error {
 		return loyalty.ErrNotResetable
 	case c.challenges[id] != nil:
 		clear(c.challenges[id].counts)
+		c.challenges[id].slots = nil
 	}
 	return nil
 }

@@ -71,6 +71,8 @@ type told struct {
 	claim    int    // the claim that it made
 	waiting  int    // the held event that it recorded
 	reacted  bool   // the rules have seen it
+	parent   int    // the place of the event that it followed from, from 1; 0: none
+	done     int    // the number of the completion that it tells, where a refund may break it
 	made     string // the place of a code or customer name that the platform chose
 }
 
@@ -87,6 +89,7 @@ type plainWorld struct {
 	serial  int
 
 	told   []*told
+	parent int   // what is told now follows from this one
 	waits  int   // so many of them are not reacted to yet
 	opened []int // customers of the submission at hand, in the order of opening
 }
@@ -144,6 +147,7 @@ func (c *plainCustomer) clone() *plainCustomer {
 	}
 	for _, p := range k.purchases {
 		p.lines, p.burn, p.coupons = slices.Clone(p.lines), slices.Clone(p.burn), slices.Clone(p.coupons)
+		p.counted = clonedCounts(p.counted)
 	}
 	k.claimed, k.received, k.found, k.gifts = maps.Clone(c.claimed), maps.Clone(c.received), maps.Clone(c.found), maps.Clone(c.gifts)
 	for reward, list := range k.received {
@@ -160,7 +164,10 @@ func (c *plainCustomer) clone() *plainCustomer {
 		o.uses = slices.Clone(o.uses)
 	}
 	for _, p := range k.challenges {
-		p.counts = slices.Clone(p.counts)
+		p.counts, p.slots, p.done = slices.Clone(p.counts), slices.Clone(p.slots), slices.Clone(p.done)
+		for i := range p.done {
+			p.done[i] = p.done[i].clone()
+		}
 	}
 	k.tiers, k.waiting = maps.Clone(c.tiers), slices.Clone(c.waiting)
 	if c.bonus != nil {
@@ -203,7 +210,7 @@ func (e *said) operation() bool { return slices.Contains(operations, e.action) }
 // submit plays one event. Where it is refused nothing has changed.
 func (w *plainWorld) submit(e said) (*plainCustomer, error) {
 	trial := w.clone()
-	trial.told, trial.opened, trial.waits = nil, nil, 0
+	trial.told, trial.opened, trial.waits, trial.parent = nil, nil, 0, 0
 	c, err := trial.play(&e)
 	if err != nil {
 		return nil, err
@@ -238,7 +245,7 @@ func (w *plainWorld) play(e *said) (*plainCustomer, error) {
 		return nil, err
 	}
 	t := w.tell(c, e.action, 0)
-	t.about = e.transaction
+	t.about, w.parent = e.transaction, len(w.told)
 	if e.guest && (c.status == loyalty.None || c.status == loyalty.Inactive) {
 		c.status = loyalty.Inactive
 	}
@@ -249,6 +256,7 @@ func (w *plainWorld) play(e *said) (*plainCustomer, error) {
 	if err := decide(c, e, t); err != nil {
 		return nil, err
 	}
+	w.parent = 0
 	w.react()
 	c.active = w.now
 	for _, i := range w.opened {
@@ -268,14 +276,14 @@ func (w *plainWorld) pay() {
 
 // comeDue settles a customer whom nobody names.
 func (w *plainWorld) comeDue(i int) {
-	w.told, w.opened, w.waits = nil, nil, 0
+	w.told, w.opened, w.waits, w.parent = nil, nil, 0, 0
 	w.open(w.all[i])
 	w.pay()
 }
 
 // tell records an event.
 func (w *plainWorld) tell(c *plainCustomer, action string, n int64) *told {
-	t := &told{customer: c.index, action: action, points: n}
+	t := &told{customer: c.index, action: action, points: n, parent: w.parent}
 	w.told = append(w.told, t)
 	return t
 }
