@@ -57,7 +57,7 @@ var reasonNames = strings.Fields(`brackets codes declared depth encoding externa
 	repeated schema surrogate syntax too_many trailing type choice whole_number
 	campaign condition limit_total module_is_off nothing_to_give pool_has_no_code referral referral_back
 	balance claimed coupon handed_out kept paid no_rate pattern_budget limit not_active product redeemed revoked segment stock store transferred
-	challenge_completed challenge_full challenge_progress challenge_reset tier_change tier_down tier_held tier_up
+	challenge_completed challenge_full challenge_holds challenge_out challenge_progress challenge_reset challenge_taken_back tier_change tier_down tier_held tier_up
 	allowed burned earned expired not_enough own_points promised rate released reserved spent standing state taken taken_back unburned unspent held merged moved`)
 
 // actionNames are the actions whose label customers see.

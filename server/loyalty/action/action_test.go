@@ -34,7 +34,7 @@ func submittable() []string {
 }
 
 // stories are the scenario files about rules that several actions share.
-var stories = []string{"acceptance", "campaigns", "challenges", "change", "custom_events", "gift_cards", "invalid_codes", "referral", "tiers"}
+var stories = []string{"acceptance", "campaigns", "challenges", "challenges_refunds", "change", "custom_events", "gift_cards", "invalid_codes", "referral", "tiers"}
 
 func TestTheTableIsAlphabetical(t *testing.T) {
 	names := actions()
