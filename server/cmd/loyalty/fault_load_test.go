@@ -23,6 +23,9 @@ type load struct {
 	book      *book
 	customers []string
 	callers   []*caller
+	// changing says that the programme changes under the load: a refusal that a node
+	// gives before it follows the change is not kept.
+	changing bool
 
 	cancel context.CancelFunc
 	wait   sync.WaitGroup
@@ -132,7 +135,9 @@ func (l *load) resume(address string) {
 	open := l.book.find(func(r *request) bool {
 		return r.fate == unanswered && (r.key != "" || r.action == "checkout") && r.sent > 0
 	})
-	old := l.book.find(func(r *request) bool { return r.fate != unanswered && r.key != "" })
+	old := l.book.find(func(r *request) bool {
+		return r.fate != unanswered && r.key != "" && (r.fate != refused || !l.changing)
+	})
 	l.again(address, append(open, old[max(0, len(old)-200):]...))
 	left := l.book.find(func(r *request) bool { return r.fate == unanswered && r.key != "" && r.sent > 0 })
 	require.Empty(l.t, left, "what may be repeated is decided in the end")

@@ -51,6 +51,7 @@ func dying(at string) int {
 func TestFaultPoints(t *testing.T) {
 	onBoth(t, anyPostgres, func(t *testing.T, g *ground) {
 		l := newLoad(t, g)
+		l.changing = true
 		c := &chores{t: t, g: g, caller: newCaller(t, g.key)}
 		s := g.start(t)
 		l.open(s.address)
