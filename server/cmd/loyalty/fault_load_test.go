@@ -26,6 +26,7 @@ type load struct {
 	// changing says that the programme changes under the load: a refusal that a node
 	// gives before it follows the change is not kept.
 	changing bool
+	pace     <-chan time.Time // a client begins something at each; nil: at once
 
 	cancel context.CancelFunc
 	wait   sync.WaitGroup
@@ -56,6 +57,9 @@ func (l *load) run(address string) {
 	for _, c := range l.callers {
 		l.wait.Go(func() {
 			for ctx.Err() == nil {
+				if l.pace != nil {
+					<-l.pace
+				}
 				for _, r := range l.next() {
 					if !l.insist(ctx, c, address, r) {
 						return

@@ -28,6 +28,9 @@ func TestMain(m *testing.M) {
 	if at := os.Getenv(diesAt); at != "" {
 		os.Exit(dying(at))
 	}
+	if path := os.Getenv(tellsGoroutines); path != "" {
+		os.Exit(telling(path))
+	}
 	if os.Getenv("LOYALTY_TORTURE") != "" {
 		patience = 10 * time.Minute
 	}
