@@ -22,8 +22,36 @@ func (s *Server) limitRate(c *gin.Context) {
 	}
 	verdict.SetHeaders(c.Writer.Header())
 	if !verdict.Allowed {
+		s.exhausted.Store(key.ID, exhaustion{verdict, s.clock().Add(verdict.RetryAfter)})
 		s.tooMany(c, verdict)
 	}
+}
+
+// exhaustion is what a key was told when its limit was used up, and until when one
+// more request could not be allowed.
+type exhaustion struct {
+	limit.Verdict
+	until time.Time
+}
+
+// spent refuses a request of a key whose limit is known to be used up before a byte of
+// its body is read. The signature is not proven yet: so nothing is counted, and nothing
+// is told that its caller was not told before.
+func (s *Server) spent(c *gin.Context, key *loyalty.AccessKey) {
+	found, ok := s.exhausted.Load(key.ID)
+	if !ok || c.Request.ContentLength == 0 {
+		return
+	}
+	known := found.(exhaustion)
+	left := known.until.Sub(s.clock())
+	if left <= 0 || known.Limit != perMinute(key) {
+		s.exhausted.CompareAndDelete(key.ID, found)
+		return
+	}
+	known.Reset -= known.RetryAfter - left
+	known.RetryAfter = left
+	closeUnread(c)
+	s.tooMany(c, known.Verdict)
 }
 
 // perMinute is the limit of a key.

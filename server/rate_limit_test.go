@@ -11,6 +11,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server"
 	"github.com/loyalty-platform/loyalty/server/limit"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/signing"
 )
 
 // TestThousandRequests: a key of which nothing else was said has 1000 requests for
@@ -55,4 +56,28 @@ func TestThousandRequests(t *testing.T) {
 	require.Equal(t, http.StatusOK, h.signed(other, h.request(http.MethodGet, "/customers", "")).status, "another key has requests of its own")
 	now.now = now.now.Add(time.Minute)
 	require.Equal(t, fmt.Sprint(most-1), ask(reads[0]).header.Get("RateLimit-Remaining"), "a minute brings them all back")
+}
+
+// TestSpentLimitIsToldBeforeTheBody: once a key was told that its limit is used up,
+// the next body is refused unread, whoever sends it; a new minute, or another limit,
+// is looked at anew.
+func TestSpentLimitIsToldBeforeTheBody(t *testing.T) {
+	now := &stopped{now: time.Now()}
+	h := open(t, func(o *server.Options) { o.Limiter, o.Clock = limit.NewMemory(now.clock), now.clock })
+	one := 1
+	key := h.newKey(loyalty.KeyChange{RateLimit: &one})
+	post := func() *http.Request { return h.request(http.MethodPost, "/events", "{}", "Content-Type", jsonType) }
+	unread := func() *http.Response {
+		r := h.request(http.MethodPost, "/events", "", "Content-Type", jsonType)
+		require.NoError(t, signing.Default(region).Sign(r, nil, key)) // the body's hash is wrong: it was not looked at
+		return h.headersAlone(r, 1<<20-1)
+	}
+	require.Equal(t, http.StatusBadRequest, h.signed(key, post()).status)
+	require.Equal(t, http.StatusTooManyRequests, h.signed(key, post()).status)
+	now.now = now.now.Add(20 * time.Second)
+	a := unread()
+	require.Equal(t, http.StatusTooManyRequests, a.StatusCode)
+	require.Equal(t, []string{"40", "1", "0", "40"}, []string{a.Header.Get("Retry-After"), a.Header.Get("RateLimit-Limit"), a.Header.Get("RateLimit-Remaining"), a.Header.Get("RateLimit-Reset")})
+	now.now = now.now.Add(40 * time.Second)
+	require.Equal(t, http.StatusBadRequest, h.signed(key, post()).status, "the next one is there")
 }

@@ -107,6 +107,7 @@ type Server struct {
 	signatures  loyalty.SignatureStore // nil: the replay guard is off
 	debug       bool
 	bodies      *bodyMemory
+	exhausted   sync.Map // by key id: exhaustion
 
 	verifier   verifier
 	algorithm  string

@@ -67,14 +67,21 @@ func (s *Server) claim(c *gin.Context) {
 		return
 	}
 	if r.claim, err = check.Claim(signing.FromRequest(c.Request, nil, s.hosts(c.Request)...)); err != nil {
-		if n := c.Request.ContentLength; n < 0 || n > unknownBody {
-			c.Writer.Header().Set("Connection", "close") // or net/http waits for some of the body before it answers
-		}
+		closeUnread(c)
 		s.refuse(c, check, err)
 		return
 	}
 	if key, ok := s.directory.Key(r.claim.KeyID()); ok && admits(key, r.source) {
 		r.claimed = key
+		s.spent(c, key)
+	}
+}
+
+// closeUnread ends the connection of a large body that is refused unread: else net/http
+// waits for some of it before it answers.
+func closeUnread(c *gin.Context) {
+	if n := c.Request.ContentLength; n < 0 || n > unknownBody {
+		c.Writer.Header().Set("Connection", "close")
 	}
 }
 
