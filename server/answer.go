@@ -91,6 +91,8 @@ func (w written) VisitGetCouponPoolResponse(to http.ResponseWriter) error      {
 func (w written) VisitCreateCouponPoolResponse(to http.ResponseWriter) error   { return w.write(to) }
 func (w written) VisitUpdateCouponPoolResponse(to http.ResponseWriter) error   { return w.write(to) }
 func (w written) VisitAddCodesResponse(to http.ResponseWriter) error           { return w.write(to) }
+func (w written) VisitGetPoolFillStatusResponse(to http.ResponseWriter) error  { return w.write(to) }
+func (w written) VisitListPoolFillErrorsResponse(to http.ResponseWriter) error { return w.write(to) }
 func (w written) VisitEnterContestResponse(to http.ResponseWriter) error       { return w.write(to) }
 func (w written) VisitClaimOfferResponse(to http.ResponseWriter) error         { return w.write(to) }
 func (w written) VisitAnswerQuestionResponse(to http.ResponseWriter) error     { return w.write(to) }

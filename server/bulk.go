@@ -14,9 +14,13 @@ import (
 // beginBulk takes a bulk operation on, has the job bulk see to it and answers 202
 // with where it stands now.
 func (s *Server) beginBulk(ctx context.Context, q loyalty.BulkRequest) (written, error) {
-	answer, err := change(s, ctx, http.StatusAccepted, bulkAnswer, func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.BulkOperation], error) {
+	return s.begin(ctx, func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.BulkOperation], error) {
 		return s.admin.BeginBulk(ctx, call, q)
 	})
+}
+
+func (s *Server) begin(ctx context.Context, take func(context.Context, loyalty.Call) (loyalty.Done[loyalty.BulkOperation], error)) (written, error) {
+	answer, err := change(s, ctx, http.StatusAccepted, bulkAnswer, take)
 	if err == nil && !answer.replayed {
 		s.jobs.Wake("bulk")
 	}
@@ -59,24 +63,32 @@ type bulkPlace struct {
 	fields map[string]string // what fields of the errors are called in the request; see act
 }
 
-// bulkErrors lists whom an operation of some kinds refused, worded in the language
-// of this answer.
-func (s *Server) bulkErrors(ctx context.Context, at bulkPlace, kinds ...string) (written, error) {
+// bulkRefused reads a page of the items that an operation of some kinds refused.
+func (s *Server) bulkRefused(ctx context.Context, at bulkPlace, kinds ...string) (links[loyalty.BulkItem], error) {
 	p, err := pageOf(ctx, at.limit, at.offset, at.cursor)
 	if err != nil {
-		return written{}, err
+		return links[loyalty.BulkItem]{}, err
 	}
 	o, err := s.bulkNamed(ctx, at.batch, kinds...)
 	if err != nil {
-		return written{}, err
+		return links[loyalty.BulkItem]{}, err
 	}
 	items, err := s.reader.BulkErrors(plain(ctx), o.ID, bulkPage(p))
 	if err != nil {
+		return links[loyalty.BulkItem]{}, err
+	}
+	return linked(p, items, s.clock(), func(i loyalty.BulkItem) cursor {
+		return cursor{at: i.DoneAt, id: binary.BigEndian.AppendUint64(nil, uint64(i.Seq))}
+	}), nil
+}
+
+// bulkErrors lists whom an operation of some kinds refused, worded in the language
+// of this answer.
+func (s *Server) bulkErrors(ctx context.Context, at bulkPlace, kinds ...string) (written, error) {
+	l, err := s.bulkRefused(ctx, at, kinds...)
+	if err != nil {
 		return written{}, err
 	}
-	l := linked(p, items, s.clock(), func(i loyalty.BulkItem) cursor {
-		return cursor{at: i.DoneAt, id: binary.BigEndian.AppendUint64(nil, uint64(i.Seq))}
-	})
 	out := common.BulkErrorList{Data: make([]common.BulkError, len(l.entries)), Next: l.next, Previous: l.previous, Time: &l.time}
 	language := requestOf(ctx).language
 	for i := range l.entries {

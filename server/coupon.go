@@ -189,11 +189,17 @@ func (a *couponAPI) findHolders(ctx context.Context, list []loyalty.Condition) e
 	return nil
 }
 
-// AddCodes fills a pool with codes that nobody holds yet.
+// AddCodes fills a pool with codes that nobody holds yet: at once, or as a bulk
+// operation where they are many.
 func (a *couponAPI) AddCodes(ctx context.Context, in coupon.AddCodesRequestObject) (coupon.AddCodesResponseObject, error) {
 	generate := 0
 	if in.Body.Generate != nil {
 		generate = *in.Body.Generate
+	}
+	if max(len(in.Body.Codes), generate) > loyalty.MaxCodesAtOnce {
+		return a.begin(ctx, func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.BulkOperation], error) {
+			return a.admin.FillPool(ctx, call, in.PoolID, in.Body.Codes, generate)
+		})
 	}
 	return change(a.Server, ctx, http.StatusCreated, addedCodes, func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.AddedCodes], error) {
 		return a.admin.AddCodes(ctx, call, in.PoolID, in.Body.Codes, generate)
@@ -202,4 +208,25 @@ func (a *couponAPI) AddCodes(ctx context.Context, in coupon.AddCodesRequestObjec
 
 func addedCodes(d loyalty.AddedCodes) any {
 	return coupon.CodesAnswer{Data: coupon.AddedCodes{Pool: d.Pool, Added: int64(d.Added), Available: d.Available}}
+}
+
+// GetPoolFillStatus says how far such an operation is.
+func (a *couponAPI) GetPoolFillStatus(ctx context.Context, in coupon.GetPoolFillStatusRequestObject) (coupon.GetPoolFillStatusResponseObject, error) {
+	return a.bulkStatus(ctx, in.BatchID, loyalty.BulkPoolFill)
+}
+
+// ListPoolFillErrors lists the codes that such an operation refused.
+func (a *couponAPI) ListPoolFillErrors(ctx context.Context, in coupon.ListPoolFillErrorsRequestObject) (coupon.ListPoolFillErrorsResponseObject, error) {
+	at := bulkPlace{batch: in.BatchID, limit: in.Params.Limit, offset: in.Params.Offset, cursor: in.Params.Cursor}
+	l, err := a.bulkRefused(ctx, at, loyalty.BulkPoolFill)
+	if err != nil {
+		return nil, err
+	}
+	out := coupon.PoolFillErrorList{Data: make([]coupon.PoolFillError, len(l.entries)), Next: l.next, Previous: l.previous, Time: &l.time}
+	language := requestOf(ctx).language
+	for i := range l.entries {
+		_, fault := a.envelope(language, l.entries[i].Failure())
+		out.Data[i] = coupon.PoolFillError{Code: textOrNil(l.entries[i].Code), Count: l.entries[i].Count, Error: fault}
+	}
+	return written{status: http.StatusOK, body: marshal(out)}, nil
 }

@@ -55,7 +55,7 @@ func (s *Store) Change(ctx context.Context, work func(loyalty.AdminTx) error) er
 		if err := db.Clauses(clause.Locking{Strength: "UPDATE"}).Take(&locked, 1).Error; err != nil {
 			return err
 		}
-		failed = work(&adminTx{s, db})
+		failed = work(&adminTx{s, db, locked.Version})
 		if worked = failed == nil; worked {
 			s.passes(ChangeWritten)
 		}
@@ -167,9 +167,13 @@ func secretID(key string, id UUID) []byte { return rowID("key_secrets", key, str
 
 // adminTx is an administrative transaction under way.
 type adminTx struct {
-	s  *Store
-	db *gorm.DB
+	s       *Store
+	db      *gorm.DB
+	version int64 // of the programme
 }
+
+// Version is the programme's, as the transaction found it.
+func (t *adminTx) Version() int64 { return t.version }
 
 func (t *adminTx) Snapshot() (loyalty.Snapshot, error) {
 	snapshot, err := t.s.snapshot(t.db)

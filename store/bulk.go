@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -35,6 +36,8 @@ type bulkItemRow struct {
 	Seq        int64 `gorm:"primaryKey;autoIncrement:false"`
 	Customer   Text
 	CustomerID UUID
+	Code       Text
+	Count      int64
 	Error      Raw
 	DoneAt     Millis
 }
@@ -85,6 +88,78 @@ FROM list_members WHERE list_id = ?`, UUID(o.ID), list)
 		CreatedAt: Millis(o.CreatedAt), FinishedAt: Millis(o.FinishedAt), KeyID: o.KeyID,
 		Parameters: Raw(o.Parameters), Progress: Raw(o.Progress), Version: o.Version,
 	}).Error)
+}
+
+// Bulk reads an operation inside the transaction.
+func (t *adminTx) Bulk(batch loyalty.ID) (loyalty.BulkOperation, error) {
+	var row bulkRow
+	err := t.db.Take(&row, "id = ?", UUID(batch)).Error
+	return bulkOf(&row), t.s.fault(err)
+}
+
+// SaveBulk writes how far an operation came, with the items that were refused.
+func (t *adminTx) SaveBulk(o loyalty.BulkOperation, refused []loyalty.BulkItem) error {
+	rows := make([]bulkItemRow, len(refused))
+	for i, r := range refused {
+		rows[i] = bulkItemRow{BatchID: UUID(r.Batch), Seq: r.Seq, Code: Text(storable(r.Code)), Count: r.Count, Error: Raw(r.Error), DoneAt: Millis(r.DoneAt)}
+	}
+	if len(rows) > 0 {
+		if err := t.db.CreateInBatches(rows, couponsAtOnce).Error; err != nil {
+			return t.s.fault(err)
+		}
+	}
+	written := saveBulk(t.db, o)
+	if written.Error == nil && written.RowsAffected != 1 {
+		return fmt.Errorf("bulk operation %s is not what it was", o.ID)
+	}
+	return t.s.fault(written.Error)
+}
+
+// keptRow is a piece of an upload that waits to be added.
+type keptRow struct {
+	BatchID UUID  `gorm:"primaryKey"`
+	Place   int64 `gorm:"primaryKey;autoIncrement:false"`
+	Codes   Document[[]string]
+	KeptAt  Millis
+}
+
+func (keptRow) TableName() string { return "kept_codes" }
+
+// KeepCodes keeps codes for a fill that is about to begin.
+func (s *Store) KeepCodes(ctx context.Context, batch loyalty.ID, at time.Time, pieces []loyalty.KeptCodes) error {
+	rows := make([]keptRow, len(pieces))
+	for i, p := range pieces {
+		rows[i] = keptRow{UUID(batch), p.Place, Document[[]string]{p.Codes}, Millis(at)}
+	}
+	return s.fault(s.write.WithContext(ctx).Create(&rows).Error)
+}
+
+// TakeCodes gives and deletes a piece of kept codes.
+func (t *adminTx) TakeCodes(batch loyalty.ID, place int64) ([]string, error) {
+	var rows []keptRow
+	if err := t.db.Where("batch_id = ? AND place = ?", UUID(batch), place).Limit(1).Find(&rows).Error; err != nil || len(rows) == 0 {
+		return nil, t.s.fault(err)
+	}
+	return rows[0].Codes.V, t.s.fault(t.db.Delete(&rows[0]).Error)
+}
+
+// keptForgotten is how many pieces of kept codes one transaction deletes.
+const keptForgotten = 4
+
+// ForgetCodes deletes the codes that no fill waits for, some at a time.
+func (s *Store) ForgetCodes(ctx context.Context, before time.Time) error {
+	for {
+		var rows []keptRow
+		err := s.read.WithContext(ctx).Select("batch_id", "place").Limit(keptForgotten).
+			Where("NOT EXISTS (SELECT 1 FROM bulk_operations o WHERE o.id = batch_id AND o.state <> 'done')").
+			Where("kept_at < ? OR EXISTS (SELECT 1 FROM bulk_operations o WHERE o.id = batch_id)", Millis(before)).Find(&rows).Error
+		if err != nil || len(rows) == 0 {
+			return s.classify(err)
+		}
+		if err := s.write.WithContext(ctx).Delete(&rows).Error; err != nil {
+			return s.classify(err)
+		}
+	}
 }
 
 // OpenBulk lists the operations that are not done, the oldest first.
@@ -150,7 +225,7 @@ func itemsOf(db *gorm.DB, rows []bulkItemRow) ([]loyalty.BulkItem, error) {
 	for i, r := range rows {
 		items[i] = loyalty.BulkItem{
 			BulkKey: loyalty.BulkKey{Batch: loyalty.ID(r.BatchID), Seq: r.Seq}, Customer: string(r.Customer),
-			Error: json.RawMessage(r.Error), DoneAt: r.DoneAt.Time(),
+			Code: string(r.Code), Count: r.Count, Error: json.RawMessage(r.Error), DoneAt: r.DoneAt.Time(),
 		}
 		if r.CustomerID != (UUID{}) {
 			members = append(members, r.CustomerID)
@@ -168,12 +243,16 @@ func itemsOf(db *gorm.DB, rows []bulkItemRow) ([]loyalty.BulkItem, error) {
 // SaveBulk writes how far an operation by steps came, unless somebody else did.
 func (s *Store) SaveBulk(ctx context.Context, o loyalty.BulkOperation) (bool, error) {
 	s.passes(BulkStep)
-	written := s.write.WithContext(ctx).Model(&bulkRow{}).Where("id = ? AND version = ?", UUID(o.ID), o.Version).
+	written := saveBulk(s.write.WithContext(ctx), o)
+	return written.RowsAffected == 1, s.classify(written.Error)
+}
+
+func saveBulk(db *gorm.DB, o loyalty.BulkOperation) *gorm.DB {
+	return db.Model(&bulkRow{}).Where("id = ? AND version = ?", UUID(o.ID), o.Version).
 		Select("state", "done", "total", "errors", "finished_at", "progress", "version").Updates(&bulkRow{
 		State: o.State, Done: o.Done, Total: o.Total, Errors: o.Errors, FinishedAt: Millis(o.FinishedAt),
 		Progress: Raw(o.Progress), Version: o.Version + 1,
 	})
-	return written.RowsAffected == 1, s.classify(written.Error)
 }
 
 // ForgetBulk deletes operations that ended before an instant, some items at a time.

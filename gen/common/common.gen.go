@@ -331,7 +331,7 @@ func (e Order) Valid() bool {
 
 // BulkAnswer Where a bulk operation stands.
 type BulkAnswer struct {
-	// Data Work on many customers, which goes on after its request was answered.
+	// Data Work on many customers, or on many codes of a pool, which goes on after its request was answered.
 	Data BulkOperation `json:"data"`
 }
 
@@ -374,7 +374,7 @@ type BulkErrorList struct {
 	Time *ProcessingTime `json:"time,omitempty"`
 }
 
-// BulkOperation Work on many customers, which goes on after its request was answered.
+// BulkOperation Work on many customers, or on many codes of a pool, which goes on after its request was answered.
 type BulkOperation struct {
 	// BatchID The operation; ask for its status by it.
 	//
@@ -386,37 +386,37 @@ type BulkOperation struct {
 	// Example: 2026-03-01T09:30:00.000Z
 	CreatedAt Instant `json:"created_at"`
 
-	// Done Customers who are done, those who were refused included.
+	// Done Customers, or codes, that are done, those that were refused included.
 	//
 	// Example: 1200
 	Done int64 `json:"done"`
 
-	// Errors Customers who were refused.
+	// Errors Customers, or codes, that were refused.
 	//
 	// Example: 3
 	Errors int64 `json:"errors"`
 
-	// FinishedAt When the last customer was done; absent until then.
+	// FinishedAt When the last of them was done; absent until then.
 	//
 	// Example: 2026-03-01T09:30:12.000Z
 	FinishedAt *Instant `json:"finished_at,omitempty"`
 
-	// Status - `queued`: nobody is done yet.
-	// - `processing`: some customers are done.
+	// Status - `queued`: nothing is done yet.
+	// - `processing`: some of it is done.
 	// - `done`: all are; nothing changes any more.
 	//
 	//
 	// Example: processing
 	Status BulkStatus `json:"status"`
 
-	// Total All customers of the operation.
+	// Total All customers, or codes, of the operation.
 	//
 	// Example: 5000
 	Total int64 `json:"total"`
 }
 
-// BulkStatus - `queued`: nobody is done yet.
-// - `processing`: some customers are done.
+// BulkStatus - `queued`: nothing is done yet.
+// - `processing`: some of it is done.
 // - `done`: all are; nothing changes any more.
 //
 // Example: processing

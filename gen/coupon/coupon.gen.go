@@ -599,6 +599,44 @@ type PoolCoupon struct {
 	Value *money.Amount `json:"value,omitempty"`
 }
 
+// PoolFillError Why one code, or all the rest, was refused.
+type PoolFillError struct {
+	// Code The code; absent where the error stands for the rest of the fill.
+	//
+	// Example: SPRING-1003
+	Code *string `json:"code,omitempty"`
+
+	// Count How many codes it stands for.
+	//
+	// Example: 1
+	Count int64 `json:"count"`
+
+	// Error One failure. Decide by the HTTP status, `type` and `code`, which never change with the language; show
+	// `message`, which follows `Accept-language`.
+	Error externalRef0.Error `json:"error"`
+}
+
+// PoolFillErrorList One page of codes that a fill refused.
+type PoolFillErrorList struct {
+	// Data What was refused, in the order of the request.
+	Data []PoolFillError `json:"data"`
+
+	// Next The relative link of the next page, with your filters in it; null on the last page.
+	//
+	// Example: /customers?limit=100&offset=100&cursor=AZXmE8Vvc2eUkzZ0m3b0Hg
+	Next *externalRef0.NextLink `json:"next"`
+
+	// Previous The relative link of the previous page; null on the first one.
+	//
+	// Example: /customers?limit=100&offset=0&cursor=AZXmE8Vvc2eUkzZ0m3b0Hw
+	Previous *externalRef0.PreviousLink `json:"previous"`
+
+	// Time How long the server worked on this answer, in seconds.
+	//
+	// Example: 0.004
+	Time *externalRef0.ProcessingTime `json:"time,omitempty"`
+}
+
 // ArchivedPools defines model for ArchivedPools.
 type ArchivedPools = bool
 
@@ -633,6 +671,21 @@ type CreateCouponPoolParams struct {
 	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
 	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// ListPoolFillErrorsParams defines parameters for ListPoolFillErrors.
+type ListPoolFillErrorsParams struct {
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
+	// would be longer than 8 MiB; `next` goes on behind it.
+	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
+	// whole list follow `next` instead; it costs the same on every page and misses nothing.
+	Offset *externalRef0.Offset `form:"offset,omitempty" json:"offset,omitempty"`
+
+	// Cursor The opaque position inside a `next` or `previous` link. It belongs to the filters of that link and wins over
+	// `offset`. Never build one yourself.
+	Cursor *externalRef0.Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // UpdateCouponPoolParams defines parameters for UpdateCouponPool.
@@ -958,6 +1011,12 @@ type ServerInterface interface {
 	// CreateCouponPool Create a coupon pool
 	// (POST /coupon-pools)
 	CreateCouponPool(c *gin.Context, params CreateCouponPoolParams)
+	// GetPoolFillStatus Read how far a fill of a pool is
+	// (GET /coupon-pools/codes/{batch_id}/status)
+	GetPoolFillStatus(c *gin.Context, batchID externalRef0.BatchID)
+	// ListPoolFillErrors List the codes that a fill of a pool refused
+	// (GET /coupon-pools/codes/{batch_id}/status/errors)
+	ListPoolFillErrors(c *gin.Context, batchID externalRef0.BatchID, params ListPoolFillErrorsParams)
 	// GetCouponPool Read a coupon pool
 	// (GET /coupon-pools/{pool_id})
 	GetCouponPool(c *gin.Context, poolID PoolID)
@@ -1068,6 +1127,83 @@ func (siw *ServerInterfaceWrapper) CreateCouponPool(c *gin.Context) {
 	}
 
 	siw.Handler.CreateCouponPool(c, params)
+}
+
+// GetPoolFillStatus operation middleware
+func (siw *ServerInterfaceWrapper) GetPoolFillStatus(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "batch_id" -------------
+	var batchID externalRef0.BatchID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "batch_id", c.Param("batch_id"), &batchID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter batch_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetPoolFillStatus(c, batchID)
+}
+
+// ListPoolFillErrors operation middleware
+func (siw *ServerInterfaceWrapper) ListPoolFillErrors(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "batch_id" -------------
+	var batchID externalRef0.BatchID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "batch_id", c.Param("batch_id"), &batchID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter batch_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListPoolFillErrorsParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", c.Request.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter cursor: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListPoolFillErrors(c, batchID, params)
 }
 
 // GetCouponPool operation middleware
@@ -1336,6 +1472,8 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/coupon-pools/:pool_id", wrapper.GetCouponPool)
 	router.POST(options.BaseURL+"/coupon-pools/:pool_id", wrapper.UpdateCouponPool)
 	router.POST(options.BaseURL+"/coupon-pools/:pool_id/codes", wrapper.AddCodes)
+	router.GET(options.BaseURL+"/coupon-pools/codes/:batch_id/status", wrapper.GetPoolFillStatus)
+	router.GET(options.BaseURL+"/coupon-pools/codes/:batch_id/status/errors", wrapper.ListPoolFillErrors)
 	router.GET(options.BaseURL+"/coupons", wrapper.ListCoupons)
 	router.GET(options.BaseURL+"/coupons/-/usage", wrapper.GetCouponUsage)
 	router.GET(options.BaseURL+"/coupons/:code", wrapper.GetCoupon)
@@ -1382,6 +1520,51 @@ func (response CreateCouponPool201JSONResponse) VisitCreateCouponPoolResponse(w 
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetPoolFillStatusRequestObject struct {
+	BatchID externalRef0.BatchID `json:"batch_id"`
+}
+
+type GetPoolFillStatusResponseObject interface {
+	VisitGetPoolFillStatusResponse(w http.ResponseWriter) error
+}
+
+type GetPoolFillStatus200JSONResponse externalRef0.BulkAnswer
+
+func (response GetPoolFillStatus200JSONResponse) VisitGetPoolFillStatusResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListPoolFillErrorsRequestObject struct {
+	BatchID externalRef0.BatchID `json:"batch_id"`
+	Params  ListPoolFillErrorsParams
+}
+
+type ListPoolFillErrorsResponseObject interface {
+	VisitListPoolFillErrorsResponse(w http.ResponseWriter) error
+}
+
+type ListPoolFillErrors200JSONResponse PoolFillErrorList
+
+func (response ListPoolFillErrors200JSONResponse) VisitListPoolFillErrorsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -1452,6 +1635,20 @@ func (response AddCodes201JSONResponse) VisitAddCodesResponse(w http.ResponseWri
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddCodes202JSONResponse externalRef0.BulkAnswer
+
+func (response AddCodes202JSONResponse) VisitAddCodesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(202)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -1530,6 +1727,12 @@ type StrictServerInterface interface {
 	// CreateCouponPool Create a coupon pool
 	// (POST /coupon-pools)
 	CreateCouponPool(ctx context.Context, request CreateCouponPoolRequestObject) (CreateCouponPoolResponseObject, error)
+	// GetPoolFillStatus Read how far a fill of a pool is
+	// (GET /coupon-pools/codes/{batch_id}/status)
+	GetPoolFillStatus(ctx context.Context, request GetPoolFillStatusRequestObject) (GetPoolFillStatusResponseObject, error)
+	// ListPoolFillErrors List the codes that a fill of a pool refused
+	// (GET /coupon-pools/codes/{batch_id}/status/errors)
+	ListPoolFillErrors(ctx context.Context, request ListPoolFillErrorsRequestObject) (ListPoolFillErrorsResponseObject, error)
 	// GetCouponPool Read a coupon pool
 	// (GET /coupon-pools/{pool_id})
 	GetCouponPool(ctx context.Context, request GetCouponPoolRequestObject) (GetCouponPoolResponseObject, error)
@@ -1670,6 +1873,59 @@ func (sh *strictHandler) CreateCouponPool(ctx *gin.Context, params CreateCouponP
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(CreateCouponPoolResponseObject); ok {
 		if err := validResponse.VisitCreateCouponPoolResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetPoolFillStatus operation middleware
+func (sh *strictHandler) GetPoolFillStatus(ctx *gin.Context, batchID externalRef0.BatchID) {
+	var request GetPoolFillStatusRequestObject
+
+	request.BatchID = batchID
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetPoolFillStatus(ctx, request.(GetPoolFillStatusRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetPoolFillStatus")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetPoolFillStatusResponseObject); ok {
+		if err := validResponse.VisitGetPoolFillStatusResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListPoolFillErrors operation middleware
+func (sh *strictHandler) ListPoolFillErrors(ctx *gin.Context, batchID externalRef0.BatchID, params ListPoolFillErrorsParams) {
+	var request ListPoolFillErrorsRequestObject
+
+	request.BatchID = batchID
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListPoolFillErrors(ctx, request.(ListPoolFillErrorsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListPoolFillErrors")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListPoolFillErrorsResponseObject); ok {
+		if err := validResponse.VisitListPoolFillErrorsResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

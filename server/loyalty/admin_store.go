@@ -108,6 +108,7 @@ type AuditQuery struct {
 // AdminTx is one administrative transaction. Every Save also makes the
 // programme's version grow.
 type AdminTx interface {
+	Version() int64 // of the programme, as the transaction found it
 	Snapshot() (Snapshot, error)
 	SaveKey(AccessKey) error
 	SaveModule(ModuleState) error
@@ -124,6 +125,13 @@ type AdminTx interface {
 	// members of a list as they are now. Of an operation that has items it sets Total,
 	// and where there are none, State and FinishedAt.
 	AddBulk(o BulkOperation, customers []string, list string) (BulkOperation, error)
+	// Bulk reads an operation. SaveBulk writes how far it came, makes its Version grow,
+	// and adds the items that were refused.
+	Bulk(batch ID) (BulkOperation, error)
+	SaveBulk(o BulkOperation, refused []BulkItem) error
+	// TakeCodes gives and deletes the codes kept for a fill from a place on, as far as
+	// they are one piece; nil: there are none.
+	TakeCodes(batch ID, place int64) ([]string, error)
 	Audit(AuditEntry) error
 	Answer(AnswerKey) (Answer, bool, error)
 	SaveAnswer(Answer) error
@@ -150,4 +158,7 @@ type AdminStore interface {
 	Entities(ctx context.Context, q EntityQuery) ([]Entity, error)
 	// KeysUsed records when keys were last used.
 	KeysUsed(ctx context.Context, used map[string]time.Time) error
+	// KeepCodes keeps codes for a fill that is about to begin, in one transaction of
+	// their own.
+	KeepCodes(ctx context.Context, batch ID, at time.Time, pieces []KeptCodes) error
 }

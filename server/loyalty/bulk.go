@@ -47,7 +47,7 @@ const (
 	BulkListRemove  = "customer_list_remove" // likewise
 )
 
-// bulkKind is what one kind of bulk operation does. It has either item or step.
+// bulkKind is what one kind of bulk operation does. It has item, step or write.
 type bulkKind struct {
 	// check decides, inside the transaction that begins the operation, whether its
 	// target can be worked on; nil: the caller made sure of it.
@@ -64,6 +64,12 @@ type bulkKind struct {
 	// again with the next one: what can never succeed must end the operation, and
 	// tell why in Progress.
 	step func(ctx context.Context, w *bulkWork) error
+	// write does the next piece of an operation that changes what no customer has, in
+	// a short transaction of the programme, which nothing may be waited for in. It
+	// brings Done, Errors and Progress of the operation up to date, sets State to
+	// BulkDone with the last piece, and gives the items that were refused. All of it
+	// is one transaction: a kill undoes the piece, or nothing of it.
+	write func(tx AdminTx, w *bulkWork) (refused []BulkItem, err error)
 }
 
 // bulkKinds lists the kinds by name.
@@ -71,6 +77,7 @@ var bulkKinds = map[string]bulkKind{
 	BulkRewardClaim: {check: checkBulkReward, item: claimTicket},
 	BulkListAdd:     {check: checkBulkList, item: joinTicket},
 	BulkListRemove:  {check: checkBulkList, item: leaveTicket},
+	BulkPoolFill:    {write: fillPool},
 }
 
 // bulkWork is an operation in the hands of the job.
@@ -79,9 +86,11 @@ type bulkWork struct {
 	Engine *Engine
 	Store  JobStore
 
-	memory any   // what a kind keeps from step to step of one run besides Progress; nil: nothing
-	after  int64 // the last item that was tried in this run
-	passed bool  // it failed: not again in this run
+	now    time.Time // of the transaction under way
+	fault  error     // of ours, which ended items in it; nil: none
+	memory any       // what a kind keeps from step to step of one run besides Progress; nil: nothing
+	after  int64     // the last item that was tried in this run
+	passed bool      // it failed: not again in this run
 }
 
 // BulkRequest asks for a bulk operation: on customers, named or of a list, or on
@@ -104,11 +113,13 @@ type BulkKey struct {
 	Seq   int64
 }
 
-// BulkItem is one customer of a bulk operation.
+// BulkItem is one customer of a bulk operation, or what a kind that writes refused.
 type BulkItem struct {
 	BulkKey
 	Customer string // as the request named them; of a list's member their id now; "": they left since
 	Ref      Name   // where the engine finds them; set where the item is to be done
+	Code     string // of a pool's fill: the code; "": all from this place on
+	Count    int64  // how many it stands for
 	Error    json.RawMessage
 	DoneAt   time.Time // zero: it is to be done
 }
@@ -133,6 +144,11 @@ type BulkStore interface {
 	SaveBulk(ctx context.Context, o BulkOperation) (bool, error)
 	// ForgetBulk deletes operations that ended before an instant, with their items.
 	ForgetBulk(ctx context.Context, before time.Time) error
+	// ForgetCodes deletes codes that were kept for fills that have ended, and those
+	// kept before an instant for fills that were never begun.
+	ForgetCodes(ctx context.Context, before time.Time) error
+	// Change is AdminStore's.
+	Change(ctx context.Context, work func(AdminTx) error) error
 }
 
 // BulkReader answers questions about bulk operations.

@@ -34,7 +34,8 @@ func workBulk(ctx context.Context, j *Jobs, s *shift) error {
 			}
 		}
 		if !left {
-			return j.store.ForgetBulk(ctx, j.engine.now().Add(-BulkLife))
+			now := j.engine.now()
+			return errors.Join(j.store.ForgetCodes(ctx, now.Add(-keepLife)), j.store.ForgetBulk(ctx, now.Add(-BulkLife)))
 		}
 	}
 	return ctx.Err()
@@ -47,6 +48,8 @@ func (w *bulkWork) piece(ctx context.Context, s *shift) error {
 		return fmt.Errorf("this version of the program does not know the kind %s", w.Kind)
 	case kind.step != nil:
 		return w.advance(ctx, s, kind.step)
+	case kind.write != nil:
+		return w.transact(ctx, s, kind.write)
 	default:
 		return w.chunk(ctx, s, kind.item)
 	}
@@ -68,6 +71,37 @@ func (w *bulkWork) advance(ctx context.Context, s *shift, step func(context.Cont
 		s.count(int(w.Done - before))
 	}
 	return err
+}
+
+// transact does the next piece of an operation that writes. Where somebody else was
+// faster, nothing is done.
+func (w *bulkWork) transact(ctx context.Context, s *shift, write func(AdminTx, *bulkWork) ([]BulkItem, error)) error {
+	found := w.BulkOperation
+	err := w.Store.Change(ctx, func(tx AdminTx) error {
+		stored, err := tx.Bulk(found.ID)
+		if err != nil || stored.Version != found.Version {
+			return err
+		}
+		w.BulkOperation, w.now, w.fault = stored, w.Engine.now(), nil
+		w.State = BulkProcessing
+		refused, err := write(tx, w)
+		if err != nil {
+			return err
+		}
+		if w.State == BulkDone {
+			w.FinishedAt = w.now
+		}
+		return tx.SaveBulk(w.BulkOperation, refused)
+	})
+	if err != nil {
+		return err
+	}
+	if w.fault != nil {
+		s.count(int(w.Done-found.Done), fmt.Errorf("bulk operation %s: %w", w.ID, w.fault))
+	} else {
+		s.count(int(w.Done - found.Done))
+	}
+	return nil
 }
 
 // chunk does the next items in one transaction.

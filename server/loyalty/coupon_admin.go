@@ -6,13 +6,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // MaxGenerated is how many codes one call may generate.
 const MaxGenerated = 100_000
 
-// codesAtOnce is how many codes are handed to the store at a time.
-const codesAtOnce = 5_000
+// MaxCodesAtOnce is how many codes one transaction of the programme adds: on SQLite,
+// where everybody else waits for it, a tenth of a second of writing. More codes are a
+// bulk operation; see FillPool.
+const MaxCodesAtOnce = 2_000
 
 // AddedCodes is what became of a pool.
 type AddedCodes struct {
@@ -21,8 +24,9 @@ type AddedCodes struct {
 	Available int64  `json:"available"` // codes of the pool that nobody holds now
 }
 
-// AddCodes fills a pool with codes that nobody holds yet: the caller's own, or so
-// many new ones by the pool's pattern; all of them or none. It fails with
+// AddCodes fills a pool with codes that nobody holds yet, MaxCodesAtOnce at most: the
+// caller's own, or so many new ones by the pool's pattern; all of them or none. It
+// fails with
 // ErrModuleOffPath, ErrEntityNotFound or ErrEntityArchived for the pool, with
 // ErrCouponExists (409) for a code that exists anywhere in the programme, with
 // ErrPropertyInvalid for one that stands in the list twice or cannot be addressed,
@@ -34,13 +38,11 @@ func (a *Admin) AddCodes(ctx context.Context, call Call, pool string, codes []st
 	}
 	return change(ctx, a, call, func(r *adminRun) (AddedCodes, error) {
 		done := AddedCodes{Pool: pool, Added: len(codes) + generate}
-		f, err := a.filling(r, pool)
+		f, err := a.filling(r, pool, generate > 0)
 		if err != nil {
 			return done, err
 		}
-		source := PoolUploaded
 		if generate > 0 {
-			source = PoolGenerated
 			err = f.generate(generate)
 		} else {
 			err = f.upload(codes)
@@ -51,7 +53,7 @@ func (a *Admin) AddCodes(ctx context.Context, call Call, pool string, codes []st
 		if done.Available, err = r.CountCodes(pool); err != nil {
 			return done, err
 		}
-		return done, r.audit("coupon_pool.add_codes", "coupons/pool/"+pool, nil, map[string]any{"added": done.Added, "source": source})
+		return done, r.audit("coupon_pool.add_codes", poolType+"/"+pool, nil, map[string]any{"added": done.Added, "source": sourceOf(generate)})
 	}, func(d AddedCodes) any { return d })
 }
 
@@ -80,78 +82,109 @@ func checkCodes(codes []string, generate int) error {
 
 func codePlace(i int) string { return "codes[" + strconv.Itoa(i) + "]" }
 
-// filling is a pool to which codes are added.
+// sourceOf says where the codes of a call come from, for the audit.
+func sourceOf(generate int) string {
+	if generate > 0 {
+		return PoolGenerated
+	}
+	return PoolUploaded
+}
+
+// filling is a pool to which codes are added, inside one transaction.
 type filling struct {
-	*adminRun
+	tx       AdminTx
 	pool     *Pool
-	currency string // the programme's
+	currency string    // the programme's
+	now      time.Time // when the codes come into being
+	asked    time.Time // when they were asked for: their ids, by which they are handed out, sort by it
+	last     ID        // of the codes of the call: the id of the one before
 }
 
 // filling finds the pool of a call, as it stands inside the transaction.
-func (a *Admin) filling(r *adminRun, pool string) (*filling, error) {
-	if _, err := a.found(r, EntityChange{Type: "coupons/pool", ID: pool}); err != nil {
-		return nil, err
-	}
-	p, err := CompileProgramme(r.Snapshot)
+func (a *Admin) filling(r *adminRun, pool string, generate bool) (*filling, error) {
+	p, err := a.programme(r)
 	if err != nil {
 		return nil, err
 	}
-	return &filling{r, p.Pools[pool], p.Settings.Currency}, nil
+	return newFilling(p, r.AdminTx, pool, generate, r.now)
 }
 
-// upload adds the caller's codes. They are written in the order of their text,
-// which all writers of names keep; those of a call are handed out as they came.
-func (f *filling) upload(codes []string) error {
-	for some := range slices.Chunk(f.blanks(codes), codesAtOnce) {
-		taken, err := f.AddCoupons(some)
-		if err != nil {
-			return err
-		}
-		if len(taken) > 0 {
-			slices.Sort(taken)
-			return ErrCouponExists.With("code", taken[0]).At(codePlace(slices.Index(codes, taken[0])))
-		}
+// newFilling decides whether codes can be added to a pool of a programme, and
+// generated for it.
+func newFilling(p *Programme, tx AdminTx, pool string, generate bool, now time.Time) (*filling, error) {
+	if err := p.CheckEntityType(poolType); err != nil {
+		return nil, err
 	}
-	return nil
+	stored, ok, err := tx.Entity(poolType, pool)
+	switch {
+	case err != nil:
+		return nil, err
+	case !ok:
+		return nil, ErrEntityNotFound.With("type", poolType).With("id", pool)
+	case !stored.ArchivedAt.IsZero():
+		return nil, ErrEntityArchived.With("id", pool)
+	case generate && p.Pools[pool].Source != PoolGenerated:
+		return nil, ErrPoolSource.With("pool", pool).At("generate")
+	}
+	return &filling{tx: tx, pool: p.Pools[pool], currency: p.Settings.Currency, now: now, asked: now}, nil
 }
 
-// blanks makes coupons that nobody holds, in the order of their codes.
+// upload adds the caller's codes.
+func (f *filling) upload(codes []string) error {
+	taken, err := f.tx.AddCoupons(f.blanks(codes))
+	if err != nil || len(taken) == 0 {
+		return err
+	}
+	slices.Sort(taken)
+	return ErrCouponExists.With("code", taken[0]).At(codePlace(slices.Index(codes, taken[0])))
+}
+
+// blanks makes coupons that nobody holds. They are written in the order of their
+// text, which all writers of names keep; they are handed out as they came.
 func (f *filling) blanks(codes []string) []Coupon {
 	coupons := make([]Coupon, len(codes))
-	var last ID
 	for i, code := range codes {
-		last = NewID(f.now, last)
-		coupons[i] = Coupon{ID: last, Code: code, State: CouponCreated, Pool: f.pool.ID, CreatedAt: f.now}
+		f.last = NewID(f.asked, f.last)
+		coupons[i] = Coupon{ID: f.last, Code: code, State: CouponCreated, Pool: f.pool.ID, CreatedAt: f.now}
 		coupons[i].shape(f.pool.Coupon, f.currency)
 	}
 	slices.SortFunc(coupons, func(x, y Coupon) int { return strings.Compare(x.Code, y.Code) })
 	return coupons
 }
 
-// generate adds new codes by the pool's pattern. A code that is taken is drawn
-// again; when most are, the pattern has too few codes left.
+// generate adds n new codes by the pool's pattern.
 func (f *filling) generate(n int) error {
-	if f.pool.Source != PoolGenerated {
-		return ErrPoolSource.With("pool", f.pool.ID).At("generate")
+	added, err := f.draw(n, n+MaxCodesAtOnce)
+	if err == nil && added < n {
+		err = f.spent()
 	}
-	source, drawn := newRandom(), map[string]bool{}
-	for left, misses := n, 0; left > 0; {
-		codes := f.draw(source, min(left, codesAtOnce), drawn)
-		taken, err := f.AddCoupons(f.blanks(codes))
-		if err != nil {
-			return err
-		}
-		left -= len(codes) - len(taken)
-		if misses += len(taken); misses > n+codesAtOnce || len(codes) == 0 {
-			return ErrPatternSpent.With("pool", f.pool.ID).At("generate")
-		}
-	}
-	return nil
+	return err
 }
 
-// draw makes n codes that were not drawn before, as far as the pattern has them.
-func (f *filling) draw(source *rand.Rand, n int, drawn map[string]bool) []string {
-	codes := make([]string, 0, n)
+func (f *filling) spent() error { return ErrPatternSpent.With("pool", f.pool.ID).At("generate") }
+
+// draw adds up to n new codes by the pool's pattern. A code that is taken is drawn
+// again, but not more than so many times in all: then most are, and fewer are added.
+func (f *filling) draw(n, again int) (added int, err error) {
+	source, drawn := newRandom(), map[string]bool{}
+	for left := n; added < n; left = min(n-added, again) {
+		codes := f.fresh(source, left, drawn)
+		if len(codes) == 0 {
+			break
+		}
+		taken, err := f.tx.AddCoupons(f.blanks(codes))
+		if err != nil {
+			return added, err
+		}
+		added += len(codes) - len(taken)
+		again -= len(taken)
+	}
+	return added, nil
+}
+
+// fresh makes n codes that were not drawn before, as far as the pattern has them.
+func (f *filling) fresh(source *rand.Rand, n int, drawn map[string]bool) []string {
+	codes := make([]string, 0, max(n, 0))
 	for len(codes) < n && float64(len(drawn)) < f.pool.codes.codes() {
 		if code := f.pool.codes.draw(source); !drawn[code] {
 			drawn[code] = true
