@@ -88,7 +88,8 @@ func TestCreatePoolOnce(t *testing.T) {
 	require.Equal(t, update.body, h.post("/coupon-pools/spring", `{"name":"Easter"}`, "Idempotency-Key", "u").body)
 }
 
-// TestFiftyThousandCodes: a call may make that many codes, all of them different.
+// TestFiftyThousandCodes: a call may make that many codes, all of them different, and
+// says how far it is.
 func TestFiftyThousandCodes(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := openOn(t, url)
@@ -102,9 +103,12 @@ func TestFiftyThousandCodes(t *testing.T) {
 		body, err := json.Marshal(map[string]any{"codes": list})
 		require.NoError(t, err)
 		for path, body := range map[string]string{"spring": string(body), "mixed": fmt.Sprintf(`{"generate":%d}`, n)} {
-			a := h.post("/coupon-pools/"+path+"/codes", body)
-			require.Equal(t, http.StatusCreated, a.status, a.body)
-			require.Equal(t, fmt.Sprintf("map[added:%d available:%d pool:%s]", n, n, path), fmt.Sprint(data(t, a)))
+			batch := begun(t, h.post("/coupon-pools/"+path+"/codes", body, "Idempotency-Key", path), n)
+			require.Equal(t, fmt.Sprint(path, " 0 0 0 0"), stockShown(t, h.get("/coupon-pools/"+path)))
+			again := h.post("/coupon-pools/"+path+"/codes", body, "Idempotency-Key", path)
+			require.Equal(t, []string{batch, "true"}, []string{batchOf(again.json(t)), again.header.Get("Idempotency-Replayed")})
+			h.work(n)
+			require.Equal(t, fmt.Sprint("done ", n, " ", n, " 0"), standing(succeeded(t, h.get("/coupon-pools/codes/"+batch+"/status"))))
 			require.Equal(t, fmt.Sprintf("%s %d %d 0 0", path, n, n), stockShown(t, h.get("/coupon-pools/"+path)))
 		}
 		var different int

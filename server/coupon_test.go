@@ -105,7 +105,62 @@ func TestAddCodes(t *testing.T) {
 	})
 }
 
-// TestManyCodes: this body may be larger than others, and is taken as a whole.
+// TestPoolFill: of more codes than are added at once, those that are taken are told one
+// by one, in the caller's language, and all others are added.
+func TestPoolFill(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		h := openOn(t, url)
+		h.makes("/coupon-pools", strings.Replace(uploadPool, `"spring"`, `"codes"`, 1))
+		h.makes("/coupon-pools", generatePool)
+		h.makes("/coupon-pools/auto/codes", `{"codes":["C-0007","C-2000"]}`)
+		list := func(n int) string {
+			codes := make([]string, n)
+			for i := range codes {
+				codes[i] = fmt.Sprintf("C-%04d", i)
+			}
+			return strings.Join(codes, `","`)
+		}
+		const codes = "/coupon-pools/codes/codes"
+		require.Equal(t, []string{"codes[7]"}, refused(t, h.post(codes, `{"codes":["`+list(2000)+`"]}`), http.StatusConflict, 190033).fields())
+		for body, field := range map[string]string{
+			`{"codes":["` + list(2001) + `","-"]}`: "codes[2001]", `{"codes":["` + list(2001) + `"],"generate":2001}`: "generate",
+		} {
+			a := h.post(codes, body)
+			require.Equal(t, http.StatusBadRequest, a.status, a.body)
+			require.Equal(t, []string{field}, a.fault(t).fields())
+		}
+		refused(t, h.post(codes, `{"generate":2001}`), http.StatusUnprocessableEntity, 190105)
+		refused(t, h.post("/coupon-pools/none/codes", `{"codes":["`+list(2001)+`"]}`), http.StatusNotFound, 190025)
+
+		batch := begun(t, h.post(codes, `{"codes":["`+list(2001)+`"]}`), 2001)
+		h.work(2001)
+		status := "/coupon-pools/codes/" + batch + "/status"
+		require.Equal(t, "done 2001 2001 2", standing(succeeded(t, h.get(status))))
+		require.NotEmpty(t, succeeded(t, h.get(status))["finished_at"])
+		errors := h.get(status+"/errors", "Accept-language", "hu").json(t)["data"].([]any)
+		require.Len(t, errors, 2)
+		require.Equal(t, "map[code:C-0007 count:1 error:map[code:190033 details:[map[field:codes[7] message:A(z) C-0007 kuponkód már foglalt]] message:A(z) C-0007 kuponkód már foglalt type:ConflictException]]", fmt.Sprint(errors[0]))
+		require.Equal(t, []string{"C-0007", "C-2000"}, h.walkBoth(status+"/errors?limit=1", "code"))
+		require.Equal(t, "codes 1999 1999 0 0", stockShown(t, h.get("/coupon-pools/codes")), "a pool may have that name")
+
+		for _, path := range []string{"/coupon-pools/codes/none/status", "/coupon-pools/codes/" + noBatch + "/status", "/v1/bulk-operation/reward/claim/" + batch + "/status"} {
+			refused(t, h.get(path), http.StatusNotFound, 190240)
+			refused(t, h.get(path+"/errors"), http.StatusNotFound, 190240)
+		}
+		batch = begun(t, h.post("/coupon-pools/auto/codes", `{"generate":3000}`), 3000)
+		require.Equal(t, http.StatusOK, h.post("/entities/coupons/pool/auto/archive", "").status)
+		refused(t, h.post("/coupon-pools/auto/codes", `{"generate":3000}`), http.StatusUnprocessableEntity, 190054)
+		h.work(3000)
+		status = "/coupon-pools/codes/" + batch + "/status"
+		require.Equal(t, "done 3000 3000 3000", standing(succeeded(t, h.get(status))))
+		errors = h.get(status + "/errors").json(t)["data"].([]any)
+		require.Equal(t, "[map[count:3000 error:map[code:190054 message:auto is archived type:RuleException]]]", fmt.Sprint(errors))
+		require.Equal(t, http.StatusOK, h.post("/admin/modules/coupons", `{"enabled":false}`).status)
+		refused(t, h.get(status), http.StatusNotFound, 160600)
+	})
+}
+
+// TestManyCodes: this body may be larger than others.
 func TestManyCodes(t *testing.T) {
 	h := open(t)
 	require.Equal(t, http.StatusCreated, h.post("/entities/coupons/pool", uploadPool).status)
@@ -117,10 +172,11 @@ func TestManyCodes(t *testing.T) {
 	require.NoError(t, err)
 	require.Greater(t, len(body), 1<<20)
 	a := h.post("/coupon-pools/spring/codes", string(body), "Idempotency-Key", "k")
-	require.Equal(t, http.StatusCreated, a.status, a.body)
-	require.Equal(t, "20000", fmt.Sprint(data(t, a)["available"]))
+	begun(t, a, 20_000)
 	again := h.post("/coupon-pools/spring/codes", string(body), "Idempotency-Key", "k")
 	require.Equal(t, a.body, again.body)
+	h.work(20_000)
+	require.Equal(t, "spring 20000 20000 0 0", stockShown(t, h.get("/coupon-pools/spring")))
 
 	require.Equal(t, http.StatusRequestEntityTooLarge, h.post("/entities/stores/store", string(body)).status)
 	a = h.post("/coupon-pools/spring/codes", `{"codes":["`+strings.Repeat("x", 16<<20)+`"]}`)

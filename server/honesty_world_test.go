@@ -83,6 +83,7 @@ var special = map[string]request{
 	},
 	"getCustomerListStatus": ofBatch("/v1/bulk-operation/customer-list/add/spring-2026"), "listCustomerListErrors": ofBatch("/v1/bulk-operation/customer-list/add/spring-2026"),
 	"getBulkClaimStatus": ofBatch("/v1/bulk-operation/reward/claim/coffee"), "listBulkClaimErrors": ofBatch("/v1/bulk-operation/reward/claim/coffee"),
+	"getPoolFillStatus": ofFill, "listPoolFillErrors": ofFill,
 	"getBacktest": func(w *witness, o *offered, _ string) (string, string) {
 		a := w.post("/automation/campaigns/double/backtest", `{"from":"2026-01-01T00:00:00Z","to":"2026-02-01T00:00:00Z"}`)
 		require.Less(w.t, a.status, 300, a.body)
@@ -127,6 +128,13 @@ func ownNames(mark string) request {
 
 func batchOf(answer map[string]any) string {
 	return answer["data"].(map[string]any)["batch_id"].(string)
+}
+
+// ofFill is a request about a fill of a pool that was begun.
+func ofFill(w *witness, o *offered, _ string) (string, string) {
+	a := w.post("/coupon-pools/coffee-codes/codes", `{"generate":2001}`)
+	require.Equal(w.t, http.StatusAccepted, a.status, a.body)
+	return strings.ReplaceAll(o.path, "{batch_id}", batchOf(a.json(w.t))), ""
 }
 
 // ofBatch is a request about a bulk operation that was begun.

@@ -115,6 +115,9 @@ var authorized = map[string]string{
 	"updateCouponPool": "coupon writes",
 	"addCodes":         "coupon writes",
 
+	"getPoolFillStatus":  "coupon reads",
+	"listPoolFillErrors": "coupon reads",
+
 	"listCustomers":          "customers reads",
 	"countCustomers":         "customers reads",
 	"getCustomer":            "customers reads",

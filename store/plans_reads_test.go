@@ -73,8 +73,9 @@ INSERT INTO ranking_counts (kind, start, stretch, customers) SELECT 1, -n, 1, 1 
 INSERT INTO counted (customer_id, generation, through) SELECT crowd_id(n), 1, crowd_id(n) FROM n;
 INSERT INTO list_members (customer_id, list_id) SELECT crowd_id(n), CASE WHEN n %% 100 = 0 THEN 'spring-2026' ELSE 'others' END FROM n;
 INSERT INTO bulk_operations (id, kind, target, state, done, total, errors, created_at, finished_at, key_id, version)
-SELECT crowd_id(n), CASE WHEN n = 1 THEN '%[3]s' ELSE '%[4]s' END, 'coffee', 'done', 10000, 10000, 200, crowd_at(n), crowd_at(n), '', 1 FROM n WHERE n < 2000;
+SELECT crowd_id(n), CASE n WHEN 1 THEN '%[3]s' WHEN 3 THEN 'pool_fill' ELSE '%[4]s' END, 'coffee', 'done', 10000, 10000, 200, crowd_at(n), crowd_at(n), '', 1 FROM n WHERE n < 2000;
 INSERT INTO bulk_items (batch_id, seq, customer, error, done_at) SELECT crowd_id(1 + n %% 2), n, 'crowd-' || n, CASE WHEN n %% 50 < 2 THEN 'CustomerNotFound' END, 1 FROM n;
+INSERT INTO bulk_items (batch_id, seq, code, error, done_at) SELECT crowd_id(3), n, 'COF-' || n, '{"Name":"coupon_exists"}', 1 FROM n;
 INSERT INTO audit (id, at, key_id, action, target) SELECT crowd_id(n), crowd_at(n), 'k' || n %% 9, 'settings.update', 'x' || n %% 50 FROM n;
 INSERT INTO failed_requests (id, at, request_id, method, route, api, status, code, key_id, duration)
 SELECT crowd_id(n), crowd_at(n), 'r' || n, 'GET', '/customers', 'customers', CASE WHEN n %% 3 = 0 THEN 404 ELSE 400 END, 160212, 'k' || n %% 9, 1 FROM n;
@@ -107,6 +108,7 @@ var lists = map[string]listRow{
 		"search=h", "search=77@shop&status=active", "list=spring-2026&currency=EUR", "language.in=en,hu,fr&currency.in=EUR,HUF", "language=hu&status.in=active,suspended"}},
 	"listCustomerListErrors": {path: "/v1/bulk-operation/customer-list/01a0c450-6c01-7000-8000-000000000000/status/errors"},
 	"listBulkClaimErrors":    {path: "/v1/bulk-operation/reward/claim/01a0c450-6c02-7000-8000-000000000000/status/errors"},
+	"listPoolFillErrors":     {path: "/coupon-pools/codes/01a0c450-6c03-7000-8000-000000000000/status/errors"},
 	"listRewardActivities":   {}, "listChallengeActivities": {}, "listCompletedChallenges": {}, "listChallengeProgress": {}, "listQuizzes": {}, "listContests": {},
 	"listTreasureHunts": {}, "listOfferActivities": {}, "listProfiling": {}, "listPrizeWheels": {}, "listCustomerLevels": {},
 	"listCustomerCoupons": {extra: []string{"status=claimed&type=gift_card", "reward=coffee"}},

@@ -172,3 +172,159 @@ func (b *bulkClaim) check() {
 	require.Equal(b, []any{"done", b.members, b.members, (b.members + 9) / 10}, []any{answer.Data.Status, answer.Data.Done, answer.Data.Total, answer.Data.Errors})
 	require.Equal(b, 0, s.stop(terminate), s.log())
 }
+
+// TestFaultPoolFill kills the program again and again while it fills two pools, one
+// with codes of a list of which every hundredth is taken, one with codes of a pattern,
+// and while events are sent (R9): every code is there once, in the order of the list,
+// the taken ones are told, and every event that was acknowledged is there.
+func TestFaultPoolFill(t *testing.T) {
+	onBoth(t, durablePostgres, func(t *testing.T, g *ground) {
+		f := &poolFill{T: t, g: g, raw: storetest.Raw(t, g.url), codes: full(t, 12_000, 150_000)}
+		began := time.Now()
+		kills := f.killWhileWorking()
+		f.check()
+		verified := command(t, g.dir, g.env, "ledger", "verify")
+		require.Equal(t, 0, verified.code, verified.out)
+		require.Positive(t, kills, "the program was never killed at work")
+		t.Logf("figures: R9: two pools filled with %d codes each in %s, the program killed %d times at it, %d events meanwhile",
+			f.codes, time.Since(began).Round(time.Millisecond), kills, f.events)
+	})
+}
+
+// poolFill is two fills of so many codes each, and events that are sent meanwhile.
+type poolFill struct {
+	*testing.T
+	g       *ground
+	raw     *sql.DB
+	codes   int
+	batches [2]string
+	events  int
+}
+
+func (f *poolFill) code(i int) string { return fmt.Sprintf("%c-%06d", 'A'+(i*7)%26, i) }
+
+// begin asks for pools and fills: once, however often they are asked for.
+func (f *poolFill) begin(address string) {
+	f.Helper()
+	c := newCaller(f.T, f.g.key)
+	list, some := make([]string, f.codes), []string{}
+	for i := range list {
+		if list[i] = f.code(i); i%100 == 0 {
+			some = append(some, list[i])
+		}
+	}
+	upload, err := json.Marshal(map[string]any{"codes": list})
+	require.NoError(f, err)
+	taken, err := json.Marshal(map[string]any{"codes": some})
+	require.NoError(f, err)
+	for i, piece := range [][2]string{
+		{"/coupon-pools", `{"id":"other","name":"Other","source":"uploaded","coupon":{"type":"amount","value":1}}`},
+		{"/coupon-pools", `{"id":"listed","name":"Listed","source":"uploaded","coupon":{"type":"amount","value":1}}`},
+		{"/coupon-pools", `{"id":"made","name":"Made","source":"generated","pattern":"*****-*****","coupon":{"type":"amount","value":1}}`},
+		{"/coupon-pools/other/codes", string(taken)},
+		{"/coupon-pools/listed/codes", string(upload)},
+		{"/coupon-pools/made/codes", fmt.Sprintf(`{"generate":%d}`, min(f.codes, loyalty.MaxGenerated))},
+	} {
+		a := c.post(address, piece[0], piece[1], fmt.Sprint("piece ", i))
+		require.NoError(f, a.err)
+		if i < 4 {
+			require.Equal(f, http.StatusCreated, a.status, string(a.body))
+			continue
+		}
+		require.Equal(f, http.StatusAccepted, a.status, string(a.body))
+		var answer struct {
+			Data struct {
+				BatchID string `json:"batch_id"`
+			}
+		}
+		require.NoError(f, json.Unmarshal(a.body, &answer))
+		require.True(f, f.batches[i-4] == "" || f.batches[i-4] == answer.Data.BatchID, "it was begun twice")
+		f.batches[i-4] = answer.Data.BatchID
+	}
+}
+
+func (f *poolFill) total() int { return f.codes + min(f.codes, loyalty.MaxGenerated) }
+
+// done is how many codes are done.
+func (f *poolFill) done() (n int) {
+	require.NoError(f, f.raw.QueryRow(`SELECT COALESCE(SUM(done), 0) FROM bulk_operations`).Scan(&n))
+	return n
+}
+
+// killWhileWorking starts the program, lets it get on while events are sent, and
+// kills it, until all is done.
+func (f *poolFill) killWhileWorking() (kills int) {
+	f.Helper()
+	for before := 0; before < f.total(); {
+		s := f.g.start(f.T)
+		if f.batches[1] == "" {
+			enrol(f.T, newCaller(f.T, f.g.key), s.address, "member-1")
+		}
+		f.begin(s.address)
+		enough := min(f.total(), before+max(1, f.total()/10))
+		for until := time.Now().Add(patience); f.done() < enough && time.Now().Before(until); {
+			a := newCaller(f.T, f.g.key).post(s.address, "/events", `{"customer":"member-1","action":"point_add","data":{"points":1}}`, "")
+			require.NoError(f, a.err)
+			require.Equal(f, http.StatusOK, a.status, string(a.body))
+			f.events++
+		}
+		time.Sleep(rand.N(30 * time.Millisecond))
+		require.Equal(f, -1, s.stop(os.Kill), s.log())
+		now := f.done()
+		require.Greater(f, now, before, "the operation does not get on: %s", s.log())
+		if before = now; now < f.total() {
+			kills++
+		}
+		_, err := f.raw.Exec(`UPDATE jobs SET lease_until = 0`) // of the dead, as time would
+		require.NoError(f, err)
+	}
+	return kills
+}
+
+// check holds the codes against the list, and what the operations say of themselves.
+func (f *poolFill) check() {
+	f.Helper()
+	rows, err := f.raw.Query(`SELECT code FROM coupons WHERE pool = 'listed' ORDER BY id`)
+	require.NoError(f, err)
+	defer rows.Close()
+	var want, found []string
+	for rows.Next() {
+		var code string
+		require.NoError(f, rows.Scan(&code))
+		found = append(found, code)
+	}
+	require.NoError(f, rows.Err())
+	for i := range f.codes {
+		if i%100 != 0 {
+			want = append(want, f.code(i))
+		}
+	}
+	require.Equal(f, want, found)
+	for query, want := range map[string]int{
+		`SELECT count(DISTINCT code) FROM coupons WHERE pool = 'made'`:                                  f.total() - f.codes,
+		`SELECT count(*) FROM coupons`:                                                                  f.total(),
+		`SELECT count(*) FROM names n JOIN coupons c ON n.kind = 3 AND n.value = c.code`:         f.total(),
+		`SELECT count(*) FROM bulk_items WHERE error IS NOT NULL`:                                       f.codes / 100,
+		`SELECT count(*) FROM kept_codes`:                                                               0,
+		`SELECT count(*) FROM audit WHERE action = 'coupon_pool.add_codes' AND after LIKE '%batch_id%'`: 2,
+		`SELECT count(*) FROM events WHERE action = 'point_add'`:                                        f.events,
+	} {
+		var n int
+		require.NoError(f, f.raw.QueryRow(query).Scan(&n), query)
+		require.Equal(f, want, n, query)
+	}
+	s := f.g.start(f.T)
+	for i, want := range [][]any{{"done", f.codes, f.codes, f.codes / 100}, {"done", f.total() - f.codes, f.total() - f.codes, 0}} {
+		a := newCaller(f.T, f.g.key).get(s.address + "/coupon-pools/codes/" + f.batches[i] + "/status")
+		require.Equal(f, http.StatusOK, a.status, string(a.body))
+		var answer struct {
+			Data struct {
+				Status              string
+				Done, Total, Errors int
+			}
+		}
+		require.NoError(f, json.Unmarshal(a.body, &answer))
+		require.Equal(f, want, []any{answer.Data.Status, answer.Data.Done, answer.Data.Total, answer.Data.Errors})
+	}
+	require.Equal(f, 0, s.stop(terminate), s.log())
+}
