@@ -115,16 +115,20 @@ func TestResponses(t *testing.T) {
 			}
 			require.NotNil(t, op.Responses.Value(status), "%s: %s", op, status)
 		}
-		succeeds := 0
+		succeeds := []string{}
 		for status, response := range op.Responses.Map() {
 			require.Regexp(t, number, status, op)
 			require.NotNil(t, response.Value.Headers["X-Request-Id"], "%s %s", op, status)
 			require.NotNil(t, response.Value.Content["application/json"], "%s %s", op, status)
 			if status[0] == '2' {
-				succeeds++
+				succeeds = append(succeeds, status)
 			}
 		}
-		require.Equal(t, 1, succeeds, op)
+		if slices.Sort(succeeds); op.OperationID == "addCodes" { // few at once, many as a bulk operation
+			require.Equal(t, []string{"201", "202"}, succeeds)
+		} else {
+			require.Len(t, succeeds, 1, op)
+		}
 	}
 }
 
