@@ -1,13 +1,11 @@
 package store_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/store"
 	"github.com/loyalty-platform/loyalty/store/migrations"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
@@ -36,29 +34,6 @@ func TestStoredAcceptance(t *testing.T) {
 				require.NoError(t, raw.QueryRow(`SELECT config FROM modules WHERE name = '`+c.module+`'`).Scan(&after))
 				require.Equal(t, c.after, after)
 			}
-		})
-	}
-}
-
-// A step whose number is lower than that of the newest that a database has is done too.
-func TestMigrateStepInBetween(t *testing.T) {
-	for _, d := range storetest.All {
-		t.Run(d.Name, func(t *testing.T) {
-			url := d.Migrated(t)
-			raw, ctx := storetest.Raw(t, url), context.Background()
-			for _, statement := range []string{
-				`DROP TABLE kept_codes`, `ALTER TABLE bulk_items DROP COLUMN code`, `ALTER TABLE bulk_items DROP COLUMN count`,
-				`DELETE FROM goose_db_version WHERE version_id = 18`,
-			} {
-				_, err := raw.Exec(statement)
-				require.NoError(t, err)
-			}
-			s := storetest.Open(t, url)
-			require.ErrorIs(t, s.Ready(ctx), store.ErrMigrationsPending)
-			require.NoError(t, s.Migrate(ctx))
-			require.NoError(t, s.Ready(ctx))
-			_, err := raw.Exec(`SELECT code, count FROM bulk_items, kept_codes`)
-			require.NoError(t, err)
 		})
 	}
 }

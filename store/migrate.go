@@ -27,13 +27,13 @@ func (s *Store) Migrate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	version, steps, err := s.schemaVersion(ctx)
+	version, err := s.schemaVersion(ctx)
 	switch {
 	case err != nil:
 		return s.classify(err)
 	case version > newest(p):
 		return ErrNewerSchema
-	case steps < len(p.ListSources()):
+	case version < newest(p):
 		if err := s.up(ctx, p); err != nil {
 			return fmt.Errorf("migrate: %w", s.classify(err))
 		}
@@ -50,7 +50,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 // another process may do a step first; as long as anybody gets on, it goes on.
 func (s *Store) up(ctx context.Context, p *goose.Provider) error {
 	for {
-		_, before, err := s.schemaVersion(ctx)
+		before, err := s.schemaVersion(ctx)
 		if err != nil {
 			return err
 		}
@@ -58,7 +58,7 @@ func (s *Store) up(ctx context.Context, p *goose.Provider) error {
 		if failed == nil {
 			return nil
 		}
-		_, after, err := s.schemaVersion(ctx)
+		after, err := s.schemaVersion(ctx)
 		if err != nil || after == before {
 			return failed
 		}
@@ -88,13 +88,13 @@ func (s *Store) current(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	version, steps, err := s.schemaVersion(ctx)
+	version, err := s.schemaVersion(ctx)
 	switch {
 	case err != nil:
 		return s.classify(err)
 	case version > newest(p):
 		return ErrNewerSchema
-	case steps < len(p.ListSources()):
+	case version < newest(p):
 		return ErrMigrationsPending
 	}
 	return nil
@@ -108,8 +108,7 @@ func newest(p *goose.Provider) int64 {
 func (s *Store) migrations() (*goose.Provider, error) {
 	dialect := s.dialect()
 	folder := string(dialect)
-	// A step may get a lower number than one that a database has already.
-	options := []goose.ProviderOption{goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()), goose.WithAllowOutofOrder(true)}
+	options := []goose.ProviderOption{goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger())}
 	if dialect == goose.DialectPostgres {
 		// Probed every second for five minutes: a long migration of another
 		// node is waited for, not failed on.

@@ -58,9 +58,8 @@ type engine interface {
 	within(ctx context.Context, s *Store, needs loyalty.Needs, work work) error
 	// dialect names the folder of migrations and goose's dialect.
 	dialect() goose.Dialect
-	// schemaVersion is the newest migration of the database and how many it has; 0 and
-	// 0 for an empty one.
-	schemaVersion(ctx context.Context) (version int64, steps int, err error)
+	// schemaVersion is the newest migration of the database, 0 for an empty one.
+	schemaVersion(ctx context.Context) (int64, error)
 	// extendJournal makes the months of the journal that now needs.
 	extendJournal(ctx context.Context, now time.Time) error
 	// classify wraps an error in what it means to the caller.

@@ -141,13 +141,13 @@ func (e *postgresEngine) close() error {
 	return errors.Join(err, e.schema.Close())
 }
 
-func (e *postgresEngine) schemaVersion(ctx context.Context) (version int64, steps int, err error) {
+func (e *postgresEngine) schemaVersion(ctx context.Context) (version int64, err error) {
 	var table *string
 	if err := e.reads.QueryRow(ctx, `SELECT to_regclass('goose_db_version')::text`).Scan(&table); err != nil || table == nil {
-		return 0, 0, err
+		return 0, err
 	}
-	err = e.reads.QueryRow(ctx, `SELECT coalesce(max(version_id), 0), count(DISTINCT version_id) FROM goose_db_version WHERE version_id > 0`).Scan(&version, &steps)
-	return version, steps, err
+	err = e.reads.QueryRow(ctx, `SELECT coalesce(max(version_id), 0) FROM goose_db_version`).Scan(&version)
+	return version, err
 }
 
 func (e *postgresEngine) time(ctx context.Context) (now time.Time, err error) {

@@ -180,14 +180,14 @@ func (e *sqliteEngine) close() error {
 	return errors.Join(e.readers.Close(), e.writer.Close())
 }
 
-func (e *sqliteEngine) schemaVersion(ctx context.Context) (version int64, steps int, err error) {
+func (e *sqliteEngine) schemaVersion(ctx context.Context) (version int64, err error) {
 	var tables int
 	const known = `SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'goose_db_version'`
 	if err := e.readers.QueryRowContext(ctx, known).Scan(&tables); err != nil || tables == 0 {
-		return 0, 0, err
+		return 0, err
 	}
-	err = e.readers.QueryRowContext(ctx, `SELECT coalesce(max(version_id), 0), count(DISTINCT version_id) FROM goose_db_version WHERE version_id > 0`).Scan(&version, &steps)
-	return version, steps, err
+	err = e.readers.QueryRowContext(ctx, `SELECT coalesce(max(version_id), 0) FROM goose_db_version`).Scan(&version)
+	return version, err
 }
 
 // extendJournal has nothing to do: the journal is one table.
