@@ -8,6 +8,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/loyalty-platform/loyalty/store"
 )
@@ -207,12 +209,30 @@ func EmptyPostgres(t testing.TB) string {
 	return newDatabase(t, "template0")
 }
 
-// Main runs the tests of a package and then stops the shared server in good
-// order. It is not needed for safety: the server ends with the process anyway.
-func Main(m *testing.M) {
+// Main is RunTests, and then the end of the process.
+func Main(m *testing.M) { os.Exit(RunTests(m)) }
+
+// RunTests runs the tests of a package, then stops the shared server in good order (which
+// would end with the process anyway) and holds that no goroutine stayed behind. It
+// gives the exit code.
+func RunTests(m *testing.M) int {
 	code := m.Run()
 	stopShared()
-	os.Exit(code)
+	if code == 0 {
+		code = leaks()
+	}
+	return code
+}
+
+// leaks gives the exit code of goroutines that nobody ended. Connections that a test's
+// client keeps for the next request are no leak.
+func leaks() int {
+	http.DefaultClient.CloseIdleConnections()
+	if err := goleak.Find(); err != nil {
+		fmt.Fprintln(os.Stderr, "goroutines stay behind:", err)
+		return 1
+	}
+	return 0
 }
 
 func skipOrFail(t testing.TB, err error) {

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/signing"
+	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
 // binary is the program, built once for all tests.
@@ -42,7 +43,7 @@ func TestMain(m *testing.M) {
 	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
 		panic(string(out))
 	}
-	code := m.Run()
+	code := storetest.RunTests(m)
 	if err := os.RemoveAll(dir); err != nil {
 		panic(err)
 	}
