@@ -25,7 +25,7 @@ func TestChallengesAndRefunds(t *testing.T) {
 		never := h.post("/entities/challenges/challenge", `{"id":"x","title":{"en":"X"},"criteria":[{"action":"checkout","threshold":2}],"refunds":"never"}`)
 		require.Equal(t, http.StatusBadRequest, never.status, never.body)
 		require.Equal(t, []string{"refunds"}, never.fault(t).fields())
-		require.Contains(t, string(h.get("/entities/challenges/challenge/kept").body), `"refunds":"keep"`)
+		require.Contains(t, h.get("/entities/challenges/challenge/kept").body, `"refunds":"keep"`)
 
 		h.enrol("member-1001")
 		const todo, done = "/v2" + member + "/activities/challenges", member + "/challenges"

@@ -82,7 +82,7 @@ type folded struct {
 	customer               UUID
 	stored, anchored, head []byte
 	anchoredEvent          UUID
-	metAnchor, unreadable  bool
+	metAnchor              bool
 }
 
 // page folds the next customers and gives the last of them; zero: there were none.

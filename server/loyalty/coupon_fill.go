@@ -167,7 +167,7 @@ func fillPool(tx AdminTx, w *bulkWork) ([]BulkItem, error) {
 func (w *bulkWork) fill(tx AdminTx, plan fillPlan, at *fillProgress) ([]BulkItem, error) {
 	p, err := w.programme(tx)
 	if err != nil {
-		return nil, fmt.Errorf("the programme: %v", err)
+		return nil, errors.New("the programme: " + err.Error()) // no Error any more: the fill is not at fault, and is tried again
 	}
 	f, err := newFilling(p, tx, w.Target, plan.Generate > 0, w.now)
 	if err != nil {
