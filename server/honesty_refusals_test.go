@@ -209,7 +209,7 @@ func (w *witness) unknownParameter(o *offered) {
 func (w *witness) hasty() {
 	now := &stopped{now: time.Now()}
 	slow := *w
-	slow.house = openOn(w.t, w.databaseURL, func(o *server.Options) { o.Limiter = limit.NewMemory(now.clock) })
+	slow.house = openOn(w.t, w.databaseURL, func(o *server.Options) { o.Limiter, o.Clock = limit.NewMemory(now.clock), now.clock })
 	once := 1
 	key := slow.newKey(loyalty.KeyChange{RateLimit: &once})
 	require.Equal(w.t, http.StatusOK, slow.signed(key, slow.request(http.MethodGet, "/customers", "")).status)

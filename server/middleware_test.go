@@ -237,7 +237,7 @@ func (s *stopped) clock() time.Time { return s.now }
 // refused whole where they do not fit, and one that could never fit takes a minute.
 func TestBulkCostsItsEvents(t *testing.T) {
 	now := &stopped{now: time.Now()}
-	h := open(t, func(o *server.Options) { o.Limiter = limit.NewMemory(now.clock) })
+	h := open(t, func(o *server.Options) { o.Limiter, o.Clock = limit.NewMemory(now.clock), now.clock })
 	h.enrol("ada")
 	perMinute := 120
 	key := h.newKey(loyalty.KeyChange{RateLimit: &perMinute})

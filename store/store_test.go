@@ -72,7 +72,9 @@ func TestMonthsAreMadeAhead(t *testing.T) {
 	require.NoError(t, s.Within(context.Background(), loyalty.Needs{}, func(*loyalty.Loaded) (*loyalty.Writes, error) {
 		return &loyalty.Writes{Events: []loyalty.Event{event}}, nil
 	}))
-	require.NoError(t, open().ExtendJournal(context.Background()))
+	later := open()
+	require.NoError(t, later.ExtendJournal(context.Background()))
+	require.NoError(t, later.Close())
 	require.NotContains(t, storetest.Months(t, url), "events_2029_04")
 	for month := range 12 {
 		require.Contains(t, storetest.Months(t, url), late.AddDate(0, month+1, 0).Format("events_2006_01"))
