@@ -35,8 +35,9 @@ type exhaustion struct {
 }
 
 // spent refuses a request of a key whose limit is known to be used up before a byte of
-// its body is read. The signature is not proven yet: so nothing is counted, and nothing
-// is told that its caller was not told before.
+// its body is read. The signature is not proven yet, so nothing is counted. Whoever knows
+// the key's id may learn that its limit is used up, and until when; its caller was told
+// the same.
 func (s *Server) spent(c *gin.Context, key *loyalty.AccessKey) {
 	found, ok := s.exhausted.Load(key.ID)
 	if !ok || c.Request.ContentLength == 0 {
