@@ -11,9 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/loyalty-platform/loyalty/server/loyalty/action"
+
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
@@ -350,7 +351,7 @@ func (p *person) reads(id string) map[string][]string {
 	p.t.Helper()
 	id = url.PathEscape(id)
 	values := map[string][]string{
-		"customer_id": {id}, "code": {"GIFT-1", "GIFT-2", "SOURCE-1", "HELD-1", "WELCOME-1001", "SPRING-1001"}, "module}/{entity": loyalty.EntityTypes(),
+		"customer_id": {id}, "code": {"GIFT-1", "GIFT-2", "SOURCE-1", "HELD-1", "WELCOME-1001", "SPRING-1001"}, "module}/{entity": action.Registry().EntityTypes(),
 		"key_id": {p.key.KeyID}, "module": {"events_api"}, "entity_id": {"coffee-voucher"}, "reward_id": {"coffee-voucher"},
 		"transaction_id": {"T-1001", "T-7001", "T-7002"}, "quiz_id": {"q"}, "flow_id": {"words"}, "wheel_id": {"w"},
 		"offer_id": {"coffee-3-for-2"}, "contest_id": {"spring-raffle"}, "campaign_id": {"labels"}, "pool_id": {"p"}, "job": {"expiry"},

@@ -54,7 +54,7 @@ func (a *campaignsAPI) ListCampaigns(ctx context.Context, in automationcampaigns
 		return nil, err
 	}
 	now := a.clock()
-	l := choose(p, a.programme().Campaigns, campaignColumns(now), ordered(in.Params.Sort, in.Params.Order), now)
+	l := choose(p, loyalty.InOrder(a.programme()), campaignColumns(now), ordered(in.Params.Sort, in.Params.Order), now)
 	out := automationcampaigns.ListCampaigns200JSONResponse{
 		Data: make([]automationcampaigns.AutomationCampaign, len(l.entries)), Next: l.next, Previous: l.previous, Time: &l.time,
 	}

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/loyalty-platform/loyalty/server/loyalty/action"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/i18n"
@@ -99,9 +101,9 @@ func benchmarkRequest(b *testing.B, method, target, body, media string) {
 
 func benchServer(b *testing.B) (*server.Server, signing.Credential) {
 	st := storetest.Open(b, storetest.SQLite(b))
-	directory, err := loyalty.NewDirectory(context.Background(), loyalty.DirectoryOptions{Store: st})
+	directory, err := loyalty.NewDirectory(context.Background(), loyalty.DirectoryOptions{Registry: action.Registry(), Store: st})
 	require.NoError(b, err)
-	admin := loyalty.NewAdmin(loyalty.AdminOptions{Store: st, Directory: directory, APIs: openapi.Names()})
+	admin := loyalty.NewAdmin(loyalty.AdminOptions{Registry: action.Registry(), Store: st, Directory: directory, APIs: openapi.Names()})
 	most := 1_000_000
 	done, err := admin.CreateKey(context.Background(), loyalty.Call{KeyID: loyalty.CommandLine}, loyalty.KeyChange{RateLimit: &most})
 	require.NoError(b, err)

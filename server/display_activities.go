@@ -74,7 +74,7 @@ func (a *displayAPI) ListActivities(ctx context.Context, in display.ListActiviti
 
 // activityNeeds is what the kinds read of a customer, so that it is loaded at once.
 func activityNeeds(p *loyalty.Programme) loyalty.CustomerNeeds {
-	n := loyalty.ClaimNeeds(p.Rewards)
+	n := loyalty.ClaimNeeds(loyalty.Rewards.Of(p))
 	n.Tallies = append(n.Tallies, loyalty.OfferTallies(p)...)
 	n.Progress |= loyalty.Kinds(
 		loyalty.ProgressChallenge, loyalty.ProgressContest, loyalty.ProgressWheel, loyalty.ProgressTreasure,

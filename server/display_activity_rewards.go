@@ -16,7 +16,7 @@ func (a *displayAPI) ListRewardActivities(ctx context.Context, in display.ListRe
 		return nil, err
 	}
 	var out display.ListRewardActivities200JSONResponse
-	err = a.view(ctx, in.CustomerID, loyalty.ClaimNeeds(a.programme().Rewards), func(r *loyalty.Run) error {
+	err = a.view(ctx, in.CustomerID, loyalty.ClaimNeeds(loyalty.Rewards.Of(a.programme())), func(r *loyalty.Run) error {
 		language := requestOf(ctx).language
 		all, err := a.rewardViews(r, language)
 		if err != nil {
@@ -59,7 +59,7 @@ func (a *displayAPI) GetRewardActivity(ctx context.Context, in display.GetReward
 	}
 	var out display.GetRewardActivity200JSONResponse
 	err = a.view(ctx, in.CustomerID, oneReward(a.programme(), in.RewardID), func(r *loyalty.Run) error {
-		reward, language := r.Programme.Rewards[in.RewardID], requestOf(ctx).language
+		reward, language := loyalty.Rewards.Of(r.Programme)[in.RewardID], requestOf(ctx).language
 		if reward == nil {
 			return loyalty.ErrRewardNotFound
 		}
@@ -82,7 +82,7 @@ func (a *displayAPI) GetRewardActivity(ctx context.Context, in display.GetReward
 // oneReward is what the outlook of one reward reads.
 func oneReward(p *loyalty.Programme, id string) loyalty.CustomerNeeds {
 	one := map[string]*loyalty.Reward{}
-	if reward := p.Rewards[id]; reward != nil {
+	if reward := loyalty.Rewards.Of(p)[id]; reward != nil {
 		one[id] = reward
 	}
 	return loyalty.ClaimNeeds(one)

@@ -133,7 +133,7 @@ func (a *displayAPI) withRewards(ctx context.Context, claims []loyalty.RewardCla
 }
 
 func (a *displayAPI) rewardOf(ctx context.Context, id string, now time.Time) (claimed, error) {
-	if r := a.programme().Rewards[id]; r != nil {
+	if r := loyalty.Rewards.Of(a.programme())[id]; r != nil {
 		return claimed{reward: r, status: r.Status(now)}, nil
 	}
 	e, err := a.admin.Entity(ctx, rewardType, id)

@@ -25,7 +25,7 @@ func (a *displayAPI) ListContests(ctx context.Context, in display.ListContestsRe
 }
 
 func (a *displayAPI) contests(r *loyalty.Run, language *tongue) ([]activity[display.ContestActivity], error) {
-	return each(r.Programme.Contests, func(c *loyalty.Contest) (activity[display.ContestActivity], error) {
+	return each(loyalty.Contests.Of(r.Programme), func(c *loyalty.Contest) (activity[display.ContestActivity], error) {
 		return a.contest(r, language, c)
 	})
 }

@@ -47,7 +47,7 @@ func (a *displayAPI) SpinPrizeWheel(ctx context.Context, in display.SpinPrizeWhe
 // wonReward names a reward; its title is there as long as the reward is.
 func (a *displayAPI) wonReward(language *tongue, id string) *display.WonReward {
 	won := &display.WonReward{ID: id}
-	if reward := a.programme().Rewards[id]; reward != nil {
+	if reward := loyalty.Rewards.Of(a.programme())[id]; reward != nil {
 		won.Title = textOrNil(a.text(language, reward.Title))
 	}
 	return won

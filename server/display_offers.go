@@ -29,7 +29,7 @@ func (a *displayAPI) ListOfferActivities(ctx context.Context, in display.ListOff
 func (a *displayAPI) offers(r *loyalty.Run, language *tongue) ([]activity[display.OfferActivity], error) {
 	mine := map[string]loyalty.OfferOutlook{}
 	theirs := map[string]*loyalty.Offer{}
-	for id, o := range r.Programme.Offers {
+	for id, o := range loyalty.Offers.Of(r.Programme) {
 		outlook, err := r.OfferOutlook(o)
 		if err != nil {
 			return nil, err

@@ -28,7 +28,7 @@ func (a *displayAPI) ListProfiling(ctx context.Context, in display.ListProfiling
 }
 
 func (a *displayAPI) flows(r *loyalty.Run, language *tongue) ([]activity[display.FlowActivity], error) {
-	return each(r.Programme.Flows, func(f *loyalty.Flow) (activity[display.FlowActivity], error) { return a.flow(r, language, f) })
+	return each(loyalty.Flows.Of(r.Programme), func(f *loyalty.Flow) (activity[display.FlowActivity], error) { return a.flow(r, language, f) })
 }
 
 func (a *displayAPI) flow(r *loyalty.Run, language *tongue, f *loyalty.Flow) (activity[display.FlowActivity], error) {
@@ -52,7 +52,7 @@ func (a *displayAPI) flow(r *loyalty.Run, language *tongue, f *loyalty.Flow) (ac
 func (a *displayAPI) GetNextQuestion(ctx context.Context, in display.GetNextQuestionRequestObject) (display.GetNextQuestionResponseObject, error) {
 	var out display.GetNextQuestion200JSONResponse
 	err := a.view(ctx, in.CustomerID, flowNeeds, func(r *loyalty.Run) error {
-		f, err := oneOf(r.Programme.Flows, flowType, in.FlowID)
+		f, err := oneOf(loyalty.Flows.Of(r.Programme), flowType, in.FlowID)
 		if err != nil {
 			return err
 		}

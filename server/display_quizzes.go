@@ -30,7 +30,7 @@ func (a *displayAPI) ListQuizzes(ctx context.Context, in display.ListQuizzesRequ
 func (a *displayAPI) GetQuiz(ctx context.Context, in display.GetQuizRequestObject) (display.GetQuizResponseObject, error) {
 	var out display.GetQuiz200JSONResponse
 	err := a.view(ctx, in.CustomerID, quizNeeds, func(r *loyalty.Run) error {
-		q, err := oneOf(r.Programme.Quizzes, quizType, in.QuizID)
+		q, err := oneOf(loyalty.Quizzes.Of(r.Programme), quizType, in.QuizID)
 		if err != nil {
 			return err
 		}
@@ -45,7 +45,7 @@ func (a *displayAPI) GetQuiz(ctx context.Context, in display.GetQuizRequestObjec
 }
 
 func (a *displayAPI) quizzes(r *loyalty.Run, language *tongue) ([]activity[display.QuizActivity], error) {
-	return each(r.Programme.Quizzes, func(q *loyalty.Quiz) (activity[display.QuizActivity], error) { return a.quiz(r, language, q) })
+	return each(loyalty.Quizzes.Of(r.Programme), func(q *loyalty.Quiz) (activity[display.QuizActivity], error) { return a.quiz(r, language, q) })
 }
 
 // quiz words a quiz. Its question is told from its beginning on, the right answer

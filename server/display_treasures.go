@@ -26,7 +26,7 @@ func (a *displayAPI) ListTreasureHunts(ctx context.Context, in display.ListTreas
 }
 
 func (a *displayAPI) treasures(r *loyalty.Run, language *tongue) ([]activity[display.TreasureActivity], error) {
-	return each(r.Programme.Treasures, func(t *loyalty.Treasure) (activity[display.TreasureActivity], error) {
+	return each(loyalty.Treasures.Of(r.Programme), func(t *loyalty.Treasure) (activity[display.TreasureActivity], error) {
 		return a.treasure(r, language, t)
 	})
 }

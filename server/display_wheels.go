@@ -29,7 +29,7 @@ func (a *displayAPI) GetPrizeWheel(ctx context.Context, in display.GetPrizeWheel
 	var out display.GetPrizeWheel200JSONResponse
 	needs := loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressWheel)}
 	err := a.view(ctx, in.CustomerID, needs, func(r *loyalty.Run) error {
-		w, err := oneOf(r.Programme.Wheels, wheelType, in.WheelID)
+		w, err := oneOf(loyalty.Wheels.Of(r.Programme), wheelType, in.WheelID)
 		if err != nil {
 			return err
 		}
@@ -44,7 +44,7 @@ func (a *displayAPI) GetPrizeWheel(ctx context.Context, in display.GetPrizeWheel
 }
 
 func (a *displayAPI) wheels(r *loyalty.Run, language *tongue) ([]activity[display.WheelActivity], error) {
-	return each(r.Programme.Wheels, func(w *loyalty.Wheel) (activity[display.WheelActivity], error) { return a.wheel(r, language, w) })
+	return each(loyalty.Wheels.Of(r.Programme), func(w *loyalty.Wheel) (activity[display.WheelActivity], error) { return a.wheel(r, language, w) })
 }
 
 func (a *displayAPI) wheel(r *loyalty.Run, language *tongue, w *loyalty.Wheel) (activity[display.WheelActivity], error) {

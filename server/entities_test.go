@@ -9,11 +9,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/loyalty-platform/loyalty/server/loyalty/action"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/openapi"
 	"github.com/loyalty-platform/loyalty/server"
-	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
@@ -60,7 +61,7 @@ func entityExamples(t *testing.T) map[string]string {
 func TestEveryEntityExampleWorks(t *testing.T) {
 	examples := entityExamples(t)
 	require.ElementsMatch(t, entityOrder, slices.Collect(maps.Keys(examples)))
-	require.ElementsMatch(t, entityOrder[:len(entityOrder)-1], loyalty.EntityTypes())
+	require.ElementsMatch(t, entityOrder[:len(entityOrder)-1], action.Registry().EntityTypes())
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := openOn(t, url, patient)
 		h.everyModule()

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	rules "github.com/loyalty-platform/loyalty/server/loyalty/action"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/openapi"
@@ -26,7 +28,7 @@ func testEntitySchemas(t testing.TB) *entitySchemas {
 // are and which module each needs.
 func TestEntityModules(t *testing.T) {
 	s := testEntitySchemas(t)
-	require.ElementsMatch(t, append(loyalty.EntityTypes(), ownTypes), slices.Collect(maps.Keys(s.byType)))
+	require.ElementsMatch(t, append(rules.Registry().EntityTypes(), ownTypes), slices.Collect(maps.Keys(s.byType)))
 	for kind, fields := range s.byType {
 		kind = strings.Replace(kind, "{kind}", "machine", 1)
 		module := extension(fields.schema, "x-module")

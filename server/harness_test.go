@@ -53,7 +53,7 @@ func open(t *testing.T, adjust ...func(*server.Options)) *house {
 func openOn(t *testing.T, url string, adjust ...func(*server.Options)) *house {
 	t.Helper()
 	h := &house{t: t, databaseURL: url, log: &logLines{}, store: storetest.Open(t, url)}
-	directory, err := loyalty.NewDirectory(context.Background(), loyalty.DirectoryOptions{Store: h.store})
+	directory, err := loyalty.NewDirectory(context.Background(), loyalty.DirectoryOptions{Registry: action.Registry(), Store: h.store})
 	require.NoError(t, err)
 	h.directory = directory
 	vocabulary, err := server.NewVocabulary()
@@ -63,7 +63,7 @@ func openOn(t *testing.T, url string, adjust ...func(*server.Options)) *house {
 	})
 	require.NoError(t, err)
 	t.Cleanup(h.engine.Close)
-	h.admin = loyalty.NewAdmin(loyalty.AdminOptions{Store: h.store, Directory: directory, APIs: openapi.Names()})
+	h.admin = loyalty.NewAdmin(loyalty.AdminOptions{Registry: action.Registry(), Store: h.store, Directory: directory, APIs: openapi.Names()})
 	catalogue, err := i18n.Load()
 	require.NoError(t, err)
 	o := server.Options{
@@ -100,7 +100,8 @@ func (h *house) expiredKey() signing.Credential {
 	made := time.Now().AddDate(0, 0, -2)
 	over := made.AddDate(0, 0, 1)
 	admin := loyalty.NewAdmin(loyalty.AdminOptions{
-		Store: h.store, Directory: h.directory, APIs: openapi.Names(), Clock: func() time.Time { return made },
+		Registry: action.Registry(),
+		Store:    h.store, Directory: h.directory, APIs: openapi.Names(), Clock: func() time.Time { return made },
 	})
 	done, err := admin.CreateKey(h.t.Context(), loyalty.Call{KeyID: loyalty.CommandLine}, loyalty.KeyChange{ExpiresAt: &over})
 	require.NoError(h.t, err)

@@ -24,7 +24,7 @@ func (a *offersAPI) ListOffers(ctx context.Context, in offers.ListOffersRequestO
 		return nil, err
 	}
 	p, now, language := a.programme(), a.clock(), requestOf(ctx).language
-	all, err := each(p.Offers, func(o *loyalty.Offer) (activity[offers.Offer], error) { return a.offer(p, language, o, now), nil })
+	all, err := each(loyalty.Offers.Of(p), func(o *loyalty.Offer) (activity[offers.Offer], error) { return a.offer(p, language, o, now), nil })
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func (a *offersAPI) ListOffers(ctx context.Context, in offers.ListOffersRequestO
 // GetOffer reads one offer.
 func (a *offersAPI) GetOffer(ctx context.Context, in offers.GetOfferRequestObject) (offers.GetOfferResponseObject, error) {
 	p := a.programme()
-	o, err := oneOf(p.Offers, offerType, in.OfferID)
+	o, err := oneOf(loyalty.Offers.Of(p), offerType, in.OfferID)
 	if err != nil {
 		return nil, err
 	}

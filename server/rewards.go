@@ -43,7 +43,7 @@ func (a *rewardsAPI) catalogueFor(ctx context.Context, language *tongue, custome
 	if customer == nil {
 		return a.stocked(ctx, language, programme.RewardList()...)
 	}
-	err = a.view(ctx, *customer, loyalty.ClaimNeeds(programme.Rewards), func(r *loyalty.Run) error {
+	err = a.view(ctx, *customer, loyalty.ClaimNeeds(loyalty.Rewards.Of(programme)), func(r *loyalty.Run) error {
 		all, err = a.rewardViews(r, language)
 		all = slices.DeleteFunc(all, func(v *rewardView) bool { return v.outlook.Refusal != nil })
 		return err
@@ -70,7 +70,7 @@ func (a *rewardsAPI) stocked(ctx context.Context, language *tongue, list ...*loy
 
 // GetReward reads one reward of the catalogue.
 func (a *rewardsAPI) GetReward(ctx context.Context, in rewards.GetRewardRequestObject) (rewards.GetRewardResponseObject, error) {
-	reward := a.programme().Rewards[in.RewardID]
+	reward := loyalty.Rewards.Of(a.programme())[in.RewardID]
 	if reward == nil {
 		return nil, loyalty.ErrRewardNotFound
 	}
@@ -126,7 +126,7 @@ func (a *rewardsAPI) claimRecord(language *tongue, c *loyalty.RewardClaim, custo
 	if c.Award > 0 {
 		out.Award = &c.Award
 	}
-	if reward := a.programme().Rewards[c.Reward]; reward != nil {
+	if reward := loyalty.Rewards.Of(a.programme())[c.Reward]; reward != nil {
 		out.Title = textOrNil(a.text(language, reward.Title))
 	}
 	return out

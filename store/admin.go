@@ -73,13 +73,13 @@ func (s *Store) Change(ctx context.Context, work func(loyalty.AdminTx) error) er
 }
 
 // Snapshot reads keys, modules and settings as they are at one version.
-func (s *Store) Snapshot(ctx context.Context) (loyalty.Snapshot, error) {
+func (s *Store) Snapshot(ctx context.Context, types []string) (loyalty.Snapshot, error) {
 	var snapshot loyalty.Snapshot
 	err := s.consistent(ctx, func(db *gorm.DB) (err error) {
 		if err := s.unhurried(db); err != nil {
 			return err
 		}
-		snapshot, err = s.snapshot(db)
+		snapshot, err = s.snapshot(db, types)
 		return err
 	})
 	return snapshot, err
@@ -108,7 +108,7 @@ func (s *Store) KeysUsed(ctx context.Context, used map[string]time.Time) error {
 	}))
 }
 
-func (s *Store) snapshot(db *gorm.DB) (loyalty.Snapshot, error) {
+func (s *Store) snapshot(db *gorm.DB, types []string) (loyalty.Snapshot, error) {
 	var version versionRow
 	var settings settingsRow
 	var modules []moduleRow
@@ -121,7 +121,7 @@ func (s *Store) snapshot(db *gorm.DB) (loyalty.Snapshot, error) {
 		db.Order("name").Find(&modules).Error,
 		db.Order("created_at, id").Find(&keys).Error,
 		db.Order("key_id, id DESC").Find(&secrets).Error,
-		db.Where("type IN ?", loyalty.SnapshotTypes()).Order("created_at, id").Find(&entities).Error,
+		db.Where("type IN ?", types).Order("created_at, id").Find(&entities).Error,
 	)
 	if err != nil {
 		return loyalty.Snapshot{}, err
@@ -175,8 +175,8 @@ type adminTx struct {
 // Version is the programme's, as the transaction found it.
 func (t *adminTx) Version() int64 { return t.version }
 
-func (t *adminTx) Snapshot() (loyalty.Snapshot, error) {
-	snapshot, err := t.s.snapshot(t.db)
+func (t *adminTx) Snapshot(types []string) (loyalty.Snapshot, error) {
+	snapshot, err := t.s.snapshot(t.db, types)
 	return snapshot, t.s.fault(err)
 }
 

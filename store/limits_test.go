@@ -31,7 +31,7 @@ func TestFrozenAdministration(t *testing.T) {
 	require.NoError(t, other.Change(ctx, func(tx loyalty.AdminTx) error { return tx.SaveModule(loyalty.ModuleState{Name: "tiers"}) }))
 	close(thaw)
 	require.ErrorIs(t, <-ended, loyalty.ErrUnavailable)
-	snapshot, err := other.Snapshot(context.Background())
+	snapshot, err := other.Snapshot(context.Background(), nil)
 	require.NoError(t, err)
 	require.Equal(t, []loyalty.ModuleState{{Name: "tiers"}}, snapshot.Modules)
 }
@@ -95,7 +95,7 @@ func TestLostAdministrativeCommit(t *testing.T) {
 	})
 	require.ErrorIs(t, err, loyalty.ErrUnconfirmed)
 	p.Plan(nil)
-	snapshot, err := s.Snapshot(t.Context())
+	snapshot, err := s.Snapshot(t.Context(), nil)
 	require.NoError(t, err)
 	require.Len(t, snapshot.Modules, 1, "it was done")
 }

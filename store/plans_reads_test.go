@@ -304,14 +304,14 @@ func openReads(t *testing.T, database string, plans *planTap) *reads {
 		require.NoError(t, err, "auto_explain is one of PostgreSQL's own extensions: %s", setting)
 	}
 	s := storetest.Open(t, plans.before(t, database))
-	directory, err := loyalty.NewDirectory(ctx, loyalty.DirectoryOptions{Store: s})
+	directory, err := loyalty.NewDirectory(ctx, loyalty.DirectoryOptions{Registry: action.Registry(), Store: s})
 	require.NoError(t, err)
 	vocabulary, err := server.NewVocabulary()
 	require.NoError(t, err)
 	engine, err := loyalty.NewEngine(loyalty.EngineOptions{Store: s, Contract: vocabulary, Programmes: directory, Rules: action.All()})
 	require.NoError(t, err)
 	t.Cleanup(engine.Close)
-	admin := loyalty.NewAdmin(loyalty.AdminOptions{Store: s, Directory: directory, APIs: openapi.Names()})
+	admin := loyalty.NewAdmin(loyalty.AdminOptions{Registry: action.Registry(), Store: s, Directory: directory, APIs: openapi.Names()})
 	catalogue, err := i18n.Load()
 	require.NoError(t, err)
 	handler, err := server.New(server.Options{

@@ -20,6 +20,7 @@ const AnswerLife = 24 * time.Hour
 // its own transaction, never with a secret, and seen by the Directory at once.
 type Admin struct {
 	store     AdminStore
+	registry  *Registry
 	directory *Directory
 	apis      []string
 	clock     func() time.Time
@@ -31,6 +32,7 @@ type Admin struct {
 // AdminOptions are what an Admin needs.
 type AdminOptions struct {
 	Store     AdminStore
+	Registry  *Registry
 	Directory *Directory       // refreshed after every change; nil: none runs in this process
 	APIs      []string         // the documents a key can be limited to
 	Clock     func() time.Time // nil: time.Now
@@ -41,7 +43,7 @@ func NewAdmin(o AdminOptions) *Admin {
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
-	return &Admin{store: o.Store, directory: o.Directory, apis: o.APIs, clock: o.Clock}
+	return &Admin{store: o.Store, registry: o.Registry, directory: o.Directory, apis: o.APIs, clock: o.Clock}
 }
 
 // Call says who asks for a change, and whether it may be repeated.
@@ -80,7 +82,7 @@ func change[T any](ctx context.Context, a *Admin, call Call, work func(*adminRun
 		if done.Replayed, err = run.earlier(); err != nil || done.Replayed != nil {
 			return err
 		}
-		if run.Snapshot, err = tx.Snapshot(); err != nil {
+		if run.Snapshot, err = tx.Snapshot(a.registry.SnapshotTypes()); err != nil {
 			return err
 		}
 		if done.Value, err = work(run); err != nil {
@@ -138,7 +140,7 @@ func (a *Admin) followed(tx AdminTx) (bool, error) {
 	if a.directory == nil {
 		return true, nil
 	}
-	s, err := tx.Snapshot()
+	s, err := tx.Snapshot(nil)
 	return err == nil && s.Version == a.directory.Programme().Version, err
 }
 
@@ -152,6 +154,7 @@ func (a *Admin) AuditLog(ctx context.Context, q AuditQuery) ([]AuditEntry, error
 // adminRun is one administrative transaction under way.
 type adminRun struct {
 	AdminTx
+	registry *Registry
 	Snapshot Snapshot   // as the transaction found it
 	compiled *Programme // of Snapshot, for this run alone; nil: not compiled yet
 	changed  bool       // Snapshot is no longer what the transaction found
@@ -162,7 +165,7 @@ type adminRun struct {
 }
 
 func (a *Admin) run(tx AdminTx, call Call) *adminRun {
-	return &adminRun{AdminTx: tx, call: call, now: a.now(), next: a.nextID}
+	return &adminRun{AdminTx: tx, registry: a.registry, call: call, now: a.now(), next: a.nextID}
 }
 
 // nextID gives an id that sorts after every one that this process gave before.

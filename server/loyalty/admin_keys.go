@@ -67,7 +67,7 @@ func instantOrNil(t time.Time) *time.Time {
 // Keys lists every access key, the newest first, revoked ones included. Secrets
 // are those in force, without their values.
 func (a *Admin) Keys(ctx context.Context) ([]AccessKey, error) {
-	s, err := a.store.Snapshot(ctx)
+	s, err := a.store.Snapshot(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (a *Admin) Keys(ctx context.Context) ([]AccessKey, error) {
 
 // Key gives one access key as Keys does. It fails with ErrKeyNotFound.
 func (a *Admin) Key(ctx context.Context, id string) (AccessKey, error) {
-	s, err := a.store.Snapshot(ctx)
+	s, err := a.store.Snapshot(ctx, nil)
 	if err != nil {
 		return AccessKey{}, err
 	}

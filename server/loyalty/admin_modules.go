@@ -18,7 +18,7 @@ type ModuleChange struct {
 // Modules lists the modules of this build in alphabetical order, with their
 // complete configurations.
 func (a *Admin) Modules(ctx context.Context) ([]ModuleState, error) {
-	s, err := a.store.Snapshot(ctx)
+	s, err := a.store.Snapshot(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func (a *Admin) Module(ctx context.Context, spelling string) (ModuleState, error
 	if err != nil {
 		return ModuleState{}, err
 	}
-	s, err := a.store.Snapshot(ctx)
+	s, err := a.store.Snapshot(ctx, nil)
 	if err != nil {
 		return ModuleState{}, err
 	}
@@ -85,7 +85,7 @@ func (r *adminRun) saveModule(m ModuleState) error {
 	next := r.Snapshot
 	next.Modules = slices.DeleteFunc(slices.Clone(next.Modules), func(o ModuleState) bool { return o.Name == m.Name })
 	next.Modules = append(next.Modules, m)
-	if _, err := CompileProgramme(next); err != nil {
+	if _, err := r.registry.Compile(next); err != nil {
 		return err
 	}
 	return r.SaveModule(m)
@@ -100,7 +100,7 @@ type SettingsChange struct {
 
 // Settings gives the settings in force.
 func (a *Admin) Settings(ctx context.Context) (Settings, error) {
-	s, err := a.store.Snapshot(ctx)
+	s, err := a.store.Snapshot(ctx, nil)
 	return s.Settings.orDefaults(), err
 }
 

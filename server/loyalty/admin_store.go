@@ -51,7 +51,7 @@ type Snapshot struct {
 	Unreadable []string
 	Modules    []ModuleState
 	Settings   Settings
-	Entities   []Entity // those that the rules read (SnapshotTypes), archived ones too, by creation, then id
+	Entities   []Entity // those of the types that were asked for (Registry.SnapshotTypes), archived ones too, by creation, then id
 }
 
 // Entity is one thing a programme is made of: a reward, a tier, a campaign. It is
@@ -109,7 +109,7 @@ type AuditQuery struct {
 // programme's version grow.
 type AdminTx interface {
 	Version() int64 // of the programme, as the transaction found it
-	Snapshot() (Snapshot, error)
+	Snapshot(types []string) (Snapshot, error)
 	SaveKey(AccessKey) error
 	SaveModule(ModuleState) error
 	SaveSettings(Settings) error
@@ -151,7 +151,7 @@ type AdminStore interface {
 	// Change runs work in one transaction that no other change overlaps; an
 	// error rolls all of it back.
 	Change(ctx context.Context, work func(AdminTx) error) error
-	Snapshot(ctx context.Context) (Snapshot, error)
+	Snapshot(ctx context.Context, types []string) (Snapshot, error)
 	Version(ctx context.Context) (int64, error)
 	AuditLog(ctx context.Context, q AuditQuery) ([]AuditEntry, error)
 	Entity(ctx context.Context, kind, id string) (Entity, bool, error)

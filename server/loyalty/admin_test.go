@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/loyalty-platform/loyalty/server/loyalty/action"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
@@ -50,10 +52,11 @@ func newDesk(t *testing.T, s *store.Store) *desk {
 	t.Helper()
 	d := &desk{store: s, now: time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC)}
 	var err error
-	d.directory, err = loyalty.NewDirectory(t.Context(), loyalty.DirectoryOptions{Store: s, Clock: d.clock})
+	d.directory, err = loyalty.NewDirectory(t.Context(), loyalty.DirectoryOptions{Registry: action.Registry(), Store: s, Clock: d.clock})
 	require.NoError(t, err)
 	d.Admin = loyalty.NewAdmin(loyalty.AdminOptions{
-		Store: s, Directory: d.directory, APIs: []string{"administration", "customers", "events"}, Clock: d.clock,
+		Registry: action.Registry(),
+		Store:    s, Directory: d.directory, APIs: []string{"administration", "customers", "events"}, Clock: d.clock,
 	})
 	return d
 }
@@ -403,7 +406,7 @@ func TestSecretsAreSealed(t *testing.T) {
 	require.NoError(t, err)
 	defer other.Close()
 	require.ErrorIs(t, other.CheckMasterKey(t.Context()), store.ErrMasterKey)
-	seen, err := loyalty.NewDirectory(t.Context(), loyalty.DirectoryOptions{Store: other})
+	seen, err := loyalty.NewDirectory(t.Context(), loyalty.DirectoryOptions{Registry: action.Registry(), Store: other})
 	require.NoError(t, err)
 	_, ok := seen.Key(k.ID)
 	require.False(t, ok)
@@ -418,7 +421,7 @@ func TestOneUnreadableSecret(t *testing.T) {
 		_, err := storetest.Raw(t, url).Exec(`UPDATE key_secrets SET sealed = (SELECT sealed FROM key_secrets WHERE key_id = '` + good.ID + `') WHERE key_id = '` + damaged.ID + `'`)
 		require.NoError(t, err)
 		var told []string
-		seen, err := loyalty.NewDirectory(t.Context(), loyalty.DirectoryOptions{Store: s, Report: func(err error) { told = append(told, err.Error()) }})
+		seen, err := loyalty.NewDirectory(t.Context(), loyalty.DirectoryOptions{Registry: action.Registry(), Store: s, Report: func(err error) { told = append(told, err.Error()) }})
 		require.NoError(t, err)
 		_, ok := seen.Key(damaged.ID)
 		require.False(t, ok)
@@ -441,7 +444,7 @@ func TestFirstKeyIsOne(t *testing.T) {
 		done := make(chan end)
 		const processes = 6
 		for range processes {
-			a := loyalty.NewAdmin(loyalty.AdminOptions{Store: storetest.Open(t, url)})
+			a := loyalty.NewAdmin(loyalty.AdminOptions{Registry: action.Registry(), Store: storetest.Open(t, url)})
 			go func() {
 				_, made, err := a.CreateFirstKey(t.Context(), caller, loyalty.KeyChange{})
 				done <- end{made, err}
@@ -456,7 +459,7 @@ func TestFirstKeyIsOne(t *testing.T) {
 			}
 		}
 		require.Equal(t, 1, made)
-		keys, err := loyalty.NewAdmin(loyalty.AdminOptions{Store: storetest.Open(t, url)}).Keys(t.Context())
+		keys, err := loyalty.NewAdmin(loyalty.AdminOptions{Registry: action.Registry(), Store: storetest.Open(t, url)}).Keys(t.Context())
 		require.NoError(t, err)
 		require.Len(t, keys, 1)
 	})

@@ -33,7 +33,7 @@ func TestBacktestCounts(t *testing.T) {
 		"stranger joins": {`"effects":[{"type":"points","points":1}]`, "", []chance{at(ada, 0), merge(ben, ada), merge(cleo, ada)}, BacktestFigures{Events: 1, Winners: 1, Points: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := CompileProgramme(Snapshot{Modules: []ModuleState{{Name: c.off, Enabled: false}}[:min(1, len(c.off))]})
+			p, err := NewRegistry([]string{"checkout"}).Compile(Snapshot{Modules: []ModuleState{{Name: c.off, Enabled: false}}[:min(1, len(c.off))]})
 			require.NoError(t, err)
 			campaign, err := p.Draft("c", json.RawMessage(`{"name":"C","trigger":"checkout",`+c.fields+`}`))
 			require.NoError(t, err)

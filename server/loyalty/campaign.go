@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -67,15 +68,17 @@ type Effect struct {
 	extra decimal.Decimal // Factor − 1: what the campaign adds for each base point
 }
 
-func readCampaign(p *Programme, e Entity) error {
-	c, err := p.campaign(e)
-	if err == nil {
-		p.Campaigns = append(p.Campaigns, c)
-	}
-	return err
-}
+// Campaigns are what is given when something happens (module automation).
+var Campaigns = &EntityType[*Campaign]{Type: "automation/campaign", Module: ModuleAutomation, Read: readCampaign, Index: orderCampaigns}
 
-func (p *Programme) campaign(e Entity) (*Campaign, error) {
+// campaignOrder are the campaigns in the order in which they run, and triggered the
+// active ones by what sets them off.
+var (
+	campaignOrder Slot[[]*Campaign]
+	triggered     Slot[map[string][]*Campaign]
+)
+
+func readCampaign(p *Programme, e Entity) (*Campaign, error) {
 	c := &Campaign{ID: e.ID, CreatedAt: e.CreatedAt}
 	err := decodeEntity(e, c)
 	if err != nil {
@@ -99,7 +102,7 @@ func (p *Programme) campaign(e Entity) (*Campaign, error) {
 // Draft compiles a campaign that nobody stored, as a version of one with this id. It
 // fails as storing it would, naming the field.
 func (p *Programme) Draft(id string, data json.RawMessage) (*Campaign, error) {
-	return p.campaign(Entity{ID: id, Data: data})
+	return readCampaign(p, Entity{ID: id, Data: data})
 }
 
 // StatusAt is where a campaign stands at an instant: draft, paused, or by its dates
@@ -148,7 +151,7 @@ func (f *Effect) check(p *Programme, at string) error {
 			return missing(at+".tier", "tiers/tier", f.Tier)
 		}
 	case EffectChallenge:
-		if p.Challenges[f.Challenge] == nil {
+		if Challenges.Of(p)[f.Challenge] == nil {
 			return missing(at+".challenge", "challenges/challenge", f.Challenge)
 		}
 		f.Amount = cmp.Or(f.Amount, 1)
@@ -167,7 +170,7 @@ func (f *Effect) checkCoupon(p *Programme, at string) error {
 		return fieldFault(at+".coupon", "not_together", map[string]any{"other": "pool"})
 	case f.Coupon != nil:
 		return f.Coupon.check(at + ".coupon")
-	case p.Pools[f.Pool] == nil:
+	case Pools.Of(p)[f.Pool] == nil:
 		return missing(at+".pool", "coupons/pool", f.Pool)
 	}
 	return nil
@@ -176,17 +179,22 @@ func (f *Effect) checkCoupon(p *Programme, at string) error {
 // orderCampaigns brings the campaigns into the order in which they run: the
 // highest priority first, then the oldest. The active ones can be found by what
 // sets them off.
-func (p *Programme) orderCampaigns() {
-	slices.SortFunc(p.Campaigns, func(a, b *Campaign) int {
+func orderCampaigns(p *Programme, all map[string]*Campaign) {
+	ordered := slices.SortedFunc(maps.Values(all), func(a, b *Campaign) int {
 		return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.CreatedAt.Compare(b.CreatedAt), strings.Compare(a.ID, b.ID))
 	})
-	p.triggered = map[string][]*Campaign{}
-	for _, c := range p.Campaigns {
+	by := map[string][]*Campaign{}
+	for _, c := range ordered {
 		if c.Status == CampaignActive {
-			p.triggered[c.Trigger] = append(p.triggered[c.Trigger], c)
+			by[c.Trigger] = append(by[c.Trigger], c)
 		}
 	}
+	campaignOrder.Set(p, ordered)
+	triggered.Set(p, by)
 }
+
+// InOrder lists the campaigns in the order in which they run.
+func InOrder(p *Programme) []*Campaign { return campaignOrder.Of(p) }
 
 // onlyLabels says whether a campaign gives nothing but labels.
 func (c *Campaign) onlyLabels() bool {

@@ -209,7 +209,7 @@ func (g *gift) tier(id string) error {
 
 // challenge moves a challenge forward.
 func (g *gift) challenge(f *Effect) error {
-	moved, err := g.AdvanceChallenge(g.cause, g.Programme.Challenges[f.Challenge], f.Amount)
+	moved, err := g.AdvanceChallenge(g.cause, Challenges.Of(g.Programme)[f.Challenge], f.Amount)
 	if moved {
 		g.given = true
 		g.gave.Challenge += f.Amount

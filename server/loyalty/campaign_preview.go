@@ -64,7 +64,7 @@ func (p *Programme) previewOf(events []Event) (v PurchasePreview) {
 			points[x.Campaign] += x.Points
 		}
 	}
-	for _, c := range p.Campaigns {
+	for _, c := range InOrder(p) {
 		if n, gave := points[c.ID]; gave {
 			v.Campaigns = append(v.Campaigns, CampaignBonus{c.ID, c.Name, n})
 		}
@@ -82,9 +82,9 @@ func (v PurchasePreview) Bonus() (n int64) {
 
 // Campaign finds a campaign that is not archived; nil: there is none.
 func (p *Programme) Campaign(id string) *Campaign {
-	i := slices.IndexFunc(p.Campaigns, func(c *Campaign) bool { return c.ID == id })
+	i := slices.IndexFunc(InOrder(p), func(c *Campaign) bool { return c.ID == id })
 	if i < 0 {
 		return nil
 	}
-	return p.Campaigns[i]
+	return InOrder(p)[i]
 }

@@ -7,7 +7,7 @@ func campaigns(o *occurrence) error {
 	if !o.Programme.On[ModuleAutomation] {
 		return nil
 	}
-	for _, c := range o.Programme.triggered[o.action] {
+	for _, c := range triggered.Of(o.Programme)[o.action] {
 		if err := o.effort(stepsToLook); err != nil {
 			return err
 		}
@@ -179,7 +179,7 @@ func (p *Programme) foreseeCampaigns(action string, n *CustomerNeeds) {
 }
 
 func (p *Programme) foreseeLimits(trigger string, n *CustomerNeeds) {
-	for _, c := range p.triggered[trigger] {
+	for _, c := range triggered.Of(p)[trigger] {
 		if c.Limit.PerCustomer != nil {
 			n.Progress |= Kinds(ProgressCampaign)
 		}

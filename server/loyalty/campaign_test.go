@@ -33,7 +33,7 @@ func compileWith(m modules, all things) (*loyalty.Programme, error) {
 	for _, e := range all {
 		snapshot.Entities = append(snapshot.Entities, loyalty.Entity{Type: e[0], ID: e[1], Data: json.RawMessage(e[2]), CreatedAt: shopOpens})
 	}
-	return loyalty.CompileProgramme(snapshot)
+	return action.Registry().Compile(snapshot)
 }
 
 func (s *shop) make(m modules, all things) {

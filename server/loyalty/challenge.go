@@ -41,26 +41,28 @@ type Criterion struct {
 	Is        *condition.Condition `json:"-"`
 }
 
+// Challenges are what customers work towards (module challenges).
+var Challenges = &EntityType[*Challenge]{Type: "challenges/challenge", Module: ModuleChallenges, Read: readChallenge, Index: orderChallenges}
+
 // readChallenge refuses a criterion whose condition or attribute nothing can have.
-func readChallenge(p *Programme, e Entity) error {
+func readChallenge(p *Programme, e Entity) (*Challenge, error) {
 	c := &Challenge{ID: e.ID, Custom: customOf(e)}
 	if err := decodeEntity(e, c); err != nil {
-		return err
+		return nil, err
 	}
 	if c.Refunds != "" && c.Refunds != RefundsUndo && c.Refunds != RefundsKeep {
-		return fieldFault("refunds", "must_be_one_of", map[string]any{"values": RefundsUndo + ", " + RefundsKeep})
+		return nil, fieldFault("refunds", "must_be_one_of", map[string]any{"values": RefundsUndo + ", " + RefundsKeep})
 	}
 	of := sha256.New()
 	for i := range c.Criteria {
 		k := &c.Criteria[i]
 		if err := k.compile(fmt.Sprintf("criteria[%d].", i)); err != nil {
-			return err
+			return nil, err
 		}
 		fmt.Fprintf(of, "%q%q%q", k.Action, k.Condition, k.Sum)
 	}
 	c.of = hex.EncodeToString(of.Sum(nil)[:6])
-	p.Challenges[c.ID] = c
-	return c.check()
+	return c, c.check()
 }
 
 func (k *Criterion) compile(at string) (err error) {
@@ -99,17 +101,21 @@ func summable(path string) bool {
 
 // orderChallenges makes the challenges found by the actions that they count, in the
 // order of their ids.
-func (p *Programme) orderChallenges() {
-	p.counted = map[string][]*Challenge{}
-	for _, id := range slices.Sorted(maps.Keys(p.Challenges)) {
-		c := p.Challenges[id]
+func orderChallenges(p *Programme, all map[string]*Challenge) {
+	by := map[string][]*Challenge{}
+	for _, id := range slices.Sorted(maps.Keys(all)) {
+		c := all[id]
 		for i, k := range c.Criteria {
 			if !slices.ContainsFunc(c.Criteria[:i], func(o Criterion) bool { return o.Action == k.Action }) {
-				p.counted[k.Action] = append(p.counted[k.Action], c)
+				by[k.Action] = append(by[k.Action], c)
 			}
 		}
 	}
+	counted.Set(p, by)
 }
+
+// counted are the challenges by what they count, in the order of their ids.
+var counted Slot[map[string][]*Challenge]
 
 // most is how often one customer may complete it.
 func (c *Challenge) most() int64 {

@@ -13,9 +13,9 @@ import (
 
 // made compiles a challenge.
 func made(t require.TestingT, data string) *Challenge {
-	p := &Programme{Challenges: map[string]*Challenge{}}
-	require.NoError(t, readChallenge(p, Entity{Type: "challenges/challenge", ID: "c", Data: json.RawMessage(data)}), data)
-	return p.Challenges["c"]
+	c, err := readChallenge(&Programme{}, Entity{Type: "challenges/challenge", ID: "c", Data: json.RawMessage(data)})
+	require.NoError(t, err, data)
+	return c
 }
 
 // TestChallengeCounts holds counting against adding everything up each time: what
@@ -181,7 +181,7 @@ func TestProgrammeRefusesTiersAndChallenges(t *testing.T) {
 		"a sum of something inside":     {challenge(`{"action":"checkout","threshold":1,"sum":"item.subtotal.cents"}`), "criteria[1].sum"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := CompileProgramme(Snapshot{Entities: c.entities})
+			_, err := NewRegistry(nil, Challenges).Compile(Snapshot{Entities: c.entities})
 			if c.field == "" {
 				require.NoError(t, err)
 				return

@@ -13,7 +13,7 @@ func (o *occurrence) challenge() error {
 	if !p.On[ModuleChallenges] || !o.enrolled() {
 		return nil
 	}
-	for _, c := range p.counted[o.action] {
+	for _, c := range counted.Of(p)[o.action] {
 		if err := o.effort(stepsToLook); err != nil {
 			return err
 		}
@@ -141,7 +141,7 @@ func (r *Run) traceChallenge(c *Challenge, verdict, reason string, n int64) {
 // of an event; what was completed stays. It fails with ErrChallengeNotFound and
 // ErrNotResetable.
 func (r *Run) ResetChallenge(e *Event, id string) error {
-	c := r.Programme.Challenges[id]
+	c := Challenges.Of(r.Programme)[id]
 	if c == nil {
 		return ErrChallengeNotFound.With("challenge", id).At("data.challenge")
 	}

@@ -273,7 +273,7 @@ func (u *undoing) out(k *Counting) error {
 		if !rest.uncount(done.Criteria, done.Days) {
 			continue
 		}
-		if done.holds() || st.fill(&done, u.Programme.Challenges[k.Challenge]) {
+		if done.holds() || st.fill(&done, Challenges.Of(u.Programme)[k.Challenge]) {
 			st.Kept[i] = done
 			u.told(k.Challenge, "reason.challenge_holds", 0)
 			continue

@@ -103,7 +103,6 @@ func TestUncomplete(t *testing.T) {
 }
 
 func TestChallengeRefusesRefunds(t *testing.T) {
-	p := &Programme{Challenges: map[string]*Challenge{}}
-	err := readChallenge(p, Entity{Type: "challenges/challenge", ID: "c", Data: json.RawMessage(`{"criteria":[],"refunds":"never"}`)})
+	_, err := readChallenge(&Programme{}, Entity{Type: "challenges/challenge", ID: "c", Data: json.RawMessage(`{"criteria":[],"refunds":"never"}`)})
 	require.Equal(t, "refunds", AsError(err).Details[0].Field)
 }

@@ -54,6 +54,7 @@ type ConfigurationChange struct {
 
 // configured is what is configured now.
 type configured struct {
+	registry *Registry
 	snapshot Snapshot
 	entities map[string]map[string]Entity // by type, then id; archived ones too
 }
@@ -62,11 +63,11 @@ type configured struct {
 // are read again where something was changed meanwhile.
 func (a *Admin) current(ctx context.Context) (configured, error) {
 	for {
-		snapshot, err := a.store.Snapshot(ctx)
+		snapshot, err := a.store.Snapshot(ctx, a.registry.SnapshotTypes())
 		if err != nil {
 			return configured{}, outcomeError(err)
 		}
-		c, err := configuredAt(snapshot, func(q EntityQuery) ([]Entity, error) { return a.store.Entities(ctx, q) })
+		c, err := configuredAt(a.registry, snapshot, func(q EntityQuery) ([]Entity, error) { return a.store.Entities(ctx, q) })
 		if err != nil {
 			return c, outcomeError(err)
 		}
@@ -78,13 +79,13 @@ func (a *Admin) current(ctx context.Context) (configured, error) {
 }
 
 // configuredAt adds to a snapshot the entities that are not part of it.
-func configuredAt(s Snapshot, list func(EntityQuery) ([]Entity, error)) (configured, error) {
-	c := configured{s, map[string]map[string]Entity{}}
+func configuredAt(g *Registry, s Snapshot, list func(EntityQuery) ([]Entity, error)) (configured, error) {
+	c := configured{g, s, map[string]map[string]Entity{}}
 	for _, e := range c.snapshot.Entities {
 		c.put(e)
 	}
-	for _, kind := range declarations(c.snapshot.Entities).EntityTypes() {
-		if slices.Contains(SnapshotTypes(), kind) {
+	for _, kind := range g.Declarations(s.Entities).EntityTypes() {
+		if g.Reads(kind) {
 			continue
 		}
 		others, err := list(EntityQuery{Type: kind, Archived: true})
@@ -103,20 +104,6 @@ func (c *configured) put(e Entity) {
 		c.entities[e.Type] = map[string]Entity{}
 	}
 	c.entities[e.Type][e.ID] = e
-}
-
-// declarations is a programme that has nothing but the types and attributes that
-// entities declare; one that cannot be read declares nothing.
-func declarations(all []Entity) *Programme {
-	p := &Programme{}
-	p.clear()
-	p.nameOwnTypes(all)
-	for _, e := range all {
-		if e.Type == attributeType && e.ArchivedAt.IsZero() {
-			_ = readAttribute(p, e) // what is wrong with it is found when everything is compiled
-		}
-	}
-	return p
 }
 
 // Configuration gives everything that is configured.
@@ -140,10 +127,10 @@ func (c *configured) document() (ConfigurationDocument, error) {
 	for _, m := range modules {
 		d.Modules[m.Name] = moduleRecord{m.Enabled, plainNumbers(m.Config)}
 	}
-	for _, kind := range EntityTypes() {
+	for _, kind := range c.registry.EntityTypes() {
 		d.Entities[kind] = map[string]json.RawMessage{}
 	}
-	own := declarations(slices.DeleteFunc(slices.Clone(c.snapshot.Entities), func(e Entity) bool { return !e.ArchivedAt.IsZero() }))
+	own := c.registry.Declarations(slices.DeleteFunc(slices.Clone(c.snapshot.Entities), func(e Entity) bool { return !e.ArchivedAt.IsZero() }))
 	for _, kind := range slices.Sorted(maps.Keys(own.OwnTypes)) {
 		d.Entities[kind] = map[string]json.RawMessage{}
 	}

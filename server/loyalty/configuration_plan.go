@@ -33,7 +33,7 @@ func (a *Admin) PlanConfiguration(ctx context.Context, c Configuration, prune bo
 // and its errors name the place, such as configuration.settings.time_zone.
 func (a *Admin) ApplyConfiguration(ctx context.Context, call Call, c Configuration, prune bool) (Done[[]ConfigurationChange], error) {
 	return change(ctx, a, call, func(r *adminRun) ([]ConfigurationChange, error) {
-		now, err := configuredAt(r.Snapshot, r.Entities)
+		now, err := configuredAt(r.registry, r.Snapshot, r.Entities)
 		if err != nil {
 			return nil, err
 		}
@@ -74,7 +74,7 @@ func (a *Admin) plan(now configured, c Configuration, prune bool) (*configuratio
 	if err := p.entities(c.Entities, prune); err != nil {
 		return nil, err
 	}
-	if _, err := CompileProgramme(p.next); err != nil {
+	if _, err := p.now.registry.Compile(p.next); err != nil {
 		return nil, p.placed(err)
 	}
 	return p, nil
@@ -150,9 +150,9 @@ func (p *configurationPlan) module(name string, c ModuleChange) error {
 // entities reads the entities of a configuration, the declarations of attributes
 // first, by which the others are read.
 func (p *configurationPlan) entities(all map[string]map[string]EntityFields, prune bool) error {
-	p.declared = declarations(p.next.Entities)
+	p.declared = p.now.registry.Declarations(p.next.Entities)
 	p.kind(attributeType, all[attributeType], prune)
-	p.declared = declarations(p.next.Entities)
+	p.declared = p.now.registry.Declarations(p.next.Entities)
 	kinds := p.declared.EntityTypes()
 	for _, kind := range slices.Sorted(maps.Keys(all)) {
 		if !slices.Contains(kinds, kind) {
@@ -231,7 +231,7 @@ func (p *configurationPlan) save(method string, e Entity, d ConfigurationChange)
 	if !e.ArchivedAt.IsZero() {
 		after = nil
 	}
-	if slices.Contains(SnapshotTypes(), e.Type) {
+	if p.now.registry.Reads(e.Type) {
 		i := slices.IndexFunc(p.next.Entities, func(o Entity) bool { return o.Type == e.Type && o.ID == e.ID })
 		if i >= 0 {
 			p.next.Entities[i] = e
@@ -264,16 +264,16 @@ const maxConfigurationFaults = 100
 // placed names the place of what keeps everything from being a programme. An entity
 // that the configuration does not have is in the way of one that it has.
 func (p *configurationPlan) placed(err error) error {
-	var f *entityFault
+	var f *EntityFault
 	switch {
 	case errors.Is(err, ErrNotHoldable):
 		return Under("configuration.modules."+ModulePendingEvents, err)
 	case !errors.As(err, &f):
 		return Under("configuration.modules", err)
-	case p.touched[entityKey{f.kind, f.id}]:
-		return Under(EntityPlaceIn(f.kind, f.id), f.err)
+	case p.touched[entityKey{f.Type, f.ID}]:
+		return Under(EntityPlaceIn(f.Type, f.ID), f.Unwrap())
 	}
-	return ErrEntityInUse.With("by", f.kind+" "+f.id).At("configuration.entities").Because(err)
+	return ErrEntityInUse.With("by", f.Type+" "+f.ID).At("configuration.entities").Because(err)
 }
 
 // Under puts a place before the fields of an error; what speaks of no field is about

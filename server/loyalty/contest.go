@@ -19,13 +19,15 @@ type Contest struct {
 	Custom map[string]json.RawMessage `json:"-"`
 }
 
-func readContest(p *Programme, e Entity) error {
+// Contests are entered for points (module contests).
+var Contests = &EntityType[*Contest]{Type: "contests/contest", Module: ModuleContests, Read: readContest}
+
+func readContest(p *Programme, e Entity) (*Contest, error) {
 	c := &Contest{ID: e.ID, Custom: customOf(e)}
 	if err := decodeEntity(e, c); err != nil {
-		return err
+		return nil, err
 	}
-	p.Contests[c.ID] = c
-	return c.check()
+	return c, c.check()
 }
 
 // ContestEntries is what contest_enter answers.
@@ -88,7 +90,7 @@ func (p *ContestProgress) Revoke(count int64, refund func(burn []points.Portion,
 func (r *Run) MayEnter(id string, count int64) (*Contest, ContestProgress, error) {
 	var p ContestProgress
 	ref := Reference{Type: "contests/contest", ID: id}
-	c, err := InForce(r, r.Programme.Contests, ref)
+	c, err := InForce(r, Contests.Of(r.Programme), ref)
 	if err != nil {
 		return nil, p, err
 	}

@@ -123,10 +123,10 @@ func newFilling(p *Programme, tx AdminTx, pool string, generate bool, now time.T
 		return nil, ErrEntityNotFound.With("type", poolType).With("id", pool)
 	case !stored.ArchivedAt.IsZero():
 		return nil, ErrEntityArchived.With("id", pool)
-	case generate && p.Pools[pool].Source != PoolGenerated:
+	case generate && Pools.Of(p)[pool].Source != PoolGenerated:
 		return nil, ErrPoolSource.With("pool", pool).At("generate")
 	}
-	return &filling{tx: tx, pool: p.Pools[pool], currency: p.Settings.Currency, now: now, asked: now}, nil
+	return &filling{tx: tx, pool: Pools.Of(p)[pool], currency: p.Settings.Currency, now: now, asked: now}, nil
 }
 
 // upload adds the caller's codes.

@@ -86,7 +86,7 @@ func (r *Run) kept(code string) (bool, error) {
 		}
 		return false, err
 	}
-	pool := r.Programme.Pools[c.Pool]
+	pool := Pools.Of(r.Programme)[c.Pool]
 	if pool == nil || pool.AutoRedeem == nil || *pool.AutoRedeem {
 		return false, nil
 	}

@@ -88,7 +88,7 @@ func (a *Admin) allowed(ctx context.Context, call Call, check func(*adminRun) er
 		if replayed, err = r.earlier(); err != nil || replayed != nil {
 			return err
 		}
-		if r.Snapshot, err = tx.Snapshot(); err != nil {
+		if r.Snapshot, err = tx.Snapshot(a.registry.SnapshotTypes()); err != nil {
 			return err
 		}
 		return check(r)
@@ -227,12 +227,13 @@ func (w *bulkWork) refuse(place int, code string, count int64, err error) BulkIt
 
 // programme is the programme at the version that the transaction has locked.
 func (w *bulkWork) programme(tx AdminTx) (*Programme, error) {
-	if p := w.Engine.programmes.Programme(); p != nil && p.Version == tx.Version() {
+	p := w.Engine.programmes.Programme()
+	if p.Version == tx.Version() {
 		return p, nil
 	}
-	s, err := tx.Snapshot()
+	s, err := tx.Snapshot(p.registry.SnapshotTypes())
 	if err != nil {
 		return nil, err
 	}
-	return CompileProgramme(s)
+	return p.registry.Compile(s)
 }

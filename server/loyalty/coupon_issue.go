@@ -79,7 +79,7 @@ func (r *Run) nextCoupon(from CouponSource) (*Coupon, *CouponTemplate, error) {
 // poolCode gives the next code of a pool that nobody holds; nil: it has to be drawn
 // from the pool's pattern. It fails with ErrPoolEmpty (120212).
 func (r *Run) poolCode(id string) (*Coupon, *Pool, error) {
-	pool := r.Programme.Pools[id]
+	pool := Pools.Of(r.Programme)[id]
 	if pool == nil { // archived since
 		return nil, nil, ErrPoolEmpty.With("pool", id)
 	}

@@ -40,7 +40,7 @@ func (r *Run) redeemable(code string) (*Coupon, error) {
 		r.traceCoupon("refused", "reason.coupon", c)
 		return nil, ErrCouponNotFound.At("data.code")
 	}
-	if pool := r.Programme.Pools[c.Pool]; pool != nil && c.State == CouponCreated {
+	if pool := Pools.Of(r.Programme)[c.Pool]; pool != nil && c.State == CouponCreated {
 		c.shape(pool.Coupon, r.Programme.Settings.Currency) // nobody had it yet: it is what the pool says now
 	}
 	return c, nil

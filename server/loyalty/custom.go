@@ -14,31 +14,32 @@ type CustomAction struct {
 	ID     string          `json:"-"`
 	Name   string          `json:"name"`
 	Schema json.RawMessage `json:"schema"`
-
-	rule Rule // of an action of the programme's own: it is recorded, and rules react to it
 }
 
 // lineAction is the internal action whose declared attributes are those of the
 // lines of a purchase.
 const lineAction = "checkout_item"
 
-func readCustomAction(p *Programme, e Entity) error {
+// CustomActions are the actions that the programme declares (module custom_events).
+var CustomActions = &EntityType[*CustomAction]{Type: "custom-events/action", Module: ModuleCustomEvents, Read: readCustomAction}
+
+func readCustomAction(p *Programme, e Entity) (*CustomAction, error) {
 	a := &CustomAction{ID: e.ID}
 	if err := decodeEntity(e, a); err != nil {
-		return err
+		return nil, err
 	}
 	if _, internal := internalActions[a.Name]; internal && a.Name != lineAction {
-		return fieldFault("name", ErrPropertyInvalid.Name, map[string]any{"reason": "internal_action"})
+		return nil, fieldFault("name", ErrPropertyInvalid.Name, map[string]any{"reason": "internal_action"})
 	}
 	if first := p.Actions[a.Name]; first != nil {
-		return fieldFault("name", ErrValueTaken.Name, map[string]any{"id": first.ID})
+		return nil, fieldFault("name", ErrValueTaken.Name, map[string]any{"id": first.ID})
 	}
-	a.rule = Action[struct{}]{Name: a.Name, Standing: Earner, Apply: func(*Run, struct{}) error { return nil }}
 	p.Actions[a.Name] = a
-	return nil
+	return a, nil
 }
 
-// customRule is the rule of an action that the programme declares. It fails with
+// customRule is the rule of an action that the programme declares: it is recorded, and
+// rules react to it. It fails with
 // ErrUnknownAction, or with ErrActionOff while custom_events is off.
 func (p *Programme) customRule(action string) (Rule, error) {
 	switch a := p.Actions[action]; {
@@ -46,9 +47,8 @@ func (p *Programme) customRule(action string) (Rule, error) {
 		return nil, ErrUnknownAction.With("action", action).At("action")
 	case !p.On[ModuleCustomEvents]:
 		return nil, ErrActionOff.With("module", ModuleCustomEvents).With("action", action).At("action")
-	default:
-		return a.rule, nil
 	}
+	return Action[struct{}]{Name: action, Standing: Earner, Apply: func(*Run, struct{}) error { return nil }}, nil
 }
 
 // CustomAttribute declares an attribute of an entity or of customers
@@ -109,14 +109,10 @@ func checkFixed(kind string, before, after json.RawMessage) error {
 	return nil
 }
 
-// attributed are the types that attributes can be declared on.
-var attributed = map[string]bool{TypeCustomer: true}
-
-func init() {
-	for _, k := range entityKinds { // which are read by readAttribute among others
-		attributed[k.name] = true
-	}
-}
+// Attributes are the attributes that the programme declares (module custom_entities).
+var Attributes = &EntityType[struct{}]{Type: attributeType, Module: ModuleCustomEntities, Read: func(p *Programme, e Entity) (struct{}, error) {
+	return struct{}{}, readAttribute(p, e)
+}}
 
 func readAttribute(p *Programme, e Entity) error {
 	a := &CustomAttribute{ID: e.ID}
@@ -124,7 +120,7 @@ func readAttribute(p *Programme, e Entity) error {
 		return err
 	}
 	switch {
-	case !attributed[a.On] && !ownType.MatchString(a.On):
+	case a.On != TypeCustomer && p.registry.kind(a.On) == nil && !ownType.MatchString(a.On):
 		return fieldFault("on", "entity_type_missing", map[string]any{"type": a.On})
 	case a.Translatable && a.Type != "string":
 		return unfit("translatable", "type", a.Type)
@@ -216,15 +212,6 @@ func (p *Programme) adds(action, attribute string) bool {
 	return strings.HasPrefix(attribute, "cf_") || p.declared[action].names[attribute]
 }
 
-// submittable are the actions of the Events API. A test holds the list against
-// the rules and the document.
-var submittable = strings.Fields(`challenge_reset checkout checkout_accept checkout_claim checkout_reject checkout_update
-	contest_entry_revoke coupon coupon_create coupon_invalidate coupon_redeem coupon_transfer coupon_unredeem offer_redeem
-	offer_unredeem offline_treasure_code_found offline_treasure_found opt_in opt_out partial_refund pending_expired
-	pending_invalidate pending_validate point_add point_spend point_sub point_unspend profile refund refund_item
-	release_points reserve_points review review_submit reward_revoke reward_transfer subscribe suspend treasure_found
-	unassign_coupon unsuspend video visit`)
-
 // happens says whether rules can react to an action: a submittable one, one that
 // the platform writes, or one of the programme's own. Lines of a purchase are
 // reacted to as checkout_item, once it is accepted, whatever their event is called.
@@ -234,5 +221,5 @@ func (p *Programme) happens(action string) bool {
 	case "checkout_accept_item", "checkout_update_item":
 		return false
 	}
-	return internal || slices.Contains(submittable, action) || p.Actions[action] != nil
+	return internal || p.registry.actions[action] || p.Actions[action] != nil
 }

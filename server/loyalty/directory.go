@@ -15,10 +15,11 @@ import (
 // request asks the database for what changes rarely. A change swaps the whole
 // view at once; a request sees one view from end to end.
 type Directory struct {
-	store   AdminStore
-	clock   func() time.Time
-	report  func(error)
-	current atomic.Pointer[view]
+	store    AdminStore
+	registry *Registry
+	clock    func() time.Time
+	report   func(error)
+	current  atomic.Pointer[view]
 
 	refreshing chan struct{} // one at a time, so that an older view never follows a newer one
 
@@ -40,17 +41,18 @@ type view struct {
 
 // DirectoryOptions are what a Directory needs.
 type DirectoryOptions struct {
-	Store AdminStore
-	Clock func() time.Time // nil: time.Now
+	Store    AdminStore
+	Registry *Registry
+	Clock    func() time.Time // nil: time.Now
 	// Report hears of refreshes in the background that failed; the last good
 	// view stays in force meanwhile.
 	Report func(error)
 }
 
 // NewDirectory reads the configuration and the keys. It fails when they cannot
-// be read or do not make a programme (see CompileProgramme).
+// be read or do not make a programme (see Registry.Compile).
 func NewDirectory(ctx context.Context, o DirectoryOptions) (*Directory, error) {
-	d := &Directory{store: o.Store, clock: o.Clock, report: o.Report, used: map[string]time.Time{}, patience: readTime, refreshing: make(chan struct{}, 1)}
+	d := &Directory{store: o.Store, registry: o.Registry, clock: o.Clock, report: o.Report, used: map[string]time.Time{}, patience: readTime, refreshing: make(chan struct{}, 1)}
 	if d.clock == nil {
 		d.clock = time.Now
 	}
@@ -126,11 +128,11 @@ func (d *Directory) Refresh(ctx context.Context) error {
 		return fmt.Errorf("reading the configuration: %w", ctx.Err())
 	}
 	began := time.Now()
-	snapshot, err := d.store.Snapshot(ctx)
+	snapshot, err := d.store.Snapshot(ctx, d.registry.SnapshotTypes())
 	if err != nil {
 		return fmt.Errorf("reading the configuration: %w", err)
 	}
-	programme, err := CompileProgramme(snapshot)
+	programme, err := d.registry.Compile(snapshot)
 	if err != nil {
 		return fmt.Errorf("configuration %d: %w", snapshot.Version, err)
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/loyalty-platform/loyalty/server/loyalty/action"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
@@ -62,9 +64,9 @@ func TestDirectoryOutage(t *testing.T) {
 	s := storetest.Open(t, cluster.URL("postgres"))
 	require.NoError(t, s.Migrate(t.Context()))
 	var reports atomic.Int64
-	d, err := loyalty.NewDirectory(t.Context(), loyalty.DirectoryOptions{Store: s, Report: func(error) { reports.Add(1) }})
+	d, err := loyalty.NewDirectory(t.Context(), loyalty.DirectoryOptions{Registry: action.Registry(), Store: s, Report: func(error) { reports.Add(1) }})
 	require.NoError(t, err)
-	admin := loyalty.NewAdmin(loyalty.AdminOptions{Store: s, Directory: d})
+	admin := loyalty.NewAdmin(loyalty.AdminOptions{Registry: action.Registry(), Store: s, Directory: d})
 	key, err := admin.CreateKey(t.Context(), caller, loyalty.KeyChange{})
 	require.NoError(t, err)
 
@@ -95,7 +97,7 @@ type slowSnapshots struct {
 	slow atomic.Bool
 }
 
-func (s *slowSnapshots) Snapshot(ctx context.Context) (loyalty.Snapshot, error) {
+func (s *slowSnapshots) Snapshot(ctx context.Context, types []string) (loyalty.Snapshot, error) {
 	if s.slow.Load() {
 		select {
 		case <-ctx.Done():
@@ -103,7 +105,7 @@ func (s *slowSnapshots) Snapshot(ctx context.Context) (loyalty.Snapshot, error) 
 		case <-time.After(3 * time.Second):
 		}
 	}
-	return s.AdminStore.Snapshot(ctx)
+	return s.AdminStore.Snapshot(ctx, types)
 }
 
 // A programme is followed however long it takes to be read, and the directory says
@@ -111,7 +113,7 @@ func (s *slowSnapshots) Snapshot(ctx context.Context) (loyalty.Snapshot, error) 
 func TestDirectoryFollowsALargeProgramme(t *testing.T) {
 	url := storetest.Postgres(t)
 	slow := &slowSnapshots{AdminStore: storetest.Open(t, url)}
-	d, err := loyalty.NewDirectory(t.Context(), loyalty.DirectoryOptions{Store: slow})
+	d, err := loyalty.NewDirectory(t.Context(), loyalty.DirectoryOptions{Registry: action.Registry(), Store: slow})
 	require.NoError(t, err)
 	slow.slow.Store(true)
 	ctx, stop := context.WithCancel(t.Context())

@@ -84,7 +84,7 @@ func compile(t require.TestingT, m modules) *loyalty.Programme {
 		}
 		snapshot.Modules = append(snapshot.Modules, state)
 	}
-	p, err := loyalty.CompileProgramme(snapshot)
+	p, err := action.Registry().Compile(snapshot)
 	require.NoError(t, err)
 	return p
 }

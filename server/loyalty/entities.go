@@ -9,42 +9,110 @@ import (
 	"slices"
 )
 
-// entityKind is a type of entity: the module it belongs to, and how the rules
-// read it.
-type entityKind struct {
-	name   string
-	module string                         // must be on; empty: built in
-	read   func(*Programme, Entity) error // adds it to the programme; nil: no rule reads it
+// EntityKind is a type of entity as the table of types lists it: an EntityType, or a
+// PlainEntityType that no rule reads.
+type EntityKind interface {
+	named() (name, module string)
+	reads() bool
+	read(*Programme, Entity) error
+	index(*Programme)
 }
 
-// entityKinds lists the types, each after those that it can name.
-var entityKinds = []entityKind{
-	{"core/customer-list", "", nil},
-	{"products/product", "", nil},
-	{attributeType, ModuleCustomEntities, readAttribute},
-	{"custom-events/action", ModuleCustomEvents, readCustomAction},
-	{"stores/store", ModuleStores, readShop},
-	{"segments/segment", "", readSegment},
-	{"coupons/pool", ModuleCoupons, readPool},
-	{"rewards/reward", ModuleRewards, readReward},
-	{"offers/offer", ModuleOffers, readOffer},
-	{"tiers/structure", ModuleTiers, readStructure},
-	{"tiers/tier", ModuleTiers, readTier},
-	{"challenges/challenge", ModuleChallenges, readChallenge},
-	{"contests/contest", ModuleContests, readContest},
-	{"prize-wheels/wheel", ModulePrizeWheels, readWheel},
-	{"quizzes/quiz", ModuleQuizzes, readQuiz},
-	{"treasure-hunt/treasure", ModuleTreasureHunt, readTreasure},
-	{"profiling/flow", ModuleProfiling, readFlow},
-	{"automation/campaign", ModuleAutomation, readCampaign},
+// EntityType is a type of entity that the rules read, each as a T.
+type EntityType[T any] struct {
+	Type   string                              // such as rewards/reward
+	Module string                              // must be on; empty: built in
+	Read   func(*Programme, Entity) (T, error) // names the field that is at fault
+	Index  func(*Programme, map[string]T)      // makes what rules look up in a Slot; nil: nothing
+}
+
+// Of gives the entities of the type that are in force, by id. They must not be
+// changed.
+func (k *EntityType[T]) Of(p *Programme) map[string]T {
+	all, _ := p.compiled[k].(map[string]T)
+	return all
+}
+
+func (k *EntityType[T]) named() (name, module string) { return k.Type, k.Module }
+func (k *EntityType[T]) reads() bool                  { return true }
+
+func (k *EntityType[T]) read(p *Programme, e Entity) error {
+	one, err := k.Read(p, e)
+	if err != nil {
+		return err
+	}
+	k.Put(p, e.ID, one)
+	return nil
+}
+
+// Put adds an entity to a programme that is being made.
+func (k *EntityType[T]) Put(p *Programme, id string, one T) {
+	all := k.Of(p)
+	if all == nil {
+		all = map[string]T{}
+		p.keep(k, all)
+	}
+	all[id] = one
+}
+
+func (k *EntityType[T]) index(p *Programme) {
+	if k.Index != nil {
+		k.Index(p, k.Of(p))
+	}
+}
+
+// PlainEntityType is a type of entity that no rule reads: there may be any number of them.
+type PlainEntityType struct{ Type, Module string }
+
+func (k PlainEntityType) named() (name, module string)  { return k.Type, k.Module }
+func (k PlainEntityType) reads() bool                   { return false }
+func (k PlainEntityType) read(*Programme, Entity) error { return nil }
+func (k PlainEntityType) index(*Programme)              {}
+
+// Slot is where a feature keeps what it made of its entities when the programme was
+// compiled.
+type Slot[T any] struct{ _ byte } // its address is the key
+
+// Of gives what was kept; the zero value where nothing was.
+func (s *Slot[T]) Of(p *Programme) T {
+	v, _ := p.compiled[s].(T)
+	return v
+}
+
+// Set keeps it. Only an Index may.
+func (s *Slot[T]) Set(p *Programme, v T) { p.keep(s, v) }
+
+func (p *Programme) keep(key, value any) {
+	if p.compiled == nil {
+		p.compiled = map[any]any{}
+	}
+	p.compiled[key] = value
+}
+
+// Registry is what this build of the program knows: the types of entities, each after
+// those that it can name, and the actions that can be submitted.
+type Registry struct {
+	kinds   []EntityKind
+	actions map[string]bool
+}
+
+// NewRegistry makes one. Actions of the programme's own and attributes are known
+// without being listed.
+func NewRegistry(actions []string, kinds ...EntityKind) *Registry {
+	g := &Registry{actions: map[string]bool{}, kinds: kinds}
+	for _, name := range actions {
+		g.actions[name] = true
+	}
+	return g
 }
 
 // SnapshotTypes lists the entity types that the rules read.
-func SnapshotTypes() []string {
+func (g *Registry) SnapshotTypes() []string {
 	var names []string
-	for _, k := range entityKinds {
-		if k.read != nil {
-			names = append(names, k.name)
+	for _, k := range g.kinds {
+		if k.reads() {
+			name, _ := k.named()
+			names = append(names, name)
 		}
 	}
 	return names
@@ -52,84 +120,110 @@ func SnapshotTypes() []string {
 
 // EntityTypes lists the types that every programme has, each after those that it
 // can name.
-func EntityTypes() []string {
-	names := make([]string, len(entityKinds))
-	for i, k := range entityKinds {
-		names[i] = k.name
+func (g *Registry) EntityTypes() []string {
+	names := make([]string, len(g.kinds))
+	for i, k := range g.kinds {
+		names[i], _ = k.named()
 	}
 	return names
+}
+
+func (g *Registry) kind(name string) EntityKind {
+	for _, k := range g.kinds {
+		if n, _ := k.named(); n == name {
+			return k
+		}
+	}
+	return nil
+}
+
+// Reads says whether rules read the entities of a type.
+func (g *Registry) Reads(kind string) bool {
+	k := g.kind(kind)
+	return k != nil && k.reads()
+}
+
+// Declarations is a programme that has nothing but the types and attributes that
+// entities declare; one that cannot be read declares nothing.
+func (g *Registry) Declarations(all []Entity) *Programme {
+	p := &Programme{registry: g}
+	p.clear()
+	p.nameOwnTypes(all)
+	for _, e := range all {
+		if e.Type == attributeType && e.ArchivedAt.IsZero() {
+			_ = readAttribute(p, e) // what is wrong with it is found when everything is compiled
+		}
+	}
+	return p
 }
 
 // EntityTypes lists the types of this programme: those that every programme has,
 // and then its own (custom/<id>).
 func (p *Programme) EntityTypes() []string {
-	return append(EntityTypes(), slices.Sorted(maps.Keys(p.OwnTypes))...)
+	return append(p.registry.EntityTypes(), slices.Sorted(maps.Keys(p.OwnTypes))...)
 }
 
 // CheckEntityType fails with ErrEntityUnknown for a type that does not exist, and
 // with ErrModuleOffPath for one whose module is off.
 func (p *Programme) CheckEntityType(kind string) error {
-	i := slices.IndexFunc(entityKinds, func(k entityKind) bool { return k.name == kind })
+	k := p.registry.kind(kind)
 	if p.OwnTypes[kind] { // declared by an attribute, so it goes with attributes
-		i = slices.IndexFunc(entityKinds, func(k entityKind) bool { return k.name == attributeType })
+		k = Attributes
 	}
-	switch {
-	case i < 0:
+	if k == nil {
 		return ErrEntityUnknown.With("type", kind)
-	case entityKinds[i].module != "" && !p.On[entityKinds[i].module]:
-		return ErrModuleOffPath.With("module", entityKinds[i].module)
+	}
+	if _, module := k.named(); module != "" && !p.On[module] {
+		return ErrModuleOffPath.With("module", module)
 	}
 	return nil
 }
 
-// entityFault is what is wrong with one of the stored entities.
-type entityFault struct {
-	kind, id string
+// EntityFault is what is wrong with one of the stored entities.
+type EntityFault struct {
+	Type, ID string
 	err      error
 }
 
-func (f *entityFault) Error() string { return fmt.Sprintf("%s %s: %v", f.kind, f.id, f.err) }
-func (f *entityFault) Unwrap() error { return f.err }
+func (f *EntityFault) Error() string { return fmt.Sprintf("%s %s: %v", f.Type, f.ID, f.err) }
+
+// Unwrap gives the fault itself.
+func (f *EntityFault) Unwrap() error { return f.err }
 
 // build reads the entities that are in force, type by type.
 func (p *Programme) build(all []Entity) error {
 	p.clear()
 	p.nameOwnTypes(all)
-	for _, k := range entityKinds {
+	for _, k := range p.registry.kinds {
+		name, _ := k.named()
 		for _, e := range all {
-			if e.Type != k.name || !e.ArchivedAt.IsZero() || k.read == nil {
+			if e.Type != name || !e.ArchivedAt.IsZero() {
 				continue
 			}
 			if err := k.read(p, e); err != nil {
-				return &entityFault{e.Type, e.ID, err}
+				return &EntityFault{e.Type, e.ID, err}
 			}
 		}
 	}
-	p.order()
+	for _, k := range p.registry.kinds {
+		k.index(p)
+	}
+	p.declare()
 	return nil
 }
 
-func (p *Programme) clear() {
-	p.Shops, p.Segments, p.Pools = map[string]*Shop{}, map[string]*Segment{}, map[string]*Pool{}
-	p.Rewards, p.Offers = map[string]*Reward{}, map[string]*Offer{}
-	p.Structures, p.Challenges = map[string]*Structure{}, map[string]*Challenge{}
-	p.Contests, p.Wheels, p.Quizzes = map[string]*Contest{}, map[string]*Wheel{}, map[string]*Quiz{}
-	p.Treasures, p.Flows = map[string]*Treasure{}, map[string]*Flow{}
-	p.Campaigns, p.Actions = nil, map[string]*CustomAction{}
-	p.Attributes, p.OwnTypes = map[string][]*CustomAttribute{}, map[string]bool{}
+// Add reads one more entity of a type that rules read. The programme is of no use any
+// more when it fails, and not in order when it does not: it is for those who compile
+// everything afterwards.
+func (p *Programme) Add(e Entity) error {
+	p.nameOwnTypes([]Entity{e})
+	return p.registry.kind(e.Type).read(p, e)
 }
 
-// order sorts what has an order of its own.
-func (p *Programme) order() {
-	p.orderCampaigns()
-	p.orderChallenges()
-	p.declare()
-	p.ladders = nil
-	for _, id := range slices.Sorted(maps.Keys(p.Structures)) {
-		s := p.Structures[id]
-		p.ladders = append(p.ladders, s)
-		slices.SortStableFunc(s.Tiers, func(a, b *Tier) int { return compareAmounts(a.Threshold, b.Threshold) })
-	}
+func (p *Programme) clear() {
+	p.compiled = map[any]any{}
+	p.Actions = map[string]*CustomAction{}
+	p.Attributes, p.OwnTypes = map[string][]*CustomAttribute{}, map[string]bool{}
 }
 
 // decodeEntity reads the fields of an entity. The document's schema was checked

@@ -93,13 +93,11 @@ func (s *series) put(r *adminRun, isNew bool) func(Entity) error {
 func (r *adminRun) add(e Entity) error {
 	if r.compiled == nil {
 		var err error
-		if r.compiled, err = CompileProgramme(r.Snapshot); err != nil {
+		if r.compiled, err = r.registry.Compile(r.Snapshot); err != nil {
 			return err
 		}
 	}
-	r.compiled.nameOwnTypes([]Entity{e})
-	i := slices.IndexFunc(entityKinds, func(k entityKind) bool { return k.name == e.Type })
-	if err := entityKinds[i].read(r.compiled, e); err != nil {
+	if err := r.compiled.Add(e); err != nil {
 		r.compiled = nil // it may have been read in part
 		return err
 	}
@@ -109,7 +107,7 @@ func (r *adminRun) add(e Entity) error {
 
 // checkSeries makes sure that what a series left makes a programme.
 func (r *adminRun) checkSeries() error {
-	_, err := CompileProgramme(r.Snapshot)
+	_, err := r.registry.Compile(r.Snapshot)
 	return err
 }
 

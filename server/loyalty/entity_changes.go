@@ -156,7 +156,7 @@ func (a *Admin) programme(r *adminRun) (*Programme, error) {
 		}
 	}
 	var err error
-	r.compiled, err = CompileProgramme(r.Snapshot)
+	r.compiled, err = r.registry.Compile(r.Snapshot)
 	return r.compiled, err
 }
 
@@ -198,7 +198,7 @@ func (a *Admin) archive(r *adminRun, c EntityChange) (Entity, error) {
 // saveEntity saves only what makes a programme together with everything else. In a
 // series it is written when the whole series is known.
 func (r *adminRun) saveEntity(e Entity, action string, before json.RawMessage) error {
-	if slices.Contains(SnapshotTypes(), e.Type) {
+	if r.registry.Reads(e.Type) {
 		put := r.put
 		if r.series != nil {
 			put = r.series.put(r, before == nil)
@@ -239,10 +239,10 @@ func (r *adminRun) entity(kind, id string) (Entity, bool, error) {
 func (r *adminRun) put(e Entity) error {
 	next := r.Snapshot
 	next.Entities = r.with(e)
-	compiled, err := CompileProgramme(next)
-	var f *entityFault
-	if errors.As(err, &f) && (f.kind != e.Type || f.id != e.ID) {
-		return ErrEntityInUse.With("by", f.kind+" "+f.id).Because(err)
+	compiled, err := r.registry.Compile(next)
+	var f *EntityFault
+	if errors.As(err, &f) && (f.Type != e.Type || f.ID != e.ID) {
+		return ErrEntityInUse.With("by", f.Type+" "+f.ID).Because(err)
 	}
 	if err != nil {
 		return err

@@ -190,7 +190,7 @@ func TestGamesAreChecked(t *testing.T) {
 		"points that are no number":       {"contests/contest", `{"points":"ten"}`, "points"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := CompileProgramme(Snapshot{Entities: []Entity{{Type: c.kind, ID: "x", Data: json.RawMessage(c.data)}}})
+			_, err := NewRegistry(nil, Segments, Pools, Rewards, Offers, Contests, Wheels, Quizzes, Treasures, Flows).Compile(Snapshot{Entities: []Entity{{Type: c.kind, ID: "x", Data: json.RawMessage(c.data)}}})
 			var e *Error
 			require.ErrorAs(t, err, &e)
 			require.Equal(t, Invalid, e.Kind)

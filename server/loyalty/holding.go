@@ -44,7 +44,7 @@ func (p *Programme) holds(action string) bool { return slices.Contains(p.Holding
 func (p *Programme) checkHolding() error {
 	for i, action := range p.Holding.Actions {
 		_, internal := internalActions[action]
-		known := slices.Contains(submittable, action) || (p.Actions[action] != nil && !internal)
+		known := p.registry.actions[action] || (p.Actions[action] != nil && !internal)
 		if !known || slices.Contains(unholdable, action) {
 			return ErrNotHoldable.With("action", action).At(fmt.Sprintf("config.actions[%d]", i))
 		}

@@ -34,9 +34,9 @@ func recalculate(ctx context.Context, j *Jobs, s *shift) error {
 			return fmt.Errorf("the state of the job tiers: %w", err)
 		}
 	}
-	maps.DeleteFunc(w.Done, func(id, _ string) bool { return p.Structures[id] == nil })
-	for _, id := range slices.Sorted(maps.Keys(p.Structures)) {
-		form := p.Structures[id].form()
+	maps.DeleteFunc(w.Done, func(id, _ string) bool { return Structures.Of(p)[id] == nil })
+	for _, id := range slices.Sorted(maps.Keys(Structures.Of(p))) {
+		form := Structures.Of(p)[id].form()
 		if w.Done[id] == form {
 			continue
 		}

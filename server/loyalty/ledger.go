@@ -90,7 +90,7 @@ type LiabilityMonth struct {
 // never do at the end. Lots that live by activity count by their expiry as of now.
 func (a *Admin) Liability(ctx context.Context) (Liability, error) {
 	l := Liability{At: a.now()}
-	snapshot, err := a.store.Snapshot(ctx)
+	snapshot, err := a.store.Snapshot(ctx, nil)
 	if err != nil {
 		return l, outcomeError(err)
 	}

@@ -93,7 +93,7 @@ func joinOffers(a *OfferProgress, b OfferProgress) {
 // joinTiers keeps the higher tier, and of those that were given by hand the higher
 // one too. What the figures add up to is made again from both journals.
 func joinTiers(r *Run, key string, mine, theirs json.RawMessage) (any, error) {
-	s := r.Programme.Structures[key]
+	s := Structures.Of(r.Programme)[key]
 	if s == nil { // archived: what this customer had stays on record
 		return mine, nil
 	}
@@ -116,7 +116,7 @@ func joinTiers(r *Run, key string, mine, theirs json.RawMessage) (any, error) {
 // towards others is gone already.
 func joinChallenges(r *Run, key string, mine, theirs json.RawMessage) (any, error) {
 	return merged(func(a *ChallengeState, b ChallengeState) {
-		c := r.Programme.Challenges[key]
+		c := Challenges.Of(r.Programme)[key]
 		completions, completed := a.Completions+b.Completions, a.Completed
 		kept, passed := slices.Concat(b.Kept, a.Kept), slices.Concat(b.Passed, a.Passed)
 		if b.Completed.After(completed) {

@@ -9,10 +9,9 @@ import (
 
 // TestJoins: how two accounts of one person add up, kind by kind.
 func TestJoins(t *testing.T) {
-	r := &Run{Programme: &Programme{
-		Structures: map[string]*Structure{"main": {Tiers: []*Tier{{ID: "silver"}, {ID: "gold"}}}},
-		Challenges: map[string]*Challenge{"three": {of: "now"}},
-	}}
+	r := &Run{Programme: &Programme{}}
+	Structures.Put(r.Programme, "main", &Structure{Tiers: []*Tier{{ID: "silver"}, {ID: "gold"}}})
+	Challenges.Put(r.Programme, "three", &Challenge{of: "now"})
 	seen := map[ProgressKind]bool{}
 	for _, c := range []struct {
 		name               string

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/loyalty-platform/loyalty/server/loyalty/action"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
@@ -110,7 +112,7 @@ func compileZoned(m modules, all things, zone string) (*loyalty.Programme, error
 	for _, e := range all {
 		snapshot.Entities = append(snapshot.Entities, loyalty.Entity{Type: e[0], ID: e[1], Data: json.RawMessage(e[2])})
 	}
-	return loyalty.CompileProgramme(snapshot)
+	return action.Registry().Compile(snapshot)
 }
 
 // tally counts what became of the events of all histories.

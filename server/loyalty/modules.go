@@ -122,13 +122,13 @@ func storedModule(s Snapshot, name string) ModuleState {
 	return ModuleState{Name: name, Enabled: modules[name].on}
 }
 
-// CompileProgramme reads the stored configuration, strictly: every module of
+// Compile reads the stored configuration, strictly: every module of
 // this build, with the defaults of a fresh database for what is not stored, and
 // the settings. A module that is off keeps its configuration but has no effect.
 // It fails with an error of kind Invalid that names the field, or with
 // ErrModulesExclusive.
-func CompileProgramme(s Snapshot) (*Programme, error) {
-	p := &Programme{Version: s.Version, Settings: s.Settings.orDefaults(), On: map[string]bool{}}
+func (g *Registry) Compile(s Snapshot) (*Programme, error) {
+	p := &Programme{registry: g, Version: s.Version, Settings: s.Settings.orDefaults(), On: map[string]bool{}}
 	var err error
 	if p.Location, err = p.Settings.check(); err != nil {
 		return nil, err

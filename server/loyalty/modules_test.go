@@ -17,13 +17,13 @@ import (
 
 func programmeOf(t *testing.T, name string, enabled bool, config string) *Programme {
 	t.Helper()
-	p, err := CompileProgramme(Snapshot{Version: 7, Modules: []ModuleState{{name, enabled, json.RawMessage(config)}}})
+	p, err := NewRegistry([]string{"point_add", "checkout", "visit"}).Compile(Snapshot{Version: 7, Modules: []ModuleState{{name, enabled, json.RawMessage(config)}}})
 	require.NoError(t, err)
 	return p
 }
 
 func TestFreshProgramme(t *testing.T) {
-	p, err := CompileProgramme(Snapshot{})
+	p, err := NewRegistry([]string{"point_add", "checkout", "visit"}).Compile(Snapshot{})
 	require.NoError(t, err)
 	require.Equal(t, map[string]bool{
 		ModulePointsEconomy: true, ModuleIncentivizedPurchase: true, ModuleLanguage: true, ModuleStores: true,
@@ -141,7 +141,7 @@ func TestConfigurationFaults(t *testing.T) {
 		{ModuleStorefrontConnector, `{"x":1}`, "config.x", "property_unknown"},
 	} {
 		t.Run(c.module+c.config, func(t *testing.T) {
-			_, err := CompileProgramme(Snapshot{Modules: []ModuleState{{c.module, false, json.RawMessage(c.config)}}})
+			_, err := NewRegistry([]string{"point_add", "checkout", "visit"}).Compile(Snapshot{Modules: []ModuleState{{c.module, false, json.RawMessage(c.config)}}})
 			requireFault(t, err, c.field, c.name)
 		})
 	}
@@ -172,21 +172,21 @@ func TestSettingsFaults(t *testing.T) {
 		{Settings{AcceptanceWindow: time.Millisecond}, "acceptance_window_seconds", "too_small"},
 		{Settings{AcceptanceWindow: 901 * time.Second}, "acceptance_window_seconds", "too_large"},
 	} {
-		_, err := CompileProgramme(Snapshot{Settings: c.settings})
+		_, err := NewRegistry([]string{"point_add", "checkout", "visit"}).Compile(Snapshot{Settings: c.settings})
 		requireFault(t, err, c.field, c.name)
 	}
-	p, err := CompileProgramme(Snapshot{Settings: Settings{"HUF", "Europe/Budapest", 900 * time.Second}})
+	p, err := NewRegistry([]string{"point_add", "checkout", "visit"}).Compile(Snapshot{Settings: Settings{"HUF", "Europe/Budapest", 900 * time.Second}})
 	require.NoError(t, err)
 	require.Equal(t, "Europe/Budapest", p.Location.String())
 }
 
 func TestExclusiveModules(t *testing.T) {
 	both := []ModuleState{{ModuleCheckoutAccept, true, nil}, {"pending_events", true, nil}}
-	_, err := CompileProgramme(Snapshot{Modules: both})
+	_, err := NewRegistry([]string{"point_add", "checkout", "visit"}).Compile(Snapshot{Modules: both})
 	require.ErrorIs(t, err, ErrModulesExclusive)
 	require.Equal(t, map[string]any{"module": "checkout_accept", "other": "pending_events"}, AsError(err).Args)
 	both[1].Enabled = false
-	_, err = CompileProgramme(Snapshot{Modules: both})
+	_, err = NewRegistry([]string{"point_add", "checkout", "visit"}).Compile(Snapshot{Modules: both})
 	require.NoError(t, err)
 }
 

@@ -59,30 +59,32 @@ type OfferItem struct {
 	MinQuantity int64  `json:"min_quantity"` // pieces there must be; 0 counts as 1
 }
 
+// Offers are discounts of the programme (module offers).
+var Offers = &EntityType[*Offer]{Type: "offers/offer", Module: ModuleOffers, Read: readOffer}
+
 // readOffer refuses parts that the type of the offer would ignore or miss.
-func readOffer(p *Programme, e Entity) error {
+func readOffer(p *Programme, e Entity) (*Offer, error) {
 	o := &Offer{ID: e.ID, Custom: customOf(e)}
 	if err := decodeEntity(e, o); err != nil {
-		return err
+		return nil, err
 	}
 	hundred := 100 * money.Unit
 	switch {
 	case o.Type == OfferCart && len(o.EligibleItems) > 0:
-		return unfit("eligible_items", "type", o.Type)
+		return nil, unfit("eligible_items", "type", o.Type)
 	case o.Type != OfferCart && len(o.EligibleItems) == 0:
-		return fieldFault("eligible_items", ErrPropertyEmpty.Name, nil)
+		return nil, fieldFault("eligible_items", ErrPropertyEmpty.Name, nil)
 	case o.Type != OfferCombined && len(o.RequiredItems) > 0:
-		return unfit("required_items", "type", o.Type)
+		return nil, unfit("required_items", "type", o.Type)
 	case o.Type == OfferCombined && len(o.RequiredItems) == 0:
-		return fieldFault("required_items", ErrPropertyEmpty.Name, nil)
+		return nil, fieldFault("required_items", ErrPropertyEmpty.Name, nil)
 	case o.Discount.Type == PercentDiscount && o.Discount.Value > hundred:
-		return fieldFault("discount.value", "too_large", map[string]any{"limit": 100})
+		return nil, fieldFault("discount.value", "too_large", map[string]any{"limit": 100})
 	}
 	if err := p.knownSegments(o.Segments); err != nil {
-		return err
+		return nil, err
 	}
-	p.Offers[o.ID] = o
-	return o.check()
+	return o, o.check()
 }
 
 // OfferClaim is what offer_claim answers.
@@ -133,7 +135,7 @@ func (p *OfferProgress) unredeem(transaction string) bool {
 // ErrOfferSegment.
 func (r *Run) OfferLeft(ref Reference) (*Offer, OfferProgress, error) {
 	var p OfferProgress
-	o, err := InForce(r, r.Programme.Offers, ref)
+	o, err := InForce(r, Offers.Of(r.Programme), ref)
 	if err != nil {
 		return nil, p, err
 	}
@@ -270,7 +272,7 @@ func (r *Run) UnredeemOffer(e *Event, ref Reference) error {
 	if p.unredeem("") {
 		return r.keepUnredeemed(e, ref.ID, p)
 	}
-	if r.Programme.Offers[ref.ID] == nil {
+	if Offers.Of(r.Programme)[ref.ID] == nil {
 		return ref.At(ErrEntityNotFound.With("type", ref.Type).With("id", ref.ID))
 	}
 	return ref.At(ErrOfferNotRedeemed)

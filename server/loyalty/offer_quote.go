@@ -44,8 +44,8 @@ func OfferNeeds(p *Programme) CustomerNeeds {
 
 // OfferTallies are the counts of the redemptions of all offers.
 func OfferTallies(p *Programme) []string {
-	keys := make([]string, 0, len(p.Offers))
-	for id := range p.Offers {
+	keys := make([]string, 0, len(Offers.Of(p)))
+	for id := range Offers.Of(p) {
 		keys = append(keys, TallyOffer+id)
 	}
 	return keys
@@ -96,7 +96,7 @@ func (o *Offer) left(own, all int64) (left *int64) {
 // against the same limits.
 func (r *Run) QuoteOffers(cart Cart) ([]OfferQuote, error) {
 	var quotes []OfferQuote
-	for _, o := range r.Programme.Offers {
+	for _, o := range Offers.Of(r.Programme) {
 		if o.Status(r.At) != StatusActive {
 			continue
 		}
@@ -114,7 +114,7 @@ func (r *Run) QuoteOffers(cart Cart) ([]OfferQuote, error) {
 // offer in all, by their tally.
 func (p *Programme) QuoteOffers(cart Cart, at time.Time, used map[string]int64) []OfferQuote {
 	var quotes []OfferQuote
-	for id, o := range p.Offers {
+	for id, o := range Offers.Of(p) {
 		reason := ""
 		switch {
 		case o.Status(at) != StatusActive:

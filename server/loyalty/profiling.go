@@ -46,29 +46,31 @@ var profileTexts = map[string]func(*Profile) *string{
 	"last_name":  func(p *Profile) *string { return &p.LastName },
 }
 
+// Flows are series of questions about the customer (module profiling).
+var Flows = &EntityType[*Flow]{Type: "profiling/flow", Module: ModuleProfiling, Read: readFlow}
+
 // readFlow refuses questions that cannot be told apart, and fields that a
 // profile does not have.
-func readFlow(p *Programme, e Entity) error {
+func readFlow(p *Programme, e Entity) (*Flow, error) {
 	f := &Flow{ID: e.ID, Custom: customOf(e)}
 	if err := decodeEntity(e, f); err != nil {
-		return err
+		return nil, err
 	}
 	seen := map[string]bool{}
 	for i, q := range f.Questions {
 		at := fmt.Sprintf("questions[%d].", i)
 		if seen[q.ID] {
-			return fieldFault(at+"id", "not_unique", nil)
+			return nil, fieldFault(at+"id", "not_unique", nil)
 		}
 		seen[q.ID] = true
 		if profileTexts[q.Field] == nil && q.Field != fieldLabels && (!strings.HasPrefix(q.Field, "cf_") || len(q.Field) == len("cf_")) {
-			return fieldFault(at+"field", ErrPropertyUnknown.Name, nil)
+			return nil, fieldFault(at+"field", ErrPropertyUnknown.Name, nil)
 		}
 		if err := checkChoices(at+"answers", q.Answers); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	p.Flows[f.ID] = f
-	return f.check()
+	return f, f.check()
 }
 
 // Question finds a question of the flow; nil: there is none.
@@ -127,7 +129,7 @@ func (r *Run) FlowOutlook(f *Flow) (o FlowOutlook, err error) {
 	}
 	o.Next = p.Next(f)
 	o.Refusal, err = r.outlook("profile_answer", func() error {
-		_, err := InForce(r, r.Programme.Flows, Reference{Type: "profiling/flow", ID: f.ID})
+		_, err := InForce(r, Flows.Of(r.Programme), Reference{Type: "profiling/flow", ID: f.ID})
 		return err
 	})
 	return o, err

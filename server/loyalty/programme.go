@@ -59,28 +59,13 @@ type Programme struct {
 	Holding  Holding  // pending_events
 	Referral Referral // friend_referral
 
-	// What the programme is made of, by id; archived ones are not among them.
-	Shops      map[string]*Shop
-	Segments   map[string]*Segment
-	Pools      map[string]*Pool
-	Rewards    map[string]*Reward
-	Offers     map[string]*Offer
-	Structures map[string]*Structure
-	Challenges map[string]*Challenge
-	Contests   map[string]*Contest
-	Wheels     map[string]*Wheel
-	Quizzes    map[string]*Quiz
-	Treasures  map[string]*Treasure
-	Flows      map[string]*Flow
-	Campaigns  []*Campaign                   // in the order in which they run
 	Actions    map[string]*CustomAction      // declared ones, by name
 	Attributes map[string][]*CustomAttribute // by what they are on, such as rewards/reward
 	OwnTypes   map[string]bool               // custom/<id>, the types that attributes declare, archived ones too
 
-	triggered map[string][]*Campaign  // the active ones, by trigger
-	counted   map[string][]*Challenge // by what they count, in the order of their ids
-	ladders   []*Structure            // in the order of their ids
-	declared  map[string]declaration  // by action
+	registry *Registry
+	compiled map[any]any            // what it is made of, by EntityType and Slot; archived entities are not among it
+	declared map[string]declaration // by action
 }
 
 // Economy is the configuration of points_economy. With the module off, points

@@ -20,20 +20,22 @@ type Quiz struct {
 	Custom map[string]json.RawMessage `json:"-"`
 }
 
+// Quizzes are questions with a right answer (module quizzes).
+var Quizzes = &EntityType[*Quiz]{Type: "quizzes/quiz", Module: ModuleQuizzes, Read: readQuiz}
+
 // readQuiz refuses a quiz that nobody could answer right.
-func readQuiz(p *Programme, e Entity) error {
+func readQuiz(p *Programme, e Entity) (*Quiz, error) {
 	q := &Quiz{ID: e.ID, Custom: customOf(e)}
 	if err := decodeEntity(e, q); err != nil {
-		return err
+		return nil, err
 	}
 	if err := checkChoices("answers", q.Answers); err != nil {
-		return err
+		return nil, err
 	}
 	if !slices.ContainsFunc(q.Answers, func(c Choice) bool { return c.ID == q.CorrectAnswer }) {
-		return fieldFault("correct_answer", "must_be_one_of", map[string]any{"values": choiceIDs(q.Answers)})
+		return nil, fieldFault("correct_answer", "must_be_one_of", map[string]any{"values": choiceIDs(q.Answers)})
 	}
-	p.Quizzes[q.ID] = q
-	return q.check()
+	return q, q.check()
 }
 
 // Check refuses, with an error of kind Invalid at data.answer, what the quiz does
@@ -42,7 +44,7 @@ func (q *Quiz) Check(answer string) error { return checkChoice(q.Answers, answer
 
 // QuizInForce finds a quiz that is open now. It fails like InForce.
 func (r *Run) QuizInForce(id string) (*Quiz, error) {
-	return InForce(r, r.Programme.Quizzes, Reference{Type: quizType, ID: id})
+	return InForce(r, Quizzes.Of(r.Programme), Reference{Type: quizType, ID: id})
 }
 
 // MayAnswer fails with ErrQuizAnswered where the customer answered the quiz before.

@@ -149,13 +149,13 @@ func (w *work) run(id ID) *Run {
 // foresee adds to an event's needs what the rules that may react to it read, so
 // that they need not load again.
 func (p *Programme) foresee(action string, n *CustomerNeeds) {
-	if len(p.Structures) > 0 { // figures go on while the module is off
+	if len(Structures.Of(p)) > 0 { // figures go on while the module is off
 		n.Progress |= Kinds(ProgressTier)
 	}
-	if p.On[ModuleChallenges] && len(p.Challenges) > 0 {
+	if p.On[ModuleChallenges] && len(Challenges.Of(p)) > 0 {
 		n.Progress |= Kinds(ProgressChallenge)
 	}
-	if p.On[ModuleAutomation] && len(p.triggered) > 0 {
+	if p.On[ModuleAutomation] && len(triggered.Of(p)) > 0 {
 		p.foreseeCampaigns(action, n)
 	}
 	if p.On[ModuleFriendReferral] {

@@ -21,7 +21,7 @@ type RewardReader interface {
 // RewardList lists the rewards in the order in which they are shown: the cheapest
 // first, then by id.
 func (p *Programme) RewardList() []*Reward {
-	return slices.SortedFunc(maps.Values(p.Rewards), func(a, b *Reward) int {
+	return slices.SortedFunc(maps.Values(Rewards.Of(p)), func(a, b *Reward) int {
 		return cmp.Or(cmp.Compare(a.Points, b.Points), cmp.Compare(a.ID, b.ID))
 	})
 }
@@ -38,7 +38,7 @@ func (r *Reward) Left(given int64) *int64 {
 // ChallengeList lists the challenges in the order in which they are shown: those
 // that end first, those without an end last, then by id.
 func (p *Programme) ChallengeList() []*Challenge {
-	return slices.SortedFunc(maps.Values(p.Challenges), func(a, b *Challenge) int {
+	return slices.SortedFunc(maps.Values(Challenges.Of(p)), func(a, b *Challenge) int {
 		switch {
 		case a.EndsAt.IsZero() && !b.EndsAt.IsZero():
 			return 1

@@ -82,21 +82,23 @@ type Pool struct {
 	codes codePattern
 }
 
-func readPool(p *Programme, e Entity) error {
+// Pools are the sources of codes (module coupons).
+var Pools = &EntityType[*Pool]{Type: "coupons/pool", Module: ModuleCoupons, Read: readPool}
+
+func readPool(p *Programme, e Entity) (*Pool, error) {
 	pool := &Pool{ID: e.ID}
 	if err := decodeEntity(e, pool); err != nil {
-		return err
+		return nil, err
 	}
 	if pool.Coupon == nil {
-		return fieldFault("coupon", ErrPropertyEmpty.Name, nil)
+		return nil, fieldFault("coupon", ErrPropertyEmpty.Name, nil)
 	}
 	if pool.Source == PoolGenerated {
 		if err := pool.readPattern(); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	p.Pools[pool.ID] = pool
-	return pool.Coupon.check("coupon")
+	return pool, pool.Coupon.check("coupon")
 }
 
 // readPattern refuses a pattern whose codes could be guessed or not be addressed.
@@ -113,22 +115,24 @@ func (pool *Pool) readPattern() error {
 	return nil
 }
 
-func readReward(p *Programme, e Entity) error {
+// Rewards are what can be claimed (module rewards).
+var Rewards = &EntityType[*Reward]{Type: "rewards/reward", Module: ModuleRewards, Read: readReward}
+
+func readReward(p *Programme, e Entity) (*Reward, error) {
 	r := &Reward{ID: e.ID, Custom: customOf(e)}
 	if err := decodeEntity(e, r); err != nil {
-		return err
+		return nil, err
 	}
-	if r.Pool != "" && p.Pools[r.Pool] == nil {
-		return missing("pool", "coupons/pool", r.Pool)
+	if r.Pool != "" && Pools.Of(p)[r.Pool] == nil {
+		return nil, missing("pool", "coupons/pool", r.Pool)
 	}
 	if err := p.knownSegments(r.Segments); err != nil {
-		return err
+		return nil, err
 	}
 	if err := r.checkGift(); err != nil {
-		return err
+		return nil, err
 	}
-	p.Rewards[r.ID] = r
-	return r.check()
+	return r, r.check()
 }
 
 // checkGift holds what a claim gives against the type: a coupon comes from a pool

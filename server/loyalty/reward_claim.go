@@ -158,7 +158,7 @@ func (r *Run) refuseReward(reward *Reward, reason string, err error) error {
 // where there are none.
 func (r *Run) memberOfAny(segments []string) (bool, error) {
 	for _, id := range segments {
-		s := r.Programme.Segments[id]
+		s := Segments.Of(r.Programme)[id]
 		if s == nil {
 			continue
 		}

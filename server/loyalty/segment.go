@@ -10,32 +10,34 @@ type Segment struct {
 	Is        *condition.Condition `json:"-"`
 }
 
-func readSegment(p *Programme, e Entity) error {
+// Segments are the groups of customers of the programme.
+var Segments = &EntityType[*Segment]{Type: "segments/segment", Module: "", Read: readSegment}
+
+func readSegment(p *Programme, e Entity) (*Segment, error) {
 	s := &Segment{ID: e.ID}
 	err := decodeEntity(e, s)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if s.Is, err = compileAt("condition", s.Condition); err != nil {
-		return err
+		return nil, err
 	}
 	if s.Is == nil { // everybody is no segment
-		return fieldFault("condition", ErrPropertyEmpty.Name, nil)
+		return nil, fieldFault("condition", ErrPropertyEmpty.Name, nil)
 	}
 	// Membership is asked about a customer at an instant, whatever they are doing.
 	for _, fact := range []string{"event.action", "event.data", "event.points", "transaction", "item"} {
 		if s.Is.Uses(fact) {
-			return fieldFault("condition", "condition_fact", map[string]any{"fact": fact})
+			return nil, fieldFault("condition", "condition_fact", map[string]any{"fact": fact})
 		}
 	}
-	p.Segments[s.ID] = s
-	return nil
+	return s, nil
 }
 
 // knownSegments refuses the id of a segment that is not in force.
 func (p *Programme) knownSegments(ids []string) error {
 	for _, id := range ids {
-		if p.Segments[id] == nil {
+		if Segments.Of(p)[id] == nil {
 			return missing("segments", "segments/segment", id)
 		}
 	}

@@ -7,22 +7,24 @@ type Shop struct {
 	Name string `json:"name"`
 }
 
-func readShop(p *Programme, e Entity) error {
+// Shops are the places of the programme (module stores).
+var Shops = &EntityType[*Shop]{Type: "stores/store", Module: ModuleStores, Read: readShop}
+
+func readShop(p *Programme, e Entity) (*Shop, error) {
 	s := &Shop{ID: e.ID}
 	if err := decodeEntity(e, s); err != nil {
-		return err
+		return nil, err
 	}
-	p.Shops[s.ID] = s
-	return nil
+	return s, nil
 }
 
 // ShopID gives the id of a shop from its id or its name; a place nobody declared
 // is its own id.
 func (p *Programme) ShopID(text string) string {
-	if _, ok := p.Shops[text]; ok {
+	if _, ok := Shops.Of(p)[text]; ok {
 		return text
 	}
-	for id, s := range p.Shops {
+	for id, s := range Shops.Of(p) {
 		if s.Name == text {
 			return id
 		}

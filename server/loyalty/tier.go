@@ -3,6 +3,7 @@ package loyalty
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
 	"time"
 
@@ -47,12 +48,15 @@ type Tier struct {
 	Benefits  json.RawMessage `json:"benefits"`  // in the words of whoever made it; nil: none
 }
 
+// Structures are the ladders of tiers (module tiers).
+var Structures = &EntityType[*Structure]{Type: "tiers/structure", Module: ModuleTiers, Read: readStructure}
+
 // readStructure refuses fields of a window that its kind does not use, and those
 // that mean nothing together.
-func readStructure(p *Programme, e Entity) error {
+func readStructure(p *Programme, e Entity) (*Structure, error) {
 	s := &Structure{ID: e.ID, ChangedAt: e.UpdatedAt}
 	if err := decodeEntity(e, s); err != nil {
-		return err
+		return nil, err
 	}
 	if s.Window.Kind == "" {
 		s.Window.Kind = WindowNone
@@ -60,8 +64,7 @@ func readStructure(p *Programme, e Entity) error {
 	if s.Base == BaseSpend {
 		s.exchange = p.exchangeTo(s.Currency)
 	}
-	p.Structures[s.ID] = s
-	return s.check()
+	return s, s.check()
 }
 
 func (s *Structure) check() error {
@@ -91,28 +94,45 @@ func (s *Structure) check() error {
 	return nil
 }
 
-func readTier(p *Programme, e Entity) error {
+// Tiers are the levels of all structures.
+var Tiers = &EntityType[*Tier]{Type: "tiers/tier", Module: ModuleTiers, Read: readTier, Index: orderTiers}
+
+func readTier(p *Programme, e Entity) (*Tier, error) {
 	t := &Tier{ID: e.ID}
 	if err := decodeEntity(e, t); err != nil {
-		return err
+		return nil, err
 	}
-	s := p.Structures[t.Structure]
+	s := Structures.Of(p)[t.Structure]
 	if s == nil {
-		return missing("structure", "tiers/structure", t.Structure)
+		return nil, missing("structure", "tiers/structure", t.Structure)
 	}
 	if s.Base == BasePoints && t.Threshold%money.Unit != 0 {
-		return fieldFault("threshold", "not_multiple", map[string]any{"limit": 1})
+		return nil, fieldFault("threshold", "not_multiple", map[string]any{"limit": 1})
 	}
 	if i := slices.IndexFunc(s.Tiers, func(o *Tier) bool { return o.Threshold == t.Threshold }); i >= 0 {
-		return fieldFault("threshold", ErrValueTaken.Name, map[string]any{"id": s.Tiers[i].ID})
+		return nil, fieldFault("threshold", ErrValueTaken.Name, map[string]any{"id": s.Tiers[i].ID})
 	}
 	s.Tiers = append(s.Tiers, t)
-	return nil
+	return t, nil
 }
+
+// orderTiers puts the tiers of each structure in the order of their thresholds.
+func orderTiers(p *Programme, _ map[string]*Tier) {
+	var all []*Structure
+	for _, id := range slices.Sorted(maps.Keys(Structures.Of(p))) {
+		s := Structures.Of(p)[id]
+		all = append(all, s)
+		slices.SortStableFunc(s.Tiers, func(a, b *Tier) int { return compareAmounts(a.Threshold, b.Threshold) })
+	}
+	ladders.Set(p, all)
+}
+
+// ladders are the structures in the order of their ids.
+var ladders Slot[[]*Structure]
 
 // Tier finds a tier that is in force; nil: there is none.
 func (p *Programme) Tier(id string) *Tier {
-	for _, s := range p.Structures {
+	for _, s := range Structures.Of(p) {
 		if n := s.rank(id); n >= 0 {
 			return s.Tiers[n]
 		}

@@ -44,7 +44,7 @@ func climbing(t require.TestingT, zone, prefix, accept string) *loyalty.Programm
 			snapshot.Entities = append(snapshot.Entities, loyalty.Entity{Type: "tiers/tier", ID: fmt.Sprint(prefix, name, i), Data: json.RawMessage(tier)})
 		}
 	}
-	p, err := loyalty.CompileProgramme(snapshot)
+	p, err := action.Registry().Compile(snapshot)
 	require.NoError(t, err)
 	return p
 }
@@ -278,7 +278,7 @@ func (c *climb) compare(t *rapid.T, prefix string) {
 	require.NoError(t, err)
 	kept := c.progress(customer.ID)
 	for name := range ladders {
-		s := c.Programme().Structures[prefix+name]
+		s := loyalty.Structures.Of(c.Programme())[prefix+name]
 		var st loyalty.TierState
 		row, known := kept[loyalty.ProgressKey{Kind: loyalty.ProgressTier, Key: s.ID}]
 		require.True(t, known || name == "points-none", "%s: an event makes the figures", s.ID)
@@ -337,7 +337,7 @@ func TestTierFiguresInABatch(t *testing.T) {
 			require.NoError(t, json.Unmarshal(row.Data, &st))
 			v := loyalty.TierView{At: s.clock(), Score: customer.Figures.Score, Enrolled: customer.CreatedAt, Location: time.UTC}
 			if strings.HasPrefix(key.Key, "points") {
-				require.EqualValues(t, 31, known.Structures[key.Key].Figure(&st, v), key.Key)
+				require.EqualValues(t, 31, loyalty.Structures.Of(known)[key.Key].Figure(&st, v), key.Key)
 			}
 		}
 	})

@@ -26,7 +26,7 @@ type Level struct {
 // Levels lists the tiers that are in force by the id of their structure, then from
 // the lowest threshold up, where nobody stands.
 func (p *Programme) Levels() (all []Level) {
-	for _, s := range p.ladders {
+	for _, s := range ladders.Of(p) {
 		for _, t := range s.Tiers {
 			all = append(all, Level{Structure: s, Tier: t})
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"testing"
 
+	"github.com/loyalty-platform/loyalty/server/loyalty/action"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
@@ -15,7 +17,7 @@ func TestPreviewTellsTiersAndChallenges(t *testing.T) {
 	entity := func(kind, id, data string) loyalty.Entity {
 		return loyalty.Entity{Type: kind, ID: id, Data: []byte(data)}
 	}
-	p, err := loyalty.CompileProgramme(loyalty.Snapshot{Entities: []loyalty.Entity{
+	p, err := action.Registry().Compile(loyalty.Snapshot{Entities: []loyalty.Entity{
 		entity("tiers/structure", "club", `{"name":"Club","base":"points","window":{"kind":"rolling","days":30}}`),
 		entity("tiers/tier", "gold", `{"structure":"club","name":{"en":"Gold"},"threshold":100}`),
 		entity("challenges/challenge", "once", `{"title":{"en":"Once"},"criteria":[{"action":"point_add","threshold":1}],"points":7}`),

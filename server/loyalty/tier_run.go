@@ -51,7 +51,7 @@ func (r *Run) enrolled() bool {
 // standTiers brings the customer's tiers up to what happened. With the module
 // off the figures go on, so that they are right when it is switched on.
 func (r *Run) standTiers() error {
-	for _, s := range r.Programme.ladders {
+	for _, s := range ladders.Of(r.Programme) {
 		if r.mergedInto() && s.counts() {
 			if err := r.countAgain(s); err != nil {
 				return err
@@ -157,7 +157,7 @@ func init() { dueProgress[ProgressTier] = dueTier }
 
 // dueTier looks at a tier at the instant for which that was planned.
 func dueTier(r *Run, p *Progress) error {
-	s := r.Programme.Structures[p.Key]
+	s := Structures.Of(r.Programme)[p.Key]
 	if s == nil { // archived: what the customer had stays on record
 		e := r.Derive(nil, "tier_recalculation", tierStructure{p.Key})
 		return r.SetProgress(e, p.ProgressKey, p.Data, time.Time{})
@@ -191,7 +191,7 @@ func (r *Run) countAgain(s *Structure) error {
 // happens to a customer who takes no part, who has a higher tier, or who has this
 // one on these terms.
 func (r *Run) ChangeTier(parent *Event, t *Tier, expires time.Time) error {
-	s := r.Programme.Structures[t.Structure]
+	s := Structures.Of(r.Programme)[t.Structure]
 	st, _, err := r.tierState(s)
 	if err != nil {
 		return err
@@ -208,7 +208,7 @@ func (r *Run) ChangeTier(parent *Event, t *Tier, expires time.Time) error {
 // the customer down. It fails with ErrPropertyInvalid where the tier would have
 // ended before.
 func (r *Run) GiveTier(e *Event, t *Tier, expires time.Time) error {
-	s := r.Programme.Structures[t.Structure]
+	s := Structures.Of(r.Programme)[t.Structure]
 	st, _, err := r.tierState(s)
 	if err != nil {
 		return err
@@ -231,7 +231,7 @@ func (r *Run) GiveTier(e *Event, t *Tier, expires time.Time) error {
 // journal, in the name of an event, and lets them rise or fall. It fails with
 // ErrStructureNotFound.
 func (r *Run) RecalculateTier(e *Event, structure string) error {
-	s := r.Programme.Structures[structure]
+	s := Structures.Of(r.Programme)[structure]
 	if s == nil {
 		return ErrStructureNotFound.With("structure", structure).At("data.structure")
 	}

@@ -26,18 +26,20 @@ type Treasure struct {
 	Custom map[string]json.RawMessage `json:"-"`
 }
 
+// Treasures are what customers find (module treasure_hunt).
+var Treasures = &EntityType[*Treasure]{Type: "treasure-hunt/treasure", Module: ModuleTreasureHunt, Read: readTreasure}
+
 // readTreasure refuses a code on an online treasure: it would never be asked.
-func readTreasure(p *Programme, e Entity) error {
+func readTreasure(p *Programme, e Entity) (*Treasure, error) {
 	t := &Treasure{ID: e.ID, Custom: customOf(e)}
 	if err := decodeEntity(e, t); err != nil {
-		return err
+		return nil, err
 	}
 	t.Code = strings.TrimSpace(t.Code)
 	if t.Kind == TreasureOnline && t.Code != "" {
-		return unfit("code", "kind", t.Kind)
+		return nil, unfit("code", "kind", t.Kind)
 	}
-	p.Treasures[t.ID] = t
-	return t.check()
+	return t, t.check()
 }
 
 // Action is the action that finds the treasure.
@@ -58,7 +60,7 @@ func (t *Treasure) Opens(code string) bool { return strings.EqualFold(strings.Tr
 // TreasureInForce finds a treasure that can be found now; field is where the request
 // names it. It fails like InForce.
 func (r *Run) TreasureInForce(id, field string) (*Treasure, error) {
-	return InForce(r, r.Programme.Treasures, treasureReference(id, field))
+	return InForce(r, Treasures.Of(r.Programme), treasureReference(id, field))
 }
 
 // MayFind fails with ErrTreasureFound where the customer found the treasure before.

@@ -48,22 +48,24 @@ type WheelOption struct {
 	Reward string `json:"reward"` // of the type reward
 }
 
+// Wheels are the prize wheels (module prize_wheels).
+var Wheels = &EntityType[*Wheel]{Type: "prize-wheels/wheel", Module: ModulePrizeWheels, Read: readWheel}
+
 // readWheel refuses a wheel that could not stop, and rewards that do not exist.
-func readWheel(p *Programme, e Entity) error {
+func readWheel(p *Programme, e Entity) (*Wheel, error) {
 	w := &Wheel{ID: e.ID, Custom: customOf(e)}
 	if err := decodeEntity(e, w); err != nil {
-		return err
+		return nil, err
 	}
 	for i, o := range w.Options {
-		if o.Type == OptionReward && p.Rewards[o.Reward] == nil {
-			return missing(fmt.Sprintf("options[%d].reward", i), "rewards/reward", o.Reward)
+		if o.Type == OptionReward && Rewards.Of(p)[o.Reward] == nil {
+			return nil, missing(fmt.Sprintf("options[%d].reward", i), "rewards/reward", o.Reward)
 		}
 	}
 	if weights(w.Options) == 0 {
-		return fieldFault("options", "weights_zero", nil)
+		return nil, fieldFault("options", "weights_zero", nil)
 	}
-	p.Wheels[w.ID] = w
-	return w.check()
+	return w, w.check()
 }
 
 func weights(options []WheelOption) (sum int64) {
@@ -108,7 +110,7 @@ type SpinResult struct {
 func (r *Run) MaySpin(id string) (*Wheel, WheelProgress, error) {
 	var p WheelProgress
 	ref := Reference{Type: "prize-wheels/wheel", ID: id}
-	w, err := InForce(r, r.Programme.Wheels, ref)
+	w, err := InForce(r, Wheels.Of(r.Programme), ref)
 	if err != nil {
 		return nil, p, err
 	}
@@ -134,9 +136,9 @@ type WheelOutlook struct {
 // WheelNeeds is what the outlooks of wheels read, so that it can be loaded at once.
 func WheelNeeds(p *Programme) CustomerNeeds {
 	prizes := map[string]*Reward{}
-	for _, w := range p.Wheels {
+	for _, w := range Wheels.Of(p) {
 		for _, o := range w.Options {
-			if reward := p.Rewards[o.Reward]; o.Type == OptionReward && reward != nil {
+			if reward := Rewards.Of(p)[o.Reward]; o.Type == OptionReward && reward != nil {
 				prizes[o.Reward] = reward
 			}
 		}
@@ -201,7 +203,7 @@ func (r *Run) prizeOf(id string) (*Reward, error) {
 	if !r.Programme.On[ModuleRewards] {
 		return nil, ErrActionOff.With("module", ModuleRewards).With("action", "reward_claim")
 	}
-	reward := *r.Programme.Rewards[id]
+	reward := *Rewards.Of(r.Programme)[id]
 	reward.MaxClaims = nil
 	return &reward, nil
 }

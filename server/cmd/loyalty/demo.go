@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/loyalty-platform/loyalty/server/loyalty/action"
+
 	"github.com/spf13/cobra"
 
 	"github.com/loyalty-platform/loyalty/openapi"
@@ -76,7 +78,7 @@ func (s *settings) demo(cmd *cobra.Command, db *store.Store, f demoFlags) error 
 		return coded{codeFailed, err}
 	}
 	defer h.engine.Close()
-	h.admin = loyalty.NewAdmin(loyalty.AdminOptions{Store: db, Directory: h.directory, APIs: openapi.Names()})
+	h.admin = loyalty.NewAdmin(loyalty.AdminOptions{Registry: action.Registry(), Store: db, Directory: h.directory, APIs: openapi.Names()})
 	d, err := prepareDemo(ctx, h, f, newMeter(cmd.ErrOrStderr(), f))
 	if err != nil {
 		return coded{codeFailed, err}
@@ -96,7 +98,7 @@ func (s *settings) mustBeEmpty(ctx context.Context, db *store.Store) error {
 	if err != nil {
 		return coded{codeFailed, err}
 	}
-	snapshot, err := db.Snapshot(ctx)
+	snapshot, err := db.Snapshot(ctx, nil)
 	if err != nil {
 		return coded{codeFailed, err}
 	}

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/loyalty-platform/loyalty/server/loyalty/action"
+
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -59,7 +61,7 @@ func readDemo(now time.Time) (p demoProgramme, err error) {
 // changes gives the entities as one series, each after those that it can name.
 func (p demoProgramme) changes() (all []loyalty.EntityChange) {
 	as := func(fields json.RawMessage) (json.RawMessage, error) { return fields, nil } // a test holds them against their schemas
-	for _, kind := range loyalty.EntityTypes() {
+	for _, kind := range action.Registry().EntityTypes() {
 		for _, id := range slices.Sorted(maps.Keys(p.Entities[kind])) {
 			all = append(all, loyalty.EntityChange{Method: loyalty.MethodCreate, Type: kind, ID: id, Data: p.Entities[kind][id], Check: as})
 		}

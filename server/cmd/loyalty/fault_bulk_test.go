@@ -57,14 +57,14 @@ func newBulkClaim(t *testing.T, g *ground, members int) *bulkClaim {
 	db, err := store.Open(ctx, store.Options{URL: g.url, MasterKey: key})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()
-	directory, err := loyalty.NewDirectory(ctx, loyalty.DirectoryOptions{Store: db})
+	directory, err := loyalty.NewDirectory(ctx, loyalty.DirectoryOptions{Registry: action.Registry(), Store: db})
 	require.NoError(t, err)
 	vocabulary, err := server.NewVocabulary()
 	require.NoError(t, err)
 	engine, err := loyalty.NewEngine(loyalty.EngineOptions{Store: db, Contract: vocabulary, Programmes: directory, Rules: action.All()})
 	require.NoError(t, err)
 	defer engine.Close()
-	_, err = loyalty.NewAdmin(loyalty.AdminOptions{Store: db, Directory: directory}).CreateEntity(ctx, loyalty.Call{KeyID: loyalty.CommandLine}, loyalty.EntityChange{
+	_, err = loyalty.NewAdmin(loyalty.AdminOptions{Registry: action.Registry(), Store: db, Directory: directory}).CreateEntity(ctx, loyalty.Call{KeyID: loyalty.CommandLine}, loyalty.EntityChange{
 		Type: "rewards/reward", ID: "mug", Data: json.RawMessage(`{"title":{"en":"Mug"},"type":"coupon","points":5,"coupon":{"type":"percentage","value":10}}`),
 		Check: func(fields json.RawMessage) (json.RawMessage, error) { return fields, nil },
 	})

@@ -70,9 +70,9 @@ func backdate(t *testing.T, g *ground, members int) *dueWork {
 	defer func() { require.NoError(t, db.Close()) }()
 	d := &dueWork{t, g, storetest.Raw(t, g.url), members}
 	began := time.Now().AddDate(0, 0, -5)
-	directory, err := loyalty.NewDirectory(ctx, loyalty.DirectoryOptions{Store: db})
+	directory, err := loyalty.NewDirectory(ctx, loyalty.DirectoryOptions{Registry: action.Registry(), Store: db})
 	require.NoError(t, err)
-	admin := loyalty.NewAdmin(loyalty.AdminOptions{Store: db, Directory: directory, Clock: func() time.Time { return began }})
+	admin := loyalty.NewAdmin(loyalty.AdminOptions{Registry: action.Registry(), Store: db, Directory: directory, Clock: func() time.Time { return began }})
 	vocabulary, err := server.NewVocabulary()
 	require.NoError(t, err)
 	engine, err := loyalty.NewEngine(loyalty.EngineOptions{

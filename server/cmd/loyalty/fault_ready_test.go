@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/loyalty-platform/loyalty/server/loyalty/action"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
@@ -89,7 +91,7 @@ func TestFaultConfigurationNotFollowed(t *testing.T) {
 func TestFaultClock(t *testing.T) {
 	h := &house{store: storetest.Open(t, storetest.Postgres(t))}
 	var err error
-	h.directory, err = loyalty.NewDirectory(t.Context(), loyalty.DirectoryOptions{Store: h.store})
+	h.directory, err = loyalty.NewDirectory(t.Context(), loyalty.DirectoryOptions{Registry: action.Registry(), Store: h.store})
 	require.NoError(t, err)
 	h.keeper = loyalty.NewTimekeeper(loyalty.TimekeeperOptions{Database: h.store})
 	require.NoError(t, h.keeper.Check(t.Context()))

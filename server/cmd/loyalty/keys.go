@@ -9,6 +9,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/loyalty-platform/loyalty/server/loyalty/action"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -132,7 +134,7 @@ func newKeysList(s *settings) *cobra.Command {
 }
 
 func admin(db *store.Store) *loyalty.Admin {
-	return loyalty.NewAdmin(loyalty.AdminOptions{Store: db, APIs: openapi.Names()})
+	return loyalty.NewAdmin(loyalty.AdminOptions{Registry: action.Registry(), Store: db, APIs: openapi.Names()})
 }
 
 // told is a refusal in words, with the field it is about.

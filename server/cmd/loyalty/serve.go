@@ -94,7 +94,7 @@ func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logg
 	if err := s.wire(ctx, h); err != nil {
 		return nil, err
 	}
-	h.admin = loyalty.NewAdmin(loyalty.AdminOptions{Store: db, Directory: h.directory, APIs: openapi.Names()})
+	h.admin = loyalty.NewAdmin(loyalty.AdminOptions{Registry: action.Registry(), Store: db, Directory: h.directory, APIs: openapi.Names()})
 	limiter, err := s.limiter(h)
 	if err != nil {
 		h.close()
@@ -122,7 +122,8 @@ func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logg
 // the engine, and the jobs.
 func (s *settings) wire(ctx context.Context, h *house) (err error) {
 	h.directory, err = loyalty.NewDirectory(ctx, loyalty.DirectoryOptions{
-		Store: h.store, Report: func(err error) { h.logger.Error("following the configuration", "error", err) },
+		Registry: action.Registry(),
+		Store:    h.store, Report: func(err error) { h.logger.Error("following the configuration", "error", err) },
 	})
 	if err != nil {
 		return err

@@ -32,7 +32,7 @@ func applyContestEntryRevoke(r *loyalty.Run, d events.ContestEntryRevokeData) er
 	if err != nil {
 		return err
 	}
-	if !entered && r.Programme.Contests[contest] == nil {
+	if !entered && loyalty.Contests.Of(r.Programme)[contest] == nil {
 		return loyalty.ErrEntityNotFound.With("type", "contests/contest").With("id", contest).At("data.contest_id")
 	}
 	count := p.Entries

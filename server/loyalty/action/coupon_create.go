@@ -18,7 +18,7 @@ var couponCreate = loyalty.Action[events.CouponCreateData]{
 	Check: checkCoupon,
 	Apply: func(r *loyalty.Run, d events.CouponCreateData) error {
 		pool := deref(d.Pool)
-		if pool != "" && r.Programme.Pools[pool] == nil {
+		if pool != "" && loyalty.Pools.Of(r.Programme)[pool] == nil {
 			return loyalty.ErrEntityNotFound.With("type", "coupons/pool").With("id", pool).At("data.pool")
 		}
 		expires, err := moment("expdate", d.Expdate)

@@ -23,7 +23,7 @@ var profileAnswer = loyalty.Action[profileAnswerData]{
 }
 
 func applyProfileAnswer(r *loyalty.Run, d profileAnswerData) error {
-	f, err := loyalty.InForce(r, r.Programme.Flows, loyalty.Reference{Type: "profiling/flow", ID: d.Flow})
+	f, err := loyalty.InForce(r, loyalty.Flows.Of(r.Programme), loyalty.Reference{Type: "profiling/flow", ID: d.Flow})
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ var rewardClaim = loyalty.Action[RewardClaimData]{
 		n.Tallies = []string{loyalty.TallyReward + d.Reward}
 	},
 	Apply: func(r *loyalty.Run, d RewardClaimData) error {
-		reward := r.Programme.Rewards[d.Reward]
+		reward := loyalty.Rewards.Of(r.Programme)[d.Reward]
 		if reward == nil {
 			return loyalty.ErrRewardNotFound.At("data.reward")
 		}

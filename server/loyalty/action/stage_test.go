@@ -106,13 +106,13 @@ func (s *stage) configure(changes map[string]json.RawMessage, made entities) {
 		}
 		snapshot.Modules = append(snapshot.Modules, m)
 	}
-	p, err := loyalty.CompileProgramme(snapshot)
+	p, err := action.Registry().Compile(snapshot)
 	require.NoError(s.t, err)
 	s.programme.Store(p)
 }
 
 func (s *stage) define(kind, id string, data json.RawMessage) {
-	require.Contains(s.t, loyalty.EntityTypes(), kind)
+	require.Contains(s.t, action.Registry().EntityTypes(), kind)
 	now := *s.now.Load()
 	e, known := s.entities[kind+"/"+id]
 	if !known {
@@ -132,7 +132,7 @@ func (s *stage) upload(codes map[string][]string) {
 	w := &loyalty.Writes{}
 	var last loyalty.ID
 	for _, pool := range slices.Sorted(maps.Keys(codes)) {
-		p := s.Programme().Pools[pool]
+		p := loyalty.Pools.Of(s.Programme())[pool]
 		require.NotNil(s.t, p, "codes: no such pool: %s", pool)
 		require.NotNil(s.t, p.Coupon, "codes: the pool %s has no coupon", pool)
 		for _, code := range codes[pool] {

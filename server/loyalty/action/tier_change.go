@@ -27,7 +27,7 @@ var tierChange = loyalty.Action[tierChangeData]{
 		return nil
 	},
 	Apply: func(r *loyalty.Run, d tierChangeData) (err error) {
-		if d.Structure != "" && r.Programme.Structures[d.Structure] == nil {
+		if d.Structure != "" && loyalty.Structures.Of(r.Programme)[d.Structure] == nil {
 			return loyalty.ErrStructureNotFound.With("structure", d.Structure).At("data.structure")
 		}
 		tier := r.Programme.Tier(d.Tier)
