@@ -59,7 +59,7 @@ func openOn(t *testing.T, url string, adjust ...func(*server.Options)) *house {
 	vocabulary, err := server.NewVocabulary()
 	require.NoError(t, err)
 	h.engine, err = loyalty.NewEngine(loyalty.EngineOptions{
-		Store: h.store, Contract: vocabulary, Programmes: directory, Rules: action.All(),
+		Store: h.store, Contract: vocabulary, Programmes: directory, Rules: action.All(), Features: action.Features(),
 	})
 	require.NoError(t, err)
 	t.Cleanup(h.engine.Close)

@@ -38,7 +38,7 @@ func newStadium(t *testing.T, url string) *stadium {
 			loyalty.JobStore
 		})
 		engine, err := loyalty.NewEngine(loyalty.EngineOptions{
-			Store: store, Contract: o.Vocabulary, Programmes: o.Directory, Rules: action.All(), Clock: clock,
+			Store: store, Contract: o.Vocabulary, Programmes: o.Directory, Rules: action.All(), Features: action.Features(), Clock: clock,
 		})
 		require.NoError(t, err)
 		t.Cleanup(engine.Close)

@@ -308,7 +308,7 @@ func openReads(t *testing.T, database string, plans *planTap) *reads {
 	require.NoError(t, err)
 	vocabulary, err := server.NewVocabulary()
 	require.NoError(t, err)
-	engine, err := loyalty.NewEngine(loyalty.EngineOptions{Store: s, Contract: vocabulary, Programmes: directory, Rules: action.All()})
+	engine, err := loyalty.NewEngine(loyalty.EngineOptions{Store: s, Contract: vocabulary, Programmes: directory, Rules: action.All(), Features: action.Features()})
 	require.NoError(t, err)
 	t.Cleanup(engine.Close)
 	admin := loyalty.NewAdmin(loyalty.AdminOptions{Registry: action.Registry(), Store: s, Directory: directory, APIs: openapi.Names()})

@@ -74,7 +74,7 @@ func TestBulkTwoNodes(t *testing.T) {
 		var done int64
 		for range 3 {
 			db := storetest.Open(t, url)
-			e, err := loyalty.NewEngine(loyalty.EngineOptions{Store: db, Contract: v, Programmes: s, Rules: action.All(), Clock: s.clock})
+			e, err := loyalty.NewEngine(loyalty.EngineOptions{Store: db, Contract: v, Programmes: s, Rules: action.All(), Features: action.Features(), Clock: s.clock})
 			require.NoError(t, err)
 			t.Cleanup(e.Close)
 			nodes.Go(func() {

@@ -31,7 +31,7 @@ func BenchmarkCampaigns(b *testing.B) {
 			v, err := vocabulary()
 			require.NoError(b, err)
 			e, err := loyalty.NewEngine(loyalty.EngineOptions{
-				Store: storetest.Open(b, storetest.SQLite(b)), Contract: v, Programmes: fixed{p: p}, Rules: action.All(),
+				Store: storetest.Open(b, storetest.SQLite(b)), Contract: v, Programmes: fixed{p: p}, Rules: action.All(), Features: action.Features(),
 			})
 			require.NoError(b, err)
 			b.Cleanup(e.Close)

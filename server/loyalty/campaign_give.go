@@ -177,12 +177,11 @@ type campaignCoupon struct {
 
 // coupon gives a coupon by a coupon_create.
 func (g *gift) coupon(f *Effect) error {
-	last := g.Customer.LastEvent
+	before, last := len(g.Events()), g.Customer.LastEvent
 	e := g.Derive(g.cause, "coupon_create", campaignOrigin{g.campaign.ID})
 	c, err := g.IssueCoupon(e, CouponSource{Pool: f.Pool, Template: f.Coupon})
 	if errors.Is(err, ErrPoolEmpty) || errors.Is(err, ErrPatternSpent) {
-		g.work.events = g.work.events[:len(g.work.events)-1] // e: nothing hangs on it
-		g.Customer.LastEvent = last
+		g.Unrecord(before, last) // e: nothing hangs on it
 		g.missed("reason.pool_has_no_code", map[string]any{"pool": f.Pool})
 		return nil
 	}
@@ -196,11 +195,11 @@ func (g *gift) coupon(f *Effect) error {
 
 // tier puts the customer into a tier.
 func (g *gift) tier(id string) error {
-	before := len(g.work.events)
+	before := len(g.Events())
 	if err := g.ChangeTier(g.cause, g.Programme.Tier(id), time.Time{}); err != nil {
 		return err
 	}
-	if len(g.work.events) > before {
+	if len(g.Events()) > before {
 		g.given = true
 		g.gave.Tiers++
 	}

@@ -2,7 +2,6 @@ package loyalty
 
 import (
 	"context"
-	"maps"
 	"slices"
 )
 
@@ -23,25 +22,11 @@ type CampaignBonus struct {
 // that would wait for its acceptance is decided as if it were accepted now, because
 // campaigns run then. It fails as the checkout would.
 func (e *Engine) PreviewPurchase(ctx context.Context, s Submission) (PurchasePreview, error) {
-	s.Idempotency = nil
-	t := e.prepare(s)
-	if t.err != nil {
-		return PurchasePreview{}, t.err
-	}
-	t.programme = t.programme.accepting()
-	o, err := e.try(ctx, t)
+	o, p, err := e.PreviewAccepted(ctx, s)
 	if err != nil {
 		return PurchasePreview{}, err
 	}
-	return t.programme.previewOf(o.Events), nil
-}
-
-// accepting is the programme without what makes purchases wait.
-func (p *Programme) accepting() *Programme {
-	c := *p
-	c.On, c.Holding = maps.Clone(p.On), Holding{}
-	c.On[ModuleCheckoutAccept] = false
-	return &c
+	return p.previewOf(o.Events), nil
 }
 
 // previewOf sums up a purchase among the events of a preview: what was due before it

@@ -130,7 +130,7 @@ func (g *gift) count() error {
 // cause is the event that set a campaign off: for a line, the event of the item.
 func (o *occurrence) cause() *Event {
 	if o.line != nil {
-		if e := o.work.find(o.line.Event); e != nil {
+		if e := o.Find(o.line.Event); e != nil {
 			return e
 		}
 	}
@@ -148,7 +148,7 @@ func (o *occurrence) tell(c *Campaign, reason string, fault error) {
 
 // told explains what a campaign did; outside a preview it costs nothing.
 func (o *occurrence) told(c *Campaign, v Verdict) {
-	if !o.work.tracing {
+	if !o.Tracing() {
 		return
 	}
 	if v.Input == nil {
@@ -187,4 +187,15 @@ func (p *Programme) foreseeLimits(trigger string, n *CustomerNeeds) {
 			n.Tallies = append(n.Tallies, TallyCampaign+c.ID)
 		}
 	}
+}
+
+// CampaignFeature gives what campaigns give (module automation).
+var CampaignFeature = Feature{
+	Name: "campaigns", Progress: ProgressCampaign, React: campaigns,
+	Needs: func(p *Programme, action string, n *CustomerNeeds) {
+		if p.On[ModuleAutomation] {
+			p.foreseeCampaigns(action, n)
+		}
+	},
+	Join: JoinBy(func(a *campaignCount, b campaignCount) { a.Count += b.Count }),
 }

@@ -81,6 +81,9 @@ type hostedBy struct {
 	challenge string
 }
 
+// completions are those of a submission that a refund may break, by their events.
+var completions Note[map[ID]hostedBy]
+
 // nobodys are events that belong to no purchase and to no completion, though one of
 // them brought them about: tiers look at all that a customer did, points at the time.
 var nobodys = []string{"tier_up", "tier_down", "tier_change", "point_expire"}
@@ -89,19 +92,19 @@ var nobodys = []string{"tier_up", "tier_down", "tier_change", "point_expire"}
 // one that was made, changed or accepted, or followed from it; a completion, if it
 // followed from that.
 func (r *Run) counts(e *Event) *counter {
-	for ; e != nil && e.Customer == r.Customer.ID; e = r.work.find(e.Parent) {
+	for ; e != nil && e.Customer == r.Customer.ID; e = r.Find(e.Parent) {
 		switch {
 		case e.accepted != nil:
 			return &counter{purchase: e.accepted}
 		case e.Action == "challenge":
-			if _, kept := r.work.completions[e.ID]; kept {
+			if _, kept := completions.Of(r)[e.ID]; kept {
 				return &counter{completion: e.ID}
 			}
 			return nil
 		case slices.Contains(nobodys, e.Action):
 			return nil
 		case e.Action == "checkout" || e.Action == "checkout_update":
-			if t := r.account.transactions[e.Transaction]; t != nil {
+			if t := r.Purchases()[e.Transaction]; t != nil {
 				return &counter{purchase: t}
 			}
 			return nil
@@ -166,7 +169,7 @@ func (r *Run) changeCountings(e *Event, by *counter, challenge string, st *Chall
 
 // changeCompletion changes a completion of this submission, wherever it is kept.
 func (r *Run) changeCompletion(e *Event, id ID, challenge string, st *ChallengeState, change func(*Completion)) error {
-	host := r.work.completions[id]
+	host := completions.Of(r)[id]
 	if t := host.purchase; t != nil {
 		all := t.counted()
 		if i := slices.IndexFunc(all, func(k Counting) bool { return k.Whole != nil && k.Whole.Event == id }); i >= 0 {
@@ -217,10 +220,10 @@ func (t *Transaction) counted() []Counting {
 
 // tellPurchase tells the state of a purchase with the event that told it last.
 func (r *Run) tellPurchase(e *Event, t *Transaction) {
-	if told := r.work.told[t]; told != nil {
+	if r.Untold(t) {
 		return
 	}
-	for _, o := range slices.Backward(r.work.events) {
+	for _, o := range slices.Backward(r.Events()) {
 		x := o.Effects
 		if o.Customer != r.Customer.ID || x == nil {
 			continue
@@ -246,15 +249,17 @@ func (r *Run) keepCompletion(done *Event, at time.Time, c *Challenge, st *Challe
 	for i := range c.Criteria {
 		k.Needs[i] = c.Criteria[i].Threshold * c.Criteria[i].scale()
 	}
-	if r.work.completions == nil {
-		r.work.completions = map[ID]hostedBy{}
+	hosts := completions.Of(r)
+	if hosts == nil {
+		hosts = map[ID]hostedBy{}
+		completions.Set(r, hosts)
 	}
 	if by == nil || by.purchase == nil || by.id() != st.Sole {
-		r.work.completions[done.ID] = hostedBy{challenge: c.ID}
+		hosts[done.ID] = hostedBy{challenge: c.ID}
 		st.keep(k)
 		return nil
 	}
-	r.work.completions[done.ID] = hostedBy{purchase: by.purchase}
+	hosts[done.ID] = hostedBy{purchase: by.purchase}
 	return r.changeCountings(done, by, c.ID, st, func(all []Counting) []Counting {
 		for i := len(all) - 1; i >= 0; i-- {
 			if all[i].Challenge == c.ID && slices.Contains(k.For, all[i].For) {

@@ -1,6 +1,10 @@
 package loyalty
 
-import "time"
+import (
+	"encoding/json"
+	"slices"
+	"time"
+)
 
 // completed are the attributes of the event challenge.
 type completed struct {
@@ -132,7 +136,7 @@ func (r *Run) keepChallenge(e *Event, c *Challenge, st *ChallengeState) error {
 }
 
 func (r *Run) traceChallenge(c *Challenge, verdict, reason string, n int64) {
-	if r.work.tracing {
+	if r.Tracing() {
 		r.TraceInput(Verdict{Rule: "challenge", Verdict: verdict, Reason: reason, Points: n, Input: map[string]any{"challenge": c.ID}})
 	}
 }
@@ -156,4 +160,65 @@ func (r *Run) ResetChallenge(e *Event, id string) error {
 	c.reset(&st)
 	r.traceChallenge(c, "applied", "reason.challenge_reset", 0)
 	return r.keepChallenge(e, c, &st)
+}
+
+// ChallengeFeature counts what customers do towards challenges (module challenges).
+var ChallengeFeature = Feature{
+	Name: "challenges", Progress: ProgressChallenge, Join: joinChallenges,
+	React:    func(o *occurrence) error { return o.challenge() },
+	Rejected: func(r *Run, e *Event, t *Transaction) error { return r.UndoChallenges(e, t) },
+	Needs: func(p *Programme, _ string, n *CustomerNeeds) {
+		if p.On[ModuleChallenges] && len(Challenges.Of(p)) > 0 {
+			n.Progress |= Kinds(ProgressChallenge)
+		}
+	},
+}
+
+// joinChallenges adds what was counted towards the same criteria; what was counted
+// towards others is gone already.
+func joinChallenges(r *Run, key string, mine, theirs json.RawMessage) (any, error) {
+	return JoinBy(func(a *ChallengeState, b ChallengeState) {
+		c := Challenges.Of(r.Programme)[key]
+		completions, completed := a.Completions+b.Completions, a.Completed
+		kept, passed := slices.Concat(b.Kept, a.Kept), slices.Concat(b.Passed, a.Passed)
+		if b.Completed.After(completed) {
+			completed = b.Completed
+		}
+		switch {
+		case c != nil && a.Of != c.of && b.Of == c.of:
+			*a = b
+		case a.Of == b.Of && len(a.Criteria) == len(b.Criteria):
+			a.add(b)
+		}
+		a.Completions, a.Completed = completions, completed
+		a.Kept, a.Passed = kept[max(0, len(kept)-maxKept):], passed
+	})(r, key, mine, theirs)
+}
+
+// add adds counts towards the same criteria.
+func (st *ChallengeState) add(o ChallengeState) {
+	for i, n := range o.Criteria {
+		st.Criteria[i] = min(maxSum, st.Criteria[i]+n)
+	}
+	st.Started = earlier(st.Started, o.Started)
+	if len(st.Parts) == 0 {
+		st.Sole = o.Sole
+	} else if len(o.Parts) > 0 {
+		st.Sole = ID{}
+	}
+	st.Parts = slices.Concat(st.Parts, o.Parts)
+	if len(st.Days) != len(o.Days) {
+		if st.Days == nil {
+			st.Days = o.Days
+		}
+		return
+	}
+	for i, days := range o.Days {
+		if st.Days[i] == nil {
+			st.Days[i] = map[day]int64{}
+		}
+		for d, n := range days {
+			st.Days[i][d] = min(maxSum, st.Days[i][d]+n)
+		}
+	}
 }

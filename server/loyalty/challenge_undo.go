@@ -315,7 +315,7 @@ func (u *undoing) takeBack(challenge string, k *Completion) error {
 			continue
 		}
 		u.event.effects().Campaigns = append(u.event.effects().Campaigns, CampaignEffect{g.Campaign, CampaignGifts{TakenBack: n}})
-		if u.work.tracing {
+		if u.Tracing() {
 			u.TraceInput(Verdict{Rule: "campaign", Verdict: "applied", Reason: "reason.challenge_taken_back", Points: -n, Input: map[string]any{"campaign": g.Campaign, "challenge": challenge}})
 		}
 	}
@@ -376,7 +376,7 @@ func (k *Completion) lots(to []ID) []ID {
 }
 
 func (u *undoing) told(challenge, reason string, n int64) {
-	if u.work.tracing {
+	if u.Tracing() {
 		u.TraceInput(Verdict{Rule: "challenge", Verdict: "applied", Reason: reason, Points: n, Input: map[string]any{"challenge": challenge}})
 	}
 }

@@ -140,3 +140,22 @@ func joinPortions(first, second []points.Portion) []points.Portion {
 	}
 	return append(first, second...)
 }
+
+// ContestFeature is the module contests.
+var ContestFeature = Feature{Name: "contests", Progress: ProgressContest, Join: JoinBy(func(a *ContestProgress, b ContestProgress) {
+	a.Entries, a.Paid = a.Entries+b.Entries, append(a.Paid, b.Paid...)
+})}
+
+// OnlyContest is the contest that the customer has entries of, for an event that
+// names none. It fails with ErrEntriesTooFew, and with ErrSeveral.
+func (r *Run) OnlyContest() (string, error) {
+	all, err := r.ProgressOf(ProgressContest)
+	if err != nil {
+		return "", err
+	}
+	id, err := only("contest_id", all, ErrEntriesTooFew.With("entries", int64(0)))
+	if err != nil {
+		return "", err
+	}
+	return id, r.fillIn("contest_id", id)
+}

@@ -69,10 +69,7 @@ func (r *Run) unusable(err error) error {
 	if !r.Programme.Purchase.RecordInvalid || !errors.As(err, &e) || (e.Kind != NotFound && e.Kind != Refused) {
 		return err
 	}
-	r.work.warnings = append(r.work.warnings, e)
-	if n := len(r.work.trace); n > 0 && r.work.trace[n-1].Verdict == "refused" {
-		r.work.trace[n-1].Verdict = "skipped" // it does not stop the event
-	}
+	r.Warn(e)
 	return nil
 }
 
@@ -228,4 +225,9 @@ func (r *Run) returnUse(e *Event, t *Transaction, c *Coupon, i int, n money.Amou
 		c.shrink(i, n)
 	}
 	r.ChangedCoupon(undone, c)
+}
+
+// CouponFeature is the module coupons.
+var CouponFeature = Feature{
+	Name: "coupons", Rejected: func(r *Run, e *Event, t *Transaction) error { return r.unredeemCoupons(e, t) },
 }

@@ -85,24 +85,11 @@ func newSeed() (seed [32]byte) {
 	return seed
 }
 
-// draws is the submission's source of random codes. Every attempt of it draws the
-// same ones in the same order, so that what an attempt asked to be loaded is what
-// the next one looks at.
-func (w *work) draws() *random.ChaCha8 {
-	if w.drawn == nil {
-		if *w.seed == ([32]byte{}) {
-			*w.seed = newSeed()
-		}
-		w.drawn = random.NewChaCha8(*w.seed)
-	}
-	return w.drawn
-}
-
 // drawCoupon makes a coupon under a new code of a pattern. It fails with
 // ErrPatternSpent when nearly all codes of the pattern are taken.
 func (r *Run) drawCoupon(p codePattern, pool string) (*Coupon, error) {
 	const rounds, candidates = 8, 16
-	source := random.New(r.work.draws())
+	source := random.New(r.Random())
 	for range rounds {
 		drawn := make([]string, candidates)
 		for i := range drawn {

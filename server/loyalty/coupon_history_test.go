@@ -93,7 +93,7 @@ func tellCoupons(t *rapid.T, url string, reached map[string]int) {
 		programme: compile(t, modules{"checkout_accept": `{"type":"manual"}`}),
 	}
 	h.engine, err = loyalty.NewEngine(loyalty.EngineOptions{
-		Store: db, Contract: v, Programmes: h, Rules: action.All(), Clock: func() time.Time { return h.now },
+		Store: db, Contract: v, Programmes: h, Rules: action.All(), Features: action.Features(), Clock: func() time.Time { return h.now },
 	})
 	require.NoError(t, err)
 	defer h.engine.Close()

@@ -32,7 +32,7 @@ func eachCounter(t *testing.T, nodes int, test func(t *testing.T, c *counter)) {
 		require.NoError(t, err)
 		for range nodes {
 			e, err := loyalty.NewEngine(loyalty.EngineOptions{
-				Store: c.store, Contract: v, Programmes: c.directory, Rules: action.All(), Clock: c.clock,
+				Store: c.store, Contract: v, Programmes: c.directory, Rules: action.All(), Features: action.Features(), Clock: c.clock,
 			})
 			require.NoError(t, err)
 			t.Cleanup(e.Close)

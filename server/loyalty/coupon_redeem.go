@@ -177,7 +177,24 @@ func at(err error, field string) error {
 }
 
 func (r *Run) traceCoupon(verdict, reason string, c *Coupon) {
-	if r.work.tracing {
+	if r.Tracing() {
 		r.TraceInput(Verdict{Rule: "coupon", Verdict: verdict, Reason: reason, Input: map[string]any{"code": c.Code, "state": string(c.StateAt(r.At))}})
 	}
+}
+
+// UnassignOnly is UnassignCoupon of the one coupon that this customer has claimed. It
+// fails with ErrCouponNotFound (1601), and with ErrSeveral.
+func (r *Run) UnassignOnly(e *Event) error {
+	all, err := r.claimedCodes()
+	if err != nil {
+		return err
+	}
+	code, err := only("code", all, ErrCouponNotFound)
+	if err != nil {
+		return err
+	}
+	if err := r.UnassignCoupon(e, code); err != nil {
+		return err
+	}
+	return r.fillIn("code", code)
 }

@@ -49,7 +49,7 @@ func (r *Run) Receiver(to Addressee, invite bool) (*Run, error) {
 
 // invite begins the inactive customer of an e-mail, under a generated identifier.
 func (r *Run) invite(email string) (*Run, error) {
-	name, err := uuid.NewRandomFromReader(r.work.draws())
+	name, err := uuid.NewRandomFromReader(r.Random())
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (r *Run) receive(from *Run, action string, data received, email string) (*E
 	if err != nil {
 		return nil, err
 	}
-	if r.account.loaded == nil && r.Customer.Status == Inactive {
+	if r.New() && r.Customer.Status == Inactive {
 		e.effects().Status = Inactive
 	}
 	return e, from.passedOn(r.Customer.ID)

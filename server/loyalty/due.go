@@ -43,9 +43,9 @@ func (r *Run) nextDue() (at time.Time, apply func() error) {
 	case t == nil && s == nil:
 		return time.Time{}, nil
 	case s == nil || (t != nil && !s.DueAt.Before(t.AutoAccept)):
-		return t.AutoAccept, func() error { return r.acceptOnTime(t) }
+		return t.AutoAccept, func() error { return r.decide(t) }
 	}
-	return s.DueAt, func() error { return dueProgress[s.Kind](r, s) }
+	return s.DueAt, func() error { return r.batch.engine.feature(s.Kind).Due(r, s) }
 }
 
 // onTime applies what came due at its own instant, with the reactions to it, as
@@ -79,22 +79,6 @@ func (r *Run) nextAcceptance() *Transaction {
 		}
 	}
 	return next
-}
-
-// acceptOnTime writes the checkout_accept or checkout_reject of a date that has
-// come. It takes effect at that date, also after downtime.
-func (r *Run) acceptOnTime(t *Transaction) error {
-	action := "checkout_accept"
-	if t.AutoReject {
-		action = "checkout_reject"
-	}
-	e := r.add(action, t.AutoAccept)
-	e.Transaction = t.Name
-	e.Data = marshal(map[string]string{"transaction_id": t.Name})
-	if t.AutoReject {
-		return r.Reject(e, t)
-	}
-	return r.Accept(e, t)
 }
 
 // expireDue lets the free points of lots expire whose time has come, oldest

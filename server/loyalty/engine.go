@@ -27,6 +27,8 @@ type EngineOptions struct {
 	Contract   Contract
 	Programmes Programmes
 	Rules      []Rule
+	// Features are the parts of the rules, in the order in which they run.
+	Features []Feature
 	// Workers is how many batches are in work at once; 0: one.
 	Workers int
 	// Clock is the time of recording; nil: the system's.
@@ -45,6 +47,7 @@ type Engine struct {
 	contract   Contract
 	programmes Programmes
 	rules      map[string]Rule
+	features   []Feature
 	clock      func() time.Time
 	keeper     *Timekeeper // nil: the clock is trusted
 
@@ -59,7 +62,7 @@ type Engine struct {
 // NewEngine checks that rules and contract agree and starts the workers.
 func NewEngine(o EngineOptions) (*Engine, error) {
 	e := &Engine{
-		store: o.Store, contract: o.Contract, programmes: o.Programmes,
+		store: o.Store, contract: o.Contract, programmes: o.Programmes, features: o.Features,
 		rules: make(map[string]Rule, len(o.Rules)), clock: o.Clock, keeper: o.Timekeeper, seed: maphash.MakeSeed(),
 	}
 	if o.Timekeeper != nil {
@@ -180,6 +183,19 @@ func (e *Engine) Preview(ctx context.Context, s Submission) (Outcome, error) {
 		return Outcome{Trace: refusedAtOnce(t.err)}, t.err
 	}
 	return e.try(ctx, t)
+}
+
+// PreviewAccepted is Preview of a purchase by a programme in which none has to wait; it
+// gives that programme too. It fails as the purchase would, without a trace.
+func (e *Engine) PreviewAccepted(ctx context.Context, s Submission) (Outcome, *Programme, error) {
+	s.Idempotency = nil
+	t := e.prepare(s)
+	if t.err != nil {
+		return Outcome{}, nil, t.err
+	}
+	t.programme = t.programme.accepting()
+	o, err := e.try(ctx, t)
+	return o, t.programme, err
 }
 
 // try decides a ticket and records nothing.

@@ -53,7 +53,7 @@ func newShop(t *testing.T, url string, m modules, more ...func(*loyalty.EngineOp
 	s.configure(m)
 	v, err := vocabulary()
 	require.NoError(t, err)
-	options := loyalty.EngineOptions{Store: s.db, Contract: v, Programmes: s, Rules: action.All(), Clock: s.clock}
+	options := loyalty.EngineOptions{Store: s.db, Contract: v, Programmes: s, Rules: action.All(), Features: action.Features(), Clock: s.clock}
 	for _, change := range more {
 		change(&options)
 	}

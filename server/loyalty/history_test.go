@@ -148,7 +148,7 @@ func (h *chronicle) begin(t require.TestingT) {
 	v, err := vocabulary()
 	require.NoError(t, err)
 	h.engine, err = loyalty.NewEngine(loyalty.EngineOptions{
-		Store: h.room.db, Contract: v, Programmes: h, Rules: action.All(), Clock: func() time.Time { return h.now },
+		Store: h.room.db, Contract: v, Programmes: h, Rules: action.All(), Features: action.Features(), Clock: func() time.Time { return h.now },
 	})
 	require.NoError(t, err)
 }

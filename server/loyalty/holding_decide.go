@@ -9,9 +9,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// held finds a held event of the customer by its own id or by that of its pending
+// heldEvent finds a held event of the customer by its own id or by that of its pending
 // event. It fails with ErrHeldNotFound, also for what was decided already.
-func (r *Run) held(ref string) (key ProgressKey, h HeldEvent, err error) {
+func (r *Run) heldEvent(ref string) (key ProgressKey, h HeldEvent, err error) {
 	keys, err := r.ProgressOf(ProgressHeld)
 	if err != nil {
 		return key, h, err
@@ -32,7 +32,7 @@ func (r *Run) held(ref string) (key ProgressKey, h HeldEvent, err error) {
 // becomes accepted, anything else is decided by its own rule, with the attributes
 // it came with. It fails with ErrHeldNotFound, and as the held event itself would.
 func (r *Run) ValidateHeld(ref string) error {
-	key, h, err := r.held(ref)
+	key, h, err := r.heldEvent(ref)
 	if err != nil {
 		return err
 	}
@@ -47,43 +47,37 @@ func (r *Run) ValidateHeld(ref string) error {
 		}
 		return r.Accept(r.Event, t)
 	}
-	t, err := r.unseal(key, &h)
+	needs, apply, err := r.unseal(key, &h)
 	if err != nil {
 		return err
 	}
-	if err := r.require(t.bound.needs); err != nil {
+	if err := r.require(needs); err != nil {
 		return err
 	}
 	r.Book.Withdraw(r.Event.ID, h.Points)
 	before := r.Book.Figures.Score
-	r.Data, r.stored = t.data, &t.stored
-	if err := t.bound.apply(r); err != nil {
+	if err := apply(); err != nil {
 		return err
 	}
 	return r.withhold(&h, r.Book.Figures.Score-before)
 }
 
-// unseal makes the held event's ticket again and passes it through the gates of
-// today: its module may be off by now, and the customer suspended.
-func (r *Run) unseal(key ProgressKey, h *HeldEvent) (*ticket, error) {
+// unseal reads a held event's attributes and passes them through the gates of today.
+func (r *Run) unseal(key ProgressKey, h *HeldEvent) (needs CustomerNeeds, apply func() error, err error) {
 	data := h.Data
 	if h.Sealed != nil {
 		id, err := uuid.Parse(key.Key)
 		if err != nil {
-			return nil, err
+			return needs, nil, err
 		}
 		if err := r.require(CustomerNeeds{Key: true}); err != nil {
-			return nil, err
+			return needs, nil, err
 		}
 		if data, err = Open(r.Customer.Key, id[:], h.Sealed); err != nil {
-			return nil, err
+			return needs, nil, err
 		}
 	}
-	t := &ticket{sub: Submission{Action: h.Action, Data: data}, programme: r.Programme}
-	if err := t.check(r.batch.engine); err != nil {
-		return nil, err
-	}
-	return t, r.standing(t)
+	return r.Resubmit(h.Action, data)
 }
 
 // withhold takes back what was dropped of the points while the event was held.
@@ -102,7 +96,7 @@ func (r *Run) withhold(h *HeldEvent, gained int64) error {
 // InvalidateHeld drops a held event: it never happens. A purchase is rejected. It
 // fails with ErrHeldNotFound.
 func (r *Run) InvalidateHeld(ref string) error {
-	key, h, err := r.held(ref)
+	key, h, err := r.heldEvent(ref)
 	if err != nil {
 		return err
 	}
@@ -132,7 +126,7 @@ func (r *Run) heldPurchase(h *HeldEvent) (*Transaction, error) {
 	if err := r.require(needs); err != nil {
 		return nil, err
 	}
-	t := r.account.transactions[h.Transaction]
+	t := r.Purchases()[h.Transaction]
 	if t == nil || t.State != Pending {
 		return nil, nil
 	}
@@ -199,7 +193,7 @@ func (r *Run) shrink(key ProgressKey, h *HeldEvent, n int64) error {
 			r.Changed(r.Event, t)
 		}
 	}
-	return r.SetProgress(r.Event, key, h, r.account.progress[key].DueAt)
+	return r.SetProgress(r.Event, key, h, r.ProgressRow(key).DueAt)
 }
 
 // reduce takes points off what a pending purchase promises: from those that hang
@@ -225,41 +219,6 @@ func expireHeld(r *Run, p *Progress) error {
 		return fmt.Errorf("held event %s: %w", p.Key, err)
 	}
 	e := r.add("pending_expired", p.DueAt)
-	e.Data, e.Transaction = marshal(heldEvent{p.Key, h.Points}), h.Transaction
+	e.Data, e.Transaction = marshal(heldAttributes{p.Key, h.Points}), h.Transaction
 	return r.drop(e, p.ProgressKey, &h)
-}
-
-func init() { dueProgress[ProgressHeld] = expireHeld }
-
-// leftPending refuses an action whose module is off, unless it decides on a purchase
-// that is pending from when the module was on. One that is held waits for its
-// validation instead.
-func (r *Run) leftPending(t *ticket) error {
-	if t.off == nil {
-		return nil
-	}
-	if bought := r.account.transactions[t.transaction]; bought == nil || bought.State != Pending {
-		return r.refusedOff(t)
-	}
-	keys, err := r.ProgressOf(ProgressHeld)
-	if err != nil {
-		return err
-	}
-	for _, key := range keys {
-		var h HeldEvent
-		if _, err := r.Progress(ProgressHeld, key, &h); err != nil {
-			return err
-		}
-		if h.purchase() && h.Transaction == t.transaction {
-			return r.refusedOff(t)
-		}
-	}
-	return nil
-}
-
-func (r *Run) refusedOff(t *ticket) error {
-	for _, v := range refusedAtOnce(t.off) {
-		r.TraceInput(v)
-	}
-	return t.off
 }

@@ -41,7 +41,7 @@ func race(t *testing.T, m modules, all things, test func(t *testing.T, s *shop, 
 		v, err := vocabulary()
 		require.NoError(t, err)
 		node, err := loyalty.NewEngine(loyalty.EngineOptions{
-			Store: storetest.Open(t, url), Contract: v, Programmes: s, Rules: action.All(), Clock: func() time.Time { return s.clock().Add(time.Millisecond) },
+			Store: storetest.Open(t, url), Contract: v, Programmes: s, Rules: action.All(), Features: action.Features(), Clock: func() time.Time { return s.clock().Add(time.Millisecond) },
 		})
 		require.NoError(t, err)
 		t.Cleanup(node.Close)

@@ -296,3 +296,19 @@ const offerType = "offers/offer"
 type offerAttributes struct {
 	Offer string `json:"offer"`
 }
+
+// OfferFeature is the module offers.
+var OfferFeature = Feature{
+	Name: "offers", Progress: ProgressOffer, Join: JoinBy(joinOffers),
+	Rejected: func(r *Run, e *Event, t *Transaction) error { return r.unredeemOffers(e, t) },
+	Claimed:  func(r, guest *Run, gone *Event, t *Transaction) error { return r.moveOffers(guest, gone, t) },
+}
+
+func joinOffers(a *OfferProgress, b OfferProgress) {
+	if a.ClaimedAt == nil || (b.ClaimedAt != nil && b.ClaimedAt.Before(*a.ClaimedAt)) {
+		a.ClaimedAt = b.ClaimedAt
+	}
+	a.Redeemed += b.Redeemed
+	a.Last = append(slices.Clone(b.Last), a.Last...)
+	a.Last = a.Last[max(0, len(a.Last)-maxOfferUses):]
+}

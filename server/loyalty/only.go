@@ -2,7 +2,6 @@ package loyalty
 
 import (
 	"encoding/json"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -50,37 +49,6 @@ func (r *Run) fillIn(attribute, value string) error {
 	return nil
 }
 
-// OnlyContest is the contest that the customer has entries of, for an event that
-// names none. It fails with ErrEntriesTooFew, and with ErrSeveral.
-func (r *Run) OnlyContest() (string, error) {
-	all, err := r.ProgressOf(ProgressContest)
-	if err != nil {
-		return "", err
-	}
-	id, err := only("contest_id", all, ErrEntriesTooFew.With("entries", int64(0)))
-	if err != nil {
-		return "", err
-	}
-	return id, r.fillIn("contest_id", id)
-}
-
-// UnassignOnly is UnassignCoupon of the one coupon that this customer has claimed. It
-// fails with ErrCouponNotFound (1601), and with ErrSeveral.
-func (r *Run) UnassignOnly(e *Event) error {
-	all, err := r.claimedCodes()
-	if err != nil {
-		return err
-	}
-	code, err := only("code", all, ErrCouponNotFound)
-	if err != nil {
-		return err
-	}
-	if err := r.UnassignCoupon(e, code); err != nil {
-		return err
-	}
-	return r.fillIn("code", code)
-}
-
 // claimedCodes lists the codes of the coupons that this customer has claimed and can
 // still use, in order.
 func (r *Run) claimedCodes() ([]string, error) {
@@ -100,37 +68,4 @@ func (r *Run) claimedCodes() ([]string, error) {
 	}
 	maps.DeleteFunc(known, func(_ string, claimed bool) bool { return !claimed })
 	return slices.Sorted(maps.Keys(known)), nil
-}
-
-// onlyReward is the reward of which the customer has a claim to pass on. It fails
-// with ErrRewardNotFound (160320), and with ErrSeveral.
-func (r *Run) onlyReward() (string, error) {
-	claims, err := r.RewardClaims()
-	if err != nil {
-		return "", err
-	}
-	var rewards, codes, passable []string
-	for _, c := range claims {
-		if claimMoves["transfer"][c.State] == "" || slices.Contains(rewards, c.Reward) {
-			continue
-		}
-		own, err := r.rewardCodes(c.Reward)
-		if err != nil {
-			return "", err
-		}
-		rewards, codes = append(rewards, c.Reward), append(codes, own...)
-	}
-	if err := r.require(CustomerNeeds{Coupons: codes}); err != nil {
-		return "", err
-	}
-	for _, reward := range rewards {
-		_, _, err := r.claimToPass(reward)
-		if err == nil {
-			passable = append(passable, reward)
-		} else if !errors.Is(err, ErrRewardNotFound) {
-			return "", err
-		}
-	}
-	slices.Sort(passable)
-	return only("reward", passable, ErrRewardNotFound)
 }

@@ -199,10 +199,20 @@ func (r *Run) checkAnswer(field, answer string) (json.RawMessage, error) {
 
 func (r *Run) checkField(field string, value json.RawMessage) error {
 	const action = "profile"
-	_, err := r.batch.engine.contract.Check(action, marshal(map[string]json.RawMessage{field: value}), "data")
+	err := r.CheckData(action, marshal(map[string]json.RawMessage{field: value}))
 	var e *Error
 	if errors.As(err, &e) {
 		return e.At("data.answer")
 	}
 	return err
 }
+
+// FlowFeature is the module profiling.
+var FlowFeature = Feature{Name: "profiling", Progress: ProgressFlow, Join: JoinBy(func(a *FlowProgress, b FlowProgress) {
+	a.Rewarded = a.Rewarded || b.Rewarded
+	for _, q := range b.Answered {
+		if !slices.Contains(a.Answered, q) {
+			a.Answered = append(a.Answered, q)
+		}
+	}
+})}

@@ -1,6 +1,7 @@
 package loyalty
 
 import (
+	"maps"
 	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
@@ -111,4 +112,12 @@ const (
 type LanguageChoice struct {
 	Default string   // ISO 639-1
 	Enabled []string // Default included
+}
+
+// accepting is the programme without what makes purchases wait.
+func (p *Programme) accepting() *Programme {
+	c := *p
+	c.On, c.Holding = maps.Clone(p.On), Holding{}
+	c.On[ModuleCheckoutAccept] = false
+	return &c
 }

@@ -61,10 +61,6 @@ type Progress struct {
 	dirty bool
 }
 
-// dueProgress are the kinds that a date makes due, with what happens then. It
-// must move the progress's DueAt on, or remove the progress.
-var dueProgress = map[ProgressKind]func(*Run, *Progress) error{}
-
 // Progress reads the customer's progress of a kind under a key into v, and says
 // whether there is one.
 func (r *Run) Progress(k ProgressKind, key string, v any) (bool, error) {

@@ -235,13 +235,7 @@ func (r *Run) Reject(e *Event, t *Transaction) error {
 	if err := r.ReleaseHold(e, t.Name, t.Detail.Burn); err != nil {
 		return err
 	}
-	if err := r.unredeemCoupons(e, t); err != nil {
-		return err
-	}
-	if err := r.unredeemOffers(e, t); err != nil {
-		return err
-	}
-	if err := r.UndoChallenges(e, t); err != nil {
+	if err := r.Rejected(e, t); err != nil {
 		return err
 	}
 	t.Earned, t.Burned, t.Detail.Burn = 0, 0, nil

@@ -98,3 +98,10 @@ type QuizProgress struct {
 	Correct    bool      `json:"correct"`
 	AnsweredAt time.Time `json:"answered_at"`
 }
+
+// QuizFeature is the module quizzes: the first answer counts.
+var QuizFeature = Feature{Name: "quizzes", Progress: ProgressQuiz, Join: JoinBy(func(a *QuizProgress, b QuizProgress) {
+	if b.AnsweredAt.Before(a.AnsweredAt) {
+		*a = b
+	}
+})}

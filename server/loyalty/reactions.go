@@ -16,30 +16,11 @@ type occurrence struct {
 	line        *Line        // nil: the occurrence is not about a line
 
 	known *condition.Facts // what conditions see of it; nil: none asked yet
-	asOf  int              // so many events were recorded when the customer was last looked at
+	asOf  int              // so many events were recorded when the customer was last looked at; -1: nobody looked
 }
 
-// reaction is one family of rules. each looks at one occurrence, after at a
-// customer once all occurrences of a round were looked at.
-type reaction struct {
-	name  string
-	each  func(*occurrence) error
-	after func(*Run) error
-}
-
-// reactions in the order in which they run. Coupons of a checkout are redeemed
-// before all of them, by the checkout itself. Campaigns come first, so that a
-// purchase is rewarded by the tier it was made in; then challenges; then tiers,
-// which look at everything the round brought; then the bonus for a referral.
-var reactions []reaction
-
-func init() { // not where it is declared: what reacts can itself be reacted to
-	reactions = []reaction{
-		{name: "campaigns", each: campaigns},
-		{name: "challenges", each: (*occurrence).challenge},
-		{name: "tiers", after: (*Run).standTiers},
-		{name: "referral", each: referral},
-	}
+func newOccurrence(r *Run, action string, e *Event, t *Transaction, l *Line) *occurrence {
+	return &occurrence{Run: r, action: action, event: e, transaction: t, line: l, asOf: -1}
 }
 
 // maxRounds is how often the effects of reactions may themselves be reacted to.
@@ -79,20 +60,20 @@ func (w *work) news() []*Event {
 
 // round runs every family of rules once.
 func (w *work) round(happened []*occurrence, events []*Event) error {
-	for _, family := range reactions {
+	for _, family := range w.runs[0].batch.engine.features {
 		for _, o := range happened {
-			if family.each == nil {
+			if family.React == nil {
 				break
 			}
-			if err := family.each(o); err != nil {
+			if err := family.React(o); err != nil {
 				return err
 			}
 		}
 		for _, run := range w.runs {
-			if family.after == nil || !slices.ContainsFunc(events, func(e *Event) bool { return e.Customer == run.Customer.ID }) {
+			if family.After == nil || !slices.ContainsFunc(events, func(e *Event) bool { return e.Customer == run.Customer.ID }) {
 				continue
 			}
-			if err := family.after(run); err != nil {
+			if err := family.After(run); err != nil {
 				return err
 			}
 		}
@@ -123,7 +104,7 @@ func (w *work) occurrences(e *Event) []*occurrence {
 	}
 	t := e.accepted
 	of := func(action string, l *Line) *occurrence {
-		return &occurrence{Run: r, action: action, event: e, transaction: t, line: l}
+		return newOccurrence(r, action, e, t, l)
 	}
 	list := []*occurrence{of(action, nil)}
 	if t == nil {
@@ -144,21 +125,4 @@ func (w *work) run(id ID) *Run {
 		return w.runs[i]
 	}
 	return nil
-}
-
-// foresee adds to an event's needs what the rules that may react to it read, so
-// that they need not load again.
-func (p *Programme) foresee(action string, n *CustomerNeeds) {
-	if len(Structures.Of(p)) > 0 { // figures go on while the module is off
-		n.Progress |= Kinds(ProgressTier)
-	}
-	if p.On[ModuleChallenges] && len(Challenges.Of(p)) > 0 {
-		n.Progress |= Kinds(ProgressChallenge)
-	}
-	if p.On[ModuleAutomation] && len(triggered.Of(p)) > 0 {
-		p.foreseeCampaigns(action, n)
-	}
-	if p.On[ModuleFriendReferral] {
-		p.Referral.foresee(action, n)
-	}
 }

@@ -34,7 +34,7 @@ func readReferral(raw json.RawMessage) (any, error) {
 func (c Referral) compile(p *Programme) { p.Referral = c }
 
 // foresee adds what a bonus reads of the friend.
-func (c Referral) foresee(action string, n *CustomerNeeds) {
+func foresee(action string, n *CustomerNeeds) {
 	switch action {
 	case "checkout", "checkout_accept", "opt_in", "refund":
 		n.Progress |= Kinds(ProgressReferral)
@@ -258,4 +258,15 @@ func (r *Run) coverable(lot ID) int64 {
 		n += l.Expired
 	}
 	return n
+}
+
+// ReferralFeature pays for friends who are brought (module friend_referral). One friend
+// brings one bonus: a merge keeps the target's.
+var ReferralFeature = Feature{
+	Name: "referral", Progress: ProgressReferral, React: referral,
+	Needs: func(p *Programme, action string, n *CustomerNeeds) {
+		if p.On[ModuleFriendReferral] {
+			foresee(action, n)
+		}
+	},
 }

@@ -197,3 +197,8 @@ func (r *Run) give(e *Event, reward *Reward, claim *RewardClaim, result *ClaimRe
 	}
 	return err
 }
+
+// RewardFeature is the module rewards.
+var RewardFeature = Feature{
+	Name: "rewards", Progress: ProgressReward, Join: JoinBy(func(a *RewardStanding, b RewardStanding) { a.Merge(b) }),
+}

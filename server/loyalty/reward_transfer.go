@@ -1,6 +1,9 @@
 package loyalty
 
-import "errors"
+import (
+	"errors"
+	"slices"
+)
 
 // TransferReward passes the newest claim of a reward that this customer can pass on
 // to another one, with the coupon that it issued, in the name of the submitted
@@ -96,4 +99,37 @@ func (r *Run) claimToPass(reward string) (*RewardClaim, *Coupon, error) {
 		}
 	}
 	return nil, nil, ErrRewardNotFound.At("data.reward")
+}
+
+// onlyReward is the reward of which the customer has a claim to pass on. It fails
+// with ErrRewardNotFound (160320), and with ErrSeveral.
+func (r *Run) onlyReward() (string, error) {
+	claims, err := r.RewardClaims()
+	if err != nil {
+		return "", err
+	}
+	var rewards, codes, passable []string
+	for _, c := range claims {
+		if claimMoves["transfer"][c.State] == "" || slices.Contains(rewards, c.Reward) {
+			continue
+		}
+		own, err := r.rewardCodes(c.Reward)
+		if err != nil {
+			return "", err
+		}
+		rewards, codes = append(rewards, c.Reward), append(codes, own...)
+	}
+	if err := r.require(CustomerNeeds{Coupons: codes}); err != nil {
+		return "", err
+	}
+	for _, reward := range rewards {
+		_, _, err := r.claimToPass(reward)
+		if err == nil {
+			passable = append(passable, reward)
+		} else if !errors.Is(err, ErrRewardNotFound) {
+			return "", err
+		}
+	}
+	slices.Sort(passable)
+	return only("reward", passable, ErrRewardNotFound)
 }

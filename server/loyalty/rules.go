@@ -53,7 +53,9 @@ func (r *Run) all(t *ticket) error {
 func (r *Run) apply(t *ticket) error {
 	decide := t.bound.apply
 	if r.Programme.holds(r.Event.Action) && !t.sub.Operation {
-		decide = func(r *Run) error { return r.hold(t) }
+		decide = func(r *Run) error {
+			return r.hold(Submitted{t.transaction, t.sub.Data, t.stored.personal != nil, t.bound.apply})
+		}
 	}
 	if err := decide(r); err != nil {
 		return err
@@ -197,4 +199,28 @@ func locate(err error, at string) error {
 		c.Details[i].Field = at + c.Details[i].Field
 	}
 	return &c
+}
+
+// leftPending refuses an action whose module is off, unless it decides on a purchase
+// that is pending from when the module was on. One that is held waits for its
+// validation instead.
+func (r *Run) leftPending(t *ticket) error {
+	if t.off == nil {
+		return nil
+	}
+	if bought := r.account.transactions[t.transaction]; bought == nil || bought.State != Pending {
+		return r.refusedOff(t)
+	}
+	held, err := r.held(t.transaction)
+	if err != nil || !held {
+		return err
+	}
+	return r.refusedOff(t)
+}
+
+func (r *Run) refusedOff(t *ticket) error {
+	for _, v := range refusedAtOnce(t.off) {
+		r.TraceInput(v)
+	}
+	return t.off
 }

@@ -63,13 +63,12 @@ type work struct {
 	looked   int                                     // at the batch's deadline, next at so many steps
 	index    map[ID]*Event                           // see find
 	indexed  int                                     // so many of the events are in it
-	// completions of challenges that a refund may break, by their events
-	completions map[ID]hostedBy
-	told        map[*Transaction]*Event // purchases whose state an event has yet to tell, see tellLater
-	seen        map[string]any          // the attributes of the event looked at, see lookedAt
-	seenOf      ID                      // whose seen they are
-	seed        *[32]byte               // see draws
-	drawn       *rand.ChaCha8
+	notes    map[any]any                             // of features, see Note
+	told     map[*Transaction]*Event                 // purchases whose state an event has yet to tell, see tellLater
+	seen     map[string]any                          // the attributes of the event looked at, see lookedAt
+	seenOf   ID                                      // whose seen they are
+	seed     *[32]byte                               // see draws
+	drawn    *rand.ChaCha8
 }
 
 // add appends an event row with the next id.

@@ -52,7 +52,11 @@ func (e *Engine) prepare(s Submission) *ticket {
 	if s.ExternalID != "" {
 		t.needs.Ref = ExternalName(s.ExternalID, s.Customer)
 	}
-	t.programme.foresee(s.Action, &t.needs)
+	for _, f := range e.features {
+		if f.Needs != nil {
+			f.Needs(t.programme, s.Action, &t.needs)
+		}
+	}
 	t.bound.creates = t.bound.creates || s.Guest
 	if t.programme.holds(s.Action) {
 		t.needs.Progress |= Kinds(ProgressHeld)

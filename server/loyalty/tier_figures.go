@@ -136,11 +136,9 @@ func (r *Run) entry(e *Event) PastEntry {
 		p.Effect, p.Currency = e.Effects.Transaction, r.paidIn(e.Transaction)
 		p.Booked = deref(e.Effects.Booked)
 	}
-	for _, postings := range [][]points.Posting{r.account.postings, r.Book.Postings} {
-		for _, posting := range postings {
-			if posting.Event == e.ID {
-				p.Score += points.Fold([]points.Posting{posting}).Score
-			}
+	for _, posting := range r.Postings() {
+		if posting.Event == e.ID {
+			p.Score += points.Fold([]points.Posting{posting}).Score
 		}
 	}
 	return p
@@ -148,7 +146,7 @@ func (r *Run) entry(e *Event) PastEntry {
 
 // paidIn is the currency of a purchase that this run or its batch has at hand.
 func (r *Run) paidIn(transaction string) string {
-	if t := r.account.transactions[transaction]; t != nil {
+	if t := r.Purchases()[transaction]; t != nil {
 		return t.Currency()
 	}
 	return ""
@@ -171,7 +169,7 @@ func (r *Run) tierState(s *Structure) (st TierState, moved *Event, err error) {
 	} else {
 		moved = r.lastEvent()
 	}
-	for _, e := range r.work.events {
+	for _, e := range r.Events() {
 		if e.Customer == r.Customer.ID && l.count(&st.TierFigures, r.entry(e)) {
 			moved = e
 		}
@@ -185,10 +183,8 @@ func (r *Run) spentBefore(s *Structure) map[string]int64 {
 		return nil
 	}
 	spent := map[string]int64{}
-	if before := r.batch.accounts[r.Customer.ID]; before != nil {
-		for name, t := range before.transactions {
-			spent[name] = s.counted(t.State, int64(t.Total), t.Currency())
-		}
+	for name, t := range r.PurchasesBefore() {
+		spent[name] = s.counted(t.State, int64(t.Total), t.Currency())
 	}
 	return spent
 }
@@ -202,15 +198,9 @@ func (r *Run) rebuildTier(s *Structure, f *TierFigures) (tierLedger, error) {
 	v := r.tierView()
 	*f = TierFigures{Of: s.of(v.Location), Built: r.Now}
 	l := tierLedger{structure: s, view: v}
-	var past []PastEntry
-	if r.account.loaded != nil {
-		past = slices.Clone(r.account.loaded.Past)
-		slices.SortFunc(past, func(a, b PastEntry) int { return CompareID(a.Event, b.Event) })
-	}
-	for i := range r.batch.writes.Events {
-		if e := &r.batch.writes.Events[i]; e.Customer == r.Customer.ID {
-			past = append(past, r.entry(e))
-		}
+	past := r.Past()
+	for _, e := range r.EarlierEvents() {
+		past = append(past, r.entry(e))
 	}
 	for _, p := range past {
 		l.count(f, p)
@@ -220,7 +210,7 @@ func (r *Run) rebuildTier(s *Structure, f *TierFigures) (tierLedger, error) {
 
 // lastEvent is the last event of this customer in the submission; nil: none.
 func (r *Run) lastEvent() *Event {
-	for _, e := range slices.Backward(r.work.events) {
+	for _, e := range slices.Backward(r.Events()) {
 		if e.Customer == r.Customer.ID {
 			return e
 		}

@@ -319,7 +319,7 @@ func TestTierFiguresInABatch(t *testing.T) {
 		programmes := &passing{[]*loyalty.Programme{s.Programme(), s.Programme(), known}}
 		v, err := vocabulary()
 		require.NoError(t, err)
-		engine, err := loyalty.NewEngine(loyalty.EngineOptions{Store: s.db, Contract: v, Programmes: programmes, Rules: action.All(), Clock: s.clock})
+		engine, err := loyalty.NewEngine(loyalty.EngineOptions{Store: s.db, Contract: v, Programmes: programmes, Rules: action.All(), Features: action.Features(), Clock: s.clock})
 		require.NoError(t, err)
 		defer engine.Close()
 		results := engine.SubmitAll(context.Background(), []loyalty.Submission{add(2), add(4), add(8), add(16)})

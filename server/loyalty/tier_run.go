@@ -1,6 +1,7 @@
 package loyalty
 
 import (
+	"encoding/json"
 	"slices"
 	"time"
 )
@@ -93,7 +94,7 @@ func (r *Run) holdTier(t tierTurn) error {
 	}
 	key, due := ProgressKey{ProgressTier, s.ID}, r.tierDue(t)
 	var planned time.Time
-	if row := r.account.progress[key]; row != nil {
+	if row := r.ProgressRow(key); row != nil {
 		planned = row.DueAt
 	}
 	if !t.counted && st.TierHold == before && planned.Equal(due) {
@@ -125,7 +126,7 @@ func (r *Run) tierMoved(t tierTurn, from string) *Event {
 	}
 	e := r.Derive(r.root(t.cause), action, data)
 	e.At = t.view.At
-	if r.work.tracing {
+	if r.Tracing() {
 		r.TraceInput(Verdict{Rule: "tier", Verdict: "applied", Reason: "reason." + action, Input: map[string]any{
 			"structure": s.ID, "tier": st.Tier, "before": from, "figure": s.shownFigure(s.Figure(st, t.view)),
 		}})
@@ -137,11 +138,11 @@ func (r *Run) tierMoved(t tierTurn, from string) *Event {
 // back to.
 func (r *Run) root(e *Event) *Event {
 	for e != nil && e.Parent != (ID{}) {
-		i := slices.IndexFunc(r.work.events, func(o *Event) bool { return o.ID == e.Parent && o.Customer == e.Customer })
+		i := slices.IndexFunc(r.Events(), func(o *Event) bool { return o.ID == e.Parent && o.Customer == e.Customer })
 		if i < 0 {
 			break
 		}
-		e = r.work.events[i]
+		e = r.Events()[i]
 	}
 	return e
 }
@@ -152,8 +153,6 @@ func written(t time.Time) string {
 	}
 	return t.UTC().Format(moment)
 }
-
-func init() { dueProgress[ProgressTier] = dueTier }
 
 // dueTier looks at a tier at the instant for which that was planned.
 func dueTier(r *Run, p *Progress) error {
@@ -171,7 +170,7 @@ func dueTier(r *Run, p *Progress) error {
 
 // mergedInto says whether this submission made another customer part of this one.
 func (r *Run) mergedInto() bool {
-	return slices.ContainsFunc(r.work.events, func(e *Event) bool { return e.Customer == r.Customer.ID && e.Action == "merge" })
+	return slices.ContainsFunc(r.Events(), func(e *Event) bool { return e.Customer == r.Customer.ID && e.Action == "merge" })
 }
 
 // countAgain has the figures made from the joined journal, which is not stored
@@ -244,7 +243,7 @@ func (r *Run) RecalculateTier(e *Event, structure string) error {
 		if err != nil {
 			return err
 		}
-		for _, own := range r.work.events {
+		for _, own := range r.Events() {
 			if own.Customer == r.Customer.ID {
 				l.count(&st.TierFigures, r.entry(own))
 			}
@@ -253,4 +252,36 @@ func (r *Run) RecalculateTier(e *Event, structure string) error {
 	v := r.tierView()
 	v.Recalculation = true
 	return r.holdTier(tierTurn{s, &st, v, e, true})
+}
+
+// TierFeature lets customers rise and fall (module tiers).
+var TierFeature = Feature{
+	Name: "tiers", Progress: ProgressTier, After: func(r *Run) error { return r.standTiers() }, Due: dueTier, Join: joinTiers,
+	Needs: func(p *Programme, _ string, n *CustomerNeeds) {
+		if len(Structures.Of(p)) > 0 { // figures go on while the module is off
+			n.Progress |= Kinds(ProgressTier)
+		}
+	},
+}
+
+// joinTiers keeps the higher tier, and of those that were given by hand the higher
+// one too. What the figures add up to is made again from both journals.
+func joinTiers(r *Run, key string, mine, theirs json.RawMessage) (any, error) {
+	s := Structures.Of(r.Programme)[key]
+	if s == nil { // archived: what this customer had stays on record
+		return mine, nil
+	}
+	return JoinBy(func(a *TierState, b TierState) {
+		if s.rank(b.Tier) > s.rank(a.Tier) {
+			a.Tier, a.Since = b.Tier, b.Since
+		}
+		if s.rank(b.Earned) > s.rank(a.Earned) {
+			a.Earned, a.GraceUntil = b.Earned, b.GraceUntil
+		}
+		longer := a.Manual == b.Manual && !a.ManualUntil.IsZero() && (b.ManualUntil.IsZero() || b.ManualUntil.After(a.ManualUntil))
+		if s.rank(b.Manual) > s.rank(a.Manual) || (longer && b.Manual != "") {
+			a.Manual, a.ManualUntil, a.ManualOver = b.Manual, b.ManualUntil, b.ManualOver
+		}
+		a.TierFigures = TierFigures{}
+	})(r, key, mine, theirs)
 }

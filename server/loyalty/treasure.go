@@ -105,3 +105,10 @@ func (r *Run) TreasureOutlook(t *Treasure) (o TreasureOutlook, err error) {
 type TreasureProgress struct {
 	FoundAt time.Time `json:"found_at"`
 }
+
+// TreasureFeature is the module treasure_hunt: what is found once stays found the first time.
+var TreasureFeature = Feature{Name: "treasure_hunt", Progress: ProgressTreasure, Join: JoinBy(func(a *TreasureProgress, b TreasureProgress) {
+	if b.FoundAt.Before(a.FoundAt) {
+		*a = b
+	}
+})}

@@ -240,10 +240,10 @@ func (r *Run) prizeReward(spin *Event, id string) (*ClaimResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	before, last := len(r.work.events), r.Customer.LastEvent
+	before, last := len(r.Events()), r.Customer.LastEvent
 	claim, err := r.ClaimReward(reward, 0, spin)
 	if err != nil {
-		r.work.events, r.Customer.LastEvent = r.work.events[:before], last // of a pool without codes the claim knew too late
+		r.Unrecord(before, last) // of a pool without codes the claim knew too late
 	}
 	return claim, err
 }
@@ -293,4 +293,17 @@ func (w *Wheel) period(at time.Time, zone *time.Location) string {
 		return ""
 	}
 	return w.Limit.Period + " " + time.Date(year, month, day, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
+}
+
+// WheelFeature is the module prize_wheels.
+var WheelFeature = Feature{Name: "prize_wheels", Progress: ProgressWheel, Join: JoinBy(joinSpins)}
+
+func joinSpins(a *WheelProgress, b WheelProgress) {
+	switch {
+	case a.Period == b.Period:
+		a.Spins += b.Spins
+	case a.Period < b.Period: // a later one
+		a.Period, a.Spins = b.Period, b.Spins
+	}
+	a.Total += b.Total
 }

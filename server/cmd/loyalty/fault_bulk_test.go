@@ -61,7 +61,7 @@ func newBulkClaim(t *testing.T, g *ground, members int) *bulkClaim {
 	require.NoError(t, err)
 	vocabulary, err := server.NewVocabulary()
 	require.NoError(t, err)
-	engine, err := loyalty.NewEngine(loyalty.EngineOptions{Store: db, Contract: vocabulary, Programmes: directory, Rules: action.All()})
+	engine, err := loyalty.NewEngine(loyalty.EngineOptions{Store: db, Contract: vocabulary, Programmes: directory, Rules: action.All(), Features: action.Features()})
 	require.NoError(t, err)
 	defer engine.Close()
 	_, err = loyalty.NewAdmin(loyalty.AdminOptions{Registry: action.Registry(), Store: db, Directory: directory}).CreateEntity(ctx, loyalty.Call{KeyID: loyalty.CommandLine}, loyalty.EntityChange{

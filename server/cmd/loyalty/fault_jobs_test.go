@@ -76,7 +76,7 @@ func backdate(t *testing.T, g *ground, members int) *dueWork {
 	vocabulary, err := server.NewVocabulary()
 	require.NoError(t, err)
 	engine, err := loyalty.NewEngine(loyalty.EngineOptions{
-		Store: db, Contract: vocabulary, Programmes: directory, Rules: action.All(), Clock: func() time.Time { return began },
+		Store: db, Contract: vocabulary, Programmes: directory, Rules: action.All(), Features: action.Features(), Clock: func() time.Time { return began },
 	})
 	require.NoError(t, err)
 	defer engine.Close()

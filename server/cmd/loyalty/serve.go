@@ -136,7 +136,7 @@ func (s *settings) wire(ctx context.Context, h *house) (err error) {
 	})
 	_ = h.keeper.Check(ctx) // it was reported; what needs a right clock waits
 	h.engine, err = loyalty.NewEngine(loyalty.EngineOptions{
-		Store: h.store, Contract: h.vocabulary, Programmes: h.directory, Rules: action.All(), Workers: s.workers(), Timekeeper: h.keeper,
+		Store: h.store, Contract: h.vocabulary, Programmes: h.directory, Rules: action.All(), Features: action.Features(), Workers: s.workers(), Timekeeper: h.keeper,
 	})
 	h.jobs = loyalty.NewJobs(loyalty.JobsOptions{
 		Engine: h.engine, Store: h.store, Report: func(job string, err error) { h.logger.Error("job", "job", job, "error", err) },

@@ -72,7 +72,7 @@ func newStage(t *testing.T, db *store.Store, story scenario) *stage {
 	}
 	require.NoError(t, err)
 	s.engine, err = loyalty.NewEngine(loyalty.EngineOptions{
-		Store: db, Contract: vocabulary, Programmes: s, Rules: action.All(),
+		Store: db, Contract: vocabulary, Programmes: s, Rules: action.All(), Features: action.Features(),
 		Clock: func() time.Time { return *s.now.Load() },
 	})
 	require.NoError(t, err)
