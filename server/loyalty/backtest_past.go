@@ -2,34 +2,10 @@ package loyalty
 
 import (
 	"context"
-	"errors"
 	"slices"
-	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 )
-
-// PastEvent is an event of the journal as a backtest looks at it.
-type PastEvent struct {
-	Event
-	Issued int64 // points that came into being for the customer, none of them pending
-	Held   bool  // it waited for its validation: nothing happened then
-}
-
-// PastQuery selects events of the journal by their actions, in the order of their
-// recording: those recorded from From on, before Before, behind After (zero: all).
-type PastQuery struct {
-	Actions      []string
-	From, Before time.Time
-	After        Cursor
-	Limit        int
-}
-
-// PastStore reads the journal for backtests.
-type PastStore interface {
-	CountPast(ctx context.Context, q PastQuery) (int64, error)
-	PastEvents(ctx context.Context, q PastQuery) ([]PastEvent, error)
-}
 
 // finalActions are those whose events can make a purchase final.
 var finalActions = []string{"checkout", "checkout_accept", "pending_validate"}
@@ -52,42 +28,20 @@ func (e *PastEvent) final() bool {
 	return x.State == Accepted && x.Refunded == 0 && x.Earned == x.OriginalEarned
 }
 
-// maxPastRounds is how often the rows of one chunk are loaded: what conditions see
-// of a customer is never further away.
-const maxPastRounds = 8
-
 // chances judges a campaign's condition on events of the past and gives those at
 // which it holds, with the merges among them. Nobody waits for it.
-func (e *Engine) chances(ctx context.Context, c *Campaign, events []PastEvent) (list []chance, err error) {
-	release, err := e.hold()
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	p := e.programmes.Programme()
-	t := &ticket{programme: p, preview: true}
+func chances(ctx context.Context, e *Engine, c *Campaign, events []PastEvent) (list []chance, err error) {
+	all := make([]CustomerNeeds, len(events))
 	for i := range events {
-		t.more = append(t.more, c.pastNeeds(&events[i]))
+		all[i] = c.pastNeeds(&events[i])
 	}
-	t.needs, t.more = t.more[0], t.more[1:]
-	for range maxPastRounds {
-		n := needs([]*ticket{t}, e.now())
-		n.Reading = true
-		var missing []CustomerNeeds
-		err = e.store.Within(ctx, n, func(l *Loaded) (*Writes, error) {
-			look := &hindsight{batch: e.newBatch(l, n), programme: p, campaign: c}
-			for i := range events {
-				look.at(&events[i])
-			}
-			list, missing = look.found, look.missing
-			return &Writes{}, look.err
-		})
-		if err != nil || len(missing) == 0 {
-			return list, err
+	err = e.LookBack(ctx, all, func(h *Hindsight) {
+		list = nil
+		for i := range events {
+			list = append(list, c.chancesAt(h, &events[i])...)
 		}
-		t.more = append(t.more, missing...)
-	}
-	return nil, errors.New("a condition on the past asks for more and more")
+	})
+	return list, err
 }
 
 // pastNeeds is what a condition sees besides the event.
@@ -102,67 +56,43 @@ func (c *Campaign) pastNeeds(e *PastEvent) CustomerNeeds {
 	return n
 }
 
-// hindsight looks at events of the past with what is known now.
-type hindsight struct {
-	*batch
-	programme *Programme
-	campaign  *Campaign
-	found     []chance
-	missing   []CustomerNeeds
-	err       error
-}
-
-// at looks at one event.
-func (h *hindsight) at(e *PastEvent) {
+// chancesAt looks at one event.
+func (c *Campaign) chancesAt(h *Hindsight, e *PastEvent) (list []chance) {
 	if e.Effects != nil && e.Effects.MergedFrom != nil {
-		h.found = append(h.found, chance{customer: e.Customer, merged: *e.Effects.MergedFrom})
+		list = append(list, chance{customer: e.Customer, merged: *e.Effects.MergedFrom})
 	}
-	original, known := h.accounts[e.Customer]
-	if !known || e.Held {
-		return
+	if e.Held {
+		return list
 	}
-	a, err := h.survivor(original, h.campaign.pastNeeds(e))
-	if h.lacks(err) {
-		return
+	r := h.Customer(c.pastNeeds(e))
+	if r == nil {
+		return list
 	}
-	r := h.openRun(h.programme, a, &work{})
 	r.At = e.At
-	for _, o := range h.occurrences(r, e) {
-		if r.Customer.Status != OptedOut && !o.enrolledFor(h.campaign) {
+	for _, o := range c.occurrences(r, e) {
+		if r.Customer.Status != OptedOut && !o.enrolledFor(c) {
 			continue
 		}
-		held, _, err := o.judge(h.campaign.Holds)
-		if !h.lacks(err) && held {
-			h.found = append(h.found, chance{customer: e.Customer, base: e.baseOf(o)})
+		held, _, err := o.judge(c.Holds)
+		if !h.Lacks(err) && held {
+			list = append(list, chance{customer: e.Customer, base: e.baseOf(o)})
 		}
 	}
-}
-
-// lacks notes what must be loaded, and says whether there was an error. One that is
-// none of the store's is of what the past left behind: the condition does not hold.
-func (h *hindsight) lacks(err error) bool {
-	var w *wanting
-	switch {
-	case errors.As(err, &w):
-		h.missing = append(append(h.missing, w.needs), w.more...)
-	case errors.Is(err, ErrBatchConflict):
-		h.err = err
-	}
-	return err != nil
+	return list
 }
 
 // occurrences gives what an event of the past was to the campaign.
-func (h *hindsight) occurrences(r *Run, e *PastEvent) []*occurrence {
-	o := &occurrence{Run: r, action: h.campaign.Trigger, event: &e.Event, asOf: -1} // nobody looked at the customer yet
+func (c *Campaign) occurrences(r *Run, e *PastEvent) []*occurrence {
+	o := newOccurrence(r, c.Trigger, &e.Event, nil, nil)
 	final := e.final()
-	if t := r.account.transactions[e.Transaction]; t != nil && e.Effects != nil && e.Effects.Transaction != nil {
+	if t := r.Purchases()[e.Transaction]; t != nil && e.Effects != nil && e.Effects.Transaction != nil {
 		t = t.asOf(e.Effects.Transaction, final)
-		r.account.transactions[e.Transaction] = t
+		r.Purchases()[e.Transaction] = t
 		if final {
 			o.transaction = t
 		}
 	}
-	switch h.campaign.Trigger {
+	switch c.Trigger {
 	case lineAction:
 		return o.lines()
 	case "checkout", "checkout_accept":
@@ -174,7 +104,7 @@ func (h *hindsight) occurrences(r *Run, e *PastEvent) []*occurrence {
 			return nil // told by its purchase
 		}
 	}
-	if e.Action != h.campaign.Trigger && h.campaign.Trigger != "checkout" {
+	if e.Action != c.Trigger && c.Trigger != "checkout" {
 		return nil // a merge, read along
 	}
 	return []*occurrence{o}

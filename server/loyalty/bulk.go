@@ -49,9 +49,6 @@ const (
 
 // bulkKind is what one kind of bulk operation does. It has item, step or write.
 type bulkKind struct {
-	// check decides, inside the transaction that begins the operation, whether its
-	// target can be worked on; nil: the caller made sure of it.
-	check func(a *Admin, r *adminRun, target string) error
 	// item makes the ticket of one customer. What the ticket does, the mark of its
 	// item and the operation's counts are one transaction: no item is ever done
 	// twice or missed, and there is nothing to remember for that.
@@ -74,10 +71,11 @@ type bulkKind struct {
 
 // bulkKinds lists the kinds by name.
 var bulkKinds = map[string]bulkKind{
-	BulkRewardClaim: {check: checkBulkReward, item: claimTicket},
-	BulkListAdd:     {check: checkBulkList, item: joinTicket},
-	BulkListRemove:  {check: checkBulkList, item: leaveTicket},
+	BulkRewardClaim: {item: claimTicket},
+	BulkListAdd:     {item: joinTicket},
+	BulkListRemove:  {item: leaveTicket},
 	BulkPoolFill:    {write: fillPool},
+	BulkBacktest:    {step: backtest},
 }
 
 // bulkWork is an operation in the hands of the job.

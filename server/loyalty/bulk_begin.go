@@ -18,7 +18,7 @@ func (a *Admin) BeginBulk(ctx context.Context, call Call, q BulkRequest) (Done[B
 			ID: NewID(r.now, ID{}), Kind: q.Kind, Target: q.Target, State: BulkQueued, Total: q.Total,
 			CreatedAt: r.now, KeyID: call.KeyID, Parameters: q.Parameters,
 		}
-		if check := bulkKinds[q.Kind].check; check != nil {
+		if check := bulkChecks[q.Kind]; check != nil {
 			if err := check(a, r, q.Target); err != nil {
 				return o, err
 			}
@@ -36,10 +36,19 @@ func (a *Admin) BeginBulk(ctx context.Context, call Call, q BulkRequest) (Done[B
 	}, func(o BulkOperation) any { return o })
 }
 
+// bulkChecks are the kinds that work on customers. Each decides, inside the transaction
+// that begins the operation, whether its target can be worked on; of other kinds the
+// caller made sure.
+var bulkChecks = map[string]func(a *Admin, r *adminRun, target string) error{
+	BulkRewardClaim: checkBulkReward,
+	BulkListAdd:     checkBulkList,
+	BulkListRemove:  checkBulkList,
+}
+
 // check decides what the request alone can tell.
 func (q *BulkRequest) check() error {
 	switch {
-	case bulkKinds[q.Kind].item == nil:
+	case bulkChecks[q.Kind] == nil: // it works on no customers
 		return nil
 	case len(q.Customers) == 0 && q.List == "":
 		return fieldFault("customers", ErrPropertyEmpty.Name, nil)

@@ -227,7 +227,7 @@ func (w *bulkWork) refuse(place int, code string, count int64, err error) BulkIt
 
 // programme is the programme at the version that the transaction has locked.
 func (w *bulkWork) programme(tx AdminTx) (*Programme, error) {
-	p := w.Engine.programmes.Programme()
+	p := w.Engine.Programme()
 	if p.Version == tx.Version() {
 		return p, nil
 	}

@@ -220,6 +220,17 @@ func (e *Engine) Settle(ctx context.Context, customer ID) error {
 	return err
 }
 
+// Programme is the configuration in force.
+func (e *Engine) Programme() *Programme { return e.programmes.Programme() }
+
+// CheckClock compares this node's clock with the database's. It fails with ErrClockOff.
+func (e *Engine) CheckClock(ctx context.Context) error {
+	if e.keeper == nil {
+		return nil
+	}
+	return e.keeper.Check(ctx)
+}
+
 // trusted fails with ErrClockOff where nothing that a date brings about may be done.
 func (e *Engine) trusted() error {
 	if e.keeper == nil {

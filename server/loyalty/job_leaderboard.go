@@ -9,13 +9,10 @@ import (
 // that were committed long after they were recorded.
 const compareEvery = 24 * time.Hour
 
-// rank brings the boards up to date, and drops those that nobody can read any more.
-func rank(ctx context.Context, j *Jobs, s *shift) error {
-	l := NewLeaderboard(LeaderboardOptions{Store: j.store, Programmes: j.engine.programmes, Clock: j.engine.now})
-	c := counting{
-		Leaderboard: l, back: lookBackJob, more: func() bool { return ctx.Err() == nil },
-		counted: func(customers int) { s.count(customers) },
-	}
+// Rank brings the boards up to date, and drops those that nobody can read any more.
+// counted hears how many customers were counted.
+func (l *Leaderboard) Rank(ctx context.Context, counted func(customers int)) error {
+	c := counting{Leaderboard: l, back: lookBackJob, more: func() bool { return ctx.Err() == nil }, counted: counted}
 	if err := c.run(ctx); err != nil {
 		return err
 	}

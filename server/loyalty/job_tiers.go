@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -24,7 +23,7 @@ type tierWork struct {
 // recalculate puts every customer on the tier where a changed structure sees
 // them. It goes on where a run that was killed came to.
 func recalculate(ctx context.Context, j *Jobs, s *shift) error {
-	p := j.engine.programmes.Programme()
+	p := j.engine.Programme()
 	if !p.On[ModuleTiers] {
 		return nil
 	}
@@ -67,7 +66,7 @@ func (w *tierWork) pass(ctx context.Context, j *Jobs, s *shift) error {
 			w.Done[w.Structure], w.Structure, w.Form = w.Form, "", ""
 			return s.save(ctx, marshal(w))
 		}
-		done, failed, err := j.engine.recalculate(ctx, w, page)
+		done, failed, err := j.engine.Recalculate(ctx, w.Structure, w.Run, page)
 		s.count(done, failed...)
 		if err != nil {
 			return err
@@ -76,41 +75,6 @@ func (w *tierWork) pass(ctx context.Context, j *Jobs, s *shift) error {
 	}
 	return ctx.Err()
 }
-
-// recalculate has the structure at hand looked at again for some customers, for
-// each of them once in a pass.
-func (e *Engine) recalculate(ctx context.Context, w *tierWork, customers []ID) (done int, failed []error, err error) {
-	release, err := e.hold()
-	if err != nil {
-		return 0, nil, err
-	}
-	defer release()
-	tickets := make([]*ticket, len(customers))
-	for i, id := range customers {
-		key := AnswerKey{AccessKey: jobKey, Key: "tier_recalculation/" + w.Run.String() + "/" + id.String()}
-		t := e.prepare(Submission{
-			Operation: true, Action: "tier_recalculation", Data: marshal(map[string]string{"structure": w.Structure}),
-			Idempotency: &Idempotency{AnswerKey: key, Render: func(Outcome, error) (int, []byte) { return 0, nil }},
-		})
-		t.needs.ID, t.needs.Ref = id, Name{}
-		tickets[i] = t
-	}
-	if err := e.process(ctx, tickets); err != nil && !repeatable(err) {
-		return 0, nil, err
-	}
-	for i, t := range tickets {
-		switch err := t.result.Err; {
-		case err == nil:
-			done++
-		case AsError(err).Kind != Refused && !errors.Is(err, ErrCustomerNotFound): // who is not enrolled has no tiers
-			failed = append(failed, fmt.Errorf("recalculating %s: %w", customers[i], err))
-		}
-	}
-	return done, failed, nil
-}
-
-// jobKey stands for an access key where a job makes itself repeatable.
-const jobKey = "job"
 
 // form tells one definition of a structure from another as far as it decides
 // tiers: names may change without anybody's tier changing.

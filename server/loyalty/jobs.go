@@ -42,10 +42,13 @@ var jobs = map[string]job{
 	"tiers": {settleEvery, func(ctx context.Context, j *Jobs, s *shift) error {
 		return errors.Join(settle(ctx, j, s), recalculate(ctx, j, s))
 	}},
-	"anchor":      {time.Hour, anchor},
-	"leaderboard": {settleEvery, rank},
-	"partitions":  {24 * time.Hour, func(ctx context.Context, j *Jobs, s *shift) error { return s.once(j.store.ExtendJournal(ctx)) }},
-	"bulk":        {bulkEvery, workBulk}, // and at once when an operation is begun on this node
+	"anchor": {time.Hour, anchor},
+	"leaderboard": {settleEvery, func(ctx context.Context, j *Jobs, s *shift) error {
+		l := NewLeaderboard(LeaderboardOptions{Store: j.store, Programmes: j.engine, Clock: j.engine.now})
+		return l.Rank(ctx, func(customers int) { s.count(customers) })
+	}},
+	"partitions": {24 * time.Hour, func(ctx context.Context, j *Jobs, s *shift) error { return s.once(j.store.ExtendJournal(ctx)) }},
+	"bulk":       {bulkEvery, workBulk}, // and at once when an operation is begun on this node
 	"answers": {time.Hour, func(ctx context.Context, j *Jobs, s *shift) error {
 		return s.once(j.store.ForgetAnswers(ctx, j.engine.now().Add(-AnswerLife)))
 	}},
@@ -226,10 +229,7 @@ func (j *Jobs) turn(ctx context.Context, name string, asked bool) time.Duration 
 
 // checkClock compares with the database's clock: a job must not begin on a wrong one.
 func (j *Jobs) checkClock(ctx context.Context) error {
-	if j.engine.keeper == nil {
-		return nil
-	}
-	return j.engine.keeper.Check(ctx)
+	return j.engine.CheckClock(ctx)
 }
 
 // take makes a job this node's. A nil shift: it is not due, or somebody else's;

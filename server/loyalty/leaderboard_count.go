@@ -47,7 +47,7 @@ func (c *counting) run(ctx context.Context) error {
 		if err == nil {
 			err = c.catchUp(ctx)
 		}
-		if !errors.Is(err, ErrBatchConflict) || tries == attempts {
+		if !errors.Is(err, ErrBatchConflict) || tries == maxTries {
 			return err
 		}
 	}
@@ -160,7 +160,7 @@ func (c *counting) count(ctx context.Context, customers []ID) error {
 		some := customers[:min(countedPage, len(customers))]
 		customers = customers[len(some):]
 		err := ErrBatchConflict
-		for tries := 0; tries < attempts && errors.Is(err, ErrBatchConflict); tries++ {
+		for tries := 0; tries < maxTries && errors.Is(err, ErrBatchConflict); tries++ {
 			err = c.store.Count(ctx, c.state.Generation, calendar, some)
 		}
 		if err != nil {
@@ -172,3 +172,6 @@ func (c *counting) count(ctx context.Context, customers []ID) error {
 	}
 	return nil
 }
+
+// maxTries is how often a count is tried against other writers.
+const maxTries = 12
