@@ -18,9 +18,9 @@ func (a *displayAPI) ClaimReward(ctx context.Context, in display.ClaimRewardRequ
 }
 
 // claimReward is the claim of every API.
-func (s *Server) claimReward(ctx context.Context, customer, reward string) (written, error) {
+func (s *Server) claimReward(ctx context.Context, customer, id string) (written, error) {
 	return s.operate(ctx, act{
-		customer: customer, action: "reward_claim", data: map[string]any{"reward": reward},
+		customer: customer, action: "reward_claim", data: map[string]any{"reward": id},
 		body: func(language *tongue, o *loyalty.Outcome) any {
 			r := o.Value.(*loyalty.ClaimResult)
 			out := common.ClaimResult{

@@ -55,17 +55,17 @@ func (s *Server) rewardViews(r *loyalty.Run, language *tongue) ([]*rewardView, e
 }
 
 // rewardFor is a reward as this customer sees it; nil: it is for others.
-func (s *Server) rewardFor(r *loyalty.Run, language *tongue, reward *loyalty.Reward) (*rewardView, error) {
-	if may, err := r.MayHave(reward); err != nil || !may {
+func (s *Server) rewardFor(r *loyalty.Run, language *tongue, offered *loyalty.Reward) (*rewardView, error) {
+	if may, err := r.MayHave(offered); err != nil || !may {
 		return nil, err
 	}
-	v := s.rewardView(language, reward, r.At)
-	outlook, err := r.ClaimOutlook(reward)
+	v := s.rewardView(language, offered, r.At)
+	outlook, err := r.ClaimOutlook(offered)
 	if err != nil {
 		return nil, err
 	}
 	v.outlook = &outlook
-	v.inStock, err = r.InStock(reward)
+	v.inStock, err = r.InStock(offered)
 	return v, err
 }
 

@@ -53,7 +53,7 @@ func (t *ticket) affordOwn(shape *Shape) error {
 			unknown[name] = value
 		}
 	}
-	m.add(unknown, t.programme.declared[t.sub.Action].names, func(name string) string { return "data." + name })
+	m.add(unknown, t.programme.DeclaredNames(t.sub.Action), func(name string) string { return "data." + name })
 	return m.err()
 }
 
@@ -61,8 +61,8 @@ func (t *ticket) affordOwn(shape *Shape) error {
 // the allowance of one event: an update adds to it, and may come a thousand times.
 func (p *Programme) affordPurchase(all map[string]json.RawMessage) error {
 	m := tooMuch{limit: eventAllowance}
-	own := maps.Clone(p.declared["checkout"].names)
-	for name := range p.declared["checkout_update"].names {
+	own := maps.Clone(p.DeclaredNames("checkout"))
+	for name := range p.DeclaredNames("checkout_update") {
 		if own == nil {
 			own = map[string]bool{}
 		}
@@ -89,7 +89,7 @@ func (t *ticket) affordLines() error {
 	m := tooMuch{limit: linesAllowance}
 	for list, parts := range t.stored.lists {
 		for i := range parts {
-			m.add(parts[i].Personal, t.programme.declared[lineAction].names, func(name string) string { return itemField(list, i, name) })
+			m.add(parts[i].Personal, t.programme.DeclaredNames(lineAction), func(name string) string { return itemField(list, i, name) })
 		}
 	}
 	return m.err()

@@ -231,9 +231,9 @@ func (w *bulkWork) programme(tx AdminTx) (*Programme, error) {
 	if p.Version == tx.Version() {
 		return p, nil
 	}
-	s, err := tx.Snapshot(p.registry.SnapshotTypes())
+	s, err := tx.Snapshot(p.Registry().SnapshotTypes())
 	if err != nil {
 		return nil, err
 	}
-	return p.registry.Compile(s)
+	return p.Registry().Compile(s)
 }

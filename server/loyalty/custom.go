@@ -150,6 +150,9 @@ var profileActions = []string{"opt_in", "profile", "subscribe"}
 // of customers that custom_entities declares; nil: none.
 func (p *Programme) Declared(action string) json.RawMessage { return p.declared[action].schema }
 
+// DeclaredNames are the names of those attributes.
+func (p *Programme) DeclaredNames(action string) map[string]bool { return p.declared[action].names }
+
 // declare sums up what is declared, by action.
 func (p *Programme) declare() {
 	p.declared = map[string]declaration{}

@@ -23,14 +23,14 @@ func leaveTicket(e *Engine, o *BulkOperation) *ticket { return e.membership(o.Ta
 // membership is a ticket without an event. The customer's version grows with it:
 // nobody gets on a list who leaves the programme or is merged at the same moment.
 func (e *Engine) membership(list string, gone bool) *ticket {
-	return &ticket{programme: e.programmes.Programme(), task: func(r *Run) error {
+	return e.Task(func(r *Run) error {
 		if r.Customer.Status == OptedOut {
 			return ErrCustomerNotFound.At("customer")
 		}
 		r.work.members = append(r.work.members, Membership{list, r.Customer.ID, gone})
 		r.changed = true
 		return nil
-	}}
+	})
 }
 
 // lists are the ids of the customer lists that the customer is on, as far as they

@@ -157,6 +157,9 @@ func (g *Registry) Declarations(all []Entity) *Programme {
 	return p
 }
 
+// Registry is what the build knows that compiled the programme.
+func (p *Programme) Registry() *Registry { return p.registry }
+
 // EntityTypes lists the types of this programme: those that every programme has,
 // and then its own (custom/<id>).
 func (p *Programme) EntityTypes() []string {

@@ -22,7 +22,7 @@ func AddBulkSteps(name string, step func(o *BulkOperation) error) (remove func()
 // AddBulkTask adds a kind that does something to each customer, until remove.
 func AddBulkTask(name string, task func(r *Run) error) (remove func()) {
 	bulkKinds[name] = bulkKind{item: func(e *Engine, _ *BulkOperation) *ticket {
-		return &ticket{programme: e.programmes.Programme(), task: task}
+		return e.Task(task)
 	}}
 	return func() { delete(bulkKinds, name) }
 }

@@ -116,8 +116,9 @@ func (b *batch) idOf(p person) ID {
 	return b.names[p.ref]
 }
 
-// require makes sure that rows of this run's customer, and of what belongs to
-// nobody, were loaded.
+// require makes sure that rows of this run's customer, and rows that belong to no
+// customer, were loaded: for needs that only the data or the programme tells. Its error
+// must be returned as it is; the event is then decided again with more loaded.
 func (r *Run) require(n CustomerNeeds) error {
 	if shared := r.batch.asked.missing(&n); shared != nil {
 		return &wanting{needs: *shared}
@@ -187,11 +188,6 @@ func (a *account) covers(n *CustomerNeeds) bool {
 	}
 	return true
 }
-
-// Require makes sure that rows of the run's customer were loaded: for needs that
-// only the data or the programme tells. Its error must be returned as it is; the
-// event is then decided again with more loaded.
-func (r *Run) Require(n CustomerNeeds) error { return r.require(n) }
 
 // Other opens the account of another customer that this event touches too; what
 // is due for them is applied first. Of a merged customer it gives the one who has

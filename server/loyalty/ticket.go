@@ -37,6 +37,11 @@ func (e *Engine) settlement(customer ID) *ticket {
 	return &ticket{programme: e.programmes.Programme(), needs: CustomerNeeds{ID: customer, Key: true, Lots: OpenLots}}
 }
 
+// Task is a ticket that does something to a customer instead of an event.
+func (e *Engine) Task(do func(*Run) error) *ticket {
+	return &ticket{programme: e.programmes.Programme(), task: do}
+}
+
 // prepare decodes a submission and passes it through the gates that need no
 // customer. Its errors wait in the ticket: a stored answer comes first.
 func (e *Engine) prepare(s Submission) *ticket {

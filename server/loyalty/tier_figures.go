@@ -97,7 +97,10 @@ func (l *tierLedger) spend(p PastEntry) int64 {
 		l.spent = map[string]int64{}
 	}
 	if p.Effect.Claimed {
-		l.claimed = include(l.claimed, []string{p.Transaction})
+		if l.claimed == nil {
+			l.claimed = map[string]bool{}
+		}
+		l.claimed[p.Transaction] = true
 	}
 	if p.Effect.State == NoTransaction && l.claimed[p.Transaction] {
 		return 0 // the guest and who claimed it are one by now: it is still theirs

@@ -138,8 +138,8 @@ func WheelNeeds(p *Programme) CustomerNeeds {
 	prizes := map[string]*Reward{}
 	for _, w := range Wheels.Of(p) {
 		for _, o := range w.Options {
-			if reward := Rewards.Of(p)[o.Reward]; o.Type == OptionReward && reward != nil {
-				prizes[o.Reward] = reward
+			if prize := Rewards.Of(p)[o.Reward]; o.Type == OptionReward && prize != nil {
+				prizes[o.Reward] = prize
 			}
 		}
 	}
@@ -187,14 +187,14 @@ func (r *Run) mayPrize(w *Wheel) (refusal error) {
 }
 
 func (r *Run) mayWin(id string) error {
-	reward, err := r.prizeOf(id)
+	prize, err := r.prizeOf(id)
 	if err != nil {
 		return err
 	}
-	if _, err := r.mayClaim(reward, 0); err != nil || reward.Type != RewardCoupon {
+	if _, err := r.mayClaim(prize, 0); err != nil || prize.Type != RewardCoupon {
 		return err
 	}
-	return r.mayIssue("reward_claim", reward.source())
+	return r.mayIssue("reward_claim", prize.source())
 }
 
 // prizeOf is a reward as a wheel gives it: its limit for one customer does not
@@ -203,9 +203,9 @@ func (r *Run) prizeOf(id string) (*Reward, error) {
 	if !r.Programme.On[ModuleRewards] {
 		return nil, ErrActionOff.With("module", ModuleRewards).With("action", "reward_claim")
 	}
-	reward := *Rewards.Of(r.Programme)[id]
-	reward.MaxClaims = nil
-	return &reward, nil
+	prize := *Rewards.Of(r.Programme)[id]
+	prize.MaxClaims = nil
+	return &prize, nil
 }
 
 // Prize lets an option of a wheel come up and gives its reward, on a reward_claim
@@ -236,12 +236,12 @@ func (r *Run) Prize(spin *Event, w *Wheel, random func(n int64) int64) (*WheelOp
 
 // prizeReward claims a reward for nothing, or leaves no trace of having tried.
 func (r *Run) prizeReward(spin *Event, id string) (*ClaimResult, error) {
-	reward, err := r.prizeOf(id)
+	prize, err := r.prizeOf(id)
 	if err != nil {
 		return nil, err
 	}
 	before, last := len(r.Events()), r.Customer.LastEvent
-	claim, err := r.ClaimReward(reward, 0, spin)
+	claim, err := r.ClaimReward(prize, 0, spin)
 	if err != nil {
 		r.Unrecord(before, last) // of a pool without codes the claim knew too late
 	}

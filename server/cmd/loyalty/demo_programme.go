@@ -70,25 +70,25 @@ func (p demoProgramme) changes() (all []loyalty.EntityChange) {
 }
 
 // found sets up the programme in an empty database, as an administrator would.
-func (p demoProgramme) found(ctx context.Context, admin *loyalty.Admin, dice *rand.Rand) error {
+func (p demoProgramme) found(ctx context.Context, office *loyalty.Admin, dice *rand.Rand) error {
 	call := loyalty.Call{KeyID: loyalty.CommandLine}
 	settings := loyalty.SettingsChange{Currency: &p.Settings.Currency, TimeZone: &p.Settings.TimeZone}
-	if _, err := admin.SetSettings(ctx, call, settings); err != nil {
+	if _, err := office.SetSettings(ctx, call, settings); err != nil {
 		return fmt.Errorf("settings: %w", err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Modules)) {
 		m := p.Modules[name]
-		if _, err := admin.SetModule(ctx, call, name, loyalty.ModuleChange{Enabled: &m.Enabled, Config: m.Config}); err != nil {
+		if _, err := office.SetModule(ctx, call, name, loyalty.ModuleChange{Enabled: &m.Enabled, Config: m.Config}); err != nil {
 			return fmt.Errorf("module %s: %w", name, err)
 		}
 	}
-	if _, err := admin.ChangeEntities(ctx, call, p.changes(), false); err != nil {
+	if _, err := office.ChangeEntities(ctx, call, p.changes(), false); err != nil {
 		return fmt.Errorf("entities: %w", err)
 	}
-	if _, err := admin.AddCodes(ctx, call, "coffee-codes", nil, demoGenerated); err != nil {
+	if _, err := office.AddCodes(ctx, call, "coffee-codes", nil, demoGenerated); err != nil {
 		return fmt.Errorf("pool coffee-codes: %w", err)
 	}
-	if _, err := admin.AddCodes(ctx, call, "thanks-codes", thanksCodes(dice), 0); err != nil {
+	if _, err := office.AddCodes(ctx, call, "thanks-codes", thanksCodes(dice), 0); err != nil {
 		return fmt.Errorf("pool thanks-codes: %w", err)
 	}
 	return nil

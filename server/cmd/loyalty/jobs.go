@@ -52,7 +52,7 @@ func (s *settings) withJobs(cmd *cobra.Command, work func(*loyalty.Jobs) error) 
 
 func (s *settings) runJob(cmd *cobra.Command, name string) error {
 	return s.withJobs(cmd, func(jobs *loyalty.Jobs) error {
-		job, err := jobs.Run(cmd.Context(), name)
+		done, err := jobs.Run(cmd.Context(), name)
 		switch {
 		case errors.Is(err, loyalty.ErrJobUnknown):
 			return coded{codeUsage, fmt.Errorf("there is no job %q; there are %v", name, loyalty.JobNames())}
@@ -61,9 +61,9 @@ func (s *settings) runJob(cmd *cobra.Command, name string) error {
 		case err != nil:
 			return coded{codeFailed, err}
 		}
-		fmt.Fprintf(cmd.OutOrStdout(), "%s: %d done, %d failed\n", name, job.Done, job.Failed)
-		if job.Failed > 0 {
-			return coded{codeFailed, fmt.Errorf("%s: %s", name, job.Result)}
+		fmt.Fprintf(cmd.OutOrStdout(), "%s: %d done, %d failed\n", name, done.Done, done.Failed)
+		if done.Failed > 0 {
+			return coded{codeFailed, fmt.Errorf("%s: %s", name, done.Result)}
 		}
 		return nil
 	})

@@ -208,10 +208,10 @@ func (h *house) closeLimiter() error {
 
 // welcome says where the server is. On an embedded database without any access
 // key it makes one and shows its secret, this once.
-func (s *settings) welcome(ctx context.Context, admin *loyalty.Admin, addr net.Addr, out io.Writer) error {
+func (s *settings) welcome(ctx context.Context, keeper *loyalty.Admin, addr net.Addr, out io.Writer) error {
 	address := "http://" + reachable(addr)
 	fmt.Fprintf(out, "Serving on %s (region %s); documentation on %s/docs\n", address, s.region, address)
-	keys, err := admin.Keys(ctx)
+	keys, err := keeper.Keys(ctx)
 	if err != nil || len(keys) > 0 {
 		return err
 	}
@@ -220,7 +220,7 @@ func (s *settings) welcome(ctx context.Context, admin *loyalty.Admin, addr net.A
 		return nil
 	}
 	label := "first key"
-	key, made, err := admin.CreateFirstKey(ctx, loyalty.Call{KeyID: loyalty.CommandLine}, loyalty.KeyChange{Label: &label})
+	key, made, err := keeper.CreateFirstKey(ctx, loyalty.Call{KeyID: loyalty.CommandLine}, loyalty.KeyChange{Label: &label})
 	if err != nil || !made {
 		return err
 	}

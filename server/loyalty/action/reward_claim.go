@@ -18,11 +18,11 @@ var rewardClaim = loyalty.Action[RewardClaimData]{
 		n.Tallies = []string{loyalty.TallyReward + d.Reward}
 	},
 	Apply: func(r *loyalty.Run, d RewardClaimData) error {
-		reward := loyalty.Rewards.Of(r.Programme)[d.Reward]
-		if reward == nil {
+		wanted := loyalty.Rewards.Of(r.Programme)[d.Reward]
+		if wanted == nil {
 			return loyalty.ErrRewardNotFound.At("data.reward")
 		}
-		result, err := r.ClaimReward(reward, reward.Points, nil)
+		result, err := r.ClaimReward(wanted, wanted.Points, nil)
 		r.Value = result
 		return err
 	},

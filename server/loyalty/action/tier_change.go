@@ -30,8 +30,8 @@ var tierChange = loyalty.Action[tierChangeData]{
 		if d.Structure != "" && loyalty.Structures.Of(r.Programme)[d.Structure] == nil {
 			return loyalty.ErrStructureNotFound.With("structure", d.Structure).At("data.structure")
 		}
-		tier := r.Programme.Tier(d.Tier)
-		if tier == nil || (d.Structure != "" && tier.Structure != d.Structure) {
+		to := r.Programme.Tier(d.Tier)
+		if to == nil || (d.Structure != "" && to.Structure != d.Structure) {
 			return loyalty.ErrTierNotFound.With("tier", d.Tier).At("data.tier")
 		}
 		var expires time.Time
@@ -40,6 +40,6 @@ var tierChange = loyalty.Action[tierChangeData]{
 				return loyalty.ErrPropertyInvalid.With("property", "expdate").With("reason", "instant").At("data.expdate")
 			}
 		}
-		return r.GiveTier(r.Event, tier, expires)
+		return r.GiveTier(r.Event, to, expires)
 	},
 }
