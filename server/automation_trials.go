@@ -20,7 +20,7 @@ func (a *campaignsAPI) PreviewCampaigns(ctx context.Context, _ automationcampaig
 		return nil, err
 	}
 	defer leave()
-	v, err := a.engine.PreviewPurchase(plain(ctx), s)
+	v, err := loyalty.PreviewPurchase(plain(ctx), a.engine, s)
 	if err != nil {
 		return nil, err
 	}

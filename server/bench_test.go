@@ -39,8 +39,8 @@ func (e instantEngine) Preview(context.Context, loyalty.Submission) (loyalty.Out
 	return e.outcome, nil
 }
 
-func (e instantEngine) PreviewPurchase(context.Context, loyalty.Submission) (loyalty.PurchasePreview, error) {
-	return loyalty.PurchasePreview{}, nil
+func (e instantEngine) PreviewAccepted(context.Context, loyalty.Submission) (loyalty.Outcome, *loyalty.Programme, error) {
+	return e.outcome, &loyalty.Programme{}, nil
 }
 
 func (e instantEngine) Settle(context.Context, loyalty.ID) error { return nil }

@@ -31,7 +31,7 @@ type Engine interface {
 	Submit(ctx context.Context, s loyalty.Submission) (loyalty.Outcome, error)
 	SubmitEach(ctx context.Context, all []loyalty.Submission, told func(int, loyalty.Result))
 	Preview(ctx context.Context, s loyalty.Submission) (loyalty.Outcome, error)
-	PreviewPurchase(ctx context.Context, s loyalty.Submission) (loyalty.PurchasePreview, error)
+	PreviewAccepted(ctx context.Context, s loyalty.Submission) (loyalty.Outcome, *loyalty.Programme, error)
 	Settle(ctx context.Context, customer loyalty.ID) error
 	View(ctx context.Context, n loyalty.CustomerNeeds, look func(*loyalty.Run) error) error
 }

@@ -18,10 +18,16 @@ type CampaignBonus struct {
 	Points   int64
 }
 
+// Previewer decides a purchase by a programme in which none has to wait, and records
+// nothing: the engine.
+type Previewer interface {
+	PreviewAccepted(ctx context.Context, s Submission) (Outcome, *Programme, error)
+}
+
 // PreviewPurchase tells what a checkout would bring and records nothing. A purchase
 // that would wait for its acceptance is decided as if it were accepted now, because
 // campaigns run then. It fails as the checkout would.
-func (e *Engine) PreviewPurchase(ctx context.Context, s Submission) (PurchasePreview, error) {
+func PreviewPurchase(ctx context.Context, e Previewer, s Submission) (PurchasePreview, error) {
 	o, p, err := e.PreviewAccepted(ctx, s)
 	if err != nil {
 		return PurchasePreview{}, err

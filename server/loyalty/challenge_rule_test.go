@@ -25,7 +25,7 @@ func TestChallengeCounts(t *testing.T) {
 		days := rapid.SampledFrom([]int{0, 0, 1, 2, 5}).Draw(t, "window days")
 		c := made(t, fmt.Sprintf(`{"criteria":[{"action":"visit","threshold":%d},{"action":"checkout","sum":"transaction.total","threshold":%d}],"window_days":%d,"max_completions":1000}`,
 			rapid.IntRange(1, 4).Draw(t, "visits"), rapid.IntRange(1, 9).Draw(t, "total"), days))
-		loc := zoneOf(t, rapid.SampledFrom([]string{"UTC", "America/New_York"}).Draw(t, "zone"))
+		loc := challengeZone(t, rapid.SampledFrom([]string{"UTC", "America/New_York"}).Draw(t, "zone"))
 		now := time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)
 		type act struct {
 			at time.Time
@@ -91,7 +91,7 @@ func TestChallengeStatus(t *testing.T) {
 		},
 		"too old": {
 			`{"criteria":[{"action":"visit","threshold":4}],"window_days":3}`,
-			ChallengeState{Criteria: []int64{3}, Days: []map[day]int64{{on(t, "2026-03-02"): 2, on(t, "2026-03-03"): 1}}}, 25, 1, []CriterionStatus{{"visit", 1, 4, 25}},
+			ChallengeState{Criteria: []int64{3}, Days: []map[day]int64{{challengeDay(t, "2026-03-02"): 2, challengeDay(t, "2026-03-03"): 1}}}, 25, 1, []CriterionStatus{{"visit", 1, 4, 25}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -197,4 +197,15 @@ func TestProgrammeRefusesTiersAndChallenges(t *testing.T) {
 			require.Equal(t, c.field, known.Details[0].Field)
 		})
 	}
+}
+
+func challengeZone(t require.TestingT, name string) *time.Location {
+	zone, err := time.LoadLocation(name)
+	require.NoError(t, err)
+	return zone
+}
+
+func challengeDay(t require.TestingT, text string) (d day) {
+	require.NoError(t, d.UnmarshalText([]byte(text)))
+	return d
 }

@@ -14,7 +14,7 @@ func TestFillCompletion(t *testing.T) {
 	const counts, sums, both = `[{"action":"checkout","threshold":3}]`, `[{"action":"checkout","sum":"transaction.total","threshold":1}]`,
 		`[{"action":"checkout","threshold":2},{"action":"visit","threshold":1}]`
 	a, b := ID{1}, ID{2}
-	d := func(text string) day { return on(t, text) }
+	d := func(text string) day { return challengeDay(t, text) }
 	for name, c := range map[string]struct {
 		criteria string
 		window   int

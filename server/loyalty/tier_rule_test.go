@@ -214,7 +214,7 @@ func TestTierRule(t *testing.T) {
 		if rapid.Bool().Draw(t, "base tier") {
 			thresholds[0] = 0
 		}
-		loc := zoneOf(t, rapid.SampledFrom([]string{"UTC", "Europe/Budapest", "America/New_York", "Africa/Cairo"}).Draw(t, "zone"))
+		loc := tierZone(t, rapid.SampledFrom([]string{"UTC", "Europe/Budapest", "America/New_York", "Africa/Cairo"}).Draw(t, "zone"))
 		now := time.Date(2028, 1, 25+rapid.IntRange(0, 70).Draw(t, "begins"), 22, 0, 0, 0, time.UTC)
 		c := &climber{s: ladder(s, thresholds...), loc: loc, enrolled: now}
 		p := &plainLadder{climber: c, held: -1, last: now, tiers: thresholds, starts: map[day]day{}}
@@ -264,7 +264,7 @@ func TestTierFiguresAreTheJournals(t *testing.T) {
 			s.Window = Window{Kind: WindowCalendar, Months: 1}
 		}
 		s.Base = rapid.SampledFrom([]string{BasePoints, BaseSpend}).Draw(t, "base")
-		v := TierView{Location: zoneOf(t, "Europe/Budapest"), At: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)}
+		v := TierView{Location: tierZone(t, "Europe/Budapest"), At: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)}
 		v.Enrolled = v.At
 		var journal []PastEntry
 		totals := map[string]int64{}
@@ -318,7 +318,7 @@ func TestCountedOnce(t *testing.T) {
 	for _, p := range slices.Concat(entries, entries) {
 		l.count(&f, p)
 	}
-	require.Equal(t, map[day]int64{on(t, "2026-03-01"): 30}, f.Buckets)
+	require.Equal(t, map[day]int64{tierDay(t, "2026-03-01"): 30}, f.Buckets)
 }
 
 // TestFiguresOfOldNodes: what was made of a journal while other nodes may not have
@@ -338,7 +338,7 @@ func TestFiguresOfOldNodes(t *testing.T) {
 	} {
 		f := TierFigures{Of: s.of(time.UTC), Built: changed.Add(c.built)}
 		require.Equal(t, c.fresh, s.fresh(&f, changed.Add(c.now), time.UTC), "%+v", c)
-		require.False(t, s.fresh(&f, changed.Add(c.now), zoneOf(t, "Europe/Budapest")), "days are others in another zone")
+		require.False(t, s.fresh(&f, changed.Add(c.now), tierZone(t, "Europe/Budapest")), "days are others in another zone")
 	}
 }
 
@@ -397,4 +397,15 @@ func tierID(t *Tier) string {
 		return ""
 	}
 	return t.ID
+}
+
+func tierZone(t require.TestingT, name string) *time.Location {
+	zone, err := time.LoadLocation(name)
+	require.NoError(t, err)
+	return zone
+}
+
+func tierDay(t require.TestingT, text string) (d day) {
+	require.NoError(t, d.UnmarshalText([]byte(text)))
+	return d
 }

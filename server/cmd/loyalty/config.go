@@ -39,7 +39,7 @@ func newConfigExport(s *settings) *cobra.Command {
 				return coded{codeUsage, fmt.Errorf("--format: %q must be yaml or json", format)}
 			}
 			return use(cmd.Context(), s.openExisting, func(db *store.Store) error {
-				document, err := admin(db).Configuration(cmd.Context())
+				document, err := adminOf(db).Configuration(cmd.Context())
 				if err != nil {
 					return told(err)
 				}
@@ -88,7 +88,7 @@ func newConfigPlan(s *settings) *cobra.Command {
 			}
 			differences := 0
 			err = use(cmd.Context(), s.openExisting, func(db *store.Store) error {
-				changes, err := admin(db).PlanConfiguration(cmd.Context(), wanted, prune)
+				changes, err := adminOf(db).PlanConfiguration(cmd.Context(), wanted, prune)
 				if err != nil {
 					return toldPlaces(err)
 				}
@@ -119,7 +119,7 @@ func newConfigApply(s *settings) *cobra.Command {
 				return err
 			}
 			return use(cmd.Context(), s.open, func(db *store.Store) error {
-				done, err := admin(db).ApplyConfiguration(cmd.Context(), commandLine, wanted, prune)
+				done, err := adminOf(db).ApplyConfiguration(cmd.Context(), commandLine, wanted, prune)
 				if err != nil {
 					return toldPlaces(err)
 				}

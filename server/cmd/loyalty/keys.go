@@ -71,7 +71,7 @@ func newKeysCreate(s *settings) *cobra.Command {
 				return err
 			}
 			return use(cmd.Context(), s.open, func(db *store.Store) error {
-				done, err := admin(db).CreateKey(cmd.Context(), commandLine, change)
+				done, err := adminOf(db).CreateKey(cmd.Context(), commandLine, change)
 				if err != nil {
 					return told(err)
 				}
@@ -90,7 +90,7 @@ func newKeysRotate(s *settings) *cobra.Command {
 		Use: "rotate KEY_ID", Short: "Give an access key a new secret; the old one stays good for the overlap", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return use(cmd.Context(), s.openExisting, func(db *store.Store) error {
-				done, err := admin(db).RotateKey(cmd.Context(), commandLine, args[0], overlap)
+				done, err := adminOf(db).RotateKey(cmd.Context(), commandLine, args[0], overlap)
 				if err != nil {
 					return told(err)
 				}
@@ -108,7 +108,7 @@ func newKeysRevoke(s *settings) *cobra.Command {
 		Use: "revoke KEY_ID", Short: "End an access key for good", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return use(cmd.Context(), s.openExisting, func(db *store.Store) error {
-				if _, err := admin(db).RevokeKey(cmd.Context(), commandLine, args[0]); err != nil {
+				if _, err := adminOf(db).RevokeKey(cmd.Context(), commandLine, args[0]); err != nil {
 					return told(err)
 				}
 				fmt.Fprintln(cmd.OutOrStdout(), "Revoked", args[0])
@@ -123,7 +123,7 @@ func newKeysList(s *settings) *cobra.Command {
 		Use: "list", Short: "List the access keys, without their secrets", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return use(cmd.Context(), s.openExisting, func(db *store.Store) error {
-				keys, err := admin(db).Keys(cmd.Context())
+				keys, err := adminOf(db).Keys(cmd.Context())
 				if err != nil {
 					return told(err)
 				}
@@ -133,7 +133,7 @@ func newKeysList(s *settings) *cobra.Command {
 	}
 }
 
-func admin(db *store.Store) *loyalty.Admin {
+func adminOf(db *store.Store) *loyalty.Admin {
 	return loyalty.NewAdmin(loyalty.AdminOptions{Registry: action.Registry(), Store: db, APIs: openapi.Names()})
 }
 

@@ -17,7 +17,7 @@ func All() []loyalty.Rule {
 		checkoutUpdate,
 		contestEnter,
 		contestEntryRevoke,
-		coupon,
+		giftCoupon,
 		couponCreate,
 		couponInvalidate,
 		couponRedeem,

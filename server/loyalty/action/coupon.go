@@ -5,8 +5,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// coupon is the older form of coupon_create: with an amount it makes a gift card.
-var coupon = loyalty.Action[events.CouponData]{
+// giftCoupon is the older form of coupon_create: with an amount it makes a gift card.
+var giftCoupon = loyalty.Action[events.CouponData]{
 	Name: "coupon", Standing: loyalty.Earner,
 	Needs: func(d events.CouponData, n *loyalty.CustomerNeeds) { n.Coupons = []string{d.Code} },
 	Apply: func(r *loyalty.Run, d events.CouponData) error {

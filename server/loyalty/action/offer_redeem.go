@@ -9,11 +9,11 @@ import (
 var offerRedeem = loyalty.Action[events.OfferRedeemData]{
 	Name: "offer_redeem", Standing: loyalty.Earner,
 	Needs: func(d events.OfferRedeemData, n *loyalty.CustomerNeeds) { needOffers(n, d.Offer) },
-	Apply: func(r *loyalty.Run, d events.OfferRedeemData) error { return r.RedeemOffer(r.Event, offer(d.Offer)) },
+	Apply: func(r *loyalty.Run, d events.OfferRedeemData) error { return r.RedeemOffer(r.Event, offerAt(d.Offer)) },
 }
 
-// offer refers to the offer that an event names.
-func offer(id string) loyalty.Reference {
+// offerAt refers to the offer that an event names.
+func offerAt(id string) loyalty.Reference {
 	return loyalty.Reference{Type: "offers/offer", ID: id, Field: "data.offer"}
 }
 

@@ -11,6 +11,6 @@ var offerUnredeem = loyalty.Action[events.OfferUnredeemData]{
 	Name: "offer_unredeem", Standing: loyalty.Earner,
 	Needs: func(d events.OfferUnredeemData, n *loyalty.CustomerNeeds) { needOffers(n, d.Offer) },
 	Apply: func(r *loyalty.Run, d events.OfferUnredeemData) error {
-		return r.UnredeemOffer(r.Event, offer(d.Offer))
+		return r.UnredeemOffer(r.Event, offerAt(d.Offer))
 	},
 }
