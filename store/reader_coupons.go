@@ -12,6 +12,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
+// couponStore reads coupons.
+type couponStore struct{ *database }
+
 // couponColumns are the fields of a coupon that may be filtered and sorted as they
 // are stored.
 var couponColumns = map[string]filterColumn{
@@ -26,7 +29,7 @@ var couponColumns = map[string]filterColumn{
 }
 
 // Coupons lists coupons with who holds them; see loyalty.CouponQuery.
-func (s *Store) Coupons(ctx context.Context, q loyalty.CouponQuery) ([]loyalty.HeldCoupon, error) {
+func (s couponStore) Coupons(ctx context.Context, q loyalty.CouponQuery) ([]loyalty.HeldCoupon, error) {
 	var list []loyalty.HeldCoupon
 	err := s.consistent(ctx, func(db *gorm.DB) error {
 		found, err := couponsOf(db, &q)
@@ -199,7 +202,7 @@ JOIN customers c ON c.id = COALESCE(o.merged_into, o.id) WHERE o.id IN ?`, owner
 
 // openNames makes the sealed names of coupons readable, as far as the customers whose
 // keys they are sealed under are still there.
-func (s *Store) openNames(db *gorm.DB, coupons ...*loyalty.Coupon) error {
+func (s couponStore) openNames(db *gorm.DB, coupons ...*loyalty.Coupon) error {
 	var owners []UUID
 	for _, c := range coupons {
 		if owner := UUID(c.Name.Customer); c.Name.Sealed != nil && !slices.Contains(owners, owner) {

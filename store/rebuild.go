@@ -25,11 +25,11 @@ const (
 // VerifyRebuild folds the whole journal, on one instant of a live database, into a
 // scratch copy and reports every difference from what is stored. It fails when it
 // could not be done, which proves nothing either way.
-func (s *Store) VerifyRebuild(ctx context.Context, differ func(loyalty.Difference), told func(RebuildProgress)) error {
+func (s proof) VerifyRebuild(ctx context.Context, differ func(loyalty.Difference), told func(RebuildProgress)) error {
 	return s.rebuild(ctx, &rebuilding{differ: differ, told: told, customers: rebuildCustomers, events: rebuildEvents})
 }
 
-func (s *Store) rebuild(ctx context.Context, r *rebuilding) error {
+func (s proof) rebuild(ctx context.Context, r *rebuilding) error {
 	if err := s.current(ctx); err != nil {
 		return err
 	}

@@ -202,3 +202,31 @@ func (f *folding) claims() error {
 		to.Claim(new(claimOf(c)))
 	})
 }
+
+// given compares whom campaigns gave something.
+func (f *folding) given() error {
+	query := f.db.Order("customer_id, campaign")
+	return each(f, "customer_id", query, func(g *givenRow) UUID { return g.CustomerID }, func(to *loyalty.Family, g *givenRow) {
+		to.Given(loyalty.ID(g.CustomerID), g.Campaign)
+	})
+}
+
+// campaigns compares the figures of campaigns, after all families.
+func (r *rebuilding) campaigns() error {
+	var id string
+	var sum loyalty.CampaignFigures
+	tell := func() {
+		if id != "" {
+			r.rebuild.Campaign(id, sum)
+		}
+	}
+	err := scan(r.db.Order("campaign, slot"), func(c *campaignRow) {
+		if c.Campaign != id {
+			tell()
+			id, sum = c.Campaign, loyalty.CampaignFigures{}
+		}
+		sum.Add(figuresOf(c))
+	})
+	tell()
+	return err
+}
