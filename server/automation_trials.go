@@ -8,12 +8,13 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/automationcampaigns"
 	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
 // PreviewCampaigns tells what a purchase would bring.
 func (a *campaignsAPI) PreviewCampaigns(ctx context.Context, _ automationcampaigns.PreviewCampaignsRequestObject) (automationcampaigns.PreviewCampaignsResponseObject, error) {
-	s := a.vocabulary.eventOf(requestOf(ctx).tree).submission()
+	s := a.vocabulary.Submission(requestOf(ctx).tree)
 	s.Checked = false // the engine holds it against what the programme declares besides
 	leave, err := a.previews.enter(ctx, requestOf(ctx).key.ID)
 	if err != nil {
@@ -61,8 +62,8 @@ func (a *campaignsAPI) plan(ctx context.Context, in automationcampaigns.StartBac
 		return p, loyalty.ErrCampaignNotFound.With("campaign", in.CampaignID)
 	}
 	p.Campaign = e.Data
-	if body, _ := requestOf(ctx).tree.(map[string]any); body["campaign"] != nil {
-		p.Campaign = appendJSON(nil, body["campaign"])
+	if sent := contract.Properties(requestOf(ctx).tree)["campaign"]; sent != nil {
+		p.Campaign = contract.AppendJSON(nil, sent)
 	}
 	if err := p.Check(a.programme(), in.CampaignID); err != nil {
 		return p, err

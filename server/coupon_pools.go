@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/loyalty-platform/loyalty/gen/coupon"
+	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -76,7 +77,7 @@ func (a *couponAPI) GetCouponPool(ctx context.Context, in coupon.GetCouponPoolRe
 
 // CreateCouponPool adds a pool, which has no codes yet.
 func (a *couponAPI) CreateCouponPool(ctx context.Context, in coupon.CreateCouponPoolRequestObject) (coupon.CreateCouponPoolResponseObject, error) {
-	c, err := (&entitiesAPI{a.Server}).change(ctx, poolType, creation)
+	c, err := (&entitiesAPI{a.Server}).change(ctx, poolType, (*contract.Schema).Creation)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +91,7 @@ func (a *couponAPI) CreateCouponPool(ctx context.Context, in coupon.CreateCoupon
 
 // UpdateCouponPool changes the properties of a pool that are sent. It moves no code.
 func (a *couponAPI) UpdateCouponPool(ctx context.Context, in coupon.UpdateCouponPoolRequestObject) (coupon.UpdateCouponPoolResponseObject, error) {
-	c, err := (&entitiesAPI{a.Server}).change(ctx, poolType, patch)
+	c, err := (&entitiesAPI{a.Server}).change(ctx, poolType, (*contract.Schema).Patch)
 	if err != nil {
 		return nil, err
 	}

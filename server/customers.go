@@ -8,6 +8,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/customers"
+	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
@@ -180,7 +181,7 @@ func (a *customersAPI) statement(ctx context.Context, id loyalty.ID, asOf *custo
 	}
 	at, err := loyalty.ParseInstant(*asOf)
 	if err != nil {
-		return loyalty.Statement{}, errInvalidParameter.With("parameter", "as_of").With("reason", "instant").At("as_of")
+		return loyalty.Statement{}, contract.ErrInvalidParameter.With("parameter", "as_of").With("reason", "instant").At("as_of")
 	}
 	return a.reader.StatementAt(ctx, id, at)
 }

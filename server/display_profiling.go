@@ -52,7 +52,7 @@ func (a *displayAPI) flow(r *loyalty.Run, language *tongue, f *loyalty.Flow) (ac
 func (a *displayAPI) GetNextQuestion(ctx context.Context, in display.GetNextQuestionRequestObject) (display.GetNextQuestionResponseObject, error) {
 	var out display.GetNextQuestion200JSONResponse
 	err := a.view(ctx, in.CustomerID, flowNeeds, func(r *loyalty.Run) error {
-		f, err := oneOf(r.Programme.Flows, flowType, in.FlowID)
+		f, err := lookup(r.Programme.Flows, flowType, in.FlowID)
 		if err != nil {
 			return err
 		}

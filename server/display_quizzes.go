@@ -30,7 +30,7 @@ func (a *displayAPI) ListQuizzes(ctx context.Context, in display.ListQuizzesRequ
 func (a *displayAPI) GetQuiz(ctx context.Context, in display.GetQuizRequestObject) (display.GetQuizResponseObject, error) {
 	var out display.GetQuiz200JSONResponse
 	err := a.view(ctx, in.CustomerID, quizNeeds, func(r *loyalty.Run) error {
-		q, err := oneOf(r.Programme.Quizzes, quizType, in.QuizID)
+		q, err := lookup(r.Programme.Quizzes, quizType, in.QuizID)
 		if err != nil {
 			return err
 		}

@@ -146,8 +146,8 @@ func each[T, E any](all map[string]T, of func(T) (activity[E], error)) ([]activi
 	return entries, nil
 }
 
-// oneOf finds what a path names. It fails with ErrEntityNotFound.
-func oneOf[T any](all map[string]T, kind, id string) (T, error) {
+// lookup finds what a path names. It fails with ErrEntityNotFound.
+func lookup[T any](all map[string]T, kind, id string) (T, error) {
 	thing, ok := all[id]
 	if !ok {
 		return thing, loyalty.ErrEntityNotFound.With("type", kind).With("id", id)

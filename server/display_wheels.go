@@ -29,7 +29,7 @@ func (a *displayAPI) GetPrizeWheel(ctx context.Context, in display.GetPrizeWheel
 	var out display.GetPrizeWheel200JSONResponse
 	needs := loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressWheel)}
 	err := a.view(ctx, in.CustomerID, needs, func(r *loyalty.Run) error {
-		w, err := oneOf(r.Programme.Wheels, wheelType, in.WheelID)
+		w, err := lookup(r.Programme.Wheels, wheelType, in.WheelID)
 		if err != nil {
 			return err
 		}

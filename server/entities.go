@@ -8,6 +8,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/entities"
+	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -83,7 +84,7 @@ func (a *entitiesAPI) CreateEntity(ctx context.Context, in entities.CreateEntity
 	if err := elsewhere(entityType(in.Module, in.Entity), loyalty.MethodCreate); err != nil {
 		return nil, err
 	}
-	c, err := a.change(ctx, entityType(in.Module, in.Entity), creation)
+	c, err := a.change(ctx, entityType(in.Module, in.Entity), (*contract.Schema).Creation)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +104,7 @@ func (a *entitiesAPI) UpdateEntity(ctx context.Context, in entities.UpdateEntity
 	if err := elsewhere(entityType(in.Module, in.Entity), loyalty.MethodUpdate); err != nil {
 		return nil, err
 	}
-	c, err := a.change(ctx, entityType(in.Module, in.Entity), patch)
+	c, err := a.change(ctx, entityType(in.Module, in.Entity), (*contract.Schema).Patch)
 	if err != nil {
 		return nil, err
 	}
@@ -126,13 +127,13 @@ func (a *entitiesAPI) ArchiveEntity(ctx context.Context, in entities.ArchiveEnti
 
 // change reads the body of a change by the schema that the path names. A type
 // that is not there, or whose module is off, comes before every other fault.
-func (a *entitiesAPI) change(ctx context.Context, kind string, read func(*shape, any) (json.RawMessage, error)) (loyalty.EntityChange, error) {
+func (a *entitiesAPI) change(ctx context.Context, kind string, read func(fields *contract.Schema, body any) (json.RawMessage, error)) (loyalty.EntityChange, error) {
 	c := loyalty.EntityChange{Type: kind}
 	p := a.programme()
 	if err := p.CheckEntityType(kind); err != nil {
 		return c, err
 	}
-	fields, err := a.entities.of(kind, p)
+	fields, err := a.entities.Of(kind, p)
 	if err != nil {
 		return c, err
 	}
@@ -147,22 +148,10 @@ func (a *entitiesAPI) change(ctx context.Context, kind string, read func(*shape,
 
 // checkEntity holds an entity as a whole against its schema, and what an action
 // declares against what there is already.
-func (a *entitiesAPI) checkEntity(kind string, fields *shape, data json.RawMessage) (json.RawMessage, error) {
-	data, err := checkRaw(fields, data, "")
+func (a *entitiesAPI) checkEntity(kind string, fields *contract.Schema, data json.RawMessage) (json.RawMessage, error) {
+	data, err := fields.CheckJSON(data, "")
 	if err != nil || kind != "custom-events/action" {
 		return data, err
 	}
-	return data, a.vocabulary.declarable(data)
-}
-
-// declarable holds a custom-events/action against what there is already.
-func (v *Vocabulary) declarable(data json.RawMessage) error {
-	var declared struct {
-		Name   string          `json:"name"`
-		Schema json.RawMessage `json:"schema"`
-	}
-	if err := json.Unmarshal(data, &declared); err != nil {
-		return err
-	}
-	return v.DeclareAction(declared.Name, declared.Schema)
+	return data, a.vocabulary.Declarable(data)
 }

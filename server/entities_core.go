@@ -9,6 +9,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/entities"
+	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -58,7 +59,7 @@ func (a *entitiesAPI) listCustomers(ctx context.Context, p page, in entities.Lis
 func onlyFilters(ctx context.Context, names ...string) error {
 	for _, q := range requestOf(ctx).query {
 		name, _ := splitOperator(q.name)
-		if !slices.Contains(names, name) && !slices.Contains([]string{"limit", "offset", "cursor"}, name) && !isCustom(name) {
+		if !slices.Contains(names, name) && !slices.Contains([]string{"limit", "offset", "cursor"}, name) && !contract.IsCustom(name) {
 			return errUnknownParameter.With("parameter", q.name).At(q.name)
 		}
 	}
@@ -165,48 +166,23 @@ const profileAction = "profile"
 // action, but for what is no part of a profile.
 func (a *entitiesAPI) profileEvent(ctx context.Context, id string) (loyalty.Submission, error) {
 	s := loyalty.Submission{Action: profileAction, Checked: true}
-	known, _ := a.vocabulary.submittable(profileAction)
 	body, err := parseBody(httpRequest(ctx).Header, requestOf(ctx).body)
 	if err != nil {
 		return s, err
 	}
-	m, _ := body.(map[string]any)
-	if form, ok := body.(*formNode); ok {
-		m, _ = form.open(known.data).(map[string]any)
-	}
-	gone, err := a.withoutCleared(m, known.data)
+	sent, cleared, err := a.vocabulary.Update(profileAction, body, "opt_in", contract.TimestampProperty)
 	if err != nil {
 		return s, err
 	}
-	if _, err := known.data.check(m, ""); err != nil {
-		return s, err
-	}
-	if _, all := gone["external_ids"]; all {
-		if gone["external_ids"], err = a.noExternalIDs(plain(ctx), id); err != nil {
+	if _, all := cleared["external_ids"]; all {
+		if cleared["external_ids"], err = a.noExternalIDs(plain(ctx), id); err != nil {
 			return s, err
 		}
 	}
-	maps.Copy(m, gone) // an e-mail address must look like one, but for none
-	s.Data = appendJSON(nil, m)
+	maps.Copy(sent, cleared) // an e-mail address must look like one, but for none
+	s.Data = contract.AppendJSON(nil, sent)
 	s.Customer, err = a.exactName(plain(ctx), id)
 	return s, err
-}
-
-// withoutCleared takes out what is to go, with what the event says for it. It fails
-// for what is no part of a profile.
-func (a *entitiesAPI) withoutCleared(m map[string]any, properties *shape) (gone map[string]any, err error) {
-	gone = map[string]any{}
-	for _, name := range slices.Sorted(maps.Keys(m)) {
-		declared := properties.byName[name] != nil && name != "opt_in" && name != timestampProperty
-		if !declared && !isCustom(name) {
-			return nil, loyalty.ErrPropertyUnknown.With("property", name).At(name)
-		}
-		if m[name] == nil || isBlankForm(m[name]) {
-			gone[name] = cleared(a.vocabulary.actions[profileAction].data.byName[name])
-			delete(m, name)
-		}
-	}
-	return gone, nil
 }
 
 // noExternalIDs is what takes every external id from a customer.
@@ -217,16 +193,4 @@ func (a *entitiesAPI) noExternalIDs(ctx context.Context, id string) (map[string]
 		none[name] = nil
 	}
 	return none, err
-}
-
-// cleared is what clears a property in the event: empty text, no entries, or null
-// for an attribute of the programme's own, which the document does not have.
-func cleared(s *shape) any {
-	switch {
-	case s == nil || s.kind == object:
-		return nil
-	case s.kind == list:
-		return []any{}
-	}
-	return ""
 }

@@ -56,16 +56,13 @@ func textsOf(raw json.RawMessage) any {
 // entityStatus is the status of an entity: its own where its kind has one, else
 // what its dates make of it; nil: it has none.
 func (s *Server) entityStatus(kind string, e storedEntity, now time.Time) any {
-	properties := s.entities.byType[kind]
 	switch {
-	case properties == nil:
-		return nil
-	case properties.byName["status"] != nil:
+	case s.entities.Has(kind, "status"):
 		if own, ok := textsOf(e.fields["status"]).(string); ok {
 			return own
 		}
 		return loyalty.CampaignDraft
-	case properties.byName["starts_at"] == nil:
+	case !s.entities.Has(kind, "starts_at"):
 		return nil
 	}
 	var dates loyalty.Dates

@@ -48,20 +48,9 @@ var (
 	errAddressRefused = failure(loyalty.Forbidden, 190065, "address_refused")
 	errPathNotFound   = failure(loyalty.NotFound, 190066, "path_not_found")
 
-	errMalformedBody        = failure(loyalty.Invalid, 190068, "malformed_body")        // {reason}
-	errUnknownParameter     = failure(loyalty.Invalid, 190069, "unknown_parameter")     // {parameter}
-	errInvalidParameter     = failure(loyalty.Invalid, 190070, "invalid_parameter")     // {parameter} {reason}
-	errConflictingParameter = failure(loyalty.Invalid, 190071, "conflicting_parameter") // {parameter}
-	errIdempotencyKey       = failure(loyalty.Invalid, 190072, "idempotency_key_invalid")
-	errTargetMalformed      = failure(loyalty.Invalid, 190073, "target_malformed")
-
-	errFilterField    = failure(loyalty.Refused, 190200, "filter_field")    // {field}
-	errFilterOperator = failure(loyalty.Refused, 190201, "filter_operator") // {field} {operator}
-	errFilterValue    = failure(loyalty.Refused, 190202, "filter_value")    // {field} {reason}
-	errFilterForm     = failure(loyalty.Refused, 190203, "filter_form")     // {parameter}
-	errSortField      = failure(loyalty.Refused, 190204, "sort_field")      // {field}
-	errSortDirection  = failure(loyalty.Refused, 190205, "sort_direction")  // {direction}
-	errSortNothing    = failure(loyalty.Refused, 190340, "sort_nothing")    // {field}
+	errUnknownParameter = failure(loyalty.Invalid, 190069, "unknown_parameter") // {parameter}
+	errIdempotencyKey   = failure(loyalty.Invalid, 190072, "idempotency_key_invalid")
+	errTargetMalformed  = failure(loyalty.Invalid, 190073, "target_malformed")
 
 	errBusy        = failure(loyalty.Unavailable, 190440, "busy")
 	errKeyUnsigned = failure(loyalty.Invalid, 190321, "idempotency_key_unsigned")

@@ -10,14 +10,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/i18n"
+	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/signing"
 )
 
 // ownFaults are the failures of this package.
 var ownFaults = []error{
-	errReadOnlyKey, errAPIForbidden, errAddressRefused, errPathNotFound, errMalformedBody, errUnknownParameter,
-	errInvalidParameter, errConflictingParameter, errIdempotencyKey, errTargetMalformed,
+	errReadOnlyKey, errAPIForbidden, errAddressRefused, errPathNotFound, contract.ErrMalformedBody, errUnknownParameter,
+	contract.ErrInvalidParameter, contract.ErrConflictingParameter, errIdempotencyKey, errTargetMalformed,
 	errBusy, errBodyTooLarge, errMediaType, errRateLimited, errMethod,
 }
 
@@ -100,8 +101,8 @@ func TestReasonsSpeakTheLanguage(t *testing.T) {
 	catalogue, err := i18n.Load()
 	require.NoError(t, err)
 	s := &Server{catalogue: catalogue}
-	_, en := s.envelope(inLanguage(catalogue, "en"), malformedBody("syntax"))
-	_, hu := s.envelope(inLanguage(catalogue, "hu"), malformedBody("syntax"))
+	_, en := s.envelope(inLanguage(catalogue, "en"), contract.MalformedBody("syntax"))
+	_, hu := s.envelope(inLanguage(catalogue, "hu"), contract.MalformedBody("syntax"))
 	require.NotEqual(t, en.Message, hu.Message)
 	require.Contains(t, en.Message, catalogue.Message("en", "reason.syntax", nil))
 	require.Contains(t, hu.Message, catalogue.Message("hu", "reason.syntax", nil))

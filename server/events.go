@@ -12,6 +12,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/events"
+	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -30,7 +31,7 @@ func (a *eventsAPI) SubmitEvent(ctx context.Context, _ events.SubmitEventRequest
 		}
 		return http.StatusOK, marshal(a.eventOutcome(language, o))
 	}
-	s := a.vocabulary.eventOf(r.tree).submission()
+	s := a.vocabulary.Submission(r.tree)
 	if key, hash, ok := r.idempotency(httpRequest(ctx)); ok {
 		s.Idempotency = &loyalty.Idempotency{AnswerKey: key, Hash: hash, Render: render, Block: customerBlock}
 	}
@@ -134,7 +135,7 @@ func (a *eventsAPI) PreviewEvent(ctx context.Context, _ events.PreviewEventReque
 		return nil, err
 	}
 	defer leave()
-	s := a.vocabulary.eventOf(r.tree).submission()
+	s := a.vocabulary.Submission(r.tree)
 	o, err := a.engine.Preview(plain(ctx), s)
 	out := events.EventPreview{
 		Customer: summary(o.Customer, a.programme().SuppressPII), Events: recorded(o.Events),
@@ -186,7 +187,7 @@ func (a *eventsAPI) SubmitEvents(ctx context.Context, _ events.SubmitEventsReque
 		return nil, err
 	}
 	if len(trees) > maxBulkEvents {
-		return nil, malformedBody("too_many").At("events")
+		return nil, contract.MalformedBody("too_many").At("events")
 	}
 	r.tree = nil // each event's part is let go when the event was read
 	if c, ok := ctx.(*gin.Context); ok {
@@ -233,17 +234,15 @@ const maxBulkEvents = 25_000
 // form's values are still without types, which only the action can tell.
 func (r *request) eventTrees(req *http.Request) ([]any, error) {
 	if media, err := mediaType(req.Header, len(r.body)); err == nil && media == formType {
-		root, err := parseForm(r.body)
+		root, err := contract.ParseForm(r.body)
 		if err != nil {
 			return nil, err
 		}
-		if list, ok := root.children["events"].items(nil).([]any); ok {
+		if list := contract.Items(contract.Properties(root)["events"]); list != nil {
 			return list, nil
 		}
 	}
-	body, _ := r.tree.(map[string]any)
-	list, _ := body["events"].([]any)
-	return list, nil
+	return contract.Items(contract.Properties(r.tree)["events"]), nil
 }
 
 // bulk is the work of one bulk: the submissions that passed the contract with
@@ -263,14 +262,13 @@ type bulk struct {
 func (b *bulk) read(trees []any) {
 	for i, tree := range trees {
 		at := fmt.Sprintf("events[%d]", i)
-		e, err := b.api.vocabulary.read(tree, at)
+		s, err := b.api.vocabulary.Read(tree, at)
 		trees[i] = nil
 		if err != nil {
 			b.take(i, loyalty.Result{Err: err})
 			continue
 		}
 		b.places = append(b.places, i)
-		s := e.submission()
 		s.At = at + "."
 		b.submissions = append(b.submissions, s)
 	}

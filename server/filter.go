@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -100,7 +101,7 @@ func (f field) value(text string) (any, bool) {
 		return n, err == nil
 	case numberField:
 		n, err := strconv.ParseFloat(text, 64)
-		return n, err == nil && isNumber(text)
+		return n, err == nil && contract.IsNumber(text)
 	case booleanField:
 		return text == "true" || text == "1", slices.Contains([]string{"true", "false", "1", "0"}, text)
 	}

@@ -107,19 +107,3 @@ func FuzzFilter(f *testing.F) {
 		}
 	})
 }
-
-// FuzzQuery: a query is read or refused, and everything read was in it.
-func FuzzQuery(f *testing.F) {
-	f.Add("a=1&b=%20&c")
-	f.Add("=&;=%zz&%00=1")
-	f.Fuzz(func(t *testing.T, raw string) {
-		pairs, err := parseQuery(raw)
-		if err != nil {
-			requireInvalid(t, err)
-			return
-		}
-		for _, p := range pairs {
-			require.True(t, isText(p.name) && isText(p.value))
-		}
-	})
-}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/loyalty-platform/loyalty/gen/leaderboard"
+	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -111,7 +112,7 @@ func boardQuery(p page, period loyalty.BoardPeriod) (loyalty.BoardQuery, error) 
 	place := &loyalty.BoardPlace{}
 	n := copy(place.Customer[:], p.cursor.id)
 	if len(p.cursor.id) != n+8 {
-		return q, errInvalidParameter.With("parameter", "cursor").With("reason", "schema").At("cursor")
+		return q, contract.ErrInvalidParameter.With("parameter", "cursor").With("reason", "schema").At("cursor")
 	}
 	place.Score = int64(binary.BigEndian.Uint64(p.cursor.id[n:]))
 	q.Start = int(p.cursor.at.Unix() / daySeconds)

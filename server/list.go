@@ -14,6 +14,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -99,7 +100,7 @@ func pageOf(ctx context.Context, limit *common.Limit, offset *common.Offset, tex
 	}
 	var ok bool
 	if p.cursor, ok = parseCursor(*text, p.filters); !ok {
-		return p, errInvalidParameter.With("parameter", "cursor").With("reason", "schema").At("cursor")
+		return p, contract.ErrInvalidParameter.With("parameter", "cursor").With("reason", "schema").At("cursor")
 	}
 	return p, nil
 }

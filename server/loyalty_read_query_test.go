@@ -8,13 +8,14 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/stretchr/testify/require"
 
+	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
 // grammars are those of the document.
 func grammars(t testing.TB) (all []*operation) {
 	t.Helper()
-	documents, err := loadDocuments()
+	documents, err := contract.Documents()
 	require.NoError(t, err)
 	operations, err := operationsOf(documents)
 	require.NoError(t, err)

@@ -36,7 +36,7 @@ func (a *offersAPI) ListOffers(ctx context.Context, in offers.ListOffersRequestO
 // GetOffer reads one offer.
 func (a *offersAPI) GetOffer(ctx context.Context, in offers.GetOfferRequestObject) (offers.GetOfferResponseObject, error) {
 	p := a.programme()
-	o, err := oneOf(p.Offers, offerType, in.OfferID)
+	o, err := lookup(p.Offers, offerType, in.OfferID)
 	if err != nil {
 		return nil, err
 	}

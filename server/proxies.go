@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+
+	"github.com/loyalty-platform/loyalty/server/contract"
 )
 
 // proxies are the addresses whose X-Forwarded-* headers are believed.
@@ -14,25 +16,13 @@ type proxies []netip.Prefix
 func parseProxies(texts []string) (proxies, error) {
 	var list proxies
 	for _, text := range texts {
-		p, ok := parsePrefix(text)
+		p, ok := contract.ParseNetwork(text)
 		if !ok {
 			return nil, fmt.Errorf("trusted proxy %q is neither an address nor a network", text)
 		}
 		list = append(list, p)
 	}
 	return list, nil
-}
-
-func parsePrefix(text string) (netip.Prefix, bool) {
-	if p, err := netip.ParsePrefix(text); err == nil {
-		return p.Masked(), true
-	}
-	a, err := netip.ParseAddr(text)
-	if err != nil {
-		return netip.Prefix{}, false
-	}
-	a = a.Unmap()
-	return netip.PrefixFrom(a, a.BitLen()), true
 }
 
 func (p proxies) trusts(a netip.Addr) bool {

@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
+
+	"github.com/loyalty-platform/loyalty/server/contract"
 )
 
 // pair is a query parameter as it was sent, decoded.
@@ -58,7 +60,7 @@ func parseQuery(raw string) ([]pair, error) {
 		name, errName := url.QueryUnescape(rawName)
 		value, errValue := url.QueryUnescape(rawValue)
 		if errName != nil || errValue != nil || !isText(name) || !isText(value) {
-			return nil, errInvalidParameter.With("parameter", rawName).With("reason", "encoding").At(rawName)
+			return nil, contract.ErrInvalidParameter.With("parameter", rawName).With("reason", "encoding").At(rawName)
 		}
 		pairs = append(pairs, pair{name, value})
 	}
@@ -89,7 +91,7 @@ func (o *operation) known(pairs []pair, custom map[string]field) error {
 		}
 		for _, earlier := range pairs[:i] {
 			if earlier.name == p.name {
-				return errInvalidParameter.With("parameter", p.name).With("reason", "repeated").At(p.name)
+				return contract.ErrInvalidParameter.With("parameter", p.name).With("reason", "repeated").At(p.name)
 			}
 		}
 	}

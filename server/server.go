@@ -6,6 +6,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,6 +22,7 @@ import (
 	"github.com/gin-gonic/gin/binding"
 
 	"github.com/loyalty-platform/loyalty/i18n"
+	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/limit"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/signing"
@@ -50,7 +52,7 @@ type Options struct {
 	Jobs      Jobs
 	// Leaderboard ranks customers.
 	Leaderboard *loyalty.Leaderboard
-	Vocabulary  *Vocabulary
+	Vocabulary  *contract.Vocabulary
 	Catalogue   *i18n.Catalogue
 	// Limiter counts requests by key; optional: in memory on this node.
 	Limiter limit.Limiter
@@ -95,7 +97,7 @@ type Server struct {
 	jobs        Jobs
 	boards      *loyalty.Leaderboard
 	jobWait     time.Duration
-	vocabulary  *Vocabulary
+	vocabulary  *contract.Vocabulary
 	catalogue   *i18n.Catalogue
 	limiter     limit.Limiter
 	ready       func(context.Context) error
@@ -112,7 +114,7 @@ type Server struct {
 	verifier   verifier
 	algorithm  string
 	operations map[routeKey]*operation
-	entities   *entitySchemas
+	entities   *contract.Entities
 	failures   *failureLog
 	verifying  chan struct{} // holds one verification of the ledger at a time
 	served     served
@@ -188,7 +190,7 @@ var ginOnce = sync.OnceFunc(func() {
 // signed ones, then the operations.
 func (s *Server) wire() error {
 	ginOnce()
-	documents, err := loadDocuments()
+	documents, err := contract.Documents()
 	if err != nil {
 		return err
 	}
@@ -197,7 +199,7 @@ func (s *Server) wire() error {
 	}
 	s.failures.names = namesOf(documents)
 	s.useDeclarations()
-	if s.entities, err = entitiesOf(documents); err != nil {
+	if s.entities, err = contract.EntitiesOf(documents); err != nil {
 		return err
 	}
 	g := gin.New()
@@ -223,6 +225,19 @@ func (s *Server) wire() error {
 	s.served = servedBy(g.Routes())
 	s.handler = g
 	return s.complete(g)
+}
+
+// useDeclarations lets everything that reads events know what the programme in
+// force declares.
+func (s *Server) useDeclarations() {
+	s.vocabulary.UseDeclarations(func(action string) json.RawMessage {
+		return s.programme().Declared(action)
+	})
+	for _, o := range s.operations {
+		if o.fromTree {
+			s.vocabulary.Extend(o.body)
+		}
+	}
 }
 
 // waitTime bounds what a request waits for, so that a database that says nothing

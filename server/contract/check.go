@@ -1,4 +1,4 @@
-package server
+package contract
 
 import (
 	"cmp"
@@ -34,11 +34,13 @@ type step struct {
 	at   int // -1: a name
 }
 
-// check gives the body in canonical form: no null where the schema knows none,
-// no form values, every number as it was written. prefix stands before the
-// fields of its error, which is of kind Invalid.
-func (s *shape) check(v any, prefix string) (any, error) {
-	_, form := v.(*formNode)
+// Check holds a body against the schema and gives it in canonical form: no null where
+// the schema knows none, no form values, every number as it was written. It changes the
+// maps and lists of v. It fails with an error of kind Invalid: ErrPropertyEmpty for the
+// first required property that is empty, else with every fault in its details. prefix
+// stands before their fields, such as events[3].
+func (s *Schema) Check(v any, prefix string) (any, error) {
+	_, form := v.(*Form)
 	k := checker{prefix: prefix, form: form}
 	v = k.value(s, v)
 	if k.empty != nil {
@@ -50,8 +52,21 @@ func (s *shape) check(v any, prefix string) (any, error) {
 	return v, nil
 }
 
-func (k *checker) value(s *shape, v any) any {
-	if n, ok := v.(*formNode); ok {
+// CheckJSON is Check for a JSON text, which it gives in canonical form. It fails with
+// ErrMalformedBody where the text is no JSON.
+func (s *Schema) CheckJSON(text json.RawMessage, prefix string) (json.RawMessage, error) {
+	tree, err := ParseJSON(text)
+	if err != nil {
+		return nil, err
+	}
+	if tree, err = s.Check(tree, prefix); err != nil {
+		return nil, err
+	}
+	return AppendJSON(make([]byte, 0, len(text)), tree), nil
+}
+
+func (k *checker) value(s *Schema, v any) any {
+	if n, ok := v.(*Form); ok {
 		v = n.open(s)
 	}
 	switch s.kind {
@@ -67,19 +82,19 @@ func (k *checker) value(s *shape, v any) any {
 			return items
 		}
 		k.mustBe("array")
-	case choice:
+	case oneOf:
 		if m, ok := v.(map[string]any); ok {
-			k.choice(s, m)
+			k.oneOf(s, m)
 			return m
 		}
 		k.mustBe("object")
 	default:
-		return k.judge(s, v)
+		return k.validate(s, v)
 	}
 	return v
 }
 
-func (k *checker) object(s *shape, m map[string]any) {
+func (k *checker) object(s *Schema, m map[string]any) {
 	k.requireAll(s, m)
 	known := 0
 	for _, p := range s.order {
@@ -87,13 +102,13 @@ func (k *checker) object(s *shape, m map[string]any) {
 		if !sent {
 			continue
 		}
-		if v == nil && !p.shape.nullable {
+		if v == nil && !p.schema.nullable {
 			delete(m, p.name)
 			continue
 		}
 		known++
 		k.path = append(k.path, step{p.name, -1})
-		m[p.name] = k.value(p.shape, v)
+		m[p.name] = k.value(p.schema, v)
 		k.path = k.path[:len(k.path)-1]
 	}
 	if known < len(m) {
@@ -103,7 +118,7 @@ func (k *checker) object(s *shape, m map[string]any) {
 }
 
 // requireAll notes the first required property that is missing, null or blank.
-func (k *checker) requireAll(s *shape, m map[string]any) {
+func (k *checker) requireAll(s *Schema, m map[string]any) {
 	if k.empty != nil {
 		return
 	}
@@ -122,8 +137,8 @@ func (k *checker) requireAll(s *shape, m map[string]any) {
 
 // emptyObject puts {} in the place of a required object that a form left empty,
 // or left out where nothing in it is required: a form has no way to write one.
-func (k *checker) emptyObject(p *shape, m map[string]any, name string) bool {
-	_, sent := m[name].(*formNode)
+func (k *checker) emptyObject(p *Schema, m map[string]any, name string) bool {
+	_, sent := m[name].(*Form)
 	if p == nil || p.kind != object && p.types != takesObject || !sent && len(p.required) > 0 {
 		return false
 	}
@@ -144,14 +159,14 @@ func isEmpty(v any, nullable bool) bool {
 		return !nullable
 	case string:
 		return strings.TrimSpace(v) == ""
-	case *formNode:
+	case *Form:
 		return v.isText && strings.TrimSpace(v.text) == ""
 	}
 	return false
 }
 
 // extras decides on the properties that the schema does not declare.
-func (k *checker) extras(s *shape, m map[string]any) {
+func (k *checker) extras(s *Schema, m map[string]any) {
 	for name, v := range m {
 		if _, declared := s.byName[name]; declared {
 			continue
@@ -172,7 +187,7 @@ func (k *checker) extras(s *shape, m map[string]any) {
 			m[name] = k.value(s.other, v)
 			k.path = k.path[:len(k.path)-1]
 		case s.extra == anyExtra, s.extra == customExtra && strings.HasPrefix(name, "cf_"):
-			if n, ok := v.(*formNode); ok {
+			if n, ok := v.(*Form); ok {
 				m[name] = n.free()
 			} else if !isFinite(v) {
 				k.fault(loyalty.ErrTooLarge.Name, name, map[string]any{"property": name})
@@ -183,9 +198,9 @@ func (k *checker) extras(s *shape, m map[string]any) {
 	}
 }
 
-// isFinite says whether every number in a value that no schema describes can be
-// read by whoever counts in binary: one that cannot would make the whole event
-// unreadable to them.
+// isFinite says whether every number in a value that no schema describes fits a binary
+// fraction: one that does not would make the whole event unreadable to every client that
+// has no other numbers.
 func isFinite(v any) bool {
 	switch v := v.(type) {
 	case json.Number:
@@ -202,9 +217,9 @@ func isFinite(v any) bool {
 	return true
 }
 
-// twin finds a declared property that differs in letter case only: whoever
-// decodes the body behind this point would take one for the other.
-func (s *shape) twin(name string) (string, bool) {
+// twin finds a declared property that differs in letter case only: encoding/json, which
+// decodes the body later, would take one for the other.
+func (s *Schema) twin(name string) (string, bool) {
 	for _, p := range s.order {
 		if strings.EqualFold(p.name, name) {
 			return p.name, true
@@ -213,7 +228,7 @@ func (s *shape) twin(name string) (string, bool) {
 	return "", false
 }
 
-func (k *checker) list(s *shape, items []any) {
+func (k *checker) list(s *Schema, items []any) {
 	k.count(s, len(items), "items")
 	for i, item := range items {
 		k.path = append(k.path, step{"", i})
@@ -223,10 +238,10 @@ func (k *checker) list(s *shape, items []any) {
 	k.unique(s, items)
 }
 
-// choice walks the branch that the discriminator names.
-func (k *checker) choice(s *shape, m map[string]any) {
+// oneOf walks the branch that the discriminator names.
+func (k *checker) oneOf(s *Schema, m map[string]any) {
 	v := m[s.by]
-	if n, ok := v.(*formNode); ok && n.isText {
+	if n, ok := v.(*Form); ok && n.isText {
 		v = n.text
 	}
 	name, _ := v.(string)

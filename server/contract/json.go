@@ -1,4 +1,4 @@
-package server
+package contract
 
 import (
 	"bytes"
@@ -16,34 +16,34 @@ import (
 // itself has is five levels down.
 const maxJSONDepth = 32
 
-// parseJSON reads one JSON value as maps, slices, strings, bools, nil and
+// ParseJSON reads one JSON value as maps, slices, strings, bools, nil and
 // json.Number, so that numbers keep their digits. Of equal names the last one
 // counts, as it does everywhere else behind this point. It fails with kind
 // Invalid.
-func parseJSON(body []byte) (any, error) {
+func ParseJSON(body []byte) (any, error) {
 	if !utf8.Valid(body) {
-		return nil, malformedBody("encoding")
+		return nil, MalformedBody("encoding")
 	}
 	switch depth, values := jsonSize(body); {
 	case depth > maxJSONDepth:
-		return nil, malformedBody("depth")
+		return nil, MalformedBody("depth")
 	case values > max(maxJSONValues, len(body)/5):
-		return nil, malformedBody("too_many")
+		return nil, MalformedBody("too_many")
 	}
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
 	var v any
 	if err := d.Decode(&v); err != nil {
-		return nil, malformedBody("syntax").Because(err)
+		return nil, MalformedBody("syntax").Because(err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, malformedBody("trailing")
+		return nil, MalformedBody("trailing")
 	}
 	if hasLoneSurrogate(body) {
-		return nil, malformedBody("surrogate")
+		return nil, MalformedBody("surrogate")
 	}
 	if bytes.Contains(body, []byte(`\u0000`)) && hasNUL(v) {
-		return nil, malformedBody("nul")
+		return nil, MalformedBody("nul")
 	}
 	return v, nil
 }
@@ -127,9 +127,9 @@ func hasNUL(v any) bool {
 	return false
 }
 
-// appendJSON writes a tree in canonical form: names sorted, no blanks, numbers
+// AppendJSON writes a tree in canonical form: names sorted, no blanks, numbers
 // digit for digit as they came.
-func appendJSON(dst []byte, v any) []byte {
+func AppendJSON(dst []byte, v any) []byte {
 	switch v := v.(type) {
 	case nil:
 		return append(dst, "null"...)
@@ -148,13 +148,13 @@ func appendJSON(dst []byte, v any) []byte {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
-			dst = appendJSON(dst, item)
+			dst = AppendJSON(dst, item)
 		}
 		return append(dst, ']')
 	case map[string]any:
 		return appendObject(dst, v)
 	}
-	panic("server: a tree holds only what parseJSON and the checker make")
+	panic("contract: a tree holds only what ParseJSON and Check make")
 }
 
 func appendObject(dst []byte, object map[string]any) []byte {
@@ -170,7 +170,7 @@ func appendObject(dst []byte, object map[string]any) []byte {
 			dst = append(dst, ',')
 		}
 		dst = append(appendText(dst, name), ':')
-		dst = appendJSON(dst, object[name])
+		dst = AppendJSON(dst, object[name])
 	}
 	return append(dst, '}')
 }

@@ -1,4 +1,4 @@
-package server
+package contract
 
 import (
 	"encoding/json"
@@ -21,23 +21,23 @@ func vocabulary(t *testing.T) *Vocabulary {
 
 func checkEvent(t *testing.T, body string) (string, *loyalty.Error) {
 	t.Helper()
-	tree, err := parseJSON([]byte(body))
+	tree, err := ParseJSON([]byte(body))
 	require.NoError(t, err)
 	return outcome(t, tree)
 }
 
 func checkForm(t *testing.T, body string) (string, *loyalty.Error) {
 	t.Helper()
-	n, err := parseForm([]byte(body))
+	n, err := ParseForm([]byte(body))
 	require.NoError(t, err)
 	return outcome(t, n)
 }
 
 func outcome(t *testing.T, tree any) (string, *loyalty.Error) {
 	t.Helper()
-	checked, err := vocabulary(t).event.check(tree, "")
+	checked, err := vocabulary(t).event.Check(tree, "")
 	if err == nil {
-		return string(appendJSON(nil, checked)), nil
+		return string(AppendJSON(nil, checked)), nil
 	}
 	var e *loyalty.Error
 	require.ErrorAs(t, err, &e)

@@ -1,4 +1,4 @@
-package server
+package contract
 
 import (
 	"strings"
@@ -38,9 +38,9 @@ func TestFormGrammar(t *testing.T) {
 		"an empty name inside, of a set": {`a[][]=x`, `{"a":[["x"]]}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			n, err := parseForm([]byte(c.form))
+			n, err := ParseForm([]byte(c.form))
 			require.NoError(t, err)
-			require.Equal(t, c.want, string(appendJSON(nil, n.free())))
+			require.Equal(t, c.want, string(AppendJSON(nil, n.free())))
 		})
 	}
 }
@@ -69,7 +69,7 @@ func TestFormRefused(t *testing.T) {
 		"too many":              {strings.Repeat("a=&", maxFormPairs+1), "malformed_body", "too_many"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := parseForm([]byte(c.form))
+			_, err := ParseForm([]byte(c.form))
 			var e *loyalty.Error
 			require.ErrorAs(t, err, &e)
 			require.Equal(t, c.name, e.Name)
@@ -82,9 +82,9 @@ func TestFormRefused(t *testing.T) {
 }
 
 func TestFormAtItsLimits(t *testing.T) {
-	_, err := parseForm([]byte("a" + strings.Repeat("[b]", maxFormDepth-1) + "=1"))
+	_, err := ParseForm([]byte("a" + strings.Repeat("[b]", maxFormDepth-1) + "=1"))
 	require.NoError(t, err)
-	_, err = parseForm([]byte(strings.Repeat("a=&", maxFormPairs)))
+	_, err = ParseForm([]byte(strings.Repeat("a=&", maxFormPairs)))
 	require.NoError(t, err)
 }
 
@@ -104,12 +104,12 @@ func FuzzForm(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		n, err := parseForm(body)
+		n, err := ParseForm(body)
 		if err != nil {
 			requireInvalid(t, err)
 			return
 		}
-		again, err := parseJSON(appendJSON(nil, n.free()))
+		again, err := ParseJSON(AppendJSON(nil, n.free()))
 		if err == nil {
 			require.Equal(t, n.free(), again)
 		}
@@ -120,17 +120,17 @@ func FuzzForm(f *testing.F) {
 // requireChecked: a checked tree passes the check again, unchanged.
 func requireChecked(t *testing.T, v *Vocabulary, tree any) {
 	t.Helper()
-	checked, err := v.event.check(tree, "")
+	checked, err := v.event.Check(tree, "")
 	if err != nil {
 		requireInvalid(t, err)
 		return
 	}
-	once := string(appendJSON(nil, checked))
-	parsed, err := parseJSON([]byte(once))
+	once := string(AppendJSON(nil, checked))
+	parsed, err := ParseJSON([]byte(once))
 	require.NoError(t, err, once)
-	twice, err := v.event.check(parsed, "")
+	twice, err := v.event.Check(parsed, "")
 	require.NoError(t, err, once)
-	require.Equal(t, once, string(appendJSON(nil, twice)))
+	require.Equal(t, once, string(AppendJSON(nil, twice)))
 }
 
 func requireInvalid(t *testing.T, err error) {

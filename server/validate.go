@@ -3,17 +3,15 @@ package server
 import (
 	"bytes"
 	"crypto/sha256"
-	"errors"
 	"io"
-	"mime"
 	"net/http"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/gin-gonic/gin"
 
+	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -49,41 +47,14 @@ func (s *Server) validateParameters(c *gin.Context, r *request) error {
 	path := make(map[string]string, len(c.Params))
 	for _, p := range c.Params {
 		if !isText(p.Value) {
-			return errInvalidParameter.With("parameter", p.Key).With("reason", "encoding").At(p.Key)
+			return contract.ErrInvalidParameter.With("parameter", p.Key).With("reason", "encoding").At(p.Key)
 		}
 		path[p.Key] = p.Value
 	}
 	in := &openapi3filter.RequestValidationInput{
 		Request: c.Request, PathParams: path, QueryParams: c.Request.URL.Query(), Route: r.operation.route,
-		Options: &openapi3filter.Options{SkipSettingDefaults: true, SchemaValidationOptions: judging},
 	}
-	var k checker
-	for _, p := range r.operation.checked {
-		if err := openapi3filter.ValidateParameter(c, in, p); err != nil {
-			k.parameterFault(p, err)
-		}
-	}
-	if len(k.faults) == 0 {
-		return nil
-	}
-	e := faultsError(k.faults)
-	e.Code = errInvalidParameter.Code
-	return e
-}
-
-// parameterFault words what is wrong with a parameter.
-func (k *checker) parameterFault(p *openapi3.Parameter, err error) {
-	k.path = append(k.path[:0], step{p.Name, -1})
-	var found *openapi3.SchemaError
-	if errors.As(err, &found) {
-		k.schemaFaults(err)
-		return
-	}
-	if p.Schema != nil {
-		k.mustBe(typeNames(p.Schema.Value)) // it could not even be read
-		return
-	}
-	k.fault("property_invalid", "", map[string]any{"property": p.Name, "reason": "schema"})
+	return contract.CheckParameters(c, in, r.operation.checked)
 }
 
 // idempotencyHeader makes a write repeatable without a second effect.
@@ -139,56 +110,15 @@ func (r *request) readTree(req *http.Request) error {
 		return nil // a POST that takes no body ignores one
 	}
 	if r.operation.fromTree {
-		r.actions = actionsOf(v)
+		r.actions = contract.ActionsIn(v)
 	}
-	if r.tree, err = r.operation.body.check(v, ""); err != nil {
+	if r.tree, err = r.operation.body.Check(v, ""); err != nil {
 		return err
 	}
 	canonical := []byte("{}")
 	if !r.operation.fromTree {
-		canonical = appendJSON(make([]byte, 0, len(r.body)+64), r.tree)
+		canonical = contract.AppendJSON(make([]byte, 0, len(r.body)+64), r.tree)
 	}
 	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(canonical)), int64(len(canonical))
 	return nil
-}
-
-// parseBody reads a body by its media type. A missing one counts as {}.
-func parseBody(h http.Header, body []byte) (any, error) {
-	media, err := mediaType(h, len(body))
-	if err != nil {
-		return nil, err
-	}
-	if len(bytes.TrimSpace(body)) == 0 {
-		return map[string]any{}, nil
-	}
-	if media == formType {
-		return parseForm(body)
-	}
-	return parseJSON(body)
-}
-
-const formType = "application/x-www-form-urlencoded"
-
-// mediaType gives application/json or the form's type; anything else, another
-// character set and a content coding included, is 415.
-func mediaType(h http.Header, size int) (string, error) {
-	if coding := h.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-		return "", errMediaType.with("media_type", coding)
-	}
-	switch header := h.Get("Content-Type"); header { // the usual ones, without parsing
-	case "application/json", formType:
-		return header, nil
-	case "":
-		if size > 0 {
-			return "", errMediaType.with("media_type", "")
-		}
-		return formType, nil
-	default:
-		media, params, err := mime.ParseMediaType(header)
-		charset, named := params["charset"]
-		if err != nil || media != "application/json" && media != formType || named && !strings.EqualFold(charset, "utf-8") {
-			return "", errMediaType.with("media_type", header)
-		}
-		return media, nil
-	}
 }

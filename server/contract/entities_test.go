@@ -1,4 +1,4 @@
-package server
+package contract
 
 import (
 	"encoding/json"
@@ -13,7 +13,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-func testEntitySchemas(t testing.TB) *entitySchemas {
+func testEntitySchemas(t testing.TB) *Entities {
 	t.Helper()
 	doc, err := openapi.Load("entities")
 	require.NoError(t, err)
@@ -29,7 +29,7 @@ func TestEntityModules(t *testing.T) {
 	require.ElementsMatch(t, append(loyalty.EntityTypes(), ownTypes), slices.Collect(maps.Keys(s.byType)))
 	for kind, fields := range s.byType {
 		kind = strings.Replace(kind, "{kind}", "machine", 1)
-		module := extension(fields.schema, "x-module")
+		module := extension(fields.source, "x-module")
 		err := (&loyalty.Programme{OwnTypes: map[string]bool{"custom/machine": true}}).CheckEntityType(kind)
 		if module == "" {
 			require.NoError(t, err, kind)
@@ -40,7 +40,7 @@ func TestEntityModules(t *testing.T) {
 }
 
 func TestUnknownEntitySchema(t *testing.T) {
-	_, err := testEntitySchemas(t).of("rewards/rewards", &loyalty.Programme{})
+	_, err := testEntitySchemas(t).Of("rewards/rewards", &loyalty.Programme{})
 	require.ErrorIs(t, err, loyalty.ErrEntityUnknown)
 }
 
@@ -57,23 +57,23 @@ func FuzzEntityBodies(f *testing.F) {
 		fields := s.byType[kinds[int(kind)%len(kinds)]]
 		read := func() (any, bool) {
 			if form {
-				root, err := parseForm(raw)
+				root, err := ParseForm(raw)
 				return root, err == nil
 			}
-			tree, err := parseJSON(raw)
+			tree, err := ParseJSON(raw)
 			return tree, err == nil
 		}
 		body, ok := read()
 		if !ok {
 			return
 		}
-		if made, err := creation(fields, body); err == nil {
-			again, err := checkRaw(fields, made, "")
+		if made, err := fields.Creation(body); err == nil {
+			again, err := fields.CheckJSON(made, "")
 			require.NoError(t, err, "%s", made)
 			require.Equal(t, string(made), string(again))
 		}
 		body, _ = read() // reading changes it
-		changes, err := patch(fields, body)
+		changes, err := fields.Patch(body)
 		if err != nil {
 			return
 		}

@@ -1,4 +1,4 @@
-package server
+package contract
 
 import (
 	"encoding/json"
@@ -13,7 +13,7 @@ import (
 // compile makes a declared schema ready: its attributes and those that every
 // action has. Attributes that begin with cf_ are kept; any other is, where the
 // schema says so.
-func (d *declarations) compile(text json.RawMessage) (*shape, error) {
+func (d *declarations) compile(text json.RawMessage) (*Schema, error) {
 	d.mu.Lock()
 	s := d.compiled[string(text)]
 	d.mu.Unlock()
@@ -24,7 +24,7 @@ func (d *declarations) compile(text json.RawMessage) (*shape, error) {
 	if err != nil {
 		return nil, err
 	}
-	own, c := &shape{schema: schema}, newCompiler()
+	own, c := &Schema{source: schema}, NewCompiler()
 	c.declared = true
 	if err := c.fillObject(own); err != nil {
 		return nil, loyalty.ErrPropertyInvalid.With("property", "schema").With("reason", "schema").At("schema").Because(err)
@@ -44,7 +44,7 @@ func (d *declarations) read(text json.RawMessage) (*openapi3.Schema, error) {
 	if len(text) > maxDeclaredSize {
 		return nil, loyalty.ErrTooLarge.With("property", "schema").At("schema")
 	}
-	canonical, err := checkRaw(d.language, text, "schema")
+	canonical, err := d.language.CheckJSON(text, "schema")
 	if err != nil {
 		return nil, err
 	}
@@ -95,10 +95,10 @@ func (k *checker) values(s *openapi3.Schema) {
 	}
 	free.Enum = nil
 	for i, value := range s.Enum {
-		if text, ok := value.(string); ok && size > 0 && !k.affords(&shape{pattern: size}, text) {
+		if text, ok := value.(string); ok && size > 0 && !k.affords(&Schema{pattern: size}, text) {
 			return
 		}
-		if err := free.VisitJSON(value, judging...); err != nil {
+		if err := free.VisitJSON(value, validation...); err != nil {
 			k.within([]step{{"enum", -1}, {"", i}}, func() { k.mustBe(typeNames(s)) })
 		}
 	}

@@ -1,4 +1,4 @@
-package server
+package contract
 
 import (
 	"encoding/json"
@@ -9,7 +9,7 @@ import (
 )
 
 // What matching a pattern costs is its size times the length of the text: RE2 takes no
-// longer, and no less where somebody means it.
+// longer, and a hostile text takes no less.
 const (
 	// patternBudget bounds one declared pattern, for the longest text it may meet.
 	patternBudget = 2_000_000
@@ -23,7 +23,7 @@ const (
 
 // declare compiles a schema that is declared now. Those in force already are only
 // compiled: what was declared before a rule came stays declared.
-func (d *declarations) declare(text json.RawMessage) (*shape, error) {
+func (d *declarations) declare(text json.RawMessage) (*Schema, error) {
 	schema, err := d.read(text)
 	if err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func patternSize(r *syntax.Regexp) int {
 
 // affords charges a text that is to be held against a declared pattern, and notes the
 // fault where the event's budget ends. Patterns of the documents are ours and cost little.
-func (k *checker) affords(s *shape, text string) bool {
+func (k *checker) affords(s *Schema, text string) bool {
 	k.patterns += s.pattern * (utf8.RuneCountInString(text) + 1)
 	if k.patterns <= eventPatternBudget {
 		return true

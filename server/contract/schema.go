@@ -1,4 +1,4 @@
-package server
+package contract
 
 import (
 	"fmt"
@@ -9,14 +9,14 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// shapeKind tells how a value of a schema is looked at.
-type shapeKind uint8
+// kind tells how the values of a schema are walked.
+type kind uint8
 
 const (
-	leaf   shapeKind = iota // judged by kin-openapi as a whole, whatever it is
-	object                  // declared properties
-	list                    // items of one schema
-	choice                  // oneOf with a discriminator
+	scalar kind = iota // validated by kin-openapi as a whole, whatever its type
+	object             // declared properties
+	list               // items of one schema
+	oneOf              // oneOf with a discriminator
 )
 
 // extraRule tells what becomes of properties that a schema does not declare.
@@ -29,44 +29,46 @@ const (
 	typedExtra                   // additionalProperties with a schema
 )
 
-// shape is a request schema made ready: the objects and lists of a body are
-// walked here, which gives every fault its path and its order, and what they
-// hold in the end is judged by kin-openapi.
-type shape struct {
-	schema   *openapi3.Schema
-	kind     shapeKind
+// Schema is a schema of a request, compiled. The objects and lists of a body are walked
+// by this package, which gives every fault its path and its order; the scalars in them
+// are validated by kin-openapi. A Schema never changes and may be used by many
+// goroutines.
+type Schema struct {
+	source   *openapi3.Schema
+	kind     kind
 	nullable bool
-	types    scalars
+	types    typeSet
 	format   string
 	pattern  int // the size of a declared pattern; 0: none
 
 	order    []property // required ones first, in the document's order
-	byName   map[string]*shape
+	byName   map[string]*Schema
 	required []string
 	extra    extraRule
-	other    *shape // of typedExtra
-	keys     string // x-keys: what the names of typedExtra are; language is ISO 639-1
+	other    *Schema // of typedExtra
+	keys     string  // x-keys: what the names of typedExtra are; language is ISO 639-1
 
-	items *shape
+	items *Schema
 
 	by       string // discriminator
-	branches map[string]*shape
-	unknown  *shape // for a discriminator without a branch; nil: refused
+	branches map[string]*Schema
+	unknown  *Schema // for a discriminator without a branch; nil: refused
 	// lookup, where it is set, finds the branch in place of branches: some
 	// branches are declared by the programme.
-	lookup func(string) *shape
+	lookup func(string) *Schema
 }
 
 type property struct {
-	name  string
-	shape *shape
+	name   string
+	schema *Schema
 }
 
-// scalars are the types a leaf takes, to convert a form's text by.
-type scalars uint8
+// typeSet are the types that a scalar takes. The text of a form is converted to one of
+// them.
+type typeSet uint8
 
 const (
-	takesText scalars = 1 << iota
+	takesText typeSet = 1 << iota
 	takesInteger
 	takesNumber
 	takesBoolean
@@ -74,46 +76,51 @@ const (
 	takesObject
 )
 
-var scalarTypes = map[string]scalars{
+var typeNamed = map[string]typeSet{
 	"string": takesText, "integer": takesInteger, "number": takesNumber,
 	"boolean": takesBoolean, "array": takesArray, "object": takesObject,
 }
 
-// compiler makes shapes of schemas, each schema once.
-type compiler struct {
-	done     map[*openapi3.Schema]*shape
+// Compiler makes Schemas, one for each schema of a document however often it is
+// referred to. It must not be used by two goroutines at once.
+type Compiler struct {
+	done     map[*openapi3.Schema]*Schema
 	declared bool // by the programme, which may have patterns of any cost
 }
 
-func newCompiler() *compiler { return &compiler{done: map[*openapi3.Schema]*shape{}} }
+// NewCompiler gives a compiler that has compiled nothing yet.
+func NewCompiler() *Compiler { return &Compiler{done: map[*openapi3.Schema]*Schema{}} }
 
-func (c *compiler) compile(ref *openapi3.SchemaRef) (*shape, error) {
+// Compile makes a schema and everything it refers to ready. It fails, naming the place,
+// for a schema that is not resolved or that cannot be walked: a discriminator without a
+// mapping, a branch that is no object, an x-extra that is not known.
+func (c *Compiler) Compile(ref *openapi3.SchemaRef) (*Schema, error) {
 	if ref == nil || ref.Value == nil {
 		return nil, fmt.Errorf("a schema is not resolved")
 	}
 	if s, ok := c.done[ref.Value]; ok {
 		return s, nil
 	}
-	s := &shape{schema: ref.Value, nullable: ref.Value.Nullable, format: ref.Value.Format}
+	s := &Schema{source: ref.Value, nullable: ref.Value.Nullable, format: ref.Value.Format}
 	c.done[ref.Value] = s // before its parts: a schema may contain itself
 	return s, c.fill(s)
 }
 
-func (c *compiler) fill(s *shape) error {
-	schema := s.schema
+func (c *Compiler) fill(s *Schema) error {
+	schema := s.source
 	switch {
 	case isReference(schema):
-		part, err := c.compile(schema.AllOf[0])
+		part, err := c.Compile(schema.AllOf[0])
 		if err == nil {
 			*s = *part
 		}
 		return err
 	case schema.Discriminator != nil && len(schema.OneOf) > 0:
-		return c.fillChoice(s)
+		return c.fillOneOf(s)
 	case schema.Type.Is("array") && schema.Items != nil:
 		s.kind = list
 		var err error
-		s.items, err = c.compile(schema.Items)
+		s.items, err = c.Compile(schema.Items)
 		return err
 	case hasProperties(schema) || schema.AdditionalProperties.Schema != nil || isBare(schema):
 		return c.fillObject(s)
@@ -148,9 +155,9 @@ func hasProperties(schema *openapi3.Schema) bool {
 }
 
 // fillObject gathers the properties of a schema and of what it builds on.
-func (c *compiler) fillObject(s *shape) error {
-	s.kind, s.byName = object, map[string]*shape{}
-	if err := c.gather(s, s.schema); err != nil {
+func (c *Compiler) fillObject(s *Schema) error {
+	s.kind, s.byName = object, map[string]*Schema{}
+	if err := c.gather(s, s.source); err != nil {
 		return err
 	}
 	for _, name := range s.required {
@@ -166,7 +173,7 @@ func (c *compiler) fillObject(s *shape) error {
 	return c.fillExtra(s)
 }
 
-func (c *compiler) gather(s *shape, schema *openapi3.Schema) error {
+func (c *Compiler) gather(s *Schema, schema *openapi3.Schema) error {
 	for _, part := range schema.AllOf {
 		if part.Value == nil {
 			return fmt.Errorf("allOf is not resolved")
@@ -176,7 +183,7 @@ func (c *compiler) gather(s *shape, schema *openapi3.Schema) error {
 		}
 	}
 	for name, ref := range schema.Properties {
-		p, err := c.compile(ref)
+		p, err := c.Compile(ref)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -192,9 +199,9 @@ func (c *compiler) gather(s *shape, schema *openapi3.Schema) error {
 
 // fillExtra reads x-extra and additionalProperties. A schema that says nothing
 // takes what it declares and no more: a misspelt name must never be ignored.
-func (c *compiler) fillExtra(s *shape) (err error) {
-	additional := s.schema.AdditionalProperties
-	switch rule, _ := s.schema.Extensions["x-extra"].(string); {
+func (c *Compiler) fillExtra(s *Schema) (err error) {
+	additional := s.source.AdditionalProperties
+	switch rule, _ := s.source.Extensions["x-extra"].(string); {
 	case rule == "custom":
 		s.extra = customExtra
 	case rule == "any", rule == "" && additional.Has != nil && *additional.Has:
@@ -202,24 +209,24 @@ func (c *compiler) fillExtra(s *shape) (err error) {
 	case rule != "":
 		return fmt.Errorf("x-extra: %s is not known", rule)
 	case additional.Schema != nil:
-		s.extra, s.keys = typedExtra, extension(s.schema, "x-keys")
-		s.other, err = c.compile(additional.Schema)
+		s.extra, s.keys = typedExtra, extension(s.source, "x-keys")
+		s.other, err = c.Compile(additional.Schema)
 	}
 	return err
 }
 
-func (c *compiler) fillChoice(s *shape) error {
-	s.kind, s.by, s.branches = choice, s.schema.Discriminator.PropertyName, map[string]*shape{}
+func (c *Compiler) fillOneOf(s *Schema) error {
+	s.kind, s.by, s.branches = oneOf, s.source.Discriminator.PropertyName, map[string]*Schema{}
 	byRef := map[string]*openapi3.SchemaRef{}
-	for _, ref := range s.schema.OneOf {
+	for _, ref := range s.source.OneOf {
 		byRef[ref.Ref] = ref
 	}
-	for value, target := range s.schema.Discriminator.Mapping {
+	for value, target := range s.source.Discriminator.Mapping {
 		ref := byRef[target.Ref]
 		if ref == nil {
 			return fmt.Errorf("discriminator %s: %s is not among oneOf", s.by, value)
 		}
-		branch, err := c.compile(ref)
+		branch, err := c.Compile(ref)
 		if err != nil {
 			return fmt.Errorf("%s: %w", value, err)
 		}
@@ -235,38 +242,38 @@ func (c *compiler) fillChoice(s *shape) error {
 	return nil
 }
 
-// openBranch is the shape for a discriminator that the document does not have:
-// what all branches share, with everything else left open. The handler then
-// says what is wrong with the value: an action may be unknown, internal, or
-// declared by the programme itself.
-func (s *shape) openBranch() *shape {
+// openBranch is the schema for a value of the discriminator that the document does not
+// have: what all branches share, with everything else left open. The engine then says
+// what is wrong with the value: an action may be unknown, internal, or declared by the
+// programme.
+func (s *Schema) openBranch() *Schema {
 	first := s.branches[slices.Min(slices.Collect(maps.Keys(s.branches)))]
-	open := &shape{
-		schema: openapi3.NewObjectSchema(), kind: object, required: first.required,
-		byName: map[string]*shape{}, extra: first.extra, other: first.other,
+	open := &Schema{
+		source: openapi3.NewObjectSchema(), kind: object, required: first.required,
+		byName: map[string]*Schema{}, extra: first.extra, other: first.other,
 	}
 	for _, p := range first.order {
 		open.order = append(open.order, property{p.name, s.shared(p)})
-		open.byName[p.name] = open.order[len(open.order)-1].shape
+		open.byName[p.name] = open.order[len(open.order)-1].schema
 	}
 	return open
 }
 
 // shared is a property as every branch has it: itself where they all do, its
 // bare type where they differ.
-func (s *shape) shared(p property) *shape {
+func (s *Schema) shared(p property) *Schema {
 	for _, branch := range s.branches {
-		if branch.byName[p.name] != p.shape {
-			bare := &openapi3.Schema{Type: p.shape.schema.Type}
-			return &shape{schema: bare, types: typesOf(bare)}
+		if branch.byName[p.name] != p.schema {
+			bare := &openapi3.Schema{Type: p.schema.source.Type}
+			return &Schema{source: bare, types: typesOf(bare)}
 		}
 	}
-	return p.shape
+	return p.schema
 }
 
 // extended is a copy of an object with the properties of a second one besides
 // its own, which come first and win; nil: a mere copy.
-func (s *shape) extended(by *shape) *shape {
+func (s *Schema) extended(by *Schema) *Schema {
 	out := *s
 	out.order, out.byName, out.required = slices.Clone(s.order), maps.Clone(s.byName), slices.Clone(s.required)
 	if by == nil {
@@ -276,7 +283,7 @@ func (s *shape) extended(by *shape) *shape {
 		if out.byName[p.name] != nil {
 			continue
 		}
-		out.order, out.byName[p.name] = append(out.order, p), p.shape
+		out.order, out.byName[p.name] = append(out.order, p), p.schema
 		if slices.Contains(by.required, p.name) {
 			out.required = append(out.required, p.name)
 		}
@@ -284,27 +291,27 @@ func (s *shape) extended(by *shape) *shape {
 	return &out
 }
 
-// replace puts another shape in the place of a property's.
-func (s *shape) replace(name string, with *shape) {
+// replace gives a property another schema.
+func (s *Schema) replace(name string, with *Schema) {
 	s.byName[name] = with
 	for i := range s.order {
 		if s.order[i].name == name {
-			s.order[i].shape = with
+			s.order[i].schema = with
 		}
 	}
 }
 
 // drop takes a property out of an object.
-func (s *shape) drop(name string) {
+func (s *Schema) drop(name string) {
 	delete(s.byName, name)
 	s.order = slices.DeleteFunc(s.order, func(p property) bool { return p.name == name })
 	s.required = slices.DeleteFunc(s.required, func(r string) bool { return r == name })
 }
 
-// typesOf lists the types a leaf takes: its own, or those of what it is built of.
-func typesOf(schema *openapi3.Schema) (t scalars) {
+// typesOf gives the types that a scalar takes: its own, or those of what it is built of.
+func typesOf(schema *openapi3.Schema) (t typeSet) {
 	for _, name := range schema.Type.Slice() {
-		t |= scalarTypes[name]
+		t |= typeNamed[name]
 	}
 	if t != 0 {
 		return t

@@ -1,4 +1,4 @@
-package server
+package contract
 
 import (
 	"encoding/json"
@@ -83,7 +83,7 @@ func TestDeclare(t *testing.T) {
 		"too deep":                {strings.Repeat(`{"type":"object","properties":{"a":`, 40) + `{}` + strings.Repeat(`}}`, 40), "malformed_body", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := v.Declare(json.RawMessage(c.schema))
+			err := declare(v, json.RawMessage(c.schema))
 			var e *loyalty.Error
 			require.ErrorAs(t, err, &e)
 			require.Equal(t, loyalty.Invalid, e.Kind)
@@ -93,9 +93,9 @@ func TestDeclare(t *testing.T) {
 			}
 		})
 	}
-	require.NoError(t, v.Declare(json.RawMessage(tasting)))
-	require.NoError(t, v.Declare(json.RawMessage(`{"type":"object"}`)))
-	name, field := fault(t, v.Declare(json.RawMessage(`{"type":"object","title":"`+strings.Repeat("a", maxDeclaredSize)+`"}`)))
+	require.NoError(t, declare(v, json.RawMessage(tasting)))
+	require.NoError(t, declare(v, json.RawMessage(`{"type":"object"}`)))
+	name, field := fault(t, declare(v, json.RawMessage(`{"type":"object","title":"`+strings.Repeat("a", maxDeclaredSize)+`"}`)))
 	require.Equal(t, []string{"number_out_of_range", "schema"}, []string{name, field})
 }
 
@@ -106,7 +106,7 @@ func TestPatternBudget(t *testing.T) {
 	const schema = `{"type":"object","properties":{"a":{"type":"string","pattern":"^[a-z]{20}"},
 		"b":{"type":"array","items":{"type":"string","pattern":"^[a-z]{20}"}}}}`
 	v := vocabulary(t)
-	require.NoError(t, v.Declare(json.RawMessage(schema)))
+	require.NoError(t, declare(v, json.RawMessage(schema)))
 	check := func(schema, data string) error {
 		_, err := v.CheckDeclared(json.RawMessage(schema), json.RawMessage(data), "data")
 		return err
@@ -121,7 +121,7 @@ func TestPatternBudget(t *testing.T) {
 	require.Equal(t, []string{"property_invalid", "data.b[3]"}, []string{name, field})
 
 	const costly = `{"type":"object","properties":{"a":{"type":"string","pattern":"^\\w{900}-\\w{900}$"}}}`
-	require.Error(t, v.Declare(json.RawMessage(costly)))
+	require.Error(t, declare(v, json.RawMessage(costly)))
 	require.NoError(t, check(costly, `{"a":"`+long[:900]+"-"+long[:900]+`"}`))
 	name, _ = fault(t, check(costly, `{"a":"short"}`))
 	require.Equal(t, "bad_pattern", name)
@@ -187,12 +187,12 @@ func TestDeclaredAction(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, `{"place":"riga","price":1.0001}`, string(got), "to four decimals, half away from zero")
 
-	form, err := parseForm([]byte(`customer=a&action=tasting&data[place]=riga&data[cups]=2&data[price]=1.2345&data[with_friends]=1&data[day]=2026-03-01&data[roast]=dark&data[notes][]=a&data[notes][]=b&data[host][name]=x&data[host][age]=41&data[effective_timestamp]=2026-02-27T18:05:00Z&data[cf_a]=1`))
+	form, err := ParseForm([]byte(`customer=a&action=tasting&data[place]=riga&data[cups]=2&data[price]=1.2345&data[with_friends]=1&data[day]=2026-03-01&data[roast]=dark&data[notes][]=a&data[notes][]=b&data[host][name]=x&data[host][age]=41&data[effective_timestamp]=2026-02-27T18:05:00Z&data[cf_a]=1`))
 	require.NoError(t, err)
-	e, err := v.read(form, "")
+	e, err := v.Read(form, "")
 	require.NoError(t, err)
-	require.Equal(t, strings.Replace(full, `"cf_a":1`, `"cf_a":"1"`, 1), string(e.data))
-	require.True(t, e.submission().Checked)
+	require.Equal(t, strings.Replace(full, `"cf_a":1`, `"cf_a":"1"`, 1), string(e.Data))
+	require.True(t, e.Checked)
 
 	for data, want := range map[string][2]string{
 		`{}`:                                            {"property_empty", "data.place"},
@@ -214,9 +214,9 @@ func TestDeclaredAction(t *testing.T) {
 		_, err := v.Check("tasting", json.RawMessage(data), "data")
 		name, field := fault(t, err)
 		require.Equal(t, want, [2]string{name, field}, data)
-		tree, err := parseJSON([]byte(`{"customer":"a","action":"tasting","data":` + data + `}`))
+		tree, err := ParseJSON([]byte(`{"customer":"a","action":"tasting","data":` + data + `}`))
 		require.NoError(t, err)
-		_, err = v.read(tree, "events[3]")
+		_, err = v.Read(tree, "events[3]")
 		name, field = fault(t, err)
 		require.Equal(t, [2]string{want[0], "events[3]." + want[1]}, [2]string{name, field}, data)
 	}
@@ -227,12 +227,12 @@ func TestDeclaredAction(t *testing.T) {
 func TestUndeclaredAction(t *testing.T) {
 	v := declaring(t, map[string]string{"tasting": tasting, "checkout_item": `{"type":"object"}`})
 	for _, name := range []string{"dance", "checkout_item"} {
-		tree, err := parseJSON([]byte(`{"customer":"a","action":"` + name + `","data":{"anything":[1]}}`))
+		tree, err := ParseJSON([]byte(`{"customer":"a","action":"` + name + `","data":{"anything":[1]}}`))
 		require.NoError(t, err)
-		e, err := v.read(tree, "")
+		e, err := v.Read(tree, "")
 		require.NoError(t, err)
-		require.Equal(t, name, e.action)
-		require.False(t, e.submission().Checked)
+		require.Equal(t, name, e.Action)
+		require.False(t, e.Checked)
 	}
 	_, ok := v.Shape("dance")
 	require.False(t, ok)
@@ -284,12 +284,12 @@ func TestDeclaredAttributes(t *testing.T) {
 }
 
 func TestDeclaredShape(t *testing.T) {
-	shape, err := vocabulary(t).DeclaredShape(json.RawMessage(tasting))
+	shape, err := declaredShape(vocabulary(t), json.RawMessage(tasting))
 	require.NoError(t, err)
 	require.True(t, shape.Attributes["host"].Personal)
 	require.False(t, shape.Attributes["place"].Personal)
 	require.Contains(t, shape.Attributes, "effective_timestamp")
-	_, err = vocabulary(t).DeclaredShape(json.RawMessage(`{}`))
+	_, err = declaredShape(vocabulary(t), json.RawMessage(`{}`))
 	require.Error(t, err)
 }
 
@@ -297,7 +297,7 @@ func TestDeclaredShape(t *testing.T) {
 func TestDeclarationsAreBounded(t *testing.T) {
 	v := declaring(t, nil)
 	for i := range maxCompiled + 10 {
-		require.NoError(t, v.Declare(json.RawMessage(fmt.Sprintf(`{"type":"object","title":"%d"}`, i))))
+		require.NoError(t, declare(v, json.RawMessage(fmt.Sprintf(`{"type":"object","title":"%d"}`, i))))
 	}
 	require.LessOrEqual(t, len(v.declared.compiled), maxCompiled)
 }
@@ -350,7 +350,7 @@ func FuzzDeclare(f *testing.F) {
 	f.Add(`{"type":"object","properties":{"a":{"type":"object","nullable":true,"additionalProperties":false}}}`, `{"a":null}`)
 	f.Add(`{"type":"object","properties":{"a":{"type":"string","pattern":"(?i)^x{2,3}$","enum":["XX"]}}}`, `{"a":"xx"}`)
 	f.Fuzz(func(t *testing.T, schema, data string) {
-		if v.Declare(json.RawMessage(schema)) != nil {
+		if declare(v, json.RawMessage(schema)) != nil {
 			return
 		}
 		once, err := v.CheckDeclared(json.RawMessage(schema), json.RawMessage(data), "data")
@@ -364,4 +364,19 @@ func FuzzDeclare(f *testing.F) {
 		require.NoError(t, err)
 		require.Equal(t, string(once), string(twice))
 	})
+}
+
+// declare compiles a schema as it is compiled when it is declared.
+func declare(v *Vocabulary, schema json.RawMessage) error {
+	_, err := v.declared.declare(schema)
+	return err
+}
+
+// declaredShape gives what a declared schema says of its attributes.
+func declaredShape(v *Vocabulary, schema json.RawMessage) (*loyalty.Shape, error) {
+	s, err := v.declared.compile(schema)
+	if err != nil {
+		return nil, err
+	}
+	return meaningOf(s), nil
 }

@@ -1,4 +1,4 @@
-package server
+package contract
 
 import (
 	"encoding/json"
@@ -15,13 +15,13 @@ import (
 // (module custom_events), each with a JSON schema. A schema is compiled once and
 // found again by its text.
 type declarations struct {
-	language *shape // what a schema may say
-	always   *shape // the attributes that every action has
+	language *Schema // what a schema may say
+	always   *Schema // the attributes that every action has
 	inForce  atomic.Pointer[finder]
 
 	mu       sync.Mutex
-	compiled map[string]*shape // by text
-	actions  map[string]action // by name and texts
+	compiled map[string]*Schema // by text
+	actions  map[string]action  // by name and texts
 }
 
 // finder finds what is declared for an action; nil: nothing is.
@@ -45,21 +45,21 @@ const (
 	// lineAction is the action whose declared attributes are those of a line of
 	// a purchase.
 	lineAction = "checkout_item"
-	// timestampProperty is the attribute that every action has.
-	timestampProperty = "effective_timestamp"
+	// TimestampProperty is the attribute that every action has.
+	TimestampProperty = "effective_timestamp"
 )
 
-func newDeclarations(timestamp *shape) (*declarations, error) {
+func newDeclarations(timestamp *Schema) (*declarations, error) {
 	ref, err := openapi.Shared("DeclaredSchema")
 	if err != nil {
 		return nil, err
 	}
-	d := &declarations{compiled: map[string]*shape{}, actions: map[string]action{}}
-	d.always = &shape{
-		schema: openapi3.NewObjectSchema(), kind: object,
-		order: []property{{timestampProperty, timestamp}}, byName: map[string]*shape{timestampProperty: timestamp},
+	d := &declarations{compiled: map[string]*Schema{}, actions: map[string]action{}}
+	d.always = &Schema{
+		source: openapi3.NewObjectSchema(), kind: object,
+		order: []property{{TimestampProperty, timestamp}}, byName: map[string]*Schema{TimestampProperty: timestamp},
 	}
-	d.language, err = newCompiler().compile(ref)
+	d.language, err = NewCompiler().Compile(ref)
 	return d, err
 }
 
@@ -72,16 +72,20 @@ func (v *Vocabulary) UseDeclarations(find func(action string) json.RawMessage) {
 	v.declared.inForce.Store(&f)
 }
 
-// Declare refuses a schema that cannot be compiled, with an error of kind
-// Invalid whose details name the place, such as schema.properties.colour.type.
-func (v *Vocabulary) Declare(schema json.RawMessage) error {
-	_, err := v.declared.declare(schema)
-	return err
+// Extend makes a body that names an action follow the programme: beside the actions of
+// its document it takes those that the programme in force declares, and the attributes
+// that it declares for any action. A schema without a discriminator is left as it is. It
+// must be called before body is used.
+func (v *Vocabulary) Extend(body *Schema) {
+	if body != nil && body.kind == oneOf {
+		body.lookup = v.branch
+	}
 }
 
-// DeclareAction is Declare for what an action shall have. It also refuses an
-// action that only the platform writes, but for checkout_item, and an attribute
-// that the action has already.
+// DeclareAction refuses what cannot be declared for an action: a schema that does not
+// compile or that costs too much, an action that only the platform writes (but for
+// checkout_item), and an attribute that the action has already. Its errors are of kind
+// Invalid, and their details name the place, such as schema.properties.colour.type.
 func (v *Vocabulary) DeclareAction(name string, schema json.RawMessage) error {
 	s, err := v.declared.declare(schema)
 	if err != nil {
@@ -96,7 +100,7 @@ func (v *Vocabulary) DeclareAction(name string, schema json.RawMessage) error {
 		}
 	}
 	k := checker{prefix: "schema", path: []step{{"properties", -1}}}
-	for property := range s.schema.Properties {
+	for property := range s.source.Properties {
 		if _, twice := base.twin(property); twice {
 			k.fault("property_invalid", property, map[string]any{"property": property, "reason": "declared"})
 		}
@@ -107,6 +111,19 @@ func (v *Vocabulary) DeclareAction(name string, schema json.RawMessage) error {
 	return nil
 }
 
+// Declarable holds an entity of the type custom-events/action against the actions and
+// attributes that there are already. It fails as DeclareAction does.
+func (v *Vocabulary) Declarable(entity json.RawMessage) error {
+	var declared struct {
+		Name   string          `json:"name"`
+		Schema json.RawMessage `json:"schema"`
+	}
+	if err := json.Unmarshal(entity, &declared); err != nil {
+		return err
+	}
+	return v.DeclareAction(declared.Name, declared.Schema)
+}
+
 // CheckDeclared validates an event's data by a schema that the programme
 // declares and gives it in canonical form, as Check does by the document's.
 func (v *Vocabulary) CheckDeclared(schema, data json.RawMessage, at string) (json.RawMessage, error) {
@@ -114,17 +131,7 @@ func (v *Vocabulary) CheckDeclared(schema, data json.RawMessage, at string) (jso
 	if err != nil {
 		return nil, err
 	}
-	return checkRaw(s, data, at)
-}
-
-// DeclaredShape gives what a declared schema says of its attributes. It fails as
-// Declare does.
-func (v *Vocabulary) DeclaredShape(schema json.RawMessage) (*loyalty.Shape, error) {
-	s, err := v.declared.compile(schema)
-	if err != nil {
-		return nil, err
-	}
-	return loyaltyShape(s), nil
+	return s.CheckJSON(data, at)
 }
 
 // submittable finds an action that can be submitted, with what the programme
@@ -165,7 +172,7 @@ func (v *Vocabulary) withDeclared(name string, own, line json.RawMessage) (actio
 }
 
 func (v *Vocabulary) declare(name string, own, line json.RawMessage) (action, bool) {
-	data, envelope := (*shape)(nil), v.event.unknown
+	data, envelope := (*Schema)(nil), v.event.unknown
 	if a, documented := v.actions[name]; documented {
 		data, envelope = a.data.extended(nil), a.envelope
 	}
@@ -180,12 +187,12 @@ func (v *Vocabulary) declare(name string, own, line json.RawMessage) (action, bo
 	if s, err := v.declared.compile(line); err == nil && data.hasLines() {
 		items := *data.byName[itemsProperty]
 		items.items = items.items.extended(s)
-		items.items.drop(timestampProperty)
+		items.items.drop(TimestampProperty)
 		data.replace(itemsProperty, &items)
 	}
 	envelope = envelope.extended(nil)
 	envelope.replace("data", data)
-	return action{envelope, data, loyaltyShape(data)}, true
+	return action{envelope, data, meaningOf(data)}, true
 }
 
 // keep adds to a cache of bounded size.
@@ -194,17 +201,4 @@ func keep[V any](cache map[string]V, key string, value V) {
 		clear(cache)
 	}
 	cache[key] = value
-}
-
-// useDeclarations lets everything that reads events know what the programme in
-// force declares.
-func (s *Server) useDeclarations() {
-	s.vocabulary.UseDeclarations(func(action string) json.RawMessage {
-		return s.programme().Declared(action)
-	})
-	for _, o := range s.operations {
-		if o.body != nil && o.body.kind == choice && o.fromTree {
-			o.body.lookup = s.vocabulary.branch
-		}
-	}
 }

@@ -1,4 +1,4 @@
-package server
+package contract
 
 import (
 	"encoding/json"
@@ -27,7 +27,7 @@ func eachExample(t *testing.T, do func(t *testing.T, name string, tree func() ma
 		require.NoError(t, err)
 		t.Run(name, func(t *testing.T) {
 			do(t, name, func() map[string]any {
-				tree, err := parseJSON(text)
+				tree, err := ParseJSON(text)
 				require.NoError(t, err)
 				return tree.(map[string]any)
 			})
@@ -89,19 +89,19 @@ func TestEveryActionAsForm(t *testing.T) {
 	eachExample(t, func(t *testing.T, name string, tree func() map[string]any) {
 		want := tree()
 		textually(want)
-		fromJSON, err := v.read(want, "")
+		fromJSON, err := v.Read(want, "")
 		require.NoError(t, err)
-		require.Equal(t, name, fromJSON.action)
+		require.Equal(t, name, fromJSON.Action)
 		for _, places := range []bool{true, false} {
-			form, err := parseForm(asForm(tree(), places))
+			form, err := ParseForm(asForm(tree(), places))
 			require.NoError(t, err)
-			fromForm, err := v.read(form, "")
+			fromForm, err := v.Read(form, "")
 			require.NoError(t, err)
 			require.Equal(t, fromJSON, fromForm)
 		}
-		form, err := parseForm(asForm(map[string]any{"events": []any{tree()}}, true))
+		form, err := ParseForm(asForm(map[string]any{"events": []any{tree()}}, true))
 		require.NoError(t, err)
-		fromBulk, err := v.read(form.children["events"].items(nil).([]any)[0], "events[0]")
+		fromBulk, err := v.Read(form.children["events"].items(nil).([]any)[0], "events[0]")
 		require.NoError(t, err)
 		require.Equal(t, fromJSON, fromBulk)
 	})
@@ -125,12 +125,12 @@ func TestEveryRequiredAttribute(t *testing.T) {
 				with(data)
 				var sent any = broken
 				if data[required] != nil {
-					form, err := parseForm(asForm(broken, true))
+					form, err := ParseForm(asForm(broken, true))
 					require.NoError(t, err)
-					_, err = v.read(form, "")
+					_, err = v.Read(form, "")
 					requireEmpty(t, err, required)
 				}
-				_, err := v.read(sent, "")
+				_, err := v.Read(sent, "")
 				requireEmpty(t, err, required)
 			}
 		}
@@ -152,7 +152,7 @@ func requireEmpty(t *testing.T, err error, attribute string) {
 func TestEveryOptionalAttribute(t *testing.T) {
 	v := vocabulary(t)
 	eachExample(t, func(t *testing.T, name string, tree func() map[string]any) {
-		want, err := v.read(tree(), "")
+		want, err := v.Read(tree(), "")
 		require.NoError(t, err)
 		with := tree()
 		data := with["data"].(map[string]any)
@@ -163,14 +163,14 @@ func TestEveryOptionalAttribute(t *testing.T) {
 			}
 		}
 		data["cf_nothing"] = nil
-		got, err := v.read(with, "")
+		got, err := v.Read(with, "")
 		require.NoError(t, err)
 		for attribute, kept := range meant {
 			if kept {
 				require.Equal(t, "checkout_update.auto_accept", name+"."+attribute)
 			}
 		}
-		require.JSONEq(t, string(want.data), string(got.data))
+		require.JSONEq(t, string(want.Data), string(got.Data))
 	})
 }
 
@@ -191,11 +191,11 @@ func TestFormsOfTheSpecification(t *testing.T) {
 		"a custom field":           {"customer=a&action=visit&data[url]=https://a.b&data[cf_kiosk]=7", `{"cf_kiosk":"7","url":"https://a.b"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			form, err := parseForm([]byte(c.form))
+			form, err := ParseForm([]byte(c.form))
 			require.NoError(t, err)
-			e, err := v.read(form, "")
+			e, err := v.Read(form, "")
 			require.NoError(t, err)
-			require.Equal(t, c.data, string(e.data))
+			require.Equal(t, c.data, string(e.Data))
 		})
 	}
 }
@@ -209,25 +209,25 @@ func TestGuest(t *testing.T) {
 		`{"customer":"a","action":"checkout","data":{"transaction_id":"T","total":1},"guest":null}`:  false,
 		`{"customer":"a","action":"checkout","data":{"transaction_id":"T","total":1}}`:               false,
 	} {
-		tree, err := parseJSON([]byte(body))
+		tree, err := ParseJSON([]byte(body))
 		require.NoError(t, err)
-		e, err := v.read(tree, "")
+		e, err := v.Read(tree, "")
 		require.NoError(t, err, body)
-		require.Equal(t, guest, e.submission().Guest, body)
+		require.Equal(t, guest, e.Guest, body)
 	}
 	for _, body := range []string{
 		`{"customer":"a","action":"visit","data":{"url":"https://a.b"},"guest":true}`,
 		`{"customer":"a","action":"dance","data":{},"guest":true}`,
 	} {
-		tree, err := parseJSON([]byte(body))
+		tree, err := ParseJSON([]byte(body))
 		require.NoError(t, err)
-		_, err = v.read(tree, "")
+		_, err = v.Read(tree, "")
 		name, field := fault(t, err)
 		require.Equal(t, []string{"property_unknown", "guest"}, []string{name, field}, body)
 	}
-	form, err := parseForm([]byte("customer=a&action=checkout&data[transaction_id]=T&data[total]=1&guest=1"))
+	form, err := ParseForm([]byte("customer=a&action=checkout&data[transaction_id]=T&data[total]=1&guest=1"))
 	require.NoError(t, err)
-	e, err := v.read(form, "")
+	e, err := v.Read(form, "")
 	require.NoError(t, err)
-	require.True(t, e.submission().Guest)
+	require.True(t, e.Guest)
 }

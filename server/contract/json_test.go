@@ -1,4 +1,4 @@
-package server
+package contract
 
 import (
 	"encoding/json"
@@ -26,9 +26,9 @@ func TestParseJSON(t *testing.T) {
 		"brackets inside text":      {`{"a":"[[[[\"[[[["}`, `{"a":"[[[[\"[[[["}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v, err := parseJSON([]byte(c.body))
+			v, err := ParseJSON([]byte(c.body))
 			require.NoError(t, err)
-			require.Equal(t, c.want, string(appendJSON(nil, v)))
+			require.Equal(t, c.want, string(AppendJSON(nil, v)))
 		})
 	}
 }
@@ -57,7 +57,7 @@ func TestParseJSONRefused(t *testing.T) {
 		"far too deep, cut": {strings.Repeat(`{"a":`, 200_000), "depth"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := parseJSON([]byte(c.body))
+			_, err := ParseJSON([]byte(c.body))
 			var e *loyalty.Error
 			require.ErrorAs(t, err, &e)
 			require.Equal(t, "malformed_body", e.Name)
@@ -71,7 +71,7 @@ func TestParseJSONRefused(t *testing.T) {
 func TestAppendJSONIsJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := anyTree(3).Draw(t, "tree")
-		text := appendJSON(nil, v)
+		text := AppendJSON(nil, v)
 		d := json.NewDecoder(strings.NewReader(string(text)))
 		d.UseNumber()
 		var back any
@@ -112,7 +112,7 @@ func FuzzJSON(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		tree, err := parseJSON(body)
+		tree, err := ParseJSON(body)
 		if err != nil {
 			requireInvalid(t, err)
 			return

@@ -1,4 +1,4 @@
-package server
+package contract
 
 import (
 	"encoding/json"
@@ -13,18 +13,17 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 )
 
-// judging are the options of every validation: all faults of a value, our own
+// validation are the options of every validation: all faults of a value, our own
 // formats, and no values or schemas in messages.
-var judging = []openapi3.SchemaValidationOption{
+var validation = []openapi3.SchemaValidationOption{
 	openapi3.MultiErrors(),
 	openapi3.DisableSchemaErrorDetails(),
 	openapi3.WithStringFormatValidators(formats),
 }
 
-// judge lets kin-openapi decide on a value that holds no declared properties,
-// after what it cannot see: it compares numbers as binary fractions. It gives the
-// value as it is kept.
-func (k *checker) judge(s *shape, v any) any {
+// validate lets kin-openapi decide on a scalar, after the checks that it cannot make
+// because it compares numbers as binary fractions. It gives the value as it is kept.
+func (k *checker) validate(s *Schema, v any) any {
 	if n, ok := v.(json.Number); ok {
 		if n, ok = k.exact(s, n); !ok {
 			return v
@@ -34,7 +33,7 @@ func (k *checker) judge(s *shape, v any) any {
 	if text, ok := v.(string); ok && s.pattern > 0 && !k.affords(s, text) {
 		return v
 	}
-	if err := s.schema.VisitJSON(v, judging...); err != nil {
+	if err := s.source.VisitJSON(v, validation...); err != nil {
 		k.schemaFaults(err)
 	}
 	return v
@@ -42,7 +41,7 @@ func (k *checker) judge(s *shape, v any) any {
 
 // exact gives a number as it is kept: a whole one without point or exponent, an
 // amount with the decimals that amounts have. It refuses what is too large.
-func (k *checker) exact(s *shape, n json.Number) (json.Number, bool) {
+func (k *checker) exact(s *Schema, n json.Number) (json.Number, bool) {
 	text, err := string(n), error(nil)
 	switch {
 	case s.types&takesNumber == 0 && s.types&takesInteger != 0:
@@ -54,7 +53,7 @@ func (k *checker) exact(s *shape, n json.Number) (json.Number, bool) {
 	}
 	switch {
 	case errors.Is(err, money.ErrPrecision):
-		k.mustBe(typeNames(s.schema))
+		k.mustBe(typeNames(s.source))
 	case err != nil:
 		k.fault(loyalty.ErrTooLarge.Name, "", map[string]any{"property": k.property()})
 	}
@@ -97,10 +96,10 @@ func finite(n json.Number) error {
 }
 
 // count applies the limits on how many properties or items there may be.
-func (k *checker) count(s *shape, n int, of string) {
-	least, most := s.schema.MinItems, s.schema.MaxItems
+func (k *checker) count(s *Schema, n int, of string) {
+	least, most := s.source.MinItems, s.source.MaxItems
 	if of == "properties" {
-		least, most = s.schema.MinProps, s.schema.MaxProps
+		least, most = s.source.MinProps, s.source.MaxProps
 	}
 	if uint64(n) < least {
 		k.fault("too_few", "", map[string]any{"property": k.property(), "limit": least})
@@ -111,13 +110,13 @@ func (k *checker) count(s *shape, n int, of string) {
 }
 
 // unique refuses a list that holds one item twice, where the schema wants that.
-func (k *checker) unique(s *shape, items []any) {
-	if !s.schema.UniqueItems {
+func (k *checker) unique(s *Schema, items []any) {
+	if !s.source.UniqueItems {
 		return
 	}
 	seen := make(map[string]bool, len(items))
 	for _, item := range items {
-		text := string(appendJSON(nil, item))
+		text := string(AppendJSON(nil, item))
 		if seen[text] {
 			k.fault("not_unique", "", map[string]any{"property": k.property()})
 			return
@@ -126,8 +125,8 @@ func (k *checker) unique(s *shape, items []any) {
 	}
 }
 
-// schemaFaults words what kin-openapi found, by the keyword that failed. Its own
-// text is never shown.
+// schemaFaults notes what kin-openapi found, by the keyword that failed. Its own text is
+// never shown: it may quote the value.
 func (k *checker) schemaFaults(err error) {
 	var many openapi3.MultiError
 	if errors.As(err, &many) {
@@ -202,7 +201,7 @@ func wording(e *openapi3.SchemaError) (name string, args map[string]any) {
 func typeNames(s *openapi3.Schema) string {
 	var names []string
 	for _, name := range []string{"string", "integer", "number", "boolean", "array", "object"} {
-		if typesOf(s)&scalarTypes[name] != 0 {
+		if typesOf(s)&typeNamed[name] != 0 {
 			names = append(names, name)
 		}
 	}

@@ -1,4 +1,4 @@
-package server
+package contract
 
 import (
 	"bytes"
@@ -18,20 +18,20 @@ const (
 	maxFormSets  = 60_000 // nodes that hold others
 )
 
-// formNode is a value of a form before the schema has said what it is: either a
-// text, or a set of named or numbered children.
-type formNode struct {
+// Form is a value of a form before a schema has said what it is: either a text, or a set
+// of named or numbered children. Check gives it the types of its schema.
+type Form struct {
 	text     string
 	isText   bool
-	children map[string]*formNode
+	children map[string]*Form
 	next     int // the number that the next [] gets
 }
 
-// parseForm reads application/x-www-form-urlencoded with bracketed names, in
+// ParseForm reads application/x-www-form-urlencoded with bracketed names, in
 // wire order: a[b][0][c]=x, a[]=x. A later value of the same name replaces the
 // earlier one; ; is data. It fails with kind Invalid.
-func parseForm(body []byte) (*formNode, error) {
-	root, sets := &formNode{}, 0
+func ParseForm(body []byte) (*Form, error) {
+	root, sets := &Form{}, 0
 	for pairs := 0; len(body) > 0; {
 		var pair []byte
 		pair, body, _ = bytes.Cut(body, []byte{'&'})
@@ -39,31 +39,31 @@ func parseForm(body []byte) (*formNode, error) {
 			continue
 		}
 		if pairs++; pairs > maxFormPairs {
-			return nil, malformedBody("too_many")
+			return nil, MalformedBody("too_many")
 		}
 		name, value, _ := bytes.Cut(pair, []byte{'='})
 		if err := root.add(name, value, &sets); err != nil {
 			return nil, err
 		}
 		if sets > maxFormSets {
-			return nil, malformedBody("too_many")
+			return nil, MalformedBody("too_many")
 		}
 	}
 	return root, nil
 }
 
-func (n *formNode) add(rawName, rawValue []byte, sets *int) error {
+func (n *Form) add(rawName, rawValue []byte, sets *int) error {
 	name, okName := unescapeForm(rawName)
 	value, okValue := unescapeForm(rawValue)
 	if !okName || !okValue {
-		return malformedBody("encoding")
+		return MalformedBody("encoding")
 	}
 	path, ok := splitName(name)
 	if !ok {
-		return malformedBody("brackets").At(name)
+		return MalformedBody("brackets").At(name)
 	}
 	if len(path) > maxFormDepth {
-		return malformedBody("depth").At(name)
+		return MalformedBody("depth").At(name)
 	}
 	for _, key := range path {
 		if n.isText { // a=1&a[x]=2
@@ -82,12 +82,12 @@ func (n *formNode) add(rawName, rawValue []byte, sets *int) error {
 }
 
 func conflict(name string) error {
-	return errConflictingParameter.With("parameter", name).At(name)
+	return ErrConflictingParameter.With("parameter", name).At(name)
 }
 
 // child finds or makes a child. The empty key is [], which counts on behind the
 // greatest number so far. A fresh child is neither text nor set yet.
-func (n *formNode) child(key string) *formNode {
+func (n *Form) child(key string) *Form {
 	if key == "" {
 		key = strconv.Itoa(n.next)
 	}
@@ -97,9 +97,9 @@ func (n *formNode) child(key string) *formNode {
 	c := n.children[key]
 	if c == nil {
 		if n.children == nil {
-			n.children = map[string]*formNode{}
+			n.children = map[string]*Form{}
 		}
-		c = &formNode{}
+		c = &Form{}
 		n.children[key] = c
 	}
 	return c
@@ -182,7 +182,8 @@ func unhex(c byte) byte {
 	return 255
 }
 
-// malformedBody is a body that cannot be decoded at all.
-func malformedBody(reason string) *loyalty.Error {
-	return errMalformedBody.With("reason", reason)
+// MalformedBody gives ErrMalformedBody with its reason, a key of the catalogue below
+// "reason.", such as encoding.
+func MalformedBody(reason string) *loyalty.Error {
+	return ErrMalformedBody.With("reason", reason)
 }

@@ -1,8 +1,9 @@
-package server
+package contract
 
 import (
 	"errors"
 	"net/mail"
+	"net/netip"
 	"net/url"
 	"strings"
 	"time"
@@ -92,8 +93,22 @@ func isURL(s string) error {
 
 // isNetwork takes an IP address or a network.
 func isNetwork(s string) error {
-	if _, ok := parsePrefix(s); !ok {
+	if _, ok := ParseNetwork(s); !ok {
 		return errFormat
 	}
 	return nil
+}
+
+// ParseNetwork reads what the format cidr takes: a network, or one address as a network
+// of its own. It is false for any other text.
+func ParseNetwork(text string) (netip.Prefix, bool) {
+	if p, err := netip.ParsePrefix(text); err == nil {
+		return p.Masked(), true
+	}
+	a, err := netip.ParseAddr(text)
+	if err != nil {
+		return netip.Prefix{}, false
+	}
+	a = a.Unmap()
+	return netip.PrefixFrom(a, a.BitLen()), true
 }

@@ -1,4 +1,4 @@
-package server
+package contract
 
 import (
 	"encoding/json"
@@ -10,17 +10,17 @@ import (
 // open makes what the schema wants of a form's value: names for an object,
 // places for a list, a converted text for anything else. What does not fit
 // stays as it is and is refused as such.
-func (n *formNode) open(s *shape) any {
+func (n *Form) open(s *Schema) any {
 	switch {
 	case n.isText && s.kind == object && !s.nullable && strings.TrimSpace(n.text) == "":
 		return map[string]any{} // a form has no other way to write one
-	case n.isText && s.kind == leaf:
+	case n.isText && s.kind == scalar:
 		return s.types.convert(n.text)
 	case n.isText:
 		return n.text
 	case s.kind == list:
 		return n.items(nil)
-	case s.kind == leaf:
+	case s.kind == scalar:
 		return n.free()
 	}
 	m := make(map[string]any, len(n.children))
@@ -32,7 +32,7 @@ func (n *formNode) open(s *shape) any {
 
 // items gives numbered children in order, without gaps; a name among them means
 // that it is no list, and answers nil.
-func (n *formNode) items(each func(*formNode) any) any {
+func (n *Form) items(each func(*Form) any) any {
 	places := make([]int, 0, len(n.children))
 	for key := range n.children {
 		i, ok := formIndex(key)
@@ -55,11 +55,11 @@ func (n *formNode) items(each func(*formNode) any) any {
 
 // free gives a form's value without a schema: texts, lists where all names are
 // places, objects otherwise.
-func (n *formNode) free() any {
+func (n *Form) free() any {
 	if n.isText {
 		return n.text
 	}
-	if list := n.items((*formNode).free); list != nil && len(n.children) > 0 {
+	if list := n.items((*Form).free); list != nil && len(n.children) > 0 {
 		return list
 	}
 	m := make(map[string]any, len(n.children))
@@ -69,11 +69,11 @@ func (n *formNode) free() any {
 	return m
 }
 
-// convert turns a form's text into the type a leaf takes. Text that is not of
-// that type stays text: the judge then says what it should have been.
-func (t scalars) convert(text string) any {
+// convert turns a form's text into the type that a scalar takes. Text that is not of
+// that type stays text: validate then says what it should have been.
+func (t typeSet) convert(text string) any {
 	switch {
-	case t&(takesInteger|takesNumber) != 0 && isNumber(text):
+	case t&(takesInteger|takesNumber) != 0 && IsNumber(text):
 		return json.Number(text)
 	case t&takesText != 0:
 		return text
@@ -97,8 +97,8 @@ func isInteger(s string) bool {
 	return digits(s) == len(s)
 }
 
-// isNumber takes a number as JSON writes it.
-func isNumber(s string) bool {
+// IsNumber says whether a text is a number as JSON writes it.
+func IsNumber(s string) bool {
 	whole := strings.TrimPrefix(s, "-")
 	n := digits(whole)
 	if n == 0 || n > 1 && whole[0] == '0' {
