@@ -36,9 +36,9 @@ func (s couponStore) Coupons(ctx context.Context, q loyalty.CouponQuery) ([]loya
 		if err != nil {
 			return err
 		}
-		var rows []couponRow
 		text, backwards := found.read()
-		if err := db.Raw(text.text, text.args...).Scan(&rows).Error; err != nil {
+		rows, err := couponTable.find(db.Raw(text.text, text.args...))
+		if err != nil {
 			return err
 		}
 		if list, err = withHolders(db, inOrder(rows, backwards)); err != nil {
@@ -55,7 +55,7 @@ func (s couponStore) Coupons(ctx context.Context, q loyalty.CouponQuery) ([]loya
 
 // couponsOf words a query.
 func couponsOf(db *gorm.DB, q *loyalty.CouponQuery) (*merged, error) {
-	list := &merged{table: "coupons", columns: "*", page: q.Page, order: listOrder{at: "created_at", id: "id", descending: true}}
+	list := &merged{table: "coupons", columns: couponTable.names(), page: q.Page, order: listOrder{at: "created_at", id: "id", descending: true}}
 	list.branches = []branch{{words{}.and("TRUE"), "created_at"}}
 	if q.Holder != (loyalty.ID{}) {
 		owners, err := accounts(db, q.Holder)
@@ -165,15 +165,15 @@ func couponHolder(db *gorm.DB, c loyalty.Condition) (w words, err error) {
 }
 
 // withHolders joins coupons with who holds them.
-func withHolders(db *gorm.DB, rows []couponRow) ([]loyalty.HeldCoupon, error) {
+func withHolders(db *gorm.DB, rows []loyalty.Coupon) ([]loyalty.HeldCoupon, error) {
 	owners := make([]UUID, len(rows))
 	for i := range rows {
-		owners[i] = rows[i].CustomerID
+		owners[i] = UUID(rows[i].Customer)
 	}
 	known, err := holdersOf(db, owners)
 	list := make([]loyalty.HeldCoupon, len(rows))
 	for i := range rows {
-		list[i] = loyalty.HeldCoupon{Coupon: couponOf(&rows[i]), Holder: known[rows[i].CustomerID]}
+		list[i] = loyalty.HeldCoupon{Coupon: rows[i], Holder: known[owners[i]]}
 		list[i].Customer = list[i].Holder.ID
 	}
 	return list, err

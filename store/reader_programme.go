@@ -14,22 +14,21 @@ func (s couponStore) Coupon(ctx context.Context, code string) (loyalty.Coupon, l
 	var coupon loyalty.Coupon
 	var holder loyalty.Customer
 	err := s.consistent(ctx, func(db *gorm.DB) error {
-		var rows []couponRow
 		named := db.Table("names").Select("owner").Where("kind = ? AND value = ?", loyalty.NameCoupon, storable(code))
-		if err := db.Where("id = (?)", named).Limit(1).Find(&rows).Error; err != nil {
+		rows, err := couponTable.find(db.Where("id = (?)", named).Limit(1))
+		if err != nil {
 			return err
 		}
 		if len(rows) == 0 {
 			return loyalty.ErrCouponNotFound
 		}
-		coupon = couponOf(&rows[0])
+		coupon = rows[0]
 		if err := s.openNames(db, &coupon); err != nil {
 			return err
 		}
 		if coupon.Customer == (loyalty.ID{}) {
 			return nil
 		}
-		var err error
 		holder, err = survivor(db, UUID(coupon.Customer))
 		return err
 	})

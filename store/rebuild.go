@@ -167,7 +167,7 @@ func (r *rebuilding) counts(s span) *gorm.DB {
 
 // shared compares what belongs to nobody.
 func (r *rebuilding) shared() error {
-	if err := scan(r.db.Order("id"), func(c *couponRow) { r.rebuild.Coupon(new(couponOf(c))) }); err != nil {
+	if err := couponTable.each(r.db.Order("id"), func(c *loyalty.Coupon) bool { r.rebuild.Coupon(new(*c)); return false }); err != nil {
 		return err
 	}
 	if err := scan(r.db.Order("key"), func(t *tallyRow) { r.rebuild.Tally(loyalty.Tally{Key: t.Key, Count: t.Count}) }); err != nil {

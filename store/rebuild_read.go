@@ -86,7 +86,7 @@ func (r *rebuilding) done(customers int) error {
 		for i, id := range some {
 			ids[i] = UUID(id)
 		}
-		if err := scan(r.db.Where("id IN ?", ids), func(c *couponRow) { r.rebuild.Match(new(couponOf(c))) }); err != nil {
+		if err := couponTable.each(r.db.Where("id IN ?", ids), func(c *loyalty.Coupon) bool { r.rebuild.Match(new(*c)); return false }); err != nil {
 			return err
 		}
 	}
