@@ -9,6 +9,7 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/administration"
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/server/limit"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -26,18 +27,18 @@ func (a *administrationAPI) ListKeys(ctx context.Context, in administration.List
 	if err != nil {
 		return nil, err
 	}
-	l := linked(p, inMemory(p, all, keyPlace), a.clock(), keyPlace)
+	l := list.Linked(p, list.Cut(p, all, keyPlace), a.clock(), keyPlace)
 	out := administration.ListKeys200JSONResponse{
-		Data: make([]administration.Key, len(l.entries)), Next: l.next, Previous: l.previous, Time: &l.time,
+		Data: make([]administration.Key, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time,
 	}
-	for i, k := range l.entries {
+	for i, k := range l.Entries {
 		out.Data[i] = keyOf(k)
 	}
 	return out, nil
 }
 
 // keyPlace is where a key stands in the list.
-func keyPlace(k loyalty.AccessKey) cursor { return cursor{at: k.CreatedAt, id: []byte(k.ID)} }
+func keyPlace(k loyalty.AccessKey) list.Cursor { return list.Cursor{At: k.CreatedAt, ID: []byte(k.ID)} }
 
 // GetKey reads an access key.
 func (a *administrationAPI) GetKey(ctx context.Context, in administration.GetKeyRequestObject) (administration.GetKeyResponseObject, error) {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/loyalty-platform/loyalty/gen/administration"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -18,11 +19,11 @@ func (a *administrationAPI) ListModules(ctx context.Context, in administration.L
 	if err != nil {
 		return nil, err
 	}
-	l := linked(p, inMemory(p, all, nil), a.clock(), nil)
+	l := list.Linked(p, list.Cut(p, all, nil), a.clock(), nil)
 	out := administration.ListModules200JSONResponse{
-		Data: make([]administration.ModuleDetails, len(l.entries)), Next: l.next, Previous: l.previous, Time: &l.time,
+		Data: make([]administration.ModuleDetails, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time,
 	}
-	for i, m := range l.entries {
+	for i, m := range l.Entries {
 		out.Data[i] = moduleOf(m)
 	}
 	return out, nil

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -64,21 +65,21 @@ type bulkPlace struct {
 }
 
 // bulkRefused reads a page of the items that an operation of some kinds refused.
-func (s *Server) bulkRefused(ctx context.Context, at bulkPlace, kinds ...string) (links[loyalty.BulkItem], error) {
+func (s *Server) bulkRefused(ctx context.Context, at bulkPlace, kinds ...string) (list.Links[loyalty.BulkItem], error) {
 	p, err := pageOf(ctx, at.limit, at.offset, at.cursor)
 	if err != nil {
-		return links[loyalty.BulkItem]{}, err
+		return list.Links[loyalty.BulkItem]{}, err
 	}
 	o, err := s.bulkNamed(ctx, at.batch, kinds...)
 	if err != nil {
-		return links[loyalty.BulkItem]{}, err
+		return list.Links[loyalty.BulkItem]{}, err
 	}
 	items, err := s.reader.BulkErrors(plain(ctx), o.ID, bulkPage(p))
 	if err != nil {
-		return links[loyalty.BulkItem]{}, err
+		return list.Links[loyalty.BulkItem]{}, err
 	}
-	return linked(p, items, s.clock(), func(i loyalty.BulkItem) cursor {
-		return cursor{at: i.DoneAt, id: binary.BigEndian.AppendUint64(nil, uint64(i.Seq))}
+	return list.Linked(p, items, s.clock(), func(i loyalty.BulkItem) list.Cursor {
+		return list.Cursor{At: i.DoneAt, ID: binary.BigEndian.AppendUint64(nil, uint64(i.Seq))}
 	}), nil
 }
 
@@ -89,22 +90,22 @@ func (s *Server) bulkErrors(ctx context.Context, at bulkPlace, kinds ...string) 
 	if err != nil {
 		return written{}, err
 	}
-	out := common.BulkErrorList{Data: make([]common.BulkError, len(l.entries)), Next: l.next, Previous: l.previous, Time: &l.time}
+	out := common.BulkErrorList{Data: make([]common.BulkError, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time}
 	language := requestOf(ctx).language
-	for i := range l.entries {
-		_, fault := s.envelope(language, act{fields: at.fields}.inRequest(l.entries[i].Failure()))
-		out.Data[i] = common.BulkError{Customer: textOrNil(l.entries[i].Customer), Error: fault}
+	for i := range l.Entries {
+		_, fault := s.envelope(language, act{fields: at.fields}.inRequest(l.Entries[i].Failure()))
+		out.Data[i] = common.BulkError{Customer: textOrNil(l.Entries[i].Customer), Error: fault}
 	}
 	return written{status: http.StatusOK, body: marshal(out)}, nil
 }
 
 // bulkPage is a page of items, which are found by their numbers.
-func bulkPage(p page) loyalty.BulkPage {
-	out := loyalty.BulkPage{Limit: p.fetch(), Offset: p.offset}
-	if p.cursor == nil || len(p.cursor.id) != 8 {
+func bulkPage(p list.Page) loyalty.BulkPage {
+	out := loyalty.BulkPage{Limit: p.Fetch(), Offset: p.Offset}
+	if p.Cursor == nil || len(p.Cursor.ID) != 8 {
 		return out
 	}
-	if seq := int64(binary.BigEndian.Uint64(p.cursor.id)); p.cursor.back {
+	if seq := int64(binary.BigEndian.Uint64(p.Cursor.ID)); p.Cursor.Back {
 		out.Before = seq
 	} else {
 		out.After = seq

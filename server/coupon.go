@@ -8,6 +8,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/coupon"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 )
@@ -115,13 +116,13 @@ var couponStates = func() (names []string) {
 var couponTypes = []string{loyalty.CouponAmount, loyalty.CouponPercentage, loyalty.CouponFreeShipping, loyalty.CouponGiftCard}
 
 // couponFields are what coupons can be filtered by.
-var couponFields = map[string]field{
-	"code":       {kind: textField},
-	"status":     {kind: choiceField, choices: couponStates},
-	"pool":       {kind: textField},
-	"type":       {kind: choiceField, choices: couponTypes},
-	"customer":   {kind: textField},
-	"created_at": {kind: instantField},
+var couponFields = map[string]list.Field{
+	"code":       {Kind: list.Text},
+	"status":     {Kind: list.Choice, Choices: couponStates},
+	"pool":       {Kind: list.Text},
+	"type":       {Kind: list.Choice, Choices: couponTypes},
+	"customer":   {Kind: list.Text},
+	"created_at": {Kind: list.Instant},
 }
 
 // ListCoupons lists the coupons that match every filter, the newest first.
@@ -130,9 +131,9 @@ func (a *couponAPI) ListCoupons(ctx context.Context, in coupon.ListCouponsReques
 	if err != nil {
 		return nil, err
 	}
-	q := loyalty.CouponQuery{At: a.clock(), Page: storePage(p)}
+	q := loyalty.CouponQuery{At: a.clock(), Page: p.Store()}
 	var readable bool
-	if q.Conditions, readable = conditions(p.query, couponFields); readable {
+	if q.Conditions, readable = list.Conditions(p.Query, couponFields); readable {
 		err = a.findHolders(plain(ctx), q.Conditions)
 	}
 	if err != nil {
@@ -143,23 +144,23 @@ func (a *couponAPI) ListCoupons(ctx context.Context, in coupon.ListCouponsReques
 }
 
 // couponList answers a page of coupons; a filter that cannot be read finds none.
-func (s *Server) couponList(ctx context.Context, p page, q loyalty.CouponQuery, readable bool) (common.CouponList, error) {
+func (s *Server) couponList(ctx context.Context, p list.Page, q loyalty.CouponQuery, readable bool) (common.CouponList, error) {
 	var found []loyalty.HeldCoupon
 	var err error
 	if readable {
 		found, err = s.reader.Coupons(plain(ctx), q)
 	}
-	at := func(c loyalty.HeldCoupon) cursor { return cursor{at: c.CreatedAt, id: c.ID[:]} }
+	at := func(c loyalty.HeldCoupon) list.Cursor { return list.Cursor{At: c.CreatedAt, ID: c.ID[:]} }
 	if q.Holder != (loyalty.ID{}) {
-		at = func(c loyalty.HeldCoupon) cursor { return cursor{at: c.ClaimedAt, id: c.ID[:]} }
+		at = func(c loyalty.HeldCoupon) list.Cursor { return list.Cursor{At: c.ClaimedAt, ID: c.ID[:]} }
 	}
 	if len(q.Sort) > 0 {
 		at = nil
 	}
-	l := linked(p, found, s.clock(), at)
-	out := common.CouponList{Data: make([]common.Coupon, len(l.entries)), Next: l.next, Previous: l.previous, Time: &l.time}
-	for i := range l.entries {
-		out.Data[i] = s.couponOf(requestOf(ctx).language, &l.entries[i].Coupon, &l.entries[i].Holder)
+	l := list.Linked(p, found, s.clock(), at)
+	out := common.CouponList{Data: make([]common.Coupon, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time}
+	for i := range l.Entries {
+		out.Data[i] = s.couponOf(requestOf(ctx).language, &l.Entries[i].Coupon, &l.Entries[i].Holder)
 	}
 	return out, err
 }
@@ -222,11 +223,11 @@ func (a *couponAPI) ListPoolFillErrors(ctx context.Context, in coupon.ListPoolFi
 	if err != nil {
 		return nil, err
 	}
-	out := coupon.PoolFillErrorList{Data: make([]coupon.PoolFillError, len(l.entries)), Next: l.next, Previous: l.previous, Time: &l.time}
+	out := coupon.PoolFillErrorList{Data: make([]coupon.PoolFillError, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time}
 	language := requestOf(ctx).language
-	for i := range l.entries {
-		_, fault := a.envelope(language, l.entries[i].Failure())
-		out.Data[i] = coupon.PoolFillError{Code: textOrNil(l.entries[i].Code), Count: l.entries[i].Count, Error: fault}
+	for i := range l.Entries {
+		_, fault := a.envelope(language, l.Entries[i].Failure())
+		out.Data[i] = coupon.PoolFillError{Code: textOrNil(l.Entries[i].Code), Count: l.Entries[i].Count, Error: fault}
 	}
 	return written{status: http.StatusOK, body: marshal(out)}, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/coupon"
 	"github.com/loyalty-platform/loyalty/server/contract"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -19,20 +20,20 @@ func (a *couponAPI) ListCouponPools(ctx context.Context, in coupon.ListCouponPoo
 	if err != nil {
 		return nil, err
 	}
-	q := loyalty.EntityQuery{Type: poolType, Page: storePage(p), Archived: in.Params.Archived != nil && *in.Params.Archived}
+	q := loyalty.EntityQuery{Type: poolType, Page: p.Store(), Archived: in.Params.Archived != nil && *in.Params.Archived}
 	found, err := a.admin.Entities(plain(ctx), q)
 	if err != nil {
 		return nil, err
 	}
-	l := linked(p, found, a.clock(), nil)
-	out := entityList{Data: make([]json.RawMessage, len(l.entries)), Next: l.next, Previous: l.previous, Time: l.time}
-	ids := make([]string, len(l.entries))
-	for i := range l.entries {
-		ids[i] = l.entries[i].ID
+	l := list.Linked(p, found, a.clock(), nil)
+	out := entityList{Data: make([]json.RawMessage, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: l.Time}
+	ids := make([]string, len(l.Entries))
+	for i := range l.Entries {
+		ids[i] = l.Entries[i].ID
 	}
 	stock, err := a.reader.PoolStock(plain(ctx), ids, a.clock())
-	for i := range l.entries {
-		out.Data[i] = poolRecord(&l.entries[i], stock[l.entries[i].ID])
+	for i := range l.Entries {
+		out.Data[i] = poolRecord(&l.Entries[i], stock[l.Entries[i].ID])
 	}
 	return written{status: http.StatusOK, body: marshal(out)}, err
 }

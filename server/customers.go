@@ -9,6 +9,7 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/customers"
 	"github.com/loyalty-platform/loyalty/server/contract"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
@@ -19,16 +20,16 @@ type customersAPI struct{ *Server }
 var _ customers.StrictServerInterface = (*customersAPI)(nil)
 
 // customerFields are what customers can be filtered by.
-var customerFields = map[string]field{
-	"status":     {kind: choiceField, choices: statusNames()},
-	"created_at": {kind: instantField},
-	"email":      {kind: textField},
-	"handler":    {kind: textField},
-	"language":   {kind: textField},
-	"currency":   {kind: textField},
-	"list":       {kind: textField},
-	"score":      {kind: integerField},
-	"spendable":  {kind: integerField},
+var customerFields = map[string]list.Field{
+	"status":     {Kind: list.Choice, Choices: statusNames()},
+	"created_at": {Kind: list.Instant},
+	"email":      {Kind: list.Text},
+	"handler":    {Kind: list.Text},
+	"language":   {Kind: list.Text},
+	"currency":   {Kind: list.Text},
+	"list":       {Kind: list.Text},
+	"score":      {Kind: list.Integer},
+	"spendable":  {Kind: list.Integer},
 }
 
 func statusNames() (names []string) {
@@ -50,19 +51,19 @@ func (a *customersAPI) ListCustomers(ctx context.Context, in customers.ListCusto
 	}
 	var found []loyalty.Customer
 	if q, readable := a.customerQuery(ctx, in.Params.Search); readable {
-		q.Page = storePage(p)
+		q.Page = p.Store()
 		if found, err = a.reader.Customers(plain(ctx), q); err != nil {
 			return nil, err
 		}
 	}
-	l := linked(p, found, a.clock(), func(c loyalty.Customer) cursor { return cursor{at: c.CreatedAt, id: c.ID[:]} })
+	l := list.Linked(p, found, a.clock(), func(c loyalty.Customer) list.Cursor { return list.Cursor{At: c.CreatedAt, ID: c.ID[:]} })
 	out := customers.ListCustomers200JSONResponse{
-		Data: make([]common.Customer, len(l.entries)), Next: l.next, Previous: l.previous, Time: &l.time,
+		Data: make([]common.Customer, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time,
 	}
-	for i := range l.entries {
-		out.Data[i] = choose.customer(&l.entries[i])
+	for i := range l.Entries {
+		out.Data[i] = choose.customer(&l.Entries[i])
 	}
-	return out, a.nameReferrers(plain(ctx), choose, l.entries, out.Data)
+	return out, a.nameReferrers(plain(ctx), choose, l.Entries, out.Data)
 }
 
 // customerQuery reads the filters of a list or a count; readable is false where
@@ -72,10 +73,10 @@ func (a *customersAPI) customerQuery(ctx context.Context, search *string) (q loy
 	if search != nil {
 		q.Search, q.SearchIn = *search, p.Searchable(loyalty.TypeCustomer)
 	}
-	if q.Custom, readable = customFilter(p, loyalty.TypeCustomer, requestOf(ctx).query); !readable {
+	if q.Custom, readable = list.CustomFilter(p, loyalty.TypeCustomer, requestOf(ctx).query); !readable {
 		return q, false
 	}
-	q.Conditions, readable = conditions(requestOf(ctx).query, customerFields)
+	q.Conditions, readable = list.Conditions(requestOf(ctx).query, customerFields)
 	q.Conditions = withoutThoseWhoLeft(q.Conditions)
 	return q, readable
 }
@@ -87,22 +88,6 @@ func withoutThoseWhoLeft(conditions []loyalty.Condition) []loyalty.Condition {
 		return conditions
 	}
 	return append(conditions, loyalty.Condition{Field: "status", Operator: loyalty.Ne, Values: []any{string(loyalty.OptedOut)}})
-}
-
-// storePage is a page as the store wants it.
-func storePage(p page) loyalty.Page {
-	out := loyalty.Page{Limit: p.fetch(), Offset: p.offset}
-	if p.cursor == nil {
-		return out
-	}
-	at := &loyalty.Cursor{At: p.cursor.at}
-	copy(at.ID[:], p.cursor.id)
-	if p.cursor.back {
-		out.Before = at
-	} else {
-		out.After = at
-	}
-	return out
 }
 
 // CountCustomers counts the customers that match every filter.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/display"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -22,11 +23,11 @@ func (a *displayAPI) ListRewardActivities(ctx context.Context, in display.ListRe
 		if err != nil {
 			return err
 		}
-		l := choose(p, running(p.query, all), a.rewardColumnsOf(r.Programme), ordered(in.Params.Sort, in.Params.Order), a.clock())
+		l := list.Choose(p, running(p.Query, all), a.rewardColumnsOf(r.Programme), list.Ordered(in.Params.Sort, in.Params.Order), a.clock())
 		out = display.ListRewardActivities200JSONResponse{
-			Data: make([]common.RewardEntry, len(l.entries)), Next: l.next, Previous: l.previous, Time: &l.time,
+			Data: make([]common.RewardEntry, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time,
 		}
-		for i, v := range l.entries {
+		for i, v := range l.Entries {
 			out.Data[i] = a.rewardActivity(r, language, v)
 		}
 		return nil
@@ -71,7 +72,7 @@ func (a *displayAPI) GetRewardActivity(ctx context.Context, in display.GetReward
 			return loyalty.ErrRewardNotFound
 		}
 		out.Data = nil
-		if met := choose(p, []*rewardView{v}, a.rewardColumnsOf(r.Programme), order{}, p.began); len(met.entries) > 0 {
+		if met := list.Choose(p, []*rewardView{v}, a.rewardColumnsOf(r.Programme), list.Order{}, p.Began); len(met.Entries) > 0 {
 			out.Data = new(a.rewardActivity(r, language, v))
 		}
 		return nil

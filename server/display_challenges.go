@@ -8,6 +8,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/display"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -22,12 +23,12 @@ type challengeView struct {
 }
 
 // challengeColumns are what lists of challenges are filtered and sorted by.
-var challengeColumns = map[string]column[*challengeView]{
-	"points":    {field{kind: integerField}, func(v *challengeView) any { return v.Points }},
-	"tags":      {field{kind: textField, list: true}, func(v *challengeView) any { return v.Tags }},
-	"starts_at": {field{kind: instantField}, func(v *challengeView) any { return momentOrNil(v.StartsAt) }},
-	"ends_at":   {field{kind: instantField}, func(v *challengeView) any { return momentOrNil(v.EndsAt) }},
-	"title":     {field{kind: textField}, func(v *challengeView) any { return v.title }},
+var challengeColumns = map[string]list.Column[*challengeView]{
+	"points":    {Field: list.Field{Kind: list.Integer}, Of: func(v *challengeView) any { return v.Points }},
+	"tags":      {Field: list.Field{Kind: list.Text, List: true}, Of: func(v *challengeView) any { return v.Tags }},
+	"starts_at": {Field: list.Field{Kind: list.Instant}, Of: func(v *challengeView) any { return momentOrNil(v.StartsAt) }},
+	"ends_at":   {Field: list.Field{Kind: list.Instant}, Of: func(v *challengeView) any { return momentOrNil(v.EndsAt) }},
+	"title":     {Field: list.Field{Kind: list.Text}, Of: func(v *challengeView) any { return v.title }},
 }
 
 // challengeNeeds is what a customer's progress with challenges is read from.
@@ -115,25 +116,25 @@ func (a *displayAPI) actionLabel(language *tongue, action string) *string {
 
 // challengeList is one of the lists of challenges.
 type challengeList[T any] struct {
-	page page
-	by   order
+	page list.Page
+	by   list.Order
 	of   func(r *loyalty.Run, language *tongue) ([]*challengeView, error)
 	word func(language *tongue, v *challengeView) T
 }
 
 // read gives the page for one customer.
-func (q challengeList[T]) read(ctx context.Context, s *Server, customer string) (page links[T], err error) {
+func (q challengeList[T]) read(ctx context.Context, s *Server, customer string) (page list.Links[T], err error) {
 	err = s.view(ctx, customer, challengeNeeds, func(r *loyalty.Run) error {
 		language := requestOf(ctx).language
 		all, err := q.of(r, language)
 		if err != nil {
 			return err
 		}
-		columns := customColumns(r.Programme, challengeType, challengeColumns, func(v *challengeView) map[string]json.RawMessage { return v.Custom })
-		l := choose(q.page, all, columns, q.by, s.clock())
-		page = links[T]{entries: make([]T, len(l.entries)), next: l.next, previous: l.previous, time: l.time}
-		for i, v := range l.entries {
-			page.entries[i] = q.word(language, v)
+		columns := list.CustomColumns(r.Programme, challengeType, challengeColumns, func(v *challengeView) map[string]json.RawMessage { return v.Custom })
+		l := list.Choose(q.page, all, columns, q.by, s.clock())
+		page = list.Links[T]{Entries: make([]T, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: l.Time}
+		for i, v := range l.Entries {
+			page.Entries[i] = q.word(language, v)
 		}
 		return nil
 	})
@@ -148,7 +149,7 @@ func (a *displayAPI) ListChallengeActivities(ctx context.Context, in display.Lis
 	}
 	list := challengeList[display.ChallengeActivity]{page: p, of: a.openChallenges, word: a.challengeActivity}
 	l, err := list.read(ctx, a.Server, in.CustomerID)
-	return display.ListChallengeActivities200JSONResponse{Data: l.entries, Next: l.next, Previous: l.previous, Time: &l.time}, err
+	return display.ListChallengeActivities200JSONResponse{Data: l.Entries, Next: l.Next, Previous: l.Previous, Time: &l.Time}, err
 }
 
 // ListCompletedChallenges lists the challenges that a customer completed.
@@ -159,7 +160,7 @@ func (a *displayAPI) ListCompletedChallenges(ctx context.Context, in display.Lis
 	}
 	list := challengeList[display.ChallengeActivity]{page: p, of: a.completedChallenges, word: a.challengeActivity}
 	l, err := list.read(ctx, a.Server, in.CustomerID)
-	return display.ListCompletedChallenges200JSONResponse{Data: l.entries, Next: l.next, Previous: l.previous, Time: &l.time}, err
+	return display.ListCompletedChallenges200JSONResponse{Data: l.Entries, Next: l.Next, Previous: l.Previous, Time: &l.Time}, err
 }
 
 // ListChallengeProgress lists the challenges that a customer can work on,
@@ -170,8 +171,8 @@ func (a *displayAPI) ListChallengeProgress(ctx context.Context, in display.ListC
 		return nil, err
 	}
 	list := challengeList[display.ChallengeProgress]{
-		page: p, by: ordered(in.Params.Sort, in.Params.Order), of: a.openChallenges, word: a.challengeProgress,
+		page: p, by: list.Ordered(in.Params.Sort, in.Params.Order), of: a.openChallenges, word: a.challengeProgress,
 	}
 	l, err := list.read(ctx, a.Server, in.CustomerID)
-	return display.ListChallengeProgress200JSONResponse{Data: l.entries, Next: l.next, Previous: l.previous, Time: &l.time}, err
+	return display.ListChallengeProgress200JSONResponse{Data: l.Entries, Next: l.Next, Previous: l.Previous, Time: &l.Time}, err
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/display"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -15,13 +16,13 @@ var contestActivities activitiesOf[display.ContestActivity] = (*displayAPI).cont
 // ListContests lists the contests and the customer's entries.
 func (a *displayAPI) ListContests(ctx context.Context, in display.ListContestsRequestObject) (display.ListContestsResponseObject, error) {
 	l, err := contestActivities.page(ctx, a, activityList{
-		in.CustomerID, in.Params.Limit, in.Params.Offset, ordered(in.Params.Sort, in.Params.Order), contestType,
+		in.CustomerID, in.Params.Limit, in.Params.Offset, list.Ordered(in.Params.Sort, in.Params.Order), contestType,
 		loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressContest)},
 	})
 	if err != nil {
 		return nil, err
 	}
-	return display.ListContests200JSONResponse{Data: l.entries, Next: l.next, Previous: l.previous, Time: &l.time}, nil
+	return display.ListContests200JSONResponse{Data: l.Entries, Next: l.Next, Previous: l.Previous, Time: &l.Time}, nil
 }
 
 func (a *displayAPI) contests(r *loyalty.Run, language *tongue) ([]activity[display.ContestActivity], error) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/display"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 )
@@ -16,13 +17,13 @@ var offerActivities activitiesOf[display.OfferActivity] = (*displayAPI).offers
 // ListOfferActivities lists the offers that are for the customer.
 func (a *displayAPI) ListOfferActivities(ctx context.Context, in display.ListOfferActivitiesRequestObject) (display.ListOfferActivitiesResponseObject, error) {
 	l, err := offerActivities.page(ctx, a, activityList{
-		in.CustomerID, in.Params.Limit, in.Params.Offset, ordered(in.Params.Sort, in.Params.Order), offerType,
+		in.CustomerID, in.Params.Limit, in.Params.Offset, list.Ordered(in.Params.Sort, in.Params.Order), offerType,
 		loyalty.OfferNeeds(a.programme()),
 	})
 	if err != nil {
 		return nil, err
 	}
-	return display.ListOfferActivities200JSONResponse{Data: l.entries, Next: l.next, Previous: l.previous, Time: &l.time}, nil
+	return display.ListOfferActivities200JSONResponse{Data: l.Entries, Next: l.Next, Previous: l.Previous, Time: &l.Time}, nil
 }
 
 // offers lists the offers of everybody and of the customer's segments.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/display"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -19,12 +20,12 @@ var (
 // ListProfiling lists the flows of questions and how far the customer is.
 func (a *displayAPI) ListProfiling(ctx context.Context, in display.ListProfilingRequestObject) (display.ListProfilingResponseObject, error) {
 	l, err := flowActivities.page(ctx, a, activityList{
-		in.CustomerID, in.Params.Limit, in.Params.Offset, ordered(in.Params.Sort, in.Params.Order), flowType, flowNeeds,
+		in.CustomerID, in.Params.Limit, in.Params.Offset, list.Ordered(in.Params.Sort, in.Params.Order), flowType, flowNeeds,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return display.ListProfiling200JSONResponse{Data: l.entries, Next: l.next, Previous: l.previous, Time: &l.time}, nil
+	return display.ListProfiling200JSONResponse{Data: l.Entries, Next: l.Next, Previous: l.Previous, Time: &l.Time}, nil
 }
 
 func (a *displayAPI) flows(r *loyalty.Run, language *tongue) ([]activity[display.FlowActivity], error) {

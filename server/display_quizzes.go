@@ -5,6 +5,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/display"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -18,12 +19,12 @@ var (
 // ListQuizzes lists the quizzes and how the customer did.
 func (a *displayAPI) ListQuizzes(ctx context.Context, in display.ListQuizzesRequestObject) (display.ListQuizzesResponseObject, error) {
 	l, err := quizActivities.page(ctx, a, activityList{
-		in.CustomerID, in.Params.Limit, in.Params.Offset, ordered(in.Params.Sort, in.Params.Order), quizType, quizNeeds,
+		in.CustomerID, in.Params.Limit, in.Params.Offset, list.Ordered(in.Params.Sort, in.Params.Order), quizType, quizNeeds,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return display.ListQuizzes200JSONResponse{Data: l.entries, Next: l.next, Previous: l.previous, Time: &l.time}, nil
+	return display.ListQuizzes200JSONResponse{Data: l.Entries, Next: l.Next, Previous: l.Previous, Time: &l.Time}, nil
 }
 
 // GetQuiz reads one quiz.

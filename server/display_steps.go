@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -29,18 +30,18 @@ type activity[E any] struct {
 
 // activityColumns are what any of the lists can be filtered or sorted by; the
 // document says which of them each list has.
-func activityColumns[E any]() map[string]column[activity[E]] {
+func activityColumns[E any]() map[string]list.Column[activity[E]] {
 	type entry = activity[E]
-	return map[string]column[entry]{
-		"status":    {field{kind: choiceField, choices: activityStatuses}, func(e entry) any { return e.status }},
-		"type":      {field{kind: textField}, func(e entry) any { return e.kind }},
-		"stores":    {field{kind: textField, list: true}, func(e entry) any { return places(e.stores) }},
-		"points":    {field{kind: integerField}, func(e entry) any { return e.points }},
-		"weight":    {field{kind: integerField}, func(e entry) any { return e.weight }},
-		"title":     {field{kind: textField}, func(e entry) any { return e.title }},
-		"name":      {field{kind: textField}, func(e entry) any { return e.title }},
-		"starts_at": {field{kind: instantField}, func(e entry) any { return momentOrNil(e.dates.StartsAt) }},
-		"ends_at":   {field{kind: instantField}, func(e entry) any { return momentOrNil(e.dates.EndsAt) }},
+	return map[string]list.Column[entry]{
+		"status":    {Field: list.Field{Kind: list.Choice, Choices: activityStatuses}, Of: func(e entry) any { return e.status }},
+		"type":      {Field: list.Field{Kind: list.Text}, Of: func(e entry) any { return e.kind }},
+		"stores":    {Field: list.Field{Kind: list.Text, List: true}, Of: func(e entry) any { return list.Places(e.stores) }},
+		"points":    {Field: list.Field{Kind: list.Integer}, Of: func(e entry) any { return e.points }},
+		"weight":    {Field: list.Field{Kind: list.Integer}, Of: func(e entry) any { return e.weight }},
+		"title":     {Field: list.Field{Kind: list.Text}, Of: func(e entry) any { return e.title }},
+		"name":      {Field: list.Field{Kind: list.Text}, Of: func(e entry) any { return e.title }},
+		"starts_at": {Field: list.Field{Kind: list.Instant}, Of: func(e entry) any { return momentOrNil(e.dates.StartsAt) }},
+		"ends_at":   {Field: list.Field{Kind: list.Instant}, Of: func(e entry) any { return momentOrNil(e.dates.EndsAt) }},
 	}
 }
 
@@ -60,19 +61,9 @@ type activityList struct {
 	customer string
 	limit    *common.Limit
 	offset   *common.Offset
-	order    order
+	order    list.Order
 	kind     string // the type of entity, whose declared attributes are filters too
 	needs    loyalty.CustomerNeeds
-}
-
-// ordered reads the parameters sort and order of any list.
-func ordered[S, D ~string](sort *S, direction *D) (o order) {
-	if sort != nil {
-		o.column = string(*sort)
-	}
-	o.descending = direction != nil && *direction == "desc"
-	o.ascending = direction != nil && *direction == "asc"
-	return o
 }
 
 // activitiesOf lists what a customer may do of one kind.
@@ -85,7 +76,7 @@ func (of activitiesOf[E]) whole(a *displayAPI, r *loyalty.Run, language *tongue,
 }
 
 // current leaves what is active, unless the request asks for a status itself.
-func current[E any](query []pair, all []activity[E]) []activity[E] {
+func current[E any](query []list.Pair, all []activity[E]) []activity[E] {
 	if asksForStatus(query) {
 		return all
 	}
@@ -93,9 +84,9 @@ func current[E any](query []pair, all []activity[E]) []activity[E] {
 }
 
 // asksForStatus says whether a filter of a request is one for the status.
-func asksForStatus(query []pair) bool {
-	return slices.ContainsFunc(query, func(p pair) bool {
-		name, _ := splitOperator(p.name)
+func asksForStatus(query []list.Pair) bool {
+	return slices.ContainsFunc(query, func(p list.Pair) bool {
+		name, _ := list.SplitOperator(p.Name)
 		return name == "status"
 	})
 }
@@ -110,7 +101,7 @@ func bare[E any](all []activity[E]) []E {
 }
 
 // page answers the page of a kind that a request wants.
-func (of activitiesOf[E]) page(ctx context.Context, a *displayAPI, q activityList) (l links[E], err error) {
+func (of activitiesOf[E]) page(ctx context.Context, a *displayAPI, q activityList) (l list.Links[E], err error) {
 	p, err := pageOf(ctx, q.limit, q.offset, nil)
 	if err != nil {
 		return l, err
@@ -120,9 +111,9 @@ func (of activitiesOf[E]) page(ctx context.Context, a *displayAPI, q activityLis
 		if err != nil {
 			return err
 		}
-		columns := customColumns(r.Programme, q.kind, activityColumns[E](), func(e activity[E]) map[string]json.RawMessage { return e.custom })
-		found := choose(p, current(p.query, all), columns, q.order, a.clock())
-		l = links[E]{bare(found.entries), found.next, found.previous, found.time}
+		columns := list.CustomColumns(r.Programme, q.kind, activityColumns[E](), func(e activity[E]) map[string]json.RawMessage { return e.custom })
+		found := list.Choose(p, current(p.Query, all), columns, q.order, a.clock())
+		l = list.Links[E]{Entries: bare(found.Entries), Next: found.Next, Previous: found.Previous, Time: found.Time}
 		return nil
 	})
 	return l, err
@@ -140,7 +131,7 @@ func each[T, E any](all map[string]T, of func(T) (activity[E], error)) ([]activi
 		entries = append(entries, e)
 	}
 	slices.SortFunc(entries, func(a, b activity[E]) int {
-		dates := compareColumn(momentOrNil(a.dates.StartsAt), momentOrNil(b.dates.StartsAt), false)
+		dates := list.Compare(momentOrNil(a.dates.StartsAt), momentOrNil(b.dates.StartsAt), false)
 		return cmp.Or(dates, strings.Compare(a.id, b.id))
 	})
 	return entries, nil

@@ -6,6 +6,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/display"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -16,13 +17,13 @@ var treasureActivities activitiesOf[display.TreasureActivity] = (*displayAPI).tr
 // ListTreasureHunts lists the treasures and whether the customer found them.
 func (a *displayAPI) ListTreasureHunts(ctx context.Context, in display.ListTreasureHuntsRequestObject) (display.ListTreasureHuntsResponseObject, error) {
 	l, err := treasureActivities.page(ctx, a, activityList{
-		in.CustomerID, in.Params.Limit, in.Params.Offset, ordered(in.Params.Sort, in.Params.Order), treasureType,
+		in.CustomerID, in.Params.Limit, in.Params.Offset, list.Ordered(in.Params.Sort, in.Params.Order), treasureType,
 		loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressTreasure)},
 	})
 	if err != nil {
 		return nil, err
 	}
-	return display.ListTreasureHunts200JSONResponse{Data: l.entries, Next: l.next, Previous: l.previous, Time: &l.time}, nil
+	return display.ListTreasureHunts200JSONResponse{Data: l.Entries, Next: l.Next, Previous: l.Previous, Time: &l.Time}, nil
 }
 
 func (a *displayAPI) treasures(r *loyalty.Run, language *tongue) ([]activity[display.TreasureActivity], error) {

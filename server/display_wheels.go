@@ -5,6 +5,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/display"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -15,13 +16,13 @@ var wheelActivities activitiesOf[display.WheelActivity] = (*displayAPI).wheels
 // ListPrizeWheels lists the wheels and the customer's spins.
 func (a *displayAPI) ListPrizeWheels(ctx context.Context, in display.ListPrizeWheelsRequestObject) (display.ListPrizeWheelsResponseObject, error) {
 	l, err := wheelActivities.page(ctx, a, activityList{
-		in.CustomerID, in.Params.Limit, in.Params.Offset, ordered(in.Params.Sort, in.Params.Order), wheelType,
+		in.CustomerID, in.Params.Limit, in.Params.Offset, list.Ordered(in.Params.Sort, in.Params.Order), wheelType,
 		loyalty.WheelNeeds(a.programme()),
 	})
 	if err != nil {
 		return nil, err
 	}
-	return display.ListPrizeWheels200JSONResponse{Data: l.entries, Next: l.next, Previous: l.previous, Time: &l.time}, nil
+	return display.ListPrizeWheels200JSONResponse{Data: l.Entries, Next: l.Next, Previous: l.Previous, Time: &l.Time}, nil
 }
 
 // GetPrizeWheel reads one wheel.

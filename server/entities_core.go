@@ -10,6 +10,7 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/entities"
 	"github.com/loyalty-platform/loyalty/server/contract"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -37,20 +38,20 @@ func customerRecord(c loyalty.Customer) json.RawMessage {
 }
 
 // listCustomers lists customers as entities.
-func (a *entitiesAPI) listCustomers(ctx context.Context, p page, in entities.ListEntitiesParams) (entities.ListEntitiesResponseObject, error) {
+func (a *entitiesAPI) listCustomers(ctx context.Context, p list.Page, in entities.ListEntitiesParams) (entities.ListEntitiesResponseObject, error) {
 	if err := onlyFilters(ctx, "status", "created_at", "search"); err != nil {
 		return nil, err
 	}
 	api := customersAPI{a.Server}
 	var found []loyalty.Customer
 	if q, readable := api.customerQuery(ctx, in.Search); readable {
-		q.Page = storePage(p)
+		q.Page = p.Store()
 		var err error
 		if found, err = a.reader.Customers(plain(ctx), q); err != nil {
 			return nil, err
 		}
 	}
-	l := linked(p, found, a.clock(), func(c loyalty.Customer) cursor { return cursor{at: c.CreatedAt, id: c.ID[:]} })
+	l := list.Linked(p, found, a.clock(), func(c loyalty.Customer) list.Cursor { return list.Cursor{At: c.CreatedAt, ID: c.ID[:]} })
 	return entitiesPage(l, customerRecord), nil
 }
 
@@ -58,9 +59,9 @@ func (a *entitiesAPI) listCustomers(ctx context.Context, p page, in entities.Lis
 // declared attributes were looked at before.
 func onlyFilters(ctx context.Context, names ...string) error {
 	for _, q := range requestOf(ctx).query {
-		name, _ := splitOperator(q.name)
+		name, _ := list.SplitOperator(q.Name)
 		if !slices.Contains(names, name) && !slices.Contains([]string{"limit", "offset", "cursor"}, name) && !contract.IsCustom(name) {
-			return errUnknownParameter.With("parameter", q.name).At(q.name)
+			return errUnknownParameter.With("parameter", q.Name).At(q.Name)
 		}
 	}
 	return nil
@@ -103,15 +104,15 @@ func recordAnswer(record json.RawMessage) []byte {
 }
 
 // purchaseFields are what purchases can be filtered by as entities.
-var purchaseFields = map[string]field{
-	"id":         {kind: textField},
-	"status":     {kind: choiceField, choices: transactionStates()},
-	"created_at": {kind: instantField},
+var purchaseFields = map[string]list.Field{
+	"id":         {Kind: list.Text},
+	"status":     {Kind: list.Choice, Choices: transactionStates()},
+	"created_at": {Kind: list.Instant},
 }
 
 // listTransactions lists the purchases of a customer as entities, the newest
 // first. Without a customer there would be no index to read them by.
-func (a *entitiesAPI) listTransactions(ctx context.Context, p page, customer *string) (entities.ListEntitiesResponseObject, error) {
+func (a *entitiesAPI) listTransactions(ctx context.Context, p list.Page, customer *string) (entities.ListEntitiesResponseObject, error) {
 	if err := onlyFilters(ctx, "id", "status", "created_at", "customer"); err != nil {
 		return nil, err
 	}
@@ -123,12 +124,12 @@ func (a *entitiesAPI) listTransactions(ctx context.Context, p page, customer *st
 	if err != nil {
 		return nil, err
 	}
-	filters, readable := conditions(requestOf(ctx).query, purchaseFields)
+	filters, readable := list.Conditions(requestOf(ctx).query, purchaseFields)
 	found, err := a.transactions(ctx, p, loyalty.TransactionQuery{Customer: c.ID, Conditions: filters}, readable)
 	if err != nil {
 		return nil, err
 	}
-	l := links[common.Transaction]{entries: found.data, next: found.next, previous: found.previous, time: found.time}
+	l := list.Links[common.Transaction]{Entries: found.data, Next: found.Next, Previous: found.Previous, Time: found.Time}
 	return entitiesPage(l, func(t common.Transaction) json.RawMessage { return purchaseRecord(c, t) }), nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"maps"
 
 	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -13,7 +14,7 @@ import (
 
 // journal is a page of the journal, worded.
 type journal struct {
-	links[loyalty.Event]
+	list.Links[loyalty.Event]
 	data []common.JournalEvent
 }
 
@@ -26,28 +27,28 @@ func (s *Server) history(ctx context.Context, ref string) (loyalty.ID, error) {
 
 // events reads and words a page of events; readable is false where a filter can
 // find nothing.
-func (s *Server) events(ctx context.Context, p page, q loyalty.EventQuery, readable bool) (journal, error) {
+func (s *Server) events(ctx context.Context, p list.Page, q loyalty.EventQuery, readable bool) (journal, error) {
 	var found loyalty.EventPage
-	at := func(e loyalty.Event) cursor {
+	at := func(e loyalty.Event) list.Cursor {
 		place := q.Place(&e)
-		return cursor{at: place.At, id: place.ID[:]}
+		return list.Cursor{At: place.At, ID: place.ID[:]}
 	}
 	if !q.ByCursor() {
-		p.cursor, at = nil, nil
+		p.Cursor, at = nil, nil
 	}
 	if readable {
 		var err error
-		q.Page = storePage(p)
+		q.Page = p.Store()
 		if found, err = s.reader.Events(plain(ctx), q); err != nil {
 			return journal{}, err
 		}
 	}
-	p.more = found.More
-	j := journal{links: linkedBy(p, found.Events, s.clock(), at, found.Weight)}
-	j.data = make([]common.JournalEvent, len(j.entries))
-	for i := range j.entries {
+	p.More = found.More
+	j := journal{Links: list.LinkedBy(p, found.Events, s.clock(), at, found.Weight)}
+	j.data = make([]common.JournalEvent, len(j.Entries))
+	for i := range j.Entries {
 		var err error
-		if j.data[i], err = s.journalEvent(requestOf(ctx).language, &found, &j.entries[i]); err != nil {
+		if j.data[i], err = s.journalEvent(requestOf(ctx).language, &found, &j.Entries[i]); err != nil {
 			return j, err
 		}
 	}
@@ -90,29 +91,29 @@ func (s *Server) label(language *tongue, action string) string {
 
 // purchases is a page of purchases, worded.
 type purchases struct {
-	links[loyalty.Transaction]
+	list.Links[loyalty.Transaction]
 	data []common.Transaction
 }
 
 // transactions reads and words a page of purchases; readable is false where a
 // filter can find nothing.
-func (s *Server) transactions(ctx context.Context, p page, q loyalty.TransactionQuery, readable bool) (purchases, error) {
+func (s *Server) transactions(ctx context.Context, p list.Page, q loyalty.TransactionQuery, readable bool) (purchases, error) {
 	var found loyalty.TransactionPage
-	at := func(t loyalty.Transaction) cursor { return cursor{at: t.CreatedAt, id: t.Checkout[:]} }
+	at := func(t loyalty.Transaction) list.Cursor { return list.Cursor{At: t.CreatedAt, ID: t.Checkout[:]} }
 	if len(q.Sort) > 0 {
-		p.cursor, at = nil, nil
+		p.Cursor, at = nil, nil
 	}
 	if readable {
 		var err error
-		q.Page = storePage(p)
+		q.Page = p.Store()
 		if found, err = s.reader.Transactions(plain(ctx), q); err != nil {
 			return purchases{}, err
 		}
 	}
-	out := purchases{links: linkedBy(p, found.Transactions, s.clock(), at, found.Weight)}
-	out.data = make([]common.Transaction, len(out.entries))
-	for i := range out.entries {
-		out.data[i] = s.transaction(requestOf(ctx).language, &found, &out.entries[i])
+	out := purchases{Links: list.LinkedBy(p, found.Transactions, s.clock(), at, found.Weight)}
+	out.data = make([]common.Transaction, len(out.Entries))
+	for i := range out.Entries {
+		out.data[i] = s.transaction(requestOf(ctx).language, &found, &out.Entries[i])
 	}
 	return out, nil
 }

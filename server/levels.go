@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/loyalty-platform/loyalty/gen/levels"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -19,12 +20,12 @@ func (a *levelsAPI) ListLevels(ctx context.Context, in levels.ListLevelsRequestO
 	if err != nil {
 		return nil, err
 	}
-	l := linked(p, inMemory(p, a.programme().Levels(), nil), a.clock(), nil)
+	l := list.Linked(p, list.Cut(p, a.programme().Levels(), nil), a.clock(), nil)
 	out := levels.ListLevels200JSONResponse{
-		Data: make([]levels.Level, len(l.entries)), Next: l.next, Previous: l.previous, Time: l.time,
+		Data: make([]levels.Level, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: l.Time,
 	}
-	for i := range l.entries {
-		out.Data[i] = a.level(requestOf(ctx).language, &l.entries[i])
+	for i := range l.Entries {
+		out.Data[i] = a.level(requestOf(ctx).language, &l.Entries[i])
 	}
 	return out, nil
 }
@@ -44,12 +45,12 @@ func (a *levelsAPI) ListCustomerLevels(ctx context.Context, in levels.ListCustom
 	if err != nil {
 		return nil, err
 	}
-	l := linked(p, inMemory(p, all, nil), a.clock(), nil)
+	l := list.Linked(p, list.Cut(p, all, nil), a.clock(), nil)
 	out := levels.ListCustomerLevels200JSONResponse{
-		Data: make([]levels.CustomerLevel, len(l.entries)), Next: l.next, Previous: l.previous, Time: l.time,
+		Data: make([]levels.CustomerLevel, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: l.Time,
 	}
-	for i := range l.entries {
-		out.Data[i] = a.customerLevel(requestOf(ctx).language, &l.entries[i])
+	for i := range l.Entries {
+		out.Data[i] = a.customerLevel(requestOf(ctx).language, &l.Entries[i])
 	}
 	return out, nil
 }

@@ -15,7 +15,7 @@ var _ loyaltyread.StrictServerInterface = (*loyaltyReadAPI)(nil)
 // bracketsOf reads the filters and the order of a request. It fails with 422.
 func bracketsOf(ctx context.Context) ([]loyalty.Condition, []loyalty.Sorting, error) {
 	r := requestOf(ctx)
-	return r.operation.bracketed.read(r.query)
+	return r.operation.bracketed.Read(r.query)
 }
 
 // ReadEvents lists a customer's events.
@@ -32,7 +32,7 @@ func (a *loyaltyReadAPI) ReadEvents(ctx context.Context, in loyaltyread.ReadEven
 		return nil, err
 	}
 	j, err := a.events(ctx, p, q, true)
-	return loyaltyread.ReadEvents200JSONResponse{Data: j.data, Next: j.next, Previous: j.previous, Time: &j.time}, err
+	return loyaltyread.ReadEvents200JSONResponse{Data: j.data, Next: j.Next, Previous: j.Previous, Time: &j.Time}, err
 }
 
 // ReadTransactions lists a customer's purchases.
@@ -49,5 +49,5 @@ func (a *loyaltyReadAPI) ReadTransactions(ctx context.Context, in loyaltyread.Re
 		return nil, err
 	}
 	t, err := a.transactions(ctx, p, q, true)
-	return loyaltyread.ReadTransactions200JSONResponse{Data: t.data, Next: t.next, Previous: t.previous, Time: &t.time}, err
+	return loyaltyread.ReadTransactions200JSONResponse{Data: t.data, Next: t.Next, Previous: t.Previous, Time: &t.Time}, err
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/loyaltyread"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -14,7 +15,7 @@ func (a *loyaltyReadAPI) ReadCustomers(ctx context.Context, in loyaltyread.ReadC
 	if err != nil {
 		return nil, err
 	}
-	q := loyalty.CustomerQuery{Page: storePage(p)}
+	q := loyalty.CustomerQuery{Page: p.Store()}
 	if q.Conditions, q.Sort, err = bracketsOf(ctx); err != nil {
 		return nil, err
 	}
@@ -23,16 +24,16 @@ func (a *loyaltyReadAPI) ReadCustomers(ctx context.Context, in loyaltyread.ReadC
 	if err != nil {
 		return nil, err
 	}
-	at := func(c loyalty.Customer) cursor { return cursor{at: c.CreatedAt, id: c.ID[:]} }
+	at := func(c loyalty.Customer) list.Cursor { return list.Cursor{At: c.CreatedAt, ID: c.ID[:]} }
 	if !q.ByCursor() {
 		at = nil
 	}
-	l := linked(p, found, a.clock(), at)
+	l := list.Linked(p, found, a.clock(), at)
 	out := loyaltyread.ReadCustomers200JSONResponse{
-		Data: make([]common.Customer, len(l.entries)), Next: l.next, Previous: l.previous, Time: &l.time,
+		Data: make([]common.Customer, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time,
 	}
-	for i := range l.entries {
-		out.Data[i] = chosen(nil).customer(&l.entries[i])
+	for i := range l.Entries {
+		out.Data[i] = chosen(nil).customer(&l.Entries[i])
 	}
 	return out, nil
 }
@@ -52,7 +53,7 @@ func (a *loyaltyReadAPI) ReadCoupons(ctx context.Context, in loyaltyread.ReadCou
 	if err != nil {
 		return nil, err
 	}
-	q := loyalty.CouponQuery{At: a.clock(), Page: storePage(p)}
+	q := loyalty.CouponQuery{At: a.clock(), Page: p.Store()}
 	if q.Conditions, q.Sort, err = bracketsOf(ctx); err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/offers"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 )
@@ -28,9 +29,9 @@ func (a *offersAPI) ListOffers(ctx context.Context, in offers.ListOffersRequestO
 	if err != nil {
 		return nil, err
 	}
-	columns := customColumns(p, offerType, activityColumns[offers.Offer](), func(e activity[offers.Offer]) map[string]json.RawMessage { return e.custom })
-	l := choose(page, current(page.query, all), columns, ordered(in.Params.Sort, in.Params.Order), now)
-	return offers.ListOffers200JSONResponse{Data: bare(l.entries), Next: l.next, Previous: l.previous, Time: &l.time}, nil
+	columns := list.CustomColumns(p, offerType, activityColumns[offers.Offer](), func(e activity[offers.Offer]) map[string]json.RawMessage { return e.custom })
+	l := list.Choose(page, current(page.Query, all), columns, list.Ordered(in.Params.Sort, in.Params.Order), now)
+	return offers.ListOffers200JSONResponse{Data: bare(l.Entries), Next: l.Next, Previous: l.Previous, Time: &l.Time}, nil
 }
 
 // GetOffer reads one offer.

@@ -10,6 +10,7 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 
 	"github.com/loyalty-platform/loyalty/server/contract"
+	"github.com/loyalty-platform/loyalty/server/list"
 )
 
 // operation is one operation of a document, made ready for validation.
@@ -21,7 +22,7 @@ type operation struct {
 	route      *routers.Route  // for kin-openapi
 	parameters map[string]bool // query parameters; true: may be repeated
 	filters    []string        // query parameters marked x-filter
-	bracketed  *bracketed      // filter and sort in brackets; nil: the operation has none
+	bracketed  *list.Brackets  // filter and sort in brackets; nil: the operation has none
 	custom     string          // x-custom: type whose declared attributes are filters too, such as rewards/reward
 	checked    []*openapi3.Parameter
 	body       *contract.Schema // nil: the operation takes none
@@ -94,7 +95,10 @@ func (o *operation) addParameters(parameters openapi3.Parameters) error {
 		switch p.In {
 		case openapi3.ParameterInQuery:
 			if p.Style == openapi3.SerializationDeepObject {
-				if err := o.addBracketed(p); err != nil {
+				if o.bracketed == nil {
+					o.bracketed = list.NewBrackets()
+				}
+				if err := o.bracketed.Add(p); err != nil {
 					return err
 				}
 				continue

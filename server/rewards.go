@@ -8,6 +8,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/rewards"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -27,11 +28,11 @@ func (a *rewardsAPI) ListRewards(ctx context.Context, in rewards.ListRewardsRequ
 	if err != nil {
 		return nil, err
 	}
-	l := choose(p, running(p.query, all), a.rewardColumnsOf(a.programme()), ordered(in.Params.Sort, in.Params.Order), a.clock())
+	l := list.Choose(p, running(p.Query, all), a.rewardColumnsOf(a.programme()), list.Ordered(in.Params.Sort, in.Params.Order), a.clock())
 	out := rewards.ListRewards200JSONResponse{
-		Data: make([]common.RewardEntry, len(l.entries)), Next: l.next, Previous: l.previous, Time: &l.time,
+		Data: make([]common.RewardEntry, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time,
 	}
-	for i, v := range l.entries {
+	for i, v := range l.Entries {
 		out.Data[i] = a.rewardEntry(language, v, address("rewards", v.ID, "claim"))
 	}
 	return out, nil

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -19,19 +20,19 @@ type rewardView struct {
 }
 
 // rewardColumns are what lists of rewards are filtered and sorted by.
-var rewardColumns = map[string]column[*rewardView]{
-	"type":      {field{kind: choiceField, choices: loyalty.RewardTypes}, func(v *rewardView) any { return v.Type }},
-	"points":    {field{kind: integerField}, func(v *rewardView) any { return v.Points }},
-	"stores":    {field{kind: textField, list: true}, func(v *rewardView) any { return places(v.Stores) }},
-	"starts_at": {field{kind: instantField}, func(v *rewardView) any { return momentOrNil(v.StartsAt) }},
-	"ends_at":   {field{kind: instantField}, func(v *rewardView) any { return momentOrNil(v.EndsAt) }},
-	"status":    {field{kind: choiceField, choices: loyalty.DateStatuses}, func(v *rewardView) any { return v.status }},
-	"title":     {field{kind: textField}, func(v *rewardView) any { return v.title }},
+var rewardColumns = map[string]list.Column[*rewardView]{
+	"type":      {Field: list.Field{Kind: list.Choice, Choices: loyalty.RewardTypes}, Of: func(v *rewardView) any { return v.Type }},
+	"points":    {Field: list.Field{Kind: list.Integer}, Of: func(v *rewardView) any { return v.Points }},
+	"stores":    {Field: list.Field{Kind: list.Text, List: true}, Of: func(v *rewardView) any { return list.Places(v.Stores) }},
+	"starts_at": {Field: list.Field{Kind: list.Instant}, Of: func(v *rewardView) any { return momentOrNil(v.StartsAt) }},
+	"ends_at":   {Field: list.Field{Kind: list.Instant}, Of: func(v *rewardView) any { return momentOrNil(v.EndsAt) }},
+	"status":    {Field: list.Field{Kind: list.Choice, Choices: loyalty.DateStatuses}, Of: func(v *rewardView) any { return v.status }},
+	"title":     {Field: list.Field{Kind: list.Text}, Of: func(v *rewardView) any { return v.title }},
 }
 
 // rewardColumnsOf adds the attributes of the programme's own.
-func (s *Server) rewardColumnsOf(p *loyalty.Programme) map[string]column[*rewardView] {
-	return customColumns(p, rewardType, rewardColumns, func(v *rewardView) map[string]json.RawMessage { return v.Custom })
+func (s *Server) rewardColumnsOf(p *loyalty.Programme) map[string]list.Column[*rewardView] {
+	return list.CustomColumns(p, rewardType, rewardColumns, func(v *rewardView) map[string]json.RawMessage { return v.Custom })
 }
 
 func (s *Server) rewardView(language *tongue, reward *loyalty.Reward, at time.Time) *rewardView {
@@ -70,7 +71,7 @@ func (s *Server) rewardFor(r *loyalty.Run, language *tongue, reward *loyalty.Rew
 }
 
 // running keeps the active ones, unless the request asks for a status itself.
-func running(query []pair, all []*rewardView) []*rewardView {
+func running(query []list.Pair, all []*rewardView) []*rewardView {
 	if asksForStatus(query) {
 		return all
 	}

@@ -46,7 +46,7 @@ func (s *Server) validateParameters(c *gin.Context, r *request) error {
 	}
 	path := make(map[string]string, len(c.Params))
 	for _, p := range c.Params {
-		if !isText(p.Value) {
+		if !contract.IsText(p.Value) {
 			return contract.ErrInvalidParameter.With("parameter", p.Key).With("reason", "encoding").At(p.Key)
 		}
 		path[p.Key] = p.Value

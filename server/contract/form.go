@@ -167,6 +167,10 @@ func unescapeForm(raw []byte) (string, bool) {
 	return string(text), storableText(text)
 }
 
+// IsText says whether a text can be stored: it is UTF-8 and holds no NUL, which no
+// database takes.
+func IsText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
+
 func storableText(text []byte) bool {
 	return bytes.IndexByte(text, 0) < 0 && utf8.Valid(text)
 }

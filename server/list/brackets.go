@@ -1,4 +1,4 @@
-package server
+package list
 
 import (
 	"cmp"
@@ -12,18 +12,18 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// bracketed is the grammar of one operation of the Loyalty Read API, made from its
+// Brackets is the grammar of one operation of the Loyalty Read API, made from its
 // declaration: filter[attribute][operator]=value and sort[index][field], with
 // sort[index][direction]. Another operation gets it by declaring the parameters
 // filter and sort; there is no table in Go.
-type bracketed struct {
+type Brackets struct {
 	fields map[string]bracketField
 	sorts  []string // the fields that sort
 }
 
 // bracketField is an attribute that can be filtered by.
 type bracketField struct {
-	field
+	Field
 	operators []string
 }
 
@@ -33,12 +33,12 @@ const (
 	sortParameter   = "sort"
 )
 
-// addBracketed takes over a parameter of the style deepObject. It fails for a
-// declaration that the grammar cannot follow.
-func (o *operation) addBracketed(p *openapi3.Parameter) error {
-	if o.bracketed == nil {
-		o.bracketed = &bracketed{fields: map[string]bracketField{}}
-	}
+// NewBrackets gives the grammar of an operation that has declared nothing yet.
+func NewBrackets() *Brackets { return &Brackets{fields: map[string]bracketField{}} }
+
+// Add adds what a parameter of the style deepObject declares: filter or sort. It fails for
+// a declaration that the grammar cannot follow.
+func (b *Brackets) Add(p *openapi3.Parameter) error {
 	switch p.Name {
 	case filterParameter:
 		for name, ref := range p.Schema.Value.Properties {
@@ -46,7 +46,7 @@ func (o *operation) addBracketed(p *openapi3.Parameter) error {
 			if err != nil {
 				return fmt.Errorf("%s[%s]: %w", p.Name, name, err)
 			}
-			o.bracketed.fields[name] = f
+			b.fields[name] = f
 		}
 		return nil
 	case sortParameter:
@@ -55,7 +55,7 @@ func (o *operation) addBracketed(p *openapi3.Parameter) error {
 			return fmt.Errorf("%s has no fields", p.Name)
 		}
 		for _, name := range key.Value.Properties["field"].Value.Enum {
-			o.bracketed.sorts = append(o.bracketed.sorts, fmt.Sprint(name))
+			b.sorts = append(b.sorts, fmt.Sprint(name))
 		}
 		return nil
 	}
@@ -70,16 +70,16 @@ func bracketFieldOf(s *openapi3.Schema) (f bracketField, err error) {
 	}
 	switch v := eq.Value; {
 	case v.Type.Is("integer"):
-		f.kind = integerField
+		f.Kind = Integer
 	case v.Format == "day-or-instant":
-		f.kind = instantField
+		f.Kind = Instant
 	case len(v.Enum) > 0:
-		f.kind = choiceField
+		f.Kind = Choice
 		for _, choice := range v.Enum {
-			f.choices = append(f.choices, fmt.Sprint(choice))
+			f.Choices = append(f.Choices, fmt.Sprint(choice))
 		}
 	case v.Type.Is("string") && v.Format == "":
-		f.kind = textField
+		f.Kind = Text
 	default:
 		return f, fmt.Errorf("values of this type cannot be compared")
 	}
@@ -90,14 +90,15 @@ func bracketFieldOf(s *openapi3.Schema) (f bracketField, err error) {
 	return f, nil
 }
 
-// owns says whether a query parameter belongs to the grammar, well written or not.
-func (b *bracketed) owns(name string) bool {
+// Owns says whether a query parameter belongs to the grammar, well written or not. A nil
+// grammar owns none.
+func (b *Brackets) Owns(name string) bool {
 	root, _, _ := strings.Cut(name, "[")
 	return b != nil && (root == filterParameter && len(b.fields) > 0 || root == sortParameter && len(b.sorts) > 0)
 }
 
-// repeats says whether a parameter may come more than once: filter[a][in][].
-func (b *bracketed) repeats(name string) bool { return b.owns(name) && strings.HasSuffix(name, "[]") }
+// Repeats says whether a parameter may come more than once: filter[a][in][].
+func (b *Brackets) Repeats(name string) bool { return b.Owns(name) && strings.HasSuffix(name, "[]") }
 
 // brackets takes a name apart: filter[a][in][] is filter, a, in and the empty text.
 func brackets(name string) (parts []string, ok bool) {
@@ -109,20 +110,20 @@ func brackets(name string) (parts []string, ok bool) {
 	return parts, !slices.ContainsFunc(parts, func(p string) bool { return strings.ContainsAny(p, "[]") })
 }
 
-// read reads the filters and sort keys of a request. It fails, with 422, for what
+// Read reads the filters and sort keys of a request. It fails, with 422, for what
 // the operation does not declare and for a value that cannot be read, and names
 // the parameter. Values of conditions are text, int64 or an instant; dates are
 // instants, a bare day its midnight in UTC.
-func (b *bracketed) read(query []pair) ([]loyalty.Condition, []loyalty.Sorting, error) {
+func (b *Brackets) Read(query []Pair) ([]loyalty.Condition, []loyalty.Sorting, error) {
 	var conditions []loyalty.Condition
 	var keys sortKeys
 	for _, p := range query {
-		if !b.owns(p.name) {
+		if !b.Owns(p.Name) {
 			continue
 		}
-		parts, ok := brackets(p.name)
+		parts, ok := brackets(p.Name)
 		if !ok {
-			return nil, nil, errFilterForm.With("parameter", p.name).At(p.name)
+			return nil, nil, errFilterForm.With("parameter", p.Name).At(p.Name)
 		}
 		var err error
 		if parts[0] == sortParameter {
@@ -140,30 +141,30 @@ func (b *bracketed) read(query []pair) ([]loyalty.Condition, []loyalty.Sorting, 
 
 // take adds one parameter, filter[attribute][operator], to the conditions. A list
 // is written with commas, or element by element behind the operator.
-func (b *bracketed) take(conditions []loyalty.Condition, p pair, at []string) ([]loyalty.Condition, error) {
+func (b *Brackets) take(conditions []loyalty.Condition, p Pair, at []string) ([]loyalty.Condition, error) {
 	f, known := b.fields[at[0]]
 	switch {
 	case at[0] == "":
-		return nil, errFilterForm.With("parameter", p.name).At(p.name)
+		return nil, errFilterForm.With("parameter", p.Name).At(p.Name)
 	case !known:
-		return nil, errFilterField.With("field", at[0]).At(p.name)
+		return nil, errFilterField.With("field", at[0]).At(p.Name)
 	case len(at) < 2 || len(at) > 3:
-		return nil, errFilterForm.With("parameter", p.name).At(p.name)
+		return nil, errFilterForm.With("parameter", p.Name).At(p.Name)
 	case !slices.Contains(f.operators, at[1]):
-		return nil, errFilterOperator.With("field", at[0]).With("operator", at[1]).At(p.name)
+		return nil, errFilterOperator.With("field", at[0]).With("operator", at[1]).At(p.Name)
 	}
-	op, texts := loyalty.Operator(at[1]), []string{p.value}
+	op, texts := loyalty.Operator(at[1]), []string{p.Value}
 	list := op == loyalty.In || op == loyalty.Nin
 	if element := len(at) == 3; element && (!list || !isElement(at[2])) {
-		return nil, errFilterForm.With("parameter", p.name).At(p.name)
+		return nil, errFilterForm.With("parameter", p.Name).At(p.Name)
 	} else if list && !element {
-		texts = strings.Split(p.value, ",")
+		texts = strings.Split(p.Value, ",")
 	}
 	values := make([]any, len(texts))
 	for i, text := range texts {
 		v, ok := f.exact(text)
 		if !ok {
-			return nil, errFilterValue.With("field", at[0]).With("reason", f.unreadable()).At(p.name)
+			return nil, errFilterValue.With("field", at[0]).With("reason", f.unreadable()).At(p.Name)
 		}
 		values[i] = v
 	}
@@ -186,8 +187,8 @@ func isElement(text string) bool {
 }
 
 // exact reads a value as this grammar means it: dates are instants, never days.
-func (f field) exact(text string) (any, bool) {
-	if f.kind != instantField {
+func (f Field) exact(text string) (any, bool) {
+	if f.Kind != Instant {
 		return f.value(text)
 	}
 	s, ok := readSpan(text)
@@ -195,11 +196,11 @@ func (f field) exact(text string) (any, bool) {
 }
 
 // unreadable names why a value of the field cannot be read.
-func (f field) unreadable() string {
-	switch f.kind {
-	case instantField:
+func (f Field) unreadable() string {
+	switch f.Kind {
+	case Instant:
 		return "instant"
-	case integerField:
+	case Integer:
 		return "whole_number"
 	}
 	return "choice"
@@ -216,28 +217,28 @@ type sortKey struct {
 }
 
 // take adds one parameter, sort[index][field] or sort[index][direction].
-func (s *sortKeys) take(fields []string, p pair, at []string) error {
+func (s *sortKeys) take(fields []string, p Pair, at []string) error {
 	index, err := strconv.ParseUint(at[0], 10, 31)
 	if err != nil || len(at) != 2 {
-		return errFilterForm.With("parameter", p.name).At(p.name)
+		return errFilterForm.With("parameter", p.Name).At(p.Name)
 	}
-	k := s.at(index, p.name)
+	k := s.at(index, p.Name)
 	switch at[1] {
 	case "field":
-		if p.value == "" {
-			return errSortNothing.With("field", p.name).At(p.name)
+		if p.Value == "" {
+			return errSortNothing.With("field", p.Name).At(p.Name)
 		}
-		if !slices.Contains(fields, p.value) {
-			return errSortField.With("field", p.value).At(p.name)
+		if !slices.Contains(fields, p.Value) {
+			return errSortField.With("field", p.Value).At(p.Name)
 		}
-		k.field, k.parameter = p.value, p.name
+		k.field, k.parameter = p.Value, p.Name
 	case "direction":
-		if p.value != "asc" && p.value != "desc" {
-			return errSortDirection.With("direction", p.value).At(p.name)
+		if p.Value != "asc" && p.Value != "desc" {
+			return errSortDirection.With("direction", p.Value).At(p.Name)
 		}
-		k.descending = p.value == "desc"
+		k.descending = p.Value == "desc"
 	default:
-		return errFilterForm.With("parameter", p.name).At(p.name)
+		return errFilterForm.With("parameter", p.Name).At(p.Name)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package server
+package list
 
 import (
 	"testing"
@@ -9,12 +9,12 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-var testFields = map[string]field{
-	"status": {kind: choiceField, choices: []string{"active", "inactive"}},
-	"at":     {kind: instantField},
-	"name":   {kind: textField},
-	"points": {kind: integerField},
-	"limit":  {kind: integerField},
+var testFields = map[string]Field{
+	"status": {Kind: Choice, Choices: []string{"active", "inactive"}},
+	"at":     {Kind: Instant},
+	"name":   {Kind: Text},
+	"points": {Kind: Integer},
+	"limit":  {Kind: Integer},
 }
 
 func TestFilterGrammar(t *testing.T) {
@@ -54,7 +54,7 @@ func TestFilterGrammar(t *testing.T) {
 		"without an offset":   {"at.gte", "2026-03-01T12:00:00", one("at", loyalty.Gte, noon)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, readable := conditions([]pair{{c.parameter, c.value}}, testFields)
+			got, readable := Conditions([]Pair{{c.parameter, c.value}}, testFields)
 			require.True(t, readable)
 			require.Equal(t, c.want, got)
 		})
@@ -62,20 +62,20 @@ func TestFilterGrammar(t *testing.T) {
 }
 
 func TestFilterUnreadable(t *testing.T) {
-	for _, p := range []pair{
+	for _, p := range []Pair{
 		{"points", "many"}, {"points", ""}, {"points", "1.5"}, {"points", "1e3"}, {"points.in", "1,x"}, {"points.nin", "1,"},
 		{"points", "99999999999999999999"}, {"status", "dancing"}, {"status.in", "active,dancing"}, {"status.gt", "active"},
 		{"name.lt", "a"}, {"at", "2023-02-30"}, {"at", "2023-13-01"}, {"at", "yesterday"}, {"at", ""}, {"at.in", "2026-03-01,x"},
 		{"at", "2026-03-01T25:00:00Z"}, {"at", "2026-3-1"},
 		{"at", "2026-03-01 12:00"}, {"at", "2026-03-01 12:00:00"}, {"at", "2026-03-01T12:00:00 "}, {"at", "2026-03-01T12:00:00 25:00"},
 	} {
-		_, readable := conditions([]pair{p}, testFields)
-		require.False(t, readable, "%s=%s", p.name, p.value)
+		_, readable := Conditions([]Pair{p}, testFields)
+		require.False(t, readable, "%s=%s", p.Name, p.Value)
 	}
 }
 
 func TestFiltersCombine(t *testing.T) {
-	got, readable := conditions([]pair{{"points.gte", "10"}, {"fields", "id"}, {"points.lt", "20"}}, testFields)
+	got, readable := Conditions([]Pair{{"points.gte", "10"}, {"fields", "id"}, {"points.lt", "20"}}, testFields)
 	require.True(t, readable)
 	require.Len(t, got, 2)
 }
@@ -88,7 +88,7 @@ func FuzzFilter(f *testing.F) {
 	f.Add("status.", "active")
 	f.Add(".eq", "")
 	f.Fuzz(func(t *testing.T, name, value string) {
-		list, readable := conditions([]pair{{name, value}}, testFields)
+		list, readable := Conditions([]Pair{{name, value}}, testFields)
 		if !readable {
 			require.Empty(t, list)
 		}

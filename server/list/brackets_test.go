@@ -1,4 +1,4 @@
-package server
+package list
 
 import (
 	"slices"
@@ -12,16 +12,25 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// grammars are those of the document.
-func grammars(t testing.TB) (all []*operation) {
+// grammars are those of the documents, by method and path.
+func grammars(t testing.TB) map[string]*Brackets {
 	t.Helper()
 	documents, err := contract.Documents()
 	require.NoError(t, err)
-	operations, err := operationsOf(documents)
-	require.NoError(t, err)
-	for _, o := range operations {
-		if o.bracketed != nil {
-			all = append(all, o)
+	all := map[string]*Brackets{}
+	for _, d := range documents {
+		for path, item := range d.Spec.Paths.Map() {
+			for method, o := range item.Operations() {
+				for _, p := range append(slices.Clone(item.Parameters), o.Parameters...) {
+					if p.Value.Style != openapi3.SerializationDeepObject {
+						continue
+					}
+					if all[method+" "+path] == nil {
+						all[method+" "+path] = NewBrackets()
+					}
+					require.NoError(t, all[method+" "+path].Add(p.Value))
+				}
+			}
 		}
 	}
 	require.NotEmpty(t, all)
@@ -31,27 +40,27 @@ func grammars(t testing.TB) (all []*operation) {
 // TestBracketsFollowTheDocument: every attribute, operator and sort field that the
 // document declares can be used.
 func TestBracketsFollowTheDocument(t *testing.T) {
-	values := map[fieldKind]string{textField: "x", integerField: "1", instantField: "2026-03-01"}
-	for _, o := range grammars(t) {
-		require.NotEmpty(t, o.bracketed.fields, o.route.Path)
-		require.NotEmpty(t, o.bracketed.sorts, o.route.Path)
-		for name, f := range o.bracketed.fields {
-			value := values[f.kind]
-			if f.kind == choiceField {
-				value = f.choices[0]
+	values := map[Kind]string{Text: "x", Integer: "1", Instant: "2026-03-01"}
+	for name, b := range grammars(t) {
+		require.NotEmpty(t, b.fields, name)
+		require.NotEmpty(t, b.sorts, name)
+		for name, f := range b.fields {
+			value := values[f.Kind]
+			if f.Kind == Choice {
+				value = f.Choices[0]
 			}
 			for _, op := range f.operators {
-				query := []pair{{"filter[" + name + "][" + op + "]", value}}
-				require.NoError(t, o.known(query, nil))
-				conditions, _, err := o.bracketed.read(query)
+				query := []Pair{{"filter[" + name + "][" + op + "]", value}}
+				require.True(t, b.Owns(query[0].Name))
+				conditions, _, err := b.Read(query)
 				require.NoError(t, err, query)
 				require.Equal(t, name, conditions[0].Field)
 				require.Equal(t, loyalty.Operator(op), conditions[0].Operator)
 				require.Contains(t, operators, conditions[0].Operator)
 			}
 		}
-		for _, name := range o.bracketed.sorts {
-			_, keys, err := o.bracketed.read([]pair{{"sort[7][field]", name}, {"sort[7][direction]", "desc"}})
+		for _, name := range b.sorts {
+			_, keys, err := b.Read([]Pair{{"sort[7][field]", name}, {"sort[7][direction]", "desc"}})
 			require.NoError(t, err)
 			require.Equal(t, []loyalty.Sorting{{Field: name, Descending: true}}, keys)
 		}
@@ -67,7 +76,7 @@ func TestBracketsCannotFollow(t *testing.T) {
 		"filter[size]: values of this type cannot be compared": {Name: "filter", Schema: openapi3.NewObjectSchema().WithProperty("size", number).NewRef()},
 		"filter[size]: it cannot equal anything":               {Name: "filter", Schema: openapi3.NewObjectSchema().WithProperty("size", openapi3.NewObjectSchema()).NewRef()},
 	} {
-		require.EqualError(t, (&operation{}).addBracketed(p), name)
+		require.EqualError(t, NewBrackets().Add(p), name)
 	}
 }
 
@@ -82,23 +91,23 @@ func FuzzBrackets(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
-		query, err := parseQuery(raw)
+		query, err := ParseQuery(raw)
 		if err != nil {
 			return
 		}
-		for _, o := range all {
-			conditions, keys, err := o.bracketed.read(query)
+		for _, b := range all {
+			conditions, keys, err := b.Read(query)
 			if err != nil {
 				require.Equal(t, loyalty.Refused, loyalty.AsError(err).Kind)
 				require.Len(t, loyalty.AsError(err).Details, 1)
 				continue
 			}
 			for _, c := range conditions {
-				require.Contains(t, o.bracketed.fields[c.Field].operators, string(c.Operator))
+				require.Contains(t, b.fields[c.Field].operators, string(c.Operator))
 				require.NotEmpty(t, c.Values)
 			}
 			for _, k := range keys {
-				require.True(t, slices.Contains(o.bracketed.sorts, k.Field), strings.Join(o.bracketed.sorts, " "))
+				require.True(t, slices.Contains(b.sorts, k.Field), strings.Join(b.sorts, " "))
 			}
 		}
 	})

@@ -1,4 +1,4 @@
-package server
+package list
 
 import (
 	"slices"
@@ -10,23 +10,28 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// fieldKind tells how a filter's value is read.
-type fieldKind uint8
+// Pair is a query parameter as it was sent, decoded.
+type Pair struct{ Name, Value string }
 
+// Kind says how the value of a filter is read.
+type Kind uint8
+
+// The kinds of fields. Text, Choice and Boolean have no order: a filter that asks for one
+// finds nothing.
 const (
-	textField fieldKind = iota
-	choiceField
-	integerField
-	instantField
-	numberField
-	booleanField
+	Text    Kind = iota
+	Choice       // one of Field.Choices
+	Integer      // 64 bits
+	Instant      // a day, or an instant
+	Number
+	Boolean // true, false, 1, 0
 )
 
-// field is one attribute that a list can be filtered by.
-type field struct {
-	kind    fieldKind
-	choices []string // of a choiceField
-	list    bool     // every value is a list, of which one must fit: stores=a,b
+// Field is one attribute that a list can be filtered by.
+type Field struct {
+	Kind    Kind
+	Choices []string // of a Choice
+	List    bool     // every value is a list, of which one must fit: stores=a,b
 }
 
 // operators are those of the Display grammar, attribute.operator=value.
@@ -39,17 +44,18 @@ var operators = []loyalty.Operator{
 // before: a condition holds where the field lies in one of the spans.
 type span = loyalty.Span
 
-// conditions reads the filters of a request. readable is false when a value
-// cannot be read (a number, a state, a day that is not in the calendar): such a
-// filter finds nothing and is no error. Unknown names were refused before.
-func conditions(pairs []pair, fields map[string]field) (list []loyalty.Condition, readable bool) {
+// Conditions reads the filters of a request on fields, which has them by name. readable is
+// false when a value cannot be read (a number, a state, a day that is not in the
+// calendar): such a filter finds nothing and is no error. A parameter of any other name
+// is passed over: unknown ones were refused before.
+func Conditions(pairs []Pair, fields map[string]Field) (list []loyalty.Condition, readable bool) {
 	for _, p := range pairs {
-		name, op := splitOperator(p.name)
+		name, op := SplitOperator(p.Name)
 		f, known := fields[name]
 		if !known {
 			continue // a parameter that is no filter
 		}
-		read, ok := f.read(name, op, p.value)
+		read, ok := f.read(name, op, p.Value)
 		if !ok {
 			return nil, false
 		}
@@ -58,9 +64,9 @@ func conditions(pairs []pair, fields map[string]field) (list []loyalty.Condition
 	return list, true
 }
 
-// splitOperator cuts the operator off; without one it is eq. Only what follows
+// SplitOperator cuts the operator off; without one it is eq. Only what follows
 // the last dot can be one, so limit.eq is the attribute limit.
-func splitOperator(name string) (string, loyalty.Operator) {
+func SplitOperator(name string) (string, loyalty.Operator) {
 	if dot := strings.LastIndexByte(name, '.'); dot > 0 {
 		if op := loyalty.Operator(name[dot+1:]); slices.Contains(operators, op) {
 			return name[:dot], op
@@ -69,16 +75,16 @@ func splitOperator(name string) (string, loyalty.Operator) {
 	return name, loyalty.Eq
 }
 
-func (f field) read(name string, op loyalty.Operator, text string) ([]loyalty.Condition, bool) {
+func (f Field) read(name string, op loyalty.Operator, text string) ([]loyalty.Condition, bool) {
 	texts := []string{text}
-	if f.list || op == loyalty.In || op == loyalty.Nin {
+	if f.List || op == loyalty.In || op == loyalty.Nin {
 		texts = strings.Split(text, ",")
 	}
 	ordered := op == loyalty.Gt || op == loyalty.Gte || op == loyalty.Lt || op == loyalty.Lte
-	if ordered && (f.kind == textField || f.kind == choiceField || f.kind == booleanField) {
+	if ordered && (f.Kind == Text || f.Kind == Choice || f.Kind == Boolean) {
 		return nil, false // these have no order here
 	}
-	if f.kind == instantField {
+	if f.Kind == Instant {
 		return instantConditions(name, op, texts)
 	}
 	values := make([]any, len(texts))
@@ -92,23 +98,23 @@ func (f field) read(name string, op loyalty.Operator, text string) ([]loyalty.Co
 	return []loyalty.Condition{{Field: name, Operator: op, Values: values}}, true
 }
 
-func (f field) value(text string) (any, bool) {
-	switch f.kind {
-	case choiceField:
-		return text, slices.Contains(f.choices, text)
-	case integerField:
+func (f Field) value(text string) (any, bool) {
+	switch f.Kind {
+	case Choice:
+		return text, slices.Contains(f.Choices, text)
+	case Integer:
 		n, err := strconv.ParseInt(text, 10, 64)
 		return n, err == nil
-	case numberField:
+	case Number:
 		n, err := strconv.ParseFloat(text, 64)
 		return n, err == nil && contract.IsNumber(text)
-	case booleanField:
+	case Boolean:
 		return text == "true" || text == "1", slices.Contains([]string{"true", "false", "1", "0"}, text)
 	}
 	return text, true
 }
 
-// instantConditions words a comparison with days or instants as comparisons with
+// instantConditions turns a comparison with days or instants into comparisons with
 // instants.
 func instantConditions(name string, op loyalty.Operator, texts []string) ([]loyalty.Condition, bool) {
 	spans := make([]any, len(texts))

@@ -1,4 +1,4 @@
-package server
+package list
 
 import (
 	"fmt"
@@ -15,18 +15,18 @@ import (
 // TestCursorIsBound: a cursor serves its own list under its own filters, in
 // whatever order they are written, and nothing else.
 func TestCursorIsBound(t *testing.T) {
-	p := page{path: "/customers", query: []pair{{"status", "active"}, {"score.gte", "5"}}}
-	c := cursor{at: time.UnixMilli(1_700_000_000_123).UTC(), id: []byte("0123456789abcdef"), back: true}
+	p := Page{path: "/customers", Query: []Pair{{"status", "active"}, {"score.gte", "5"}}}
+	c := Cursor{At: time.UnixMilli(1_700_000_000_123).UTC(), ID: []byte("0123456789abcdef"), Back: true}
 	text := c.text(p.hash())
-	same := page{path: "/customers", query: []pair{{"score.gte", "5"}, {"fields", "id"}, {"status", "active"}}}
+	same := Page{path: "/customers", Query: []Pair{{"score.gte", "5"}, {"fields", "id"}, {"status", "active"}}}
 	got, ok := parseCursor(text, same.hash())
 	require.True(t, ok)
 	require.Equal(t, c, *got)
-	for _, other := range []page{
-		{path: "/admin/audit", query: p.query},
-		{path: "/customers", query: p.query[:1]},
-		{path: "/customers", query: []pair{{"status", "active"}, {"score.gte", "6"}}},
-		{path: "/customers", query: []pair{{"status", "active"}, {"score", "gte5"}}},
+	for _, other := range []Page{
+		{path: "/admin/audit", Query: p.Query},
+		{path: "/customers", Query: p.Query[:1]},
+		{path: "/customers", Query: []Pair{{"status", "active"}, {"score.gte", "6"}}},
+		{path: "/customers", Query: []Pair{{"status", "active"}, {"score", "gte5"}}},
 	} {
 		_, ok := parseCursor(text, other.hash())
 		require.False(t, ok, other)
@@ -47,23 +47,23 @@ func TestLinksWalkTheList(t *testing.T) {
 		for i := range all { // the newest first, some at the same instant
 			all[i] = loyalty.AccessKey{ID: fmt.Sprintf("LK%02d", len(all)-i), CreatedAt: time.UnixMilli(int64(len(all)-i) / 3)}
 		}
-		p := page{path: "/admin/keys", limit: rapid.IntRange(1, 10).Draw(t, "limit")}
+		p := Page{path: "/admin/keys", Limit: rapid.IntRange(1, 10).Draw(t, "limit")}
 		p.filters = p.hash()
-		turn := func(p page) links[loyalty.AccessKey] {
-			return linked(p, inMemory(p, all, keyPlace), time.Now(), keyPlace)
+		turn := func(p Page) Links[loyalty.AccessKey] {
+			return Linked(p, Cut(p, all, placeOf), time.Now(), placeOf)
 		}
 		var forward, backward []loyalty.AccessKey
 		l := turn(p)
-		require.Nil(t, l.previous)
-		for forward = append(forward, l.entries...); l.next != nil; forward = append(forward, l.entries...) {
-			p = followed(t, p, *l.next)
+		require.Nil(t, l.Previous)
+		for forward = append(forward, l.Entries...); l.Next != nil; forward = append(forward, l.Entries...) {
+			p = followed(t, p, *l.Next)
 			l = turn(p)
-			require.NotEmpty(t, l.entries)
-			require.NotNil(t, l.previous)
+			require.NotEmpty(t, l.Entries)
+			require.NotNil(t, l.Previous)
 		}
 		require.Equal(t, len(all), len(forward))
-		for backward = l.entries; l.previous != nil; backward = append(append([]loyalty.AccessKey{}, l.entries...), backward...) {
-			p = followed(t, p, *l.previous)
+		for backward = l.Entries; l.Previous != nil; backward = append(append([]loyalty.AccessKey{}, l.Entries...), backward...) {
+			p = followed(t, p, *l.Previous)
 			l = turn(p)
 		}
 		require.ElementsMatch(t, all, backward)
@@ -75,17 +75,20 @@ func TestLinksWalkTheList(t *testing.T) {
 }
 
 // followed is the page behind a link.
-func followed(t require.TestingT, p page, link string) page {
+func followed(t require.TestingT, p Page, link string) Page {
 	u, err := url.Parse(link)
 	require.NoError(t, err)
 	require.Equal(t, p.path, u.Path)
 	var ok bool
-	p.cursor, ok = parseCursor(u.Query().Get("cursor"), p.filters)
+	p.Cursor, ok = parseCursor(u.Query().Get("cursor"), p.filters)
 	require.True(t, ok)
 	return p
 }
 
 func TestLinkRepeatsTheFilters(t *testing.T) {
-	p := page{path: "/customers/a%2Fb/events", query: []pair{{"search", "a b&c=d"}, {"action", "x"}, {"action", "y"}}, limit: 5}
+	p := Page{path: "/customers/a%2Fb/events", Query: []Pair{{"search", "a b&c=d"}, {"action", "x"}, {"action", "y"}}, Limit: 5}
 	require.Equal(t, "/customers/a%2Fb/events?search=a%20b%26c%3Dd&action=x&action=y&limit=5&offset=10", *p.link(10, nil))
 }
+
+// placeOf is where a key stands in the list.
+func placeOf(k loyalty.AccessKey) Cursor { return Cursor{At: k.CreatedAt, ID: []byte(k.ID)} }

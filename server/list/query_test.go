@@ -1,10 +1,11 @@
-package server
+package list
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -13,7 +14,7 @@ func FuzzQuery(f *testing.F) {
 	f.Add("a=1&b=%20&c")
 	f.Add("=&;=%zz&%00=1")
 	f.Fuzz(func(t *testing.T, raw string) {
-		pairs, err := parseQuery(raw)
+		pairs, err := ParseQuery(raw)
 		if err != nil {
 			var e *loyalty.Error
 			require.ErrorAs(t, err, &e)
@@ -22,7 +23,7 @@ func FuzzQuery(f *testing.F) {
 			return
 		}
 		for _, p := range pairs {
-			require.True(t, isText(p.name) && isText(p.value))
+			require.True(t, contract.IsText(p.Name) && contract.IsText(p.Value))
 		}
 	})
 }

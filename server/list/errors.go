@@ -1,4 +1,4 @@
-package server
+package list
 
 import "github.com/loyalty-platform/loyalty/server/loyalty"
 
@@ -13,3 +13,7 @@ var (
 	errSortDirection  = failure(loyalty.Refused, 190205, "sort_direction")  // {direction}
 	errSortNothing    = failure(loyalty.Refused, 190340, "sort_nothing")    // {field}
 )
+
+func failure(kind loyalty.Kind, code int, name string) *loyalty.Error {
+	return &loyalty.Error{Kind: kind, Code: code, Name: name}
+}
