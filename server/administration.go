@@ -2,21 +2,35 @@ package server
 
 import (
 	"context"
+	"log/slog"
+	"time"
 
 	"github.com/loyalty-platform/loyalty/gen/administration"
+	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
 // administrationAPI answers the Administration API.
-type administrationAPI struct{ *Server }
+type administrationAPI struct {
+	admin      *loyalty.Admin
+	jobs       Jobs
+	failures   *failureLog
+	vocabulary *contract.Vocabulary
+	entities   *contract.Entities
+	logger     *slog.Logger
+	clock      func() time.Time
+	region     string
+	jobWait    time.Duration
+	verifying  chan struct{} // holds one verification of the ledger at a time
+}
 
 var _ administration.StrictServerInterface = (*administrationAPI)(nil)
 
-// change runs one administrative change and answers it with a status. body words
-// what the change gives; it is also what a repetition is answered with, made of
-// the part of the result that may be stored.
+// change runs one administrative change and answers it with a status. body renders what
+// the change gives; it also renders what a repetition is answered with, made of the part
+// of the result that may be stored.
 func change[T any](
-	s *Server, ctx context.Context, status int, body func(T) any,
+	ctx context.Context, status int, body func(T) any,
 	do func(context.Context, loyalty.Call) (loyalty.Done[T], error),
 ) (written, error) {
 	r := requestOf(ctx)
@@ -24,7 +38,7 @@ func change[T any](
 	if key, hash, ok := r.idempotency(httpRequest(ctx)); ok {
 		call.Idempotency = &loyalty.AdminIdempotency{AnswerKey: key, Hash: hash, Render: func(result any, err error) (int, []byte) {
 			if err != nil {
-				return s.errorBody(language, err)
+				return errorBody(language, err)
 			}
 			return status, marshal(body(result.(T)))
 		}}

@@ -41,7 +41,7 @@ func (a *administrationAPI) ApplyConfiguration(ctx context.Context, in administr
 		}
 		return written{status: http.StatusOK, body: marshal(answer(changes))}, nil
 	}
-	return change(a.Server, ctx, http.StatusOK, answer, func(ctx context.Context, call loyalty.Call) (loyalty.Done[[]loyalty.ConfigurationChange], error) {
+	return change(ctx, http.StatusOK, answer, func(ctx context.Context, call loyalty.Call) (loyalty.Done[[]loyalty.ConfigurationChange], error) {
 		return a.admin.ApplyConfiguration(ctx, call, wanted, prune)
 	})
 }

@@ -10,13 +10,6 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Jobs does and lists the work that the clock asks for: *loyalty.Jobs.
-type Jobs interface {
-	List(ctx context.Context) ([]loyalty.Job, error)
-	Run(ctx context.Context, name string) (loyalty.Job, error)
-	Wake(name string)
-}
-
 // defaultJobWait is how long a caller waits for a job that was started.
 const defaultJobWait = 5 * time.Second
 

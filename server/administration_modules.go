@@ -41,7 +41,7 @@ func (a *administrationAPI) GetModule(ctx context.Context, in administration.Get
 // ConfigureModule switches and configures a module.
 func (a *administrationAPI) ConfigureModule(ctx context.Context, in administration.ConfigureModuleRequestObject) (administration.ConfigureModuleResponseObject, error) {
 	c := loyalty.ModuleChange{Enabled: in.Body.Enabled, Config: in.Body.Config}
-	return change(a.Server, ctx, http.StatusOK, moduleAnswer, func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.ModuleState], error) {
+	return change(ctx, http.StatusOK, moduleAnswer, func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.ModuleState], error) {
 		return a.admin.SetModule(ctx, call, in.Module, c)
 	})
 }

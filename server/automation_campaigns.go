@@ -9,12 +9,23 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/automationcampaigns"
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/entities"
+	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
 // campaignsAPI answers the Automation Campaigns API.
-type campaignsAPI struct{ *Server }
+type campaignsAPI struct {
+	engine     Engine
+	admin      *loyalty.Admin
+	reader     loyalty.Reader
+	jobs       Jobs
+	vocabulary *contract.Vocabulary
+	bulk       bulkOperations
+	previews   *gate
+	programme  func() *loyalty.Programme
+	clock      func() time.Time
+}
 
 var _ automationcampaigns.StrictServerInterface = (*campaignsAPI)(nil)
 

@@ -42,7 +42,7 @@ func (a *campaignsAPI) StartBacktest(ctx context.Context, in automationcampaigns
 		return nil, err
 	}
 	q := loyalty.BulkRequest{Kind: loyalty.BulkBacktest, Target: in.CampaignID, Parameters: marshal(plan)}
-	answer, err := change(a.Server, ctx, http.StatusAccepted, backtestAnswer, func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.BulkOperation], error) {
+	answer, err := change(ctx, http.StatusAccepted, backtestAnswer, func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.BulkOperation], error) {
 		return a.admin.BeginBulk(ctx, call, q)
 	})
 	if err == nil && !answer.replayed {
@@ -76,7 +76,7 @@ func (a *campaignsAPI) plan(ctx context.Context, in automationcampaigns.StartBac
 
 // GetBacktest tells how far a backtest is.
 func (a *campaignsAPI) GetBacktest(ctx context.Context, in automationcampaigns.GetBacktestRequestObject) (automationcampaigns.GetBacktestResponseObject, error) {
-	o, err := a.bulkNamed(ctx, in.BatchID, loyalty.BulkBacktest)
+	o, err := a.bulk.named(ctx, in.BatchID, loyalty.BulkBacktest)
 	switch {
 	case err != nil:
 		return nil, err

@@ -78,21 +78,21 @@ func (a *couponAPI) GetCouponPool(ctx context.Context, in coupon.GetCouponPoolRe
 
 // CreateCouponPool adds a pool, which has no codes yet.
 func (a *couponAPI) CreateCouponPool(ctx context.Context, in coupon.CreateCouponPoolRequestObject) (coupon.CreateCouponPoolResponseObject, error) {
-	c, err := (&entitiesAPI{a.Server}).change(ctx, poolType, (*contract.Schema).Creation)
+	c, err := a.changes.read(ctx, poolType, (*contract.Schema).Creation)
 	if err != nil {
 		return nil, err
 	}
 	if in.Body.ID != nil {
 		c.ID = *in.Body.ID
 	}
-	return change(a.Server, ctx, http.StatusCreated, poolAnswer(loyalty.PoolStock{}), func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.Entity], error) {
+	return change(ctx, http.StatusCreated, poolAnswer(loyalty.PoolStock{}), func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.Entity], error) {
 		return a.admin.CreateEntity(ctx, call, c)
 	})
 }
 
 // UpdateCouponPool changes the properties of a pool that are sent. It moves no code.
 func (a *couponAPI) UpdateCouponPool(ctx context.Context, in coupon.UpdateCouponPoolRequestObject) (coupon.UpdateCouponPoolResponseObject, error) {
-	c, err := (&entitiesAPI{a.Server}).change(ctx, poolType, (*contract.Schema).Patch)
+	c, err := a.changes.read(ctx, poolType, (*contract.Schema).Patch)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func (a *couponAPI) UpdateCouponPool(ctx context.Context, in coupon.UpdateCoupon
 	if err != nil {
 		return nil, err
 	}
-	return change(a.Server, ctx, http.StatusOK, poolAnswer(n), func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.Entity], error) {
+	return change(ctx, http.StatusOK, poolAnswer(n), func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.Entity], error) {
 		return a.admin.UpdateEntity(ctx, call, c)
 	})
 }

@@ -15,7 +15,14 @@ import (
 )
 
 // customersAPI answers the Customers API.
-type customersAPI struct{ *Server }
+type customersAPI struct {
+	reader    loyalty.Reader
+	customers customerReader
+	submitter submitter
+	bulk      bulkOperations
+	programme func() *loyalty.Programme
+	clock     func() time.Time
+}
 
 var _ customers.StrictServerInterface = (*customersAPI)(nil)
 
@@ -50,7 +57,7 @@ func (a *customersAPI) ListCustomers(ctx context.Context, in customers.ListCusto
 		return nil, err
 	}
 	var found []loyalty.Customer
-	if q, readable := a.customerQuery(ctx, in.Params.Search); readable {
+	if q, readable := customerQuery(ctx, a.programme(), in.Params.Search); readable {
 		q.Page = p.Store()
 		if found, err = a.reader.Customers(plain(ctx), q); err != nil {
 			return nil, err
@@ -68,8 +75,7 @@ func (a *customersAPI) ListCustomers(ctx context.Context, in customers.ListCusto
 
 // customerQuery reads the filters of a list or a count; readable is false where
 // one of them can find nothing.
-func (a *customersAPI) customerQuery(ctx context.Context, search *string) (q loyalty.CustomerQuery, readable bool) {
-	p := a.programme()
+func customerQuery(ctx context.Context, p *loyalty.Programme, search *string) (q loyalty.CustomerQuery, readable bool) {
 	if search != nil {
 		q.Search, q.SearchIn = *search, p.Searchable(loyalty.TypeCustomer)
 	}
@@ -93,7 +99,7 @@ func withoutThoseWhoLeft(conditions []loyalty.Condition) []loyalty.Condition {
 // CountCustomers counts the customers that match every filter.
 func (a *customersAPI) CountCustomers(ctx context.Context, in customers.CountCustomersRequestObject) (customers.CountCustomersResponseObject, error) {
 	var out customers.CountCustomers200JSONResponse
-	q, readable := a.customerQuery(ctx, in.Params.Search)
+	q, readable := customerQuery(ctx, a.programme(), in.Params.Search)
 	if !readable {
 		return out, nil
 	}
@@ -111,7 +117,7 @@ func (a *customersAPI) GetCustomer(ctx context.Context, in customers.GetCustomer
 	if err != nil {
 		return nil, err
 	}
-	c, err := a.settled(plain(ctx), in.CustomerID)
+	c, err := a.customers.current(plain(ctx), in.CustomerID)
 	if err != nil {
 		return nil, err
 	}
@@ -120,24 +126,10 @@ func (a *customersAPI) GetCustomer(ctx context.Context, in customers.GetCustomer
 	return customers.GetCustomer200JSONResponse{Data: out[0]}, err
 }
 
-// settled reads a customer with everything that is due already applied, so that
-// nobody is shown points that have expired. Where that cannot be written, such as on a
-// read-only database, they are shown as they stand.
-func (a *customersAPI) settled(ctx context.Context, ref string) (loyalty.Customer, error) {
-	c, err := a.reader.Customer(ctx, ref)
-	if err != nil || c.DueAt.IsZero() || c.DueAt.After(a.clock()) {
-		return c, err
-	}
-	if err := a.settle(ctx, c.ID); err != nil {
-		return c, err
-	}
-	return a.reader.Customer(ctx, ref)
-}
-
 // GetCustomerPoints reads a customer's figures and lots, now or as they were
 // recorded at an instant.
 func (a *customersAPI) GetCustomerPoints(ctx context.Context, in customers.GetCustomerPointsRequestObject) (customers.GetCustomerPointsResponseObject, error) {
-	c, err := a.settled(plain(ctx), in.CustomerID)
+	c, err := a.customers.current(plain(ctx), in.CustomerID)
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ func (a *displayAPI) ListClaimedRewards(ctx context.Context, in display.ListClai
 	if err != nil {
 		return nil, err
 	}
-	c, err := (&customersAPI{a.Server}).settled(plain(ctx), in.CustomerID)
+	c, err := a.customers.current(plain(ctx), in.CustomerID)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (a *displayAPI) ListClaimedRewards(ctx context.Context, in display.ListClai
 	for i := range l.Entries {
 		out.Data[i] = a.claimedReward(language, &l.Entries[i])
 		if held, ok := coupons[l.Entries[i].Coupon]; ok {
-			shown := a.couponOf(language, &held.Coupon, &held.Holder)
+			shown := couponOf(language, &held.Coupon, &held.Holder, a.clock())
 			out.Data[i].Coupon = &shown
 		}
 	}
@@ -105,7 +105,7 @@ func (a *displayAPI) claimColumns(language *tongue) map[string]list.Column[claim
 		"status":     {Field: list.Field{Kind: list.Choice, Choices: loyalty.DateStatuses}, Of: func(c claimed) any { return c.status }},
 		"state":      {Field: list.Field{Kind: list.Choice, Choices: claimStates}, Of: func(c claimed) any { return string(c.State) }},
 		"claimed_at": {Field: list.Field{Kind: list.Instant}, Of: func(c claimed) any { return c.ClaimedAt }},
-		"title":      {Field: list.Field{Kind: list.Text}, Of: func(c claimed) any { return a.text(language, c.reward.Title) }},
+		"title":      {Field: list.Field{Kind: list.Text}, Of: func(c claimed) any { return language.text(c.reward.Title) }},
 	}
 }
 
@@ -173,10 +173,10 @@ func (a *displayAPI) claimedReward(language *tongue, c *claimed) display.Claimed
 	r := c.reward
 	out := display.ClaimedReward{
 		ID: r.ID, Type: display.ClaimedRewardType(r.Type), Status: display.ClaimedRewardStatus(c.status),
-		Title: a.text(language, r.Title), Description: textOrNil(a.text(language, r.Description)), Points: c.Points,
+		Title: language.text(r.Title), Description: textOrNil(language.text(r.Description)), Points: c.Points,
 		StartsAt: instantOrNil(r.StartsAt.Time), EndsAt: instantOrNil(r.EndsAt.Time), Stores: orEmpty(r.Stores),
 		ClaimID: c.ID, State: display.ClaimedRewardState(c.State), ClaimedAt: common.Instant(c.ClaimedAt),
-		AdditionalProperties: a.ownAttributes(language, a.programme(), rewardType, r.Custom),
+		AdditionalProperties: customAttributes(language, a.programme(), rewardType, r.Custom),
 	}
 	if r.Image != (loyalty.Image{}) {
 		out.Image = &display.ClaimedRewardImage{Small: textOrNil(r.Image.Small), Medium: textOrNil(r.Image.Medium), Large: textOrNil(r.Image.Large)}

@@ -27,13 +27,13 @@ func (a *displayAPI) ListCustomerCoupons(ctx context.Context, in display.ListCus
 	if err != nil {
 		return nil, err
 	}
-	c, err := (&customersAPI{a.Server}).settled(plain(ctx), in.CustomerID)
+	c, err := a.customers.current(plain(ctx), in.CustomerID)
 	if err != nil {
 		return nil, err
 	}
 	q := loyalty.CouponQuery{Holder: c.ID, At: a.clock(), Page: p.Store()}
 	var readable bool
 	q.Conditions, readable = list.Conditions(p.Query, heldFields)
-	list, err := a.couponList(ctx, p, q, readable)
+	list, err := a.coupons.page(ctx, p, q, readable)
 	return display.ListCustomerCoupons200JSONResponse(list), err
 }

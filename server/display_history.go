@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/display"
 	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
@@ -48,10 +47,10 @@ func (a *displayAPI) ListCustomerEvents(ctx context.Context, in display.ListCust
 		return nil, err
 	}
 	q, readable := eventQuery(ctx, list.Ordered(in.Params.Sort, in.Params.Order))
-	if q.Customer, err = a.history(ctx, in.CustomerID); err != nil {
+	if q.Customer, err = a.customers.currentID(plain(ctx), in.CustomerID); err != nil {
 		return nil, err
 	}
-	j, err := a.events(ctx, p, q, readable)
+	j, err := a.journal.events(ctx, p, q, readable)
 	return display.ListCustomerEvents200JSONResponse{Data: j.data, Next: j.Next, Previous: j.Previous, Time: &j.Time}, err
 }
 
@@ -62,7 +61,7 @@ func (a *displayAPI) ListEvents(ctx context.Context, in display.ListEventsReques
 		return nil, err
 	}
 	q, readable := eventQuery(ctx, list.Ordered(in.Params.Sort, in.Params.Order))
-	j, err := a.events(ctx, p, q, readable)
+	j, err := a.journal.events(ctx, p, q, readable)
 	return display.ListEvents200JSONResponse{Data: j.data, Next: j.Next, Previous: j.Previous, Time: &j.Time}, err
 }
 
@@ -72,14 +71,14 @@ func (a *displayAPI) ListTransactionEvents(ctx context.Context, in display.ListT
 	if err != nil {
 		return nil, err
 	}
-	customer, err := a.history(ctx, in.CustomerID)
+	customer, err := a.customers.currentID(plain(ctx), in.CustomerID)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := a.purchase(ctx, customer, in.TransactionID); err != nil {
+	if _, err := a.journal.purchase(ctx, customer, in.TransactionID); err != nil {
 		return nil, err
 	}
-	j, err := a.events(ctx, p, loyalty.EventQuery{Customer: customer, Transaction: in.TransactionID}, true)
+	j, err := a.journal.events(ctx, p, loyalty.EventQuery{Customer: customer, Transaction: in.TransactionID}, true)
 	return display.ListTransactionEvents200JSONResponse{Data: j.data, Next: j.Next, Previous: j.Previous, Time: &j.Time}, err
 }
 
@@ -109,41 +108,26 @@ func (a *displayAPI) ListTransactions(ctx context.Context, in display.ListTransa
 			filters[i].Field = "checkout_date"
 		}
 	}
-	t, err := a.purchases(ctx, p, in.CustomerID, filters, readable)
+	t, err := a.purchasesOf(ctx, p, in.CustomerID, filters, readable)
 	return display.ListTransactions200JSONResponse{Data: t.data, Next: t.Next, Previous: t.Previous, Time: &t.Time}, err
 }
 
-// purchases lists those of a customer that meet conditions.
-func (a *displayAPI) purchases(ctx context.Context, p list.Page, ref string, filters []loyalty.Condition, readable bool) (purchases, error) {
-	customer, err := a.history(ctx, ref)
+// purchasesOf lists those of a customer that meet conditions.
+func (a *displayAPI) purchasesOf(ctx context.Context, p list.Page, ref string, filters []loyalty.Condition, readable bool) (purchasePage, error) {
+	customer, err := a.customers.currentID(plain(ctx), ref)
 	if err != nil {
-		return purchases{}, err
+		return purchasePage{}, err
 	}
-	return a.transactions(ctx, p, loyalty.TransactionQuery{Customer: customer, Conditions: filters}, readable)
-}
-
-// purchase reads one purchase of a customer. It fails with loyalty.ErrTransactionNotFound.
-func (a *displayAPI) purchase(ctx context.Context, customer loyalty.ID, name string) (common.Transaction, error) {
-	q := loyalty.TransactionQuery{Customer: customer, Conditions: []loyalty.Condition{
-		{Field: "id", Operator: loyalty.Eq, Values: []any{name}},
-	}}
-	found, err := a.transactions(ctx, list.Page{Limit: 1}, q, true)
-	if err == nil && len(found.data) == 0 {
-		err = loyalty.ErrTransactionNotFound
-	}
-	if err != nil {
-		return common.Transaction{}, err
-	}
-	return found.data[0], nil
+	return a.journal.purchases(ctx, p, loyalty.TransactionQuery{Customer: customer, Conditions: filters}, readable)
 }
 
 // GetTransaction reads one purchase.
 func (a *displayAPI) GetTransaction(ctx context.Context, in display.GetTransactionRequestObject) (display.GetTransactionResponseObject, error) {
-	customer, err := a.history(ctx, in.CustomerID)
+	customer, err := a.customers.currentID(plain(ctx), in.CustomerID)
 	if err != nil {
 		return nil, err
 	}
-	t, err := a.purchase(ctx, customer, in.TransactionID)
+	t, err := a.journal.purchase(ctx, customer, in.TransactionID)
 	return display.GetTransaction200JSONResponse{Data: t}, err
 }
 
@@ -200,7 +184,7 @@ func (a *displayAPI) SearchTransactions(ctx context.Context, in display.SearchTr
 		return nil, err
 	}
 	filters, readable := searchOf(requestOf(ctx).query).conditions()
-	t, err := a.purchases(ctx, p, in.CustomerID, filters, readable)
+	t, err := a.purchasesOf(ctx, p, in.CustomerID, filters, readable)
 	return display.SearchTransactions200JSONResponse{Data: t.data, Next: t.Next, Previous: t.Previous, Time: &t.Time}, err
 }
 
@@ -220,6 +204,6 @@ func (a *displayAPI) SearchTransactionsByPost(ctx context.Context, in display.Se
 		p.Limit = max(p.Limit, len(wanted.ids))
 	}
 	filters, readable := wanted.conditions()
-	t, err := a.purchases(ctx, p, in.CustomerID, filters, readable)
+	t, err := a.purchasesOf(ctx, p, in.CustomerID, filters, readable)
 	return display.SearchTransactionsByPost200JSONResponse{Data: t.data, Next: t.Next, Previous: t.Previous, Time: &t.Time}, err
 }

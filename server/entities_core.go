@@ -42,9 +42,8 @@ func (a *entitiesAPI) listCustomers(ctx context.Context, p list.Page, in entitie
 	if err := onlyFilters(ctx, "status", "created_at", "search"); err != nil {
 		return nil, err
 	}
-	api := customersAPI{a.Server}
 	var found []loyalty.Customer
-	if q, readable := api.customerQuery(ctx, in.Search); readable {
+	if q, readable := customerQuery(ctx, a.programme(), in.Search); readable {
 		q.Page = p.Store()
 		var err error
 		if found, err = a.reader.Customers(plain(ctx), q); err != nil {
@@ -78,7 +77,7 @@ func (a *entitiesAPI) updateCustomer(ctx context.Context, id string) (entities.U
 	language := r.language
 	render := func(o loyalty.Outcome, err error) (int, []byte) {
 		if err != nil {
-			return a.errorBody(language, act{}.inRequest(err))
+			return errorBody(language, customerAction{}.inRequest(err))
 		}
 		return http.StatusOK, recordAnswer(customerRecord(o.Customer))
 	}
@@ -88,7 +87,7 @@ func (a *entitiesAPI) updateCustomer(ctx context.Context, id string) (entities.U
 	outcome, err := a.engine.Submit(plain(ctx), event)
 	switch {
 	case err != nil:
-		return nil, act{}.inRequest(err)
+		return nil, customerAction{}.inRequest(err)
 	case outcome.Replayed != nil:
 		return replay(outcome.Replayed), nil
 	}
@@ -119,13 +118,12 @@ func (a *entitiesAPI) listTransactions(ctx context.Context, p list.Page, custome
 	if customer == nil {
 		return nil, loyalty.ErrPropertyEmpty.With("property", "customer").At("customer")
 	}
-	api := customersAPI{a.Server}
-	c, err := api.settled(plain(ctx), *customer)
+	c, err := a.customers.current(plain(ctx), *customer)
 	if err != nil {
 		return nil, err
 	}
 	filters, readable := list.Conditions(requestOf(ctx).query, purchaseFields)
-	found, err := a.transactions(ctx, p, loyalty.TransactionQuery{Customer: c.ID, Conditions: filters}, readable)
+	found, err := a.journal.purchases(ctx, p, loyalty.TransactionQuery{Customer: c.ID, Conditions: filters}, readable)
 	if err != nil {
 		return nil, err
 	}
@@ -139,13 +137,10 @@ func (a *entitiesAPI) readTransaction(ctx context.Context, id string) (entities.
 	if err != nil {
 		return nil, err
 	}
-	if !c.DueAt.IsZero() && !c.DueAt.After(a.clock()) {
-		if err := a.settle(plain(ctx), c.ID); err != nil {
-			return nil, err
-		}
+	if _, err := a.customers.applyDue(plain(ctx), c); err != nil {
+		return nil, err
 	}
-	api := displayAPI{a.Server}
-	t, err := api.purchase(ctx, c.ID, id)
+	t, err := a.journal.purchase(ctx, c.ID, id)
 	return written{status: http.StatusOK, body: recordAnswer(purchaseRecord(c, t))}, err
 }
 
@@ -182,7 +177,7 @@ func (a *entitiesAPI) profileEvent(ctx context.Context, id string) (loyalty.Subm
 	}
 	maps.Copy(sent, cleared) // an e-mail address must look like one, but for none
 	s.Data = contract.AppendJSON(nil, sent)
-	s.Customer, err = a.exactName(plain(ctx), id)
+	s.Customer, err = a.customers.exactName(plain(ctx), id)
 	return s, err
 }
 

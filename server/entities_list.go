@@ -34,7 +34,7 @@ func (a *entitiesAPI) entityColumns(p *loyalty.Programme, kind string) map[strin
 	own := map[string]list.Column[storedEntity]{
 		"name":   {Field: list.Field{Kind: list.Text}, Of: func(e storedEntity) any { return textsOf(e.fields["name"]) }},
 		"title":  {Field: list.Field{Kind: list.Text}, Of: func(e storedEntity) any { return textsOf(e.fields["title"]) }},
-		"status": {Field: list.Field{Kind: list.Text}, Of: func(e storedEntity) any { return a.entityStatus(kind, e, now) }},
+		"status": {Field: list.Field{Kind: list.Text}, Of: func(e storedEntity) any { return a.records.status(kind, e, now) }},
 	}
 	return list.CustomColumns(p, kind, own, func(e storedEntity) map[string]json.RawMessage { return e.fields })
 }
@@ -54,16 +54,16 @@ func textsOf(raw json.RawMessage) any {
 	return nil
 }
 
-// entityStatus is the status of an entity: its own where its kind has one, else
+// status is the status of an entity: its own where its kind has one, else
 // what its dates make of it; nil: it has none.
-func (s *Server) entityStatus(kind string, e storedEntity, now time.Time) any {
+func (r entityRecords) status(kind string, e storedEntity, now time.Time) any {
 	switch {
-	case s.entities.Has(kind, "status"):
+	case r.schemas.Has(kind, "status"):
 		if own, ok := textsOf(e.fields["status"]).(string); ok {
 			return own
 		}
 		return loyalty.CampaignDraft
-	case !s.entities.Has(kind, "starts_at"):
+	case !r.schemas.Has(kind, "starts_at"):
 		return nil
 	}
 	var dates loyalty.Dates
@@ -75,12 +75,12 @@ func (s *Server) entityStatus(kind string, e storedEntity, now time.Time) any {
 
 // shownStatus is the status of an entity that does not say it itself; empty: it
 // has none, or says it.
-func (s *Server) shownStatus(kind string, e *loyalty.Entity) string {
+func (r entityRecords) shownStatus(kind string, e *loyalty.Entity) string {
 	fields := propertiesOf(e.Data)
 	if fields["status"] != nil {
 		return ""
 	}
-	status, _ := s.entityStatus(kind, storedEntity{e, fields}, s.clock()).(string)
+	status, _ := r.status(kind, storedEntity{e, fields}, r.clock()).(string)
 	return status
 }
 
@@ -114,7 +114,7 @@ func (a *entitiesAPI) ListEntities(ctx context.Context, in entities.ListEntities
 		at = func(e loyalty.Entity) list.Cursor { return list.Cursor{At: e.CreatedAt, ID: []byte(e.ID)} }
 	}
 	l := list.Linked(p, found, a.clock(), at)
-	return entitiesPage(l, func(e loyalty.Entity) json.RawMessage { return a.entityRecord(in.Module, in.Entity, &e) }), nil
+	return entitiesPage(l, func(e loyalty.Entity) json.RawMessage { return a.records.record(in.Module, in.Entity, &e) }), nil
 }
 
 // entitiesPage writes a page of entities.
@@ -217,7 +217,7 @@ func (a *entitiesAPI) entitiesByName(ctx context.Context, p list.Page, q loyalty
 	}
 	language, names := requestOf(ctx).language, make(map[string]any, len(all))
 	for _, e := range all {
-		names[e.ID] = a.entityName(language, e)
+		names[e.ID] = entityName(language, e)
 	}
 	slices.SortStableFunc(all, func(x, y loyalty.Entity) int { return list.Compare(names[x.ID], names[y.ID], descending) })
 	all = all[min(p.Offset, len(all)):]
@@ -225,7 +225,7 @@ func (a *entitiesAPI) entitiesByName(ctx context.Context, p list.Page, q loyalty
 }
 
 // entityName is what an entity is called in a language; nil: nothing.
-func (a *entitiesAPI) entityName(language *tongue, e loyalty.Entity) any {
+func entityName(language *tongue, e loyalty.Entity) any {
 	fields := propertiesOf(e.Data)
 	for _, raw := range []json.RawMessage{fields["name"], fields["title"]} {
 		var one string
@@ -234,7 +234,7 @@ func (a *entitiesAPI) entityName(language *tongue, e loyalty.Entity) any {
 			return one
 		}
 		if json.Unmarshal(raw, &many) == nil && len(many) > 0 {
-			return a.text(language, many)
+			return language.text(many)
 		}
 	}
 	return nil

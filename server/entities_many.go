@@ -26,8 +26,8 @@ func (a *entitiesAPI) ChangeEntities(ctx context.Context, in entities.ChangeEnti
 	}
 	skip := in.Body.ErrorHandling != nil && *in.Body.ErrorHandling == entities.EntityChangesErrorHandlingSkip
 	language := requestOf(ctx).language
-	answer := func(results []loyalty.EntityResult) any { return a.entityResults(language, results) }
-	return change(a.Server, ctx, http.StatusOK, answer, func(ctx context.Context, call loyalty.Call) (loyalty.Done[[]loyalty.EntityResult], error) {
+	answer := func(results []loyalty.EntityResult) any { return entityResults(language, results) }
+	return change(ctx, http.StatusOK, answer, func(ctx context.Context, call loyalty.Call) (loyalty.Done[[]loyalty.EntityResult], error) {
 		return a.admin.ChangeEntities(ctx, call, changes, skip)
 	})
 }
@@ -53,7 +53,7 @@ func (a *entitiesAPI) changeBodies(ctx context.Context) ([]any, error) {
 // when the turn comes to the change.
 func (a *entitiesAPI) reading(kind string, body any) func(*loyalty.Programme, json.RawMessage) (json.RawMessage, error) {
 	return func(p *loyalty.Programme, before json.RawMessage) (json.RawMessage, error) {
-		fields, err := a.entities.Of(kind, p)
+		fields, err := a.changes.schemas.Of(kind, p)
 		if err != nil {
 			return nil, err
 		}
@@ -63,25 +63,25 @@ func (a *entitiesAPI) reading(kind string, body any) func(*loyalty.Programme, js
 			if err != nil {
 				return nil, err
 			}
-			return a.checkEntity(kind, fields, contract.AppendJSON(nil, tree))
+			return a.changes.check(kind, fields, contract.AppendJSON(nil, tree))
 		}
 		sent, err := fields.PatchAt(body, "data")
 		if err != nil {
 			return nil, err
 		}
-		return a.checkEntity(kind, fields, loyalty.PatchEntity(before, sent))
+		return a.changes.check(kind, fields, loyalty.PatchEntity(before, sent))
 	}
 }
 
 // entityResults words the fate of each change.
-func (a *entitiesAPI) entityResults(language *tongue, results []loyalty.EntityResult) entities.EntityResults {
+func entityResults(language *tongue, results []loyalty.EntityResult) entities.EntityResults {
 	out := entities.EntityResults{Results: make([]entities.EntityResult, len(results)), Total: len(results)}
 	for i, r := range results {
 		if r.Err == nil {
 			out.Results[i].ID = &r.ID
 			continue
 		}
-		_, e := a.envelope(language, r.Err)
+		_, e := envelope(language, r.Err)
 		out.Results[i].Error = &e
 		out.Errors++
 	}

@@ -17,7 +17,14 @@ import (
 )
 
 // eventsAPI answers the Events API.
-type eventsAPI struct{ *Server }
+type eventsAPI struct {
+	engine          Engine
+	vocabulary      *contract.Vocabulary
+	programme       func() *loyalty.Programme
+	previews, bulks *gate
+	// charge counts the events of a bulk on the key of its request.
+	charge func(c *gin.Context, events int) error
+}
 
 var _ events.StrictServerInterface = (*eventsAPI)(nil)
 
@@ -27,9 +34,9 @@ func (a *eventsAPI) SubmitEvent(ctx context.Context, _ events.SubmitEventRequest
 	language := r.language
 	render := func(o loyalty.Outcome, err error) (int, []byte) {
 		if err != nil {
-			return a.errorBody(language, err)
+			return errorBody(language, err)
 		}
-		return http.StatusOK, marshal(a.eventOutcome(language, o))
+		return http.StatusOK, marshal(eventOutcome(language, o))
 	}
 	s := a.vocabulary.Submission(r.tree)
 	if key, hash, ok := r.idempotency(httpRequest(ctx)); ok {
@@ -76,15 +83,15 @@ func customerBlock(o loyalty.Outcome) []byte {
 
 // eventOutcome words what an event did, without the customer. Events name no person,
 // so suppressing personal data leaves out the customer alone.
-func (a *eventsAPI) eventOutcome(language *tongue, o loyalty.Outcome) events.EventOutcome {
-	return events.EventOutcome{Events: recorded(o.Events), Warnings: a.warnings(language, o.Warnings)}
+func eventOutcome(language *tongue, o loyalty.Outcome) events.EventOutcome {
+	return events.EventOutcome{Events: recorded(o.Events), Warnings: warningsOf(language, o.Warnings)}
 }
 
-// warnings words what a purchase was recorded without.
-func (s *Server) warnings(language *tongue, list []*loyalty.Error) []common.Warning {
+// warningsOf words what a purchase was recorded without.
+func warningsOf(language *tongue, list []*loyalty.Error) []common.Warning {
 	var out []common.Warning
 	for _, w := range list {
-		warning := common.Warning{Code: w.Code, Message: s.message(language, w.Name, w.Args)}
+		warning := common.Warning{Code: w.Code, Message: message(language, w.Name, w.Args)}
 		if len(w.Details) > 0 {
 			warning.Field = w.Details[0].Field
 		}
@@ -139,10 +146,10 @@ func (a *eventsAPI) PreviewEvent(ctx context.Context, _ events.PreviewEventReque
 	o, err := a.engine.Preview(plain(ctx), s)
 	out := events.EventPreview{
 		Customer: summary(o.Customer, a.programme().SuppressPII), Events: recorded(o.Events),
-		Rules: a.verdicts(r.language, o.Trace), Lots: touched(o), Warnings: a.warnings(r.language, o.Warnings),
+		Rules: verdicts(r.language, o.Trace), Lots: touched(o), Warnings: warningsOf(r.language, o.Warnings),
 	}
 	if err != nil {
-		status, envelope := a.envelope(r.language, err)
+		status, envelope := envelope(r.language, err)
 		if status == http.StatusBadRequest || status >= http.StatusInternalServerError {
 			return nil, err
 		}
@@ -151,7 +158,7 @@ func (a *eventsAPI) PreviewEvent(ctx context.Context, _ events.PreviewEventReque
 	return written{status: http.StatusOK, body: marshal(out)}, nil
 }
 
-func (a *eventsAPI) verdicts(language *tongue, trace []loyalty.Verdict) []events.RuleVerdict {
+func verdicts(language *tongue, trace []loyalty.Verdict) []events.RuleVerdict {
 	out := make([]events.RuleVerdict, len(trace))
 	for i, v := range trace {
 		out[i] = events.RuleVerdict{
@@ -191,7 +198,7 @@ func (a *eventsAPI) SubmitEvents(ctx context.Context, _ events.SubmitEventsReque
 	}
 	r.tree = nil // each event's part is let go when the event was read
 	if c, ok := ctx.(*gin.Context); ok {
-		if err := a.chargeBulk(c, len(trees)); err != nil {
+		if err := a.charge(c, len(trees)); err != nil {
 			return nil, err
 		}
 	}
@@ -296,13 +303,13 @@ func eventHash(req *http.Request, s *loyalty.Submission) [32]byte {
 // render words the fate of one event.
 func (b *bulk) render(o loyalty.Outcome, err error) (int, []byte) {
 	if err != nil {
-		status, e := b.api.envelope(b.language, err)
+		status, e := envelope(b.language, err)
 		return status, marshal(events.BatchResult{Error: &e})
 	}
 	return http.StatusOK, marshal(struct {
 		Events   []events.RecordedEvent `json:"events"`
 		Warnings []common.Warning       `json:"warnings,omitempty"`
-	}{recorded(o.Events), b.api.warnings(b.language, o.Warnings)})
+	}{recorded(o.Events), warningsOf(b.language, o.Warnings)})
 }
 
 // take notes the fate of the event at a place.

@@ -11,7 +11,12 @@ import (
 )
 
 // leaderboardAPI answers the Leaderboard API.
-type leaderboardAPI struct{ *Server }
+type leaderboardAPI struct {
+	boards    *loyalty.Leaderboard
+	customers customerReader
+	programme func() *loyalty.Programme
+	clock     func() time.Time
+}
 
 var _ leaderboard.StrictServerInterface = (*leaderboardAPI)(nil)
 
@@ -42,7 +47,7 @@ func (a *leaderboardAPI) GetLeaderboard(ctx context.Context, in leaderboard.GetL
 // GetCustomerLeaderboard reads where a customer stands, with everything that is due
 // for them applied.
 func (a *leaderboardAPI) GetCustomerLeaderboard(ctx context.Context, in leaderboard.GetCustomerLeaderboardRequestObject) (leaderboard.GetCustomerLeaderboardResponseObject, error) {
-	c, err := (&customersAPI{a.Server}).settled(plain(ctx), in.CustomerID)
+	c, err := a.customers.current(plain(ctx), in.CustomerID)
 	if err != nil {
 		return nil, err
 	}

@@ -40,7 +40,7 @@ func (a *loyaltyReadAPI) ReadCustomers(ctx context.Context, in loyaltyread.ReadC
 
 // ReadCustomer reads one customer.
 func (a *loyaltyReadAPI) ReadCustomer(ctx context.Context, in loyaltyread.ReadCustomerRequestObject) (loyaltyread.ReadCustomerResponseObject, error) {
-	c, err := (&customersAPI{a.Server}).settled(plain(ctx), in.CustomerID)
+	c, err := a.customers.current(plain(ctx), in.CustomerID)
 	return loyaltyread.ReadCustomer200JSONResponse{Data: chosen(nil).customer(&c)}, err
 }
 
@@ -63,12 +63,12 @@ func (a *loyaltyReadAPI) ReadCoupons(ctx context.Context, in loyaltyread.ReadCou
 	for i := range q.Sort {
 		q.Sort[i].Field = storedName(q.Sort[i].Field)
 	}
-	c, err := (&customersAPI{a.Server}).settled(plain(ctx), in.CustomerID)
+	c, err := a.customers.current(plain(ctx), in.CustomerID)
 	if err != nil {
 		return nil, err
 	}
 	q.Holder = c.ID
-	list, err := a.couponList(ctx, p, q, true)
+	list, err := a.coupons.page(ctx, p, q, true)
 	out := loyaltyread.ReadCoupons200JSONResponse{
 		Data: make([]loyaltyread.HeldCoupon, len(list.Data)), Next: list.Next, Previous: list.Previous, Time: list.Time,
 	}

@@ -32,6 +32,9 @@ type operation struct {
 	fromTree bool
 }
 
+// idempotencyHeader makes a write repeatable without a second effect.
+const idempotencyHeader = "Idempotency-Key"
+
 // routeKey finds an operation by what gin matched: one routing decision, and
 // no second router that could see another path.
 type routeKey struct{ method, path string }

@@ -34,7 +34,7 @@ func (s *Server) readQuery(c *gin.Context) {
 
 // decodePath decodes the values of the path once. gin would read a plus as a blank,
 // which it is in a query only. Broken triplets were refused with the target.
-func (s *Server) decodePath(c *gin.Context) {
+func decodePath(c *gin.Context) {
 	if c.Request.URL.RawPath == "" {
 		return // they are decoded already
 	}

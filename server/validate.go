@@ -31,7 +31,7 @@ func (s *Server) validate(c *gin.Context) {
 			err = errBusy
 		default:
 			err = r.readTree(c.Request)
-			s.deprecate(c, r.actions)
+			deprecate(c, s.vocabulary, r.actions)
 		}
 	}
 	if err != nil {
@@ -56,9 +56,6 @@ func (s *Server) validateParameters(c *gin.Context, r *request) error {
 	}
 	return contract.CheckParameters(c, in, r.operation.checked)
 }
-
-// idempotencyHeader makes a write repeatable without a second effect.
-const idempotencyHeader = "Idempotency-Key"
 
 func checkIdempotencyKey(h http.Header) error {
 	sent, ok := h[idempotencyHeader]
