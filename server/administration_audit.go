@@ -5,15 +5,16 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/administration"
 	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
 // auditFields are what the audit trail can be filtered by.
-var auditFields = map[string]field{
-	"action": {kind: textField},
-	"target": {kind: textField},
-	"key_id": {kind: textField},
-	"at":     {kind: instantField},
+var auditFields = map[string]list.Field{
+	"action": {Kind: list.Text},
+	"target": {Kind: list.Text},
+	"key_id": {Kind: list.Text},
+	"at":     {Kind: list.Instant},
 }
 
 // ListAudit lists the administrative changes, the newest first.
@@ -23,16 +24,16 @@ func (a *administrationAPI) ListAudit(ctx context.Context, in administration.Lis
 		return nil, err
 	}
 	var found []loyalty.AuditEntry
-	if conditions, readable := conditions(requestOf(ctx).query, auditFields); readable {
-		if found, err = a.admin.AuditLog(plain(ctx), loyalty.AuditQuery{Conditions: conditions, Page: storePage(p)}); err != nil {
+	if conditions, readable := list.Conditions(requestOf(ctx).query, auditFields); readable {
+		if found, err = a.admin.AuditLog(plain(ctx), loyalty.AuditQuery{Conditions: conditions, Page: p.Store()}); err != nil {
 			return nil, err
 		}
 	}
-	l := linked(p, found, a.clock(), func(e loyalty.AuditEntry) cursor { return cursor{at: e.At, id: e.ID[:]} })
+	l := list.Linked(p, found, a.clock(), func(e loyalty.AuditEntry) list.Cursor { return list.Cursor{At: e.At, ID: e.ID[:]} })
 	out := administration.ListAudit200JSONResponse{
-		Data: make([]administration.AuditEntry, len(l.entries)), Next: l.next, Previous: l.previous, Time: &l.time,
+		Data: make([]administration.AuditEntry, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time,
 	}
-	for i, e := range l.entries {
+	for i, e := range l.Entries {
 		out.Data[i] = administration.AuditEntry{
 			At: common.Instant(e.At), KeyID: e.KeyID, Action: e.Action, Target: e.Target, Before: e.Before, After: e.After,
 		}

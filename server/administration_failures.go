@@ -6,17 +6,18 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/administration"
 	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
 // failureFields are what failed requests can be filtered by.
-var failureFields = map[string]field{
-	"status": {kind: integerField},
-	"code":   {kind: integerField},
-	"api":    {kind: textField},
-	"route":  {kind: textField},
-	"key_id": {kind: textField},
-	"since":  {kind: instantField},
+var failureFields = map[string]list.Field{
+	"status": {Kind: list.Integer},
+	"code":   {Kind: list.Integer},
+	"api":    {Kind: list.Text},
+	"route":  {Kind: list.Text},
+	"key_id": {Kind: list.Text},
+	"since":  {Kind: list.Instant},
 }
 
 // ListFailedRequests lists the last failed requests of all nodes, the newest first.
@@ -28,17 +29,17 @@ func (a *administrationAPI) ListFailedRequests(ctx context.Context, in administr
 	}
 	a.failures.flush(plain(ctx))
 	var found []loyalty.FailedRequest
-	if conditions, readable := conditions(requestOf(ctx).query, failureFields); readable {
-		if found, err = a.admin.Failures(plain(ctx), loyalty.FailureQuery{Conditions: since(conditions), Page: storePage(p)}); err != nil {
+	if conditions, readable := list.Conditions(requestOf(ctx).query, failureFields); readable {
+		if found, err = a.admin.Failures(plain(ctx), loyalty.FailureQuery{Conditions: since(conditions), Page: p.Store()}); err != nil {
 			return nil, err
 		}
 	}
-	l := linked(p, found, a.clock(), func(f loyalty.FailedRequest) cursor { return cursor{at: f.At, id: f.ID[:]} })
+	l := list.Linked(p, found, a.clock(), func(f loyalty.FailedRequest) list.Cursor { return list.Cursor{At: f.At, ID: f.ID[:]} })
 	out := administration.ListFailedRequests200JSONResponse{
-		Data: make([]administration.FailedRequest, len(l.entries)), Next: l.next, Previous: l.previous, Time: &l.time, NotKept: a.failures.notKept(),
+		Data: make([]administration.FailedRequest, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time, NotKept: a.failures.notKept(),
 	}
-	for i := range l.entries {
-		out.Data[i] = failedRequest(&l.entries[i])
+	for i := range l.Entries {
+		out.Data[i] = failedRequest(&l.Entries[i])
 	}
 	return out, nil
 }

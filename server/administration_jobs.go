@@ -6,15 +6,9 @@ import (
 	"time"
 
 	"github.com/loyalty-platform/loyalty/gen/administration"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
-
-// Jobs does and lists the work that the clock asks for: *loyalty.Jobs.
-type Jobs interface {
-	List(ctx context.Context) ([]loyalty.Job, error)
-	Run(ctx context.Context, name string) (loyalty.Job, error)
-	Wake(name string)
-}
 
 // defaultJobWait is how long a caller waits for a job that was started.
 const defaultJobWait = 5 * time.Second
@@ -29,12 +23,12 @@ func (a *administrationAPI) ListJobs(ctx context.Context, in administration.List
 	if err != nil {
 		return nil, err
 	}
-	l := linked(p, inMemory(p, all, nil), a.clock(), nil)
+	l := list.Linked(p, list.Cut(p, all, nil), a.clock(), nil)
 	out := administration.ListJobs200JSONResponse{
-		Data: make([]administration.Job, len(l.entries)), Next: l.next, Previous: l.previous, Time: &l.time,
+		Data: make([]administration.Job, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time,
 	}
-	for i := range l.entries {
-		out.Data[i] = a.job(&l.entries[i])
+	for i := range l.Entries {
+		out.Data[i] = a.job(&l.Entries[i])
 	}
 	return out, nil
 }

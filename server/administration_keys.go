@@ -9,6 +9,7 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/administration"
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/server/limit"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -26,18 +27,18 @@ func (a *administrationAPI) ListKeys(ctx context.Context, in administration.List
 	if err != nil {
 		return nil, err
 	}
-	l := linked(p, inMemory(p, all, keyPlace), a.clock(), keyPlace)
+	l := list.Linked(p, list.Cut(p, all, keyPlace), a.clock(), keyPlace)
 	out := administration.ListKeys200JSONResponse{
-		Data: make([]administration.Key, len(l.entries)), Next: l.next, Previous: l.previous, Time: &l.time,
+		Data: make([]administration.Key, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time,
 	}
-	for i, k := range l.entries {
+	for i, k := range l.Entries {
 		out.Data[i] = keyOf(k)
 	}
 	return out, nil
 }
 
 // keyPlace is where a key stands in the list.
-func keyPlace(k loyalty.AccessKey) cursor { return cursor{at: k.CreatedAt, id: []byte(k.ID)} }
+func keyPlace(k loyalty.AccessKey) list.Cursor { return list.Cursor{At: k.CreatedAt, ID: []byte(k.ID)} }
 
 // GetKey reads an access key.
 func (a *administrationAPI) GetKey(ctx context.Context, in administration.GetKeyRequestObject) (administration.GetKeyResponseObject, error) {
@@ -50,14 +51,14 @@ func (a *administrationAPI) GetKey(ctx context.Context, in administration.GetKey
 
 // CreateKey makes an access key and shows its secret, this once.
 func (a *administrationAPI) CreateKey(ctx context.Context, in administration.CreateKeyRequestObject) (administration.CreateKeyResponseObject, error) {
-	return change(a.Server, ctx, http.StatusCreated, newKeyAnswer, func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.AccessKey], error) {
+	return change(ctx, http.StatusCreated, newKeyAnswer, func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.AccessKey], error) {
 		return a.admin.CreateKey(ctx, call, keyChange(*in.Body))
 	})
 }
 
 // UpdateKey changes what an access key may do.
 func (a *administrationAPI) UpdateKey(ctx context.Context, in administration.UpdateKeyRequestObject) (administration.UpdateKeyResponseObject, error) {
-	return change(a.Server, ctx, http.StatusOK, keyAnswer, func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.AccessKey], error) {
+	return change(ctx, http.StatusOK, keyAnswer, func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.AccessKey], error) {
 		return a.admin.UpdateKey(ctx, call, in.KeyID, keyChange(*in.Body))
 	})
 }
@@ -68,14 +69,14 @@ func (a *administrationAPI) RotateKey(ctx context.Context, in administration.Rot
 	if s := in.Body.OverlapSeconds; s != nil {
 		overlap = time.Duration(*s) * time.Second
 	}
-	return change(a.Server, ctx, http.StatusOK, newKeyAnswer, func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.AccessKey], error) {
+	return change(ctx, http.StatusOK, newKeyAnswer, func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.AccessKey], error) {
 		return a.admin.RotateKey(ctx, call, in.KeyID, overlap)
 	})
 }
 
 // RevokeKey ends an access key.
 func (a *administrationAPI) RevokeKey(ctx context.Context, in administration.RevokeKeyRequestObject) (administration.RevokeKeyResponseObject, error) {
-	return change(a.Server, ctx, http.StatusOK, keyAnswer, func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.AccessKey], error) {
+	return change(ctx, http.StatusOK, keyAnswer, func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.AccessKey], error) {
 		return a.admin.RevokeKey(ctx, call, in.KeyID)
 	})
 }

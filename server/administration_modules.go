@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/loyalty-platform/loyalty/gen/administration"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -18,11 +19,11 @@ func (a *administrationAPI) ListModules(ctx context.Context, in administration.L
 	if err != nil {
 		return nil, err
 	}
-	l := linked(p, inMemory(p, all, nil), a.clock(), nil)
+	l := list.Linked(p, list.Cut(p, all, nil), a.clock(), nil)
 	out := administration.ListModules200JSONResponse{
-		Data: make([]administration.ModuleDetails, len(l.entries)), Next: l.next, Previous: l.previous, Time: &l.time,
+		Data: make([]administration.ModuleDetails, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time,
 	}
-	for i, m := range l.entries {
+	for i, m := range l.Entries {
 		out.Data[i] = moduleOf(m)
 	}
 	return out, nil
@@ -40,7 +41,7 @@ func (a *administrationAPI) GetModule(ctx context.Context, in administration.Get
 // ConfigureModule switches and configures a module.
 func (a *administrationAPI) ConfigureModule(ctx context.Context, in administration.ConfigureModuleRequestObject) (administration.ConfigureModuleResponseObject, error) {
 	c := loyalty.ModuleChange{Enabled: in.Body.Enabled, Config: in.Body.Config}
-	return change(a.Server, ctx, http.StatusOK, moduleAnswer, func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.ModuleState], error) {
+	return change(ctx, http.StatusOK, moduleAnswer, func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.ModuleState], error) {
 		return a.admin.SetModule(ctx, call, in.Module, c)
 	})
 }

@@ -26,7 +26,7 @@ func (a *administrationAPI) UpdateSettings(ctx context.Context, in administratio
 		c.AcceptanceWindow = &window
 	}
 	answer := func(s loyalty.Settings) any { return administration.SettingsAnswer{Data: a.settingsOf(s)} }
-	return change(a.Server, ctx, http.StatusOK, answer, func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.Settings], error) {
+	return change(ctx, http.StatusOK, answer, func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.Settings], error) {
 		return a.admin.SetSettings(ctx, call, c)
 	})
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/signing"
 )
@@ -43,7 +44,7 @@ func admits(key *loyalty.AccessKey, source netip.Addr) bool {
 
 func listed(networks []string, source netip.Addr) bool {
 	return slices.ContainsFunc(networks, func(text string) bool {
-		p, ok := parsePrefix(text)
+		p, ok := contract.ParseNetwork(text)
 		return ok && p.Contains(source)
 	})
 }

@@ -9,11 +9,23 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/automationcampaigns"
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/entities"
+	"github.com/loyalty-platform/loyalty/server/contract"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
 // campaignsAPI answers the Automation Campaigns API.
-type campaignsAPI struct{ *Server }
+type campaignsAPI struct {
+	engine     Engine
+	admin      *loyalty.Admin
+	reader     loyalty.Reader
+	jobs       Jobs
+	vocabulary *contract.Vocabulary
+	bulk       bulkOperations
+	previews   *gate
+	programme  func() *loyalty.Programme
+	clock      func() time.Time
+}
 
 var _ automationcampaigns.StrictServerInterface = (*campaignsAPI)(nil)
 
@@ -26,7 +38,7 @@ var campaignStatuses = []string{
 }
 
 // campaignColumns are what campaigns are filtered and sorted by.
-func campaignColumns(now time.Time) map[string]column[*loyalty.Campaign] {
+func campaignColumns(now time.Time) map[string]list.Column[*loyalty.Campaign] {
 	moment := func(of func(*loyalty.Campaign) time.Time) func(*loyalty.Campaign) any {
 		return func(c *loyalty.Campaign) any {
 			if at := of(c); !at.IsZero() {
@@ -35,14 +47,14 @@ func campaignColumns(now time.Time) map[string]column[*loyalty.Campaign] {
 			return nil
 		}
 	}
-	return map[string]column[*loyalty.Campaign]{
-		"status":     {field{kind: choiceField, choices: campaignStatuses}, func(c *loyalty.Campaign) any { return c.StatusAt(now) }},
-		"trigger":    {field{kind: textField}, func(c *loyalty.Campaign) any { return c.Trigger }},
-		"name":       {field{kind: textField}, func(c *loyalty.Campaign) any { return c.Name }},
-		"priority":   {field{kind: integerField}, func(c *loyalty.Campaign) any { return int64(c.Priority) }},
-		"created_at": {field{kind: instantField}, moment(func(c *loyalty.Campaign) time.Time { return c.CreatedAt })},
-		"starts_at":  {field{kind: instantField}, moment(func(c *loyalty.Campaign) time.Time { return c.StartsAt.Time })},
-		"ends_at":    {field{kind: instantField}, moment(func(c *loyalty.Campaign) time.Time { return c.EndsAt.Time })},
+	return map[string]list.Column[*loyalty.Campaign]{
+		"status":     {Field: list.Field{Kind: list.Choice, Choices: campaignStatuses}, Of: func(c *loyalty.Campaign) any { return c.StatusAt(now) }},
+		"trigger":    {Field: list.Field{Kind: list.Text}, Of: func(c *loyalty.Campaign) any { return c.Trigger }},
+		"name":       {Field: list.Field{Kind: list.Text}, Of: func(c *loyalty.Campaign) any { return c.Name }},
+		"priority":   {Field: list.Field{Kind: list.Integer}, Of: func(c *loyalty.Campaign) any { return int64(c.Priority) }},
+		"created_at": {Field: list.Field{Kind: list.Instant}, Of: moment(func(c *loyalty.Campaign) time.Time { return c.CreatedAt })},
+		"starts_at":  {Field: list.Field{Kind: list.Instant}, Of: moment(func(c *loyalty.Campaign) time.Time { return c.StartsAt.Time })},
+		"ends_at":    {Field: list.Field{Kind: list.Instant}, Of: moment(func(c *loyalty.Campaign) time.Time { return c.EndsAt.Time })},
 	}
 }
 
@@ -54,11 +66,11 @@ func (a *campaignsAPI) ListCampaigns(ctx context.Context, in automationcampaigns
 		return nil, err
 	}
 	now := a.clock()
-	l := choose(p, loyalty.InOrder(a.programme()), campaignColumns(now), ordered(in.Params.Sort, in.Params.Order), now)
+	l := list.Choose(p, loyalty.InOrder(a.programme()), campaignColumns(now), list.Ordered(in.Params.Sort, in.Params.Order), now)
 	out := automationcampaigns.ListCampaigns200JSONResponse{
-		Data: make([]automationcampaigns.AutomationCampaign, len(l.entries)), Next: l.next, Previous: l.previous, Time: &l.time,
+		Data: make([]automationcampaigns.AutomationCampaign, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time,
 	}
-	for i, c := range l.entries {
+	for i, c := range l.Entries {
 		if out.Data[i], err = campaignOf(c, now); err != nil {
 			return nil, err
 		}

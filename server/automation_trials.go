@@ -8,12 +8,13 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/automationcampaigns"
 	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
 // PreviewCampaigns tells what a purchase would bring.
 func (a *campaignsAPI) PreviewCampaigns(ctx context.Context, _ automationcampaigns.PreviewCampaignsRequestObject) (automationcampaigns.PreviewCampaignsResponseObject, error) {
-	s := a.vocabulary.eventOf(requestOf(ctx).tree).submission()
+	s := a.vocabulary.Submission(requestOf(ctx).tree)
 	s.Checked = false // the engine holds it against what the programme declares besides
 	leave, err := a.previews.enter(ctx, requestOf(ctx).key.ID)
 	if err != nil {
@@ -41,7 +42,7 @@ func (a *campaignsAPI) StartBacktest(ctx context.Context, in automationcampaigns
 		return nil, err
 	}
 	q := loyalty.BulkRequest{Kind: loyalty.BulkBacktest, Target: in.CampaignID, Parameters: marshal(plan)}
-	answer, err := change(a.Server, ctx, http.StatusAccepted, backtestAnswer, func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.BulkOperation], error) {
+	answer, err := change(ctx, http.StatusAccepted, backtestAnswer, func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.BulkOperation], error) {
 		return a.admin.BeginBulk(ctx, call, q)
 	})
 	if err == nil && !answer.replayed {
@@ -61,8 +62,8 @@ func (a *campaignsAPI) plan(ctx context.Context, in automationcampaigns.StartBac
 		return p, loyalty.ErrCampaignNotFound.With("campaign", in.CampaignID)
 	}
 	p.Campaign = e.Data
-	if body, _ := requestOf(ctx).tree.(map[string]any); body["campaign"] != nil {
-		p.Campaign = appendJSON(nil, body["campaign"])
+	if sent := contract.Properties(requestOf(ctx).tree)["campaign"]; sent != nil {
+		p.Campaign = contract.AppendJSON(nil, sent)
 	}
 	if err := p.Check(a.programme(), in.CampaignID); err != nil {
 		return p, err
@@ -75,7 +76,7 @@ func (a *campaignsAPI) plan(ctx context.Context, in automationcampaigns.StartBac
 
 // GetBacktest tells how far a backtest is.
 func (a *campaignsAPI) GetBacktest(ctx context.Context, in automationcampaigns.GetBacktestRequestObject) (automationcampaigns.GetBacktestResponseObject, error) {
-	o, err := a.bulkNamed(ctx, in.BatchID, loyalty.BulkBacktest)
+	o, err := a.bulk.named(ctx, in.BatchID, loyalty.BulkBacktest)
 	switch {
 	case err != nil:
 		return nil, err

@@ -17,6 +17,7 @@ import (
 	"github.com/loyalty-platform/loyalty/i18n"
 	"github.com/loyalty-platform/loyalty/openapi"
 	"github.com/loyalty-platform/loyalty/server"
+	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/signing"
 	"github.com/loyalty-platform/loyalty/store/storetest"
@@ -107,7 +108,7 @@ func benchServer(b *testing.B) (*server.Server, signing.Credential) {
 	most := 1_000_000
 	done, err := admin.CreateKey(context.Background(), loyalty.Call{KeyID: loyalty.CommandLine}, loyalty.KeyChange{RateLimit: &most})
 	require.NoError(b, err)
-	vocabulary, err := server.NewVocabulary()
+	vocabulary, err := contract.NewVocabulary()
 	require.NoError(b, err)
 	catalogue, err := i18n.Load()
 	require.NoError(b, err)

@@ -4,30 +4,41 @@ import (
 	"context"
 	"encoding/binary"
 	"net/http"
+	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// beginBulk takes a bulk operation on, has the job bulk see to it and answers 202
-// with where it stands now.
-func (s *Server) beginBulk(ctx context.Context, q loyalty.BulkRequest) (written, error) {
-	return s.begin(ctx, func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.BulkOperation], error) {
-		return s.admin.BeginBulk(ctx, call, q)
+// bulkOperations begins bulk operations and tells how far they are.
+type bulkOperations struct {
+	admin  *loyalty.Admin
+	reader loyalty.Reader
+	jobs   Jobs
+	clock  func() time.Time
+}
+
+// start takes a bulk operation on, has the job bulk see to it and answers 202 with where
+// it stands now.
+func (b bulkOperations) start(ctx context.Context, q loyalty.BulkRequest) (written, error) {
+	return b.begin(ctx, func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.BulkOperation], error) {
+		return b.admin.BeginBulk(ctx, call, q)
 	})
 }
 
-func (s *Server) begin(ctx context.Context, take func(context.Context, loyalty.Call) (loyalty.Done[loyalty.BulkOperation], error)) (written, error) {
-	answer, err := change(s, ctx, http.StatusAccepted, bulkAnswer, take)
+// begin is start for an operation that take takes on.
+func (b bulkOperations) begin(ctx context.Context, take func(context.Context, loyalty.Call) (loyalty.Done[loyalty.BulkOperation], error)) (written, error) {
+	answer, err := change(ctx, http.StatusAccepted, bulkAnswer, take)
 	if err == nil && !answer.replayed {
-		s.jobs.Wake("bulk")
+		b.jobs.Wake("bulk")
 	}
 	return answer, err
 }
 
-// bulkAnswer words where an operation stands.
+// bulkAnswer renders where an operation stands.
 func bulkAnswer(o loyalty.BulkOperation) any {
 	return common.BulkAnswer{Data: common.BulkOperation{
 		BatchID: o.ID, Status: common.BulkStatus(o.State), Done: o.Done, Total: o.Total, Errors: o.Errors,
@@ -35,23 +46,23 @@ func bulkAnswer(o loyalty.BulkOperation) any {
 	}}
 }
 
-// bulkStatus answers where an operation of some kinds stands.
-func (s *Server) bulkStatus(ctx context.Context, batch string, kinds ...string) (written, error) {
-	o, err := s.bulkNamed(ctx, batch, kinds...)
+// status answers where an operation of some kinds stands.
+func (b bulkOperations) status(ctx context.Context, batch string, kinds ...string) (written, error) {
+	o, err := b.named(ctx, batch, kinds...)
 	if err != nil {
 		return written{}, err
 	}
 	return written{status: http.StatusOK, body: marshal(bulkAnswer(o))}, nil
 }
 
-// bulkNamed reads the operation of some kinds that a path names. A text that is no id
+// named reads the operation of some kinds that a path names. A text that is no id
 // is as unknown as any other.
-func (s *Server) bulkNamed(ctx context.Context, batch string, kinds ...string) (loyalty.BulkOperation, error) {
+func (b bulkOperations) named(ctx context.Context, batch string, kinds ...string) (loyalty.BulkOperation, error) {
 	id, err := uuid.Parse(batch)
 	if err != nil {
 		return loyalty.BulkOperation{}, loyalty.ErrBatchNotFound.With("batch", batch)
 	}
-	return s.reader.BulkOperation(plain(ctx), id, kinds...)
+	return b.reader.BulkOperation(plain(ctx), id, kinds...)
 }
 
 // bulkPlace is which items of which operation a caller asks for.
@@ -63,48 +74,48 @@ type bulkPlace struct {
 	fields map[string]string // what fields of the errors are called in the request; see act
 }
 
-// bulkRefused reads a page of the items that an operation of some kinds refused.
-func (s *Server) bulkRefused(ctx context.Context, at bulkPlace, kinds ...string) (links[loyalty.BulkItem], error) {
+// refused reads a page of the items that an operation of some kinds refused.
+func (b bulkOperations) refused(ctx context.Context, at bulkPlace, kinds ...string) (list.Links[loyalty.BulkItem], error) {
 	p, err := pageOf(ctx, at.limit, at.offset, at.cursor)
 	if err != nil {
-		return links[loyalty.BulkItem]{}, err
+		return list.Links[loyalty.BulkItem]{}, err
 	}
-	o, err := s.bulkNamed(ctx, at.batch, kinds...)
+	o, err := b.named(ctx, at.batch, kinds...)
 	if err != nil {
-		return links[loyalty.BulkItem]{}, err
+		return list.Links[loyalty.BulkItem]{}, err
 	}
-	items, err := s.reader.BulkErrors(plain(ctx), o.ID, bulkPage(p))
+	items, err := b.reader.BulkErrors(plain(ctx), o.ID, bulkPage(p))
 	if err != nil {
-		return links[loyalty.BulkItem]{}, err
+		return list.Links[loyalty.BulkItem]{}, err
 	}
-	return linked(p, items, s.clock(), func(i loyalty.BulkItem) cursor {
-		return cursor{at: i.DoneAt, id: binary.BigEndian.AppendUint64(nil, uint64(i.Seq))}
+	return list.Linked(p, items, b.clock(), func(i loyalty.BulkItem) list.Cursor {
+		return list.Cursor{At: i.DoneAt, ID: binary.BigEndian.AppendUint64(nil, uint64(i.Seq))}
 	}), nil
 }
 
-// bulkErrors lists whom an operation of some kinds refused, worded in the language
-// of this answer.
-func (s *Server) bulkErrors(ctx context.Context, at bulkPlace, kinds ...string) (written, error) {
-	l, err := s.bulkRefused(ctx, at, kinds...)
+// errors lists the customers whom an operation of some kinds refused, in the language of
+// this answer.
+func (b bulkOperations) errors(ctx context.Context, at bulkPlace, kinds ...string) (written, error) {
+	l, err := b.refused(ctx, at, kinds...)
 	if err != nil {
 		return written{}, err
 	}
-	out := common.BulkErrorList{Data: make([]common.BulkError, len(l.entries)), Next: l.next, Previous: l.previous, Time: &l.time}
+	out := common.BulkErrorList{Data: make([]common.BulkError, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time}
 	language := requestOf(ctx).language
-	for i := range l.entries {
-		_, fault := s.envelope(language, act{fields: at.fields}.inRequest(l.entries[i].Failure()))
-		out.Data[i] = common.BulkError{Customer: textOrNil(l.entries[i].Customer), Error: fault}
+	for i := range l.Entries {
+		_, fault := envelope(language, customerAction{fields: at.fields}.inRequest(l.Entries[i].Failure()))
+		out.Data[i] = common.BulkError{Customer: textOrNil(l.Entries[i].Customer), Error: fault}
 	}
 	return written{status: http.StatusOK, body: marshal(out)}, nil
 }
 
 // bulkPage is a page of items, which are found by their numbers.
-func bulkPage(p page) loyalty.BulkPage {
-	out := loyalty.BulkPage{Limit: p.fetch(), Offset: p.offset}
-	if p.cursor == nil || len(p.cursor.id) != 8 {
+func bulkPage(p list.Page) loyalty.BulkPage {
+	out := loyalty.BulkPage{Limit: p.Fetch(), Offset: p.Offset}
+	if p.Cursor == nil || len(p.Cursor.ID) != 8 {
 		return out
 	}
-	if seq := int64(binary.BigEndian.Uint64(p.cursor.id)); p.cursor.back {
+	if seq := int64(binary.BigEndian.Uint64(p.Cursor.ID)); p.Cursor.Back {
 		out.Before = seq
 	} else {
 		out.After = seq

@@ -5,15 +5,24 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/coupon"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 )
 
 // couponAPI answers the Coupon API.
-type couponAPI struct{ *Server }
+type couponAPI struct {
+	admin   *loyalty.Admin
+	reader  loyalty.Reader
+	coupons couponReader
+	bulk    bulkOperations
+	changes entityChanges
+	clock   func() time.Time
+}
 
 var _ coupon.StrictServerInterface = (*couponAPI)(nil)
 
@@ -32,37 +41,13 @@ func (a *couponAPI) GetCoupon(ctx context.Context, in coupon.GetCouponRequestObj
 	if err != nil {
 		return nil, err
 	}
-	one := a.couponOf(requestOf(ctx).language, &c, &holder)
+	one := couponOf(requestOf(ctx).language, &c, &holder, a.clock())
 	return coupon.GetCoupon200JSONResponse{Data: coupon.CouponRecord{
 		Code: one.Code, Name: one.Name, Type: one.Type, Value: one.Value, Currency: one.Currency, Balance: one.Balance,
 		Status: one.Status, CreatedAt: one.CreatedAt, ClaimedAt: one.ClaimedAt, RedeemedAt: one.RedeemedAt, ExpiresAt: one.ExpiresAt,
 		Pool: one.Pool, Reward: one.Reward, Customer: one.Customer, Stores: one.Stores, Products: one.Products,
 		Events: couponEvents(moves),
 	}}, nil
-}
-
-// couponOf words a coupon as it stands now. Of a holder who left nothing is shown.
-func (s *Server) couponOf(language *tongue, c *loyalty.Coupon, holder *loyalty.Customer) common.Coupon {
-	out := common.Coupon{
-		Code: c.Code, Name: textOrNil(s.text(language, c.Name.Texts)), Type: common.CouponType(c.Type), Value: worth(c),
-		Currency: textOrNil(c.Currency), Status: common.CouponStatus(c.StateAt(s.clock())),
-		CreatedAt: common.Instant(c.CreatedAt), ClaimedAt: instantOrNil(c.ClaimedAt),
-		RedeemedAt: instantOrNil(c.RedeemedAt), ExpiresAt: instantOrNil(c.ExpiresAt),
-		Pool: textOrNil(c.Pool), Reward: textOrNil(c.Reward), Stores: orEmpty(c.Stores), Products: orEmpty(c.Products),
-		Customer: couponOwner(holder),
-	}
-	if c.Type == loyalty.CouponGiftCard {
-		out.Balance = &c.Balance
-	}
-	return out
-}
-
-// couponOwner names a customer; nil: nobody, or somebody who left.
-func couponOwner(c *loyalty.Customer) *common.CouponOwner {
-	if c.ID == (loyalty.ID{}) || c.Status == loyalty.OptedOut {
-		return nil
-	}
-	return &common.CouponOwner{ID: c.Name}
 }
 
 // couponEvents words the history of a coupon, the last event first.
@@ -95,14 +80,6 @@ func changedBy(after, before money.Amount) *money.Amount {
 	return &change
 }
 
-// orEmpty is a list that is never null on the wire.
-func orEmpty(list []string) []string {
-	if list == nil {
-		return []string{}
-	}
-	return list
-}
-
 // couponStates are the names of where a coupon can stand.
 var couponStates = func() (names []string) {
 	for _, s := range loyalty.CouponStates {
@@ -115,13 +92,13 @@ var couponStates = func() (names []string) {
 var couponTypes = []string{loyalty.CouponAmount, loyalty.CouponPercentage, loyalty.CouponFreeShipping, loyalty.CouponGiftCard}
 
 // couponFields are what coupons can be filtered by.
-var couponFields = map[string]field{
-	"code":       {kind: textField},
-	"status":     {kind: choiceField, choices: couponStates},
-	"pool":       {kind: textField},
-	"type":       {kind: choiceField, choices: couponTypes},
-	"customer":   {kind: textField},
-	"created_at": {kind: instantField},
+var couponFields = map[string]list.Field{
+	"code":       {Kind: list.Text},
+	"status":     {Kind: list.Choice, Choices: couponStates},
+	"pool":       {Kind: list.Text},
+	"type":       {Kind: list.Choice, Choices: couponTypes},
+	"customer":   {Kind: list.Text},
+	"created_at": {Kind: list.Instant},
 }
 
 // ListCoupons lists the coupons that match every filter, the newest first.
@@ -130,38 +107,16 @@ func (a *couponAPI) ListCoupons(ctx context.Context, in coupon.ListCouponsReques
 	if err != nil {
 		return nil, err
 	}
-	q := loyalty.CouponQuery{At: a.clock(), Page: storePage(p)}
+	q := loyalty.CouponQuery{At: a.clock(), Page: p.Store()}
 	var readable bool
-	if q.Conditions, readable = conditions(p.query, couponFields); readable {
+	if q.Conditions, readable = list.Conditions(p.Query, couponFields); readable {
 		err = a.findHolders(plain(ctx), q.Conditions)
 	}
 	if err != nil {
 		return nil, err
 	}
-	list, err := a.couponList(ctx, p, q, readable)
+	list, err := a.coupons.page(ctx, p, q, readable)
 	return coupon.ListCoupons200JSONResponse(list), err
-}
-
-// couponList answers a page of coupons; a filter that cannot be read finds none.
-func (s *Server) couponList(ctx context.Context, p page, q loyalty.CouponQuery, readable bool) (common.CouponList, error) {
-	var found []loyalty.HeldCoupon
-	var err error
-	if readable {
-		found, err = s.reader.Coupons(plain(ctx), q)
-	}
-	at := func(c loyalty.HeldCoupon) cursor { return cursor{at: c.CreatedAt, id: c.ID[:]} }
-	if q.Holder != (loyalty.ID{}) {
-		at = func(c loyalty.HeldCoupon) cursor { return cursor{at: c.ClaimedAt, id: c.ID[:]} }
-	}
-	if len(q.Sort) > 0 {
-		at = nil
-	}
-	l := linked(p, found, s.clock(), at)
-	out := common.CouponList{Data: make([]common.Coupon, len(l.entries)), Next: l.next, Previous: l.previous, Time: &l.time}
-	for i := range l.entries {
-		out.Data[i] = s.couponOf(requestOf(ctx).language, &l.entries[i].Coupon, &l.entries[i].Holder)
-	}
-	return out, err
 }
 
 // findHolders puts the ids of customers for what callers name them. Who does not
@@ -197,11 +152,11 @@ func (a *couponAPI) AddCodes(ctx context.Context, in coupon.AddCodesRequestObjec
 		generate = *in.Body.Generate
 	}
 	if max(len(in.Body.Codes), generate) > loyalty.MaxCodesAtOnce {
-		return a.begin(ctx, func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.BulkOperation], error) {
+		return a.bulk.begin(ctx, func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.BulkOperation], error) {
 			return a.admin.FillPool(ctx, call, in.PoolID, in.Body.Codes, generate)
 		})
 	}
-	return change(a.Server, ctx, http.StatusCreated, addedCodes, func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.AddedCodes], error) {
+	return change(ctx, http.StatusCreated, addedCodes, func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.AddedCodes], error) {
 		return a.admin.AddCodes(ctx, call, in.PoolID, in.Body.Codes, generate)
 	})
 }
@@ -212,21 +167,21 @@ func addedCodes(d loyalty.AddedCodes) any {
 
 // GetPoolFillStatus says how far such an operation is.
 func (a *couponAPI) GetPoolFillStatus(ctx context.Context, in coupon.GetPoolFillStatusRequestObject) (coupon.GetPoolFillStatusResponseObject, error) {
-	return a.bulkStatus(ctx, in.BatchID, loyalty.BulkPoolFill)
+	return a.bulk.status(ctx, in.BatchID, loyalty.BulkPoolFill)
 }
 
 // ListPoolFillErrors lists the codes that such an operation refused.
 func (a *couponAPI) ListPoolFillErrors(ctx context.Context, in coupon.ListPoolFillErrorsRequestObject) (coupon.ListPoolFillErrorsResponseObject, error) {
 	at := bulkPlace{batch: in.BatchID, limit: in.Params.Limit, offset: in.Params.Offset, cursor: in.Params.Cursor}
-	l, err := a.bulkRefused(ctx, at, loyalty.BulkPoolFill)
+	l, err := a.bulk.refused(ctx, at, loyalty.BulkPoolFill)
 	if err != nil {
 		return nil, err
 	}
-	out := coupon.PoolFillErrorList{Data: make([]coupon.PoolFillError, len(l.entries)), Next: l.next, Previous: l.previous, Time: &l.time}
+	out := coupon.PoolFillErrorList{Data: make([]coupon.PoolFillError, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time}
 	language := requestOf(ctx).language
-	for i := range l.entries {
-		_, fault := a.envelope(language, l.entries[i].Failure())
-		out.Data[i] = coupon.PoolFillError{Code: textOrNil(l.entries[i].Code), Count: l.entries[i].Count, Error: fault}
+	for i := range l.Entries {
+		_, fault := envelope(language, l.Entries[i].Failure())
+		out.Data[i] = coupon.PoolFillError{Code: textOrNil(l.Entries[i].Code), Count: l.Entries[i].Count, Error: fault}
 	}
 	return written{status: http.StatusOK, body: marshal(out)}, nil
 }

@@ -6,6 +6,8 @@ import (
 	"net/http"
 
 	"github.com/loyalty-platform/loyalty/gen/coupon"
+	"github.com/loyalty-platform/loyalty/server/contract"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -18,20 +20,20 @@ func (a *couponAPI) ListCouponPools(ctx context.Context, in coupon.ListCouponPoo
 	if err != nil {
 		return nil, err
 	}
-	q := loyalty.EntityQuery{Type: poolType, Page: storePage(p), Archived: in.Params.Archived != nil && *in.Params.Archived}
+	q := loyalty.EntityQuery{Type: poolType, Page: p.Store(), Archived: in.Params.Archived != nil && *in.Params.Archived}
 	found, err := a.admin.Entities(plain(ctx), q)
 	if err != nil {
 		return nil, err
 	}
-	l := linked(p, found, a.clock(), nil)
-	out := entityList{Data: make([]json.RawMessage, len(l.entries)), Next: l.next, Previous: l.previous, Time: l.time}
-	ids := make([]string, len(l.entries))
-	for i := range l.entries {
-		ids[i] = l.entries[i].ID
+	l := list.Linked(p, found, a.clock(), nil)
+	out := entityList{Data: make([]json.RawMessage, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: l.Time}
+	ids := make([]string, len(l.Entries))
+	for i := range l.Entries {
+		ids[i] = l.Entries[i].ID
 	}
 	stock, err := a.reader.PoolStock(plain(ctx), ids, a.clock())
-	for i := range l.entries {
-		out.Data[i] = poolRecord(&l.entries[i], stock[l.entries[i].ID])
+	for i := range l.Entries {
+		out.Data[i] = poolRecord(&l.Entries[i], stock[l.Entries[i].ID])
 	}
 	return written{status: http.StatusOK, body: marshal(out)}, err
 }
@@ -76,21 +78,21 @@ func (a *couponAPI) GetCouponPool(ctx context.Context, in coupon.GetCouponPoolRe
 
 // CreateCouponPool adds a pool, which has no codes yet.
 func (a *couponAPI) CreateCouponPool(ctx context.Context, in coupon.CreateCouponPoolRequestObject) (coupon.CreateCouponPoolResponseObject, error) {
-	c, err := (&entitiesAPI{a.Server}).change(ctx, poolType, creation)
+	c, err := a.changes.read(ctx, poolType, (*contract.Schema).Creation)
 	if err != nil {
 		return nil, err
 	}
 	if in.Body.ID != nil {
 		c.ID = *in.Body.ID
 	}
-	return change(a.Server, ctx, http.StatusCreated, poolAnswer(loyalty.PoolStock{}), func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.Entity], error) {
+	return change(ctx, http.StatusCreated, poolAnswer(loyalty.PoolStock{}), func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.Entity], error) {
 		return a.admin.CreateEntity(ctx, call, c)
 	})
 }
 
 // UpdateCouponPool changes the properties of a pool that are sent. It moves no code.
 func (a *couponAPI) UpdateCouponPool(ctx context.Context, in coupon.UpdateCouponPoolRequestObject) (coupon.UpdateCouponPoolResponseObject, error) {
-	c, err := (&entitiesAPI{a.Server}).change(ctx, poolType, patch)
+	c, err := a.changes.read(ctx, poolType, (*contract.Schema).Patch)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +101,7 @@ func (a *couponAPI) UpdateCouponPool(ctx context.Context, in coupon.UpdateCoupon
 	if err != nil {
 		return nil, err
 	}
-	return change(a.Server, ctx, http.StatusOK, poolAnswer(n), func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.Entity], error) {
+	return change(ctx, http.StatusOK, poolAnswer(n), func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.Entity], error) {
 		return a.admin.UpdateEntity(ctx, call, c)
 	})
 }

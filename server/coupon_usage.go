@@ -7,6 +7,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/coupon"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -14,9 +15,9 @@ import (
 const usagePeriod = 31
 
 // usageFields are what the counted coupons can be filtered by.
-var usageFields = map[string]field{
-	"pool":       {kind: textField},
-	"created_at": {kind: instantField},
+var usageFields = map[string]list.Field{
+	"pool":       {Kind: list.Text},
+	"created_at": {Kind: list.Instant},
 }
 
 // GetCouponUsage counts coupons and their value by pool, status, day and currency.
@@ -25,22 +26,22 @@ func (a *couponAPI) GetCouponUsage(ctx context.Context, in coupon.GetCouponUsage
 	if err != nil {
 		return nil, err
 	}
-	q := loyalty.CouponUsageQuery{Day: "created_at", At: a.clock(), Page: storePage(p)}
+	q := loyalty.CouponUsageQuery{Day: "created_at", At: a.clock(), Page: p.Store()}
 	if in.Params.Day != nil {
 		q.Day = string(*in.Params.Day)
 	}
 	var readable bool
 	var found []loyalty.CouponUsage
-	if q.Conditions, readable = conditions(p.query, usageFields); readable {
+	if q.Conditions, readable = list.Conditions(p.Query, usageFields); readable {
 		q.Conditions = lately(q.Conditions, q.At)
 		found, err = a.reader.CouponUsage(plain(ctx), q)
 	}
-	l := linked(p, found, a.clock(), nil)
+	l := list.Linked(p, found, a.clock(), nil)
 	out := coupon.GetCouponUsage200JSONResponse{
-		Data: make([]coupon.CouponUsage, len(l.entries)), Next: l.next, Previous: l.previous, Time: &l.time,
+		Data: make([]coupon.CouponUsage, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time,
 	}
-	for i := range l.entries {
-		out.Data[i] = usageOf(&l.entries[i])
+	for i := range l.Entries {
+		out.Data[i] = usageOf(&l.Entries[i])
 	}
 	return out, err
 }

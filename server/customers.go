@@ -8,26 +8,35 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/customers"
+	"github.com/loyalty-platform/loyalty/server/contract"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
 // customersAPI answers the Customers API.
-type customersAPI struct{ *Server }
+type customersAPI struct {
+	reader    loyalty.Reader
+	customers customerReader
+	submitter submitter
+	bulk      bulkOperations
+	programme func() *loyalty.Programme
+	clock     func() time.Time
+}
 
 var _ customers.StrictServerInterface = (*customersAPI)(nil)
 
 // customerFields are what customers can be filtered by.
-var customerFields = map[string]field{
-	"status":     {kind: choiceField, choices: statusNames()},
-	"created_at": {kind: instantField},
-	"email":      {kind: textField},
-	"handler":    {kind: textField},
-	"language":   {kind: textField},
-	"currency":   {kind: textField},
-	"list":       {kind: textField},
-	"score":      {kind: integerField},
-	"spendable":  {kind: integerField},
+var customerFields = map[string]list.Field{
+	"status":     {Kind: list.Choice, Choices: statusNames()},
+	"created_at": {Kind: list.Instant},
+	"email":      {Kind: list.Text},
+	"handler":    {Kind: list.Text},
+	"language":   {Kind: list.Text},
+	"currency":   {Kind: list.Text},
+	"list":       {Kind: list.Text},
+	"score":      {Kind: list.Integer},
+	"spendable":  {Kind: list.Integer},
 }
 
 func statusNames() (names []string) {
@@ -48,33 +57,32 @@ func (a *customersAPI) ListCustomers(ctx context.Context, in customers.ListCusto
 		return nil, err
 	}
 	var found []loyalty.Customer
-	if q, readable := a.customerQuery(ctx, in.Params.Search); readable {
-		q.Page = storePage(p)
+	if q, readable := customerQuery(ctx, a.programme(), in.Params.Search); readable {
+		q.Page = p.Store()
 		if found, err = a.reader.Customers(plain(ctx), q); err != nil {
 			return nil, err
 		}
 	}
-	l := linked(p, found, a.clock(), func(c loyalty.Customer) cursor { return cursor{at: c.CreatedAt, id: c.ID[:]} })
+	l := list.Linked(p, found, a.clock(), func(c loyalty.Customer) list.Cursor { return list.Cursor{At: c.CreatedAt, ID: c.ID[:]} })
 	out := customers.ListCustomers200JSONResponse{
-		Data: make([]common.Customer, len(l.entries)), Next: l.next, Previous: l.previous, Time: &l.time,
+		Data: make([]common.Customer, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time,
 	}
-	for i := range l.entries {
-		out.Data[i] = choose.customer(&l.entries[i])
+	for i := range l.Entries {
+		out.Data[i] = choose.customer(&l.Entries[i])
 	}
-	return out, a.nameReferrers(plain(ctx), choose, l.entries, out.Data)
+	return out, a.nameReferrers(plain(ctx), choose, l.Entries, out.Data)
 }
 
 // customerQuery reads the filters of a list or a count; readable is false where
 // one of them can find nothing.
-func (a *customersAPI) customerQuery(ctx context.Context, search *string) (q loyalty.CustomerQuery, readable bool) {
-	p := a.programme()
+func customerQuery(ctx context.Context, p *loyalty.Programme, search *string) (q loyalty.CustomerQuery, readable bool) {
 	if search != nil {
 		q.Search, q.SearchIn = *search, p.Searchable(loyalty.TypeCustomer)
 	}
-	if q.Custom, readable = customFilter(p, loyalty.TypeCustomer, requestOf(ctx).query); !readable {
+	if q.Custom, readable = list.CustomFilter(p, loyalty.TypeCustomer, requestOf(ctx).query); !readable {
 		return q, false
 	}
-	q.Conditions, readable = conditions(requestOf(ctx).query, customerFields)
+	q.Conditions, readable = list.Conditions(requestOf(ctx).query, customerFields)
 	q.Conditions = withoutThoseWhoLeft(q.Conditions)
 	return q, readable
 }
@@ -88,26 +96,10 @@ func withoutThoseWhoLeft(conditions []loyalty.Condition) []loyalty.Condition {
 	return append(conditions, loyalty.Condition{Field: "status", Operator: loyalty.Ne, Values: []any{string(loyalty.OptedOut)}})
 }
 
-// storePage is a page as the store wants it.
-func storePage(p page) loyalty.Page {
-	out := loyalty.Page{Limit: p.fetch(), Offset: p.offset}
-	if p.cursor == nil {
-		return out
-	}
-	at := &loyalty.Cursor{At: p.cursor.at}
-	copy(at.ID[:], p.cursor.id)
-	if p.cursor.back {
-		out.Before = at
-	} else {
-		out.After = at
-	}
-	return out
-}
-
 // CountCustomers counts the customers that match every filter.
 func (a *customersAPI) CountCustomers(ctx context.Context, in customers.CountCustomersRequestObject) (customers.CountCustomersResponseObject, error) {
 	var out customers.CountCustomers200JSONResponse
-	q, readable := a.customerQuery(ctx, in.Params.Search)
+	q, readable := customerQuery(ctx, a.programme(), in.Params.Search)
 	if !readable {
 		return out, nil
 	}
@@ -125,7 +117,7 @@ func (a *customersAPI) GetCustomer(ctx context.Context, in customers.GetCustomer
 	if err != nil {
 		return nil, err
 	}
-	c, err := a.settled(plain(ctx), in.CustomerID)
+	c, err := a.customers.current(plain(ctx), in.CustomerID)
 	if err != nil {
 		return nil, err
 	}
@@ -134,24 +126,10 @@ func (a *customersAPI) GetCustomer(ctx context.Context, in customers.GetCustomer
 	return customers.GetCustomer200JSONResponse{Data: out[0]}, err
 }
 
-// settled reads a customer with everything that is due already applied, so that
-// nobody is shown points that have expired. Where that cannot be written, such as on a
-// read-only database, they are shown as they stand.
-func (a *customersAPI) settled(ctx context.Context, ref string) (loyalty.Customer, error) {
-	c, err := a.reader.Customer(ctx, ref)
-	if err != nil || c.DueAt.IsZero() || c.DueAt.After(a.clock()) {
-		return c, err
-	}
-	if err := a.settle(ctx, c.ID); err != nil {
-		return c, err
-	}
-	return a.reader.Customer(ctx, ref)
-}
-
 // GetCustomerPoints reads a customer's figures and lots, now or as they were
 // recorded at an instant.
 func (a *customersAPI) GetCustomerPoints(ctx context.Context, in customers.GetCustomerPointsRequestObject) (customers.GetCustomerPointsResponseObject, error) {
-	c, err := a.settled(plain(ctx), in.CustomerID)
+	c, err := a.customers.current(plain(ctx), in.CustomerID)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +158,7 @@ func (a *customersAPI) statement(ctx context.Context, id loyalty.ID, asOf *custo
 	}
 	at, err := loyalty.ParseInstant(*asOf)
 	if err != nil {
-		return loyalty.Statement{}, errInvalidParameter.With("parameter", "as_of").With("reason", "instant").At("as_of")
+		return loyalty.Statement{}, contract.ErrInvalidParameter.With("parameter", "as_of").With("reason", "instant").At("as_of")
 	}
 	return a.reader.StatementAt(ctx, id, at)
 }

@@ -11,28 +11,28 @@ import (
 // MergeCustomer makes the customer of the path part of the target. The event is
 // the target's.
 func (a *customersAPI) MergeCustomer(ctx context.Context, in customers.MergeCustomerRequestObject) (customers.MergeCustomerResponseObject, error) {
-	source, err := a.exactName(plain(ctx), in.CustomerID)
+	source, err := a.customers.exactName(plain(ctx), in.CustomerID)
 	if err != nil {
 		return nil, err
 	}
-	merge := act{
+	merge := customerAction{
 		customer: in.Body.Target, action: "merge", data: map[string]any{"source": source},
 		fields: map[string]string{"customer": "target", "data.source": "customer_id"},
 	}
 	merge.body = func(_ *tongue, o *loyalty.Outcome) any {
 		return customers.MergeAnswer{Data: customers.MergedCustomer{ID: merge.eventOf(o).ID, Customer: *summary(o.Customer, false)}}
 	}
-	return a.operate(ctx, merge)
+	return a.submitter.submitFor(ctx, merge)
 }
 
 // VerifyCustomer records that somebody made sure who the customer is.
 func (a *customersAPI) VerifyCustomer(ctx context.Context, in customers.VerifyCustomerRequestObject) (customers.VerifyCustomerResponseObject, error) {
-	verify := act{customer: in.CustomerID, action: "verify_customer", data: map[string]any{}}
+	verify := customerAction{customer: in.CustomerID, action: "verify_customer", data: map[string]any{}}
 	verify.body = func(_ *tongue, o *loyalty.Outcome) any {
 		e := verify.eventOf(o)
 		return customers.VerifyAnswer{Data: customers.Verification{
 			ID: e.ID, Customer: o.Customer.Name, VerifiedAt: common.Instant(e.RecordedAt),
 		}}
 	}
-	return a.operate(ctx, verify)
+	return a.submitter.submitFor(ctx, verify)
 }

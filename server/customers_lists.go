@@ -9,21 +9,21 @@ import (
 
 // AddToCustomerList begins to put customers on a list.
 func (a *customersAPI) AddToCustomerList(ctx context.Context, in customers.AddToCustomerListRequestObject) (customers.AddToCustomerListResponseObject, error) {
-	return a.beginBulk(ctx, loyalty.BulkRequest{Kind: loyalty.BulkListAdd, Target: in.ListID, Customers: in.Body.Customers})
+	return a.bulk.start(ctx, loyalty.BulkRequest{Kind: loyalty.BulkListAdd, Target: in.ListID, Customers: in.Body.Customers})
 }
 
 // RemoveFromCustomerList begins to take customers off a list.
 func (a *customersAPI) RemoveFromCustomerList(ctx context.Context, in customers.RemoveFromCustomerListRequestObject) (customers.RemoveFromCustomerListResponseObject, error) {
-	return a.beginBulk(ctx, loyalty.BulkRequest{Kind: loyalty.BulkListRemove, Target: in.ListID, Customers: in.Body.Customers})
+	return a.bulk.start(ctx, loyalty.BulkRequest{Kind: loyalty.BulkListRemove, Target: in.ListID, Customers: in.Body.Customers})
 }
 
 // GetCustomerListStatus says how far such an operation is.
 func (a *customersAPI) GetCustomerListStatus(ctx context.Context, in customers.GetCustomerListStatusRequestObject) (customers.GetCustomerListStatusResponseObject, error) {
-	return a.bulkStatus(ctx, in.BatchID, loyalty.BulkListAdd, loyalty.BulkListRemove)
+	return a.bulk.status(ctx, in.BatchID, loyalty.BulkListAdd, loyalty.BulkListRemove)
 }
 
 // ListCustomerListErrors lists whom such an operation refused.
 func (a *customersAPI) ListCustomerListErrors(ctx context.Context, in customers.ListCustomerListErrorsRequestObject) (customers.ListCustomerListErrorsResponseObject, error) {
 	at := bulkPlace{batch: in.BatchID, limit: in.Params.Limit, offset: in.Params.Offset, cursor: in.Params.Cursor}
-	return a.bulkErrors(ctx, at, loyalty.BulkListAdd, loyalty.BulkListRemove)
+	return a.bulk.errors(ctx, at, loyalty.BulkListAdd, loyalty.BulkListRemove)
 }

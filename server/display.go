@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"time"
 
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/display"
@@ -9,13 +10,22 @@ import (
 )
 
 // displayAPI answers the Display API.
-type displayAPI struct{ *Server }
+type displayAPI struct {
+	admin     *loyalty.Admin
+	reader    loyalty.Reader
+	customers customerReader
+	journal   journalReader
+	coupons   couponReader
+	submitter submitter
+	programme func() *loyalty.Programme
+	clock     func() time.Time
+}
 
 var _ display.StrictServerInterface = (*displayAPI)(nil)
 
 // ClaimOffer notes that a customer wants an offer.
 func (a *displayAPI) ClaimOffer(ctx context.Context, in display.ClaimOfferRequestObject) (display.ClaimOfferResponseObject, error) {
-	return a.operate(ctx, act{
+	return a.submitter.submitFor(ctx, customerAction{
 		customer: in.CustomerID, action: "offer_claim", data: map[string]any{"offer": in.OfferID},
 		body: func(_ *tongue, o *loyalty.Outcome) any {
 			c := o.Value.(loyalty.OfferClaim)
@@ -26,7 +36,7 @@ func (a *displayAPI) ClaimOffer(ctx context.Context, in display.ClaimOfferReques
 
 // AnswerQuestion sets a field of a customer's profile.
 func (a *displayAPI) AnswerQuestion(ctx context.Context, in display.AnswerQuestionRequestObject) (display.AnswerQuestionResponseObject, error) {
-	return a.operate(ctx, act{
+	return a.submitter.submitFor(ctx, customerAction{
 		customer: in.CustomerID, action: "profile_answer",
 		data: map[string]any{"flow": in.FlowID, "question": in.QuestionID, "answer": in.Body.Answer},
 		body: func(_ *tongue, o *loyalty.Outcome) any {
@@ -41,7 +51,7 @@ func (a *displayAPI) AnswerQuestion(ctx context.Context, in display.AnswerQuesti
 
 // RecordVisualSearch records a search with a picture.
 func (a *displayAPI) RecordVisualSearch(ctx context.Context, in display.RecordVisualSearchRequestObject) (display.RecordVisualSearchResponseObject, error) {
-	return a.operate(ctx, act{
+	return a.submitter.submitFor(ctx, customerAction{
 		customer: in.CustomerID, action: "visual_search", data: in.Body,
 		body: func(_ *tongue, o *loyalty.Outcome) any {
 			r := o.Value.(loyalty.RecordedSearch)

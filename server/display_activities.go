@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/loyalty-platform/loyalty/gen/display"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
@@ -16,33 +15,30 @@ import (
 type activityKind struct {
 	name   string // its key in the overview, and what activity_types calls it
 	one    string // the same in the singular, which activity_types takes too
-	module string // without which nobody can do it
-	// list gives what the list of the kind answers without filters, whole.
-	list func(a *displayAPI, r *loyalty.Run, language *tongue, now time.Time) ([]any, error)
+	module string // without which the kind is left out
+	// all gives what the list of the kind answers without filters.
+	all func(r *loyalty.Run, language *tongue) ([]any, error)
 }
 
 // activityKinds are the kinds of the overview, in its order. Each has its function
 // next to its own list, which uses the same one.
 var activityKinds = []activityKind{
-	{"rewards", "reward", loyalty.ModuleRewards, activities((*displayAPI).rewardsActivities)},
-	{"challenges", "challenge", loyalty.ModuleChallenges, activities((*displayAPI).challengesActivities)},
-	{"quizzes", "quiz", loyalty.ModuleQuizzes, activities(quizActivities.whole)},
-	{"contests", "contest", loyalty.ModuleContests, activities(contestActivities.whole)},
-	{"treasure_hunts", "treasure_hunt", loyalty.ModuleTreasureHunt, activities(treasureActivities.whole)},
-	{"offers", "offer", loyalty.ModuleOffers, activities(offerActivities.whole)},
-	{"profiling", "profiling", loyalty.ModuleProfiling, activities(flowActivities.whole)},
-	{"prize_wheels", "prize_wheel", loyalty.ModulePrizeWheels, activities(wheelActivities.whole)},
+	{"rewards", "reward", loyalty.ModuleRewards, rewardsOverview},
+	{"challenges", "challenge", loyalty.ModuleChallenges, challengesOverview},
+	{"quizzes", "quiz", loyalty.ModuleQuizzes, overview(quizActivities)},
+	{"contests", "contest", loyalty.ModuleContests, overview(contestActivities)},
+	{"treasure_hunts", "treasure_hunt", loyalty.ModuleTreasureHunt, overview(treasureActivities)},
+	{"offers", "offer", loyalty.ModuleOffers, overview(offerActivities)},
+	{"profiling", "profiling", loyalty.ModuleProfiling, overview(flowActivities)},
+	{"prize_wheels", "prize_wheel", loyalty.ModulePrizeWheels, overview(wheelActivities)},
 }
 
-// activities makes a kind's own function one of the overview's.
-func activities[T any](of func(a *displayAPI, r *loyalty.Run, language *tongue, now time.Time) ([]T, error)) func(*displayAPI, *loyalty.Run, *tongue, time.Time) ([]any, error) {
-	return func(a *displayAPI, r *loyalty.Run, language *tongue, now time.Time) ([]any, error) {
-		list, err := of(a, r, language, now)
-		all := make([]any, len(list))
-		for i, entry := range list {
-			all[i] = entry
-		}
-		return all, err
+// overview makes a list's own function one of the overview: what is active, without
+// filters.
+func overview(list func(*loyalty.Run, *tongue) ([]activity, error)) func(*loyalty.Run, *tongue) ([]any, error) {
+	return func(r *loyalty.Run, language *tongue) ([]any, error) {
+		all, err := list(r, language)
+		return entries[any](activeOnly(nil, all)), err
 	}
 }
 
@@ -52,13 +48,13 @@ func (a *displayAPI) ListActivities(ctx context.Context, in display.ListActiviti
 	var overview struct {
 		Data map[string][]json.RawMessage `json:"data"`
 	}
-	err := a.view(ctx, in.CustomerID, activityNeeds(a.programme()), func(r *loyalty.Run) error {
+	err := a.customers.view(ctx, in.CustomerID, activityNeeds(a.programme()), func(r *loyalty.Run) error {
 		overview.Data = map[string][]json.RawMessage{}
 		for _, k := range kinds {
 			if k.module != "" && !r.Programme.On[k.module] {
 				continue
 			}
-			list, err := k.list(a, r, requestOf(ctx).language, a.clock())
+			list, err := k.all(r, requestOf(ctx).language)
 			if err != nil {
 				return err
 			}

@@ -2,10 +2,10 @@ package server
 
 import (
 	"context"
-	"time"
 
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/display"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -16,38 +16,38 @@ func (a *displayAPI) ListRewardActivities(ctx context.Context, in display.ListRe
 		return nil, err
 	}
 	var out display.ListRewardActivities200JSONResponse
-	err = a.view(ctx, in.CustomerID, loyalty.ClaimNeeds(loyalty.Rewards.Of(a.programme())), func(r *loyalty.Run) error {
+	err = a.customers.view(ctx, in.CustomerID, loyalty.ClaimNeeds(loyalty.Rewards.Of(a.programme())), func(r *loyalty.Run) error {
 		language := requestOf(ctx).language
-		all, err := a.rewardViews(r, language)
+		all, err := rewardViews(r, language)
 		if err != nil {
 			return err
 		}
-		l := choose(p, running(p.query, all), a.rewardColumnsOf(r.Programme), ordered(in.Params.Sort, in.Params.Order), a.clock())
+		l := list.Choose(p, running(p.Query, all), rewardColumnsOf(r.Programme), list.Ordered(in.Params.Sort, in.Params.Order), a.clock())
 		out = display.ListRewardActivities200JSONResponse{
-			Data: make([]common.RewardEntry, len(l.entries)), Next: l.next, Previous: l.previous, Time: &l.time,
+			Data: make([]common.RewardEntry, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time,
 		}
-		for i, v := range l.entries {
-			out.Data[i] = a.rewardActivity(r, language, v)
+		for i, v := range l.Entries {
+			out.Data[i] = rewardActivity(r, language, v)
 		}
 		return nil
 	})
 	return out, err
 }
 
-// rewardActivity words a reward for the customer who may claim it.
-func (a *displayAPI) rewardActivity(r *loyalty.Run, language *tongue, v *rewardView) common.RewardEntry {
-	return a.rewardEntry(language, v, address("customers", r.Customer.Name, "activities", "rewards", v.ID, "claim"))
+// rewardActivity renders a reward for the customer who may claim it.
+func rewardActivity(r *loyalty.Run, language *tongue, v *rewardView) common.RewardEntry {
+	return rewardEntry(r.Programme, language, v, address("customers", r.Customer.Name, "activities", "rewards", v.ID, "claim"))
 }
 
-// rewardsActivities are the rewards that are active for a customer.
-func (a *displayAPI) rewardsActivities(r *loyalty.Run, language *tongue, _ time.Time) ([]common.RewardEntry, error) {
-	all, err := a.rewardViews(r, language)
+// rewardsOverview gives the rewards that are active for a customer.
+func rewardsOverview(r *loyalty.Run, language *tongue) ([]any, error) {
+	all, err := rewardViews(r, language)
 	all = running(nil, all)
-	entries := make([]common.RewardEntry, len(all))
+	out := make([]any, len(all))
 	for i, v := range all {
-		entries[i] = a.rewardActivity(r, language, v)
+		out[i] = rewardActivity(r, language, v)
 	}
-	return entries, err
+	return out, err
 }
 
 // GetRewardActivity shows one reward as a customer sees it, if it meets the
@@ -58,12 +58,12 @@ func (a *displayAPI) GetRewardActivity(ctx context.Context, in display.GetReward
 		return nil, err
 	}
 	var out display.GetRewardActivity200JSONResponse
-	err = a.view(ctx, in.CustomerID, oneReward(a.programme(), in.RewardID), func(r *loyalty.Run) error {
+	err = a.customers.view(ctx, in.CustomerID, oneReward(a.programme(), in.RewardID), func(r *loyalty.Run) error {
 		reward, language := loyalty.Rewards.Of(r.Programme)[in.RewardID], requestOf(ctx).language
 		if reward == nil {
 			return loyalty.ErrRewardNotFound
 		}
-		v, err := a.rewardFor(r, language, reward)
+		v, err := rewardFor(r, language, reward)
 		if err != nil {
 			return err
 		}
@@ -71,8 +71,8 @@ func (a *displayAPI) GetRewardActivity(ctx context.Context, in display.GetReward
 			return loyalty.ErrRewardNotFound
 		}
 		out.Data = nil
-		if met := choose(p, []*rewardView{v}, a.rewardColumnsOf(r.Programme), order{}, p.began); len(met.entries) > 0 {
-			out.Data = new(a.rewardActivity(r, language, v))
+		if met := list.Choose(p, []*rewardView{v}, rewardColumnsOf(r.Programme), list.Order{}, p.Began); len(met.Entries) > 0 {
+			out.Data = new(rewardActivity(r, language, v))
 		}
 		return nil
 	})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/display"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -27,27 +28,27 @@ func (a *displayAPI) ListClaimedRewards(ctx context.Context, in display.ListClai
 	if err != nil {
 		return nil, err
 	}
-	c, err := (&customersAPI{a.Server}).settled(plain(ctx), in.CustomerID)
+	c, err := a.customers.current(plain(ctx), in.CustomerID)
 	if err != nil {
 		return nil, err
 	}
-	o := ordered(in.Params.Sort, in.Params.Order)
-	if o.column == "" {
-		o.descending = false // it is the list's own direction
+	o := list.Ordered(in.Params.Sort, in.Params.Order)
+	if o.Column == "" {
+		o.Descending = false // it is the list's own direction
 	}
 	language := requestOf(ctx).language
 	l, err := a.claimsOf(ctx, c.ID, p, o)
 	if err != nil {
 		return nil, err
 	}
-	coupons, err := a.couponsOfClaims(plain(ctx), c.ID, l.entries)
+	coupons, err := a.couponsOfClaims(plain(ctx), c.ID, l.Entries)
 	out := display.ListClaimedRewards200JSONResponse{
-		Data: make([]display.ClaimedReward, len(l.entries)), Next: l.next, Previous: l.previous, Time: &l.time,
+		Data: make([]display.ClaimedReward, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time,
 	}
-	for i := range l.entries {
-		out.Data[i] = a.claimedReward(language, &l.entries[i])
-		if held, ok := coupons[l.entries[i].Coupon]; ok {
-			shown := a.couponOf(language, &held.Coupon, &held.Holder)
+	for i := range l.Entries {
+		out.Data[i] = a.claimedReward(language, &l.Entries[i])
+		if held, ok := coupons[l.Entries[i].Coupon]; ok {
+			shown := couponOf(language, &held.Coupon, &held.Holder, a.clock())
 			out.Data[i].Coupon = &shown
 		}
 	}
@@ -56,16 +57,16 @@ func (a *displayAPI) ListClaimedRewards(ctx context.Context, in display.ListClai
 
 // claimsOf gives one page of a customer's claims. Filters and orders are by what the
 // rewards say, which the claims do not have: then all of the customer's are read.
-func (a *displayAPI) claimsOf(ctx context.Context, customer loyalty.ID, p page, o order) (l links[claimed], err error) {
-	p.oldestFirst = o.oldestFirst()
-	now, q := a.clock(), loyalty.ClaimQuery{Customer: customer, OldestFirst: p.oldestFirst, Page: storePage(p)}
-	columns := customColumns(a.programme(), rewardType, a.claimColumns(requestOf(ctx).language), func(c claimed) map[string]json.RawMessage { return c.reward.Custom })
-	filtered := slices.ContainsFunc(p.query, func(q pair) bool {
-		name, _ := splitOperator(q.name)
+func (a *displayAPI) claimsOf(ctx context.Context, customer loyalty.ID, p list.Page, o list.Order) (l list.Links[claimed], err error) {
+	p.OldestFirst = o.OldestFirst()
+	now, q := a.clock(), loyalty.ClaimQuery{Customer: customer, OldestFirst: p.OldestFirst, Page: p.Store()}
+	columns := list.CustomColumns(a.programme(), rewardType, a.claimColumns(requestOf(ctx).language), func(c claimed) map[string]json.RawMessage { return c.reward.Custom })
+	filtered := slices.ContainsFunc(p.Query, func(q list.Pair) bool {
+		name, _ := list.SplitOperator(q.Name)
 		_, ok := columns[name]
 		return ok
 	})
-	if filtered || o.column != "" {
+	if filtered || o.Column != "" {
 		q.Page = loyalty.Page{}
 	}
 	claims, err := a.reader.Claims(plain(ctx), q)
@@ -73,15 +74,15 @@ func (a *displayAPI) claimsOf(ctx context.Context, customer loyalty.ID, p page, 
 		return l, err
 	}
 	all, err := a.withRewards(plain(ctx), claims, now)
-	place := func(c claimed) cursor { return cursor{at: c.ClaimedAt, id: c.ID[:]} }
-	if o.column != "" {
+	place := func(c claimed) list.Cursor { return list.Cursor{At: c.ClaimedAt, ID: c.ID[:]} }
+	if o.Column != "" {
 		place = nil
 	}
 	if filtered || place == nil {
-		whole := page{query: p.query, limit: len(all)}
-		all = inMemory(p, choose(whole, all, columns, o, now).entries, place)
+		whole := list.Page{Query: p.Query, Limit: len(all)}
+		all = list.Cut(p, list.Choose(whole, all, columns, o, now).Entries, place)
 	}
-	return linked(p, all, now, place), err
+	return list.Linked(p, all, now, place), err
 }
 
 // claimStates are the names of where a claim can stand.
@@ -94,17 +95,17 @@ var rewardTypes = []string{loyalty.RewardCoupon, loyalty.RewardDownload, loyalty
 
 // claimColumns are what claimed rewards can be filtered and sorted by. Points are
 // those that the claim cost.
-func (a *displayAPI) claimColumns(language *tongue) map[string]column[claimed] {
-	return map[string]column[claimed]{
-		"type":       {field{kind: choiceField, choices: rewardTypes}, func(c claimed) any { return c.reward.Type }},
-		"points":     {field{kind: integerField}, func(c claimed) any { return c.Points }},
-		"stores":     {field{kind: textField, list: true}, func(c claimed) any { return places(c.reward.Stores) }},
-		"starts_at":  {field{kind: instantField}, func(c claimed) any { return timeOrNil(c.reward.StartsAt.Time) }},
-		"ends_at":    {field{kind: instantField}, func(c claimed) any { return timeOrNil(c.reward.EndsAt.Time) }},
-		"status":     {field{kind: choiceField, choices: loyalty.DateStatuses}, func(c claimed) any { return c.status }},
-		"state":      {field{kind: choiceField, choices: claimStates}, func(c claimed) any { return string(c.State) }},
-		"claimed_at": {field{kind: instantField}, func(c claimed) any { return c.ClaimedAt }},
-		"title":      {field{kind: textField}, func(c claimed) any { return a.text(language, c.reward.Title) }},
+func (a *displayAPI) claimColumns(language *tongue) map[string]list.Column[claimed] {
+	return map[string]list.Column[claimed]{
+		"type":       {Field: list.Field{Kind: list.Choice, Choices: rewardTypes}, Of: func(c claimed) any { return c.reward.Type }},
+		"points":     {Field: list.Field{Kind: list.Integer}, Of: func(c claimed) any { return c.Points }},
+		"stores":     {Field: list.Field{Kind: list.Text, List: true}, Of: func(c claimed) any { return list.Places(c.reward.Stores) }},
+		"starts_at":  {Field: list.Field{Kind: list.Instant}, Of: func(c claimed) any { return timeOrNil(c.reward.StartsAt.Time) }},
+		"ends_at":    {Field: list.Field{Kind: list.Instant}, Of: func(c claimed) any { return timeOrNil(c.reward.EndsAt.Time) }},
+		"status":     {Field: list.Field{Kind: list.Choice, Choices: loyalty.DateStatuses}, Of: func(c claimed) any { return c.status }},
+		"state":      {Field: list.Field{Kind: list.Choice, Choices: claimStates}, Of: func(c claimed) any { return string(c.State) }},
+		"claimed_at": {Field: list.Field{Kind: list.Instant}, Of: func(c claimed) any { return c.ClaimedAt }},
+		"title":      {Field: list.Field{Kind: list.Text}, Of: func(c claimed) any { return language.text(c.reward.Title) }},
 	}
 }
 
@@ -172,10 +173,10 @@ func (a *displayAPI) claimedReward(language *tongue, c *claimed) display.Claimed
 	r := c.reward
 	out := display.ClaimedReward{
 		ID: r.ID, Type: display.ClaimedRewardType(r.Type), Status: display.ClaimedRewardStatus(c.status),
-		Title: a.text(language, r.Title), Description: textOrNil(a.text(language, r.Description)), Points: c.Points,
+		Title: language.text(r.Title), Description: textOrNil(language.text(r.Description)), Points: c.Points,
 		StartsAt: instantOrNil(r.StartsAt.Time), EndsAt: instantOrNil(r.EndsAt.Time), Stores: orEmpty(r.Stores),
 		ClaimID: c.ID, State: display.ClaimedRewardState(c.State), ClaimedAt: common.Instant(c.ClaimedAt),
-		AdditionalProperties: a.ownAttributes(language, a.programme(), rewardType, r.Custom),
+		AdditionalProperties: customAttributes(language, a.programme(), rewardType, r.Custom),
 	}
 	if r.Image != (loyalty.Image{}) {
 		out.Image = &display.ClaimedRewardImage{Small: textOrNil(r.Image.Small), Medium: textOrNil(r.Image.Medium), Large: textOrNil(r.Image.Large)}

@@ -5,42 +5,41 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/display"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
 const contestType = "contests/contest"
 
-var contestActivities activitiesOf[display.ContestActivity] = (*displayAPI).contests
-
 // ListContests lists the contests and the customer's entries.
 func (a *displayAPI) ListContests(ctx context.Context, in display.ListContestsRequestObject) (display.ListContestsResponseObject, error) {
-	l, err := contestActivities.page(ctx, a, activityList{
-		in.CustomerID, in.Params.Limit, in.Params.Offset, ordered(in.Params.Sort, in.Params.Order), contestType,
-		loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressContest)},
+	l, err := activityPage[display.ContestActivity](ctx, a.customers, activityList{
+		customer: in.CustomerID, limit: in.Params.Limit, offset: in.Params.Offset, order: list.Ordered(in.Params.Sort, in.Params.Order),
+		kind: contestType, needs: loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressContest)}, all: contestActivities,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return display.ListContests200JSONResponse{Data: l.entries, Next: l.next, Previous: l.previous, Time: &l.time}, nil
+	return display.ListContests200JSONResponse{Data: l.Entries, Next: l.Next, Previous: l.Previous, Time: &l.Time}, nil
 }
 
-func (a *displayAPI) contests(r *loyalty.Run, language *tongue) ([]activity[display.ContestActivity], error) {
-	return each(loyalty.Contests.Of(r.Programme), func(c *loyalty.Contest) (activity[display.ContestActivity], error) {
-		return a.contest(r, language, c)
+func contestActivities(r *loyalty.Run, language *tongue) ([]activity, error) {
+	return activitiesOf(loyalty.Contests.Of(r.Programme), func(c *loyalty.Contest) (activity, error) {
+		return contestEntry(r, language, c)
 	})
 }
 
-func (a *displayAPI) contest(r *loyalty.Run, language *tongue, c *loyalty.Contest) (activity[display.ContestActivity], error) {
+func contestEntry(r *loyalty.Run, language *tongue, c *loyalty.Contest) (activity, error) {
 	o, err := r.ContestOutlook(c)
-	status, title := c.Status(r.At), a.text(language, c.Title)
+	status, title := c.Status(r.At), language.text(c.Title)
 	e := display.ContestActivity{
-		ID: c.ID, Title: title, Description: textOrNil(a.text(language, c.Description)), Status: common.DateStatus(status),
+		ID: c.ID, Title: title, Description: textOrNil(language.text(c.Description)), Status: common.DateStatus(status),
 		Points: c.Points, Entries: o.Entries, MaxEntries: c.MaxEntries, Left: o.Left,
 		StartsAt: instantOrNil(c.StartsAt.Time), EndsAt: instantOrNil(c.EndsAt.Time),
-		AdditionalProperties: a.ownAttributes(language, r.Programme, contestType, c.Custom),
+		AdditionalProperties: customAttributes(language, r.Programme, contestType, c.Custom),
 	}
-	e.UnderscoreActions.Enter = post(r, o.Refusal, "activities", "contests", c.ID, "enter")
-	return activity[display.ContestActivity]{
+	e.UnderscoreActions.Enter = nextStep(r, o.Refusal, "activities", "contests", c.ID, "enter")
+	return activity{
 		entry: e, id: c.ID, title: title, points: c.Points, dates: c.Dates, status: status, custom: c.Custom,
 	}, err
 }

@@ -4,20 +4,21 @@ import (
 	"context"
 
 	"github.com/loyalty-platform/loyalty/gen/display"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
 // heldFields are what a customer's coupons can be filtered by.
-var heldFields = map[string]field{
-	"code":        {kind: textField},
-	"status":      {kind: choiceField, choices: couponStates},
-	"type":        {kind: choiceField, choices: couponTypes},
-	"pool":        {kind: textField},
-	"reward":      {kind: textField},
-	"created_at":  {kind: instantField},
-	"claimed_at":  {kind: instantField},
-	"redeemed_at": {kind: instantField},
-	"expires_at":  {kind: instantField},
+var heldFields = map[string]list.Field{
+	"code":        {Kind: list.Text},
+	"status":      {Kind: list.Choice, Choices: couponStates},
+	"type":        {Kind: list.Choice, Choices: couponTypes},
+	"pool":        {Kind: list.Text},
+	"reward":      {Kind: list.Text},
+	"created_at":  {Kind: list.Instant},
+	"claimed_at":  {Kind: list.Instant},
+	"redeemed_at": {Kind: list.Instant},
+	"expires_at":  {Kind: list.Instant},
 }
 
 // ListCustomerCoupons lists what a customer holds, what they got last first.
@@ -26,13 +27,13 @@ func (a *displayAPI) ListCustomerCoupons(ctx context.Context, in display.ListCus
 	if err != nil {
 		return nil, err
 	}
-	c, err := (&customersAPI{a.Server}).settled(plain(ctx), in.CustomerID)
+	c, err := a.customers.current(plain(ctx), in.CustomerID)
 	if err != nil {
 		return nil, err
 	}
-	q := loyalty.CouponQuery{Holder: c.ID, At: a.clock(), Page: storePage(p)}
+	q := loyalty.CouponQuery{Holder: c.ID, At: a.clock(), Page: p.Store()}
 	var readable bool
-	q.Conditions, readable = conditions(p.query, heldFields)
-	list, err := a.couponList(ctx, p, q, readable)
+	q.Conditions, readable = list.Conditions(p.Query, heldFields)
+	list, err := a.coupons.page(ctx, p, q, readable)
 	return display.ListCustomerCoupons200JSONResponse(list), err
 }

@@ -13,7 +13,7 @@ func (a *displayAPI) EnterContest(ctx context.Context, in display.EnterContestRe
 	if in.Body.Count != nil {
 		data["count"] = *in.Body.Count
 	}
-	return a.operate(ctx, act{
+	return a.submitter.submitFor(ctx, customerAction{
 		customer: in.CustomerID, action: "contest_enter", data: data,
 		body: func(_ *tongue, o *loyalty.Outcome) any {
 			r := o.Value.(loyalty.ContestEntries)
@@ -27,17 +27,17 @@ func (a *displayAPI) EnterContest(ctx context.Context, in display.EnterContestRe
 
 // SpinPrizeWheel spins a prize wheel once.
 func (a *displayAPI) SpinPrizeWheel(ctx context.Context, in display.SpinPrizeWheelRequestObject) (display.SpinPrizeWheelResponseObject, error) {
-	return a.operate(ctx, act{
+	return a.submitter.submitFor(ctx, customerAction{
 		customer: in.CustomerID, action: "prize_wheel_spin", data: map[string]any{"wheel": in.WheelID},
 		body: func(language *tongue, o *loyalty.Outcome) any {
 			r := o.Value.(loyalty.SpinResult)
 			spin := display.Spin{
-				ID: r.ID, Wheel: r.Wheel, Result: a.text(language, r.Result), Type: display.SpinType(r.Type),
+				ID: r.ID, Wheel: r.Wheel, Result: language.text(r.Result), Type: display.SpinType(r.Type),
 				Points: r.Points, Spent: r.Spent, Spendable: o.Customer.Figures.Spendable(),
 			}
 			if r.Claim != nil {
-				spin.Reward = a.wonReward(language, r.Claim.Reward)
-				spin.Coupon = a.claimedCoupon(language, r.Claim.Coupon, &o.Customer)
+				spin.Reward = wonReward(a.programme(), language, r.Claim.Reward)
+				spin.Coupon = claimedCoupon(language, r.Claim.Coupon, &o.Customer)
 			}
 			return display.SpinAnswer{Data: spin}
 		},
@@ -45,17 +45,17 @@ func (a *displayAPI) SpinPrizeWheel(ctx context.Context, in display.SpinPrizeWhe
 }
 
 // wonReward names a reward; its title is there as long as the reward is.
-func (a *displayAPI) wonReward(language *tongue, id string) *display.WonReward {
+func wonReward(p *loyalty.Programme, language *tongue, id string) *display.WonReward {
 	won := &display.WonReward{ID: id}
-	if reward := loyalty.Rewards.Of(a.programme())[id]; reward != nil {
-		won.Title = textOrNil(a.text(language, reward.Title))
+	if reward := loyalty.Rewards.Of(p)[id]; reward != nil {
+		won.Title = textOrNil(language.text(reward.Title))
 	}
 	return won
 }
 
 // AnswerQuiz records a customer's answer to a quiz.
 func (a *displayAPI) AnswerQuiz(ctx context.Context, in display.AnswerQuizRequestObject) (display.AnswerQuizResponseObject, error) {
-	return a.operate(ctx, act{
+	return a.submitter.submitFor(ctx, customerAction{
 		customer: in.CustomerID, action: "quiz_answer", data: map[string]any{"quiz": in.QuizID, "answer": in.Body.Answer},
 		body: func(_ *tongue, o *loyalty.Outcome) any {
 			r := o.Value.(loyalty.QuizResult)

@@ -5,38 +5,38 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/display"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
 // eventFields are what events can be filtered by.
-var eventFields = map[string]field{
-	"action": {kind: textField},
-	"date":   {kind: instantField},
+var eventFields = map[string]list.Field{
+	"action": {Kind: list.Text},
+	"date":   {Kind: list.Instant},
 }
 
 // eventQuery reads the filters and the order of a list of events. Several action
 // parameters mean any of them.
-func eventQuery(ctx context.Context, o order) (q loyalty.EventQuery, readable bool) {
+func eventQuery(ctx context.Context, o list.Order) (q loyalty.EventQuery, readable bool) {
 	query := requestOf(ctx).query
 	var actions []any
 	for _, p := range query {
-		if p.name == "action" {
-			actions = append(actions, p.value)
+		if p.Name == "action" {
+			actions = append(actions, p.Value)
 		}
 	}
-	rest := slices.DeleteFunc(slices.Clone(query), func(p pair) bool { return p.name == "action" })
-	if q.Conditions, readable = conditions(rest, eventFields); !readable {
+	rest := slices.DeleteFunc(slices.Clone(query), func(p list.Pair) bool { return p.Name == "action" })
+	if q.Conditions, readable = list.Conditions(rest, eventFields); !readable {
 		return q, false
 	}
 	if actions != nil {
 		q.Conditions = append(q.Conditions, loyalty.Condition{Field: "action", Operator: loyalty.In, Values: actions})
 	}
-	if o.column != "" {
-		q.Sort = []loyalty.Sorting{{Field: o.column, Descending: o.descending}}
+	if o.Column != "" {
+		q.Sort = []loyalty.Sorting{{Field: o.Column, Descending: o.Descending}}
 	}
-	q.OldestFirst = o.oldestFirst()
+	q.OldestFirst = o.OldestFirst()
 	return q, true
 }
 
@@ -46,12 +46,12 @@ func (a *displayAPI) ListCustomerEvents(ctx context.Context, in display.ListCust
 	if err != nil {
 		return nil, err
 	}
-	q, readable := eventQuery(ctx, ordered(in.Params.Sort, in.Params.Order))
-	if q.Customer, err = a.history(ctx, in.CustomerID); err != nil {
+	q, readable := eventQuery(ctx, list.Ordered(in.Params.Sort, in.Params.Order))
+	if q.Customer, err = a.customers.currentID(plain(ctx), in.CustomerID); err != nil {
 		return nil, err
 	}
-	j, err := a.events(ctx, p, q, readable)
-	return display.ListCustomerEvents200JSONResponse{Data: j.data, Next: j.next, Previous: j.previous, Time: &j.time}, err
+	j, err := a.journal.events(ctx, p, q, readable)
+	return display.ListCustomerEvents200JSONResponse{Data: j.data, Next: j.Next, Previous: j.Previous, Time: &j.Time}, err
 }
 
 // ListEvents lists what happened to everybody.
@@ -60,9 +60,9 @@ func (a *displayAPI) ListEvents(ctx context.Context, in display.ListEventsReques
 	if err != nil {
 		return nil, err
 	}
-	q, readable := eventQuery(ctx, ordered(in.Params.Sort, in.Params.Order))
-	j, err := a.events(ctx, p, q, readable)
-	return display.ListEvents200JSONResponse{Data: j.data, Next: j.next, Previous: j.previous, Time: &j.time}, err
+	q, readable := eventQuery(ctx, list.Ordered(in.Params.Sort, in.Params.Order))
+	j, err := a.journal.events(ctx, p, q, readable)
+	return display.ListEvents200JSONResponse{Data: j.data, Next: j.Next, Previous: j.Previous, Time: &j.Time}, err
 }
 
 // ListTransactionEvents lists what happened to a purchase.
@@ -71,22 +71,22 @@ func (a *displayAPI) ListTransactionEvents(ctx context.Context, in display.ListT
 	if err != nil {
 		return nil, err
 	}
-	customer, err := a.history(ctx, in.CustomerID)
+	customer, err := a.customers.currentID(plain(ctx), in.CustomerID)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := a.purchase(ctx, customer, in.TransactionID); err != nil {
+	if _, err := a.journal.purchase(ctx, customer, in.TransactionID); err != nil {
 		return nil, err
 	}
-	j, err := a.events(ctx, p, loyalty.EventQuery{Customer: customer, Transaction: in.TransactionID}, true)
-	return display.ListTransactionEvents200JSONResponse{Data: j.data, Next: j.next, Previous: j.previous, Time: &j.time}, err
+	j, err := a.journal.events(ctx, p, loyalty.EventQuery{Customer: customer, Transaction: in.TransactionID}, true)
+	return display.ListTransactionEvents200JSONResponse{Data: j.data, Next: j.Next, Previous: j.Previous, Time: &j.Time}, err
 }
 
 // transactionFields are what purchases can be filtered by.
-var transactionFields = map[string]field{
-	"id":     {kind: textField},
-	"status": {kind: choiceField, choices: transactionStates()},
-	"date":   {kind: instantField},
+var transactionFields = map[string]list.Field{
+	"id":     {Kind: list.Text},
+	"status": {Kind: list.Choice, Choices: transactionStates()},
+	"date":   {Kind: list.Instant},
 }
 
 func transactionStates() (names []string) {
@@ -102,47 +102,32 @@ func (a *displayAPI) ListTransactions(ctx context.Context, in display.ListTransa
 	if err != nil {
 		return nil, err
 	}
-	filters, readable := conditions(requestOf(ctx).query, transactionFields)
+	filters, readable := list.Conditions(requestOf(ctx).query, transactionFields)
 	for i := range filters {
 		if filters[i].Field == "date" {
 			filters[i].Field = "checkout_date"
 		}
 	}
-	t, err := a.purchases(ctx, p, in.CustomerID, filters, readable)
-	return display.ListTransactions200JSONResponse{Data: t.data, Next: t.next, Previous: t.previous, Time: &t.time}, err
+	t, err := a.purchasesOf(ctx, p, in.CustomerID, filters, readable)
+	return display.ListTransactions200JSONResponse{Data: t.data, Next: t.Next, Previous: t.Previous, Time: &t.Time}, err
 }
 
-// purchases lists those of a customer that meet conditions.
-func (a *displayAPI) purchases(ctx context.Context, p page, ref string, filters []loyalty.Condition, readable bool) (purchases, error) {
-	customer, err := a.history(ctx, ref)
+// purchasesOf lists those of a customer that meet conditions.
+func (a *displayAPI) purchasesOf(ctx context.Context, p list.Page, ref string, filters []loyalty.Condition, readable bool) (purchasePage, error) {
+	customer, err := a.customers.currentID(plain(ctx), ref)
 	if err != nil {
-		return purchases{}, err
+		return purchasePage{}, err
 	}
-	return a.transactions(ctx, p, loyalty.TransactionQuery{Customer: customer, Conditions: filters}, readable)
-}
-
-// purchase reads one purchase of a customer. It fails with loyalty.ErrTransactionNotFound.
-func (a *displayAPI) purchase(ctx context.Context, customer loyalty.ID, name string) (common.Transaction, error) {
-	q := loyalty.TransactionQuery{Customer: customer, Conditions: []loyalty.Condition{
-		{Field: "id", Operator: loyalty.Eq, Values: []any{name}},
-	}}
-	found, err := a.transactions(ctx, page{limit: 1}, q, true)
-	if err == nil && len(found.data) == 0 {
-		err = loyalty.ErrTransactionNotFound
-	}
-	if err != nil {
-		return common.Transaction{}, err
-	}
-	return found.data[0], nil
+	return a.journal.purchases(ctx, p, loyalty.TransactionQuery{Customer: customer, Conditions: filters}, readable)
 }
 
 // GetTransaction reads one purchase.
 func (a *displayAPI) GetTransaction(ctx context.Context, in display.GetTransactionRequestObject) (display.GetTransactionResponseObject, error) {
-	customer, err := a.history(ctx, in.CustomerID)
+	customer, err := a.customers.currentID(plain(ctx), in.CustomerID)
 	if err != nil {
 		return nil, err
 	}
-	t, err := a.purchase(ctx, customer, in.TransactionID)
+	t, err := a.journal.purchase(ctx, customer, in.TransactionID)
 	return display.GetTransaction200JSONResponse{Data: t}, err
 }
 
@@ -150,25 +135,25 @@ func (a *displayAPI) GetTransaction(ctx context.Context, in display.GetTransacti
 type search struct{ ids, statuses []string }
 
 // searchOf reads a search from the query: both are repeated or separated by commas.
-func searchOf(query []pair) (s search) {
+func searchOf(query []list.Pair) (s search) {
 	for _, p := range query {
-		switch p.name {
+		switch p.Name {
 		case "id":
-			s.ids = append(s.ids, strings.Split(p.value, ",")...)
+			s.ids = append(s.ids, strings.Split(p.Value, ",")...)
 		case "status":
-			s.statuses = append(s.statuses, strings.Split(p.value, ",")...)
+			s.statuses = append(s.statuses, strings.Split(p.Value, ",")...)
 		}
 	}
 	return s
 }
 
 // pairs are the search as it stands in a link.
-func (s search) pairs() (query []pair) {
+func (s search) pairs() (query []list.Pair) {
 	for _, id := range s.ids {
-		query = append(query, pair{"id", id})
+		query = append(query, list.Pair{Name: "id", Value: id})
 	}
 	for _, status := range s.statuses {
-		query = append(query, pair{"status", status})
+		query = append(query, list.Pair{Name: "status", Value: status})
 	}
 	return query
 }
@@ -188,7 +173,7 @@ func (s search) conditions() (list []loyalty.Condition, readable bool) {
 	}
 	add("id", s.ids)
 	add("status", s.statuses)
-	unknown := func(t string) bool { return !slices.Contains(transactionFields["status"].choices, t) }
+	unknown := func(t string) bool { return !slices.Contains(transactionFields["status"].Choices, t) }
 	return list, !slices.ContainsFunc(s.statuses, unknown)
 }
 
@@ -199,8 +184,8 @@ func (a *displayAPI) SearchTransactions(ctx context.Context, in display.SearchTr
 		return nil, err
 	}
 	filters, readable := searchOf(requestOf(ctx).query).conditions()
-	t, err := a.purchases(ctx, p, in.CustomerID, filters, readable)
-	return display.SearchTransactions200JSONResponse{Data: t.data, Next: t.next, Previous: t.previous, Time: &t.time}, err
+	t, err := a.purchasesOf(ctx, p, in.CustomerID, filters, readable)
+	return display.SearchTransactions200JSONResponse{Data: t.data, Next: t.Next, Previous: t.Previous, Time: &t.Time}, err
 }
 
 // SearchTransactionsByPost is SearchTransactions for long lists of ids. Its links
@@ -214,12 +199,11 @@ func (a *displayAPI) SearchTransactionsByPost(ctx context.Context, in display.Se
 	for _, s := range in.Body.Status {
 		wanted.statuses = append(wanted.statuses, string(s))
 	}
-	p.query = wanted.pairs()
-	p.filters = p.hash()
+	p = p.WithQuery(wanted.pairs())
 	if in.Params.Limit == nil {
-		p.limit = max(p.limit, len(wanted.ids))
+		p.Limit = max(p.Limit, len(wanted.ids))
 	}
 	filters, readable := wanted.conditions()
-	t, err := a.purchases(ctx, p, in.CustomerID, filters, readable)
-	return display.SearchTransactionsByPost200JSONResponse{Data: t.data, Next: t.next, Previous: t.previous, Time: &t.time}, err
+	t, err := a.purchasesOf(ctx, p, in.CustomerID, filters, readable)
+	return display.SearchTransactionsByPost200JSONResponse{Data: t.data, Next: t.Next, Previous: t.Previous, Time: &t.Time}, err
 }

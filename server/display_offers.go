@@ -5,28 +5,27 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/display"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 )
 
 const offerType = "offers/offer"
 
-var offerActivities activitiesOf[display.OfferActivity] = (*displayAPI).offers
-
 // ListOfferActivities lists the offers that are for the customer.
 func (a *displayAPI) ListOfferActivities(ctx context.Context, in display.ListOfferActivitiesRequestObject) (display.ListOfferActivitiesResponseObject, error) {
-	l, err := offerActivities.page(ctx, a, activityList{
-		in.CustomerID, in.Params.Limit, in.Params.Offset, ordered(in.Params.Sort, in.Params.Order), offerType,
-		loyalty.OfferNeeds(a.programme()),
+	l, err := activityPage[display.OfferActivity](ctx, a.customers, activityList{
+		customer: in.CustomerID, limit: in.Params.Limit, offset: in.Params.Offset, order: list.Ordered(in.Params.Sort, in.Params.Order),
+		kind: offerType, needs: loyalty.OfferNeeds(a.programme()), all: offerActivities,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return display.ListOfferActivities200JSONResponse{Data: l.entries, Next: l.next, Previous: l.previous, Time: &l.time}, nil
+	return display.ListOfferActivities200JSONResponse{Data: l.Entries, Next: l.Next, Previous: l.Previous, Time: &l.Time}, nil
 }
 
-// offers lists the offers of everybody and of the customer's segments.
-func (a *displayAPI) offers(r *loyalty.Run, language *tongue) ([]activity[display.OfferActivity], error) {
+// offerActivities lists the offers of everybody and of the customer's segments.
+func offerActivities(r *loyalty.Run, language *tongue) ([]activity, error) {
 	mine := map[string]loyalty.OfferOutlook{}
 	theirs := map[string]*loyalty.Offer{}
 	for id, o := range loyalty.Offers.Of(r.Programme) {
@@ -38,19 +37,19 @@ func (a *displayAPI) offers(r *loyalty.Run, language *tongue) ([]activity[displa
 			mine[id], theirs[id] = outlook, o
 		}
 	}
-	return each(theirs, func(o *loyalty.Offer) (activity[display.OfferActivity], error) {
-		return a.offer(r, language, o, mine[o.ID]), nil
+	return activitiesOf(theirs, func(o *loyalty.Offer) (activity, error) {
+		return offerEntry(r, language, o, mine[o.ID]), nil
 	})
 }
 
-func (a *displayAPI) offer(r *loyalty.Run, language *tongue, o *loyalty.Offer, outlook loyalty.OfferOutlook) activity[display.OfferActivity] {
-	status, name := o.Status(r.At), a.text(language, o.Name)
+func offerEntry(r *loyalty.Run, language *tongue, o *loyalty.Offer, outlook loyalty.OfferOutlook) activity {
+	status, name := o.Status(r.At), language.text(o.Name)
 	e := display.OfferActivity{
 		ID: o.ID, Name: name, Type: display.OfferActivityType(o.Type), Weight: o.Weight, MinTotal: amountOrNil(o.MinTotal),
 		RequiredItems: offerItems(o.RequiredItems), EligibleItems: offerItems(o.EligibleItems), Discount: offerDiscount(o), Stores: o.Stores,
 		Status: common.DateStatus(status), StartsAt: instantOrNil(o.StartsAt.Time), EndsAt: instantOrNil(o.EndsAt.Time),
 		Redeemed: outlook.Redeemed, Left: outlook.Left,
-		AdditionalProperties: a.ownAttributes(language, r.Programme, offerType, o.Custom),
+		AdditionalProperties: customAttributes(language, r.Programme, offerType, o.Custom),
 	}
 	if match := offerMatch(o); match != "" {
 		e.RequiredMatch = new(display.OfferActivityRequiredMatch(match))
@@ -58,9 +57,9 @@ func (a *displayAPI) offer(r *loyalty.Run, language *tongue, o *loyalty.Offer, o
 	if outlook.ClaimedAt != nil {
 		e.ClaimedAt = instantOrNil(*outlook.ClaimedAt)
 	} else {
-		e.UnderscoreActions.Claim = post(r, outlook.Refusal, "activities", "offers", o.ID, "claim")
+		e.UnderscoreActions.Claim = nextStep(r, outlook.Refusal, "activities", "offers", o.ID, "claim")
 	}
-	return activity[display.OfferActivity]{
+	return activity{
 		entry: e, id: o.ID, title: name, kind: o.Type, weight: o.Weight, stores: o.Stores, dates: o.Dates, status: status, custom: o.Custom,
 	}
 }

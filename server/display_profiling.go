@@ -6,44 +6,43 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/display"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
 const flowType = "profiling/flow"
 
-var (
-	flowActivities activitiesOf[display.FlowActivity] = (*displayAPI).flows
-	flowNeeds                                         = loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressFlow)}
-)
+var flowNeeds = loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressFlow)}
 
 // ListProfiling lists the flows of questions and how far the customer is.
 func (a *displayAPI) ListProfiling(ctx context.Context, in display.ListProfilingRequestObject) (display.ListProfilingResponseObject, error) {
-	l, err := flowActivities.page(ctx, a, activityList{
-		in.CustomerID, in.Params.Limit, in.Params.Offset, ordered(in.Params.Sort, in.Params.Order), flowType, flowNeeds,
+	l, err := activityPage[display.FlowActivity](ctx, a.customers, activityList{
+		customer: in.CustomerID, limit: in.Params.Limit, offset: in.Params.Offset, order: list.Ordered(in.Params.Sort, in.Params.Order),
+		kind: flowType, needs: flowNeeds, all: flowActivities,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return display.ListProfiling200JSONResponse{Data: l.entries, Next: l.next, Previous: l.previous, Time: &l.time}, nil
+	return display.ListProfiling200JSONResponse{Data: l.Entries, Next: l.Next, Previous: l.Previous, Time: &l.Time}, nil
 }
 
-func (a *displayAPI) flows(r *loyalty.Run, language *tongue) ([]activity[display.FlowActivity], error) {
-	return each(loyalty.Flows.Of(r.Programme), func(f *loyalty.Flow) (activity[display.FlowActivity], error) { return a.flow(r, language, f) })
+func flowActivities(r *loyalty.Run, language *tongue) ([]activity, error) {
+	return activitiesOf(loyalty.Flows.Of(r.Programme), func(f *loyalty.Flow) (activity, error) { return flowEntry(r, language, f) })
 }
 
-func (a *displayAPI) flow(r *loyalty.Run, language *tongue, f *loyalty.Flow) (activity[display.FlowActivity], error) {
+func flowEntry(r *loyalty.Run, language *tongue, f *loyalty.Flow) (activity, error) {
 	o, err := r.FlowOutlook(f)
-	status, title := f.Status(r.At), a.text(language, f.Title)
+	status, title := f.Status(r.At), language.text(f.Title)
 	e := display.FlowActivity{
 		ID: f.ID, Title: title, Status: common.DateStatus(status), Points: f.Points,
 		Questions: len(f.Questions), Answered: o.Answered, Completed: o.Next == nil,
 		StartsAt: instantOrNil(f.StartsAt.Time), EndsAt: instantOrNil(f.EndsAt.Time),
-		AdditionalProperties: a.ownAttributes(language, r.Programme, flowType, f.Custom),
+		AdditionalProperties: customAttributes(language, r.Programme, flowType, f.Custom),
 	}
 	if o.Next != nil {
 		e.UnderscoreActions.Next = stepTo(r, o.Refusal, http.MethodGet, "activities", "profiling", f.ID, "next")
 	}
-	return activity[display.FlowActivity]{
+	return activity{
 		entry: e, id: f.ID, title: title, points: f.Points, dates: f.Dates, status: status, custom: f.Custom,
 	}, err
 }
@@ -51,12 +50,12 @@ func (a *displayAPI) flow(r *loyalty.Run, language *tongue, f *loyalty.Flow) (ac
 // GetNextQuestion reads the first question that the customer has not answered.
 func (a *displayAPI) GetNextQuestion(ctx context.Context, in display.GetNextQuestionRequestObject) (display.GetNextQuestionResponseObject, error) {
 	var out display.GetNextQuestion200JSONResponse
-	err := a.view(ctx, in.CustomerID, flowNeeds, func(r *loyalty.Run) error {
-		f, err := oneOf(loyalty.Flows.Of(r.Programme), flowType, in.FlowID)
+	err := a.customers.view(ctx, in.CustomerID, flowNeeds, func(r *loyalty.Run) error {
+		f, err := lookup(loyalty.Flows.Of(r.Programme), flowType, in.FlowID)
 		if err != nil {
 			return err
 		}
-		out.Data, err = a.nextQuestion(r, requestOf(ctx).language, f)
+		out.Data, err = nextQuestion(r, requestOf(ctx).language, f)
 		return err
 	})
 	if err != nil {
@@ -67,18 +66,18 @@ func (a *displayAPI) GetNextQuestion(ctx context.Context, in display.GetNextQues
 
 // nextQuestion words where the customer stands with a flow. Outside the flow's dates
 // no question is told.
-func (a *displayAPI) nextQuestion(r *loyalty.Run, language *tongue, f *loyalty.Flow) (display.NextQuestion, error) {
+func nextQuestion(r *loyalty.Run, language *tongue, f *loyalty.Flow) (display.NextQuestion, error) {
 	o, err := r.FlowOutlook(f)
 	status := f.Status(r.At)
 	out := display.NextQuestion{
-		Flow: f.ID, Title: a.text(language, f.Title), Status: common.DateStatus(status),
+		Flow: f.ID, Title: language.text(f.Title), Status: common.DateStatus(status),
 		Questions: len(f.Questions), Answered: o.Answered, Completed: o.Next == nil,
 	}
 	if q := o.Next; q != nil && status == loyalty.StatusActive {
 		out.Question = &display.OpenQuestion{
-			ID: q.ID, Field: q.Field, Text: a.text(language, q.Text), Answers: a.choices(language, q.Answers), Points: q.Points,
+			ID: q.ID, Field: q.Field, Text: language.text(q.Text), Answers: choiceTexts(language, q.Answers), Points: q.Points,
 		}
-		out.UnderscoreActions.Answer = post(r, o.Refusal, "activities", "profiling", f.ID, "questions", q.ID)
+		out.UnderscoreActions.Answer = nextStep(r, o.Refusal, "activities", "profiling", f.ID, "questions", q.ID)
 	}
 	return out, err
 }

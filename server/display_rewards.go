@@ -8,24 +8,23 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/display"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
-	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 )
 
 // ClaimReward gives a customer a reward for points. The answer has the shape of
 // the specification.
 func (a *displayAPI) ClaimReward(ctx context.Context, in display.ClaimRewardRequestObject) (display.ClaimRewardResponseObject, error) {
-	return a.claimReward(ctx, in.CustomerID, in.RewardID)
+	return claimReward(ctx, a.submitter, in.CustomerID, in.RewardID)
 }
 
-// claimReward is the claim of every API.
-func (s *Server) claimReward(ctx context.Context, customer, id string) (written, error) {
-	return s.operate(ctx, act{
+// claimReward is the claim of a reward in every API.
+func claimReward(ctx context.Context, s submitter, customer, id string) (written, error) {
+	return s.submitFor(ctx, customerAction{
 		customer: customer, action: "reward_claim", data: map[string]any{"reward": id},
 		body: func(language *tongue, o *loyalty.Outcome) any {
 			r := o.Value.(*loyalty.ClaimResult)
 			out := common.ClaimResult{
 				ID: r.ID, Spent: r.Spent, LastClaimedAt: common.Instant(r.LastClaimedAt),
-				Coupon: s.claimedCoupon(language, r.Coupon, &o.Customer),
+				Coupon: claimedCoupon(language, r.Coupon, &o.Customer),
 			}
 			if r.Award > 0 {
 				out.Award = &r.Award
@@ -35,34 +34,13 @@ func (s *Server) claimReward(ctx context.Context, customer, id string) (written,
 	})
 }
 
-// claimedCoupon words a coupon that a customer got just now; nil without one.
-func (s *Server) claimedCoupon(language *tongue, c *loyalty.Coupon, holder *loyalty.Customer) *common.ClaimedCoupon {
-	if c == nil {
-		return nil
-	}
-	return &common.ClaimedCoupon{
-		Code: c.Code, Status: common.ClaimedCouponStatus(c.State), CreatedAt: common.Instant(c.CreatedAt),
-		Customer: common.CouponHolder{ID: holder.Name}, Name: textOrNil(s.text(language, c.Name.Texts)),
-		ClaimedAt: common.Instant(c.ClaimedAt), ExpiresAt: instantOrNil(c.ExpiresAt),
-		Type: common.ClaimedCouponType(c.Type), Value: worth(c), Currency: textOrNil(c.Currency),
-	}
-}
-
-// worth is a coupon's value; free shipping has none.
-func worth(c *loyalty.Coupon) *money.Amount {
-	if c.Type == loyalty.CouponFreeShipping {
-		return nil
-	}
-	return &c.Value
-}
-
 // RevokeReward undoes a claim of the reward that the path names.
 func (a *displayAPI) RevokeReward(ctx context.Context, in display.RevokeRewardRequestObject) (display.RevokeRewardResponseObject, error) {
 	claim, err := a.claimOf(plain(ctx), in.CustomerID, in.RewardID, in.Body.Event)
 	if err != nil {
 		return nil, err
 	}
-	revoke := act{customer: in.CustomerID, action: "reward_revoke", data: map[string]any{"event": in.Body.Event}}
+	revoke := customerAction{customer: in.CustomerID, action: "reward_revoke", data: map[string]any{"event": in.Body.Event}}
 	revoke.body = func(_ *tongue, o *loyalty.Outcome) any {
 		e := revoke.eventOf(o)
 		out := display.RevokedClaim{ID: e.ID, Event: claim.ID, Reward: claim.Reward, Spendable: o.Customer.Figures.Spendable()}
@@ -71,7 +49,7 @@ func (a *displayAPI) RevokeReward(ctx context.Context, in display.RevokeRewardRe
 		}
 		return display.RevokeAnswer{Data: out}
 	}
-	return a.operate(ctx, revoke)
+	return a.submitter.submitFor(ctx, revoke)
 }
 
 // claimOf finds a customer's claim of a reward. What it is a claim of never

@@ -1,162 +1,17 @@
 package server
 
 import (
-	"cmp"
-	"context"
 	"encoding/json"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// activity is an entry of a list of what a customer may do, with what such a list
-// is filtered and sorted by.
-type activity[E any] struct {
-	entry          E
-	id, title      string
-	kind           string // type, of those that have one
-	points, weight int64
-	stores         []string
-	dates          loyalty.Dates
-	status         string
-	custom         map[string]json.RawMessage
-}
-
-// activityColumns are what any of the lists can be filtered or sorted by; the
-// document says which of them each list has.
-func activityColumns[E any]() map[string]column[activity[E]] {
-	type entry = activity[E]
-	return map[string]column[entry]{
-		"status":    {field{kind: choiceField, choices: activityStatuses}, func(e entry) any { return e.status }},
-		"type":      {field{kind: textField}, func(e entry) any { return e.kind }},
-		"stores":    {field{kind: textField, list: true}, func(e entry) any { return places(e.stores) }},
-		"points":    {field{kind: integerField}, func(e entry) any { return e.points }},
-		"weight":    {field{kind: integerField}, func(e entry) any { return e.weight }},
-		"title":     {field{kind: textField}, func(e entry) any { return e.title }},
-		"name":      {field{kind: textField}, func(e entry) any { return e.title }},
-		"starts_at": {field{kind: instantField}, func(e entry) any { return momentOrNil(e.dates.StartsAt) }},
-		"ends_at":   {field{kind: instantField}, func(e entry) any { return momentOrNil(e.dates.EndsAt) }},
-	}
-}
-
-// activityStatuses are the states that dates give.
-var activityStatuses = []string{loyalty.StatusActive, loyalty.StatusScheduled, loyalty.StatusCompleted}
-
-// momentOrNil is a date as a column has it.
-func momentOrNil(m loyalty.Moment) any {
-	if m.IsZero() {
-		return nil
-	}
-	return m.Time
-}
-
-// activityList is what a request for a list says.
-type activityList struct {
-	customer string
-	limit    *common.Limit
-	offset   *common.Offset
-	order    order
-	kind     string // the type of entity, whose declared attributes are filters too
-	needs    loyalty.CustomerNeeds
-}
-
-// ordered reads the parameters sort and order of any list.
-func ordered[S, D ~string](sort *S, direction *D) (o order) {
-	if sort != nil {
-		o.column = string(*sort)
-	}
-	o.descending = direction != nil && *direction == "desc"
-	o.ascending = direction != nil && *direction == "asc"
-	return o
-}
-
-// activitiesOf lists what a customer may do of one kind.
-type activitiesOf[E any] func(a *displayAPI, r *loyalty.Run, language *tongue) ([]activity[E], error)
-
-// whole is a kind without filters, for the overview of all kinds.
-func (of activitiesOf[E]) whole(a *displayAPI, r *loyalty.Run, language *tongue, _ time.Time) ([]E, error) {
-	all, err := of(a, r, language)
-	return bare(current(nil, all)), err
-}
-
-// current leaves what is active, unless the request asks for a status itself.
-func current[E any](query []pair, all []activity[E]) []activity[E] {
-	if asksForStatus(query) {
-		return all
-	}
-	return slices.DeleteFunc(all, func(e activity[E]) bool { return e.status != loyalty.StatusActive })
-}
-
-// asksForStatus says whether a filter of a request is one for the status.
-func asksForStatus(query []pair) bool {
-	return slices.ContainsFunc(query, func(p pair) bool {
-		name, _ := splitOperator(p.name)
-		return name == "status"
-	})
-}
-
-// bare leaves only what is shown.
-func bare[E any](all []activity[E]) []E {
-	entries := make([]E, len(all))
-	for i := range all {
-		entries[i] = all[i].entry
-	}
-	return entries
-}
-
-// page answers the page of a kind that a request wants.
-func (of activitiesOf[E]) page(ctx context.Context, a *displayAPI, q activityList) (l links[E], err error) {
-	p, err := pageOf(ctx, q.limit, q.offset, nil)
-	if err != nil {
-		return l, err
-	}
-	err = a.view(ctx, q.customer, q.needs, func(r *loyalty.Run) error {
-		all, err := of(a, r, requestOf(ctx).language)
-		if err != nil {
-			return err
-		}
-		columns := customColumns(r.Programme, q.kind, activityColumns[E](), func(e activity[E]) map[string]json.RawMessage { return e.custom })
-		found := choose(p, current(p.query, all), columns, q.order, a.clock())
-		l = links[E]{bare(found.entries), found.next, found.previous, found.time}
-		return nil
-	})
-	return l, err
-}
-
-// each makes an entry of everything of a kind, in the order of a catalogue: by
-// beginning, those without one last, then by id.
-func each[T, E any](all map[string]T, of func(T) (activity[E], error)) ([]activity[E], error) {
-	entries := make([]activity[E], 0, len(all))
-	for _, thing := range all {
-		e, err := of(thing)
-		if err != nil {
-			return nil, err
-		}
-		entries = append(entries, e)
-	}
-	slices.SortFunc(entries, func(a, b activity[E]) int {
-		dates := compareColumn(momentOrNil(a.dates.StartsAt), momentOrNil(b.dates.StartsAt), false)
-		return cmp.Or(dates, strings.Compare(a.id, b.id))
-	})
-	return entries, nil
-}
-
-// oneOf finds what a path names. It fails with ErrEntityNotFound.
-func oneOf[T any](all map[string]T, kind, id string) (T, error) {
-	thing, ok := all[id]
-	if !ok {
-		return thing, loyalty.ErrEntityNotFound.With("type", kind).With("id", id)
-	}
-	return thing, nil
-}
-
-// stepTo leads on, unless it would be refused. The address is that of something of the
-// customer, segment by segment.
+// stepTo is the next step that an entry offers: a request to something below the
+// customer, named segment by segment; nil: it would be refused.
 func stepTo(r *loyalty.Run, refusal error, method string, segments ...string) *common.NextStep {
 	if refusal != nil {
 		return nil
@@ -164,8 +19,8 @@ func stepTo(r *loyalty.Run, refusal error, method string, segments ...string) *c
 	return &common.NextStep{Method: method, URL: address(append([]string{"customers", r.Customer.Name}, segments...)...)}
 }
 
-// post is a step by POST.
-func post(r *loyalty.Run, refusal error, segments ...string) *common.NextStep {
+// nextStep is stepTo by POST.
+func nextStep(r *loyalty.Run, refusal error, segments ...string) *common.NextStep {
 	return stepTo(r, refusal, http.MethodPost, segments...)
 }
 
@@ -179,9 +34,9 @@ func address(segments ...string) string {
 	return b.String()
 }
 
-// ownAttributes are the attributes of an entity that the programme made up, as they
-// are shown: one that is declared translatable in the language of the answer.
-func (s *Server) ownAttributes(language *tongue, p *loyalty.Programme, kind string, custom map[string]json.RawMessage) map[string]any {
+// customAttributes gives the custom attributes of an entity as they are shown: those that
+// are declared translatable in the language of the answer.
+func customAttributes(language *tongue, p *loyalty.Programme, kind string, custom map[string]json.RawMessage) map[string]any {
 	shown := make(map[string]any, len(custom))
 	for name, value := range custom {
 		shown[name] = value
@@ -189,7 +44,7 @@ func (s *Server) ownAttributes(language *tongue, p *loyalty.Programme, kind stri
 	for _, attribute := range p.Attributes[kind] {
 		var texts map[string]string
 		if raw, ok := custom[attribute.Property()]; ok && attribute.Translatable && json.Unmarshal(raw, &texts) == nil {
-			shown[attribute.Property()] = s.text(language, texts)
+			shown[attribute.Property()] = language.text(texts)
 		}
 	}
 	return shown

@@ -6,41 +6,40 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/display"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
 const treasureType = "treasure-hunt/treasure"
 
-var treasureActivities activitiesOf[display.TreasureActivity] = (*displayAPI).treasures
-
 // ListTreasureHunts lists the treasures and whether the customer found them.
 func (a *displayAPI) ListTreasureHunts(ctx context.Context, in display.ListTreasureHuntsRequestObject) (display.ListTreasureHuntsResponseObject, error) {
-	l, err := treasureActivities.page(ctx, a, activityList{
-		in.CustomerID, in.Params.Limit, in.Params.Offset, ordered(in.Params.Sort, in.Params.Order), treasureType,
-		loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressTreasure)},
+	l, err := activityPage[display.TreasureActivity](ctx, a.customers, activityList{
+		customer: in.CustomerID, limit: in.Params.Limit, offset: in.Params.Offset, order: list.Ordered(in.Params.Sort, in.Params.Order),
+		kind: treasureType, needs: loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressTreasure)}, all: treasureActivities,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return display.ListTreasureHunts200JSONResponse{Data: l.entries, Next: l.next, Previous: l.previous, Time: &l.time}, nil
+	return display.ListTreasureHunts200JSONResponse{Data: l.Entries, Next: l.Next, Previous: l.Previous, Time: &l.Time}, nil
 }
 
-func (a *displayAPI) treasures(r *loyalty.Run, language *tongue) ([]activity[display.TreasureActivity], error) {
-	return each(loyalty.Treasures.Of(r.Programme), func(t *loyalty.Treasure) (activity[display.TreasureActivity], error) {
-		return a.treasure(r, language, t)
+func treasureActivities(r *loyalty.Run, language *tongue) ([]activity, error) {
+	return activitiesOf(loyalty.Treasures.Of(r.Programme), func(t *loyalty.Treasure) (activity, error) {
+		return treasureEntry(r, language, t)
 	})
 }
 
-// treasure words a treasure, without its code. What finds it is an event, not an
+// treasureEntry words a treasure, without its code. What finds it is an event, not an
 // operation of the Display API.
-func (a *displayAPI) treasure(r *loyalty.Run, language *tongue, t *loyalty.Treasure) (activity[display.TreasureActivity], error) {
+func treasureEntry(r *loyalty.Run, language *tongue, t *loyalty.Treasure) (activity, error) {
 	o, err := r.TreasureOutlook(t)
-	status, title := t.Status(r.At), a.text(language, t.Title)
+	status, title := t.Status(r.At), language.text(t.Title)
 	e := display.TreasureActivity{
-		ID: t.ID, Title: title, Description: textOrNil(a.text(language, t.Description)), Status: common.DateStatus(status),
+		ID: t.ID, Title: title, Description: textOrNil(language.text(t.Description)), Status: common.DateStatus(status),
 		Kind: display.TreasureActivityKind(t.Kind), Points: t.Points, Event: display.TreasureActivityEvent(t.Action()),
 		StartsAt: instantOrNil(t.StartsAt.Time), EndsAt: instantOrNil(t.EndsAt.Time),
-		AdditionalProperties: a.ownAttributes(language, r.Programme, treasureType, t.Custom),
+		AdditionalProperties: customAttributes(language, r.Programme, treasureType, t.Custom),
 	}
 	if o.Found != nil {
 		e.Found, e.FoundAt = true, instantOrNil(o.Found.FoundAt)
@@ -48,7 +47,7 @@ func (a *displayAPI) treasure(r *loyalty.Run, language *tongue, t *loyalty.Treas
 	if o.Refusal == nil {
 		e.UnderscoreActions.Find = &common.NextStep{Method: http.MethodPost, URL: address("events")}
 	}
-	return activity[display.TreasureActivity]{
+	return activity{
 		entry: e, id: t.ID, title: title, points: t.Points, dates: t.Dates, status: status, custom: t.Custom,
 	}, err
 }

@@ -5,14 +5,27 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"time"
 
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/entities"
+	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
 // entitiesAPI answers the Entities API.
-type entitiesAPI struct{ *Server }
+type entitiesAPI struct {
+	engine     Engine
+	admin      *loyalty.Admin
+	reader     loyalty.Reader
+	vocabulary *contract.Vocabulary
+	customers  customerReader
+	journal    journalReader
+	changes    entityChanges
+	records    entityRecords
+	programme  func() *loyalty.Programme
+	clock      func() time.Time
+}
 
 var _ entities.StrictServerInterface = (*entitiesAPI)(nil)
 
@@ -26,13 +39,19 @@ type entityList struct {
 	Time     float64           `json:"time"`
 }
 
-// entityRecord writes an entity with its fields as they are stored, so that no
-// number is rounded on the way.
-func (s *Server) entityRecord(module, entity string, e *loyalty.Entity) json.RawMessage {
-	return recordOf(module, entity, e, s.shownStatus(entityType(module, entity), e))
+// entityRecords renders entities with the status that their fields and dates give.
+type entityRecords struct {
+	schemas *contract.Entities
+	clock   func() time.Time
 }
 
-// recordOf is entityRecord with the status that is shown; empty: none.
+// record writes an entity with its fields as they are stored, so that no number is
+// rounded on the way.
+func (r entityRecords) record(module, entity string, e *loyalty.Entity) json.RawMessage {
+	return recordOf(module, entity, e, r.shownStatus(entityType(module, entity), e))
+}
+
+// recordOf is record with the status that is shown; empty: none.
 func recordOf(module, entity string, e *loyalty.Entity, status string) json.RawMessage {
 	own := marshal(struct {
 		ID         string          `json:"id"`
@@ -55,8 +74,7 @@ func recordOf(module, entity string, e *loyalty.Entity, status string) json.RawM
 func (a *entitiesAPI) GetEntity(ctx context.Context, in entities.GetEntityRequestObject) (entities.GetEntityResponseObject, error) {
 	kind := entityType(in.Module, in.Entity)
 	if kind == loyalty.TypeCustomer {
-		api := customersAPI{a.Server}
-		c, err := api.settled(plain(ctx), in.EntityID)
+		c, err := a.customers.current(plain(ctx), in.EntityID)
 		return written{status: http.StatusOK, body: recordAnswer(customerRecord(c))}, err
 	}
 	if kind == loyalty.TypeTransaction {
@@ -66,15 +84,15 @@ func (a *entitiesAPI) GetEntity(ctx context.Context, in entities.GetEntityReques
 	if err != nil {
 		return nil, err
 	}
-	return written{status: http.StatusOK, body: marshal(a.entityAnswer(in.Module, in.Entity)(e))}, nil
+	return written{status: http.StatusOK, body: marshal(a.records.answer(in.Module, in.Entity)(e))}, nil
 }
 
-// entityAnswer words one entity of a type.
-func (s *Server) entityAnswer(module, entity string) func(loyalty.Entity) any {
+// answer renders one entity of a type.
+func (r entityRecords) answer(module, entity string) func(loyalty.Entity) any {
 	return func(e loyalty.Entity) any {
 		return struct {
 			Data json.RawMessage `json:"data"`
-		}{s.entityRecord(module, entity, &e)}
+		}{r.record(module, entity, &e)}
 	}
 }
 
@@ -83,14 +101,14 @@ func (a *entitiesAPI) CreateEntity(ctx context.Context, in entities.CreateEntity
 	if err := elsewhere(entityType(in.Module, in.Entity), loyalty.MethodCreate); err != nil {
 		return nil, err
 	}
-	c, err := a.change(ctx, entityType(in.Module, in.Entity), creation)
+	c, err := a.changes.read(ctx, entityType(in.Module, in.Entity), (*contract.Schema).Creation)
 	if err != nil {
 		return nil, err
 	}
 	if in.Body.ID != nil {
 		c.ID = *in.Body.ID
 	}
-	return change(a.Server, ctx, http.StatusCreated, a.entityAnswer(in.Module, in.Entity), func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.Entity], error) {
+	return change(ctx, http.StatusCreated, a.records.answer(in.Module, in.Entity), func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.Entity], error) {
 		return a.admin.CreateEntity(ctx, call, c)
 	})
 }
@@ -103,12 +121,12 @@ func (a *entitiesAPI) UpdateEntity(ctx context.Context, in entities.UpdateEntity
 	if err := elsewhere(entityType(in.Module, in.Entity), loyalty.MethodUpdate); err != nil {
 		return nil, err
 	}
-	c, err := a.change(ctx, entityType(in.Module, in.Entity), patch)
+	c, err := a.changes.read(ctx, entityType(in.Module, in.Entity), (*contract.Schema).Patch)
 	if err != nil {
 		return nil, err
 	}
 	c.ID = in.EntityID
-	return change(a.Server, ctx, http.StatusOK, a.entityAnswer(in.Module, in.Entity), func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.Entity], error) {
+	return change(ctx, http.StatusOK, a.records.answer(in.Module, in.Entity), func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.Entity], error) {
 		return a.admin.UpdateEntity(ctx, call, c)
 	})
 }
@@ -119,50 +137,7 @@ func (a *entitiesAPI) ArchiveEntity(ctx context.Context, in entities.ArchiveEnti
 	if err := elsewhere(c.Type, loyalty.MethodArchive); err != nil {
 		return nil, err
 	}
-	return change(a.Server, ctx, http.StatusOK, a.entityAnswer(in.Module, in.Entity), func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.Entity], error) {
+	return change(ctx, http.StatusOK, a.records.answer(in.Module, in.Entity), func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.Entity], error) {
 		return a.admin.ArchiveEntity(ctx, call, c)
 	})
-}
-
-// change reads the body of a change by the schema that the path names. A type
-// that is not there, or whose module is off, comes before every other fault.
-func (a *entitiesAPI) change(ctx context.Context, kind string, read func(*shape, any) (json.RawMessage, error)) (loyalty.EntityChange, error) {
-	c := loyalty.EntityChange{Type: kind}
-	p := a.programme()
-	if err := p.CheckEntityType(kind); err != nil {
-		return c, err
-	}
-	fields, err := a.entities.of(kind, p)
-	if err != nil {
-		return c, err
-	}
-	body, err := parseBody(httpRequest(ctx).Header, requestOf(ctx).body)
-	if err != nil {
-		return c, err
-	}
-	c.Check = func(data json.RawMessage) (json.RawMessage, error) { return a.checkEntity(kind, fields, data) }
-	c.Data, err = read(fields, body)
-	return c, err
-}
-
-// checkEntity holds an entity as a whole against its schema, and what an action
-// declares against what there is already.
-func (a *entitiesAPI) checkEntity(kind string, fields *shape, data json.RawMessage) (json.RawMessage, error) {
-	data, err := checkRaw(fields, data, "")
-	if err != nil || kind != "custom-events/action" {
-		return data, err
-	}
-	return data, a.vocabulary.declarable(data)
-}
-
-// declarable holds a custom-events/action against what there is already.
-func (v *Vocabulary) declarable(data json.RawMessage) error {
-	var declared struct {
-		Name   string          `json:"name"`
-		Schema json.RawMessage `json:"schema"`
-	}
-	if err := json.Unmarshal(data, &declared); err != nil {
-		return err
-	}
-	return v.DeclareAction(declared.Name, declared.Schema)
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/entities"
+	"github.com/loyalty-platform/loyalty/server/contract"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -36,20 +38,19 @@ func customerRecord(c loyalty.Customer) json.RawMessage {
 }
 
 // listCustomers lists customers as entities.
-func (a *entitiesAPI) listCustomers(ctx context.Context, p page, in entities.ListEntitiesParams) (entities.ListEntitiesResponseObject, error) {
+func (a *entitiesAPI) listCustomers(ctx context.Context, p list.Page, in entities.ListEntitiesParams) (entities.ListEntitiesResponseObject, error) {
 	if err := onlyFilters(ctx, "status", "created_at", "search"); err != nil {
 		return nil, err
 	}
-	api := customersAPI{a.Server}
 	var found []loyalty.Customer
-	if q, readable := api.customerQuery(ctx, in.Search); readable {
-		q.Page = storePage(p)
+	if q, readable := customerQuery(ctx, a.programme(), in.Search); readable {
+		q.Page = p.Store()
 		var err error
 		if found, err = a.reader.Customers(plain(ctx), q); err != nil {
 			return nil, err
 		}
 	}
-	l := linked(p, found, a.clock(), func(c loyalty.Customer) cursor { return cursor{at: c.CreatedAt, id: c.ID[:]} })
+	l := list.Linked(p, found, a.clock(), func(c loyalty.Customer) list.Cursor { return list.Cursor{At: c.CreatedAt, ID: c.ID[:]} })
 	return entitiesPage(l, customerRecord), nil
 }
 
@@ -57,9 +58,9 @@ func (a *entitiesAPI) listCustomers(ctx context.Context, p page, in entities.Lis
 // declared attributes were looked at before.
 func onlyFilters(ctx context.Context, names ...string) error {
 	for _, q := range requestOf(ctx).query {
-		name, _ := splitOperator(q.name)
-		if !slices.Contains(names, name) && !slices.Contains([]string{"limit", "offset", "cursor"}, name) && !isCustom(name) {
-			return errUnknownParameter.With("parameter", q.name).At(q.name)
+		name, _ := list.SplitOperator(q.Name)
+		if !slices.Contains(names, name) && !slices.Contains([]string{"limit", "offset", "cursor"}, name) && !contract.IsCustom(name) {
+			return errUnknownParameter.With("parameter", q.Name).At(q.Name)
 		}
 	}
 	return nil
@@ -76,7 +77,7 @@ func (a *entitiesAPI) updateCustomer(ctx context.Context, id string) (entities.U
 	language := r.language
 	render := func(o loyalty.Outcome, err error) (int, []byte) {
 		if err != nil {
-			return a.errorBody(language, act{}.inRequest(err))
+			return errorBody(language, customerAction{}.inRequest(err))
 		}
 		return http.StatusOK, recordAnswer(customerRecord(o.Customer))
 	}
@@ -86,7 +87,7 @@ func (a *entitiesAPI) updateCustomer(ctx context.Context, id string) (entities.U
 	outcome, err := a.engine.Submit(plain(ctx), event)
 	switch {
 	case err != nil:
-		return nil, act{}.inRequest(err)
+		return nil, customerAction{}.inRequest(err)
 	case outcome.Replayed != nil:
 		return replay(outcome.Replayed), nil
 	}
@@ -102,32 +103,31 @@ func recordAnswer(record json.RawMessage) []byte {
 }
 
 // purchaseFields are what purchases can be filtered by as entities.
-var purchaseFields = map[string]field{
-	"id":         {kind: textField},
-	"status":     {kind: choiceField, choices: transactionStates()},
-	"created_at": {kind: instantField},
+var purchaseFields = map[string]list.Field{
+	"id":         {Kind: list.Text},
+	"status":     {Kind: list.Choice, Choices: transactionStates()},
+	"created_at": {Kind: list.Instant},
 }
 
 // listTransactions lists the purchases of a customer as entities, the newest
 // first. Without a customer there would be no index to read them by.
-func (a *entitiesAPI) listTransactions(ctx context.Context, p page, customer *string) (entities.ListEntitiesResponseObject, error) {
+func (a *entitiesAPI) listTransactions(ctx context.Context, p list.Page, customer *string) (entities.ListEntitiesResponseObject, error) {
 	if err := onlyFilters(ctx, "id", "status", "created_at", "customer"); err != nil {
 		return nil, err
 	}
 	if customer == nil {
 		return nil, loyalty.ErrPropertyEmpty.With("property", "customer").At("customer")
 	}
-	api := customersAPI{a.Server}
-	c, err := api.settled(plain(ctx), *customer)
+	c, err := a.customers.current(plain(ctx), *customer)
 	if err != nil {
 		return nil, err
 	}
-	filters, readable := conditions(requestOf(ctx).query, purchaseFields)
-	found, err := a.transactions(ctx, p, loyalty.TransactionQuery{Customer: c.ID, Conditions: filters}, readable)
+	filters, readable := list.Conditions(requestOf(ctx).query, purchaseFields)
+	found, err := a.journal.purchases(ctx, p, loyalty.TransactionQuery{Customer: c.ID, Conditions: filters}, readable)
 	if err != nil {
 		return nil, err
 	}
-	l := links[common.Transaction]{entries: found.data, next: found.next, previous: found.previous, time: found.time}
+	l := list.Links[common.Transaction]{Entries: found.data, Next: found.Next, Previous: found.Previous, Time: found.Time}
 	return entitiesPage(l, func(t common.Transaction) json.RawMessage { return purchaseRecord(c, t) }), nil
 }
 
@@ -137,13 +137,10 @@ func (a *entitiesAPI) readTransaction(ctx context.Context, id string) (entities.
 	if err != nil {
 		return nil, err
 	}
-	if !c.DueAt.IsZero() && !c.DueAt.After(a.clock()) {
-		if err := a.settle(plain(ctx), c.ID); err != nil {
-			return nil, err
-		}
+	if _, err := a.customers.applyDue(plain(ctx), c); err != nil {
+		return nil, err
 	}
-	api := displayAPI{a.Server}
-	t, err := api.purchase(ctx, c.ID, id)
+	t, err := a.journal.purchase(ctx, c.ID, id)
 	return written{status: http.StatusOK, body: recordAnswer(purchaseRecord(c, t))}, err
 }
 
@@ -165,48 +162,23 @@ const profileAction = "profile"
 // action, but for what is no part of a profile.
 func (a *entitiesAPI) profileEvent(ctx context.Context, id string) (loyalty.Submission, error) {
 	s := loyalty.Submission{Action: profileAction, Checked: true}
-	known, _ := a.vocabulary.submittable(profileAction)
 	body, err := parseBody(httpRequest(ctx).Header, requestOf(ctx).body)
 	if err != nil {
 		return s, err
 	}
-	m, _ := body.(map[string]any)
-	if form, ok := body.(*formNode); ok {
-		m, _ = form.open(known.data).(map[string]any)
-	}
-	gone, err := a.withoutCleared(m, known.data)
+	sent, cleared, err := a.vocabulary.Update(profileAction, body, "opt_in", contract.TimestampProperty)
 	if err != nil {
 		return s, err
 	}
-	if _, err := known.data.check(m, ""); err != nil {
-		return s, err
-	}
-	if _, all := gone["external_ids"]; all {
-		if gone["external_ids"], err = a.noExternalIDs(plain(ctx), id); err != nil {
+	if _, all := cleared["external_ids"]; all {
+		if cleared["external_ids"], err = a.noExternalIDs(plain(ctx), id); err != nil {
 			return s, err
 		}
 	}
-	maps.Copy(m, gone) // an e-mail address must look like one, but for none
-	s.Data = appendJSON(nil, m)
-	s.Customer, err = a.exactName(plain(ctx), id)
+	maps.Copy(sent, cleared) // an e-mail address must look like one, but for none
+	s.Data = contract.AppendJSON(nil, sent)
+	s.Customer, err = a.customers.exactName(plain(ctx), id)
 	return s, err
-}
-
-// withoutCleared takes out what is to go, with what the event says for it. It fails
-// for what is no part of a profile.
-func (a *entitiesAPI) withoutCleared(m map[string]any, properties *shape) (gone map[string]any, err error) {
-	gone = map[string]any{}
-	for _, name := range slices.Sorted(maps.Keys(m)) {
-		declared := properties.byName[name] != nil && name != "opt_in" && name != timestampProperty
-		if !declared && !isCustom(name) {
-			return nil, loyalty.ErrPropertyUnknown.With("property", name).At(name)
-		}
-		if m[name] == nil || isBlankForm(m[name]) {
-			gone[name] = cleared(a.vocabulary.actions[profileAction].data.byName[name])
-			delete(m, name)
-		}
-	}
-	return gone, nil
 }
 
 // noExternalIDs is what takes every external id from a customer.
@@ -217,16 +189,4 @@ func (a *entitiesAPI) noExternalIDs(ctx context.Context, id string) (map[string]
 		none[name] = nil
 	}
 	return none, err
-}
-
-// cleared is what clears a property in the event: empty text, no entries, or null
-// for an attribute of the programme's own, which the document does not have.
-func cleared(s *shape) any {
-	switch {
-	case s == nil || s.kind == object:
-		return nil
-	case s.kind == list:
-		return []any{}
-	}
-	return ""
 }

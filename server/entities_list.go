@@ -10,14 +10,15 @@ import (
 	"time"
 
 	"github.com/loyalty-platform/loyalty/gen/entities"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
 // entityFields are what entities can be filtered by in the store.
-var entityFields = map[string]field{
-	"id":         {kind: textField},
-	"created_at": {kind: instantField},
-	"updated_at": {kind: instantField},
+var entityFields = map[string]list.Field{
+	"id":         {Kind: list.Text},
+	"created_at": {Kind: list.Instant},
+	"updated_at": {Kind: list.Instant},
 }
 
 // storedEntity is an entity with its properties taken apart, as far as lists look
@@ -28,14 +29,14 @@ type storedEntity struct {
 }
 
 // entityColumns are what entities can be filtered by that stands in them.
-func (a *entitiesAPI) entityColumns(p *loyalty.Programme, kind string) map[string]column[storedEntity] {
+func (a *entitiesAPI) entityColumns(p *loyalty.Programme, kind string) map[string]list.Column[storedEntity] {
 	now := a.clock()
-	own := map[string]column[storedEntity]{
-		"name":   {field{kind: textField}, func(e storedEntity) any { return textsOf(e.fields["name"]) }},
-		"title":  {field{kind: textField}, func(e storedEntity) any { return textsOf(e.fields["title"]) }},
-		"status": {field{kind: textField}, func(e storedEntity) any { return a.entityStatus(kind, e, now) }},
+	own := map[string]list.Column[storedEntity]{
+		"name":   {Field: list.Field{Kind: list.Text}, Of: func(e storedEntity) any { return textsOf(e.fields["name"]) }},
+		"title":  {Field: list.Field{Kind: list.Text}, Of: func(e storedEntity) any { return textsOf(e.fields["title"]) }},
+		"status": {Field: list.Field{Kind: list.Text}, Of: func(e storedEntity) any { return a.records.status(kind, e, now) }},
 	}
-	return customColumns(p, kind, own, func(e storedEntity) map[string]json.RawMessage { return e.fields })
+	return list.CustomColumns(p, kind, own, func(e storedEntity) map[string]json.RawMessage { return e.fields })
 }
 
 // textsOf gives a text, or the texts of a translatable one; nil: it is neither.
@@ -53,19 +54,16 @@ func textsOf(raw json.RawMessage) any {
 	return nil
 }
 
-// entityStatus is the status of an entity: its own where its kind has one, else
+// status is the status of an entity: its own where its kind has one, else
 // what its dates make of it; nil: it has none.
-func (s *Server) entityStatus(kind string, e storedEntity, now time.Time) any {
-	properties := s.entities.byType[kind]
+func (r entityRecords) status(kind string, e storedEntity, now time.Time) any {
 	switch {
-	case properties == nil:
-		return nil
-	case properties.byName["status"] != nil:
+	case r.schemas.Has(kind, "status"):
 		if own, ok := textsOf(e.fields["status"]).(string); ok {
 			return own
 		}
 		return loyalty.CampaignDraft
-	case properties.byName["starts_at"] == nil:
+	case !r.schemas.Has(kind, "starts_at"):
 		return nil
 	}
 	var dates loyalty.Dates
@@ -77,12 +75,12 @@ func (s *Server) entityStatus(kind string, e storedEntity, now time.Time) any {
 
 // shownStatus is the status of an entity that does not say it itself; empty: it
 // has none, or says it.
-func (s *Server) shownStatus(kind string, e *loyalty.Entity) string {
+func (r entityRecords) shownStatus(kind string, e *loyalty.Entity) string {
 	fields := propertiesOf(e.Data)
 	if fields["status"] != nil {
 		return ""
 	}
-	status, _ := s.entityStatus(kind, storedEntity{e, fields}, s.clock()).(string)
+	status, _ := r.status(kind, storedEntity{e, fields}, r.clock()).(string)
 	return status
 }
 
@@ -111,19 +109,19 @@ func (a *entitiesAPI) ListEntities(ctx context.Context, in entities.ListEntities
 			return nil, err
 		}
 	}
-	var at func(loyalty.Entity) cursor
+	var at func(loyalty.Entity) list.Cursor
 	if q.Sort == loyalty.SortCreated && !byName(in.Params.Sort) {
-		at = func(e loyalty.Entity) cursor { return cursor{at: e.CreatedAt, id: []byte(e.ID)} }
+		at = func(e loyalty.Entity) list.Cursor { return list.Cursor{At: e.CreatedAt, ID: []byte(e.ID)} }
 	}
-	l := linked(p, found, a.clock(), at)
-	return entitiesPage(l, func(e loyalty.Entity) json.RawMessage { return a.entityRecord(in.Module, in.Entity, &e) }), nil
+	l := list.Linked(p, found, a.clock(), at)
+	return entitiesPage(l, func(e loyalty.Entity) json.RawMessage { return a.records.record(in.Module, in.Entity, &e) }), nil
 }
 
 // entitiesPage writes a page of entities.
-func entitiesPage[T any](l links[T], record func(T) json.RawMessage) written {
-	out := entityList{Data: make([]json.RawMessage, len(l.entries)), Next: l.next, Previous: l.previous, Time: l.time}
-	for i := range l.entries {
-		out.Data[i] = record(l.entries[i])
+func entitiesPage[T any](l list.Links[T], record func(T) json.RawMessage) written {
+	out := entityList{Data: make([]json.RawMessage, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: l.Time}
+	for i := range l.Entries {
+		out.Data[i] = record(l.Entries[i])
 	}
 	return written{status: http.StatusOK, body: marshal(out)}
 }
@@ -141,15 +139,15 @@ func (a *entitiesAPI) entityQuery(ctx context.Context, kind string, in entities.
 		q.Sort = string(*in.Sort)
 	}
 	query := requestOf(ctx).query
-	if q.Conditions, readable = conditions(query, entityFields); !readable {
+	if q.Conditions, readable = list.Conditions(query, entityFields); !readable {
 		return q, false, nil
 	}
 	columns := a.entityColumns(p, kind)
-	fields := make(map[string]field, len(columns))
+	fields := make(map[string]list.Field, len(columns))
 	for name, c := range columns {
-		fields[name] = c.field
+		fields[name] = c.Field
 	}
-	wanted, readable := conditions(query, fields)
+	wanted, readable := list.Conditions(query, fields)
 	search := ""
 	if in.Search != nil {
 		search = strings.ToLower(strings.TrimSpace(*in.Search))
@@ -158,7 +156,7 @@ func (a *entitiesAPI) entityQuery(ctx context.Context, kind string, in entities.
 		searched := p.Searchable(kind)
 		q.Fits = func(e loyalty.Entity) bool {
 			s := storedEntity{&e, propertiesOf(e.Data)}
-			return s.contains(search, searched) && !slices.ContainsFunc(wanted, func(c loyalty.Condition) bool { return !meets(columns[c.Field].of(s), c) })
+			return s.contains(search, searched) && !slices.ContainsFunc(wanted, func(c loyalty.Condition) bool { return !list.Meets(columns[c.Field].Of(s), c) })
 		}
 	}
 	return q, readable, nil
@@ -193,14 +191,14 @@ func (e storedEntity) contains(text string, searched []*loyalty.CustomAttribute)
 func byName(sort *entities.ListEntitiesParamsSort) bool { return sort != nil && *sort == "name" }
 
 // foundEntities reads a page, in the order that is asked for.
-func (a *entitiesAPI) foundEntities(ctx context.Context, p page, q loyalty.EntityQuery, sort *entities.ListEntitiesParamsSort) ([]loyalty.Entity, error) {
+func (a *entitiesAPI) foundEntities(ctx context.Context, p list.Page, q loyalty.EntityQuery, sort *entities.ListEntitiesParamsSort) ([]loyalty.Entity, error) {
 	if byName(sort) {
 		return a.entitiesByName(ctx, p, q)
 	}
-	q.Page = loyalty.Page{Limit: p.fetch(), Offset: p.offset}
-	if p.cursor != nil && q.Sort == loyalty.SortCreated {
-		place := &loyalty.EntityPlace{At: p.cursor.at, ID: string(p.cursor.id)}
-		if p.cursor.back {
+	q.Page = loyalty.Page{Limit: p.Fetch(), Offset: p.Offset}
+	if p.Cursor != nil && q.Sort == loyalty.SortCreated {
+		place := &loyalty.EntityPlace{At: p.Cursor.At, ID: string(p.Cursor.ID)}
+		if p.Cursor.Back {
 			q.Before = place
 		} else {
 			q.After = place
@@ -210,7 +208,7 @@ func (a *entitiesAPI) foundEntities(ctx context.Context, p page, q loyalty.Entit
 }
 
 // entitiesByName sorts by the name or title in the language of the answer.
-func (a *entitiesAPI) entitiesByName(ctx context.Context, p page, q loyalty.EntityQuery) ([]loyalty.Entity, error) {
+func (a *entitiesAPI) entitiesByName(ctx context.Context, p list.Page, q loyalty.EntityQuery) ([]loyalty.Entity, error) {
 	descending := q.Descending
 	q.Descending = false
 	all, err := a.admin.Entities(plain(ctx), q)
@@ -219,15 +217,15 @@ func (a *entitiesAPI) entitiesByName(ctx context.Context, p page, q loyalty.Enti
 	}
 	language, names := requestOf(ctx).language, make(map[string]any, len(all))
 	for _, e := range all {
-		names[e.ID] = a.entityName(language, e)
+		names[e.ID] = entityName(language, e)
 	}
-	slices.SortStableFunc(all, func(x, y loyalty.Entity) int { return compareColumn(names[x.ID], names[y.ID], descending) })
-	all = all[min(p.offset, len(all)):]
-	return all[:min(p.fetch(), len(all))], nil
+	slices.SortStableFunc(all, func(x, y loyalty.Entity) int { return list.Compare(names[x.ID], names[y.ID], descending) })
+	all = all[min(p.Offset, len(all)):]
+	return all[:min(p.Fetch(), len(all))], nil
 }
 
 // entityName is what an entity is called in a language; nil: nothing.
-func (a *entitiesAPI) entityName(language *tongue, e loyalty.Entity) any {
+func entityName(language *tongue, e loyalty.Entity) any {
 	fields := propertiesOf(e.Data)
 	for _, raw := range []json.RawMessage{fields["name"], fields["title"]} {
 		var one string
@@ -236,7 +234,7 @@ func (a *entitiesAPI) entityName(language *tongue, e loyalty.Entity) any {
 			return one
 		}
 		if json.Unmarshal(raw, &many) == nil && len(many) > 0 {
-			return a.text(language, many)
+			return language.text(many)
 		}
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/loyalty-platform/loyalty/gen/entities"
+	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -25,8 +26,8 @@ func (a *entitiesAPI) ChangeEntities(ctx context.Context, in entities.ChangeEnti
 	}
 	skip := in.Body.ErrorHandling != nil && *in.Body.ErrorHandling == entities.EntityChangesErrorHandlingSkip
 	language := requestOf(ctx).language
-	answer := func(results []loyalty.EntityResult) any { return a.entityResults(language, results) }
-	return change(a.Server, ctx, http.StatusOK, answer, func(ctx context.Context, call loyalty.Call) (loyalty.Done[[]loyalty.EntityResult], error) {
+	answer := func(results []loyalty.EntityResult) any { return entityResults(language, results) }
+	return change(ctx, http.StatusOK, answer, func(ctx context.Context, call loyalty.Call) (loyalty.Done[[]loyalty.EntityResult], error) {
 		return a.admin.ChangeEntities(ctx, call, changes, skip)
 	})
 }
@@ -38,24 +39,10 @@ func (a *entitiesAPI) changeBodies(ctx context.Context) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var list []any
-	switch body := body.(type) {
-	case map[string]any:
-		list, _ = body["entities"].([]any)
-	case *formNode:
-		list, _ = body.children["entities"].items(nil).([]any)
-	}
+	list := contract.Items(contract.Properties(body)["entities"])
 	bodies := make([]any, len(list))
 	for i, one := range list {
-		switch one := one.(type) {
-		case map[string]any:
-			bodies[i] = one["data"]
-		case *formNode:
-			if data := one.children["data"]; data != nil {
-				bodies[i] = data
-			}
-		}
-		if bodies[i] == nil {
+		if bodies[i] = contract.Properties(one)["data"]; bodies[i] == nil {
 			bodies[i] = map[string]any{}
 		}
 	}
@@ -66,54 +53,35 @@ func (a *entitiesAPI) changeBodies(ctx context.Context) ([]any, error) {
 // when the turn comes to the change.
 func (a *entitiesAPI) reading(kind string, body any) func(*loyalty.Programme, json.RawMessage) (json.RawMessage, error) {
 	return func(p *loyalty.Programme, before json.RawMessage) (json.RawMessage, error) {
-		fields, err := a.entities.of(kind, p)
+		fields, err := a.changes.schemas.Of(kind, p)
 		if err != nil {
 			return nil, err
 		}
-		body := cloned(body) // reading changes it, and a series may be read twice
+		body := contract.Clone(body) // reading changes it, and a series may be read twice
 		if before == nil {
-			tree, err := fields.check(body, "data")
+			tree, err := fields.Check(body, "data")
 			if err != nil {
 				return nil, err
 			}
-			return a.checkEntity(kind, fields, appendJSON(nil, tree))
+			return a.changes.check(kind, fields, contract.AppendJSON(nil, tree))
 		}
-		sent, err := patchAt(fields, body, "data")
+		sent, err := fields.PatchAt(body, "data")
 		if err != nil {
 			return nil, err
 		}
-		return a.checkEntity(kind, fields, loyalty.PatchEntity(before, sent))
+		return a.changes.check(kind, fields, loyalty.PatchEntity(before, sent))
 	}
-}
-
-// cloned copies the objects and lists of a body; those of a form are never changed.
-func cloned(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		m := make(map[string]any, len(v))
-		for name, value := range v {
-			m[name] = cloned(value)
-		}
-		return m
-	case []any:
-		list := make([]any, len(v))
-		for i, value := range v {
-			list[i] = cloned(value)
-		}
-		return list
-	}
-	return v
 }
 
 // entityResults words the fate of each change.
-func (a *entitiesAPI) entityResults(language *tongue, results []loyalty.EntityResult) entities.EntityResults {
+func entityResults(language *tongue, results []loyalty.EntityResult) entities.EntityResults {
 	out := entities.EntityResults{Results: make([]entities.EntityResult, len(results)), Total: len(results)}
 	for i, r := range results {
 		if r.Err == nil {
 			out.Results[i].ID = &r.ID
 			continue
 		}
-		_, e := a.envelope(language, r.Err)
+		_, e := envelope(language, r.Err)
 		out.Results[i].Error = &e
 		out.Errors++
 	}

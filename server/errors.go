@@ -6,8 +6,6 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/gin-gonic/gin"
-
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
@@ -48,20 +46,9 @@ var (
 	errAddressRefused = failure(loyalty.Forbidden, 190065, "address_refused")
 	errPathNotFound   = failure(loyalty.NotFound, 190066, "path_not_found")
 
-	errMalformedBody        = failure(loyalty.Invalid, 190068, "malformed_body")        // {reason}
-	errUnknownParameter     = failure(loyalty.Invalid, 190069, "unknown_parameter")     // {parameter}
-	errInvalidParameter     = failure(loyalty.Invalid, 190070, "invalid_parameter")     // {parameter} {reason}
-	errConflictingParameter = failure(loyalty.Invalid, 190071, "conflicting_parameter") // {parameter}
-	errIdempotencyKey       = failure(loyalty.Invalid, 190072, "idempotency_key_invalid")
-	errTargetMalformed      = failure(loyalty.Invalid, 190073, "target_malformed")
-
-	errFilterField    = failure(loyalty.Refused, 190200, "filter_field")    // {field}
-	errFilterOperator = failure(loyalty.Refused, 190201, "filter_operator") // {field} {operator}
-	errFilterValue    = failure(loyalty.Refused, 190202, "filter_value")    // {field} {reason}
-	errFilterForm     = failure(loyalty.Refused, 190203, "filter_form")     // {parameter}
-	errSortField      = failure(loyalty.Refused, 190204, "sort_field")      // {field}
-	errSortDirection  = failure(loyalty.Refused, 190205, "sort_direction")  // {direction}
-	errSortNothing    = failure(loyalty.Refused, 190340, "sort_nothing")    // {field}
+	errUnknownParameter = failure(loyalty.Invalid, 190069, "unknown_parameter") // {parameter}
+	errIdempotencyKey   = failure(loyalty.Invalid, 190072, "idempotency_key_invalid")
+	errTargetMalformed  = failure(loyalty.Invalid, 190073, "target_malformed")
 
 	errBusy        = failure(loyalty.Unavailable, 190440, "busy")
 	errKeyUnsigned = failure(loyalty.Invalid, 190321, "idempotency_key_unsigned")
@@ -114,20 +101,20 @@ func asFault(err error) (int, *loyalty.Error) {
 }
 
 // envelope words an error: its status and what stands under "error".
-func (s *Server) envelope(lang *tongue, err error) (int, common.Error) {
+func envelope(lang *tongue, err error) (int, common.Error) {
 	status, fault := asFault(err)
 	e := common.Error{
-		Type: types[status], Code: fault.Code, Message: s.message(lang, fault.Name, fault.Args),
+		Type: types[status], Code: fault.Code, Message: message(lang, fault.Name, fault.Args),
 	}
 	for _, d := range fault.Details {
-		e.Details = append(e.Details, common.ErrorDetail{Field: d.Field, Message: s.message(lang, d.Name, d.Args)})
+		e.Details = append(e.Details, common.ErrorDetail{Field: d.Field, Message: message(lang, d.Name, d.Args)})
 	}
 	return status, e
 }
 
 // message words a failure. A reason is a name too, where the catalogue knows
 // it, so that it comes in the language of its sentence.
-func (s *Server) message(lang *tongue, name string, args map[string]any) string {
+func message(lang *tongue, name string, args map[string]any) string {
 	if reason, ok := args["reason"].(string); ok {
 		key := "reason." + reason
 		if text := lang.message(key, nil); text != key {
@@ -143,30 +130,9 @@ func (s *Server) message(lang *tongue, name string, args map[string]any) string 
 }
 
 // errorBody is the whole answer to an error.
-func (s *Server) errorBody(lang *tongue, err error) (status int, body []byte) {
-	status, e := s.envelope(lang, err)
+func errorBody(lang *tongue, err error) (status int, body []byte) {
+	status, e := envelope(lang, err)
 	return status, marshal(common.ErrorEnvelope{Error: e})
-}
-
-// fail answers an error of any stage; nothing else writes one. The error itself
-// goes to the log line of the request.
-func (s *Server) fail(c *gin.Context, err error) {
-	r := requestOf(c)
-	r.err = err
-	c.Abort()
-	if c.Writer.Written() {
-		return // the answer has begun; the log line has the error
-	}
-	r.language.forget() // what was worded before the failure is not sent
-	status, body := s.errorBody(r.language, err)
-	h := c.Writer.Header()
-	switch status {
-	case http.StatusUnauthorized:
-		h.Set("WWW-Authenticate", s.algorithm)
-	case http.StatusServiceUnavailable:
-		h.Set("Retry-After", "1")
-	}
-	writeJSON(c.Writer, status, body)
 }
 
 func writeJSON(w http.ResponseWriter, status int, body []byte) {

@@ -10,14 +10,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/i18n"
+	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/signing"
 )
 
 // ownFaults are the failures of this package.
 var ownFaults = []error{
-	errReadOnlyKey, errAPIForbidden, errAddressRefused, errPathNotFound, errMalformedBody, errUnknownParameter,
-	errInvalidParameter, errConflictingParameter, errIdempotencyKey, errTargetMalformed,
+	errReadOnlyKey, errAPIForbidden, errAddressRefused, errPathNotFound, contract.ErrMalformedBody, errUnknownParameter,
+	contract.ErrInvalidParameter, contract.ErrConflictingParameter, errIdempotencyKey, errTargetMalformed,
 	errBusy, errBodyTooLarge, errMediaType, errRateLimited, errMethod,
 }
 
@@ -76,8 +77,7 @@ func TestEveryFaultIsWorded(t *testing.T) {
 func TestUnknownErrorsAreHidden(t *testing.T) {
 	catalogue, err := i18n.Load()
 	require.NoError(t, err)
-	s := &Server{catalogue: catalogue}
-	status, body := s.errorBody(inLanguage(catalogue, "en"), errors.New("secret: connection string"))
+	status, body := errorBody(inLanguage(catalogue, "en"), errors.New("secret: connection string"))
 	require.Equal(t, http.StatusInternalServerError, status)
 	require.NotContains(t, string(body), "secret")
 	require.Contains(t, string(body), `"code":190001`)
@@ -85,7 +85,7 @@ func TestUnknownErrorsAreHidden(t *testing.T) {
 		loyalty.ErrDatabaseAway, loyalty.ErrOutcomeUnknown, context.Canceled, context.DeadlineExceeded,
 		loyalty.ErrUnavailable.Because(errors.New("secret")),
 	} {
-		status, body = s.errorBody(inLanguage(catalogue, "en"), fmt.Errorf("reading: %w", cause))
+		status, body = errorBody(inLanguage(catalogue, "en"), fmt.Errorf("reading: %w", cause))
 		require.Equal(t, http.StatusServiceUnavailable, status)
 		require.NotContains(t, string(body), "secret")
 		code := `"code":190002` // nothing happened
@@ -99,9 +99,8 @@ func TestUnknownErrorsAreHidden(t *testing.T) {
 func TestReasonsSpeakTheLanguage(t *testing.T) {
 	catalogue, err := i18n.Load()
 	require.NoError(t, err)
-	s := &Server{catalogue: catalogue}
-	_, en := s.envelope(inLanguage(catalogue, "en"), malformedBody("syntax"))
-	_, hu := s.envelope(inLanguage(catalogue, "hu"), malformedBody("syntax"))
+	_, en := envelope(inLanguage(catalogue, "en"), contract.MalformedBody("syntax"))
+	_, hu := envelope(inLanguage(catalogue, "hu"), contract.MalformedBody("syntax"))
 	require.NotEqual(t, en.Message, hu.Message)
 	require.Contains(t, en.Message, catalogue.Message("en", "reason.syntax", nil))
 	require.Contains(t, hu.Message, catalogue.Message("hu", "reason.syntax", nil))

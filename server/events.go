@@ -12,11 +12,19 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/events"
+	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
 // eventsAPI answers the Events API.
-type eventsAPI struct{ *Server }
+type eventsAPI struct {
+	engine          Engine
+	vocabulary      *contract.Vocabulary
+	programme       func() *loyalty.Programme
+	previews, bulks *gate
+	// charge counts the events of a bulk on the key of its request.
+	charge func(c *gin.Context, events int) error
+}
 
 var _ events.StrictServerInterface = (*eventsAPI)(nil)
 
@@ -26,11 +34,11 @@ func (a *eventsAPI) SubmitEvent(ctx context.Context, _ events.SubmitEventRequest
 	language := r.language
 	render := func(o loyalty.Outcome, err error) (int, []byte) {
 		if err != nil {
-			return a.errorBody(language, err)
+			return errorBody(language, err)
 		}
-		return http.StatusOK, marshal(a.eventOutcome(language, o))
+		return http.StatusOK, marshal(eventOutcome(language, o))
 	}
-	s := a.vocabulary.eventOf(r.tree).submission()
+	s := a.vocabulary.Submission(r.tree)
 	if key, hash, ok := r.idempotency(httpRequest(ctx)); ok {
 		s.Idempotency = &loyalty.Idempotency{AnswerKey: key, Hash: hash, Render: render, Block: customerBlock}
 	}
@@ -75,15 +83,15 @@ func customerBlock(o loyalty.Outcome) []byte {
 
 // eventOutcome words what an event did, without the customer. Events name no person,
 // so suppressing personal data leaves out the customer alone.
-func (a *eventsAPI) eventOutcome(language *tongue, o loyalty.Outcome) events.EventOutcome {
-	return events.EventOutcome{Events: recorded(o.Events), Warnings: a.warnings(language, o.Warnings)}
+func eventOutcome(language *tongue, o loyalty.Outcome) events.EventOutcome {
+	return events.EventOutcome{Events: recorded(o.Events), Warnings: warningsOf(language, o.Warnings)}
 }
 
-// warnings words what a purchase was recorded without.
-func (s *Server) warnings(language *tongue, list []*loyalty.Error) []common.Warning {
+// warningsOf words what a purchase was recorded without.
+func warningsOf(language *tongue, list []*loyalty.Error) []common.Warning {
 	var out []common.Warning
 	for _, w := range list {
-		warning := common.Warning{Code: w.Code, Message: s.message(language, w.Name, w.Args)}
+		warning := common.Warning{Code: w.Code, Message: message(language, w.Name, w.Args)}
 		if len(w.Details) > 0 {
 			warning.Field = w.Details[0].Field
 		}
@@ -134,14 +142,14 @@ func (a *eventsAPI) PreviewEvent(ctx context.Context, _ events.PreviewEventReque
 		return nil, err
 	}
 	defer leave()
-	s := a.vocabulary.eventOf(r.tree).submission()
+	s := a.vocabulary.Submission(r.tree)
 	o, err := a.engine.Preview(plain(ctx), s)
 	out := events.EventPreview{
 		Customer: summary(o.Customer, a.programme().SuppressPII), Events: recorded(o.Events),
-		Rules: a.verdicts(r.language, o.Trace), Lots: touched(o), Warnings: a.warnings(r.language, o.Warnings),
+		Rules: verdicts(r.language, o.Trace), Lots: touched(o), Warnings: warningsOf(r.language, o.Warnings),
 	}
 	if err != nil {
-		status, envelope := a.envelope(r.language, err)
+		status, envelope := envelope(r.language, err)
 		if status == http.StatusBadRequest || status >= http.StatusInternalServerError {
 			return nil, err
 		}
@@ -150,7 +158,7 @@ func (a *eventsAPI) PreviewEvent(ctx context.Context, _ events.PreviewEventReque
 	return written{status: http.StatusOK, body: marshal(out)}, nil
 }
 
-func (a *eventsAPI) verdicts(language *tongue, trace []loyalty.Verdict) []events.RuleVerdict {
+func verdicts(language *tongue, trace []loyalty.Verdict) []events.RuleVerdict {
 	out := make([]events.RuleVerdict, len(trace))
 	for i, v := range trace {
 		out[i] = events.RuleVerdict{
@@ -186,11 +194,11 @@ func (a *eventsAPI) SubmitEvents(ctx context.Context, _ events.SubmitEventsReque
 		return nil, err
 	}
 	if len(trees) > maxBulkEvents {
-		return nil, malformedBody("too_many").At("events")
+		return nil, contract.MalformedBody("too_many").At("events")
 	}
 	r.tree = nil // each event's part is let go when the event was read
 	if c, ok := ctx.(*gin.Context); ok {
-		if err := a.chargeBulk(c, len(trees)); err != nil {
+		if err := a.charge(c, len(trees)); err != nil {
 			return nil, err
 		}
 	}
@@ -233,17 +241,15 @@ const maxBulkEvents = 25_000
 // form's values are still without types, which only the action can tell.
 func (r *request) eventTrees(req *http.Request) ([]any, error) {
 	if media, err := mediaType(req.Header, len(r.body)); err == nil && media == formType {
-		root, err := parseForm(r.body)
+		root, err := contract.ParseForm(r.body)
 		if err != nil {
 			return nil, err
 		}
-		if list, ok := root.children["events"].items(nil).([]any); ok {
+		if list := contract.Items(contract.Properties(root)["events"]); list != nil {
 			return list, nil
 		}
 	}
-	body, _ := r.tree.(map[string]any)
-	list, _ := body["events"].([]any)
-	return list, nil
+	return contract.Items(contract.Properties(r.tree)["events"]), nil
 }
 
 // bulk is the work of one bulk: the submissions that passed the contract with
@@ -263,14 +269,13 @@ type bulk struct {
 func (b *bulk) read(trees []any) {
 	for i, tree := range trees {
 		at := fmt.Sprintf("events[%d]", i)
-		e, err := b.api.vocabulary.read(tree, at)
+		s, err := b.api.vocabulary.Read(tree, at)
 		trees[i] = nil
 		if err != nil {
 			b.take(i, loyalty.Result{Err: err})
 			continue
 		}
 		b.places = append(b.places, i)
-		s := e.submission()
 		s.At = at + "."
 		b.submissions = append(b.submissions, s)
 	}
@@ -298,13 +303,13 @@ func eventHash(req *http.Request, s *loyalty.Submission) [32]byte {
 // render words the fate of one event.
 func (b *bulk) render(o loyalty.Outcome, err error) (int, []byte) {
 	if err != nil {
-		status, e := b.api.envelope(b.language, err)
+		status, e := envelope(b.language, err)
 		return status, marshal(events.BatchResult{Error: &e})
 	}
 	return http.StatusOK, marshal(struct {
 		Events   []events.RecordedEvent `json:"events"`
 		Warnings []common.Warning       `json:"warnings,omitempty"`
-	}{recorded(o.Events), b.api.warnings(b.language, o.Warnings)})
+	}{recorded(o.Events), warningsOf(b.language, o.Warnings)})
 }
 
 // take notes the fate of the event at a place.

@@ -8,8 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gin-gonic/gin"
-
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -44,25 +42,6 @@ type failureLog struct {
 	told      int64      // of dropped
 	kept      int        // since forgot
 	forgotten time.Time
-}
-
-// noteFailure keeps what may be told of a request that was answered as an error.
-func (s *Server) noteFailure(c *gin.Context, r *request, status int) {
-	f := loyalty.FailedRequest{
-		At: r.began.UTC().Truncate(time.Millisecond), RequestID: r.id, Method: method(c.Request), Route: c.FullPath(),
-		Status: status, Code: unknownCode, Duration: s.clock().Sub(r.began),
-	}
-	if o := s.operations[routeKey{c.Request.Method, f.Route}]; o != nil {
-		f.Route, f.API = o.route.Path, o.api
-	}
-	if r.key != nil {
-		f.KeyID = r.key.ID
-	}
-	if r.err != nil {
-		_, fault := asFault(r.err)
-		f.Code, f.Fields = int64(fault.Code), s.failures.fields(fault.Details)
-	}
-	s.failures.add(f)
 }
 
 // unknownCode stands for the code of a stored refusal, which was answered again as it

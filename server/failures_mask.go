@@ -7,6 +7,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -58,14 +59,14 @@ func masked(field string, names map[string]bool) string {
 
 // namesOf gathers what properties, parameters and headers are called in the
 // documents.
-func namesOf(documents []document) map[string]bool {
+func namesOf(documents []contract.Document) map[string]bool {
 	names := map[string]bool{"Authorization": true, "Date": true, "Host": true, idempotencyHeader: true, "body": true}
 	seen := map[*openapi3.Schema]bool{}
 	for _, d := range documents {
-		for _, ref := range d.spec.Components.Schemas {
+		for _, ref := range d.Spec.Components.Schemas {
 			nameProperties(ref, names, seen)
 		}
-		for _, item := range d.spec.Paths.Map() {
+		for _, item := range d.Spec.Paths.Map() {
 			for _, op := range item.Operations() {
 				for _, p := range append(slices.Clone(item.Parameters), op.Parameters...) {
 					names[p.Value.Name] = true

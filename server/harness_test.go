@@ -18,6 +18,7 @@ import (
 	"github.com/loyalty-platform/loyalty/i18n"
 	"github.com/loyalty-platform/loyalty/openapi"
 	"github.com/loyalty-platform/loyalty/server"
+	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/action"
 	"github.com/loyalty-platform/loyalty/server/servertest"
@@ -56,7 +57,7 @@ func openOn(t *testing.T, url string, adjust ...func(*server.Options)) *house {
 	directory, err := loyalty.NewDirectory(context.Background(), loyalty.DirectoryOptions{Registry: action.Registry(), Store: h.store})
 	require.NoError(t, err)
 	h.directory = directory
-	vocabulary, err := server.NewVocabulary()
+	vocabulary, err := contract.NewVocabulary()
 	require.NoError(t, err)
 	h.engine, err = loyalty.NewEngine(loyalty.EngineOptions{
 		Store: h.store, Contract: vocabulary, Programmes: directory, Rules: action.All(), Features: action.Features(),

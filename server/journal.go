@@ -4,61 +4,61 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"time"
 
 	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
 // What happened, as the Display API and the Loyalty Read API list it.
 
-// journal is a page of the journal, worded.
-type journal struct {
-	links[loyalty.Event]
+// journalReader reads pages of events and of purchases.
+type journalReader struct {
+	reader loyalty.Reader
+	clock  func() time.Time
+}
+
+// eventPage is a page of the journal, ready to be answered.
+type eventPage struct {
+	list.Links[loyalty.Event]
 	data []common.JournalEvent
 }
 
-// history finds whose events or purchases are asked for, with everything that was
-// due applied: a merged customer is the one they became part of.
-func (s *Server) history(ctx context.Context, ref string) (loyalty.ID, error) {
-	c, err := (&customersAPI{s}).settled(plain(ctx), ref)
-	return c.ID, err
-}
-
-// events reads and words a page of events; readable is false where a filter can
+// events reads a page of events; readable is false where a filter can
 // find nothing.
-func (s *Server) events(ctx context.Context, p page, q loyalty.EventQuery, readable bool) (journal, error) {
+func (r journalReader) events(ctx context.Context, p list.Page, q loyalty.EventQuery, readable bool) (eventPage, error) {
 	var found loyalty.EventPage
-	at := func(e loyalty.Event) cursor {
+	at := func(e loyalty.Event) list.Cursor {
 		place := q.Place(&e)
-		return cursor{at: place.At, id: place.ID[:]}
+		return list.Cursor{At: place.At, ID: place.ID[:]}
 	}
 	if !q.ByCursor() {
-		p.cursor, at = nil, nil
+		p.Cursor, at = nil, nil
 	}
 	if readable {
 		var err error
-		q.Page = storePage(p)
-		if found, err = s.reader.Events(plain(ctx), q); err != nil {
-			return journal{}, err
+		q.Page = p.Store()
+		if found, err = r.reader.Events(plain(ctx), q); err != nil {
+			return eventPage{}, err
 		}
 	}
-	p.more = found.More
-	j := journal{links: linkedBy(p, found.Events, s.clock(), at, found.Weight)}
-	j.data = make([]common.JournalEvent, len(j.entries))
-	for i := range j.entries {
+	p.More = found.More
+	j := eventPage{Links: list.LinkedBy(p, found.Events, r.clock(), at, found.Weight)}
+	j.data = make([]common.JournalEvent, len(j.Entries))
+	for i := range j.Entries {
 		var err error
-		if j.data[i], err = s.journalEvent(requestOf(ctx).language, &found, &j.entries[i]); err != nil {
+		if j.data[i], err = journalEvent(requestOf(ctx).language, &found, &j.Entries[i]); err != nil {
 			return j, err
 		}
 	}
 	return j, nil
 }
 
-// journalEvent words an event. Of a customer who left nothing is said but what
-// happened.
-func (s *Server) journalEvent(language *tongue, page *loyalty.EventPage, e *loyalty.Event) (common.JournalEvent, error) {
+// journalEvent renders an event. Of a customer who left nothing is told but what happened.
+func journalEvent(language *tongue, page *loyalty.EventPage, e *loyalty.Event) (common.JournalEvent, error) {
 	out := common.JournalEvent{
-		ID: e.ID, Action: e.Action, Label: s.label(language, e.Action), Change: e.Change, Timestamp: common.Instant(e.At),
+		ID: e.ID, Action: e.Action, Label: language.label(e.Action), Change: e.Change, Timestamp: common.Instant(e.At),
 		TransactionID: textOrNil(e.Transaction), Expdate: instantOrNil(e.ExpDate),
 	}
 	if e.Points != nil {
@@ -78,47 +78,51 @@ func (s *Server) journalEvent(language *tongue, page *loyalty.EventPage, e *loya
 	return out, err
 }
 
-// label is what an action is called for a person; an action of the programme's own
-// is called by its name.
-func (s *Server) label(language *tongue, action string) string {
-	key := "action." + action
-	if text := language.message(key, nil); text != key {
-		return text
-	}
-	return action
-}
-
-// purchases is a page of purchases, worded.
-type purchases struct {
-	links[loyalty.Transaction]
+// purchasePage is a page of purchases, ready to be answered.
+type purchasePage struct {
+	list.Links[loyalty.Transaction]
 	data []common.Transaction
 }
 
-// transactions reads and words a page of purchases; readable is false where a
-// filter can find nothing.
-func (s *Server) transactions(ctx context.Context, p page, q loyalty.TransactionQuery, readable bool) (purchases, error) {
+// purchases reads a page of purchases; readable is false where a filter can find nothing.
+func (r journalReader) purchases(ctx context.Context, p list.Page, q loyalty.TransactionQuery, readable bool) (purchasePage, error) {
 	var found loyalty.TransactionPage
-	at := func(t loyalty.Transaction) cursor { return cursor{at: t.CreatedAt, id: t.Checkout[:]} }
+	at := func(t loyalty.Transaction) list.Cursor { return list.Cursor{At: t.CreatedAt, ID: t.Checkout[:]} }
 	if len(q.Sort) > 0 {
-		p.cursor, at = nil, nil
+		p.Cursor, at = nil, nil
 	}
 	if readable {
 		var err error
-		q.Page = storePage(p)
-		if found, err = s.reader.Transactions(plain(ctx), q); err != nil {
-			return purchases{}, err
+		q.Page = p.Store()
+		if found, err = r.reader.Transactions(plain(ctx), q); err != nil {
+			return purchasePage{}, err
 		}
 	}
-	out := purchases{links: linkedBy(p, found.Transactions, s.clock(), at, found.Weight)}
-	out.data = make([]common.Transaction, len(out.entries))
-	for i := range out.entries {
-		out.data[i] = s.transaction(requestOf(ctx).language, &found, &out.entries[i])
+	out := purchasePage{Links: list.LinkedBy(p, found.Transactions, r.clock(), at, found.Weight)}
+	out.data = make([]common.Transaction, len(out.Entries))
+	for i := range out.Entries {
+		out.data[i] = transactionOf(requestOf(ctx).language, &found, &out.Entries[i])
 	}
 	return out, nil
 }
 
-// transaction words a purchase.
-func (s *Server) transaction(language *tongue, page *loyalty.TransactionPage, t *loyalty.Transaction) common.Transaction {
+// purchase reads one purchase of a customer. It fails with loyalty.ErrTransactionNotFound.
+func (r journalReader) purchase(ctx context.Context, customer loyalty.ID, name string) (common.Transaction, error) {
+	q := loyalty.TransactionQuery{Customer: customer, Conditions: []loyalty.Condition{
+		{Field: "id", Operator: loyalty.Eq, Values: []any{name}},
+	}}
+	found, err := r.purchases(ctx, list.Page{Limit: 1}, q, true)
+	if err == nil && len(found.data) == 0 {
+		err = loyalty.ErrTransactionNotFound
+	}
+	if err != nil {
+		return common.Transaction{}, err
+	}
+	return found.data[0], nil
+}
+
+// transactionOf renders a purchase.
+func transactionOf(language *tongue, page *loyalty.TransactionPage, t *loyalty.Transaction) common.Transaction {
 	out := common.Transaction{
 		ID: t.Name, Status: common.TransactionStatus(t.State), CreatedAt: common.Instant(t.CreatedAt), UpdatedAt: common.Instant(t.UpdatedAt),
 		CheckoutDate: common.Instant(t.CheckoutDate), AutoAccept: instantOrNil(t.AutoAccept),
@@ -132,7 +136,7 @@ func (s *Server) transaction(language *tongue, page *loyalty.TransactionPage, t 
 	}
 	for _, m := range loyalty.Breakdown(t, page.Moves[t.Name]) {
 		move := common.TransactionMove{
-			ID: m.ID, Action: m.Action, Label: s.label(language, m.Action), Timestamp: common.Instant(m.At),
+			ID: m.ID, Action: m.Action, Label: language.label(m.Action), Timestamp: common.Instant(m.At),
 			Points: m.Worth, Change: m.Change, Earned: m.Earned,
 		}
 		if m.Parent != (loyalty.ID{}) {

@@ -3,24 +3,10 @@ package server
 import (
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/gin-gonic/gin"
-
 	"github.com/loyalty-platform/loyalty/i18n"
 )
-
-// tongue is how a caller is spoken to, and notes which languages were spoken: a
-// text may lack the one that is wanted most. Answers are worded in several
-// goroutines.
-type tongue struct {
-	catalogue *i18n.Catalogue
-	wanted    []string // of the programme's languages, the best first; its default is the last
-	messages  string   // of the platform's own texts
-
-	mu     sync.Mutex
-	spoken []string
-}
 
 // tongueOf reads what a caller wants. The platform's own messages do not exist in
 // every language that the programme's texts may be in.
@@ -32,46 +18,6 @@ func (s *Server) tongueOf(header string) *tongue {
 		t.messages = t.wanted[i]
 	}
 	return t
-}
-
-// message words one of the platform's own texts.
-func (t *tongue) message(name string, args map[string]any) string {
-	t.speak(t.messages)
-	return t.catalogue.Message(t.messages, name, args)
-}
-
-// speak notes the language of a text that is shown.
-func (t *tongue) speak(language string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if language != "" && !slices.Contains(t.spoken, language) {
-		t.spoken = append(t.spoken, language)
-	}
-}
-
-// forget drops what was noted: the texts are not sent.
-func (t *tongue) forget() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.spoken = nil
-}
-
-// language is what Content-Language says: the languages of the texts in the answer,
-// the most wanted first; the one most wanted where it has no texts.
-func (t *tongue) language() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if len(t.spoken) == 0 {
-		return t.wanted[0]
-	}
-	place := func(language string) int {
-		if i := slices.Index(t.wanted, language); i >= 0 {
-			return i
-		}
-		return len(t.wanted)
-	}
-	slices.SortStableFunc(t.spoken, func(a, b string) int { return place(a) - place(b) })
-	return strings.Join(t.spoken, ", ")
 }
 
 // speak chooses the languages of the answer, before the signature is checked, so

@@ -6,11 +6,17 @@ import (
 	"time"
 
 	"github.com/loyalty-platform/loyalty/gen/leaderboard"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
 // leaderboardAPI answers the Leaderboard API.
-type leaderboardAPI struct{ *Server }
+type leaderboardAPI struct {
+	boards    *loyalty.Leaderboard
+	customers customerReader
+	programme func() *loyalty.Programme
+	clock     func() time.Time
+}
 
 var _ leaderboard.StrictServerInterface = (*leaderboardAPI)(nil)
 
@@ -32,16 +38,16 @@ func (a *leaderboardAPI) GetLeaderboard(ctx context.Context, in leaderboard.GetL
 	if err != nil {
 		return nil, err
 	}
-	l := linked(p, part.Entries, a.clock(), func(e loyalty.BoardEntry) cursor { return boardCursor(part.Board, e.BoardPlace) })
+	l := list.Linked(p, part.Entries, a.clock(), func(e loyalty.BoardEntry) list.Cursor { return boardCursor(part.Board, e.BoardPlace) })
 	return leaderboard.GetLeaderboard200JSONResponse{
-		Period: boardPeriod(name, &part), Data: a.boardEntries(l.entries), Next: l.next, Previous: l.previous, Time: l.time,
+		Period: boardPeriod(name, &part), Data: a.boardEntries(l.Entries), Next: l.Next, Previous: l.Previous, Time: l.Time,
 	}, nil
 }
 
 // GetCustomerLeaderboard reads where a customer stands, with everything that is due
 // for them applied.
 func (a *leaderboardAPI) GetCustomerLeaderboard(ctx context.Context, in leaderboard.GetCustomerLeaderboardRequestObject) (leaderboard.GetCustomerLeaderboardResponseObject, error) {
-	c, err := (&customersAPI{a.Server}).settled(plain(ctx), in.CustomerID)
+	c, err := a.customers.current(plain(ctx), in.CustomerID)
 	if err != nil {
 		return nil, err
 	}
@@ -95,27 +101,27 @@ func (a *leaderboardAPI) boardEntries(entries []loyalty.BoardEntry) []leaderboar
 
 // boardCursor is the position of an entry: the board by its first day, so that a
 // walk stays on it when its period ends, then customer and score.
-func boardCursor(b loyalty.Board, e loyalty.BoardPlace) cursor {
-	return cursor{at: time.Unix(int64(b.Start)*daySeconds, 0), id: binary.BigEndian.AppendUint64(e.Customer[:], uint64(e.Score))}
+func boardCursor(b loyalty.Board, e loyalty.BoardPlace) list.Cursor {
+	return list.Cursor{At: time.Unix(int64(b.Start)*daySeconds, 0), ID: binary.BigEndian.AppendUint64(e.Customer[:], uint64(e.Score))}
 }
 
 const daySeconds = 24 * 60 * 60
 
 // boardQuery reads the position of a page. It fails for a cursor that this list
 // did not make.
-func boardQuery(p page, period loyalty.BoardPeriod) (loyalty.BoardQuery, error) {
-	q := loyalty.BoardQuery{Board: loyalty.Board{Period: period}, Limit: p.fetch(), Offset: p.offset}
-	if p.cursor == nil {
+func boardQuery(p list.Page, period loyalty.BoardPeriod) (loyalty.BoardQuery, error) {
+	q := loyalty.BoardQuery{Board: loyalty.Board{Period: period}, Limit: p.Fetch(), Offset: p.Offset}
+	if p.Cursor == nil {
 		return q, nil
 	}
 	place := &loyalty.BoardPlace{}
-	n := copy(place.Customer[:], p.cursor.id)
-	if len(p.cursor.id) != n+8 {
-		return q, errInvalidParameter.With("parameter", "cursor").With("reason", "schema").At("cursor")
+	n := copy(place.Customer[:], p.Cursor.ID)
+	if len(p.Cursor.ID) != n+8 {
+		return q, list.ErrCursor()
 	}
-	place.Score = int64(binary.BigEndian.Uint64(p.cursor.id[n:]))
-	q.Start = int(p.cursor.at.Unix() / daySeconds)
-	if p.cursor.back {
+	place.Score = int64(binary.BigEndian.Uint64(p.Cursor.ID[n:]))
+	q.Start = int(p.Cursor.At.Unix() / daySeconds)
+	if p.Cursor.Back {
 		q.Before = place
 	} else {
 		q.After = place

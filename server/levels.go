@@ -3,13 +3,20 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/loyalty-platform/loyalty/gen/levels"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
 // levelsAPI answers the Levels API.
-type levelsAPI struct{ *Server }
+type levelsAPI struct {
+	customers customerReader
+	submitter submitter
+	programme func() *loyalty.Programme
+	clock     func() time.Time
+}
 
 var _ levels.StrictServerInterface = (*levelsAPI)(nil)
 
@@ -19,12 +26,12 @@ func (a *levelsAPI) ListLevels(ctx context.Context, in levels.ListLevelsRequestO
 	if err != nil {
 		return nil, err
 	}
-	l := linked(p, inMemory(p, a.programme().Levels(), nil), a.clock(), nil)
+	l := list.Linked(p, list.Cut(p, a.programme().Levels(), nil), a.clock(), nil)
 	out := levels.ListLevels200JSONResponse{
-		Data: make([]levels.Level, len(l.entries)), Next: l.next, Previous: l.previous, Time: l.time,
+		Data: make([]levels.Level, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: l.Time,
 	}
-	for i := range l.entries {
-		out.Data[i] = a.level(requestOf(ctx).language, &l.entries[i])
+	for i := range l.Entries {
+		out.Data[i] = levelOf(requestOf(ctx).language, &l.Entries[i])
 	}
 	return out, nil
 }
@@ -37,25 +44,25 @@ func (a *levelsAPI) ListCustomerLevels(ctx context.Context, in levels.ListCustom
 	}
 	var all []loyalty.Level
 	needs := loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressTier)}
-	err = a.view(ctx, in.CustomerID, needs, func(r *loyalty.Run) (err error) {
+	err = a.customers.view(ctx, in.CustomerID, needs, func(r *loyalty.Run) (err error) {
 		all, err = r.Levels()
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	l := linked(p, inMemory(p, all, nil), a.clock(), nil)
+	l := list.Linked(p, list.Cut(p, all, nil), a.clock(), nil)
 	out := levels.ListCustomerLevels200JSONResponse{
-		Data: make([]levels.CustomerLevel, len(l.entries)), Next: l.next, Previous: l.previous, Time: l.time,
+		Data: make([]levels.CustomerLevel, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: l.Time,
 	}
-	for i := range l.entries {
-		out.Data[i] = a.customerLevel(requestOf(ctx).language, &l.entries[i])
+	for i := range l.Entries {
+		out.Data[i] = customerLevelOf(requestOf(ctx).language, &l.Entries[i])
 	}
 	return out, nil
 }
 
-// level words a tier.
-func (a *levelsAPI) level(language *tongue, l *loyalty.Level) levels.Level {
+// levelOf words a tier.
+func levelOf(language *tongue, l *loyalty.Level) levels.Level {
 	benefits := l.Tier.Benefits
 	if benefits == nil {
 		benefits = json.RawMessage("{}")
@@ -63,14 +70,14 @@ func (a *levelsAPI) level(language *tongue, l *loyalty.Level) levels.Level {
 	s := l.Structure
 	return levels.Level{
 		Structure: levels.LevelStructure{ID: s.ID, Name: s.Name, Base: levels.LevelStructureBase(s.Base), Currency: textOrNil(s.Paid())},
-		ID:        l.Tier.ID, Name: a.text(language, l.Tier.Name), Threshold: l.Tier.Threshold, Benefits: benefits,
+		ID:        l.Tier.ID, Name: language.text(l.Tier.Name), Threshold: l.Tier.Threshold, Benefits: benefits,
 	}
 }
 
-// customerLevel words a tier and where a customer stands. What a structure does not
+// customerLevelOf words a tier and where a customer stands. What a structure does not
 // count has no figure.
-func (a *levelsAPI) customerLevel(language *tongue, l *loyalty.Level) levels.CustomerLevel {
-	of := a.level(language, l)
+func customerLevelOf(language *tongue, l *loyalty.Level) levels.CustomerLevel {
+	of := levelOf(language, l)
 	out := levels.CustomerLevel{
 		Structure: of.Structure, ID: of.ID, Name: of.Name, Threshold: of.Threshold, Benefits: of.Benefits,
 		Current: l.Current, Reached: l.Reached, Next: l.Next, Manual: l.Manual,

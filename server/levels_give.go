@@ -24,7 +24,7 @@ func (a *levelsAPI) GiveLevel(ctx context.Context, in levels.GiveLevelRequestObj
 	if gift.Reason != nil {
 		data["reason"] = *gift.Reason
 	}
-	give := act{customer: in.CustomerID, action: "tier_change", data: data}
+	give := customerAction{customer: in.CustomerID, action: "tier_change", data: data}
 	give.body = func(_ *tongue, o *loyalty.Outcome) any {
 		e := give.eventOf(o)
 		return levels.GivenLevelAnswer{Data: levels.GivenLevel{
@@ -32,5 +32,5 @@ func (a *levelsAPI) GiveLevel(ctx context.Context, in levels.GiveLevelRequestObj
 			GivenAt: common.Instant(e.RecordedAt), ExpiresAt: instantOrNil(ends),
 		}}
 	}
-	return a.operate(ctx, give)
+	return a.submitter.submitFor(ctx, give)
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/gin-gonic/gin"
+
+	"github.com/loyalty-platform/loyalty/server/contract"
 )
 
 // Sizes of what is read before a signature is proven. Query and Authorization
@@ -46,7 +48,7 @@ func (s *Server) readBody(c *gin.Context) {
 	case errors.Is(err, errNoRoom):
 		s.fail(c, errBusy)
 	case err != nil:
-		s.fail(c, malformedBody("incomplete").Because(err))
+		s.fail(c, contract.MalformedBody("incomplete").Because(err))
 	}
 	r.body = body
 	if !c.IsAborted() {

@@ -2,20 +2,27 @@ package server
 
 import (
 	"context"
+	"time"
 
 	"github.com/loyalty-platform/loyalty/gen/loyaltyread"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
 // loyaltyReadAPI answers the Loyalty Read API.
-type loyaltyReadAPI struct{ *Server }
+type loyaltyReadAPI struct {
+	reader    loyalty.Reader
+	customers customerReader
+	journal   journalReader
+	coupons   couponReader
+	clock     func() time.Time
+}
 
 var _ loyaltyread.StrictServerInterface = (*loyaltyReadAPI)(nil)
 
 // bracketsOf reads the filters and the order of a request. It fails with 422.
 func bracketsOf(ctx context.Context) ([]loyalty.Condition, []loyalty.Sorting, error) {
 	r := requestOf(ctx)
-	return r.operation.bracketed.read(r.query)
+	return r.operation.bracketed.Read(r.query)
 }
 
 // ReadEvents lists a customer's events.
@@ -28,11 +35,11 @@ func (a *loyaltyReadAPI) ReadEvents(ctx context.Context, in loyaltyread.ReadEven
 	if q.Conditions, q.Sort, err = bracketsOf(ctx); err != nil {
 		return nil, err
 	}
-	if q.Customer, err = a.history(ctx, in.CustomerID); err != nil {
+	if q.Customer, err = a.customers.currentID(plain(ctx), in.CustomerID); err != nil {
 		return nil, err
 	}
-	j, err := a.events(ctx, p, q, true)
-	return loyaltyread.ReadEvents200JSONResponse{Data: j.data, Next: j.next, Previous: j.previous, Time: &j.time}, err
+	j, err := a.journal.events(ctx, p, q, true)
+	return loyaltyread.ReadEvents200JSONResponse{Data: j.data, Next: j.Next, Previous: j.Previous, Time: &j.Time}, err
 }
 
 // ReadTransactions lists a customer's purchases.
@@ -45,9 +52,9 @@ func (a *loyaltyReadAPI) ReadTransactions(ctx context.Context, in loyaltyread.Re
 	if q.Conditions, q.Sort, err = bracketsOf(ctx); err != nil {
 		return nil, err
 	}
-	if q.Customer, err = a.history(ctx, in.CustomerID); err != nil {
+	if q.Customer, err = a.customers.currentID(plain(ctx), in.CustomerID); err != nil {
 		return nil, err
 	}
-	t, err := a.transactions(ctx, p, q, true)
-	return loyaltyread.ReadTransactions200JSONResponse{Data: t.data, Next: t.next, Previous: t.previous, Time: &t.time}, err
+	t, err := a.journal.purchases(ctx, p, q, true)
+	return loyaltyread.ReadTransactions200JSONResponse{Data: t.data, Next: t.Next, Previous: t.Previous, Time: &t.Time}, err
 }

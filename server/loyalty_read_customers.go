@@ -5,6 +5,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/loyaltyread"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -14,7 +15,7 @@ func (a *loyaltyReadAPI) ReadCustomers(ctx context.Context, in loyaltyread.ReadC
 	if err != nil {
 		return nil, err
 	}
-	q := loyalty.CustomerQuery{Page: storePage(p)}
+	q := loyalty.CustomerQuery{Page: p.Store()}
 	if q.Conditions, q.Sort, err = bracketsOf(ctx); err != nil {
 		return nil, err
 	}
@@ -23,23 +24,23 @@ func (a *loyaltyReadAPI) ReadCustomers(ctx context.Context, in loyaltyread.ReadC
 	if err != nil {
 		return nil, err
 	}
-	at := func(c loyalty.Customer) cursor { return cursor{at: c.CreatedAt, id: c.ID[:]} }
+	at := func(c loyalty.Customer) list.Cursor { return list.Cursor{At: c.CreatedAt, ID: c.ID[:]} }
 	if !q.ByCursor() {
 		at = nil
 	}
-	l := linked(p, found, a.clock(), at)
+	l := list.Linked(p, found, a.clock(), at)
 	out := loyaltyread.ReadCustomers200JSONResponse{
-		Data: make([]common.Customer, len(l.entries)), Next: l.next, Previous: l.previous, Time: &l.time,
+		Data: make([]common.Customer, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time,
 	}
-	for i := range l.entries {
-		out.Data[i] = chosen(nil).customer(&l.entries[i])
+	for i := range l.Entries {
+		out.Data[i] = chosen(nil).customer(&l.Entries[i])
 	}
 	return out, nil
 }
 
 // ReadCustomer reads one customer.
 func (a *loyaltyReadAPI) ReadCustomer(ctx context.Context, in loyaltyread.ReadCustomerRequestObject) (loyaltyread.ReadCustomerResponseObject, error) {
-	c, err := (&customersAPI{a.Server}).settled(plain(ctx), in.CustomerID)
+	c, err := a.customers.current(plain(ctx), in.CustomerID)
 	return loyaltyread.ReadCustomer200JSONResponse{Data: chosen(nil).customer(&c)}, err
 }
 
@@ -52,7 +53,7 @@ func (a *loyaltyReadAPI) ReadCoupons(ctx context.Context, in loyaltyread.ReadCou
 	if err != nil {
 		return nil, err
 	}
-	q := loyalty.CouponQuery{At: a.clock(), Page: storePage(p)}
+	q := loyalty.CouponQuery{At: a.clock(), Page: p.Store()}
 	if q.Conditions, q.Sort, err = bracketsOf(ctx); err != nil {
 		return nil, err
 	}
@@ -62,12 +63,12 @@ func (a *loyaltyReadAPI) ReadCoupons(ctx context.Context, in loyaltyread.ReadCou
 	for i := range q.Sort {
 		q.Sort[i].Field = storedName(q.Sort[i].Field)
 	}
-	c, err := (&customersAPI{a.Server}).settled(plain(ctx), in.CustomerID)
+	c, err := a.customers.current(plain(ctx), in.CustomerID)
 	if err != nil {
 		return nil, err
 	}
 	q.Holder = c.ID
-	list, err := a.couponList(ctx, p, q, true)
+	list, err := a.coupons.page(ctx, p, q, true)
 	out := loyaltyread.ReadCoupons200JSONResponse{
 		Data: make([]loyaltyread.HeldCoupon, len(list.Data)), Next: list.Next, Previous: list.Previous, Time: list.Time,
 	}

@@ -2,18 +2,23 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"time"
 
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/offers"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 )
 
 // offersAPI answers the Offers API.
-type offersAPI struct{ *Server }
+type offersAPI struct {
+	reader    loyalty.Reader
+	customers customerReader
+	programme func() *loyalty.Programme
+	clock     func() time.Time
+}
 
 var _ offers.StrictServerInterface = (*offersAPI)(nil)
 
@@ -24,40 +29,42 @@ func (a *offersAPI) ListOffers(ctx context.Context, in offers.ListOffersRequestO
 		return nil, err
 	}
 	p, now, language := a.programme(), a.clock(), requestOf(ctx).language
-	all, err := each(loyalty.Offers.Of(p), func(o *loyalty.Offer) (activity[offers.Offer], error) { return a.offer(p, language, o, now), nil })
+	all, err := activitiesOf(loyalty.Offers.Of(p), func(o *loyalty.Offer) (activity, error) {
+		e := offerRecord(p, language, o, now)
+		return activity{
+			entry: e, id: o.ID, title: e.Name, kind: o.Type, weight: o.Weight, stores: o.Stores, dates: o.Dates, status: o.Status(now), custom: o.Custom,
+		}, nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	columns := customColumns(p, offerType, activityColumns[offers.Offer](), func(e activity[offers.Offer]) map[string]json.RawMessage { return e.custom })
-	l := choose(page, current(page.query, all), columns, ordered(in.Params.Sort, in.Params.Order), now)
-	return offers.ListOffers200JSONResponse{Data: bare(l.entries), Next: l.next, Previous: l.previous, Time: &l.time}, nil
+	l := chosenActivities[offers.Offer](page, p, offerType, all, list.Ordered(in.Params.Sort, in.Params.Order), now)
+	return offers.ListOffers200JSONResponse{Data: l.Entries, Next: l.Next, Previous: l.Previous, Time: &l.Time}, nil
 }
 
 // GetOffer reads one offer.
 func (a *offersAPI) GetOffer(ctx context.Context, in offers.GetOfferRequestObject) (offers.GetOfferResponseObject, error) {
 	p := a.programme()
-	o, err := oneOf(loyalty.Offers.Of(p), offerType, in.OfferID)
+	o, err := lookup(loyalty.Offers.Of(p), offerType, in.OfferID)
 	if err != nil {
 		return nil, err
 	}
-	return offers.GetOffer200JSONResponse{Data: a.offer(p, requestOf(ctx).language, o, a.clock()).entry}, nil
+	return offers.GetOffer200JSONResponse{Data: offerRecord(p, requestOf(ctx).language, o, a.clock())}, nil
 }
 
-func (a *offersAPI) offer(p *loyalty.Programme, language *tongue, o *loyalty.Offer, now time.Time) activity[offers.Offer] {
-	status, name := o.Status(now), a.text(language, o.Name)
+// offerRecord renders an offer as the programme has it.
+func offerRecord(p *loyalty.Programme, language *tongue, o *loyalty.Offer, now time.Time) offers.Offer {
 	e := offers.Offer{
-		ID: o.ID, Name: name, Type: offers.OfferType(o.Type), Weight: o.Weight, MinTotal: amountOrNil(o.MinTotal),
+		ID: o.ID, Name: language.text(o.Name), Type: offers.OfferType(o.Type), Weight: o.Weight, MinTotal: amountOrNil(o.MinTotal),
 		RequiredItems: offerItems(o.RequiredItems), EligibleItems: offerItems(o.EligibleItems), Discount: offerDiscount(o),
 		Stores: o.Stores, Segments: o.Segments, MaxRedemptions: o.MaxRedemptions, MaxPerCustomer: o.PerCustomer,
-		Status: common.DateStatus(status), StartsAt: instantOrNil(o.StartsAt.Time), EndsAt: instantOrNil(o.EndsAt.Time),
-		AdditionalProperties: a.ownAttributes(language, p, offerType, o.Custom),
+		Status: common.DateStatus(o.Status(now)), StartsAt: instantOrNil(o.StartsAt.Time), EndsAt: instantOrNil(o.EndsAt.Time),
+		AdditionalProperties: customAttributes(language, p, offerType, o.Custom),
 	}
 	if match := offerMatch(o); match != "" {
 		e.RequiredMatch = new(offers.OfferRequiredMatch(match))
 	}
-	return activity[offers.Offer]{
-		entry: e, id: o.ID, title: name, kind: o.Type, weight: o.Weight, stores: o.Stores, dates: o.Dates, status: status, custom: o.Custom,
-	}
+	return e
 }
 
 // QuoteOffers says what the offers in force do for a cart.
@@ -70,7 +77,7 @@ func (a *offersAPI) QuoteOffers(ctx context.Context, in offers.QuoteOffersReques
 	out := offers.QuoteOffers200JSONResponse{Data: []offers.QuotedOffer{}}
 	for _, q := range quotes {
 		if q.Reason == "" || in.Body.EligibleOnly != nil && !*in.Body.EligibleOnly {
-			out.Data = append(out.Data, quoted(a.offer(p, language, q.Offer, now).entry, q))
+			out.Data = append(out.Data, quoted(offerRecord(p, language, q.Offer, now), q))
 		}
 	}
 	return out, nil
@@ -82,7 +89,7 @@ func (a *offersAPI) quotes(ctx context.Context, p *loyalty.Programme, body *offe
 		used, err := a.reader.Tallies(plain(ctx), loyalty.OfferTallies(p))
 		return p.QuoteOffers(cart, now, used), err
 	}
-	err = a.view(ctx, *body.Customer, loyalty.OfferNeeds(p), func(r *loyalty.Run) (err error) {
+	err = a.customers.view(ctx, *body.Customer, loyalty.OfferNeeds(p), func(r *loyalty.Run) (err error) {
 		quotes, err = r.QuoteOffers(cart)
 		return err
 	})

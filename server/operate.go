@@ -9,9 +9,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// act is what an operation makes of a customer: an event that nobody can submit
-// as such, and the words for what came of it.
-type act struct {
+// customerAction is an operation on a customer: the event that it submits, which callers
+// cannot submit as such, and how what came of it is answered.
+type customerAction struct {
 	customer string // as the path names them
 	action   string
 	data     any
@@ -21,18 +21,24 @@ type act struct {
 	fields map[string]string
 }
 
-// operate submits the event of an operation and answers what came of it. The
-// answer that is stored is the one that is sent.
-func (s *Server) operate(ctx context.Context, a act) (written, error) {
+// submitter submits the events of operations.
+type submitter struct {
+	engine    Engine
+	customers customerReader
+}
+
+// submitFor submits the event of an operation and answers what came of it. The answer
+// that is stored for an Idempotency-Key is the one that is sent.
+func (s submitter) submitFor(ctx context.Context, a customerAction) (written, error) {
 	r := requestOf(ctx)
 	language := r.language
 	render := func(o loyalty.Outcome, err error) (int, []byte) {
 		if err != nil {
-			return s.errorBody(language, a.inRequest(err))
+			return errorBody(language, a.inRequest(err))
 		}
 		return http.StatusOK, marshal(a.body(language, &o))
 	}
-	name, err := s.exactName(plain(ctx), a.customer)
+	name, err := s.customers.exactName(plain(ctx), a.customer)
 	if err != nil {
 		return written{}, err
 	}
@@ -52,7 +58,7 @@ func (s *Server) operate(ctx context.Context, a act) (written, error) {
 }
 
 // eventOf finds the event of an operation: what was due before it comes first.
-func (a act) eventOf(o *loyalty.Outcome) *loyalty.Event {
+func (a customerAction) eventOf(o *loyalty.Outcome) *loyalty.Event {
 	for i := range o.Events {
 		if e := &o.Events[i]; e.Action == a.action && e.Parent == (loyalty.ID{}) {
 			return e
@@ -61,19 +67,8 @@ func (a act) eventOf(o *loyalty.Outcome) *loyalty.Event {
 	return &loyalty.Event{}
 }
 
-// exactName gives a customer's own id for a reference in a path, which may be an
-// external id written name:value. Only the engine knows whether there is such a
-// customer.
-func (s *Server) exactName(ctx context.Context, ref string) (string, error) {
-	if !strings.Contains(ref, ":") {
-		return ref, nil
-	}
-	c, err := s.reader.Customer(ctx, ref)
-	return c.Name, err
-}
-
 // inRequest names the fields of an error as the operation's request has them.
-func (a act) inRequest(err error) error {
+func (a customerAction) inRequest(err error) error {
 	var e *loyalty.Error
 	if !errors.As(err, &e) || len(e.Details) == 0 {
 		return err
@@ -89,11 +84,4 @@ func (a act) inRequest(err error) error {
 		own.Details[i] = d
 	}
 	return &own
-}
-
-// text gives a translatable text in a language, else in the programme's own.
-func (s *Server) text(language *tongue, t map[string]string) string {
-	text, in := loyalty.Texts(t).Choose(language.wanted...)
-	language.speak(in)
-	return text
 }

@@ -1,17 +1,16 @@
 package server
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
 	"slices"
-	"sync"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/routers"
 
-	"github.com/loyalty-platform/loyalty/openapi"
+	"github.com/loyalty-platform/loyalty/server/contract"
+	"github.com/loyalty-platform/loyalty/server/list"
 )
 
 // operation is one operation of a document, made ready for validation.
@@ -23,41 +22,22 @@ type operation struct {
 	route      *routers.Route  // for kin-openapi
 	parameters map[string]bool // query parameters; true: may be repeated
 	filters    []string        // query parameters marked x-filter
-	bracketed  *bracketed      // filter and sort in brackets; nil: the operation has none
+	bracketed  *list.Brackets  // filter and sort in brackets; nil: the operation has none
 	custom     string          // x-custom: type whose declared attributes are filters too, such as rewards/reward
 	checked    []*openapi3.Parameter
-	body       *shape // nil: the operation takes none
-	keeps      bool   // its answers are kept for an Idempotency-Key, refusals too
+	body       *contract.Schema // nil: the operation takes none
+	keeps      bool             // its answers are kept for an Idempotency-Key, refusals too
 	// fromTree says that the handlers read the checked tree, so that an event is
 	// not written out only to be decoded again: it is the hot path.
 	fromTree bool
 }
 
+// idempotencyHeader makes a write repeatable without a second effect.
+const idempotencyHeader = "Idempotency-Key"
+
 // routeKey finds an operation by what gin matched: one routing decision, and
 // no second router that could see another path.
 type routeKey struct{ method, path string }
-
-// document is one API of the contract.
-type document struct {
-	api  string
-	spec *openapi3.T
-}
-
-// loadDocuments gives every document of the contract. They are read once, side by
-// side, and never change.
-var loadDocuments = sync.OnceValues(func() ([]document, error) {
-	names := openapi.Names()
-	all, faults := make([]document, len(names)), make([]error, len(names))
-	var reading sync.WaitGroup
-	for i, api := range names {
-		reading.Go(func() {
-			all[i].api = api
-			all[i].spec, faults[i] = openapi.Load(api)
-		})
-	}
-	reading.Wait()
-	return all, errors.Join(faults...)
-})
 
 var pathParameter = regexp.MustCompile(`\{([a-z_]+)\}`)
 
@@ -66,25 +46,25 @@ func ginPath(path string) string { return pathParameter.ReplaceAllString(path, "
 
 // operationsOf makes the operations of all documents ready. It fails when a
 // schema cannot be walked or two documents have the same operation.
-func operationsOf(documents []document) (map[routeKey]*operation, error) {
+func operationsOf(documents []contract.Document) (map[routeKey]*operation, error) {
 	all := map[routeKey]*operation{}
 	for _, d := range documents {
-		c := newCompiler()
-		for path, item := range d.spec.Paths.Map() {
+		c := contract.NewCompiler()
+		for path, item := range d.Spec.Paths.Map() {
 			for method, op := range item.Operations() {
 				key := routeKey{method, ginPath(path)}
 				if all[key] != nil {
-					return nil, fmt.Errorf("%s: %s %s is in another document too", d.api, method, path)
+					return nil, fmt.Errorf("%s: %s %s is in another document too", d.API, method, path)
 				}
 				o, err := newOperation(c, op)
 				if err != nil {
-					return nil, fmt.Errorf("%s: %s %s: %w", d.api, method, path, err)
+					return nil, fmt.Errorf("%s: %s %s: %w", d.API, method, path, err)
 				}
-				o.api, o.fromTree = d.api, d.api == "events"
+				o.api, o.fromTree = d.API, d.API == "events"
 				o.reads = o.reads || method == http.MethodGet
-				o.route = &routers.Route{Spec: d.spec, Path: path, PathItem: item, Method: method, Operation: op}
+				o.route = &routers.Route{Spec: d.Spec, Path: path, PathItem: item, Method: method, Operation: op}
 				if err := o.addParameters(append(slices.Clone(item.Parameters), op.Parameters...)); err != nil {
-					return nil, fmt.Errorf("%s: %s %s: %w", d.api, method, path, err)
+					return nil, fmt.Errorf("%s: %s %s: %w", d.API, method, path, err)
 				}
 				all[key] = o
 			}
@@ -93,7 +73,7 @@ func operationsOf(documents []document) (map[routeKey]*operation, error) {
 	return all, nil
 }
 
-func newOperation(c *compiler, op *openapi3.Operation) (o *operation, err error) {
+func newOperation(c *contract.Compiler, op *openapi3.Operation) (o *operation, err error) {
 	o = &operation{parameters: map[string]bool{}}
 	o.module, _ = op.Extensions["x-module"].(string)
 	o.reads, _ = op.Extensions["x-reads"].(bool)
@@ -108,7 +88,7 @@ func newOperation(c *compiler, op *openapi3.Operation) (o *operation, err error)
 	if media == nil {
 		return nil, fmt.Errorf("the body has no application/json")
 	}
-	o.body, err = c.compile(media.Schema)
+	o.body, err = c.Compile(media.Schema)
 	return o, err
 }
 
@@ -118,7 +98,10 @@ func (o *operation) addParameters(parameters openapi3.Parameters) error {
 		switch p.In {
 		case openapi3.ParameterInQuery:
 			if p.Style == openapi3.SerializationDeepObject {
-				if err := o.addBracketed(p); err != nil {
+				if o.bracketed == nil {
+					o.bracketed = list.NewBrackets()
+				}
+				if err := o.bracketed.Add(p); err != nil {
 					return err
 				}
 				continue

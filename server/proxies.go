@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+
+	"github.com/loyalty-platform/loyalty/server/contract"
 )
 
 // proxies are the addresses whose X-Forwarded-* headers are believed.
@@ -14,25 +16,13 @@ type proxies []netip.Prefix
 func parseProxies(texts []string) (proxies, error) {
 	var list proxies
 	for _, text := range texts {
-		p, ok := parsePrefix(text)
+		p, ok := contract.ParseNetwork(text)
 		if !ok {
 			return nil, fmt.Errorf("trusted proxy %q is neither an address nor a network", text)
 		}
 		list = append(list, p)
 	}
 	return list, nil
-}
-
-func parsePrefix(text string) (netip.Prefix, bool) {
-	if p, err := netip.ParsePrefix(text); err == nil {
-		return p.Masked(), true
-	}
-	a, err := netip.ParseAddr(text)
-	if err != nil {
-		return netip.Prefix{}, false
-	}
-	a = a.Unmap()
-	return netip.PrefixFrom(a, a.BitLen()), true
 }
 
 func (p proxies) trusts(a netip.Addr) bool {
@@ -74,17 +64,4 @@ func (p proxies) source(r *http.Request) netip.Addr {
 		}
 	}
 	return at
-}
-
-// hosts are the names, besides the Host header, under which the request may
-// have been signed.
-func (s *Server) hosts(r *http.Request) []string {
-	if !s.proxies.trustsPeer(r) {
-		return s.publicHosts
-	}
-	forwarded := r.Header.Values("X-Forwarded-Host")
-	if len(forwarded) != 1 || forwarded[0] == "" || strings.Contains(forwarded[0], ",") {
-		return s.publicHosts
-	}
-	return append([]string{forwarded[0]}, s.publicHosts...)
 }

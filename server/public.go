@@ -12,6 +12,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/loyalty-platform/loyalty/openapi"
+	"github.com/loyalty-platform/loyalty/server/contract"
 )
 
 //go:embed index.html
@@ -21,17 +22,17 @@ var indexPage = template.Must(template.New("index").Parse(indexSource))
 
 // publish adds what needs no signature: liveness, readiness, the documents, their
 // request collections and the page that lists them. Nothing in it is a customer's.
-func (s *Server) publish(g gin.IRouter, documents []document) error {
+func (s *Server) publish(g gin.IRouter, documents []contract.Document) error {
 	g.GET("/livez", func(c *gin.Context) { c.String(http.StatusOK, "ok\n") })
 	g.GET("/readyz", s.answerReady)
 	for _, d := range documents {
-		g.GET("/openapi/"+d.api+".yaml", s.bundled(d.api, "application/yaml; charset=utf-8", func(b bundle) []byte { return b.asYAML }))
-		g.GET("/openapi/"+d.api+".json", s.bundled(d.api, "application/json; charset=utf-8", func(b bundle) []byte { return b.asJSON }))
-		requests, err := openapi.Collection(d.api)
+		g.GET("/openapi/"+d.API+".yaml", s.bundled(d.API, "application/yaml; charset=utf-8", func(b bundle) []byte { return b.asYAML }))
+		g.GET("/openapi/"+d.API+".json", s.bundled(d.API, "application/json; charset=utf-8", func(b bundle) []byte { return b.asJSON }))
+		requests, err := openapi.Collection(d.API)
 		if err != nil {
 			return err
 		}
-		g.GET("/collections/"+d.api+".json", static("application/json; charset=utf-8", requests))
+		g.GET("/collections/"+d.API+".json", static("application/json; charset=utf-8", requests))
 	}
 	var page bytes.Buffer
 	if err := indexPage.Execute(&page, index(documents)); err != nil {
@@ -77,12 +78,12 @@ type indexEntry struct {
 
 type indexOperation struct{ Method, Path, Summary string }
 
-func index(documents []document) []indexEntry {
+func index(documents []contract.Document) []indexEntry {
 	entries := make([]indexEntry, len(documents))
 	for i, d := range documents {
-		entries[i] = indexEntry{API: d.api, Title: d.spec.Info.Title, Description: d.spec.Info.Description}
-		for _, path := range slices.Sorted(maps.Keys(d.spec.Paths.Map())) {
-			item := d.spec.Paths.Value(path)
+		entries[i] = indexEntry{API: d.API, Title: d.Spec.Info.Title, Description: d.Spec.Info.Description}
+		for _, path := range slices.Sorted(maps.Keys(d.Spec.Paths.Map())) {
+			item := d.Spec.Paths.Value(path)
 			for _, method := range []string{http.MethodGet, http.MethodPost} {
 				if op := item.GetOperation(method); op != nil {
 					entries[i].Operations = append(entries[i].Operations, indexOperation{method, path, op.Summary})

@@ -3,13 +3,12 @@ package server
 import (
 	"net/url"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
-)
 
-// pair is a query parameter as it was sent, decoded.
-type pair struct{ name, value string }
+	"github.com/loyalty-platform/loyalty/server/contract"
+	"github.com/loyalty-platform/loyalty/server/list"
+)
 
 // readQuery takes the query apart once, by the rules the signature knows: + is
 // a blank, ; is data, empty pairs are nothing. Only parameters of the operation
@@ -20,9 +19,9 @@ func (s *Server) readQuery(c *gin.Context) {
 	if r.operation == nil || c.Request.URL.RawQuery == "" && !c.Request.URL.ForceQuery {
 		return
 	}
-	pairs, err := parseQuery(c.Request.URL.RawQuery)
+	pairs, err := list.ParseQuery(c.Request.URL.RawQuery)
 	if err == nil {
-		err = r.operation.known(pairs, customFields(s.programme(), r.operation.customType(c)))
+		err = r.operation.known(pairs, list.CustomFields(s.programme(), r.operation.customType(c)))
 	}
 	if err != nil {
 		s.fail(c, err)
@@ -35,7 +34,7 @@ func (s *Server) readQuery(c *gin.Context) {
 
 // decodePath decodes the values of the path once. gin would read a plus as a blank,
 // which it is in a query only. Broken triplets were refused with the target.
-func (s *Server) decodePath(c *gin.Context) {
+func decodePath(c *gin.Context) {
 	if c.Request.URL.RawPath == "" {
 		return // they are decoded already
 	}
@@ -46,52 +45,41 @@ func (s *Server) decodePath(c *gin.Context) {
 	}
 }
 
-// parseQuery decodes a raw query. Broken triplets were refused with the target;
-// it fails on what is no text.
-func parseQuery(raw string) ([]pair, error) {
-	var pairs []pair
-	for part := range strings.SplitSeq(raw, "&") {
-		if part == "" || part == "=" {
-			continue
-		}
-		rawName, rawValue, _ := strings.Cut(part, "=")
-		name, errName := url.QueryUnescape(rawName)
-		value, errValue := url.QueryUnescape(rawValue)
-		if errName != nil || errValue != nil || !isText(name) || !isText(value) {
-			return nil, errInvalidParameter.With("parameter", rawName).With("reason", "encoding").At(rawName)
-		}
-		pairs = append(pairs, pair{name, value})
-	}
-	return pairs, nil
-}
-
-// isText says whether a database could take it as text.
-func isText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
-
 // known refuses a parameter that the operation does not have, and a second
 // value of one that takes one. custom are the attributes that the programme
 // declares, by which it can be filtered too.
-func (o *operation) known(pairs []pair, custom map[string]field) error {
+func (o *operation) known(pairs []list.Pair, custom map[string]list.Field) error {
 	for i, p := range pairs {
-		list, ok := o.parameters[p.name]
+		repeatable, ok := o.parameters[p.Name]
 		if !ok {
-			attribute, _ := splitOperator(p.name)
+			attribute, _ := list.SplitOperator(p.Name)
 			_, ok = custom[attribute]
 		}
-		if !ok && o.bracketed.owns(p.name) {
-			list, ok = o.bracketed.repeats(p.name), true // its grammar judges it
+		if !ok && o.bracketed.Owns(p.Name) {
+			repeatable, ok = o.bracketed.Repeats(p.Name), true // its grammar judges it
 		}
 		if !ok {
-			return errUnknownParameter.With("parameter", p.name).At(p.name)
+			return errUnknownParameter.With("parameter", p.Name).At(p.Name)
 		}
-		if list {
+		if repeatable {
 			continue
 		}
 		for _, earlier := range pairs[:i] {
-			if earlier.name == p.name {
-				return errInvalidParameter.With("parameter", p.name).With("reason", "repeated").At(p.name)
+			if earlier.Name == p.Name {
+				return contract.ErrInvalidParameter.With("parameter", p.Name).With("reason", "repeated").At(p.Name)
 			}
 		}
 	}
 	return nil
+}
+
+// customType is the type whose declared attributes an operation can be filtered
+// by: its x-custom, such as rewards/reward, in which {module} stands for the
+// parameter of the path. Empty: it has no such filters.
+func (o *operation) customType(c *gin.Context) string {
+	kind := o.custom
+	for _, p := range c.Params {
+		kind = strings.ReplaceAll(kind, "{"+p.Key+"}", p.Value)
+	}
+	return kind
 }

@@ -11,7 +11,7 @@ import (
 // < and > for pages that paste JSON into HTML, and so do the generated answers;
 // links are full of them. What is published says its length before it is written,
 // and is readable as it lies there.
-func (s *Server) readable(c *gin.Context) { c.Writer = readableWriter{c.Writer} }
+func readable(c *gin.Context) { c.Writer = readableWriter{c.Writer} }
 
 type readableWriter struct{ gin.ResponseWriter }
 

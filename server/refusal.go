@@ -31,7 +31,7 @@ func (s *Server) refused(c *gin.Context, err error) {
 	outcome, err := s.engine.Submit(plain(c), loyalty.Submission{
 		Refusal: &loyalty.Refusal{Err: fault, Version: r.version},
 		Idempotency: &loyalty.Idempotency{AnswerKey: key, Hash: hash, Render: func(_ loyalty.Outcome, err error) (int, []byte) {
-			return s.errorBody(r.language, err)
+			return errorBody(r.language, err)
 		}},
 	})
 	switch {

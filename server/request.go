@@ -7,6 +7,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/signing"
 )
@@ -27,7 +28,7 @@ type request struct {
 	signature string             // of a verified request
 	signed    string             // names of the headers that it covers, in lower case, with semicolons between
 	operation *operation         // nil outside the contract
-	query     []pair             // decoded, in wire order
+	query     []list.Pair        // decoded, in wire order
 	tree      any                // the checked body
 	actions   []string           // of the events in the body, before it was checked
 	err       error              // what was answered as an error

@@ -3,16 +3,25 @@ package server
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/rewards"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
 // rewardsAPI answers the Rewards API.
-type rewardsAPI struct{ *Server }
+type rewardsAPI struct {
+	reader    loyalty.Reader
+	customers customerReader
+	submitter submitter
+	bulk      bulkOperations
+	programme func() *loyalty.Programme
+	clock     func() time.Time
+}
 
 var _ rewards.StrictServerInterface = (*rewardsAPI)(nil)
 
@@ -27,12 +36,12 @@ func (a *rewardsAPI) ListRewards(ctx context.Context, in rewards.ListRewardsRequ
 	if err != nil {
 		return nil, err
 	}
-	l := choose(p, running(p.query, all), a.rewardColumnsOf(a.programme()), ordered(in.Params.Sort, in.Params.Order), a.clock())
+	l := list.Choose(p, running(p.Query, all), rewardColumnsOf(a.programme()), list.Ordered(in.Params.Sort, in.Params.Order), a.clock())
 	out := rewards.ListRewards200JSONResponse{
-		Data: make([]common.RewardEntry, len(l.entries)), Next: l.next, Previous: l.previous, Time: &l.time,
+		Data: make([]common.RewardEntry, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time,
 	}
-	for i, v := range l.entries {
-		out.Data[i] = a.rewardEntry(language, v, address("rewards", v.ID, "claim"))
+	for i, v := range l.Entries {
+		out.Data[i] = rewardEntry(a.programme(), language, v, address("rewards", v.ID, "claim"))
 	}
 	return out, nil
 }
@@ -43,8 +52,8 @@ func (a *rewardsAPI) catalogueFor(ctx context.Context, language *tongue, custome
 	if customer == nil {
 		return a.stocked(ctx, language, programme.RewardList()...)
 	}
-	err = a.view(ctx, *customer, loyalty.ClaimNeeds(loyalty.Rewards.Of(programme)), func(r *loyalty.Run) error {
-		all, err = a.rewardViews(r, language)
+	err = a.customers.view(ctx, *customer, loyalty.ClaimNeeds(loyalty.Rewards.Of(programme)), func(r *loyalty.Run) error {
+		all, err = rewardViews(r, language)
 		all = slices.DeleteFunc(all, func(v *rewardView) bool { return v.outlook.Refusal != nil })
 		return err
 	})
@@ -62,7 +71,7 @@ func (a *rewardsAPI) stocked(ctx context.Context, language *tongue, list ...*loy
 	given, err := a.reader.Tallies(plain(ctx), keys)
 	all, now := make([]*rewardView, len(list)), a.clock()
 	for i, reward := range list {
-		all[i] = a.rewardView(language, reward, now)
+		all[i] = viewOfReward(language, reward, now)
 		all[i].inStock = reward.Left(given[loyalty.TallyReward+reward.ID])
 	}
 	return all, err
@@ -79,12 +88,12 @@ func (a *rewardsAPI) GetReward(ctx context.Context, in rewards.GetRewardRequestO
 	if err != nil {
 		return nil, err
 	}
-	return rewards.GetReward200JSONResponse{Data: a.rewardEntry(language, one[0], "")}, nil
+	return rewards.GetReward200JSONResponse{Data: rewardEntry(a.programme(), language, one[0], "")}, nil
 }
 
 // ClaimRewardFor gives a customer a reward for points.
 func (a *rewardsAPI) ClaimRewardFor(ctx context.Context, in rewards.ClaimRewardForRequestObject) (rewards.ClaimRewardForResponseObject, error) {
-	return a.claimReward(ctx, in.Body.Customer, in.RewardID)
+	return claimReward(ctx, a.submitter, in.Body.Customer, in.RewardID)
 }
 
 // GetRewardClaim reads a claim by its id.
@@ -103,7 +112,7 @@ func (a *rewardsAPI) GetRewardClaim(ctx context.Context, in rewards.GetRewardCla
 		return nil, err
 	}
 	if coupon.Reward == claim.Reward { // else it was taken from its holder, and its code given anew
-		out.Coupon = new(a.couponOf(language, &coupon, &holder))
+		out.Coupon = new(couponOf(language, &coupon, &holder, a.clock()))
 	}
 	return rewards.GetRewardClaim200JSONResponse{Data: out}, nil
 }
@@ -127,7 +136,7 @@ func (a *rewardsAPI) claimRecord(language *tongue, c *loyalty.RewardClaim, custo
 		out.Award = &c.Award
 	}
 	if reward := loyalty.Rewards.Of(a.programme())[c.Reward]; reward != nil {
-		out.Title = textOrNil(a.text(language, reward.Title))
+		out.Title = textOrNil(language.text(reward.Title))
 	}
 	return out
 }
@@ -139,7 +148,7 @@ func (a *rewardsAPI) RedeemRewardClaim(ctx context.Context, in rewards.RedeemRew
 	if err != nil {
 		return nil, err
 	}
-	return a.operate(ctx, act{
+	return a.submitter.submitFor(ctx, customerAction{
 		customer: customer.Name, action: "reward_redeem",
 		data:   handOut{Claim: claim.ID.String(), TransactionID: in.Body.TransactionID},
 		fields: map[string]string{"data.claim": "claim_id"},
@@ -148,7 +157,7 @@ func (a *rewardsAPI) RedeemRewardClaim(ctx context.Context, in rewards.RedeemRew
 			out := a.claimRecord(language, &done.Claim, &o.Customer)
 			out.Event = &done.ID
 			if done.Coupon != nil {
-				out.Coupon = new(a.couponOf(language, done.Coupon, &o.Customer))
+				out.Coupon = new(couponOf(language, done.Coupon, &o.Customer, a.clock()))
 			}
 			return rewards.ClaimAnswer{Data: out}
 		},

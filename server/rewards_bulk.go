@@ -16,12 +16,12 @@ func (a *rewardsAPI) ClaimRewardForMany(ctx context.Context, in rewards.ClaimRew
 	if in.Body.ListID != nil {
 		q.List = *in.Body.ListID
 	}
-	return a.beginBulk(ctx, q)
+	return a.bulk.start(ctx, q)
 }
 
 // GetBulkClaimStatus says how far such an operation is.
 func (a *rewardsAPI) GetBulkClaimStatus(ctx context.Context, in rewards.GetBulkClaimStatusRequestObject) (rewards.GetBulkClaimStatusResponseObject, error) {
-	return a.bulkStatus(ctx, in.BatchID, loyalty.BulkRewardClaim)
+	return a.bulk.status(ctx, in.BatchID, loyalty.BulkRewardClaim)
 }
 
 // ListBulkClaimErrors lists whom such an operation refused.
@@ -30,5 +30,5 @@ func (a *rewardsAPI) ListBulkClaimErrors(ctx context.Context, in rewards.ListBul
 		batch: in.BatchID, limit: in.Params.Limit, offset: in.Params.Offset, cursor: in.Params.Cursor,
 		fields: map[string]string{"data.reward": "reward_id"},
 	}
-	return a.bulkErrors(ctx, at, loyalty.BulkRewardClaim)
+	return a.bulk.errors(ctx, at, loyalty.BulkRewardClaim)
 }

@@ -7,10 +7,11 @@ import (
 	"time"
 
 	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// rewardView is a reward as one request sees it.
+// viewOfReward is a reward as one request sees it.
 type rewardView struct {
 	*loyalty.Reward
 	status, title string
@@ -19,31 +20,31 @@ type rewardView struct {
 }
 
 // rewardColumns are what lists of rewards are filtered and sorted by.
-var rewardColumns = map[string]column[*rewardView]{
-	"type":      {field{kind: choiceField, choices: loyalty.RewardTypes}, func(v *rewardView) any { return v.Type }},
-	"points":    {field{kind: integerField}, func(v *rewardView) any { return v.Points }},
-	"stores":    {field{kind: textField, list: true}, func(v *rewardView) any { return places(v.Stores) }},
-	"starts_at": {field{kind: instantField}, func(v *rewardView) any { return momentOrNil(v.StartsAt) }},
-	"ends_at":   {field{kind: instantField}, func(v *rewardView) any { return momentOrNil(v.EndsAt) }},
-	"status":    {field{kind: choiceField, choices: loyalty.DateStatuses}, func(v *rewardView) any { return v.status }},
-	"title":     {field{kind: textField}, func(v *rewardView) any { return v.title }},
+var rewardColumns = map[string]list.Column[*rewardView]{
+	"type":      {Field: list.Field{Kind: list.Choice, Choices: loyalty.RewardTypes}, Of: func(v *rewardView) any { return v.Type }},
+	"points":    {Field: list.Field{Kind: list.Integer}, Of: func(v *rewardView) any { return v.Points }},
+	"stores":    {Field: list.Field{Kind: list.Text, List: true}, Of: func(v *rewardView) any { return list.Places(v.Stores) }},
+	"starts_at": {Field: list.Field{Kind: list.Instant}, Of: func(v *rewardView) any { return momentOrNil(v.StartsAt) }},
+	"ends_at":   {Field: list.Field{Kind: list.Instant}, Of: func(v *rewardView) any { return momentOrNil(v.EndsAt) }},
+	"status":    {Field: list.Field{Kind: list.Choice, Choices: loyalty.DateStatuses}, Of: func(v *rewardView) any { return v.status }},
+	"title":     {Field: list.Field{Kind: list.Text}, Of: func(v *rewardView) any { return v.title }},
 }
 
 // rewardColumnsOf adds the attributes of the programme's own.
-func (s *Server) rewardColumnsOf(p *loyalty.Programme) map[string]column[*rewardView] {
-	return customColumns(p, rewardType, rewardColumns, func(v *rewardView) map[string]json.RawMessage { return v.Custom })
+func rewardColumnsOf(p *loyalty.Programme) map[string]list.Column[*rewardView] {
+	return list.CustomColumns(p, rewardType, rewardColumns, func(v *rewardView) map[string]json.RawMessage { return v.Custom })
 }
 
-func (s *Server) rewardView(language *tongue, reward *loyalty.Reward, at time.Time) *rewardView {
-	return &rewardView{Reward: reward, status: reward.Status(at), title: s.text(language, reward.Title)}
+func viewOfReward(language *tongue, reward *loyalty.Reward, at time.Time) *rewardView {
+	return &rewardView{Reward: reward, status: reward.Status(at), title: language.text(reward.Title)}
 }
 
 // rewardViews are the rewards that this customer may have, with what they can
 // expect of a claim.
-func (s *Server) rewardViews(r *loyalty.Run, language *tongue) ([]*rewardView, error) {
+func rewardViews(r *loyalty.Run, language *tongue) ([]*rewardView, error) {
 	var all []*rewardView
 	for _, reward := range r.Programme.RewardList() {
-		v, err := s.rewardFor(r, language, reward)
+		v, err := rewardFor(r, language, reward)
 		if err != nil {
 			return nil, err
 		}
@@ -55,11 +56,11 @@ func (s *Server) rewardViews(r *loyalty.Run, language *tongue) ([]*rewardView, e
 }
 
 // rewardFor is a reward as this customer sees it; nil: it is for others.
-func (s *Server) rewardFor(r *loyalty.Run, language *tongue, offered *loyalty.Reward) (*rewardView, error) {
+func rewardFor(r *loyalty.Run, language *tongue, offered *loyalty.Reward) (*rewardView, error) {
 	if may, err := r.MayHave(offered); err != nil || !may {
 		return nil, err
 	}
-	v := s.rewardView(language, offered, r.At)
+	v := viewOfReward(language, offered, r.At)
 	outlook, err := r.ClaimOutlook(offered)
 	if err != nil {
 		return nil, err
@@ -70,7 +71,7 @@ func (s *Server) rewardFor(r *loyalty.Run, language *tongue, offered *loyalty.Re
 }
 
 // running keeps the active ones, unless the request asks for a status itself.
-func running(query []pair, all []*rewardView) []*rewardView {
+func running(query []list.Pair, all []*rewardView) []*rewardView {
 	if asksForStatus(query) {
 		return all
 	}
@@ -78,13 +79,13 @@ func running(query []pair, all []*rewardView) []*rewardView {
 }
 
 // rewardEntry words a reward. claim is the path of the operation that claims it.
-func (s *Server) rewardEntry(language *tongue, v *rewardView, claim string) common.RewardEntry {
+func rewardEntry(p *loyalty.Programme, language *tongue, v *rewardView, claim string) common.RewardEntry {
 	e := common.RewardEntry{
 		ID: v.ID, Type: common.RewardType(v.Type), Status: common.DateStatus(v.status), Title: v.title,
-		Description: textOrNil(s.text(language, v.Description)), Image: imageSet(v.Image), Points: v.Points,
+		Description: textOrNil(language.text(v.Description)), Image: imageSet(v.Image), Points: v.Points,
 		StartsAt: instantOrNil(v.StartsAt.Time), EndsAt: instantOrNil(v.EndsAt.Time),
 		Stores: orEmpty(v.Stores), InStock: v.inStock,
-		AdditionalProperties: s.ownAttributes(language, s.programme(), rewardType, v.Custom),
+		AdditionalProperties: customAttributes(language, p, rewardType, v.Custom),
 	}
 	o := v.outlook
 	if o == nil {
@@ -95,14 +96,14 @@ func (s *Server) rewardEntry(language *tongue, v *rewardView, claim string) comm
 	if o.Refusal == nil {
 		e.UnderscoreActions.Complete = &common.NextStep{Method: http.MethodPost, URL: claim}
 	} else {
-		e.Obstacle = s.obstacle(language, o.Refusal)
+		e.Obstacle = obstacle(language, o.Refusal)
 	}
 	return e
 }
 
 // obstacle words why something is refused.
-func (s *Server) obstacle(language *tongue, refusal error) *common.Obstacle {
-	_, e := s.envelope(language, refusal)
+func obstacle(language *tongue, refusal error) *common.Obstacle {
+	_, e := envelope(language, refusal)
 	return &common.Obstacle{Code: e.Code, Message: e.Message}
 }
 

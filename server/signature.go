@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -18,42 +16,6 @@ import (
 // failuresPerMinute is how many failed signatures a source address may send. Good
 // ones are never held back by it: others may stand behind the same address.
 const failuresPerMinute = 60
-
-// verifier keeps the signature check of the acceptance window in force.
-type verifier struct {
-	scheme  signing.Scheme
-	current atomic.Pointer[windowed]
-	making  sync.Mutex
-}
-
-type windowed struct {
-	window time.Duration
-	*signing.Verifier
-}
-
-// at gives the check for a window; a new window, which an administrator sets,
-// makes a new one.
-func (v *verifier) at(window time.Duration) (*signing.Verifier, error) {
-	if window == 0 {
-		window = signing.DefaultWindow
-	}
-	if w := v.current.Load(); w != nil && w.window == window {
-		return w.Verifier, nil
-	}
-	v.making.Lock()
-	defer v.making.Unlock()
-	if w := v.current.Load(); w != nil && w.window == window {
-		return w.Verifier, nil
-	}
-	scheme := v.scheme
-	scheme.Window = window
-	made, err := signing.NewVerifier(scheme)
-	if err != nil {
-		return nil, err
-	}
-	v.current.Store(&windowed{window, made})
-	return made, nil
-}
 
 // claim does every check of the signature that needs no body, so that whoever
 // fails one costs no memory, and finds the key that the caller claims to have. A
@@ -208,7 +170,7 @@ func (s *Server) explain(c *gin.Context, check *signing.Verifier, refusal error)
 		}
 	}
 	r.err = refusal
-	status, e := s.envelope(r.language, refusal)
+	status, e := envelope(r.language, refusal)
 	c.Abort()
 	c.Writer.Header().Set("WWW-Authenticate", s.algorithm)
 	writeJSON(c.Writer, status, marshal(map[string]any{"error": e, "debug": attempts}))
@@ -223,4 +185,17 @@ func network(a netip.Addr) string {
 		}
 	}
 	return a.String()
+}
+
+// hosts are the names, besides the Host header, under which the request may
+// have been signed.
+func (s *Server) hosts(r *http.Request) []string {
+	if !s.proxies.trustsPeer(r) {
+		return s.publicHosts
+	}
+	forwarded := r.Header.Values("X-Forwarded-Host")
+	if len(forwarded) != 1 || forwarded[0] == "" || strings.Contains(forwarded[0], ",") {
+		return s.publicHosts
+	}
+	return append([]string{forwarded[0]}, s.publicHosts...)
 }

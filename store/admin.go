@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,34 +15,13 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-var _ loyalty.AdminStore = (*Store)(nil)
-
-// fault turns an error of the database into what callers know: an absent
-// database is loyalty.ErrUnavailable, which is worth trying again.
-func (s *Store) fault(err error) error {
-	if errors.Is(err, loyalty.ErrOutcomeUnknown) {
-		return loyalty.ErrUnconfirmed.Because(err)
-	}
-	if err = s.classify(err); err == nil {
-		return nil
-	}
-	for _, again := range []error{loyalty.ErrDatabaseAway, loyalty.ErrBatchConflict, context.DeadlineExceeded} {
-		if errors.Is(err, again) {
-			return loyalty.ErrUnavailable.Because(err)
-		}
-	}
-	return err
-}
-
-// consistent runs reads that see one instant of the database.
-func (s *Store) consistent(ctx context.Context, read func(*gorm.DB) error) error {
-	options := &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
-	return s.fault(s.read.WithContext(ctx).Transaction(read, options))
-}
+// adminStore keeps what administration decides: keys, modules, settings, entities, and
+// the trail of it all.
+type adminStore struct{ *database }
 
 // Change runs work in one transaction that no other change overlaps: it begins
 // by locking the row of the programme's version.
-func (s *Store) Change(ctx context.Context, work func(loyalty.AdminTx) error) error {
+func (s adminStore) Change(ctx context.Context, work func(loyalty.AdminTx) error) error {
 	if s.broken() {
 		return loyalty.ErrDamaged
 	}
@@ -73,7 +51,7 @@ func (s *Store) Change(ctx context.Context, work func(loyalty.AdminTx) error) er
 }
 
 // Snapshot reads keys, modules and settings as they are at one version.
-func (s *Store) Snapshot(ctx context.Context, types []string) (loyalty.Snapshot, error) {
+func (s adminStore) Snapshot(ctx context.Context, types []string) (loyalty.Snapshot, error) {
 	var snapshot loyalty.Snapshot
 	err := s.consistent(ctx, func(db *gorm.DB) (err error) {
 		if err := s.unhurried(db); err != nil {
@@ -86,7 +64,7 @@ func (s *Store) Snapshot(ctx context.Context, types []string) (loyalty.Snapshot,
 }
 
 // Version is the programme's version; it grows with every change.
-func (s *Store) Version(ctx context.Context) (int64, error) {
+func (s adminStore) Version(ctx context.Context) (int64, error) {
 	var row versionRow
 	err := s.read.WithContext(ctx).Take(&row, 1).Error
 	return row.Version, s.fault(err)
@@ -94,7 +72,7 @@ func (s *Store) Version(ctx context.Context) (int64, error) {
 
 // KeysUsed records when keys were last used; an earlier instant than the one
 // recorded changes nothing.
-func (s *Store) KeysUsed(ctx context.Context, used map[string]time.Time) error {
+func (s adminStore) KeysUsed(ctx context.Context, used map[string]time.Time) error {
 	return s.fault(s.write.WithContext(ctx).Transaction(func(db *gorm.DB) error {
 		for _, id := range slices.Sorted(maps.Keys(used)) { // one order on every node: no deadlock
 			at := Millis(used[id])
@@ -108,7 +86,7 @@ func (s *Store) KeysUsed(ctx context.Context, used map[string]time.Time) error {
 	}))
 }
 
-func (s *Store) snapshot(db *gorm.DB, types []string) (loyalty.Snapshot, error) {
+func (s adminStore) snapshot(db *gorm.DB, types []string) (loyalty.Snapshot, error) {
 	var version versionRow
 	var settings settingsRow
 	var modules []moduleRow
@@ -140,7 +118,7 @@ func (s *Store) snapshot(db *gorm.DB, types []string) (loyalty.Snapshot, error) 
 
 // keys joins the keys with their secrets, which come the newest first. A secret that
 // does not open is left out and named: it must not take the other keys along.
-func (s *Store) keys(rows []accessKeyRow, secrets []secretRow) (all []loyalty.AccessKey, unreadable []string) {
+func (s adminStore) keys(rows []accessKeyRow, secrets []secretRow) (all []loyalty.AccessKey, unreadable []string) {
 	opened := map[string][]loyalty.Secret{}
 	for _, r := range secrets {
 		value, err := s.sealer.open(secretID(r.KeyID, r.ID), r.Sealed)
@@ -167,7 +145,7 @@ func secretID(key string, id UUID) []byte { return rowID("key_secrets", key, str
 
 // adminTx is an administrative transaction under way.
 type adminTx struct {
-	s       *Store
+	s       adminStore
 	db      *gorm.DB
 	version int64 // of the programme
 }
@@ -210,7 +188,7 @@ func (t *adminTx) SaveKey(k loyalty.AccessKey) error {
 }
 
 // seal makes the rows of a key's secrets, with ids that sort by age.
-func (s *Store) seal(k loyalty.AccessKey) []secretRow {
+func (s adminStore) seal(k loyalty.AccessKey) []secretRow {
 	var rows []secretRow
 	var last loyalty.ID
 	for _, secret := range slices.Backward(k.Secrets) {
@@ -238,4 +216,33 @@ func (t *adminTx) Audit(e loyalty.AuditEntry) error {
 		ID: UUID(e.ID), At: Millis(e.At), KeyID: e.KeyID, Action: e.Action, Target: e.Target,
 		Before: Raw(e.Before), After: Raw(e.After),
 	}).Error)
+}
+
+// auditColumns are the fields of an audit entry that may be filtered.
+var auditColumns = map[string]filterColumn{
+	"action": {expression: "action"},
+	"target": {expression: "target"},
+	"key_id": {expression: "key_id"},
+	"at":     {expression: "at"},
+}
+
+// AuditLog lists administrative changes, the newest first.
+func (s adminStore) AuditLog(ctx context.Context, q loyalty.AuditQuery) ([]loyalty.AuditEntry, error) {
+	db, err := filter(s.read.WithContext(ctx), auditColumns, q.Conditions)
+	if err != nil {
+		return nil, err
+	}
+	db, backwards := pageOf(db, listOrder{at: "at", id: "id", descending: true}, q.Page)
+	rows, err := readPage[auditRow](db)
+	if err != nil {
+		return nil, s.fault(err)
+	}
+	list := make([]loyalty.AuditEntry, len(rows))
+	for i, r := range rows {
+		list[i] = loyalty.AuditEntry{
+			ID: loyalty.ID(r.ID), At: r.At.Time(), KeyID: r.KeyID, Action: r.Action, Target: r.Target,
+			Before: json.RawMessage(r.Before), After: json.RawMessage(r.After),
+		}
+	}
+	return inOrder(list, backwards), nil
 }

@@ -40,11 +40,7 @@ func (t *adminTx) addCoupons(coupons []loyalty.Coupon) (taken []string, err erro
 			return taken, err
 		}
 	}
-	rows := make([]couponRow, len(mine))
-	for i := range mine {
-		rows[i] = rowOfCoupon(&mine[i])
-	}
-	return taken, t.db.Create(&rows).Error
+	return taken, couponTable.create(t.db, mine)
 }
 
 // claimed parts coupons into those that own their codes and the codes of the
@@ -68,17 +64,6 @@ func (t *adminTx) claimed(coupons []loyalty.Coupon, codes []string) (mine []loya
 
 // CountCodes counts the codes of a pool that nobody holds.
 func (t *adminTx) CountCodes(pool string) (n int64, err error) {
-	err = t.db.Model(&couponRow{}).Where("pool = ? AND state = ?", storable(pool), loyalty.CouponCreated).Count(&n).Error
+	err = t.db.Table("coupons").Where("pool = ? AND state = ?", storable(pool), loyalty.CouponCreated).Count(&n).Error
 	return n, t.s.fault(err)
-}
-
-// rowOfCoupon is the row of a coupon.
-func rowOfCoupon(c *loyalty.Coupon) couponRow {
-	return couponRow{
-		ID: UUID(c.ID), Code: c.Code, State: c.State, CustomerID: UUID(c.Customer), Type: c.Type, Value: c.Value, Balance: c.Balance,
-		Currency: c.Currency, Name: Document[loyalty.CouponName]{c.Name}, Pool: Text(c.Pool), Reward: Text(c.Reward), Cost: c.Cost,
-		Stores: Document[[]string]{c.Stores}, Products: Document[[]string]{c.Products}, CreatedAt: Millis(c.CreatedAt),
-		ClaimedAt: Millis(c.ClaimedAt), RedeemedAt: Millis(c.RedeemedAt), ExpiresAt: Millis(c.ExpiresAt), Version: c.Version,
-		Uses: Document[[]loyalty.CouponUse]{c.Uses},
-	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // Entity finds one by type and id, archived or not; false: there is none.
-func (s *Store) Entity(ctx context.Context, kind, id string) (loyalty.Entity, bool, error) {
+func (s adminStore) Entity(ctx context.Context, kind, id string) (loyalty.Entity, bool, error) {
 	e, found, err := entity(s.read.WithContext(ctx), kind, id)
 	return e, found, s.fault(err)
 }
@@ -32,7 +32,7 @@ var entityOrders = map[string]string{
 
 // Entities lists those of one type. It fails for a field or an order that the
 // caller should have refused before.
-func (s *Store) Entities(ctx context.Context, q loyalty.EntityQuery) ([]loyalty.Entity, error) {
+func (s adminStore) Entities(ctx context.Context, q loyalty.EntityQuery) ([]loyalty.Entity, error) {
 	return s.entities(s.read.WithContext(ctx), q)
 }
 
@@ -41,7 +41,7 @@ func (t *adminTx) Entities(q loyalty.EntityQuery) ([]loyalty.Entity, error) {
 	return t.s.entities(t.db, q)
 }
 
-func (s *Store) entities(db *gorm.DB, q loyalty.EntityQuery) ([]loyalty.Entity, error) {
+func (s adminStore) entities(db *gorm.DB, q loyalty.EntityQuery) ([]loyalty.Entity, error) {
 	db, err := filter(db.Where("type = ?", storable(q.Type)), entityColumns, q.Conditions)
 	if err != nil {
 		return nil, err

@@ -1,9 +1,7 @@
 package store
 
 import (
-	"context"
 	"strconv"
-	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
@@ -44,10 +42,10 @@ func (s sealer) stored(a loyalty.Answer) loyalty.Answer {
 	return a
 }
 
-func (s *Store) storedAnswers(answers []loyalty.Answer) []loyalty.Answer {
+func (s sealer) storedAnswers(answers []loyalty.Answer) []loyalty.Answer {
 	rows := make([]loyalty.Answer, len(answers))
 	for i := range answers {
-		rows[i] = s.sealer.stored(answers[i])
+		rows[i] = s.stored(answers[i])
 	}
 	return rows
 }
@@ -66,98 +64,4 @@ func (s sealer) answer(r *answerRow, k loyalty.AnswerKey) (a loyalty.Answer, err
 		a.Block, err = s.open(rowID("answers", r.AccessKey, r.Key, "customer"), r.Block)
 	}
 	return a, err
-}
-
-// answers asks for each answer by both its names, for as long as rows with the clear
-// one can be alive: an answer that is not found is an effect that happens twice.
-func (l *loader) answers(list []calls) []calls {
-	if len(l.needs.Answers) == 0 {
-		return list
-	}
-	named := make(map[answerName]loyalty.AnswerKey, 2*len(l.needs.Answers))
-	rows := make([]answerName, 0, 2*len(l.needs.Answers))
-	for _, k := range l.needs.Answers {
-		for _, name := range []string{l.sealer.answerName(k), clearName(k)} {
-			n := answerName{k.AccessKey, name}
-			if _, twice := named[n]; !twice {
-				rows = append(rows, n)
-			}
-			named[n] = k
-		}
-	}
-	var r answerRow
-	var status int64
-	into := []any{&r.AccessKey, &r.Key, &r.Hash, (*number)(&status), &r.Body, &r.Block, &r.CustomerID, &r.At}
-	return read(list, selectAnswers, rows, into, func() error {
-		if at := r.At.Time(); !l.needs.Now.IsZero() && !at.After(l.needs.Now.Add(-answerLife)) {
-			return nil
-		}
-		r.Status = int(status)
-		a, err := l.sealer.answer(&r, named[answerName{r.AccessKey, r.Key}])
-		if before, known := l.out.Answers[a.AnswerKey]; !known || before.Clear {
-			l.out.Answers[a.AnswerKey] = a
-		}
-		return err
-	})
-}
-
-// answerName names the row of an answer.
-type answerName struct{ accessKey, key string }
-
-// Answer finds a stored answer. One that belongs to a customer comes back
-// sealed, as the rules stored it.
-func (t *adminTx) Answer(key loyalty.AnswerKey) (loyalty.Answer, bool, error) {
-	var rows []answerRow
-	names := []string{t.s.sealer.answerName(key), clearName(key)}
-	err := t.db.Where("access_key = ? AND key IN ?", key.AccessKey, names).Order("at DESC").Limit(1).Find(&rows).Error
-	if err != nil || len(rows) == 0 {
-		return loyalty.Answer{}, false, t.s.fault(err)
-	}
-	a, err := t.s.sealer.answer(&rows[0], key)
-	return a, err == nil, err
-}
-
-// SaveAnswer stores an answer sealed under the master key, in the place of one
-// that is over.
-func (t *adminTx) SaveAnswer(a loyalty.Answer) error {
-	r := t.s.sealer.stored(a)
-	return t.s.fault(upsert(t.db).Create(&answerRow{
-		AccessKey: r.AccessKey, Key: r.Key, Hash: r.Hash[:], Status: r.Status, Body: r.Body, At: Millis(r.At),
-	}).Error)
-}
-
-// TakeSignature takes the signature of a write; false: it was taken before. The row
-// holds half of it, which tells signatures apart and is good for nothing else.
-func (s *Store) TakeSignature(ctx context.Context, signature [32]byte, goodUntil time.Time) (bool, error) {
-	const statement = `INSERT INTO taken_signatures (signature, good_until) VALUES (?, ?) ON CONFLICT (signature) DO NOTHING`
-	taken := s.write.WithContext(ctx).Exec(statement, blob(signature[:16]), Millis(goodUntil))
-	return taken.RowsAffected == 1, s.fault(taken.Error)
-}
-
-// forgetPage is how many answers one statement deletes: SQLite has one writer,
-// and purchases must not wait for a night's worth of deletions.
-const forgetPage = 1000
-
-// ForgetAnswers deletes the stored answers of idempotent requests that are
-// older than an instant, and the signatures of the replay guard that are over by
-// then. A job calls it; several nodes may.
-func (s *Store) ForgetAnswers(ctx context.Context, before time.Time) error {
-	const answers = `DELETE FROM answers WHERE (access_key, key) IN (SELECT access_key, key FROM answers WHERE at < ? ORDER BY at LIMIT ?)`
-	const signatures = `DELETE FROM taken_signatures WHERE signature IN (SELECT signature FROM taken_signatures WHERE good_until < ? ORDER BY good_until LIMIT ?)`
-	for _, statement := range []string{answers, signatures} {
-		if err := s.forget(ctx, statement, before); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// forget deletes page by page.
-func (s *Store) forget(ctx context.Context, statement string, before time.Time) error {
-	for {
-		deleted := s.write.WithContext(ctx).Exec(statement, Millis(before), forgetPage)
-		if deleted.Error != nil || deleted.RowsAffected < forgetPage {
-			return s.fault(deleted.Error)
-		}
-	}
 }

@@ -14,6 +14,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
+// bulkStore keeps operations on many customers or codes.
+type bulkStore struct{ *database }
+
 // bulkRow is a bulk operation.
 type bulkRow struct {
 	ID                  UUID `gorm:"primaryKey"`
@@ -126,7 +129,7 @@ type keptRow struct {
 func (keptRow) TableName() string { return "kept_codes" }
 
 // KeepCodes keeps codes for a fill that is about to begin.
-func (s *Store) KeepCodes(ctx context.Context, batch loyalty.ID, at time.Time, pieces []loyalty.KeptCodes) error {
+func (s bulkStore) KeepCodes(ctx context.Context, batch loyalty.ID, at time.Time, pieces []loyalty.KeptCodes) error {
 	rows := make([]keptRow, len(pieces))
 	for i, p := range pieces {
 		rows[i] = keptRow{UUID(batch), p.Place, Document[[]string]{p.Codes}, Millis(at)}
@@ -147,7 +150,7 @@ func (t *adminTx) TakeCodes(batch loyalty.ID, place int64) ([]string, error) {
 const keptForgotten = 4
 
 // ForgetCodes deletes the codes that no fill waits for, some at a time.
-func (s *Store) ForgetCodes(ctx context.Context, before time.Time) error {
+func (s bulkStore) ForgetCodes(ctx context.Context, before time.Time) error {
 	for {
 		var rows []keptRow
 		err := s.read.WithContext(ctx).Select("batch_id", "place").Limit(keptForgotten).
@@ -163,7 +166,7 @@ func (s *Store) ForgetCodes(ctx context.Context, before time.Time) error {
 }
 
 // OpenBulk lists the operations that are not done, the oldest first.
-func (s *Store) OpenBulk(ctx context.Context) ([]loyalty.BulkOperation, error) {
+func (s bulkStore) OpenBulk(ctx context.Context) ([]loyalty.BulkOperation, error) {
 	var rows []bulkRow
 	if err := s.read.WithContext(ctx).Where("state <> 'done'").Order("id").Find(&rows).Error; err != nil {
 		return nil, s.classify(err)
@@ -177,7 +180,7 @@ func (s *Store) OpenBulk(ctx context.Context) ([]loyalty.BulkOperation, error) {
 
 // BulkItems lists the items of an operation that are to be done, behind one of
 // them, with the names under which the engine finds their customers.
-func (s *Store) BulkItems(ctx context.Context, batch loyalty.ID, after int64, limit int) ([]loyalty.BulkItem, error) {
+func (s bulkStore) BulkItems(ctx context.Context, batch loyalty.ID, after int64, limit int) ([]loyalty.BulkItem, error) {
 	var items []loyalty.BulkItem
 	err := s.consistent(ctx, func(db *gorm.DB) error {
 		var rows []bulkItemRow
@@ -241,7 +244,7 @@ func itemsOf(db *gorm.DB, rows []bulkItemRow) ([]loyalty.BulkItem, error) {
 }
 
 // SaveBulk writes how far an operation by steps came, unless somebody else did.
-func (s *Store) SaveBulk(ctx context.Context, o loyalty.BulkOperation) (bool, error) {
+func (s bulkStore) SaveBulk(ctx context.Context, o loyalty.BulkOperation) (bool, error) {
 	s.passes(BulkStep)
 	written := saveBulk(s.write.WithContext(ctx), o)
 	return written.RowsAffected == 1, s.classify(written.Error)
@@ -256,7 +259,7 @@ func saveBulk(db *gorm.DB, o loyalty.BulkOperation) *gorm.DB {
 }
 
 // ForgetBulk deletes operations that ended before an instant, some items at a time.
-func (s *Store) ForgetBulk(ctx context.Context, before time.Time) error {
+func (s bulkStore) ForgetBulk(ctx context.Context, before time.Time) error {
 	db := s.write.WithContext(ctx)
 	for {
 		var old []bulkRow
@@ -278,7 +281,7 @@ func (s *Store) ForgetBulk(ctx context.Context, before time.Time) error {
 }
 
 // BulkOperation finds an operation of the given kinds.
-func (s *Store) BulkOperation(ctx context.Context, batch loyalty.ID, kinds ...string) (loyalty.BulkOperation, error) {
+func (s bulkStore) BulkOperation(ctx context.Context, batch loyalty.ID, kinds ...string) (loyalty.BulkOperation, error) {
 	var rows []bulkRow
 	err := s.read.WithContext(ctx).Where("id = ? AND kind IN ?", UUID(batch), kinds).Limit(1).Find(&rows).Error
 	switch {
@@ -291,7 +294,7 @@ func (s *Store) BulkOperation(ctx context.Context, batch loyalty.ID, kinds ...st
 }
 
 // BulkErrors lists the items that were refused, in the order of the request.
-func (s *Store) BulkErrors(ctx context.Context, batch loyalty.ID, q loyalty.BulkPage) ([]loyalty.BulkItem, error) {
+func (s bulkStore) BulkErrors(ctx context.Context, batch loyalty.ID, q loyalty.BulkPage) ([]loyalty.BulkItem, error) {
 	var items []loyalty.BulkItem
 	err := s.consistent(ctx, func(db *gorm.DB) error {
 		var rows []bulkItemRow

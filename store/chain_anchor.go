@@ -27,7 +27,7 @@ func (anchorRow) TableName() string { return "anchors" }
 // Anchor notes the head of every customer's chain and gives one digest over all
 // of them, to be kept where the database's owner cannot change it. Any later
 // change of what was written by then leads to other heads.
-func (s *Store) Anchor(ctx context.Context, now time.Time) (loyalty.Anchor, error) {
+func (s proof) Anchor(ctx context.Context, now time.Time) (loyalty.Anchor, error) {
 	if err := s.anchorHeads(ctx); err != nil {
 		return loyalty.Anchor{}, s.classify(err)
 	}
@@ -54,7 +54,7 @@ func (s *Store) Anchor(ctx context.Context, now time.Time) (loyalty.Anchor, erro
 }
 
 // anchorHeads brings the noted heads up to those of now, some customers at a time.
-func (s *Store) anchorHeads(ctx context.Context) error {
+func (s proof) anchorHeads(ctx context.Context) error {
 	var after UUID
 	for {
 		where, args := "", []any{}
@@ -115,7 +115,7 @@ func anchorDigest(db *gorm.DB, number int64) (digest []byte, customers int64, er
 }
 
 // Anchors lists the anchors, the latest first, limit at most.
-func (s *Store) Anchors(ctx context.Context, limit int) ([]loyalty.Anchor, error) {
+func (s proof) Anchors(ctx context.Context, limit int) ([]loyalty.Anchor, error) {
 	var rows []anchorRow
 	if err := s.read.WithContext(ctx).Order("number DESC").Limit(limit).Find(&rows).Error; err != nil {
 		return nil, s.classify(err)

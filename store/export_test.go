@@ -75,12 +75,11 @@ func Statements() []string {
 	list = l.transactions(l.lots(list, selectOpenLots[byID], asks), selectDueTransactions, asks)
 	list = l.progress(list, selectDueProgress, asks)
 
-	s := &Store{sealer: key}
 	var w loyalty.Writes
 	every(reflect.ValueOf(&w).Elem())
 	w.Customers[0].Before.Key, w.Customers[0].After.Status = nil, "y"
 	add := func() {
-		written, err := s.calls(&w)
+		written, err := writeCalls(&w, key)
 		if err != nil {
 			panic(err)
 		}

@@ -29,7 +29,7 @@ func (failureRow) TableName() string { return "failed_requests" }
 const failuresAtOnce = 100
 
 // AddFailures keeps failed requests; one that is there already stays as it is.
-func (s *Store) AddFailures(ctx context.Context, all []loyalty.FailedRequest) error {
+func (s adminStore) AddFailures(ctx context.Context, all []loyalty.FailedRequest) error {
 	rows := make([]failureRow, len(all))
 	for i, f := range all {
 		rows[i] = failureRow{
@@ -45,7 +45,7 @@ func (s *Store) AddFailures(ctx context.Context, all []loyalty.FailedRequest) er
 
 // ForgetFailures drops what is older than an instant and, of the rest, all but the
 // newest.
-func (s *Store) ForgetFailures(ctx context.Context, before time.Time, keep int) error {
+func (s adminStore) ForgetFailures(ctx context.Context, before time.Time, keep int) error {
 	db := s.write.WithContext(ctx)
 	if err := db.Where("at < ?", Millis(before)).Delete(&failureRow{}).Error; err != nil {
 		return s.fault(err)
@@ -66,7 +66,7 @@ var failureColumns = map[string]filterColumn{
 
 // Failures lists failed requests, the newest first. There are loyalty.MaxFailures of
 // them, so filters walk along the one index.
-func (s *Store) Failures(ctx context.Context, q loyalty.FailureQuery) ([]loyalty.FailedRequest, error) {
+func (s adminStore) Failures(ctx context.Context, q loyalty.FailureQuery) ([]loyalty.FailedRequest, error) {
 	db, err := filter(s.read.WithContext(ctx), failureColumns, q.Conditions)
 	if err != nil {
 		return nil, err

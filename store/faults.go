@@ -100,3 +100,17 @@ func sqliteCode(err error) int {
 	}
 	return e.Code() & 0xff
 }
+
+// sqlState says whether an error of PostgreSQL has one of some states.
+func sqlState(err error, states ...string) bool {
+	var e *pgconn.PgError
+	if !errors.As(err, &e) {
+		return false
+	}
+	for _, s := range states {
+		if e.Code == s {
+			return true
+		}
+	}
+	return false
+}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -10,7 +11,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-var _ loyalty.JobStore = (*Store)(nil)
+// jobStore keeps the job table, and lists the customers whom jobs look at.
+type jobStore struct{ *database }
 
 type jobRow struct {
 	Name       string `gorm:"primaryKey"`
@@ -29,7 +31,7 @@ type jobRow struct {
 func (jobRow) TableName() string { return "jobs" }
 
 // Jobs lists the rows by name.
-func (s *Store) Jobs(ctx context.Context) ([]loyalty.JobRow, error) {
+func (s jobStore) Jobs(ctx context.Context) ([]loyalty.JobRow, error) {
 	var rows []jobRow
 	if err := s.read.WithContext(ctx).Order("name").Find(&rows).Error; err != nil {
 		return nil, s.classify(err)
@@ -47,7 +49,7 @@ func (s *Store) Jobs(ctx context.Context) ([]loyalty.JobRow, error) {
 
 // SwapJob puts after in the place of before, or inserts it where before is nil;
 // false: the row is not what it was, and nothing was written.
-func (s *Store) SwapJob(ctx context.Context, before *loyalty.JobRow, after loyalty.JobRow) (bool, error) {
+func (s jobStore) SwapJob(ctx context.Context, before *loyalty.JobRow, after loyalty.JobRow) (bool, error) {
 	row := jobRow{
 		Name: after.Name, NextAt: Millis(after.NextAt), Owner: Text(after.Owner), LeaseUntil: Millis(after.LeaseUntil),
 		StartedAt: Millis(after.StartedAt), FinishedAt: Millis(after.FinishedAt), Done: after.Done, Failed: after.Failed,
@@ -73,7 +75,7 @@ func (s *Store) SwapJob(ctx context.Context, before *loyalty.JobRow, after loyal
 
 // CustomersAfter lists customers that are neither merged nor opted out by their
 // id, the first one after the given one.
-func (s *Store) CustomersAfter(ctx context.Context, after loyalty.ID, limit int) ([]loyalty.ID, error) {
+func (s jobStore) CustomersAfter(ctx context.Context, after loyalty.ID, limit int) ([]loyalty.ID, error) {
 	db := s.read.WithContext(ctx).Model(&customerRow{}).Where("status NOT IN ?", []loyalty.Status{loyalty.Merged, loyalty.OptedOut})
 	if after != (loyalty.ID{}) {
 		db = db.Where("id > ?", UUID(after))
@@ -81,15 +83,7 @@ func (s *Store) CustomersAfter(ctx context.Context, after loyalty.ID, limit int)
 	return s.ids(db.Order("id").Limit(limit), "id")
 }
 
-// ids gives a column of ids.
-func (s *Store) ids(db *gorm.DB, column string) ([]loyalty.ID, error) {
-	var rows []UUID
-	if err := db.Pluck(column, &rows).Error; err != nil {
-		return nil, s.classify(err)
-	}
-	ids := make([]loyalty.ID, len(rows))
-	for i, id := range rows {
-		ids[i] = loyalty.ID(id)
-	}
-	return ids, nil
+// Due lists customers whose DueAt has come, the oldest first.
+func (s jobStore) Due(ctx context.Context, now time.Time, limit int) ([]loyalty.ID, error) {
+	return s.ids(s.read.WithContext(ctx).Model(&balanceRow{}).Where("due_at <= ?", Millis(now)).Order("due_at").Limit(limit), "customer_id")
 }

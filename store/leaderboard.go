@@ -10,7 +10,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-var _ loyalty.BoardStore = (*Store)(nil)
+// boardStore keeps the leaderboards.
+type boardStore struct{ *database }
 
 // leaderboardRow is the one row of the state.
 type leaderboardRow struct {
@@ -49,7 +50,7 @@ func (countedRow) TableName() string { return "counted" }
 var beforeAll = UUID{15: 1}
 
 // BoardState reads the state of the leaderboard; zero: there is none.
-func (s *Store) BoardState(ctx context.Context) (loyalty.BoardState, error) {
+func (s boardStore) BoardState(ctx context.Context) (loyalty.BoardState, error) {
 	var r leaderboardRow
 	err := s.read.WithContext(ctx).Limit(1).Find(&r).Error
 	return loyalty.BoardState{
@@ -58,7 +59,7 @@ func (s *Store) BoardState(ctx context.Context) (loyalty.BoardState, error) {
 }
 
 // SwapBoardState puts after in the place of before; false: it was another one.
-func (s *Store) SwapBoardState(ctx context.Context, before, after loyalty.BoardState) (bool, error) {
+func (s boardStore) SwapBoardState(ctx context.Context, before, after loyalty.BoardState) (bool, error) {
 	row := leaderboardRow{1, after.Zone, after.Version, after.Generation, after.Built, Millis(after.Begun), Millis(after.Compared)}
 	db := s.write.WithContext(ctx)
 	if before == (loyalty.BoardState{}) {
@@ -77,7 +78,7 @@ func uncounted(customer, event string) string {
 
 // Uncounted lists events that a generation does not count yet, by the time of
 // recording, then id.
-func (s *Store) Uncounted(ctx context.Context, generation int64, after loyalty.Cursor, limit int) ([]loyalty.Uncounted, error) {
+func (s boardStore) Uncounted(ctx context.Context, generation int64, after loyalty.Cursor, limit int) ([]loyalty.Uncounted, error) {
 	from := UUID(after.ID)
 	if from == (UUID{}) {
 		from = beforeAll
@@ -98,7 +99,7 @@ ORDER BY e.recorded_at, e.id LIMIT ?`, Millis(after.At), Millis(after.At), from,
 }
 
 // Behind lists customers with events that a generation does not count yet, by id.
-func (s *Store) Behind(ctx context.Context, generation int64, after loyalty.ID, limit int) ([]loyalty.ID, error) {
+func (s boardStore) Behind(ctx context.Context, generation int64, after loyalty.ID, limit int) ([]loyalty.ID, error) {
 	from := UUID(after)
 	if from == (UUID{}) {
 		from = beforeAll
@@ -110,7 +111,7 @@ func (s *Store) Behind(ctx context.Context, generation int64, after loyalty.ID, 
 
 // ForgetBoards deletes rows of boards that are earlier than the given one of their
 // period, limit at most.
-func (s *Store) ForgetBoards(ctx context.Context, oldest loyalty.Board, limit int) (n int, err error) {
+func (s boardStore) ForgetBoards(ctx context.Context, oldest loyalty.Board, limit int) (n int, err error) {
 	return n, s.classify(s.write.WithContext(ctx).Transaction(func(db *gorm.DB) error {
 		if err := s.alone(db); err != nil {
 			return err
@@ -132,7 +133,7 @@ func (s *Store) ForgetBoards(ctx context.Context, oldest loyalty.Board, limit in
 // Count brings the boards up to date for some customers and those who are one with
 // them, on one instant of the database: what is committed while it runs is left
 // for the next time.
-func (s *Store) Count(ctx context.Context, generation int64, calendar *loyalty.BoardCalendar, customers []loyalty.ID) error {
+func (s boardStore) Count(ctx context.Context, generation int64, calendar *loyalty.BoardCalendar, customers []loyalty.ID) error {
 	return s.classify(s.write.WithContext(ctx).Transaction(func(db *gorm.DB) error {
 		if err := s.alone(db); err != nil {
 			return err

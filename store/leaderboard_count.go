@@ -20,7 +20,7 @@ var oneInstant = &sql.TxOptions{Isolation: sql.LevelRepeatableRead}
 // alone waits until nobody else counts, before the transaction sees anything: on
 // SQLite it has waited already. It also keeps the planner from scanning tables for a
 // few hundred customers.
-func (s *Store) alone(db *gorm.DB) error {
+func (s boardStore) alone(db *gorm.DB) error {
 	if s.dialect() != goose.DialectPostgres {
 		return nil
 	}

@@ -8,14 +8,6 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// balanceOf sums what postings moved into an account less what they moved out.
-// It works in both databases, whose sums have other types.
-func balanceOf(a points.Account, name string) string { return movedInto(a) + " AS " + name }
-
-func movedInto(a points.Account) string {
-	return sumOf(fmt.Sprintf("CASE WHEN p.to_account = %[1]d THEN p.points WHEN p.from_account = %[1]d THEN -p.points END", a))
-}
-
 // into sums what postings moved into the accounts.
 func into(name string, accounts ...points.Account) string {
 	list := make([]string, len(accounts))
@@ -24,9 +16,6 @@ func into(name string, accounts ...points.Account) string {
 	}
 	return fmt.Sprintf("CAST(COALESCE(SUM(CASE WHEN p.to_account IN (%s) THEN p.points END), 0) AS bigint) AS %s", strings.Join(list, ", "), name)
 }
-
-// sumOf is a sum of whole numbers as a whole number.
-func sumOf(column string) string { return "CAST(COALESCE(SUM(" + column + "), 0) AS bigint)" }
 
 // ledgerChecks are the invariants of the design's reliability plan that can be
 // proved from the data alone (I7 is held by the ids, I10 has no tiers yet).

@@ -40,7 +40,7 @@ func (w wide) add(to *big.Int) {
 
 // Outstanding sums up the open lots and the figures of all customers on one instant:
 // one pass over either.
-func (s *Store) Outstanding(ctx context.Context) (totals loyalty.LedgerTotals, groups []loyalty.LotGroup, err error) {
+func (s proof) Outstanding(ctx context.Context) (totals loyalty.LedgerTotals, groups []loyalty.LotGroup, err error) {
 	err = s.consistent(ctx, func(db *gorm.DB) error {
 		if err := sumFigures(db, &totals); err != nil {
 			return err

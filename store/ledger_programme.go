@@ -51,24 +51,15 @@ WHERE r.customer_id IS NOT NULL AND r.state IN ('%s', '%s')`, loyalty.CouponCrea
 // giftCardsMatch compares what is left on each gift card with its value less
 // its redemptions that stand, which are a document.
 func giftCardsMatch(db *gorm.DB, found func(LedgerFinding)) error {
-	rows, err := db.Model(&couponRow{}).Where("type = ?", loyalty.CouponGiftCard).Rows()
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }() // rows.Err tells what went wrong
-	for rows.Next() {
-		var c couponRow
-		if err := db.ScanRows(rows, &c); err != nil {
-			return err
-		}
+	return couponTable.each(db.Where("type = ?", loyalty.CouponGiftCard), func(c *loyalty.Coupon) bool {
 		left := c.Value
-		for _, u := range c.Uses.V {
+		for _, u := range c.Uses {
 			left -= u.Amount
 		}
 		if left != c.Balance {
-			found(LedgerFinding{Customer: loyalty.ID(c.CustomerID), Row: c.Code, Detail: fmt.Sprintf(
+			found(LedgerFinding{Customer: c.Customer, Row: c.Code, Detail: fmt.Sprintf(
 				"balance and redemptions differ; balance is %s, should be %s", c.Balance, left)})
 		}
-	}
-	return rows.Err()
+		return false
+	})
 }

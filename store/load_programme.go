@@ -184,12 +184,9 @@ func (l *loader) shared(list []calls, q *questions) []calls {
 }
 
 func coupons[T any](list []calls, s *statement[T], asks []T, each func(loyalty.Coupon)) []calls {
-	var r couponRow
-	into := []any{&r.ID, &r.Code, (*Text)(&r.State), &r.CustomerID, &r.Type, (*number)(&r.Value), (*number)(&r.Balance), &r.Currency,
-		&r.Name, &r.Pool, &r.Reward, (*number)(&r.Cost), &r.Stores, &r.Products, &r.CreatedAt, &r.ClaimedAt, &r.RedeemedAt, &r.ExpiresAt,
-		(*number)(&r.Version), &r.Uses}
-	return read(list, s, asks, into, func() error {
-		each(couponOf(&r))
+	var c loyalty.Coupon
+	return read(list, s, asks, couponTable.into(&c), func() error {
+		each(c)
 		return nil
 	})
 }

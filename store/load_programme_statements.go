@@ -9,10 +9,8 @@ import (
 )
 
 const (
-	loadProgress = `p.customer_id, p.kind, p.key, p.data, p.due_at`
-	loadClaim    = `k.customer_id, k.id, k.reward, k.state, k.points, k.award, k.coupon, k.claimed_at, k.updated_at, k.burn`
-	loadCoupon   = `k.id, k.code, k.state, COALESCE(h.merged_into, k.customer_id), k.type, k.value, k.balance, k.currency, k.name,
- k.pool, k.reward, k.cost, k.stores, k.products, k.created_at, k.claimed_at, k.redeemed_at, k.expires_at, k.version, k.uses`
+	loadProgress   = `p.customer_id, p.kind, p.key, p.data, p.due_at`
+	loadClaim      = `k.customer_id, k.id, k.reward, k.state, k.points, k.award, k.coupon, k.claimed_at, k.updated_at, k.burn`
 	holderOfCoupon = ` LEFT JOIN customers h ON h.id = k.customer_id`
 )
 
@@ -20,12 +18,12 @@ const (
 var (
 	selectDueProgress = selects(`SELECT `+loadProgress+` FROM v JOIN progress p ON p.customer_id = v.id AND p.due_at IS NOT NULL`, askID)
 
-	selectCoupons = selects(`SELECT `+loadCoupon+` FROM v JOIN names n ON n.kind = v.kind AND n.value = v.value
+	selectCoupons = selects(`SELECT `+couponRead+` FROM v JOIN names n ON n.kind = v.kind AND n.value = v.value
  JOIN coupons k ON k.id = n.owner`+holderOfCoupon, askKind, askValue)
 
 	// SQLite, which runs once for each row of v, has no LATERAL.
-	selectFree = selects(`SELECT `+loadCoupon+` FROM v CROSS JOIN LATERAL (SELECT x.* FROM coupons x
- WHERE x.pool = v.pool AND x.state = 'created' ORDER BY x.id LIMIT v.n) k`+holderOfCoupon, poolFields...).onSQLite(`SELECT ` + loadCoupon + ` FROM (SELECT x.* FROM coupons x
+	selectFree = selects(`SELECT `+couponRead+` FROM v CROSS JOIN LATERAL (SELECT x.* FROM coupons x
+ WHERE x.pool = v.pool AND x.state = 'created' ORDER BY x.id LIMIT v.n) k`+holderOfCoupon, poolFields...).onSQLite(`SELECT ` + couponRead + ` FROM (SELECT x.* FROM coupons x
  WHERE x.pool = (SELECT pool FROM v) AND x.state = 'created' ORDER BY x.id LIMIT (SELECT n FROM v)) k` + holderOfCoupon)
 
 	selectTallies = selects(`SELECT t.key, t.count FROM v JOIN tallies t ON t.key = v.key`,
@@ -72,15 +70,5 @@ func claimOf(r *claimRow) loyalty.RewardClaim {
 	return loyalty.RewardClaim{
 		ID: loyalty.ID(r.ID), Customer: loyalty.ID(r.CustomerID), Reward: r.Reward, State: r.State, Points: r.Points, Award: r.Award,
 		Coupon: string(r.Coupon), ClaimedAt: r.ClaimedAt.Time(), UpdatedAt: r.UpdatedAt.Time(), Burn: r.Burn.V,
-	}
-}
-
-// couponOf is the coupon of a row.
-func couponOf(r *couponRow) loyalty.Coupon {
-	return loyalty.Coupon{
-		ID: loyalty.ID(r.ID), Code: r.Code, State: r.State, Customer: loyalty.ID(r.CustomerID), Type: r.Type,
-		Value: r.Value, Balance: r.Balance, Currency: r.Currency, Name: r.Name.V, Pool: string(r.Pool), Reward: string(r.Reward),
-		Cost: r.Cost, Stores: r.Stores.V, Products: r.Products.V, CreatedAt: r.CreatedAt.Time(), ClaimedAt: r.ClaimedAt.Time(),
-		RedeemedAt: r.RedeemedAt.Time(), ExpiresAt: r.ExpiresAt.Time(), Version: r.Version, Uses: r.Uses.V,
 	}
 }

@@ -1,12 +1,8 @@
 package store
 
 import (
-	"context"
 	"slices"
 	"time"
-
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
@@ -50,35 +46,6 @@ const (
 	lockTally    = `INSERT INTO tallies (key, count) VALUES ($1, 0) ON CONFLICT (key) DO UPDATE SET count = tallies.count`
 )
 
-// lock begins a transaction and takes the locks of all that the needs name:
-// customers, coupons, pools, counts, each in the order of their keys, which all
-// batches keep. What is read afterwards cannot change until the commit.
-func (e *postgresEngine) lock(ctx context.Context, c *pgxpool.Conn, l *loader) error {
-	q := l.questions()
-	found, list := l.find(q)
-	if err := send(ctx, c, list, "", ""); err != nil {
-		return err
-	}
-	b := &pgx.Batch{}
-	b.Queue("BEGIN")
-	each := func(text string, ids []loyalty.ID) {
-		slices.SortFunc(ids, loyalty.CompareID)
-		for _, id := range slices.Compact(ids) {
-			b.Queue(text, UUID(id))
-		}
-	}
-	each(lockCustomer, found.customers)
-	each(lockCoupon, found.coupons)
-	for _, p := range q.pools {
-		b.Queue(lockPool, p.pool, p.n)
-	}
-	slices.Sort(q.tallies)
-	for _, key := range q.tallies {
-		b.Queue(lockTally, key)
-	}
-	return exchangeBatch(ctx, c, b)
-}
-
 // dueAsk asks for customers whose DueAt has come.
 type dueAsk struct {
 	at time.Time
@@ -116,13 +83,4 @@ func (l *loader) taken() {
 		named = append(named, loyalty.CustomerNeeds{ID: id, Key: true, Lots: loyalty.OpenLots})
 	}
 	l.needs.Customers = named
-}
-
-// takeDue begins a transaction and takes due customers.
-func (e *postgresEngine) takeDue(ctx context.Context, c *pgxpool.Conn, l *loader) error {
-	if err := send(ctx, c, l.take(), "BEGIN", ""); err != nil {
-		return err
-	}
-	l.taken()
-	return nil
 }

@@ -31,7 +31,7 @@ func masterCheckID() []byte { return rowID("master_check", "1") }
 // CheckMasterKey fails with ErrMasterKey where the database was sealed with another
 // key. A database without a check value, which older programs left, gets one from
 // the first node whose key opens what is sealed in it.
-func (s *Store) CheckMasterKey(ctx context.Context) error {
+func (s upkeep) CheckMasterKey(ctx context.Context) error {
 	db := s.write.WithContext(ctx)
 	known, err := s.masterKnown(db)
 	if err != nil || known {
@@ -52,7 +52,7 @@ func (s *Store) CheckMasterKey(ctx context.Context) error {
 }
 
 // masterKnown holds the key against the check value, where there is one.
-func (s *Store) masterKnown(db *gorm.DB) (bool, error) {
+func (s upkeep) masterKnown(db *gorm.DB) (bool, error) {
 	var rows []masterCheckRow
 	if err := db.Limit(1).Find(&rows).Error; err != nil || len(rows) == 0 {
 		return false, s.classify(err)
@@ -68,7 +68,7 @@ func (s *Store) masterKnown(db *gorm.DB) (bool, error) {
 const sealedSample = 20
 
 // opensSomething fails with ErrMasterKey where values are sealed and none opens.
-func (s *Store) opensSomething(db *gorm.DB) error {
+func (s upkeep) opensSomething(db *gorm.DB) error {
 	var secrets []secretRow
 	var keys []customerKeyRow
 	err := errors.Join(db.Order("created_at DESC").Limit(sealedSample).Find(&secrets).Error, db.Limit(sealedSample).Find(&keys).Error)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"time"
@@ -11,6 +12,12 @@ import (
 
 	"github.com/loyalty-platform/loyalty/store/migrations"
 )
+
+// ErrNewerSchema says that a newer program has migrated the database.
+var ErrNewerSchema = errors.New("the database was migrated by a newer program; use that one, or restore an older copy")
+
+// ErrMigrationsPending says that the database needs Migrate.
+var ErrMigrationsPending = errors.New("the database is not migrated; run: loyalty migrate up")
 
 // Migration is one step of the schema and when it was applied (zero: pending).
 type Migration struct {
@@ -22,7 +29,7 @@ type Migration struct {
 // Migrate brings the schema up to date, and on an empty database makes the months of
 // the journal. It does nothing on a current database, may run on several nodes at
 // once, and fails with ErrMasterKey where the database was sealed with another key.
-func (s *Store) Migrate(ctx context.Context) error {
+func (s upkeep) Migrate(ctx context.Context) error {
 	p, err := s.migrations()
 	if err != nil {
 		return err
@@ -48,7 +55,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 
 // up applies what is pending. SQLite has no lock that spans migrations, so that
 // another process may do a step first; as long as anybody gets on, it goes on.
-func (s *Store) up(ctx context.Context, p *goose.Provider) error {
+func (s upkeep) up(ctx context.Context, p *goose.Provider) error {
 	for {
 		before, err := s.schemaVersion(ctx)
 		if err != nil {
@@ -66,7 +73,7 @@ func (s *Store) up(ctx context.Context, p *goose.Provider) error {
 }
 
 // Migrations lists every step that this program knows, in order.
-func (s *Store) Migrations(ctx context.Context) ([]Migration, error) {
+func (s upkeep) Migrations(ctx context.Context) ([]Migration, error) {
 	p, err := s.migrations()
 	if err != nil {
 		return nil, err
@@ -83,7 +90,7 @@ func (s *Store) Migrations(ctx context.Context) ([]Migration, error) {
 }
 
 // current compares the schema with the program's.
-func (s *Store) current(ctx context.Context) error {
+func (s *database) current(ctx context.Context) error {
 	p, err := s.migrations()
 	if err != nil {
 		return err
@@ -105,7 +112,7 @@ func newest(p *goose.Provider) int64 {
 	return list[len(list)-1].Version
 }
 
-func (s *Store) migrations() (*goose.Provider, error) {
+func (s *database) migrations() (*goose.Provider, error) {
 	dialect := s.dialect()
 	folder := string(dialect)
 	options := []goose.ProviderOption{goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger())}
@@ -124,5 +131,5 @@ func (s *Store) migrations() (*goose.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return goose.NewProvider(dialect, s.migrator(s), files, options...)
+	return goose.NewProvider(dialect, s.migrator(), files, options...)
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
-	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
@@ -30,31 +29,6 @@ type claimRow struct {
 }
 
 func (claimRow) TableName() string { return "claims" }
-
-type couponRow struct {
-	ID         UUID `gorm:"primaryKey"`
-	Code       string
-	State      loyalty.CouponState
-	CustomerID UUID
-	Type       string
-	Value      money.Amount
-	Balance    money.Amount
-	Currency   string
-	Name       Document[loyalty.CouponName]
-	Pool       Text
-	Reward     Text
-	Cost       money.Amount
-	Stores     Document[[]string]
-	Products   Document[[]string]
-	CreatedAt  Millis `gorm:"autoCreateTime:false"`
-	ClaimedAt  Millis
-	RedeemedAt Millis
-	ExpiresAt  Millis
-	Version    int64
-	Uses       Document[[]loyalty.CouponUse]
-}
-
-func (couponRow) TableName() string { return "coupons" }
 
 // entityRow is one thing a programme is made of.
 type entityRow struct {

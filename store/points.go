@@ -1,7 +1,5 @@
 package store
 
-import "github.com/loyalty-platform/loyalty/server/loyalty"
-
 // Point is a place on the way of a write. Tests end the program at each of them, so
 // that what a kill leaves behind there is known.
 type Point string
@@ -22,22 +20,8 @@ func Points() []Point {
 	return []Point{BatchDecided, BatchCommitted, ChangeWritten, ChangeCommitted, JobTaken, JobDone, BulkStep}
 }
 
-func (s *Store) passes(p Point) {
+func (s *database) passes(p Point) {
 	if s.at != nil {
 		s.at(p)
-	}
-}
-
-// observed is work that tells when it has decided to write something.
-func (s *Store) observed(work work) work {
-	if s.at == nil {
-		return work
-	}
-	return func(l *loyalty.Loaded) (*loyalty.Writes, error) {
-		w, err := work(l)
-		if err == nil && (len(w.Events) > 0 || len(w.Answers) > 0 || len(w.Items) > 0) {
-			s.passes(BatchDecided)
-		}
-		return w, err
 	}
 }

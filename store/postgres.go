@@ -60,7 +60,7 @@ var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second, Interv
 // no lock that anybody waits for.
 const unhurried = `SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = '30min'`
 
-func openPostgres(ctx context.Context, s *Store, o Options) error {
+func openPostgres(ctx context.Context, s *database, o Options) error {
 	e := &postgresEngine{sealer: s.sealer, grace: 5 * time.Second}
 	config, err := pgxpool.ParseConfig(o.URL)
 	if err != nil {
@@ -130,7 +130,7 @@ func (e *postgresEngine) warnings(ctx context.Context) (list []string, err error
 
 func (e *postgresEngine) unhurried(db *gorm.DB) error { return db.Exec(unhurried).Error }
 
-func (e *postgresEngine) migrator(*Store) *sql.DB { return e.schema }
+func (e *postgresEngine) migrator() *sql.DB { return e.schema }
 
 func (e *postgresEngine) dialect() goose.Dialect { return goose.DialectPostgres }
 

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // How the months of the journal are made. They are made long before they are
@@ -73,19 +72,6 @@ func (e *postgresEngine) patiently(ctx context.Context, attempt func() error) er
 }
 
 func lockedOut(err error) bool { return sqlState(err, "55P03", "40P01") }
-
-func sqlState(err error, states ...string) bool {
-	var e *pgconn.PgError
-	if !errors.As(err, &e) {
-		return false
-	}
-	for _, s := range states {
-		if e.Code == s {
-			return true
-		}
-	}
-	return false
-}
 
 // makeMonth makes one month, unless it exists, or events of it are in the default
 // partition already: then the whole month belongs there.

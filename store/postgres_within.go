@@ -19,13 +19,13 @@ const exchange = 10 * time.Second
 
 // within takes two round trips: one batch of reads, one batch of writes whose
 // last message is the commit. The locked form needs a third, for the locks.
-func (e *postgresEngine) within(ctx context.Context, s *Store, needs loyalty.Needs, work work) error {
+func (e *postgresEngine) within(ctx context.Context, needs loyalty.Needs, work work) error {
 	c, err := e.batches.Acquire(ctx)
 	if err != nil {
 		return e.classify(err)
 	}
 	defer c.Release() // a connection inside a transaction is closed by this
-	l := newLoader(needs, s.sealer)
+	l := newLoader(needs, e.sealer)
 	if err := e.load(ctx, c, l); err != nil {
 		return e.classify(err)
 	}
@@ -37,7 +37,7 @@ func (e *postgresEngine) within(ctx context.Context, s *Store, needs loyalty.Nee
 		e.rollback(c)
 		return err
 	}
-	list, err := s.calls(w)
+	list, err := writeCalls(w, e.sealer)
 	if err != nil {
 		e.rollback(c)
 		return err

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -13,7 +12,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-var _ loyalty.Reader = (*Store)(nil)
+// customerStore reads customers and what they have.
+type customerStore struct{ *database }
 
 // joinBalances brings in the hot part of customers.
 const joinBalances = "JOIN balances ON balances.customer_id = customers.id"
@@ -49,7 +49,7 @@ const maxMerges = 16
 // Customer finds by the exact identifier, else by an external id written
 // name:value; a merged customer is answered with the one it became part of.
 // It fails with loyalty.ErrCustomerNotFound.
-func (s *Store) Customer(ctx context.Context, ref string) (loyalty.Customer, error) {
+func (s customerStore) Customer(ctx context.Context, ref string) (loyalty.Customer, error) {
 	var found loyalty.Customer
 	err := s.consistent(ctx, func(db *gorm.DB) error {
 		owner, err := s.owner(db, storable(ref))
@@ -62,7 +62,7 @@ func (s *Store) Customer(ctx context.Context, ref string) (loyalty.Customer, err
 	return found, err
 }
 
-func (s *Store) owner(db *gorm.DB, ref string) (UUID, error) {
+func (s customerStore) owner(db *gorm.DB, ref string) (UUID, error) {
 	names := db.Where("kind = ? AND value = ?", loyalty.NameCustomer, ref)
 	if strings.Contains(ref, ":") {
 		names = names.Or("kind = ? AND value = ?", loyalty.NameExternal, ref)
@@ -89,7 +89,7 @@ func customerByID(db *gorm.DB, id UUID) (loyalty.Customer, error) {
 }
 
 // Customers lists by creation, the oldest first, then id.
-func (s *Store) Customers(ctx context.Context, q loyalty.CustomerQuery) ([]loyalty.Customer, error) {
+func (s customerStore) Customers(ctx context.Context, q loyalty.CustomerQuery) ([]loyalty.Customer, error) {
 	if looksInto(q) {
 		return s.customersInto(ctx, q)
 	}
@@ -102,7 +102,7 @@ func (s *Store) Customers(ctx context.Context, q loyalty.CustomerQuery) ([]loyal
 }
 
 // customersMet is Customers by an order that an index has, of those who fit on the way.
-func (s *Store) customersMet(ctx context.Context, q loyalty.CustomerQuery) ([]loyalty.Customer, error) {
+func (s customerStore) customersMet(ctx context.Context, q loyalty.CustomerQuery) ([]loyalty.Customer, error) {
 	if inParts(q) {
 		return s.customersInParts(ctx, q)
 	}
@@ -123,7 +123,7 @@ func (s *Store) customersMet(ctx context.Context, q loyalty.CustomerQuery) ([]lo
 }
 
 // CountCustomers counts what Customers would list.
-func (s *Store) CountCustomers(ctx context.Context, q loyalty.CustomerQuery) (int64, error) {
+func (s customerStore) CountCustomers(ctx context.Context, q loyalty.CustomerQuery) (int64, error) {
 	if looksInto(q) {
 		return s.countInto(ctx, q)
 	}
@@ -148,7 +148,7 @@ func (s *Store) CountCustomers(ctx context.Context, q loyalty.CustomerQuery) (in
 }
 
 // search adds the prefix search.
-func (s *Store) search(db *gorm.DB, prefix string) *gorm.DB {
+func (s customerStore) search(db *gorm.DB, prefix string) *gorm.DB {
 	ranges := s.searched(prefix)
 	if ranges == nil {
 		return db
@@ -158,7 +158,7 @@ func (s *Store) search(db *gorm.DB, prefix string) *gorm.DB {
 }
 
 // Statement gives the figures and open lots now, lots in spending order.
-func (s *Store) Statement(ctx context.Context, customer loyalty.ID) (loyalty.Statement, error) {
+func (s customerStore) Statement(ctx context.Context, customer loyalty.ID) (loyalty.Statement, error) {
 	return s.statement(ctx, customer, func(db *gorm.DB, c loyalty.Customer) (st loyalty.Statement, err error) {
 		var rows []lotRow
 		err = db.Where("customer_id = ? AND open", UUID(customer)).Find(&rows).Error
@@ -172,7 +172,7 @@ func (s *Store) Statement(ctx context.Context, customer loyalty.ID) (loyalty.Sta
 
 // StatementAt gives them as they were recorded at an instant: figures and lots
 // are folded from the postings of the events recorded until then.
-func (s *Store) StatementAt(ctx context.Context, customer loyalty.ID, at time.Time) (loyalty.Statement, error) {
+func (s customerStore) StatementAt(ctx context.Context, customer loyalty.ID, at time.Time) (loyalty.Statement, error) {
 	return s.statement(ctx, customer, func(db *gorm.DB, _ loyalty.Customer) (st loyalty.Statement, err error) {
 		if st.Figures, err = figuresAt(db, UUID(customer), Millis(at)); err != nil {
 			return st, err
@@ -182,7 +182,7 @@ func (s *Store) StatementAt(ctx context.Context, customer loyalty.ID, at time.Ti
 	})
 }
 
-func (s *Store) statement(ctx context.Context, id loyalty.ID, read func(*gorm.DB, loyalty.Customer) (loyalty.Statement, error)) (loyalty.Statement, error) {
+func (s customerStore) statement(ctx context.Context, id loyalty.ID, read func(*gorm.DB, loyalty.Customer) (loyalty.Statement, error)) (loyalty.Statement, error) {
 	var st loyalty.Statement
 	err := s.consistent(ctx, func(db *gorm.DB) error {
 		c, err := customerByID(db, UUID(id))
@@ -226,33 +226,4 @@ WHERE sums.remaining + sums.reserved > 0`, customer, at, customer).Scan(&rows).E
 		lots[i] = lotOf(&rows[i])
 	}
 	return lots, err
-}
-
-// auditColumns are the fields of an audit entry that may be filtered.
-var auditColumns = map[string]filterColumn{
-	"action": {expression: "action"},
-	"target": {expression: "target"},
-	"key_id": {expression: "key_id"},
-	"at":     {expression: "at"},
-}
-
-// AuditLog lists administrative changes, the newest first.
-func (s *Store) AuditLog(ctx context.Context, q loyalty.AuditQuery) ([]loyalty.AuditEntry, error) {
-	db, err := filter(s.read.WithContext(ctx), auditColumns, q.Conditions)
-	if err != nil {
-		return nil, err
-	}
-	db, backwards := pageOf(db, listOrder{at: "at", id: "id", descending: true}, q.Page)
-	rows, err := readPage[auditRow](db)
-	if err != nil {
-		return nil, s.fault(err)
-	}
-	list := make([]loyalty.AuditEntry, len(rows))
-	for i, r := range rows {
-		list[i] = loyalty.AuditEntry{
-			ID: loyalty.ID(r.ID), At: r.At.Time(), KeyID: r.KeyID, Action: r.Action, Target: r.Target,
-			Before: json.RawMessage(r.Before), After: json.RawMessage(r.After),
-		}
-	}
-	return inOrder(list, backwards), nil
 }

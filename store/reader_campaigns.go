@@ -36,7 +36,7 @@ func figuresOf(r *campaignRow) loyalty.CampaignFigures {
 
 // CampaignFigures sums up what a campaign did, and says how much of its limit over
 // all customers is used.
-func (s *Store) CampaignFigures(ctx context.Context, campaign string) (f loyalty.CampaignFigures, limited int64, err error) {
+func (s claimStore) CampaignFigures(ctx context.Context, campaign string) (f loyalty.CampaignFigures, limited int64, err error) {
 	campaign = storable(campaign)
 	err = s.consistent(ctx, func(db *gorm.DB) error {
 		var slots []campaignRow
@@ -54,32 +54,4 @@ func (s *Store) CampaignFigures(ctx context.Context, campaign string) (f loyalty
 		return err
 	})
 	return f, limited, err
-}
-
-// given compares whom campaigns gave something.
-func (f *folding) given() error {
-	query := f.db.Order("customer_id, campaign")
-	return each(f, "customer_id", query, func(g *givenRow) UUID { return g.CustomerID }, func(to *loyalty.Family, g *givenRow) {
-		to.Given(loyalty.ID(g.CustomerID), g.Campaign)
-	})
-}
-
-// campaigns compares the figures of campaigns, after all families.
-func (r *rebuilding) campaigns() error {
-	var id string
-	var sum loyalty.CampaignFigures
-	tell := func() {
-		if id != "" {
-			r.rebuild.Campaign(id, sum)
-		}
-	}
-	err := scan(r.db.Order("campaign, slot"), func(c *campaignRow) {
-		if c.Campaign != id {
-			tell()
-			id, sum = c.Campaign, loyalty.CampaignFigures{}
-		}
-		sum.Add(figuresOf(c))
-	})
-	tell()
-	return err
 }

@@ -9,9 +9,12 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
+// claimStore reads what was claimed of rewards, and what campaigns gave.
+type claimStore struct{ *database }
+
 // Claims lists what a customer and those merged into them claimed or received, the
 // newest first unless the query says otherwise.
-func (s *Store) Claims(ctx context.Context, q loyalty.ClaimQuery) ([]loyalty.RewardClaim, error) {
+func (s claimStore) Claims(ctx context.Context, q loyalty.ClaimQuery) ([]loyalty.RewardClaim, error) {
 	var rows []claimRow
 	var backwards bool
 	err := s.consistent(ctx, func(db *gorm.DB) error {
@@ -60,4 +63,26 @@ func among[T any](db *gorm.DB, column string, values []T) *gorm.DB {
 		return db.Where(column+" = ?", values[0])
 	}
 	return db.Where(column+" IN ?", values)
+}
+
+// RewardClaim finds a claim by the event that records it, among those of a
+// customer and of the customers merged into them. It fails with
+// loyalty.ErrClaimNotFound.
+func (s claimStore) RewardClaim(ctx context.Context, customer, event loyalty.ID) (loyalty.RewardClaim, error) {
+	var rows []claimRow
+	err := s.consistent(ctx, func(db *gorm.DB) error {
+		owners := []UUID{}
+		if err := db.Table("customers").Where("merged_into = ?", UUID(customer)).Pluck("id", &owners).Error; err != nil {
+			return err
+		}
+		owners = append(owners, UUID(customer))
+		return db.Where("customer_id IN ? AND id = ?", owners, UUID(event)).Limit(1).Find(&rows).Error
+	})
+	switch {
+	case err != nil:
+		return loyalty.RewardClaim{}, err
+	case len(rows) == 0:
+		return loyalty.RewardClaim{}, loyalty.ErrClaimNotFound.With("event", event.String())
+	}
+	return claimOf(&rows[0]), nil
 }

@@ -14,7 +14,7 @@ JOIN events e ON e.customer_id = m.customer_id AND e.id = m.event_id AND e.recor
 WHERE m.coupon_id = ? ORDER BY m.version DESC LIMIT ?`
 
 // CouponHistory lists the events that changed a coupon, the last one first.
-func (s *Store) CouponHistory(ctx context.Context, coupon loyalty.ID, limit int) ([]loyalty.CouponMove, error) {
+func (s couponStore) CouponHistory(ctx context.Context, coupon loyalty.ID, limit int) ([]loyalty.CouponMove, error) {
 	var rows []eventRow
 	var known map[UUID]loyalty.Customer
 	err := s.consistent(ctx, func(db *gorm.DB) (err error) {

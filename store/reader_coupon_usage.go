@@ -62,7 +62,7 @@ func usageOf(db *gorm.DB, q loyalty.CouponUsageQuery) (*gorm.DB, error) {
 }
 
 // CouponUsage counts coupons by pool, status, day and currency.
-func (s *Store) CouponUsage(ctx context.Context, q loyalty.CouponUsageQuery) ([]loyalty.CouponUsage, error) {
+func (s couponStore) CouponUsage(ctx context.Context, q loyalty.CouponUsageQuery) ([]loyalty.CouponUsage, error) {
 	counted, err := usageOf(s.read.WithContext(ctx), q)
 	if err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func stockOf(db *gorm.DB, pools []string, at Millis) *gorm.DB {
 }
 
 // PoolStock counts the codes of pools as they stand at an instant.
-func (s *Store) PoolStock(ctx context.Context, pools []string, at time.Time) (map[string]loyalty.PoolStock, error) {
+func (s couponStore) PoolStock(ctx context.Context, pools []string, at time.Time) (map[string]loyalty.PoolStock, error) {
 	var rows []struct {
 		Pool  string
 		State loyalty.CouponState

@@ -12,6 +12,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
+// couponStore reads coupons.
+type couponStore struct{ *database }
+
 // couponColumns are the fields of a coupon that may be filtered and sorted as they
 // are stored.
 var couponColumns = map[string]filterColumn{
@@ -26,16 +29,16 @@ var couponColumns = map[string]filterColumn{
 }
 
 // Coupons lists coupons with who holds them; see loyalty.CouponQuery.
-func (s *Store) Coupons(ctx context.Context, q loyalty.CouponQuery) ([]loyalty.HeldCoupon, error) {
+func (s couponStore) Coupons(ctx context.Context, q loyalty.CouponQuery) ([]loyalty.HeldCoupon, error) {
 	var list []loyalty.HeldCoupon
 	err := s.consistent(ctx, func(db *gorm.DB) error {
 		found, err := couponsOf(db, &q)
 		if err != nil {
 			return err
 		}
-		var rows []couponRow
 		text, backwards := found.read()
-		if err := db.Raw(text.text, text.args...).Scan(&rows).Error; err != nil {
+		rows, err := couponTable.find(db.Raw(text.text, text.args...))
+		if err != nil {
 			return err
 		}
 		if list, err = withHolders(db, inOrder(rows, backwards)); err != nil {
@@ -52,7 +55,7 @@ func (s *Store) Coupons(ctx context.Context, q loyalty.CouponQuery) ([]loyalty.H
 
 // couponsOf words a query.
 func couponsOf(db *gorm.DB, q *loyalty.CouponQuery) (*merged, error) {
-	list := &merged{table: "coupons", columns: "*", page: q.Page, order: listOrder{at: "created_at", id: "id", descending: true}}
+	list := &merged{table: "coupons", columns: couponTable.names(), page: q.Page, order: listOrder{at: "created_at", id: "id", descending: true}}
 	list.branches = []branch{{words{}.and("TRUE"), "created_at"}}
 	if q.Holder != (loyalty.ID{}) {
 		owners, err := accounts(db, q.Holder)
@@ -162,15 +165,15 @@ func couponHolder(db *gorm.DB, c loyalty.Condition) (w words, err error) {
 }
 
 // withHolders joins coupons with who holds them.
-func withHolders(db *gorm.DB, rows []couponRow) ([]loyalty.HeldCoupon, error) {
+func withHolders(db *gorm.DB, rows []loyalty.Coupon) ([]loyalty.HeldCoupon, error) {
 	owners := make([]UUID, len(rows))
 	for i := range rows {
-		owners[i] = rows[i].CustomerID
+		owners[i] = UUID(rows[i].Customer)
 	}
 	known, err := holdersOf(db, owners)
 	list := make([]loyalty.HeldCoupon, len(rows))
 	for i := range rows {
-		list[i] = loyalty.HeldCoupon{Coupon: couponOf(&rows[i]), Holder: known[rows[i].CustomerID]}
+		list[i] = loyalty.HeldCoupon{Coupon: rows[i], Holder: known[owners[i]]}
 		list[i].Customer = list[i].Holder.ID
 	}
 	return list, err
@@ -199,7 +202,7 @@ JOIN customers c ON c.id = COALESCE(o.merged_into, o.id) WHERE o.id IN ?`, owner
 
 // openNames makes the sealed names of coupons readable, as far as the customers whose
 // keys they are sealed under are still there.
-func (s *Store) openNames(db *gorm.DB, coupons ...*loyalty.Coupon) error {
+func (s couponStore) openNames(db *gorm.DB, coupons ...*loyalty.Coupon) error {
 	var owners []UUID
 	for _, c := range coupons {
 		if owner := UUID(c.Name.Customer); c.Name.Sealed != nil && !slices.Contains(owners, owner) {

@@ -23,7 +23,7 @@ func looksInto(q loyalty.CustomerQuery) bool {
 }
 
 // customersInto lists the customers of such a query.
-func (s *Store) customersInto(ctx context.Context, q loyalty.CustomerQuery) ([]loyalty.Customer, error) {
+func (s customerStore) customersInto(ctx context.Context, q loyalty.CustomerQuery) ([]loyalty.Customer, error) {
 	var ids []UUID
 	skip := q.Page.Offset
 	if q.Page.After != nil || q.Page.Before != nil {
@@ -53,7 +53,7 @@ func (s *Store) customersInto(ctx context.Context, q loyalty.CustomerQuery) ([]l
 }
 
 // countInto counts them.
-func (s *Store) countInto(ctx context.Context, q loyalty.CustomerQuery) (n int64, err error) {
+func (s customerStore) countInto(ctx context.Context, q loyalty.CustomerQuery) (n int64, err error) {
 	q.Page = loyalty.Page{}
 	err = s.lookInto(ctx, q, func(*customerRow) bool { n++; return true })
 	return n, err
@@ -61,7 +61,7 @@ func (s *Store) countInto(ctx context.Context, q loyalty.CustomerQuery) (n int64
 
 // lookInto hands over who fits, in the order of the page, until visit says that
 // it has enough.
-func (s *Store) lookInto(ctx context.Context, q loyalty.CustomerQuery, visit func(*customerRow) bool) error {
+func (s customerStore) lookInto(ctx context.Context, q loyalty.CustomerQuery, visit func(*customerRow) bool) error {
 	page := loyalty.Page{Limit: readAtOnce, After: q.Page.After}
 	if q.Page.After == nil {
 		page.Before = q.Page.Before
@@ -91,7 +91,7 @@ func (s *Store) lookInto(ctx context.Context, q loyalty.CustomerQuery, visit fun
 }
 
 // candidates are the next customers who can fit.
-func (s *Store) candidates(ctx context.Context, q loyalty.CustomerQuery, page loyalty.Page) ([]customerRow, error) {
+func (s customerStore) candidates(ctx context.Context, q loyalty.CustomerQuery, page loyalty.Page) ([]customerRow, error) {
 	db := s.read.WithContext(ctx).Table("customers").Joins(joinBalances).
 		Select("customers.id, customers.created_at, customers.custom, customers.handler_key, customers.email_key, customers.first_key, customers.last_key")
 	db, err := filter(db, customerColumns, q.Conditions)
@@ -115,7 +115,7 @@ func mentions(name string) string { return `%"` + name + `":%` }
 
 // searchInto narrows by the search: a key that begins with it, or an attribute
 // that has to be looked into.
-func (s *Store) searchInto(db *gorm.DB, q loyalty.CustomerQuery) *gorm.DB {
+func (s customerStore) searchInto(db *gorm.DB, q loyalty.CustomerQuery) *gorm.DB {
 	if searchKey(q.Search) == "" {
 		return db
 	}

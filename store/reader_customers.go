@@ -23,7 +23,7 @@ func stretches(c loyalty.Condition) bool {
 }
 
 // customersInParts is Customers for such a list.
-func (s *Store) customersInParts(ctx context.Context, q loyalty.CustomerQuery) ([]loyalty.Customer, error) {
+func (s customerStore) customersInParts(ctx context.Context, q loyalty.CustomerQuery) ([]loyalty.Customer, error) {
 	list, err := customersOf(q)
 	if err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func (s *Store) customersInParts(ctx context.Context, q loyalty.CustomerQuery) (
 }
 
 // customersOn reads the customers of a page.
-func (s *Store) customersOn(ctx context.Context, page words, backwards bool) ([]loyalty.Customer, error) {
+func (s customerStore) customersOn(ctx context.Context, page words, backwards bool) ([]loyalty.Customer, error) {
 	rows, err := readPage[customerJoin](s.read.WithContext(ctx).Raw(page.text, page.args...))
 	if err != nil {
 		return nil, s.fault(err)

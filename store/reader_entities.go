@@ -10,7 +10,7 @@ import (
 
 // TransactionHolder finds whose purchase a transaction is: of a merged customer,
 // the one they became part of. It fails with loyalty.ErrTransactionNotFound.
-func (s *Store) TransactionHolder(ctx context.Context, transaction string) (loyalty.Customer, error) {
+func (s purchaseStore) TransactionHolder(ctx context.Context, transaction string) (loyalty.Customer, error) {
 	var holder loyalty.Customer
 	err := s.consistent(ctx, func(db *gorm.DB) error {
 		var rows []nameRow

@@ -11,7 +11,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-var _ loyalty.JournalReader = (*Store)(nil)
+// journalStore reads the journal.
+type journalStore struct{ *database }
 
 // eventFields are the columns of an event in a list; effects only where they say
 // what the attributes do not.
@@ -27,7 +28,7 @@ var eventColumns = map[string]filterColumn{
 }
 
 // Events lists events; see loyalty.EventQuery.
-func (s *Store) Events(ctx context.Context, q loyalty.EventQuery) (loyalty.EventPage, error) {
+func (s journalStore) Events(ctx context.Context, q loyalty.EventQuery) (loyalty.EventPage, error) {
 	var page loyalty.EventPage
 	err := s.consistent(ctx, func(db *gorm.DB) error {
 		list, err := eventsOf(db, &q)
@@ -214,7 +215,7 @@ func extent(values []any) (from, before time.Time) {
 }
 
 // accompany reads who the events are about, and the keys to what is personal.
-func (s *Store) accompany(db *gorm.DB, page *loyalty.EventPage) error {
+func (s journalStore) accompany(db *gorm.DB, page *loyalty.EventPage) error {
 	var people, sealed []UUID
 	note := func(list *[]UUID, id loyalty.ID) {
 		if !slices.Contains(*list, UUID(id)) {
@@ -319,26 +320,6 @@ func readParents(db *gorm.DB, page *loyalty.EventPage, wanted []ownEvent) (size 
 		}
 	}
 	return size, nil
-}
-
-// customerKeys opens the keys of customers; those of customers who left are gone.
-func (s *Store) customerKeys(db *gorm.DB, customers []UUID) (map[loyalty.ID][]byte, error) {
-	keys := make(map[loyalty.ID][]byte, len(customers))
-	if len(customers) == 0 {
-		return keys, nil
-	}
-	var rows []customerKeyRow
-	if err := among(db, "customer_id", customers).Find(&rows).Error; err != nil {
-		return nil, err
-	}
-	for _, r := range rows {
-		key, err := s.sealer.open(rowID("customer_keys", string(r.CustomerID[:])), r.Sealed)
-		if err != nil {
-			return nil, err
-		}
-		keys[loyalty.ID(r.CustomerID)] = key
-	}
-	return keys, nil
 }
 
 // journalEvent is the event of a row.

@@ -25,7 +25,7 @@ type foundList struct {
 }
 
 // found words a query so. It gives nil for one that no such filter narrows to a few.
-func (s *Store) found(ctx context.Context, q loyalty.CustomerQuery) (*foundList, error) {
+func (s customerStore) found(ctx context.Context, q loyalty.CustomerQuery) (*foundList, error) {
 	f, err := s.findable(q)
 	if err != nil || f == nil {
 		return nil, err
@@ -41,7 +41,7 @@ func (s *Store) found(ctx context.Context, q loyalty.CustomerQuery) (*foundList,
 
 // findable is found for any number of customers. A key names the fewest, as a rule,
 // and a list the most.
-func (s *Store) findable(q loyalty.CustomerQuery) (*foundList, error) {
+func (s customerStore) findable(q loyalty.CustomerQuery) (*foundList, error) {
 	searched := s.searched(q.Search)
 	at := slices.IndexFunc(q.Conditions, func(c loyalty.Condition) bool { return customerColumns[c.Field].key && positive(c) })
 	if at < 0 && searched == nil {
@@ -89,7 +89,7 @@ func (f *foundList) each(what string) (all words) {
 
 // searched words the prefix search as ranges, one for each key, which the indexes of
 // both databases serve: PostgreSQL's are made for its pattern operators.
-func (s *Store) searched(prefix string) (ranges []words) {
+func (s customerStore) searched(prefix string) (ranges []words) {
 	prefix = storable(searchKey(prefix))
 	if prefix == "" {
 		return nil
@@ -123,7 +123,7 @@ func (f *foundList) placed() words {
 }
 
 // customersFound is Customers for such a list.
-func (s *Store) customersFound(ctx context.Context, q loyalty.CustomerQuery, f *foundList) ([]loyalty.Customer, error) {
+func (s customerStore) customersFound(ctx context.Context, q loyalty.CustomerQuery, f *foundList) ([]loyalty.Customer, error) {
 	list := &merged{table: "placed", columns: "id", page: q.Page, branches: []branch{{words{}.and("at IS NOT NULL"), "at"}}, order: listOrder{at: "at", id: "id"}}
 	list.order.descending = len(q.Sort) > 0 && q.Sort[0].Descending
 	page, backwards := list.read()
@@ -138,7 +138,7 @@ func (s *Store) customersFound(ctx context.Context, q loyalty.CustomerQuery, f *
 }
 
 // countFound is CountCustomers for it.
-func (s *Store) countFound(ctx context.Context, f *foundList) (n int64, err error) {
+func (s customerStore) countFound(ctx context.Context, f *foundList) (n int64, err error) {
 	text := f.placed()
 	err = s.read.WithContext(ctx).Raw(text.text+" SELECT COUNT(at) FROM placed", text.args...).Scan(&n).Error
 	return n, s.fault(err)

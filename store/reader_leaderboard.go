@@ -45,7 +45,7 @@ type stretchSize struct {
 }
 
 // BoardPage reads a part of a board, from the highest score down.
-func (s *Store) BoardPage(ctx context.Context, q loyalty.BoardQuery) (list []loyalty.BoardEntry, err error) {
+func (s boardStore) BoardPage(ctx context.Context, q loyalty.BoardQuery) (list []loyalty.BoardEntry, err error) {
 	err = s.consistent(ctx, func(db *gorm.DB) error {
 		from, size := q.After, stretchSize{limit: q.Limit}
 		switch {
@@ -65,7 +65,7 @@ func (s *Store) BoardPage(ctx context.Context, q loyalty.BoardQuery) (list []loy
 }
 
 // BoardAround reads a customer's entry with some of those above and below it.
-func (s *Store) BoardAround(ctx context.Context, b loyalty.Board, customer loyalty.ID, neighbours int) (list []loyalty.BoardEntry, score int64, err error) {
+func (s boardStore) BoardAround(ctx context.Context, b loyalty.Board, customer loyalty.ID, neighbours int) (list []loyalty.BoardEntry, score int64, err error) {
 	err = s.consistent(ctx, func(db *gorm.DB) error {
 		var own []rankingRow
 		if err := db.Where("customer_id = ? AND kind = ? AND start = ?", UUID(customer), b.Period, b.Start).Find(&own).Error; err != nil || len(own) == 0 {

@@ -10,7 +10,7 @@ import (
 
 // CustomerNames gives what customers are called, of merged ones who they became;
 // those who left are not among them.
-func (s *Store) CustomerNames(ctx context.Context, ids []loyalty.ID) (map[loyalty.ID]string, error) {
+func (s customerStore) CustomerNames(ctx context.Context, ids []loyalty.ID) (map[loyalty.ID]string, error) {
 	keys := make([]UUID, len(ids))
 	for i, id := range ids {
 		keys[i] = UUID(id)

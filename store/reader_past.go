@@ -23,7 +23,7 @@ var pastColumns = fmt.Sprintf(`e.*, (SELECT CAST(COALESCE(SUM(p.points), 0) AS b
 WHERE p.customer_id = e.customer_id AND p.event_id = e.id AND p.from_account = %d AND p.to_account = %d) AS issued`, points.Issued, points.Available)
 
 // CountPast counts the events of a query; see loyalty.PastStore.
-func (s *Store) CountPast(ctx context.Context, q loyalty.PastQuery) (int64, error) {
+func (s journalStore) CountPast(ctx context.Context, q loyalty.PastQuery) (int64, error) {
 	var n int64
 	err := s.read.WithContext(ctx).Table("events").Where("action IN ? AND recorded_at >= ? AND recorded_at < ?",
 		q.Actions, Millis(q.From), Millis(q.Before)).Count(&n).Error
@@ -32,7 +32,7 @@ func (s *Store) CountPast(ctx context.Context, q loyalty.PastQuery) (int64, erro
 
 // PastEvents reads the next events of a query. Each action has its own way into the
 // index (action, recorded_at, id).
-func (s *Store) PastEvents(ctx context.Context, q loyalty.PastQuery) ([]loyalty.PastEvent, error) {
+func (s journalStore) PastEvents(ctx context.Context, q loyalty.PastQuery) ([]loyalty.PastEvent, error) {
 	var list []loyalty.PastEvent
 	err := s.consistent(ctx, func(db *gorm.DB) error {
 		for _, action := range q.Actions {

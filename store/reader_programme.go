@@ -10,26 +10,25 @@ import (
 
 // Coupon finds a coupon by its code, with the customer who holds it; of a merged
 // one with the one they became part of. It fails with loyalty.ErrCouponNotFound.
-func (s *Store) Coupon(ctx context.Context, code string) (loyalty.Coupon, loyalty.Customer, error) {
+func (s couponStore) Coupon(ctx context.Context, code string) (loyalty.Coupon, loyalty.Customer, error) {
 	var coupon loyalty.Coupon
 	var holder loyalty.Customer
 	err := s.consistent(ctx, func(db *gorm.DB) error {
-		var rows []couponRow
 		named := db.Table("names").Select("owner").Where("kind = ? AND value = ?", loyalty.NameCoupon, storable(code))
-		if err := db.Where("id = (?)", named).Limit(1).Find(&rows).Error; err != nil {
+		rows, err := couponTable.find(db.Where("id = (?)", named).Limit(1))
+		if err != nil {
 			return err
 		}
 		if len(rows) == 0 {
 			return loyalty.ErrCouponNotFound
 		}
-		coupon = couponOf(&rows[0])
+		coupon = rows[0]
 		if err := s.openNames(db, &coupon); err != nil {
 			return err
 		}
 		if coupon.Customer == (loyalty.ID{}) {
 			return nil
 		}
-		var err error
 		holder, err = survivor(db, UUID(coupon.Customer))
 		return err
 	})
@@ -45,26 +44,4 @@ func survivor(db *gorm.DB, id UUID) (found loyalty.Customer, err error) {
 		id = UUID(found.MergedInto)
 	}
 	return found, loyalty.ErrCustomerNotFound
-}
-
-// RewardClaim finds a claim by the event that records it, among those of a
-// customer and of the customers merged into them. It fails with
-// loyalty.ErrClaimNotFound.
-func (s *Store) RewardClaim(ctx context.Context, customer, event loyalty.ID) (loyalty.RewardClaim, error) {
-	var rows []claimRow
-	err := s.consistent(ctx, func(db *gorm.DB) error {
-		owners := []UUID{}
-		if err := db.Table("customers").Where("merged_into = ?", UUID(customer)).Pluck("id", &owners).Error; err != nil {
-			return err
-		}
-		owners = append(owners, UUID(customer))
-		return db.Where("customer_id IN ? AND id = ?", owners, UUID(event)).Limit(1).Find(&rows).Error
-	})
-	switch {
-	case err != nil:
-		return loyalty.RewardClaim{}, err
-	case len(rows) == 0:
-		return loyalty.RewardClaim{}, loyalty.ErrClaimNotFound.With("event", event.String())
-	}
-	return claimOf(&rows[0]), nil
 }

@@ -11,7 +11,7 @@ import (
 // ClaimByID finds a claim by the event that records it, with the customer whose
 // claim it is; of a merged one with the one they became part of. It fails with
 // loyalty.ErrClaimUnknown.
-func (s *Store) ClaimByID(ctx context.Context, id loyalty.ID) (claim loyalty.RewardClaim, customer loyalty.Customer, err error) {
+func (s claimStore) ClaimByID(ctx context.Context, id loyalty.ID) (claim loyalty.RewardClaim, customer loyalty.Customer, err error) {
 	err = s.consistent(ctx, func(db *gorm.DB) error {
 		var rows []claimRow
 		if err := db.Where("id = ?", UUID(id)).Limit(1).Find(&rows).Error; err != nil {
@@ -32,7 +32,7 @@ const talliesAtOnce = 500
 
 // Tallies reads counts that all customers share, by key. One that was never counted
 // is not among them.
-func (s *Store) Tallies(ctx context.Context, keys []string) (map[string]int64, error) {
+func (s claimStore) Tallies(ctx context.Context, keys []string) (map[string]int64, error) {
 	counts := make(map[string]int64, len(keys))
 	err := s.consistent(ctx, func(db *gorm.DB) error {
 		for len(keys) > 0 {

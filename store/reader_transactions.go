@@ -8,6 +8,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
+// purchaseStore reads purchases.
+type purchaseStore struct{ *database }
+
 // transactionColumns are the fields of a purchase that may be filtered.
 var transactionColumns = map[string]filterColumn{
 	"id":              {expression: "transaction_id"},
@@ -21,7 +24,7 @@ var transactionColumns = map[string]filterColumn{
 }
 
 // Transactions lists purchases; see loyalty.TransactionQuery.
-func (s *Store) Transactions(ctx context.Context, q loyalty.TransactionQuery) (loyalty.TransactionPage, error) {
+func (s purchaseStore) Transactions(ctx context.Context, q loyalty.TransactionQuery) (loyalty.TransactionPage, error) {
 	var page loyalty.TransactionPage
 	err := s.consistent(ctx, func(db *gorm.DB) error {
 		owners, err := accounts(db, q.Customer)

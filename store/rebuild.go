@@ -25,11 +25,11 @@ const (
 // VerifyRebuild folds the whole journal, on one instant of a live database, into a
 // scratch copy and reports every difference from what is stored. It fails when it
 // could not be done, which proves nothing either way.
-func (s *Store) VerifyRebuild(ctx context.Context, differ func(loyalty.Difference), told func(RebuildProgress)) error {
+func (s proof) VerifyRebuild(ctx context.Context, differ func(loyalty.Difference), told func(RebuildProgress)) error {
 	return s.rebuild(ctx, &rebuilding{differ: differ, told: told, customers: rebuildCustomers, events: rebuildEvents})
 }
 
-func (s *Store) rebuild(ctx context.Context, r *rebuilding) error {
+func (s proof) rebuild(ctx context.Context, r *rebuilding) error {
 	if err := s.current(ctx); err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func (r *rebuilding) counts(s span) *gorm.DB {
 
 // shared compares what belongs to nobody.
 func (r *rebuilding) shared() error {
-	if err := scan(r.db.Order("id"), func(c *couponRow) { r.rebuild.Coupon(new(couponOf(c))) }); err != nil {
+	if err := couponTable.each(r.db.Order("id"), func(c *loyalty.Coupon) bool { r.rebuild.Coupon(new(*c)); return false }); err != nil {
 		return err
 	}
 	if err := scan(r.db.Order("key"), func(t *tallyRow) { r.rebuild.Tally(loyalty.Tally{Key: t.Key, Count: t.Count}) }); err != nil {

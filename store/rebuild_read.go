@@ -86,7 +86,7 @@ func (r *rebuilding) done(customers int) error {
 		for i, id := range some {
 			ids[i] = UUID(id)
 		}
-		if err := scan(r.db.Where("id IN ?", ids), func(c *couponRow) { r.rebuild.Match(new(couponOf(c))) }); err != nil {
+		if err := couponTable.each(r.db.Where("id IN ?", ids), func(c *loyalty.Coupon) bool { r.rebuild.Match(new(*c)); return false }); err != nil {
 			return err
 		}
 	}
@@ -201,4 +201,32 @@ func (f *folding) claims() error {
 	return each(f, "customer_id", f.db, func(c *claimRow) UUID { return c.CustomerID }, func(to *loyalty.Family, c *claimRow) {
 		to.Claim(new(claimOf(c)))
 	})
+}
+
+// given compares whom campaigns gave something.
+func (f *folding) given() error {
+	query := f.db.Order("customer_id, campaign")
+	return each(f, "customer_id", query, func(g *givenRow) UUID { return g.CustomerID }, func(to *loyalty.Family, g *givenRow) {
+		to.Given(loyalty.ID(g.CustomerID), g.Campaign)
+	})
+}
+
+// campaigns compares the figures of campaigns, after all families.
+func (r *rebuilding) campaigns() error {
+	var id string
+	var sum loyalty.CampaignFigures
+	tell := func() {
+		if id != "" {
+			r.rebuild.Campaign(id, sum)
+		}
+	}
+	err := scan(r.db.Order("campaign, slot"), func(c *campaignRow) {
+		if c.Campaign != id {
+			tell()
+			id, sum = c.Campaign, loyalty.CampaignFigures{}
+		}
+		sum.Add(figuresOf(c))
+	})
+	tell()
+	return err
 }

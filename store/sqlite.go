@@ -30,6 +30,7 @@ type sqliteEngine struct {
 	owed bool        // a checkpoint after destroyed keys is still to be made
 	idle *time.Timer // empties the log
 
+	sealer  sealer
 	path    string
 	unclean bool // the file was not closed in good order
 	damaged atomic.Bool
@@ -50,12 +51,12 @@ var pragmas = []struct{ name, value, want string }{
 	{"journal_size_limit", strconv.Itoa(logKept), strconv.Itoa(logKept)},
 }
 
-func openSQLite(ctx context.Context, s *Store, o Options) error {
+func openSQLite(ctx context.Context, s *database, o Options) error {
 	path, setting, err := sqliteFile(o)
 	if err != nil {
 		return fmt.Errorf("%s: %w", setting, err)
 	}
-	e := &sqliteEngine{path: path, unclean: uncleanStop(path)}
+	e := &sqliteEngine{sealer: s.sealer, path: path, unclean: uncleanStop(path)}
 	if e.writer, err = sql.Open("sqlite", sqliteDSN(path, false)); err != nil {
 		return fmt.Errorf("%s: %w", setting, err)
 	}
@@ -75,7 +76,7 @@ func openSQLite(ctx context.Context, s *Store, o Options) error {
 }
 
 // connect checks both kinds of connection and puts GORM over them.
-func (e *sqliteEngine) connect(ctx context.Context, s *Store) error {
+func (e *sqliteEngine) connect(ctx context.Context, s *database) error {
 	for _, db := range []*sql.DB{e.writer, e.readers} {
 		if err := checkPragmas(ctx, db); err != nil {
 			return err
@@ -198,7 +199,7 @@ func (e *sqliteEngine) warnings(context.Context) ([]string, error) { return nil,
 
 func (e *sqliteEngine) unhurried(*gorm.DB) error { return nil }
 
-func (e *sqliteEngine) migrator(*Store) *sql.DB { return e.writer }
+func (e *sqliteEngine) migrator() *sql.DB { return e.writer }
 
 // time is the machine's: the file has no clock of its own.
 func (e *sqliteEngine) time(context.Context) (time.Time, error) { return time.Now(), nil }

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 
 	"gorm.io/gorm"
@@ -20,12 +22,12 @@ func uncleanStop(path string) bool {
 // makes the store read-only where it finds some: what is written to a damaged file can
 // be lost, or take more along. It fails with loyalty.ErrDamaged. On PostgreSQL, which
 // has checks of its own, it does nothing.
-func (s *Store) CheckFile(ctx context.Context) error {
+func (s upkeep) CheckFile(ctx context.Context) error {
 	e, ok := s.engine.(*sqliteEngine)
 	if !ok || !e.unclean {
 		return nil
 	}
-	if err := s.consistent(ctx, func(db *gorm.DB) error { return s.sound(db) }); err != nil && ctx.Err() == nil {
+	if err := s.consistent(ctx, func(db *gorm.DB) error { return sound(db) }); err != nil && ctx.Err() == nil {
 		e.damage()
 		return loyalty.ErrDamaged.Because(err)
 	}
@@ -47,3 +49,25 @@ func (e *sqliteEngine) broken() bool { return e.damaged.Load() }
 
 // broken: PostgreSQL refuses by itself what it cannot write.
 func (*postgresEngine) broken() bool { return false }
+
+// sound asks SQLite whether its file is whole; PostgreSQL refuses to read a
+// damaged page by itself.
+func sound(db *gorm.DB) error {
+	if db.Name() != "sqlite" {
+		return nil
+	}
+	// A value that a CHECK forbids is for the invariants to find.
+	var answers []string
+	err := errors.Join(
+		db.Exec("PRAGMA ignore_check_constraints = 1").Error,
+		db.Raw("PRAGMA quick_check(1)").Scan(&answers).Error,
+		db.Exec("PRAGMA ignore_check_constraints = 0").Error,
+	)
+	if err != nil {
+		return err
+	}
+	if len(answers) != 1 || answers[0] != "ok" {
+		return fmt.Errorf("the database file is damaged: %v", answers)
+	}
+	return nil
+}

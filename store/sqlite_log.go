@@ -51,7 +51,7 @@ func (e *sqliteEngine) logBytes() int64 {
 }
 
 // LogBytes is the size of an SQLite database's log; false: there is none.
-func (s *Store) LogBytes() (int64, bool) {
+func (s upkeep) LogBytes() (int64, bool) {
 	e, ok := s.engine.(*sqliteEngine)
 	if !ok {
 		return 0, false

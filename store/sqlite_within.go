@@ -12,28 +12,28 @@ import (
 // within runs the whole batch in one immediate transaction on the only writing
 // connection: nobody else can write meanwhile, so the first attempt is as safe
 // as a locked one. A batch that takes long to decide is decided before it.
-func (e *sqliteEngine) within(ctx context.Context, s *Store, needs loyalty.Needs, work work) error {
+func (e *sqliteEngine) within(ctx context.Context, needs loyalty.Needs, work work) error {
 	switch {
 	case needs.Reading:
-		return e.reading(ctx, s, needs, work)
+		return e.reading(ctx, needs, work)
 	case needs.Apart:
-		return e.apart(ctx, s, needs, work)
+		return e.apart(ctx, needs, work)
 	}
-	return e.writing(ctx, func(conn *sqliteConn) error { return e.batch(ctx, conn, s, needs, work) })
+	return e.writing(ctx, func(conn *sqliteConn) error { return e.batch(ctx, conn, needs, work) })
 }
 
 // apart decides on a snapshot and takes the writer only for what is to be written.
 // The statements compare with the rows as they were loaded, as on PostgreSQL.
-func (e *sqliteEngine) apart(ctx context.Context, s *Store, needs loyalty.Needs, work work) error {
+func (e *sqliteEngine) apart(ctx context.Context, needs loyalty.Needs, work work) error {
 	var w *loyalty.Writes
-	err := e.reading(ctx, s, needs, func(l *loyalty.Loaded) (_ *loyalty.Writes, err error) {
+	err := e.reading(ctx, needs, func(l *loyalty.Loaded) (_ *loyalty.Writes, err error) {
 		w, err = work(l)
 		return w, err
 	})
 	if err != nil {
 		return err
 	}
-	return e.writing(ctx, func(conn *sqliteConn) error { return e.write(ctx, conn, s, w) })
+	return e.writing(ctx, func(conn *sqliteConn) error { return e.write(ctx, conn, w) })
 }
 
 // writing runs one immediate transaction; an error rolls it back.
@@ -71,7 +71,7 @@ func (e *sqliteEngine) below(c driver.Conn) *sqliteConn {
 
 // reading loads on a connection that cannot write, from one snapshot, so that
 // neither waits for the writer nor holds it up.
-func (e *sqliteEngine) reading(ctx context.Context, s *Store, needs loyalty.Needs, work work) error {
+func (e *sqliteEngine) reading(ctx context.Context, needs loyalty.Needs, work work) error {
 	c, err := e.readers.Conn(ctx)
 	if err != nil {
 		return e.classify(err)
@@ -84,7 +84,7 @@ func (e *sqliteEngine) reading(ctx context.Context, s *Store, needs loyalty.Need
 			return e.classify(err)
 		}
 		defer conn.rollback()
-		l := newLoader(needs, s.sealer)
+		l := newLoader(needs, e.sealer)
 		if err := e.load(conn, l); err != nil {
 			return err
 		}
@@ -108,8 +108,8 @@ func (e *sqliteEngine) load(conn *sqliteConn, l *loader) error {
 	return nil
 }
 
-func (e *sqliteEngine) batch(ctx context.Context, conn *sqliteConn, s *Store, needs loyalty.Needs, work work) error {
-	l := newLoader(needs, s.sealer)
+func (e *sqliteEngine) batch(ctx context.Context, conn *sqliteConn, needs loyalty.Needs, work work) error {
+	l := newLoader(needs, e.sealer)
 	if err := e.load(conn, l); err != nil {
 		return err
 	}
@@ -117,14 +117,14 @@ func (e *sqliteEngine) batch(ctx context.Context, conn *sqliteConn, s *Store, ne
 	if err != nil {
 		return err
 	}
-	return e.write(ctx, conn, s, w)
+	return e.write(ctx, conn, w)
 }
 
-func (e *sqliteEngine) write(ctx context.Context, conn *sqliteConn, s *Store, w *loyalty.Writes) error {
+func (e *sqliteEngine) write(ctx context.Context, conn *sqliteConn, w *loyalty.Writes) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	list, err := s.calls(w)
+	list, err := writeCalls(w, e.sealer)
 	if err == nil {
 		err = conn.runAll(list)
 	}

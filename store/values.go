@@ -186,6 +186,37 @@ func (d Document[T]) json() (string, error) {
 	}
 }
 
+// documentIn is the document that is a field of a row, in its place: it reads into the
+// field, and writes what is there.
+func documentIn[T any](field *T) documentField[T] { return documentField[T]{field} }
+
+type documentField[T any] struct{ at *T }
+
+// Value gives the JSON text.
+func (d documentField[T]) Value() (driver.Value, error) { return Document[T]{*d.at}.Value() }
+
+// TextValue is for pgx.
+func (d documentField[T]) TextValue() (pgtype.Text, error) { return Document[T]{*d.at}.TextValue() }
+
+// Scan reads the JSON text.
+func (d documentField[T]) Scan(src any) error {
+	var text Text
+	if err := text.Scan(src); err != nil {
+		return err
+	}
+	return d.ScanText(pgtype.Text{String: string(text)})
+}
+
+// ScanText is for pgx.
+func (d documentField[T]) ScanText(v pgtype.Text) error {
+	var fresh T
+	*d.at = fresh
+	if v.String == "" {
+		return nil
+	}
+	return json.Unmarshal([]byte(v.String), d.at)
+}
+
 // Raw is JSON text that is kept byte for byte, NULL where it is absent.
 type Raw json.RawMessage
 
@@ -263,8 +294,11 @@ func (o optional) Int64Value() (pgtype.Int8, error) {
 	return pgtype.Int8{Int64: *o.n, Valid: true}, nil
 }
 
-// plain is a text that is never NULL.
+// plain is a text that is never NULL; where a join has nothing, it reads as empty.
 type plain string
+
+func (p *plain) Scan(src any) error           { return (*Text)(p).Scan(src) }
+func (p *plain) ScanText(v pgtype.Text) error { return (*Text)(p).ScanText(v) }
 
 func (p plain) Value() (driver.Value, error) { return string(p), nil }
 func (p plain) TextValue() (pgtype.Text, error) {
@@ -279,11 +313,16 @@ func (f flag) BoolValue() (pgtype.Bool, error) { return pgtype.Bool{Bool: bool(f
 func (f *flag) ScanBool(v pgtype.Bool) error   { *f = flag(v.Bool); return nil }
 
 func (f *flag) Scan(src any) error {
-	v, ok := src.(int64)
-	if !ok && src != nil {
+	switch v := src.(type) {
+	case nil:
+		*f = false
+	case bool:
+		*f = flag(v)
+	case int64:
+		*f = v != 0
+	default:
 		return fmt.Errorf("not a truth value: %T", src)
 	}
-	*f = v != 0
 	return nil
 }
 

@@ -9,6 +9,9 @@ import (
 // work is the part of a batch that needs no database.
 type work = func(*loyalty.Loaded) (*loyalty.Writes, error)
 
+// batchStore is the one transaction of the engine.
+type batchStore struct{ *database }
+
 // Within is one attempt of a batch: it loads, calls work once, and writes and
 // commits what work answers. An error of work rolls back and is returned as it
 // is. Other errors wrap loyalty.ErrBatchConflict,
@@ -18,13 +21,27 @@ type work = func(*loyalty.Loaded) (*loyalty.Writes, error)
 //
 // Once the write has begun, ctx no longer ends it: the answer is never in doubt
 // because a caller went away.
-func (s *Store) Within(ctx context.Context, needs loyalty.Needs, work func(*loyalty.Loaded) (*loyalty.Writes, error)) error {
+func (s batchStore) Within(ctx context.Context, needs loyalty.Needs, work func(*loyalty.Loaded) (*loyalty.Writes, error)) error {
 	if s.broken() && !needs.Reading {
 		return loyalty.ErrDamaged
 	}
-	err := s.noteSpace(s.within(ctx, s, needs, s.observed(work)))
+	err := s.noteSpace(s.within(ctx, needs, s.observed(work)))
 	if err == nil && !needs.Reading {
 		s.passes(BatchCommitted)
 	}
 	return err
+}
+
+// observed is work that tells when it has decided to write something.
+func (s batchStore) observed(work work) work {
+	if s.at == nil {
+		return work
+	}
+	return func(l *loyalty.Loaded) (*loyalty.Writes, error) {
+		w, err := work(l)
+		if err == nil && (len(w.Events) > 0 || len(w.Answers) > 0 || len(w.Items) > 0) {
+			s.passes(BatchDecided)
+		}
+		return w, err
+	}
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
@@ -20,18 +18,9 @@ var (
 // probeEvery is how long a write that worked is believed.
 const probeEvery = 5 * time.Second
 
-// probe is what is known of writing.
-type probe struct {
-	lock sync.Mutex
-	good time.Time
-	// full: a batch found no space. A database that goes on changing rows in place may
-	// have none for new ones, so then more is tried than that.
-	full atomic.Bool
-}
-
 // Writable says why writes cannot work now, by trying one: ErrReadOnly, ErrFull,
 // loyalty.ErrDamaged, or whatever else is wrong.
-func (s *Store) Writable(ctx context.Context) error {
+func (s upkeep) Writable(ctx context.Context) error {
 	s.probe.lock.Lock()
 	defer s.probe.lock.Unlock()
 	full := s.probe.full.Load()
@@ -46,7 +35,7 @@ func (s *Store) Writable(ctx context.Context) error {
 	return nil
 }
 
-func (s *Store) tryWrite(ctx context.Context, full bool) error {
+func (s upkeep) tryWrite(ctx context.Context, full bool) error {
 	if s.broken() {
 		return loyalty.ErrDamaged
 	}
@@ -61,7 +50,7 @@ func (s *Store) tryWrite(ctx context.Context, full bool) error {
 }
 
 // whyNot names the reason of a failed write.
-func (s *Store) whyNot(err error) error {
+func (s upkeep) whyNot(err error) error {
 	switch {
 	case errors.Is(err, ErrFull), s.outOfSpace(err):
 		return ErrFull
@@ -69,12 +58,4 @@ func (s *Store) whyNot(err error) error {
 		return ErrReadOnly
 	}
 	return errors.New("a write does not work")
-}
-
-// noteSpace remembers that a write found no space, until one is tried that does.
-func (s *Store) noteSpace(err error) error {
-	if err != nil && s.outOfSpace(err) {
-		s.probe.full.Store(true)
-	}
-	return err
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// calls lists the statements of a write, in the order in which every batch
+// writeCalls lists the statements of a write, in the order in which every batch
 // takes its locks: balances, coupons and counts, customers, names, purchases, each
 // sorted; then what only this batch can know of.
-func (s *Store) calls(w *loyalty.Writes) ([]calls, error) {
+func writeCalls(w *loyalty.Writes, key sealer) ([]calls, error) {
 	if w == nil {
 		return nil, nil
 	}
@@ -32,7 +32,7 @@ func (s *Store) calls(w *loyalty.Writes) ([]calls, error) {
 	list = write(list, insertNames, sorted(w.Claims, byValue))
 	list = write(list, insertCustomers, w.NewCustomers)
 	list = write(list, insertBalances, w.NewCustomers)
-	list = write(list, insertKeys, s.newKeys(w))
+	list = write(list, insertKeys, newKeys(w, key))
 	list = write(list, deleteKeys, w.DestroyKeys)
 	list = write(list, updateTransactions, w.Transactions)
 	list = write(list, deleteTransactions, w.Moved)
@@ -49,8 +49,8 @@ func (s *Store) calls(w *loyalty.Writes) ([]calls, error) {
 	list = write(list, insertClaims, w.NewRewardClaims)
 	list = write(list, insertCoupons, w.NewCoupons)
 	list = write(list, insertCouponEvents, couponEvents(w))
-	list = write(list, deleteAnswers, s.storedAnswers(w.Replaced))
-	list = write(list, insertAnswers, s.storedAnswers(w.Answers))
+	list = write(list, deleteAnswers, key.storedAnswers(w.Replaced))
+	list = write(list, insertAnswers, key.storedAnswers(w.Answers))
 	return bulkCalls(list, w), nil
 }
 
@@ -103,10 +103,10 @@ func sameAccount(a, b *loyalty.Customer) bool {
 }
 
 // newKeys seals the keys of customers that have none in the database yet.
-func (s *Store) newKeys(w *loyalty.Writes) []customerKeyRow {
+func newKeys(w *loyalty.Writes, key sealer) []customerKeyRow {
 	var keys []customerKeyRow
 	add := func(c *loyalty.Customer) {
-		keys = append(keys, customerKeyRow{UUID(c.ID), s.sealer.seal(rowID("customer_keys", string(c.ID[:])), c.Key)})
+		keys = append(keys, customerKeyRow{UUID(c.ID), key.seal(rowID("customer_keys", string(c.ID[:])), c.Key)})
 	}
 	for i := range w.NewCustomers {
 		if c := &w.NewCustomers[i]; c.Key != nil {

@@ -99,43 +99,6 @@ func claimedFields[T any](of func(*T) *loyalty.RewardClaim) []field[T] {
 }
 
 var (
-	insertCoupons = inserts(`INSERT INTO coupons (id, code, created_at, state, customer_id, type, value, balance, currency, name, pool,
- reward, cost, stores, products, claimed_at, redeemed_at, expires_at, version, uses) SELECT * FROM v`,
-		couponFields(func(c *loyalty.Coupon) *loyalty.Coupon { return c })...)
-	updateCoupons = guards(`UPDATE coupons AS k SET state = v.state, customer_id = v.customer_id, type = v.type, value = v.value,
- balance = v.balance, currency = v.currency, name = v.name, pool = v.pool, reward = v.reward, cost = v.cost, stores = v.stores,
- products = v.products, claimed_at = v.claimed_at, redeemed_at = v.redeemed_at, expires_at = v.expires_at, version = v.version,
- uses = v.uses FROM v WHERE k.id = v.id AND k.version = v.was`, append(
-		couponFields(func(c *changedCoupon) *loyalty.Coupon { return &c.After }),
-		field[changedCoupon]{"was", "bigint", func(c *changedCoupon) any { return (*number)(&c.Before.Version) }})...)
-)
-
-func couponFields[T any](of func(*T) *loyalty.Coupon) []field[T] {
-	return []field[T]{
-		{"id", "uuid", func(t *T) any { return (*UUID)(&of(t).ID) }},
-		{"code", "text", func(t *T) any { return (*plain)(&of(t).Code) }},
-		{"created_at", "bigint", func(t *T) any { return (*Millis)(&of(t).CreatedAt) }},
-		{"state", "text", func(t *T) any { return (*plain)(&of(t).State) }},
-		{"customer_id", "uuid", func(t *T) any { return (*UUID)(&of(t).Customer) }},
-		{"type", "text", func(t *T) any { return (*plain)(&of(t).Type) }},
-		{"value", "bigint", func(t *T) any { return (*number)(&of(t).Value) }},
-		{"balance", "bigint", func(t *T) any { return (*number)(&of(t).Balance) }},
-		{"currency", "text", func(t *T) any { return (*plain)(&of(t).Currency) }},
-		{"name", "text", func(t *T) any { return documentOf(of(t).Name) }},
-		{"pool", "text", func(t *T) any { return (*Text)(&of(t).Pool) }},
-		{"reward", "text", func(t *T) any { return (*Text)(&of(t).Reward) }},
-		{"cost", "bigint", func(t *T) any { return (*number)(&of(t).Cost) }},
-		{"stores", "text", func(t *T) any { return documentOf(of(t).Stores) }},
-		{"products", "text", func(t *T) any { return documentOf(of(t).Products) }},
-		{"claimed_at", "bigint", func(t *T) any { return (*Millis)(&of(t).ClaimedAt) }},
-		{"redeemed_at", "bigint", func(t *T) any { return (*Millis)(&of(t).RedeemedAt) }},
-		{"expires_at", "bigint", func(t *T) any { return (*Millis)(&of(t).ExpiresAt) }},
-		{"version", "bigint", func(t *T) any { return (*number)(&of(t).Version) }},
-		{"uses", "text", func(t *T) any { return documentOf(of(t).Uses) }},
-	}
-}
-
-var (
 	insertTallies = inserts(`INSERT INTO tallies (key, count) SELECT * FROM v`,
 		field[loyalty.Tally]{"key", "text", func(t *loyalty.Tally) any { return (*plain)(&t.Key) }},
 		field[loyalty.Tally]{"count", "bigint", func(t *loyalty.Tally) any { return (*number)(&t.Count) }})

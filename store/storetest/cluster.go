@@ -57,7 +57,7 @@ func newCluster() (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "loyalty-postgres-")
+	dir, err := os.MkdirTemp(inMemory(), "loyalty-postgres-")
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,9 @@ func (c *Cluster) initialise() error {
 		fsync = "on"
 	}
 	conf := fmt.Sprintf("listen_addresses = '127.0.0.1'\nport = %d\nunix_socket_directories = ''\nfsync = %s\n"+
-		"max_connections = 300\nshared_buffers = 256MB\nmax_wal_size = 4GB\ncheckpoint_timeout = 30min\n", port, fsync)
+		"max_connections = 300\nshared_buffers = 256MB\nmax_wal_size = 1GB\ncheckpoint_timeout = 30min\n"+
+		"wal_level = minimal\nmax_wal_senders = 0\nfull_page_writes = %s\n", port, fsync, fsync) // only the power could tear a page
+
 	f, err := os.OpenFile(filepath.Join(c.dir, "data", "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		return err

@@ -43,73 +43,94 @@ func Each(t *testing.T, test func(t *testing.T, s *store.Store)) {
 }
 
 // EachReused is Each for the many small tests that see nothing but the store: a
-// PostgreSQL database is emptied and used again, because making one costs more
-// than such a test.
+// PostgreSQL database is emptied and used again with its store, because making one
+// and planning every statement anew costs more than such a test.
 func EachReused(t *testing.T, test func(t *testing.T, s *store.Store)) {
 	t.Helper()
 	each(t, func(t *testing.T, d Database) {
 		if d.Name == "postgres" {
-			test(t, Open(t, reused(t)))
+			test(t, reused(t))
 			return
 		}
 		test(t, Open(t, d.Migrated(t)))
 	})
 }
 
+// usedAgain is a PostgreSQL database of many tests, one after the other.
+type usedAgain struct {
+	url   string
+	store *store.Store
+	raw   *pgx.Conn
+}
+
 // emptied are the databases that wait to be used again.
 var emptied struct {
 	sync.Mutex
-	urls []string
+	all []*usedAgain
 }
 
-// reused gives the address of an empty, migrated PostgreSQL database.
-func reused(t testing.TB) string {
+// reused gives the store of an empty, migrated PostgreSQL database.
+func reused(t testing.TB) *store.Store {
 	t.Helper()
 	emptied.Lock()
 	defer emptied.Unlock()
-	var url string
-	if n := len(emptied.urls); n > 0 {
-		url, emptied.urls = emptied.urls[n-1], emptied.urls[:n-1]
+	var u *usedAgain
+	if n := len(emptied.all); n > 0 {
+		u, emptied.all = emptied.all[n-1], emptied.all[:n-1]
 	} else {
 		s := server(t)
 		name := "loyalty_test_" + randomName()
-		require.NoError(t, s.command(`CREATE DATABASE `+name+` TEMPLATE loyalty_template_`+s.suffix))
-		url = s.url(name)
+		require.NoError(t, s.create(name, `loyalty_template_`+s.suffix))
+		var err error
+		u, err = useAgain(s.url(name))
+		require.NoError(t, err)
 	}
-	t.Cleanup(func() { // after the store was closed
-		if err := empty(url); err != nil || t.Failed() {
+	t.Cleanup(func() {
+		if t.Failed() || u.empty() != nil {
+			u.close()
 			return
 		}
 		emptied.Lock()
-		emptied.urls = append(emptied.urls, url)
+		emptied.all = append(emptied.all, u)
 		emptied.Unlock()
 	})
-	return url
+	return u.store
+}
+
+func useAgain(url string) (u *usedAgain, err error) {
+	u = &usedAgain{url: url}
+	if u.raw, err = pgx.Connect(context.Background(), url); err != nil {
+		return nil, err
+	}
+	u.store, err = store.Open(context.Background(), store.Options{URL: url, MasterKey: MasterKey})
+	return u, err
+}
+
+func (u *usedAgain) close() {
+	_ = u.store.Close()
+	_ = u.raw.Close(context.Background())
 }
 
 // empty deletes every row, past the triggers that guard the journal.
-func empty(url string) error {
-	ctx := context.Background()
-	c, err := pgx.Connect(ctx, url)
-	if err != nil {
-		return err
-	}
-	_, err = c.Exec(ctx, `DO $$ DECLARE r record; BEGIN
+func (u *usedAgain) empty() error {
+	_, err := u.raw.Exec(context.Background(), `DO $$ DECLARE r record; BEGIN
 	SET LOCAL session_replication_role = replica;
-	FOR r IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename NOT IN ('goose_db_version', 'programme_version', 'master_check') LOOP
-		EXECUTE format('DELETE FROM %I', r.tablename);
+	FOR r IN SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')
+		AND NOT relispartition AND relname NOT IN ('goose_db_version', 'programme_version', 'master_check') LOOP
+		EXECUTE format('DELETE FROM %I', r.relname);
 	END LOOP;
 	UPDATE programme_version SET version = 0;
 END $$`)
-	return errors.Join(err, c.Close(ctx))
+	return err
 }
 
-// dropReused drops the databases that were used again and again.
-func dropReused() {
-	for _, address := range emptied.urls {
-		u, err := url.Parse(address)
-		if err == nil {
-			_ = shared.command(`DROP DATABASE IF EXISTS ` + strings.TrimPrefix(u.Path, "/") + ` WITH (FORCE)`)
+// closeReused closes the databases that were used again and again, and drops them
+// where the server stays.
+func closeReused() {
+	for _, u := range emptied.all {
+		u.close()
+		if address, err := url.Parse(u.url); err == nil && shared.cluster == nil {
+			_ = shared.command(`DROP DATABASE IF EXISTS ` + strings.TrimPrefix(address.Path, "/") + ` WITH (FORCE)`)
 		}
 	}
 }
@@ -177,7 +198,7 @@ func SQLite(t testing.TB) string {
 
 // migratedFile is a SQLite database with the schema, made once.
 var migratedFile = sync.OnceValues(func() ([]byte, error) {
-	dir, err := os.MkdirTemp("", "loyalty-template-")
+	dir, err := os.MkdirTemp(inMemory(), "loyalty-template-")
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +212,10 @@ var migratedFile = sync.OnceValues(func() ([]byte, error) {
 
 // EmptySQLite gives the address of a file that does not exist yet.
 func EmptySQLite(t testing.TB) string {
-	return "sqlite:" + filepath.Join(t.TempDir(), "loyalty.db")
+	dir, err := os.MkdirTemp(inMemory(), "loyalty-sqlite-")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
+	return "sqlite:" + filepath.Join(dir, "loyalty.db")
 }
 
 // Postgres gives the address of a fresh, migrated PostgreSQL database, in the
@@ -247,6 +271,7 @@ func skipOrFail(t testing.TB, err error) {
 type sharedServer struct {
 	admin   string // URL of a database to give commands in
 	suffix  string // tells the templates of several processes on one server apart
+	version int    // of the server, such as 150004
 	cluster *Cluster
 }
 
@@ -276,6 +301,9 @@ func (s *sharedServer) start() (err error) {
 	if u, err := url.Parse(s.admin); err != nil || !strings.HasPrefix(u.Scheme, "postgres") {
 		return errors.New("LOYALTY_TEST_POSTGRES is not a URL such as postgres://user@host/database")
 	}
+	if err := s.readVersion(); err != nil {
+		return err
+	}
 	template := "loyalty_template_" + s.suffix
 	if err := s.command(`CREATE DATABASE ` + template + ` TEMPLATE template0 ENCODING 'UTF8'`); err != nil {
 		return err
@@ -285,10 +313,10 @@ func (s *sharedServer) start() (err error) {
 
 func stopShared() {
 	startOnce.Do(func() { sharedErr = errNoPostgres })
+	closeReused()
 	if shared.cluster != nil {
 		shared.cluster.Stop()
 	} else if sharedErr == nil {
-		dropReused()
 		_ = shared.command(`DROP DATABASE IF EXISTS loyalty_template_` + shared.suffix + ` WITH (FORCE)`)
 	}
 }
@@ -297,9 +325,19 @@ func newDatabase(t testing.TB, template string) string {
 	t.Helper()
 	s := server(t)
 	name := "loyalty_test_" + randomName()
-	require.NoError(t, s.command(`CREATE DATABASE `+name+` TEMPLATE `+template))
+	require.NoError(t, s.create(name, template))
 	t.Cleanup(func() { require.NoError(t, s.command(`DROP DATABASE `+name+` WITH (FORCE)`)) })
 	return s.url(name)
+}
+
+// create makes a database. The files of the template are copied as they are: the way
+// that is usual since version 15 writes each of them to the log of the server as well.
+func (s *sharedServer) create(name, template string) error {
+	var strategy string
+	if s.version >= 150000 {
+		strategy = ` STRATEGY FILE_COPY`
+	}
+	return s.command(`CREATE DATABASE ` + name + ` TEMPLATE ` + template + strategy)
 }
 
 func (s *sharedServer) url(database string) string {
@@ -309,6 +347,16 @@ func (s *sharedServer) url(database string) string {
 	}
 	u.Path = "/" + database
 	return u.String()
+}
+
+func (s *sharedServer) readVersion() error {
+	ctx := context.Background()
+	c, err := pgx.Connect(ctx, s.admin)
+	if err != nil {
+		return fmt.Errorf("LOYALTY_TEST_POSTGRES: %w", err)
+	}
+	err = c.QueryRow(ctx, `SELECT current_setting('server_version_num')::int`).Scan(&s.version)
+	return errors.Join(err, c.Close(ctx))
 }
 
 func (s *sharedServer) command(sql string) error {

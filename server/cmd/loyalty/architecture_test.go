@@ -20,7 +20,9 @@ const module = "github.com/loyalty-platform/loyalty/"
 var mayImport = map[string][]string{
 	"server/cmd/loyalty":    {"*"},
 	"server/cmd/bench":      {"*"},
-	"server":                {"gen", "openapi", "server/loyalty", "server/limit", "signing", "i18n"},
+	"server":                {"gen", "openapi", "server/contract", "server/list", "server/limit", "server/loyalty", "signing", "i18n"},
+	"server/contract":       {"openapi", "server/loyalty"},
+	"server/list":           {"server/contract", "server/loyalty"},
 	"server/loyalty/action": {"gen/events", "server/loyalty"},
 	"server/loyalty":        {"server/loyalty/points", "server/loyalty/money", "server/loyalty/condition"},
 	"store":                 {"server/loyalty", "store/migrations"},

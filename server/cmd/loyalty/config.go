@@ -13,7 +13,7 @@ import (
 	"github.com/oasdiff/yaml"
 	"github.com/spf13/cobra"
 
-	"github.com/loyalty-platform/loyalty/server"
+	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/store"
 )
@@ -145,11 +145,11 @@ func readConfiguration(cmd *cobra.Command, path string) (wanted loyalty.Configur
 	if text, err = asJSON(text); err != nil {
 		return wanted, coded{codeFailed, fmt.Errorf("%s: %w", path, err)}
 	}
-	vocabulary, err := server.NewVocabulary()
+	vocabulary, err := contract.NewVocabulary()
 	if err != nil {
 		return wanted, coded{codeFailed, err}
 	}
-	reader, err := server.NewConfigurator(vocabulary)
+	reader, err := contract.NewConfigurator(vocabulary)
 	if err != nil {
 		return wanted, coded{codeFailed, err}
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/server"
+	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/action"
 	"github.com/loyalty-platform/loyalty/store"
@@ -73,7 +73,7 @@ func backdate(t *testing.T, g *ground, members int) *dueWork {
 	directory, err := loyalty.NewDirectory(ctx, loyalty.DirectoryOptions{Registry: action.Registry(), Store: db})
 	require.NoError(t, err)
 	admin := loyalty.NewAdmin(loyalty.AdminOptions{Registry: action.Registry(), Store: db, Directory: directory, Clock: func() time.Time { return began }})
-	vocabulary, err := server.NewVocabulary()
+	vocabulary, err := contract.NewVocabulary()
 	require.NoError(t, err)
 	engine, err := loyalty.NewEngine(loyalty.EngineOptions{
 		Store: db, Contract: vocabulary, Programmes: directory, Rules: action.All(), Features: action.Features(), Clock: func() time.Time { return began },

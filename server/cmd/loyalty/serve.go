@@ -15,6 +15,7 @@ import (
 	"github.com/loyalty-platform/loyalty/i18n"
 	"github.com/loyalty-platform/loyalty/openapi"
 	"github.com/loyalty-platform/loyalty/server"
+	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/limit"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/action"
@@ -75,7 +76,7 @@ func (s *settings) serve(ctx context.Context, logger *slog.Logger, out io.Writer
 type house struct {
 	store      *store.Store
 	directory  *loyalty.Directory
-	vocabulary *server.Vocabulary
+	vocabulary *contract.Vocabulary
 	admin      *loyalty.Admin
 	engine     *loyalty.Engine
 	jobs       *loyalty.Jobs
@@ -128,7 +129,7 @@ func (s *settings) wire(ctx context.Context, h *house) (err error) {
 	if err != nil {
 		return err
 	}
-	if h.vocabulary, err = server.NewVocabulary(); err != nil {
+	if h.vocabulary, err = contract.NewVocabulary(); err != nil {
 		return err
 	}
 	h.keeper = loyalty.NewTimekeeper(loyalty.TimekeeperOptions{

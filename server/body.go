@@ -1,0 +1,51 @@
+package server
+
+import (
+	"bytes"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/loyalty-platform/loyalty/server/contract"
+)
+
+// parseBody reads a body by its media type. A missing one counts as {}.
+func parseBody(h http.Header, body []byte) (any, error) {
+	media, err := mediaType(h, len(body))
+	if err != nil {
+		return nil, err
+	}
+	if len(bytes.TrimSpace(body)) == 0 {
+		return map[string]any{}, nil
+	}
+	if media == formType {
+		return contract.ParseForm(body)
+	}
+	return contract.ParseJSON(body)
+}
+
+const formType = "application/x-www-form-urlencoded"
+
+// mediaType gives application/json or the form's type; anything else, another
+// character set and a content coding included, is 415.
+func mediaType(h http.Header, size int) (string, error) {
+	if coding := h.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		return "", errMediaType.with("media_type", coding)
+	}
+	switch header := h.Get("Content-Type"); header { // the usual ones, without parsing
+	case "application/json", formType:
+		return header, nil
+	case "":
+		if size > 0 {
+			return "", errMediaType.with("media_type", "")
+		}
+		return formType, nil
+	default:
+		media, params, err := mime.ParseMediaType(header)
+		charset, named := params["charset"]
+		if err != nil || media != "application/json" && media != formType || named && !strings.EqualFold(charset, "utf-8") {
+			return "", errMediaType.with("media_type", header)
+		}
+		return media, nil
+	}
+}

@@ -1,0 +1,118 @@
+package contract
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// Configurator reads configurations as the Administration document describes them, with
+// each entity held against the schema of its type.
+type Configurator struct {
+	whole      *Schema
+	entities   *Entities
+	vocabulary *Vocabulary
+}
+
+// NewConfigurator reads the contract. It fails when the contract is broken.
+func NewConfigurator(v *Vocabulary) (*Configurator, error) {
+	documents, err := Documents()
+	if err != nil {
+		return nil, err
+	}
+	schemas, err := EntitiesOf(documents)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range documents {
+		if d.API != "administration" {
+			continue
+		}
+		whole, err := NewCompiler().Compile(d.Spec.Components.Schemas["Configuration"])
+		return &Configurator{whole, schemas, v}, err
+	}
+	return nil, fmt.Errorf("the contract has no configuration")
+}
+
+// ConfiguratorFor gives a configurator for bodies that were checked already: it has Of,
+// and must not be asked to Read.
+func ConfiguratorFor(v *Vocabulary, entities *Entities) *Configurator {
+	return &Configurator{entities: entities, vocabulary: v}
+}
+
+// Read reads a configuration from JSON. Its errors are of kind Invalid, and their fields
+// begin with configuration.
+func (c *Configurator) Read(document []byte) (loyalty.Configuration, error) {
+	raw, err := ParseJSON(document)
+	if err != nil {
+		return loyalty.Configuration{}, err
+	}
+	checked, err := c.whole.Check(Clone(raw), "configuration")
+	if err != nil {
+		return loyalty.Configuration{}, err
+	}
+	return c.Of(checked, raw)
+}
+
+// Of makes a configuration out of its checked tree, and its entities out of raw, the
+// body as it was sent: only the type of an entity tells what the values of a form are,
+// and its schema is that of the programme at the moment of the change. It fails with an
+// error of kind Invalid.
+func (c *Configurator) Of(checked, raw any) (loyalty.Configuration, error) {
+	var sections struct {
+		Settings struct {
+			Currency *string `json:"currency"`
+			TimeZone *string `json:"time_zone"`
+			Window   *int64  `json:"acceptance_window_seconds"`
+		} `json:"settings"`
+		Modules map[string]struct {
+			Enabled *bool           `json:"enabled"`
+			Config  json.RawMessage `json:"config"`
+		} `json:"modules"`
+	}
+	if err := json.Unmarshal(AppendJSON(nil, checked), &sections); err != nil {
+		return loyalty.Configuration{}, loyalty.ErrPropertyInvalid.With("property", "configuration").With("reason", "schema").At("configuration").Because(err)
+	}
+	out := loyalty.Configuration{
+		Settings: loyalty.SettingsChange{Currency: sections.Settings.Currency, TimeZone: sections.Settings.TimeZone},
+		Modules:  map[string]loyalty.ModuleChange{}, Entities: map[string]map[string]loyalty.EntityFields{},
+	}
+	if s := sections.Settings.Window; s != nil {
+		window := time.Duration(*s) * time.Second
+		out.Settings.AcceptanceWindow = &window
+	}
+	for name, m := range sections.Modules {
+		out.Modules[name] = loyalty.ModuleChange{Enabled: m.Enabled, Config: m.Config}
+	}
+	for kind, list := range Properties(Properties(raw)["entities"]) {
+		out.Entities[kind] = map[string]loyalty.EntityFields{}
+		for id, fields := range Properties(list) {
+			if fields != nil {
+				out.Entities[kind][id] = c.fields(kind, id, fields)
+			}
+		}
+	}
+	return out, nil
+}
+
+// fields reads those of one entity by the schema of its type.
+func (c *Configurator) fields(kind, id string, body any) loyalty.EntityFields {
+	place := loyalty.EntityPlaceIn(kind, id)
+	return func(p *loyalty.Programme) (json.RawMessage, error) {
+		fields, err := c.entities.Of(kind, p)
+		if err != nil {
+			return nil, err
+		}
+		tree, err := fields.Check(Clone(body), place)
+		if err != nil {
+			return nil, err
+		}
+		data := AppendJSON(nil, tree)
+		if kind == "custom-events/action" {
+			err = loyalty.Under(place, c.vocabulary.Declarable(data))
+		}
+		return data, err
+	}
+}

@@ -1,0 +1,197 @@
+package contract
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// maxJSONDepth bounds the nesting of a body. The deepest thing the contract
+// itself has is five levels down.
+const maxJSONDepth = 32
+
+// ParseJSON reads one JSON value as maps, slices, strings, bools, nil and
+// json.Number, so that numbers keep their digits. Of equal names the last one
+// counts, as it does everywhere else behind this point. It fails with kind
+// Invalid.
+func ParseJSON(body []byte) (any, error) {
+	if !utf8.Valid(body) {
+		return nil, MalformedBody("encoding")
+	}
+	switch depth, values := jsonSize(body); {
+	case depth > maxJSONDepth:
+		return nil, MalformedBody("depth")
+	case values > max(maxJSONValues, len(body)/5):
+		return nil, MalformedBody("too_many")
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, MalformedBody("syntax").Because(err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, MalformedBody("trailing")
+	}
+	if hasLoneSurrogate(body) {
+		return nil, MalformedBody("surrogate")
+	}
+	if bytes.Contains(body, []byte(`\u0000`)) && hasNUL(v) {
+		return nil, MalformedBody("nul")
+	}
+	return v, nil
+}
+
+// maxJSONValues is how many values a body may have, where it has not room for more
+// than a text or number of a few characters each: a value takes a hundred times the
+// bytes in memory that it can take in a body.
+const maxJSONValues = 150_000
+
+// jsonSize counts how deep arrays and objects nest, and about how many values there
+// are, before anything is made of them.
+func jsonSize(body []byte) (deepest, values int) {
+	depth, inText := 0, false
+	for i := 0; i < len(body); i++ {
+		switch c := body[i]; {
+		case inText && c == '\\':
+			i++
+		case c == '"':
+			inText = !inText
+		case inText:
+		case c == '{' || c == '[':
+			depth++
+			deepest = max(deepest, depth)
+			values++
+		case c == ',':
+			values++
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return deepest, values
+}
+
+// hasLoneSurrogate looks for half a character, \ud800 to \udfff without its other
+// half. Such a text cannot be stored, and the standard library reads all of them
+// as U+FFFD: two ids would be one. The body is valid JSON.
+func hasLoneSurrogate(body []byte) bool {
+	for {
+		at := bytes.IndexByte(body, '\\')
+		if at < 0 {
+			return false
+		}
+		body = body[at:]
+		if body[1] != 'u' {
+			body = body[2:]
+			continue
+		}
+		first := escaped(body)
+		if body = body[6:]; !utf16.IsSurrogate(first) {
+			continue
+		}
+		if len(body) < 6 || body[0] != '\\' || body[1] != 'u' || utf16.DecodeRune(first, escaped(body)) == unicode.ReplacementChar {
+			return true
+		}
+		body = body[6:]
+	}
+}
+
+// escaped reads \uXXXX.
+func escaped(text []byte) (r rune) {
+	for _, c := range text[2:6] {
+		r = r<<4 | rune(unhex(c))
+	}
+	return r
+}
+
+// hasNUL looks for the one character that no database takes as text.
+func hasNUL(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return strings.IndexByte(v, 0) >= 0
+	case []any:
+		return slices.ContainsFunc(v, hasNUL)
+	case map[string]any:
+		for key, value := range v {
+			if hasNUL(key) || hasNUL(value) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// AppendJSON writes a tree in canonical form: names sorted, no blanks, numbers
+// digit for digit as they came.
+func AppendJSON(dst []byte, v any) []byte {
+	switch v := v.(type) {
+	case nil:
+		return append(dst, "null"...)
+	case bool:
+		if v {
+			return append(dst, "true"...)
+		}
+		return append(dst, "false"...)
+	case json.Number:
+		return append(dst, v...)
+	case string:
+		return appendText(dst, v)
+	case []any:
+		dst = append(dst, '[')
+		for i, item := range v {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = AppendJSON(dst, item)
+		}
+		return append(dst, ']')
+	case map[string]any:
+		return appendObject(dst, v)
+	}
+	panic("contract: a tree holds only what ParseJSON and Check make")
+}
+
+func appendObject(dst []byte, object map[string]any) []byte {
+	var room [32]string
+	names := room[:0]
+	for name := range object {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	dst = append(dst, '{')
+	for i, name := range names {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(appendText(dst, name), ':')
+		dst = AppendJSON(dst, object[name])
+	}
+	return append(dst, '}')
+}
+
+// appendText writes a JSON string. The text is valid UTF-8 already.
+func appendText(dst []byte, s string) []byte {
+	const hex = "0123456789abcdef"
+	dst = append(dst, '"')
+	start := 0
+	for i := range len(s) {
+		c := s[i]
+		if c >= ' ' && c != '"' && c != '\\' {
+			continue
+		}
+		dst = append(dst, s[start:i]...)
+		if c < ' ' {
+			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		} else {
+			dst = append(dst, '\\', c)
+		}
+		start = i + 1
+	}
+	return append(append(dst, s[start:]...), '"')
+}

@@ -1,0 +1,122 @@
+package contract
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+func TestParseJSON(t *testing.T) {
+	for name, c := range map[string]struct{ body, want string }{
+		"numbers keep their digits": {`{"a":1.10,"b":12345678901234567890,"c":1e3,"d":-0.0}`, `{"a":1.10,"b":12345678901234567890,"c":1e3,"d":-0.0}`},
+		"the last of equal names":   {`{"a":1,"a":2}`, `{"a":2}`},
+		"letter case is kept apart": {`{"a":1,"A":2}`, `{"A":2,"a":1}`},
+		"blanks":                    {" { \"a\" : [ ] } \n", `{"a":[]}`},
+		"a character of two halves": {`{"\ud83d\ude00":"\uD83D\uDE00"}`, `{"😀":"😀"}`},
+		"half of one, spelled out":  {`{"a":"\\ud800"}`, `{"a":"\\ud800"}`},
+		"escapes":                   {`{"a":"\u00e1\"\\\n"}`, `{"a":"á\"\\\u000a"}`},
+		"NUL spelled out":           {`{"a":"\\u0000"}`, `{"a":"\\u0000"}`},
+		"a list":                    {`[null,true]`, `[null,true]`},
+		"as deep as allowed":        {strings.Repeat("[", maxJSONDepth) + strings.Repeat("]", maxJSONDepth), strings.Repeat("[", maxJSONDepth) + strings.Repeat("]", maxJSONDepth)},
+		"brackets inside text":      {`{"a":"[[[[\"[[[["}`, `{"a":"[[[[\"[[[["}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v, err := ParseJSON([]byte(c.body))
+			require.NoError(t, err)
+			require.Equal(t, c.want, string(AppendJSON(nil, v)))
+		})
+	}
+}
+
+func TestParseJSONRefused(t *testing.T) {
+	for name, c := range map[string]struct{ body, reason string }{
+		"cut":               {`{"a":`, "syntax"},
+		"single quotes":     {`{'a':1}`, "syntax"},
+		"a comma too many":  {`{"a":1,}`, "syntax"},
+		"NaN":               {`{"a":NaN}`, "syntax"},
+		"a leading zero":    {`{"a":05}`, "syntax"},
+		"two values":        {`{} {}`, "trailing"},
+		"a bracket behind":  {`{}]`, "trailing"},
+		"text behind":       {`{}x`, "trailing"},
+		"not UTF-8":         {"{\"a\":\"\xff\"}", "encoding"},
+		"NUL in a value":    {`{"a":"x\u0000"}`, "nul"},
+		"NUL in a name":     {`{"b":[{"\u0000":1}]}`, "nul"},
+		"half a character":  {`{"a":"x\ud800"}`, "surrogate"},
+		"half of a name":    {`{"b":[{"\udfff":1}]}`, "surrogate"},
+		"two first halves":  {`{"a":"\ud83d\ud83d\ude00"}`, "surrogate"},
+		"two second halves": {`{"a":"\ude00\ud83d"}`, "surrogate"},
+		"behind a whole":    {`{"a":"\ud83d\ude00\uD83D"}`, "surrogate"},
+		"half, then text":   {`{"a":"\ud83d ude00"}`, "surrogate"},
+		"half as raw bytes": {"{\"a\":\"\xed\xa0\x80\"}", "encoding"},
+		"too deep":          {strings.Repeat("[", maxJSONDepth+1) + strings.Repeat("]", maxJSONDepth+1), "depth"},
+		"far too deep, cut": {strings.Repeat(`{"a":`, 200_000), "depth"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := ParseJSON([]byte(c.body))
+			var e *loyalty.Error
+			require.ErrorAs(t, err, &e)
+			require.Equal(t, "malformed_body", e.Name)
+			require.Equal(t, c.reason, e.Args["reason"])
+		})
+	}
+}
+
+// TestAppendJSONIsJSON: what appendJSON writes, the standard library reads back
+// as the same value.
+func TestAppendJSONIsJSON(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v := anyTree(3).Draw(t, "tree")
+		text := AppendJSON(nil, v)
+		d := json.NewDecoder(strings.NewReader(string(text)))
+		d.UseNumber()
+		var back any
+		require.NoError(t, d.Decode(&back), string(text))
+		require.Equal(t, v, back)
+	})
+}
+
+func anyTree(depth int) *rapid.Generator[any] {
+	leaves := []*rapid.Generator[any]{
+		rapid.Just[any](nil), rapid.Just[any](true), rapid.Just[any](false),
+		rapid.Map(rapid.String(), func(s string) any { return s }),
+		rapid.Map(rapid.StringMatching(`-?(0|[1-9][0-9]{0,20})(\.[0-9]{1,8})?`), func(s string) any { return json.Number(s) }),
+	}
+	if depth == 0 {
+		return rapid.OneOf(leaves...)
+	}
+	return rapid.OneOf(append(leaves,
+		rapid.Map(rapid.SliceOfN(anyTree(depth-1), 0, 4), func(l []any) any { return l }),
+		rapid.Map(rapid.MapOfN(rapid.String(), anyTree(depth-1), 0, 40/(4-depth)), func(m map[string]any) any { return m }),
+	)...)
+}
+
+// FuzzJSON: whatever bytes come, the body is read or refused as the caller's
+// fault, and the check against the contract never panics.
+func FuzzJSON(f *testing.F) {
+	for _, seed := range []string{
+		`{"customer":"ada","action":"visit","data":{"url":"https://shop.test/"}}`,
+		`{"customer":"ada","action":"checkout","data":{"transaction_id":"T","total":1e400,"items":[null,{"quantity":1.0}]}}`,
+		`{"action":7}`, `[]`, `null`, `{"customer":"ada","action":"profile","data":{"external_ids":{"crm":null},"labels":[null]}}`,
+		`{"customer":"ada","action":"checkout_update","data":{"auto_accept":null,"Total":5}}`,
+		`{"customer":"ada","action":"opt_in","data":{"effective_timestamp":"x"}}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	v, err := NewVocabulary()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		tree, err := ParseJSON(body)
+		if err != nil {
+			requireInvalid(t, err)
+			return
+		}
+		requireChecked(t, v, tree)
+	})
+}

@@ -1,0 +1,327 @@
+package contract
+
+import (
+	"fmt"
+	"maps"
+	"regexp/syntax"
+	"slices"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// kind tells how the values of a schema are walked.
+type kind uint8
+
+const (
+	scalar kind = iota // validated by kin-openapi as a whole, whatever its type
+	object             // declared properties
+	list               // items of one schema
+	oneOf              // oneOf with a discriminator
+)
+
+// extraRule tells what becomes of properties that a schema does not declare.
+type extraRule uint8
+
+const (
+	noExtra     extraRule = iota // refused
+	customExtra                  // x-extra: custom; names that begin with cf_ are kept
+	anyExtra                     // x-extra: any
+	typedExtra                   // additionalProperties with a schema
+)
+
+// Schema is a schema of a request, compiled. The objects and lists of a body are walked
+// by this package, which gives every fault its path and its order; the scalars in them
+// are validated by kin-openapi. A Schema never changes and may be used by many
+// goroutines.
+type Schema struct {
+	source   *openapi3.Schema
+	kind     kind
+	nullable bool
+	types    typeSet
+	format   string
+	pattern  int // the size of a declared pattern; 0: none
+
+	order    []property // required ones first, in the document's order
+	byName   map[string]*Schema
+	required []string
+	extra    extraRule
+	other    *Schema // of typedExtra
+	keys     string  // x-keys: what the names of typedExtra are; language is ISO 639-1
+
+	items *Schema
+
+	by       string // discriminator
+	branches map[string]*Schema
+	unknown  *Schema // for a discriminator without a branch; nil: refused
+	// lookup, where it is set, finds the branch in place of branches: some
+	// branches are declared by the programme.
+	lookup func(string) *Schema
+}
+
+type property struct {
+	name   string
+	schema *Schema
+}
+
+// typeSet are the types that a scalar takes. The text of a form is converted to one of
+// them.
+type typeSet uint8
+
+const (
+	takesText typeSet = 1 << iota
+	takesInteger
+	takesNumber
+	takesBoolean
+	takesArray
+	takesObject
+)
+
+var typeNamed = map[string]typeSet{
+	"string": takesText, "integer": takesInteger, "number": takesNumber,
+	"boolean": takesBoolean, "array": takesArray, "object": takesObject,
+}
+
+// Compiler makes Schemas, one for each schema of a document however often it is
+// referred to. It must not be used by two goroutines at once.
+type Compiler struct {
+	done     map[*openapi3.Schema]*Schema
+	declared bool // by the programme, which may have patterns of any cost
+}
+
+// NewCompiler gives a compiler that has compiled nothing yet.
+func NewCompiler() *Compiler { return &Compiler{done: map[*openapi3.Schema]*Schema{}} }
+
+// Compile makes a schema and everything it refers to ready. It fails, naming the place,
+// for a schema that is not resolved or that cannot be walked: a discriminator without a
+// mapping, a branch that is no object, an x-extra that is not known.
+func (c *Compiler) Compile(ref *openapi3.SchemaRef) (*Schema, error) {
+	if ref == nil || ref.Value == nil {
+		return nil, fmt.Errorf("a schema is not resolved")
+	}
+	if s, ok := c.done[ref.Value]; ok {
+		return s, nil
+	}
+	s := &Schema{source: ref.Value, nullable: ref.Value.Nullable, format: ref.Value.Format}
+	c.done[ref.Value] = s // before its parts: a schema may contain itself
+	return s, c.fill(s)
+}
+
+func (c *Compiler) fill(s *Schema) error {
+	schema := s.source
+	switch {
+	case isReference(schema):
+		part, err := c.Compile(schema.AllOf[0])
+		if err == nil {
+			*s = *part
+		}
+		return err
+	case schema.Discriminator != nil && len(schema.OneOf) > 0:
+		return c.fillOneOf(s)
+	case schema.Type.Is("array") && schema.Items != nil:
+		s.kind = list
+		var err error
+		s.items, err = c.Compile(schema.Items)
+		return err
+	case hasProperties(schema) || schema.AdditionalProperties.Schema != nil || isBare(schema):
+		return c.fillObject(s)
+	}
+	s.types = typesOf(schema)
+	if c.declared && schema.Pattern != "" {
+		parsed, err := syntax.Parse(schema.Pattern, syntax.Perl)
+		if err != nil {
+			return err
+		}
+		s.pattern = patternSize(parsed)
+	}
+	return nil
+}
+
+// isReference says whether a schema is another one with a description of its
+// own, which OpenAPI 3.0 can only write as allOf.
+func isReference(schema *openapi3.Schema) bool {
+	return len(schema.AllOf) == 1 && schema.Type == nil && len(schema.Properties) == 0 && !schema.Nullable && len(schema.Extensions) == 0
+}
+
+// isBare says whether a schema is an object without any property, the body of an
+// operation that needs nothing. What is sent to it all the same is then named.
+func isBare(schema *openapi3.Schema) bool {
+	additional := schema.AdditionalProperties.Has
+	return schema.Type.Is("object") && additional != nil && !*additional
+}
+
+func hasProperties(schema *openapi3.Schema) bool {
+	return len(schema.Properties) > 0 ||
+		slices.ContainsFunc(schema.AllOf, func(r *openapi3.SchemaRef) bool { return r.Value != nil && hasProperties(r.Value) })
+}
+
+// fillObject gathers the properties of a schema and of what it builds on.
+func (c *Compiler) fillObject(s *Schema) error {
+	s.kind, s.byName = object, map[string]*Schema{}
+	if err := c.gather(s, s.source); err != nil {
+		return err
+	}
+	for _, name := range s.required {
+		if p := s.byName[name]; p != nil {
+			s.order = append(s.order, property{name, p})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.byName)) {
+		if !slices.Contains(s.required, name) {
+			s.order = append(s.order, property{name, s.byName[name]})
+		}
+	}
+	return c.fillExtra(s)
+}
+
+func (c *Compiler) gather(s *Schema, schema *openapi3.Schema) error {
+	for _, part := range schema.AllOf {
+		if part.Value == nil {
+			return fmt.Errorf("allOf is not resolved")
+		}
+		if err := c.gather(s, part.Value); err != nil {
+			return err
+		}
+	}
+	for name, ref := range schema.Properties {
+		p, err := c.Compile(ref)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		s.byName[name] = p
+	}
+	for _, name := range schema.Required {
+		if !slices.Contains(s.required, name) {
+			s.required = append(s.required, name)
+		}
+	}
+	return nil
+}
+
+// fillExtra reads x-extra and additionalProperties. A schema that says nothing
+// takes what it declares and no more: a misspelt name must never be ignored.
+func (c *Compiler) fillExtra(s *Schema) (err error) {
+	additional := s.source.AdditionalProperties
+	switch rule, _ := s.source.Extensions["x-extra"].(string); {
+	case rule == "custom":
+		s.extra = customExtra
+	case rule == "any", rule == "" && additional.Has != nil && *additional.Has:
+		s.extra = anyExtra
+	case rule != "":
+		return fmt.Errorf("x-extra: %s is not known", rule)
+	case additional.Schema != nil:
+		s.extra, s.keys = typedExtra, extension(s.source, "x-keys")
+		s.other, err = c.Compile(additional.Schema)
+	}
+	return err
+}
+
+func (c *Compiler) fillOneOf(s *Schema) error {
+	s.kind, s.by, s.branches = oneOf, s.source.Discriminator.PropertyName, map[string]*Schema{}
+	byRef := map[string]*openapi3.SchemaRef{}
+	for _, ref := range s.source.OneOf {
+		byRef[ref.Ref] = ref
+	}
+	for value, target := range s.source.Discriminator.Mapping {
+		ref := byRef[target.Ref]
+		if ref == nil {
+			return fmt.Errorf("discriminator %s: %s is not among oneOf", s.by, value)
+		}
+		branch, err := c.Compile(ref)
+		if err != nil {
+			return fmt.Errorf("%s: %w", value, err)
+		}
+		if branch.kind != object {
+			return fmt.Errorf("%s: a branch must be an object", value)
+		}
+		s.branches[value] = branch
+	}
+	if len(s.branches) == 0 {
+		return fmt.Errorf("discriminator %s has no mapping", s.by)
+	}
+	s.unknown = s.openBranch()
+	return nil
+}
+
+// openBranch is the schema for a value of the discriminator that the document does not
+// have: what all branches share, with everything else left open. The engine then says
+// what is wrong with the value: an action may be unknown, internal, or declared by the
+// programme.
+func (s *Schema) openBranch() *Schema {
+	first := s.branches[slices.Min(slices.Collect(maps.Keys(s.branches)))]
+	open := &Schema{
+		source: openapi3.NewObjectSchema(), kind: object, required: first.required,
+		byName: map[string]*Schema{}, extra: first.extra, other: first.other,
+	}
+	for _, p := range first.order {
+		open.order = append(open.order, property{p.name, s.shared(p)})
+		open.byName[p.name] = open.order[len(open.order)-1].schema
+	}
+	return open
+}
+
+// shared is a property as every branch has it: itself where they all do, its
+// bare type where they differ.
+func (s *Schema) shared(p property) *Schema {
+	for _, branch := range s.branches {
+		if branch.byName[p.name] != p.schema {
+			bare := &openapi3.Schema{Type: p.schema.source.Type}
+			return &Schema{source: bare, types: typesOf(bare)}
+		}
+	}
+	return p.schema
+}
+
+// extended is a copy of an object with the properties of a second one besides
+// its own, which come first and win; nil: a mere copy.
+func (s *Schema) extended(by *Schema) *Schema {
+	out := *s
+	out.order, out.byName, out.required = slices.Clone(s.order), maps.Clone(s.byName), slices.Clone(s.required)
+	if by == nil {
+		return &out
+	}
+	for _, p := range by.order {
+		if out.byName[p.name] != nil {
+			continue
+		}
+		out.order, out.byName[p.name] = append(out.order, p), p.schema
+		if slices.Contains(by.required, p.name) {
+			out.required = append(out.required, p.name)
+		}
+	}
+	return &out
+}
+
+// replace gives a property another schema.
+func (s *Schema) replace(name string, with *Schema) {
+	s.byName[name] = with
+	for i := range s.order {
+		if s.order[i].name == name {
+			s.order[i].schema = with
+		}
+	}
+}
+
+// drop takes a property out of an object.
+func (s *Schema) drop(name string) {
+	delete(s.byName, name)
+	s.order = slices.DeleteFunc(s.order, func(p property) bool { return p.name == name })
+	s.required = slices.DeleteFunc(s.required, func(r string) bool { return r == name })
+}
+
+// typesOf gives the types that a scalar takes: its own, or those of what it is built of.
+func typesOf(schema *openapi3.Schema) (t typeSet) {
+	for _, name := range schema.Type.Slice() {
+		t |= typeNamed[name]
+	}
+	if t != 0 {
+		return t
+	}
+	for _, refs := range []openapi3.SchemaRefs{schema.AllOf, schema.AnyOf, schema.OneOf} {
+		for _, ref := range refs {
+			if ref.Value != nil {
+				t |= typesOf(ref.Value)
+			}
+		}
+	}
+	return t
+}

@@ -1,0 +1,233 @@
+package contract
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+)
+
+// validation are the options of every validation: all faults of a value, our own
+// formats, and no values or schemas in messages.
+var validation = []openapi3.SchemaValidationOption{
+	openapi3.MultiErrors(),
+	openapi3.DisableSchemaErrorDetails(),
+	openapi3.WithStringFormatValidators(formats),
+}
+
+// validate lets kin-openapi decide on a scalar, after the checks that it cannot make
+// because it compares numbers as binary fractions. It gives the value as it is kept.
+func (k *checker) validate(s *Schema, v any) any {
+	if n, ok := v.(json.Number); ok {
+		if n, ok = k.exact(s, n); !ok {
+			return v
+		}
+		v = n
+	}
+	if text, ok := v.(string); ok && s.pattern > 0 && !k.affords(s, text) {
+		return v
+	}
+	if err := s.source.VisitJSON(v, validation...); err != nil {
+		k.schemaFaults(err)
+	}
+	return v
+}
+
+// exact gives a number as it is kept: a whole one without point or exponent, an
+// amount with the decimals that amounts have. It refuses what is too large.
+func (k *checker) exact(s *Schema, n json.Number) (json.Number, bool) {
+	text, err := string(n), error(nil)
+	switch {
+	case s.types&takesNumber == 0 && s.types&takesInteger != 0:
+		text, err = wholeNumber(text)
+	case s.format == "decimal":
+		text, err = keptAmount(text)
+	default:
+		err = finite(n)
+	}
+	switch {
+	case errors.Is(err, money.ErrPrecision):
+		k.mustBe(typeNames(s.source))
+	case err != nil:
+		k.fault(loyalty.ErrTooLarge.Name, "", map[string]any{"property": k.property()})
+	}
+	return json.Number(text), err == nil
+}
+
+// wholeNumber writes a whole number as plain digits: 2.0 and 2e0 are 2, because
+// some clients know no other numbers than fractions.
+func wholeNumber(text string) (string, error) {
+	n, err := money.ParseNumber(text)
+	if err != nil {
+		return text, err
+	}
+	v, err := n.Whole()
+	if err != nil || isInteger(text) {
+		return text, err
+	}
+	return strconv.FormatInt(v, 10), nil
+}
+
+// longAmount is the length from which an amount's needless zeros are not kept.
+const longAmount = 64
+
+// keptAmount rounds a number with more decimals than an amount has. Any other is kept
+// as it was written.
+func keptAmount(text string) (string, error) {
+	a, exact, err := money.ParseRounded(text)
+	if err != nil || exact && len(text) <= longAmount {
+		return text, err
+	}
+	return a.String(), nil
+}
+
+// finite refuses numbers beyond those of a client that counts in binary.
+func finite(n json.Number) error {
+	if f, err := n.Float64(); err != nil || math.IsInf(f, 0) {
+		return money.ErrRange
+	}
+	return nil
+}
+
+// count applies the limits on how many properties or items there may be.
+func (k *checker) count(s *Schema, n int, of string) {
+	least, most := s.source.MinItems, s.source.MaxItems
+	if of == "properties" {
+		least, most = s.source.MinProps, s.source.MaxProps
+	}
+	if uint64(n) < least {
+		k.fault("too_few", "", map[string]any{"property": k.property(), "limit": least})
+	}
+	if most != nil && uint64(n) > *most {
+		k.fault("too_many", "", map[string]any{"property": k.property(), "limit": *most})
+	}
+}
+
+// unique refuses a list that holds one item twice, where the schema wants that.
+func (k *checker) unique(s *Schema, items []any) {
+	if !s.source.UniqueItems {
+		return
+	}
+	seen := make(map[string]bool, len(items))
+	for _, item := range items {
+		text := string(AppendJSON(nil, item))
+		if seen[text] {
+			k.fault("not_unique", "", map[string]any{"property": k.property()})
+			return
+		}
+		seen[text] = true
+	}
+}
+
+// schemaFaults notes what kin-openapi found, by the keyword that failed. Its own text is
+// never shown: it may quote the value.
+func (k *checker) schemaFaults(err error) {
+	var many openapi3.MultiError
+	if errors.As(err, &many) {
+		for _, one := range many {
+			k.schemaFaults(one)
+		}
+		return
+	}
+	var found *openapi3.SchemaError
+	if !errors.As(err, &found) {
+		k.fault("property_invalid", "", map[string]any{"property": k.property(), "reason": "schema"})
+		return
+	}
+	at := len(k.path)
+	for _, key := range found.JSONPointer() {
+		k.path = append(k.path, pointerStep(key))
+	}
+	name, args := wording(found)
+	args["property"] = k.property()
+	k.fault(name, "", args)
+	k.path = k.path[:at]
+}
+
+// pointerStep reads one part of a JSON pointer.
+func pointerStep(key string) step {
+	if i, ok := formIndex(key); ok {
+		return step{"", i}
+	}
+	return step{key, -1}
+}
+
+// wording gives the name of the message for a keyword, and its limit.
+func wording(e *openapi3.SchemaError) (name string, args map[string]any) {
+	s := e.Schema
+	limit := func(name string, n any) (string, map[string]any) { return name, map[string]any{"limit": n} }
+	switch e.SchemaField {
+	case "type", "nullable":
+		return "must_be_type", map[string]any{"type": typeNames(s)}
+	case "enum":
+		return "must_be_one_of", map[string]any{"values": s.Enum}
+	case "format":
+		return "bad_format", map[string]any{"format": formatName(s.Format)}
+	case "anyOf", "oneOf":
+		return "bad_format", map[string]any{"format": formatNames(s)}
+	case "pattern":
+		return "bad_pattern", map[string]any{"pattern": s.Pattern}
+	case "minLength":
+		return limit("too_short", s.MinLength)
+	case "maxLength":
+		return limit("too_long", *s.MaxLength)
+	case "minItems":
+		return limit("too_few", s.MinItems)
+	case "maxItems":
+		return limit("too_many", *s.MaxItems)
+	case "minProperties":
+		return limit("too_few", s.MinProps)
+	case "maxProperties":
+		return limit("too_many", *s.MaxProps)
+	case "minimum", "exclusiveMinimum":
+		return limit("too_small", *s.Min)
+	case "maximum", "exclusiveMaximum":
+		return limit("too_large", *s.Max)
+	case "multipleOf":
+		return limit("not_multiple", *s.MultipleOf)
+	case "uniqueItems":
+		return "not_unique", map[string]any{}
+	}
+	return "property_invalid", map[string]any{"reason": "schema"}
+}
+
+// typeNames lists the types a schema takes.
+func typeNames(s *openapi3.Schema) string {
+	var names []string
+	for _, name := range []string{"string", "integer", "number", "boolean", "array", "object"} {
+		if typesOf(s)&typeNamed[name] != 0 {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// formatName is what a format is called in a message.
+func formatName(format string) string {
+	if format == "birth-date" {
+		return "YYYY-MM-DD, " + oldest + "…" + newest()
+	}
+	return format
+}
+
+// formatNames lists the formats, or else types, that a value may choose from.
+func formatNames(s *openapi3.Schema) string {
+	var names []string
+	for _, ref := range append(append(openapi3.SchemaRefs{}, s.AnyOf...), s.OneOf...) {
+		if ref.Value == nil {
+			continue
+		}
+		name := ref.Value.Format
+		if name == "" {
+			name = typeNames(ref.Value)
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,270 @@
+package contract
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// Vocabulary is the Events document as the engine needs it: which attributes an action
+// has, which module they need, which are personal, and how to check them. It implements
+// loyalty.Contract. What the programme declares (module custom_events) is part of it once
+// UseDeclarations was called. It may be used by many goroutines.
+type Vocabulary struct {
+	event    *Schema           // the envelope of every action
+	actions  map[string]action // those that can be submitted
+	internal map[string]action // those that only the platform writes
+	declared *declarations
+}
+
+// action is what the document says of one action.
+type action struct {
+	envelope *Schema // nil: cannot be submitted
+	data     *Schema
+	meaning  *loyalty.Shape
+}
+
+// NewVocabulary reads the Events document. It fails when the document cannot be walked.
+func NewVocabulary() (*Vocabulary, error) {
+	documents, err := Documents()
+	if err != nil {
+		return nil, err
+	}
+	events := slices.IndexFunc(documents, func(d Document) bool { return d.API == "events" })
+	return newVocabulary(documents[events].Spec)
+}
+
+func newVocabulary(doc *openapi3.T) (*Vocabulary, error) {
+	event, err := NewCompiler().Compile(doc.Components.Schemas["Event"])
+	if err != nil {
+		return nil, fmt.Errorf("events: Event: %w", err)
+	}
+	if event.kind != oneOf {
+		return nil, fmt.Errorf("events: Event has no discriminator")
+	}
+	v := &Vocabulary{event: event, actions: make(map[string]action, len(event.branches))}
+	for name, branch := range event.branches {
+		data := branch.byName["data"]
+		if data == nil || data.kind != object {
+			return nil, fmt.Errorf("events: %s: data is not an object", name)
+		}
+		v.actions[name] = action{branch, data, meaningOf(data)}
+	}
+	if v.internal, err = v.readInternal(event.source); err != nil {
+		return nil, fmt.Errorf("events: x-internal-actions: %w", err)
+	}
+	if v.declared, err = newDeclarations(v.timestamp()); err != nil {
+		return nil, err
+	}
+	event.lookup = v.branch
+	return v, nil
+}
+
+// timestamp is the schema of the attribute that every action has.
+func (v *Vocabulary) timestamp() *Schema {
+	for _, a := range v.actions {
+		if s := a.data.byName[TimestampProperty]; s != nil {
+			return s
+		}
+	}
+	return &Schema{source: openapi3.NewSchema()}
+}
+
+// internalAction is what the document says of an action that only the platform
+// writes: the schema of its data, or the action whose lines it records.
+type internalAction struct {
+	Data   *openapi3.Schema `json:"data"`
+	ItemOf string           `json:"item_of"`
+}
+
+func (v *Vocabulary) readInternal(event *openapi3.Schema) (map[string]action, error) {
+	raw, err := json.Marshal(event.Extensions["x-internal-actions"])
+	if err != nil {
+		return nil, err
+	}
+	var all map[string]internalAction
+	if err := json.Unmarshal(raw, &all); err != nil {
+		return nil, err
+	}
+	internal := make(map[string]action, len(all))
+	for name, i := range all {
+		data, err := v.internalData(i)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		data.extra = anyExtra // its writer is the platform
+		internal[name] = action{data: data, meaning: meaningOf(data)}
+	}
+	return internal, nil
+}
+
+func (v *Vocabulary) internalData(i internalAction) (*Schema, error) {
+	if i.ItemOf != "" {
+		return v.itemOf(i.ItemOf)
+	}
+	if i.Data == nil {
+		return nil, fmt.Errorf("neither data nor item_of")
+	}
+	s := &Schema{source: i.Data}
+	return s, NewCompiler().fillObject(s)
+}
+
+// itemOf is the schema of a line of a purchase, which inherits the attributes of
+// its checkout; its own win.
+func (v *Vocabulary) itemOf(name string) (*Schema, error) {
+	checkout, ok := v.actions[name]
+	if !ok || !checkout.data.hasLines() {
+		return nil, fmt.Errorf("%s has no items", name)
+	}
+	line := checkout.data.byName[itemsProperty].items.extended(checkout.data)
+	line.drop(itemsProperty)
+	return line, nil
+}
+
+// itemsProperty holds the lines of a purchase.
+const itemsProperty = "items"
+
+func (s *Schema) hasLines() bool {
+	items := s.byName[itemsProperty]
+	return items != nil && items.kind == list && items.items.kind == object
+}
+
+// meaningOf gives what the document's extensions say of the attributes of an object.
+func meaningOf(s *Schema) *loyalty.Shape {
+	out := &loyalty.Shape{Module: extension(s.source, "x-module"), Attributes: make(map[string]loyalty.Attribute, len(s.order))}
+	for _, p := range s.order {
+		a := loyalty.Attribute{
+			Module:   extension(p.schema.source, "x-module"),
+			Personal: p.schema.source.Extensions["x-personal"] == true,
+		}
+		if p.schema.kind == list && p.schema.items.kind == object {
+			a.Items = meaningOf(p.schema.items)
+		}
+		out.Attributes[p.name] = a
+	}
+	return out
+}
+
+func extension(s *openapi3.Schema, name string) string {
+	text, _ := s.Extensions[name].(string)
+	return text
+}
+
+// Actions lists the actions of the document that can be submitted, in no order.
+func (v *Vocabulary) Actions() []string {
+	names := make([]string, 0, len(v.actions))
+	for name := range v.actions {
+		names = append(names, name)
+	}
+	return names
+}
+
+// known finds an action: one of the document with what the programme adds to
+// it, one that the programme declares, or one that only the platform writes.
+func (v *Vocabulary) known(name string) (action, bool) {
+	a, ok := v.submittable(name)
+	if !ok {
+		a, ok = v.internal[name]
+	}
+	return a, ok
+}
+
+// branch is the envelope of an action that can be submitted; nil: there is none.
+func (v *Vocabulary) branch(name string) *Schema {
+	a, _ := v.submittable(name)
+	return a.envelope
+}
+
+// Shape gives what the document and the programme say of the attributes of an action,
+// also of an action that only the platform writes; false: there is no such action.
+func (v *Vocabulary) Shape(name string) (*loyalty.Shape, bool) {
+	a, ok := v.known(name)
+	return a.meaning, ok
+}
+
+// Deprecated gives the instant from which an action of the document is
+// deprecated; false: it is not.
+func (v *Vocabulary) Deprecated(name string) (time.Time, bool) {
+	a, ok := v.actions[name]
+	if !ok || !a.envelope.source.Deprecated {
+		return time.Time{}, false
+	}
+	since, err := time.Parse(time.DateOnly, extension(a.envelope.source, "x-deprecated-since"))
+	return since, err == nil
+}
+
+// Check validates one event's data by its action's schema and gives it in
+// canonical form. at is where the data stands in the request, such as data. It
+// fails with an error of kind Invalid whose details name the fields.
+func (v *Vocabulary) Check(name string, data json.RawMessage, at string) (json.RawMessage, error) {
+	a, ok := v.known(name)
+	if !ok {
+		return nil, loyalty.ErrUnknownAction.With("action", name).At("action")
+	}
+	return a.data.CheckJSON(data, at)
+}
+
+// Read checks a whole event, its data included, and gives it as the engine takes it. at
+// stands before the fields of its errors, such as events[3]. It fails with an error of
+// kind Invalid.
+func (v *Vocabulary) Read(tree any, at string) (loyalty.Submission, error) {
+	tree, err := v.event.Check(tree, at)
+	if err != nil {
+		return loyalty.Submission{}, err
+	}
+	return v.Submission(tree), nil
+}
+
+// Submission is a checked event as the engine takes it. Checked says whether its data
+// was checked too: that of an action that cannot be submitted was not.
+func (v *Vocabulary) Submission(tree any) loyalty.Submission {
+	m, _ := tree.(map[string]any)
+	text := func(name string) string { s, _ := m[name].(string); return s }
+	guest, _ := m["guest"].(bool)
+	return loyalty.Submission{
+		Customer: text("customer"), ExternalID: text("external_id"), Action: text("action"), Guest: guest,
+		Data: AppendJSON(make([]byte, 0, 512), m["data"]), Checked: v.branch(text("action")) != nil,
+	}
+}
+
+// Update reads a body as changes by an action's data: what it sends, checked by the
+// action's schema, and for what is to go (null, or empty in a form) the value that
+// clears it. It fails, with kind Invalid, for a property that the action does not have
+// or that is in not.
+func (v *Vocabulary) Update(name string, body any, not ...string) (sent, cleared map[string]any, err error) {
+	known, _ := v.submittable(name)
+	left, gone := known.data.withoutCleared(body)
+	sent, _ = left.(map[string]any)
+	for _, property := range slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(sent)), gone...))) {
+		declared := known.data.byName[property] != nil && !slices.Contains(not, property)
+		if !declared && !IsCustom(property) {
+			return nil, nil, loyalty.ErrPropertyUnknown.With("property", property).At(property)
+		}
+	}
+	if _, err := known.data.Check(sent, ""); err != nil {
+		return nil, nil, err
+	}
+	cleared = make(map[string]any, len(gone))
+	for _, property := range gone {
+		cleared[property] = v.actions[name].data.byName[property].cleared()
+	}
+	return sent, cleared, nil
+}
+
+// cleared is what clears a property in an event: empty text, no entries, or null for a
+// custom attribute, which the document does not have.
+func (s *Schema) cleared() any {
+	switch {
+	case s == nil || s.kind == object:
+		return nil
+	case s.kind == list:
+		return []any{}
+	}
+	return ""
+}

@@ -1,0 +1,92 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/server/list"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+)
+
+// couponReader reads pages of coupons for the APIs that list them.
+type couponReader struct {
+	reader loyalty.Reader
+	clock  func() time.Time
+}
+
+// page answers a page of coupons; a filter that cannot be read finds none.
+func (r couponReader) page(ctx context.Context, p list.Page, q loyalty.CouponQuery, readable bool) (common.CouponList, error) {
+	var found []loyalty.HeldCoupon
+	var err error
+	if readable {
+		found, err = r.reader.Coupons(plain(ctx), q)
+	}
+	at := func(c loyalty.HeldCoupon) list.Cursor { return list.Cursor{At: c.CreatedAt, ID: c.ID[:]} }
+	if q.Holder != (loyalty.ID{}) {
+		at = func(c loyalty.HeldCoupon) list.Cursor { return list.Cursor{At: c.ClaimedAt, ID: c.ID[:]} }
+	}
+	if len(q.Sort) > 0 {
+		at = nil
+	}
+	l := list.Linked(p, found, r.clock(), at)
+	out := common.CouponList{Data: make([]common.Coupon, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time}
+	for i := range l.Entries {
+		out.Data[i] = couponOf(requestOf(ctx).language, &l.Entries[i].Coupon, &l.Entries[i].Holder, r.clock())
+	}
+	return out, err
+}
+
+// couponOf renders a coupon as it stands now. Of a holder who left nothing is shown.
+func couponOf(language *tongue, c *loyalty.Coupon, holder *loyalty.Customer, now time.Time) common.Coupon {
+	out := common.Coupon{
+		Code: c.Code, Name: textOrNil(language.text(c.Name.Texts)), Type: common.CouponType(c.Type), Value: worth(c),
+		Currency: textOrNil(c.Currency), Status: common.CouponStatus(c.StateAt(now)),
+		CreatedAt: common.Instant(c.CreatedAt), ClaimedAt: instantOrNil(c.ClaimedAt),
+		RedeemedAt: instantOrNil(c.RedeemedAt), ExpiresAt: instantOrNil(c.ExpiresAt),
+		Pool: textOrNil(c.Pool), Reward: textOrNil(c.Reward), Stores: orEmpty(c.Stores), Products: orEmpty(c.Products),
+		Customer: couponOwner(holder),
+	}
+	if c.Type == loyalty.CouponGiftCard {
+		out.Balance = &c.Balance
+	}
+	return out
+}
+
+// couponOwner names a customer; nil: nobody, or somebody who left.
+func couponOwner(c *loyalty.Customer) *common.CouponOwner {
+	if c.ID == (loyalty.ID{}) || c.Status == loyalty.OptedOut {
+		return nil
+	}
+	return &common.CouponOwner{ID: c.Name}
+}
+
+// claimedCoupon words a coupon that a customer got just now; nil without one.
+func claimedCoupon(language *tongue, c *loyalty.Coupon, holder *loyalty.Customer) *common.ClaimedCoupon {
+	if c == nil {
+		return nil
+	}
+	return &common.ClaimedCoupon{
+		Code: c.Code, Status: common.ClaimedCouponStatus(c.State), CreatedAt: common.Instant(c.CreatedAt),
+		Customer: common.CouponHolder{ID: holder.Name}, Name: textOrNil(language.text(c.Name.Texts)),
+		ClaimedAt: common.Instant(c.ClaimedAt), ExpiresAt: instantOrNil(c.ExpiresAt),
+		Type: common.ClaimedCouponType(c.Type), Value: worth(c), Currency: textOrNil(c.Currency),
+	}
+}
+
+// worth is a coupon's value; free shipping has none.
+func worth(c *loyalty.Coupon) *money.Amount {
+	if c.Type == loyalty.CouponFreeShipping {
+		return nil
+	}
+	return &c.Value
+}
+
+// orEmpty is a list that is never null on the wire.
+func orEmpty(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}

@@ -1,0 +1,28 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"github.com/gin-gonic/gin"
+)
+
+// waitTime bounds what a request waits for, so that a database that says nothing
+// does not hold on to callers. A bulk has longer, and so has an operation whose body
+// may be large: what of a bulk was not begun by then is refused, event by event.
+const (
+	waitTime = 10 * time.Second
+	bulkTime = 60 * time.Second
+)
+
+// bound gives a request its deadline. It ends when its caller goes away, too.
+func (s *Server) bound(c *gin.Context) {
+	wait := waitTime
+	if o := s.operations[routeKey{c.Request.Method, c.FullPath()}]; o != nil && (o.bodyLimit > 0 || c.FullPath() == bulkPath) {
+		wait = bulkTime
+	}
+	ctx, cancel := context.WithTimeout(c.Request.Context(), wait)
+	defer cancel()
+	c.Request = c.Request.WithContext(ctx)
+	c.Next()
+}

@@ -1,0 +1,140 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/server/list"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// activity is something that a customer may do: what is answered of it, and what its list
+// is filtered and sorted by.
+type activity struct {
+	entry          any // of the generated type of its list
+	id, title      string
+	kind           string // type, of those that have one
+	points, weight int64
+	stores         []string
+	dates          loyalty.Dates
+	status         string
+	custom         map[string]json.RawMessage
+}
+
+// activityColumns are what any of the lists can be filtered or sorted by; the
+// document says which of them each list has.
+var activityColumns = map[string]list.Column[activity]{
+	"status":    {Field: list.Field{Kind: list.Choice, Choices: activityStatuses}, Of: func(e activity) any { return e.status }},
+	"type":      {Field: list.Field{Kind: list.Text}, Of: func(e activity) any { return e.kind }},
+	"stores":    {Field: list.Field{Kind: list.Text, List: true}, Of: func(e activity) any { return list.Places(e.stores) }},
+	"points":    {Field: list.Field{Kind: list.Integer}, Of: func(e activity) any { return e.points }},
+	"weight":    {Field: list.Field{Kind: list.Integer}, Of: func(e activity) any { return e.weight }},
+	"title":     {Field: list.Field{Kind: list.Text}, Of: func(e activity) any { return e.title }},
+	"name":      {Field: list.Field{Kind: list.Text}, Of: func(e activity) any { return e.title }},
+	"starts_at": {Field: list.Field{Kind: list.Instant}, Of: func(e activity) any { return momentOrNil(e.dates.StartsAt) }},
+	"ends_at":   {Field: list.Field{Kind: list.Instant}, Of: func(e activity) any { return momentOrNil(e.dates.EndsAt) }},
+}
+
+// activityStatuses are the states that dates give.
+var activityStatuses = []string{loyalty.StatusActive, loyalty.StatusScheduled, loyalty.StatusCompleted}
+
+// momentOrNil is a date as a column has it.
+func momentOrNil(m loyalty.Moment) any {
+	if m.IsZero() {
+		return nil
+	}
+	return m.Time
+}
+
+// activityList is a list of what a customer may do, as a request asks for it.
+type activityList struct {
+	customer string
+	limit    *common.Limit
+	offset   *common.Offset
+	order    list.Order
+	kind     string // the type of entity, whose declared attributes are filters too
+	needs    loyalty.CustomerNeeds
+	all      func(r *loyalty.Run, language *tongue) ([]activity, error)
+}
+
+// activityPage reads the page of a list that a request wants. E is the type of its
+// entries.
+func activityPage[E any](ctx context.Context, customers customerReader, q activityList) (l list.Links[E], err error) {
+	p, err := pageOf(ctx, q.limit, q.offset, nil)
+	if err != nil {
+		return l, err
+	}
+	err = customers.view(ctx, q.customer, q.needs, func(r *loyalty.Run) error {
+		all, err := q.all(r, requestOf(ctx).language)
+		if err != nil {
+			return err
+		}
+		l = chosenActivities[E](p, r.Programme, q.kind, all, q.order, customers.clock())
+		return nil
+	})
+	return l, err
+}
+
+// chosenActivities cuts a page out of all activities of a kind.
+func chosenActivities[E any](p list.Page, programme *loyalty.Programme, kind string, all []activity, o list.Order, now time.Time) list.Links[E] {
+	columns := list.CustomColumns(programme, kind, activityColumns, func(e activity) map[string]json.RawMessage { return e.custom })
+	found := list.Choose(p, activeOnly(p.Query, all), columns, o, now)
+	return list.Links[E]{Entries: entries[E](found.Entries), Next: found.Next, Previous: found.Previous, Time: found.Time}
+}
+
+// activeOnly leaves what is active, unless the request asks for a status itself.
+func activeOnly(query []list.Pair, all []activity) []activity {
+	if asksForStatus(query) {
+		return all
+	}
+	return slices.DeleteFunc(all, func(e activity) bool { return e.status != loyalty.StatusActive })
+}
+
+// asksForStatus says whether a filter of a request is one for the status.
+func asksForStatus(query []list.Pair) bool {
+	return slices.ContainsFunc(query, func(p list.Pair) bool {
+		name, _ := list.SplitOperator(p.Name)
+		return name == "status"
+	})
+}
+
+// entries gives what is answered of activities, all of one type.
+func entries[E any](all []activity) []E {
+	out := make([]E, len(all))
+	for i := range all {
+		out[i] = all[i].entry.(E)
+	}
+	return out
+}
+
+// activitiesOf makes an activity of each entity of a kind, in the order of a catalogue:
+// by beginning, those without one last, then by id.
+func activitiesOf[T any](all map[string]T, of func(T) (activity, error)) ([]activity, error) {
+	out := make([]activity, 0, len(all))
+	for _, entity := range all {
+		e, err := of(entity)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, e)
+	}
+	slices.SortFunc(out, func(a, b activity) int {
+		dates := list.Compare(momentOrNil(a.dates.StartsAt), momentOrNil(b.dates.StartsAt), false)
+		return cmp.Or(dates, strings.Compare(a.id, b.id))
+	})
+	return out, nil
+}
+
+// lookup finds the entity that a path names. It fails with ErrEntityNotFound.
+func lookup[T any](all map[string]T, kind, id string) (T, error) {
+	entity, ok := all[id]
+	if !ok {
+		return entity, loyalty.ErrEntityNotFound.With("type", kind).With("id", id)
+	}
+	return entity, nil
+}

@@ -1,0 +1,47 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/loyalty-platform/loyalty/server/contract"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// entityChanges reads changes of entities off requests, by the schemas of their types.
+type entityChanges struct {
+	programme  func() *loyalty.Programme
+	schemas    *contract.Entities
+	vocabulary *contract.Vocabulary
+}
+
+// read reads the body of a change by the schema that the path names. A type
+// that is not there, or whose module is off, comes before every other fault.
+func (r entityChanges) read(ctx context.Context, kind string, as func(fields *contract.Schema, body any) (json.RawMessage, error)) (loyalty.EntityChange, error) {
+	c := loyalty.EntityChange{Type: kind}
+	p := r.programme()
+	if err := p.CheckEntityType(kind); err != nil {
+		return c, err
+	}
+	fields, err := r.schemas.Of(kind, p)
+	if err != nil {
+		return c, err
+	}
+	body, err := parseBody(httpRequest(ctx).Header, requestOf(ctx).body)
+	if err != nil {
+		return c, err
+	}
+	c.Check = func(data json.RawMessage) (json.RawMessage, error) { return r.check(kind, fields, data) }
+	c.Data, err = as(fields, body)
+	return c, err
+}
+
+// check holds an entity as a whole against its schema, and what an action
+// declares against what there is already.
+func (r entityChanges) check(kind string, fields *contract.Schema, data json.RawMessage) (json.RawMessage, error) {
+	data, err := fields.CheckJSON(data, "")
+	if err != nil || kind != "custom-events/action" {
+		return data, err
+	}
+	return data, r.vocabulary.Declarable(data)
+}

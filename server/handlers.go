@@ -1,0 +1,58 @@
+package server
+
+// handlers are the objects that answer the APIs of the contract, one each.
+type handlers struct {
+	administration administrationAPI
+	campaigns      campaignsAPI
+	coupon         couponAPI
+	customers      customersAPI
+	display        displayAPI
+	entities       entitiesAPI
+	events         eventsAPI
+	leaderboard    leaderboardAPI
+	levels         levelsAPI
+	loyaltyRead    loyaltyReadAPI
+	offers         offersAPI
+	rewards        rewardsAPI
+}
+
+// handlers gives each API what it reads and writes by, and no more.
+func (s *Server) handlers() *handlers {
+	programme, clock := s.programme, s.clock
+	customers := customerReader{reader: s.reader, engine: s.engine, clock: clock}
+	journal := journalReader{reader: s.reader, clock: clock}
+	coupons := couponReader{reader: s.reader, clock: clock}
+	submits := submitter{engine: s.engine, customers: customers}
+	bulk := bulkOperations{admin: s.admin, reader: s.reader, jobs: s.jobs, clock: clock}
+	changes := entityChanges{programme: programme, schemas: s.entities, vocabulary: s.vocabulary}
+	previews := newGate(previewsAtOnce, previewsWaiting)
+	return &handlers{
+		administration: administrationAPI{
+			admin: s.admin, jobs: s.jobs, failures: s.failures, vocabulary: s.vocabulary, entities: s.entities, logger: s.logger,
+			clock: clock, region: s.region, jobWait: s.jobWait, verifying: make(chan struct{}, 1),
+		},
+		campaigns: campaignsAPI{
+			engine: s.engine, admin: s.admin, reader: s.reader, jobs: s.jobs, vocabulary: s.vocabulary, bulk: bulk,
+			previews: previews, programme: programme, clock: clock,
+		},
+		coupon:    couponAPI{admin: s.admin, reader: s.reader, coupons: coupons, bulk: bulk, changes: changes, clock: clock},
+		customers: customersAPI{reader: s.reader, customers: customers, submitter: submits, bulk: bulk, programme: programme, clock: clock},
+		display: displayAPI{
+			admin: s.admin, reader: s.reader, customers: customers, journal: journal, coupons: coupons, submitter: submits,
+			programme: programme, clock: clock,
+		},
+		entities: entitiesAPI{
+			engine: s.engine, admin: s.admin, reader: s.reader, vocabulary: s.vocabulary, customers: customers, journal: journal,
+			changes: changes, records: entityRecords{schemas: s.entities, clock: clock}, programme: programme, clock: clock,
+		},
+		events: eventsAPI{
+			engine: s.engine, vocabulary: s.vocabulary, programme: programme,
+			previews: previews, bulks: newGate(bulksAtOnce, bulksWaiting), charge: s.chargeBulk,
+		},
+		leaderboard: leaderboardAPI{boards: s.boards, customers: customers, programme: programme, clock: clock},
+		levels:      levelsAPI{customers: customers, submitter: submits, programme: programme, clock: clock},
+		loyaltyRead: loyaltyReadAPI{reader: s.reader, customers: customers, journal: journal, coupons: coupons, clock: clock},
+		offers:      offersAPI{reader: s.reader, customers: customers, programme: programme, clock: clock},
+		rewards:     rewardsAPI{reader: s.reader, customers: customers, submitter: submits, bulk: bulk, programme: programme, clock: clock},
+	}
+}

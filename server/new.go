@@ -1,0 +1,145 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/gin-gonic/gin/binding"
+	"github.com/loyalty-platform/loyalty/server/contract"
+	"github.com/loyalty-platform/loyalty/server/limit"
+	"github.com/loyalty-platform/loyalty/signing"
+)
+
+// New wires the documents' operations and the middlewares. It fails with one
+// line that names the setting it cannot use, or when the contract is broken.
+func New(o Options) (*Server, error) {
+	if o.SigningDebug && (!isLoopback(o.Listen) || len(o.TrustedProxies) > 0) {
+		return nil, fmt.Errorf("signing.debug is for development only: it needs a loopback address to listen on, not %q, and no proxy", o.Listen)
+	}
+	trusted, err := parseProxies(o.TrustedProxies)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{
+		listen: o.Listen, region: o.Region, engine: o.Engine, directory: o.Directory, admin: o.Admin, reader: o.Reader,
+		boards: o.Leaderboard, jobs: o.Jobs, jobWait: cmp.Or(o.JobWait, defaultJobWait),
+		vocabulary: o.Vocabulary, catalogue: o.Catalogue, limiter: o.Limiter,
+		ready: o.Ready, status: o.Status, logger: o.Logger, clock: o.Clock, publicHosts: o.PublicHosts, proxies: trusted, debug: o.SigningDebug,
+		signatures: o.ReplayGuard,
+	}
+	s.fill(o)
+	scheme := signing.Default(o.Region)
+	scheme.Now = s.clock
+	s.verifier.scheme = scheme
+	if _, err := s.verifier.at(signing.DefaultWindow); err != nil {
+		return nil, err
+	}
+	s.algorithm = scheme.AlgorithmPrefix + "-HMAC-SHA256"
+	return s, s.wire()
+}
+
+// fill puts defaults in the place of what is optional.
+func (s *Server) fill(o Options) {
+	if s.clock == nil {
+		s.clock = time.Now
+	}
+	if s.limiter == nil {
+		s.limiter = limit.NewMemory(s.clock)
+	}
+	if s.logger == nil {
+		s.logger = slog.New(slog.DiscardHandler)
+	}
+	if s.ready == nil {
+		s.ready = func(context.Context) error { return nil }
+	}
+	if s.status == nil {
+		s.status = func() []Figure { return nil }
+	}
+	s.failures = &failureLog{admin: s.admin, logger: s.logger, clock: s.clock}
+	s.bodies = newBodyMemory(cmp.Or(o.BodyMemory, DefaultBodyMemory))
+}
+
+// ginOnce sets gin's globals: it is silent, keeps numbers as they were written,
+// and has no validator of its own, because the contract was checked before.
+var ginOnce = sync.OnceFunc(func() {
+	gin.SetMode(gin.ReleaseMode)
+	gin.DefaultWriter, gin.DefaultErrorWriter = io.Discard, io.Discard
+	binding.EnableDecoderUseNumber = true
+	binding.Validator = nil
+})
+
+// wire makes the engine: what holds for every request, then what holds for
+// signed ones, then the operations.
+func (s *Server) wire() error {
+	ginOnce()
+	documents, err := contract.Documents()
+	if err != nil {
+		return err
+	}
+	if s.operations, err = operationsOf(documents); err != nil {
+		return err
+	}
+	s.failures.names = namesOf(documents)
+	s.useDeclarations()
+	if s.entities, err = contract.EntitiesOf(documents); err != nil {
+		return err
+	}
+	g := gin.New()
+	// Without it a request that was given up would not end its queries.
+	g.ContextWithFallback = true
+	g.UseRawPath, g.UnescapePathValues = true, false // see decodePath
+	g.HandleMethodNotAllowed, g.RedirectTrailingSlash = true, false
+	g.ForwardedByClientIP = false
+
+	g.Use(s.identify, s.log, s.speak)
+	if err := s.publish(g, documents); err != nil {
+		return err
+	}
+	chain := []gin.HandlerFunc{
+		readable, decodePath, s.claim, s.readBody, s.bound, s.verify, s.limitRate, s.authorize, s.guard, s.readQuery, s.validate,
+	}
+	g.NoRoute(append(chain[:len(chain):len(chain)], func(c *gin.Context) { s.fail(c, errPathNotFound) })...)
+	g.NoMethod(append(chain[:len(chain):len(chain)], func(c *gin.Context) {
+		c.Header("Allow", strings.Join(s.served.verbs(c.Request.URL.EscapedPath()), ", "))
+		s.fail(c, errMethod.with("method", method(c.Request)))
+	})...)
+	s.register(g.Group("", chain...))
+	s.served = servedBy(g.Routes())
+	s.handler = g
+	return s.complete(g)
+}
+
+// useDeclarations lets everything that reads events know what the programme in
+// force declares.
+func (s *Server) useDeclarations() {
+	s.vocabulary.UseDeclarations(func(action string) json.RawMessage {
+		return s.programme().Declared(action)
+	})
+	for _, o := range s.operations {
+		if o.fromTree {
+			s.vocabulary.Extend(o.body)
+		}
+	}
+}
+
+// complete refuses to start when an operation of the contract has no route.
+func (s *Server) complete(g *gin.Engine) error {
+	routes := map[routeKey]bool{}
+	for _, r := range g.Routes() {
+		routes[routeKey{r.Method, r.Path}] = true
+	}
+	for key := range s.operations {
+		if !routes[key] {
+			return fmt.Errorf("%s %s is in the contract and has no handler", key.method, key.path)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/i18n"
+	"github.com/loyalty-platform/loyalty/server/contract"
+	"github.com/loyalty-platform/loyalty/server/limit"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// Engine submits events: *loyalty.Engine.
+type Engine interface {
+	Submit(ctx context.Context, s loyalty.Submission) (loyalty.Outcome, error)
+	SubmitEach(ctx context.Context, all []loyalty.Submission, told func(int, loyalty.Result))
+	Preview(ctx context.Context, s loyalty.Submission) (loyalty.Outcome, error)
+	PreviewAccepted(ctx context.Context, s loyalty.Submission) (loyalty.Outcome, *loyalty.Programme, error)
+	Settle(ctx context.Context, customer loyalty.ID) error
+	View(ctx context.Context, n loyalty.CustomerNeeds, look func(*loyalty.Run) error) error
+}
+
+// Options are what a server is made of. What is not marked optional is needed.
+type Options struct {
+	// Listen is the address to serve on, host:port.
+	Listen string
+	// Region is the region of the credential scope.
+	Region string
+
+	Engine    Engine
+	Directory *loyalty.Directory
+	Admin     *loyalty.Admin
+	Reader    loyalty.Reader
+	Jobs      Jobs
+	// Leaderboard ranks customers.
+	Leaderboard *loyalty.Leaderboard
+	Vocabulary  *contract.Vocabulary
+	Catalogue   *i18n.Catalogue
+	// Limiter counts requests by key; optional: in memory on this node.
+	Limiter limit.Limiter
+	// BodyMemory bounds what the bodies of all requests take together, in bytes;
+	// 0: DefaultBodyMemory.
+	BodyMemory int64
+
+	// JobWait is how long a caller who starts a job waits for its end; 0: 5 s.
+	JobWait time.Duration
+
+	// Ready says why the server cannot serve now; optional. Of an error that is a
+	// NotReady the reason is shown to whoever asks.
+	Ready func(ctx context.Context) error
+	// Status gives figures for who asks whether the server is ready; optional.
+	Status func() []Figure
+	// Logger takes the log lines; optional: they are dropped.
+	Logger *slog.Logger
+	// Clock is optional: time.Now.
+	Clock func() time.Time
+
+	// PublicHosts are further host names under which clients sign; optional.
+	PublicHosts []string
+	// TrustedProxies are the addresses and networks whose X-Forwarded-For,
+	// X-Forwarded-Host and X-Request-Id are believed; optional.
+	TrustedProxies []string
+	// ReplayGuard keeps the signatures of writes, so that one which was signed once
+	// and is sent twice is refused (409); nil: they are not looked at.
+	ReplayGuard loyalty.SignatureStore
+	// SigningDebug makes a 401 show what the server tried to match. It is
+	// refused unless Listen is a loopback address.
+	SigningDebug bool
+}
+
+// Jobs does and lists the work that the clock asks for: *loyalty.Jobs.
+type Jobs interface {
+	List(ctx context.Context) ([]loyalty.Job, error)
+	Run(ctx context.Context, name string) (loyalty.Job, error)
+	Wake(name string)
+}
+
+// NotReady is why requests cannot be served now, in words for anybody: it names no
+// address and no secret. What it wraps is for the log.
+type NotReady struct {
+	Reason string
+	Err    error
+}
+
+func (e *NotReady) Error() string { return fmt.Sprintf("%s: %v", e.Reason, e.Err) }
+
+// Unwrap gives the cause.
+func (e *NotReady) Unwrap() error { return e.Err }
+
+// Figure is one figure of a node's state, such as how far its clock is off.
+type Figure struct {
+	Name  string
+	Value int64
+}

@@ -1,0 +1,20 @@
+package server
+
+import (
+	"context"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/server/list"
+)
+
+// pageOf reads which part of a list a request wants. It fails as newPage does.
+func pageOf(ctx context.Context, limit *common.Limit, offset *common.Offset, cursor *common.Cursor) (list.Page, error) {
+	r, path := requestOf(ctx), ""
+	if c, ok := ctx.(*gin.Context); ok {
+		path, _, _ = strings.Cut(c.Request.RequestURI, "?")
+	}
+	return list.NewPage(path, r.query, r.began, limit, offset, cursor)
+}

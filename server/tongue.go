@@ -1,0 +1,89 @@
+package server
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/loyalty-platform/loyalty/i18n"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// tongue is how a caller is spoken to, and notes which languages were spoken: a
+// text may lack the one that is wanted most. Answers are worded in several
+// goroutines.
+type tongue struct {
+	catalogue *i18n.Catalogue
+	wanted    []string // of the programme's languages, the best first; its default is the last
+	messages  string   // of the platform's own texts
+
+	mu     sync.Mutex
+	spoken []string
+}
+
+// message words one of the platform's own texts.
+func (t *tongue) message(name string, args map[string]any) string {
+	t.speak(t.messages)
+	return t.catalogue.Message(t.messages, name, args)
+}
+
+// text gives a translatable text in the language that is wanted most of those it has,
+// else in the programme's own.
+func (t *tongue) text(texts map[string]string) string {
+	text, in := loyalty.Texts(texts).Choose(t.wanted...)
+	t.speak(in)
+	return text
+}
+
+// label is what an action is called in an answer. An action that the programme declares
+// is called by its name.
+func (t *tongue) label(action string) string {
+	if text := t.ownLabel(action); text != nil {
+		return *text
+	}
+	return action
+}
+
+// ownLabel is the platform's text for an action; nil: the programme declares it, and has
+// no text for customers.
+func (t *tongue) ownLabel(action string) *string {
+	key := "action." + action
+	if label := t.message(key, nil); label != key {
+		return &label
+	}
+	return nil
+}
+
+// speak notes the language of a text that is shown.
+func (t *tongue) speak(language string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if language != "" && !slices.Contains(t.spoken, language) {
+		t.spoken = append(t.spoken, language)
+	}
+}
+
+// forget drops what was noted: the texts are not sent.
+func (t *tongue) forget() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.spoken = nil
+}
+
+// language is what Content-Language says: the languages of the texts in the answer,
+// the most wanted first; the one most wanted where it has no texts.
+func (t *tongue) language() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.spoken) == 0 {
+		return t.wanted[0]
+	}
+	place := func(language string) int {
+		if i := slices.Index(t.wanted, language); i >= 0 {
+			return i
+		}
+		return len(t.wanted)
+	}
+	slices.SortStableFunc(t.spoken, func(a, b string) int { return place(a) - place(b) })
+	return strings.Join(t.spoken, ", ")
+}

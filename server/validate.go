@@ -1,0 +1,121 @@
+package server
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"io"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/gin-gonic/gin"
+
+	"github.com/loyalty-platform/loyalty/server/contract"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// validate holds the request against its operation: parameters, idempotency
+// key, body. What goes on to the handler is the checked body in canonical JSON,
+// whatever it came as, so that nobody behind this point reads it differently.
+func (s *Server) validate(c *gin.Context) {
+	r := requestOf(c)
+	if r.operation == nil {
+		return
+	}
+	err := s.validateParameters(c, r)
+	if err == nil && c.Request.Method == http.MethodPost {
+		switch err = checkIdempotencyKey(c.Request.Header); {
+		case err != nil:
+		case !r.memory.work(len(r.body)):
+			err = errBusy
+		default:
+			err = r.readTree(c.Request)
+			deprecate(c, s.vocabulary, r.actions)
+		}
+	}
+	if err != nil {
+		s.fail(c, err)
+	}
+}
+
+// validateParameters lets kin-openapi judge path, query and header parameters.
+func (s *Server) validateParameters(c *gin.Context, r *request) error {
+	if len(r.operation.checked) == 0 {
+		return nil
+	}
+	path := make(map[string]string, len(c.Params))
+	for _, p := range c.Params {
+		if !contract.IsText(p.Value) {
+			return contract.ErrInvalidParameter.With("parameter", p.Key).With("reason", "encoding").At(p.Key)
+		}
+		path[p.Key] = p.Value
+	}
+	in := &openapi3filter.RequestValidationInput{
+		Request: c.Request, PathParams: path, QueryParams: c.Request.URL.Query(), Route: r.operation.route,
+	}
+	return contract.CheckParameters(c, in, r.operation.checked)
+}
+
+func checkIdempotencyKey(h http.Header) error {
+	sent, ok := h[idempotencyHeader]
+	if !ok {
+		return nil
+	}
+	if len(sent) != 1 || sent[0] == "" || utf8.RuneCountInString(sent[0]) > 255 || !utf8.ValidString(sent[0]) {
+		return errIdempotencyKey.At(idempotencyHeader)
+	}
+	return nil
+}
+
+// idempotency gives the caller's key with what it stands for: method, path and
+// body of this request. It is false where the caller sent none. Who asks sees to it
+// that the answer is kept, whatever it is.
+func (r *request) idempotency(req *http.Request) (loyalty.AnswerKey, [32]byte, bool) {
+	r.decided = true
+	sent := req.Header[idempotencyHeader]
+	if len(sent) != 1 {
+		return loyalty.AnswerKey{}, [32]byte{}, false
+	}
+	return loyalty.AnswerKey{AccessKey: r.key.ID, Key: sent[0]}, standsFor(req, r.body), true
+}
+
+// standsFor is the hash of method, path and something of the body.
+func standsFor(req *http.Request, what ...[]byte) [32]byte {
+	path, _, _ := strings.Cut(req.RequestURI, "?")
+	h := sha256.New()
+	h.Write([]byte(req.Method))
+	h.Write([]byte{0})
+	h.Write([]byte(path))
+	h.Write([]byte{0})
+	for i, part := range what {
+		if i > 0 {
+			h.Write([]byte{0})
+		}
+		h.Write(part)
+	}
+	return [32]byte(h.Sum(nil))
+}
+
+// readTree reads, checks and replaces the body.
+func (r *request) readTree(req *http.Request) error {
+	v, err := parseBody(req.Header, r.body)
+	if err != nil {
+		return err
+	}
+	if r.operation.body == nil {
+		return nil // a POST that takes no body ignores one
+	}
+	if r.operation.fromTree {
+		r.actions = contract.ActionsIn(v)
+	}
+	if r.tree, err = r.operation.body.Check(v, ""); err != nil {
+		return err
+	}
+	canonical := []byte("{}")
+	if !r.operation.fromTree {
+		canonical = contract.AppendJSON(make([]byte, 0, len(r.body)+64), r.tree)
+	}
+	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(canonical)), int64(len(canonical))
+	return nil
+}

@@ -1,0 +1,39 @@
+package store
+
+import "github.com/loyalty-platform/loyalty/server/loyalty"
+
+// answers asks for each answer by both its names, for as long as rows with the clear
+// one can be alive: an answer that is not found is an effect that happens twice.
+func (l *loader) answers(list []calls) []calls {
+	if len(l.needs.Answers) == 0 {
+		return list
+	}
+	named := make(map[answerName]loyalty.AnswerKey, 2*len(l.needs.Answers))
+	rows := make([]answerName, 0, 2*len(l.needs.Answers))
+	for _, k := range l.needs.Answers {
+		for _, name := range []string{l.sealer.answerName(k), clearName(k)} {
+			n := answerName{k.AccessKey, name}
+			if _, twice := named[n]; !twice {
+				rows = append(rows, n)
+			}
+			named[n] = k
+		}
+	}
+	var r answerRow
+	var status int64
+	into := []any{&r.AccessKey, &r.Key, &r.Hash, (*number)(&status), &r.Body, &r.Block, &r.CustomerID, &r.At}
+	return read(list, selectAnswers, rows, into, func() error {
+		if at := r.At.Time(); !l.needs.Now.IsZero() && !at.After(l.needs.Now.Add(-answerLife)) {
+			return nil
+		}
+		r.Status = int(status)
+		a, err := l.sealer.answer(&r, named[answerName{r.AccessKey, r.Key}])
+		if before, known := l.out.Answers[a.AnswerKey]; !known || before.Clear {
+			l.out.Answers[a.AnswerKey] = a
+		}
+		return err
+	})
+}
+
+// answerName names the row of an answer.
+type answerName struct{ accessKey, key string }
