@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"context"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -15,6 +16,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/loyalty-platform/loyalty/server"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
@@ -36,29 +39,81 @@ var kinds = map[int]string{
 	415: "UnsupportedMediaTypeException", 422: "RuleException", 429: "TooManyRequestsException",
 }
 
-// elsewhere names the place of the test that reaches a failure which needs a house
-// of its own: a file, and what stands in it.
-var elsewhere = map[string][2]string{
-	"internal":                 {"middleware_test.go", "func TestPanicIsAPlain500("},
-	"unavailable":              {"middleware_test.go", "func TestFaultsOfOurs("},
-	"rules_too_heavy":          {"loyalty/effort_test.go", "ErrRulesTooHeavy"},
-	"busy":                     {"body_memory_test.go", "func TestBodiesShareMemory("},
-	"rights_exceeded":          {"loyalty/admin_rights_test.go", "func TestKeysGiveWhatTheyHave("},
-	"idempotency_key_unsigned": {"signature_test.go", "func TestKeyMustBeSigned("},
-	"request_replayed":         {"signature_test.go", "func TestReplayGuard("},
-	"rate_limited":             {"middleware_test.go", "func TestRateLimit("},
-	"job_running":              {"loyalty/jobs_test.go", "ErrJobRunning"},
-	"claim_coupon_redeemed":    {"loyalty/action/testdata/reward_redeem.json", `"name": "claim_coupon_redeemed", "code": 190220`},
-	"leaderboard_unbuilt":      {"leaderboard_test.go", "190270"},
-	"outcome_unknown":          {"loyalty/timekeeper_test.go", "ErrUnconfirmed"},
-	"clock_off":                {"loyalty/timekeeper_test.go", "ErrClockOff"},
-	"database_damaged":         {"../store/sqlite_damage_test.go", "ErrDamaged"},
-	"guest_action":             {"loyalty/action/testdata/checkout_claim.json", `"name": "guest_action", "code": 190162`}, // the contract refuses it first
-	"pattern_exhausted":        {"loyalty/coupon_pool_test.go", "ErrPatternSpent"},                                        // a pattern has a million codes at least
-	"tier_not_found":           {"loyalty/action/testdata/tier_change.json", `"name": "tier_not_found", "code": 190122`},
-	"tier_structure_not_found": {"loyalty/action/testdata/tier_recalculation.json", `"name": "tier_structure_not_found", "code": 190123`},
-	"signature_date":           {"signature_test.go", "101022, func("},
-	"signature_scope":          {"signature_test.go", "101023, func("},
+// elsewhere are the failures that need a house of their own, and the tests of this
+// package in which they come. That they do is held at the end of a whole run
+// (TestMain).
+var elsewhere = map[string]string{
+	"internal":                 "TestPanicIsAPlain500",
+	"unavailable":              "TestFaultsOfOurs",
+	"busy":                     "TestBodiesShareMemory",
+	"idempotency_key_unsigned": "TestKeyMustBeSigned",
+	"request_replayed":         "TestReplayGuard",
+	"rate_limited":             "TestRateLimit",
+	"signature_date":           "TestSignatureRefusals",
+	"signature_scope":          "TestSignatureRefusals",
+}
+
+// unasked are the failures that no request brings about here, because the rules of
+// their own packages' tests, another moment or another clock does. How they are
+// told is seen with a database that answers with them.
+var unasked = map[string]struct {
+	err     error
+	status  int
+	message string // in English
+}{
+	"rules_too_heavy":          {loyalty.ErrRulesTooHeavy.With("action", "checkout"), 422, "The rules of the programme take too long for this checkout; nothing of it was recorded"},
+	"rights_exceeded":          {loyalty.ErrRightsExceeded.With("property", "apis"), 403, "A key gives no more than it has itself: apis"},
+	"job_running":              {loyalty.ErrJobRunning.With("job", "expiry"), 409, "The job expiry is being done at the moment"},
+	"claim_coupon_redeemed":    {loyalty.ErrClaimCouponUsed.With("code", "C-1"), 422, "Coupon C-1 of this reward is redeemed already"},
+	"leaderboard_unbuilt":      {loyalty.ErrBoardsUnbuilt, 503, "The leaderboard is being counted; please try again shortly"},
+	"outcome_unknown":          {loyalty.ErrUnconfirmed, 503, "It is not known whether this was recorded; please repeat the request with the same Idempotency-Key"},
+	"clock_off":                {loyalty.ErrClockOff, 503, "This node's clock differs from the database's by more than a minute; jobs wait until it is right"},
+	"database_damaged":         {loyalty.ErrDamaged, 503, "The database is damaged and is served read-only until it is restored"},
+	"guest_action":             {loyalty.ErrGuestAction.With("action", "visit").At("guest"), 400, "Only a checkout can be for a guest, not the action visit"},
+	"pattern_exhausted":        {loyalty.ErrPatternSpent.With("pool", "spring"), 422, "The pattern of the coupon pool spring has too few codes left"},
+	"tier_not_found":           {loyalty.ErrTierNotFound.With("tier", "gold"), 404, "There is no tier gold"},
+	"tier_structure_not_found": {loyalty.ErrStructureNotFound.With("structure", "status"), 404, "There is no tier structure status"},
+}
+
+// TestUnaskedErrors: what only the rules know of is told over HTTP in every language,
+// with the status of its kind, its code and all that its sentence names.
+func TestUnaskedErrors(t *testing.T) {
+	said := &saidByDatabase{}
+	h := open(t, func(o *server.Options) {
+		said.Reader = o.Reader
+		o.Reader = said
+	})
+	declared := failuresIn(t, "loyalty/errors.go")
+	for name, u := range unasked {
+		t.Run(name, func(t *testing.T) {
+			h.t, said.err = t, u.err
+			words := map[string]bool{}
+			for _, language := range []string{"en", "es", "fr", "hu"} {
+				a := h.unchecked(http.MethodGet, "/customers/ada", "Accept-Language", language)
+				require.Equal(t, u.status, a.status, a.body)
+				require.Equal(t, language, a.header.Get("Content-Language"))
+				got := a.fault(t)
+				require.Equal(t, declared[name], got.Code)
+				require.NotRegexp(t, placeholder, a.body)
+				if language == "en" {
+					require.Equal(t, u.message, got.Message)
+				}
+				words[got.Message] = true
+			}
+			require.Len(t, words, 4, "a sentence of its own in each language")
+		})
+	}
+	h.t = t
+}
+
+// saidByDatabase fails every look at a customer with an error.
+type saidByDatabase struct {
+	loyalty.Reader
+	err error
+}
+
+func (s *saidByDatabase) Customer(context.Context, string) (loyalty.Customer, error) {
+	return loyalty.Customer{}, s.err
 }
 
 // TestEveryError reaches every failure that the server can answer with: the
@@ -131,12 +186,14 @@ func everyErrorIsListed(t *testing.T) {
 		require.NotContains(t, rows, f.name, "two rows")
 		rows[f.name], statuses[f.code] = f.code, f.status
 	}
-	for name, place := range elsewhere {
+	for name := range elsewhere {
 		require.NotContains(t, rows, name, "here and elsewhere")
 		rows[name] = known[name]
-		source, err := os.ReadFile(place[0])
-		require.NoError(t, err)
-		require.Contains(t, string(source), place[1], "the test of %s", name)
+		expected.Store(known[name], name)
+	}
+	for name := range unasked {
+		require.NotContains(t, rows, name, "here and unasked")
+		rows[name] = known[name]
 	}
 	require.Equal(t, known, rows, "every failure has a row")
 	decided := decidedCodes(t)

@@ -287,7 +287,7 @@ func TestLeaderboardOfManyNodes(t *testing.T) {
 			names = append(names, member(i))
 			s.must(member(i), "opt_in", fmt.Sprintf(`{"email":"member-%d@shop.test"}`, i))
 		}
-		done := make(chan struct{})
+		done, dice := make(chan struct{}), rand.New(rand.NewPCG(1, 3)) //nolint:gosec // repeatable, and no secret
 		var nodes, callers sync.WaitGroup
 		for i := range 3 {
 			l := s.leaderboard(s)
@@ -299,7 +299,7 @@ func TestLeaderboardOfManyNodes(t *testing.T) {
 					default:
 					}
 					if i == 0 && n%2 == 0 {
-						s.interrupted(time.Duration(rand.IntN(6000)) * time.Microsecond)
+						s.interrupted(time.Duration(dice.IntN(6000)) * time.Microsecond)
 						continue
 					}
 					_, err := l.Page(ctx, loyalty.BoardQuery{Limit: 10}, false)

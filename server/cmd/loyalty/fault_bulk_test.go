@@ -7,7 +7,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"os"
 	"testing"
@@ -121,7 +120,7 @@ func (b *bulkClaim) killWhileWorking() (kills int) {
 		for until := time.Now().Add(patience); b.done() < enough && time.Now().Before(until); {
 			time.Sleep(time.Millisecond)
 		}
-		time.Sleep(rand.N(10 * time.Millisecond))
+		time.Sleep(dice.within(10 * time.Millisecond))
 		require.Equal(b, -1, s.stop(os.Kill), s.log())
 		now := b.done()
 		require.Greater(b, now, before, "the operation does not get on: %s", s.log())
@@ -268,7 +267,7 @@ func (f *poolFill) killWhileWorking() (kills int) {
 			require.Equal(f, http.StatusOK, a.status, string(a.body))
 			f.events++
 		}
-		time.Sleep(rand.N(30 * time.Millisecond))
+		time.Sleep(dice.within(30 * time.Millisecond))
 		require.Equal(f, -1, s.stop(os.Kill), s.log())
 		now := f.done()
 		require.Greater(f, now, before, "the operation does not get on: %s", s.log())

@@ -7,7 +7,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"os/exec"
 	"strings"
 	"testing"
@@ -139,7 +138,7 @@ func (d *dueWork) killWhileWorking() (kills int) {
 		for until := time.Now().Add(patience); d.left() > enough && time.Now().Before(until); {
 			time.Sleep(2 * time.Millisecond)
 		}
-		time.Sleep(rand.N(40 * time.Millisecond))
+		time.Sleep(dice.within(40 * time.Millisecond))
 		for _, w := range workers {
 			_ = w.Process.Kill()
 		}

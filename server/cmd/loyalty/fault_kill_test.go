@@ -3,7 +3,6 @@
 package main
 
 import (
-	"math/rand/v2"
 	"os"
 	"testing"
 	"time"
@@ -28,7 +27,7 @@ func TestFaultKill(t *testing.T) {
 			}
 			l.run(s.address)
 			l.progress(100)
-			time.Sleep(rand.N(500 * time.Millisecond))
+			time.Sleep(dice.within(500 * time.Millisecond))
 			require.Equal(t, -1, s.stop(os.Kill), s.log())
 			l.stop()
 		}
@@ -53,7 +52,7 @@ func TestFaultStop(t *testing.T) {
 			}
 			l.run(s.address)
 			l.progress(100)
-			time.Sleep(rand.N(200 * time.Millisecond))
+			time.Sleep(dice.within(200 * time.Millisecond))
 			require.Equal(t, 0, s.stop(terminate), s.log())
 			l.stop()
 		}

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"math/rand/v2"
 	"net/http"
 	"sync"
 	"testing"
@@ -107,11 +106,11 @@ func (l *load) progress(n int) {
 
 // next is what a client does next: one event, or a reservation and its end.
 func (l *load) next() []*request {
-	r := request{customer: l.customers[rand.IntN(len(l.customers))], points: 1 + rand.Int64N(9)}
-	if rand.IntN(2) == 0 {
+	r := request{customer: l.customers[dice.IntN(len(l.customers))], points: 1 + dice.Int64N(9)}
+	if dice.IntN(2) == 0 {
 		r.key = "yes"
 	}
-	switch n := rand.IntN(100); {
+	switch n := dice.IntN(100); {
 	case n < 35:
 		r.action = "point_add"
 	case n < 60:
@@ -120,12 +119,12 @@ func (l *load) next() []*request {
 			r.points = 1_000_000_000 // more than anybody has
 		}
 	case n < 85:
-		r.action, r.burned = "checkout", max(0, rand.Int64N(9)-4)
+		r.action, r.burned = "checkout", max(0, dice.Int64N(9)-4)
 	default:
 		r.action = "reserve_points"
 		reserve := l.book.add(r)
 		r.transaction, r.action = reserve.transaction, "release_points"
-		if rand.IntN(2) == 0 {
+		if dice.IntN(2) == 0 {
 			r.action, r.burned = "checkout", r.points
 		}
 		return []*request{reserve, l.book.add(r)}

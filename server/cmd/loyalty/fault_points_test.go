@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
@@ -62,7 +61,7 @@ func TestFaultPoints(t *testing.T) {
 			for _, p := range points {
 				visits := 1 + i%3
 				if p == store.BatchDecided || p == store.BatchCommitted {
-					visits += rand.IntN(60)
+					visits += dice.IntN(60)
 				}
 				s := serveProgram(t, exec.Command(os.Args[0]), g.dir, append(g.env, fmt.Sprintf("%s=%s=%d", diesAt, p, visits)))
 				l.run(s.address)

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -43,11 +42,11 @@ func TestFaultImpatientClients(t *testing.T) {
 			wait.Go(func() {
 				for left.Add(-1) >= 0 {
 					r := l.book.add(l.retried())
-					for range 1 + rand.IntN(5) {
+					for range 1 + dice.IntN(5) {
 						l.book.send(c, s.address, r)
 					}
 					l.book.send(patient, s.address, r)
-					if rand.IntN(4) > 0 {
+					if dice.IntN(4) > 0 {
 						continue
 					}
 					a := patient.post(s.address, "/events", changed(r), r.key)
@@ -78,8 +77,8 @@ func TestFaultImpatientClients(t *testing.T) {
 func (l *load) retried() request {
 	actions := []string{"point_add", "point_add", "point_spend", "checkout", "reserve_points"}
 	r := request{
-		customer: l.customers[rand.IntN(len(l.customers))], action: actions[rand.IntN(len(actions))],
-		points: 1 + rand.Int64N(9), key: "yes",
+		customer: l.customers[dice.IntN(len(l.customers))], action: actions[dice.IntN(len(actions))],
+		points: 1 + dice.Int64N(9), key: "yes",
 	}
 	if r.action == "point_spend" && r.points > 6 {
 		r.points = 1_000_000_000 // more than anybody has: refusals are kept as well
@@ -109,7 +108,7 @@ func (i *impatience) gaveUp() map[string]int64 {
 
 // RoundTrip sends the request, or a part of it, and may lose the answer.
 func (i *impatience) RoundTrip(r *http.Request) (*http.Response, error) {
-	switch rand.IntN(5) {
+	switch dice.IntN(5) {
 	case 0:
 		return i.cut(r)
 	case 1:
@@ -126,7 +125,7 @@ func (i *impatience) cut(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	part := bytes.NewReader(body[:rand.IntN(len(body))])
+	part := bytes.NewReader(body[:dice.IntN(len(body))])
 	broken := r.Clone(r.Context())
 	broken.GetBody = nil
 	broken.Body = io.NopCloser(io.MultiReader(part, failing{}))
@@ -145,7 +144,7 @@ func (failing) Read([]byte) (int, error) { return 0, errGaveUp }
 
 // leave does not wait for the answer.
 func (i *impatience) leave(r *http.Request) (*http.Response, error) {
-	ctx, cancel := context.WithTimeout(r.Context(), time.Duration(rand.IntN(4000))*time.Microsecond)
+	ctx, cancel := context.WithTimeout(r.Context(), time.Duration(dice.IntN(4000))*time.Microsecond)
 	response, err := i.base.RoundTrip(r.WithContext(ctx))
 	if err != nil {
 		cancel()
@@ -165,7 +164,7 @@ func (i *impatience) lose(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = io.CopyN(io.Discard, response.Body, rand.Int64N(20))
+	_, err = io.CopyN(io.Discard, response.Body, dice.Int64N(20))
 	i.read.Add(1)
 	return nil, errors.Join(errGaveUp, err, response.Body.Close())
 }

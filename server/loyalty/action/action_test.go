@@ -88,26 +88,3 @@ func TestEveryActionHasScenarios(t *testing.T) {
 	}
 	require.ElementsMatch(t, append(actions(), stories...), told)
 }
-
-// TestScenarioFilesTellTheirAction makes sure that a file is about its action:
-// most of its stories submit it or want it recorded.
-func TestScenarioFilesTellTheirAction(t *testing.T) {
-	for _, name := range actions() {
-		about, all := 0, readScenarios(t, "testdata/"+name+".json")
-		for _, s := range all {
-			if slices.ContainsFunc(s.Steps, func(s step) bool { return s.tells(name) }) {
-				about++
-			}
-		}
-		require.GreaterOrEqual(t, 4*about, 3*len(all), "%s: too many stories are about something else", name)
-	}
-}
-
-// tells says whether a step submits an action or wants it recorded: some are
-// written by dates too.
-func (s step) tells(action string) bool {
-	if s.Event != nil && s.Event.Action == action || s.Due {
-		return true
-	}
-	return s.Want.Events != nil && slices.ContainsFunc(*s.Want.Events, func(e wantEvent) bool { return e.Action == action })
-}
