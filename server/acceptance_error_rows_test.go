@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/signing"
 )
 
@@ -112,7 +112,7 @@ var failings = []failing{
 	{"referrer_unknown", 422, 190047, "The referring customer does not exist", "data.referrer", nil, says("kim", "opt_in", `{"email":"kim@shop.test","referrer":"nobody"}`)},
 	{"referrer_self", 422, 190130, "Customers cannot refer themselves", "data.referrer", nil, says("kim", "opt_in", `{"email":"kim@shop.test","referrer":"kim"}`)},
 	{"key_revoked", 422, 190050, "The access key has been revoked", "", nil, func(h *house, language string) answer {
-		gone := h.newKey(loyalty.KeyChange{})
+		gone := h.newKey(admin.KeyChange{})
 		done(h, "/admin/keys/"+gone.KeyID+"/revoke", "")
 		return sends("/admin/keys/"+gone.KeyID, `{"label":"x"}`)(h, language)
 	}},
@@ -175,9 +175,9 @@ var failings = []failing{
 	}, says("ada", "checkout_accept", `{"transaction_id":"T-8","total":1}`)},
 	{"module_off_path", 404, 160600, "The module visual_search is switched off", "", [][2]string{{"/admin/modules/visual_search", `{"enabled":false}`}}, sends("/customers/ada/activities/visual-search", `{"bounds":[]}`)},
 
-	{"read_only_key", 403, 190060, "This access key may only read", "", nil, withKey(func(c *loyalty.KeyChange) { yes := true; c.ReadOnly = &yes })},
-	{"api_forbidden", 403, 190064, "This access key may not use the API events", "", nil, withKey(func(c *loyalty.KeyChange) { c.APIs = &[]string{"customers"} })},
-	{"address_refused", 403, 190065, "This access key may not be used from this address", "", nil, withKey(func(c *loyalty.KeyChange) { c.Addresses = &[]string{"192.0.2.0/24"} })},
+	{"read_only_key", 403, 190060, "This access key may only read", "", nil, withKey(func(c *admin.KeyChange) { yes := true; c.ReadOnly = &yes })},
+	{"api_forbidden", 403, 190064, "This access key may not use the API events", "", nil, withKey(func(c *admin.KeyChange) { c.APIs = &[]string{"customers"} })},
+	{"address_refused", 403, 190065, "This access key may not be used from this address", "", nil, withKey(func(c *admin.KeyChange) { c.Addresses = &[]string{"192.0.2.0/24"} })},
 	{"path_not_found", 404, 190066, "There is nothing at this path", "", nil, reads("/nowhere")},
 	{"method_not_allowed", 405, 190067, "The method PUT is not allowed at this path", "", nil, func(h *house, language string) answer {
 		return h.signed(h.key, h.request(http.MethodPut, "/events", "", "Accept-language", language))
@@ -222,9 +222,9 @@ var failings = []failing{
 }
 
 // withKey sends an event with a key that may not.
-func withKey(limit func(*loyalty.KeyChange)) func(*house, string) answer {
+func withKey(limit func(*admin.KeyChange)) func(*house, string) answer {
 	return func(h *house, language string) answer {
-		var c loyalty.KeyChange
+		var c admin.KeyChange
 		limit(&c)
 		return h.signed(h.newKey(c), h.request(http.MethodPost, "/events", `{}`, "Content-Type", jsonType, "Accept-language", language))
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/rebuild"
 	"github.com/loyalty-platform/loyalty/store"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
@@ -50,6 +50,6 @@ func TestSealedTextsAreRead(t *testing.T) {
 			}
 		}
 		require.NotContains(t, h.get("/coupons/ADA-1").json(t)["data"], "name")
-		require.NoError(t, h.store.VerifyRebuild(t.Context(), func(d loyalty.Difference) { require.Fail(t, "the journal says otherwise", "%+v", d) }, func(store.RebuildProgress) {}))
+		require.NoError(t, h.store.VerifyRebuild(t.Context(), func(d rebuild.Difference) { require.Fail(t, "the journal says otherwise", "%+v", d) }, func(store.RebuildProgress) {}))
 	})
 }

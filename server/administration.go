@@ -7,12 +7,12 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/administration"
 	"github.com/loyalty-platform/loyalty/server/contract"
-	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 )
 
 // administrationAPI answers the Administration API.
 type administrationAPI struct {
-	admin      *loyalty.Admin
+	admin      *admin.Admin
 	jobs       Jobs
 	failures   *failureLog
 	vocabulary *contract.Vocabulary
@@ -31,12 +31,12 @@ var _ administration.StrictServerInterface = (*administrationAPI)(nil)
 // of the result that may be stored.
 func change[T any](
 	ctx context.Context, status int, body func(T) any,
-	do func(context.Context, loyalty.Call) (loyalty.Done[T], error),
+	do func(context.Context, admin.Call) (admin.Done[T], error),
 ) (written, error) {
 	r := requestOf(ctx)
-	language, call := r.language, loyalty.Call{KeyID: r.key.ID}
+	language, call := r.language, admin.Call{KeyID: r.key.ID}
 	if key, hash, ok := r.idempotency(httpRequest(ctx)); ok {
-		call.Idempotency = &loyalty.AdminIdempotency{AnswerKey: key, Hash: hash, Render: func(result any, err error) (int, []byte) {
+		call.Idempotency = &admin.AdminIdempotency{AnswerKey: key, Hash: hash, Render: func(result any, err error) (int, []byte) {
 			if err != nil {
 				return errorBody(language, err)
 			}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/administration"
 	"github.com/loyalty-platform/loyalty/server/contract"
-	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 )
 
 // GetConfiguration gives everything that is configured.
@@ -33,7 +33,7 @@ func (a *administrationAPI) ApplyConfiguration(ctx context.Context, in administr
 		return nil, err
 	}
 	mode, prune := string(in.Body.Mode), in.Body.Prune != nil && *in.Body.Prune
-	answer := func(changes []loyalty.ConfigurationChange) any { return configurationAnswer(mode, changes) }
+	answer := func(changes []admin.ConfigurationChange) any { return configurationAnswer(mode, changes) }
 	if mode == "plan" {
 		changes, err := a.admin.PlanConfiguration(plain(ctx), wanted, prune)
 		if err != nil {
@@ -41,7 +41,7 @@ func (a *administrationAPI) ApplyConfiguration(ctx context.Context, in administr
 		}
 		return written{status: http.StatusOK, body: marshal(answer(changes))}, nil
 	}
-	return change(ctx, http.StatusOK, answer, func(ctx context.Context, call loyalty.Call) (loyalty.Done[[]loyalty.ConfigurationChange], error) {
+	return change(ctx, http.StatusOK, answer, func(ctx context.Context, call admin.Call) (admin.Done[[]admin.ConfigurationChange], error) {
 		return a.admin.ApplyConfiguration(ctx, call, wanted, prune)
 	})
 }
@@ -56,7 +56,7 @@ type configurationDifference struct {
 	After   map[string]json.RawMessage `json:"after,omitempty"`
 }
 
-func configurationAnswer(mode string, changes []loyalty.ConfigurationChange) any {
+func configurationAnswer(mode string, changes []admin.ConfigurationChange) any {
 	list := make([]configurationDifference, len(changes))
 	for i, c := range changes {
 		list[i] = configurationDifference(c)

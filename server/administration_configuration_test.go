@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
@@ -126,7 +126,7 @@ func TestConfigurationChanges(t *testing.T) {
 		require.Equal(t, []string{"update settings acceptance_window_seconds", "create stores/store c"}, changed(t, form))
 
 		readOnly := true
-		reader := h.newKey(loyalty.KeyChange{ReadOnly: &readOnly})
+		reader := h.newKey(admin.KeyChange{ReadOnly: &readOnly})
 		refused := h.signed(reader, h.request(http.MethodPost, "/admin/configuration", `{"mode":"plan","configuration":{}}`, "Content-Type", jsonType))
 		require.Equal(t, http.StatusForbidden, refused.status)
 		require.Equal(t, http.StatusOK, h.signed(reader, h.request(http.MethodGet, "/admin/configuration", "")).status)

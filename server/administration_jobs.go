@@ -8,6 +8,7 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/administration"
 	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/job"
 )
 
 // defaultJobWait is how long a caller waits for a job that was started.
@@ -37,7 +38,7 @@ func (a *administrationAPI) ListJobs(ctx context.Context, in administration.List
 // caller has left.
 func (a *administrationAPI) RunJob(ctx context.Context, in administration.RunJobRequestObject) (administration.RunJobResponseObject, error) {
 	type end struct {
-		job loyalty.Job
+		job job.Job
 		err error
 	}
 	requestOf(ctx).decided = true // a job that is run twice does nothing twice: no answer is kept
@@ -74,7 +75,7 @@ func (a *administrationAPI) jobUnderWay(ctx context.Context, name string) (admin
 	return nil, loyalty.ErrJobUnknown.With("job", name)
 }
 
-func (a *administrationAPI) job(j *loyalty.Job) administration.Job {
+func (a *administrationAPI) job(j *job.Job) administration.Job {
 	out := administration.Job{
 		Name: administration.JobName(j.Name), Schedule: fmt.Sprintf("PT%dS", int64(j.Interval/time.Second)),
 		Running: j.Running(a.clock()), LastRunAt: instantOrNil(j.StartedAt),

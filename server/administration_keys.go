@@ -11,6 +11,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/limit"
 	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 )
 
 // defaultOverlap is how long a rotated secret stays valid unless the caller
@@ -51,14 +52,14 @@ func (a *administrationAPI) GetKey(ctx context.Context, in administration.GetKey
 
 // CreateKey makes an access key and shows its secret, this once.
 func (a *administrationAPI) CreateKey(ctx context.Context, in administration.CreateKeyRequestObject) (administration.CreateKeyResponseObject, error) {
-	return change(ctx, http.StatusCreated, newKeyAnswer, func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.AccessKey], error) {
+	return change(ctx, http.StatusCreated, newKeyAnswer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.AccessKey], error) {
 		return a.admin.CreateKey(ctx, call, keyChange(*in.Body))
 	})
 }
 
 // UpdateKey changes what an access key may do.
 func (a *administrationAPI) UpdateKey(ctx context.Context, in administration.UpdateKeyRequestObject) (administration.UpdateKeyResponseObject, error) {
-	return change(ctx, http.StatusOK, keyAnswer, func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.AccessKey], error) {
+	return change(ctx, http.StatusOK, keyAnswer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.AccessKey], error) {
 		return a.admin.UpdateKey(ctx, call, in.KeyID, keyChange(*in.Body))
 	})
 }
@@ -69,21 +70,21 @@ func (a *administrationAPI) RotateKey(ctx context.Context, in administration.Rot
 	if s := in.Body.OverlapSeconds; s != nil {
 		overlap = time.Duration(*s) * time.Second
 	}
-	return change(ctx, http.StatusOK, newKeyAnswer, func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.AccessKey], error) {
+	return change(ctx, http.StatusOK, newKeyAnswer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.AccessKey], error) {
 		return a.admin.RotateKey(ctx, call, in.KeyID, overlap)
 	})
 }
 
 // RevokeKey ends an access key.
 func (a *administrationAPI) RevokeKey(ctx context.Context, in administration.RevokeKeyRequestObject) (administration.RevokeKeyResponseObject, error) {
-	return change(ctx, http.StatusOK, keyAnswer, func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.AccessKey], error) {
+	return change(ctx, http.StatusOK, keyAnswer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.AccessKey], error) {
 		return a.admin.RevokeKey(ctx, call, in.KeyID)
 	})
 }
 
 // keyChange is what a body asks to change; what it leaves out stays.
-func keyChange(in administration.KeyRights) loyalty.KeyChange {
-	c := loyalty.KeyChange{Label: in.Label, ReadOnly: in.ReadOnly, RateLimit: in.RateLimit}
+func keyChange(in administration.KeyRights) admin.KeyChange {
+	c := admin.KeyChange{Label: in.Label, ReadOnly: in.ReadOnly, RateLimit: in.RateLimit}
 	if in.Apis != nil {
 		names := make([]string, len(in.Apis))
 		for i, name := range in.Apis {

@@ -7,6 +7,7 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/administration"
 	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 )
 
 // ListModules lists the modules by name.
@@ -40,8 +41,8 @@ func (a *administrationAPI) GetModule(ctx context.Context, in administration.Get
 
 // ConfigureModule switches and configures a module.
 func (a *administrationAPI) ConfigureModule(ctx context.Context, in administration.ConfigureModuleRequestObject) (administration.ConfigureModuleResponseObject, error) {
-	c := loyalty.ModuleChange{Enabled: in.Body.Enabled, Config: in.Body.Config}
-	return change(ctx, http.StatusOK, moduleAnswer, func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.ModuleState], error) {
+	c := admin.ModuleChange{Enabled: in.Body.Enabled, Config: in.Body.Config}
+	return change(ctx, http.StatusOK, moduleAnswer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.ModuleState], error) {
 		return a.admin.SetModule(ctx, call, in.Module, c)
 	})
 }

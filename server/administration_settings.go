@@ -7,6 +7,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/administration"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 )
 
 // GetSettings reads what holds for the whole programme.
@@ -20,13 +21,13 @@ func (a *administrationAPI) GetSettings(ctx context.Context, _ administration.Ge
 
 // UpdateSettings changes what holds for the whole programme.
 func (a *administrationAPI) UpdateSettings(ctx context.Context, in administration.UpdateSettingsRequestObject) (administration.UpdateSettingsResponseObject, error) {
-	c := loyalty.SettingsChange{Currency: in.Body.Currency, TimeZone: in.Body.TimeZone}
+	c := admin.SettingsChange{Currency: in.Body.Currency, TimeZone: in.Body.TimeZone}
 	if s := in.Body.AcceptanceWindowSeconds; s != nil {
 		window := time.Duration(*s) * time.Second
 		c.AcceptanceWindow = &window
 	}
 	answer := func(s loyalty.Settings) any { return administration.SettingsAnswer{Data: a.settingsOf(s)} }
-	return change(ctx, http.StatusOK, answer, func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.Settings], error) {
+	return change(ctx, http.StatusOK, answer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Settings], error) {
 		return a.admin.SetSettings(ctx, call, c)
 	})
 }

@@ -12,18 +12,22 @@ import (
 	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
+	"github.com/loyalty-platform/loyalty/server/loyalty/campaign"
+	"github.com/loyalty-platform/loyalty/server/loyalty/coupon"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
 // campaignsAPI answers the Automation Campaigns API.
 type campaignsAPI struct {
 	engine     Engine
-	admin      *loyalty.Admin
+	admin      *admin.Admin
 	reader     loyalty.Reader
 	jobs       Jobs
 	vocabulary *contract.Vocabulary
 	bulk       bulkOperations
 	previews   *gate
-	programme  func() *loyalty.Programme
+	programme  func() *programme.Programme
 	clock      func() time.Time
 }
 
@@ -34,27 +38,27 @@ const campaignType = "automation/campaign"
 
 // campaignStatuses are where a campaign can stand.
 var campaignStatuses = []string{
-	loyalty.CampaignDraft, loyalty.StatusScheduled, loyalty.CampaignActive, loyalty.CampaignPaused, loyalty.StatusCompleted,
+	campaign.CampaignDraft, loyalty.StatusScheduled, campaign.CampaignActive, campaign.CampaignPaused, loyalty.StatusCompleted,
 }
 
 // campaignColumns are what campaigns are filtered and sorted by.
-func campaignColumns(now time.Time) map[string]list.Column[*loyalty.Campaign] {
-	moment := func(of func(*loyalty.Campaign) time.Time) func(*loyalty.Campaign) any {
-		return func(c *loyalty.Campaign) any {
+func campaignColumns(now time.Time) map[string]list.Column[*campaign.Campaign] {
+	moment := func(of func(*campaign.Campaign) time.Time) func(*campaign.Campaign) any {
+		return func(c *campaign.Campaign) any {
 			if at := of(c); !at.IsZero() {
 				return at
 			}
 			return nil
 		}
 	}
-	return map[string]list.Column[*loyalty.Campaign]{
-		"status":     {Field: list.Field{Kind: list.Choice, Choices: campaignStatuses}, Of: func(c *loyalty.Campaign) any { return c.StatusAt(now) }},
-		"trigger":    {Field: list.Field{Kind: list.Text}, Of: func(c *loyalty.Campaign) any { return c.Trigger }},
-		"name":       {Field: list.Field{Kind: list.Text}, Of: func(c *loyalty.Campaign) any { return c.Name }},
-		"priority":   {Field: list.Field{Kind: list.Integer}, Of: func(c *loyalty.Campaign) any { return int64(c.Priority) }},
-		"created_at": {Field: list.Field{Kind: list.Instant}, Of: moment(func(c *loyalty.Campaign) time.Time { return c.CreatedAt })},
-		"starts_at":  {Field: list.Field{Kind: list.Instant}, Of: moment(func(c *loyalty.Campaign) time.Time { return c.StartsAt.Time })},
-		"ends_at":    {Field: list.Field{Kind: list.Instant}, Of: moment(func(c *loyalty.Campaign) time.Time { return c.EndsAt.Time })},
+	return map[string]list.Column[*campaign.Campaign]{
+		"status":     {Field: list.Field{Kind: list.Choice, Choices: campaignStatuses}, Of: func(c *campaign.Campaign) any { return c.StatusAt(now) }},
+		"trigger":    {Field: list.Field{Kind: list.Text}, Of: func(c *campaign.Campaign) any { return c.Trigger }},
+		"name":       {Field: list.Field{Kind: list.Text}, Of: func(c *campaign.Campaign) any { return c.Name }},
+		"priority":   {Field: list.Field{Kind: list.Integer}, Of: func(c *campaign.Campaign) any { return int64(c.Priority) }},
+		"created_at": {Field: list.Field{Kind: list.Instant}, Of: moment(func(c *campaign.Campaign) time.Time { return c.CreatedAt })},
+		"starts_at":  {Field: list.Field{Kind: list.Instant}, Of: moment(func(c *campaign.Campaign) time.Time { return c.StartsAt.Time })},
+		"ends_at":    {Field: list.Field{Kind: list.Instant}, Of: moment(func(c *campaign.Campaign) time.Time { return c.EndsAt.Time })},
 	}
 }
 
@@ -66,7 +70,7 @@ func (a *campaignsAPI) ListCampaigns(ctx context.Context, in automationcampaigns
 		return nil, err
 	}
 	now := a.clock()
-	l := list.Choose(p, loyalty.InOrder(a.programme()), campaignColumns(now), list.Ordered(in.Params.Sort, in.Params.Order), now)
+	l := list.Choose(p, campaign.InOrder(a.programme()), campaignColumns(now), list.Ordered(in.Params.Sort, in.Params.Order), now)
 	out := automationcampaigns.ListCampaigns200JSONResponse{
 		Data: make([]automationcampaigns.AutomationCampaign, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time,
 	}
@@ -80,7 +84,7 @@ func (a *campaignsAPI) ListCampaigns(ctx context.Context, in automationcampaigns
 
 // GetCampaign reads one campaign as it runs.
 func (a *campaignsAPI) GetCampaign(_ context.Context, in automationcampaigns.GetCampaignRequestObject) (automationcampaigns.GetCampaignResponseObject, error) {
-	c := a.programme().Campaign(in.CampaignID)
+	c := campaign.Find(a.programme(), in.CampaignID)
 	if c == nil {
 		return nil, loyalty.ErrCampaignNotFound.With("campaign", in.CampaignID)
 	}
@@ -89,7 +93,7 @@ func (a *campaignsAPI) GetCampaign(_ context.Context, in automationcampaigns.Get
 }
 
 // campaignOf words a campaign.
-func campaignOf(c *loyalty.Campaign, now time.Time) (automationcampaigns.AutomationCampaign, error) {
+func campaignOf(c *campaign.Campaign, now time.Time) (automationcampaigns.AutomationCampaign, error) {
 	out := automationcampaigns.AutomationCampaign{
 		ID: c.ID, Name: c.Name, Trigger: c.Trigger, Condition: textOrNil(c.Condition), Priority: c.Priority,
 		Limit:  entities.UsageLimit{PerCustomer: c.Limit.PerCustomer, Total: c.Limit.Total},
@@ -105,30 +109,30 @@ func campaignOf(c *loyalty.Campaign, now time.Time) (automationcampaigns.Automat
 }
 
 // effectOf words an effect: what its type has, and nothing else.
-func effectOf(f *loyalty.Effect) map[string]any {
+func effectOf(f *campaign.Effect) map[string]any {
 	out := map[string]any{"type": f.Type}
 	switch f.Type {
-	case loyalty.EffectPoints:
+	case campaign.EffectPoints:
 		out["points"] = f.Points
-	case loyalty.EffectMultiply:
+	case campaign.EffectMultiply:
 		out["factor"] = f.Factor
-	case loyalty.EffectCoupon:
+	case campaign.EffectCoupon:
 		if f.Coupon != nil {
 			out["coupon"] = templateOf(f.Coupon)
 		} else {
 			out["pool"] = f.Pool
 		}
-	case loyalty.EffectLabel:
+	case campaign.EffectLabel:
 		out["label"] = f.Label
-	case loyalty.EffectTier:
+	case campaign.EffectTier:
 		out["tier"] = f.Tier
-	case loyalty.EffectChallenge:
+	case campaign.EffectChallenge:
 		out["challenge"], out["amount"] = f.Challenge, f.Amount
 	}
 	return out
 }
 
-func templateOf(t *loyalty.CouponTemplate) map[string]any {
+func templateOf(t *coupon.CouponTemplate) map[string]any {
 	out := map[string]any{"type": t.Type}
 	if t.Type != loyalty.CouponFreeShipping {
 		out["value"] = t.Value

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/rebuild"
 	"github.com/loyalty-platform/loyalty/store"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
@@ -177,7 +177,7 @@ func TestCampaignStatistics(t *testing.T) {
 		require.Equal(t, http.StatusOK, h.post("/entities/automation/campaign/double/archive", "").status)
 		require.Contains(t, h.figures("double"), "4 runs", "an archived campaign keeps its figures")
 		refused(t, h.get(campaigns+"/none/statistics"), http.StatusNotFound, 190260)
-		require.NoError(t, h.store.VerifyRebuild(t.Context(), func(d loyalty.Difference) { require.Fail(t, "the journal says otherwise", "%+v", d) }, func(store.RebuildProgress) {}))
+		require.NoError(t, h.store.VerifyRebuild(t.Context(), func(d rebuild.Difference) { require.Fail(t, "the journal says otherwise", "%+v", d) }, func(store.RebuildProgress) {}))
 	})
 }
 

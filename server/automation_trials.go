@@ -10,6 +10,8 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
+	"github.com/loyalty-platform/loyalty/server/loyalty/campaign"
 )
 
 // PreviewCampaigns tells what a purchase would bring.
@@ -21,7 +23,7 @@ func (a *campaignsAPI) PreviewCampaigns(ctx context.Context, _ automationcampaig
 		return nil, err
 	}
 	defer leave()
-	v, err := loyalty.PreviewPurchase(plain(ctx), a.engine, s)
+	v, err := campaign.PreviewPurchase(plain(ctx), a.engine, s)
 	if err != nil {
 		return nil, err
 	}
@@ -41,8 +43,8 @@ func (a *campaignsAPI) StartBacktest(ctx context.Context, in automationcampaigns
 	if err != nil {
 		return nil, err
 	}
-	q := loyalty.BulkRequest{Kind: loyalty.BulkBacktest, Target: in.CampaignID, Parameters: marshal(plan)}
-	answer, err := change(ctx, http.StatusAccepted, backtestAnswer, func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.BulkOperation], error) {
+	q := loyalty.BulkRequest{Kind: campaign.BulkBacktest, Target: in.CampaignID, Parameters: marshal(plan)}
+	answer, err := change(ctx, http.StatusAccepted, backtestAnswer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.BulkOperation], error) {
 		return a.admin.BeginBulk(ctx, call, q)
 	})
 	if err == nil && !answer.replayed {
@@ -52,8 +54,8 @@ func (a *campaignsAPI) StartBacktest(ctx context.Context, in automationcampaigns
 }
 
 // plan reads what is to be tried on which events. What is to come is not among them.
-func (a *campaignsAPI) plan(ctx context.Context, in automationcampaigns.StartBacktestRequestObject) (loyalty.BacktestPlan, error) {
-	p := loyalty.BacktestPlan{From: time.Time(in.Body.From).UTC(), To: time.Time(in.Body.To).UTC()}
+func (a *campaignsAPI) plan(ctx context.Context, in automationcampaigns.StartBacktestRequestObject) (campaign.BacktestPlan, error) {
+	p := campaign.BacktestPlan{From: time.Time(in.Body.From).UTC(), To: time.Time(in.Body.To).UTC()}
 	e, err := a.campaignEntity(ctx, in.CampaignID)
 	switch {
 	case err != nil:
@@ -76,7 +78,7 @@ func (a *campaignsAPI) plan(ctx context.Context, in automationcampaigns.StartBac
 
 // GetBacktest tells how far a backtest is.
 func (a *campaignsAPI) GetBacktest(ctx context.Context, in automationcampaigns.GetBacktestRequestObject) (automationcampaigns.GetBacktestResponseObject, error) {
-	o, err := a.bulk.named(ctx, in.BatchID, loyalty.BulkBacktest)
+	o, err := a.bulk.named(ctx, in.BatchID, campaign.BulkBacktest)
 	switch {
 	case err != nil:
 		return nil, err
@@ -88,8 +90,8 @@ func (a *campaignsAPI) GetBacktest(ctx context.Context, in automationcampaigns.G
 
 // backtestAnswer words where a backtest stands.
 func backtestAnswer(o loyalty.BulkOperation) any {
-	var plan loyalty.BacktestPlan
-	var f loyalty.BacktestFigures
+	var plan campaign.BacktestPlan
+	var f campaign.BacktestFigures
 	_ = json.Unmarshal(o.Parameters, &plan) // both are the platform's own; none yet of the second
 	_ = json.Unmarshal(o.Progress, &f)
 	return automationcampaigns.BacktestAnswer{Data: automationcampaigns.Backtest{

@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/loyalty-platform/loyalty/server/loyalty/action"
-
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/i18n"
@@ -19,6 +17,10 @@ import (
 	"github.com/loyalty-platform/loyalty/server"
 	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/action"
+	administration "github.com/loyalty-platform/loyalty/server/loyalty/admin"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 	"github.com/loyalty-platform/loyalty/signing"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
@@ -40,13 +42,13 @@ func (e instantEngine) Preview(context.Context, loyalty.Submission) (loyalty.Out
 	return e.outcome, nil
 }
 
-func (e instantEngine) PreviewAccepted(context.Context, loyalty.Submission) (loyalty.Outcome, *loyalty.Programme, error) {
-	return e.outcome, &loyalty.Programme{}, nil
+func (e instantEngine) PreviewAccepted(context.Context, loyalty.Submission) (loyalty.Outcome, *programme.Programme, error) {
+	return e.outcome, &programme.Programme{}, nil
 }
 
 func (e instantEngine) Settle(context.Context, loyalty.ID) error { return nil }
 
-func (e instantEngine) View(context.Context, loyalty.CustomerNeeds, func(*loyalty.Run) error) error {
+func (e instantEngine) View(context.Context, loyalty.CustomerNeeds, func(*engine.Run) error) error {
 	return nil
 }
 
@@ -102,11 +104,11 @@ func benchmarkRequest(b *testing.B, method, target, body, media string) {
 
 func benchServer(b *testing.B) (*server.Server, signing.Credential) {
 	st := storetest.Open(b, storetest.SQLite(b))
-	directory, err := loyalty.NewDirectory(context.Background(), loyalty.DirectoryOptions{Registry: action.Registry(), Store: st})
+	directory, err := administration.NewDirectory(context.Background(), administration.DirectoryOptions{Registry: action.Registry(), Store: st})
 	require.NoError(b, err)
-	admin := loyalty.NewAdmin(loyalty.AdminOptions{Registry: action.Registry(), Store: st, Directory: directory, APIs: openapi.Names()})
+	admin := administration.NewAdmin(administration.AdminOptions{Registry: action.Registry(), Store: st, Directory: directory, APIs: openapi.Names()})
 	most := 1_000_000
-	done, err := admin.CreateKey(context.Background(), loyalty.Call{KeyID: loyalty.CommandLine}, loyalty.KeyChange{RateLimit: &most})
+	done, err := admin.CreateKey(context.Background(), administration.Call{KeyID: administration.CommandLine}, administration.KeyChange{RateLimit: &most})
 	require.NoError(b, err)
 	vocabulary, err := contract.NewVocabulary()
 	require.NoError(b, err)

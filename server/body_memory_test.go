@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/server"
-	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/signing"
 )
 
@@ -45,7 +45,7 @@ func TestUnsignedBodiesAreNotAwaited(t *testing.T) {
 	sign := func(s signing.Scheme, key signing.Credential) func(*http.Request) {
 		return func(r *http.Request) { require.NoError(t, s.Sign(r, nil, key)) }
 	}
-	elsewhere := h.newKey(loyalty.KeyChange{Addresses: &[]string{"192.0.2.0/24"}})
+	elsewhere := h.newKey(admin.KeyChange{Addresses: &[]string{"192.0.2.0/24"}})
 	for name, prepare := range map[string]func(*http.Request){
 		"unsigned":                  func(*http.Request) {},
 		"malformed":                 func(r *http.Request) { r.Header.Set("Authorization", "Bearer x") },
@@ -101,7 +101,7 @@ func TestUnknownKeysAreReadLittle(t *testing.T) {
 // learns that the address is at fault.
 func TestAddressesAreToldToSigners(t *testing.T) {
 	h := open(t)
-	key := h.newKey(loyalty.KeyChange{Addresses: &[]string{"192.0.2.0/24"}})
+	key := h.newKey(admin.KeyChange{Addresses: &[]string{"192.0.2.0/24"}})
 	a := h.signed(key, h.request(http.MethodPost, "/events", `{}`, "Content-Type", jsonType))
 	require.Equal(t, http.StatusForbidden, a.status)
 	require.Equal(t, 190065, a.fault(t).Code)

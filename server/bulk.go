@@ -11,11 +11,12 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 )
 
 // bulkOperations begins bulk operations and tells how far they are.
 type bulkOperations struct {
-	admin  *loyalty.Admin
+	admin  *admin.Admin
 	reader loyalty.Reader
 	jobs   Jobs
 	clock  func() time.Time
@@ -24,13 +25,13 @@ type bulkOperations struct {
 // start takes a bulk operation on, has the job bulk see to it and answers 202 with where
 // it stands now.
 func (b bulkOperations) start(ctx context.Context, q loyalty.BulkRequest) (written, error) {
-	return b.begin(ctx, func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.BulkOperation], error) {
+	return b.begin(ctx, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.BulkOperation], error) {
 		return b.admin.BeginBulk(ctx, call, q)
 	})
 }
 
 // begin is start for an operation that take takes on.
-func (b bulkOperations) begin(ctx context.Context, take func(context.Context, loyalty.Call) (loyalty.Done[loyalty.BulkOperation], error)) (written, error) {
+func (b bulkOperations) begin(ctx context.Context, take func(context.Context, admin.Call) (admin.Done[loyalty.BulkOperation], error)) (written, error) {
 	answer, err := change(ctx, http.StatusAccepted, bulkAnswer, take)
 	if err == nil && !answer.replayed {
 		b.jobs.Wake("bulk")

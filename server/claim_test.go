@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/rebuild"
 	"github.com/loyalty-platform/loyalty/store"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
@@ -83,7 +83,7 @@ func (h *house) stands(reward, want string) {
 func (h *house) proven() {
 	h.t.Helper()
 	ledgerHolds(h.t, h.store)
-	require.NoError(h.t, h.store.VerifyRebuild(h.t.Context(), func(d loyalty.Difference) {
+	require.NoError(h.t, h.store.VerifyRebuild(h.t.Context(), func(d rebuild.Difference) {
 		require.Fail(h.t, "the journal does not give what is stored", "%+v", d)
 	}, func(store.RebuildProgress) {}))
 }

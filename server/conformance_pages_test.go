@@ -10,15 +10,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/server"
-	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/job"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
 // library is a programme in which every list that the specification names has
 // three entries at least. It gives the paths of the lists.
 func library(t *testing.T, url string) (h *house, paths []string) {
-	var jobs *loyalty.Jobs
-	h = openOn(t, url, patient, func(o *server.Options) { jobs = o.Jobs.(*loyalty.Jobs) })
+	var jobs *job.Jobs
+	h = openOn(t, url, patient, func(o *server.Options) { jobs = o.Jobs.(*job.Jobs) })
 	h.everyModule()
 	for _, id := range []string{"member-1001", "member-1002", "member-1003"} {
 		h.enrol(id)

@@ -11,12 +11,13 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/coupon"
 	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 )
 
 // couponAPI answers the Coupon API.
 type couponAPI struct {
-	admin   *loyalty.Admin
+	admin   *admin.Admin
 	reader  loyalty.Reader
 	coupons couponReader
 	bulk    bulkOperations
@@ -151,29 +152,29 @@ func (a *couponAPI) AddCodes(ctx context.Context, in coupon.AddCodesRequestObjec
 	if in.Body.Generate != nil {
 		generate = *in.Body.Generate
 	}
-	if max(len(in.Body.Codes), generate) > loyalty.MaxCodesAtOnce {
-		return a.bulk.begin(ctx, func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.BulkOperation], error) {
+	if max(len(in.Body.Codes), generate) > admin.MaxCodesAtOnce {
+		return a.bulk.begin(ctx, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.BulkOperation], error) {
 			return a.admin.FillPool(ctx, call, in.PoolID, in.Body.Codes, generate)
 		})
 	}
-	return change(ctx, http.StatusCreated, addedCodes, func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.AddedCodes], error) {
+	return change(ctx, http.StatusCreated, addedCodes, func(ctx context.Context, call admin.Call) (admin.Done[admin.AddedCodes], error) {
 		return a.admin.AddCodes(ctx, call, in.PoolID, in.Body.Codes, generate)
 	})
 }
 
-func addedCodes(d loyalty.AddedCodes) any {
+func addedCodes(d admin.AddedCodes) any {
 	return coupon.CodesAnswer{Data: coupon.AddedCodes{Pool: d.Pool, Added: int64(d.Added), Available: d.Available}}
 }
 
 // GetPoolFillStatus says how far such an operation is.
 func (a *couponAPI) GetPoolFillStatus(ctx context.Context, in coupon.GetPoolFillStatusRequestObject) (coupon.GetPoolFillStatusResponseObject, error) {
-	return a.bulk.status(ctx, in.BatchID, loyalty.BulkPoolFill)
+	return a.bulk.status(ctx, in.BatchID, admin.BulkPoolFill)
 }
 
 // ListPoolFillErrors lists the codes that such an operation refused.
 func (a *couponAPI) ListPoolFillErrors(ctx context.Context, in coupon.ListPoolFillErrorsRequestObject) (coupon.ListPoolFillErrorsResponseObject, error) {
 	at := bulkPlace{batch: in.BatchID, limit: in.Params.Limit, offset: in.Params.Offset, cursor: in.Params.Cursor}
-	l, err := a.bulk.refused(ctx, at, loyalty.BulkPoolFill)
+	l, err := a.bulk.refused(ctx, at, admin.BulkPoolFill)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 )
 
 // poolType is the entity that a pool is.
@@ -85,7 +86,7 @@ func (a *couponAPI) CreateCouponPool(ctx context.Context, in coupon.CreateCoupon
 	if in.Body.ID != nil {
 		c.ID = *in.Body.ID
 	}
-	return change(ctx, http.StatusCreated, poolAnswer(loyalty.PoolStock{}), func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.Entity], error) {
+	return change(ctx, http.StatusCreated, poolAnswer(loyalty.PoolStock{}), func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Entity], error) {
 		return a.admin.CreateEntity(ctx, call, c)
 	})
 }
@@ -101,7 +102,7 @@ func (a *couponAPI) UpdateCouponPool(ctx context.Context, in coupon.UpdateCoupon
 	if err != nil {
 		return nil, err
 	}
-	return change(ctx, http.StatusOK, poolAnswer(n), func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.Entity], error) {
+	return change(ctx, http.StatusOK, poolAnswer(n), func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Entity], error) {
 		return a.admin.UpdateEntity(ctx, call, c)
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
 // customerReader reads customers for the handlers of every API, with everything that is
@@ -54,7 +55,7 @@ func (r customerReader) applyDue(ctx context.Context, c loyalty.Customer) (bool,
 // view shows the customer that a path names as the rules see one, with what is due
 // applied, and records nothing. look may be called more than once and returns the
 // run's errors as they are.
-func (r customerReader) view(ctx context.Context, ref string, n loyalty.CustomerNeeds, look func(*loyalty.Run) error) error {
+func (r customerReader) view(ctx context.Context, ref string, n loyalty.CustomerNeeds, look func(*engine.Run) error) error {
 	name, err := r.exactName(plain(ctx), ref)
 	if err != nil {
 		return err

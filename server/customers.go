@@ -12,6 +12,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
 // customersAPI answers the Customers API.
@@ -20,7 +21,7 @@ type customersAPI struct {
 	customers customerReader
 	submitter submitter
 	bulk      bulkOperations
-	programme func() *loyalty.Programme
+	programme func() *programme.Programme
 	clock     func() time.Time
 }
 
@@ -75,11 +76,11 @@ func (a *customersAPI) ListCustomers(ctx context.Context, in customers.ListCusto
 
 // customerQuery reads the filters of a list or a count; readable is false where
 // one of them can find nothing.
-func customerQuery(ctx context.Context, p *loyalty.Programme, search *string) (q loyalty.CustomerQuery, readable bool) {
+func customerQuery(ctx context.Context, p *programme.Programme, search *string) (q loyalty.CustomerQuery, readable bool) {
 	if search != nil {
-		q.Search, q.SearchIn = *search, p.Searchable(loyalty.TypeCustomer)
+		q.Search, q.SearchIn = *search, p.Searchable(programme.TypeCustomer)
 	}
-	if q.Custom, readable = list.CustomFilter(p, loyalty.TypeCustomer, requestOf(ctx).query); !readable {
+	if q.Custom, readable = list.CustomFilter(p, programme.TypeCustomer, requestOf(ctx).query); !readable {
 		return q, false
 	}
 	q.Conditions, readable = list.Conditions(requestOf(ctx).query, customerFields)

@@ -7,17 +7,21 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/display"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
+	"github.com/loyalty-platform/loyalty/server/loyalty/game"
+	"github.com/loyalty-platform/loyalty/server/loyalty/offer"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
 // displayAPI answers the Display API.
 type displayAPI struct {
-	admin     *loyalty.Admin
+	admin     *admin.Admin
 	reader    loyalty.Reader
 	customers customerReader
 	journal   journalReader
 	coupons   couponReader
 	submitter submitter
-	programme func() *loyalty.Programme
+	programme func() *programme.Programme
 	clock     func() time.Time
 }
 
@@ -28,7 +32,7 @@ func (a *displayAPI) ClaimOffer(ctx context.Context, in display.ClaimOfferReques
 	return a.submitter.submitFor(ctx, customerAction{
 		customer: in.CustomerID, action: "offer_claim", data: map[string]any{"offer": in.OfferID},
 		body: func(_ *tongue, o *loyalty.Outcome) any {
-			c := o.Value.(loyalty.OfferClaim)
+			c := o.Value.(offer.OfferClaim)
 			return display.OfferClaimAnswer{Data: display.OfferClaim{ID: c.ID, Offer: c.Offer, ClaimedAt: common.Instant(c.ClaimedAt)}}
 		},
 	})
@@ -40,7 +44,7 @@ func (a *displayAPI) AnswerQuestion(ctx context.Context, in display.AnswerQuesti
 		customer: in.CustomerID, action: "profile_answer",
 		data: map[string]any{"flow": in.FlowID, "question": in.QuestionID, "answer": in.Body.Answer},
 		body: func(_ *tongue, o *loyalty.Outcome) any {
-			r := o.Value.(loyalty.QuestionResult)
+			r := o.Value.(game.QuestionResult)
 			return display.QuestionAnswer{Data: display.QuestionResult{
 				ID: r.ID, Flow: r.Flow, Question: r.Question, Completed: r.Completed, Points: r.Points,
 				Next: textOrNil(r.Next), Spendable: o.Customer.Figures.Spendable(),
@@ -54,7 +58,7 @@ func (a *displayAPI) RecordVisualSearch(ctx context.Context, in display.RecordVi
 	return a.submitter.submitFor(ctx, customerAction{
 		customer: in.CustomerID, action: "visual_search", data: in.Body,
 		body: func(_ *tongue, o *loyalty.Outcome) any {
-			r := o.Value.(loyalty.RecordedSearch)
+			r := o.Value.(game.RecordedSearch)
 			return display.VisualSearchAnswer{Data: display.RecordedSearch{ID: r.ID, Bounds: r.Bounds}}
 		},
 	})

@@ -9,6 +9,10 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/display"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/offer"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+	"github.com/loyalty-platform/loyalty/server/loyalty/reward"
 )
 
 // activityKind is one kind of the things that a customer may do.
@@ -17,26 +21,26 @@ type activityKind struct {
 	one    string // the same in the singular, which activity_types takes too
 	module string // without which the kind is left out
 	// all gives what the list of the kind answers without filters.
-	all func(r *loyalty.Run, language *tongue) ([]any, error)
+	all func(r *engine.Run, language *tongue) ([]any, error)
 }
 
 // activityKinds are the kinds of the overview, in its order. Each has its function
 // next to its own list, which uses the same one.
 var activityKinds = []activityKind{
-	{"rewards", "reward", loyalty.ModuleRewards, rewardsOverview},
-	{"challenges", "challenge", loyalty.ModuleChallenges, challengesOverview},
-	{"quizzes", "quiz", loyalty.ModuleQuizzes, overview(quizActivities)},
-	{"contests", "contest", loyalty.ModuleContests, overview(contestActivities)},
-	{"treasure_hunts", "treasure_hunt", loyalty.ModuleTreasureHunt, overview(treasureActivities)},
-	{"offers", "offer", loyalty.ModuleOffers, overview(offerActivities)},
-	{"profiling", "profiling", loyalty.ModuleProfiling, overview(flowActivities)},
-	{"prize_wheels", "prize_wheel", loyalty.ModulePrizeWheels, overview(wheelActivities)},
+	{"rewards", "reward", programme.ModuleRewards, rewardsOverview},
+	{"challenges", "challenge", programme.ModuleChallenges, challengesOverview},
+	{"quizzes", "quiz", programme.ModuleQuizzes, overview(quizActivities)},
+	{"contests", "contest", programme.ModuleContests, overview(contestActivities)},
+	{"treasure_hunts", "treasure_hunt", programme.ModuleTreasureHunt, overview(treasureActivities)},
+	{"offers", "offer", programme.ModuleOffers, overview(offerActivities)},
+	{"profiling", "profiling", programme.ModuleProfiling, overview(flowActivities)},
+	{"prize_wheels", "prize_wheel", programme.ModulePrizeWheels, overview(wheelActivities)},
 }
 
 // overview makes a list's own function one of the overview: what is active, without
 // filters.
-func overview(list func(*loyalty.Run, *tongue) ([]activity, error)) func(*loyalty.Run, *tongue) ([]any, error) {
-	return func(r *loyalty.Run, language *tongue) ([]any, error) {
+func overview(list func(*engine.Run, *tongue) ([]activity, error)) func(*engine.Run, *tongue) ([]any, error) {
+	return func(r *engine.Run, language *tongue) ([]any, error) {
 		all, err := list(r, language)
 		return entries[any](activeOnly(nil, all)), err
 	}
@@ -48,7 +52,7 @@ func (a *displayAPI) ListActivities(ctx context.Context, in display.ListActiviti
 	var overview struct {
 		Data map[string][]json.RawMessage `json:"data"`
 	}
-	err := a.customers.view(ctx, in.CustomerID, activityNeeds(a.programme()), func(r *loyalty.Run) error {
+	err := a.customers.view(ctx, in.CustomerID, activityNeeds(a.programme()), func(r *engine.Run) error {
 		overview.Data = map[string][]json.RawMessage{}
 		for _, k := range kinds {
 			if k.module != "" && !r.Programme.On[k.module] {
@@ -69,9 +73,9 @@ func (a *displayAPI) ListActivities(ctx context.Context, in display.ListActiviti
 }
 
 // activityNeeds is what the kinds read of a customer, so that it is loaded at once.
-func activityNeeds(p *loyalty.Programme) loyalty.CustomerNeeds {
-	n := loyalty.ClaimNeeds(loyalty.Rewards.Of(p))
-	n.Tallies = append(n.Tallies, loyalty.OfferTallies(p)...)
+func activityNeeds(p *programme.Programme) loyalty.CustomerNeeds {
+	n := reward.ClaimNeeds(reward.Rewards.Of(p))
+	n.Tallies = append(n.Tallies, offer.OfferTallies(p)...)
 	n.Progress |= loyalty.Kinds(
 		loyalty.ProgressChallenge, loyalty.ProgressContest, loyalty.ProgressWheel, loyalty.ProgressTreasure,
 		loyalty.ProgressOffer, loyalty.ProgressQuiz, loyalty.ProgressFlow,

@@ -11,6 +11,8 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
 // activity is something that a customer may do: what is answered of it, and what its list
@@ -59,7 +61,7 @@ type activityList struct {
 	order    list.Order
 	kind     string // the type of entity, whose declared attributes are filters too
 	needs    loyalty.CustomerNeeds
-	all      func(r *loyalty.Run, language *tongue) ([]activity, error)
+	all      func(r *engine.Run, language *tongue) ([]activity, error)
 }
 
 // activityPage reads the page of a list that a request wants. E is the type of its
@@ -69,7 +71,7 @@ func activityPage[E any](ctx context.Context, customers customerReader, q activi
 	if err != nil {
 		return l, err
 	}
-	err = customers.view(ctx, q.customer, q.needs, func(r *loyalty.Run) error {
+	err = customers.view(ctx, q.customer, q.needs, func(r *engine.Run) error {
 		all, err := q.all(r, requestOf(ctx).language)
 		if err != nil {
 			return err
@@ -81,7 +83,7 @@ func activityPage[E any](ctx context.Context, customers customerReader, q activi
 }
 
 // chosenActivities cuts a page out of all activities of a kind.
-func chosenActivities[E any](p list.Page, programme *loyalty.Programme, kind string, all []activity, o list.Order, now time.Time) list.Links[E] {
+func chosenActivities[E any](p list.Page, programme *programme.Programme, kind string, all []activity, o list.Order, now time.Time) list.Links[E] {
 	columns := list.CustomColumns(programme, kind, activityColumns, func(e activity) map[string]json.RawMessage { return e.custom })
 	found := list.Choose(p, activeOnly(p.Query, all), columns, o, now)
 	return list.Links[E]{Entries: entries[E](found.Entries), Next: found.Next, Previous: found.Previous, Time: found.Time}

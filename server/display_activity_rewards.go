@@ -7,6 +7,9 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/display"
 	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+	"github.com/loyalty-platform/loyalty/server/loyalty/reward"
 )
 
 // ListRewardActivities lists the rewards that a customer can see.
@@ -16,7 +19,7 @@ func (a *displayAPI) ListRewardActivities(ctx context.Context, in display.ListRe
 		return nil, err
 	}
 	var out display.ListRewardActivities200JSONResponse
-	err = a.customers.view(ctx, in.CustomerID, loyalty.ClaimNeeds(loyalty.Rewards.Of(a.programme())), func(r *loyalty.Run) error {
+	err = a.customers.view(ctx, in.CustomerID, reward.ClaimNeeds(reward.Rewards.Of(a.programme())), func(r *engine.Run) error {
 		language := requestOf(ctx).language
 		all, err := rewardViews(r, language)
 		if err != nil {
@@ -35,12 +38,12 @@ func (a *displayAPI) ListRewardActivities(ctx context.Context, in display.ListRe
 }
 
 // rewardActivity renders a reward for the customer who may claim it.
-func rewardActivity(r *loyalty.Run, language *tongue, v *rewardView) common.RewardEntry {
+func rewardActivity(r *engine.Run, language *tongue, v *rewardView) common.RewardEntry {
 	return rewardEntry(r.Programme, language, v, address("customers", r.Customer.Name, "activities", "rewards", v.ID, "claim"))
 }
 
 // rewardsOverview gives the rewards that are active for a customer.
-func rewardsOverview(r *loyalty.Run, language *tongue) ([]any, error) {
+func rewardsOverview(r *engine.Run, language *tongue) ([]any, error) {
 	all, err := rewardViews(r, language)
 	all = running(nil, all)
 	out := make([]any, len(all))
@@ -58,8 +61,8 @@ func (a *displayAPI) GetRewardActivity(ctx context.Context, in display.GetReward
 		return nil, err
 	}
 	var out display.GetRewardActivity200JSONResponse
-	err = a.customers.view(ctx, in.CustomerID, oneReward(a.programme(), in.RewardID), func(r *loyalty.Run) error {
-		reward, language := loyalty.Rewards.Of(r.Programme)[in.RewardID], requestOf(ctx).language
+	err = a.customers.view(ctx, in.CustomerID, oneReward(a.programme(), in.RewardID), func(r *engine.Run) error {
+		reward, language := reward.Rewards.Of(r.Programme)[in.RewardID], requestOf(ctx).language
 		if reward == nil {
 			return loyalty.ErrRewardNotFound
 		}
@@ -80,10 +83,10 @@ func (a *displayAPI) GetRewardActivity(ctx context.Context, in display.GetReward
 }
 
 // oneReward is what the outlook of one reward reads.
-func oneReward(p *loyalty.Programme, id string) loyalty.CustomerNeeds {
-	one := map[string]*loyalty.Reward{}
-	if reward := loyalty.Rewards.Of(p)[id]; reward != nil {
+func oneReward(p *programme.Programme, id string) loyalty.CustomerNeeds {
+	one := map[string]*reward.Reward{}
+	if reward := reward.Rewards.Of(p)[id]; reward != nil {
 		one[id] = reward
 	}
-	return loyalty.ClaimNeeds(one)
+	return reward.ClaimNeeds(one)
 }

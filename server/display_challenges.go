@@ -9,6 +9,9 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/display"
 	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/challenge"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
 // challengeType is the entity that a challenge is.
@@ -16,8 +19,8 @@ const challengeType = "challenges/challenge"
 
 // challengeView is a challenge as one customer sees it.
 type challengeView struct {
-	*loyalty.Challenge
-	state        loyalty.ChallengeStatus
+	*challenge.Challenge
+	state        challenge.ChallengeStatus
 	dated, title string
 }
 
@@ -34,10 +37,10 @@ var challengeColumns = map[string]list.Column[*challengeView]{
 var challengeNeeds = loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressChallenge)}
 
 // challengeViews are all challenges, with where this customer stands.
-func challengeViews(r *loyalty.Run, language *tongue) ([]*challengeView, error) {
+func challengeViews(r *engine.Run, language *tongue) ([]*challengeView, error) {
 	var all []*challengeView
-	for _, c := range r.Programme.ChallengeList() {
-		state, err := r.ChallengeStatus(c)
+	for _, c := range challenge.ChallengeList(r.Programme) {
+		state, err := challenge.StatusOf(r, c)
 		if err != nil {
 			return nil, err
 		}
@@ -47,13 +50,13 @@ func challengeViews(r *loyalty.Run, language *tongue) ([]*challengeView, error) 
 }
 
 // openChallenges are those that this customer can work on.
-func openChallenges(r *loyalty.Run, language *tongue) ([]*challengeView, error) {
+func openChallenges(r *engine.Run, language *tongue) ([]*challengeView, error) {
 	all, err := challengeViews(r, language)
 	return slices.DeleteFunc(all, func(v *challengeView) bool { return v.dated != loyalty.StatusActive || v.state.Left == 0 }), err
 }
 
 // completedChallenges are those that this customer completed, the last one first.
-func completedChallenges(r *loyalty.Run, language *tongue) ([]*challengeView, error) {
+func completedChallenges(r *engine.Run, language *tongue) ([]*challengeView, error) {
 	all, err := challengeViews(r, language)
 	all = slices.DeleteFunc(all, func(v *challengeView) bool { return v.state.Completions == 0 })
 	slices.SortStableFunc(all, func(a, b *challengeView) int { return b.state.Completed.Compare(a.state.Completed) })
@@ -61,7 +64,7 @@ func completedChallenges(r *loyalty.Run, language *tongue) ([]*challengeView, er
 }
 
 // challengesOverview gives the challenges that this customer can work on.
-func challengesOverview(r *loyalty.Run, language *tongue) ([]any, error) {
+func challengesOverview(r *engine.Run, language *tongue) ([]any, error) {
 	open, err := openChallenges(r, language)
 	out := make([]any, len(open))
 	for i, v := range open {
@@ -71,7 +74,7 @@ func challengesOverview(r *loyalty.Run, language *tongue) ([]any, error) {
 }
 
 // challengeActivity words a challenge with one number for the progress.
-func challengeActivity(p *loyalty.Programme, language *tongue, v *challengeView) display.ChallengeActivity {
+func challengeActivity(p *programme.Programme, language *tongue, v *challengeView) display.ChallengeActivity {
 	return display.ChallengeActivity{
 		ID: v.ID, Status: common.DateStatus(v.dated), Title: v.title, Description: textOrNil(language.text(v.Description)),
 		Points: v.Points, Tags: orEmpty(v.Tags),
@@ -82,7 +85,7 @@ func challengeActivity(p *loyalty.Programme, language *tongue, v *challengeView)
 }
 
 // challengeProgress words a challenge with the progress in each criterion.
-func challengeProgress(p *loyalty.Programme, language *tongue, v *challengeView) display.ChallengeProgress {
+func challengeProgress(p *programme.Programme, language *tongue, v *challengeView) display.ChallengeProgress {
 	one := challengeActivity(p, language, v)
 	e := display.ChallengeProgress{
 		ID: one.ID, Status: one.Status, Title: one.Title, Description: one.Description, Points: one.Points, Tags: one.Tags,
@@ -107,13 +110,13 @@ func challengeProgress(p *loyalty.Programme, language *tongue, v *challengeView)
 type challengeList[T any] struct {
 	page   list.Page
 	by     list.Order
-	of     func(r *loyalty.Run, language *tongue) ([]*challengeView, error)
-	render func(p *loyalty.Programme, language *tongue, v *challengeView) T
+	of     func(r *engine.Run, language *tongue) ([]*challengeView, error)
+	render func(p *programme.Programme, language *tongue, v *challengeView) T
 }
 
 // read gives the page for one customer.
 func (q challengeList[T]) read(ctx context.Context, customers customerReader, customer string) (page list.Links[T], err error) {
-	err = customers.view(ctx, customer, challengeNeeds, func(r *loyalty.Run) error {
+	err = customers.view(ctx, customer, challengeNeeds, func(r *engine.Run) error {
 		language := requestOf(ctx).language
 		all, err := q.of(r, language)
 		if err != nil {

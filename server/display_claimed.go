@@ -10,6 +10,7 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/display"
 	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/reward"
 )
 
 // rewardType is the entity that a reward is.
@@ -18,7 +19,7 @@ const rewardType = "rewards/reward"
 // claimed is a claim with its reward, archived or not.
 type claimed struct {
 	loyalty.RewardClaim
-	reward *loyalty.Reward
+	reward *reward.Reward
 	status string // of the reward now
 }
 
@@ -91,7 +92,7 @@ var claimStates = []string{
 }
 
 // rewardTypes are the names of what a reward can give.
-var rewardTypes = []string{loyalty.RewardCoupon, loyalty.RewardDownload, loyalty.RewardPhysical, loyalty.RewardPoints, loyalty.RewardCustom}
+var rewardTypes = []string{reward.RewardCoupon, reward.RewardDownload, reward.RewardPhysical, reward.RewardPoints, reward.RewardCustom}
 
 // claimColumns are what claimed rewards can be filtered and sorted by. Points are
 // those that the claim cost.
@@ -134,14 +135,14 @@ func (a *displayAPI) withRewards(ctx context.Context, claims []loyalty.RewardCla
 }
 
 func (a *displayAPI) rewardOf(ctx context.Context, id string, now time.Time) (claimed, error) {
-	if r := loyalty.Rewards.Of(a.programme())[id]; r != nil {
+	if r := reward.Rewards.Of(a.programme())[id]; r != nil {
 		return claimed{reward: r, status: r.Status(now)}, nil
 	}
 	e, err := a.admin.Entity(ctx, rewardType, id)
 	if err != nil {
 		return claimed{}, err
 	}
-	r, err := loyalty.RewardOf(e)
+	r, err := reward.RewardOf(e)
 	return claimed{reward: r, status: loyalty.StatusCompleted}, err
 }
 
@@ -178,7 +179,7 @@ func (a *displayAPI) claimedReward(language *tongue, c *claimed) display.Claimed
 		ClaimID: c.ID, State: display.ClaimedRewardState(c.State), ClaimedAt: common.Instant(c.ClaimedAt),
 		AdditionalProperties: customAttributes(language, a.programme(), rewardType, r.Custom),
 	}
-	if r.Image != (loyalty.Image{}) {
+	if r.Image != (reward.Image{}) {
 		out.Image = &display.ClaimedRewardImage{Small: textOrNil(r.Image.Small), Medium: textOrNil(r.Image.Medium), Large: textOrNil(r.Image.Large)}
 	}
 	if c.Award > 0 {

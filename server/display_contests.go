@@ -7,6 +7,8 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/display"
 	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/game"
 )
 
 const contestType = "contests/contest"
@@ -23,14 +25,14 @@ func (a *displayAPI) ListContests(ctx context.Context, in display.ListContestsRe
 	return display.ListContests200JSONResponse{Data: l.Entries, Next: l.Next, Previous: l.Previous, Time: &l.Time}, nil
 }
 
-func contestActivities(r *loyalty.Run, language *tongue) ([]activity, error) {
-	return activitiesOf(loyalty.Contests.Of(r.Programme), func(c *loyalty.Contest) (activity, error) {
+func contestActivities(r *engine.Run, language *tongue) ([]activity, error) {
+	return activitiesOf(game.Contests.Of(r.Programme), func(c *game.Contest) (activity, error) {
 		return contestEntry(r, language, c)
 	})
 }
 
-func contestEntry(r *loyalty.Run, language *tongue, c *loyalty.Contest) (activity, error) {
-	o, err := r.ContestOutlook(c)
+func contestEntry(r *engine.Run, language *tongue, c *game.Contest) (activity, error) {
+	o, err := game.OutlookOnContest(r, c)
 	status, title := c.Status(r.At), language.text(c.Title)
 	e := display.ContestActivity{
 		ID: c.ID, Title: title, Description: textOrNil(language.text(c.Description)), Status: common.DateStatus(status),

@@ -5,6 +5,9 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/display"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/game"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+	"github.com/loyalty-platform/loyalty/server/loyalty/reward"
 )
 
 // EnterContest gives a customer entries of a contest.
@@ -16,7 +19,7 @@ func (a *displayAPI) EnterContest(ctx context.Context, in display.EnterContestRe
 	return a.submitter.submitFor(ctx, customerAction{
 		customer: in.CustomerID, action: "contest_enter", data: data,
 		body: func(_ *tongue, o *loyalty.Outcome) any {
-			r := o.Value.(loyalty.ContestEntries)
+			r := o.Value.(game.ContestEntries)
 			return display.EntryAnswer{Data: display.ContestEntries{
 				ID: r.ID, Contest: r.Contest, Count: r.Count, Entries: r.Entries, Points: r.Points,
 				Spendable: o.Customer.Figures.Spendable(),
@@ -30,7 +33,7 @@ func (a *displayAPI) SpinPrizeWheel(ctx context.Context, in display.SpinPrizeWhe
 	return a.submitter.submitFor(ctx, customerAction{
 		customer: in.CustomerID, action: "prize_wheel_spin", data: map[string]any{"wheel": in.WheelID},
 		body: func(language *tongue, o *loyalty.Outcome) any {
-			r := o.Value.(loyalty.SpinResult)
+			r := o.Value.(game.SpinResult)
 			spin := display.Spin{
 				ID: r.ID, Wheel: r.Wheel, Result: language.text(r.Result), Type: display.SpinType(r.Type),
 				Points: r.Points, Spent: r.Spent, Spendable: o.Customer.Figures.Spendable(),
@@ -45,9 +48,9 @@ func (a *displayAPI) SpinPrizeWheel(ctx context.Context, in display.SpinPrizeWhe
 }
 
 // wonReward names a reward; its title is there as long as the reward is.
-func wonReward(p *loyalty.Programme, language *tongue, id string) *display.WonReward {
+func wonReward(p *programme.Programme, language *tongue, id string) *display.WonReward {
 	won := &display.WonReward{ID: id}
-	if reward := loyalty.Rewards.Of(p)[id]; reward != nil {
+	if reward := reward.Rewards.Of(p)[id]; reward != nil {
 		won.Title = textOrNil(language.text(reward.Title))
 	}
 	return won
@@ -58,7 +61,7 @@ func (a *displayAPI) AnswerQuiz(ctx context.Context, in display.AnswerQuizReques
 	return a.submitter.submitFor(ctx, customerAction{
 		customer: in.CustomerID, action: "quiz_answer", data: map[string]any{"quiz": in.QuizID, "answer": in.Body.Answer},
 		body: func(_ *tongue, o *loyalty.Outcome) any {
-			r := o.Value.(loyalty.QuizResult)
+			r := o.Value.(game.QuizResult)
 			return display.QuizAnswer{Data: display.QuizResult{
 				ID: r.ID, Quiz: r.Quiz, Correct: r.Correct, CorrectAnswer: r.CorrectAnswer, Points: r.Points,
 				Spendable: o.Customer.Figures.Spendable(),

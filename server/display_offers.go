@@ -6,8 +6,9 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/display"
 	"github.com/loyalty-platform/loyalty/server/list"
-	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+	"github.com/loyalty-platform/loyalty/server/loyalty/offer"
 )
 
 const offerType = "offers/offer"
@@ -16,7 +17,7 @@ const offerType = "offers/offer"
 func (a *displayAPI) ListOfferActivities(ctx context.Context, in display.ListOfferActivitiesRequestObject) (display.ListOfferActivitiesResponseObject, error) {
 	l, err := activityPage[display.OfferActivity](ctx, a.customers, activityList{
 		customer: in.CustomerID, limit: in.Params.Limit, offset: in.Params.Offset, order: list.Ordered(in.Params.Sort, in.Params.Order),
-		kind: offerType, needs: loyalty.OfferNeeds(a.programme()), all: offerActivities,
+		kind: offerType, needs: offer.OfferNeeds(a.programme()), all: offerActivities,
 	})
 	if err != nil {
 		return nil, err
@@ -25,11 +26,11 @@ func (a *displayAPI) ListOfferActivities(ctx context.Context, in display.ListOff
 }
 
 // offerActivities lists the offers of everybody and of the customer's segments.
-func offerActivities(r *loyalty.Run, language *tongue) ([]activity, error) {
-	mine := map[string]loyalty.OfferOutlook{}
-	theirs := map[string]*loyalty.Offer{}
-	for id, o := range loyalty.Offers.Of(r.Programme) {
-		outlook, err := r.OfferOutlook(o)
+func offerActivities(r *engine.Run, language *tongue) ([]activity, error) {
+	mine := map[string]offer.OfferOutlook{}
+	theirs := map[string]*offer.Offer{}
+	for id, o := range offer.Offers.Of(r.Programme) {
+		outlook, err := offer.OutlookOn(r, o)
 		if err != nil {
 			return nil, err
 		}
@@ -37,12 +38,12 @@ func offerActivities(r *loyalty.Run, language *tongue) ([]activity, error) {
 			mine[id], theirs[id] = outlook, o
 		}
 	}
-	return activitiesOf(theirs, func(o *loyalty.Offer) (activity, error) {
+	return activitiesOf(theirs, func(o *offer.Offer) (activity, error) {
 		return offerEntry(r, language, o, mine[o.ID]), nil
 	})
 }
 
-func offerEntry(r *loyalty.Run, language *tongue, o *loyalty.Offer, outlook loyalty.OfferOutlook) activity {
+func offerEntry(r *engine.Run, language *tongue, o *offer.Offer, outlook offer.OfferOutlook) activity {
 	status, name := o.Status(r.At), language.text(o.Name)
 	e := display.OfferActivity{
 		ID: o.ID, Name: name, Type: display.OfferActivityType(o.Type), Weight: o.Weight, MinTotal: amountOrNil(o.MinTotal),
@@ -65,7 +66,7 @@ func offerEntry(r *loyalty.Run, language *tongue, o *loyalty.Offer, outlook loya
 }
 
 // offerMatch says how many of its required items an offer wants; empty: it has none.
-func offerMatch(o *loyalty.Offer) string {
+func offerMatch(o *offer.Offer) string {
 	switch {
 	case len(o.RequiredItems) == 0:
 		return ""
@@ -76,14 +77,14 @@ func offerMatch(o *loyalty.Offer) string {
 }
 
 // offerItems words the products that an offer means; nil: there are none.
-func offerItems(items []loyalty.OfferItem) (list []common.OfferItem) {
+func offerItems(items []offer.OfferItem) (list []common.OfferItem) {
 	for _, i := range items {
 		list = append(list, common.OfferItem{Type: common.OfferItemType(i.Type), ID: i.ID, MinQuantity: max(1, i.MinQuantity)})
 	}
 	return list
 }
 
-func offerDiscount(o *loyalty.Offer) common.OfferDiscount {
+func offerDiscount(o *offer.Offer) common.OfferDiscount {
 	return common.OfferDiscount{Type: common.OfferDiscountType(o.Discount.Type), Value: o.Discount.Value}
 }
 

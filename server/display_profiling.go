@@ -8,6 +8,8 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/display"
 	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/game"
 )
 
 const flowType = "profiling/flow"
@@ -26,12 +28,12 @@ func (a *displayAPI) ListProfiling(ctx context.Context, in display.ListProfiling
 	return display.ListProfiling200JSONResponse{Data: l.Entries, Next: l.Next, Previous: l.Previous, Time: &l.Time}, nil
 }
 
-func flowActivities(r *loyalty.Run, language *tongue) ([]activity, error) {
-	return activitiesOf(loyalty.Flows.Of(r.Programme), func(f *loyalty.Flow) (activity, error) { return flowEntry(r, language, f) })
+func flowActivities(r *engine.Run, language *tongue) ([]activity, error) {
+	return activitiesOf(game.Flows.Of(r.Programme), func(f *game.Flow) (activity, error) { return flowEntry(r, language, f) })
 }
 
-func flowEntry(r *loyalty.Run, language *tongue, f *loyalty.Flow) (activity, error) {
-	o, err := r.FlowOutlook(f)
+func flowEntry(r *engine.Run, language *tongue, f *game.Flow) (activity, error) {
+	o, err := game.OutlookOnFlow(r, f)
 	status, title := f.Status(r.At), language.text(f.Title)
 	e := display.FlowActivity{
 		ID: f.ID, Title: title, Status: common.DateStatus(status), Points: f.Points,
@@ -50,8 +52,8 @@ func flowEntry(r *loyalty.Run, language *tongue, f *loyalty.Flow) (activity, err
 // GetNextQuestion reads the first question that the customer has not answered.
 func (a *displayAPI) GetNextQuestion(ctx context.Context, in display.GetNextQuestionRequestObject) (display.GetNextQuestionResponseObject, error) {
 	var out display.GetNextQuestion200JSONResponse
-	err := a.customers.view(ctx, in.CustomerID, flowNeeds, func(r *loyalty.Run) error {
-		f, err := lookup(loyalty.Flows.Of(r.Programme), flowType, in.FlowID)
+	err := a.customers.view(ctx, in.CustomerID, flowNeeds, func(r *engine.Run) error {
+		f, err := lookup(game.Flows.Of(r.Programme), flowType, in.FlowID)
 		if err != nil {
 			return err
 		}
@@ -66,8 +68,8 @@ func (a *displayAPI) GetNextQuestion(ctx context.Context, in display.GetNextQues
 
 // nextQuestion words where the customer stands with a flow. Outside the flow's dates
 // no question is told.
-func nextQuestion(r *loyalty.Run, language *tongue, f *loyalty.Flow) (display.NextQuestion, error) {
-	o, err := r.FlowOutlook(f)
+func nextQuestion(r *engine.Run, language *tongue, f *game.Flow) (display.NextQuestion, error) {
+	o, err := game.OutlookOnFlow(r, f)
 	status := f.Status(r.At)
 	out := display.NextQuestion{
 		Flow: f.ID, Title: language.text(f.Title), Status: common.DateStatus(status),

@@ -7,6 +7,8 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/display"
 	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/game"
 )
 
 const quizType = "quizzes/quiz"
@@ -28,8 +30,8 @@ func (a *displayAPI) ListQuizzes(ctx context.Context, in display.ListQuizzesRequ
 // GetQuiz reads one quiz.
 func (a *displayAPI) GetQuiz(ctx context.Context, in display.GetQuizRequestObject) (display.GetQuizResponseObject, error) {
 	var out display.GetQuiz200JSONResponse
-	err := a.customers.view(ctx, in.CustomerID, quizNeeds, func(r *loyalty.Run) error {
-		q, err := lookup(loyalty.Quizzes.Of(r.Programme), quizType, in.QuizID)
+	err := a.customers.view(ctx, in.CustomerID, quizNeeds, func(r *engine.Run) error {
+		q, err := lookup(game.Quizzes.Of(r.Programme), quizType, in.QuizID)
 		if err != nil {
 			return err
 		}
@@ -43,13 +45,13 @@ func (a *displayAPI) GetQuiz(ctx context.Context, in display.GetQuizRequestObjec
 	return out, nil
 }
 
-func quizActivities(r *loyalty.Run, language *tongue) ([]activity, error) {
-	return activitiesOf(loyalty.Quizzes.Of(r.Programme), func(q *loyalty.Quiz) (activity, error) { return quizEntry(r, language, q) })
+func quizActivities(r *engine.Run, language *tongue) ([]activity, error) {
+	return activitiesOf(game.Quizzes.Of(r.Programme), func(q *game.Quiz) (activity, error) { return quizEntry(r, language, q) })
 }
 
 // quizEntry words a quiz. Its question is told from its beginning on, the right answer
 // once the customer gave one.
-func quizEntry(r *loyalty.Run, language *tongue, q *loyalty.Quiz) (activity, error) {
+func quizEntry(r *engine.Run, language *tongue, q *game.Quiz) (activity, error) {
 	status, title := q.Status(r.At), language.text(q.Title)
 	e := display.QuizActivity{
 		ID: q.ID, Title: title, Status: common.DateStatus(status), Points: q.Points,
@@ -59,7 +61,7 @@ func quizEntry(r *loyalty.Run, language *tongue, q *loyalty.Quiz) (activity, err
 	if status != loyalty.StatusScheduled {
 		e.Question, e.Answers = textOrNil(language.text(q.Question)), choiceTexts(language, q.Answers)
 	}
-	o, err := r.QuizOutlook(q)
+	o, err := game.OutlookOnQuiz(r, q)
 	if given := o.Given; given != nil {
 		e.Result = &display.GivenAnswer{
 			Answer: given.Answer, Correct: given.Correct, CorrectAnswer: q.CorrectAnswer, AnsweredAt: common.Instant(given.AnsweredAt),
@@ -72,7 +74,7 @@ func quizEntry(r *loyalty.Run, language *tongue, q *loyalty.Quiz) (activity, err
 }
 
 // choiceTexts words the answers to choose from; nil: there are none.
-func choiceTexts(language *tongue, all []loyalty.Choice) (list []display.ChoiceText) {
+func choiceTexts(language *tongue, all []game.Choice) (list []display.ChoiceText) {
 	for _, c := range all {
 		list = append(list, display.ChoiceText{ID: c.ID, Text: language.text(c.Text)})
 	}

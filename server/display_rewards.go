@@ -8,6 +8,7 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/display"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/reward"
 )
 
 // ClaimReward gives a customer a reward for points. The answer has the shape of
@@ -21,7 +22,7 @@ func claimReward(ctx context.Context, s submitter, customer, id string) (written
 	return s.submitFor(ctx, customerAction{
 		customer: customer, action: "reward_claim", data: map[string]any{"reward": id},
 		body: func(language *tongue, o *loyalty.Outcome) any {
-			r := o.Value.(*loyalty.ClaimResult)
+			r := o.Value.(*reward.ClaimResult)
 			out := common.ClaimResult{
 				ID: r.ID, Spent: r.Spent, LastClaimedAt: common.Instant(r.LastClaimedAt),
 				Coupon: claimedCoupon(language, r.Coupon, &o.Customer),

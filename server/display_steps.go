@@ -7,12 +7,13 @@ import (
 	"strings"
 
 	"github.com/loyalty-platform/loyalty/gen/common"
-	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
 // stepTo is the next step that an entry offers: a request to something below the
 // customer, named segment by segment; nil: it would be refused.
-func stepTo(r *loyalty.Run, refusal error, method string, segments ...string) *common.NextStep {
+func stepTo(r *engine.Run, refusal error, method string, segments ...string) *common.NextStep {
 	if refusal != nil {
 		return nil
 	}
@@ -20,7 +21,7 @@ func stepTo(r *loyalty.Run, refusal error, method string, segments ...string) *c
 }
 
 // nextStep is stepTo by POST.
-func nextStep(r *loyalty.Run, refusal error, segments ...string) *common.NextStep {
+func nextStep(r *engine.Run, refusal error, segments ...string) *common.NextStep {
 	return stepTo(r, refusal, http.MethodPost, segments...)
 }
 
@@ -36,7 +37,7 @@ func address(segments ...string) string {
 
 // customAttributes gives the custom attributes of an entity as they are shown: those that
 // are declared translatable in the language of the answer.
-func customAttributes(language *tongue, p *loyalty.Programme, kind string, custom map[string]json.RawMessage) map[string]any {
+func customAttributes(language *tongue, p *programme.Programme, kind string, custom map[string]json.RawMessage) map[string]any {
 	shown := make(map[string]any, len(custom))
 	for name, value := range custom {
 		shown[name] = value

@@ -8,6 +8,8 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/display"
 	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/game"
 )
 
 const treasureType = "treasure-hunt/treasure"
@@ -24,16 +26,16 @@ func (a *displayAPI) ListTreasureHunts(ctx context.Context, in display.ListTreas
 	return display.ListTreasureHunts200JSONResponse{Data: l.Entries, Next: l.Next, Previous: l.Previous, Time: &l.Time}, nil
 }
 
-func treasureActivities(r *loyalty.Run, language *tongue) ([]activity, error) {
-	return activitiesOf(loyalty.Treasures.Of(r.Programme), func(t *loyalty.Treasure) (activity, error) {
+func treasureActivities(r *engine.Run, language *tongue) ([]activity, error) {
+	return activitiesOf(game.Treasures.Of(r.Programme), func(t *game.Treasure) (activity, error) {
 		return treasureEntry(r, language, t)
 	})
 }
 
 // treasureEntry words a treasure, without its code. What finds it is an event, not an
 // operation of the Display API.
-func treasureEntry(r *loyalty.Run, language *tongue, t *loyalty.Treasure) (activity, error) {
-	o, err := r.TreasureOutlook(t)
+func treasureEntry(r *engine.Run, language *tongue, t *game.Treasure) (activity, error) {
+	o, err := game.OutlookOnTreasure(r, t)
 	status, title := t.Status(r.At), language.text(t.Title)
 	e := display.TreasureActivity{
 		ID: t.ID, Title: title, Description: textOrNil(language.text(t.Description)), Status: common.DateStatus(status),

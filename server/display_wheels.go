@@ -7,6 +7,9 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/display"
 	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/game"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
 const wheelType = "prize-wheels/wheel"
@@ -15,7 +18,7 @@ const wheelType = "prize-wheels/wheel"
 func (a *displayAPI) ListPrizeWheels(ctx context.Context, in display.ListPrizeWheelsRequestObject) (display.ListPrizeWheelsResponseObject, error) {
 	l, err := activityPage[display.WheelActivity](ctx, a.customers, activityList{
 		customer: in.CustomerID, limit: in.Params.Limit, offset: in.Params.Offset, order: list.Ordered(in.Params.Sort, in.Params.Order),
-		kind: wheelType, needs: loyalty.WheelNeeds(a.programme()), all: wheelActivities,
+		kind: wheelType, needs: game.WheelNeeds(a.programme()), all: wheelActivities,
 	})
 	if err != nil {
 		return nil, err
@@ -27,8 +30,8 @@ func (a *displayAPI) ListPrizeWheels(ctx context.Context, in display.ListPrizeWh
 func (a *displayAPI) GetPrizeWheel(ctx context.Context, in display.GetPrizeWheelRequestObject) (display.GetPrizeWheelResponseObject, error) {
 	var out display.GetPrizeWheel200JSONResponse
 	needs := loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressWheel)}
-	err := a.customers.view(ctx, in.CustomerID, needs, func(r *loyalty.Run) error {
-		w, err := lookup(loyalty.Wheels.Of(r.Programme), wheelType, in.WheelID)
+	err := a.customers.view(ctx, in.CustomerID, needs, func(r *engine.Run) error {
+		w, err := lookup(game.Wheels.Of(r.Programme), wheelType, in.WheelID)
 		if err != nil {
 			return err
 		}
@@ -42,12 +45,12 @@ func (a *displayAPI) GetPrizeWheel(ctx context.Context, in display.GetPrizeWheel
 	return out, nil
 }
 
-func wheelActivities(r *loyalty.Run, language *tongue) ([]activity, error) {
-	return activitiesOf(loyalty.Wheels.Of(r.Programme), func(w *loyalty.Wheel) (activity, error) { return wheelEntry(r, language, w) })
+func wheelActivities(r *engine.Run, language *tongue) ([]activity, error) {
+	return activitiesOf(game.Wheels.Of(r.Programme), func(w *game.Wheel) (activity, error) { return wheelEntry(r, language, w) })
 }
 
-func wheelEntry(r *loyalty.Run, language *tongue, w *loyalty.Wheel) (activity, error) {
-	o, err := r.WheelOutlook(w)
+func wheelEntry(r *engine.Run, language *tongue, w *game.Wheel) (activity, error) {
+	o, err := game.OutlookOnWheel(r, w)
 	status, name := w.Status(r.At), language.text(w.Name)
 	e := display.WheelActivity{
 		ID: w.ID, Name: name, Status: common.DateStatus(status), Points: w.Points, Spins: o.Spins, Left: o.Left,
@@ -65,14 +68,14 @@ func wheelEntry(r *loyalty.Run, language *tongue, w *loyalty.Wheel) (activity, e
 }
 
 // wheelSlices words what can come up, and not how often.
-func wheelSlices(p *loyalty.Programme, language *tongue, options []loyalty.WheelOption) []display.WheelSlice {
+func wheelSlices(p *programme.Programme, language *tongue, options []game.WheelOption) []display.WheelSlice {
 	list := make([]display.WheelSlice, len(options))
 	for i, o := range options {
 		list[i] = display.WheelSlice{Label: language.text(o.Label), Type: display.WheelSliceType(o.Type)}
 		switch o.Type {
-		case loyalty.OptionPoints:
+		case game.OptionPoints:
 			list[i].Points = &o.Points
-		case loyalty.OptionReward:
+		case game.OptionReward:
 			list[i].Reward = wonReward(p, language, o.Reward)
 		}
 	}

@@ -11,19 +11,21 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/entities"
 	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
 // entitiesAPI answers the Entities API.
 type entitiesAPI struct {
 	engine     Engine
-	admin      *loyalty.Admin
+	admin      *admin.Admin
 	reader     loyalty.Reader
 	vocabulary *contract.Vocabulary
 	customers  customerReader
 	journal    journalReader
 	changes    entityChanges
 	records    entityRecords
-	programme  func() *loyalty.Programme
+	programme  func() *programme.Programme
 	clock      func() time.Time
 }
 
@@ -73,11 +75,11 @@ func recordOf(module, entity string, e *loyalty.Entity, status string) json.RawM
 // GetEntity reads one entity, archived or not.
 func (a *entitiesAPI) GetEntity(ctx context.Context, in entities.GetEntityRequestObject) (entities.GetEntityResponseObject, error) {
 	kind := entityType(in.Module, in.Entity)
-	if kind == loyalty.TypeCustomer {
+	if kind == programme.TypeCustomer {
 		c, err := a.customers.current(plain(ctx), in.EntityID)
 		return written{status: http.StatusOK, body: recordAnswer(customerRecord(c))}, err
 	}
-	if kind == loyalty.TypeTransaction {
+	if kind == programme.TypeTransaction {
 		return a.readTransaction(ctx, in.EntityID)
 	}
 	e, err := a.admin.Entity(plain(ctx), kind, in.EntityID)
@@ -98,7 +100,7 @@ func (r entityRecords) answer(module, entity string) func(loyalty.Entity) any {
 
 // CreateEntity adds an entity.
 func (a *entitiesAPI) CreateEntity(ctx context.Context, in entities.CreateEntityRequestObject) (entities.CreateEntityResponseObject, error) {
-	if err := elsewhere(entityType(in.Module, in.Entity), loyalty.MethodCreate); err != nil {
+	if err := elsewhere(entityType(in.Module, in.Entity), admin.MethodCreate); err != nil {
 		return nil, err
 	}
 	c, err := a.changes.read(ctx, entityType(in.Module, in.Entity), (*contract.Schema).Creation)
@@ -108,17 +110,17 @@ func (a *entitiesAPI) CreateEntity(ctx context.Context, in entities.CreateEntity
 	if in.Body.ID != nil {
 		c.ID = *in.Body.ID
 	}
-	return change(ctx, http.StatusCreated, a.records.answer(in.Module, in.Entity), func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.Entity], error) {
+	return change(ctx, http.StatusCreated, a.records.answer(in.Module, in.Entity), func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Entity], error) {
 		return a.admin.CreateEntity(ctx, call, c)
 	})
 }
 
 // UpdateEntity changes the fields of an entity that are sent.
 func (a *entitiesAPI) UpdateEntity(ctx context.Context, in entities.UpdateEntityRequestObject) (entities.UpdateEntityResponseObject, error) {
-	if entityType(in.Module, in.Entity) == loyalty.TypeCustomer {
+	if entityType(in.Module, in.Entity) == programme.TypeCustomer {
 		return a.updateCustomer(ctx, in.EntityID)
 	}
-	if err := elsewhere(entityType(in.Module, in.Entity), loyalty.MethodUpdate); err != nil {
+	if err := elsewhere(entityType(in.Module, in.Entity), admin.MethodUpdate); err != nil {
 		return nil, err
 	}
 	c, err := a.changes.read(ctx, entityType(in.Module, in.Entity), (*contract.Schema).Patch)
@@ -126,18 +128,18 @@ func (a *entitiesAPI) UpdateEntity(ctx context.Context, in entities.UpdateEntity
 		return nil, err
 	}
 	c.ID = in.EntityID
-	return change(ctx, http.StatusOK, a.records.answer(in.Module, in.Entity), func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.Entity], error) {
+	return change(ctx, http.StatusOK, a.records.answer(in.Module, in.Entity), func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Entity], error) {
 		return a.admin.UpdateEntity(ctx, call, c)
 	})
 }
 
 // ArchiveEntity takes an entity out of use.
 func (a *entitiesAPI) ArchiveEntity(ctx context.Context, in entities.ArchiveEntityRequestObject) (entities.ArchiveEntityResponseObject, error) {
-	c := loyalty.EntityChange{Type: entityType(in.Module, in.Entity), ID: in.EntityID}
-	if err := elsewhere(c.Type, loyalty.MethodArchive); err != nil {
+	c := admin.EntityChange{Type: entityType(in.Module, in.Entity), ID: in.EntityID}
+	if err := elsewhere(c.Type, admin.MethodArchive); err != nil {
 		return nil, err
 	}
-	return change(ctx, http.StatusOK, a.records.answer(in.Module, in.Entity), func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.Entity], error) {
+	return change(ctx, http.StatusOK, a.records.answer(in.Module, in.Entity), func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Entity], error) {
 		return a.admin.ArchiveEntity(ctx, call, c)
 	})
 }

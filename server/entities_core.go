@@ -12,11 +12,12 @@ import (
 	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
 // elsewhere refuses a change of customers and purchases, which only events make.
 func elsewhere(kind, method string) error {
-	if kind != loyalty.TypeCustomer && kind != loyalty.TypeTransaction {
+	if kind != programme.TypeCustomer && kind != programme.TypeTransaction {
 		return nil
 	}
 	return loyalty.ErrEntityElsewhere.With("type", kind).With("method", method)

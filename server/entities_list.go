@@ -12,6 +12,9 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/entities"
 	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
+	"github.com/loyalty-platform/loyalty/server/loyalty/campaign"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
 // entityFields are what entities can be filtered by in the store.
@@ -29,7 +32,7 @@ type storedEntity struct {
 }
 
 // entityColumns are what entities can be filtered by that stands in them.
-func (a *entitiesAPI) entityColumns(p *loyalty.Programme, kind string) map[string]list.Column[storedEntity] {
+func (a *entitiesAPI) entityColumns(p *programme.Programme, kind string) map[string]list.Column[storedEntity] {
 	now := a.clock()
 	own := map[string]list.Column[storedEntity]{
 		"name":   {Field: list.Field{Kind: list.Text}, Of: func(e storedEntity) any { return textsOf(e.fields["name"]) }},
@@ -62,7 +65,7 @@ func (r entityRecords) status(kind string, e storedEntity, now time.Time) any {
 		if own, ok := textsOf(e.fields["status"]).(string); ok {
 			return own
 		}
-		return loyalty.CampaignDraft
+		return campaign.CampaignDraft
 	case !r.schemas.Has(kind, "starts_at"):
 		return nil
 	}
@@ -92,9 +95,9 @@ func (a *entitiesAPI) ListEntities(ctx context.Context, in entities.ListEntities
 	}
 	kind := entityType(in.Module, in.Entity)
 	switch {
-	case kind == loyalty.TypeCustomer:
+	case kind == programme.TypeCustomer:
 		return a.listCustomers(ctx, p, in.Params)
-	case kind == loyalty.TypeTransaction:
+	case kind == programme.TypeTransaction:
 		return a.listTransactions(ctx, p, in.Params.Customer)
 	case in.Params.Customer != nil:
 		return nil, errUnknownParameter.With("parameter", "customer").At("customer")
@@ -110,7 +113,7 @@ func (a *entitiesAPI) ListEntities(ctx context.Context, in entities.ListEntities
 		}
 	}
 	var at func(loyalty.Entity) list.Cursor
-	if q.Sort == loyalty.SortCreated && !byName(in.Params.Sort) {
+	if q.Sort == admin.SortCreated && !byName(in.Params.Sort) {
 		at = func(e loyalty.Entity) list.Cursor { return list.Cursor{At: e.CreatedAt, ID: []byte(e.ID)} }
 	}
 	l := list.Linked(p, found, a.clock(), at)
@@ -133,7 +136,7 @@ func (a *entitiesAPI) entityQuery(ctx context.Context, kind string, in entities.
 	if err := p.CheckEntityType(kind); err != nil {
 		return q, false, err
 	}
-	q = loyalty.EntityQuery{Type: kind, Sort: loyalty.SortCreated, Archived: in.Archived != nil && *in.Archived}
+	q = loyalty.EntityQuery{Type: kind, Sort: admin.SortCreated, Archived: in.Archived != nil && *in.Archived}
 	q.Descending = in.Order != nil && *in.Order == "desc"
 	if in.Sort != nil && !byName(in.Sort) {
 		q.Sort = string(*in.Sort)
@@ -196,7 +199,7 @@ func (a *entitiesAPI) foundEntities(ctx context.Context, p list.Page, q loyalty.
 		return a.entitiesByName(ctx, p, q)
 	}
 	q.Page = loyalty.Page{Limit: p.Fetch(), Offset: p.Offset}
-	if p.Cursor != nil && q.Sort == loyalty.SortCreated {
+	if p.Cursor != nil && q.Sort == admin.SortCreated {
 		place := &loyalty.EntityPlace{At: p.Cursor.At, ID: string(p.Cursor.ID)}
 		if p.Cursor.Back {
 			q.Before = place

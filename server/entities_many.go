@@ -7,7 +7,8 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/entities"
 	"github.com/loyalty-platform/loyalty/server/contract"
-	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
 // ChangeEntities makes many changes in one transaction.
@@ -16,9 +17,9 @@ func (a *entitiesAPI) ChangeEntities(ctx context.Context, in entities.ChangeEnti
 	if err != nil {
 		return nil, err
 	}
-	changes := make([]loyalty.EntityChange, len(in.Body.Entities))
+	changes := make([]admin.EntityChange, len(in.Body.Entities))
 	for i, c := range in.Body.Entities {
-		changes[i] = loyalty.EntityChange{Method: string(c.Method), Type: c.Type}
+		changes[i] = admin.EntityChange{Method: string(c.Method), Type: c.Type}
 		if c.ID != nil {
 			changes[i].ID = *c.ID
 		}
@@ -26,8 +27,8 @@ func (a *entitiesAPI) ChangeEntities(ctx context.Context, in entities.ChangeEnti
 	}
 	skip := in.Body.ErrorHandling != nil && *in.Body.ErrorHandling == entities.EntityChangesErrorHandlingSkip
 	language := requestOf(ctx).language
-	answer := func(results []loyalty.EntityResult) any { return entityResults(language, results) }
-	return change(ctx, http.StatusOK, answer, func(ctx context.Context, call loyalty.Call) (loyalty.Done[[]loyalty.EntityResult], error) {
+	answer := func(results []admin.EntityResult) any { return entityResults(language, results) }
+	return change(ctx, http.StatusOK, answer, func(ctx context.Context, call admin.Call) (admin.Done[[]admin.EntityResult], error) {
 		return a.admin.ChangeEntities(ctx, call, changes, skip)
 	})
 }
@@ -51,8 +52,8 @@ func (a *entitiesAPI) changeBodies(ctx context.Context) ([]any, error) {
 
 // reading reads the properties of a change by the schema of its type, as it is
 // when the turn comes to the change.
-func (a *entitiesAPI) reading(kind string, body any) func(*loyalty.Programme, json.RawMessage) (json.RawMessage, error) {
-	return func(p *loyalty.Programme, before json.RawMessage) (json.RawMessage, error) {
+func (a *entitiesAPI) reading(kind string, body any) func(*programme.Programme, json.RawMessage) (json.RawMessage, error) {
+	return func(p *programme.Programme, before json.RawMessage) (json.RawMessage, error) {
 		fields, err := a.changes.schemas.Of(kind, p)
 		if err != nil {
 			return nil, err
@@ -69,12 +70,12 @@ func (a *entitiesAPI) reading(kind string, body any) func(*loyalty.Programme, js
 		if err != nil {
 			return nil, err
 		}
-		return a.changes.check(kind, fields, loyalty.PatchEntity(before, sent))
+		return a.changes.check(kind, fields, admin.PatchEntity(before, sent))
 	}
 }
 
 // entityResults words the fate of each change.
-func entityResults(language *tongue, results []loyalty.EntityResult) entities.EntityResults {
+func entityResults(language *tongue, results []admin.EntityResult) entities.EntityResults {
 	out := entities.EntityResults{Results: make([]entities.EntityResult, len(results)), Total: len(results)}
 	for i, r := range results {
 		if r.Err == nil {

@@ -5,20 +5,21 @@ import (
 	"encoding/json"
 
 	"github.com/loyalty-platform/loyalty/server/contract"
-	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
 // entityChanges reads changes of entities off requests, by the schemas of their types.
 type entityChanges struct {
-	programme  func() *loyalty.Programme
+	programme  func() *programme.Programme
 	schemas    *contract.Entities
 	vocabulary *contract.Vocabulary
 }
 
 // read reads the body of a change by the schema that the path names. A type
 // that is not there, or whose module is off, comes before every other fault.
-func (r entityChanges) read(ctx context.Context, kind string, as func(fields *contract.Schema, body any) (json.RawMessage, error)) (loyalty.EntityChange, error) {
-	c := loyalty.EntityChange{Type: kind}
+func (r entityChanges) read(ctx context.Context, kind string, as func(fields *contract.Schema, body any) (json.RawMessage, error)) (admin.EntityChange, error) {
+	c := admin.EntityChange{Type: kind}
 	p := r.programme()
 	if err := p.CheckEntityType(kind); err != nil {
 		return c, err

@@ -14,13 +14,14 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/events"
 	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
 // eventsAPI answers the Events API.
 type eventsAPI struct {
 	engine          Engine
 	vocabulary      *contract.Vocabulary
-	programme       func() *loyalty.Programme
+	programme       func() *programme.Programme
 	previews, bulks *gate
 	// charge counts the events of a bulk on the key of its request.
 	charge func(c *gin.Context, events int) error

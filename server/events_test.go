@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 )
 
 const line = `{"product_id":"p-501","product_name":"Beans","product_url":"https://shop.test/p/501","quantity":2,"subtotal":60.00}`
@@ -134,7 +135,7 @@ func TestIdempotentEvents(t *testing.T) {
 	other := h.post("/events", checkout("T-2"), key, "k1")
 	require.Equal(t, http.StatusConflict, other.status)
 	require.Equal(t, loyalty.ErrKeyReused.Code, other.fault(t).Code)
-	another := h.newKey(loyalty.KeyChange{})
+	another := h.newKey(admin.KeyChange{})
 	a := h.signed(another, h.request(http.MethodPost, "/events", checkout("T-1"), key, "k1", "Content-Type", jsonType))
 	require.Equal(t, 5003, a.fault(t).Code, "keys are private to the access key")
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 )
 
 // How failed requests come into the database: what waits, in memory, is bounded, so
@@ -27,7 +28,7 @@ const (
 // failureLog keeps the failed requests of this node until they are in the database
 // with those of the others. It never holds a request up.
 type failureLog struct {
-	admin  *loyalty.Admin
+	admin  *admin.Admin
 	logger *slog.Logger
 	clock  func() time.Time
 	names  map[string]bool // that the documents have; see masked

@@ -19,8 +19,11 @@ import (
 	"github.com/loyalty-platform/loyalty/openapi"
 	"github.com/loyalty-platform/loyalty/server"
 	"github.com/loyalty-platform/loyalty/server/contract"
-	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/action"
+	administration "github.com/loyalty-platform/loyalty/server/loyalty/admin"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/job"
+	"github.com/loyalty-platform/loyalty/server/loyalty/leaderboard"
 	"github.com/loyalty-platform/loyalty/server/servertest"
 	"github.com/loyalty-platform/loyalty/signing"
 	"github.com/loyalty-platform/loyalty/store"
@@ -36,9 +39,9 @@ type house struct {
 	url         string
 	databaseURL string
 	log         *logLines
-	admin       *loyalty.Admin
-	directory   *loyalty.Directory
-	engine      *loyalty.Engine
+	admin       *administration.Admin
+	directory   *administration.Directory
+	engine      *engine.Engine
 	store       *store.Store
 	key         signing.Credential
 	server      *server.Server
@@ -54,23 +57,23 @@ func open(t *testing.T, adjust ...func(*server.Options)) *house {
 func openOn(t *testing.T, url string, adjust ...func(*server.Options)) *house {
 	t.Helper()
 	h := &house{t: t, databaseURL: url, log: &logLines{}, store: storetest.Open(t, url)}
-	directory, err := loyalty.NewDirectory(context.Background(), loyalty.DirectoryOptions{Registry: action.Registry(), Store: h.store})
+	directory, err := administration.NewDirectory(context.Background(), administration.DirectoryOptions{Registry: action.Registry(), Store: h.store})
 	require.NoError(t, err)
 	h.directory = directory
 	vocabulary, err := contract.NewVocabulary()
 	require.NoError(t, err)
-	h.engine, err = loyalty.NewEngine(loyalty.EngineOptions{
+	h.engine, err = engine.NewEngine(engine.EngineOptions{
 		Store: h.store, Contract: vocabulary, Programmes: directory, Rules: action.All(), Features: action.Features(),
 	})
 	require.NoError(t, err)
 	t.Cleanup(h.engine.Close)
-	h.admin = loyalty.NewAdmin(loyalty.AdminOptions{Registry: action.Registry(), Store: h.store, Directory: directory, APIs: openapi.Names()})
+	h.admin = administration.NewAdmin(administration.AdminOptions{Registry: action.Registry(), Store: h.store, Directory: directory, APIs: openapi.Names()})
 	catalogue, err := i18n.Load()
 	require.NoError(t, err)
 	o := server.Options{
 		Listen: "127.0.0.1:0", Region: region, Engine: h.engine, Directory: directory, Admin: h.admin, Reader: h.store,
-		Leaderboard: loyalty.NewLeaderboard(loyalty.LeaderboardOptions{Store: h.store, Programmes: directory}),
-		Jobs:        loyalty.NewJobs(loyalty.JobsOptions{Engine: h.engine, Store: h.store}),
+		Leaderboard: leaderboard.NewLeaderboard(leaderboard.LeaderboardOptions{Store: h.store, Programmes: directory}),
+		Jobs:        job.NewJobs(job.JobsOptions{Engine: h.engine, Store: h.store}),
 		Vocabulary:  vocabulary, Catalogue: catalogue, Ready: h.store.Ready,
 		Logger: slog.New(slog.NewJSONHandler(h.log, nil)),
 	}
@@ -83,14 +86,14 @@ func openOn(t *testing.T, url string, adjust ...func(*server.Options)) *house {
 	t.Cleanup(listening.Close)
 	h.url = listening.URL
 	most := 1_000_000 // no test waits for its budget
-	h.key = h.newKey(loyalty.KeyChange{RateLimit: &most})
+	h.key = h.newKey(administration.KeyChange{RateLimit: &most})
 	return h
 }
 
 // newKey makes an access key with the given rights.
-func (h *house) newKey(c loyalty.KeyChange) signing.Credential {
+func (h *house) newKey(c administration.KeyChange) signing.Credential {
 	h.t.Helper()
-	done, err := h.admin.CreateKey(context.Background(), loyalty.Call{KeyID: loyalty.CommandLine}, c)
+	done, err := h.admin.CreateKey(context.Background(), administration.Call{KeyID: administration.CommandLine}, c)
 	require.NoError(h.t, err)
 	return signing.Credential{KeyID: done.Value.ID, Secret: done.Value.Secrets[0].Value}
 }
@@ -100,11 +103,11 @@ func (h *house) expiredKey() signing.Credential {
 	h.t.Helper()
 	made := time.Now().AddDate(0, 0, -2)
 	over := made.AddDate(0, 0, 1)
-	admin := loyalty.NewAdmin(loyalty.AdminOptions{
+	admin := administration.NewAdmin(administration.AdminOptions{
 		Registry: action.Registry(),
 		Store:    h.store, Directory: h.directory, APIs: openapi.Names(), Clock: func() time.Time { return made },
 	})
-	done, err := admin.CreateKey(h.t.Context(), loyalty.Call{KeyID: loyalty.CommandLine}, loyalty.KeyChange{ExpiresAt: &over})
+	done, err := admin.CreateKey(h.t.Context(), administration.Call{KeyID: administration.CommandLine}, administration.KeyChange{ExpiresAt: &over})
 	require.NoError(h.t, err)
 	return signing.Credential{KeyID: done.Value.ID, Secret: done.Value.Secrets[0].Value}
 }

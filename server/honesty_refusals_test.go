@@ -18,7 +18,7 @@ import (
 	"github.com/loyalty-platform/loyalty/i18n"
 	"github.com/loyalty-platform/loyalty/server"
 	"github.com/loyalty-platform/loyalty/server/limit"
-	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/signing"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
@@ -55,8 +55,8 @@ func TestDocumentedRefusals(t *testing.T) {
 		w.forbidden()
 		w.documentedRows()
 		w.each((*witness).unknownParameter)
-		others := w.newKey(loyalty.KeyChange{APIs: &[]string{"events"}})
-		levels := w.newKey(loyalty.KeyChange{APIs: &[]string{"levels"}})
+		others := w.newKey(admin.KeyChange{APIs: &[]string{"events"}})
+		levels := w.newKey(admin.KeyChange{APIs: &[]string{"levels"}})
 		w.each(func(w *witness, o *offered) {
 			key := others
 			if o.api == "events" {
@@ -176,9 +176,9 @@ func responseName(ref *openapi3.ResponseRef) string {
 // forbidden asks for every operation with keys that may not.
 func (w *witness) forbidden() {
 	yes := true
-	reader := w.newKey(loyalty.KeyChange{ReadOnly: &yes})
-	away := w.newKey(loyalty.KeyChange{Addresses: &[]string{"192.0.2.0/24"}})
-	narrow := w.newKey(loyalty.KeyChange{APIs: &[]string{"administration"}})
+	reader := w.newKey(admin.KeyChange{ReadOnly: &yes})
+	away := w.newKey(admin.KeyChange{Addresses: &[]string{"192.0.2.0/24"}})
+	narrow := w.newKey(admin.KeyChange{APIs: &[]string{"administration"}})
 	w.each(func(w *witness, o *offered) {
 		target, body := o.target(w.t), ""
 		if o.method == http.MethodPost {
@@ -206,7 +206,7 @@ func (w *witness) hasty() {
 	slow := *w
 	slow.house = openOn(w.t, w.databaseURL, func(o *server.Options) { o.Limiter, o.Clock = limit.NewMemory(now.clock), now.clock })
 	once := 1
-	key := slow.newKey(loyalty.KeyChange{RateLimit: &once})
+	key := slow.newKey(admin.KeyChange{RateLimit: &once})
 	require.Equal(w.t, http.StatusOK, slow.signed(key, slow.request(http.MethodGet, "/customers", "")).status)
 	for i := range w.all {
 		o := &w.all[i]

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/server/limit"
-	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/signing"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
@@ -335,7 +335,7 @@ func testHonesty(t *testing.T, url string, seed uint64) {
 			if o.api == "events" {
 				apis = []string{"levels"}
 			}
-			others[o.api] = w.newKey(loyalty.KeyChange{APIs: &apis})
+			others[o.api] = w.newKey(admin.KeyChange{APIs: &apis})
 		}
 	}
 	w.each(func(w *witness, o *offered) { w.mechanical(o, others[o.api]) })
@@ -363,7 +363,7 @@ func (w *witness) each(do func(*witness, *offered)) {
 func (w *witness) impatient(url string) {
 	h := openOn(w.t, url)
 	slow := 1
-	key := h.newKey(loyalty.KeyChange{RateLimit: &slow})
+	key := h.newKey(admin.KeyChange{RateLimit: &slow})
 	h.signed(key, h.request(http.MethodGet, "/customers", ""))
 	for i := range w.all {
 		o := &w.all[i]

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 )
 
 // inhabit makes what the examples of the documents name.
@@ -166,7 +166,7 @@ var otherwiseReached = map[string][]int{
 // refusals reaches what only the right moment brings: conflicts and refusals of the
 // programme's rules, one for each operation that documents them.
 func (w *witness) refusals() {
-	revoked := w.newKey(loyalty.KeyChange{}).KeyID
+	revoked := w.newKey(admin.KeyChange{}).KeyID
 	done(w.house, "/admin/keys/"+revoked+"/revoke", "")
 	for _, r := range refusalRows {
 		for _, before := range r.before {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/openapi"
 	"github.com/loyalty-platform/loyalty/server"
-	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
 // TestInternalActionsNameTheirOperation: who submits what only the platform writes
@@ -27,7 +27,7 @@ func TestInternalActionsNameTheirOperation(t *testing.T) {
 			}
 		}
 	}
-	all := loyalty.InternalActions()
+	all := programme.InternalActions()
 	require.NotEmpty(t, all)
 	for _, action := range all {
 		for _, language := range []string{"en", "es", "fr", "hu"} {

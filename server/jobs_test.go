@@ -11,6 +11,8 @@ import (
 
 	"github.com/loyalty-platform/loyalty/server"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/job"
 )
 
 // jobOf finds a job in the list.
@@ -92,7 +94,7 @@ func TestJobUnderWay(t *testing.T) {
 	slow := &slowForgetting{begun: make(chan struct{}), release: make(chan struct{})}
 	h := open(t, func(o *server.Options) {
 		slow.JobStore = o.Reader.(loyalty.JobStore)
-		o.Jobs = loyalty.NewJobs(loyalty.JobsOptions{Engine: o.Engine.(*loyalty.Engine), Store: slow})
+		o.Jobs = job.NewJobs(job.JobsOptions{Engine: o.Engine.(*engine.Engine), Store: slow})
 		o.JobWait = time.Millisecond
 	})
 	first := h.post("/admin/jobs/answers/run", "")

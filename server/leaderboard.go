@@ -8,13 +8,15 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/leaderboard"
 	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	boards "github.com/loyalty-platform/loyalty/server/loyalty/leaderboard"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
 // leaderboardAPI answers the Leaderboard API.
 type leaderboardAPI struct {
-	boards    *loyalty.Leaderboard
+	boards    *boards.Leaderboard
 	customers customerReader
-	programme func() *loyalty.Programme
+	programme func() *programme.Programme
 	clock     func() time.Time
 }
 
@@ -79,7 +81,7 @@ func periodOf(sent *string) (name string, p loyalty.BoardPeriod) {
 	return name, loyalty.BoardPeriods[name]
 }
 
-func boardPeriod(name string, part *loyalty.BoardPart) leaderboard.BoardPeriod {
+func boardPeriod(name string, part *boards.BoardPart) leaderboard.BoardPeriod {
 	return leaderboard.BoardPeriod{
 		Name: leaderboard.BoardPeriodName(name), StartsAt: instantOrNil(part.From), EndsAt: instantOrNil(part.Until),
 	}

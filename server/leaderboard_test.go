@@ -13,6 +13,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/action"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/job"
+	"github.com/loyalty-platform/loyalty/server/loyalty/leaderboard"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
@@ -37,13 +40,13 @@ func newStadium(t *testing.T, url string) *stadium {
 			loyalty.Store
 			loyalty.JobStore
 		})
-		engine, err := loyalty.NewEngine(loyalty.EngineOptions{
+		engine, err := engine.NewEngine(engine.EngineOptions{
 			Store: store, Contract: o.Vocabulary, Programmes: o.Directory, Rules: action.All(), Features: action.Features(), Clock: clock,
 		})
 		require.NoError(t, err)
 		t.Cleanup(engine.Close)
-		o.Engine, o.Jobs = engine, loyalty.NewJobs(loyalty.JobsOptions{Engine: engine, Store: store})
-		o.Leaderboard = loyalty.NewLeaderboard(loyalty.LeaderboardOptions{Store: store, Programmes: o.Directory, Clock: clock})
+		o.Engine, o.Jobs = engine, job.NewJobs(job.JobsOptions{Engine: engine, Store: store})
+		o.Leaderboard = leaderboard.NewLeaderboard(leaderboard.LeaderboardOptions{Store: store, Programmes: o.Directory, Clock: clock})
 	})
 	require.Equal(t, http.StatusOK, s.post("/admin/settings", `{"time_zone":"Europe/Budapest"}`).status)
 	return s
@@ -306,7 +309,7 @@ func (s *stadium) anotherZone(t *testing.T) {
 // what readers have no time for.
 func TestLeaderboardUnbuilt(t *testing.T) {
 	h := open(t, func(o *server.Options) {
-		o.Leaderboard = loyalty.NewLeaderboard(loyalty.LeaderboardOptions{Store: o.Reader.(loyalty.JobStore), Programmes: o.Directory, Patience: -1})
+		o.Leaderboard = leaderboard.NewLeaderboard(leaderboard.LeaderboardOptions{Store: o.Reader.(loyalty.JobStore), Programmes: o.Directory, Patience: -1})
 	})
 	h.enrol("member-1001")
 	add := `{"customer":"member-1001","action":"point_add","data":{"points":10}}`

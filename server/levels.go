@@ -8,13 +8,16 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/levels"
 	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+	"github.com/loyalty-platform/loyalty/server/loyalty/tier"
 )
 
 // levelsAPI answers the Levels API.
 type levelsAPI struct {
 	customers customerReader
 	submitter submitter
-	programme func() *loyalty.Programme
+	programme func() *programme.Programme
 	clock     func() time.Time
 }
 
@@ -26,7 +29,7 @@ func (a *levelsAPI) ListLevels(ctx context.Context, in levels.ListLevelsRequestO
 	if err != nil {
 		return nil, err
 	}
-	l := list.Linked(p, list.Cut(p, a.programme().Levels(), nil), a.clock(), nil)
+	l := list.Linked(p, list.Cut(p, tier.LevelsOf(a.programme()), nil), a.clock(), nil)
 	out := levels.ListLevels200JSONResponse{
 		Data: make([]levels.Level, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: l.Time,
 	}
@@ -42,10 +45,10 @@ func (a *levelsAPI) ListCustomerLevels(ctx context.Context, in levels.ListCustom
 	if err != nil {
 		return nil, err
 	}
-	var all []loyalty.Level
+	var all []tier.Level
 	needs := loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressTier)}
-	err = a.customers.view(ctx, in.CustomerID, needs, func(r *loyalty.Run) (err error) {
-		all, err = r.Levels()
+	err = a.customers.view(ctx, in.CustomerID, needs, func(r *engine.Run) (err error) {
+		all, err = tier.CustomerLevels(r)
 		return err
 	})
 	if err != nil {
@@ -62,7 +65,7 @@ func (a *levelsAPI) ListCustomerLevels(ctx context.Context, in levels.ListCustom
 }
 
 // levelOf words a tier.
-func levelOf(language *tongue, l *loyalty.Level) levels.Level {
+func levelOf(language *tongue, l *tier.Level) levels.Level {
 	benefits := l.Tier.Benefits
 	if benefits == nil {
 		benefits = json.RawMessage("{}")
@@ -76,14 +79,14 @@ func levelOf(language *tongue, l *loyalty.Level) levels.Level {
 
 // customerLevelOf words a tier and where a customer stands. What a structure does not
 // count has no figure.
-func customerLevelOf(language *tongue, l *loyalty.Level) levels.CustomerLevel {
+func customerLevelOf(language *tongue, l *tier.Level) levels.CustomerLevel {
 	of := levelOf(language, l)
 	out := levels.CustomerLevel{
 		Structure: of.Structure, ID: of.ID, Name: of.Name, Threshold: of.Threshold, Benefits: of.Benefits,
 		Current: l.Current, Reached: l.Reached, Next: l.Next, Manual: l.Manual,
 		Since: instantOrNil(l.Since), ExpiresAt: instantOrNil(l.Expires),
 	}
-	if l.Structure.Base != loyalty.BaseManual {
+	if l.Structure.Base != tier.BaseManual {
 		figure, missing := l.Structure.Number(l.Figure), l.Structure.Number(l.Missing)
 		out.Figure, out.Missing = &figure, &missing
 	}

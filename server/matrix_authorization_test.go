@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/openapi"
-	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/signing"
 )
 
@@ -217,16 +217,16 @@ func TestAuthorizationMatrix(t *testing.T) {
 	names := openapi.Names()
 	byAPI, without := map[string]signing.Credential{}, map[string]signing.Credential{}
 	for _, api := range names {
-		byAPI[api] = h.newKey(loyalty.KeyChange{APIs: &[]string{api}})
+		byAPI[api] = h.newKey(admin.KeyChange{APIs: &[]string{api}})
 		others := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == api })
-		without[api] = h.newKey(loyalty.KeyChange{APIs: &others})
+		without[api] = h.newKey(admin.KeyChange{APIs: &others})
 	}
 	yes := true
-	readOnly := h.newKey(loyalty.KeyChange{ReadOnly: &yes})
-	here := h.newKey(loyalty.KeyChange{Addresses: &[]string{"192.0.2.0/24", "127.0.0.0/8"}})
-	elsewhere := h.newKey(loyalty.KeyChange{Addresses: &[]string{"192.0.2.0/24"}})
+	readOnly := h.newKey(admin.KeyChange{ReadOnly: &yes})
+	here := h.newKey(admin.KeyChange{Addresses: &[]string{"192.0.2.0/24", "127.0.0.0/8"}})
+	elsewhere := h.newKey(admin.KeyChange{Addresses: &[]string{"192.0.2.0/24"}})
 	expired := h.expiredKey()
-	revoked := h.newKey(loyalty.KeyChange{})
+	revoked := h.newKey(admin.KeyChange{})
 	require.Equal(t, http.StatusOK, h.post("/admin/keys/"+revoked.KeyID+"/revoke", "").status)
 
 	for _, o := range all {

@@ -16,6 +16,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server"
 	"github.com/loyalty-platform/loyalty/server/limit"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/signing"
 )
 
@@ -210,7 +211,7 @@ func TestRateLimit(t *testing.T) {
 	now := &stopped{now: time.Now()}
 	h := open(t, func(o *server.Options) { o.Limiter = limit.NewMemory(now.clock) })
 	for _, perMinute := range []int{1, 5, 150} {
-		key := h.newKey(loyalty.KeyChange{RateLimit: &perMinute})
+		key := h.newKey(admin.KeyChange{RateLimit: &perMinute})
 		for remaining := perMinute - 1; remaining >= 0; remaining-- {
 			a := h.signed(key, h.request(http.MethodGet, "/customers", ""))
 			require.Equal(t, http.StatusOK, a.status)
@@ -240,7 +241,7 @@ func TestBulkCostsItsEvents(t *testing.T) {
 	h := open(t, func(o *server.Options) { o.Limiter, o.Clock = limit.NewMemory(now.clock), now.clock })
 	h.enrol("ada")
 	perMinute := 120
-	key := h.newKey(loyalty.KeyChange{RateLimit: &perMinute})
+	key := h.newKey(admin.KeyChange{RateLimit: &perMinute})
 	send := func(events int) answer {
 		all := slices.Repeat([]string{`{"customer":"ada","action":"point_add","data":{"points":1}}`}, events)
 		return h.signed(key, h.request(http.MethodPost, "/events/bulk", bulkOf(all), "Content-Type", jsonType))
@@ -268,7 +269,7 @@ func TestBulkCostsItsEvents(t *testing.T) {
 func TestLimitHeadersAreOnEveryAnswer(t *testing.T) {
 	h := open(t)
 	yes := true
-	reader := h.newKey(loyalty.KeyChange{ReadOnly: &yes})
+	reader := h.newKey(admin.KeyChange{ReadOnly: &yes})
 	for _, a := range []answer{
 		h.get("/customers"), h.get("/customers/nobody"), h.get("/customers?zzz=1"), h.get("/nowhere"),
 		h.post("/events", "{"), h.post("/events", visit), h.post("/events", visit, "Content-Encoding", "gzip"),
@@ -286,13 +287,13 @@ func TestAuthorization(t *testing.T) {
 	h := open(t)
 	h.enrol("ada")
 	yes := true
-	reader := h.newKey(loyalty.KeyChange{ReadOnly: &yes})
+	reader := h.newKey(admin.KeyChange{ReadOnly: &yes})
 	require.Equal(t, http.StatusOK, h.signed(reader, h.request(http.MethodGet, "/customers/ada", "")).status)
 	a := h.signed(reader, h.request(http.MethodPost, "/events", visit, "Content-Type", jsonType))
 	require.Equal(t, http.StatusForbidden, a.status)
 	require.Equal(t, 190060, a.fault(t).Code)
 
-	events := h.newKey(loyalty.KeyChange{APIs: &[]string{"events"}})
+	events := h.newKey(admin.KeyChange{APIs: &[]string{"events"}})
 	require.Equal(t, http.StatusOK, h.signed(events, h.request(http.MethodPost, "/events", visit, "Content-Type", jsonType)).status)
 	for _, target := range []string{"/customers", "/customers/ada", "/admin/keys"} {
 		a = h.signed(events, h.request(http.MethodGet, target, ""))
@@ -300,11 +301,11 @@ func TestAuthorization(t *testing.T) {
 		require.Equal(t, 190064, a.fault(t).Code)
 	}
 
-	away := h.newKey(loyalty.KeyChange{Addresses: &[]string{"192.0.2.0/24", "2001:db8::/32"}})
+	away := h.newKey(admin.KeyChange{Addresses: &[]string{"192.0.2.0/24", "2001:db8::/32"}})
 	a = h.signed(away, h.request(http.MethodGet, "/customers", ""))
 	require.Equal(t, http.StatusForbidden, a.status)
 	require.Equal(t, 190065, a.fault(t).Code)
-	here := h.newKey(loyalty.KeyChange{Addresses: &[]string{"192.0.2.0/24", "127.0.0.1"}})
+	here := h.newKey(admin.KeyChange{Addresses: &[]string{"192.0.2.0/24", "127.0.0.1"}})
 	require.Equal(t, http.StatusOK, h.signed(here, h.request(http.MethodGet, "/customers", "")).status)
 }
 

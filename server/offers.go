@@ -9,14 +9,17 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/offers"
 	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+	"github.com/loyalty-platform/loyalty/server/loyalty/offer"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
 // offersAPI answers the Offers API.
 type offersAPI struct {
 	reader    loyalty.Reader
 	customers customerReader
-	programme func() *loyalty.Programme
+	programme func() *programme.Programme
 	clock     func() time.Time
 }
 
@@ -29,7 +32,7 @@ func (a *offersAPI) ListOffers(ctx context.Context, in offers.ListOffersRequestO
 		return nil, err
 	}
 	p, now, language := a.programme(), a.clock(), requestOf(ctx).language
-	all, err := activitiesOf(loyalty.Offers.Of(p), func(o *loyalty.Offer) (activity, error) {
+	all, err := activitiesOf(offer.Offers.Of(p), func(o *offer.Offer) (activity, error) {
 		e := offerRecord(p, language, o, now)
 		return activity{
 			entry: e, id: o.ID, title: e.Name, kind: o.Type, weight: o.Weight, stores: o.Stores, dates: o.Dates, status: o.Status(now), custom: o.Custom,
@@ -45,7 +48,7 @@ func (a *offersAPI) ListOffers(ctx context.Context, in offers.ListOffersRequestO
 // GetOffer reads one offer.
 func (a *offersAPI) GetOffer(ctx context.Context, in offers.GetOfferRequestObject) (offers.GetOfferResponseObject, error) {
 	p := a.programme()
-	o, err := lookup(loyalty.Offers.Of(p), offerType, in.OfferID)
+	o, err := lookup(offer.Offers.Of(p), offerType, in.OfferID)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +56,7 @@ func (a *offersAPI) GetOffer(ctx context.Context, in offers.GetOfferRequestObjec
 }
 
 // offerRecord renders an offer as the programme has it.
-func offerRecord(p *loyalty.Programme, language *tongue, o *loyalty.Offer, now time.Time) offers.Offer {
+func offerRecord(p *programme.Programme, language *tongue, o *offer.Offer, now time.Time) offers.Offer {
 	e := offers.Offer{
 		ID: o.ID, Name: language.text(o.Name), Type: offers.OfferType(o.Type), Weight: o.Weight, MinTotal: amountOrNil(o.MinTotal),
 		RequiredItems: offerItems(o.RequiredItems), EligibleItems: offerItems(o.EligibleItems), Discount: offerDiscount(o),
@@ -83,14 +86,14 @@ func (a *offersAPI) QuoteOffers(ctx context.Context, in offers.QuoteOffersReques
 	return out, nil
 }
 
-func (a *offersAPI) quotes(ctx context.Context, p *loyalty.Programme, body *offers.OfferQuery, now time.Time) (quotes []loyalty.OfferQuote, err error) {
+func (a *offersAPI) quotes(ctx context.Context, p *programme.Programme, body *offers.OfferQuery, now time.Time) (quotes []offer.OfferQuote, err error) {
 	cart := cartOf(body)
 	if body.Customer == nil {
-		used, err := a.reader.Tallies(plain(ctx), loyalty.OfferTallies(p))
-		return p.QuoteOffers(cart, now, used), err
+		used, err := a.reader.Tallies(plain(ctx), offer.OfferTallies(p))
+		return offer.Quote(p, cart, now, used), err
 	}
-	err = a.customers.view(ctx, *body.Customer, loyalty.OfferNeeds(p), func(r *loyalty.Run) (err error) {
-		quotes, err = r.QuoteOffers(cart)
+	err = a.customers.view(ctx, *body.Customer, offer.OfferNeeds(p), func(r *engine.Run) (err error) {
+		quotes, err = offer.QuoteFor(r, cart)
 		return err
 	})
 	if errors.Is(err, loyalty.ErrCustomerNotFound) {
@@ -100,14 +103,14 @@ func (a *offersAPI) quotes(ctx context.Context, p *loyalty.Programme, body *offe
 }
 
 // cartOf reads a cart; what is not sent is nothing.
-func cartOf(body *offers.OfferQuery) loyalty.Cart {
+func cartOf(body *offers.OfferQuery) offer.Cart {
 	sent := &body.Cart
-	cart := loyalty.Cart{Total: sent.Total, Discount: amount(sent.Discount), Shipping: amount(sent.Shipping)}
+	cart := offer.Cart{Total: sent.Total, Discount: amount(sent.Discount), Shipping: amount(sent.Shipping)}
 	if body.Store != nil {
 		cart.Store = *body.Store
 	}
 	for _, i := range sent.Items {
-		item := loyalty.CartItem{
+		item := offer.CartItem{
 			ProductID: i.ProductID, Quantity: i.Quantity, Price: amount(i.Price), Discount: amount(i.Discount), Subtotal: i.Subtotal,
 		}
 		if i.ProductCategory != nil {
@@ -126,7 +129,7 @@ func amount(a *money.Amount) money.Amount {
 }
 
 // quoted adds to an offer what it does for a cart.
-func quoted(o offers.Offer, q loyalty.OfferQuote) offers.QuotedOffer {
+func quoted(o offers.Offer, q offer.OfferQuote) offers.QuotedOffer {
 	out := offers.QuotedOffer{
 		ID: o.ID, Name: o.Name, Type: offers.QuotedOfferType(o.Type), Weight: o.Weight, MinTotal: o.MinTotal,
 		RequiredItems: o.RequiredItems, EligibleItems: o.EligibleItems, Discount: o.Discount, Stores: o.Stores, Segments: o.Segments,

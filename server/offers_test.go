@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/loyalty-platform/loyalty/server"
-	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
@@ -108,7 +108,7 @@ func TestQuotes(t *testing.T) {
 		form := h.form("/offers", "customer=member-1002&eligible_only=true&cart[items][0][product_id]=p-501&cart[items][0][quantity]=2&cart[items][0][price]=30")
 		require.Equal(t, "percent", form.json(t)["data"].([]any)[0].(map[string]any)["id"])
 		yes := true
-		reader := h.newKey(loyalty.KeyChange{ReadOnly: &yes})
+		reader := h.newKey(admin.KeyChange{ReadOnly: &yes})
 		require.Equal(t, http.StatusOK, h.signed(reader, h.request(http.MethodPost, "/offers", `{"cart":{}}`, "Content-Type", jsonType)).status, "it only reads")
 	})
 }

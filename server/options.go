@@ -10,6 +10,11 @@ import (
 	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/limit"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/job"
+	"github.com/loyalty-platform/loyalty/server/loyalty/leaderboard"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
 // Engine submits events: *loyalty.Engine.
@@ -17,9 +22,9 @@ type Engine interface {
 	Submit(ctx context.Context, s loyalty.Submission) (loyalty.Outcome, error)
 	SubmitEach(ctx context.Context, all []loyalty.Submission, told func(int, loyalty.Result))
 	Preview(ctx context.Context, s loyalty.Submission) (loyalty.Outcome, error)
-	PreviewAccepted(ctx context.Context, s loyalty.Submission) (loyalty.Outcome, *loyalty.Programme, error)
+	PreviewAccepted(ctx context.Context, s loyalty.Submission) (loyalty.Outcome, *programme.Programme, error)
 	Settle(ctx context.Context, customer loyalty.ID) error
-	View(ctx context.Context, n loyalty.CustomerNeeds, look func(*loyalty.Run) error) error
+	View(ctx context.Context, n loyalty.CustomerNeeds, look func(*engine.Run) error) error
 }
 
 // Options are what a server is made of. What is not marked optional is needed.
@@ -30,12 +35,12 @@ type Options struct {
 	Region string
 
 	Engine    Engine
-	Directory *loyalty.Directory
-	Admin     *loyalty.Admin
+	Directory *admin.Directory
+	Admin     *admin.Admin
 	Reader    loyalty.Reader
 	Jobs      Jobs
 	// Leaderboard ranks customers.
-	Leaderboard *loyalty.Leaderboard
+	Leaderboard *leaderboard.Leaderboard
 	Vocabulary  *contract.Vocabulary
 	Catalogue   *i18n.Catalogue
 	// Limiter counts requests by key; optional: in memory on this node.
@@ -72,8 +77,8 @@ type Options struct {
 
 // Jobs does and lists the work that the clock asks for: *loyalty.Jobs.
 type Jobs interface {
-	List(ctx context.Context) ([]loyalty.Job, error)
-	Run(ctx context.Context, name string) (loyalty.Job, error)
+	List(ctx context.Context) ([]job.Job, error)
+	Run(ctx context.Context, name string) (job.Job, error)
 	Wake(name string)
 }
 

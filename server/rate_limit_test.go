@@ -10,7 +10,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/server"
 	"github.com/loyalty-platform/loyalty/server/limit"
-	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/signing"
 )
 
@@ -30,7 +30,7 @@ func TestThousandRequests(t *testing.T) {
 			reads = append(reads, o)
 		}
 	}
-	key, other := h.newKey(loyalty.KeyChange{}), h.newKey(loyalty.KeyChange{})
+	key, other := h.newKey(admin.KeyChange{}), h.newKey(admin.KeyChange{})
 	ask := func(o offered) answer {
 		body := ""
 		if o.method == http.MethodPost {
@@ -65,7 +65,7 @@ func TestSpentLimitIsToldBeforeTheBody(t *testing.T) {
 	now := &stopped{now: time.Now()}
 	h := open(t, func(o *server.Options) { o.Limiter, o.Clock = limit.NewMemory(now.clock), now.clock })
 	one := 1
-	key := h.newKey(loyalty.KeyChange{RateLimit: &one})
+	key := h.newKey(admin.KeyChange{RateLimit: &one})
 	post := func() *http.Request { return h.request(http.MethodPost, "/events", "{}", "Content-Type", jsonType) }
 	unread := func() *http.Response {
 		r := h.request(http.MethodPost, "/events", "", "Content-Type", jsonType)

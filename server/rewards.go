@@ -11,6 +11,9 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/rewards"
 	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+	"github.com/loyalty-platform/loyalty/server/loyalty/reward"
 )
 
 // rewardsAPI answers the Rewards API.
@@ -19,7 +22,7 @@ type rewardsAPI struct {
 	customers customerReader
 	submitter submitter
 	bulk      bulkOperations
-	programme func() *loyalty.Programme
+	programme func() *programme.Programme
 	clock     func() time.Time
 }
 
@@ -50,9 +53,9 @@ func (a *rewardsAPI) ListRewards(ctx context.Context, in rewards.ListRewardsRequ
 func (a *rewardsAPI) catalogueFor(ctx context.Context, language *tongue, customer *rewards.Customer) (all []*rewardView, err error) {
 	programme := a.programme()
 	if customer == nil {
-		return a.stocked(ctx, language, programme.RewardList()...)
+		return a.stocked(ctx, language, reward.RewardList(programme)...)
 	}
-	err = a.customers.view(ctx, *customer, loyalty.ClaimNeeds(loyalty.Rewards.Of(programme)), func(r *loyalty.Run) error {
+	err = a.customers.view(ctx, *customer, reward.ClaimNeeds(reward.Rewards.Of(programme)), func(r *engine.Run) error {
 		all, err = rewardViews(r, language)
 		all = slices.DeleteFunc(all, func(v *rewardView) bool { return v.outlook.Refusal != nil })
 		return err
@@ -61,7 +64,7 @@ func (a *rewardsAPI) catalogueFor(ctx context.Context, language *tongue, custome
 }
 
 // stocked shows rewards as nobody in particular sees them.
-func (a *rewardsAPI) stocked(ctx context.Context, language *tongue, list ...*loyalty.Reward) ([]*rewardView, error) {
+func (a *rewardsAPI) stocked(ctx context.Context, language *tongue, list ...*reward.Reward) ([]*rewardView, error) {
 	var keys []string
 	for _, reward := range list {
 		if reward.Stock != nil {
@@ -79,7 +82,7 @@ func (a *rewardsAPI) stocked(ctx context.Context, language *tongue, list ...*loy
 
 // GetReward reads one reward of the catalogue.
 func (a *rewardsAPI) GetReward(ctx context.Context, in rewards.GetRewardRequestObject) (rewards.GetRewardResponseObject, error) {
-	reward := loyalty.Rewards.Of(a.programme())[in.RewardID]
+	reward := reward.Rewards.Of(a.programme())[in.RewardID]
 	if reward == nil {
 		return nil, loyalty.ErrRewardNotFound
 	}
@@ -135,7 +138,7 @@ func (a *rewardsAPI) claimRecord(language *tongue, c *loyalty.RewardClaim, custo
 	if c.Award > 0 {
 		out.Award = &c.Award
 	}
-	if reward := loyalty.Rewards.Of(a.programme())[c.Reward]; reward != nil {
+	if reward := reward.Rewards.Of(a.programme())[c.Reward]; reward != nil {
 		out.Title = textOrNil(language.text(reward.Title))
 	}
 	return out
@@ -153,7 +156,7 @@ func (a *rewardsAPI) RedeemRewardClaim(ctx context.Context, in rewards.RedeemRew
 		data:   handOut{Claim: claim.ID.String(), TransactionID: in.Body.TransactionID},
 		fields: map[string]string{"data.claim": "claim_id"},
 		body: func(language *tongue, o *loyalty.Outcome) any {
-			done := o.Value.(*loyalty.Redeemed)
+			done := o.Value.(*reward.Redeemed)
 			out := a.claimRecord(language, &done.Claim, &o.Customer)
 			out.Event = &done.ID
 			if done.Coupon != nil {

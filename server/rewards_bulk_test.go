@@ -12,6 +12,8 @@ import (
 
 	"github.com/loyalty-platform/loyalty/server"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/job"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
@@ -133,7 +135,7 @@ type slowItems struct {
 }
 
 func (s *slowItems) BulkItems(ctx context.Context, batch loyalty.ID, after int64, limit int) ([]loyalty.BulkItem, error) {
-	if after > 0 && after < 2*loyalty.MaxBatch {
+	if after > 0 && after < 2*engine.MaxBatch {
 		s.reached <- struct{}{}
 		<-s.release
 	}
@@ -145,10 +147,10 @@ func (s *slowItems) BulkItems(ctx context.Context, batch loyalty.ID, after int64
 func TestBulkClaimUnderWay(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		slow := &slowItems{reached: make(chan struct{}), release: make(chan struct{})}
-		var jobs *loyalty.Jobs
-		h := mugs(t, url, 3*loyalty.MaxBatch, func(o *server.Options) {
+		var jobs *job.Jobs
+		h := mugs(t, url, 3*engine.MaxBatch, func(o *server.Options) {
 			slow.JobStore = o.Reader.(loyalty.JobStore)
-			jobs = loyalty.NewJobs(loyalty.JobsOptions{Engine: o.Engine.(*loyalty.Engine), Store: slow})
+			jobs = job.NewJobs(job.JobsOptions{Engine: o.Engine.(*engine.Engine), Store: slow})
 			o.Jobs = jobs
 		})
 		working, stop := context.WithCancel(context.Background())
@@ -162,7 +164,7 @@ func TestBulkClaimUnderWay(t *testing.T) {
 			return jobOf(t, h, "bulk")["running"] == false && jobOf(t, h, "bulk")["last_run_at"] != nil
 		}, time.Minute, 10*time.Millisecond)
 
-		list := make([]string, 3*loyalty.MaxBatch)
+		list := make([]string, 3*engine.MaxBatch)
 		for i := range list {
 			list[i] = fmt.Sprintf("member-%d", 1000+i)
 		}
@@ -172,7 +174,7 @@ func TestBulkClaimUnderWay(t *testing.T) {
 		require.Equal(t, http.StatusAccepted, a.status, a.body)
 		status := "/v1/bulk-operation/reward/claim/" + data(t, a)["batch_id"].(string) + "/status"
 		<-slow.reached
-		require.Equal(t, fmt.Sprintf("processing %d %d 0", loyalty.MaxBatch, len(list)), standing(succeeded(t, h.get(status))))
+		require.Equal(t, fmt.Sprintf("processing %d %d 0", engine.MaxBatch, len(list)), standing(succeeded(t, h.get(status))))
 		short := h.post(claimMugs, `{"customers":["nobody"]}`)
 		require.Equal(t, http.StatusAccepted, short.status, short.body)
 		slow.release <- struct{}{}

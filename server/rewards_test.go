@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
@@ -41,7 +41,7 @@ func (h *house) rewardCatalogue() {
 	require.Equal(t, "rich-only", data(t, h.get("/rewards/rich-only"))["id"], "the catalogue is nobody's")
 	refused(t, h.get("/rewards/none"), http.StatusNotFound, 160320)
 
-	limited := h.newKey(loyalty.KeyChange{APIs: &[]string{"display"}})
+	limited := h.newKey(admin.KeyChange{APIs: &[]string{"display"}})
 	require.Equal(t, http.StatusForbidden, h.signed(limited, h.request(http.MethodGet, "/rewards", "")).status)
 }
 

@@ -9,19 +9,22 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+	"github.com/loyalty-platform/loyalty/server/loyalty/reward"
 )
 
 // viewOfReward is a reward as one request sees it.
 type rewardView struct {
-	*loyalty.Reward
+	*reward.Reward
 	status, title string
-	inStock       *int64                // nil: no limit
-	outlook       *loyalty.ClaimOutlook // nil: no customer asks
+	inStock       *int64               // nil: no limit
+	outlook       *reward.ClaimOutlook // nil: no customer asks
 }
 
 // rewardColumns are what lists of rewards are filtered and sorted by.
 var rewardColumns = map[string]list.Column[*rewardView]{
-	"type":      {Field: list.Field{Kind: list.Choice, Choices: loyalty.RewardTypes}, Of: func(v *rewardView) any { return v.Type }},
+	"type":      {Field: list.Field{Kind: list.Choice, Choices: reward.RewardTypes}, Of: func(v *rewardView) any { return v.Type }},
 	"points":    {Field: list.Field{Kind: list.Integer}, Of: func(v *rewardView) any { return v.Points }},
 	"stores":    {Field: list.Field{Kind: list.Text, List: true}, Of: func(v *rewardView) any { return list.Places(v.Stores) }},
 	"starts_at": {Field: list.Field{Kind: list.Instant}, Of: func(v *rewardView) any { return momentOrNil(v.StartsAt) }},
@@ -31,19 +34,19 @@ var rewardColumns = map[string]list.Column[*rewardView]{
 }
 
 // rewardColumnsOf adds the attributes of the programme's own.
-func rewardColumnsOf(p *loyalty.Programme) map[string]list.Column[*rewardView] {
+func rewardColumnsOf(p *programme.Programme) map[string]list.Column[*rewardView] {
 	return list.CustomColumns(p, rewardType, rewardColumns, func(v *rewardView) map[string]json.RawMessage { return v.Custom })
 }
 
-func viewOfReward(language *tongue, reward *loyalty.Reward, at time.Time) *rewardView {
+func viewOfReward(language *tongue, reward *reward.Reward, at time.Time) *rewardView {
 	return &rewardView{Reward: reward, status: reward.Status(at), title: language.text(reward.Title)}
 }
 
 // rewardViews are the rewards that this customer may have, with what they can
 // expect of a claim.
-func rewardViews(r *loyalty.Run, language *tongue) ([]*rewardView, error) {
+func rewardViews(r *engine.Run, language *tongue) ([]*rewardView, error) {
 	var all []*rewardView
-	for _, reward := range r.Programme.RewardList() {
+	for _, reward := range reward.RewardList(r.Programme) {
 		v, err := rewardFor(r, language, reward)
 		if err != nil {
 			return nil, err
@@ -56,17 +59,17 @@ func rewardViews(r *loyalty.Run, language *tongue) ([]*rewardView, error) {
 }
 
 // rewardFor is a reward as this customer sees it; nil: it is for others.
-func rewardFor(r *loyalty.Run, language *tongue, offered *loyalty.Reward) (*rewardView, error) {
-	if may, err := r.MayHave(offered); err != nil || !may {
+func rewardFor(r *engine.Run, language *tongue, offered *reward.Reward) (*rewardView, error) {
+	if may, err := reward.MayHave(r, offered); err != nil || !may {
 		return nil, err
 	}
 	v := viewOfReward(language, offered, r.At)
-	outlook, err := r.ClaimOutlook(offered)
+	outlook, err := reward.OutlookOn(r, offered)
 	if err != nil {
 		return nil, err
 	}
 	v.outlook = &outlook
-	v.inStock, err = r.InStock(offered)
+	v.inStock, err = reward.InStock(r, offered)
 	return v, err
 }
 
@@ -79,7 +82,7 @@ func running(query []list.Pair, all []*rewardView) []*rewardView {
 }
 
 // rewardEntry words a reward. claim is the path of the operation that claims it.
-func rewardEntry(p *loyalty.Programme, language *tongue, v *rewardView, claim string) common.RewardEntry {
+func rewardEntry(p *programme.Programme, language *tongue, v *rewardView, claim string) common.RewardEntry {
 	e := common.RewardEntry{
 		ID: v.ID, Type: common.RewardType(v.Type), Status: common.DateStatus(v.status), Title: v.title,
 		Description: textOrNil(language.text(v.Description)), Image: imageSet(v.Image), Points: v.Points,
@@ -109,7 +112,7 @@ func obstacle(language *tongue, refusal error) *common.Obstacle {
 
 // imageSet fills the sizes that were not given with the next ones that were; nil:
 // there is no picture.
-func imageSet(i loyalty.Image) *common.ImageSet {
+func imageSet(i reward.Image) *common.ImageSet {
 	first := func(sizes ...string) string {
 		at := slices.IndexFunc(sizes, func(size string) bool { return size != "" })
 		if at < 0 {
@@ -117,7 +120,7 @@ func imageSet(i loyalty.Image) *common.ImageSet {
 		}
 		return sizes[at]
 	}
-	if i == (loyalty.Image{}) {
+	if i == (reward.Image{}) {
 		return nil
 	}
 	return &common.ImageSet{

@@ -14,6 +14,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/limit"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
+	"github.com/loyalty-platform/loyalty/server/loyalty/leaderboard"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
 // Server is the HTTP side, ready to serve.
@@ -21,11 +24,11 @@ type Server struct {
 	listen      string
 	region      string
 	engine      Engine
-	directory   *loyalty.Directory
-	admin       *loyalty.Admin
+	directory   *admin.Directory
+	admin       *admin.Admin
 	reader      loyalty.Reader
 	jobs        Jobs
-	boards      *loyalty.Leaderboard
+	boards      *leaderboard.Leaderboard
 	jobWait     time.Duration
 	vocabulary  *contract.Vocabulary
 	catalogue   *i18n.Catalogue
@@ -51,4 +54,4 @@ type Server struct {
 }
 
 // programme is the configuration in force.
-func (s *Server) programme() *loyalty.Programme { return s.directory.Programme() }
+func (s *Server) programme() *programme.Programme { return s.directory.Programme() }

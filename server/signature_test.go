@@ -12,6 +12,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/server"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/signing"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
@@ -23,8 +24,8 @@ import (
 func TestSignatureRefusals(t *testing.T) {
 	h := open(t)
 	now := time.Now()
-	revoked := h.newKey(loyalty.KeyChange{})
-	_, err := h.admin.RevokeKey(context.Background(), loyalty.Call{KeyID: loyalty.CommandLine}, revoked.KeyID)
+	revoked := h.newKey(admin.KeyChange{})
+	_, err := h.admin.RevokeKey(context.Background(), admin.Call{KeyID: admin.CommandLine}, revoked.KeyID)
 	require.NoError(t, err)
 	for name, c := range map[string]struct {
 		code int
@@ -142,7 +143,7 @@ func TestAcceptanceWindowIsASetting(t *testing.T) {
 
 func TestRotatedSecretsOverlap(t *testing.T) {
 	h := open(t)
-	old := h.newKey(loyalty.KeyChange{})
+	old := h.newKey(admin.KeyChange{})
 	a := h.post("/admin/keys/"+old.KeyID+"/rotate", "")
 	require.Equal(t, http.StatusOK, a.status, a.body)
 	fresh := signing.Credential{KeyID: old.KeyID, Secret: a.json(t)["data"].(map[string]any)["secret"].(string)}
@@ -287,7 +288,7 @@ func TestFailedSignaturesAreLimited(t *testing.T) {
 // TestForwardedAddresses: a caller's address and host come from a proxy only
 // when it is trusted, and only the part that the proxy itself wrote.
 func TestForwardedAddresses(t *testing.T) {
-	away := loyalty.KeyChange{Addresses: &[]string{"192.0.2.7"}}
+	away := admin.KeyChange{Addresses: &[]string{"192.0.2.7"}}
 	for name, c := range map[string]struct {
 		trusted   []string
 		forwarded []string

@@ -11,6 +11,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/rebuild"
 )
 
 // BatchSettings are the settings of the batches' connections.
@@ -104,7 +105,7 @@ func Statements() []string {
 }
 
 // VerifyRebuildBy is VerifyRebuild with pages of another size.
-func (s *Store) VerifyRebuildBy(ctx context.Context, customers, events int, differ func(loyalty.Difference), told func(RebuildProgress)) error {
+func (s *Store) VerifyRebuildBy(ctx context.Context, customers, events int, differ func(rebuild.Difference), told func(RebuildProgress)) error {
 	return s.rebuild(ctx, &rebuilding{differ: differ, told: told, customers: customers, events: events})
 }
 

@@ -26,6 +26,10 @@ import (
 	"github.com/loyalty-platform/loyalty/server"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/action"
+	administration "github.com/loyalty-platform/loyalty/server/loyalty/admin"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/job"
+	"github.com/loyalty-platform/loyalty/server/loyalty/leaderboard"
 	"github.com/loyalty-platform/loyalty/signing"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
@@ -304,27 +308,27 @@ func openReads(t *testing.T, database string, plans *planTap) *reads {
 		require.NoError(t, err, "auto_explain is one of PostgreSQL's own extensions: %s", setting)
 	}
 	s := storetest.Open(t, plans.before(t, database))
-	directory, err := loyalty.NewDirectory(ctx, loyalty.DirectoryOptions{Registry: action.Registry(), Store: s})
+	directory, err := administration.NewDirectory(ctx, administration.DirectoryOptions{Registry: action.Registry(), Store: s})
 	require.NoError(t, err)
 	vocabulary, err := server.NewVocabulary()
 	require.NoError(t, err)
-	engine, err := loyalty.NewEngine(loyalty.EngineOptions{Store: s, Contract: vocabulary, Programmes: directory, Rules: action.All(), Features: action.Features()})
+	engine, err := engine.NewEngine(engine.EngineOptions{Store: s, Contract: vocabulary, Programmes: directory, Rules: action.All(), Features: action.Features()})
 	require.NoError(t, err)
 	t.Cleanup(engine.Close)
-	admin := loyalty.NewAdmin(loyalty.AdminOptions{Registry: action.Registry(), Store: s, Directory: directory, APIs: openapi.Names()})
+	admin := administration.NewAdmin(administration.AdminOptions{Registry: action.Registry(), Store: s, Directory: directory, APIs: openapi.Names()})
 	catalogue, err := i18n.Load()
 	require.NoError(t, err)
 	handler, err := server.New(server.Options{
 		Listen: "127.0.0.1:0", Region: "test", Engine: engine, Directory: directory, Admin: admin, Reader: s,
-		Leaderboard: loyalty.NewLeaderboard(loyalty.LeaderboardOptions{Store: s, Programmes: directory}),
-		Jobs:        loyalty.NewJobs(loyalty.JobsOptions{Engine: engine, Store: s}),
+		Leaderboard: leaderboard.NewLeaderboard(leaderboard.LeaderboardOptions{Store: s, Programmes: directory}),
+		Jobs:        job.NewJobs(job.JobsOptions{Engine: engine, Store: s}),
 		Vocabulary:  vocabulary, Catalogue: catalogue, Ready: s.Ready, Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
 	listening := httptest.NewServer(handler)
 	t.Cleanup(listening.Close)
 	rate := 1_000_000
-	done, err := admin.CreateKey(ctx, loyalty.Call{KeyID: loyalty.CommandLine}, loyalty.KeyChange{RateLimit: &rate})
+	done, err := admin.CreateKey(ctx, administration.Call{KeyID: administration.CommandLine}, administration.KeyChange{RateLimit: &rate})
 	require.NoError(t, err)
 	h := &reads{listening.URL, signing.Credential{KeyID: done.Value.ID, Secret: done.Value.Secrets[0].Value}, plans}
 	h.furnish(t)

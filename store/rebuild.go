@@ -7,6 +7,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/rebuild"
 )
 
 // RebuildProgress says how far a rebuild has come.
@@ -25,7 +26,7 @@ const (
 // VerifyRebuild folds the whole journal, on one instant of a live database, into a
 // scratch copy and reports every difference from what is stored. It fails when it
 // could not be done, which proves nothing either way.
-func (s proof) VerifyRebuild(ctx context.Context, differ func(loyalty.Difference), told func(RebuildProgress)) error {
+func (s proof) VerifyRebuild(ctx context.Context, differ func(rebuild.Difference), told func(RebuildProgress)) error {
 	return s.rebuild(ctx, &rebuilding{differ: differ, told: told, customers: rebuildCustomers, events: rebuildEvents})
 }
 
@@ -50,10 +51,10 @@ func (s proof) rebuild(ctx context.Context, r *rebuilding) error {
 // rebuilding is one rebuild under way.
 type rebuilding struct {
 	db                *gorm.DB
-	rebuild           *loyalty.Rebuild
+	rebuild           *rebuild.Rebuild
 	progress          RebuildProgress
-	found             []loyalty.Difference // to be named and told
-	differ            func(loyalty.Difference)
+	found             []rebuild.Difference // to be named and told
+	differ            func(rebuild.Difference)
 	told              func(RebuildProgress)
 	customers, events int // of a page
 }
@@ -76,7 +77,7 @@ func (r *rebuilding) prepare() error {
 	if err != nil {
 		return err
 	}
-	r.rebuild = loyalty.NewRebuild(far, func(d loyalty.Difference) { r.found = append(r.found, d) })
+	r.rebuild = rebuild.NewRebuild(far, func(d rebuild.Difference) { r.found = append(r.found, d) })
 	return r.byKeys()
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
+	"github.com/loyalty-platform/loyalty/server/loyalty/rebuild"
 )
 
 // folding is some families being folded: whose rows are read, one part after the
@@ -15,7 +16,7 @@ import (
 type folding struct {
 	db     *gorm.DB
 	parts  []condition
-	family func(UUID) *loyalty.Family
+	family func(UUID) *rebuild.Family
 	events int64
 }
 
@@ -29,8 +30,8 @@ func only(id loyalty.ID) condition {
 
 // page folds the customers of a span.
 func (r *rebuilding) page(s span) error {
-	families := map[loyalty.ID]*loyalty.Family{}
-	family := func(id UUID) *loyalty.Family {
+	families := map[loyalty.ID]*rebuild.Family{}
+	family := func(id UUID) *rebuild.Family {
 		key := loyalty.ID(id)
 		f, known := families[key]
 		if !known && !r.rebuild.Merged(key) {
@@ -56,7 +57,7 @@ func (r *rebuilding) together() error {
 		for i, id := range members {
 			parts[i] = only(id)
 		}
-		if err := r.fold(&folding{db: r.db, parts: parts, family: func(UUID) *loyalty.Family { return f }}); err != nil {
+		if err := r.fold(&folding{db: r.db, parts: parts, family: func(UUID) *rebuild.Family { return f }}); err != nil {
 			return err
 		}
 		f.Close()
@@ -100,7 +101,7 @@ func (r *rebuilding) done(customers int) error {
 
 // each hands the rows of a table to their families. query says of which columns,
 // and in which order.
-func each[Row any](f *folding, key string, query *gorm.DB, owner func(*Row) UUID, take func(*loyalty.Family, *Row)) error {
+func each[Row any](f *folding, key string, query *gorm.DB, owner func(*Row) UUID, take func(*rebuild.Family, *Row)) error {
 	for _, part := range f.parts {
 		err := scan(part(query.Session(&gorm.Session{}), key), func(row *Row) {
 			if family := f.family(owner(row)); family != nil {
@@ -132,7 +133,7 @@ func scan[Row any](q *gorm.DB, take func(*Row)) error {
 }
 
 func (f *folding) postings() error {
-	return each(f, "customer_id", f.db, func(p *postingRow) UUID { return p.CustomerID }, func(to *loyalty.Family, p *postingRow) {
+	return each(f, "customer_id", f.db, func(p *postingRow) UUID { return p.CustomerID }, func(to *rebuild.Family, p *postingRow) {
 		to.Post(loyalty.CustomerPosting{Customer: loyalty.ID(p.CustomerID), Posting: points.Posting{
 			Event: points.ID(p.EventID), Seq: p.Seq, From: p.FromAccount, To: p.ToAccount, Lot: points.ID(p.LotID), Points: p.Points,
 		}})
@@ -143,7 +144,7 @@ func (f *folding) postings() error {
 func (f *folding) journal() error {
 	query := f.db.Select("customer_id", "id", "recorded_at", "at", "points", "exp_date", "action", "transaction_id", "effects").
 		Order("customer_id, id")
-	return each(f, "customer_id", query, func(e *eventRow) UUID { return e.CustomerID }, func(to *loyalty.Family, e *eventRow) {
+	return each(f, "customer_id", query, func(e *eventRow) UUID { return e.CustomerID }, func(to *rebuild.Family, e *eventRow) {
 		to.Event(foldable(e))
 		f.events++
 	})
@@ -159,14 +160,14 @@ func foldable(e *eventRow) *loyalty.Event {
 
 func (f *folding) accounts() error {
 	query := f.db.Select("id", "status", "merged_into", "referrer").Order("id")
-	return each(f, "id", query, func(c *customerRow) UUID { return c.ID }, func(to *loyalty.Family, c *customerRow) {
+	return each(f, "id", query, func(c *customerRow) UUID { return c.ID }, func(to *rebuild.Family, c *customerRow) {
 		to.Account(new(customerOf(c, &balanceRow{})))
 	})
 }
 
 func (f *folding) balances() error {
 	query := f.db.Order("customer_id")
-	return each(f, "customer_id", query, func(b *balanceRow) UUID { return b.CustomerID }, func(to *loyalty.Family, b *balanceRow) {
+	return each(f, "customer_id", query, func(b *balanceRow) UUID { return b.CustomerID }, func(to *rebuild.Family, b *balanceRow) {
 		c := customerOf(&customerRow{}, b)
 		to.Balance(loyalty.ID(b.CustomerID), c.Figures, c.LastEvent)
 	})
@@ -174,21 +175,21 @@ func (f *folding) balances() error {
 
 func (f *folding) lots() error {
 	query := f.db.Order("customer_id, id")
-	return each(f, "customer_id", query, func(l *lotRow) UUID { return l.CustomerID }, func(to *loyalty.Family, l *lotRow) {
+	return each(f, "customer_id", query, func(l *lotRow) UUID { return l.CustomerID }, func(to *rebuild.Family, l *lotRow) {
 		to.Lot(&loyalty.CustomerLot{Customer: loyalty.ID(l.CustomerID), Lot: lotOf(l)})
 	})
 }
 
 func (f *folding) transactions() error {
 	query := f.db.Order("customer_id, transaction_id")
-	return each(f, "customer_id", query, func(t *transactionRow) UUID { return t.CustomerID }, func(to *loyalty.Family, t *transactionRow) {
+	return each(f, "customer_id", query, func(t *transactionRow) UUID { return t.CustomerID }, func(to *rebuild.Family, t *transactionRow) {
 		to.Purchase(new(transactionOf(t)))
 	})
 }
 
 func (f *folding) progress() error {
 	query := f.db.Order("customer_id, kind, key")
-	return each(f, "customer_id", query, func(p *progressRow) UUID { return p.CustomerID }, func(to *loyalty.Family, p *progressRow) {
+	return each(f, "customer_id", query, func(p *progressRow) UUID { return p.CustomerID }, func(to *rebuild.Family, p *progressRow) {
 		to.Progress(&loyalty.Progress{
 			Customer: loyalty.ID(p.CustomerID), ProgressKey: loyalty.ProgressKey{Kind: p.Kind, Key: p.Key}, Data: []byte(p.Data), DueAt: p.DueAt.Time(),
 		})
@@ -198,7 +199,7 @@ func (f *folding) progress() error {
 // claims come without an order: asked for one, PostgreSQL likes to read all claims
 // by their ids.
 func (f *folding) claims() error {
-	return each(f, "customer_id", f.db, func(c *claimRow) UUID { return c.CustomerID }, func(to *loyalty.Family, c *claimRow) {
+	return each(f, "customer_id", f.db, func(c *claimRow) UUID { return c.CustomerID }, func(to *rebuild.Family, c *claimRow) {
 		to.Claim(new(claimOf(c)))
 	})
 }
@@ -206,7 +207,7 @@ func (f *folding) claims() error {
 // given compares whom campaigns gave something.
 func (f *folding) given() error {
 	query := f.db.Order("customer_id, campaign")
-	return each(f, "customer_id", query, func(g *givenRow) UUID { return g.CustomerID }, func(to *loyalty.Family, g *givenRow) {
+	return each(f, "customer_id", query, func(g *givenRow) UUID { return g.CustomerID }, func(to *rebuild.Family, g *givenRow) {
 		to.Given(loyalty.ID(g.CustomerID), g.Campaign)
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/rebuild"
 	"github.com/loyalty-platform/loyalty/store"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
@@ -51,12 +52,12 @@ func TestRebuildPages(t *testing.T) {
 		for _, gone := range []string{"", "member-0", "member-3", "member-6"} {
 			_, err := raw.Exec(`DELETE FROM customers WHERE name = '` + gone + `'`)
 			require.NoError(t, err)
-			var whole []loyalty.Difference
+			var whole []rebuild.Difference
 			for _, size := range [][2]int{{200, 20_000}, {1, 20_000}, {2, 20_000}, {3, 1}, {200, 1}, {200, 17}, {2, 30}} {
-				var found []loyalty.Difference
+				var found []rebuild.Difference
 				var done store.RebuildProgress
 				pages := 0
-				require.NoError(t, s.VerifyRebuildBy(t.Context(), size[0], size[1], func(d loyalty.Difference) { found = append(found, d) }, func(p store.RebuildProgress) {
+				require.NoError(t, s.VerifyRebuildBy(t.Context(), size[0], size[1], func(d rebuild.Difference) { found = append(found, d) }, func(p store.RebuildProgress) {
 					if p.Customers > done.Customers {
 						require.True(t, p.Customers-done.Customers <= 2 || size[0] > 2, "a page of %d customers", p.Customers-done.Customers)
 						require.True(t, p.Events-done.Events <= int64(size[1]) || p.Customers-done.Customers <= 2, "a page of %d events", p.Events-done.Events)
@@ -64,7 +65,7 @@ func TestRebuildPages(t *testing.T) {
 					done, pages = p, pages+1
 				}))
 				require.Equal(t, store.RebuildProgress{Customers: 7, Events: events, Of: events}, done, "pages of %v", size)
-				slices.SortFunc(found, func(a, b loyalty.Difference) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+				slices.SortFunc(found, func(a, b rebuild.Difference) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 				if whole == nil {
 					whole = found
 				}
@@ -73,7 +74,7 @@ func TestRebuildPages(t *testing.T) {
 			names := map[string]int{}
 			for _, d := range whole {
 				if d.Field == "exists" {
-					require.Equal(t, loyalty.Difference{Customer: d.Customer, What: "customer", Field: "exists", Journal: "true", Stored: "false"}, d)
+					require.Equal(t, rebuild.Difference{Customer: d.Customer, What: "customer", Field: "exists", Journal: "true", Stored: "false"}, d)
 				} else {
 					require.Equal(t, []string{"customer", "status", "", "active"}, []string{d.What, d.Field, d.Journal, d.Stored}, "%+v", d)
 				}
@@ -96,7 +97,7 @@ func TestRebuildReachesPagesByKeys(t *testing.T) {
 	require.NoError(t, err)
 	reads := map[string][]any{}
 	require.NoError(t, s.OnRead(func(sql string, parameters []any) { reads[sql] = parameters }))
-	require.NoError(t, s.VerifyRebuildBy(t.Context(), 2, 20_000, func(loyalty.Difference) {}, func(store.RebuildProgress) {}))
+	require.NoError(t, s.VerifyRebuildBy(t.Context(), 2, 20_000, func(rebuild.Difference) {}, func(store.RebuildProgress) {}))
 
 	_, err = raw.Exec("SET enable_seqscan = off; SET enable_bitmapscan = off") // as the rebuild does
 	require.NoError(t, err)

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
 // Configurator reads configurations as the Administration document describes them, with
@@ -44,14 +46,14 @@ func ConfiguratorFor(v *Vocabulary, entities *Entities) *Configurator {
 
 // Read reads a configuration from JSON. Its errors are of kind Invalid, and their fields
 // begin with configuration.
-func (c *Configurator) Read(document []byte) (loyalty.Configuration, error) {
+func (c *Configurator) Read(document []byte) (admin.Configuration, error) {
 	raw, err := ParseJSON(document)
 	if err != nil {
-		return loyalty.Configuration{}, err
+		return admin.Configuration{}, err
 	}
 	checked, err := c.whole.Check(Clone(raw), "configuration")
 	if err != nil {
-		return loyalty.Configuration{}, err
+		return admin.Configuration{}, err
 	}
 	return c.Of(checked, raw)
 }
@@ -60,7 +62,7 @@ func (c *Configurator) Read(document []byte) (loyalty.Configuration, error) {
 // body as it was sent: only the type of an entity tells what the values of a form are,
 // and its schema is that of the programme at the moment of the change. It fails with an
 // error of kind Invalid.
-func (c *Configurator) Of(checked, raw any) (loyalty.Configuration, error) {
+func (c *Configurator) Of(checked, raw any) (admin.Configuration, error) {
 	var sections struct {
 		Settings struct {
 			Currency *string `json:"currency"`
@@ -73,21 +75,21 @@ func (c *Configurator) Of(checked, raw any) (loyalty.Configuration, error) {
 		} `json:"modules"`
 	}
 	if err := json.Unmarshal(AppendJSON(nil, checked), &sections); err != nil {
-		return loyalty.Configuration{}, loyalty.ErrPropertyInvalid.With("property", "configuration").With("reason", "schema").At("configuration").Because(err)
+		return admin.Configuration{}, loyalty.ErrPropertyInvalid.With("property", "configuration").With("reason", "schema").At("configuration").Because(err)
 	}
-	out := loyalty.Configuration{
-		Settings: loyalty.SettingsChange{Currency: sections.Settings.Currency, TimeZone: sections.Settings.TimeZone},
-		Modules:  map[string]loyalty.ModuleChange{}, Entities: map[string]map[string]loyalty.EntityFields{},
+	out := admin.Configuration{
+		Settings: admin.SettingsChange{Currency: sections.Settings.Currency, TimeZone: sections.Settings.TimeZone},
+		Modules:  map[string]admin.ModuleChange{}, Entities: map[string]map[string]admin.EntityFields{},
 	}
 	if s := sections.Settings.Window; s != nil {
 		window := time.Duration(*s) * time.Second
 		out.Settings.AcceptanceWindow = &window
 	}
 	for name, m := range sections.Modules {
-		out.Modules[name] = loyalty.ModuleChange{Enabled: m.Enabled, Config: m.Config}
+		out.Modules[name] = admin.ModuleChange{Enabled: m.Enabled, Config: m.Config}
 	}
 	for kind, list := range Properties(Properties(raw)["entities"]) {
-		out.Entities[kind] = map[string]loyalty.EntityFields{}
+		out.Entities[kind] = map[string]admin.EntityFields{}
 		for id, fields := range Properties(list) {
 			if fields != nil {
 				out.Entities[kind][id] = c.fields(kind, id, fields)
@@ -98,9 +100,9 @@ func (c *Configurator) Of(checked, raw any) (loyalty.Configuration, error) {
 }
 
 // fields reads those of one entity by the schema of its type.
-func (c *Configurator) fields(kind, id string, body any) loyalty.EntityFields {
-	place := loyalty.EntityPlaceIn(kind, id)
-	return func(p *loyalty.Programme) (json.RawMessage, error) {
+func (c *Configurator) fields(kind, id string, body any) admin.EntityFields {
+	place := admin.EntityPlaceIn(kind, id)
+	return func(p *programme.Programme) (json.RawMessage, error) {
 		fields, err := c.entities.Of(kind, p)
 		if err != nil {
 			return nil, err
@@ -111,7 +113,7 @@ func (c *Configurator) fields(kind, id string, body any) loyalty.EntityFields {
 		}
 		data := AppendJSON(nil, tree)
 		if kind == "custom-events/action" {
-			err = loyalty.Under(place, c.vocabulary.Declarable(data))
+			err = admin.Under(place, c.vocabulary.Declarable(data))
 		}
 		return data, err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
 // Entities are the schemas of the entities, as x-entities of the Entities
@@ -62,7 +63,7 @@ func newEntitySchemas(doc *openapi3.T) (*Entities, error) {
 
 // Of gives the schema of a type, extended by the attributes that the programme declares
 // for it. It fails with ErrEntityUnknown.
-func (s *Entities) Of(kind string, p *loyalty.Programme) (*Schema, error) {
+func (s *Entities) Of(kind string, p *programme.Programme) (*Schema, error) {
 	fields, ok := s.byType[kind]
 	if p.OwnTypes[kind] {
 		fields, ok = s.byType[ownTypes], true

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	rules "github.com/loyalty-platform/loyalty/server/loyalty/action"
-
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/openapi"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	rules "github.com/loyalty-platform/loyalty/server/loyalty/action"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
 func testEntitySchemas(t testing.TB) *Entities {
@@ -32,7 +32,7 @@ func TestEntityModules(t *testing.T) {
 	for kind, fields := range s.byType {
 		kind = strings.Replace(kind, "{kind}", "machine", 1)
 		module := extension(fields.source, "x-module")
-		err := (&loyalty.Programme{OwnTypes: map[string]bool{"custom/machine": true}}).CheckEntityType(kind)
+		err := (&programme.Programme{OwnTypes: map[string]bool{"custom/machine": true}}).CheckEntityType(kind)
 		if module == "" {
 			require.NoError(t, err, kind)
 			continue
@@ -42,7 +42,7 @@ func TestEntityModules(t *testing.T) {
 }
 
 func TestUnknownEntitySchema(t *testing.T) {
-	_, err := testEntitySchemas(t).Of("rewards/rewards", &loyalty.Programme{})
+	_, err := testEntitySchemas(t).Of("rewards/rewards", &programme.Programme{})
 	require.ErrorIs(t, err, loyalty.ErrEntityUnknown)
 }
 

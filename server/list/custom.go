@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
 // attributeKinds are the kinds of fields that declared attributes are, by type.
@@ -17,7 +18,7 @@ var attributeKinds = map[string]Kind{
 // CustomFields are the attributes by which lists of a type can be filtered: those
 // that the programme declares with the tags filterable and api, by their names
 // with cf_.
-func CustomFields(p *loyalty.Programme, kind string) map[string]Field {
+func CustomFields(p *programme.Programme, kind string) map[string]Field {
 	fields := map[string]Field{}
 	for _, a := range p.Filterable(kind) {
 		fields[a.Property()] = Field{Kind: attributeKinds[a.Type]}
@@ -27,7 +28,7 @@ func CustomFields(p *loyalty.Programme, kind string) map[string]Field {
 
 // CustomColumns adds the filterable attributes of a type to the columns of a list
 // that is held in memory. of gives an entry's attributes, by name with cf_.
-func CustomColumns[T any](p *loyalty.Programme, kind string, own map[string]Column[T], of func(T) map[string]json.RawMessage) map[string]Column[T] {
+func CustomColumns[T any](p *programme.Programme, kind string, own map[string]Column[T], of func(T) map[string]json.RawMessage) map[string]Column[T] {
 	columns := maps.Clone(own)
 	for _, a := range p.Filterable(kind) {
 		columns[a.Property()] = Column[T]{Field{Kind: attributeKinds[a.Type]}, func(entry T) any { return a.Value(of(entry)) }}
@@ -38,7 +39,7 @@ func CustomColumns[T any](p *loyalty.Programme, kind string, own map[string]Colu
 // CustomFilter reads the filters of a request that are declared attributes, for a
 // list that the store holds; nil: there are none. readable is false when one of
 // them can find nothing.
-func CustomFilter(p *loyalty.Programme, kind string, query []Pair) (f *loyalty.CustomFilter, readable bool) {
+func CustomFilter(p *programme.Programme, kind string, query []Pair) (f *loyalty.CustomFilter, readable bool) {
 	wanted, readable := Conditions(query, CustomFields(p, kind))
 	if len(wanted) == 0 {
 		return nil, readable

@@ -1,204 +1,21 @@
 package loyalty
 
 import (
-	"maps"
 	"slices"
 	"time"
-
-	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// account is one customer inside a batch: what was loaded, and what the events
-// of the batch made of it so far. An event works on a copy, which takes the
-// original's place only when the event succeeds.
-type account struct {
-	loaded       *Loading // as the store gave it; nil: created in this batch
-	customer     Customer
-	scope        LotScope
-	lots         []*points.Lot
-	transactions map[string]*Transaction
-	reservations map[string]*Reservation
-	progress     map[ProgressKey]*Progress
-	claims       map[ID]*RewardClaim
-	covered      coverage
-	moved        []Changed[Transaction]
-	postings     []points.Posting
-	freed        []Claim
-	destroyKey   bool
-}
-
-// open makes an account of loaded rows. The rows themselves stay untouched:
-// the guards of the write compare with them.
-func open(l *Loading) *account {
-	a := &account{
-		loaded:       l,
-		customer:     l.Customer,
-		scope:        l.LotScope,
-		transactions: make(map[string]*Transaction, len(l.Transactions)),
-		reservations: make(map[string]*Reservation, len(l.Reservations)),
-		progress:     make(map[ProgressKey]*Progress, len(l.Progress)),
-		claims:       make(map[ID]*RewardClaim, len(l.Claims)),
-	}
-	for i := range l.Lots {
-		lot := l.Lots[i]
-		a.lots = append(a.lots, &lot)
-	}
-	for name, t := range l.Transactions {
-		if t.Holder == l.Customer.ID { // a purchase of somebody else is as good as none
-			a.transactions[name] = t.clone()
-		}
-	}
-	for name, r := range l.Reservations {
-		a.reservations[name] = &r
-	}
-	for key, s := range l.Progress {
-		a.progress[key] = &s
-	}
-	for id, c := range l.Claims {
-		a.claims[id] = &c
-	}
-	return a
-}
-
-// copy gives an event its own account to work on.
-func (a *account) copy() *account {
-	c := *a
-	c.lots = make([]*points.Lot, len(a.lots))
-	for i, l := range a.lots {
-		lot := *l
-		c.lots[i] = &lot
-	}
-	c.transactions = make(map[string]*Transaction, len(a.transactions))
-	for name, t := range a.transactions {
-		c.transactions[name] = t.clone()
-	}
-	c.reservations = make(map[string]*Reservation, len(a.reservations))
-	for name, r := range a.reservations {
-		reservation := *r
-		c.reservations[name] = &reservation
-	}
-	c.progress = maps.Clone(a.progress) // a change puts a new one in its place
-	c.claims = make(map[ID]*RewardClaim, len(a.claims))
-	for id, claim := range a.claims {
-		copied := *claim
-		copied.Burn = slices.Clone(claim.Burn)
-		c.claims[id] = &copied
-	}
-	c.moved = slices.Clip(a.moved)
-	c.postings = slices.Clip(a.postings)
-	c.freed = slices.Clip(a.freed)
-	return &c
-}
-
-func (t *Transaction) clone() *Transaction {
+func (t *Transaction) Clone() *Transaction {
 	c := *t
 	c.counts = false
 	c.Detail.Items, c.Detail.Gifts = slices.Clone(t.Detail.Items), slices.Clip(t.Detail.Gifts)
 	return &c
 }
 
-// nextDue is the earliest instant at which something of the account is due. It
-// is exact after everything was loaded (complete), and otherwise no later than
-// the truth.
-func (a *account) nextDue(book *points.Book, complete bool) time.Time {
-	if a.customer.Status == Merged {
-		return time.Time{} // whatever comes due is the target's
-	}
-	due := a.customer.DueAt
-	if complete {
-		due = time.Time{}
-	}
-	due = earlier(due, book.NextExpiry())
-	for _, t := range a.transactions {
-		if t.State == Pending {
-			due = earlier(due, t.AutoAccept)
-		}
-	}
-	for _, s := range a.progress {
-		if s.Data != nil {
-			due = earlier(due, s.DueAt)
-		}
-	}
-	return due
-}
-
-// earlier picks the earlier instant, where zero means never.
-func earlier(a, b time.Time) time.Time {
+// Earlier picks the earlier instant, where zero means never.
+func Earlier(a, b time.Time) time.Time {
 	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
 		return b
 	}
 	return a
-}
-
-// write adds the account's final rows to the batch's writes.
-func (a *account) write(w *Writes) {
-	id := a.customer.ID
-	if a.loaded == nil {
-		w.NewCustomers = append(w.NewCustomers, a.customer)
-	} else {
-		w.Customers = append(w.Customers, Changed[Customer]{a.loaded.Customer, a.customer})
-	}
-	for _, p := range a.postings {
-		w.Postings = append(w.Postings, CustomerPosting{id, p})
-	}
-	if a.destroyKey {
-		w.DestroyKeys = append(w.DestroyKeys, id)
-	}
-	w.Freed = append(w.Freed, a.freed...)
-	a.writeLots(w)
-	a.writeTransactions(w)
-	a.writeReservations(w)
-	a.writeProgress(w)
-	a.writeClaims(w)
-	w.Moved = append(w.Moved, a.moved...)
-}
-
-func (a *account) writeLots(w *Writes) {
-	var known int
-	if a.loaded != nil {
-		known = len(a.loaded.Lots) // copies keep their order: loaded first
-		for i, before := range a.loaded.Lots {
-			if after := *a.lots[i]; after != before {
-				w.Lots = append(w.Lots, Changed[CustomerLot]{CustomerLot{a.customer.ID, before}, CustomerLot{a.customer.ID, after}})
-			}
-		}
-	}
-	for _, l := range a.lots[known:] {
-		w.NewLots = append(w.NewLots, CustomerLot{a.customer.ID, *l})
-	}
-}
-
-func (a *account) writeTransactions(w *Writes) {
-	for _, name := range slices.Sorted(maps.Keys(a.transactions)) {
-		after := a.transactions[name]
-		if before, ok := a.was(name); !ok {
-			w.NewTransactions = append(w.NewTransactions, *after)
-		} else if after.dirty {
-			w.Transactions = append(w.Transactions, Changed[Transaction]{before, *after})
-		}
-	}
-}
-
-func (a *account) was(name string) (Transaction, bool) {
-	if a.loaded == nil {
-		return Transaction{}, false
-	}
-	t, ok := a.loaded.Transactions[name]
-	return t, ok
-}
-
-func (a *account) writeReservations(w *Writes) {
-	for _, name := range slices.Sorted(maps.Keys(a.reservations)) {
-		after := a.reservations[name]
-		before, ok := Reservation{}, false
-		if a.loaded != nil {
-			before, ok = a.loaded.Reservations[name]
-		}
-		switch {
-		case ok && !slices.Equal(before.Hold, after.Hold):
-			w.Reservations = append(w.Reservations, Changed[Reservation]{before, *after})
-		case !ok && len(after.Hold) > 0:
-			w.NewReservations = append(w.NewReservations, *after)
-		}
-	}
 }

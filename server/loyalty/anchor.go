@@ -26,12 +26,3 @@ type AnchorStore interface {
 	// Anchor notes the heads of all chains and gives their digest.
 	Anchor(ctx context.Context, now time.Time) (Anchor, error)
 }
-
-// anchor takes an anchor and has it told.
-func anchor(ctx context.Context, j *Jobs, s *shift) error {
-	a, err := j.store.Anchor(ctx, j.engine.now())
-	if err == nil {
-		j.anchored(a)
-	}
-	return s.once(err)
-}

@@ -13,25 +13,9 @@ type Bequest struct {
 	Personal []byte                     `json:"personal,omitempty"` // sealed, bound to the event's id
 }
 
-// bequeath keeps with an event what the lines of a purchase that it writes inherit.
-// The row of the checkout itself has it already.
-func (r *Run) bequeath(e *Event, t *Transaction) error {
-	if e.ID == t.Checkout || len(t.Detail.Items) == 0 {
-		return nil
-	}
-	personal, err := r.openBought(t, t.Detail.Personal, t.Checkout, nil)
-	if err != nil {
-		return err
-	}
-	left := &Bequest{Plain: t.Detail.Attributes}
-	left.Personal, err = r.seal(personal, e.ID)
-	e.effects().Bequest = left
-	return err
-}
-
 // Inherits says whether the attributes of the event are only shown whole together
 // with those of its parent: it is that of a line.
-func (e *Event) Inherits() bool { return itemActions[e.Action] && e.Parent != (ID{}) }
+func (e *Event) Inherits() bool { return ItemActions[e.Action] && e.Parent != (ID{}) }
 
 // bequest opens what an event left to the lines written under it, the personal
 // attributes as long as there is a key.
@@ -48,11 +32,11 @@ func (e *Event) bequest(key []byte) (all map[string]json.RawMessage, err error) 
 		}
 	}
 	if sealed != nil && key != nil {
-		personal, err := unlock(key, sealed, e.ID)
+		personal, err := OpenAttributes(key, sealed, e.ID)
 		if err != nil {
 			return nil, err
 		}
-		all = merge(all, personal)
+		all = MergeAttributes(all, personal)
 	}
 	delete(all, "items")
 	return all, nil

@@ -3,6 +3,8 @@ package loyalty
 import (
 	"context"
 	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty/calendar"
 )
 
 // BoardPeriod is the time over which a board of the leaderboard counts. Days are those
@@ -31,18 +33,18 @@ type Board struct {
 }
 
 // firstMonday is 1970-01-05.
-const firstMonday day = 4
+const firstMonday calendar.Day = 4
 
 // first is the first day of the period that holds d.
-func (p BoardPeriod) first(d day) day {
-	year, month, _ := d.date()
+func (p BoardPeriod) first(d calendar.Day) calendar.Day {
+	year, month, _ := d.Date()
 	switch p {
 	case BoardYear:
-		return civil(year, time.January, 1)
+		return calendar.Civil(year, time.January, 1)
 	case BoardMonth:
-		return civil(year, month, 1)
+		return calendar.Civil(year, month, 1)
 	case BoardWeek:
-		return firstMonday + day(7*floorDiv(int(d-firstMonday), 7))
+		return firstMonday + calendar.Day(7*calendar.FloorDiv(int(d-firstMonday), 7))
 	case BoardDay:
 		return d
 	}
@@ -50,12 +52,12 @@ func (p BoardPeriod) first(d day) day {
 }
 
 // next is the first day of the period that follows the one that begins on d.
-func (p BoardPeriod) next(d day) day {
+func (p BoardPeriod) next(d calendar.Day) calendar.Day {
 	switch p {
 	case BoardYear:
-		return d.plusMonths(12)
+		return d.PlusMonths(12)
 	case BoardMonth:
-		return d.plusMonths(1)
+		return d.PlusMonths(1)
 	case BoardWeek:
 		return d + 7
 	}
@@ -68,16 +70,16 @@ func (b Board) Bounds(loc *time.Location) (from, before time.Time) {
 	if b.Period == BoardAll {
 		return from, before
 	}
-	return day(b.Start).begins(loc), b.Period.next(day(b.Start)).begins(loc)
+	return calendar.Day(b.Start).Begins(loc), b.Period.next(calendar.Day(b.Start)).Begins(loc)
 }
 
-// at is the board of a period at an instant; previous: the one before it, and
+// At is the board of a period at an instant; previous: the one before it, and
 // false for BoardAll, which has none.
-func (p BoardPeriod) at(t time.Time, loc *time.Location, previous bool) (b Board, exists bool) {
+func (p BoardPeriod) At(t time.Time, loc *time.Location, previous bool) (b Board, exists bool) {
 	if p == BoardAll {
 		return Board{}, !previous
 	}
-	start := p.first(dayOf(t, loc))
+	start := p.first(calendar.DayOf(t, loc))
 	if previous {
 		start = p.first(start - 1)
 	}
@@ -99,7 +101,7 @@ const clockGap = time.Hour
 func NewBoardCalendar(now time.Time, loc *time.Location) *BoardCalendar {
 	c := &BoardCalendar{loc: loc}
 	for p := BoardYear; p <= BoardDay; p++ {
-		b, _ := p.at(now.Add(-clockGap), loc, true)
+		b, _ := p.At(now.Add(-clockGap), loc, true)
 		c.oldest[p] = b.Start
 	}
 	return c
@@ -112,7 +114,7 @@ func (c *BoardCalendar) Keeps(b Board) bool { return b.Start >= c.oldest[b.Perio
 func (c *BoardCalendar) Of(at time.Time) []Board {
 	boards := make([]Board, 0, BoardDay+1)
 	for p := BoardAll; p <= BoardDay; p++ {
-		if b, _ := p.at(at, c.loc, false); c.Keeps(b) {
+		if b, _ := p.At(at, c.loc, false); c.Keeps(b) {
 			boards = append(boards, b)
 		}
 	}

@@ -73,7 +73,7 @@ func (b *breakdown) promise() {
 	rest, last := b.purchase.Earned, -1
 	for i := range b.moves {
 		m := &b.moves[i]
-		if l := b.purchase.lineOf(m.ID); l != nil {
+		if l := b.purchase.LineOf(m.ID); l != nil {
 			m.Earned = l.Points
 			rest -= l.Points
 		}

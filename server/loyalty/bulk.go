@@ -47,50 +47,6 @@ const (
 	BulkListRemove  = "customer_list_remove" // likewise
 )
 
-// bulkKind is what one kind of bulk operation does. It has item, step or write.
-type bulkKind struct {
-	// item makes the ticket of one customer. What the ticket does, the mark of its
-	// item and the operation's counts are one transaction: no item is ever done
-	// twice or missed, and there is nothing to remember for that.
-	item func(e *Engine, o *BulkOperation) *ticket
-	// step does the next piece of an operation that has no items: a second's worth
-	// of reading, never an effect of its own. It brings Done, Total and Progress of
-	// the operation up to date and sets State to BulkDone with the last piece; they
-	// are saved together, and a piece whose outcome was not saved (a kill) is done
-	// again from what was. An error ends the job's run, and the piece is tried
-	// again with the next one: what can never succeed must end the operation, and
-	// tell why in Progress.
-	step func(ctx context.Context, w *bulkWork) error
-	// write does the next piece of an operation that changes what no customer has, in
-	// a short transaction of the programme, which nothing may be waited for in. It
-	// brings Done, Errors and Progress of the operation up to date, sets State to
-	// BulkDone with the last piece, and gives the items that were refused. All of it
-	// is one transaction: a kill undoes the piece, or nothing of it.
-	write func(tx AdminTx, w *bulkWork) (refused []BulkItem, err error)
-}
-
-// bulkKinds lists the kinds by name.
-var bulkKinds = map[string]bulkKind{
-	BulkRewardClaim: {item: claimTicket},
-	BulkListAdd:     {item: joinTicket},
-	BulkListRemove:  {item: leaveTicket},
-	BulkPoolFill:    {write: fillPool},
-	BulkBacktest:    {step: backtest},
-}
-
-// bulkWork is an operation in the hands of the job.
-type bulkWork struct {
-	BulkOperation
-	Engine *Engine
-	Store  JobStore
-
-	now    time.Time // of the transaction under way
-	fault  error     // of ours, which ended items in it; nil: none
-	memory any       // what a kind keeps from step to step of one run besides Progress; nil: nothing
-	after  int64     // the last item that was tried in this run
-	passed bool      // it failed: not again in this run
-}
-
 // BulkRequest asks for a bulk operation: on customers, named or of a list, or on
 // whatever its kind works on by steps.
 type BulkRequest struct {
@@ -163,4 +119,10 @@ type BulkReader interface {
 type BulkPage struct {
 	Limit, Offset int
 	After, Before int64 // 0: not set; After wins
+}
+
+// KeptCodes is a piece of an upload that waits to be added.
+type KeptCodes struct {
+	Place int64 // of the first of them in the list, from 0
+	Codes []string
 }

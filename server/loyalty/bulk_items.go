@@ -5,17 +5,11 @@ import (
 	"fmt"
 )
 
-// final says whether an error would come again.
-func final(err error) bool {
-	kind := AsError(err).Kind
-	return kind != Internal && kind != Unavailable
-}
-
-// storedError keeps a failure so that it can be worded in any language later.
-func storedError(err error) json.RawMessage {
+// StoredError keeps a failure so that it can be worded in any language later.
+func StoredError(err error) json.RawMessage {
 	e := *AsError(err)
 	e.cause = nil
-	return marshal(e)
+	return JSON(e)
 }
 
 // Failure gives the failure that ended a refused item.

@@ -1,202 +1,77 @@
 package loyalty
 
 import (
-	"cmp"
-	"encoding/json"
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"time"
-
-	"github.com/shopspring/decimal"
-
-	"github.com/loyalty-platform/loyalty/server/loyalty/condition"
-	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 )
 
-// The states of a campaign. Only an active one runs.
-const (
-	CampaignDraft  = "draft"
-	CampaignActive = "active"
-	CampaignPaused = "paused"
-)
-
-// Campaign gives something when an action happens and its condition holds
-// (automation/campaign).
-type Campaign struct {
-	ID        string   `json:"-"`
-	Name      string   `json:"name"`
-	Trigger   string   `json:"trigger"` // an action
-	Condition string   `json:"condition"`
-	Effects   []Effect `json:"effects"`
-	Priority  int      `json:"priority"` // the highest runs first
-	Limit     struct {
-		PerCustomer *int64 `json:"per_customer"` // times it gives one customer something; nil: no limit
-		Total       *int64 `json:"total"`        // times it gives in all; nil: no limit
-	} `json:"limit"`
-	Status string               `json:"status"` // draft (also when empty), active or paused
-	Holds  *condition.Condition `json:"-"`
-	Dates
-	CreatedAt time.Time `json:"-"`
+// CampaignGifts is what a campaign gave, or what became of it.
+type CampaignGifts struct {
+	Runs      int64 `json:"runs,omitempty"` // times it gave something
+	Points    int64 `json:"points,omitempty"`
+	TakenBack int64 `json:"taken_back,omitempty"` // of Points: by refunds of the purchases they belong to
+	Coupons   int64 `json:"coupons,omitempty"`
+	Labels    int64 `json:"labels,omitempty"`
+	Tiers     int64 `json:"tiers,omitempty"`     // times it put a customer into a tier
+	Challenge int64 `json:"challenge,omitempty"` // by how much it moved challenges
 }
 
-// The types of an effect.
-const (
-	EffectPoints    = "points"
-	EffectMultiply  = "multiply"
-	EffectCoupon    = "coupon"
-	EffectLabel     = "label"
-	EffectTier      = "tier"
-	EffectChallenge = "challenge"
-)
-
-var effectTypes = strings.Join([]string{EffectPoints, EffectMultiply, EffectCoupon, EffectLabel, EffectTier, EffectChallenge}, ", ")
-
-// Effect is what a campaign gives.
-type Effect struct {
-	Type      string          `json:"type"`
-	Points    int64           `json:"points"`
-	Factor    money.Rate      `json:"factor"` // what the base points become: 2 doubles them
-	Coupon    *CouponTemplate `json:"coupon"`
-	Pool      string          `json:"pool"`
-	Label     string          `json:"label"`
-	Tier      string          `json:"tier"`
-	Challenge string          `json:"challenge"`
-	Amount    int64           `json:"amount"` // by which the challenge moves; 0: 1
-
-	extra decimal.Decimal // Factor − 1: what the campaign adds for each base point
+func (g *CampaignGifts) add(o CampaignGifts) {
+	g.Runs, g.Points, g.TakenBack = g.Runs+o.Runs, g.Points+o.Points, g.TakenBack+o.TakenBack
+	g.Coupons, g.Labels, g.Tiers, g.Challenge = g.Coupons+o.Coupons, g.Labels+o.Labels, g.Tiers+o.Tiers, g.Challenge+o.Challenge
 }
 
-// Campaigns are what is given when something happens (module automation).
-var Campaigns = &EntityType[*Campaign]{Type: "automation/campaign", Module: ModuleAutomation, Read: readCampaign, Index: orderCampaigns}
-
-// campaignOrder are the campaigns in the order in which they run, and triggered the
-// active ones by what sets them off.
-var (
-	campaignOrder Slot[[]*Campaign]
-	triggered     Slot[map[string][]*Campaign]
-)
-
-func readCampaign(p *Programme, e Entity) (*Campaign, error) {
-	c := &Campaign{ID: e.ID, CreatedAt: e.CreatedAt}
-	err := decodeEntity(e, c)
-	if err != nil {
-		return nil, err
-	}
-	if c.Holds, err = compileAt("condition", c.Condition); err != nil {
-		return nil, err
-	}
-	c.Status = cmp.Or(c.Status, CampaignDraft)
-	if err := c.check(p); err != nil {
-		return nil, err
-	}
-	for i := range c.Effects {
-		if err := c.Effects[i].check(p, fmt.Sprintf("effects[%d]", i)); err != nil {
-			return nil, err
-		}
-	}
-	return c, c.Dates.check()
+// CampaignEffect is what a campaign did in the name of an event: what it gave
+// because of it, or what a refund took back.
+type CampaignEffect struct {
+	Campaign string `json:"campaign"`
+	CampaignGifts
 }
 
-// Draft compiles a campaign that nobody stored, as a version of one with this id. It
-// fails as storing it would, naming the field.
-func (p *Programme) Draft(id string, data json.RawMessage) (*Campaign, error) {
-	return readCampaign(p, Entity{ID: id, Data: data})
+// CampaignFigures is what a campaign did in all. Two customers to whom it gave
+// something are one once they were merged.
+type CampaignFigures struct {
+	CampaignGifts
+	Customers   int64
+	First, Last time.Time // the effective instants of the events for which it gave; zero: none
 }
 
-// StatusAt is where a campaign stands at an instant: draft, paused, or by its dates
-// scheduled, active or completed.
-func (c *Campaign) StatusAt(at time.Time) string {
-	if c.Status != CampaignActive {
-		return c.Status
+// Add adds what a campaign did elsewhere.
+func (f *CampaignFigures) Add(o CampaignFigures) {
+	f.add(o.CampaignGifts)
+	f.Customers += o.Customers
+	f.First = Earlier(f.First, o.First)
+	if o.Last.After(f.Last) {
+		f.Last = o.Last
 	}
-	return c.Dates.Status(at)
 }
 
-// check refuses a trigger that never happens and a condition over a line where
-// there is none.
-func (c *Campaign) check(p *Programme) error {
-	switch {
-	case !p.happens(c.Trigger):
-		return fieldFault("trigger", "action_missing", map[string]any{"action": c.Trigger})
-	case c.Holds.Uses("item") && c.Trigger != lineAction:
-		return fieldFault("condition", "condition_trigger", map[string]any{"fact": "item", "trigger": lineAction})
+// FiguresOf is what an event tells of a campaign, its customer left out.
+func FiguresOf(e *Event, x CampaignEffect) CampaignFigures {
+	f := CampaignFigures{CampaignGifts: x.CampaignGifts}
+	if x.Runs > 0 {
+		f.First, f.Last = e.At, e.At
 	}
-	return nil
+	return f
 }
 
-// check completes the document's schema: what an effect names is in force.
-func (f *Effect) check(p *Programme, at string) error {
-	switch f.Type {
-	case EffectPoints:
-		if f.Points <= 0 {
-			return fieldFault(at+".points", ErrPropertyEmpty.Name, nil)
-		}
-	case EffectMultiply:
-		one := decimal.NewFromInt(1)
-		factor, err := decimal.NewFromString(f.Factor.String())
-		if err != nil || factor.LessThan(one) {
-			return fieldFault(at+".factor", "too_small", map[string]any{"limit": 1})
-		}
-		f.extra = factor.Sub(one)
-	case EffectCoupon:
-		return f.checkCoupon(p, at)
-	case EffectLabel:
-		if f.Label = strings.TrimSpace(f.Label); f.Label == "" {
-			return fieldFault(at+".label", ErrPropertyEmpty.Name, nil)
-		}
-	case EffectTier:
-		if p.Tier(f.Tier) == nil {
-			return missing(at+".tier", "tiers/tier", f.Tier)
-		}
-	case EffectChallenge:
-		if Challenges.Of(p)[f.Challenge] == nil {
-			return missing(at+".challenge", "challenges/challenge", f.Challenge)
-		}
-		f.Amount = cmp.Or(f.Amount, 1)
-	default:
-		return fieldFault(at+".type", "must_be_one_of", map[string]any{"values": effectTypes})
-	}
-	return nil
+// CampaignGift is what a batch has to add to the figures of a campaign for one
+// customer. The store finds out whether the customer is new to the campaign: a
+// counter of a campaign is added to, never read, so that giving costs no question
+// and no writer waits for another's count.
+type CampaignGift struct {
+	Customer ID
+	Campaign string
+	CampaignFigures
 }
 
-// checkCoupon: a coupon comes out of a pool or is made by a template, not both.
-func (f *Effect) checkCoupon(p *Programme, at string) error {
-	switch {
-	case f.Pool == "" && f.Coupon == nil:
-		return fieldFault(at+".coupon", ErrPropertyEmpty.Name, nil)
-	case f.Pool != "" && f.Coupon != nil:
-		return fieldFault(at+".coupon", "not_together", map[string]any{"other": "pool"})
-	case f.Coupon != nil:
-		return f.Coupon.check(at + ".coupon")
-	case Pools.Of(p)[f.Pool] == nil:
-		return missing(at+".pool", "coupons/pool", f.Pool)
-	}
-	return nil
-}
+// CampaignMerge says that one customer became part of another: the campaigns that
+// gave to both have one customer less.
+type CampaignMerge struct{ Source, Target ID }
 
-// orderCampaigns brings the campaigns into the order in which they run: the
-// highest priority first, then the oldest. The active ones can be found by what
-// sets them off.
-func orderCampaigns(p *Programme, all map[string]*Campaign) {
-	ordered := slices.SortedFunc(maps.Values(all), func(a, b *Campaign) int {
-		return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.CreatedAt.Compare(b.CreatedAt), strings.Compare(a.ID, b.ID))
-	})
-	by := map[string][]*Campaign{}
-	for _, c := range ordered {
-		if c.Status == CampaignActive {
-			by[c.Trigger] = append(by[c.Trigger], c)
-		}
-	}
-	campaignOrder.Set(p, ordered)
-	triggered.Set(p, by)
-}
-
-// InOrder lists the campaigns in the order in which they run.
-func InOrder(p *Programme) []*Campaign { return campaignOrder.Of(p) }
-
-// onlyLabels says whether a campaign gives nothing but labels.
-func (c *Campaign) onlyLabels() bool {
-	return !slices.ContainsFunc(c.Effects, func(f Effect) bool { return f.Type != EffectLabel })
+// PurchaseGift is what a campaign gave for a purchase.
+type PurchaseGift struct {
+	Campaign string `json:"campaign"`
+	Line     ID     `json:"line,omitzero"` // the line that it was for, by its event; zero: the whole purchase
+	Points   int64  `json:"points"`
+	Left     int64  `json:"left"` // what refunds left of them
 }

@@ -1,8 +1,6 @@
 package loyalty
 
 import (
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
@@ -33,56 +31,25 @@ type RewardClaim struct {
 	UpdatedAt time.Time
 	Burn      []points.Portion // the lots that paid, less what came back
 
-	dirty bool
+	Dirty bool
 }
 
-// RewardClaim finds a reward that the customer claimed or received, by the
-// event that records it. What is changed through the pointer is kept by
-// ChangedClaim; nil: there is none.
-func (r *Run) RewardClaim(event ID) (*RewardClaim, error) {
-	if err := r.require(CustomerNeeds{Claims: true}); err != nil {
-		return nil, err
+// ClaimMoves is the table of states of a claimed reward: trigger, state before,
+// state after.
+var ClaimMoves = map[string]map[ClaimState]ClaimState{
+	"redeem":   {ClaimClaimed: ClaimRedeemed},
+	"revoke":   {ClaimClaimed: ClaimRevoked, ClaimRedeemed: ClaimRevoked},
+	"transfer": {ClaimClaimed: ClaimTransferred},
+}
+
+// Move leads the claim along the table of states, or refuses with
+// ErrForbiddenState naming both states.
+func (c *RewardClaim) Move(trigger string) error {
+	next, ok := ClaimMoves[trigger][c.State]
+	if !ok {
+		aims := map[string]ClaimState{"redeem": ClaimRedeemed, "revoke": ClaimRevoked, "transfer": ClaimTransferred}
+		return ErrForbiddenState.With("from", string(c.State)).With("to", string(aims[trigger])).At("data.event")
 	}
-	return r.account.claims[event], nil
-}
-
-// RewardClaims lists the customer's claims, the oldest first.
-func (r *Run) RewardClaims() ([]*RewardClaim, error) {
-	if err := r.require(CustomerNeeds{Claims: true}); err != nil {
-		return nil, err
-	}
-	return slices.SortedFunc(maps.Values(r.account.claims), func(a, b *RewardClaim) int { return CompareID(a.ID, b.ID) }), nil
-}
-
-// ChangedClaim keeps what an event of this customer made of a claim.
-func (r *Run) ChangedClaim(e *Event, c *RewardClaim) {
-	c.UpdatedAt, c.dirty = r.Now, true
-	r.account.claims[c.ID] = c
-	e.effects().Claims = append(e.effects().Claims, ClaimEffect{
-		ID: c.ID, Customer: c.Customer, Reward: c.Reward, State: c.State, Points: c.Points, Award: c.Award, Coupon: c.Coupon,
-		ClaimedAt: c.ClaimedAt, Burn: slices.Clone(c.Burn),
-	})
-}
-
-// writeClaims adds the claims that changed to the batch's writes.
-func (a *account) writeClaims(w *Writes) {
-	for _, id := range slices.SortedFunc(maps.Keys(a.claims), CompareID) {
-		after := a.claims[id]
-		if !after.dirty {
-			continue
-		}
-		if before, ok := a.storedClaim(id); ok {
-			w.RewardClaims = append(w.RewardClaims, Changed[RewardClaim]{before, *after})
-		} else {
-			w.NewRewardClaims = append(w.NewRewardClaims, *after)
-		}
-	}
-}
-
-func (a *account) storedClaim(id ID) (RewardClaim, bool) {
-	if a.loaded == nil {
-		return RewardClaim{}, false
-	}
-	c, ok := a.loaded.Claims[id]
-	return c, ok
+	c.State = next
+	return nil
 }

@@ -1,6 +1,8 @@
 package loyalty
 
-import "encoding/json"
+import (
+	"encoding/json"
+)
 
 // Contract is what the engine knows of the Events document: which attributes
 // belong to which module, which are personal, and how to check an event that

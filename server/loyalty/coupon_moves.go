@@ -1,15 +1,17 @@
 package loyalty
 
-import "time"
+import (
+	"time"
+)
 
 // beforeRedemption stands in the table of states for the state that a coupon had
 // before it was redeemed.
 const beforeRedemption CouponState = ""
 
-// couponMoves is the specification's table of states as decisions 6 completes it:
+// CouponMoves is the specification's table of states as decisions 6 completes it:
 // trigger, state before, state after. redeem_part is the redemption of a gift
 // card that leaves some of its balance, and of nothing at all.
-var couponMoves = map[string]map[CouponState]CouponState{
+var CouponMoves = map[string]map[CouponState]CouponState{
 	"claim": {CouponCreated: CouponClaimed, CouponUnassigned: CouponClaimed},
 	"redeem": {
 		CouponCreated: CouponRedeemed, CouponClaimed: CouponRedeemed, CouponUnassigned: CouponRedeemed,
@@ -43,7 +45,7 @@ var couponAims = map[string]CouponState{
 // redeemed is expired from its ExpiresAt on, although nothing was recorded then.
 func (c *Coupon) StateAt(at time.Time) CouponState {
 	if !c.ExpiresAt.IsZero() && !at.Before(c.ExpiresAt) {
-		if expired, open := couponMoves["expire"][c.State]; open {
+		if expired, open := CouponMoves["expire"][c.State]; open {
 			return expired
 		}
 	}
@@ -56,7 +58,7 @@ func (c *Coupon) StateAt(at time.Time) CouponState {
 // names both states.
 func (c *Coupon) Move(trigger string, at time.Time) error {
 	from := c.StateAt(at)
-	next, ok := couponMoves[trigger][from]
+	next, ok := CouponMoves[trigger][from]
 	switch {
 	case ok && next == beforeRedemption:
 		return nil // undo knows it

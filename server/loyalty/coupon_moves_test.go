@@ -31,7 +31,7 @@ func TestCouponStates(t *testing.T) {
 		CouponExpired:     {refused, unknown, unknown, refused, refused, refused, to(CouponInvalidated), refused},
 	}
 	require.Len(t, table, len(CouponStates))
-	require.Len(t, couponMoves, len(columns), "every trigger has a column")
+	require.Len(t, CouponMoves, len(columns), "every trigger has a column")
 	at := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	for _, state := range CouponStates {
 		require.Len(t, table[state], len(columns), state)
@@ -47,7 +47,7 @@ func TestCouponStates(t *testing.T) {
 				}
 				require.NoError(t, err)
 				if trigger == "unredeem" {
-					c.undo(0)
+					c.Undo(0)
 				}
 				require.Equal(t, want.after, c.State)
 			})
@@ -78,7 +78,7 @@ func TestCouponExpires(t *testing.T) {
 		c := Coupon{State: state, ExpiresAt: end}
 		require.Equal(t, state, c.StateAt(end.Add(-time.Millisecond)), state)
 		want := state
-		if _, open := couponMoves["redeem"][state]; open {
+		if _, open := CouponMoves["redeem"][state]; open {
 			want = CouponExpired
 		}
 		require.Equal(t, want, c.StateAt(end), state)
@@ -95,7 +95,7 @@ func TestUndoKeepsTheBalance(t *testing.T) {
 			{Amount: 100, Before: CouponClaimed}, {Amount: 200, Before: CouponPartiallyRedeemed}, {Amount: 300, Before: CouponPartiallyRedeemed},
 		}}
 		for _, i := range order {
-			c.undo(i)
+			c.Undo(i)
 			left := c.Value
 			for _, u := range c.Uses {
 				left -= u.Amount
@@ -119,7 +119,7 @@ func TestClaimStates(t *testing.T) {
 		ClaimTransferred: {},
 	}
 	for state, moves := range table {
-		for trigger := range claimMoves {
+		for trigger := range ClaimMoves {
 			c := RewardClaim{State: state}
 			err := c.Move(trigger)
 			if after, ok := moves[trigger]; ok {

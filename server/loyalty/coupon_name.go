@@ -1,6 +1,8 @@
 package loyalty
 
-import "encoding/json"
+import (
+	"encoding/json"
+)
 
 // CouponName is what a coupon is called. A name of the programme's own is Texts. One
 // that a caller gave with coupon_create may tell of the person it was given to: it is
@@ -60,19 +62,4 @@ func (n CouponName) Open(key []byte, coupon ID) (CouponName, error) {
 		return opened, err
 	}
 	return opened, json.Unmarshal(plain, &opened.Texts)
-}
-
-// sealName seals the name of a coupon under this customer's key.
-func (r *Run) sealName(n CouponName, coupon ID) (CouponName, error) {
-	if len(n.Texts) == 0 {
-		return CouponName{}, nil
-	}
-	if err := r.require(CustomerNeeds{Key: true}); err != nil {
-		return CouponName{}, err
-	}
-	if r.Customer.Key == nil {
-		return CouponName{}, nil
-	}
-	sealed, err := Seal(r.Customer.Key, coupon[:], marshal(n.Texts))
-	return CouponName{Sealed: sealed, Customer: r.Customer.ID}, err
 }

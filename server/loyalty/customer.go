@@ -23,9 +23,9 @@ const (
 // Statuses lists the states a stored customer can be in.
 var Statuses = []Status{Inactive, Active, Suspended, OptedOut, Merged}
 
-// customerMoves is the specification's table of states: trigger, state before,
+// CustomerMoves is the specification's table of states: trigger, state before,
 // state after. What is not in it is refused with both states named.
-var customerMoves = map[string]map[Status]Status{
+var CustomerMoves = map[string]map[Status]Status{
 	"subscribe": {None: Inactive},
 	"opt_in":    {None: Active, Inactive: Active},
 	"suspend":   {Active: Suspended},
@@ -87,7 +87,7 @@ func (c *Customer) ChangedAt() time.Time {
 // Move leads the customer along the table of states, or refuses with
 // ErrForbiddenState naming both states.
 func (c *Customer) Move(trigger string) error {
-	next, ok := customerMoves[trigger][c.Status]
+	next, ok := CustomerMoves[trigger][c.Status]
 	if !ok {
 		return ErrForbiddenState.With("from", string(c.Status)).With("to", string(aims[trigger]))
 	}

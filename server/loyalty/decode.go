@@ -10,8 +10,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 )
 
-// decodeError names the field that could not be decoded.
-func decodeError(err error) error {
+// DecodeError names the field that could not be decoded.
+func DecodeError(err error) error {
 	reason := "type"
 	if errors.Is(err, money.ErrRange) {
 		reason = "range"
@@ -38,20 +38,20 @@ func ParseInstant(text string) (time.Time, error) {
 	return time.Time{}, errors.New("not a date or an instant")
 }
 
-// effectiveTimestamp reads the attribute that books an event late: RFC 3339 or
+// EffectiveTimestamp reads the attribute that books an event late: RFC 3339 or
 // unix seconds, not in the future.
-func effectiveTimestamp(raw json.RawMessage, now time.Time) (time.Time, error) {
+func EffectiveTimestamp(raw json.RawMessage, now time.Time) (time.Time, error) {
 	const property = "effective_timestamp"
 	var text string
 	var at time.Time
 	if err := json.Unmarshal(raw, &text); err == nil {
 		if at, err = ParseInstant(text); err != nil {
-			return time.Time{}, invalid(property, "instant")
+			return time.Time{}, InvalidAttribute(property, "instant")
 		}
 	} else {
 		var seconds int64
 		if err := json.Unmarshal(raw, &seconds); err != nil {
-			return time.Time{}, invalid(property, "instant")
+			return time.Time{}, InvalidAttribute(property, "instant")
 		}
 		at = time.Unix(seconds, 0).UTC()
 	}
@@ -59,16 +59,16 @@ func effectiveTimestamp(raw json.RawMessage, now time.Time) (time.Time, error) {
 		return time.Time{}, ErrFutureTimestamp.With("property", property).At("data." + property)
 	}
 	if at.Year() < 1970 {
-		return time.Time{}, invalid(property, "range")
+		return time.Time{}, InvalidAttribute(property, "range")
 	}
 	return at, nil
 }
 
-func invalid(property, reason string) *Error {
+func InvalidAttribute(property, reason string) *Error {
 	return ErrPropertyInvalid.With("property", property).With("reason", reason).At("data." + property)
 }
 
-// itemField is the path of a line item's property.
-func itemField(list string, i int, property string) string {
+// ItemField is the path of a line item's property.
+func ItemField(list string, i int, property string) string {
 	return "data." + list + "[" + strconv.Itoa(i) + "]." + property
 }

@@ -1,10 +1,51 @@
 package loyalty
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
+
+// WorthStoring says which refusals are remembered: those of the programme's rules,
+// not those of a malformed or unlucky request.
+func WorthStoring(err error) bool {
+	if err == nil {
+		return true
+	}
+	var e *Error
+	return errors.As(err, &e) && (e.Kind == NotFound || e.Kind == Conflict || e.Kind == Refused)
+}
+
+// Final says whether an error would come again.
+func Final(err error) bool {
+	kind := AsError(err).Kind
+	return kind != Internal && kind != Unavailable
+}
+
+// AtField puts a failure of the rules at the place of the field that caused it.
+func AtField(err error, field string) error {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.At(field)
+	}
+	return err
+}
+
+// OutcomeError turns what a store's transaction ended in into the caller's error.
+func OutcomeError(err error) error {
+	var known *Error
+	switch {
+	case errors.As(err, &known):
+		return known
+	case errors.Is(err, ErrOutcomeUnknown):
+		return ErrUnconfirmed.Because(err)
+	case errors.Is(err, ErrBatchConflict), errors.Is(err, ErrDatabaseAway), errors.Is(err, context.DeadlineExceeded):
+		return ErrUnavailable.Because(err)
+	}
+	return ErrInternal.Because(err)
+}
 
 // Kind is the closed list of ways a request can fail. The server turns each
 // kind into one HTTP status; nothing else decides a status.
@@ -90,7 +131,7 @@ func (e *Error) Because(err error) *Error {
 	return &c
 }
 
-func newError(kind Kind, code int, name string) *Error {
+func NewError(kind Kind, code int, name string) *Error {
 	return &Error{Kind: kind, Code: code, Name: name}
 }
 
@@ -107,130 +148,144 @@ func AsError(err error) *Error {
 // of the translations. Codes below 190000 are the specification's and the
 // design's; from 190001 on they are listed in openapi/DECISIONS.md.
 var (
-	ErrAttributesTooLarge = newError(Oversized, 190380, "attributes_too_large") // {property} {limit}
-	ErrRulesTooHeavy      = newError(Refused, 190381, "rules_too_heavy")        // {action}
+	ErrAttributesTooLarge = NewError(Oversized, 190380, "attributes_too_large") // {property} {limit}
+	ErrRulesTooHeavy      = NewError(Refused, 190381, "rules_too_heavy")        // {action}
 
-	ErrInternal    = newError(Internal, 190001, "internal")
-	ErrUnavailable = newError(Unavailable, 190002, "unavailable")
+	ErrInternal    = NewError(Internal, 190001, "internal")
+	ErrUnavailable = NewError(Unavailable, 190002, "unavailable")
 
 	// ErrUnconfirmed is ErrUnavailable where the event, or the change, may have been
 	// recorded all the same.
-	ErrUnconfirmed = newError(Unavailable, 190420, "outcome_unknown")
-	ErrClockOff    = newError(Unavailable, 190421, "clock_off")
-	ErrDamaged     = newError(Unavailable, 190422, "database_damaged")
+	ErrUnconfirmed = NewError(Unavailable, 190420, "outcome_unknown")
+	ErrClockOff    = NewError(Unavailable, 190421, "clock_off")
+	ErrDamaged     = NewError(Unavailable, 190422, "database_damaged")
 
-	ErrBoardsUnbuilt = newError(Unavailable, 190270, "leaderboard_unbuilt")
+	ErrBoardsUnbuilt = NewError(Unavailable, 190270, "leaderboard_unbuilt")
 
-	ErrPropertyEmpty   = newError(Invalid, 0, "property_empty")           // {property}
-	ErrPropertyInvalid = newError(Invalid, 190010, "property_invalid")    // {property} {reason}
-	ErrPropertyUnknown = newError(Invalid, 190011, "property_unknown")    // {property}
-	ErrUnknownAction   = newError(Invalid, 190012, "unknown_action")      // {action}
-	ErrFutureTimestamp = newError(Invalid, 190013, "future_timestamp")    // {property}
-	ErrReservedName    = newError(Invalid, 190014, "reserved_name")       // {property} {value}
-	ErrTooLarge        = newError(Invalid, 190015, "number_out_of_range") // {property}
+	ErrPropertyEmpty   = NewError(Invalid, 0, "property_empty")           // {property}
+	ErrPropertyInvalid = NewError(Invalid, 190010, "property_invalid")    // {property} {reason}
+	ErrPropertyUnknown = NewError(Invalid, 190011, "property_unknown")    // {property}
+	ErrUnknownAction   = NewError(Invalid, 190012, "unknown_action")      // {action}
+	ErrFutureTimestamp = NewError(Invalid, 190013, "future_timestamp")    // {property}
+	ErrReservedName    = NewError(Invalid, 190014, "reserved_name")       // {property} {value}
+	ErrTooLarge        = NewError(Invalid, 190015, "number_out_of_range") // {property}
 
-	ErrCustomerNotFound    = newError(NotFound, 160212, "customer_not_found")
-	ErrTransactionNotFound = newError(NotFound, 911001, "transaction_not_found")
-	ErrCouponNotFound      = newError(NotFound, 1601, "coupon_not_found")
-	ErrModuleUnknown       = newError(NotFound, 190020, "module_unknown")  // {module}
-	ErrModuleOffPath       = newError(NotFound, 160600, "module_off_path") // {module}
-	ErrKeyNotFound         = newError(NotFound, 190021, "key_not_found")   // {key}
-	ErrReservationNotFound = newError(Refused, 190022, "nothing_reserved") // {transaction_id}
-	ErrLineNotFound        = newError(NotFound, 190023, "line_not_found")  // {product_id}
+	ErrCustomerNotFound    = NewError(NotFound, 160212, "customer_not_found")
+	ErrTransactionNotFound = NewError(NotFound, 911001, "transaction_not_found")
+	ErrCouponNotFound      = NewError(NotFound, 1601, "coupon_not_found")
+	ErrModuleUnknown       = NewError(NotFound, 190020, "module_unknown")  // {module}
+	ErrModuleOffPath       = NewError(NotFound, 160600, "module_off_path") // {module}
+	ErrKeyNotFound         = NewError(NotFound, 190021, "key_not_found")   // {key}
+	ErrReservationNotFound = NewError(Refused, 190022, "nothing_reserved") // {transaction_id}
+	ErrLineNotFound        = NewError(NotFound, 190023, "line_not_found")  // {product_id}
 
-	ErrTransactionExists = newError(Conflict, 5003, "ERR_TX_ALREADY_EXISTS")
-	ErrCustomerExists    = newError(Conflict, 112101, "customer_exists")
-	ErrExternalIDTaken   = newError(Conflict, 190030, "external_id_taken") // {name}
-	ErrKeyReused         = newError(Conflict, 190031, "idempotency_key_reused")
-	ErrReplayed          = newError(Conflict, 190032, "request_replayed")
+	ErrTransactionExists = NewError(Conflict, 5003, "ERR_TX_ALREADY_EXISTS")
+	ErrCustomerExists    = NewError(Conflict, 112101, "customer_exists")
+	ErrExternalIDTaken   = NewError(Conflict, 190030, "external_id_taken") // {name}
+	ErrKeyReused         = NewError(Conflict, 190031, "idempotency_key_reused")
+	ErrReplayed          = NewError(Conflict, 190032, "request_replayed")
 
-	ErrNotEnoughPoints   = newError(Refused, 0, "not_enough_points_discount")
-	ErrNotEnoughToSpend  = newError(Refused, 0, "not_enough_points")
-	ErrUnspendTooMuch    = newError(Refused, 112900, "unspend_too_much") // {spent}
-	ErrSuspended         = newError(Refused, 110003, "customer_suspended")
-	ErrForbiddenState    = newError(Refused, 190040, "forbidden_state_change") // {from} {to}
-	ErrWrongStatus       = newError(Refused, 190041, "wrong_status")           // {status} {action}
-	ErrNotRefundable     = newError(Refused, 112201, "not_refundable")         // {status}
-	ErrRefundNotPositive = newError(Refused, 112202, "refund_not_positive")
-	ErrRefundTooLarge    = newError(Refused, 112203, "refund_too_large")  // {left}
-	ErrModuleOff         = newError(Refused, 190042, "module_off")        // {module} {property}
-	ErrActionOff         = newError(Refused, 190043, "module_off_action") // {module} {action}
-	ErrInternalAction    = newError(Refused, 190044, "internal_action")   // {action} {operation}
-	ErrCopiedField       = newError(Refused, 190045, "copied_field")      // {property}
-	ErrReleaseTooMuch    = newError(Refused, 190046, "release_too_much")  // {reserved}
-	ErrReferrerUnknown   = newError(Refused, 190047, "referrer_unknown")
-	ErrNegativeRefused   = newError(Refused, 190048, "negative_refused")
-	ErrModulesExclusive  = newError(Refused, 190049, "modules_exclusive") // {module} {other}
-	ErrKeyRevoked        = newError(Refused, 190050, "key_revoked")
-	ErrQuantityTooLarge  = newError(Refused, 190051, "quantity_too_large") // {left}
-	ErrEntityInUse       = newError(Refused, 190053, "entity_in_use")      // {by}
-	ErrEntityArchived    = newError(Refused, 190054, "entity_archived")    // {id}
-	ErrReactionsEndless  = newError(Refused, 190052, "reactions_endless")  // {action}
+	ErrNotEnoughPoints   = NewError(Refused, 0, "not_enough_points_discount")
+	ErrNotEnoughToSpend  = NewError(Refused, 0, "not_enough_points")
+	ErrUnspendTooMuch    = NewError(Refused, 112900, "unspend_too_much") // {spent}
+	ErrSuspended         = NewError(Refused, 110003, "customer_suspended")
+	ErrForbiddenState    = NewError(Refused, 190040, "forbidden_state_change") // {from} {to}
+	ErrWrongStatus       = NewError(Refused, 190041, "wrong_status")           // {status} {action}
+	ErrNotRefundable     = NewError(Refused, 112201, "not_refundable")         // {status}
+	ErrRefundNotPositive = NewError(Refused, 112202, "refund_not_positive")
+	ErrRefundTooLarge    = NewError(Refused, 112203, "refund_too_large")  // {left}
+	ErrModuleOff         = NewError(Refused, 190042, "module_off")        // {module} {property}
+	ErrActionOff         = NewError(Refused, 190043, "module_off_action") // {module} {action}
+	ErrInternalAction    = NewError(Refused, 190044, "internal_action")   // {action} {operation}
+	ErrCopiedField       = NewError(Refused, 190045, "copied_field")      // {property}
+	ErrReleaseTooMuch    = NewError(Refused, 190046, "release_too_much")  // {reserved}
+	ErrReferrerUnknown   = NewError(Refused, 190047, "referrer_unknown")
+	ErrNegativeRefused   = NewError(Refused, 190048, "negative_refused")
+	ErrModulesExclusive  = NewError(Refused, 190049, "modules_exclusive") // {module} {other}
+	ErrKeyRevoked        = NewError(Refused, 190050, "key_revoked")
+	ErrQuantityTooLarge  = NewError(Refused, 190051, "quantity_too_large") // {left}
+	ErrEntityInUse       = NewError(Refused, 190053, "entity_in_use")      // {by}
+	ErrEntityArchived    = NewError(Refused, 190054, "entity_archived")    // {id}
+	ErrReactionsEndless  = NewError(Refused, 190052, "reactions_endless")  // {action}
 
-	ErrRightsExceeded = newError(Forbidden, 190320, "rights_exceeded") // {property}
+	ErrRightsExceeded = NewError(Forbidden, 190320, "rights_exceeded") // {property}
 
-	ErrCampaignNotFound = newError(NotFound, 190260, "campaign_not_found") // {campaign}
+	ErrCampaignNotFound = NewError(NotFound, 190260, "campaign_not_found") // {campaign}
 
-	ErrEntityElsewhere = newError(Refused, 190250, "entity_elsewhere") // {type} {method}
-	ErrFieldFixed      = newError(Refused, 190251, "field_fixed")      // {property}
+	ErrEntityElsewhere = NewError(Refused, 190250, "entity_elsewhere") // {type} {method}
+	ErrFieldFixed      = NewError(Refused, 190251, "field_fixed")      // {property}
 
-	ErrEntityUnknown  = newError(NotFound, 190024, "entity_unknown")   // {type}
-	ErrEntityNotFound = newError(NotFound, 190025, "entity_not_found") // {type} {id}
-	ErrEntityExists   = newError(Conflict, 190034, "entity_exists")    // {id}
-	ErrValueTaken     = newError(Conflict, 190341, "value_taken")      // {property} {id}
-	ErrCouponExists   = newError(Conflict, 190033, "coupon_exists")    // {code}
+	ErrEntityUnknown  = NewError(NotFound, 190024, "entity_unknown")   // {type}
+	ErrEntityNotFound = NewError(NotFound, 190025, "entity_not_found") // {type} {id}
+	ErrEntityExists   = NewError(Conflict, 190034, "entity_exists")    // {id}
+	ErrValueTaken     = NewError(Conflict, 190341, "value_taken")      // {property} {id}
+	ErrCouponExists   = NewError(Conflict, 190033, "coupon_exists")    // {code}
 
-	ErrBatchNotFound = newError(NotFound, 190240, "batch_not_found") // {batch}
+	ErrBatchNotFound = NewError(NotFound, 190240, "batch_not_found") // {batch}
 
-	ErrJobUnknown = newError(NotFound, 190160, "job_unknown") // {job}
-	ErrJobRunning = newError(Conflict, 190161, "job_running") // {job}
+	ErrJobUnknown = NewError(NotFound, 190160, "job_unknown") // {job}
+	ErrJobRunning = NewError(Conflict, 190161, "job_running") // {job}
 
-	ErrGuestAction = newError(Invalid, 190162, "guest_action") // {action}
-	ErrMergeSelf   = newError(Refused, 190163, "merge_self")
+	ErrGuestAction = NewError(Invalid, 190162, "guest_action") // {action}
+	ErrMergeSelf   = NewError(Refused, 190163, "merge_self")
 
-	ErrHeldNotFound   = newError(NotFound, 190164, "held_not_found")  // {event}
-	ErrNotHoldable    = newError(Invalid, 190165, "not_holdable")     // {action}
-	ErrPendingTooMuch = newError(Refused, 190166, "pending_too_much") // {pending}
+	ErrHeldNotFound   = NewError(NotFound, 190164, "held_not_found")  // {event}
+	ErrNotHoldable    = NewError(Invalid, 190165, "not_holdable")     // {action}
+	ErrPendingTooMuch = NewError(Refused, 190166, "pending_too_much") // {pending}
 
-	ErrNotRunning       = newError(Refused, 190140, "not_running")     // {id} {status}
-	ErrEntriesLimit     = newError(Refused, 190141, "entries_limit")   // {limit}
-	ErrEntriesTooFew    = newError(Refused, 190142, "entries_too_few") // {entries}
-	ErrSpinLimit        = newError(Refused, 190143, "spin_limit")      // {limit}
-	ErrQuizAnswered     = newError(Refused, 190144, "quiz_answered")
-	ErrTreasureFound    = newError(Refused, 190145, "treasure_found_already")
-	ErrTreasureCode     = newError(Refused, 190146, "treasure_code_wrong")
-	ErrTreasureAction   = newError(Refused, 190147, "treasure_other_action") // {action}
-	ErrOfferLimit       = newError(Refused, 190148, "offer_limit")           // {limit}
-	ErrOfferUsedUp      = newError(Refused, 190149, "offer_used_up")
-	ErrOfferNotRedeemed = newError(Refused, 190150, "offer_not_redeemed")
-	ErrQuestionNotFound = newError(NotFound, 190151, "question_not_found") // {question}
-	ErrOfferSegment     = newError(Refused, 190230, "offer_segment")
+	ErrNotRunning       = NewError(Refused, 190140, "not_running")     // {id} {status}
+	ErrEntriesLimit     = NewError(Refused, 190141, "entries_limit")   // {limit}
+	ErrEntriesTooFew    = NewError(Refused, 190142, "entries_too_few") // {entries}
+	ErrSpinLimit        = NewError(Refused, 190143, "spin_limit")      // {limit}
+	ErrQuizAnswered     = NewError(Refused, 190144, "quiz_answered")
+	ErrTreasureFound    = NewError(Refused, 190145, "treasure_found_already")
+	ErrTreasureCode     = NewError(Refused, 190146, "treasure_code_wrong")
+	ErrTreasureAction   = NewError(Refused, 190147, "treasure_other_action") // {action}
+	ErrOfferLimit       = NewError(Refused, 190148, "offer_limit")           // {limit}
+	ErrOfferUsedUp      = NewError(Refused, 190149, "offer_used_up")
+	ErrOfferNotRedeemed = NewError(Refused, 190150, "offer_not_redeemed")
+	ErrQuestionNotFound = NewError(NotFound, 190151, "question_not_found") // {question}
+	ErrOfferSegment     = NewError(Refused, 190230, "offer_segment")
 
-	ErrCouponBalance   = newError(Refused, 1606, "coupon_balance")
-	ErrClaimCouponUsed = newError(Refused, 190220, "claim_coupon_redeemed") // {code}
-	ErrClaimUnknown    = newError(NotFound, 190221, "claim_unknown")        // {claim}
+	ErrCouponBalance   = NewError(Refused, 1606, "coupon_balance")
+	ErrClaimCouponUsed = NewError(Refused, 190220, "claim_coupon_redeemed") // {code}
+	ErrClaimUnknown    = NewError(NotFound, 190221, "claim_unknown")        // {claim}
 
-	ErrRewardNotFound = newError(NotFound, 160320, "reward_not_found")
-	ErrRewardInactive = newError(Refused, 160321, "reward_inactive")
-	ErrRewardLimit    = newError(Refused, 120211, "reward_limit") // {limit}
-	ErrRewardStock    = newError(Refused, 120212, "reward_stock")
-	ErrPoolEmpty      = newError(Refused, 120212, "pool_empty") // {pool}
-	ErrRewardSegment  = newError(Refused, 120213, "reward_segment")
-	ErrRewardPoints   = newError(Refused, 120241, "reward_points")    // {points}
-	ErrClaimNotFound  = newError(NotFound, 190100, "claim_not_found") // {event}
-	ErrCouponUsed     = newError(Refused, 190101, "coupon_redeemed")  // {code}
-	ErrToOneself      = newError(Refused, 190102, "transfer_to_self")
-	ErrCouponStore    = newError(Refused, 190103, "coupon_store")       // {code}
-	ErrCouponProduct  = newError(Refused, 190104, "coupon_product")     // {code}
-	ErrPoolSource     = newError(Refused, 190105, "pool_not_generated") // {pool}
-	ErrPatternSpent   = newError(Refused, 190106, "pattern_exhausted")  // {pool}
+	ErrRewardNotFound = NewError(NotFound, 160320, "reward_not_found")
+	ErrRewardInactive = NewError(Refused, 160321, "reward_inactive")
+	ErrRewardLimit    = NewError(Refused, 120211, "reward_limit") // {limit}
+	ErrRewardStock    = NewError(Refused, 120212, "reward_stock")
+	ErrPoolEmpty      = NewError(Refused, 120212, "pool_empty") // {pool}
+	ErrRewardSegment  = NewError(Refused, 120213, "reward_segment")
+	ErrRewardPoints   = NewError(Refused, 120241, "reward_points")    // {points}
+	ErrClaimNotFound  = NewError(NotFound, 190100, "claim_not_found") // {event}
+	ErrCouponUsed     = NewError(Refused, 190101, "coupon_redeemed")  // {code}
+	ErrToOneself      = NewError(Refused, 190102, "transfer_to_self")
+	ErrCouponStore    = NewError(Refused, 190103, "coupon_store")       // {code}
+	ErrCouponProduct  = NewError(Refused, 190104, "coupon_product")     // {code}
+	ErrPoolSource     = NewError(Refused, 190105, "pool_not_generated") // {pool}
+	ErrPatternSpent   = NewError(Refused, 190106, "pattern_exhausted")  // {pool}
 
-	ErrReferrerSelf = newError(Refused, 190130, "referrer_self")
+	ErrReferrerSelf = NewError(Refused, 190130, "referrer_self")
 
-	ErrSeveral = newError(Refused, 190400, "several") // {property} {choices}
+	ErrSeveral = NewError(Refused, 190400, "several") // {property} {choices}
 
-	ErrChallengeNotFound = newError(NotFound, 190120, "challenge_not_found")      // {challenge}
-	ErrNotResetable      = newError(Refused, 190121, "challenge_not_resetable")   // {challenge}
-	ErrTierNotFound      = newError(NotFound, 190122, "tier_not_found")           // {tier}
-	ErrStructureNotFound = newError(NotFound, 190123, "tier_structure_not_found") // {structure}
+	ErrChallengeNotFound = NewError(NotFound, 190120, "challenge_not_found")      // {challenge}
+	ErrNotResetable      = NewError(Refused, 190121, "challenge_not_resetable")   // {challenge}
+	ErrTierNotFound      = NewError(NotFound, 190122, "tier_not_found")           // {tier}
+	ErrStructureNotFound = NewError(NotFound, 190123, "tier_structure_not_found") // {structure}
 )
+
+// PrefixFields puts the path of a bulk's event before the fields of an error.
+func PrefixFields(err error, at string) error {
+	var e *Error
+	if !errors.As(err, &e) || at == "" || len(e.Details) == 0 {
+		return err
+	}
+	c := *e
+	c.Details = slices.Clone(e.Details)
+	for i := range c.Details {
+		c.Details[i].Field = at + c.Details[i].Field
+	}
+	return &c
+}

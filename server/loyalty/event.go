@@ -2,6 +2,7 @@ package loyalty
 
 import (
 	"encoding/json"
+	"maps"
 	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
@@ -26,16 +27,16 @@ type Event struct {
 	// not kept with the event, because the ledger tells it.
 	Change int64
 
-	accepted *Transaction // the purchase that this event made final
-	held     bool         // it waits for its validation: nothing reacts to it
-	as       string       // the action of the held event that this one applies
+	Accepted *Transaction // the purchase that this event made final
+	Held     bool         // it waits for its validation: nothing reacts to it
+	As       string       // the action of the held event that this one applies
 }
 
 // Sent says whether the event was submitted as an action, or applies a held event
 // that was: then its attributes are at hand as they came.
 func (e *Event) Sent(action string) bool {
-	if e.as != "" {
-		return action == e.as && e.accepted == nil
+	if e.As != "" {
+		return action == e.As && e.Accepted == nil
 	}
 	return action == e.Action
 }
@@ -177,3 +178,38 @@ type LotEffect struct {
 	// Purchase is the one that earned it, where that is not the one the event names.
 	Purchase *string `json:"purchase,omitempty"`
 }
+
+func MergeAttributes(old, sent map[string]json.RawMessage) map[string]json.RawMessage {
+	merged := make(map[string]json.RawMessage, len(old)+len(sent))
+	maps.Copy(merged, old)
+	maps.Copy(merged, sent)
+	return merged
+}
+
+// ItemActions write the rows of a purchase's lines.
+var ItemActions = map[string]bool{"checkout_item": true, "checkout_update_item": true, "checkout_accept_item": true}
+
+// OpensLot records of the lot that an event opens what its row does not tell.
+func (e *Event) OpensLot(lot points.Lot) {
+	told := LotEffect{Idle: lot.Idle}
+	if lot.Transaction != e.Transaction {
+		told.Purchase = new(lot.Transaction)
+	}
+	if !lot.EarnedAt.Equal(e.At) {
+		told.EarnedAt = new(lot.EarnedAt)
+	}
+	if told != (LotEffect{}) { // most tell nothing, and cost nothing
+		e.Tell().Lot = new(told)
+	}
+}
+
+func (e *Event) Tell() *Effects {
+	if e.Effects == nil {
+		e.Effects = &Effects{}
+	}
+	return e.Effects
+}
+
+// Shown sets the points an event shows: what it is worth. What it did to the balance
+// is told by its postings (Event.Change).
+func (e *Event) Shown(n int64) { e.Points = &n }

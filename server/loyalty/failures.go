@@ -44,22 +44,3 @@ type FailureStore interface {
 	// Failures lists them.
 	Failures(ctx context.Context, q FailureQuery) ([]FailedRequest, error)
 }
-
-// Failures lists the last failed requests of all nodes, the newest first.
-func (a *Admin) Failures(ctx context.Context, q FailureQuery) ([]FailedRequest, error) {
-	q.Conditions = append([]Condition{{Field: "at", Operator: Gte, Values: []any{a.now().Add(-FailureLife)}}}, q.Conditions...)
-	return a.store.Failures(ctx, q)
-}
-
-// KeepFailures keeps failed requests and gives each an id.
-func (a *Admin) KeepFailures(ctx context.Context, all []FailedRequest) error {
-	for i := range all {
-		all[i].ID = a.nextID(all[i].At)
-	}
-	return a.store.AddFailures(ctx, all)
-}
-
-// ForgetFailures drops what is older than FailureLife or goes beyond MaxFailures.
-func (a *Admin) ForgetFailures(ctx context.Context) error {
-	return a.store.ForgetFailures(ctx, a.now().Add(-FailureLife), MaxFailures)
-}

@@ -2,277 +2,47 @@ package loyalty
 
 import (
 	"context"
-	"errors"
-	"maps"
-	"slices"
-	"sync"
+	"encoding/json"
 	"time"
 )
 
-// Job is one job of the program with what the job table says of it.
-type Job struct {
-	JobRow
-	Interval time.Duration // from the end of a run to when the next one is due
+// JobRow is one job in the job table. Several nodes share it: who does the job
+// now holds the row by a lease, which ends by itself where its owner is gone.
+type JobRow struct {
+	Name       string
+	NextAt     time.Time // it is due from then on
+	Owner      string    // who does it now; empty: nobody
+	LeaseUntil time.Time // of Owner
+	StartedAt  time.Time // of the last run; zero: it never ran
+	FinishedAt time.Time // of the last run that came to its end
+	Done       int64     // items of the last run, or of the one under way
+	Failed     int64
+	Result     string // why the last run failed; empty: it did not
+	Runs       int64  // that came to their end
+	// State is what a run leaves to the next one, such as how far it came when
+	// it was killed: a document of the job's own; nil: nothing.
+	State json.RawMessage
 }
 
-// Running says whether somebody does the job at an instant.
-func (j *Job) Running(now time.Time) bool { return j.held(now) }
-
-// job is what a job does, and how often.
-type job struct {
-	every time.Duration
-	work  func(context.Context, *Jobs, *shift) error
-}
-
-// settleEvery is how often the jobs look for what is due. Whoever touches a
-// customer does not wait for them: what is due is applied first.
-const settleEvery = time.Minute
-
-// bulkEvery is how often the jobs look for bulk operations that another node began
-// and did not get to.
-const bulkEvery = 15 * time.Second
-
-// jobs lists the jobs by name. What is due has one mechanism, the customer's
-// due instant, so the first four settle whatever is due: one after the other
-// finds less. tiers also recalculates structures that were changed.
-var jobs = map[string]job{
-	"auto_accept": {settleEvery, settle},
-	"expiry":      {settleEvery, settle},
-	"pending":     {settleEvery, settle},
-	"tiers": {settleEvery, func(ctx context.Context, j *Jobs, s *shift) error {
-		return errors.Join(settle(ctx, j, s), recalculate(ctx, j, s))
-	}},
-	"anchor": {time.Hour, anchor},
-	"leaderboard": {settleEvery, func(ctx context.Context, j *Jobs, s *shift) error {
-		l := NewLeaderboard(LeaderboardOptions{Store: j.store, Programmes: j.engine, Clock: j.engine.now})
-		return l.Rank(ctx, func(customers int) { s.count(customers) })
-	}},
-	"partitions": {24 * time.Hour, func(ctx context.Context, j *Jobs, s *shift) error { return s.once(j.store.ExtendJournal(ctx)) }},
-	"bulk":       {bulkEvery, workBulk}, // and at once when an operation is begun on this node
-	"answers": {time.Hour, func(ctx context.Context, j *Jobs, s *shift) error {
-		return s.once(j.store.ForgetAnswers(ctx, j.engine.now().Add(-AnswerLife)))
-	}},
-}
-
-// JobNames lists the jobs in alphabetical order.
-func JobNames() []string { return slices.Sorted(maps.Keys(jobs)) }
-
-// How long a job is somebody's without a sign of life. A node that is killed
-// keeps its job for so long.
-const (
-	leaseTime  = 15 * time.Second
-	leaseRenew = leaseTime / 3
-	saveTime   = 10 * time.Second // to give a job back when everything else is over
-)
-
-// Jobs does the work that the clock asks for. Any number of nodes may run it on
-// one database: each job is done by one of them at a time, and what two of them
-// do at once nevertheless, because a clock jumped or a lease ended early, still
-// has its effect once.
-type Jobs struct {
-	engine *Engine
-	store  JobStore
-	sleep  func(context.Context, time.Duration)
-	report func(job string, err error)
-	wakes  map[string]chan struct{}
-
-	anchored func(Anchor)
-}
-
-// JobsOptions are what Jobs is made of. The clock is the engine's.
-type JobsOptions struct {
-	Engine *Engine
-	Store  JobStore
-	// Sleep waits, or returns when ctx ends; nil: a timer.
-	Sleep func(ctx context.Context, d time.Duration)
-	// Report hears what went wrong in the background; nil: nobody does.
-	Report func(job string, err error)
-	// Anchored hears of every anchor that this node took, to keep it outside the
-	// database; nil: nobody does.
-	Anchored func(Anchor)
-}
-
-// NewJobs makes Jobs. It starts nothing.
-func NewJobs(o JobsOptions) *Jobs {
-	j := &Jobs{engine: o.Engine, store: o.Store, sleep: o.Sleep, report: o.Report, anchored: o.Anchored, wakes: map[string]chan struct{}{}}
-	for name := range jobs {
-		j.wakes[name] = make(chan struct{}, 1)
-	}
-	if j.sleep == nil {
-		j.sleep = sleepFor
-	}
-	if j.report == nil {
-		j.report = func(string, error) {}
-	}
-	if j.anchored == nil {
-		j.anchored = func(Anchor) {}
-	}
-	return j
-}
-
-func sleepFor(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
-}
-
-// List gives every job by name; one that never ran has no instants.
-func (j *Jobs) List(ctx context.Context) ([]Job, error) {
-	rows, err := j.store.Jobs(ctx)
-	if err != nil {
-		return nil, outcomeError(err)
-	}
-	var list []Job
-	for _, name := range JobNames() {
-		entry := Job{JobRow{Name: name}, jobs[name].every}
-		if i := slices.IndexFunc(rows, func(r JobRow) bool { return r.Name == name }); i >= 0 {
-			entry.JobRow = rows[i]
-		}
-		list = append(list, entry)
-	}
-	return list, nil
-}
-
-// Run does a job now, whether it is due or not, and tells how it went: Result is
-// empty where nothing failed. It fails with ErrJobUnknown, and with
-// ErrJobRunning where somebody does it at the moment. Where ctx ends first it fails
-// with ErrUnavailable, and the job stays due. On a node whose clock is wrong it fails
-// with ErrClockOff.
-func (j *Jobs) Run(ctx context.Context, name string) (Job, error) {
-	d, known := jobs[name]
-	if !known {
-		return Job{}, ErrJobUnknown.With("job", name)
-	}
-	if err := j.checkClock(ctx); err != nil {
-		return Job{}, err
-	}
-	s, _, err := j.take(ctx, name, true)
-	switch {
-	case err != nil:
-		return Job{}, outcomeError(err)
-	case s == nil:
-		return Job{}, ErrJobRunning.With("job", name)
-	}
-	switch err := s.work(ctx, d); {
-	case errors.Is(err, errLeaseLost):
-		return Job{}, ErrJobRunning.With("job", name)
-	case ctx.Err() != nil:
-		return Job{}, ErrUnavailable.Because(ctx.Err())
-	case err != nil:
-		return Job{}, outcomeError(err)
-	}
-	return Job{s.row, d.every}, nil
-}
-
-// Work does what is due, whenever it is, until ctx ends.
-func (j *Jobs) Work(ctx context.Context) {
-	var wait sync.WaitGroup
-	for name := range jobs {
-		wait.Go(func() {
-			for woken := false; ctx.Err() == nil; {
-				woken = j.rest(ctx, name, j.turn(ctx, name, woken))
-			}
-		})
-	}
-	wait.Wait()
-}
-
-// Wake has a job done at once, where this node works and nobody has it: there is
-// something to do. It does not wait for it.
-func (j *Jobs) Wake(name string) {
-	select {
-	case j.wakes[name] <- struct{}{}:
-	default: // it is awake already, or nobody has such a job
-	}
-}
-
-// rest waits until a job is to be looked at again; woken: because Wake said so.
-func (j *Jobs) rest(ctx context.Context, name string, d time.Duration) (woken bool) {
-	resting, stop := context.WithCancel(ctx)
-	heard := make(chan bool)
-	go func() {
-		select {
-		case <-j.wakes[name]:
-			stop()
-			heard <- true
-		case <-resting.Done():
-			heard <- false
-		}
-	}()
-	j.sleep(resting, d)
-	stop()
-	return <-heard
-}
-
-// turn does one job if it is due or somebody asked for it, and nobody has it, and
-// says when to look again.
-func (j *Jobs) turn(ctx context.Context, name string, asked bool) time.Duration {
-	if j.checkClock(ctx) != nil {
-		return leaseTime // it was reported once
-	}
-	s, again, err := j.take(ctx, name, asked)
-	if s != nil {
-		err = s.work(ctx, jobs[name])
-		if again = jobs[name].every; err == nil && s.row.Result != "" {
-			err = errors.New(s.row.Result)
-		}
-	}
-	if err != nil && ctx.Err() == nil {
-		j.report(name, err)
-		again = leaseTime
-	}
-	return again
-}
-
-// checkClock compares with the database's clock: a job must not begin on a wrong one.
-func (j *Jobs) checkClock(ctx context.Context) error {
-	return j.engine.CheckClock(ctx)
-}
-
-// take makes a job this node's. A nil shift: it is not due, or somebody else's;
-// then again says how long to wait before the next look.
-func (j *Jobs) take(ctx context.Context, name string, early bool) (s *shift, again time.Duration, err error) {
-	rows, err := j.store.Jobs(ctx)
-	if err != nil {
-		return nil, leaseTime, err
-	}
-	now := j.engine.now()
-	row := JobRow{Name: name, NextAt: now}
-	var before *JobRow
-	if i := slices.IndexFunc(rows, func(r JobRow) bool { return r.Name == name }); i >= 0 {
-		row, before = rows[i], &rows[i]
-	}
-	if row.held(now) {
-		return nil, leaseTime, nil
-	}
-	if wait := row.wait(now, jobs[name].every); wait > 0 && !early {
-		return nil, wait, nil
-	}
-	owner := NewID(now, ID{})
-	row.Owner, row.LeaseUntil, row.StartedAt = owner.String(), now.Add(leaseTime), now
-	row.Done, row.Failed, row.Result = 0, 0, ""
-	ok, err := j.store.SwapJob(ctx, before, row)
-	if err != nil || !ok {
-		return nil, leaseTime, err
-	}
-	return &shift{jobs: j, name: name, row: row}, 0, nil
-}
-
-// held says whether somebody does the job. A lease that ends much later than one
-// taken now would, was taken by a clock that has been set back since.
-func (r *JobRow) held(now time.Time) bool {
-	return r.Owner != "" && r.LeaseUntil.After(now) && !r.LeaseUntil.After(now.Add(2*leaseTime))
-}
-
-// wait is how long a job is not due yet. A date that is further away than the
-// interval was written by a clock that has been set back since.
-func (r *JobRow) wait(now time.Time, interval time.Duration) time.Duration {
-	wait := r.NextAt.Sub(now)
-	if wait > interval+leaseTime {
-		return 0
-	}
-	return wait
+// JobStore keeps the job table (jobs). Every instant is the caller's: its clock
+// is injected, the database's own is not asked.
+type JobStore interface {
+	BoardStore
+	// Jobs lists the rows by name. A job that never was taken has none.
+	Jobs(ctx context.Context) ([]JobRow, error)
+	// SwapJob puts after in the place of before, in one statement: the row is
+	// written only if its owner, lease_until, next_at and runs still are those of
+	// before. before nil: the row is inserted, unless there is one. false: somebody
+	// else was faster, and nothing was written.
+	SwapJob(ctx context.Context, before *JobRow, after JobRow) (bool, error)
+	// CustomersAfter lists customers that are neither merged nor opted out by
+	// their id, the first one after the given one, limit at most.
+	CustomersAfter(ctx context.Context, after ID, limit int) ([]ID, error)
+	// ExtendJournal makes the partitions of the months to come.
+	ExtendJournal(ctx context.Context) error
+	// ForgetAnswers deletes the stored answers that are older than an instant.
+	ForgetAnswers(ctx context.Context, before time.Time) error
+	AnchorStore
+	BulkStore
+	PastStore
 }

@@ -1,10 +1,8 @@
 package loyalty
 
 import (
-	"cmp"
 	"context"
 	"math/big"
-	"slices"
 	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
@@ -84,58 +82,4 @@ type LiabilityMonth struct {
 	Month  string // YYYY-MM in the programme's time zone; empty: they never do
 	Points big.Int
 	Lots   int64
-}
-
-// Liability reports what is outstanding by the month in which it expires, those that
-// never do at the end. Lots that live by activity count by their expiry as of now.
-func (a *Admin) Liability(ctx context.Context) (Liability, error) {
-	l := Liability{At: a.now()}
-	snapshot, err := a.store.Snapshot(ctx, nil)
-	if err != nil {
-		return l, outcomeError(err)
-	}
-	zone, err := snapshot.Settings.orDefaults().check()
-	if err != nil {
-		return l, err
-	}
-	totals, groups, err := a.store.Outstanding(ctx)
-	if err != nil {
-		return l, outcomeError(err)
-	}
-	l.Totals = totals
-	l.months(groups, zone)
-	return l, nil
-}
-
-func (l *Liability) months(groups []LotGroup, zone *time.Location) {
-	by := map[string]*LiabilityMonth{}
-	for i := range groups {
-		g := &groups[i]
-		lot := points.Lot{ExpiresAt: g.ExpiresAt, Idle: g.Idle}
-		month := ""
-		if at := lot.Expiry(g.LastActivity); !at.IsZero() {
-			month = at.In(zone).Format("2006-01")
-		}
-		if by[month] == nil {
-			by[month] = &LiabilityMonth{Month: month}
-		}
-		sum := &by[month].Points
-		sum.Add(sum, &g.Points)
-		by[month].Lots += g.Lots
-		l.Outstanding.Add(&l.Outstanding, &g.Points)
-	}
-	for _, m := range by {
-		l.Months = append(l.Months, m)
-	}
-	slices.SortFunc(l.Months, func(a, b *LiabilityMonth) int {
-		if (a.Month == "") != (b.Month == "") {
-			return cmp.Compare(b.Month, a.Month) // never comes last
-		}
-		return cmp.Compare(a.Month, b.Month)
-	})
-}
-
-// VerifyLedger proves the invariants of the ledger; see LedgerReader.
-func (a *Admin) VerifyLedger(ctx context.Context, report func(LedgerCheck)) {
-	a.store.VerifyLedger(ctx, report)
 }

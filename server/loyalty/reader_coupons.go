@@ -100,6 +100,6 @@ type CouponReader interface {
 
 // Expires says whether a coupon in this state is expired once its time is over.
 func (s CouponState) Expires() bool {
-	_, open := couponMoves["expire"][s]
+	_, open := CouponMoves["expire"][s]
 	return open
 }

@@ -130,7 +130,7 @@ func (e *Event) Other() (other ID, named bool) {
 	if json.Unmarshal(e.Data, &data) != nil {
 		return ID{}, false
 	}
-	id, err := uuid.Parse(text(data[attribute]))
+	id, err := uuid.Parse(TextOf(data[attribute]))
 	return id, err == nil
 }
 
@@ -154,19 +154,19 @@ func (p *EventPage) Attributes(e *Event) (json.RawMessage, error) {
 		return nil, err
 	}
 	if e.Personal != nil && key != nil {
-		personal, err := unlock(key, e.Personal, e.ID)
+		personal, err := OpenAttributes(key, e.Personal, e.ID)
 		if err != nil {
 			return nil, err
 		}
 		rejoin(data, personal)
 	}
 	if len(inherited) > 0 {
-		data = merge(inherited, data)
+		data = MergeAttributes(inherited, data)
 	}
 	if attribute := otherCustomer[e.Action]; named && who.Status == OptedOut {
 		delete(data, attribute)
 	} else if named {
-		data[attribute] = marshal(who.Name)
+		data[attribute] = JSON(who.Name)
 	}
 	return json.Marshal(data)
 }
@@ -178,8 +178,8 @@ func (l *Line) Attributes(keys [][]byte) map[string]json.RawMessage {
 		return l.Data
 	}
 	for _, key := range keys {
-		if personal, err := unlock(key, l.Personal, l.Event); err == nil {
-			return merge(l.Data, personal)
+		if personal, err := OpenAttributes(key, l.Personal, l.Event); err == nil {
+			return MergeAttributes(l.Data, personal)
 		}
 	}
 	return l.Data
@@ -200,7 +200,7 @@ func (q *EventQuery) ByCursor() bool {
 }
 
 // Attribute is a text among the attributes of the checkout; empty where there is none.
-func (t *Transaction) Attribute(name string) string { return text(t.Detail.Attributes[name]) }
+func (t *Transaction) Attribute(name string) string { return TextOf(t.Detail.Attributes[name]) }
 
 // rejoin puts personal attributes back among the others. A list of objects was taken
 // apart element by element; that of a checkout's lines is told by their own events.
@@ -213,9 +213,9 @@ func rejoin(data, personal map[string]json.RawMessage) {
 			continue
 		case both && json.Unmarshal(plain, &shown) == nil && json.Unmarshal(sealed, &hidden) == nil && len(shown) == len(hidden):
 			for i := range shown {
-				shown[i] = merge(shown[i], hidden[i])
+				shown[i] = MergeAttributes(shown[i], hidden[i])
 			}
-			sealed = marshal(shown)
+			sealed = JSON(shown)
 		}
 		data[name] = sealed
 	}

@@ -4,14 +4,32 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 )
 
-// KeySize is the length of a customer's key in bytes (AES-256).
-const KeySize = 32
+// Reseal seals what one customer's key opens under another's, bound to a row.
+func Reseal(from, to, sealed []byte, was, is ID) ([]byte, error) {
+	if sealed == nil || from == nil || to == nil {
+		return nil, nil
+	}
+	plain, err := Open(from, was[:], sealed)
+	if err != nil {
+		return nil, err
+	}
+	return Seal(to, is[:], plain)
+}
 
-// newKey makes a customer's key.
-func newKey() []byte {
+func OpenAttributes(key, sealed []byte, row ID) (personal map[string]json.RawMessage, err error) {
+	plain, err := Open(key, row[:], sealed)
+	if err == nil {
+		err = json.Unmarshal(plain, &personal)
+	}
+	return personal, err
+}
+
+// NewCustomerKey makes a customer's key.
+func NewCustomerKey() []byte {
 	key := make([]byte, KeySize)
 	if _, err := rand.Read(key); err != nil {
 		panic(err) // crypto/rand never fails on a supported system

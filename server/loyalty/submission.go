@@ -6,6 +6,13 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
+// heavyData is the size of the data, in bytes, from which a submission is decided on
+// a worker of its own: those of other callers, which take a millisecond, do not wait
+// for the thousands of lines of one purchase.
+const heavyData = 32 << 10
+
+func (s *Submission) Heavy() bool { return len(s.Data) >= heavyData }
+
 // Submission is one event as it arrives: from POST /events, from a bulk, from
 // a job.
 type Submission struct {
@@ -50,8 +57,8 @@ type Idempotency struct {
 	Block func(Outcome) []byte
 }
 
-// whole is the key of the bulk that the submission is an event of.
-func (i *Idempotency) whole() AnswerKey { return AnswerKey{AccessKey: i.AccessKey, Key: i.Key} }
+// WholeKey is the key of the bulk that the submission is an event of.
+func (i *Idempotency) WholeKey() AnswerKey { return AnswerKey{AccessKey: i.AccessKey, Key: i.Key} }
 
 // Outcome is what a submission did.
 type Outcome struct {

@@ -9,6 +9,169 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
+// NoteGift notes the points of a campaign with the purchase.
+func (t *Transaction) NoteGift(campaign string, line *Line, n int64) {
+	g := PurchaseGift{Campaign: campaign, Points: n, Left: n}
+	if line != nil {
+		g.Line = line.Event
+	}
+	t.Detail.Gifts = append(t.Detail.Gifts, g)
+}
+
+// TakeGifts tells on a refund's event what of the n points that it takes are those
+// of campaigns: of a returned line, by what each campaign gave for that line; else
+// by what is left of the gifts and of the other points. Whole points are told once
+// they are complete, so that returns one by one add up to what was given. t.Earned
+// is what was left before. line is that of a return, after it was noted.
+func (t *Transaction) TakeGifts(e *Event, line *Line, n int64) {
+	if len(t.Detail.Gifts) == 0 || n == 0 {
+		return
+	}
+	gifts := slices.Clone(t.Detail.Gifts)
+	took := make([]int64, len(gifts))
+	switch {
+	case n >= t.Earned:
+		for i := range gifts {
+			took[i] = gifts[i].Left
+		}
+	case line != nil:
+		t.takeFromLine(gifts, took, line, n)
+	default:
+		for i := range gifts {
+			took[i] = money.Floor.Share(gifts[i].Left, money.Amount(n), money.Amount(t.Earned))
+		}
+	}
+	for i := range gifts {
+		if took[i] > 0 {
+			gifts[i].Left -= took[i]
+			e.Tell().Campaigns = append(e.Tell().Campaigns, CampaignEffect{gifts[i].Campaign, CampaignGifts{TakenBack: took[i]}})
+		}
+	}
+	t.Detail.Gifts = gifts
+}
+
+// takeFromLine shares the points of a returned line: each campaign's part of the
+// line grows with all that was taken back for it.
+func (t *Transaction) takeFromLine(gifts []PurchaseGift, took []int64, line *Line, n int64) {
+	for i, g := range gifts {
+		own := t.ofLine(g, line)
+		after := money.Floor.Share(own, money.Amount(line.TakenBack), money.Amount(line.Points))
+		before := money.Floor.Share(own, money.Amount(max(0, line.TakenBack-n)), money.Amount(line.Points))
+		took[i] = min(max(0, after-before), g.Left)
+	}
+}
+
+// ofLine is a line's part of a gift, as addBonus shared it.
+func (t *Transaction) ofLine(g PurchaseGift, line *Line) int64 {
+	switch g.Line {
+	case line.Event:
+		return g.Points
+	case ID{}:
+	default:
+		return 0
+	}
+	shares, err := t.shares(g.Points)
+	if err != nil {
+		return 0 // it was shared once: it can be again
+	}
+	for i := range t.Detail.Items {
+		if &t.Detail.Items[i] == line {
+			return shares[i].Points
+		}
+	}
+	return 0
+}
+
+// AddBonus adds the points of a campaign to a purchase that was just accepted: to
+// the line that they are for, or, as points_rewarded is, over all lines by their
+// subtotals, so that the return of a line takes its share.
+func (t *Transaction) AddBonus(line *Line, n int64) error {
+	t.Earned, t.OriginalEarned, t.Detail.Bonus = t.Earned+n, t.OriginalEarned+n, t.Detail.Bonus+n
+	if line != nil {
+		line.Points, line.Bonus, line.Changed = line.Points+n, line.Bonus+n, true
+		return nil
+	}
+	shares, err := t.shares(n)
+	if err != nil {
+		return err
+	}
+	for i, share := range shares {
+		l := &t.Detail.Items[i]
+		l.Points, l.Bonus, l.Changed = l.Points+share.Points, l.Bonus+share.Points, true
+	}
+	return nil
+}
+
+// shares spreads points over the lines of a purchase by their subtotals; only the
+// points of what it gives mean anything.
+func (t *Transaction) shares(n int64) ([]Line, error) {
+	shares := make([]Line, len(t.Detail.Items))
+	lines := make([]*Line, len(shares))
+	for i := range shares {
+		shares[i].Subtotal, lines[i] = t.Detail.Items[i].Subtotal, &shares[i]
+	}
+	return shares, SpreadPoints(n, lines)
+}
+
+// Counted are the purchase's counts, to change: a copy of its own, made once, because
+// thousands of lines may count.
+func (t *Transaction) Counted() []Counting {
+	if !t.counts {
+		t.Detail.Counted, t.counts = slices.Clone(t.Detail.Counted), true
+	}
+	return t.Detail.Counted
+}
+
+// Currency is what a purchase was paid in, as its sender wrote it; empty: nobody said,
+// so it is the programme's.
+func (t *Transaction) Currency() string {
+	var text string
+	if raw, ok := t.Detail.Attributes["currency"]; ok && json.Unmarshal(raw, &text) != nil {
+		return ""
+	}
+	return text
+}
+
+// Reduce takes points off what a pending purchase promises: from those that hang
+// on no line first, then from its lines.
+func (t *Transaction) Reduce(n int64) {
+	lines := int64(0)
+	for _, l := range t.Detail.Items {
+		lines += l.Points
+	}
+	n, t.Earned = n-min(n, t.Earned-lines), t.Earned-n
+	for i := range t.Detail.Items {
+		l := &t.Detail.Items[i]
+		k := min(n, l.Points)
+		l.Points, l.Changed = l.Points-k, true
+		n -= k
+	}
+}
+
+// SpreadPoints shares points over lines by subtotal, so that the shares add up to the
+// whole: each line gets what the running sum of subtotals is due beyond what
+// the lines before it got.
+func SpreadPoints(whole int64, lines []*Line) error {
+	var total, running money.Amount
+	for _, l := range lines {
+		sum, err := money.Add(total, l.Subtotal)
+		if err != nil {
+			return ErrTooLarge.With("property", "subtotal").At("data.items")
+		}
+		total = sum
+	}
+	var given int64
+	for i, l := range lines {
+		running += l.Subtotal
+		due := whole
+		if total != 0 || i < len(lines)-1 {
+			due = money.Floor.Share(whole, running, total)
+		}
+		l.Points, given = due-given, due
+	}
+	return nil
+}
+
 // TransactionState is where a purchase stands.
 type TransactionState string
 
@@ -24,9 +187,9 @@ const (
 // TransactionStates lists the states a stored purchase can be in.
 var TransactionStates = []TransactionState{Pending, Accepted, Rejected, Refunded}
 
-// transactionMoves is the specification's table: trigger, state before, state
+// TransactionMoves is the specification's table: trigger, state before, state
 // after. "checkout" leads to pending where the module checkout_accept is on.
-var transactionMoves = map[string]map[TransactionState]TransactionState{
+var TransactionMoves = map[string]map[TransactionState]TransactionState{
 	"checkout_accept": {Pending: Accepted},
 	"checkout_reject": {Pending: Rejected},
 	"checkout_update": {Pending: Pending},
@@ -60,8 +223,8 @@ type Transaction struct {
 
 	Detail TransactionDetail
 
-	dirty bool // changed in this batch
-	moved bool // to another customer in this batch
+	Dirty bool // changed in this batch
+	Moved bool // to another customer in this batch
 
 	counts bool // Detail.Counted is this copy's own
 }
@@ -100,16 +263,16 @@ type Line struct {
 	// clear until its event is written.
 	Own map[string]json.RawMessage `json:"-"`
 
-	changed bool // since an event told it: the next one does, by Lines
+	Changed bool `json:"-"` // since an event told it: the next one does, by Lines
 }
 
 // Return notes pieces that were given back, and the points taken back for them.
 func (l *Line) Return(pieces, taken int64) {
-	l.Returned, l.TakenBack, l.changed = l.Returned+pieces, l.TakenBack+taken, true
+	l.Returned, l.TakenBack, l.Changed = l.Returned+pieces, l.TakenBack+taken, true
 }
 
-// lineOf is the line with this event; nil: none has.
-func (t *Transaction) lineOf(event ID) *Line {
+// LineOf is the line with this event; nil: none has.
+func (t *Transaction) LineOf(event ID) *Line {
 	i := slices.IndexFunc(t.Detail.Items, func(l Line) bool { return event != (ID{}) && l.Event == event })
 	if i < 0 {
 		return nil
@@ -117,29 +280,29 @@ func (t *Transaction) lineOf(event ID) *Line {
 	return &t.Detail.Items[i]
 }
 
-// effect is the purchase as the journal keeps it.
-func (t *Transaction) effect() *TransactionEffect {
+// Effect is the purchase as the journal keeps it.
+func (t *Transaction) Effect() *TransactionEffect {
 	e := &TransactionEffect{
 		State: t.State, Total: int64(t.Total), Refunded: int64(t.Refunded), Earned: t.Earned, Burned: t.Burned,
-		AutoAccept: instant(t.AutoAccept), AutoReject: t.AutoReject, OriginalEarned: t.OriginalEarned, OriginalBurned: t.OriginalBurned,
+		AutoAccept: InstantOrNil(t.AutoAccept), AutoReject: t.AutoReject, OriginalEarned: t.OriginalEarned, OriginalBurned: t.OriginalBurned,
 		Burn: slices.Clone(t.Detail.Burn), Bonus: t.Detail.Bonus, Gifts: slices.Clone(t.Detail.Gifts), Coupons: slices.Clone(t.Detail.Coupons), Unused: t.Detail.Unused,
 		Counted: slices.Clone(t.Detail.Counted), Items: len(t.Detail.Items),
 	}
-	if t.moved {
+	if t.Moved {
 		e.Opened = &OpenedEffect{t.Checkout, t.CreatedAt, t.CheckoutDate}
 	}
 	for i := range t.Detail.Items {
-		if l := &t.Detail.Items[i]; l.changed {
+		if l := &t.Detail.Items[i]; l.Changed {
 			e.Lines = append(e.Lines, LineEffect{l.Event, l.Points, l.Bonus, l.Returned, l.TakenBack})
-			l.changed = false
+			l.Changed = false
 		}
 	}
 	return e
 }
 
-// follow takes over what the same event told of lines before, where it tells nothing
+// Follow takes over what the same event told of lines before, where it tells nothing
 // newer itself.
-func (e *TransactionEffect) follow(before *TransactionEffect) {
+func (e *TransactionEffect) Follow(before *TransactionEffect) {
 	if before == nil || len(before.Lines) == 0 {
 		return
 	}
@@ -158,7 +321,7 @@ func (e *TransactionEffect) follow(before *TransactionEffect) {
 // only one that can be accepted, rejected or updated (error 911001 otherwise,
 // by the specification); refunds need an accepted one.
 func (t *Transaction) Move(trigger string) error {
-	next, ok := transactionMoves[trigger][t.State]
+	next, ok := TransactionMoves[trigger][t.State]
 	switch {
 	case ok:
 		t.State = next

@@ -15,6 +15,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/store"
 )
 
@@ -53,7 +54,7 @@ func newConfigExport(s *settings) *cobra.Command {
 
 // writeConfiguration writes a document with sorted names, so that two of them can be
 // compared line by line.
-func writeConfiguration(w io.Writer, document loyalty.ConfigurationDocument, format string) error {
+func writeConfiguration(w io.Writer, document admin.ConfigurationDocument, format string) error {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
@@ -132,7 +133,7 @@ func newConfigApply(s *settings) *cobra.Command {
 }
 
 // readConfiguration reads a file, or standard input.
-func readConfiguration(cmd *cobra.Command, path string) (wanted loyalty.Configuration, err error) {
+func readConfiguration(cmd *cobra.Command, path string) (wanted admin.Configuration, err error) {
 	var text []byte
 	if path == "-" {
 		text, err = io.ReadAll(cmd.InOrStdin())
@@ -217,7 +218,7 @@ func toldPlaces(err error) error {
 }
 
 // printChanges writes one block for each change, with the properties that differ.
-func printChanges(w io.Writer, changes []loyalty.ConfigurationChange) error {
+func printChanges(w io.Writer, changes []admin.ConfigurationChange) error {
 	var b bytes.Buffer
 	for _, c := range changes {
 		what := c.Section

@@ -8,12 +8,12 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/loyalty-platform/loyalty/server/loyalty/action"
-
 	"github.com/spf13/cobra"
 
 	"github.com/loyalty-platform/loyalty/openapi"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/action"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/store"
 )
 
@@ -78,7 +78,7 @@ func (s *settings) demo(cmd *cobra.Command, db *store.Store, f demoFlags) error 
 		return coded{codeFailed, err}
 	}
 	defer h.engine.Close()
-	h.admin = loyalty.NewAdmin(loyalty.AdminOptions{Registry: action.Registry(), Store: db, Directory: h.directory, APIs: openapi.Names()})
+	h.admin = admin.NewAdmin(admin.AdminOptions{Registry: action.Registry(), Store: db, Directory: h.directory, APIs: openapi.Names()})
 	d, err := prepareDemo(ctx, h, f, newMeter(cmd.ErrOrStderr(), f))
 	if err != nil {
 		return coded{codeFailed, err}

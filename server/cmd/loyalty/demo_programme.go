@@ -13,8 +13,7 @@ import (
 	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty/action"
-
-	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 )
 
 // demoDocument is the demo's programme: settings, modules, and entities by type and
@@ -59,26 +58,26 @@ func readDemo(now time.Time) (p demoProgramme, err error) {
 }
 
 // changes gives the entities as one series, each after those that it can name.
-func (p demoProgramme) changes() (all []loyalty.EntityChange) {
+func (p demoProgramme) changes() (all []admin.EntityChange) {
 	as := func(fields json.RawMessage) (json.RawMessage, error) { return fields, nil } // a test holds them against their schemas
 	for _, kind := range action.Registry().EntityTypes() {
 		for _, id := range slices.Sorted(maps.Keys(p.Entities[kind])) {
-			all = append(all, loyalty.EntityChange{Method: loyalty.MethodCreate, Type: kind, ID: id, Data: p.Entities[kind][id], Check: as})
+			all = append(all, admin.EntityChange{Method: admin.MethodCreate, Type: kind, ID: id, Data: p.Entities[kind][id], Check: as})
 		}
 	}
 	return all
 }
 
 // found sets up the programme in an empty database, as an administrator would.
-func (p demoProgramme) found(ctx context.Context, office *loyalty.Admin, dice *rand.Rand) error {
-	call := loyalty.Call{KeyID: loyalty.CommandLine}
-	settings := loyalty.SettingsChange{Currency: &p.Settings.Currency, TimeZone: &p.Settings.TimeZone}
+func (p demoProgramme) found(ctx context.Context, office *admin.Admin, dice *rand.Rand) error {
+	call := admin.Call{KeyID: admin.CommandLine}
+	settings := admin.SettingsChange{Currency: &p.Settings.Currency, TimeZone: &p.Settings.TimeZone}
 	if _, err := office.SetSettings(ctx, call, settings); err != nil {
 		return fmt.Errorf("settings: %w", err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Modules)) {
 		m := p.Modules[name]
-		if _, err := office.SetModule(ctx, call, name, loyalty.ModuleChange{Enabled: &m.Enabled, Config: m.Config}); err != nil {
+		if _, err := office.SetModule(ctx, call, name, admin.ModuleChange{Enabled: &m.Enabled, Config: m.Config}); err != nil {
 			return fmt.Errorf("module %s: %w", name, err)
 		}
 	}

@@ -17,6 +17,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/action"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 	"github.com/loyalty-platform/loyalty/store"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
@@ -56,14 +58,14 @@ func newBulkClaim(t *testing.T, g *ground, members int) *bulkClaim {
 	db, err := store.Open(ctx, store.Options{URL: g.url, MasterKey: key})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()
-	directory, err := loyalty.NewDirectory(ctx, loyalty.DirectoryOptions{Registry: action.Registry(), Store: db})
+	directory, err := admin.NewDirectory(ctx, admin.DirectoryOptions{Registry: action.Registry(), Store: db})
 	require.NoError(t, err)
 	vocabulary, err := contract.NewVocabulary()
 	require.NoError(t, err)
-	engine, err := loyalty.NewEngine(loyalty.EngineOptions{Store: db, Contract: vocabulary, Programmes: directory, Rules: action.All(), Features: action.Features()})
+	engine, err := engine.NewEngine(engine.EngineOptions{Store: db, Contract: vocabulary, Programmes: directory, Rules: action.All(), Features: action.Features()})
 	require.NoError(t, err)
 	defer engine.Close()
-	_, err = loyalty.NewAdmin(loyalty.AdminOptions{Registry: action.Registry(), Store: db, Directory: directory}).CreateEntity(ctx, loyalty.Call{KeyID: loyalty.CommandLine}, loyalty.EntityChange{
+	_, err = admin.NewAdmin(admin.AdminOptions{Registry: action.Registry(), Store: db, Directory: directory}).CreateEntity(ctx, admin.Call{KeyID: admin.CommandLine}, admin.EntityChange{
 		Type: "rewards/reward", ID: "mug", Data: json.RawMessage(`{"title":{"en":"Mug"},"type":"coupon","points":5,"coupon":{"type":"percentage","value":10}}`),
 		Check: func(fields json.RawMessage) (json.RawMessage, error) { return fields, nil },
 	})
@@ -222,7 +224,7 @@ func (f *poolFill) begin(address string) {
 		{"/coupon-pools", `{"id":"made","name":"Made","source":"generated","pattern":"*****-*****","coupon":{"type":"amount","value":1}}`},
 		{"/coupon-pools/other/codes", string(taken)},
 		{"/coupon-pools/listed/codes", string(upload)},
-		{"/coupon-pools/made/codes", fmt.Sprintf(`{"generate":%d}`, min(f.codes, loyalty.MaxGenerated))},
+		{"/coupon-pools/made/codes", fmt.Sprintf(`{"generate":%d}`, min(f.codes, admin.MaxGenerated))},
 	} {
 		a := c.post(address, piece[0], piece[1], fmt.Sprint("piece ", i))
 		require.NoError(f, a.err)
@@ -242,7 +244,7 @@ func (f *poolFill) begin(address string) {
 	}
 }
 
-func (f *poolFill) total() int { return f.codes + min(f.codes, loyalty.MaxGenerated) }
+func (f *poolFill) total() int { return f.codes + min(f.codes, admin.MaxGenerated) }
 
 // done is how many codes are done.
 func (f *poolFill) done() (n int) {

@@ -17,6 +17,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/action"
+	administration "github.com/loyalty-platform/loyalty/server/loyalty/admin"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 	"github.com/loyalty-platform/loyalty/store"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
@@ -69,23 +71,23 @@ func backdate(t *testing.T, g *ground, members int) *dueWork {
 	defer func() { require.NoError(t, db.Close()) }()
 	d := &dueWork{t, g, storetest.Raw(t, g.url), members}
 	began := time.Now().AddDate(0, 0, -5)
-	directory, err := loyalty.NewDirectory(ctx, loyalty.DirectoryOptions{Registry: action.Registry(), Store: db})
+	directory, err := administration.NewDirectory(ctx, administration.DirectoryOptions{Registry: action.Registry(), Store: db})
 	require.NoError(t, err)
-	admin := loyalty.NewAdmin(loyalty.AdminOptions{Registry: action.Registry(), Store: db, Directory: directory, Clock: func() time.Time { return began }})
+	admin := administration.NewAdmin(administration.AdminOptions{Registry: action.Registry(), Store: db, Directory: directory, Clock: func() time.Time { return began }})
 	vocabulary, err := contract.NewVocabulary()
 	require.NoError(t, err)
-	engine, err := loyalty.NewEngine(loyalty.EngineOptions{
+	engine, err := engine.NewEngine(engine.EngineOptions{
 		Store: db, Contract: vocabulary, Programmes: directory, Rules: action.All(), Features: action.Features(), Clock: func() time.Time { return began },
 	})
 	require.NoError(t, err)
 	defer engine.Close()
 	d.module(admin, "points_economy", true, `{"expiry":{"policy":"rolling","days":2}}`)
-	for _, e := range []loyalty.EntityChange{
+	for _, e := range []administration.EntityChange{
 		{Type: "tiers/structure", ID: "main", Data: json.RawMessage(`{"name":"Main","base":"points","window":{"kind":"rolling","days":1},"downgrade":"automatic"}`)},
 		{Type: "tiers/tier", ID: "gold", Data: json.RawMessage(`{"structure":"main","name":{"en":"Gold"},"threshold":10}`)},
 	} {
 		e.Check = func(fields json.RawMessage) (json.RawMessage, error) { return fields, nil }
-		_, err := admin.CreateEntity(ctx, loyalty.Call{KeyID: loyalty.CommandLine}, e)
+		_, err := admin.CreateEntity(ctx, administration.Call{KeyID: administration.CommandLine}, e)
 		require.NoError(t, err)
 	}
 	// Held events and purchases that wait exclude each other, so that one module
@@ -99,14 +101,14 @@ func backdate(t *testing.T, g *ground, members int) *dueWork {
 	return d
 }
 
-func (d *dueWork) module(admin *loyalty.Admin, name string, on bool, config string) {
+func (d *dueWork) module(admin *administration.Admin, name string, on bool, config string) {
 	d.Helper()
-	_, err := admin.SetModule(context.Background(), loyalty.Call{KeyID: loyalty.CommandLine}, name, loyalty.ModuleChange{Enabled: &on, Config: json.RawMessage(config)})
+	_, err := admin.SetModule(context.Background(), administration.Call{KeyID: administration.CommandLine}, name, administration.ModuleChange{Enabled: &on, Config: json.RawMessage(config)})
 	require.NoError(d, err)
 }
 
 // submit enrols a third of the members and sends one event for each.
-func (d *dueWork) submit(engine *loyalty.Engine, third int, what, data string) {
+func (d *dueWork) submit(engine *engine.Engine, third int, what, data string) {
 	d.Helper()
 	var all []loyalty.Submission
 	for i := third; i < d.members; i += 3 {

@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/loyalty-platform/loyalty/server/loyalty/action"
-
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/action"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
@@ -91,7 +91,7 @@ func TestFaultConfigurationNotFollowed(t *testing.T) {
 func TestFaultClock(t *testing.T) {
 	h := &house{store: storetest.Open(t, storetest.Postgres(t))}
 	var err error
-	h.directory, err = loyalty.NewDirectory(t.Context(), loyalty.DirectoryOptions{Registry: action.Registry(), Store: h.store})
+	h.directory, err = admin.NewDirectory(t.Context(), admin.DirectoryOptions{Registry: action.Registry(), Store: h.store})
 	require.NoError(t, err)
 	h.keeper = loyalty.NewTimekeeper(loyalty.TimekeeperOptions{Database: h.store})
 	require.NoError(t, h.keeper.Check(t.Context()))

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/job"
 	"github.com/loyalty-platform/loyalty/store"
 )
 
@@ -18,14 +19,14 @@ func newJobs(s *settings) *cobra.Command {
 	jobs := &cobra.Command{Use: "jobs", Short: "Do the work that the clock asks for now, or show when it was done"}
 	jobs.AddCommand(
 		&cobra.Command{
-			Use: "run NAME", Short: "Do one job now and say what it did", Args: cobra.ExactArgs(1), ValidArgs: loyalty.JobNames(),
+			Use: "run NAME", Short: "Do one job now and say what it did", Args: cobra.ExactArgs(1), ValidArgs: job.JobNames(),
 			Long: "Do one job now, whether it is due or not, and say what it did. A server may run meanwhile:\na job is done by one of them, and nothing is done twice.\nExit code 0: all of it was done. 1: something failed, or somebody else does the job now.",
 			RunE: func(cmd *cobra.Command, args []string) error { return s.runJob(cmd, args[0]) },
 		},
 		&cobra.Command{
 			Use: "list", Short: "List the jobs and their last runs", Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
-				return s.withJobs(cmd, func(jobs *loyalty.Jobs) error {
+				return s.withJobs(cmd, func(jobs *job.Jobs) error {
 					list, err := jobs.List(cmd.Context())
 					if err != nil {
 						return coded{codeFailed, err}
@@ -38,7 +39,7 @@ func newJobs(s *settings) *cobra.Command {
 }
 
 // withJobs wires what jobs need on a database that must be there.
-func (s *settings) withJobs(cmd *cobra.Command, work func(*loyalty.Jobs) error) error {
+func (s *settings) withJobs(cmd *cobra.Command, work func(*job.Jobs) error) error {
 	ctx, logger := cmd.Context(), slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))
 	return use(ctx, s.openExisting, func(db *store.Store) error {
 		h := &house{store: db, logger: logger}
@@ -51,11 +52,11 @@ func (s *settings) withJobs(cmd *cobra.Command, work func(*loyalty.Jobs) error) 
 }
 
 func (s *settings) runJob(cmd *cobra.Command, name string) error {
-	return s.withJobs(cmd, func(jobs *loyalty.Jobs) error {
+	return s.withJobs(cmd, func(jobs *job.Jobs) error {
 		done, err := jobs.Run(cmd.Context(), name)
 		switch {
 		case errors.Is(err, loyalty.ErrJobUnknown):
-			return coded{codeUsage, fmt.Errorf("there is no job %q; there are %v", name, loyalty.JobNames())}
+			return coded{codeUsage, fmt.Errorf("there is no job %q; there are %v", name, job.JobNames())}
 		case errors.Is(err, loyalty.ErrJobRunning):
 			return coded{codeFailed, fmt.Errorf("%s is being done by somebody else", name)}
 		case err != nil:
@@ -69,7 +70,7 @@ func (s *settings) runJob(cmd *cobra.Command, name string) error {
 	})
 }
 
-func printJobs(w io.Writer, list []loyalty.Job) error {
+func printJobs(w io.Writer, list []job.Job) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "JOB\tEVERY\tLAST RUN\tDONE\tFAILED\tNEXT")
 	for _, j := range list {

@@ -9,18 +9,18 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/loyalty-platform/loyalty/server/loyalty/action"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/loyalty-platform/loyalty/i18n"
 	"github.com/loyalty-platform/loyalty/openapi"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/action"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/store"
 )
 
-var commandLine = loyalty.Call{KeyID: loyalty.CommandLine}
+var commandLine = admin.Call{KeyID: admin.CommandLine}
 
 func newKeys(s *settings) *cobra.Command {
 	keys := &cobra.Command{
@@ -48,8 +48,8 @@ func (k *keyFlags) flags(f *pflag.FlagSet) {
 	f.StringVar(&k.expiresAt, "expires-at", "", "day or instant when it ends, such as 2030-01-31 (default: never)")
 }
 
-func (k *keyFlags) change() (loyalty.KeyChange, error) {
-	c := loyalty.KeyChange{Label: &k.label, APIs: &k.apis, ReadOnly: &k.readOnly, Addresses: &k.addresses, RateLimit: &k.rateLimit}
+func (k *keyFlags) change() (admin.KeyChange, error) {
+	c := admin.KeyChange{Label: &k.label, APIs: &k.apis, ReadOnly: &k.readOnly, Addresses: &k.addresses, RateLimit: &k.rateLimit}
 	if k.expiresAt != "" {
 		at, err := loyalty.ParseInstant(k.expiresAt)
 		if err != nil {
@@ -133,8 +133,8 @@ func newKeysList(s *settings) *cobra.Command {
 	}
 }
 
-func adminOf(db *store.Store) *loyalty.Admin {
-	return loyalty.NewAdmin(loyalty.AdminOptions{Registry: action.Registry(), Store: db, APIs: openapi.Names()})
+func adminOf(db *store.Store) *admin.Admin {
+	return admin.NewAdmin(admin.AdminOptions{Registry: action.Registry(), Store: db, APIs: openapi.Names()})
 }
 
 // told is a refusal in words, with the field it is about.

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/rebuild"
 	"github.com/loyalty-platform/loyalty/store"
 )
 
@@ -56,7 +57,7 @@ type rebuildReport struct {
 	done          store.RebuildProgress
 }
 
-func (r *rebuildReport) differ(d loyalty.Difference) {
+func (r *rebuildReport) differ(d rebuild.Difference) {
 	if r.differences++; r.differences <= maxDifferences {
 		printDifference(r.out, d)
 	}
@@ -81,7 +82,7 @@ func (r *rebuildReport) end() error {
 	return nil
 }
 
-func printDifference(w io.Writer, d loyalty.Difference) {
+func printDifference(w io.Writer, d rebuild.Difference) {
 	who := "nobody's"
 	if d.Customer != (loyalty.ID{}) {
 		who = fmt.Sprintf("customer %s (%s)", d.Customer, d.Name)

@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/job"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
@@ -67,7 +67,7 @@ func TestRolesOfTheReadme(t *testing.T) {
 	}
 	a := caller.post(s.address, "/events", `{"customer":"ada","action":"opt_out","data":{}}`, "")
 	require.Equal(t, http.StatusOK, a.status, string(a.body))
-	for _, job := range loyalty.JobNames() {
+	for _, job := range job.JobNames() {
 		a := caller.post(s.address, "/admin/jobs/"+job+"/run", "{}", "")
 		require.Equal(t, http.StatusOK, a.status, string(a.body))
 		require.Contains(t, string(a.body), `"failed":0`, job)

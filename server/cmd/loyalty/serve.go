@@ -19,6 +19,10 @@ import (
 	"github.com/loyalty-platform/loyalty/server/limit"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/action"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/job"
+	"github.com/loyalty-platform/loyalty/server/loyalty/leaderboard"
 	"github.com/loyalty-platform/loyalty/store"
 )
 
@@ -75,11 +79,11 @@ func (s *settings) serve(ctx context.Context, logger *slog.Logger, out io.Writer
 // house is everything that serves, wired.
 type house struct {
 	store      *store.Store
-	directory  *loyalty.Directory
+	directory  *admin.Directory
 	vocabulary *contract.Vocabulary
-	admin      *loyalty.Admin
-	engine     *loyalty.Engine
-	jobs       *loyalty.Jobs
+	admin      *admin.Admin
+	engine     *engine.Engine
+	jobs       *job.Jobs
 	keeper     *loyalty.Timekeeper
 	limiter    io.Closer // nil: in memory
 	server     *server.Server
@@ -95,7 +99,7 @@ func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logg
 	if err := s.wire(ctx, h); err != nil {
 		return nil, err
 	}
-	h.admin = loyalty.NewAdmin(loyalty.AdminOptions{Registry: action.Registry(), Store: db, Directory: h.directory, APIs: openapi.Names()})
+	h.admin = admin.NewAdmin(admin.AdminOptions{Registry: action.Registry(), Store: db, Directory: h.directory, APIs: openapi.Names()})
 	limiter, err := s.limiter(h)
 	if err != nil {
 		h.close()
@@ -103,7 +107,7 @@ func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logg
 	}
 	o := server.Options{
 		Listen: s.listen, Region: s.region, Engine: h.engine, Directory: h.directory, Admin: h.admin, Reader: db, Jobs: h.jobs,
-		Leaderboard: loyalty.NewLeaderboard(loyalty.LeaderboardOptions{Store: db, Programmes: h.directory}),
+		Leaderboard: leaderboard.NewLeaderboard(leaderboard.LeaderboardOptions{Store: db, Programmes: h.directory}),
 		Vocabulary:  h.vocabulary, Catalogue: catalogue, Limiter: limiter, Ready: h.ready, Status: h.status, Logger: logger,
 		PublicHosts: s.publicHosts, TrustedProxies: s.trustedProxies, SigningDebug: s.signingDebug,
 		BodyMemory: int64(s.bodyMemory) << 20,
@@ -122,7 +126,7 @@ func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logg
 // wire makes what serving and jobs have in common: the configuration in force,
 // the engine, and the jobs.
 func (s *settings) wire(ctx context.Context, h *house) (err error) {
-	h.directory, err = loyalty.NewDirectory(ctx, loyalty.DirectoryOptions{
+	h.directory, err = admin.NewDirectory(ctx, admin.DirectoryOptions{
 		Registry: action.Registry(),
 		Store:    h.store, Report: func(err error) { h.logger.Error("following the configuration", "error", err) },
 	})
@@ -136,10 +140,10 @@ func (s *settings) wire(ctx context.Context, h *house) (err error) {
 		Database: h.store, Report: func(err error) { h.logger.Error("the clock", "error", err) },
 	})
 	_ = h.keeper.Check(ctx) // it was reported; what needs a right clock waits
-	h.engine, err = loyalty.NewEngine(loyalty.EngineOptions{
+	h.engine, err = engine.NewEngine(engine.EngineOptions{
 		Store: h.store, Contract: h.vocabulary, Programmes: h.directory, Rules: action.All(), Features: action.Features(), Workers: s.workers(), Timekeeper: h.keeper,
 	})
-	h.jobs = loyalty.NewJobs(loyalty.JobsOptions{
+	h.jobs = job.NewJobs(job.JobsOptions{
 		Engine: h.engine, Store: h.store, Report: func(job string, err error) { h.logger.Error("job", "job", job, "error", err) },
 		Anchored: func(a loyalty.Anchor) {
 			h.logger.Info("the journal was anchored", "number", a.Number, "at", a.At.UTC(), "customers", a.Customers, "digest", fmt.Sprintf("%x", a.Digest))
@@ -209,7 +213,7 @@ func (h *house) closeLimiter() error {
 
 // welcome says where the server is. On an embedded database without any access
 // key it makes one and shows its secret, this once.
-func (s *settings) welcome(ctx context.Context, keeper *loyalty.Admin, addr net.Addr, out io.Writer) error {
+func (s *settings) welcome(ctx context.Context, keeper *admin.Admin, addr net.Addr, out io.Writer) error {
 	address := "http://" + reachable(addr)
 	fmt.Fprintf(out, "Serving on %s (region %s); documentation on %s/docs\n", address, s.region, address)
 	keys, err := keeper.Keys(ctx)
@@ -221,7 +225,7 @@ func (s *settings) welcome(ctx context.Context, keeper *loyalty.Admin, addr net.
 		return nil
 	}
 	label := "first key"
-	key, made, err := keeper.CreateFirstKey(ctx, loyalty.Call{KeyID: loyalty.CommandLine}, loyalty.KeyChange{Label: &label})
+	key, made, err := keeper.CreateFirstKey(ctx, admin.Call{KeyID: admin.CommandLine}, admin.KeyChange{Label: &label})
 	if err != nil || !made {
 		return err
 	}

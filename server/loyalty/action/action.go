@@ -3,12 +3,14 @@
 // it writes nothing itself.
 package action
 
-import "github.com/loyalty-platform/loyalty/server/loyalty"
+import (
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+)
 
 // All lists the submittable actions by name. A test holds the list against the
 // Events document in both directions.
-func All() []loyalty.Rule {
-	return []loyalty.Rule{
+func All() []engine.Rule {
+	return []engine.Rule{
 		challengeReset,
 		checkout,
 		checkoutAccept,

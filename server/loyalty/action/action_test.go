@@ -14,6 +14,7 @@ import (
 	"github.com/loyalty-platform/loyalty/openapi"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/action"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 	"github.com/loyalty-platform/loyalty/store"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
@@ -30,7 +31,7 @@ func actions() []string {
 // submittable are those that POST /events takes; the others are what operations
 // of the other APIs ask for.
 func submittable() []string {
-	return slices.DeleteFunc(actions(), func(name string) bool { return slices.Contains(loyalty.InternalActions(), name) })
+	return slices.DeleteFunc(actions(), func(name string) bool { return slices.Contains(programme.InternalActions(), name) })
 }
 
 // stories are the scenario files about rules that several actions share.

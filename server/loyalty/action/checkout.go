@@ -5,13 +5,18 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/events"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/coupon"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/offer"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+	"github.com/loyalty-platform/loyalty/server/loyalty/purchase"
 )
 
 // checkout is a purchase: it frees what was reserved for it, burns what the
 // customer offers, and earns on every item. With the module checkout_accept it
 // stays pending.
-var checkout = loyalty.Action[events.CheckoutData]{
-	Name: "checkout", Standing: loyalty.Earner,
+var checkout = engine.Action[events.CheckoutData]{
+	Name: "checkout", Standing: engine.Earner,
 	Needs: func(d events.CheckoutData, n *loyalty.CustomerNeeds) {
 		n.Lots = loyalty.HeldLots
 		if deref(d.PointsBurned) > 0 {
@@ -25,50 +30,50 @@ var checkout = loyalty.Action[events.CheckoutData]{
 	Apply: applyCheckout,
 }
 
-func applyCheckout(r *loyalty.Run, d events.CheckoutData) error {
+func applyCheckout(r *engine.Run, d events.CheckoutData) error {
 	t, err := r.OpenTransaction(d.TransactionID)
 	if err != nil {
 		return err
 	}
 	t.Total, t.OriginalTotal = d.Total, d.Total
-	if r.Pends() {
+	if purchase.Pends(r) {
 		t.State = loyalty.Pending
 	}
-	if r.Programme.On[loyalty.ModuleCheckoutAccept] {
+	if r.Programme.On[programme.ModuleCheckoutAccept] {
 		if t.AutoAccept, err = autoAccept(r, t, d.AutoAccept); err != nil {
 			return err
 		}
-		t.AutoReject = r.Programme.Accept.Type == loyalty.AcceptReject
+		t.AutoReject = r.Programme.Accept.Type == programme.AcceptReject
 	}
 	held := r.Reservation(t.Name)
-	if err := r.ReleaseHold(r.Event, t.Name, held.Hold); err != nil {
+	if err := purchase.ReleaseHold(r, r.Event, t.Name, held.Hold); err != nil {
 		return err
 	}
 	held.Hold = nil
-	if err := r.Burn(r.Event, t, deref(d.PointsBurned)); err != nil {
+	if err := purchase.Burn(r, r.Event, t, deref(d.PointsBurned)); err != nil {
 		return err
 	}
 	t.Detail.PointsRewarded = d.PointsRewarded
 	if err := itemize(r, t, d.Items); err != nil {
 		return err
 	}
-	if err := r.RedeemCoupons(r.Event, t, d.CouponCode, d.Coupons); err != nil {
+	if err := coupon.RedeemCoupons(r, r.Event, t, d.CouponCode, d.Coupons); err != nil {
 		return err
 	}
 	if err := price(r, t); err != nil {
 		return err
 	}
-	if err := r.Purchase(r.Event, t); err != nil {
+	if err := purchase.Record(r, r.Event, t); err != nil {
 		return err
 	}
-	return r.RedeemOffers(r.Event, t, d.Offers)
+	return offer.RedeemAll(r, r.Event, t, d.Offers)
 }
 
 // autoAccept is the date on which a pending purchase is settled: the one that
 // was sent, else the checkout's plus the programme's days; zero by hand. A date that is
 // past, such as the beginning of the day of the event that sets it, settles at that
 // event, and never before the purchase.
-func autoAccept(r *loyalty.Run, t *loyalty.Transaction, sent *string) (time.Time, error) {
+func autoAccept(r *engine.Run, t *loyalty.Transaction, sent *string) (time.Time, error) {
 	if sent != nil && *sent != "" {
 		at, err := loyalty.ParseInstant(*sent)
 		if err != nil {
@@ -76,7 +81,7 @@ func autoAccept(r *loyalty.Run, t *loyalty.Transaction, sent *string) (time.Time
 		}
 		return later(at, later(r.At, t.CheckoutDate)), nil
 	}
-	if r.Programme.Accept.Type == loyalty.AcceptManual {
+	if r.Programme.Accept.Type == programme.AcceptManual {
 		return time.Time{}, nil
 	}
 	return r.At.AddDate(0, 0, r.Programme.Accept.PendingDays), nil
@@ -90,9 +95,9 @@ func later(a, b time.Time) time.Time {
 }
 
 // itemize puts the attributes and items as they were sent on the purchase.
-func itemize(r *loyalty.Run, t *loyalty.Transaction, items []events.LineItem) error {
+func itemize(r *engine.Run, t *loyalty.Transaction, items []events.LineItem) error {
 	own, parts := r.Parts()
-	if err := r.SetAttributes(t, own.Plain, own.Personal); err != nil {
+	if err := purchase.SetAttributes(r, t, own.Plain, own.Personal); err != nil {
 		return err
 	}
 	if parts == nil {
@@ -109,8 +114,8 @@ func itemize(r *loyalty.Run, t *loyalty.Transaction, items []events.LineItem) er
 }
 
 // price computes what the purchase earns.
-func price(r *loyalty.Run, t *loyalty.Transaction) error {
-	own, err := r.Programme.Price(t.Detail.Items, t.Currency(), t.Detail.PointsRewarded)
+func price(r *engine.Run, t *loyalty.Transaction) error {
+	own, err := purchase.Price(r.Programme, t.Detail.Items, t.Currency(), t.Detail.PointsRewarded)
 	if err != nil {
 		return err
 	}

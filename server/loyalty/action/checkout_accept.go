@@ -3,17 +3,19 @@ package action
 import (
 	"github.com/loyalty-platform/loyalty/gen/events"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/purchase"
 )
 
 // checkout_accept approves a pending purchase. The values come from its
 // checkout and updates and cannot be changed here.
-var checkoutAccept = loyalty.Action[events.CheckoutAcceptData]{
-	Name: "checkout_accept", Standing: loyalty.Earner, Settles: true,
+var checkoutAccept = engine.Action[events.CheckoutAcceptData]{
+	Name: "checkout_accept", Standing: engine.Earner, Settles: true,
 	Needs: func(d events.CheckoutAcceptData, n *loyalty.CustomerNeeds) {
 		n.Lots, n.Key = loyalty.HeldLots, true // item events take the personal attributes over
 		n.Transactions = []string{d.TransactionID}
 	},
-	Apply: func(r *loyalty.Run, d events.CheckoutAcceptData) error {
+	Apply: func(r *engine.Run, d events.CheckoutAcceptData) error {
 		own := r.Attributes("checkout_accept")
 		for name := range r.Attributes("checkout") {
 			if _, declared := own[name]; declared {
@@ -27,6 +29,6 @@ var checkoutAccept = loyalty.Action[events.CheckoutAcceptData]{
 		if err != nil {
 			return err
 		}
-		return r.Accept(r.Event, t)
+		return purchase.Accept(r, r.Event, t)
 	},
 }

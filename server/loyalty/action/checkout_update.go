@@ -7,12 +7,15 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/events"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/coupon"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/purchase"
 )
 
 // checkout_update changes a pending purchase: it replaces what it sends, and is
 // the only way to remove items. Points and what is held are computed again.
-var checkoutUpdate = loyalty.Action[events.CheckoutUpdateData]{
-	Name: "checkout_update", Standing: loyalty.Earner,
+var checkoutUpdate = engine.Action[events.CheckoutUpdateData]{
+	Name: "checkout_update", Standing: engine.Earner,
 	Needs: func(d events.CheckoutUpdateData, n *loyalty.CustomerNeeds) {
 		n.Lots, n.Key = loyalty.HeldLots, true // item events take the personal attributes over
 		if d.PointsBurned != nil {
@@ -23,7 +26,7 @@ var checkoutUpdate = loyalty.Action[events.CheckoutUpdateData]{
 	Apply: applyCheckoutUpdate,
 }
 
-func applyCheckoutUpdate(r *loyalty.Run, d events.CheckoutUpdateData) error {
+func applyCheckoutUpdate(r *engine.Run, d events.CheckoutUpdateData) error {
 	t, err := r.Transaction(d.TransactionID)
 	if err != nil {
 		return err
@@ -41,7 +44,7 @@ func applyCheckoutUpdate(r *loyalty.Run, d events.CheckoutUpdateData) error {
 	if err := itemize(r, t, d.Items); err != nil {
 		return err
 	}
-	if err := r.RepayCards(r.Event, t); err != nil {
+	if err := coupon.RepayCards(r, r.Event, t); err != nil {
 		return err
 	}
 	if err := reprice(r, t); err != nil {
@@ -54,20 +57,20 @@ func applyCheckoutUpdate(r *loyalty.Run, d events.CheckoutUpdateData) error {
 
 // reprice promises what the purchase is worth now: on the rows of new items, or
 // on the update's own row where the items stay.
-func reprice(r *loyalty.Run, t *loyalty.Transaction) error {
+func reprice(r *engine.Run, t *loyalty.Transaction) error {
 	r.Book.Withdraw(r.Event.ID, t.Earned)
 	if err := price(r, t); err != nil {
 		return err
 	}
 	if _, sent := r.Data["items"]; sent {
-		return r.EarnPending(r.Event, "checkout_update_item", t)
+		return purchase.EarnPending(r, r.Event, "checkout_update_item", t)
 	}
 	return r.Promise(r.Event, t.Earned)
 }
 
 // newAutoAccept keeps the date where none was sent, and removes it where it was
 // sent as null or empty: then the purchase is accepted or rejected by hand.
-func newAutoAccept(r *loyalty.Run, t *loyalty.Transaction) (time.Time, error) {
+func newAutoAccept(r *engine.Run, t *loyalty.Transaction) (time.Time, error) {
 	old := t.AutoAccept
 	raw, sent := r.Data["auto_accept"]
 	if !sent {
@@ -84,13 +87,13 @@ func newAutoAccept(r *loyalty.Run, t *loyalty.Transaction) (time.Time, error) {
 }
 
 // reburn holds another number of points for the purchase; absent keeps it.
-func reburn(r *loyalty.Run, t *loyalty.Transaction, sent *int64) error {
+func reburn(r *engine.Run, t *loyalty.Transaction, sent *int64) error {
 	if sent == nil || *sent == t.Burned {
 		return nil
 	}
-	if err := r.ReleaseHold(r.Event, t.Name, t.Detail.Burn); err != nil {
+	if err := purchase.ReleaseHold(r, r.Event, t.Name, t.Detail.Burn); err != nil {
 		return err
 	}
 	t.Burned, t.Detail.Burn = 0, nil
-	return r.Burn(r.Event, t, *sent)
+	return purchase.Burn(r, r.Event, t, *sent)
 }

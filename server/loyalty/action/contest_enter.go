@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/game"
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
@@ -15,8 +17,8 @@ type contestEntry struct {
 
 // contest_enter gives the customer entries of a contest, each for its points:
 // all of them or none. It answers loyalty.ContestEntries.
-var contestEnter = loyalty.Action[contestEntry]{
-	Name: "contest_enter", Standing: loyalty.Spender,
+var contestEnter = engine.Action[contestEntry]{
+	Name: "contest_enter", Standing: engine.Spender,
 	Needs: func(_ contestEntry, n *loyalty.CustomerNeeds) {
 		n.Lots, n.Progress = loyalty.OpenLots, loyalty.Kinds(loyalty.ProgressContest)
 	},
@@ -29,12 +31,12 @@ var contestEnter = loyalty.Action[contestEntry]{
 	Apply: applyContestEnter,
 }
 
-func applyContestEnter(r *loyalty.Run, d contestEntry) error {
+func applyContestEnter(r *engine.Run, d contestEntry) error {
 	count := int64(1)
 	if d.Count != nil {
 		count = *d.Count
 	}
-	c, p, err := r.MayEnter(d.ContestID, count)
+	c, p, err := game.MayEnter(r, d.ContestID, count)
 	if err != nil {
 		return err
 	}
@@ -44,12 +46,12 @@ func applyContestEnter(r *loyalty.Run, d contestEntry) error {
 	}
 	p.Enter(count, c.Points, burn)
 	r.Record(contestEntry{c.ID, &count})
-	r.Value = loyalty.ContestEntries{ID: r.Event.ID, Contest: c.ID, Count: count, Entries: p.Entries, Points: count * c.Points}
+	r.Value = game.ContestEntries{ID: r.Event.ID, Contest: c.ID, Count: count, Entries: p.Entries, Points: count * c.Points}
 	return r.SetProgress(r.Event, loyalty.ProgressKey{Kind: loyalty.ProgressContest, Key: c.ID}, p, time.Time{})
 }
 
 // pay takes the price of what the event brings, and says which lots paid.
-func pay(r *loyalty.Run, n int64) ([]points.Portion, error) {
+func pay(r *engine.Run, n int64) ([]points.Portion, error) {
 	if n == 0 {
 		return nil, nil
 	}

@@ -5,14 +5,16 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/events"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/game"
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
 // contest_entry_revoke takes entries of a contest back, the last ones first, also
 // when it is over. With refund_points what they cost returns to the lots that
 // paid, on a refund_contest_entry event.
-var contestEntryRevoke = loyalty.Action[events.ContestEntryRevokeData]{
-	Name: "contest_entry_revoke", Standing: loyalty.Earner,
+var contestEntryRevoke = engine.Action[events.ContestEntryRevokeData]{
+	Name: "contest_entry_revoke", Standing: engine.Earner,
 	Needs: func(d events.ContestEntryRevokeData, n *loyalty.CustomerNeeds) {
 		n.Progress = loyalty.Kinds(loyalty.ProgressContest)
 		if deref(d.RefundPoints) {
@@ -22,8 +24,8 @@ var contestEntryRevoke = loyalty.Action[events.ContestEntryRevokeData]{
 	Apply: applyContestEntryRevoke,
 }
 
-func applyContestEntryRevoke(r *loyalty.Run, d events.ContestEntryRevokeData) error {
-	var p loyalty.ContestProgress
+func applyContestEntryRevoke(r *engine.Run, d events.ContestEntryRevokeData) error {
+	var p game.ContestProgress
 	contest, err := revokedContest(r, d.ContestID)
 	if err != nil {
 		return err
@@ -32,7 +34,7 @@ func applyContestEntryRevoke(r *loyalty.Run, d events.ContestEntryRevokeData) er
 	if err != nil {
 		return err
 	}
-	if !entered && loyalty.Contests.Of(r.Programme)[contest] == nil {
+	if !entered && game.Contests.Of(r.Programme)[contest] == nil {
 		return loyalty.ErrEntityNotFound.With("type", "contests/contest").With("id", contest).At("data.contest_id")
 	}
 	count := p.Entries
@@ -53,14 +55,14 @@ func applyContestEntryRevoke(r *loyalty.Run, d events.ContestEntryRevokeData) er
 }
 
 // revokedContest is the contest that is named, or the only one that the customer is in.
-func revokedContest(r *loyalty.Run, named *string) (string, error) {
+func revokedContest(r *engine.Run, named *string) (string, error) {
 	if named != nil {
 		return *named, nil
 	}
-	return r.OnlyContest()
+	return game.OnlyContest(r)
 }
 
-func revokeEntries(r *loyalty.Run, d events.ContestEntryRevokeData, p *loyalty.ContestProgress, contest string, count int64) error {
+func revokeEntries(r *engine.Run, d events.ContestEntryRevokeData, p *game.ContestProgress, contest string, count int64) error {
 	if !deref(d.RefundPoints) {
 		return p.Revoke(count, nil)
 	}

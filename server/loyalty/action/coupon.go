@@ -3,13 +3,15 @@ package action
 import (
 	"github.com/loyalty-platform/loyalty/gen/events"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/coupon"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
 // giftCoupon is the older form of coupon_create: with an amount it makes a gift card.
-var giftCoupon = loyalty.Action[events.CouponData]{
-	Name: "coupon", Standing: loyalty.Earner,
+var giftCoupon = engine.Action[events.CouponData]{
+	Name: "coupon", Standing: engine.Earner,
 	Needs: func(d events.CouponData, n *loyalty.CustomerNeeds) { n.Coupons = []string{d.Code} },
-	Apply: func(r *loyalty.Run, d events.CouponData) error {
+	Apply: func(r *engine.Run, d events.CouponData) error {
 		expires, err := moment("expiration_date", d.ExpirationDate)
 		if err != nil {
 			return err
@@ -18,6 +20,6 @@ var giftCoupon = loyalty.Action[events.CouponData]{
 		if d.Amount != nil {
 			c.Type, c.Value, c.Balance = loyalty.CouponGiftCard, *d.Amount, *d.Amount
 		}
-		return r.GiveCoupon(r.Event, d.Code, c)
+		return coupon.Give(r, r.Event, d.Code, c)
 	},
 }

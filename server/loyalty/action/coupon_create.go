@@ -7,18 +7,21 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/events"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/coupon"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
 // coupon_create makes a coupon under a code of the caller's and gives it to the
 // customer. An amount is a gift card's balance: without a type it makes it one.
-var couponCreate = loyalty.Action[events.CouponCreateData]{
-	Name: "coupon_create", Standing: loyalty.Earner,
+var couponCreate = engine.Action[events.CouponCreateData]{
+	Name: "coupon_create", Standing: engine.Earner,
 	Needs: func(d events.CouponCreateData, n *loyalty.CustomerNeeds) { n.Coupons = []string{d.Code} },
 	Check: checkCoupon,
-	Apply: func(r *loyalty.Run, d events.CouponCreateData) error {
+	Apply: func(r *engine.Run, d events.CouponCreateData) error {
 		pool := deref(d.Pool)
-		if pool != "" && loyalty.Pools.Of(r.Programme)[pool] == nil {
+		if pool != "" && coupon.Pools.Of(r.Programme)[pool] == nil {
 			return loyalty.ErrEntityNotFound.With("type", "coupons/pool").With("id", pool).At("data.pool")
 		}
 		expires, err := moment("expdate", d.Expdate)
@@ -38,7 +41,7 @@ var couponCreate = loyalty.Action[events.CouponCreateData]{
 		if c.Type == loyalty.CouponGiftCard {
 			c.Balance = c.Value
 		}
-		return r.GiveCoupon(r.Event, d.Code, c)
+		return coupon.Give(r, r.Event, d.Code, c)
 	},
 }
 
@@ -46,7 +49,7 @@ var couponCreate = loyalty.Action[events.CouponCreateData]{
 func checkCoupon(d events.CouponCreateData) error {
 	kind := couponType(d)
 	if d.Amount != nil && kind != loyalty.CouponGiftCard {
-		return loyalty.Unfit("amount", "type", kind)
+		return programme.Unfit("amount", "type", kind)
 	}
 	if kind == loyalty.CouponPercentage && d.Value > 100*money.Unit {
 		return loyalty.ErrPropertyInvalid.With("property", "value").With("reason", "range").At("data.value")

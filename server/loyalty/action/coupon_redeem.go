@@ -3,15 +3,17 @@ package action
 import (
 	"github.com/loyalty-platform/loyalty/gen/events"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/coupon"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
 // coupon_redeem uses a coupon of the customer, or one that nobody holds. Of a gift
 // card it uses the amount, all of it where none is sent.
-var couponRedeem = loyalty.Action[events.CouponRedeemData]{
-	Name: "coupon_redeem", Standing: loyalty.Spender,
+var couponRedeem = engine.Action[events.CouponRedeemData]{
+	Name: "coupon_redeem", Standing: engine.Spender,
 	Needs: func(d events.CouponRedeemData, n *loyalty.CustomerNeeds) { n.Coupons = []string{d.Code} },
-	Apply: func(r *loyalty.Run, d events.CouponRedeemData) error {
-		_, err := r.RedeemCoupon(r.Event, loyalty.Redemption{Code: d.Code, Amount: d.Amount, Cost: deref(d.Cost)})
+	Apply: func(r *engine.Run, d events.CouponRedeemData) error {
+		_, err := coupon.Redeem(r, r.Event, coupon.Redemption{Code: d.Code, Amount: d.Amount, Cost: deref(d.Cost)})
 		return err
 	},
 }

@@ -3,12 +3,14 @@ package action
 import (
 	"github.com/loyalty-platform/loyalty/gen/events"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/coupon"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
 // coupon_transfer passes a coupon of the customer on. An e-mail that nobody has
 // begins an inactive customer.
-var couponTransfer = loyalty.Action[events.CouponTransferData]{
-	Name: "coupon_transfer", Standing: loyalty.Spender,
+var couponTransfer = engine.Action[events.CouponTransferData]{
+	Name: "coupon_transfer", Standing: engine.Spender,
 	Needs: func(d events.CouponTransferData, n *loyalty.CustomerNeeds) {
 		n.Key = true // the event is sealed anew, without the receiver
 		if code := deref(d.Code); code != "" {
@@ -23,8 +25,8 @@ var couponTransfer = loyalty.Action[events.CouponTransferData]{
 		}
 		return checkAddressee(d.Target, d.Email)
 	},
-	Apply: func(r *loyalty.Run, d events.CouponTransferData) error {
-		return r.TransferCoupon(deref(d.Code), deref(d.RewardID), loyalty.Addressee{Target: deref(d.Target), Email: deref(d.Email)})
+	Apply: func(r *engine.Run, d events.CouponTransferData) error {
+		return coupon.Transfer(r, deref(d.Code), deref(d.RewardID), coupon.Addressee{Target: deref(d.Target), Email: deref(d.Email)})
 	},
 }
 

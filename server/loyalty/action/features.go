@@ -1,28 +1,41 @@
 package action
 
-import "github.com/loyalty-platform/loyalty/server/loyalty"
+import (
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/campaign"
+	"github.com/loyalty-platform/loyalty/server/loyalty/challenge"
+	"github.com/loyalty-platform/loyalty/server/loyalty/coupon"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/game"
+	"github.com/loyalty-platform/loyalty/server/loyalty/offer"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+	"github.com/loyalty-platform/loyalty/server/loyalty/purchase"
+	"github.com/loyalty-platform/loyalty/server/loyalty/referral"
+	"github.com/loyalty-platform/loyalty/server/loyalty/reward"
+	"github.com/loyalty-platform/loyalty/server/loyalty/tier"
+)
 
 // Kinds lists the types of entities, each after those that it can name.
-func Kinds() []loyalty.EntityKind {
-	return []loyalty.EntityKind{
-		loyalty.PlainEntityType{Type: loyalty.CustomerListType},
-		loyalty.PlainEntityType{Type: loyalty.ProductType},
-		loyalty.Attributes,
-		loyalty.CustomActions,
-		loyalty.Shops,
-		loyalty.Segments,
-		loyalty.Pools,
-		loyalty.Rewards,
-		loyalty.Offers,
-		loyalty.Structures,
-		loyalty.Tiers,
-		loyalty.Challenges,
-		loyalty.Contests,
-		loyalty.Wheels,
-		loyalty.Quizzes,
-		loyalty.Treasures,
-		loyalty.Flows,
-		loyalty.Campaigns,
+func Kinds() []programme.EntityKind {
+	return []programme.EntityKind{
+		programme.PlainEntityType{Type: loyalty.CustomerListType},
+		programme.PlainEntityType{Type: loyalty.ProductType},
+		programme.Attributes,
+		programme.CustomActions,
+		programme.Shops,
+		programme.Segments,
+		coupon.Pools,
+		reward.Rewards,
+		offer.Offers,
+		tier.Structures,
+		tier.Tiers,
+		challenge.Challenges,
+		game.Contests,
+		game.Wheels,
+		game.Quizzes,
+		game.Treasures,
+		game.Flows,
+		campaign.Campaigns,
 	}
 }
 
@@ -31,30 +44,30 @@ func Kinds() []loyalty.EntityKind {
 // before what reacts to their gifts, so that a purchase is rewarded by the tier it was
 // made in; then challenges; then tiers, which look at everything the round brought; then
 // the bonus for a referral. A rejected purchase gives back in the same order.
-func Features() []loyalty.Feature {
-	return []loyalty.Feature{
-		loyalty.PurchaseFeature,
-		loyalty.PendingFeature,
-		loyalty.CouponFeature,
-		loyalty.RewardFeature,
-		loyalty.OfferFeature,
-		loyalty.CampaignFeature,
-		loyalty.ChallengeFeature,
-		loyalty.TierFeature,
-		loyalty.ReferralFeature,
-		loyalty.ContestFeature,
-		loyalty.WheelFeature,
-		loyalty.TreasureFeature,
-		loyalty.QuizFeature,
-		loyalty.FlowFeature,
+func Features() []engine.Feature {
+	return []engine.Feature{
+		purchase.PurchaseFeature,
+		purchase.PendingFeature,
+		coupon.CouponFeature,
+		reward.RewardFeature,
+		offer.OfferFeature,
+		campaign.CampaignFeature,
+		challenge.ChallengeFeature,
+		tier.TierFeature,
+		referral.ReferralFeature,
+		game.ContestFeature,
+		game.WheelFeature,
+		game.TreasureFeature,
+		game.QuizFeature,
+		game.FlowFeature,
 	}
 }
 
 // Registry is what this build of the program knows.
-func Registry() *loyalty.Registry {
+func Registry() *programme.Registry {
 	var actions []string
 	for _, rule := range All() {
 		actions = append(actions, rule.Meta().Name)
 	}
-	return loyalty.NewRegistry(actions, Kinds()...)
+	return programme.NewRegistry(actions, Kinds()...)
 }

@@ -1,6 +1,9 @@
 package action
 
-import "github.com/loyalty-platform/loyalty/server/loyalty"
+import (
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+)
 
 // mergeData are the attributes of merge: the identifier of the account that
 // becomes part of this one.
@@ -10,10 +13,10 @@ type mergeData struct {
 
 // merge makes another account part of this one. Only the operation of that name
 // causes it.
-var merge = loyalty.Action[mergeData]{
+var merge = engine.Action[mergeData]{
 	Name: "merge",
 	Needs: func(_ mergeData, n *loyalty.CustomerNeeds) {
 		n.Everything, n.Key, n.Lots = true, true, loyalty.UsedLots
 	},
-	Apply: func(r *loyalty.Run, d mergeData) error { return r.Merge(d.Source) },
+	Apply: func(r *engine.Run, d mergeData) error { return r.Merge(d.Source) },
 }

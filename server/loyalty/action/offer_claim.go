@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/offer"
 )
 
 // offerClaimData are the attributes of offer_claim.
@@ -13,18 +15,18 @@ type offerClaimData struct {
 
 // offer_claim notes that the customer wants an offer; using it needs no claim. It
 // answers loyalty.OfferClaim.
-var offerClaim = loyalty.Action[offerClaimData]{
-	Name: "offer_claim", Standing: loyalty.Earner,
+var offerClaim = engine.Action[offerClaimData]{
+	Name: "offer_claim", Standing: engine.Earner,
 	Needs: func(d offerClaimData, n *loyalty.CustomerNeeds) { needOffers(n, d.Offer) },
-	Apply: func(r *loyalty.Run, d offerClaimData) error {
-		o, p, err := r.OfferLeft(loyalty.Reference{Type: "offers/offer", ID: d.Offer})
+	Apply: func(r *engine.Run, d offerClaimData) error {
+		o, p, err := offer.Left(r, engine.Reference{Type: "offers/offer", ID: d.Offer})
 		if err != nil {
 			return err
 		}
 		if p.ClaimedAt == nil {
 			p.ClaimedAt = &r.At
 		}
-		r.Value = loyalty.OfferClaim{ID: r.Event.ID, Offer: o.ID, ClaimedAt: *p.ClaimedAt}
+		r.Value = offer.OfferClaim{ID: r.Event.ID, Offer: o.ID, ClaimedAt: *p.ClaimedAt}
 		return r.SetProgress(r.Event, loyalty.ProgressKey{Kind: loyalty.ProgressOffer, Key: o.ID}, p, time.Time{})
 	},
 }

@@ -3,18 +3,20 @@ package action
 import (
 	"github.com/loyalty-platform/loyalty/gen/events"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/offer"
 )
 
 // offer_redeem counts the use of an offer, claimed or not.
-var offerRedeem = loyalty.Action[events.OfferRedeemData]{
-	Name: "offer_redeem", Standing: loyalty.Earner,
+var offerRedeem = engine.Action[events.OfferRedeemData]{
+	Name: "offer_redeem", Standing: engine.Earner,
 	Needs: func(d events.OfferRedeemData, n *loyalty.CustomerNeeds) { needOffers(n, d.Offer) },
-	Apply: func(r *loyalty.Run, d events.OfferRedeemData) error { return r.RedeemOffer(r.Event, offerAt(d.Offer)) },
+	Apply: func(r *engine.Run, d events.OfferRedeemData) error { return offer.Redeem(r, r.Event, offerAt(d.Offer)) },
 }
 
 // offerAt refers to the offer that an event names.
-func offerAt(id string) loyalty.Reference {
-	return loyalty.Reference{Type: "offers/offer", ID: id, Field: "data.offer"}
+func offerAt(id string) engine.Reference {
+	return engine.Reference{Type: "offers/offer", ID: id, Field: "data.offer"}
 }
 
 // needOffers declares what the use of offers reads.

@@ -3,11 +3,13 @@ package action
 import (
 	"github.com/loyalty-platform/loyalty/gen/events"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/referral"
 )
 
 // opt_in enrols a customer: a new one, whose identifier is the submitted text,
 // or an inactive one. An inactive profile with the same e-mail is taken over.
-var optIn = loyalty.Action[events.OptInData]{
+var optIn = engine.Action[events.OptInData]{
 	Name:    "opt_in",
 	Creates: func(events.OptInData) bool { return true },
 	Needs: func(d events.OptInData, n *loyalty.CustomerNeeds) {
@@ -17,7 +19,7 @@ var optIn = loyalty.Action[events.OptInData]{
 		}
 		n.Email = loyalty.EmailKey(d.Email)
 	},
-	Apply: func(r *loyalty.Run, d events.OptInData) error {
+	Apply: func(r *engine.Run, d events.OptInData) error {
 		if err := refuseEnrolled(r); err != nil {
 			return err
 		}
@@ -36,7 +38,7 @@ var optIn = loyalty.Action[events.OptInData]{
 			return err
 		}
 		if d.Referrer != nil {
-			if err := r.Refer(*d.Referrer); err != nil {
+			if err := referral.Refer(r, *d.Referrer); err != nil {
 				return err
 			}
 		}
@@ -46,7 +48,7 @@ var optIn = loyalty.Action[events.OptInData]{
 
 // refuseEnrolled answers an opt_in or subscribe of a customer who is enrolled
 // already with a conflict rather than with a forbidden change of state.
-func refuseEnrolled(r *loyalty.Run) error {
+func refuseEnrolled(r *engine.Run) error {
 	switch r.Customer.Status {
 	case loyalty.Active, loyalty.Suspended, loyalty.Merged:
 		return loyalty.ErrCustomerExists.At("customer")

@@ -7,18 +7,19 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/events"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
 // opt_out makes the customer unidentifiable for good: what is personal inside
 // events loses its key, what stands in the profile becomes hashes whose salt is
 // thrown away, and so with every account that was merged into this one. Purchases
 // and points stay.
-var optOut = loyalty.Action[events.OptOutData]{
+var optOut = engine.Action[events.OptOutData]{
 	Name: "opt_out",
 	Needs: func(_ events.OptOutData, n *loyalty.CustomerNeeds) {
 		n.Everything, n.Key, n.Lots = true, true, loyalty.UsedLots // also who was merged into them
 	},
-	Apply: func(r *loyalty.Run, _ events.OptOutData) error {
+	Apply: func(r *engine.Run, _ events.OptOutData) error {
 		if err := r.Move("opt_out"); err != nil {
 			return err
 		}
@@ -39,7 +40,7 @@ var optOut = loyalty.Action[events.OptOutData]{
 }
 
 // forget replaces everything that names the customer.
-func forget(r *loyalty.Run, salt []byte) {
+func forget(r *engine.Run, salt []byte) {
 	c := r.Customer
 	c.UpdatedAt = r.Now
 	r.Free(loyalty.Name{Kind: loyalty.NameCustomer, Value: c.Name})

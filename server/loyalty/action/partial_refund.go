@@ -3,15 +3,17 @@ package action
 import (
 	"github.com/loyalty-platform/loyalty/gen/events"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+	"github.com/loyalty-platform/loyalty/server/loyalty/purchase"
 )
 
 // partial_refund gives part of an accepted purchase's money back: the points it
 // earned and burned follow in proportion, so that parts add up to the whole.
-var partialRefund = loyalty.Action[events.PartialRefundData]{
-	Name: "partial_refund", Standing: loyalty.Earner,
+var partialRefund = engine.Action[events.PartialRefundData]{
+	Name: "partial_refund", Standing: engine.Earner,
 	Needs: func(d events.PartialRefundData, n *loyalty.CustomerNeeds) { needRefund(d.TransactionID, n) },
-	Apply: func(r *loyalty.Run, d events.PartialRefundData) error {
+	Apply: func(r *engine.Run, d events.PartialRefundData) error {
 		t, err := r.Transaction(d.TransactionID)
 		if err != nil {
 			return err
@@ -37,7 +39,7 @@ func needRefund(transaction string, n *loyalty.CustomerNeeds) {
 }
 
 // refundMoney books an amount back and takes its share of the points.
-func refundMoney(r *loyalty.Run, t *loyalty.Transaction, amount money.Amount) error {
+func refundMoney(r *engine.Run, t *loyalty.Transaction, amount money.Amount) error {
 	t.Refunded += amount
 	t.Total = t.OriginalTotal - t.Refunded
 	rounding := r.Programme.Purchase.Rounding
@@ -57,9 +59,9 @@ func due(share, original, left int64) int64 {
 }
 
 // giveBack takes earned points from the customer and gives burned ones back.
-func giveBack(r *loyalty.Run, t *loyalty.Transaction, first loyalty.ID, removed, restored int64) error {
-	if err := r.Unburn(r.Event, t, restored); err != nil {
+func giveBack(r *engine.Run, t *loyalty.Transaction, first loyalty.ID, removed, restored int64) error {
+	if err := purchase.Unburn(r, r.Event, t, restored); err != nil {
 		return err
 	}
-	return r.TakeBack(r.Event, t, first, removed)
+	return purchase.TakeBack(r, r.Event, t, first, removed)
 }

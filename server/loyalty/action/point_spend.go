@@ -3,13 +3,14 @@ package action
 import (
 	"github.com/loyalty-platform/loyalty/gen/events"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
 // point_spend takes points from the balance; the score stays.
-var pointSpend = loyalty.Action[events.PointSpendData]{
-	Name: "point_spend", Standing: loyalty.Spender,
+var pointSpend = engine.Action[events.PointSpendData]{
+	Name: "point_spend", Standing: engine.Spender,
 	Needs: func(_ events.PointSpendData, n *loyalty.CustomerNeeds) { n.Lots = loyalty.OpenLots },
-	Apply: func(r *loyalty.Run, d events.PointSpendData) error {
+	Apply: func(r *engine.Run, d events.PointSpendData) error {
 		if _, err := r.Book.Spend(r.Event.ID, d.Points); err != nil {
 			return notEnough(r, d.Points)
 		}

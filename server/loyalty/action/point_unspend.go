@@ -3,14 +3,15 @@ package action
 import (
 	"github.com/loyalty-platform/loyalty/gen/events"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
 // point_unspend gives spent points back to the lots they came from; the score
 // stays. Where a lot has expired meanwhile, they expire at once.
-var pointUnspend = loyalty.Action[events.PointUnspendData]{
-	Name: "point_unspend", Standing: loyalty.Earner,
+var pointUnspend = engine.Action[events.PointUnspendData]{
+	Name: "point_unspend", Standing: engine.Earner,
 	Needs: func(_ events.PointUnspendData, n *loyalty.CustomerNeeds) { n.Lots = loyalty.UsedLots },
-	Apply: func(r *loyalty.Run, d events.PointUnspendData) error {
+	Apply: func(r *engine.Run, d events.PointUnspendData) error {
 		spent := r.Book.Figures.Spent
 		if err := r.Book.Unspend(r.Event.ID, d.Points); err != nil {
 			return loyalty.ErrUnspendTooMuch.With("spent", spent).At("data.points")

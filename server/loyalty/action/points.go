@@ -2,10 +2,11 @@ package action
 
 import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
 // notEnough refuses to take more points than can be spent.
-func notEnough(r *loyalty.Run, n int64) error {
+func notEnough(r *engine.Run, n int64) error {
 	return r.NotEnough(n).At("data.points")
 }
 
@@ -20,7 +21,7 @@ func outOfRange(err error) error {
 
 // earnOptional gives the points that a visit or a video may carry. An inactive
 // customer's are refused: they are not enrolled.
-func earnOptional(r *loyalty.Run, n *int64) error {
+func earnOptional(r *engine.Run, n *int64) error {
 	if n == nil {
 		return nil
 	}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/game"
 )
 
 // prizeWheelSpinData are the attributes that the operation sends. chance decides
@@ -48,16 +50,16 @@ type spinRecord struct {
 
 // prize_wheel_spin spins a prize wheel for its points and gives what comes up,
 // with a wheel_spin that tells the result. It answers loyalty.SpinResult.
-var prizeWheelSpin = loyalty.Action[prizeWheelSpinData]{
-	Name: "prize_wheel_spin", Standing: loyalty.Earner,
+var prizeWheelSpin = engine.Action[prizeWheelSpinData]{
+	Name: "prize_wheel_spin", Standing: engine.Earner,
 	Needs: func(_ prizeWheelSpinData, n *loyalty.CustomerNeeds) {
 		n.Lots, n.Progress = loyalty.OpenLots, loyalty.Kinds(loyalty.ProgressWheel)
 	},
 	Apply: applyPrizeWheelSpin,
 }
 
-func applyPrizeWheelSpin(r *loyalty.Run, d prizeWheelSpinData) error {
-	w, p, err := r.MaySpin(d.Wheel)
+func applyPrizeWheelSpin(r *engine.Run, d prizeWheelSpinData) error {
+	w, p, err := game.MaySpin(r, d.Wheel)
 	if err != nil {
 		return err
 	}
@@ -72,14 +74,14 @@ func applyPrizeWheelSpin(r *loyalty.Run, d prizeWheelSpinData) error {
 }
 
 // spin gives what comes up and tells it.
-func spin(r *loyalty.Run, w *loyalty.Wheel, random func(n int64) int64) error {
+func spin(r *engine.Run, w *game.Wheel, random func(n int64) int64) error {
 	result := r.Derive(r.Event, "wheel_spin", nil)
-	won, claim, err := r.Prize(r.Event, w, random)
+	won, claim, err := game.Prize(r, r.Event, w, random)
 	if err != nil {
 		return err
 	}
 	told := spinRecord{Wheel: w.ID, Result: won.Label.In(r.Programme.Language.Default), Type: won.Type}
-	if won.Type == loyalty.OptionPoints {
+	if won.Type == game.OptionPoints {
 		told.Points = &won.Points
 		if err := win(r, won.Points); err != nil {
 			return err
@@ -91,7 +93,7 @@ func spin(r *loyalty.Run, w *loyalty.Wheel, random func(n int64) int64) error {
 	if result.Data, err = json.Marshal(told); err != nil {
 		return err
 	}
-	r.Value = loyalty.SpinResult{
+	r.Value = game.SpinResult{
 		ID: r.Event.ID, Wheel: w.ID, Result: won.Label, Type: won.Type, Points: deref(told.Points), Spent: w.Points, Claim: claim,
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/game"
 	"github.com/loyalty-platform/loyalty/store"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
@@ -32,7 +33,7 @@ func TestTheOddsAreTheWeights(t *testing.T) {
 				Customer: "ada", Action: "prize_wheel_spin", Data: json.RawMessage(`{"wheel":"daily"}`), Operation: true,
 			})
 			require.NoError(t, err)
-			if o.Value.(loyalty.SpinResult).Type == loyalty.OptionReward {
+			if o.Value.(game.SpinResult).Type == game.OptionReward {
 				rewards++
 			}
 		}

@@ -8,17 +8,18 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/events"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
 // profile changes what is known of a customer. With opt_in true it enrols one
 // who is new or inactive.
-var profile = loyalty.Action[events.ProfileData]{
+var profile = engine.Action[events.ProfileData]{
 	Name:    "profile",
 	Creates: func(d events.ProfileData) bool { return deref(d.OptIn) },
 	Needs: func(d events.ProfileData, n *loyalty.CustomerNeeds) {
 		n.Names = externalNames(d.ExternalIds)
 	},
-	Apply: func(r *loyalty.Run, d events.ProfileData) error {
+	Apply: func(r *engine.Run, d events.ProfileData) error {
 		if deref(d.OptIn) && (r.Customer.Status == loyalty.None || r.Customer.Status == loyalty.Inactive) {
 			if err := r.Move("opt_in"); err != nil {
 				return err
@@ -54,7 +55,7 @@ func set(field *string, sent *string) {
 // keepCustom keeps the attributes that the contract does not declare, as many as a
 // customer may have (loyalty.ErrAttributesTooLarge), and marks
 // the profile as changed.
-func keepCustom(r *loyalty.Run) error {
+func keepCustom(r *engine.Run) error {
 	r.Customer.UpdatedAt = r.Now
 	own := r.Undeclared()
 	if len(own) == 0 {
@@ -67,7 +68,7 @@ func keepCustom(r *loyalty.Run) error {
 	maps.Copy(custom, own)
 	maps.DeleteFunc(custom, func(_ string, value json.RawMessage) bool { return string(value) == "null" })
 	r.Customer.Profile.Custom = custom
-	return r.Programme.AffordCustom(custom)
+	return engine.AffordCustom(r.Programme, custom)
 }
 
 // externalNames lists the external ids that an event would claim.
@@ -86,7 +87,7 @@ func externalNames(changes *events.ExternalIDChanges) []loyalty.Name {
 
 // setExternalIDs writes the external ids that were sent; null removes one. Each
 // pair belongs to one customer.
-func setExternalIDs(r *loyalty.Run, changes *events.ExternalIDChanges) error {
+func setExternalIDs(r *engine.Run, changes *events.ExternalIDChanges) error {
 	if changes == nil {
 		return nil
 	}
@@ -103,7 +104,7 @@ func setExternalIDs(r *loyalty.Run, changes *events.ExternalIDChanges) error {
 	return nil
 }
 
-func setExternalID(r *loyalty.Run, ids map[string]string, name string, value *string) error {
+func setExternalID(r *engine.Run, ids map[string]string, name string, value *string) error {
 	at := "data.external_ids." + name
 	if name == "" || strings.Contains(name, ":") {
 		return loyalty.ErrPropertyInvalid.With("property", "external_ids").With("reason", "external_name").At(at)

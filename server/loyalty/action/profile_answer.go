@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/game"
 )
 
 // profileAnswerData are the attributes of profile_answer. The answer is personal.
@@ -16,14 +18,14 @@ type profileAnswerData struct {
 // profile_answer answers a question of a profiling flow, which sets a field of
 // the profile. The first answer to a question gives its points, and the one that
 // completes the flow the points of the flow. It answers loyalty.QuestionResult.
-var profileAnswer = loyalty.Action[profileAnswerData]{
-	Name: "profile_answer", Standing: loyalty.Earner,
+var profileAnswer = engine.Action[profileAnswerData]{
+	Name: "profile_answer", Standing: engine.Earner,
 	Needs: func(_ profileAnswerData, n *loyalty.CustomerNeeds) { n.Progress = loyalty.Kinds(loyalty.ProgressFlow) },
 	Apply: applyProfileAnswer,
 }
 
-func applyProfileAnswer(r *loyalty.Run, d profileAnswerData) error {
-	f, err := loyalty.InForce(r, loyalty.Flows.Of(r.Programme), loyalty.Reference{Type: "profiling/flow", ID: d.Flow})
+func applyProfileAnswer(r *engine.Run, d profileAnswerData) error {
+	f, err := engine.InForce(r, game.Flows.Of(r.Programme), engine.Reference{Type: "profiling/flow", ID: d.Flow})
 	if err != nil {
 		return err
 	}
@@ -31,18 +33,18 @@ func applyProfileAnswer(r *loyalty.Run, d profileAnswerData) error {
 	if q == nil {
 		return loyalty.ErrQuestionNotFound.With("question", d.Question)
 	}
-	var p loyalty.FlowProgress
+	var p game.FlowProgress
 	if _, err := r.Progress(loyalty.ProgressFlow, f.ID, &p); err != nil {
 		return err
 	}
-	if err := r.SetAnswer(q, d.Answer); err != nil {
+	if err := game.SetAnswer(r, q, d.Answer); err != nil {
 		return err
 	}
 	earned := p.Answer(f, q)
 	if err := win(r, earned); err != nil {
 		return err
 	}
-	result := loyalty.QuestionResult{ID: r.Event.ID, Flow: f.ID, Question: q.ID, Completed: true, Points: earned}
+	result := game.QuestionResult{ID: r.Event.ID, Flow: f.ID, Question: q.ID, Completed: true, Points: earned}
 	if next := p.Next(f); next != nil {
 		result.Completed, result.Next = false, next.ID
 	}

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/game"
 )
 
 // quizAnswerData are the attributes of quiz_answer.
@@ -14,24 +16,24 @@ type quizAnswerData struct {
 
 // quiz_answer records the customer's answer to a quiz, which is final; the right
 // one gives the points. It answers loyalty.QuizResult.
-var quizAnswer = loyalty.Action[quizAnswerData]{
-	Name: "quiz_answer", Standing: loyalty.Earner,
+var quizAnswer = engine.Action[quizAnswerData]{
+	Name: "quiz_answer", Standing: engine.Earner,
 	Needs: func(_ quizAnswerData, n *loyalty.CustomerNeeds) { n.Progress = loyalty.Kinds(loyalty.ProgressQuiz) },
 	Apply: applyQuizAnswer,
 }
 
-func applyQuizAnswer(r *loyalty.Run, d quizAnswerData) error {
-	q, err := r.QuizInForce(d.Quiz)
+func applyQuizAnswer(r *engine.Run, d quizAnswerData) error {
+	q, err := game.QuizInForce(r, d.Quiz)
 	if err != nil {
 		return err
 	}
 	if err := q.Check(d.Answer); err != nil {
 		return err
 	}
-	if err := r.MayAnswer(q); err != nil {
+	if err := game.MayAnswer(r, q); err != nil {
 		return err
 	}
-	result := loyalty.QuizResult{ID: r.Event.ID, Quiz: q.ID, Correct: d.Answer == q.CorrectAnswer, CorrectAnswer: q.CorrectAnswer}
+	result := game.QuizResult{ID: r.Event.ID, Quiz: q.ID, Correct: d.Answer == q.CorrectAnswer, CorrectAnswer: q.CorrectAnswer}
 	if result.Correct {
 		result.Points = q.Points
 	}
@@ -40,11 +42,11 @@ func applyQuizAnswer(r *loyalty.Run, d quizAnswerData) error {
 	}
 	r.Value = result
 	return r.SetProgress(r.Event, loyalty.ProgressKey{Kind: loyalty.ProgressQuiz, Key: q.ID},
-		loyalty.QuizProgress{Answer: d.Answer, Correct: result.Correct, AnsweredAt: r.At}, time.Time{})
+		game.QuizProgress{Answer: d.Answer, Correct: result.Correct, AnsweredAt: r.At}, time.Time{})
 }
 
 // win gives the points of a game, if there are any.
-func win(r *loyalty.Run, n int64) error {
+func win(r *engine.Run, n int64) error {
 	if n == 0 {
 		return nil
 	}

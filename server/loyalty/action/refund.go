@@ -3,15 +3,18 @@ package action
 import (
 	"github.com/loyalty-platform/loyalty/gen/events"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/challenge"
+	"github.com/loyalty-platform/loyalty/server/loyalty/coupon"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
 // refund gives a whole accepted purchase back: what is left of the points it
 // earned is removed, what is left of those it burned returns, gift cards get back
 // what they paid, and challenges do not count it any more.
-var refund = loyalty.Action[events.RefundData]{
-	Name: "refund", Standing: loyalty.Earner,
+var refund = engine.Action[events.RefundData]{
+	Name: "refund", Standing: engine.Earner,
 	Needs: func(d events.RefundData, n *loyalty.CustomerNeeds) { needRefund(d.TransactionID, n) },
-	Apply: func(r *loyalty.Run, d events.RefundData) error {
+	Apply: func(r *engine.Run, d events.RefundData) error {
 		t, err := r.Transaction(d.TransactionID)
 		if err != nil {
 			return err
@@ -24,10 +27,10 @@ var refund = loyalty.Action[events.RefundData]{
 		if err := giveBack(r, t, loyalty.ID{}, t.Earned, t.Burned); err != nil {
 			return err
 		}
-		if err := r.RefundCards(r.Event, t, before); err != nil {
+		if err := coupon.RefundCards(r, r.Event, t, before); err != nil {
 			return err
 		}
-		if err := r.UndoChallenges(r.Event, t); err != nil {
+		if err := challenge.Undo(r, r.Event, t); err != nil {
 			return err
 		}
 		r.Changed(r.Event, t)

@@ -7,16 +7,17 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/events"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 )
 
 // refund_item gives pieces of one line of an accepted purchase back: the line's
 // points in proportion to the pieces, burned points in proportion to the line's
 // subtotal. Its money counts as refunded.
-var refundItem = loyalty.Action[events.RefundItemData]{
-	Name: "refund_item", Standing: loyalty.Earner,
+var refundItem = engine.Action[events.RefundItemData]{
+	Name: "refund_item", Standing: engine.Earner,
 	Needs: func(d events.RefundItemData, n *loyalty.CustomerNeeds) { needRefund(d.TransactionID, n) },
-	Apply: func(r *loyalty.Run, d events.RefundItemData) error {
+	Apply: func(r *engine.Run, d events.RefundItemData) error {
 		t, err := r.Transaction(d.TransactionID)
 		if err != nil {
 			return err
@@ -55,7 +56,7 @@ func findLine(t *loyalty.Transaction, product string) (*loyalty.Line, error) {
 
 // returnPieces books n pieces of a line back. Shares are taken of all pieces
 // returned so far, so that returns one by one add up to the whole line.
-func returnPieces(r *loyalty.Run, t *loyalty.Transaction, line *loyalty.Line, n int64) error {
+func returnPieces(r *engine.Run, t *loyalty.Transaction, line *loyalty.Line, n int64) error {
 	rounding := r.Programme.Purchase.Rounding
 	before := share(line.Subtotal, line.Returned, line.Quantity)
 	returned := line.Returned + n

@@ -3,18 +3,19 @@ package action
 import (
 	"github.com/loyalty-platform/loyalty/gen/events"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
 // release_points frees reserved points: all of them where no number is sent.
 // Where their lot has expired meanwhile, they expire at once.
-var releasePoints = loyalty.Action[events.ReleasePointsData]{
-	Name: "release_points", Standing: loyalty.Earner,
+var releasePoints = engine.Action[events.ReleasePointsData]{
+	Name: "release_points", Standing: engine.Earner,
 	Needs: func(d events.ReleasePointsData, n *loyalty.CustomerNeeds) {
 		n.Lots = loyalty.HeldLots
 		n.Reservations = []string{d.TransactionID}
 	},
-	Apply: func(r *loyalty.Run, d events.ReleasePointsData) error {
+	Apply: func(r *engine.Run, d events.ReleasePointsData) error {
 		held := r.Reservation(d.TransactionID)
 		reserved := points.Total(held.Hold)
 		if reserved == 0 {

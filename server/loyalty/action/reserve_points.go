@@ -3,18 +3,19 @@ package action
 import (
 	"github.com/loyalty-platform/loyalty/gen/events"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
 // reserve_points holds points as a discount for a purchase to come. A second
 // reservation for the same transaction_id adds to the first.
-var reservePoints = loyalty.Action[events.ReservePointsData]{
-	Name: "reserve_points", Standing: loyalty.Spender,
+var reservePoints = engine.Action[events.ReservePointsData]{
+	Name: "reserve_points", Standing: engine.Spender,
 	Needs: func(d events.ReservePointsData, n *loyalty.CustomerNeeds) {
 		n.Lots = loyalty.OpenLots
 		n.Reservations = []string{d.TransactionID}
 	},
 	Check: func(d events.ReservePointsData) error { return loyalty.CheckName("transaction_id", d.TransactionID) },
-	Apply: func(r *loyalty.Run, d events.ReservePointsData) error {
+	Apply: func(r *engine.Run, d events.ReservePointsData) error {
 		hold, err := r.Book.Reserve(r.Event.ID, d.Points)
 		if err != nil {
 			return notEnough(r, d.Points)

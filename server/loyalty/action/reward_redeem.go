@@ -4,6 +4,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/reward"
 )
 
 // RewardRedeemData are the attributes of the operation reward_redeem.
@@ -13,15 +15,15 @@ type RewardRedeemData struct {
 
 // reward_redeem is written when a till or a partner hands a claimed reward out. Its
 // value is a *loyalty.Redeemed.
-var rewardRedeem = loyalty.Action[RewardRedeemData]{
-	Name: "reward_redeem", Standing: loyalty.Spender,
+var rewardRedeem = engine.Action[RewardRedeemData]{
+	Name: "reward_redeem", Standing: engine.Spender,
 	Needs: func(_ RewardRedeemData, n *loyalty.CustomerNeeds) { n.Claims = true },
-	Apply: func(r *loyalty.Run, d RewardRedeemData) error {
+	Apply: func(r *engine.Run, d RewardRedeemData) error {
 		id, err := uuid.Parse(d.Claim)
 		if err != nil {
 			return loyalty.ErrClaimNotFound.With("event", d.Claim).At("data.claim")
 		}
-		result, err := r.RedeemClaim(id)
+		result, err := reward.Redeem(r, id)
 		r.Value = result
 		return err
 	},

@@ -23,7 +23,11 @@ import (
 	"github.com/loyalty-platform/loyalty/server"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/action"
+	"github.com/loyalty-platform/loyalty/server/loyalty/coupon"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+	"github.com/loyalty-platform/loyalty/server/loyalty/rebuild"
 	"github.com/loyalty-platform/loyalty/store"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
@@ -34,20 +38,20 @@ type stage struct {
 	t         *testing.T
 	ctx       context.Context
 	db        *store.Store
-	engine    *loyalty.Engine
+	engine    *engine.Engine
 	zone      string
 	modules   map[string]json.RawMessage
 	entities  map[string]loyalty.Entity
 	recorded  map[string]string // what "$event 2.0" and "$code 2.0" stand for
 	now       atomic.Pointer[time.Time]
-	programme atomic.Pointer[loyalty.Programme]
+	programme atomic.Pointer[programme.Programme]
 	called    map[string]loyalty.ID // by every name that a customer of the story ever had
 	changes   map[loyalty.ID]int64  // what events said that they did to the balance
 	told      string                // the step at hand, for messages
 }
 
 // Programme is the configuration in force, for the engine.
-func (s *stage) Programme() *loyalty.Programme { return s.programme.Load() }
+func (s *stage) Programme() *programme.Programme { return s.programme.Load() }
 
 // contract and catalogue are read once for all stages.
 var (
@@ -71,7 +75,7 @@ func newStage(t *testing.T, db *store.Store, story scenario) *stage {
 		vocabulary.UseDeclarations(func(action string) json.RawMessage { return s.Programme().Declared(action) })
 	}
 	require.NoError(t, err)
-	s.engine, err = loyalty.NewEngine(loyalty.EngineOptions{
+	s.engine, err = engine.NewEngine(engine.EngineOptions{
 		Store: db, Contract: vocabulary, Programmes: s, Rules: action.All(), Features: action.Features(),
 		Clock: func() time.Time { return *s.now.Load() },
 	})
@@ -98,7 +102,7 @@ func (s *stage) configure(changes map[string]json.RawMessage, made entities) {
 		snapshot.Entities = append(snapshot.Entities, s.entities[key])
 	}
 	for name, config := range s.modules {
-		known, err := loyalty.ModuleName(name)
+		known, err := programme.ModuleName(name)
 		require.NoError(s.t, err)
 		m := loyalty.ModuleState{Name: known, Enabled: string(config) != "false"}
 		if config[0] == '{' {
@@ -132,7 +136,7 @@ func (s *stage) upload(codes map[string][]string) {
 	w := &loyalty.Writes{}
 	var last loyalty.ID
 	for _, pool := range slices.Sorted(maps.Keys(codes)) {
-		p := loyalty.Pools.Of(s.Programme())[pool]
+		p := coupon.Pools.Of(s.Programme())[pool]
 		require.NotNil(s.t, p, "codes: no such pool: %s", pool)
 		require.NotNil(s.t, p.Coupon, "codes: the pool %s has no coupon", pool)
 		for _, code := range codes[pool] {
@@ -207,7 +211,7 @@ func (s *stage) play(steps []step) {
 	for id, change := range s.changes {
 		require.Equal(s.t, change, listed[id], "the list shows the event %s as its answer did", id)
 	}
-	err := s.db.VerifyRebuild(s.ctx, func(d loyalty.Difference) {
+	err := s.db.VerifyRebuild(s.ctx, func(d rebuild.Difference) {
 		require.Fail(s.t, "the journal does not give what is stored", "%+v", d)
 	}, func(store.RebuildProgress) {})
 	require.NoError(s.t, err)

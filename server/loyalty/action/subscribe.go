@@ -3,17 +3,18 @@ package action
 import (
 	"github.com/loyalty-platform/loyalty/gen/events"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
 // subscribe makes an inactive profile with what is known; the customer is not
 // opted in.
-var subscribe = loyalty.Action[events.SubscribeData]{
+var subscribe = engine.Action[events.SubscribeData]{
 	Name:    "subscribe",
 	Creates: func(events.SubscribeData) bool { return true },
 	Needs: func(d events.SubscribeData, n *loyalty.CustomerNeeds) {
 		n.Names = externalNames(d.ExternalIds)
 	},
-	Apply: func(r *loyalty.Run, d events.SubscribeData) error {
+	Apply: func(r *engine.Run, d events.SubscribeData) error {
 		if err := refuseEnrolled(r); err != nil {
 			return err
 		}

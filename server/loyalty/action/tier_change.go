@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/tier"
 )
 
 // tierChangeData are the attributes of tier_change.
@@ -15,8 +17,8 @@ type tierChangeData struct {
 }
 
 // tier_change puts a customer into a tier by hand.
-var tierChange = loyalty.Action[tierChangeData]{
-	Name: "tier_change", Standing: loyalty.Earner,
+var tierChange = engine.Action[tierChangeData]{
+	Name: "tier_change", Standing: engine.Earner,
 	Needs: func(_ tierChangeData, n *loyalty.CustomerNeeds) {
 		n.Progress = loyalty.Kinds(loyalty.ProgressTier)
 	},
@@ -26,11 +28,11 @@ var tierChange = loyalty.Action[tierChangeData]{
 		}
 		return nil
 	},
-	Apply: func(r *loyalty.Run, d tierChangeData) (err error) {
-		if d.Structure != "" && loyalty.Structures.Of(r.Programme)[d.Structure] == nil {
+	Apply: func(r *engine.Run, d tierChangeData) (err error) {
+		if d.Structure != "" && tier.Structures.Of(r.Programme)[d.Structure] == nil {
 			return loyalty.ErrStructureNotFound.With("structure", d.Structure).At("data.structure")
 		}
-		to := r.Programme.Tier(d.Tier)
+		to := tier.Find(r.Programme, d.Tier)
 		if to == nil || (d.Structure != "" && to.Structure != d.Structure) {
 			return loyalty.ErrTierNotFound.With("tier", d.Tier).At("data.tier")
 		}
@@ -40,6 +42,6 @@ var tierChange = loyalty.Action[tierChangeData]{
 				return loyalty.ErrPropertyInvalid.With("property", "expdate").With("reason", "instant").At("data.expdate")
 			}
 		}
-		return r.GiveTier(r.Event, to, expires)
+		return tier.Give(r, r.Event, to, expires)
 	},
 }

@@ -1,6 +1,10 @@
 package action
 
-import "github.com/loyalty-platform/loyalty/server/loyalty"
+import (
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/tier"
+)
 
 // tierRecalculationData are the attributes of tier_recalculation.
 type tierRecalculationData struct {
@@ -10,8 +14,8 @@ type tierRecalculationData struct {
 // tier_recalculation makes the figures of a structure again from the customer's
 // journal; the job tiers submits it for everybody whom a changed structure may
 // see elsewhere.
-var tierRecalculation = loyalty.Action[tierRecalculationData]{
-	Name: "tier_recalculation", Standing: loyalty.Earner,
+var tierRecalculation = engine.Action[tierRecalculationData]{
+	Name: "tier_recalculation", Standing: engine.Earner,
 	Needs: func(_ tierRecalculationData, n *loyalty.CustomerNeeds) {
 		n.Progress, n.Past = loyalty.Kinds(loyalty.ProgressTier), true
 	},
@@ -21,7 +25,7 @@ var tierRecalculation = loyalty.Action[tierRecalculationData]{
 		}
 		return nil
 	},
-	Apply: func(r *loyalty.Run, d tierRecalculationData) error {
-		return r.RecalculateTier(r.Event, d.Structure)
+	Apply: func(r *engine.Run, d tierRecalculationData) error {
+		return tier.Recalculate(r, r.Event, d.Structure)
 	},
 }

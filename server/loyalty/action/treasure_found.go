@@ -6,23 +6,25 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/events"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/game"
 )
 
 // treasure_found finds an online treasure. Like its two sisters it is built in:
 // the module treasure_hunt only lists treasures.
-var treasureFound = loyalty.Action[events.TreasureFoundData]{
-	Name: "treasure_found", Standing: loyalty.Earner,
+var treasureFound = engine.Action[events.TreasureFoundData]{
+	Name: "treasure_found", Standing: engine.Earner,
 	Needs: func(_ events.TreasureFoundData, n *loyalty.CustomerNeeds) { needTreasures(n) },
-	Apply: func(r *loyalty.Run, d events.TreasureFoundData) error { return findTreasure(r, d.TreasureID, nil) },
+	Apply: func(r *engine.Run, d events.TreasureFoundData) error { return findTreasure(r, d.TreasureID, nil) },
 }
 
 func needTreasures(n *loyalty.CustomerNeeds) { n.Progress = loyalty.Kinds(loyalty.ProgressTreasure) }
 
 // findTreasure gives the points of a treasure once. Each is found by the one
 // action that fits it.
-func findTreasure(r *loyalty.Run, id string, code *string) error {
+func findTreasure(r *engine.Run, id string, code *string) error {
 	const field = "data.treasure_id"
-	t, err := r.TreasureInForce(id, field)
+	t, err := game.TreasureInForce(r, id, field)
 	switch {
 	case err != nil:
 		return err
@@ -31,7 +33,7 @@ func findTreasure(r *loyalty.Run, id string, code *string) error {
 	case t.Code != "" && (code == nil || strings.TrimSpace(*code) == ""):
 		return loyalty.ErrPropertyEmpty.With("property", "code").At("data.code")
 	}
-	if err := r.MayFind(t, field); err != nil {
+	if err := game.MayFind(r, t, field); err != nil {
 		return err
 	}
 	if t.Code != "" && !t.Opens(*code) {
@@ -41,5 +43,5 @@ func findTreasure(r *loyalty.Run, id string, code *string) error {
 		return err
 	}
 	return r.SetProgress(r.Event, loyalty.ProgressKey{Kind: loyalty.ProgressTreasure, Key: t.ID},
-		loyalty.TreasureProgress{FoundAt: r.At}, time.Time{})
+		game.TreasureProgress{FoundAt: r.At}, time.Time{})
 }

@@ -3,12 +3,14 @@ package action
 import (
 	"github.com/loyalty-platform/loyalty/gen/events"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/coupon"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
 // unassign_coupon takes a claimed coupon from the customer, for another to have: the
 // one that is named, or the only one.
-var unassignCoupon = loyalty.Action[events.UnassignCouponData]{
-	Name: "unassign_coupon", Standing: loyalty.Earner,
+var unassignCoupon = engine.Action[events.UnassignCouponData]{
+	Name: "unassign_coupon", Standing: engine.Earner,
 	Needs: func(d events.UnassignCouponData, n *loyalty.CustomerNeeds) {
 		if d.Code == nil {
 			n.Codes = true
@@ -16,10 +18,10 @@ var unassignCoupon = loyalty.Action[events.UnassignCouponData]{
 			n.Coupons = []string{*d.Code}
 		}
 	},
-	Apply: func(r *loyalty.Run, d events.UnassignCouponData) error {
+	Apply: func(r *engine.Run, d events.UnassignCouponData) error {
 		if d.Code == nil {
-			return r.UnassignOnly(r.Event)
+			return coupon.UnassignOnly(r, r.Event)
 		}
-		return r.UnassignCoupon(r.Event, *d.Code)
+		return coupon.Unassign(r, r.Event, *d.Code)
 	},
 }

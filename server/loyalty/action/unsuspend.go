@@ -2,11 +2,11 @@ package action
 
 import (
 	"github.com/loyalty-platform/loyalty/gen/events"
-	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
 // unsuspend lets a suspended customer spend again.
-var unsuspend = loyalty.Action[events.UnsuspendData]{
+var unsuspend = engine.Action[events.UnsuspendData]{
 	Name:  "unsuspend",
-	Apply: func(r *loyalty.Run, _ events.UnsuspendData) error { return r.Move("unsuspend") },
+	Apply: func(r *engine.Run, _ events.UnsuspendData) error { return r.Move("unsuspend") },
 }

@@ -1,10 +1,12 @@
 package action
 
-import "github.com/loyalty-platform/loyalty/server/loyalty"
+import (
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+)
 
 // verify_customer records that the customer proved who they are. The event is all
 // there is to it.
-var verifyCustomer = loyalty.Action[struct{}]{
+var verifyCustomer = engine.Action[struct{}]{
 	Name:  "verify_customer",
-	Apply: func(*loyalty.Run, struct{}) error { return nil },
+	Apply: func(*engine.Run, struct{}) error { return nil },
 }

@@ -2,11 +2,11 @@ package action
 
 import (
 	"github.com/loyalty-platform/loyalty/gen/events"
-	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
 // visit records that the customer visited a page; it may carry points.
-var visit = loyalty.Action[events.VisitData]{
+var visit = engine.Action[events.VisitData]{
 	Name:  "visit",
-	Apply: func(r *loyalty.Run, d events.VisitData) error { return earnOptional(r, d.Points) },
+	Apply: func(r *engine.Run, d events.VisitData) error { return earnOptional(r, d.Points) },
 }

@@ -1,6 +1,9 @@
 package action
 
-import "github.com/loyalty-platform/loyalty/server/loyalty"
+import (
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/game"
+)
 
 // visualSearchData are the attributes of visual_search.
 type visualSearchData struct {
@@ -18,13 +21,13 @@ type visualSearchBound struct {
 // visual_search records what a customer looked for with a picture: the search,
 // and a visual_search_bound for each thing that was recognised. It answers
 // loyalty.RecordedSearch.
-var visualSearch = loyalty.Action[visualSearchData]{
+var visualSearch = engine.Action[visualSearchData]{
 	Name: "visual_search",
-	Apply: func(r *loyalty.Run, d visualSearchData) error {
+	Apply: func(r *engine.Run, d visualSearchData) error {
 		for _, bound := range d.Bounds {
 			r.Derive(r.Event, "visual_search_bound", bound)
 		}
-		r.Value = loyalty.RecordedSearch{ID: r.Event.ID, Bounds: len(d.Bounds)}
+		r.Value = game.RecordedSearch{ID: r.Event.ID, Bounds: len(d.Bounds)}
 		return nil
 	},
 }

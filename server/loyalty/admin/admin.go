@@ -1,0 +1,230 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+)
+
+// CommandLine is the access key id under which the program's own commands
+// appear in the audit.
+const CommandLine = "command line"
+
+// Admin changes access keys, modules and settings. Every change is audited in
+// its own transaction, never with a secret, and seen by the Directory at once.
+type Admin struct {
+	store     loyalty.AdminStore
+	registry  *programme.Registry
+	directory *Directory
+	apis      []string
+	clock     func() time.Time
+
+	lastLock sync.Mutex
+	last     loyalty.ID // given: to audit entries and entities, so that those of one millisecond keep their order
+}
+
+// AdminOptions are what an Admin needs.
+type AdminOptions struct {
+	Store     loyalty.AdminStore
+	Registry  *programme.Registry
+	Directory *Directory       // refreshed after every change; nil: none runs in this process
+	APIs      []string         // the documents a key can be limited to
+	Clock     func() time.Time // nil: time.Now
+}
+
+// NewAdmin makes an Admin.
+func NewAdmin(o AdminOptions) *Admin {
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	return &Admin{store: o.Store, registry: o.Registry, directory: o.Directory, apis: o.APIs, clock: o.Clock}
+}
+
+// Call says who asks for a change, and whether it may be repeated.
+type Call struct {
+	KeyID       string            // the access key that asked, or CommandLine
+	Idempotency *AdminIdempotency // nil: the caller sent no Idempotency-Key
+}
+
+// AdminIdempotency makes a change repeatable without a second effect.
+type AdminIdempotency struct {
+	loyalty.AnswerKey
+	Hash [32]byte // of method, path and body
+	// Render makes the answer to store from what the change gives or how it
+	// fails. A key is handed to it without its secrets, so that a stored answer
+	// can never show one.
+	Render func(result any, err error) (status int, body []byte)
+}
+
+// Done is what a change did.
+type Done[T any] struct {
+	Value T
+	// Replayed is the stored answer of an earlier call under the same
+	// idempotency key, successful or refused; then Value is not set.
+	Replayed *loyalty.Answer
+}
+
+// change is one administrative transaction: work decides and saves, and its
+// answer is stored with it. public gives the part of the result that may be
+// stored.
+func change[T any](ctx context.Context, a *Admin, call Call, work func(*adminRun) (T, error), public func(T) any) (Done[T], error) {
+	var done Done[T]
+	err := a.store.Change(ctx, func(tx loyalty.AdminTx) error {
+		done = Done[T]{}
+		run := a.run(tx, call)
+		var err error
+		if done.Replayed, err = run.earlier(); err != nil || done.Replayed != nil {
+			return err
+		}
+		if run.Snapshot, err = tx.Snapshot(a.registry.SnapshotTypes()); err != nil {
+			return err
+		}
+		if done.Value, err = work(run); err != nil {
+			return err
+		}
+		return run.answer(public(done.Value), nil)
+	})
+	if err != nil {
+		replayed, err := a.refused(ctx, call, err)
+		if err != nil {
+			err = loyalty.OutcomeError(err)
+		}
+		return Done[T]{Replayed: replayed}, err
+	}
+	if done.Replayed == nil && a.directory != nil {
+		// The change is committed; when it cannot be read back now, Watch will.
+		if err := a.directory.Refresh(ctx); err != nil {
+			a.directory.report(err)
+		}
+	}
+	return done, nil
+}
+
+// refused stores the answer of a refusal, whose transaction was rolled back, in
+// one of its own. Only what a repetition would meet again is stored.
+func (a *Admin) refused(ctx context.Context, call Call, cause error) (*loyalty.Answer, error) {
+	if call.Idempotency == nil || errors.Is(cause, loyalty.ErrKeyReused) || !loyalty.WorthStoring(cause) {
+		return nil, cause
+	}
+	var replayed *loyalty.Answer
+	err := a.store.Change(ctx, func(tx loyalty.AdminTx) error {
+		run := a.run(tx, call)
+		var err error
+		if replayed, err = run.earlier(); err != nil || replayed != nil {
+			return err
+		}
+		if followed, err := a.followed(tx); err != nil || !followed {
+			return err
+		}
+		return run.answer(nil, cause)
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case replayed != nil:
+		return replayed, nil
+	}
+	return nil, cause
+}
+
+// followed says whether this node knows the configuration in force: what a request
+// was held against before the change began may have been the one before, and then the
+// refusal is not kept.
+func (a *Admin) followed(tx loyalty.AdminTx) (bool, error) {
+	if a.directory == nil {
+		return true, nil
+	}
+	s, err := tx.Snapshot(nil)
+	return err == nil && s.Version == a.directory.Programme().Version, err
+}
+
+func (a *Admin) now() time.Time { return a.clock().UTC().Truncate(time.Millisecond) }
+
+// AuditLog lists changes, the newest first.
+func (a *Admin) AuditLog(ctx context.Context, q loyalty.AuditQuery) ([]loyalty.AuditEntry, error) {
+	return a.store.AuditLog(ctx, q)
+}
+
+// adminRun is one administrative transaction under way.
+type adminRun struct {
+	loyalty.AdminTx
+	registry *programme.Registry
+	Snapshot loyalty.Snapshot     // as the transaction found it
+	compiled *programme.Programme // of Snapshot, for this run alone; nil: not compiled yet
+	changed  bool                 // Snapshot is no longer what the transaction found
+	series   *series              // nil: one change
+	call     Call
+	now      time.Time
+	next     func(time.Time) loyalty.ID // ids of audit entries
+}
+
+func (a *Admin) run(tx loyalty.AdminTx, call Call) *adminRun {
+	return &adminRun{AdminTx: tx, registry: a.registry, call: call, now: a.now(), next: a.nextID}
+}
+
+// nextID gives an id that sorts after every one that this process gave before.
+func (a *Admin) nextID(now time.Time) loyalty.ID {
+	a.lastLock.Lock()
+	defer a.lastLock.Unlock()
+	a.last = loyalty.NewID(now, a.last)
+	return a.last
+}
+
+// earlier finds the stored answer of the same call. It fails with ErrKeyReused
+// when the key was used for another call.
+func (r *adminRun) earlier() (*loyalty.Answer, error) {
+	i := r.call.Idempotency
+	if i == nil {
+		return nil, nil
+	}
+	answer, found, err := r.Answer(i.AnswerKey)
+	switch {
+	case err != nil:
+		return nil, err
+	case !found || !r.now.Before(answer.At.Add(loyalty.AnswerLife)):
+		return nil, nil
+	case answer.Hash != i.Hash:
+		return nil, loyalty.ErrKeyReused
+	}
+	return &answer, nil
+}
+
+func (r *adminRun) answer(result any, cause error) error {
+	i := r.call.Idempotency
+	if i == nil {
+		return nil
+	}
+	status, body := i.Render(result, cause)
+	return r.SaveAnswer(loyalty.Answer{AnswerKey: i.AnswerKey, Hash: i.Hash, Status: status, Body: body, At: r.now})
+}
+
+// audit records the change. Before and after are what may be shown; nil where
+// there was nothing.
+func (r *adminRun) audit(action, target string, before, after any) error {
+	e := loyalty.AuditEntry{ID: r.next(r.now), At: r.now, KeyID: r.call.KeyID, Action: action, Target: target}
+	var err error
+	if e.Before, err = auditDocument(before); err != nil {
+		return err
+	}
+	if e.After, err = auditDocument(after); err != nil {
+		return err
+	}
+	return r.Audit(e)
+}
+
+func auditDocument(v any) (json.RawMessage, error) {
+	if v == nil {
+		return nil, nil
+	}
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("audit: %w", err)
+	}
+	return raw, nil
+}

@@ -1,0 +1,91 @@
+package admin
+
+import (
+	"context"
+	"errors"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+)
+
+// BeginBulk takes a bulk operation on: it is stored with all its items, or not at
+// all, and waits for the job bulk. It fails as the kind's check does:
+// ErrRewardNotFound (160320) for a reward that is not there, ErrEntityNotFound and
+// ErrEntityArchived for a list. An operation on nobody is done at once.
+func (a *Admin) BeginBulk(ctx context.Context, call Call, q loyalty.BulkRequest) (Done[loyalty.BulkOperation], error) {
+	if err := check(&q); err != nil {
+		return Done[loyalty.BulkOperation]{}, err
+	}
+	return change(ctx, a, call, func(r *adminRun) (loyalty.BulkOperation, error) {
+		o := loyalty.BulkOperation{
+			ID: loyalty.NewID(r.now, loyalty.ID{}), Kind: q.Kind, Target: q.Target, State: loyalty.BulkQueued, Total: q.Total,
+			CreatedAt: r.now, KeyID: call.KeyID, Parameters: q.Parameters,
+		}
+		if check := bulkChecks[q.Kind]; check != nil {
+			if err := check(a, r, q.Target); err != nil {
+				return o, err
+			}
+		}
+		if q.List != "" {
+			if err := checkBulkList(a, r, q.List); err != nil {
+				return o, loyalty.AtField(err, "list_id")
+			}
+		}
+		o, err := r.AddBulk(o, once(q.Customers), q.List)
+		if err != nil {
+			return o, err
+		}
+		return o, r.audit("bulk."+o.Kind, o.Target, nil, map[string]any{"batch_id": o.ID, "total": o.Total})
+	}, func(o loyalty.BulkOperation) any { return o })
+}
+
+// bulkChecks are the kinds that work on customers. Each decides, inside the transaction
+// that begins the operation, whether its target can be worked on; of other kinds the
+// caller made sure.
+var bulkChecks = map[string]func(a *Admin, r *adminRun, target string) error{
+	loyalty.BulkRewardClaim: checkBulkReward,
+	loyalty.BulkListAdd:     checkBulkList,
+	loyalty.BulkListRemove:  checkBulkList,
+}
+
+// check decides what the request alone can tell.
+func check(q *loyalty.BulkRequest) error {
+	switch {
+	case bulkChecks[q.Kind] == nil: // it works on no customers
+		return nil
+	case len(q.Customers) == 0 && q.List == "":
+		return programme.Fault("customers", loyalty.ErrPropertyEmpty.Name, nil)
+	case len(q.Customers) > 0 && q.List != "":
+		return programme.Fault("list_id", "not_together", map[string]any{"other": "customers"})
+	}
+	return nil
+}
+
+// once leaves out what is repeated.
+func once(names []string) []string {
+	seen := make(map[string]bool, len(names))
+	kept := make([]string, 0, len(names))
+	for _, name := range names {
+		if !seen[name] {
+			seen[name] = true
+			kept = append(kept, name)
+		}
+	}
+	return kept
+}
+
+// checkBulkReward refuses a reward that nobody could claim by its own operation
+// either.
+func checkBulkReward(a *Admin, r *adminRun, reward string) error {
+	_, err := a.found(r, EntityChange{Type: "rewards/reward", ID: reward})
+	if errors.Is(err, loyalty.ErrEntityNotFound) || errors.Is(err, loyalty.ErrEntityArchived) {
+		return loyalty.ErrRewardNotFound
+	}
+	return err
+}
+
+// checkBulkList refuses a customer list that is not there or archived.
+func checkBulkList(a *Admin, r *adminRun, list string) error {
+	_, err := a.found(r, EntityChange{Type: loyalty.CustomerListType, ID: list})
+	return err
+}

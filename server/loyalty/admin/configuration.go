@@ -1,0 +1,161 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+)
+
+// Configuration is what a programme is to be like, as far as it says: what it leaves
+// out stays as it is.
+type Configuration struct {
+	Settings SettingsChange
+	Modules  map[string]ModuleChange            // by any spelling of their names
+	Entities map[string]map[string]EntityFields // by type, then id
+}
+
+// EntityFields gives the whole fields of an entity in canonical form, read by the
+// types and attributes that the programme declares. Its errors name their fields from
+// the place that it was made for.
+type EntityFields func(*programme.Programme) (json.RawMessage, error)
+
+// ConfigurationDocument is everything that is configured, as it is written: no keys,
+// no customers and no purchases, nor who is on a list. Entities that are archived are
+// not part of it.
+type ConfigurationDocument struct {
+	Settings settingsRecord                        `json:"settings"`
+	Modules  map[string]moduleRecord               `json:"modules"`
+	Entities map[string]map[string]json.RawMessage `json:"entities"` // every type of the programme, also where it has none
+}
+
+// The sections of a configuration.
+const (
+	SectionSettings = "settings"
+	SectionModules  = "modules"
+	SectionEntities = "entities"
+)
+
+// MethodRestore is a change that takes an archived entity into force again.
+const MethodRestore = "restore"
+
+// ConfigurationChange is one thing that a configuration changes. Before and After hold what
+// differs: of an update only those properties, of a creation the whole.
+type ConfigurationChange struct {
+	Change  string                     // MethodCreate, MethodUpdate, MethodArchive or MethodRestore
+	Section string                     // SectionSettings, SectionModules or SectionEntities
+	Type    string                     // of an entity
+	ID      string                     // of an entity; the name of a module or a setting
+	Before  map[string]json.RawMessage // nil: it is new
+	After   map[string]json.RawMessage // nil: it is gone
+}
+
+// configured is what is configured now.
+type configured struct {
+	registry *programme.Registry
+	snapshot loyalty.Snapshot
+	entities map[string]map[string]loyalty.Entity // by type, then id; archived ones too
+}
+
+// current reads it. The types that no rule reads are not part of the snapshot; they
+// are read again where something was changed meanwhile.
+func (a *Admin) current(ctx context.Context) (configured, error) {
+	for {
+		snapshot, err := a.store.Snapshot(ctx, a.registry.SnapshotTypes())
+		if err != nil {
+			return configured{}, loyalty.OutcomeError(err)
+		}
+		c, err := configuredAt(a.registry, snapshot, func(q loyalty.EntityQuery) ([]loyalty.Entity, error) { return a.store.Entities(ctx, q) })
+		if err != nil {
+			return c, loyalty.OutcomeError(err)
+		}
+		version, err := a.store.Version(ctx)
+		if err != nil || version == c.snapshot.Version {
+			return c, err
+		}
+	}
+}
+
+// configuredAt adds to a snapshot the entities that are not part of it.
+func configuredAt(g *programme.Registry, s loyalty.Snapshot, list func(loyalty.EntityQuery) ([]loyalty.Entity, error)) (configured, error) {
+	c := configured{g, s, map[string]map[string]loyalty.Entity{}}
+	for _, e := range c.snapshot.Entities {
+		c.put(e)
+	}
+	for _, kind := range g.Declarations(s.Entities).EntityTypes() {
+		if g.Reads(kind) {
+			continue
+		}
+		others, err := list(loyalty.EntityQuery{Type: kind, Archived: true})
+		if err != nil {
+			return c, err
+		}
+		for _, e := range others {
+			c.put(e)
+		}
+	}
+	return c, nil
+}
+
+func (c *configured) put(e loyalty.Entity) {
+	if c.entities[e.Type] == nil {
+		c.entities[e.Type] = map[string]loyalty.Entity{}
+	}
+	c.entities[e.Type][e.ID] = e
+}
+
+// Configuration gives everything that is configured.
+func (a *Admin) Configuration(ctx context.Context) (ConfigurationDocument, error) {
+	c, err := a.current(ctx)
+	if err != nil {
+		return ConfigurationDocument{}, err
+	}
+	return c.document()
+}
+
+func (c *configured) document() (ConfigurationDocument, error) {
+	d := ConfigurationDocument{
+		Settings: recordOf(programme.SettingsOrDefaults(c.snapshot.Settings)), Modules: map[string]moduleRecord{},
+		Entities: map[string]map[string]json.RawMessage{},
+	}
+	modules, err := programme.ModuleStates(c.snapshot)
+	if err != nil {
+		return d, err
+	}
+	for _, m := range modules {
+		d.Modules[m.Name] = moduleRecord{m.Enabled, programme.PlainNumbers(m.Config)}
+	}
+	for _, kind := range c.registry.EntityTypes() {
+		d.Entities[kind] = map[string]json.RawMessage{}
+	}
+	own := c.registry.Declarations(slices.DeleteFunc(slices.Clone(c.snapshot.Entities), func(e loyalty.Entity) bool { return !e.ArchivedAt.IsZero() }))
+	for _, kind := range slices.Sorted(maps.Keys(own.OwnTypes)) {
+		d.Entities[kind] = map[string]json.RawMessage{}
+	}
+	for kind, list := range d.Entities {
+		for id, e := range c.entities[kind] {
+			if e.ArchivedAt.IsZero() {
+				list[id] = programme.PlainNumbers(e.Data)
+			}
+		}
+	}
+	return d, nil
+}
+
+// plainID is an id that needs no quotes in a place.
+var plainID = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
+
+// EntityPlaceIn is where an entity stands in a configuration, such as
+// configuration.entities["rewards/reward"].mug.
+func EntityPlaceIn(kind, id string) string {
+	place := `configuration.entities[` + strconv.Quote(kind) + `]`
+	if plainID.MatchString(id) {
+		return place + "." + id
+	}
+	return place + "[" + strconv.Quote(id) + "]"
+}

@@ -1,0 +1,324 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+)
+
+// PlanConfiguration says what ApplyConfiguration would change, and changes nothing. It
+// fails as that does.
+func (a *Admin) PlanConfiguration(ctx context.Context, c Configuration, prune bool) ([]ConfigurationChange, error) {
+	now, err := a.current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, err := a.plan(now, c, prune)
+	if err != nil {
+		return nil, err
+	}
+	return p.changes, nil
+}
+
+// ApplyConfiguration makes the programme what a configuration says, in one
+// transaction, and tells what changed. What is in force and not in the configuration
+// stays; with prune, entities of the types that the configuration names are archived
+// when it does not have them. An archived entity that it has is taken into force
+// again. Modules that are off are no obstacle. It fails as the single changes do,
+// and its errors name the place, such as configuration.settings.time_zone.
+func (a *Admin) ApplyConfiguration(ctx context.Context, call Call, c Configuration, prune bool) (Done[[]ConfigurationChange], error) {
+	return change(ctx, a, call, func(r *adminRun) ([]ConfigurationChange, error) {
+		now, err := configuredAt(r.registry, r.Snapshot, r.Entities)
+		if err != nil {
+			return nil, err
+		}
+		p, err := a.plan(now, c, prune)
+		if err != nil {
+			return nil, err
+		}
+		for _, write := range p.writes {
+			if err := write(r); err != nil {
+				return nil, err
+			}
+		}
+		return p.changes, nil
+	}, func(changes []ConfigurationChange) any { return changes })
+}
+
+// configurationPlan is how a configuration comes about.
+type configurationPlan struct {
+	at       time.Time
+	now      configured
+	next     loyalty.Snapshot
+	touched  map[entityKey]bool // what the configuration has
+	changes  []ConfigurationChange
+	writes   []func(*adminRun) error
+	declared *programme.Programme // types and attributes of next
+	faults   *loyalty.Error       // of the configuration's entities
+}
+
+func (a *Admin) plan(now configured, c Configuration, prune bool) (*configurationPlan, error) {
+	p := &configurationPlan{at: a.now(), now: now, next: now.snapshot, touched: map[entityKey]bool{}}
+	p.next.Modules, p.next.Entities = slices.Clone(now.snapshot.Modules), slices.Clone(now.snapshot.Entities)
+	if err := p.settings(c.Settings); err != nil {
+		return nil, err
+	}
+	if err := p.modules(c.Modules); err != nil {
+		return nil, err
+	}
+	if err := p.entities(c.Entities, prune); err != nil {
+		return nil, err
+	}
+	if _, err := p.now.registry.Compile(p.next); err != nil {
+		return nil, p.placed(err)
+	}
+	return p, nil
+}
+
+func (p *configurationPlan) settings(c SettingsChange) error {
+	before := programme.SettingsOrDefaults(p.now.snapshot.Settings)
+	after := settingsWith(before, c)
+	if _, err := programme.CheckSettings(after); err != nil {
+		return Under("configuration.settings", err)
+	}
+	old, now := fieldsOf(loyalty.JSON(recordOf(before))), fieldsOf(loyalty.JSON(recordOf(after)))
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		if !programme.SameJSON(programme.ParseTree(old[name]), programme.ParseTree(now[name])) {
+			p.changes = append(p.changes, ConfigurationChange{
+				Change: MethodUpdate, Section: SectionSettings, ID: name,
+				Before: map[string]json.RawMessage{name: old[name]}, After: map[string]json.RawMessage{name: now[name]},
+			})
+		}
+	}
+	if before == after {
+		return nil
+	}
+	p.next.Settings = after
+	p.writes = append(p.writes, func(r *adminRun) error {
+		return errors.Join(r.SaveSettings(after), r.audit("settings.update", "settings", recordOf(before), recordOf(after)))
+	})
+	return nil
+}
+
+func (p *configurationPlan) modules(all map[string]ModuleChange) error {
+	named := map[string]bool{}
+	for _, spelling := range slices.Sorted(maps.Keys(all)) {
+		name, err := programme.ModuleName(spelling)
+		place := "configuration.modules." + spelling
+		switch {
+		case err != nil:
+			return programme.Fault(place, "must_be_one_of", map[string]any{"values": programme.ModuleNames()})
+		case named[name]:
+			return programme.Fault(place, loyalty.ErrPropertyInvalid.Name, map[string]any{"reason": "repeated"})
+		}
+		named[name] = true
+		if err := p.module(name, all[spelling]); err != nil {
+			return Under(place, err)
+		}
+	}
+	return nil
+}
+
+func (p *configurationPlan) module(name string, c ModuleChange) error {
+	before, _, err := programme.CheckModule(programme.StoredModule(p.now.snapshot, name))
+	if err != nil {
+		return err
+	}
+	m, _, err := programme.CheckModule(moduleWith(before, c))
+	if err != nil {
+		return err
+	}
+	old, now := moduleRecord{before.Enabled, before.Config}, moduleRecord{m.Enabled, m.Config}
+	d, differs := differing(loyalty.JSON(old), loyalty.JSON(now))
+	if !differs {
+		return nil
+	}
+	d.Change, d.Section, d.ID = MethodUpdate, SectionModules, name
+	p.changes = append(p.changes, d)
+	p.next.Modules = append(slices.DeleteFunc(p.next.Modules, func(o loyalty.ModuleState) bool { return o.Name == name }), m)
+	p.writes = append(p.writes, func(r *adminRun) error {
+		return errors.Join(r.SaveModule(m), r.audit("module.update", name, old, now))
+	})
+	return nil
+}
+
+// entities reads the entities of a configuration, the declarations of attributes
+// first, by which the others are read.
+func (p *configurationPlan) entities(all map[string]map[string]EntityFields, prune bool) error {
+	p.declared = p.now.registry.Declarations(p.next.Entities)
+	p.kind(programme.AttributeType, all[programme.AttributeType], prune)
+	p.declared = p.now.registry.Declarations(p.next.Entities)
+	kinds := p.declared.EntityTypes()
+	for _, kind := range slices.Sorted(maps.Keys(all)) {
+		if !slices.Contains(kinds, kind) {
+			p.fault(programme.Fault(strings.TrimSuffix(EntityPlaceIn(kind, "x"), ".x"), "entity_type_missing", map[string]any{"type": kind}))
+		}
+	}
+	for _, kind := range kinds {
+		if list, named := all[kind]; named && kind != programme.AttributeType {
+			p.kind(kind, list, prune)
+		}
+	}
+	if p.faults != nil {
+		return p.faults
+	}
+	return nil
+}
+
+// kind plans the entities of one type; a nil list is one that the configuration does
+// not name.
+func (p *configurationPlan) kind(kind string, list map[string]EntityFields, prune bool) {
+	for _, id := range slices.Sorted(maps.Keys(list)) {
+		p.touched[entityKey{kind, id}] = true
+		if err := p.entity(kind, id, list[id]); err != nil {
+			p.fault(err)
+		}
+	}
+	if list == nil || !prune {
+		return
+	}
+	for _, id := range slices.Sorted(maps.Keys(p.now.entities[kind])) {
+		if e := p.now.entities[kind][id]; e.ArchivedAt.IsZero() && list[id] == nil {
+			archived := e
+			archived.ArchivedAt, archived.UpdatedAt = p.at, p.at
+			p.save(MethodArchive, archived, ConfigurationChange{Before: fieldsOf(e.Data)})
+		}
+	}
+}
+
+// entity plans one.
+func (p *configurationPlan) entity(kind, id string, read EntityFields) error {
+	if err := checkEntityID(kind, id); err != nil {
+		return loyalty.AsError(err).At(EntityPlaceIn(kind, id))
+	}
+	data, err := read(p.declared)
+	if err != nil {
+		return err
+	}
+	e, there := p.now.entities[kind][id]
+	if !there {
+		p.save(MethodCreate, loyalty.Entity{Type: kind, ID: id, Data: data, CreatedAt: p.at, UpdatedAt: p.at}, ConfigurationChange{After: fieldsOf(data)})
+		return nil
+	}
+	if err := programme.CheckFixed(kind, e.Data, data); err != nil {
+		return Under(EntityPlaceIn(kind, id), err)
+	}
+	next := e
+	next.Data, next.UpdatedAt, next.ArchivedAt = data, p.at, time.Time{}
+	d, differs := differing(e.Data, data)
+	switch {
+	case !e.ArchivedAt.IsZero():
+		p.save(MethodRestore, next, ConfigurationChange{After: fieldsOf(data)})
+	case differs:
+		p.save(MethodUpdate, next, d)
+	}
+	return nil
+}
+
+// save notes the change of an entity and how it is written.
+func (p *configurationPlan) save(method string, e loyalty.Entity, d ConfigurationChange) {
+	d.Change, d.Section, d.Type, d.ID = method, SectionEntities, e.Type, e.ID
+	p.changes = append(p.changes, d)
+	before, after := any(nil), any(e.Data)
+	if old, there := p.now.entities[e.Type][e.ID]; there && old.ArchivedAt.IsZero() {
+		before = old.Data
+	}
+	if !e.ArchivedAt.IsZero() {
+		after = nil
+	}
+	if p.now.registry.Reads(e.Type) {
+		i := slices.IndexFunc(p.next.Entities, func(o loyalty.Entity) bool { return o.Type == e.Type && o.ID == e.ID })
+		if i >= 0 {
+			p.next.Entities[i] = e
+		} else {
+			p.next.Entities = append(p.next.Entities, e)
+		}
+	}
+	p.writes = append(p.writes, func(r *adminRun) error {
+		return errors.Join(r.SaveEntity(e), r.audit("entity."+method, e.Type+"/"+e.ID, before, after))
+	})
+}
+
+// fault gathers what is wrong with the entities, so that all of it can be put right
+// at once. The first one gives the error its name.
+func (p *configurationPlan) fault(err error) {
+	e := loyalty.AsError(err)
+	if p.faults == nil {
+		own := *e
+		p.faults = &own
+		return
+	}
+	if room := maxConfigurationFaults - len(p.faults.Details); room > 0 {
+		p.faults.Details = append(slices.Clip(p.faults.Details), e.Details[:min(room, len(e.Details))]...)
+	}
+}
+
+// maxConfigurationFaults bounds how many faults one answer lists.
+const maxConfigurationFaults = 100
+
+// placed names the place of what keeps everything from being a programme. An entity
+// that the configuration does not have is in the way of one that it has.
+func (p *configurationPlan) placed(err error) error {
+	var f *programme.EntityFault
+	switch {
+	case errors.Is(err, loyalty.ErrNotHoldable):
+		return Under("configuration.modules."+programme.ModulePendingEvents, err)
+	case !errors.As(err, &f):
+		return Under("configuration.modules", err)
+	case p.touched[entityKey{f.Type, f.ID}]:
+		return Under(EntityPlaceIn(f.Type, f.ID), f.Unwrap())
+	}
+	return loyalty.ErrEntityInUse.With("by", f.Type+" "+f.ID).At("configuration.entities").Because(err)
+}
+
+// Under puts a place before the fields of an error; what speaks of no field is about
+// the place.
+func Under(place string, err error) error {
+	var e *loyalty.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	if len(e.Details) == 0 {
+		return e.At(place)
+	}
+	own := *e
+	own.Details = make([]loyalty.Detail, len(e.Details))
+	for i, d := range e.Details {
+		if d.Field = place + "." + d.Field; strings.HasPrefix(e.Details[i].Field, "[") {
+			d.Field = place + e.Details[i].Field
+		}
+		own.Details[i] = d
+	}
+	return &own
+}
+
+func fieldsOf(raw json.RawMessage) map[string]json.RawMessage {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(raw, &fields) != nil {
+		return nil
+	}
+	for name, value := range fields {
+		fields[name] = programme.PlainNumbers(value)
+	}
+	return fields
+}
+
+// differing gives the properties in which two objects differ.
+func differing(before, after json.RawMessage) (d ConfigurationChange, differs bool) {
+	d.Before, d.After = fieldsOf(before), fieldsOf(after)
+	for name, value := range d.Before {
+		if other, there := d.After[name]; there && programme.SameJSON(programme.ParseTree(value), programme.ParseTree(other)) {
+			delete(d.Before, name)
+			delete(d.After, name)
+		}
+	}
+	return d, !reflect.DeepEqual(d.Before, d.After)
+}

@@ -1,0 +1,257 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+)
+
+// Directory holds the programme and the access keys in memory, so that no
+// request asks the database for what changes rarely. A change swaps the whole
+// view at once; a request sees one view from end to end.
+type Directory struct {
+	store    loyalty.AdminStore
+	registry *programme.Registry
+	clock    func() time.Time
+	report   func(error)
+	current  atomic.Pointer[view]
+
+	refreshing chan struct{} // one at a time, so that an older view never follows a newer one
+
+	usedLock sync.Mutex
+	used     map[string]time.Time
+
+	asking, reads teller // of failures in the background
+
+	followed atomic.Int64  // when the view was last known to be the newest, in Unix milliseconds
+	reading  atomic.Bool   // a refresh of Watch is under way
+	patience time.Duration // for the next one; touched by it alone
+}
+
+// view is the configuration at one version.
+type view struct {
+	programme *programme.Programme
+	keys      map[string]*loyalty.AccessKey
+}
+
+// DirectoryOptions are what a Directory needs.
+type DirectoryOptions struct {
+	Store    loyalty.AdminStore
+	Registry *programme.Registry
+	Clock    func() time.Time // nil: time.Now
+	// Report hears of refreshes in the background that failed; the last good
+	// view stays in force meanwhile.
+	Report func(error)
+}
+
+// NewDirectory reads the configuration and the keys. It fails when they cannot
+// be read or do not make a programme (see Registry.Compile).
+func NewDirectory(ctx context.Context, o DirectoryOptions) (*Directory, error) {
+	d := &Directory{store: o.Store, registry: o.Registry, clock: o.Clock, report: o.Report, used: map[string]time.Time{}, patience: readTime, refreshing: make(chan struct{}, 1)}
+	if d.clock == nil {
+		d.clock = time.Now
+	}
+	if d.report == nil {
+		d.report = func(error) {}
+	}
+	return d, d.Refresh(ctx)
+}
+
+// Programme is the configuration in force. It never changes; ask again for the
+// next event.
+func (d *Directory) Programme() *programme.Programme { return d.current.Load().programme }
+
+// Key finds an access key in force now, with the secrets in force now, the
+// newest first. Unknown, revoked and expired keys are all answered with false.
+// The key is shared: it must not be changed.
+func (d *Directory) Key(id string) (*loyalty.AccessKey, bool) {
+	key, ok := d.current.Load().keys[id]
+	now := d.clock()
+	if !ok || !inForce(key.ExpiresAt, now) {
+		return nil, false
+	}
+	if !slices.ContainsFunc(key.Secrets, func(s loyalty.Secret) bool { return !inForce(s.ExpiresAt, now) }) {
+		return key, true
+	}
+	current := *key
+	current.Secrets = secretsInForce(key.Secrets, now)
+	return &current, len(current.Secrets) > 0
+}
+
+// inForce says whether something that expires at an instant (zero: never) still
+// holds at now.
+func inForce(expires, now time.Time) bool { return expires.IsZero() || now.Before(expires) }
+
+func secretsInForce(all []loyalty.Secret, now time.Time) []loyalty.Secret {
+	return slices.DeleteFunc(slices.Clone(all), func(s loyalty.Secret) bool { return !inForce(s.ExpiresAt, now) })
+}
+
+// Used marks a key as used now. It is kept in memory until Flush.
+func (d *Directory) Used(id string) {
+	now := d.clock().UTC()
+	d.usedLock.Lock()
+	d.used[id] = now
+	d.usedLock.Unlock()
+}
+
+// Flush records when keys were last used. What could not be recorded is kept
+// for the next time.
+func (d *Directory) Flush(ctx context.Context) error {
+	d.usedLock.Lock()
+	used := d.used
+	d.used = map[string]time.Time{}
+	d.usedLock.Unlock()
+	if len(used) == 0 {
+		return nil
+	}
+	err := d.store.KeysUsed(ctx, used)
+	if err != nil {
+		d.usedLock.Lock()
+		maps.Copy(used, d.used) // what came meanwhile is newer
+		d.used = used
+		d.usedLock.Unlock()
+	}
+	return err
+}
+
+// Refresh reads the configuration again. When it fails, the view stays.
+func (d *Directory) Refresh(ctx context.Context) error {
+	select {
+	case d.refreshing <- struct{}{}:
+		defer func() { <-d.refreshing }()
+	case <-ctx.Done():
+		return fmt.Errorf("reading the configuration: %w", ctx.Err())
+	}
+	began := time.Now()
+	snapshot, err := d.store.Snapshot(ctx, d.registry.SnapshotTypes())
+	if err != nil {
+		return fmt.Errorf("reading the configuration: %w", err)
+	}
+	programme, err := d.registry.Compile(snapshot)
+	if err != nil {
+		return fmt.Errorf("configuration %d: %w", snapshot.Version, err)
+	}
+	keys := make(map[string]*loyalty.AccessKey, len(snapshot.Keys))
+	for _, k := range snapshot.Keys {
+		if k.RevokedAt.IsZero() && len(k.Secrets) > 0 {
+			keys[k.ID] = &k
+		}
+	}
+	for _, id := range snapshot.Unreadable {
+		d.report(fmt.Errorf("access key %s: a secret does not open and is left out; rotate the key", id))
+	}
+	d.current.Store(&view{programme, keys})
+	d.seen(began)
+	return nil
+}
+
+// seen notes that the view was the newest at an instant.
+func (d *Directory) seen(at time.Time) { d.followed.Store(at.UnixMilli()) }
+
+// Behind is for how long nobody knows whether the view is the newest: the version
+// could not be asked for, or a newer configuration is still being read.
+func (d *Directory) Behind() time.Duration { return time.Since(time.UnixMilli(d.followed.Load())) }
+
+// How long uses of keys stay in memory, and how long the database may take: on a
+// connection that has died silently a revoked key would stay good for ever.
+const (
+	flushEvery = 10 * time.Second
+	answerTime = 2 * time.Second
+	// A large programme takes as long as it takes to be read: a read that did not end in
+	// time gets twice as much the next time, and so do those after one that took long.
+	readTime    = 5 * time.Second
+	maxReadTime = time.Hour
+)
+
+func bounded(ctx context.Context, ask func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	return ask(ctx)
+}
+
+// Watch follows changes that other processes and nodes make, asking for the
+// version every so often, and flushes the uses of keys. It returns when ctx
+// ends, after a last flush.
+func (d *Directory) Watch(ctx context.Context, every time.Duration) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	flush := time.NewTicker(flushEvery)
+	defer flush.Stop()
+	var readers sync.WaitGroup
+	defer readers.Wait()
+	for {
+		select {
+		case <-ctx.Done():
+			d.asking.tell(bounded(context.WithoutCancel(ctx), d.Flush), d.report)
+			return
+		case <-tick.C:
+			d.asking.tell(d.follow(ctx, &readers), d.report)
+		case <-flush.C:
+			d.asking.tell(bounded(ctx, d.Flush), d.report)
+		}
+	}
+}
+
+// follow asks for the version, and has a newer configuration read aside: how long that
+// takes says nothing about the database being there.
+func (d *Directory) follow(ctx context.Context, readers *sync.WaitGroup) error {
+	began := time.Now()
+	var version int64
+	err := bounded(ctx, func(ctx context.Context) (err error) {
+		version, err = d.store.Version(ctx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if version == d.Programme().Version {
+		d.seen(began)
+		return nil
+	}
+	if d.reading.CompareAndSwap(false, true) {
+		readers.Go(func() {
+			defer d.reading.Store(false)
+			d.read(ctx)
+		})
+	}
+	return nil
+}
+
+// read reads the configuration, for as long as it may take by now.
+func (d *Directory) read(ctx context.Context) {
+	limited, cancel := context.WithTimeout(ctx, d.patience)
+	defer cancel()
+	began := time.Now()
+	err := d.Refresh(limited)
+	switch {
+	case err == nil:
+		d.patience = max(readTime, 2*time.Since(began))
+	case limited.Err() != nil:
+		d.patience = min(2*d.patience, maxReadTime)
+	}
+	d.reads.tell(err, d.report)
+}
+
+// teller reports a failure once while it stays the same: an outage is not told every
+// second. It belongs to one goroutine.
+type teller struct{ told string }
+
+// tell reports a failure. That the program is stopping is none.
+func (t *teller) tell(err error, report func(error)) {
+	text := ""
+	if err != nil && !errors.Is(err, context.Canceled) {
+		text = err.Error()
+	}
+	if text != "" && text != t.told {
+		report(err)
+	}
+	t.told = text
+}

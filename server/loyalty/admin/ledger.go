@@ -1,0 +1,66 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/points"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+)
+
+// Liability reports what is outstanding by the month in which it expires, those that
+// never do at the end. Lots that live by activity count by their expiry as of now.
+func (a *Admin) Liability(ctx context.Context) (loyalty.Liability, error) {
+	l := loyalty.Liability{At: a.now()}
+	snapshot, err := a.store.Snapshot(ctx, nil)
+	if err != nil {
+		return l, loyalty.OutcomeError(err)
+	}
+	zone, err := programme.CheckSettings(programme.SettingsOrDefaults(snapshot.Settings))
+	if err != nil {
+		return l, err
+	}
+	totals, groups, err := a.store.Outstanding(ctx)
+	if err != nil {
+		return l, loyalty.OutcomeError(err)
+	}
+	l.Totals = totals
+	months(&l, groups, zone)
+	return l, nil
+}
+
+func months(l *loyalty.Liability, groups []loyalty.LotGroup, zone *time.Location) {
+	by := map[string]*loyalty.LiabilityMonth{}
+	for i := range groups {
+		g := &groups[i]
+		lot := points.Lot{ExpiresAt: g.ExpiresAt, Idle: g.Idle}
+		month := ""
+		if at := lot.Expiry(g.LastActivity); !at.IsZero() {
+			month = at.In(zone).Format("2006-01")
+		}
+		if by[month] == nil {
+			by[month] = &loyalty.LiabilityMonth{Month: month}
+		}
+		sum := &by[month].Points
+		sum.Add(sum, &g.Points)
+		by[month].Lots += g.Lots
+		l.Outstanding.Add(&l.Outstanding, &g.Points)
+	}
+	for _, m := range by {
+		l.Months = append(l.Months, m)
+	}
+	slices.SortFunc(l.Months, func(a, b *loyalty.LiabilityMonth) int {
+		if (a.Month == "") != (b.Month == "") {
+			return cmp.Compare(b.Month, a.Month) // never comes last
+		}
+		return cmp.Compare(a.Month, b.Month)
+	})
+}
+
+// VerifyLedger proves the invariants of the ledger; see LedgerReader.
+func (a *Admin) VerifyLedger(ctx context.Context, report func(loyalty.LedgerCheck)) {
+	a.store.VerifyLedger(ctx, report)
+}

@@ -1,0 +1,102 @@
+package admin
+
+import (
+	"slices"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// mayGive refuses to make a key into more than the key that asks has itself, which
+// could else lift its own limits by way of another key. before is the key as it was,
+// nil for a new one: what it had already stays. Taking rights away is never refused.
+func (r *adminRun) mayGive(before, after *loyalty.AccessKey) error {
+	giver, limited := r.giver()
+	if !limited {
+		return nil
+	}
+	for _, right := range rights {
+		if before != nil && right.within(after, before) {
+			continue
+		}
+		if !right.within(after, giver) && (before == nil || !right.together(after, giver, before)) {
+			return loyalty.ErrRightsExceeded.With("property", right.property).At(right.property)
+		}
+	}
+	return nil
+}
+
+// giver is the key that asks; false: it is the command line, which may give anything.
+func (r *adminRun) giver() (*loyalty.AccessKey, bool) {
+	if r.call.KeyID == CommandLine {
+		return nil, false
+	}
+	k, err := findKey(r.Snapshot, r.call.KeyID)
+	if err != nil || !k.RevokedAt.IsZero() {
+		// It was revoked while it asked: it has no rights any more.
+		return &loyalty.AccessKey{ReadOnly: true, APIs: []string{""}, Addresses: []string{""}, RateLimit: 1, ExpiresAt: time.UnixMilli(1)}, true
+	}
+	return &k, true
+}
+
+// right is one dimension of what a key may do.
+type right struct {
+	property string
+	// within says whether a key has no more of the right than another one.
+	within func(k, other *loyalty.AccessKey) bool
+	// union says whether it has no more than two others have between them; nil: that
+	// is no different.
+	union func(k, one, other *loyalty.AccessKey) bool
+}
+
+func (r right) together(k, one, other *loyalty.AccessKey) bool {
+	return r.union != nil && r.union(k, one, other)
+}
+
+var rights = []right{
+	{"apis", apisWithin, func(k, one, other *loyalty.AccessKey) bool {
+		return apisWithin(k, &loyalty.AccessKey{APIs: append(slices.Clone(one.APIs), other.APIs...)})
+	}},
+	{"read_only", func(k, other *loyalty.AccessKey) bool { return k.ReadOnly || !other.ReadOnly }, nil},
+	{"addresses", addressesWithin, func(k, one, other *loyalty.AccessKey) bool {
+		return addressesWithin(k, &loyalty.AccessKey{Addresses: append(slices.Clone(one.Addresses), other.Addresses...)})
+	}},
+	{"rate_limit", func(k, other *loyalty.AccessKey) bool { return limitOf(k) <= limitOf(other) }, nil},
+	{"expires_at", func(k, other *loyalty.AccessKey) bool {
+		return other.ExpiresAt.IsZero() || !k.ExpiresAt.IsZero() && !k.ExpiresAt.After(other.ExpiresAt)
+	}, nil},
+}
+
+func apisWithin(k, other *loyalty.AccessKey) bool {
+	if len(other.APIs) == 0 {
+		return true
+	}
+	return len(k.APIs) > 0 && !slices.ContainsFunc(k.APIs, func(name string) bool { return !slices.Contains(other.APIs, name) })
+}
+
+// addressesWithin compares networks one by one: one that only several together cover
+// counts as more.
+func addressesWithin(k, other *loyalty.AccessKey) bool {
+	if len(other.Addresses) == 0 {
+		return true
+	}
+	covered := func(text string) bool {
+		p, ok := readPrefix(text)
+		return ok && slices.ContainsFunc(other.Addresses, func(wide string) bool {
+			w, ok := readPrefix(wide)
+			return ok && w.Bits() <= p.Bits() && w.Contains(p.Addr())
+		})
+	}
+	return len(k.Addresses) > 0 && !slices.ContainsFunc(k.Addresses, func(text string) bool { return !covered(text) })
+}
+
+// defaultRateLimit is the limit of a key without its own, in requests a minute, as
+// package limit has it.
+const defaultRateLimit = 1000
+
+func limitOf(k *loyalty.AccessKey) int {
+	if k.RateLimit == 0 {
+		return defaultRateLimit
+	}
+	return k.RateLimit
+}

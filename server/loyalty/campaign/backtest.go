@@ -1,0 +1,149 @@
+package campaign
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+	"github.com/loyalty-platform/loyalty/server/loyalty/points"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+)
+
+// BulkBacktest is the kind of a bulk operation that tries a campaign on the events
+// of the past; Target is the campaign.
+const BulkBacktest = "campaign_backtest"
+
+// BacktestPlan is what a backtest is asked for: the events recorded from From on,
+// before To, and the campaign in the form of its entity.
+type BacktestPlan struct {
+	From     time.Time       `json:"from"`
+	To       time.Time       `json:"to"`
+	Campaign json.RawMessage `json:"campaign"`
+}
+
+// Check fails where the period ends before it begins, and where the campaign, a
+// version of the one with this id, does not fit the programme.
+func (plan *BacktestPlan) Check(p *programme.Programme, id string) error {
+	if !plan.From.Before(plan.To) {
+		return programme.Fault("to", "must_follow", map[string]any{"other": "from"})
+	}
+	_, err := Draft(p, id, plan.Campaign)
+	return loyalty.PrefixFields(err, "campaign.")
+}
+
+// BacktestFigures is what a campaign would have given.
+type BacktestFigures struct {
+	Events  int64  `json:"events"` // how often
+	Winners int64  `json:"winners"`
+	Points  int64  `json:"points"`
+	Coupons int64  `json:"coupons"`
+	Fault   string `json:"fault,omitempty"` // why it could not be tried
+}
+
+// chance is something of the past at which a campaign could have given: the
+// campaign's condition held. Or it is a merge.
+type chance struct {
+	customer loyalty.ID
+	base     int64      // the points that multiply looks at
+	merged   loyalty.ID // who became part of the customer; zero: it is no merge
+}
+
+// Backtest counts what a campaign would have given, chance by chance in the order
+// of recording. It remembers those who won.
+type Backtest struct {
+	BacktestFigures
+	Campaign *Campaign
+	on       map[string]bool
+	rounding money.Rounding
+	times    map[loyalty.ID]int64      // it gave a customer something
+	labelled map[loyalty.ID]bool       // who got a label: a merge does not bring them along
+	into     map[loyalty.ID]loyalty.ID // who was merged, into whom
+}
+
+func NewBacktest(p *programme.Programme, c *Campaign) *Backtest {
+	return &Backtest{Campaign: c, on: p.On, rounding: p.Purchase.Rounding, times: map[loyalty.ID]int64{}, labelled: map[loyalty.ID]bool{}, into: map[loyalty.ID]loyalty.ID{}}
+}
+
+// Take looks at one chance.
+func (b *Backtest) Take(x chance) {
+	customer := b.survivor(x.customer)
+	if x.merged != (loyalty.ID{}) {
+		b.merge(b.survivor(x.merged), customer)
+		return
+	}
+	l := &b.Campaign.Limit
+	if l.PerCustomer != nil && b.times[customer] >= *l.PerCustomer || l.Total != nil && b.Events >= *l.Total {
+		return
+	}
+	given := false
+	for i := range b.Campaign.Effects {
+		given = b.give(&b.Campaign.Effects[i], customer, x.base) || given
+	}
+	if !given {
+		return
+	}
+	if b.times[customer] == 0 {
+		b.Winners++
+	}
+	b.times[customer]++
+	b.Events++
+}
+
+// give counts one effect and says whether it gives anything. Who has a label or a
+// tier does not get it again.
+func (b *Backtest) give(f *Effect, customer loyalty.ID, base int64) bool {
+	if m := effectModules[f.Type]; m != "" && !b.on[m] {
+		return false
+	}
+	switch f.Type {
+	case EffectPoints:
+		b.Points += f.Points
+		return true
+	case EffectMultiply:
+		n, err := b.rounding.Whole(decimal.NewFromInt(base).Mul(f.extra))
+		if err != nil || n <= 0 || n > points.Max {
+			return false
+		}
+		b.Points += n
+		return true
+	case EffectCoupon:
+		b.Coupons++
+		return true
+	case EffectLabel:
+		has := b.labelled[customer]
+		b.labelled[customer] = true
+		return !has
+	case EffectTier:
+		return b.times[customer] == 0
+	}
+	return true
+}
+
+func (b *Backtest) survivor(id loyalty.ID) loyalty.ID {
+	for range len(b.into) {
+		into, merged := b.into[id]
+		if !merged {
+			break
+		}
+		id = into
+	}
+	return id
+}
+
+// merge makes one winner of two.
+func (b *Backtest) merge(source, target loyalty.ID) {
+	if source == target {
+		return
+	}
+	if b.times[source] > 0 && b.times[target] > 0 {
+		b.Winners--
+	}
+	if n := b.times[source]; n > 0 {
+		b.times[target] += n
+		delete(b.times, source)
+	}
+	b.into[source] = target
+}

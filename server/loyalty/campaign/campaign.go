@@ -1,0 +1,216 @@
+package campaign
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/challenge"
+	"github.com/loyalty-platform/loyalty/server/loyalty/condition"
+	"github.com/loyalty-platform/loyalty/server/loyalty/coupon"
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+	"github.com/loyalty-platform/loyalty/server/loyalty/tier"
+)
+
+// The states of a campaign. Only an active one runs.
+const (
+	CampaignDraft  = "draft"
+	CampaignActive = "active"
+	CampaignPaused = "paused"
+)
+
+// Campaign gives something when an action happens and its condition holds
+// (automation/campaign).
+type Campaign struct {
+	ID        string   `json:"-"`
+	Name      string   `json:"name"`
+	Trigger   string   `json:"trigger"` // an action
+	Condition string   `json:"condition"`
+	Effects   []Effect `json:"effects"`
+	Priority  int      `json:"priority"` // the highest runs first
+	Limit     struct {
+		PerCustomer *int64 `json:"per_customer"` // times it gives one customer something; nil: no limit
+		Total       *int64 `json:"total"`        // times it gives in all; nil: no limit
+	} `json:"limit"`
+	Status string               `json:"status"` // draft (also when empty), active or paused
+	Holds  *condition.Condition `json:"-"`
+	loyalty.Dates
+	CreatedAt time.Time `json:"-"`
+}
+
+// The types of an effect.
+const (
+	EffectPoints    = "points"
+	EffectMultiply  = "multiply"
+	EffectCoupon    = "coupon"
+	EffectLabel     = "label"
+	EffectTier      = "tier"
+	EffectChallenge = "challenge"
+)
+
+var effectTypes = strings.Join([]string{EffectPoints, EffectMultiply, EffectCoupon, EffectLabel, EffectTier, EffectChallenge}, ", ")
+
+// Effect is what a campaign gives.
+type Effect struct {
+	Type      string                 `json:"type"`
+	Points    int64                  `json:"points"`
+	Factor    money.Rate             `json:"factor"` // what the base points become: 2 doubles them
+	Coupon    *coupon.CouponTemplate `json:"coupon"`
+	Pool      string                 `json:"pool"`
+	Label     string                 `json:"label"`
+	Tier      string                 `json:"tier"`
+	Challenge string                 `json:"challenge"`
+	Amount    int64                  `json:"amount"` // by which the challenge moves; 0: 1
+
+	extra decimal.Decimal // Factor − 1: what the campaign adds for each base point
+}
+
+// Campaigns are what is given when something happens (module automation).
+var Campaigns = &programme.EntityType[*Campaign]{Type: "automation/campaign", Module: programme.ModuleAutomation, Read: readCampaign, Index: orderCampaigns}
+
+// campaignOrder are the campaigns in the order in which they run, and triggered the
+// active ones by what sets them off.
+var (
+	campaignOrder programme.Slot[[]*Campaign]
+	triggered     programme.Slot[map[string][]*Campaign]
+)
+
+func readCampaign(p *programme.Programme, e loyalty.Entity) (*Campaign, error) {
+	c := &Campaign{ID: e.ID, CreatedAt: e.CreatedAt}
+	err := programme.Decode(e, c)
+	if err != nil {
+		return nil, err
+	}
+	if c.Holds, err = programme.CompileCondition("condition", c.Condition); err != nil {
+		return nil, err
+	}
+	c.Status = cmp.Or(c.Status, CampaignDraft)
+	if err := c.check(p); err != nil {
+		return nil, err
+	}
+	for i := range c.Effects {
+		if err := c.Effects[i].check(p, fmt.Sprintf("effects[%d]", i)); err != nil {
+			return nil, err
+		}
+	}
+	return c, programme.CheckDates(c.Dates)
+}
+
+// Draft compiles a campaign that nobody stored, as a version of one with this id. It
+// fails as storing it would, naming the field.
+func Draft(p *programme.Programme, id string, data json.RawMessage) (*Campaign, error) {
+	return readCampaign(p, loyalty.Entity{ID: id, Data: data})
+}
+
+// StatusAt is where a campaign stands at an instant: draft, paused, or by its dates
+// scheduled, active or completed.
+func (c *Campaign) StatusAt(at time.Time) string {
+	if c.Status != CampaignActive {
+		return c.Status
+	}
+	return c.Dates.Status(at)
+}
+
+// check refuses a trigger that never happens and a condition over a line where
+// there is none.
+func (c *Campaign) check(p *programme.Programme) error {
+	switch {
+	case !p.Happens(c.Trigger):
+		return programme.Fault("trigger", "action_missing", map[string]any{"action": c.Trigger})
+	case c.Holds.Uses("item") && c.Trigger != programme.LineAction:
+		return programme.Fault("condition", "condition_trigger", map[string]any{"fact": "item", "trigger": programme.LineAction})
+	}
+	return nil
+}
+
+// check completes the document's schema: what an effect names is in force.
+func (f *Effect) check(p *programme.Programme, at string) error {
+	switch f.Type {
+	case EffectPoints:
+		if f.Points <= 0 {
+			return programme.Fault(at+".points", loyalty.ErrPropertyEmpty.Name, nil)
+		}
+	case EffectMultiply:
+		one := decimal.NewFromInt(1)
+		factor, err := decimal.NewFromString(f.Factor.String())
+		if err != nil || factor.LessThan(one) {
+			return programme.Fault(at+".factor", "too_small", map[string]any{"limit": 1})
+		}
+		f.extra = factor.Sub(one)
+	case EffectCoupon:
+		return f.checkCoupon(p, at)
+	case EffectLabel:
+		if f.Label = strings.TrimSpace(f.Label); f.Label == "" {
+			return programme.Fault(at+".label", loyalty.ErrPropertyEmpty.Name, nil)
+		}
+	case EffectTier:
+		if tier.Find(p, f.Tier) == nil {
+			return programme.Missing(at+".tier", "tiers/tier", f.Tier)
+		}
+	case EffectChallenge:
+		if challenge.Challenges.Of(p)[f.Challenge] == nil {
+			return programme.Missing(at+".challenge", "challenges/challenge", f.Challenge)
+		}
+		f.Amount = cmp.Or(f.Amount, 1)
+	default:
+		return programme.Fault(at+".type", "must_be_one_of", map[string]any{"values": effectTypes})
+	}
+	return nil
+}
+
+// checkCoupon: a coupon comes out of a pool or is made by a template, not both.
+func (f *Effect) checkCoupon(p *programme.Programme, at string) error {
+	switch {
+	case f.Pool == "" && f.Coupon == nil:
+		return programme.Fault(at+".coupon", loyalty.ErrPropertyEmpty.Name, nil)
+	case f.Pool != "" && f.Coupon != nil:
+		return programme.Fault(at+".coupon", "not_together", map[string]any{"other": "pool"})
+	case f.Coupon != nil:
+		return f.Coupon.Check(at + ".coupon")
+	case coupon.Pools.Of(p)[f.Pool] == nil:
+		return programme.Missing(at+".pool", "coupons/pool", f.Pool)
+	}
+	return nil
+}
+
+// orderCampaigns brings the campaigns into the order in which they run: the
+// highest priority first, then the oldest. The active ones can be found by what
+// sets them off.
+func orderCampaigns(p *programme.Programme, all map[string]*Campaign) {
+	ordered := slices.SortedFunc(maps.Values(all), func(a, b *Campaign) int {
+		return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.CreatedAt.Compare(b.CreatedAt), strings.Compare(a.ID, b.ID))
+	})
+	by := map[string][]*Campaign{}
+	for _, c := range ordered {
+		if c.Status == CampaignActive {
+			by[c.Trigger] = append(by[c.Trigger], c)
+		}
+	}
+	campaignOrder.Set(p, ordered)
+	triggered.Set(p, by)
+}
+
+// InOrder lists the campaigns in the order in which they run.
+func InOrder(p *programme.Programme) []*Campaign { return campaignOrder.Of(p) }
+
+// onlyLabels says whether a campaign gives nothing but labels.
+func (c *Campaign) onlyLabels() bool {
+	return !slices.ContainsFunc(c.Effects, func(f Effect) bool { return f.Type != EffectLabel })
+}
+
+// Find finds a campaign that is not archived; nil: there is none.
+func Find(p *programme.Programme, id string) *Campaign {
+	i := slices.IndexFunc(InOrder(p), func(c *Campaign) bool { return c.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return InOrder(p)[i]
+}

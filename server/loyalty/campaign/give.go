@@ -1,0 +1,192 @@
+package campaign
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/challenge"
+	"github.com/loyalty-platform/loyalty/server/loyalty/coupon"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/points"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+	"github.com/loyalty-platform/loyalty/server/loyalty/tier"
+)
+
+// gift is one campaign giving to the customer of an occurrence.
+type gift struct {
+	*engine.Occurrence
+	campaign *Campaign
+	cause    *loyalty.Event
+	given    bool // anything at all
+	gave     loyalty.CampaignGifts
+}
+
+// give follows one effect. One that cannot be given now, because its module is
+// off or its pool is empty, is left out: a campaign never refuses the event that
+// set it off.
+func (g *gift) give(f *Effect) error {
+	if m := effectModules[f.Type]; m != "" && !g.Programme.On[m] {
+		g.missed("reason.module_is_off", map[string]any{"module": m, "effect": f.Type})
+		return nil
+	}
+	switch f.Type {
+	case EffectPoints:
+		return g.earn(f.Points)
+	case EffectMultiply:
+		n, err := g.Programme.Purchase.Rounding.Whole(decimal.NewFromInt(base(g.Occurrence)).Mul(f.extra))
+		if err != nil || n > points.Max {
+			return g.tooMany()
+		}
+		return g.earn(n)
+	case EffectCoupon:
+		return g.coupon(f)
+	case EffectLabel:
+		return g.label(f.Label)
+	case EffectTier:
+		return g.tier(f.Tier)
+	case EffectChallenge:
+		return g.challenge(f)
+	}
+	return nil
+}
+
+// effectModules are the modules that effects need.
+var effectModules = map[string]string{
+	EffectCoupon: programme.ModuleCoupons, EffectTier: programme.ModuleTiers, EffectChallenge: programme.ModuleChallenges,
+}
+
+func (g *gift) missed(reason string, input map[string]any) {
+	told(g.Occurrence, g.campaign, loyalty.Verdict{Verdict: "skipped", Reason: reason, Input: input})
+}
+
+// base are the points that the occurrence earned, those of campaigns left out: of
+// a line, of a purchase, or of the event.
+func base(o *engine.Occurrence) (n int64) {
+	switch {
+	case o.Line != nil:
+		return o.Line.Points - o.Line.Bonus
+	case o.Accepted != nil:
+		return o.Accepted.OriginalEarned - o.Accepted.Detail.Bonus
+	}
+	for _, p := range o.Book.Postings {
+		if p.Event == o.Trigger.ID && p.From == points.Issued && p.To == points.Available {
+			n += p.Points
+		}
+	}
+	return n
+}
+
+// campaignPoints are the attributes of the point_add that a campaign gives.
+type campaignPoints struct {
+	Points        int64  `json:"points"`
+	TransactionID string `json:"transaction_id,omitempty"`
+	Campaign      string `json:"campaign"`
+}
+
+// earn gives points by a point_add. Those of a purchase belong to it, so that its
+// refunds take them back.
+func (g *gift) earn(n int64) error {
+	if n <= 0 {
+		return nil
+	}
+	t, name := g.Accepted, ""
+	if t != nil {
+		name = t.Name
+	}
+	e := g.Derive(g.cause, "point_add", campaignPoints{n, name, g.campaign.ID})
+	if t != nil {
+		e.Transaction = name
+	}
+	if err := g.Credit(e, n, name); err != nil {
+		return g.tooMany()
+	}
+	g.given, g.gave.Points = true, g.gave.Points+n
+	if t == nil {
+		return challenge.NoteGift(g.Occurrence.Run, g.cause, e, g.campaign.ID, n)
+	}
+	if err := t.AddBonus(g.Line, n); err != nil {
+		return err
+	}
+	t.NoteGift(g.campaign.ID, g.Line, n)
+	g.TellLater(e, t)
+	return nil
+}
+
+// tooMany names the campaign that would bring more points than a balance can hold.
+func (g *gift) tooMany() error {
+	return loyalty.ErrTooLarge.With("property", "points of the campaign "+g.campaign.ID)
+}
+
+// campaignOrigin are the attributes of what else a campaign gives.
+type campaignOrigin struct {
+	Campaign string `json:"campaign"`
+}
+
+// label puts a label on the customer, by a profile event with all their labels.
+func (g *gift) label(label string) error {
+	p := &g.Customer.Profile
+	if slices.Contains(p.Labels, label) {
+		return nil
+	}
+	labels := append(slices.Clip(p.Labels), label)
+	personal := map[string]json.RawMessage{"labels": loyalty.JSON(labels)}
+	if _, err := g.DeriveSealed(g.cause, "profile", campaignOrigin{g.campaign.ID}, personal); err != nil {
+		return err
+	}
+	p.Labels, g.Customer.UpdatedAt, g.given = labels, g.Now, true
+	g.gave.Labels++
+	return nil
+}
+
+// campaignCoupon are the attributes of the coupon_create that a campaign gives.
+type campaignCoupon struct {
+	Code     string `json:"code"`
+	Pool     string `json:"pool,omitempty"`
+	Campaign string `json:"campaign"`
+}
+
+// coupon gives a coupon by a coupon_create.
+func (g *gift) coupon(f *Effect) error {
+	before, last := len(g.Events()), g.Customer.LastEvent
+	e := g.Derive(g.cause, "coupon_create", campaignOrigin{g.campaign.ID})
+	c, err := coupon.Issue(g.Occurrence.Run, e, coupon.CouponSource{Pool: f.Pool, Template: f.Coupon})
+	if errors.Is(err, loyalty.ErrPoolEmpty) || errors.Is(err, loyalty.ErrPatternSpent) {
+		g.Unrecord(before, last) // e: nothing hangs on it
+		g.missed("reason.pool_has_no_code", map[string]any{"pool": f.Pool})
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	e.Data, g.given = loyalty.JSON(campaignCoupon{c.Code, c.Pool, g.campaign.ID}), true
+	g.gave.Coupons++
+	return nil
+}
+
+// tier puts the customer into a tier.
+func (g *gift) tier(id string) error {
+	before := len(g.Events())
+	if err := tier.Change(g.Occurrence.Run, g.cause, tier.Find(g.Programme, id), time.Time{}); err != nil {
+		return err
+	}
+	if len(g.Events()) > before {
+		g.given = true
+		g.gave.Tiers++
+	}
+	return nil
+}
+
+// challenge moves a challenge forward.
+func (g *gift) challenge(f *Effect) error {
+	moved, err := challenge.Advance(g.Occurrence.Run, g.cause, challenge.Challenges.Of(g.Programme)[f.Challenge], f.Amount)
+	if moved {
+		g.given = true
+		g.gave.Challenge += f.Amount
+	}
+	return err
+}

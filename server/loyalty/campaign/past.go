@@ -1,0 +1,151 @@
+package campaign
+
+import (
+	"context"
+	"slices"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+)
+
+// finalActions are those whose events can make a purchase final.
+var finalActions = []string{"checkout", "checkout_accept", "pending_validate"}
+
+// PastActions are the actions of the journal at which a campaign can run.
+func (c *Campaign) PastActions() []string {
+	if c.Trigger == "checkout" || c.Trigger == programme.LineAction {
+		return finalActions
+	}
+	return []string{c.Trigger}
+}
+
+// final says whether an event of the journal made its purchase final. Of a refund
+// that was validated later the purchase is accepted too.
+func final(e *loyalty.PastEvent) bool {
+	if e.Effects == nil || e.Effects.Transaction == nil || !slices.Contains(finalActions, e.Action) {
+		return false
+	}
+	x := e.Effects.Transaction
+	return x.State == loyalty.Accepted && x.Refunded == 0 && x.Earned == x.OriginalEarned
+}
+
+// Chances judges a campaign's condition on events of the past and gives those at
+// which it holds, with the merges among them. Nobody waits for it.
+func Chances(ctx context.Context, e *engine.Engine, c *Campaign, events []loyalty.PastEvent) (list []chance, err error) {
+	all := make([]loyalty.CustomerNeeds, len(events))
+	for i := range events {
+		all[i] = c.pastNeeds(&events[i])
+	}
+	err = e.LookBack(ctx, all, func(h *engine.Hindsight) {
+		list = nil
+		for i := range events {
+			list = append(list, c.chancesAt(h, &events[i])...)
+		}
+	})
+	return list, err
+}
+
+// pastNeeds is what a condition sees besides the event.
+func (c *Campaign) pastNeeds(e *loyalty.PastEvent) loyalty.CustomerNeeds {
+	n := loyalty.CustomerNeeds{ID: e.Customer, Key: c.Holds != nil}
+	if e.Transaction != "" {
+		n.Transactions = []string{e.Transaction}
+	}
+	if c.Holds.Uses("customer.tiers") {
+		n.Progress = loyalty.Kinds(loyalty.ProgressTier)
+	}
+	return n
+}
+
+// chancesAt looks at one event.
+func (c *Campaign) chancesAt(h *engine.Hindsight, e *loyalty.PastEvent) (list []chance) {
+	if e.Effects != nil && e.Effects.MergedFrom != nil {
+		list = append(list, chance{customer: e.Customer, merged: *e.Effects.MergedFrom})
+	}
+	if e.Held {
+		return list
+	}
+	r := h.Customer(c.pastNeeds(e))
+	if r == nil {
+		return list
+	}
+	r.At = e.At
+	for _, o := range c.occurrences(r, e) {
+		if r.Customer.Status != loyalty.OptedOut && !enrolledFor(o, c) {
+			continue
+		}
+		held, _, err := o.Judge(c.Holds)
+		if !h.Lacks(err) && held {
+			list = append(list, chance{customer: e.Customer, base: baseOf(e, o)})
+		}
+	}
+	return list
+}
+
+// occurrences gives what an event of the past was to the campaign.
+func (c *Campaign) occurrences(r *engine.Run, e *loyalty.PastEvent) []*engine.Occurrence {
+	o := engine.NewOccurrence(r, c.Trigger, &e.Event, nil, nil)
+	final := final(e)
+	if t := r.Purchases()[e.Transaction]; t != nil && e.Effects != nil && e.Effects.Transaction != nil {
+		t = asOf(t, e.Effects.Transaction, final)
+		r.Purchases()[e.Transaction] = t
+		if final {
+			o.Accepted = t
+		}
+	}
+	switch c.Trigger {
+	case programme.LineAction:
+		return lines(o)
+	case "checkout", "checkout_accept":
+		if o.Accepted == nil {
+			return nil
+		}
+	case "reserve_points", "release_points":
+		if e.Parent != (loyalty.ID{}) {
+			return nil // told by its purchase
+		}
+	}
+	if e.Action != c.Trigger && c.Trigger != "checkout" {
+		return nil // a merge, read along
+	}
+	return []*engine.Occurrence{o}
+}
+
+// lines are the occurrences of the lines of a purchase.
+func lines(o *engine.Occurrence) (list []*engine.Occurrence) {
+	if o.Accepted == nil {
+		return nil
+	}
+	for i := range o.Accepted.Detail.Items {
+		line := *o
+		line.Line = &o.Accepted.Detail.Items[i]
+		list = append(list, &line)
+	}
+	return list
+}
+
+// baseOf are the points that multiply looks at.
+func baseOf(e *loyalty.PastEvent, o *engine.Occurrence) int64 {
+	if o.Line == nil && o.Accepted == nil {
+		return e.Issued
+	}
+	return base(o)
+}
+
+// asOf is the purchase as an event left it. What made it final came before the
+// campaigns.
+func asOf(t *loyalty.Transaction, x *loyalty.TransactionEffect, final bool) *loyalty.Transaction {
+	c := t.Clone()
+	c.State, c.Total, c.Refunded = x.State, money.Amount(x.Total), money.Amount(x.Refunded)
+	c.OriginalTotal = c.Total + c.Refunded
+	c.Earned, c.Burned, c.OriginalEarned, c.OriginalBurned = x.Earned, x.Burned, x.OriginalEarned, x.OriginalBurned
+	c.Detail.Bonus = x.Bonus
+	for i := range c.Detail.Items {
+		if l := &c.Detail.Items[i]; final {
+			l.Points, l.Bonus, l.Returned, l.TakenBack = l.Points-l.Bonus, 0, 0, 0
+		}
+	}
+	return c
+}

@@ -1,0 +1,207 @@
+package campaign
+
+import (
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+)
+
+// campaigns lets the campaigns that an occurrence sets off run, in their order.
+func campaigns(o *engine.Occurrence) error {
+	if !o.Programme.On[programme.ModuleAutomation] {
+		return nil
+	}
+	for _, c := range triggered.Of(o.Programme)[o.Action] {
+		if err := o.Effort(engine.StepsToLook); err != nil {
+			return err
+		}
+		if err := run(o, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run runs one campaign: it gives what it has to give, unless something stands
+// against it. What gave nothing does not count for its limits.
+func run(o *engine.Occurrence, c *Campaign) error {
+	reason, fault, err := hindrance(o, c)
+	if err != nil {
+		return err
+	}
+	if reason != "" {
+		tell(o, c, reason, fault)
+		return nil
+	}
+	g := gift{Occurrence: o, campaign: c, cause: cause(o)}
+	for i := range c.Effects {
+		if err := g.give(&c.Effects[i]); err != nil {
+			return err
+		}
+	}
+	if !g.given {
+		tell(o, c, "reason.nothing_to_give", nil)
+		return nil
+	}
+	told(o, c, loyalty.Verdict{Verdict: "applied", Reason: "reason.campaign", Points: g.gave.Points})
+	return g.count()
+}
+
+// hindrance is why a campaign gives nothing, as a translation key; empty: nothing
+// stands against it. Where its condition could not be judged, fault says why.
+func hindrance(o *engine.Occurrence, c *Campaign) (reason string, fault, err error) {
+	if c.Dates.Status(o.Trigger.At) != loyalty.StatusActive {
+		return "reason.not_active", nil, nil
+	}
+	if !enrolledFor(o, c) {
+		return "reason.standing", nil, nil
+	}
+	held, fault, err := o.Judge(c.Holds)
+	switch {
+	case err != nil:
+		return "", nil, err
+	case fault != nil:
+		return "reason.condition_fault", fault, nil
+	case !held:
+		return "reason.condition", nil, nil
+	}
+	reason, err = exhausted(o, c)
+	return reason, nil, err
+}
+
+// enrolledFor: customers who are not enrolled get nothing but labels, and those
+// who left get nothing.
+func enrolledFor(o *engine.Occurrence, c *Campaign) bool {
+	switch o.Customer.Status {
+	case loyalty.Active, loyalty.Suspended:
+		return true
+	case loyalty.Inactive:
+		return c.onlyLabels()
+	}
+	return false
+}
+
+// campaignCount is how often a campaign gave a customer something.
+type campaignCount struct {
+	Count int64 `json:"count"`
+}
+
+// exhausted says which limit of a campaign is reached; empty: none.
+func exhausted(o *engine.Occurrence, c *Campaign) (string, error) {
+	if most := c.Limit.PerCustomer; most != nil {
+		var n campaignCount
+		if _, err := o.Progress(loyalty.ProgressCampaign, c.ID, &n); err != nil {
+			return "", err
+		}
+		if n.Count >= *most {
+			return "reason.limit", nil
+		}
+	}
+	if most := c.Limit.Total; most != nil {
+		n, err := o.Tally(loyalty.TallyCampaign + c.ID)
+		if err != nil {
+			return "", err
+		}
+		if n >= *most {
+			return "reason.limit_total", nil
+		}
+	}
+	return "", nil
+}
+
+// count notes what the campaign gave, and that it did, as far as it is limited.
+func (g *gift) count() error {
+	c := g.campaign
+	g.gave.Runs = 1
+	told := &g.cause.Tell().Campaigns
+	*told = append(*told, loyalty.CampaignEffect{Campaign: c.ID, CampaignGifts: g.gave})
+	if c.Limit.PerCustomer != nil {
+		var n campaignCount
+		if _, err := g.Progress(loyalty.ProgressCampaign, c.ID, &n); err != nil {
+			return err
+		}
+		n.Count++
+		if err := g.SetProgress(g.cause, loyalty.ProgressKey{Kind: loyalty.ProgressCampaign, Key: c.ID}, n, time.Time{}); err != nil {
+			return err
+		}
+	}
+	if c.Limit.Total != nil {
+		return g.Count(g.cause, loyalty.TallyCampaign+c.ID, 1)
+	}
+	return nil
+}
+
+// cause is the event that set a campaign off: for a line, the event of the item.
+func cause(o *engine.Occurrence) *loyalty.Event {
+	if o.Line != nil {
+		if e := o.Find(o.Line.Event); e != nil {
+			return e
+		}
+	}
+	return o.Trigger
+}
+
+// tell explains why a campaign gave nothing.
+func tell(o *engine.Occurrence, c *Campaign, reason string, fault error) {
+	v := loyalty.Verdict{Verdict: "skipped", Reason: reason}
+	if fault != nil {
+		v.Input = map[string]any{"fault": fault.Error()}
+	}
+	told(o, c, v)
+}
+
+// told explains what a campaign did; outside a preview it costs nothing.
+func told(o *engine.Occurrence, c *Campaign, v loyalty.Verdict) {
+	if !o.Tracing() {
+		return
+	}
+	if v.Input == nil {
+		v.Input = map[string]any{}
+	}
+	v.Rule = "campaign"
+	v.Input["campaign"], v.Input["name"], v.Input["trigger"] = c.ID, c.Name, o.Action
+	if c.Condition != "" {
+		v.Input["condition"] = c.Condition
+	}
+	if o.Line != nil {
+		v.Input["product_id"] = o.Line.ProductID
+	}
+	o.TraceInput(v)
+}
+
+// foreseeCampaigns adds what the limits of the campaigns need that an action sets
+// off.
+func foreseeCampaigns(p *programme.Programme, action string, n *loyalty.CustomerNeeds) {
+	foreseeLimits(p, action, n)
+	switch action {
+	case "checkout_accept":
+		foreseeLimits(p, "checkout", n)
+		fallthrough
+	case "checkout":
+		foreseeLimits(p, programme.LineAction, n)
+	}
+}
+
+func foreseeLimits(p *programme.Programme, trigger string, n *loyalty.CustomerNeeds) {
+	for _, c := range triggered.Of(p)[trigger] {
+		if c.Limit.PerCustomer != nil {
+			n.Progress |= loyalty.Kinds(loyalty.ProgressCampaign)
+		}
+		if c.Limit.Total != nil {
+			n.Tallies = append(n.Tallies, loyalty.TallyCampaign+c.ID)
+		}
+	}
+}
+
+// CampaignFeature gives what campaigns give (module automation).
+var CampaignFeature = engine.Feature{
+	Name: "campaigns", Progress: loyalty.ProgressCampaign, React: campaigns,
+	Needs: func(p *programme.Programme, action string, n *loyalty.CustomerNeeds) {
+		if p.On[programme.ModuleAutomation] {
+			foreseeCampaigns(p, action, n)
+		}
+	},
+	Join: engine.JoinBy(func(a *campaignCount, b campaignCount) { a.Count += b.Count }),
+}

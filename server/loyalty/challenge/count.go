@@ -1,0 +1,233 @@
+package challenge
+
+import (
+	"slices"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/calendar"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+)
+
+// What a full refund or a rejection does to the progress that its purchase made.
+const (
+	RefundsUndo = "undo" // takes it out, and completions that no longer hold back
+	RefundsKeep = "keep" // leaves it
+)
+
+// passed is a completion that was taken back although it was not the last one.
+type passed struct {
+	At     time.Time `json:"at"`
+	Before time.Time `json:"before,omitzero"`
+}
+
+// maxKept is how many completions of one challenge that several purchases made
+// together can still be broken: those before them stay.
+const maxKept = 100
+
+// counter is what something counts in the name of: a purchase that may be refunded,
+// or a completion that may be taken back with one.
+type counter struct {
+	purchase   *loyalty.Transaction // nil: a completion
+	completion loyalty.ID           // its event
+}
+
+func (c *counter) id() loyalty.ID {
+	if c.purchase != nil {
+		return c.purchase.Checkout
+	}
+	return c.completion
+}
+
+// hostedBy is where a completion of this submission is kept: with a purchase, or
+// with the challenge.
+type hostedBy struct {
+	purchase  *loyalty.Transaction
+	challenge string
+}
+
+// completions are those of a submission that a refund may break, by their events.
+var completions engine.Note[map[loyalty.ID]hostedBy]
+
+// nobodys are events that belong to no purchase and to no completion, though one of
+// them brought them about: tiers look at all that a customer did, points at the time.
+var nobodys = []string{"tier_up", "tier_down", "tier_change", "point_expire"}
+
+// counts finds in whose name an event counts for challenges: its purchase, if it is
+// one that was made, changed or accepted, or followed from it; a completion, if it
+// followed from that.
+func counts(r *engine.Run, e *loyalty.Event) *counter {
+	for ; e != nil && e.Customer == r.Customer.ID; e = r.Find(e.Parent) {
+		switch {
+		case e.Accepted != nil:
+			return &counter{purchase: e.Accepted}
+		case e.Action == "challenge":
+			if _, kept := completions.Of(r)[e.ID]; kept {
+				return &counter{completion: e.ID}
+			}
+			return nil
+		case slices.Contains(nobodys, e.Action):
+			return nil
+		case e.Action == "checkout" || e.Action == "checkout_update":
+			if t := r.Purchases()[e.Transaction]; t != nil {
+				return &counter{purchase: t}
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
+// part makes a counter one of those whose progress this is, and gives its name. One
+// alone keeps a completion to itself.
+func (st *ChallengeState) part(by, next loyalty.ID) loyalty.ID {
+	switch {
+	case len(st.Parts) == 0:
+		st.Parts, st.Sole = []loyalty.ID{next}, by
+	case st.Sole != by:
+		st.Sole = loyalty.ID{}
+	}
+	return st.Parts[0]
+}
+
+// noteCounting keeps what was just counted for a challenge with what it was counted
+// in the name of. A challenge that keeps its progress needs no such note.
+func noteCounting(r *engine.Run, e *loyalty.Event, c *Challenge, st *ChallengeState, by *counter, moves []int64, on calendar.Day) error {
+	if by == nil {
+		return nil
+	}
+	k := loyalty.Counting{Challenge: c.ID, For: st.part(by.id(), r.Customer.LastEvent), Moves: moves}
+	if c.WindowDays > 0 {
+		k.Day = on
+	}
+	return changeCountings(r, e, by, c.ID, st, func(all []loyalty.Counting) []loyalty.Counting { return withCounting(all, k) })
+}
+
+func withCounting(all []loyalty.Counting, k loyalty.Counting) []loyalty.Counting {
+	same := func(o loyalty.Counting) bool {
+		return o.Challenge == k.Challenge && o.For == k.For && o.Day == k.Day && o.Whole == nil
+	}
+	// It is one of the last: what an occurrence counted before went to other challenges.
+	for i := len(all) - 1; i >= 0; i-- {
+		if same(all[i]) {
+			all[i].Moves = slices.Clone(all[i].Moves)
+			for n := range k.Moves {
+				all[i].Moves[n] = min(maxSum, all[i].Moves[n]+k.Moves[n])
+			}
+			return all
+		}
+	}
+	k.Moves = slices.Clone(k.Moves)
+	return append(all, k)
+}
+
+// changeCountings changes what was counted in the name of a purchase or completion.
+// st is the state of a challenge that is being changed already; nil: none is.
+func changeCountings(r *engine.Run, e *loyalty.Event, by *counter, challenge string, st *ChallengeState, change func([]loyalty.Counting) []loyalty.Counting) error {
+	if t := by.purchase; t != nil {
+		t.Detail.Counted = change(t.Counted())
+		tellPurchase(r, e, t)
+		return nil
+	}
+	return changeCompletion(r, e, by.completion, challenge, st, func(k *loyalty.Completion) { k.Counts = change(slices.Clone(k.Counts)) })
+}
+
+// changeCompletion changes a completion of this submission, wherever it is kept.
+func changeCompletion(r *engine.Run, e *loyalty.Event, id loyalty.ID, challenge string, st *ChallengeState, change func(*loyalty.Completion)) error {
+	host := completions.Of(r)[id]
+	if t := host.purchase; t != nil {
+		all := t.Counted()
+		if i := slices.IndexFunc(all, func(k loyalty.Counting) bool { return k.Whole != nil && k.Whole.Event == id }); i >= 0 {
+			again := *all[i].Whole
+			change(&again)
+			all[i].Whole = &again
+			tellPurchase(r, e, t)
+		}
+		return nil
+	}
+	mine := st != nil && host.challenge == challenge // kept by whoever is changing it
+	if !mine {
+		st = &ChallengeState{}
+		if _, err := r.Progress(loyalty.ProgressChallenge, host.challenge, st); err != nil {
+			return err
+		}
+	}
+	i := slices.IndexFunc(st.Kept, func(k loyalty.Completion) bool { return k.Event == id })
+	if i < 0 {
+		return nil
+	}
+	if change(&st.Kept[i]); mine {
+		return nil
+	}
+	return r.SetProgress(e, loyalty.ProgressKey{Kind: loyalty.ProgressChallenge, Key: host.challenge}, st, time.Time{})
+}
+
+// NoteGift keeps the points that a campaign gave because of a completion with it:
+// they are taken back together.
+func NoteGift(r *engine.Run, cause, e *loyalty.Event, campaign string, n int64) error {
+	by := counts(r, cause)
+	if by == nil || by.purchase != nil {
+		return nil
+	}
+	return changeCompletion(r, cause, by.completion, "", nil, func(k *loyalty.Completion) {
+		k.Gave = append(slices.Clip(k.Gave), loyalty.CompletionGift{Campaign: campaign, Event: e.ID, Points: n})
+	})
+}
+
+// tellPurchase tells the state of a purchase with the event that told it last.
+func tellPurchase(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) {
+	if r.Untold(t) {
+		return
+	}
+	for _, o := range slices.Backward(r.Events()) {
+		x := o.Effects
+		if o.Customer != r.Customer.ID || x == nil {
+			continue
+		}
+		if (x.Transaction != nil && o.Transaction == t.Name) || slices.ContainsFunc(x.Purchases, func(p loyalty.TransactionEffect) bool { return p.Name == t.Name }) {
+			e = o
+			break
+		}
+	}
+	r.TellLater(e, t)
+}
+
+// keepCompletion keeps a completion that a refund may break: with the purchase that
+// alone counted for it and completed it, else with the challenge.
+func keepCompletion(r *engine.Run, done *loyalty.Event, at time.Time, c *Challenge, st *ChallengeState, by *counter) error {
+	if len(st.Parts) == 0 {
+		return nil
+	}
+	k := loyalty.Completion{
+		For: st.Parts, Of: st.Of, Event: done.ID, Points: c.Points, Criteria: st.Criteria, Needs: make([]int64, len(c.Criteria)),
+		Window: c.WindowDays, Days: st.Days, Started: st.Started, At: at, Before: st.Completed,
+	}
+	for i := range c.Criteria {
+		k.Needs[i] = c.Criteria[i].Threshold * c.Criteria[i].scale()
+	}
+	hosts := completions.Of(r)
+	if hosts == nil {
+		hosts = map[loyalty.ID]hostedBy{}
+		completions.Set(r, hosts)
+	}
+	if by == nil || by.purchase == nil || by.id() != st.Sole {
+		hosts[done.ID] = hostedBy{challenge: c.ID}
+		st.keep(k)
+		return nil
+	}
+	hosts[done.ID] = hostedBy{purchase: by.purchase}
+	return changeCountings(r, done, by, c.ID, st, func(all []loyalty.Counting) []loyalty.Counting {
+		for i := len(all) - 1; i >= 0; i-- {
+			if all[i].Challenge == c.ID && slices.Contains(k.For, all[i].For) {
+				all[i].Whole = &k
+				break
+			}
+		}
+		return all
+	})
+}
+
+func (st *ChallengeState) keep(k loyalty.Completion) {
+	st.Kept = append(st.Kept, k)
+	st.Kept = st.Kept[max(0, len(st.Kept)-maxKept):]
+}

@@ -1,0 +1,117 @@
+package challenge
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty/condition"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+)
+
+// sumScale is what sums other than points are kept in: 1/10,000, as money.
+const sumScale = int64(money.Unit)
+
+// amount is by how much an occurrence moves a criterion, in its scale. It sees
+// what conditions see, but money exactly. A number that is absent, is none, or is
+// below zero moves nothing: progress never goes back.
+func amount(o *engine.Occurrence, k *Criterion) (n int64, err error) {
+	if k.Sum == "" {
+		return 1, nil
+	}
+	record, field, _ := strings.Cut(strings.TrimPrefix(k.Sum, "event."), ".")
+	switch record {
+	case "points":
+		n = o.Points()
+	case "data":
+		var data condition.Attributes
+		data, err = o.SeenAttributes()
+		if heir, inherits := data.(condition.Heir); inherits {
+			name, _, _ := strings.Cut(field, ".")
+			data = heir.With(name)
+		}
+		n = number(engine.AttributesOf(data), field)
+	case "transaction":
+		n, err = purchaseNumber(o, field)
+	case "item":
+		n, err = lineNumber(o, field)
+	}
+	return min(max(0, n), maxSum), err
+}
+
+func purchaseNumber(o *engine.Occurrence, field string) (int64, error) {
+	t := o.Purchase()
+	if t == nil {
+		return 0, nil
+	}
+	switch field {
+	case "total":
+		return int64(t.Total), nil
+	case "original_total":
+		return int64(t.OriginalTotal), nil
+	case "refunded":
+		return int64(t.Refunded), nil
+	case "earned":
+		return scaled(t.Earned), nil
+	case "burned":
+		return scaled(t.Burned), nil
+	}
+	f, _, err := o.PurchaseFacts()
+	if err != nil {
+		return 0, err
+	}
+	return number(engine.AttributesOf(f.Data), strings.TrimPrefix(field, "data.")), nil
+}
+
+func lineNumber(o *engine.Occurrence, field string) (int64, error) {
+	switch {
+	case o.Line == nil:
+		return 0, nil
+	case field == "quantity":
+		return scaled(o.Line.Quantity), nil
+	case field == "subtotal":
+		return int64(o.Line.Subtotal), nil
+	}
+	_, line, err := o.PurchaseFacts()
+	if err != nil {
+		return 0, err
+	}
+	return number(engine.AttributesOf(line.Data), strings.TrimPrefix(field, "data.")), nil
+}
+
+// scaled is a whole number in the scale of sums.
+func scaled(n int64) int64 {
+	if n > maxSum/sumScale {
+		return maxSum
+	}
+	return n * sumScale
+}
+
+// maxSum bounds one number and every sum: it reaches any threshold.
+const maxSum = int64(1)<<62 - 1
+
+// number reads an attribute, exactly; 0 where it is none. More than four decimals
+// are cut off.
+func number(attributes map[string]json.RawMessage, path string) int64 {
+	name, rest, nested := strings.Cut(path, ".")
+	raw, ok := attributes[name]
+	if !ok {
+		return 0
+	}
+	if nested {
+		var inner map[string]json.RawMessage
+		if json.Unmarshal(raw, &inner) != nil {
+			return 0
+		}
+		return number(inner, rest)
+	}
+	rate, err := money.ParseRate(strings.TrimSpace(string(raw)))
+	if err != nil {
+		return 0
+	}
+	n, err := rate.Points(money.Amount(sumScale)*money.Unit, money.Floor)
+	if err != nil && rate.Sign() > 0 {
+		return maxSum
+	}
+	return min(n, maxSum)
+}

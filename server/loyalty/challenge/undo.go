@@ -1,0 +1,386 @@
+package challenge
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/calendar"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+)
+
+// uncount takes what was counted out of counts, as far as it is there, and leaves in
+// k what is not: it stands elsewhere, or the days have let it go.
+func uncount(k *loyalty.Counting, criteria []int64, days []map[calendar.Day]int64) (found bool) {
+	for i := range min(len(k.Moves), len(criteria)) {
+		n := min(k.Moves[i], criteria[i])
+		if len(days) == len(criteria) {
+			n = min(n, days[i][k.Day])
+		}
+		if n <= 0 {
+			continue
+		}
+		if len(days) == len(criteria) { // the maps are the caller's own
+			if days[i][k.Day] -= n; days[i][k.Day] == 0 {
+				delete(days[i], k.Day)
+			}
+		}
+		criteria[i], k.Moves[i], found = criteria[i]-n, k.Moves[i]-n, true
+	}
+	return found
+}
+
+// nothing forgets in whose name progress was made, once there is none.
+func (st *ChallengeState) nothing() {
+	if !slices.ContainsFunc(st.Criteria, positive) {
+		st.Started, st.Parts, st.Sole = time.Time{}, nil, loyalty.ID{}
+	}
+}
+
+func positive(n int64) bool { return n > 0 }
+
+// holds says whether what is counted is still enough.
+func holds(k *loyalty.Completion) bool {
+	for i, n := range k.Needs {
+		if i >= len(k.Criteria) || k.Criteria[i] < n {
+			return false
+		}
+	}
+	return true
+}
+
+// own is the completion with counts of its own to change.
+func own(k loyalty.Completion) loyalty.Completion {
+	k.Criteria, k.Days = slices.Clone(k.Criteria), cloneDays(k.Days)
+	return k
+}
+
+// own is the state with counts of its own to change.
+func (st ChallengeState) own() ChallengeState {
+	st.Criteria, st.Days = slices.Clone(st.Criteria), cloneDays(st.Days)
+	return st
+}
+
+func cloneDays(days []map[calendar.Day]int64) []map[calendar.Day]int64 {
+	days = slices.Clone(days)
+	for i := range days {
+		days[i] = maps.Clone(days[i])
+	}
+	return days
+}
+
+// fill gives a completion that lost a part what it needs of what was counted since;
+// where that is not enough, what it still has goes into the progress. c is the
+// challenge as it is now; nil: it is no more.
+func (st *ChallengeState) fill(k *loyalty.Completion, c *Challenge) (filled bool) {
+	same := c != nil && c.of == k.Of
+	if same && st.Of != k.Of { // what was counted for other criteria is void
+		c.reset(st)
+	}
+	if st.Of != k.Of || len(st.Criteria) != len(k.Criteria) {
+		return false
+	}
+	for _, end := range ends(k, st) {
+		all, left := own(*k), st.own()
+		for i := range all.Criteria {
+			let(&all, i, end)
+			if n := all.Needs[i] - all.Criteria[i]; n > 0 {
+				if !same || c.Criteria[i].Sum != "" {
+					n = maxSum // a sum has no parts of which some could stay behind
+				}
+				left.lend(&all, i, n, end)
+			}
+		}
+		if holds(&all) {
+			all.For, left.Sole = slices.Concat(k.For, st.Parts), loyalty.ID{}
+			left.nothing()
+			*k, *st = all, left
+			return true
+		}
+	}
+	if slices.ContainsFunc(k.Criteria, positive) {
+		st.add(ChallengeState{Criteria: k.Criteria, Days: k.Days, Started: k.Started, Parts: k.For})
+	}
+	return false
+}
+
+// ends are the days with which the days may end into which the completion must fit;
+// where it needs not fit into any, one that means nothing.
+func ends(k *loyalty.Completion, st *ChallengeState) []calendar.Day {
+	switch {
+	case k.Window == 0 && st.Days == nil:
+		return []calendar.Day{0}
+	case k.Window == 0 || len(k.Days) != len(k.Criteria) || len(st.Days) != len(k.Criteria):
+		return nil // the window came or went since
+	}
+	ends := map[calendar.Day]bool{}
+	for _, days := range slices.Concat(k.Days, st.Days) {
+		for d := range days {
+			ends[d] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(ends))
+}
+
+// let lets go what of a criterion is not within the days that end with one.
+func let(k *loyalty.Completion, criterion int, end calendar.Day) {
+	if k.Window == 0 {
+		return
+	}
+	for d, n := range k.Days[criterion] {
+		if d > end || d <= end-calendar.Day(k.Window) {
+			k.Criteria[criterion] -= n
+			delete(k.Days[criterion], d)
+		}
+	}
+}
+
+// lend gives a completion up to n of what was counted for a criterion since, of the
+// oldest days first.
+func (st *ChallengeState) lend(k *loyalty.Completion, criterion int, n int64, end calendar.Day) {
+	if k.Window == 0 {
+		n = min(n, st.Criteria[criterion])
+		st.Criteria[criterion], k.Criteria[criterion] = st.Criteria[criterion]-n, k.Criteria[criterion]+n
+		return
+	}
+	for _, d := range slices.Sorted(maps.Keys(st.Days[criterion])) {
+		if d > end || d <= end-calendar.Day(k.Window) || n == 0 {
+			continue
+		}
+		if k.Days[criterion] == nil {
+			k.Days[criterion] = map[calendar.Day]int64{}
+		}
+		m := min(n, st.Days[criterion][d])
+		st.Days[criterion][d], k.Days[criterion][d] = st.Days[criterion][d]-m, k.Days[criterion][d]+m
+		if st.Days[criterion][d] == 0 {
+			delete(st.Days[criterion], d)
+		}
+		st.Criteria[criterion], k.Criteria[criterion], n = st.Criteria[criterion]-m, k.Criteria[criterion]+m, n-m
+	}
+}
+
+// uncomplete forgets a completion.
+func (st *ChallengeState) uncomplete(k *loyalty.Completion) {
+	last := st.Completed
+	switch st.Completions = max(0, st.Completions-1); {
+	case st.Completions == 0:
+		st.Completed, st.Passed = time.Time{}, nil
+		return
+	case !k.At.Equal(last):
+		st.Passed = append(st.Passed, passed{k.At, k.Before})
+		return
+	}
+	before := k.Before
+	for {
+		i := slices.IndexFunc(st.Passed, func(p passed) bool { return p.At.Equal(before) })
+		if i < 0 {
+			break
+		}
+		before = st.Passed[i].Before
+		st.Passed = slices.Delete(st.Passed, i, i+1)
+	}
+	if !before.IsZero() { // zero though there is one: it is of an account that was merged
+		st.Completed = before
+	}
+}
+
+// undoing takes a purchase out of the progress of challenges.
+type undoing struct {
+	*engine.Run
+	event  *loyalty.Event // the refund or rejection
+	states map[string]*ChallengeState
+}
+
+// Undo takes what a purchase counted out of the progress of challenges, in
+// the name of the event that refunds or rejects it, and takes back the completions
+// that no longer hold, the last ones first. What was counted decides, as it was
+// counted: not what the challenge says by now, nor whether it is still there, and
+// not whether its module is on.
+func Undo(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
+	counted := t.Detail.Counted
+	if len(counted) == 0 {
+		return nil
+	}
+	t.Detail.Counted = nil
+	u := undoing{Run: r, event: e, states: map[string]*ChallengeState{}}
+	if err := u.all(counted); err != nil {
+		return err
+	}
+	for _, id := range slices.Sorted(maps.Keys(u.states)) {
+		st := u.states[id]
+		st.Kept = st.Kept[max(0, len(st.Kept)-maxKept):]
+		if err := r.SetProgress(e, loyalty.ProgressKey{Kind: loyalty.ProgressChallenge, Key: id}, st, time.Time{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (u *undoing) state(challenge string) (*ChallengeState, error) {
+	if st := u.states[challenge]; st != nil {
+		return st, nil
+	}
+	var st ChallengeState
+	known, err := u.Progress(loyalty.ProgressChallenge, challenge, &st)
+	if err != nil || !known {
+		return nil, err
+	}
+	u.states[challenge] = &st
+	return &st, nil
+}
+
+// all takes out what was counted, the last first.
+func (u *undoing) all(counted []loyalty.Counting) error {
+	for _, k := range counted {
+		if k.Whole == nil {
+			continue
+		}
+		st, err := u.state(k.Challenge)
+		if err != nil {
+			return err
+		}
+		if st != nil {
+			st.Kept = append(st.Kept, *k.Whole)
+		}
+	}
+	for i := range slices.Backward(counted) {
+		if err := u.out(&counted[i]); err != nil {
+			return err
+		}
+		if err := u.Effort(1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// out takes one count out of the progress and of the completions in which it is. It
+// is in none where the challenge was reset, or counts something else by now.
+func (u *undoing) out(k *loyalty.Counting) error {
+	st, err := u.state(k.Challenge)
+	if err != nil || st == nil {
+		return err
+	}
+	rest := *k
+	rest.Moves = slices.Clone(k.Moves)
+	if slices.Contains(st.Parts, k.For) && uncount(&rest, st.Criteria, st.Days) {
+		st.nothing()
+		u.told(k.Challenge, "reason.challenge_out", 0)
+	}
+	for i := len(st.Kept) - 1; i >= 0 && slices.ContainsFunc(rest.Moves, positive); i-- {
+		if !slices.Contains(st.Kept[i].For, k.For) {
+			continue
+		}
+		done := own(st.Kept[i])
+		if !uncount(&rest, done.Criteria, done.Days) {
+			continue
+		}
+		if holds(&done) || st.fill(&done, Challenges.Of(u.Programme)[k.Challenge]) {
+			st.Kept[i] = done
+			u.told(k.Challenge, "reason.challenge_holds", 0)
+			continue
+		}
+		st.Kept = slices.Delete(st.Kept, i, i+1)
+		st.uncomplete(&done)
+		if err := u.takeBack(k.Challenge, &done); err != nil {
+			return err
+		}
+		if err := u.all(done.Counts); err != nil {
+			return err
+		}
+		i = len(st.Kept) // they may have changed
+	}
+	return nil
+}
+
+// challengePoints are the attributes of the point_sub that takes a completion back.
+type challengePoints struct {
+	Points    int64  `json:"points"`
+	Challenge string `json:"challenge"`
+	Campaign  string `json:"campaign,omitempty"` // which gave them because of the completion
+}
+
+// takeBack takes the points of a completion, and those that campaigns gave because of
+// it, by a point_sub for each lot.
+func (u *undoing) takeBack(challenge string, k *loyalty.Completion) error {
+	n, err := u.takeLot(challengePoints{k.Points, challenge, ""}, k.Event)
+	if err != nil {
+		return err
+	}
+	u.told(challenge, "reason.challenge_taken_back", -n)
+	for _, g := range k.Gave {
+		n, err := u.takeLot(challengePoints{g.Points, challenge, g.Campaign}, g.Event)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			continue
+		}
+		u.event.Tell().Campaigns = append(u.event.Tell().Campaigns, loyalty.CampaignEffect{Campaign: g.Campaign, CampaignGifts: loyalty.CampaignGifts{TakenBack: n}})
+		if u.Tracing() {
+			u.TraceInput(loyalty.Verdict{Rule: "campaign", Verdict: "applied", Reason: "reason.challenge_taken_back", Points: -n, Input: map[string]any{"campaign": g.Campaign, "challenge": challenge}})
+		}
+	}
+	return nil
+}
+
+// takeLot takes points back: from their lot and what of it expired, then from other
+// lots; what nothing covers becomes debt, unless points_economy lets no balance fall
+// below zero.
+func (u *undoing) takeLot(p challengePoints, lot loyalty.ID) (int64, error) {
+	if p.Points == 0 {
+		return 0, nil
+	}
+	if err := u.requireLot(lot); err != nil {
+		return 0, err
+	}
+	if u.Programme.Economy.NegativeRefuse {
+		if p.Points = min(p.Points, u.Coverable(lot)); p.Points == 0 {
+			return 0, nil
+		}
+	}
+	personal := map[string]json.RawMessage{"reason": loyalty.JSON("challenge_refund")}
+	e, err := u.DeriveSealed(u.event, "point_sub", p, personal)
+	if err != nil {
+		return 0, err
+	}
+	if err := u.Book.TakeBack(e.ID, "", lot, p.Points); err != nil {
+		return 0, loyalty.ErrTooLarge.With("property", "points of the challenge "+p.Challenge)
+	}
+	e.Shown(-p.Points)
+	return p.Points, nil
+}
+
+// requireLot makes sure that a lot was loaded, though nothing of it may be left but
+// what expired; with it those of all completions that may be next.
+func (u *undoing) requireLot(lot loyalty.ID) error {
+	n := loyalty.CustomerNeeds{Lots: loyalty.UsedLots}
+	if u.Book.Lot(lot) == nil {
+		n.Opened = []loyalty.ID{lot}
+		for _, id := range slices.Sorted(maps.Keys(u.states)) {
+			for i := range u.states[id].Kept {
+				n.Opened = lots(&u.states[id].Kept[i], n.Opened)
+			}
+		}
+	}
+	return u.Require(n)
+}
+
+// lots adds the lots that a completion opened.
+func lots(k *loyalty.Completion, to []loyalty.ID) []loyalty.ID {
+	if k.Points > 0 {
+		to = append(to, k.Event)
+	}
+	for _, g := range k.Gave {
+		to = append(to, g.Event)
+	}
+	return to
+}
+
+func (u *undoing) told(challenge, reason string, n int64) {
+	if u.Tracing() {
+		u.TraceInput(loyalty.Verdict{Rule: "challenge", Verdict: "applied", Reason: reason, Points: n, Input: map[string]any{"challenge": challenge}})
+	}
+}

@@ -1,0 +1,134 @@
+package coupon
+
+import (
+	"slices"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+)
+
+// RepayCards lets the gift cards of a pending purchase pay its total as it is now, in
+// the order in which they were named: what it does not need any more goes back to
+// them, and what it needs besides comes from those that can still be redeemed. A
+// use that was taken back by hand, and a card that is invalid, stay so.
+func RepayCards(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
+	coupons, err := boughtWith(r, t)
+	if err != nil {
+		return err
+	}
+	left := t.Total
+	for _, c := range coupons {
+		uses, waits := usesOf(t, c), slices.Contains(t.Detail.Coupons, loyalty.RedeemedCoupon{Code: c.Code})
+		if !waits && (c.Type != loyalty.CouponGiftCard || len(uses) == 0) {
+			continue
+		}
+		if err := repay(r, e, t, c, uses, &left); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// repay settles what one gift card pays of what is left of the total.
+func repay(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, c *loyalty.Coupon, uses []int, left *money.Amount) error {
+	var paid, more money.Amount
+	for _, i := range uses {
+		paid += c.Uses[i].Amount
+	}
+	switch needed := *left; {
+	case paid < needed && mayPay(r, c, t):
+		more = min(c.Balance, needed-paid)
+		*left -= paid + more
+	default:
+		*left -= min(paid, needed)
+		if paid > needed {
+			returnToCard(r, e, t, c, uses, paid-needed)
+		}
+	}
+	if more == 0 {
+		return nil
+	}
+	return redeemIn(r, e, t, c, more)
+}
+
+// mayPay says whether a gift card of a purchase can be redeemed for it once more.
+func mayPay(r *engine.Run, c *loyalty.Coupon, t *loyalty.Transaction) bool {
+	if r.Customer.Status == loyalty.Suspended {
+		return false
+	}
+	again, err := Redeemable(r, c.Code)
+	if err != nil || again.Type != loyalty.CouponGiftCard || fits(r, again, t) != nil {
+		return false
+	}
+	*c = *again // one of a pool that nobody had yet is worth what the pool says now
+	return true
+}
+
+// returnToCard gives so much of the uses by a purchase back to a gift card, the last
+// use first. A use of which nothing is left is none of the purchase's any more, but
+// the card still is.
+func returnToCard(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, c *loyalty.Coupon, uses []int, n money.Amount) {
+	if c.State == loyalty.CouponInvalidated {
+		return
+	}
+	for _, i := range uses {
+		back, used := min(n, c.Uses[i].Amount), c.Uses[i].Event
+		if back == 0 {
+			continue
+		}
+		n -= back
+		gone := back == c.Uses[i].Amount
+		returnUse(r, e, t, c, i, back)
+		if gone {
+			unredeemed(t, loyalty.RedeemedCoupon{Code: c.Code, Event: used})
+		}
+	}
+}
+
+// unredeemed notes that a use is taken back: the card waits in its place.
+func unredeemed(t *loyalty.Transaction, u loyalty.RedeemedCoupon) {
+	all := slices.Clone(t.Detail.Coupons)
+	i := slices.Index(all, u)
+	others := slices.ContainsFunc(all, func(o loyalty.RedeemedCoupon) bool { return o.Code == u.Code && o != u })
+	if others {
+		all = slices.Delete(all, i, i+1)
+	} else {
+		all[i].Event = loyalty.ID{}
+	}
+	t.Detail.Coupons = all
+}
+
+// RefundCards gives back what a purchase took from gift cards, when all of it is
+// refunded; the one that paid last gets its money first. Other coupons stay
+// redeemed. refunded is the money that was refunded before: what of it exceeds
+// what was paid in other ways was the cards' share already.
+func RefundCards(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, refunded money.Amount) error {
+	coupons, err := boughtWith(r, t)
+	if err != nil {
+		return err
+	}
+	var paid money.Amount
+	for _, c := range coupons {
+		for _, i := range usesOf(t, c) {
+			paid += c.Uses[i].Amount
+		}
+	}
+	left := paid - max(0, refunded-max(0, t.OriginalTotal-paid))
+	for _, c := range slices.Backward(coupons) {
+		if c.Type != loyalty.CouponGiftCard {
+			continue
+		}
+		uses := usesOf(t, c)
+		var took money.Amount
+		for _, i := range uses {
+			took += c.Uses[i].Amount
+		}
+		back := min(took, left)
+		left -= back
+		returnToCard(r, e, t, c, uses, back)
+	}
+	waits := func(u loyalty.RedeemedCoupon) bool { return u.Event == loyalty.ID{} }
+	t.Detail.Coupons = slices.DeleteFunc(slices.Clone(t.Detail.Coupons), waits)
+	return nil
+}

@@ -1,0 +1,228 @@
+package coupon
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+)
+
+// couponUsed are the attributes of the events by which a purchase redeems and
+// unredeems its coupons.
+type couponUsed struct {
+	Code          string        `json:"code"`
+	TransactionID string        `json:"transaction_id"`
+	Amount        *money.Amount `json:"amount,omitempty"` // of a gift card
+}
+
+// useOf words what a purchase does with a coupon; n counts for gift cards only.
+func useOf(t *loyalty.Transaction, c *loyalty.Coupon, n money.Amount) couponUsed {
+	used := couponUsed{Code: c.Code, TransactionID: t.Name}
+	if c.Type == loyalty.CouponGiftCard {
+		used.Amount = &n
+	}
+	return used
+}
+
+// RedeemCoupons uses the coupons that a checkout names, each by a derived
+// coupon_redeem; one that is named twice is used once. Gift cards pay in the order
+// in which they are named, each as much as it has and the total still needs; one
+// that is not needed is not touched. The purchase's store and lines are known by
+// now. One that cannot be used refuses the purchase, or is left out with a warning:
+// besides the failures of RedeemCoupon with ErrSuspended, ErrCouponStore or
+// ErrCouponProduct, all naming the code's place.
+func RedeemCoupons(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, single *string, list []string) error {
+	places, left := map[string]bool{}, t.Total
+	use := func(code, field string) error {
+		if places[code] {
+			return nil
+		}
+		places[code] = true
+		return Unusable(r, loyalty.AtField(redeemFor(r, e, t, code, &left), field))
+	}
+	if single != nil {
+		if err := use(*single, "data.coupon_code"); err != nil {
+			return err
+		}
+	}
+	for i, code := range list {
+		if err := use(code, "data.coupons["+strconv.Itoa(i)+"]"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Unusable decides what a code brings that a checkout cannot use: its refusal, or a
+// warning where the programme rather records a sale that has happened.
+func Unusable(r *engine.Run, err error) error {
+	var e *loyalty.Error
+	if !r.Programme.Purchase.RecordInvalid || !errors.As(err, &e) || (e.Kind != loyalty.NotFound && e.Kind != loyalty.Refused) {
+		return err
+	}
+	r.Warn(e)
+	return nil
+}
+
+// kept says whether a checkout leaves a coupon alone, for a coupon_redeem to come,
+// because its pool says so. Nobody judges it now.
+func kept(r *engine.Run, code string) (bool, error) {
+	c, err := r.Coupon(code)
+	if err != nil {
+		if errors.Is(err, loyalty.ErrCouponNotFound) {
+			err = nil // what redeems it will say so
+		}
+		return false, err
+	}
+	pool := Pools.Of(r.Programme)[c.Pool]
+	if pool == nil || pool.AutoRedeem == nil || *pool.AutoRedeem {
+		return false, nil
+	}
+	Trace(r, "skipped", "reason.kept", c)
+	return true, nil
+}
+
+// redeemFor uses one coupon; left is what nothing has paid yet.
+func redeemFor(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, code string, left *money.Amount) error {
+	if kept, err := kept(r, code); kept || err != nil {
+		return err
+	}
+	if r.Customer.Status == loyalty.Suspended {
+		return loyalty.ErrSuspended
+	}
+	c, err := Redeemable(r, code)
+	if err != nil {
+		return err
+	}
+	if err := fits(r, c, t); err != nil {
+		return err
+	}
+	if c.Type != loyalty.CouponGiftCard {
+		return redeemIn(r, e, t, c, 0)
+	}
+	pays := min(c.Balance, *left)
+	*left -= pays
+	if pays == 0 {
+		Trace(r, "skipped", "reason.paid", c)
+		if t.State == loyalty.Pending {
+			redeemed(t, loyalty.RedeemedCoupon{Code: code})
+		}
+		return nil
+	}
+	return redeemIn(r, e, t, c, pays)
+}
+
+// redeemIn writes the coupon_redeem of a purchase; n counts for gift cards only.
+func redeemIn(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, c *loyalty.Coupon, n money.Amount) error {
+	used := r.Derive(e, "coupon_redeem", useOf(t, c, n))
+	redeemed(t, loyalty.RedeemedCoupon{Code: c.Code, Event: used.ID})
+	return Use(r, used, c, Redemption{Code: c.Code, Amount: &n})
+}
+
+// redeemed notes a coupon with the purchase, in the place of a gift card that was
+// waiting to pay.
+func redeemed(t *loyalty.Transaction, u loyalty.RedeemedCoupon) {
+	all := slices.Clone(t.Detail.Coupons)
+	if i := slices.Index(all, loyalty.RedeemedCoupon{Code: u.Code}); i >= 0 {
+		all[i] = u
+	} else {
+		all = append(all, u)
+	}
+	t.Detail.Coupons = all
+}
+
+// fits holds a coupon against the store and the lines of a purchase.
+func fits(r *engine.Run, c *loyalty.Coupon, t *loyalty.Transaction) error {
+	var store string
+	if raw, ok := t.Detail.Attributes["store"]; ok && json.Unmarshal(raw, &store) != nil {
+		store = ""
+	}
+	if !r.Programme.SoldAt(c.Stores, store) {
+		Trace(r, "refused", "reason.store", c)
+		return loyalty.ErrCouponStore.With("code", c.Code)
+	}
+	bought := func(l loyalty.Line) bool { return slices.Contains(c.Products, l.ProductID) }
+	if len(c.Products) > 0 && !slices.ContainsFunc(t.Detail.Items, bought) {
+		Trace(r, "refused", "reason.product", c)
+		return loyalty.ErrCouponProduct.With("code", c.Code)
+	}
+	return nil
+}
+
+// usesOf finds the uses of a coupon by a purchase that still stand, the last one
+// first.
+func usesOf(t *loyalty.Transaction, c *loyalty.Coupon) (places []int) {
+	for i := len(c.Uses) - 1; i >= 0; i-- {
+		if slices.Contains(t.Detail.Coupons, loyalty.RedeemedCoupon{Code: c.Code, Event: c.Uses[i].Event}) {
+			places = append(places, i)
+		}
+	}
+	return places
+}
+
+// codes lists the coupons of a purchase in the order in which they were named.
+func codes(t *loyalty.Transaction) (codes []string) {
+	for _, used := range t.Detail.Coupons {
+		if !slices.Contains(codes, used.Code) {
+			codes = append(codes, used.Code)
+		}
+	}
+	return codes
+}
+
+// boughtWith gives the coupons of a purchase in the order in which they were named.
+func boughtWith(r *engine.Run, t *loyalty.Transaction) ([]*loyalty.Coupon, error) {
+	codes := codes(t)
+	if err := r.Require(loyalty.CustomerNeeds{Coupons: codes}); err != nil {
+		return nil, err
+	}
+	coupons := make([]*loyalty.Coupon, len(codes))
+	for i, code := range codes {
+		c, err := r.Coupon(code)
+		if err != nil {
+			return nil, err
+		}
+		coupons[i] = c
+	}
+	return coupons, nil
+}
+
+// unredeemCoupons gives the coupons of a rejected purchase back, each by a derived
+// coupon_unredeem; what was taken back or invalidated meanwhile stays so.
+func unredeemCoupons(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
+	coupons, err := boughtWith(r, t)
+	if err != nil {
+		return err
+	}
+	for _, c := range coupons {
+		if c.State == loyalty.CouponInvalidated {
+			continue
+		}
+		for _, i := range usesOf(t, c) {
+			returnUse(r, e, t, c, i, c.Uses[i].Amount)
+		}
+	}
+	t.Detail.Coupons = nil
+	return nil
+}
+
+// returnUse gives an amount of a use back, or all of it, by a derived
+// coupon_unredeem.
+func returnUse(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, c *loyalty.Coupon, i int, n money.Amount) {
+	undone := r.Derive(e, "coupon_unredeem", useOf(t, c, n))
+	if n == c.Uses[i].Amount {
+		c.Undo(i)
+	} else {
+		c.Shrink(i, n)
+	}
+	r.ChangedCoupon(undone, c)
+}
+
+// CouponFeature is the module coupons.
+var CouponFeature = engine.Feature{
+	Name: "coupons", Rejected: func(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error { return unredeemCoupons(r, e, t) },
+}

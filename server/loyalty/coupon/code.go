@@ -1,0 +1,105 @@
+package coupon
+
+import (
+	random "math/rand/v2"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+)
+
+// The characters of generated codes. Letters leave out I and O, and where letters
+// and digits mix, 0 and 1 are left out too: codes are read aloud and typed.
+const (
+	codeDigits  = "0123456789"
+	codeLetters = "ABCDEFGHJKLMNPQRSTUVWXYZ"
+	codeMixed   = "23456789" + codeLetters
+)
+
+// LeastCodes is how many codes a pattern must allow for, so that none can be
+// guessed.
+var LeastCodes = 1e6
+
+// sparse is from how many codes on two draws are never expected to meet.
+const sparse = 1e15
+
+// codePattern says what the characters of a code are chosen from, one by one.
+type codePattern []string
+
+// ownPattern is that of coupons that come from no pool: 12 of 32 characters.
+var ownPattern = readPattern("************")
+
+// readPattern reads a pool's pattern: # is a digit, @ a letter, * either, anything
+// else stands for itself (decisions 6).
+func readPattern(text string) codePattern {
+	var p codePattern
+	for _, c := range text {
+		switch c {
+		case '#':
+			p = append(p, codeDigits)
+		case '@':
+			p = append(p, codeLetters)
+		case '*':
+			p = append(p, codeMixed)
+		default:
+			p = append(p, string(c))
+		}
+	}
+	return p
+}
+
+// Codes is how many there are.
+func (p codePattern) Codes() float64 {
+	n := 1.0
+	for i, from := range p {
+		if p.drawn(i) {
+			n *= float64(len(from))
+		}
+	}
+	return n
+}
+
+// drawn says whether a place is chosen rather than fixed.
+func (p codePattern) drawn(i int) bool {
+	return p[i] == codeDigits || p[i] == codeLetters || p[i] == codeMixed
+}
+
+// Draw makes one code.
+func (p codePattern) Draw(r *random.Rand) string {
+	code := make([]byte, 0, len(p))
+	for i, from := range p {
+		if p.drawn(i) {
+			code = append(code, from[r.IntN(len(from))])
+		} else {
+			code = append(code, from...)
+		}
+	}
+	return string(code)
+}
+
+// NewRandom is a generator that nobody can foresee (ChaCha8, seeded by the
+// operating system).
+func NewRandom() *random.Rand { return random.New(random.NewChaCha8(engine.NewSeed())) }
+
+// drawCoupon makes a coupon under a new code of a pattern. It fails with
+// ErrPatternSpent when nearly all codes of the pattern are taken.
+func drawCoupon(r *engine.Run, p codePattern, pool string) (*loyalty.Coupon, error) {
+	const rounds, candidates = 8, 16
+	source := random.New(r.Random())
+	for range rounds {
+		drawn := make([]string, candidates)
+		for i := range drawn {
+			drawn[i] = p.Draw(source)
+		}
+		if p.Codes() < sparse {
+			if err := r.Require(loyalty.CustomerNeeds{Coupons: drawn}); err != nil {
+				return nil, err
+			}
+		}
+		for _, code := range drawn {
+			if c := r.ClaimCode(code); c != nil {
+				return c, nil
+			}
+		}
+	}
+	return nil, loyalty.ErrPatternSpent.With("pool", pool)
+}

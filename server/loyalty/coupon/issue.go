@@ -1,0 +1,163 @@
+package coupon
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+)
+
+// CouponSource is what a coupon that the platform gives is made of.
+type CouponSource struct {
+	Pool     string          // the pool whose next code is given
+	Template *CouponTemplate // without a pool: what it is like, under a random code
+	Reward   string          // the reward that gives it; empty: none
+}
+
+// Issue gives this customer a coupon in the name of an event of theirs: the
+// next free code of a pool, a new one by the pool's pattern, or a random one. It
+// is claimed, and expires valid_days later on the programme's clock. It fails with
+// ErrPoolEmpty (120212), and with ErrActionOff where the module coupons is off.
+func Issue(r *engine.Run, e *loyalty.Event, from CouponSource) (*loyalty.Coupon, error) {
+	if err := CouponsOn(r, e.Action); err != nil {
+		return nil, err
+	}
+	c, template, err := nextCoupon(r, from)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Move("claim", r.At); err != nil {
+		return nil, err
+	}
+	Shape(c, template, r.Programme.Settings.Currency)
+	c.Customer, c.Reward, c.Uses = r.Customer.ID, from.Reward, nil
+	c.ClaimedAt, c.RedeemedAt, c.ExpiresAt = r.At, time.Time{}, template.expiry(r.At, r.Programme.Location)
+	r.ChangedCoupon(e, c)
+	return c, nil
+}
+
+// CouponsOn refuses what gives or uses coupons while their module is off.
+func CouponsOn(r *engine.Run, action string) error {
+	if r.Programme.On[programme.ModuleCoupons] {
+		return nil
+	}
+	return loyalty.ErrActionOff.With("module", programme.ModuleCoupons).With("action", action)
+}
+
+// MayIssue says why an action could give no coupon of a source now, as far as that is
+// known before a code is drawn.
+func MayIssue(r *engine.Run, action string, from CouponSource) error {
+	err := CouponsOn(r, action)
+	if err == nil && from.Pool != "" {
+		_, _, err = poolCode(r, from.Pool)
+	}
+	return err
+}
+
+// nextCoupon finds or makes the coupon to give.
+func nextCoupon(r *engine.Run, from CouponSource) (*loyalty.Coupon, *CouponTemplate, error) {
+	if from.Pool == "" {
+		c, err := drawCoupon(r, ownPattern, "")
+		return c, from.Template, err
+	}
+	c, pool, err := poolCode(r, from.Pool)
+	if err != nil {
+		return nil, nil, err
+	}
+	if c == nil {
+		if c, err = drawCoupon(r, pool.Codes, pool.ID); err != nil {
+			return nil, nil, err
+		}
+		c.Pool = pool.ID
+	}
+	// A code that was taken from its holder is free again, and its time begins anew.
+	c.ExpiresAt = time.Time{}
+	return c, pool.Coupon, nil
+}
+
+// poolCode gives the next code of a pool that nobody holds; nil: it has to be drawn
+// from the pool's pattern. It fails with ErrPoolEmpty (120212).
+func poolCode(r *engine.Run, id string) (*loyalty.Coupon, *Pool, error) {
+	pool := Pools.Of(r.Programme)[id]
+	if pool == nil { // archived since
+		return nil, nil, loyalty.ErrPoolEmpty.With("pool", id)
+	}
+	c, err := r.FreeCoupon(pool.ID)
+	if err == nil && c == nil && pool.Source != PoolGenerated {
+		err = loyalty.ErrPoolEmpty.With("pool", pool.ID)
+	}
+	return c, pool, err
+}
+
+// Shape makes a coupon what a template says. Money without a currency is in the
+// programme's.
+func Shape(c *loyalty.Coupon, t *CouponTemplate, currency string) {
+	c.Type, c.Value, c.Currency, c.Name = t.Type, t.Value, t.Currency, loyalty.CouponName{Texts: t.Name}
+	c.Stores, c.Products = slices.Clone(t.Stores), slices.Clone(t.Products)
+	c.Balance = 0
+	if t.Type == loyalty.CouponGiftCard {
+		c.Balance = t.Value
+	}
+	if c.Currency == "" && (t.Type == loyalty.CouponAmount || t.Type == loyalty.CouponGiftCard) {
+		c.Currency = currency
+	}
+}
+
+// expiry is when a coupon expires that is given at an instant: so many days later
+// at the same time of day; zero: never.
+func (t *CouponTemplate) expiry(at time.Time, loc *time.Location) time.Time {
+	if t.ValidDays == 0 {
+		return time.Time{}
+	}
+	return at.In(loc).AddDate(0, 0, t.ValidDays).UTC()
+}
+
+// Check completes the document's schema: a value is needed by all types but
+// free_shipping, and no percentage is above 100. field is the template's place.
+func (t *CouponTemplate) Check(field string) error {
+	fault := func(name, reason string) error {
+		return programme.Fault(field+"."+name, loyalty.ErrPropertyInvalid.Name, map[string]any{"reason": reason})
+	}
+	switch {
+	case t.Type == loyalty.CouponFreeShipping:
+		return nil
+	case t.Value <= 0:
+		return programme.Fault(field+".value", loyalty.ErrPropertyEmpty.Name, nil)
+	case t.Type == loyalty.CouponPercentage && t.Value > 100*money.Unit:
+		return fault("value", "range")
+	}
+	return nil
+}
+
+// Give gives this customer a coupon under the caller's own code, in the name
+// of an event of theirs. c says what it is like; its name is the caller's own text,
+// which goes when this customer leaves. A code that was taken from its holder can be
+// given anew; any other that was ever used is refused with ErrCouponExists.
+func Give(r *engine.Run, e *loyalty.Event, code string, c loyalty.Coupon) error {
+	known, err := r.Coupon(code)
+	if errors.Is(err, loyalty.ErrCouponNotFound) || (err == nil && known.State != loyalty.CouponUnassigned) {
+		known, err = r.NewCoupon(code)
+	}
+	if err != nil {
+		return err
+	}
+	c.ID, c.CreatedAt, c.Version = known.ID, known.CreatedAt, known.Version
+	c.Code, c.State = code, loyalty.CouponCreated
+	if c.Name, err = r.SealName(c.Name, c.ID); err != nil {
+		return err
+	}
+	if err := c.Move("claim", time.Time{}); err != nil {
+		return err
+	}
+	if c.Currency == "" && (c.Type == loyalty.CouponAmount || c.Type == loyalty.CouponGiftCard) {
+		c.Currency = r.Programme.Settings.Currency
+	}
+	c.Customer, c.ClaimedAt = r.Customer.ID, r.At
+	r.ChangedCoupon(e, &c)
+	Trace(r, "applied", "reason.claimed", &c)
+	return nil
+}

@@ -1,0 +1,169 @@
+package coupon
+
+import (
+	"errors"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+)
+
+// Redemption is one use of a coupon.
+type Redemption struct {
+	Code string
+	// Amount is how much of a gift card is used; nil: all of it. Other coupons are
+	// used as a whole, whatever it says.
+	Amount *money.Amount
+	Cost   money.Amount // what it costs the business
+}
+
+// Redeem uses a coupon in the name of an event of this customer, at the (effective)
+// time of the run. It must be theirs or nobody's, who uses it then holds it. It
+// fails with ErrCouponNotFound (1601), and with ErrCouponBalance (1606) for more
+// than a gift card has.
+func Redeem(r *engine.Run, e *loyalty.Event, d Redemption) (*loyalty.Coupon, error) {
+	c, err := Redeemable(r, d.Code)
+	if err != nil {
+		return nil, err
+	}
+	return c, Use(r, e, c, d)
+}
+
+// Redeemable finds a coupon that this customer may redeem.
+func Redeemable(r *engine.Run, code string) (*loyalty.Coupon, error) {
+	c, err := r.Coupon(code)
+	if err != nil {
+		return nil, locateCoupon(err)
+	}
+	_, open := loyalty.CouponMoves["redeem"][c.StateAt(r.At)]
+	if !open || (c.Customer != r.Customer.ID && c.Customer != (loyalty.ID{})) {
+		Trace(r, "refused", "reason.coupon", c)
+		return nil, loyalty.ErrCouponNotFound.At("data.code")
+	}
+	if pool := Pools.Of(r.Programme)[c.Pool]; pool != nil && c.State == loyalty.CouponCreated {
+		Shape(c, pool.Coupon, r.Programme.Settings.Currency) // nobody had it yet: it is what the pool says now
+	}
+	return c, nil
+}
+
+func Use(r *engine.Run, e *loyalty.Event, c *loyalty.Coupon, d Redemption) error {
+	use := loyalty.CouponUse{Event: e.ID, At: r.At, Transaction: e.Transaction, Before: c.State, Cost: d.Cost}
+	trigger := "redeem"
+	if c.Type == loyalty.CouponGiftCard {
+		use.Amount = c.Balance
+		if d.Amount != nil {
+			use.Amount = *d.Amount
+		}
+		if use.Amount > c.Balance {
+			Trace(r, "refused", "reason.balance", c)
+			return loyalty.ErrCouponBalance.At("data.amount")
+		}
+		if use.Amount < c.Balance {
+			trigger = "redeem_part"
+		}
+	}
+	if err := c.Move(trigger, r.At); err != nil {
+		return err
+	}
+	c.Balance -= use.Amount
+	c.Uses = append(c.Uses, use)
+	c.RedeemedAt = r.At
+	if c.Customer == (loyalty.ID{}) {
+		c.Customer, c.ClaimedAt = r.Customer.ID, r.At
+	}
+	r.ChangedCoupon(e, c)
+	Trace(r, "applied", "reason.redeemed", c)
+	return nil
+}
+
+// Unredeem takes the last use of a coupon of this customer back: it is what it was
+// before. It fails with ErrCouponNotFound (1601), and with ErrForbiddenState for
+// one that is not redeemed.
+func Unredeem(r *engine.Run, e *loyalty.Event, code string) error {
+	c, err := Own(r, code)
+	if err != nil {
+		return err
+	}
+	if err := c.Move("unredeem", r.At); err != nil {
+		return err
+	}
+	c.Undo(len(c.Uses) - 1)
+	r.ChangedCoupon(e, c)
+	return nil
+}
+
+// Own finds a coupon that this customer holds; anybody else's is as good as
+// none. It fails with ErrCouponNotFound (1601).
+func Own(r *engine.Run, code string) (*loyalty.Coupon, error) {
+	c, err := r.Coupon(code)
+	switch {
+	case err != nil:
+		return nil, locateCoupon(err)
+	case c.Customer != r.Customer.ID:
+		return nil, loyalty.ErrCouponNotFound.At("data.code")
+	}
+	return c, nil
+}
+
+// Unassign takes a claimed coupon from this customer, for somebody else to have.
+func Unassign(r *engine.Run, e *loyalty.Event, code string) error {
+	c, err := Own(r, code)
+	if err != nil {
+		return err
+	}
+	if err := c.Move("unassign", r.At); err != nil {
+		return err
+	}
+	c.Customer, c.ClaimedAt = loyalty.ID{}, time.Time{}
+	r.ChangedCoupon(e, c)
+	return nil
+}
+
+// Invalidate ends a coupon of this customer, or one that nobody holds, for good.
+func Invalidate(r *engine.Run, e *loyalty.Event, code string) error {
+	c, err := r.Coupon(code)
+	switch {
+	case err != nil:
+		return locateCoupon(err)
+	case c.Customer != r.Customer.ID && c.Customer != (loyalty.ID{}):
+		return loyalty.ErrCouponNotFound.At("data.code")
+	}
+	if err := c.Move("invalidate", r.At); err != nil {
+		return err
+	}
+	r.ChangedCoupon(e, c)
+	return nil
+}
+
+// locateCoupon names the attribute of a code that was not found; any other error,
+// a call for more rows among them, stays as it is.
+func locateCoupon(err error) error {
+	if errors.Is(err, loyalty.ErrCouponNotFound) {
+		return loyalty.AtField(err, "data.code")
+	}
+	return err
+}
+
+func Trace(r *engine.Run, verdict, reason string, c *loyalty.Coupon) {
+	if r.Tracing() {
+		r.TraceInput(loyalty.Verdict{Rule: "coupon", Verdict: verdict, Reason: reason, Input: map[string]any{"code": c.Code, "state": string(c.StateAt(r.At))}})
+	}
+}
+
+// UnassignOnly is UnassignCoupon of the one coupon that this customer has claimed. It
+// fails with ErrCouponNotFound (1601), and with ErrSeveral.
+func UnassignOnly(r *engine.Run, e *loyalty.Event) error {
+	all, err := r.ClaimedCodes()
+	if err != nil {
+		return err
+	}
+	code, err := engine.OnlyOne("code", all, loyalty.ErrCouponNotFound)
+	if err != nil {
+		return err
+	}
+	if err := Unassign(r, e, code); err != nil {
+		return err
+	}
+	return r.FillIn("code", code)
+}

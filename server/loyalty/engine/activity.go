@@ -1,0 +1,97 @@
+package engine
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// Reference names an entity in a request.
+type Reference struct {
+	Type  string // such as contests/contest
+	ID    string
+	Field string // where the request names it; empty: in the path
+}
+
+// At puts the field of the request that names the entity on an error.
+func (f Reference) At(err *loyalty.Error) error {
+	if f.Field == "" {
+		return err
+	}
+	return err.At(f.Field)
+}
+
+// Refuse ends an event because of an entity, and tells a preview why. reason is a
+// translation key.
+func (r *Run) Refuse(ref Reference, reason string, err *loyalty.Error) error {
+	r.TraceInput(loyalty.Verdict{Rule: ref.Type, Verdict: "refused", Reason: reason, Input: map[string]any{"id": ref.ID}})
+	return ref.At(err)
+}
+
+// dated is what has a first and a last day.
+type dated interface{ Status(at time.Time) string }
+
+// InForce finds what a customer takes part in, open when the event takes effect.
+// It fails with ErrEntityNotFound for what does not exist or is archived, and
+// with ErrNotRunning outside its dates.
+func InForce[E dated](r *Run, all map[string]E, ref Reference) (E, error) {
+	e, ok := all[ref.ID]
+	if !ok {
+		return e, ref.At(loyalty.ErrEntityNotFound.With("type", ref.Type).With("id", ref.ID))
+	}
+	if status := e.Status(r.At); status != loyalty.StatusActive {
+		return e, r.Refuse(ref, "reason.not_active", loyalty.ErrNotRunning.With("id", ref.ID).With("status", status))
+	}
+	return e, nil
+}
+
+// MayDo says why the customer's state keeps them from an action, by the standing that
+// the action declares: ErrWrongStatus, ErrSuspended (110003); nil: it does not.
+func (r *Run) MayDo(action string) error {
+	rule, known := r.batch.engine.rules[action]
+	if !known {
+		return loyalty.ErrUnknownAction.With("action", action)
+	}
+	return r.MayAct(action, rule.Meta().Standing)
+}
+
+// Afford refuses a price above what can be spent, with ErrNotEnoughToSpend. What is
+// free needs no balance, nor that it is not below zero.
+func (r *Run) Afford(n int64) error {
+	if n <= max(0, r.Book.Figures.Spendable()) {
+		return nil
+	}
+	return r.NotEnough(n)
+}
+
+// NotEnough is the refusal of a price that the customer cannot pay, which a preview
+// explains. Nobody sent the price of a game, so no attribute is at fault.
+func (r *Run) NotEnough(n int64) *loyalty.Error {
+	r.TraceInput(loyalty.Verdict{
+		Rule: "spend", Verdict: "refused", Reason: "reason.not_enough", Points: -n,
+		Input: map[string]any{"spendable": r.Book.Figures.Spendable()},
+	})
+	return loyalty.ErrNotEnoughToSpend
+}
+
+// Outlook says what an action would be refused with now, by the same function that
+// its rule asks; nil: it would not be.
+func (r *Run) Outlook(action string, may func() error) (refused, fault error) {
+	err := r.MayDo(action)
+	if err == nil {
+		err = may()
+	}
+	return RefusalOf(err)
+}
+
+// Record puts other attributes on the row of the run's own event than were sent,
+// such as the result of a spin. Conditions see these too. None of them may name
+// a person.
+func (r *Run) Record(data any) {
+	r.Event.Data = loyalty.JSON(data)
+	var sent map[string]json.RawMessage
+	if json.Unmarshal(r.Event.Data, &sent) == nil {
+		r.Data = sent // a new map: the one that was sent is shared by every attempt
+	}
+}

@@ -1,0 +1,99 @@
+package engine
+
+import (
+	"encoding/json"
+	"maps"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+)
+
+// What is kept of attributes that only their sender knows, in bytes of their names
+// and values: those of an event, those of all its lines together, and those that all
+// events leave with a customer. Nothing else bounds them but the body.
+const (
+	eventAllowance = 16 << 10
+	linesAllowance = 64 << 10
+	// customerAllowance is for what all events together leave with a customer.
+	customerAllowance = 64 << 10
+)
+
+// tooMuch measures attributes that are personal or undeclared. Those that the
+// programme declares (own) have the bounds of its schema.
+type tooMuch struct {
+	limit, size int
+	longest     string // where the largest of them stands
+	length      int
+}
+
+func (m *tooMuch) add(attributes map[string]json.RawMessage, own map[string]bool, at func(string) string) {
+	for name, value := range attributes {
+		if own[name] {
+			continue
+		}
+		n := len(name) + len(value)
+		if m.size += n; n > m.length {
+			m.longest, m.length = at(name), n
+		}
+	}
+}
+
+// err is ErrAttributesTooLarge, naming the largest attribute, where they are too much.
+func (m *tooMuch) err() error {
+	if m.size <= m.limit {
+		return nil
+	}
+	return loyalty.ErrAttributesTooLarge.With("property", m.longest).With("limit", m.limit).At(m.longest)
+}
+
+// affordOwn holds an event's own attributes against the allowance, before any work
+// is done for them.
+func (t *Ticket) affordOwn(shape *loyalty.Shape) error {
+	m := tooMuch{limit: eventAllowance}
+	unknown := make(map[string]json.RawMessage)
+	for name, value := range t.data {
+		if a, declared := shape.Attributes[name]; !declared || a.Personal {
+			unknown[name] = value
+		}
+	}
+	m.add(unknown, t.programme.DeclaredNames(t.sub.Action), func(name string) string { return "data." + name })
+	return m.err()
+}
+
+// AffordPurchase holds what a purchase has from its checkout and all updates against
+// the allowance of one event: an update adds to it, and may come a thousand times.
+func AffordPurchase(p *programme.Programme, all map[string]json.RawMessage) error {
+	m := tooMuch{limit: eventAllowance}
+	own := maps.Clone(p.DeclaredNames("checkout"))
+	for name := range p.DeclaredNames("checkout_update") {
+		if own == nil {
+			own = map[string]bool{}
+		}
+		own[name] = true
+	}
+	m.add(all, own, func(name string) string { return "data." + name })
+	return m.err()
+}
+
+// AffordCustom holds the attributes of its callers' own that a customer has against
+// theirs (ErrAttributesTooLarge). Those that the programme declares are not counted.
+func AffordCustom(p *programme.Programme, all map[string]json.RawMessage) error {
+	m := tooMuch{limit: customerAllowance}
+	own := make(map[string]bool, len(p.Attributes[programme.TypeCustomer]))
+	for _, a := range p.Attributes[programme.TypeCustomer] {
+		own["cf_"+a.Name] = true
+	}
+	m.add(all, own, func(name string) string { return "data." + name })
+	return m.err()
+}
+
+// affordLines does the same for the elements of its lists.
+func (t *Ticket) affordLines() error {
+	m := tooMuch{limit: linesAllowance}
+	for list, parts := range t.stored.lists {
+		for i := range parts {
+			m.add(parts[i].Personal, t.programme.DeclaredNames(programme.LineAction), func(name string) string { return loyalty.ItemField(list, i, name) })
+		}
+	}
+	return m.err()
+}

@@ -1,0 +1,301 @@
+package engine
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/condition"
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+)
+
+// Holds judges a condition on an occurrence. A condition that cannot be judged
+// does not hold, and a preview tells why.
+func (o *Occurrence) Holds(c *condition.Condition) (bool, error) {
+	held, fault, err := o.Judge(c)
+	if fault != nil {
+		o.TraceInput(loyalty.Verdict{Rule: "condition", Verdict: "skipped", Reason: "reason.condition_fault", Input: map[string]any{"condition": c.String(), "fault": fault.Error()}})
+	}
+	return held, err
+}
+
+// Judge is holds that tells apart why a condition does not hold: fault says why it
+// could not be judged.
+func (o *Occurrence) Judge(c *condition.Condition) (held bool, fault, err error) {
+	if c == nil {
+		return true, nil, nil
+	}
+	if err := o.see(c); err != nil {
+		return false, nil, err
+	}
+	held, steps, fault := c.Judge(o.known)
+	if err := o.Effort(steps); err != nil {
+		return false, nil, err
+	}
+	return held && fault == nil, fault, nil
+}
+
+// see brings what is known of the occurrence up to date: what rules gave since it
+// happened counts for those that come after them.
+func (o *Occurrence) see(c *condition.Condition) (err error) {
+	if o.known == nil {
+		o.known = &condition.Facts{Location: o.Programme.Location, Event: condition.Event{
+			Action: o.Action, Timestamp: o.Trigger.At, Points: o.Points(),
+		}}
+	}
+	if n := len(o.work.events); o.asOf != n {
+		o.asOf, o.known.Customer = n, customerFacts(o.Run)
+	}
+	if err := o.complete(&o.known.Customer, c); err != nil {
+		return err
+	}
+	return o.gather(c)
+}
+
+// gather adds the facts about the purchase and the event that only some conditions
+// ask for.
+func (o *Occurrence) gather(c *condition.Condition) (err error) {
+	if c.Uses("transaction") || c.Uses("item") {
+		if o.known.Transaction, o.known.Item, err = o.PurchaseFacts(); err != nil {
+			return err
+		}
+	}
+	if c.Uses("event.data") && o.known.Event.Data == nil {
+		o.known.Event.Data, err = o.SeenAttributes()
+	}
+	return err
+}
+
+// complete adds the facts about a customer that only some conditions ask for.
+func (r *Run) complete(f *condition.Customer, c *condition.Condition) (err error) {
+	if c.Uses("customer.tiers") && f.Tiers == nil {
+		if err := r.Require(loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressTier)}); err != nil {
+			return err
+		}
+		f.Tiers = r.tiers()
+	}
+	if c.Uses("customer.lists") && f.Lists == nil {
+		if err := r.Require(loyalty.CustomerNeeds{Lists: true}); err != nil {
+			return err
+		}
+		f.Lists = r.lists()
+	}
+	if c.Uses("customer.referrer") {
+		f.Referrer, err = r.referrerName()
+	}
+	return err
+}
+
+// member says whether the customer belongs to a segment.
+func (r *Run) member(s *programme.Segment) (bool, error) {
+	f := &condition.Facts{Customer: customerFacts(r), Event: condition.Event{Timestamp: r.At}, Location: r.Programme.Location}
+	if err := r.complete(&f.Customer, s.Is); err != nil {
+		return false, err
+	}
+	held, steps, fault := s.Is.Judge(f)
+	return held && fault == nil, r.Effort(steps)
+}
+
+// Purchase is the purchase that the occurrence belongs to; nil: none.
+func (o *Occurrence) Purchase() *loyalty.Transaction {
+	if o.Accepted != nil {
+		return o.Accepted
+	}
+	return o.account.transactions[o.Trigger.Transaction]
+}
+
+// Points are what the event did to the balance; of a line what it earned.
+func (o *Occurrence) Points() int64 {
+	if o.Line != nil {
+		return o.Line.Points - o.Line.Bonus
+	}
+	return loyalty.Deref(o.Trigger.Points)
+}
+
+// PurchaseFacts is the purchase as conditions see it, and the line that the occurrence is
+// about; nil: none. All that reacts together shares it: what rules can change of a
+// purchase are its points.
+func (o *Occurrence) PurchaseFacts() (f *condition.Transaction, line *condition.Item, err error) {
+	t := o.Purchase()
+	if t == nil {
+		return nil, nil, nil
+	}
+	if f = o.work.bought[t]; f == nil {
+		if f, err = o.purchaseFacts(t); err != nil {
+			return nil, nil, err
+		}
+		if o.work.bought == nil {
+			o.work.bought = map[*loyalty.Transaction]*condition.Transaction{}
+		}
+		o.work.bought[t] = f
+	}
+	f.Earned, f.Burned = t.Earned, t.Burned
+	for i := range t.Detail.Items {
+		if &t.Detail.Items[i] == o.Line {
+			line = &f.Items[i]
+		}
+	}
+	return f, line, nil
+}
+
+// SeenAttributes gives the event's attributes, the personal ones among them as long
+// as they can be read. The event of a line inherits those of the checkout, as does
+// a checkout that is accepted later.
+func (o *Occurrence) SeenAttributes() (condition.Attributes, error) {
+	if o.Line == nil && o.Trigger == o.Event && o.Trigger.Sent(o.Action) {
+		return o.Data, nil // as it was sent
+	}
+	f, line, err := o.PurchaseFacts()
+	switch {
+	case err != nil:
+		return nil, err
+	case line != nil:
+		return condition.Heir{Own: AttributesOf(line.Data), From: AttributesOf(f.Data)}, nil
+	}
+	var plain map[string]json.RawMessage
+	if err := json.Unmarshal(o.Trigger.Data, &plain); err != nil {
+		return nil, err
+	}
+	personal, err := o.reveal(o.Trigger.Customer, o.Trigger.Personal, o.Trigger.ID)
+	if err != nil {
+		return nil, err
+	}
+	if len(personal) > 0 {
+		plain = loyalty.MergeAttributes(plain, personal)
+	}
+	if o.Action == "checkout" && f != nil {
+		plain = loyalty.MergeAttributes(plain, AttributesOf(f.Data))
+	}
+	return plain, nil
+}
+
+// AttributesOf are attributes among facts, which are kept as they were sent.
+func AttributesOf(a condition.Attributes) map[string]json.RawMessage {
+	sent, _ := a.(map[string]json.RawMessage)
+	return sent
+}
+
+// reveal reads personal attributes of a row back; none where the key of the
+// customer whose row it is, who may be one merged into this one, is gone.
+func (r *Run) reveal(owner loyalty.ID, sealed []byte, row loyalty.ID) (map[string]json.RawMessage, error) {
+	if sealed == nil {
+		return nil, nil
+	}
+	key, err := r.keyFor(owner)
+	if err != nil || key == nil {
+		return nil, err
+	}
+	plain, err := loyalty.Open(key, row[:], sealed)
+	if err != nil {
+		return nil, err
+	}
+	var personal map[string]json.RawMessage
+	return personal, json.Unmarshal(plain, &personal)
+}
+
+func (r *Run) keyFor(owner loyalty.ID) ([]byte, error) {
+	if owner != r.Customer.ID {
+		return r.keyOf(owner)
+	}
+	err := r.Require(loyalty.CustomerNeeds{Key: true})
+	return r.Customer.Key, err
+}
+
+func (r *Run) purchaseFacts(t *loyalty.Transaction) (*condition.Transaction, error) {
+	personal, err := r.OpenBought(t, t.Detail.Personal, t.Checkout, nil)
+	if err != nil {
+		return nil, err
+	}
+	data := t.Detail.Attributes
+	text := func(name string) string { return loyalty.TextOf(data[name]) }
+	if len(personal) > 0 {
+		data = loyalty.MergeAttributes(data, personal)
+	}
+	f := &condition.Transaction{
+		ID: t.Name, Status: string(t.State), Currency: text("currency"), Country: text("country"),
+		Channel: text("channel"), Store: text("store"),
+		Total: units(t.Total), OriginalTotal: units(t.OriginalTotal), Refunded: units(t.Refunded),
+		Earned: t.Earned, Burned: t.Burned, CheckoutDate: t.CheckoutDate, Data: data,
+	}
+	f.Items = make([]condition.Item, len(t.Detail.Items))
+	for i := range t.Detail.Items {
+		if f.Items[i], err = r.lineFacts(t, &t.Detail.Items[i]); err != nil {
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+func (r *Run) lineFacts(t *loyalty.Transaction, l *loyalty.Line) (condition.Item, error) {
+	own, err := r.OpenBought(t, l.Personal, l.Event, nil)
+	if err != nil {
+		return condition.Item{}, err
+	}
+	data := l.Data
+	if len(own) > 0 {
+		data = loyalty.MergeAttributes(data, own)
+	}
+	return condition.Item{
+		ProductID: l.ProductID, ProductName: loyalty.TextOf(data["product_name"]), ProductCategory: loyalty.TextOf(data["product_category"]),
+		Quantity: l.Quantity, Subtotal: units(l.Subtotal), Price: decimalOf(data["price"]), Discount: decimalOf(data["discount"]), Data: data,
+	}, nil
+}
+
+// decimalOf reads an attribute that is a number; 0 where it is none.
+func decimalOf(raw json.RawMessage) float64 {
+	if len(raw) == 0 {
+		return 0
+	}
+	n, err := strconv.ParseFloat(string(raw), 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// units is money as a condition compares it; it decides with it and books nothing.
+func units(a money.Amount) float64 { f, _ := a.Decimal().Float64(); return f }
+
+// customerFacts is the customer as conditions see one.
+func customerFacts(r *Run) condition.Customer {
+	c, p, f := r.Customer, &r.Customer.Profile, r.Book.Figures
+	return condition.Customer{
+		ID: c.Name, Status: string(c.Status), Handler: p.Handler, Email: p.Email, FirstName: p.FirstName, LastName: p.LastName,
+		Language: p.Language, Currency: p.Currency, Gender: p.Gender, ImageURL: p.ImageURL, BirthDate: p.BirthDate,
+		Labels: p.Labels, ExternalIDs: p.ExternalIDs, CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt,
+		Score: f.Score, Spent: f.Spent, Reserved: f.Reserved, Expired: f.Expired, Pending: f.Pending,
+		Spendable: f.Spendable(), Debt: f.Debt, Custom: p.Custom,
+	}
+}
+
+// tiers gives the tier reached in each structure, as far as it was loaded.
+func (r *Run) tiers() map[string]string {
+	reached := map[string]string{}
+	for key, p := range r.account.progress {
+		var at struct {
+			Tier string `json:"tier"`
+		}
+		if key.Kind == loyalty.ProgressTier && p.Data != nil && json.Unmarshal(p.Data, &at) == nil && at.Tier != "" {
+			reached[key.Key] = at.Tier
+		}
+	}
+	return reached
+}
+
+// referrerName is what the customer who brought this one is called; empty where
+// there is none, or they left.
+func (r *Run) referrerName() (string, error) {
+	id := r.Customer.Profile.Referrer
+	if id == (loyalty.ID{}) {
+		return "", nil
+	}
+	a, loaded := r.batch.accounts[id]
+	if !loaded && !r.batch.asked.people[person{id: id}] {
+		return "", &NeedMoreError{needs: loyalty.CustomerNeeds{ID: id}}
+	}
+	if !loaded || a.customer.Status == loyalty.OptedOut {
+		return "", nil
+	}
+	return a.customer.Name, nil
+}

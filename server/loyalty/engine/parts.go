@@ -1,0 +1,109 @@
+package engine
+
+import (
+	"encoding/json"
+	"maps"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// Parts are attributes as they are stored: those that may be read for ever, and
+// the personal ones, which are sealed under the customer's key. Both are shared
+// by every attempt of a batch and must not be changed.
+type Parts struct{ Plain, Personal map[string]json.RawMessage }
+
+// stored is a submission's data taken apart once, before any transaction.
+type stored struct {
+	own      Parts                      // without lists of objects
+	lists    map[string][]Parts         // such as items
+	plain    json.RawMessage            // what the event's row shows
+	personal map[string]json.RawMessage // what it seals; nil: nothing
+}
+
+// store takes the data of a submission apart. data holds the attributes of raw
+// by name.
+func store(s *loyalty.Shape, raw json.RawMessage, data map[string]json.RawMessage) (stored, error) {
+	var out stored
+	own := data
+	for name, attribute := range s.Attributes {
+		if attribute.Items == nil || data[name] == nil {
+			continue
+		}
+		list, err := each(attribute.Items, data[name])
+		if err != nil {
+			return out, err
+		}
+		if out.lists == nil {
+			out.lists, own = map[string][]Parts{}, maps.Clone(data)
+		}
+		out.lists[name] = list
+		delete(own, name)
+	}
+	out.own = split(s, own)
+	out.seal(raw, data)
+	return out, nil
+}
+
+// seal words the row. Where nothing is personal it shows the data as it came.
+func (out *stored) seal(raw json.RawMessage, data map[string]json.RawMessage) {
+	out.plain = raw
+	if out.own.Personal == nil && out.lists == nil {
+		return
+	}
+	personal := maps.Clone(out.own.Personal)
+	plain := maps.Clone(out.own.Plain)
+	for name, list := range out.lists {
+		plain[name] = data[name]
+		shown, sealed := make([]map[string]json.RawMessage, len(list)), make([]map[string]json.RawMessage, len(list))
+		found := false
+		for i, item := range list {
+			shown[i], sealed[i] = item.Plain, item.Personal
+			found = found || item.Personal != nil
+		}
+		if found {
+			plain[name] = loyalty.JSON(shown)
+			personal = PutAttribute(personal, name, loyalty.JSON(sealed))
+		}
+	}
+	if out.personal = personal; personal != nil {
+		out.plain = loyalty.JSON(plain)
+	}
+}
+
+// each splits the elements of a list of objects.
+func each(s *loyalty.Shape, raw json.RawMessage) ([]Parts, error) {
+	var list []map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return nil, loyalty.DecodeError(err)
+	}
+	parts := make([]Parts, len(list))
+	for i, item := range list {
+		parts[i] = split(s, item)
+	}
+	return parts, nil
+}
+
+// split parts attributes by what the contract says of them. Undeclared ones
+// count as personal.
+func split(s *loyalty.Shape, data map[string]json.RawMessage) Parts {
+	p := Parts{Plain: data}
+	for name, value := range data {
+		if declared, ok := s.Attributes[name]; ok && !declared.Personal {
+			continue
+		}
+		if p.Personal == nil {
+			p.Plain = maps.Clone(data)
+		}
+		delete(p.Plain, name)
+		p.Personal = PutAttribute(p.Personal, name, value)
+	}
+	return p
+}
+
+func PutAttribute(m map[string]json.RawMessage, name string, value json.RawMessage) map[string]json.RawMessage {
+	if m == nil {
+		m = map[string]json.RawMessage{}
+	}
+	m[name] = value
+	return m
+}

@@ -1,0 +1,99 @@
+package engine
+
+import (
+	"context"
+	"hash/maphash"
+	"sync/atomic"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// submitTime bounds how long a caller waits, also for the batches before its own:
+// a database that says nothing must not hold on to callers.
+const submitTime = 10 * time.Second
+
+// waiting is a ticket in a queue. Either a worker takes it, or its caller leaves first:
+// who was told that nothing came of it may be asking again.
+type waiting struct {
+	*Ticket
+	ctx     context.Context
+	claimed *atomic.Bool
+}
+
+// join adds the ticket to a batch, unless its caller has left.
+func (w waiting) join(tickets []*Ticket) []*Ticket {
+	if w.ctx.Err() != nil || !w.claimed.CompareAndSwap(false, true) {
+		return tickets
+	}
+	return append(tickets, w.Ticket)
+}
+
+// enqueue hands a ticket to the worker of its customer and waits.
+func (e *Engine) enqueue(ctx context.Context, t *Ticket) (loyalty.Outcome, error) {
+	if _, bounded := ctx.Deadline(); !bounded {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, submitTime)
+		defer cancel()
+	}
+	t.done = make(chan struct{})
+	w := waiting{t, ctx, new(atomic.Bool)}
+	if err := e.send(ctx, w); err != nil {
+		return loyalty.Outcome{}, err
+	}
+	select {
+	case <-t.done:
+		return t.result.Outcome, t.result.Err
+	case <-ctx.Done():
+	}
+	if w.claimed.CompareAndSwap(false, true) {
+		return loyalty.Outcome{}, loyalty.ErrUnavailable.Because(ctx.Err())
+	}
+	return loyalty.Outcome{}, loyalty.ErrUnconfirmed.Because(ctx.Err())
+}
+
+func (e *Engine) send(ctx context.Context, w waiting) error {
+	release, err := e.hold()
+	if err != nil {
+		return err
+	}
+	defer release()
+	queue := e.queues[maphash.String(e.seed, w.needs.Ref.Value)%uint64(len(e.queues))]
+	if w.sub.Heavy() {
+		queue = e.heavy
+	}
+	select {
+	case queue <- w:
+		return nil
+	case <-ctx.Done():
+		return loyalty.ErrUnavailable.Because(ctx.Err())
+	}
+}
+
+// maxHeavy is how many heavy submissions may wait.
+const maxHeavy = 64
+
+// work takes what waits, up to a batch, again and again.
+func (e *Engine) work(queue chan waiting, most int) {
+	for first := range queue {
+		tickets := first.join(make([]*Ticket, 0, most))
+	more:
+		for len(tickets) < most {
+			select {
+			case next, ok := <-queue:
+				if !ok {
+					break more
+				}
+				tickets = next.join(tickets)
+			default:
+				break more
+			}
+		}
+		if len(tickets) > 0 {
+			_ = e.process(context.Background(), tickets) // each ticket has its result
+		}
+		for _, t := range tickets {
+			close(t.done)
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package engine
+
+import (
+	"encoding/json"
+	"maps"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/points"
+)
+
+// What a feature sees of a run besides its customer. Nothing of it is to be changed.
+
+// Events are the rows that the submission recorded so far, of all its customers.
+func (r *Run) Events() []*loyalty.Event { return r.work.events }
+
+// Find gives the event of the submission with an id; nil: it has none.
+func (r *Run) Find(id loyalty.ID) *loyalty.Event { return r.work.find(id) }
+
+// Unrecord takes back the events that were recorded since there were so many: nothing
+// hangs on them. last is the customer's last event from before.
+func (r *Run) Unrecord(events int, last loyalty.ID) {
+	r.work.events, r.Customer.LastEvent = r.work.events[:events], last
+}
+
+// Tracing says whether the rules explain what they do.
+func (r *Run) Tracing() bool { return r.work.tracing }
+
+// Warn goes on without what was just refused: the caller is told.
+func (r *Run) Warn(e *loyalty.Error) {
+	r.work.warnings = append(r.work.warnings, e)
+	if n := len(r.work.trace); n > 0 && r.work.trace[n-1].Verdict == "refused" {
+		r.work.trace[n-1].Verdict = "skipped" // it does not stop the event
+	}
+}
+
+// Random is the submission's source of chance. Every attempt of it draws the same in the
+// same order, so that what an attempt asked to be loaded is what the next one looks at.
+func (r *Run) Random() *rand.ChaCha8 {
+	w := r.work
+	if w.drawn == nil {
+		if *w.seed == ([32]byte{}) {
+			*w.seed = NewSeed()
+		}
+		w.drawn = rand.NewChaCha8(*w.seed)
+	}
+	return w.drawn
+}
+
+// New says that this batch created the customer: nothing of theirs is stored.
+func (r *Run) New() bool { return r.account.loaded == nil }
+
+// Purchases are those of the customer that are at hand, by transaction_id.
+func (r *Run) Purchases() map[string]*loyalty.Transaction { return r.account.transactions }
+
+// PurchasesBefore are the purchases as the batch had them before this submission.
+func (r *Run) PurchasesBefore() map[string]*loyalty.Transaction {
+	if before := r.batch.accounts[r.Customer.ID]; before != nil {
+		return before.transactions
+	}
+	return nil
+}
+
+// Past is the customer's journal as it was loaded, in order (CustomerNeeds.Past).
+func (r *Run) Past() []loyalty.PastEntry {
+	if r.account.loaded == nil {
+		return nil
+	}
+	past := slices.Clone(r.account.loaded.Past)
+	slices.SortFunc(past, func(a, b loyalty.PastEntry) int { return loyalty.CompareID(a.Event, b.Event) })
+	return past
+}
+
+// EarlierEvents are those of the customer that the batch recorded before this
+// submission.
+func (r *Run) EarlierEvents() (list []*loyalty.Event) {
+	for i := range r.batch.writes.Events {
+		if e := &r.batch.writes.Events[i]; e.Customer == r.Customer.ID {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// Postings are those of the batch before this submission, and then its own.
+func (r *Run) Postings() []points.Posting { return slices.Concat(r.account.postings, r.Book.Postings) }
+
+// ProgressRow gives the row of a progress; nil: there is none.
+func (r *Run) ProgressRow(key loyalty.ProgressKey) *loyalty.Progress { return r.account.progress[key] }
+
+// Untold says whether the state of a purchase is still to be told (see TellLater).
+func (r *Run) Untold(t *loyalty.Transaction) bool { return r.work.told[t] != nil }
+
+// CheckData holds attributes of an action against the contract, as if they were sent.
+func (r *Run) CheckData(action string, data json.RawMessage) error {
+	_, err := r.batch.engine.contract.Check(action, data, "data")
+	return err
+}
+
+// Note is something that a feature keeps for the time of a submission.
+type Note[T any] struct{ _ byte } // its address is the key
+
+// Of gives what was kept; the zero value where nothing was.
+func (n *Note[T]) Of(r *Run) T {
+	v, _ := r.work.notes[n].(T)
+	return v
+}
+
+// Set keeps it.
+func (n *Note[T]) Set(r *Run, v T) {
+	if r.work.notes == nil {
+		r.work.notes = map[any]any{}
+	}
+	r.work.notes[n] = v
+}
+
+// Resubmit passes attributes that were submitted before through the gates of today:
+// their module may be off by now, and the customer suspended. It gives what their
+// action needs, and how it is applied to this run.
+func (r *Run) Resubmit(action string, data json.RawMessage) (needs loyalty.CustomerNeeds, apply func() error, err error) {
+	t := &Ticket{sub: loyalty.Submission{Action: action, Data: data}, programme: r.Programme}
+	if err := t.check(r.batch.engine); err != nil {
+		return needs, nil, err
+	}
+	if err := r.standing(t); err != nil {
+		return needs, nil, err
+	}
+	return t.bound.needs, func() error {
+		r.Data, r.stored = t.data, &t.stored
+		return t.bound.apply(r)
+	}, nil
+}
+
+// Try applies something to copies that are thrown away, and says what points it would
+// bring. What its rules say stays, for a preview.
+func (r *Run) Try(apply func(*Run) error) (gained int64, err error) {
+	trial := r.trial()
+	err = apply(trial)
+	r.work.trace = append(r.work.trace, trial.work.trace...)
+	return trial.Book.Figures.Score - r.Book.Figures.Score, err
+}
+
+// trial is a run on copies of all that this one works on.
+func (r *Run) trial() *Run {
+	now := *r.account
+	now.customer.Figures, now.lots = r.Book.Figures, r.Book.Lots()
+	w := &work{claims: slices.Clone(r.work.claims), coupons: make(map[string]*loyalty.Coupon, len(r.work.coupons)), tallies: maps.Clone(r.work.tallies), tracing: r.work.tracing}
+	for code, c := range r.work.coupons {
+		w.coupons[code] = c.Clone()
+	}
+	t := r.batch.openRun(r.Programme, &now, w)
+	t.At, t.Data, t.stored = r.At, r.Data, r.stored
+	event := *r.Event
+	if event.Effects != nil { // of an event that is dated earlier
+		own := *event.Effects
+		event.Effects = &own
+	}
+	t.Event = &event
+	w.events = []*loyalty.Event{t.Event}
+	return t
+}

@@ -1,0 +1,111 @@
+package game
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+)
+
+// Quiz asks a question (quizzes/quiz).
+type Quiz struct {
+	ID            string        `json:"-"`
+	Title         loyalty.Texts `json:"title"`
+	Question      loyalty.Texts `json:"question"`
+	Answers       []Choice      `json:"answers"`
+	CorrectAnswer string        `json:"correct_answer"`
+	Points        int64         `json:"points"` // for the right answer
+	loyalty.Dates
+
+	// Custom are the attributes of the programme's own, by name with cf_.
+	Custom map[string]json.RawMessage `json:"-"`
+}
+
+// Quizzes are questions with a right answer (module quizzes).
+var Quizzes = &programme.EntityType[*Quiz]{Type: "quizzes/quiz", Module: programme.ModuleQuizzes, Read: readQuiz}
+
+// readQuiz refuses a quiz that nobody could answer right.
+func readQuiz(p *programme.Programme, e loyalty.Entity) (*Quiz, error) {
+	q := &Quiz{ID: e.ID, Custom: programme.CustomFields(e)}
+	if err := programme.Decode(e, q); err != nil {
+		return nil, err
+	}
+	if err := checkChoices("answers", q.Answers); err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(q.Answers, func(c Choice) bool { return c.ID == q.CorrectAnswer }) {
+		return nil, programme.Fault("correct_answer", "must_be_one_of", map[string]any{"values": choiceIDs(q.Answers)})
+	}
+	return q, programme.CheckDates(q.Dates)
+}
+
+// Check refuses, with an error of kind Invalid at data.answer, what the quiz does
+// not offer.
+func (q *Quiz) Check(answer string) error { return checkChoice(q.Answers, answer) }
+
+// QuizInForce finds a quiz that is open now. It fails like InForce.
+func QuizInForce(r *engine.Run, id string) (*Quiz, error) {
+	return engine.InForce(r, Quizzes.Of(r.Programme), engine.Reference{Type: quizType, ID: id})
+}
+
+// MayAnswer fails with ErrQuizAnswered where the customer answered the quiz before.
+func MayAnswer(r *engine.Run, q *Quiz) error {
+	answered, err := r.Progress(loyalty.ProgressQuiz, q.ID, &QuizProgress{})
+	if err == nil && answered {
+		err = r.Refuse(engine.Reference{Type: quizType, ID: q.ID}, "reason.limit", loyalty.ErrQuizAnswered)
+	}
+	return err
+}
+
+const quizType = "quizzes/quiz"
+
+// QuizOutlook is where a customer stands with a quiz.
+type QuizOutlook struct {
+	Refusal error         // what an answer would be refused with; nil: it would not be
+	Given   *QuizProgress // the answer they gave; nil: none
+}
+
+// OutlookOnQuiz looks at a quiz with the eyes of quiz_answer.
+func OutlookOnQuiz(r *engine.Run, q *Quiz) (o QuizOutlook, err error) {
+	var p QuizProgress
+	answered, err := r.Progress(loyalty.ProgressQuiz, q.ID, &p)
+	if err != nil {
+		return o, err
+	}
+	if answered {
+		o.Given = &p
+	}
+	o.Refusal, err = r.Outlook("quiz_answer", func() error {
+		if _, err := QuizInForce(r, q.ID); err != nil {
+			return err
+		}
+		return MayAnswer(r, q)
+	})
+	return o, err
+}
+
+// QuizResult is what quiz_answer answers.
+type QuizResult struct {
+	ID            loyalty.ID `json:"id"` // the event that records it
+	Quiz          string     `json:"quiz"`
+	Correct       bool       `json:"correct"`
+	CorrectAnswer string     `json:"correct_answer"`
+	Points        int64      `json:"points"` // what it gave
+}
+
+// QuizProgress is a customer's progress with a quiz: the answer, which is final.
+type QuizProgress struct {
+	Answer     string    `json:"answer"`
+	Correct    bool      `json:"correct"`
+	AnsweredAt time.Time `json:"answered_at"`
+}
+
+// QuizFeature is the module quizzes: the first answer counts.
+var QuizFeature = engine.Feature{Name: "quizzes", Progress: loyalty.ProgressQuiz, Join: engine.JoinBy(func(a *QuizProgress, b QuizProgress) {
+	if b.AnsweredAt.Before(a.AnsweredAt) {
+		*a = b
+	}
+})}

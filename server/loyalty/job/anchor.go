@@ -1,0 +1,14 @@
+package job
+
+import (
+	"context"
+)
+
+// anchor takes an anchor and has it told.
+func anchor(ctx context.Context, j *Jobs, s *shift) error {
+	a, err := j.store.Anchor(ctx, j.engine.Now())
+	if err == nil {
+		j.anchored(a)
+	}
+	return s.once(err)
+}

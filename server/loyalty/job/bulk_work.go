@@ -1,0 +1,135 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+)
+
+// workBulk works on the operations that are open, a piece of each in turn, so that
+// a short one need not wait for a long one, until none is left. What others begin
+// meanwhile is taken along.
+func workBulk(ctx context.Context, j *Jobs, s *shift) error {
+	hands := map[loyalty.ID]*bulkWork{}
+	for ctx.Err() == nil {
+		open, err := j.store.OpenBulk(ctx)
+		if err != nil {
+			return err
+		}
+		left := false
+		for _, o := range open {
+			w := hands[o.ID]
+			if w == nil {
+				w = &bulkWork{Engine: j.engine, Store: j.store}
+				hands[o.ID] = w
+			}
+			if w.passed || ctx.Err() != nil {
+				continue
+			}
+			w.BulkOperation, left = o, true
+			if err := w.piece(ctx, s); err != nil {
+				w.passed = true
+				s.count(0, fmt.Errorf("bulk operation %s: %w", o.ID, err))
+			}
+		}
+		if !left {
+			now := j.engine.Now()
+			return errors.Join(j.store.ForgetCodes(ctx, now.Add(-keepLife)), j.store.ForgetBulk(ctx, now.Add(-loyalty.BulkLife)))
+		}
+	}
+	return ctx.Err()
+}
+
+// piece does the next piece of the operation.
+func (w *bulkWork) piece(ctx context.Context, s *shift) error {
+	switch kind, known := bulkKinds[w.Kind]; {
+	case !known:
+		return fmt.Errorf("this version of the program does not know the kind %s", w.Kind)
+	case kind.step != nil:
+		return w.advance(ctx, s, kind.step)
+	case kind.write != nil:
+		return w.transact(ctx, s, kind.write)
+	default:
+		return w.chunk(ctx, s, kind.item)
+	}
+}
+
+// advance does a step and saves what came of it. Where somebody else was faster,
+// their step counts.
+func (w *bulkWork) advance(ctx context.Context, s *shift, step func(context.Context, *bulkWork) error) error {
+	before := w.Done
+	w.State = loyalty.BulkProcessing
+	if err := step(ctx, w); err != nil {
+		return err
+	}
+	if w.State == loyalty.BulkDone {
+		w.FinishedAt = w.Engine.Now()
+	}
+	saved, err := w.Store.SaveBulk(ctx, w.BulkOperation)
+	if saved {
+		s.count(int(w.Done - before))
+	}
+	return err
+}
+
+// transact does the next piece of an operation that writes. Where somebody else was
+// faster, nothing is done.
+func (w *bulkWork) transact(ctx context.Context, s *shift, write func(loyalty.AdminTx, *bulkWork) ([]loyalty.BulkItem, error)) error {
+	found := w.BulkOperation
+	err := w.Store.Change(ctx, func(tx loyalty.AdminTx) error {
+		stored, err := tx.Bulk(found.ID)
+		if err != nil || stored.Version != found.Version {
+			return err
+		}
+		w.BulkOperation, w.now, w.fault = stored, w.Engine.Now(), nil
+		w.State = loyalty.BulkProcessing
+		refused, err := write(tx, w)
+		if err != nil {
+			return err
+		}
+		if w.State == loyalty.BulkDone {
+			w.FinishedAt = w.now
+		}
+		return tx.SaveBulk(w.BulkOperation, refused)
+	})
+	if err != nil {
+		return err
+	}
+	if w.fault != nil {
+		s.count(int(w.Done-found.Done), fmt.Errorf("bulk operation %s: %w", w.ID, w.fault))
+	} else {
+		s.count(int(w.Done - found.Done))
+	}
+	return nil
+}
+
+// chunk does the next items in one transaction.
+func (w *bulkWork) chunk(ctx context.Context, s *shift, item func(*engine.Engine, *loyalty.BulkOperation) *engine.Ticket) error {
+	items, err := w.Store.BulkItems(ctx, w.ID, w.after, engine.MaxBatch)
+	switch {
+	case err != nil:
+		return err
+	case len(items) == 0 && w.after > 0: // those before were somebody else's, and may be left
+		w.after = 0
+		return nil
+	case len(items) == 0:
+		return errors.New("it is not done and has no items left")
+	}
+	tickets := make([]*engine.Ticket, len(items))
+	for i := range items {
+		tickets[i] = item(w.Engine, &w.BulkOperation)
+		tickets[i].Item(items[i])
+	}
+	w.after = items[len(items)-1].Seq
+	done, faults, err := w.Engine.WorkItems(ctx, tickets)
+	s.count(done, faults...)
+	return err
+}
+
+// claimTicket claims the operation's reward, by all the rules of a single claim.
+func claimTicket(e *engine.Engine, o *loyalty.BulkOperation) *engine.Ticket {
+	return e.Prepare(loyalty.Submission{Operation: true, Action: "reward_claim", Data: loyalty.JSON(map[string]string{"reward": o.Target})})
+}

@@ -1,0 +1,55 @@
+package job_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty/action"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+	"github.com/loyalty-platform/loyalty/store/storetest"
+)
+
+// BenchmarkCampaigns records a checkout of three lines without campaigns, with
+// twenty that look at it and give nothing, and with twenty others that it does not
+// concern.
+func BenchmarkCampaigns(b *testing.B) {
+	twenty := func(trigger string) (all things) {
+		for i := range 20 {
+			all = append(all, campaign(fmt.Sprint("c", i), fmt.Sprintf(
+				`"trigger":"%s","condition":"transaction.total > %d and customer.score > 100000 and any(transaction.items, .product_category == \"shoes\")","effects":[{"type":"points","points":1}]`,
+				trigger, i)))
+		}
+		return all
+	}
+	for name, all := range map[string]things{"none": nil, "looking": twenty("checkout"), "other": twenty("visit")} {
+		b.Run(name, func(b *testing.B) {
+			p, err := compileWith(nil, all)
+			require.NoError(b, err)
+			v, err := vocabulary()
+			require.NoError(b, err)
+			e, err := engine.NewEngine(engine.EngineOptions{
+				Store: storetest.Open(b, storetest.SQLite(b)), Contract: v, Programmes: fixed{p: p}, Rules: action.All(), Features: action.Features(),
+			})
+			require.NoError(b, err)
+			b.Cleanup(e.Close)
+			_, err = e.Submit(context.Background(), event("ada", "opt_in", `{"email":"ada@shop.test"}`))
+			require.NoError(b, err)
+			const line = `{"product_id":"p-%d","product_name":"n","product_url":"https://shop.test/","quantity":1,"subtotal":10,"product_category":"hats"}`
+			for n := 0; b.Loop(); n++ {
+				buy := event("ada", "checkout", fmt.Sprintf(`{"transaction_id":"T-%d","total":30,"items":[`+line+`,`+line+`,`+line+`]}`, n, 1, 2, 3))
+				if _, err := e.Submit(context.Background(), buy); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// fixed is a configuration that never changes.
+type fixed struct{ p *programme.Programme }
+
+func (f fixed) Programme() *programme.Programme { return f.p }

@@ -1,0 +1,404 @@
+package job_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
+	"github.com/loyalty-platform/loyalty/server/loyalty/job"
+	"github.com/loyalty-platform/loyalty/server/loyalty/reward"
+	"github.com/loyalty-platform/loyalty/store"
+	"github.com/loyalty-platform/loyalty/store/storetest"
+)
+
+// between is a store that does something of its own around each transaction of the
+// programme.
+type between struct {
+	*store.Store
+	before func(piece int) error // inside the transaction, behind all that it does
+	after  func(piece int)       // when it is committed
+	pieces int
+}
+
+var errKilled = errors.New("killed")
+
+func (b *between) Change(ctx context.Context, work func(loyalty.AdminTx) error) error {
+	b.pieces++
+	err := b.Store.Change(ctx, func(tx loyalty.AdminTx) error {
+		if err := work(tx); err != nil {
+			return err
+		}
+		if b.before != nil {
+			return b.before(b.pieces)
+		}
+		return nil
+	})
+	if err == nil && b.after != nil {
+		b.after(b.pieces)
+	}
+	return err
+}
+
+// workFills has the job do all that there is to do, and gives what it counted.
+func (c *counter) workFills(s loyalty.JobStore) (done, failed int64) {
+	c.t.Helper()
+	done, failed, _, err := job.NewJobs(job.JobsOptions{Engine: c.engines[0], Store: s}).WorkBulk(context.Background())
+	require.NoError(c.t, err)
+	return done, failed
+}
+
+// fill begins a fill.
+func (c *counter) fill(pool string, codes []string, generate int) loyalty.BulkOperation {
+	c.t.Helper()
+	done, err := c.FillPool(context.Background(), caller, pool, codes, generate)
+	require.NoError(c.t, err)
+	o := done.Value
+	require.Equal(c.t, []any{loyalty.BulkQueued, int64(0), int64(len(codes) + generate), int64(0)}, []any{o.State, o.Done, o.Total, o.Errors})
+	return o
+}
+
+func (c *counter) stands(o loyalty.BulkOperation) string {
+	c.t.Helper()
+	o, err := c.store.BulkOperation(context.Background(), o.ID, admin.BulkPoolFill)
+	require.NoError(c.t, err)
+	require.Equal(c.t, o.State == loyalty.BulkDone, !o.FinishedAt.IsZero())
+	return fmt.Sprint(o.State, " ", o.Done, " ", o.Total, " ", o.Errors)
+}
+
+// refusals lists what a fill refused.
+func (c *counter) refusals(o loyalty.BulkOperation) (list []string) {
+	c.t.Helper()
+	items, err := c.store.BulkErrors(context.Background(), o.ID, loyalty.BulkPage{Limit: 1000})
+	require.NoError(c.t, err)
+	for _, i := range items {
+		list = append(list, fmt.Sprint(i.Seq, " ", i.Code, " ", i.Count, " ", i.Failure()))
+	}
+	return list
+}
+
+// free lists the codes of a pool in the order in which they are handed out.
+func (c *counter) free(pool string) (codes []string) {
+	c.t.Helper()
+	coupons, err := c.store.Coupons(context.Background(), loyalty.CouponQuery{
+		At: c.clock(), Conditions: []loyalty.Condition{{Field: "pool", Operator: "eq", Values: []any{pool}}}, Page: loyalty.Page{Limit: 100_000},
+	})
+	require.NoError(c.t, err)
+	for i := range coupons { // the newest first
+		codes = append(codes, coupons[len(coupons)-1-i].Code)
+	}
+	return codes
+}
+
+// kept counts the pieces of uploads that wait.
+func (c *counter) kept() (n int) {
+	c.t.Helper()
+	require.NoError(c.t, storetest.Raw(c.t, c.url).QueryRow(`SELECT count(*) FROM kept_codes`).Scan(&n))
+	return n
+}
+
+// manyCodes are n codes whose order is not that of their texts.
+func manyCodes(n int) []string {
+	codes := make([]string, n)
+	for i := range codes {
+		codes[i] = fmt.Sprintf("%c-%05d", 'A'+(i*7)%26, i)
+	}
+	return codes
+}
+
+// A fill adds all codes but those that are taken, in the order of the list, and says
+// which those were; others write between its pieces.
+func TestFillPool(t *testing.T) {
+	eachCounter(t, 1, func(t *testing.T, c *counter) {
+		ctx := t.Context()
+		c.entity("coupons/pool", "spring", fiveOff)
+		c.entity("coupons/pool", "autumn", fiveOff)
+		c.enrol(1)
+		codes := manyCodes(3500)
+		c.send("member-1001", "coupon_create", fmt.Sprintf(`{"code":%q,"value":1}`, codes[3]))
+		_, err := c.AddCodes(ctx, caller, "autumn", []string{codes[2999]}, 0)
+		require.NoError(t, err)
+
+		o := c.fill("spring", codes, 0)
+		require.Equal(t, 4, c.kept())
+		s := &between{Store: c.store, after: func(piece int) {
+			c.send("member-1001", "point_add", `{"points":1}`)
+			if piece < 4 {
+				require.Equal(t, fmt.Sprintf("processing %d 3500 %d", 1000*piece, 1+piece/3), c.stands(o))
+			}
+		}}
+		c.now = c.now.Add(time.Second)
+		done, failed := c.workFills(s)
+		require.Equal(t, []int64{3500, 0, 4}, []int64{done, failed, int64(s.pieces)})
+		require.Equal(t, "done 3500 3500 2", c.stands(o))
+		require.Equal(t, []string{
+			fmt.Sprintf("4 %s 1 coupon_exists (190033) codes[3]: coupon_exists", codes[3]),
+			fmt.Sprintf("3000 %s 1 coupon_exists (190033) codes[2999]: coupon_exists", codes[2999]),
+		}, c.refusals(o))
+		require.Zero(t, c.kept())
+		want := append(append([]string{}, codes[:3]...), codes[4:2999]...)
+		require.Equal(t, append(want, codes[3000:]...), c.free("spring"))
+		one, _, err := c.store.Coupon(ctx, codes[0])
+		require.NoError(t, err)
+		require.Equal(t, []any{loyalty.CouponCreated, "EUR", c.clock()}, []any{one.State, one.Currency, one.CreatedAt})
+
+		log, err := c.AuditLog(ctx, loyalty.AuditQuery{Page: loyalty.Page{Limit: 2}})
+		require.NoError(t, err)
+		entries := map[string]loyalty.AuditEntry{log[0].Action: log[0], log[1].Action: log[1]}
+		require.JSONEq(t, fmt.Sprintf(`{"added":3498,"source":"uploaded","batch_id":%q}`, o.ID), string(entries["coupon_pool.add_codes"].After))
+		require.JSONEq(t, fmt.Sprintf(`{"total":3500,"batch_id":%q}`, o.ID), string(entries["bulk.pool_fill"].After))
+		for _, e := range entries {
+			require.Equal(t, []string{"coupons/pool/spring", caller.KeyID}, []string{e.Target, e.KeyID})
+		}
+		done, failed = c.workFills(c.store)
+		require.Equal(t, []int64{0, 0}, []int64{done, failed})
+		proven(t, c.store)
+	})
+}
+
+// Codes are handed out in the order in which they were asked for, also when the clock
+// of whoever adds them is behind, or a later call is faster.
+func TestFillKeepsTheOrder(t *testing.T) {
+	eachCounter(t, 1, func(t *testing.T, c *counter) {
+		c.entity("coupons/pool", "spring", fiveOff)
+		c.entity("rewards/reward", "five", `{"title":{"en":"Five off"},"type":"coupon","pool":"spring"}`)
+		codes := manyCodes(2001)
+		c.fill("spring", codes, 0)
+		s := &between{Store: c.store, after: func(int) { c.now = c.now.Add(-time.Second) }}
+		c.workFills(s)
+		c.now = c.now.Add(time.Minute)
+		c.enrol(1)
+		for _, want := range codes[:3] {
+			o, err := c.engines[0].Submit(t.Context(), claimOf("member-1001", "five"))
+			require.NoError(t, err)
+			require.Equal(t, want, o.Value.(*reward.ClaimResult).Coupon.Code)
+		}
+		rows, err := storetest.Raw(t, c.url).Query(`SELECT code FROM coupons WHERE pool = 'spring' ORDER BY id`)
+		require.NoError(t, err)
+		defer rows.Close()
+		var order []string
+		for rows.Next() {
+			var code string
+			require.NoError(t, rows.Scan(&code))
+			order = append(order, code)
+		}
+		require.NoError(t, rows.Err())
+		require.Equal(t, codes, order)
+	})
+}
+
+// What can be refused at once is refused at once, and leaves nothing behind.
+func TestFillRefused(t *testing.T) {
+	eachCounter(t, 1, func(t *testing.T, c *counter) {
+		c.entity("coupons/pool", "spring", fiveOff)
+		c.entity("coupons/pool", "old", fiveOff)
+		_, err := c.ArchiveEntity(t.Context(), caller, admin.EntityChange{Type: "coupons/pool", ID: "old"})
+		require.NoError(t, err)
+		codes := manyCodes(2500)
+		for _, bad := range []struct {
+			pool     string
+			codes    []string
+			generate int
+			want     error
+			field    string
+		}{
+			{"spring", append(manyCodes(2500), codes[7]), 0, loyalty.ErrPropertyInvalid, "codes[2500]"},
+			{"spring", append(manyCodes(2500), "-"), 0, loyalty.ErrReservedName, "codes[2500]"},
+			{"spring", codes, 3000, loyalty.ErrPropertyInvalid, "generate"},
+			{"spring", nil, 3000, loyalty.ErrPoolSource, "generate"},
+			{"spring", nil, admin.MaxGenerated + 1, loyalty.ErrPropertyInvalid, "generate"},
+			{"autumn", codes, 0, loyalty.ErrEntityNotFound, ""},
+			{"old", codes, 0, loyalty.ErrEntityArchived, ""},
+		} {
+			_, err := c.FillPool(t.Context(), caller, bad.pool, bad.codes, bad.generate)
+			require.ErrorIs(t, err, bad.want, "%s %d", bad.pool, bad.generate)
+			if bad.field != "" {
+				require.Equal(t, bad.field, loyalty.AsError(err).Details[0].Field)
+			}
+		}
+		require.Zero(t, c.kept())
+		open, err := c.store.OpenBulk(t.Context())
+		require.NoError(t, err)
+		require.Empty(t, open)
+	})
+}
+
+// A fill under one key is one fill, however often it is asked for, also when it was
+// refused.
+func TestFillOnce(t *testing.T) {
+	eachCounter(t, 1, func(t *testing.T, c *counter) {
+		c.entity("coupons/pool", "spring", fiveOff)
+		call := func(key string) admin.Call {
+			call := caller
+			call.Idempotency = &admin.AdminIdempotency{
+				AnswerKey: loyalty.AnswerKey{AccessKey: caller.KeyID, Key: key}, Hash: sha256.Sum256([]byte(key)),
+				Render: func(result any, err error) (int, []byte) {
+					if err != nil {
+						return 404, []byte(err.Error())
+					}
+					return 202, []byte(result.(loyalty.BulkOperation).ID.String())
+				},
+			}
+			return call
+		}
+		first, err := c.FillPool(t.Context(), call("1"), "spring", manyCodes(2500), 0)
+		require.NoError(t, err)
+		require.Equal(t, 3, c.kept())
+		again, err := c.FillPool(t.Context(), call("1"), "spring", manyCodes(2500), 0)
+		require.NoError(t, err)
+		require.Equal(t, first.Value.ID.String(), string(again.Replayed.Body))
+		require.Equal(t, 3, c.kept(), "nothing is kept for a repetition")
+		c.workFills(c.store)
+		again, err = c.FillPool(t.Context(), call("1"), "spring", manyCodes(2500), 0)
+		require.NoError(t, err)
+		require.NotNil(t, again.Replayed)
+
+		_, err = c.FillPool(t.Context(), call("2"), "none", manyCodes(2500), 0)
+		require.ErrorIs(t, err, loyalty.ErrEntityNotFound)
+		c.entity("coupons/pool", "none", fiveOff)
+		again, err = c.FillPool(t.Context(), call("2"), "none", manyCodes(2500), 0)
+		require.NoError(t, err)
+		require.Equal(t, 404, again.Replayed.Status)
+		require.Len(t, c.free("spring"), 2500)
+	})
+}
+
+// A kill at any instant of a piece undoes the piece, and the next run does it.
+func TestFillKilled(t *testing.T) {
+	eachCounter(t, 1, func(t *testing.T, c *counter) {
+		c.entity("coupons/pool", "spring", fiveOff)
+		c.entity("coupons/pool", "cards", `{"name":"Cards","source":"generated","pattern":"GC-********","coupon":{"type":"gift_card","value":20}}`)
+		codes := manyCodes(3200)
+		up, made := c.fill("spring", codes, 0), c.fill("cards", nil, 3200)
+		for run := 0; ; run++ {
+			require.Less(t, run, 20)
+			s := &between{Store: c.store, before: func(piece int) error {
+				if piece > 1 { // one piece a run, the others are lost
+					return errKilled
+				}
+				return nil
+			}}
+			if done, failed := c.workFills(s); failed == 0 {
+				require.Positive(t, run)
+				require.LessOrEqual(t, done, int64(1000))
+				break
+			}
+		}
+		require.Equal(t, []string{"done 3200 3200 0", "done 3200 3200 0"}, []string{c.stands(up), c.stands(made)})
+		require.Equal(t, codes, c.free("spring"))
+		cards := c.free("cards")
+		require.Len(t, cards, 3200)
+		distinct(t, cards)
+		require.Zero(t, c.kept())
+		proven(t, c.store)
+	})
+}
+
+// Two nodes that both think the job is theirs add every code once.
+func TestFillTwoNodes(t *testing.T) {
+	eachCounter(t, 2, func(t *testing.T, c *counter) {
+		c.entity("coupons/pool", "spring", fiveOff)
+		c.entity("coupons/pool", "cards", `{"name":"Cards","source":"generated","pattern":"GC-********","coupon":{"type":"gift_card","value":20}}`)
+		up, made := c.fill("spring", manyCodes(5500), 0), c.fill("cards", nil, 5500)
+		var nodes sync.WaitGroup
+		var lock sync.Mutex
+		var total int64
+		for _, e := range c.engines {
+			db := storetest.Open(t, c.url)
+			nodes.Go(func() {
+				for range 50 { // a node that lost too often leaves the rest to its next run
+					done, _, _, err := job.NewJobs(job.JobsOptions{Engine: e, Store: db}).WorkBulk(context.Background())
+					lock.Lock()
+					total += done
+					lock.Unlock()
+					if open, listed := db.OpenBulk(context.Background()); err != nil || listed != nil || len(open) == 0 {
+						return
+					}
+				}
+			})
+		}
+		nodes.Wait()
+		require.EqualValues(t, 11_000, total, "what the nodes counted")
+		require.Equal(t, []string{"done 5500 5500 0", "done 5500 5500 0"}, []string{c.stands(up), c.stands(made)})
+		require.Equal(t, manyCodes(5500), c.free("spring"))
+		require.Len(t, c.free("cards"), 5500)
+	})
+}
+
+// A pattern gives what it has, and the rest is one error.
+func TestFillSpendsThePattern(t *testing.T) {
+	job.AllowFewCodes(t)
+	eachCounter(t, 1, func(t *testing.T, c *counter) {
+		c.entity("coupons/pool", "few", `{"name":"Few","source":"generated","pattern":"F-##","coupon":{"type":"free_shipping"}}`)
+		_, err := c.AddCodes(t.Context(), caller, "few", []string{"F-42", "OTHER"}, 0)
+		require.NoError(t, err)
+		o := c.fill("few", nil, 3000)
+		_, failed := c.workFills(c.store)
+		require.Zero(t, failed)
+		require.Equal(t, "done 3000 3000 2901", c.stands(o))
+		require.Equal(t, []string{"100  2901 pattern_exhausted (190106) generate: pattern_exhausted"}, c.refusals(o))
+		codes := c.free("few")
+		distinct(t, codes)
+		require.Len(t, codes, 101)
+	})
+}
+
+// A pool that cannot be filled any more ends the rest, and what was added stays.
+func TestFillOfAPoolThatGoes(t *testing.T) {
+	eachCounter(t, 1, func(t *testing.T, c *counter) {
+		for pool, end := range map[string]func(pool string){
+			"archived": func(pool string) {
+				_, err := c.ArchiveEntity(context.Background(), caller, admin.EntityChange{Type: "coupons/pool", ID: pool})
+				require.NoError(t, err)
+			},
+			"lost": func(string) {
+				_, err := storetest.Raw(t, c.url).Exec(`DELETE FROM kept_codes`)
+				require.NoError(t, err)
+			},
+		} {
+			c.entity("coupons/pool", pool, fiveOff)
+			codes := make([]string, 2500)
+			for i := range codes {
+				codes[i] = fmt.Sprint(pool, "-", i)
+			}
+			o := c.fill(pool, codes, 0)
+			ended := false
+			_, failed := c.workFills(&between{Store: c.store, after: func(piece int) {
+				if !ended {
+					ended = true
+					end(pool)
+				}
+			}})
+			want := "1001  1500 entity_archived (190054) codes[1000]: entity_archived"
+			if pool == "lost" {
+				want = "1001  1500 internal (190001) codes[1000]: internal"
+				require.EqualValues(t, 1, failed)
+			}
+			require.Equal(t, "done 2500 2500 1500", c.stands(o), pool)
+			require.Equal(t, []string{want}, c.refusals(o))
+			require.Equal(t, codes[:1000], c.free(pool))
+			require.Zero(t, c.kept(), "what was kept for it is forgotten")
+		}
+	})
+}
+
+// Codes that were kept for a fill whose begin was cut off are forgotten.
+func TestFillCutOff(t *testing.T) {
+	eachCounter(t, 1, func(t *testing.T, c *counter) {
+		c.entity("coupons/pool", "spring", fiveOff)
+		require.NoError(t, c.store.KeepCodes(t.Context(), loyalty.NewID(c.clock(), loyalty.ID{}), c.clock(), []loyalty.KeptCodes{{Place: 0, Codes: []string{"A"}}, {Place: 1, Codes: []string{"B"}}}))
+		c.now = c.now.Add(59 * time.Minute)
+		c.workFills(c.store)
+		require.Equal(t, 2, c.kept(), "it may be about to begin")
+		c.now = c.now.Add(time.Minute + time.Millisecond)
+		c.workFills(c.store)
+		require.Zero(t, c.kept())
+	})
+}

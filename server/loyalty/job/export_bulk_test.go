@@ -1,0 +1,34 @@
+package job
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+)
+
+// WorkBulk is the job bulk without its lease, for tests of what two nodes do at once
+// that each think it is theirs.
+func (j *Jobs) WorkBulk(ctx context.Context) (done, failed int64, why []string, err error) {
+	s := &shift{jobs: j, name: "bulk"}
+	err = workBulk(ctx, j, s)
+	return s.done, s.bad, s.why, err
+}
+
+// AddBulkSteps adds a kind of bulk operation that works by steps, until remove.
+func AddBulkSteps(name string, step func(o *loyalty.BulkOperation) error) (remove func()) {
+	bulkKinds[name] = bulkKind{step: func(_ context.Context, w *bulkWork) error { return step(&w.BulkOperation) }}
+	return func() { delete(bulkKinds, name) }
+}
+
+// AddBulkTask adds a kind that does something to each customer, until remove.
+func AddBulkTask(name string, task func(r *engine.Run) error) (remove func()) {
+	bulkKinds[name] = bulkKind{item: func(e *engine.Engine, _ *loyalty.BulkOperation) *engine.Ticket {
+		return e.Task(task)
+	}}
+	return func() { delete(bulkKinds, name) }
+}
+
+// Counter is the progress of a test's steps.
+func Counter(n int64) json.RawMessage { return loyalty.JSON(map[string]int64{"n": n}) }

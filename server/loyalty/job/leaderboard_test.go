@@ -1,0 +1,371 @@
+package job_test
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/leaderboard"
+	"github.com/loyalty-platform/loyalty/server/loyalty/points"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+	"github.com/loyalty-platform/loyalty/store/storetest"
+)
+
+// elsewhere is a shop's configuration with another time zone.
+type elsewhere struct {
+	*shop
+	zone string
+}
+
+func (e *elsewhere) Programme() *programme.Programme {
+	loc, err := time.LoadLocation(e.zone)
+	require.NoError(e.t, err)
+	p := *e.shop.Programme()
+	p.Location = loc
+	return &p
+}
+
+// leaderboard is one node's.
+func (s *shop) leaderboard(p engine.Programmes) *leaderboard.Leaderboard {
+	return leaderboard.NewLeaderboard(leaderboard.LeaderboardOptions{Store: s.db, Programmes: p, Clock: s.clock})
+}
+
+// plainPeriod names the period that holds a day, in a way that nothing of the platform
+// has a part in.
+func plainPeriod(period string, day time.Time) string {
+	switch period {
+	case "year":
+		return day.Format("2006")
+	case "month":
+		return day.Format("2006-01")
+	case "week":
+		year, week := day.ISOWeek()
+		return fmt.Sprint(year, " ", week)
+	case "day":
+		return day.Format(time.DateOnly)
+	}
+	return "ever"
+}
+
+// plainBefore is a day of the period before the one that holds a day.
+func plainBefore(period string, day time.Time) time.Time {
+	noon := time.Date(day.Year(), day.Month(), day.Day(), 12, 0, 0, 0, time.UTC)
+	switch period {
+	case "year":
+		return noon.AddDate(0, 0, -noon.YearDay())
+	case "month":
+		return noon.AddDate(0, 0, -noon.Day())
+	case "week":
+		return noon.AddDate(0, 0, -7)
+	}
+	return noon.AddDate(0, 0, -1)
+}
+
+// scored is a movement of somebody's score.
+type scored struct {
+	by    loyalty.ID
+	at    time.Time
+	score int64
+}
+
+// scores reads from plain rows who answers for whom, whether they are active, and what
+// was scored. A merge moves points and scores nothing.
+func (s *shop) scores() (answers map[loyalty.ID]loyalty.ID, active map[loyalty.ID]bool, all []scored) {
+	s.t.Helper()
+	answers, active = map[loyalty.ID]loyalty.ID{}, map[loyalty.ID]bool{}
+	s.query(`SELECT id, coalesce(merged_into, id), status FROM customers`, func(rows *sql.Rows) error {
+		var id, into loyalty.ID
+		var status string
+		err := rows.Scan(&id, &into, &status)
+		answers[id], active[id] = into, status == "active"
+		return err
+	})
+	sums, at := map[[2]loyalty.ID]int64{}, map[[2]loyalty.ID]int64{}
+	s.query(`SELECT customer_id, id, at FROM events WHERE action <> 'merge'`, func(rows *sql.Rows) error {
+		var key [2]loyalty.ID
+		var millis int64
+		err := rows.Scan(&key[0], &key[1], &millis)
+		at[key] = millis
+		return err
+	})
+	s.query(`SELECT customer_id, event_id, from_account, to_account, points FROM postings`, func(rows *sql.Rows) error {
+		var key [2]loyalty.ID
+		var p points.Posting
+		err := rows.Scan(&key[0], &key[1], &p.From, &p.To, &p.Points)
+		sums[key] += points.Fold([]points.Posting{p}).Score
+		return err
+	})
+	for key, millis := range at {
+		if n := sums[key]; n != 0 {
+			all = append(all, scored{key[0], time.UnixMilli(millis), n})
+		}
+	}
+	return answers, active, all
+}
+
+func (s *shop) query(text string, scan func(*sql.Rows) error) {
+	s.t.Helper()
+	rows, err := s.raw.Query(text)
+	require.NoError(s.t, err)
+	defer rows.Close()
+	for rows.Next() {
+		require.NoError(s.t, scan(rows))
+	}
+	require.NoError(s.t, rows.Err())
+}
+
+// recounts holds every board that a node shows against a plain recount of the
+// journal, and everybody's own rank against theirs; and for all time the score
+// against the customer's figures.
+func (s *shop) recounts(l *leaderboard.Leaderboard, zone string) {
+	s.t.Helper()
+	loc, err := time.LoadLocation(zone)
+	require.NoError(s.t, err)
+	now := s.clock()
+	answers, active, all := s.scores()
+	for _, period := range []string{"all", "year", "month", "week", "day"} {
+		for _, previous := range []bool{false, true} {
+			if previous && period == "all" {
+				continue
+			}
+			day := now.In(loc)
+			if previous {
+				day = plainBefore(period, day)
+			}
+			want := map[loyalty.ID]int64{}
+			for _, e := range all {
+				if by := answers[e.by]; active[by] && plainPeriod(period, e.at.In(loc)) == plainPeriod(period, day) {
+					want[by] += e.score
+				}
+			}
+			what := fmt.Sprint(period, " ", previous, " at ", now.In(loc))
+			s.sameBoard(l, loyalty.BoardPeriods[period], previous, want, what)
+		}
+	}
+}
+
+func (s *shop) sameBoard(l *leaderboard.Leaderboard, p loyalty.BoardPeriod, previous bool, want map[loyalty.ID]int64, what string) {
+	s.t.Helper()
+	q := loyalty.BoardQuery{Board: loyalty.Board{Period: p}, Limit: 1000}
+	part, err := l.Page(ctx, q, previous)
+	require.NoError(s.t, err, what)
+	order := slices.SortedFunc(maps.Keys(want), func(a, b loyalty.ID) int {
+		return cmp.Or(cmp.Compare(want[b], want[a]), loyalty.CompareID(b, a))
+	})
+	require.Len(s.t, part.Entries, len(order), "%s: %v, want %v", what, part.Entries, want)
+	for i, e := range part.Entries {
+		higher := slices.IndexFunc(order, func(id loyalty.ID) bool { return want[id] == want[order[i]] })
+		require.Equal(s.t, loyalty.BoardPlace{Score: want[order[i]], Customer: order[i]}, e.BoardPlace, what)
+		require.Equal(s.t, int64(1+higher), e.Rank, what)
+	}
+	for id := range want {
+		standing, err := l.Around(ctx, loyalty.BoardQuery{Board: q.Board, Limit: 1}, id, previous)
+		require.NoError(s.t, err)
+		i := slices.Index(order, id)
+		require.Equal(s.t, part.Entries[max(0, i-1):min(len(order), i+2)], standing.Entries, what)
+		require.Equal(s.t, []int64{part.Entries[i].Rank, want[id]}, []int64{standing.Rank, standing.Score}, what)
+		if p == loyalty.BoardAll {
+			c := s.loaded(id).Customer
+			require.Equal(s.t, c.Figures.Score, standing.Score, "a score is everything ever scored")
+		}
+	}
+}
+
+// agree holds the counts of the stretches against the rows that they count.
+func (s *shop) agree() {
+	s.t.Helper()
+	var counts, rows int64
+	require.NoError(s.t, s.raw.QueryRow(`SELECT coalesce(sum(customers), 0) FROM ranking_counts`).Scan(&counts))
+	require.NoError(s.t, s.raw.QueryRow(`SELECT count(*) FROM rankings WHERE shown`).Scan(&rows))
+	require.Equal(s.t, rows, counts)
+	var below int
+	require.NoError(s.t, s.raw.QueryRow(`SELECT count(*) FROM ranking_counts WHERE customers < 0`).Scan(&below))
+	require.Zero(s.t, below)
+}
+
+// TestLeaderboardOfHistories: whatever happens, and whoever counted before, every
+// board is what a plain recount of the journal gives (I10). LOYALTY_TORTURE says how
+// many histories.
+func TestLeaderboardOfHistories(t *testing.T) {
+	n, err := strconv.Atoi(cmp.Or(os.Getenv("LOYALTY_TORTURE"), "6"))
+	require.NoError(t, err, "LOYALTY_TORTURE")
+	zones := []string{"UTC", "Europe/Budapest", "America/New_York", "Pacific/Kiritimati"}
+	for seed := range n {
+		db := storetest.All[seed%3/2] // one in three on PostgreSQL
+		t.Run(fmt.Sprint(db.Name, " ", seed), func(t *testing.T) {
+			m := newMischief(t, db.Migrated(t), 1000+seed)
+			zone := zones[m.IntN(len(zones))]
+			nodes := []*leaderboard.Leaderboard{m.leaderboard(&elsewhere{m.shop, zone}), m.leaderboard(&elsewhere{m.shop, zone})}
+			for range 40 {
+				m.single(m.draw())
+				switch m.IntN(8) {
+				case 0:
+					m.wait(time.Duration(m.IntN(60)) * time.Hour)
+				case 1:
+					require.NoError(t, m.SettleDue(ctx))
+				case 2: // its zone may be another one
+					job, err := m.jobs().Run(ctx, "leaderboard")
+					require.NoError(t, err)
+					require.Zero(t, job.Failed, job.Result)
+				case 3:
+					m.bulk()
+				case 4:
+					m.recounts(nodes[m.IntN(2)], zone)
+				case 5:
+					m.bound()
+				}
+			}
+			zone = zones[m.IntN(len(zones))]
+			m.recounts(m.leaderboard(&elsewhere{m.shop, zone}), zone)
+			m.agree()
+		})
+	}
+}
+
+// bound moves to just before or after midnight somewhere, at the end of a year.
+func (m *mischief) bound() {
+	year := time.Date(m.clock().Year()+1, 1, 1, 0, 0, 0, 0, time.UTC)
+	if next := year.Add(time.Duration(m.IntN(29)-14)*time.Hour + time.Duration(m.IntN(3)-1)*time.Millisecond); next.Before(m.clock().AddDate(0, 2, 0)) {
+		m.wait(max(0, next.Sub(m.clock())))
+	}
+}
+
+// TestLeaderboardLateCommits: an event that was recorded some time before it was
+// committed is found by a reader, by the job, or when every customer is compared.
+func TestLeaderboardLateCommits(t *testing.T) {
+	eachShop(t, nil, func(t *testing.T, s *shop) {
+		l, score := s.leaderboard(s), int64(0)
+		id := s.must("member-1001", "opt_in", `{"email":"member-1001@shop.test"}`).Customer.ID
+		s.wait(time.Hour)
+		shown := func() int64 {
+			standing, err := l.Around(ctx, loyalty.BoardQuery{}, id, false)
+			require.NoError(t, err)
+			return standing.Score
+		}
+		counted := func() int64 {
+			_, err := s.jobs().Run(ctx, "leaderboard")
+			require.NoError(t, err)
+			return shown()
+		}
+		late := func(by time.Duration) {
+			s.wait(-by)
+			s.must("member-1001", "point_add", `{"points":10}`)
+			s.wait(by)
+			score += 10
+		}
+		require.Zero(t, shown())
+		late(3 * time.Second)
+		require.Equal(t, score, shown())
+		late(90 * time.Second)
+		require.Equal(t, score-10, shown(), "the job looks further back")
+		require.Equal(t, score, counted())
+		late(30 * time.Minute)
+		require.Equal(t, score-10, counted(), "nobody looks so far back")
+		s.wait(24 * time.Hour)
+		require.Equal(t, score, counted(), "everybody was compared")
+		s.agree()
+	})
+}
+
+// TestLeaderboardOfManyNodes: nodes that count at the same time, and that are
+// stopped in the middle, while customers score, count everything once.
+func TestLeaderboardOfManyNodes(t *testing.T) {
+	eachShop(t, nil, func(t *testing.T, s *shop) {
+		const members, rounds = 20, 6
+		var names []string
+		for i := range members {
+			names = append(names, member(i))
+			s.must(member(i), "opt_in", fmt.Sprintf(`{"email":"member-%d@shop.test"}`, i))
+		}
+		done, dice := make(chan struct{}), rand.New(rand.NewPCG(1, 3)) //nolint:gosec // repeatable, and no secret
+		var nodes, callers sync.WaitGroup
+		for i := range 3 {
+			l := s.leaderboard(s)
+			nodes.Go(func() {
+				for n := 0; ; n++ {
+					select {
+					case <-done:
+						return
+					default:
+					}
+					if i == 0 && n%2 == 0 {
+						s.interrupted(time.Duration(dice.IntN(6000)) * time.Microsecond)
+						continue
+					}
+					_, err := l.Page(ctx, loyalty.BoardQuery{Limit: 10}, false)
+					require.NoError(t, err)
+				}
+			})
+		}
+		for k := range 3 {
+			callers.Go(func() {
+				for round := range rounds {
+					for i := k; i < members; i += 3 {
+						if _, err := s.send(names[i], "point_add", fmt.Sprintf(`{"points":%d}`, 1+(i*round)%7)); err != nil {
+							t.Error(err)
+						}
+					}
+				}
+			})
+		}
+		callers.Wait()
+		close(done)
+		nodes.Wait()
+		s.recounts(s.leaderboard(s), "UTC")
+		s.agree()
+	})
+}
+
+// interrupted counts everybody until it is stopped in the middle.
+func (s *shop) interrupted(after time.Duration) {
+	state, err := s.db.BoardState(ctx)
+	require.NoError(s.t, err)
+	if state.Generation == 0 {
+		return
+	}
+	stopped, cancel := context.WithTimeout(ctx, after)
+	defer cancel()
+	ids, err := s.db.Behind(ctx, state.Generation, loyalty.ID{}, 100)
+	require.NoError(s.t, err)
+	_ = s.db.Count(stopped, state.Generation, loyalty.NewBoardCalendar(s.clock(), time.UTC), ids)
+}
+
+// TestLeaderboardForgets: boards that nobody can read any more are deleted, with
+// what counts them.
+func TestLeaderboardForgets(t *testing.T) {
+	eachShop(t, nil, func(t *testing.T, s *shop) {
+		s.must("member-1001", "opt_in", `{"email":"member-1001@shop.test"}`)
+		s.must("member-1001", "point_add", `{"points":10}`)
+		kinds := func() (n int) {
+			_, err := s.jobs().Run(ctx, "leaderboard")
+			require.NoError(t, err)
+			require.NoError(t, s.raw.QueryRow(`SELECT count(*) FROM rankings`).Scan(&n))
+			s.agree()
+			return n
+		}
+		require.Equal(t, 5, kinds())
+		s.wait(24 * time.Hour)
+		require.Equal(t, 5, kinds(), "yesterday is shown")
+		s.wait(24 * time.Hour)
+		require.Equal(t, 4, kinds())
+		s.wait(14 * 24 * time.Hour)
+		require.Equal(t, 3, kinds())
+		s.wait(50 * 24 * time.Hour)
+		require.Equal(t, 2, kinds())
+		s.wait(700 * 24 * time.Hour)
+		require.Equal(t, 1, kinds(), "all of time")
+	})
+}

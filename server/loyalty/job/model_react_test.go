@@ -1,0 +1,358 @@
+package job_test
+
+import (
+	"math/big"
+	"slices"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+	tierrules "github.com/loyalty-platform/loyalty/server/loyalty/tier"
+)
+
+// plainOccurrence is something that rules react to: an event, a purchase that
+// became final, or one of its lines.
+type plainOccurrence struct {
+	c      *plainCustomer
+	action string
+	told   *told
+	bought *plainPurchase
+	id     string     // of the purchase
+	line   *plainLine // nil: it is not about a line
+}
+
+// react lets campaigns, challenges, tiers and the referral, in this order, react
+// to what was recorded, and then to what that brought.
+func (w *plainWorld) react() {
+	for {
+		events := slices.DeleteFunc(slices.Clone(w.told[w.waits:]), func(t *told) bool { return t.reacted })
+		if len(events) == 0 {
+			return
+		}
+		var happened []plainOccurrence
+		for _, t := range events {
+			t.reacted = true
+			happened = append(happened, w.occurrences(t)...)
+		}
+		for _, o := range happened {
+			w.under(o.told, func() { w.campaigns(o) })
+		}
+		for _, o := range happened {
+			if o.line == nil {
+				w.under(o.told, func() { w.challenge(o) })
+			}
+		}
+		for _, i := range slices.Clone(w.opened) {
+			if w.all[i].into < 0 && slices.ContainsFunc(events, func(t *told) bool { return t.customer == i }) {
+				w.tiers(w.all[i])
+			}
+		}
+		for _, o := range happened {
+			if o.line == nil {
+				w.under(o.told, func() { w.referral(o) })
+			}
+		}
+	}
+}
+
+func (w *plainWorld) occurrences(t *told) (list []plainOccurrence) {
+	action := t.action
+	if t.as != "" {
+		action = t.as
+	}
+	if t.held || t.line != "" || (t.purchase == "" && (action == "checkout" || action == "checkout_accept")) {
+		return nil
+	}
+	o := plainOccurrence{c: w.all[t.customer], action: action, told: t}
+	if t.purchase == "" {
+		return append(list, o)
+	}
+	o.id, o.bought = t.purchase, o.c.purchases[t.purchase]
+	list = append(list, o)
+	if action != "checkout" {
+		o.action = "checkout"
+		list = append(list, o)
+	}
+	for i := range o.bought.lines {
+		o.action, o.line = "checkout_item", &o.bought.lines[i]
+		list = append(list, o)
+	}
+	return list
+}
+
+func (w *plainWorld) campaigns(o plainOccurrence) {
+	if !w.rules.on(programme.ModuleAutomation) || !o.c.enrolled() {
+		return
+	}
+	for _, k := range w.rules.campaigns {
+		if k.trigger != o.action || (k.pieces && o.line.quantity <= 1) ||
+			(k.perCustomer > 0 && o.c.gifts[k.id] >= k.perCustomer) || (k.total > 0 && w.counts["campaign "+k.id] >= k.total) {
+			continue
+		}
+		if !w.give(o, k) {
+			continue
+		}
+		if k.perCustomer > 0 {
+			o.c.gifts[k.id]++
+		}
+		if k.total > 0 {
+			w.counts["campaign "+k.id]++
+		}
+	}
+}
+
+// give says whether a campaign gave anything.
+func (w *plainWorld) give(o plainOccurrence, k *plainCampaign) bool {
+	n := k.points
+	switch {
+	case k.coupon:
+		if !w.rules.on(programme.ModuleCoupons) || w.free() == nil {
+			return false
+		}
+		t := w.tell(o.c, "coupon_create", 0)
+		_, err := w.issue(o.c, true, t)
+		return err == nil
+	case k.factor != nil:
+		extra := new(big.Rat).Sub(k.factor, big.NewRat(1, 1))
+		n = roundedRat(w.rules.rounding, extra.Mul(extra, big.NewRat(o.bought.originalEarned-o.bought.bonus, 1)))
+	}
+	if n <= 0 {
+		return false
+	}
+	lot := w.earn(w.tell(o.c, "point_add", n), n, o.id)
+	if d := o.c.completion(w.counter(o.c, o.told).done); d != nil && o.bought == nil {
+		d.gifts = append(d.gifts, plainGift{lot, n})
+	}
+	if p := o.bought; p != nil {
+		p.earned, p.originalEarned, p.bonus = p.earned+n, p.originalEarned+n, p.bonus+n
+		if o.line != nil {
+			o.line.points += n
+		} else {
+			p.spread(n)
+		}
+	}
+	return true
+}
+
+// spread shares points over the lines by subtotal, rounded down along the sum.
+func (p *plainPurchase) spread(n int64) {
+	var total, running, given int64
+	for _, l := range p.lines {
+		total += l.subtotal
+	}
+	for i := range p.lines {
+		running += p.lines[i].subtotal
+		due := n
+		if total > 0 {
+			due = roundedRat("floor", new(big.Rat).Mul(big.NewRat(running, total), big.NewRat(n, 1)))
+		}
+		p.lines[i].points += due - given
+		given = due
+	}
+}
+
+func (w *plainWorld) challenge(o plainOccurrence) {
+	if !w.rules.on(programme.ModuleChallenges) || !o.c.enrolled() {
+		return
+	}
+	for _, x := range w.rules.challenges {
+		moves := make([]int64, len(x.criteria))
+		moved := false
+		for i, k := range x.criteria {
+			switch {
+			case k.action != o.action:
+			case k.sum == "":
+				moves[i] = 1
+			case k.sum == "points":
+				moves[i] = max(0, o.told.points)
+			default:
+				moves[i] = o.bought.total
+			}
+			moved = moved || moves[i] > 0
+		}
+		if moved {
+			w.advance(o.c, x, moves, o.told)
+		}
+	}
+}
+
+func (w *plainWorld) resetChallenge(c *plainCustomer, id string) error {
+	i := slices.IndexFunc(w.rules.challenges, func(x *plainChallenge) bool { return x.id == id })
+	switch {
+	case i < 0:
+		return loyalty.ErrChallengeNotFound
+	case !w.rules.challenges[i].resetable:
+		return loyalty.ErrNotResetable
+	case c.challenges[id] != nil:
+		clear(c.challenges[id].counts)
+		c.challenges[id].slots = nil
+	}
+	return nil
+}
+
+// plainTier is a tier that a customer has: rank 0 is none.
+type plainTier struct {
+	rank  int
+	grace time.Time // when it is lost unless the figure recovers
+	due   time.Time // when it is looked at next by itself
+}
+
+// figure is what a structure counts: all points ever earned, or what purchases
+// cost less refunds.
+func (w *plainWorld) figure(c *plainCustomer, s *plainStructure) (n int64) {
+	if s.base == tierrules.BasePoints {
+		return c.score
+	}
+	for _, p := range c.purchases {
+		if p.state == loyalty.Accepted || p.state == loyalty.Refunded {
+			n += p.total
+		}
+	}
+	return n / 10_000
+}
+
+func (w *plainWorld) tiers(c *plainCustomer) {
+	for _, s := range w.rules.structures {
+		tier := c.tiers[s.id]
+		if s.base == tierrules.BaseSpend && slices.ContainsFunc(w.told, func(t *told) bool { return t.customer == c.index && t.action == "merge" }) {
+			tier.due = w.now.Add(time.Millisecond) // the journals are one by then
+			c.tiers[s.id] = tier
+			continue
+		}
+		w.judge(c, s)
+	}
+}
+
+// judge leads a customer up at once, and down after the grace days. It says
+// whether the tier is another one.
+func (w *plainWorld) judge(c *plainCustomer, s *plainStructure) bool {
+	tier, figure, entitled := c.tiers[s.id], w.figure(c, s), 0
+	tier.due = time.Time{}
+	defer func() { c.tiers[s.id] = tier }()
+	if !c.enrolled() || !w.rules.on(programme.ModuleTiers) {
+		return false
+	}
+	for i, threshold := range s.thresholds {
+		if figure >= threshold {
+			entitled = i + 1
+		}
+	}
+	at, before := c.at, tier.rank
+	if c.late {
+		at = w.now
+	}
+	switch {
+	case entitled >= before || (s.grace == 0) || (!tier.grace.IsZero() && !at.Before(tier.grace)):
+		tier.rank, tier.grace = entitled, time.Time{}
+	case tier.grace.IsZero():
+		tier.grace = w.midnight(at, s.grace)
+	}
+	tier.due = tier.grace
+	if tier.rank > before {
+		w.tell(c, "tier_up", 0)
+	} else if tier.rank < before {
+		w.tell(c, "tier_down", 0)
+	}
+	return tier.rank != before
+}
+
+// midnight is the one after so many whole days.
+func (w *plainWorld) midnight(at time.Time, days int) time.Time {
+	y, m, d := at.In(w.rules.zone).Date()
+	first := time.Date(y, m, d, 0, 0, 0, 0, w.rules.zone)
+	if first.Before(at) {
+		days++
+	}
+	return time.Date(y, m, d+days, 0, 0, 0, 0, w.rules.zone)
+}
+
+// recalculate looks at a tier that came due. One that holds on is told too.
+func (w *plainWorld) recalculate(c *plainCustomer, id string) {
+	i := slices.IndexFunc(w.rules.structures, func(s *plainStructure) bool { return s.id == id })
+	if !w.judge(c, w.rules.structures[i]) {
+		w.tell(c, "tier_recalculation", 0)
+	}
+}
+
+// plainBonus is what a friend's arrival brought.
+type plainBonus struct {
+	transaction string // whose full refund takes it back
+	parts       []plainBonusPart
+	taken       bool
+}
+
+type plainBonusPart struct {
+	customer, lot int
+	points        int64
+}
+
+// refer notes who brought a customer.
+func (w *plainWorld) refer(c *plainCustomer, e *said) error {
+	if e.referrer == "" {
+		return nil
+	}
+	i, known := w.names[e.referrer]
+	switch {
+	case !known && e.referrer != c.was:
+		return loyalty.ErrReferrerUnknown
+	case !known || i == c.index:
+		return loyalty.ErrReferrerSelf
+	}
+	c.referrer = i
+	return nil
+}
+
+func (w *plainWorld) referral(o plainOccurrence) {
+	if !w.rules.on(programme.ModuleFriendReferral) {
+		return
+	}
+	pays := map[string]string{"checkout": programme.PayOnCheckout, "opt_in": programme.PayOnOptIn}[o.action]
+	switch {
+	case o.c.referrer >= 0 && o.c.bonus == nil && pays == w.rules.payOn:
+		w.payBonus(o)
+	case o.action == "refund":
+		w.takeBonusBack(o)
+	}
+}
+
+func (w *plainWorld) payBonus(o plainOccurrence) {
+	o.c.bonus = &plainBonus{transaction: o.id}
+	pay := func(c *plainCustomer, n int64) {
+		if n == 0 || !c.enrolled() {
+			return
+		}
+		lot := w.earn(w.tell(c, "referral_bonus", n), n, o.id)
+		o.c.bonus.parts = append(o.c.bonus.parts, plainBonusPart{c.index, lot, n})
+	}
+	if r := w.survivor(o.c.referrer); r != o.c && w.rules.referrerPoints > 0 {
+		w.other(r, o.c)
+		r.at = o.c.at
+		pay(r, w.rules.referrerPoints)
+	}
+	pay(o.c, w.rules.friendPoints)
+}
+
+// takeBonusBack follows the full refund of the purchase that it was paid for.
+func (w *plainWorld) takeBonusBack(o plainOccurrence) {
+	b := o.c.bonus
+	if b == nil || b.taken || b.transaction == "" || b.transaction != o.told.about {
+		return
+	}
+	for _, part := range b.parts {
+		c := w.survivor(part.customer)
+		w.other(c, o.c)
+		if c.status == loyalty.OptedOut {
+			continue
+		}
+		n := part.points
+		if w.rules.refuseNegative {
+			n = min(n, max(0, c.spendable())+c.lot(part.lot).expired)
+		}
+		if n == 0 {
+			continue
+		}
+		w.tell(c, "point_sub", -n)
+		c.takeBack(b.transaction, part.lot, n)
+	}
+	b.taken = true
+}

@@ -1,0 +1,163 @@
+package job_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/action"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+	"github.com/loyalty-platform/loyalty/server/loyalty/rebuild"
+	"github.com/loyalty-platform/loyalty/store"
+	"github.com/loyalty-platform/loyalty/store/storetest"
+)
+
+// rooms give histories their databases. SQLite gives each one a file of its own,
+// in memory where the system has such a place; PostgreSQL takes too long to make
+// one, so some histories share it, under names of their own.
+type rooms struct {
+	t        *testing.T
+	database storetest.Database
+	template []byte // SQLite: a migrated file
+	dir      string
+	shared   *store.Store
+	entered  int
+}
+
+type room struct {
+	db     *store.Store
+	prefix string // of every name
+	file   string // empty: shared
+}
+
+func newRooms(t *testing.T, d storetest.Database) *rooms {
+	r := &rooms{t: t, database: d}
+	if d.Name != "sqlite" {
+		return r
+	}
+	var err error
+	r.template, err = os.ReadFile(strings.TrimPrefix(d.Migrated(t), "sqlite:"))
+	require.NoError(t, err)
+	if r.dir, err = os.MkdirTemp("/dev/shm", "loyalty-"); err != nil {
+		r.dir = t.TempDir()
+	} else {
+		t.Cleanup(func() { require.NoError(t, os.RemoveAll(r.dir)) })
+	}
+	return r
+}
+
+// enter gives a history its database.
+func (r *rooms) enter(t require.TestingT) *room {
+	r.entered++
+	if r.template != nil {
+		k := &room{file: filepath.Join(r.dir, fmt.Sprint(r.entered, ".db"))}
+		require.NoError(t, os.WriteFile(k.file, r.template, 0o600))
+		k.db = r.opened(t, "sqlite:"+k.file)
+		return k
+	}
+	if r.entered%20 == 1 {
+		r.shared = r.opened(t, r.database.Migrated(r.t))
+		r.t.Cleanup(func() { require.NoError(r.t, r.shared.Close()) })
+	}
+	return &room{db: r.shared, prefix: fmt.Sprintf("h%d-", r.entered)}
+}
+
+func (r *rooms) opened(t require.TestingT, url string) *store.Store {
+	db, err := store.Open(context.Background(), store.Options{URL: url, MasterKey: storetest.MasterKey, BatchConnections: 2, ReadConnections: 2})
+	require.NoError(t, err)
+	return db
+}
+
+func (r *room) leave(t require.TestingT) {
+	if r.file == "" {
+		return
+	}
+	require.NoError(t, r.db.Close())
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if err := os.Remove(r.file + suffix); !errors.Is(err, os.ErrNotExist) {
+			require.NoError(t, err)
+		}
+	}
+}
+
+// prove has the store prove its ledger, and that the journal gives what is stored.
+func (r *room) prove(t require.TestingT) {
+	proven(t, r.db)
+	err := r.db.VerifyRebuild(context.Background(), func(d rebuild.Difference) {
+		require.Fail(t, "the journal does not give what is stored", "%+v", d)
+	}, func(store.RebuildProgress) {})
+	require.NoError(t, err)
+}
+
+// compileZoned is compileWith in a time zone.
+func compileZoned(m modules, all things, zone string) (*programme.Programme, error) {
+	snapshot := loyalty.Snapshot{Settings: loyalty.Settings{TimeZone: zone}}
+	for name, config := range m {
+		state := loyalty.ModuleState{Name: name, Enabled: config != "off"}
+		if state.Enabled {
+			state.Config = json.RawMessage(config)
+		}
+		snapshot.Modules = append(snapshot.Modules, state)
+	}
+	for _, e := range all {
+		snapshot.Entities = append(snapshot.Entities, loyalty.Entity{Type: e[0], ID: e[1], Data: json.RawMessage(e[2])})
+	}
+	return action.Registry().Compile(snapshot)
+}
+
+// tally counts what became of the events of all histories.
+type tally struct {
+	sync.Mutex
+	fates map[string]int
+}
+
+func (y *tally) count(action string, err error) {
+	y.Lock()
+	defer y.Unlock()
+	y.fates[fate(action, err)]++
+}
+
+// fate words what became of an event.
+func fate(action string, err error) string {
+	var known *loyalty.Error
+	if errors.As(err, &known) {
+		return action + " " + known.Name
+	}
+	return action + " recorded"
+}
+
+// report tells how often each action succeeded and was refused. One that never
+// succeeds is not tested.
+func (y *tally) report(t *testing.T) {
+	y.Lock()
+	for _, f := range slices.Sorted(maps.Keys(y.fates)) {
+		t.Logf("%7d %s", y.fates[f], f)
+	}
+	y.Unlock()
+	if !t.Failed() {
+		require.Empty(t, y.missing(), "these were never recorded: the histories are not worth much")
+	}
+}
+
+// missing lists the actions of which none was ever recorded.
+func (y *tally) missing() (actions []string) {
+	y.Lock()
+	defer y.Unlock()
+	for _, a := range slices.Sorted(maps.Keys(weights)) {
+		if y.fates[a+" recorded"] == 0 {
+			actions = append(actions, a)
+		}
+	}
+	return actions
+}

@@ -1,0 +1,170 @@
+package job_test
+
+import (
+	"maps"
+	"math/big"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/game"
+	"github.com/loyalty-platform/loyalty/server/loyalty/points"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+	"github.com/loyalty-platform/loyalty/server/loyalty/reward"
+	"github.com/loyalty-platform/loyalty/server/loyalty/tier"
+	"github.com/loyalty-platform/loyalty/store/storetest"
+)
+
+// retold is one step of a history that once found a fault, shortened: it lets time
+// pass, changes the configuration, and then submits one event, or some as a bulk.
+type retold struct {
+	after  time.Duration
+	rules  func(*plainRules)
+	bulk   []said
+	latest bool // the event is about the claim or held event that was recorded last
+	fails  error
+	said
+}
+
+// TestHistorySeeds tells the histories again that found a fault, against the model
+// and on both databases.
+func TestHistorySeeds(t *testing.T) {
+	waits := func(actions ...string) func(*plainRules) {
+		return func(r *plainRules) { r.pending, r.heldActions = "", actions }
+	}
+	accept := func(kind string) func(*plainRules) {
+		return func(r *plainRules) { r.heldActions, r.pending, r.pendingDays = nil, kind, 1 }
+	}
+	n := func(n int64) *int64 { return &n }
+	lines := func(all ...plainLine) []plainLine { return all }
+	bread := plainLine{product: "p", quantity: 2, subtotal: 400_000}
+	guest := said{customer: "eve", action: "checkout", guest: true, transaction: "T1", total: 1_000_000}
+	for _, seed := range []struct {
+		name  string
+		steps []retold
+	}{
+		{"a treasure that waits is found by its own rule", []retold{
+			{rules: waits("treasure_found"), said: said{customer: "ada", action: "treasure_found", thing: "online"}},
+			{latest: true, said: said{customer: "ada", action: "pending_validate"}},
+		}},
+		{"an award is taken back although its lot is gone", []retold{
+			{said: said{customer: "ada", action: "reward_claim", thing: "win"}},
+			{said: said{customer: "ada", action: "point_sub", points: n(300)}},
+			{latest: true, said: said{customer: "ada", action: "reward_revoke"}},
+		}},
+		{"what is free needs no balance", []retold{
+			{said: said{customer: "ada", action: "point_sub", points: n(300)}},
+			{said: said{customer: "ada", action: "reward_claim", thing: "card"}},
+			{said: said{customer: "ada", action: "contest_enter", thing: "free"}},
+		}},
+		{"a claimed purchase does not lift the guest", []retold{
+			{said: guest},
+			{said: said{customer: "ada", action: "checkout_claim", transaction: "T1"}},
+			{said: said{customer: "eve", action: "opt_in", email: "eve@shop.test"}},
+		}},
+		{"a claimed purchase counts once the guest is merged", []retold{
+			{said: guest},
+			{said: said{customer: "ada", action: "checkout_claim", transaction: "T1"}},
+			{said: said{customer: "eve", action: "opt_in", email: "eve@shop.test"}},
+			{said: said{customer: "ada", action: "merge", target: "eve"}},
+			{after: time.Hour, said: said{customer: "ada", action: "visit"}},
+			{said: said{customer: "eve", action: "refund", transaction: "T1"}},
+		}},
+		{"a code that came back in a bulk goes out in it", []retold{
+			{said: said{customer: "ada", action: "coupon_redeem", code: "POOL-1"}},
+			{bulk: []said{{customer: "ada", action: "coupon_unredeem", code: "POOL-1"}, {customer: "ben", action: "reward_claim", thing: "card"}}},
+		}},
+		{"a code that came back by date goes out at once", []retold{
+			{rules: accept(programme.AcceptReject), said: said{customer: "ada", action: "checkout", transaction: "T1", coupons: []string{"POOL-1"}}},
+			{after: 72 * time.Hour, said: said{customer: "ada", action: "reward_claim", thing: "card"}},
+		}},
+		{"nothing expires of what waited and was settled by other means", []retold{
+			{rules: waits("checkout"), said: said{customer: "ada", action: "checkout", transaction: "T1", total: 400_000, items: lines(bread), hasItems: true}},
+			{rules: accept(programme.AcceptManual), said: said{customer: "ada", action: "checkout_reject", transaction: "T1"}},
+			{rules: waits("checkout"), fails: loyalty.ErrPendingTooMuch, said: said{customer: "ada", action: "pending_expired", points: n(10)}},
+		}},
+		{"an update that keeps the items prices them anew", []retold{
+			{rules: accept(programme.AcceptManual), said: said{customer: "ada", action: "checkout", transaction: "T1", total: 400_000, items: lines(bread), hasItems: true}},
+			{rules: func(r *plainRules) { r.rate = big.NewRat(1, 2) }, said: said{customer: "ada", action: "checkout_update", transaction: "T1", total: 1}},
+		}},
+		{"a merge is reacted to after what was due", []retold{
+			{said: said{customer: "ben", action: "point_add", points: n(90)}},
+			{rules: func(r *plainRules) { r.expiry, r.days = points.ExpiryRolling, 1 }, said: said{customer: "ben", action: "point_add", points: n(5)}},
+			{after: 48 * time.Hour, said: said{customer: "ada", action: "merge", target: "ben"}},
+		}},
+		{"who takes a profile over cannot bring themselves", []retold{
+			{said: said{customer: "eve", action: "subscribe", email: "x@shop.test"}},
+			{fails: loyalty.ErrReferrerSelf, said: said{customer: "fay", action: "opt_in", email: "x@shop.test", referrer: "eve"}},
+		}},
+		{"a bonus is taken back although its friend was merged", []retold{
+			{said: said{customer: "eve", action: "opt_in", email: "eve@shop.test", referrer: "ben"}},
+			{said: said{customer: "eve", action: "checkout", transaction: "T1", total: 400_000}},
+			{said: said{customer: "ada", action: "merge", target: "eve"}},
+			{said: said{customer: "ada", action: "refund", transaction: "T1"}},
+		}},
+	} {
+		t.Run(seed.name, func(t *testing.T) {
+			for _, d := range storetest.All {
+				t.Run(d.Name, func(t *testing.T) { retell(t, newRooms(t, d), seed.steps) })
+			}
+		})
+	}
+}
+
+// retell plays the steps of a history.
+func retell(t *testing.T, rooms *rooms, steps []retold) {
+	h := &chronicle{room: rooms.enter(t), reached: &tally{fates: map[string]int{}}, now: shopOpens, recorded: map[int]loyalty.ID{}, made: map[string]string{}, seen: map[int]*seen{}}
+	defer h.room.leave(t)
+	h.zone, h.world = "UTC", newPlainWorld(seedRules(), h.now)
+	h.things = h.world.rules.things(h.own)
+	h.upload(t)
+	h.programmed(t, h.world.rules.modules())
+	h.begin(t)
+	defer h.engine.Close()
+	for _, name := range []string{"ada", "ben"} {
+		h.single(t, said{customer: name, action: "opt_in", email: name + "@shop.test"})
+	}
+	h.single(t, said{customer: "ada", action: "point_add", points: new(int64(20))})
+	clear(h.reached.fates)
+	for _, step := range steps {
+		h.now = h.now.Add(step.after)
+		if step.rules != nil {
+			step.rules(h.world.rules)
+			h.programmed(t, h.world.rules.modules())
+		}
+		if step.latest {
+			step.ref = slices.Max(slices.Collect(maps.Keys(h.recorded)))
+		}
+		if step.bulk != nil {
+			h.tick()
+			h.together(t, step.bulk)
+			continue
+		}
+		h.single(t, step.said)
+		require.Equal(t, 1, h.reached.fates[fate(step.action, step.fails)], "%s is what found the fault", step.action)
+		clear(h.reached.fates)
+	}
+	h.end(t)
+	h.room.prove(t)
+}
+
+// seedRules are those of every seed: points never expire, one for each unit.
+func seedRules() *plainRules {
+	return &plainRules{
+		expiry: points.ExpiryNone, rate: big.NewRat(1, 1), rounding: "floor", heldDays: 2, zone: time.UTC, codes: []string{"POOL-1"},
+		payOn: programme.PayOnCheckout, referrerPoints: 7, friendPoints: 3,
+		rewards: map[string]*plainReward{
+			"card": {kind: reward.RewardCoupon, pool: true},
+			"win":  {kind: reward.RewardPoints, cost: 5, award: 40},
+		},
+		contests:  map[string]*plainContest{"free": {}},
+		treasures: map[string]*plainTreasure{"online": {kind: game.TreasureOnline, points: 7}},
+		structures: []*plainStructure{
+			{id: "life", base: tier.BasePoints, thresholds: []int64{100}},
+			{id: "spend", base: tier.BaseSpend, grace: 1, thresholds: []int64{50}},
+		},
+	}
+}

@@ -1,0 +1,217 @@
+package job_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// foldsBack holds that the journal alone gives what is stored.
+func (s *shop) foldsBack() {
+	s.t.Helper()
+	s.verify()
+	found, _ := rebuilt(s.t, s.db)
+	require.Empty(s.t, found)
+}
+
+func (s *shop) operate(customer, action, data string) loyalty.Outcome {
+	s.t.Helper()
+	o, err := s.Submit(ctx, operation(customer, action, data))
+	require.NoError(s.t, err, "%s %s %s", customer, action, data)
+	return o
+}
+
+func (s *shop) enrol(names ...string) {
+	s.t.Helper()
+	for _, name := range names {
+		s.must(name, "opt_in", `{"email":"`+name+`@shop.test"}`)
+	}
+}
+
+// guestBuys lets a guest buy T-1 for 50. more are further attributes.
+func (s *shop) guestBuys(more string) {
+	s.t.Helper()
+	_, err := s.Submit(ctx, loyalty.Submission{
+		Customer: "guest-1", Guest: true, Action: "checkout", Data: json.RawMessage(`{"transaction_id":"T-1","total":50` + more + `,"items":` + oneLine + `}`),
+	})
+	require.NoError(s.t, err)
+}
+
+// What is due for the other customer comes before the event, also before the
+// reactions to it: they see the event's whole effect.
+func TestReactionsWaitForTheEvent(t *testing.T) {
+	eachShop(t, nil, func(t *testing.T, s *shop) {
+		s.make(modules{"points_economy": `{"expiry":{"policy":"rolling","days":10}}`}, things{
+			campaign("joined", `"trigger":"merge","condition":"customer.score >= 100","effects":[{"type":"points","points":7}]`),
+		})
+		s.enrol("ada", "ben")
+		s.must("ben", "point_add", `{"points":100}`)
+		s.wait(11 * 24 * time.Hour)
+		o := s.operate("ada", "merge", `{"source":"ben"}`)
+		require.EqualValues(t, 107, o.Customer.Figures.Score)
+		s.foldsBack()
+	})
+}
+
+// A purchase that comes due pays the referrer at its own instant. Who sends and who
+// receives something in the event at hand does so now, whichever of them it was.
+func TestDueWorkKeepsTheInstantOfTheEvent(t *testing.T) {
+	m := modules{"checkout_accept": `{"type":"accept","pending_days":3}`, "friend_referral": `{"referrer_points":5,"friend_points":0}`}
+	for sender, receiver := range map[string]string{"ada": "ben", "ben": "ada"} {
+		t.Run(sender+" to "+receiver, func(t *testing.T) {
+			eachShop(t, nil, func(t *testing.T, s *shop) {
+				s.make(m, things{campaign("giver", `"trigger":"coupon_transfer","effects":[{"type":"points","points":7}]`)})
+				s.enrol("ada")
+				s.must("ben", "opt_in", `{"email":"ben@shop.test","referrer":"ada"}`)
+				s.must(sender, "coupon_create", `{"code":"C-1","value":1}`)
+				s.must("ben", "checkout", `{"transaction_id":"T-1","total":50,"items":`+oneLine+`}`)
+				s.wait(10 * 24 * time.Hour)
+				at := map[string]time.Time{}
+				for _, e := range s.must(sender, "coupon_transfer", `{"code":"C-1","target":"`+receiver+`"}`).Events {
+					at[e.Action] = e.At
+				}
+				due := shopOpens.AddDate(0, 0, 3)
+				require.Equal(t, map[string]time.Time{
+					"checkout_accept": due, "checkout_accept_item": due, "referral_bonus": due,
+					"coupon_transfer": s.clock(), "coupon_receive": s.clock(), "point_add": s.clock(),
+				}, at)
+				s.foldsBack()
+			})
+		})
+	}
+}
+
+// The source's purchase comes due with the merge, pays the target for bringing the
+// source, and moves what both have progress with.
+func TestMergeOfAFriendWithSomethingDue(t *testing.T) {
+	eachShop(t, nil, func(t *testing.T, s *shop) {
+		s.make(modules{"checkout_accept": `{"type":"accept","pending_days":3}`, "friend_referral": `{"referrer_points":50,"friend_points":50}`}, things{
+			{"challenges/challenge", "c", `{"title":{"en":"C"},"criteria":[{"action":"referral_bonus","threshold":5}]}`},
+			{"tiers/structure", "main", `{"name":"Main","base":"points","window":{"kind":"rolling","days":100},"downgrade":"none"}`},
+			{"tiers/tier", "gold", `{"structure":"main","name":{"en":"Gold"},"threshold":50}`},
+			campaign("bonus", `"trigger":"referral_bonus","effects":[{"type":"points","points":7}],"limit":{"per_customer":3}`),
+		})
+		s.enrol("ada")
+		s.must("ben", "opt_in", `{"email":"ben@shop.test","referrer":"ada"}`)
+		s.must("ben", "checkout", `{"transaction_id":"T-1","total":50,"items":`+oneLine+`}`)
+		s.wait(10 * 24 * time.Hour)
+		s.operate("ada", "merge", `{"source":"ben"}`)
+		s.wait(time.Second)
+		require.NoError(t, s.SettleDue(ctx))
+		require.EqualValues(t, 164, s.customer("ada").Figures.Score)
+		s.foldsBack()
+	})
+}
+
+// The date on which a claimed purchase is accepted is the claimer's, also where they
+// enrolled in the same transaction or had something due themselves.
+func TestClaimedPurchaseStaysDue(t *testing.T) {
+	m := modules{
+		"customer_id_validation": "{}", "checkout_accept": `{"type":"accept","pending_days":3}`, "points_economy": `{"expiry":{"policy":"rolling","days":1}}`,
+	}
+	for name, claim := range map[string]func(s *shop){
+		"enrolled just now": func(s *shop) {
+			require.Equal(s.t, []error{nil, nil}, s.all(event("ada", "opt_in", `{"email":"ada@shop.test"}`), event("ada", "checkout_claim", `{"transaction_id":"T-1"}`)))
+		},
+		"points expire": func(s *shop) {
+			s.enrol("ada")
+			s.must("ada", "point_add", `{"points":5}`)
+			s.wait(36 * time.Hour)
+			s.must("ada", "checkout_claim", `{"transaction_id":"T-1"}`)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachShop(t, m, func(t *testing.T, s *shop) {
+				s.guestBuys("")
+				claim(s)
+				require.Equal(t, shopOpens.AddDate(0, 0, 3), s.customer("ada").DueAt.UTC())
+				s.wait(4 * 24 * time.Hour)
+				require.NoError(t, s.SettleDue(ctx))
+				require.Equal(t, loyalty.Accepted, s.transaction("ada", "T-1").State)
+				s.foldsBack()
+			})
+		})
+	}
+}
+
+// The uses of offers go with a purchase that is claimed, so that its rejection gives
+// them back.
+func TestOffersOfAClaimedPurchaseComeBack(t *testing.T) {
+	eachShop(t, nil, func(t *testing.T, s *shop) {
+		s.make(modules{"customer_id_validation": "{}", "checkout_accept": `{}`}, things{
+			{"offers/offer", "o", `{"name":{"en":"O"},"type":"cart","discount":{"type":"fixed_discount","value":1},"max_redemptions":1}`},
+		})
+		s.guestBuys(`,"offers":["o"]`)
+		s.enrol("ada")
+		s.must("ada", "checkout_claim", `{"transaction_id":"T-1"}`)
+		s.refused(loyalty.ErrOfferUsedUp, "ada", "offer_redeem", `{"offer":"o"}`)
+		s.must("ada", "checkout_reject", `{"transaction_id":"T-1"}`)
+		s.must("ada", "offer_redeem", `{"offer":"o"}`)
+		s.foldsBack()
+	})
+}
+
+// A purchase that changed hands comes home: its claimer becomes part of who was the
+// guest. What the guest did with it before does not count any more.
+func TestClaimedPurchaseComesHome(t *testing.T) {
+	eachShop(t, modules{"customer_id_validation": "{}", "pending_events": `{"actions":["checkout"],"days":9}`}, func(t *testing.T, s *shop) {
+		s.guestBuys("")
+		s.must("guest-1", "pending_expired", `{"points":20}`)
+		s.wait(time.Second)
+		s.enrol("ada")
+		s.must("ada", "checkout_claim", `{"transaction_id":"T-1"}`)
+		s.wait(time.Second)
+		s.must("guest-1", "opt_in", `{"email":"guest@shop.test"}`)
+		s.operate("guest-1", "merge", `{"source":"ada"}`)
+		require.EqualValues(t, 30, s.transaction("guest-1", "T-1").Earned)
+		s.foldsBack()
+	})
+}
+
+// There may be more merged accounts than a rule may ask one after the other.
+func TestManyMerged(t *testing.T) {
+	eachShop(t, nil, func(t *testing.T, s *shop) {
+		s.enrol("ada", "ben")
+		for i := range 70 {
+			name := fmt.Sprint("guest-", i)
+			s.must(name, "subscribe", `{"handler":"g"}`)
+			s.operate("ada", "merge", `{"source":"`+name+`"}`)
+		}
+		s.operate("ben", "merge", `{"source":"ada"}`)
+		require.Equal(t, s.customer("ben").ID, s.customer("guest-69").ID)
+		s.must("ben", "opt_out", `{}`)
+		s.foldsBack()
+	})
+}
+
+// What is passed on to somebody's old name goes to who they are now.
+func TestTransferToTheOldName(t *testing.T) {
+	eachShop(t, nil, func(t *testing.T, s *shop) {
+		s.enrol("ada", "ben", "cili")
+		s.operate("ben", "merge", `{"source":"cili"}`)
+		s.must("ada", "coupon_create", `{"code":"C-1","value":1}`)
+		require.Equal(t, []error{nil, nil}, s.all(event("ada", "coupon_transfer", `{"code":"C-1","target":"cili"}`), event("ben", "coupon_redeem", `{"code":"C-1"}`)))
+		s.foldsBack()
+	})
+}
+
+// A held event that its sender dated earlier is weighed and leaves no trace but its
+// promise.
+func TestHeldLateEventHasNoEffect(t *testing.T) {
+	eachShop(t, nil, func(t *testing.T, s *shop) {
+		s.make(modules{"pending_events": `{"actions":["coupon_create","treasure_found"]}`}, things{
+			{"treasure-hunt/treasure", "bean", `{"title":{"en":"Bean"},"kind":"online","points":3}`},
+		})
+		s.enrol("ada")
+		late := fmt.Sprint(`"effective_timestamp":`, shopOpens.Add(-time.Hour).Unix())
+		s.must("ada", "treasure_found", `{"treasure_id":"bean",`+late+`}`)
+		s.must("ada", "coupon_create", `{"code":"C-1","value":1,`+late+`}`)
+		require.EqualValues(t, 3, s.customer("ada").Figures.Pending)
+		s.foldsBack()
+	})
+}

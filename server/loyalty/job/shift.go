@@ -1,0 +1,142 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+)
+
+// shift is one run of a job: this node's as long as it renews its lease.
+type shift struct {
+	jobs *Jobs
+	name string
+
+	lock sync.Mutex
+	row  loyalty.JobRow // as it is stored
+	done int64
+	bad  int64
+	why  []string // of the first failures
+	lost bool
+}
+
+// maxWhy is how many failures a result words.
+const maxWhy = 3
+
+// count adds to what the run did. failures are told in the result.
+func (s *shift) count(done int, failures ...error) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.done += int64(done)
+	s.bad += int64(len(failures))
+	for _, err := range failures {
+		if len(s.why) < maxWhy {
+			s.why = append(s.why, err.Error())
+		}
+	}
+}
+
+// once counts a run that is one piece of work.
+func (s *shift) once(err error) error {
+	if err == nil {
+		s.count(1)
+	}
+	return err
+}
+
+// work does the job under its lease and gives it back.
+func (s *shift) work(ctx context.Context, d job) error {
+	working, stop := context.WithCancel(ctx)
+	var renewal sync.WaitGroup
+	renewal.Go(func() { s.renew(working, stop) })
+	err := s.run(working, d)
+	stop()
+	renewal.Wait()
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTime)
+	defer cancel()
+	if stopped := ctx.Err(); stopped != nil { // not a failure: another node goes on at once
+		return errors.Join(stopped, s.swap(ending, func(row *loyalty.JobRow) { row.Owner, row.LeaseUntil = "", time.Time{} }))
+	}
+	if err != nil {
+		s.count(0, err)
+	}
+	return s.end(ending, d.every)
+}
+
+// run does the work. A fault of ours ends the run, which tells it as its failure, and
+// not the process.
+func (s *shift) run(ctx context.Context, d job) (err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			s.jobs.report(s.name, engine.Panicked(fault, false)) // with the place
+			err = fmt.Errorf("panic: %v", fault)
+		}
+	}()
+	return d.work(ctx, s.jobs, s)
+}
+
+// renew keeps the lease until ctx ends, and stops the work where it was lost.
+func (s *shift) renew(ctx context.Context, stop func()) {
+	for {
+		if s.jobs.sleep(ctx, leaseRenew); ctx.Err() != nil {
+			return
+		}
+		err := s.save(ctx, nil)
+		if err != nil && ctx.Err() == nil {
+			s.jobs.report(s.name, err)
+		}
+		if errors.Is(err, errLeaseLost) {
+			stop()
+			return
+		}
+	}
+}
+
+// errLeaseLost ends a run whose job is another's by now.
+var errLeaseLost = errors.New("the lease ended and somebody else does the job")
+
+// save writes how far the run came, and renews the lease. state is kept as it is
+// where it is nil.
+func (s *shift) save(ctx context.Context, state []byte) error {
+	return s.swap(ctx, func(row *loyalty.JobRow) {
+		row.LeaseUntil = s.jobs.engine.Now().Add(leaseTime)
+		if state != nil {
+			row.State = state
+		}
+	})
+}
+
+// end gives the job back until it is due again.
+func (s *shift) end(ctx context.Context, interval time.Duration) error {
+	return s.swap(ctx, func(row *loyalty.JobRow) {
+		now := s.jobs.engine.Now()
+		row.Owner, row.LeaseUntil = "", time.Time{}
+		row.FinishedAt, row.NextAt, row.Runs = now, now.Add(interval), row.Runs+1
+	})
+}
+
+func (s *shift) swap(ctx context.Context, change func(*loyalty.JobRow)) error {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if s.lost {
+		return errLeaseLost
+	}
+	after := s.row
+	after.Done, after.Failed, after.Result = s.done, s.bad, strings.Join(s.why, "; ")
+	change(&after)
+	ok, err := s.jobs.store.SwapJob(ctx, &s.row, after)
+	switch {
+	case err != nil:
+		return fmt.Errorf("the job table: %w", err)
+	case !ok:
+		s.lost = true
+		return errLeaseLost
+	}
+	s.row = after
+	return nil
+}

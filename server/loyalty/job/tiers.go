@@ -1,0 +1,80 @@
+package job
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+	"github.com/loyalty-platform/loyalty/server/loyalty/tier"
+)
+
+// tierWork is what the job tiers leaves to its next run: which structures are
+// recalculated, in what form, and how far the one at hand is.
+type tierWork struct {
+	Done      map[string]string `json:"done,omitempty"`      // the form of each structure that was recalculated
+	Structure string            `json:"structure,omitempty"` // at hand; empty: none
+	Form      string            `json:"form,omitempty"`      // of it
+	Run       loyalty.ID        `json:"run"`                 // names the pass, so that no customer is recalculated twice in it
+	After     loyalty.ID        `json:"after"`               // the last customer who is recalculated
+}
+
+// recalculate puts every customer on the tier where a changed structure sees
+// them. It goes on where a run that was killed came to.
+func recalculate(ctx context.Context, j *Jobs, s *shift) error {
+	p := j.engine.Programme()
+	if !p.On[programme.ModuleTiers] {
+		return nil
+	}
+	var w tierWork
+	if len(s.row.State) > 0 {
+		if err := json.Unmarshal(s.row.State, &w); err != nil {
+			return fmt.Errorf("the state of the job tiers: %w", err)
+		}
+	}
+	maps.DeleteFunc(w.Done, func(id, _ string) bool { return tier.Structures.Of(p)[id] == nil })
+	for _, id := range slices.Sorted(maps.Keys(tier.Structures.Of(p))) {
+		form := tier.Structures.Of(p)[id].Form()
+		if w.Done[id] == form {
+			continue
+		}
+		if w.Structure != id || w.Form != form { // not the pass that was interrupted
+			w.Structure, w.Form, w.Run, w.After = id, form, loyalty.NewID(j.engine.Now(), loyalty.ID{}), loyalty.ID{}
+		}
+		if err := w.pass(ctx, j, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pass recalculates the customers that are left, page by page.
+func (w *tierWork) pass(ctx context.Context, j *Jobs, s *shift) error {
+	for ctx.Err() == nil {
+		if err := s.save(ctx, loyalty.JSON(w)); err != nil {
+			return err
+		}
+		page, err := j.store.CustomersAfter(ctx, w.After, engine.MaxBatch)
+		if err != nil {
+			return err
+		}
+		if len(page) == 0 {
+			if w.Done == nil {
+				w.Done = map[string]string{}
+			}
+			w.Done[w.Structure], w.Structure, w.Form = w.Form, "", ""
+			return s.save(ctx, loyalty.JSON(w))
+		}
+		done, failed, err := j.engine.Recalculate(ctx, w.Structure, w.Run, page)
+		s.count(done, failed...)
+		if err != nil {
+			return err
+		}
+		w.After = page[len(page)-1]
+	}
+	return ctx.Err()
+}

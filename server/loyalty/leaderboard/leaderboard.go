@@ -1,0 +1,178 @@
+package leaderboard
+
+import (
+	"cmp"
+	"context"
+	"sync"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+)
+
+// Leaderboard ranks active customers by what they scored. Its boards are counted
+// from the journal, apart from the events themselves, which pay nothing for them:
+// by a job, and by everybody who reads, so that a reader finds what was committed
+// before. Up to which event a customer is counted is written together with the
+// score, so that nothing counts twice, whoever counts at the same time.
+type Leaderboard struct {
+	store      loyalty.BoardStore
+	programmes engine.Programmes
+	now        func() time.Time
+	patience   time.Duration
+
+	lock   sync.Mutex
+	next   *boardTurn // for who came after the one under way began; nil: nobody did
+	active bool
+	begun  boardMark // of turns, one after the other
+}
+
+// LeaderboardOptions are what a leaderboard is made of.
+type LeaderboardOptions struct {
+	Store      loyalty.BoardStore
+	Programmes engine.Programmes
+	// Clock is the engine's; nil: the system's.
+	Clock func() time.Time
+	// Patience is for how long a reader counts: where more is left, the job does it,
+	// and the reader sees what there is. 0: a second; below: readers do not count.
+	Patience time.Duration
+}
+
+// NewLeaderboard makes a leaderboard. It starts nothing.
+func NewLeaderboard(o LeaderboardOptions) *Leaderboard {
+	l := &Leaderboard{store: o.Store, programmes: o.Programmes, now: o.Clock, patience: cmp.Or(o.Patience, time.Second)}
+	if l.now == nil {
+		l.now = time.Now
+	}
+	return l
+}
+
+// BoardPart is what a reader of a board sees.
+type BoardPart struct {
+	loyalty.Board
+	From, Until time.Time // the board's first instant, and that of what follows it; zero for BoardAll
+	Entries     []loyalty.BoardEntry
+}
+
+// BoardStanding is where one customer stands. Its entries are the customer's own and
+// those next to it, the highest score first; none where they are not ranked.
+type BoardStanding struct {
+	BoardPart
+	Rank  int64 // 0: not ranked
+	Score int64 // of the period, also where they are not ranked
+}
+
+// Page reads a part of the board of q.Period that is under way, or with previous of
+// the one before it; after a position, of the board q.Board, where the walk began.
+// It fails with ErrBoardsUnbuilt.
+func (l *Leaderboard) Page(ctx context.Context, q loyalty.BoardQuery, previous bool) (BoardPart, error) {
+	loc, err := l.fresh(ctx, q.Period)
+	if err != nil {
+		return BoardPart{}, err
+	}
+	if q.After == nil && q.Before == nil {
+		var exists bool
+		if q.Board, exists = q.Period.At(l.now(), loc, previous); !exists {
+			return BoardPart{Board: q.Board}, nil
+		}
+	}
+	part := BoardPart{Board: q.Board}
+	part.From, part.Until = q.Bounds(loc)
+	part.Entries, err = l.store.BoardPage(ctx, q)
+	return part, err
+}
+
+// Around reads where a customer stands on the board of a period that is under way,
+// or with previous on the one before it. It fails with ErrBoardsUnbuilt.
+func (l *Leaderboard) Around(ctx context.Context, q loyalty.BoardQuery, customer loyalty.ID, previous bool) (BoardStanding, error) {
+	loc, err := l.fresh(ctx, q.Period)
+	if err != nil {
+		return BoardStanding{}, err
+	}
+	b, exists := q.Period.At(l.now(), loc, previous)
+	if !exists {
+		return BoardStanding{}, nil
+	}
+	s := BoardStanding{BoardPart: BoardPart{Board: b}}
+	s.From, s.Until = b.Bounds(loc)
+	if s.Entries, s.Score, err = l.store.BoardAround(ctx, b, customer, q.Limit); err != nil {
+		return s, err
+	}
+	for i := range s.Entries {
+		if s.Entries[i].Customer == customer {
+			s.Rank = s.Entries[i].Rank
+		}
+	}
+	return s, nil
+}
+
+// fresh counts what was committed until now and gives the zone of the boards. It
+// fails with ErrBoardsUnbuilt where the boards of a period cannot be shown yet.
+func (l *Leaderboard) fresh(ctx context.Context, p loyalty.BoardPeriod) (*time.Location, error) {
+	t := l.join()
+	select {
+	case <-ctx.Done():
+		return nil, loyalty.ErrUnavailable.Because(ctx.Err())
+	case <-t.done:
+	}
+	whole := t.state.Built == t.state.Generation
+	switch {
+	case t.err != nil:
+		return nil, loyalty.OutcomeError(t.err)
+	case !whole && (p != loyalty.BoardAll || t.state.Built == 0): // all of time has no days
+		return nil, loyalty.ErrBoardsUnbuilt
+	}
+	return t.location, nil
+}
+
+// boardTurn is one round of counting that any number of readers wait for.
+type boardTurn struct {
+	done     chan struct{}
+	state    loyalty.BoardState
+	location *time.Location
+	err      error
+}
+
+// join gives the turn that begins after this moment: the one under way may have
+// looked already.
+func (l *Leaderboard) join() *boardTurn {
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	if l.next == nil {
+		l.next = &boardTurn{done: make(chan struct{})}
+	}
+	t := l.next
+	if !l.active {
+		l.active = true
+		go l.turns()
+	}
+	return t
+}
+
+// turns counts as long as somebody waits for it.
+func (l *Leaderboard) turns() {
+	for {
+		l.lock.Lock()
+		t := l.next
+		l.next, l.active = nil, t != nil
+		l.lock.Unlock()
+		if t == nil {
+			return
+		}
+		l.turn(t)
+		close(t.done)
+	}
+}
+
+// turnTime bounds a turn as a whole, so that readers do not wait for a database that
+// says nothing.
+const turnTime = 8 * time.Second
+
+func (l *Leaderboard) turn(t *boardTurn) {
+	ctx, cancel := context.WithTimeout(context.Background(), turnTime)
+	defer cancel()
+	end := time.Now().Add(l.patience)
+	c := counting{Leaderboard: l, back: lookBack, more: func() bool { return time.Now().Before(end) }}
+	t.err = c.run(ctx)
+	t.state, t.location = c.state, c.location
+}

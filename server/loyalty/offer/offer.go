@@ -1,0 +1,320 @@
+package offer
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/coupon"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+)
+
+// The types of an offer.
+const (
+	OfferCart     = "cart"     // on the whole cart
+	OfferOnItems  = "item"     // on the eligible items
+	OfferCombined = "combined" // on the eligible items, with the required ones in the cart
+)
+
+// The types of an offer's discount.
+const (
+	FixedPrice      = "fixed_price"      // it costs the value
+	FixedDiscount   = "fixed_discount"   // it costs the value less
+	PercentDiscount = "percent_discount" // it costs the value percent less
+)
+
+// Offer is an incentive before a purchase (offers/offer). Tills and shops grant
+// it; the platform says whom it is for and counts its use.
+type Offer struct {
+	ID             string        `json:"-"`
+	Name           loyalty.Texts `json:"name"`
+	Type           string        `json:"type"`
+	Weight         int64         `json:"weight"` // the greatest comes first
+	MinTotal       money.Amount  `json:"min_total"`
+	RequiredItems  []OfferItem   `json:"required_items"`
+	RequiredMatch  string        `json:"required_match"` // all (also when empty) or any
+	EligibleItems  []OfferItem   `json:"eligible_items"`
+	Discount       OfferDiscount `json:"discount"`
+	Stores         []string      `json:"stores"`           // where tills grant it; empty: everywhere
+	Segments       []string      `json:"segments"`         // who may use it: members of any; empty: everybody
+	MaxRedemptions *int64        `json:"max_redemptions"`  // in all; nil: no limit
+	PerCustomer    *int64        `json:"max_per_customer"` // nil: no limit
+	loyalty.Dates
+
+	// Custom are the attributes of the programme's own, by name with cf_.
+	Custom map[string]json.RawMessage `json:"-"`
+}
+
+// OfferDiscount is how much an offer takes off.
+type OfferDiscount struct {
+	Type  string       `json:"type"`
+	Value money.Amount `json:"value"` // money, or percent
+}
+
+// OfferItem names products by their id or category.
+type OfferItem struct {
+	Type        string `json:"type"` // product or category
+	ID          string `json:"id"`
+	MinQuantity int64  `json:"min_quantity"` // pieces there must be; 0 counts as 1
+}
+
+// Offers are discounts of the programme (module offers).
+var Offers = &programme.EntityType[*Offer]{Type: "offers/offer", Module: programme.ModuleOffers, Read: readOffer}
+
+// readOffer refuses parts that the type of the offer would ignore or miss.
+func readOffer(p *programme.Programme, e loyalty.Entity) (*Offer, error) {
+	o := &Offer{ID: e.ID, Custom: programme.CustomFields(e)}
+	if err := programme.Decode(e, o); err != nil {
+		return nil, err
+	}
+	hundred := 100 * money.Unit
+	switch {
+	case o.Type == OfferCart && len(o.EligibleItems) > 0:
+		return nil, programme.NotWith("eligible_items", "type", o.Type)
+	case o.Type != OfferCart && len(o.EligibleItems) == 0:
+		return nil, programme.Fault("eligible_items", loyalty.ErrPropertyEmpty.Name, nil)
+	case o.Type != OfferCombined && len(o.RequiredItems) > 0:
+		return nil, programme.NotWith("required_items", "type", o.Type)
+	case o.Type == OfferCombined && len(o.RequiredItems) == 0:
+		return nil, programme.Fault("required_items", loyalty.ErrPropertyEmpty.Name, nil)
+	case o.Discount.Type == PercentDiscount && o.Discount.Value > hundred:
+		return nil, programme.Fault("discount.value", "too_large", map[string]any{"limit": 100})
+	}
+	if err := p.KnownSegments(o.Segments); err != nil {
+		return nil, err
+	}
+	return o, programme.CheckDates(o.Dates)
+}
+
+// OfferClaim is what offer_claim answers.
+type OfferClaim struct {
+	ID        loyalty.ID `json:"id"` // the event that records it
+	Offer     string     `json:"offer"`
+	ClaimedAt time.Time  `json:"claimed_at"` // the first time
+}
+
+// OfferProgress is a customer's progress with an offer.
+type OfferProgress struct {
+	ClaimedAt *time.Time `json:"claimed_at,omitempty"`
+	Redeemed  int64      `json:"redeemed"` // redemptions that stand
+	// Last are the transaction_ids of the latest redemptions that stand, at most
+	// maxOfferUses, the last one at the end; empty: none was named.
+	Last []string `json:"last,omitempty"`
+}
+
+// maxOfferUses bounds what is kept of an offer that a customer uses for years.
+const maxOfferUses = 100
+
+func (p *OfferProgress) redeem(transaction string) {
+	p.Redeemed++
+	p.Last = append(p.Last, transaction)
+	p.Last = p.Last[max(0, len(p.Last)-maxOfferUses):]
+}
+
+// unredeem takes back the last redemption, or the last one of a transaction;
+// false: there is none that stands.
+func (p *OfferProgress) unredeem(transaction string) bool {
+	i := len(p.Last) - 1
+	for transaction != "" && i >= 0 && p.Last[i] != transaction {
+		i--
+	}
+	if p.Redeemed == 0 || (i < 0 && p.Redeemed <= int64(len(p.Last))) {
+		return false
+	}
+	p.Redeemed--
+	if i >= 0 {
+		p.Last = slices.Delete(p.Last, i, i+1)
+	}
+	return true
+}
+
+// Left finds an offer that the customer can use once more, with what they
+// did with it so far. Besides the failures of InForce it fails with
+// ErrOfferLimit, with ErrOfferUsedUp when others were faster, and with
+// ErrOfferSegment.
+func Left(r *engine.Run, ref engine.Reference) (*Offer, OfferProgress, error) {
+	var p OfferProgress
+	o, err := engine.InForce(r, Offers.Of(r.Programme), ref)
+	if err != nil {
+		return nil, p, err
+	}
+	if _, err := r.Progress(loyalty.ProgressOffer, o.ID, &p); err != nil {
+		return nil, p, err
+	}
+	all, err := r.Tally(loyalty.TallyOffer + o.ID)
+	if err != nil {
+		return nil, p, err
+	}
+	switch {
+	case o.PerCustomer != nil && p.Redeemed >= *o.PerCustomer:
+		return nil, p, r.Refuse(ref, "reason.limit", loyalty.ErrOfferLimit.With("limit", *o.PerCustomer))
+	case o.usedUp(all):
+		return nil, p, r.Refuse(ref, "reason.limit_total", loyalty.ErrOfferUsedUp)
+	}
+	member, err := r.MemberOfAny(o.Segments)
+	if err == nil && !member {
+		err = r.Refuse(ref, "reason.segment", loyalty.ErrOfferSegment)
+	}
+	return o, p, err
+}
+
+// usedUp says whether so many redemptions are all there may be.
+func (o *Offer) usedUp(redemptions int64) bool {
+	return o.MaxRedemptions != nil && redemptions >= *o.MaxRedemptions
+}
+
+// Redeem uses an offer in the name of an offer_redeem event, for the
+// purchase that the event belongs to. It fails like OfferLeft.
+func Redeem(r *engine.Run, e *loyalty.Event, ref engine.Reference) error {
+	o, p, err := Left(r, ref)
+	if err != nil {
+		return err
+	}
+	return useOffer(r, e, o, p, ref)
+}
+
+// useOffer counts one use more of an offer.
+func useOffer(r *engine.Run, e *loyalty.Event, o *Offer, p OfferProgress, ref engine.Reference) error {
+	p.redeem(e.Transaction)
+	r.Trace(ref.Type, "applied", "reason.claimed", 0)
+	if err := r.SetProgress(e, loyalty.ProgressKey{Kind: loyalty.ProgressOffer, Key: o.ID}, p, time.Time{}); err != nil {
+		return err
+	}
+	return r.Count(e, loyalty.TallyOffer+o.ID, 1)
+}
+
+// RedeemAll uses the offers of a checkout, each on an offer_redeem event of
+// its own. One that cannot be used fails with an error at data.offers[i], or is left
+// out with that as a warning.
+func RedeemAll(r *engine.Run, checkout *loyalty.Event, t *loyalty.Transaction, offers []string) error {
+	for i, id := range offers {
+		ref := engine.Reference{Type: offerType, ID: id, Field: fmt.Sprintf("data.offers[%d]", i)}
+		o, p, err := Left(r, ref)
+		if err != nil {
+			if err = coupon.Unusable(r, err); err != nil {
+				return err
+			}
+			t.Detail.Unused = append(slices.Clip(t.Detail.Unused), id)
+			r.Changed(checkout, t)
+			continue
+		}
+		if err := useOffer(r, r.Derive(checkout, "offer_redeem", offerAttributes{id}), o, p, ref); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unredeemOffers gives the offers of a rejected purchase back, each on an
+// offer_unredeem event of its own. What was given back before stays as it is.
+func unredeemOffers(r *engine.Run, rejection *loyalty.Event, t *loyalty.Transaction) error {
+	for _, id := range usedOffers(t) {
+		p, err := offerProgress(r, id)
+		if err != nil {
+			return err
+		}
+		if !p.unredeem(t.Name) {
+			continue
+		}
+		if err := keepUnredeemed(r, r.Derive(rejection, "offer_unredeem", offerAttributes{id}), id, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// moveOffers makes the uses of a guest's purchase those of who claims it, so that
+// its rejection gives them back.
+func moveOffers(r *engine.Run, guest *engine.Run, gone *loyalty.Event, t *loyalty.Transaction) error {
+	for _, id := range usedOffers(t) {
+		theirs, err := offerProgress(guest, id)
+		if err != nil {
+			return err
+		}
+		if !theirs.unredeem(t.Name) {
+			continue
+		}
+		mine, err := offerProgress(r, id)
+		if err != nil {
+			return err
+		}
+		mine.redeem(t.Name)
+		key := loyalty.ProgressKey{Kind: loyalty.ProgressOffer, Key: id}
+		if err := errors.Join(guest.SetProgress(gone, key, theirs, time.Time{}), r.SetProgress(r.Event, key, mine, time.Time{})); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// usedOffers are those that the purchase used: named, and not left out.
+func usedOffers(t *loyalty.Transaction) (offers []string) {
+	if raw, ok := t.Detail.Attributes["offers"]; ok && json.Unmarshal(raw, &offers) != nil {
+		return nil
+	}
+	for _, id := range t.Detail.Unused {
+		if i := slices.Index(offers, id); i >= 0 {
+			offers = slices.Delete(offers, i, i+1)
+		}
+	}
+	return offers
+}
+
+// Unredeem takes back the last use of an offer in the name of an
+// offer_unredeem event, also of an offer that is not in force any more. It fails
+// with ErrEntityNotFound for an offer nobody knows, and with ErrOfferNotRedeemed.
+func Unredeem(r *engine.Run, e *loyalty.Event, ref engine.Reference) error {
+	p, err := offerProgress(r, ref.ID)
+	if err != nil {
+		return err
+	}
+	if p.unredeem("") {
+		return keepUnredeemed(r, e, ref.ID, p)
+	}
+	if Offers.Of(r.Programme)[ref.ID] == nil {
+		return ref.At(loyalty.ErrEntityNotFound.With("type", ref.Type).With("id", ref.ID))
+	}
+	return ref.At(loyalty.ErrOfferNotRedeemed)
+}
+
+func offerProgress(r *engine.Run, id string) (p OfferProgress, err error) {
+	_, err = r.Progress(loyalty.ProgressOffer, id, &p)
+	return p, err
+}
+
+func keepUnredeemed(r *engine.Run, e *loyalty.Event, id string, p OfferProgress) error {
+	if err := r.SetProgress(e, loyalty.ProgressKey{Kind: loyalty.ProgressOffer, Key: id}, p, time.Time{}); err != nil {
+		return err
+	}
+	return r.Count(e, loyalty.TallyOffer+id, -1)
+}
+
+const offerType = "offers/offer"
+
+// offerAttributes are the attributes of the events of an offer.
+type offerAttributes struct {
+	Offer string `json:"offer"`
+}
+
+// OfferFeature is the module offers.
+var OfferFeature = engine.Feature{
+	Name: "offers", Progress: loyalty.ProgressOffer, Join: engine.JoinBy(joinOffers),
+	Rejected: func(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error { return unredeemOffers(r, e, t) },
+	Claimed: func(r, guest *engine.Run, gone *loyalty.Event, t *loyalty.Transaction) error {
+		return moveOffers(r, guest, gone, t)
+	},
+}
+
+func joinOffers(a *OfferProgress, b OfferProgress) {
+	if a.ClaimedAt == nil || (b.ClaimedAt != nil && b.ClaimedAt.Before(*a.ClaimedAt)) {
+		a.ClaimedAt = b.ClaimedAt
+	}
+	a.Redeemed += b.Redeemed
+	a.Last = append(slices.Clone(b.Last), a.Last...)
+	a.Last = a.Last[max(0, len(a.Last)-maxOfferUses):]
+}

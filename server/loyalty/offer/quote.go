@@ -1,0 +1,173 @@
+package offer
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+)
+
+// Why an offer cannot be used for a cart.
+const (
+	OfferNotFor    = "customer" // the customer's state does not allow it
+	OfferSpent     = "limit"    // the customer used it as often as allowed
+	OfferGone      = "used_up"  // it was used as often as allowed in all
+	OfferSegments  = "segment"  // it is for other customers
+	OfferElsewhere = "store"    // it is for other stores
+	OfferCartUnfit = "cart"     // the cart does not meet its conditions
+)
+
+// OfferQuote is what an offer does for a cart.
+type OfferQuote struct {
+	Offer  *Offer
+	Reason string       // why it cannot be used; empty: it can
+	Amount money.Amount // what it takes off the cart; 0 where it cannot be used
+}
+
+// OfferOutlook is where a customer stands with an offer.
+type OfferOutlook struct {
+	Refusal   error      // what a claim or a use would be refused with; nil: it would not be
+	ClaimedAt *time.Time // nil: not claimed
+	Redeemed  int64      // redemptions of theirs that stand
+	Left      *int64     // how often they can use it yet, by the limits for one and for all; nil: no limit
+	For       bool       // it is for everybody, or for a segment that they are in
+}
+
+// OfferNeeds is what the outlooks of offers and quotes read, so that it can be loaded
+// at once.
+func OfferNeeds(p *programme.Programme) loyalty.CustomerNeeds {
+	return loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressOffer), Tallies: OfferTallies(p)}
+}
+
+// OfferTallies are the counts of the redemptions of all offers.
+func OfferTallies(p *programme.Programme) []string {
+	keys := make([]string, 0, len(Offers.Of(p)))
+	for id := range Offers.Of(p) {
+		keys = append(keys, loyalty.TallyOffer+id)
+	}
+	return keys
+}
+
+// OutlookOn looks at an offer with the eyes of offer_claim and offer_redeem.
+func OutlookOn(r *engine.Run, o *Offer) (out OfferOutlook, err error) {
+	p, err := offerProgress(r, o.ID)
+	if err != nil {
+		return out, err
+	}
+	all, err := r.Tally(loyalty.TallyOffer + o.ID)
+	if err != nil {
+		return out, err
+	}
+	if out.For, err = r.MemberOfAny(o.Segments); err != nil {
+		return out, err
+	}
+	out.ClaimedAt, out.Redeemed, out.Left = p.ClaimedAt, p.Redeemed, o.left(p.Redeemed, all)
+	out.Refusal, err = mayUseOffer(r, "offer_claim", o)
+	return out, err
+}
+
+func mayUseOffer(r *engine.Run, action string, o *Offer) (refused, fault error) {
+	return r.Outlook(action, func() error {
+		_, _, err := Left(r, engine.Reference{Type: offerType, ID: o.ID, Field: ""})
+		return err
+	})
+}
+
+// left is the smaller of what the limits for one customer and for all leave; nil:
+// there is none.
+func (o *Offer) left(own, all int64) (left *int64) {
+	if o.PerCustomer != nil {
+		left = new(max(0, *o.PerCustomer-own))
+	}
+	if o.MaxRedemptions != nil {
+		if n := max(0, *o.MaxRedemptions-all); left == nil || n < *left {
+			left = &n
+		}
+	}
+	return left
+}
+
+// QuoteFor says what the offers that are in force do for a cart of the customer,
+// in the order of a till: those that can be used first, then by weight and by what
+// they take off, the greatest first, then by id. Redeeming any of them is held
+// against the same limits.
+func QuoteFor(r *engine.Run, cart Cart) ([]OfferQuote, error) {
+	var quotes []OfferQuote
+	for _, o := range Offers.Of(r.Programme) {
+		if o.Status(r.At) != loyalty.StatusActive {
+			continue
+		}
+		refused, err := mayUseOffer(r, "offer_redeem", o)
+		if err != nil {
+			return nil, err
+		}
+		quotes = append(quotes, quote(r.Programme, o, cart, offerReason(refused)))
+	}
+	return sortQuotes(quotes), nil
+}
+
+// Quote is the same for a customer nobody knows: limits for one customer do not
+// count, and what is for segments is for others. used are the redemptions of each
+// offer in all, by their tally.
+func Quote(p *programme.Programme, cart Cart, at time.Time, used map[string]int64) []OfferQuote {
+	var quotes []OfferQuote
+	for id, o := range Offers.Of(p) {
+		reason := ""
+		switch {
+		case o.Status(at) != loyalty.StatusActive:
+			continue
+		case o.usedUp(used[loyalty.TallyOffer+id]):
+			reason = OfferGone
+		case len(o.Segments) > 0:
+			reason = OfferSegments
+		}
+		quotes = append(quotes, quote(p, o, cart, reason))
+	}
+	return sortQuotes(quotes)
+}
+
+// quote holds a cart against an offer that can be used, but for a reason.
+func quote(p *programme.Programme, o *Offer, cart Cart, reason string) OfferQuote {
+	fits, amount := o.Fits(cart)
+	switch {
+	case reason != "":
+	case !p.SoldAt(o.Stores, cart.Store):
+		reason = OfferElsewhere
+	case !fits:
+		reason = OfferCartUnfit
+	default:
+		return OfferQuote{Offer: o, Amount: amount}
+	}
+	return OfferQuote{Offer: o, Reason: reason}
+}
+
+// offerReason words a refusal of OfferLeft or of the customer's state.
+func offerReason(refused error) string {
+	switch {
+	case refused == nil:
+		return ""
+	case errors.Is(refused, loyalty.ErrOfferLimit):
+		return OfferSpent
+	case errors.Is(refused, loyalty.ErrOfferUsedUp):
+		return OfferGone
+	case errors.Is(refused, loyalty.ErrOfferSegment):
+		return OfferSegments
+	}
+	return OfferNotFor
+}
+
+func sortQuotes(quotes []OfferQuote) []OfferQuote {
+	slices.SortFunc(quotes, func(a, b OfferQuote) int {
+		if (a.Reason == "") != (b.Reason == "") {
+			return cmp.Compare(len(a.Reason), len(b.Reason))
+		}
+		return cmp.Or(cmp.Compare(b.Offer.Weight, a.Offer.Weight), cmp.Compare(b.Amount, a.Amount), strings.Compare(a.Offer.ID, b.Offer.ID))
+	})
+	return quotes
+}

@@ -1,0 +1,88 @@
+package programme
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+)
+
+// currencyRates are rates by currency, as currencyKey has it.
+type currencyRates map[string]money.Rate
+
+// currencyKey makes what callers write comparable: currencies inside events are any
+// text, and eur is EUR.
+func currencyKey(text string) string { return strings.ToUpper(strings.TrimSpace(text)) }
+
+// ratesByKey makes rates found by currencyKey. Of two spellings of one currency the
+// first in the alphabet counts.
+func ratesByKey(rates map[string]money.Rate) currencyRates {
+	by := make(currencyRates, len(rates))
+	for _, name := range slices.Sorted(maps.Keys(rates)) {
+		if _, twice := by[currencyKey(name)]; !twice {
+			by[currencyKey(name)] = rates[name]
+		}
+	}
+	return by
+}
+
+// currency is a currency as it is compared; empty text is the programme's.
+func (p *Programme) currency(text string) string {
+	if key := currencyKey(text); key != "" {
+		return key
+	}
+	return currencyKey(p.Settings.Currency)
+}
+
+// Exchange turns what purchases come to into the currency of a structure. The zero
+// value knows only one currency, whatever its name.
+type Exchange struct {
+	To    string        // the structure's
+	own   string        // the programme's, which purchases without a currency have
+	rates currencyRates // units of the programme's currency for one of each
+}
+
+// ExchangeTo makes the exchange of a structure by spend.
+func (p *Programme) ExchangeTo(currency string) Exchange {
+	return Exchange{To: p.currency(currency), own: p.currency(""), rates: p.ExchangeRates}
+}
+
+// largestSum is the greatest amount that the contract knows: what counts is never more.
+const largestSum = 900_000_000_000 * money.Unit
+
+// Value is an amount of a currency in that of the structure, rounded half away from
+// zero; 0 where no rate covers it. It is a function of the configuration alone, so
+// that a refund takes off exactly what its purchase brought.
+func (x Exchange) Value(total int64, currency string) int64 {
+	from := currencyKey(currency)
+	if from == "" {
+		from = x.own
+	}
+	if from == x.To {
+		return total
+	}
+	rate, known := x.rate(from)
+	over, covered := x.rate(x.To)
+	if !known || !covered {
+		return 0
+	}
+	return int64(rate.Convert(money.Amount(total), over, largestSum))
+}
+
+func (x Exchange) rate(currency string) (money.Rate, bool) {
+	if currency == x.own {
+		return money.One, true
+	}
+	r, ok := x.rates[currency]
+	return r, ok
+}
+
+// Form tells one exchange from another.
+func (x Exchange) Form() string {
+	sum := sha256.Sum256(loyalty.JSON([]any{x.To, x.own, x.rates}))
+	return x.To + "-" + hex.EncodeToString(sum[:6])
+}

@@ -1,0 +1,124 @@
+package programme
+
+import (
+	"maps"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+	"github.com/loyalty-platform/loyalty/server/loyalty/points"
+)
+
+// The modules.
+const (
+	ModuleAutomation           = "automation"
+	ModuleChallenges           = "challenges"
+	ModuleCheckoutAccept       = "checkout_accept"
+	ModuleContests             = "contests"
+	ModuleCoupons              = "coupons"
+	ModuleCustomEntities       = "custom_entities"
+	ModuleCustomEvents         = "custom_events"
+	ModuleCustomerIDValidation = "customer_id_validation"
+	ModuleCustomerLogin        = "customer_login"
+	ModuleEventsAPI            = "events_api"
+	ModuleFriendReferral       = "friend_referral"
+	ModuleIncentivizedPurchase = "incentivized_purchase"
+	ModuleLanguage             = "language"
+	ModuleLeaderboard          = "leaderboard"
+	ModuleOffers               = "offers"
+	ModulePendingEvents        = "pending_events"
+	ModulePointsEconomy        = "points_economy"
+	ModulePrizeWheels          = "prize_wheels"
+	ModuleProfiling            = "profiling"
+	ModuleQuizzes              = "quizzes"
+	ModuleRewards              = "rewards"
+	ModuleStorefrontConnector  = "storefront_connector"
+	ModuleStores               = "stores"
+	ModuleTiers                = "tiers"
+	ModuleTreasureHunt         = "treasure_hunt"
+	ModuleVisualSearch         = "visual_search"
+)
+
+// Programme is the compiled configuration at one version. It never changes: a
+// change makes a new one, and an event sees one programme from end to end.
+type Programme struct {
+	Version  int64
+	Settings loyalty.Settings
+	Location *time.Location // of Settings.TimeZone
+	On       map[string]bool
+
+	Economy  Economy
+	Purchase Purchase
+	// ExchangeRates are units of the programme's currency for one of another, for what
+	// tiers by spend add up.
+	ExchangeRates currencyRates
+	Accept        Acceptance
+	Language      LanguageChoice
+
+	SuppressPII bool // events_api: answers name no customer
+	HideIDs     bool // leaderboard: boards show no customer's id
+
+	Holding  Holding  // pending_events
+	Referral Referral // friend_referral
+
+	Actions    map[string]*CustomAction              // declared ones, by name
+	Attributes map[string][]*loyalty.CustomAttribute // by what they are on, such as rewards/reward
+	OwnTypes   map[string]bool                       // custom/<id>, the types that attributes declare, archived ones too
+
+	registry *Registry
+	compiled map[any]any            // what it is made of, by EntityType and Slot; archived entities are not among it
+	declared map[string]declaration // by action
+}
+
+// Economy is the configuration of points_economy. With the module off, points
+// never expire and corrections may take a balance below zero.
+type Economy struct {
+	Expiry         points.Policy
+	NegativeRefuse bool // point_sub and refunds may not take the balance below zero
+}
+
+// Purchase is the configuration of incentivized_purchase.
+type Purchase struct {
+	Rate          money.Rate // points for one unit of the programme's currency
+	CurrencyRates currencyRates
+	Rounding      money.Rounding
+	// RecordInvalid lets a checkout go on without the codes that it cannot use, which
+	// are told as warnings; else one of them refuses it.
+	RecordInvalid bool
+}
+
+// RateFor is what one unit of a currency earns, in points; false: the currency has no
+// rate and earns nothing. No currency is the programme's.
+func (p *Programme) RateFor(currency string) (money.Rate, bool) {
+	if r, ok := p.Purchase.CurrencyRates[p.currency(currency)]; ok {
+		return r, true
+	}
+	return p.Purchase.Rate, p.currency(currency) == p.currency("")
+}
+
+// Acceptance is the configuration of checkout_accept.
+type Acceptance struct {
+	Type        string // manual, accept or reject
+	PendingDays int
+}
+
+// The types of Acceptance.
+const (
+	AcceptManual = "manual"
+	AcceptAuto   = "accept"
+	AcceptReject = "reject"
+)
+
+// LanguageChoice is the configuration of language.
+type LanguageChoice struct {
+	Default string   // ISO 639-1
+	Enabled []string // Default included
+}
+
+// Accepting is the programme without what makes purchases wait.
+func (p *Programme) Accepting() *Programme {
+	c := *p
+	c.On, c.Holding = maps.Clone(p.On), Holding{}
+	c.On[ModuleCheckoutAccept] = false
+	return &c
+}

@@ -1,0 +1,211 @@
+package purchase
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+)
+
+// heldEvent finds a held event of the customer by its own id or by that of its pending
+// event. It fails with ErrHeldNotFound, also for what was decided already.
+func heldEvent(r *engine.Run, ref string) (key loyalty.ProgressKey, h HeldEvent, err error) {
+	keys, err := r.ProgressOf(loyalty.ProgressHeld)
+	if err != nil {
+		return key, h, err
+	}
+	for _, id := range keys {
+		h = HeldEvent{}
+		if _, err := r.Progress(loyalty.ProgressHeld, id, &h); err != nil {
+			return key, h, err
+		}
+		if strings.EqualFold(id, ref) || strings.EqualFold(h.Pending.String(), ref) {
+			return loyalty.ProgressKey{Kind: loyalty.ProgressHeld, Key: id}, h, nil
+		}
+	}
+	return key, h, loyalty.ErrHeldNotFound.With("event", ref).At("data.event")
+}
+
+// ValidateHeld applies a held event now, in the name of the run's event: a purchase
+// becomes accepted, anything else is decided by its own rule, with the attributes
+// it came with. It fails with ErrHeldNotFound, and as the held event itself would.
+func ValidateHeld(r *engine.Run, ref string) error {
+	key, h, err := heldEvent(r, ref)
+	if err != nil {
+		return err
+	}
+	if err := r.SetProgress(r.Event, key, nil, time.Time{}); err != nil {
+		return err
+	}
+	r.Event.Transaction, r.Event.As = h.Transaction, h.Action
+	if h.purchase() {
+		t, err := heldPurchase(r, &h)
+		if err != nil || t == nil {
+			return err
+		}
+		return Accept(r, r.Event, t)
+	}
+	needs, apply, err := unseal(r, key, &h)
+	if err != nil {
+		return err
+	}
+	if err := r.Require(needs); err != nil {
+		return err
+	}
+	r.Book.Withdraw(r.Event.ID, h.Points)
+	before := r.Book.Figures.Score
+	if err := apply(); err != nil {
+		return err
+	}
+	return withhold(r, &h, r.Book.Figures.Score-before)
+}
+
+// unseal reads a held event's attributes and passes them through the gates of today.
+func unseal(r *engine.Run, key loyalty.ProgressKey, h *HeldEvent) (needs loyalty.CustomerNeeds, apply func() error, err error) {
+	data := h.Data
+	if h.Sealed != nil {
+		id, err := uuid.Parse(key.Key)
+		if err != nil {
+			return needs, nil, err
+		}
+		if err := r.Require(loyalty.CustomerNeeds{Key: true}); err != nil {
+			return needs, nil, err
+		}
+		if data, err = loyalty.Open(r.Customer.Key, id[:], h.Sealed); err != nil {
+			return needs, nil, err
+		}
+	}
+	return r.Resubmit(h.Action, data)
+}
+
+// withhold takes back what was dropped of the points while the event was held.
+func withhold(r *engine.Run, h *HeldEvent, gained int64) error {
+	n := min(h.Dropped, max(0, gained))
+	if n == 0 {
+		return nil
+	}
+	if err := r.Book.TakeBack(r.Event.ID, h.Transaction, r.Event.ID, n); err != nil {
+		return engine.TooManyPoints(err)
+	}
+	r.Event.Shown(loyalty.Deref(r.Event.Points) - n)
+	return nil
+}
+
+// InvalidateHeld drops a held event: it never happens. A purchase is rejected. It
+// fails with ErrHeldNotFound.
+func InvalidateHeld(r *engine.Run, ref string) error {
+	key, h, err := heldEvent(r, ref)
+	if err != nil {
+		return err
+	}
+	r.Event.Transaction = h.Transaction
+	return drop(r, r.Event, key, &h)
+}
+
+func drop(r *engine.Run, e *loyalty.Event, key loyalty.ProgressKey, h *HeldEvent) error {
+	if err := r.SetProgress(e, key, nil, time.Time{}); err != nil {
+		return err
+	}
+	if !h.purchase() {
+		r.Book.Withdraw(e.ID, h.Points)
+		return nil
+	}
+	t, err := heldPurchase(r, h)
+	if err != nil || t == nil {
+		return err
+	}
+	return Reject(r, e, t)
+}
+
+// heldPurchase finds the purchase of a held checkout; nil: it was settled by
+// other means, after the modules had been changed.
+func heldPurchase(r *engine.Run, h *HeldEvent) (*loyalty.Transaction, error) {
+	needs := loyalty.CustomerNeeds{Lots: loyalty.HeldLots, Key: true, Transactions: []string{h.Transaction}}
+	if err := r.Require(needs); err != nil {
+		return nil, err
+	}
+	t := r.Purchases()[h.Transaction]
+	if t == nil || t.State != loyalty.Pending {
+		return nil, nil
+	}
+	return t, nil
+}
+
+// ExpirePending drops pending points of held events, the oldest first. An event
+// whose points are all dropped is dropped itself; of the last one a part can stay.
+// More than held events promise fails with ErrPendingTooMuch.
+func ExpirePending(r *engine.Run, n int64) error {
+	keys, err := r.ProgressOf(loyalty.ProgressHeld) // ids, so by age
+	if err != nil {
+		return err
+	}
+	all := make([]HeldEvent, len(keys))
+	var pending int64
+	for i, key := range keys {
+		if _, err := r.Progress(loyalty.ProgressHeld, key, &all[i]); err != nil {
+			return err
+		}
+		if all[i].purchase() {
+			switch t, err := heldPurchase(r, &all[i]); {
+			case err != nil:
+				return err
+			case t == nil: // it was settled by other means, and promises nothing any more
+				all[i].Points = 0
+			}
+		}
+		pending += all[i].Points
+	}
+	if n > pending {
+		return loyalty.ErrPendingTooMuch.With("pending", pending).At("data.points")
+	}
+	for i := range all {
+		h, key := &all[i], loyalty.ProgressKey{Kind: loyalty.ProgressHeld, Key: keys[i]}
+		switch k := min(n, h.Points); k {
+		case 0:
+			continue
+		case h.Points:
+			err = drop(r, r.Event, key, h)
+			n -= k
+		default:
+			err = shrink(r, key, h, k)
+			n = 0
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shrink drops a part of what a held event promises.
+func shrink(r *engine.Run, key loyalty.ProgressKey, h *HeldEvent, n int64) error {
+	r.Book.Withdraw(r.Event.ID, n)
+	h.Points, h.Dropped = h.Points-n, h.Dropped+n
+	if h.purchase() {
+		t, err := heldPurchase(r, h)
+		if err != nil {
+			return err
+		}
+		if t != nil {
+			t.Reduce(n)
+			r.Changed(r.Event, t)
+		}
+	}
+	return r.SetProgress(r.Event, key, h, r.ProgressRow(key).DueAt)
+}
+
+// expireHeld writes the pending_expired of a held event whose time has come.
+func expireHeld(r *engine.Run, p *loyalty.Progress) error {
+	var h HeldEvent
+	if err := json.Unmarshal(p.Data, &h); err != nil {
+		return fmt.Errorf("held event %s: %w", p.Key, err)
+	}
+	e := r.Append("pending_expired", p.DueAt)
+	e.Data, e.Transaction = loyalty.JSON(heldAttributes{p.Key, h.Points}), h.Transaction
+	return drop(r, e, p.ProgressKey, &h)
+}

@@ -1,0 +1,305 @@
+package purchase
+
+import (
+	"encoding/json"
+	"errors"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/points"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+)
+
+// Price gives every line its points. A line's own points_rewarded wins, then
+// the checkout's, which replaces the computed points of the other lines
+// together and is spread over them by subtotal; else the rate of
+// incentivized_purchase applies to each subtotal. own are points that belong to
+// no line: those of a checkout without items. A currency without a rate earns nothing.
+func Price(p *programme.Programme, lines []loyalty.Line, currency string, rewarded *int64) (own int64, err error) {
+	var computed []*loyalty.Line
+	for i := range lines {
+		if l := &lines[i]; l.Rewarded == nil {
+			computed = append(computed, l)
+		}
+	}
+	defer noteRepriced(lines, pointsOf(lines))
+	for i := range lines {
+		lines[i].Points = loyalty.Deref(lines[i].Rewarded)
+	}
+	switch {
+	case rewarded != nil && len(lines) == 0:
+		return *rewarded, nil
+	case rewarded != nil:
+		return 0, loyalty.SpreadPoints(*rewarded, computed)
+	case !p.On[programme.ModuleIncentivizedPurchase]:
+		return 0, nil
+	}
+	rate, known := p.RateFor(currency)
+	if !known {
+		return 0, nil
+	}
+	for _, l := range computed {
+		n, err := rate.Points(l.Subtotal, p.Purchase.Rounding)
+		if err != nil || n > points.Max {
+			return 0, loyalty.ErrTooLarge.With("property", "subtotal").At("data.items")
+		}
+		l.Points = max(0, n)
+	}
+	return 0, nil
+}
+
+// noteRepriced marks the lines whose points are others than before: an update of a
+// purchase prices all of its lines again, and few of them change.
+func noteRepriced(lines []loyalty.Line, before []int64) {
+	for i := range lines {
+		lines[i].Changed = lines[i].Changed || lines[i].Points != before[i]
+	}
+}
+
+func pointsOf(lines []loyalty.Line) []int64 {
+	all := make([]int64, len(lines))
+	for i := range lines {
+		all[i] = lines[i].Points
+	}
+	return all
+}
+
+// EarnPending promises the points of a purchase that is to be accepted: each
+// on the row of its item, own on the row of the checkout or update.
+func EarnPending(r *engine.Run, e *loyalty.Event, itemAction string, t *loyalty.Transaction) error {
+	own, err := eachLine(r, e, itemAction, t, func(item *loyalty.Event, n int64) error {
+		item.Shown(n)
+		return r.Book.Promise(item.ID, n)
+	})
+	if err != nil {
+		return engine.TooManyPoints(err)
+	}
+	r.Trace("promise", "applied", "reason.promised", own)
+	return r.Promise(e, own)
+}
+
+// EarnAccepted gives the points of an accepted purchase, a lot for each item.
+func EarnAccepted(r *engine.Run, e *loyalty.Event, itemAction string, t *loyalty.Transaction) error {
+	own, err := eachLine(r, e, itemAction, t, func(item *loyalty.Event, n int64) error { return r.Credit(item, n, t.Name) }) // TracePrice told it
+	if err != nil || own == 0 {
+		return engine.TooManyPoints(err)
+	}
+	return engine.TooManyPoints(r.Earn(e, own, t.Name))
+}
+
+// eachLine writes the item events of a purchase and says how many of its points
+// belong to no line.
+func eachLine(r *engine.Run, e *loyalty.Event, action string, t *loyalty.Transaction, earn func(*loyalty.Event, int64) error) (own int64, err error) {
+	own = t.Earned
+	if err := r.Bequeath(e, t); err != nil {
+		return 0, err
+	}
+	for i := range t.Detail.Items {
+		l := &t.Detail.Items[i]
+		item, err := recordItem(r, e, action, t, l)
+		if err != nil {
+			return 0, err
+		}
+		if err := earn(item, l.Points); err != nil {
+			return 0, err
+		}
+		if err := r.Effort(0); err != nil {
+			return 0, err
+		}
+		own -= l.Points
+	}
+	return own, nil
+}
+
+// recordItem writes the event of one line and makes it the line's event. Its row has
+// the line's own attributes; those of the checkout are joined when it is read.
+func recordItem(r *engine.Run, parent *loyalty.Event, action string, t *loyalty.Transaction, l *loyalty.Line) (*loyalty.Event, error) {
+	item := r.Append(action, parent.At)
+	item.Parent, item.Transaction, item.Data = parent.ID, t.Name, loyalty.JSON(l.Data)
+	own, err := r.OpenBought(t, l.Personal, l.Event, l.Own)
+	if err != nil {
+		return nil, err
+	}
+	l.Event, l.Changed = item.ID, false
+	if l.Personal, err = r.Seal(own, l.Event); err != nil {
+		return nil, err
+	}
+	item.Personal = l.Personal
+	return item, nil
+}
+
+// SetAttributes puts the attributes of a checkout or of its update on the
+// purchase; the personal ones are sealed. An update replaces what it sends.
+func SetAttributes(r *engine.Run, t *loyalty.Transaction, plain, personal map[string]json.RawMessage) error {
+	known, err := r.OpenBought(t, t.Detail.Personal, t.Checkout, nil)
+	if err != nil {
+		return err
+	}
+	all := loyalty.MergeAttributes(known, personal)
+	if err := engine.AffordPurchase(r.Programme, all); err != nil {
+		return err
+	}
+	t.Detail.Attributes = loyalty.MergeAttributes(t.Detail.Attributes, plain)
+	t.Detail.Personal, err = r.Seal(all, t.Checkout)
+	return err
+}
+
+// Accept makes a pending purchase final: what it held is burned, what it
+// promised is earned in lots dated now. An acceptance that is dated before the purchase
+// takes effect with it: nothing may see a purchase that was not made yet.
+func Accept(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
+	if err := t.Move("checkout_accept"); err != nil {
+		return err
+	}
+	if r.At.Before(t.CheckoutDate) {
+		r.At, e.At = t.CheckoutDate, t.CheckoutDate
+	}
+	if len(t.Detail.Burn) > 0 {
+		burn := burned(r, e, t)
+		if err := r.Book.Capture(burn.ID, t.Detail.Burn); err != nil {
+			return err
+		}
+	}
+	own, err := eachLine(r, e, "checkout_accept_item", t, func(item *loyalty.Event, n int64) error {
+		r.Book.Withdraw(item.ID, n)
+		return r.Earn(item, n, t.Name)
+	})
+	if err != nil {
+		return err
+	}
+	r.Book.Withdraw(e.ID, own)
+	if own > 0 {
+		if err := r.Earn(e, own, t.Name); err != nil {
+			return err
+		}
+	}
+	final(r, e, t)
+	return nil
+}
+
+// final freezes what an accepted purchase earned and burned.
+func final(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) {
+	t.OriginalEarned, t.OriginalBurned = t.Earned, t.Burned
+	e.Accepted = t
+	e.Shown(t.Earned - t.Burned)
+	r.Changed(e, t)
+}
+
+// Reject undoes a pending purchase: nothing is earned, what it held is free.
+func Reject(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
+	if err := t.Move("checkout_reject"); err != nil {
+		return err
+	}
+	r.Book.Withdraw(e.ID, t.Earned)
+	if err := ReleaseHold(r, e, t.Name, t.Detail.Burn); err != nil {
+		return err
+	}
+	if err := r.Rejected(e, t); err != nil {
+		return err
+	}
+	t.Earned, t.Burned, t.Detail.Burn = 0, 0, nil
+	r.Changed(e, t)
+	return nil
+}
+
+// Record makes a purchase final in one step, or pending where the module
+// checkout_accept is on or the event is held. Its points are priced, its lines set.
+func Record(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
+	if !Pends(r) {
+		t.State = loyalty.Accepted
+		if err := EarnAccepted(r, e, "checkout_item", t); err != nil {
+			return err
+		}
+		final(r, e, t)
+		return nil
+	}
+	t.State = loyalty.Pending
+	if err := EarnPending(r, e, "checkout_item", t); err != nil {
+		return err
+	}
+	e.Shown(t.Earned - t.Burned)
+	r.Changed(e, t)
+	return nil
+}
+
+// Burn takes points of the customer for a purchase: spent at once, or held
+// while the purchase is pending. It fails with ErrNotEnoughPoints, and with
+// ErrSuspended because a suspended customer cannot spend.
+func Burn(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, n int64) (err error) {
+	if n == 0 {
+		return nil
+	}
+	switch r.Customer.Status {
+	case loyalty.Suspended:
+		return loyalty.ErrSuspended.At("data.points_burned")
+	case loyalty.Inactive: // a guest
+		return loyalty.ErrWrongStatus.With("status", string(loyalty.Inactive)).With("action", "checkout").At("data.points_burned")
+	}
+	t.Burned = n
+	if t.State == loyalty.Pending {
+		hold := r.DerivePoints(e, "reserve_points", t.Name, n)
+		hold.Shown(-n)
+		t.Detail.Burn, err = r.Book.Reserve(hold.ID, n)
+	} else {
+		t.Detail.Burn, err = r.Book.Spend(burned(r, e, t).ID, n)
+	}
+	if errors.Is(err, points.ErrInsufficient) {
+		r.TraceInput(loyalty.Verdict{Rule: "burn", Verdict: "refused", Reason: "reason.not_enough", Input: map[string]any{"spendable": r.Book.Figures.Spendable()}, Points: -n})
+		return loyalty.ErrNotEnoughPoints.At("data.points_burned")
+	}
+	r.Trace("burn", "applied", "reason.burned", -n)
+	return err
+}
+
+// burned writes the point_burn row of a purchase.
+func burned(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) *loyalty.Event {
+	burn := r.DerivePoints(e, "point_burn", t.Name, t.Burned)
+	burn.Shown(-t.Burned)
+	return burn
+}
+
+// ReleaseHold frees points that were held for a purchase, on a derived
+// release_points row.
+func ReleaseHold(r *engine.Run, e *loyalty.Event, transaction string, hold []points.Portion) error {
+	n := points.Total(hold)
+	if n == 0 {
+		return nil
+	}
+	release := r.DerivePoints(e, "release_points", transaction, n)
+	release.Shown(n)
+	_, err := r.Book.Release(release.ID, hold, n)
+	r.Trace("release", "applied", "reason.released", n)
+	return err
+}
+
+// Unburn gives burned points back to their lots, on a derived point_unburn row.
+func Unburn(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, n int64) (err error) {
+	// What point_unspend gave back meanwhile is not given back again.
+	if n = min(n, r.Book.Restorable(t.Detail.Burn)); n == 0 {
+		return nil
+	}
+	restored := r.DerivePoints(e, "point_unburn", t.Name, n)
+	restored.Shown(n)
+	t.Detail.Burn, err = r.Book.Restore(restored.ID, t.Detail.Burn, n)
+	t.Burned -= n
+	r.Trace("unburn", "applied", "reason.unburned", n)
+	return err
+}
+
+// TakeBack removes points that a purchase earned, on the event's own row: from
+// its own lots first, first naming the one to begin with.
+func TakeBack(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, first loyalty.ID, n int64) error {
+	before := r.Book.Figures.Spendable()
+	if err := r.Book.TakeBack(e.ID, t.Name, first, n); err != nil {
+		return loyalty.ErrTooLarge.With("property", "points")
+	}
+	// What had expired costs no balance, so the balance itself is looked at.
+	if r.Programme.Economy.NegativeRefuse && r.Book.Figures.Spendable() < min(0, before) {
+		return loyalty.ErrNegativeRefused.At("data.transaction_id")
+	}
+	t.TakeGifts(e, t.LineOf(first), n)
+	t.Earned -= n
+	e.Shown(-n)
+	r.Trace("refund", "applied", "reason.taken_back", -n)
+	return nil
+}

@@ -1,0 +1,69 @@
+package rebuild
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// gave folds what an event tells of campaigns. Their customers are counted family
+// by family.
+func (rb *Rebuild) gave(e *loyalty.Event, a *foldedAccount) {
+	for _, x := range e.Effects.Campaigns {
+		rb.campaign(x.Campaign).Add(loyalty.FiguresOf(e, x))
+		if x.Runs > 0 {
+			a.gives(x.Campaign)
+		}
+	}
+}
+
+func (rb *Rebuild) campaign(id string) *loyalty.CampaignFigures {
+	if rb.figures[id] == nil {
+		rb.figures[id] = &loyalty.CampaignFigures{}
+	}
+	return rb.figures[id]
+}
+
+func (a *foldedAccount) gives(campaign string) {
+	if a.given == nil {
+		a.given = map[string]bool{}
+	}
+	a.given[campaign] = true
+}
+
+// Given compares that a campaign is stored to have given a customer something.
+func (f *Family) Given(customer loyalty.ID, campaign string) {
+	a := f.accounts[customer]
+	if f.rebuild.place(customer, "campaign "+campaign).exists(a.given[campaign], true) {
+		a.met = append(a.met, campaign)
+	}
+}
+
+// gifted reports the campaigns that gave a customer something without a row that
+// says so, and counts the customer, unless they are another one by now.
+func (f *Family) gifted(id loyalty.ID, a *foldedAccount) {
+	_, away := f.rebuild.survivor(id)
+	for _, campaign := range slices.Sorted(maps.Keys(a.given)) {
+		f.rebuild.place(id, "campaign "+campaign).exists(true, slices.Contains(a.met, campaign))
+		if away == 0 {
+			f.rebuild.campaign(campaign).Customers++
+		}
+	}
+}
+
+// Campaign compares the stored figures of a campaign, after all families.
+func (rb *Rebuild) Campaign(id string, s loyalty.CampaignFigures) {
+	p, j := rb.place(loyalty.ID{}, "campaign "+id), rb.campaign(id)
+	delete(rb.figures, id)
+	differ(p, "runs", j.Runs, s.Runs)
+	differ(p, "customers", j.Customers, s.Customers)
+	differ(p, "points", j.Points, s.Points)
+	differ(p, "taken_back", j.TakenBack, s.TakenBack)
+	differ(p, "coupons", j.Coupons, s.Coupons)
+	differ(p, "labels", j.Labels, s.Labels)
+	differ(p, "tiers", j.Tiers, s.Tiers)
+	differ(p, "challenge", j.Challenge, s.Challenge)
+	p.instant("first_at", j.First, s.First)
+	p.instant("last_at", j.Last, s.Last)
+}

@@ -1,0 +1,198 @@
+package rebuild
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/points"
+)
+
+// Account compares a customer's own row. It is told of a customer without events
+// too.
+func (f *Family) Account(c *loyalty.Customer) {
+	p, a := f.rebuild.place(c.ID, "customer"), f.accounts[c.ID]
+	a.row = true
+	if !p.exists(a.told, true) {
+		return
+	}
+	var into loyalty.ID
+	if top, away := f.rebuild.survivor(c.ID); away > 0 {
+		into = top
+	}
+	differ(p, "status", a.status, c.Status)
+	differ(p, "merged_into", into, c.MergedInto)
+	differ(p, "referrer", a.referrer, c.Profile.Referrer)
+}
+
+// Balance compares a customer's figures, and that ids go on after the last event.
+func (f *Family) Balance(customer loyalty.ID, s points.Figures, last loyalty.ID) {
+	p, a := f.rebuild.place(customer, "balance"), f.accounts[customer]
+	a.balance = true
+	if !p.exists(a.told, true) {
+		return
+	}
+	j := a.figures
+	differ(p, "score", j.Score, s.Score)
+	differ(p, "spent", j.Spent, s.Spent)
+	differ(p, "reserved", j.Reserved, s.Reserved)
+	differ(p, "expired", j.Expired, s.Expired)
+	differ(p, "pending", j.Pending, s.Pending)
+	differ(p, "debt", j.Debt, s.Debt)
+	if loyalty.CompareID(last, a.last) < 0 { // it may be of an event that came to nothing
+		differ(p, "last_event", a.last, last)
+	}
+}
+
+// Lot compares a stored lot.
+func (f *Family) Lot(s *loyalty.CustomerLot) {
+	p, key := f.rebuild.place(s.Customer, "lot "+loyalty.ID(s.ID).String()), owned{s.Customer, s.ID}
+	j := f.lots[key]
+	delete(f.lots, key)
+	if !p.exists(j != nil, true) {
+		return
+	}
+	differ(p, "points", j.Points, s.Points)
+	differ(p, "remaining", j.Remaining, s.Remaining)
+	differ(p, "reserved", j.Reserved, s.Reserved)
+	differ(p, "spent", j.Spent, s.Spent)
+	differ(p, "expired", j.Expired, s.Expired)
+	if !j.dated {
+		p.differ("opened", "no event", "this lot") // what it is dated by is not known
+		return
+	}
+	p.instant("earned_at", j.EarnedAt, s.EarnedAt)
+	p.instant("expires_at", j.ExpiresAt, s.ExpiresAt)
+	differ(p, "idle", j.Idle, s.Idle)
+	differ(p, "transaction", j.Transaction, s.Transaction)
+}
+
+// Purchase compares a stored purchase: its figures, dates and lots, and the points
+// of its lines. What was bought is in the rows of its events.
+func (f *Family) Purchase(s *loyalty.Transaction) {
+	p, j := f.rebuild.place(s.Customer, "transaction "+s.Name), f.purchases[s.Name]
+	delete(f.purchases, s.Name)
+	if !p.exists(j != nil, true) {
+		return
+	}
+	differ(p, "customer", j.customer, s.Customer)
+	differ(p, "state", j.State, s.State)
+	differ(p, "total", j.Total, int64(s.Total))
+	differ(p, "original_total", j.Total+j.Refunded, int64(s.OriginalTotal))
+	differ(p, "refunded", j.Refunded, int64(s.Refunded))
+	differ(p, "earned", j.Earned, s.Earned)
+	differ(p, "original_earned", j.OriginalEarned, s.OriginalEarned)
+	differ(p, "burned", j.Burned, s.Burned)
+	differ(p, "original_burned", j.OriginalBurned, s.OriginalBurned)
+	p.instant("auto_accept", loyalty.Deref(j.AutoAccept), s.AutoAccept)
+	differ(p, "auto_reject", j.AutoReject, s.AutoReject)
+	differ(p, "checkout", j.opened.Checkout, s.Checkout)
+	p.instant("checkout_date", j.opened.CheckoutDate, s.CheckoutDate)
+	p.instant("created_at", j.opened.CreatedAt, s.CreatedAt)
+	p.instant("updated_at", j.updatedAt, s.UpdatedAt)
+	j.detail(p, &s.Detail)
+}
+
+func (j *foldedPurchase) detail(p place, s *loyalty.TransactionDetail) {
+	differ(p, "bonus", j.Bonus, s.Bonus)
+	differ(p, "burn", portionText(j.Burn), portionText(s.Burn))
+	if !slices.Equal(j.Gifts, s.Gifts) {
+		p.document("gifts", j.Gifts, s.Gifts)
+	}
+	if !slices.Equal(j.Coupons, s.Coupons) {
+		p.document("coupons", j.Coupons, s.Coupons)
+	}
+	if !slices.Equal(j.Unused, s.Unused) {
+		p.document("unused", j.Unused, s.Unused)
+	}
+	if told, stored := string(loyalty.JSON(j.Counted)), string(loyalty.JSON(s.Counted)); told != stored {
+		p.document("counted", j.Counted, s.Counted)
+	}
+	differ(p, "items", j.Items, len(s.Items))
+	for i := range s.Items {
+		l := &s.Items[i]
+		stored, field := loyalty.LineEffect{Event: l.Event, Points: l.Points, Bonus: l.Bonus, Returned: l.Returned, TakenBack: l.TakenBack}, "items["+fmt.Sprint(i)+"]"
+		if told, known := j.lines[l.Event]; !known {
+			p.differ(field, "no such line", string(loyalty.JSON(stored)))
+		} else if told != stored {
+			p.document(field, told, stored)
+		}
+	}
+}
+
+// portionText writes portions, as lot: points.
+func portionText(portions []points.Portion) string {
+	var b strings.Builder
+	for i, portion := range portions {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%s: %d", loyalty.ID(portion.Lot), portion.Points)
+	}
+	return b.String()
+}
+
+// Progress compares a stored progress.
+func (f *Family) Progress(s *loyalty.Progress) {
+	j := f.accounts[s.Customer].progress
+	told, known := j[s.ProgressKey]
+	known = known && told.Data != nil
+	delete(j, s.ProgressKey)
+	p := f.rebuild.place(s.Customer, row(s.ProgressKey))
+	if !p.exists(known, true) {
+		return
+	}
+	differ(p, "data", string(told.Data), string(s.Data))
+	p.instant("due_at", loyalty.Deref(told.DueAt), s.DueAt)
+}
+
+// row names the row of a progress, by kind and key.
+func row(k loyalty.ProgressKey) string { return fmt.Sprintf("progress %d %s", k.Kind, k.Key) }
+
+// Claim compares a stored claim.
+func (f *Family) Claim(s *loyalty.RewardClaim) {
+	p, j := f.rebuild.place(s.Customer, "claim "+s.ID.String()), f.claims[s.ID]
+	delete(f.claims, s.ID)
+	if !p.exists(j != nil, true) {
+		return
+	}
+	differ(p, "customer", j.Customer, s.Customer)
+	differ(p, "reward", j.Reward, s.Reward)
+	differ(p, "state", j.State, s.State)
+	differ(p, "points", j.Points, s.Points)
+	differ(p, "award", j.Award, s.Award)
+	differ(p, "coupon", j.Coupon, s.Coupon)
+	p.instant("claimed_at", j.ClaimedAt, s.ClaimedAt)
+	p.instant("updated_at", j.updatedAt, s.UpdatedAt)
+	differ(p, "burn", portionText(j.Burn), portionText(s.Burn))
+}
+
+// Close reports the rows that the journal tells of and that are not stored.
+func (f *Family) Close() {
+	rb := f.rebuild
+	for _, id := range slices.SortedFunc(maps.Keys(f.accounts), loyalty.CompareID) {
+		a := f.accounts[id]
+		rb.place(id, "customer").exists(a.told, a.told && a.row)
+		rb.place(id, "balance").exists(a.told, a.told && a.balance)
+		for _, key := range slices.SortedFunc(maps.Keys(a.progress), loyalty.CompareProgress) {
+			rb.place(id, row(key)).exists(a.progress[key].Data != nil, false)
+		}
+		f.gifted(id, a)
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(f.lots), func(a, b owned) int {
+		if n := loyalty.CompareID(a.customer, b.customer); n != 0 {
+			return n
+		}
+		return loyalty.CompareID(a.id, b.id)
+	}) {
+		rb.place(key.customer, "lot "+key.id.String()).exists(true, false)
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.purchases)) {
+		rb.place(f.purchases[name].customer, "transaction "+name).exists(true, false)
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(f.claims), loyalty.CompareID) {
+		rb.place(f.claims[id].Customer, "claim "+id.String()).exists(true, false)
+	}
+}

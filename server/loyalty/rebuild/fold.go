@@ -1,0 +1,208 @@
+package rebuild
+
+import (
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/points"
+)
+
+// Family is the scratch copy of a customer and of everybody who was merged into
+// them. It is given all of their postings, in any order; then their events, each
+// customer's in the order of ids, and all of a merged customer's before those of
+// whom they were merged into (Rebuild.Families): a merged customer has no events
+// any more. At last it is given their stored rows, and closed.
+type Family struct {
+	rebuild   *Rebuild
+	accounts  map[loyalty.ID]*foldedAccount
+	lots      map[owned]*foldedLot
+	purchases map[string]*foldedPurchase
+	claims    map[loyalty.ID]*foldedClaim
+}
+
+// owned names a lot of a customer: a merge opens lots under their old ids.
+type owned struct{ customer, id loyalty.ID }
+
+type foldedAccount struct {
+	told     bool // by an event
+	status   loyalty.Status
+	referrer loyalty.ID
+	figures  points.Figures
+	last     loyalty.ID // event
+	progress map[loyalty.ProgressKey]loyalty.ProgressEffect
+	met      []string        // of given: what is stored
+	given    map[string]bool // campaigns that gave them, or whom they were merged from, something
+	// what was compared already
+	row, balance bool
+}
+
+type foldedLot struct {
+	points.Lot
+	dated bool // by the event that opened it
+}
+
+type foldedPurchase struct {
+	loyalty.TransactionEffect
+	customer  loyalty.ID // of the row
+	opened    loyalty.OpenedEffect
+	updatedAt time.Time
+	lines     map[loyalty.ID]loyalty.LineEffect
+}
+
+type foldedClaim struct {
+	loyalty.ClaimEffect
+	updatedAt time.Time
+}
+
+// Family begins the scratch copy of a family, whose members come as Families
+// lists them, or of one customer.
+func (rb *Rebuild) Family(members ...loyalty.ID) *Family {
+	f := &Family{
+		rebuild: rb, accounts: make(map[loyalty.ID]*foldedAccount, len(members)), lots: map[owned]*foldedLot{},
+		purchases: map[string]*foldedPurchase{}, claims: map[loyalty.ID]*foldedClaim{},
+	}
+	for _, id := range members {
+		f.accounts[id] = &foldedAccount{}
+	}
+	return f
+}
+
+// Post folds one posting into figures and lots.
+func (f *Family) Post(p loyalty.CustomerPosting) {
+	f.accounts[p.Customer].figures.Post(p.From, p.To, p.Points)
+	if p.Lot == (points.ID{}) {
+		return
+	}
+	key := owned{p.Customer, p.Lot}
+	l := f.lots[key]
+	if l == nil {
+		l = &foldedLot{Lot: points.Lot{ID: p.Lot}}
+		f.lots[key] = l
+	}
+	if p.From == points.Issued && p.To == points.Available {
+		l.Points += p.Points
+	}
+	l.Move(p.From, p.To, p.Points)
+}
+
+// Event folds one event's effects.
+func (f *Family) Event(e *loyalty.Event) {
+	a := f.accounts[e.Customer]
+	a.told = true
+	if loyalty.CompareID(e.ID, a.last) > 0 {
+		a.last = e.ID
+	}
+	f.date(e)
+	if x := e.Effects; x != nil {
+		f.account(a, x)
+		f.purchase(e, x)
+		for _, claim := range x.Claims {
+			f.claims[claim.ID] = &foldedClaim{claim, e.RecordedAt}
+		}
+		for _, t := range x.Tallies {
+			f.rebuild.tallies[t.Key] += t.N
+		}
+		f.rebuild.gave(e, a)
+		for i := range x.Coupons {
+			f.rebuild.coupon(&x.Coupons[i])
+		}
+	}
+	f.item(e)
+}
+
+func (f *Family) account(a *foldedAccount, x *loyalty.Effects) {
+	if x.Status != "" {
+		a.status = x.Status
+	}
+	if x.Referrer != nil {
+		a.referrer = *x.Referrer
+	}
+	for _, p := range x.Progress {
+		if a.progress == nil {
+			a.progress = map[loyalty.ProgressKey]loyalty.ProgressEffect{}
+		}
+		a.progress[loyalty.ProgressKey{Kind: p.Kind, Key: p.Key}] = p
+	}
+	if x.MergedFrom == nil {
+		return
+	}
+	if source := f.accounts[*x.MergedFrom]; source != nil {
+		source.told, source.status, source.progress = true, loyalty.Merged, nil
+		for campaign := range source.given {
+			a.gives(campaign)
+		}
+	}
+}
+
+// date gives the lots of an event the dates that it tells.
+func (f *Family) date(e *loyalty.Event) {
+	for id := range f.accounts {
+		l := f.lots[owned{id, e.ID}]
+		if l == nil {
+			continue
+		}
+		l.dated = true
+		l.EarnedAt, l.ExpiresAt, l.Transaction = e.At, e.ExpDate, e.Transaction
+		if e.Effects == nil || e.Effects.Lot == nil {
+			continue
+		}
+		told := e.Effects.Lot
+		if !told.Idle.IsZero() {
+			l.Idle, l.ExpiresAt = told.Idle, time.Time{}
+		}
+		if told.EarnedAt != nil {
+			l.EarnedAt = *told.EarnedAt
+		}
+		if told.Purchase != nil {
+			l.Transaction = *told.Purchase
+		}
+	}
+}
+
+// purchase folds what an event made of purchases.
+func (f *Family) purchase(e *loyalty.Event, x *loyalty.Effects) {
+	if x.Transaction != nil {
+		f.bought(e, e.Transaction, x.Transaction)
+	}
+	for i := range x.Purchases {
+		f.bought(e, x.Purchases[i].Name, &x.Purchases[i])
+	}
+}
+
+func (f *Family) bought(e *loyalty.Event, name string, x *loyalty.TransactionEffect) {
+	if x.State == loyalty.NoTransaction || !f.rebuild.holds(e, name) {
+		return
+	}
+	p := f.purchases[name]
+	if p == nil || x.Opened != nil {
+		p = &foldedPurchase{customer: e.Customer, opened: loyalty.OpenedEffect{Checkout: e.ID, CreatedAt: e.RecordedAt, CheckoutDate: e.At}, lines: map[loyalty.ID]loyalty.LineEffect{}}
+		f.purchases[name] = p
+	}
+	if x.Opened != nil {
+		p.opened = *x.Opened
+	}
+	p.TransactionEffect, p.updatedAt = *x, e.RecordedAt
+	for _, l := range x.Lines {
+		p.lines[l.Event] = l
+	}
+}
+
+// holds says whether a purchase is still that of the customer who wrote an event
+// of it: one that changed hands is not a guest's any more, and where both are one
+// by now only what came after counts.
+func (rb *Rebuild) holds(e *loyalty.Event, transaction string) bool {
+	claim, moved := rb.claimed[transaction]
+	if !moved {
+		return true
+	}
+	holder, _ := rb.survivor(rb.holders[transaction])
+	writer, _ := rb.survivor(e.Customer)
+	return holder == writer && loyalty.CompareID(e.ID, claim) >= 0
+}
+
+// item folds the row of a line.
+func (f *Family) item(e *loyalty.Event) {
+	if p := f.purchases[e.Transaction]; p != nil && loyalty.ItemActions[e.Action] && e.Points != nil && f.rebuild.holds(e, e.Transaction) {
+		p.lines[e.ID] = loyalty.LineEffect{Event: e.ID, Points: *e.Points}
+	}
+}

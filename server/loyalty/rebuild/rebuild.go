@@ -1,0 +1,174 @@
+package rebuild
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// Rebuild folds the journal's recorded effects into a scratch copy of the
+// programme's state and compares the copy with what is stored. It reruns no rule:
+// what an event did is in its postings and effects, so rules that changed since
+// and persons that were forgotten do not matter.
+//
+// Customers go through one family at a time, so that memory is that of a family's
+// state, however long its journal. Coupons and counts belong to nobody: they are
+// collected on the way and compared in the end. A coupon that already is as its
+// last event left it is let go before (Match).
+type Rebuild struct {
+	into    map[loyalty.ID]loyalty.ID // who was merged, into whom
+	kin     map[loyalty.ID]bool       // who is part of a merge
+	claimed map[string]loyalty.ID     // purchases that changed hands, by which event
+	holders map[string]loyalty.ID     // and to whom
+	coupons map[loyalty.ID]*loyalty.CouponEffect
+	matched map[loyalty.ID]int64 // coupons that were let go, at which version
+	touched []loyalty.ID         // coupons since the last call of Touched
+	tallies map[string]int64
+	figures map[string]*loyalty.CampaignFigures
+	report  func(Difference)
+}
+
+// Difference is one place where the journal and the stored state disagree.
+type Difference struct {
+	Customer loyalty.ID // zero where none is concerned
+	Name     string     // the caller's identifier; filled by the store, where the customer exists
+	What     string     // such as "lot 0197…" or "coupon SPRING-1"
+	Field    string     // such as remaining; exists: the row itself
+	Journal  string     // what the events add up to
+	Stored   string
+}
+
+// NewRebuild begins a rebuild. far are the events of the journal that reach from
+// one customer to another, in any order: those that tell of a merge (MergedFrom)
+// or of a purchase that changed hands (Holder).
+func NewRebuild(far []loyalty.Event, report func(Difference)) *Rebuild {
+	rb := &Rebuild{
+		into: map[loyalty.ID]loyalty.ID{}, kin: map[loyalty.ID]bool{}, claimed: map[string]loyalty.ID{}, holders: map[string]loyalty.ID{},
+		coupons: map[loyalty.ID]*loyalty.CouponEffect{}, matched: map[loyalty.ID]int64{}, tallies: map[string]int64{},
+		figures: map[string]*loyalty.CampaignFigures{}, report: report,
+	}
+	for i := range far {
+		e := &far[i]
+		if e.Effects == nil {
+			continue
+		}
+		if from := e.Effects.MergedFrom; from != nil {
+			rb.into[*from], rb.kin[*from], rb.kin[e.Customer] = e.Customer, true, true
+		}
+		if e.Effects.Holder != nil {
+			rb.claimed[e.Transaction], rb.holders[e.Transaction] = e.ID, *e.Effects.Holder
+		}
+	}
+	return rb
+}
+
+// survivor is who has what a customer had, and how many merges away.
+func (rb *Rebuild) survivor(id loyalty.ID) (survivor loyalty.ID, away int) {
+	for away < len(rb.into) { // a ring, which no rule makes, would not end otherwise
+		into, merged := rb.into[id]
+		if !merged {
+			break
+		}
+		id, away = into, away+1
+	}
+	return id, away
+}
+
+// Merged says whether a customer is part of a family of several.
+func (rb *Rebuild) Merged(id loyalty.ID) bool { return rb.kin[id] }
+
+// Families lists the families of several customers, as the journal merged them,
+// each in the order in which Family needs their events: who was merged into whom
+// comes before them.
+func (rb *Rebuild) Families() [][]loyalty.ID {
+	families := map[loyalty.ID][]loyalty.ID{}
+	for id := range rb.into {
+		top, _ := rb.survivor(id)
+		families[top] = append(families[top], id)
+	}
+	list := make([][]loyalty.ID, 0, len(families))
+	for _, top := range slices.SortedFunc(maps.Keys(families), loyalty.CompareID) {
+		members := slices.Concat(families[top], []loyalty.ID{top})
+		slices.SortFunc(members, func(a, b loyalty.ID) int {
+			_, x := rb.survivor(a)
+			_, y := rb.survivor(b)
+			if x != y {
+				return y - x
+			}
+			return loyalty.CompareID(a, b)
+		})
+		list = append(list, members)
+	}
+	return list
+}
+
+// Tally compares one stored count, after all families.
+func (rb *Rebuild) Tally(t loyalty.Tally) {
+	differ(rb.place(loyalty.ID{}, "count "+t.Key), "count", rb.tallies[t.Key], t.Count)
+	delete(rb.tallies, t.Key)
+}
+
+// Finish reports what the journal tells of and the database does not have. It
+// comes after all families, coupons and counts.
+func (rb *Rebuild) Finish() {
+	for _, id := range slices.SortedFunc(maps.Keys(rb.coupons), loyalty.CompareID) {
+		rb.place(rb.coupons[id].Customer, "coupon "+rb.coupons[id].Code).exists(true, false)
+	}
+	for _, key := range slices.Sorted(maps.Keys(rb.tallies)) {
+		differ(rb.place(loyalty.ID{}, "count "+key), "count", rb.tallies[key], 0)
+	}
+	for _, id := range slices.Sorted(maps.Keys(rb.figures)) {
+		rb.Campaign(id, loyalty.CampaignFigures{})
+	}
+}
+
+// place is a row that is compared.
+type place struct {
+	*Rebuild
+	customer loyalty.ID
+	row      string
+}
+
+func (rb *Rebuild) place(customer loyalty.ID, row string) place { return place{rb, customer, row} }
+
+// exists compares whether there is such a row, and says whether it goes on.
+func (p place) exists(journal, stored bool) bool {
+	differ(p, "exists", journal, stored)
+	return journal && stored
+}
+
+// differ reports a field that is not what the journal says.
+func differ[V comparable](p place, field string, journal, stored V) {
+	if journal != stored {
+		p.differ(field, fmt.Sprint(journal), fmt.Sprint(stored))
+	}
+}
+
+func (p place) differ(field, journal, stored string) {
+	p.report(Difference{Customer: p.customer, What: p.row, Field: field, Journal: journal, Stored: stored})
+}
+
+// instant compares two instants, zero for none.
+func (p place) instant(field string, journal, stored time.Time) {
+	if !journal.Equal(stored) {
+		p.differ(field, when(journal), when(stored))
+	}
+}
+
+func when(t time.Time) string {
+	if t.IsZero() {
+		return "never"
+	}
+	return t.UTC().Format(time.RFC3339Nano)
+}
+
+// document compares two documents by their text.
+func (p place) document(field string, journal, stored any) {
+	if j, s := loyalty.JSON(journal), loyalty.JSON(stored); !bytes.Equal(j, s) {
+		p.differ(field, string(j), string(s))
+	}
+}

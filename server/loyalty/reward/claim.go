@@ -1,0 +1,135 @@
+package reward
+
+import (
+	"errors"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/coupon"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/points"
+)
+
+// ClaimResult is what a claim gave, as the claim endpoint answers it.
+type ClaimResult struct {
+	ID            loyalty.ID      `json:"id"` // of the claim, and of the event reward_claim
+	Reward        string          `json:"reward"`
+	Spent         int64           `json:"spent"` // points it cost
+	Award         int64           `json:"award"` // points it gave; only of the type points
+	LastClaimedAt time.Time       `json:"last_claimed_at"`
+	Coupon        *loyalty.Coupon `json:"coupon"` // nil: it gives none
+}
+
+// rewardClaimed are the attributes of reward_claim.
+type rewardClaimed struct {
+	Reward string `json:"reward"`
+}
+
+// Claim gives this customer a reward for cost points: stock, points, coupon
+// and event in one. parent is the event that brings it, such as a spin, whose
+// child reward_claim becomes; nil: the claim itself was submitted. It fails with
+// ErrRewardInactive (160321), ErrRewardLimit (120211), ErrRewardStock or
+// ErrPoolEmpty (120212), ErrRewardSegment (120213), ErrRewardPoints (120241), in
+// this order.
+func Claim(r *engine.Run, reward *Reward, cost int64, parent *loyalty.Event) (*ClaimResult, error) {
+	standing, err := MayClaim(r, reward, cost)
+	if err != nil {
+		return nil, err
+	}
+	e := r.Event
+	if parent != nil {
+		e = r.Derive(parent, "reward_claim", rewardClaimed{reward.ID})
+	}
+	claim := &loyalty.RewardClaim{ID: e.ID, Customer: r.Customer.ID, Reward: reward.ID, State: loyalty.ClaimClaimed, Points: cost, ClaimedAt: r.At}
+	if claim.Burn, err = payReward(r, e, cost); err != nil {
+		return nil, err
+	}
+	result := &ClaimResult{ID: e.ID, Reward: reward.ID, Spent: cost, LastClaimedAt: r.At}
+	if err := give(r, e, reward, claim, result); err != nil {
+		return nil, err
+	}
+	standing.Claims, standing.LastClaimedAt = standing.Claims+1, r.At
+	if err := r.SetRewardStanding(e, reward.ID, standing); err != nil {
+		return nil, err
+	}
+	r.ChangedClaim(e, claim)
+	r.Trace("reward", "applied", "reason.claimed", result.Award-cost)
+	return result, r.Count(e, loyalty.TallyReward+reward.ID, 1)
+}
+
+// MayClaim holds a claim against the programme's rules, in the order in which the
+// contract lists them.
+func MayClaim(r *engine.Run, reward *Reward, cost int64) (engine.RewardStanding, error) {
+	needs := loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressReward), Tallies: []string{loyalty.TallyReward + reward.ID}}
+	if cost > 0 {
+		needs.Lots = loyalty.OpenLots
+	}
+	if err := r.Require(needs); err != nil {
+		return engine.RewardStanding{}, err
+	}
+	standing, err := r.RewardStanding(reward.ID)
+	if err != nil {
+		return standing, err
+	}
+	given, err := r.Tally(loyalty.TallyReward + reward.ID)
+	if err != nil {
+		return standing, err
+	}
+	switch {
+	case reward.Status(r.At) != loyalty.StatusActive:
+		return standing, refuseReward(r, reward, "reason.not_active", loyalty.ErrRewardInactive)
+	case reward.MaxClaims != nil && standing.Claims >= *reward.MaxClaims:
+		return standing, refuseReward(r, reward, "reason.limit", loyalty.ErrRewardLimit.With("limit", *reward.MaxClaims))
+	case reward.Stock != nil && given >= *reward.Stock:
+		return standing, refuseReward(r, reward, "reason.stock", loyalty.ErrRewardStock)
+	}
+	member, err := r.MemberOfAny(reward.Segments)
+	switch {
+	case err != nil:
+		return standing, err
+	case !member:
+		return standing, refuseReward(r, reward, "reason.segment", loyalty.ErrRewardSegment)
+	case cost > max(0, r.Book.Figures.Spendable()): // what is free needs no balance, nor that it is not below zero
+		return standing, refuseReward(r, reward, "reason.not_enough", loyalty.ErrRewardPoints.With("points", cost))
+	}
+	return standing, nil
+}
+
+func refuseReward(r *engine.Run, reward *Reward, reason string, err error) error {
+	r.TraceInput(loyalty.Verdict{Rule: "reward", Verdict: "refused", Reason: reason, Input: map[string]any{"reward": reward.ID}})
+	return err
+}
+
+// payReward spends the price on the claim's own event and says which lots paid.
+func payReward(r *engine.Run, e *loyalty.Event, cost int64) ([]points.Portion, error) {
+	if cost == 0 {
+		return nil, nil
+	}
+	e.Shown(-cost)
+	burn, err := r.Book.Spend(e.ID, cost)
+	if errors.Is(err, points.ErrInsufficient) {
+		err = loyalty.ErrRewardPoints.With("points", cost)
+	}
+	return burn, err
+}
+
+// give hands out what the type of the reward says.
+func give(r *engine.Run, e *loyalty.Event, reward *Reward, claim *loyalty.RewardClaim, result *ClaimResult) (err error) {
+	switch reward.Type {
+	case RewardPoints:
+		if err = r.Earn(e, reward.Award, ""); err == nil {
+			result.Award, claim.Award = reward.Award, reward.Award
+			e.Shown(reward.Award - claim.Points)
+		}
+	case RewardCoupon:
+		if result.Coupon, err = coupon.Issue(r, e, reward.Source()); err == nil {
+			claim.Coupon = result.Coupon.Code
+		}
+	}
+	return err
+}
+
+// RewardFeature is the module rewards.
+var RewardFeature = engine.Feature{
+	Name: "rewards", Progress: loyalty.ProgressReward, Join: engine.JoinBy(func(a *engine.RewardStanding, b engine.RewardStanding) { a.Merge(b) }),
+}

@@ -1,0 +1,97 @@
+package reward
+
+import (
+	"encoding/json"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/coupon"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+)
+
+// The types of a reward.
+const (
+	RewardCoupon   = "coupon"
+	RewardDownload = "download"
+	RewardPhysical = "physical"
+	RewardPoints   = "points"
+	RewardCustom   = "custom"
+)
+
+// RewardTypes lists them.
+var RewardTypes = []string{RewardCoupon, RewardDownload, RewardPhysical, RewardPoints, RewardCustom}
+
+// Reward is something that a customer can claim (rewards/reward).
+type Reward struct {
+	ID          string                 `json:"-"`
+	Title       loyalty.Texts          `json:"title"`
+	Description loyalty.Texts          `json:"description"`
+	Image       Image                  `json:"image"`
+	Type        string                 `json:"type"`
+	Points      int64                  `json:"points"`     // what it costs
+	Award       int64                  `json:"award"`      // what one of type points gives
+	Stock       *int64                 `json:"stock"`      // claims in all; nil: no limit
+	MaxClaims   *int64                 `json:"max_claims"` // of one customer; nil: no limit
+	Stores      []string               `json:"stores"`
+	Segments    []string               `json:"segments"` // who may claim it: members of any; empty: everybody
+	Pool        string                 `json:"pool"`     // where its codes come from
+	Coupon      *coupon.CouponTemplate `json:"coupon"`   // or what codes are made of
+	loyalty.Dates
+
+	// Custom are the attributes of the programme's own, by name with cf_.
+	Custom map[string]json.RawMessage `json:"-"`
+}
+
+// Image are the web addresses of a picture in several sizes.
+type Image struct {
+	Small  string `json:"small"`
+	Medium string `json:"medium"`
+	Large  string `json:"large"`
+}
+
+// Source is what the coupons of the reward are made of.
+func (r *Reward) Source() coupon.CouponSource {
+	return coupon.CouponSource{Pool: r.Pool, Template: r.Coupon, Reward: r.ID}
+}
+
+// Rewards are what can be claimed (module rewards).
+var Rewards = &programme.EntityType[*Reward]{Type: "rewards/reward", Module: programme.ModuleRewards, Read: readReward}
+
+func readReward(p *programme.Programme, e loyalty.Entity) (*Reward, error) {
+	r := &Reward{ID: e.ID, Custom: programme.CustomFields(e)}
+	if err := programme.Decode(e, r); err != nil {
+		return nil, err
+	}
+	if r.Pool != "" && coupon.Pools.Of(p)[r.Pool] == nil {
+		return nil, programme.Missing("pool", "coupons/pool", r.Pool)
+	}
+	if err := p.KnownSegments(r.Segments); err != nil {
+		return nil, err
+	}
+	if err := r.checkGift(); err != nil {
+		return nil, err
+	}
+	return r, programme.CheckDates(r.Dates)
+}
+
+// checkGift holds what a claim gives against the type: a coupon comes from a pool
+// or a template, points need an award, and the other types take none of these.
+func (r *Reward) checkGift() error {
+	coupon, award := r.Type == RewardCoupon, r.Type == RewardPoints
+	switch {
+	case coupon && r.Pool == "" && r.Coupon == nil:
+		return programme.Fault("coupon", loyalty.ErrPropertyEmpty.Name, nil)
+	case coupon && r.Pool != "" && r.Coupon != nil:
+		return programme.Fault("coupon", "not_together", map[string]any{"other": "pool"})
+	case !coupon && r.Pool != "":
+		return programme.NotWith("pool", "type", r.Type)
+	case !coupon && r.Coupon != nil:
+		return programme.NotWith("coupon", "type", r.Type)
+	case award && r.Award <= 0:
+		return programme.Fault("award", loyalty.ErrPropertyEmpty.Name, nil)
+	case !award && r.Award != 0:
+		return programme.NotWith("award", "type", r.Type)
+	case r.Coupon != nil:
+		return r.Coupon.Check("coupon")
+	}
+	return nil
+}

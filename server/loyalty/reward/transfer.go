@@ -1,0 +1,139 @@
+package reward
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/coupon"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+)
+
+// Transfer passes the newest claim of a reward that this customer can pass on
+// to another one, with the coupon that it issued, in the name of the submitted
+// event. A claim that was handed out, revoked or passed on before, or whose coupon
+// is used or gone, cannot. Without a reward it is the one of which there is a claim
+// to pass on. It fails with ErrRewardNotFound (160320) when there is none, with
+// ErrSeveral, and as Receiver does.
+func Transfer(r *engine.Run, reward string, to coupon.Addressee) (err error) {
+	left := reward == ""
+	if left {
+		if reward, err = onlyReward(r); err != nil {
+			return err
+		}
+	}
+	claim, c, err := claimToPass(r, reward)
+	if err != nil {
+		return err
+	}
+	other, err := coupon.ReceiverOf(r, to, false)
+	if err != nil {
+		return err
+	}
+	email := to.Email
+	if to.Target != "" {
+		email = ""
+	}
+	e, err := coupon.Receive(other, r, "reward_receive", coupon.Received{Reward: reward}, email)
+	if err != nil {
+		return err
+	}
+	if left {
+		if err := r.FillIn("reward", reward); err != nil {
+			return err
+		}
+	}
+	if c != nil {
+		c.Customer, c.ClaimedAt = other.Customer.ID, r.At
+		other.ChangedCoupon(e, c)
+	}
+	if err := claim.Move("transfer"); err != nil {
+		return err
+	}
+	r.ChangedClaim(r.Event, claim)
+	other.ChangedClaim(e, &loyalty.RewardClaim{
+		ID: e.ID, Customer: other.Customer.ID, Reward: reward, State: loyalty.ClaimClaimed, Coupon: claim.Coupon, ClaimedAt: r.At,
+	})
+	r.Trace("reward", "applied", "reason.transferred", 0)
+	return holdReward(other, e, reward)
+}
+
+// holdReward remembers that a claim was received: it counts for nobody's limit
+// but that of the customer who made it.
+func holdReward(r *engine.Run, e *loyalty.Event, reward string) error {
+	standing, err := r.RewardStanding(reward)
+	if err != nil {
+		return err
+	}
+	standing.Received = append(standing.Received, e.ID)
+	return r.SetRewardStanding(e, reward, standing)
+}
+
+// claimToPass finds the newest claim of a reward that can be passed on, with its
+// coupon; that is nil where the claim has none.
+func claimToPass(r *engine.Run, reward string) (*loyalty.RewardClaim, *loyalty.Coupon, error) {
+	codes, err := coupon.RewardCodes(r, reward)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := r.Require(loyalty.CustomerNeeds{Coupons: codes}); err != nil {
+		return nil, nil, err
+	}
+	claims, err := r.RewardClaims()
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := len(claims) - 1; i >= 0; i-- {
+		claim := claims[i]
+		if claim.Reward != reward || loyalty.ClaimMoves["transfer"][claim.State] == "" {
+			continue
+		}
+		if claim.Coupon == "" {
+			return claim, nil, nil
+		}
+		c, err := coupon.Own(r, claim.Coupon)
+		if errors.Is(err, loyalty.ErrCouponNotFound) {
+			continue // it was passed on alone
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		if _, free := loyalty.CouponMoves["transfer"][c.StateAt(r.At)]; free {
+			return claim, c, nil
+		}
+	}
+	return nil, nil, loyalty.ErrRewardNotFound.At("data.reward")
+}
+
+// onlyReward is the reward of which the customer has a claim to pass on. It fails
+// with ErrRewardNotFound (160320), and with ErrSeveral.
+func onlyReward(r *engine.Run) (string, error) {
+	claims, err := r.RewardClaims()
+	if err != nil {
+		return "", err
+	}
+	var rewards, codes, passable []string
+	for _, c := range claims {
+		if loyalty.ClaimMoves["transfer"][c.State] == "" || slices.Contains(rewards, c.Reward) {
+			continue
+		}
+		own, err := coupon.RewardCodes(r, c.Reward)
+		if err != nil {
+			return "", err
+		}
+		rewards, codes = append(rewards, c.Reward), append(codes, own...)
+	}
+	if err := r.Require(loyalty.CustomerNeeds{Coupons: codes}); err != nil {
+		return "", err
+	}
+	for _, reward := range rewards {
+		_, _, err := claimToPass(r, reward)
+		if err == nil {
+			passable = append(passable, reward)
+		} else if !errors.Is(err, loyalty.ErrRewardNotFound) {
+			return "", err
+		}
+	}
+	slices.Sort(passable)
+	return engine.OnlyOne("reward", passable, loyalty.ErrRewardNotFound)
+}

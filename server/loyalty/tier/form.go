@@ -1,0 +1,23 @@
+package tier
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// Form tells one definition of a structure from another as far as it decides
+// tiers: names may change without anybody's tier changing.
+func (s *Structure) Form() string {
+	thresholds := make(map[string]string, len(s.Tiers))
+	for _, t := range s.Tiers {
+		thresholds[t.ID] = t.Threshold.String()
+	}
+	parts := []any{s.Base, s.Window, s.Downgrade, s.GraceDays, thresholds}
+	if s.Base == BaseSpend {
+		parts = append(parts, s.exchange.Form())
+	}
+	sum := sha256.Sum256(loyalty.JSON(parts))
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,83 @@
+package tier
+
+import (
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+)
+
+// Level is a tier of a structure with where a customer stands.
+type Level struct {
+	Structure *Structure
+	Tier      *Tier
+	Current   bool // it is the one that the customer has
+	Reached   bool // it is that one or one below it
+	Next      bool // it is the one above it
+	Manual    bool // Current was given by hand or by a campaign
+	// Figure is what the structure counted in the window at hand, Missing what it
+	// lacks to the threshold: points, or 1/10,000 of a currency unit.
+	Figure, Missing int64
+	Since           time.Time // of Current; else zero
+	Expires         time.Time // when Current ends if nothing happens until then; zero: never, or it is not current
+}
+
+// LevelsOf lists the tiers that are in force by the id of their structure, then from
+// the lowest threshold up, where nobody stands.
+func LevelsOf(p *programme.Programme) (all []Level) {
+	for _, s := range ladders.Of(p) {
+		for _, t := range s.Tiers {
+			all = append(all, Level{Structure: s, Tier: t})
+		}
+	}
+	return all
+}
+
+// CustomerLevels lists the same tiers with where the customer stands now.
+func CustomerLevels(r *engine.Run) ([]Level, error) {
+	all := LevelsOf(r.Programme)
+	var status TierStatus
+	for i := range all {
+		l := &all[i]
+		if status.Structure != l.Structure {
+			var err error
+			if status, err = StatusOf(r, l.Structure); err != nil {
+				return nil, err
+			}
+		}
+		status.level(l)
+	}
+	return all, nil
+}
+
+// level tells one tier of the structure by the status.
+func (status *TierStatus) level(l *Level) {
+	s := status.Structure
+	l.Figure, l.Missing, l.Next = status.Figure, s.lacks(l.Tier, status.Figure), l.Tier == status.Next
+	if status.Current == nil {
+		return
+	}
+	l.Reached = s.rank(l.Tier.ID) <= s.rank(status.Current.ID)
+	if l.Current = l.Tier == status.Current; l.Current {
+		l.Since, l.Expires, l.Manual = status.Since, status.Expires, status.Manual
+	}
+}
+
+// lacks is what a figure lacks to the threshold of a tier.
+func (s *Structure) lacks(t *Tier, figure int64) int64 {
+	if s.need(t) <= max(figure, 0) {
+		return 0
+	}
+	return add(s.need(t), -figure)
+}
+
+// Number writes a figure of the structure: whole points, or currency units.
+func (s *Structure) Number(n int64) json.Number {
+	if s.Base == BaseSpend {
+		return json.Number(money.Amount(n).String())
+	}
+	return json.Number(strconv.FormatInt(n, 10))
+}

@@ -1,0 +1,291 @@
+package tier
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+)
+
+// moment is how attributes of events write an instant.
+const moment = "2006-01-02T15:04:05.000Z07:00"
+
+// tierChange are the attributes of tier_change.
+type tierChange struct {
+	Tier    string `json:"tier"`
+	ExpDate string `json:"expdate,omitempty"`
+}
+
+// tierUp are the attributes of tier_up.
+type tierUp struct {
+	Structure string `json:"structure"`
+	Tier      string `json:"tier"`
+	ExpDate   string `json:"expdate,omitempty"` // when it ends if nothing happens until then
+	Manual    bool   `json:"manual"`
+}
+
+// tierDown are the attributes of tier_down.
+type tierDown struct {
+	Structure string `json:"structure"`
+	Tier      string `json:"tier"` // the one the customer has now; empty: none
+}
+
+// tierStructure are the attributes of tier_recalculation.
+type tierStructure struct {
+	Structure string `json:"structure"`
+}
+
+// ViewOf is what structures look at now: at the instant of what came due, else
+// at the one of recording, also where the event is dated earlier.
+func ViewOf(r *engine.Run) TierView {
+	at := r.At
+	if r.Late {
+		at = r.Now
+	}
+	return TierView{At: at, Score: r.Book.Figures.Score, Enrolled: r.Customer.CreatedAt, Location: r.Programme.Location}
+}
+
+// Enrolled says whether the customer takes part: an inactive one does not yet.
+func Enrolled(r *engine.Run) bool {
+	return r.Customer.Status == loyalty.Active || r.Customer.Status == loyalty.Suspended
+}
+
+// update brings the customer's tiers up to what happened. With the module
+// off the figures go on, so that they are right when it is switched on.
+func update(r *engine.Run) error {
+	for _, s := range ladders.Of(r.Programme) {
+		if mergedInto(r) && s.counts() {
+			if err := countAgain(r, s); err != nil {
+				return err
+			}
+			continue
+		}
+		st, moved, err := tierState(r, s)
+		if err != nil {
+			return err
+		}
+		turn := tierTurn{s, &st, ViewOf(r), moved, moved != nil}
+		if moved == nil {
+			turn.cause = lastEvent(r)
+		}
+		if err := evaluate(r, turn); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tierTurn is a state that is to be judged.
+type tierTurn struct {
+	structure *Structure
+	state     *TierState
+	view      TierView
+	cause     *loyalty.Event // nil: it came due
+	counted   bool           // the figures are others than those that are stored
+}
+
+// evaluate judges a state and keeps what became of it, in the name of the move,
+// else of what caused it. What came due and holds on is told by a
+// tier_recalculation.
+func evaluate(r *engine.Run, t tierTurn) error {
+	s, st, before := t.structure, t.state, t.state.TierHold
+	e := t.cause
+	if Enrolled(r) && r.Programme.On[programme.ModuleTiers] && s.judge(st, t.view) {
+		e = moved(r, t, before.Tier)
+	}
+	key, due := loyalty.ProgressKey{Kind: loyalty.ProgressTier, Key: s.ID}, dueAt(r, t)
+	var planned time.Time
+	if row := r.ProgressRow(key); row != nil {
+		planned = row.DueAt
+	}
+	if !t.counted && st.TierHold == before && planned.Equal(due) {
+		return nil
+	}
+	if e == nil {
+		e = r.Derive(nil, "tier_recalculation", tierStructure{s.ID})
+	}
+	s.prune(st, t.view)
+	return r.SetProgress(e, key, st, due)
+}
+
+// dueAt is when a state must be looked at again; zero: never, or not while the
+// customer takes no part or the module is off.
+func dueAt(r *engine.Run, t tierTurn) time.Time {
+	if !Enrolled(r) || !r.Programme.On[programme.ModuleTiers] {
+		return time.Time{}
+	}
+	return t.structure.due(t.state, t.view)
+}
+
+// moved writes that the customer rose or fell, as a consequence of the
+// submitted event; what came due stands on its own.
+func moved(r *engine.Run, t tierTurn, from string) *loyalty.Event {
+	s, st := t.structure, t.state
+	action, data := "tier_down", any(tierDown{s.ID, st.Tier})
+	if s.rank(st.Tier) > s.rank(from) {
+		action, data = "tier_up", tierUp{Structure: s.ID, Tier: st.Tier, ExpDate: written(s.ends(st, t.view))}
+	}
+	e := r.Derive(root(r, t.cause), action, data)
+	e.At = t.view.At
+	if r.Tracing() {
+		r.TraceInput(loyalty.Verdict{Rule: "tier", Verdict: "applied", Reason: "reason." + action, Input: map[string]any{
+			"structure": s.ID, "tier": st.Tier, "before": from, "figure": s.shownFigure(s.Figure(st, t.view)),
+		}})
+	}
+	return e
+}
+
+// root is the event of this submission and this customer that an event goes
+// back to.
+func root(r *engine.Run, e *loyalty.Event) *loyalty.Event {
+	for e != nil && e.Parent != (loyalty.ID{}) {
+		i := slices.IndexFunc(r.Events(), func(o *loyalty.Event) bool { return o.ID == e.Parent && o.Customer == e.Customer })
+		if i < 0 {
+			break
+		}
+		e = r.Events()[i]
+	}
+	return e
+}
+
+func written(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(moment)
+}
+
+// dueTier looks at a tier at the instant for which that was planned.
+func dueTier(r *engine.Run, p *loyalty.Progress) error {
+	s := Structures.Of(r.Programme)[p.Key]
+	if s == nil { // archived: what the customer had stays on record
+		e := r.Derive(nil, "tier_recalculation", tierStructure{p.Key})
+		return r.SetProgress(e, p.ProgressKey, p.Data, time.Time{})
+	}
+	st, moved, err := tierState(r, s)
+	if err != nil {
+		return err
+	}
+	return evaluate(r, tierTurn{structure: s, state: &st, view: ViewOf(r), counted: moved != nil})
+}
+
+// mergedInto says whether this submission made another customer part of this one.
+func mergedInto(r *engine.Run) bool {
+	return slices.ContainsFunc(r.Events(), func(e *loyalty.Event) bool { return e.Customer == r.Customer.ID && e.Action == "merge" })
+}
+
+// countAgain has the figures made from the joined journal, which is not stored
+// yet, a moment later.
+func countAgain(r *engine.Run, s *Structure) error {
+	var st TierState
+	if _, err := r.Progress(loyalty.ProgressTier, s.ID, &st); err != nil {
+		return err
+	}
+	st.TierFigures = TierFigures{}
+	return r.SetProgress(lastEvent(r), loyalty.ProgressKey{Kind: loyalty.ProgressTier, Key: s.ID}, st, r.Now.Add(time.Millisecond))
+}
+
+// Change puts the customer into a tier in consequence of an event, by a
+// tier_change. It holds until expires whatever the figure says; with zero until
+// it is changed, but then the figure still lifts the customer above it. Nothing
+// happens to a customer who takes no part, who has a higher tier, or who has this
+// one on these terms.
+func Change(r *engine.Run, parent *loyalty.Event, t *Tier, expires time.Time) error {
+	s := Structures.Of(r.Programme)[t.Structure]
+	st, _, err := tierState(r, s)
+	if err != nil {
+		return err
+	}
+	same := st.Manual == t.ID && st.Tier == t.ID && st.ManualUntil.Equal(expires)
+	if !Enrolled(r) || s.rank(st.Tier) > s.rank(t.ID) || same {
+		r.Trace("tier", "skipped", "reason.tier_held", 0)
+		return nil
+	}
+	return Give(r, r.Derive(parent, "tier_change", tierChange{t.ID, written(expires)}), t, expires)
+}
+
+// Give is ChangeTier by hand, on the row of the tier_change: it may also take
+// the customer down. It fails with ErrPropertyInvalid where the tier would have
+// ended before.
+func Give(r *engine.Run, e *loyalty.Event, t *Tier, expires time.Time) error {
+	s := Structures.Of(r.Programme)[t.Structure]
+	st, _, err := tierState(r, s)
+	if err != nil {
+		return err
+	}
+	v := ViewOf(r)
+	if !expires.IsZero() && !expires.After(v.At) {
+		return loyalty.ErrPropertyInvalid.With("property", "expdate").With("reason", "past").At("data.expdate")
+	}
+	s.judge(&st, v) // what the figure gave before
+	if st.Tier != t.ID {
+		st.Tier, st.Since = t.ID, v.At
+	}
+	st.Manual, st.ManualUntil, st.ManualOver = t.ID, expires, st.Earned
+	s.prune(&st, v)
+	r.Trace("tier", "applied", "reason.tier_change", 0)
+	return r.SetProgress(e, loyalty.ProgressKey{Kind: loyalty.ProgressTier, Key: s.ID}, st, s.due(&st, v))
+}
+
+// Recalculate makes the customer's figures of a structure again from the
+// journal, in the name of an event, and lets them rise or fall. It fails with
+// ErrStructureNotFound.
+func Recalculate(r *engine.Run, e *loyalty.Event, structure string) error {
+	s := Structures.Of(r.Programme)[structure]
+	if s == nil {
+		return loyalty.ErrStructureNotFound.With("structure", structure).At("data.structure")
+	}
+	var st TierState
+	if _, err := r.Progress(loyalty.ProgressTier, s.ID, &st); err != nil {
+		return err
+	}
+	if s.counts() {
+		l, err := rebuildTier(r, s, &st.TierFigures)
+		if err != nil {
+			return err
+		}
+		for _, own := range r.Events() {
+			if own.Customer == r.Customer.ID {
+				l.count(&st.TierFigures, entry(r, own))
+			}
+		}
+	}
+	v := ViewOf(r)
+	v.Recalculation = true
+	return evaluate(r, tierTurn{s, &st, v, e, true})
+}
+
+// TierFeature lets customers rise and fall (module tiers).
+var TierFeature = engine.Feature{
+	Name: "tiers", Progress: loyalty.ProgressTier, After: func(r *engine.Run) error { return update(r) }, Due: dueTier, Join: joinTiers,
+	Needs: func(p *programme.Programme, _ string, n *loyalty.CustomerNeeds) {
+		if len(Structures.Of(p)) > 0 { // figures go on while the module is off
+			n.Progress |= loyalty.Kinds(loyalty.ProgressTier)
+		}
+	},
+}
+
+// joinTiers keeps the higher tier, and of those that were given by hand the higher
+// one too. What the figures add up to is made again from both journals.
+func joinTiers(r *engine.Run, key string, mine, theirs json.RawMessage) (any, error) {
+	s := Structures.Of(r.Programme)[key]
+	if s == nil { // archived: what this customer had stays on record
+		return mine, nil
+	}
+	return engine.JoinBy(func(a *TierState, b TierState) {
+		if s.rank(b.Tier) > s.rank(a.Tier) {
+			a.Tier, a.Since = b.Tier, b.Since
+		}
+		if s.rank(b.Earned) > s.rank(a.Earned) {
+			a.Earned, a.GraceUntil = b.Earned, b.GraceUntil
+		}
+		longer := a.Manual == b.Manual && !a.ManualUntil.IsZero() && (b.ManualUntil.IsZero() || b.ManualUntil.After(a.ManualUntil))
+		if s.rank(b.Manual) > s.rank(a.Manual) || (longer && b.Manual != "") {
+			a.Manual, a.ManualUntil, a.ManualOver = b.Manual, b.ManualUntil, b.ManualOver
+		}
+		a.TierFigures = TierFigures{}
+	})(r, key, mine, theirs)
+}

@@ -1,0 +1,263 @@
+package tier
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/calendar"
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+)
+
+// TierState is where a customer stands in one structure, as it is kept.
+type TierState struct {
+	TierHold
+	TierFigures
+}
+
+// TierHold is the tier that a customer has, and why.
+type TierHold struct {
+	Tier   string    `json:"tier,omitempty"` // what the customer has; empty: none
+	Since  time.Time `json:"since,omitzero"`
+	Earned string    `json:"earned,omitempty"` // what the figure gave, also while another one is held by hand
+	// GraceUntil is when Earned falls unless the figure recovers; zero: it need not.
+	GraceUntil time.Time `json:"grace_until,omitzero"`
+
+	Manual      string    `json:"manual,omitempty"`      // given by hand or by a campaign; empty: none
+	ManualUntil time.Time `json:"manual_until,omitzero"` // zero: nobody said when it ends
+	ManualOver  string    `json:"manual_over,omitempty"` // without an end: the figure lifts above this one and above Manual
+}
+
+// TierFigures is what the journal adds up to: a function of the journal, of
+// what the structure counts, and of the day.
+type TierFigures struct {
+	Of      string     `json:"of,omitempty"` // base, window and time zone it was made for; empty: it must be made again
+	Built   time.Time  `json:"built,omitzero"`
+	Through loyalty.ID `json:"through,omitzero"` // the last event that was counted
+	Total   int64      `json:"total,omitempty"`
+	// Buckets hold the figure of each day of a rolling window, and of each window
+	// that follows another one by its first day.
+	Buckets map[calendar.Day]int64 `json:"buckets,omitempty"`
+}
+
+// TierView is what a structure looks at besides the state.
+type TierView struct {
+	At       time.Time
+	Score    int64     // the customer's
+	Enrolled time.Time // their creation
+	Location *time.Location
+	// Recalculation judges as at a nightly check, whatever the hour is.
+	Recalculation bool
+}
+
+func (v TierView) Today() calendar.Day { return calendar.DayOf(v.At, v.Location) }
+
+// window gives the bounds of the window at hand, and the beginning of the one
+// before it.
+func (s *Structure) window(v TierView) (before, start, next calendar.Day) {
+	enrolled := calendar.DayOf(v.Enrolled, v.Location)
+	start, next = s.Window.Bounds(v.Today(), enrolled)
+	before, _ = s.Window.Bounds(start-1, enrolled)
+	return before, start, next
+}
+
+// Figure is what counts at the view's instant: points, or 1/10,000 of a currency
+// unit.
+func (s *Structure) Figure(st *TierState, v TierView) int64 {
+	switch {
+	case s.Base == BaseManual:
+		return 0
+	case s.Window.Split():
+		_, start, _ := s.window(v)
+		return st.Buckets[start]
+	case s.Window.Kind == calendar.WindowRolling:
+		var sum int64
+		limit := s.Window.Limit(v.Today())
+		for d, n := range st.Buckets {
+			if d > limit {
+				sum = add(sum, n)
+			}
+		}
+		return sum
+	case s.Base == BasePoints:
+		return v.Score
+	}
+	return st.Total
+}
+
+// entitled is the rank that the figure gives. Where windows follow one another,
+// what the last one came to in the end holds as long as this one.
+func (s *Structure) entitled(st *TierState, v TierView) int {
+	figure := s.Figure(st, v)
+	if s.Window.Split() {
+		before, _, _ := s.window(v)
+		figure = max(figure, st.Buckets[before])
+	}
+	return s.reached(figure)
+}
+
+// judge brings the tier up to the view's instant and says whether it is another
+// one now. Up it goes at once; down at the window's end, after the grace days.
+func (s *Structure) judge(st *TierState, v TierView) (moved bool) {
+	earned, entitled := s.rank(st.Earned), s.entitled(st, v)
+	switch {
+	case entitled >= earned || s.Downgrade != DowngradeAutomatic:
+		st.Earned, st.GraceUntil = s.at(max(earned, entitled)), time.Time{}
+	case !st.GraceUntil.IsZero():
+		if !v.At.Before(st.GraceUntil) {
+			st.Earned, st.GraceUntil = s.at(entitled), time.Time{}
+		}
+	case s.checked(v) && s.GraceDays == 0:
+		st.Earned = s.at(entitled)
+	case s.checked(v):
+		st.GraceUntil = s.graceEnd(v.At, v.Location)
+	}
+	if s.rank(st.Earned) < s.rank(st.ManualOver) {
+		st.ManualOver = st.Earned
+	}
+	if !st.ManualUntil.IsZero() && !v.At.Before(st.ManualUntil) {
+		st.Manual, st.ManualUntil, st.ManualOver = "", time.Time{}, ""
+	}
+	has := s.shown(st)
+	if has == st.Tier {
+		return false
+	}
+	st.Tier, st.Since = has, v.At
+	return true
+}
+
+// shown is the tier that a customer has. One that was given holds until it ends,
+// whatever the figure says; one without an end can only be risen above.
+func (s *Structure) shown(st *TierState) string {
+	earned, manual := s.rank(st.Earned), s.rank(st.Manual)
+	lifted := st.ManualUntil.IsZero() && earned > manual && earned > s.rank(st.ManualOver)
+	if manual < 0 || lifted {
+		return st.Earned
+	}
+	return st.Manual
+}
+
+// checked says whether a fall may be found at the view's instant: at any where
+// there is no window, at midnight in a rolling one, else where one begins.
+func (s *Structure) checked(v TierView) bool {
+	switch {
+	case s.Window.Split():
+		_, start, _ := s.window(v)
+		return v.At.Equal(start.Begins(v.Location))
+	case s.Window.Kind == calendar.WindowRolling:
+		return v.Recalculation || v.At.Equal(v.Today().Begins(v.Location))
+	}
+	return true
+}
+
+// graceEnd is the midnight after so many whole days.
+func (s *Structure) graceEnd(at time.Time, loc *time.Location) time.Time {
+	from := calendar.DayOf(at, loc)
+	if !at.Equal(from.Begins(loc)) {
+		from++
+	}
+	return (from + calendar.Day(s.GraceDays)).Begins(loc)
+}
+
+// due is when the state must be looked at next if nothing happens until then;
+// zero: never.
+func (s *Structure) due(st *TierState, v TierView) time.Time {
+	earned := s.rank(st.Earned)
+	next := s.nextCheck(st, v, func(rank int) bool {
+		switch {
+		case rank > earned:
+			return true
+		case rank == earned:
+			return !st.GraceUntil.IsZero()
+		}
+		return s.Downgrade == DowngradeAutomatic && st.GraceUntil.IsZero()
+	})
+	return loyalty.Earlier(next, loyalty.Earlier(st.GraceUntil, st.ManualUntil))
+}
+
+// ends is when the customer loses the tier they have if nothing happens until
+// then; zero: never.
+func (s *Structure) ends(st *TierState, v TierView) time.Time {
+	switch {
+	case st.Tier == "":
+		return time.Time{}
+	case st.Tier == st.Manual && s.shown(st) == st.Manual:
+		return st.ManualUntil
+	case !st.GraceUntil.IsZero() || s.Downgrade != DowngradeAutomatic:
+		return st.GraceUntil
+	}
+	earned := s.rank(st.Earned)
+	fall := s.nextCheck(st, v, func(rank int) bool { return rank < earned })
+	if fall.IsZero() {
+		return fall
+	}
+	return s.graceEnd(fall, v.Location)
+}
+
+// nextCheck is the next check that finds the figure at a rank for which matters
+// says so, if nothing happens until then; zero: none does.
+func (s *Structure) nextCheck(st *TierState, v TierView, matters func(rank int) bool) time.Time {
+	switch {
+	case s.Window.Split():
+		_, start, next := s.window(v)
+		if !matters(s.reached(st.Buckets[start])) {
+			_, next = s.Window.Bounds(next, calendar.DayOf(v.Enrolled, v.Location))
+			if !matters(s.reached(0)) {
+				return time.Time{}
+			}
+		}
+		return next.Begins(v.Location)
+	case s.Window.Kind != calendar.WindowRolling:
+		return time.Time{}
+	case matters(s.entitled(st, v)):
+		return (v.Today() + 1).Begins(v.Location)
+	}
+	return s.nextLeave(st, v, matters)
+}
+
+// nextLeave lets the days leave a rolling window one after the other. One on
+// which more was given back than came lifts the figure when it goes.
+func (s *Structure) nextLeave(st *TierState, v TierView, matters func(rank int) bool) time.Time {
+	figure, limit := s.Figure(st, v), s.Window.Limit(v.Today())
+	days := slices.Sorted(maps.Keys(st.Buckets))
+	for i, d := range days {
+		if d <= limit {
+			continue
+		}
+		figure = add(figure, -st.Buckets[d])
+		on := s.Window.Leaves(d)
+		if i+1 < len(days) && s.Window.Leaves(days[i+1]) == on {
+			continue // they leave together
+		}
+		if matters(s.reached(figure)) {
+			return on.Begins(v.Location)
+		}
+	}
+	return time.Time{}
+}
+
+// prune drops what no figure asks for any more.
+func (s *Structure) prune(st *TierState, v TierView) {
+	switch {
+	case s.Window.Split():
+		before, _, _ := s.window(v)
+		maps.DeleteFunc(st.Buckets, func(d calendar.Day, _ int64) bool { return d < before })
+	case s.Window.Kind == calendar.WindowRolling:
+		limit := s.Window.Limit(v.Today())
+		maps.DeleteFunc(st.Buckets, func(d calendar.Day, _ int64) bool { return d <= limit })
+	}
+}
+
+// add sums two figures. What is too large for any threshold stays there.
+func add(a, b int64) int64 {
+	sum, err := money.Add(money.Amount(a), money.Amount(b))
+	switch {
+	case err == nil:
+		return int64(sum)
+	case b > 0:
+		return math.MaxInt64
+	}
+	return math.MinInt64
+}

@@ -1,0 +1,54 @@
+package tier
+
+import (
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+)
+
+// TierStatus is where a customer stands in a structure, for those who ask.
+type TierStatus struct {
+	Structure *Structure
+	Current   *Tier // nil: none
+	Next      *Tier // the one above it; nil: none
+	// Figure is what the structure counted in the window at hand, Missing what it
+	// lacks to Next: points, or 1/10,000 of a currency unit.
+	Figure, Missing int64
+	Since           time.Time // of Current
+	Expires         time.Time // when Current ends if nothing happens until then; zero: never
+	Manual          bool      // Current was given by hand or by a campaign
+}
+
+// Status reads a state.
+func (s *Structure) Status(st *TierState, v TierView) TierStatus {
+	status := TierStatus{
+		Structure: s, Figure: s.Figure(st, v), Since: st.Since, Expires: s.ends(st, v),
+		Manual: st.Tier != "" && st.Tier == st.Manual && s.shown(st) == st.Manual,
+	}
+	rank := s.rank(st.Tier)
+	if rank >= 0 {
+		status.Current = s.Tiers[rank]
+	} else {
+		status.Since = time.Time{}
+	}
+	if s.Base != BaseManual && rank+1 < len(s.Tiers) {
+		status.Next = s.Tiers[rank+1]
+		status.Missing = s.lacks(status.Next, status.Figure)
+	}
+	return status
+}
+
+// StatusOf tells where the customer stands in a structure now.
+func StatusOf(r *engine.Run, s *Structure) (TierStatus, error) {
+	st, _, err := tierState(r, s)
+	return s.Status(&st, ViewOf(r)), err
+}
+
+// shownFigure writes a figure for people: points as a whole number, money in
+// currency units.
+func (s *Structure) shownFigure(n int64) any {
+	if s.Base == BaseSpend {
+		return s.Number(n)
+	}
+	return n
+}
