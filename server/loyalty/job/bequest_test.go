@@ -123,7 +123,7 @@ func TestLinesWithCopies(t *testing.T) {
 func TestConditionsSeeWhatLinesInherit(t *testing.T) {
 	eachShop(t, nil, func(t *testing.T, s *shop) {
 		s.make(modules{"automation": "{}", "challenges": "{}", "incentivized_purchase": "off"}, things{
-			campaign("seen", `"trigger":"checkout_item","condition":"event.data.note == \"gift\" && event.data.colour == \"red\" && \"colour\" in event.data","effects":[{"type":"points","points":5}]`),
+			anyCampaign("seen", `"trigger":"checkout_item","condition":"event.data.note == \"gift\" && event.data.colour == \"red\" && \"colour\" in event.data","effects":[{"type":"points","points":5}]`),
 			{"challenges/challenge", "weigh", `{"title":{"en":"W"},"points":100,"criteria":[{"action":"checkout_item","sum":"data.weight","threshold":7}]}`},
 		})
 		s.enrol("ada")
@@ -139,7 +139,7 @@ func TestConditionsSeeWhatLinesInherit(t *testing.T) {
 func TestGiftsOfLinesAreToldOnce(t *testing.T) {
 	eachShop(t, nil, func(t *testing.T, s *shop) {
 		const lines = 200
-		s.make(modules{"automation": "{}", "incentivized_purchase": "off"}, things{campaign("each", `"trigger":"checkout_item","effects":[{"type":"points","points":1}]`)})
+		s.make(modules{"automation": "{}", "incentivized_purchase": "off"}, things{anyCampaign("each", `"trigger":"checkout_item","effects":[{"type":"points","points":1}]`)})
 		s.enrol("ada")
 		o := s.must("ada", "checkout", `{"transaction_id":"T-1","total":9,"items":`+basket(lines, "")+`}`)
 		require.EqualValues(t, lines, o.Customer.Figures.Score)

@@ -19,7 +19,7 @@ import (
 func BenchmarkCampaigns(b *testing.B) {
 	twenty := func(trigger string) (all things) {
 		for i := range 20 {
-			all = append(all, campaign(fmt.Sprint("c", i), fmt.Sprintf(
+			all = append(all, anyCampaign(fmt.Sprint("c", i), fmt.Sprintf(
 				`"trigger":"%s","condition":"transaction.total > %d and customer.score > 100000 and any(transaction.items, .product_category == \"shoes\")","effects":[{"type":"points","points":1}]`,
 				trigger, i)))
 		}

@@ -45,7 +45,7 @@ func (s *shop) make(m modules, all things) {
 	s.programme.Store(p)
 }
 
-func campaign(id, fields string) [3]string {
+func anyCampaign(id, fields string) [3]string {
 	return [3]string{"automation/campaign", id, `{"name":"A","status":"active",` + fields + `}`}
 }
 
@@ -89,7 +89,7 @@ func TestCampaignsAreChecked(t *testing.T) {
 		`"trigger":"visit","effects":[{"type":"coupon","coupon":{"type":"percentage","value":101}}]`:                       "effects[0].coupon.value",
 		`"trigger":"visit","effects":[{"type":"points","points":1},{"type":"points","points":2},{"type":"gift","gift":1}]`: "effects[2].type",
 	} {
-		_, err := compileWith(nil, append(slices.Clip(base), campaign("c", fields)))
+		_, err := compileWith(nil, append(slices.Clip(base), anyCampaign("c", fields)))
 		requireFault(t, err, field, fields)
 	}
 }
@@ -116,7 +116,7 @@ func TestEveryActionCanTrigger(t *testing.T) {
 		names = append(names, rule.Meta().Name)
 	}
 	for _, name := range names {
-		_, err := compileWith(nil, things{campaign("c", `"trigger":"`+name+`","effects":[{"type":"points","points":1}]`)})
+		_, err := compileWith(nil, things{anyCampaign("c", `"trigger":"`+name+`","effects":[{"type":"points","points":1}]`)})
 		if strings.HasSuffix(name, "_item") && name != "checkout_item" && name != "refund_item" {
 			require.Error(t, err, name)
 		} else {
@@ -184,7 +184,7 @@ func TestCampaignTotalLimitUnderLoad(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		shops := []*shop{newShop(t, url, nil, withWorkers), newShop(t, url, nil, withWorkers)}
 		for _, s := range shops {
-			s.make(nil, things{campaign("ten", `"trigger":"visit","effects":[{"type":"points","points":1}],"limit":{"total":10}`)})
+			s.make(nil, things{anyCampaign("ten", `"trigger":"visit","effects":[{"type":"points","points":1}],"limit":{"total":10}`)})
 		}
 		for i := range 16 {
 			shops[0].must(fmt.Sprintf("member-%d", 1001+i), "opt_in", `{"email":"m@shop.test"}`)
@@ -210,8 +210,8 @@ func withWorkers(o *engine.EngineOptions) { o.Workers = 4 }
 func TestCampaignLimitsInsideABulk(t *testing.T) {
 	eachShop(t, nil, func(t *testing.T, s *shop) {
 		s.make(nil, things{
-			campaign("three", `"trigger":"visit","effects":[{"type":"points","points":1}],"limit":{"total":3}`),
-			campaign("once", `"trigger":"visit","effects":[{"type":"points","points":10}],"limit":{"per_customer":1}`),
+			anyCampaign("three", `"trigger":"visit","effects":[{"type":"points","points":1}],"limit":{"total":3}`),
+			anyCampaign("once", `"trigger":"visit","effects":[{"type":"points","points":10}],"limit":{"per_customer":1}`),
 		})
 		var bulk []loyalty.Submission
 		for i := range 8 {
@@ -233,13 +233,13 @@ func TestCampaignPreview(t *testing.T) {
 	s := newShop(t, storetest.SQLite(t), nil)
 	s.make(nil, things{
 		{"coupons/pool", "empty", `{"name":"E","source":"uploaded","coupon":{"type":"free_shipping"}}`},
-		campaign("double", `"trigger":"checkout","condition":"event.data.total >= 100","effects":[{"type":"multiply","factor":2}],"priority":9,"limit":{"total":1}`),
-		campaign("small", `"trigger":"checkout","condition":"event.data.total < 100","effects":[{"type":"points","points":5}],"priority":8`),
-		campaign("fault", `"trigger":"checkout","condition":"event.data.channel > 3","effects":[{"type":"points","points":5}],"priority":7`),
-		campaign("over", `"trigger":"checkout","effects":[{"type":"points","points":5}],"priority":6,"ends_at":"2026-02-01"`),
-		campaign("none", `"trigger":"checkout","effects":[{"type":"coupon","pool":"empty"}],"priority":5`),
-		campaign("line", `"trigger":"checkout_item","effects":[{"type":"points","points":3}]`),
-		campaign("other", `"trigger":"visit","effects":[{"type":"points","points":5}]`),
+		anyCampaign("double", `"trigger":"checkout","condition":"event.data.total >= 100","effects":[{"type":"multiply","factor":2}],"priority":9,"limit":{"total":1}`),
+		anyCampaign("small", `"trigger":"checkout","condition":"event.data.total < 100","effects":[{"type":"points","points":5}],"priority":8`),
+		anyCampaign("fault", `"trigger":"checkout","condition":"event.data.channel > 3","effects":[{"type":"points","points":5}],"priority":7`),
+		anyCampaign("over", `"trigger":"checkout","effects":[{"type":"points","points":5}],"priority":6,"ends_at":"2026-02-01"`),
+		anyCampaign("none", `"trigger":"checkout","effects":[{"type":"coupon","pool":"empty"}],"priority":5`),
+		anyCampaign("line", `"trigger":"checkout_item","effects":[{"type":"points","points":3}]`),
+		anyCampaign("other", `"trigger":"visit","effects":[{"type":"points","points":5}]`),
 		[3]string{"automation/campaign", "draft", `{"name":"D","trigger":"checkout","effects":[{"type":"points","points":5}]}`},
 	})
 	s.must("ada", "opt_in", `{"email":"ada@shop.test"}`)
@@ -287,8 +287,8 @@ func TestCampaignPointsComeBack(t *testing.T) {
 		rounding := rapid.SampledFrom([]string{"floor", "round", "ceil"}).Draw(t, "rounding")
 		factor := func() string { return fmt.Sprintf("%.2f", 1+float64(rapid.IntRange(0, 300).Draw(t, "hundredths"))/100) }
 		p, err := compileWith(modules{"incentivized_purchase": `{"rate":0.7,"rounding":"` + rounding + `"}`}, things{
-			campaign("all", `"trigger":"checkout","effects":[{"type":"multiply","factor":`+factor()+`},{"type":"points","points":`+fmt.Sprint(rapid.IntRange(1, 50).Draw(t, "points"))+`}]`),
-			campaign("line", `"trigger":"checkout_item","condition":"item.quantity > 1","effects":[{"type":"multiply","factor":`+factor()+`}]`),
+			anyCampaign("all", `"trigger":"checkout","effects":[{"type":"multiply","factor":`+factor()+`},{"type":"points","points":`+fmt.Sprint(rapid.IntRange(1, 50).Draw(t, "points"))+`}]`),
+			anyCampaign("line", `"trigger":"checkout_item","condition":"item.quantity > 1","effects":[{"type":"multiply","factor":`+factor()+`}]`),
 		})
 		require.NoError(t, err)
 		s.programme.Store(p)

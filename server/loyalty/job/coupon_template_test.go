@@ -22,7 +22,7 @@ func TestValuesOfTemplates(t *testing.T) {
 			return [3]string{"coupons/pool", "p", `{"name":"P","source":"generated","pattern":"********","coupon":` + coupon + `}`}, "coupon.value"
 		},
 		"campaign": func(coupon string) ([3]string, string) {
-			return campaign("c", `"trigger":"visit","effects":[{"type":"coupon","coupon":`+coupon+`}]`), "effects[0].coupon.value"
+			return anyCampaign("c", `"trigger":"visit","effects":[{"type":"coupon","coupon":`+coupon+`}]`), "effects[0].coupon.value"
 		},
 	}
 	for name, entity := range made {

@@ -12,7 +12,7 @@ import (
 func TestConditionsOnLists(t *testing.T) {
 	eachShop(t, nil, func(t *testing.T, s *shop) {
 		s.make(nil, things{
-			campaign("guests", `"trigger":"visit","condition":"\"spring\" in customer.lists","effects":[{"type":"points","points":3}]`),
+			anyCampaign("guests", `"trigger":"visit","condition":"\"spring\" in customer.lists","effects":[{"type":"points","points":3}]`),
 			{"segments/segment", "several", `{"name":"Several","condition":"len(customer.lists) > 1"}`},
 			{"rewards/reward", "mug", `{"title":{"en":"Mug"},"type":"physical","points":1,"segments":["several"]}`},
 		})

@@ -10,13 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
-	jobs "github.com/loyalty-platform/loyalty/server/loyalty/job"
+	jobroom "github.com/loyalty-platform/loyalty/server/loyalty/job"
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
 // jobs is a node's jobs on the shop's database, by the shop's clock.
-func (s *shop) jobs() *jobs.Jobs {
-	return jobs.NewJobs(jobs.JobsOptions{Engine: s.Engine, Store: s.db, Report: func(job string, err error) {
+func (s *shop) jobs() *jobroom.Jobs {
+	return jobroom.NewJobs(jobroom.JobsOptions{Engine: s.Engine, Store: s.db, Report: func(job string, err error) {
 		s.t.Errorf("%s: %v", job, err)
 	}})
 }
@@ -24,8 +24,8 @@ func (s *shop) jobs() *jobs.Jobs {
 var ctx = context.Background()
 
 // expiry is the row of that job.
-func expiry(list []jobs.Job) *jobs.Job {
-	return &list[slices.IndexFunc(list, func(j jobs.Job) bool { return j.Name == "expiry" })]
+func expiry(list []jobroom.Job) *jobroom.Job {
+	return &list[slices.IndexFunc(list, func(j jobroom.Job) bool { return j.Name == "expiry" })]
 }
 
 // A job that is run by hand says what it did, and the table keeps it.
@@ -40,9 +40,9 @@ func TestJobRun(t *testing.T) {
 		}
 		list, err := jobs.List(ctx)
 		require.NoError(t, err)
-		require.Len(t, list, len(jobs.JobNames()))
+		require.Len(t, list, len(jobroom.JobNames()))
 		for i, job := range list {
-			require.Equal(t, jobs.Job{JobRow: loyalty.JobRow{Name: jobs.JobNames()[i]}, Interval: job.Interval}, job, "it never ran")
+			require.Equal(t, jobroom.Job{JobRow: loyalty.JobRow{Name: jobroom.JobNames()[i]}, Interval: job.Interval}, job, "it never ran")
 		}
 		_, err = jobs.Run(ctx, "expire")
 		require.ErrorIs(t, err, loyalty.ErrJobUnknown)
@@ -55,7 +55,7 @@ func TestJobRun(t *testing.T) {
 		for i := range 5 {
 			require.Equal(t, points.Figures{Score: 10, Expired: 10}, s.customer(fmt.Sprintf("member-%d", i)).Figures)
 		}
-		for _, name := range jobs.JobNames() {
+		for _, name := range jobroom.JobNames() {
 			job, err := jobs.Run(ctx, name)
 			require.NoError(t, err)
 			require.Zero(t, job.Failed, "%s: %s", name, job.Result)
@@ -186,7 +186,7 @@ func followTheClock(t *testing.T, s *shop, from time.Time, jump time.Duration) {
 	require.NoError(t, s.SettleDue(ctx))
 
 	type bell struct {
-		node *jobs.Jobs
+		node *jobroom.Jobs
 		name string
 		at   time.Duration // since the beginning: timers do not follow the clock
 	}
@@ -254,7 +254,7 @@ func TestJobStops(t *testing.T) {
 		s.must("ada", "point_add", `{"points":10}`)
 		s.wait(48 * time.Hour)
 		stopping, stop := context.WithCancel(ctx)
-		jobs := jobs.NewJobs(jobs.JobsOptions{Engine: s.Engine, Store: stopper{s.db, stop}})
+		jobs := jobroom.NewJobs(jobroom.JobsOptions{Engine: s.Engine, Store: stopper{s.db, stop}})
 		_, err := jobs.Run(stopping, "expiry")
 		require.ErrorIs(t, err, loyalty.ErrUnavailable)
 		list, err := s.jobs().List(ctx)

@@ -190,13 +190,13 @@ func (m *mischief) configure() {
 		{"contests/contest", "k", `{"title":{"en":"K"},"points":3,"max_entries":5}`},
 		{"prize-wheels/wheel", "w", `{"name":{"en":"W"},"points":2,"limit":{"count":2,"period":"day"},"options":[{"type":"points","label":{"en":"x"},"weight":1,"points":4},{"type":"reward","label":{"en":"x"},"weight":2,"reward":"mug"},{"type":"reward","label":{"en":"x"},"weight":2,"reward":"code"}]}`},
 		{"treasure-hunt/treasure", "t", `{"title":{"en":"T"},"kind":"online","points":5}`},
-		campaign("c1", `"trigger":"checkout","condition":"transaction.total > 20","effects":[{"type":"multiply","factor":1.5},{"type":"label","label":"big"}],"limit":{"per_customer":2}`),
-		campaign("c2", `"trigger":"checkout_item","effects":[{"type":"points","points":1}],"limit":{"total":9}`),
-		campaign("c3", `"trigger":"merge","condition":"customer.score > 30","effects":[{"type":"points","points":2},{"type":"tier","tier":"silver"}]`),
-		campaign("c4", `"trigger":"coupon_receive","effects":[{"type":"challenge","challenge":"bonus"},{"type":"points","points":1}],"limit":{"per_customer":3}`),
-		campaign("c5", `"trigger":"tier_up","effects":[{"type":"coupon","coupon":{"type":"free_shipping"}}]`),
-		campaign("c6", `"trigger":"point_expire","effects":[{"type":"points","points":1}],"limit":{"per_customer":4}`),
-		campaign("c7", `"trigger":"refund","effects":[{"type":"tier","tier":"vip"}]`),
+		anyCampaign("c1", `"trigger":"checkout","condition":"transaction.total > 20","effects":[{"type":"multiply","factor":1.5},{"type":"label","label":"big"}],"limit":{"per_customer":2}`),
+		anyCampaign("c2", `"trigger":"checkout_item","effects":[{"type":"points","points":1}],"limit":{"total":9}`),
+		anyCampaign("c3", `"trigger":"merge","condition":"customer.score > 30","effects":[{"type":"points","points":2},{"type":"tier","tier":"silver"}]`),
+		anyCampaign("c4", `"trigger":"coupon_receive","effects":[{"type":"challenge","challenge":"bonus"},{"type":"points","points":1}],"limit":{"per_customer":3}`),
+		anyCampaign("c5", `"trigger":"tier_up","effects":[{"type":"coupon","coupon":{"type":"free_shipping"}}]`),
+		anyCampaign("c6", `"trigger":"point_expire","effects":[{"type":"points","points":1}],"limit":{"per_customer":4}`),
+		anyCampaign("c7", `"trigger":"refund","effects":[{"type":"tier","tier":"vip"}]`),
 	}
 	m.make(base, all)
 }

@@ -47,7 +47,7 @@ func (s *shop) guestBuys(more string) {
 func TestReactionsWaitForTheEvent(t *testing.T) {
 	eachShop(t, nil, func(t *testing.T, s *shop) {
 		s.make(modules{"points_economy": `{"expiry":{"policy":"rolling","days":10}}`}, things{
-			campaign("joined", `"trigger":"merge","condition":"customer.score >= 100","effects":[{"type":"points","points":7}]`),
+			anyCampaign("joined", `"trigger":"merge","condition":"customer.score >= 100","effects":[{"type":"points","points":7}]`),
 		})
 		s.enrol("ada", "ben")
 		s.must("ben", "point_add", `{"points":100}`)
@@ -65,7 +65,7 @@ func TestDueWorkKeepsTheInstantOfTheEvent(t *testing.T) {
 	for sender, receiver := range map[string]string{"ada": "ben", "ben": "ada"} {
 		t.Run(sender+" to "+receiver, func(t *testing.T) {
 			eachShop(t, nil, func(t *testing.T, s *shop) {
-				s.make(m, things{campaign("giver", `"trigger":"coupon_transfer","effects":[{"type":"points","points":7}]`)})
+				s.make(m, things{anyCampaign("giver", `"trigger":"coupon_transfer","effects":[{"type":"points","points":7}]`)})
 				s.enrol("ada")
 				s.must("ben", "opt_in", `{"email":"ben@shop.test","referrer":"ada"}`)
 				s.must(sender, "coupon_create", `{"code":"C-1","value":1}`)
@@ -94,7 +94,7 @@ func TestMergeOfAFriendWithSomethingDue(t *testing.T) {
 			{"challenges/challenge", "c", `{"title":{"en":"C"},"criteria":[{"action":"referral_bonus","threshold":5}]}`},
 			{"tiers/structure", "main", `{"name":"Main","base":"points","window":{"kind":"rolling","days":100},"downgrade":"none"}`},
 			{"tiers/tier", "gold", `{"structure":"main","name":{"en":"Gold"},"threshold":50}`},
-			campaign("bonus", `"trigger":"referral_bonus","effects":[{"type":"points","points":7}],"limit":{"per_customer":3}`),
+			anyCampaign("bonus", `"trigger":"referral_bonus","effects":[{"type":"points","points":7}],"limit":{"per_customer":3}`),
 		})
 		s.enrol("ada")
 		s.must("ben", "opt_in", `{"email":"ben@shop.test","referrer":"ada"}`)

@@ -70,10 +70,10 @@ var townThings = things{
 	{"treasure-hunt/treasure", "spoon", `{"title":{"en":"Spoon"},"kind":"offline","points":3}`},
 	{"treasure-hunt/treasure", "jar", `{"title":{"en":"Jar"},"kind":"offline","code":"JAR-77","points":3}`},
 	{"profiling/flow", "taste", `{"title":{"en":"Taste"},"points":5,"questions":[{"id":"drink","field":"cf_drink","text":{"en":"Drink"},"answers":[{"id":"tea","text":{"en":"Tea"}}],"points":2}]}`},
-	campaign("double", `"trigger":"checkout","condition":"transaction.total >= 60","effects":[{"type":"multiply","factor":1.5}]`),
-	campaign("beans", `"trigger":"checkout_item","condition":"item.product_id == \"p-1\"","effects":[{"type":"points","points":2}]`),
-	campaign("looker", `"trigger":"visit","condition":"event.data.type == \"landing\"","effects":[{"type":"points","points":1},{"type":"label","label":"looker"},{"type":"challenge","challenge":"money","amount":10}]`),
-	campaign("film", `"trigger":"video","effects":[{"type":"coupon","coupon":{"type":"percentage","value":10,"valid_days":9}},{"type":"tier","tier":"silver"}]`),
+	anyCampaign("double", `"trigger":"checkout","condition":"transaction.total >= 60","effects":[{"type":"multiply","factor":1.5}]`),
+	anyCampaign("beans", `"trigger":"checkout_item","condition":"item.product_id == \"p-1\"","effects":[{"type":"points","points":2}]`),
+	anyCampaign("looker", `"trigger":"visit","condition":"event.data.type == \"landing\"","effects":[{"type":"points","points":1},{"type":"label","label":"looker"},{"type":"challenge","challenge":"money","amount":10}]`),
+	anyCampaign("film", `"trigger":"video","effects":[{"type":"coupon","coupon":{"type":"percentage","value":10,"valid_days":9}},{"type":"tier","tier":"silver"}]`),
 }
 
 // townSeasons are the configurations that follow each other.
