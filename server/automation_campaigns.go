@@ -92,7 +92,7 @@ func (a *campaignsAPI) GetCampaign(_ context.Context, in automationcampaigns.Get
 	return automationcampaigns.GetCampaign200JSONResponse{Data: shown}, err
 }
 
-// campaignOf words a campaign.
+// campaignOf renders a campaign.
 func campaignOf(c *campaign.Campaign, now time.Time) (automationcampaigns.AutomationCampaign, error) {
 	out := automationcampaigns.AutomationCampaign{
 		ID: c.ID, Name: c.Name, Trigger: c.Trigger, Condition: textOrNil(c.Condition), Priority: c.Priority,
@@ -108,7 +108,7 @@ func campaignOf(c *campaign.Campaign, now time.Time) (automationcampaigns.Automa
 	return out, nil
 }
 
-// effectOf words an effect: what its type has, and nothing else.
+// effectOf renders an effect: what its type has, and nothing else.
 func effectOf(f *campaign.Effect) map[string]any {
 	out := map[string]any{"type": f.Type}
 	switch f.Type {

@@ -73,7 +73,7 @@ func challengesOverview(r *engine.Run, language *tongue) ([]any, error) {
 	return out, err
 }
 
-// challengeActivity words a challenge with one number for the progress.
+// challengeActivity renders a challenge with one number for the progress.
 func challengeActivity(p *programme.Programme, language *tongue, v *challengeView) display.ChallengeActivity {
 	return display.ChallengeActivity{
 		ID: v.ID, Status: common.DateStatus(v.dated), Title: v.title, Description: textOrNil(language.text(v.Description)),
@@ -84,7 +84,7 @@ func challengeActivity(p *programme.Programme, language *tongue, v *challengeVie
 	}
 }
 
-// challengeProgress words a challenge with the progress in each criterion.
+// challengeProgress renders a challenge with the progress in each criterion.
 func challengeProgress(p *programme.Programme, language *tongue, v *challengeView) display.ChallengeProgress {
 	one := challengeActivity(p, language, v)
 	e := display.ChallengeProgress{

@@ -25,7 +25,7 @@ func (a *displayAPI) ListOfferActivities(ctx context.Context, in display.ListOff
 	return display.ListOfferActivities200JSONResponse{Data: l.Entries, Next: l.Next, Previous: l.Previous, Time: &l.Time}, nil
 }
 
-// offerActivities lists the offers of everybody and of the customer's segments.
+// offerActivities lists the offers for all customers and for the segments of this one.
 func offerActivities(r *engine.Run, language *tongue) ([]activity, error) {
 	mine := map[string]offer.OfferOutlook{}
 	theirs := map[string]*offer.Offer{}
@@ -76,7 +76,7 @@ func offerMatch(o *offer.Offer) string {
 	return o.RequiredMatch
 }
 
-// offerItems words the products that an offer means; nil: there are none.
+// offerItems renders the products that an offer means; nil: there are none.
 func offerItems(items []offer.OfferItem) (list []common.OfferItem) {
 	for _, i := range items {
 		list = append(list, common.OfferItem{Type: common.OfferItemType(i.Type), ID: i.ID, MinQuantity: max(1, i.MinQuantity)})

@@ -66,7 +66,7 @@ func (a *displayAPI) GetNextQuestion(ctx context.Context, in display.GetNextQues
 	return out, nil
 }
 
-// nextQuestion words where the customer stands with a flow. Outside the flow's dates
+// nextQuestion renders where the customer stands with a flow. Outside the flow's dates
 // no question is told.
 func nextQuestion(r *engine.Run, language *tongue, f *game.Flow) (display.NextQuestion, error) {
 	o, err := game.OutlookOnFlow(r, f)

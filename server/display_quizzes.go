@@ -49,7 +49,7 @@ func quizActivities(r *engine.Run, language *tongue) ([]activity, error) {
 	return activitiesOf(game.Quizzes.Of(r.Programme), func(q *game.Quiz) (activity, error) { return quizEntry(r, language, q) })
 }
 
-// quizEntry words a quiz. Its question is told from its beginning on, the right answer
+// quizEntry renders a quiz. Its question is told from its beginning on, the right answer
 // once the customer gave one.
 func quizEntry(r *engine.Run, language *tongue, q *game.Quiz) (activity, error) {
 	status, title := q.Status(r.At), language.text(q.Title)
@@ -73,7 +73,7 @@ func quizEntry(r *engine.Run, language *tongue, q *game.Quiz) (activity, error) 
 	}, err
 }
 
-// choiceTexts words the answers to choose from; nil: there are none.
+// choiceTexts renders the answers to choose from; nil: there are none.
 func choiceTexts(language *tongue, all []game.Choice) (list []display.ChoiceText) {
 	for _, c := range all {
 		list = append(list, display.ChoiceText{ID: c.ID, Text: language.text(c.Text)})

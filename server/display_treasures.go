@@ -32,7 +32,7 @@ func treasureActivities(r *engine.Run, language *tongue) ([]activity, error) {
 	})
 }
 
-// treasureEntry words a treasure, without its code. What finds it is an event, not an
+// treasureEntry renders a treasure, without its code. What finds it is an event, not an
 // operation of the Display API.
 func treasureEntry(r *engine.Run, language *tongue, t *game.Treasure) (activity, error) {
 	o, err := game.OutlookOnTreasure(r, t)

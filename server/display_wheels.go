@@ -67,7 +67,7 @@ func wheelEntry(r *engine.Run, language *tongue, w *game.Wheel) (activity, error
 	}, err
 }
 
-// wheelSlices words what can come up, and not how often.
+// wheelSlices renders what can come up, and not how often.
 func wheelSlices(p *programme.Programme, language *tongue, options []game.WheelOption) []display.WheelSlice {
 	list := make([]display.WheelSlice, len(options))
 	for i, o := range options {

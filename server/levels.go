@@ -64,7 +64,7 @@ func (a *levelsAPI) ListCustomerLevels(ctx context.Context, in levels.ListCustom
 	return out, nil
 }
 
-// levelOf words a tier.
+// levelOf renders a tier.
 func levelOf(language *tongue, l *tier.Level) levels.Level {
 	benefits := l.Tier.Benefits
 	if benefits == nil {
@@ -77,7 +77,7 @@ func levelOf(language *tongue, l *tier.Level) levels.Level {
 	}
 }
 
-// customerLevelOf words a tier and where a customer stands. What a structure does not
+// customerLevelOf renders a tier and where a customer stands. What a structure does not
 // count has no figure.
 func customerLevelOf(language *tongue, l *tier.Level) levels.CustomerLevel {
 	of := levelOf(language, l)
