@@ -186,7 +186,7 @@ func TestProgrammeRefusesTiersAndChallenges(t *testing.T) {
 		"a sum of something inside":     {challenge(`{"action":"checkout","threshold":1,"sum":"item.subtotal.cents"}`), "criteria[1].sum"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := programme.NewRegistry(nil, Challenges).Compile(loyalty.Snapshot{Entities: c.entities})
+			_, err := programme.NewRegistry(nil, tier.Structures, tier.Tiers, Challenges).Compile(loyalty.Snapshot{Entities: c.entities})
 			if c.field == "" {
 				require.NoError(t, err)
 				return

@@ -102,12 +102,14 @@ type Registry struct {
 	actions map[string]bool
 }
 
-// NewRegistry makes one. Actions of the programme's own and attributes are known
-// without being listed.
+// NewRegistry makes one. Of the actions those that only the platform writes are left
+// out: they cannot be submitted.
 func NewRegistry(actions []string, kinds ...EntityKind) *Registry {
 	g := &Registry{actions: map[string]bool{}, kinds: kinds}
 	for _, name := range actions {
-		g.actions[name] = true
+		if _, internal := InternalOperations[name]; !internal {
+			g.actions[name] = true
+		}
 	}
 	return g
 }
