@@ -1,8 +1,6 @@
 package store
 
 import (
-	"gorm.io/gorm/clause"
-
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -25,35 +23,35 @@ func (t *adminTx) AddCoupons(coupons []loyalty.Coupon) ([]string, error) {
 }
 
 func (t *adminTx) addCoupons(coupons []loyalty.Coupon) (taken []string, err error) {
-	names, codes := make([]nameRow, len(coupons)), make([]string, len(coupons))
+	names, codes := make([]loyalty.Claim, len(coupons)), make([]string, len(coupons))
 	for i, c := range coupons {
-		names[i] = nameRow{Kind: loyalty.NameCoupon, Value: c.Code, Owner: UUID(c.ID)}
+		names[i] = loyalty.Claim{Name: loyalty.Name{Kind: loyalty.NameCoupon, Value: c.Code}, Owner: c.ID}
 		codes[i] = c.Code
 	}
-	written := t.db.Clauses(clause.OnConflict{DoNothing: true}).Create(&names)
-	if written.Error != nil {
-		return nil, written.Error
+	written, err := nameTable.create(t.db, names, " ON CONFLICT DO NOTHING")
+	if err != nil {
+		return nil, err
 	}
 	mine := coupons
-	if written.RowsAffected < int64(len(coupons)) {
+	if written < int64(len(coupons)) {
 		if mine, taken, err = t.claimed(coupons, codes); err != nil || len(mine) == 0 {
 			return taken, err
 		}
 	}
-	return taken, couponTable.create(t.db, mine)
+	_, err = couponTable.create(t.db, mine, "")
+	return taken, err
 }
 
 // claimed parts coupons into those that own their codes and the codes of the
 // others.
 func (t *adminTx) claimed(coupons []loyalty.Coupon, codes []string) (mine []loyalty.Coupon, taken []string, err error) {
-	var owned []nameRow
-	err = t.db.Where("kind = ? AND value IN ?", loyalty.NameCoupon, codes).Find(&owned).Error
-	owner := make(map[string]UUID, len(owned))
+	owned, err := nameTable.find(t.db.Where("kind = ? AND value IN ?", loyalty.NameCoupon, codes))
+	owner := make(map[string]loyalty.ID, len(owned))
 	for _, n := range owned {
 		owner[n.Value] = n.Owner
 	}
 	for _, c := range coupons {
-		if owner[c.Code] == UUID(c.ID) {
+		if owner[c.Code] == c.ID {
 			mine = append(mine, c)
 		} else {
 			taken = append(taken, c.Code)

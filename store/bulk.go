@@ -209,11 +209,10 @@ func refer(db *gorm.DB, items []loyalty.BulkItem) error {
 	if len(doubtful) == 0 {
 		return nil
 	}
-	var rows []nameRow
-	err := db.Where("kind = ? AND value IN ?", loyalty.NameExternal, doubtful).
-		Where("NOT EXISTS (SELECT 1 FROM names n WHERE n.kind = ? AND n.value = names.value)", loyalty.NameCustomer).Find(&rows).Error
+	rows, err := nameTable.find(db.Where("kind = ? AND value IN ?", loyalty.NameExternal, doubtful).
+		Where("NOT EXISTS (SELECT 1 FROM names n WHERE n.kind = ? AND n.value = names.value)", loyalty.NameCustomer))
 	for i := range items {
-		if slices.ContainsFunc(rows, func(r nameRow) bool { return r.Value == items[i].Customer }) {
+		if slices.ContainsFunc(rows, func(r loyalty.Claim) bool { return r.Value == items[i].Customer }) {
 			items[i].Ref.Kind = loyalty.NameExternal
 		}
 	}

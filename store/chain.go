@@ -163,7 +163,7 @@ func byEvent(a, b link) int {
 }
 
 func eventLinkOf(e *loyalty.Event) (*eventLink, error) {
-	effects, err := documentOf(e.Effects).json()
+	effects, err := Document[*loyalty.Effects]{e.Effects}.json()
 	return &eventLink{
 		recordedAt: Millis(e.RecordedAt), at: Millis(e.At), expDate: Millis(e.ExpDate), points: e.Points, parent: UUID(e.Parent),
 		action: e.Action, transaction: e.Transaction, data: e.Data, personal: e.Personal, effectText: []byte(effects),

@@ -18,17 +18,19 @@ import (
 type table[R any] struct {
 	name   string
 	fields []field[R]
+	// derived are columns that are written for the database to look into, and never read.
+	derived []field[R]
 }
 
-// names lists the columns.
-func (t table[R]) names() string { return fieldNames(t.fields) }
+// all are the columns that are written.
+func (t table[R]) all() []field[R] { return slices.Concat(t.fields, t.derived) }
 
-// of lists the columns of the table under another name. Pairs of a column and an
-// expression say what is read instead.
-func (t table[R]) of(alias string, instead ...string) string {
+// names lists the columns that are read, separated by commas. Pairs of a column and
+// an expression say what is read instead.
+func (t table[R]) names(instead ...string) string {
 	list := make([]string, len(t.fields))
 	for i, f := range t.fields {
-		list[i] = alias + "." + f.name
+		list[i] = f.name
 		if k := slices.Index(instead, f.name); k >= 0 {
 			list[i] = instead[k+1]
 		}
@@ -36,10 +38,27 @@ func (t table[R]) of(alias string, instead ...string) string {
 	return strings.Join(list, ", ")
 }
 
+// of is names of the table under another name.
+func (t table[R]) of(alias string, instead ...string) string {
+	for i := 0; i < len(instead); i += 2 {
+		instead[i] = alias + "." + instead[i]
+	}
+	return table[R]{fields: t.qualified(alias)}.names(instead...)
+}
+
+// qualified are the fields with the table's name, or another one, before their own.
+func (t table[R]) qualified(alias string) []field[R] {
+	fields := slices.Clone(t.fields)
+	for i := range fields {
+		fields[i].name = alias + "." + fields[i].name
+	}
+	return fields
+}
+
 // set lists the assignments of an UPDATE out of v, all but the columns that stay.
 func (t table[R]) set(fixed ...string) string {
 	var list []string
-	for _, f := range t.fields {
+	for _, f := range t.all() {
 		if !slices.Contains(fixed, f.name) {
 			list = append(list, f.name+" = v."+f.name)
 		}
@@ -47,18 +66,19 @@ func (t table[R]) set(fixed ...string) string {
 	return strings.Join(list, ", ")
 }
 
-// some is the table with some of its columns only.
+// some is the table with some of its columns, in the order of the table.
 func (t table[R]) some(names ...string) table[R] {
-	fields := make([]field[R], len(names))
-	for i, name := range names {
-		fields[i] = t.fields[slices.IndexFunc(t.fields, func(f field[R]) bool { return f.name == name })]
-	}
-	return table[R]{t.name, fields}
+	return table[R]{name: t.name, fields: slices.DeleteFunc(slices.Clone(t.fields), func(f field[R]) bool { return !slices.Contains(names, f.name) })}
+}
+
+// without is the table with all its columns but some.
+func (t table[R]) without(names ...string) table[R] {
+	return table[R]{name: t.name, fields: slices.DeleteFunc(slices.Clone(t.fields), func(f field[R]) bool { return slices.Contains(names, f.name) })}
 }
 
 // inserts makes the statement that inserts rows.
 func (t table[R]) inserts() *statement[R] {
-	return inserts(`INSERT INTO `+t.name+` (`+t.names()+`) SELECT * FROM v`, t.fields...)
+	return inserts(`INSERT INTO `+t.name+` (`+fieldNames(t.all())+`) SELECT * FROM v`, t.all()...)
 }
 
 // through takes the fields of a row that is a part of another one.
@@ -70,26 +90,43 @@ func through[T, R any](fields []field[R], of func(*T) *R) []field[T] {
 	return list
 }
 
-// into is where the columns of a row are read to.
-func (t table[R]) into(row *R) []any {
-	list := make([]any, len(t.fields), len(t.fields)+2)
-	for i, f := range t.fields {
-		list[i] = f.get(row)
+// same says whether two rows have equal columns. Their values are comparable: see
+// values.go.
+func (t table[R]) same(a, b *R) bool {
+	for _, f := range t.fields {
+		if !f.get(a).(value).same(f.get(b)) {
+			return false
+		}
+	}
+	return true
+}
+
+// into is where the columns of a row are read to, and what goes before them.
+func (t table[R]) into(row *R, before ...any) []any {
+	list := slices.Grow(before, len(t.fields)+1)
+	for _, f := range t.fields {
+		list = append(list, f.get(row))
 	}
 	return list
 }
 
-// each reads the rows of a query one by one, until take has enough. The query says
-// which rows; where it is a whole statement, that reads the columns of the table in
-// their order.
-func (t table[R]) each(q *gorm.DB, take func(*R) (enough bool)) error {
-	rows, err := q.Table(t.name).Select(t.names()).Rows()
+// each reads the rows of a query one by one, into the same memory, until take has
+// enough. The query says which rows; where it says what is read, or is a whole
+// statement, that are the columns of the table in their order, and then what is more.
+func (t table[R]) each(q *gorm.DB, take func(*R) (enough bool), more ...any) error {
+	if q.Statement.Table == "" {
+		q = q.Table(t.name)
+	}
+	if len(q.Statement.Selects) == 0 {
+		q = q.Select(t.names())
+	}
+	rows, err := q.Rows()
 	if err != nil {
 		return err
 	}
 	defer func() { _ = rows.Close() }() // rows.Err tells what went wrong
 	var row R
-	into := t.into(&row)
+	into := append(t.into(&row), more...)
 	for rows.Next() {
 		if err := rows.Scan(into...); err != nil {
 			return err
@@ -122,13 +159,27 @@ func (t table[R]) page(q *gorm.DB) (list []R, err error) {
 	return list, err
 }
 
-// create inserts rows by one statement of GORM's, outside of batches.
-func (t table[R]) create(db *gorm.DB, rows []R) error {
-	args := make([]any, 0, len(rows)*len(t.fields))
-	for i := range rows {
-		args = append(args, t.into(&rows[i])...)
+// first reads the first row of a query; nil: there is none.
+func (t table[R]) first(q *gorm.DB) (*R, error) {
+	rows, err := t.find(q.Limit(1))
+	if err != nil || len(rows) == 0 {
+		return nil, err
 	}
-	values := "(" + strings.Repeat("?, ", len(t.fields)-1) + "?)"
-	text := "INSERT INTO " + t.name + " (" + t.names() + ") VALUES " + strings.Repeat(values+", ", len(rows)-1) + values
-	return db.Exec(text, args...).Error
+	return &rows[0], nil
+}
+
+// create inserts rows by one statement, outside of batches, and says how many. What is
+// to happen to those that are there already is said by conflict.
+func (t table[R]) create(db *gorm.DB, rows []R, conflict string) (int64, error) {
+	fields := t.all()
+	args := make([]any, 0, len(rows)*len(fields))
+	for i := range rows {
+		for _, f := range fields {
+			args = append(args, f.get(&rows[i]))
+		}
+	}
+	values := "(" + strings.Repeat("?, ", len(fields)-1) + "?)"
+	text := "INSERT INTO " + t.name + " (" + fieldNames(fields) + ") VALUES " + strings.Repeat(values+", ", len(rows)-1) + values
+	done := db.Exec(text+conflict, args...)
+	return done.RowsAffected, done.Error
 }

@@ -2,8 +2,10 @@ package store
 
 import "github.com/loyalty-platform/loyalty/server/loyalty"
 
+type changedCoupon = loyalty.Changed[loyalty.Coupon]
+
 // couponTable is a coupon.
-var couponTable = table[loyalty.Coupon]{"coupons", []field[loyalty.Coupon]{
+var couponTable = table[loyalty.Coupon]{name: "coupons", fields: []field[loyalty.Coupon]{
 	{"id", "uuid", func(c *loyalty.Coupon) any { return (*UUID)(&c.ID) }},
 	{"code", "text", func(c *loyalty.Coupon) any { return (*plain)(&c.Code) }},
 	{"created_at", "bigint", func(c *loyalty.Coupon) any { return (*Millis)(&c.CreatedAt) }},

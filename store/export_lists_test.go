@@ -36,14 +36,13 @@ func (s *Store) ExplainTransactions(q loyalty.TransactionQuery) (plans [2]string
 		if plans[0], err = explain(db, list); err != nil {
 			return err
 		}
-		var rows []transactionRow
 		text, _ := list.read()
-		if err := db.Raw(text.text, text.args...).Scan(&rows).Error; err != nil {
+		rows, err := purchaseTable.find(db.Raw(text.text, text.args...))
+		if err != nil {
 			return err
 		}
 		moves := db.Session(&gorm.Session{DryRun: true})
-		var found []eventRow
-		st := movingOf(moves, owners, rows).Find(&found).Statement
+		st := movingOf(moves, owners, rows).Find(&[]map[string]any{}).Statement
 		row := db.Statement.ConnPool.QueryRowContext(context.Background(), "EXPLAIN (ANALYZE, FORMAT JSON) "+st.SQL.String(), st.Vars...)
 		return row.Scan(&plans[1])
 	})

@@ -76,7 +76,7 @@ func (s jobStore) SwapJob(ctx context.Context, before *loyalty.JobRow, after loy
 // CustomersAfter lists customers that are neither merged nor opted out by their
 // id, the first one after the given one.
 func (s jobStore) CustomersAfter(ctx context.Context, after loyalty.ID, limit int) ([]loyalty.ID, error) {
-	db := s.read.WithContext(ctx).Model(&customerRow{}).Where("status NOT IN ?", []loyalty.Status{loyalty.Merged, loyalty.OptedOut})
+	db := s.read.WithContext(ctx).Table("customers").Where("status NOT IN ?", []loyalty.Status{loyalty.Merged, loyalty.OptedOut})
 	if after != (loyalty.ID{}) {
 		db = db.Where("id > ?", UUID(after))
 	}
@@ -85,5 +85,5 @@ func (s jobStore) CustomersAfter(ctx context.Context, after loyalty.ID, limit in
 
 // Due lists customers whose DueAt has come, the oldest first.
 func (s jobStore) Due(ctx context.Context, now time.Time, limit int) ([]loyalty.ID, error) {
-	return s.ids(s.read.WithContext(ctx).Model(&balanceRow{}).Where("due_at <= ?", Millis(now)).Order("due_at").Limit(limit), "customer_id")
+	return s.ids(s.read.WithContext(ctx).Table("balances").Where("due_at <= ?", Millis(now)).Order("due_at").Limit(limit), "customer_id")
 }

@@ -164,13 +164,13 @@ func addNames(db *gorm.DB, findings []LedgerFinding) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	var rows []customerRow
-	if err := db.Select("id", "name").Where("id IN ?", ids).Find(&rows).Error; err != nil {
+	rows, err := accountTable.some("id", "name").find(db.Where("id IN ?", ids))
+	if err != nil {
 		return err
 	}
 	names := map[loyalty.ID]string{}
 	for _, r := range rows {
-		names[loyalty.ID(r.ID)] = r.Name
+		names[r.ID] = r.Name
 	}
 	for i := range findings {
 		findings[i].Name = names[findings[i].Customer]

@@ -19,11 +19,11 @@ const holdsPage = 1000
 func holdsMatch(db *gorm.DB, found func(LedgerFinding)) error {
 	var after UUID
 	for {
-		var page []balanceRow
-		if err := between(db, after, UUID{}).Order("customer_id").Limit(holdsPage).Find(&page).Error; err != nil || len(page) == 0 {
+		page, err := balanceTable.some("customer_id", "reserved").find(between(db, after, UUID{}).Order("customer_id").Limit(holdsPage))
+		if err != nil || len(page) == 0 {
 			return err
 		}
-		last := page[len(page)-1].CustomerID
+		last := UUID(page[len(page)-1].ID)
 		h := holds{found: found, held: map[lotKey]int64{}, lots: map[lotKey]int64{}}
 		if err := h.load(db, after, last); err != nil {
 			return err
@@ -69,13 +69,12 @@ type holds struct {
 }
 
 func (h *holds) load(db *gorm.DB, after, last UUID) error {
-	var lots []lotRow
-	err := between(db, after, last).Select("customer_id", "id", "reserved").Where("reserved <> 0").Find(&lots).Error
+	lots, err := lotTable.some("customer_id", "id", "reserved").find(between(db, after, last).Where("reserved <> 0"))
 	if err != nil {
 		return err
 	}
 	for _, l := range lots {
-		h.lots[lotKey{l.CustomerID, l.ID}] = l.Reserved
+		h.lots[lotKey{UUID(l.Customer), UUID(l.ID)}] = l.Reserved
 	}
 	reservations := heldBy(db, after, last, "reservations", "r.hold").Where("r.hold IS NOT NULL")
 	err = h.documents(reservations, func(text []byte) (hold []points.Portion, err error) {
@@ -123,7 +122,7 @@ func (h *holds) documents(db *gorm.DB, read func([]byte) ([]points.Portion, erro
 }
 
 // compare looks at the page in the order of customers.
-func (h *holds) compare(page []balanceRow) {
+func (h *holds) compare(page []loyalty.Customer) {
 	byCustomer := map[UUID][]lotKey{}
 	total := map[UUID]int64{}
 	for k, n := range h.held {
@@ -135,14 +134,15 @@ func (h *holds) compare(page []balanceRow) {
 			byCustomer[k.customer] = append(byCustomer[k.customer], k)
 		}
 	}
-	for _, b := range page {
-		if total[b.CustomerID] != b.Reserved {
-			h.found(LedgerFinding{Customer: loyalty.ID(b.CustomerID), Detail: fmt.Sprintf("reserved and holds differ; reserved is %d, should be %d", b.Reserved, total[b.CustomerID])})
+	for _, c := range page {
+		id, reserved := UUID(c.ID), c.Figures.Reserved
+		if total[id] != reserved {
+			h.found(LedgerFinding{Customer: c.ID, Detail: fmt.Sprintf("reserved and holds differ; reserved is %d, should be %d", reserved, total[id])})
 		}
-		for _, k := range byCustomer[b.CustomerID] {
+		for _, k := range byCustomer[id] {
 			if h.lots[k] != h.held[k] {
 				h.found(LedgerFinding{
-					Customer: loyalty.ID(b.CustomerID), Row: loyalty.ID(k.lot).String(),
+					Customer: c.ID, Row: loyalty.ID(k.lot).String(),
 					Detail: fmt.Sprintf("lot and holds differ; reserved is %d, should be %d", h.lots[k], h.held[k]),
 				})
 			}

@@ -8,7 +8,7 @@ type loader struct {
 	sealer sealer
 	out    *loyalty.Loaded
 	txs    map[string]loyalty.Transaction
-	held   []reservationRow
+	held   []loyalty.Reservation
 	past   map[loyalty.ID][]loyalty.PastEntry
 	twice  bool // a customer was named in two ways
 }

@@ -35,20 +35,16 @@ func (l *loader) progress(list []calls, s *statement[ask], asks []ask) []calls {
 	if len(asks) == 0 {
 		return list
 	}
-	var r progressRow
-	var kind int64
-	return read(list, s, asks, []any{&r.CustomerID, (*number)(&kind), &r.Key, &r.Data, &r.DueAt}, func() error {
-		loading := l.out.Customers[loyalty.ID(r.CustomerID)]
+	var p loyalty.Progress
+	return read(list, s, asks, progressTable.into(&p), func() error {
+		loading := l.out.Customers[p.Customer]
 		if loading == nil {
 			return nil
 		}
 		if loading.Progress == nil {
 			loading.Progress = map[loyalty.ProgressKey]loyalty.Progress{}
 		}
-		key := loyalty.ProgressKey{Kind: loyalty.ProgressKind(kind), Key: r.Key}
-		loading.Progress[key] = loyalty.Progress{
-			Customer: loyalty.ID(r.CustomerID), ProgressKey: key, Data: []byte(r.Data), DueAt: r.DueAt.Time(),
-		}
+		loading.Progress[p.ProgressKey] = p
 		return nil
 	})
 }
@@ -58,9 +54,8 @@ func (l *loader) claims(list []calls, s *statement[ask], asks []ask) []calls {
 		return list
 	}
 	var holder UUID
-	var r claimRow
-	into := []any{&holder, &r.CustomerID, &r.ID, &r.Reward, (*Text)(&r.State), (*number)(&r.Points), (*number)(&r.Award), &r.Coupon, &r.ClaimedAt, &r.UpdatedAt, &r.Burn}
-	return read(list, s, asks, into, func() error {
+	var c loyalty.RewardClaim
+	return read(list, s, asks, claimTable.into(&c, &holder), func() error {
 		loading := l.out.Customers[loyalty.ID(holder)]
 		if loading == nil {
 			return nil
@@ -68,7 +63,7 @@ func (l *loader) claims(list []calls, s *statement[ask], asks []ask) []calls {
 		if loading.Claims == nil {
 			loading.Claims = map[loyalty.ID]loyalty.RewardClaim{}
 		}
-		loading.Claims[loyalty.ID(r.ID)] = claimOf(&r)
+		loading.Claims[c.ID] = c
 		return nil
 	})
 }
@@ -173,10 +168,9 @@ func (l *loader) shared(list []calls, q *questions) []calls {
 		list = coupons(list, selectFree, q.pools, func(c loyalty.Coupon) { l.out.Free[c.Pool] = append(l.out.Free[c.Pool], c) })
 	}
 	if len(q.tallies) > 0 {
-		var key string
-		var count int64
-		list = read(list, selectTallies, q.tallies, []any{&key, (*number)(&count)}, func() error {
-			l.out.Tallies[key] = count
+		var t loyalty.Tally
+		list = read(list, selectTallies, q.tallies, tallyTable.into(&t), func() error {
+			l.out.Tallies[t.Key] = t.Count
 			return nil
 		})
 	}

@@ -9,14 +9,12 @@ import (
 )
 
 const (
-	loadProgress   = `p.customer_id, p.kind, p.key, p.data, p.due_at`
-	loadClaim      = `k.customer_id, k.id, k.reward, k.state, k.points, k.award, k.coupon, k.claimed_at, k.updated_at, k.burn`
 	holderOfCoupon = ` LEFT JOIN customers h ON h.id = k.customer_id`
 )
 
 // The statements of a load for what customers share, and for what is due.
 var (
-	selectDueProgress = selects(`SELECT `+loadProgress+` FROM v JOIN progress p ON p.customer_id = v.id AND p.due_at IS NOT NULL`, askID)
+	selectDueProgress = selects(`SELECT `+progressTable.of("p")+` FROM v JOIN progress p ON p.customer_id = v.id AND p.due_at IS NOT NULL`, askID)
 
 	selectCoupons = selects(`SELECT `+couponRead+` FROM v JOIN names n ON n.kind = v.kind AND n.value = v.value
  JOIN coupons k ON k.id = n.owner`+holderOfCoupon, askKind, askValue)
@@ -26,7 +24,7 @@ var (
  WHERE x.pool = v.pool AND x.state = 'created' ORDER BY x.id LIMIT v.n) k`+holderOfCoupon, poolFields...).onSQLite(`SELECT ` + couponRead + ` FROM (SELECT x.* FROM coupons x
  WHERE x.pool = (SELECT pool FROM v) AND x.state = 'created' ORDER BY x.id LIMIT (SELECT n FROM v)) k` + holderOfCoupon)
 
-	selectTallies = selects(`SELECT t.key, t.count FROM v JOIN tallies t ON t.key = v.key`,
+	selectTallies = selects(`SELECT `+tallyTable.of("t")+` FROM v JOIN tallies t ON t.key = v.key`,
 		field[string]{"key", "text", func(key *string) any { return (*plain)(key) }})
 
 	poolFields = []field[poolAsk]{
@@ -50,25 +48,17 @@ func init() {
 	}
 	for w := range ways {
 		fields, from := askWho[w], found[w]
-		progress := `SELECT ` + loadProgress + from + ` JOIN progress p ON p.customer_id = c.id`
+		progress := `SELECT ` + progressTable.of("p") + from + ` JOIN progress p ON p.customer_id = c.id`
 		selectProgress[w] = selects(progress+` AND p.kind = v.sort`, append([]field[ask]{askSort}, fields...)...)
 		selectAllProgress[w] = selects(progress, fields...)
-		selectClaims[w] = selects(withMerged(from, `c.id, `+loadClaim, `claims k ON k.customer_id = $owner`), fields...)
+		selectClaims[w] = selects(withMerged(from, `c.id, `+claimTable.of("k"), `claims k ON k.customer_id = $owner`), fields...)
 		selectCodes[w] = selects(withMerged(from, `c.id, k.code, k.expires_at`, `coupons k ON k.customer_id = $owner AND k.state = 'claimed'`), fields...)
 		selectPast[w] = selects(pastWith(from, `CAST(t.detail AS json) #>> '{attributes,currency}'`), fields...).
 			onSQLite(pastWith(from, `t.detail ->> '$.attributes.currency'`))
-		selectExpiredLots[w] = selects(`SELECT `+loadLot+from+` JOIN lots l ON l.customer_id = c.id AND l.expired > 0 AND NOT (l.open OR l.spent > 0)`, fields...)
-		selectAllReservations[w] = selects(`SELECT r.customer_id, r.transaction_id, r.hold`+from+` JOIN reservations r ON r.customer_id = c.id`, fields...)
-		selectPending[w] = selects(withMerged(from, holderOf+`, t.customer_id, t.transaction_id, `+loadTransaction,
+		selectExpiredLots[w] = selects(`SELECT `+lotTable.of("l")+from+` JOIN lots l ON l.customer_id = c.id AND l.expired > 0 AND NOT (l.open OR l.spent > 0)`, fields...)
+		selectAllReservations[w] = selects(`SELECT `+reservationTable.of("r")+from+` JOIN reservations r ON r.customer_id = c.id`, fields...)
+		selectPending[w] = selects(withMerged(from, holderOf+`, `+purchaseTable.of("t"),
 			`transactions t ON t.customer_id = $owner AND t.state = 'pending'`), fields...)
 		selectSources[w] = selects(`SELECT c.id, s.id`+from+` JOIN customers s ON s.merged_into = c.id`, fields...)
-	}
-}
-
-// claimOf is the claim of a row.
-func claimOf(r *claimRow) loyalty.RewardClaim {
-	return loyalty.RewardClaim{
-		ID: loyalty.ID(r.ID), Customer: loyalty.ID(r.CustomerID), Reward: r.Reward, State: r.State, Points: r.Points, Award: r.Award,
-		Coupon: string(r.Coupon), ClaimedAt: r.ClaimedAt.Time(), UpdatedAt: r.UpdatedAt.Time(), Burn: r.Burn.V,
 	}
 }

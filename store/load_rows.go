@@ -15,24 +15,19 @@ func (l *loader) customers(list []calls, w who, s *statement[ask], asks []ask, k
 	}
 	var (
 		i      int64
-		c      customerRow
-		b      balanceRow
+		c      loyalty.Customer
 		sealed []byte
 	)
-	into := []any{(*number)(&i), &c.ID, &c.Name, (*string)(&c.Status), &c.CreatedAt, &c.UpdatedAt, &c.MergedInto,
-		&c.Handler, &c.Email, &c.FirstName, &c.LastName, &c.Language, &c.Gender, &c.Currency, &c.ImageURL, &c.BirthDate,
-		&c.Labels, &c.ExternalIDs, &c.Custom, &c.Referrer,
-		(*number)(&b.Version), (*number)(&b.Score), (*number)(&b.Spent), (*number)(&b.Reserved), (*number)(&b.Expired),
-		(*number)(&b.Pending), (*number)(&b.Debt), &b.LastEvent, &b.DueAt, &b.LastActivityAt, &b.Chain, &b.ChainFrom}
+	into := customerTable.into(&c, (*number)(&i))
 	if keys {
 		into = append(into, &sealed)
 	}
 	return read(list, s, asks, into, func() error {
 		n := &l.needs.Customers[i]
-		id := loyalty.ID(c.ID)
+		id := c.ID
 		loading := l.out.Customers[id]
 		if loading == nil {
-			loading = &loyalty.Loading{Customer: customerOf(&c, &b),
+			loading = &loyalty.Loading{Customer: c,
 				Transactions: map[string]loyalty.Transaction{}, Reservations: map[string]loyalty.Reservation{}}
 			l.out.Customers[id] = loading
 		} else {
@@ -62,22 +57,17 @@ func (l *loader) lots(list []calls, s *statement[ask], asks []ask) []calls {
 	if len(asks) == 0 {
 		return list
 	}
-	var r lotRow
-	var months, days int64
+	var lot loyalty.CustomerLot
 	opened := slices.Contains(selectLotsOpened[:], s) // another statement may find it as well
-	into := []any{&r.CustomerID, &r.ID, &r.TransactionID, (*number)(&r.Points), (*number)(&r.Remaining), (*number)(&r.Reserved),
-		(*number)(&r.Spent), (*number)(&r.Expired), &r.EarnedAt, &r.ExpiresAt, (*number)(&months), (*number)(&days)}
-	return read(list, s, asks, into, func() error {
-		r.IdleMonths, r.IdleDays = int(months), int(days)
-		loading := l.out.Customers[loyalty.ID(r.CustomerID)]
+	return read(list, s, asks, lotTable.into(&lot), func() error {
+		loading := l.out.Customers[lot.Customer]
 		if loading == nil { // it was created between the statements: not loaded
 			return nil
 		}
-		lot := lotOf(&r)
 		if (l.twice || opened) && slices.ContainsFunc(loading.Lots, func(known points.Lot) bool { return known.ID == lot.ID }) {
 			return nil
 		}
-		loading.Lots = append(loading.Lots, lot)
+		loading.Lots = append(loading.Lots, lot.Lot)
 		return nil
 	})
 }
@@ -86,18 +76,13 @@ func (l *loader) transactions(list []calls, s *statement[ask], asks []ask) []cal
 	if len(asks) == 0 {
 		return list
 	}
-	var r transactionRow
+	var t loyalty.Transaction
 	var holder UUID
-	into := []any{&holder, &r.CustomerID, &r.TransactionID, (*Text)(&r.State), &r.Checkout, &r.CreatedAt, &r.UpdatedAt, &r.CheckoutDate,
-		&r.AutoAccept, (*flag)(&r.AutoReject), (*number)(&r.Total), (*number)(&r.OriginalTotal), (*number)(&r.Refunded),
-		(*number)(&r.OriginalEarned), (*number)(&r.Earned), (*number)(&r.OriginalBurned), (*number)(&r.Burned), &r.Detail}
-	return read(list, s, asks, into, func() error {
-		owner := loyalty.ID(r.CustomerID)
-		l.out.Names[loyalty.Name{Kind: loyalty.NameTransaction, Value: r.TransactionID}] = owner
-		if r.State == loyalty.NoTransaction { // the name is taken without a purchase
+	return read(list, s, asks, purchaseTable.into(&t, &holder), func() error {
+		l.out.Names[loyalty.Name{Kind: loyalty.NameTransaction, Value: t.Name}] = t.Customer
+		if t.State == loyalty.NoTransaction { // the name is taken without a purchase
 			return nil
 		}
-		t := transactionOf(&r)
 		t.Holder = loyalty.ID(holder)
 		if s != selectTransactions { // asked for by who has them
 			if loading := l.out.Customers[t.Holder]; loading != nil {
@@ -117,8 +102,8 @@ func (l *loader) reservations(list []calls, s *statement[ask], asks []ask) []cal
 	if len(asks) == 0 {
 		return list
 	}
-	var r reservationRow
-	return read(list, s, asks, []any{&r.CustomerID, &r.TransactionID, &r.Hold}, func() error {
+	var r loyalty.Reservation
+	return read(list, s, asks, reservationTable.into(&r), func() error {
 		l.held = append(l.held, r)
 		return nil
 	})
@@ -128,10 +113,9 @@ func (l *loader) names(list []calls, asks []ask) []calls {
 	if len(asks) == 0 {
 		return list
 	}
-	var r nameRow
-	var kind int64
-	return read(list, selectNames, asks, []any{(*number)(&kind), &r.Value, &r.Owner}, func() error {
-		l.out.Names[loyalty.Name{Kind: loyalty.NameKind(kind), Value: r.Value}] = loyalty.ID(r.Owner)
+	var c loyalty.Claim
+	return read(list, selectNames, asks, nameTable.into(&c), func() error {
+		l.out.Names[c.Name] = c.Owner
 		return nil
 	})
 }
@@ -161,9 +145,8 @@ func (l *loader) share() {
 		}
 	}
 	for _, r := range l.held {
-		if loading := l.out.Customers[loyalty.ID(r.CustomerID)]; loading != nil {
-			loading.Reservations[r.TransactionID] = loyalty.Reservation{
-				Customer: loyalty.ID(r.CustomerID), Transaction: r.TransactionID, Hold: r.Hold.V}
+		if loading := l.out.Customers[r.Customer]; loading != nil {
+			loading.Reservations[r.Transaction] = r
 		}
 	}
 	l.sharePast()

@@ -65,32 +65,24 @@ var found = [ways]string{
  ORDER BY CASE WHEN x.status = 'inactive' THEN 1 ELSE 0 END, x.created_at, x.id LIMIT 1)`,
 }
 
-const (
-	loadCustomer = `c.id, c.name, c.status, c.created_at, c.updated_at, c.merged_into,
- c.handler, c.email, c.first_name, c.last_name, c.language, c.gender, c.currency, c.image_url, c.birth_date,
- c.labels, c.external_ids, c.custom, c.referrer,
- b.version, b.score, b.spent, b.reserved, b.expired, b.pending, b.debt, b.last_event, b.due_at, b.last_activity_at, b.chain, b.chain_from`
-	loadLot = `l.customer_id, l.id, l.transaction_id, l.points, l.remaining, l.reserved, l.spent, l.expired,
- l.earned_at, l.expires_at, l.idle_months, l.idle_days`
-	loadTransaction = `t.state, t.checkout, t.created_at, t.updated_at, t.checkout_date, t.auto_accept, t.auto_reject,
- t.total, t.original_total, t.refunded, t.original_earned, t.earned, t.original_burned, t.burned, t.detail`
-)
+// loadCustomer reads a customer as c and their balances as b.
+var loadCustomer = accountTable.of("c") + ", " + balanceTable.without("customer_id").of("b")
 
 // The statements of a load, one for each way of naming customers.
 var (
 	selectPeople, selectCustomers, selectSealed, selectHeldLots, selectOpenLots, selectUsedLots, selectTransactionLots, selectLotsOpened, selectReservations [ways]*statement[ask]
 
 	selectOwners = selects(`SELECT n.owner FROM v JOIN names n ON n.kind = v.kind AND n.value = v.value`, askKind, askValue)
-	selectNames  = selects(`SELECT n.kind, n.value, n.owner FROM v JOIN names n ON n.kind = v.kind AND n.value = v.value`, askKind, askValue)
+	selectNames  = selects(`SELECT `+nameTable.of("n")+` FROM v JOIN names n ON n.kind = v.kind AND n.value = v.value`, askKind, askValue)
 
 	// A purchase is found through its claimed name: it may be somebody else's. The
 	// kind travels with each row although it is always the same: as a constant it
 	// let PostgreSQL walk all names of the kind and look each up in v.
-	selectTransactions = selects(`SELECT COALESCE(h.merged_into, n.owner), n.owner, n.value, `+loadTransaction+` FROM v
+	selectTransactions = selects(`SELECT COALESCE(h.merged_into, n.owner), `+purchaseTable.of("t", "customer_id", "n.owner", "transaction_id", "n.value")+` FROM v
  JOIN names n ON n.kind = v.kind AND n.value = v.value LEFT JOIN customers h ON h.id = n.owner
  LEFT JOIN transactions t ON t.customer_id = n.owner AND t.transaction_id = n.value`, askKind, askValue)
 	// What was bought before a merge is due with who has it now.
-	selectDueTransactions = selects(withMerged(` FROM v JOIN customers c ON c.id = v.id`, holderOf+`, t.customer_id, t.transaction_id, `+loadTransaction,
+	selectDueTransactions = selects(withMerged(` FROM v JOIN customers c ON c.id = v.id`, holderOf+`, `+purchaseTable.of("t"),
 		`transactions t ON t.customer_id = $owner AND t.state = 'pending' AND t.auto_accept IS NOT NULL`), askID)
 
 	selectAnswers = selects(`SELECT a.access_key, a.key, a.hash, a.status, a.body, a.block, a.customer_id, a.at
@@ -123,12 +115,12 @@ func init() {
 		selectPeople[w] = selects(`SELECT c.id`+from, fields...)
 		selectCustomers[w] = selects(`SELECT v.i, `+loadCustomer+balance, indexed...)
 		selectSealed[w] = selects(`SELECT v.i, `+loadCustomer+`, k.sealed`+balance+` LEFT JOIN customer_keys k ON k.customer_id = c.id`, indexed...)
-		selectHeldLots[w] = selects(`SELECT `+loadLot+lots+` AND l.reserved > 0`, fields...)
-		selectOpenLots[w] = selects(`SELECT `+loadLot+lots+` AND l.open`, fields...)
-		selectUsedLots[w] = selects(`SELECT `+loadLot+lots+` AND (l.open OR l.spent > 0)`, fields...)
-		selectTransactionLots[w] = selects(`SELECT `+loadLot+lots+` AND l.transaction_id = v.tx AND NOT (l.open OR l.spent > 0)`, bought...)
-		selectLotsOpened[w] = selects(`SELECT `+loadLot+lots+` AND l.id = v.lot AND NOT (l.open OR l.spent > 0)`, append([]field[ask]{askLot}, fields...)...)
-		selectReservations[w] = selects(`SELECT r.customer_id, r.transaction_id, r.hold`+from+
+		selectHeldLots[w] = selects(`SELECT `+lotTable.of("l")+lots+` AND l.reserved > 0`, fields...)
+		selectOpenLots[w] = selects(`SELECT `+lotTable.of("l")+lots+` AND l.open`, fields...)
+		selectUsedLots[w] = selects(`SELECT `+lotTable.of("l")+lots+` AND (l.open OR l.spent > 0)`, fields...)
+		selectTransactionLots[w] = selects(`SELECT `+lotTable.of("l")+lots+` AND l.transaction_id = v.tx AND NOT (l.open OR l.spent > 0)`, bought...)
+		selectLotsOpened[w] = selects(`SELECT `+lotTable.of("l")+lots+` AND l.id = v.lot AND NOT (l.open OR l.spent > 0)`, append([]field[ask]{askLot}, fields...)...)
+		selectReservations[w] = selects(`SELECT `+reservationTable.of("r")+from+
 			` JOIN reservations r ON r.customer_id = c.id AND r.transaction_id = v.tx`, bought...)
 	}
 }

@@ -33,14 +33,8 @@ var customerColumns = map[string]filterColumn{
 
 var customerOrder = listOrder{at: "customers.created_at", id: "customers.id"}
 
-// customerJoin is a customer with its figures.
-type customerJoin struct {
-	Customer customerRow `gorm:"embedded"`
-	Balance  balanceRow  `gorm:"embedded"`
-}
-
 func customers(db *gorm.DB) *gorm.DB {
-	return db.Table("customers").Select("customers.*, balances.*").Joins(joinBalances)
+	return db.Table("customers").Select(customerTable.names()).Joins(joinBalances)
 }
 
 // maxMerges bounds how many merges are followed from one customer.
@@ -67,25 +61,25 @@ func (s customerStore) owner(db *gorm.DB, ref string) (UUID, error) {
 	if strings.Contains(ref, ":") {
 		names = names.Or("kind = ? AND value = ?", loyalty.NameExternal, ref)
 	}
-	var rows []nameRow
-	if err := names.Order("kind").Limit(1).Find(&rows).Error; err != nil {
+	name, err := nameTable.first(names.Order("kind"))
+	if err != nil {
 		return UUID{}, err
 	}
-	if len(rows) == 0 {
+	if name == nil {
 		return UUID{}, loyalty.ErrCustomerNotFound
 	}
-	return rows[0].Owner, nil
+	return UUID(name.Owner), nil
 }
 
 func customerByID(db *gorm.DB, id UUID) (loyalty.Customer, error) {
-	var rows []customerJoin
-	if err := customers(db).Where("customers.id = ?", id).Limit(1).Scan(&rows).Error; err != nil {
+	c, err := customerTable.first(customers(db).Where("customers.id = ?", id))
+	if err != nil {
 		return loyalty.Customer{}, err
 	}
-	if len(rows) == 0 {
+	if c == nil {
 		return loyalty.Customer{}, loyalty.ErrCustomerNotFound
 	}
-	return customerOf(&rows[0].Customer, &rows[0].Balance), nil
+	return *c, nil
 }
 
 // Customers lists by creation, the oldest first, then id.
@@ -111,15 +105,8 @@ func (s customerStore) customersMet(ctx context.Context, q loyalty.CustomerQuery
 		return nil, err
 	}
 	db, backwards := pageOf(s.search(db, q.Search), customerOrder, q.Page)
-	var rows []customerJoin
-	if err := db.Scan(&rows).Error; err != nil {
-		return nil, s.fault(err)
-	}
-	list := make([]loyalty.Customer, len(rows))
-	for i := range rows {
-		list[i] = customerOf(&rows[i].Customer, &rows[i].Balance)
-	}
-	return inOrder(list, backwards), nil
+	list, err := customerTable.find(db)
+	return inOrder(list, backwards), s.fault(err)
 }
 
 // CountCustomers counts what Customers would list.
@@ -160,11 +147,7 @@ func (s customerStore) search(db *gorm.DB, prefix string) *gorm.DB {
 // Statement gives the figures and open lots now, lots in spending order.
 func (s customerStore) Statement(ctx context.Context, customer loyalty.ID) (loyalty.Statement, error) {
 	return s.statement(ctx, customer, func(db *gorm.DB, c loyalty.Customer) (st loyalty.Statement, err error) {
-		var rows []lotRow
-		err = db.Where("customer_id = ? AND open", UUID(customer)).Find(&rows).Error
-		for i := range rows {
-			st.Lots = append(st.Lots, lotOf(&rows[i]))
-		}
+		err = lotTable.each(db.Where("customer_id = ? AND open", UUID(customer)), addLot(&st.Lots))
 		st.Figures = c.Figures
 		return st, err
 	})
@@ -203,27 +186,29 @@ const recorded = `FROM postings p JOIN events e ON e.customer_id = p.customer_id
 WHERE p.customer_id = ? AND e.recorded_at <= ?`
 
 func figuresAt(db *gorm.DB, customer UUID, at Millis) (points.Figures, error) {
-	var sums []postingRow
-	err := db.Raw(`SELECT p.from_account, p.to_account, CAST(SUM(p.points) AS bigint) AS points `+recorded+`
-GROUP BY p.from_account, p.to_account`, customer, at).Scan(&sums).Error
-	postings := make([]points.Posting, len(sums))
-	for i, r := range sums {
-		postings[i] = points.Posting{From: r.FromAccount, To: r.ToAccount, Points: r.Points}
-	}
+	var postings []points.Posting
+	err := postingTable.some("from_account", "to_account", "points").each(db.Raw(`SELECT p.from_account, p.to_account, CAST(SUM(p.points) AS bigint) `+recorded+`
+GROUP BY p.from_account, p.to_account`, customer, at), func(p *loyalty.CustomerPosting) bool {
+		postings = append(postings, p.Posting)
+		return false
+	})
 	return points.Fold(postings), err
 }
 
-func lotsAt(db *gorm.DB, customer UUID, at Millis) ([]points.Lot, error) {
-	var rows []lotRow
-	err := db.Raw(`SELECT lots.customer_id, lots.id, lots.transaction_id, lots.points, lots.earned_at, lots.expires_at,
-	lots.idle_months, lots.idle_days, sums.remaining, sums.reserved, sums.spent, sums.expired
+func lotsAt(db *gorm.DB, customer UUID, at Millis) (lots []points.Lot, err error) {
+	columns := lotTable.of("lots", "remaining", "sums.remaining", "reserved", "sums.reserved", "spent", "sums.spent", "expired", "sums.expired")
+	err = lotTable.each(db.Raw(`SELECT `+columns+`
 FROM (SELECT p.lot_id, `+balanceOf(points.Available, "remaining")+`, `+balanceOf(points.Reserved, "reserved")+`,
 	`+balanceOf(points.Spent, "spent")+`, `+balanceOf(points.Expired, "expired")+` `+recorded+` AND p.lot_id IS NOT NULL
 	GROUP BY p.lot_id) AS sums JOIN lots ON lots.customer_id = ? AND lots.id = sums.lot_id
-WHERE sums.remaining + sums.reserved > 0`, customer, at, customer).Scan(&rows).Error
-	lots := make([]points.Lot, len(rows))
-	for i := range rows {
-		lots[i] = lotOf(&rows[i])
-	}
+WHERE sums.remaining + sums.reserved > 0`, customer, at, customer), addLot(&lots))
 	return lots, err
+}
+
+// addLot collects lots.
+func addLot(list *[]points.Lot) func(*loyalty.CustomerLot) bool {
+	return func(l *loyalty.CustomerLot) bool {
+		*list = append(*list, l.Lot)
+		return false
+	}
 }

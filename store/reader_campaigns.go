@@ -18,13 +18,6 @@ type campaignRow struct {
 
 func (campaignRow) TableName() string { return "campaign_figures" }
 
-type givenRow struct {
-	CustomerID UUID   `gorm:"primaryKey"`
-	Campaign   string `gorm:"primaryKey"`
-}
-
-func (givenRow) TableName() string { return "campaign_customers" }
-
 func figuresOf(r *campaignRow) loyalty.CampaignFigures {
 	return loyalty.CampaignFigures{
 		CampaignGifts: loyalty.CampaignGifts{
@@ -46,9 +39,8 @@ func (s claimStore) CampaignFigures(ctx context.Context, campaign string) (f loy
 		for i := range slots {
 			f.Add(figuresOf(&slots[i]))
 		}
-		var tallies []tallyRow
-		err := db.Where("key = ?", loyalty.TallyCampaign+campaign).Find(&tallies).Error
-		for _, t := range tallies {
+		t, err := tallyTable.first(db.Where("key = ?", loyalty.TallyCampaign+campaign))
+		if t != nil {
 			limited = t.Count
 		}
 		return err

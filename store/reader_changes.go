@@ -6,7 +6,6 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
-	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
 // streams is how many customers' postings are asked for at a time: each of them is an
@@ -34,20 +33,23 @@ func addChanges(db *gorm.DB, events []loyalty.Event) error {
 		}
 	}
 	for some := range slices.Chunk(customers, streams) {
-		var rows []postingRow
-		if err := postedBy(db, some, by).Find(&rows).Error; err != nil {
+		err := posted.each(postedBy(db, some, by), func(p *loyalty.CustomerPosting) bool {
+			place[UUID(p.Event)].Change += p.Change()
+			return false
+		})
+		if err != nil {
 			return err
-		}
-		for _, r := range rows {
-			place[r.EventID].Change += points.Posting{From: r.FromAccount, To: r.ToAccount, Points: r.Points}.Change()
 		}
 	}
 	return nil
 }
 
-// postedBy is the statement of addChanges: its accounts and points only.
+// posted is what addChanges reads of a posting.
+var posted = postingTable.some("event_id", "from_account", "to_account", "points")
+
+// postedBy is the statement of addChanges.
 func postedBy(db *gorm.DB, customers []UUID, by map[UUID][]UUID) *gorm.DB {
-	found := db.Table("postings").Select("event_id, from_account, to_account, points")
+	found := db.Table("postings").Select(posted.names())
 	for _, c := range customers {
 		found = found.Or("(customer_id = ? AND event_id IN ?)", c, by[c])
 	}

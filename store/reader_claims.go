@@ -15,22 +15,18 @@ type claimStore struct{ *database }
 // Claims lists what a customer and those merged into them claimed or received, the
 // newest first unless the query says otherwise.
 func (s claimStore) Claims(ctx context.Context, q loyalty.ClaimQuery) ([]loyalty.RewardClaim, error) {
-	var rows []claimRow
-	var backwards bool
+	var list []loyalty.RewardClaim
 	err := s.consistent(ctx, func(db *gorm.DB) error {
 		owners, err := accounts(db, q.Customer)
 		if err != nil {
 			return err
 		}
-		var text words
-		text, backwards = claimsOf(owners, q).read()
-		return db.Raw(text.text, text.args...).Scan(&rows).Error
+		text, backwards := claimsOf(owners, q).read()
+		list, err = claimTable.find(db.Raw(text.text, text.args...))
+		list = inOrder(list, backwards)
+		return err
 	})
-	list := make([]loyalty.RewardClaim, len(rows))
-	for i := range rows {
-		list[i] = claimOf(&rows[i])
-	}
-	return inOrder(list, backwards), err
+	return list, err
 }
 
 // claimsOf words a query.
@@ -39,7 +35,7 @@ func claimsOf(owners []UUID, q loyalty.ClaimQuery) *merged {
 		q.Page.Limit = math.MaxInt32
 	}
 	return &merged{
-		table: "claims", columns: "*", branches: owned(owners, "claimed_at"), page: q.Page,
+		table: "claims", columns: claimTable.names(), branches: owned(owners, "claimed_at"), page: q.Page,
 		order: listOrder{at: "claimed_at", id: "id", descending: !q.OldestFirst},
 	}
 }
@@ -69,20 +65,22 @@ func among[T any](db *gorm.DB, column string, values []T) *gorm.DB {
 // customer and of the customers merged into them. It fails with
 // loyalty.ErrClaimNotFound.
 func (s claimStore) RewardClaim(ctx context.Context, customer, event loyalty.ID) (loyalty.RewardClaim, error) {
-	var rows []claimRow
+	var claim *loyalty.RewardClaim
 	err := s.consistent(ctx, func(db *gorm.DB) error {
 		owners := []UUID{}
 		if err := db.Table("customers").Where("merged_into = ?", UUID(customer)).Pluck("id", &owners).Error; err != nil {
 			return err
 		}
 		owners = append(owners, UUID(customer))
-		return db.Where("customer_id IN ? AND id = ?", owners, UUID(event)).Limit(1).Find(&rows).Error
+		var err error
+		claim, err = claimTable.first(db.Where("customer_id IN ? AND id = ?", owners, UUID(event)))
+		return err
 	})
 	switch {
 	case err != nil:
 		return loyalty.RewardClaim{}, err
-	case len(rows) == 0:
+	case claim == nil:
 		return loyalty.RewardClaim{}, loyalty.ErrClaimNotFound.With("event", event.String())
 	}
-	return claimOf(&rows[0]), nil
+	return *claim, nil
 }

@@ -29,39 +29,31 @@ func (s customerStore) customersInto(ctx context.Context, q loyalty.CustomerQuer
 	if q.Page.After != nil || q.Page.Before != nil {
 		skip = 0
 	}
-	err := s.lookInto(ctx, q, func(r *customerRow) bool {
+	err := s.lookInto(ctx, q, func(c *loyalty.Customer) bool {
 		if skip > 0 {
 			skip--
 			return true
 		}
-		ids = append(ids, r.ID)
+		ids = append(ids, UUID(c.ID))
 		return len(ids) < q.Page.Limit
 	})
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	var rows []customerJoin
-	db := customers(s.read.WithContext(ctx)).Where("customers.id IN ?", ids).Order(customerOrder.at + ", " + customerOrder.id)
-	if err := db.Scan(&rows).Error; err != nil {
-		return nil, s.fault(err)
-	}
-	list := make([]loyalty.Customer, len(rows))
-	for i := range rows {
-		list[i] = customerOf(&rows[i].Customer, &rows[i].Balance)
-	}
-	return list, nil
+	list, err := customerTable.find(customers(s.read.WithContext(ctx)).Where("customers.id IN ?", ids).Order(customerOrder.at + ", " + customerOrder.id))
+	return list, s.fault(err)
 }
 
 // countInto counts them.
 func (s customerStore) countInto(ctx context.Context, q loyalty.CustomerQuery) (n int64, err error) {
 	q.Page = loyalty.Page{}
-	err = s.lookInto(ctx, q, func(*customerRow) bool { n++; return true })
+	err = s.lookInto(ctx, q, func(*loyalty.Customer) bool { n++; return true })
 	return n, err
 }
 
 // lookInto hands over who fits, in the order of the page, until visit says that
 // it has enough.
-func (s customerStore) lookInto(ctx context.Context, q loyalty.CustomerQuery, visit func(*customerRow) bool) error {
+func (s customerStore) lookInto(ctx context.Context, q loyalty.CustomerQuery, visit func(*loyalty.Customer) bool) error {
 	page := loyalty.Page{Limit: readAtOnce, After: q.Page.After}
 	if q.Page.After == nil {
 		page.Before = q.Page.Before
@@ -81,7 +73,7 @@ func (s customerStore) lookInto(ctx context.Context, q loyalty.CustomerQuery, vi
 			return nil
 		}
 		last := &rows[len(rows)-1]
-		at := &loyalty.Cursor{At: last.CreatedAt.Time(), ID: loyalty.ID(last.ID)}
+		at := &loyalty.Cursor{At: last.CreatedAt, ID: last.ID}
 		if back {
 			page.Before = at
 		} else {
@@ -90,10 +82,13 @@ func (s customerStore) lookInto(ctx context.Context, q loyalty.CustomerQuery, vi
 	}
 }
 
+// candidate is what decides about a customer.
+var candidate = accountTable.some("id", "created_at", "custom", "handler", "email", "first_name", "last_name")
+
 // candidates are the next customers who can fit.
-func (s customerStore) candidates(ctx context.Context, q loyalty.CustomerQuery, page loyalty.Page) ([]customerRow, error) {
+func (s customerStore) candidates(ctx context.Context, q loyalty.CustomerQuery, page loyalty.Page) ([]loyalty.Customer, error) {
 	db := s.read.WithContext(ctx).Table("customers").Joins(joinBalances).
-		Select("customers.id, customers.created_at, customers.custom, customers.handler_key, customers.email_key, customers.first_key, customers.last_key")
+		Select(candidate.of("customers"))
 	db, err := filter(db, customerColumns, q.Conditions)
 	if err != nil {
 		return nil, err
@@ -104,9 +99,8 @@ func (s customerStore) candidates(ctx context.Context, q loyalty.CustomerQuery, 
 		}
 	}
 	db, _ = pageOf(s.searchInto(db, q), customerOrder, page)
-	var rows []customerRow
-	err = db.Scan(&rows).Error
-	return rows, s.fault(err)
+	list, err := candidate.find(db)
+	return list, s.fault(err)
 }
 
 // mentions finds documents with a property, and a few without: _ in its name
@@ -127,20 +121,20 @@ func (s customerStore) searchInto(db *gorm.DB, q loyalty.CustomerQuery) *gorm.DB
 }
 
 // fitsInto decides about a candidate.
-func fitsInto(q loyalty.CustomerQuery, r *customerRow) bool {
-	if q.Custom != nil && !q.Custom.Fits(r.Custom.V) {
+func fitsInto(q loyalty.CustomerQuery, c *loyalty.Customer) bool {
+	if q.Custom != nil && !q.Custom.Fits(c.Profile.Custom) {
 		return false
 	}
 	prefix := storable(searchKey(q.Search))
 	if prefix == "" {
 		return true
 	}
-	for _, key := range []Text{r.EmailKey, r.HandlerKey, r.FirstKey, r.LastKey} {
-		if strings.HasPrefix(string(key), prefix) {
+	for _, text := range []string{c.Profile.Email, c.Profile.Handler, c.Profile.FirstName, c.Profile.LastName} {
+		if strings.HasPrefix(searchKey(text), prefix) {
 			return true
 		}
 	}
-	return slices.ContainsFunc(q.SearchIn, func(a *loyalty.CustomAttribute) bool { return begins(a, r.Custom.V, prefix) })
+	return slices.ContainsFunc(q.SearchIn, func(a *loyalty.CustomAttribute) bool { return begins(a, c.Profile.Custom, prefix) })
 }
 
 // begins says whether a text of an attribute begins with what is searched.

@@ -34,15 +34,8 @@ func (s customerStore) customersInParts(ctx context.Context, q loyalty.CustomerQ
 
 // customersOn reads the customers of a page.
 func (s customerStore) customersOn(ctx context.Context, page words, backwards bool) ([]loyalty.Customer, error) {
-	rows, err := readPage[customerJoin](s.read.WithContext(ctx).Raw(page.text, page.args...))
-	if err != nil {
-		return nil, s.fault(err)
-	}
-	list := make([]loyalty.Customer, len(rows))
-	for i := range rows {
-		list[i] = customerOf(&rows[i].Customer, &rows[i].Balance)
-	}
-	return inOrder(list, backwards), nil
+	list, err := customerTable.page(s.read.WithContext(ctx).Raw(page.text, page.args...))
+	return inOrder(list, backwards), s.fault(err)
 }
 
 // customersOf words a query, with a branch for each status, language and currency it
@@ -52,7 +45,7 @@ func customersOf(q loyalty.CustomerQuery) (*merged, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := &merged{table: "customers " + joinBalances, columns: "customers.*, balances.*", page: q.Page, order: listOrder{at: "created_at", id: "id"}}
+	list := &merged{table: "customers " + joinBalances, columns: customerTable.names(), page: q.Page, order: listOrder{at: "created_at", id: "id"}}
 	if list.sort, err = customerSort(q.Sort); err != nil {
 		return nil, err
 	}

@@ -13,15 +13,14 @@ import (
 func (s purchaseStore) TransactionHolder(ctx context.Context, transaction string) (loyalty.Customer, error) {
 	var holder loyalty.Customer
 	err := s.consistent(ctx, func(db *gorm.DB) error {
-		var rows []nameRow
-		err := db.Where("kind = ? AND value = ?", loyalty.NameTransaction, storable(transaction)).Limit(1).Find(&rows).Error
-		if err == nil && len(rows) == 0 {
+		name, err := nameTable.first(db.Where("kind = ? AND value = ?", loyalty.NameTransaction, storable(transaction)))
+		if err == nil && name == nil {
 			err = loyalty.ErrTransactionNotFound
 		}
 		if err != nil {
 			return err
 		}
-		holder, err = survivor(db, rows[0].Owner)
+		holder, err = survivor(db, UUID(name.Owner))
 		return err
 	})
 	return holder, err

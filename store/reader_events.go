@@ -16,8 +16,7 @@ type journalStore struct{ *database }
 
 // eventFields are the columns of an event in a list; effects only where they say
 // what the attributes do not.
-var eventFields = `customer_id, id, recorded_at, at, points, exp_date, parent, action, transaction_id, data, personal,
-CASE WHEN action IN ('` + strings.Join(loyalty.EffectsShown, "', '") + `') THEN effects END AS effects`
+var eventFields = eventTable.names("effects", `CASE WHEN action IN ('`+strings.Join(loyalty.EffectsShown, "', '")+`') THEN effects END AS effects`)
 
 // eventColumns are the fields of an event that may be filtered.
 var eventColumns = map[string]filterColumn{
@@ -36,13 +35,8 @@ func (s journalStore) Events(ctx context.Context, q loyalty.EventQuery) (loyalty
 			return err
 		}
 		text, backwards := list.read()
-		rows, err := readPage[eventRow](db.Raw(text.text, text.args...))
-		if err != nil {
+		if page.Events, err = eventTable.page(db.Raw(text.text, text.args...)); err != nil {
 			return err
-		}
-		page.Events = make([]loyalty.Event, len(rows))
-		for i := range rows {
-			page.Events[i] = journalEvent(&rows[i])
 		}
 		if err := addParents(db, &page); err != nil {
 			return err
@@ -249,8 +243,13 @@ func (s journalStore) accompany(db *gorm.DB, page *loyalty.EventPage) error {
 
 // parentFields are the columns of an event that others inherit from: the attributes
 // of a checkout are in its row, those of anything else are told by its effects.
-const parentFields = `customer_id, id, action, CASE WHEN action = 'checkout' THEN data ELSE '{}' END AS data,
-CASE WHEN action = 'checkout' THEN personal END AS personal, CASE WHEN action <> 'checkout' THEN effects END AS effects`
+var (
+	parent       = eventTable.some("customer_id", "id", "action", "data", "personal", "effects")
+	parentFields = parent.names(
+		"data", `CASE WHEN action = 'checkout' THEN data ELSE '{}' END AS data`,
+		"personal", `CASE WHEN action = 'checkout' THEN personal END AS personal`,
+		"effects", `CASE WHEN action <> 'checkout' THEN effects END AS effects`)
+)
 
 // addParents reads the events from which those of a page inherit, the page still in
 // the order in which it was read. They are bounded as the page is: where they are too
@@ -306,27 +305,14 @@ func readParents(db *gorm.DB, page *loyalty.EventPage, wanted []ownEvent) (size 
 			customers = append(customers, w.customer)
 		}
 	}
-	var rows []eventRow
-	found := among(among(db.Table("events"), "customer_id", customers), "id", ids)
-	if err := found.Select(parentFields).Find(&rows).Error; err != nil {
-		return 0, err
-	}
-	for i := range rows {
-		parent := journalEvent(&rows[i])
-		page.Parents[parent.ID] = parent
-		size += len(parent.Data) + len(parent.Personal)
-		if x := parent.Effects; x != nil {
+	found := among(among(db, "customer_id", customers), "id", ids)
+	err = parent.each(found.Select(parentFields), func(e *loyalty.Event) bool {
+		page.Parents[e.ID] = *e
+		size += len(e.Data) + len(e.Personal)
+		if x := e.Effects; x != nil {
 			size += loyalty.Weight(x.Bequest)
 		}
-	}
-	return size, nil
-}
-
-// journalEvent is the event of a row.
-func journalEvent(r *eventRow) loyalty.Event {
-	return loyalty.Event{
-		ID: loyalty.ID(r.ID), Parent: loyalty.ID(r.Parent), Customer: loyalty.ID(r.CustomerID), Action: r.Action,
-		Transaction: string(r.TransactionID), Points: r.Points, ExpDate: r.ExpDate.Time(), At: r.At.Time(),
-		RecordedAt: r.RecordedAt.Time(), Data: []byte(r.Data), Personal: r.Personal, Effects: r.Effects.V,
-	}
+		return false
+	})
+	return size, err
 }

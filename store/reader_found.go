@@ -132,7 +132,7 @@ func (s customerStore) customersFound(ctx context.Context, q loyalty.CustomerQue
 	if list.order.descending != backwards {
 		direction = " DESC"
 	}
-	text.text += ", page AS (" + page.text + ") SELECT customers.*, balances.* FROM page JOIN customers ON customers.id = page.id " +
+	text.text += ", page AS (" + page.text + ") SELECT " + customerTable.names() + " FROM page JOIN customers ON customers.id = page.id " +
 		joinBalances + " ORDER BY customers.created_at" + direction + ", customers.id" + direction
 	return s.customersOn(ctx, words{text.text, append(text.args, page.args...)}, backwards)
 }

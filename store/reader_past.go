@@ -12,14 +12,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// pastRow is an event with the points that it issued.
-type pastRow struct {
-	Event  eventRow `gorm:"embedded"`
-	Issued int64
-}
-
 // pastColumns read an event; what it issued is in its postings.
-var pastColumns = fmt.Sprintf(`e.*, (SELECT CAST(COALESCE(SUM(p.points), 0) AS bigint) FROM postings p
+var pastColumns = eventTable.of("e") + fmt.Sprintf(`, (SELECT CAST(COALESCE(SUM(p.points), 0) AS bigint) FROM postings p
 WHERE p.customer_id = e.customer_id AND p.event_id = e.id AND p.from_account = %d AND p.to_account = %d) AS issued`, points.Issued, points.Available)
 
 // CountPast counts the events of a query; see loyalty.PastStore.
@@ -36,12 +30,13 @@ func (s journalStore) PastEvents(ctx context.Context, q loyalty.PastQuery) ([]lo
 	var list []loyalty.PastEvent
 	err := s.consistent(ctx, func(db *gorm.DB) error {
 		for _, action := range q.Actions {
-			var rows []pastRow
-			if err := past(db, action, &q).Scan(&rows).Error; err != nil {
+			var issued int64
+			err := eventTable.each(past(db, action, &q), func(e *loyalty.Event) bool {
+				list = append(list, loyalty.PastEvent{Event: *e, Issued: issued})
+				return false
+			}, &issued)
+			if err != nil {
 				return err
-			}
-			for i := range rows {
-				list = append(list, loyalty.PastEvent{Event: journalEvent(&rows[i].Event), Issued: rows[i].Issued})
 			}
 		}
 		slices.SortFunc(list, func(a, b loyalty.PastEvent) int {

@@ -15,14 +15,14 @@ func (s couponStore) Coupon(ctx context.Context, code string) (loyalty.Coupon, l
 	var holder loyalty.Customer
 	err := s.consistent(ctx, func(db *gorm.DB) error {
 		named := db.Table("names").Select("owner").Where("kind = ? AND value = ?", loyalty.NameCoupon, storable(code))
-		rows, err := couponTable.find(db.Where("id = (?)", named).Limit(1))
+		found, err := couponTable.first(db.Where("id = (?)", named))
 		if err != nil {
 			return err
 		}
-		if len(rows) == 0 {
+		if found == nil {
 			return loyalty.ErrCouponNotFound
 		}
-		coupon = rows[0]
+		coupon = *found
 		if err := s.openNames(db, &coupon); err != nil {
 			return err
 		}

@@ -13,14 +13,14 @@ import (
 // loyalty.ErrClaimUnknown.
 func (s claimStore) ClaimByID(ctx context.Context, id loyalty.ID) (claim loyalty.RewardClaim, customer loyalty.Customer, err error) {
 	err = s.consistent(ctx, func(db *gorm.DB) error {
-		var rows []claimRow
-		if err := db.Where("id = ?", UUID(id)).Limit(1).Find(&rows).Error; err != nil {
+		found, err := claimTable.first(db.Where("id = ?", UUID(id)))
+		if err != nil {
 			return err
 		}
-		if len(rows) == 0 {
+		if found == nil {
 			return loyalty.ErrClaimUnknown.With("claim", id.String())
 		}
-		claim = claimOf(&rows[0])
+		claim = *found
 		customer, err = survivor(db, UUID(claim.Customer))
 		return err
 	})
@@ -37,15 +37,12 @@ func (s claimStore) Tallies(ctx context.Context, keys []string) (map[string]int6
 	err := s.consistent(ctx, func(db *gorm.DB) error {
 		for len(keys) > 0 {
 			n := min(talliesAtOnce, len(keys))
-			var rows []struct {
-				Key   string
-				Count int64
-			}
-			if err := db.Table("tallies").Where("key IN ?", keys[:n]).Find(&rows).Error; err != nil {
+			err := tallyTable.each(db.Where("key IN ?", keys[:n]), func(t *loyalty.Tally) bool {
+				counts[t.Key] = t.Count
+				return false
+			})
+			if err != nil {
 				return err
-			}
-			for _, row := range rows {
-				counts[row.Key] = row.Count
 			}
 			keys = keys[n:]
 		}

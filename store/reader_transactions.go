@@ -36,17 +36,14 @@ func (s purchaseStore) Transactions(ctx context.Context, q loyalty.TransactionQu
 			return err
 		}
 		text, backwards := list.read()
-		rows, err := readPage[transactionRow](db.Raw(text.text, text.args...))
-		if err != nil {
+		if page.Transactions, err = purchaseTable.page(db.Raw(text.text, text.args...)); err != nil {
 			return err
 		}
-		page.Transactions = make([]loyalty.Transaction, len(rows))
-		for i := range rows {
-			page.Transactions[i] = transactionOf(&rows[i])
+		for i := range page.Transactions {
 			page.Transactions[i].Holder = q.Customer
 		}
 		page.Transactions = inOrder(page.Transactions, backwards)
-		if page.Moves, err = movesOf(db, owners, rows); err != nil {
+		if page.Moves, err = movesOf(db, owners, page.Transactions); err != nil {
 			return err
 		}
 		keys, err := s.customerKeys(db, owners)
@@ -61,7 +58,7 @@ func (s purchaseStore) Transactions(ctx context.Context, q loyalty.TransactionQu
 // transactionsOf words a query.
 func transactionsOf(owners []UUID, q *loyalty.TransactionQuery) (list *merged, err error) {
 	list = &merged{
-		table: "transactions", columns: "*", page: q.Page,
+		table: "transactions", columns: purchaseTable.names(), page: q.Page,
 		order: listOrder{at: "created_at", id: "checkout", descending: true},
 	}
 	list.branches = owned(owners, list.order.at)
@@ -78,18 +75,14 @@ func transactionsOf(owners []UUID, q *loyalty.TransactionQuery) (list *merged, e
 }
 
 // movesOf reads the events that did something to purchases.
-func movesOf(db *gorm.DB, owners []UUID, purchases []transactionRow) (map[string][]loyalty.Event, error) {
+func movesOf(db *gorm.DB, owners []UUID, purchases []loyalty.Transaction) (map[string][]loyalty.Event, error) {
 	moves := make(map[string][]loyalty.Event, len(purchases))
 	if len(purchases) == 0 {
 		return moves, nil
 	}
-	var rows []eventRow
-	if err := movingOf(db, owners, purchases).Find(&rows).Error; err != nil {
+	events, err := moving.find(movingOf(db, owners, purchases))
+	if err != nil {
 		return nil, err
-	}
-	events := make([]loyalty.Event, len(rows))
-	for i := range rows {
-		events[i] = journalEvent(&rows[i])
 	}
 	if err := addChanges(db, events); err != nil {
 		return nil, err
@@ -101,13 +94,16 @@ func movesOf(db *gorm.DB, owners []UUID, purchases []transactionRow) (map[string
 	return moves, nil
 }
 
+// moving is what movesOf reads of an event.
+var moving = eventTable.some("customer_id", "id", "recorded_at", "at", "points", "parent", "action", "transaction_id", "effects")
+
 // movingOf is the statement of movesOf.
-func movingOf(db *gorm.DB, owners []UUID, purchases []transactionRow) *gorm.DB {
+func movingOf(db *gorm.DB, owners []UUID, purchases []loyalty.Transaction) *gorm.DB {
 	names := make([]string, len(purchases))
 	for i := range purchases {
-		names[i] = purchases[i].TransactionID
+		names[i] = purchases[i].Name
 	}
 	found := among(among(db.Table("events"), "customer_id", owners), "transaction_id", names)
-	return found.Select("customer_id, id, recorded_at, at, points, parent, action, transaction_id, effects").
+	return found.Select(moving.names()).
 		Where("(points IS NOT NULL OR effects IS NOT NULL)").Order("id")
 }

@@ -64,14 +64,15 @@ var reach = []string{"merge", "checkout_claim", "pending_validate"}
 
 // prepare reads from the journal what reaches over families.
 func (r *rebuilding) prepare() error {
-	if err := r.db.Model(&eventRow{}).Count(&r.progress.Of).Error; err != nil {
+	if err := r.db.Table("events").Count(&r.progress.Of).Error; err != nil {
 		return err
 	}
 	var far []loyalty.Event
-	err := scan(r.db.Select("customer_id", "id", "transaction_id", "effects").Where("action IN ?", reach), func(e *eventRow) {
-		if x := e.Effects.V; x != nil && (x.MergedFrom != nil || x.Holder != nil) {
-			far = append(far, *foldable(e))
+	err := eventTable.some("customer_id", "id", "transaction_id", "effects").each(r.db.Where("action IN ?", reach), func(e *loyalty.Event) bool {
+		if x := e.Effects; x != nil && (x.MergedFrom != nil || x.Holder != nil) {
+			far = append(far, *e)
 		}
+		return false
 	})
 	if err != nil {
 		return err
@@ -132,7 +133,7 @@ func (r *rebuilding) alone() error {
 }
 
 func (r *rebuilding) nextCustomers(s span) *gorm.DB {
-	return s.of(r.db.Model(&customerRow{}).Select("id"), "id").Order("id").Limit(r.customers)
+	return s.of(r.db.Table("customers").Select("id"), "id").Order("id").Limit(r.customers)
 }
 
 // cut ends a page before it has too many events.
@@ -162,7 +163,7 @@ func (r *rebuilding) cut(page *span) error {
 }
 
 func (r *rebuilding) counts(s span) *gorm.DB {
-	return s.of(r.db.Model(&eventRow{}).Select("customer_id, count(*)"), "customer_id").Group("customer_id").Order("customer_id")
+	return s.of(r.db.Table("events").Select("customer_id, count(*)"), "customer_id").Group("customer_id").Order("customer_id")
 }
 
 // shared compares what belongs to nobody.
@@ -170,7 +171,7 @@ func (r *rebuilding) shared() error {
 	if err := couponTable.each(r.db.Order("id"), func(c *loyalty.Coupon) bool { r.rebuild.Coupon(new(*c)); return false }); err != nil {
 		return err
 	}
-	if err := scan(r.db.Order("key"), func(t *tallyRow) { r.rebuild.Tally(loyalty.Tally{Key: t.Key, Count: t.Count}) }); err != nil {
+	if err := tallyTable.each(r.db.Order("key"), func(t *loyalty.Tally) bool { r.rebuild.Tally(*t); return false }); err != nil {
 		return err
 	}
 	if err := r.campaigns(); err != nil {
@@ -188,7 +189,10 @@ func (r *rebuilding) tell() error {
 		for i := range some {
 			ids[i] = UUID(some[i].Customer)
 		}
-		err := scan(r.db.Select("id", "name").Where("id IN ?", ids), func(c *customerRow) { names[loyalty.ID(c.ID)] = c.Name })
+		err := accountTable.some("id", "name").each(r.db.Where("id IN ?", ids), func(c *loyalty.Customer) bool {
+			names[c.ID] = c.Name
+			return false
+		})
 		if err != nil {
 			return err
 		}
@@ -200,10 +204,3 @@ func (r *rebuilding) tell() error {
 	r.found = nil
 	return nil
 }
-
-type tallyRow struct {
-	Key   string `gorm:"primaryKey"`
-	Count int64
-}
-
-func (tallyRow) TableName() string { return "tallies" }

@@ -7,7 +7,6 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
-	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
 // folding is some families being folded: whose rows are read, one part after the
@@ -15,7 +14,7 @@ import (
 type folding struct {
 	db     *gorm.DB
 	parts  []condition
-	family func(UUID) *loyalty.Family
+	family func(loyalty.ID) *loyalty.Family
 	events int64
 }
 
@@ -30,8 +29,7 @@ func only(id loyalty.ID) condition {
 // page folds the customers of a span.
 func (r *rebuilding) page(s span) error {
 	families := map[loyalty.ID]*loyalty.Family{}
-	family := func(id UUID) *loyalty.Family {
-		key := loyalty.ID(id)
+	family := func(key loyalty.ID) *loyalty.Family {
 		f, known := families[key]
 		if !known && !r.rebuild.Merged(key) {
 			f = r.rebuild.Family(key)
@@ -56,7 +54,7 @@ func (r *rebuilding) together() error {
 		for i, id := range members {
 			parts[i] = only(id)
 		}
-		if err := r.fold(&folding{db: r.db, parts: parts, family: func(UUID) *loyalty.Family { return f }}); err != nil {
+		if err := r.fold(&folding{db: r.db, parts: parts, family: func(loyalty.ID) *loyalty.Family { return f }}); err != nil {
 			return err
 		}
 		f.Close()
@@ -98,14 +96,14 @@ func (r *rebuilding) done(customers int) error {
 	return nil
 }
 
-// each hands the rows of a table to their families. query says of which columns,
-// and in which order.
-func each[Row any](f *folding, key string, query *gorm.DB, owner func(*Row) UUID, take func(*loyalty.Family, *Row)) error {
+// each hands the rows of a table to their families, in the order of the query.
+func each[Row any](f *folding, t table[Row], query *gorm.DB, owner func(*Row) loyalty.ID, take func(*loyalty.Family, *Row)) error {
 	for _, part := range f.parts {
-		err := scan(part(query.Session(&gorm.Session{}), key), func(row *Row) {
+		err := t.each(part(query.Session(&gorm.Session{}), t.fields[0].name), func(row *Row) bool {
 			if family := f.family(owner(row)); family != nil {
-				take(family, row)
+				take(family, new(*row))
 			}
+			return false
 		})
 		if err != nil {
 			return err
@@ -132,84 +130,69 @@ func scan[Row any](q *gorm.DB, take func(*Row)) error {
 }
 
 func (f *folding) postings() error {
-	return each(f, "customer_id", f.db, func(p *postingRow) UUID { return p.CustomerID }, func(to *loyalty.Family, p *postingRow) {
-		to.Post(loyalty.CustomerPosting{Customer: loyalty.ID(p.CustomerID), Posting: points.Posting{
-			Event: points.ID(p.EventID), Seq: p.Seq, From: p.FromAccount, To: p.ToAccount, Lot: points.ID(p.LotID), Points: p.Points,
-		}})
+	return each(f, postingTable, f.db, func(p *loyalty.CustomerPosting) loyalty.ID { return p.Customer }, func(to *loyalty.Family, p *loyalty.CustomerPosting) {
+		to.Post(*p)
 	})
 }
 
-// journal reads events in their order, without what was sent.
+// folded is an event without what was sent.
+var foldedEvent = eventTable.without("parent", "data", "personal")
+
+// journal reads events in their order.
 func (f *folding) journal() error {
-	query := f.db.Select("customer_id", "id", "recorded_at", "at", "points", "exp_date", "action", "transaction_id", "effects").
-		Order("customer_id, id")
-	return each(f, "customer_id", query, func(e *eventRow) UUID { return e.CustomerID }, func(to *loyalty.Family, e *eventRow) {
-		to.Event(foldable(e))
+	return each(f, foldedEvent, f.db.Order("customer_id, id"), func(e *loyalty.Event) loyalty.ID { return e.Customer }, func(to *loyalty.Family, e *loyalty.Event) {
+		to.Event(e)
 		f.events++
 	})
 }
 
-// foldable is an event as far as a rebuild reads it.
-func foldable(e *eventRow) *loyalty.Event {
-	return &loyalty.Event{
-		ID: loyalty.ID(e.ID), Customer: loyalty.ID(e.CustomerID), Action: e.Action, Transaction: string(e.TransactionID),
-		Points: e.Points, ExpDate: e.ExpDate.Time(), At: e.At.Time(), RecordedAt: e.RecordedAt.Time(), Effects: e.Effects.V,
-	}
-}
-
 func (f *folding) accounts() error {
-	query := f.db.Select("id", "status", "merged_into", "referrer").Order("id")
-	return each(f, "id", query, func(c *customerRow) UUID { return c.ID }, func(to *loyalty.Family, c *customerRow) {
-		to.Account(new(customerOf(c, &balanceRow{})))
-	})
+	return each(f, accountTable.some("id", "status", "merged_into", "referrer"), f.db.Order("id"), customerID, (*loyalty.Family).Account)
 }
 
 func (f *folding) balances() error {
-	query := f.db.Order("customer_id")
-	return each(f, "customer_id", query, func(b *balanceRow) UUID { return b.CustomerID }, func(to *loyalty.Family, b *balanceRow) {
-		c := customerOf(&customerRow{}, b)
-		to.Balance(loyalty.ID(b.CustomerID), c.Figures, c.LastEvent)
+	return each(f, balanceTable, f.db.Order("customer_id"), customerID, func(to *loyalty.Family, c *loyalty.Customer) {
+		to.Balance(c.ID, c.Figures, c.LastEvent)
 	})
 }
 
+func customerID(c *loyalty.Customer) loyalty.ID { return c.ID }
+
 func (f *folding) lots() error {
-	query := f.db.Order("customer_id, id")
-	return each(f, "customer_id", query, func(l *lotRow) UUID { return l.CustomerID }, func(to *loyalty.Family, l *lotRow) {
-		to.Lot(&loyalty.CustomerLot{Customer: loyalty.ID(l.CustomerID), Lot: lotOf(l)})
-	})
+	return each(f, lotTable, f.db.Order("customer_id, id"), func(l *loyalty.CustomerLot) loyalty.ID { return l.Customer }, (*loyalty.Family).Lot)
 }
 
 func (f *folding) transactions() error {
-	query := f.db.Order("customer_id, transaction_id")
-	return each(f, "customer_id", query, func(t *transactionRow) UUID { return t.CustomerID }, func(to *loyalty.Family, t *transactionRow) {
-		to.Purchase(new(transactionOf(t)))
-	})
+	return each(f, purchaseTable, f.db.Order("customer_id, transaction_id"), func(t *loyalty.Transaction) loyalty.ID { return t.Customer }, (*loyalty.Family).Purchase)
 }
 
 func (f *folding) progress() error {
-	query := f.db.Order("customer_id, kind, key")
-	return each(f, "customer_id", query, func(p *progressRow) UUID { return p.CustomerID }, func(to *loyalty.Family, p *progressRow) {
-		to.Progress(&loyalty.Progress{
-			Customer: loyalty.ID(p.CustomerID), ProgressKey: loyalty.ProgressKey{Kind: p.Kind, Key: p.Key}, Data: []byte(p.Data), DueAt: p.DueAt.Time(),
-		})
-	})
+	return each(f, progressTable, f.db.Order("customer_id, kind, key"), func(p *loyalty.Progress) loyalty.ID { return p.Customer }, (*loyalty.Family).Progress)
 }
 
 // claims come without an order: asked for one, PostgreSQL likes to read all claims
 // by their ids.
 func (f *folding) claims() error {
-	return each(f, "customer_id", f.db, func(c *claimRow) UUID { return c.CustomerID }, func(to *loyalty.Family, c *claimRow) {
-		to.Claim(new(claimOf(c)))
-	})
+	return each(f, claimTable, f.db, func(c *loyalty.RewardClaim) loyalty.ID { return c.Customer }, (*loyalty.Family).Claim)
 }
 
 // given compares whom campaigns gave something.
 func (f *folding) given() error {
-	query := f.db.Order("customer_id, campaign")
-	return each(f, "customer_id", query, func(g *givenRow) UUID { return g.CustomerID }, func(to *loyalty.Family, g *givenRow) {
-		to.Given(loyalty.ID(g.CustomerID), g.Campaign)
+	return each(f, givenTable, f.db.Order("customer_id, campaign"), func(g *given) loyalty.ID { return g.customer }, func(to *loyalty.Family, g *given) {
+		to.Given(g.customer, g.campaign)
 	})
 }
+
+// given is a customer to whom a campaign gave something.
+type given struct {
+	customer loyalty.ID
+	campaign string
+}
+
+var givenTable = table[given]{name: "campaign_customers", fields: []field[given]{
+	{"customer_id", "uuid", func(g *given) any { return (*UUID)(&g.customer) }},
+	{"campaign", "text", func(g *given) any { return (*plain)(&g.campaign) }},
+}}
 
 // campaigns compares the figures of campaigns, after all families.
 func (r *rebuilding) campaigns() error {

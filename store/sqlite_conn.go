@@ -128,6 +128,11 @@ func (c *sqliteConn) query(s driver.Stmt, into []any, each func() error) (err er
 // assign stores a column in its destination.
 func assign(dest any, v driver.Value) error {
 	switch d := dest.(type) {
+	case *blob: // the driver made it for this row
+		if b, ok := v.([]byte); ok || v == nil {
+			*d = b
+			return nil
+		}
 	case sql.Scanner:
 		return d.Scan(v)
 	case *string:

@@ -68,7 +68,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	require.ErrorIs(t, err, loyalty.ErrDatabaseAway)
 	var events int64
-	require.NoError(t, s.read.Model(&eventRow{}).Count(&events).Error)
+	require.NoError(t, s.read.Table("events").Count(&events).Error)
 	require.Equal(t, int64(2*(written-1)), events, "whole batches or nothing")
 	limit("100000")
 	require.NoError(t, put(s, loyalty.Writes{Events: []loyalty.Event{visit(make([]byte, 3000))}}))

@@ -1,9 +1,13 @@
 package store
 
 import (
+	"bytes"
 	"database/sql/driver"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -192,6 +196,13 @@ func documentIn[T any](field *T) documentField[T] { return documentField[T]{fiel
 
 type documentField[T any] struct{ at *T }
 
+// same compares the texts.
+func (d documentField[T]) same(other any) bool {
+	a, err := Document[T]{*d.at}.json()
+	b, failed := Document[T]{*other.(documentField[T]).at}.json()
+	return err == nil && failed == nil && a == b
+}
+
 // Value gives the JSON text.
 func (d documentField[T]) Value() (driver.Value, error) { return Document[T]{*d.at}.Value() }
 
@@ -215,6 +226,31 @@ func (d documentField[T]) ScanText(v pgtype.Text) error {
 		return nil
 	}
 	return json.Unmarshal([]byte(v.String), d.at)
+}
+
+// listIn, textsIn and rawsIn are documents that are compared without writing them.
+func listIn(field *[]string) listField { return listField{documentIn(field)} }
+
+type listField struct{ documentField[[]string] }
+
+func (l listField) same(other any) bool { return slices.Equal(*l.at, *other.(listField).at) }
+
+func textsIn(field *map[string]string) textsField { return textsField{documentIn(field)} }
+
+type textsField struct {
+	documentField[map[string]string]
+}
+
+func (m textsField) same(other any) bool { return maps.Equal(*m.at, *other.(textsField).at) }
+
+func rawsIn(field *map[string]json.RawMessage) rawsField { return rawsField{documentIn(field)} }
+
+type rawsField struct {
+	documentField[map[string]json.RawMessage]
+}
+
+func (m rawsField) same(other any) bool {
+	return maps.EqualFunc(*m.at, *other.(rawsField).at, func(x, y json.RawMessage) bool { return bytes.Equal(x, y) })
 }
 
 // Raw is JSON text that is kept byte for byte, NULL where it is absent.
@@ -256,8 +292,15 @@ func (r *Raw) ScanText(v pgtype.Text) error {
 // GormDataType keeps GORM from guessing.
 func (Raw) GormDataType() string { return "text" }
 
-// The types below are only used by the batch: they encode and read plain Go
+// The types below are only used by tables and batches: they encode and read plain Go
 // values without allocating for each.
+
+// value is one that can be told from another of its kind.
+type value interface{ same(other any) bool }
+
+func (u *UUID) same(other any) bool   { return *u == *other.(*UUID) }
+func (m *Millis) same(other any) bool { return m.Time().Equal(other.(*Millis).Time()) }
+func (p *plain) same(other any) bool  { return *p == *other.(*plain) }
 
 // number is any whole number; NULL reads as zero.
 type number int64
@@ -277,21 +320,55 @@ func (n *number) Scan(src any) error {
 	return nil
 }
 
-// optional is a number that may be absent.
-type optional struct{ n *int64 }
+// wholeIn is any other whole number, in its place.
+func wholeIn[N wholes](field *N) wholeField[N] { return wholeField[N]{field} }
+
+type wholes interface{ ~int | ~int16 | ~uint8 }
+
+type wholeField[N wholes] struct{ at *N }
+
+func (w wholeField[N]) Value() (driver.Value, error) { return int64(*w.at), nil }
+func (w wholeField[N]) Int64Value() (pgtype.Int8, error) {
+	return pgtype.Int8{Int64: int64(*w.at), Valid: true}, nil
+}
+func (w wholeField[N]) ScanInt64(v pgtype.Int8) error { *w.at = N(v.Int64); return nil }
+
+func (w wholeField[N]) Scan(src any) error {
+	var n number
+	err := n.Scan(src)
+	*w.at = N(n)
+	return err
+}
+
+// optional is a number that may be absent, in its place.
+type optional struct{ at **int64 }
 
 func (o optional) Value() (driver.Value, error) {
-	if o.n == nil {
+	if *o.at == nil {
 		return nil, nil
 	}
-	return *o.n, nil
+	return **o.at, nil
 }
 
 func (o optional) Int64Value() (pgtype.Int8, error) {
-	if o.n == nil {
+	if *o.at == nil {
 		return pgtype.Int8{}, nil
 	}
-	return pgtype.Int8{Int64: *o.n, Valid: true}, nil
+	return pgtype.Int8{Int64: **o.at, Valid: true}, nil
+}
+
+func (o optional) ScanInt64(v pgtype.Int8) error {
+	*o.at = nil
+	if v.Valid {
+		*o.at = &v.Int64
+	}
+	return nil
+}
+
+func (o optional) Scan(src any) error {
+	var n number
+	err := n.Scan(src)
+	return errors.Join(err, o.ScanInt64(pgtype.Int8{Int64: int64(n), Valid: src != nil}))
 }
 
 // plain is a text that is never NULL; where a join has nothing, it reads as empty.
@@ -330,6 +407,16 @@ func (f *flag) Scan(src any) error {
 type blob []byte
 
 func (b blob) BytesValue() ([]byte, error) { return b, nil }
+func (b *blob) ScanBytes(v []byte) error   { *b = bytes.Clone(v); return nil }
+
+func (b *blob) Scan(src any) error {
+	v, ok := src.([]byte)
+	if !ok && src != nil {
+		return fmt.Errorf("not a byte string: %T", src)
+	}
+	*b = bytes.Clone(v)
+	return nil
+}
 
 func (b blob) Value() (driver.Value, error) {
 	if b == nil {

@@ -1,9 +1,6 @@
 package store
 
 import (
-	"bytes"
-	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 
@@ -26,7 +23,7 @@ func writeCalls(w *loyalty.Writes, key sealer) ([]calls, error) {
 	list = sharedCalls(list, w)
 	list = campaignCalls(list, w)
 	list = write(list, updateCustomers, changed(customers, func(c *loyalty.Changed[loyalty.Customer]) bool {
-		return !sameAccount(&c.Before, &c.After)
+		return !accountTable.same(&c.Before, &c.After) // nearly every event changes figures only
 	}))
 	list = write(list, deleteNames, sorted(w.Freed, byValue))
 	list = write(list, insertNames, sorted(w.Claims, byValue))
@@ -89,18 +86,6 @@ func changed[T any](rows []T, pass func(*T) bool) []T {
 }
 
 func held(r *loyalty.Changed[loyalty.Reservation]) bool { return len(r.After.Hold) > 0 }
-
-// sameAccount says that only figures changed: then the account's row stays as it
-// is, which is the case of nearly every event.
-func sameAccount(a, b *loyalty.Customer) bool {
-	p, q := &a.Profile, &b.Profile
-	return a.Name == b.Name && a.Status == b.Status && a.CreatedAt.Equal(b.CreatedAt) && a.UpdatedAt.Equal(b.UpdatedAt) &&
-		a.MergedInto == b.MergedInto && p.Referrer == q.Referrer &&
-		p.Handler == q.Handler && p.Email == q.Email && p.FirstName == q.FirstName && p.LastName == q.LastName &&
-		p.Language == q.Language && p.Gender == q.Gender && p.Currency == q.Currency && p.ImageURL == q.ImageURL &&
-		p.BirthDate == q.BirthDate && slices.Equal(p.Labels, q.Labels) && maps.Equal(p.ExternalIDs, q.ExternalIDs) &&
-		maps.EqualFunc(p.Custom, q.Custom, func(x, y json.RawMessage) bool { return bytes.Equal(x, y) })
-}
 
 // newKeys seals the keys of customers that have none in the database yet.
 func newKeys(w *loyalty.Writes, key sealer) []customerKeyRow {
