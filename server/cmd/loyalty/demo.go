@@ -71,7 +71,7 @@ func (s *settings) demo(cmd *cobra.Command, db *store.Store, f demoFlags) error 
 	if err := s.mustBeEmpty(ctx, db); err != nil {
 		return err
 	}
-	h := &house{store: db, logger: slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))}
+	h := &app{store: db, logger: slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))}
 	if err := s.wire(ctx, h); err != nil {
 		return coded{codeFailed, err}
 	}
@@ -112,7 +112,7 @@ const demoBatch = 100
 
 // demoRun is a demo that is being filled.
 type demoRun struct {
-	*house
+	*app
 	demoFlags
 	crowd    *demoCrowd
 	meter    *meter
@@ -124,7 +124,7 @@ type demoRun struct {
 }
 
 // prepareDemo sets up the programme.
-func prepareDemo(ctx context.Context, h *house, f demoFlags, meter *meter) (*demoRun, error) {
+func prepareDemo(ctx context.Context, h *app, f demoFlags, meter *meter) (*demoRun, error) {
 	now := time.Now().UTC().Truncate(time.Second)
 	p, err := readDemo(now)
 	if err != nil {
@@ -138,7 +138,7 @@ func prepareDemo(ctx context.Context, h *house, f demoFlags, meter *meter) (*dem
 		return nil, err
 	}
 	return &demoRun{
-		house: h, demoFlags: f, crowd: newCrowd(f.seed, f.customers, now, products), meter: meter, begun: now,
+		app: h, demoFlags: f, crowd: newCrowd(f.seed, f.customers, now, products), meter: meter, begun: now,
 		journal: map[string]int{}, refused: map[string]int{}, given: map[loyalty.ID]bool{},
 	}, nil
 }

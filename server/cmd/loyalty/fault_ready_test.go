@@ -87,7 +87,7 @@ func TestFaultConfigurationNotFollowed(t *testing.T) {
 
 // TestFaultClock: a node whose clock is wrong is not ready, and shows the figure.
 func TestFaultClock(t *testing.T) {
-	h := &house{store: storetest.Open(t, storetest.Postgres(t))}
+	h := &app{store: storetest.Open(t, storetest.Postgres(t))}
 	var err error
 	h.directory, err = loyalty.NewDirectory(t.Context(), loyalty.DirectoryOptions{Store: h.store})
 	require.NoError(t, err)

@@ -41,7 +41,7 @@ func newJobs(s *settings) *cobra.Command {
 func (s *settings) withJobs(cmd *cobra.Command, work func(*loyalty.Jobs) error) error {
 	ctx, logger := cmd.Context(), slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))
 	return use(ctx, s.openExisting, func(db *store.Store) error {
-		h := &house{store: db, logger: logger}
+		h := &app{store: db, logger: logger}
 		if err := s.wire(ctx, h); err != nil {
 			return err
 		}

@@ -16,10 +16,10 @@ import (
 const behindAfter = 10 * time.Second
 
 // ready says why this node should get no requests now.
-func (h *house) ready(ctx context.Context) error {
+func (a *app) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTime)
 	defer cancel()
-	for _, check := range []func(context.Context) error{h.reachable, h.writable, h.following, h.onTime} {
+	for _, check := range []func(context.Context) error{a.reachable, a.writable, a.following, a.onTime} {
 		if err := check(ctx); err != nil {
 			return err
 		}
@@ -31,8 +31,8 @@ func notReady(err error, format string, args ...any) error {
 	return &server.NotReady{Reason: fmt.Sprintf(format, args...), Err: err}
 }
 
-func (h *house) reachable(ctx context.Context) error {
-	switch err := h.store.Ready(ctx); {
+func (a *app) reachable(ctx context.Context) error {
+	switch err := a.store.Ready(ctx); {
 	case err == nil:
 		return nil
 	case errors.Is(err, store.ErrMigrationsPending), errors.Is(err, store.ErrNewerSchema):
@@ -42,8 +42,8 @@ func (h *house) reachable(ctx context.Context) error {
 	}
 }
 
-func (h *house) writable(ctx context.Context) error {
-	switch err := h.store.Writable(ctx); {
+func (a *app) writable(ctx context.Context) error {
+	switch err := a.store.Writable(ctx); {
 	case err == nil:
 		return nil
 	case errors.Is(err, loyalty.ErrDamaged):
@@ -57,45 +57,45 @@ func (h *house) writable(ctx context.Context) error {
 	}
 }
 
-func (h *house) following(context.Context) error {
-	behind := h.directory.Behind()
+func (a *app) following(context.Context) error {
+	behind := a.directory.Behind()
 	if behind < behindAfter {
 		return nil
 	}
 	return notReady(errors.New("see the log"), "the configuration has not been followed for %s", behind.Round(time.Second))
 }
 
-func (h *house) onTime(context.Context) error {
-	err := h.keeper.Trusted()
+func (a *app) onTime(context.Context) error {
+	err := a.keeper.Trusted()
 	if err == nil {
 		return nil
 	}
-	skew, _ := h.keeper.Skew()
+	skew, _ := a.keeper.Skew()
 	return notReady(err, "the clock is %s off the database's", skew.Round(time.Second))
 }
 
 // status gives the figures that belong to it.
-func (h *house) status() (figures []server.Figure) {
-	if skew, known := h.keeper.Skew(); known {
+func (a *app) status() (figures []server.Figure) {
+	if skew, known := a.keeper.Skew(); known {
 		figures = append(figures, server.Figure{Name: "clock_ahead_ms", Value: skew.Milliseconds()})
 	}
-	if size, embedded := h.store.LogBytes(); embedded {
+	if size, embedded := a.store.LogBytes(); embedded {
 		figures = append(figures, server.Figure{Name: "database_log_bytes", Value: size})
 	}
-	return append(figures, server.Figure{Name: "configuration_behind_ms", Value: h.directory.Behind().Milliseconds()})
+	return append(figures, server.Figure{Name: "configuration_behind_ms", Value: a.directory.Behind().Milliseconds()})
 }
 
 // inspect looks at the database once, aside: at settings that can lose writes, and at
 // a file that was not closed in good order.
-func (h *house) inspect(ctx context.Context) {
-	warnings, err := h.store.Warnings(ctx)
+func (a *app) inspect(ctx context.Context) {
+	warnings, err := a.store.Warnings(ctx)
 	if err != nil && ctx.Err() == nil {
-		h.logger.Error("looking at the database's settings", "error", err)
+		a.logger.Error("looking at the database's settings", "error", err)
 	}
 	for _, w := range warnings {
-		h.logger.Warn(w)
+		a.logger.Warn(w)
 	}
-	if err := h.store.CheckFile(ctx); err != nil {
-		h.logger.Error("the database is served read-only: restore it from a backup", "error", err)
+	if err := a.store.CheckFile(ctx); err != nil {
+		a.logger.Error("the database is served read-only: restore it from a backup", "error", err)
 	}
 }

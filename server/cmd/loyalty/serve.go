@@ -72,8 +72,8 @@ func (s *settings) serve(ctx context.Context, logger *slog.Logger, out io.Writer
 	return house.serve(ctx, listener)
 }
 
-// house is everything that serves, wired.
-type house struct {
+// app is everything that serves, wired.
+type app struct {
 	store      *store.Store
 	directory  *loyalty.Directory
 	vocabulary *contract.Vocabulary
@@ -86,62 +86,62 @@ type house struct {
 	logger     *slog.Logger
 }
 
-func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logger) (*house, error) {
-	h := &house{store: db, logger: logger}
+func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logger) (*app, error) {
+	a := &app{store: db, logger: logger}
 	catalogue, err := i18n.Load()
 	if err != nil {
 		return nil, err
 	}
-	if err := s.wire(ctx, h); err != nil {
+	if err := s.wire(ctx, a); err != nil {
 		return nil, err
 	}
-	h.admin = loyalty.NewAdmin(loyalty.AdminOptions{Store: db, Directory: h.directory, APIs: openapi.Names()})
-	limiter, err := s.limiter(h)
+	a.admin = loyalty.NewAdmin(loyalty.AdminOptions{Store: db, Directory: a.directory, APIs: openapi.Names()})
+	limiter, err := s.limiter(a)
 	if err != nil {
-		h.close()
+		a.close()
 		return nil, err
 	}
 	o := server.Options{
-		Listen: s.listen, Region: s.region, Engine: h.engine, Directory: h.directory, Admin: h.admin, Reader: db, Jobs: h.jobs,
-		Leaderboard: loyalty.NewLeaderboard(loyalty.LeaderboardOptions{Store: db, Programmes: h.directory}),
-		Vocabulary:  h.vocabulary, Catalogue: catalogue, Limiter: limiter, Ready: h.ready, Status: h.status, Logger: logger,
+		Listen: s.listen, Region: s.region, Engine: a.engine, Directory: a.directory, Admin: a.admin, Reader: db, Jobs: a.jobs,
+		Leaderboard: loyalty.NewLeaderboard(loyalty.LeaderboardOptions{Store: db, Programmes: a.directory}),
+		Vocabulary:  a.vocabulary, Catalogue: catalogue, Limiter: limiter, Ready: a.ready, Status: a.status, Logger: logger,
 		PublicHosts: s.publicHosts, TrustedProxies: s.trustedProxies, SigningDebug: s.signingDebug,
 		BodyMemory: int64(s.bodyMemory) << 20,
 	}
 	if s.replayGuard {
 		o.ReplayGuard = db
 	}
-	h.server, err = server.New(o)
+	a.server, err = server.New(o)
 	if err != nil {
-		h.close()
+		a.close()
 		return nil, err
 	}
-	return h, nil
+	return a, nil
 }
 
 // wire makes what serving and jobs have in common: the configuration in force,
 // the engine, and the jobs.
-func (s *settings) wire(ctx context.Context, h *house) (err error) {
-	h.directory, err = loyalty.NewDirectory(ctx, loyalty.DirectoryOptions{
-		Store: h.store, Report: func(err error) { h.logger.Error("following the configuration", "error", err) },
+func (s *settings) wire(ctx context.Context, a *app) (err error) {
+	a.directory, err = loyalty.NewDirectory(ctx, loyalty.DirectoryOptions{
+		Store: a.store, Report: func(err error) { a.logger.Error("following the configuration", "error", err) },
 	})
 	if err != nil {
 		return err
 	}
-	if h.vocabulary, err = contract.NewVocabulary(); err != nil {
+	if a.vocabulary, err = contract.NewVocabulary(); err != nil {
 		return err
 	}
-	h.keeper = loyalty.NewTimekeeper(loyalty.TimekeeperOptions{
-		Database: h.store, Report: func(err error) { h.logger.Error("the clock", "error", err) },
+	a.keeper = loyalty.NewTimekeeper(loyalty.TimekeeperOptions{
+		Database: a.store, Report: func(err error) { a.logger.Error("the clock", "error", err) },
 	})
-	_ = h.keeper.Check(ctx) // it was reported; what needs a right clock waits
-	h.engine, err = loyalty.NewEngine(loyalty.EngineOptions{
-		Store: h.store, Contract: h.vocabulary, Programmes: h.directory, Rules: action.All(), Workers: s.workers(), Timekeeper: h.keeper,
+	_ = a.keeper.Check(ctx) // it was reported; what needs a right clock waits
+	a.engine, err = loyalty.NewEngine(loyalty.EngineOptions{
+		Store: a.store, Contract: a.vocabulary, Programmes: a.directory, Rules: action.All(), Workers: s.workers(), Timekeeper: a.keeper,
 	})
-	h.jobs = loyalty.NewJobs(loyalty.JobsOptions{
-		Engine: h.engine, Store: h.store, Report: func(job string, err error) { h.logger.Error("job", "job", job, "error", err) },
-		Anchored: func(a loyalty.Anchor) {
-			h.logger.Info("the journal was anchored", "number", a.Number, "at", a.At.UTC(), "customers", a.Customers, "digest", fmt.Sprintf("%x", a.Digest))
+	a.jobs = loyalty.NewJobs(loyalty.JobsOptions{
+		Engine: a.engine, Store: a.store, Report: func(job string, err error) { a.logger.Error("job", "job", job, "error", err) },
+		Anchored: func(made loyalty.Anchor) {
+			a.logger.Info("the journal was anchored", "number", made.Number, "at", made.At.UTC(), "customers", made.Customers, "digest", fmt.Sprintf("%x", made.Digest))
 		},
 	})
 	return err
@@ -159,51 +159,51 @@ func (s *settings) workers() int {
 
 // limiter shares the rate limit through Redis where one is configured, and says
 // so where none is.
-func (s *settings) limiter(h *house) (limit.Limiter, error) {
+func (s *settings) limiter(a *app) (limit.Limiter, error) {
 	memory := limit.NewMemory(time.Now)
 	if s.redisURL == "" {
-		h.logger.Info("rate limits hold for this node alone; LOYALTY_REDIS_URL shares them between nodes")
+		a.logger.Info("rate limits hold for this node alone; LOYALTY_REDIS_URL shares them between nodes")
 		return memory, nil
 	}
-	shared, err := limit.NewRedis(s.redisURL, memory, h.logger)
+	shared, err := limit.NewRedis(s.redisURL, memory, a.logger)
 	if err != nil {
 		return nil, fault("redis-url", "%w", err)
 	}
-	h.limiter = shared
+	a.limiter = shared
 	return shared, nil
 }
 
 // serve answers requests until ctx ends, then lets those under way finish.
-func (h *house) serve(ctx context.Context, listener net.Listener) error {
+func (a *app) serve(ctx context.Context, listener net.Listener) error {
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var wait sync.WaitGroup
-	wait.Go(func() { h.directory.Watch(background, watchEvery) })
-	wait.Go(func() { h.jobs.Work(background) })
-	wait.Go(func() { h.keeper.Watch(background) })
-	wait.Go(func() { h.inspect(background) })
-	err := h.server.Serve(ctx, listener, grace)
+	wait.Go(func() { a.directory.Watch(background, watchEvery) })
+	wait.Go(func() { a.jobs.Work(background) })
+	wait.Go(func() { a.keeper.Watch(background) })
+	wait.Go(func() { a.inspect(background) })
+	err := a.server.Serve(ctx, listener, grace)
 	stop() // a job under way is given back, and goes on elsewhere
 	wait.Wait()
-	h.engine.Close()
+	a.engine.Close()
 	if err != nil {
 		return coded{codeFailed, err}
 	}
-	h.logger.Info("stopped")
+	a.logger.Info("stopped")
 	return nil
 }
 
-func (h *house) close() {
-	h.engine.Close()
-	if err := h.closeLimiter(); err != nil {
-		h.logger.Error("closing Redis", "error", err)
+func (a *app) close() {
+	a.engine.Close()
+	if err := a.closeLimiter(); err != nil {
+		a.logger.Error("closing Redis", "error", err)
 	}
 }
 
-func (h *house) closeLimiter() error {
-	if h.limiter == nil {
+func (a *app) closeLimiter() error {
+	if a.limiter == nil {
 		return nil
 	}
-	return h.limiter.Close()
+	return a.limiter.Close()
 }
 
 // welcome says where the server is. On an embedded database without any access
