@@ -69,7 +69,7 @@ func failed(status int, err error) []slog.Attr {
 
 // panicked logs the stack under the request's id and answers 500. An answer that
 // has begun cannot be taken back: then the connection is broken off, so that
-// nobody takes the part for the whole.
+// the part is not taken for the whole.
 func (s *Server) panicked(c *gin.Context, r *request, p any) {
 	if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(p)

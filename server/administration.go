@@ -32,7 +32,7 @@ var _ administration.StrictServerInterface = (*administrationAPI)(nil)
 func change[T any](
 	ctx context.Context, status int, body func(T) any,
 	do func(context.Context, loyalty.Call) (loyalty.Done[T], error),
-) (written, error) {
+) (rawResponse, error) {
 	r := requestOf(ctx)
 	language, call := r.language, loyalty.Call{KeyID: r.key.ID}
 	if key, hash, ok := r.idempotency(httpRequest(ctx)); ok {
@@ -46,9 +46,9 @@ func change[T any](
 	done, err := do(plain(ctx), call)
 	switch {
 	case err != nil:
-		return written{}, err
+		return rawResponse{}, err
 	case done.Replayed != nil:
 		return replay(done.Replayed), nil
 	}
-	return written{status: status, body: marshal(body(done.Value))}, nil
+	return rawResponse{status: status, body: marshal(body(done.Value))}, nil
 }

@@ -16,7 +16,7 @@ func (a *administrationAPI) GetConfiguration(ctx context.Context, _ administrati
 	if err != nil {
 		return nil, err
 	}
-	return written{status: http.StatusOK, body: marshal(map[string]any{"data": document})}, nil
+	return rawResponse{status: http.StatusOK, body: marshal(map[string]any{"data": document})}, nil
 }
 
 // ApplyConfiguration says what a configuration would change, or has it changed.
@@ -39,7 +39,7 @@ func (a *administrationAPI) ApplyConfiguration(ctx context.Context, in administr
 		if err != nil {
 			return nil, err
 		}
-		return written{status: http.StatusOK, body: marshal(answer(changes))}, nil
+		return rawResponse{status: http.StatusOK, body: marshal(answer(changes))}, nil
 	}
 	return change(ctx, http.StatusOK, answer, func(ctx context.Context, call loyalty.Call) (loyalty.Done[[]loyalty.ConfigurationChange], error) {
 		return a.admin.ApplyConfiguration(ctx, call, wanted, prune)

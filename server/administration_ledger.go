@@ -70,7 +70,7 @@ func (a *administrationAPI) invariants(ctx context.Context) ([]administration.In
 	return list, nil
 }
 
-// invariant words a check. Internal ids of customers are not part of it.
+// invariant renders a check. Internal ids of customers are not part of it.
 func invariant(c loyalty.LedgerCheck) administration.Invariant {
 	out := administration.Invariant{
 		ID: c.Invariant, Title: c.Title, Broken: c.Broken, Findings: []administration.LedgerFinding{},

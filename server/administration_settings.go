@@ -31,7 +31,7 @@ func (a *administrationAPI) UpdateSettings(ctx context.Context, in administratio
 	})
 }
 
-// settingsOf words the settings. The region comes from the installation, not
+// settingsOf renders the settings. The region comes from the installation, not
 // from the database.
 func (a *administrationAPI) settingsOf(s loyalty.Settings) administration.Settings {
 	return administration.Settings{

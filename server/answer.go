@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -12,17 +13,17 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// written is an answer that is ready as it goes out. Operations that may be
-// repeated answer with it, so that the first answer and every repetition are the
-// same bytes. It takes the place of the generated answers.
-type written struct {
+// rawResponse is an answer whose body is written out already. Operations that may be
+// repeated answer with it, so that the first answer and every repetition are the same
+// bytes. It takes the place of the generated answers.
+type rawResponse struct {
 	status   int
 	body     []byte
-	replayed bool // it is a stored one
+	replayed bool // the body is that of an earlier request
 }
 
 // replay is the stored answer of an earlier request.
-func replay(a *loyalty.Answer) written { return written{a.Status, a.Body, true} }
+func replay(a *loyalty.Answer) rawResponse { return rawResponse{a.Status, a.Body, true} }
 
 // withCustomer puts the customer in front of what an answer says besides. The two are
 // kept apart, so that the first answer and every repetition decide for themselves
@@ -31,8 +32,19 @@ func withCustomer(block, body []byte) []byte {
 	if len(block) == 0 {
 		return body
 	}
-	out := append(make([]byte, 0, len(block)+len(body)+12), `{"customer":`...)
-	return append(append(append(out, block...), ','), body[1:]...)
+	own := append(make([]byte, 0, len(block)+len(body)+13), `{"customer":`...)
+	return joinObjects(append(append(own, block...), '}'), body)
+}
+
+// joinObjects writes two JSON objects as one, the properties of the first before those of
+// the second; no name may be in both. It takes first over.
+func joinObjects(first, second []byte) []byte {
+	second = bytes.TrimSpace(second)
+	if len(second) <= len("{}") {
+		return first
+	}
+	first[len(first)-1] = ','
+	return append(first, second[1:]...)
 }
 
 // withoutCustomer takes the customer out of an answer that was kept whole, as all
@@ -46,7 +58,7 @@ func withoutCustomer(body []byte) []byte {
 	return marshal(all)
 }
 
-func (w written) write(to http.ResponseWriter) error {
+func (w rawResponse) write(to http.ResponseWriter) error {
 	if w.replayed {
 		to.Header().Set("Idempotency-Replayed", "true")
 	}
@@ -56,57 +68,71 @@ func (w written) write(to http.ResponseWriter) error {
 
 // The answers of the operations that may be repeated, or whose content is written as it is stored.
 
-func (w written) VisitSubmitEventResponse(to http.ResponseWriter) error         { return w.write(to) }
-func (w written) VisitSubmitEventsResponse(to http.ResponseWriter) error        { return w.write(to) }
-func (w written) VisitPreviewEventResponse(to http.ResponseWriter) error        { return w.write(to) }
-func (w written) VisitCreateKeyResponse(to http.ResponseWriter) error           { return w.write(to) }
-func (w written) VisitUpdateKeyResponse(to http.ResponseWriter) error           { return w.write(to) }
-func (w written) VisitRotateKeyResponse(to http.ResponseWriter) error           { return w.write(to) }
-func (w written) VisitRevokeKeyResponse(to http.ResponseWriter) error           { return w.write(to) }
-func (w written) VisitConfigureModuleResponse(to http.ResponseWriter) error     { return w.write(to) }
-func (w written) VisitUpdateSettingsResponse(to http.ResponseWriter) error      { return w.write(to) }
-func (w written) VisitGetConfigurationResponse(to http.ResponseWriter) error    { return w.write(to) }
-func (w written) VisitApplyConfigurationResponse(to http.ResponseWriter) error  { return w.write(to) }
-func (w written) VisitListEntitiesResponse(to http.ResponseWriter) error        { return w.write(to) }
-func (w written) VisitGetEntityResponse(to http.ResponseWriter) error           { return w.write(to) }
-func (w written) VisitCreateEntityResponse(to http.ResponseWriter) error        { return w.write(to) }
-func (w written) VisitUpdateEntityResponse(to http.ResponseWriter) error        { return w.write(to) }
-func (w written) VisitArchiveEntityResponse(to http.ResponseWriter) error       { return w.write(to) }
-func (w written) VisitChangeEntitiesResponse(to http.ResponseWriter) error      { return w.write(to) }
-func (w written) VisitMergeCustomerResponse(to http.ResponseWriter) error       { return w.write(to) }
-func (w written) VisitClaimRewardForManyResponse(to http.ResponseWriter) error  { return w.write(to) }
-func (w written) VisitGetBulkClaimStatusResponse(to http.ResponseWriter) error  { return w.write(to) }
-func (w written) VisitListBulkClaimErrorsResponse(to http.ResponseWriter) error { return w.write(to) }
-func (w written) VisitAddToCustomerListResponse(to http.ResponseWriter) error   { return w.write(to) }
-func (w written) VisitRemoveFromCustomerListResponse(to http.ResponseWriter) error {
+func (w rawResponse) VisitSubmitEventResponse(to http.ResponseWriter) error      { return w.write(to) }
+func (w rawResponse) VisitSubmitEventsResponse(to http.ResponseWriter) error     { return w.write(to) }
+func (w rawResponse) VisitPreviewEventResponse(to http.ResponseWriter) error     { return w.write(to) }
+func (w rawResponse) VisitCreateKeyResponse(to http.ResponseWriter) error        { return w.write(to) }
+func (w rawResponse) VisitUpdateKeyResponse(to http.ResponseWriter) error        { return w.write(to) }
+func (w rawResponse) VisitRotateKeyResponse(to http.ResponseWriter) error        { return w.write(to) }
+func (w rawResponse) VisitRevokeKeyResponse(to http.ResponseWriter) error        { return w.write(to) }
+func (w rawResponse) VisitConfigureModuleResponse(to http.ResponseWriter) error  { return w.write(to) }
+func (w rawResponse) VisitUpdateSettingsResponse(to http.ResponseWriter) error   { return w.write(to) }
+func (w rawResponse) VisitGetConfigurationResponse(to http.ResponseWriter) error { return w.write(to) }
+func (w rawResponse) VisitApplyConfigurationResponse(to http.ResponseWriter) error {
 	return w.write(to)
 }
-func (w written) VisitGetCustomerListStatusResponse(to http.ResponseWriter) error { return w.write(to) }
-func (w written) VisitListCustomerListErrorsResponse(to http.ResponseWriter) error {
+func (w rawResponse) VisitListEntitiesResponse(to http.ResponseWriter) error   { return w.write(to) }
+func (w rawResponse) VisitGetEntityResponse(to http.ResponseWriter) error      { return w.write(to) }
+func (w rawResponse) VisitCreateEntityResponse(to http.ResponseWriter) error   { return w.write(to) }
+func (w rawResponse) VisitUpdateEntityResponse(to http.ResponseWriter) error   { return w.write(to) }
+func (w rawResponse) VisitArchiveEntityResponse(to http.ResponseWriter) error  { return w.write(to) }
+func (w rawResponse) VisitChangeEntitiesResponse(to http.ResponseWriter) error { return w.write(to) }
+func (w rawResponse) VisitMergeCustomerResponse(to http.ResponseWriter) error  { return w.write(to) }
+func (w rawResponse) VisitClaimRewardForManyResponse(to http.ResponseWriter) error {
 	return w.write(to)
 }
-func (w written) VisitVerifyCustomerResponse(to http.ResponseWriter) error     { return w.write(to) }
-func (w written) VisitListCouponPoolsResponse(to http.ResponseWriter) error    { return w.write(to) }
-func (w written) VisitGetCouponPoolResponse(to http.ResponseWriter) error      { return w.write(to) }
-func (w written) VisitCreateCouponPoolResponse(to http.ResponseWriter) error   { return w.write(to) }
-func (w written) VisitUpdateCouponPoolResponse(to http.ResponseWriter) error   { return w.write(to) }
-func (w written) VisitAddCodesResponse(to http.ResponseWriter) error           { return w.write(to) }
-func (w written) VisitGetPoolFillStatusResponse(to http.ResponseWriter) error  { return w.write(to) }
-func (w written) VisitListPoolFillErrorsResponse(to http.ResponseWriter) error { return w.write(to) }
-func (w written) VisitEnterContestResponse(to http.ResponseWriter) error       { return w.write(to) }
-func (w written) VisitClaimOfferResponse(to http.ResponseWriter) error         { return w.write(to) }
-func (w written) VisitAnswerQuestionResponse(to http.ResponseWriter) error     { return w.write(to) }
-func (w written) VisitAnswerQuizResponse(to http.ResponseWriter) error         { return w.write(to) }
-func (w written) VisitClaimRewardResponse(to http.ResponseWriter) error        { return w.write(to) }
-func (w written) VisitListActivitiesResponse(to http.ResponseWriter) error     { return w.write(to) }
-func (w written) VisitClaimRewardForResponse(to http.ResponseWriter) error     { return w.write(to) }
-func (w written) VisitRedeemRewardClaimResponse(to http.ResponseWriter) error  { return w.write(to) }
-func (w written) VisitRevokeRewardResponse(to http.ResponseWriter) error       { return w.write(to) }
-func (w written) VisitStartBacktestResponse(to http.ResponseWriter) error      { return w.write(to) }
-func (w written) VisitGetBacktestResponse(to http.ResponseWriter) error        { return w.write(to) }
-func (w written) VisitRecordVisualSearchResponse(to http.ResponseWriter) error { return w.write(to) }
-func (w written) VisitGiveLevelResponse(to http.ResponseWriter) error          { return w.write(to) }
-func (w written) VisitSpinPrizeWheelResponse(to http.ResponseWriter) error     { return w.write(to) }
+func (w rawResponse) VisitGetBulkClaimStatusResponse(to http.ResponseWriter) error {
+	return w.write(to)
+}
+func (w rawResponse) VisitListBulkClaimErrorsResponse(to http.ResponseWriter) error {
+	return w.write(to)
+}
+func (w rawResponse) VisitAddToCustomerListResponse(to http.ResponseWriter) error { return w.write(to) }
+func (w rawResponse) VisitRemoveFromCustomerListResponse(to http.ResponseWriter) error {
+	return w.write(to)
+}
+func (w rawResponse) VisitGetCustomerListStatusResponse(to http.ResponseWriter) error {
+	return w.write(to)
+}
+func (w rawResponse) VisitListCustomerListErrorsResponse(to http.ResponseWriter) error {
+	return w.write(to)
+}
+func (w rawResponse) VisitVerifyCustomerResponse(to http.ResponseWriter) error    { return w.write(to) }
+func (w rawResponse) VisitListCouponPoolsResponse(to http.ResponseWriter) error   { return w.write(to) }
+func (w rawResponse) VisitGetCouponPoolResponse(to http.ResponseWriter) error     { return w.write(to) }
+func (w rawResponse) VisitCreateCouponPoolResponse(to http.ResponseWriter) error  { return w.write(to) }
+func (w rawResponse) VisitUpdateCouponPoolResponse(to http.ResponseWriter) error  { return w.write(to) }
+func (w rawResponse) VisitAddCodesResponse(to http.ResponseWriter) error          { return w.write(to) }
+func (w rawResponse) VisitGetPoolFillStatusResponse(to http.ResponseWriter) error { return w.write(to) }
+func (w rawResponse) VisitListPoolFillErrorsResponse(to http.ResponseWriter) error {
+	return w.write(to)
+}
+func (w rawResponse) VisitEnterContestResponse(to http.ResponseWriter) error      { return w.write(to) }
+func (w rawResponse) VisitClaimOfferResponse(to http.ResponseWriter) error        { return w.write(to) }
+func (w rawResponse) VisitAnswerQuestionResponse(to http.ResponseWriter) error    { return w.write(to) }
+func (w rawResponse) VisitAnswerQuizResponse(to http.ResponseWriter) error        { return w.write(to) }
+func (w rawResponse) VisitClaimRewardResponse(to http.ResponseWriter) error       { return w.write(to) }
+func (w rawResponse) VisitListActivitiesResponse(to http.ResponseWriter) error    { return w.write(to) }
+func (w rawResponse) VisitClaimRewardForResponse(to http.ResponseWriter) error    { return w.write(to) }
+func (w rawResponse) VisitRedeemRewardClaimResponse(to http.ResponseWriter) error { return w.write(to) }
+func (w rawResponse) VisitRevokeRewardResponse(to http.ResponseWriter) error      { return w.write(to) }
+func (w rawResponse) VisitStartBacktestResponse(to http.ResponseWriter) error     { return w.write(to) }
+func (w rawResponse) VisitGetBacktestResponse(to http.ResponseWriter) error       { return w.write(to) }
+func (w rawResponse) VisitRecordVisualSearchResponse(to http.ResponseWriter) error {
+	return w.write(to)
+}
+func (w rawResponse) VisitGiveLevelResponse(to http.ResponseWriter) error      { return w.write(to) }
+func (w rawResponse) VisitSpinPrizeWheelResponse(to http.ResponseWriter) error { return w.write(to) }
 
 // plain gives the request's own context: gin uses its contexts again, and what
 // the engine does may outlive the handler.

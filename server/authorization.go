@@ -12,7 +12,7 @@ import (
 )
 
 // authorize lets a key do only what it may, and serves only clean paths: dot
-// segments and double slashes are signed, but are nobody's resource.
+// segments and double slashes are signed, but name no resource.
 func (s *Server) authorize(c *gin.Context) {
 	r := requestOf(c)
 	if !admits(r.key, r.source) {

@@ -88,7 +88,7 @@ func (a *campaignsAPI) GetCampaign(_ context.Context, in automationcampaigns.Get
 	return automationcampaigns.GetCampaign200JSONResponse{Data: shown}, err
 }
 
-// campaignOf words a campaign.
+// campaignOf renders a campaign.
 func campaignOf(c *loyalty.Campaign, now time.Time) (automationcampaigns.AutomationCampaign, error) {
 	out := automationcampaigns.AutomationCampaign{
 		ID: c.ID, Name: c.Name, Trigger: c.Trigger, Condition: textOrNil(c.Condition), Priority: c.Priority,
@@ -104,7 +104,7 @@ func campaignOf(c *loyalty.Campaign, now time.Time) (automationcampaigns.Automat
 	return out, nil
 }
 
-// effectOf words an effect: what its type has, and nothing else.
+// effectOf renders an effect: what its type has, and nothing else.
 func effectOf(f *loyalty.Effect) map[string]any {
 	out := map[string]any{"type": f.Type}
 	switch f.Type {

@@ -83,10 +83,10 @@ func (a *campaignsAPI) GetBacktest(ctx context.Context, in automationcampaigns.G
 	case o.Target != in.CampaignID:
 		return nil, loyalty.ErrBatchNotFound.With("batch", in.BatchID)
 	}
-	return written{status: http.StatusOK, body: marshal(backtestAnswer(o))}, nil
+	return rawResponse{status: http.StatusOK, body: marshal(backtestAnswer(o))}, nil
 }
 
-// backtestAnswer words where a backtest stands.
+// backtestAnswer renders where a backtest stands.
 func backtestAnswer(o loyalty.BulkOperation) any {
 	var plan loyalty.BacktestPlan
 	var f loyalty.BacktestFigures

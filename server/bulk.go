@@ -23,14 +23,14 @@ type bulkOperations struct {
 
 // start takes a bulk operation on, has the job bulk see to it and answers 202 with where
 // it stands now.
-func (b bulkOperations) start(ctx context.Context, q loyalty.BulkRequest) (written, error) {
+func (b bulkOperations) start(ctx context.Context, q loyalty.BulkRequest) (rawResponse, error) {
 	return b.begin(ctx, func(ctx context.Context, call loyalty.Call) (loyalty.Done[loyalty.BulkOperation], error) {
 		return b.admin.BeginBulk(ctx, call, q)
 	})
 }
 
 // begin is start for an operation that take takes on.
-func (b bulkOperations) begin(ctx context.Context, take func(context.Context, loyalty.Call) (loyalty.Done[loyalty.BulkOperation], error)) (written, error) {
+func (b bulkOperations) begin(ctx context.Context, take func(context.Context, loyalty.Call) (loyalty.Done[loyalty.BulkOperation], error)) (rawResponse, error) {
 	answer, err := change(ctx, http.StatusAccepted, bulkAnswer, take)
 	if err == nil && !answer.replayed {
 		b.jobs.Wake("bulk")
@@ -47,12 +47,12 @@ func bulkAnswer(o loyalty.BulkOperation) any {
 }
 
 // status answers where an operation of some kinds stands.
-func (b bulkOperations) status(ctx context.Context, batch string, kinds ...string) (written, error) {
+func (b bulkOperations) status(ctx context.Context, batch string, kinds ...string) (rawResponse, error) {
 	o, err := b.named(ctx, batch, kinds...)
 	if err != nil {
-		return written{}, err
+		return rawResponse{}, err
 	}
-	return written{status: http.StatusOK, body: marshal(bulkAnswer(o))}, nil
+	return rawResponse{status: http.StatusOK, body: marshal(bulkAnswer(o))}, nil
 }
 
 // named reads the operation of some kinds that a path names. A text that is no id
@@ -95,10 +95,10 @@ func (b bulkOperations) refused(ctx context.Context, at bulkPlace, kinds ...stri
 
 // errors lists the customers whom an operation of some kinds refused, in the language of
 // this answer.
-func (b bulkOperations) errors(ctx context.Context, at bulkPlace, kinds ...string) (written, error) {
+func (b bulkOperations) errors(ctx context.Context, at bulkPlace, kinds ...string) (rawResponse, error) {
 	l, err := b.refused(ctx, at, kinds...)
 	if err != nil {
-		return written{}, err
+		return rawResponse{}, err
 	}
 	out := common.BulkErrorList{Data: make([]common.BulkError, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time}
 	language := requestOf(ctx).language
@@ -106,7 +106,7 @@ func (b bulkOperations) errors(ctx context.Context, at bulkPlace, kinds ...strin
 		_, fault := envelope(language, customerAction{fields: at.fields}.inRequest(l.Entries[i].Failure()))
 		out.Data[i] = common.BulkError{Customer: textOrNil(l.Entries[i].Customer), Error: fault}
 	}
-	return written{status: http.StatusOK, body: marshal(out)}, nil
+	return rawResponse{status: http.StatusOK, body: marshal(out)}, nil
 }
 
 // bulkPage is a page of items, which are found by their numbers.

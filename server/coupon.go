@@ -50,7 +50,7 @@ func (a *couponAPI) GetCoupon(ctx context.Context, in coupon.GetCouponRequestObj
 	}}, nil
 }
 
-// couponEvents words the history of a coupon, the last event first.
+// couponEvents renders the history of a coupon, the last event first.
 func couponEvents(moves []loyalty.CouponMove) []coupon.CouponEvent {
 	list := make([]coupon.CouponEvent, min(len(moves), maxHistory))
 	for i := range list {
@@ -144,7 +144,7 @@ func (a *couponAPI) findHolders(ctx context.Context, list []loyalty.Condition) e
 	return nil
 }
 
-// AddCodes fills a pool with codes that nobody holds yet: at once, or as a bulk
+// AddCodes fills a pool with codes that no customer holds yet: at once, or as a bulk
 // operation where they are many.
 func (a *couponAPI) AddCodes(ctx context.Context, in coupon.AddCodesRequestObject) (coupon.AddCodesResponseObject, error) {
 	generate := 0
@@ -183,5 +183,5 @@ func (a *couponAPI) ListPoolFillErrors(ctx context.Context, in coupon.ListPoolFi
 		_, fault := envelope(language, l.Entries[i].Failure())
 		out.Data[i] = coupon.PoolFillError{Code: textOrNil(l.Entries[i].Code), Count: l.Entries[i].Count, Error: fault}
 	}
-	return written{status: http.StatusOK, body: marshal(out)}, nil
+	return rawResponse{status: http.StatusOK, body: marshal(out)}, nil
 }

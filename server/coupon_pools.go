@@ -35,7 +35,7 @@ func (a *couponAPI) ListCouponPools(ctx context.Context, in coupon.ListCouponPoo
 	for i := range l.Entries {
 		out.Data[i] = poolRecord(&l.Entries[i], stock[l.Entries[i].ID])
 	}
-	return written{status: http.StatusOK, body: marshal(out)}, err
+	return rawResponse{status: http.StatusOK, body: marshal(out)}, err
 }
 
 // poolRecord writes a pool as the Entities API does, with its counts behind.
@@ -47,11 +47,10 @@ func poolRecord(e *loyalty.Entity, n loyalty.PoolStock) json.RawMessage {
 		Claimed   int64 `json:"claimed"`
 		Redeemed  int64 `json:"redeemed"`
 	}{n.Total, n.Available, n.Claimed, n.Redeemed})
-	own[len(own)-1] = ','
-	return append(own, counts[1:]...)
+	return joinObjects(own, counts)
 }
 
-// poolAnswer words one pool.
+// poolAnswer renders one pool.
 func poolAnswer(n loyalty.PoolStock) func(loyalty.Entity) any {
 	return func(e loyalty.Entity) any {
 		return struct {
@@ -73,7 +72,7 @@ func (a *couponAPI) GetCouponPool(ctx context.Context, in coupon.GetCouponPoolRe
 		return nil, err
 	}
 	n, err := a.stockOf(plain(ctx), e.ID)
-	return written{status: http.StatusOK, body: marshal(poolAnswer(n)(e))}, err
+	return rawResponse{status: http.StatusOK, body: marshal(poolAnswer(n)(e))}, err
 }
 
 // CreateCouponPool adds a pool, which has no codes yet.

@@ -54,7 +54,7 @@ func couponOf(language *tongue, c *loyalty.Coupon, holder *loyalty.Customer, now
 	return out
 }
 
-// couponOwner names a customer; nil: nobody, or somebody who left.
+// couponOwner names the holder of a coupon; nil: there is none, or the customer opted out.
 func couponOwner(c *loyalty.Customer) *common.CouponOwner {
 	if c.ID == (loyalty.ID{}) || c.Status == loyalty.OptedOut {
 		return nil
@@ -62,7 +62,7 @@ func couponOwner(c *loyalty.Customer) *common.CouponOwner {
 	return &common.CouponOwner{ID: c.Name}
 }
 
-// claimedCoupon words a coupon that a customer got just now; nil without one.
+// claimedCoupon renders a coupon that a customer got just now; nil without one.
 func claimedCoupon(language *tongue, c *loyalty.Coupon, holder *loyalty.Customer) *common.ClaimedCoupon {
 	if c == nil {
 		return nil

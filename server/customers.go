@@ -83,13 +83,13 @@ func customerQuery(ctx context.Context, p *loyalty.Programme, search *string) (q
 		return q, false
 	}
 	q.Conditions, readable = list.Conditions(requestOf(ctx).query, customerFields)
-	q.Conditions = withoutThoseWhoLeft(q.Conditions)
+	q.Conditions = withoutOptedOut(q.Conditions)
 	return q, readable
 }
 
-// withoutThoseWhoLeft leaves customers who opted out off a list that does not ask
+// withoutOptedOut leaves customers who opted out off a list that does not ask
 // for a status: nothing is left of them but figures.
-func withoutThoseWhoLeft(conditions []loyalty.Condition) []loyalty.Condition {
+func withoutOptedOut(conditions []loyalty.Condition) []loyalty.Condition {
 	if slices.ContainsFunc(conditions, func(c loyalty.Condition) bool { return c.Field == "status" }) {
 		return conditions
 	}
@@ -181,8 +181,8 @@ func expiring(lots []points.Lot, lastActivity time.Time) []customers.ExpiringPoi
 	return out
 }
 
-// chosen are the properties that a caller asked for; nil: all of them.
-type chosen []string
+// fieldSelection are the properties that a caller asked for; nil: all of them.
+type fieldSelection []string
 
 // customerProperties are the declared properties of a customer.
 var customerProperties = []string{
@@ -193,11 +193,11 @@ var customerProperties = []string{
 
 // readFields reads the parameter fields. A name that no customer can have is
 // refused; custom attributes begin with cf_.
-func readFields(text *common.Fields) (chosen, error) {
+func readFields(text *common.Fields) (fieldSelection, error) {
 	if text == nil {
 		return nil, nil
 	}
-	choose := chosen{}
+	choose := fieldSelection{}
 	for name := range strings.SplitSeq(*text, ",") {
 		name = strings.TrimSpace(name)
 		if !slices.Contains(customerProperties, name) && !strings.HasPrefix(name, "cf_") {
@@ -208,32 +208,32 @@ func readFields(text *common.Fields) (chosen, error) {
 	return choose, nil
 }
 
-func (f chosen) has(name string) bool { return f == nil || slices.Contains(f, name) }
+func (f fieldSelection) has(name string) bool { return f == nil || slices.Contains(f, name) }
 
-func (f chosen) text(name, value string) *string {
+func (f fieldSelection) text(name, value string) *string {
 	if !f.has(name) {
 		return nil
 	}
 	return textOrNil(value)
 }
 
-func (f chosen) points(name string, value int64) *int64 {
+func (f fieldSelection) points(name string, value int64) *int64 {
 	if !f.has(name) {
 		return nil
 	}
 	return &value
 }
 
-func (f chosen) instant(name string, value time.Time) *common.Instant {
+func (f fieldSelection) instant(name string, value time.Time) *common.Instant {
 	if !f.has(name) {
 		return nil
 	}
 	return instantOrNil(value)
 }
 
-// customer words a customer. id always comes along. Of a customer who left only
-// what identifies nobody is shown.
-func (f chosen) customer(c *loyalty.Customer) common.Customer {
+// customer renders a customer. id always comes along. Of a customer who opted out only
+// what does not identify them is shown.
+func (f fieldSelection) customer(c *loyalty.Customer) common.Customer {
 	out := common.Customer{
 		ID:        c.Name,
 		CreatedAt: f.instant("created_at", c.CreatedAt), UpdatedAt: f.instant("updated_at", c.ChangedAt()),
@@ -251,7 +251,7 @@ func (f chosen) customer(c *loyalty.Customer) common.Customer {
 	return out
 }
 
-func (f chosen) profile(p *loyalty.Profile, out *common.Customer) {
+func (f fieldSelection) profile(p *loyalty.Profile, out *common.Customer) {
 	out.Handler, out.Email = f.text("handler", p.Handler), f.text("email", p.Email)
 	out.FirstName, out.LastName = f.text("first_name", p.FirstName), f.text("last_name", p.LastName)
 	out.Gender, out.BirthDate = f.text("gender", p.Gender), f.text("birth_date", p.BirthDate)

@@ -25,7 +25,7 @@ func (a *customersAPI) MergeCustomer(ctx context.Context, in customers.MergeCust
 	return a.submitter.submitFor(ctx, merge)
 }
 
-// VerifyCustomer records that somebody made sure who the customer is.
+// VerifyCustomer records that the identity of a customer was checked.
 func (a *customersAPI) VerifyCustomer(ctx context.Context, in customers.VerifyCustomerRequestObject) (customers.VerifyCustomerResponseObject, error) {
 	verify := customerAction{customer: in.CustomerID, action: "verify_customer", data: map[string]any{}}
 	verify.body = func(_ *tongue, o *loyalty.Outcome) any {

@@ -8,9 +8,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// nameReferrers adds who brought the customers, by the name that callers know.
-// Nobody is named who left, and nothing is told of customers who did.
-func (a *customersAPI) nameReferrers(ctx context.Context, choose chosen, list []loyalty.Customer, out []common.Customer) error {
+// nameReferrers adds the referrers of customers, by the name that callers know. Referrers
+// who opted out are not named, and customers who opted out are given none.
+func (a *customersAPI) nameReferrers(ctx context.Context, choose fieldSelection, list []loyalty.Customer, out []common.Customer) error {
 	var ids []loyalty.ID
 	for i := range list {
 		if id := list[i].Profile.Referrer; id != (loyalty.ID{}) && list[i].Status != loyalty.OptedOut && !slices.Contains(ids, id) {

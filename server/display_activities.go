@@ -65,7 +65,7 @@ func (a *displayAPI) ListActivities(ctx context.Context, in display.ListActiviti
 	if err != nil {
 		return nil, err
 	}
-	return written{status: http.StatusOK, body: marshal(overview)}, nil
+	return rawResponse{status: http.StatusOK, body: marshal(overview)}, nil
 }
 
 // activityNeeds is what the kinds read of a customer, so that it is loaded at once.

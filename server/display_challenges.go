@@ -70,7 +70,7 @@ func challengesOverview(r *loyalty.Run, language *tongue) ([]any, error) {
 	return out, err
 }
 
-// challengeActivity words a challenge with one number for the progress.
+// challengeActivity renders a challenge with one number for the progress.
 func challengeActivity(p *loyalty.Programme, language *tongue, v *challengeView) display.ChallengeActivity {
 	return display.ChallengeActivity{
 		ID: v.ID, Status: common.DateStatus(v.dated), Title: v.title, Description: textOrNil(language.text(v.Description)),
@@ -81,7 +81,7 @@ func challengeActivity(p *loyalty.Programme, language *tongue, v *challengeView)
 	}
 }
 
-// challengeProgress words a challenge with the progress in each criterion.
+// challengeProgress renders a challenge with the progress in each criterion.
 func challengeProgress(p *loyalty.Programme, language *tongue, v *challengeView) display.ChallengeProgress {
 	one := challengeActivity(p, language, v)
 	e := display.ChallengeProgress{

@@ -168,7 +168,7 @@ func (a *displayAPI) couponsOfClaims(ctx context.Context, customer loyalty.ID, c
 	return byCode, err
 }
 
-// claimedReward words a claim and its reward.
+// claimedReward renders a claim and its reward.
 func (a *displayAPI) claimedReward(language *tongue, c *claimed) display.ClaimedReward {
 	r := c.reward
 	out := display.ClaimedReward{

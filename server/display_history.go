@@ -54,7 +54,7 @@ func (a *displayAPI) ListCustomerEvents(ctx context.Context, in display.ListCust
 	return display.ListCustomerEvents200JSONResponse{Data: j.data, Next: j.Next, Previous: j.Previous, Time: &j.Time}, err
 }
 
-// ListEvents lists what happened to everybody.
+// ListEvents lists what happened to all customers.
 func (a *displayAPI) ListEvents(ctx context.Context, in display.ListEventsRequestObject) (display.ListEventsResponseObject, error) {
 	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
 	if err != nil {

@@ -24,7 +24,7 @@ func (a *displayAPI) ListOfferActivities(ctx context.Context, in display.ListOff
 	return display.ListOfferActivities200JSONResponse{Data: l.Entries, Next: l.Next, Previous: l.Previous, Time: &l.Time}, nil
 }
 
-// offerActivities lists the offers of everybody and of the customer's segments.
+// offerActivities lists the offers for all customers and for the segments of this one.
 func offerActivities(r *loyalty.Run, language *tongue) ([]activity, error) {
 	mine := map[string]loyalty.OfferOutlook{}
 	theirs := map[string]*loyalty.Offer{}
@@ -75,7 +75,7 @@ func offerMatch(o *loyalty.Offer) string {
 	return o.RequiredMatch
 }
 
-// offerItems words the products that an offer means; nil: there are none.
+// offerItems renders the products that an offer means; nil: there are none.
 func offerItems(items []loyalty.OfferItem) (list []common.OfferItem) {
 	for _, i := range items {
 		list = append(list, common.OfferItem{Type: common.OfferItemType(i.Type), ID: i.ID, MinQuantity: max(1, i.MinQuantity)})

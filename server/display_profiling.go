@@ -64,7 +64,7 @@ func (a *displayAPI) GetNextQuestion(ctx context.Context, in display.GetNextQues
 	return out, nil
 }
 
-// nextQuestion words where the customer stands with a flow. Outside the flow's dates
+// nextQuestion renders where the customer stands with a flow. Outside the flow's dates
 // no question is told.
 func nextQuestion(r *loyalty.Run, language *tongue, f *loyalty.Flow) (display.NextQuestion, error) {
 	o, err := r.FlowOutlook(f)

@@ -47,7 +47,7 @@ func quizActivities(r *loyalty.Run, language *tongue) ([]activity, error) {
 	return activitiesOf(r.Programme.Quizzes, func(q *loyalty.Quiz) (activity, error) { return quizEntry(r, language, q) })
 }
 
-// quizEntry words a quiz. Its question is told from its beginning on, the right answer
+// quizEntry renders a quiz. Its question is told from its beginning on, the right answer
 // once the customer gave one.
 func quizEntry(r *loyalty.Run, language *tongue, q *loyalty.Quiz) (activity, error) {
 	status, title := q.Status(r.At), language.text(q.Title)
@@ -71,7 +71,7 @@ func quizEntry(r *loyalty.Run, language *tongue, q *loyalty.Quiz) (activity, err
 	}, err
 }
 
-// choiceTexts words the answers to choose from; nil: there are none.
+// choiceTexts renders the answers to choose from; nil: there are none.
 func choiceTexts(language *tongue, all []loyalty.Choice) (list []display.ChoiceText) {
 	for _, c := range all {
 		list = append(list, display.ChoiceText{ID: c.ID, Text: language.text(c.Text)})

@@ -17,7 +17,7 @@ func (a *displayAPI) ClaimReward(ctx context.Context, in display.ClaimRewardRequ
 }
 
 // claimReward is the claim of a reward in every API.
-func claimReward(ctx context.Context, s submitter, customer, reward string) (written, error) {
+func claimReward(ctx context.Context, s submitter, customer, reward string) (rawResponse, error) {
 	return s.submitFor(ctx, customerAction{
 		customer: customer, action: "reward_claim", data: map[string]any{"reward": reward},
 		body: func(language *tongue, o *loyalty.Outcome) any {

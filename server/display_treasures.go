@@ -30,7 +30,7 @@ func treasureActivities(r *loyalty.Run, language *tongue) ([]activity, error) {
 	})
 }
 
-// treasureEntry words a treasure, without its code. What finds it is an event, not an
+// treasureEntry renders a treasure, without its code. What finds it is an event, not an
 // operation of the Display API.
 func treasureEntry(r *loyalty.Run, language *tongue, t *loyalty.Treasure) (activity, error) {
 	o, err := r.TreasureOutlook(t)

@@ -64,7 +64,7 @@ func wheelEntry(r *loyalty.Run, language *tongue, w *loyalty.Wheel) (activity, e
 	}, err
 }
 
-// wheelSlices words what can come up, and not how often.
+// wheelSlices renders what can come up, and not how often.
 func wheelSlices(p *loyalty.Programme, language *tongue, options []loyalty.WheelOption) []display.WheelSlice {
 	list := make([]display.WheelSlice, len(options))
 	for i, o := range options {

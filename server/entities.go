@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -62,12 +61,7 @@ func recordOf(module, entity string, e *loyalty.Entity, status string) json.RawM
 		ArchivedAt *common.Instant `json:"archived_at,omitempty"`
 		Status     string          `json:"status,omitempty"`
 	}{e.ID, module, entity, common.Instant(e.CreatedAt), common.Instant(e.UpdatedAt), instantOrNil(e.ArchivedAt), status})
-	fields := bytes.TrimSpace(e.Data)
-	if len(fields) <= len("{}") {
-		return own
-	}
-	own[len(own)-1] = ','
-	return append(own, fields[1:]...)
+	return joinObjects(own, e.Data)
 }
 
 // GetEntity reads one entity, archived or not.
@@ -75,7 +69,7 @@ func (a *entitiesAPI) GetEntity(ctx context.Context, in entities.GetEntityReques
 	kind := entityType(in.Module, in.Entity)
 	if kind == loyalty.TypeCustomer {
 		c, err := a.customers.current(plain(ctx), in.EntityID)
-		return written{status: http.StatusOK, body: recordAnswer(customerRecord(c))}, err
+		return rawResponse{status: http.StatusOK, body: recordAnswer(customerRecord(c))}, err
 	}
 	if kind == loyalty.TypeTransaction {
 		return a.readTransaction(ctx, in.EntityID)
@@ -84,7 +78,7 @@ func (a *entitiesAPI) GetEntity(ctx context.Context, in entities.GetEntityReques
 	if err != nil {
 		return nil, err
 	}
-	return written{status: http.StatusOK, body: marshal(a.records.answer(in.Module, in.Entity)(e))}, nil
+	return rawResponse{status: http.StatusOK, body: marshal(a.records.answer(in.Module, in.Entity)(e))}, nil
 }
 
 // answer renders one entity of a type.

@@ -28,13 +28,11 @@ func coreRecord(kind string, record any) json.RawMessage {
 		Module string `json:"module"`
 		Entity string `json:"entity"`
 	}{"core", kind})
-	fields := marshal(record)
-	own[len(own)-1] = ','
-	return append(own, fields[1:]...)
+	return joinObjects(own, marshal(record))
 }
 
 func customerRecord(c loyalty.Customer) json.RawMessage {
-	return coreRecord("customer", chosen(nil).customer(&c))
+	return coreRecord("customer", fieldSelection(nil).customer(&c))
 }
 
 // listCustomers lists customers as entities.
@@ -92,7 +90,7 @@ func (a *entitiesAPI) updateCustomer(ctx context.Context, id string) (entities.U
 		return replay(outcome.Replayed), nil
 	}
 	status, body := render(outcome, nil)
-	return written{status: status, body: body}, nil
+	return rawResponse{status: status, body: body}, nil
 }
 
 // recordAnswer is the answer of one record.
@@ -141,7 +139,7 @@ func (a *entitiesAPI) readTransaction(ctx context.Context, id string) (entities.
 		return nil, err
 	}
 	t, err := a.journal.purchase(ctx, c.ID, id)
-	return written{status: http.StatusOK, body: recordAnswer(purchaseRecord(c, t))}, err
+	return rawResponse{status: http.StatusOK, body: recordAnswer(purchaseRecord(c, t))}, err
 }
 
 // purchaseRecord writes a purchase as an entity with whose it is. One who left is
@@ -151,8 +149,7 @@ func purchaseRecord(c loyalty.Customer, t common.Transaction) json.RawMessage {
 	if c.Status == loyalty.OptedOut {
 		return own
 	}
-	own[len(own)-1] = ','
-	return append(own, marshal(map[string]string{"customer": c.Name})[1:]...)
+	return joinObjects(own, marshal(map[string]string{"customer": c.Name}))
 }
 
 // profileAction is the event that changes what is known of a customer.

@@ -118,12 +118,12 @@ func (a *entitiesAPI) ListEntities(ctx context.Context, in entities.ListEntities
 }
 
 // entitiesPage writes a page of entities.
-func entitiesPage[T any](l list.Links[T], record func(T) json.RawMessage) written {
+func entitiesPage[T any](l list.Links[T], record func(T) json.RawMessage) rawResponse {
 	out := entityList{Data: make([]json.RawMessage, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: l.Time}
 	for i := range l.Entries {
 		out.Data[i] = record(l.Entries[i])
 	}
-	return written{status: http.StatusOK, body: marshal(out)}
+	return rawResponse{status: http.StatusOK, body: marshal(out)}
 }
 
 // entityQuery reads what a list is asked for; readable is false where a filter

@@ -73,7 +73,7 @@ func (a *entitiesAPI) reading(kind string, body any) func(*loyalty.Programme, js
 	}
 }
 
-// entityResults words the fate of each change.
+// entityResults renders what became of each change.
 func entityResults(language *tongue, results []loyalty.EntityResult) entities.EntityResults {
 	out := entities.EntityResults{Results: make([]entities.EntityResult, len(results)), Total: len(results)}
 	for i, r := range results {

@@ -79,8 +79,8 @@ func (e httpError) with(key string, value any) httpError {
 	return httpError{e.status, e.fault.With(key, value)}
 }
 
-// asFault finds the failure inside an error and its status. What nobody named
-// is an internal fault, except that a request whose caller or database went
+// asFault finds the failure inside an error and its status. An error without
+// a name is an internal fault, except that a request whose caller or database went
 // away may be repeated.
 func asFault(err error) (int, *loyalty.Error) {
 	var own httpError
@@ -100,7 +100,7 @@ func asFault(err error) (int, *loyalty.Error) {
 	return statuses[fault.Kind], fault
 }
 
-// envelope words an error: its status and what stands under "error".
+// envelope renders an error: its status and what stands under "error".
 func envelope(lang *tongue, err error) (int, common.Error) {
 	status, fault := asFault(err)
 	e := common.Error{
@@ -112,7 +112,7 @@ func envelope(lang *tongue, err error) (int, common.Error) {
 	return status, e
 }
 
-// message words a failure. A reason is a name too, where the catalogue knows
+// message renders a failure. A reason is a name too, where the catalogue knows
 // it, so that it comes in the language of its sentence.
 func message(lang *tongue, name string, args map[string]any) string {
 	if reason, ok := args["reason"].(string); ok {

@@ -28,7 +28,10 @@ type eventsAPI struct {
 
 var _ events.StrictServerInterface = (*eventsAPI)(nil)
 
-// SubmitEvent records one event.
+// SubmitEvent records one event. It does not use the generated request object, whose body
+// validate has replaced by {}: it takes the tree that validate checked, so that on the hot
+// path an event is not written out only to be decoded again. So do the other operations of
+// this API.
 func (a *eventsAPI) SubmitEvent(ctx context.Context, _ events.SubmitEventRequestObject) (events.SubmitEventResponseObject, error) {
 	r := requestOf(ctx)
 	language := r.language
@@ -50,11 +53,11 @@ func (a *eventsAPI) SubmitEvent(ctx context.Context, _ events.SubmitEventRequest
 		return a.repeated(outcome.Replayed), nil
 	}
 	status, body := render(outcome, nil)
-	return written{status: status, body: a.shown(customerBlock(outcome), body)}, nil
+	return rawResponse{status: status, body: a.shown(customerBlock(outcome), body)}, nil
 }
 
 // repeated is the stored answer of an event as it may be shown now.
-func (a *eventsAPI) repeated(stored *loyalty.Answer) written {
+func (a *eventsAPI) repeated(stored *loyalty.Answer) rawResponse {
 	out := replay(stored)
 	if len(stored.Block) == 0 && a.programme().SuppressPII {
 		out.body = withoutCustomer(out.body)
@@ -72,7 +75,7 @@ func (a *eventsAPI) shown(block, body []byte) []byte {
 	return withCustomer(block, body)
 }
 
-// customerBlock words the customer whom an event was about; nil without one.
+// customerBlock renders the customer of an event; nil without one.
 func customerBlock(o loyalty.Outcome) []byte {
 	c := summary(o.Customer, false)
 	if c == nil {
@@ -81,13 +84,13 @@ func customerBlock(o loyalty.Outcome) []byte {
 	return marshal(c)
 }
 
-// eventOutcome words what an event did, without the customer. Events name no person,
+// eventOutcome renders what an event did, without the customer. Events name no person,
 // so suppressing personal data leaves out the customer alone.
 func eventOutcome(language *tongue, o loyalty.Outcome) events.EventOutcome {
 	return events.EventOutcome{Events: recorded(o.Events), Warnings: warningsOf(language, o.Warnings)}
 }
 
-// warningsOf words what a purchase was recorded without.
+// warningsOf renders what a purchase was recorded without.
 func warningsOf(language *tongue, list []*loyalty.Error) []common.Warning {
 	var out []common.Warning
 	for _, w := range list {
@@ -155,7 +158,7 @@ func (a *eventsAPI) PreviewEvent(ctx context.Context, _ events.PreviewEventReque
 		}
 		out.Error = &envelope
 	}
-	return written{status: http.StatusOK, body: marshal(out)}, nil
+	return rawResponse{status: http.StatusOK, body: marshal(out)}, nil
 }
 
 func verdicts(language *tongue, trace []loyalty.Verdict) []events.RuleVerdict {
@@ -214,10 +217,10 @@ func (a *eventsAPI) SubmitEvents(ctx context.Context, _ events.SubmitEventsReque
 		return nil, loyalty.ErrKeyReused
 	}
 	body := b.body()
-	return written{status: http.StatusOK, body: body, replayed: b.replayed == len(trees)}, nil
+	return rawResponse{status: http.StatusOK, body: body, replayed: b.replayed == len(trees)}, nil
 }
 
-// body joins the results as they are: each was worded on its own.
+// body joins the results as they are: each was rendered on its own.
 func (b *bulk) body() []byte {
 	size := 64
 	for _, r := range b.results {
@@ -300,7 +303,7 @@ func eventHash(req *http.Request, s *loyalty.Submission) [32]byte {
 	return standsFor(req, []byte(s.Customer), []byte(s.ExternalID), []byte(s.Action), strconv.AppendBool(nil, s.Guest), s.Data)
 }
 
-// render words the fate of one event.
+// render renders what became of one event.
 func (b *bulk) render(o loyalty.Outcome, err error) (int, []byte) {
 	if err != nil {
 		status, e := envelope(b.language, err)
@@ -312,7 +315,7 @@ func (b *bulk) render(o loyalty.Outcome, err error) (int, []byte) {
 	}{recorded(o.Events), warningsOf(b.language, o.Warnings)})
 }
 
-// take notes the fate of the event at a place.
+// take notes what became of the event at a place.
 func (b *bulk) take(place int, result loyalty.Result) {
 	var status int
 	if stored := result.Outcome.Replayed; stored != nil {

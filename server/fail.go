@@ -15,7 +15,7 @@ func (s *Server) fail(c *gin.Context, err error) {
 	if c.Writer.Written() {
 		return // the answer has begun; the log line has the error
 	}
-	r.language.forget() // what was worded before the failure is not sent
+	r.language.forget() // texts from before the failure are not sent
 	status, body := errorBody(r.language, err)
 	h := c.Writer.Header()
 	switch status {

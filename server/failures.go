@@ -13,7 +13,7 @@ import (
 
 // How failed requests come into the database: what waits, in memory, is bounded, so
 // that a flood of them costs a batch a second and nothing else. Those without a good
-// signature, which anybody can send, have half of the room.
+// signature, which any caller can send, have half of the room.
 const (
 	failuresWaiting = 512
 	failuresEvery   = time.Second

@@ -147,7 +147,7 @@ func transactionOf(language *tongue, page *loyalty.TransactionPage, t *loyalty.T
 	return out
 }
 
-// lineOf words a line with everything that was sent of it.
+// lineOf renders a line with everything that was sent of it.
 func lineOf(l *loyalty.Line, keys [][]byte) common.TransactionItem {
 	line := map[string]any{}
 	for name, value := range l.Attributes(keys) {

@@ -30,7 +30,7 @@ func (s *Server) speak(c *gin.Context) {
 }
 
 // spokenWriter names the language of an answer when it is known: all of it is
-// worded before its status is written.
+// rendered before its status is written.
 type spokenWriter struct {
 	gin.ResponseWriter
 	in *tongue

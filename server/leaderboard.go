@@ -20,7 +20,7 @@ type leaderboardAPI struct {
 
 var _ leaderboard.StrictServerInterface = (*leaderboardAPI)(nil)
 
-// defaultNeighbours is how many customers above and below somebody are shown.
+// defaultNeighbours is how many customers are shown above and below the one asked for.
 const defaultNeighbours = 2
 
 // GetLeaderboard reads a page of a board.
@@ -85,7 +85,7 @@ func boardPeriod(name string, part *loyalty.BoardPart) leaderboard.BoardPeriod {
 	}
 }
 
-// boardEntries words entries. Without ids a board can be shown to whoever looks.
+// boardEntries renders entries. Without ids a board can be shown to the public.
 func (a *leaderboardAPI) boardEntries(entries []loyalty.BoardEntry) []leaderboard.BoardEntry {
 	hidden, out := a.programme().HideIDs, make([]leaderboard.BoardEntry, len(entries))
 	for i, e := range entries {

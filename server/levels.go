@@ -61,7 +61,7 @@ func (a *levelsAPI) ListCustomerLevels(ctx context.Context, in levels.ListCustom
 	return out, nil
 }
 
-// levelOf words a tier.
+// levelOf renders a tier.
 func levelOf(language *tongue, l *loyalty.Level) levels.Level {
 	benefits := l.Tier.Benefits
 	if benefits == nil {
@@ -74,7 +74,7 @@ func levelOf(language *tongue, l *loyalty.Level) levels.Level {
 	}
 }
 
-// customerLevelOf words a tier and where a customer stands. What a structure does not
+// customerLevelOf renders a tier and where a customer stands. What a structure does not
 // count has no figure.
 func customerLevelOf(language *tongue, l *loyalty.Level) levels.CustomerLevel {
 	of := levelOf(language, l)

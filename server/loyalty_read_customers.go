@@ -19,7 +19,7 @@ func (a *loyaltyReadAPI) ReadCustomers(ctx context.Context, in loyaltyread.ReadC
 	if q.Conditions, q.Sort, err = bracketsOf(ctx); err != nil {
 		return nil, err
 	}
-	q.Conditions = withoutThoseWhoLeft(q.Conditions)
+	q.Conditions = withoutOptedOut(q.Conditions)
 	found, err := a.reader.Customers(plain(ctx), q)
 	if err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func (a *loyaltyReadAPI) ReadCustomers(ctx context.Context, in loyaltyread.ReadC
 		Data: make([]common.Customer, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time,
 	}
 	for i := range l.Entries {
-		out.Data[i] = chosen(nil).customer(&l.Entries[i])
+		out.Data[i] = fieldSelection(nil).customer(&l.Entries[i])
 	}
 	return out, nil
 }
@@ -41,7 +41,7 @@ func (a *loyaltyReadAPI) ReadCustomers(ctx context.Context, in loyaltyread.ReadC
 // ReadCustomer reads one customer.
 func (a *loyaltyReadAPI) ReadCustomer(ctx context.Context, in loyaltyread.ReadCustomerRequestObject) (loyaltyread.ReadCustomerResponseObject, error) {
 	c, err := a.customers.current(plain(ctx), in.CustomerID)
-	return loyaltyread.ReadCustomer200JSONResponse{Data: chosen(nil).customer(&c)}, err
+	return loyaltyread.ReadCustomer200JSONResponse{Data: fieldSelection(nil).customer(&c)}, err
 }
 
 // expirationDate is what this API calls the date from which a coupon is expired.

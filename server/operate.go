@@ -29,7 +29,7 @@ type submitter struct {
 
 // submitFor submits the event of an operation and answers what came of it. The answer
 // that is stored for an Idempotency-Key is the one that is sent.
-func (s submitter) submitFor(ctx context.Context, a customerAction) (written, error) {
+func (s submitter) submitFor(ctx context.Context, a customerAction) (rawResponse, error) {
 	r := requestOf(ctx)
 	language := r.language
 	render := func(o loyalty.Outcome, err error) (int, []byte) {
@@ -40,7 +40,7 @@ func (s submitter) submitFor(ctx context.Context, a customerAction) (written, er
 	}
 	name, err := s.customers.exactName(plain(ctx), a.customer)
 	if err != nil {
-		return written{}, err
+		return rawResponse{}, err
 	}
 	event := loyalty.Submission{Customer: name, Action: a.action, Data: marshal(a.data), Operation: true}
 	if key, hash, ok := r.idempotency(httpRequest(ctx)); ok {
@@ -49,12 +49,12 @@ func (s submitter) submitFor(ctx context.Context, a customerAction) (written, er
 	outcome, err := s.engine.Submit(plain(ctx), event)
 	switch {
 	case err != nil:
-		return written{}, a.inRequest(err)
+		return rawResponse{}, a.inRequest(err)
 	case outcome.Replayed != nil:
 		return replay(outcome.Replayed), nil
 	}
 	status, body := render(outcome, nil)
-	return written{status: status, body: body}, nil
+	return rawResponse{status: status, body: body}, nil
 }
 
 // eventOf finds the event of an operation: what was due before it comes first.

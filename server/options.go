@@ -48,9 +48,9 @@ type Options struct {
 	JobWait time.Duration
 
 	// Ready says why the server cannot serve now; optional. Of an error that is a
-	// NotReady the reason is shown to whoever asks.
+	// NotReady the reason is shown to the caller.
 	Ready func(ctx context.Context) error
-	// Status gives figures for who asks whether the server is ready; optional.
+	// Status gives the figures that /readyz shows; optional.
 	Status func() []Figure
 	// Logger takes the log lines; optional: they are dropped.
 	Logger *slog.Logger
@@ -77,7 +77,7 @@ type Jobs interface {
 	Wake(name string)
 }
 
-// NotReady is why requests cannot be served now, in words for anybody: it names no
+// NotReady is why requests cannot be served now, in words for the public: it names no
 // address and no secret. What it wraps is for the log.
 type NotReady struct {
 	Reason string

@@ -35,7 +35,7 @@ type exhaustion struct {
 }
 
 // spent refuses a request of a key whose limit is known to be used up before a byte of
-// its body is read. The signature is not proven yet, so nothing is counted. Whoever knows
+// its body is read. The signature is not proven yet, so nothing is counted. A caller who knows
 // the key's id may learn that its limit is used up, and until when; its caller was told
 // the same.
 func (s *Server) spent(c *gin.Context, key *loyalty.AccessKey) {

@@ -18,7 +18,7 @@ import (
 // within one second have equal signatures, and because it costs each write a
 // statement more.
 //
-// With the guard on an Idempotency-Key must be signed: whoever can hold a request back
+// With the guard on an Idempotency-Key must be signed: an attacker who can hold a request back
 // could otherwise send it with another key, and again with none.
 func (s *Server) guard(c *gin.Context) {
 	r := requestOf(c)

@@ -9,7 +9,7 @@ import (
 const requestIDHeader = "X-Request-Id"
 
 // identify gives the request its id. One that a trusted proxy sent is kept, so
-// that its log and ours agree; anybody else's is not, or two requests could be
+// that its log and ours agree; any other caller's is not, or two requests could be
 // made to look like one.
 func (s *Server) identify(c *gin.Context) {
 	r := &request{began: s.clock(), source: s.proxies.source(c.Request), language: s.tongueOf("")}

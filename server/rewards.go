@@ -60,7 +60,7 @@ func (a *rewardsAPI) catalogueFor(ctx context.Context, language *tongue, custome
 	return all, err
 }
 
-// stocked shows rewards as nobody in particular sees them.
+// stocked shows rewards to a caller who names no customer.
 func (a *rewardsAPI) stocked(ctx context.Context, language *tongue, list ...*loyalty.Reward) ([]*rewardView, error) {
 	var keys []string
 	for _, reward := range list {
@@ -126,7 +126,7 @@ func (a *rewardsAPI) claimNamed(ctx context.Context, id string) (loyalty.RewardC
 	return a.reader.ClaimByID(plain(ctx), event)
 }
 
-// claimRecord words a claim, without its coupon.
+// claimRecord renders a claim, without its coupon.
 func (a *rewardsAPI) claimRecord(language *tongue, c *loyalty.RewardClaim, customer *loyalty.Customer) rewards.RewardClaim {
 	out := rewards.RewardClaim{
 		ID: c.ID, Reward: c.Reward, Status: rewards.ClaimStatus(c.State), Customer: couponOwner(customer), Points: c.Points,

@@ -30,7 +30,7 @@ var rewardColumns = map[string]list.Column[*rewardView]{
 	"title":     {Field: list.Field{Kind: list.Text}, Of: func(v *rewardView) any { return v.title }},
 }
 
-// rewardColumnsOf adds the attributes of the programme's own.
+// rewardColumnsOf adds the custom attributes that lists of rewards can be filtered by.
 func rewardColumnsOf(p *loyalty.Programme) map[string]list.Column[*rewardView] {
 	return list.CustomColumns(p, rewardType, rewardColumns, func(v *rewardView) map[string]json.RawMessage { return v.Custom })
 }
@@ -78,7 +78,7 @@ func running(query []list.Pair, all []*rewardView) []*rewardView {
 	return slices.DeleteFunc(all, func(v *rewardView) bool { return v.status != loyalty.StatusActive })
 }
 
-// rewardEntry words a reward. claim is the path of the operation that claims it.
+// rewardEntry renders a reward. claim is the path of the operation that claims it.
 func rewardEntry(p *loyalty.Programme, language *tongue, v *rewardView, claim string) common.RewardEntry {
 	e := common.RewardEntry{
 		ID: v.ID, Type: common.RewardType(v.Type), Status: common.DateStatus(v.status), Title: v.title,
@@ -101,7 +101,7 @@ func rewardEntry(p *loyalty.Programme, language *tongue, v *rewardView, claim st
 	return e
 }
 
-// obstacle words why something is refused.
+// obstacle renders why something is refused.
 func obstacle(language *tongue, refusal error) *common.Obstacle {
 	_, e := envelope(language, refusal)
 	return &common.Obstacle{Code: e.Code, Message: e.Message}

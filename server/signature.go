@@ -17,8 +17,8 @@ import (
 // ones are never held back by it: others may stand behind the same address.
 const failuresPerMinute = 60
 
-// claim does every check of the signature that needs no body, so that whoever
-// fails one costs no memory, and finds the key that the caller claims to have. A
+// claim does every check of the signature that needs no body, so that a caller
+// who fails one costs no memory, and finds the key that the caller claims to have. A
 // key that does not take this caller's address counts as unknown until the
 // signature is looked at.
 func (s *Server) claim(c *gin.Context) {
@@ -109,7 +109,7 @@ var signatureNames = map[int]string{
 	signing.CodeSignature: "signature_refused",
 }
 
-// refusal words a refused signature. Up to the scope the answer says which
+// refusal renders a refused signature. Up to the scope the answer says which
 // header is wrong, because that tells nothing about keys; an unknown key, a
 // revoked one and a wrong secret are one and the same answer.
 func (s *Server) refusal(err error) error {

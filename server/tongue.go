@@ -9,8 +9,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// tongue is how a caller is spoken to, and notes which languages were spoken: a
-// text may lack the one that is wanted most. Answers are worded in several
+// tongue is the languages in which a caller is answered, and notes those that were used: a
+// text may lack the one that is wanted most. Answers are rendered in several
 // goroutines.
 type tongue struct {
 	catalogue *i18n.Catalogue
@@ -21,7 +21,7 @@ type tongue struct {
 	spoken []string
 }
 
-// message words one of the platform's own texts.
+// message renders one of the platform's own texts.
 func (t *tongue) message(name string, args map[string]any) string {
 	t.speak(t.messages)
 	return t.catalogue.Message(t.messages, name, args)

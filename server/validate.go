@@ -17,7 +17,7 @@ import (
 
 // validate holds the request against its operation: parameters, idempotency
 // key, body. What goes on to the handler is the checked body in canonical JSON,
-// whatever it came as, so that nobody behind this point reads it differently.
+// whatever it came as, so that the code behind this point cannot read it differently.
 func (s *Server) validate(c *gin.Context) {
 	r := requestOf(c)
 	if r.operation == nil {
@@ -69,8 +69,8 @@ func checkIdempotencyKey(h http.Header) error {
 }
 
 // idempotency gives the caller's key with what it stands for: method, path and
-// body of this request. It is false where the caller sent none. Who asks sees to it
-// that the answer is kept, whatever it is.
+// body of this request. It is false where the caller sent none. A caller of
+// this method keeps the answer, whatever it is.
 func (r *request) idempotency(req *http.Request) (loyalty.AnswerKey, [32]byte, bool) {
 	r.decided = true
 	sent := req.Header[idempotencyHeader]

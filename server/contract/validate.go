@@ -144,7 +144,7 @@ func (k *checker) schemaFaults(err error) {
 	for _, key := range found.JSONPointer() {
 		k.path = append(k.path, pointerStep(key))
 	}
-	name, args := wording(found)
+	name, args := messageFor(found)
 	args["property"] = k.property()
 	k.fault(name, "", args)
 	k.path = k.path[:at]
@@ -158,8 +158,8 @@ func pointerStep(key string) step {
 	return step{key, -1}
 }
 
-// wording gives the name of the message for a keyword, and its limit.
-func wording(e *openapi3.SchemaError) (name string, args map[string]any) {
+// messageFor gives the name of the message for a keyword, and its limit.
+func messageFor(e *openapi3.SchemaError) (name string, args map[string]any) {
 	s := e.Schema
 	limit := func(name string, n any) (string, map[string]any) { return name, map[string]any{"limit": n} }
 	switch e.SchemaField {
