@@ -23,6 +23,7 @@ import (
 type Cluster struct {
 	bin, dir string
 	port     int
+	durable  bool // flushes every commit
 	watchdog *exec.Cmd
 	leash    io.WriteCloser
 	alive    *os.File // its other end is open in every process of the server
@@ -44,7 +45,18 @@ var errNoPostgres = errors.New("no PostgreSQL: neither LOYALTY_TEST_POSTGRES nor
 // NewCluster starts a server that the test owns; it is stopped with the test.
 func NewCluster(t testing.TB) *Cluster {
 	t.Helper()
-	c, err := newCluster()
+	return ownCluster(t, inMemory(), os.Getenv("LOYALTY_TEST_FSYNC") == "1")
+}
+
+// NewDurableCluster is NewCluster on the disk, to which it flushes every commit.
+func NewDurableCluster(t testing.TB) *Cluster {
+	t.Helper()
+	return ownCluster(t, "", true)
+}
+
+func ownCluster(t testing.TB, root string, durable bool) *Cluster {
+	t.Helper()
+	c, err := newCluster(root, durable)
 	if err != nil {
 		skipOrFail(t, err)
 	}
@@ -52,16 +64,17 @@ func NewCluster(t testing.TB) *Cluster {
 	return c
 }
 
-func newCluster() (*Cluster, error) {
+// newCluster starts a server in a folder of its own below root.
+func newCluster(root string, durable bool) (*Cluster, error) {
 	bin, err := findPostgres()
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp(inMemory(), "loyalty-postgres-")
+	dir, err := os.MkdirTemp(root, "loyalty-postgres-")
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{bin: bin, dir: dir}
+	c := &Cluster{bin: bin, dir: dir, durable: durable}
 	for _, step := range []func() error{func() error { return giveAway(dir) }, c.initialise, c.Start} {
 		if err := step(); err != nil {
 			c.Stop()
@@ -107,13 +120,13 @@ func (c *Cluster) initialise() error {
 		return err
 	}
 	c.port = port
-	fsync := "off" // killing the server loses nothing without it; only the power could
-	if os.Getenv("LOYALTY_TEST_FSYNC") == "1" {
+	fsync := "off" // killing the server loses nothing without it, nor without whole pages in the log; only the power could
+	if c.durable {
 		fsync = "on"
 	}
 	conf := fmt.Sprintf("listen_addresses = '127.0.0.1'\nport = %d\nunix_socket_directories = ''\nfsync = %s\n"+
 		"max_connections = 300\nshared_buffers = 256MB\nmax_wal_size = 1GB\ncheckpoint_timeout = 30min\n"+
-		"wal_level = minimal\nmax_wal_senders = 0\nfull_page_writes = %s\n", port, fsync, fsync) // only the power could tear a page
+		"wal_level = minimal\nmax_wal_senders = 0\nfull_page_writes = %s\n", port, fsync, fsync)
 
 	f, err := os.OpenFile(filepath.Join(c.dir, "data", "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {

@@ -293,7 +293,7 @@ func server(t testing.TB) *sharedServer {
 func (s *sharedServer) start() (err error) {
 	s.suffix = randomName()
 	if s.admin = os.Getenv("LOYALTY_TEST_POSTGRES"); s.admin == "" {
-		if s.cluster, err = newCluster(); err != nil {
+		if s.cluster, err = newCluster(inMemory(), os.Getenv("LOYALTY_TEST_FSYNC") == "1"); err != nil {
 			return err
 		}
 		s.admin = s.cluster.URL("postgres")

@@ -180,7 +180,7 @@ func (b *bulkClaim) check() {
 // the taken ones are told, and every event that was acknowledged is there.
 func TestFaultPoolFill(t *testing.T) {
 	onBoth(t, durablePostgres, func(t *testing.T, g *ground) {
-		f := &poolFill{T: t, g: g, raw: storetest.Raw(t, g.url), codes: full(t, 12_000, 150_000)}
+		f := &poolFill{T: t, g: g, raw: storetest.Raw(t, g.url), codes: full(t, 4000, 150_000)}
 		began := time.Now()
 		kills := f.killWhileWorking()
 		f.check()

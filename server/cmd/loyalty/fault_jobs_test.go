@@ -32,7 +32,7 @@ var dueJobs = []string{"auto_accept", "expiry", "pending", "tiers"}
 // new. Nothing is missed and nothing is done twice.
 func TestFaultJobs(t *testing.T) {
 	onBoth(t, anyPostgres, func(t *testing.T, g *ground) {
-		members := full(t, 900, 100_000)
+		members := full(t, 300, 100_000)
 		d := backdate(t, g, members)
 		kills := d.killWhileWorking()
 		d.forgetLeases()
@@ -136,7 +136,7 @@ func (d *dueWork) killWhileWorking() (kills int) {
 			workers[i].Dir, workers[i].Env = d.g.dir, clean(d.g.env...)
 			require.NoError(d, workers[i].Start())
 		}
-		enough := max(0, left-max(1, d.members/100))
+		enough := max(0, left-max(1, d.members/full(d.T, 5, 100)))
 		for until := time.Now().Add(patience); d.left() > enough && time.Now().Before(until); {
 			time.Sleep(2 * time.Millisecond)
 		}

@@ -88,18 +88,8 @@ func durablePostgres(t *testing.T) string {
 
 func durableCluster(t *testing.T) (*storetest.Cluster, string) {
 	t.Helper()
-	c := storetest.NewCluster(t)
-	url := c.URL("postgres")
-	db := storetest.Raw(t, url)
-	for _, command := range []string{`ALTER SYSTEM SET fsync = on`, `SELECT pg_reload_conf()`} {
-		_, err := db.Exec(command)
-		require.NoError(t, err)
-	}
-	require.Eventually(t, func() bool {
-		var fsync string
-		return db.QueryRow(`SHOW fsync`).Scan(&fsync) == nil && fsync == "on"
-	}, patience, 10*time.Millisecond)
-	return c, url
+	c := storetest.NewDurableCluster(t)
+	return c, c.URL("postgres")
 }
 
 // start starts a server that is gone, and waited for, when the test ends.
