@@ -228,12 +228,12 @@ var auditColumns = map[string]filterColumn{
 
 // AuditLog lists administrative changes, the newest first.
 func (s adminStore) AuditLog(ctx context.Context, q loyalty.AuditQuery) ([]loyalty.AuditEntry, error) {
-	db, err := filter(s.read.WithContext(ctx), auditColumns, q.Conditions)
+	where, err := sqlFragment{}.andAll(auditColumns, q.Conditions)
 	if err != nil {
 		return nil, err
 	}
-	db, backwards := pageOf(db, listOrder{at: "at", id: "id", descending: true}, q.Page)
-	rows, err := readPage[auditRow](db)
+	text, backwards := newestFirst("audit", where, q.Page).sql()
+	rows, err := readPage[auditRow](s.read.WithContext(ctx).Raw(text.text, text.args...))
 	if err != nil {
 		return nil, s.fault(err)
 	}

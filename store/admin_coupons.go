@@ -60,8 +60,8 @@ func (t *adminTx) claimed(coupons []loyalty.Coupon, codes []string) (mine []loya
 	return mine, taken, err
 }
 
-// CountCodes counts the codes of a pool that nobody holds.
+// CountCodes counts the codes of a pool that no customer holds.
 func (t *adminTx) CountCodes(pool string) (n int64, err error) {
-	err = t.db.Table("coupons").Where("pool = ? AND state = ?", storable(pool), loyalty.CouponCreated).Count(&n).Error
+	err = t.db.Table("coupons").Where("pool = ? AND state = ?", cleanText(pool), loyalty.CouponCreated).Count(&n).Error
 	return n, t.s.fault(err)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -43,41 +44,40 @@ func (t *adminTx) Entities(q loyalty.EntityQuery) ([]loyalty.Entity, error) {
 }
 
 func (s adminStore) entities(db *gorm.DB, q loyalty.EntityQuery) ([]loyalty.Entity, error) {
-	db, err := filter(db.Where("type = ?", storable(q.Type)), entityColumns, q.Conditions)
+	where, err := sqlFragment{}.and("type = ?", cleanText(q.Type)).andAll(entityColumns, q.Conditions)
 	if err != nil {
 		return nil, err
 	}
 	if !q.Archived {
-		db = db.Where("archived_at IS NULL")
-	}
-	if q.Page.Limit > 0 {
-		db = db.Limit(q.Page.Limit)
+		where = where.and("archived_at IS NULL")
 	}
 	by, known := entityOrders[q.Sort]
 	if !known {
 		return nil, fmt.Errorf("entities cannot be sorted by %q", q.Sort)
 	}
-	place, backwards, down := q.After, false, q.Descending
-	if backwards = place == nil && q.Before != nil; backwards {
-		place, down = q.Before, !down
+	list := &unionQuery{
+		table: "entities", columns: "*", branches: []branch{{where, by}}, order: listOrder{at: by, id: "id", descending: q.Descending},
+		page: pager{limit: q.Page.Limit, offset: q.Page.Offset, after: entityPlace(q.After), before: entityPlace(q.Before)},
 	}
-	direction, beyond := " ASC", ">"
-	if down {
-		direction, beyond = " DESC", "<"
+	whole := list.page.limit <= 0
+	if whole {
+		list.page.limit = math.MaxInt32
 	}
-	if place == nil {
-		db = db.Offset(q.Page.Offset)
-	} else {
-		db = db.Where("(created_at, id) "+beyond+" (?, ?)", Millis(place.At), storable(place.ID))
-	}
-	db = db.Order(by + direction + ", id" + direction)
+	text, backwards := list.sql()
 	var rows []entityRow
-	if q.Page.Limit > 0 {
-		rows, err = readPage[entityRow](db)
+	if db = db.Raw(text.text, text.args...); whole {
+		err = db.Scan(&rows).Error
 	} else {
-		err = db.Find(&rows).Error
+		rows, err = readPage[entityRow](db)
 	}
 	return entitiesOf(inOrder(rows, backwards)), s.fault(err)
+}
+
+func entityPlace(p *loyalty.EntityPlace) *place {
+	if p == nil {
+		return nil
+	}
+	return &place{Millis(p.At), cleanText(p.ID)}
 }
 
 // Entity finds one inside the transaction; see loyalty.AdminTx.
@@ -99,7 +99,7 @@ func (t *adminTx) SaveEntity(e loyalty.Entity) error {
 
 func entity(db *gorm.DB, kind, id string) (loyalty.Entity, bool, error) {
 	var rows []entityRow
-	err := db.Where("type = ? AND id = ?", storable(kind), storable(id)).Limit(1).Find(&rows).Error
+	err := db.Where("type = ? AND id = ?", cleanText(kind), cleanText(id)).Limit(1).Find(&rows).Error
 	if err != nil || len(rows) == 0 {
 		return loyalty.Entity{}, false, err
 	}

@@ -70,7 +70,7 @@ FROM list_members WHERE list_id = ?`, UUID(o.ID), list)
 	case len(customers) > 0:
 		safe := make([]string, len(customers))
 		for i, name := range customers {
-			safe[i] = storable(name)
+			safe[i] = cleanText(name)
 		}
 		text, err := json.Marshal(safe)
 		if err != nil {
@@ -104,7 +104,7 @@ func (t *adminTx) Bulk(batch loyalty.ID) (loyalty.BulkOperation, error) {
 func (t *adminTx) SaveBulk(o loyalty.BulkOperation, refused []loyalty.BulkItem) error {
 	rows := make([]bulkItemRow, len(refused))
 	for i, r := range refused {
-		rows[i] = bulkItemRow{BatchID: UUID(r.Batch), Seq: r.Seq, Code: Text(storable(r.Code)), Count: r.Count, Error: Raw(r.Error), DoneAt: Millis(r.DoneAt)}
+		rows[i] = bulkItemRow{BatchID: UUID(r.Batch), Seq: r.Seq, Code: Text(cleanText(r.Code)), Count: r.Count, Error: Raw(r.Error), DoneAt: Millis(r.DoneAt)}
 	}
 	if len(rows) > 0 {
 		if err := t.db.CreateInBatches(rows, couponsAtOnce).Error; err != nil {
@@ -220,7 +220,7 @@ func refer(db *gorm.DB, items []loyalty.BulkItem) error {
 }
 
 // itemsOf gives the items of rows. Those of a list's members get the name of who
-// has now what was theirs; nobody is named who left.
+// has now what was theirs; customers who left are not named.
 func itemsOf(db *gorm.DB, rows []bulkItemRow) ([]loyalty.BulkItem, error) {
 	var members []UUID
 	items := make([]loyalty.BulkItem, len(rows))
@@ -242,7 +242,7 @@ func itemsOf(db *gorm.DB, rows []bulkItemRow) ([]loyalty.BulkItem, error) {
 	return items, err
 }
 
-// SaveBulk writes how far an operation by steps came, unless somebody else did.
+// SaveBulk writes how far an operation by steps came, unless another node did.
 func (s bulkStore) SaveBulk(ctx context.Context, o loyalty.BulkOperation) (bool, error) {
 	s.passes(BulkStep)
 	written := saveBulk(s.write.WithContext(ctx), o)

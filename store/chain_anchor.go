@@ -11,8 +11,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// anchorChunk is how many heads are written in one transaction: on SQLite nobody
-// else writes meanwhile.
+// anchorChunk is how many heads are written in one transaction: on SQLite
+// nothing else is written meanwhile.
 const anchorChunk = 2000
 
 type anchorRow struct {

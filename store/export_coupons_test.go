@@ -32,7 +32,7 @@ func (s *Store) ExplainCoupons(q loyalty.CouponQuery) (plan string, err error) {
 // ExplainCustomers is ExplainEvents for customers.
 func (s *Store) ExplainCustomers(q loyalty.CustomerQuery) (plan string, err error) {
 	err = s.consistent(context.Background(), func(db *gorm.DB) error {
-		list, err := customersOf(q)
+		list, err := customersOf(q, s.searching(q.Search))
 		if err != nil {
 			return err
 		}

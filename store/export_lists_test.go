@@ -36,7 +36,7 @@ func (s *Store) ExplainTransactions(q loyalty.TransactionQuery) (plans [2]string
 		if plans[0], err = explain(db, list); err != nil {
 			return err
 		}
-		text, _ := list.read()
+		text, _ := list.sql()
 		rows, err := purchaseTable.find(db.Raw(text.text, text.args...))
 		if err != nil {
 			return err
@@ -49,8 +49,8 @@ func (s *Store) ExplainTransactions(q loyalty.TransactionQuery) (plans [2]string
 	return plans, err
 }
 
-func explain(db *gorm.DB, list *merged) (plan string, err error) {
-	text, _ := list.read()
+func explain(db *gorm.DB, list *unionQuery) (plan string, err error) {
+	text, _ := list.sql()
 	err = db.Raw("EXPLAIN (ANALYZE, FORMAT JSON) "+text.text, text.args...).Row().Scan(&plan)
 	return plan, err
 }

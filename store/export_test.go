@@ -49,7 +49,7 @@ func Statements() []string {
 	}
 	var list []calls
 	for _, scope := range []loyalty.LotScope{loyalty.HeldLots, loyalty.OpenLots, loyalty.UsedLots} {
-		for w := range ways {
+		for w := range lookups {
 			for _, all := range []bool{false, true} {
 				n := loyalty.CustomerNeeds{Key: all, Lots: scope, Opened: []loyalty.ID{{2}}, Transactions: []string{"t"}, Reservations: []string{"t"},
 					Progress: loyalty.Kinds(loyalty.ProgressTier), Claims: true, Lists: true, Past: true, Everything: all, Coupons: []string{"c"},
@@ -66,15 +66,15 @@ func Statements() []string {
 				}
 				l := newLoader(loyalty.Needs{Customers: []loyalty.CustomerNeeds{n}, Answers: []loyalty.AnswerKey{{}}, Items: []loyalty.BulkKey{{}}, Due: 1, Version: true}, key)
 				list = append(append(list, l.calls()...), l.take()...)
-				_, find := l.find(l.questions())
+				_, find := l.find(l.plan())
 				list = append(list, find...)
 			}
 		}
 	}
 	l := newLoader(loyalty.Needs{}, key)
-	asks := []ask{{}}
-	list = l.transactions(l.lots(list, selectOpenLots[byID], asks), selectDueTransactions, asks)
-	list = l.progress(list, selectDueProgress, asks)
+	wanted := []rowKey{{}}
+	list = l.transactions(l.lots(list, selectOpenLots[byID], wanted), selectDueTransactions, wanted)
+	list = l.progress(list, selectDueProgress, wanted)
 
 	var w loyalty.Writes
 	every(reflect.ValueOf(&w).Elem())

@@ -67,13 +67,13 @@ var failureColumns = map[string]filterColumn{
 // Failures lists failed requests, the newest first. There are loyalty.MaxFailures of
 // them, so filters walk along the one index.
 func (s adminStore) Failures(ctx context.Context, q loyalty.FailureQuery) ([]loyalty.FailedRequest, error) {
-	db, err := filter(s.read.WithContext(ctx), failureColumns, q.Conditions)
+	where, err := sqlFragment{}.andAll(failureColumns, q.Conditions)
 	if err != nil {
 		return nil, err
 	}
-	db, backwards := pageOf(db, listOrder{at: "at", id: "id", descending: true}, q.Page)
+	text, backwards := newestFirst("failed_requests", where, q.Page).sql()
 	var rows []failureRow
-	if err := db.Find(&rows).Error; err != nil {
+	if err := s.read.WithContext(ctx).Raw(text.text, text.args...).Scan(&rows).Error; err != nil {
 		return nil, s.fault(err)
 	}
 	list := make([]loyalty.FailedRequest, len(rows))

@@ -71,7 +71,7 @@ func (s boardStore) SwapBoardState(ctx context.Context, before, after loyalty.Bo
 }
 
 // uncounted says that a generation does not count an event of a customer. It asks
-// for each row, by the key: as a join it could become a scan of everybody.
+// for each row, by the key: as a join it could become a scan of all customers.
 func uncounted(customer, event string) string {
 	return "NOT coalesce((SELECT w.through >= " + event + " FROM counted w WHERE w.customer_id = " + customer + " AND w.generation = ?), false)"
 }

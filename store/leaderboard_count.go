@@ -17,7 +17,7 @@ import (
 // oneInstant has every statement of a transaction see the same instant.
 var oneInstant = &sql.TxOptions{Isolation: sql.LevelRepeatableRead}
 
-// alone waits until nobody else counts, before the transaction sees anything: on
+// alone waits until no other node counts, before the transaction sees anything: on
 // SQLite it has waited already. It also keeps the planner from scanning tables for a
 // few hundred customers.
 func (s boardStore) alone(db *gorm.DB) error {
@@ -38,8 +38,8 @@ type tallying struct {
 }
 
 // ranked is a customer with those who were merged into them: what all of them
-// scored is theirs, in the periods in which it was scored. That a merge moves
-// points is nothing that anybody scored.
+// scored is theirs, in the periods in which it was scored. Points that a
+// merge moves were not scored.
 type ranked struct {
 	id      UUID
 	shown   bool
@@ -108,7 +108,7 @@ func (t *tallying) add(m member) {
 }
 
 // standing reads what is counted already. What an earlier generation counted does
-// not count any more; a later one is somebody else's work by now.
+// not count any more; a later one is another node's work by now.
 func (t *tallying) standing() error {
 	var state leaderboardRow
 	if err := t.db.Limit(1).Find(&state).Error; err != nil {

@@ -41,8 +41,8 @@ func (m moves) write(db *gorm.DB) error {
 	}), rows)
 }
 
-// Stretches of scores grow with the scores: fine is how many of them lie between a
-// score and its double, so that a stretch is less than a hundredth of its scores
+// fine is how many stretches of scores lie between a score and its double: stretches
+// grow with the scores, so that a stretch is less than a hundredth of its scores
 // wide, and small scores have one each.
 const fine = 128
 

@@ -112,7 +112,7 @@ JOIN customers c ON c.id = n.owner WHERE ` + fmt.Sprintf("n.kind = %d", loyalty.
 }
 
 // checkouts counts the checkout events of each transaction_id. They stay with
-// the guest who sent them when the purchase is claimed by somebody else.
+// the guest who sent them when another customer claims the purchase.
 const checkouts = `SELECT transaction_id, COUNT(*) AS n FROM events WHERE action = 'checkout' GROUP BY transaction_id`
 
 // claimless finds rows whose name is not claimed by their customer.

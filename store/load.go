@@ -30,15 +30,15 @@ func newLoader(needs loyalty.Needs, s sealer) *loader {
 // version guards everything that is read after it.
 func (l *loader) calls() []calls {
 	var list []calls
-	q := l.questions()
+	q := l.plan()
 	statements := &selectCustomers
 	if q.keys {
 		statements = &selectSealed
 	}
-	for w := range ways {
+	for w := range lookups {
 		list = l.customers(list, w, statements[w], q.customers[w], q.keys)
 	}
-	for w := range ways {
+	for w := range lookups {
 		list = l.lots(list, selectHeldLots[w], q.reserved[w])
 		list = l.lots(list, selectOpenLots[w], q.open[w])
 		list = l.lots(list, selectUsedLots[w], q.used[w])
@@ -58,19 +58,19 @@ func (l *loader) calls() []calls {
 	return l.version(l.items(l.answers(list)))
 }
 
-// questions are the rows of the first round's statements, each asked once.
-type questions struct {
+// loadPlan are the rows of the first round's statements, each wanted once.
+type loadPlan struct {
 	keys                                          bool
-	customers, reserved, open, used, bought, held [ways][]ask
-	opened                                        [ways][]ask
-	progress, claims, past, everything            [ways][]ask
-	memberships, codes                            [ways][]ask
-	transactions, names, coupons                  []ask
-	pools                                         []poolAsk
+	customers, reserved, open, used, bought, held [lookups][]rowKey
+	opened                                        [lookups][]rowKey
+	progress, claims, past, everything            [lookups][]rowKey
+	memberships, codes                            [lookups][]rowKey
+	transactions, names, coupons                  []rowKey
+	pools                                         []poolKey
 	tallies                                       []string
 }
 
-// set remembers what was asked.
+// set is a set of keys.
 type set[K comparable] map[K]struct{}
 
 // add says whether k is new.
@@ -85,22 +85,22 @@ func (s *set[K]) add(k K) bool {
 	return true
 }
 
-func (l *loader) questions() *questions {
-	q := &questions{}
-	scopes := make(map[person]loyalty.LotScope, len(l.needs.Customers))
-	var seen asked
+func (l *loader) plan() *loadPlan {
+	q := &loadPlan{}
+	scopes := make(map[customerKey]loyalty.LotScope, len(l.needs.Customers))
+	var seen seenKeys
 	for i := range l.needs.Customers {
 		n := &l.needs.Customers[i]
-		if w, p, named := personOf(n); named {
+		if w, p, named := customerKeyOf(n); named {
 			if _, known := scopes[p]; !known {
-				q.customers[w] = append(q.customers[w], ask{person: p, i: i})
+				q.customers[w] = append(q.customers[w], rowKey{customerKey: p, i: i})
 			}
 			scopes[p] = max(scopes[p], scopeOf(n))
 			q.own(n, w, p, &seen)
 		}
 		q.keys = q.keys || n.Key
 		if n.Email != "" {
-			q.customers[byEmail] = append(q.customers[byEmail], ask{person: person{email: n.Email}, i: i})
+			q.customers[byEmail] = append(q.customers[byEmail], rowKey{customerKey: customerKey{email: n.Email}, i: i})
 		}
 		q.shared(n, &seen)
 	}
@@ -109,37 +109,37 @@ func (l *loader) questions() *questions {
 	return q
 }
 
-// asked remembers the questions, so that each is put once.
-type asked struct {
-	bought, held, progress, claims, past, everything set[ask]
-	memberships, codes, opened                       set[ask]
+// seenKeys remembers the rows that are planned, so that each is read once.
+type seenKeys struct {
+	bought, held, progress, claims, past, everything set[rowKey]
+	memberships, codes, opened                       set[rowKey]
 	names                                            set[loyalty.Name]
 	tallies                                          set[string]
 }
 
 // own adds what is asked of one customer besides lots.
-func (q *questions) own(n *loyalty.CustomerNeeds, w who, p person, seen *asked) {
+func (q *loadPlan) own(n *loyalty.CustomerNeeds, w lookup, p customerKey, seen *seenKeys) {
 	for _, tx := range n.Transactions {
-		if a := (ask{person: p, tx: tx}); n.Lots == loyalty.UsedLots && seen.bought.add(a) {
+		if a := (rowKey{customerKey: p, tx: tx}); n.Lots == loyalty.UsedLots && seen.bought.add(a) {
 			q.bought[w] = append(q.bought[w], a)
 		}
 	}
 	for _, lot := range n.Opened {
-		if a := (ask{person: p, lot: lot}); n.Lots == loyalty.UsedLots && seen.opened.add(a) {
+		if a := (rowKey{customerKey: p, lot: lot}); n.Lots == loyalty.UsedLots && seen.opened.add(a) {
 			q.opened[w] = append(q.opened[w], a)
 		}
 	}
 	for _, tx := range n.Reservations {
-		if a := (ask{person: p, tx: tx}); seen.held.add(a) {
+		if a := (rowKey{customerKey: p, tx: tx}); seen.held.add(a) {
 			q.held[w] = append(q.held[w], a)
 		}
 	}
 	for kind := loyalty.ProgressKind(0); n.Progress>>kind != 0; kind++ {
-		if a := (ask{person: p, sort: kind}); n.Progress.Has(kind) && seen.progress.add(a) {
+		if a := (rowKey{customerKey: p, sort: kind}); n.Progress.Has(kind) && seen.progress.add(a) {
 			q.progress[w] = append(q.progress[w], a)
 		}
 	}
-	a := ask{person: p}
+	a := rowKey{customerKey: p}
 	if (n.Claims || n.Everything) && seen.claims.add(a) {
 		q.claims[w] = append(q.claims[w], a)
 	}
@@ -157,13 +157,13 @@ func (q *questions) own(n *loyalty.CustomerNeeds, w who, p person, seen *asked) 
 	}
 }
 
-// shared adds what is asked of names and of what belongs to nobody.
-func (q *questions) shared(n *loyalty.CustomerNeeds, seen *asked) {
-	add := func(list []ask, name loyalty.Name) []ask {
+// shared adds names, and the rows that belong to no customer.
+func (q *loadPlan) shared(n *loyalty.CustomerNeeds, seen *seenKeys) {
+	add := func(list []rowKey, name loyalty.Name) []rowKey {
 		if !seen.names.add(name) {
 			return list
 		}
-		return append(list, ask{person: person{Name: name}})
+		return append(list, rowKey{customerKey: customerKey{Name: name}})
 	}
 	for _, tx := range n.Transactions {
 		q.transactions = add(q.transactions, loyalty.Name{Kind: loyalty.NameTransaction, Value: tx})
@@ -192,10 +192,10 @@ func (q *questions) shared(n *loyalty.CustomerNeeds, seen *asked) {
 }
 
 // lots asks for the lots of each customer in the widest scope that was named.
-func (q *questions) lots(scopes map[person]loyalty.LotScope) {
-	for w := range ways {
+func (q *loadPlan) lots(scopes map[customerKey]loyalty.LotScope) {
+	for w := range lookups {
 		for _, a := range q.customers[w] {
-			switch a.i = 0; scopes[a.person] {
+			switch a.i = 0; scopes[a.customerKey] {
 			case loyalty.HeldLots:
 				q.reserved[w] = append(q.reserved[w], a)
 			case loyalty.OpenLots:
@@ -214,31 +214,31 @@ func scopeOf(n *loyalty.CustomerNeeds) loyalty.LotScope {
 	return n.Lots
 }
 
-// personOf says whom needs are about; named is false where they are about
-// nobody.
-func personOf(n *loyalty.CustomerNeeds) (w who, p person, named bool) {
+// customerKeyOf says which customer needs are about; named is false where they are
+// about none.
+func customerKeyOf(n *loyalty.CustomerNeeds) (w lookup, p customerKey, named bool) {
 	switch {
 	case n.ID != (loyalty.ID{}):
-		return byID, person{id: n.ID}, true
+		return byID, customerKey{id: n.ID}, true
 	case n.Match != "":
-		return byMatch, person{match: n.Match}, true
+		return byMatch, customerKey{match: n.Match}, true
 	}
-	return byName, person{Name: n.Ref}, n.Ref != loyalty.Name{}
+	return byName, customerKey{Name: n.Ref}, n.Ref != loyalty.Name{}
 }
 
 // due lists the customers that must be settled first, with the calls that fetch
 // what that needs.
 func (l *loader) due() []calls {
-	var lots, all []ask
+	var lots, all []rowKey
 	for id, c := range l.out.Customers {
 		if at := c.Customer.DueAt; at.IsZero() || at.After(l.needs.Now) {
 			continue
 		}
 		if c.LotScope < loyalty.OpenLots {
 			c.LotScope, c.Lots = loyalty.OpenLots, nil
-			lots = append(lots, ask{person: person{id: id}})
+			lots = append(lots, rowKey{customerKey: customerKey{id: id}})
 		}
-		all = append(all, ask{person: person{id: id}})
+		all = append(all, rowKey{customerKey: customerKey{id: id}})
 	}
 	list := l.lots(nil, selectOpenLots[byID], lots)
 	list = l.transactions(list, selectDueTransactions, all)

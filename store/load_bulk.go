@@ -8,22 +8,22 @@ import (
 
 // selectMemberships reads the lists that customers are on, one statement for each way
 // of naming them.
-var selectMemberships [ways]*statement[ask]
+var selectMemberships [lookups]*statement[rowKey]
 
 func init() {
-	for w := range ways {
-		selectMemberships[w] = selects(`SELECT m.customer_id, m.list_id`+found[w]+` JOIN list_members m ON m.customer_id = c.id ORDER BY m.list_id`, askWho[w]...)
+	for w := range lookups {
+		selectMemberships[w] = selects(`SELECT m.customer_id, m.list_id`+fromCustomer[w]+` JOIN list_members m ON m.customer_id = c.id ORDER BY m.list_id`, lookupFields[w]...)
 	}
 }
 
 // memberships reads the lists that customers are on.
-func (l *loader) memberships(list []calls, s *statement[ask], asks []ask) []calls {
-	if len(asks) == 0 {
+func (l *loader) memberships(list []calls, s *statement[rowKey], wanted []rowKey) []calls {
+	if len(wanted) == 0 {
 		return list
 	}
 	var customer UUID
 	var name string
-	return read(list, s, asks, []any{&customer, (*Text)(&name)}, func() error {
+	return read(list, s, wanted, []any{&customer, (*Text)(&name)}, func() error {
 		if loading := l.out.Customers[loyalty.ID(customer)]; loading != nil && !slices.Contains(loading.Lists, name) {
 			loading.Lists = append(loading.Lists, name)
 		}

@@ -11,32 +11,32 @@ import (
 // The calls of a load for what the programme keeps of customers besides points
 // and purchases, and for what customers share.
 
-// poolAsk asks for codes of a pool that nobody holds.
-type poolAsk struct {
+// poolKey is a pool, and how many of its codes that no customer holds are wanted.
+type poolKey struct {
 	pool string
 	n    int
 }
 
 // pool adds to what is asked of a pool.
-func (q *questions) pool(name string, n int) {
-	if i := slices.IndexFunc(q.pools, func(p poolAsk) bool { return p.pool == name }); i >= 0 {
+func (q *loadPlan) pool(name string, n int) {
+	if i := slices.IndexFunc(q.pools, func(p poolKey) bool { return p.pool == name }); i >= 0 {
 		q.pools[i].n += n
 		return
 	}
-	q.pools = append(q.pools, poolAsk{name, n})
+	q.pools = append(q.pools, poolKey{name, n})
 }
 
 // sortPools puts pools in the order in which all batches lock them.
-func (q *questions) sortPools() {
-	slices.SortFunc(q.pools, func(a, b poolAsk) int { return cmp.Compare(a.pool, b.pool) })
+func (q *loadPlan) sortPools() {
+	slices.SortFunc(q.pools, func(a, b poolKey) int { return cmp.Compare(a.pool, b.pool) })
 }
 
-func (l *loader) progress(list []calls, s *statement[ask], asks []ask) []calls {
-	if len(asks) == 0 {
+func (l *loader) progress(list []calls, s *statement[rowKey], wanted []rowKey) []calls {
+	if len(wanted) == 0 {
 		return list
 	}
 	var p loyalty.Progress
-	return read(list, s, asks, progressTable.into(&p), func() error {
+	return read(list, s, wanted, progressTable.into(&p), func() error {
 		loading := l.out.Customers[p.Customer]
 		if loading == nil {
 			return nil
@@ -49,13 +49,13 @@ func (l *loader) progress(list []calls, s *statement[ask], asks []ask) []calls {
 	})
 }
 
-func (l *loader) claims(list []calls, s *statement[ask], asks []ask) []calls {
-	if len(asks) == 0 {
+func (l *loader) claims(list []calls, s *statement[rowKey], wanted []rowKey) []calls {
+	if len(wanted) == 0 {
 		return list
 	}
 	var holder UUID
 	var c loyalty.RewardClaim
-	return read(list, s, asks, claimTable.into(&c, &holder), func() error {
+	return read(list, s, wanted, claimTable.into(&c, &holder), func() error {
 		loading := l.out.Customers[loyalty.ID(holder)]
 		if loading == nil {
 			return nil
@@ -69,14 +69,14 @@ func (l *loader) claims(list []calls, s *statement[ask], asks []ask) []calls {
 }
 
 // codes reads which coupons a customer has claimed.
-func (l *loader) codes(list []calls, s *statement[ask], asks []ask) []calls {
-	if len(asks) == 0 {
+func (l *loader) codes(list []calls, s *statement[rowKey], wanted []rowKey) []calls {
+	if len(wanted) == 0 {
 		return list
 	}
 	var holder UUID
 	var code string
 	var expires Millis
-	return read(list, s, asks, []any{&holder, &code, &expires}, func() error {
+	return read(list, s, wanted, []any{&holder, &code, &expires}, func() error {
 		loading := l.out.Customers[loyalty.ID(holder)]
 		if loading == nil {
 			return nil
@@ -91,8 +91,8 @@ func (l *loader) codes(list []calls, s *statement[ask], asks []ask) []calls {
 
 // journal reads what events did to the score and to purchases. Those of merged
 // customers count for their purchases only: the score came over with the merge.
-func (l *loader) journal(list []calls, s *statement[ask], asks []ask) []calls {
-	if len(asks) == 0 {
+func (l *loader) journal(list []calls, s *statement[rowKey], wanted []rowKey) []calls {
+	if len(wanted) == 0 {
 		return list
 	}
 	var holder, customer, id UUID
@@ -104,7 +104,7 @@ func (l *loader) journal(list []calls, s *statement[ask], asks []ask) []calls {
 		Booked      time.Time                  `json:"booked"`
 	}]
 	into := []any{&holder, &customer, &id, &at, &transaction, &effects, (*number)(&score), &currency}
-	return read(list, s, asks, into, func() error {
+	return read(list, s, wanted, into, func() error {
 		if customer != holder {
 			score = 0
 		}
@@ -136,17 +136,17 @@ func (l *loader) sharePast() {
 }
 
 // everything reads what a merge moves besides what has questions of its own.
-func (l *loader) everything(list []calls, w who, asks []ask) []calls {
-	if len(asks) == 0 {
+func (l *loader) everything(list []calls, w lookup, wanted []rowKey) []calls {
+	if len(wanted) == 0 {
 		return list
 	}
 	l.twice = true // a purchase's lots may have been asked for as well
-	list = l.lots(list, selectExpiredLots[w], asks)
-	list = l.reservations(list, selectAllReservations[w], asks)
-	list = l.progress(list, selectAllProgress[w], asks)
-	list = l.transactions(list, selectPending[w], asks)
+	list = l.lots(list, selectExpiredLots[w], wanted)
+	list = l.reservations(list, selectAllReservations[w], wanted)
+	list = l.progress(list, selectAllProgress[w], wanted)
+	list = l.transactions(list, selectPending[w], wanted)
 	var id, source UUID
-	return read(list, selectSources[w], asks, []any{&id, &source}, func() error {
+	return read(list, selectSources[w], wanted, []any{&id, &source}, func() error {
 		loading := l.out.Customers[loyalty.ID(id)]
 		if loading != nil && !slices.Contains(loading.Sources, loyalty.ID(source)) {
 			loading.Sources = append(loading.Sources, loyalty.ID(source))
@@ -156,8 +156,8 @@ func (l *loader) everything(list []calls, w who, asks []ask) []calls {
 	})
 }
 
-// shared reads what belongs to nobody: coupons, pools, counts.
-func (l *loader) shared(list []calls, q *questions) []calls {
+// shared reads what belongs to no customer: coupons, pools, counts.
+func (l *loader) shared(list []calls, q *loadPlan) []calls {
 	if len(q.coupons) > 0 {
 		list = coupons(list, selectCoupons, q.coupons, func(c loyalty.Coupon) {
 			l.out.Coupons[c.Code] = c
@@ -177,9 +177,9 @@ func (l *loader) shared(list []calls, q *questions) []calls {
 	return list
 }
 
-func coupons[T any](list []calls, s *statement[T], asks []T, each func(loyalty.Coupon)) []calls {
+func coupons[T any](list []calls, s *statement[T], wanted []T, each func(loyalty.Coupon)) []calls {
 	var c loyalty.Coupon
-	return read(list, s, asks, couponTable.into(&c), func() error {
+	return read(list, s, wanted, couponTable.into(&c), func() error {
 		each(c)
 		return nil
 	})

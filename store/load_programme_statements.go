@@ -14,10 +14,10 @@ const (
 
 // The statements of a load for what customers share, and for what is due.
 var (
-	selectDueProgress = selects(`SELECT `+progressTable.of("p")+` FROM v JOIN progress p ON p.customer_id = v.id AND p.due_at IS NOT NULL`, askID)
+	selectDueProgress = selects(`SELECT `+progressTable.of("p")+` FROM v JOIN progress p ON p.customer_id = v.id AND p.due_at IS NOT NULL`, keyID)
 
 	selectCoupons = selects(`SELECT `+couponRead+` FROM v JOIN names n ON n.kind = v.kind AND n.value = v.value
- JOIN coupons k ON k.id = n.owner`+holderOfCoupon, askKind, askValue)
+ JOIN coupons k ON k.id = n.owner`+holderOfCoupon, keyKind, keyValue)
 
 	// SQLite, which runs once for each row of v, has no LATERAL.
 	selectFree = selects(`SELECT `+couponRead+` FROM v CROSS JOIN LATERAL (SELECT x.* FROM coupons x
@@ -27,14 +27,14 @@ var (
 	selectTallies = selects(`SELECT `+tallyTable.of("t")+` FROM v JOIN tallies t ON t.key = v.key`,
 		field[string]{"key", "text", func(key *string) any { return (*plain)(key) }})
 
-	poolFields = []field[poolAsk]{
-		{"pool", "text", func(p *poolAsk) any { return (*plain)(&p.pool) }},
-		{"n", "bigint", func(p *poolAsk) any { return number(p.n) }},
+	poolFields = []field[poolKey]{
+		{"pool", "text", func(p *poolKey) any { return (*plain)(&p.pool) }},
+		{"n", "bigint", func(p *poolKey) any { return number(p.n) }},
 	}
 )
 
 // The statements of a load for one customer, one for each way of naming them.
-var selectProgress, selectAllProgress, selectClaims, selectCodes, selectPast, selectExpiredLots, selectAllReservations, selectPending, selectSources [ways]*statement[ask]
+var selectProgress, selectAllProgress, selectClaims, selectCodes, selectPast, selectExpiredLots, selectAllReservations, selectPending, selectSources [lookups]*statement[rowKey]
 
 func init() {
 	// What an event did to the score is what its postings took from the account
@@ -46,10 +46,10 @@ func init() {
 	pastWith := func(from, currency string) string {
 		return withMerged(from, strings.ReplaceAll(past, "$currency", currency), `events e ON e.customer_id = $owner`)
 	}
-	for w := range ways {
-		fields, from := askWho[w], found[w]
+	for w := range lookups {
+		fields, from := lookupFields[w], fromCustomer[w]
 		progress := `SELECT ` + progressTable.of("p") + from + ` JOIN progress p ON p.customer_id = c.id`
-		selectProgress[w] = selects(progress+` AND p.kind = v.sort`, append([]field[ask]{askSort}, fields...)...)
+		selectProgress[w] = selects(progress+` AND p.kind = v.sort`, append([]field[rowKey]{keySort}, fields...)...)
 		selectAllProgress[w] = selects(progress, fields...)
 		selectClaims[w] = selects(withMerged(from, `c.id, `+claimTable.of("k"), `claims k ON k.customer_id = $owner`), fields...)
 		selectCodes[w] = selects(withMerged(from, `c.id, k.code, k.expires_at`, `coupons k ON k.customer_id = $owner AND k.state = 'claimed'`), fields...)

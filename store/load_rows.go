@@ -9,8 +9,8 @@ import (
 
 // The calls of a load, each with the memory its rows are read into.
 
-func (l *loader) customers(list []calls, w who, s *statement[ask], asks []ask, keys bool) []calls {
-	if len(asks) == 0 {
+func (l *loader) customers(list []calls, w lookup, s *statement[rowKey], wanted []rowKey, keys bool) []calls {
+	if len(wanted) == 0 {
 		return list
 	}
 	var (
@@ -22,7 +22,7 @@ func (l *loader) customers(list []calls, w who, s *statement[ask], asks []ask, k
 	if keys {
 		into = append(into, &sealed)
 	}
-	return read(list, s, asks, into, func() error {
+	return read(list, s, wanted, into, func() error {
 		n := &l.needs.Customers[i]
 		id := c.ID
 		loading := l.out.Customers[id]
@@ -53,13 +53,13 @@ func (l *loader) openKey(loading *loyalty.Loading, sealed []byte) (err error) {
 	return err
 }
 
-func (l *loader) lots(list []calls, s *statement[ask], asks []ask) []calls {
-	if len(asks) == 0 {
+func (l *loader) lots(list []calls, s *statement[rowKey], wanted []rowKey) []calls {
+	if len(wanted) == 0 {
 		return list
 	}
 	var lot loyalty.CustomerLot
 	opened := slices.Contains(selectLotsOpened[:], s) // another statement may find it as well
-	return read(list, s, asks, lotTable.into(&lot), func() error {
+	return read(list, s, wanted, lotTable.into(&lot), func() error {
 		loading := l.out.Customers[lot.Customer]
 		if loading == nil { // it was created between the statements: not loaded
 			return nil
@@ -72,13 +72,13 @@ func (l *loader) lots(list []calls, s *statement[ask], asks []ask) []calls {
 	})
 }
 
-func (l *loader) transactions(list []calls, s *statement[ask], asks []ask) []calls {
-	if len(asks) == 0 {
+func (l *loader) transactions(list []calls, s *statement[rowKey], wanted []rowKey) []calls {
+	if len(wanted) == 0 {
 		return list
 	}
 	var t loyalty.Transaction
 	var holder UUID
-	return read(list, s, asks, purchaseTable.into(&t, &holder), func() error {
+	return read(list, s, wanted, purchaseTable.into(&t, &holder), func() error {
 		l.out.Names[loyalty.Name{Kind: loyalty.NameTransaction, Value: t.Name}] = t.Customer
 		if t.State == loyalty.NoTransaction { // the name is taken without a purchase
 			return nil
@@ -98,23 +98,23 @@ func (l *loader) transactions(list []calls, s *statement[ask], asks []ask) []cal
 	})
 }
 
-func (l *loader) reservations(list []calls, s *statement[ask], asks []ask) []calls {
-	if len(asks) == 0 {
+func (l *loader) reservations(list []calls, s *statement[rowKey], wanted []rowKey) []calls {
+	if len(wanted) == 0 {
 		return list
 	}
 	var r loyalty.Reservation
-	return read(list, s, asks, reservationTable.into(&r), func() error {
+	return read(list, s, wanted, reservationTable.into(&r), func() error {
 		l.held = append(l.held, r)
 		return nil
 	})
 }
 
-func (l *loader) names(list []calls, asks []ask) []calls {
-	if len(asks) == 0 {
+func (l *loader) names(list []calls, wanted []rowKey) []calls {
+	if len(wanted) == 0 {
 		return list
 	}
 	var c loyalty.Claim
-	return read(list, selectNames, asks, nameTable.into(&c), func() error {
+	return read(list, selectNames, wanted, nameTable.into(&c), func() error {
 		l.out.Names[c.Name] = c.Owner
 		return nil
 	})

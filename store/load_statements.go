@@ -11,51 +11,51 @@ import (
 // After it the row counts as absent, whether the clean-up has come or not.
 const answerLife = 24 * time.Hour
 
-// person is a customer as needs name one: by one of the four.
-type person struct {
+// customerKey is a customer as needs name one: by one of the four.
+type customerKey struct {
 	loyalty.Name
 	id    loyalty.ID
 	email string // of an inactive one
 	match string // the e-mail of any live one
 }
 
-// ask is one row of a load: who, and where it matters which purchase or lot.
-type ask struct {
-	person
+// rowKey is one row of a load: the customer, and where it matters the purchase or lot.
+type rowKey struct {
+	customerKey
 	i    int // index in needs.Customers, for what the answer does not repeat
 	tx   string
 	lot  loyalty.ID
 	sort loyalty.ProgressKind
 }
 
-// who is one of the four ways in which needs name a customer. A load runs a
+// lookup is one of the four ways in which needs name a customer. A load runs a
 // statement for each way that occurs: nearly always one.
-type who int
+type lookup int
 
 const (
-	byName who = iota
+	byName lookup = iota
 	byID
 	byEmail
 	byMatch
-	ways
+	lookups
 )
 
 var (
-	askIndex = field[ask]{"i", "bigint", func(a *ask) any { return number(a.i) }}
-	askKind  = field[ask]{"kind", "smallint", func(a *ask) any { return number(a.Kind) }}
-	askValue = field[ask]{"value", "text", func(a *ask) any { return (*plain)(&a.Value) }}
-	askID    = field[ask]{"id", "uuid", func(a *ask) any { return (*UUID)(&a.id) }}
-	askEmail = field[ask]{"email", "text", func(a *ask) any { return (*plain)(&a.email) }}
-	askMatch = field[ask]{"email", "text", func(a *ask) any { return (*plain)(&a.match) }}
-	askTx    = field[ask]{"tx", "text", func(a *ask) any { return (*plain)(&a.tx) }}
-	askLot   = field[ask]{"lot", "uuid", func(a *ask) any { return (*UUID)(&a.lot) }}
-	askSort  = field[ask]{"sort", "smallint", func(a *ask) any { return number(a.sort) }}
+	keyIndex = field[rowKey]{"i", "bigint", func(a *rowKey) any { return number(a.i) }}
+	keyKind  = field[rowKey]{"kind", "smallint", func(a *rowKey) any { return number(a.Kind) }}
+	keyValue = field[rowKey]{"value", "text", func(a *rowKey) any { return (*plain)(&a.Value) }}
+	keyID    = field[rowKey]{"id", "uuid", func(a *rowKey) any { return (*UUID)(&a.id) }}
+	keyEmail = field[rowKey]{"email", "text", func(a *rowKey) any { return (*plain)(&a.email) }}
+	keyMatch = field[rowKey]{"email", "text", func(a *rowKey) any { return (*plain)(&a.match) }}
+	keyTx    = field[rowKey]{"tx", "text", func(a *rowKey) any { return (*plain)(&a.tx) }}
+	keyLot   = field[rowKey]{"lot", "uuid", func(a *rowKey) any { return (*UUID)(&a.lot) }}
+	keySort  = field[rowKey]{"sort", "smallint", func(a *rowKey) any { return number(a.sort) }}
 
-	askWho = [ways][]field[ask]{byName: {askKind, askValue}, byID: {askID}, byEmail: {askEmail}, byMatch: {askMatch}}
+	lookupFields = [lookups][]field[rowKey]{byName: {keyKind, keyValue}, byID: {keyID}, byEmail: {keyEmail}, byMatch: {keyMatch}}
 )
 
-// found joins v with the customer it names, as c.
-var found = [ways]string{
+// fromCustomer joins v with the customer it names, as c.
+var fromCustomer = [lookups]string{
 	byName: ` FROM v JOIN names n ON n.kind = v.kind AND n.value = v.value JOIN customers c ON c.id = n.owner`,
 	byID:   ` FROM v JOIN customers c ON c.id = v.id`,
 	byEmail: ` FROM v JOIN customers c ON c.id = (SELECT x.id FROM customers x
@@ -70,20 +70,20 @@ var loadCustomer = accountTable.of("c") + ", " + balanceTable.without("customer_
 
 // The statements of a load, one for each way of naming customers.
 var (
-	selectPeople, selectCustomers, selectSealed, selectHeldLots, selectOpenLots, selectUsedLots, selectTransactionLots, selectLotsOpened, selectReservations [ways]*statement[ask]
+	selectPeople, selectCustomers, selectSealed, selectHeldLots, selectOpenLots, selectUsedLots, selectTransactionLots, selectLotsOpened, selectReservations [lookups]*statement[rowKey]
 
-	selectOwners = selects(`SELECT n.owner FROM v JOIN names n ON n.kind = v.kind AND n.value = v.value`, askKind, askValue)
-	selectNames  = selects(`SELECT `+nameTable.of("n")+` FROM v JOIN names n ON n.kind = v.kind AND n.value = v.value`, askKind, askValue)
+	selectOwners = selects(`SELECT n.owner FROM v JOIN names n ON n.kind = v.kind AND n.value = v.value`, keyKind, keyValue)
+	selectNames  = selects(`SELECT `+nameTable.of("n")+` FROM v JOIN names n ON n.kind = v.kind AND n.value = v.value`, keyKind, keyValue)
 
-	// A purchase is found through its claimed name: it may be somebody else's. The
+	// A purchase is found through its claimed name: it may be another customer's. The
 	// kind travels with each row although it is always the same: as a constant it
 	// let PostgreSQL walk all names of the kind and look each up in v.
 	selectTransactions = selects(`SELECT COALESCE(h.merged_into, n.owner), `+purchaseTable.of("t", "customer_id", "n.owner", "transaction_id", "n.value")+` FROM v
  JOIN names n ON n.kind = v.kind AND n.value = v.value LEFT JOIN customers h ON h.id = n.owner
- LEFT JOIN transactions t ON t.customer_id = n.owner AND t.transaction_id = n.value`, askKind, askValue)
+ LEFT JOIN transactions t ON t.customer_id = n.owner AND t.transaction_id = n.value`, keyKind, keyValue)
 	// What was bought before a merge is due with who has it now.
 	selectDueTransactions = selects(withMerged(` FROM v JOIN customers c ON c.id = v.id`, holderOf+`, `+purchaseTable.of("t"),
-		`transactions t ON t.customer_id = $owner AND t.state = 'pending' AND t.auto_accept IS NOT NULL`), askID)
+		`transactions t ON t.customer_id = $owner AND t.state = 'pending' AND t.auto_accept IS NOT NULL`), keyID)
 
 	selectAnswers = selects(`SELECT a.access_key, a.key, a.hash, a.status, a.body, a.block, a.customer_id, a.at
  FROM v JOIN answers a ON a.access_key = v.access_key AND a.key = v.key`,
@@ -106,11 +106,11 @@ func withMerged(from, columns, rows string) string {
 }
 
 func init() {
-	for w := range ways {
-		fields, from := askWho[w], found[w]
+	for w := range lookups {
+		fields, from := lookupFields[w], fromCustomer[w]
 		lots := from + ` JOIN lots l ON l.customer_id = c.id`
-		indexed := append([]field[ask]{askIndex}, fields...)
-		bought := append([]field[ask]{askTx}, fields...)
+		indexed := append([]field[rowKey]{keyIndex}, fields...)
+		bought := append([]field[rowKey]{keyTx}, fields...)
 		balance := from + ` JOIN balances b ON b.customer_id = c.id`
 		selectPeople[w] = selects(`SELECT c.id`+from, fields...)
 		selectCustomers[w] = selects(`SELECT v.i, `+loadCustomer+balance, indexed...)
@@ -119,7 +119,7 @@ func init() {
 		selectOpenLots[w] = selects(`SELECT `+lotTable.of("l")+lots+` AND l.open`, fields...)
 		selectUsedLots[w] = selects(`SELECT `+lotTable.of("l")+lots+` AND (l.open OR l.spent > 0)`, fields...)
 		selectTransactionLots[w] = selects(`SELECT `+lotTable.of("l")+lots+` AND l.transaction_id = v.tx AND NOT (l.open OR l.spent > 0)`, bought...)
-		selectLotsOpened[w] = selects(`SELECT `+lotTable.of("l")+lots+` AND l.id = v.lot AND NOT (l.open OR l.spent > 0)`, append([]field[ask]{askLot}, fields...)...)
+		selectLotsOpened[w] = selects(`SELECT `+lotTable.of("l")+lots+` AND l.id = v.lot AND NOT (l.open OR l.spent > 0)`, append([]field[rowKey]{keyLot}, fields...)...)
 		selectReservations[w] = selects(`SELECT `+reservationTable.of("r")+from+
 			` JOIN reservations r ON r.customer_id = c.id AND r.transaction_id = v.tx`, bought...)
 	}

@@ -14,7 +14,7 @@ type lockable struct {
 }
 
 // find lists the calls that find the rows to lock.
-func (l *loader) find(q *questions) (*lockable, []calls) {
+func (l *loader) find(q *loadPlan) (*lockable, []calls) {
 	found := &lockable{}
 	var id UUID
 	var list []calls
@@ -24,7 +24,7 @@ func (l *loader) find(q *questions) (*lockable, []calls) {
 			return nil
 		}
 	}
-	for w := range ways {
+	for w := range lookups {
 		if len(q.customers[w]) > 0 {
 			list = read(list, selectPeople[w], q.customers[w], []any{&id}, into(&found.customers))
 		}
@@ -37,8 +37,8 @@ func (l *loader) find(q *questions) (*lockable, []calls) {
 
 // The locks, one row at a time. An UPDATE does it, because a SELECT … FOR UPDATE
 // over several rows cannot be spread over machines. The codes of a pool are not
-// known before: they are taken as the load will find them, and one that somebody
-// else took meanwhile is passed over. A count that does not exist yet is made.
+// known before: they are taken as the load will find them, and one that was taken
+// meanwhile is passed over. A count that does not exist yet is made.
 const (
 	lockCustomer = `UPDATE balances SET version = version WHERE customer_id = $1`
 	lockCoupon   = `UPDATE coupons SET version = version WHERE id = $1`
@@ -46,19 +46,19 @@ const (
 	lockTally    = `INSERT INTO tallies (key, count) VALUES ($1, 0) ON CONFLICT (key) DO UPDATE SET count = tallies.count`
 )
 
-// dueAsk asks for customers whose DueAt has come.
-type dueAsk struct {
+// dueLimit is how many customers are wanted whose DueAt has come.
+type dueLimit struct {
 	at time.Time
 	n  int
 }
 
 const dueCustomers = `SELECT b.customer_id FROM balances b WHERE b.due_at <= (SELECT at FROM v) ORDER BY b.due_at LIMIT (SELECT n FROM v)`
 
-// selectDue takes due customers. SQLite has one writer: nobody else can have
-// them in hand.
+// selectDue takes due customers. SQLite has one writer: no
+// other batch can have them in hand.
 var selectDue = selects(dueCustomers+` FOR UPDATE SKIP LOCKED`,
-	field[dueAsk]{"at", "bigint", func(a *dueAsk) any { return (*Millis)(&a.at) }},
-	field[dueAsk]{"n", "bigint", func(a *dueAsk) any { return number(a.n) }}).onSQLite(dueCustomers)
+	field[dueLimit]{"at", "bigint", func(a *dueLimit) any { return (*Millis)(&a.at) }},
+	field[dueLimit]{"n", "bigint", func(a *dueLimit) any { return number(a.n) }}).onSQLite(dueCustomers)
 
 // take is the call that takes due customers, if they are asked for.
 func (l *loader) take() []calls {
@@ -67,7 +67,7 @@ func (l *loader) take() []calls {
 		return nil
 	}
 	var id UUID
-	rows := []dueAsk{{n.Now, n.Due + len(n.DueExcept)}}
+	rows := []dueLimit{{n.Now, n.Due + len(n.DueExcept)}}
 	return read(nil, selectDue, rows, []any{&id}, func() error {
 		if len(l.out.Due) < n.Due && !slices.Contains(n.DueExcept, loyalty.ID(id)) {
 			l.out.Due = append(l.out.Due, loyalty.ID(id))

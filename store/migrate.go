@@ -54,7 +54,7 @@ func (s upkeep) Migrate(ctx context.Context) error {
 }
 
 // up applies what is pending. SQLite has no lock that spans migrations, so that
-// another process may do a step first; as long as anybody gets on, it goes on.
+// another process may do a step first; as long as the version grows, it goes on.
 func (s upkeep) up(ctx context.Context, p *goose.Provider) error {
 	for {
 		before, err := s.schemaVersion(ctx)

@@ -28,7 +28,7 @@ type postgresEngine struct {
 	grace   time.Duration // how long to look for the outcome of a broken commit
 }
 
-// defaultConnections bounds a pool where nobody says otherwise.
+// defaultConnections bounds a pool where neither the options nor the address do.
 const defaultConnections = 16
 
 // batchSettings pin the plans of the batch. All its statements reach rows by
@@ -57,7 +57,7 @@ SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; SET tcp_keepaliv
 var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second, Interval: 10 * time.Second, Count: 3}
 
 // unhurried are the limits of a transaction that reads the whole ledger: it holds
-// no lock that anybody waits for.
+// no lock that others wait for.
 const unhurried = `SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = '30min'`
 
 func openPostgres(ctx context.Context, s *database, o Options) error {

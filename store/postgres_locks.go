@@ -14,7 +14,7 @@ import (
 // customers, coupons, pools, counts, each in the order of their keys, which all
 // batches keep. What is read afterwards cannot change until the commit.
 func (e *postgresEngine) lock(ctx context.Context, c *pgxpool.Conn, l *loader) error {
-	q := l.questions()
+	q := l.plan()
 	found, list := l.find(q)
 	if err := send(ctx, c, list, "", ""); err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// exchange bounds one round trip, so that nobody waits for a network that
+// exchange bounds one round trip, so that no caller waits for a network that
 // swallows packets.
 const exchange = 10 * time.Second
 
@@ -179,7 +179,7 @@ func session(c *pgx.Conn) uint32 {
 
 // outcome finds out on a new connection what became of a commit whose answer was
 // lost. As long as the old session lives it may still commit: it is waited for. Behind
-// a pooler nobody can tell when it is gone, so there only a batch that is found is
+// a pooler it cannot be told when it is gone, so there only a batch that is found is
 // certain.
 func (e *postgresEngine) outcome(pid uint32, w *loyalty.Writes, broken error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), e.grace)

@@ -99,7 +99,8 @@ func (r *rebuilding) byKeys() error {
 // span are the customers after one id, up to and with another.
 type span struct{ after, to UUID }
 
-// No id is the first or lower; none is higher than the last. (Zero is NULL here.)
+// firstID and lastID bound the ids: none is the first or lower, and none is higher than
+// the last. (Zero is NULL here.)
 var firstID, lastID = UUID{15: 1}, UUID{
 	0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
 }
@@ -167,7 +168,7 @@ func (r *rebuilding) counts(s span) *gorm.DB {
 	return s.of(r.db.Table("events").Select("customer_id, count(*)"), "customer_id").Group("customer_id").Order("customer_id")
 }
 
-// shared compares what belongs to nobody.
+// shared compares what belongs to no customer.
 func (r *rebuilding) shared() error {
 	if err := couponTable.each(r.db.Order("id"), func(c *loyalty.Coupon) bool { r.rebuild.Coupon(new(*c)); return false }); err != nil {
 		return err

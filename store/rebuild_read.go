@@ -136,7 +136,7 @@ func (f *folding) postings() error {
 	})
 }
 
-// folded is an event without what was sent.
+// foldedEvent is an event without what was sent.
 var foldedEvent = eventTable.without("parent", "data", "personal")
 
 // journal reads events in their order.

@@ -11,7 +11,7 @@ import (
 )
 
 // The log of an SQLite database: what it keeps on disk once it was folded into the
-// file, and when it is folded and emptied though nobody writes.
+// file, and when it is folded and emptied while nothing is written.
 const (
 	logKept  = 64 << 20
 	logIdle  = 5 * time.Second

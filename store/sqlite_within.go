@@ -10,7 +10,7 @@ import (
 )
 
 // within runs the whole batch in one immediate transaction on the only writing
-// connection: nobody else can write meanwhile, so the first attempt is as safe
+// connection: nothing else is written meanwhile, so the first attempt is as safe
 // as a locked one. A batch that takes long to decide is decided before it.
 func (e *sqliteEngine) within(ctx context.Context, needs loyalty.Needs, work work) error {
 	switch {

@@ -38,7 +38,7 @@ func selects[T any](body string, fields ...field[T]) *statement[T] {
 func inserts[T any](body string, fields ...field[T]) *statement[T] { return selects(body, fields...) }
 
 // guards makes a statement that must find a row for each row of v: another
-// count means that somebody was faster. PostgreSQL counts inside the database,
+// count means that another batch was faster. PostgreSQL counts inside the database,
 // so that the next statements and COMMIT need not wait for the answer.
 func guards[T any](body string, fields ...field[T]) *statement[T] {
 	count := "$" + strconv.Itoa(len(fields)+1)

@@ -10,7 +10,7 @@ var deleteAnswers = guards(`DELETE FROM answers WHERE EXISTS (SELECT 1 FROM v WH
 	field[loyalty.Answer]{"hash", "bytea", func(a *loyalty.Answer) any { return blob(a.Hash[:]) }},
 )
 
-// An answer that has outlived its time is replaced; a living one is a conflict,
+// insertAnswers replaces an answer that has outlived its time; a living one is a conflict,
 // which the guard's count shows.
 var insertAnswers = guards(`INSERT INTO answers (access_key, key, hash, status, body, block, customer_id, at)
  SELECT access_key, key, hash, status, body, block, customer_id, at FROM v WHERE true

@@ -248,7 +248,7 @@ func RunTests(m *testing.M) int {
 	return code
 }
 
-// leaks gives the exit code of goroutines that nobody ended. Connections that a test's
+// leaks gives the exit code of goroutines that were not ended. Connections that a test's
 // client keeps for the next request are no leak.
 func leaks() int {
 	http.DefaultClient.CloseIdleConnections()

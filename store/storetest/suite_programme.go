@@ -23,7 +23,7 @@ func (b *bench) held(c loyalty.Customer, code string) loyalty.Coupon {
 	}
 }
 
-// free makes a code of a pool that nobody holds.
+// free makes a code of a pool that no customer holds.
 func (b *bench) free(pool, code string) loyalty.Coupon {
 	return loyalty.Coupon{ID: loyalty.NewID(b.now, loyalty.ID{}), Code: code, State: loyalty.CouponCreated, Type: loyalty.CouponAmount,
 		Value: 10000, Currency: "EUR", Pool: pool, CreatedAt: b.now}
@@ -73,7 +73,7 @@ func programmeRows(t *testing.T, b *bench) {
 	require.Equal(t, coupon.ID, l.Names[codeOf(coupon).Name], "the code is taken by its coupon")
 	require.Equal(t, map[string]int64{"a": 7}, l.Tallies)
 
-	// Only the kinds that were asked for; and what belongs to nobody comes with needs of nobody.
+	// Only the kinds that were asked for; and what belongs to no customer comes with needs of none.
 	require.Equal(t, map[loyalty.ProgressKey]loyalty.Progress{tier.ProgressKey: tier},
 		b.get(t, loyalty.CustomerNeeds{ID: c.ID, Progress: loyalty.Kinds(loyalty.ProgressTier)}).Customers[c.ID].Progress)
 	require.Empty(t, b.get(t, loyalty.CustomerNeeds{ID: c.ID}).Customers[c.ID].Claims)

@@ -47,7 +47,7 @@ func take(customer loyalty.ID) func(*loyalty.Loaded) (*loyalty.Writes, error) {
 }
 
 // codesOnce lets batches take codes of one pool at the same time: no code is
-// given twice, and under locks nobody loses.
+// given twice, and under locks no batch loses.
 func codesOnce(t *testing.T, b *bench) {
 	const writers, each = 4, 10
 	for i := range writers * each {
@@ -89,7 +89,7 @@ func codesOnce(t *testing.T, b *bench) {
 }
 
 // countsShared lets batches count the same things at the same time. Under locks
-// nobody loses, not even who counts first.
+// no batch loses, not even the one that counts first.
 func countsShared(t *testing.T, b *bench) {
 	const writers, rounds = 4, 10
 	for _, locked := range []bool{true, false} {

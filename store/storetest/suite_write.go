@@ -190,7 +190,7 @@ func changesHands(t *testing.T, b *bench) {
 }
 
 // races lets writers meet on a few customers: without locks each version has
-// exactly one winner, with locks nobody loses.
+// exactly one winner, with locks no batch loses.
 func races(t *testing.T, b *bench) {
 	const customers, writers, rounds = 3, 6, 15
 	var all []loyalty.CustomerNeeds
@@ -233,7 +233,7 @@ func (b *bench) scores(t testing.TB, all []loyalty.CustomerNeeds) (sum int64) {
 	return sum
 }
 
-// addOne gives everybody in the batch a point.
+// addOne gives every customer of the batch a point.
 func (b *bench) addOne(l *loyalty.Loaded) (*loyalty.Writes, error) {
 	w := &loyalty.Writes{}
 	for _, c := range l.Customers {

@@ -9,7 +9,7 @@ import (
 	"github.com/loyalty-platform/loyalty/store"
 )
 
-// AllAddUp is AddUp for everybody of whom there is an event. The list of all events
+// AllAddUp is AddUp for every customer of whom there is an event. The list of all events
 // tells the same of each.
 func AllAddUp(t require.TestingT, db *store.Store) map[loyalty.ID]int64 {
 	told := map[loyalty.ID]int64{} // changes

@@ -18,21 +18,6 @@ type customerStore struct{ *database }
 // joinBalances brings in the hot part of customers.
 const joinBalances = "JOIN balances ON balances.customer_id = customers.id"
 
-// customerColumns are the fields of a customer that may be filtered.
-var customerColumns = map[string]filterColumn{
-	"status":     {expression: "customers.status"},
-	"language":   {expression: "customers.language"},
-	"currency":   {expression: "customers.currency"},
-	"handler":    {expression: "customers.handler_key", nullable: true, key: true},
-	"email":      {expression: "customers.email_key", nullable: true, key: true},
-	"created_at": {expression: "customers.created_at"},
-	"score":      {expression: "balances.score"},
-	"list":       {expression: "customers.id", members: true},
-	"spendable":  {expression: "(balances.score - balances.spent - balances.reserved - balances.expired)"},
-}
-
-var customerOrder = listOrder{at: "customers.created_at", id: "customers.id"}
-
 func customers(db *gorm.DB) *gorm.DB {
 	return db.Table("customers").Select(customerTable.names()).Joins(joinBalances)
 }
@@ -46,7 +31,7 @@ const maxMerges = 16
 func (s customerStore) Customer(ctx context.Context, ref string) (loyalty.Customer, error) {
 	var found loyalty.Customer
 	err := s.consistent(ctx, func(db *gorm.DB) error {
-		owner, err := s.owner(db, storable(ref))
+		owner, err := s.owner(db, cleanText(ref))
 		if err != nil {
 			return err
 		}
@@ -80,68 +65,6 @@ func customerByID(db *gorm.DB, id UUID) (loyalty.Customer, error) {
 		return loyalty.Customer{}, loyalty.ErrCustomerNotFound
 	}
 	return *c, nil
-}
-
-// Customers lists by creation, the oldest first, then id.
-func (s customerStore) Customers(ctx context.Context, q loyalty.CustomerQuery) ([]loyalty.Customer, error) {
-	if looksInto(q) {
-		return s.customersInto(ctx, q)
-	}
-	if f, err := s.found(ctx, q); err != nil {
-		return nil, err
-	} else if f != nil {
-		return s.customersFound(ctx, q, f)
-	}
-	return s.customersMet(ctx, q)
-}
-
-// customersMet is Customers by an order that an index has, of those who fit on the way.
-func (s customerStore) customersMet(ctx context.Context, q loyalty.CustomerQuery) ([]loyalty.Customer, error) {
-	if inParts(q) {
-		return s.customersInParts(ctx, q)
-	}
-	db, err := filter(customers(s.read.WithContext(ctx)), customerColumns, q.Conditions)
-	if err != nil {
-		return nil, err
-	}
-	db, backwards := pageOf(s.search(db, q.Search), customerOrder, q.Page)
-	list, err := customerTable.find(db)
-	return inOrder(list, backwards), s.fault(err)
-}
-
-// CountCustomers counts what Customers would list.
-func (s customerStore) CountCustomers(ctx context.Context, q loyalty.CustomerQuery) (int64, error) {
-	if looksInto(q) {
-		return s.countInto(ctx, q)
-	}
-	if f, err := s.found(ctx, q); err != nil {
-		return 0, err
-	} else if f != nil {
-		return s.countFound(ctx, f)
-	}
-	db := s.read.WithContext(ctx).Table("customers")
-	if slices.ContainsFunc(q.Conditions, func(c loyalty.Condition) bool {
-		return strings.Contains(customerColumns[c.Field].expression, "balances.")
-	}) {
-		db = db.Joins(joinBalances)
-	}
-	db, err := filter(db, customerColumns, q.Conditions)
-	if err != nil {
-		return 0, err
-	}
-	var n int64
-	err = s.search(db, q.Search).Count(&n).Error
-	return n, s.fault(err)
-}
-
-// search adds the prefix search.
-func (s customerStore) search(db *gorm.DB, prefix string) *gorm.DB {
-	ranges := s.searched(prefix)
-	if ranges == nil {
-		return db
-	}
-	w := anyOf(ranges)
-	return db.Where(w.text, w.args...)
 }
 
 // Statement gives the figures and open lots now, lots in spending order.
@@ -211,4 +134,27 @@ func addLot(list *[]points.Lot) func(*loyalty.CustomerLot) bool {
 		*list = append(*list, l.Lot)
 		return false
 	}
+}
+
+// survivor reads a customer; of a merged one the one they became part of.
+func survivor(db *gorm.DB, id UUID) (found loyalty.Customer, err error) {
+	for range maxMerges {
+		if found, err = customerByID(db, id); err != nil || found.Status != loyalty.Merged {
+			return found, err
+		}
+		id = UUID(found.MergedInto)
+	}
+	return found, loyalty.ErrCustomerNotFound
+}
+
+// accounts lists customers and those who were merged into them: their rows stay under
+// the ids they had.
+func accounts(db *gorm.DB, customers ...loyalty.ID) ([]UUID, error) {
+	owners := make([]UUID, len(customers))
+	for i, id := range customers {
+		owners[i] = UUID(id)
+	}
+	var sources []UUID
+	err := among(db.Table("customers"), "merged_into", owners).Pluck("id", &sources).Error
+	return append(owners, sources...), err
 }

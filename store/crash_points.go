@@ -7,9 +7,9 @@ type Point string
 // The points.
 const (
 	BatchDecided    Point = "batch decided"    // loaded and decided; nothing of it is written
-	BatchCommitted  Point = "batch committed"  // written for good; nobody was told
+	BatchCommitted  Point = "batch committed"  // written for good; the caller was not told
 	ChangeWritten   Point = "change written"   // an administrative change, its commit is left
-	ChangeCommitted Point = "change committed" // nobody was told
+	ChangeCommitted Point = "change committed" // the caller was not told
 	JobTaken        Point = "job taken"        // the lease is written, nothing of the work is done
 	JobDone         Point = "job done"         // the work is done, the lease stands
 	BulkStep        Point = "bulk step"        // a piece of a bulk operation is done and not noted

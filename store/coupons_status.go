@@ -8,7 +8,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// openStates words the states in which a coupon expires with its time.
+// openStates lists, in SQL, the states in which a coupon expires with its time.
 var openStates = func() string {
 	var list []string
 	for _, s := range loyalty.CouponStates {
@@ -27,22 +27,22 @@ func stateAt(at Millis) string {
 
 // couponStatus is a condition on where coupons stand, as stretches of the index over
 // the stored states, or of few coupons in one piece.
-func couponStatus(c loyalty.Condition, at Millis, few bool) (list []words, err error) {
+func couponStatus(c loyalty.Condition, at Millis, few bool) (list []sqlFragment, err error) {
 	wanted, err := statesOf(c)
 	switch {
 	case len(wanted) == 0 || err != nil:
-		return []words{words{}.and("FALSE")}, err
+		return []sqlFragment{sqlFragment{}.and("FALSE")}, err
 	case few:
-		return []words{words{}.and(stateAt(at)+" IN ?", wanted)}, nil
+		return []sqlFragment{sqlFragment{}.and(stateAt(at)+" IN ?", wanted)}, nil
 	}
 	for _, s := range wanted {
 		switch {
 		case s == loyalty.CouponExpired:
-			list = append(list, words{}.and("expires_at <= ? AND state IN ("+openStates+")", at))
+			list = append(list, sqlFragment{}.and("expires_at <= ? AND state IN ("+openStates+")", at))
 		case s.Expires():
-			list = append(list, words{}.and("state = ? AND (expires_at IS NULL OR expires_at > ?)", string(s), at))
+			list = append(list, sqlFragment{}.and("state = ? AND (expires_at IS NULL OR expires_at > ?)", string(s), at))
 		default:
-			list = append(list, words{}.and("state = ?", string(s)))
+			list = append(list, sqlFragment{}.and("state = ?", string(s)))
 		}
 	}
 	return list, nil

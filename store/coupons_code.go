@@ -14,7 +14,7 @@ func (s couponStore) Coupon(ctx context.Context, code string) (loyalty.Coupon, l
 	var coupon loyalty.Coupon
 	var holder loyalty.Customer
 	err := s.consistent(ctx, func(db *gorm.DB) error {
-		named := db.Table("names").Select("owner").Where("kind = ? AND value = ?", loyalty.NameCoupon, storable(code))
+		named := db.Table("names").Select("owner").Where("kind = ? AND value = ?", loyalty.NameCoupon, cleanText(code))
 		found, err := couponTable.first(db.Where("id = (?)", named))
 		if err != nil {
 			return err
@@ -33,15 +33,4 @@ func (s couponStore) Coupon(ctx context.Context, code string) (loyalty.Coupon, l
 		return err
 	})
 	return coupon, holder, err
-}
-
-// survivor reads a customer; of a merged one the one they became part of.
-func survivor(db *gorm.DB, id UUID) (found loyalty.Customer, err error) {
-	for range maxMerges {
-		if found, err = customerByID(db, id); err != nil || found.Status != loyalty.Merged {
-			return found, err
-		}
-		id = UUID(found.MergedInto)
-	}
-	return found, loyalty.ErrCustomerNotFound
 }

@@ -43,20 +43,23 @@ func totalOf(high, low int64) money.Amount {
 	return money.Amount(sum.Int64())
 }
 
-// usageOf words a query; see loyalty.CouponUsageQuery.
+// usageOf makes the statement of a query; see loyalty.CouponUsageQuery.
 func usageOf(db *gorm.DB, q loyalty.CouponUsageQuery) (*gorm.DB, error) {
 	day, known := couponColumns[q.Day]
 	if !known {
 		return nil, fmt.Errorf("coupons cannot be counted by the day of %q", q.Day)
 	}
-	db, err := filter(db.Table("coupons"), couponColumns, q.Conditions)
+	where, err := sqlFragment{}.andAll(couponColumns, q.Conditions)
 	if err != nil {
 		return nil, err
 	}
 	if day.nullable {
-		db = db.Where(day.expression + " IS NOT NULL")
+		where = where.and(day.expression + " IS NOT NULL")
 	}
-	return db.Select(fmt.Sprintf("COALESCE(pool, '') AS pool, %s AS status, %s / %d AS day, %s AS currency, COUNT(*) AS count, %s, %s",
+	if where.text != "" {
+		db = db.Where(where.text, where.args...)
+	}
+	return db.Table("coupons").Select(fmt.Sprintf("COALESCE(pool, '') AS pool, %s AS status, %s / %d AS day, %s AS currency, COUNT(*) AS count, %s, %s",
 		stateAt(Millis(q.At)), day.expression, dayLength, couponCurrency, sums(couponValue, "value"), sums(couponRedeemed, "redeemed"))).
 		Group("1, 2, 3, 4").Order("3 DESC, 1, 2, 4").Limit(q.Page.Limit).Offset(q.Page.Offset), nil
 }
@@ -84,11 +87,11 @@ func (s couponStore) CouponUsage(ctx context.Context, q loyalty.CouponUsageQuery
 	return list, s.fault(err)
 }
 
-// stockOf words a count of the codes of pools; an index has all that it needs.
+// stockOf makes the statement that counts the codes of pools; an index has all that it needs.
 func stockOf(db *gorm.DB, pools []string, at Millis) *gorm.DB {
 	names := make([]string, len(pools))
 	for i, p := range pools {
-		names[i] = storable(p)
+		names[i] = cleanText(p)
 	}
 	return among(db.Table("coupons"), "pool", names).Select("pool AS pool, " + stateAt(at) + " AS state, COUNT(*) AS count").Group("1, 2")
 }

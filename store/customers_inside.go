@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"gorm.io/gorm"
-
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -22,14 +20,14 @@ func looksInto(q loyalty.CustomerQuery) bool {
 	return q.Custom != nil || searchKey(q.Search) != "" && len(q.SearchIn) > 0
 }
 
-// customersInto lists the customers of such a query.
-func (s customerStore) customersInto(ctx context.Context, q loyalty.CustomerQuery) ([]loyalty.Customer, error) {
+// listInside lists the customers of such a query.
+func (s customerStore) listInside(ctx context.Context, q loyalty.CustomerQuery) ([]loyalty.Customer, error) {
 	var ids []UUID
 	skip := q.Page.Offset
 	if q.Page.After != nil || q.Page.Before != nil {
 		skip = 0
 	}
-	err := s.lookInto(ctx, q, func(c *loyalty.Customer) bool {
+	err := s.lookInside(ctx, q, func(c *loyalty.Customer) bool {
 		if skip > 0 {
 			skip--
 			return true
@@ -40,20 +38,20 @@ func (s customerStore) customersInto(ctx context.Context, q loyalty.CustomerQuer
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	list, err := customerTable.find(customers(s.read.WithContext(ctx)).Where("customers.id IN ?", ids).Order(customerOrder.at + ", " + customerOrder.id))
+	list, err := customerTable.find(customers(s.read.WithContext(ctx)).Where("customers.id IN ?", ids).Order("created_at, id"))
 	return list, s.fault(err)
 }
 
-// countInto counts them.
-func (s customerStore) countInto(ctx context.Context, q loyalty.CustomerQuery) (n int64, err error) {
+// countInside counts them.
+func (s customerStore) countInside(ctx context.Context, q loyalty.CustomerQuery) (n int64, err error) {
 	q.Page = loyalty.Page{}
-	err = s.lookInto(ctx, q, func(*loyalty.Customer) bool { n++; return true })
+	err = s.lookInside(ctx, q, func(*loyalty.Customer) bool { n++; return true })
 	return n, err
 }
 
-// lookInto hands over who fits, in the order of the page, until visit says that
+// lookInside hands over who fits, in the order of the page, until visit says that
 // it has enough.
-func (s customerStore) lookInto(ctx context.Context, q loyalty.CustomerQuery, visit func(*loyalty.Customer) bool) error {
+func (s customerStore) lookInside(ctx context.Context, q loyalty.CustomerQuery, visit func(*loyalty.Customer) bool) error {
 	page := loyalty.Page{Limit: readAtOnce, After: q.Page.After}
 	if q.Page.After == nil {
 		page.Before = q.Page.Before
@@ -65,7 +63,7 @@ func (s customerStore) lookInto(ctx context.Context, q loyalty.CustomerQuery, vi
 			return err
 		}
 		for i := range rows {
-			if fitsInto(q, &rows[i]) && !visit(&rows[i]) {
+			if fitsInside(q, &rows[i]) && !visit(&rows[i]) {
 				return nil
 			}
 		}
@@ -87,45 +85,45 @@ var candidate = accountTable.some("id", "created_at", "custom", "handler", "emai
 
 // candidates are the next customers who can fit.
 func (s customerStore) candidates(ctx context.Context, q loyalty.CustomerQuery, page loyalty.Page) ([]loyalty.Customer, error) {
-	db := s.read.WithContext(ctx).Table("customers").Joins(joinBalances).
-		Select(candidate.of("customers"))
-	db, err := filter(db, customerColumns, q.Conditions)
+	where, err := s.searchingInside(q).andAll(customerColumns, q.Conditions)
 	if err != nil {
 		return nil, err
 	}
 	if q.Custom != nil {
 		for _, name := range q.Custom.Needs {
-			db = db.Where("customers.custom LIKE ?", mentions(name))
+			where = where.and("customers.custom LIKE ?", mentions(name))
 		}
 	}
-	db, _ = pageOf(s.searchInto(db, q), customerOrder, page)
-	list, err := candidate.find(db)
-	return list, s.fault(err)
+	list := &unionQuery{table: "customers " + joinBalances, columns: candidate.of("customers"), page: pagerOf(page), order: listOrder{at: "created_at", id: "id"},
+		branches: []branch{{where, "created_at"}}}
+	text, _ := list.sql()
+	found, err := candidate.find(s.read.WithContext(ctx).Raw(text.text, text.args...))
+	return found, s.fault(err)
 }
 
 // mentions finds documents with a property, and a few without: _ in its name
 // stands for any letter.
 func mentions(name string) string { return `%"` + name + `":%` }
 
-// searchInto narrows by the search: a key that begins with it, or an attribute
-// that has to be looked into.
-func (s customerStore) searchInto(db *gorm.DB, q loyalty.CustomerQuery) *gorm.DB {
-	if searchKey(q.Search) == "" {
-		return db
+// searchingInside is the condition of the search: a key that begins with it, or an
+// attribute that has to be looked into.
+func (s customerStore) searchingInside(q loyalty.CustomerQuery) sqlFragment {
+	ranges := s.searched(q.Search)
+	if ranges == nil {
+		return sqlFragment{}
 	}
-	either := s.search(s.read.Session(&gorm.Session{NewDB: true}), q.Search)
 	for _, a := range q.SearchIn {
-		either = either.Or("customers.custom LIKE ?", mentions(a.Property()))
+		ranges = append(ranges, sqlFragment{}.and("customers.custom LIKE ?", mentions(a.Property())))
 	}
-	return db.Where(either)
+	return anyOf(ranges)
 }
 
-// fitsInto decides about a candidate.
-func fitsInto(q loyalty.CustomerQuery, c *loyalty.Customer) bool {
+// fitsInside decides about a candidate.
+func fitsInside(q loyalty.CustomerQuery, c *loyalty.Customer) bool {
 	if q.Custom != nil && !q.Custom.Fits(c.Profile.Custom) {
 		return false
 	}
-	prefix := storable(searchKey(q.Search))
+	prefix := cleanText(searchKey(q.Search))
 	if prefix == "" {
 		return true
 	}

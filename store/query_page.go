@@ -7,8 +7,8 @@ import (
 )
 
 // maxRead bounds the rows that are read for a page, in bytes. It is several pages, so
-// that what is left out here is behind the end of the page by any measure: whoever
-// answers cuts the page itself (loyalty.MaxPage), and sees that there is more.
+// that what is left out here is behind the end of the page by any measure: the
+// handler cuts the page itself (loyalty.MaxPage), and sees that there is more.
 const maxRead = 4 * loyalty.MaxPage
 
 // readPage reads the rows of a page one by one, and ends behind the one with which

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"gorm.io/gorm"
 
@@ -36,7 +35,7 @@ func (s couponStore) Coupons(ctx context.Context, q loyalty.CouponQuery) ([]loya
 		if err != nil {
 			return err
 		}
-		text, backwards := found.read()
+		text, backwards := found.sql()
 		rows, err := couponTable.find(db.Raw(text.text, text.args...))
 		if err != nil {
 			return err
@@ -53,10 +52,10 @@ func (s couponStore) Coupons(ctx context.Context, q loyalty.CouponQuery) ([]loya
 	return list, err
 }
 
-// couponsOf words a query.
-func couponsOf(db *gorm.DB, q *loyalty.CouponQuery) (*merged, error) {
-	list := &merged{table: "coupons", columns: couponTable.names(), page: q.Page, order: listOrder{at: "created_at", id: "id", descending: true}}
-	list.branches = []branch{{words{}.and("TRUE"), "created_at"}}
+// couponsOf makes the statement of a query.
+func couponsOf(db *gorm.DB, q *loyalty.CouponQuery) (*unionQuery, error) {
+	list := &unionQuery{table: "coupons", columns: couponTable.names(), page: pagerOf(q.Page), order: listOrder{at: "created_at", id: "id", descending: true}}
+	list.branches = []branch{{sqlFragment{}.and("TRUE"), "created_at"}}
 	if q.Holder != (loyalty.ID{}) {
 		owners, err := accounts(db, q.Holder)
 		if err != nil {
@@ -64,11 +63,11 @@ func couponsOf(db *gorm.DB, q *loyalty.CouponQuery) (*merged, error) {
 		}
 		list.order.at, list.branches = "claimed_at", owned(owners, "claimed_at")
 		if len(q.Sort) > 0 && len(owners) > 1 { // an order that no index has is sorted once
-			list.branches = []branch{{words{}.and("customer_id IN ?", owners), ""}}
+			list.branches = []branch{{sqlFragment{}.and("customer_id IN ?", owners), ""}}
 		}
 	}
 	for _, c := range q.Conditions {
-		alternatives, err := couponWords(db, c, q)
+		alternatives, err := couponAlternatives(db, c, q)
 		if err != nil {
 			return nil, err
 		}
@@ -84,66 +83,31 @@ func couponsOf(db *gorm.DB, q *loyalty.CouponQuery) (*merged, error) {
 	return list, err
 }
 
-// split gives each branch one of several conditions that exclude each other, of which
-// one must hold. Where that makes too many, or the order is no index's, the branches
-// stay as they are and have one condition more.
-func split(branches []branch, alternatives []words, whole bool) (list []branch) {
-	if whole || len(branches)*len(alternatives) > maxBranches {
-		alternatives = []words{anyOf(alternatives)}
-	}
-	for _, b := range branches {
-		for _, w := range alternatives {
-			list = append(list, branch{b.where.and(w.text, w.args...), b.at})
-		}
-	}
-	return list
-}
-
-func anyOf(alternatives []words) (one words) {
-	texts := make([]string, len(alternatives))
-	for i, w := range alternatives {
-		texts[i] = "(" + w.text + ")"
-		one.args = append(one.args, w.args...)
-	}
-	one.text = "(" + strings.Join(texts, " OR ") + ")"
-	return one
-}
-
-// couponWords words one condition as stretches of an index, at least one.
-func couponWords(db *gorm.DB, c loyalty.Condition, q *loyalty.CouponQuery) ([]words, error) {
+// couponAlternatives are one condition as stretches of an index, at least one.
+func couponAlternatives(db *gorm.DB, c loyalty.Condition, q *loyalty.CouponQuery) ([]sqlFragment, error) {
 	switch {
 	case c.Field == "status":
 		return couponStatus(c, Millis(q.At), q.Holder != (loyalty.ID{}))
 	case c.Field == "customer":
 		w, err := couponHolder(db, c)
-		return []words{w}, err
+		return []sqlFragment{w}, err
 	case c.Field == "code" && (c.Operator == loyalty.Eq || c.Operator == loyalty.In): // names have an index over codes, coupons do not
 		var ids []UUID
 		err := db.Table("names").Where("kind = ? AND value IN ?", loyalty.NameCoupon, textsOf(c)).Pluck("owner", &ids).Error
-		return []words{words{}.and("id IN ?", ids)}, err
+		return []sqlFragment{sqlFragment{}.and("id IN ?", ids)}, err
 	case (c.Field == "pool" || c.Field == "type") && c.Operator == loyalty.In && positive(c):
-		var list []words
+		var list []sqlFragment
 		for _, value := range textsOf(c) {
-			list = append(list, words{}.and(c.Field+" = ?", value))
+			list = append(list, sqlFragment{}.and(c.Field+" = ?", value))
 		}
 		return list, nil
 	}
-	w, err := words{}.andAll(couponColumns, []loyalty.Condition{c})
-	return []words{w}, err
-}
-
-// textsOf lists the values of a condition on a text, each once.
-func textsOf(c loyalty.Condition) (list []string) {
-	for _, v := range c.Values {
-		if text := storable(fmt.Sprint(v)); !slices.Contains(list, text) {
-			list = append(list, text)
-		}
-	}
-	return list
+	w, err := sqlFragment{}.andAll(couponColumns, []loyalty.Condition{c})
+	return []sqlFragment{w}, err
 }
 
 // couponHolder is a condition on who holds a coupon.
-func couponHolder(db *gorm.DB, c loyalty.Condition) (w words, err error) {
+func couponHolder(db *gorm.DB, c loyalty.Condition) (w sqlFragment, err error) {
 	holders := make([]loyalty.ID, len(c.Values))
 	for i, v := range c.Values {
 		id, ok := v.(loyalty.ID)

@@ -21,7 +21,7 @@ func (s claimStore) Claims(ctx context.Context, q loyalty.ClaimQuery) ([]loyalty
 		if err != nil {
 			return err
 		}
-		text, backwards := claimsOf(owners, q).read()
+		text, backwards := claimsOf(owners, q).sql()
 		list, err = claimTable.find(db.Raw(text.text, text.args...))
 		list = inOrder(list, backwards)
 		return err
@@ -29,36 +29,15 @@ func (s claimStore) Claims(ctx context.Context, q loyalty.ClaimQuery) ([]loyalty
 	return list, err
 }
 
-// claimsOf words a query.
-func claimsOf(owners []UUID, q loyalty.ClaimQuery) *merged {
+// claimsOf makes the statement of a query.
+func claimsOf(owners []UUID, q loyalty.ClaimQuery) *unionQuery {
 	if q.Page.Limit == 0 {
 		q.Page.Limit = math.MaxInt32
 	}
-	return &merged{
-		table: "claims", columns: claimTable.names(), branches: owned(owners, "claimed_at"), page: q.Page,
+	return &unionQuery{
+		table: "claims", columns: claimTable.names(), branches: owned(owners, "claimed_at"), page: pagerOf(q.Page),
 		order: listOrder{at: "claimed_at", id: "id", descending: !q.OldestFirst},
 	}
-}
-
-// accounts lists customers and everybody who was merged into them: their rows stay
-// under the ids they had.
-func accounts(db *gorm.DB, customers ...loyalty.ID) ([]UUID, error) {
-	owners := make([]UUID, len(customers))
-	for i, id := range customers {
-		owners[i] = UUID(id)
-	}
-	var sources []UUID
-	err := among(db.Table("customers"), "merged_into", owners).Pluck("id", &sources).Error
-	return append(owners, sources...), err
-}
-
-// among is a condition on a list of values, as an equality where there is one: only
-// so an index gives the rows in the order of its further columns.
-func among[T any](db *gorm.DB, column string, values []T) *gorm.DB {
-	if len(values) == 1 {
-		return db.Where(column+" = ?", values[0])
-	}
-	return db.Where(column+" IN ?", values)
 }
 
 // RewardClaim finds a claim by the event that records it, among those of a
@@ -83,4 +62,23 @@ func (s claimStore) RewardClaim(ctx context.Context, customer, event loyalty.ID)
 		return loyalty.RewardClaim{}, loyalty.ErrClaimNotFound.With("event", event.String())
 	}
 	return *claim, nil
+}
+
+// ClaimByID finds a claim by the event that records it, with the customer whose
+// claim it is; of a merged one with the one they became part of. It fails with
+// loyalty.ErrClaimUnknown.
+func (s claimStore) ClaimByID(ctx context.Context, id loyalty.ID) (claim loyalty.RewardClaim, customer loyalty.Customer, err error) {
+	err = s.consistent(ctx, func(db *gorm.DB) error {
+		found, err := claimTable.first(db.Where("id = ?", UUID(id)))
+		if err != nil {
+			return err
+		}
+		if found == nil {
+			return loyalty.ErrClaimUnknown.With("claim", id.String())
+		}
+		claim = *found
+		customer, err = survivor(db, UUID(claim.Customer))
+		return err
+	})
+	return claim, customer, err
 }

@@ -22,7 +22,7 @@ func onBoard(db *gorm.DB, b loyalty.Board) *gorm.DB {
 }
 
 // stretch reads entries from a place downwards, or upwards, the highest score
-// first. The page is cut out of the index before anybody is looked up.
+// first. The page is cut out of the index before any customer is looked up.
 func stretch(db *gorm.DB, b loyalty.Board, from *loyalty.BoardPlace, page stretchSize) ([]boardRow, error) {
 	inner := onBoard(db, b).Select("customer_id, score").Limit(page.limit).Offset(page.offset)
 	order, beyond := "score DESC, customer_id DESC", "<"
@@ -102,7 +102,7 @@ func after(id loyalty.ID) loyalty.ID {
 
 // rankRows gives entries that follow one another their ranks. Of the first score and
 // of the second it is asked how many are higher; the others follow from the page,
-// which has everybody between.
+// which has all the entries between.
 func rankRows(db *gorm.DB, b loyalty.Board, rows []boardRow) ([]loyalty.BoardEntry, error) {
 	list := make([]loyalty.BoardEntry, 0, len(rows))
 	var rank int64

@@ -34,7 +34,7 @@ func (s journalStore) Events(ctx context.Context, q loyalty.EventQuery) (loyalty
 		if err != nil {
 			return err
 		}
-		text, backwards := list.read()
+		text, backwards := list.sql()
 		if page.Events, err = eventTable.page(db.Raw(text.text, text.args...)); err != nil {
 			return err
 		}
@@ -50,9 +50,9 @@ func (s journalStore) Events(ctx context.Context, q loyalty.EventQuery) (loyalty
 	return page, err
 }
 
-// eventsOf words a query.
-func eventsOf(db *gorm.DB, q *loyalty.EventQuery) (*merged, error) {
-	list := &merged{table: "events", columns: eventFields, page: q.Page, order: listOrder{at: "recorded_at", id: "id", descending: !q.OldestFirst}}
+// eventsOf makes the statement of a query.
+func eventsOf(db *gorm.DB, q *loyalty.EventQuery) (*unionQuery, error) {
+	list := &unionQuery{table: "events", columns: eventFields, page: pagerOf(q.Page), order: listOrder{at: "recorded_at", id: "id", descending: !q.OldestFirst}}
 	if q.Customer != (loyalty.ID{}) {
 		list.order.at = "" // the stream is in the order of ids
 	}
@@ -65,20 +65,20 @@ func eventsOf(db *gorm.DB, q *loyalty.EventQuery) (*merged, error) {
 		}
 	}
 	if q.Customer == (loyalty.ID{}) {
-		return list, everybodys(list, q)
+		return list, ofAllCustomers(list, q)
 	}
 	owners, err := accounts(db, q.Customer)
 	if err != nil {
 		return nil, err
 	}
 	if list.sort != "" && len(owners) > 1 { // an order that no index has is sorted once
-		list.branches = []branch{{words{}.and("customer_id IN ?", owners), ""}}
+		list.branches = []branch{{sqlFragment{}.and("customer_id IN ?", owners), ""}}
 	} else {
 		list.branches = owned(owners, list.order.at)
 	}
 	return list, eachBranch(list.branches, func(b *branch) error {
 		if q.Transaction != "" {
-			b.where = b.where.and("transaction_id = ?", storable(q.Transaction))
+			b.where = b.where.and("transaction_id = ?", cleanText(q.Transaction))
 		}
 		b.where, err = b.where.andAll(eventColumns, q.Conditions)
 		return err
@@ -95,24 +95,24 @@ func eachBranch(branches []branch, change func(*branch) error) error {
 	return nil
 }
 
-// everybodys makes the branches of the list over all customers. Several actions are
+// ofAllCustomers makes the branches of the list over all customers. Several actions are
 // several stretches of an index. Dates are those of the effect, which never lies
 // behind the recording and nearly always is the same instant; only the recording has
 // an index over everything, so events that were dated back are a branch of their own.
-func everybodys(list *merged, q *loyalty.EventQuery) error {
+func ofAllCustomers(list *unionQuery, q *loyalty.EventQuery) error {
 	actions, rest := actionsOf(q.Conditions)
 	from, before := dates(rest)
 	bounded, byDate := !before.Time().IsZero(), list.order.at == "at"
-	ranges := []branch{{within(words{}, "recorded_at", from, before), "recorded_at"}}
+	ranges := []branch{{within(sqlFragment{}, "recorded_at", from, before), "recorded_at"}}
 	switch {
 	case byDate:
-		// Equal, in words by which PostgreSQL does not expect it to be rare.
+		// Equal, said so that PostgreSQL does not expect it to be rare.
 		ranges[0].where = ranges[0].where.and("at >= recorded_at")
-		ranges = append(ranges, branch{within(words{}.and("at < recorded_at"), "at", from, before), "at"})
+		ranges = append(ranges, branch{within(sqlFragment{}.and("at < recorded_at"), "at", from, before), "at"})
 	case bounded && (q.OldestFirst || q.Page.After == nil || !q.Page.After.At.Before(before.Time())):
 		// Recorded later, in effect before: few, in an order that no index has. The
 		// sum keeps PostgreSQL from looking for them in everything that is newer.
-		late := within(words{}.and("at < recorded_at").and("recorded_at >= ?", before), "at", from, before)
+		late := within(sqlFragment{}.and("at < recorded_at").and("recorded_at >= ?", before), "at", from, before)
 		ranges = append(ranges, branch{late, "recorded_at + 0"})
 	}
 	for _, r := range ranges {
@@ -131,7 +131,7 @@ func everybodys(list *merged, q *loyalty.EventQuery) error {
 }
 
 // within bounds a column.
-func within(w words, column string, from, before Millis) words {
+func within(w sqlFragment, column string, from, before Millis) sqlFragment {
 	w = w.and(column+" >= ?", from)
 	if before.Time().IsZero() {
 		return w

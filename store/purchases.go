@@ -35,7 +35,7 @@ func (s purchaseStore) Transactions(ctx context.Context, q loyalty.TransactionQu
 		if err != nil {
 			return err
 		}
-		text, backwards := list.read()
+		text, backwards := list.sql()
 		if page.Transactions, err = purchaseTable.page(db.Raw(text.text, text.args...)); err != nil {
 			return err
 		}
@@ -55,15 +55,15 @@ func (s purchaseStore) Transactions(ctx context.Context, q loyalty.TransactionQu
 	return page, err
 }
 
-// transactionsOf words a query.
-func transactionsOf(owners []UUID, q *loyalty.TransactionQuery) (list *merged, err error) {
-	list = &merged{
-		table: "transactions", columns: purchaseTable.names(), page: q.Page,
+// transactionsOf makes the statement of a query.
+func transactionsOf(owners []UUID, q *loyalty.TransactionQuery) (list *unionQuery, err error) {
+	list = &unionQuery{
+		table: "transactions", columns: purchaseTable.names(), page: pagerOf(q.Page),
 		order: listOrder{at: "created_at", id: "checkout", descending: true},
 	}
 	list.branches = owned(owners, list.order.at)
 	if len(q.Sort) > 0 {
-		list.branches = []branch{{words{}.and("customer_id IN ?", owners), ""}}
+		list.branches = []branch{{sqlFragment{}.and("customer_id IN ?", owners), ""}}
 		if list.sort, err = sorting(transactionColumns, q.Sort, "checkout"); err != nil {
 			return nil, err
 		}
@@ -106,4 +106,22 @@ func movingOf(db *gorm.DB, owners []UUID, purchases []loyalty.Transaction) *gorm
 	found := among(among(db.Table("events"), "customer_id", owners), "transaction_id", names)
 	return found.Select(moving.names()).
 		Where("(points IS NOT NULL OR effects IS NOT NULL)").Order("id")
+}
+
+// TransactionHolder finds whose purchase a transaction is: of a merged customer,
+// the one they became part of. It fails with loyalty.ErrTransactionNotFound.
+func (s purchaseStore) TransactionHolder(ctx context.Context, transaction string) (loyalty.Customer, error) {
+	var holder loyalty.Customer
+	err := s.consistent(ctx, func(db *gorm.DB) error {
+		name, err := nameTable.first(db.Where("kind = ? AND value = ?", loyalty.NameTransaction, cleanText(transaction)))
+		if err == nil && name == nil {
+			err = loyalty.ErrTransactionNotFound
+		}
+		if err != nil {
+			return err
+		}
+		holder, err = survivor(db, UUID(name.Owner))
+		return err
+	})
+	return holder, err
 }

@@ -10,13 +10,13 @@ import (
 // CustomersMet is Customers as it lists those of whom a filter finds too many to put
 // them in order.
 func (s *Store) CustomersMet(ctx context.Context, q loyalty.CustomerQuery) ([]loyalty.Customer, error) {
-	return s.customersMet(ctx, q)
+	return s.listInOrder(ctx, q)
 }
 
 // PlanFound gives SQLite's plan of the statement that finds and places customers,
 // line by line. It is empty for a query that nothing narrows to a few.
 func (s *Store) PlanFound(ctx context.Context, q loyalty.CustomerQuery) (lines []string, err error) {
-	f, err := s.found(ctx, q)
+	f, err := s.findNamed(ctx, q)
 	if err != nil || f == nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ func figuresOf(r *campaignRow) loyalty.CampaignFigures {
 // CampaignFigures sums up what a campaign did, and says how much of its limit over
 // all customers is used.
 func (s claimStore) CampaignFigures(ctx context.Context, campaign string) (f loyalty.CampaignFigures, limited int64, err error) {
-	campaign = storable(campaign)
+	campaign = cleanText(campaign)
 	err = s.consistent(ctx, func(db *gorm.DB) error {
 		var slots []campaignRow
 		if err := db.Where("campaign = ?", campaign).Find(&slots).Error; err != nil {

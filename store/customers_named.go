@@ -15,18 +15,19 @@ import (
 // filter finds more, a page of the list's own order meets enough of them soon.
 const maxFound = 5000
 
-// foundList is a list of customers whom the index of a filter names, and what else has to
+// namedList is a list of customers whom the index of a filter names, and what else has to
 // hold of them. Neither database would begin there by itself: the keys have no
 // statistics, and of a list it is not known how its members lie in the order.
-type foundList struct {
-	table, id string  // where they are named, and in which column
-	named     []words // any of them names a customer, some more than once; each has an index
-	rest      words
+type namedList struct {
+	table, id string        // where they are named, and in which column
+	named     []sqlFragment // any of them names a customer, some more than once; each has an index
+	rest      sqlFragment
 }
 
-// found words a query so. It gives nil for one that no such filter narrows to a few.
-func (s customerStore) found(ctx context.Context, q loyalty.CustomerQuery) (*foundList, error) {
-	f, err := s.findable(q)
+// findNamed makes such a list of a query. It gives nil for one that no filter of an
+// index narrows to a few.
+func (s customerStore) findNamed(ctx context.Context, q loyalty.CustomerQuery) (*namedList, error) {
+	f, err := s.nameable(q)
 	if err != nil || f == nil {
 		return nil, err
 	}
@@ -39,9 +40,9 @@ func (s customerStore) found(ctx context.Context, q loyalty.CustomerQuery) (*fou
 	return f, nil
 }
 
-// findable is found for any number of customers. A key names the fewest, as a rule,
+// nameable is findNamed for any number of customers. A key names the fewest, as a rule,
 // and a list the most.
-func (s customerStore) findable(q loyalty.CustomerQuery) (*foundList, error) {
+func (s customerStore) nameable(q loyalty.CustomerQuery) (*namedList, error) {
 	searched := s.searched(q.Search)
 	at := slices.IndexFunc(q.Conditions, func(c loyalty.Condition) bool { return customerColumns[c.Field].key && positive(c) })
 	if at < 0 && searched == nil {
@@ -50,34 +51,26 @@ func (s customerStore) findable(q loyalty.CustomerQuery) (*foundList, error) {
 	if !q.ByCursor() || at < 0 && searched == nil {
 		return nil, nil
 	}
-	f, conditions := &foundList{table: "customers", id: "id", named: searched}, slices.Clone(q.Conditions)
+	f, conditions := &namedList{table: "customers", id: "id", named: searched}, slices.Clone(q.Conditions)
 	if at >= 0 {
 		columns := customerColumns
 		if columns[conditions[at].Field].members {
 			f.table, f.id, columns = "list_members", "customer_id", map[string]filterColumn{conditions[at].Field: {expression: "list_id"}}
 		}
-		one, err := words{}.andAll(columns, conditions[at:at+1])
+		one, err := sqlFragment{}.andAll(columns, conditions[at:at+1])
 		if err != nil {
 			return nil, err
 		}
-		if searched != nil {
-			w := anyOf(searched)
-			f.rest = f.rest.and(w.text, w.args...)
-		}
-		f.named, conditions = []words{one}, slices.Delete(conditions, at, at+1)
+		f.rest = s.searching(q.Search)
+		f.named, conditions = []sqlFragment{one}, slices.Delete(conditions, at, at+1)
 	}
 	var err error
 	f.rest, err = f.rest.andAll(customerColumns, conditions)
 	return f, err
 }
 
-// positive says whether a condition names what it wants.
-func positive(c loyalty.Condition) bool {
-	return c.Operator == loyalty.Eq || c.Operator == loyalty.In && len(c.Values) > 0
-}
-
 // each selects something of everyone who is named.
-func (f *foundList) each(what string) (all words) {
+func (f *namedList) each(what string) (all sqlFragment) {
 	parts := make([]string, len(f.named))
 	for i, w := range f.named {
 		parts[i] = "SELECT " + what + " FROM " + f.table + " WHERE " + w.text
@@ -87,10 +80,10 @@ func (f *foundList) each(what string) (all words) {
 	return all
 }
 
-// searched words the prefix search as ranges, one for each key, which the indexes of
+// searched is the prefix search as ranges, one for each key, which the indexes of
 // both databases serve: PostgreSQL's are made for its pattern operators.
-func (s customerStore) searched(prefix string) (ranges []words) {
-	prefix = storable(searchKey(prefix))
+func (s customerStore) searched(prefix string) (ranges []sqlFragment) {
+	prefix = cleanText(searchKey(prefix))
 	if prefix == "" {
 		return nil
 	}
@@ -99,15 +92,25 @@ func (s customerStore) searched(prefix string) (ranges []words) {
 		from, below = "~>=~", "~<~"
 	}
 	for _, c := range []string{"email_key", "handler_key", "first_key", "last_key"} {
-		ranges = append(ranges, words{}.and("customers."+c+" "+from+" ? AND customers."+c+" "+below+" ?", prefix, prefix+"\U0010FFFF"))
+		ranges = append(ranges, sqlFragment{}.and("customers."+c+" "+from+" ? AND customers."+c+" "+below+" ?", prefix, prefix+"\U0010FFFF"))
 	}
 	return ranges
 }
 
-// placed words who is on the list, and where: at is NULL of those who do not fit. The
+// searching is the prefix search as one condition; none where nothing is searched.
+func (s customerStore) searching(prefix string) sqlFragment {
+	ranges := s.searched(prefix)
+	if ranges == nil {
+		return sqlFragment{}
+	}
+	return anyOf(ranges)
+}
+
+// placed is the WITH of who is on the list, and where: at is NULL of those who do not
+// fit. The
 // place is looked up one by one, so that neither database reads all customers for it.
-func (f *foundList) placed() words {
-	from, where := "customers", words{"customers.id = found.id", nil}
+func (f *namedList) placed() sqlFragment {
+	from, where := "customers", sqlFragment{"customers.id = found.id", nil}
 	if f.rest.text != "" {
 		where = where.and(f.rest.text, f.rest.args...)
 	}
@@ -115,18 +118,18 @@ func (f *foundList) placed() words {
 		from += " " + joinBalances
 	}
 	ids := f.each(f.id + " AS id")
-	return words{
+	return sqlFragment{
 		"WITH found AS MATERIALIZED (SELECT DISTINCT id FROM (" + ids.text + ") AS f), placed AS MATERIALIZED " +
 			"(SELECT id, (SELECT customers.created_at FROM " + from + " WHERE " + where.text + ") AS at FROM found)",
 		append(ids.args, where.args...),
 	}
 }
 
-// customersFound is Customers for such a list.
-func (s customerStore) customersFound(ctx context.Context, q loyalty.CustomerQuery, f *foundList) ([]loyalty.Customer, error) {
-	list := &merged{table: "placed", columns: "id", page: q.Page, branches: []branch{{words{}.and("at IS NOT NULL"), "at"}}, order: listOrder{at: "at", id: "id"}}
+// listNamed is Customers for such a list.
+func (s customerStore) listNamed(ctx context.Context, q loyalty.CustomerQuery, f *namedList) ([]loyalty.Customer, error) {
+	list := &unionQuery{table: "placed", columns: "id", page: pagerOf(q.Page), branches: []branch{{sqlFragment{}.and("at IS NOT NULL"), "at"}}, order: listOrder{at: "at", id: "id"}}
 	list.order.descending = len(q.Sort) > 0 && q.Sort[0].Descending
-	page, backwards := list.read()
+	page, backwards := list.sql()
 	text := f.placed()
 	direction := " ASC"
 	if list.order.descending != backwards {
@@ -134,11 +137,11 @@ func (s customerStore) customersFound(ctx context.Context, q loyalty.CustomerQue
 	}
 	text.text += ", page AS (" + page.text + ") SELECT " + customerTable.names() + " FROM page JOIN customers ON customers.id = page.id " +
 		joinBalances + " ORDER BY customers.created_at" + direction + ", customers.id" + direction
-	return s.customersOn(ctx, words{text.text, append(text.args, page.args...)}, backwards)
+	return s.readCustomers(ctx, sqlFragment{text.text, append(text.args, page.args...)}, backwards)
 }
 
-// countFound is CountCustomers for it.
-func (s customerStore) countFound(ctx context.Context, f *foundList) (n int64, err error) {
+// countNamed is CountCustomers for it.
+func (s customerStore) countNamed(ctx context.Context, f *namedList) (n int64, err error) {
 	text := f.placed()
 	err = s.read.WithContext(ctx).Raw(text.text+" SELECT COUNT(at) FROM placed", text.args...).Scan(&n).Error
 	return n, s.fault(err)

@@ -1,0 +1,210 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// customerColumns are the fields of a customer that may be filtered.
+var customerColumns = map[string]filterColumn{
+	"status":     {expression: "customers.status"},
+	"language":   {expression: "customers.language"},
+	"currency":   {expression: "customers.currency"},
+	"handler":    {expression: "customers.handler_key", nullable: true, key: true},
+	"email":      {expression: "customers.email_key", nullable: true, key: true},
+	"created_at": {expression: "customers.created_at"},
+	"score":      {expression: "balances.score"},
+	"list":       {expression: "customers.id", members: true},
+	"spendable":  {expression: "(balances.score - balances.spent - balances.reserved - balances.expired)"},
+}
+
+var customerOrder = listOrder{at: "customers.created_at", id: "customers.id"}
+
+// Customers lists by creation, the oldest first, then id, unless the query says
+// otherwise. Whom an index of a filter names is found first and then put in order;
+// all others are read in the order of the list. What the databases cannot look into is
+// looked into here.
+func (s customerStore) Customers(ctx context.Context, q loyalty.CustomerQuery) ([]loyalty.Customer, error) {
+	if looksInto(q) {
+		return s.listInside(ctx, q)
+	}
+	named, err := s.findNamed(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if named != nil {
+		return s.listNamed(ctx, q, named)
+	}
+	return s.listInOrder(ctx, q)
+}
+
+// CountCustomers counts what Customers would list.
+func (s customerStore) CountCustomers(ctx context.Context, q loyalty.CustomerQuery) (n int64, err error) {
+	if looksInto(q) {
+		return s.countInside(ctx, q)
+	}
+	named, err := s.findNamed(ctx, q)
+	if err != nil {
+		return 0, err
+	}
+	if named != nil {
+		return s.countNamed(ctx, named)
+	}
+	where, err := s.searching(q.Search).andAll(customerColumns, q.Conditions)
+	if err != nil {
+		return 0, err
+	}
+	from := "customers"
+	if strings.Contains(where.text, "balances.") {
+		from += " " + joinBalances
+	}
+	err = s.read.WithContext(ctx).Raw("SELECT COUNT(*) FROM "+from+where.where(), where.args...).Scan(&n).Error
+	return n, s.fault(err)
+}
+
+// listInOrder is Customers by an order that an index has, of those who fit on the way.
+func (s customerStore) listInOrder(ctx context.Context, q loyalty.CustomerQuery) ([]loyalty.Customer, error) {
+	list, err := customersOf(q, s.searching(q.Search))
+	if err != nil {
+		return nil, err
+	}
+	text, backwards := list.sql()
+	return s.readCustomers(ctx, text, backwards)
+}
+
+// readCustomers reads the customers of a page.
+func (s customerStore) readCustomers(ctx context.Context, page sqlFragment, backwards bool) ([]loyalty.Customer, error) {
+	list, err := customerTable.page(s.read.WithContext(ctx).Raw(page.text, page.args...))
+	return inOrder(list, backwards), s.fault(err)
+}
+
+// inBranches says whether a list of customers is read status by status, or language by
+// language, or currency by currency: each of them is a stretch of an index, in the
+// order of creation.
+func inBranches(q loyalty.CustomerQuery) bool {
+	return q.Search == "" && (len(q.Sort) > 0 || slices.ContainsFunc(q.Conditions, func(c loyalty.Condition) bool {
+		return c.Field == "status" || stretches(c)
+	}))
+}
+
+// stretches says whether each value of a condition is a stretch of an index.
+func stretches(c loyalty.Condition) bool {
+	return (c.Field == "language" || c.Field == "currency") && positive(c)
+}
+
+// customersOf makes the statement of a query, whose search is a condition of its own.
+func customersOf(q loyalty.CustomerQuery, search sqlFragment) (*unionQuery, error) {
+	list := &unionQuery{table: "customers " + joinBalances, columns: customerTable.names(), page: pagerOf(q.Page), order: listOrder{at: "created_at", id: "id"}}
+	if !inBranches(q) {
+		where, err := search.andAll(customerColumns, q.Conditions)
+		list.branches = []branch{{where, "created_at"}}
+		return list, err
+	}
+	return list, list.byStretches(q)
+}
+
+// byStretches gives a list of customers a branch for each status, language and currency
+// that a query means.
+func (m *unionQuery) byStretches(q loyalty.CustomerQuery) error {
+	wanted, rest, err := customerStatuses(q.Conditions)
+	if err != nil {
+		return err
+	}
+	if m.sort, err = customerSort(q.Sort); err != nil {
+		return err
+	}
+	if q.ByCursor() {
+		m.sort, m.order.descending = "", len(q.Sort) > 0 && q.Sort[0].Descending
+	}
+	m.branches = []branch{{sqlFragment{}, "created_at"}}
+	switch {
+	case m.sort != "" || asksForStatus(q.Conditions) || !slices.ContainsFunc(rest, stretches):
+		m.branches = split(m.branches, statusAlternatives(wanted), false)
+	case len(wanted) < len(loyalty.Statuses): // few are left out of the stretches of another index
+		m.branches = split(m.branches, []sqlFragment{sqlFragment{}.and("status IN ?", wanted)}, false)
+	}
+	for _, c := range rest {
+		alternatives, err := customerAlternatives(c)
+		if err != nil {
+			return err
+		}
+		m.branches = split(m.branches, alternatives, m.sort != "")
+	}
+	return nil
+}
+
+// asksForStatus says whether a condition names a status that is wanted.
+func asksForStatus(conditions []loyalty.Condition) bool {
+	return slices.ContainsFunc(conditions, func(c loyalty.Condition) bool { return c.Field == "status" && positive(c) })
+}
+
+// statusAlternatives are the conditions that a status is one of some.
+func statusAlternatives(wanted []loyalty.Status) (list []sqlFragment) {
+	for _, status := range wanted {
+		list = append(list, sqlFragment{}.and("status = ?", string(status)))
+	}
+	if list == nil {
+		list = []sqlFragment{sqlFragment{}.and("FALSE")}
+	}
+	return list
+}
+
+// customerAlternatives are one condition as stretches of an index, at least one.
+func customerAlternatives(c loyalty.Condition) (list []sqlFragment, err error) {
+	if c.Operator == loyalty.In && stretches(c) {
+		for _, v := range textsOf(c) {
+			list = append(list, sqlFragment{}.and(customerColumns[c.Field].expression+" = ?", v))
+		}
+		return list, nil
+	}
+	w, err := sqlFragment{}.andAll(customerColumns, []loyalty.Condition{c})
+	return []sqlFragment{w}, err
+}
+
+// customerSort is the ORDER BY of some keys. Among equals it goes on by creation, in
+// the direction of the last key, and then by id, so that an index has it within one
+// status.
+func customerSort(keys []loyalty.Sorting) (text string, err error) {
+	if len(keys) == 0 {
+		return "", nil
+	}
+	created := ""
+	for _, k := range slices.Concat(keys, []loyalty.Sorting{{Field: "created_at", Descending: keys[len(keys)-1].Descending}}) {
+		direction := " ASC"
+		if k.Descending {
+			direction = " DESC"
+		}
+		switch {
+		case k.Field != "status" && k.Field != "created_at":
+			return "", fmt.Errorf("customers cannot be sorted by %q", k.Field)
+		case k.Field == "created_at" && created != "":
+			continue
+		case k.Field == "created_at":
+			created = direction
+		}
+		text += k.Field + direction + ", "
+	}
+	return text + "id" + created, nil
+}
+
+// customerStatuses takes the conditions on the status out, as the list of what they
+// leave.
+func customerStatuses(conditions []loyalty.Condition) (wanted []loyalty.Status, rest []loyalty.Condition, err error) {
+	wanted = slices.Clone(loyalty.Statuses)
+	for _, c := range conditions {
+		if c.Field != "status" {
+			rest = append(rest, c)
+			continue
+		}
+		negated, list := c.Operator == loyalty.Ne || c.Operator == loyalty.Nin, c.Operator == loyalty.In || c.Operator == loyalty.Nin
+		if !negated && c.Operator != loyalty.Eq && !list || !list && len(c.Values) != 1 {
+			return nil, nil, fmt.Errorf("condition on %q with %q and %d values is not possible", c.Field, c.Operator, len(c.Values))
+		}
+		wanted = slices.DeleteFunc(wanted, func(s loyalty.Status) bool { return slices.Contains(c.Values, any(string(s))) == negated })
+	}
+	return wanted, rest, nil
+}

@@ -1,0 +1,200 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// sqlFragment is a condition in SQL, or a whole statement, with its values.
+type sqlFragment struct {
+	text string
+	args []any
+}
+
+// and joins conditions.
+func (w sqlFragment) and(text string, args ...any) sqlFragment {
+	if w.text != "" {
+		text = w.text + " AND " + text
+	}
+	return sqlFragment{text, append(append([]any(nil), w.args...), args...)}
+}
+
+// where is the condition as a statement has it; nothing where there is none.
+func (w sqlFragment) where() string {
+	if w.text == "" {
+		return ""
+	}
+	return " WHERE " + w.text
+}
+
+// andAll adds conditions on fields. It fails for a field or operator that the caller
+// should have refused before.
+func (w sqlFragment) andAll(columns map[string]filterColumn, conditions []loyalty.Condition) (sqlFragment, error) {
+	for _, c := range conditions {
+		col, known := columns[c.Field]
+		operator, legal := operators[c.Operator]
+		list := c.Operator == loyalty.In || c.Operator == loyalty.Nin
+		if !known || !legal || (!list && len(c.Values) != 1) {
+			return w, fmt.Errorf("condition on %q with %q and %d values is not possible", c.Field, c.Operator, len(c.Values))
+		}
+		if text, values := col.spans(c); text != "" {
+			w = w.and(text, values...)
+			continue
+		}
+		w = w.and(col.sql(operator), col.values(c, list))
+	}
+	return w, nil
+}
+
+// anyOf joins conditions of which one must hold.
+func anyOf(alternatives []sqlFragment) (one sqlFragment) {
+	texts := make([]string, len(alternatives))
+	for i, w := range alternatives {
+		texts[i] = "(" + w.text + ")"
+		one.args = append(one.args, w.args...)
+	}
+	one.text = "(" + strings.Join(texts, " OR ") + ")"
+	return one
+}
+
+// sorting is the ORDER BY of some keys, the id last so that pages do not overlap.
+func sorting(columns map[string]filterColumn, keys []loyalty.Sorting, id string) (string, error) {
+	var by []string
+	for _, k := range keys {
+		c, known := columns[k.Field]
+		if !known {
+			return "", fmt.Errorf("a list cannot be sorted by %q", k.Field)
+		}
+		direction := " ASC"
+		if k.Descending {
+			direction = " DESC"
+		}
+		if c.nullable { // what is absent comes last either way
+			by = append(by, "("+c.expression+" IS NULL)")
+		}
+		by = append(by, c.expression+direction)
+	}
+	return strings.Join(append(by, id+" DESC"), ", "), nil
+}
+
+// filterColumn is a field that may be filtered: an expression of ours, never the
+// caller's text.
+type filterColumn struct {
+	expression string
+	nullable   bool
+	key        bool // compares in the form of searchKey
+	members    bool // is on a customer list, whose id is the value
+}
+
+// operators are how a condition with one value reads in SQL.
+var operators = map[loyalty.Operator]string{
+	loyalty.Eq: "= ?", loyalty.Ne: "<> ?", loyalty.Gt: "> ?", loyalty.Gte: ">= ?", loyalty.Lt: "< ?", loyalty.Lte: "<= ?",
+	loyalty.In: "IN ?", loyalty.Nin: "NOT IN ?",
+}
+
+// sql is the condition; what is absent differs from every value.
+func (c filterColumn) sql(operator string) string {
+	if c.members {
+		return c.onLists(operator)
+	}
+	text := c.expression + " " + operator
+	if c.nullable && (operator == operators[loyalty.Ne] || operator == operators[loyalty.Nin]) {
+		return "(" + c.expression + " IS NULL OR " + text + ")"
+	}
+	return text
+}
+
+// onLists is the condition that a customer is on a list, or on none of some.
+func (c filterColumn) onLists(operator string) string {
+	on := " IN ("
+	switch operator {
+	case operators[loyalty.Ne]:
+		on, operator = " NOT IN (", operators[loyalty.Eq]
+	case operators[loyalty.Nin]:
+		on, operator = " NOT IN (", operators[loyalty.In]
+	}
+	return c.expression + on + "SELECT customer_id FROM list_members WHERE list_id " + operator + ")"
+}
+
+func (c filterColumn) values(condition loyalty.Condition, list bool) any {
+	values := make([]any, len(condition.Values))
+	for i, v := range condition.Values {
+		values[i] = c.value(v)
+	}
+	if list {
+		return values
+	}
+	return values[0]
+}
+
+func (c filterColumn) value(v any) any {
+	switch v := v.(type) {
+	case time.Time:
+		return Millis(v)
+	case string:
+		if c.key {
+			v = searchKey(v)
+		}
+		return cleanText(v)
+	}
+	return v
+}
+
+// cleanText replaces what no stored text can hold (PostgreSQL refuses it even in
+// a comparison), so that such a value meets nothing.
+func cleanText(text string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
+}
+
+// spans is a condition of In or Nin on stretches of time, from and before.
+func (c filterColumn) spans(condition loyalty.Condition) (text string, values []any) {
+	for _, v := range condition.Values {
+		span, ok := v.(loyalty.Span)
+		if !ok {
+			return "", nil
+		}
+		if text != "" {
+			text += " OR "
+		}
+		text += "(" + c.expression + " >= ? AND " + c.expression + " < ?)"
+		values = append(values, Millis(span.From), Millis(span.Before))
+	}
+	if condition.Operator == loyalty.Nin {
+		text = "NOT (" + text + ")"
+		if c.nullable { // what is absent lies in no span
+			text = "(" + c.expression + " IS NULL OR " + text + ")"
+		}
+		return text, values
+	}
+	return "(" + text + ")", values
+}
+
+// among is a condition on a list of values, as an equality where there is one: only
+// so an index gives the rows in the order of its further columns.
+func among[T any](db *gorm.DB, column string, values []T) *gorm.DB {
+	if len(values) == 1 {
+		return db.Where(column+" = ?", values[0])
+	}
+	return db.Where(column+" IN ?", values)
+}
+
+// textsOf lists the values of a condition on a text, each once.
+func textsOf(c loyalty.Condition) (list []string) {
+	for _, v := range c.Values {
+		if text := cleanText(fmt.Sprint(v)); !slices.Contains(list, text) {
+			list = append(list, text)
+		}
+	}
+	return list
+}
+
+// positive says whether a condition names what it wants.
+func positive(c loyalty.Condition) bool {
+	return c.Operator == loyalty.Eq || c.Operator == loyalty.In && len(c.Values) > 0
+}

@@ -1,0 +1,165 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// branch is a part of a list that an index gives in the list's order.
+type branch struct {
+	where sqlFragment
+	at    string // the column that is the order's time in this part
+}
+
+// unionQuery is a list that is read as the merge of its branches, so that each of them
+// stops after one page: one condition over all of them would have to be sorted, or
+// looked for from the top of the journal.
+type unionQuery struct {
+	table, columns string
+	branches       []branch
+	order          listOrder // at is empty where the id alone is the order
+	page           pager
+	// sort replaces the order, and leaves out the cursor.
+	sort string
+}
+
+// pager says which part of a list is wanted: from an offset on, or beyond a place.
+type pager struct {
+	limit, offset int
+	after, before *place
+}
+
+// place is where an entry stands in a list.
+type place struct{ at, id any }
+
+func placeOf(c *loyalty.Cursor) *place {
+	if c == nil {
+		return nil
+	}
+	return &place{Millis(c.At), UUID(c.ID)}
+}
+
+// pagerOf is the part of a list that a page of the domain names.
+func pagerOf(p loyalty.Page) pager {
+	return pager{limit: p.Limit, offset: p.Offset, after: placeOf(p.After), before: placeOf(p.Before)}
+}
+
+// maxBranches is how many branches are worth more than a sort.
+const maxBranches = 24
+
+// sql is the statement of the list. backwards says that the rows come in the opposite order.
+func (m *unionQuery) sql() (w sqlFragment, backwards bool) {
+	cursor, down := m.page.after, m.order.descending
+	if backwards = cursor == nil && m.page.before != nil; backwards {
+		cursor, down = m.page.before, !down
+	}
+	offset := m.page.offset
+	if m.sort != "" {
+		cursor, backwards = nil, false
+	} else if cursor != nil {
+		offset = 0
+	}
+	limit := m.page.limit
+	if len(m.branches) > 1 {
+		limit += offset // each of them may be the one that is skipped
+	}
+	parts := make([]string, len(m.branches))
+	for i, b := range m.branches {
+		where := b.where
+		if cursor != nil {
+			where = m.beyond(where, b.at, cursor, down)
+		}
+		parts[i] = fmt.Sprintf("SELECT %s FROM %s%s ORDER BY %s LIMIT %d",
+			m.columns, m.table, where.where(), m.by(b.at, down), limit)
+		w.args = append(w.args, where.args...)
+	}
+	if len(parts) == 1 {
+		w.text = fmt.Sprintf("%s OFFSET %d", parts[0], offset)
+		return w, backwards
+	}
+	for i := range parts {
+		parts[i] = fmt.Sprintf("SELECT * FROM (%s) AS b%d", parts[i], i)
+	}
+	w.text = fmt.Sprintf("SELECT * FROM (%s) AS list ORDER BY %s LIMIT %d OFFSET %d",
+		strings.Join(parts, " UNION ALL "), m.by(m.order.at, down), m.page.limit, offset)
+	return w, backwards
+}
+
+// by is the ORDER BY of a branch, with the column that is its time.
+func (m *unionQuery) by(at string, down bool) string {
+	direction := " ASC"
+	if down {
+		direction = " DESC"
+	}
+	switch {
+	case m.sort != "":
+		return m.sort
+	case at == "":
+		return m.order.id + direction
+	}
+	return at + direction + ", " + m.order.id + direction
+}
+
+// beyond is the condition that an entry comes after a place in the list.
+func (m *unionQuery) beyond(where sqlFragment, at string, p *place, down bool) sqlFragment {
+	sign := ">"
+	if down {
+		sign = "<"
+	}
+	if at == "" {
+		return where.and(m.order.id+" "+sign+" ?", p.id)
+	}
+	return where.and("("+at+", "+m.order.id+") "+sign+" (?, ?)", p.at, p.id)
+}
+
+// split gives each branch one of several conditions that exclude each other, of which
+// one must hold. Where that makes too many, or the order is no index's, the branches
+// stay as they are and have one condition more.
+func split(branches []branch, alternatives []sqlFragment, whole bool) (list []branch) {
+	if whole || len(branches)*len(alternatives) > maxBranches {
+		alternatives = []sqlFragment{anyOf(alternatives)}
+	}
+	for _, b := range branches {
+		for _, w := range alternatives {
+			list = append(list, branch{b.where.and(w.text, w.args...), b.at})
+		}
+	}
+	return list
+}
+
+// owned is one branch for each owner of rows, or one for all where they are many.
+func owned(owners []UUID, at string) []branch {
+	if len(owners) > maxBranches {
+		return []branch{{sqlFragment{}.and("customer_id IN ?", owners), at}}
+	}
+	branches := make([]branch, len(owners))
+	for i, owner := range owners {
+		branches[i] = branch{sqlFragment{}.and("customer_id = ?", owner), at}
+	}
+	return branches
+}
+
+// listOrder says how a list is sorted: by a time, then an id.
+type listOrder struct {
+	at, id     string
+	descending bool
+}
+
+// inOrder turns rows that were read backwards.
+func inOrder[T any](rows []T, backwards bool) []T {
+	if backwards {
+		slices.Reverse(rows)
+	}
+	return rows
+}
+
+// newestFirst is a list of what has an instant, the latest first.
+func newestFirst(table string, where sqlFragment, page loyalty.Page) *unionQuery {
+	return &unionQuery{
+		table: table, columns: "*", branches: []branch{{where, "at"}}, page: pagerOf(page),
+		order: listOrder{at: "at", id: "id", descending: true},
+	}
+}
