@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -26,11 +27,20 @@ type offered struct {
 
 // everyOperation lists the operations of all documents, in the order of their
 // documents and paths.
-func everyOperation(t testing.TB) (all []offered) {
+func everyOperation(t testing.TB) []offered {
 	t.Helper()
+	all, err := offeredOnce()
+	require.NoError(t, err)
+	return slices.Clone(all)
+}
+
+// offeredOnce reads the documents once for all tests.
+var offeredOnce = sync.OnceValues(func() (all []offered, err error) {
 	for _, api := range openapi.Names() {
 		doc, err := openapi.Load(api)
-		require.NoError(t, err)
+		if err != nil {
+			return nil, err
+		}
 		for _, path := range doc.Paths.InMatchingOrder() {
 			item := doc.Paths.Value(path)
 			for _, method := range []string{http.MethodGet, http.MethodPost} {
@@ -40,8 +50,8 @@ func everyOperation(t testing.TB) (all []offered) {
 			}
 		}
 	}
-	return all
-}
+	return all, nil
+})
 
 var inPath = regexp.MustCompile(`\{([a-z_]+)\}`)
 
