@@ -40,12 +40,16 @@ race: ## every test under the race detector (hours on two cores; PKG picks packa
 	done; exit $$status
 
 .PHONY: generate
-generate: ## regenerate gen/ from the documents
+generate: filters ## regenerate gen/ from the documents
 	$(OAPI) -config openapi/codegen/common.yaml openapi/common.yaml
 	@for api in $(APIS); do \
 	  pkg=$${api//-/}; echo "$(OAPI) $$api"; mkdir -p gen/$$pkg; \
 	  $(OAPI) -config oapi-codegen.yaml -package $$pkg -o gen/$$pkg/$$pkg.gen.go openapi/$$api.yaml || exit 1; \
 	done
+
+.PHONY: filters
+filters: ## write the parameters of openapi/filters.yaml into the documents
+	$(GO) run ./server/cmd/filters openapi
 
 .PHONY: collections
 collections: ## write the request collections anew from the documents
@@ -59,6 +63,7 @@ conformance: ## write openapi/CONFORMANCE.md anew from the tags of the tests
 verify: ## prove that generated code, modules and formatting are fresh
 	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && cp -r gen "$$tmp/before" && $(MAKE) --no-print-directory generate >/dev/null \
 	  && { diff -r "$$tmp/before" gen || { echo "gen/ was stale: it is regenerated now, commit it"; exit 1; }; }
+	@$(GO) run ./server/cmd/filters --check openapi
 	@$(GO) run ./server/cmd/collections --check openapi/collections
 	@$(GO) run ./server/cmd/conformance --check
 	$(GO) mod tidy -diff

@@ -9,14 +9,6 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// auditFields are what the audit trail can be filtered by.
-var auditFields = map[string]list.Field{
-	"action": {Kind: list.Text},
-	"target": {Kind: list.Text},
-	"key_id": {Kind: list.Text},
-	"at":     {Kind: list.Instant},
-}
-
 // ListAudit lists the administrative changes, the newest first.
 func (a *administrationAPI) ListAudit(ctx context.Context, in administration.ListAuditRequestObject) (administration.ListAuditResponseObject, error) {
 	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
@@ -24,7 +16,7 @@ func (a *administrationAPI) ListAudit(ctx context.Context, in administration.Lis
 		return nil, err
 	}
 	var found []loyalty.AuditEntry
-	if conditions, readable := list.Conditions(requestOf(ctx).query, auditFields); readable {
+	if conditions, readable := p.Conditions(); readable {
 		if found, err = a.admin.AuditLog(plain(ctx), loyalty.AuditQuery{Conditions: conditions, Page: p.Store()}); err != nil {
 			return nil, err
 		}

@@ -10,16 +10,6 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// failureFields are what failed requests can be filtered by.
-var failureFields = map[string]list.Field{
-	"status": {Kind: list.Integer},
-	"code":   {Kind: list.Integer},
-	"api":    {Kind: list.Text},
-	"route":  {Kind: list.Text},
-	"key_id": {Kind: list.Text},
-	"since":  {Kind: list.Instant},
-}
-
 // ListFailedRequests lists the last failed requests of all nodes, the newest first.
 // Those of this node are there already.
 func (a *administrationAPI) ListFailedRequests(ctx context.Context, in administration.ListFailedRequestsRequestObject) (administration.ListFailedRequestsResponseObject, error) {
@@ -29,7 +19,7 @@ func (a *administrationAPI) ListFailedRequests(ctx context.Context, in administr
 	}
 	a.failures.flush(plain(ctx))
 	var found []loyalty.FailedRequest
-	if conditions, readable := list.Conditions(requestOf(ctx).query, failureFields); readable {
+	if conditions, readable := p.Conditions(); readable {
 		if found, err = a.admin.Failures(plain(ctx), loyalty.FailureQuery{Conditions: since(conditions), Page: p.Store()}); err != nil {
 			return nil, err
 		}

@@ -36,11 +36,6 @@ var _ automationcampaigns.StrictServerInterface = (*campaignsAPI)(nil)
 // campaignType is the type of entity that a campaign is.
 const campaignType = "automation/campaign"
 
-// campaignStatuses are where a campaign can stand.
-var campaignStatuses = []string{
-	campaign.CampaignDraft, loyalty.StatusScheduled, campaign.CampaignActive, campaign.CampaignPaused, loyalty.StatusCompleted,
-}
-
 // campaignColumns are what campaigns are filtered and sorted by.
 func campaignColumns(now time.Time) map[string]list.Column[*campaign.Campaign] {
 	moment := func(of func(*campaign.Campaign) time.Time) func(*campaign.Campaign) any {
@@ -52,13 +47,13 @@ func campaignColumns(now time.Time) map[string]list.Column[*campaign.Campaign] {
 		}
 	}
 	return map[string]list.Column[*campaign.Campaign]{
-		"status":     {Field: list.Field{Kind: list.Choice, Choices: campaignStatuses}, Of: func(c *campaign.Campaign) any { return c.StatusAt(now) }},
-		"trigger":    {Field: list.Field{Kind: list.Text}, Of: func(c *campaign.Campaign) any { return c.Trigger }},
-		"name":       {Field: list.Field{Kind: list.Text}, Of: func(c *campaign.Campaign) any { return c.Name }},
-		"priority":   {Field: list.Field{Kind: list.Integer}, Of: func(c *campaign.Campaign) any { return int64(c.Priority) }},
-		"created_at": {Field: list.Field{Kind: list.Instant}, Of: moment(func(c *campaign.Campaign) time.Time { return c.CreatedAt })},
-		"starts_at":  {Field: list.Field{Kind: list.Instant}, Of: moment(func(c *campaign.Campaign) time.Time { return c.StartsAt.Time })},
-		"ends_at":    {Field: list.Field{Kind: list.Instant}, Of: moment(func(c *campaign.Campaign) time.Time { return c.EndsAt.Time })},
+		"status":     {Of: func(c *campaign.Campaign) any { return c.StatusAt(now) }},
+		"trigger":    {Of: func(c *campaign.Campaign) any { return c.Trigger }},
+		"name":       {Of: func(c *campaign.Campaign) any { return c.Name }},
+		"priority":   {Of: func(c *campaign.Campaign) any { return int64(c.Priority) }},
+		"created_at": {Of: moment(func(c *campaign.Campaign) time.Time { return c.CreatedAt })},
+		"starts_at":  {Of: moment(func(c *campaign.Campaign) time.Time { return c.StartsAt.Time })},
+		"ends_at":    {Of: moment(func(c *campaign.Campaign) time.Time { return c.EndsAt.Time })},
 	}
 }
 

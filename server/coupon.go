@@ -9,7 +9,6 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/coupon"
-	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
@@ -81,27 +80,6 @@ func changedBy(after, before money.Amount) *money.Amount {
 	return &change
 }
 
-// couponStates are the names of where a coupon can stand.
-var couponStates = func() (names []string) {
-	for _, s := range loyalty.CouponStates {
-		names = append(names, string(s))
-	}
-	return names
-}()
-
-// couponTypes are the names of what a coupon can give.
-var couponTypes = []string{loyalty.CouponAmount, loyalty.CouponPercentage, loyalty.CouponFreeShipping, loyalty.CouponGiftCard}
-
-// couponFields are what coupons can be filtered by.
-var couponFields = map[string]list.Field{
-	"code":       {Kind: list.Text},
-	"status":     {Kind: list.Choice, Choices: couponStates},
-	"pool":       {Kind: list.Text},
-	"type":       {Kind: list.Choice, Choices: couponTypes},
-	"customer":   {Kind: list.Text},
-	"created_at": {Kind: list.Instant},
-}
-
 // ListCoupons lists the coupons that match every filter, the newest first.
 func (a *couponAPI) ListCoupons(ctx context.Context, in coupon.ListCouponsRequestObject) (coupon.ListCouponsResponseObject, error) {
 	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
@@ -110,7 +88,7 @@ func (a *couponAPI) ListCoupons(ctx context.Context, in coupon.ListCouponsReques
 	}
 	q := loyalty.CouponQuery{At: a.clock(), Page: p.Store()}
 	var readable bool
-	if q.Conditions, readable = list.Conditions(p.Query, couponFields); readable {
+	if q.Conditions, readable = p.Conditions(); readable {
 		err = a.findHolders(plain(ctx), q.Conditions)
 	}
 	if err != nil {

@@ -14,12 +14,6 @@ import (
 // usagePeriod is what usage covers where no filter says so.
 const usagePeriod = 31
 
-// usageFields are what the counted coupons can be filtered by.
-var usageFields = map[string]list.Field{
-	"pool":       {Kind: list.Text},
-	"created_at": {Kind: list.Instant},
-}
-
 // GetCouponUsage counts coupons and their value by pool, status, day and currency.
 func (a *couponAPI) GetCouponUsage(ctx context.Context, in coupon.GetCouponUsageRequestObject) (coupon.GetCouponUsageResponseObject, error) {
 	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, nil)
@@ -32,7 +26,7 @@ func (a *couponAPI) GetCouponUsage(ctx context.Context, in coupon.GetCouponUsage
 	}
 	var readable bool
 	var found []loyalty.CouponUsage
-	if q.Conditions, readable = list.Conditions(p.Query, usageFields); readable {
+	if q.Conditions, readable = p.Conditions(); readable {
 		q.Conditions = lately(q.Conditions, q.At)
 		found, err = a.reader.CouponUsage(plain(ctx), q)
 	}

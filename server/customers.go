@@ -27,26 +27,6 @@ type customersAPI struct {
 
 var _ customers.StrictServerInterface = (*customersAPI)(nil)
 
-// customerFields are what customers can be filtered by.
-var customerFields = map[string]list.Field{
-	"status":     {Kind: list.Choice, Choices: statusNames()},
-	"created_at": {Kind: list.Instant},
-	"email":      {Kind: list.Text},
-	"handler":    {Kind: list.Text},
-	"language":   {Kind: list.Text},
-	"currency":   {Kind: list.Text},
-	"list":       {Kind: list.Text},
-	"score":      {Kind: list.Integer},
-	"spendable":  {Kind: list.Integer},
-}
-
-func statusNames() (names []string) {
-	for _, s := range loyalty.Statuses {
-		names = append(names, string(s))
-	}
-	return names
-}
-
 // ListCustomers lists the customers that match every filter, the oldest first.
 func (a *customersAPI) ListCustomers(ctx context.Context, in customers.ListCustomersRequestObject) (customers.ListCustomersResponseObject, error) {
 	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
@@ -58,7 +38,7 @@ func (a *customersAPI) ListCustomers(ctx context.Context, in customers.ListCusto
 		return nil, err
 	}
 	var found []loyalty.Customer
-	if q, readable := customerQuery(ctx, a.programme(), in.Params.Search); readable {
+	if q, readable := customerQuery(ctx, a.programme(), requestOf(ctx).fields(), in.Params.Search); readable {
 		q.Page = p.Store()
 		if found, err = a.reader.Customers(plain(ctx), q); err != nil {
 			return nil, err
@@ -74,16 +54,16 @@ func (a *customersAPI) ListCustomers(ctx context.Context, in customers.ListCusto
 	return out, a.nameReferrers(plain(ctx), choose, l.Entries, out.Data)
 }
 
-// customerQuery reads the filters of a list or a count; readable is false where
+// customerQuery reads the filters of a list or a count on fields; readable is false where
 // one of them can find nothing.
-func customerQuery(ctx context.Context, p *programme.Programme, search *string) (q loyalty.CustomerQuery, readable bool) {
+func customerQuery(ctx context.Context, p *programme.Programme, fields map[string]list.Field, search *string) (q loyalty.CustomerQuery, readable bool) {
 	if search != nil {
 		q.Search, q.SearchIn = *search, p.Searchable(programme.TypeCustomer)
 	}
 	if q.Custom, readable = list.CustomFilter(p, programme.TypeCustomer, requestOf(ctx).query); !readable {
 		return q, false
 	}
-	q.Conditions, readable = list.Conditions(requestOf(ctx).query, customerFields)
+	q.Conditions, readable = list.Conditions(requestOf(ctx).query, fields)
 	q.Conditions = withoutOptedOut(q.Conditions)
 	return q, readable
 }
@@ -100,7 +80,7 @@ func withoutOptedOut(conditions []loyalty.Condition) []loyalty.Condition {
 // CountCustomers counts the customers that match every filter.
 func (a *customersAPI) CountCustomers(ctx context.Context, in customers.CountCustomersRequestObject) (customers.CountCustomersResponseObject, error) {
 	var out customers.CountCustomers200JSONResponse
-	q, readable := customerQuery(ctx, a.programme(), in.Params.Search)
+	q, readable := customerQuery(ctx, a.programme(), requestOf(ctx).fields(), in.Params.Search)
 	if !readable {
 		return out, nil
 	}

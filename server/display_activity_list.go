@@ -31,19 +31,16 @@ type activity struct {
 // activityColumns are what any of the lists can be filtered or sorted by; the
 // document says which of them each list has.
 var activityColumns = map[string]list.Column[activity]{
-	"status":    {Field: list.Field{Kind: list.Choice, Choices: activityStatuses}, Of: func(e activity) any { return e.status }},
-	"type":      {Field: list.Field{Kind: list.Text}, Of: func(e activity) any { return e.kind }},
-	"stores":    {Field: list.Field{Kind: list.Text, List: true}, Of: func(e activity) any { return list.Places(e.stores) }},
-	"points":    {Field: list.Field{Kind: list.Integer}, Of: func(e activity) any { return e.points }},
-	"weight":    {Field: list.Field{Kind: list.Integer}, Of: func(e activity) any { return e.weight }},
-	"title":     {Field: list.Field{Kind: list.Text}, Of: func(e activity) any { return e.title }},
-	"name":      {Field: list.Field{Kind: list.Text}, Of: func(e activity) any { return e.title }},
-	"starts_at": {Field: list.Field{Kind: list.Instant}, Of: func(e activity) any { return momentOrNil(e.dates.StartsAt) }},
-	"ends_at":   {Field: list.Field{Kind: list.Instant}, Of: func(e activity) any { return momentOrNil(e.dates.EndsAt) }},
+	"status":    {Of: func(e activity) any { return e.status }},
+	"type":      {Of: func(e activity) any { return e.kind }},
+	"stores":    {Of: func(e activity) any { return list.Places(e.stores) }},
+	"points":    {Of: func(e activity) any { return e.points }},
+	"weight":    {Of: func(e activity) any { return e.weight }},
+	"title":     {Of: func(e activity) any { return e.title }},
+	"name":      {Of: func(e activity) any { return e.title }},
+	"starts_at": {Of: func(e activity) any { return momentOrNil(e.dates.StartsAt) }},
+	"ends_at":   {Of: func(e activity) any { return momentOrNil(e.dates.EndsAt) }},
 }
-
-// activityStatuses are the states that dates give.
-var activityStatuses = []string{loyalty.StatusActive, loyalty.StatusScheduled, loyalty.StatusCompleted}
 
 // momentOrNil is a date as a column has it.
 func momentOrNil(m loyalty.Moment) any {

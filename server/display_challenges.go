@@ -26,11 +26,11 @@ type challengeView struct {
 
 // challengeColumns are what lists of challenges are filtered and sorted by.
 var challengeColumns = map[string]list.Column[*challengeView]{
-	"points":    {Field: list.Field{Kind: list.Integer}, Of: func(v *challengeView) any { return v.Points }},
-	"tags":      {Field: list.Field{Kind: list.Text, List: true}, Of: func(v *challengeView) any { return v.Tags }},
-	"starts_at": {Field: list.Field{Kind: list.Instant}, Of: func(v *challengeView) any { return momentOrNil(v.StartsAt) }},
-	"ends_at":   {Field: list.Field{Kind: list.Instant}, Of: func(v *challengeView) any { return momentOrNil(v.EndsAt) }},
-	"title":     {Field: list.Field{Kind: list.Text}, Of: func(v *challengeView) any { return v.title }},
+	"points":    {Of: func(v *challengeView) any { return v.Points }},
+	"tags":      {Of: func(v *challengeView) any { return v.Tags }},
+	"starts_at": {Of: func(v *challengeView) any { return momentOrNil(v.StartsAt) }},
+	"ends_at":   {Of: func(v *challengeView) any { return momentOrNil(v.EndsAt) }},
+	"title":     {Of: func(v *challengeView) any { return v.title }},
 }
 
 // challengeNeeds is what a customer's progress with challenges is read from.

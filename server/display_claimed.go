@@ -80,33 +80,25 @@ func (a *displayAPI) claimsOf(ctx context.Context, customer loyalty.ID, p list.P
 		place = nil
 	}
 	if filtered || place == nil {
-		whole := list.Page{Query: p.Query, Limit: len(all)}
+		whole := list.Page{Query: p.Query, Fields: p.Fields, Limit: len(all)}
 		all = list.Cut(p, list.Choose(whole, all, columns, o, now).Entries, place)
 	}
 	return list.Linked(p, all, now, place), err
 }
 
-// claimStates are the names of where a claim can stand.
-var claimStates = []string{
-	string(loyalty.ClaimClaimed), string(loyalty.ClaimRedeemed), string(loyalty.ClaimRevoked), string(loyalty.ClaimTransferred),
-}
-
-// rewardTypes are the names of what a reward can give.
-var rewardTypes = []string{reward.RewardCoupon, reward.RewardDownload, reward.RewardPhysical, reward.RewardPoints, reward.RewardCustom}
-
 // claimColumns are what claimed rewards can be filtered and sorted by. Points are
 // those that the claim cost.
 func (a *displayAPI) claimColumns(language *tongue) map[string]list.Column[claimed] {
 	return map[string]list.Column[claimed]{
-		"type":       {Field: list.Field{Kind: list.Choice, Choices: rewardTypes}, Of: func(c claimed) any { return c.reward.Type }},
-		"points":     {Field: list.Field{Kind: list.Integer}, Of: func(c claimed) any { return c.Points }},
-		"stores":     {Field: list.Field{Kind: list.Text, List: true}, Of: func(c claimed) any { return list.Places(c.reward.Stores) }},
-		"starts_at":  {Field: list.Field{Kind: list.Instant}, Of: func(c claimed) any { return timeOrNil(c.reward.StartsAt.Time) }},
-		"ends_at":    {Field: list.Field{Kind: list.Instant}, Of: func(c claimed) any { return timeOrNil(c.reward.EndsAt.Time) }},
-		"status":     {Field: list.Field{Kind: list.Choice, Choices: loyalty.DateStatuses}, Of: func(c claimed) any { return c.status }},
-		"state":      {Field: list.Field{Kind: list.Choice, Choices: claimStates}, Of: func(c claimed) any { return string(c.State) }},
-		"claimed_at": {Field: list.Field{Kind: list.Instant}, Of: func(c claimed) any { return c.ClaimedAt }},
-		"title":      {Field: list.Field{Kind: list.Text}, Of: func(c claimed) any { return language.text(c.reward.Title) }},
+		"type":       {Of: func(c claimed) any { return c.reward.Type }},
+		"points":     {Of: func(c claimed) any { return c.Points }},
+		"stores":     {Of: func(c claimed) any { return list.Places(c.reward.Stores) }},
+		"starts_at":  {Of: func(c claimed) any { return timeOrNil(c.reward.StartsAt.Time) }},
+		"ends_at":    {Of: func(c claimed) any { return timeOrNil(c.reward.EndsAt.Time) }},
+		"status":     {Of: func(c claimed) any { return c.status }},
+		"state":      {Of: func(c claimed) any { return string(c.State) }},
+		"claimed_at": {Of: func(c claimed) any { return c.ClaimedAt }},
+		"title":      {Of: func(c claimed) any { return language.text(c.reward.Title) }},
 	}
 }
 

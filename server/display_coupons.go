@@ -4,22 +4,8 @@ import (
 	"context"
 
 	"github.com/loyalty-platform/loyalty/gen/display"
-	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
-
-// heldFields are what a customer's coupons can be filtered by.
-var heldFields = map[string]list.Field{
-	"code":        {Kind: list.Text},
-	"status":      {Kind: list.Choice, Choices: couponStates},
-	"type":        {Kind: list.Choice, Choices: couponTypes},
-	"pool":        {Kind: list.Text},
-	"reward":      {Kind: list.Text},
-	"created_at":  {Kind: list.Instant},
-	"claimed_at":  {Kind: list.Instant},
-	"redeemed_at": {Kind: list.Instant},
-	"expires_at":  {Kind: list.Instant},
-}
 
 // ListCustomerCoupons lists what a customer holds, what they got last first.
 func (a *displayAPI) ListCustomerCoupons(ctx context.Context, in display.ListCustomerCouponsRequestObject) (display.ListCustomerCouponsResponseObject, error) {
@@ -33,7 +19,7 @@ func (a *displayAPI) ListCustomerCoupons(ctx context.Context, in display.ListCus
 	}
 	q := loyalty.CouponQuery{Holder: c.ID, At: a.clock(), Page: p.Store()}
 	var readable bool
-	q.Conditions, readable = list.Conditions(p.Query, heldFields)
+	q.Conditions, readable = p.Conditions()
 	list, err := a.coupons.page(ctx, p, q, readable)
 	return display.ListCustomerCoupons200JSONResponse(list), err
 }

@@ -10,12 +10,6 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// eventFields are what events can be filtered by.
-var eventFields = map[string]list.Field{
-	"action": {Kind: list.Text},
-	"date":   {Kind: list.Instant},
-}
-
 // eventQuery reads the filters and the order of a list of events. Several action
 // parameters mean any of them.
 func eventQuery(ctx context.Context, o list.Order) (q loyalty.EventQuery, readable bool) {
@@ -27,7 +21,7 @@ func eventQuery(ctx context.Context, o list.Order) (q loyalty.EventQuery, readab
 		}
 	}
 	rest := slices.DeleteFunc(slices.Clone(query), func(p list.Pair) bool { return p.Name == "action" })
-	if q.Conditions, readable = list.Conditions(rest, eventFields); !readable {
+	if q.Conditions, readable = list.Conditions(rest, requestOf(ctx).fields()); !readable {
 		return q, false
 	}
 	if actions != nil {
@@ -82,13 +76,6 @@ func (a *displayAPI) ListTransactionEvents(ctx context.Context, in display.ListT
 	return display.ListTransactionEvents200JSONResponse{Data: j.data, Next: j.Next, Previous: j.Previous, Time: &j.Time}, err
 }
 
-// transactionFields are what purchases can be filtered by.
-var transactionFields = map[string]list.Field{
-	"id":     {Kind: list.Text},
-	"status": {Kind: list.Choice, Choices: transactionStates()},
-	"date":   {Kind: list.Instant},
-}
-
 func transactionStates() (names []string) {
 	for _, s := range loyalty.TransactionStates {
 		names = append(names, string(s))
@@ -102,7 +89,7 @@ func (a *displayAPI) ListTransactions(ctx context.Context, in display.ListTransa
 	if err != nil {
 		return nil, err
 	}
-	filters, readable := list.Conditions(requestOf(ctx).query, transactionFields)
+	filters, readable := p.Conditions()
 	for i := range filters {
 		if filters[i].Field == "date" {
 			filters[i].Field = "checkout_date"
@@ -173,7 +160,7 @@ func (s search) conditions() (list []loyalty.Condition, readable bool) {
 	}
 	add("id", s.ids)
 	add("status", s.statuses)
-	unknown := func(t string) bool { return !slices.Contains(transactionFields["status"].Choices, t) }
+	unknown := func(t string) bool { return !slices.Contains(transactionStates(), t) }
 	return list, !slices.ContainsFunc(s.statuses, unknown)
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/entities"
 	"github.com/loyalty-platform/loyalty/server/contract"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
@@ -24,8 +25,10 @@ type entitiesAPI struct {
 	journal    journalReader
 	changes    entityChanges
 	records    entityRecords
-	programme  func() *programme.Programme
-	clock      func() time.Time
+	// customerFields are what the Customers API can filter customers by.
+	customerFields map[string]list.Field
+	programme      func() *programme.Programme
+	clock          func() time.Time
 }
 
 var _ entities.StrictServerInterface = (*entitiesAPI)(nil)

@@ -42,7 +42,7 @@ func (a *entitiesAPI) listCustomers(ctx context.Context, p list.Page, in entitie
 		return nil, err
 	}
 	var found []loyalty.Customer
-	if q, readable := customerQuery(ctx, a.programme(), in.Search); readable {
+	if q, readable := customerQuery(ctx, a.programme(), a.customerFields, in.Search); readable {
 		q.Page = p.Store()
 		var err error
 		if found, err = a.reader.Customers(plain(ctx), q); err != nil {

@@ -43,7 +43,7 @@ func (s *Server) handlers() *handlers {
 		},
 		entities: entitiesAPI{
 			engine: s.engine, admin: s.admin, reader: s.reader, vocabulary: s.vocabulary, customers: customers, journal: journal,
-			changes: changes, records: entityRecords{schemas: s.entities, clock: clock}, programme: programme, clock: clock,
+			changes: changes, records: entityRecords{schemas: s.entities, clock: clock}, customerFields: fieldsNamed(s.operations, "listCustomers"), programme: programme, clock: clock,
 		},
 		events: eventsAPI{
 			engine: s.engine, vocabulary: s.vocabulary, programme: programme,

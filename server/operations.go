@@ -5,25 +5,28 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"sync"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/routers"
 
+	"github.com/loyalty-platform/loyalty/openapi"
 	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/list"
 )
 
 // operation is one operation of a document, made ready for validation.
 type operation struct {
-	api        string          // name of the document
-	module     string          // x-module: must be on, or the operation is not there
-	reads      bool            // GET, and what x-reads marks: it changes nothing
-	bodyLimit  int             // x-body-limit, in bytes; 0: as every other
-	route      *routers.Route  // for kin-openapi
-	parameters map[string]bool // query parameters; true: may be repeated
-	filters    []string        // query parameters marked x-filter
-	bracketed  *list.Brackets  // filter and sort in brackets; nil: the operation has none
-	custom     string          // x-custom: type whose declared attributes are filters too, such as rewards/reward
+	api        string                // name of the document
+	module     string                // x-module: must be on, or the operation is not there
+	reads      bool                  // GET, and what x-reads marks: it changes nothing
+	bodyLimit  int                   // x-body-limit, in bytes; 0: as every other
+	route      *routers.Route        // for kin-openapi
+	parameters map[string]bool       // query parameters; true: may be repeated
+	filters    []string              // query parameters marked x-filter
+	fields     map[string]list.Field // what lists can be filtered by, from filters.yaml
+	bracketed  *list.Brackets        // filter and sort in brackets; nil: the operation has none
+	custom     string                // x-custom: type whose declared attributes are filters too, such as rewards/reward
 	checked    []*openapi3.Parameter
 	body       *contract.Schema // nil: the operation takes none
 	keeps      bool             // its answers are kept for an Idempotency-Key, refusals too
@@ -48,6 +51,10 @@ func ginPath(path string) string { return pathParameter.ReplaceAllString(path, "
 // schema cannot be walked or two documents have the same operation.
 func operationsOf(documents []contract.Document) (map[routeKey]*operation, error) {
 	all := map[routeKey]*operation{}
+	filters, err := loadFilters()
+	if err != nil {
+		return nil, err
+	}
 	for _, d := range documents {
 		c := contract.NewCompiler()
 		for path, item := range d.Spec.Paths.Map() {
@@ -60,6 +67,7 @@ func operationsOf(documents []contract.Document) (map[routeKey]*operation, error
 				if err != nil {
 					return nil, fmt.Errorf("%s: %s %s: %w", d.API, method, path, err)
 				}
+				o.fields = fieldsOfFilters(filters[d.API].Of(op.OperationID))
 				o.api, o.fromTree = d.API, d.API == "events"
 				o.reads = o.reads || method == http.MethodGet
 				o.route = &routers.Route{Spec: d.Spec, Path: path, PathItem: item, Method: method, Operation: op}
@@ -127,4 +135,32 @@ func (o *operation) addParameters(parameters openapi3.Parameters) error {
 // it, a=1&a=2.
 func isRepeatable(p *openapi3.Parameter) bool {
 	return p.Schema != nil && p.Schema.Value.Type.Is("array") && (p.Explode == nil || *p.Explode)
+}
+
+// loadFilters reads filters.yaml once.
+var loadFilters = sync.OnceValues(openapi.LoadFilters)
+
+// filterKinds are the kinds of filters.yaml.
+var filterKinds = map[string]list.Kind{
+	"text": list.Text, "texts": list.Text, "choice": list.Choice, "integer": list.Integer, "instant": list.Instant,
+}
+
+// fieldsOfFilters gives filters as fields, by their names in the query.
+func fieldsOfFilters(filters []openapi.Filter) map[string]list.Field {
+	fields := make(map[string]list.Field, len(filters))
+	for _, f := range filters {
+		fields[f.Name] = list.Field{Kind: filterKinds[f.Kind], Choices: f.Choices, List: f.Kind == "texts"}
+	}
+	return fields
+}
+
+// fieldsNamed are what the list of an operation can be filtered by; nil: there is none of
+// that operationId.
+func fieldsNamed(operations map[routeKey]*operation, operationID string) map[string]list.Field {
+	for _, o := range operations {
+		if o.route.Operation.OperationID == operationID {
+			return o.fields
+		}
+	}
+	return nil
 }

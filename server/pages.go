@@ -16,5 +16,5 @@ func pageOf(ctx context.Context, limit *common.Limit, offset *common.Offset, cur
 	if c, ok := ctx.(*gin.Context); ok {
 		path, _, _ = strings.Cut(c.Request.RequestURI, "?")
 	}
-	return list.NewPage(path, r.query, r.began, limit, offset, cursor)
+	return list.NewPage(path, r.query, r.fields(), r.began, limit, offset, cursor)
 }

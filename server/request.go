@@ -36,6 +36,14 @@ type request struct {
 	decided   bool               // its Idempotency-Key was handed on, or it keeps no answer
 }
 
+// fields are what the list that is asked for can be filtered by.
+func (r *request) fields() map[string]list.Field {
+	if r.operation == nil {
+		return nil
+	}
+	return r.operation.fields
+}
+
 type requestKey struct{}
 
 // requestOf finds the request behind a handler's context, which is gin's own.

@@ -24,13 +24,13 @@ type rewardView struct {
 
 // rewardColumns are what lists of rewards are filtered and sorted by.
 var rewardColumns = map[string]list.Column[*rewardView]{
-	"type":      {Field: list.Field{Kind: list.Choice, Choices: reward.RewardTypes}, Of: func(v *rewardView) any { return v.Type }},
-	"points":    {Field: list.Field{Kind: list.Integer}, Of: func(v *rewardView) any { return v.Points }},
-	"stores":    {Field: list.Field{Kind: list.Text, List: true}, Of: func(v *rewardView) any { return list.Places(v.Stores) }},
-	"starts_at": {Field: list.Field{Kind: list.Instant}, Of: func(v *rewardView) any { return momentOrNil(v.StartsAt) }},
-	"ends_at":   {Field: list.Field{Kind: list.Instant}, Of: func(v *rewardView) any { return momentOrNil(v.EndsAt) }},
-	"status":    {Field: list.Field{Kind: list.Choice, Choices: loyalty.DateStatuses}, Of: func(v *rewardView) any { return v.status }},
-	"title":     {Field: list.Field{Kind: list.Text}, Of: func(v *rewardView) any { return v.title }},
+	"type":      {Of: func(v *rewardView) any { return v.Type }},
+	"points":    {Of: func(v *rewardView) any { return v.Points }},
+	"stores":    {Of: func(v *rewardView) any { return list.Places(v.Stores) }},
+	"starts_at": {Of: func(v *rewardView) any { return momentOrNil(v.StartsAt) }},
+	"ends_at":   {Of: func(v *rewardView) any { return momentOrNil(v.EndsAt) }},
+	"status":    {Of: func(v *rewardView) any { return v.status }},
+	"title":     {Of: func(v *rewardView) any { return v.title }},
 }
 
 // rewardColumnsOf adds the custom attributes that lists of rewards can be filtered by.

@@ -13,6 +13,8 @@ import (
 // Column is an attribute by which a list that is held in memory is filtered or
 // sorted: what the programme is made of, not what customers have.
 type Column[T any] struct {
+	// Field says how the values of a filter on it are read where the contract does not
+	// declare the filter: a custom attribute. See Page.Fields.
 	Field
 	// Of gives the attribute: string, int64, float64, bool, time.Time, Places, or
 	// []string, of which one must fit; nil: the entry has none.
@@ -52,6 +54,9 @@ func Choose[T any](p Page, all []T, columns map[string]Column[T], o Order, now t
 	fields := make(map[string]Field, len(columns))
 	for name, c := range columns {
 		fields[name] = c.Field
+		if declared, ok := p.Fields[name]; ok {
+			fields[name] = declared
+		}
 	}
 	wanted, readable := Conditions(p.Query, fields)
 	var found []T

@@ -61,7 +61,8 @@ func parseCursor(text string, filters [8]byte) (*Cursor, bool) {
 // cursor, under these filters.
 type Page struct {
 	path    string
-	Query   []Pair // the filters, as they were sent
+	Query   []Pair           // the filters, as they were sent
+	Fields  map[string]Field // what the contract lets the list be filtered by
 	filters [8]byte
 	Limit   int
 	Offset  int
@@ -74,11 +75,11 @@ type Page struct {
 }
 
 // NewPage reads which part of a list a request wants: its path and decoded query, and
-// the parameters limit, offset and cursor, which the contract has checked. began is when
-// the request came. It fails with contract.ErrInvalidParameter for a cursor that is not
+// the parameters limit, offset and cursor, which the contract has checked. fields are what
+// the list can be filtered by; began is when the request came. It fails with contract.ErrInvalidParameter for a cursor that is not
 // one of this list's under these filters.
-func NewPage(path string, query []Pair, began time.Time, limit *int, offset *int64, text *string) (Page, error) {
-	p := Page{path: path, Limit: defaultLimit, Began: began}
+func NewPage(path string, query []Pair, fields map[string]Field, began time.Time, limit *int, offset *int64, text *string) (Page, error) {
+	p := Page{path: path, Fields: fields, Limit: defaultLimit, Began: began}
 	for _, q := range query {
 		if q.Name != "limit" && q.Name != "offset" && q.Name != "cursor" {
 			p.Query = append(p.Query, q)
@@ -104,6 +105,11 @@ func NewPage(path string, query []Pair, began time.Time, limit *int, offset *int
 // ErrCursor gives the refusal of a cursor that its list did not make.
 func ErrCursor() error {
 	return contract.ErrInvalidParameter.With("parameter", "cursor").With("reason", "schema").At("cursor")
+}
+
+// Conditions reads the filters of the page on its fields; see Conditions.
+func (p Page) Conditions() (conditions []loyalty.Condition, readable bool) {
+	return Conditions(p.Query, p.Fields)
 }
 
 // WithQuery is the page under other filters, which its links repeat.

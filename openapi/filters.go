@@ -1,0 +1,133 @@
+package openapi
+
+import (
+	"fmt"
+	"io/fs"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/oasdiff/yaml"
+)
+
+// Filter is something that a list can be filtered by: one line of filters.yaml.
+type Filter struct {
+	// Name is that of the query parameter without an operator, such as points.
+	Name string `json:"name"`
+	// Kind is text, texts, choice, integer or instant.
+	Kind string `json:"kind"`
+	// Of names the schema of a choice: one of its own document or of common.yaml, or
+	// document/schema.
+	Of string `json:"of"`
+	// What is the subject of the sentences that describe the operators; empty: they stand
+	// in the document as they were written.
+	What string `json:"what"`
+	// Example is an example of one value, Several of some, separated by commas.
+	Example string `json:"example"`
+	Several string `json:"several"`
+	// Choices are the values of a choice, from the schema.
+	Choices []string `json:"-"`
+}
+
+// Filters are what the lists of one API can be filtered by.
+type Filters struct {
+	// Parameters are the filters by the name of their parameter in the document, to which
+	// the operators are added, such as coupons-code.
+	Parameters map[string]Filter `json:"parameters"`
+	// Operations have the names of their filters, in order, by operationId. A name may be
+	// followed by the operators that the operation leaves out, such as "created_at but ne in".
+	Operations map[string][]string `json:"operations"`
+}
+
+// Of gives the filters of an operation.
+func (f Filters) Of(operation string) []Filter {
+	all := make([]Filter, len(f.Operations[operation]))
+	for i, entry := range f.Operations[operation] {
+		key, _ := but(entry)
+		all[i] = f.Parameters[key]
+	}
+	return all
+}
+
+// but reads an entry of an operation: the name of a filter, and the operators left out.
+func but(entry string) (key string, operators []string) {
+	key, rest, _ := strings.Cut(entry, " but ")
+	return key, strings.Fields(rest)
+}
+
+// LoadFilters reads filters.yaml, by API. It fails for a filter of an unknown kind, a
+// choice without values, and an operation with a filter that is not there.
+func LoadFilters() (map[string]Filters, error) {
+	text, err := fs.ReadFile(FS, "filters.yaml")
+	if err != nil {
+		return nil, fmt.Errorf("openapi: %w", err)
+	}
+	all := map[string]Filters{}
+	if _, err := yaml.Unmarshal(text, &all, yaml.DecodeOpts{}); err != nil {
+		return nil, fmt.Errorf("openapi: filters.yaml: %w", err)
+	}
+	enums := enums{}
+	for api, filters := range all {
+		if err := filters.complete(api, enums); err != nil {
+			return nil, fmt.Errorf("openapi: filters.yaml: %s: %w", api, err)
+		}
+	}
+	return all, nil
+}
+
+func (f Filters) complete(api string, enums enums) error {
+	for key, filter := range f.Parameters {
+		if !slices.Contains([]string{"text", "texts", "choice", "integer", "instant"}, filter.Kind) {
+			return fmt.Errorf("%s: the kind %q is not known", key, filter.Kind)
+		}
+		if filter.Kind != "choice" {
+			continue
+		}
+		var err error
+		if filter.Choices, err = enums.of(api, filter.Of); err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+		f.Parameters[key] = filter
+	}
+	for operation, entries := range f.Operations {
+		for _, entry := range entries {
+			key, _ := but(entry)
+			if _, ok := f.Parameters[key]; !ok {
+				return fmt.Errorf("%s: there is no filter %s", operation, key)
+			}
+		}
+	}
+	return nil
+}
+
+// enums finds the values of schemas. It holds the documents it has read, by name.
+type enums map[string]*openapi3.T
+
+func (e enums) of(api, schema string) ([]string, error) {
+	documents, name := []string{api, common}, schema
+	if document, own, elsewhere := strings.Cut(schema, "/"); elsewhere {
+		documents, name = []string{document}, own
+	}
+	for _, document := range documents {
+		if e[document] == nil {
+			doc, err := newLoader().LoadFromURI(&url.URL{Path: document + ".yaml"})
+			if err != nil {
+				return nil, err
+			}
+			e[document] = doc
+		}
+		if ref := e[document].Components.Schemas[name]; ref != nil && ref.Value != nil && len(ref.Value.Enum) > 0 {
+			return texts(ref.Value), nil
+		}
+	}
+	return nil, fmt.Errorf("the schema %q has no enum", schema)
+}
+
+func texts(s *openapi3.Schema) []string {
+	list := make([]string, len(s.Enum))
+	for i, value := range s.Enum {
+		list[i] = fmt.Sprint(value)
+	}
+	return list
+}
