@@ -3,6 +3,7 @@ package loyalty
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"time"
 )
 
@@ -125,4 +126,20 @@ type BulkPage struct {
 type KeptCodes struct {
 	Place int64 // of the first of them in the list, from 0
 	Codes []string
+}
+
+// StoredError keeps a failure so that it can be worded in any language later.
+func StoredError(err error) json.RawMessage {
+	e := *AsError(err)
+	e.cause = nil
+	return JSON(e)
+}
+
+// Failure gives the failure that ended a refused item.
+func (i *BulkItem) Failure() error {
+	var e Error
+	if err := json.Unmarshal(i.Error, &e); err != nil {
+		return fmt.Errorf("the error of item %d: %w", i.Seq, err)
+	}
+	return &e
 }

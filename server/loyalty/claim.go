@@ -53,3 +53,31 @@ func (c *RewardClaim) Move(trigger string) error {
 	c.State = next
 	return nil
 }
+
+// Tally is a count that all customers share, such as how often a reward was
+// claimed in all.
+type Tally struct {
+	Key   string
+	Count int64
+}
+
+// The keys of tallies: what is counted, then the entity's id.
+const (
+	TallyReward   = "reward/"   // claims that stand
+	TallyCampaign = "campaign/" // times it gave
+	TallyOffer    = "offer/"    // redemptions that stand
+)
+
+// CustomerListType is the entity type of customer lists.
+const CustomerListType = "core/customer-list"
+
+// ProductType are products, of which the programme keeps no stock and no price.
+const ProductType = "products/product"
+
+// Membership puts a customer on a list, or takes them off it. Lists say nothing
+// about points and are no part of the journal.
+type Membership struct {
+	List     string
+	Customer ID
+	Gone     bool
+}

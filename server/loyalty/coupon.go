@@ -1,6 +1,7 @@
 package loyalty
 
 import (
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -129,4 +130,131 @@ func (c *Coupon) Undo(i int) {
 	if c.State == CouponCreated || c.State == CouponUnassigned {
 		c.Customer, c.ClaimedAt = ID{}, time.Time{}
 	}
+}
+
+// beforeRedemption stands in the table of states for the state that a coupon had
+// before it was redeemed.
+const beforeRedemption CouponState = ""
+
+// CouponMoves is the specification's table of states as decisions 6 completes it:
+// trigger, state before, state after. redeem_part is the redemption of a gift
+// card that leaves some of its balance, and of nothing at all.
+var CouponMoves = map[string]map[CouponState]CouponState{
+	"claim": {CouponCreated: CouponClaimed, CouponUnassigned: CouponClaimed},
+	"redeem": {
+		CouponCreated: CouponRedeemed, CouponClaimed: CouponRedeemed, CouponUnassigned: CouponRedeemed,
+		CouponPartiallyRedeemed: CouponRedeemed,
+	},
+	"redeem_part": {
+		CouponCreated: CouponPartiallyRedeemed, CouponClaimed: CouponPartiallyRedeemed, CouponUnassigned: CouponPartiallyRedeemed,
+		CouponPartiallyRedeemed: CouponPartiallyRedeemed,
+	},
+	"unredeem": {CouponRedeemed: beforeRedemption, CouponPartiallyRedeemed: beforeRedemption},
+	"unassign": {CouponClaimed: CouponUnassigned},
+	"transfer": {CouponClaimed: CouponClaimed, CouponPartiallyRedeemed: CouponPartiallyRedeemed},
+	"invalidate": {
+		CouponCreated: CouponInvalidated, CouponClaimed: CouponInvalidated, CouponUnassigned: CouponInvalidated,
+		CouponRedeemed: CouponInvalidated, CouponPartiallyRedeemed: CouponInvalidated,
+		CouponInvalidated: CouponInvalidated, CouponExpired: CouponInvalidated,
+	},
+	"expire": {
+		CouponCreated: CouponExpired, CouponClaimed: CouponExpired, CouponUnassigned: CouponExpired,
+		CouponPartiallyRedeemed: CouponExpired,
+	},
+}
+
+// couponAims names the state a trigger leads to, for the message of a refusal.
+var couponAims = map[string]CouponState{
+	"claim": CouponClaimed, "unredeem": CouponClaimed, "unassign": CouponUnassigned, "transfer": CouponClaimed,
+	"invalidate": CouponInvalidated, "expire": CouponExpired,
+}
+
+// StateAt is where the coupon stands at an instant: one that could still be
+// redeemed is expired from its ExpiresAt on, although nothing was recorded then.
+func (c *Coupon) StateAt(at time.Time) CouponState {
+	if !c.ExpiresAt.IsZero() && !at.Before(c.ExpiresAt) {
+		if expired, open := CouponMoves["expire"][c.State]; open {
+			return expired
+		}
+	}
+	return c.State
+}
+
+// Move leads the coupon along the table of states, as it stands at an instant.
+// One that cannot be redeemed is as good as none (ErrCouponNotFound, 1601); any
+// other move that is not in the table is refused with ErrForbiddenState, which
+// names both states.
+func (c *Coupon) Move(trigger string, at time.Time) error {
+	from := c.StateAt(at)
+	next, ok := CouponMoves[trigger][from]
+	switch {
+	case ok && next == beforeRedemption:
+		return nil // undo knows it
+	case ok:
+		c.State = next
+		return nil
+	case trigger == "redeem" || trigger == "redeem_part":
+		return ErrCouponNotFound.At("data.code")
+	}
+	return ErrForbiddenState.With("from", string(from)).With("to", string(couponAims[trigger])).At("data.code")
+}
+
+// CouponName is what a coupon is called. A name of the programme's own is Texts. One
+// that a caller gave with coupon_create may tell of the person it was given to: it is
+// sealed under that customer's key, wherever the coupon goes, and unreadable once they
+// leave.
+type CouponName struct {
+	Texts    map[string]string // by language
+	Sealed   []byte            // Texts as JSON, bound to the coupon's id; nil: nothing is sealed
+	Customer ID                // under whose key
+}
+
+// sealedName is a sealed name in JSON, where no language is called that.
+type sealedName struct {
+	Sealed   []byte `json:"sealed"`
+	Customer ID     `json:"customer"`
+}
+
+// IsZero says that there is no name.
+func (n CouponName) IsZero() bool { return len(n.Texts) == 0 && n.Sealed == nil }
+
+// MarshalJSON writes the texts by language, or what is sealed instead of them.
+func (n CouponName) MarshalJSON() ([]byte, error) {
+	if n.Sealed != nil {
+		return json.Marshal(sealedName{n.Sealed, n.Customer})
+	}
+	return json.Marshal(n.Texts)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (n *CouponName) UnmarshalJSON(text []byte) error {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(text, &members); err != nil {
+		return err
+	}
+	*n = CouponName{}
+	if members["sealed"] == nil {
+		return json.Unmarshal(text, &n.Texts)
+	}
+	var s sealedName
+	err := json.Unmarshal(text, &s)
+	n.Sealed, n.Customer = s.Sealed, s.Customer
+	return err
+}
+
+// Open makes a sealed name readable. Without the key (nil: it was destroyed) there is
+// no name.
+func (n CouponName) Open(key []byte, coupon ID) (CouponName, error) {
+	if n.Sealed == nil {
+		return n, nil
+	}
+	var opened CouponName
+	if key == nil {
+		return opened, nil
+	}
+	plain, err := Open(key, coupon[:], n.Sealed)
+	if err != nil {
+		return opened, err
+	}
+	return opened, json.Unmarshal(plain, &opened.Texts)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // WorthStoring says which refusals are remembered: those of the programme's rules,
@@ -288,4 +289,44 @@ func PrefixFields(err error, at string) error {
 		c.Details[i].Field = at + c.Details[i].Field
 	}
 	return &c
+}
+
+// FailedRequest is a request that was answered as an error. It holds nothing of what
+// was sent: no path, no values, no name of a customer.
+type FailedRequest struct {
+	ID        ID
+	At        time.Time // when the request came
+	RequestID string
+	Method    string
+	Route     string   // the template in its document; empty: there is no such path
+	API       string   // the document that has the operation; empty: none
+	Status    int      // of HTTP
+	Code      int64    // of the failure
+	KeyID     string   // empty: it was not signed, or the signature was refused
+	Fields    []string // the properties at fault, as the documents name them; * stands for other names
+	Duration  time.Duration
+}
+
+// How long failed requests are kept, and how many of them.
+const (
+	FailureLife = 7 * 24 * time.Hour
+	MaxFailures = 10_000
+)
+
+// FailureQuery selects failed requests, the newest first. Fields: status, code, api,
+// route, key_id, at.
+type FailureQuery struct {
+	Conditions []Condition
+	Page       Page
+}
+
+// FailureStore keeps the last failed requests of all nodes.
+type FailureStore interface {
+	// AddFailures keeps requests.
+	AddFailures(ctx context.Context, all []FailedRequest) error
+	// ForgetFailures drops what is older than an instant and, of the rest, all but
+	// the newest.
+	ForgetFailures(ctx context.Context, before time.Time, keep int) error
+	// Failures lists them.
+	Failures(ctx context.Context, q FailureQuery) ([]FailedRequest, error)
 }

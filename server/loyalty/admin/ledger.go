@@ -64,3 +64,22 @@ func months(l *loyalty.Liability, groups []loyalty.LotGroup, zone *time.Location
 func (a *Admin) VerifyLedger(ctx context.Context, report func(loyalty.LedgerCheck)) {
 	a.store.VerifyLedger(ctx, report)
 }
+
+// Failures lists the last failed requests of all nodes, the newest first.
+func (a *Admin) Failures(ctx context.Context, q loyalty.FailureQuery) ([]loyalty.FailedRequest, error) {
+	q.Conditions = append([]loyalty.Condition{{Field: "at", Operator: loyalty.Gte, Values: []any{a.now().Add(-loyalty.FailureLife)}}}, q.Conditions...)
+	return a.store.Failures(ctx, q)
+}
+
+// KeepFailures keeps failed requests and gives each an id.
+func (a *Admin) KeepFailures(ctx context.Context, all []loyalty.FailedRequest) error {
+	for i := range all {
+		all[i].ID = a.nextID(all[i].At)
+	}
+	return a.store.AddFailures(ctx, all)
+}
+
+// ForgetFailures drops what is older than FailureLife or goes beyond MaxFailures.
+func (a *Admin) ForgetFailures(ctx context.Context) error {
+	return a.store.ForgetFailures(ctx, a.now().Add(-loyalty.FailureLife), loyalty.MaxFailures)
+}

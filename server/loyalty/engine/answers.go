@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 
@@ -143,4 +144,26 @@ func (b *batch) keepAnswer(clear, sealed loyalty.Answer) {
 		b.writes.Replaced = append(b.writes.Replaced, before)
 	}
 	b.writes.Answers = append(b.writes.Answers, sealed)
+}
+
+// ErrItemDone is the result of a ticket whose item was done before.
+var ErrItemDone = errors.New("the item is done already")
+
+// mark is the end of a ticket's item.
+func (t *Ticket) mark(e *Engine, err error) loyalty.BulkMark {
+	m := loyalty.BulkMark{BulkKey: t.item, At: e.Now()}
+	if err != nil {
+		m.Error = loyalty.StoredError(err)
+	}
+	return m
+}
+
+// tick ends a ticket's item together with what the ticket did. Faults end it on
+// their own, once it is certain that they stay.
+func (b *batch) tick(t *Ticket) {
+	if t.item == (loyalty.BulkKey{}) || t.preview || t.result.Err != nil && !loyalty.Final(t.result.Err) {
+		return
+	}
+	b.loaded.Items[t.item] = false
+	b.writes.Items = append(b.writes.Items, t.mark(b.engine, t.result.Err))
 }

@@ -285,27 +285,3 @@ func (b *batch) result() *loyalty.Writes {
 	b.writeGifts()
 	return &b.writes
 }
-
-// outcome is what the caller learns of a run.
-func (r *Run) outcome() loyalty.Outcome {
-	o := loyalty.Outcome{Customer: *r.Customer, Trace: r.work.trace, Value: r.Value, Events: make([]loyalty.Event, len(r.work.events))}
-	for i, e := range r.work.events {
-		o.Events[i] = *e
-	}
-	return o
-}
-
-// touched lists the lots a run would change, for a preview.
-func (r *Run) touched(original *account) []loyalty.LotChange {
-	before := map[loyalty.ID]int64{}
-	for _, l := range original.lots {
-		before[l.ID] = l.Remaining
-	}
-	var changes []loyalty.LotChange
-	for _, l := range r.Book.Lots() {
-		if was := before[l.ID]; was != l.Remaining {
-			changes = append(changes, loyalty.LotChange{Lot: *l, Before: was})
-		}
-	}
-	return changes
-}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
@@ -46,9 +47,6 @@ func (r *Run) Merge(source string) error {
 	}
 	return r.adopt(s)
 }
-
-// everything is what a merge reads of both sides.
-var everything = loyalty.CustomerNeeds{Everything: true, Key: true, Lots: loyalty.UsedLots}
 
 // source opens the account that a merge ends.
 func (r *Run) source(name loyalty.Name) (*Run, error) {
@@ -139,22 +137,6 @@ func (r *Run) Part(id loyalty.ID) (*Run, error) {
 	return r.batch.openRun(r.Programme, a, r.work), nil
 }
 
-// requireParts makes sure that the accounts of all of them were loaded, with one
-// question: there may be any number of them.
-func (r *Run) requireParts(ids []loyalty.ID) error {
-	var want []loyalty.CustomerNeeds
-	for _, id := range ids {
-		n := loyalty.CustomerNeeds{ID: id, Key: true}
-		if a, ok := r.batch.accounts[id]; !r.batch.asked.people[personOf(&n)] || (ok && a.loaded != nil && !a.covers(&n)) {
-			want = append(want, n)
-		}
-	}
-	if want == nil {
-		return nil
-	}
-	return &NeedMoreError{want[0], want[1:]}
-}
-
 // Sources are the customers who were merged into this one.
 func (r *Run) Sources() ([]*Run, error) {
 	if r.account.loaded == nil {
@@ -178,55 +160,41 @@ func (r *Run) Sources() ([]*Run, error) {
 	return parts, nil
 }
 
-// keyOf gives the key of a customer who was merged into this one; nil: it is gone.
-func (r *Run) keyOf(id loyalty.ID) ([]byte, error) {
-	n := loyalty.CustomerNeeds{ID: id, Key: true}
-	a, ok := r.batch.accounts[id]
-	if !r.batch.asked.people[personOf(&n)] || (ok && a.loaded != nil && !a.covers(&n)) {
-		return nil, &NeedMoreError{needs: n}
+// joinProgress moves what the source stood at, thing by thing. The source's rows
+// go; the event tells that by whom it was merged from.
+func (r *Run) joinProgress(s *Run) error {
+	for _, key := range slices.SortedFunc(maps.Keys(s.account.progress), loyalty.CompareProgress) {
+		p := s.account.progress[key]
+		if p.Data == nil {
+			continue
+		}
+		theirs := p.Data
+		if receive := r.batch.engine.feature(key.Kind).Receive; receive != nil {
+			var err error
+			if theirs, err = receive(r, s, key, p.Data); err != nil {
+				return err
+			}
+		}
+		if err := r.joinOne(key, p, theirs); err != nil {
+			return fmt.Errorf("joining progress %d %q: %w", key.Kind, key.Key, err)
+		}
+		s.account.progress[key] = &loyalty.Progress{Customer: s.Customer.ID, ProgressKey: key, Dirty: true}
 	}
-	if !ok {
-		return nil, nil
-	}
-	return a.customer.Key, nil
+	return nil
 }
 
-// OpenBought is open for what is stored with a purchase. A purchase of somebody
-// who was merged into this customer is sealed under their key, or under that of
-// whom they were merged into first.
-func (r *Run) OpenBought(t *loyalty.Transaction, sealed []byte, row loyalty.ID, fresh map[string]json.RawMessage) (map[string]json.RawMessage, error) {
-	if fresh != nil || sealed == nil {
-		return fresh, nil
+func (r *Run) joinOne(key loyalty.ProgressKey, p *loyalty.Progress, theirs json.RawMessage) error {
+	own := r.account.progress[key]
+	if own == nil || own.Data == nil {
+		return r.SetProgress(r.Event, key, theirs, p.DueAt)
 	}
-	if err := r.Require(loyalty.CustomerNeeds{Key: true}); err != nil {
-		return nil, err
+	add := r.batch.engine.feature(key.Kind).Join
+	if add == nil {
+		return r.SetProgress(r.Event, key, own.Data, loyalty.Earlier(own.DueAt, p.DueAt))
 	}
-	if r.Customer.Key == nil || t.Customer == r.Customer.ID {
-		return r.open(sealed, row, nil)
-	}
-	if personal, err := loyalty.OpenAttributes(r.Customer.Key, sealed, row); err == nil {
-		return personal, nil
-	}
-	key, err := r.keyOf(t.Customer)
+	sum, err := add(r, key.Key, own.Data, theirs)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if personal, err := loyalty.OpenAttributes(key, sealed, row); err == nil {
-		return personal, nil
-	}
-	if err := r.Require(everything); err != nil || r.account.loaded == nil {
-		return nil, err
-	}
-	if err := r.requireParts(r.account.loaded.Sources); err != nil {
-		return nil, err
-	}
-	for _, id := range r.account.loaded.Sources {
-		if key, err = r.keyOf(id); err != nil {
-			return nil, err
-		}
-		if personal, err := loyalty.OpenAttributes(key, sealed, row); err == nil {
-			return personal, nil
-		}
-	}
-	return nil, fmt.Errorf("no key opens what is personal of %s", row)
+	return r.SetProgress(r.Event, key, sum, loyalty.Earlier(own.DueAt, p.DueAt))
 }

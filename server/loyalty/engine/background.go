@@ -1,0 +1,183 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// WorkItems commits the tickets of a bulk operation. A refusal ends its item as
+// well as a success does; so does a fault of ours, which is told besides. It fails
+// where the database is away: then nobody knows yet what became of the rest.
+func (e *Engine) WorkItems(ctx context.Context, tickets []*Ticket) (done int, faults []error, err error) {
+	release, err := e.hold()
+	if err != nil {
+		return 0, nil, err
+	}
+	defer release()
+	ctx = context.WithoutCancel(ctx) // a chunk is short, and half of one helps nobody
+	if err := e.process(ctx, tickets); err != nil && !repeatable(err) {
+		return 0, nil, err
+	}
+	var broken []loyalty.BulkMark
+	for _, t := range tickets {
+		switch fault := loyalty.AsError(t.result.Err); {
+		case t.result.Err == nil:
+			done++
+		case errors.Is(t.result.Err, ErrItemDone):
+		case fault.Kind == loyalty.Unavailable:
+			err = fault
+		case fault.Kind == loyalty.Internal:
+			broken = append(broken, t.mark(e, fault))
+			faults = append(faults, fmt.Errorf("item %d: %w", t.item.Seq, fault))
+		default:
+			done++
+		}
+	}
+	if len(broken) > 0 {
+		err = errors.Join(err, e.markAlone(ctx, broken))
+	}
+	return done, faults, err
+}
+
+// markAlone ends items that left nothing else behind.
+func (e *Engine) markAlone(ctx context.Context, marks []loyalty.BulkMark) error {
+	ctx, cancel := context.WithTimeout(ctx, batchTime)
+	defer cancel()
+	n := loyalty.Needs{Now: e.Now()}
+	for _, m := range marks {
+		n.Items = append(n.Items, m.BulkKey)
+	}
+	return e.store.Within(ctx, n, func(l *loyalty.Loaded) (*loyalty.Writes, error) {
+		var w loyalty.Writes
+		for _, m := range marks {
+			if l.Items[m.BulkKey] {
+				w.Items = append(w.Items, m)
+			}
+		}
+		return &w, nil
+	})
+}
+
+// Item makes a ticket about an item of a bulk operation, that ends with it.
+func (t *Ticket) Item(i loyalty.BulkItem) { t.needs.Ref, t.item = i.Ref, i.BulkKey }
+
+// Recalculate has a structure looked at again for some customers, for each of them once
+// in a pass.
+func (e *Engine) Recalculate(ctx context.Context, structure string, pass loyalty.ID, customers []loyalty.ID) (done int, failed []error, err error) {
+	release, err := e.hold()
+	if err != nil {
+		return 0, nil, err
+	}
+	defer release()
+	tickets := make([]*Ticket, len(customers))
+	for i, id := range customers {
+		key := loyalty.AnswerKey{AccessKey: jobKey, Key: "tier_recalculation/" + pass.String() + "/" + id.String()}
+		t := e.Prepare(loyalty.Submission{
+			Operation: true, Action: "tier_recalculation", Data: loyalty.JSON(map[string]string{"structure": structure}),
+			Idempotency: &loyalty.Idempotency{AnswerKey: key, Render: func(loyalty.Outcome, error) (int, []byte) { return 0, nil }},
+		})
+		t.needs.ID, t.needs.Ref = id, loyalty.Name{}
+		tickets[i] = t
+	}
+	if err := e.process(ctx, tickets); err != nil && !repeatable(err) {
+		return 0, nil, err
+	}
+	for i, t := range tickets {
+		switch err := t.result.Err; {
+		case err == nil:
+			done++
+		case loyalty.AsError(err).Kind != loyalty.Refused && !errors.Is(err, loyalty.ErrCustomerNotFound): // who is not enrolled has no tiers
+			failed = append(failed, fmt.Errorf("recalculating %s: %w", customers[i], err))
+		}
+	}
+	return done, failed, nil
+}
+
+// jobKey stands for an access key where a job makes itself repeatable.
+const jobKey = "job"
+
+// SettleDue applies what is due for customers that nobody touches. Several
+// nodes may run it at once: they share the work, and nothing is done twice. A
+// customer who cannot be settled does not stop the others; what failed is
+// returned in the end.
+func (e *Engine) SettleDue(ctx context.Context) error {
+	var failed []error
+	err := e.SettleAll(ctx, func(_ int, failures ...error) { failed = append(failed, failures...) })
+	return errors.Join(append(failed, err)...)
+}
+
+// SettleAll settles batch by batch, until nobody is left whom nobody else has in
+// hand. report hears of each batch how many things were applied, and what failed.
+func (e *Engine) SettleAll(ctx context.Context, report func(done int, failures ...error)) error {
+	var passed []loyalty.ID // still due after they were tried: not again in this run
+	for ctx.Err() == nil {
+		tickets, err := e.settleSome(ctx, passed)
+		if err != nil || len(tickets) == 0 {
+			return err
+		}
+		for _, t := range tickets {
+			if err := t.result.Err; err != nil {
+				report(0, fmt.Errorf("settling %s: %w", t.needs.ID, err))
+			} else {
+				report(settled(&t.result))
+			}
+			if at := t.result.Outcome.Customer.DueAt; t.result.Err != nil || (!at.IsZero() && !at.After(e.Now())) {
+				passed = append(passed, t.needs.ID)
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+// settled counts what came due: the events that follow from no other.
+func settled(r *loyalty.Result) (n int) {
+	for i := range r.Outcome.Events {
+		if r.Outcome.Events[i].Parent == (loyalty.ID{}) {
+			n++
+		}
+	}
+	return n
+}
+
+// settleSome takes customers who are due, under their locks, and settles them in
+// the same transaction. Those whose rules need more than is loaded for them, and
+// those that could not be written together, are settled as any others are, which
+// finds nothing to do where somebody was faster.
+func (e *Engine) settleSome(ctx context.Context, passed []loyalty.ID) ([]*Ticket, error) {
+	if err := e.trusted(); err != nil {
+		return nil, err
+	}
+	release, err := e.hold()
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	limited, cancel := context.WithTimeout(ctx, batchTime)
+	defer cancel()
+	var tickets []*Ticket
+	due := loyalty.Needs{Now: e.Now(), Due: MaxBatch, DueExcept: passed}
+	err = e.store.Within(limited, due, func(l *loyalty.Loaded) (*loyalty.Writes, error) {
+		tickets = make([]*Ticket, len(l.Due))
+		for i, id := range l.Due {
+			tickets[i] = e.settlement(id)
+		}
+		b := e.newBatch(l, needs(tickets, due.Now))
+		if err := b.runAll(tickets); err != nil {
+			return nil, err
+		}
+		return b.result(), nil
+	})
+	switch {
+	case err == nil:
+		return tickets, nil
+	case len(tickets) > 0 && repeatable(err):
+		if err := e.process(ctx, tickets); err != nil && !repeatable(err) {
+			return nil, err
+		}
+		return tickets, nil // each has its result
+	}
+	return nil, err
+}
