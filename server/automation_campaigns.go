@@ -34,7 +34,7 @@ type campaignsAPI struct {
 var _ automationcampaigns.StrictServerInterface = (*campaignsAPI)(nil)
 
 // campaignType is the type of entity that a campaign is.
-const campaignType = "automation/campaign"
+var campaignType = campaign.Campaigns.Type
 
 // campaignColumns are what campaigns are filtered and sorted by.
 func campaignColumns(now time.Time) map[string]list.Column[*campaign.Campaign] {

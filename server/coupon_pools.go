@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"net/http"
 
+	domaincoupon "github.com/loyalty-platform/loyalty/server/loyalty/coupon"
+
 	"github.com/loyalty-platform/loyalty/gen/coupon"
 	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/list"
@@ -13,7 +15,7 @@ import (
 )
 
 // poolType is the entity that a pool is.
-const poolType = "coupons/pool"
+const poolType = domaincoupon.PoolType
 
 // ListCouponPools lists the pools with the counts of their codes, the oldest first.
 func (a *couponAPI) ListCouponPools(ctx context.Context, in coupon.ListCouponPoolsRequestObject) (coupon.ListCouponPoolsResponseObject, error) {

@@ -15,7 +15,7 @@ import (
 )
 
 // challengeType is the entity that a challenge is.
-const challengeType = "challenges/challenge"
+var challengeType = challenge.Challenges.Type
 
 // challengeView is a challenge as one customer sees it.
 type challengeView struct {

@@ -14,7 +14,7 @@ import (
 )
 
 // rewardType is the entity that a reward is.
-const rewardType = "rewards/reward"
+const rewardType = loyalty.RewardType
 
 // claimed is a claim with its reward, archived or not.
 type claimed struct {

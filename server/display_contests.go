@@ -11,7 +11,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/game"
 )
 
-const contestType = "contests/contest"
+var contestType = game.Contests.Type
 
 // ListContests lists the contests and the customer's entries.
 func (a *displayAPI) ListContests(ctx context.Context, in display.ListContestsRequestObject) (display.ListContestsResponseObject, error) {

@@ -11,7 +11,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/offer"
 )
 
-const offerType = "offers/offer"
+var offerType = offer.Offers.Type
 
 // ListOfferActivities lists the offers that are for the customer.
 func (a *displayAPI) ListOfferActivities(ctx context.Context, in display.ListOfferActivitiesRequestObject) (display.ListOfferActivitiesResponseObject, error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/game"
 )
 
-const flowType = "profiling/flow"
+var flowType = game.Flows.Type
 
 var flowNeeds = loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressFlow)}
 

@@ -11,7 +11,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/game"
 )
 
-const quizType = "quizzes/quiz"
+var quizType = game.Quizzes.Type
 
 var quizNeeds = loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressQuiz)}
 

@@ -12,7 +12,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/game"
 )
 
-const treasureType = "treasure-hunt/treasure"
+var treasureType = game.Treasures.Type
 
 // ListTreasureHunts lists the treasures and whether the customer found them.
 func (a *displayAPI) ListTreasureHunts(ctx context.Context, in display.ListTreasureHuntsRequestObject) (display.ListTreasureHuntsResponseObject, error) {

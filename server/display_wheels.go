@@ -12,7 +12,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-const wheelType = "prize-wheels/wheel"
+var wheelType = game.Wheels.Type
 
 // ListPrizeWheels lists the wheels and the customer's spins.
 func (a *displayAPI) ListPrizeWheels(ctx context.Context, in display.ListPrizeWheelsRequestObject) (display.ListPrizeWheelsResponseObject, error) {

@@ -12,7 +12,6 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/entities"
 	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
-	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/server/loyalty/campaign"
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
@@ -113,7 +112,7 @@ func (a *entitiesAPI) ListEntities(ctx context.Context, in entities.ListEntities
 		}
 	}
 	var at func(loyalty.Entity) list.Cursor
-	if q.Sort == admin.SortCreated && !byName(in.Params.Sort) {
+	if q.Sort == loyalty.SortCreated && !byName(in.Params.Sort) {
 		at = func(e loyalty.Entity) list.Cursor { return list.Cursor{At: e.CreatedAt, ID: []byte(e.ID)} }
 	}
 	l := list.Linked(p, found, a.clock(), at)
@@ -136,7 +135,7 @@ func (a *entitiesAPI) entityQuery(ctx context.Context, kind string, in entities.
 	if err := p.CheckEntityType(kind); err != nil {
 		return q, false, err
 	}
-	q = loyalty.EntityQuery{Type: kind, Sort: admin.SortCreated, Archived: in.Archived != nil && *in.Archived}
+	q = loyalty.EntityQuery{Type: kind, Sort: loyalty.SortCreated, Archived: in.Archived != nil && *in.Archived}
 	q.Descending = in.Order != nil && *in.Order == "desc"
 	if in.Sort != nil && !byName(in.Sort) {
 		q.Sort = string(*in.Sort)
@@ -199,7 +198,7 @@ func (a *entitiesAPI) foundEntities(ctx context.Context, p list.Page, q loyalty.
 		return a.entitiesByName(ctx, p, q)
 	}
 	q.Page = loyalty.Page{Limit: p.Fetch(), Offset: p.Offset}
-	if p.Cursor != nil && q.Sort == admin.SortCreated {
+	if p.Cursor != nil && q.Sort == loyalty.SortCreated {
 		place := &loyalty.EntityPlace{At: p.Cursor.At, ID: string(p.Cursor.ID)}
 		if p.Cursor.Back {
 			q.Before = place

@@ -41,7 +41,7 @@ func (r entityChanges) read(ctx context.Context, kind string, as func(fields *co
 // declares against what there is already.
 func (r entityChanges) check(kind string, fields *contract.Schema, data json.RawMessage) (json.RawMessage, error) {
 	data, err := fields.CheckJSON(data, "")
-	if err != nil || kind != "custom-events/action" {
+	if err != nil || kind != programme.CustomActions.Type {
 		return data, err
 	}
 	return data, r.vocabulary.Declarable(data)

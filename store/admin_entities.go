@@ -10,7 +10,6 @@ import (
 	"gorm.io/gorm/clause"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
-	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 )
 
 // Entity finds one by type and id, archived or not; false: there is none.
@@ -29,7 +28,7 @@ var entityColumns = map[string]filterColumn{
 // entityOrders are what lists of entities can be sorted by; the id decides among
 // equals.
 var entityOrders = map[string]string{
-	"": "created_at", admin.SortCreated: "created_at", admin.SortUpdated: "updated_at", admin.SortID: "id",
+	"": "created_at", loyalty.SortCreated: "created_at", loyalty.SortUpdated: "updated_at", loyalty.SortID: "id",
 }
 
 // Entities lists those of one type. It fails for a field or an order that the

@@ -112,7 +112,7 @@ func (c *Configurator) fields(kind, id string, body any) admin.EntityFields {
 			return nil, err
 		}
 		data := AppendJSON(nil, tree)
-		if kind == "custom-events/action" {
+		if kind == programme.CustomActions.Type {
 			err = admin.Under(place, c.vocabulary.Declarable(data))
 		}
 		return data, err

@@ -71,6 +71,9 @@ const (
 // CustomerListType is the entity type of customer lists.
 const CustomerListType = "core/customer-list"
 
+// RewardType are what customers claim.
+const RewardType = "rewards/reward"
+
 // ProductType are products, of which the programme keeps no stock and no price.
 const ProductType = "products/product"
 

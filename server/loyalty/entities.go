@@ -92,3 +92,10 @@ type HolderReader interface {
 	// the one they became part of. It fails with ErrTransactionNotFound.
 	TransactionHolder(ctx context.Context, transaction string) (Customer, error)
 }
+
+// What lists of entities can be sorted by in the store.
+const (
+	SortCreated = "created_at"
+	SortUpdated = "updated_at"
+	SortID      = "id"
+)

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// MaxName is the longest identifier a caller may choose, in characters.
-const MaxName = 255
+// maxName is the longest identifier a caller may choose, in characters.
+const maxName = 255
 
 // reserved identifiers would be mistaken for a place in a path.
 var reserved = map[string]bool{"-": true, ".": true, "..": true}
@@ -19,7 +19,7 @@ func CheckName(property, value string) error {
 	switch {
 	case strings.TrimSpace(value) == "":
 		return ErrPropertyEmpty.With("property", property).At(field(property))
-	case utf8.RuneCountInString(value) > MaxName || !printable(value):
+	case utf8.RuneCountInString(value) > maxName || !printable(value):
 		return ErrPropertyInvalid.With("property", property).With("reason", "name").At(field(property))
 	case reserved[value] || (property == "customer" && value == "leaderboard"):
 		return ErrReservedName.With("property", property).With("value", value).At(field(property))

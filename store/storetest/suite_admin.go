@@ -17,7 +17,7 @@ import (
 // snapshot.
 func entities(t *testing.T, b *bench) {
 	ctx := context.Background()
-	read, other := "rewards/reward", "products/product"
+	read, other := loyalty.RewardType, loyalty.ProductType
 	at := func(kind, id string, created time.Time) loyalty.Entity {
 		return loyalty.Entity{Type: kind, ID: id, Data: json.RawMessage(`{"a": 1.0}`), CreatedAt: created, UpdatedAt: created}
 	}

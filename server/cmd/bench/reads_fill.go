@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
 // readsFill makes the journal that is read; see sql/reads.sql.
@@ -49,7 +51,7 @@ func rewardsOffered() (all []entity) {
 			"id": id, "title": map[string]string{"en": "Reward " + strconv.Itoa(i), "hu": strconv.Itoa(i) + ". jutalom"}, "type": "points", "award": 10,
 			"points": 100 << (i % 8), "stock": 100_000, "max_claims": 5,
 		})
-		all = append(all, entity{"rewards/reward", body})
+		all = append(all, entity{loyalty.RewardType, body})
 	}
 	return all
 }

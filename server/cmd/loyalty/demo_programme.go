@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/action"
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 )
@@ -116,7 +117,7 @@ type demoProduct struct {
 // products are those of the programme, by id.
 func (p demoProgramme) products() ([]demoProduct, error) {
 	var all []demoProduct
-	kind := p.Entities["products/product"]
+	kind := p.Entities[loyalty.ProductType]
 	for _, id := range slices.Sorted(maps.Keys(kind)) {
 		var fields struct {
 			Name     string  `json:"name"`

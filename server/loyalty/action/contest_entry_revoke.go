@@ -35,7 +35,7 @@ func applyContestEntryRevoke(r *engine.Run, d events.ContestEntryRevokeData) err
 		return err
 	}
 	if !entered && game.Contests.Of(r.Programme)[contest] == nil {
-		return loyalty.ErrEntityNotFound.With("type", "contests/contest").With("id", contest).At("data.contest_id")
+		return loyalty.ErrEntityNotFound.With("type", game.Contests.Type).With("id", contest).At("data.contest_id")
 	}
 	count := p.Entries
 	if d.Count != nil {

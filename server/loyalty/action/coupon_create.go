@@ -22,7 +22,7 @@ var couponCreate = engine.Action[events.CouponCreateData]{
 	Apply: func(r *engine.Run, d events.CouponCreateData) error {
 		pool := deref(d.Pool)
 		if pool != "" && coupon.Pools.Of(r.Programme)[pool] == nil {
-			return loyalty.ErrEntityNotFound.With("type", "coupons/pool").With("id", pool).At("data.pool")
+			return loyalty.ErrEntityNotFound.With("type", coupon.PoolType).With("id", pool).At("data.pool")
 		}
 		expires, err := moment("expdate", d.Expdate)
 		if err != nil {

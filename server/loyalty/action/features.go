@@ -15,8 +15,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/tier"
 )
 
-// Kinds lists the types of entities, each after those that it can name.
-func Kinds() []programme.EntityKind {
+// entityKinds lists the types of entities, each after those that it can name.
+func entityKinds() []programme.EntityKind {
 	return []programme.EntityKind{
 		programme.PlainEntityType{Type: loyalty.CustomerListType},
 		programme.PlainEntityType{Type: loyalty.ProductType},
@@ -69,5 +69,5 @@ func Registry() *programme.Registry {
 	for _, rule := range All() {
 		actions = append(actions, rule.Meta().Name)
 	}
-	return programme.NewRegistry(actions, Kinds()...)
+	return programme.NewRegistry(actions, entityKinds()...)
 }

@@ -19,7 +19,7 @@ var offerClaim = engine.Action[offerClaimData]{
 	Name: "offer_claim", Standing: engine.Earner,
 	Needs: func(d offerClaimData, n *loyalty.CustomerNeeds) { needOffers(n, d.Offer) },
 	Apply: func(r *engine.Run, d offerClaimData) error {
-		o, p, err := offer.Left(r, engine.Reference{Type: "offers/offer", ID: d.Offer})
+		o, p, err := offer.Left(r, engine.Reference{Type: offer.Offers.Type, ID: d.Offer})
 		if err != nil {
 			return err
 		}

@@ -16,7 +16,7 @@ var offerRedeem = engine.Action[events.OfferRedeemData]{
 
 // offerAt refers to the offer that an event names.
 func offerAt(id string) engine.Reference {
-	return engine.Reference{Type: "offers/offer", ID: id, Field: "data.offer"}
+	return engine.Reference{Type: offer.Offers.Type, ID: id, Field: "data.offer"}
 }
 
 // needOffers declares what the use of offers reads.

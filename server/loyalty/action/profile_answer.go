@@ -25,7 +25,7 @@ var profileAnswer = engine.Action[profileAnswerData]{
 }
 
 func applyProfileAnswer(r *engine.Run, d profileAnswerData) error {
-	f, err := engine.InForce(r, game.Flows.Of(r.Programme), engine.Reference{Type: "profiling/flow", ID: d.Flow})
+	f, err := engine.InForce(r, game.Flows.Of(r.Programme), engine.Reference{Type: game.Flows.Type, ID: d.Flow})
 	if err != nil {
 		return err
 	}

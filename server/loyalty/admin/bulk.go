@@ -77,7 +77,7 @@ func once(names []string) []string {
 // checkBulkReward refuses a reward that nobody could claim by its own operation
 // either.
 func checkBulkReward(a *Admin, r *adminRun, reward string) error {
-	_, err := a.found(r, EntityChange{Type: "rewards/reward", ID: reward})
+	_, err := a.found(r, EntityChange{Type: loyalty.RewardType, ID: reward})
 	if errors.Is(err, loyalty.ErrEntityNotFound) || errors.Is(err, loyalty.ErrEntityArchived) {
 		return loyalty.ErrRewardNotFound
 	}

@@ -36,19 +36,19 @@ type ConfigurationDocument struct {
 
 // The sections of a configuration.
 const (
-	SectionSettings = "settings"
-	SectionModules  = "modules"
-	SectionEntities = "entities"
+	sectionSettings = "settings"
+	sectionModules  = "modules"
+	sectionEntities = "entities"
 )
 
-// MethodRestore is a change that takes an archived entity into force again.
-const MethodRestore = "restore"
+// methodRestore is a change that takes an archived entity into force again.
+const methodRestore = "restore"
 
 // ConfigurationChange is one thing that a configuration changes. Before and After hold what
 // differs: of an update only those properties, of a creation the whole.
 type ConfigurationChange struct {
-	Change  string                     // MethodCreate, MethodUpdate, MethodArchive or MethodRestore
-	Section string                     // SectionSettings, SectionModules or SectionEntities
+	Change  string                     // MethodCreate, MethodUpdate, MethodArchive or methodRestore
+	Section string                     // sectionSettings, sectionModules or sectionEntities
 	Type    string                     // of an entity
 	ID      string                     // of an entity; the name of a module or a setting
 	Before  map[string]json.RawMessage // nil: it is new

@@ -93,7 +93,7 @@ func (p *configurationPlan) settings(c SettingsChange) error {
 	for _, name := range slices.Sorted(maps.Keys(now)) {
 		if !programme.SameJSON(programme.ParseTree(old[name]), programme.ParseTree(now[name])) {
 			p.changes = append(p.changes, ConfigurationChange{
-				Change: MethodUpdate, Section: SectionSettings, ID: name,
+				Change: MethodUpdate, Section: sectionSettings, ID: name,
 				Before: map[string]json.RawMessage{name: old[name]}, After: map[string]json.RawMessage{name: now[name]},
 			})
 		}
@@ -141,7 +141,7 @@ func (p *configurationPlan) module(name string, c ModuleChange) error {
 	if !differs {
 		return nil
 	}
-	d.Change, d.Section, d.ID = MethodUpdate, SectionModules, name
+	d.Change, d.Section, d.ID = MethodUpdate, sectionModules, name
 	p.changes = append(p.changes, d)
 	p.next.Modules = append(slices.DeleteFunc(p.next.Modules, func(o loyalty.ModuleState) bool { return o.Name == name }), m)
 	p.writes = append(p.writes, func(r *adminRun) error {
@@ -216,7 +216,7 @@ func (p *configurationPlan) entity(kind, id string, read EntityFields) error {
 	d, differs := differing(e.Data, data)
 	switch {
 	case !e.ArchivedAt.IsZero():
-		p.save(MethodRestore, next, ConfigurationChange{After: fieldsOf(data)})
+		p.save(methodRestore, next, ConfigurationChange{After: fieldsOf(data)})
 	case differs:
 		p.save(MethodUpdate, next, d)
 	}
@@ -225,7 +225,7 @@ func (p *configurationPlan) entity(kind, id string, read EntityFields) error {
 
 // save notes the change of an entity and how it is written.
 func (p *configurationPlan) save(method string, e loyalty.Entity, d ConfigurationChange) {
-	d.Change, d.Section, d.Type, d.ID = method, SectionEntities, e.Type, e.ID
+	d.Change, d.Section, d.Type, d.ID = method, sectionEntities, e.Type, e.ID
 	p.changes = append(p.changes, d)
 	before, after := any(nil), any(e.Data)
 	if old, there := p.now.entities[e.Type][e.ID]; there && old.ArchivedAt.IsZero() {

@@ -85,7 +85,7 @@ func taken409(taken bool, id string) error {
 // checkEntityID refuses an id that could not be addressed later: among rewards,
 // /rewards/claims/ is where claims are.
 func checkEntityID(kind, id string) error {
-	if kind == "rewards/reward" && id == "claims" {
+	if kind == loyalty.RewardType && id == "claims" {
 		return loyalty.ErrReservedName.With("property", "id").With("value", id).At("id")
 	}
 	err := loyalty.CheckName("id", id)

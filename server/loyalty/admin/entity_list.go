@@ -20,7 +20,7 @@ func (a *Admin) Entities(ctx context.Context, q loyalty.EntityQuery) ([]loyalty.
 	switch {
 	case q.Fits == nil:
 		return a.store.Entities(ctx, q)
-	case q.Sort == "" || q.Sort == SortCreated:
+	case q.Sort == "" || q.Sort == loyalty.SortCreated:
 		return a.walkEntities(ctx, q)
 	}
 	all := q
@@ -73,10 +73,3 @@ func (a *Admin) walkEntities(ctx context.Context, q loyalty.EntityQuery) ([]loya
 		}
 	}
 }
-
-// What lists of entities can be sorted by in the store.
-const (
-	SortCreated = "created_at"
-	SortUpdated = "updated_at"
-	SortID      = "id"
-)

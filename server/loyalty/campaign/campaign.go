@@ -153,11 +153,11 @@ func (f *Effect) check(p *programme.Programme, at string) error {
 		}
 	case EffectTier:
 		if tier.Find(p, f.Tier) == nil {
-			return programme.Missing(at+".tier", "tiers/tier", f.Tier)
+			return programme.Missing(at+".tier", tier.Tiers.Type, f.Tier)
 		}
 	case EffectChallenge:
 		if challenge.Challenges.Of(p)[f.Challenge] == nil {
-			return programme.Missing(at+".challenge", "challenges/challenge", f.Challenge)
+			return programme.Missing(at+".challenge", challenge.Challenges.Type, f.Challenge)
 		}
 		f.Amount = cmp.Or(f.Amount, 1)
 	default:
@@ -176,7 +176,7 @@ func (f *Effect) checkCoupon(p *programme.Programme, at string) error {
 	case f.Coupon != nil:
 		return f.Coupon.Check(at + ".coupon")
 	case coupon.Pools.Of(p)[f.Pool] == nil:
-		return programme.Missing(at+".pool", "coupons/pool", f.Pool)
+		return programme.Missing(at+".pool", coupon.PoolType, f.Pool)
 	}
 	return nil
 }

@@ -34,8 +34,8 @@ func (c *compiler) fault(at ast.Node, format string, args ...any) error {
 }
 
 func (c *compiler) term(node ast.Node) (term, error) {
-	if c.nodes++; c.nodes > MaxNodes {
-		return term{}, c.fault(node, "more than %d names, values and operators", MaxNodes)
+	if c.nodes++; c.nodes > maxNodes {
+		return term{}, c.fault(node, "more than %d names, values and operators", maxNodes)
 	}
 	switch n := node.(type) {
 	case *ast.NilNode:

@@ -13,7 +13,7 @@ import (
 // The size of a condition.
 const (
 	MaxBytes = 2000 // of its source
-	MaxNodes = 500  // names, values, operators and functions
+	maxNodes = 500  // names, values, operators and functions
 )
 
 // Condition is a compiled condition. It never changes and is safe for

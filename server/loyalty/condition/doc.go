@@ -22,7 +22,7 @@
 //
 // The syntax is that of the Expr language; what is not named here is not part
 // of it. An empty condition always holds. A condition has at most [MaxBytes]
-// bytes and [MaxNodes] names, values and operators.
+// bytes and [maxNodes] names, values and operators.
 //
 // # What a condition sees
 //

@@ -41,7 +41,7 @@ type Pool struct {
 }
 
 // Pools are the sources of codes (module coupons).
-var Pools = &programme.EntityType[*Pool]{Type: "coupons/pool", Module: programme.ModuleCoupons, Read: readPool}
+var Pools = &programme.EntityType[*Pool]{Type: PoolType, Module: programme.ModuleCoupons, Read: readPool}
 
 func readPool(p *programme.Programme, e loyalty.Entity) (*Pool, error) {
 	pool := &Pool{ID: e.ID}

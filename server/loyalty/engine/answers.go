@@ -146,8 +146,8 @@ func (b *batch) keepAnswer(clear, sealed loyalty.Answer) {
 	b.writes.Answers = append(b.writes.Answers, sealed)
 }
 
-// ErrItemDone is the result of a ticket whose item was done before.
-var ErrItemDone = errors.New("the item is done already")
+// errItemDone is the result of a ticket whose item was done before.
+var errItemDone = errors.New("the item is done already")
 
 // mark is the end of a ticket's item.
 func (t *Ticket) mark(e *Engine, err error) loyalty.BulkMark {

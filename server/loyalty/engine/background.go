@@ -26,7 +26,7 @@ func (e *Engine) WorkItems(ctx context.Context, tickets []*Ticket) (done int, fa
 		switch fault := loyalty.AsError(t.result.Err); {
 		case t.result.Err == nil:
 			done++
-		case errors.Is(t.result.Err, ErrItemDone):
+		case errors.Is(t.result.Err, errItemDone):
 		case fault.Kind == loyalty.Unavailable:
 			err = fault
 		case fault.Kind == loyalty.Internal:

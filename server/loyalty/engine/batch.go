@@ -88,7 +88,7 @@ func (b *batch) runAll(tickets []*Ticket) error {
 func (b *batch) run(t *Ticket) {
 	t.result = loyalty.Result{}
 	if t.item != (loyalty.BulkKey{}) && !b.loaded.Items[t.item] {
-		t.result.Err = ErrItemDone
+		t.result.Err = errItemDone
 		return
 	}
 	replayed, err := b.replay(t)

@@ -31,7 +31,7 @@ func TestPickOption(t *testing.T) {
 			}
 			came := make([]int64, len(weights))
 			for n := range all {
-				came[PickOption(options, func(most int64) int64 {
+				came[pickOption(options, func(most int64) int64 {
 					require.Equal(t, all, most)
 					return n
 				})]++
@@ -40,8 +40,8 @@ func TestPickOption(t *testing.T) {
 		})
 	}
 	never := func(int64) int64 { t.Error("no number is needed"); return 0 }
-	require.Equal(t, -1, PickOption(nil, never))
-	require.Equal(t, -1, PickOption([]WheelOption{{Weight: 0}}, never))
+	require.Equal(t, -1, pickOption(nil, never))
+	require.Equal(t, -1, pickOption([]WheelOption{{Weight: 0}}, never))
 }
 
 func TestWheelPeriods(t *testing.T) {
@@ -50,15 +50,15 @@ func TestWheelPeriods(t *testing.T) {
 	for _, c := range []struct {
 		period, at, want string
 	}{
-		{PeriodDay, "2026-03-01T22:59:59Z", "day 2026-03-01"},
-		{PeriodDay, "2026-03-01T23:00:00Z", "day 2026-03-02"},
-		{PeriodDay, "2026-07-01T22:00:00Z", "day 2026-07-02"}, // summer time
-		{PeriodWeek, "2026-03-01T12:00:00Z", "week 2026-02-23"},
-		{PeriodWeek, "2026-03-01T23:00:00Z", "week 2026-03-02"},
-		{PeriodWeek, "2026-01-01T12:00:00Z", "week 2025-12-29"},
-		{PeriodMonth, "2026-03-31T21:59:59Z", "month 2026-03-01"},
-		{PeriodMonth, "2026-03-31T22:00:00Z", "month 2026-04-01"},
-		{PeriodEver, "2026-03-31T22:00:00Z", ""},
+		{periodDay, "2026-03-01T22:59:59Z", "day 2026-03-01"},
+		{periodDay, "2026-03-01T23:00:00Z", "day 2026-03-02"},
+		{periodDay, "2026-07-01T22:00:00Z", "day 2026-07-02"}, // summer time
+		{periodWeek, "2026-03-01T12:00:00Z", "week 2026-02-23"},
+		{periodWeek, "2026-03-01T23:00:00Z", "week 2026-03-02"},
+		{periodWeek, "2026-01-01T12:00:00Z", "week 2025-12-29"},
+		{periodMonth, "2026-03-31T21:59:59Z", "month 2026-03-01"},
+		{periodMonth, "2026-03-31T22:00:00Z", "month 2026-04-01"},
+		{periodEver, "2026-03-31T22:00:00Z", ""},
 		{"", "2026-03-31T22:00:00Z", ""},
 	} {
 		w := &Wheel{}

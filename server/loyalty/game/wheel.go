@@ -16,10 +16,10 @@ import (
 // The periods of a wheel's limit, by the programme's time zone. A week begins on
 // Monday.
 const (
-	PeriodDay   = "day"
-	PeriodWeek  = "week"
-	PeriodMonth = "month"
-	PeriodEver  = "ever"
+	periodDay   = "day"
+	periodWeek  = "week"
+	periodMonth = "month"
+	periodEver  = "ever"
 )
 
 // The types of a wheel's option.
@@ -65,7 +65,7 @@ func readWheel(p *programme.Programme, e loyalty.Entity) (*Wheel, error) {
 	}
 	for i, o := range w.Options {
 		if o.Type == OptionReward && reward.Rewards.Of(p)[o.Reward] == nil {
-			return nil, programme.Missing(fmt.Sprintf("options[%d].reward", i), "rewards/reward", o.Reward)
+			return nil, programme.Missing(fmt.Sprintf("options[%d].reward", i), loyalty.RewardType, o.Reward)
 		}
 	}
 	if weights(w.Options) == 0 {
@@ -81,10 +81,10 @@ func weights(options []WheelOption) (sum int64) {
 	return sum
 }
 
-// PickOption lets one of the options come up, each with the probability of its
+// pickOption lets one of the options come up, each with the probability of its
 // weight over all weights. random gives a number of 0 to n-1, all alike; -1: no
 // option has a weight.
-func PickOption(options []WheelOption, random func(n int64) int64) int {
+func pickOption(options []WheelOption, random func(n int64) int64) int {
 	all := weights(options)
 	if all == 0 {
 		return -1
@@ -223,7 +223,7 @@ func Prize(r *engine.Run, spin *loyalty.Event, w *Wheel, random func(n int64) in
 	options := slices.Clone(w.Options)
 	var refusal error
 	for {
-		i := PickOption(options, random)
+		i := pickOption(options, random)
 		if i < 0 {
 			return nil, nil, refusal
 		}
@@ -267,7 +267,7 @@ func (p WheelProgress) Left(w *Wheel, at time.Time, zone *time.Location) int64 {
 	switch period := w.period(at, zone); {
 	case w.Limit.Count == 0:
 		return -1
-	case w.Limit.Period == PeriodEver:
+	case w.Limit.Period == periodEver:
 		return max(0, w.Limit.Count-p.Total)
 	case period != p.Period:
 		return w.Limit.Count
@@ -290,11 +290,11 @@ func (w *Wheel) period(at time.Time, zone *time.Location) string {
 	at = at.In(zone)
 	year, month, day := at.Date()
 	switch w.Limit.Period {
-	case PeriodWeek:
+	case periodWeek:
 		day -= (int(at.Weekday()) + 6) % 7
-	case PeriodMonth:
+	case periodMonth:
 		day = 1
-	case PeriodDay:
+	case periodDay:
 	default:
 		return ""
 	}

@@ -38,7 +38,7 @@ func (o *Offer) Fits(cart Cart) (bool, money.Amount) {
 	if total < o.MinTotal || !o.required(cart) {
 		return false, 0
 	}
-	if o.Type == OfferCart {
+	if o.Type == offerCart {
 		return total > 0, min(total, o.Discount.off(total, 1))
 	}
 	fits, off := false, make([]money.Amount, len(lines))
@@ -97,9 +97,9 @@ func (d OfferDiscount) off(amount money.Amount, quantity int64) money.Amount {
 	worth, value := amount.Decimal(), d.Value.Decimal()
 	off := value.Mul(pieces)
 	switch d.Type {
-	case FixedPrice:
+	case fixedPrice:
 		off = worth.Sub(off)
-	case PercentDiscount:
+	case percentDiscount:
 		off = worth.Mul(value).Shift(-2).Round(money.Scale)
 	}
 	if off.GreaterThan(worth) {

@@ -34,117 +34,117 @@ func TestOfferFits(t *testing.T) {
 		fits  bool
 		off   string
 	}{
-		"ten percent of the cart": {Offer{Type: OfferCart, Discount: OfferDiscount{PercentDiscount, amount("10")}}, cart, true, "9.999"},
+		"ten percent of the cart": {Offer{Type: offerCart, Discount: OfferDiscount{percentDiscount, amount("10")}}, cart, true, "9.999"},
 		"ten percent of what is to be paid": {
-			Offer{Type: OfferCart, Discount: OfferDiscount{PercentDiscount, amount("10")}}, coupled, true, "8.999"},
+			Offer{Type: offerCart, Discount: OfferDiscount{percentDiscount, amount("10")}}, coupled, true, "8.999"},
 		"a percentage is rounded to what money keeps": {
-			Offer{Type: OfferCart, Discount: OfferDiscount{PercentDiscount, amount("33.3333")}}, Cart{Items: []CartItem{line("p", "", 1, "0.01")}}, true, "0.0033"},
-		"the whole cart": {Offer{Type: OfferCart, Discount: OfferDiscount{PercentDiscount, amount("100")}}, cart, true, "99.99"},
+			Offer{Type: offerCart, Discount: OfferDiscount{percentDiscount, amount("33.3333")}}, Cart{Items: []CartItem{line("p", "", 1, "0.01")}}, true, "0.0033"},
+		"the whole cart": {Offer{Type: offerCart, Discount: OfferDiscount{percentDiscount, amount("100")}}, cart, true, "99.99"},
 		"the total that is needed": {
-			Offer{Type: OfferCart, MinTotal: amount("99.99"), Discount: OfferDiscount{FixedDiscount, amount("5")}}, cart, true, "5"},
+			Offer{Type: offerCart, MinTotal: amount("99.99"), Discount: OfferDiscount{fixedDiscount, amount("5")}}, cart, true, "5"},
 		"a cent below it": {
-			Offer{Type: OfferCart, MinTotal: amount("100"), Discount: OfferDiscount{FixedDiscount, amount("5")}}, cart, false, "0"},
+			Offer{Type: offerCart, MinTotal: amount("100"), Discount: OfferDiscount{fixedDiscount, amount("5")}}, cart, false, "0"},
 		"what is to be paid counts": {
-			Offer{Type: OfferCart, MinTotal: amount("99.99"), Discount: OfferDiscount{FixedDiscount, amount("5")}}, coupled, false, "0"},
-		"no more than the cart": {Offer{Type: OfferCart, Discount: OfferDiscount{FixedDiscount, amount("500")}}, cart, true, "99.99"},
-		"the cart for a price":  {Offer{Type: OfferCart, Discount: OfferDiscount{FixedPrice, amount("80")}}, cart, true, "19.99"},
+			Offer{Type: offerCart, MinTotal: amount("99.99"), Discount: OfferDiscount{fixedDiscount, amount("5")}}, coupled, false, "0"},
+		"no more than the cart": {Offer{Type: offerCart, Discount: OfferDiscount{fixedDiscount, amount("500")}}, cart, true, "99.99"},
+		"the cart for a price":  {Offer{Type: offerCart, Discount: OfferDiscount{fixedPrice, amount("80")}}, cart, true, "19.99"},
 		"a price above the cart's": {
-			Offer{Type: OfferCart, Discount: OfferDiscount{FixedPrice, amount("900000000000")}}, cart, true, "0"},
-		"an empty cart": {Offer{Type: OfferCart, Discount: OfferDiscount{FixedDiscount, amount("5")}}, Cart{}, false, "0"},
+			Offer{Type: offerCart, Discount: OfferDiscount{fixedPrice, amount("900000000000")}}, cart, true, "0"},
+		"an empty cart": {Offer{Type: offerCart, Discount: OfferDiscount{fixedDiscount, amount("5")}}, Cart{}, false, "0"},
 
 		"off each piece": {
-			Offer{Type: OfferOnItems, EligibleItems: []OfferItem{product("p-501", 0)}, Discount: OfferDiscount{FixedDiscount, amount("2.50")}}, cart, true, "5"},
+			Offer{Type: offerOnItems, EligibleItems: []OfferItem{product("p-501", 0)}, Discount: OfferDiscount{fixedDiscount, amount("2.50")}}, cart, true, "5"},
 		"a price for each piece": {
-			Offer{Type: OfferOnItems, EligibleItems: []OfferItem{product("p-501", 0)}, Discount: OfferDiscount{FixedPrice, amount("25")}}, cart, true, "10"},
+			Offer{Type: offerOnItems, EligibleItems: []OfferItem{product("p-501", 0)}, Discount: OfferDiscount{fixedPrice, amount("25")}}, cart, true, "10"},
 		"never more than the line": {
-			Offer{Type: OfferOnItems, EligibleItems: []OfferItem{product("p-733", 0)}, Discount: OfferDiscount{FixedDiscount, amount("900000000000")}}, cart, true, "39.99"},
+			Offer{Type: offerOnItems, EligibleItems: []OfferItem{product("p-733", 0)}, Discount: OfferDiscount{fixedDiscount, amount("900000000000")}}, cart, true, "39.99"},
 		"percent of the lines": {
-			Offer{Type: OfferOnItems, EligibleItems: []OfferItem{{"category", "Coffee", 0}}, Discount: OfferDiscount{PercentDiscount, amount("10")}}, cart, true, "9.999"},
+			Offer{Type: offerOnItems, EligibleItems: []OfferItem{{"category", "Coffee", 0}}, Discount: OfferDiscount{percentDiscount, amount("10")}}, cart, true, "9.999"},
 		"a category of a path": {
-			Offer{Type: OfferOnItems, EligibleItems: []OfferItem{{"category", "Grocery", 0}}, Discount: OfferDiscount{PercentDiscount, amount("50")}}, cart, true, "30"},
+			Offer{Type: offerOnItems, EligibleItems: []OfferItem{{"category", "Grocery", 0}}, Discount: OfferDiscount{percentDiscount, amount("50")}}, cart, true, "30"},
 		"a whole path": {
-			Offer{Type: OfferOnItems, EligibleItems: []OfferItem{{"category", "Grocery > Coffee", 0}}, Discount: OfferDiscount{PercentDiscount, amount("50")}}, cart, true, "30"},
+			Offer{Type: offerOnItems, EligibleItems: []OfferItem{{"category", "Grocery > Coffee", 0}}, Discount: OfferDiscount{percentDiscount, amount("50")}}, cart, true, "30"},
 		"part of a word is none": {
-			Offer{Type: OfferOnItems, EligibleItems: []OfferItem{{"category", "Grocer", 0}}, Discount: OfferDiscount{PercentDiscount, amount("50")}}, cart, false, "0"},
+			Offer{Type: offerOnItems, EligibleItems: []OfferItem{{"category", "Grocer", 0}}, Discount: OfferDiscount{percentDiscount, amount("50")}}, cart, false, "0"},
 		"a product is no category": {
-			Offer{Type: OfferOnItems, EligibleItems: []OfferItem{product("Coffee", 0)}, Discount: OfferDiscount{PercentDiscount, amount("50")}}, cart, false, "0"},
+			Offer{Type: offerOnItems, EligibleItems: []OfferItem{product("Coffee", 0)}, Discount: OfferDiscount{percentDiscount, amount("50")}}, cart, false, "0"},
 		"a line counts once": {
-			Offer{Type: OfferOnItems, EligibleItems: []OfferItem{product("p-501", 0), {"category", "Coffee", 0}}, Discount: OfferDiscount{FixedDiscount, amount("1")}}, cart, true, "3"},
+			Offer{Type: offerOnItems, EligibleItems: []OfferItem{product("p-501", 0), {"category", "Coffee", 0}}, Discount: OfferDiscount{fixedDiscount, amount("1")}}, cart, true, "3"},
 		"as many pieces as are needed": {
-			Offer{Type: OfferOnItems, EligibleItems: []OfferItem{{"category", "Coffee", 3}}, Discount: OfferDiscount{FixedDiscount, amount("1")}}, cart, true, "3"},
+			Offer{Type: offerOnItems, EligibleItems: []OfferItem{{"category", "Coffee", 3}}, Discount: OfferDiscount{fixedDiscount, amount("1")}}, cart, true, "3"},
 		"one piece too few": {
-			Offer{Type: OfferOnItems, EligibleItems: []OfferItem{{"category", "Coffee", 4}}, Discount: OfferDiscount{FixedDiscount, amount("1")}}, cart, false, "0"},
+			Offer{Type: offerOnItems, EligibleItems: []OfferItem{{"category", "Coffee", 4}}, Discount: OfferDiscount{fixedDiscount, amount("1")}}, cart, false, "0"},
 
 		"combined": {
-			Offer{Type: OfferCombined, RequiredItems: []OfferItem{product("p-733", 1)}, EligibleItems: []OfferItem{product("p-501", 1)},
-				Discount: OfferDiscount{PercentDiscount, amount("100")}}, cart, true, "60"},
+			Offer{Type: offerCombined, RequiredItems: []OfferItem{product("p-733", 1)}, EligibleItems: []OfferItem{product("p-501", 1)},
+				Discount: OfferDiscount{percentDiscount, amount("100")}}, cart, true, "60"},
 		"combined, and one is missing": {
-			Offer{Type: OfferCombined, RequiredItems: []OfferItem{product("p-733", 1), product("p-1", 1)}, EligibleItems: []OfferItem{product("p-501", 1)},
-				Discount: OfferDiscount{PercentDiscount, amount("100")}}, cart, false, "0"},
+			Offer{Type: offerCombined, RequiredItems: []OfferItem{product("p-733", 1), product("p-1", 1)}, EligibleItems: []OfferItem{product("p-501", 1)},
+				Discount: OfferDiscount{percentDiscount, amount("100")}}, cart, false, "0"},
 		"combined, and any will do": {
-			Offer{Type: OfferCombined, RequiredItems: []OfferItem{product("p-1", 1), product("p-733", 1)}, RequiredMatch: "any",
-				EligibleItems: []OfferItem{product("p-501", 1)}, Discount: OfferDiscount{PercentDiscount, amount("100")}}, cart, true, "60"},
+			Offer{Type: offerCombined, RequiredItems: []OfferItem{product("p-1", 1), product("p-733", 1)}, RequiredMatch: "any",
+				EligibleItems: []OfferItem{product("p-501", 1)}, Discount: OfferDiscount{percentDiscount, amount("100")}}, cart, true, "60"},
 		"combined, and none is there": {
-			Offer{Type: OfferCombined, RequiredItems: []OfferItem{product("p-733", 2)}, RequiredMatch: "any",
-				EligibleItems: []OfferItem{product("p-501", 1)}, Discount: OfferDiscount{PercentDiscount, amount("100")}}, cart, false, "0"},
+			Offer{Type: offerCombined, RequiredItems: []OfferItem{product("p-733", 2)}, RequiredMatch: "any",
+				EligibleItems: []OfferItem{product("p-501", 1)}, Discount: OfferDiscount{percentDiscount, amount("100")}}, cart, false, "0"},
 		"combined, without what it is on": {
-			Offer{Type: OfferCombined, RequiredItems: []OfferItem{product("p-733", 1)}, EligibleItems: []OfferItem{product("p-1", 1)},
-				Discount: OfferDiscount{PercentDiscount, amount("100")}}, cart, false, "0"},
+			Offer{Type: offerCombined, RequiredItems: []OfferItem{product("p-733", 1)}, EligibleItems: []OfferItem{product("p-1", 1)},
+				Discount: OfferDiscount{percentDiscount, amount("100")}}, cart, false, "0"},
 
 		"a line without a subtotal": {
-			Offer{Type: OfferCart, Discount: OfferDiscount{PercentDiscount, amount("10")}},
+			Offer{Type: offerCart, Discount: OfferDiscount{percentDiscount, amount("10")}},
 			Cart{Items: []CartItem{{ProductID: "p", Quantity: 3, Price: amount("32.50"), Discount: amount("2.50")}}}, true, "9"},
 		"numbers beyond every price": {
-			Offer{Type: OfferCart, Discount: OfferDiscount{FixedDiscount, amount("5")}},
+			Offer{Type: offerCart, Discount: OfferDiscount{fixedDiscount, amount("5")}},
 			Cart{Items: []CartItem{{ProductID: "p", Quantity: 9007199254740991, Price: amount("900000000000")}}}, true, "5"},
 
 		"shipping is not discounted": {
-			Offer{Type: OfferCart, Discount: OfferDiscount{PercentDiscount, amount("10")}}, Cart{Total: &paid, Shipping: amount("4.99"), Items: cart.Items}, true, "8.5"},
+			Offer{Type: offerCart, Discount: OfferDiscount{percentDiscount, amount("10")}}, Cart{Total: &paid, Shipping: amount("4.99"), Items: cart.Items}, true, "8.5"},
 		"shipping counts for no least sum": {
-			Offer{Type: OfferCart, MinTotal: amount("85.01"), Discount: OfferDiscount{FixedDiscount, amount("5")}}, Cart{Total: &paid, Shipping: amount("4.99")}, false, "0"},
+			Offer{Type: offerCart, MinTotal: amount("85.01"), Discount: OfferDiscount{fixedDiscount, amount("5")}}, Cart{Total: &paid, Shipping: amount("4.99")}, false, "0"},
 		"the whole of the goods, not their shipping": {
-			Offer{Type: OfferCart, Discount: OfferDiscount{PercentDiscount, amount("100")}}, Cart{Total: &paid, Shipping: amount("4.99")}, true, "85"},
+			Offer{Type: offerCart, Discount: OfferDiscount{percentDiscount, amount("100")}}, Cart{Total: &paid, Shipping: amount("4.99")}, true, "85"},
 		"more shipping than is to be paid": {
-			Offer{Type: OfferCart, Discount: OfferDiscount{FixedDiscount, amount("5")}}, Cart{Total: &paid, Shipping: amount("900000000000")}, false, "0"},
+			Offer{Type: offerCart, Discount: OfferDiscount{fixedDiscount, amount("5")}}, Cart{Total: &paid, Shipping: amount("900000000000")}, false, "0"},
 		"shipping is no part of the lines": {
-			Offer{Type: OfferCart, Discount: OfferDiscount{PercentDiscount, amount("100")}}, Cart{Shipping: amount("4.99"), Items: cart.Items}, true, "99.99"},
+			Offer{Type: offerCart, Discount: OfferDiscount{percentDiscount, amount("100")}}, Cart{Shipping: amount("4.99"), Items: cart.Items}, true, "99.99"},
 		"what is off the cart already": {
-			Offer{Type: OfferCart, Discount: OfferDiscount{PercentDiscount, amount("50")}}, Cart{Discount: amount("19.99"), Items: cart.Items}, true, "40"},
+			Offer{Type: offerCart, Discount: OfferDiscount{percentDiscount, amount("50")}}, Cart{Discount: amount("19.99"), Items: cart.Items}, true, "40"},
 		"what is off is in the total": {
-			Offer{Type: OfferCart, Discount: OfferDiscount{PercentDiscount, amount("50")}}, Cart{Total: &paid, Discount: amount("19.99"), Items: cart.Items}, true, "44.995"},
+			Offer{Type: offerCart, Discount: OfferDiscount{percentDiscount, amount("50")}}, Cart{Total: &paid, Discount: amount("19.99"), Items: cart.Items}, true, "44.995"},
 		"more off than there is": {
-			Offer{Type: OfferCart, Discount: OfferDiscount{FixedDiscount, amount("5")}}, Cart{Discount: amount("100"), Items: cart.Items}, false, "0"},
+			Offer{Type: offerCart, Discount: OfferDiscount{fixedDiscount, amount("5")}}, Cart{Discount: amount("100"), Items: cart.Items}, false, "0"},
 		"more off the lines than is left of the cart": {
-			Offer{Type: OfferOnItems, EligibleItems: []OfferItem{product("p-501", 0)}, Discount: OfferDiscount{PercentDiscount, amount("100")}},
+			Offer{Type: offerOnItems, EligibleItems: []OfferItem{product("p-501", 0)}, Discount: OfferDiscount{percentDiscount, amount("100")}},
 			Cart{Discount: amount("59.99"), Items: cart.Items}, true, "40"},
 		"nothing to be paid": {
-			Offer{Type: OfferCart, Discount: OfferDiscount{PercentDiscount, amount("10")}}, Cart{Total: new(amount("0")), Items: cart.Items}, false, "0"},
-		"a discount of nothing": {Offer{Type: OfferCart, Discount: OfferDiscount{PercentDiscount, 0}}, cart, true, "0"},
-		"a price of nothing":    {Offer{Type: OfferCart, Discount: OfferDiscount{FixedPrice, 0}}, cart, true, "99.99"},
-		"the very price":        {Offer{Type: OfferCart, Discount: OfferDiscount{FixedPrice, amount("99.99")}}, cart, true, "0"},
+			Offer{Type: offerCart, Discount: OfferDiscount{percentDiscount, amount("10")}}, Cart{Total: new(amount("0")), Items: cart.Items}, false, "0"},
+		"a discount of nothing": {Offer{Type: offerCart, Discount: OfferDiscount{percentDiscount, 0}}, cart, true, "0"},
+		"a price of nothing":    {Offer{Type: offerCart, Discount: OfferDiscount{fixedPrice, 0}}, cart, true, "99.99"},
+		"the very price":        {Offer{Type: offerCart, Discount: OfferDiscount{fixedPrice, amount("99.99")}}, cart, true, "0"},
 		"a ten-thousandth above the price": {
-			Offer{Type: OfferCart, Discount: OfferDiscount{FixedPrice, amount("99.9899")}}, cart, true, "0.0001"},
+			Offer{Type: offerCart, Discount: OfferDiscount{fixedPrice, amount("99.9899")}}, cart, true, "0.0001"},
 		"half of a ten-thousandth is rounded up": {
-			Offer{Type: OfferCart, Discount: OfferDiscount{PercentDiscount, amount("50")}}, Cart{Items: []CartItem{line("p", "", 1, "0.0001")}}, true, "0.0001"},
+			Offer{Type: offerCart, Discount: OfferDiscount{percentDiscount, amount("50")}}, Cart{Items: []CartItem{line("p", "", 1, "0.0001")}}, true, "0.0001"},
 		"less than half of it is nothing": {
-			Offer{Type: OfferCart, Discount: OfferDiscount{PercentDiscount, amount("49.9999")}}, Cart{Items: []CartItem{line("p", "", 1, "0.0001")}}, true, "0"},
+			Offer{Type: offerCart, Discount: OfferDiscount{percentDiscount, amount("49.9999")}}, Cart{Items: []CartItem{line("p", "", 1, "0.0001")}}, true, "0"},
 		"each line is rounded by itself": {
-			Offer{Type: OfferOnItems, EligibleItems: []OfferItem{product("p", 0)}, Discount: OfferDiscount{PercentDiscount, amount("50")}},
+			Offer{Type: offerOnItems, EligibleItems: []OfferItem{product("p", 0)}, Discount: OfferDiscount{percentDiscount, amount("50")}},
 			Cart{Items: []CartItem{line("p", "", 1, "0.0003"), line("p", "", 1, "0.0003")}}, true, "0.0004"},
 		"a line whose discount exceeds its price costs nothing": {
-			Offer{Type: OfferOnItems, EligibleItems: []OfferItem{product("p", 0)}, Discount: OfferDiscount{FixedDiscount, amount("5")}},
+			Offer{Type: offerOnItems, EligibleItems: []OfferItem{product("p", 0)}, Discount: OfferDiscount{fixedDiscount, amount("5")}},
 			Cart{Items: []CartItem{{ProductID: "p", Quantity: 3, Price: amount("1"), Discount: amount("2")}, line("q", "", 1, "10")}}, true, "0"},
 		"nor does it make the others cheaper": {
-			Offer{Type: OfferCart, Discount: OfferDiscount{PercentDiscount, amount("100")}},
+			Offer{Type: offerCart, Discount: OfferDiscount{percentDiscount, amount("100")}},
 			Cart{Items: []CartItem{{ProductID: "p", Quantity: 3, Price: amount("1"), Discount: amount("2")}, line("q", "", 1, "10")}}, true, "10"},
 		"as many pieces as there can be": {
-			Offer{Type: OfferOnItems, EligibleItems: []OfferItem{product("p", 9007199254740991)}, Discount: OfferDiscount{FixedDiscount, amount("900000000000")}},
+			Offer{Type: offerOnItems, EligibleItems: []OfferItem{product("p", 9007199254740991)}, Discount: OfferDiscount{fixedDiscount, amount("900000000000")}},
 			Cart{Items: []CartItem{line("p", "", 9007199254740991, "12.34")}}, true, "12.34"},
 		"a price for as many pieces as there can be": {
-			Offer{Type: OfferOnItems, EligibleItems: []OfferItem{product("p", 0)}, Discount: OfferDiscount{FixedPrice, amount("900000000000")}},
+			Offer{Type: offerOnItems, EligibleItems: []OfferItem{product("p", 0)}, Discount: OfferDiscount{fixedPrice, amount("900000000000")}},
 			Cart{Items: []CartItem{line("p", "", 9007199254740991, "12.34")}}, true, "0"},
 		"one piece too few of very many": {
-			Offer{Type: OfferOnItems, EligibleItems: []OfferItem{product("p", 9007199254740991)}, Discount: OfferDiscount{FixedDiscount, amount("1")}},
+			Offer{Type: offerOnItems, EligibleItems: []OfferItem{product("p", 9007199254740991)}, Discount: OfferDiscount{fixedDiscount, amount("1")}},
 			Cart{Items: []CartItem{line("p", "", 9007199254740990, "12.34")}}, false, "0"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -175,11 +175,11 @@ func TestOfferNeverExceedsTheCart(t *testing.T) {
 	}), 0, 3)
 	rapid.Check(t, func(t *rapid.T) {
 		o := Offer{
-			Type: rapid.SampledFrom([]string{OfferCart, OfferOnItems, OfferCombined}).Draw(t, "type"), MinTotal: money4.Draw(t, "least") / 1000,
+			Type: rapid.SampledFrom([]string{offerCart, offerOnItems, offerCombined}).Draw(t, "type"), MinTotal: money4.Draw(t, "least") / 1000,
 			RequiredItems: asked.Draw(t, "required"), EligibleItems: asked.Draw(t, "eligible"),
-			Discount: OfferDiscount{rapid.SampledFrom([]string{FixedPrice, FixedDiscount, PercentDiscount}).Draw(t, "discount"), money4.Draw(t, "value")},
+			Discount: OfferDiscount{rapid.SampledFrom([]string{fixedPrice, fixedDiscount, percentDiscount}).Draw(t, "discount"), money4.Draw(t, "value")},
 		}
-		if o.Discount.Type == PercentDiscount {
+		if o.Discount.Type == percentDiscount {
 			o.Discount.Value %= 100*money.Unit + 1
 		}
 		cart := Cart{Items: items.Draw(t, "cart"), Discount: money4.Draw(t, "off already"), Shipping: money4.Draw(t, "shipping")}
@@ -188,7 +188,7 @@ func TestOfferNeverExceedsTheCart(t *testing.T) {
 		}
 		fits, off := o.Fits(cart)
 		require.GreaterOrEqual(t, off, money.Amount(0))
-		if o.Type != OfferCart {
+		if o.Type != offerCart {
 			require.LessOrEqual(t, off, sumAmounts(cart.lines()))
 		}
 		if cart.Total != nil {

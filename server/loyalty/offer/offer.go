@@ -16,16 +16,16 @@ import (
 
 // The types of an offer.
 const (
-	OfferCart     = "cart"     // on the whole cart
-	OfferOnItems  = "item"     // on the eligible items
-	OfferCombined = "combined" // on the eligible items, with the required ones in the cart
+	offerCart     = "cart"     // on the whole cart
+	offerOnItems  = "item"     // on the eligible items
+	offerCombined = "combined" // on the eligible items, with the required ones in the cart
 )
 
 // The types of an offer's discount.
 const (
-	FixedPrice      = "fixed_price"      // it costs the value
-	FixedDiscount   = "fixed_discount"   // it costs the value less
-	PercentDiscount = "percent_discount" // it costs the value percent less
+	fixedPrice      = "fixed_price"      // it costs the value
+	fixedDiscount   = "fixed_discount"   // it costs the value less
+	percentDiscount = "percent_discount" // it costs the value percent less
 )
 
 // Offer is an incentive before a purchase (offers/offer). Tills and shops grant
@@ -74,15 +74,15 @@ func readOffer(p *programme.Programme, e loyalty.Entity) (*Offer, error) {
 	}
 	hundred := 100 * money.Unit
 	switch {
-	case o.Type == OfferCart && len(o.EligibleItems) > 0:
+	case o.Type == offerCart && len(o.EligibleItems) > 0:
 		return nil, programme.NotWith("eligible_items", "type", o.Type)
-	case o.Type != OfferCart && len(o.EligibleItems) == 0:
+	case o.Type != offerCart && len(o.EligibleItems) == 0:
 		return nil, programme.Fault("eligible_items", loyalty.ErrPropertyEmpty.Name, nil)
-	case o.Type != OfferCombined && len(o.RequiredItems) > 0:
+	case o.Type != offerCombined && len(o.RequiredItems) > 0:
 		return nil, programme.NotWith("required_items", "type", o.Type)
-	case o.Type == OfferCombined && len(o.RequiredItems) == 0:
+	case o.Type == offerCombined && len(o.RequiredItems) == 0:
 		return nil, programme.Fault("required_items", loyalty.ErrPropertyEmpty.Name, nil)
-	case o.Discount.Type == PercentDiscount && o.Discount.Value > hundred:
+	case o.Discount.Type == percentDiscount && o.Discount.Value > hundred:
 		return nil, programme.Fault("discount.value", "too_large", map[string]any{"limit": 100})
 	}
 	if err := p.KnownSegments(o.Segments); err != nil {

@@ -15,12 +15,12 @@ import (
 
 // Why an offer cannot be used for a cart.
 const (
-	OfferNotFor    = "customer" // the customer's state does not allow it
-	OfferSpent     = "limit"    // the customer used it as often as allowed
-	OfferGone      = "used_up"  // it was used as often as allowed in all
-	OfferSegments  = "segment"  // it is for other customers
-	OfferElsewhere = "store"    // it is for other stores
-	OfferCartUnfit = "cart"     // the cart does not meet its conditions
+	offerNotFor    = "customer" // the customer's state does not allow it
+	offerSpent     = "limit"    // the customer used it as often as allowed
+	offerGone      = "used_up"  // it was used as often as allowed in all
+	offerSegments  = "segment"  // it is for other customers
+	offerElsewhere = "store"    // it is for other stores
+	offerCartUnfit = "cart"     // the cart does not meet its conditions
 )
 
 // OfferQuote is what an offer does for a cart.
@@ -123,9 +123,9 @@ func Quote(p *programme.Programme, cart Cart, at time.Time, used map[string]int6
 		case o.Status(at) != loyalty.StatusActive:
 			continue
 		case o.usedUp(used[loyalty.TallyOffer+id]):
-			reason = OfferGone
+			reason = offerGone
 		case len(o.Segments) > 0:
-			reason = OfferSegments
+			reason = offerSegments
 		}
 		quotes = append(quotes, quote(p, o, cart, reason))
 	}
@@ -138,9 +138,9 @@ func quote(p *programme.Programme, o *Offer, cart Cart, reason string) OfferQuot
 	switch {
 	case reason != "":
 	case !p.SoldAt(o.Stores, cart.Store):
-		reason = OfferElsewhere
+		reason = offerElsewhere
 	case !fits:
-		reason = OfferCartUnfit
+		reason = offerCartUnfit
 	default:
 		return OfferQuote{Offer: o, Amount: amount}
 	}
@@ -153,13 +153,13 @@ func offerReason(refused error) string {
 	case refused == nil:
 		return ""
 	case errors.Is(refused, loyalty.ErrOfferLimit):
-		return OfferSpent
+		return offerSpent
 	case errors.Is(refused, loyalty.ErrOfferUsedUp):
-		return OfferGone
+		return offerGone
 	case errors.Is(refused, loyalty.ErrOfferSegment):
-		return OfferSegments
+		return offerSegments
 	}
-	return OfferNotFor
+	return offerNotFor
 }
 
 func sortQuotes(quotes []OfferQuote) []OfferQuote {

@@ -237,8 +237,8 @@ const (
 	defaultWindow = 300 * time.Second
 )
 
-// DefaultSettings are those of a fresh database: euros, UTC, ±300 s.
-var DefaultSettings = loyalty.Settings{Currency: "EUR", TimeZone: "UTC", AcceptanceWindow: defaultWindow}
+// defaultSettings are those of a fresh database: euros, UTC, ±300 s.
+var defaultSettings = loyalty.Settings{Currency: "EUR", TimeZone: "UTC", AcceptanceWindow: defaultWindow}
 
 func isUpper(s string) bool {
 	for _, r := range s {

@@ -31,7 +31,7 @@ func TestFreshProgramme(t *testing.T) {
 		ModuleCoupons: true, ModuleRewards: true, ModuleOffers: true, ModuleTiers: true, ModuleChallenges: true,
 		ModuleTreasureHunt: true, ModuleAutomation: true, ModuleLeaderboard: true,
 	}, p.On)
-	require.Equal(t, DefaultSettings, p.Settings)
+	require.Equal(t, defaultSettings, p.Settings)
 	require.Equal(t, time.UTC, p.Location)
 	require.Equal(t, points.ExpiryNone, p.Economy.Expiry.Kind)
 	require.False(t, p.Economy.NegativeRefuse)

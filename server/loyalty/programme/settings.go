@@ -9,13 +9,13 @@ import (
 // SettingsOrDefaults fills what is not set.
 func SettingsOrDefaults(s loyalty.Settings) loyalty.Settings {
 	if s.Currency == "" {
-		s.Currency = DefaultSettings.Currency
+		s.Currency = defaultSettings.Currency
 	}
 	if s.TimeZone == "" {
-		s.TimeZone = DefaultSettings.TimeZone
+		s.TimeZone = defaultSettings.TimeZone
 	}
 	if s.AcceptanceWindow == 0 {
-		s.AcceptanceWindow = DefaultSettings.AcceptanceWindow
+		s.AcceptanceWindow = defaultSettings.AcceptanceWindow
 	}
 	return s
 }

@@ -78,8 +78,8 @@ func EarnPending(r *engine.Run, e *loyalty.Event, itemAction string, t *loyalty.
 	return r.Promise(e, own)
 }
 
-// EarnAccepted gives the points of an accepted purchase, a lot for each item.
-func EarnAccepted(r *engine.Run, e *loyalty.Event, itemAction string, t *loyalty.Transaction) error {
+// earnAccepted gives the points of an accepted purchase, a lot for each item.
+func earnAccepted(r *engine.Run, e *loyalty.Event, itemAction string, t *loyalty.Transaction) error {
 	own, err := eachLine(r, e, itemAction, t, func(item *loyalty.Event, n int64) error { return r.Credit(item, n, t.Name) }) // TracePrice told it
 	if err != nil || own == 0 {
 		return engine.TooManyPoints(err)
@@ -207,7 +207,7 @@ func Reject(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 func Record(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 	if !Pends(r) {
 		t.State = loyalty.Accepted
-		if err := EarnAccepted(r, e, "checkout_item", t); err != nil {
+		if err := earnAccepted(r, e, "checkout_item", t); err != nil {
 			return err
 		}
 		final(r, e, t)

@@ -54,7 +54,7 @@ func (r *Reward) Source() coupon.CouponSource {
 }
 
 // Rewards are what can be claimed (module rewards).
-var Rewards = &programme.EntityType[*Reward]{Type: "rewards/reward", Module: programme.ModuleRewards, Read: readReward}
+var Rewards = &programme.EntityType[*Reward]{Type: loyalty.RewardType, Module: programme.ModuleRewards, Read: readReward}
 
 func readReward(p *programme.Programme, e loyalty.Entity) (*Reward, error) {
 	r := &Reward{ID: e.ID, Custom: programme.CustomFields(e)}
@@ -62,7 +62,7 @@ func readReward(p *programme.Programme, e loyalty.Entity) (*Reward, error) {
 		return nil, err
 	}
 	if r.Pool != "" && coupon.Pools.Of(p)[r.Pool] == nil {
-		return nil, programme.Missing("pool", "coupons/pool", r.Pool)
+		return nil, programme.Missing("pool", coupon.PoolType, r.Pool)
 	}
 	if err := p.KnownSegments(r.Segments); err != nil {
 		return nil, err

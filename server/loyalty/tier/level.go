@@ -44,7 +44,7 @@ func CustomerLevels(r *engine.Run) ([]Level, error) {
 		l := &all[i]
 		if status.Structure != l.Structure {
 			var err error
-			if status, err = StatusOf(r, l.Structure); err != nil {
+			if status, err = statusOf(r, l.Structure); err != nil {
 				return nil, err
 			}
 		}

@@ -18,7 +18,7 @@ import (
 func ladder(s Structure, thresholds ...int64) *Structure {
 	s.ID, s.Base = "club", BasePoints
 	if s.Downgrade == "" {
-		s.Downgrade = DowngradeAutomatic
+		s.Downgrade = downgradeAutomatic
 	}
 	for i, n := range thresholds {
 		s.Tiers = append(s.Tiers, &Tier{ID: fmt.Sprint("t", i), Structure: s.ID, Threshold: money.Amount(n) * money.Unit})
@@ -163,7 +163,7 @@ func (p *plainLadder) look(at time.Time) {
 	switch {
 	case entitled >= p.held:
 		p.held, p.grace = entitled, time.Time{}
-	case p.s.Downgrade != DowngradeAutomatic:
+	case p.s.Downgrade != downgradeAutomatic:
 	case !p.grace.IsZero():
 		if !at.Before(p.grace) {
 			p.held, p.grace = entitled, time.Time{}
@@ -196,7 +196,7 @@ func TestTierRule(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := Structure{
 			Window:    calendar.Window{Kind: rapid.SampledFrom([]string{calendar.WindowNone, calendar.WindowRolling, calendar.WindowCalendar, calendar.WindowAnniversary}).Draw(t, "window")},
-			Downgrade: rapid.SampledFrom([]string{DowngradeAutomatic, DowngradeAutomatic, DowngradeNone}).Draw(t, "downgrade"),
+			Downgrade: rapid.SampledFrom([]string{downgradeAutomatic, downgradeAutomatic, downgradeNone}).Draw(t, "downgrade"),
 		}
 		switch s.Window.Kind {
 		case calendar.WindowRolling:
@@ -209,7 +209,7 @@ func TestTierRule(t *testing.T) {
 		case calendar.WindowAnniversary:
 			s.Window.Months = rapid.IntRange(0, 2).Draw(t, "months")
 		}
-		if s.Downgrade == DowngradeAutomatic {
+		if s.Downgrade == downgradeAutomatic {
 			s.GraceDays = rapid.SampledFrom([]int{0, 0, 1, 3, 40}).Draw(t, "grace")
 		}
 		thresholds := []int64{10, 20, 40}
@@ -359,7 +359,7 @@ func TestTierStatus(t *testing.T) {
 		"on the way":  {ladder(Structure{Window: year}, 10, 20), []int64{13}, nil, TierStatus{Figure: 13, Missing: 7, Since: at, Expires: time.Date(2028, 1, 1, 0, 0, 0, 0, time.UTC)}, "t0", "t1"},
 		"at the top":  {ladder(Structure{}, 10, 20), []int64{25}, nil, TierStatus{Figure: 25, Since: at}, "t1", ""},
 		"never down": {
-			ladder(Structure{Window: year, Downgrade: DowngradeNone}, 10, 20), []int64{15, -10}, nil,
+			ladder(Structure{Window: year, Downgrade: downgradeNone}, 10, 20), []int64{15, -10}, nil,
 			TierStatus{Figure: 5, Missing: 15, Since: at.AddDate(0, 0, -1)}, "t0", "t1",
 		},
 		"the days leave": {

@@ -103,7 +103,7 @@ func (s *Structure) entitled(st *TierState, v TierView) int {
 func (s *Structure) judge(st *TierState, v TierView) (moved bool) {
 	earned, entitled := s.rank(st.Earned), s.entitled(st, v)
 	switch {
-	case entitled >= earned || s.Downgrade != DowngradeAutomatic:
+	case entitled >= earned || s.Downgrade != downgradeAutomatic:
 		st.Earned, st.GraceUntil = s.at(max(earned, entitled)), time.Time{}
 	case !st.GraceUntil.IsZero():
 		if !v.At.Before(st.GraceUntil) {
@@ -172,7 +172,7 @@ func (s *Structure) due(st *TierState, v TierView) time.Time {
 		case rank == earned:
 			return !st.GraceUntil.IsZero()
 		}
-		return s.Downgrade == DowngradeAutomatic && st.GraceUntil.IsZero()
+		return s.Downgrade == downgradeAutomatic && st.GraceUntil.IsZero()
 	})
 	return loyalty.Earlier(next, loyalty.Earlier(st.GraceUntil, st.ManualUntil))
 }
@@ -185,7 +185,7 @@ func (s *Structure) ends(st *TierState, v TierView) time.Time {
 		return time.Time{}
 	case st.Tier == st.Manual && s.shown(st) == st.Manual:
 		return st.ManualUntil
-	case !st.GraceUntil.IsZero() || s.Downgrade != DowngradeAutomatic:
+	case !st.GraceUntil.IsZero() || s.Downgrade != downgradeAutomatic:
 		return st.GraceUntil
 	}
 	earned := s.rank(st.Earned)

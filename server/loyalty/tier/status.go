@@ -38,8 +38,8 @@ func (s *Structure) Status(st *TierState, v TierView) TierStatus {
 	return status
 }
 
-// StatusOf tells where the customer stands in a structure now.
-func StatusOf(r *engine.Run, s *Structure) (TierStatus, error) {
+// statusOf tells where the customer stands in a structure now.
+func statusOf(r *engine.Run, s *Structure) (TierStatus, error) {
 	st, _, err := tierState(r, s)
 	return s.Status(&st, ViewOf(r)), err
 }

@@ -26,8 +26,8 @@ const (
 
 // How customers come down by themselves.
 const (
-	DowngradeNone      = "none"
-	DowngradeAutomatic = "automatic"
+	downgradeNone      = "none"
+	downgradeAutomatic = "automatic"
 )
 
 // Structure is a ladder of tiers (tiers/structure).
@@ -88,8 +88,8 @@ func (s *Structure) check() error {
 		return programme.NotWith("window.anchor", "kind", w.Kind)
 	case w.Kind == calendar.WindowRolling && (w.Days > 0) == (w.Months > 0):
 		return programme.Fault("window", "either_or", map[string]any{"one": "days", "other": "months"})
-	case s.GraceDays > 0 && s.Downgrade != DowngradeAutomatic:
-		return programme.NotWith("grace_days", "downgrade", cmp.Or(s.Downgrade, DowngradeNone))
+	case s.GraceDays > 0 && s.Downgrade != downgradeAutomatic:
+		return programme.NotWith("grace_days", "downgrade", cmp.Or(s.Downgrade, downgradeNone))
 	}
 	if w.Anchor == "" {
 		return nil
