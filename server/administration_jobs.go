@@ -25,13 +25,7 @@ func (a *administrationAPI) ListJobs(ctx context.Context, in administration.List
 		return nil, err
 	}
 	l := list.Linked(p, list.Cut(p, all, nil), a.clock(), nil)
-	out := administration.ListJobs200JSONResponse{
-		Data: make([]administration.Job, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time,
-	}
-	for i := range l.Entries {
-		out.Data[i] = a.job(&l.Entries[i])
-	}
-	return out, nil
+	return administration.ListJobs200JSONResponse(answerOf(list.Render(l, a.job))), nil
 }
 
 // RunJob starts a job and waits for it, but not for ever: it goes on when its

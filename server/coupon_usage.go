@@ -31,13 +31,7 @@ func (a *couponAPI) GetCouponUsage(ctx context.Context, in coupon.GetCouponUsage
 		found, err = a.reader.CouponUsage(plain(ctx), q)
 	}
 	l := list.Linked(p, found, a.clock(), nil)
-	out := coupon.GetCouponUsage200JSONResponse{
-		Data: make([]coupon.CouponUsage, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time,
-	}
-	for i := range l.Entries {
-		out.Data[i] = usageOf(&l.Entries[i])
-	}
-	return out, err
+	return coupon.GetCouponUsage200JSONResponse(answerOf(list.Render(l, usageOf))), err
 }
 
 // lately adds the usual period where no filter says one.

@@ -141,7 +141,7 @@ func (a *displayAPI) ListChallengeActivities(ctx context.Context, in display.Lis
 	}
 	lists := challengeList[display.ChallengeActivity]{page: p, of: openChallenges, render: challengeActivity}
 	l, err := lists.read(ctx, a.customers, in.CustomerID)
-	return display.ListChallengeActivities200JSONResponse{Data: l.Entries, Next: l.Next, Previous: l.Previous, Time: &l.Time}, err
+	return display.ListChallengeActivities200JSONResponse(answerOf(l)), err
 }
 
 // ListCompletedChallenges lists the challenges that a customer completed.
@@ -152,7 +152,7 @@ func (a *displayAPI) ListCompletedChallenges(ctx context.Context, in display.Lis
 	}
 	lists := challengeList[display.ChallengeActivity]{page: p, of: completedChallenges, render: challengeActivity}
 	l, err := lists.read(ctx, a.customers, in.CustomerID)
-	return display.ListCompletedChallenges200JSONResponse{Data: l.Entries, Next: l.Next, Previous: l.Previous, Time: &l.Time}, err
+	return display.ListCompletedChallenges200JSONResponse(answerOf(l)), err
 }
 
 // ListChallengeProgress lists the challenges that a customer can work on,
@@ -166,5 +166,5 @@ func (a *displayAPI) ListChallengeProgress(ctx context.Context, in display.ListC
 		page: p, by: list.Ordered(in.Params.Sort, in.Params.Order), of: openChallenges, render: challengeProgress,
 	}
 	l, err := lists.read(ctx, a.customers, in.CustomerID)
-	return display.ListChallengeProgress200JSONResponse{Data: l.Entries, Next: l.Next, Previous: l.Previous, Time: &l.Time}, err
+	return display.ListChallengeProgress200JSONResponse(answerOf(l)), err
 }

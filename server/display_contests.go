@@ -22,7 +22,7 @@ func (a *displayAPI) ListContests(ctx context.Context, in display.ListContestsRe
 	if err != nil {
 		return nil, err
 	}
-	return display.ListContests200JSONResponse{Data: l.Entries, Next: l.Next, Previous: l.Previous, Time: &l.Time}, nil
+	return display.ListContests200JSONResponse(answerOf(l)), nil
 }
 
 func contestActivities(r *engine.Run, language *tongue) ([]activity, error) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/display"
 	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
@@ -45,7 +46,7 @@ func (a *displayAPI) ListCustomerEvents(ctx context.Context, in display.ListCust
 		return nil, err
 	}
 	j, err := a.journal.events(ctx, p, q, readable)
-	return display.ListCustomerEvents200JSONResponse{Data: j.data, Next: j.Next, Previous: j.Previous, Time: &j.Time}, err
+	return display.ListCustomerEvents200JSONResponse(answerOf(j)), err
 }
 
 // ListEvents lists what happened to all customers.
@@ -56,7 +57,7 @@ func (a *displayAPI) ListEvents(ctx context.Context, in display.ListEventsReques
 	}
 	q, readable := eventQuery(ctx, list.Ordered(in.Params.Sort, in.Params.Order))
 	j, err := a.journal.events(ctx, p, q, readable)
-	return display.ListEvents200JSONResponse{Data: j.data, Next: j.Next, Previous: j.Previous, Time: &j.Time}, err
+	return display.ListEvents200JSONResponse(answerOf(j)), err
 }
 
 // ListTransactionEvents lists what happened to a purchase.
@@ -73,7 +74,7 @@ func (a *displayAPI) ListTransactionEvents(ctx context.Context, in display.ListT
 		return nil, err
 	}
 	j, err := a.journal.events(ctx, p, loyalty.EventQuery{Customer: customer, Transaction: in.TransactionID}, true)
-	return display.ListTransactionEvents200JSONResponse{Data: j.data, Next: j.Next, Previous: j.Previous, Time: &j.Time}, err
+	return display.ListTransactionEvents200JSONResponse(answerOf(j)), err
 }
 
 func transactionStates() (names []string) {
@@ -96,14 +97,14 @@ func (a *displayAPI) ListTransactions(ctx context.Context, in display.ListTransa
 		}
 	}
 	t, err := a.purchasesOf(ctx, p, in.CustomerID, filters, readable)
-	return display.ListTransactions200JSONResponse{Data: t.data, Next: t.Next, Previous: t.Previous, Time: &t.Time}, err
+	return display.ListTransactions200JSONResponse(answerOf(t)), err
 }
 
 // purchasesOf lists those of a customer that meet conditions.
-func (a *displayAPI) purchasesOf(ctx context.Context, p list.Page, ref string, filters []loyalty.Condition, readable bool) (purchasePage, error) {
+func (a *displayAPI) purchasesOf(ctx context.Context, p list.Page, ref string, filters []loyalty.Condition, readable bool) (list.Links[common.Transaction], error) {
 	customer, err := a.customers.currentID(plain(ctx), ref)
 	if err != nil {
-		return purchasePage{}, err
+		return list.Links[common.Transaction]{}, err
 	}
 	return a.journal.purchases(ctx, p, loyalty.TransactionQuery{Customer: customer, Conditions: filters}, readable)
 }
@@ -172,7 +173,7 @@ func (a *displayAPI) SearchTransactions(ctx context.Context, in display.SearchTr
 	}
 	filters, readable := searchOf(requestOf(ctx).query).conditions()
 	t, err := a.purchasesOf(ctx, p, in.CustomerID, filters, readable)
-	return display.SearchTransactions200JSONResponse{Data: t.data, Next: t.Next, Previous: t.Previous, Time: &t.Time}, err
+	return display.SearchTransactions200JSONResponse(answerOf(t)), err
 }
 
 // SearchTransactionsByPost is SearchTransactions for long lists of ids. Its links
@@ -192,5 +193,5 @@ func (a *displayAPI) SearchTransactionsByPost(ctx context.Context, in display.Se
 	}
 	filters, readable := wanted.conditions()
 	t, err := a.purchasesOf(ctx, p, in.CustomerID, filters, readable)
-	return display.SearchTransactionsByPost200JSONResponse{Data: t.data, Next: t.Next, Previous: t.Previous, Time: &t.Time}, err
+	return display.SearchTransactionsByPost200JSONResponse(answerOf(t)), err
 }

@@ -22,7 +22,7 @@ func (a *displayAPI) ListOfferActivities(ctx context.Context, in display.ListOff
 	if err != nil {
 		return nil, err
 	}
-	return display.ListOfferActivities200JSONResponse{Data: l.Entries, Next: l.Next, Previous: l.Previous, Time: &l.Time}, nil
+	return display.ListOfferActivities200JSONResponse(answerOf(l)), nil
 }
 
 // offerActivities lists the offers for all customers and for the segments of this one.

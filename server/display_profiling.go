@@ -25,7 +25,7 @@ func (a *displayAPI) ListProfiling(ctx context.Context, in display.ListProfiling
 	if err != nil {
 		return nil, err
 	}
-	return display.ListProfiling200JSONResponse{Data: l.Entries, Next: l.Next, Previous: l.Previous, Time: &l.Time}, nil
+	return display.ListProfiling200JSONResponse(answerOf(l)), nil
 }
 
 func flowActivities(r *engine.Run, language *tongue) ([]activity, error) {

@@ -24,7 +24,7 @@ func (a *displayAPI) ListQuizzes(ctx context.Context, in display.ListQuizzesRequ
 	if err != nil {
 		return nil, err
 	}
-	return display.ListQuizzes200JSONResponse{Data: l.Entries, Next: l.Next, Previous: l.Previous, Time: &l.Time}, nil
+	return display.ListQuizzes200JSONResponse(answerOf(l)), nil
 }
 
 // GetQuiz reads one quiz.

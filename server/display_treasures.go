@@ -23,7 +23,7 @@ func (a *displayAPI) ListTreasureHunts(ctx context.Context, in display.ListTreas
 	if err != nil {
 		return nil, err
 	}
-	return display.ListTreasureHunts200JSONResponse{Data: l.Entries, Next: l.Next, Previous: l.Previous, Time: &l.Time}, nil
+	return display.ListTreasureHunts200JSONResponse(answerOf(l)), nil
 }
 
 func treasureActivities(r *engine.Run, language *tongue) ([]activity, error) {

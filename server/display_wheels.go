@@ -23,7 +23,7 @@ func (a *displayAPI) ListPrizeWheels(ctx context.Context, in display.ListPrizeWh
 	if err != nil {
 		return nil, err
 	}
-	return display.ListPrizeWheels200JSONResponse{Data: l.Entries, Next: l.Next, Previous: l.Previous, Time: &l.Time}, nil
+	return display.ListPrizeWheels200JSONResponse(answerOf(l)), nil
 }
 
 // GetPrizeWheel reads one wheel.

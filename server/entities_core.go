@@ -126,8 +126,7 @@ func (a *entitiesAPI) listTransactions(ctx context.Context, p list.Page, custome
 	if err != nil {
 		return nil, err
 	}
-	l := list.Links[common.Transaction]{Entries: found.data, Next: found.Next, Previous: found.Previous, Time: found.Time}
-	return entitiesPage(l, func(t common.Transaction) json.RawMessage { return purchaseRecord(c, t) }), nil
+	return entitiesPage(found, func(t common.Transaction) json.RawMessage { return purchaseRecord(c, t) }), nil
 }
 
 // readTransaction reads a purchase as an entity.

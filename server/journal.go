@@ -19,15 +19,9 @@ type journalReader struct {
 	clock  func() time.Time
 }
 
-// eventPage is a page of the journal, ready to be answered.
-type eventPage struct {
-	list.Links[loyalty.Event]
-	data []common.JournalEvent
-}
-
 // events reads a page of events; readable is false where a filter can
 // find nothing.
-func (r journalReader) events(ctx context.Context, p list.Page, q loyalty.EventQuery, readable bool) (eventPage, error) {
+func (r journalReader) events(ctx context.Context, p list.Page, q loyalty.EventQuery, readable bool) (l list.Links[common.JournalEvent], err error) {
 	var found loyalty.EventPage
 	at := func(e loyalty.Event) list.Cursor {
 		place := q.Place(&e)
@@ -37,22 +31,20 @@ func (r journalReader) events(ctx context.Context, p list.Page, q loyalty.EventQ
 		p.Cursor, at = nil, nil
 	}
 	if readable {
-		var err error
 		q.Page = p.Store()
 		if found, err = r.reader.Events(plain(ctx), q); err != nil {
-			return eventPage{}, err
+			return l, err
 		}
 	}
 	p.More = found.More
-	j := eventPage{Links: list.LinkedBy(p, found.Events, r.clock(), at, found.Weight)}
-	j.data = make([]common.JournalEvent, len(j.Entries))
-	for i := range j.Entries {
-		var err error
-		if j.data[i], err = journalEvent(requestOf(ctx).language, &found, &j.Entries[i]); err != nil {
-			return j, err
+	l = list.Render(list.LinkedBy(p, found.Events, r.clock(), at, found.Weight), func(e *loyalty.Event) common.JournalEvent {
+		out, failed := journalEvent(requestOf(ctx).language, &found, e)
+		if err == nil {
+			err = failed
 		}
-	}
-	return j, nil
+		return out
+	})
+	return l, err
 }
 
 // journalEvent renders an event. Of a customer who left nothing is told but what happened.
@@ -78,32 +70,22 @@ func journalEvent(language *tongue, page *loyalty.EventPage, e *loyalty.Event) (
 	return out, err
 }
 
-// purchasePage is a page of purchases, ready to be answered.
-type purchasePage struct {
-	list.Links[loyalty.Transaction]
-	data []common.Transaction
-}
-
 // purchases reads a page of purchases; readable is false where a filter can find nothing.
-func (r journalReader) purchases(ctx context.Context, p list.Page, q loyalty.TransactionQuery, readable bool) (purchasePage, error) {
+func (r journalReader) purchases(ctx context.Context, p list.Page, q loyalty.TransactionQuery, readable bool) (l list.Links[common.Transaction], err error) {
 	var found loyalty.TransactionPage
 	at := func(t loyalty.Transaction) list.Cursor { return list.Cursor{At: t.CreatedAt, ID: t.Checkout[:]} }
 	if len(q.Sort) > 0 {
 		p.Cursor, at = nil, nil
 	}
 	if readable {
-		var err error
 		q.Page = p.Store()
 		if found, err = r.reader.Transactions(plain(ctx), q); err != nil {
-			return purchasePage{}, err
+			return l, err
 		}
 	}
-	out := purchasePage{Links: list.LinkedBy(p, found.Transactions, r.clock(), at, found.Weight)}
-	out.data = make([]common.Transaction, len(out.Entries))
-	for i := range out.Entries {
-		out.data[i] = transactionOf(requestOf(ctx).language, &found, &out.Entries[i])
-	}
-	return out, nil
+	return list.Render(list.LinkedBy(p, found.Transactions, r.clock(), at, found.Weight), func(t *loyalty.Transaction) common.Transaction {
+		return transactionOf(requestOf(ctx).language, &found, t)
+	}), nil
 }
 
 // purchase reads one purchase of a customer. It fails with loyalty.ErrTransactionNotFound.
@@ -112,13 +94,13 @@ func (r journalReader) purchase(ctx context.Context, customer loyalty.ID, name s
 		{Field: "id", Operator: loyalty.Eq, Values: []any{name}},
 	}}
 	found, err := r.purchases(ctx, list.Page{Limit: 1}, q, true)
-	if err == nil && len(found.data) == 0 {
+	if err == nil && len(found.Entries) == 0 {
 		err = loyalty.ErrTransactionNotFound
 	}
 	if err != nil {
 		return common.Transaction{}, err
 	}
-	return found.data[0], nil
+	return found.Entries[0], nil
 }
 
 // transactionOf renders a purchase.

@@ -39,7 +39,7 @@ func (a *loyaltyReadAPI) ReadEvents(ctx context.Context, in loyaltyread.ReadEven
 		return nil, err
 	}
 	j, err := a.journal.events(ctx, p, q, true)
-	return loyaltyread.ReadEvents200JSONResponse{Data: j.data, Next: j.Next, Previous: j.Previous, Time: &j.Time}, err
+	return loyaltyread.ReadEvents200JSONResponse(answerOf(j)), err
 }
 
 // ReadTransactions lists a customer's purchases.
@@ -56,5 +56,5 @@ func (a *loyaltyReadAPI) ReadTransactions(ctx context.Context, in loyaltyread.Re
 		return nil, err
 	}
 	t, err := a.journal.purchases(ctx, p, q, true)
-	return loyaltyread.ReadTransactions200JSONResponse{Data: t.data, Next: t.Next, Previous: t.Previous, Time: &t.Time}, err
+	return loyaltyread.ReadTransactions200JSONResponse(answerOf(t)), err
 }

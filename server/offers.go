@@ -42,7 +42,7 @@ func (a *offersAPI) ListOffers(ctx context.Context, in offers.ListOffersRequestO
 		return nil, err
 	}
 	l := chosenActivities[offers.Offer](page, p, offerType, all, list.Ordered(in.Params.Sort, in.Params.Order), now)
-	return offers.ListOffers200JSONResponse{Data: l.Entries, Next: l.Next, Previous: l.Previous, Time: &l.Time}, nil
+	return offers.ListOffers200JSONResponse(answerOf(l)), nil
 }
 
 // GetOffer reads one offer.

@@ -18,3 +18,17 @@ func pageOf(ctx context.Context, limit *common.Limit, offset *common.Offset, cur
 	}
 	return list.NewPage(path, r.query, r.fields(), r.began, limit, offset, cursor)
 }
+
+// listAnswer is the answer of a list as the documents have it: the generated type of each
+// is converted from it.
+type listAnswer[T any] struct {
+	Data     []T
+	Next     *string
+	Previous *string
+	Time     *float64
+}
+
+// answerOf is the answer of a page.
+func answerOf[T any](l list.Links[T]) listAnswer[T] {
+	return listAnswer[T]{Data: l.Entries, Next: l.Next, Previous: l.Previous, Time: &l.Time}
+}

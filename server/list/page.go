@@ -200,6 +200,15 @@ func LinkedBy[T any](p Page, entries []T, now time.Time, at func(T) Cursor, weig
 	return l
 }
 
+// Render makes the entries of an answer out of those that were read, one of each.
+func Render[S, T any](l Links[S], entry func(*S) T) Links[T] {
+	out := Links[T]{Entries: make([]T, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: l.Time}
+	for i := range l.Entries {
+		out.Entries[i] = entry(&l.Entries[i])
+	}
+	return out
+}
+
 // unweighed is how many entries are a page whatever their size: no entry is larger
 // than a body.
 const unweighed = 4
