@@ -1,3 +1,7 @@
+// Package loyalty is the vocabulary of the rules: ids and names, errors, the records of
+// customers, events, purchases, coupons, claims and progress, their tables of states, what an
+// event needs and writes, and what a store must offer. It decides nothing; the rooms below it
+// do. The store speaks this vocabulary and no more.
 package loyalty
 
 import (

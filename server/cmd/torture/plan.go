@@ -18,7 +18,7 @@ type target struct {
 
 const (
 	program = "./server/cmd/loyalty"
-	rules   = "./server/loyalty"
+	rules   = "./server/loyalty/job"
 	web     = "./server"
 	store   = "./store"
 )

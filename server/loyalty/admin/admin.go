@@ -1,3 +1,6 @@
+// Package admin is what changes the configuration: keys and their rights, modules, settings,
+// entities one by one and as a whole, codes of pools, and the directory by which every node
+// follows. Each change is one transaction with its line in the audit trail.
 package admin
 
 import (

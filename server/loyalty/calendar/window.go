@@ -1,3 +1,5 @@
+// Package calendar is days as a programme sees them: a day in a time zone, and the windows
+// that tiers and challenges count in. It knows no customer and no programme.
 package calendar
 
 import (

@@ -1,3 +1,5 @@
+// Package campaign is what is given when something happens: triggers, conditions, effects,
+// previews, and campaigns tried on the past.
 package campaign
 
 import (

@@ -1,3 +1,5 @@
+// Package challenge is what customers work towards: what counts, when a challenge is
+// completed, and what a refund takes back.
 package challenge
 
 import (

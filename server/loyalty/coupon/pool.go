@@ -1,3 +1,5 @@
+// Package coupon is codes: pools and patterns they come from, and how they are given,
+// redeemed, given back and passed on.
 package coupon
 
 import (

@@ -1,3 +1,6 @@
+// Package engine turns submissions into committed effects. It has the queue, the batch, the
+// account and the run of an event: what is loaded, sealed, due, merged and written. It names
+// no feature: those are values (Feature) that the engine calls in the order of their table.
 package engine
 
 import (

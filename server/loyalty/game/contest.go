@@ -1,3 +1,5 @@
+// Package game is what customers take part in: contests, prize wheels, quizzes, treasures and
+// flows of questions.
 package game
 
 import (

@@ -1,3 +1,6 @@
+// Package job is the work that the clock asks for, shared by nodes: the table of jobs, their
+// leases, and bulk operations. It stands above all other rooms of the rules, so the tests
+// that need all of them are here too: histories against a plain model, merges, races.
 package job
 
 import (

@@ -1,3 +1,4 @@
+// Package leaderboard is ranks: counted by readers and a job, never by an event.
 package leaderboard
 
 import (

@@ -1,3 +1,5 @@
+// Package offer is discounts: which carts they fit, what they take off, how often they are
+// used.
 package offer
 
 import (

@@ -1,3 +1,8 @@
+// Package programme is the compiled configuration: modules, settings, the registry of the
+// types of entities, and what several features read (segments, shops, currencies, custom
+// attributes and actions). A Programme never changes; an event sees one from end to end.
+// What a feature makes of its own entities it keeps here in an EntityType or a Slot, so
+// that no feature is named in this package.
 package programme
 
 import (

@@ -1,3 +1,5 @@
+// Package purchase is what happens to purchases: priced, accepted, rejected, refunded,
+// claimed by a customer who bought as a guest, or held until they are validated.
 package purchase
 
 import (

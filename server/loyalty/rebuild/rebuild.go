@@ -1,3 +1,5 @@
+// Package rebuild folds the journal anew and holds it against what is stored. It shares no
+// line with the engine, so that a fault of one does not hide in the other.
 package rebuild
 
 import (

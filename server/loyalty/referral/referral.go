@@ -1,3 +1,4 @@
+// Package referral is the bonus for a friend who was brought.
 package referral
 
 import (

@@ -1,3 +1,4 @@
+// Package reward is what customers claim for points, and what becomes of their claims.
 package reward
 
 import (

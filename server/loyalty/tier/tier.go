@@ -1,3 +1,5 @@
+// Package tier is the ladders of tiers: the figures that customers climb by, and when they
+// rise, fall and are looked at again.
 package tier
 
 import (
