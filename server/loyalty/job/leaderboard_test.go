@@ -235,6 +235,25 @@ func TestLeaderboardOfHistories(t *testing.T) {
 	}
 }
 
+// TestLeaderboardOfAMerge: who becomes part of another brings what they scored, and the
+// points that move score nothing, in no period.
+func TestLeaderboardOfAMerge(t *testing.T) {
+	eachShop(t, nil, func(t *testing.T, s *shop) {
+		l := s.leaderboard(s)
+		ada := s.must("ada", "opt_in", `{"email":"ada@shop.test"}`).Customer.ID
+		s.must("ben", "opt_in", `{"email":"ben@shop.test"}`)
+		s.must("ada", "point_add", `{"points":10}`)
+		s.must("ben", "point_add", `{"points":5}`)
+		s.recounts(l, "UTC")
+		s.wait(48 * time.Hour)
+		s.operate("ada", "merge", `{"source":"ben"}`)
+		s.recounts(l, "UTC")
+		standing, err := l.Around(ctx, loyalty.BoardQuery{}, ada, false)
+		require.NoError(t, err)
+		require.Equal(t, int64(15), standing.Score)
+	})
+}
+
 // bound moves to just before or after midnight somewhere, at the end of a year.
 func (m *mischief) bound() {
 	year := time.Date(m.clock().Year()+1, 1, 1, 0, 0, 0, 0, time.UTC)
