@@ -22,8 +22,6 @@ var customerColumns = map[string]filterColumn{
 	"spendable":  {expression: "(balances.score - balances.spent - balances.reserved - balances.expired)"},
 }
 
-var customerOrder = listOrder{at: "customers.created_at", id: "customers.id"}
-
 // Customers lists by creation, the oldest first, then id, unless the query says
 // otherwise. Whom an index of a filter names is found first and then put in order;
 // all others are read in the order of the list. What the databases cannot look into is

@@ -27,7 +27,7 @@ func (s upkeep) CheckFile(ctx context.Context) error {
 	if !ok || !e.unclean {
 		return nil
 	}
-	if err := s.consistent(ctx, func(db *gorm.DB) error { return sound(db) }); err != nil && ctx.Err() == nil {
+	if err := s.consistent(ctx, sound); err != nil && ctx.Err() == nil {
 		e.damage()
 		return loyalty.ErrDamaged.Because(err)
 	}

@@ -107,7 +107,7 @@ func (g *gift) earn(n int64) error {
 	}
 	g.given, g.gave.Points = true, g.gave.Points+n
 	if t == nil {
-		return challenge.NoteGift(g.Occurrence.Run, g.cause, e, g.campaign.ID, n)
+		return challenge.NoteGift(g.Run, g.cause, e, g.campaign.ID, n)
 	}
 	if err := t.AddBonus(g.Line, n); err != nil {
 		return err
@@ -154,7 +154,7 @@ type campaignCoupon struct {
 func (g *gift) coupon(f *Effect) error {
 	before, last := len(g.Events()), g.Customer.LastEvent
 	e := g.Derive(g.cause, "coupon_create", campaignOrigin{g.campaign.ID})
-	c, err := coupon.Issue(g.Occurrence.Run, e, coupon.CouponSource{Pool: f.Pool, Template: f.Coupon})
+	c, err := coupon.Issue(g.Run, e, coupon.CouponSource{Pool: f.Pool, Template: f.Coupon})
 	if errors.Is(err, loyalty.ErrPoolEmpty) || errors.Is(err, loyalty.ErrPatternSpent) {
 		g.Unrecord(before, last) // e: nothing hangs on it
 		g.missed("reason.pool_has_no_code", map[string]any{"pool": f.Pool})
@@ -171,7 +171,7 @@ func (g *gift) coupon(f *Effect) error {
 // tier puts the customer into a tier.
 func (g *gift) tier(id string) error {
 	before := len(g.Events())
-	if err := tier.Change(g.Occurrence.Run, g.cause, tier.Find(g.Programme, id), time.Time{}); err != nil {
+	if err := tier.Change(g.Run, g.cause, tier.Find(g.Programme, id), time.Time{}); err != nil {
 		return err
 	}
 	if len(g.Events()) > before {
@@ -183,7 +183,7 @@ func (g *gift) tier(id string) error {
 
 // challenge moves a challenge forward.
 func (g *gift) challenge(f *Effect) error {
-	moved, err := challenge.Advance(g.Occurrence.Run, g.cause, challenge.Challenges.Of(g.Programme)[f.Challenge], f.Amount)
+	moved, err := challenge.Advance(g.Run, g.cause, challenge.Challenges.Of(g.Programme)[f.Challenge], f.Amount)
 	if moved {
 		g.given = true
 		g.gave.Challenge += f.Amount

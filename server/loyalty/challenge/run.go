@@ -171,8 +171,8 @@ func Reset(r *engine.Run, e *loyalty.Event, id string) error {
 // ChallengeFeature counts what customers do towards challenges (module challenges).
 var ChallengeFeature = engine.Feature{
 	Name: "challenges", Progress: loyalty.ProgressChallenge, Join: joinChallenges,
-	React:    func(o *engine.Occurrence) error { return challenge(o) },
-	Rejected: func(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error { return Undo(r, e, t) },
+	React:    challenge,
+	Rejected: Undo,
 	Needs: func(p *programme.Programme, _ string, n *loyalty.CustomerNeeds) {
 		if p.On[programme.ModuleChallenges] && len(Challenges.Of(p)) > 0 {
 			n.Progress |= loyalty.Kinds(loyalty.ProgressChallenge)

@@ -224,5 +224,5 @@ func returnUse(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, c *loyal
 
 // CouponFeature is the module coupons.
 var CouponFeature = engine.Feature{
-	Name: "coupons", Rejected: func(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error { return unredeemCoupons(r, e, t) },
+	Name: "coupons", Rejected: unredeemCoupons,
 }

@@ -306,10 +306,8 @@ type offerAttributes struct {
 // OfferFeature is the module offers.
 var OfferFeature = engine.Feature{
 	Name: "offers", Progress: loyalty.ProgressOffer, Join: engine.JoinBy(joinOffers),
-	Rejected: func(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error { return unredeemOffers(r, e, t) },
-	Claimed: func(r, guest *engine.Run, gone *loyalty.Event, t *loyalty.Transaction) error {
-		return moveOffers(r, guest, gone, t)
-	},
+	Rejected: unredeemOffers,
+	Claimed: moveOffers,
 }
 
 func joinOffers(a *OfferProgress, b OfferProgress) {

@@ -260,7 +260,7 @@ func Recalculate(r *engine.Run, e *loyalty.Event, structure string) error {
 
 // TierFeature lets customers rise and fall (module tiers).
 var TierFeature = engine.Feature{
-	Name: "tiers", Progress: loyalty.ProgressTier, After: func(r *engine.Run) error { return update(r) }, Due: dueTier, Join: joinTiers,
+	Name: "tiers", Progress: loyalty.ProgressTier, After: update, Due: dueTier, Join: joinTiers,
 	Needs: func(p *programme.Programme, _ string, n *loyalty.CustomerNeeds) {
 		if len(Structures.Of(p)) > 0 { // figures go on while the module is off
 			n.Progress |= loyalty.Kinds(loyalty.ProgressTier)
