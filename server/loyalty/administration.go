@@ -121,7 +121,7 @@ type AdminTx interface {
 	Entities(q EntityQuery) ([]Entity, error)
 	SaveEntity(Entity) error
 	// AddCoupons adds coupons with their codes, but none whose code is taken, and
-	// says which those are. CountCodes counts a pool's codes that nobody holds.
+	// says which those are. CountCodes counts a pool's codes that no customer holds.
 	AddCoupons([]Coupon) (taken []string, err error)
 	CountCodes(pool string) (int64, error)
 	// AddBulk stores a bulk operation with its items: customers by name, or the

@@ -112,7 +112,7 @@ type Loaded struct {
 	Matches map[string]ID // the oldest live customer by e-mail
 	Answers map[AnswerKey]Answer
 	Coupons map[string]Coupon   // by code
-	Free    map[string][]Coupon // codes of a pool that nobody holds, the oldest first
+	Free    map[string][]Coupon // codes of a pool that no customer holds, the oldest first
 	Tallies map[string]int64    // those that were ever counted
 	Items   map[BulkKey]bool    // those that are to be done
 	Version int64               // of the programme; only where it was asked for

@@ -41,7 +41,7 @@ type TimekeeperOptions struct {
 	Database DatabaseClock
 	// Clock is this node's time of day; nil: the system's.
 	Clock func() time.Time
-	// Report hears when the clock goes wrong; nil: nobody does.
+	// Report hears when the clock goes wrong; nil: it is not told.
 	Report func(error)
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
-// coupon_redeem uses a coupon of the customer, or one that nobody holds. Of a gift
+// coupon_redeem uses a coupon of the customer, or one that no customer holds. Of a gift
 // card it uses the amount, all of it where none is sent.
 var couponRedeem = engine.Action[events.CouponRedeemData]{
 	Name: "coupon_redeem", Standing: engine.Spender,

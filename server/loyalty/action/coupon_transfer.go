@@ -7,7 +7,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
-// coupon_transfer passes a coupon of the customer on. An e-mail that nobody has
+// coupon_transfer passes a coupon of the customer on. An e-mail that no customer has
 // begins an inactive customer.
 var couponTransfer = engine.Action[events.CouponTransferData]{
 	Name: "coupon_transfer", Standing: engine.Spender,
@@ -30,7 +30,7 @@ var couponTransfer = engine.Action[events.CouponTransferData]{
 	},
 }
 
-// checkAddressee refuses a transfer that names nobody.
+// checkAddressee refuses a transfer without a recipient.
 func checkAddressee(target, email *string) error {
 	if deref(target) == "" && loyalty.EmailKey(deref(email)) == "" {
 		return loyalty.ErrPropertyEmpty.With("property", "target").At("data.target")

@@ -13,7 +13,7 @@ import (
 type tierChangeData struct {
 	Structure string `json:"structure"` // of the tier; empty: whichever it belongs to
 	Tier      string `json:"tier"`
-	ExpDate   string `json:"expdate"` // RFC 3339, or a day; empty: nobody says when it ends
+	ExpDate   string `json:"expdate"` // RFC 3339, or a day; empty: it has no end
 }
 
 // tier_change puts a customer into a tier by hand.

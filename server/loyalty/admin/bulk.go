@@ -11,7 +11,7 @@ import (
 // BeginBulk takes a bulk operation on: it is stored with all its items, or not at
 // all, and waits for the job bulk. It fails as the kind's check does:
 // ErrRewardNotFound (160320) for a reward that is not there, ErrEntityNotFound and
-// ErrEntityArchived for a list. An operation on nobody is done at once.
+// ErrEntityArchived for a list. An operation on no customers is done at once.
 func (a *Admin) BeginBulk(ctx context.Context, call Call, q loyalty.BulkRequest) (Done[loyalty.BulkOperation], error) {
 	if err := check(&q); err != nil {
 		return Done[loyalty.BulkOperation]{}, err
@@ -74,7 +74,7 @@ func once(names []string) []string {
 	return kept
 }
 
-// checkBulkReward refuses a reward that nobody could claim by its own operation
+// checkBulkReward refuses a reward that could not be claimed by its own operation
 // either.
 func checkBulkReward(a *Admin, r *adminRun, reward string) error {
 	_, err := a.found(r, EntityChange{Type: loyalty.RewardType, ID: reward})

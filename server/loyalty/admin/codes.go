@@ -25,10 +25,10 @@ const MaxCodesAtOnce = 2_000
 type AddedCodes struct {
 	Pool      string `json:"pool"`
 	Added     int    `json:"added"`
-	Available int64  `json:"available"` // codes of the pool that nobody holds now
+	Available int64  `json:"available"` // codes of the pool that no customer holds now
 }
 
-// AddCodes fills a pool with codes that nobody holds yet, MaxCodesAtOnce at most: the
+// AddCodes fills a pool with codes that no customer holds yet, MaxCodesAtOnce at most: the
 // caller's own, or so many new ones by the pool's pattern; all of them or none. It
 // fails with
 // ErrModuleOffPath, ErrEntityNotFound or ErrEntityArchived for the pool, with
@@ -143,7 +143,7 @@ func (f *Filling) upload(codes []string) error {
 	return loyalty.ErrCouponExists.With("code", taken[0]).At(CodePlace(slices.Index(codes, taken[0])))
 }
 
-// Blanks makes coupons that nobody holds. They are written in the order of their
+// Blanks makes coupons that no customer holds. They are written in the order of their
 // text, which all writers of names keep; they are handed out as they came.
 func (f *Filling) Blanks(codes []string) []loyalty.Coupon {
 	coupons := make([]loyalty.Coupon, len(codes))

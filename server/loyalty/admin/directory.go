@@ -156,7 +156,7 @@ func (d *Directory) Refresh(ctx context.Context) error {
 // seen notes that the view was the newest at an instant.
 func (d *Directory) seen(at time.Time) { d.followed.Store(at.UnixMilli()) }
 
-// Behind is for how long nobody knows whether the view is the newest: the version
+// Behind is for how long it is not known whether the view is the newest: the version
 // could not be asked for, or a newer configuration is still being read.
 func (d *Directory) Behind() time.Duration { return time.Since(time.UnixMilli(d.followed.Load())) }
 

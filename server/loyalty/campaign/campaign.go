@@ -106,7 +106,7 @@ func readCampaign(p *programme.Programme, e loyalty.Entity) (*Campaign, error) {
 	return c, programme.CheckDates(c.Dates)
 }
 
-// Draft compiles a campaign that nobody stored, as a version of one with this id. It
+// Draft compiles a campaign that is not stored, as a version of one with this id. It
 // fails as storing it would, naming the field.
 func Draft(p *programme.Programme, id string, data json.RawMessage) (*Campaign, error) {
 	return readCampaign(p, loyalty.Entity{ID: id, Data: data})

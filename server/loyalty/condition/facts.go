@@ -6,7 +6,7 @@ import (
 )
 
 // Facts are what a condition sees. They are read, never changed, and may serve
-// any number of conditions at once as long as nobody changes them.
+// any number of conditions at once as long as they are not changed.
 type Facts struct {
 	Event       Event
 	Customer    Customer

@@ -61,7 +61,7 @@ func mayPay(r *engine.Run, c *loyalty.Coupon, t *loyalty.Transaction) bool {
 	if err != nil || again.Type != loyalty.CouponGiftCard || fits(r, again, t) != nil {
 		return false
 	}
-	*c = *again // one of a pool that nobody had yet is worth what the pool says now
+	*c = *again // one of a pool that was never held is worth what the pool says now
 	return true
 }
 

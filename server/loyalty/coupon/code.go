@@ -76,7 +76,7 @@ func (p codePattern) Draw(r *random.Rand) string {
 	return string(code)
 }
 
-// NewRandom is a generator that nobody can foresee (ChaCha8, seeded by the
+// NewRandom is a generator whose output cannot be foreseen (ChaCha8, seeded by the
 // operating system).
 func NewRandom() *random.Rand { return random.New(random.NewChaCha8(engine.NewSeed())) }
 

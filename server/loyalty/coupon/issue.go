@@ -79,7 +79,7 @@ func nextCoupon(r *engine.Run, from CouponSource) (*loyalty.Coupon, *CouponTempl
 	return c, pool.Coupon, nil
 }
 
-// poolCode gives the next code of a pool that nobody holds; nil: it has to be drawn
+// poolCode gives the next code of a pool that no customer holds; nil: it has to be drawn
 // from the pool's pattern. It fails with ErrPoolEmpty (120212).
 func poolCode(r *engine.Run, id string) (*loyalty.Coupon, *Pool, error) {
 	pool := Pools.Of(r.Programme)[id]

@@ -19,7 +19,7 @@ type Redemption struct {
 }
 
 // Redeem uses a coupon in the name of an event of this customer, at the (effective)
-// time of the run. It must be theirs or nobody's, who uses it then holds it. It
+// time of the run. It must be theirs, or held by no customer; then whoever uses it holds it. It
 // fails with ErrCouponNotFound (1601), and with ErrCouponBalance (1606) for more
 // than a gift card has.
 func Redeem(r *engine.Run, e *loyalty.Event, d Redemption) (*loyalty.Coupon, error) {
@@ -106,7 +106,7 @@ func Own(r *engine.Run, code string) (*loyalty.Coupon, error) {
 	return c, nil
 }
 
-// Unassign takes a claimed coupon from this customer, for somebody else to have.
+// Unassign takes a claimed coupon from this customer, so that another customer can have it.
 func Unassign(r *engine.Run, e *loyalty.Event, code string) error {
 	c, err := Own(r, code)
 	if err != nil {
@@ -120,7 +120,7 @@ func Unassign(r *engine.Run, e *loyalty.Event, code string) error {
 	return nil
 }
 
-// Invalidate ends a coupon of this customer, or one that nobody holds, for good.
+// Invalidate ends a coupon of this customer, or one that no customer holds, for good.
 func Invalidate(r *engine.Run, e *loyalty.Event, code string) error {
 	c, err := r.Coupon(code)
 	switch {

@@ -28,7 +28,7 @@ type Received struct {
 }
 
 // ReceiverOf finds whom the submitted event passes something on to: another customer,
-// by identifier or e-mail, of whatever status. An address that nobody has begins an
+// by identifier or e-mail, of whatever status. An address that no customer has begins an
 // inactive customer where invite is set. It fails with ErrCustomerNotFound, and
 // with ErrToOneself.
 func ReceiverOf(r *engine.Run, to Addressee, invite bool) (*engine.Run, error) {

@@ -47,7 +47,7 @@ func open(l *loyalty.Loading) *account {
 		a.lots = append(a.lots, &lot)
 	}
 	for name, t := range l.Transactions {
-		if t.Holder == l.Customer.ID { // a purchase of somebody else is as good as none
+		if t.Holder == l.Customer.ID { // the purchase of another customer is as good as none
 			a.transactions[name] = t.Clone()
 		}
 	}

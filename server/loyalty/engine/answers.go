@@ -19,7 +19,7 @@ func (b *batch) replay(t *Ticket) (*loyalty.Answer, error) {
 		return answer, err
 	}
 	// The answer may be another customer's than the one who is named now: of the one
-	// whom that one was merged into, or of somebody who gave an external id up.
+	// whom that one was merged into, or of a customer who gave an external id up.
 	a, ok := b.accounts[answer.Customer]
 	need := loyalty.CustomerNeeds{ID: answer.Customer, Key: true}
 	if !b.asked.people[personOf(&need)] && (!ok || !a.covers(&need)) {

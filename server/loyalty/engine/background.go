@@ -10,14 +10,14 @@ import (
 
 // WorkItems commits the tickets of a bulk operation. A refusal ends its item as
 // well as a success does; so does a fault of ours, which is told besides. It fails
-// where the database is away: then nobody knows yet what became of the rest.
+// where the database is away: then it is not known yet what became of the rest.
 func (e *Engine) WorkItems(ctx context.Context, tickets []*Ticket) (done int, faults []error, err error) {
 	release, err := e.hold()
 	if err != nil {
 		return 0, nil, err
 	}
 	defer release()
-	ctx = context.WithoutCancel(ctx) // a chunk is short, and half of one helps nobody
+	ctx = context.WithoutCancel(ctx) // a chunk is short, and half of one is of no use
 	if err := e.process(ctx, tickets); err != nil && !repeatable(err) {
 		return 0, nil, err
 	}
@@ -99,7 +99,7 @@ func (e *Engine) Recalculate(ctx context.Context, structure string, pass loyalty
 // jobKey stands for an access key where a job makes itself repeatable.
 const jobKey = "job"
 
-// SettleDue applies what is due for customers that nobody touches. Several
+// SettleDue applies what is due for customers without events of their own. Several
 // nodes may run it at once: they share the work, and nothing is done twice. A
 // customer who cannot be settled does not stop the others; what failed is
 // returned in the end.
@@ -109,7 +109,7 @@ func (e *Engine) SettleDue(ctx context.Context) error {
 	return errors.Join(append(failed, err)...)
 }
 
-// SettleAll settles batch by batch, until nobody is left whom nobody else has in
+// SettleAll settles batch by batch, until no customer is left whom no other node has in
 // hand. report hears of each batch how many things were applied, and what failed.
 func (e *Engine) SettleAll(ctx context.Context, report func(done int, failures ...error)) error {
 	var passed []loyalty.ID // still due after they were tried: not again in this run
@@ -145,7 +145,7 @@ func settled(r *loyalty.Result) (n int) {
 // settleSome takes customers who are due, under their locks, and settles them in
 // the same transaction. Those whose rules need more than is loaded for them, and
 // those that could not be written together, are settled as any others are, which
-// finds nothing to do where somebody was faster.
+// finds nothing to do where another writer was faster.
 func (e *Engine) settleSome(ctx context.Context, passed []loyalty.ID) ([]*Ticket, error) {
 	if err := e.trusted(); err != nil {
 		return nil, err

@@ -179,7 +179,7 @@ func (b *batch) begin(t *Ticket) (*account, error) {
 	return b.fresh(t.sub.Customer), nil
 }
 
-// fresh is the account of a customer nobody knew.
+// fresh is the account of a new customer.
 func (b *batch) fresh(name string) *account {
 	return &account{
 		customer: loyalty.Customer{

@@ -23,7 +23,7 @@ const (
 // Effort counts steps of the submission. It fails with ErrRulesTooHeavy once they are
 // more than it may take: then nothing of it is done, because a purchase whose last
 // lines no rule looked at would have wrong points. What was due before it is not
-// counted: nobody can send less of it. It fails with the error of the batch's context
+// counted: a caller cannot send less of it. It fails with the error of the batch's context
 // once that has ended.
 func (r *Run) Effort(steps int) error {
 	w := r.work

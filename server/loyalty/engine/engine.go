@@ -169,7 +169,7 @@ func (e *Engine) SubmitEach(ctx context.Context, all []loyalty.Submission, told 
 }
 
 // prepareSome makes the tickets of the next batch. One that takes long is a batch of
-// its own, so that nobody waits for several of them.
+// its own, so that no caller waits for several of them.
 func (e *Engine) prepareSome(all []loyalty.Submission) (tickets []*Ticket) {
 	for i := range all {
 		if len(tickets) == MaxBatch || len(tickets) > 0 && (all[i].Heavy() || all[i-1].Heavy()) {

@@ -158,7 +158,7 @@ type Occurrence struct {
 	Line     *loyalty.Line        // nil: the occurrence is not about a line
 
 	known *condition.Facts // what conditions see of it; nil: none asked yet
-	asOf  int              // so many events were recorded when the customer was last looked at; -1: nobody looked
+	asOf  int              // so many events were recorded when the customer was last looked at; -1: not yet
 }
 
 func NewOccurrence(r *Run, action string, e *loyalty.Event, t *loyalty.Transaction, l *loyalty.Line) *Occurrence {

@@ -10,8 +10,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// guest enrols nobody: somebody whom the programme does not know, or knows as
-// inactive, buys under an identifier of the caller's.
+// guest lets a customer whom the programme does not know, or knows as inactive, buy
+// under an identifier of the caller's. It does not enrol them.
 func (r *Run) guest(t *Ticket) error {
 	if !t.sub.Guest || (r.Customer.Status != loyalty.None && r.Customer.Status != loyalty.Inactive) {
 		return nil
@@ -111,7 +111,7 @@ func (r *Run) keyOf(id loyalty.ID) ([]byte, error) {
 	return a.customer.Key, nil
 }
 
-// OpenBought is open for what is stored with a purchase. A purchase of somebody
+// OpenBought is open for what is stored with a purchase. A purchase of a customer
 // who was merged into this customer is sealed under their key, or under that of
 // whom they were merged into first.
 func (r *Run) OpenBought(t *loyalty.Transaction, sealed []byte, row loyalty.ID, fresh map[string]json.RawMessage) (map[string]json.RawMessage, error) {

@@ -140,7 +140,7 @@ func (r *Run) ClaimCode(code string) *loyalty.Coupon {
 	return c
 }
 
-// FreeCoupon takes the next code of a pool that nobody holds, the oldest first; nil:
+// FreeCoupon takes the next code of a pool that no customer holds, the oldest first; nil:
 // the pool is empty. A code that came back a moment ago is free again.
 func (r *Run) FreeCoupon(pool string) (*loyalty.Coupon, error) {
 	asked := r.batch.asked.pools[pool]
@@ -160,7 +160,7 @@ func (r *Run) FreeCoupon(pool string) (*loyalty.Coupon, error) {
 	return nil, &NeedMoreError{needs: loyalty.CustomerNeeds{Pools: map[string]int{pool: asked}}}
 }
 
-// free lists the codes of a pool that nobody holds, as far as they were loaded and
+// free lists the codes of a pool that no customer holds, as far as they were loaded and
 // as the events so far left them, the oldest first.
 func (r *Run) free(pool string) (free []*loyalty.Coupon) {
 	known := make(map[string]*loyalty.Coupon, len(r.batch.free[pool]))
@@ -313,7 +313,7 @@ func JoinTicket(e *Engine, o *loyalty.BulkOperation) *Ticket { return e.membersh
 func LeaveTicket(e *Engine, o *loyalty.BulkOperation) *Ticket { return e.membership(o.Target, true) }
 
 // membership is a ticket without an event. The customer's version grows with it:
-// nobody gets on a list who leaves the programme or is merged at the same moment.
+// no customer gets on a list who leaves the programme or is merged at the same moment.
 func (e *Engine) membership(list string, gone bool) *Ticket {
 	return e.Task(func(r *Run) error {
 		if r.Customer.Status == loyalty.OptedOut {

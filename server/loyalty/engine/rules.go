@@ -256,7 +256,7 @@ func (r *Run) nextDue() (at time.Time, apply func() error) {
 }
 
 // onTime applies what came due at its own instant, with the reactions to it, as
-// if somebody had been there then.
+// if the customer had been looked at then.
 func (r *Run) onTime(at time.Time, apply func() error) error {
 	if err := r.expireDue(at, nil); err != nil {
 		return err

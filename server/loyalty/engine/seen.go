@@ -267,7 +267,7 @@ func explainRate(v *loyalty.Verdict, p *programme.Programme, currency string) {
 }
 
 // refusedAtOnce explains the refusals that need no customer: of a module that is
-// off, and of an action that nobody can submit.
+// off, and of an action that cannot be submitted.
 func refusedAtOnce(err error) []loyalty.Verdict {
 	reason := ""
 	switch {

@@ -28,7 +28,7 @@ type Action[D any] struct {
 	// Settles says that the action decides on a pending purchase: one that was made
 	// before its module was switched off can still be decided on.
 	Settles bool
-	// Creates says that the action may be sent for a customer nobody knows;
+	// Creates says that the action may be sent for an unknown customer;
 	// nil: never.
 	Creates func(D) bool
 	// Needs declares what the decision reads; nil: the customer alone.

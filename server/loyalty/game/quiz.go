@@ -27,7 +27,7 @@ type Quiz struct {
 // Quizzes are questions with a right answer (module quizzes).
 var Quizzes = &programme.EntityType[*Quiz]{Type: "quizzes/quiz", Module: programme.ModuleQuizzes, Read: readQuiz}
 
-// readQuiz refuses a quiz that nobody could answer right.
+// readQuiz refuses a quiz without a right answer.
 func readQuiz(p *programme.Programme, e loyalty.Entity) (*Quiz, error) {
 	q := &Quiz{ID: e.ID, Custom: programme.CustomFields(e)}
 	if err := programme.Decode(e, q); err != nil {

@@ -57,7 +57,7 @@ func (w *bulkWork) piece(ctx context.Context, s *shift) error {
 	}
 }
 
-// advance does a step and saves what came of it. Where somebody else was faster,
+// advance does a step and saves what came of it. Where another node was faster,
 // their step counts.
 func (w *bulkWork) advance(ctx context.Context, s *shift, step func(context.Context, *bulkWork) error) error {
 	before := w.Done
@@ -75,7 +75,7 @@ func (w *bulkWork) advance(ctx context.Context, s *shift, step func(context.Cont
 	return err
 }
 
-// transact does the next piece of an operation that writes. Where somebody else was
+// transact does the next piece of an operation that writes. Where another node was
 // faster, nothing is done.
 func (w *bulkWork) transact(ctx context.Context, s *shift, write func(loyalty.AdminTx, *bulkWork) ([]loyalty.BulkItem, error)) error {
 	found := w.BulkOperation
@@ -112,7 +112,7 @@ func (w *bulkWork) chunk(ctx context.Context, s *shift, item func(*engine.Engine
 	switch {
 	case err != nil:
 		return err
-	case len(items) == 0 && w.after > 0: // those before were somebody else's, and may be left
+	case len(items) == 0 && w.after > 0: // those before were another node's, and may be left
 		w.after = 0
 		return nil
 	case len(items) == 0:

@@ -22,7 +22,7 @@ type Job struct {
 	Interval time.Duration // from the end of a run to when the next one is due
 }
 
-// Running says whether somebody does the job at an instant.
+// Running says whether a node does the job at an instant.
 func (j *Job) Running(now time.Time) bool { return held(&j.JobRow, now) }
 
 // job is what a job does, and how often.
@@ -64,7 +64,7 @@ var jobs = map[string]job{
 // JobNames lists the jobs in alphabetical order.
 func JobNames() []string { return slices.Sorted(maps.Keys(jobs)) }
 
-// How long a job is somebody's without a sign of life. A node that is killed
+// How long a lease lasts without renewal. A node that is killed
 // keeps its job for so long.
 const (
 	leaseTime  = 15 * time.Second
@@ -92,10 +92,10 @@ type JobsOptions struct {
 	Store  loyalty.JobStore
 	// Sleep waits, or returns when ctx ends; nil: a timer.
 	Sleep func(ctx context.Context, d time.Duration)
-	// Report hears what went wrong in the background; nil: nobody does.
+	// Report hears what went wrong in the background; nil: it is not told.
 	Report func(job string, err error)
 	// Anchored hears of every anchor that this node took, to keep it outside the
-	// database; nil: nobody does.
+	// database; nil: it is not told.
 	Anchored func(loyalty.Anchor)
 }
 
@@ -145,7 +145,7 @@ func (j *Jobs) List(ctx context.Context) ([]Job, error) {
 
 // Run does a job now, whether it is due or not, and tells how it went: Result is
 // empty where nothing failed. It fails with ErrJobUnknown, and with
-// ErrJobRunning where somebody does it at the moment. Where ctx ends first it fails
+// ErrJobRunning where another run does it at the moment. Where ctx ends first it fails
 // with ErrUnavailable, and the job stays due. On a node whose clock is wrong it fails
 // with ErrClockOff.
 func (j *Jobs) Run(ctx context.Context, name string) (Job, error) {
@@ -187,12 +187,12 @@ func (j *Jobs) Work(ctx context.Context) {
 	wait.Wait()
 }
 
-// Wake has a job done at once, where this node works and nobody has it: there is
+// Wake has a job done at once, where this node works and no node has it: there is
 // something to do. It does not wait for it.
 func (j *Jobs) Wake(name string) {
 	select {
 	case j.wakes[name] <- struct{}{}:
-	default: // it is awake already, or nobody has such a job
+	default: // it is awake already, or there is no such job
 	}
 }
 
@@ -214,7 +214,7 @@ func (j *Jobs) rest(ctx context.Context, name string, d time.Duration) (woken bo
 	return <-heard
 }
 
-// turn does one job if it is due or somebody asked for it, and nobody has it, and
+// turn does one job if it is due or was asked for, and no node has it, and
 // says when to look again.
 func (j *Jobs) turn(ctx context.Context, name string, asked bool) time.Duration {
 	if j.checkClock(ctx) != nil {
@@ -239,7 +239,7 @@ func (j *Jobs) checkClock(ctx context.Context) error {
 	return j.engine.CheckClock(ctx)
 }
 
-// take makes a job this node's. A nil shift: it is not due, or somebody else's;
+// take makes a job this node's. A nil shift: it is not due, or another node's;
 // then again says how long to wait before the next look.
 func (j *Jobs) take(ctx context.Context, name string, early bool) (s *shift, again time.Duration, err error) {
 	rows, err := j.store.Jobs(ctx)
@@ -268,7 +268,7 @@ func (j *Jobs) take(ctx context.Context, name string, early bool) (s *shift, aga
 	return &shift{jobs: j, name: name, row: row}, 0, nil
 }
 
-// held says whether somebody does the job. A lease that ends much later than one
+// held says whether a node does the job. A lease that ends much later than one
 // taken now would, was taken by a clock that has been set back since.
 func held(r *loyalty.JobRow, now time.Time) bool {
 	return r.Owner != "" && r.LeaseUntil.After(now) && !r.LeaseUntil.After(now.Add(2*leaseTime))

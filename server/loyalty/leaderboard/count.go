@@ -8,7 +8,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// How far back is looked for events that were committed after somebody looked, or
+// How far back to search for events that were committed after the last look, or
 // recorded by a clock that is behind. A reader looks a little back, the job as far
 // as a batch may take and clocks may differ; what comes later still is found when
 // every customer is compared.
@@ -73,7 +73,7 @@ func (c *counting) open(ctx context.Context) (err error) {
 	return err
 }
 
-// swap writes the state. It fails with ErrBatchConflict where somebody was faster.
+// swap writes the state. It fails with ErrBatchConflict where another node was faster.
 func (c *counting) swap(ctx context.Context, after loyalty.BoardState) error {
 	ok, err := c.store.SwapBoardState(ctx, c.state, after)
 	switch {
@@ -114,7 +114,7 @@ func (c *counting) compare(ctx context.Context) (done bool, err error) {
 	return false, nil
 }
 
-// catchUp counts what was recorded since somebody looked last.
+// catchUp counts what was recorded since the last look.
 func (c *counting) catchUp(ctx context.Context) error {
 	now, from := c.now(), c.state.Begun
 	if c.begun.generation == c.state.Generation && c.begun.at.After(from) {
@@ -154,7 +154,7 @@ func customersOf(events []loyalty.Uncounted) (ids []loyalty.ID) {
 	return ids
 }
 
-// count counts some customers. Who meets somebody who counts the same ones tries
+// count counts some customers. A run that meets another one over the same customers tries
 // again, and finds that nothing is left to count.
 func (c *counting) count(ctx context.Context, customers []loyalty.ID) error {
 	calendar := loyalty.NewBoardCalendar(c.now(), c.location)

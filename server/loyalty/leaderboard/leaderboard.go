@@ -23,7 +23,7 @@ type Leaderboard struct {
 	patience   time.Duration
 
 	lock   sync.Mutex
-	next   *boardTurn // for who came after the one under way began; nil: nobody did
+	next   *boardTurn // for who came after the one under way began; nil: no caller did
 	active bool
 	begun  boardMark // of turns, one after the other
 }
@@ -150,7 +150,7 @@ func (l *Leaderboard) join() *boardTurn {
 	return t
 }
 
-// turns counts as long as somebody waits for it.
+// turns counts as long as a caller waits for it.
 func (l *Leaderboard) turns() {
 	for {
 		l.lock.Lock()

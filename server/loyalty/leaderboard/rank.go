@@ -11,7 +11,7 @@ import (
 // that were committed long after they were recorded.
 const compareEvery = 24 * time.Hour
 
-// Rank brings the boards up to date, and drops those that nobody can read any more.
+// Rank brings the boards up to date, and drops those that cannot be read any more.
 // counted hears how many customers were counted.
 func (l *Leaderboard) Rank(ctx context.Context, counted func(customers int)) error {
 	c := counting{Leaderboard: l, back: lookBackJob, more: func() bool { return ctx.Err() == nil }, counted: counted}

@@ -269,7 +269,7 @@ func usedOffers(t *loyalty.Transaction) (offers []string) {
 
 // Unredeem takes back the last use of an offer in the name of an
 // offer_unredeem event, also of an offer that is not in force any more. It fails
-// with ErrEntityNotFound for an offer nobody knows, and with ErrOfferNotRedeemed.
+// with ErrEntityNotFound for an unknown offer, and with ErrOfferNotRedeemed.
 func Unredeem(r *engine.Run, e *loyalty.Event, ref engine.Reference) error {
 	p, err := offerProgress(r, ref.ID)
 	if err != nil {
@@ -307,7 +307,7 @@ type offerAttributes struct {
 var OfferFeature = engine.Feature{
 	Name: "offers", Progress: loyalty.ProgressOffer, Join: engine.JoinBy(joinOffers),
 	Rejected: unredeemOffers,
-	Claimed: moveOffers,
+	Claimed:  moveOffers,
 }
 
 func joinOffers(a *OfferProgress, b OfferProgress) {

@@ -112,7 +112,7 @@ func QuoteFor(r *engine.Run, cart Cart) ([]OfferQuote, error) {
 	return sortQuotes(quotes), nil
 }
 
-// Quote is the same for a customer nobody knows: limits for one customer do not
+// Quote is the same for an unknown customer: limits for one customer do not
 // count, and what is for segments is for others. used are the redemptions of each
 // offer in all, by their tally.
 func Quote(p *programme.Programme, cart Cart, at time.Time, used map[string]int64) []OfferQuote {

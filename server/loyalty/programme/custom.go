@@ -172,7 +172,7 @@ func declared(schema json.RawMessage, more []*loyalty.CustomAttribute) declarati
 }
 
 // Adds says whether an attribute of an action is the programme's own: one that it
-// declares, or one that nobody has to.
+// declares, or one that needs no declaration.
 func (p *Programme) Adds(action, attribute string) bool {
 	return strings.HasPrefix(attribute, "cf_") || p.declared[action].names[attribute]
 }

@@ -77,7 +77,7 @@ func Unfit(attribute, other, value string) *loyalty.Error {
 }
 
 // object reads a JSON object of configuration strictly: every property is taken
-// by its name, and done refuses what nobody took. null counts as absent. The
+// by its name, and done refuses what was not taken. null counts as absent. The
 // first fault stays and later takes change nothing.
 type object struct {
 	at     string // path of the object, such as "config"
@@ -140,7 +140,7 @@ func (o *object) take(name, kind string, target any) bool {
 	return true
 }
 
-// done gives the first fault, or refuses the properties nobody took.
+// done gives the first fault, or refuses the properties that were not taken.
 func (o *object) done() error {
 	for _, name := range slices.Sorted(maps.Keys(o.values)) {
 		o.fail(name, loyalty.ErrPropertyUnknown.Name, nil)

@@ -9,7 +9,7 @@ import (
 // ClaimGuest makes a guest's purchase this customer's. Its row changes hands;
 // each of its lots leaves the guest as it is and comes to the claimer with its
 // dates, on a point_add row of its own; what it promises goes along. It fails with
-// ErrTransactionNotFound where nobody made it, or somebody who is no guest.
+// ErrTransactionNotFound where it does not exist, or its customer is no guest.
 func ClaimGuest(r *engine.Run, name string) error {
 	unknown := loyalty.ErrTransactionNotFound.At("data.transaction_id")
 	owner, taken := r.Owner(loyalty.Name{Kind: loyalty.NameTransaction, Value: name})

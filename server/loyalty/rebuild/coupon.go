@@ -46,7 +46,7 @@ func (rb *Rebuild) Match(s *loyalty.Coupon) {
 }
 
 // Coupon compares one stored coupon, after all families. One that no event tells
-// of is a code of a pool which nobody had yet.
+// of is a code of a pool that was never held.
 func (rb *Rebuild) Coupon(s *loyalty.Coupon) {
 	if _, matched := rb.matched[s.ID]; matched {
 		return

@@ -18,7 +18,7 @@ import (
 // and persons that were forgotten do not matter.
 //
 // Customers go through one family at a time, so that memory is that of a family's
-// state, however long its journal. Coupons and counts belong to nobody: they are
+// state, however long its journal. Coupons and counts belong to no customer: they are
 // collected on the way and compared in the end. A coupon that already is as its
 // last event left it is let go before (Match).
 type Rebuild struct {

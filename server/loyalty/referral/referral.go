@@ -102,7 +102,7 @@ func payBonus(o *engine.Occurrence, on string) error {
 }
 
 // payReferrer pays the customer who brought the friend, or the one they were
-// merged into. One who left or is not enrolled gets nothing, and nobody is paid
+// merged into. One who left or is not enrolled gets nothing, and no customer is paid
 // for bringing themselves.
 func payReferrer(o *engine.Occurrence, n int64, b *bonus) (*bonusPart, error) {
 	if n == 0 {

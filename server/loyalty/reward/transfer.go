@@ -58,7 +58,7 @@ func Transfer(r *engine.Run, reward string, to coupon.Addressee) (err error) {
 	return holdReward(other, e, reward)
 }
 
-// holdReward remembers that a claim was received: it counts for nobody's limit
+// holdReward remembers that a claim was received: it counts for no customer's limit
 // but that of the customer who made it.
 func holdReward(r *engine.Run, e *loyalty.Event, reward string) error {
 	standing, err := r.RewardStanding(reward)

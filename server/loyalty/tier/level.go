@@ -26,7 +26,7 @@ type Level struct {
 }
 
 // LevelsOf lists the tiers that are in force by the id of their structure, then from
-// the lowest threshold up, where nobody stands.
+// the lowest threshold up, without a customer.
 func LevelsOf(p *programme.Programme) (all []Level) {
 	for _, s := range ladders.Of(p) {
 		for _, t := range s.Tiers {

@@ -26,7 +26,7 @@ type TierHold struct {
 	GraceUntil time.Time `json:"grace_until,omitzero"`
 
 	Manual      string    `json:"manual,omitempty"`      // given by hand or by a campaign; empty: none
-	ManualUntil time.Time `json:"manual_until,omitzero"` // zero: nobody said when it ends
+	ManualUntil time.Time `json:"manual_until,omitzero"` // zero: it has no end
 	ManualOver  string    `json:"manual_over,omitempty"` // without an end: the figure lifts above this one and above Manual
 }
 
