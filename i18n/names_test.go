@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -123,7 +124,7 @@ func TestFieldsAreWorded(t *testing.T) {
 		ast.Inspect(parsed, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.CallExpr:
-				if fn, ok := n.Fun.(*ast.Ident); ok && fn.Name == "fieldFault" {
+				if called(n) == "Fault" {
 					worded(n.Args[1], "")
 				}
 			case *ast.KeyValueExpr:
@@ -140,17 +141,27 @@ func TestFieldsAreWorded(t *testing.T) {
 // eachRule parses the rules' source, without its tests.
 func eachRule(t *testing.T, visit func(*token.FileSet, *ast.File)) {
 	t.Helper()
-	paths, err := filepath.Glob("../server/loyalty/*.go")
-	require.NoError(t, err)
-	for _, path := range paths {
-		if strings.HasSuffix(path, "_test.go") {
-			continue
+	require.NoError(t, filepath.WalkDir("../server/loyalty", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
 		}
 		files := token.NewFileSet()
 		parsed, err := parser.ParseFile(files, path, nil, parser.ParseComments)
 		require.NoError(t, err)
 		visit(files, parsed)
+		return nil
+	}))
+}
+
+// called is the name of the function that is called, wherever it is from.
+func called(call *ast.CallExpr) string {
+	switch fn := call.Fun.(type) {
+	case *ast.Ident:
+		return fn.Name
+	case *ast.SelectorExpr:
+		return fn.Sel.Name
 	}
+	return ""
 }
 
 // failureNames reads the rules' source, so that nobody can add a failure and
@@ -173,7 +184,7 @@ func failureNames(t *testing.T) map[string]string {
 }
 
 func failureName(call *ast.CallExpr) string {
-	if fn, ok := call.Fun.(*ast.Ident); !ok || fn.Name != "newError" || len(call.Args) != 3 {
+	if called(call) != "NewError" || len(call.Args) != 3 {
 		return ""
 	}
 	literal, ok := call.Args[2].(*ast.BasicLit)
