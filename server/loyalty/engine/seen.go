@@ -5,6 +5,7 @@ import (
 	crand "crypto/rand"
 	"encoding/json"
 	"errors"
+	"iter"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -88,8 +89,19 @@ func (r *Run) EarlierEvents() (list []*loyalty.Event) {
 	return list
 }
 
-// Postings are those of the batch before this submission, and then its own.
-func (r *Run) Postings() []points.Posting { return slices.Concat(r.account.postings, r.Book.Postings) }
+// Postings gives those of the batch before this submission, and then its own. They are
+// not copied: tiers look at all of them for each event.
+func (r *Run) Postings() iter.Seq[points.Posting] {
+	return func(yield func(points.Posting) bool) {
+		for _, list := range [...][]points.Posting{r.account.postings, r.Book.Postings} {
+			for _, p := range list {
+				if !yield(p) {
+					return
+				}
+			}
+		}
+	}
+}
 
 // ProgressRow gives the row of a progress; nil: there is none.
 func (r *Run) ProgressRow(key loyalty.ProgressKey) *loyalty.Progress { return r.account.progress[key] }

@@ -142,7 +142,7 @@ func entry(r *engine.Run, e *loyalty.Event) loyalty.PastEntry {
 		p.Effect, p.Currency = e.Effects.Transaction, paidIn(r, e.Transaction)
 		p.Booked = loyalty.Deref(e.Effects.Booked)
 	}
-	for _, posting := range r.Postings() {
+	for posting := range r.Postings() {
 		if posting.Event == e.ID {
 			p.Score += points.Fold([]points.Posting{posting}).Score
 		}
