@@ -7,7 +7,7 @@ import (
 )
 
 // maxHeader bounds the part of an Accept-Language header that is read, in
-// bytes. Browsers send under 100; the rest is somebody's experiment.
+// bytes. Browsers send under 100; the rest is an experiment.
 const maxHeader = 256
 
 // Negotiate chooses the language of an answer: the enabled one that the

@@ -122,7 +122,7 @@ func (v *Verifier) try(w *work, secrets []string) int {
 	return -1
 }
 
-// key gives the derived key of a secret. An empty secret counts as none: anybody could sign with it.
+// key gives the derived key of a secret. An empty secret counts as none: any caller could sign with it.
 func (v *Verifier) key(w *work, secrets []string, i int) triedKey {
 	secret, valid := v.dummy, false
 	if i < len(secrets) && secrets[i] != "" {

@@ -31,7 +31,7 @@ type Memory struct {
 
 // shard keeps the hashes of keys, not the keys: what a caller sent as a key
 // cannot take memory. Two keys share a bucket with a probability of 2^-64,
-// under a seed that nobody outside knows.
+// under a seed that is not known outside.
 type shard struct {
 	mu      sync.Mutex
 	buckets map[uint64]bucket

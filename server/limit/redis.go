@@ -15,7 +15,7 @@ import (
 
 const (
 	redisTimeout = 100 * time.Millisecond // of one decision; a limiter must not be what makes requests slow
-	pause        = time.Second            // after a failure nobody waits for Redis, then one request tries
+	pause        = time.Second            // after a failure no request waits for Redis, then one request tries
 	logEvery     = time.Minute
 	keyPrefix    = "loyalty:" // a Redis may serve others too
 )

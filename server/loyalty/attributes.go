@@ -143,6 +143,6 @@ func integerValue(raw json.RawMessage) any {
 // CustomFilter selects customers by attributes of the programme's own. They lie
 // in one document, so Fits decides; a store may narrow by Needs before it asks.
 type CustomFilter struct {
-	Needs []string // names with cf_ without which nobody fits
+	Needs []string // names with cf_ without which no customer fits
 	Fits  func(custom map[string]json.RawMessage) bool
 }

@@ -145,7 +145,7 @@ type Uncounted struct {
 	RecordedAt      time.Time
 }
 
-// BoardPlace is where somebody stands on a board: by score, the highest first,
+// BoardPlace is where a customer stands on a board: by score, the highest first,
 // among equals who joined last first.
 type BoardPlace struct {
 	Score    int64
@@ -181,7 +181,7 @@ type BoardStore interface {
 	Behind(ctx context.Context, generation int64, after ID, limit int) ([]ID, error)
 	// Count brings the boards up to date for some customers, and for those who are
 	// one with them by a merge, in one transaction. What was counted in an earlier
-	// generation is counted anew. It fails with ErrBatchConflict where somebody was
+	// generation is counted anew. It fails with ErrBatchConflict where another node was
 	// faster or began another generation; then nothing was written.
 	Count(ctx context.Context, generation int64, calendar *BoardCalendar, customers []ID) error
 	// ForgetBoards deletes rows of boards that are earlier than the given one of

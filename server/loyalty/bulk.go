@@ -95,7 +95,7 @@ type BulkStore interface {
 	BulkItems(ctx context.Context, batch ID, after int64, limit int) ([]BulkItem, error)
 	// SaveBulk writes State, Done, Total, FinishedAt and Progress of an operation by
 	// steps, and makes its Version grow, only if that is the stored one; false:
-	// somebody else was faster, and nothing was written.
+	// another node was faster, and nothing was written.
 	SaveBulk(ctx context.Context, o BulkOperation) (bool, error)
 	// ForgetBulk deletes operations that ended before an instant, with their items.
 	ForgetBulk(ctx context.Context, before time.Time) error

@@ -13,7 +13,7 @@ type CouponState string
 
 // The states of a coupon.
 const (
-	CouponCreated           CouponState = "created"    // a code of a pool that nobody holds yet
+	CouponCreated           CouponState = "created"    // a code of a pool that no customer holds yet
 	CouponClaimed           CouponState = "claimed"    // a customer holds it
 	CouponUnassigned        CouponState = "unassigned" // taken from its holder, to be given to another
 	CouponRedeemed          CouponState = "redeemed"
@@ -41,7 +41,7 @@ type Coupon struct {
 	ID        ID
 	Code      string
 	State     CouponState
-	Customer  ID // who holds it, merged accounts resolved; zero: nobody
+	Customer  ID // who holds it, merged accounts resolved; zero: no customer
 	Type      string
 	Value     money.Amount // what it is worth: money, or percent
 	Balance   money.Amount // of a gift card

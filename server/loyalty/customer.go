@@ -32,7 +32,7 @@ var CustomerMoves = map[string]map[Status]Status{
 	"unsuspend": {Suspended: Active},
 	"opt_out":   {Inactive: OptedOut, Active: OptedOut, Suspended: OptedOut},
 	"merge":     {Inactive: Merged, Active: Merged, Suspended: Merged}, // of the source
-	"guest":     {None: Inactive, Inactive: Inactive},                  // a checkout of somebody who is not enrolled
+	"guest":     {None: Inactive, Inactive: Inactive},                  // a checkout of a customer who is not enrolled
 }
 
 // aims names the state a trigger leads to, for the message of a refusal.

@@ -78,7 +78,7 @@ type CouponEffect struct {
 	Version    int64       `json:"version"` // grows with every change
 	Code       string      `json:"code"`
 	State      CouponState `json:"state"`
-	Customer   ID          `json:"customer"` // who holds it; zero: nobody
+	Customer   ID          `json:"customer"` // who holds it; zero: no customer
 	Type       string      `json:"type"`
 	Value      int64       `json:"value,omitempty"`   // 1/10,000 of a currency unit or percent
 	Balance    int64       `json:"balance,omitempty"` // 1/10,000 of a currency unit

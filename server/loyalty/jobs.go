@@ -11,7 +11,7 @@ import (
 type JobRow struct {
 	Name       string
 	NextAt     time.Time // it is due from then on
-	Owner      string    // who does it now; empty: nobody
+	Owner      string    // who does it now; empty: no node
 	LeaseUntil time.Time // of Owner
 	StartedAt  time.Time // of the last run; zero: it never ran
 	FinishedAt time.Time // of the last run that came to its end
@@ -32,7 +32,7 @@ type JobStore interface {
 	Jobs(ctx context.Context) ([]JobRow, error)
 	// SwapJob puts after in the place of before, in one statement: the row is
 	// written only if its owner, lease_until, next_at and runs still are those of
-	// before. before nil: the row is inserted, unless there is one. false: somebody
+	// before. before nil: the row is inserted, unless there is one. false: another node
 	// else was faster, and nothing was written.
 	SwapJob(ctx context.Context, before *JobRow, after JobRow) (bool, error)
 	// CustomersAfter lists customers that are neither merged nor opted out by

@@ -85,7 +85,7 @@ type Reader interface {
 	// StatementAt gives them as they were recorded at an instant.
 	StatementAt(ctx context.Context, customer ID, at time.Time) (Statement, error)
 	// Coupon finds a coupon by its code, with the customer who holds it now; a
-	// zero customer: nobody does. It fails with ErrCouponNotFound.
+	// zero customer: none does. It fails with ErrCouponNotFound.
 	Coupon(ctx context.Context, code string) (Coupon, Customer, error)
 	// RewardClaim finds what a customer claimed or received by the event that
 	// records it. It fails with ErrClaimNotFound.
@@ -141,7 +141,7 @@ type CouponQuery struct {
 }
 
 // HeldCoupon is a coupon with who holds it now: ID, Name and Status of the
-// customer, of a merged one those of the one they became part of. Zero: nobody.
+// customer, of a merged one those of the one they became part of. Zero: none.
 type HeldCoupon struct {
 	Coupon
 	Holder Customer
@@ -179,7 +179,7 @@ type CouponUsage struct {
 // PoolStock counts the codes of a pool.
 type PoolStock struct {
 	Total     int64
-	Available int64 // that nobody had yet
+	Available int64 // that were never held
 	Claimed   int64 // held and not used
 	Redeemed  int64 // used, gift cards with a rest among them
 }

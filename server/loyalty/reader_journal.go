@@ -118,7 +118,7 @@ var otherCustomer = map[string]string{
 var EffectsShown = []string{"opt_in", "merge"}
 
 // Other is the customer whom the event's attributes name by an internal id. It may
-// be nobody's, where it is the caller's own text.
+// be no customer, where it is the caller's own text.
 func (e *Event) Other() (other ID, named bool) {
 	attribute, names := otherCustomer[e.Action]
 	switch {

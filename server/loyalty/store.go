@@ -54,20 +54,20 @@ type Needs struct {
 	Items     []BulkKey // of bulk operations
 	Version   bool      // the programme's version in force
 	// Locked takes the customers' locks before loading. The first attempt of a
-	// batch goes without: the guards of the write find out whether anybody was
+	// batch goes without: the guards of the write find out whether another writer was
 	// faster. A repeated attempt locks, so that it cannot lose again.
 	Locked bool
-	// Reading says that nothing will be written: nobody who writes waits for it.
+	// Reading says that nothing will be written: no writer waits for it.
 	Reading bool
 	// Apart says that the decision takes long: where a database has one writer, it is
-	// not held meanwhile. The guards of the write find out whether anybody was faster.
+	// not held meanwhile. The guards of the write find out whether another writer was faster.
 	Apart bool
 	// Now decides what is due: a customer whose DueAt has come is loaded with
 	// open lots and every pending transaction that has an auto_accept date, so
 	// that what is due can be settled and the next due instant is known.
 	Now time.Time
 	// Due also takes so many customers whose DueAt has come, the longest waiting
-	// first: under their locks, without those that somebody else has locked (SKIP
+	// first: under their locks, without those that another node has locked (SKIP
 	// LOCKED), so that many workers share the work. Loaded.Due names them; each is
 	// loaded as CustomerNeeds{ID, Key: true, Lots: OpenLots} asks.
 	Due int
@@ -77,7 +77,7 @@ type Needs struct {
 }
 
 // CustomerNeeds is what one event needs of one customer, and of what belongs to
-// nobody. An event that touches several customers has several of them.
+// no customer. An event that touches several customers has several of them.
 type CustomerNeeds struct {
 	Ref          Name          // NameCustomer or NameExternal
 	ID           ID            // set instead of Ref where the internal id is known (jobs)
@@ -97,7 +97,7 @@ type CustomerNeeds struct {
 	Email        string        // also the oldest inactive customer with this e-mail (trimmed, lower case)
 
 	Coupons []string       // by code, whoever holds them
-	Pools   map[string]int // so many codes of a pool that nobody holds
+	Pools   map[string]int // so many codes of a pool that no customer holds
 	Tallies []string       // counts that all customers share, by key
 	Version bool           // the programme's version in force
 }

@@ -30,9 +30,9 @@ type Submission struct {
 	// event. Nothing is tried: an earlier answer is found, or this one is kept.
 	Refusal *Refusal
 	// Operation says that an operation of another API asks, which may cause the
-	// events that nobody can submit.
+	// events that cannot be submitted.
 	Operation bool
-	// Guest says that a checkout may be for a customer nobody knows.
+	// Guest says that a checkout may be for an unknown customer.
 	Guest bool
 }
 

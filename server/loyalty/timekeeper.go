@@ -67,7 +67,7 @@ func (k *Timekeeper) Now() time.Time {
 	return now
 }
 
-// Skew is how far this node's clock is ahead of the database's; false: nobody knows.
+// Skew is how far this node's clock is ahead of the database's; false: it is not known.
 func (k *Timekeeper) Skew() (time.Duration, bool) {
 	now, expected, known := k.times()
 	return now.Sub(expected), known

@@ -122,7 +122,7 @@ func (t *Transaction) Counted() []Counting {
 	return t.Detail.Counted
 }
 
-// Currency is what a purchase was paid in, as its sender wrote it; empty: nobody said,
+// Currency is what a purchase was paid in, as its sender wrote it; empty: it was not said,
 // so it is the programme's.
 func (t *Transaction) Currency() string {
 	var text string

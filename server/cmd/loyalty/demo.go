@@ -92,7 +92,7 @@ func (s *settings) demo(cmd *cobra.Command, db *store.Store, f demoFlags) error 
 	return s.reportDemo(cmd, d)
 }
 
-// mustBeEmpty refuses a database in which somebody's programme lives.
+// mustBeEmpty refuses a database that has a programme already.
 func (s *settings) mustBeEmpty(ctx context.Context, db *store.Store) error {
 	customers, err := db.CountCustomers(ctx, loyalty.CustomerQuery{})
 	if err != nil {
@@ -122,7 +122,7 @@ type demoRun struct {
 	recorded int                 // submissions that were accepted
 	journal  map[string]int      // events by action, those that followed too
 	refused  map[string]int      // submissions by action and reason
-	given    map[loyalty.ID]bool // coupons that somebody got
+	given    map[loyalty.ID]bool // coupons that were given out
 }
 
 // prepareDemo sets up the programme.

@@ -75,7 +75,7 @@ func money(hundredths int) json.Number {
 	return json.Number(fmt.Sprintf("%d.%02d", hundredths/100, hundredths%100))
 }
 
-// demoPrices are the rewards that anybody may claim, and what they cost.
+// demoPrices are the rewards that every customer may claim, and what they cost.
 var demoPrices = []struct {
 	reward string
 	price  int64

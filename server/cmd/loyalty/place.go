@@ -178,7 +178,7 @@ func readMasterKey(path string) (key [32]byte, found bool, err error) {
 }
 
 // newMasterKey makes the key beside its place and links it there, so that of several
-// processes that start at once one makes it, and nobody reads half of it.
+// processes that start at once one makes it, and no other reads half of it.
 func (s *settings) newMasterKey(path string) (key [32]byte, err error) {
 	if err := os.MkdirAll(s.data, 0o700); err != nil {
 		return key, fault("data", "%w", err)

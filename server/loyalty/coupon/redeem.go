@@ -42,7 +42,7 @@ func Redeemable(r *engine.Run, code string) (*loyalty.Coupon, error) {
 		return nil, loyalty.ErrCouponNotFound.At("data.code")
 	}
 	if pool := Pools.Of(r.Programme)[c.Pool]; pool != nil && c.State == loyalty.CouponCreated {
-		Shape(c, pool.Coupon, r.Programme.Settings.Currency) // nobody had it yet: it is what the pool says now
+		Shape(c, pool.Coupon, r.Programme.Settings.Currency) // it was never held: it is what the pool says now
 	}
 	return c, nil
 }
@@ -93,7 +93,7 @@ func Unredeem(r *engine.Run, e *loyalty.Event, code string) error {
 	return nil
 }
 
-// Own finds a coupon that this customer holds; anybody else's is as good as
+// Own finds a coupon that this customer holds; another customer's is as good as
 // none. It fails with ErrCouponNotFound (1601).
 func Own(r *engine.Run, code string) (*loyalty.Coupon, error) {
 	c, err := r.Coupon(code)

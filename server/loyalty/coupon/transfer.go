@@ -82,7 +82,7 @@ func Receive(r *engine.Run, from *engine.Run, action string, data Received, emai
 	return e, passedOn(from, r.Customer.ID)
 }
 
-// passedOn words the submitted event without the person it names: the receiver's
+// passedOn renders the submitted event without the person it names: the receiver's
 // internal id stands in the place of target and email.
 func passedOn(r *engine.Run, to loyalty.ID) error {
 	own, _ := r.Parts()

@@ -44,7 +44,7 @@ func store(s *loyalty.Shape, raw json.RawMessage, data map[string]json.RawMessag
 	return out, nil
 }
 
-// seal words the row. Where nothing is personal it shows the data as it came.
+// seal renders the row. Where nothing is personal it shows the data as it came.
 func (out *stored) seal(raw json.RawMessage, data map[string]json.RawMessage) {
 	out.plain = raw
 	if out.own.Personal == nil && out.lists == nil {

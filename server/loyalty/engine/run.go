@@ -187,7 +187,7 @@ func (r *Run) Transaction(name string) (*loyalty.Transaction, error) {
 }
 
 // OpenTransaction claims a transaction_id and begins its purchase. It fails
-// with ErrTransactionExists when the id was used before, by anybody.
+// with ErrTransactionExists when the id was used before, by any customer.
 func (r *Run) OpenTransaction(name string) (*loyalty.Transaction, error) {
 	if err := loyalty.CheckName("transaction_id", name); err != nil {
 		return nil, err

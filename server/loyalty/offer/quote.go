@@ -147,7 +147,7 @@ func quote(p *programme.Programme, o *Offer, cart Cart, reason string) OfferQuot
 	return OfferQuote{Offer: o, Reason: reason}
 }
 
-// offerReason words a refusal of OfferLeft or of the customer's state.
+// offerReason renders a refusal of OfferLeft or of the customer's state.
 func offerReason(refused error) string {
 	switch {
 	case refused == nil:

@@ -8,7 +8,7 @@ import (
 )
 
 // Form tells one definition of a structure from another as far as it decides
-// tiers: names may change without anybody's tier changing.
+// tiers: names may change without any customer's tier changing.
 func (s *Structure) Form() string {
 	thresholds := make(map[string]string, len(s.Tiers))
 	for _, t := range s.Tiers {
