@@ -17,7 +17,9 @@ const maxAnswer = 16 << 20
 // is measured. It understands Content-Length and chunked bodies.
 type answers struct {
 	r    *bufio.Reader
+	drop bool   // the bodies of answers with status 200 are not kept
 	body []byte // of the last answer; valid until the next
+	skip bool   // the body of this answer is not kept
 }
 
 // next reads one answer and gives its status.
@@ -29,14 +31,20 @@ func (a *answers) next() (status int, err error) {
 	if len(line) < 12 || !bytes.HasPrefix(line, []byte("HTTP/1.1 ")) {
 		return 0, fmt.Errorf("not an answer: %.40q", line)
 	}
-	if status, err = strconv.Atoi(string(line[9:12])); err != nil || status < 200 {
+	for _, c := range line[9:12] {
+		if c < '0' || c > '9' {
+			return 0, fmt.Errorf("status %.40q", line)
+		}
+		status = 10*status + int(c-'0')
+	}
+	if status < 200 {
 		return 0, fmt.Errorf("status %.40q", line)
 	}
 	length, chunked, err := a.headers()
 	if err != nil {
 		return status, err
 	}
-	a.body = a.body[:0]
+	a.body, a.skip = a.body[:0], a.drop && status == 200
 	switch {
 	case chunked:
 		return status, a.chunks()
@@ -60,6 +68,9 @@ func (a *answers) headers() (length int, chunked bool, err error) {
 		if !ok {
 			return 0, false, fmt.Errorf("header %.40q", line)
 		}
+		if !tells(name) {
+			continue
+		}
 		value = bytes.TrimSpace(value)
 		switch {
 		case bytes.EqualFold(name, []byte("Content-Length")):
@@ -73,6 +84,10 @@ func (a *answers) headers() (length int, chunked bool, err error) {
 		}
 	}
 }
+
+// tells says whether a header may tell where the answer ends: the three that do have
+// names of 10, 14 and 17 octets.
+func tells(name []byte) bool { return len(name) == 10 || len(name) == 14 || len(name) == 17 }
 
 func (a *answers) chunks() error {
 	for {
@@ -100,6 +115,13 @@ func (a *answers) chunks() error {
 
 // read appends n octets to the body.
 func (a *answers) read(n int) error {
+	if a.skip {
+		_, err := a.r.Discard(n)
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		return err
+	}
 	from := len(a.body)
 	if from+n > maxAnswer {
 		return fmt.Errorf("an answer of more than %d octets", maxAnswer)

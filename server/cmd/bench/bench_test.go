@@ -55,11 +55,11 @@ func requireGone(t *testing.T, o options) {
 func TestFloors(t *testing.T) {
 	needsPostgres(t)
 	var out strings.Builder
-	o := small(t, "pgx-16", "pgx-separate-16", "naive-16", "naive-bulk-4")
+	o := small(t, "pgx-16", "pgx-separate-16", "naive-16", "naive-bulk-4", "signature")
 	require.NoError(t, bench(t.Context(), o, &out, io.Discard))
 	for _, title := range []string{
 		"F: pgbench, one statement, 16 clients", "pgx, one statement, 16 goroutines", "pgx, statement a step", "naive, 16 connections", "naive, bulk of 50",
-		"PostgreSQL 1",
+		"a signature of 300 octets", "PostgreSQL 1",
 	} {
 		require.Contains(t, out.String(), title)
 	}
@@ -85,7 +85,7 @@ func TestProgram(t *testing.T) {
 		"programme: checkout with 3 lines, 16", "programme: checkout against",
 		"p99 at 64 connections against naive", "bulk of 50, 4 connections, against naive", "embedded SQLite",
 		"a page far down against the first (p50)", "GET C/points", "GET /customers/-/events, a page far down", "the reads: over 2000 events",
-		"the program on PostgreSQL: cold start", "the program on SQLite: cold start",
+		"the program on PostgreSQL: from the start", "the program on SQLite: from the start", "machine was",
 	} {
 		require.Contains(t, out.String(), title)
 	}

@@ -8,6 +8,7 @@ import (
 	"os/user"
 	"strconv"
 	"syscall"
+	"time"
 )
 
 // systemUser is whom PostgreSQL runs as where we are root, which it refuses to be.
@@ -39,4 +40,15 @@ func detach(cmd *exec.Cmd, system bool) {
 	if uid, gid, ok := systemUser(); ok && system {
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 	}
+}
+
+// ownTime is the processor time of this program and of what it ran and waited for.
+func ownTime() (all time.Duration) {
+	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
+		var used syscall.Rusage
+		if syscall.Getrusage(who, &used) == nil {
+			all += time.Duration(used.Utime.Nano() + used.Stime.Nano())
+		}
+	}
+	return all
 }

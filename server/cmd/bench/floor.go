@@ -29,16 +29,17 @@ var floorStatement string
 // floor drives the yardstick's database.
 type floor struct {
 	cluster   *cluster
+	machine   *machine
 	customers int
 	window    time.Duration
 	pool      *pgxpool.Pool // of 16 connections
 }
 
-func newFloor(ctx context.Context, c *cluster, customers int, window time.Duration) (*floor, error) {
+func newFloor(ctx context.Context, o options, m *machine, c *cluster) (*floor, error) {
 	if err := c.exec(ctx, "postgres", "CREATE DATABASE "+floorDatabase); err != nil {
 		return nil, err
 	}
-	fill := fmt.Sprintf("INSERT INTO customers(id) SELECT generate_series(1, %d)", customers)
+	fill := fmt.Sprintf("INSERT INTO customers(id) SELECT generate_series(1, %d)", o.customers)
 	if err := c.exec(ctx, floorDatabase, floorSchema, fill, "VACUUM ANALYZE customers"); err != nil {
 		return nil, err
 	}
@@ -46,7 +47,7 @@ func newFloor(ctx context.Context, c *cluster, customers int, window time.Durati
 	if err != nil {
 		return nil, err
 	}
-	return &floor{cluster: c, customers: customers, window: window, pool: pool}, nil
+	return &floor{cluster: c, machine: m, customers: o.customers, window: o.window(), pool: pool}, nil
 }
 
 // empty removes what the last measurement recorded.
@@ -70,7 +71,7 @@ func (f *floor) direct(ctx context.Context, goroutines int, hot bool, post post)
 	}
 	latencies, failures := make([][]time.Duration, goroutines), make([]error, goroutines)
 	var all sync.WaitGroup
-	watch := startWatch()
+	watch := f.machine.watch()
 	for i := range goroutines {
 		all.Go(func() {
 			for sent := time.Now(); (len(latencies[i]) == 0 || sent.Sub(watch.began) < f.window) && failures[i] == nil; {

@@ -20,8 +20,9 @@ type options struct {
 	only      []string
 	sqlite    bool
 	customers int
-	events    int    // of the journal that is read
-	dir       string // where the throw-away folders are made; empty: the system's
+	events    int           // of the journal that is read
+	wait      time.Duration // how long to wait for the machine to become quiet
+	dir       string        // where the throw-away folders are made; empty: the system's
 }
 
 func (o options) window() time.Duration { return time.Duration(o.seconds) * time.Second }
@@ -54,6 +55,7 @@ func names() (names []string) {
 
 // lab is everything a run has started.
 type lab struct {
+	machine        *machine
 	cluster        *cluster
 	floor          *floor
 	naive          *service
@@ -65,18 +67,19 @@ type lab struct {
 // openLab starts what the metrics need. What it has started is in the lab even
 // when it fails: close it in any case.
 func openLab(ctx context.Context, o options, chosen []metric) (l *lab, err error) {
-	l = &lab{}
+	l = &lab{machine: &machine{}}
 	needs := func(prefix string) bool {
 		return slices.ContainsFunc(chosen, func(m metric) bool { return strings.HasPrefix(m.name, prefix) })
 	}
 	if l.cluster, err = startCluster(ctx, o.dir); err != nil {
 		return l, err
 	}
-	if l.floor, err = newFloor(ctx, l.cluster, o.customers, o.window()); err != nil {
+	l.machine.database = l.cluster.process
+	if l.floor, err = newFloor(ctx, o, l.machine, l.cluster); err != nil {
 		return l, err
 	}
 	if needs("naive") {
-		if l.naive, err = startNaive(ctx, o.dir, l.floor); err != nil {
+		if l.naive, err = startNaive(ctx, o.dir, l.machine, l.floor); err != nil {
 			return l, fmt.Errorf("naive: %w", err)
 		}
 	}
@@ -84,7 +87,7 @@ func openLab(ctx context.Context, o options, chosen []metric) (l *lab, err error
 		if err = l.cluster.exec(ctx, "postgres", "CREATE DATABASE loyalty"); err != nil {
 			return l, err
 		}
-		if l.server, err = startServer(ctx, o, l.cluster.url("loyalty")); err != nil {
+		if l.server, err = startServer(ctx, o, l.machine, l.cluster.url("loyalty")); err != nil {
 			return l, fmt.Errorf("server: %w", err)
 		}
 	}
@@ -92,17 +95,17 @@ func openLab(ctx context.Context, o options, chosen []metric) (l *lab, err error
 		if err = l.cluster.exec(ctx, "postgres", "CREATE DATABASE programme"); err != nil {
 			return l, err
 		}
-		if l.programme, err = startServer(ctx, o, l.cluster.url("programme"), programme...); err != nil {
+		if l.programme, err = startServer(ctx, o, l.machine, l.cluster.url("programme"), programme...); err != nil {
 			return l, fmt.Errorf("programme: %w", err)
 		}
 	}
 	if needs("read") {
-		if l.reads, err = startReads(ctx, o, l.cluster); err != nil {
+		if l.reads, err = startReads(ctx, o, l.machine, l.cluster); err != nil {
 			return l, fmt.Errorf("reads: %w", err)
 		}
 	}
 	if needs("sqlite") {
-		if l.sqlite, err = startServer(ctx, o, ""); err != nil {
+		if l.sqlite, err = startServer(ctx, o, l.machine, ""); err != nil {
 			return l, fmt.Errorf("sqlite: %w", err)
 		}
 	}
@@ -132,36 +135,59 @@ func (l *lab) close() error {
 	return errors.Join(errs...)
 }
 
-// measure runs the rounds: A B C A B C …, each measurement told as it comes.
+// measure runs the rounds, each measurement told as it comes. Where there are several,
+// one more before them warms up and does not count; they go forwards and backwards in turn, so that what
+// drifts falls on both sides of a ratio.
 func (l *lab) measure(ctx context.Context, o options, chosen []metric, progress io.Writer) (results, error) {
 	r := results{}
-	for round := range o.reps {
-		for _, m := range chosen {
+	for round := range 1 + o.reps {
+		if o.reps == 1 && round == 0 {
+			continue
+		}
+		name := fmt.Sprintf("round %d/%d", round, o.reps)
+		if round == 0 {
+			name = "warming up"
+		}
+		for i := range chosen {
+			m := chosen[i]
+			if round%2 == 1 {
+				m = chosen[len(chosen)-1-i]
+			}
 			s, err := m.run(ctx, l)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", m.name, err)
 			}
-			r[m.name] = append(r[m.name], s)
-			fmt.Fprintf(progress, "round %d/%d  %-25s %8.0f/s  p50 %7.2f ms  p99 %7.2f ms  cpu %5.0f µs\n",
-				round+1, o.reps, m.name, s.rate, s.p50, s.p99, s.cpu)
+			if round > 0 {
+				r[m.name] = append(r[m.name], s)
+			}
+			fmt.Fprintf(progress, "%s  %-25s %8.0f/s  p50 %7.2f ms  p99 %7.2f ms  cpu %4.0f+%.0f+%.0f µs  idle %2.0f %%  others %2.0f %%\n",
+				name, m.name, s.rate, s.p50, s.p99, s.server, s.database, s.client, 100*s.idle, 100*s.others)
 		}
 	}
 	return r, nil
 }
 
-// describe writes what the figures depend on. The server with a programme starts
-// before that is made, as the other does, and is not told of.
-func (l *lab) describe(w io.Writer, o options) {
-	fmt.Fprintf(w, "%d cores, %s %s/%s, PostgreSQL %s (fsync and synchronous_commit on, files on %s), %d customers, %d rounds of %d s\n",
-		runtime.NumCPU(), runtime.Version(), runtime.GOOS, runtime.GOARCH, l.cluster.version, fileSystem(l.cluster.dir), o.customers, o.reps, o.seconds)
-	for _, s := range []*server{l.server, l.sqlite} {
+// starts are the programs that were started.
+func (l *lab) starts() (all []started) {
+	servers := []*server{l.server, l.programme, l.sqlite}
+	if l.reads != nil {
+		servers = append(servers, l.reads.server)
+	}
+	for _, s := range servers {
 		if s != nil {
-			fmt.Fprintf(w, "the program on %s: cold start to the first answer %d ms (target ≤ 1000), idle memory %d MB (target ≤ 80)\n",
-				s.database, s.coldStart.Milliseconds(), s.idle>>20)
+			all = append(all, s.started)
 		}
 	}
+	return all
+}
+
+// describe writes what the figures depend on.
+func (l *lab) describe(w io.Writer, o options) {
+	fmt.Fprintf(w, "%d cores, %s %s/%s, PostgreSQL %s (fsync and synchronous_commit on, files on %s), %d customers, %d rounds of %d s after one that warmed up;\n"+
+		"ratios are taken within a round: their median and [quartiles]. cpu is that of all processors for one event (of a bulk too); idle is their share\n",
+		runtime.NumCPU(), runtime.Version(), runtime.GOOS, runtime.GOARCH, l.cluster.version, fileSystem(l.cluster.dir), o.customers, o.reps, o.seconds)
 	if l.reads != nil {
-		fmt.Fprintf(w, "the reads: over %d events, %d connections, customers with long histories\n", o.events, readConnections)
+		fmt.Fprintf(w, "the reads: over %d events, one connection, customers with long histories\n", o.events)
 	}
 }
 

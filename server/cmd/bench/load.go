@@ -19,8 +19,11 @@ type load struct {
 	address     string
 	connections int
 	window      time.Duration
-	// accept judges the body of an answer with status 200; nil: any will do.
-	accept func(body []byte) error
+	// accept judges the body of an answer with status 200; nil: any will do, and it is not
+	// looked at.
+	accept   func(body []byte) error
+	machine  *machine
+	measured []*process // whose processor time is the server's
 }
 
 // run sends requests until the window is over or there are none left, and gives
@@ -48,7 +51,7 @@ func (l load) run(ctx context.Context, requests [][]byte) ([]time.Duration, stop
 	var taken atomic.Int64
 	latencies := make([][]time.Duration, len(connections))
 	var all sync.WaitGroup
-	watch := startWatch()
+	watch := l.machine.watch(l.measured...)
 	for i, c := range connections {
 		all.Go(func() {
 			var err error
@@ -77,7 +80,7 @@ func (l load) dial(ctx context.Context) (connections []net.Conn, err error) {
 // drive is one connection's work.
 func (l load) drive(c net.Conn, requests [][]byte, taken *atomic.Int64, began time.Time) ([]time.Duration, error) {
 	latencies := make([]time.Duration, 0, len(requests)/l.connections+1)
-	in := answers{r: bufio.NewReaderSize(c, 8<<10)}
+	in := answers{r: bufio.NewReaderSize(c, 16<<10), drop: l.accept == nil}
 	for sent := time.Now(); len(latencies) == 0 || sent.Sub(began) < l.window; {
 		i := int(taken.Add(1)) - 1
 		if i >= len(requests) {

@@ -1,15 +1,20 @@
 // Command bench measures the service against the floor of its database: F, one
 // statement an event, driven by pgbench. Everything runs on a throw-away
-// PostgreSQL cluster on this machine's loopback, in turn (A B C A B C …), so
-// that ratios hold where the machine's speed drifts. Rates of different runs
-// are not comparable.
+// PostgreSQL cluster on this machine's loopback, in many short rounds that go
+// forwards and backwards in turn (A B C C B A …). Ratios are taken within a
+// round, so that they hold where the machine's speed drifts. Rates of different
+// runs are not comparable. Requests are signed before the clock starts, and an
+// answer is read no further than to its end: the naive form and the server have
+// the same client.
 //
 // Reads (read-…) are measured over a year's history of their own, each beside the
 // same rows read in SQL; see reads.go.
 //
 // It starts whatever it measures, checks after each measurement that what was
 // acknowledged is recorded, and leaves nothing behind. It ends with 1 only when
-// something is wrong, never because something is slow.
+// something is wrong, never because something is slow. Where the machine was not
+// quiet, the report says so first, calls itself NOT A RESULT and does not say
+// what is reached; that ends with 0 too.
 package main
 
 import (
@@ -23,6 +28,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 )
 
 func main() {
@@ -33,13 +39,15 @@ func main() {
 	var o options
 	var only string
 	flag.StringVar(&o.binary, "binary", "./loyalty", "the built program")
-	flag.IntVar(&o.reps, "reps", 3, "rounds")
-	flag.IntVar(&o.seconds, "seconds", 4, "length of one measurement")
+	flag.IntVar(&o.reps, "reps", 9, "rounds that count; where there are several, one more warms up")
+	flag.IntVar(&o.seconds, "seconds", 1, "length of one measurement")
+	flag.DurationVar(&o.wait, "wait", 90*time.Second, "how long to wait for the machine's load to pass before the start")
 	flag.StringVar(&only, "only", "", "measure only what begins with one of these names (comma-separated), and what it is compared with")
 	flag.BoolVar(&o.sqlite, "sqlite", false, "measure the program on the embedded database too")
 	flag.IntVar(&o.customers, "customers", 100_000, "customers on each database")
 	flag.IntVar(&o.events, "events", 1_000_000, "events that the reads are measured over")
 	flag.StringVar(&o.dir, "dir", "", "folder for the throw-away databases; it should be on a disk (default: the system's temporary folder)")
+	flag.Usage = usageOf
 	flag.Parse()
 	if only != "" {
 		o.only = strings.Split(only, ",")
@@ -47,6 +55,14 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	fail(bench(ctx, o, os.Stdout, os.Stderr))
+}
+
+func usageOf() {
+	fmt.Fprintf(flag.CommandLine.Output(), "Measures the program against the floor of its database. On a machine that is not quiet (a load of more than %.2f for each\n"+
+		"processor before the start; then more than %.0f %% of the processors taken by the host, or more than %.0f %% used by others) the report\n"+
+		"says NOT A RESULT and not what is reached. Exit code 0: measured, on a quiet machine or not. 1: something is wrong.\n",
+		mostLoad, 100*mostSteal, 100*mostOthers)
+	flag.PrintDefaults()
 }
 
 func fail(err error) {
@@ -67,6 +83,7 @@ func bench(ctx context.Context, o options, out, progress io.Writer) (err error) 
 		return err
 	}
 	chosen := choose(o.only, o.sqlite)
+	calm := settle(ctx, o.wait, progress)
 	l, err := openLab(ctx, o, chosen)
 	defer func() {
 		if err != nil && ctx.Err() != nil {
@@ -82,8 +99,9 @@ func bench(ctx context.Context, o options, out, progress io.Writer) (err error) 
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(out)
-	if err := r.print(out); err != nil {
+	calm.add(r)
+	fmt.Fprintf(out, "\n%s\n\n", calm.heading())
+	if err := (report{r, l.starts(), len(calm.disturbances()) == 0}).print(out); err != nil {
 		return err
 	}
 	fmt.Fprintln(out)

@@ -10,11 +10,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
+
+// pgbenchWarm is how long pgbench runs before it counts: its connections are new, and
+// each has to learn the tables and the statement, which a server's have done long ago.
+const pgbenchWarm = time.Second
 
 // pgbench measures F: the one statement, prepared, from so many clients.
 func (f *floor) pgbench(ctx context.Context, clients int, hot bool) (sample, error) {
@@ -33,67 +37,92 @@ func (f *floor) pgbench(ctx context.Context, clients int, hot bool) (sample, err
 	}
 	window := f.window
 	for { // a busy machine may finish nothing in a short window, and a rate of nothing cannot be compared
-		out, watch, err := f.runPgbench(ctx, script, filepath.Join(dir, "times"), clients, window)
+		watch, err := f.runPgbench(ctx, script, filepath.Join(dir, "times"), clients, window)
 		if err != nil {
 			return sample{}, err
 		}
-		if pgbenchIdle(out) {
-			window *= 2
-			continue
-		}
-		latencies, err := readTimes(dir)
+		all, err := readTimes(dir)
 		if err != nil {
 			return sample{}, err
 		}
-		return pgbenchSample(out, watch, latencies)
+		if counted := lastOf(all, window); len(counted) > 0 {
+			return pgbenchSample(counted, window, watch), nil
+		}
+		window *= 2
 	}
 }
 
-// runPgbench gives what pgbench printed of one run.
-func (f *floor) runPgbench(ctx context.Context, script, times string, clients int, window time.Duration) (string, stopwatch, error) {
+// runPgbench runs pgbench until it has counted for the window.
+func (f *floor) runPgbench(ctx context.Context, script, times string, clients int, window time.Duration) (stopwatch, error) {
 	cmd := exec.CommandContext(ctx, filepath.Join(f.cluster.bin, "pgbench"), "-n", "-M", "prepared", "-f", script,
-		"-c", strconv.Itoa(clients), "-j", "1", "-T", strconv.Itoa(int(window/time.Second)),
-		"-l", "--sampling-rate", "0.1", "--log-prefix", times,
+		"-c", strconv.Itoa(clients), "-j", "1", "-T", strconv.Itoa(int((pgbenchWarm+window)/time.Second)),
+		"-l", "--log-prefix", times,
 		"-h", "127.0.0.1", "-p", strconv.Itoa(f.cluster.port), "-U", "postgres", floorDatabase)
 	var said bytes.Buffer
-	cmd.Stderr = &said
-	watch := startWatch()
-	out, err := cmd.Output()
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := cmd.Start(); err != nil {
+		return stopwatch{}, fmt.Errorf("pgbench: %w", err)
+	}
+	err := f.connected(ctx, clients)
+	time.Sleep(pgbenchWarm)
+	watch := f.machine.watch()
+	err = errors.Join(cmd.Wait(), err)
 	watch.stop()
 	if err != nil {
-		return "", watch, fmt.Errorf("pgbench: %w: %s%s", err, out, said.Bytes())
+		return watch, fmt.Errorf("pgbench: %w: %s", err, said.Bytes())
 	}
-	return string(out), watch, nil
+	return watch, nil
 }
 
-// pgbenchIdle says that pgbench ran and finished no transaction.
-func pgbenchIdle(out string) bool {
-	done := pgbenchDone.FindStringSubmatch(out)
-	return done != nil && done[1] == "0"
-}
-
-var (
-	pgbenchRate = regexp.MustCompile(`tps = ([0-9.]+) \((?:without initial|excluding)`)
-	pgbenchDone = regexp.MustCompile(`transactions actually processed: ([0-9]+)`)
-)
-
-// pgbenchSample reads pgbench's own account; latencies is a tenth of all.
-func pgbenchSample(out string, watch stopwatch, latencies []time.Duration) (sample, error) {
-	rate, done := pgbenchRate.FindStringSubmatch(out), pgbenchDone.FindStringSubmatch(out)
-	if rate == nil || done == nil {
-		return sample{}, fmt.Errorf("pgbench did not tell its rate: %s", out)
+// connected waits until pgbench has all its connections, from when on it sends: up to
+// a tenth of a second for each.
+func (f *floor) connected(ctx context.Context, clients int) error {
+	for range 20 * clients {
+		var n int
+		if err := f.pool.QueryRow(ctx, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pgbench'").Scan(&n); err != nil || n >= clients {
+			return err
+		}
+		time.Sleep(5 * time.Millisecond)
 	}
-	s := watch.sample(latencies, 1) // for the percentiles
-	var err, err2 error
-	var n float64
-	s.rate, err = strconv.ParseFloat(rate[1], 64)
-	n, err2 = strconv.ParseFloat(done[1], 64)
-	s.cpu = float64(watch.busy.Microseconds()) / max(n, 1)
-	return s, errors.Join(err, err2)
+	return nil // the clock runs a little too long, and pgbench says what went wrong
 }
 
-// readTimes reads pgbench's logs: client, transaction, microseconds, ...
-func readTimes(dir string) (latencies []time.Duration, err error) {
+// transaction is one that pgbench finished: when, and after how long.
+type transaction struct {
+	ended time.Time
+	took  time.Duration
+}
+
+// lastOf keeps the transactions that ended in the last part of a run.
+func lastOf(all []transaction, window time.Duration) (counted []transaction) {
+	var end time.Time
+	for _, t := range all {
+		if t.ended.After(end) {
+			end = t.ended
+		}
+	}
+	for _, t := range all {
+		if end.Sub(t.ended) < window {
+			counted = append(counted, t)
+		}
+	}
+	return counted
+}
+
+func pgbenchSample(counted []transaction, window time.Duration, watch stopwatch) sample {
+	latencies := make([]time.Duration, len(counted))
+	for i, t := range counted {
+		latencies[i] = t.took
+	}
+	slices.Sort(latencies)
+	rate := float64(len(counted)) / window.Seconds()
+	s := watch.costs(max(rate*watch.took.Seconds(), 1))
+	s.rate, s.p50, s.p99 = rate, milliseconds(percentile(latencies, 50)), milliseconds(percentile(latencies, 99))
+	return s
+}
+
+// readTimes reads pgbench's logs and removes them.
+func readTimes(dir string) (all []transaction, err error) {
 	paths, err := filepath.Glob(filepath.Join(dir, "times.*"))
 	if err != nil {
 		return nil, err
@@ -104,26 +133,30 @@ func readTimes(dir string) (latencies []time.Duration, err error) {
 			return nil, err
 		}
 		some, err := parseTimes(f)
-		if err = errors.Join(err, f.Close()); err != nil {
+		if err = errors.Join(err, f.Close(), os.Remove(path)); err != nil {
 			return nil, err
 		}
-		latencies = append(latencies, some...)
+		all = append(all, some...)
 	}
-	return latencies, nil
+	return all, nil
 }
 
-func parseTimes(r io.Reader) (latencies []time.Duration, err error) {
+// parseTimes reads a log: client, transaction, microseconds, script, second and
+// microsecond of the end.
+func parseTimes(r io.Reader) (all []transaction, err error) {
 	lines := bufio.NewScanner(r)
 	for lines.Scan() {
 		fields := strings.Fields(lines.Text())
-		if len(fields) < 3 {
+		if len(fields) < 6 {
 			return nil, fmt.Errorf("pgbench log: %q", lines.Text())
 		}
-		us, err := strconv.ParseInt(fields[2], 10, 64)
-		if err != nil {
-			return nil, fmt.Errorf("pgbench log: %w", err)
+		var numbers [3]int64
+		for i, column := range []int{2, 4, 5} {
+			if numbers[i], err = strconv.ParseInt(fields[column], 10, 64); err != nil {
+				return nil, fmt.Errorf("pgbench log: %w", err)
+			}
 		}
-		latencies = append(latencies, time.Duration(us)*time.Microsecond)
+		all = append(all, transaction{time.Unix(numbers[1], 1000*numbers[2]), time.Duration(numbers[0]) * time.Microsecond})
 	}
-	return latencies, lines.Err()
+	return all, lines.Err()
 }

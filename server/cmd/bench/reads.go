@@ -18,9 +18,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// readConnections is how many readers there are at a time, in HTTP as in SQL: few,
-// so that the latencies tell what a read costs and not how long the queue is.
-const readConnections = 4
+// readConnections is how many readers there are at a time, in HTTP as in SQL: one, so
+// that the latencies tell what a read costs and not how long the queue is.
+const readConnections = 1
 
 // read is one question, asked in HTTP and answered with the same rows in SQL. The
 // statement may use the customer as $1.
@@ -80,7 +80,7 @@ func readMetrics() (all []metric) {
 
 func readComparisons() (all []comparison) {
 	for _, r := range readList {
-		all = append(all, comparison{title: r.title, of: "read-" + r.name, base: "read-" + r.name + "-sql", read: true, typical: true})
+		all = append(all, comparison{title: r.title, of: "read-" + r.name, base: "read-" + r.name + "-sql", read: true, typical: true, targets: targets{3, 2}})
 	}
 	return all
 }
@@ -95,14 +95,18 @@ type reads struct {
 	deep, deepPlace string
 }
 
+// readWindow is how long a read is measured: one reader asks hundreds of times in half
+// a second, and all of them take about as long.
+func (s *reads) readWindow() time.Duration { return s.window / 2 }
+
 // inSQL reads the rows of r from so many connections for the window.
 func (s *reads) inSQL(ctx context.Context, r read) (sample, error) {
 	latencies, failures := make([][]time.Duration, readConnections), make([]error, readConnections)
 	var all sync.WaitGroup
-	watch := startWatch()
+	watch := s.machine.watch()
 	for i := range readConnections {
 		all.Go(func() {
-			for sent := time.Now(); (len(latencies[i]) == 0 || sent.Sub(watch.began) < s.window) && failures[i] == nil; {
+			for sent := time.Now(); (len(latencies[i]) == 0 || sent.Sub(watch.began) < s.readWindow()) && failures[i] == nil; {
 				_, failures[i] = s.rows(ctx, r, s.regular())
 				answered := time.Now()
 				latencies[i] = append(latencies[i], answered.Sub(sent))
@@ -141,7 +145,7 @@ func (s *reads) target(r read, customer string) string {
 
 // inHTTP asks r over signed HTTP for the window.
 func (s *reads) inHTTP(ctx context.Context, r read) (sample, error) {
-	n := int(6000 * s.window.Seconds())
+	n := int(6000 * s.readWindow().Seconds())
 	if before := s.answered[r.name]; before > 0 {
 		n = before + before/2
 	}
@@ -159,7 +163,7 @@ func (s *reads) inHTTP(ctx context.Context, r read) (sample, error) {
 	if err := errors.Join(failures...); err != nil {
 		return sample{}, err
 	}
-	latencies, watch, err := load{s.address, readConnections, s.window, nil}.run(ctx, requests)
+	latencies, watch, err := load{s.address, readConnections, s.readWindow(), nil, s.machine, s.measured()}.run(ctx, requests)
 	if err != nil {
 		return sample{}, fmt.Errorf("%w\nthe end of the server's log:\n%s", err, s.tail())
 	}

@@ -26,12 +26,12 @@ const farDown = 1000
 // startReads starts the program, gives it customers and rewards through its own API
 // and the rest of its history in SQL. It fails where an answer in HTTP does not have
 // the rows that SQL has.
-func startReads(ctx context.Context, o options, c *cluster) (*reads, error) {
+func startReads(ctx context.Context, o options, m *machine, c *cluster) (*reads, error) {
 	const database = "reads"
 	if err := c.exec(ctx, "postgres", "CREATE DATABASE "+database); err != nil {
 		return nil, err
 	}
-	program, err := startServer(ctx, o, c.url(database), rewardsOffered()...)
+	program, err := startServer(ctx, o, m, c.url(database), rewardsOffered()...)
 	if err != nil {
 		return nil, err
 	}

@@ -28,22 +28,26 @@ func TestMedian(t *testing.T) {
 	require.Zero(t, median(nil))
 }
 
-func TestSample(t *testing.T) {
-	w := stopwatch{took: 2 * time.Second, busy: time.Second}
-	got := w.sample([]time.Duration{3 * time.Millisecond, time.Millisecond, 2 * time.Millisecond, 4 * time.Millisecond}, 50)
-	require.Equal(t, sample{rate: 100, cpu: 5000, p50: 2, p99: 4}, got)
-	require.Equal(t, sample{}, w.sample(nil, 1))
+func TestQuantile(t *testing.T) {
+	nine := []float64{9, 1, 8, 2, 7, 3, 6, 4, 5}
+	require.EqualValues(t, 3, quantile(nine, 0.25))
+	require.EqualValues(t, 7, quantile(nine, 0.75))
+	require.EqualValues(t, 9, quantile(nine, 1))
+	require.EqualValues(t, 1.75, quantile([]float64{1, 2, 3, 4}, 0.25))
+	require.EqualValues(t, 4, quantile([]float64{4}, 0.75))
+	require.Zero(t, quantile(nil, 0.25))
 }
 
-func TestParseBusy(t *testing.T) {
-	for line, want := range map[string]time.Duration{
-		// user nice system idle iowait irq softirq steal guest guest_nice
-		"cpu  1 2 4 8 16 32 64 128 1 2": (1 + 2 + 4 + 32 + 64) * 10 * time.Millisecond,
-		"cpu0 1 2 4 8 16 32 64 128 1 2": 0,
-		"cpu  1 2 4":                    0,
-		"cpu  1 2 x 8 16 32 64 128":     0,
-		"":                              0,
-	} {
-		require.Equal(t, want, parseBusy(line), line)
-	}
+func TestSample(t *testing.T) {
+	w := stopwatch{took: 2 * time.Second, used: usage{
+		busy: 3 * time.Second, idle: 800 * time.Millisecond, steal: 200 * time.Millisecond,
+		server: time.Second, database: 500 * time.Millisecond, client: 200 * time.Millisecond, programs: 1100 * time.Millisecond,
+	}}
+	got := w.sample([]time.Duration{3 * time.Millisecond, time.Millisecond, 2 * time.Millisecond, 4 * time.Millisecond}, 50)
+	require.Equal(t, sample{
+		rate: 100, p50: 2, p99: 4, server: 5000, database: 2500, client: 1000, idle: 0.2, steal: 0.05, others: 0.3, judged: true,
+	}, got)
+	require.Equal(t, sample{}, w.sample(nil, 1))
+	w = stopwatch{took: time.Second, used: usage{server: time.Second}}
+	require.Equal(t, sample{rate: 1, p50: 1, p99: 1, server: 1e6}, w.sample([]time.Duration{time.Millisecond}, 1), "where the system does not tell")
 }

@@ -47,20 +47,16 @@ type facts struct {
 // server is the built program on a database of its own.
 type server struct {
 	*service
-	database string // its kind
-	db       *sql.DB
-	rules    []entity
-	known    facts
-	// coldStart is the time from starting the program on a migrated database to
-	// its first answer; idle is its resident memory then, in bytes.
-	coldStart time.Duration
-	idle      int64
+	started
+	db    *sql.DB
+	rules []entity
+	known facts
 }
 
 // startServer starts the program at binary and gives it rules and then customers
 // through its own API. url is its LOYALTY_DATABASE_URL, empty for the embedded
 // database.
-func startServer(ctx context.Context, o options, url string, rules ...entity) (*server, error) {
+func startServer(ctx context.Context, o options, m *machine, url string, rules ...entity) (*server, error) {
 	dir, err := newDir(o.dir, "server", false)
 	if err != nil {
 		return nil, err
@@ -76,7 +72,7 @@ func startServer(ctx context.Context, o options, url string, rules ...entity) (*
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	s := &server{database: "PostgreSQL", rules: rules, service: &service{window: o.window(), customers: o.customers, answered: map[string]int{}}}
+	s := &server{started: started{database: "PostgreSQL"}, rules: rules, service: &service{machine: m, window: o.window(), customers: o.customers, answered: map[string]int{}}}
 	if url == "" {
 		s.database = "SQLite"
 	}
@@ -86,6 +82,7 @@ func startServer(ctx context.Context, o options, url string, rules ...entity) (*
 	if s.process, err = start(dir, command{args: []string{o.binary, "serve"}, env: env, signal: "TERM"}); err != nil {
 		return nil, err
 	}
+	m.programs = append(m.programs, s.process)
 	if err := s.waitFor(ctx, s.ready); err != nil {
 		return nil, errors.Join(err, s.stop())
 	}
@@ -216,7 +213,7 @@ func (s *server) submit(ctx context.Context, w workload, bulks int) error {
 	if err != nil {
 		return err
 	}
-	latencies, _, err := load{s.address, 4, signing.DefaultWindow, noErrors}.run(ctx, requests)
+	latencies, _, err := load{s.address, 4, signing.DefaultWindow, noErrors, s.machine, nil}.run(ctx, requests)
 	if err != nil {
 		return fmt.Errorf("%s: %w\nthe end of the server's log:\n%s", w.name, err, s.tail())
 	}

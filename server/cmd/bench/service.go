@@ -16,6 +16,7 @@ import (
 type service struct {
 	*process
 	access
+	machine   *machine
 	window    time.Duration
 	customers int
 	// before and check frame a measurement: before makes what the requests of a
@@ -40,7 +41,7 @@ func (s *service) measure(ctx context.Context, w workload) (sample, error) {
 	if err != nil {
 		return sample{}, err
 	}
-	l := load{address: s.address, connections: w.connections, window: s.window, accept: w.accept}
+	l := load{s.address, w.connections, s.window, w.accept, s.machine, s.measured()}
 	latencies, watch, err := l.run(ctx, requests)
 	if err != nil {
 		return sample{}, fmt.Errorf("%s: %w\nthe end of the server's log:\n%s", w.name, err, s.tail())
@@ -51,6 +52,9 @@ func (s *service) measure(ctx context.Context, w workload) (sample, error) {
 	}
 	return watch.sample(latencies, w.events), nil
 }
+
+// measured are the processes that make up the server.
+func (s *service) measured() []*process { return []*process{s.process} }
 
 // want is how many requests to prepare: half as many again as the window took
 // last time, and at first more than a machine of this kind will answer. Where
@@ -70,7 +74,7 @@ func (s *service) want(w workload) int {
 }
 
 // startNaive starts the naive form over the yardstick's tables.
-func startNaive(ctx context.Context, parent string, f *floor) (*service, error) {
+func startNaive(ctx context.Context, parent string, m *machine, f *floor) (*service, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -92,8 +96,9 @@ func startNaive(ctx context.Context, parent string, f *floor) (*service, error) 
 	if err != nil {
 		return nil, err
 	}
+	m.programs = append(m.programs, p)
 	s := &service{
-		process: p, window: f.window, customers: f.customers, answered: map[string]int{},
+		process: p, machine: m, window: f.window, customers: f.customers, answered: map[string]int{},
 		access: access{address, signing.Default(naiveRegion), []signing.Credential{{KeyID: naiveKey, Secret: secret}}},
 		before: func(ctx context.Context, _ workload, _ int) error { return f.empty(ctx) }, check: f.check,
 	}

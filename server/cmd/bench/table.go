@@ -1,12 +1,12 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 )
 
 // results are the samples by metric, one a round.
@@ -37,35 +37,88 @@ func (r results) middle(metric string, figure func(sample) float64) float64 {
 }
 
 func rateOf(s sample) float64 { return s.rate }
-func cpuOf(s sample) float64  { return s.cpu }
 func p50Of(s sample) float64  { return s.p50 }
 func p99Of(s sample) float64  { return s.p99 }
+func idleOf(s sample) float64 { return s.idle }
 
-// print writes a row for every comparison that was measured, and then the reads in a
-// table of their own.
-func (r results) print(w io.Writer) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "metric\tbase/s\trate/s\tratio to base\tp50/p99 ms\tcpu µs\tfirst\tgoal\treached")
+// timeOf is what one takes, in milliseconds, where there is one at a time.
+func timeOf(s sample) float64 {
+	if s.rate == 0 {
+		return 0
+	}
+	return 1e3 / s.rate
+}
+
+// report prints tables. Only of a result it says what is reached.
+type report struct {
+	results
+	started []started
+	judged  bool // the machine was quiet
+}
+
+// started is how a program was started on a migrated database of some kind: the time
+// to its first answer, and its resident memory then, in octets.
+type started struct {
+	database  string
+	coldStart time.Duration
+	idle      int64
+}
+
+// print writes a row for every comparison that was measured, then the reads in a
+// table of their own, then how programs start.
+func (r report) print(w io.Writer) error {
+	for _, table := range []func(row func(cells ...string)){r.printWrites, r.printReads, r.printStarts} {
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		table(func(cells ...string) { fmt.Fprintln(t, strings.Join(cells, "\t")) })
+		if err := t.Flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// goals are the last cells of a row: what is to be reached, and what is.
+func (r report) goals(t targets, less bool, value float64) []string {
+	cells := []string{t.show(t.close, less), t.show(t.goal, less)}
+	if r.judged {
+		cells = append(cells, t.reached(value, less))
+	}
+	return cells
+}
+
+// goalHead names the cells of goals.
+func (r report) goalHead() []string {
+	if r.judged {
+		return []string{"to close", "goal", "reached"}
+	}
+	return []string{"to close", "goal"}
+}
+
+func (r report) printWrites(row func(...string)) {
+	head := append([]string{"metric", "base/s", "rate/s", "ratio to base", "p50/p99 ms", "cpu µs server+database+client", "idle"}, r.goalHead()...)
 	for _, c := range comparisons() {
 		ratios := r.ratios(c)
 		if len(ratios) == 0 || c.read {
 			continue
 		}
+		if head != nil {
+			row(head...)
+			head = nil
+		}
 		base, rate := fmt.Sprintf("%.0f", r.middle(c.base, rateOf)), fmt.Sprintf("%.0f", r.middle(c.of, rateOf))
-		if c.less() {
+		switch {
+		case c.costs:
+			base, rate = fmt.Sprintf("%.2f µs", 1e3*r.middle(c.base, timeOf)), fmt.Sprintf("%.2f µs", 1e3*r.middle(c.of, timeOf))
+		case c.less():
 			base, rate = fmt.Sprintf("%.1f ms", r.middle(c.base, c.figure())), fmt.Sprintf("%.1f ms", r.middle(c.of, c.figure()))
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%.1f/%.1f\t%s\t%s\t%s\t%s\n", c.title, base, rate, spread(ratios),
-			r.middle(c.of, p50Of), r.middle(c.of, p99Of), orDash("%.0f", r.middle(c.of, cpuOf)),
-			c.target(c.first), c.target(c.goal), c.reached(median(ratios)))
+		row(append([]string{c.title, base, rate, spread(ratios), r.times(c.of, "%.1f"), r.processors(c.of), r.idle(c.of)}, r.goals(c.targets, c.less(), median(ratios))...)...)
 	}
-	return errors.Join(t.Flush(), r.printReads(w))
 }
 
 // printReads writes what a read costs beside what its rows cost in SQL.
-func (r results) printReads(w io.Writer) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	head := "\nread\tSQL p50/p99 ms\tHTTP p50/p99 ms\tratio of p50\tratio of p99\tSQL/s\tHTTP/s\tcpu µs"
+func (r report) printReads(row func(...string)) {
+	head := append([]string{"\nread", "SQL p50/p99 ms", "HTTP p50/p99 ms", "ratio of p50", "ratio of p99", "cpu µs server+database+client", "idle"}, r.goalHead()...)
 	for _, c := range comparisons() {
 		tails := c
 		tails.worst, tails.typical = true, false
@@ -73,19 +126,72 @@ func (r results) printReads(w io.Writer) error {
 		if !c.read || len(p50) == 0 {
 			continue
 		}
-		if head != "" {
-			fmt.Fprintln(t, head)
-			head = ""
+		if head != nil {
+			row(head...)
+			head = nil
 		}
-		fmt.Fprintf(t, "%s\t%.2f/%.2f\t%.2f/%.2f\t%s\t%s\t%.0f\t%.0f\t%s\n", c.title, r.middle(c.base, p50Of), r.middle(c.base, p99Of),
-			r.middle(c.of, p50Of), r.middle(c.of, p99Of), spread(p50), spread(p99), r.middle(c.base, rateOf), r.middle(c.of, rateOf), orDash("%.0f", r.middle(c.of, cpuOf)))
+		row(append([]string{c.title, r.times(c.base, "%.2f"), r.times(c.of, "%.2f"), spread(p50), spread(p99), r.processors(c.of), r.idle(c.of)},
+			r.goals(c.targets, true, median(p50))...)...)
 	}
-	return t.Flush()
 }
 
-// spread writes "median [min-max]".
+// The targets of a start, in seconds, and of the memory of a program that has just
+// started, in megabytes.
+var (
+	startTargets  = targets{0.3, 0.2}
+	memoryTargets = targets{80, 80}
+)
+
+// printStarts writes how the program starts on each database: the median, where several
+// were started.
+func (r report) printStarts(row func(...string)) {
+	head := append([]string{"\nstart", "measured"}, r.goalHead()...)
+	for _, database := range []string{"PostgreSQL", "SQLite"} {
+		var seconds, megabytes []float64
+		for _, s := range r.started {
+			if s.database == database {
+				seconds, megabytes = append(seconds, s.coldStart.Seconds()), append(megabytes, float64(s.idle>>20))
+			}
+		}
+		if len(seconds) == 0 {
+			continue
+		}
+		if head != nil {
+			row(head...)
+			head = nil
+		}
+		row(append([]string{"the program on " + database + ": from the start to the first answer, s", fmt.Sprintf("%.2f", median(seconds))},
+			r.goals(startTargets, true, median(seconds))...)...)
+		row(append([]string{"the program on " + database + ": idle memory, MB", fmt.Sprintf("%.0f", median(megabytes))},
+			r.goals(memoryTargets, true, median(megabytes))...)...)
+	}
+}
+
+func (r results) times(metric, format string) string {
+	return fmt.Sprintf(format+"/"+format, r.middle(metric, p50Of), r.middle(metric, p99Of))
+}
+
+// processors writes what an event cost whom; a dash: nothing, or it cannot be told.
+func (r results) processors(metric string) string {
+	var cells []string
+	for _, part := range []func(sample) float64{
+		func(s sample) float64 { return s.server }, func(s sample) float64 { return s.database }, func(s sample) float64 { return s.client },
+	} {
+		cells = append(cells, orDash("%.0f", r.middle(metric, part)))
+	}
+	return strings.Join(cells, "+")
+}
+
+func (r results) idle(metric string) string {
+	if r.middle(metric, rateOf) == 0 || !slices.ContainsFunc(r[metric], func(s sample) bool { return s.judged }) {
+		return "-"
+	}
+	return fmt.Sprintf("%.0f %%", 100*r.middle(metric, idleOf))
+}
+
+// spread writes "median [quartile-quartile]".
 func spread(values []float64) string {
-	return fmt.Sprintf("%.2f [%.2f-%.2f]", median(values), slices.Min(values), slices.Max(values))
+	return fmt.Sprintf("%.2f [%.2f-%.2f]", median(values), quantile(values, 0.25), quantile(values, 0.75))
 }
 
 func orDash(format string, value float64) string {
@@ -95,33 +201,34 @@ func orDash(format string, value float64) string {
 	return fmt.Sprintf(format, value)
 }
 
-func (c comparison) target(value float64) string {
+// show writes one of the targets.
+func (t targets) show(value float64, less bool) string {
 	if value == 0 {
 		return "-"
 	}
 	sign := "≥ "
-	if c.less() {
+	if less {
 		sign = "≤ "
 	}
-	return strings.TrimSuffix(fmt.Sprintf("%s%.2f", sign, value), "0")
+	return sign + strings.TrimSuffix(strings.TrimSuffix(fmt.Sprintf("%.2f", value), "0"), ".0")
 }
 
-// reached tells which target a ratio meets: goal, first, NO; a dash where the
-// row has none.
-func (c comparison) reached(ratio float64) string {
+// reached tells which target a value meets: goal, closed, NO; a dash where there is
+// none.
+func (t targets) reached(value float64, less bool) string {
 	meets := func(target float64) bool {
-		if c.less() {
-			return ratio <= target
+		if less {
+			return value <= target
 		}
-		return ratio >= target
+		return value >= target
 	}
 	switch {
-	case c.goal == 0:
+	case t.goal == 0:
 		return "-"
-	case meets(c.goal):
+	case meets(t.goal):
 		return "goal"
-	case meets(c.first):
-		return "first"
+	case meets(t.close):
+		return "closed"
 	}
 	return "NO"
 }

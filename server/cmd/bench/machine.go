@@ -1,0 +1,153 @@
+package main
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// tick is the unit in which /proc counts processor time.
+const tick = 10 * time.Millisecond
+
+// machine tells whose work the processors do. What it cannot be told by the system
+// is zero.
+type machine struct {
+	database *process   // the cluster; nil: there is none
+	programs []*process // every server that this run has started
+}
+
+// usage is processor time since the machine, or the process, was started.
+type usage struct {
+	busy, idle, steal        time.Duration // of all processors; idle has waiting for disks in it
+	server, database, client time.Duration // of those that are measured; the client is this program and what it runs, such as pgbench
+	programs                 time.Duration // of every server, the measured ones too
+}
+
+// sub is what was used between two instants.
+func (u usage) sub(before usage) usage {
+	return usage{
+		u.busy - before.busy, u.idle - before.idle, u.steal - before.steal,
+		u.server - before.server, u.database - before.database, u.client - before.client, u.programs - before.programs,
+	}
+}
+
+// all is what the processors could have done; what a host took away is in it.
+func (u usage) all() time.Duration { return u.busy + u.idle + u.steal }
+
+// others is what was used by what is none of ours. Interrupts and threads of the
+// kernel are in it, those that work for us too.
+func (u usage) others() time.Duration {
+	return max(0, u.busy-u.programs-u.database-u.client)
+}
+
+// usage reads the clocks of the machine and of the measured servers.
+func (m *machine) usage(measured []*process) usage {
+	var u usage
+	stat, _ := os.ReadFile("/proc/stat")
+	line, _, _ := strings.Cut(string(stat), "\n")
+	u.busy, u.idle, u.steal = parseProcessors(line)
+	u.client = ownTime()
+	if m == nil {
+		return u
+	}
+	times := readTimesOfTrees()
+	if m.database != nil {
+		u.database = times[m.database.pid]
+	}
+	for _, p := range m.programs {
+		u.programs += times[p.pid]
+	}
+	for _, p := range measured {
+		u.server += times[p.pid]
+	}
+	return u
+}
+
+// parseProcessors reads the "cpu" line of /proc/stat: user nice system idle iowait
+// irq softirq steal.
+func parseProcessors(line string) (busy, idle, steal time.Duration) {
+	fields := strings.Fields(line)
+	if len(fields) < 9 || fields[0] != "cpu" {
+		return 0, 0, 0
+	}
+	var ticks [8]time.Duration
+	for i := range ticks {
+		n, err := strconv.ParseInt(fields[i+1], 10, 64)
+		if err != nil {
+			return 0, 0, 0
+		}
+		ticks[i] = time.Duration(n) * tick
+	}
+	return ticks[0] + ticks[1] + ticks[2] + ticks[5] + ticks[6], ticks[3] + ticks[4], ticks[7]
+}
+
+// readTimesOfTrees gives the time of each process with that of its children: of those that have
+// ended, which the system adds to their parent, and of those that live.
+func readTimesOfTrees() map[int]time.Duration {
+	entries, _ := os.ReadDir("/proc")
+	times := make(map[int]time.Duration, len(entries))
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		stat, err := os.ReadFile("/proc/" + e.Name() + "/stat")
+		if err != nil {
+			continue // it has ended
+		}
+		if parent, own, ended, ok := parseProcess(string(stat)); ok {
+			times[pid] += own + ended
+			times[parent] += own + ended
+		}
+	}
+	return times
+}
+
+// parseProcess reads /proc/<pid>/stat: whose child a process is, what it used, and
+// what its children did that have ended. A program's name may have anything in it, so
+// that counting begins after the last parenthesis.
+func parseProcess(stat string) (parent int, own, ended time.Duration, ok bool) {
+	i := strings.LastIndexByte(stat, ')')
+	if i < 0 {
+		return 0, 0, 0, false
+	}
+	fields := strings.Fields(stat[i+1:]) // from the third on: state ppid …
+	if len(fields) < 15 {
+		return 0, 0, 0, false
+	}
+	parent, err := strconv.Atoi(fields[1])
+	if err != nil {
+		return 0, 0, 0, false
+	}
+	var ticks [4]time.Duration // user, system, and both of the children
+	for i := range ticks {
+		n, err := strconv.ParseInt(fields[11+i], 10, 64)
+		if err != nil {
+			return 0, 0, 0, false
+		}
+		ticks[i] = time.Duration(n) * tick
+	}
+	return parent, ticks[0] + ticks[1], ticks[2] + ticks[3], true
+}
+
+// stopwatch times a measurement and what it makes the machine do.
+type stopwatch struct {
+	began    time.Time
+	took     time.Duration
+	used     usage // after stop
+	machine  *machine
+	measured []*process
+}
+
+// watch starts a stopwatch over the servers that are measured.
+func (m *machine) watch(measured ...*process) stopwatch {
+	w := stopwatch{machine: m, measured: measured, used: m.usage(measured)}
+	w.began = time.Now()
+	return w
+}
+
+func (w *stopwatch) stop() {
+	w.took = time.Since(w.began)
+	w.used = w.machine.usage(w.measured).sub(w.used)
+}
