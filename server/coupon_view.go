@@ -49,7 +49,7 @@ func couponOf(language *tongue, c *loyalty.Coupon, holder *loyalty.Customer, now
 		Customer: couponOwner(holder),
 	}
 	if c.Type == loyalty.CouponGiftCard {
-		out.Balance = &c.Balance
+		out.Balance = (*money.Amount)(&c.Balance)
 	}
 	return out
 }
@@ -80,7 +80,7 @@ func worth(c *loyalty.Coupon) *money.Amount {
 	if c.Type == loyalty.CouponFreeShipping {
 		return nil
 	}
-	return &c.Value
+	return (*money.Amount)(&c.Value)
 }
 
 // orEmpty is a list that is never null on the wire.

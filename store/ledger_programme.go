@@ -6,6 +6,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
@@ -52,13 +53,13 @@ WHERE r.customer_id IS NOT NULL AND r.state IN ('%s', '%s')`, loyalty.CouponCrea
 // its redemptions that stand, which are a document.
 func giftCardsMatch(db *gorm.DB, found func(LedgerFinding)) error {
 	return couponTable.each(db.Where("type = ?", loyalty.CouponGiftCard), func(c *loyalty.Coupon) bool {
-		left := c.Value
+		left, balance := money.Amount(c.Value), money.Amount(c.Balance)
 		for _, u := range c.Uses {
 			left -= u.Amount
 		}
-		if left != c.Balance {
+		if left != balance {
 			found(LedgerFinding{Customer: c.Customer, Row: c.Code, Detail: fmt.Sprintf(
-				"balance and redemptions differ; balance is %s, should be %s", c.Balance, left)})
+				"balance and redemptions differ; balance is %s, should be %s", balance, left)})
 		}
 		return false
 	})

@@ -18,20 +18,21 @@ const (
 )
 
 // RewardClaim is a reward that a customer took. Its id is that of the event
-// that records the claim.
+// that records the claim. As JSON it is the effect of an event: the claim as the event
+// left it, whole.
 type RewardClaim struct {
-	ID        ID
-	Customer  ID // of the row: who claimed or received it
-	Reward    string
-	State     ClaimState
-	Points    int64  // what it cost
-	Award     int64  // points it gave
-	Coupon    string // the code it gave; empty: none
-	ClaimedAt time.Time
-	UpdatedAt time.Time
-	Burn      []points.Portion // the lots that paid, less what came back
+	ID        ID               `json:"id"`
+	Customer  ID               `json:"customer"` // of the row: who claimed or received it
+	Reward    string           `json:"reward"`
+	State     ClaimState       `json:"state"`
+	Points    int64            `json:"points,omitempty"` // what it cost
+	Award     int64            `json:"award,omitempty"`  // points it gave
+	Coupon    string           `json:"coupon,omitempty"` // the code it gave; empty: none
+	ClaimedAt time.Time        `json:"claimed_at"`
+	UpdatedAt time.Time        `json:"-"`              // when its last event was recorded
+	Burn      []points.Portion `json:"burn,omitempty"` // the lots that paid, less what came back
 
-	Dirty bool
+	Dirty bool `json:"-"`
 }
 
 // ClaimMoves is the table of states of a claimed reward: trigger, state before,
@@ -55,10 +56,10 @@ func (c *RewardClaim) Move(trigger string) error {
 }
 
 // Tally is a count that all customers share, such as how often a reward was
-// claimed in all.
+// claimed in all. As JSON it is the effect of an event: what the event added.
 type Tally struct {
-	Key   string
-	Count int64
+	Key   string `json:"key"`
+	Count int64  `json:"n"`
 }
 
 // The keys of tallies: what is counted, then the entity's id.

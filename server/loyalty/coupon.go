@@ -36,32 +36,33 @@ const (
 )
 
 // Coupon is one code and what became of it. Codes are unique over the whole
-// programme.
+// programme. As JSON it is the effect of an event: a coupon as the event left it, whole,
+// so that a rebuild needs no other event to make it.
 type Coupon struct {
-	ID        ID
-	Code      string
-	State     CouponState
-	Customer  ID // who holds it, merged accounts resolved; zero: no customer
-	Type      string
-	Value     money.Amount // what it is worth: money, or percent
-	Balance   money.Amount // of a gift card
-	Currency  string
-	Name      CouponName
-	Pool      string       // the pool it comes from; empty: none
-	Reward    string       // the reward that gave it; empty: none
-	Cost      money.Amount // what it costs the business
-	Stores    []string     // where a checkout may redeem it; empty: everywhere
-	Products  []string     // what it is for; empty: everything
-	CreatedAt time.Time
-	ClaimedAt time.Time
+	ID        ID          `json:"id"`
+	Version   int64       `json:"version"` // grows by one with every change
+	Code      string      `json:"code"`
+	State     CouponState `json:"state"`
+	Customer  ID          `json:"customer"` // who holds it, merged accounts resolved; zero: no customer
+	Type      string      `json:"type"`
+	Value     money.Parts `json:"value,omitempty"`   // what it is worth: money, or percent
+	Balance   money.Parts `json:"balance,omitempty"` // of a gift card
+	Currency  string      `json:"currency,omitempty"`
+	Name      CouponName  `json:"name,omitzero"`
+	Pool      string      `json:"pool,omitempty"`     // the pool it comes from; empty: none
+	Reward    string      `json:"reward,omitempty"`   // the reward that gave it; empty: none
+	Cost      money.Parts `json:"cost,omitempty"`     // what it costs the business
+	Stores    []string    `json:"stores,omitempty"`   // where a checkout may redeem it; empty: everywhere
+	Products  []string    `json:"products,omitempty"` // what it is for; empty: everything
+	CreatedAt time.Time   `json:"created_at"`
+	ClaimedAt time.Time   `json:"claimed_at,omitzero"`
 	// RedeemedAt is the (effective) instant of the last redemption.
-	RedeemedAt time.Time
-	ExpiresAt  time.Time // zero: never
-	Version    int64     // grows by one with every change
+	RedeemedAt time.Time `json:"redeemed_at,omitzero"`
+	ExpiresAt  time.Time `json:"expires_at,omitzero"` // zero: never
 
 	// Uses are its redemptions that stand, the last one at the end, so that
 	// coupon_unredeem can lead back to the state before.
-	Uses []CouponUse
+	Uses []CouponUse `json:"uses,omitempty"`
 }
 
 // CouponUse is one redemption.
@@ -80,23 +81,13 @@ func (c *Coupon) Clone() *Coupon {
 	return &copied
 }
 
-// EffectOfCoupon is a coupon as the journal keeps it.
-func EffectOfCoupon(c *Coupon) CouponEffect {
-	return CouponEffect{
-		ID: c.ID, Version: c.Version, Code: c.Code, State: c.State, Customer: c.Customer, Type: c.Type, Value: int64(c.Value), Balance: int64(c.Balance),
-		Currency: c.Currency, Name: c.Name, Pool: c.Pool, Reward: c.Reward, Cost: int64(c.Cost), Stores: c.Stores, Products: c.Products,
-		CreatedAt: c.CreatedAt, ClaimedAt: InstantOrNil(c.ClaimedAt), RedeemedAt: InstantOrNil(c.RedeemedAt), ExpiresAt: InstantOrNil(c.ExpiresAt),
-		Uses: slices.Clone(c.Uses),
-	}
-}
-
 // What gift cards paid follows the purchase: its total may change while it is
 // pending, and a refund gives the money back.
 
 // Shrink gives a part of a use of a gift card back to its balance.
 func (c *Coupon) Shrink(i int, n money.Amount) {
 	c.Uses[i].Amount -= n
-	c.Balance += n
+	c.Balance += money.Parts(n)
 	if c.State == CouponRedeemed {
 		c.State = CouponPartiallyRedeemed
 	}
@@ -112,7 +103,7 @@ type RedeemedCoupon struct {
 // Undo takes the i-th use back. Of a gift card it may be one that others followed.
 func (c *Coupon) Undo(i int) {
 	use := c.Uses[i]
-	c.Balance += use.Amount
+	c.Balance += money.Parts(use.Amount)
 	switch {
 	case i == len(c.Uses)-1:
 		c.State = use.Before

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 )
 
 // Every trigger in every state of a coupon, as decisions 6 has it: the state after,
@@ -98,7 +100,7 @@ func TestUndoKeepsTheBalance(t *testing.T) {
 			c.Undo(i)
 			left := c.Value
 			for _, u := range c.Uses {
-				left -= u.Amount
+				left -= money.Parts(u.Amount)
 			}
 			require.Equal(t, left, c.Balance, order)
 			if len(c.Uses) > 0 {

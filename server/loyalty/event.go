@@ -42,7 +42,9 @@ func (e *Event) Sent(action string) bool {
 }
 
 // Effects are the recorded effects of an event besides its postings: with them
-// every state can be folded from the journal without rerunning a rule.
+// every state can be folded from the journal without rerunning a rule. Where an event
+// changed a row, the effect is the row: its JSON tags say what the journal has of it,
+// and what is stored is never changed (see the golden journal in the room job).
 type Effects struct {
 	Status      Status             `json:"status,omitempty"`
 	Transaction *TransactionEffect `json:"transaction,omitempty"`
@@ -50,10 +52,10 @@ type Effects struct {
 	Purchases []TransactionEffect `json:"purchases,omitempty"`
 	Lot       *LotEffect          `json:"lot,omitempty"`
 	Referrer  *ID                 `json:"referrer,omitempty"`
-	Coupons   []CouponEffect      `json:"coupons,omitempty"`
-	Progress  []ProgressEffect    `json:"progress,omitempty"`
-	Claims    []ClaimEffect       `json:"claims,omitempty"`
-	Tallies   []TallyEffect       `json:"tallies,omitempty"`
+	Coupons   []Coupon            `json:"coupons,omitempty"`
+	Progress  []Progress          `json:"progress,omitempty"`
+	Claims    []RewardClaim       `json:"claims,omitempty"`
+	Tallies   []Tally             `json:"tallies,omitempty"`   // what the event added
 	Campaigns []CampaignEffect    `json:"campaigns,omitempty"` // what they gave for it, or a refund took back
 	// MergedFrom is the customer whom a merge made part of this one: their lots and
 	// figures are in the event's postings, under both customers; what they held
@@ -69,59 +71,6 @@ type Effects struct {
 	// Booked is when an event was recorded that its sender dated earlier
 	// (effective_timestamp): a window that was closed by then does not count it.
 	Booked *time.Time `json:"booked,omitempty"`
-}
-
-// CouponEffect is a coupon after an event, whole: a rebuild needs no other event
-// to make it.
-type CouponEffect struct {
-	ID         ID          `json:"id"`
-	Version    int64       `json:"version"` // grows with every change
-	Code       string      `json:"code"`
-	State      CouponState `json:"state"`
-	Customer   ID          `json:"customer"` // who holds it; zero: no customer
-	Type       string      `json:"type"`
-	Value      int64       `json:"value,omitempty"`   // 1/10,000 of a currency unit or percent
-	Balance    int64       `json:"balance,omitempty"` // 1/10,000 of a currency unit
-	Currency   string      `json:"currency,omitempty"`
-	Name       CouponName  `json:"name,omitzero"`
-	Pool       string      `json:"pool,omitempty"`
-	Reward     string      `json:"reward,omitempty"`
-	Cost       int64       `json:"cost,omitempty"`
-	Stores     []string    `json:"stores,omitempty"`
-	Products   []string    `json:"products,omitempty"`
-	CreatedAt  time.Time   `json:"created_at"`
-	ClaimedAt  *time.Time  `json:"claimed_at,omitempty"`
-	RedeemedAt *time.Time  `json:"redeemed_at,omitempty"`
-	ExpiresAt  *time.Time  `json:"expires_at,omitempty"`
-	Uses       []CouponUse `json:"uses,omitempty"`
-}
-
-// ProgressEffect is a standing after an event; without data it is gone.
-type ProgressEffect struct {
-	Kind  ProgressKind    `json:"kind"`
-	Key   string          `json:"key"`
-	Data  json.RawMessage `json:"data,omitempty"`
-	DueAt *time.Time      `json:"due_at,omitempty"`
-}
-
-// ClaimEffect is a claimed reward after an event.
-type ClaimEffect struct {
-	ID       ID         `json:"id"`
-	Customer ID         `json:"customer"`
-	Reward   string     `json:"reward"`
-	State    ClaimState `json:"state"`
-	Points   int64      `json:"points,omitempty"`
-	Award    int64      `json:"award,omitempty"`
-	Coupon   string     `json:"coupon,omitempty"`
-	// ClaimedAt and Burn make the claim whole for a rebuild.
-	ClaimedAt time.Time        `json:"claimed_at"`
-	Burn      []points.Portion `json:"burn,omitempty"`
-}
-
-// TallyEffect is what an event added to a count.
-type TallyEffect struct {
-	Key string `json:"key"`
-	N   int64  `json:"n"`
 }
 
 // TransactionEffect is the state of a purchase after an event.

@@ -42,20 +42,21 @@ func (s ProgressKinds) Has(k ProgressKind) bool { return s&(1<<k) != 0 }
 
 // ProgressKey names one progress of a customer.
 type ProgressKey struct {
-	Kind ProgressKind
-	Key  string
+	Kind ProgressKind `json:"kind"`
+	Key  string       `json:"key"`
 }
 
 // Progress is where one customer stands with one thing of the programme: a
 // tier, a challenge, a reward. What it holds is a document of its kind. It is
-// guarded by the version of its customer.
+// guarded by the version of its customer. As JSON it is the effect of an event: the
+// progress as the event left it; without data it is gone.
 type Progress struct {
-	Customer ID
+	Customer ID `json:"-"` // whose event it is
 	ProgressKey
-	Data  json.RawMessage
-	DueAt time.Time // when it must be looked at next; zero: never
+	Data  json.RawMessage `json:"data,omitempty"`
+	DueAt time.Time       `json:"due_at,omitzero"` // when it must be looked at next; zero: never
 
-	Dirty bool
+	Dirty bool `json:"-"`
 }
 
 func InstantOrNil(t time.Time) *time.Time {

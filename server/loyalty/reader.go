@@ -154,7 +154,7 @@ type CouponMove struct {
 	At          time.Time
 	Transaction string   // the purchase it belongs to; empty: none
 	Customer    Customer // whose event it is, as HeldCoupon.Holder
-	After       CouponEffect
+	After       Coupon
 }
 
 // CouponUsageQuery selects what is counted. Fields: pool, created_at.

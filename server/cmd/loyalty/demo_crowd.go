@@ -166,7 +166,7 @@ func (c *demoCrowd) learned(a act, o loyalty.Outcome) {
 }
 
 // got notes a coupon that the member can use now.
-func (m *member) got(coupon loyalty.CouponEffect) {
+func (m *member) got(coupon loyalty.Coupon) {
 	switch {
 	case coupon.State != loyalty.CouponClaimed:
 	case coupon.Type == loyalty.CouponGiftCard:

@@ -5,6 +5,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/coupon"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 )
 
 // giftCoupon is the older form of coupon_create: with an amount it makes a gift card.
@@ -18,7 +19,7 @@ var giftCoupon = engine.Action[events.CouponData]{
 		}
 		c := loyalty.Coupon{Type: loyalty.CouponAmount, ExpiresAt: expires}
 		if d.Amount != nil {
-			c.Type, c.Value, c.Balance = loyalty.CouponGiftCard, *d.Amount, *d.Amount
+			c.Type, c.Value, c.Balance = loyalty.CouponGiftCard, money.Parts(*d.Amount), money.Parts(*d.Amount)
 		}
 		return coupon.Give(r, r.Event, d.Code, c)
 	},

@@ -29,14 +29,14 @@ var couponCreate = engine.Action[events.CouponCreateData]{
 			return err
 		}
 		c := loyalty.Coupon{
-			Type: couponType(d), Value: d.Value, Currency: deref(d.Currency), Pool: pool, Cost: deref(d.Cost),
+			Type: couponType(d), Value: money.Parts(d.Value), Currency: deref(d.Currency), Pool: pool, Cost: money.Parts(deref(d.Cost)),
 			Stores: separated(d.Stores), Products: separated(d.Product), ExpiresAt: expires,
 		}
 		if name := deref(d.Name); name != "" {
 			c.Name.Texts = map[string]string{r.Programme.Language.Default: name}
 		}
 		if d.Amount != nil { // what a gift card is worth is what is on it
-			c.Value = *d.Amount
+			c.Value = money.Parts(*d.Amount)
 		}
 		if c.Type == loyalty.CouponGiftCard {
 			c.Balance = c.Value

@@ -25,6 +25,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/action"
 	"github.com/loyalty-platform/loyalty/server/loyalty/coupon"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 	"github.com/loyalty-platform/loyalty/server/loyalty/rebuild"
@@ -143,7 +144,7 @@ func (s *stage) upload(codes map[string][]string) {
 			last = loyalty.NewID(*s.now.Load(), last)
 			c := loyalty.Coupon{
 				ID: last, Code: code, State: loyalty.CouponCreated, Pool: pool,
-				Type: p.Coupon.Type, Value: p.Coupon.Value, Currency: p.Coupon.Currency, Name: loyalty.CouponName{Texts: p.Coupon.Name},
+				Type: p.Coupon.Type, Value: money.Parts(p.Coupon.Value), Currency: p.Coupon.Currency, Name: loyalty.CouponName{Texts: p.Coupon.Name},
 				Stores: p.Coupon.Stores, Products: p.Coupon.Products, CreatedAt: *s.now.Load(),
 			}
 			if c.Type == loyalty.CouponGiftCard {

@@ -38,7 +38,7 @@ func repay(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, c *loyalty.C
 	}
 	switch needed := *left; {
 	case paid < needed && mayPay(r, c, t):
-		more = min(c.Balance, needed-paid)
+		more = min(money.Amount(c.Balance), needed-paid)
 		*left -= paid + more
 	default:
 		*left -= min(paid, needed)

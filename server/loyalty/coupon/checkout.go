@@ -104,7 +104,7 @@ func redeemFor(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, code str
 	if c.Type != loyalty.CouponGiftCard {
 		return redeemIn(r, e, t, c, 0)
 	}
-	pays := min(c.Balance, *left)
+	pays := min(money.Amount(c.Balance), *left)
 	*left -= pays
 	if pays == 0 {
 		Trace(r, "skipped", "reason.paid", c)

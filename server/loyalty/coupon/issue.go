@@ -96,11 +96,11 @@ func poolCode(r *engine.Run, id string) (*loyalty.Coupon, *Pool, error) {
 // Shape makes a coupon what a template says. Money without a currency is in the
 // programme's.
 func Shape(c *loyalty.Coupon, t *CouponTemplate, currency string) {
-	c.Type, c.Value, c.Currency, c.Name = t.Type, t.Value, t.Currency, loyalty.CouponName{Texts: t.Name}
+	c.Type, c.Value, c.Currency, c.Name = t.Type, money.Parts(t.Value), t.Currency, loyalty.CouponName{Texts: t.Name}
 	c.Stores, c.Products = slices.Clone(t.Stores), slices.Clone(t.Products)
 	c.Balance = 0
 	if t.Type == loyalty.CouponGiftCard {
-		c.Balance = t.Value
+		c.Balance = c.Value
 	}
 	if c.Currency == "" && (t.Type == loyalty.CouponAmount || t.Type == loyalty.CouponGiftCard) {
 		c.Currency = currency

@@ -51,22 +51,22 @@ func Use(r *engine.Run, e *loyalty.Event, c *loyalty.Coupon, d Redemption) error
 	use := loyalty.CouponUse{Event: e.ID, At: r.At, Transaction: e.Transaction, Before: c.State, Cost: d.Cost}
 	trigger := "redeem"
 	if c.Type == loyalty.CouponGiftCard {
-		use.Amount = c.Balance
+		use.Amount = money.Amount(c.Balance)
 		if d.Amount != nil {
 			use.Amount = *d.Amount
 		}
-		if use.Amount > c.Balance {
+		if use.Amount > money.Amount(c.Balance) {
 			Trace(r, "refused", "reason.balance", c)
 			return loyalty.ErrCouponBalance.At("data.amount")
 		}
-		if use.Amount < c.Balance {
+		if use.Amount < money.Amount(c.Balance) {
 			trigger = "redeem_part"
 		}
 	}
 	if err := c.Move(trigger, r.At); err != nil {
 		return err
 	}
-	c.Balance -= use.Amount
+	c.Balance -= money.Parts(use.Amount)
 	c.Uses = append(c.Uses, use)
 	c.RedeemedAt = r.At
 	if c.Customer == (loyalty.ID{}) {

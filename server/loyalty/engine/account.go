@@ -235,7 +235,7 @@ func (r *Run) SetProgress(e *loyalty.Event, key loyalty.ProgressKey, v any, due 
 		s.Data, s.DueAt = loyalty.JSON(v), due
 	}
 	r.account.progress[key] = s
-	carries := func(o loyalty.ProgressEffect) bool { return o.Kind == key.Kind && o.Key == key.Key }
+	carries := func(o loyalty.Progress) bool { return o.ProgressKey == key }
 	for _, o := range r.work.events {
 		if o.Customer == e.Customer && loyalty.CompareID(o.ID, e.ID) > 0 && o.Effects != nil && slices.ContainsFunc(o.Effects.Progress, carries) {
 			e = o
@@ -243,7 +243,7 @@ func (r *Run) SetProgress(e *loyalty.Event, key loyalty.ProgressKey, v any, due 
 	}
 	effects := e.Tell()
 	effects.Progress = slices.DeleteFunc(effects.Progress, carries)
-	effects.Progress = append(effects.Progress, loyalty.ProgressEffect{Kind: key.Kind, Key: key.Key, Data: s.Data, DueAt: loyalty.InstantOrNil(s.DueAt)})
+	effects.Progress = append(effects.Progress, *s)
 	return nil
 }
 

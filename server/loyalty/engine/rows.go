@@ -31,10 +31,9 @@ func (r *Run) RewardClaims() ([]*loyalty.RewardClaim, error) {
 func (r *Run) ChangedClaim(e *loyalty.Event, c *loyalty.RewardClaim) {
 	c.UpdatedAt, c.Dirty = r.Now, true
 	r.account.claims[c.ID] = c
-	e.Tell().Claims = append(e.Tell().Claims, loyalty.ClaimEffect{
-		ID: c.ID, Customer: c.Customer, Reward: c.Reward, State: c.State, Points: c.Points, Award: c.Award, Coupon: c.Coupon,
-		ClaimedAt: c.ClaimedAt, Burn: slices.Clone(c.Burn),
-	})
+	told := *c
+	told.Burn = slices.Clone(c.Burn)
+	e.Tell().Claims = append(e.Tell().Claims, told)
 }
 
 // writeClaims adds the claims that changed to the batch's writes.
@@ -191,8 +190,8 @@ func (r *Run) ChangedCoupon(e *loyalty.Event, c *loyalty.Coupon) {
 	c.Version++
 	r.work.coupons[c.Code] = c
 	effects := e.Tell()
-	effects.Coupons = slices.DeleteFunc(effects.Coupons, func(o loyalty.CouponEffect) bool { return o.ID == c.ID })
-	effects.Coupons = append(effects.Coupons, loyalty.EffectOfCoupon(c))
+	effects.Coupons = slices.DeleteFunc(effects.Coupons, func(o loyalty.Coupon) bool { return o.ID == c.ID })
+	effects.Coupons = append(effects.Coupons, *c.Clone())
 }
 
 // writeCoupons adds the coupons that changed to the batch's writes.
@@ -256,7 +255,7 @@ func (r *Run) Count(e *loyalty.Event, key string, n int64) error {
 		r.work.tallies = map[string]int64{}
 	}
 	r.work.tallies[key] = before + n
-	e.Tell().Tallies = append(e.Tell().Tallies, loyalty.TallyEffect{Key: key, N: n})
+	e.Tell().Tallies = append(e.Tell().Tallies, loyalty.Tally{Key: key, Count: n})
 	return nil
 }
 

@@ -201,7 +201,7 @@ func TestRebuildFamilies(t *testing.T) {
 	require.Equal(t, [][]loyalty.ID{{ben, cid}, {ada, nth(4)}}, rb.Families())
 	require.Len(t, rebuild.NewRebuild([]loyalty.Event{merge(ada, ben, 10), merge(ben, ada, 11)}, nil).Families(), 2)
 
-	progress := []loyalty.ProgressEffect{{Kind: loyalty.ProgressTier, Key: "club", Data: json.RawMessage(`{}`)}}
+	progress := []loyalty.Progress{{ProgressKey: loyalty.ProgressKey{Kind: loyalty.ProgressTier, Key: "club"}, Data: json.RawMessage(`{}`)}}
 	events := []*loyalty.Event{
 		on(ada, 20, loyalty.Effects{Status: loyalty.Active, Progress: progress}), // later by its clock than the merge
 		on(ben, 10, loyalty.Effects{Status: loyalty.Active, MergedFrom: &ada, Progress: progress}),
@@ -219,7 +219,7 @@ func TestRebuildFamilies(t *testing.T) {
 // A coupon is what its highest version says, in whatever order customers come.
 func TestRebuildFoldsCoupons(t *testing.T) {
 	effect := func(customer loyalty.ID, n byte, version int64) *loyalty.Event {
-		return on(customer, n, loyalty.Effects{Coupons: []loyalty.CouponEffect{{ID: nth(9), Code: "C", Version: version, State: loyalty.CouponClaimed, Customer: customer}}})
+		return on(customer, n, loyalty.Effects{Coupons: []loyalty.Coupon{{ID: nth(9), Code: "C", Version: version, State: loyalty.CouponClaimed, Customer: customer}}})
 	}
 	row := func(customer loyalty.ID, version int64) *loyalty.Coupon {
 		return &loyalty.Coupon{ID: nth(9), Code: "C", Version: version, State: loyalty.CouponClaimed, Customer: customer}

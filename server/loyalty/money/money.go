@@ -25,6 +25,10 @@ const Unit Amount = 10_000
 // both databases and a plain JSON number on the wire.
 type Amount int64
 
+// Parts is an Amount as the journal keeps it in its documents: JSON writes the whole
+// number of 1/10,000 parts, where an Amount is written as a decimal number of units.
+type Parts int64
+
 // ErrPrecision says that a number has more decimals than can be kept.
 var ErrPrecision = errors.New("more decimals than can be kept")
 

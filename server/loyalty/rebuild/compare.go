@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
@@ -122,18 +121,6 @@ func (j *foldedPurchase) detail(p place, s *loyalty.TransactionDetail) {
 	}
 }
 
-// portionText writes portions, as lot: points.
-func portionText(portions []points.Portion) string {
-	var b strings.Builder
-	for i, portion := range portions {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprintf(&b, "%s: %d", loyalty.ID(portion.Lot), portion.Points)
-	}
-	return b.String()
-}
-
 // Progress compares a stored progress.
 func (f *Family) Progress(s *loyalty.Progress) {
 	j := f.accounts[s.Customer].progress
@@ -144,8 +131,7 @@ func (f *Family) Progress(s *loyalty.Progress) {
 	if !p.exists(known, true) {
 		return
 	}
-	differ(p, "data", string(told.Data), string(s.Data))
-	p.instant("due_at", loyalty.Deref(told.DueAt), s.DueAt)
+	documents(p, &told, s)
 }
 
 // row names the row of a progress, by kind and key.
@@ -158,15 +144,8 @@ func (f *Family) Claim(s *loyalty.RewardClaim) {
 	if !p.exists(j != nil, true) {
 		return
 	}
-	differ(p, "customer", j.Customer, s.Customer)
-	differ(p, "reward", j.Reward, s.Reward)
-	differ(p, "state", j.State, s.State)
-	differ(p, "points", j.Points, s.Points)
-	differ(p, "award", j.Award, s.Award)
-	differ(p, "coupon", j.Coupon, s.Coupon)
-	p.instant("claimed_at", j.ClaimedAt, s.ClaimedAt)
-	p.instant("updated_at", j.updatedAt, s.UpdatedAt)
-	differ(p, "burn", portionText(j.Burn), portionText(s.Burn))
+	documents(p, j, s)
+	p.instant("updated_at", j.UpdatedAt, s.UpdatedAt)
 }
 
 // Close reports the rows that the journal tells of and that are not stored.

@@ -2,12 +2,13 @@ package rebuild
 
 import (
 	"slices"
+	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
 // coupon folds what an event made of a coupon: the highest version is the last.
-func (rb *Rebuild) coupon(x *loyalty.CouponEffect) {
+func (rb *Rebuild) coupon(x *loyalty.Coupon) {
 	if version, matched := rb.matched[x.ID]; matched {
 		if x.Version <= version {
 			return
@@ -57,40 +58,19 @@ func (rb *Rebuild) Coupon(s *loyalty.Coupon) {
 		if !rb.place(s.Customer, "coupon "+s.Code).exists(s.Pool != "", true) {
 			return
 		}
-		j = new(loyalty.EffectOfCoupon(s))
-		j.State, j.Customer, j.Version, j.Uses, j.ClaimedAt, j.RedeemedAt, j.Balance = loyalty.CouponCreated, loyalty.ID{}, 0, nil, nil, nil, 0
+		j = new(*s)
+		j.State, j.Customer, j.Version, j.Uses, j.ClaimedAt, j.RedeemedAt, j.Balance = loyalty.CouponCreated, loyalty.ID{}, 0, nil, time.Time{}, time.Time{}, 0
 		if s.Type == loyalty.CouponGiftCard {
-			j.Balance = int64(s.Value)
+			j.Balance = s.Value
 		}
 	}
 	rb.compare(j, s)
 }
 
-func (rb *Rebuild) compare(j *loyalty.CouponEffect, s *loyalty.Coupon) {
-	p := rb.place(s.Customer, "coupon "+s.Code)
-	holder, _ := rb.survivor(j.Customer)
-	stored, _ := rb.survivor(s.Customer)
-	differ(p, "code", j.Code, s.Code)
-	differ(p, "version", j.Version, s.Version)
-	differ(p, "state", j.State, s.State)
-	differ(p, "customer", holder, stored)
-	differ(p, "type", j.Type, s.Type)
-	differ(p, "value", j.Value, int64(s.Value))
-	differ(p, "balance", j.Balance, int64(s.Balance))
-	differ(p, "currency", j.Currency, s.Currency)
-	differ(p, "pool", j.Pool, s.Pool)
-	differ(p, "reward", j.Reward, s.Reward)
-	differ(p, "cost", j.Cost, int64(s.Cost))
-	p.instant("created_at", j.CreatedAt, s.CreatedAt)
-	p.instant("claimed_at", loyalty.Deref(j.ClaimedAt), s.ClaimedAt)
-	p.instant("redeemed_at", loyalty.Deref(j.RedeemedAt), s.RedeemedAt)
-	p.instant("expires_at", loyalty.Deref(j.ExpiresAt), s.ExpiresAt)
-	if !j.Name.IsZero() || !s.Name.IsZero() || len(j.Stores)+len(s.Stores)+len(j.Products)+len(s.Products) > 0 {
-		p.document("name", j.Name, s.Name)
-		p.document("stores", j.Stores, s.Stores)
-		p.document("products", j.Products, s.Products)
-	}
-	if len(j.Uses)+len(s.Uses) > 0 {
-		p.document("uses", j.Uses, s.Uses)
-	}
+// compare compares a coupon. Whoever has it may have become part of another customer.
+func (rb *Rebuild) compare(journal, stored *loyalty.Coupon) {
+	j, s := *journal, *stored
+	j.Customer, _ = rb.survivor(j.Customer)
+	s.Customer, _ = rb.survivor(s.Customer)
+	documents(rb.place(stored.Customer, "coupon "+stored.Code), &j, &s)
 }

@@ -17,7 +17,7 @@ type Family struct {
 	accounts  map[loyalty.ID]*foldedAccount
 	lots      map[owned]*foldedLot
 	purchases map[string]*foldedPurchase
-	claims    map[loyalty.ID]*foldedClaim
+	claims    map[loyalty.ID]*loyalty.RewardClaim
 }
 
 // owned names a lot of a customer: a merge opens lots under their old ids.
@@ -29,7 +29,7 @@ type foldedAccount struct {
 	referrer loyalty.ID
 	figures  points.Figures
 	last     loyalty.ID // event
-	progress map[loyalty.ProgressKey]loyalty.ProgressEffect
+	progress map[loyalty.ProgressKey]loyalty.Progress
 	met      []string        // of given: what is stored
 	given    map[string]bool // campaigns that gave them, or whom they were merged from, something
 	// what was compared already
@@ -49,17 +49,12 @@ type foldedPurchase struct {
 	lines     map[loyalty.ID]loyalty.LineEffect
 }
 
-type foldedClaim struct {
-	loyalty.ClaimEffect
-	updatedAt time.Time
-}
-
 // Family begins the scratch copy of a family, whose members come as Families
 // lists them, or of one customer.
 func (rb *Rebuild) Family(members ...loyalty.ID) *Family {
 	f := &Family{
 		rebuild: rb, accounts: make(map[loyalty.ID]*foldedAccount, len(members)), lots: map[owned]*foldedLot{},
-		purchases: map[string]*foldedPurchase{}, claims: map[loyalty.ID]*foldedClaim{},
+		purchases: map[string]*foldedPurchase{}, claims: map[loyalty.ID]*loyalty.RewardClaim{},
 	}
 	for _, id := range members {
 		f.accounts[id] = &foldedAccount{}
@@ -96,11 +91,12 @@ func (f *Family) Event(e *loyalty.Event) {
 	if x := e.Effects; x != nil {
 		f.account(a, x)
 		f.purchase(e, x)
-		for _, claim := range x.Claims {
-			f.claims[claim.ID] = &foldedClaim{claim, e.RecordedAt}
+		for i := range x.Claims {
+			claim := &x.Claims[i]
+			claim.UpdatedAt, f.claims[claim.ID] = e.RecordedAt, claim
 		}
 		for _, t := range x.Tallies {
-			f.rebuild.tallies[t.Key] += t.N
+			f.rebuild.tallies[t.Key] += t.Count
 		}
 		f.rebuild.gave(e, a)
 		for i := range x.Coupons {
@@ -119,9 +115,9 @@ func (f *Family) account(a *foldedAccount, x *loyalty.Effects) {
 	}
 	for _, p := range x.Progress {
 		if a.progress == nil {
-			a.progress = map[loyalty.ProgressKey]loyalty.ProgressEffect{}
+			a.progress = map[loyalty.ProgressKey]loyalty.Progress{}
 		}
-		a.progress[loyalty.ProgressKey{Kind: p.Kind, Key: p.Key}] = p
+		a.progress[p.ProgressKey] = p
 	}
 	if x.MergedFrom == nil {
 		return

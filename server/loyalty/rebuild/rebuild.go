@@ -3,7 +3,6 @@
 package rebuild
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"slices"
@@ -26,7 +25,7 @@ type Rebuild struct {
 	kin     map[loyalty.ID]bool       // who is part of a merge
 	claimed map[string]loyalty.ID     // purchases that changed hands, by which event
 	holders map[string]loyalty.ID     // and to whom
-	coupons map[loyalty.ID]*loyalty.CouponEffect
+	coupons map[loyalty.ID]*loyalty.Coupon
 	matched map[loyalty.ID]int64 // coupons that were let go, at which version
 	touched []loyalty.ID         // coupons since the last call of Touched
 	tallies map[string]int64
@@ -50,7 +49,7 @@ type Difference struct {
 func NewRebuild(far []loyalty.Event, report func(Difference)) *Rebuild {
 	rb := &Rebuild{
 		into: map[loyalty.ID]loyalty.ID{}, kin: map[loyalty.ID]bool{}, claimed: map[string]loyalty.ID{}, holders: map[string]loyalty.ID{},
-		coupons: map[loyalty.ID]*loyalty.CouponEffect{}, matched: map[loyalty.ID]int64{}, tallies: map[string]int64{},
+		coupons: map[loyalty.ID]*loyalty.Coupon{}, matched: map[loyalty.ID]int64{}, tallies: map[string]int64{},
 		figures: map[string]*loyalty.CampaignFigures{}, report: report,
 	}
 	for i := range far {
@@ -166,11 +165,4 @@ func when(t time.Time) string {
 		return "never"
 	}
 	return t.UTC().Format(time.RFC3339Nano)
-}
-
-// document compares two documents by their text.
-func (p place) document(field string, journal, stored any) {
-	if j, s := loyalty.JSON(journal), loyalty.JSON(stored); !bytes.Equal(j, s) {
-		p.differ(field, string(j), string(s))
-	}
 }
