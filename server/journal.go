@@ -9,6 +9,7 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 )
 
 // What happened, as the Display API and the Loyalty Read API list it.
@@ -109,7 +110,7 @@ func transactionOf(language *tongue, page *loyalty.TransactionPage, t *loyalty.T
 		ID: t.Name, Status: common.TransactionStatus(t.State), CreatedAt: common.Instant(t.CreatedAt), UpdatedAt: common.Instant(t.UpdatedAt),
 		CheckoutDate: common.Instant(t.CheckoutDate), AutoAccept: instantOrNil(t.AutoAccept),
 		Currency: textOrNil(t.Attribute("currency")), Channel: textOrNil(t.Attribute("channel")), Store: textOrNil(t.Attribute("store")),
-		Total: t.Total, OriginalTotal: t.OriginalTotal, Refunded: t.Refunded,
+		Total: money.Amount(t.Total), OriginalTotal: money.Amount(t.OriginalTotal), Refunded: money.Amount(t.Refunded),
 		PointsRewarded: t.OriginalEarned, Earned: t.Earned, Burned: t.Burned,
 		Items: make([]common.TransactionItem, len(t.Detail.Items)), Breakdown: []common.TransactionMove{},
 	}

@@ -139,7 +139,8 @@ func checkout(s *store.Store, customer, name string) error {
 		}
 		after.Figures.Score, after.Figures.Spent = after.Figures.Score+9, after.Figures.Spent+1
 		w.Customers = []loyalty.Changed[loyalty.Customer]{{Before: c.Customer, After: after}}
-		w.NewTransactions = []loyalty.Transaction{{Customer: after.ID, Name: name, State: loyalty.Accepted, Checkout: w.Events[0].ID, CreatedAt: now, UpdatedAt: now}}
+		w.NewTransactions = []loyalty.Transaction{{Customer: after.ID, Name: name, UpdatedAt: now,
+			PurchaseState: loyalty.PurchaseState{State: loyalty.Accepted}, PurchaseOpening: loyalty.PurchaseOpening{Checkout: w.Events[0].ID, CreatedAt: now}}}
 		return w, nil
 	})
 }

@@ -94,8 +94,9 @@ func (m *member) purchase(name string, state loyalty.TransactionState, earned, b
 		require.NoError(m.t, err)
 	}
 	m.writes.NewTransactions = append(m.writes.NewTransactions, loyalty.Transaction{
-		Customer: m.c.ID, Name: name, State: state, Checkout: checkout, CreatedAt: m.now, UpdatedAt: m.now, CheckoutDate: m.now,
-		OriginalEarned: earned, Earned: earned, OriginalBurned: burned, Burned: burned, Detail: loyalty.TransactionDetail{Burn: burn},
+		Customer: m.c.ID, Name: name, UpdatedAt: m.now, PurchaseOpening: loyalty.PurchaseOpening{Checkout: checkout, CreatedAt: m.now, CheckoutDate: m.now},
+		PurchaseState: loyalty.PurchaseState{State: state, Earned: earned, Burned: burned}, PurchaseOrigin: loyalty.PurchaseOrigin{OriginalEarned: earned, OriginalBurned: burned},
+		Detail: loyalty.TransactionDetail{PurchaseUses: loyalty.PurchaseUses{Burn: burn}},
 	})
 }
 

@@ -73,50 +73,27 @@ type Effects struct {
 	Booked *time.Time `json:"booked,omitempty"`
 }
 
-// TransactionEffect is the state of a purchase after an event.
+// TransactionEffect is a purchase after an event: those of its parts that events change,
+// and what tells the rest.
 type TransactionEffect struct {
-	Name       string           `json:"name,omitempty"` // where the event's row does not name it
-	State      TransactionState `json:"state"`
-	Total      int64            `json:"total"` // 1/10,000 of a currency unit
-	Refunded   int64            `json:"refunded"`
-	Earned     int64            `json:"earned"`
-	Burned     int64            `json:"burned"`
-	AutoAccept *time.Time       `json:"auto_accept,omitempty"`
-	AutoReject bool             `json:"auto_reject,omitempty"`
+	Name string `json:"name,omitempty"` // where the event's row does not name it
+	PurchaseState
 	// Claimed says that the purchase came from a guest, of whom another event tells
 	// that it is theirs no more: an effect without a state.
-	Claimed bool `json:"claimed,omitempty"`
-	// OriginalEarned and OriginalBurned are what it earned and burned when it was
-	// accepted. The original total is Total + Refunded.
-	OriginalEarned int64            `json:"original_earned,omitempty"`
-	OriginalBurned int64            `json:"original_burned,omitempty"`
-	Burn           []points.Portion `json:"burn,omitempty"`    // lots held or burned, less what came back
-	Bonus          int64            `json:"bonus,omitempty"`   // of OriginalEarned: what campaigns gave
-	Gifts          []PurchaseGift   `json:"gifts,omitempty"`   // Bonus by campaign
-	Coupons        []RedeemedCoupon `json:"coupons,omitempty"` // that it redeemed
-	Unused         []string         `json:"unused,omitempty"`  // offers that it could not use
-	Counted        []Counting       `json:"counted,omitempty"` // towards challenges
-	Items          int              `json:"items,omitempty"`   // how many lines it has
+	Claimed        bool `json:"claimed,omitempty"`
+	PurchaseOrigin      // the original total is Total + Refunded
+	PurchaseUses
+	Items int `json:"items,omitempty"` // how many lines it has
 	// Lines are those of which the rows of the items do not tell everything.
 	Lines []LineEffect `json:"lines,omitempty"`
 	// Opened tells of its checkout where that is another customer's.
-	Opened *OpenedEffect `json:"opened,omitempty"`
+	Opened *PurchaseOpening `json:"opened,omitempty"`
 }
 
 // LineEffect is one line of a purchase, by the event that is its own.
 type LineEffect struct {
-	Event     ID    `json:"event"`
-	Points    int64 `json:"points"`
-	Bonus     int64 `json:"bonus,omitempty"`
-	Returned  int64 `json:"returned,omitempty"`
-	TakenBack int64 `json:"taken_back,omitempty"`
-}
-
-// OpenedEffect is the checkout of a purchase that changed hands.
-type OpenedEffect struct {
-	Checkout     ID        `json:"checkout"`
-	CreatedAt    time.Time `json:"created_at"`
-	CheckoutDate time.Time `json:"checkout_date"`
+	Event ID `json:"event"`
+	LineFigures
 }
 
 // LotEffect is what the row of an event does not tell of the lot it opens.

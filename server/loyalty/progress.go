@@ -59,13 +59,6 @@ type Progress struct {
 	Dirty bool `json:"-"`
 }
 
-func InstantOrNil(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
-}
-
 // Before orders progress by their date, then by kind and key, so that the same
 // rows always give the same events.
 func (s *Progress) Before(o *Progress) bool {

@@ -201,32 +201,56 @@ var TransactionMoves = map[string]map[TransactionState]TransactionState{
 // Transaction is a purchase, from its checkout to its refunds. Amounts are
 // exact; points are whole.
 type Transaction struct {
-	Customer     ID     // of the row
-	Holder       ID     // whose purchase it is: another than Customer once that one was merged
-	Name         string // the caller's transaction_id
-	State        TransactionState
-	Checkout     ID // the checkout event
-	CreatedAt    time.Time
-	UpdatedAt    time.Time
-	CheckoutDate time.Time // effective
-	AutoAccept   time.Time // zero: by hand
-	AutoReject   bool      // at AutoAccept it is rejected instead
-
-	Total         money.Amount // reduced by refunds
-	OriginalTotal money.Amount
-	Refunded      money.Amount
-
-	OriginalEarned int64 // earned when it was accepted
-	Earned         int64 // what refunds left of it; while pending what it promises
-	OriginalBurned int64
-	Burned         int64
-
-	Detail TransactionDetail
+	Customer ID     // of the row
+	Holder   ID     // whose purchase it is: another than Customer once that one was merged
+	Name     string // the caller's transaction_id
+	PurchaseOpening
+	PurchaseState
+	PurchaseOrigin
+	OriginalTotal money.Parts
+	UpdatedAt     time.Time
+	Detail        TransactionDetail
 
 	Dirty bool // changed in this batch
 	Moved bool // to another customer in this batch
 
 	counts bool // Detail.Counted is this copy's own
+}
+
+// The parts of a purchase, each as an event tells it (see TransactionEffect).
+
+// PurchaseOpening is how a purchase began.
+type PurchaseOpening struct {
+	Checkout     ID        `json:"checkout"` // the checkout event
+	CreatedAt    time.Time `json:"created_at"`
+	CheckoutDate time.Time `json:"checkout_date"` // effective
+}
+
+// PurchaseState is where a purchase stands.
+type PurchaseState struct {
+	State      TransactionState `json:"state"`
+	Total      money.Parts      `json:"total"` // reduced by refunds
+	Refunded   money.Parts      `json:"refunded"`
+	Earned     int64            `json:"earned"` // what refunds left of it; while pending what it promises
+	Burned     int64            `json:"burned"`
+	AutoAccept time.Time        `json:"auto_accept,omitzero"`  // zero: by hand
+	AutoReject bool             `json:"auto_reject,omitempty"` // at AutoAccept it is rejected instead
+}
+
+// PurchaseOrigin is what a purchase earned and burned when it was accepted.
+type PurchaseOrigin struct {
+	OriginalEarned int64 `json:"original_earned,omitempty"`
+	OriginalBurned int64 `json:"original_burned,omitempty"`
+}
+
+// PurchaseUses are what a purchase used, gave and counted for.
+type PurchaseUses struct {
+	Burn    []points.Portion `json:"burn,omitempty"`    // lots held or burned, less what came back
+	Bonus   int64            `json:"bonus,omitempty"`   // of the original earned points: what campaigns gave
+	Gifts   []PurchaseGift   `json:"gifts,omitempty"`   // Bonus by campaign
+	Coupons []RedeemedCoupon `json:"coupons,omitempty"` // that it redeemed
+	Unused  []string         `json:"unused,omitempty"`  // offers that it names and could not use
+	Counted []Counting       `json:"counted,omitempty"` // towards challenges, until its refund takes that back
 }
 
 // TransactionDetail is what is stored of a purchase as one document.
@@ -237,33 +261,33 @@ type TransactionDetail struct {
 	Personal       []byte                     `json:"personal,omitempty"`
 	PointsRewarded *int64                     `json:"points_rewarded,omitempty"`
 	Items          []Line                     `json:"items,omitempty"`
-	Burn           []points.Portion           `json:"burn,omitempty"`  // lots held or burned, less what came back
-	Bonus          int64                      `json:"bonus,omitempty"` // of the original earned points: what campaigns gave
-	Gifts          []PurchaseGift             `json:"gifts,omitempty"` // Bonus by campaign
-	Coupons        []RedeemedCoupon           `json:"coupons,omitempty"`
-	Unused         []string                   `json:"unused,omitempty"`  // offers that it names and could not use
-	Counted        []Counting                 `json:"counted,omitempty"` // towards challenges, until its refund takes that back
+	PurchaseUses
 }
 
 // Line is one line item of a purchase with what it earned.
 type Line struct {
-	Event     ID                         `json:"event"` // the item event; its lot once accepted
-	ProductID string                     `json:"product_id"`
-	Quantity  int64                      `json:"quantity"`
-	Subtotal  money.Amount               `json:"subtotal"`
-	Rewarded  *int64                     `json:"points_rewarded,omitempty"` // the caller's own points for the line
-	Points    int64                      `json:"points"`                    // with those of campaigns
-	Bonus     int64                      `json:"bonus,omitempty"`           // of Points: what campaigns gave
-	Returned  int64                      `json:"returned,omitempty"`        // pieces given back
-	TakenBack int64                      `json:"taken_back,omitempty"`      // points of the returned pieces
-	Data      map[string]json.RawMessage `json:"data"`                      // the item's own attributes
-	Personal  []byte                     `json:"personal,omitempty"`        // sealed, bound to Event
+	Event     ID           `json:"event"` // the item event; its lot once accepted
+	ProductID string       `json:"product_id"`
+	Quantity  int64        `json:"quantity"`
+	Subtotal  money.Amount `json:"subtotal"`
+	Rewarded  *int64       `json:"points_rewarded,omitempty"` // the caller's own points for the line
+	LineFigures
+	Data     map[string]json.RawMessage `json:"data"`               // the item's own attributes
+	Personal []byte                     `json:"personal,omitempty"` // sealed, bound to Event
 
 	// Own are the personal attributes of a line that was just sent, in the
 	// clear until its event is written.
 	Own map[string]json.RawMessage `json:"-"`
 
 	Changed bool `json:"-"` // since an event told it: the next one does, by Lines
+}
+
+// LineFigures are the points of a line, and what came back of it.
+type LineFigures struct {
+	Points    int64 `json:"points"`               // with those of campaigns
+	Bonus     int64 `json:"bonus,omitempty"`      // of Points: what campaigns gave
+	Returned  int64 `json:"returned,omitempty"`   // pieces given back
+	TakenBack int64 `json:"taken_back,omitempty"` // points of the returned pieces
 }
 
 // Return notes pieces that were given back, and the points taken back for them.
@@ -282,18 +306,14 @@ func (t *Transaction) LineOf(event ID) *Line {
 
 // Effect is the purchase as the journal keeps it.
 func (t *Transaction) Effect() *TransactionEffect {
-	e := &TransactionEffect{
-		State: t.State, Total: int64(t.Total), Refunded: int64(t.Refunded), Earned: t.Earned, Burned: t.Burned,
-		AutoAccept: InstantOrNil(t.AutoAccept), AutoReject: t.AutoReject, OriginalEarned: t.OriginalEarned, OriginalBurned: t.OriginalBurned,
-		Burn: slices.Clone(t.Detail.Burn), Bonus: t.Detail.Bonus, Gifts: slices.Clone(t.Detail.Gifts), Coupons: slices.Clone(t.Detail.Coupons), Unused: t.Detail.Unused,
-		Counted: slices.Clone(t.Detail.Counted), Items: len(t.Detail.Items),
-	}
+	e := &TransactionEffect{PurchaseState: t.PurchaseState, PurchaseOrigin: t.PurchaseOrigin, PurchaseUses: t.Detail.PurchaseUses, Items: len(t.Detail.Items)}
+	e.Burn, e.Gifts, e.Coupons, e.Counted = slices.Clone(e.Burn), slices.Clone(e.Gifts), slices.Clone(e.Coupons), slices.Clone(e.Counted)
 	if t.Moved {
-		e.Opened = &OpenedEffect{t.Checkout, t.CreatedAt, t.CheckoutDate}
+		e.Opened = new(t.PurchaseOpening)
 	}
 	for i := range t.Detail.Items {
 		if l := &t.Detail.Items[i]; l.Changed {
-			e.Lines = append(e.Lines, LineEffect{l.Event, l.Points, l.Bonus, l.Returned, l.TakenBack})
+			e.Lines = append(e.Lines, LineEffect{l.Event, l.LineFigures})
 			l.Changed = false
 		}
 	}

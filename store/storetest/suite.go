@@ -137,10 +137,11 @@ func (b *bench) lot(c loyalty.Customer, remaining, reserved, spent int64) loyalt
 
 func (b *bench) purchase(c loyalty.Customer, name string) loyalty.Transaction {
 	return loyalty.Transaction{
-		Customer: c.ID, Holder: c.ID, Name: name, State: loyalty.Pending, Checkout: loyalty.NewID(b.now, loyalty.ID{}),
-		CreatedAt: b.now, UpdatedAt: b.now.Add(time.Millisecond), CheckoutDate: b.now.Add(-time.Hour), AutoAccept: b.now.Add(time.Hour), AutoReject: true,
-		Total: 999900, OriginalTotal: 1000000, Refunded: 100, OriginalEarned: 99, Earned: 98, OriginalBurned: 30, Burned: 29,
-		Detail: loyalty.TransactionDetail{Personal: []byte{0, 1}, Items: []loyalty.Line{{ProductID: "p", Quantity: 2, Subtotal: money.Amount(12500), Points: 3,
+		Customer: c.ID, Holder: c.ID, Name: name, OriginalTotal: 1000000, UpdatedAt: b.now.Add(time.Millisecond),
+		PurchaseOpening: loyalty.PurchaseOpening{Checkout: loyalty.NewID(b.now, loyalty.ID{}), CreatedAt: b.now, CheckoutDate: b.now.Add(-time.Hour)},
+		PurchaseState:   loyalty.PurchaseState{State: loyalty.Pending, Total: 999900, Refunded: 100, Earned: 98, Burned: 29, AutoAccept: b.now.Add(time.Hour), AutoReject: true},
+		PurchaseOrigin:  loyalty.PurchaseOrigin{OriginalEarned: 99, OriginalBurned: 30},
+		Detail: loyalty.TransactionDetail{Personal: []byte{0, 1}, Items: []loyalty.Line{{ProductID: "p", Quantity: 2, Subtotal: money.Amount(12500), LineFigures: loyalty.LineFigures{Points: 3},
 			Data: map[string]json.RawMessage{"subtotal": json.RawMessage(`1.25`)}}}},
 	}
 }

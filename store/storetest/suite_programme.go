@@ -254,7 +254,7 @@ func past(t *testing.T, b *bench) {
 	post := func(e loyalty.Event, seq int, from, to points.Account, n int64) loyalty.CustomerPosting {
 		return loyalty.CustomerPosting{Customer: e.Customer, Posting: points.Posting{Event: e.ID, Seq: seq, From: from, To: to, Lot: e.ID, Points: n}}
 	}
-	effect := &loyalty.TransactionEffect{State: loyalty.Accepted, Total: 990000, Earned: 9}
+	effect := &loyalty.TransactionEffect{PurchaseState: loyalty.PurchaseState{State: loyalty.Accepted, Total: 990000, Earned: 9}}
 	spend := event(c, b.now.Add(-time.Hour), loyalty.Event{})
 	late := event(c, b.now.Add(-2*time.Hour), loyalty.Event{})
 	bought := event(c, b.now.Add(-time.Minute), loyalty.Event{Transaction: "t-1", Effects: &loyalty.Effects{Transaction: effect, Status: loyalty.Active}})

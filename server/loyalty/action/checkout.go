@@ -7,6 +7,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/coupon"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 	"github.com/loyalty-platform/loyalty/server/loyalty/offer"
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 	"github.com/loyalty-platform/loyalty/server/loyalty/purchase"
@@ -35,7 +36,7 @@ func applyCheckout(r *engine.Run, d events.CheckoutData) error {
 	if err != nil {
 		return err
 	}
-	t.Total, t.OriginalTotal = d.Total, d.Total
+	t.Total, t.OriginalTotal = money.Parts(d.Total), money.Parts(d.Total)
 	if purchase.Pends(r) {
 		t.State = loyalty.Pending
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/coupon"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 	"github.com/loyalty-platform/loyalty/server/loyalty/purchase"
 )
 
@@ -34,7 +35,7 @@ func applyCheckoutUpdate(r *engine.Run, d events.CheckoutUpdateData) error {
 	if err := t.Move("checkout_update"); err != nil {
 		return err
 	}
-	t.Total, t.OriginalTotal = d.Total, d.Total
+	t.Total, t.OriginalTotal = money.Parts(d.Total), money.Parts(d.Total)
 	if t.AutoAccept, err = newAutoAccept(r, t); err != nil {
 		return err
 	}

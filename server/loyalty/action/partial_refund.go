@@ -21,7 +21,7 @@ var partialRefund = engine.Action[events.PartialRefundData]{
 		if err := t.Move("partial_refund"); err != nil {
 			return err
 		}
-		switch left := t.OriginalTotal - t.Refunded; {
+		switch left := money.Amount(t.OriginalTotal - t.Refunded); {
 		case d.Amount <= 0:
 			return loyalty.ErrRefundNotPositive.At("data.amount")
 		case d.Amount > left:
@@ -40,11 +40,11 @@ func needRefund(transaction string, n *loyalty.CustomerNeeds) {
 
 // refundMoney books an amount back and takes its share of the points.
 func refundMoney(r *engine.Run, t *loyalty.Transaction, amount money.Amount) error {
-	t.Refunded += amount
+	t.Refunded += money.Parts(amount)
 	t.Total = t.OriginalTotal - t.Refunded
-	rounding := r.Programme.Purchase.Rounding
-	removed := due(rounding.Share(t.OriginalEarned, t.Refunded, t.OriginalTotal), t.OriginalEarned, t.Earned)
-	restored := due(rounding.Share(t.OriginalBurned, t.Refunded, t.OriginalTotal), t.OriginalBurned, t.Burned)
+	rounding, refunded, original := r.Programme.Purchase.Rounding, money.Amount(t.Refunded), money.Amount(t.OriginalTotal)
+	removed := due(rounding.Share(t.OriginalEarned, refunded, original), t.OriginalEarned, t.Earned)
+	restored := due(rounding.Share(t.OriginalBurned, refunded, original), t.OriginalBurned, t.Burned)
 	if err := giveBack(r, t, loyalty.ID{}, removed, restored); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/challenge"
 	"github.com/loyalty-platform/loyalty/server/loyalty/coupon"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 )
 
 // refund gives a whole accepted purchase back: what is left of the points it
@@ -22,7 +23,7 @@ var refund = engine.Action[events.RefundData]{
 		if err := t.Move("refund"); err != nil {
 			return err
 		}
-		before := t.Refunded
+		before := money.Amount(t.Refunded)
 		t.Refunded, t.Total = t.OriginalTotal, 0
 		if err := giveBack(r, t, loyalty.ID{}, t.Earned, t.Burned); err != nil {
 			return err

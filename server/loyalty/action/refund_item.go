@@ -60,13 +60,13 @@ func returnPieces(r *engine.Run, t *loyalty.Transaction, line *loyalty.Line, n i
 	rounding := r.Programme.Purchase.Rounding
 	before := share(line.Subtotal, line.Returned, line.Quantity)
 	returned := line.Returned + n
-	money := share(line.Subtotal, returned, line.Quantity) - before
+	worth := share(line.Subtotal, returned, line.Quantity) - before
 	points := portion(rounding, line.Points, returned, line.Quantity) - line.TakenBack
 	restored := burnShare(rounding, t, line, returned) - burnShare(rounding, t, line, line.Returned)
 
 	removed := min(max(points, 0), t.Earned)
 	line.Return(n, max(points, 0))
-	t.Refunded += min(max(money, 0), t.OriginalTotal-t.Refunded)
+	t.Refunded += min(money.Parts(max(worth, 0)), t.OriginalTotal-t.Refunded)
 	t.Total = t.OriginalTotal - t.Refunded
 	if err := giveBack(r, t, line.Event, removed, min(max(restored, 0), t.Burned)); err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
@@ -146,7 +147,7 @@ func transactionView(t *testing.T, tx loyalty.Transaction) any {
 	return plain(t, map[string]any{
 		"id": tx.Name, "state": tx.State, "checkout_date": instant(tx.CheckoutDate),
 		"auto_accept": optional(tx.AutoAccept), "auto_reject": tx.AutoReject,
-		"total": tx.Total, "original_total": tx.OriginalTotal, "refunded": tx.Refunded,
+		"total": money.Amount(tx.Total), "original_total": money.Amount(tx.OriginalTotal), "refunded": money.Amount(tx.Refunded),
 		"earned": tx.Earned, "original_earned": tx.OriginalEarned,
 		"burned": tx.Burned, "original_burned": tx.OriginalBurned,
 		"attributes": tx.Detail.Attributes, "items": items,
@@ -193,8 +194,8 @@ func couponView(c loyalty.Coupon, holder any) any {
 		uses = append(uses, map[string]any{"at": instant(u.At), "amount": u.Amount, "transaction": u.Transaction, "before": u.Before, "cost": u.Cost})
 	}
 	return map[string]any{
-		"status": c.State, "customer": holder, "type": c.Type, "value": c.Value, "balance": c.Balance, "currency": c.Currency,
-		"name": c.Name, "pool": c.Pool, "reward": c.Reward, "cost": c.Cost, "stores": c.Stores, "products": c.Products,
+		"status": c.State, "customer": holder, "type": c.Type, "value": money.Amount(c.Value), "balance": money.Amount(c.Balance), "currency": c.Currency,
+		"name": c.Name, "pool": c.Pool, "reward": c.Reward, "cost": money.Amount(c.Cost), "stores": c.Stores, "products": c.Products,
 		"created_at": instant(c.CreatedAt), "claimed_at": optional(c.ClaimedAt), "redeemed_at": optional(c.RedeemedAt),
 		"expires_at": optional(c.ExpiresAt), "uses": uses,
 	}

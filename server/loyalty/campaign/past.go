@@ -6,7 +6,6 @@ import (
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
-	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
@@ -138,7 +137,7 @@ func baseOf(e *loyalty.PastEvent, o *engine.Occurrence) int64 {
 // campaigns.
 func asOf(t *loyalty.Transaction, x *loyalty.TransactionEffect, final bool) *loyalty.Transaction {
 	c := t.Clone()
-	c.State, c.Total, c.Refunded = x.State, money.Amount(x.Total), money.Amount(x.Refunded)
+	c.State, c.Total, c.Refunded = x.State, x.Total, x.Refunded
 	c.OriginalTotal = c.Total + c.Refunded
 	c.Earned, c.Burned, c.OriginalEarned, c.OriginalBurned = x.Earned, x.Burned, x.OriginalEarned, x.OriginalBurned
 	c.Detail.Bonus = x.Bonus

@@ -17,7 +17,7 @@ func RepayCards(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 	if err != nil {
 		return err
 	}
-	left := t.Total
+	left := money.Amount(t.Total)
 	for _, c := range coupons {
 		uses, waits := usesOf(t, c), slices.Contains(t.Detail.Coupons, loyalty.RedeemedCoupon{Code: c.Code})
 		if !waits && (c.Type != loyalty.CouponGiftCard || len(uses) == 0) {
@@ -114,7 +114,7 @@ func RefundCards(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, refund
 			paid += c.Uses[i].Amount
 		}
 	}
-	left := paid - max(0, refunded-max(0, t.OriginalTotal-paid))
+	left := paid - max(0, refunded-max(0, money.Amount(t.OriginalTotal)-paid))
 	for _, c := range slices.Backward(coupons) {
 		if c.Type != loyalty.CouponGiftCard {
 			continue

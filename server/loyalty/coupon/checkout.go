@@ -36,7 +36,7 @@ func useOf(t *loyalty.Transaction, c *loyalty.Coupon, n money.Amount) couponUsed
 // besides the failures of RedeemCoupon with ErrSuspended, ErrCouponStore or
 // ErrCouponProduct, all naming the code's place.
 func RedeemCoupons(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, single *string, list []string) error {
-	places, left := map[string]bool{}, t.Total
+	places, left := map[string]bool{}, money.Amount(t.Total)
 	use := func(code, field string) error {
 		if places[code] {
 			return nil

@@ -215,7 +215,7 @@ func (r *Run) purchaseFacts(t *loyalty.Transaction) (*condition.Transaction, err
 	f := &condition.Transaction{
 		ID: t.Name, Status: string(t.State), Currency: text("currency"), Country: text("country"),
 		Channel: text("channel"), Store: text("store"),
-		Total: units(t.Total), OriginalTotal: units(t.OriginalTotal), Refunded: units(t.Refunded),
+		Total: units(money.Amount(t.Total)), OriginalTotal: units(money.Amount(t.OriginalTotal)), Refunded: units(money.Amount(t.Refunded)),
 		Earned: t.Earned, Burned: t.Burned, CheckoutDate: t.CheckoutDate, Data: data,
 	}
 	f.Items = make([]condition.Item, len(t.Detail.Items))

@@ -196,8 +196,8 @@ func (r *Run) OpenTransaction(name string) (*loyalty.Transaction, error) {
 		return nil, loyalty.ErrTransactionExists.At("data.transaction_id")
 	}
 	t := &loyalty.Transaction{
-		Customer: r.Customer.ID, Holder: r.Customer.ID, Name: name, Checkout: r.Event.ID,
-		CreatedAt: r.Now, UpdatedAt: r.Now, CheckoutDate: r.At,
+		Customer: r.Customer.ID, Holder: r.Customer.ID, Name: name, UpdatedAt: r.Now,
+		PurchaseOpening: loyalty.PurchaseOpening{Checkout: r.Event.ID, CreatedAt: r.Now, CheckoutDate: r.At},
 	}
 	r.account.transactions[name] = t
 	return t, nil

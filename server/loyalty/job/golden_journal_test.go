@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
@@ -164,19 +165,31 @@ func storedText(value any, bytea bool) any {
 	return fmt.Sprint(value)
 }
 
-// TestGoldenEffectsKeepTheirBytes: what is read of an effect is written as it was.
+// TestGoldenEffectsKeepTheirBytes: what is read of an effect, or of a purchase's detail,
+// is written as it was.
 func TestGoldenEffectsKeepTheirBytes(t *testing.T) {
-	for _, value := range goldenColumn(t, "events", "effects") {
+	keepsBytes[loyalty.Effects](t, "events", "effects")
+	keepsBytes[loyalty.TransactionDetail](t, "transactions", "detail")
+	keepsBytes[[]loyalty.CouponUse](t, "coupons", "uses")
+	keepsBytes[[]points.Portion](t, "claims", "burn")
+}
+
+func keepsBytes[T any](t *testing.T, table, column string) {
+	t.Helper()
+	n := 0
+	for _, value := range goldenColumn(t, table, column) {
 		text, there := value.(string)
 		if !there {
 			continue
 		}
-		var effects loyalty.Effects
-		require.NoError(t, json.Unmarshal([]byte(text), &effects))
-		again, err := json.Marshal(&effects)
+		var read T
+		require.NoError(t, json.Unmarshal([]byte(text), &read))
+		again, err := json.Marshal(read)
 		require.NoError(t, err)
 		require.Equal(t, text, string(again))
+		n++
 	}
+	require.Positive(t, n, "%s.%s", table, column)
 }
 
 // TestGoldenEffectsHaveEverything: each member that an effect can have is somewhere in the

@@ -49,24 +49,31 @@ func folded(events []*loyalty.Event, members []loyalty.ID, stored func(*rebuild.
 }
 
 func TestRebuildFoldsPurchases(t *testing.T) {
-	accepted := loyalty.TransactionEffect{State: loyalty.Accepted, Total: 90, Refunded: 10, Earned: 8, OriginalEarned: 9, Items: 2}
+	accepted := loyalty.TransactionEffect{
+		PurchaseState:  loyalty.PurchaseState{State: loyalty.Accepted, Total: 90, Refunded: 10, Earned: 8},
+		PurchaseOrigin: loyalty.PurchaseOrigin{OriginalEarned: 9}, Items: 2,
+	}
 	item := func(n byte, points int64) *loyalty.Event {
 		e := on(ada, n, loyalty.Effects{})
 		e.Action, e.Transaction, e.Points = "checkout_item", "T", &points
 		return e
 	}
 	said := func(e *loyalty.Event) *loyalty.Event { e.Transaction = "T"; return e }
+	returned := loyalty.LineFigures{Points: 6, Returned: 1, TakenBack: 1}
 	row := loyalty.Transaction{
-		Customer: ada, Name: "T", State: loyalty.Accepted, Checkout: nth(10), Total: 90, OriginalTotal: 100, Refunded: 10, Earned: 8, OriginalEarned: 9,
-		CreatedAt: monday.Add(10 * time.Hour), CheckoutDate: monday.Add(10 * time.Hour), UpdatedAt: monday.Add(13 * time.Hour),
-		Detail: loyalty.TransactionDetail{Items: []loyalty.Line{{Event: nth(11), Points: 6, Returned: 1, TakenBack: 1}, {Event: nth(12), Points: 3}}},
+		Customer: ada, Name: "T", PurchaseState: accepted.PurchaseState, PurchaseOrigin: accepted.PurchaseOrigin, OriginalTotal: 100,
+		PurchaseOpening: loyalty.PurchaseOpening{Checkout: nth(10), CreatedAt: monday.Add(10 * time.Hour), CheckoutDate: monday.Add(10 * time.Hour)},
+		UpdatedAt:       monday.Add(13 * time.Hour),
+		Detail:          loyalty.TransactionDetail{Items: []loyalty.Line{{Event: nth(11), LineFigures: returned}, {Event: nth(12), LineFigures: loyalty.LineFigures{Points: 3}}}},
 	}
 	bought := []*loyalty.Event{
-		said(on(ada, 10, loyalty.Effects{Transaction: &loyalty.TransactionEffect{State: loyalty.Accepted, Total: 100, Earned: 9, OriginalEarned: 9, Items: 2}})),
+		said(on(ada, 10, loyalty.Effects{Transaction: &loyalty.TransactionEffect{
+			PurchaseState: loyalty.PurchaseState{State: loyalty.Accepted, Total: 100, Earned: 9}, PurchaseOrigin: accepted.PurchaseOrigin, Items: 2,
+		}})),
 		item(11, 6), item(12, 3),
 		on(ada, 13, loyalty.Effects{Purchases: []loyalty.TransactionEffect{func() loyalty.TransactionEffect {
 			x := accepted
-			x.Name, x.Lines = "T", []loyalty.LineEffect{{Event: nth(11), Points: 6, Returned: 1, TakenBack: 1}}
+			x.Name, x.Lines = "T", []loyalty.LineEffect{{Event: nth(11), LineFigures: returned}}
 			return x
 		}()}}),
 	}
@@ -105,29 +112,29 @@ func TestRebuildFoldsPurchases(t *testing.T) {
 // A purchase that changed hands is what its new holder's events say, with the
 // checkout of the guest; it is the same when both are one by now.
 func TestRebuildFoldsClaims(t *testing.T) {
-	effect := func(state loyalty.TransactionState, more loyalty.TransactionEffect) *loyalty.TransactionEffect {
-		more.State = state
-		return &more
+	effect := func(state loyalty.TransactionState, earned, original int64) *loyalty.TransactionEffect {
+		return &loyalty.TransactionEffect{PurchaseState: loyalty.PurchaseState{State: state, Earned: earned}, PurchaseOrigin: loyalty.PurchaseOrigin{OriginalEarned: original}}
 	}
-	opened := &loyalty.OpenedEffect{Checkout: nth(10), CreatedAt: monday, CheckoutDate: monday.Add(time.Minute)}
+	opened := loyalty.PurchaseOpening{Checkout: nth(10), CreatedAt: monday, CheckoutDate: monday.Add(time.Minute)}
 	guest := []*loyalty.Event{
-		on(ada, 10, loyalty.Effects{Transaction: effect(loyalty.Pending, loyalty.TransactionEffect{Earned: 5})}),
-		on(ada, 11, loyalty.Effects{Transaction: effect(loyalty.NoTransaction, loyalty.TransactionEffect{})}),
+		on(ada, 10, loyalty.Effects{Transaction: effect(loyalty.Pending, 5, 0)}),
+		on(ada, 11, loyalty.Effects{Transaction: effect(loyalty.NoTransaction, 0, 0)}),
 	}
 	claimer := []*loyalty.Event{
-		on(ben, 11, loyalty.Effects{Transaction: effect(loyalty.Pending, loyalty.TransactionEffect{Earned: 5, Opened: opened}), Holder: &ben}),
-		on(ben, 12, loyalty.Effects{Transaction: effect(loyalty.Accepted, loyalty.TransactionEffect{Earned: 5, OriginalEarned: 5})}),
+		on(ben, 11, loyalty.Effects{Transaction: effect(loyalty.Pending, 5, 0), Holder: &ben}),
+		on(ben, 12, loyalty.Effects{Transaction: effect(loyalty.Accepted, 5, 5)}),
 	}
+	claimer[0].Effects.Transaction.Opened = &opened
 	row := loyalty.Transaction{
-		Customer: ben, Name: "T", State: loyalty.Accepted, Earned: 5, OriginalEarned: 5, Checkout: nth(10), CreatedAt: monday, CheckoutDate: monday.Add(time.Minute),
-		UpdatedAt: monday.Add(12 * time.Hour),
+		Customer: ben, Name: "T", PurchaseOpening: opened, UpdatedAt: monday.Add(12 * time.Hour),
+		PurchaseState: loyalty.PurchaseState{State: loyalty.Accepted, Earned: 5}, PurchaseOrigin: loyalty.PurchaseOrigin{OriginalEarned: 5},
 	}
 	guest[1].ID[14] = 1 // both are of one instant: either can have the greater id
 	for _, e := range append(append([]*loyalty.Event{}, guest...), claimer...) {
 		e.Transaction = "T"
 	}
 	afterwards := func(who loyalty.ID) *loyalty.Event {
-		e := on(who, 14, loyalty.Effects{Transaction: effect(loyalty.Refunded, loyalty.TransactionEffect{OriginalEarned: 5})})
+		e := on(who, 14, loyalty.Effects{Transaction: effect(loyalty.Refunded, 0, 5)})
 		e.Transaction = "T"
 		return e
 	}

@@ -44,7 +44,7 @@ type foldedLot struct {
 type foldedPurchase struct {
 	loyalty.TransactionEffect
 	customer  loyalty.ID // of the row
-	opened    loyalty.OpenedEffect
+	opened    loyalty.PurchaseOpening
 	updatedAt time.Time
 	lines     map[loyalty.ID]loyalty.LineEffect
 }
@@ -171,7 +171,7 @@ func (f *Family) bought(e *loyalty.Event, name string, x *loyalty.TransactionEff
 	}
 	p := f.purchases[name]
 	if p == nil || x.Opened != nil {
-		p = &foldedPurchase{customer: e.Customer, opened: loyalty.OpenedEffect{Checkout: e.ID, CreatedAt: e.RecordedAt, CheckoutDate: e.At}, lines: map[loyalty.ID]loyalty.LineEffect{}}
+		p = &foldedPurchase{customer: e.Customer, opened: loyalty.PurchaseOpening{Checkout: e.ID, CreatedAt: e.RecordedAt, CheckoutDate: e.At}, lines: map[loyalty.ID]loyalty.LineEffect{}}
 		f.purchases[name] = p
 	}
 	if x.Opened != nil {
@@ -199,6 +199,6 @@ func (rb *Rebuild) holds(e *loyalty.Event, transaction string) bool {
 // item folds the row of a line.
 func (f *Family) item(e *loyalty.Event) {
 	if p := f.purchases[e.Transaction]; p != nil && loyalty.ItemActions[e.Action] && e.Points != nil && f.rebuild.holds(e, e.Transaction) {
-		p.lines[e.ID] = loyalty.LineEffect{Event: e.ID, Points: *e.Points}
+		p.lines[e.ID] = loyalty.LineEffect{Event: e.ID, LineFigures: loyalty.LineFigures{Points: *e.Points}}
 	}
 }

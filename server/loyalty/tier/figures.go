@@ -109,7 +109,7 @@ func (l *tierLedger) spend(p loyalty.PastEntry) int64 {
 		return 0 // the guest and who claimed it are one by now: it is still theirs
 	}
 	before := l.spent[p.Transaction]
-	l.spent[p.Transaction] = l.structure.counted(p.Effect.State, p.Effect.Total, p.Currency)
+	l.spent[p.Transaction] = l.structure.counted(p.Effect.State, int64(p.Effect.Total), p.Currency)
 	return l.spent[p.Transaction] - before
 }
 

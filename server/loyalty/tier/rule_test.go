@@ -287,7 +287,7 @@ func TestTierFiguresAreTheJournals(t *testing.T) {
 				} else {
 					total -= rapid.Int64Range(0, total).Draw(t, "refund")
 				}
-				p.Effect = &loyalty.TransactionEffect{State: state, Total: total}
+				p.Effect = &loyalty.TransactionEffect{PurchaseState: loyalty.PurchaseState{State: state, Total: money.Parts(total)}}
 				totals[p.Transaction] = total
 			}
 			journal = append(journal, p)
