@@ -13,11 +13,12 @@ const (
 	JobTaken        Point = "job taken"        // the lease is written, nothing of the work is done
 	JobDone         Point = "job done"         // the work is done, the lease stands
 	BulkStep        Point = "bulk step"        // a piece of a bulk operation is done and not noted
+	TailWritten     Point = "tail written"     // a piece of the tail has its numbers, its commit is left
 )
 
 // Points lists all of them.
 func Points() []Point {
-	return []Point{BatchDecided, BatchCommitted, ChangeWritten, ChangeCommitted, JobTaken, JobDone, BulkStep}
+	return []Point{BatchDecided, BatchCommitted, ChangeWritten, ChangeCommitted, JobTaken, JobDone, BulkStep, TailWritten}
 }
 
 func (s *database) passes(p Point) {

@@ -23,6 +23,7 @@ type database struct {
 	now    func() time.Time
 	probe  probe
 	at     func(Point)
+	own    own
 
 	// read answers questions; on SQLite its connections cannot write.
 	read *gorm.DB
@@ -35,6 +36,8 @@ type database struct {
 type engine interface {
 	// within is one attempt of a batch; see batchStore.Within.
 	within(ctx context.Context, needs loyalty.Needs, work work) error
+	// numbering is one transaction whose steps each see what others committed before.
+	numbering(ctx context.Context, body func(step) error) error
 	// dialect names the folder of migrations and goose's dialect.
 	dialect() goose.Dialect
 	// schemaVersion is the newest migration of the database, 0 for an empty one.
@@ -65,6 +68,9 @@ type engine interface {
 	migrator() *sql.DB
 	close() error
 }
+
+// step runs statements in a transaction that is under way.
+type step = func([]calls) error
 
 // fault turns an error of the database into what callers know: an absent
 // database is loyalty.ErrUnavailable, which is worth trying again.

@@ -92,6 +92,11 @@ func Statements() []string {
 	w.Customers[0].After.MergedInto, w.Members[0].Gone = loyalty.ID{1}, false
 	add()
 
+	list = append(list, (&piece{}).lock()...)
+	list = read(list, selectNumbered, []loyalty.ID{{1}}, nil, nil)
+	list = read(list, selectUnnumbered, []upTo{{}}, nil, nil)
+	list = write(write(write(list, insertTail, make([]loyalty.TailEvent, 1)), upsertNumbered, make([]coming, 1)), moveHead, make([]headMove, 1))
+
 	var texts []string
 	seen := set[string]{}
 	for _, call := range list {

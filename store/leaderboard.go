@@ -20,8 +20,7 @@ type leaderboardRow struct {
 	Version    int64
 	Generation int64
 	Built      int64
-	BegunAt    Millis
-	ComparedAt Millis
+	Dated      int64
 }
 
 func (leaderboardRow) TableName() string { return "leaderboard" }
@@ -37,113 +36,122 @@ type rankingRow struct {
 
 func (rankingRow) TableName() string { return "rankings" }
 
-// countedRow is up to which event a customer is in rankings.
-type countedRow struct {
-	CustomerID UUID `gorm:"primaryKey"`
-	Generation int64
-	Through    UUID
-}
-
-func (countedRow) TableName() string { return "counted" }
-
-// beforeAll sorts before every id that was ever made.
-var beforeAll = UUID{15: 1}
-
 // BoardState reads the state of the leaderboard; zero: there is none.
 func (s boardStore) BoardState(ctx context.Context) (loyalty.BoardState, error) {
-	var r leaderboardRow
-	err := s.read.WithContext(ctx).Limit(1).Find(&r).Error
-	return loyalty.BoardState{
-		Zone: r.Zone, Version: r.Version, Generation: r.Generation, Built: r.Built, Begun: r.BegunAt.Time(), Compared: r.ComparedAt.Time(),
-	}, s.classify(err)
+	var r struct {
+		Zone                                              string
+		Version, Generation, Built, Dated, Position, Head int64
+	}
+	err := s.read.WithContext(ctx).Raw(`SELECT l.*, coalesce(f.position, 0) AS position, s.head FROM leaderboard l
+JOIN tail_state s ON s.id = l.id LEFT JOIN followers f ON f.name = ? WHERE l.id = 1`, boardFollower).Scan(&r).Error
+	return loyalty.BoardState{Zone: r.Zone, Version: r.Version, Generation: r.Generation, Built: r.Built,
+		Behind: r.Position < r.Head || r.Dated < r.Position}, s.classify(err)
 }
 
 // SwapBoardState puts after in the place of before; false: it was another one.
 func (s boardStore) SwapBoardState(ctx context.Context, before, after loyalty.BoardState) (bool, error) {
-	row := leaderboardRow{1, after.Zone, after.Version, after.Generation, after.Built, Millis(after.Begun), Millis(after.Compared)}
+	row := leaderboardRow{ID: 1, Zone: after.Zone, Version: after.Version, Generation: after.Generation, Built: after.Built}
 	db := s.write.WithContext(ctx)
 	if before == (loyalty.BoardState{}) {
 		db = db.Clauses(clause.OnConflict{DoNothing: true}).Create(&row)
+		return db.RowsAffected == 1, s.classify(db.Error)
+	}
+	kept := []string{"id"}
+	if before.Generation == after.Generation {
+		kept = append(kept, "dated")
 	} else {
-		db = db.Model(&leaderboardRow{}).Select("*").Omit("id").Where("id = 1 AND generation = ? AND built = ?", before.Generation, before.Built).Updates(&row)
+		row.Dated = uncleared
 	}
+	db = db.Model(&leaderboardRow{}).Select("*").Omit(kept...).Where("id = 1 AND generation = ? AND built = ?", before.Generation, before.Built).Updates(&row)
 	return db.RowsAffected == 1, s.classify(db.Error)
-}
-
-// uncounted says that a generation does not count an event of a customer. It asks
-// for each row, by the key: as a join it could become a scan of all customers.
-func uncounted(customer, event string) string {
-	return "NOT coalesce((SELECT w.through >= " + event + " FROM counted w WHERE w.customer_id = " + customer + " AND w.generation = ?), false)"
-}
-
-// Uncounted lists events that a generation does not count yet, by the time of
-// recording, then id.
-func (s boardStore) Uncounted(ctx context.Context, generation int64, after loyalty.Cursor, limit int) ([]loyalty.Uncounted, error) {
-	from := UUID(after.ID)
-	if from == (UUID{}) {
-		from = beforeAll
-	}
-	var rows []struct {
-		CustomerID, ID UUID
-		RecordedAt     Millis
-	}
-	// the first condition is for the months of the journal
-	err := s.read.WithContext(ctx).Raw(`SELECT e.customer_id, e.id, e.recorded_at FROM events e
-WHERE e.recorded_at >= ? AND (e.recorded_at, e.id) > (?, ?) AND `+uncounted("e.customer_id", "e.id")+`
-ORDER BY e.recorded_at, e.id LIMIT ?`, Millis(after.At), Millis(after.At), from, generation, limit).Scan(&rows).Error
-	list := make([]loyalty.Uncounted, len(rows))
-	for i, r := range rows {
-		list[i] = loyalty.Uncounted{Customer: loyalty.ID(r.CustomerID), Event: loyalty.ID(r.ID), RecordedAt: r.RecordedAt.Time()}
-	}
-	return list, s.classify(err)
-}
-
-// Behind lists customers with events that a generation does not count yet, by id.
-func (s boardStore) Behind(ctx context.Context, generation int64, after loyalty.ID, limit int) ([]loyalty.ID, error) {
-	from := UUID(after)
-	if from == (UUID{}) {
-		from = beforeAll
-	}
-	db := s.read.WithContext(ctx).Table("balances b").
-		Where("b.customer_id > ? AND b.last_event IS NOT NULL", from).Where(uncounted("b.customer_id", "b.last_event"), generation)
-	return s.ids(db.Order("b.customer_id").Limit(limit), "b.customer_id")
 }
 
 // ForgetBoards deletes rows of boards that are earlier than the given one of their
 // period, limit at most.
 func (s boardStore) ForgetBoards(ctx context.Context, oldest loyalty.Board, limit int) (n int, err error) {
-	return n, s.classify(s.write.WithContext(ctx).Transaction(func(db *gorm.DB) error {
+	err = s.classify(s.write.WithContext(ctx).Transaction(func(db *gorm.DB) error {
 		if err := s.alone(db); err != nil {
 			return err
 		}
-		var gone []rankingRow
-		if err := db.Where("kind = ? AND start < ?", oldest.Period, oldest.Start).Limit(limit).Find(&gone).Error; err != nil {
-			return err
-		}
-		moved := moves{}
-		for i := range gone {
-			moved.add(&gone[i], -1)
-		}
-		n = len(gone)
-		empty := db.Where("kind = ? AND start < ? AND customers = 0", oldest.Period, oldest.Start)
-		return errors.Join(remove(db, gone), moved.write(db), empty.Delete(&rankingCountRow{}).Error)
+		n, err = drop(db, limit, "kind = ? AND start < ?", oldest.Period, oldest.Start)
+		return err
 	}, oneInstant))
+	return n, err
 }
 
-// Count brings the boards up to date for some customers and those who are one with
-// them, on one instant of the database: what is committed while it runs is left
-// for the next time.
-func (s boardStore) Count(ctx context.Context, generation int64, calendar *loyalty.BoardCalendar, customers []loyalty.ID) error {
-	return s.classify(s.write.WithContext(ctx).Transaction(func(db *gorm.DB) error {
+// drop deletes rows of boards, limit at most, and what counts them.
+func drop(db *gorm.DB, limit int, where string, args ...any) (int, error) {
+	var gone []rankingRow
+	if err := db.Where(where, args...).Limit(limit).Find(&gone).Error; err != nil {
+		return 0, err
+	}
+	moved := moves{}
+	for i := range gone {
+		moved.add(&gone[i], -1)
+	}
+	empty := db.Where(where+" AND customers = 0", args...)
+	return len(gone), errors.Join(remove(db, gone), moved.write(db), empty.Delete(&rankingCountRow{}).Error)
+}
+
+// Count takes the next events of the tail into the boards, together with its position
+// there, on one instant of the database. Where the boards of days are counted anew, the
+// board of all time goes on first, alone, and they follow up to where it is.
+func (s boardStore) Count(ctx context.Context, generation int64, calendar *loyalty.BoardCalendar, limit int) (customers int, last bool, err error) {
+	err = s.write.WithContext(ctx).Transaction(func(db *gorm.DB) error {
 		if err := s.alone(db); err != nil {
 			return err
 		}
-		t := &tallying{db: db, generation: generation, calendar: calendar, families: map[UUID]*ranked{}, members: map[UUID]*ranked{}}
-		for _, step := range []func() error{func() error { return t.find(customers) }, t.standing, t.journal, t.write} {
-			if err := step(); err != nil {
+		var state leaderboardRow
+		if err := db.Limit(1).Find(&state).Error; err != nil {
+			return err
+		}
+		if state.Generation != generation {
+			return loyalty.ErrBatchConflict
+		}
+		position, head, err := followed(db, boardFollower)
+		if err != nil {
+			return err
+		}
+		t := &tallying{db: db, calendar: calendar, from: position, families: map[UUID]*ranked{}, members: map[UUID]*ranked{}}
+		together := state.Dated == position
+		switch {
+		case together || position < head:
+			t.through = min(position+int64(limit), head)
+			t.all, t.dated, last = true, together, together && t.through == head
+			if position, err = t.through, follow(db, boardFollower, t.through); err != nil {
+				return err
+			}
+		case state.Dated == uncleared:
+			return clearDated(db, limit)
+		default:
+			t.from, t.through, t.dated = state.Dated, min(state.Dated+int64(limit), position), true
+			last = t.through == position
+		}
+		if t.dated && t.through > state.Dated {
+			if err := db.Model(&state).Update("dated", t.through).Error; err != nil {
 				return err
 			}
 		}
-		return nil
-	}, oneInstant))
+		customers, err = t.count()
+		return err
+	}, oneInstant)
+	return customers, last, s.classify(err)
+}
+
+// boardFollower is the leaderboard's name as a follower of the tail.
+const boardFollower = "leaderboard"
+
+// uncleared is the position of the boards of days before those of the last generation
+// are gone.
+const uncleared = -1
+
+// clearDated deletes boards of days; when none is left they are counted from the
+// beginning.
+func clearDated(db *gorm.DB, limit int) error {
+	for kind := loyalty.BoardYear; kind <= loyalty.BoardDay; kind++ {
+		if n, err := drop(db, limit, "kind = ?", kind); err != nil || n > 0 {
+			return err
+		}
+	}
+	return db.Model(&leaderboardRow{ID: 1}).Update("dated", 0).Error
 }

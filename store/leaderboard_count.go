@@ -28,24 +28,41 @@ func (s boardStore) alone(db *gorm.DB) error {
 SET LOCAL statement_timeout = '5min'; SET LOCAL idle_in_transaction_session_timeout = '60s'; SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL jit = off`).Error
 }
 
-// tallying counts some customers.
+// tallying counts the events of the tail after one number, up to another.
 type tallying struct {
-	db         *gorm.DB
-	generation int64
-	calendar   *loyalty.BoardCalendar
-	families   map[UUID]*ranked // by who answers for the others
-	members    map[UUID]*ranked // the same, by each who is part of one
+	db            *gorm.DB
+	from, through int64
+	all, dated    bool // whether the board of all time is counted, and those of days
+	calendar      *loyalty.BoardCalendar
+	families      map[UUID]*ranked // by who answers for the others
+	members       map[UUID]*ranked // the same, by each who is part of one
+}
+
+// count counts them, and says how many customers they are of.
+func (t *tallying) count() (customers int, err error) {
+	if t.from == t.through {
+		return 0, nil
+	}
+	var ids []UUID
+	if err := t.db.Table("tail").Where("number > ? AND number <= ?", t.from, t.through).Distinct().Pluck("customer_id", &ids).Error; err != nil {
+		return 0, err
+	}
+	for _, step := range []func() error{func() error { return t.find(ids) }, t.standing, t.journal, t.write} {
+		if err := step(); err != nil {
+			return 0, err
+		}
+	}
+	return len(ids), nil
 }
 
 // ranked is a customer with those who were merged into them: what all of them
 // scored is theirs, in the periods in which it was scored. Points that a
 // merge moves were not scored.
 type ranked struct {
-	id      UUID
-	shown   bool
-	through map[UUID]UUID // the last event of each
-	before  []rankingRow
-	scores  map[loyalty.Board]int64
+	id     UUID
+	shown  bool
+	before []rankingRow
+	scores map[loyalty.Board]int64
 }
 
 // member is a customer as far as boards are concerned.
@@ -53,16 +70,11 @@ type member struct {
 	ID         UUID
 	MergedInto UUID
 	Status     loyalty.Status
-	LastEvent  UUID
 }
 
 // find gathers the families of the customers.
-func (t *tallying) find(customers []loyalty.ID) error {
-	ids := make([]UUID, len(customers))
-	for i, id := range customers {
-		ids[i] = UUID(id)
-	}
-	named, err := t.people("customers.id IN ?", ids)
+func (t *tallying) find(ids []UUID) error {
+	named, err := t.people("id IN ?", ids)
 	if err != nil {
 		return err
 	}
@@ -70,7 +82,7 @@ func (t *tallying) find(customers []loyalty.ID) error {
 	for _, m := range named {
 		roots[m.root()] = true
 	}
-	for _, where := range []string{"customers.id IN ?", "customers.merged_into IN ?"} {
+	for _, where := range []string{"id IN ?", "merged_into IN ?"} {
 		people, err := t.people(where, slices.Collect(maps.Keys(roots)))
 		if err != nil {
 			return err
@@ -90,64 +102,44 @@ func (m *member) root() UUID {
 }
 
 func (t *tallying) people(where string, ids []UUID) (people []member, err error) {
-	err = t.db.Table("customers").Select("customers.id, customers.merged_into, customers.status, balances.last_event").
-		Joins(joinBalances).Where(where, ids).Scan(&people).Error
-	return people, err
+	return people, t.db.Table("customers").Select("id, merged_into, status").Where(where, ids).Scan(&people).Error
 }
 
 func (t *tallying) add(m member) {
 	f := t.families[m.root()]
 	if f == nil {
-		f = &ranked{id: m.root(), through: map[UUID]UUID{}, scores: map[loyalty.Board]int64{}}
+		f = &ranked{id: m.root(), scores: map[loyalty.Board]int64{}}
 		t.families[m.root()] = f
 	}
 	if m.ID == f.id {
 		f.shown = m.Status == loyalty.Active
 	}
-	f.through[m.ID], t.members[m.ID] = m.LastEvent, f
+	t.members[m.ID] = f
 }
 
-// standing reads what is counted already. What an earlier generation counted does
-// not count any more; a later one is another node's work by now.
+// standing reads what is counted already.
 func (t *tallying) standing() error {
-	var state leaderboardRow
-	if err := t.db.Limit(1).Find(&state).Error; err != nil {
-		return err
-	}
-	if state.Generation != t.generation {
-		return loyalty.ErrBatchConflict
-	}
-	var counted []countedRow
-	ids := slices.Collect(maps.Keys(t.members))
-	if err := t.db.Where("customer_id IN ?", ids).Find(&counted).Error; err != nil {
-		return err
-	}
-	current := map[UUID]bool{}
-	for _, c := range counted {
-		current[c.CustomerID] = c.Generation == t.generation
-	}
 	var rows []rankingRow
-	if err := t.db.Where("customer_id IN ?", ids).Find(&rows).Error; err != nil {
+	if err := t.db.Where("customer_id IN ?", slices.Collect(maps.Keys(t.members))).Find(&rows).Error; err != nil {
 		return err
 	}
 	for _, r := range rows {
 		f := t.members[r.CustomerID]
 		f.before = append(f.before, r)
-		if b := (loyalty.Board{Period: r.Kind, Start: r.Start}); current[r.CustomerID] && t.calendar.Keeps(b) {
+		if b := (loyalty.Board{Period: r.Kind, Start: r.Start}); t.calendar.Keeps(b) {
 			f.scores[b] += r.Score
 		}
 	}
 	return nil
 }
 
-// journal adds what was scored since. The postings of a merge are left out.
+// journal adds what was scored. The postings of a merge are left out.
 func (t *tallying) journal() error {
-	rows, err := t.db.Raw(`SELECT c.id AS customer_id, e.at, CAST(SUM(CASE p.from_account WHEN ? THEN p.points ELSE -p.points END) AS bigint) AS score
-FROM customers c LEFT JOIN counted w ON w.customer_id = c.id AND w.generation = ?
-JOIN postings p ON p.customer_id = c.id AND p.event_id > COALESCE(w.through, ?)
-JOIN events e ON e.customer_id = c.id AND e.id = p.event_id
-WHERE c.id IN ? AND (p.from_account = ? OR p.to_account = ?) AND e.action <> 'merge'
-GROUP BY c.id, e.id, e.at`, points.Issued, t.generation, beforeAll, slices.Collect(maps.Keys(t.members)), points.Issued, points.Issued).Rows()
+	rows, err := t.db.Raw(`SELECT t.customer_id, e.at, CAST(SUM(CASE p.from_account WHEN ? THEN p.points ELSE -p.points END) AS bigint) AS score
+FROM tail t JOIN events e ON e.customer_id = t.customer_id AND e.id = t.event_id AND e.recorded_at = t.recorded_at
+JOIN postings p ON p.customer_id = t.customer_id AND p.event_id = t.event_id
+WHERE t.number > ? AND t.number <= ? AND (p.from_account = ? OR p.to_account = ?) AND e.action <> 'merge'
+GROUP BY t.number, t.customer_id, e.at`, points.Issued, t.from, t.through, points.Issued, points.Issued).Rows()
 	if err != nil {
 		return err
 	}
@@ -163,7 +155,9 @@ GROUP BY c.id, e.id, e.at`, points.Issued, t.generation, beforeAll, slices.Colle
 			continue
 		}
 		for _, b := range t.calendar.Of(at.Time()) {
-			t.members[customer].scores[b] += score
+			if b.Period == loyalty.BoardAll && t.all || b.Period != loyalty.BoardAll && t.dated {
+				t.members[customer].scores[b] += score
+			}
 		}
 	}
 	return rows.Err()
@@ -172,19 +166,13 @@ GROUP BY c.id, e.id, e.at`, points.Issued, t.generation, beforeAll, slices.Colle
 // write brings the rows to what was counted.
 func (t *tallying) write() error {
 	var changed, gone []rankingRow
-	var counted []countedRow
 	moved := moves{}
 	for _, f := range t.families {
 		c, g := f.changes(moved)
 		changed, gone = append(changed, c...), append(gone, g...)
-		for id, through := range f.through {
-			if through != (UUID{}) {
-				counted = append(counted, countedRow{id, t.generation, through})
-			}
-		}
 	}
 	put := t.db.Clauses(clause.OnConflict{UpdateAll: true})
-	return errors.Join(create(put, counted), remove(t.db, gone), create(put, changed), moved.write(t.db))
+	return errors.Join(remove(t.db, gone), create(put, changed), moved.write(t.db))
 }
 
 // writtenAtOnce is how many rows one statement writes.

@@ -25,6 +25,7 @@ type Store struct {
 	bulkStore
 	jobStore
 	boardStore
+	tailStore
 	proof
 	upkeep
 }
@@ -42,7 +43,7 @@ func newStore(d *database) *Store {
 	return &Store{
 		database: d, batchStore: batchStore{d}, customerStore: customerStore{d}, journalStore: journalStore{d},
 		purchaseStore: purchaseStore{d}, couponStore: couponStore{d}, claimStore: claimStore{d}, adminStore: adminStore{d},
-		bulkStore: bulkStore{d}, jobStore: jobStore{d}, boardStore: boardStore{d}, proof: proof{d}, upkeep: upkeep{d},
+		bulkStore: bulkStore{d}, jobStore: jobStore{d}, boardStore: boardStore{d}, tailStore: tailStore{d}, proof: proof{d}, upkeep: upkeep{d},
 	}
 }
 

@@ -74,7 +74,7 @@ SELECT crowd_whose(n), crowd_id(n), 'coffee', 'claimed', 100, 0, crowd_at(n), 0 
 INSERT INTO progress (customer_id, kind, key, data, due_at) SELECT crowd_id(n), 3, 'coffee', '{}', CASE WHEN n %% 10 = 0 THEN crowd_at(n + 30000) END FROM n;
 INSERT INTO rankings (customer_id, kind, start, score, shown) SELECT crowd_id(n), k, 0, n, true FROM n, generate_series(0, 1) k;
 INSERT INTO ranking_counts (kind, start, stretch, customers) SELECT 1, -n, 1, 1 FROM n;
-INSERT INTO counted (customer_id, generation, through) SELECT crowd_id(n), 1, crowd_id(n) FROM n;
+INSERT INTO numbered (customer_id, through) SELECT crowd_id(n), crowd_id(n) FROM n;
 INSERT INTO list_members (customer_id, list_id) SELECT crowd_id(n), CASE WHEN n %% 100 = 0 THEN 'spring-2026' ELSE 'others' END FROM n;
 INSERT INTO bulk_operations (id, kind, target, state, done, total, errors, created_at, finished_at, key_id, version)
 SELECT crowd_id(n), CASE n WHEN 1 THEN '%[3]s' WHEN 3 THEN 'pool_fill' ELSE '%[4]s' END, 'coffee', 'done', 10000, 10000, 200, crowd_at(n), crowd_at(n), '', 1 FROM n WHERE n < 2000;
@@ -87,11 +87,11 @@ INSERT INTO answers (access_key, key, hash, status, body, at) SELECT 'k', n::tex
 INSERT INTO campaign_customers (customer_id, campaign) SELECT crowd_id(n), 'welcome' FROM n;
 INSERT INTO campaign_figures (campaign, slot, runs, customers, points, taken_back, coupons, labels, tiers, challenge) SELECT 'old-' || n, 0, 1, 1, 1, 0, 0, 0, 0, 0 FROM n;
 INSERT INTO tallies (key, count) SELECT 'old-' || n, 1 FROM n;
-UPDATE leaderboard SET begun_at = crowd_at(20001), compared_at = crowd_at(20001);
+UPDATE tail_state SET looked_at = crowd_at(20001), compared_at = crowd_at(20001);
 DROP TABLE n`
 
 // small are the tables of the configuration. Whatever else is there grows.
-var small = []string{"access_keys", "key_secrets", "modules", "settings", "programme_version", "entities", "jobs", "leaderboard", "goose_db_version"}
+var small = []string{"access_keys", "key_secrets", "modules", "settings", "programme_version", "entities", "jobs", "leaderboard", "followers", "tail_state", "goose_db_version"}
 
 // listRow is what of a list has to be asked for besides every parameter of its own
 // that the document has.

@@ -105,6 +105,28 @@ func exchangeBatch(ctx context.Context, c *pgxpool.Conn, b *pgx.Batch) error {
 	return c.SendBatch(ctx, b).Close()
 }
 
+// numbering uses a connection of the batches: its statements go by keys too.
+func (e *postgresEngine) numbering(ctx context.Context, body func(step) error) error {
+	c, err := e.batches.Acquire(ctx)
+	if err != nil {
+		return e.classify(err)
+	}
+	defer c.Release() // a connection inside a transaction is closed by this
+	begin := "BEGIN ISOLATION LEVEL READ COMMITTED"
+	err = body(func(list []calls) error {
+		before := begin
+		begin = ""
+		return send(ctx, c, list, before, "")
+	})
+	if err == nil {
+		_, err = c.Exec(ctx, "COMMIT")
+	}
+	if err != nil {
+		e.rollback(c)
+	}
+	return e.classify(err)
+}
+
 // rollback ends the transaction of a locked load, if there is one.
 func (e *postgresEngine) rollback(c *pgxpool.Conn) {
 	if c.Conn().PgConn().TxStatus() == 'I' {

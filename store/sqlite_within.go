@@ -60,6 +60,19 @@ func (e *sqliteEngine) writing(ctx context.Context, body func(*sqliteConn) error
 	})
 }
 
+func (e *sqliteEngine) numbering(ctx context.Context, body func(step) error) error {
+	return e.writing(ctx, func(conn *sqliteConn) error {
+		err := body(conn.runAll)
+		if err == nil {
+			err = conn.exec("COMMIT")
+		}
+		if err == nil {
+			e.rest()
+		}
+		return e.classify(err)
+	})
+}
+
 // below gives the statements prepared on the connection; database/sql opens
 // another one when it thinks that the old is broken.
 func (e *sqliteEngine) below(c driver.Conn) *sqliteConn {

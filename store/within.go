@@ -25,8 +25,13 @@ func (s batchStore) Within(ctx context.Context, needs loyalty.Needs, work func(*
 	if s.broken() && !needs.Reading {
 		return loyalty.ErrDamaged
 	}
-	err := s.noteSpace(s.within(ctx, needs, s.observed(work)))
+	var written *loyalty.Writes
+	err := s.noteSpace(s.within(ctx, needs, s.observed(func(l *loyalty.Loaded) (_ *loyalty.Writes, err error) {
+		written, err = work(l)
+		return written, err
+	})))
 	if err == nil && !needs.Reading {
+		s.own.note(written)
 		s.passes(BatchCommitted)
 	}
 	return err

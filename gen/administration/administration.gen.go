@@ -284,6 +284,7 @@ const (
 	JobNameLeaderboard JobName = "leaderboard"
 	JobNamePartitions  JobName = "partitions"
 	JobNamePending     JobName = "pending"
+	JobNameTail        JobName = "tail"
 	JobNameTiers       JobName = "tiers"
 )
 
@@ -305,6 +306,8 @@ func (e JobName) Valid() bool {
 	case JobNamePartitions:
 		return true
 	case JobNamePending:
+		return true
+	case JobNameTail:
 		return true
 	case JobNameTiers:
 		return true
@@ -879,6 +882,7 @@ type Job struct {
 	// - `pending`: drops held events whose time is over.
 	// - `tiers`: moves customers down at their window's end, and counts anew after a structure was changed.
 	// - `leaderboard`: counts who leads, where nobody read it lately, and drops what is over.
+	// - `tail`: gives events their place in the order in which they can be followed, where the server that wrote them did not.
 	// - `anchor`: takes a digest over the heads of all customers' journals and writes it to the log; `loyalty ledger verify`
 	//   compares.
 	// - `partitions`: makes room in the journal for the months to come.
@@ -912,6 +916,7 @@ type Job struct {
 //   - `pending`: drops held events whose time is over.
 //   - `tiers`: moves customers down at their window's end, and counts anew after a structure was changed.
 //   - `leaderboard`: counts who leads, where nobody read it lately, and drops what is over.
+//   - `tail`: gives events their place in the order in which they can be followed, where the server that wrote them did not.
 //   - `anchor`: takes a digest over the heads of all customers' journals and writes it to the log; `loyalty ledger verify`
 //     compares.
 //   - `partitions`: makes room in the journal for the months to come.

@@ -131,18 +131,11 @@ func (c *BoardCalendar) Oldest() (boards []Board) {
 
 // BoardState says what the boards are made of. The zero state: nothing yet.
 type BoardState struct {
-	Zone       string    // whose days they count
-	Version    int64     // of the programme that had this zone
-	Generation int64     // grows whenever everything is counted anew
-	Built      int64     // the last generation that is complete; 0: none is
-	Begun      time.Time // everything recorded before was looked at, except what commits late
-	Compared   time.Time // when every customer was last compared with the journal
-}
-
-// Uncounted is an event that no board counts yet.
-type Uncounted struct {
-	Customer, Event ID
-	RecordedAt      time.Time
+	Zone       string // whose days they count
+	Version    int64  // of the programme that had this zone
+	Generation int64  // grows whenever the boards of days are counted anew
+	Built      int64  // the last generation that is complete; 0: none is
+	Behind     bool   // the tail has events that they do not count
 }
 
 // BoardPlace is where a customer stands on a board: by score, the highest first,
@@ -167,23 +160,20 @@ type BoardEntry struct {
 	Name, Handler, ImageURL string
 }
 
-// BoardStore keeps the boards and the journal that they are made of.
+// BoardStore keeps the boards, which follow the tail.
 type BoardStore interface {
+	TailStore
 	// BoardState reads the state; zero: there is none.
 	BoardState(ctx context.Context) (BoardState, error)
-	// SwapBoardState puts after in the place of before; false: it was another one.
+	// SwapBoardState puts after in the place of before; false: it was another one. With
+	// another generation the boards of days are to be counted from the tail's beginning;
+	// that of all time stays.
 	SwapBoardState(ctx context.Context, before, after BoardState) (bool, error)
-	// Uncounted lists events that a generation does not count yet, by the time of
-	// recording, then id, the first one after a position.
-	Uncounted(ctx context.Context, generation int64, after Cursor, limit int) ([]Uncounted, error)
-	// Behind lists customers with events that a generation does not count yet, by id,
-	// the first one after a given one.
-	Behind(ctx context.Context, generation int64, after ID, limit int) ([]ID, error)
-	// Count brings the boards up to date for some customers, and for those who are
-	// one with them by a merge, in one transaction. What was counted in an earlier
-	// generation is counted anew. It fails with ErrBatchConflict where another node was
-	// faster or began another generation; then nothing was written.
-	Count(ctx context.Context, generation int64, calendar *BoardCalendar, customers []ID) error
+	// Count takes the next events of the tail into the boards, limit at most, and says
+	// how many customers they were of; last: nothing follows. It fails with
+	// ErrBatchConflict where another node was faster or began another generation; then
+	// nothing was written.
+	Count(ctx context.Context, generation int64, calendar *BoardCalendar, limit int) (customers int, last bool, err error)
 	// ForgetBoards deletes rows of boards that are earlier than the given one of
 	// their period, limit at most, and says how many there were.
 	ForgetBoards(ctx context.Context, oldest Board, limit int) (int, error)

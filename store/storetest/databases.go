@@ -116,10 +116,11 @@ func (u *usedAgain) empty() error {
 	_, err := u.raw.Exec(context.Background(), `DO $$ DECLARE r record; BEGIN
 	SET LOCAL session_replication_role = replica;
 	FOR r IN SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')
-		AND NOT relispartition AND relname NOT IN ('goose_db_version', 'programme_version', 'master_check') LOOP
+		AND NOT relispartition AND relname NOT IN ('goose_db_version', 'programme_version', 'master_check', 'tail_state') LOOP
 		EXECUTE format('DELETE FROM %I', r.relname);
 	END LOOP;
 	UPDATE programme_version SET version = 0;
+	UPDATE tail_state SET head = 0, present = true, looked_at = NULL, compared_at = NULL;
 END $$`)
 	return err
 }

@@ -48,6 +48,8 @@ func Run(t *testing.T, d Database) {
 		{"entities", entities},
 		{"job table", jobTable},
 		{"the journal is append-only", appendOnly},
+		{"the tail", tail},
+		{"races of the tail", tailRaces},
 	} {
 		t.Run(part.name, func(t *testing.T) {
 			url := d.Migrated(t)

@@ -48,8 +48,9 @@ var mayImport = map[string][]string{
 	"server/loyalty/referral":    feature(),
 	"server/loyalty/action":      append(feature("purchase", "coupon", "reward", "offer", "game", "tier", "challenge", "campaign", "referral"), "gen/events"),
 	"server/loyalty/admin":       rules("money", "points", "programme", "coupon"),
-	"server/loyalty/leaderboard": rules("points", "programme", "engine"),
-	"server/loyalty/job":         rules("money", "points", "programme", "engine", "admin", "leaderboard", "campaign", "coupon", "tier"),
+	"server/loyalty/tail":        rules(),
+	"server/loyalty/leaderboard": rules("points", "programme", "engine", "tail"),
+	"server/loyalty/job":         rules("money", "points", "programme", "engine", "admin", "leaderboard", "tail", "campaign", "coupon", "tier"),
 	"server/loyalty/rebuild":     rules("money", "points"),
 
 	// The store speaks the vocabulary. It drives the rebuild too, because only it can read

@@ -102,6 +102,7 @@ func (l *load) check(address string, atMost int) []finding {
 		judge("figures are the sums of the recorded events", l.book.sums(effects, figures), err),
 		l.book.sane(),
 		verifyLedger(l.t, l.g),
+		followTail(l.t, l.g),
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/loyalty-platform/loyalty/store"
 )
@@ -126,6 +127,9 @@ func (s *settings) databaseSetting() string {
 // storeAt is told of every point that a write passes. Tests that kill the program
 // there set it; nothing else does.
 var storeAt func(store.Point)
+
+// clock is this node's time of day; nil: the system's. Tests set it.
+var clock func() time.Time
 
 // openWith opens the database. The store's errors name the setting at fault.
 func (s *settings) openWith(ctx context.Context, key [32]byte) (*store.Store, error) {

@@ -26,6 +26,9 @@ import (
 var binary string
 
 func TestMain(m *testing.M) {
+	if off := os.Getenv(clockOff); off != "" {
+		os.Exit(skewed(off))
+	}
 	if at := os.Getenv(diesAt); at != "" {
 		os.Exit(dying(at))
 	}

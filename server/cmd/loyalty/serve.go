@@ -136,7 +136,7 @@ func (s *settings) wire(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	a.keeper = loyalty.NewTimekeeper(loyalty.TimekeeperOptions{
-		Database: a.store, Report: func(err error) { a.logger.Error("the clock", "error", err) },
+		Database: a.store, Clock: clock, Report: func(err error) { a.logger.Error("the clock", "error", err) },
 	})
 	_ = a.keeper.Check(ctx) // it was reported; what needs a right clock waits
 	a.engine, err = engine.NewEngine(engine.EngineOptions{

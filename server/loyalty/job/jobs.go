@@ -14,6 +14,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 	"github.com/loyalty-platform/loyalty/server/loyalty/leaderboard"
+	"github.com/loyalty-platform/loyalty/server/loyalty/tail"
 )
 
 // Job is one job of the program with what the job table says of it.
@@ -39,6 +40,10 @@ const settleEvery = time.Minute
 // and did not get to.
 const bulkEvery = 15 * time.Second
 
+// tailEvery is how often the job of the tail looks for events that a node committed and
+// did not number.
+const tailEvery = 15 * time.Second
+
 // jobs lists the jobs by name. What is due has one mechanism, the customer's
 // due instant, so the first four settle whatever is due: one after the other
 // finds less. tiers also recalculates structures that were changed.
@@ -53,6 +58,9 @@ var jobs = map[string]job{
 	"leaderboard": {settleEvery, func(ctx context.Context, j *Jobs, s *shift) error {
 		l := leaderboard.NewLeaderboard(leaderboard.LeaderboardOptions{Store: j.store, Programmes: j.engine, Clock: j.engine.Now})
 		return l.Rank(ctx, func(customers int) { s.count(customers) })
+	}},
+	"tail": {tailEvery, func(ctx context.Context, j *Jobs, s *shift) error {
+		return s.once(tail.New(j.store, j.engine.Now).Keep(ctx))
 	}},
 	"partitions": {24 * time.Hour, func(ctx context.Context, j *Jobs, s *shift) error { return s.once(j.store.ExtendJournal(ctx)) }},
 	"bulk":       {bulkEvery, workBulk}, // and at once when an operation is begun on this node
@@ -174,9 +182,11 @@ func (j *Jobs) Run(ctx context.Context, name string) (Job, error) {
 	return Job{s.row, d.every}, nil
 }
 
-// Work does what is due, whenever it is, until ctx ends.
+// Work does what is due, whenever it is, until ctx ends, and numbers what this node
+// commits.
 func (j *Jobs) Work(ctx context.Context) {
 	var wait sync.WaitGroup
+	wait.Go(func() { tail.Watch(ctx, j.store, func(err error) { j.report("tail", err) }) })
 	for name := range jobs {
 		wait.Go(func() {
 			for woken := false; ctx.Err() == nil; {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/tail"
 )
 
 // Leaderboard ranks active customers by what they scored. Its boards are counted
@@ -25,7 +26,7 @@ type Leaderboard struct {
 	lock   sync.Mutex
 	next   *boardTurn // for who came after the one under way began; nil: no caller did
 	active bool
-	begun  boardMark // of turns, one after the other
+	tail   *tail.Tail // of turns, one after the other
 }
 
 // LeaderboardOptions are what a leaderboard is made of.
@@ -45,6 +46,7 @@ func NewLeaderboard(o LeaderboardOptions) *Leaderboard {
 	if l.now == nil {
 		l.now = time.Now
 	}
+	l.tail = tail.New(l.store, l.now)
 	return l
 }
 
@@ -173,7 +175,7 @@ func (l *Leaderboard) turn(t *boardTurn) {
 	ctx, cancel := context.WithTimeout(context.Background(), turnTime)
 	defer cancel()
 	end := time.Now().Add(l.patience)
-	c := counting{Leaderboard: l, back: lookBack, more: func() bool { return time.Now().Before(end) }}
+	c := counting{Leaderboard: l, more: func() bool { return time.Now().Before(end) }}
 	t.err = c.run(ctx)
 	t.state, t.location = c.state, c.location
 }

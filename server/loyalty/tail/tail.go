@@ -1,0 +1,155 @@
+// Package tail gives committed events their numbers, so that they can be followed in an
+// order that loses none: by each node for what it committed, by a job for what a node left
+// behind, and by everybody who follows. A follower reads what comes after its position; if
+// it writes to the database, work and position move in one transaction.
+package tail
+
+import (
+	"context"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// How far back to look for events that were committed after the last look, or recorded
+// by a clock that is behind. Who follows looks a little back, the job as far as a batch
+// may take and clocks may differ; what comes later still is found when every customer is
+// compared.
+const (
+	lookBack    = 5 * time.Second
+	lookBackJob = 2 * time.Minute
+)
+
+// How often a node numbers what it committed, and how often the job compares every
+// customer with the journal.
+const (
+	watchEvery   = 250 * time.Millisecond
+	compareEvery = 10 * time.Minute
+)
+
+// How much is looked at and numbered at once.
+const (
+	recordedPage = 2000
+	behindPage   = 250
+)
+
+// Tail numbers events on one node. It is for one user at a time; its Watch is another one.
+type Tail struct {
+	store  loyalty.TailStore
+	now    func() time.Time
+	looked time.Time // on this node: what was recorded before was looked for
+}
+
+// New makes a Tail. It starts nothing.
+func New(store loyalty.TailStore, clock func() time.Time) *Tail {
+	return &Tail{store: store, now: clock}
+}
+
+// Watch numbers what this node committed, a moment after it did, until ctx ends. report
+// hears what went wrong; the job finds what was left.
+func Watch(ctx context.Context, store loyalty.TailStore, report func(error)) {
+	every := time.NewTicker(watchEvery)
+	defer every.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-every.C:
+		}
+		if err := store.NumberOwn(ctx); err != nil && ctx.Err() == nil {
+			report(err)
+		}
+	}
+}
+
+// Follow has a follower work through the tail, as long as more says so: first what was
+// committed until now is numbered, then step does one piece after the other, and moves the
+// follower's position in the transaction of its work; last: nothing follows it. whole:
+// everything that was committed before is behind the follower.
+func (t *Tail) Follow(ctx context.Context, more func() bool, step func() (last bool, err error)) (whole bool, err error) {
+	numbered, err := t.look(ctx, lookBack, more)
+	for last := false; err == nil && !last; {
+		if !more() {
+			return false, nil
+		}
+		last, err = step()
+	}
+	return numbered, err
+}
+
+// Keep numbers what nodes left behind: on an upgraded database everything, by the time
+// of recording; then what was recorded lately, and now and then whatever a customer has.
+func (t *Tail) Keep(ctx context.Context) error {
+	more := func() bool { return ctx.Err() == nil }
+	whole, err := t.look(ctx, lookBackJob, more)
+	if err != nil || !whole {
+		return err
+	}
+	s, err := t.store.TailState(ctx)
+	if err != nil {
+		return err
+	}
+	var compared time.Time
+	if since := t.now().Sub(s.Compared); since < 0 || since >= compareEvery {
+		compared = t.now()
+		if err := t.compare(ctx, more); err != nil {
+			return err
+		}
+	}
+	return t.store.NoteTail(ctx, true, t.looked, compared)
+}
+
+// look numbers what this node committed, and what was recorded since the last look.
+func (t *Tail) look(ctx context.Context, back time.Duration, more func() bool) (whole bool, err error) {
+	if err := t.store.NumberOwn(ctx); err != nil {
+		return false, err
+	}
+	s, err := t.store.TailState(ctx)
+	if err != nil {
+		return false, err
+	}
+	now, from := t.now(), s.Looked
+	if t.looked.After(from) {
+		from = t.looked
+	}
+	if from.After(now) { // the clock was set back
+		from = now
+	}
+	after := loyalty.Cursor{At: time.UnixMilli(0)}
+	if !from.IsZero() {
+		after.At = from.Add(-back)
+	}
+	for more() {
+		next, last, err := t.store.NumberRecorded(ctx, after, recordedPage)
+		switch {
+		case err != nil:
+			return false, err
+		case last && !s.Present:
+			err = t.store.NoteTail(ctx, true, now, time.Time{})
+		case !last:
+			err = t.store.NoteTail(ctx, false, next.At, time.Time{})
+		}
+		if err != nil {
+			return false, err
+		}
+		if last {
+			t.looked = now
+			return true, nil
+		}
+		after = next
+	}
+	return false, nil
+}
+
+// compare numbers what any customer has, whenever it was recorded.
+func (t *Tail) compare(ctx context.Context, more func() bool) error {
+	var after loyalty.ID
+	for more() {
+		next, last, err := t.store.NumberBehind(ctx, after, behindPage)
+		if err != nil || last {
+			return err
+		}
+		after = next
+	}
+	return nil
+}

@@ -1,0 +1,166 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// tailStore gives committed events their numbers.
+type tailStore struct{ *database }
+
+// tailStateRow is the one row of the state.
+type tailStateRow struct {
+	ID         int16 `gorm:"primaryKey;autoIncrement:false"`
+	Head       int64
+	Present    bool
+	LookedAt   Millis
+	ComparedAt Millis
+}
+
+func (tailStateRow) TableName() string { return "tail_state" }
+
+// tailTable is an event in the tail.
+var tailTable = table[loyalty.TailEvent]{name: "tail", fields: []field[loyalty.TailEvent]{
+	{"number", "bigint", func(e *loyalty.TailEvent) any { return (*number)(&e.Number) }},
+	{"customer_id", "uuid", func(e *loyalty.TailEvent) any { return (*UUID)(&e.Customer) }},
+	{"event_id", "uuid", func(e *loyalty.TailEvent) any { return (*UUID)(&e.ID) }},
+	{"recorded_at", "bigint", func(e *loyalty.TailEvent) any { return (*Millis)(&e.RecordedAt) }},
+}}
+
+// TailState reads how far the tail is.
+func (s tailStore) TailState(ctx context.Context) (loyalty.TailState, error) {
+	var r tailStateRow
+	err := s.read.WithContext(ctx).Limit(1).Find(&r).Error
+	return loyalty.TailState{Head: r.Head, Present: r.Present, Looked: r.LookedAt.Time(), Compared: r.ComparedAt.Time()}, s.classify(err)
+}
+
+// NoteTail writes that the present was reached, and when was looked and compared.
+func (s tailStore) NoteTail(ctx context.Context, present bool, looked, compared time.Time) error {
+	later := func(column string, at time.Time) clause.Expr {
+		return gorm.Expr("CASE WHEN "+column+" > ? THEN "+column+" ELSE ? END", Millis(at), Millis(at))
+	}
+	changes := map[string]any{"looked_at": later("looked_at", looked)}
+	if present {
+		changes["present"] = true
+	}
+	if !compared.IsZero() {
+		changes["compared_at"] = later("compared_at", compared)
+	}
+	return s.classify(s.write.WithContext(ctx).Model(&tailStateRow{}).Where("id = 1").Updates(changes).Error)
+}
+
+// Tail reads the events after a number, in order.
+func (s tailStore) Tail(ctx context.Context, after int64, limit int) ([]loyalty.TailEvent, error) {
+	list, err := tailTable.find(s.read.WithContext(ctx).Where("number > ?", after).Order("number").Limit(limit))
+	return list, s.classify(err)
+}
+
+// NumberOwn numbers what this process committed. An event whose customer's last one in
+// the tail is the one before it is next, without a look into the journal; where another
+// node wrote between them, the journal tells. What fails here is found in the journal.
+func (s tailStore) NumberOwn(ctx context.Context) error {
+	for list := range slices.Chunk(s.own.take(), tailPiece) {
+		strays := map[loyalty.ID]bool{}
+		present := false
+		err := s.piece(ctx, list, func(p *piece) {
+			present = p.present
+			for i := range list {
+				switch l := &list[i]; {
+				case p.through[l.Customer] == l.before && !strays[l.Customer]:
+					p.add(l.TailEvent)
+				case loyalty.CompareID(l.ID, p.through[l.Customer]) > 0:
+					strays[l.Customer] = true
+				}
+			}
+		})
+		if err != nil {
+			return err
+		}
+		if !present { // what they did before goes first, in its turn
+			continue
+		}
+		customers := make([]upTo, 0, len(strays))
+		for id := range strays {
+			customers = append(customers, upTo{id, loyalty.ID(lastID)})
+		}
+		if err := s.number(ctx, customers); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unnumbered says that an event is not in the tail. It asks for each row, by the key: as
+// a join it could become a scan of all customers.
+func unnumbered(customer, event string) string {
+	return "NOT coalesce((SELECT w.through >= " + event + " FROM numbered w WHERE w.customer_id = " + customer + "), false)"
+}
+
+// NumberRecorded numbers events by the time of recording. Where the ids of a customer
+// tell another order than the clocks did, theirs counts: what comes before goes first.
+func (s tailStore) NumberRecorded(ctx context.Context, after loyalty.Cursor, limit int) (next loyalty.Cursor, last bool, err error) {
+	// the first condition is for the months of the journal
+	rows, err := eventTable.some("customer_id", "id", "recorded_at").find(s.read.WithContext(ctx).
+		Where("recorded_at >= ? AND (recorded_at, id) > (?, ?)", Millis(after.At), Millis(after.At), cmp.Or(UUID(after.ID), firstID)).
+		Where(unnumbered("events.customer_id", "events.id")).Order("recorded_at, id").Limit(limit))
+	if err != nil || len(rows) == 0 {
+		return after, true, s.classify(err)
+	}
+	latest := map[loyalty.ID]loyalty.ID{}
+	for i := range rows {
+		if e := &rows[i]; loyalty.CompareID(e.ID, latest[e.Customer]) > 0 {
+			latest[e.Customer] = e.ID
+		}
+	}
+	customers := make([]upTo, 0, len(latest))
+	for id, to := range latest {
+		customers = append(customers, upTo{id, to})
+	}
+	end := rows[len(rows)-1]
+	return loyalty.Cursor{At: end.RecordedAt, ID: end.ID}, len(rows) < limit, s.number(ctx, customers)
+}
+
+// NumberBehind numbers what customers have that is not in the tail, whenever it was
+// recorded.
+func (s tailStore) NumberBehind(ctx context.Context, after loyalty.ID, limit int) (next loyalty.ID, last bool, err error) {
+	ids, err := s.ids(s.read.WithContext(ctx).Table("balances").Where("customer_id > ? AND last_event IS NOT NULL", cmp.Or(UUID(after), firstID)).
+		Where(unnumbered("balances.customer_id", "balances.last_event")).Order("customer_id").Limit(limit), "customer_id")
+	if err != nil || len(ids) == 0 {
+		return after, true, err
+	}
+	customers := make([]upTo, len(ids))
+	for i, id := range ids {
+		customers[i] = upTo{id, loyalty.ID(lastID)}
+	}
+	return ids[len(ids)-1], len(ids) < limit, s.number(ctx, customers)
+}
+
+// followerRow is how far a follower of the tail is.
+type followerRow struct {
+	Name     string `gorm:"primaryKey"`
+	Position int64
+}
+
+func (followerRow) TableName() string { return "followers" }
+
+// followed reads, in the transaction in which a follower works, up to which number it has
+// worked, and which is the last one.
+func followed(db *gorm.DB, name string) (position, head int64, err error) {
+	var f followerRow
+	var state tailStateRow
+	err = errors.Join(db.Where("name = ?", name).Limit(1).Find(&f).Error, db.Limit(1).Find(&state).Error)
+	return f.Position, state.Head, err
+}
+
+// follow moves a follower's position, together with its work.
+func follow(db *gorm.DB, name string, position int64) error {
+	return db.Clauses(clause.OnConflict{UpdateAll: true}).Create(&followerRow{name, position}).Error
+}

@@ -1,0 +1,62 @@
+package store
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// fresh is an event with the one that its customer had before: zero for none.
+type fresh struct {
+	loyalty.TailEvent
+	before loyalty.ID
+}
+
+// maxOwn bounds what a process keeps of its own commits. What comes over it is found
+// in the journal, as if the process had been killed.
+const maxOwn = 100_000
+
+// own is what this process committed and has not numbered yet.
+type own struct {
+	lock sync.Mutex
+	list []fresh
+}
+
+// note keeps the events of a batch that was committed.
+func (o *own) note(w *loyalty.Writes) {
+	if w == nil || len(w.Events) == 0 {
+		return
+	}
+	before := make(map[loyalty.ID]loyalty.ID, len(w.Customers))
+	for i := range w.Customers {
+		before[w.Customers[i].Before.ID] = w.Customers[i].Before.LastEvent
+	}
+	o.lock.Lock()
+	defer o.lock.Unlock()
+	if len(o.list) > maxOwn {
+		return
+	}
+	for i := range w.Events {
+		e := &w.Events[i]
+		o.list = append(o.list, fresh{loyalty.TailEvent{Customer: e.Customer, ID: e.ID, RecordedAt: e.RecordedAt}, before[e.Customer]})
+		before[e.Customer] = e.ID
+	}
+}
+
+// take gives what was noted, in the order of ids.
+func (o *own) take() []fresh {
+	o.lock.Lock()
+	defer o.lock.Unlock()
+	list := o.list
+	o.list = nil
+	slices.SortFunc(list, func(a, b fresh) int { return byEventID(&a.TailEvent, &b.TailEvent) })
+	return list
+}
+
+// byEventID is the order in which events are numbered. Ids of a customer grow with the
+// order of commit.
+func byEventID(a, b *loyalty.TailEvent) int {
+	return cmp.Or(loyalty.CompareID(a.ID, b.ID), loyalty.CompareID(a.Customer, b.Customer))
+}

@@ -1,0 +1,139 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// tailPiece is how many events are numbered in one transaction: on SQLite nothing else
+// is written meanwhile.
+const tailPiece = 2000
+
+// upTo is a customer whose events up to one are to be numbered.
+type upTo struct{ customer, to loyalty.ID }
+
+// headMove is the head of the tail, and what it was.
+type headMove struct{ head, was int64 }
+
+// coming is what a customer has in the tail.
+type coming struct{ customer, through loyalty.ID }
+
+var (
+	lockHead = selects(`SELECT s.head, s.present FROM v JOIN tail_state s ON s.id = v.id FOR UPDATE OF s`,
+		field[int64]{"id", "smallint", func(id *int64) any { return (*number)(id) }}).
+		onSQLite(`SELECT s.head, s.present FROM v JOIN tail_state s ON s.id = v.id`)
+	selectNumbered = selects(`SELECT w.customer_id, w.through FROM v JOIN numbered w ON w.customer_id = v.customer_id`,
+		field[loyalty.ID]{"customer_id", "uuid", func(id *loyalty.ID) any { return (*UUID)(id) }})
+	// on SQLite the limit is for each customer
+	selectUnnumbered = selects(fmt.Sprintf(`SELECT e.customer_id, e.id, e.recorded_at FROM v LEFT JOIN numbered w ON w.customer_id = v.customer_id
+JOIN events e ON e.customer_id = v.customer_id AND e.id > coalesce(w.through, v.least) AND e.id <= v.most ORDER BY e.id, e.customer_id LIMIT %d`, tailPiece),
+		field[upTo]{"customer_id", "uuid", func(r *upTo) any { return (*UUID)(&r.customer) }},
+		field[upTo]{"least", "uuid", func(*upTo) any { return &firstID }},
+		field[upTo]{"most", "uuid", func(r *upTo) any { return (*UUID)(&r.to) }})
+	insertTail     = tailTable.inserts()
+	upsertNumbered = inserts(`INSERT INTO numbered (customer_id, through) SELECT v.customer_id, v.through FROM v WHERE true
+ON CONFLICT (customer_id) DO UPDATE SET through = excluded.through`,
+		field[coming]{"customer_id", "uuid", func(c *coming) any { return (*UUID)(&c.customer) }},
+		field[coming]{"through", "uuid", func(c *coming) any { return (*UUID)(&c.through) }})
+	moveHead = guards(`UPDATE tail_state AS s SET head = v.head FROM v WHERE s.id = v.id AND s.head = v.was`,
+		field[headMove]{"id", "smallint", func(*headMove) any { return number(1) }},
+		field[headMove]{"head", "bigint", func(m *headMove) any { return (*number)(&m.head) }},
+		field[headMove]{"was", "bigint", func(m *headMove) any { return (*number)(&m.was) }})
+)
+
+// piece is a part of the tail that is written in one transaction.
+type piece struct {
+	head    int64
+	present bool
+	through map[loyalty.ID]loyalty.ID // by customer: their last event in the tail
+	events  []loyalty.TailEvent
+}
+
+// add gives an event the next number.
+func (p *piece) add(e loyalty.TailEvent) {
+	e.Number = p.head + int64(len(p.events)) + 1
+	p.events, p.through[e.Customer] = append(p.events, e), e.ID
+}
+
+// piece writes what choose adds, of the customers of some events. The lock on the head is
+// held until the commit, so that a lower number is never seen after a higher one; what is
+// read after it was taken has what others numbered before.
+func (s tailStore) piece(ctx context.Context, events []fresh, choose func(*piece)) error {
+	var customers []loyalty.ID
+	seen := set[loyalty.ID]{}
+	for i := range events {
+		if seen.add(events[i].Customer) {
+			customers = append(customers, events[i].Customer)
+		}
+	}
+	p := &piece{through: make(map[loyalty.ID]loyalty.ID, len(customers))}
+	return s.numbering(ctx, func(step step) error {
+		var c coming
+		list := read(p.lock(), selectNumbered, customers, []any{(*UUID)(&c.customer), (*UUID)(&c.through)}, func() error {
+			p.through[c.customer] = c.through
+			return nil
+		})
+		if err := step(list); err != nil {
+			return err
+		}
+		choose(p)
+		return s.writePiece(p, step)
+	})
+}
+
+// number numbers what some customers did after their last event in the tail, in the
+// order of ids, a piece at a time.
+func (s tailStore) number(ctx context.Context, customers []upTo) error {
+	for more := len(customers) > 0; more; {
+		p := &piece{through: map[loyalty.ID]loyalty.ID{}}
+		err := s.numbering(ctx, func(step step) error {
+			var e loyalty.TailEvent
+			var found []loyalty.TailEvent
+			list := read(p.lock(), selectUnnumbered, customers, []any{(*UUID)(&e.Customer), (*UUID)(&e.ID), (*Millis)(&e.RecordedAt)}, func() error {
+				found = append(found, e)
+				return nil
+			})
+			if err := step(list); err != nil {
+				return err
+			}
+			slices.SortFunc(found, func(a, b loyalty.TailEvent) int { return byEventID(&a, &b) })
+			more = len(found) >= tailPiece
+			for _, e := range found[:min(len(found), tailPiece)] {
+				p.add(e)
+			}
+			return s.writePiece(p, step)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *piece) lock() []calls {
+	return read(nil, lockHead, []int64{1}, []any{(*number)(&p.head), (*flag)(&p.present)}, func() error { return nil })
+}
+
+func (s tailStore) writePiece(p *piece, step step) error {
+	if len(p.events) == 0 {
+		return nil
+	}
+	var moved []coming
+	seen := set[loyalty.ID]{}
+	for i := range p.events {
+		if e := &p.events[i]; seen.add(e.Customer) {
+			moved = append(moved, coming{e.Customer, p.through[e.Customer]})
+		}
+	}
+	list := write(nil, insertTail, p.events)
+	list = write(list, upsertNumbered, moved)
+	list = write(list, moveHead, []headMove{{p.head + int64(len(p.events)), p.head}})
+	err := step(list)
+	if err == nil {
+		s.passes(TailWritten)
+	}
+	return err
+}
