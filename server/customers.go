@@ -166,10 +166,15 @@ func expiring(lots []points.Lot, lastActivity time.Time) []customers.ExpiringPoi
 type fieldSelection []string
 
 // customerProperties are the declared properties of a customer.
-var customerProperties = []string{
-	"id", "created_at", "updated_at", "status", "handler", "email", "first_name", "last_name", "gender", "birth_date",
-	"image_url", "language", "currency", "labels", "external_ids", "referrer",
-	"score", "spent", "reserved", "expired", "pending", "spendable",
+var customerProperties = append([]string{
+	"id", "created_at", "updated_at", "status", "labels", "external_ids", "referrer", "score", "spent", "reserved", "expired", "pending", "spendable",
+}, profileTexts()...)
+
+func profileTexts() (names []string) {
+	for _, field := range loyalty.ProfileTexts {
+		names = append(names, field.Name)
+	}
+	return names
 }
 
 // readFields reads the parameter fields. A name that no customer can have is

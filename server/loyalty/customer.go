@@ -73,6 +73,42 @@ type Profile struct {
 	Referrer                             ID                         // who brought this customer
 }
 
+// ProfileText is a field of the profile that holds one text.
+type ProfileText struct {
+	Name string // in the APIs and in conditions
+	Of   func(*Profile) *string
+	// Shared says that many people have the same text, so that its hash could be guessed:
+	// it is cleared when the customer opts out, where others become hashes.
+	Shared bool
+}
+
+// ProfileTexts are the fields of the profile that hold one text: opt_out forgets them,
+// the action profile and questions about the customer set them, conditions read them.
+var ProfileTexts = []ProfileText{
+	{"handler", func(p *Profile) *string { return &p.Handler }, false},
+	{"email", func(p *Profile) *string { return &p.Email }, false},
+	{"first_name", func(p *Profile) *string { return &p.FirstName }, false},
+	{"last_name", func(p *Profile) *string { return &p.LastName }, false},
+	{"gender", func(p *Profile) *string { return &p.Gender }, false},
+	{"image_url", func(p *Profile) *string { return &p.ImageURL }, false},
+	{"birth_date", func(p *Profile) *string { return &p.BirthDate }, false},
+	{"language", func(p *Profile) *string { return &p.Language }, true},
+	{"currency", func(p *Profile) *string { return &p.Currency }, true},
+}
+
+// Field is the text under a name; nil: the profile has none of that name.
+func (p *Profile) Field(name string) *string {
+	for i := range ProfileTexts {
+		if ProfileTexts[i].Name == name {
+			return ProfileTexts[i].Of(p)
+		}
+	}
+	return nil
+}
+
+// Text is it to read; empty where there is none.
+func (p *Profile) Text(name string) string { return Deref(p.Field(name)) }
+
 // ChangedAt is when anything of the customer changed last, points included. Every such
 // change is made in the name of an event, whose id tells when it was recorded: an
 // instant of its own would be one more thing to write with each.

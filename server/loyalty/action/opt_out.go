@@ -50,9 +50,12 @@ func forget(r *engine.Run, salt []byte) {
 	c.Name = hashed(salt, c.Name)
 	r.Claim(loyalty.Name{Kind: loyalty.NameCustomer, Value: c.Name})
 	p := &c.Profile
-	for _, field := range []*string{&p.Handler, &p.Email, &p.FirstName, &p.LastName, &p.Gender, &p.ImageURL, &p.BirthDate} {
-		if *field != "" {
-			*field = hashed(salt, *field)
+	for _, field := range loyalty.ProfileTexts {
+		switch text := field.Of(p); {
+		case field.Shared:
+			*text = ""
+		case *text != "":
+			*text = hashed(salt, *text)
 		}
 	}
 	labels := make([]string, len(p.Labels))
@@ -60,7 +63,6 @@ func forget(r *engine.Run, salt []byte) {
 		labels[i] = hashed(salt, label)
 	}
 	p.Labels, p.ExternalIDs, p.Custom = labels, nil, nil
-	p.Language, p.Currency = "", "" // free text, whatever it is meant for
 }
 
 func hashed(salt []byte, text string) string {

@@ -26,15 +26,11 @@ var profile = engine.Action[events.ProfileData]{
 			}
 		}
 		p := &r.Customer.Profile
-		set(&p.Email, d.Email)
-		set(&p.FirstName, d.FirstName)
-		set(&p.LastName, d.LastName)
-		set(&p.Handler, d.Handler)
-		set(&p.Language, d.Language)
-		set(&p.Gender, d.Gender)
-		set(&p.Currency, d.Currency)
-		set(&p.BirthDate, d.BirthDate)
-		set(&p.ImageURL, d.ImageURL)
+		for _, field := range loyalty.ProfileTexts {
+			if raw, sent := r.Data[field.Name]; sent && string(raw) != "null" {
+				set(field.Of(p), new(loyalty.TextOf(raw)))
+			}
+		}
 		if d.Labels != nil {
 			p.Labels = slices.Clone(d.Labels)
 		}

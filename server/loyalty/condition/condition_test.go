@@ -30,8 +30,8 @@ func purchase(t testing.TB) *condition.Facts {
 			},
 		},
 		Customer: condition.Customer{
-			ID: "member-1001", Status: "active", Email: "member-1001@shop.test", Language: "hun", Currency: "HUF",
-			BirthDate: "1990-03-01", Labels: []string{"vip", "newsletter"}, Lists: []string{"spring"}, Tiers: map[string]string{"main": "gold"},
+			ID: "member-1001", Status: "active", Profile: texts{"email": "member-1001@shop.test", "language": "hun", "currency": "HUF", "birth_date": "1990-03-01"},
+			Labels: []string{"vip", "newsletter"}, Lists: []string{"spring"}, Tiers: map[string]string{"main": "gold"},
 			ExternalIDs: map[string]string{"crm": "000417"},
 			Score:       1250, Spent: 300, Reserved: 1, Expired: 2, Pending: 4, Spendable: 950, Debt: 0,
 			CreatedAt: time.Date(2026, 2, 10, 8, 0, 0, 0, time.UTC), UpdatedAt: time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC),
@@ -51,6 +51,11 @@ func purchase(t testing.TB) *condition.Facts {
 	f.Item = &f.Transaction.Items[1]
 	return f
 }
+
+// texts are those of a profile.
+type texts map[string]string
+
+func (t texts) Text(name string) string { return t[name] }
 
 // TestHolds is the language: what a programme manager may write, and what it
 // says of the purchase above.
@@ -408,7 +413,7 @@ func TestBirthday(t *testing.T) {
 		f := purchase(t)
 		at, err := time.Parse(time.RFC3339, day.at)
 		require.NoError(t, err)
-		f.Event.Timestamp, f.Customer.BirthDate = at, day.born
+		f.Event.Timestamp, f.Customer.Profile = at, texts{"birth_date": day.born}
 		holds, err := c.Holds(f)
 		require.NoError(t, err)
 		require.Equal(t, day.birthday, holds, "%v", day)

@@ -29,11 +29,11 @@
 //   - event: action, points, timestamp, data.<attribute> as it was submitted; and
 //     of its timestamp in the programme's time zone weekday ("mon" to "sun"), hour
 //     (0 to 23), day ("2026-03-01"), month_day ("03-01"), month (1 to 12), year.
-//   - customer, as the Customers API names it: id, status, handler, email,
-//     first_name, last_name, gender, language, currency, image_url, referrer,
-//     birth_date ("1990-05-17"), labels, external_ids, created_at, updated_at, the
-//     points score, spent, reserved, expired, pending, spendable, debt, and every
-//     cf_ attribute; and tiers["<structure>"] (the id of the tier), lists (the ids
+//   - customer, as the Customers API names it: id, status, every text of the profile
+//     (such as email, and birth_date: "1990-05-17"), referrer, labels, external_ids,
+//     created_at, updated_at, the points score, spent, reserved, expired, pending,
+//     spendable, debt, and every cf_ attribute; and tiers["<structure>"] (the id of
+//     the tier), lists (the ids
 //     of the customer lists they are on), birthday
 //     ("05-17", in the event's year: 29 February is the 28th in other years),
 //     birth_month, age (in years, on the event's day).

@@ -51,11 +51,7 @@ type Event struct {
 // empty text is a field that is not set. Figures are points.
 type Customer struct {
 	ID, Status                      string
-	Handler, Email                  string
-	FirstName, LastName             string
-	Language, Currency              string
-	Gender, ImageURL                string
-	BirthDate                       string // YYYY-MM-DD
+	Profile                         Texts  // the texts of the profile; nil: none
 	Referrer                        string // the caller's id of the customer who brought this one
 	Labels                          []string
 	ExternalIDs                     map[string]string
@@ -65,6 +61,17 @@ type Customer struct {
 	Tiers                           map[string]string // tier reached, by structure
 	Lists                           []string          // ids of the customer lists they are on
 	Custom                          Attributes        // cf_* by full name
+}
+
+// Texts has texts by name; empty: there is none.
+type Texts interface{ Text(name string) string }
+
+// text is a text of the customer's profile.
+func (c *Customer) text(name string) string {
+	if c.Profile == nil {
+		return ""
+	}
+	return c.Profile.Text(name)
 }
 
 // Transaction is a purchase. Money is in units of its currency and may be a

@@ -18,7 +18,7 @@ type field struct {
 // fields are the names of the language, by record.
 var fields = map[string]map[string]field{
 	"event":       eventFields,
-	"customer":    customerFields,
+	"customer":    withProfile(customerFields),
 	"transaction": transactionFields,
 	"item":        itemFields(),
 }
@@ -42,19 +42,20 @@ var eventFields = map[string]field{
 
 func timestamp(f *frame) value { return instantOf(f.facts.Event.Timestamp) }
 
+// profileTexts are the fields of a customer that are texts of the profile.
+var profileTexts = []string{"handler", "email", "first_name", "last_name", "gender", "image_url", "birth_date", "language", "currency"}
+
+func withProfile(all map[string]field) map[string]field {
+	for _, name := range profileTexts {
+		all[name] = field{kind: text, read: func(f *frame) value { return fieldText(f.facts.Customer.text(name)) }}
+	}
+	return all
+}
+
 var customerFields = map[string]field{
 	"id":           {kind: text, read: func(f *frame) value { return fieldText(f.facts.Customer.ID) }},
 	"status":       {kind: text, read: func(f *frame) value { return fieldText(f.facts.Customer.Status) }},
-	"handler":      {kind: text, read: func(f *frame) value { return fieldText(f.facts.Customer.Handler) }},
-	"email":        {kind: text, read: func(f *frame) value { return fieldText(f.facts.Customer.Email) }},
-	"first_name":   {kind: text, read: func(f *frame) value { return fieldText(f.facts.Customer.FirstName) }},
-	"last_name":    {kind: text, read: func(f *frame) value { return fieldText(f.facts.Customer.LastName) }},
-	"language":     {kind: text, read: func(f *frame) value { return fieldText(f.facts.Customer.Language) }},
-	"currency":     {kind: text, read: func(f *frame) value { return fieldText(f.facts.Customer.Currency) }},
-	"gender":       {kind: text, read: func(f *frame) value { return fieldText(f.facts.Customer.Gender) }},
-	"image_url":    {kind: text, read: func(f *frame) value { return fieldText(f.facts.Customer.ImageURL) }},
 	"referrer":     {kind: text, read: func(f *frame) value { return fieldText(f.facts.Customer.Referrer) }},
-	"birth_date":   {kind: text, read: func(f *frame) value { return fieldText(f.facts.Customer.BirthDate) }},
 	"birthday":     {kind: text, read: birthday},
 	"birth_month":  {kind: number, read: birthMonth},
 	"age":          {kind: number, read: age},
@@ -138,10 +139,11 @@ func itemFields() map[string]field {
 const monthDay = "01-02"
 
 func birthDate(f *frame) (time.Time, bool) {
-	if f.facts.Customer.BirthDate == "" {
+	date := f.facts.Customer.text("birth_date")
+	if date == "" {
 		return time.Time{}, false
 	}
-	born, err := time.Parse(time.DateOnly, f.facts.Customer.BirthDate)
+	born, err := time.Parse(time.DateOnly, date)
 	return born, err == nil
 }
 

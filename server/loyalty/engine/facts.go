@@ -261,8 +261,7 @@ func units(a money.Amount) float64 { f, _ := a.Decimal().Float64(); return f }
 func customerFacts(r *Run) condition.Customer {
 	c, p, f := r.Customer, &r.Customer.Profile, r.Book.Figures
 	return condition.Customer{
-		ID: c.Name, Status: string(c.Status), Handler: p.Handler, Email: p.Email, FirstName: p.FirstName, LastName: p.LastName,
-		Language: p.Language, Currency: p.Currency, Gender: p.Gender, ImageURL: p.ImageURL, BirthDate: p.BirthDate,
+		ID: c.Name, Status: string(c.Status), Profile: p,
 		Labels: p.Labels, ExternalIDs: p.ExternalIDs, CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt,
 		Score: f.Score, Spent: f.Spent, Reserved: f.Reserved, Expired: f.Expired, Pending: f.Pending,
 		Spendable: f.Spendable(), Debt: f.Debt, Custom: p.Custom,

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/condition"
 )
 
 // Attributes that need no decoder are read as the decoder reads them.
@@ -35,4 +36,20 @@ func TestTextAndDecimal(t *testing.T) {
 			same(t, raw)
 		}
 	})
+}
+
+// Every text of the profile is a fact of conditions under its name.
+func TestConditionsSeeEachTextOfTheProfile(t *testing.T) {
+	for _, field := range loyalty.ProfileTexts {
+		c, err := condition.Compile(`customer.` + field.Name + ` == "here"`)
+		require.NoError(t, err, field.Name)
+		var p loyalty.Profile
+		*field.Of(&p) = "here"
+		holds, err := c.Holds(&condition.Facts{Customer: condition.Customer{Profile: &p}})
+		require.NoError(t, err)
+		require.True(t, holds, field.Name)
+		holds, err = c.Holds(&condition.Facts{})
+		require.NoError(t, err)
+		require.False(t, holds, field.Name)
+	}
 }

@@ -37,19 +37,6 @@ type Question struct {
 // fieldLabels is the field of a profile that holds several texts.
 const fieldLabels = "labels"
 
-// profileTexts are the fields of a profile that hold one text, by attribute.
-var profileTexts = map[string]func(*loyalty.Profile) *string{
-	"birth_date": func(p *loyalty.Profile) *string { return &p.BirthDate },
-	"currency":   func(p *loyalty.Profile) *string { return &p.Currency },
-	"email":      func(p *loyalty.Profile) *string { return &p.Email },
-	"first_name": func(p *loyalty.Profile) *string { return &p.FirstName },
-	"gender":     func(p *loyalty.Profile) *string { return &p.Gender },
-	"handler":    func(p *loyalty.Profile) *string { return &p.Handler },
-	"image_url":  func(p *loyalty.Profile) *string { return &p.ImageURL },
-	"language":   func(p *loyalty.Profile) *string { return &p.Language },
-	"last_name":  func(p *loyalty.Profile) *string { return &p.LastName },
-}
-
 // Flows are series of questions about the customer (module profiling).
 var Flows = &programme.EntityType[*Flow]{Type: "profiling/flow", Module: programme.ModuleProfiling, Read: readFlow}
 
@@ -67,7 +54,7 @@ func readFlow(p *programme.Programme, e loyalty.Entity) (*Flow, error) {
 			return nil, programme.Fault(at+"id", "not_unique", nil)
 		}
 		seen[q.ID] = true
-		if profileTexts[q.Field] == nil && q.Field != fieldLabels && (!strings.HasPrefix(q.Field, "cf_") || len(q.Field) == len("cf_")) {
+		if new(loyalty.Profile).Field(q.Field) == nil && q.Field != fieldLabels && (!strings.HasPrefix(q.Field, "cf_") || len(q.Field) == len("cf_")) {
 			return nil, programme.Fault(at+"field", loyalty.ErrPropertyUnknown.Name, nil)
 		}
 		if err := checkChoices(at+"answers", q.Answers); err != nil {
@@ -169,8 +156,8 @@ func SetAnswer(r *engine.Run, q *Question, answer string) error {
 	switch p := &r.Customer.Profile; {
 	case q.Field == fieldLabels:
 		p.Labels = chosen(p.Labels, q.Answers, answer)
-	case profileTexts[q.Field] != nil:
-		*profileTexts[q.Field](p) = answer
+	case p.Field(q.Field) != nil:
+		*p.Field(q.Field) = answer
 	default:
 		p.Custom = maps.Clone(p.Custom)
 		p.Custom = engine.PutAttribute(p.Custom, q.Field, value)
