@@ -110,7 +110,13 @@ breaking: $(BIN)/oasdiff ## name the changes of the documents since BASE that br
 
 .PHONY: bench
 bench: build ## measure against the database's floor, interleaved in one run
-	$(GO) run ./server/cmd/bench -binary ./loyalty $(ARGS)
+	$(GO) run ./server/cmd/bench -binary ./loyalty -sqlite $(ARGS)
+
+# What size does: ten million events on PostgreSQL and two million on SQLite against ten thousand. The README says what it takes;
+# ARGS='-events 200000 -customers 20000 -sqlite-events 50000 -sqlite-customers 5000 -reps 2' is a try.
+.PHONY: bench-scale
+bench-scale: build ## the same work on a large and on a small database: inserts, every list, memory, proofs, size on disk
+	$(GO) run ./server/cmd/bench scale -binary ./loyalty $(ARGS)
 
 .PHONY: bench-go
 bench-go: ## the Go benchmarks: signing against its hashing floor, the HTTP layer, the rules, the store

@@ -72,7 +72,7 @@ func TestFloors(t *testing.T) {
 // that SQL has, or bench fails.
 func TestProgram(t *testing.T) {
 	needsPostgres(t)
-	o := small(t, "server", "programme", "sqlite", "read-points", "read-events-deep")
+	o := small(t, "server", "programme", "nodes", "sqlite", "read-points", "read-events-deep")
 	o.sqlite, o.binary = true, filepath.Join(t.TempDir(), "loyalty")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", o.binary, "../loyalty")
 	printed, err := build.CombinedOutput()
@@ -82,7 +82,7 @@ func TestProgram(t *testing.T) {
 	for _, title := range []string{
 		"POST /events point_add, 16 connections", "same, 64 connections", "one hot customer", "checkout with 3 lines",
 		"coupon_redeem, 16 connections", "programme: point_add, 16", "programme: point_add against",
-		"programme: checkout with 3 lines, 16", "programme: checkout against",
+		"programme: checkout with 3 lines, 16", "2 server processes against one", "4 server processes, one hot customer", "conflicts an event", "programme: checkout against",
 		"p99 at 64 connections against naive", "bulk of 50, 4 connections, against naive", "embedded SQLite",
 		"a page far down against the first (p50)", "GET C/points", "GET /customers/-/events, a page far down", "the reads: over 2000 events",
 		"the program on PostgreSQL: from the start", "the program on SQLite: from the start", "machine was",

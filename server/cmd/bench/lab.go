@@ -62,6 +62,7 @@ type lab struct {
 	server, sqlite *server
 	programme      *server // with the rules of programme.json
 	reads          *reads
+	nodes          *nodes
 }
 
 // openLab starts what the metrics need. What it has started is in the lab even
@@ -99,6 +100,11 @@ func openLab(ctx context.Context, o options, chosen []metric) (l *lab, err error
 			return l, fmt.Errorf("programme: %w", err)
 		}
 	}
+	if needs("nodes") {
+		if l.nodes, err = startNodes(ctx, o, l.machine, l.cluster); err != nil {
+			return l, fmt.Errorf("nodes: %w", err)
+		}
+	}
 	if needs("read") {
 		if l.reads, err = startReads(ctx, o, l.machine, l.cluster); err != nil {
 			return l, fmt.Errorf("reads: %w", err)
@@ -122,6 +128,9 @@ func (l *lab) close() error {
 	}
 	if l.reads != nil {
 		errs = append(errs, l.reads.close())
+	}
+	if l.nodes != nil {
+		errs = append(errs, l.nodes.close())
 	}
 	if l.naive != nil {
 		errs = append(errs, l.naive.stop())

@@ -16,7 +16,7 @@ import (
 // load sends signed requests over kept connections, each of which sends its
 // next request when it has the whole answer to the last.
 type load struct {
-	address     string
+	access      // where; with several servers, the nth connection is to the nth of them, and so is the nth request
 	connections int
 	window      time.Duration
 	// accept judges the body of an answer with status 200; nil: any will do, and it is not
@@ -47,15 +47,15 @@ func (l load) run(ctx context.Context, requests [][]byte) ([]time.Duration, stop
 			_ = c.SetDeadline(time.Now()) // wakes whoever waits for an answer
 		}
 	})()
-	runtime.GC() // what preparing the requests left must not be collected on the clock
-	var taken atomic.Int64
+	runtime.GC()                                   // what preparing the requests left must not be collected on the clock
+	taken := make([]atomic.Int64, 1+len(l.others)) // requests of each server
 	latencies := make([][]time.Duration, len(connections))
 	var all sync.WaitGroup
 	watch := l.machine.watch(l.measured...)
 	for i, c := range connections {
 		all.Go(func() {
 			var err error
-			if latencies[i], err = l.drive(c, requests, &taken, watch.began); err != nil {
+			if latencies[i], err = l.drive(c, requests, i%len(taken), &taken[i%len(taken)], watch.began); err != nil {
 				fail(err)
 			}
 		})
@@ -67,8 +67,8 @@ func (l load) run(ctx context.Context, requests [][]byte) ([]time.Duration, stop
 
 func (l load) dial(ctx context.Context) (connections []net.Conn, err error) {
 	var dialer net.Dialer
-	for range l.connections {
-		c, err := dialer.DialContext(ctx, "tcp", l.address)
+	for i := range l.connections {
+		c, err := dialer.DialContext(ctx, "tcp", l.node(i))
 		if err != nil {
 			return connections, err
 		}
@@ -77,12 +77,12 @@ func (l load) dial(ctx context.Context) (connections []net.Conn, err error) {
 	return connections, nil
 }
 
-// drive is one connection's work.
-func (l load) drive(c net.Conn, requests [][]byte, taken *atomic.Int64, began time.Time) ([]time.Duration, error) {
+// drive is one connection's work: requests of one of the servers.
+func (l load) drive(c net.Conn, requests [][]byte, node int, taken *atomic.Int64, began time.Time) ([]time.Duration, error) {
 	latencies := make([]time.Duration, 0, len(requests)/l.connections+1)
 	in := answers{r: bufio.NewReaderSize(c, 16<<10), drop: l.accept == nil}
 	for sent := time.Now(); len(latencies) == 0 || sent.Sub(began) < l.window; {
-		i := int(taken.Add(1)) - 1
+		i := node + (int(taken.Add(1))-1)*(1+len(l.others))
 		if i >= len(requests) {
 			break
 		}

@@ -7,6 +7,8 @@
 // answer is read no further than to its end: the naive form and the server have
 // the same client.
 //
+// `bench scale` measures what the size of the database does to all that; see scale.go.
+//
 // Reads (read-…) are measured over a year's history of their own, each beside the
 // same rows read in SQL; see reads.go.
 //
@@ -36,6 +38,19 @@ func main() {
 		fail(serveNaive(os.Args[2], os.Args[3]))
 		return
 	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if len(os.Args) > 1 && os.Args[1] == scaleCommand {
+		o, err := scaleFlags(os.Args[2:])
+		switch {
+		case errors.Is(err, flag.ErrHelp):
+		case err != nil:
+			os.Exit(2) // the flags said why
+		default:
+			fail(scale(ctx, o, os.Stdout, os.Stderr))
+		}
+		return
+	}
 	var o options
 	var only string
 	flag.StringVar(&o.binary, "binary", "./loyalty", "the built program")
@@ -52,8 +67,6 @@ func main() {
 	if only != "" {
 		o.only = strings.Split(only, ",")
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	fail(bench(ctx, o, os.Stdout, os.Stderr))
 }
 

@@ -21,6 +21,8 @@ func metrics() []metric {
 		directMetric("pgx-separate-16", 16, false, postSeparately),
 		naiveMetric(workload{name: "naive-16", connections: 16}),
 		serverMetric(workload{name: "server-16", connections: 16}),
+		nodesMetric(2, workload{name: "nodes-2", connections: 16}),
+		nodesMetric(4, workload{name: "nodes-4", connections: 16}),
 		programmeMetric(workload{name: "programme-16", connections: 16}),
 		serverMetric(workload{name: "server-checkout-16", connections: 16, action: "checkout", body: checkout}),
 		programmeMetric(workload{name: "programme-checkout-16", connections: 16, action: "checkout", body: checkout}),
@@ -34,6 +36,8 @@ func metrics() []metric {
 		directMetric("pgx-hot-16", 16, true, postOnce),
 		naiveMetric(workload{name: "naive-hot-16", connections: 16, hot: true}),
 		serverMetric(workload{name: "server-hot-16", connections: 16, hot: true}),
+		nodesMetric(2, workload{name: "nodes-2-hot", connections: 16, hot: true}),
+		nodesMetric(4, workload{name: "nodes-4-hot", connections: 16, hot: true}),
 		naiveMetric(workload{name: "naive-bulk-4", connections: 4, events: 50}),
 		serverMetric(workload{name: "server-bulk-4", connections: 4, events: 50}),
 	}, append(signatureMetrics(), readMetrics()...)...)
@@ -91,6 +95,7 @@ type comparison struct {
 	worst    bool // compares p99, and less is better
 	typical  bool // compares p50, and less is better
 	costs    bool // compares the time that one takes, and less is better
+	nodes    bool // several processes, whose conflicts are told
 	read     bool // a row of the table of reads: of is HTTP, base is SQL
 	targets
 }
@@ -130,6 +135,10 @@ func comparisons() []comparison {
 		{title: "p99 at 64 connections against naive", of: "server-64", base: "naive-64", worst: true, targets: targets{0.15, 0.10}},
 		{title: "bulk of 50, 4 connections, against naive", of: "server-bulk-4", base: "naive-bulk-4", targets: targets{5, 6}},
 		{title: "embedded SQLite (FULL) against pgx, one statement", of: "sqlite-16", base: "pgx-16", targets: targets{0.5, 0.6}},
+		{title: "2 server processes against one, 16 connections", of: "nodes-2", base: "server-16", nodes: true},
+		{title: "4 server processes against one, 16 connections", of: "nodes-4", base: "server-16", nodes: true},
+		{title: "2 server processes, one hot customer", of: "nodes-2-hot", base: "server-hot-16", nodes: true},
+		{title: "4 server processes, one hot customer", of: "nodes-4-hot", base: "server-hot-16", nodes: true},
 		{title: "naive, 16 connections", of: "naive-16", base: "floor-16"},
 		{title: "naive, 64 connections", of: "naive-64", base: "floor-64"},
 		{title: "naive, one hot customer, 16 connections", of: "naive-hot-16", base: "floor-hot-16"},

@@ -163,7 +163,7 @@ func (s *reads) inHTTP(ctx context.Context, r read) (sample, error) {
 	if err := errors.Join(failures...); err != nil {
 		return sample{}, err
 	}
-	latencies, watch, err := load{s.address, readConnections, s.readWindow(), nil, s.machine, s.measured()}.run(ctx, requests)
+	latencies, watch, err := load{s.access, readConnections, s.readWindow(), nil, s.machine, s.measured()}.run(ctx, requests)
 	if err != nil {
 		return sample{}, fmt.Errorf("%w\nthe end of the server's log:\n%s", err, s.tail())
 	}

@@ -83,20 +83,29 @@ type access struct {
 	address string
 	scheme  signing.Scheme
 	keys    []signing.Credential // taken in turn: each has a rate limit of its own
+	others  []string             // addresses of further servers on the same database
 }
 
-// request makes one signed request, ready for the wire. It is good for the
+// node gives the address that the nth request is for.
+func (a access) node(n int) string {
+	if n %= 1 + len(a.others); n > 0 {
+		return a.others[n-1]
+	}
+	return a.address
+}
+
+// request makes the nth signed request, ready for the wire. It is good for the
 // scheme's window.
-func (a access) request(path string, body []byte, key int) ([]byte, error) {
-	r, err := http.NewRequest(http.MethodPost, "http://"+a.address+path, nil)
+func (a access) request(path string, body []byte, n int) ([]byte, error) {
+	r, err := http.NewRequest(http.MethodPost, "http://"+a.node(n)+path, nil)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.scheme.Sign(r, body, a.keys[key%len(a.keys)]); err != nil {
+	if err := a.scheme.Sign(r, body, a.keys[n%len(a.keys)]); err != nil {
 		return nil, err
 	}
 	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: %s\r\n%s: %s\r\n%s: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n",
-		path, a.address, a.scheme.DateHeader, r.Header.Get(a.scheme.DateHeader),
+		path, a.node(n), a.scheme.DateHeader, r.Header.Get(a.scheme.DateHeader),
 		a.scheme.AuthHeader, r.Header.Get(a.scheme.AuthHeader), len(body))
 	return append([]byte(head), body...), nil
 }

@@ -15,7 +15,7 @@ type sample struct {
 	// the host, used by others.
 	idle, steal, others float64
 	judged              bool    // it was long enough to tell how quiet the machine was
-	conflicts           float64 // transactions that were rolled back, for each event
+	conflicts           float64 // writes that met those of another server process, for each event
 }
 
 // sample turns the latencies of requests, each of which recorded so many

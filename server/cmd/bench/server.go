@@ -57,29 +57,57 @@ type server struct {
 // through its own API. url is its LOYALTY_DATABASE_URL, empty for the embedded
 // database.
 func startServer(ctx context.Context, o options, m *machine, url string, rules ...entity) (*server, error) {
-	dir, err := newDir(o.dir, "server", false)
+	l, err := prepareLaunch(ctx, o, url)
 	if err != nil {
 		return nil, err
 	}
+	s, err := l.start(ctx, o, m)
+	if err != nil {
+		return nil, err
+	}
+	s.rules = rules
+	if err := s.populate(ctx); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+// launch is a migrated database with keys, and how the program is started on it.
+type launch struct {
+	dir, address, data, url, master string
+	env                             []string
+	keys                            access
+}
+
+// prepareLaunch makes the database; dir is then the launch's, until it starts.
+func prepareLaunch(ctx context.Context, o options, url string) (l launch, err error) {
+	if l.dir, err = newDir(o.dir, "server", false); err != nil {
+		return l, err
+	}
 	port, err := freePort()
-	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
+	if err == nil {
+		l.url, l.master, l.data = url, masterKey(), filepath.Join(l.dir, "data")
+		l.address = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+		l.env = []string{"LOYALTY_LISTEN=" + l.address, "LOYALTY_DATA=" + l.data, "LOYALTY_DATABASE_URL=" + url, "LOYALTY_MASTER_KEY=" + l.master}
+		l.keys, err = prepareDatabase(ctx, o.binary, l.env)
 	}
-	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-	data := filepath.Join(dir, "data")
-	env := []string{"LOYALTY_LISTEN=" + address, "LOYALTY_DATA=" + data, "LOYALTY_DATABASE_URL=" + url, "LOYALTY_MASTER_KEY=" + masterKey()}
-	keys, err := prepareDatabase(ctx, o.binary, env)
 	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
+		return l, errors.Join(err, os.RemoveAll(l.dir))
 	}
-	s := &server{started: started{database: "PostgreSQL"}, rules: rules, service: &service{machine: m, window: o.window(), customers: o.customers, answered: map[string]int{}}}
-	if url == "" {
+	return l, nil
+}
+
+// start starts the program and opens the database beside it.
+func (l launch) start(ctx context.Context, o options, m *machine) (*server, error) {
+	s := &server{started: started{database: "PostgreSQL"}, service: &service{machine: m, window: o.window(), customers: o.customers, answered: map[string]int{}}}
+	if l.url == "" {
 		s.database = "SQLite"
 	}
-	s.access, s.before, s.check = keys, s.makeCoupons, s.compare
-	s.address = address
+	s.access, s.before, s.check = l.keys, s.makeCoupons, s.compare
+	s.address = l.address
 	began := time.Now()
-	if s.process, err = start(dir, command{args: []string{o.binary, "serve"}, env: env, signal: "TERM"}); err != nil {
+	var err error
+	if s.process, err = start(l.dir, command{args: []string{o.binary, "serve"}, env: l.env, signal: "TERM"}); err != nil {
 		return nil, err
 	}
 	m.programs = append(m.programs, s.process)
@@ -87,10 +115,18 @@ func startServer(ctx context.Context, o options, m *machine, url string, rules .
 		return nil, errors.Join(err, s.stop())
 	}
 	s.coldStart, s.idle = time.Since(began), s.memory()
-	if err := s.open(ctx, url, data); err != nil {
-		return nil, errors.Join(err, s.close())
+	if s.db, err = l.open(); err != nil {
+		return nil, errors.Join(err, s.stop())
 	}
 	return s, nil
+}
+
+// open opens the database, of SQLite only to read.
+func (l launch) open() (*sql.DB, error) {
+	if l.url == "" {
+		return sql.Open("sqlite", "file:"+filepath.Join(l.data, "loyalty.db")+"?mode=ro&_pragma=busy_timeout(10000)")
+	}
+	return sql.Open("pgx", l.url)
 }
 
 // masterKey is a new one; it lives as long as the database.
@@ -160,16 +196,8 @@ func (s *server) ready() error {
 	return nil
 }
 
-// open opens the database beside the server and makes the rules and the customers.
-func (s *server) open(ctx context.Context, url, data string) (err error) {
-	if url == "" {
-		s.db, err = sql.Open("sqlite", "file:"+filepath.Join(data, "loyalty.db")+"?mode=ro&_pragma=busy_timeout(10000)")
-	} else {
-		s.db, err = sql.Open("pgx", url)
-	}
-	if err != nil {
-		return err
-	}
+// populate makes the rules and the customers.
+func (s *server) populate(ctx context.Context) (err error) {
 	for _, e := range s.rules {
 		if err := s.create(ctx, e); err != nil {
 			return err
@@ -213,7 +241,7 @@ func (s *server) submit(ctx context.Context, w workload, bulks int) error {
 	if err != nil {
 		return err
 	}
-	latencies, _, err := load{s.address, 4, signing.DefaultWindow, noErrors, s.machine, nil}.run(ctx, requests)
+	latencies, _, err := load{s.access, 4, signing.DefaultWindow, noErrors, s.machine, nil}.run(ctx, requests)
 	if err != nil {
 		return fmt.Errorf("%s: %w\nthe end of the server's log:\n%s", w.name, err, s.tail())
 	}

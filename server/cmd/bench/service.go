@@ -16,6 +16,7 @@ import (
 type service struct {
 	*process
 	access
+	nodes     []*process // further processes on its database, at access.others
 	machine   *machine
 	window    time.Duration
 	customers int
@@ -41,7 +42,7 @@ func (s *service) measure(ctx context.Context, w workload) (sample, error) {
 	if err != nil {
 		return sample{}, err
 	}
-	l := load{s.address, w.connections, s.window, w.accept, s.machine, s.measured()}
+	l := load{s.access, w.connections, s.window, w.accept, s.machine, s.measured()}
 	latencies, watch, err := l.run(ctx, requests)
 	if err != nil {
 		return sample{}, fmt.Errorf("%s: %w\nthe end of the server's log:\n%s", w.name, err, s.tail())
@@ -54,7 +55,7 @@ func (s *service) measure(ctx context.Context, w workload) (sample, error) {
 }
 
 // measured are the processes that make up the server.
-func (s *service) measured() []*process { return []*process{s.process} }
+func (s *service) measured() []*process { return append([]*process{s.process}, s.nodes...) }
 
 // want is how many requests to prepare: half as many again as the window took
 // last time, and at first more than a machine of this kind will answer. Where
@@ -99,7 +100,7 @@ func startNaive(ctx context.Context, parent string, m *machine, f *floor) (*serv
 	m.programs = append(m.programs, p)
 	s := &service{
 		process: p, machine: m, window: f.window, customers: f.customers, answered: map[string]int{},
-		access: access{address, signing.Default(naiveRegion), []signing.Credential{{KeyID: naiveKey, Secret: secret}}},
+		access: access{address: address, scheme: signing.Default(naiveRegion), keys: []signing.Credential{{KeyID: naiveKey, Secret: secret}}},
 		before: func(ctx context.Context, _ workload, _ int) error { return f.empty(ctx) }, check: f.check,
 	}
 	return s, s.waitFor(ctx, func() error { return dialOnce(address) })
