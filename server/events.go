@@ -40,7 +40,7 @@ func (a *eventsAPI) SubmitEvent(ctx context.Context, _ events.SubmitEventRequest
 		if err != nil {
 			return errorBody(language, err)
 		}
-		return http.StatusOK, marshal(eventOutcome(language, o))
+		return http.StatusOK, appendOutcome(nil, language, o)
 	}
 	s := a.vocabulary.Submission(r.tree)
 	if key, hash, ok := r.idempotency(httpRequest(ctx)); ok {
@@ -74,21 +74,6 @@ func (a *eventsAPI) shown(block, body []byte) []byte {
 		return body
 	}
 	return withCustomer(block, body)
-}
-
-// customerBlock renders the customer of an event; nil without one.
-func customerBlock(o loyalty.Outcome) []byte {
-	c := summary(o.Customer, false)
-	if c == nil {
-		return nil
-	}
-	return marshal(c)
-}
-
-// eventOutcome renders what an event did, without the customer. Events name no person,
-// so suppressing personal data leaves out the customer alone.
-func eventOutcome(language *tongue, o loyalty.Outcome) events.EventOutcome {
-	return events.EventOutcome{Events: recorded(o.Events), Warnings: warningsOf(language, o.Warnings)}
 }
 
 // warningsOf renders what a purchase was recorded without.
@@ -310,10 +295,7 @@ func (b *bulk) render(o loyalty.Outcome, err error) (int, []byte) {
 		status, e := envelope(b.language, err)
 		return status, marshal(events.BatchResult{Error: &e})
 	}
-	return http.StatusOK, marshal(struct {
-		Events   []events.RecordedEvent `json:"events"`
-		Warnings []common.Warning       `json:"warnings,omitempty"`
-	}{recorded(o.Events), warningsOf(b.language, o.Warnings)})
+	return http.StatusOK, appendOutcome(nil, b.language, o)
 }
 
 // take notes what became of the event at a place.

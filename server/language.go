@@ -2,7 +2,6 @@ package server
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/gin-gonic/gin"
 	"github.com/loyalty-platform/loyalty/i18n"
@@ -20,13 +19,12 @@ func (s *Server) tongueOf(header string) *tongue {
 	return t
 }
 
-// speak chooses the languages of the answer, before the signature is checked, so
-// that a 401 speaks them too.
-func (s *Server) speak(c *gin.Context) {
+// speak lets the answer say in which languages it is, before the signature is checked, so
+// that a 401 says it too.
+func speak(c *gin.Context) {
 	r := requestOf(c)
-	r.language = s.tongueOf(strings.Join(c.Request.Header["Accept-Language"], ","))
 	c.Writer = spokenWriter{c.Writer, r.language}
-	c.Writer.Header().Set("Content-Language", r.language.language())
+	r.language.name(c.Writer.Header())
 }
 
 // spokenWriter names the language of an answer when it is known: all of it is
@@ -37,6 +35,6 @@ type spokenWriter struct {
 }
 
 func (w spokenWriter) WriteHeader(status int) {
-	w.Header().Set("Content-Language", w.in.language())
+	w.in.name(w.Header())
 	w.ResponseWriter.WriteHeader(status)
 }

@@ -99,7 +99,7 @@ func (s *Server) wire() error {
 	g.HandleMethodNotAllowed, g.RedirectTrailingSlash = true, false
 	g.ForwardedByClientIP = false
 
-	g.Use(s.identify, s.log, s.speak)
+	g.Use(s.identify, s.log, speak)
 	if err := s.publish(g, documents); err != nil {
 		return err
 	}

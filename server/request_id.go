@@ -1,6 +1,8 @@
 package server
 
 import (
+	"strings"
+
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 )
@@ -12,7 +14,7 @@ const requestIDHeader = "X-Request-Id"
 // that its log and ours agree; any other caller's is not, or two requests could be
 // made to look like one.
 func (s *Server) identify(c *gin.Context) {
-	r := &request{began: s.clock(), source: s.proxies.source(c.Request), language: s.tongueOf("")}
+	r := &request{began: s.clock(), source: s.proxies.source(c.Request), language: s.tongueOf(strings.Join(c.Request.Header["Accept-Language"], ","))}
 	if sent := c.Request.Header.Get(requestIDHeader); s.proxies.trustsPeer(c.Request) && isRequestID(sent) {
 		r.id = sent
 	} else {
@@ -20,7 +22,7 @@ func (s *Server) identify(c *gin.Context) {
 	}
 	c.Set(requestKey{}, r)
 	h := c.Writer.Header()
-	h.Set(requestIDHeader, r.id)
+	h[requestIDHeader] = []string{r.id}
 	h["Cache-Control"] = noStore
 }
 

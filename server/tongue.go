@@ -1,6 +1,7 @@
 package server
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -87,3 +88,6 @@ func (t *tongue) language() string {
 	slices.SortStableFunc(t.spoken, func(a, b string) int { return place(a) - place(b) })
 	return strings.Join(t.spoken, ", ")
 }
+
+// name says in the header of an answer in which languages it is.
+func (t *tongue) name(h http.Header) { h["Content-Language"] = []string{t.language()} }

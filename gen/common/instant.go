@@ -19,8 +19,11 @@ type Instant time.Time
 
 // MarshalJSON writes the instant in UTC with milliseconds.
 func (i Instant) MarshalJSON() ([]byte, error) {
-	return []byte(`"` + i.String() + `"`), nil
+	return append(i.Append(append(make([]byte, 0, len(instantFormat)+2), '"')), '"'), nil
 }
+
+// Append writes the instant behind b, without quotes.
+func (i Instant) Append(b []byte) []byte { return time.Time(i).UTC().AppendFormat(b, instantFormat) }
 
 // UnmarshalJSON reads RFC 3339 text, seconds since 1970 as a number, or such a
 // number as text, which is how a form sends it. null leaves the instant as it is.

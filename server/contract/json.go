@@ -1,14 +1,8 @@
 package contract
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
-	"io"
 	"slices"
-	"strings"
-	"unicode"
-	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -30,19 +24,15 @@ func ParseJSON(body []byte) (any, error) {
 	case values > max(maxJSONValues, len(body)/5):
 		return nil, MalformedBody("too_many")
 	}
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.UseNumber()
-	var v any
-	if err := d.Decode(&v); err != nil {
-		return nil, MalformedBody("syntax").Because(err)
+	r := jsonReader{text: string(body)}
+	v, err := r.whole()
+	if err != nil {
+		return nil, err
 	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, MalformedBody("trailing")
-	}
-	if hasLoneSurrogate(body) {
+	switch {
+	case r.half:
 		return nil, MalformedBody("surrogate")
-	}
-	if bytes.Contains(body, []byte(`\u0000`)) && hasNUL(v) {
+	case r.nul:
 		return nil, MalformedBody("nul")
 	}
 	return v, nil
@@ -75,56 +65,6 @@ func jsonSize(body []byte) (deepest, values int) {
 		}
 	}
 	return deepest, values
-}
-
-// hasLoneSurrogate looks for half a character, \ud800 to \udfff without its other
-// half. Such a text cannot be stored, and the standard library reads all of them
-// as U+FFFD: two ids would be one. The body is valid JSON.
-func hasLoneSurrogate(body []byte) bool {
-	for {
-		at := bytes.IndexByte(body, '\\')
-		if at < 0 {
-			return false
-		}
-		body = body[at:]
-		if body[1] != 'u' {
-			body = body[2:]
-			continue
-		}
-		first := escaped(body)
-		if body = body[6:]; !utf16.IsSurrogate(first) {
-			continue
-		}
-		if len(body) < 6 || body[0] != '\\' || body[1] != 'u' || utf16.DecodeRune(first, escaped(body)) == unicode.ReplacementChar {
-			return true
-		}
-		body = body[6:]
-	}
-}
-
-// escaped reads \uXXXX.
-func escaped(text []byte) (r rune) {
-	for _, c := range text[2:6] {
-		r = r<<4 | rune(unhex(c))
-	}
-	return r
-}
-
-// hasNUL looks for the one character that no database takes as text.
-func hasNUL(v any) bool {
-	switch v := v.(type) {
-	case string:
-		return strings.IndexByte(v, 0) >= 0
-	case []any:
-		return slices.ContainsFunc(v, hasNUL)
-	case map[string]any:
-		for key, value := range v {
-			if hasNUL(key) || hasNUL(value) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // AppendJSON writes a tree in canonical form: names sorted, no blanks, numbers

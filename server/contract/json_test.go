@@ -1,7 +1,10 @@
 package contract
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
 	"strings"
 	"testing"
 
@@ -119,4 +122,57 @@ func FuzzJSON(f *testing.F) {
 		}
 		requireChecked(t, v, tree)
 	})
+}
+
+// agrees holds the reader against encoding/json, which reads the same language: what one
+// takes the other takes, as the same tree.
+func agrees(t require.TestingT, body []byte) {
+	got, err := ParseJSON(body)
+	reason := ""
+	var fault *loyalty.Error
+	if errors.As(err, &fault) {
+		reason, _ = fault.Args["reason"].(string)
+	}
+	if reason == "encoding" || reason == "depth" || reason == "too_many" {
+		return // refused before it is read
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	var want any
+	theirs := d.Decode(&want)
+	if theirs == nil {
+		if _, more := d.Token(); !errors.Is(more, io.EOF) {
+			theirs = errors.New("something follows")
+		}
+	}
+	switch reason {
+	case "":
+		require.NoError(t, theirs, "%q", body)
+		require.Equal(t, want, got, "%q", body)
+	case "surrogate", "nul":
+		require.NoError(t, theirs, "%q", body)
+	default:
+		require.Error(t, theirs, "%q", body)
+	}
+}
+
+// TestReaderAgrees draws texts of pieces that JSON is made of.
+func TestReaderAgrees(t *testing.T) {
+	pieces := []string{
+		`{`, `}`, `[`, `]`, `,`, `:`, `"`, `"a"`, `"a":`, ` `, "\n", `0`, `1`, `-`, `.`, `e`, `E+`, `05`, `1.50`, `-0`, `true`, `false`, `null`,
+		`\u00e1`, `\ud83d`, `\ude00`, `\u0000`, `\u12`, `\n`, `\/`, `\x`, `\\`, `\"`, "\x01", "é", `tru`, `"b":{"c":[1,"x"]}`,
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		agrees(t, []byte(strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 12).Draw(t, "pieces"), "")))
+		agrees(t, []byte(`{"a":"`+strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces[22:]), 0, 6).Draw(t, "text"), "")+`"}`))
+		agrees(t, []byte(`[`+strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces[11:20]), 0, 4).Draw(t, "number"), "")+`]`))
+	})
+}
+
+// FuzzReader: any bytes are read as encoding/json reads them, or refused by both.
+func FuzzReader(f *testing.F) {
+	for _, seed := range []string{`{"a":[1.50,-0,1e3,true,null,"\u00e1\ud83d\ude00\ud800"]}`, `"\u0000"`, `[05]`, `{"a":1,"a":2} x`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) { agrees(t, body) })
 }

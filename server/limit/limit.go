@@ -47,13 +47,17 @@ type Verdict struct {
 // and Retry-After on a refusal. Times are whole seconds, rounded up, so that a
 // caller who obeys them is never refused for coming back too early.
 func (v Verdict) SetHeaders(h http.Header) {
-	h.Set("RateLimit-Limit", strconv.Itoa(v.Limit))
-	h.Set("RateLimit-Remaining", strconv.Itoa(v.Remaining))
-	h.Set("RateLimit-Reset", wholeSeconds(v.Reset))
+	values := []string{strconv.Itoa(v.Limit), strconv.Itoa(v.Remaining), wholeSeconds(v.Reset)}
+	for i, name := range headers {
+		h[name] = values[i : i+1 : i+1]
+	}
 	if !v.Allowed {
 		h.Set("Retry-After", wholeSeconds(v.RetryAfter))
 	}
 }
+
+// headers of every answer, as http.Header keeps their names.
+var headers = [...]string{"Ratelimit-Limit", "Ratelimit-Remaining", "Ratelimit-Reset"}
 
 func wholeSeconds(d time.Duration) string {
 	return strconv.FormatInt(ceilDiv(int64(d), int64(time.Second)), 10)

@@ -66,14 +66,14 @@ func (out *stored) seal(raw json.RawMessage, data map[string]json.RawMessage) {
 		}
 	}
 	if out.personal = personal; personal != nil {
-		out.plain = loyalty.JSON(plain)
+		out.plain = loyalty.Object(plain)
 	}
 }
 
 // each splits the elements of a list of objects.
 func each(s *loyalty.Shape, raw json.RawMessage) ([]Parts, error) {
-	var list []map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &list); err != nil {
+	list, err := loyalty.Elements(raw)
+	if err != nil {
 		return nil, loyalty.DecodeError(err)
 	}
 	parts := make([]Parts, len(list))

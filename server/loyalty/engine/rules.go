@@ -130,7 +130,7 @@ func (r *Run) Seal(personal map[string]json.RawMessage, row loyalty.ID) ([]byte,
 	if len(personal) == 0 || r.Customer.Key == nil {
 		return nil, nil
 	}
-	return loyalty.Seal(r.Customer.Key, row[:], loyalty.JSON(personal))
+	return loyalty.Seal(r.Customer.Key, row[:], loyalty.Object(personal))
 }
 
 // open reads personal attributes back, fresh ones first; none where the

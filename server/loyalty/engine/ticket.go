@@ -187,7 +187,8 @@ func (t *Ticket) check(e *Engine) error {
 		}
 		s.Data = checked
 	}
-	if err := json.Unmarshal(s.Data, &t.data); err != nil {
+	var err error
+	if t.data, err = loyalty.Members(s.Data); err != nil {
 		return loyalty.DecodeError(err)
 	}
 	t.rule = rule
@@ -263,8 +264,8 @@ func gateItems(shape *loyalty.Shape, raw json.RawMessage, name string, on map[st
 	if !gated {
 		return nil
 	}
-	var items []map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &items); err != nil {
+	items, err := loyalty.Elements(raw)
+	if err != nil {
 		return loyalty.DecodeError(err)
 	}
 	for i, item := range items {

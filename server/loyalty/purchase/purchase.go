@@ -117,7 +117,7 @@ func eachLine(r *engine.Run, e *loyalty.Event, action string, t *loyalty.Transac
 // the line's own attributes; those of the checkout are joined when it is read.
 func recordItem(r *engine.Run, parent *loyalty.Event, action string, t *loyalty.Transaction, l *loyalty.Line) (*loyalty.Event, error) {
 	item := r.Append(action, parent.At)
-	item.Parent, item.Transaction, item.Data = parent.ID, t.Name, loyalty.JSON(l.Data)
+	item.Parent, item.Transaction, item.Data = parent.ID, t.Name, loyalty.Object(l.Data)
 	own, err := r.OpenBought(t, l.Personal, l.Event, l.Own)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,112 @@
+package server
+
+import (
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// The answer to an event is written without reflection: it is what every purchase waits
+// for. The bytes are those of the contract's types, to which a test holds them.
+
+// appendOutcome renders what an event did, without the customer. Events name no person,
+// so suppressing personal data leaves out the customer alone.
+func appendOutcome(b []byte, language *tongue, o loyalty.Outcome) []byte {
+	if b == nil {
+		b = make([]byte, 0, 32+192*len(o.Events))
+	}
+	b = append(b, `{"events":[`...)
+	for i := range o.Events {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendRecorded(b, &o.Events[i])
+	}
+	b = append(b, ']')
+	if len(o.Warnings) > 0 {
+		b = append(append(b, `,"warnings":`...), marshal(warningsOf(language, o.Warnings))...)
+	}
+	return append(b, '}')
+}
+
+// appendRecorded writes an events.RecordedEvent.
+func appendRecorded(b []byte, e *loyalty.Event) []byte {
+	b = appendText(append(b, `{"action":`...), e.Action)
+	b = strconv.AppendInt(append(b, `,"change":`...), e.Change, 10)
+	if !e.ExpDate.IsZero() {
+		b = appendInstant(append(b, `,"expdate":`...), e.ExpDate)
+	}
+	b = appendID(append(b, `,"id":`...), e.ID)
+	if e.Parent != (loyalty.ID{}) {
+		b = appendID(append(b, `,"parent":`...), e.Parent)
+	}
+	points := int64(0)
+	if e.Points != nil {
+		points = *e.Points
+	}
+	return append(strconv.AppendInt(append(b, `,"points":`...), points, 10), '}')
+}
+
+// customerBlock renders the customer of an event, a common.CustomerSummary; nil without one.
+func customerBlock(o loyalty.Outcome) []byte {
+	c := &o.Customer
+	if c.ID == (loyalty.ID{}) {
+		return nil
+	}
+	p := c.Profile
+	if c.Status == loyalty.OptedOut {
+		p = loyalty.Profile{} // what is left of it are hashes
+	}
+	b := appendInstant(append(make([]byte, 0, 320), `{"created_at":`...), c.CreatedAt)
+	b = appendTextOf(b, `,"currency":`, p.Currency)
+	b = appendTextOf(b, `,"email":`, p.Email)
+	b = appendTextOf(b, `,"first_name":`, p.FirstName)
+	b = appendTextOf(b, `,"handler":`, p.Handler)
+	b = appendText(append(b, `,"id":`...), c.Name)
+	b = appendTextOf(b, `,"language":`, p.Language)
+	b = appendTextOf(b, `,"last_name":`, p.LastName)
+	f := &c.Figures
+	b = strconv.AppendInt(append(b, `,"pending":`...), f.Pending, 10)
+	b = strconv.AppendInt(append(b, `,"reserved":`...), f.Reserved, 10)
+	b = strconv.AppendInt(append(b, `,"score":`...), f.Score, 10)
+	b = strconv.AppendInt(append(b, `,"spendable":`...), f.Spendable(), 10)
+	b = strconv.AppendInt(append(b, `,"spent":`...), f.Spent, 10)
+	return append(appendText(append(b, `,"status":`...), string(c.Status)), '}')
+}
+
+// appendTextOf writes a property, unless it is empty.
+func appendTextOf(b []byte, name, s string) []byte {
+	if s == "" {
+		return b
+	}
+	return appendText(append(b, name...), s)
+}
+
+func appendText(b []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
+			text, _ := json.Marshal(s) // a text always marshals
+			return append(b, text...)
+		}
+	}
+	return append(append(append(b, '"'), s...), '"')
+}
+
+func appendInstant(b []byte, t time.Time) []byte {
+	return append(common.Instant(t).Append(append(b, '"')), '"')
+}
+
+func appendID(b []byte, id loyalty.ID) []byte {
+	const digits = "0123456789abcdef"
+	b = append(b, '"')
+	for i, c := range id {
+		if i == 4 || i == 6 || i == 8 || i == 10 {
+			b = append(b, '-')
+		}
+		b = append(b, digits[c>>4], digits[c&15])
+	}
+	return append(b, '"')
+}
