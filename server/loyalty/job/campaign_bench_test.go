@@ -15,7 +15,8 @@ import (
 
 // BenchmarkCampaigns records a checkout of three lines without campaigns, with
 // twenty that look at it and give nothing, and with twenty others that it does not
-// concern.
+// concern; then with two that give something, alone and among two hundred: half of the
+// others wait for another action, half for purchases of another kind.
 func BenchmarkCampaigns(b *testing.B) {
 	twenty := func(trigger string) (all things) {
 		for i := range 20 {
@@ -25,9 +26,23 @@ func BenchmarkCampaigns(b *testing.B) {
 		}
 		return all
 	}
-	for name, all := range map[string]things{"none": nil, "looking": twenty("checkout"), "other": twenty("visit")} {
-		b.Run(name, func(b *testing.B) {
-			p, err := compileWith(nil, all)
+	var two, many things
+	for i := range 2 {
+		two = append(two, anyCampaign(fmt.Sprint("gives", i), `"trigger":"checkout","condition":"transaction.total > 1","effects":[{"type":"points","points":1}]`))
+	}
+	for i := range 198 {
+		trigger, condition := "visit", fmt.Sprint("customer.score > ", i)
+		if i%2 == 0 {
+			trigger, condition = "checkout", fmt.Sprintf(`any(transaction.items, .product_category == \"shoes %d\")`, i)
+		}
+		many = append(many, anyCampaign(fmt.Sprint("c", i), fmt.Sprintf(`"trigger":"%s","condition":"%s","effects":[{"type":"points","points":1}]`, trigger, condition)))
+	}
+	for _, c := range []struct {
+		name string
+		all  things
+	}{{"none", nil}, {"looking", twenty("checkout")}, {"other", twenty("visit")}, {"two", two}, {"two of 200", append(many, two...)}} {
+		b.Run(c.name, func(b *testing.B) {
+			p, err := compileWith(nil, c.all)
 			require.NoError(b, err)
 			v, err := vocabulary()
 			require.NoError(b, err)

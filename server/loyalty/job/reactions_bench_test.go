@@ -62,7 +62,7 @@ func benchCustomer(n int) string { return fmt.Sprint("member-", n%benchCustomers
 
 // benchProgramme is that of the command bench.
 func benchProgramme(b *testing.B) (all things) {
-	text, err := os.ReadFile("../cmd/bench/programme.json")
+	text, err := os.ReadFile("../../cmd/bench/programme.json")
 	require.NoError(b, err)
 	var lines [][2]json.RawMessage
 	require.NoError(b, json.Unmarshal(text, &lines))
