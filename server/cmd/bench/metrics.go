@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -75,17 +76,38 @@ func sqliteMetric(w workload) metric {
 	}}
 }
 
-// complete fills in what most workloads share: point_add, one a request.
-func (w workload) complete() workload {
-	if w.body == nil {
-		w.body, w.action = pointAdd, "point_add"
+func nodesMetric(count int, w workload) metric {
+	w = w.complete()
+	return metric{w.name, func(ctx context.Context, l *lab) (sample, error) { return l.nodes.measureSome(ctx, count, w) }}
+}
+
+// readMetrics measure each read twice in a round, in SQL and at once in HTTP.
+func readMetrics() (all []metric) {
+	for _, r := range readList {
+		all = append(all,
+			metric{"read-" + r.name + "-sql", func(ctx context.Context, l *lab) (sample, error) { return l.reads.inSQL(ctx, r) }},
+			metric{"read-" + r.name, func(ctx context.Context, l *lab) (sample, error) { return l.reads.inHTTP(ctx, r) }})
 	}
-	w.path = "/events"
-	if w.events > 1 {
-		w.path, w.accept, w.body = "/events/bulk", noErrors, bulkOf(w.events, w.body)
+	return all
+}
+
+func readComparisons() (all []comparison) {
+	for _, r := range readList {
+		all = append(all, comparison{title: r.title, of: "read-" + r.name, base: "read-" + r.name + "-sql", read: true, typical: true, targets: targets{3, 2}})
 	}
-	w.events = max(w.events, 1)
-	return w
+	return all
+}
+
+// signatureMetrics measure the verification of a signed POST beside the hashing that
+// none can avoid. `go test -bench Verify ./signing` has the same in more detail.
+func signatureMetrics() (all []metric) {
+	for _, size := range []int{300, 15000} {
+		name := fmt.Sprintf("signature-%d", size)
+		all = append(all,
+			metric{name + "-floor", func(context.Context, *lab) (sample, error) { return measureSignature(size, hashingOf) }},
+			metric{name, func(context.Context, *lab) (sample, error) { return measureSignature(size, verifyingOf) }})
+	}
+	return all
 }
 
 // comparison is one row of the result: a metric against another of its round.

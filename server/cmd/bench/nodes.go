@@ -70,25 +70,21 @@ func (l launch) again(o options) (launch, error) {
 	return l, nil
 }
 
-// nodesMetric measures so many of the processes, with the connections spread over them.
+// measureSome measures so many of the processes, with the connections spread over them.
 // Conflicts are the writes that met another process's: PostgreSQL logs each.
-func nodesMetric(count int, w workload) metric {
-	w = w.complete()
-	return metric{w.name, func(ctx context.Context, l *lab) (sample, error) {
-		n := l.nodes
-		n.server.nodes, n.others = nil, nil
-		for _, s := range n.rest[:count-1] {
-			n.server.nodes, n.others = append(n.server.nodes, s.process), append(n.others, s.address)
-		}
-		before := n.logged()
-		s, err := n.measure(ctx, w)
-		if err != nil {
-			return s, err
-		}
-		met, err := n.metSince(before)
-		s.conflicts = float64(met) / float64(max(1, n.answered[w.name]*w.events))
+func (n *nodes) measureSome(ctx context.Context, count int, w workload) (sample, error) {
+	n.server.nodes, n.others = nil, nil
+	for _, s := range n.rest[:count-1] {
+		n.server.nodes, n.others = append(n.server.nodes, s.process), append(n.others, s.address)
+	}
+	before := n.logged()
+	s, err := n.measure(ctx, w)
+	if err != nil {
 		return s, err
-	}}
+	}
+	met, err := n.metSince(before)
+	s.conflicts = float64(met) / float64(max(1, n.answered[w.name]*w.events))
+	return s, err
 }
 
 // guarded is what the database says to a write that met another one.

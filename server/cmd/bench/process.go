@@ -120,3 +120,14 @@ func (p *process) memory() int64 {
 	}
 	return 0
 }
+
+// cleanEnviron is our environment without settings of the program.
+func cleanEnviron() []string {
+	var env []string
+	for _, setting := range os.Environ() {
+		if !strings.HasPrefix(setting, "LOYALTY_") {
+			env = append(env, setting)
+		}
+	}
+	return env
+}

@@ -68,23 +68,6 @@ LEFT JOIN customers c ON c.id = p.customer_id`, "data"},
 		"SELECT * FROM events WHERE customer_id = " + whose + " AND points >= 50 ORDER BY points, id DESC LIMIT 100", "data"},
 }
 
-// readMetrics measure each read twice in a round, in SQL and at once in HTTP.
-func readMetrics() (all []metric) {
-	for _, r := range readList {
-		all = append(all,
-			metric{"read-" + r.name + "-sql", func(ctx context.Context, l *lab) (sample, error) { return l.reads.inSQL(ctx, r) }},
-			metric{"read-" + r.name, func(ctx context.Context, l *lab) (sample, error) { return l.reads.inHTTP(ctx, r) }})
-	}
-	return all
-}
-
-func readComparisons() (all []comparison) {
-	for _, r := range readList {
-		all = append(all, comparison{title: r.title, of: "read-" + r.name, base: "read-" + r.name + "-sql", read: true, typical: true, targets: targets{3, 2}})
-	}
-	return all
-}
-
 // reads is the program over a large journal, and the same database in SQL.
 type reads struct {
 	*server

@@ -26,6 +26,19 @@ type workload struct {
 	body        func(*bytes.Buffer, picker)
 }
 
+// complete fills in what most workloads share: point_add, one a request.
+func (w workload) complete() workload {
+	if w.body == nil {
+		w.body, w.action = pointAdd, "point_add"
+	}
+	w.path = "/events"
+	if w.events > 1 {
+		w.path, w.accept, w.body = "/events/bulk", noErrors, bulkOf(w.events, w.body)
+	}
+	w.events = max(w.events, 1)
+	return w
+}
+
 // picker chooses what a request is about.
 type picker struct {
 	customers int

@@ -108,7 +108,7 @@ func TestScale(t *testing.T) {
 	require.NoError(t, scale(t.Context(), o, &out, io.Discard))
 	for _, title := range append([]string{
 		"PostgreSQL: inserts", "SQLite: inserts", "point_add, 16 connections", "loyalty ledger verify", "loyalty rebuild", "on disk for each event",
-		"/customers/-/events" + deepSuffix, "/customers/{customer}/events" + deepSuffix, "/coupons" + deepSuffix, "/customers/leaderboard" + deepSuffix, "machine was",
+		"/customers/-/events" + deepSuffix, "/customers/{customer}/coupons" + deepSuffix, "/v1/customers/{customer}/transactions" + deepSuffix, "machine was",
 	}, scaleLists...) {
 		require.Contains(t, out.String(), title)
 	}

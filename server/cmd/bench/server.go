@@ -173,17 +173,6 @@ func program(ctx context.Context, binary string, env []string, args ...string) (
 	return out, nil
 }
 
-// cleanEnviron is our environment without settings of the program.
-func cleanEnviron() []string {
-	var env []string
-	for _, setting := range os.Environ() {
-		if !strings.HasPrefix(setting, "LOYALTY_") {
-			env = append(env, setting)
-		}
-	}
-	return env
-}
-
 func (s *server) ready() error {
 	r, err := http.Get("http://" + s.address + "/readyz")
 	if err != nil {

@@ -2,29 +2,16 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"crypto/hmac"
 	"crypto/sha256"
-	"fmt"
 	"net/http"
 	"time"
 
 	"github.com/loyalty-platform/loyalty/signing"
 )
 
-// signatureMetrics measure the verification of a signed POST beside the hashing that
-// none can avoid. `go test -bench Verify ./signing` has the same in more detail.
-func signatureMetrics() (all []metric) {
-	for _, size := range []int{300, 15000} {
-		name := fmt.Sprintf("signature-%d", size)
-		all = append(all,
-			metric{name + "-floor", func(context.Context, *lab) (sample, error) { return measureSignature(size, hashingOf) }},
-			metric{name, func(context.Context, *lab) (sample, error) { return measureSignature(size, verifyingOf) }})
-	}
-	return all
-}
-
-// signatureTime is how long a round measures one of them.
+// signatureTime is how long a round measures the verification of a signed POST, and how
+// long the hashing that none can avoid.
 const signatureTime = 100 * time.Millisecond
 
 // measureSignature does one thing with one signed request for a while, in this program.
