@@ -42,12 +42,9 @@ func (a *couponAPI) GetCoupon(ctx context.Context, in coupon.GetCouponRequestObj
 		return nil, err
 	}
 	one := couponOf(requestOf(ctx).language, &c, &holder, a.clock())
-	return coupon.GetCoupon200JSONResponse{Data: coupon.CouponRecord{
-		Code: one.Code, Name: one.Name, Type: one.Type, Value: one.Value, Currency: one.Currency, Balance: one.Balance,
-		Status: one.Status, CreatedAt: one.CreatedAt, ClaimedAt: one.ClaimedAt, RedeemedAt: one.RedeemedAt, ExpiresAt: one.ExpiresAt,
-		Pool: one.Pool, Reward: one.Reward, Customer: one.Customer, Stores: one.Stores, Products: one.Products,
-		Events: couponEvents(moves),
-	}}, nil
+	record := alike[coupon.CouponRecord](&one)
+	record.Events = couponEvents(moves)
+	return coupon.GetCoupon200JSONResponse{Data: record}, nil
 }
 
 // couponEvents renders the history of a coupon, the last event first.

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"reflect"
 	"time"
 
 	"github.com/loyalty-platform/loyalty/gen/common"
@@ -52,6 +53,19 @@ func couponOf(language *tongue, c *loyalty.Coupon, holder *loyalty.Customer, now
 		out.Balance = (*money.Amount)(&c.Balance)
 	}
 	return out
+}
+
+// alike renders the same thing for another document, whose schema has its own type: what
+// has the same name and the same type is taken over.
+func alike[To, From any](from *From) (to To) {
+	source, target := reflect.ValueOf(from).Elem(), reflect.ValueOf(&to).Elem()
+	for i := range target.NumField() {
+		f := target.Type().Field(i)
+		if same, known := source.Type().FieldByName(f.Name); known && same.Type == f.Type {
+			target.Field(i).Set(source.FieldByIndex(same.Index))
+		}
+	}
+	return to
 }
 
 // couponOwner names the holder of a coupon; nil: there is none, or the customer opted out.

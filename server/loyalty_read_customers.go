@@ -73,12 +73,8 @@ func (a *loyaltyReadAPI) ReadCoupons(ctx context.Context, in loyaltyread.ReadCou
 		Data: make([]loyaltyread.HeldCoupon, len(list.Data)), Next: list.Next, Previous: list.Previous, Time: list.Time,
 	}
 	for i, one := range list.Data {
-		out.Data[i] = loyaltyread.HeldCoupon{
-			Code: one.Code, Name: one.Name, Type: one.Type, Value: one.Value, Currency: one.Currency, Balance: one.Balance,
-			Status: one.Status, CreatedAt: one.CreatedAt, ClaimedAt: one.ClaimedAt, RedeemedAt: one.RedeemedAt,
-			ExpirationDate: one.ExpiresAt, Pool: one.Pool, Reward: one.Reward, Customer: one.Customer,
-			Stores: one.Stores, Products: one.Products,
-		}
+		out.Data[i] = alike[loyaltyread.HeldCoupon](&one)
+		out.Data[i].ExpirationDate = one.ExpiresAt
 	}
 	return out, err
 }
