@@ -44,6 +44,14 @@ ON CONFLICT (customer_id) DO UPDATE SET through = excluded.through`,
 		field[headMove]{"was", "bigint", func(m *headMove) any { return (*number)(&m.was) }})
 )
 
+// numbering is one transaction that gives numbers. A damaged database is not written.
+func (s tailStore) numbering(ctx context.Context, body func(step) error) error {
+	if s.broken() {
+		return loyalty.ErrDamaged
+	}
+	return s.noteSpace(s.engine.numbering(ctx, body))
+}
+
 // piece is a part of the tail that is written in one transaction.
 type piece struct {
 	head    int64

@@ -175,7 +175,7 @@ func (b *bench) numbersThePast(t *testing.T, ids []loyalty.ID) {
 // slow, numbered by all nodes at once, and one that never numbers what it writes. Who
 // follows sees no number late, and in the end each event.
 func tailRaces(t *testing.T, b *bench) {
-	const customers, writers, batches = 12, 4, 60
+	const customers, writers, batches = 12, 4, 40
 	var ids []loyalty.ID
 	for i := range customers {
 		c := b.customer(name(i))

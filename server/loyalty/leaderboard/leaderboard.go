@@ -15,8 +15,8 @@ import (
 // Leaderboard ranks active customers by what they scored. Its boards are counted
 // from the journal, apart from the events themselves, which pay nothing for them:
 // by a job, and by everybody who reads, so that a reader finds what was committed
-// before. Up to which event a customer is counted is written together with the
-// score, so that nothing counts twice, whoever counts at the same time.
+// before. It follows the tail: up to which number was counted is written together with
+// the scores, so that nothing counts twice, whoever counts at the same time.
 type Leaderboard struct {
 	store      loyalty.BoardStore
 	programmes engine.Programmes
