@@ -41,6 +41,7 @@ race: ## every test under the race detector (hours on two cores; PKG picks packa
 
 .PHONY: generate
 generate: filters ## regenerate gen/ from the documents
+	$(GO) run ./server/cmd/documents gen/documents
 	$(OAPI) -config openapi/codegen/common.yaml openapi/common.yaml
 	@for api in $(APIS); do \
 	  pkg=$${api//-/}; echo "$(OAPI) $$api"; mkdir -p gen/$$pkg; \

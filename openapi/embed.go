@@ -48,6 +48,13 @@ func Load(api string) (*openapi3.T, error) {
 	return doc, nil
 }
 
+// Reader gives a function that reads documents by name, common among them, and what they
+// share once. They are not validated and must not be changed.
+func Reader() func(name string) (*openapi3.T, error) {
+	loader := newLoader()
+	return func(name string) (*openapi3.T, error) { return loader.LoadFromURI(&url.URL{Path: name + ".yaml"}) }
+}
+
 // newLoader gives a loader that finds files in FS and nowhere else.
 func newLoader() *openapi3.Loader {
 	loader := openapi3.NewLoader()

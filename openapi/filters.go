@@ -3,7 +3,6 @@ package openapi
 import (
 	"fmt"
 	"io/fs"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -56,9 +55,10 @@ func but(entry string) (key string, operators []string) {
 	return key, strings.Fields(rest)
 }
 
-// LoadFilters reads filters.yaml, by API. It fails for a filter of an unknown kind, a
+// LoadFilters reads filters.yaml, by API; the values of choices come from the documents
+// that read gives by name, common among them. It fails for a filter of an unknown kind, a
 // choice without values, and an operation with a filter that is not there.
-func LoadFilters() (map[string]Filters, error) {
+func LoadFilters(read func(name string) (*openapi3.T, error)) (map[string]Filters, error) {
 	text, err := fs.ReadFile(FS, "filters.yaml")
 	if err != nil {
 		return nil, fmt.Errorf("openapi: %w", err)
@@ -67,9 +67,8 @@ func LoadFilters() (map[string]Filters, error) {
 	if _, err := yaml.Unmarshal(text, &all, yaml.DecodeOpts{}); err != nil {
 		return nil, fmt.Errorf("openapi: filters.yaml: %w", err)
 	}
-	enums := enums{}
 	for api, filters := range all {
-		if err := filters.complete(api, enums); err != nil {
+		if err := filters.complete(api, read); err != nil {
 			return nil, fmt.Errorf("openapi: filters.yaml: %s: %w", api, err)
 		}
 	}
@@ -101,23 +100,20 @@ func (f Filters) complete(api string, enums enums) error {
 	return nil
 }
 
-// enums finds the values of schemas. It holds the documents it has read, by name.
-type enums map[string]*openapi3.T
+// enums finds the values of schemas in documents, which it reads by name.
+type enums func(name string) (*openapi3.T, error)
 
-func (e enums) of(api, schema string) ([]string, error) {
+func (read enums) of(api, schema string) ([]string, error) {
 	documents, name := []string{api, common}, schema
 	if document, own, elsewhere := strings.Cut(schema, "/"); elsewhere {
 		documents, name = []string{document}, own
 	}
 	for _, document := range documents {
-		if e[document] == nil {
-			doc, err := newLoader().LoadFromURI(&url.URL{Path: document + ".yaml"})
-			if err != nil {
-				return nil, err
-			}
-			e[document] = doc
+		doc, err := read(document)
+		if err != nil {
+			return nil, err
 		}
-		if ref := e[document].Components.Schemas[name]; ref != nil && ref.Value != nil && len(ref.Value.Enum) > 0 {
+		if ref := doc.Components.Schemas[name]; ref != nil && ref.Value != nil && len(ref.Value.Enum) > 0 {
 			return texts(ref.Value), nil
 		}
 	}

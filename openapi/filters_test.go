@@ -60,6 +60,6 @@ func TestFiltersAreRefused(t *testing.T) {
 		`a: the schema "Limit" has no enum`:      {Parameters: map[string]Filter{"a": {Name: "a", Kind: "choice", Of: "Limit"}}},
 		`listQuizzes: there is no filter weight`: {Operations: map[string][]string{"listQuizzes": {"weight but ne"}}},
 	} {
-		require.EqualError(t, f.complete("display", enums{}), want)
+		require.EqualError(t, f.complete("display", Reader()), want)
 	}
 }

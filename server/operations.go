@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
-	"sync"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/routers"
@@ -51,7 +50,7 @@ func ginPath(path string) string { return pathParameter.ReplaceAllString(path, "
 // schema cannot be walked or two documents have the same operation.
 func operationsOf(documents []contract.Document) (map[routeKey]*operation, error) {
 	all := map[routeKey]*operation{}
-	filters, err := loadFilters()
+	filters, err := contract.Filters()
 	if err != nil {
 		return nil, err
 	}
@@ -136,9 +135,6 @@ func (o *operation) addParameters(parameters openapi3.Parameters) error {
 func isRepeatable(p *openapi3.Parameter) bool {
 	return p.Schema != nil && p.Schema.Value.Type.Is("array") && (p.Explode == nil || *p.Explode)
 }
-
-// loadFilters reads filters.yaml once.
-var loadFilters = sync.OnceValues(openapi.LoadFilters)
 
 // filterKinds are the kinds of filters.yaml.
 var filterKinds = map[string]list.Kind{

@@ -7,7 +7,6 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"github.com/loyalty-platform/loyalty/openapi"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -50,7 +49,7 @@ const (
 )
 
 func newDeclarations(timestamp *Schema) (*declarations, error) {
-	ref, err := openapi.Shared("DeclaredSchema")
+	shared, err := document("common")
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +58,7 @@ func newDeclarations(timestamp *Schema) (*declarations, error) {
 		source: openapi3.NewObjectSchema(), kind: object,
 		order: []property{{TimestampProperty, timestamp}}, byName: map[string]*Schema{TimestampProperty: timestamp},
 	}
-	d.language, err = NewCompiler().Compile(ref)
+	d.language, err = NewCompiler().Compile(shared.Components.Schemas["DeclaredSchema"])
 	return d, err
 }
 

@@ -1,11 +1,15 @@
 package contract
 
 import (
-	"errors"
+	"fmt"
+	"net/url"
+	"path"
+	"strings"
 	"sync"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"github.com/loyalty-platform/loyalty/gen/documents"
 	"github.com/loyalty-platform/loyalty/openapi"
 )
 
@@ -16,18 +20,46 @@ type Document struct {
 	Spec *openapi3.T
 }
 
-// Documents gives every document of the contract. They are read once, side by side, and
-// must not be changed. It fails where one cannot be read.
+// Documents gives every document of the contract, without prose and examples. They are
+// read once, and must not be changed. It fails where one cannot be read.
 var Documents = sync.OnceValues(func() ([]Document, error) {
 	names := openapi.Names()
-	all, faults := make([]Document, len(names)), make([]error, len(names))
-	var reading sync.WaitGroup
+	all := make([]Document, len(names))
 	for i, api := range names {
-		reading.Go(func() {
-			all[i].API = api
-			all[i].Spec, faults[i] = openapi.Load(api)
-		})
+		spec, err := document(api)
+		if err != nil {
+			return nil, err
+		}
+		all[i] = Document{api, spec}
 	}
-	reading.Wait()
-	return all, errors.Join(faults...)
+	return all, nil
 })
+
+// reader reads what the documents share once for all of them.
+var reader = struct {
+	sync.Mutex
+	*openapi3.Loader
+}{Loader: newLoader()}
+
+func newLoader() *openapi3.Loader {
+	l := openapi3.NewLoader()
+	l.IsExternalRefsAllowed = true
+	l.ReadFromURIFunc = func(_ *openapi3.Loader, u *url.URL) ([]byte, error) {
+		return documents.FS.ReadFile(strings.TrimSuffix(path.Clean(u.Path), ".yaml") + ".json")
+	}
+	return l
+}
+
+// document gives an API's document, or common.
+func document(name string) (*openapi3.T, error) {
+	reader.Lock()
+	defer reader.Unlock()
+	spec, err := reader.LoadFromURI(&url.URL{Path: name + ".yaml"})
+	if err != nil {
+		return nil, fmt.Errorf("the document %s: %w", name, err)
+	}
+	return spec, nil
+}
+
+// Filters are those of filters.yaml, by API.
+var Filters = sync.OnceValues(func() (map[string]openapi.Filters, error) { return openapi.LoadFilters(document) })

@@ -30,7 +30,7 @@ func run(args []string) error {
 	if len(args) != 1 {
 		return errors.New("needs the folder of the documents")
 	}
-	all, err := openapi.LoadFilters()
+	all, err := openapi.LoadFilters(openapi.Reader())
 	if err != nil {
 		return err
 	}
