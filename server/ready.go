@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -13,10 +14,20 @@ import (
 // reachable and can be written, its migrations are current, the configuration is
 // followed and the clock is right. The figures come in either case.
 func (s *Server) answerReady(c *gin.Context) {
-	status, text := http.StatusOK, "ready\n"
-	if err := s.ready(c.Request.Context()); err != nil {
-		s.logger.WarnContext(c.Request.Context(), "not ready", "error", err)
-		status, text = http.StatusServiceUnavailable, "not ready\n"
+	status := http.StatusOK
+	ready, text := s.Readiness(c.Request.Context())
+	if !ready {
+		status = http.StatusServiceUnavailable
+	}
+	c.String(status, "%s", text)
+}
+
+// Readiness is what /readyz answers.
+func (s *Server) Readiness(ctx context.Context) (ready bool, text string) {
+	ready, text = true, "ready\n"
+	if err := s.ready(ctx); err != nil {
+		s.logger.WarnContext(ctx, "not ready", "error", err)
+		ready, text = false, "not ready\n"
 		var why *NotReady
 		if errors.As(err, &why) {
 			text = "not ready: " + why.Reason + "\n"
@@ -27,5 +38,5 @@ func (s *Server) answerReady(c *gin.Context) {
 	for _, f := range s.status() {
 		fmt.Fprintf(&b, "%s %d\n", f.Name, f.Value)
 	}
-	c.String(status, "%s", b.String())
+	return ready, b.String()
 }

@@ -59,7 +59,7 @@ var patience = time.Minute
 
 // clean is an environment without settings.
 func clean(extra ...string) []string {
-	var env []string
+	env := []string{"LOYALTY_MANAGE=off"} // tests run side by side
 	for _, v := range os.Environ() {
 		if !strings.HasPrefix(v, "LOYALTY_") {
 			env = append(env, v)

@@ -55,6 +55,11 @@ func (s *settings) serve(ctx context.Context, logger *slog.Logger, out io.Writer
 		return fault("listen", "%w", err)
 	}
 	defer func() { _ = listener.Close() }() // serving closes it; this is for a start that fails
+	managed, err := s.manage(ctx, logger)
+	if err != nil {
+		return err
+	}
+	defer managed.close()
 	db, err := s.open(ctx)
 	if err != nil {
 		return err
@@ -72,6 +77,10 @@ func (s *settings) serve(ctx context.Context, logger *slog.Logger, out io.Writer
 	limitMemory(logger)
 	if err := s.welcome(ctx, house.admin, listener.Addr(), out); err != nil {
 		return coded{codeFailed, err}
+	}
+	if managed != nil {
+		managed.Started(house.server.Readiness)
+		defer context.AfterFunc(ctx, managed.Ending)()
 	}
 	return house.serve(ctx, listener)
 }

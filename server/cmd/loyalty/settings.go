@@ -20,11 +20,12 @@ import (
 // settings are what an installation chooses. Each is a flag and an environment
 // variable of the same name; the flag wins.
 type settings struct {
-	listen, databaseURL, data, region, masterKey, redisURL, log string
-	publicHosts, trustedProxies                                 []string
-	signingDebug, replayGuard, noMigrate                        bool
-	bodyMemory                                                  int // MiB
-	poolBatches, poolReads                                      int
+	listen, manageAt, databaseURL, data, region, masterKey, redisURL, log string
+	publicHosts, trustedProxies                                           []string
+	signingDebug, replayGuard, noMigrate, manageOpen                      bool
+	manageGiven                                                           bool // manageAt was chosen
+	bodyMemory                                                            int  // MiB
+	poolBatches, poolReads                                                int
 }
 
 // leastBodyMemory has room for the largest body of all, as it is worked on.
@@ -38,6 +39,8 @@ var secretFlags = []string{"database-url", "master-key", "redis-url", "secret"}
 
 func (s *settings) flags(f *pflag.FlagSet) {
 	f.StringVar(&s.listen, "listen", "127.0.0.1:8080", "address to serve on, host:port")
+	f.StringVar(&s.manageAt, "manage", "127.0.0.1:8081", "address for operators (metrics, health, profiles), host:port, or off")
+	f.BoolVar(&s.manageOpen, "manage-open", false, "let the address for operators be another one than loopback: whoever reaches it reads the program's memory")
 	f.StringVar(&s.databaseURL, "database-url", "", "postgres://… or sqlite:path (default: loyalty.db in the data folder)")
 	f.StringVar(&s.data, "data", "./data", "folder of the embedded database and its master key")
 	f.StringVar(&s.region, "region", "local", "region that signatures name")
@@ -77,6 +80,8 @@ func (s *settings) read(f *pflag.FlagSet, lookup func(string) (string, bool)) er
 	if failed != nil {
 		return failed
 	}
+	manage := f.Lookup("manage")
+	s.manageGiven = manage != nil && manage.Changed
 	return s.check()
 }
 
@@ -118,9 +123,12 @@ func markEnvironment(f *pflag.FlagSet) {
 }
 
 func (s *settings) check() error {
-	host, port, err := net.SplitHostPort(s.listen)
-	if n, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil || n > 65535 {
-		return fault("listen", "%q is not host:port", s.listen)
+	host, _, err := hostPort(s.listen)
+	if err != nil {
+		return fault("listen", "%w", err)
+	}
+	if err := s.checkManage(); err != nil {
+		return err
 	}
 	if s.signingDebug && !isLoopback(host) {
 		return fault("signing-debug", "is for development on a loopback address only, not on %s", s.listen)
@@ -155,6 +163,35 @@ func (s *settings) check() error {
 		}
 	}
 	return s.checkDatabase()
+}
+
+// hostPort takes an address to listen on apart.
+func hostPort(address string) (host string, port uint64, err error) {
+	host, text, err := net.SplitHostPort(address)
+	port, bad := strconv.ParseUint(text, 10, 16)
+	if err != nil || bad != nil {
+		return "", 0, fmt.Errorf("%q is not host:port", address)
+	}
+	return host, port, nil
+}
+
+// checkManage keeps operators' address apart from the callers', and on this machine unless
+// the settings say otherwise.
+func (s *settings) checkManage() error {
+	if s.manageAt == manageOff {
+		return nil
+	}
+	host, port, err := hostPort(s.manageAt)
+	if err != nil {
+		return fault("manage", "%w, nor off", err)
+	}
+	if _, public, err := hostPort(s.listen); err == nil && port != 0 && s.manageGiven && port == public {
+		return fault("manage", "%s has the port of the API, %s: operators' address must be another one", s.manageAt, s.listen)
+	}
+	if !isLoopback(host) && !s.manageOpen {
+		return fault("manage", "%s can be reached from other machines, and profiles show what is in memory: say so with LOYALTY_MANAGE_OPEN=true, or use 127.0.0.1", s.manageAt)
+	}
+	return nil
 }
 
 // checkDatabase never shows the address, which may hold a password.
