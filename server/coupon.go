@@ -2,9 +2,7 @@ package server
 
 import (
 	"context"
-	"errors"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/loyalty-platform/loyalty/gen/common"
@@ -32,18 +30,14 @@ const maxHistory = 1000
 
 // GetCoupon reads one coupon by its code, with the events that changed it.
 func (a *couponAPI) GetCoupon(ctx context.Context, in coupon.GetCouponRequestObject) (coupon.GetCouponResponseObject, error) {
-	c, holder, err := a.reader.Coupon(plain(ctx), in.Code)
-	if err != nil {
-		return nil, err
-	}
 	// One more than are shown: the oldest shown one tells what it changed.
-	moves, err := a.reader.CouponHistory(plain(ctx), c.ID, maxHistory+1)
+	c, err := a.reader.CouponRecord(plain(ctx), in.Code, maxHistory+1)
 	if err != nil {
 		return nil, err
 	}
-	one := couponOf(requestOf(ctx).language, &c, &holder, a.clock())
+	one := couponOf(requestOf(ctx).language, &c.Coupon, &c.Holder, a.clock())
 	record := alike[coupon.CouponRecord](&one)
-	record.Events = couponEvents(moves)
+	record.Events = couponEvents(c.Moves)
 	return coupon.GetCoupon200JSONResponse{Data: record}, nil
 }
 
@@ -85,39 +79,9 @@ func (a *couponAPI) ListCoupons(ctx context.Context, in coupon.ListCouponsReques
 	}
 	q := loyalty.CouponQuery{At: a.clock(), Page: p.Store()}
 	var readable bool
-	if q.Conditions, readable = p.Conditions(); readable {
-		err = a.findHolders(plain(ctx), q.Conditions)
-	}
-	if err != nil {
-		return nil, err
-	}
+	q.Conditions, readable = p.Conditions()
 	list, err := a.coupons.page(ctx, p, q, readable)
 	return coupon.ListCoupons200JSONResponse(list), err
-}
-
-// findHolders puts the ids of customers for what callers name them. Who does not
-// exist holds nothing.
-func (a *couponAPI) findHolders(ctx context.Context, list []loyalty.Condition) error {
-	for i := range list {
-		if list[i].Field != "customer" {
-			continue
-		}
-		found := []any{}
-		for _, name := range list[i].Values {
-			c, err := a.reader.Customer(ctx, name.(string))
-			if errors.Is(err, loyalty.ErrCustomerNotFound) {
-				continue
-			}
-			if err != nil {
-				return err
-			}
-			if !slices.Contains(found, any(c.ID)) {
-				found = append(found, c.ID)
-			}
-		}
-		list[i].Values = found
-	}
-	return nil
 }
 
 // AddCodes fills a pool with codes that no customer holds yet: at once, or as a bulk

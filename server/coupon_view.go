@@ -13,25 +13,26 @@ import (
 
 // couponReader reads pages of coupons for the APIs that list them.
 type couponReader struct {
-	reader loyalty.Reader
-	clock  func() time.Time
+	reader    loyalty.Reader
+	customers customerReader
+	clock     func() time.Time
 }
 
 // page answers a page of coupons; a filter that cannot be read finds none.
 func (r couponReader) page(ctx context.Context, p list.Page, q loyalty.CouponQuery, readable bool) (common.CouponList, error) {
-	var found []loyalty.HeldCoupon
-	var err error
-	if readable {
+	var found loyalty.CouponPage
+	err := r.customers.page(plain(ctx), q.Ref, readable, func() (_ loyalty.Customer, err error) {
 		found, err = r.reader.Coupons(plain(ctx), q)
-	}
+		return found.Customer, err
+	})
 	at := func(c loyalty.HeldCoupon) list.Cursor { return list.Cursor{At: c.CreatedAt, ID: c.ID[:]} }
-	if q.Holder != (loyalty.ID{}) {
+	if q.Ref != "" {
 		at = func(c loyalty.HeldCoupon) list.Cursor { return list.Cursor{At: c.ClaimedAt, ID: c.ID[:]} }
 	}
 	if len(q.Sort) > 0 {
 		at = nil
 	}
-	l := list.Linked(p, found, r.clock(), at)
+	l := list.Linked(p, found.Coupons, r.clock(), at)
 	out := common.CouponList{Data: make([]common.Coupon, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time}
 	for i := range l.Entries {
 		out.Data[i] = couponOf(requestOf(ctx).language, &l.Entries[i].Coupon, &l.Entries[i].Holder, r.clock())

@@ -21,21 +21,41 @@ type customerReader struct {
 // that have expired. Where that cannot be written, such as on a read-only database, they
 // are shown as they stand. It fails with loyalty.ErrCustomerNotFound.
 func (r customerReader) current(ctx context.Context, ref string) (loyalty.Customer, error) {
-	c, err := r.reader.Customer(ctx, ref)
-	if err != nil {
+	var c loyalty.Customer
+	err := r.settled(ctx, func() (_ loyalty.Customer, err error) {
+		c, err = r.reader.Customer(ctx, ref)
 		return c, err
-	}
-	if applied, err := r.applyDue(ctx, c); err != nil || !applied {
-		return c, err
-	}
-	return r.reader.Customer(ctx, ref)
+	})
+	return c, err
 }
 
-// currentID is current for an operation that needs the customer's id alone. A merged
-// customer is the one they became part of.
-func (r customerReader) currentID(ctx context.Context, ref string) (loyalty.ID, error) {
-	c, err := r.current(ctx, ref)
-	return c.ID, err
+// settled reads something of a customer together with who they are, and once more where
+// something was due for them. So a customer for whom nothing is due is read once.
+func (r customerReader) settled(ctx context.Context, read func() (loyalty.Customer, error)) error {
+	c, err := read()
+	if err != nil {
+		return err
+	}
+	if applied, err := r.applyDue(ctx, c); err != nil || !applied {
+		return err
+	}
+	_, err = read()
+	return err
+}
+
+// page reads a page of a list: that of a customer, whom ref names, is settled; without one
+// it is everybody's. A list in which nothing can be found is not read, but its customer has
+// to be there.
+func (r customerReader) page(ctx context.Context, ref string, readable bool, read func() (loyalty.Customer, error)) (err error) {
+	switch {
+	case readable && ref != "":
+		return r.settled(ctx, read)
+	case readable:
+		_, err = read()
+	case ref != "":
+		_, err = r.current(ctx, ref)
+	}
+	return err
 }
 
 // applyDue applies what is due for a customer who is about to be shown, and says whether

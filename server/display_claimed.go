@@ -29,20 +29,12 @@ func (a *displayAPI) ListClaimedRewards(ctx context.Context, in display.ListClai
 	if err != nil {
 		return nil, err
 	}
-	c, err := a.customers.current(plain(ctx), in.CustomerID)
-	if err != nil {
-		return nil, err
-	}
 	o := list.Ordered(in.Params.Sort, in.Params.Order)
 	if o.Column == "" {
 		o.Descending = false // it is the list's own direction
 	}
 	language := requestOf(ctx).language
-	l, err := a.claimsOf(ctx, c.ID, p, o)
-	if err != nil {
-		return nil, err
-	}
-	coupons, err := a.couponsOfClaims(plain(ctx), c.ID, l.Entries)
+	l, coupons, err := a.claimsOf(ctx, in.CustomerID, p, o)
 	out := display.ListClaimedRewards200JSONResponse{
 		Data: make([]display.ClaimedReward, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time,
 	}
@@ -56,11 +48,13 @@ func (a *displayAPI) ListClaimedRewards(ctx context.Context, in display.ListClai
 	return out, err
 }
 
-// claimsOf gives one page of a customer's claims. Filters and orders are by what the
+// claimsOf gives one page of a customer's claims, and the coupons that they gave, by code,
+// as far as the customer still holds them: the code of one that was passed on is the new
+// holder's secret. Filters and orders are by what the
 // rewards say, which the claims do not have: then all of the customer's are read.
-func (a *displayAPI) claimsOf(ctx context.Context, customer loyalty.ID, p list.Page, o list.Order) (l list.Links[claimed], err error) {
+func (a *displayAPI) claimsOf(ctx context.Context, ref string, p list.Page, o list.Order) (l list.Links[claimed], _ map[string]loyalty.HeldCoupon, err error) {
 	p.OldestFirst = o.OldestFirst()
-	now, q := a.clock(), loyalty.ClaimQuery{Customer: customer, OldestFirst: p.OldestFirst, Page: p.Store()}
+	now, q := a.clock(), loyalty.ClaimQuery{Ref: ref, OldestFirst: p.OldestFirst, Page: p.Store()}
 	columns := list.CustomColumns(a.programme(), rewardType, a.claimColumns(requestOf(ctx).language), func(c claimed) map[string]json.RawMessage { return c.reward.Custom })
 	filtered := slices.ContainsFunc(p.Query, func(q list.Pair) bool {
 		name, _ := list.SplitOperator(q.Name)
@@ -70,11 +64,15 @@ func (a *displayAPI) claimsOf(ctx context.Context, customer loyalty.ID, p list.P
 	if filtered || o.Column != "" {
 		q.Page = loyalty.Page{}
 	}
-	claims, err := a.reader.Claims(plain(ctx), q)
+	var found loyalty.ClaimPage
+	err = a.customers.settled(plain(ctx), func() (_ loyalty.Customer, err error) {
+		found, err = a.reader.Claims(plain(ctx), q)
+		return found.Customer, err
+	})
 	if err != nil {
-		return l, err
+		return l, nil, err
 	}
-	all, err := a.withRewards(plain(ctx), claims, now)
+	all, err := a.withRewards(plain(ctx), &found, now)
 	place := func(c claimed) list.Cursor { return list.Cursor{At: c.ClaimedAt, ID: c.ID[:]} }
 	if o.Column != "" {
 		place = nil
@@ -83,7 +81,7 @@ func (a *displayAPI) claimsOf(ctx context.Context, customer loyalty.ID, p list.P
 		whole := list.Page{Query: p.Query, Fields: p.Fields, Limit: len(all)}
 		all = list.Cut(p, list.Choose(whole, all, columns, o, now).Entries, place)
 	}
-	return list.Linked(p, all, now, place), err
+	return list.Linked(p, all, now, place), found.Coupons, err
 }
 
 // claimColumns are what claimed rewards can be filtered and sorted by. Points are
@@ -110,13 +108,13 @@ func timeOrNil(t time.Time) any {
 }
 
 // withRewards joins claims with their rewards. One that is archived is over.
-func (a *displayAPI) withRewards(ctx context.Context, claims []loyalty.RewardClaim, now time.Time) ([]claimed, error) {
-	known, list := map[string]claimed{}, make([]claimed, len(claims))
-	for i, c := range claims {
+func (a *displayAPI) withRewards(ctx context.Context, page *loyalty.ClaimPage, now time.Time) ([]claimed, error) {
+	known, list := map[string]claimed{}, make([]claimed, len(page.Claims))
+	for i, c := range page.Claims {
 		of, ok := known[c.Reward]
 		if !ok {
 			var err error
-			if of, err = a.rewardOf(ctx, c.Reward, now); err != nil {
+			if of, err = a.rewardOf(ctx, page, c.Reward, now); err != nil {
 				return nil, err
 			}
 			known[c.Reward] = of
@@ -126,39 +124,21 @@ func (a *displayAPI) withRewards(ctx context.Context, claims []loyalty.RewardCla
 	return list, nil
 }
 
-func (a *displayAPI) rewardOf(ctx context.Context, id string, now time.Time) (claimed, error) {
+// rewardOf finds a reward of the programme, or one that is archived: this node may not have
+// heard of that yet, or of a new one.
+func (a *displayAPI) rewardOf(ctx context.Context, page *loyalty.ClaimPage, id string, now time.Time) (claimed, error) {
 	if r := reward.Rewards.Of(a.programme())[id]; r != nil {
 		return claimed{reward: r, status: r.Status(now)}, nil
 	}
-	e, err := a.admin.Entity(ctx, rewardType, id)
-	if err != nil {
-		return claimed{}, err
+	e, archived := page.Archived[id]
+	if !archived {
+		var err error
+		if e, err = a.admin.Entity(ctx, rewardType, id); err != nil {
+			return claimed{}, err
+		}
 	}
 	r, err := reward.RewardOf(e)
 	return claimed{reward: r, status: loyalty.StatusCompleted}, err
-}
-
-// couponsOfClaims finds the coupons that claims gave, by code, as far as the customer
-// still holds them: the code of one that was passed on is the new holder's secret.
-func (a *displayAPI) couponsOfClaims(ctx context.Context, customer loyalty.ID, claims []claimed) (map[string]loyalty.HeldCoupon, error) {
-	codes := []any{}
-	for i := range claims {
-		if claims[i].Coupon != "" {
-			codes = append(codes, claims[i].Coupon)
-		}
-	}
-	if len(codes) == 0 {
-		return nil, nil
-	}
-	found, err := a.reader.Coupons(ctx, loyalty.CouponQuery{
-		Holder: customer, At: a.clock(), Page: loyalty.Page{Limit: len(codes)},
-		Conditions: []loyalty.Condition{{Field: "code", Operator: loyalty.In, Values: codes}},
-	})
-	byCode := make(map[string]loyalty.HeldCoupon, len(found))
-	for _, c := range found {
-		byCode[c.Code] = c
-	}
-	return byCode, err
 }
 
 // claimedReward renders a claim and its reward.

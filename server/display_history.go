@@ -42,9 +42,7 @@ func (a *displayAPI) ListCustomerEvents(ctx context.Context, in display.ListCust
 		return nil, err
 	}
 	q, readable := eventQuery(ctx, list.Ordered(in.Params.Sort, in.Params.Order))
-	if q.Customer, err = a.customers.currentID(plain(ctx), in.CustomerID); err != nil {
-		return nil, err
-	}
+	q.Ref = in.CustomerID
 	j, err := a.journal.events(ctx, p, q, readable)
 	return display.ListCustomerEvents200JSONResponse(answerOf(j)), err
 }
@@ -66,14 +64,7 @@ func (a *displayAPI) ListTransactionEvents(ctx context.Context, in display.ListT
 	if err != nil {
 		return nil, err
 	}
-	customer, err := a.customers.currentID(plain(ctx), in.CustomerID)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := a.journal.purchase(ctx, customer, in.TransactionID); err != nil {
-		return nil, err
-	}
-	j, err := a.journal.events(ctx, p, loyalty.EventQuery{Customer: customer, Transaction: in.TransactionID}, true)
+	j, err := a.journal.events(ctx, p, loyalty.EventQuery{Ref: in.CustomerID, Transaction: in.TransactionID}, true)
 	return display.ListTransactionEvents200JSONResponse(answerOf(j)), err
 }
 
@@ -102,20 +93,12 @@ func (a *displayAPI) ListTransactions(ctx context.Context, in display.ListTransa
 
 // purchasesOf lists those of a customer that meet conditions.
 func (a *displayAPI) purchasesOf(ctx context.Context, p list.Page, ref string, filters []loyalty.Condition, readable bool) (list.Links[common.Transaction], error) {
-	customer, err := a.customers.currentID(plain(ctx), ref)
-	if err != nil {
-		return list.Links[common.Transaction]{}, err
-	}
-	return a.journal.purchases(ctx, p, loyalty.TransactionQuery{Customer: customer, Conditions: filters}, readable)
+	return a.journal.purchases(ctx, p, loyalty.TransactionQuery{Ref: ref, Conditions: filters}, readable)
 }
 
 // GetTransaction reads one purchase.
 func (a *displayAPI) GetTransaction(ctx context.Context, in display.GetTransactionRequestObject) (display.GetTransactionResponseObject, error) {
-	customer, err := a.customers.currentID(plain(ctx), in.CustomerID)
-	if err != nil {
-		return nil, err
-	}
-	t, err := a.journal.purchase(ctx, customer, in.TransactionID)
+	t, _, err := a.journal.purchase(ctx, in.CustomerID, in.TransactionID)
 	return display.GetTransaction200JSONResponse{Data: t}, err
 }
 

@@ -117,12 +117,11 @@ func (a *entitiesAPI) listTransactions(ctx context.Context, p list.Page, custome
 	if customer == nil {
 		return nil, loyalty.ErrPropertyEmpty.With("property", "customer").At("customer")
 	}
-	c, err := a.customers.current(plain(ctx), *customer)
-	if err != nil {
-		return nil, err
+	if *customer == "" {
+		return nil, loyalty.ErrCustomerNotFound
 	}
 	filters, readable := list.Conditions(requestOf(ctx).query, purchaseFields)
-	found, err := a.journal.purchases(ctx, p, loyalty.TransactionQuery{Customer: c.ID, Conditions: filters}, readable)
+	found, c, err := a.journal.purchasesOf(ctx, p, loyalty.TransactionQuery{Ref: *customer, Conditions: filters}, readable)
 	if err != nil {
 		return nil, err
 	}
@@ -131,14 +130,7 @@ func (a *entitiesAPI) listTransactions(ctx context.Context, p list.Page, custome
 
 // readTransaction reads a purchase as an entity.
 func (a *entitiesAPI) readTransaction(ctx context.Context, id string) (entities.GetEntityResponseObject, error) {
-	c, err := a.reader.TransactionHolder(plain(ctx), id)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := a.customers.applyDue(plain(ctx), c); err != nil {
-		return nil, err
-	}
-	t, err := a.journal.purchase(ctx, c.ID, id)
+	t, c, err := a.journal.purchase(ctx, "", id)
 	return rawResponse{status: http.StatusOK, body: recordAnswer(purchaseRecord(c, t))}, err
 }
 

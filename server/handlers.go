@@ -20,8 +20,8 @@ type handlers struct {
 func (s *Server) handlers() *handlers {
 	programme, clock := s.programme, s.clock
 	customers := customerReader{reader: s.reader, engine: s.engine, clock: clock}
-	journal := journalReader{reader: s.reader, clock: clock}
-	coupons := couponReader{reader: s.reader, clock: clock}
+	journal := journalReader{reader: s.reader, customers: customers, clock: clock}
+	coupons := couponReader{reader: s.reader, customers: customers, clock: clock}
 	submits := submitter{engine: s.engine, customers: customers}
 	bulk := bulkOperations{admin: s.admin, reader: s.reader, jobs: s.jobs, clock: clock}
 	changes := entityChanges{programme: programme, schemas: s.entities, vocabulary: s.vocabulary}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -16,8 +17,9 @@ import (
 
 // journalReader reads pages of events and of purchases.
 type journalReader struct {
-	reader loyalty.Reader
-	clock  func() time.Time
+	reader    loyalty.Reader
+	customers customerReader
+	clock     func() time.Time
 }
 
 // events reads a page of events; readable is false where a filter can
@@ -31,11 +33,13 @@ func (r journalReader) events(ctx context.Context, p list.Page, q loyalty.EventQ
 	if !q.ByCursor() {
 		p.Cursor, at = nil, nil
 	}
-	if readable {
-		q.Page = p.Store()
-		if found, err = r.reader.Events(plain(ctx), q); err != nil {
-			return l, err
-		}
+	q.Page = p.Store()
+	err = r.customers.page(plain(ctx), q.Ref, readable, func() (_ loyalty.Customer, err error) {
+		found, err = r.reader.Events(plain(ctx), q)
+		return found.Customer, err
+	})
+	if err != nil {
+		return l, err
 	}
 	p.More = found.More
 	l = list.Render(list.LinkedBy(p, found.Events, r.clock(), at, found.Weight), func(e *loyalty.Event) common.JournalEvent {
@@ -72,36 +76,48 @@ func journalEvent(language *tongue, page *loyalty.EventPage, e *loyalty.Event) (
 }
 
 // purchases reads a page of purchases; readable is false where a filter can find nothing.
-func (r journalReader) purchases(ctx context.Context, p list.Page, q loyalty.TransactionQuery, readable bool) (l list.Links[common.Transaction], err error) {
+func (r journalReader) purchases(ctx context.Context, p list.Page, q loyalty.TransactionQuery, readable bool) (list.Links[common.Transaction], error) {
+	l, _, err := r.purchasesOf(ctx, p, q, readable)
+	return l, err
+}
+
+// purchasesOf is purchases, with whose they are where anything was read.
+func (r journalReader) purchasesOf(ctx context.Context, p list.Page, q loyalty.TransactionQuery, readable bool) (l list.Links[common.Transaction], c loyalty.Customer, err error) {
 	var found loyalty.TransactionPage
 	at := func(t loyalty.Transaction) list.Cursor { return list.Cursor{At: t.CreatedAt, ID: t.Checkout[:]} }
 	if len(q.Sort) > 0 {
 		p.Cursor, at = nil, nil
 	}
-	if readable {
-		q.Page = p.Store()
-		if found, err = r.reader.Transactions(plain(ctx), q); err != nil {
-			return l, err
-		}
+	q.Page = p.Store()
+	err = r.customers.page(plain(ctx), cmp.Or(q.Ref, q.Named), readable, func() (_ loyalty.Customer, err error) {
+		found, err = r.reader.Transactions(plain(ctx), q)
+		return found.Customer, err
+	})
+	if err != nil {
+		return l, found.Customer, err
 	}
 	return list.Render(list.LinkedBy(p, found.Transactions, r.clock(), at, found.Weight), func(t *loyalty.Transaction) common.Transaction {
 		return transactionOf(requestOf(ctx).language, &found, t)
-	}), nil
+	}), found.Customer, nil
 }
 
-// purchase reads one purchase of a customer. It fails with loyalty.ErrTransactionNotFound.
-func (r journalReader) purchase(ctx context.Context, customer loyalty.ID, name string) (common.Transaction, error) {
-	q := loyalty.TransactionQuery{Customer: customer, Conditions: []loyalty.Condition{
+// purchase reads one purchase of a customer, or of whoever has it where ref is empty. It
+// fails with loyalty.ErrTransactionNotFound.
+func (r journalReader) purchase(ctx context.Context, ref, name string) (common.Transaction, loyalty.Customer, error) {
+	q := loyalty.TransactionQuery{Ref: ref, Conditions: []loyalty.Condition{
 		{Field: "id", Operator: loyalty.Eq, Values: []any{name}},
 	}}
-	found, err := r.purchases(ctx, list.Page{Limit: 1}, q, true)
+	if ref == "" {
+		q.Named = name
+	}
+	found, c, err := r.purchasesOf(ctx, list.Page{Limit: 1}, q, true)
 	if err == nil && len(found.Entries) == 0 {
 		err = loyalty.ErrTransactionNotFound
 	}
 	if err != nil {
-		return common.Transaction{}, err
+		return common.Transaction{}, c, err
 	}
-	return found.Entries[0], nil
+	return found.Entries[0], c, nil
 }
 
 // transactionOf renders a purchase.

@@ -35,9 +35,7 @@ func (a *loyaltyReadAPI) ReadEvents(ctx context.Context, in loyaltyread.ReadEven
 	if q.Conditions, q.Sort, err = bracketsOf(ctx); err != nil {
 		return nil, err
 	}
-	if q.Customer, err = a.customers.currentID(plain(ctx), in.CustomerID); err != nil {
-		return nil, err
-	}
+	q.Ref = in.CustomerID
 	j, err := a.journal.events(ctx, p, q, true)
 	return loyaltyread.ReadEvents200JSONResponse(answerOf(j)), err
 }
@@ -52,9 +50,7 @@ func (a *loyaltyReadAPI) ReadTransactions(ctx context.Context, in loyaltyread.Re
 	if q.Conditions, q.Sort, err = bracketsOf(ctx); err != nil {
 		return nil, err
 	}
-	if q.Customer, err = a.customers.currentID(plain(ctx), in.CustomerID); err != nil {
-		return nil, err
-	}
+	q.Ref = in.CustomerID
 	t, err := a.journal.purchases(ctx, p, q, true)
 	return loyaltyread.ReadTransactions200JSONResponse(answerOf(t)), err
 }

@@ -63,11 +63,7 @@ func (a *loyaltyReadAPI) ReadCoupons(ctx context.Context, in loyaltyread.ReadCou
 	for i := range q.Sort {
 		q.Sort[i].Field = storedName(q.Sort[i].Field)
 	}
-	c, err := a.customers.current(plain(ctx), in.CustomerID)
-	if err != nil {
-		return nil, err
-	}
-	q.Holder = c.ID
+	q.Ref = in.CustomerID
 	list, err := a.coupons.page(ctx, p, q, true)
 	out := loyaltyread.ReadCoupons200JSONResponse{
 		Data: make([]loyaltyread.HeldCoupon, len(list.Data)), Next: list.Next, Previous: list.Previous, Time: list.Time,

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -52,15 +51,9 @@ func (s adminStore) Change(ctx context.Context, work func(loyalty.AdminTx) error
 
 // Snapshot reads keys, modules and settings as they are at one version.
 func (s adminStore) Snapshot(ctx context.Context, types []string) (loyalty.Snapshot, error) {
-	var snapshot loyalty.Snapshot
-	err := s.consistent(ctx, func(db *gorm.DB) (err error) {
-		if err := s.unhurried(db); err != nil {
-			return err
-		}
-		snapshot, err = s.snapshot(db, types)
-		return err
-	})
-	return snapshot, err
+	var rows snapshotRows
+	err := s.asks(ctx, append(s.patience(), rows.questions(s.read.WithContext(ctx), types)...)...)
+	return s.snapshotOf(&rows), err
 }
 
 // Version is the programme's version; it grows with every change.
@@ -86,34 +79,43 @@ func (s adminStore) KeysUsed(ctx context.Context, used map[string]time.Time) err
 	}))
 }
 
-func (s adminStore) snapshot(db *gorm.DB, types []string) (loyalty.Snapshot, error) {
-	var version versionRow
-	var settings settingsRow
-	var modules []moduleRow
-	var keys []accessKeyRow
-	var secrets []secretRow
-	var entities []entityRow
-	err := errors.Join(
-		db.Take(&version, 1).Error,
-		db.Limit(1).Find(&settings).Error,
-		db.Order("name").Find(&modules).Error,
-		db.Order("created_at, id").Find(&keys).Error,
-		db.Order("key_id, id DESC").Find(&secrets).Error,
-		db.Where("type IN ?", types).Order("created_at, id").Find(&entities).Error,
-	)
-	if err != nil {
-		return loyalty.Snapshot{}, err
+// snapshotRows are the rows of everything that is configured.
+type snapshotRows struct {
+	version  []versionRow
+	settings []settingsRow
+	modules  []moduleRow
+	keys     []accessKeyRow
+	secrets  []secretRow
+	entities []entityRow
+}
+
+// questions read them.
+func (r *snapshotRows) questions(db *gorm.DB, types []string) []question {
+	entities := db.Order("created_at, id")
+	if !slices.Contains(types, loyalty.EveryType) {
+		entities = entities.Where("type IN ?", types)
 	}
-	snapshot := loyalty.Snapshot{Version: version.Version, Settings: loyalty.Settings{
-		Currency: settings.Currency, TimeZone: settings.TimeZone,
-		AcceptanceWindow: time.Duration(settings.AcceptanceWindow) * time.Millisecond,
-	}}
-	for _, m := range modules {
+	return []question{
+		modelled(db, &r.version), modelled(db, &r.settings), modelled(db.Order("name"), &r.modules),
+		modelled(db.Order("created_at, id"), &r.keys), modelled(db.Order("key_id, id DESC"), &r.secrets), modelled(entities, &r.entities),
+	}
+}
+
+func (s adminStore) snapshotOf(r *snapshotRows) (snapshot loyalty.Snapshot) {
+	for _, v := range r.version {
+		snapshot.Version = v.Version
+	}
+	for _, v := range r.settings {
+		snapshot.Settings = loyalty.Settings{
+			Currency: v.Currency, TimeZone: v.TimeZone, AcceptanceWindow: time.Duration(v.AcceptanceWindow) * time.Millisecond,
+		}
+	}
+	for _, m := range r.modules {
 		snapshot.Modules = append(snapshot.Modules, loyalty.ModuleState{Name: m.Name, Enabled: m.Enabled, Config: json.RawMessage(m.Config)})
 	}
-	snapshot.Entities = entitiesOf(entities)
-	snapshot.Keys, snapshot.Unreadable = s.keys(keys, secrets)
-	return snapshot, nil
+	snapshot.Entities = entitiesOf(r.entities)
+	snapshot.Keys, snapshot.Unreadable = s.keys(r.keys, r.secrets)
+	return snapshot
 }
 
 // keys joins the keys with their secrets, which come the newest first. A secret that
@@ -154,8 +156,9 @@ type adminTx struct {
 func (t *adminTx) Version() int64 { return t.version }
 
 func (t *adminTx) Snapshot(types []string) (loyalty.Snapshot, error) {
-	snapshot, err := t.s.snapshot(t.db, types)
-	return snapshot, t.s.fault(err)
+	var rows snapshotRows
+	err := runAll(t.db.Statement.Context, t.db.Statement.ConnPool, rows.questions(t.db, types))
+	return t.s.snapshotOf(&rows), t.s.fault(err)
 }
 
 // grow moves the version on, so that every node sees that its snapshot is old.

@@ -181,19 +181,26 @@ func (s bulkStore) OpenBulk(ctx context.Context) ([]loyalty.BulkOperation, error
 // BulkItems lists the items of an operation that are to be done, behind one of
 // them, with the names under which the engine finds their customers.
 func (s bulkStore) BulkItems(ctx context.Context, batch loyalty.ID, after int64, limit int) ([]loyalty.BulkItem, error) {
-	var items []loyalty.BulkItem
-	err := s.consistent(ctx, func(db *gorm.DB) error {
-		var rows []bulkItemRow
-		err := db.Where("batch_id = ? AND seq > ? AND done_at IS NULL", UUID(batch), after).Order("seq").Limit(limit).Find(&rows).Error
-		if err != nil {
-			return err
+	db := s.read.WithContext(ctx)
+	var rows []bulkItemRow
+	err := db.Where("batch_id = ? AND seq > ? AND done_at IS NULL", UUID(batch), after).Order("seq").Limit(limit).Find(&rows).Error
+	if err != nil {
+		return nil, s.fault(err)
+	}
+	var members []UUID
+	for _, r := range rows {
+		if r.CustomerID != (UUID{}) {
+			members = append(members, r.CustomerID)
 		}
-		if items, err = itemsOf(db, rows); err != nil {
-			return err
+	}
+	names := map[loyalty.ID]string{}
+	if len(members) > 0 {
+		if err := s.asks(ctx, namesOf(sqlFragment{"c.id IN ?", []any{members}}, names)); err != nil {
+			return nil, err
 		}
-		return refer(db, items)
-	})
-	return items, err
+	}
+	items := itemsOf(rows, names)
+	return items, s.fault(refer(db, items))
 }
 
 // refer finds out which name of a customer each item means: the exact id, else an
@@ -221,8 +228,7 @@ func refer(db *gorm.DB, items []loyalty.BulkItem) error {
 
 // itemsOf gives the items of rows. Those of a list's members get the name of who
 // has now what was theirs; customers who left are not named.
-func itemsOf(db *gorm.DB, rows []bulkItemRow) ([]loyalty.BulkItem, error) {
-	var members []UUID
+func itemsOf(rows []bulkItemRow, names map[loyalty.ID]string) []loyalty.BulkItem {
 	items := make([]loyalty.BulkItem, len(rows))
 	for i, r := range rows {
 		items[i] = loyalty.BulkItem{
@@ -230,16 +236,10 @@ func itemsOf(db *gorm.DB, rows []bulkItemRow) ([]loyalty.BulkItem, error) {
 			Code: string(r.Code), Count: r.Count, Error: json.RawMessage(r.Error), DoneAt: r.DoneAt.Time(),
 		}
 		if r.CustomerID != (UUID{}) {
-			members = append(members, r.CustomerID)
+			items[i].Customer = names[loyalty.ID(r.CustomerID)]
 		}
 	}
-	names, err := namesOf(db, members)
-	for i, r := range rows {
-		if r.CustomerID != (UUID{}) {
-			items[i].Customer = names[r.CustomerID]
-		}
-	}
-	return items, err
+	return items
 }
 
 // SaveBulk writes how far an operation by steps came, unless another node did.
@@ -294,25 +294,23 @@ func (s bulkStore) BulkOperation(ctx context.Context, batch loyalty.ID, kinds ..
 
 // BulkErrors lists the items that were refused, in the order of the request.
 func (s bulkStore) BulkErrors(ctx context.Context, batch loyalty.ID, q loyalty.BulkPage) ([]loyalty.BulkItem, error) {
-	var items []loyalty.BulkItem
-	err := s.consistent(ctx, func(db *gorm.DB) error {
-		var rows []bulkItemRow
-		list := db.Where("batch_id = ? AND error IS NOT NULL", UUID(batch)).Limit(q.Limit)
-		backwards := q.After == 0 && q.Before != 0
-		switch {
-		case backwards:
-			list = list.Where("seq < ?", q.Before).Order("seq DESC")
-		case q.After != 0:
-			list = list.Where("seq > ?", q.After).Order("seq")
-		default:
-			list = list.Offset(q.Offset).Order("seq")
-		}
-		if err := list.Find(&rows).Error; err != nil {
-			return err
-		}
-		var err error
-		items, err = itemsOf(db, inOrder(rows, backwards))
-		return err
-	})
-	return items, err
+	where, down, offset := sqlFragment{"batch_id = ? AND error IS NOT NULL", []any{UUID(batch)}}, false, 0
+	switch {
+	case q.After != 0:
+		where = where.and("seq > ?", q.After)
+	case q.Before != 0:
+		where, down = where.and("seq < ?", q.Before), true
+	default:
+		offset = q.Offset
+	}
+	list := &unionQuery{table: "bulk_items", columns: "*", branches: []branch{{where: where}}, order: listOrder{id: "seq", descending: down}, page: pager{limit: q.Limit, offset: offset}}
+	items, _ := list.sql()
+	list.columns = "customer_id"
+	members, _ := list.sql()
+	var rows []bulkItemRow
+	names := map[loyalty.ID]string{}
+	read := modelled(s.read, &rows)
+	read.sqlFragment = items
+	err := s.asks(ctx, read, namesOf(sqlFragment{"c.id IN [[" + members.text + "]]", members.args}, names))
+	return itemsOf(inOrder(rows, down), names), err
 }

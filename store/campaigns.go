@@ -3,8 +3,6 @@ package store
 import (
 	"context"
 
-	"gorm.io/gorm"
-
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -31,19 +29,15 @@ func figuresOf(r *campaignRow) loyalty.CampaignFigures {
 // all customers is used.
 func (s claimStore) CampaignFigures(ctx context.Context, campaign string) (f loyalty.CampaignFigures, limited int64, err error) {
 	campaign = cleanText(campaign)
-	err = s.consistent(ctx, func(db *gorm.DB) error {
-		var slots []campaignRow
-		if err := db.Where("campaign = ?", campaign).Find(&slots).Error; err != nil {
-			return err
-		}
-		for i := range slots {
-			f.Add(figuresOf(&slots[i]))
-		}
-		t, err := tallyTable.first(db.Where("key = ?", loyalty.TallyCampaign+campaign))
-		if t != nil {
-			limited = t.Count
-		}
-		return err
-	})
+	var slots []campaignRow
+	var t *loyalty.Tally
+	err = s.asks(ctx, modelled(s.read.Where("campaign = ?", campaign), &slots),
+		tallyTable.only(tallyTable.where("key = ?", loyalty.TallyCampaign+campaign), &t))
+	for i := range slots {
+		f.Add(figuresOf(&slots[i]))
+	}
+	if t != nil {
+		limited = t.Count
+	}
 	return f, limited, err
 }

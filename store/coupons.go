@@ -2,11 +2,10 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
-	"slices"
-
-	"gorm.io/gorm"
+	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
@@ -27,74 +26,126 @@ var couponColumns = map[string]filterColumn{
 	"expires_at":  {expression: "expires_at", nullable: true},
 }
 
-// Coupons lists coupons with who holds them; see loyalty.CouponQuery.
-func (s couponStore) Coupons(ctx context.Context, q loyalty.CouponQuery) ([]loyalty.HeldCoupon, error) {
-	var list []loyalty.HeldCoupon
-	err := s.consistent(ctx, func(db *gorm.DB) error {
-		found, err := couponsOf(db, &q)
-		if err != nil {
-			return err
+// Coupons lists coupons with who holds them; see loyalty.CouponQuery. Who they are is told
+// as it is when the list was read, or a moment later.
+func (s couponStore) Coupons(ctx context.Context, q loyalty.CouponQuery) (loyalty.CouponPage, error) {
+	var page loyalty.CouponPage
+	of := holder(q.Holder, q.Ref)
+	found, err := couponsOf(of, &q)
+	if err != nil {
+		return page, err
+	}
+	var rows []loyalty.Coupon
+	text, backwards := found.sql()
+	first := []question{couponTable.list(text.seenAt(q.At), &rows)}
+	var who *loyalty.Customer
+	if q.Ref != "" {
+		first = append(first, customerOf(of, &who))
+	}
+	if err = s.asks(ctx, first...); err == nil && q.Ref != "" {
+		page.Customer, err = known(who)
+	}
+	if err != nil {
+		return page, err
+	}
+	page.Coupons, err = s.held(ctx, inOrder(rows, backwards), page.Customer)
+	return page, err
+}
+
+// held joins coupons with who holds them. holder has all of them; zero: they are different
+// customers'.
+func (s couponStore) held(ctx context.Context, rows []loyalty.Coupon, holder loyalty.Customer) ([]loyalty.HeldCoupon, error) {
+	var owners, sealed []UUID
+	for i := range rows {
+		if c := &rows[i]; c.Customer != (loyalty.ID{}) && holder.ID == (loyalty.ID{}) {
+			owners = also(owners, c.Customer)
 		}
-		text, backwards := found.sql()
-		rows, err := couponTable.find(db.Raw(text.text, text.args...))
-		if err != nil {
-			return err
+		if n := rows[i].Name; n.Sealed != nil {
+			sealed = also(sealed, n.Customer)
 		}
-		if list, err = withHolders(db, inOrder(rows, backwards)); err != nil {
-			return err
+	}
+	people, opened := map[loyalty.ID]loyalty.Customer{}, map[loyalty.ID][]byte{}
+	keys := s.keysOf(sealed, opened)
+	list := keys.questions()
+	if len(owners) > 0 {
+		list = append(list, holdersOf(owners, people))
+	}
+	if len(list) > 0 {
+		if err := errors.Join(s.asks(ctx, list...), keys.failed); err != nil {
+			return nil, err
 		}
-		named := make([]*loyalty.Coupon, len(list))
-		for i := range list {
-			named[i] = &list[i].Coupon
+	}
+	return heldCoupons(rows, holder, people, opened)
+}
+
+// heldCoupons joins coupons with who holds them, and opens the sealed names, as far as the
+// customers whose keys they are sealed under are still there.
+func heldCoupons(rows []loyalty.Coupon, holder loyalty.Customer, people map[loyalty.ID]loyalty.Customer, opened map[loyalty.ID][]byte) ([]loyalty.HeldCoupon, error) {
+	coupons := make([]loyalty.HeldCoupon, len(rows))
+	for i, c := range rows {
+		var err error
+		if c.Name, err = c.Name.Open(opened[c.Name.Customer], c.ID); err != nil {
+			return nil, err
 		}
-		return s.openNames(db, named...)
-	})
-	return list, err
+		coupons[i] = loyalty.HeldCoupon{Coupon: c, Holder: people[c.Customer]}
+		if holder.ID != (loyalty.ID{}) {
+			coupons[i].Holder = holder
+		}
+		coupons[i].Customer = coupons[i].Holder.ID
+	}
+	return coupons, nil
+}
+
+// coded is the condition that a coupon has one of some codes: names have an index over
+// codes, coupons do not.
+const coded = "id IN [[SELECT owner FROM names WHERE kind = ? AND value IN ?]]"
+
+// sealers is the condition that a key is of a customer through whose hands coupons went:
+// their names are sealed under the key of one of them.
+func sealers(codes []string) sqlFragment {
+	return sqlFragment{}.and("customer_id IN [[SELECT customer_id FROM coupon_events WHERE coupon_"+coded+"]]", loyalty.NameCoupon, codes)
 }
 
 // couponsOf makes the statement of a query.
-func couponsOf(db *gorm.DB, q *loyalty.CouponQuery) (*unionQuery, error) {
+func couponsOf(of sqlFragment, q *loyalty.CouponQuery) (*unionQuery, error) {
 	list := &unionQuery{table: "coupons", columns: couponTable.names(), page: pagerOf(q.Page), order: listOrder{at: "created_at", id: "id", descending: true}}
 	list.branches = []branch{{sqlFragment{}.and("TRUE"), "created_at"}}
-	if q.Holder != (loyalty.ID{}) {
-		owners, err := accounts(db, q.Holder)
-		if err != nil {
-			return nil, err
-		}
-		list.order.at, list.branches = "claimed_at", owned(owners, "claimed_at")
-		if len(q.Sort) > 0 && len(owners) > 1 { // an order that no index has is sorted once
-			list.branches = []branch{{sqlFragment{}.and("customer_id IN ?", owners), ""}}
-		}
+	held := q.Holder != (loyalty.ID{}) || q.Ref != ""
+	if held {
+		list.order.at, list.branches = "claimed_at", owned(of, "claimed_at")
 	}
 	for _, c := range q.Conditions {
-		alternatives, err := couponAlternatives(db, c, q)
+		alternatives, err := couponAlternatives(c, q.At, held)
 		if err != nil {
 			return nil, err
 		}
 		list.branches = split(list.branches, alternatives, len(q.Sort) > 0)
+		for i := range list.branches {
+			if c.Field == "customer" && positive(c) && !held { // few, which are sorted: the sum keeps PostgreSQL from looking for them in their order
+				list.branches[i].at = "created_at + 0"
+			}
+		}
 	}
 	if len(q.Sort) == 0 {
 		return list, nil
 	}
 	columns := maps.Clone(couponColumns)
-	columns["status"] = filterColumn{expression: stateAt(Millis(q.At))}
+	columns["status"] = filterColumn{expression: stateNow}
 	var err error
 	list.sort, err = sorting(columns, q.Sort, "id")
 	return list, err
 }
 
-// couponAlternatives are one condition as stretches of an index, at least one.
-func couponAlternatives(db *gorm.DB, c loyalty.Condition, q *loyalty.CouponQuery) ([]sqlFragment, error) {
+// couponAlternatives are one condition as stretches of an index, at least one; held says
+// that the list is a customer's.
+func couponAlternatives(c loyalty.Condition, at time.Time, held bool) ([]sqlFragment, error) {
 	switch {
 	case c.Field == "status":
-		return couponStatus(c, Millis(q.At), q.Holder != (loyalty.ID{}))
+		return couponStatus(c, Millis(at), held)
 	case c.Field == "customer":
-		w, err := couponHolder(db, c)
-		return []sqlFragment{w}, err
-	case c.Field == "code" && (c.Operator == loyalty.Eq || c.Operator == loyalty.In): // names have an index over codes, coupons do not
-		var ids []UUID
-		err := db.Table("names").Where("kind = ? AND value IN ?", loyalty.NameCoupon, textsOf(c)).Pluck("owner", &ids).Error
-		return []sqlFragment{sqlFragment{}.and("id IN ?", ids)}, err
+		return couponHolders(c)
+	case c.Field == "code" && (c.Operator == loyalty.Eq || c.Operator == loyalty.In):
+		return []sqlFragment{sqlFragment{}.and(coded, loyalty.NameCoupon, textsOf(c))}, nil
 	case (c.Field == "pool" || c.Field == "type") && c.Operator == loyalty.In && positive(c):
 		var list []sqlFragment
 		for _, value := range textsOf(c) {
@@ -106,81 +157,39 @@ func couponAlternatives(db *gorm.DB, c loyalty.Condition, q *loyalty.CouponQuery
 	return []sqlFragment{w}, err
 }
 
-// couponHolder is a condition on who holds a coupon.
-func couponHolder(db *gorm.DB, c loyalty.Condition) (w sqlFragment, err error) {
-	holders := make([]loyalty.ID, len(c.Values))
-	for i, v := range c.Values {
-		id, ok := v.(loyalty.ID)
-		if !ok {
-			return w, fmt.Errorf("a condition on customer has the value %v", v)
+// couponHolders is a condition on who holds a coupon: customers by id or by reference. One
+// who is wanted alone is two stretches of an index; several may be the same one.
+func couponHolders(c loyalty.Condition) (list []sqlFragment, err error) {
+	for _, v := range c.Values {
+		id, isID := v.(loyalty.ID)
+		ref, isRef := v.(string)
+		if !isID && !isRef {
+			return nil, fmt.Errorf("a condition on customer has the value %v", v)
 		}
-		holders[i] = id
+		of := holder(id, ref)
+		if len(c.Values) == 1 && positive(c) {
+			return []sqlFragment{{"customer_id = " + of.text, of.args}, merged("customer_id", of)}, nil
+		}
+		list = append(list, theirs("customer_id", of))
 	}
-	owners, err := accounts(db, holders...)
-	switch {
-	case err != nil:
-		return w, err
-	case c.Operator == loyalty.Eq || c.Operator == loyalty.In:
-		return w.and("customer_id IN ?", owners), nil
-	case len(owners) == 0:
-		return w.and("TRUE"), nil
+	any := sqlFragment{text: "FALSE"}
+	if len(list) > 0 {
+		any = anyOf(list)
 	}
-	return w.and("(customer_id IS NULL OR customer_id NOT IN ?)", owners), nil
-}
-
-// withHolders joins coupons with who holds them.
-func withHolders(db *gorm.DB, rows []loyalty.Coupon) ([]loyalty.HeldCoupon, error) {
-	owners := make([]UUID, len(rows))
-	for i := range rows {
-		owners[i] = UUID(rows[i].Customer)
+	if c.Operator != loyalty.Eq && c.Operator != loyalty.In {
+		any.text = "(customer_id IS NULL OR NOT " + any.text + ")"
 	}
-	known, err := holdersOf(db, owners)
-	list := make([]loyalty.HeldCoupon, len(rows))
-	for i := range rows {
-		list[i] = loyalty.HeldCoupon{Coupon: rows[i], Holder: known[owners[i]]}
-		list[i].Customer = list[i].Holder.ID
-	}
-	return list, err
+	return []sqlFragment{any}, nil
 }
 
 // holdersOf finds ID, Name and Status of customers, by the ids that rows have; of a
 // merged one those of the one they became part of.
-func holdersOf(db *gorm.DB, owners []UUID) (map[UUID]loyalty.Customer, error) {
-	owners = slices.DeleteFunc(slices.Clone(owners), func(id UUID) bool { return id == UUID{} })
-	known := make(map[UUID]loyalty.Customer, len(owners))
-	if len(owners) == 0 {
-		return known, nil
-	}
-	var rows []struct {
-		Owner, ID UUID
-		Name      string
-		Status    loyalty.Status
-	}
-	err := db.Raw(`SELECT o.id AS owner, c.id, c.name, c.status FROM customers o
-JOIN customers c ON c.id = COALESCE(o.merged_into, o.id) WHERE o.id IN ?`, owners).Scan(&rows).Error
-	for _, r := range rows {
-		known[r.Owner] = loyalty.Customer{ID: loyalty.ID(r.ID), Name: r.Name, Status: r.Status}
-	}
-	return known, err
-}
-
-// openNames makes the sealed names of coupons readable, as far as the customers whose
-// keys they are sealed under are still there.
-func (s couponStore) openNames(db *gorm.DB, coupons ...*loyalty.Coupon) error {
-	var owners []UUID
-	for _, c := range coupons {
-		if owner := UUID(c.Name.Customer); c.Name.Sealed != nil && !slices.Contains(owners, owner) {
-			owners = append(owners, owner)
-		}
-	}
-	keys, err := s.customerKeys(db, owners)
-	if err != nil {
-		return err
-	}
-	for _, c := range coupons {
-		if c.Name, err = c.Name.Open(keys[c.Name.Customer], c.ID); err != nil {
-			return err
-		}
-	}
-	return nil
+func holdersOf(owners []UUID, known map[loyalty.ID]loyalty.Customer) question {
+	var owner UUID
+	var c loyalty.Customer
+	return sqlFragment{`SELECT o.id, c.id, c.name, c.status FROM customers o
+JOIN customers c ON c.id = COALESCE(o.merged_into, o.id) WHERE o.id IN ?`, []any{owners}}.reads(func() bool {
+		known[loyalty.ID(owner)] = c
+		return false
+	}, &owner, (*UUID)(&c.ID), (*plain)(&c.Name), (*plain)(&c.Status))
 }

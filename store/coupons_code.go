@@ -2,35 +2,50 @@ package store
 
 import (
 	"context"
-
-	"gorm.io/gorm"
+	"errors"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
+// codeOwner is an expression that is the id of a coupon, by its code.
+const codeOwner = "(SELECT owner FROM names WHERE kind = ? AND value = ?)"
+
 // Coupon finds a coupon by its code, with the customer who holds it; of a merged
 // one with the one they became part of. It fails with loyalty.ErrCouponNotFound.
 func (s couponStore) Coupon(ctx context.Context, code string) (loyalty.Coupon, loyalty.Customer, error) {
-	var coupon loyalty.Coupon
-	var holder loyalty.Customer
-	err := s.consistent(ctx, func(db *gorm.DB) error {
-		named := db.Table("names").Select("owner").Where("kind = ? AND value = ?", loyalty.NameCoupon, cleanText(code))
-		found, err := couponTable.first(db.Where("id = (?)", named))
-		if err != nil {
-			return err
-		}
-		if found == nil {
-			return loyalty.ErrCouponNotFound
-		}
-		coupon = *found
-		if err := s.openNames(db, &coupon); err != nil {
-			return err
-		}
-		if coupon.Customer == (loyalty.ID{}) {
-			return nil
-		}
-		holder, err = survivor(db, UUID(coupon.Customer))
-		return err
-	})
-	return coupon, holder, err
+	record, err := s.CouponRecord(ctx, code, 0)
+	return record.Coupon, record.Holder, err
+}
+
+// CouponRecord is Coupon with the events that changed it, the last one first.
+func (s couponStore) CouponRecord(ctx context.Context, code string, limit int) (loyalty.CouponRecord, error) {
+	named := sqlFragment{codeOwner, []any{loyalty.NameCoupon, cleanText(code)}}
+	var found *loyalty.Coupon
+	var who *loyalty.Customer
+	var events []loyalty.Event
+	opened := map[loyalty.ID][]byte{}
+	keys := s.keysOf(nil, opened)
+	list := []question{
+		couponTable.only(couponTable.where("id = "+named.text, named.args...), &found),
+		customerOf(sqlFragment{"(SELECT COALESCE(c.merged_into, c.id) FROM coupons k JOIN customers c ON c.id = k.customer_id WHERE k.id = " + named.text + ")", named.args}, &who),
+		keys.where(sealers([]string{cleanText(code)})),
+	}
+	if limit > 0 {
+		list = append(list, couponMove.list(sqlFragment{couponMoves(named.text), append(named.args, limit)}, &events))
+	}
+	err := errors.Join(s.asks(ctx, list...), keys.failed)
+	if err == nil && found == nil {
+		err = loyalty.ErrCouponNotFound
+	}
+	if err != nil {
+		return loyalty.CouponRecord{}, err
+	}
+	record := loyalty.CouponRecord{Coupon: *found}
+	if who != nil {
+		record.Holder = *who
+	}
+	if record.Coupon.Name, err = found.Name.Open(opened[found.Name.Customer], found.ID); err == nil {
+		record.Moves, err = s.movesOf(ctx, found.ID, events)
+	}
+	return record, err
 }

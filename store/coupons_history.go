@@ -3,40 +3,38 @@ package store
 import (
 	"context"
 
-	"gorm.io/gorm"
-
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
 // couponMove is what is read of such an event.
 var couponMove = eventTable.some("customer_id", "id", "at", "action", "transaction_id", "effects")
 
-// couponMoves reads the events that changed a coupon.
-var couponMoves = `SELECT ` + couponMove.of("e") + ` FROM coupon_events m
+// couponMoves reads the events that changed a coupon, whose id is an expression.
+func couponMoves(coupon string) string {
+	return `SELECT ` + couponMove.of("e") + ` FROM coupon_events m
 JOIN events e ON e.customer_id = m.customer_id AND e.id = m.event_id AND e.recorded_at = m.recorded_at
-WHERE m.coupon_id = ? ORDER BY m.version DESC LIMIT ?`
+WHERE m.coupon_id = ` + coupon + ` ORDER BY m.version DESC LIMIT ?`
+}
 
-// CouponHistory lists the events that changed a coupon, the last one first.
-func (s couponStore) CouponHistory(ctx context.Context, coupon loyalty.ID, limit int) ([]loyalty.CouponMove, error) {
-	var events []loyalty.Event
-	var known map[UUID]loyalty.Customer
-	err := s.consistent(ctx, func(db *gorm.DB) (err error) {
-		if events, err = couponMove.find(db.Raw(couponMoves, UUID(coupon), limit)); err != nil {
-			return err
-		}
-		owners := make([]UUID, len(events))
-		for i := range events {
-			owners[i] = UUID(events[i].Customer)
-		}
-		known, err = holdersOf(db, owners)
-		return err
-	})
-	list := make([]loyalty.CouponMove, len(events))
-	for i := range events {
-		list[i] = moveOf(&events[i], coupon)
-		list[i].Customer = known[UUID(events[i].Customer)]
+// movesOf is what events made of a coupon, and whose they are.
+func (s couponStore) movesOf(ctx context.Context, coupon loyalty.ID, events []loyalty.Event) ([]loyalty.CouponMove, error) {
+	if len(events) == 0 {
+		return []loyalty.CouponMove{}, nil
 	}
-	return list, err
+	var owners []UUID
+	for i := range events {
+		owners = also(owners, events[i].Customer)
+	}
+	people := map[loyalty.ID]loyalty.Customer{}
+	if err := s.asks(ctx, holdersOf(owners, people)); err != nil {
+		return nil, err
+	}
+	moves := make([]loyalty.CouponMove, len(events))
+	for i := range events {
+		moves[i] = moveOf(&events[i], coupon)
+		moves[i].Customer = people[events[i].Customer]
+	}
+	return moves, nil
 }
 
 // moveOf is what an event made of a coupon.

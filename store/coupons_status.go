@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
@@ -19,10 +20,14 @@ var openStates = func() string {
 	return strings.Join(list, ", ")
 }()
 
-// stateAt is where a coupon stands at an instant, as Coupon.StateAt tells it.
-func stateAt(at Millis) string {
-	return fmt.Sprintf("CASE WHEN expires_at <= %d AND state IN (%s) THEN '%s' ELSE state END",
-		at.Time().UnixMilli(), openStates, loyalty.CouponExpired)
+// stateNow is where a coupon stands at the instant of its statement (seenAt), as
+// Coupon.StateAt tells it.
+var stateNow = fmt.Sprintf("CASE WHEN expires_at <= (SELECT seen_at FROM instant) AND state IN (%s) THEN '%s' ELSE state END",
+	openStates, loyalty.CouponExpired)
+
+// seenAt gives a statement its instant, so that its text is the same at any time.
+func (w sqlFragment) seenAt(at time.Time) sqlFragment {
+	return sqlFragment{"WITH instant(seen_at) AS (SELECT CAST(? AS bigint)) " + w.text, append([]any{Millis(at)}, w.args...)}
 }
 
 // couponStatus is a condition on where coupons stand, as stretches of the index over
@@ -33,7 +38,7 @@ func couponStatus(c loyalty.Condition, at Millis, few bool) (list []sqlFragment,
 	case len(wanted) == 0 || err != nil:
 		return []sqlFragment{sqlFragment{}.and("FALSE")}, err
 	case few:
-		return []sqlFragment{sqlFragment{}.and(stateAt(at)+" IN ?", wanted)}, nil
+		return []sqlFragment{sqlFragment{}.and(stateNow+" IN ?", wanted)}, nil
 	}
 	for _, s := range wanted {
 		switch {

@@ -7,8 +7,6 @@ import (
 	"math/big"
 	"time"
 
-	"gorm.io/gorm"
-
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 )
@@ -44,79 +42,70 @@ func totalOf(high, low int64) money.Amount {
 }
 
 // usageOf makes the statement of a query; see loyalty.CouponUsageQuery.
-func usageOf(db *gorm.DB, q loyalty.CouponUsageQuery) (*gorm.DB, error) {
+func usageOf(q loyalty.CouponUsageQuery) (sqlFragment, error) {
 	day, known := couponColumns[q.Day]
 	if !known {
-		return nil, fmt.Errorf("coupons cannot be counted by the day of %q", q.Day)
+		return sqlFragment{}, fmt.Errorf("coupons cannot be counted by the day of %q", q.Day)
 	}
 	where, err := sqlFragment{}.andAll(couponColumns, q.Conditions)
 	if err != nil {
-		return nil, err
+		return where, err
 	}
 	if day.nullable {
 		where = where.and(day.expression + " IS NOT NULL")
 	}
-	if where.text != "" {
-		db = db.Where(where.text, where.args...)
-	}
-	return db.Table("coupons").Select(fmt.Sprintf("COALESCE(pool, '') AS pool, %s AS status, %s / %d AS day, %s AS currency, COUNT(*) AS count, %s, %s",
-		stateAt(Millis(q.At)), day.expression, dayLength, couponCurrency, sums(couponValue, "value"), sums(couponRedeemed, "redeemed"))).
-		Group("1, 2, 3, 4").Order("3 DESC, 1, 2, 4").Limit(q.Page.Limit).Offset(q.Page.Offset), nil
+	text := fmt.Sprintf("SELECT COALESCE(pool, '') AS pool, %s AS status, %s / %d AS day, %s AS currency, COUNT(*) AS count, %s, %s FROM coupons%s GROUP BY 1, 2, 3, 4 ORDER BY 3 DESC, 1, 2, 4 LIMIT ? OFFSET ?",
+		stateNow, day.expression, dayLength, couponCurrency, sums(couponValue, "value"), sums(couponRedeemed, "redeemed"), where.where())
+	return sqlFragment{text, append(where.args, q.Page.Limit, q.Page.Offset)}.seenAt(q.At), nil
 }
 
 // CouponUsage counts coupons by pool, status, day and currency.
 func (s couponStore) CouponUsage(ctx context.Context, q loyalty.CouponUsageQuery) ([]loyalty.CouponUsage, error) {
-	counted, err := usageOf(s.read.WithContext(ctx), q)
+	counted, err := usageOf(q)
 	if err != nil {
 		return nil, err
 	}
-	var rows []struct {
-		Pool, Currency                                 string
-		Status                                         loyalty.CouponState
-		Day, Count                                     int64
-		ValueHigh, ValueLow, RedeemedHigh, RedeemedLow int64
-	}
-	err = counted.Scan(&rows).Error
-	list := make([]loyalty.CouponUsage, len(rows))
-	for i, r := range rows {
-		list[i] = loyalty.CouponUsage{
-			Pool: r.Pool, Status: r.Status, Day: time.UnixMilli(r.Day * dayLength).UTC(), Currency: r.Currency, Count: r.Count,
-			Value: totalOf(r.ValueHigh, r.ValueLow), Redeemed: totalOf(r.RedeemedHigh, r.RedeemedLow),
-		}
-	}
-	return list, s.fault(err)
+	list := []loyalty.CouponUsage{}
+	var u loyalty.CouponUsage
+	var day, valueHigh, valueLow, redeemedHigh, redeemedLow number
+	err = s.asks(ctx, counted.reads(func() bool {
+		u.Day = time.UnixMilli(int64(day) * dayLength).UTC()
+		u.Value, u.Redeemed = totalOf(int64(valueHigh), int64(valueLow)), totalOf(int64(redeemedHigh), int64(redeemedLow))
+		list = append(list, u)
+		return false
+	}, (*plain)(&u.Pool), (*plain)(&u.Status), &day, (*plain)(&u.Currency), (*number)(&u.Count), &valueHigh, &valueLow, &redeemedHigh, &redeemedLow))
+	return list, err
 }
 
 // stockOf makes the statement that counts the codes of pools; an index has all that it needs.
-func stockOf(db *gorm.DB, pools []string, at Millis) *gorm.DB {
+func stockOf(pools []string, at time.Time) sqlFragment {
 	names := make([]string, len(pools))
 	for i, p := range pools {
 		names[i] = cleanText(p)
 	}
-	return among(db.Table("coupons"), "pool", names).Select("pool AS pool, " + stateAt(at) + " AS state, COUNT(*) AS count").Group("1, 2")
+	return sqlFragment{"SELECT pool, " + stateNow + " AS standing, COUNT(*) FROM coupons WHERE pool IN ? GROUP BY 1, 2", []any{names}}.seenAt(at)
 }
 
 // PoolStock counts the codes of pools as they stand at an instant.
 func (s couponStore) PoolStock(ctx context.Context, pools []string, at time.Time) (map[string]loyalty.PoolStock, error) {
-	var rows []struct {
-		Pool  string
-		State loyalty.CouponState
-		Count int64
-	}
-	err := stockOf(s.read.WithContext(ctx), pools, Millis(at)).Scan(&rows).Error
 	stock := make(map[string]loyalty.PoolStock, len(pools))
-	for _, r := range rows {
-		of := stock[r.Pool]
-		of.Total += r.Count
-		switch r.State {
-		case loyalty.CouponCreated:
-			of.Available += r.Count
-		case loyalty.CouponClaimed:
-			of.Claimed += r.Count
-		case loyalty.CouponRedeemed, loyalty.CouponPartiallyRedeemed:
-			of.Redeemed += r.Count
-		}
-		stock[r.Pool] = of
+	if len(pools) == 0 {
+		return stock, nil
 	}
-	return stock, s.fault(err)
+	var pool, state plain
+	var count number
+	return stock, s.asks(ctx, stockOf(pools, at).reads(func() bool {
+		of, n := stock[string(pool)], int64(count)
+		of.Total += n
+		switch loyalty.CouponState(state) {
+		case loyalty.CouponCreated:
+			of.Available += n
+		case loyalty.CouponClaimed:
+			of.Claimed += n
+		case loyalty.CouponRedeemed, loyalty.CouponPartiallyRedeemed:
+			of.Redeemed += n
+		}
+		stock[string(pool)] = of
+		return false
+	}, &pool, &state, &count))
 }

@@ -1,27 +1,40 @@
 package store
 
 import (
-	"gorm.io/gorm"
-
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// customerKeys opens the keys of customers; those of customers who left are gone.
-func (s *database) customerKeys(db *gorm.DB, customers []UUID) (map[loyalty.ID][]byte, error) {
-	keys := make(map[loyalty.ID][]byte, len(customers))
-	if len(customers) == 0 {
-		return keys, nil
+// keysRead opens the keys of customers; those of customers who left are gone.
+type keysRead struct {
+	sealer    sealer
+	customers []UUID
+	keys      map[loyalty.ID][]byte
+	failed    error
+}
+
+// keysOf reads the keys of customers into a map.
+func (s *database) keysOf(customers []UUID, keys map[loyalty.ID][]byte) *keysRead {
+	return &keysRead{sealer: s.sealer, customers: customers, keys: keys}
+}
+
+// questions read the keys; nothing where there is nobody.
+func (r *keysRead) questions() []question {
+	if len(r.customers) == 0 {
+		return nil
 	}
-	var rows []customerKeyRow
-	if err := among(db, "customer_id", customers).Find(&rows).Error; err != nil {
-		return nil, err
-	}
-	for _, r := range rows {
-		key, err := s.sealer.open(rowID("customer_keys", string(r.CustomerID[:])), r.Sealed)
+	return []question{r.where(sqlFragment{"customer_id IN ?", []any{r.customers}})}
+}
+
+// where reads the keys of those who meet a condition.
+func (r *keysRead) where(w sqlFragment) question {
+	var row customerKeyRow
+	return sqlFragment{"SELECT customer_id, sealed FROM customer_keys WHERE " + w.text, w.args}.reads(func() bool {
+		key, err := r.sealer.open(rowID("customer_keys", string(row.CustomerID[:])), row.Sealed)
 		if err != nil {
-			return nil, err
+			r.failed = err
+			return true
 		}
-		keys[loyalty.ID(r.CustomerID)] = key
-	}
-	return keys, nil
+		r.keys[loyalty.ID(row.CustomerID)] = key
+		return false
+	}, &row.CustomerID, (*blob)(&row.Sealed))
 }

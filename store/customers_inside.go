@@ -38,8 +38,9 @@ func (s customerStore) listInside(ctx context.Context, q loyalty.CustomerQuery) 
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	list, err := customerTable.find(customers(s.read.WithContext(ctx)).Where("customers.id IN ?", ids).Order("created_at, id"))
-	return list, s.fault(err)
+	var list []loyalty.Customer
+	err = s.asks(ctx, customerTable.list(customersWhere("customers.id IN ? ORDER BY created_at, id", ids), &list))
+	return list, err
 }
 
 // countInside counts them.

@@ -3,8 +3,6 @@ package store
 import (
 	"context"
 
-	"gorm.io/gorm"
-
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -15,28 +13,17 @@ func (s customerStore) CustomerNames(ctx context.Context, ids []loyalty.ID) (map
 	for i, id := range ids {
 		keys[i] = UUID(id)
 	}
-	found, err := namesOf(s.read.WithContext(ctx), keys)
-	names := make(map[loyalty.ID]string, len(found))
-	for id, name := range found {
-		names[loyalty.ID(id)] = name
-	}
-	return names, s.fault(err)
+	names := make(map[loyalty.ID]string, len(ids))
+	return names, s.asks(ctx, namesOf(sqlFragment{"c.id IN ?", []any{keys}}, names))
 }
 
-// namesOf is CustomerNames inside a transaction.
-func namesOf(db *gorm.DB, ids []UUID) (map[UUID]string, error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	var rows []struct {
-		ID   UUID
-		Name string
-	}
-	err := db.Table("customers AS c").Select("c.id, COALESCE(s.name, c.name) AS name").Joins("LEFT JOIN customers s ON s.id = c.merged_into").
-		Where("c.id IN ? AND COALESCE(s.status, c.status) <> ?", ids, loyalty.OptedOut).Scan(&rows).Error
-	names := make(map[UUID]string, len(rows))
-	for _, r := range rows {
-		names[r.ID] = r.Name
-	}
-	return names, err
+// namesOf reads the names of the customers c who meet a condition.
+func namesOf(who sqlFragment, names map[loyalty.ID]string) question {
+	var id UUID
+	var name plain
+	w := who.and("COALESCE(s.status, c.status) <> ?", loyalty.OptedOut)
+	return sqlFragment{"SELECT c.id, COALESCE(s.name, c.name) FROM customers c LEFT JOIN customers s ON s.id = c.merged_into" + w.where(), w.args}.reads(func() bool {
+		names[loyalty.ID(id)] = string(name)
+		return false
+	}, &id, &name)
 }

@@ -36,6 +36,8 @@ type database struct {
 type engine interface {
 	// within is one attempt of a batch; see batchStore.Within.
 	within(ctx context.Context, needs loyalty.Needs, work work) error
+	// asked puts questions to one snapshot, and then those that follow; see database.ask.
+	asked(ctx context.Context, first []question, then func() ([]question, error)) error
 	// numbering is one transaction whose steps each see what others committed before.
 	numbering(ctx context.Context, body func(step) error) error
 	// dialect names the folder of migrations and goose's dialect.
@@ -64,6 +66,8 @@ type engine interface {
 	broken() bool
 	// unhurried lifts the limits of a transaction that reads the whole ledger.
 	unhurried(db *gorm.DB) error
+	// patience lifts the limit of statements, before questions whose answers are long.
+	patience() []question
 	// migrator is the connection of migrations, which no limit ends.
 	migrator() *sql.DB
 	close() error

@@ -3,54 +3,48 @@ package store
 import (
 	"context"
 
-	"gorm.io/gorm"
-
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
+
+// explained gives PostgreSQL's plan of a statement, as it was followed.
+func (s *Store) explained(w sqlFragment) (plan string, err error) {
+	return plan, s.asks(context.Background(), sqlFragment{"EXPLAIN (ANALYZE, FORMAT JSON) " + w.text, w.args}.one((*plain)(&plan)))
+}
+
+// explain is explained for a list.
+func (s *Store) explain(list *unionQuery) (plan string, err error) {
+	text, _ := list.sql()
+	return s.explained(text)
+}
 
 // ExplainEvents gives PostgreSQL's plan of the statement that reads events, as it
 // was followed.
 func (s *Store) ExplainEvents(q loyalty.EventQuery) (plan string, err error) {
-	err = s.consistent(context.Background(), func(db *gorm.DB) error {
-		list, err := eventsOf(db, &q)
-		if err != nil {
-			return err
-		}
-		plan, err = explain(db, list)
-		return err
-	})
-	return plan, err
+	list, err := eventsOf(holder(q.Customer, q.Ref), &q)
+	if err != nil {
+		return "", err
+	}
+	return s.explain(list)
 }
 
 // ExplainTransactions is ExplainEvents for purchases and their events.
 func (s *Store) ExplainTransactions(q loyalty.TransactionQuery) (plans [2]string, err error) {
-	err = s.consistent(context.Background(), func(db *gorm.DB) error {
-		owners, err := accounts(db, q.Customer)
-		if err != nil {
-			return err
-		}
-		list, err := transactionsOf(owners, &q)
-		if err != nil {
-			return err
-		}
-		if plans[0], err = explain(db, list); err != nil {
-			return err
-		}
-		text, _ := list.sql()
-		rows, err := purchaseTable.find(db.Raw(text.text, text.args...))
-		if err != nil {
-			return err
-		}
-		moves := db.Session(&gorm.Session{DryRun: true})
-		st := movingOf(moves, owners, rows).Find(&[]map[string]any{}).Statement
-		row := db.Statement.ConnPool.QueryRowContext(context.Background(), "EXPLAIN (ANALYZE, FORMAT JSON) "+st.SQL.String(), st.Vars...)
-		return row.Scan(&plans[1])
-	})
+	of := holder(q.Customer, q.Ref)
+	list, err := transactionsOf(of, &q)
+	if err != nil {
+		return plans, err
+	}
+	if plans[0], err = s.explain(list); err != nil {
+		return plans, err
+	}
+	page, err := s.Transactions(context.Background(), q)
+	if err != nil {
+		return plans, err
+	}
+	var names []string
+	for i := range page.Transactions {
+		names = append(names, page.Transactions[i].Name)
+	}
+	plans[1], err = s.explained(movingOf(of, names))
 	return plans, err
-}
-
-func explain(db *gorm.DB, list *unionQuery) (plan string, err error) {
-	text, _ := list.sql()
-	err = db.Raw("EXPLAIN (ANALYZE, FORMAT JSON) "+text.text, text.args...).Row().Scan(&plan)
-	return plan, err
 }

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"gorm.io/gorm"
-
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -26,34 +24,46 @@ var eventColumns = map[string]filterColumn{
 	"expdate": {expression: "exp_date", nullable: true},
 }
 
-// Events lists events; see loyalty.EventQuery.
+// Events lists events; see loyalty.EventQuery. Who they are about is told as it is when the
+// list was read, or a moment later.
 func (s journalStore) Events(ctx context.Context, q loyalty.EventQuery) (loyalty.EventPage, error) {
 	var page loyalty.EventPage
-	err := s.consistent(ctx, func(db *gorm.DB) error {
-		list, err := eventsOf(db, &q)
-		if err != nil {
-			return err
-		}
-		text, backwards := list.sql()
-		if page.Events, err = eventTable.page(db.Raw(text.text, text.args...)); err != nil {
-			return err
-		}
-		if err := addParents(db, &page); err != nil {
-			return err
-		}
-		page.Events = inOrder(page.Events, backwards)
-		if err := addChanges(db, page.Events); err != nil {
-			return err
-		}
-		return s.accompany(db, &page)
-	})
-	return page, err
+	of := holder(q.Customer, q.Ref)
+	list, err := eventsOf(of, &q)
+	if err != nil {
+		return page, err
+	}
+	text, backwards := list.sql()
+	first := []question{eventTable.paged(text, &page.Events)}
+	var who *loyalty.Customer
+	var purchase number
+	if q.Ref != "" {
+		first = append(first, customerOf(of, &who))
+	}
+	if q.Ref != "" && q.Transaction != "" {
+		w := theirs("customer_id", of).and("transaction_id = ?", cleanText(q.Transaction))
+		first = append(first, sqlFragment{"SELECT 1 FROM transactions" + w.where(), w.args}.one(&purchase))
+	}
+	if err := s.asks(ctx, first...); err != nil {
+		return page, err
+	}
+	if q.Ref != "" {
+		page.Customer, err = known(who)
+	}
+	if err == nil && q.Ref != "" && q.Transaction != "" && purchase == 0 {
+		err = loyalty.ErrTransactionNotFound
+	}
+	if err != nil {
+		return page, err
+	}
+	return page, s.accompany(ctx, &page, backwards)
 }
 
 // eventsOf makes the statement of a query.
-func eventsOf(db *gorm.DB, q *loyalty.EventQuery) (*unionQuery, error) {
+func eventsOf(of sqlFragment, q *loyalty.EventQuery) (*unionQuery, error) {
 	list := &unionQuery{table: "events", columns: eventFields, page: pagerOf(q.Page), order: listOrder{at: "recorded_at", id: "id", descending: !q.OldestFirst}}
-	if q.Customer != (loyalty.ID{}) {
+	everybody := q.Customer == (loyalty.ID{}) && q.Ref == ""
+	if !everybody {
 		list.order.at = "" // the stream is in the order of ids
 	}
 	if len(q.Sort) > 0 && q.ByCursor() {
@@ -64,19 +74,11 @@ func eventsOf(db *gorm.DB, q *loyalty.EventQuery) (*unionQuery, error) {
 			return nil, err
 		}
 	}
-	if q.Customer == (loyalty.ID{}) {
+	if everybody {
 		return list, ofAllCustomers(list, q)
 	}
-	owners, err := accounts(db, q.Customer)
-	if err != nil {
-		return nil, err
-	}
-	if list.sort != "" && len(owners) > 1 { // an order that no index has is sorted once
-		list.branches = []branch{{sqlFragment{}.and("customer_id IN ?", owners), ""}}
-	} else {
-		list.branches = owned(owners, list.order.at)
-	}
-	return list, eachBranch(list.branches, func(b *branch) error {
+	list.branches = owned(of, list.order.at)
+	return list, eachBranch(list.branches, func(b *branch) (err error) {
 		if q.Transaction != "" {
 			b.where = b.where.and("transaction_id = ?", cleanText(q.Transaction))
 		}
@@ -208,41 +210,47 @@ func extent(values []any) (from, before time.Time) {
 	return from, before
 }
 
-// accompany reads who the events are about, and the keys to what is personal.
-func (s journalStore) accompany(db *gorm.DB, page *loyalty.EventPage) error {
-	var people, sealed []UUID
-	note := func(list *[]UUID, id loyalty.ID) {
-		if !slices.Contains(*list, UUID(id)) {
-			*list = append(*list, UUID(id))
-		}
+// accompany reads what the events of a page did to the balance, what they inherit, who they
+// are about, and the keys to what is personal. The page is still in the order in which it
+// was read.
+func (s journalStore) accompany(ctx context.Context, page *loyalty.EventPage, backwards bool) error {
+	page.Customers, page.Parents, page.Keys = map[loyalty.ID]loyalty.Customer{}, map[loyalty.ID]loyalty.Event{}, map[loyalty.ID][]byte{}
+	if len(page.Events) == 0 {
+		return nil
 	}
+	var people, sealed []UUID
+	var inherited parentsRead
 	for i := range page.Events {
 		e := &page.Events[i]
-		note(&people, e.Customer)
+		people = also(people, e.Customer)
 		if other, named := e.Other(); named {
-			note(&people, other)
+			people = also(people, other)
 		}
-		if e.Personal != nil {
-			note(&sealed, e.Customer)
+		if e.Personal != nil || e.Inherits() {
+			sealed = also(sealed, e.Customer)
 		}
+		inherited.note(e)
 	}
-	for _, parent := range page.Parents {
-		note(&sealed, parent.Customer)
-	}
-	known, err := holdersOf(db, people)
-	if err != nil {
+	keys := s.keysOf(sealed, page.Keys)
+	list := slices.Concat(changesOf(page.Events), inherited.questions(page), []question{holdersOf(people, page.Customers)}, keys.questions())
+	if err := s.asks(ctx, list...); err != nil {
 		return err
 	}
-	page.Customers = make(map[loyalty.ID]loyalty.Customer, len(known))
-	for id, c := range known {
-		page.Customers[loyalty.ID(id)] = c
-	}
-	page.Keys, err = s.customerKeys(db, sealed)
-	return err
+	inherited.cut(page)
+	page.Events = inOrder(page.Events, backwards)
+	return keys.failed
 }
 
-// parentFields are the columns of an event that others inherit from: the attributes
-// of a checkout are in its row, those of anything else are told by its effects.
+// also adds an id to a list of different ones.
+func also(list []UUID, id loyalty.ID) []UUID {
+	if slices.Contains(list, UUID(id)) {
+		return list
+	}
+	return append(list, UUID(id))
+}
+
+// parent is what is read of an event that others inherit from: the attributes of a
+// checkout are in its row, those of anything else are told by its effects.
 var (
 	parent       = eventTable.some("customer_id", "id", "action", "data", "personal", "effects")
 	parentFields = parent.names(
@@ -251,68 +259,57 @@ var (
 		"effects", `CASE WHEN action <> 'checkout' THEN effects END AS effects`)
 )
 
-// addParents reads the events from which those of a page inherit, the page still in
-// the order in which it was read. They are bounded as the page is: where they are too
-// many bytes it ends before the first event whose parent is missing.
-func addParents(db *gorm.DB, page *loyalty.EventPage) error {
-	page.Parents = map[loyalty.ID]loyalty.Event{}
-	for size := 0; ; {
-		next := missingParents(page, parentsAtOnce)
-		if len(next) == 0 {
-			return nil
-		}
-		if size > loyalty.MaxPage {
-			first := slices.IndexFunc(page.Events, func(e loyalty.Event) bool { return e.Inherits() && e.Parent == loyalty.ID(next[0].id) })
-			page.Events, page.More = page.Events[:first], true
-			return nil
-		}
-		n, err := readParents(db, page, next)
-		if err != nil {
-			return err
-		}
-		size += n
-	}
-}
-
 // parentsAtOnce is how many parents are read together: each can be as large as a body.
 const parentsAtOnce = 16
 
-// ownEvent names an event with its customer.
-type ownEvent struct{ customer, id UUID }
-
-// missingParents are the next parents that were not read yet, in the order of the page.
-func missingParents(page *loyalty.EventPage, most int) (next []ownEvent) {
-	for i := range page.Events {
-		e := &page.Events[i]
-		wanted := ownEvent{UUID(e.Customer), UUID(e.Parent)}
-		if _, known := page.Parents[e.Parent]; known || !e.Inherits() || slices.Contains(next, wanted) {
-			continue
-		}
-		if next = append(next, wanted); len(next) == most {
-			break
-		}
-	}
-	return next
+// parentsRead are the events from which those of a page inherit, in the order of the page.
+// They are bounded as the page is.
+type parentsRead struct {
+	wanted  ownEvents
+	size    int  // bytes so far
+	missing UUID // the first one that was left out; zero: none
 }
 
-// readParents reads some parents and says how many bytes they are.
-func readParents(db *gorm.DB, page *loyalty.EventPage, wanted []ownEvent) (size int, err error) {
-	var customers, ids []UUID
-	for _, w := range wanted {
-		page.Parents[loyalty.ID(w.id)] = loyalty.Event{} // read, whether it is found or not
-		ids = append(ids, w.id)
-		if !slices.Contains(customers, w.customer) {
-			customers = append(customers, w.customer)
-		}
+func (r *parentsRead) note(e *loyalty.Event) {
+	if own := (ownEvent{UUID(e.Customer), UUID(e.Parent)}); e.Inherits() && !slices.Contains(r.wanted, own) {
+		r.wanted = append(r.wanted, own)
 	}
-	found := among(among(db, "customer_id", customers), "id", ids)
-	err = parent.each(found.Select(parentFields), func(e *loyalty.Event) bool {
-		page.Parents[e.ID] = *e
-		size += len(e.Data) + len(e.Personal)
-		if x := e.Effects; x != nil {
-			size += loyalty.Weight(x.Bequest)
-		}
-		return false
-	})
-	return size, err
+}
+
+var selectParents = "SELECT " + parentFields + " FROM events WHERE customer_id IN ? AND id IN ?"
+
+// questions read the parents for the page.
+func (r *parentsRead) questions(page *loyalty.EventPage) (list []question) {
+	for some := range slices.Chunk(r.wanted, parentsAtOnce) {
+		begun, left := false, false
+		customers, ids := ownEvents(some).columns()
+		list = append(list, parent.rows(sqlFragment{selectParents, []any{customers, ids}}, func(e *loyalty.Event) bool {
+			if !begun {
+				begun, left = true, r.size > loyalty.MaxPage
+			}
+			if left && r.missing == (UUID{}) {
+				r.missing = some[0].id
+			}
+			if left {
+				return true
+			}
+			page.Parents[e.ID] = *e
+			r.size += len(e.Data) + len(e.Personal)
+			if x := e.Effects; x != nil {
+				r.size += loyalty.Weight(x.Bequest)
+			}
+			return false
+		}))
+	}
+	return list
+}
+
+// cut ends a page, still in the order in which it was read, before the first event whose
+// parent was left out.
+func (r *parentsRead) cut(page *loyalty.EventPage) {
+	if r.missing == (UUID{}) {
+		return
+	}
+	first := slices.IndexFunc(page.Events, func(e loyalty.Event) bool { return e.Inherits() && UUID(e.Parent) == r.missing })
+	page.Events, page.More = page.Events[:first], true
 }

@@ -1,57 +1,53 @@
 package store
 
 import (
-	"slices"
-
-	"gorm.io/gorm"
+	"fmt"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// streams is how many customers' postings are asked for at a time: each of them is an
-// alternative, of which the databases take no end.
-const streams = 100
-
-// addChanges tells of events what they did to the spendable balance. Postings are kept
-// by customer, and a merge has some of both: those of the source are asked for as well.
-func addChanges(db *gorm.DB, events []loyalty.Event) error {
-	place := make(map[UUID]*loyalty.Event, len(events))
-	by := map[UUID][]UUID{} // events by the customer of their postings
-	var customers []UUID
-	note := func(customer loyalty.ID, event UUID) {
-		if by[UUID(customer)] == nil {
-			customers = append(customers, UUID(customer))
-		}
-		by[UUID(customer)] = append(by[UUID(customer)], event)
-	}
-	for i := range events {
-		e := &events[i]
-		place[UUID(e.ID)] = e
-		note(e.Customer, UUID(e.ID))
-		if e.Effects != nil && e.Effects.MergedFrom != nil {
-			note(*e.Effects.MergedFrom, UUID(e.ID))
-		}
-	}
-	for some := range slices.Chunk(customers, streams) {
-		err := posted.each(postedBy(db, some, by), func(p *loyalty.CustomerPosting) bool {
-			place[UUID(p.Event)].Change += p.Change()
-			return false
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+// moved is what the event of a row did to the spendable balance of the row's customer; see
+// points.Posting.Change. It is looked up row by row: a join could be made by reading all
+// postings.
+func moved(row string) string {
+	const change = `CASE WHEN p.to_account IN (%[2]d, %[3]d) THEN p.points ELSE 0 END - CASE WHEN p.from_account IN (%[2]d, %[3]d) THEN p.points ELSE 0 END`
+	return fmt.Sprintf(`(SELECT `+sumOf(change)+` FROM postings p WHERE p.customer_id = %[1]s.customer_id AND p.event_id = %[1]s.id)`, row, points.Available, points.Debt)
 }
 
-// posted is what addChanges reads of a posting.
-var posted = postingTable.some("event_id", "from_account", "to_account", "points")
-
-// postedBy is the statement of addChanges.
-func postedBy(db *gorm.DB, customers []UUID, by map[UUID][]UUID) *gorm.DB {
-	found := db.Table("postings").Select(posted.names())
-	for _, c := range customers {
-		found = found.Or("(customer_id = ? AND event_id IN ?)", c, by[c])
+// changesOf tell of events what they did to the spendable balance. Postings are kept
+// by customer, and a merge has some of both: those of the source are asked for as well.
+func changesOf(events []loyalty.Event) []question {
+	if len(events) == 0 {
+		return nil
 	}
-	return found
+	place := make(map[UUID]*loyalty.Event, len(events))
+	wanted := make(ownEvents, 0, len(events))
+	for i := range events {
+		e := &events[i]
+		place[UUID(e.ID)], wanted = e, append(wanted, ownEvent{UUID(e.Customer), UUID(e.ID)})
+		if e.Effects != nil && e.Effects.MergedFrom != nil {
+			wanted = append(wanted, ownEvent{UUID(*e.Effects.MergedFrom), UUID(e.ID)})
+		}
+	}
+	var event UUID
+	var change number
+	return []question{sqlFragment{"WITH v(customer_id, id) AS ? SELECT id, " + moved("v") + " FROM v", []any{wanted}}.reads(func() bool {
+		place[event].Change += int64(change)
+		return false
+	}, &event, &change)}
+}
+
+// ownEvent names an event with its customer.
+type ownEvent struct{ customer, id UUID }
+
+// ownEvents are the rows of a table of two columns, as the value of a question.
+type ownEvents []ownEvent
+
+// columns are the two of them.
+func (o ownEvents) columns() (customers, ids []UUID) {
+	for _, e := range o {
+		customers, ids = append(customers, e.customer), append(ids, e.id)
+	}
+	return customers, ids
 }

@@ -6,8 +6,6 @@ import (
 	"math/big"
 	"strings"
 
-	"gorm.io/gorm"
-
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
@@ -41,51 +39,45 @@ func (w wide) add(to *big.Int) {
 // Outstanding sums up the open lots and the figures of all customers on one instant:
 // one pass over either.
 func (s proof) Outstanding(ctx context.Context) (totals loyalty.LedgerTotals, groups []loyalty.LotGroup, err error) {
-	err = s.consistent(ctx, func(db *gorm.DB) error {
-		if err := sumFigures(db, &totals); err != nil {
-			return err
-		}
-		groups, err = sumLots(db)
-		return err
-	})
+	figures := figureSums()
+	err = s.asks(ctx, figures.question(), lotSums(&groups))
+	figures.add(&totals)
 	return totals, groups, err
 }
 
-func sumFigures(db *gorm.DB, t *loyalty.LedgerTotals) error {
-	columns := []string{"score", "spent", "reserved", "expired", "pending", "debt"}
-	sums := []*big.Int{&t.Score, &t.Spent, &t.Reserved, &t.Expired, &t.Pending, &t.Debt}
-	halves := make([]wide, len(sums))
-	var targets []any
-	for i, column := range columns {
-		columns[i] = wideSum(column)
-		targets = append(targets, &halves[i].High, &halves[i].Low)
+// figuresRead are the sums of the figures of all customers, in halves.
+type figuresRead []wide
+
+func figureSums() figuresRead { return make(figuresRead, len(summed)) }
+
+// summed are the columns, in the order of add.
+var summed = []string{"score", "spent", "reserved", "expired", "pending", "debt"}
+
+func (r figuresRead) question() question {
+	var columns []string
+	var into []any
+	for i, column := range summed {
+		columns = append(columns, wideSum(column))
+		into = append(into, (*number)(&r[i].High), (*number)(&r[i].Low))
 	}
-	if err := db.Raw("SELECT " + strings.Join(columns, ", ") + " FROM balances").Row().Scan(targets...); err != nil {
-		return err
-	}
-	for i, half := range halves {
-		half.add(sums[i])
-	}
-	return nil
+	return sqlFragment{text: "SELECT " + strings.Join(columns, ", ") + " FROM balances"}.one(into...)
 }
 
-func sumLots(db *gorm.DB) (groups []loyalty.LotGroup, err error) {
-	rows, err := db.Raw(fmt.Sprintf(outstandingGroups, wideSum("l.remaining + l.reserved"))).Rows()
-	if err != nil {
-		return nil, err
+func (r figuresRead) add(t *loyalty.LedgerTotals) {
+	for i, sum := range []*big.Int{&t.Score, &t.Spent, &t.Reserved, &t.Expired, &t.Pending, &t.Debt} {
+		r[i].add(sum)
 	}
-	defer func() { _ = rows.Close() }() // rows.Err tells what went wrong
-	for rows.Next() {
-		var expires, activity Millis
-		var idle points.Period
-		var sum wide
-		var lots int64
-		if err := rows.Scan(&expires, &idle.Months, &idle.Days, &activity, &sum.High, &sum.Low, &lots); err != nil {
-			return nil, err
-		}
-		g := loyalty.LotGroup{ExpiresAt: expires.Time(), LastActivity: activity.Time(), Idle: idle, Lots: lots}
+}
+
+func lotSums(groups *[]loyalty.LotGroup) question {
+	var expires, activity Millis
+	var idle points.Period
+	var sum wide
+	var lots number
+	return sqlFragment{text: fmt.Sprintf(outstandingGroups, wideSum("l.remaining + l.reserved"))}.reads(func() bool {
+		g := loyalty.LotGroup{ExpiresAt: expires.Time(), LastActivity: activity.Time(), Idle: idle, Lots: int64(lots)}
 		sum.add(&g.Points)
-		groups = append(groups, g)
-	}
-	return groups, rows.Err()
+		*groups = append(*groups, g)
+		return false
+	}, &expires, wholeIn(&idle.Months), wholeIn(&idle.Days), &activity, (*number)(&sum.High), (*number)(&sum.Low), &lots)
 }

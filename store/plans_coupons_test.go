@@ -154,7 +154,7 @@ func TestReadCouponsRefuses(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		for _, q := range []loyalty.CouponQuery{
 			{Conditions: []loyalty.Condition{{Field: "status", Operator: loyalty.Gt, Values: []any{"claimed"}}}},
-			{Conditions: []loyalty.Condition{{Field: "customer", Operator: loyalty.Eq, Values: []any{"member-1001"}}}},
+			{Conditions: []loyalty.Condition{{Field: "customer", Operator: loyalty.Eq, Values: []any{int64(1)}}}},
 			{Conditions: []loyalty.Condition{{Field: "balance", Operator: loyalty.Eq, Values: []any{int64(1)}}}},
 			{Sort: []loyalty.Sorting{{Field: "code; DROP TABLE coupons"}}},
 		} {

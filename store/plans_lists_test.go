@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,6 +45,12 @@ func readPlan(t *testing.T, plan string) (rows float64, scans []string) {
 	var tree []struct{ Plan followed }
 	require.NoError(t, json.Unmarshal([]byte(plan), &tree), plan)
 	return tree[0].Plan.read()
+}
+
+// ofGrown leaves out the few customers that fill makes: it is cheapest to look at them all.
+// TestNoListScans has many.
+func ofGrown(scans []string) []string {
+	return slices.DeleteFunc(scans, func(table string) bool { return table == "customers" })
 }
 
 // fill makes a journal of 40,000 events and 8,000 purchases of 200 customers over
@@ -117,7 +124,7 @@ func TestListsReadFromIndexes(t *testing.T) {
 			plan, err := s.ExplainEvents(c.query)
 			require.NoError(t, err)
 			first, scans := readPlan(t, plan)
-			require.Empty(t, scans, plan)
+			require.Empty(t, ofGrown(scans), plan)
 			require.LessOrEqual(t, first, c.most, plan)
 			if !c.query.ByCursor() {
 				return
@@ -135,7 +142,7 @@ func TestListsReadFromIndexes(t *testing.T) {
 			plan, err = s.ExplainEvents(c.query)
 			require.NoError(t, err)
 			rows, scans := readPlan(t, plan)
-			require.Empty(t, scans, plan)
+			require.Empty(t, ofGrown(scans), plan)
 			require.LessOrEqual(t, rows, c.most, plan)
 		})
 	}
@@ -157,10 +164,10 @@ func TestListsReadFromIndexes(t *testing.T) {
 			plans, err := s.ExplainTransactions(c.query)
 			require.NoError(t, err)
 			rows, scans := readPlan(t, plans[0])
-			require.Empty(t, scans, plans[0])
+			require.Empty(t, ofGrown(scans), plans[0])
 			require.LessOrEqual(t, rows, c.most, plans[0])
 			_, scans = readPlan(t, plans[1])
-			require.Empty(t, scans, plans[1])
+			require.Empty(t, ofGrown(scans), plans[1])
 		})
 	}
 }

@@ -77,7 +77,7 @@ func snapshot(ctx context.Context, c *pgxpool.Conn, list []calls) error {
 	if len(list) == 1 {
 		return send(ctx, c, list, "", "")
 	}
-	return send(ctx, c, list, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "COMMIT")
+	return send(ctx, c, list, snapshotBegin, "COMMIT")
 }
 
 // send makes one round trip of the calls, between two other commands if given.

@@ -3,8 +3,6 @@ package store
 import (
 	"context"
 
-	"gorm.io/gorm"
-
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -26,44 +24,49 @@ var transactionColumns = map[string]filterColumn{
 // Transactions lists purchases; see loyalty.TransactionQuery.
 func (s purchaseStore) Transactions(ctx context.Context, q loyalty.TransactionQuery) (loyalty.TransactionPage, error) {
 	var page loyalty.TransactionPage
-	err := s.consistent(ctx, func(db *gorm.DB) error {
-		owners, err := accounts(db, q.Customer)
-		if err != nil {
-			return err
-		}
-		list, err := transactionsOf(owners, &q)
-		if err != nil {
-			return err
-		}
-		text, backwards := list.sql()
-		if page.Transactions, err = purchaseTable.page(db.Raw(text.text, text.args...)); err != nil {
-			return err
+	of := holder(q.Customer, q.Ref)
+	if q.Named != "" {
+		of = purchaser(q.Named)
+	}
+	list, err := transactionsOf(of, &q)
+	if err != nil {
+		return page, err
+	}
+	text, backwards := list.sql()
+	opened := map[loyalty.ID][]byte{}
+	keys := s.keysOf(nil, opened)
+	first := []question{purchaseTable.paged(text, &page.Transactions), keys.where(theirs("customer_id", of))}
+	who := &loyalty.Customer{ID: q.Customer}
+	if q.Ref != "" || q.Named != "" {
+		who = nil
+		first = append(first, customerOf(of, &who))
+	}
+	moves := movesRead{page: &page}
+	err = s.ask(ctx, first, func() (_ []question, err error) {
+		if page.Customer, err = known(who); err != nil && q.Named != "" {
+			return nil, loyalty.ErrTransactionNotFound
+		} else if err != nil {
+			return nil, err
 		}
 		for i := range page.Transactions {
-			page.Transactions[i].Holder = q.Customer
+			page.Transactions[i].Holder = page.Customer.ID
 		}
 		page.Transactions = inOrder(page.Transactions, backwards)
-		if page.Moves, err = movesOf(db, owners, page.Transactions); err != nil {
-			return err
-		}
-		keys, err := s.customerKeys(db, owners)
-		for _, key := range keys {
-			page.Keys = append(page.Keys, key)
-		}
-		return err
+		return moves.questions(of), keys.failed
 	})
+	for _, key := range opened {
+		page.Keys = append(page.Keys, key)
+	}
 	return page, err
 }
 
 // transactionsOf makes the statement of a query.
-func transactionsOf(owners []UUID, q *loyalty.TransactionQuery) (list *unionQuery, err error) {
+func transactionsOf(of sqlFragment, q *loyalty.TransactionQuery) (list *unionQuery, err error) {
 	list = &unionQuery{
-		table: "transactions", columns: purchaseTable.names(), page: pagerOf(q.Page),
+		table: "transactions", columns: purchaseTable.names(), page: pagerOf(q.Page), branches: owned(of, "created_at"),
 		order: listOrder{at: "created_at", id: "checkout", descending: true},
 	}
-	list.branches = owned(owners, list.order.at)
 	if len(q.Sort) > 0 {
-		list.branches = []branch{{sqlFragment{}.and("customer_id IN ?", owners), ""}}
 		if list.sort, err = sorting(transactionColumns, q.Sort, "checkout"); err != nil {
 			return nil, err
 		}
@@ -74,54 +77,37 @@ func transactionsOf(owners []UUID, q *loyalty.TransactionQuery) (list *unionQuer
 	})
 }
 
-// movesOf reads the events that did something to purchases.
-func movesOf(db *gorm.DB, owners []UUID, purchases []loyalty.Transaction) (map[string][]loyalty.Event, error) {
-	moves := make(map[string][]loyalty.Event, len(purchases))
-	if len(purchases) == 0 {
-		return moves, nil
-	}
-	events, err := moving.find(movingOf(db, owners, purchases))
-	if err != nil {
-		return nil, err
-	}
-	if err := addChanges(db, events); err != nil {
-		return nil, err
-	}
-	for i := range events {
-		name := events[i].Transaction
-		moves[name] = append(moves[name], events[i])
-	}
-	return moves, nil
-}
+// movesRead are the events that did something to the purchases of a page.
+type movesRead struct{ page *loyalty.TransactionPage }
 
-// moving is what movesOf reads of an event.
+// moving is what is read of such an event.
 var moving = eventTable.some("customer_id", "id", "recorded_at", "at", "points", "parent", "action", "transaction_id", "effects")
 
-// movingOf is the statement of movesOf.
-func movingOf(db *gorm.DB, owners []UUID, purchases []loyalty.Transaction) *gorm.DB {
-	names := make([]string, len(purchases))
-	for i := range purchases {
-		names[i] = purchases[i].Name
+// questions read the moves, in the order of their ids.
+func (r movesRead) questions(of sqlFragment) []question {
+	moves := make(map[string][]loyalty.Event, len(r.page.Transactions))
+	r.page.Moves = moves
+	if len(r.page.Transactions) == 0 {
+		return nil
 	}
-	found := among(among(db.Table("events"), "customer_id", owners), "transaction_id", names)
-	return found.Select(moving.names()).
-		Where("(points IS NOT NULL OR effects IS NOT NULL)").Order("id")
+	names := make([]string, len(r.page.Transactions))
+	for i := range names {
+		names[i] = r.page.Transactions[i].Name
+	}
+	var change number
+	return []question{moving.rows(movingOf(of, names), func(e *loyalty.Event) bool {
+		move := *e
+		move.Change = int64(change)
+		moves[e.Transaction] = append(moves[e.Transaction], move)
+		return false
+	}, &change)}
 }
 
-// TransactionHolder finds whose purchase a transaction is: of a merged customer,
-// the one they became part of. It fails with loyalty.ErrTransactionNotFound.
-func (s purchaseStore) TransactionHolder(ctx context.Context, transaction string) (loyalty.Customer, error) {
-	var holder loyalty.Customer
-	err := s.consistent(ctx, func(db *gorm.DB) error {
-		name, err := nameTable.first(db.Where("kind = ? AND value = ?", loyalty.NameTransaction, cleanText(transaction)))
-		if err == nil && name == nil {
-			err = loyalty.ErrTransactionNotFound
-		}
-		if err != nil {
-			return err
-		}
-		holder, err = survivor(db, UUID(name.Owner))
-		return err
-	})
-	return holder, err
+// movingOf is the statement of it.
+func movingOf(of sqlFragment, names []string) sqlFragment {
+	w := theirs("e.customer_id", of).and("e.transaction_id IN ?", names).and("(e.points IS NOT NULL OR e.effects IS NOT NULL)")
+	return sqlFragment{"SELECT " + moving.of("e") + ", " + moved("e") + " FROM events e" + w.where() + " ORDER BY e.id", w.args}
 }
+
+// purchaser is an expression that is the id of who has a purchase.
+func purchaser(name string) sqlFragment { return named(loyalty.NameTransaction, name) }

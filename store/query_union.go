@@ -130,16 +130,10 @@ func split(branches []branch, alternatives []sqlFragment, whole bool) (list []br
 	return list
 }
 
-// owned is one branch for each owner of rows, or one for all where they are many.
-func owned(owners []UUID, at string) []branch {
-	if len(owners) > maxBranches {
-		return []branch{{sqlFragment{}.and("customer_id IN ?", owners), at}}
-	}
-	branches := make([]branch, len(owners))
-	for i, owner := range owners {
-		branches[i] = branch{sqlFragment{}.and("customer_id = ?", owner), at}
-	}
-	return branches
+// owned are the rows of a holder, and those of who was merged into them: few, which are
+// sorted.
+func owned(of sqlFragment, at string) []branch {
+	return []branch{{sqlFragment{"customer_id = " + of.text, of.args}, at}, {merged("customer_id", of), at}}
 }
 
 // listOrder says how a list is sorted: by a time, then an id.

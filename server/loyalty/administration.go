@@ -45,6 +45,9 @@ type Settings struct {
 	AcceptanceWindow time.Duration // how far a request's date may be off
 }
 
+// EveryType stands for the entities of all types, where types are named.
+const EveryType = "*"
+
 // Snapshot is everything that changes rarely, read at once.
 type Snapshot struct {
 	Version int64 // grows with every administrative change

@@ -1,7 +1,6 @@
 package loyalty
 
 import (
-	"context"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -84,13 +83,6 @@ func CompareAmounts(a, b money.Amount) int {
 		return 1
 	}
 	return 0
-}
-
-// HolderReader tells whose a thing is that has a name over the whole programme.
-type HolderReader interface {
-	// TransactionHolder finds whose purchase a transaction is: of a merged customer,
-	// the one they became part of. It fails with ErrTransactionNotFound.
-	TransactionHolder(ctx context.Context, transaction string) (Customer, error)
 }
 
 // What lists of entities can be sorted by in the store.

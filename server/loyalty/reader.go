@@ -70,7 +70,6 @@ type Statement struct {
 
 // Reader answers questions about customers and what they have. It never locks and never writes.
 type Reader interface {
-	HolderReader
 	JournalReader
 	RewardReader
 	// Customer finds by the exact identifier, else by an external id written
@@ -126,12 +125,15 @@ type Sorting struct {
 
 // CouponQuery selects coupons. Fields that may be filtered: code, type, pool,
 // reward, created_at, claimed_at, redeemed_at, expires_at; status, whose values are
-// CouponStates; customer, whose values are IDs of customers who are not merged. All
+// CouponStates; customer, whose values are IDs of customers who are not merged, or references as
+// Reader.Customer takes them. All
 // but code and customer sort.
 type CouponQuery struct {
 	// Holder limits the list to what a customer holds, with what those merged into
 	// them held; zero: every coupon.
-	Holder     ID
+	Holder ID
+	// Ref names the holder instead, as Reader.Customer takes it.
+	Ref        string
 	Conditions []Condition
 	At         time.Time // the instant for which status tells where a coupon stands
 	// Sort goes by offset. Without it the newest come first: a holder's by when they
@@ -145,6 +147,28 @@ type CouponQuery struct {
 type HeldCoupon struct {
 	Coupon
 	Holder Customer
+}
+
+// CouponPage is a part of a list of coupons.
+type CouponPage struct {
+	Customer Customer // where Ref named one
+	Coupons  []HeldCoupon
+}
+
+// CouponRecord is a coupon with who holds it, zero where nobody does, and what changed it,
+// the last event first.
+type CouponRecord struct {
+	Coupon Coupon
+	Holder Customer
+	Moves  []CouponMove
+}
+
+// ClaimPage is a part of a list of claims.
+type ClaimPage struct {
+	Customer Customer // where Ref named one
+	Claims   []RewardClaim
+	Archived map[string]Entity     // the rewards of Claims that are archived, by id
+	Coupons  map[string]HeldCoupon // what of their coupons the customer still holds, by code
 }
 
 // CouponMove is an event that changed a coupon.
@@ -188,24 +212,27 @@ type PoolStock struct {
 // into them did.
 type ClaimQuery struct {
 	Customer    ID
+	Ref         string // names the customer instead, as Reader.Customer takes it
 	OldestFirst bool
 	Page        Page // without a limit: all of them
 }
 
 // CouponReader answers questions about coupons and claimed rewards.
 type CouponReader interface {
-	// Coupons lists coupons.
-	Coupons(ctx context.Context, q CouponQuery) ([]HeldCoupon, error)
-	// CouponHistory lists the events that changed a coupon, the last one first.
-	CouponHistory(ctx context.Context, coupon ID, limit int) ([]CouponMove, error)
+	// Coupons lists coupons. It fails with ErrCustomerNotFound where Ref names nobody.
+	Coupons(ctx context.Context, q CouponQuery) (CouponPage, error)
+	// CouponRecord finds a coupon by its code, with the last so many events that changed
+	// it. It fails with ErrCouponNotFound.
+	CouponRecord(ctx context.Context, code string, moves int) (CouponRecord, error)
 	// CouponUsage counts coupons, the latest day first, then by pool, status and
 	// currency.
 	CouponUsage(ctx context.Context, q CouponUsageQuery) ([]CouponUsage, error)
 	// PoolStock counts the codes of pools as they stand at an instant. A pool
 	// without codes is not among them.
 	PoolStock(ctx context.Context, pools []string, at time.Time) (map[string]PoolStock, error)
-	// Claims lists claimed and received rewards, the newest first.
-	Claims(ctx context.Context, q ClaimQuery) ([]RewardClaim, error)
+	// Claims lists claimed and received rewards, the newest first. It fails with
+	// ErrCustomerNotFound where Ref names nobody.
+	Claims(ctx context.Context, q ClaimQuery) (ClaimPage, error)
 }
 
 // Expires says whether a coupon in this state is expired once its time is over.

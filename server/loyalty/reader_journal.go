@@ -14,7 +14,10 @@ type EventQuery struct {
 	// Customer is whose events are wanted, with those of the customers merged into
 	// them; zero: everybody's.
 	Customer ID
-	// Transaction limits the list to the events of a purchase; it needs Customer.
+	// Ref names the customer instead, as Reader.Customer takes it.
+	Ref string
+	// Transaction limits the list to the events of a purchase; it needs Customer or Ref, and
+	// with Ref the purchase has to be theirs: else it is ErrTransactionNotFound.
 	Transaction string
 	Conditions  []Condition
 	// Sort: without it the newest recorded come first, of one customer in the order
@@ -28,7 +31,8 @@ type EventQuery struct {
 
 // EventPage is a part of the journal, with what its events need to be shown.
 type EventPage struct {
-	Events []Event // with Change; of Effects some have what names another customer
+	Customer Customer // where Ref named one
+	Events   []Event  // with Change; of Effects some have what names another customer
 	// More says that the page ended before its limit because of its size: there is
 	// more for certain.
 	More bool
@@ -51,6 +55,8 @@ type EventPage struct {
 // points_rewarded (before refunds), earned, burned. All but id sort.
 type TransactionQuery struct {
 	Customer   ID
+	Ref        string // names the customer instead, as Reader.Customer takes it
+	Named      string // or a purchase, whose holder is meant
 	Conditions []Condition
 	// Sort goes by offset. Without it the newest come first, by CreatedAt and then
 	// Checkout, which are the cursor.
@@ -60,6 +66,7 @@ type TransactionQuery struct {
 
 // TransactionPage is a part of a customer's purchases.
 type TransactionPage struct {
+	Customer     Customer // where Ref or Named did, else the ID alone
 	Transactions []Transaction
 	// Moves are the events of each purchase that show points or have effects, in the
 	// order of their ids, without their attributes.
@@ -99,9 +106,10 @@ func (p *EventPage) Weight(e *Event) int {
 
 // JournalReader answers questions about what happened.
 type JournalReader interface {
-	// Events lists events.
+	// Events lists events. It fails with ErrCustomerNotFound where Ref names nobody.
 	Events(ctx context.Context, q EventQuery) (EventPage, error)
-	// Transactions lists purchases.
+	// Transactions lists purchases; likewise, and with ErrTransactionNotFound where Named
+	// is no purchase.
 	Transactions(ctx context.Context, q TransactionQuery) (TransactionPage, error)
 }
 

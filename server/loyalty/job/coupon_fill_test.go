@@ -87,12 +87,12 @@ func (c *counter) refusals(o loyalty.BulkOperation) (list []string) {
 // free lists the codes of a pool in the order in which they are handed out.
 func (c *counter) free(pool string) (codes []string) {
 	c.t.Helper()
-	coupons, err := c.store.Coupons(context.Background(), loyalty.CouponQuery{
+	page, err := c.store.Coupons(context.Background(), loyalty.CouponQuery{
 		At: c.clock(), Conditions: []loyalty.Condition{{Field: "pool", Operator: "eq", Values: []any{pool}}}, Page: loyalty.Page{Limit: 100_000},
 	})
 	require.NoError(c.t, err)
-	for i := range coupons { // the newest first
-		codes = append(codes, coupons[len(coupons)-1-i].Code)
+	for i := range page.Coupons { // the newest first
+		codes = append(codes, page.Coupons[len(page.Coupons)-1-i].Code)
 	}
 	return codes
 }

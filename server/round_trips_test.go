@@ -1,0 +1,45 @@
+package server_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/server"
+	"github.com/loyalty-platform/loyalty/store/storetest"
+)
+
+// TestReadsTakeTwoRoundTrips counts on the wire what every operation that reads asks of
+// PostgreSQL. The operations are those of the documents, so that a new one is counted too.
+// A statement that a connection sees for the first time costs one more, to prepare it, and
+// a customer for whom something is due costs what settles it: neither is counted here.
+func TestReadsTakeTwoRoundTrips(t *testing.T) {
+	p := storetest.NewProxy(t, storetest.Postgres(t))
+	h := openOn(t, p.URL()+"&pool_max_conns=1", func(o *server.Options) { o.Limiter = unlimited{} })
+	w := newWitness(h, 1)
+	w.inhabit()
+	for i := range w.all {
+		o := &w.all[i]
+		if o.method != http.MethodGet {
+			continue
+		}
+		target, _ := w.asked(o, "")
+		var trips int64
+		for range 3 { // the first ones prepare
+			p.Reset()
+			a := w.call(o, w.key, target, "")
+			require.Equal(t, http.StatusOK, a.status, "%s: %s", target, a.body)
+			trips = p.RoundTrips.Load()
+		}
+		t.Logf("%-26s %2d round trips, %2d statements", o.OperationID, trips, p.Statements.Load())
+		assert.LessOrEqual(t, trips, longest(o.OperationID), o.OperationID)
+	}
+}
+
+// longest is how many round trips a read may take. A board is read after what was committed
+// is counted into it, once for all who read at the same time.
+func longest(operation string) int64 {
+	return map[string]int64{"getLeaderboard": 9, "getCustomerLeaderboard": 12}[operation] + 2
+}

@@ -1,0 +1,79 @@
+package store
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// snapshotBegin begins what sees one instant, until COMMIT.
+const snapshotBegin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+// asked takes one round trip, or two where something follows: BEGIN and COMMIT travel
+// with the questions. A single statement is an instant of its own.
+func (e *postgresEngine) asked(ctx context.Context, first []question, then func() ([]question, error)) error {
+	c, err := e.reads.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Release() // a connection inside a transaction is closed by this
+	if then == nil && len(first) == 1 {
+		return exchangeQuestions(ctx, c, first, "", "")
+	}
+	if then == nil {
+		return exchangeQuestions(ctx, c, first, snapshotBegin, "COMMIT")
+	}
+	if err := exchangeQuestions(ctx, c, first, snapshotBegin, ""); err != nil {
+		return err
+	}
+	list, err := then()
+	if err != nil {
+		e.rollback(c)
+		return err
+	}
+	return exchangeQuestions(ctx, c, list, "", "COMMIT")
+}
+
+// exchangeQuestions makes one round trip of the questions, between two other commands if given.
+func exchangeQuestions(ctx context.Context, c *pgxpool.Conn, list []question, before, after string) error {
+	b := &pgx.Batch{QueuedQueries: make([]*pgx.QueuedQuery, 0, len(list)+2)}
+	if before != "" {
+		b.Queue(before)
+	}
+	for _, q := range list {
+		text, args := q.forPostgres()
+		b.Queue(text, args...).Query(q.answer)
+	}
+	if after != "" {
+		b.Queue(after)
+	}
+	return c.SendBatch(ctx, b).Close()
+}
+
+func (e *postgresEngine) patience() []question {
+	return []question{sqlFragment{text: "SET LOCAL statement_timeout = 0"}.one()}
+}
+
+// answer reads the rows of an answer.
+func (q *question) answer(rows pgx.Rows) error {
+	defer rows.Close() // which leaves out those that are too many
+	fields := rows.FieldDescriptions()
+	columns := make([]string, len(fields))
+	for i, f := range fields {
+		columns[i] = f.Name
+	}
+	into, err := q.into(columns)
+	if err != nil {
+		return err
+	}
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return err
+		}
+		if q.each() {
+			return nil
+		}
+	}
+	return rows.Err()
+}

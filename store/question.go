@@ -1,0 +1,200 @@
+package store
+
+import (
+	"context"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"gorm.io/gorm"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// question is a statement that reads, and what becomes of its answer. Several of them
+// travel together: see ask.
+type question struct {
+	sqlFragment
+	// into is where the columns of a row are read to. It is asked once, with their names.
+	into func(columns []string) ([]any, error)
+	// each is called for each row; what is behind the row that is enough is left.
+	each func() (enough bool)
+}
+
+// ask asks some questions, which see one instant, and then those that follow from their
+// answers, if any, which see the same one: each time one round trip. An error of then is
+// returned as it is.
+func (s *database) ask(ctx context.Context, first []question, then func() ([]question, error)) error {
+	var failed error
+	follow := then
+	if then != nil {
+		follow = func() (list []question, err error) {
+			list, failed = then()
+			return list, failed
+		}
+	}
+	if err := s.asked(ctx, first, follow); err != nil && failed == nil {
+		return s.fault(err)
+	}
+	return failed
+}
+
+// asks is ask for questions on which no others follow.
+func (s *database) asks(ctx context.Context, list ...question) error { return s.ask(ctx, list, nil) }
+
+// reads makes a question whose rows have so many columns as there are places.
+func (w sqlFragment) reads(each func() (enough bool), into ...any) question {
+	return question{sqlFragment: w, into: func([]string) ([]any, error) { return into, nil }, each: each}
+}
+
+// one reads a row, if there is one.
+func (w sqlFragment) one(into ...any) question {
+	return w.reads(func() bool { return true }, into...)
+}
+
+// where is a statement that reads rows of the table.
+func (t table[R]) where(text string, args ...any) sqlFragment {
+	return sqlFragment{"SELECT " + t.names() + " FROM " + t.name + " WHERE " + text, args}
+}
+
+// rows hands the rows of a statement over, one by one in the same memory; more are the
+// columns behind those of the table.
+func (t table[R]) rows(w sqlFragment, take func(*R) (enough bool), more ...any) question {
+	row := new(R)
+	return w.reads(func() bool { return take(row) }, append(t.into(row), more...)...)
+}
+
+// list collects the rows of a statement.
+func (t table[R]) list(w sqlFragment, list *[]R) question {
+	return t.rows(w, func(row *R) bool {
+		*list = append(*list, *row)
+		return false
+	})
+}
+
+// only reads the first row of a statement, if there is one.
+func (t table[R]) only(w sqlFragment, found **R) question {
+	return t.rows(w, func(row *R) bool {
+		*found = row
+		return true
+	})
+}
+
+// paged collects the rows of a page, and ends behind the one with which they are too
+// many bytes; see maxRead.
+func (t table[R]) paged(w sqlFragment, list *[]R) question {
+	size := 0
+	return t.rows(w, func(row *R) bool {
+		enough := size > maxRead
+		*list, size = append(*list, *row), size+loyalty.Weight(row)
+		return enough
+	})
+}
+
+// modelled makes a question of what GORM would ask for a model, or for a struct that has
+// a field for each column of the answer.
+func modelled[Row any](db *gorm.DB, list *[]Row) question {
+	st := db.Session(&gorm.Session{DryRun: true}).Find(list).Statement
+	row := new(Row)
+	return question{
+		sqlFragment: sqlFragment{st.SQL.String(), st.Vars},
+		into: func(columns []string) (into []any, err error) {
+			for _, c := range columns {
+				f := st.Schema.LookUpField(c)
+				if f == nil {
+					return nil, gorm.ErrInvalidField
+				}
+				into = append(into, f.ReflectValueOf(st.Context, reflect.ValueOf(row)).Addr().Interface())
+			}
+			return into, st.Error
+		},
+		each: func() bool {
+			*list = append(*list, *row)
+			return false
+		},
+	}
+}
+
+// forPostgres is the statement as PostgreSQL takes it: a list of values is an array, so
+// that the text does not depend on how many there are.
+func (w sqlFragment) forPostgres() (string, []any) {
+	return w.brackets("= ANY(ARRAY(", "))").numbered(func(text string, n int, arg any) (string, []any) {
+		number := "$" + strconv.Itoa(n)
+		switch own, rows := arg.(ownEvents); {
+		case rows:
+			customers, ids := own.columns()
+			return text + "(SELECT * FROM unnest(" + number + "::uuid[], $" + strconv.Itoa(n+1) + "::uuid[]))", []any{customers, ids}
+		case isList(arg):
+			if head, negated := strings.CutSuffix(text, " NOT IN "); negated {
+				return head + " <> ALL(" + number + ")", []any{arg}
+			}
+			return strings.TrimSuffix(text, " IN ") + " = ANY(" + number + ")", []any{arg}
+		}
+		return text + number, []any{arg}
+	})
+}
+
+// forSQLite is the statement as SQLite takes it.
+func (w sqlFragment) forSQLite() (string, []any) {
+	return w.brackets("IN (", ")").numbered(func(text string, _ int, arg any) (string, []any) {
+		var args []any
+		if own, rows := arg.(ownEvents); rows {
+			for _, e := range own {
+				args = append(args, e.customer, e.id)
+			}
+			return text + "(VALUES " + marks("(?, ?)", len(own)) + ")", args
+		}
+		if !isList(arg) {
+			return text + "?", []any{arg}
+		}
+		v := reflect.ValueOf(arg)
+		for i := range v.Len() {
+			args = append(args, v.Index(i).Interface())
+		}
+		return text + "(" + marks("?", len(args)) + ")", args
+	})
+}
+
+// brackets writes the conditions IN [[a query]], whose rows are few. As an array
+// PostgreSQL's planner cannot join them: it reads them first, and then an index.
+func (w sqlFragment) brackets(open, shut string) sqlFragment {
+	if strings.Contains(w.text, "[[") {
+		w.text = strings.NewReplacer("IN [[", open, "]]", shut).Replace(w.text)
+	}
+	return w
+}
+
+// marks are so many places for values.
+func marks(one string, n int) string { return strings.TrimSuffix(strings.Repeat(one+", ", n), ", ") }
+
+// numbered writes the values where the text has a question mark: write gives what stands
+// there, behind the text before it, and the values as they are sent, of which the first
+// one has the number n. A text of GORM's is ready.
+func (w sqlFragment) numbered(write func(text string, n int, arg any) (string, []any)) (string, []any) {
+	if len(w.args) == 0 || strings.Contains(w.text, "$1") {
+		return w.text, w.args
+	}
+	var b strings.Builder
+	b.Grow(len(w.text) + 8*len(w.args))
+	args, rest := make([]any, 0, len(w.args)), w.text
+	for _, arg := range w.args {
+		before, behind, _ := strings.Cut(rest, "?")
+		text, sent := write(before, len(args)+1, arg)
+		b.WriteString(text)
+		args, rest = append(args, sent...), behind
+	}
+	b.WriteString(rest)
+	return b.String(), args
+}
+
+// isList says whether a value is a list of values; bytes are one value.
+func isList(arg any) bool {
+	switch arg.(type) {
+	case []UUID, []string, []any:
+		return true
+	case UUID, Millis, string, int, int64:
+		return false
+	}
+	t := reflect.TypeOf(arg)
+	return t != nil && t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8
+}
