@@ -16,6 +16,10 @@ import (
 // 500. The line has the route's template, never the path or the query, which
 // hold customers' names, and never a header or a body.
 func (s *Server) log(c *gin.Context) {
+	if s.observer != nil {
+		s.observer.Began()
+		defer s.observed(c)
+	}
 	defer s.logged(c)
 	c.Next()
 }
@@ -108,4 +112,21 @@ func (s *Server) noteFailure(c *gin.Context, r *request, status int) {
 		f.Code, f.Fields = int64(fault.Code), s.failures.fields(fault.Details)
 	}
 	s.failures.add(f)
+}
+
+// observed tells of a request that has ended, however it did.
+func (s *Server) observed(c *gin.Context) {
+	r := requestOf(c)
+	a := Answered{Method: method(c.Request), Status: c.Writer.Status(), Took: s.clock().Sub(r.began)}
+	switch {
+	case r.operation != nil && r.key != nil:
+		a.API, a.Route = r.operation.api, r.operation.route.Path
+	case r.err == nil && a.Status < http.StatusBadRequest:
+		a.Route = c.FullPath()
+	}
+	if r.err != nil {
+		_, fault := asFault(r.err)
+		a.Code, a.Failure = fault.Code, fault.Name
+	}
+	s.observer.Answered(a)
 }

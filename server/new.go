@@ -33,7 +33,7 @@ func New(o Options) (*Server, error) {
 		boards: o.Leaderboard, jobs: o.Jobs, jobWait: cmp.Or(o.JobWait, defaultJobWait),
 		vocabulary: o.Vocabulary, catalogue: o.Catalogue, limiter: o.Limiter,
 		ready: o.Ready, status: o.Status, logger: o.Logger, clock: o.Clock, publicHosts: o.PublicHosts, proxies: trusted, debug: o.SigningDebug,
-		signatures: o.ReplayGuard,
+		signatures: o.ReplayGuard, observer: o.Observer,
 	}
 	s.fill(o)
 	scheme := signing.Default(o.Region)

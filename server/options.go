@@ -59,6 +59,8 @@ type Options struct {
 	Status func() []Figure
 	// Logger takes the log lines; optional: they are dropped.
 	Logger *slog.Logger
+	// Observer hears of each request; optional.
+	Observer Observer
 	// Clock is optional: time.Now.
 	Clock func() time.Time
 

@@ -41,6 +41,7 @@ type Server struct {
 	proxies     proxies
 	signatures  loyalty.SignatureStore // nil: the replay guard is off
 	debug       bool
+	observer    Observer // nil: nobody counts
 	bodies      *bodyMemory
 	exhausted   sync.Map // by key id: exhaustion
 

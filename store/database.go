@@ -62,6 +62,8 @@ type engine interface {
 	room(ctx context.Context) error
 	// rest says that something was written, and perhaps nothing more for a while.
 	rest()
+	// pools tells how the connections are used.
+	pools() []Pool
 	// broken says that the database is damaged and must not be written.
 	broken() bool
 	// unhurried lifts the limits of a transaction that reads the whole ledger.

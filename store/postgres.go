@@ -164,3 +164,15 @@ func (e *postgresEngine) room(ctx context.Context) error {
 
 // rest: the server looks after its log.
 func (*postgresEngine) rest() {}
+
+func (e *postgresEngine) pools() []Pool {
+	of := func(name string, p *pgxpool.Pool) Pool {
+		s := p.Stat()
+		return Pool{
+			Name: name, Used: int(s.AcquiredConns()), Idle: int(s.IdleConns()), Most: int(s.MaxConns()),
+			Waits: s.EmptyAcquireCount(), Waited: s.EmptyAcquireWaitTime(),
+			Opened: s.NewConnsCount(), Closed: s.MaxIdleDestroyCount() + s.MaxLifetimeDestroyCount(),
+		}
+	}
+	return []Pool{of("batches", e.batches), of("reads", e.reads)}
+}

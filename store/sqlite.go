@@ -203,3 +203,11 @@ func (e *sqliteEngine) migrator() *sql.DB { return e.writer }
 
 // time is the machine's: the file has no clock of its own.
 func (e *sqliteEngine) time(context.Context) (time.Time, error) { return time.Now(), nil }
+
+func (e *sqliteEngine) pools() []Pool {
+	of := func(name string, db *sql.DB) Pool {
+		s := db.Stats()
+		return Pool{Name: name, Used: s.InUse, Idle: s.Idle, Most: s.MaxOpenConnections, Waits: s.WaitCount, Waited: s.WaitDuration}
+	}
+	return []Pool{of("batches", e.writer), of("reads", e.readers)}
+}

@@ -37,6 +37,12 @@ type LedgerCheck struct {
 	Err       error           // why it could not be checked
 }
 
+// LedgerVerification is what became of all checks: how many invariants of each verdict.
+type LedgerVerification struct {
+	At                      time.Time
+	Held, Broken, Unchecked int
+}
+
 // LedgerReader looks at the points of all customers at once.
 type LedgerReader interface {
 	// VerifyLedger proves the invariants on one instant of the database. It reads

@@ -16,7 +16,7 @@ import (
 func listener(t *testing.T, local bool) *Listener {
 	t.Helper()
 	b := Build{Version: "v1", Go: "go1", Platform: "a/b"}
-	return NewListener(ListenerOptions{Metrics: NewMetrics(b).Handler(), Build: b, Local: local, Logger: slog.New(slog.DiscardHandler)})
+	return NewListener(ListenerOptions{Metrics: NewMetrics(b, nil).Handler(), Build: b, Local: local, Logger: slog.New(slog.DiscardHandler)})
 }
 
 func ask(l *Listener, method, host, path string) (int, string) {

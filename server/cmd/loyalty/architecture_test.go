@@ -26,7 +26,7 @@ var mayImport = map[string][]string{
 		"server/loyalty/job", "server/loyalty/leaderboard", "server/loyalty/campaign", "server/loyalty/challenge", "server/loyalty/coupon",
 		"server/loyalty/game", "server/loyalty/offer", "server/loyalty/reward", "server/loyalty/tier",
 	},
-	"server/observe":  rules("engine", "job"),
+	"server/observe":  append(rules("engine", "job"), "server"),
 	"server/contract": {"openapi", "gen/documents", "server/loyalty", "server/loyalty/money", "server/loyalty/programme", "server/loyalty/admin"},
 	"server/list":     {"server/contract", "server/loyalty", "server/loyalty/programme"},
 

@@ -2,11 +2,16 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net"
 	"runtime"
 	"runtime/debug"
+	"slices"
+	"time"
 
+	"github.com/loyalty-platform/loyalty/server/loyalty/action"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 	"github.com/loyalty-platform/loyalty/server/observe"
 )
 
@@ -35,7 +40,7 @@ func (s *settings) manage(ctx context.Context, logger *slog.Logger) (*management
 		return nil, nil
 	}
 	build := buildOf(debug.ReadBuildInfo())
-	m := &management{metrics: observe.NewMetrics(build)}
+	m := &management{metrics: observe.NewMetrics(build, actions())}
 	m.Listener = observe.NewListener(observe.ListenerOptions{
 		Metrics: m.metrics.Handler(), Build: build, Local: isLoopbackAddress(s.manageAt), Logger: logger,
 	})
@@ -50,6 +55,73 @@ func (s *settings) manage(ctx context.Context, logger *slog.Logger) (*management
 	m.stop = func() { end(); <-done }
 	logger.Info("management: metrics, health and profiles", "address", "http://"+reachable(on.Addr()))
 	return m, nil
+}
+
+// actions are all that the program knows: those that are submitted, and its own.
+func actions() []string {
+	names := programme.InternalActions()
+	for _, rule := range action.All() {
+		if name := rule.Meta().Name; !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// sampleEvery is how often the database is asked for what the metrics tell of it.
+const sampleEvery = 10 * time.Second
+
+// look gives the figures of the moment.
+func (a *app) look() observe.Moment {
+	m := observe.Moment{DueHeld: a.keeper.Trusted() != nil, Behind: a.directory.Behind(), Unnumbered: a.store.Unnumbered(), LogBytes: -1}
+	m.Light, m.Heavy = a.engine.Waiting()
+	m.ClockAhead, m.ClockKnown = a.keeper.Skew()
+	if size, embedded := a.store.LogBytes(); embedded {
+		m.LogBytes = size
+	}
+	for _, p := range a.store.Pools() {
+		m.Pools = append(m.Pools, observe.Pool{Name: p.Name, Used: p.Used, Idle: p.Idle, Most: p.Most, Waits: p.Waits, Waited: p.Waited})
+	}
+	return m
+}
+
+// sample asks the database again and again, until ctx ends.
+func (a *app) sample(ctx context.Context) {
+	tick := time.NewTicker(sampleEvery)
+	defer tick.Stop()
+	for {
+		a.sampleOnce(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// sampleOnce keeps what was found. What the database did not tell is not known, and the
+// figures of an earlier time are not shown in its place.
+func (a *app) sampleOnce(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, readyTime)
+	defer cancel()
+	found := observe.Sample{At: a.engine.Now(), Checks: map[string]bool{}, Behind: map[string]int64{}}
+	for name, check := range a.checks() {
+		found.Checks[name] = check(ctx) == nil
+	}
+	waiting, err := a.store.Backlog(ctx, found.At)
+	if err == nil {
+		found.Jobs, err = a.jobs.List(ctx)
+	}
+	if ctx.Err() != nil && err != nil && errors.Is(ctx.Err(), context.Canceled) {
+		return // the program ends
+	}
+	if found.Known = err == nil; found.Known {
+		found.Due, found.Oldest, found.Head = waiting.Due, waiting.Oldest, waiting.Head
+		for name, position := range waiting.Follows {
+			found.Behind[name] = waiting.Head - position
+		}
+	}
+	a.metrics.Sampled(found)
 }
 
 // close ends the answers to operators. It comes last of all.

@@ -19,12 +19,20 @@ const behindAfter = 10 * time.Second
 func (a *app) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTime)
 	defer cancel()
-	for _, check := range []func(context.Context) error{a.reachable, a.writable, a.following, a.onTime} {
-		if err := check(ctx); err != nil {
+	checks := a.checks()
+	for _, name := range []string{"database", "writes", "configuration", "clock"} {
+		if err := checks[name](ctx); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// checks are what readiness consists of, by the names that the metrics give them.
+func (a *app) checks() map[string]func(context.Context) error {
+	return map[string]func(context.Context) error{
+		"database": a.reachable, "writes": a.writable, "configuration": a.following, "clock": a.onTime,
+	}
 }
 
 func notReady(err error, format string, args ...any) error {

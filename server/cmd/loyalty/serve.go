@@ -23,6 +23,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 	"github.com/loyalty-platform/loyalty/server/loyalty/job"
 	"github.com/loyalty-platform/loyalty/server/loyalty/leaderboard"
+	"github.com/loyalty-platform/loyalty/server/observe"
 	"github.com/loyalty-platform/loyalty/store"
 )
 
@@ -69,7 +70,7 @@ func (s *settings) serve(ctx context.Context, logger *slog.Logger, out io.Writer
 			logger.Error("closing the database", "error", err)
 		}
 	}()
-	house, err := s.build(ctx, db, logger)
+	house, err := s.build(ctx, db, logger, managed)
 	if err != nil {
 		return coded{codeUsage, err}
 	}
@@ -97,10 +98,14 @@ type app struct {
 	limiter    io.Closer // nil: in memory
 	server     *server.Server
 	logger     *slog.Logger
+	metrics    *observe.Metrics // nil: nobody looks
 }
 
-func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logger) (*app, error) {
+func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logger, managed *management) (*app, error) {
 	a := &app{store: db, logger: logger}
+	if managed != nil {
+		a.metrics = managed.metrics
+	}
 	catalogue, err := i18n.Load()
 	if err != nil {
 		return nil, err
@@ -108,7 +113,11 @@ func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logg
 	if err := s.wire(ctx, a); err != nil {
 		return nil, err
 	}
-	a.admin = admin.NewAdmin(admin.AdminOptions{Registry: action.Registry(), Store: db, Directory: a.directory, APIs: openapi.Names()})
+	administration := admin.AdminOptions{Registry: action.Registry(), Store: db, Directory: a.directory, APIs: openapi.Names()}
+	if a.metrics != nil {
+		administration.Verified = a.metrics.Verified
+	}
+	a.admin = admin.NewAdmin(administration)
 	limiter, err := s.limiter(a)
 	if err != nil {
 		a.close()
@@ -124,10 +133,16 @@ func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logg
 	if s.replayGuard {
 		o.ReplayGuard = db
 	}
+	if a.metrics != nil {
+		o.Observer = a.metrics
+	}
 	a.server, err = server.New(o)
 	if err != nil {
 		a.close()
 		return nil, err
+	}
+	if a.metrics != nil {
+		a.metrics.Look(a.look)
 	}
 	return a, nil
 }
@@ -148,16 +163,29 @@ func (s *settings) wire(ctx context.Context, a *app) (err error) {
 		Database: a.store, Clock: clock, Report: func(err error) { a.logger.Error("the clock", "error", err) },
 	})
 	_ = a.keeper.Check(ctx) // it was reported; what needs a right clock waits
-	a.engine, err = engine.NewEngine(engine.EngineOptions{
+	o := engine.EngineOptions{
 		Store: a.store, Contract: a.vocabulary, Programmes: a.directory, Rules: action.All(), Features: action.Features(), Workers: s.workers(), Timekeeper: a.keeper,
-	})
-	a.jobs = job.NewJobs(job.JobsOptions{
+	}
+	if a.metrics != nil {
+		o.Observer = a.metrics
+	}
+	a.engine, err = engine.NewEngine(o)
+	a.jobs = job.NewJobs(a.jobsOptions())
+	return err
+}
+
+// jobsOptions are what the jobs are made of.
+func (a *app) jobsOptions() job.JobsOptions {
+	o := job.JobsOptions{
 		Engine: a.engine, Store: a.store, Report: func(job string, err error) { a.logger.Error("job", "job", job, "error", err) },
 		Anchored: func(made loyalty.Anchor) {
 			a.logger.Info("the journal was anchored", "number", made.Number, "at", made.At.UTC(), "customers", made.Customers, "digest", fmt.Sprintf("%x", made.Digest))
 		},
-	})
-	return err
+	}
+	if a.metrics != nil {
+		o.Ended = a.metrics.JobEnded
+	}
+	return o
 }
 
 // workers is how many batches are in work at once. SQLite has one writer; on
@@ -194,6 +222,9 @@ func (a *app) serve(ctx context.Context, listener net.Listener) error {
 	wait.Go(func() { a.jobs.Work(background) })
 	wait.Go(func() { a.keeper.Watch(background) })
 	wait.Go(func() { a.inspect(background) })
+	if a.metrics != nil {
+		wait.Go(func() { a.sample(background) })
+	}
 	err := a.server.Serve(ctx, listener, grace)
 	stop() // a job under way is given back, and goes on elsewhere
 	wait.Wait()

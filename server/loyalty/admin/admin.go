@@ -27,6 +27,7 @@ type Admin struct {
 	directory *Directory
 	apis      []string
 	clock     func() time.Time
+	verified  func(loyalty.LedgerVerification) // nil: nobody hears
 
 	lastLock sync.Mutex
 	last     loyalty.ID // given: to audit entries and entities, so that those of one millisecond keep their order
@@ -39,6 +40,8 @@ type AdminOptions struct {
 	Directory *Directory       // refreshed after every change; nil: none runs in this process
 	APIs      []string         // the documents a key can be limited to
 	Clock     func() time.Time // nil: time.Now
+	// Verified hears the result of each verification of the ledger; nil: it is not told.
+	Verified func(loyalty.LedgerVerification)
 }
 
 // NewAdmin makes an Admin.
@@ -46,7 +49,7 @@ func NewAdmin(o AdminOptions) *Admin {
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
-	return &Admin{store: o.Store, registry: o.Registry, directory: o.Directory, apis: o.APIs, clock: o.Clock}
+	return &Admin{store: o.Store, registry: o.Registry, directory: o.Directory, apis: o.APIs, clock: o.Clock, verified: o.Verified}
 }
 
 // Call says who asks for a change, and whether it may be repeated.

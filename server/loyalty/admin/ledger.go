@@ -62,7 +62,21 @@ func months(l *loyalty.Liability, groups []loyalty.LotGroup, zone *time.Location
 
 // VerifyLedger proves the invariants of the ledger; see LedgerReader.
 func (a *Admin) VerifyLedger(ctx context.Context, report func(loyalty.LedgerCheck)) {
-	a.store.VerifyLedger(ctx, report)
+	v := loyalty.LedgerVerification{}
+	a.store.VerifyLedger(ctx, func(c loyalty.LedgerCheck) {
+		switch c.Verdict {
+		case loyalty.LedgerHeld:
+			v.Held++
+		case loyalty.LedgerBroken:
+			v.Broken++
+		default:
+			v.Unchecked++
+		}
+		report(c)
+	})
+	if v.At = a.now(); a.verified != nil {
+		a.verified(v)
+	}
 }
 
 // Failures lists the last failed requests of all nodes, the newest first.

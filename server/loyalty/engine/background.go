@@ -21,6 +21,7 @@ func (e *Engine) WorkItems(ctx context.Context, tickets []*Ticket) (done int, fa
 	if err := e.process(ctx, tickets); err != nil && !repeatable(err) {
 		return 0, nil, err
 	}
+	e.ended(tickets)
 	var broken []loyalty.BulkMark
 	for _, t := range tickets {
 		switch fault := loyalty.AsError(t.result.Err); {
@@ -85,6 +86,7 @@ func (e *Engine) Recalculate(ctx context.Context, structure string, pass loyalty
 	if err := e.process(ctx, tickets); err != nil && !repeatable(err) {
 		return 0, nil, err
 	}
+	e.ended(tickets)
 	for i, t := range tickets {
 		switch err := t.result.Err; {
 		case err == nil:
@@ -172,11 +174,13 @@ func (e *Engine) settleSome(ctx context.Context, passed []loyalty.ID) ([]*Ticket
 	})
 	switch {
 	case err == nil:
+		e.ended(tickets)
 		return tickets, nil
 	case len(tickets) > 0 && repeatable(err):
 		if err := e.process(ctx, tickets); err != nil && !repeatable(err) {
 			return nil, err
 		}
+		e.ended(tickets)
 		return tickets, nil // each has its result
 	}
 	return nil, err

@@ -42,6 +42,8 @@ type EngineOptions struct {
 	// Timekeeper holds the clock to the database's, and is in the place of Clock; nil:
 	// the clock is trusted.
 	Timekeeper *loyalty.Timekeeper
+	// Observer hears what the engine does; nil: nobody does.
+	Observer Observer
 }
 
 // Engine turns submissions into committed effects. It takes batches: whatever
@@ -56,6 +58,7 @@ type Engine struct {
 	features   []Feature
 	clock      func() time.Time
 	keeper     *loyalty.Timekeeper // nil: the clock is trusted
+	observer   Observer
 
 	queues  []chan waiting
 	heavy   chan waiting // of submissions that take long by themselves
@@ -69,7 +72,10 @@ type Engine struct {
 func NewEngine(o EngineOptions) (*Engine, error) {
 	e := &Engine{
 		store: o.Store, contract: o.Contract, programmes: o.Programmes, features: o.Features,
-		rules: make(map[string]Rule, len(o.Rules)), clock: o.Clock, keeper: o.Timekeeper, seed: maphash.MakeSeed(),
+		rules: make(map[string]Rule, len(o.Rules)), clock: o.Clock, keeper: o.Timekeeper, seed: maphash.MakeSeed(), observer: o.Observer,
+	}
+	if e.observer == nil {
+		e.observer = unobserved{}
 	}
 	if o.Timekeeper != nil {
 		e.clock = o.Timekeeper.Now
@@ -129,6 +135,7 @@ func (e *Engine) hold() (release func(), err error) {
 func (e *Engine) Submit(ctx context.Context, s loyalty.Submission) (loyalty.Outcome, error) {
 	t := e.Prepare(s)
 	if t.err != nil && s.Idempotency == nil {
+		e.observer.Ended(s.Action, &loyalty.Result{Err: t.err})
 		return loyalty.Outcome{}, t.err
 	}
 	return e.enqueue(ctx, t)
@@ -161,6 +168,7 @@ func (e *Engine) SubmitEach(ctx context.Context, all []loyalty.Submission, told 
 		} else if err = e.process(context.WithoutCancel(ctx), tickets); repeatable(err) {
 			err = nil // each ticket has its result
 		}
+		e.ended(tickets)
 		for i, t := range tickets {
 			told(start+i, t.result)
 		}
@@ -326,12 +334,18 @@ func (e *Engine) attempt(ctx context.Context, tickets []*Ticket, locked bool, re
 	n.Apart = !locked && slices.ContainsFunc(tickets, func(t *Ticket) bool { return t.sub.Heavy() })
 	n.Reading = slices.ContainsFunc(tickets, func(t *Ticket) bool { return t.preview })
 	decided := false
+	timed := watch{began: time.Now()}
 	defer func() {
 		if fault := recover(); fault != nil {
 			err = Panicked(fault, decided)
 		}
+		if !n.Reading && !errors.Is(err, errIncomplete) {
+			e.observer.Tried(timed.attempt(len(tickets), err))
+		}
 	}()
 	return e.store.Within(ctx, n, func(l *loyalty.Loaded) (*loyalty.Writes, error) {
+		timed.loaded = time.Now()
+		defer func() { timed.decided = time.Now() }()
 		b := e.newBatch(l, n)
 		b.ctx = ctx
 		if err := b.runAll(tickets); err != nil {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"hash/maphash"
 	"sync/atomic"
 	"time"
@@ -92,8 +93,26 @@ func (e *Engine) work(queue chan waiting, most int) {
 		if len(tickets) > 0 {
 			_ = e.process(context.Background(), tickets) // each ticket has its result
 		}
+		e.ended(tickets)
 		for _, t := range tickets {
 			close(t.done)
 		}
 	}
+}
+
+// ended tells what became of tickets.
+func (e *Engine) ended(tickets []*Ticket) {
+	for _, t := range tickets {
+		if !errors.Is(t.result.Err, errItemDone) { // it was told when it was done
+			e.observer.Ended(t.sub.Action, &t.result)
+		}
+	}
+}
+
+// Waiting is how many submissions wait for a worker, and how many heavy ones.
+func (e *Engine) Waiting() (light, heavy int) {
+	for _, q := range e.queues {
+		light += len(q)
+	}
+	return light, len(e.heavy)
 }

@@ -92,6 +92,7 @@ type Jobs struct {
 	wakes  map[string]chan struct{}
 
 	anchored func(loyalty.Anchor)
+	ended    func(loyalty.JobRow)
 }
 
 // JobsOptions are what Jobs is made of. The clock is the engine's.
@@ -105,11 +106,13 @@ type JobsOptions struct {
 	// Anchored hears of every anchor that this node took, to keep it outside the
 	// database; nil: it is not told.
 	Anchored func(loyalty.Anchor)
+	// Ended hears of every run that came to its end on this node; nil: it is not told.
+	Ended func(loyalty.JobRow)
 }
 
 // NewJobs makes Jobs. It starts nothing.
 func NewJobs(o JobsOptions) *Jobs {
-	j := &Jobs{engine: o.Engine, store: o.Store, sleep: o.Sleep, report: o.Report, anchored: o.Anchored, wakes: map[string]chan struct{}{}}
+	j := &Jobs{engine: o.Engine, store: o.Store, sleep: o.Sleep, report: o.Report, anchored: o.Anchored, ended: o.Ended, wakes: map[string]chan struct{}{}}
 	for name := range jobs {
 		j.wakes[name] = make(chan struct{}, 1)
 	}
@@ -121,6 +124,9 @@ func NewJobs(o JobsOptions) *Jobs {
 	}
 	if j.anchored == nil {
 		j.anchored = func(loyalty.Anchor) {}
+	}
+	if j.ended == nil {
+		j.ended = func(loyalty.JobRow) {}
 	}
 	return j
 }

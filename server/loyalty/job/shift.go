@@ -113,11 +113,15 @@ func (s *shift) save(ctx context.Context, state []byte) error {
 
 // end gives the job back until it is due again.
 func (s *shift) end(ctx context.Context, interval time.Duration) error {
-	return s.swap(ctx, func(row *loyalty.JobRow) {
+	err := s.swap(ctx, func(row *loyalty.JobRow) {
 		now := s.jobs.engine.Now()
 		row.Owner, row.LeaseUntil = "", time.Time{}
 		row.FinishedAt, row.NextAt, row.Runs = now, now.Add(interval), row.Runs+1
 	})
+	if err == nil {
+		s.jobs.ended(s.row)
+	}
+	return err
 }
 
 func (s *shift) swap(ctx context.Context, change func(*loyalty.JobRow)) error {

@@ -1,0 +1,52 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// Observer hears what the engine does, for whoever counts it. Workers wait for it, several
+// at once: it must be quick.
+type Observer interface {
+	// Tried hears of each transaction that was tried. Previews are none, and one that ends
+	// because more must be loaded is part of the next.
+	Tried(a Attempt)
+	// Ended hears what became of a submission, once; action is what was submitted, empty
+	// where only what is due was applied. It may be any text.
+	Ended(action string, r *loyalty.Result)
+}
+
+// Attempt is one try of a batch.
+type Attempt struct {
+	Size int // submissions
+	// How long loading, deciding and writing took; the commit is part of writing. What was
+	// not come to is zero.
+	Load, Decide, Write time.Duration
+	Err                 error // nil: it was committed
+}
+
+// unobserved is the Observer where nobody listens.
+type unobserved struct{}
+
+func (unobserved) Tried(Attempt)                 {}
+func (unobserved) Ended(string, *loyalty.Result) {}
+
+// watch times an attempt: load until work begins, decide until it ended, write until the
+// transaction did.
+type watch struct{ began, loaded, decided time.Time }
+
+func (w *watch) attempt(size int, err error) Attempt {
+	a, end := Attempt{Size: size, Err: err}, time.Now()
+	switch {
+	case w.loaded.IsZero():
+		a.Load = end.Sub(w.began)
+		return a
+	case w.decided.IsZero():
+		a.Decide = end.Sub(w.loaded)
+	default:
+		a.Decide, a.Write = w.decided.Sub(w.loaded), end.Sub(w.decided)
+	}
+	a.Load = w.loaded.Sub(w.began)
+	return a
+}

@@ -1,0 +1,218 @@
+package observe
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/job"
+)
+
+// Moment are the figures of a moment, which cost nothing to know. They are looked up when
+// the metrics are read.
+type Moment struct {
+	Light, Heavy int // submissions that wait for a worker
+	Pools        []Pool
+	// ClockAhead is how far this node's clock is ahead of the database's, where that is known.
+	ClockAhead time.Duration
+	ClockKnown bool
+	// DueHeld says that this node applies nothing that is due, because its clock is wrong.
+	DueHeld bool
+	// Behind is for how long the configuration has not been followed.
+	Behind time.Duration
+	// LogBytes is the size of SQLite's log; negative: the database has none.
+	LogBytes int64
+	// Unnumbered are events that this node committed, and that have no number in the tail.
+	Unnumbered int
+}
+
+// Pool is how a pool of connections is used.
+type Pool struct {
+	Name             string
+	Used, Idle, Most int
+	Waits            int64
+	Waited           time.Duration
+}
+
+// Sample is what was last found in the database. A job of the program looks, now and then;
+// reading the metrics asks no database.
+type Sample struct {
+	At     time.Time
+	Known  bool            // the database told what follows Checks
+	Checks map[string]bool // of readiness, by what is checked
+	Jobs   []job.Job
+	// Due are customers for whom something is due, as far as was counted, and since when.
+	Due    int64
+	Oldest time.Time
+	Head   int64            // the last number of the tail
+	Behind map[string]int64 // events that each follower has before it
+}
+
+// figures are gauges that are made when they are read.
+type figures struct {
+	moment   atomic.Pointer[func() Moment]
+	sample   atomic.Pointer[Sample]
+	verified atomic.Pointer[loyalty.LedgerVerification]
+	success  map[string]time.Time // of each job; touched by Sampled alone
+	succeed  atomic.Pointer[map[string]time.Time]
+	all      []*prometheus.Desc
+
+	waiting, connections, most, waits, waited     *prometheus.Desc
+	skew, held, behind, logBytes, unnumbered      *prometheus.Desc
+	sampled, ready, due, oldest, head, tailBehind *prometheus.Desc
+	jobSuccess, jobFinished, jobEvery, jobFailed  *prometheus.Desc
+	ledger, ledgerAt                              *prometheus.Desc
+}
+
+func newFigures() *figures {
+	f := &figures{success: map[string]time.Time{}}
+	name := func(name, help string, labels ...string) *prometheus.Desc {
+		d := prometheus.NewDesc(name, help, labels, nil)
+		f.all = append(f.all, d)
+		return d
+	}
+	f.waiting = name("loyalty_queue_length", "Submissions that wait for a worker.", "queue")
+	f.connections = name("db_client_connections", "Connections to the database.", "pool", "state")
+	f.most = name("db_client_connections_max", "The most connections that a pool may have.", "pool")
+	f.waits = name("db_client_connection_waits_total", "How often a connection was waited for.", "pool")
+	f.waited = name("db_client_connection_wait_seconds_total", "How long connections were waited for.", "pool")
+	f.skew = name("loyalty_clock_ahead_seconds", "How far this node's clock is ahead of the database's.")
+	f.held = name("loyalty_due_work_held", "1: this node applies nothing that is due and does no job, because its clock is wrong.")
+	f.behind = name("loyalty_configuration_behind_seconds", "For how long the configuration has not been followed.")
+	f.logBytes = name("loyalty_database_log_bytes", "The size of the embedded database's log.")
+	f.unnumbered = name("loyalty_tail_unnumbered_events", "Events that this node committed and that have no number in the tail yet.")
+	f.sampled = name("loyalty_sampled_timestamp_seconds", "When the database was last asked for the figures that follow.")
+	f.ready = name("loyalty_ready", "1: the check of readiness passes.", "check")
+	f.due = name("loyalty_due_customers", "Customers for whom something is due, counted to 10000.")
+	f.oldest = name("loyalty_due_oldest_seconds", "For how long the oldest work that is due has been waiting.")
+	f.head = name("loyalty_tail_head_events", "Events in the tail: its last number.")
+	f.tailBehind = name("loyalty_tail_behind_events", "Events of the tail that a follower has before it.", "follower")
+	f.jobSuccess = name("loyalty_job_last_success_timestamp_seconds", "When a job was last seen to have ended without a failure, on whichever node.", "job")
+	f.jobFinished = name("loyalty_job_last_run_timestamp_seconds", "When a job last ended, on whichever node.", "job")
+	f.jobEvery = name("loyalty_job_interval_seconds", "How long after its end a job is due again.", "job")
+	f.jobFailed = name("loyalty_job_last_failed_items", "What failed in the last run of a job, or in the one under way, on whichever node.", "job")
+	f.ledger = name("loyalty_ledger_invariants", "The result of the last verification of the ledger that this node was asked for.", "verdict")
+	f.ledgerAt = name("loyalty_ledger_verified_timestamp_seconds", "When that was.")
+	return f
+}
+
+// Look gives the metrics the figures of the moment.
+func (m *Metrics) Look(look func() Moment) { m.figures.moment.Store(&look) }
+
+// Sampled keeps what was found in the database. It is for one caller.
+func (m *Metrics) Sampled(s Sample) {
+	f := m.figures
+	known := make(map[string]time.Time, len(s.Jobs))
+	for i := range s.Jobs {
+		j := &s.Jobs[i]
+		if j.Result == "" && j.Owner == "" && !j.FinishedAt.IsZero() {
+			f.success[j.Name] = j.FinishedAt
+		}
+	}
+	for name, at := range f.success {
+		known[name] = at
+	}
+	f.succeed.Store(&known)
+	f.sample.Store(&s)
+}
+
+// Verified keeps the result of a verification of the ledger.
+func (m *Metrics) Verified(v loyalty.LedgerVerification) { m.figures.verified.Store(&v) }
+
+// Describe names the figures.
+func (f *figures) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range f.all {
+		to <- d
+	}
+}
+
+// emit sends figures to a scrape.
+type emit chan<- prometheus.Metric
+
+func (e emit) gauge(d *prometheus.Desc, value float64, labels ...string) {
+	e <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+}
+
+func (e emit) counter(d *prometheus.Desc, value float64, labels ...string) {
+	e <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, value, labels...)
+}
+
+// Collect gives the figures; what is not known is left out.
+func (f *figures) Collect(to chan<- prometheus.Metric) {
+	e := emit(to)
+	if look := f.moment.Load(); look != nil {
+		f.now(e, (*look)())
+	}
+	if s := f.sample.Load(); s != nil {
+		f.found(e, s)
+	}
+	if v := f.verified.Load(); v != nil {
+		e.gauge(f.ledger, float64(v.Held), "held")
+		e.gauge(f.ledger, float64(v.Broken), "broken")
+		e.gauge(f.ledger, float64(v.Unchecked), "unchecked")
+		e.gauge(f.ledgerAt, instant(v.At))
+	}
+}
+
+func (f *figures) now(e emit, m Moment) {
+	e.gauge(f.waiting, float64(m.Light), "light")
+	e.gauge(f.waiting, float64(m.Heavy), "heavy")
+	for _, p := range m.Pools {
+		e.gauge(f.connections, float64(p.Used), p.Name, "used")
+		e.gauge(f.connections, float64(p.Idle), p.Name, "idle")
+		e.gauge(f.most, float64(p.Most), p.Name)
+		e.counter(f.waits, float64(p.Waits), p.Name)
+		e.counter(f.waited, p.Waited.Seconds(), p.Name)
+	}
+	if m.ClockKnown {
+		e.gauge(f.skew, m.ClockAhead.Seconds())
+	}
+	e.gauge(f.held, truth(m.DueHeld))
+	e.gauge(f.behind, m.Behind.Seconds())
+	if m.LogBytes >= 0 {
+		e.gauge(f.logBytes, float64(m.LogBytes))
+	}
+	e.gauge(f.unnumbered, float64(m.Unnumbered))
+}
+
+func (f *figures) found(e emit, s *Sample) {
+	for check, passes := range s.Checks {
+		e.gauge(f.ready, truth(passes), check)
+	}
+	for name, at := range *f.succeed.Load() {
+		e.gauge(f.jobSuccess, instant(at), name)
+	}
+	if !s.Known {
+		return
+	}
+	e.gauge(f.sampled, instant(s.At))
+	e.gauge(f.due, float64(s.Due))
+	late := time.Duration(0)
+	if !s.Oldest.IsZero() {
+		late = s.At.Sub(s.Oldest)
+	}
+	e.gauge(f.oldest, late.Seconds())
+	e.gauge(f.head, float64(s.Head))
+	for follower, events := range s.Behind {
+		e.gauge(f.tailBehind, float64(events), follower)
+	}
+	for i := range s.Jobs {
+		j := &s.Jobs[i]
+		e.gauge(f.jobEvery, j.Interval.Seconds(), j.Name)
+		e.gauge(f.jobFailed, float64(j.Failed), j.Name)
+		if !j.FinishedAt.IsZero() {
+			e.gauge(f.jobFinished, instant(j.FinishedAt), j.Name)
+		}
+	}
+}
+
+func instant(at time.Time) float64 { return float64(at.UnixMilli()) / 1000 }
+
+func truth(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
