@@ -114,8 +114,31 @@ func (s *Store) VerifyRebuildBy(ctx context.Context, customers, events int, diff
 	return s.rebuild(ctx, &rebuilding{differ: differ, told: told, customers: customers, events: events})
 }
 
-// OnRead has every later read of GORM's told, with its parameters.
+// telling tells what PostgreSQL is asked.
+type telling struct {
+	engine
+	tell func(sql string, parameters []any)
+}
+
+func (t telling) asked(ctx context.Context, first []question, then func() ([]question, error)) error {
+	told := func(list []question) []question {
+		for _, q := range list {
+			t.tell(q.forPostgres())
+		}
+		return list
+	}
+	if then == nil {
+		return t.engine.asked(ctx, told(first), nil)
+	}
+	return t.engine.asked(ctx, told(first), func() ([]question, error) {
+		list, err := then()
+		return told(list), err
+	})
+}
+
+// OnRead has every later read told, with its parameters.
 func (s *Store) OnRead(tell func(sql string, parameters []any)) error {
+	s.engine = telling{s.engine, tell}
 	told := func(db *gorm.DB) { tell(db.Statement.SQL.String(), slices.Clone(db.Statement.Vars)) }
 	return errors.Join(
 		s.read.Callback().Row().After("gorm:row").Register("test:row", told),

@@ -2,40 +2,44 @@ package store
 
 import (
 	"context"
-	"errors"
-
-	"gorm.io/gorm"
+	"fmt"
+	"slices"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// boardRow is an entry of a board with what may be shown of the customer.
-type boardRow struct {
-	CustomerID              UUID
-	Score                   int64
-	Name, Handler, ImageURL string
+// onBoard is the condition that an entry is of a board and shown.
+func onBoard(b loyalty.Board) sqlFragment {
+	return sqlFragment{}.and("kind = ? AND start = ? AND shown = ?", b.Period, b.Start, true)
 }
 
-// onBoard selects the entries of a board.
-func onBoard(db *gorm.DB, b loyalty.Board) *gorm.DB {
-	return db.Table("rankings").Where("kind = ? AND start = ? AND shown = ?", b.Period, b.Start, true)
+// boardPlace is an expression for where a customer stands: their score and their id.
+type boardPlace struct{ score, id sqlFragment }
+
+func placeOnBoard(p *loyalty.BoardPlace) *boardPlace {
+	if p == nil {
+		return nil
+	}
+	return &boardPlace{sqlFragment{"?", []any{p.Score}}, sqlFragment{"?", []any{UUID(p.Customer)}}}
 }
 
 // stretch reads entries from a place downwards, or upwards, the highest score
 // first. The page is cut out of the index before any customer is looked up.
-func stretch(db *gorm.DB, b loyalty.Board, from *loyalty.BoardPlace, page stretchSize) ([]boardRow, error) {
-	inner := onBoard(db, b).Select("customer_id, score").Limit(page.limit).Offset(page.offset)
-	order, beyond := "score DESC, customer_id DESC", "<"
+func stretch(b loyalty.Board, from *boardPlace, page stretchSize, list *[]loyalty.BoardEntry) question {
+	inner, order, beyond := onBoard(b), "score DESC, customer_id DESC", "<"
 	if page.up {
 		order, beyond = "score, customer_id", ">"
 	}
 	if from != nil {
-		inner = inner.Where("(score, customer_id) "+beyond+" (?, ?)", from.Score, UUID(from.Customer))
+		inner = inner.and("(score, customer_id) "+beyond+" ("+from.score.text+", "+from.id.text+")", slices.Concat(from.score.args, from.id.args)...)
 	}
-	var rows []boardRow
-	err := db.Table("(?) r", inner.Order(order)).Select("r.customer_id, r.score, c.name, c.handler, c.image_url").
-		Joins("JOIN customers c ON c.id = r.customer_id").Order("r.score DESC, r.customer_id DESC").Scan(&rows).Error
-	return rows, err
+	text := fmt.Sprintf(`SELECT r.customer_id, r.score, c.name, c.handler, c.image_url FROM (SELECT customer_id, score FROM rankings%s ORDER BY %s LIMIT %d OFFSET %d) r
+JOIN customers c ON c.id = r.customer_id ORDER BY r.score DESC, r.customer_id DESC`, inner.where(), order, page.limit, page.offset)
+	var e loyalty.BoardEntry
+	return sqlFragment{text, inner.args}.reads(func() bool {
+		*list = append(*list, e)
+		return false
+	}, (*UUID)(&e.Customer), (*number)(&e.Score), (*plain)(&e.Name), (*plain)(&e.Handler), (*plain)(&e.ImageURL))
 }
 
 // stretchSize is which entries are read from a place on.
@@ -46,47 +50,38 @@ type stretchSize struct {
 
 // BoardPage reads a part of a board, from the highest score down.
 func (s boardStore) BoardPage(ctx context.Context, q loyalty.BoardQuery) (list []loyalty.BoardEntry, err error) {
-	err = s.consistent(ctx, func(db *gorm.DB) error {
-		from, size := q.After, stretchSize{limit: q.Limit}
-		switch {
-		case q.After != nil:
-		case q.Before != nil:
-			from, size.up = q.Before, true
-		default:
-			size.offset = q.Offset
-		}
-		rows, err := stretch(db, q.Board, from, size)
-		if err == nil {
-			list, err = rankRows(db, q.Board, rows)
-		}
-		return err
-	})
+	from, size := q.After, stretchSize{limit: q.Limit}
+	switch {
+	case q.After != nil:
+	case q.Before != nil:
+		from, size.up = q.Before, true
+	default:
+		size.offset = q.Offset
+	}
+	var ranks ranksRead
+	err = s.ask(ctx, []question{stretch(q.Board, placeOnBoard(from), size, &list)}, func() ([]question, error) { return ranks.of(q.Board, list), nil })
+	ranks.tell(list)
 	return list, err
 }
 
 // BoardAround reads a customer's entry with some of those above and below it.
 func (s boardStore) BoardAround(ctx context.Context, b loyalty.Board, customer loyalty.ID, neighbours int) (list []loyalty.BoardEntry, score int64, err error) {
-	err = s.consistent(ctx, func(db *gorm.DB) error {
-		var own []rankingRow
-		if err := db.Where("customer_id = ? AND kind = ? AND start = ?", UUID(customer), b.Period, b.Start).Find(&own).Error; err != nil || len(own) == 0 {
-			return err
-		}
-		if score = own[0].Score; !own[0].Shown {
-			return nil
-		}
-		place := loyalty.BoardPlace{Score: score, Customer: customer}
-		above, err := stretch(db, b, &place, stretchSize{limit: neighbours, up: true})
-		if err != nil {
-			return err
-		}
-		// from themselves on: ids are never the last of all
-		below, err := stretch(db, b, &loyalty.BoardPlace{Score: score, Customer: after(customer)}, stretchSize{limit: 1 + neighbours})
-		if err != nil {
-			return err
-		}
-		list, err = rankRows(db, b, append(above, below...))
-		return err
+	own := sqlFragment{" FROM rankings WHERE customer_id = ? AND kind = ? AND start = ?", []any{UUID(customer), b.Period, b.Start}}
+	var shown flag
+	var above, below []loyalty.BoardEntry
+	var ranks ranksRead
+	// of those below from themselves on: ids are never the last of all
+	stands := sqlFragment{"(SELECT score" + own.text + " AND shown = ?)", append(slices.Clip(own.args), true)}
+	place := func(id loyalty.ID) *boardPlace { return &boardPlace{stands, sqlFragment{"?", []any{UUID(id)}}} }
+	err = s.ask(ctx, []question{
+		sqlFragment{"SELECT score, shown" + own.text, own.args}.one((*number)(&score), &shown),
+		stretch(b, place(customer), stretchSize{limit: neighbours, up: true}, &above),
+		stretch(b, place(after(customer)), stretchSize{limit: 1 + neighbours}, &below),
+	}, func() ([]question, error) {
+		list = append(above, below...)
+		return ranks.of(b, list), nil
 	})
+	ranks.tell(list)
 	return list, score, err
 }
 
@@ -100,44 +95,56 @@ func after(id loyalty.ID) loyalty.ID {
 	return id
 }
 
-// rankRows gives entries that follow one another their ranks. Of the first score and
+// ranksRead are the ranks of entries that follow one another. Of the first score and
 // of the second it is asked how many are higher; the others follow from the page,
 // which has all the entries between.
-func rankRows(db *gorm.DB, b loyalty.Board, rows []boardRow) ([]loyalty.BoardEntry, error) {
-	list := make([]loyalty.BoardEntry, 0, len(rows))
-	var rank int64
-	for i, scores := 0, 0; i < len(rows); {
-		equals := 1
-		for i+equals < len(rows) && rows[i+equals].Score == rows[i].Score {
-			equals++
+type ranksRead [2]number
+
+// of asks for them.
+func (r *ranksRead) of(b loyalty.Board, rows []loyalty.BoardEntry) (list []question) {
+	for i := range rows {
+		if i > 0 && rows[i].Score == rows[i-1].Score {
+			continue
 		}
-		if scores++; scores <= 2 {
-			n, err := higher(db, b, rows[i].Score)
-			if err != nil {
-				return nil, err
-			}
-			rank = 1 + n
+		if list = append(list, higher(b, rows[i].Score).one(&r[len(list)])); len(list) == len(r) {
+			break
 		}
-		for _, r := range rows[i : i+equals] {
-			list = append(list, loyalty.BoardEntry{
-				BoardPlace: loyalty.BoardPlace{Score: r.Score, Customer: loyalty.ID(r.CustomerID)},
-				Rank:       rank, Name: r.Name, Handler: r.Handler, ImageURL: r.ImageURL,
-			})
-		}
-		rank, i = rank+int64(equals), i+equals
 	}
-	return list, nil
+	return list
+}
+
+// tell gives the entries their ranks.
+func (r *ranksRead) tell(rows []loyalty.BoardEntry) {
+	scores := 0
+	for i := range rows {
+		switch {
+		case i > 0 && rows[i].Score == rows[i-1].Score:
+			rows[i].Rank = rows[i-1].Rank
+			continue
+		case scores < len(r):
+			rows[i].Rank = 1 + int64(r[scores])
+		default: // one for each entry since the second score began, which has a rank of its own
+			rows[i].Rank = rows[i-1].Rank + equals(rows[:i])
+		}
+		scores++
+	}
+}
+
+// equals counts the last entries that have one score.
+func equals(rows []loyalty.BoardEntry) (n int64) {
+	for i := len(rows) - 1; i >= 0 && rows[i].Score == rows[len(rows)-1].Score; i-- {
+		n++
+	}
+	return n
 }
 
 // higher counts the customers with a higher score: those of its own stretch in the
 // index, the others by their stretches.
-func higher(db *gorm.DB, b loyalty.Board, score int64) (n int64, err error) {
+func higher(b loyalty.Board, score int64) sqlFragment {
 	own := stretchOf(score)
-	var above int64
-	err = errors.Join(
-		onBoard(db, b).Where("score > ? AND score <= ?", score, stretchEnd(own)).Count(&n).Error,
-		db.Table("ranking_counts").Where("kind = ? AND start = ? AND stretch > ?", b.Period, b.Start, own).
-			Select("CAST(coalesce(sum(customers), 0) AS bigint)").Scan(&above).Error,
-	)
-	return n + above, err
+	near := onBoard(b).and("score > ? AND score <= ?", score, stretchEnd(own))
+	return sqlFragment{
+		"SELECT (SELECT COUNT(*) FROM rankings" + near.where() + ") + (SELECT CAST(coalesce(sum(customers), 0) AS bigint) FROM ranking_counts WHERE kind = ? AND start = ? AND stretch > ?)",
+		append(near.args, b.Period, b.Start, own),
+	}
 }
