@@ -71,6 +71,7 @@ func (w rawResponse) write(to http.ResponseWriter) error {
 func (w rawResponse) VisitSubmitEventResponse(to http.ResponseWriter) error      { return w.write(to) }
 func (w rawResponse) VisitSubmitEventsResponse(to http.ResponseWriter) error     { return w.write(to) }
 func (w rawResponse) VisitPreviewEventResponse(to http.ResponseWriter) error     { return w.write(to) }
+func (w rawResponse) VisitFollowEventsResponse(to http.ResponseWriter) error     { return w.write(to) }
 func (w rawResponse) VisitCreateKeyResponse(to http.ResponseWriter) error        { return w.write(to) }
 func (w rawResponse) VisitUpdateKeyResponse(to http.ResponseWriter) error        { return w.write(to) }
 func (w rawResponse) VisitRotateKeyResponse(to http.ResponseWriter) error        { return w.write(to) }

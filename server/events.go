@@ -23,6 +23,7 @@ type eventsAPI struct {
 	vocabulary      *contract.Vocabulary
 	programme       func() *programme.Programme
 	previews, bulks *gate
+	feed            feedAPI
 	// charge counts the events of a bulk on the key of its request.
 	charge func(c *gin.Context, events int) error
 }

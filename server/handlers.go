@@ -48,6 +48,10 @@ func (s *Server) handlers() *handlers {
 		events: eventsAPI{
 			engine: s.engine, vocabulary: s.vocabulary, programme: programme,
 			previews: previews, bulks: newGate(bulksAtOnce, bulksWaiting), charge: s.chargeBulk,
+			feed: feedAPI{
+				reader: s.reader, directory: s.directory, programme: programme, clock: clock, head: newFeedHead(s.reader.TailState), stopping: s.stopping,
+				reads: newGate(feedsAtOnce, feedsWaiting), streams: newGate(streamsOpen, 0),
+			},
 		},
 		leaderboard: leaderboardAPI{boards: s.boards, customers: customers, programme: programme, clock: clock},
 		levels:      levelsAPI{customers: customers, submitter: submits, programme: programme, clock: clock},

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"net/http"
 	"slices"
 
 	"github.com/gin-gonic/gin"
@@ -33,6 +34,9 @@ type spokenWriter struct {
 	gin.ResponseWriter
 	in *tongue
 }
+
+// Unwrap gives the writer of the connection, for its deadlines.
+func (w spokenWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (w spokenWriter) WriteHeader(status int) {
 	w.in.name(w.Header())

@@ -182,6 +182,7 @@ var authorized = map[string]string{
 	"submitEvent":  "events writes",
 	"submitEvents": "events writes",
 	"previewEvent": "events reads",
+	"followEvents": "events reads",
 
 	"getLeaderboard":         "leaderboard reads",
 	"getCustomerLeaderboard": "leaderboard reads",

@@ -35,6 +35,8 @@ func New(o Options) (*Server, error) {
 		ready: o.Ready, status: o.Status, logger: o.Logger, clock: o.Clock, publicHosts: o.PublicHosts, proxies: trusted, debug: o.SigningDebug,
 		signatures: o.ReplayGuard, observer: o.Observer,
 	}
+	s.stopping = make(chan struct{})
+	s.stop = sync.OnceFunc(func() { close(s.stopping) })
 	s.fill(o)
 	scheme := signing.Default(o.Region)
 	scheme.Now = s.clock

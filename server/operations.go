@@ -67,7 +67,7 @@ func operationsOf(documents []contract.Document) (map[routeKey]*operation, error
 					return nil, fmt.Errorf("%s: %s %s: %w", d.API, method, path, err)
 				}
 				o.fields = fieldsOfFilters(filters[d.API].Of(op.OperationID))
-				o.api, o.fromTree = d.API, d.API == "events"
+				o.api, o.fromTree = d.API, d.API == "events" && o.body != nil
 				o.reads = o.reads || method == http.MethodGet
 				o.route = &routers.Route{Spec: d.Spec, Path: path, PathItem: item, Method: method, Operation: op}
 				if err := o.addParameters(append(slices.Clone(item.Parameters), op.Parameters...)); err != nil {

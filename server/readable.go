@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"net/http"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -14,6 +15,9 @@ import (
 func readable(c *gin.Context) { c.Writer = readableWriter{c.Writer} }
 
 type readableWriter struct{ gin.ResponseWriter }
+
+// Unwrap gives the writer of the connection, for its deadlines.
+func (w readableWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // Write writes a whole answer or a part that was cut between characters, as an
 // encoder does.

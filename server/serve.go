@@ -51,6 +51,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration)
 	}
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
+	s.stop() // streams end
 	err := h.Shutdown(last)
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = fmt.Errorf("requests were still under way after %s: %w", grace, errors.Join(err, h.Close()))

@@ -52,6 +52,8 @@ type Server struct {
 	failures   *failureLog
 	served     served
 	handler    http.Handler
+	stopping   chan struct{} // closed when the server begins to stop
+	stop       func()        // closes it
 }
 
 // programme is the configuration in force.

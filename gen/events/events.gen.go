@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
@@ -39,6 +40,42 @@ func (e CouponCreateDataType) Valid() bool {
 	case CouponCreateDataTypeGiftCard:
 		return true
 	case CouponCreateDataTypePercentage:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for FeedAccount.
+const (
+	FeedAccountAvailable FeedAccount = "available"
+	FeedAccountDebt      FeedAccount = "debt"
+	FeedAccountExpired   FeedAccount = "expired"
+	FeedAccountIssued    FeedAccount = "issued"
+	FeedAccountPending   FeedAccount = "pending"
+	FeedAccountPromised  FeedAccount = "promised"
+	FeedAccountReserved  FeedAccount = "reserved"
+	FeedAccountSpent     FeedAccount = "spent"
+)
+
+// Valid indicates whether the value is a known member of the FeedAccount enum.
+func (e FeedAccount) Valid() bool {
+	switch e {
+	case FeedAccountAvailable:
+		return true
+	case FeedAccountDebt:
+		return true
+	case FeedAccountExpired:
+		return true
+	case FeedAccountIssued:
+		return true
+	case FeedAccountPending:
+		return true
+	case FeedAccountPromised:
+		return true
+	case FeedAccountReserved:
+		return true
+	case FeedAccountSpent:
 		return true
 	default:
 		return false
@@ -643,6 +680,154 @@ type ExternalIDChanges map[string]*string
 //
 // Example: crm
 type ExternalIDName = string
+
+// FeedAccount An account of a customer: `issued` and `promised` are the programme's side, points given out and held out; `available`
+// can be spent, `reserved` is held for a purchase, `pending` waits for one to be accepted, `spent` and `expired` are gone, and
+// `debt` is paid by what is earned next.
+//
+// Example: available
+type FeedAccount string
+
+// FeedEvent One event of the feed, as lists of events show it. Properties that it does not have are absent.
+type FeedEvent struct {
+	// Action What happened: an action of this API, one of your own, or one that the platform writes itself.
+	//
+	// Example: point_add
+	Action string `json:"action"`
+
+	// Change What it did to the spendable balance. The sum over all events of a customer is `spendable`.
+	//
+	// Example: 500
+	Change int64 `json:"change"`
+
+	// Cursor The position behind it, to go on from as `after`.
+	//
+	// Example: IAAAAAAAAtCTh7QmTg-Oq60
+	Cursor string `json:"cursor"`
+
+	// Customer Whose event it is; absent when that customer has left the programme.
+	Customer *externalRef0.EventCustomer `json:"customer,omitempty"`
+
+	// CustomerID In whose stream it is, by an id of the platform that tells nothing of the person. It stays when the customer is renamed, merged or leaves.
+	//
+	// Example: 0197b3a2-6d0c-7c55-9a3e-1f0a4c1d1001
+	CustomerID openapi_types.UUID `json:"customer_id"`
+
+	// Data The attributes of the action, with `include=data`; those that name a person with `include=personal`, as long as that
+	// person has not left the programme.
+	//
+	//
+	// Example: {"points":500}
+	Data map[string]interface{} `json:"data,omitempty"`
+
+	// Expdate When the points that it gave expire.
+	//
+	// Example: 2027-03-01T09:30:00.000Z
+	Expdate *externalRef0.Instant `json:"expdate,omitempty"`
+
+	// ID The id of the event. Of one customer's events the later one has the greater id.
+	//
+	// Example: 0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e01
+	ID openapi_types.UUID `json:"id"`
+
+	// Label The action for a person, in the language of the answer; the name of the action, where it is one of your own.
+	//
+	// Example: Points added
+	Label string `json:"label"`
+
+	// Parent The event that it follows from.
+	//
+	// Example: 0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e00
+	Parent *openapi_types.UUID `json:"parent,omitempty"`
+
+	// Points What it is worth; 0 where it is about no points. A purchase shows what it promises and a checkout the sum of its lines, so these do not add up: `change` does.
+	//
+	// Example: 500
+	Points int64 `json:"points"`
+
+	// Postings How points moved, with `include=postings`, in the order of booking. Every posting takes from one account what it gives to another.
+	Postings []FeedPosting `json:"postings,omitempty"`
+
+	// RecordedAt When it was recorded.
+	//
+	// Example: 2026-03-01T09:30:00.000Z
+	RecordedAt externalRef0.Instant `json:"recorded_at"`
+
+	// Sequence Its number in the feed, which it keeps for good.
+	//
+	// Example: 184467
+	Sequence int64 `json:"sequence"`
+
+	// Timestamp When it took effect, which may lie before it was recorded.
+	//
+	// Example: 2026-03-01T09:30:00.000Z
+	Timestamp externalRef0.Instant `json:"timestamp"`
+
+	// TransactionID The transaction that it belongs to.
+	//
+	// Example: T-1001
+	TransactionID *string `json:"transaction_id,omitempty"`
+
+	// Type `event.` and the action.
+	//
+	// Example: event.point_add
+	Type string `json:"type"`
+}
+
+// FeedPage Some of the feed.
+type FeedPage struct {
+	// Data The events, in the order of the feed.
+	Data []FeedEvent `json:"data"`
+
+	// Head The sequence of the last event of the feed, whatever its type; 0 while there is none.
+	//
+	// Example: 184467
+	Head int64 `json:"head"`
+
+	// LagMs How long ago the first event behind this page was recorded, in milliseconds, whatever its type; 0 where nothing is behind it.
+	//
+	// Example: 0
+	LagMs int64 `json:"lag_ms"`
+
+	// Next Where to go on; there always is one.
+	//
+	// Example: IAAAAAAAAtCTh7QmTg-Oq60
+	Next string `json:"next"`
+}
+
+// FeedPosting Points that moved from one account of a customer to another one.
+type FeedPosting struct {
+	// CustomerID Whose accounts these are: a merge moves points of two customers.
+	//
+	// Example: 0197b3a2-6d0c-7c55-9a3e-1f0a4c1d1001
+	CustomerID openapi_types.UUID `json:"customer_id"`
+
+	// From An account of a customer: `issued` and `promised` are the programme's side, points given out and held out; `available`
+	// can be spent, `reserved` is held for a purchase, `pending` waits for one to be accepted, `spent` and `expired` are gone, and
+	// `debt` is paid by what is earned next.
+	//
+	//
+	// Example: available
+	From FeedAccount `json:"from"`
+
+	// Lot The lot that the points are of, which is named by the event that gave them; absent where they are of none.
+	//
+	// Example: 0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e01
+	Lot *openapi_types.UUID `json:"lot,omitempty"`
+
+	// Points How many points.
+	//
+	// Example: 500
+	Points int64 `json:"points"`
+
+	// To An account of a customer: `issued` and `promised` are the programme's side, points given out and held out; `available`
+	// can be spent, `reserved` is held for a purchase, `pending` waits for one to be accepted, `spent` and `expired` are gone, and
+	// `debt` is paid by what is earned next.
+	//
+	//
+	// Example: available
+	To FeedAccount `json:"to"`
+}
 
 // LineItem One line of a purchase. The platform computes nothing here: what you send is what it keeps, and points come
 // from `subtotal`. Attributes of your own are kept with the line.
@@ -1558,6 +1743,9 @@ type ServerInterface interface {
 	// SubmitEvents Submit many events
 	// (POST /events/bulk)
 	SubmitEvents(c *gin.Context, params SubmitEventsParams)
+	// FollowEvents Follow all events
+	// (GET /events/feed)
+	FollowEvents(c *gin.Context)
 	// PreviewEvent See what an event would do
 	// (POST /events/preview)
 	PreviewEvent(c *gin.Context)
@@ -1652,6 +1840,19 @@ func (siw *ServerInterfaceWrapper) SubmitEvents(c *gin.Context) {
 	siw.Handler.SubmitEvents(c, params)
 }
 
+// FollowEvents operation middleware
+func (siw *ServerInterfaceWrapper) FollowEvents(c *gin.Context) {
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.FollowEvents(c)
+}
+
 // PreviewEvent operation middleware
 func (siw *ServerInterfaceWrapper) PreviewEvent(c *gin.Context) {
 
@@ -1694,6 +1895,7 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 
 	router.POST(options.BaseURL+"/events", wrapper.SubmitEvent)
 	router.POST(options.BaseURL+"/events/bulk", wrapper.SubmitEvents)
+	router.GET(options.BaseURL+"/events/feed", wrapper.FollowEvents)
 	router.POST(options.BaseURL+"/events/preview", wrapper.PreviewEvent)
 }
 
@@ -1743,6 +1945,113 @@ func (response SubmitEvents200JSONResponse) VisitSubmitEventsResponse(w http.Res
 	return err
 }
 
+type FollowEventsRequestObject struct {
+}
+
+type FollowEventsResponseObject interface {
+	VisitFollowEventsResponse(w http.ResponseWriter) error
+}
+
+type FollowEvents200JSONResponse FeedPage
+
+func (response FollowEvents200JSONResponse) VisitFollowEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type FollowEvents200ApplicationXNdjsonResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response FollowEvents200ApplicationXNdjsonResponse) VisitFollowEventsResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	flusher, ok := w.(http.Flusher)
+	if !ok {
+		// If w doesn't support flushing, fall back to io.Copy.
+		_, err := io.Copy(w, response.Body)
+		return err
+	}
+	// text/event-stream messages are typically small; use a
+	// modest buffer and flush after each chunk so clients see
+	// events immediately instead of waiting on OS buffering.
+	buf := make([]byte, 4096)
+	for {
+		n, err := response.Body.Read(buf)
+		if n > 0 {
+			if _, writeErr := w.Write(buf[:n]); writeErr != nil {
+				return writeErr
+			}
+			flusher.Flush()
+		}
+		if err != nil {
+			if err == io.EOF {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+type FollowEvents200TextEventStreamResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response FollowEvents200TextEventStreamResponse) VisitFollowEventsResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/event-stream")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	flusher, ok := w.(http.Flusher)
+	if !ok {
+		// If w doesn't support flushing, fall back to io.Copy.
+		_, err := io.Copy(w, response.Body)
+		return err
+	}
+	// text/event-stream messages are typically small; use a
+	// modest buffer and flush after each chunk so clients see
+	// events immediately instead of waiting on OS buffering.
+	buf := make([]byte, 4096)
+	for {
+		n, err := response.Body.Read(buf)
+		if n > 0 {
+			if _, writeErr := w.Write(buf[:n]); writeErr != nil {
+				return writeErr
+			}
+			flusher.Flush()
+		}
+		if err != nil {
+			if err == io.EOF {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
 type PreviewEventRequestObject struct {
 	Body *PreviewEventJSONRequestBody
 }
@@ -1773,6 +2082,9 @@ type StrictServerInterface interface {
 	// SubmitEvents Submit many events
 	// (POST /events/bulk)
 	SubmitEvents(ctx context.Context, request SubmitEventsRequestObject) (SubmitEventsResponseObject, error)
+	// FollowEvents Follow all events
+	// (GET /events/feed)
+	FollowEvents(ctx context.Context, request FollowEventsRequestObject) (FollowEventsResponseObject, error)
 	// PreviewEvent See what an event would do
 	// (POST /events/preview)
 	PreviewEvent(ctx context.Context, request PreviewEventRequestObject) (PreviewEventResponseObject, error)
@@ -1916,6 +2228,30 @@ func (sh *strictHandler) SubmitEvents(ctx *gin.Context, params SubmitEventsParam
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(SubmitEventsResponseObject); ok {
 		if err := validResponse.VisitSubmitEventsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// FollowEvents operation middleware
+func (sh *strictHandler) FollowEvents(ctx *gin.Context) {
+	var request FollowEventsRequestObject
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.FollowEvents(ctx, request.(FollowEventsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "FollowEvents")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(FollowEventsResponseObject); ok {
+		if err := validResponse.VisitFollowEventsResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

@@ -1,0 +1,365 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/gen/events"
+	"github.com/loyalty-platform/loyalty/server/contract"
+	"github.com/loyalty-platform/loyalty/server/list"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+)
+
+// feedPath is the operation that gives all events in the order of the tail.
+const feedPath = "/events/feed"
+
+// How long a page of the feed may wait for an event, how long it may look for
+// events of the wanted types, and how many numbers it looks at in one statement.
+const (
+	feedWait   = 25 * time.Second
+	feedEffort = 3 * time.Second
+	feedScan   = 5000
+	feedLimit  = 100 // rows of a page whose caller names no number
+)
+
+// How many pages and pieces of streams are read at once, and how many more wait for
+// their turn.
+const feedsAtOnce, feedsWaiting = 4, 252
+
+// feedAPI answers those who follow the feed.
+type feedAPI struct {
+	reader    loyalty.Reader
+	directory *admin.Directory
+	programme func() *programme.Programme
+	clock     func() time.Time
+	head      *feedHead
+	stopping  <-chan struct{}
+	// reads are those who read from the database, streams the open answers: streams, and
+	// pages that may wait.
+	reads, streams *gate
+}
+
+// The forms in which the feed is answered.
+const (
+	ndjsonType = "application/x-ndjson"
+	sseType    = "text/event-stream"
+)
+
+// feedAsk is what a reader of the feed wants.
+type feedAsk struct {
+	*request
+	form  string // ndjsonType, sseType or empty: a page
+	list  string // what its cursors are bound to
+	after int64
+	limit int // 0: none was sent
+	wait  time.Duration
+
+	actions, prefixes        []string
+	data, personal, postings bool
+}
+
+// FollowEvents gives events in the order of the feed.
+func (a *eventsAPI) FollowEvents(ctx context.Context, _ events.FollowEventsRequestObject) (events.FollowEventsResponseObject, error) {
+	ask, err := a.feed.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if ask.form != "" {
+		return feedStream{&a.feed, ask}, nil
+	}
+	if ask.wait > 0 {
+		leave, err := a.feed.streams.enter(plain(ctx), ask.key.ID)
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
+		if c, ok := ctx.(*gin.Context); ok { // what listens for a caller who goes away ends with the time for reading
+			_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(writeTimeout))
+		}
+	}
+	body, err := a.feed.page(plain(ctx), ask)
+	if err != nil {
+		return nil, err
+	}
+	return rawResponse{status: http.StatusOK, body: body}, nil
+}
+
+// read reads a request for the feed. It fails for a cursor that is none of this list,
+// and for what the key may not see.
+func (f *feedAPI) read(ctx context.Context) (*feedAsk, error) {
+	ask := &feedAsk{request: requestOf(ctx), form: feedForm(httpRequest(ctx).Header)}
+	ask.data = f.shows(ask.key)
+	after, field := "", ""
+	for _, p := range ask.query {
+		var unread error
+		switch p.Name {
+		case "after":
+			after, field = p.Value, p.Name
+		case "limit":
+			ask.limit, unread = strconv.Atoi(p.Value)
+		case "wait":
+			var seconds int
+			seconds, unread = strconv.Atoi(p.Value)
+			ask.wait = min(time.Duration(seconds)*time.Second, feedWait)
+		case "types":
+			ask.choose(p.Value)
+		case "include":
+			if ask.include(p.Value); ask.data && !f.shows(ask.key) {
+				return nil, errAPIForbidden.With("api", "display")
+			}
+		}
+		if unread != nil {
+			return nil, contract.ErrInvalidParameter.With("parameter", p.Name).With("reason", "schema").At(p.Name)
+		}
+	}
+	if sent := httpRequest(ctx).Header.Get("Last-Event-ID"); sent != "" {
+		after, field = sent, "Last-Event-ID"
+	}
+	ask.list = feedPath + " " + strings.Join(ask.actions, ",") + " " + strings.Join(ask.prefixes, ",")
+	if after == "" {
+		return ask, nil
+	}
+	state, err := f.reader.TailState(plain(ctx))
+	if err != nil || after == "now" {
+		ask.after = state.Head
+		return ask, err
+	}
+	var ok bool
+	if ask.after, ok = list.ParseNumberCursor(ask.list, after); !ok || ask.after > state.Head {
+		return nil, contract.ErrInvalidParameter.With("parameter", field).With("reason", "cursor").At(field)
+	}
+	return ask, nil
+}
+
+// shows says whether a key may see whose events these are: it may list them elsewhere.
+func (f *feedAPI) shows(key *loyalty.AccessKey) bool {
+	return len(key.APIs) == 0 || slices.Contains(key.APIs, "display")
+}
+
+// choose reads the types that are wanted, in any order.
+func (ask *feedAsk) choose(types string) {
+	for _, t := range strings.Split(types, ",") {
+		action := strings.TrimPrefix(t, "event.")
+		if prefix, ok := strings.CutSuffix(action, "*"); ok {
+			ask.prefixes = append(ask.prefixes, prefix)
+		} else {
+			ask.actions = append(ask.actions, action)
+		}
+	}
+	for _, texts := range []*[]string{&ask.actions, &ask.prefixes} {
+		slices.Sort(*texts)
+		*texts = slices.Compact(*texts)
+	}
+}
+
+// include reads what rows have besides.
+func (ask *feedAsk) include(parts string) {
+	ask.data = false
+	for _, part := range strings.Split(parts, ",") {
+		switch part {
+		case "postings":
+			ask.postings = true
+		case "personal":
+			ask.personal = true
+			fallthrough
+		case "data":
+			ask.data = true
+		}
+	}
+}
+
+// feedForm is the form that a caller wants most; empty: a page.
+func feedForm(h http.Header) (form string) {
+	best := 0.0
+	for _, part := range strings.Split(strings.Join(h.Values("Accept"), ","), ",") {
+		media, parameters, err := mime.ParseMediaType(part)
+		if err != nil {
+			continue
+		}
+		weight := 1.0
+		if q, sent := parameters["q"]; sent {
+			weight, _ = strconv.ParseFloat(q, 64)
+		}
+		if weight <= best {
+			continue
+		}
+		switch media {
+		case ndjsonType, sseType:
+			best, form = weight, media
+		case "application/json", "application/*", "*/*":
+			best, form = weight, ""
+		}
+	}
+	return form
+}
+
+// feedRow is a row of the feed: the event as lists show it, and its place.
+type feedRow struct {
+	Sequence   int64          `json:"sequence"`
+	Cursor     string         `json:"cursor"`
+	Type       string         `json:"type"`
+	CustomerID loyalty.ID     `json:"customer_id"`
+	RecordedAt common.Instant `json:"recorded_at"`
+	common.JournalEvent
+	Data     json.RawMessage      `json:"data,omitempty"`
+	Postings []events.FeedPosting `json:"postings,omitempty"`
+}
+
+// feedPiece is a part of the feed, rendered.
+type feedPiece struct {
+	rows    [][]byte
+	cursors []string // behind each of the rows
+	size    int      // of the rows, in bytes
+	through int64    // up to which number this is all there is
+	head    int64
+	behind  time.Time // when the first event behind it was recorded; zero: there is none
+}
+
+// piece reads and renders what comes after a number, so many rows at most and not many
+// more bytes than size.
+func (f *feedAPI) piece(ctx context.Context, ask *feedAsk, after int64, limit, size int) (p feedPiece, err error) {
+	ctx, cancel := context.WithTimeout(ctx, waitTime)
+	defer cancel()
+	leave, err := f.reads.enter(ctx, ask.key.ID)
+	if err != nil {
+		return p, err
+	}
+	defer leave()
+	part, err := f.reader.Feed(ctx, loyalty.FeedQuery{
+		After: after, Limit: limit, Scan: feedScan, Actions: ask.actions, Prefixes: ask.prefixes, Postings: ask.postings,
+	})
+	if err != nil {
+		return p, err
+	}
+	p = feedPiece{through: part.Through, head: part.Head, behind: part.Behind.RecordedAt}
+	suppress := f.programme().SuppressPII
+	if suppress { // nobody is named: as if all had left
+		for id, c := range part.Customers {
+			c.Status = loyalty.OptedOut
+			part.Customers[id] = c
+		}
+	}
+	if suppress || !ask.personal {
+		part.Keys = nil
+	}
+	for i := range part.Events {
+		if p.size > size {
+			p.through, p.behind = part.Numbers[i-1], part.Events[i].RecordedAt
+			break
+		}
+		row, cursor, err := f.row(ask, &part, i)
+		if err != nil {
+			return p, err
+		}
+		p.rows, p.cursors, p.size = append(p.rows, row), append(p.cursors, cursor), p.size+len(row)
+	}
+	return p, nil
+}
+
+// row renders an event of the feed.
+func (f *feedAPI) row(ask *feedAsk, part *loyalty.FeedPart, i int) (row []byte, cursor string, err error) {
+	e := &part.Events[i]
+	out := feedRow{
+		Sequence: part.Numbers[i], Cursor: list.NumberCursor(ask.list, part.Numbers[i]), Type: "event." + e.Action,
+		CustomerID: e.Customer, RecordedAt: common.Instant(e.RecordedAt),
+	}
+	if out.JournalEvent, err = journalEvent(ask.language, &part.EventPage, e); err != nil {
+		return nil, "", err
+	}
+	if ask.data {
+		out.Data = out.JournalEvent.Data
+	}
+	if !f.shows(ask.key) {
+		out.Customer = nil
+	}
+	for _, p := range part.Postings[e.ID] {
+		posting := events.FeedPosting{CustomerID: p.Customer, From: events.FeedAccount(p.From.String()), To: events.FeedAccount(p.To.String()), Points: p.Points}
+		if p.Lot != (loyalty.ID{}) {
+			lot := loyalty.ID(p.Lot)
+			posting.Lot = &lot
+		}
+		out.Postings = append(out.Postings, posting)
+	}
+	return withoutHTML(marshal(out)), out.Cursor, nil
+}
+
+// page reads a page, and waits for it where there is nothing.
+func (f *feedAPI) page(ctx context.Context, ask *feedAsk) ([]byte, error) {
+	limit, after := ask.limit, ask.after
+	if limit == 0 {
+		limit = feedLimit
+	}
+	var rows [][]byte
+	var p feedPiece
+	size, began := 0, time.Now()
+	for {
+		var err error
+		if p, err = f.piece(ctx, ask, after, limit-len(rows), loyalty.MaxPage-size); err != nil {
+			return nil, err
+		}
+		rows, size, after = append(rows, p.rows...), size+p.size, p.through
+		if len(rows) >= limit || size >= loyalty.MaxPage {
+			break
+		}
+		if after < p.head {
+			if time.Since(began) > max(feedEffort, ask.wait) || len(rows) > 0 && time.Since(began) > feedEffort {
+				break
+			}
+			continue
+		}
+		left := ask.wait - time.Since(began)
+		if len(rows) > 0 || left <= 0 || f.over() || !f.mayGoOn(ask) {
+			break
+		}
+		f.head.wait(ctx, f.stopping, after, min(left, time.Second))
+	}
+	var lag int64
+	if !p.behind.IsZero() {
+		lag = max(1, f.clock().Sub(p.behind).Milliseconds())
+	}
+	return feedBody(rows, size, list.NumberCursor(ask.list, after), p.head, lag), nil
+}
+
+func feedBody(rows [][]byte, size int, next string, head, lag int64) []byte {
+	out := append(make([]byte, 0, size+len(rows)+128), `{"data":[`...)
+	for i, row := range rows {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, row...)
+	}
+	out = append(out, `],"next":"`+next+`","head":`...)
+	out = strconv.AppendInt(out, head, 10)
+	out = append(out, `,"lag_ms":`...)
+	return append(strconv.AppendInt(out, lag, 10), '}')
+}
+
+// over says that the server begins to stop.
+func (f *feedAPI) over() bool {
+	select {
+	case <-f.stopping:
+		return true
+	default:
+		return false
+	}
+}
+
+// mayGoOn says whether the key may still read what it asked for.
+func (f *feedAPI) mayGoOn(ask *feedAsk) bool {
+	key, ok := f.directory.Key(ask.key.ID)
+	if !ok || !admits(key, ask.source) || len(key.APIs) > 0 && !slices.Contains(key.APIs, "events") {
+		return false
+	}
+	return f.shows(key) || !f.shows(ask.key)
+}

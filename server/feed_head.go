@@ -1,0 +1,91 @@
+package server
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// How often the database is asked for the head of the feed while anybody waits for it,
+// and how long it may take to tell.
+const (
+	headEvery = 100 * time.Millisecond
+	headTime  = 5 * time.Second
+)
+
+// feedHead tells those who wait at the end of the feed when there is more. It asks the
+// database once for all of them, and not at all while there are none.
+type feedHead struct {
+	state func(ctx context.Context) (loyalty.TailState, error)
+
+	mu      sync.Mutex
+	head    int64
+	moved   chan struct{} // closed when head grows
+	waiting int
+	asking  bool
+}
+
+func newFeedHead(state func(ctx context.Context) (loyalty.TailState, error)) *feedHead {
+	return &feedHead{state: state, moved: make(chan struct{})}
+}
+
+// wait waits until the head is behind a number; until ctx or stopping ends, or the time is over.
+func (h *feedHead) wait(ctx context.Context, stopping <-chan struct{}, after int64, most time.Duration) {
+	over := time.NewTimer(most)
+	defer over.Stop()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.waiting++
+	defer func() { h.waiting-- }()
+	if !h.asking {
+		h.asking = true
+		go h.ask()
+	}
+	for h.head <= after {
+		moved := h.moved
+		h.mu.Unlock()
+		ended := false
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			ended = true
+		case <-stopping:
+			ended = true
+		case <-over.C:
+			ended = true
+		}
+		h.mu.Lock()
+		if ended {
+			return
+		}
+	}
+}
+
+// ask follows the head as long as anybody waits. What cannot be asked is asked again;
+// those who wait find out when they read.
+func (h *feedHead) ask() {
+	for {
+		h.mu.Lock()
+		if h.waiting == 0 {
+			h.asking = false
+			h.mu.Unlock()
+			return
+		}
+		h.mu.Unlock()
+		ctx, cancel := context.WithTimeout(context.Background(), headTime)
+		s, err := h.state(ctx)
+		cancel()
+		if err == nil {
+			h.mu.Lock()
+			if s.Head > h.head {
+				h.head = s.Head
+				close(h.moved)
+				h.moved = make(chan struct{})
+			}
+			h.mu.Unlock()
+		}
+		time.Sleep(headEvery)
+	}
+}

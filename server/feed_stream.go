@@ -1,0 +1,134 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+)
+
+// What a stream holds in memory at most is a piece, so many rows and about so many bytes. A
+// reader who takes nothing of it for so long is given up.
+const (
+	pieceRows  = 500
+	pieceBytes = 256 << 10
+	takeTime   = 20 * time.Second
+)
+
+// streamsOpen is how many streams, and pages that wait, may be open on a node.
+const streamsOpen = 128
+
+// commentEvery is how often a stream of server-sent events says that it is alive.
+const commentEvery = 15 * time.Second
+
+// feedStream is the answer that goes on.
+type feedStream struct {
+	feed *feedAPI
+	ask  *feedAsk
+}
+
+// VisitFollowEventsResponse writes the stream until its reader goes away or may not
+// go on.
+func (s feedStream) VisitFollowEventsResponse(w http.ResponseWriter) error {
+	ctx := s.ask.unbound
+	leave, err := s.feed.streams.enter(ctx, s.ask.key.ID)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	first, err := s.piece(ctx, s.ask.after, 0) // what fails at once is answered as an error
+	if err != nil {
+		return err
+	}
+	to := http.NewResponseController(w)
+	// The caller may be silent for long: only that they go away ends the stream.
+	if err := to.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	h := w.Header()
+	h.Set("Content-Type", s.ask.form)
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no")
+	w.WriteHeader(http.StatusOK)
+	return s.run(ctx, w, to, first)
+}
+
+// piece reads the next piece behind so many rows.
+func (s feedStream) piece(ctx context.Context, after int64, given int) (feedPiece, error) {
+	limit := pieceRows
+	if s.limited() {
+		limit = min(limit, s.ask.limit-given)
+	}
+	return s.feed.piece(ctx, s.ask, after, limit, pieceBytes)
+}
+
+// limited says that the stream ends after a number of rows.
+func (s feedStream) limited() bool { return s.ask.form == ndjsonType && s.ask.limit > 0 }
+
+func (s feedStream) run(ctx context.Context, w http.ResponseWriter, to *http.ResponseController, p feedPiece) error {
+	send := func(text []byte) error {
+		if err := to.SetWriteDeadline(time.Now().Add(takeTime)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+			return err
+		}
+		if _, err := w.Write(text); err != nil {
+			return err
+		}
+		return to.Flush()
+	}
+	if err := send(nil); err != nil { // the reader learns that it has begun
+		return nil
+	}
+	given, told, news := 0, time.Now(), time.Now()
+	for {
+		if len(p.rows) > 0 {
+			if send(s.text(&p)) != nil {
+				return nil // the reader went away, or takes nothing: no fault of ours
+			}
+			given += len(p.rows)
+			told, news = time.Now(), time.Now()
+		}
+		if s.feed.over() || ctx.Err() != nil || !s.feed.mayGoOn(s.ask) || s.limited() && given >= s.ask.limit {
+			return nil
+		}
+		if p.through >= p.head {
+			if s.ask.form == ndjsonType && time.Since(news) >= s.ask.wait {
+				return nil
+			}
+			most := time.Second
+			if s.ask.form == ndjsonType {
+				most = min(most, s.ask.wait-time.Since(news))
+			}
+			s.feed.head.wait(ctx, s.feed.stopping, p.through, most)
+		}
+		if s.ask.form == sseType && time.Since(told) >= commentEvery {
+			if send([]byte(":\n\n")) != nil {
+				return nil
+			}
+			told = time.Now()
+		}
+		if s.feed.over() || ctx.Err() != nil || !s.feed.mayGoOn(s.ask) {
+			return nil
+		}
+		var err error
+		if p, err = s.piece(ctx, p.through, given); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+// text writes the rows of a piece as the stream has them.
+func (s feedStream) text(p *feedPiece) []byte {
+	out := make([]byte, 0, p.size+len(p.rows)*48)
+	for i, row := range p.rows {
+		if s.ask.form == sseType {
+			out = append(out, "id: "+p.cursors[i]+"\ndata: "...)
+		}
+		if out = append(append(out, row...), '\n'); s.ask.form == sseType {
+			out = append(out, '\n')
+		}
+	}
+	return out
+}

@@ -1,0 +1,124 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"gorm.io/gorm"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// feedStatement reads the events behind a stretch of the tail, by their numbers.
+var feedStatement = "SELECT " + eventTable.of("e", "effects", `CASE WHEN e.action IN ('`+strings.Join(loyalty.EffectsShown, "', '")+`') THEN e.effects END AS effects`) + `, t.number
+FROM tail t JOIN events e ON e.customer_id = t.customer_id AND e.id = t.event_id AND e.recorded_at = t.recorded_at`
+
+// Feed reads a part of the tail with its events, as lists of events read them.
+func (s journalStore) Feed(ctx context.Context, q loyalty.FeedQuery) (loyalty.FeedPart, error) {
+	part := loyalty.FeedPart{Through: q.After}
+	var stretch []loyalty.TailEvent
+	err := s.consistent(ctx, func(db *gorm.DB) (err error) {
+		stretch, err = feedOf(db, &part, &q)
+		return err
+	})
+	if err != nil {
+		return part, err
+	}
+	read := len(part.Events)
+	if err := s.accompany(ctx, &part.EventPage, false); err != nil {
+		return part, err
+	}
+	if part.Numbers = part.Numbers[:len(part.Events)]; len(part.Events) < read {
+		part.More = true
+	}
+	if part.More && len(part.Numbers) > 0 {
+		part.Through = part.Numbers[len(part.Numbers)-1]
+	}
+	if at := slices.IndexFunc(stretch, func(e loyalty.TailEvent) bool { return e.Number > part.Through }); at >= 0 {
+		part.Behind = stretch[at]
+	}
+	if q.Postings && len(part.Events) > 0 {
+		err = s.addPostings(ctx, &part)
+	}
+	return part, err
+}
+
+// feedOf reads a stretch of the tail, one number further than is looked at, and the wanted
+// events of it.
+func feedOf(db *gorm.DB, part *loyalty.FeedPart, q *loyalty.FeedQuery) ([]loyalty.TailEvent, error) {
+	var state tailStateRow
+	if err := db.Limit(1).Find(&state).Error; err != nil {
+		return nil, err
+	}
+	part.Head = state.Head
+	scan := q.Scan
+	if len(q.Actions)+len(q.Prefixes) == 0 {
+		scan = q.Limit
+	}
+	stretch, err := tailTable.find(db.Where("number > ?", q.After).Order("number").Limit(scan + 1))
+	if n := min(scan, len(stretch)); err == nil && n > 0 {
+		part.Through = stretch[n-1].Number
+		err = addFeed(db, part, q)
+	}
+	return stretch, err
+}
+
+// addFeed reads the wanted events up to Through, as long as they are not too many, nor too
+// many bytes.
+func addFeed(db *gorm.DB, part *loyalty.FeedPart, q *loyalty.FeedQuery) error {
+	w := sqlFragment{}.and("t.number > ?", q.After).and("t.number <= ?", part.Through)
+	if text, args := actionsLike(q); text != "" {
+		w = w.and(text, args...)
+	}
+	var number int64
+	size := 0
+	statement := feedStatement + w.where() + " ORDER BY t.number LIMIT ?"
+	return eventTable.each(db.Raw(statement, append(w.args, q.Limit+1)...), func(e *loyalty.Event) bool {
+		if part.More = len(part.Events) == q.Limit || size > maxRead; part.More {
+			return true
+		}
+		part.Events, part.Numbers = append(part.Events, *e), append(part.Numbers, number)
+		size += loyalty.Weight(e)
+		return false
+	}, &number)
+}
+
+// actionsLike is the condition on the actions that are wanted.
+func actionsLike(q *loyalty.FeedQuery) (text string, args []any) {
+	or := func(condition string, values ...any) {
+		if text != "" {
+			text += " OR "
+		}
+		text, args = text+condition, append(args, values...)
+	}
+	if len(q.Actions) > 0 {
+		or("e.action IN ?", q.Actions)
+	}
+	for _, p := range q.Prefixes {
+		or("substr(e.action, 1, ?) = ?", len(p), p)
+	}
+	if text != "" {
+		text = "(" + text + ")"
+	}
+	return text, args
+}
+
+// addPostings reads how the events moved points.
+func (s journalStore) addPostings(ctx context.Context, part *loyalty.FeedPart) error {
+	part.Postings = map[loyalty.ID][]loyalty.CustomerPosting{}
+	wanted := make(ownEvents, 0, len(part.Events))
+	for i := range part.Events {
+		e := &part.Events[i]
+		wanted = append(wanted, ownEvent{UUID(e.Customer), UUID(e.ID)})
+		if e.Effects != nil && e.Effects.MergedFrom != nil {
+			wanted = append(wanted, ownEvent{UUID(*e.Effects.MergedFrom), UUID(e.ID)})
+		}
+	}
+	var p loyalty.CustomerPosting
+	text := "WITH v(customer_id, id) AS ? SELECT " + postingTable.of("p") + " FROM v JOIN postings p ON p.customer_id = v.customer_id AND p.event_id = v.id ORDER BY p.event_id, p.seq, p.customer_id"
+	return s.asks(ctx, sqlFragment{text, []any{wanted}}.reads(func() bool {
+		part.Postings[p.Event] = append(part.Postings[p.Event], p)
+		return false
+	}, postingTable.into(&p)...))
+}
