@@ -116,7 +116,7 @@ func benchServer(b *testing.B) (*server.Server, signing.Credential) {
 	require.NoError(b, err)
 	s, err := server.New(server.Options{
 		Listen: "127.0.0.1:0", Region: region, Engine: instantEngine{benchOutcome()}, Directory: directory, Admin: admin,
-		Reader: st, Vocabulary: vocabulary, Catalogue: catalogue,
+		Reader: st, Feed: st, Vocabulary: vocabulary, Catalogue: catalogue,
 		Logger: slog.New(slog.NewJSONHandler(io.Discard, nil)),
 	})
 	require.NoError(b, err)

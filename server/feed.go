@@ -39,7 +39,7 @@ const feedsAtOnce, feedsWaiting = 4, 252
 
 // feedAPI answers those who follow the feed.
 type feedAPI struct {
-	reader    loyalty.Reader
+	reader    loyalty.FeedReader
 	directory *admin.Directory
 	programme func() *programme.Programme
 	clock     func() time.Time

@@ -18,7 +18,7 @@ const (
 // feedHead tells those who wait at the end of the feed when there is more. It asks the
 // database once for all of them, and not at all while there are none.
 type feedHead struct {
-	state func(ctx context.Context) (loyalty.TailState, error)
+	reader loyalty.FeedReader
 
 	mu      sync.Mutex
 	head    int64
@@ -27,8 +27,8 @@ type feedHead struct {
 	asking  bool
 }
 
-func newFeedHead(state func(ctx context.Context) (loyalty.TailState, error)) *feedHead {
-	return &feedHead{state: state, moved: make(chan struct{})}
+func newFeedHead(reader loyalty.FeedReader) *feedHead {
+	return &feedHead{reader: reader, moved: make(chan struct{})}
 }
 
 // wait waits until the head is behind a number; until ctx or stopping ends, or the time is over.
@@ -75,7 +75,7 @@ func (h *feedHead) ask() {
 		}
 		h.mu.Unlock()
 		ctx, cancel := context.WithTimeout(context.Background(), headTime)
-		s, err := h.state(ctx)
+		s, err := h.reader.TailState(ctx)
 		cancel()
 		if err == nil {
 			h.mu.Lock()

@@ -49,7 +49,7 @@ func (s *Server) handlers() *handlers {
 			engine: s.engine, vocabulary: s.vocabulary, programme: programme,
 			previews: previews, bulks: newGate(bulksAtOnce, bulksWaiting), charge: s.chargeBulk,
 			feed: feedAPI{
-				reader: s.reader, directory: s.directory, programme: programme, clock: clock, head: newFeedHead(s.reader.TailState), stopping: s.stopping,
+				reader: s.feed, directory: s.directory, programme: programme, clock: clock, head: newFeedHead(s.feed), stopping: s.stopping,
 				reads: newGate(feedsAtOnce, feedsWaiting), streams: newGate(streamsOpen, 0),
 			},
 		},

@@ -38,6 +38,7 @@ type Options struct {
 	Directory *admin.Directory
 	Admin     *admin.Admin
 	Reader    loyalty.Reader
+	Feed      loyalty.FeedReader
 	Jobs      Jobs
 	// Leaderboard ranks customers.
 	Leaderboard *leaderboard.Leaderboard

@@ -27,6 +27,7 @@ type Server struct {
 	directory   *admin.Directory
 	admin       *admin.Admin
 	reader      loyalty.Reader
+	feed        loyalty.FeedReader
 	jobs        Jobs
 	boards      *leaderboard.Leaderboard
 	jobWait     time.Duration

@@ -319,7 +319,7 @@ func openReads(t *testing.T, database string, plans *planTap) *reads {
 	catalogue, err := i18n.Load()
 	require.NoError(t, err)
 	handler, err := server.New(server.Options{
-		Listen: "127.0.0.1:0", Region: "test", Engine: engine, Directory: directory, Admin: admin, Reader: s,
+		Listen: "127.0.0.1:0", Region: "test", Engine: engine, Directory: directory, Admin: admin, Reader: s, Feed: s,
 		Leaderboard: leaderboard.NewLeaderboard(leaderboard.LeaderboardOptions{Store: s, Programmes: directory}),
 		Jobs:        job.NewJobs(job.JobsOptions{Engine: engine, Store: s}),
 		Vocabulary:  vocabulary, Catalogue: catalogue, Ready: s.Ready, Logger: slog.New(slog.DiscardHandler),

@@ -71,7 +71,6 @@ type Statement struct {
 // Reader answers questions about customers and what they have. It never locks and never writes.
 type Reader interface {
 	JournalReader
-	FeedReader
 	RewardReader
 	// Customer finds by the exact identifier, else by an external id written
 	// name:value. It fails with ErrCustomerNotFound.
