@@ -706,7 +706,7 @@ type FeedEvent struct {
 	Cursor string `json:"cursor"`
 
 	// Customer Whose event it is; absent when that customer has left the programme.
-	Customer *externalRef0.EventCustomer `json:"customer,omitempty"`
+	Customer *FeedEvent_Customer `json:"customer,omitempty"`
 
 	// CustomerID In whose stream it is, by an id of the platform that tells nothing of the person. It stays when the customer is renamed, merged or leaves.
 	//
@@ -772,6 +772,14 @@ type FeedEvent struct {
 	//
 	// Example: event.point_add
 	Type string `json:"type"`
+}
+
+// FeedEvent_Customer Whose event it is; absent when that customer has left the programme.
+type FeedEvent_Customer struct {
+	// ID The customer's id as your system submitted it; of a merged one, that of the customer they became part of.
+	//
+	// Example: member-1001
+	ID string `json:"id"`
 }
 
 // FeedPage Some of the feed.
