@@ -66,9 +66,9 @@ INSERT INTO rankings (customer_id, kind, start, score, shown) SELECT customer_id
 INSERT INTO ranking_counts (kind, start, stretch, customers)
 SELECT 0, 0, e * 128 + (score >> e), count(*)
 FROM (SELECT score, CASE WHEN score < 256 THEN 0 ELSE floor(log(2.0, score::numeric))::int - 7 END AS e FROM rankings) s GROUP BY 3;
-INSERT INTO counted (customer_id, generation, through) SELECT customer_id, (SELECT generation FROM leaderboard), last_event FROM balances
+INSERT INTO numbered (customer_id, through) SELECT customer_id, last_event FROM balances WHERE last_event IS NOT NULL
 ON CONFLICT (customer_id) DO UPDATE SET through = excluded.through;
-UPDATE leaderboard SET begun_at = (extract(epoch FROM now()) * 1000)::bigint, compared_at = (extract(epoch FROM now()) * 1000)::bigint;
+UPDATE tail_state SET present = true, looked_at = (extract(epoch FROM now()) * 1000)::bigint, compared_at = (extract(epoch FROM now()) * 1000)::bigint;
 
 DROP TABLE happened, people;
 DROP FUNCTION bench_id(bigint, bigint);
