@@ -45,12 +45,15 @@ func (s *Server) logged(c *gin.Context) {
 	if route == "" {
 		route = "-"
 	}
-	attrs := make([]slog.Attr, 0, 10)
+	attrs := make([]slog.Attr, 0, 12)
 	attrs = append(attrs,
 		slog.String("request_id", r.id), slog.String("method", method(c.Request)), slog.String("route", route),
 		slog.Int("status", status), slog.Duration("duration", s.clock().Sub(r.began)),
 		slog.Int("bytes_in", len(r.body)), slog.Int("bytes_out", max(c.Writer.Size(), 0)),
 	)
+	if trace, span, ok := traceOf(c.Request.Header); ok {
+		attrs = append(attrs, slog.String("trace_id", trace), slog.String("span_id", span))
+	}
 	if r.key != nil {
 		attrs = append(attrs, slog.String("key_id", r.key.ID))
 	}
