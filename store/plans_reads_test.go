@@ -108,6 +108,7 @@ var lists = map[string]listRow{
 	"listFailedRequests": {extra: []string{"status=404&since=2020-01-01T00:00:00Z", "key_id=k1"}},
 	"listCoupons":        {extra: []string{"type=gift_card", "pool=coffee-codes&status=created", "status.in=redeemed,claimed", "customer=member-1001&status=claimed", "customer.nin=member-1001", "status=expired"}},
 	"getCouponUsage":     {},
+	"followEvents":       {skip: "offset", extra: []string{"types=event.point_*&include=postings,personal"}},
 	"listCustomers": {extra: []string{"status=suspended", "search=h7", "email=77@shop.test", "list=spring-2026&status=active", "score.gte=19000", "language=fr", "handler.in=h1,h2",
 		"search=h", "search=77@shop&status=active", "list=spring-2026&currency=EUR", "language.in=en,hu,fr&currency.in=EUR,HUF", "language=hu&status.in=active,suspended"}},
 	"listCustomerListErrors": {path: "/v1/bulk-operation/customer-list/01a0c450-6c01-7000-8000-000000000000/status/errors"},
