@@ -5,8 +5,6 @@ import (
 	"strings"
 
 	"gorm.io/gorm"
-
-	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
 // table is where the fields of a row are written down, once: each of them as a column
@@ -143,18 +141,6 @@ func (t table[R]) find(q *gorm.DB) (list []R, err error) {
 	err = t.each(q, func(row *R) bool {
 		list = append(list, *row)
 		return false
-	})
-	return list, err
-}
-
-// page reads the rows of a page, and ends behind the one with which they are too many
-// bytes; see maxRead.
-func (t table[R]) page(q *gorm.DB) (list []R, err error) {
-	size := 0
-	err = t.each(q, func(row *R) bool {
-		enough := size > maxRead
-		list, size = append(list, *row), size+loyalty.Weight(row)
-		return enough
 	})
 	return list, err
 }

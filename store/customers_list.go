@@ -60,8 +60,7 @@ func (s customerStore) CountCustomers(ctx context.Context, q loyalty.CustomerQue
 	if strings.Contains(where.text, "balances.") {
 		from += " " + joinBalances
 	}
-	err = s.read.WithContext(ctx).Raw("SELECT COUNT(*) FROM "+from+where.where(), where.args...).Scan(&n).Error
-	return n, s.fault(err)
+	return n, s.asks(ctx, sqlFragment{"SELECT COUNT(*) FROM " + from + where.where(), where.args}.one((*number)(&n)))
 }
 
 // listInOrder is Customers by an order that an index has, of those who fit on the way.
@@ -76,8 +75,9 @@ func (s customerStore) listInOrder(ctx context.Context, q loyalty.CustomerQuery)
 
 // readCustomers reads the customers of a page.
 func (s customerStore) readCustomers(ctx context.Context, page sqlFragment, backwards bool) ([]loyalty.Customer, error) {
-	list, err := customerTable.page(s.read.WithContext(ctx).Raw(page.text, page.args...))
-	return inOrder(list, backwards), s.fault(err)
+	var list []loyalty.Customer
+	err := s.asks(ctx, customerTable.paged(page, &list))
+	return inOrder(list, backwards), err
 }
 
 // inBranches says whether a list of customers is read status by status, or language by

@@ -33,9 +33,9 @@ func (s customerStore) findNamed(ctx context.Context, q loyalty.CustomerQuery) (
 	}
 	var n int64
 	count := f.each("1") // no column of the table, so that nothing but the index is read
-	err = s.read.WithContext(ctx).Raw(fmt.Sprintf("SELECT COUNT(*) FROM (%s LIMIT %d) AS f", count.text, maxFound+1), count.args...).Scan(&n).Error
+	err = s.asks(ctx, sqlFragment{fmt.Sprintf("SELECT COUNT(*) FROM (%s LIMIT %d) AS f", count.text, maxFound+1), count.args}.one((*number)(&n)))
 	if err != nil || n > maxFound {
-		return nil, s.fault(err)
+		return nil, err
 	}
 	return f, nil
 }
@@ -143,6 +143,5 @@ func (s customerStore) listNamed(ctx context.Context, q loyalty.CustomerQuery, f
 // countNamed is CountCustomers for it.
 func (s customerStore) countNamed(ctx context.Context, f *namedList) (n int64, err error) {
 	text := f.placed()
-	err = s.read.WithContext(ctx).Raw(text.text+" SELECT COUNT(at) FROM placed", text.args...).Scan(&n).Error
-	return n, s.fault(err)
+	return n, s.asks(ctx, sqlFragment{text.text + " SELECT COUNT(at) FROM placed", text.args}.one((*number)(&n)))
 }
