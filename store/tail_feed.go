@@ -10,9 +10,19 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// feedStatement reads the events behind a stretch of the tail, by their numbers.
-var feedStatement = "SELECT " + eventTable.of("e", "effects", `CASE WHEN e.action IN ('`+strings.Join(loyalty.EffectsShown, "', '")+`') THEN e.effects END AS effects`) + `, t.number
-FROM tail t JOIN events e ON e.customer_id = t.customer_id AND e.id = t.event_id AND e.recorded_at = t.recorded_at`
+// feedFields and feedOne are the events behind a stretch of the tail, each by its key:
+// joined, PostgreSQL may read the whole journal for them.
+var feedFields = "SELECT " + eventTable.of("e", "effects", `CASE WHEN e.action IN ('`+strings.Join(loyalty.EffectsShown, "', '")+`') THEN e.effects END AS effects`) + `, t.number FROM tail t `
+
+const feedOne = `e.customer_id = t.customer_id AND e.id = t.event_id AND e.recorded_at = t.recorded_at`
+
+// feedStatement reads events by their numbers.
+func feedStatement(db *gorm.DB) string {
+	if db.Name() == "postgres" {
+		return feedFields + "CROSS JOIN LATERAL (SELECT * FROM events e WHERE " + feedOne + " LIMIT 1) e"
+	}
+	return feedFields + "JOIN events e ON " + feedOne
+}
 
 // Feed reads a part of the tail with its events, as lists of events read them.
 func (s journalStore) Feed(ctx context.Context, q loyalty.FeedQuery) (loyalty.FeedPart, error) {
@@ -73,7 +83,7 @@ func addFeed(db *gorm.DB, part *loyalty.FeedPart, q *loyalty.FeedQuery) error {
 	}
 	var number int64
 	size := 0
-	statement := feedStatement + w.where() + " ORDER BY t.number LIMIT ?"
+	statement := feedStatement(db) + w.where() + " ORDER BY t.number LIMIT ?"
 	return eventTable.each(db.Raw(statement, append(w.args, q.Limit+1)...), func(e *loyalty.Event) bool {
 		if part.More = len(part.Events) == q.Limit || size > maxRead; part.More {
 			return true
