@@ -125,8 +125,13 @@ func (s journalStore) addPostings(ctx context.Context, part *loyalty.FeedPart) e
 			wanted = append(wanted, ownEvent{UUID(*e.Effects.MergedFrom), UUID(e.ID)})
 		}
 	}
+	const theirs = `p.customer_id = v.customer_id AND p.event_id = v.id`
+	posted := "JOIN postings p ON " + theirs
+	if s.read.Name() == "postgres" { // each by its key, as the events
+		posted = "CROSS JOIN LATERAL (SELECT * FROM postings p WHERE " + theirs + " OFFSET 0) p"
+	}
 	var p loyalty.CustomerPosting
-	text := "WITH v(customer_id, id) AS ? SELECT " + postingTable.of("p") + " FROM v JOIN postings p ON p.customer_id = v.customer_id AND p.event_id = v.id ORDER BY p.event_id, p.seq, p.customer_id"
+	text := "WITH v(customer_id, id) AS ? SELECT " + postingTable.of("p") + " FROM v " + posted + " ORDER BY p.event_id, p.seq, p.customer_id"
 	return s.asks(ctx, sqlFragment{text, []any{wanted}}.reads(func() bool {
 		part.Postings[p.Event] = append(part.Postings[p.Event], p)
 		return false
