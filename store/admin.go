@@ -143,8 +143,6 @@ func (s adminStore) keys(rows []accessKeyRow, secrets []secretRow) (all []loyalt
 	return keys, unreadable
 }
 
-func secretID(key string, id UUID) []byte { return rowID("key_secrets", key, string(id[:])) }
-
 // adminTx is an administrative transaction under way.
 type adminTx struct {
 	s       adminStore

@@ -82,3 +82,6 @@ func rowID(table string, key ...string) []byte {
 	}
 	return id
 }
+
+// secretID binds a sealed secret to its key.
+func secretID(key string, id UUID) []byte { return rowID("key_secrets", key, string(id[:])) }
