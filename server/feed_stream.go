@@ -66,28 +66,28 @@ func (s feedStream) piece(ctx context.Context, after int64, given int) (feedPiec
 func (s feedStream) limited() bool { return s.ask.form == ndjsonType && s.ask.limit > 0 }
 
 func (s feedStream) run(ctx context.Context, w http.ResponseWriter, to *http.ResponseController, p feedPiece) error {
-	send := func(text []byte) error {
+	// A reader who went away, or takes nothing, is no fault of ours.
+	taken := func(text []byte) bool {
 		if err := to.SetWriteDeadline(time.Now().Add(takeTime)); err != nil && !errors.Is(err, http.ErrNotSupported) {
-			return err
+			return false
 		}
-		if _, err := w.Write(text); err != nil {
-			return err
-		}
-		return to.Flush()
+		_, err := w.Write(text)
+		return err == nil && to.Flush() == nil
 	}
-	if err := send(nil); err != nil { // the reader learns that it has begun
+	gone := func() bool { return ctx.Err() != nil }
+	if !taken(nil) { // the reader learns that it has begun
 		return nil
 	}
 	given, told, news := 0, time.Now(), time.Now()
 	for {
 		if len(p.rows) > 0 {
-			if send(s.text(&p)) != nil {
-				return nil // the reader went away, or takes nothing: no fault of ours
+			if !taken(s.text(&p)) {
+				return nil
 			}
 			given += len(p.rows)
 			told, news = time.Now(), time.Now()
 		}
-		if s.feed.over() || ctx.Err() != nil || !s.feed.mayGoOn(s.ask) || s.limited() && given >= s.ask.limit {
+		if s.feed.over() || gone() || !s.feed.mayGoOn(s.ask) || s.limited() && given >= s.ask.limit {
 			return nil
 		}
 		if p.through >= p.head {
@@ -101,20 +101,20 @@ func (s feedStream) run(ctx context.Context, w http.ResponseWriter, to *http.Res
 			s.feed.head.wait(ctx, s.feed.stopping, p.through, most)
 		}
 		if s.ask.form == sseType && time.Since(told) >= commentEvery {
-			if send([]byte(":\n\n")) != nil {
+			if !taken([]byte(":\n\n")) {
 				return nil
 			}
 			told = time.Now()
 		}
-		if s.feed.over() || ctx.Err() != nil || !s.feed.mayGoOn(s.ask) {
+		if s.feed.over() || gone() || !s.feed.mayGoOn(s.ask) {
 			return nil
 		}
 		var err error
-		if p, err = s.piece(ctx, p.through, given); err != nil {
-			if ctx.Err() != nil {
-				return nil
-			}
+		if p, err = s.piece(ctx, p.through, given); err != nil && !gone() {
 			return err
+		}
+		if gone() {
+			return nil
 		}
 	}
 }

@@ -145,15 +145,6 @@ func (t table[R]) find(q *gorm.DB) (list []R, err error) {
 	return list, err
 }
 
-// first reads the first row of a query; nil: there is none.
-func (t table[R]) first(q *gorm.DB) (*R, error) {
-	rows, err := t.find(q.Limit(1))
-	if err != nil || len(rows) == 0 {
-		return nil, err
-	}
-	return &rows[0], nil
-}
-
 // create inserts rows by one statement, outside of batches, and says how many. What is
 // to happen to those that are there already is said by conflict.
 func (t table[R]) create(db *gorm.DB, rows []R, conflict string) (int64, error) {

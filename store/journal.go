@@ -282,7 +282,7 @@ var selectParents = "SELECT " + parentFields + " FROM events WHERE customer_id I
 func (r *parentsRead) questions(page *loyalty.EventPage) (list []question) {
 	for some := range slices.Chunk(r.wanted, parentsAtOnce) {
 		begun, left := false, false
-		customers, ids := ownEvents(some).columns()
+		customers, ids := some.columns()
 		list = append(list, parent.rows(sqlFragment{selectParents, []any{customers, ids}}, func(e *loyalty.Event) bool {
 			if !begun {
 				begun, left = true, r.size > loyalty.MaxPage

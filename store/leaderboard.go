@@ -118,7 +118,7 @@ func (s boardStore) Count(ctx context.Context, generation int64, calendar *loyal
 		case together || position < head:
 			t.through = min(position+int64(limit), head)
 			t.all, t.dated, last = true, together, together && t.through == head
-			if position, err = t.through, follow(db, boardFollower, t.through); err != nil {
+			if err := follow(db, boardFollower, t.through); err != nil {
 				return err
 			}
 		case state.Dated == uncleared:

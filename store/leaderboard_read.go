@@ -78,7 +78,7 @@ func (s boardStore) BoardAround(ctx context.Context, b loyalty.Board, customer l
 		stretch(b, place(customer), stretchSize{limit: neighbours, up: true}, &above),
 		stretch(b, place(after(customer)), stretchSize{limit: 1 + neighbours}, &below),
 	}, func() ([]question, error) {
-		list = append(above, below...)
+		list = slices.Concat(above, below)
 		return ranks.of(b, list), nil
 	})
 	ranks.tell(list)

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"gorm.io/gorm"
-
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -173,15 +171,6 @@ func (c filterColumn) spans(condition loyalty.Condition) (text string, values []
 		return text, values
 	}
 	return "(" + text + ")", values
-}
-
-// among is a condition on a list of values, as an equality where there is one: only
-// so an index gives the rows in the order of its further columns.
-func among[T any](db *gorm.DB, column string, values []T) *gorm.DB {
-	if len(values) == 1 {
-		return db.Where(column+" = ?", values[0])
-	}
-	return db.Where(column+" IN ?", values)
 }
 
 // textsOf lists the values of a condition on a text, each once.

@@ -36,10 +36,10 @@ func drawMembers(depth int) *rapid.Generator[map[string]json.RawMessage] {
 func unescaped(s string) json.RawMessage {
 	out := []byte{'"'}
 	for _, c := range []byte(s) {
-		switch {
-		case c == '"' || c == '\\':
+		switch c {
+		case '"', '\\':
 			out = append(out, '\\', c)
-		case c == '\n':
+		case '\n':
 			out = append(out, `\u000a`...)
 		default:
 			out = append(out, c)

@@ -38,17 +38,21 @@ func main() {
 		fail(serveNaive(os.Args[2], os.Args[3]))
 		return
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	var scaled *scaleOptions
 	if len(os.Args) > 1 && os.Args[1] == scaleCommand {
 		o, err := scaleFlags(os.Args[2:])
 		switch {
 		case errors.Is(err, flag.ErrHelp):
+			return
 		case err != nil:
 			os.Exit(2) // the flags said why
-		default:
-			fail(scale(ctx, o, os.Stdout, os.Stderr))
 		}
+		scaled = &o
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if scaled != nil {
+		fail(scale(ctx, *scaled, os.Stdout, os.Stderr))
 		return
 	}
 	var o options

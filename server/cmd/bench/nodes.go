@@ -73,9 +73,9 @@ func (l launch) again(o options) (launch, error) {
 // measureSome measures so many of the processes, with the connections spread over them.
 // Conflicts are the writes that met another process's: PostgreSQL logs each.
 func (n *nodes) measureSome(ctx context.Context, count int, w workload) (sample, error) {
-	n.server.nodes, n.others = nil, nil
+	n.nodes, n.others = nil, nil
 	for _, s := range n.rest[:count-1] {
-		n.server.nodes, n.others = append(n.server.nodes, s.process), append(n.others, s.address)
+		n.nodes, n.others = append(n.nodes, s.process), append(n.others, s.address)
 	}
 	before := n.logged()
 	s, err := n.measure(ctx, w)

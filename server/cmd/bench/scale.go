@@ -144,7 +144,7 @@ func scaleOn(ctx context.Context, o scaleOptions, m *machine, c *cluster, events
 	var sites []*site
 	defer func() {
 		for _, s := range sites {
-			err = errors.Join(err, s.server.close())
+			err = errors.Join(err, s.close())
 		}
 		m.programs = nil
 	}()
@@ -195,7 +195,7 @@ func openSite(ctx context.Context, o scaleOptions, m *machine, c *cluster, place
 	s.before = func(context.Context, workload, int) error { return nil }
 	s.check = func(context.Context, workload, int) error { return nil } // the ledger's proof comes at the end
 	if err := s.rest(ctx, progress); err != nil {
-		return nil, errors.Join(err, s.server.close())
+		return nil, errors.Join(err, s.close())
 	}
 	for _, list := range scaleLists {
 		s.first[list], err = s.firstPages(list)
@@ -292,7 +292,7 @@ func enoughSpace(dir string, octets float64, log bool) error {
 	}
 	out, err := exec.Command("df", "-Pk", dir).Output()
 	if err != nil {
-		return nil // it cannot be told
+		return nil //nolint:nilerr // it cannot be told
 	}
 	need := 1.5*octets + 1<<30
 	if log {
@@ -332,7 +332,7 @@ type item struct {
 
 func (r *scaleReport) items() []item {
 	w := workload{name: "insert", connections: 16}.complete()
-	all := []item{{"insert", func(ctx context.Context, s *site) (sample, error) { return s.server.measure(ctx, w) }}}
+	all := []item{{"insert", func(ctx context.Context, s *site) (sample, error) { return s.measure(ctx, w) }}}
 	for _, list := range scaleLists {
 		for _, part := range []struct {
 			suffix  string

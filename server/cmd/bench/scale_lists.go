@@ -37,14 +37,14 @@ func pageOf(list string) int {
 	return 10
 }
 
-// withQuery sets one parameter of a target.
-func withQuery(target, name, value string) (string, error) {
+// withLimit sets how long the pages of a target are.
+func withLimit(target, value string) (string, error) {
 	u, err := url.Parse(target)
 	if err != nil {
 		return "", err
 	}
 	query := u.Query()
-	query.Set(name, value)
+	query.Set("limit", value)
 	return u.Path + "?" + query.Encode(), nil
 }
 
@@ -58,7 +58,7 @@ func (s *site) firstPages(list string) (targets []string, err error) {
 		}
 	}
 	for _, path := range paths {
-		target, err := withQuery(path, "limit", strconv.Itoa(pageOf(list)))
+		target, err := withLimit(path, strconv.Itoa(pageOf(list)))
 		if err != nil {
 			return nil, err
 		}
@@ -94,7 +94,7 @@ func (s *site) follow(ctx context.Context, target string, page int) (string, err
 		if next == "" {
 			return middleOf(links), nil
 		}
-		link, err := withQuery(next, "limit", strconv.Itoa(page))
+		link, err := withLimit(next, strconv.Itoa(page))
 		if err != nil {
 			return "", err
 		}
@@ -103,7 +103,7 @@ func (s *site) follow(ctx context.Context, target string, page int) (string, err
 		if len(links) >= 20 {
 			size = min(10*page, 1000)
 		}
-		if target, err = withQuery(next, "limit", strconv.Itoa(size)); err != nil {
+		if target, err = withLimit(next, strconv.Itoa(size)); err != nil {
 			return "", err
 		}
 	}

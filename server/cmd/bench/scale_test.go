@@ -52,7 +52,7 @@ func TestWithQuery(t *testing.T) {
 		"/customers?status=active&limit=100":   "/customers?limit=10&status=active",
 		"https://shop.test/v1/customers?a=%26": "/v1/customers?a=%26&limit=10",
 	} {
-		got, err := withQuery(target, "limit", "10")
+		got, err := withLimit(target, "10")
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	}
