@@ -32,7 +32,7 @@ func TestFaultPostgresSilentConnections(t *testing.T) {
 	revoked := newCaller(t, till)
 	becomes := func(what string, status int, ask func() answer) {
 		t.Helper()
-		for until := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+		for until := time.Now().Add(3 * patience); ; time.Sleep(100 * time.Millisecond) { // each silent connection costs a caller ten seconds
 			a := ask()
 			require.NoError(t, a.err, "%s hangs", what)
 			if a.status == status {
