@@ -10,6 +10,7 @@ NEWMAN_VERSION := 6.2.2
 OASDIFF_VERSION := v1.29.1
 OPENAPI_TYPESCRIPT_VERSION := 7.13.0
 TYPESCRIPT_VERSION := 5.9.3
+STANDARDWEBHOOKS_VERSION := 1.1.1
 
 .DEFAULT_GOAL := help
 
@@ -73,7 +74,7 @@ verify: ## prove that generated code, modules and formatting are fresh
 	$(GO) vet ./...
 
 .PHONY: tools
-tools: $(BIN)/golangci-lint $(BIN)/redocly $(BIN)/newman $(BIN)/openapi-typescript ## install the heavy tools into .bin
+tools: $(BIN)/golangci-lint $(BIN)/redocly $(BIN)/newman $(BIN)/openapi-typescript $(BIN)/npm-webhooks ## install the heavy tools into .bin
 
 $(BIN)/golangci-lint:
 	GOBIN=$(BIN) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
@@ -93,6 +94,9 @@ $(BIN)/openapi-typescript:
 	npm install --prefix $(BIN)/npm-types --no-save --no-audit --no-fund openapi-typescript@$(OPENAPI_TYPESCRIPT_VERSION) typescript@$(TYPESCRIPT_VERSION)
 	ln -sf npm-types/node_modules/.bin/tsc $(BIN)/tsc
 	ln -sf npm-types/node_modules/.bin/openapi-typescript $(BIN)/openapi-typescript
+
+$(BIN)/npm-webhooks:
+	npm install --prefix $(BIN)/npm-webhooks --no-save --no-audit --no-fund standardwebhooks@$(STANDARDWEBHOOKS_VERSION)
 
 .PHONY: lint
 lint: tools ## lint the code and the documents

@@ -3,6 +3,7 @@ module github.com/loyalty-platform/loyalty
 go 1.26.0
 
 require (
+	code.dny.dev/ssrf v0.3.0
 	github.com/EscherAuth/escher v0.0.0-20200415232717-f57476610940
 	github.com/KimMachineGun/automemlimit v0.7.5
 	github.com/alicebob/miniredis/v2 v2.40.0
@@ -23,6 +24,7 @@ require (
 	github.com/shopspring/decimal v1.6.0
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.9
+	github.com/standard-webhooks/standard-webhooks/libraries v0.0.1
 	github.com/stretchr/testify v1.12.1
 	go.uber.org/goleak v1.3.0
 	golang.org/x/text v0.43.0

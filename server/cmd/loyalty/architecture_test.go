@@ -26,6 +26,7 @@ var mayImport = map[string][]string{
 		"server/loyalty/job", "server/loyalty/leaderboard", "server/loyalty/campaign", "server/loyalty/challenge", "server/loyalty/coupon",
 		"server/loyalty/game", "server/loyalty/offer", "server/loyalty/reward", "server/loyalty/tier",
 	},
+	"server/deliver":  {},
 	"server/observe":  append(rules("engine", "job"), "server"),
 	"server/contract": {"openapi", "gen/documents", "server/loyalty", "server/loyalty/money", "server/loyalty/programme", "server/loyalty/admin"},
 	"server/list":     {"server/contract", "server/loyalty", "server/loyalty/programme"},
@@ -80,6 +81,7 @@ var onlyIn = map[string][]string{
 	"github.com/gin-gonic/gin": {"server", "gen/…", "server/cmd/bench"},
 	"github.com/prometheus":    {"server/observe"},
 	"net/http/pprof":           {"server/observe"},
+	"code.dny.dev/ssrf":        {"server/deliver"},
 	"gorm.io":                  {"store", "server/cmd/bench"},
 	"github.com/jackc/pgx":     {"store", "store/…", "server/cmd/bench"},
 }

@@ -1,0 +1,198 @@
+// Package deliver is the only way out of the platform: it sends a body to an address that
+// a customer of the operator has named, and nothing of what comes back is believed but its
+// status. It decides which addresses may be called, how long anything may take, how much of
+// an answer is read, and how a message is signed (Standard Webhooks). It does not decide
+// what is sent when, nor what becomes of a failure.
+package deliver
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// How long a delivery may take as a whole, to connect, and to agree on TLS; and how long a
+// connection that nobody uses stays open.
+const (
+	totalTime = 15 * time.Second
+	dialTime  = 5 * time.Second
+	keepAlive = 30 * time.Second
+	idleTime  = time.Minute
+)
+
+// How much of an answer is read: its headers, its body, and how much of that is kept.
+const (
+	maxHeaders = 32 << 10
+	maxAnswer  = 64 << 10
+	keptAnswer = 1 << 10
+)
+
+// Options are what a client is made of.
+type Options struct {
+	// Allow are addresses inside that may be called, with and without TLS and on any port.
+	Allow []netip.Prefix
+	// Proxy is through which everything goes; nil: directly. The environment is not asked:
+	// a check of addresses would see its proxy and nothing else. Behind a proxy it is the
+	// proxy that decides which addresses names stand for.
+	Proxy *url.URL
+	// Agent is how the platform calls itself.
+	Agent string
+}
+
+// Client sends bodies. It is safe for concurrent use.
+type Client struct {
+	guard guard
+	agent string
+	http  *http.Client
+}
+
+// NewClient makes a client.
+func NewClient(o Options) *Client { return newClient(o, nil) }
+
+func newClient(o Options, resolver *net.Resolver) *Client {
+	c := &Client{guard: newGuard(o.Allow), agent: o.Agent}
+	t := &http.Transport{
+		Proxy:               nil, // never the environment's
+		DialContext:         c.guard.dialer(resolver).DialContext,
+		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout: dialTime, ResponseHeaderTimeout: totalTime, IdleConnTimeout: idleTime,
+		MaxIdleConns: 64, MaxIdleConnsPerHost: 8, MaxResponseHeaderBytes: maxHeaders,
+		DisableCompression: true,
+	}
+	if o.Proxy != nil {
+		t.Proxy = http.ProxyURL(o.Proxy)
+		t.DialContext = (&net.Dialer{Timeout: dialTime, KeepAlive: keepAlive}).DialContext
+	}
+	c.http = &http.Client{
+		Transport:     t,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return c
+}
+
+// Message is what is sent.
+type Message struct {
+	URL     string
+	Headers map[string]string // the receiver's own; ours win
+	Type    string            // of the body
+	Body    []byte
+	ID      string    // stays the same however often it is sent
+	At      time.Time // of this attempt
+	Secrets []string  // one signature for each
+	Replay  bool      // it is sent anew because somebody asked for it
+}
+
+// Answer is what came of it.
+type Answer struct {
+	Status int // 0: none came
+	// Fault is why none came: refused, dns, timeout, tls, connection. It names nothing
+	// of the network.
+	Fault string
+	// RetryAfter is for how long the receiver wants to be left alone; 0: it does not say.
+	RetryAfter time.Duration
+	Took       time.Duration
+	Body       []byte // the beginning of what it said, for who reads the log of attempts
+}
+
+// The reasons why there was no answer.
+const (
+	FaultRefused    = "refused"
+	FaultDNS        = "dns"
+	FaultTimeout    = "timeout"
+	FaultTLS        = "tls"
+	FaultConnection = "connection"
+)
+
+// Send sends a message once. Redirects are answers like others: they are not followed.
+func (c *Client) Send(ctx context.Context, m *Message) Answer {
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, totalTime)
+	defer cancel()
+	a := c.send(ctx, m)
+	a.Took = time.Since(began)
+	return a
+}
+
+func (c *Client) send(ctx context.Context, m *Message) (a Answer) {
+	if name, _ := c.URLFault(m.URL); name != "" { // what may be called may have changed since
+		return Answer{Fault: FaultRefused}
+	}
+	u, err := url.Parse(m.URL)
+	if err != nil {
+		return Answer{Fault: FaultRefused}
+	}
+	ctx = context.WithValue(ctx, plainly{}, u.Scheme == "http")
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, m.URL, bytes.NewReader(m.Body))
+	if err != nil {
+		return Answer{Fault: FaultRefused}
+	}
+	for name, value := range m.Headers {
+		r.Header.Set(name, value)
+	}
+	r.Header.Set("User-Agent", c.agent)
+	r.Header.Set("Content-Type", m.Type)
+	signed(r.Header, m)
+	resp, err := c.http.Do(r) //nolint:bodyclose // it is closed below
+	if err != nil {
+		return Answer{Fault: faultOf(ctx, err)}
+	}
+	defer func() { _ = resp.Body.Close() }()
+	a.Status, a.RetryAfter = resp.StatusCode, retryAfter(resp.Header, m.At)
+	a.Body = readSome(resp.Body)
+	return a
+}
+
+// readSome reads the beginning of an answer. Where that is all, its connection can be used
+// again; what is too long, or does not come in time, is cut off.
+func readSome(body io.Reader) []byte {
+	kept, _ := io.ReadAll(io.LimitReader(body, keptAnswer)) // the status has told what is to be known
+	_, _ = io.Copy(io.Discard, io.LimitReader(body, maxAnswer-keptAnswer))
+	return kept
+}
+
+// faultOf names why there was no answer.
+func faultOf(ctx context.Context, err error) string {
+	var name *net.DNSError
+	var timeout net.Error
+	var verification *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+	var alert tls.AlertError
+	var authority x509.UnknownAuthorityError
+	switch {
+	case errors.Is(err, errRefused):
+		return FaultRefused
+	case ctx.Err() != nil:
+		return FaultTimeout
+	case errors.As(err, &name):
+		return FaultDNS
+	case errors.As(err, &verification), errors.As(err, &record), errors.As(err, &alert), errors.As(err, &authority):
+		return FaultTLS
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return FaultTimeout
+	}
+	return FaultConnection
+}
+
+// retryAfter reads the header of that name: seconds or a date.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	text := h.Get("Retry-After")
+	if seconds, err := strconv.ParseInt(text, 10, 32); err == nil {
+		return max(0, time.Duration(seconds)*time.Second)
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return max(0, at.Sub(now))
+	}
+	return 0
+}
+
+// Close ends the connections that nobody uses.
+func (c *Client) Close() { c.http.CloseIdleConnections() }

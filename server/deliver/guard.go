@@ -1,0 +1,134 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"code.dny.dev/ssrf"
+)
+
+// publicPorts are those on which receivers outside may listen.
+var publicPorts = []uint16{443, 8443}
+
+// errRefused says that an address may not be called. It tells nothing of the network
+// behind it.
+var errRefused = errors.New("the address is refused")
+
+// guard decides which addresses may be called. It looks at the address that a connection
+// is about to be made to: what a name stood for before says nothing, it may stand for
+// another address a moment later.
+type guard struct {
+	allow  []netip.Prefix // what the operator lets in besides: any port, with and without TLS
+	public *ssrf.Guardian
+}
+
+func newGuard(allow []netip.Prefix) guard {
+	return guard{allow, ssrf.New(ssrf.WithPorts(publicPorts...))}
+}
+
+// plainly marks the requests that go without TLS.
+type plainly struct{}
+
+// control is for net.Dialer: it is asked for each address just before it is connected to.
+func (g guard) control(ctx context.Context, network, address string, _ syscall.RawConn) error {
+	to, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return errRefused
+	}
+	if network != "tcp4" && network != "tcp6" {
+		return errRefused
+	}
+	plain, _ := ctx.Value(plainly{}).(bool)
+	return g.check(netip.AddrPortFrom(to.Addr().Unmap(), to.Port()), plain)
+}
+
+// check judges an address.
+func (g guard) check(to netip.AddrPort, plain bool) error {
+	if g.allowed(to.Addr()) {
+		return nil
+	}
+	if plain || g.public.SafeAddrPort(to) != nil {
+		return errRefused
+	}
+	return nil
+}
+
+func (g guard) allowed(a netip.Addr) bool {
+	for _, p := range g.allow {
+		if p.Contains(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// URLFault says what is wrong with an address that somebody wants deliveries at, as the name
+// of a message with its arguments; empty: nothing that can be seen without asking for it.
+// What its name stands for is judged whenever it is called.
+func (c *Client) URLFault(text string) (name string, args map[string]any) {
+	u, err := url.Parse(text)
+	if err != nil || u.Hostname() == "" || u.Opaque != "" || u.Fragment != "" || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+		return "bad_format", map[string]any{"format": "https://host/path"}
+	}
+	inside := len(c.guard.allow) > 0
+	switch {
+	case u.User != nil:
+		return "webhook_url_user", nil
+	case u.Scheme != "https" && (u.Scheme != "http" || !inside):
+		return "webhook_url_scheme", nil
+	}
+	port, known := portOf(u)
+	if !known {
+		return "bad_format", map[string]any{"format": "https://host/path"}
+	}
+	if a, err := netip.ParseAddr(u.Hostname()); err == nil {
+		if a.Zone() != "" || c.guard.check(netip.AddrPortFrom(a.Unmap(), port), u.Scheme == "http") != nil {
+			return "webhook_url_refused", nil
+		}
+		return "", nil
+	}
+	switch {
+	case numeric(u.Hostname()), strings.Contains(u.Hostname(), "%"):
+		return "webhook_url_refused", nil
+	case !inside && port != publicPorts[0] && port != publicPorts[1]:
+		return "webhook_url_port", nil
+	}
+	return "", nil
+}
+
+// portOf is the port that a URL means.
+func portOf(u *url.URL) (port uint16, known bool) {
+	switch text := u.Port(); {
+	case text != "":
+		n, err := strconv.ParseUint(text, 10, 16)
+		return uint16(n), err == nil && n > 0
+	case u.Scheme == "http":
+		return 80, true
+	}
+	return 443, true
+}
+
+// numeric says whether a host is an address in one of the old spellings, such as 2130706433,
+// 0177.1 or 0x7f.0.0.1, which some resolvers read.
+func numeric(host string) bool {
+	labels := strings.Split(strings.TrimSuffix(host, "."), ".")
+	last := strings.ToLower(labels[len(labels)-1])
+	if last == "" {
+		return true
+	}
+	if strings.HasPrefix(last, "0x") {
+		return true
+	}
+	return strings.Trim(last, "0123456789") == ""
+}
+
+// dialer connects to what the guard lets through.
+func (g guard) dialer(resolver *net.Resolver) *net.Dialer {
+	return &net.Dialer{Timeout: dialTime, KeepAlive: keepAlive, Resolver: resolver, ControlContext: g.control}
+}

@@ -1,0 +1,63 @@
+package deliver
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// verifier has the reference library for JavaScript judge messages, one a line.
+const verifier = `
+const { Webhook } = require(process.argv[1]);
+const all = JSON.parse(require("fs").readFileSync(0, "utf8"));
+console.log(JSON.stringify(all.map(m => {
+  try { new Webhook(m.secret).verify(m.body, m.headers); return "good"; } catch (e) { return e.message; }
+})));`
+
+// TestSignatureVerifiesInJavaScript: so does the other reference library, under each secret
+// of a rotation.
+func TestSignatureVerifiesInJavaScript(t *testing.T) {
+	library, err := filepath.Abs(filepath.Join("..", "..", ".bin", "npm-webhooks", "node_modules", "standardwebhooks"))
+	require.NoError(t, err)
+	node, missing := exec.LookPath("node")
+	if _, err := os.Stat(library); err != nil && missing == nil {
+		missing = err
+	}
+	if missing != nil {
+		if os.Getenv("LOYALTY_REQUIRE_TOOLS") == "1" {
+			require.NoError(t, missing, "standardwebhooks is needed: make tools")
+		}
+		t.Skipf("SKIPPED: there is no standardwebhooks for JavaScript; make tools installs it (%v)", missing)
+	}
+	m := &Message{ID: "0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e01", At: time.Now(), Body: []byte(`{"type":"event.point_add","é":"\u0000 & <"}`), Secrets: []string{NewSecret(), NewSecret()}}
+	h := http.Header{}
+	signed(h, m)
+	type judged struct {
+		Secret  string            `json:"secret"`
+		Body    string            `json:"body"`
+		Headers map[string]string `json:"headers"`
+	}
+	headers := map[string]string{}
+	for _, name := range []string{"webhook-id", "webhook-timestamp", "webhook-signature"} {
+		headers[name] = h.Get(name)
+	}
+	input, err := json.Marshal([]judged{
+		{m.Secrets[0], string(m.Body), headers}, {m.Secrets[1], string(m.Body), headers},
+		{NewSecret(), string(m.Body), headers}, {m.Secrets[0], string(m.Body) + " ", headers},
+	})
+	require.NoError(t, err)
+	c := exec.CommandContext(t.Context(), node, "-e", verifier, library)
+	c.Stdin = bytes.NewReader(input)
+	out, err := c.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	var told []string
+	require.NoError(t, json.Unmarshal(out, &told), "%s", out)
+	require.Equal(t, []string{"good", "good", "No matching signature found", "No matching signature found"}, told)
+}
