@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -69,6 +70,10 @@ func TestRolesOfTheReadme(t *testing.T) {
 	require.Equal(t, http.StatusOK, a.status, string(a.body))
 	for _, job := range job.JobNames() {
 		a := caller.post(s.address, "/admin/jobs/"+job+"/run", "{}", "")
+		for a.status == http.StatusConflict { // the server's own run of it, a moment before
+			time.Sleep(50 * time.Millisecond)
+			a = caller.post(s.address, "/admin/jobs/"+job+"/run", "{}", "")
+		}
 		require.Equal(t, http.StatusOK, a.status, string(a.body))
 		require.Contains(t, string(a.body), `"failed":0`, job)
 	}
