@@ -34,6 +34,7 @@ type database struct {
 
 // engine is what the two databases do differently.
 type engine interface {
+	carrier
 	// within is one attempt of a batch; see batchStore.Within.
 	within(ctx context.Context, needs loyalty.Needs, work work) error
 	// asked puts questions to one snapshot, and then those that follow; see database.ask.

@@ -90,3 +90,7 @@ func (s upkeep) opensSomething(db *gorm.DB) error {
 	}
 	return nil
 }
+
+// MasterKeyFingerprint tells the master key from others, for manifests of archives and
+// backups; it does not give it away.
+func (s upkeep) MasterKeyFingerprint() string { return s.sealer.print }

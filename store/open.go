@@ -28,6 +28,7 @@ type Store struct {
 	tailStore
 	proof
 	upkeep
+	portable
 }
 
 var (
@@ -44,6 +45,7 @@ func newStore(d *database) *Store {
 		database: d, batchStore: batchStore{d}, customerStore: customerStore{d}, journalStore: journalStore{d},
 		purchaseStore: purchaseStore{d}, couponStore: couponStore{d}, claimStore: claimStore{d}, adminStore: adminStore{d},
 		bulkStore: bulkStore{d}, jobStore: jobStore{d}, boardStore: boardStore{d}, tailStore: tailStore{d}, proof: proof{d}, upkeep: upkeep{d},
+		portable: portable{d},
 	}
 }
 

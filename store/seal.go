@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"errors"
 )
 
@@ -23,6 +24,7 @@ var errSealed = errors.New("a sealed value does not open: LOYALTY_MASTER_KEY is 
 type sealer struct {
 	aead  cipher.AEAD
 	names []byte // the key under which names are hashed
+	print string // tells the master key from others
 }
 
 func newSealer(master [32]byte) (sealer, error) {
@@ -31,9 +33,17 @@ func newSealer(master [32]byte) (sealer, error) {
 		return sealer{}, err
 	}
 	aead, err := cipher.NewGCM(block)
-	derived := hmac.New(sha256.New, master[:])
-	derived.Write([]byte("names"))
-	return sealer{aead, derived.Sum(nil)}, err
+	return sealer{aead, derive(master, "names"), hex.EncodeToString(derive(master, "fingerprint")[:fingerprintSize])}, err
+}
+
+// fingerprintSize is how many bytes tell master keys apart. They do not help to guess one.
+const fingerprintSize = 8
+
+// derive gives another key out of the master key.
+func derive(master [32]byte, purpose string) []byte {
+	h := hmac.New(sha256.New, master[:])
+	h.Write([]byte(purpose))
+	return h.Sum(nil)
 }
 
 // hash gives what a row is found by whose name must not be read, nor guessed by

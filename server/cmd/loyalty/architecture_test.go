@@ -28,6 +28,7 @@ var mayImport = map[string][]string{
 	},
 	"server/deliver":  {},
 	"server/observe":  append(rules("engine", "job"), "server"),
+	"server/archive":  {"server/loyalty", "store"},
 	"server/contract": {"openapi", "gen/documents", "server/loyalty", "server/loyalty/money", "server/loyalty/programme", "server/loyalty/admin"},
 	"server/list":     {"server/contract", "server/loyalty", "server/loyalty/programme"},
 

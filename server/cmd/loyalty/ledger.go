@@ -52,14 +52,20 @@ func (s *settings) verify(cmd *cobra.Command) error {
 	if err != nil {
 		return coded{codeUnchecked, fmt.Errorf("could not check: %w", err)}
 	}
+	err = proveLedger(cmd, db)
+	if closed := db.Close(); err == nil && closed != nil {
+		err = coded{codeUnchecked, closed}
+	}
+	return err
+}
+
+// proveLedger checks the ledger of a database that is open.
+func proveLedger(cmd *cobra.Command, db *store.Store) error {
 	verdicts := map[store.LedgerVerdict]int{}
 	db.VerifyLedger(cmd.Context(), func(c store.LedgerCheck) {
 		verdicts[c.Verdict]++
 		printCheck(cmd.OutOrStdout(), c)
 	})
-	if err := db.Close(); err != nil {
-		return coded{codeUnchecked, err}
-	}
 	switch {
 	case verdicts[store.LedgerBroken] > 0:
 		return coded{codeFailed, fmt.Errorf("%d invariants of the ledger are broken", verdicts[store.LedgerBroken])}

@@ -167,6 +167,23 @@ func (s *settings) masterKeyOrNew() ([32]byte, error) {
 	return s.newMasterKey(path)
 }
 
+// masterKeyThere is the configured master key, or that of the data folder. A new one would
+// open nothing that an archive has.
+func (s *settings) masterKeyThere() ([32]byte, error) {
+	if s.masterKey != "" || !s.embedded() {
+		return s.masterKeyOrNew()
+	}
+	path := filepath.Join(s.data, masterKeyFile)
+	key, found, err := readMasterKey(path)
+	if err == nil && !found {
+		err = fault("master-key", "is needed to restore: put the master.key of the archive's programme at %s, or name it with LOYALTY_MASTER_KEY_FILE", path)
+	}
+	if err == nil {
+		err = os.MkdirAll(s.data, 0o700)
+	}
+	return key, err
+}
+
 func readMasterKey(path string) (key [32]byte, found bool, err error) {
 	text, err := os.ReadFile(path)
 	switch {

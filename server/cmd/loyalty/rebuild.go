@@ -38,12 +38,17 @@ func (s *settings) rebuild(cmd *cobra.Command) error {
 	if err != nil {
 		return coded{codeUnchecked, fmt.Errorf("could not rebuild: %w", err)}
 	}
-	r := &rebuildReport{out: cmd.OutOrStdout(), progress: cmd.ErrOrStderr()}
-	err = db.VerifyRebuild(cmd.Context(), r.differ, r.told)
-	if closed := db.Close(); err == nil {
-		err = closed
+	err = rebuilt(cmd, db)
+	if closed := db.Close(); err == nil && closed != nil {
+		err = coded{codeUnchecked, fmt.Errorf("could not rebuild: %w", closed)}
 	}
-	if err != nil {
+	return err
+}
+
+// rebuilt folds the journal of a database that is open.
+func rebuilt(cmd *cobra.Command, db *store.Store) error {
+	r := &rebuildReport{out: cmd.OutOrStdout(), progress: cmd.ErrOrStderr()}
+	if err := db.VerifyRebuild(cmd.Context(), r.differ, r.told); err != nil {
 		return coded{codeUnchecked, fmt.Errorf("could not rebuild: %w", err)}
 	}
 	return r.end()

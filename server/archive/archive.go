@@ -1,0 +1,163 @@
+package archive
+
+import (
+	"archive/zip"
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+)
+
+// Archive is an archive that was opened to read it.
+type Archive struct {
+	Manifest Manifest
+	zip      *zip.ReadCloser
+}
+
+// Open opens an archive and reads its manifest. It fails with ErrDamaged where the file is
+// none, or not whole.
+func Open(path string) (*Archive, error) {
+	z, err := zip.OpenReader(path)
+	if errors.Is(err, zip.ErrFormat) {
+		return nil, fmt.Errorf("%s: %w: it is not a zip file, or not all of one", path, ErrDamaged)
+	}
+	if err != nil {
+		return nil, err
+	}
+	a := &Archive{zip: z}
+	if err := a.readManifest(); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), z.Close())
+	}
+	return a, nil
+}
+
+// Close closes the file.
+func (a *Archive) Close() error { return a.zip.Close() }
+
+func (a *Archive) readManifest() error {
+	f, err := a.zip.Open(manifestName)
+	if err != nil {
+		return fmt.Errorf("%w: it has no %s: is it one of loyalty dump?", ErrDamaged, manifestName)
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	m := &a.Manifest
+	if err := json.NewDecoder(f).Decode(m); err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrDamaged, manifestName, err)
+	}
+	if _, err := io.Copy(io.Discard, f); err != nil { // to the end, where its sum is
+		return fmt.Errorf("%w: %s: %w", ErrDamaged, manifestName, err)
+	}
+	switch {
+	case m.Format != formatName:
+		return fmt.Errorf("%w: it is not one of loyalty dump", ErrDamaged)
+	case m.Version > formatVersion:
+		return fmt.Errorf("it is of version %d, and this program reads %d: use a newer program", m.Version, formatVersion)
+	}
+	return nil
+}
+
+// Verify reads all of the archive and holds it against the sums of its manifest. It fails
+// with ErrDamaged.
+func (a *Archive) Verify(ctx context.Context, told func(Progress)) error {
+	progress := &meter{Progress{Of: a.Manifest.rows()}, told}
+	for _, t := range a.Manifest.Tables {
+		rows, err := a.rows(t)
+		if err != nil {
+			return err
+		}
+		for {
+			if _, err = rows.line(); err != nil {
+				break
+			}
+			progress.row()
+			if progress.Done%tellEvery == 0 && ctx.Err() != nil {
+				err = ctx.Err()
+				break
+			}
+		}
+		if closed := rows.close(); errors.Is(err, io.EOF) {
+			err = closed
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rows are the rows of a table, read one by one.
+type rows struct {
+	table  Table
+	reader *lineReader
+	file   io.Closer
+	in     *bufio.Reader
+	sum    hash.Hash
+	count  int64
+	long   []byte
+}
+
+func (a *Archive) rows(t Table) (*rows, error) {
+	f, err := a.zip.Open(entryName(t.Name))
+	if err != nil {
+		return nil, fmt.Errorf("%w: table %s is missing", ErrDamaged, t.Name)
+	}
+	sum := sha256.New()
+	reader, err := newLineReader(t.Table)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &rows{table: t, reader: reader, file: f, in: bufio.NewReaderSize(io.TeeReader(f, sum), 1<<16), sum: sum}, nil
+}
+
+func (r *rows) close() error { return r.file.Close() }
+
+// next gives the values of the next row, and io.EOF after the last one, where count and
+// sum are those of the manifest.
+func (r *rows) next() ([]any, error) {
+	line, err := r.line()
+	if err != nil {
+		return nil, err
+	}
+	row, err := r.reader.read(line)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return row, nil
+}
+
+// line gives the next line, which is good until the one after it is read.
+func (r *rows) line() ([]byte, error) {
+	line, err := r.in.ReadSlice('\n')
+	if errors.Is(err, bufio.ErrBufferFull) {
+		r.long = append(r.long[:0], line...)
+		for errors.Is(err, bufio.ErrBufferFull) {
+			line, err = r.in.ReadSlice('\n')
+			r.long = append(r.long, line...)
+		}
+		line = r.long
+	}
+	switch {
+	case errors.Is(err, io.EOF) && len(bytes.TrimSpace(line)) == 0:
+		return nil, r.end()
+	case err != nil:
+		return nil, fmt.Errorf("%w: table %s: %w", ErrDamaged, r.table.Name, err)
+	}
+	r.count++
+	return line, nil
+}
+
+func (r *rows) end() error {
+	if r.count != r.table.Rows {
+		return fmt.Errorf("%w: table %s has %d rows and should have %d", ErrDamaged, r.table.Name, r.count, r.table.Rows)
+	}
+	if sum := hex.EncodeToString(r.sum.Sum(nil)); sum != r.table.SHA256 {
+		return fmt.Errorf("%w: table %s has another sum than when it was written", ErrDamaged, r.table.Name)
+	}
+	return io.EOF
+}

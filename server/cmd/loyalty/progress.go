@@ -1,0 +1,76 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/archive"
+)
+
+// progress shows on a terminal how far some work is, once it takes longer than a moment.
+// Elsewhere it shows nothing: logs are for what happened.
+type progress struct {
+	out   io.Writer // nil: there is no terminal
+	what  string
+	begun time.Time
+	shown time.Time
+	width int
+}
+
+// How soon a bar appears, and how often it moves.
+const (
+	progressAfter = 2 * time.Second
+	progressEvery = 200 * time.Millisecond
+)
+
+func newProgress(out io.Writer, what string) *progress {
+	p := &progress{what: what, begun: time.Now()}
+	if isTerminal(out) {
+		p.out = out
+	}
+	return p
+}
+
+// isTerminal says whether somebody may look at it.
+func isTerminal(out io.Writer) bool {
+	file, ok := out.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// rows tells that so many rows are done.
+func (p *progress) rows(n archive.Progress) { p.show(n.Done, n.Of, "rows") }
+
+// show tells that so much of the work is done; of is 0 where nobody knows how much there is.
+func (p *progress) show(done, of int64, unit string) {
+	now := time.Now()
+	if p.out == nil || now.Sub(p.begun) < progressAfter || now.Sub(p.shown) < progressEvery {
+		return
+	}
+	p.shown = now
+	line := fmt.Sprintf("%s: %d %s, %s", p.what, done, unit, now.Sub(p.begun).Round(time.Second))
+	if of > 0 {
+		part := min(1, float64(done)/float64(of))
+		line = fmt.Sprintf("%s [%-40s] %3.0f %%  %d of %d %s", p.what, strings.Repeat("=", int(40*part)), 100*part, done, of, unit)
+		if done > 0 {
+			left := time.Duration(float64(now.Sub(p.begun)) * (1 - part) / part)
+			line += fmt.Sprintf(", %s left", left.Round(time.Second))
+		}
+	}
+	fmt.Fprintf(p.out, "\r%-*s", p.width, line)
+	p.width = len(line)
+}
+
+// end takes the bar away.
+func (p *progress) end() {
+	if p.width > 0 {
+		fmt.Fprintf(p.out, "\r%*s\r", p.width, "")
+		p.width = 0
+	}
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/server/archive"
+	"github.com/loyalty-platform/loyalty/store/storetest"
+)
+
+// demoed is a folder with the embedded database of a small demo, and its master key.
+func demoed(t *testing.T) (dir, key string) {
+	t.Helper()
+	dir = t.TempDir()
+	r := command(t, dir, nil, "demo", "--quiet", "--customers", "30", "--events", "400")
+	require.Equal(t, 0, r.code, r.errors)
+	return dir, filepath.Join(dir, "data", masterKeyFile)
+}
+
+// succeeds runs a command that must.
+func succeeds(t *testing.T, dir string, env []string, args ...string) string {
+	t.Helper()
+	r := command(t, dir, env, args...)
+	require.Equal(t, 0, r.code, "%v: %s%s", args, r.out, r.errors)
+	return r.out
+}
+
+// TestProgrammeMoves takes a filled programme from the embedded database to PostgreSQL and
+// back: the dumps are the same file, and journal and ledger hold at each stop.
+func TestProgrammeMoves(t *testing.T) {
+	from, key := demoed(t)
+	name := []string{"LOYALTY_MASTER_KEY_FILE=" + key}
+	dump := func(dir string, env []string, file string) []byte {
+		out := succeeds(t, dir, env, "dump", file)
+		require.Regexp(t, `: \d+ tables of schema \d+ with \d+ events, the last of 20`, out)
+		octets, err := os.ReadFile(file)
+		require.NoError(t, err)
+		return octets
+	}
+	restore := func(dir string, env []string, file string) string {
+		out := succeeds(t, dir, env, "restore", file)
+		require.Contains(t, out, "give exactly what is stored.\n", out)
+		require.Regexp(t, `I12 +held`, out)
+		return out
+	}
+	files := t.TempDir()
+	first := dump(from, nil, filepath.Join(files, "first"))
+	postgres := append(name, "LOYALTY_DATABASE_URL="+storetest.EmptyPostgres(t))
+	out := restore(files, postgres, filepath.Join(files, "first"))
+	require.Contains(t, out, "There is no list of opt-outs: whoever opted out after 20")
+	second := dump(files, postgres, filepath.Join(files, "second"))
+	require.True(t, bytes.Equal(first, second), "PostgreSQL's dump is another file")
+	back := append(name, "LOYALTY_DATA="+filepath.Join(files, "back"))
+	restore(files, back, filepath.Join(files, "second"))
+	require.True(t, bytes.Equal(first, dump(files, back, filepath.Join(files, "third"))), "SQLite's dump is another file")
+
+	r := command(t, files, back, "restore", filepath.Join(files, "second"))
+	require.Equal(t, 2, r.code)
+	require.Regexp(t, `^loyalty: LOYALTY_DATA: restore fills an empty database: the database is not empty: table \w+ has \d+ rows\n$`, r.errors)
+	require.Equal(t, succeeds(t, from, nil, "keys", "list"), succeeds(t, files, back, "keys", "list"))
+	require.Equal(t, succeeds(t, from, nil, "config", "export"), succeeds(t, files, postgres, "config", "export"))
+}
+
+// TestRestoreForgets: who opted out after the dump was made is forgotten in what is
+// restored from it, merged accounts included.
+func TestRestoreForgets(t *testing.T) {
+	from, key := demoed(t)
+	files := t.TempDir()
+	succeeds(t, from, nil, "dump", filepath.Join(files, "dump"))
+	raw := storetest.Raw(t, "sqlite:"+filepath.Join(from, "data", "loyalty.db"))
+	var list strings.Builder
+	rows, err := raw.Query(`SELECT lower(hex(id)) FROM customers WHERE status = 'active' AND email <> '' ORDER BY id LIMIT 3`)
+	require.NoError(t, err)
+	var ids []string
+	for rows.Next() {
+		var id string
+		require.NoError(t, rows.Scan(&id))
+		ids = append(ids, id)
+		list.WriteString(`{"customer":"` + id + `","at":"2026-11-01T00:00:00Z"}` + "\n")
+	}
+	require.NoError(t, rows.Err())
+	require.Len(t, ids, 3)
+	list.WriteString(`{"customer":"00000000-0000-7000-8000-000000000000","at":"2026-11-01T00:00:00Z"}` + "\n" + `{"custo`) // nobody; and torn
+	require.NoError(t, os.WriteFile(filepath.Join(files, archive.OptOutsFile), []byte(list.String()), 0o600))
+	for _, url := range []string{"", storetest.EmptyPostgres(t)} {
+		env := []string{"LOYALTY_MASTER_KEY_FILE=" + key, "LOYALTY_DATABASE_URL=" + url, "LOYALTY_DATA=" + filepath.Join(files, "data")}
+		out := succeeds(t, files, env, "restore", filepath.Join(files, "dump"))
+		require.Contains(t, out, "Of 4 opt-outs in "+filepath.Join(files, archive.OptOutsFile)+", 3 were not in the archive and were applied again.\n")
+		if url == "" {
+			url = "sqlite:" + filepath.Join(files, "data", "loyalty.db")
+		}
+		for _, id := range ids {
+			var known int
+			require.NoError(t, storetest.Raw(t, url).QueryRow(
+				`SELECT count(*) FROM customers c WHERE replace(lower(`+idText(url)+`), '-', '') = '`+id+`' AND (status <> 'opted_out' OR email LIKE '%@%')`).Scan(&known))
+			require.Zero(t, known)
+		}
+	}
+}
+
+// idText is the id of a row as text.
+func idText(url string) string {
+	if strings.HasPrefix(url, "sqlite:") {
+		return "hex(c.id)"
+	}
+	return "c.id::text"
+}
+
+// TestRestoreRefuses: every file and place that cannot be right is refused with one line,
+// before anything is written.
+func TestRestoreRefuses(t *testing.T) {
+	from, key := demoed(t)
+	files := t.TempDir()
+	good := filepath.Join(files, "good")
+	succeeds(t, from, nil, "dump", good)
+	octets, err := os.ReadFile(good)
+	require.NoError(t, err)
+	damaged := filepath.Join(files, "damaged")
+	octets[len(octets)/2] ^= 1
+	require.NoError(t, os.WriteFile(damaged, octets, 0o600))
+	for _, c := range []struct {
+		env  []string
+		args []string
+		code int
+		line string
+	}{
+		{nil, []string{"restore", good}, 2, `LOYALTY_MASTER_KEY: is needed to restore: put the master.key of the archive's programme at `},
+		{[]string{"LOYALTY_MASTER_KEY=" + strings.Repeat("ab", 32)}, []string{"restore", good}, 2, `LOYALTY_MASTER_KEY is not the key of the archive`},
+		{[]string{"LOYALTY_MASTER_KEY_FILE=" + key}, []string{"restore", damaged}, 1, `the archive is damaged`},
+		{[]string{"LOYALTY_MASTER_KEY_FILE=" + key}, []string{"restore", filepath.Join(files, "missing")}, 1, `no such file`},
+		{[]string{"LOYALTY_MASTER_KEY_FILE=" + key}, []string{"restore", good, "--opt-outs", "missing"}, 2, `--opt-outs: open missing`},
+	} {
+		place := t.TempDir()
+		r := command(t, place, c.env, c.args...)
+		require.Equal(t, c.code, r.code, r.errors)
+		require.Contains(t, r.errors, c.line)
+		require.Equal(t, 1, strings.Count(r.errors, "\n"), r.errors)
+	}
+	r := command(t, from, nil, "dump", good)
+	require.Equal(t, 1, r.code)
+	require.Contains(t, r.errors, "file already exists")
+}

@@ -1,0 +1,35 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// OptOut is somebody who opted out, by the id that no caller knows, and when it was
+// recorded. It names nobody.
+type OptOut struct {
+	Customer loyalty.ID
+	At       time.Time
+}
+
+// OptOuts lists who opted out since an instant, and who was merged into them, in order of
+// time: a copy of the database that is older forgets them too before it serves.
+func (s journalStore) OptOuts(ctx context.Context, since time.Time) ([]OptOut, error) {
+	const forgotten = `SELECT customer_id, recorded_at FROM events WHERE action = 'opt_out' AND recorded_at >= ?
+ UNION ALL SELECT c.id, e.recorded_at FROM events e JOIN customers c ON c.merged_into = e.customer_id WHERE e.action = 'opt_out' AND e.recorded_at >= ?
+ ORDER BY 2, 1`
+	var rows []struct {
+		CustomerID UUID
+		RecordedAt int64
+	}
+	if err := s.read.WithContext(ctx).Raw(forgotten, since.UnixMilli(), since.UnixMilli()).Scan(&rows).Error; err != nil {
+		return nil, s.classify(err)
+	}
+	list := make([]OptOut, len(rows))
+	for i, r := range rows {
+		list[i] = OptOut{loyalty.ID(r.CustomerID), time.UnixMilli(r.RecordedAt).UTC()}
+	}
+	return list, nil
+}

@@ -1,0 +1,266 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// portable carries whole databases: every row of every table, as it was at one instant,
+// out of either database and into either.
+type portable struct{ *database }
+
+// A Kind is how an archive writes the values of a column. Both databases have each of
+// them: what is a truth value in one of them is 0 or 1 in the other, and an id is its
+// 16 bytes.
+type Kind string
+
+// The kinds of columns.
+const (
+	KindNumber Kind = "number" // whole
+	KindText   Kind = "text"
+	KindBytes  Kind = "bytes"
+)
+
+// Column is a column of a table.
+type Column struct {
+	Name string `json:"name"`
+	Kind Kind   `json:"kind"`
+	// own is the type by PostgreSQL's name; key its place in the primary key, from 1.
+	own string
+	key int
+}
+
+// Table is a table with its columns in order of their names, which is the same in both
+// databases.
+type Table struct {
+	Name    string   `json:"name"`
+	Columns []Column `json:"columns"`
+}
+
+// names lists the columns.
+func (t Table) names() string {
+	list := make([]string, len(t.Columns))
+	for i, c := range t.Columns {
+		list[i] = c.Name
+	}
+	return strings.Join(list, ", ")
+}
+
+// order is the primary key, by which both databases order rows alike: numbers as
+// numbers, texts by code point, bytes as bytes.
+func (t Table) order() string {
+	key := slices.DeleteFunc(slices.Clone(t.Columns), func(c Column) bool { return c.key == 0 })
+	slices.SortFunc(key, func(a, b Column) int { return a.key - b.key })
+	return Table{Columns: key}.names()
+}
+
+// Equal says whether two tables have the same columns of the same kinds.
+func (t Table) Equal(other Table) bool {
+	return t.Name == other.Name && slices.EqualFunc(t.Columns, other.Columns, func(a, b Column) bool { return a.Name == b.Name && a.Kind == b.Kind })
+}
+
+// carrier is what the two databases do differently when rows are carried.
+type carrier interface {
+	// still gives a look at one instant.
+	still(ctx context.Context, read func(look) error) error
+	// fill is one transaction that inserts.
+	fill(ctx context.Context, write func(loading) error) error
+	// monthsSince makes the months of the journal from an instant on.
+	monthsSince(ctx context.Context, first, now time.Time) error
+	// analyze has the planner look at what came in.
+	analyze(ctx context.Context) error
+}
+
+// look reads tables.
+type look interface {
+	// tables are those of the schema, without parts of others and the migrations' own.
+	tables() ([]string, error)
+	columns(table string) ([]Column, error)
+	// rows gives the rows of a query of columns, whose values are nil, int64, string or
+	// []byte; they are good until take returns.
+	rows(query string, columns []Column, take func([]any) error) error
+}
+
+// loading fills tables.
+type loading interface {
+	look
+	exec(text string) error
+	insert(t Table, next func() ([]any, error)) error
+}
+
+// Still is a look at every row at one instant of a database.
+type Still struct {
+	Schema int64 // the newest migration
+	Tables []Table
+	look   look
+}
+
+// Rows gives the rows of a table in the order of its key. A value is nil, int64, string or
+// []byte; values are good until take returns.
+func (s *Still) Rows(t Table, take func([]any) error) error {
+	return s.look.rows("SELECT "+t.names()+" FROM "+t.Name+" ORDER BY "+t.order(), t.Columns, take)
+}
+
+// Count says how many rows a table has.
+func (s *Still) Count(t Table) (count int64, err error) { return rowsOf(s.look, t.Name) }
+
+func rowsOf(l look, table string) (count int64, err error) {
+	err = l.rows("SELECT count(*) FROM "+table, []Column{{Kind: KindNumber}}, func(row []any) error {
+		count, _ = row[0].(int64)
+		return nil
+	})
+	return count, err
+}
+
+// Still reads a database that has this program's schema, at one instant. Writers go on
+// meanwhile.
+func (p portable) Still(ctx context.Context, read func(*Still) error) error {
+	if err := p.current(ctx); err != nil {
+		return err
+	}
+	version, err := p.schemaVersion(ctx)
+	if err != nil {
+		return p.classify(err)
+	}
+	return p.stillAt(ctx, version, read)
+}
+
+// stillAt is Still at a schema that need not be this program's.
+func (p portable) stillAt(ctx context.Context, version int64, read func(*Still) error) error {
+	return p.classify(p.still(ctx, func(l look) error {
+		s := &Still{Schema: version, look: l}
+		var err error
+		if s.Tables, err = tablesOf(l); err != nil {
+			return err
+		}
+		return read(s)
+	}))
+}
+
+// tablesOf gives the tables of a database, in the order of portableTables. One that is not
+// in it is an error: an archive without it would not be whole.
+func tablesOf(l look) ([]Table, error) {
+	there, err := l.tables()
+	if err != nil {
+		return nil, err
+	}
+	var list []Table
+	for _, known := range portableTables {
+		if !slices.Contains(there, known.name) {
+			continue // of a later schema
+		}
+		t := Table{Name: known.name}
+		if t.Columns, err = l.columns(known.name); err != nil {
+			return nil, err
+		}
+		slices.SortFunc(t.Columns, func(a, b Column) int { return strings.Compare(a.Name, b.Name) })
+		if t.order() == "" {
+			return nil, fmt.Errorf("table %s has no primary key to order its rows by", t.Name)
+		}
+		list = append(list, t)
+	}
+	for _, name := range there {
+		if !slices.ContainsFunc(list, func(t Table) bool { return t.Name == name }) {
+			return nil, fmt.Errorf("table %s is not one of the programme's (portableTables); it would be left behind", name)
+		}
+	}
+	return list, nil
+}
+
+// ErrNotEmpty says that a database which was to be filled has something in it.
+var ErrNotEmpty = errors.New("the database is not empty")
+
+// Filling is an empty database that is being filled.
+type Filling struct {
+	Tables  []Table
+	loading loading
+}
+
+// Insert fills a table with the rows that next gives until it fails; io.EOF is the end. A
+// value is nil, int64, string or []byte, in the order of the table's columns.
+func (f *Filling) Insert(t Table, next func() ([]any, error)) error { return f.loading.insert(t, next) }
+
+// Fill brings an empty database to a schema that need not be the program's newest, and
+// has it filled in one transaction: a kill leaves an empty database. journal is the
+// instant of the first event to come. It fails with ErrNotEmpty.
+func (p portable) Fill(ctx context.Context, schema int64, journal time.Time, fill func(*Filling) error) error {
+	version, err := p.schemaVersion(ctx)
+	if err != nil {
+		return p.classify(err)
+	}
+	if version > schema {
+		return fmt.Errorf("%w: it has schema %d, and the archive has %d", ErrNotEmpty, version, schema)
+	}
+	if version > 0 { // else there is nothing
+		if err := p.stillAt(ctx, version, mustBeEmpty); err != nil {
+			return err
+		}
+	}
+	goose, err := p.migrations()
+	if err != nil {
+		return err
+	}
+	if _, err := goose.UpTo(ctx, schema); err != nil {
+		return fmt.Errorf("migrate to %d: %w", schema, p.classify(err))
+	}
+	if err := p.monthsSince(ctx, journal, p.now()); err != nil {
+		return p.classify(err)
+	}
+	return p.classify(p.fill(ctx, func(l loading) error { return p.pour(l, fill) }))
+}
+
+func mustBeEmpty(s *Still) error {
+	for _, t := range s.Tables {
+		if seeded(t.Name) {
+			continue
+		}
+		n, err := s.Count(t)
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			return fmt.Errorf("%w: table %s has %d rows", ErrNotEmpty, t.Name, n)
+		}
+	}
+	return nil
+}
+
+func seeded(table string) bool {
+	return slices.ContainsFunc(portableTables, func(t portableTable) bool { return t.name == table && t.seeded })
+}
+
+// pour has the tables filled, once what the migrations put into them is gone. Whoever
+// filled them in the meantime makes it fail.
+func (p portable) pour(l loading, fill func(*Filling) error) error {
+	tables, err := tablesOf(l)
+	if err != nil {
+		return err
+	}
+	if err := mustBeEmpty(&Still{Tables: tables, look: l}); err != nil {
+		return err
+	}
+	for _, t := range tables {
+		if seeded(t.Name) {
+			if err := l.exec("DELETE FROM " + t.Name); err != nil {
+				return err
+			}
+		}
+	}
+	return fill(&Filling{tables, l})
+}
+
+// Filled looks at what was filled in, at its schema.
+func (p portable) Filled(ctx context.Context, read func(*Still) error) error {
+	version, err := p.schemaVersion(ctx)
+	if err != nil {
+		return p.classify(err)
+	}
+	if err := p.analyze(ctx); err != nil {
+		return p.classify(err)
+	}
+	return p.stillAt(ctx, version, read)
+}
