@@ -54,7 +54,7 @@ var fieldNames = map[string]string{
 }
 
 // reasonNames are the reasons that stand in for {reason}, worded by the server.
-var reasonNames = strings.Fields(`brackets codes cursor declared depth encoding external_name incomplete instant internal_action name nul past range
+var reasonNames = strings.Fields(`brackets codes cursor export_key declared depth encoding external_name incomplete instant internal_action name nul past range
 	repeated schema surrogate syntax too_many trailing type choice whole_number
 	campaign condition limit_total module_is_off nothing_to_give pool_has_no_code referral referral_back
 	balance claimed coupon handed_out kept paid no_rate pattern_budget limit not_active product redeemed revoked segment stock store transferred

@@ -22,6 +22,7 @@ type administrationAPI struct {
 	region     string
 	jobWait    time.Duration
 	verifying  chan struct{} // holds one verification of the ledger at a time
+	exports    exportsAPI
 }
 
 var _ administration.StrictServerInterface = (*administrationAPI)(nil)

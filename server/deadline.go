@@ -10,7 +10,7 @@ import (
 // waitTime bounds what a request waits for, so that a database that says nothing
 // does not hold on to callers. A bulk has longer, and so has an operation whose body
 // may be large: what of a bulk was not begun by then is refused, event by event. A page of the feed may wait for an event; its streams
-// have no deadline and move that of writing themselves.
+// and exports have no deadline and move that of writing themselves.
 const (
 	waitTime = 10 * time.Second
 	bulkTime = 60 * time.Second
@@ -22,8 +22,11 @@ func (s *Server) bound(c *gin.Context) {
 	if o := s.operations[routeKey{c.Request.Method, c.FullPath()}]; o != nil && (o.bodyLimit > 0 || c.FullPath() == bulkPath) {
 		wait = bulkTime
 	}
-	if c.FullPath() == feedPath {
+	switch c.FullPath() {
+	case feedPath:
 		wait += feedWait
+		fallthrough
+	case exportPath:
 		requestOf(c).unbound = c.Request.Context()
 	}
 	ctx, cancel := context.WithTimeout(c.Request.Context(), wait)

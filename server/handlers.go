@@ -30,6 +30,7 @@ func (s *Server) handlers() *handlers {
 		administration: administrationAPI{
 			admin: s.admin, jobs: s.jobs, failures: s.failures, vocabulary: s.vocabulary, entities: s.entities, logger: s.logger,
 			clock: clock, region: s.region, jobWait: s.jobWait, verifying: make(chan struct{}, 1),
+			exports: exportsAPI{reader: s.exports, directory: s.directory, stopping: s.stopping, streams: newGate(exportsOpen, 0), logger: s.logger},
 		},
 		campaigns: campaignsAPI{
 			engine: s.engine, admin: s.admin, reader: s.reader, jobs: s.jobs, vocabulary: s.vocabulary, bulk: bulk,

@@ -71,7 +71,7 @@ func openOn(t *testing.T, url string, adjust ...func(*server.Options)) *house {
 	catalogue, err := i18n.Load()
 	require.NoError(t, err)
 	o := server.Options{
-		Listen: "127.0.0.1:0", Region: region, Engine: h.engine, Directory: directory, Admin: h.admin, Reader: h.store, Feed: h.store,
+		Listen: "127.0.0.1:0", Region: region, Engine: h.engine, Directory: directory, Admin: h.admin, Reader: h.store, Feed: h.store, Exports: h.store,
 		Leaderboard: leaderboard.NewLeaderboard(leaderboard.LeaderboardOptions{Store: h.store, Programmes: directory}),
 		Jobs:        job.NewJobs(job.JobsOptions{Engine: h.engine, Store: h.store}),
 		Vocabulary:  vocabulary, Catalogue: catalogue, Ready: h.store.Ready,

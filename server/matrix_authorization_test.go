@@ -106,6 +106,7 @@ var authorized = map[string]string{
 
 	"getLedger":          "administration reads",
 	"listFailedRequests": "administration reads",
+	"exportTable":        "administration reads",
 	"getConfiguration":   "administration reads",
 	"applyConfiguration": "administration writes",
 

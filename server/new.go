@@ -29,7 +29,7 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		listen: o.Listen, region: o.Region, engine: o.Engine, directory: o.Directory, admin: o.Admin, reader: o.Reader, feed: o.Feed,
+		listen: o.Listen, region: o.Region, engine: o.Engine, directory: o.Directory, admin: o.Admin, reader: o.Reader, feed: o.Feed, exports: o.Exports,
 		boards: o.Leaderboard, jobs: o.Jobs, jobWait: cmp.Or(o.JobWait, defaultJobWait),
 		vocabulary: o.Vocabulary, catalogue: o.Catalogue, limiter: o.Limiter,
 		ready: o.Ready, status: o.Status, logger: o.Logger, clock: o.Clock, publicHosts: o.PublicHosts, proxies: trusted, debug: o.SigningDebug,

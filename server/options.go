@@ -39,6 +39,7 @@ type Options struct {
 	Admin     *admin.Admin
 	Reader    loyalty.Reader
 	Feed      loyalty.FeedReader
+	Exports   loyalty.ExportReader
 	Jobs      Jobs
 	// Leaderboard ranks customers.
 	Leaderboard *leaderboard.Leaderboard

@@ -28,6 +28,7 @@ type Server struct {
 	admin       *admin.Admin
 	reader      loyalty.Reader
 	feed        loyalty.FeedReader
+	exports     loyalty.ExportReader
 	jobs        Jobs
 	boards      *leaderboard.Leaderboard
 	jobWait     time.Duration

@@ -26,6 +26,7 @@ type Store struct {
 	jobStore
 	boardStore
 	tailStore
+	exportStore
 	proof
 	upkeep
 	portable
@@ -37,6 +38,8 @@ var (
 	_ loyalty.AdminStore = (*Store)(nil)
 	_ loyalty.JobStore   = (*Store)(nil)
 	_ loyalty.BoardStore = (*Store)(nil)
+
+	_ loyalty.ExportReader = (*Store)(nil)
 )
 
 // newStore puts the parts over a database.
@@ -44,7 +47,7 @@ func newStore(d *database) *Store {
 	return &Store{
 		database: d, batchStore: batchStore{d}, customerStore: customerStore{d}, journalStore: journalStore{d},
 		purchaseStore: purchaseStore{d}, couponStore: couponStore{d}, claimStore: claimStore{d}, adminStore: adminStore{d},
-		bulkStore: bulkStore{d}, jobStore: jobStore{d}, boardStore: boardStore{d}, tailStore: tailStore{d}, proof: proof{d}, upkeep: upkeep{d},
+		bulkStore: bulkStore{d}, jobStore: jobStore{d}, boardStore: boardStore{d}, tailStore: tailStore{d}, exportStore: exportStore{d}, proof: proof{d}, upkeep: upkeep{d},
 		portable: portable{d},
 	}
 }

@@ -63,7 +63,7 @@ func feedOf(db *gorm.DB, part *loyalty.FeedPart, q *loyalty.FeedQuery) ([]loyalt
 	}
 	part.Head = state.Head
 	scan := q.Scan
-	if len(q.Actions)+len(q.Prefixes) == 0 {
+	if len(q.Actions)+len(q.Prefixes) == 0 && q.From.IsZero() && q.Before.IsZero() {
 		scan = q.Limit
 	}
 	stretch, err := tailTable.find(db.Where("number > ?", q.After).Order("number").Limit(scan + 1))
@@ -80,6 +80,12 @@ func addFeed(db *gorm.DB, part *loyalty.FeedPart, q *loyalty.FeedQuery) error {
 	w := sqlFragment{}.and("t.number > ?", q.After).and("t.number <= ?", part.Through)
 	if text, args := actionsLike(q); text != "" {
 		w = w.and(text, args...)
+	}
+	if !q.From.IsZero() {
+		w = w.and("t.recorded_at >= ?", Millis(q.From))
+	}
+	if !q.Before.IsZero() {
+		w = w.and("t.recorded_at < ?", Millis(q.Before))
 	}
 	var number int64
 	size := 0

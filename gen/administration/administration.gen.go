@@ -424,6 +424,42 @@ func (e PointsEconomyConfigNegative) Valid() bool {
 	}
 }
 
+// Defines values for ExportFormat.
+const (
+	ExportFormatCsv    ExportFormat = "csv"
+	ExportFormatNdjson ExportFormat = "ndjson"
+)
+
+// Valid indicates whether the value is a known member of the ExportFormat enum.
+func (e ExportFormat) Valid() bool {
+	switch e {
+	case ExportFormatCsv:
+		return true
+	case ExportFormatNdjson:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ExportTableParamsFormat.
+const (
+	ExportTableParamsFormatCsv    ExportTableParamsFormat = "csv"
+	ExportTableParamsFormatNdjson ExportTableParamsFormat = "ndjson"
+)
+
+// Valid indicates whether the value is a known member of the ExportTableParamsFormat enum.
+func (e ExportTableParamsFormat) Valid() bool {
+	switch e {
+	case ExportTableParamsFormatCsv:
+		return true
+	case ExportTableParamsFormatNdjson:
+		return true
+	default:
+		return false
+	}
+}
+
 // APIName The name of an API.
 //
 // Example: events
@@ -1529,6 +1565,24 @@ type TiersConfig struct {
 	ExchangeRates map[string]float64 `json:"exchange_rates,omitempty"`
 }
 
+// ExportAfter defines model for ExportAfter.
+type ExportAfter = string
+
+// ExportFormat defines model for ExportFormat.
+type ExportFormat string
+
+// ExportFrom defines model for ExportFrom.
+type ExportFrom = externalRef0.Instant
+
+// ExportLimit defines model for ExportLimit.
+type ExportLimit = int
+
+// ExportPersonal defines model for ExportPersonal.
+type ExportPersonal = bool
+
+// ExportTo defines model for ExportTo.
+type ExportTo = externalRef0.Instant
+
 // JobToRun defines model for JobToRun.
 type JobToRun = string
 
@@ -1559,6 +1613,30 @@ type ApplyConfigurationParams struct {
 	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
+
+// ExportTableParams defines parameters for ExportTable.
+type ExportTableParams struct {
+	// Format How the rows are written. Lines of JSON, if you leave it out.
+	Format *ExportTableParamsFormat `form:"format,omitempty" json:"format,omitempty"`
+
+	// From Rows from this instant on. A day begins at midnight UTC. Absent, from the beginning.
+	From *ExportFrom `form:"from,omitempty" json:"from,omitempty"`
+
+	// To Rows before this instant. Absent, to the end.
+	To *ExportTo `form:"to,omitempty" json:"to,omitempty"`
+
+	// After The `key` of the last row that you have. Absent, from the first row.
+	After *ExportAfter `form:"after,omitempty" json:"after,omitempty"`
+
+	// Limit After how many rows to end, at the latest. Absent, when there are no more.
+	Limit *ExportLimit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Personal `true` shows what names a person too, and is written into the audit trail. `false` is the default.
+	Personal *ExportPersonal `form:"personal,omitempty" json:"personal,omitempty"`
+}
+
+// ExportTableParamsFormat defines parameters for ExportTable.
+type ExportTableParamsFormat string
 
 // ListJobsParams defines parameters for ListJobs.
 type ListJobsParams struct {
@@ -1723,6 +1801,9 @@ type ServerInterface interface {
 	// ApplyConfiguration Plan or apply a configuration
 	// (POST /admin/configuration)
 	ApplyConfiguration(c *gin.Context, params ApplyConfigurationParams)
+	// ExportTable Export a table
+	// (GET /admin/exports/{table})
+	ExportTable(c *gin.Context, table string, params ExportTableParams)
 	// ListJobs List the jobs
 	// (GET /admin/jobs)
 	ListJobs(c *gin.Context, params ListJobsParams)
@@ -1873,6 +1954,82 @@ func (siw *ServerInterfaceWrapper) ApplyConfiguration(c *gin.Context) {
 	}
 
 	siw.Handler.ApplyConfiguration(c, params)
+}
+
+// ExportTable operation middleware
+func (siw *ServerInterfaceWrapper) ExportTable(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "table" -------------
+	var table string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "table", c.Param("table"), &table, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter table: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ExportTableParams
+
+	// ------------- Optional query parameter "format" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "format", c.Request.URL.Query(), &params.Format, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter format: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "from" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "from", c.Request.URL.Query(), &params.From, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter from: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "to" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "to", c.Request.URL.Query(), &params.To, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter to: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", c.Request.URL.Query(), &params.After, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter after: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "personal" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "personal", c.Request.URL.Query(), &params.Personal, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter personal: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ExportTable(c, table, params)
 }
 
 // ListJobs operation middleware
@@ -2476,6 +2633,7 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/admin/audit", wrapper.ListAudit)
 	router.GET(options.BaseURL+"/admin/configuration", wrapper.GetConfiguration)
 	router.POST(options.BaseURL+"/admin/configuration", wrapper.ApplyConfiguration)
+	router.GET(options.BaseURL+"/admin/exports/:table", wrapper.ExportTable)
 	router.GET(options.BaseURL+"/admin/jobs", wrapper.ListJobs)
 	router.POST(options.BaseURL+"/admin/jobs/:job/run", wrapper.RunJob)
 	router.GET(options.BaseURL+"/admin/keys", wrapper.ListKeys)
@@ -2556,6 +2714,78 @@ func (response ApplyConfiguration200JSONResponse) VisitApplyConfigurationRespons
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ExportTableRequestObject struct {
+	Table  string `json:"table"`
+	Params ExportTableParams
+}
+
+type ExportTableResponseObject interface {
+	VisitExportTableResponse(w http.ResponseWriter) error
+}
+
+type ExportTable200ApplicationXNdjsonResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response ExportTable200ApplicationXNdjsonResponse) VisitExportTableResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	flusher, ok := w.(http.Flusher)
+	if !ok {
+		// If w doesn't support flushing, fall back to io.Copy.
+		_, err := io.Copy(w, response.Body)
+		return err
+	}
+	// text/event-stream messages are typically small; use a
+	// modest buffer and flush after each chunk so clients see
+	// events immediately instead of waiting on OS buffering.
+	buf := make([]byte, 4096)
+	for {
+		n, err := response.Body.Read(buf)
+		if n > 0 {
+			if _, writeErr := w.Write(buf[:n]); writeErr != nil {
+				return writeErr
+			}
+			flusher.Flush()
+		}
+		if err != nil {
+			if err == io.EOF {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+type ExportTable200TextCsvResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response ExportTable200TextCsvResponse) VisitExportTableResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/csv")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
 	return err
 }
 
@@ -2911,6 +3141,9 @@ type StrictServerInterface interface {
 	// ApplyConfiguration Plan or apply a configuration
 	// (POST /admin/configuration)
 	ApplyConfiguration(ctx context.Context, request ApplyConfigurationRequestObject) (ApplyConfigurationResponseObject, error)
+	// ExportTable Export a table
+	// (GET /admin/exports/{table})
+	ExportTable(ctx context.Context, request ExportTableRequestObject) (ExportTableResponseObject, error)
 	// ListJobs List the jobs
 	// (GET /admin/jobs)
 	ListJobs(ctx context.Context, request ListJobsRequestObject) (ListJobsResponseObject, error)
@@ -3102,6 +3335,33 @@ func (sh *strictHandler) ApplyConfiguration(ctx *gin.Context, params ApplyConfig
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(ApplyConfigurationResponseObject); ok {
 		if err := validResponse.VisitApplyConfigurationResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ExportTable operation middleware
+func (sh *strictHandler) ExportTable(ctx *gin.Context, table string, params ExportTableParams) {
+	var request ExportTableRequestObject
+
+	request.Table = table
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ExportTable(ctx, request.(ExportTableRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ExportTable")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ExportTableResponseObject); ok {
+		if err := validResponse.VisitExportTableResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

@@ -1,6 +1,9 @@
 package loyalty
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // FeedQuery selects a part of the feed: the events of the tail, in its order.
 type FeedQuery struct {
@@ -12,6 +15,9 @@ type FeedQuery struct {
 	// Actions are those that are wanted, and Prefixes how they may begin; neither: all.
 	Actions, Prefixes []string
 	Postings          bool // how points moved is wanted as well
+	// From and Before are the stretch of time in which the events were recorded; zero: no
+	// bound.
+	From, Before time.Time
 }
 
 // FeedPart is a part of the feed.

@@ -21,7 +21,7 @@ var mayImport = map[string][]string{
 	"server/cmd/loyalty": {"*"},
 	"server/cmd/bench":   {"*"},
 	"server": {
-		"gen", "openapi", "signing", "i18n", "server/contract", "server/list", "server/limit",
+		"gen", "openapi", "signing", "i18n", "server/contract", "server/list", "server/limit", "server/export",
 		"server/loyalty", "server/loyalty/money", "server/loyalty/points", "server/loyalty/programme", "server/loyalty/engine", "server/loyalty/admin",
 		"server/loyalty/job", "server/loyalty/leaderboard", "server/loyalty/campaign", "server/loyalty/challenge", "server/loyalty/coupon",
 		"server/loyalty/game", "server/loyalty/offer", "server/loyalty/reward", "server/loyalty/tier",
@@ -29,6 +29,7 @@ var mayImport = map[string][]string{
 	"server/deliver":  {},
 	"server/observe":  append(rules("engine", "job"), "server"),
 	"server/archive":  {"server/loyalty", "store"},
+	"server/export":   rules("money"),
 	"server/contract": {"openapi", "gen/documents", "server/loyalty", "server/loyalty/money", "server/loyalty/programme", "server/loyalty/admin"},
 	"server/list":     {"server/contract", "server/loyalty", "server/loyalty/programme"},
 

@@ -124,7 +124,7 @@ func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logg
 		return nil, err
 	}
 	o := server.Options{
-		Listen: s.listen, Region: s.region, Engine: a.engine, Directory: a.directory, Admin: a.admin, Reader: db, Feed: db, Jobs: a.jobs,
+		Listen: s.listen, Region: s.region, Engine: a.engine, Directory: a.directory, Admin: a.admin, Reader: db, Feed: db, Exports: db, Jobs: a.jobs,
 		Leaderboard: leaderboard.NewLeaderboard(leaderboard.LeaderboardOptions{Store: db, Programmes: a.directory}),
 		Vocabulary:  a.vocabulary, Catalogue: catalogue, Limiter: limiter, Ready: a.ready, Status: a.status, Logger: logger,
 		PublicHosts: s.publicHosts, TrustedProxies: s.trustedProxies, SigningDebug: s.signingDebug,

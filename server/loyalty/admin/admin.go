@@ -157,6 +157,23 @@ func (a *Admin) AuditLog(ctx context.Context, q loyalty.AuditQuery) ([]loyalty.A
 	return a.store.AuditLog(ctx, q)
 }
 
+// Exported is what the audit has of an export that names people.
+type Exported struct {
+	From   time.Time `json:"from,omitzero"`
+	To     time.Time `json:"to,omitzero"`
+	After  string    `json:"after,omitempty"`
+	Format string    `json:"format"`
+}
+
+// NoteExport writes into the audit that somebody exports a table with personal data. It is
+// written before the first row is read: without it there is no export.
+func (a *Admin) NoteExport(ctx context.Context, call Call, table string, e Exported) error {
+	_, err := change(ctx, a, call, func(r *adminRun) (struct{}, error) {
+		return struct{}{}, r.audit("export.personal", table, nil, e)
+	}, func(struct{}) any { return nil })
+	return err
+}
+
 // adminRun is one administrative transaction under way.
 type adminRun struct {
 	loyalty.AdminTx

@@ -1,0 +1,164 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/gen/administration"
+	"github.com/loyalty-platform/loyalty/server/contract"
+	"github.com/loyalty-platform/loyalty/server/export"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
+)
+
+// exportPath is the operation that writes a whole table.
+const exportPath = "/admin/exports/:table"
+
+// exportsOpen is how many exports a node writes at once.
+const exportsOpen = 8
+
+// What an export holds in memory at most is a piece of so many rows.
+const exportRows = 500
+
+// csvType is the media type of CSV.
+const csvType = "text/csv; charset=utf-8"
+
+// exportsAPI writes tables.
+type exportsAPI struct {
+	reader    loyalty.ExportReader
+	directory *admin.Directory
+	stopping  <-chan struct{}
+	streams   *gate
+	logger    *slog.Logger
+}
+
+// ExportTable begins to write a table.
+func (a *administrationAPI) ExportTable(ctx context.Context, in administration.ExportTableRequestObject) (administration.ExportTableResponseObject, error) {
+	r, p := requestOf(ctx), in.Params
+	ask := export.Ask{Table: string(in.Table), After: loyalty.Deref(p.After), Personal: loyalty.Deref(p.Personal)}
+	if p.From != nil {
+		ask.From = time.Time(*p.From)
+	}
+	if p.To != nil {
+		ask.Before = time.Time(*p.To)
+	}
+	form := export.NDJSON
+	if p.Format != nil {
+		form = export.Form(*p.Format)
+	}
+	if ask.Personal && len(r.key.APIs) > 0 && !slices.Contains(r.key.APIs, "display") {
+		return nil, errAPIForbidden.With("api", "display")
+	}
+	from, err := export.Open(a.exports.reader, ask)
+	if errors.Is(err, export.ErrAfter) {
+		return nil, contract.ErrInvalidParameter.With("parameter", "after").With("reason", "export_key").At("after")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if ask.Personal {
+		told := admin.Exported{From: ask.From, To: ask.Before, After: ask.After, Format: string(form)}
+		if err := a.admin.NoteExport(plain(ctx), admin.Call{KeyID: r.key.ID}, ask.Table, told); err != nil {
+			return nil, err
+		}
+	}
+	return exportStream{a.exports, r, from, ask, form, loyalty.Deref(p.Limit)}, nil
+}
+
+// exportStream is the answer, which is written while it is read.
+type exportStream struct {
+	api     exportsAPI
+	request *request
+	from    *export.Reader
+	ask     export.Ask
+	form    export.Form
+	limit   int // 0: none was sent
+}
+
+// VisitExportTableResponse writes the table until it ends or its reader goes away. An
+// export that cannot go on breaks off, so that its reader does not take it for whole.
+func (s exportStream) VisitExportTableResponse(w http.ResponseWriter) error {
+	ctx := s.request.unbound
+	leave, err := s.api.streams.enter(ctx, s.request.key.ID)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	piece, err := s.piece(ctx, 0) // what fails at once is answered as an error
+	if err != nil {
+		return err
+	}
+	to := http.NewResponseController(w)
+	if err := to.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	h := w.Header()
+	h.Set("Content-Type", ndjsonType)
+	if s.form == export.CSV {
+		h.Set("Content-Type", csvType)
+		h.Set("Content-Disposition", `attachment; filename="`+s.ask.Table+`.csv"`)
+	}
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no")
+	w.WriteHeader(http.StatusOK)
+	text := export.Header(s.form, s.ask.Table, s.ask.Personal)
+	for given := 0; ; {
+		given += piece.Rows
+		text = append(text, piece.Text(s.form)...)
+		if len(text) > 0 && !taken(w, to, text) {
+			return nil
+		}
+		if !piece.More || s.limit > 0 && given >= s.limit {
+			return nil
+		}
+		if s.over() || ctx.Err() != nil || !s.mayGoOn() {
+			panic(http.ErrAbortHandler)
+		}
+		if piece, err = s.piece(ctx, given); err != nil {
+			s.api.logger.Error("an export broke off", "request_id", s.request.id, "table", s.ask.Table, "error", err)
+			panic(http.ErrAbortHandler)
+		}
+		text = text[:0]
+	}
+}
+
+// taken writes a part of a stream. False: its reader went away, or takes nothing.
+func taken(w http.ResponseWriter, to *http.ResponseController, text []byte) bool {
+	if err := to.SetWriteDeadline(time.Now().Add(takeTime)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return false
+	}
+	_, err := w.Write(text)
+	return err == nil && to.Flush() == nil
+}
+
+// piece reads the next rows behind so many.
+func (s exportStream) piece(ctx context.Context, given int) (export.Piece, error) {
+	ctx, cancel := context.WithTimeout(ctx, waitTime)
+	defer cancel()
+	limit := exportRows
+	if s.limit > 0 {
+		limit = min(limit, s.limit-given)
+	}
+	return s.from.Next(ctx, limit)
+}
+
+// over says that the server begins to stop.
+func (s exportStream) over() bool {
+	select {
+	case <-s.api.stopping:
+		return true
+	default:
+		return false
+	}
+}
+
+// mayGoOn says whether the key may still read what it asked for.
+func (s exportStream) mayGoOn() bool {
+	key, ok := s.api.directory.Key(s.request.key.ID)
+	may := func(api string) bool { return len(key.APIs) == 0 || slices.Contains(key.APIs, api) }
+	return ok && admits(key, s.request.source) && may("administration") && (!s.ask.Personal || may("display"))
+}

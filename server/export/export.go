@@ -1,0 +1,139 @@
+// Package export writes whole tables as CSV or as lines of JSON, piece by piece: what a row is,
+// what of it is personal, and how a cell is written so that no spreadsheet takes it for a formula.
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// Ask says what is exported.
+type Ask struct {
+	Table        string
+	From, Before time.Time // when rows came about; zero: no bound
+	After        string    // the key of the last row that the caller has; empty: from the beginning
+	Personal     bool      // also what names a person
+}
+
+// The failures of Open.
+var (
+	ErrTable = errors.New("no table of that name")
+	ErrAfter = errors.New("not the key of a row of this table")
+)
+
+// kind is how a value of a column is written.
+type kind uint8
+
+const (
+	text     kind = iota // string; a cell may not be a formula
+	plain                // string of ours: an id, a number or an instant
+	document             // raw JSON
+)
+
+// value is a cell: in CSV text, in JSON also a number, a document, true or false.
+type value struct {
+	kind
+	text  string
+	bare  bool // JSON has it without quotes
+	there bool
+}
+
+// Column is a column of a table.
+type Column struct {
+	Name     string
+	Personal bool // it is there only where personal data was asked for
+	Meaning  string
+}
+
+// source is a table as it is read.
+type source interface {
+	columns() []Column
+	// next reads the rows behind r.place, their key the first cell of each.
+	next(ctx context.Context, r *Reader, limit int) (rows [][]value, more bool, err error)
+}
+
+// column is a column with its value in a row; get is told what was read beside the rows.
+type column[R any] struct {
+	Column
+	get func(*beside, *R) value
+}
+
+// beside is what was read beside the rows of a piece.
+type beside struct {
+	names map[loyalty.ID]string // what customers are called now
+	page  *loyalty.FeedPart     // of events
+}
+
+// Tables are the names of the tables, in the order in which they are listed.
+func Tables() []string {
+	return []string{"customers", "events", "postings", "lots", "purchases", "coupons", "claims"}
+}
+
+func sources() map[string]source {
+	return map[string]source{
+		"customers": customers, "lots": lots, "purchases": purchases, "coupons": coupons, "claims": claims,
+		"events": events{}, "postings": postings{},
+	}
+}
+
+// Columns are those of a table, the key first.
+func Columns(table string, personal bool) (list []Column) {
+	s := sources()[table]
+	if s == nil {
+		return nil
+	}
+	for _, c := range s.columns() {
+		if personal || !c.Personal {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// Reader reads a table from its beginning, or behind a row, to its end.
+type Reader struct {
+	ask    Ask
+	from   loyalty.ExportReader
+	source source
+	place  loyalty.ExportPlace
+	number int64 // of the event, where the table follows the feed
+	within int   // so many postings of the event after number are passed
+}
+
+// Open begins to read. It fails with ErrTable or ErrAfter.
+func Open(from loyalty.ExportReader, ask Ask) (*Reader, error) {
+	r := &Reader{ask: ask, from: from, source: sources()[ask.Table]}
+	if r.source == nil {
+		return nil, fmt.Errorf("%w: %q", ErrTable, ask.Table)
+	}
+	if ask.After != "" && !r.goBehind(ask.After) {
+		return nil, fmt.Errorf("%w: %q", ErrAfter, ask.After)
+	}
+	return r, nil
+}
+
+// Next reads the next rows, so many at most. A piece may have no rows and yet more to come.
+func (r *Reader) Next(ctx context.Context, limit int) (p Piece, err error) {
+	rows, more, err := r.source.next(ctx, r, limit)
+	return Piece{Rows: len(rows), More: more, rows: rows, columns: Columns(r.ask.Table, r.ask.Personal)}, err
+}
+
+// query is what the store is asked for.
+func (r *Reader) query(limit int) loyalty.ExportQuery {
+	return loyalty.ExportQuery{After: r.place, From: r.ask.From, Before: r.ask.Before, Limit: limit}
+}
+
+// cells are the values of a row, of the columns that were asked for.
+func cells[R any](r *Reader, columns []column[R], b *beside, row *R) []value {
+	list := make([]value, 0, len(columns))
+	for i := range columns {
+		if r.ask.Personal || !columns[i].Personal {
+			list = append(list, columns[i].get(b, row))
+		}
+	}
+	return list
+}
