@@ -65,7 +65,7 @@ func eachSchema(doc *openapi3.T, f func(path string, s *openapi3.Schema)) {
 	for path, item := range doc.Paths.Map() {
 		for method, op := range item.Operations() {
 			for status, r := range op.Responses.Map() {
-				walk(method+" "+path+" "+status, r.Value.Content["application/json"].Schema)
+				walk(method+" "+path+" "+status, body(r.Value).Schema)
 			}
 		}
 	}

@@ -442,6 +442,39 @@ func (e ExportFormat) Valid() bool {
 	}
 }
 
+// Defines values for ExportTable.
+const (
+	ExportTableClaims    ExportTable = "claims"
+	ExportTableCoupons   ExportTable = "coupons"
+	ExportTableCustomers ExportTable = "customers"
+	ExportTableEvents    ExportTable = "events"
+	ExportTableLots      ExportTable = "lots"
+	ExportTablePostings  ExportTable = "postings"
+	ExportTablePurchases ExportTable = "purchases"
+)
+
+// Valid indicates whether the value is a known member of the ExportTable enum.
+func (e ExportTable) Valid() bool {
+	switch e {
+	case ExportTableClaims:
+		return true
+	case ExportTableCoupons:
+		return true
+	case ExportTableCustomers:
+		return true
+	case ExportTableEvents:
+		return true
+	case ExportTableLots:
+		return true
+	case ExportTablePostings:
+		return true
+	case ExportTablePurchases:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ExportTableParamsFormat.
 const (
 	ExportTableParamsFormatCsv    ExportTableParamsFormat = "csv"
@@ -454,6 +487,39 @@ func (e ExportTableParamsFormat) Valid() bool {
 	case ExportTableParamsFormatCsv:
 		return true
 	case ExportTableParamsFormatNdjson:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ExportTableParamsTable.
+const (
+	ExportTableParamsTableClaims    ExportTableParamsTable = "claims"
+	ExportTableParamsTableCoupons   ExportTableParamsTable = "coupons"
+	ExportTableParamsTableCustomers ExportTableParamsTable = "customers"
+	ExportTableParamsTableEvents    ExportTableParamsTable = "events"
+	ExportTableParamsTableLots      ExportTableParamsTable = "lots"
+	ExportTableParamsTablePostings  ExportTableParamsTable = "postings"
+	ExportTableParamsTablePurchases ExportTableParamsTable = "purchases"
+)
+
+// Valid indicates whether the value is a known member of the ExportTableParamsTable enum.
+func (e ExportTableParamsTable) Valid() bool {
+	switch e {
+	case ExportTableParamsTableClaims:
+		return true
+	case ExportTableParamsTableCoupons:
+		return true
+	case ExportTableParamsTableCustomers:
+		return true
+	case ExportTableParamsTableEvents:
+		return true
+	case ExportTableParamsTableLots:
+		return true
+	case ExportTableParamsTablePostings:
+		return true
+	case ExportTableParamsTablePurchases:
 		return true
 	default:
 		return false
@@ -1580,6 +1646,9 @@ type ExportLimit = int
 // ExportPersonal defines model for ExportPersonal.
 type ExportPersonal = bool
 
+// ExportTable defines model for ExportTable.
+type ExportTable string
+
 // ExportTo defines model for ExportTo.
 type ExportTo = externalRef0.Instant
 
@@ -1637,6 +1706,9 @@ type ExportTableParams struct {
 
 // ExportTableParamsFormat defines parameters for ExportTable.
 type ExportTableParamsFormat string
+
+// ExportTableParamsTable defines parameters for ExportTable.
+type ExportTableParamsTable string
 
 // ListJobsParams defines parameters for ListJobs.
 type ListJobsParams struct {
@@ -1803,7 +1875,7 @@ type ServerInterface interface {
 	ApplyConfiguration(c *gin.Context, params ApplyConfigurationParams)
 	// ExportTable Export a table
 	// (GET /admin/exports/{table})
-	ExportTable(c *gin.Context, table string, params ExportTableParams)
+	ExportTable(c *gin.Context, table ExportTableParamsTable, params ExportTableParams)
 	// ListJobs List the jobs
 	// (GET /admin/jobs)
 	ListJobs(c *gin.Context, params ListJobsParams)
@@ -1963,7 +2035,7 @@ func (siw *ServerInterfaceWrapper) ExportTable(c *gin.Context) {
 	_ = err
 
 	// ------------- Path parameter "table" -------------
-	var table string
+	var table ExportTableParamsTable
 
 	err = runtime.BindStyledParameterWithOptions("simple", "table", c.Param("table"), &table, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
 	if err != nil {
@@ -2718,7 +2790,7 @@ func (response ApplyConfiguration200JSONResponse) VisitApplyConfigurationRespons
 }
 
 type ExportTableRequestObject struct {
-	Table  string `json:"table"`
+	Table  ExportTableParamsTable `json:"table"`
 	Params ExportTableParams
 }
 
@@ -3343,7 +3415,7 @@ func (sh *strictHandler) ApplyConfiguration(ctx *gin.Context, params ApplyConfig
 }
 
 // ExportTable operation middleware
-func (sh *strictHandler) ExportTable(ctx *gin.Context, table string, params ExportTableParams) {
+func (sh *strictHandler) ExportTable(ctx *gin.Context, table ExportTableParamsTable, params ExportTableParams) {
 	var request ExportTableRequestObject
 
 	request.Table = table
