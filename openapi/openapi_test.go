@@ -264,3 +264,17 @@ func TestBundle(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryOperationHasARole: the least role of a user who may use an operation stands in
+// its document; the list names the operations for which nobody has decided it.
+func TestEveryOperationHasARole(t *testing.T) {
+	var without []string
+	for _, op := range operations(t) {
+		role, _ := op.Extensions["x-role"].(string)
+		if !slices.Contains([]string{"viewer", "editor", "operator", "owner"}, role) {
+			without = append(without, op.OperationID+" ("+op.String()+")")
+		}
+	}
+	slices.Sort(without)
+	require.Empty(t, without, "these operations need x-role: viewer, editor, operator or owner")
+}

@@ -18,6 +18,8 @@ type administrationAPI struct {
 	vocabulary *contract.Vocabulary
 	entities   *contract.Entities
 	logger     *slog.Logger
+	users      *admin.Users
+	openTo     func(*request) []string
 	clock      func() time.Time
 	region     string
 	jobWait    time.Duration

@@ -27,7 +27,7 @@ func (a *administrationAPI) ListAudit(ctx context.Context, in administration.Lis
 	}
 	for i, e := range l.Entries {
 		out.Data[i] = administration.AuditEntry{
-			At: common.Instant(e.At), KeyID: e.KeyID, Action: e.Action, Target: e.Target, Before: e.Before, After: e.After,
+			At: common.Instant(e.At), KeyID: e.Actor, ActorKind: administration.AuditEntryActorKind(e.ActorKind), Action: e.Action, Target: e.Target, Before: e.Before, After: e.After,
 		}
 	}
 	return out, nil

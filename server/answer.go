@@ -68,17 +68,23 @@ func (w rawResponse) write(to http.ResponseWriter) error {
 
 // The answers of the operations that may be repeated, or whose content is written as it is stored.
 
-func (w rawResponse) VisitSubmitEventResponse(to http.ResponseWriter) error      { return w.write(to) }
-func (w rawResponse) VisitSubmitEventsResponse(to http.ResponseWriter) error     { return w.write(to) }
-func (w rawResponse) VisitPreviewEventResponse(to http.ResponseWriter) error     { return w.write(to) }
-func (w rawResponse) VisitFollowEventsResponse(to http.ResponseWriter) error     { return w.write(to) }
-func (w rawResponse) VisitCreateKeyResponse(to http.ResponseWriter) error        { return w.write(to) }
-func (w rawResponse) VisitUpdateKeyResponse(to http.ResponseWriter) error        { return w.write(to) }
-func (w rawResponse) VisitRotateKeyResponse(to http.ResponseWriter) error        { return w.write(to) }
-func (w rawResponse) VisitRevokeKeyResponse(to http.ResponseWriter) error        { return w.write(to) }
-func (w rawResponse) VisitConfigureModuleResponse(to http.ResponseWriter) error  { return w.write(to) }
-func (w rawResponse) VisitUpdateSettingsResponse(to http.ResponseWriter) error   { return w.write(to) }
-func (w rawResponse) VisitGetConfigurationResponse(to http.ResponseWriter) error { return w.write(to) }
+func (w rawResponse) VisitSubmitEventResponse(to http.ResponseWriter) error       { return w.write(to) }
+func (w rawResponse) VisitSubmitEventsResponse(to http.ResponseWriter) error      { return w.write(to) }
+func (w rawResponse) VisitPreviewEventResponse(to http.ResponseWriter) error      { return w.write(to) }
+func (w rawResponse) VisitFollowEventsResponse(to http.ResponseWriter) error      { return w.write(to) }
+func (w rawResponse) VisitCreateKeyResponse(to http.ResponseWriter) error         { return w.write(to) }
+func (w rawResponse) VisitUpdateKeyResponse(to http.ResponseWriter) error         { return w.write(to) }
+func (w rawResponse) VisitRotateKeyResponse(to http.ResponseWriter) error         { return w.write(to) }
+func (w rawResponse) VisitRevokeKeyResponse(to http.ResponseWriter) error         { return w.write(to) }
+func (w rawResponse) VisitCreateUserResponse(to http.ResponseWriter) error        { return w.write(to) }
+func (w rawResponse) VisitUpdateUserResponse(to http.ResponseWriter) error        { return w.write(to) }
+func (w rawResponse) VisitDisableUserResponse(to http.ResponseWriter) error       { return w.write(to) }
+func (w rawResponse) VisitInviteUserResponse(to http.ResponseWriter) error        { return w.write(to) }
+func (w rawResponse) VisitResetSecondFactorResponse(to http.ResponseWriter) error { return w.write(to) }
+func (w rawResponse) VisitEndSessionResponse(to http.ResponseWriter) error        { return w.write(to) }
+func (w rawResponse) VisitConfigureModuleResponse(to http.ResponseWriter) error   { return w.write(to) }
+func (w rawResponse) VisitUpdateSettingsResponse(to http.ResponseWriter) error    { return w.write(to) }
+func (w rawResponse) VisitGetConfigurationResponse(to http.ResponseWriter) error  { return w.write(to) }
 func (w rawResponse) VisitApplyConfigurationResponse(to http.ResponseWriter) error {
 	return w.write(to)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/user"
 	"github.com/loyalty-platform/loyalty/signing"
 )
 
@@ -32,8 +33,18 @@ func (s *Server) authorize(c *gin.Context) {
 		s.fail(c, errAPIForbidden.With("api", r.operation.api))
 	case r.key.ReadOnly && !r.operation.reads:
 		s.fail(c, errReadOnlyKey)
+	case r.caller != nil && !r.caller.Role.Covers(r.operation.role):
+		s.fail(c, loyalty.ErrRoleNeeded.With("role", string(r.operation.role)))
+	case r.caller != nil && r.operation.confirm && !user.Confirmed(r.caller, s.clock().UnixMilli()):
+		s.fail(c, loyalty.ErrConfirmNeeded)
 	case r.operation.module != "" && !s.programme().On[r.operation.module]:
 		s.fail(c, loyalty.ErrModuleOffPath.With("module", r.operation.module))
+	case r.caller != nil && !r.caller.Personal && r.operation.personal != "":
+		if c.Query(r.operation.personal) == "true" { // without it there is nothing to mask
+			s.fail(c, loyalty.ErrPersonalNeeded)
+		}
+	case r.caller != nil && !r.caller.Personal:
+		mask(c, s.vocabulary, s.fail)
 	}
 }
 

@@ -1,5 +1,7 @@
 package server
 
+import "github.com/loyalty-platform/loyalty/server/loyalty/admin"
+
 // handlers are the objects that answer the APIs of the contract, one each.
 type handlers struct {
 	administration administrationAPI
@@ -29,6 +31,7 @@ func (s *Server) handlers() *handlers {
 	return &handlers{
 		administration: administrationAPI{
 			admin: s.admin, jobs: s.jobs, failures: s.failures, vocabulary: s.vocabulary, entities: s.entities, logger: s.logger,
+			openTo: func(r *request) []string { return openTo(s.operations, r) }, users: admin.UsersOf(s.admin),
 			clock: clock, region: s.region, jobWait: s.jobWait, verifying: make(chan struct{}, 1),
 			exports: exportsAPI{reader: s.exports, directory: s.directory, stopping: s.stopping, streams: newGate(exportsOpen, 0), logger: s.logger},
 		},

@@ -27,11 +27,15 @@ import (
 // their own, and the tests of this package in which they come (TestMain).
 var provedElsewhere = map[int]string{
 	101022: "TestSignatureRefusals", 101023: "TestSignatureRefusals", 190001: "TestPanicIsAPlain500", 190002: "TestFaultsOfOurs",
+	190640: "TestRoleMatrix", 190641: "TestConfirmAgain", 190642: "TestCorrectionsNeedAReason", 190651: "TestPersonalDataIsMasked",
 	190321: "TestKeyMustBeSigned", 190420: "TestUnaskedErrors",
 }
 
 // ownFailures are the i18n keys of the failures that no request brings about.
-var ownFailures = map[int]string{190001: "internal", 190002: "unavailable", 190420: "outcome_unknown"}
+var ownFailures = map[int]string{190640: "role_needed", 190641: "confirmation_needed", 190642: "reason_needed", 190651: "personal_needed", 190001: "internal", 190002: "unavailable", 190420: "outcome_unknown"}
+
+// ownValues are what the texts of those failures name, as the examples have it.
+var ownValues = map[string]any{"role": "owner", "action": "point_add"}
 
 // cameRefused is what of the documented refusals came.
 type cameRefused struct {
@@ -297,7 +301,7 @@ func (w *witness) unreached(ref *openapi3.ResponseRef, catalogue *i18n.Catalogue
 		codes[example.Code] = true
 		if test, ok := provedElsewhere[example.Code]; ok {
 			expected.Store(example.Code, test)
-			require.Equal(w.t, catalogue.Message("en", ownFailures[example.Code], nil), example.Message, "%s %s", responseName(ref), name)
+			require.Equal(w.t, catalogue.Message("en", ownFailures[example.Code], ownValues), example.Message, "%s %s", responseName(ref), name)
 			continue
 		}
 		if !w.refused.reached[responseName(ref)+" "+name] {

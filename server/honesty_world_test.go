@@ -1,16 +1,21 @@
 package server_test
 
 import (
+	"encoding/base64"
 	"fmt"
 	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
+	"github.com/loyalty-platform/loyalty/server/loyalty/user"
 )
 
 // inhabit makes what the examples of the documents name.
@@ -50,6 +55,8 @@ type request = func(w *witness, o *offered, example string) (target, body string
 // may use, or what the platform made up.
 var special = map[string]request{
 	"getKey": ownKey, "updateKey": ownKey, "rotateKey": ownKey, "revokeKey": ownKey,
+	"getUser": ownUser, "updateUser": ownUser, "disableUser": ownUser, "inviteUser": ownUser, "resetSecondFactor": ownUser,
+	"createUser": ownNames(`"login":"`), "endSession": ownSession,
 	"claimReward": ofFresh, "enterContest": ofFresh, "spinPrizeWheel": ofFresh, "claimOffer": ofFresh,
 	"answerQuiz": ofFresh, "answerQuestion": ofFresh, "mergeCustomer": ofFresh, "claimRewardFor": forFresh,
 	"revokeReward": func(w *witness, o *offered, example string) (string, string) {
@@ -96,6 +103,26 @@ func ownKey(w *witness, o *offered, example string) (string, string) {
 	_, body := w.plainly(o, example)
 	key := done(w.house, "/admin/keys", `{"label":"Own"}`)["data"].(map[string]any)["key_id"].(string)
 	return strings.ReplaceAll(o.path, "{key_id}", key), body
+}
+
+// ownUser is a request about a user who is there.
+func ownUser(w *witness, o *offered, example string) (string, string) {
+	_, body := w.plainly(o, example)
+	return strings.ReplaceAll(o.path, "{user_id}", w.newUser()), body
+}
+
+func (w *witness) newUser() string {
+	w.made++
+	return done(w.house, "/admin/users", `{"login":"own-`+strconv.Itoa(w.made)+`","role":"viewer"}`)["data"].(map[string]any)["user_id"].(string)
+}
+
+// ownSession is a request about a session that is there.
+func ownSession(w *witness, o *offered, _ string) (string, string) {
+	_, hash := user.NewToken()
+	now := time.Now().UTC()
+	s := loyalty.Session{Hash: hash, User: uuid.MustParse(w.newUser()), CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(time.Hour)}
+	require.NoError(w.t, w.store.AddSession(w.t.Context(), s))
+	return strings.ReplaceAll(o.path, "{session_id}", base64.RawURLEncoding.EncodeToString(hash[:])), "{}"
 }
 
 // ofFresh is the example's request for a member of its own.
@@ -226,6 +253,10 @@ var refusalRows = []refusalRow{
 
 	{"rotateKey", "/admin/keys/{key}/rotate", "{}", http.StatusUnprocessableEntity, 190050, nil},
 	{"updateKey", "/admin/keys/{key}", `{"label":"x"}`, http.StatusUnprocessableEntity, 190050, nil},
+	{"createUser", "/admin/users", `{"login":"Last.Owner","role":"owner"}`, http.StatusConflict, 190644, []string{`/admin/users {"login":"last.owner","role":"owner"}`}},
+	{"updateUser", "/admin/users/last.owner", `{"role":"editor"}`, http.StatusUnprocessableEntity, 190645, nil},
+	{"disableUser", "/admin/users/last.owner/disable", "", http.StatusUnprocessableEntity, 190645, nil},
+	{"inviteUser", "/admin/users/gone/invite", "", http.StatusUnprocessableEntity, 190646, []string{`/admin/users {"login":"gone","role":"viewer"}`, "/admin/users/gone/disable "}},
 	{"configureModule", "/admin/modules/pending_events", `{"enabled":true,"config":{"actions":["visit"],"days":3}}`, http.StatusUnprocessableEntity, 190049,
 		[]string{`/admin/modules/checkout_accept {"enabled":true}`}},
 

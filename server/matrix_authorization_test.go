@@ -104,6 +104,17 @@ var authorized = map[string]string{
 	"runJob":          "administration writes",
 	"listAudit":       "administration reads",
 
+	"listUsers":         "administration reads",
+	"createUser":        "administration writes",
+	"getUser":           "administration reads",
+	"updateUser":        "administration writes",
+	"disableUser":       "administration writes",
+	"inviteUser":        "administration writes",
+	"resetSecondFactor": "administration writes",
+	"listSessions":      "administration reads",
+	"endSession":        "administration writes",
+	"getMe":             "administration reads",
+
 	"getLedger":          "administration reads",
 	"listFailedRequests": "administration reads",
 	"exportTable":        "administration reads",

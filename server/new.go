@@ -45,7 +45,11 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s.algorithm = scheme.AlgorithmPrefix + "-HMAC-SHA256"
-	return s, s.wire()
+	if err := s.wire(); err != nil || o.Console == nil {
+		return s, err
+	}
+	s.console, err = o.Console(s.handler, s.proxies.peer)
+	return s, err
 }
 
 // fill puts defaults in the place of what is optional.
@@ -106,7 +110,7 @@ func (s *Server) wire() error {
 		return err
 	}
 	chain := []gin.HandlerFunc{
-		readable, decodePath, s.claim, s.readBody, s.bound, s.verify, s.limitRate, s.authorize, s.guard, s.readQuery, s.validate,
+		readable, decodePath, s.claim, s.readBody, s.bound, s.verify, s.limitRate, s.authorize, s.guard, s.readQuery, s.validate, consent(s.clock, s.fail),
 	}
 	g.NoRoute(append(chain[:len(chain):len(chain)], func(c *gin.Context) { s.fail(c, errPathNotFound) })...)
 	g.NoMethod(append(chain[:len(chain):len(chain)], func(c *gin.Context) {

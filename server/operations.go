@@ -12,6 +12,7 @@ import (
 	"github.com/loyalty-platform/loyalty/openapi"
 	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/list"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
 // operation is one operation of a document, made ready for validation.
@@ -19,6 +20,10 @@ type operation struct {
 	api        string                // name of the document
 	module     string                // x-module: must be on, or the operation is not there
 	reads      bool                  // GET, and what x-reads marks: it changes nothing
+	role       loyalty.Role          // x-role: the least role of a user who may
+	confirm    bool                  // x-confirm: the user has proved who they are a short while ago
+	personal   string                // x-personal-when: the query parameter with which alone an answer names persons
+	when       confirmation          // x-confirm-when: that, for some bodies alone
 	bodyLimit  int                   // x-body-limit, in bytes; 0: as every other
 	route      *routers.Route        // for kin-openapi
 	parameters map[string]bool       // query parameters; true: may be repeated
@@ -84,6 +89,14 @@ func newOperation(c *contract.Compiler, op *openapi3.Operation) (o *operation, e
 	o = &operation{parameters: map[string]bool{}}
 	o.module, _ = op.Extensions["x-module"].(string)
 	o.reads, _ = op.Extensions["x-reads"].(bool)
+	role, _ := op.Extensions["x-role"].(string)
+	if !loyalty.IsRole(role) {
+		return nil, fmt.Errorf("x-role %q is no role", role)
+	}
+	o.role = loyalty.Role(role)
+	o.confirm, _ = op.Extensions["x-confirm"].(bool)
+	o.personal, _ = op.Extensions["x-personal-when"].(string)
+	o.when = confirmationOf(op.Extensions["x-confirm-when"])
 	o.custom, _ = op.Extensions["x-custom"].(string)
 	if limit, ok := op.Extensions["x-body-limit"].(float64); ok {
 		o.bodyLimit = int(limit)

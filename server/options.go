@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
+	"net/netip"
 	"time"
 
 	"github.com/loyalty-platform/loyalty/i18n"
@@ -63,6 +65,9 @@ type Options struct {
 	Logger *slog.Logger
 	// Observer hears of each request; optional.
 	Observer Observer
+	// Console makes what answers under /console/, of this server's own handler and what
+	// it finds out about who is at the other end; nil: there is no console.
+	Console func(api http.Handler, peer func(*http.Request) (source netip.Addr, secure bool)) (http.Handler, error)
 	// Clock is optional: time.Now.
 	Clock func() time.Time
 

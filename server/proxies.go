@@ -45,6 +45,12 @@ func peer(r *http.Request) netip.Addr {
 	return ap.Addr().Unmap().WithZone("")
 }
 
+// peer tells who is at the other end, and whether the way there is encrypted: what a trusted
+// proxy says of both is believed.
+func (p proxies) peer(r *http.Request) (source netip.Addr, secure bool) {
+	return p.source(r), r.TLS != nil || p.trustsPeer(r) && r.Header.Get("X-Forwarded-Proto") == "https"
+}
+
 // source is the caller's address: the peer's, or behind trusted proxies the
 // last address of X-Forwarded-For that is not one of them. What a caller put
 // before that is not believed.

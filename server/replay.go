@@ -22,7 +22,7 @@ import (
 // could otherwise send it with another key, and again with none.
 func (s *Server) guard(c *gin.Context) {
 	r := requestOf(c)
-	if s.signatures == nil || c.Request.Method != http.MethodPost || r.operation != nil && r.operation.reads {
+	if s.signatures == nil || r.caller != nil || c.Request.Method != http.MethodPost || r.operation != nil && r.operation.reads {
 		return
 	}
 	if _, sent := c.Request.Header[idempotencyHeader]; sent && !slices.Contains(strings.Split(r.signed, ";"), strings.ToLower(idempotencyHeader)) {

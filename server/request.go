@@ -25,6 +25,7 @@ type request struct {
 	memory    *bodyShare         // what the body takes
 	cut       bool               // there is more of the body than its caller is worth
 	key       *loyalty.AccessKey // that signed; nil until then
+	caller    *loyalty.Caller    // the user of the console who asks; nil: a key does
 	signature string             // of a verified request
 	signed    string             // names of the headers that it covers, in lower case, with semicolons between
 	operation *operation         // nil outside the contract

@@ -8,11 +8,21 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strings"
 	"time"
 )
 
 // ServeHTTP answers one request.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if s.console != nil && (r.URL.Path == consolePath[:len(consolePath)-1] || strings.HasPrefix(r.URL.Path, consolePath)) {
+		s.console.ServeHTTP(w, r)
+		return
+	}
+	s.handler.ServeHTTP(w, r)
+}
+
+// consolePath is where the console is.
+const consolePath = "/console/"
 
 // How long a connection may take, so that a slow caller cannot hold one for
 // ever. A bulk may need most of writeTimeout for its work.

@@ -54,6 +54,7 @@ type Server struct {
 	failures   *failureLog
 	served     served
 	handler    http.Handler
+	console    http.Handler  // nil: there is none
 	stopping   chan struct{} // closed when the server begins to stop
 	stop       func()        // closes it
 }

@@ -214,7 +214,7 @@ func (t *adminTx) SaveSettings(v loyalty.Settings) error {
 
 func (t *adminTx) Audit(e loyalty.AuditEntry) error {
 	return t.s.fault(t.db.Create(&auditRow{
-		ID: UUID(e.ID), At: Millis(e.At), KeyID: e.KeyID, Action: e.Action, Target: e.Target,
+		ID: UUID(e.ID), At: Millis(e.At), Actor: e.Actor, ActorKind: string(e.ActorKind), Action: e.Action, Target: e.Target,
 		Before: Raw(e.Before), After: Raw(e.After),
 	}).Error)
 }
@@ -223,8 +223,9 @@ func (t *adminTx) Audit(e loyalty.AuditEntry) error {
 var auditColumns = map[string]filterColumn{
 	"action": {expression: "action"},
 	"target": {expression: "target"},
-	"key_id": {expression: "key_id"},
-	"at":     {expression: "at"},
+	"key_id":     {expression: "actor"},
+	"actor_kind": {expression: "actor_kind"},
+	"at":         {expression: "at"},
 }
 
 // AuditLog lists administrative changes, the newest first.
@@ -241,7 +242,7 @@ func (s adminStore) AuditLog(ctx context.Context, q loyalty.AuditQuery) ([]loyal
 	list := make([]loyalty.AuditEntry, len(rows))
 	for i, r := range rows {
 		list[i] = loyalty.AuditEntry{
-			ID: loyalty.ID(r.ID), At: r.At.Time(), KeyID: r.KeyID, Action: r.Action, Target: r.Target,
+			ID: loyalty.ID(r.ID), At: r.At.Time(), Actor: r.Actor, ActorKind: loyalty.ActorKind(r.ActorKind), Action: r.Action, Target: r.Target,
 			Before: json.RawMessage(r.Before), After: json.RawMessage(r.After),
 		}
 	}

@@ -24,7 +24,7 @@ func TestAdministrationPlans(t *testing.T) {
 	require.NoError(t, s.Change(ctx, func(tx loyalty.AdminTx) error {
 		for i := range 500 {
 			at := now.Add(time.Duration(i) * time.Second)
-			e := loyalty.AuditEntry{ID: loyalty.NewID(at, loyalty.ID{}), At: at, KeyID: fmt.Sprint("LK", i%50), Action: fmt.Sprint("thing.", i%50), Target: fmt.Sprint(i)}
+			e := loyalty.AuditEntry{ID: loyalty.NewID(at, loyalty.ID{}), At: at, Actor: fmt.Sprint("LK", i%50), ActorKind: loyalty.ActorKey, Action: fmt.Sprint("thing.", i%50), Target: fmt.Sprint(i)}
 			if err := tx.Audit(e); err != nil {
 				return err
 			}

@@ -72,13 +72,14 @@ type settingsRow struct {
 func (settingsRow) TableName() string { return "settings" }
 
 type auditRow struct {
-	ID     UUID `gorm:"primaryKey"`
-	At     Millis
-	KeyID  string
-	Action string
-	Target string
-	Before Raw
-	After  Raw
+	ID        UUID `gorm:"primaryKey"`
+	At        Millis
+	Actor     string
+	ActorKind string
+	Action    string
+	Target    string
+	Before    Raw
+	After     Raw
 }
 
 func (auditRow) TableName() string { return "audit" }

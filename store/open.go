@@ -27,6 +27,7 @@ type Store struct {
 	boardStore
 	tailStore
 	exportStore
+	userStore
 	proof
 	upkeep
 	portable
@@ -47,7 +48,7 @@ func newStore(d *database) *Store {
 	return &Store{
 		database: d, batchStore: batchStore{d}, customerStore: customerStore{d}, journalStore: journalStore{d},
 		purchaseStore: purchaseStore{d}, couponStore: couponStore{d}, claimStore: claimStore{d}, adminStore: adminStore{d},
-		bulkStore: bulkStore{d}, jobStore: jobStore{d}, boardStore: boardStore{d}, tailStore: tailStore{d}, exportStore: exportStore{d}, proof: proof{d}, upkeep: upkeep{d},
+		bulkStore: bulkStore{d}, jobStore: jobStore{d}, boardStore: boardStore{d}, tailStore: tailStore{d}, exportStore: exportStore{d}, userStore: userStore{d}, proof: proof{d}, upkeep: upkeep{d},
 		portable: portable{d},
 	}
 }

@@ -95,17 +95,18 @@ type EntityPlace struct {
 
 // AuditEntry records one administrative change. Secrets never appear in it.
 type AuditEntry struct {
-	ID     ID
-	At     time.Time
-	KeyID  string // the access key that asked; "command line" for the program's own commands
-	Action string // such as key.create, module.update
-	Target string
-	Before json.RawMessage // null where there was nothing
-	After  json.RawMessage
+	ID        ID
+	At        time.Time
+	Actor     string // the key's id, the user's login, or "command line"
+	ActorKind ActorKind
+	Action    string // such as key.create, module.update
+	Target    string
+	Before    json.RawMessage // null where there was nothing
+	After     json.RawMessage
 }
 
 // AuditQuery selects audit entries, the newest first. Fields: action, target,
-// key_id, at.
+// key_id (the actor), actor_kind, at.
 type AuditQuery struct {
 	Conditions []Condition
 	Page       Page
@@ -138,6 +139,17 @@ type AdminTx interface {
 	// TakeCodes gives and deletes the codes kept for a fill from a place on, as far as
 	// they are one piece; nil: there are none.
 	TakeCodes(batch ID, place int64) ([]string, error)
+	UserByLogin(login string) (User, bool, error)
+	// User finds a user and locks their row.
+	User(id ID) (User, bool, error)
+	// Owners counts the owners who are not disabled.
+	Owners() (int64, error)
+	SaveUser(User) error
+	// SaveInvitation writes an invitation; those that the user had before are over.
+	SaveInvitation(Invitation) error
+	// EndSession ends one session and gives it; EndSessions ends all sessions and invitations of a user.
+	EndSession(TokenHash) (Session, bool, error)
+	EndSessions(user ID) error
 	Audit(AuditEntry) error
 	Answer(AnswerKey) (Answer, bool, error)
 	SaveAnswer(Answer) error
@@ -154,6 +166,7 @@ type SignatureStore interface {
 type AdminStore interface {
 	LedgerReader
 	FailureStore
+	UserStore
 	// Change runs work in one transaction that no other change overlaps; an
 	// error rolls all of it back.
 	Change(ctx context.Context, work func(AdminTx) error) error

@@ -20,11 +20,11 @@ func appendOnly(t *testing.T, b *bench) {
 	old.RecordedAt = time.Now() // in the partition of this month; the first is in the default one
 	require.NoError(t, b.put(loyalty.Writes{Events: []loyalty.Event{old}}))
 	raw := Raw(t, b.url)
-	_, err := raw.Exec(`INSERT INTO audit (id, at, key_id, action, target) SELECT id, 1, 'k', 'a', 't' FROM events`)
+	_, err := raw.Exec(`INSERT INTO audit (id, at, actor, action, target) SELECT id, 1, 'k', 'a', 't' FROM events`)
 	require.NoError(t, err)
 	attacks := []string{
 		`UPDATE events SET action = 'x'`, `DELETE FROM events`, `UPDATE postings SET points = 1`, `DELETE FROM postings`,
-		`UPDATE audit SET key_id = 'x'`, `DELETE FROM audit`,
+		`UPDATE audit SET actor = 'x'`, `DELETE FROM audit`,
 	}
 	if b.d.Name == "postgres" {
 		month := `events_` + time.Now().UTC().Format("2006_01")

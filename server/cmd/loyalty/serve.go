@@ -79,6 +79,9 @@ func (s *settings) serve(ctx context.Context, logger *slog.Logger, out io.Writer
 	if err := s.welcome(ctx, house.admin, listener.Addr(), out); err != nil {
 		return coded{codeFailed, err}
 	}
+	if err := welcomeConsole(ctx, s, admin.UsersOf(house.admin), listener.Addr(), out); err != nil {
+		return coded{codeFailed, err}
+	}
 	if managed != nil {
 		managed.Started(house.server.Readiness)
 		defer context.AfterFunc(ctx, managed.Ending)()
@@ -135,6 +138,9 @@ func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logg
 	}
 	if a.metrics != nil {
 		o.Observer = a.metrics
+	}
+	if hasConsole(s) {
+		o.Console = consoleOf(db, catalogue, limiter, logger)
 	}
 	a.server, err = server.New(o)
 	if err != nil {

@@ -20,12 +20,12 @@ import (
 // settings are what an installation chooses. Each is a flag and an environment
 // variable of the same name; the flag wins.
 type settings struct {
-	listen, manageAt, databaseURL, data, region, masterKey, redisURL, log string
-	publicHosts, trustedProxies                                           []string
-	signingDebug, replayGuard, noMigrate, manageOpen                      bool
-	manageGiven                                                           bool // manageAt was chosen
-	bodyMemory                                                            int  // MiB
-	poolBatches, poolReads                                                int
+	listen, manageAt, console, databaseURL, data, region, masterKey, redisURL, log string
+	publicHosts, trustedProxies                                                    []string
+	signingDebug, replayGuard, noMigrate, manageOpen                               bool
+	manageGiven                                                                    bool // manageAt was chosen
+	bodyMemory                                                                     int  // MiB
+	poolBatches, poolReads                                                         int
 }
 
 // leastBodyMemory has room for the largest body of all, as it is worked on.
@@ -41,6 +41,7 @@ func (s *settings) flags(f *pflag.FlagSet) {
 	f.StringVar(&s.listen, "listen", "127.0.0.1:8080", "address to serve on, host:port")
 	f.StringVar(&s.manageAt, "manage", "127.0.0.1:8081", "address for operators (metrics, health, profiles), host:port, or off")
 	f.BoolVar(&s.manageOpen, "manage-open", false, "let the address for operators be another one than loopback: whoever reaches it reads the program's memory")
+	f.StringVar(&s.console, "console", "", "the console for people, under /console/: on or off (default: on where only this machine reaches the address to serve on)")
 	f.StringVar(&s.databaseURL, "database-url", "", "postgres://… or sqlite:path (default: loyalty.db in the data folder)")
 	f.StringVar(&s.data, "data", "./data", "folder of the embedded database and its master key")
 	f.StringVar(&s.region, "region", "local", "region that signatures name")
@@ -129,6 +130,9 @@ func (s *settings) check() error {
 	}
 	if err := s.checkManage(); err != nil {
 		return err
+	}
+	if s.console != "" && s.console != consoleOn && s.console != consoleOff {
+		return fault("console", "%q must be %s or %s", s.console, consoleOn, consoleOff)
 	}
 	if s.signingDebug && !isLoopback(host) {
 		return fault("signing-debug", "is for development on a loopback address only, not on %s", s.listen)

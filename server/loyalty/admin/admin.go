@@ -17,7 +17,7 @@ import (
 
 // CommandLine is the access key id under which the program's own commands
 // appear in the audit.
-const CommandLine = "command line"
+const CommandLine = loyalty.CommandLine
 
 // Admin changes access keys, modules and settings. Every change is audited in
 // its own transaction, never with a secret, and seen by the Directory at once.
@@ -54,7 +54,7 @@ func NewAdmin(o AdminOptions) *Admin {
 
 // Call says who asks for a change, and whether it may be repeated.
 type Call struct {
-	KeyID       string            // the access key that asked, or CommandLine
+	KeyID       string            // the access key that asked, a user's (loyalty.User.KeyID), or CommandLine
 	Idempotency *AdminIdempotency // nil: the caller sent no Idempotency-Key
 }
 
@@ -230,7 +230,8 @@ func (r *adminRun) answer(result any, cause error) error {
 // audit records the change. Before and after are what may be shown; nil where
 // there was nothing.
 func (r *adminRun) audit(action, target string, before, after any) error {
-	e := loyalty.AuditEntry{ID: r.next(r.now), At: r.now, KeyID: r.call.KeyID, Action: action, Target: target}
+	e := loyalty.AuditEntry{ID: r.next(r.now), At: r.now, Action: action, Target: target}
+	e.Actor, e.ActorKind = loyalty.ActorOf(r.call.KeyID)
 	var err error
 	if e.Before, err = auditDocument(before); err != nil {
 		return err

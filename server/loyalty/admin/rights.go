@@ -26,9 +26,9 @@ func (r *adminRun) mayGive(before, after *loyalty.AccessKey) error {
 	return nil
 }
 
-// giver is the key that asks; false: it is the command line, which may give anything.
+// giver is the key that asks; false: it is the command line, or a user whose role lets them, who may give anything.
 func (r *adminRun) giver() (*loyalty.AccessKey, bool) {
-	if r.call.KeyID == CommandLine {
+	if _, kind := loyalty.ActorOf(r.call.KeyID); kind != loyalty.ActorKey {
 		return nil, false
 	}
 	k, err := findKey(r.Snapshot, r.call.KeyID)

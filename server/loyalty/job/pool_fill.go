@@ -54,8 +54,9 @@ func fillPool(tx loyalty.AdminTx, w *bulkWork) ([]loyalty.BulkItem, error) {
 		return refused, nil
 	}
 	w.State = loyalty.BulkDone
+	actor, kind := loyalty.ActorOf(w.KeyID)
 	return refused, tx.Audit(loyalty.AuditEntry{
-		ID: loyalty.NewID(w.now, loyalty.ID{}), At: w.now, KeyID: w.KeyID, Action: "coupon_pool.add_codes", Target: coupon.PoolType + "/" + w.Target,
+		ID: loyalty.NewID(w.now, loyalty.ID{}), At: w.now, Actor: actor, ActorKind: kind, Action: "coupon_pool.add_codes", Target: coupon.PoolType + "/" + w.Target,
 		After: loyalty.JSON(map[string]any{"added": w.Done - w.Errors, "source": admin.SourceOf(plan.Generate), "batch_id": w.ID}),
 	})
 }

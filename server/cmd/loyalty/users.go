@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
+	"github.com/loyalty-platform/loyalty/store"
+)
+
+func newUsers(s *settings) *cobra.Command {
+	users := &cobra.Command{
+		Use: "users", Short: "Make, list, invite and shut out users of the console",
+		Long: "Make, list, invite and shut out users of the console. A running server sees the change with the next request.",
+	}
+	users.AddCommand(newUsersCreate(s), newUsersList(s), newUsersInvite(s), newUsersDisable(s))
+	return users
+}
+
+func usersOf(db *store.Store) *admin.Users { return admin.UsersOf(adminOf(db)) }
+
+func newUsersCreate(s *settings) *cobra.Command {
+	role, name, email, personal := string(loyalty.RoleViewer), "", "", false
+	cmd := &cobra.Command{
+		Use: "create LOGIN", Short: "Make a user and print a link by which they sign in once", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			as := loyalty.Role(role)
+			change := admin.UserChange{Name: &name, Email: &email, Role: &as, Personal: &personal}
+			return use(cmd.Context(), s.open, func(db *store.Store) error {
+				done, err := usersOf(db).Create(cmd.Context(), commandLine, args[0], change)
+				if err != nil {
+					return told(err)
+				}
+				return invite(cmd.Context(), cmd.OutOrStdout(), s.listen, db, done.Value.ID.String())
+			})
+		},
+	}
+	cmd.Flags().StringVar(&role, "role", role, "what the user may do: viewer, editor, operator or owner")
+	cmd.Flags().StringVar(&name, "name", "", "the name that is shown")
+	cmd.Flags().StringVar(&email, "email", "", "an address for your own records; nothing is sent to it")
+	cmd.Flags().BoolVar(&personal, "personal", false, "the user sees personal data of customers")
+	return cmd
+}
+
+// invite prints a link for a user.
+func invite(ctx context.Context, out io.Writer, listen string, db *store.Store, id string) error {
+	done, err := usersOf(db).Invite(ctx, commandLine, id, admin.InvitedFor)
+	if err != nil {
+		return told(err)
+	}
+	i := done.Value
+	_, err = fmt.Fprintf(out, "user     %s (%s)\nlink     http://%s/console/#enter/%s\nThe link is good once, until %s; put your own address in front of /console/ where people reach the console by another one.\n",
+		i.User.Login, i.User.Role, listen, i.Token, i.ExpiresAt.Format("2006-01-02 15:04 MST"))
+	return err
+}
+
+func newUsersInvite(s *settings) *cobra.Command {
+	return &cobra.Command{
+		Use: "invite LOGIN", Short: "Print a new link for a user, whose password is over", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return use(cmd.Context(), s.openExisting, func(db *store.Store) error {
+				return invite(cmd.Context(), cmd.OutOrStdout(), s.listen, db, args[0])
+			})
+		},
+	}
+}
+
+func newUsersDisable(s *settings) *cobra.Command {
+	again := false
+	cmd := &cobra.Command{
+		Use: "disable LOGIN", Short: "Shut a user out and end their sessions, or let them in again", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return use(cmd.Context(), s.openExisting, func(db *store.Store) error {
+				done, err := usersOf(db).Disable(cmd.Context(), commandLine, args[0], !again)
+				if err != nil {
+					return told(err)
+				}
+				fmt.Fprintln(cmd.OutOrStdout(), map[bool]string{false: "Shut out", true: "Let in again:"}[again], done.Value.Login)
+				return nil
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&again, "undo", false, "let the user in again")
+	return cmd
+}
+
+func newUsersList(s *settings) *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the users of the console", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return use(cmd.Context(), s.openExisting, func(db *store.Store) error {
+				all, err := usersOf(db).List(cmd.Context())
+				if err != nil {
+					return told(err)
+				}
+				return listUsers(cmd.OutOrStdout(), all)
+			})
+		},
+	}
+}
+
+func listUsers(w io.Writer, all []loyalty.User) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "LOGIN\tROLE\tPERSONAL DATA\tSTATE\tNAME\tCREATED")
+	for _, u := range all {
+		state := "invited"
+		switch {
+		case !u.DisabledAt.IsZero():
+			state = "shut out"
+		case len(u.TOTP) > 0:
+			state = "password, second factor"
+		case u.Password != "":
+			state = "password"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%t\t%s\t%s\t%s\n", u.Login, u.Role, u.Personal, state, u.Name, u.CreatedAt.Format("2006-01-02"))
+	}
+	return table.Flush()
+}

@@ -1,0 +1,117 @@
+// Package console lets people in: it signs users in, gives their browsers the pages of
+// the console, and passes what these ask on to the API as it is. Nothing is possible here
+// that the API does not have.
+package console
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/netip"
+
+	"github.com/loyalty-platform/loyalty/i18n"
+	"github.com/loyalty-platform/loyalty/server/limit"
+	"github.com/loyalty-platform/loyalty/server/loyalty/user"
+)
+
+// Options are what a console is made of.
+type Options struct {
+	Users     *user.Users
+	Catalogue *i18n.Catalogue
+	Limiter   limit.Limiter // counts sign-ins by address
+	Logger    *slog.Logger
+	// API answers the operations of the contract.
+	API http.Handler
+	// Peer tells who is at the other end, and whether the way there is encrypted.
+	Peer func(*http.Request) (source netip.Addr, secure bool)
+}
+
+// console answers everything under /console/.
+type console struct {
+	Options
+	mux    *http.ServeMux
+	origin *http.CrossOriginProtection
+}
+
+// root is where the console is, and apiPath what it passes on.
+const (
+	root    = "/console/"
+	apiPath = "/console/api/"
+)
+
+// New makes the handler of everything under /console/.
+func New(o Options) (http.Handler, error) {
+	pages, err := newPages()
+	if err != nil {
+		return nil, err
+	}
+	c := &console{Options: o, mux: http.NewServeMux(), origin: http.NewCrossOriginProtection()}
+	c.mux.Handle(apiPath, http.HandlerFunc(c.bridge))
+	for p, do := range map[string]func(http.ResponseWriter, *http.Request) error{
+		"session": c.signIn, "session/end": c.signOut, "session/confirm": c.confirm, "enter": c.enter,
+		"self/totp": c.secondFactor, "self/password": c.password,
+	} {
+		c.mux.Handle("POST "+root+p, c.guarded(do))
+	}
+	c.mux.Handle(root, pages)
+	return c, nil
+}
+
+// ServeHTTP sets what holds for every answer, and refuses what another site sends.
+func (c *console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	for name, value := range always {
+		h[name] = value
+	}
+	if r.URL.Path+"/" == root {
+		http.Redirect(w, r, root, http.StatusSeeOther)
+		return
+	}
+	if c.origin.Check(r) != nil || writes(r) && r.Header.Get("Origin") == "" && r.Header.Get("Sec-Fetch-Site") == "" {
+		c.fail(w, r, errCrossSite)
+		return
+	}
+	c.mux.ServeHTTP(w, r)
+}
+
+// always are the headers of every answer. A page may load nothing from elsewhere, and no
+// text can become a script: there is no Trusted Types policy that would let it.
+var always = http.Header{
+	"Content-Security-Policy": {"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+		"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"},
+	"Cross-Origin-Opener-Policy":   {"same-origin"},
+	"Cross-Origin-Resource-Policy": {"same-origin"},
+	"Referrer-Policy":              {"no-referrer"},
+	"X-Content-Type-Options":       {"nosniff"},
+	"Cache-Control":                {"no-store"},
+}
+
+func writes(r *http.Request) bool { return r.Method != http.MethodGet && r.Method != http.MethodHead }
+
+// guarded is an endpoint that takes JSON.
+func (c *console) guarded(do func(http.ResponseWriter, *http.Request) error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !isJSON(r) {
+			c.fail(w, r, errMediaType)
+			return
+		}
+		if err := do(w, r); err != nil {
+			c.fail(w, r, err)
+		}
+	})
+}
+
+// failed makes an error of the rules of sign-in an answer.
+func failed(err error) error {
+	for _, known := range []struct {
+		cause  error
+		answer refusal
+	}{
+		{user.ErrSignIn, errSignIn}, {user.ErrCodeNeeded, errCodeNeeded}, {user.ErrSlow, errSlow}, {user.ErrNoSession, errSession}, {user.ErrNoLink, errLink},
+	} {
+		if errors.Is(err, known.cause) {
+			return known.answer
+		}
+	}
+	return err
+}

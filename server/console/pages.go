@@ -1,0 +1,132 @@
+package console
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"mime"
+	"net/http"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+//go:embed app
+var app embed.FS
+
+// The console's files are served under a hash of them all, so that a browser keeps them
+// and never mixes two versions. The page that names the hash is never kept.
+const (
+	filesPath = "/console/files/"
+	hashMark  = "HASH"
+	keepFor   = "public, max-age=31536000, immutable"
+)
+
+// kindsOf files whose type the machine's own table might not know.
+var kindsOf = map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".json": "application/json", ".svg": "image/svg+xml", ".html": "text/html; charset=utf-8"}
+
+type file struct {
+	kind         string
+	plain, small []byte // small: compressed
+}
+
+// pages are the files of the console, ready to send.
+type pages struct {
+	base  string // filesPath with the hash
+	files map[string]file
+	index file
+}
+
+// newPages reads and compresses the files once.
+func newPages() (*pages, error) {
+	p := &pages{files: map[string]file{}}
+	sum := sha256.New()
+	var modules []string
+	err := fs.WalkDir(app, "app", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		content, err := app.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		name = strings.TrimPrefix(name, "app/")
+		fmt.Fprintf(sum, "%s %d\n", name, len(content))
+		sum.Write(content)
+		p.files[name], err = newFile(name, content)
+		if path.Ext(name) == ".js" && !strings.HasPrefix(name, "screen/") && !strings.HasPrefix(name, "vendor/uPlot") {
+			modules = append(modules, name)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.base = filesPath + hex.EncodeToString(sum.Sum(nil))[:16] + "/"
+	slices.Sort(modules)
+	var links strings.Builder
+	for _, name := range modules {
+		fmt.Fprintf(&links, "<link rel=\"modulepreload\" href=\"%s%s\">\n", p.base, name)
+	}
+	page := strings.ReplaceAll(string(p.files["index.html"].plain), hashMark, strings.TrimSuffix(p.base, "/"))
+	p.index, err = newFile("index.html", []byte(strings.Replace(page, "<!-- modules -->\n", links.String(), 1)))
+	return p, err
+}
+
+func newFile(name string, content []byte) (file, error) {
+	kind := kindsOf[path.Ext(name)]
+	if kind == "" {
+		kind = mime.TypeByExtension(path.Ext(name))
+	}
+	if kind == "" {
+		kind = "text/plain; charset=utf-8"
+	}
+	var small bytes.Buffer
+	z, err := gzip.NewWriterLevel(&small, gzip.BestCompression)
+	if err == nil {
+		_, err = z.Write(content)
+	}
+	if err == nil {
+		err = z.Close()
+	}
+	return file{kind, content, small.Bytes()}, err
+}
+
+// ServeHTTP answers a file, and the page for /console/ itself.
+func (p *pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if writes(r) {
+		w.Header().Set("Allow", "GET, HEAD")
+		http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)
+		return
+	}
+	if r.URL.Path == root {
+		p.index.send(w, r)
+		return
+	}
+	name, ours := strings.CutPrefix(r.URL.Path, p.base)
+	found, ok := p.files[name]
+	if !ours || !ok {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Cache-Control", keepFor)
+	found.send(w, r)
+}
+
+func (f file) send(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Type", f.kind)
+	h.Set("Vary", "Accept-Encoding")
+	body := f.plain
+	if len(f.small) < len(f.plain) && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		h.Set("Content-Encoding", "gzip")
+		body = f.small
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	_, _ = w.Write(body) // a caller who went away is no failure of ours
+}

@@ -1,0 +1,117 @@
+package console
+
+import (
+	"encoding/json"
+	"errors"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/loyalty-platform/loyalty/i18n"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// refusal is an error of the console itself; those of the API pass through as they are.
+type refusal struct {
+	status int
+	kind   string
+	code   int
+	name   string // of its text
+}
+
+func (r refusal) Error() string { return r.name }
+
+// The refusals of the console.
+var (
+	errSession    = refusal{http.StatusUnauthorized, "UnauthorizedException", 190660, "console_session"}
+	errSignIn     = refusal{http.StatusUnauthorized, "UnauthorizedException", 190661, "console_sign_in"}
+	errCodeNeeded = refusal{http.StatusUnauthorized, "UnauthorizedException", 190662, "console_code_needed"}
+	errSlow       = refusal{http.StatusTooManyRequests, "TooManyRequestsException", 190663, "console_slow"}
+	errLink       = refusal{http.StatusUnauthorized, "UnauthorizedException", 190664, "console_link"}
+	errCrossSite  = refusal{http.StatusForbidden, "ForbiddenException", 190665, "console_cross_site"}
+	errInsecure   = refusal{http.StatusForbidden, "ForbiddenException", 190666, "console_insecure"}
+	errMediaType  = refusal{http.StatusUnsupportedMediaType, "UnsupportedMediaTypeException", 190062, "unsupported_media_type"}
+	errBody       = refusal{http.StatusBadRequest, "BadRequestException", 190068, "malformed_body"}
+	errInternal   = refusal{http.StatusInternalServerError, "InternalException", 190001, "internal"}
+	errAway       = refusal{http.StatusServiceUnavailable, "InternalException", 190002, "unavailable"}
+)
+
+// kinds are how failures of the rules are answered.
+var kinds = map[loyalty.Kind]refusal{
+	loyalty.Invalid:   {http.StatusBadRequest, "BadRequestException", 0, ""},
+	loyalty.Refused:   {http.StatusUnprocessableEntity, "RuleException", 0, ""},
+	loyalty.Forbidden: {http.StatusForbidden, "ForbiddenException", 0, ""},
+	loyalty.NotFound:  {http.StatusNotFound, "NotFoundException", 0, ""},
+}
+
+type envelope struct {
+	Error struct {
+		Type    string   `json:"type"`
+		Code    int      `json:"code"`
+		Message string   `json:"message"`
+		Details []detail `json:"details,omitempty"`
+	} `json:"error"`
+}
+
+type detail struct {
+	Field   string `json:"field"`
+	Message string `json:"message"`
+}
+
+// fail answers an error in the envelope of the API, in the caller's language.
+func (c *console) fail(w http.ResponseWriter, r *http.Request, err error) {
+	said, args, fields := c.refusalOf(err)
+	lang := c.Catalogue.Negotiate(strings.Join(r.Header["Accept-Language"], ","), c.Catalogue.Languages(), i18n.Default)
+	e := envelope{}
+	e.Error.Type, e.Error.Code, e.Error.Message = said.kind, said.code, c.Catalogue.Message(lang, said.name, args)
+	for _, f := range fields {
+		e.Error.Details = append(e.Error.Details, detail{f, e.Error.Message})
+	}
+	h := w.Header()
+	h.Set("Content-Language", lang)
+	if said.status == http.StatusTooManyRequests && h.Get("Retry-After") == "" {
+		h.Set("Retry-After", "5")
+	}
+	answer(w, said.status, e)
+}
+
+func (c *console) refusalOf(err error) (said refusal, args map[string]any, fields []string) {
+	if errors.As(failed(err), &said) {
+		return said, map[string]any{"media_type": "application/json", "reason": "syntax"}, nil
+	}
+	var fault *loyalty.Error
+	if errors.As(err, &fault) && kinds[fault.Kind].status != 0 {
+		said = kinds[fault.Kind]
+		said.code, said.name = fault.Code, fault.Name
+		for _, d := range fault.Details {
+			fields = append(fields, d.Field)
+		}
+		return said, fault.Args, fields
+	}
+	if errors.Is(err, loyalty.ErrDatabaseAway) {
+		return errAway, nil, nil
+	}
+	c.Logger.Error("console", "error", err)
+	return errInternal, nil, nil
+}
+
+func answer(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v) // a caller who went away is no failure of ours
+}
+
+func isJSON(r *http.Request) bool {
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	return err == nil && kind == "application/json"
+}
+
+// maxBody is the size of a body of the console's own endpoints.
+const maxBody = 16 << 10
+
+func read(w http.ResponseWriter, r *http.Request, into any) error {
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(into); err != nil {
+		return errBody
+	}
+	return nil
+}

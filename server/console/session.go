@@ -1,0 +1,206 @@
+package console
+
+import (
+	"net/http"
+	"net/netip"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/user"
+)
+
+// Names of the cookie: browsers keep the first one from being set over an open line.
+const (
+	secureCookie = "__Secure-loyalty"
+	localCookie  = "loyalty"
+)
+
+// attemptsPerMinute is how often one address may try to sign in or to confirm.
+const attemptsPerMinute = 20
+
+// cookieOf is the name of the cookie for a request; empty: the way is open to others.
+func (c *console) cookieOf(r *http.Request) (name string, secure bool) {
+	source, secure := c.Peer(r)
+	switch {
+	case secure:
+		return secureCookie, true
+	case source.IsLoopback():
+		return localCookie, false
+	}
+	return "", false
+}
+
+// token is the session's, as the browser sent it.
+func (c *console) token(r *http.Request) string {
+	name, _ := c.cookieOf(r)
+	if name == "" {
+		return ""
+	}
+	cookie, err := r.Cookie(name)
+	if err != nil {
+		return ""
+	}
+	return cookie.Value
+}
+
+func (c *console) setCookie(w http.ResponseWriter, r *http.Request, token string) {
+	name, secure := c.cookieOf(r)
+	age := int(user.SessionLife.Seconds())
+	if token == "" {
+		age = -1
+	}
+	http.SetCookie(w, &http.Cookie{
+		Name: name, Value: token, Path: "/console", MaxAge: age, HttpOnly: true, Secure: secure, SameSite: http.SameSiteStrictMode,
+	})
+}
+
+// slow counts an attempt on its address.
+func (c *console) slow(w http.ResponseWriter, r *http.Request) error {
+	source, _ := c.Peer(r)
+	verdict, err := c.Limiter.Allow(r.Context(), "console "+network(source), attemptsPerMinute, 1)
+	if err != nil || verdict.Allowed {
+		return err
+	}
+	verdict.SetHeaders(w.Header())
+	return errSlow
+}
+
+// network is what attempts are counted by: an address, or the network that a caller of
+// IPv6 has to itself.
+func network(a netip.Addr) string {
+	if p, err := a.Prefix(64); err == nil && a.Is6() {
+		return p.String()
+	}
+	return a.String()
+}
+
+func (c *console) from(r *http.Request) user.From {
+	source, _ := c.Peer(r)
+	return user.From{Address: source.String(), Agent: r.UserAgent()}
+}
+
+// begin answers a session that has begun. The one before it, if any, ends.
+func (c *console) begin(w http.ResponseWriter, r *http.Request, token string) error {
+	if old := c.token(r); old != "" {
+		if err := c.Users.End(r.Context(), old); err != nil {
+			return err
+		}
+	}
+	c.setCookie(w, r, token)
+	answer(w, http.StatusOK, struct{}{})
+	return nil
+}
+
+// signIn begins a session by login, password and, where there is one, a second factor.
+func (c *console) signIn(w http.ResponseWriter, r *http.Request) error {
+	var in struct{ Login, Password, Code string }
+	if name, _ := c.cookieOf(r); name == "" {
+		return errInsecure
+	}
+	if err := read(w, r, &in); err != nil {
+		return err
+	}
+	if err := c.slow(w, r); err != nil {
+		return err
+	}
+	token, err := c.Users.SignIn(r.Context(), in.Login, in.Password, in.Code, c.from(r))
+	if err != nil {
+		return err
+	}
+	return c.begin(w, r, token)
+}
+
+// enter begins a session by a one-time link.
+func (c *console) enter(w http.ResponseWriter, r *http.Request) error {
+	var in struct{ Token string }
+	if name, _ := c.cookieOf(r); name == "" {
+		return errInsecure
+	}
+	if err := read(w, r, &in); err != nil {
+		return err
+	}
+	if err := c.slow(w, r); err != nil {
+		return err
+	}
+	token, err := c.Users.Enter(r.Context(), in.Token, c.from(r))
+	if err != nil {
+		return err
+	}
+	return c.begin(w, r, token)
+}
+
+// signOut ends the session.
+func (c *console) signOut(w http.ResponseWriter, r *http.Request) error {
+	if token := c.token(r); token != "" {
+		if err := c.Users.End(r.Context(), token); err != nil {
+			return err
+		}
+	}
+	c.setCookie(w, r, "")
+	answer(w, http.StatusOK, struct{}{})
+	return nil
+}
+
+// confirm takes a fresh proof of who the user is.
+func (c *console) confirm(w http.ResponseWriter, r *http.Request) error {
+	var in struct{ Password, Code string }
+	if err := read(w, r, &in); err != nil {
+		return err
+	}
+	if err := c.slow(w, r); err != nil {
+		return err
+	}
+	if err := c.Users.Confirm(r.Context(), c.token(r), in.Password, in.Code); err != nil {
+		return err
+	}
+	answer(w, http.StatusOK, struct{}{})
+	return nil
+}
+
+// self finds the user of a request of the console's own endpoints.
+func (c *console) self(r *http.Request) (*loyalty.Caller, error) {
+	return c.Users.Session(r.Context(), c.token(r))
+}
+
+// password gives the user the password they chose.
+func (c *console) password(w http.ResponseWriter, r *http.Request) error {
+	var in struct{ Password string }
+	if err := read(w, r, &in); err != nil {
+		return err
+	}
+	me, err := c.self(r)
+	if err != nil {
+		return err
+	}
+	if err := c.Users.SetPassword(r.Context(), me, in.Password); err != nil {
+		return err
+	}
+	answer(w, http.StatusOK, struct{}{})
+	return nil
+}
+
+// secondFactor shows a new secret, or with a code of it takes it into use and shows the
+// recovery codes.
+func (c *console) secondFactor(w http.ResponseWriter, r *http.Request) error {
+	var in struct{ Secret, Code string }
+	if err := read(w, r, &in); err != nil {
+		return err
+	}
+	me, err := c.self(r)
+	if err != nil {
+		return err
+	}
+	if in.Secret == "" {
+		enrolment, err := c.Users.NewSecondFactor(me)
+		if err != nil {
+			return err
+		}
+		answer(w, http.StatusOK, enrolment)
+		return nil
+	}
+	codes, err := c.Users.SetSecondFactor(r.Context(), me, in.Secret, in.Code)
+	if err != nil {
+		return err
+	}
+	answer(w, http.StatusOK, map[string][]string{"recovery": codes})
+	return nil
+}

@@ -1,0 +1,120 @@
+package user
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/crypto/argon2"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// Bounds of a password, in characters and bytes. Length is the only rule: what
+// characters it must have makes nobody's password better.
+const (
+	leastPassword = 10
+	mostPassword  = 1024
+)
+
+// cost is what a hash takes: memory in KiB, passes and lanes. A hash that was made with
+// less is made anew at the next good sign-in.
+type cost struct {
+	memory, passes uint32
+	lanes          uint8
+}
+
+var present = cost{memory: 64 << 10, passes: 3, lanes: 2}
+
+const (
+	saltSize = 16
+	hashSize = 32
+)
+
+// hasher makes Argon2id hashes, few at a time: each takes 64 MiB, and a flood of
+// sign-ins must not eat the memory.
+type hasher struct {
+	cost  cost
+	slots chan struct{}
+	dummy string // of no password: an unknown login costs the same work
+}
+
+func newHasher(c cost) *hasher {
+	h := &hasher{cost: c, slots: make(chan struct{}, 2)}
+	h.dummy = h.encode(make([]byte, saltSize), make([]byte, hashSize))
+	return h
+}
+
+// check says whether a password can be taken.
+func checkPassword(password string) error {
+	switch {
+	case !utf8.ValidString(password) || utf8.RuneCountInString(password) < leastPassword:
+		return loyalty.ErrPasswordWeak.With("limit", leastPassword).At("password")
+	case len(password) > mostPassword:
+		return loyalty.ErrPasswordLong.With("limit", mostPassword).At("password")
+	}
+	return nil
+}
+
+// hash makes what is kept of a password, in PHC form.
+func (h *hasher) hash(ctx context.Context, password string) (string, error) {
+	salt := make([]byte, saltSize)
+	_, _ = rand.Read(salt) // never fails: crypto/rand ends the program instead
+	made, err := h.derive(ctx, password, salt, h.cost)
+	return h.encode(salt, made), err
+}
+
+func (h *hasher) encode(salt, made []byte) string {
+	b := base64.RawStdEncoding
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, h.cost.memory, h.cost.passes, h.cost.lanes,
+		b.EncodeToString(salt), b.EncodeToString(made))
+}
+
+// matches compares a password with what was kept; with nothing kept it does the same
+// work and answers false. stale says that the hash was made with less than today's.
+func (h *hasher) matches(ctx context.Context, password, kept string) (ok, stale bool, err error) {
+	known := kept != ""
+	if !known {
+		kept = h.dummy
+	}
+	c, salt, want, err := decode(kept)
+	if err != nil || len(password) > mostPassword {
+		return false, false, err
+	}
+	made, err := h.derive(ctx, password, salt, c)
+	if err != nil {
+		return false, false, err
+	}
+	return subtle.ConstantTimeCompare(made, want) == 1 && known, c.memory < h.cost.memory || c.passes < h.cost.passes, nil
+}
+
+func (h *hasher) derive(ctx context.Context, password string, salt []byte, c cost) ([]byte, error) {
+	select {
+	case h.slots <- struct{}{}:
+		defer func() { <-h.slots }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	return argon2.IDKey([]byte(password), salt, c.passes, c.memory, c.lanes, hashSize), nil
+}
+
+func decode(kept string) (c cost, salt, made []byte, err error) {
+	parts := strings.Split(kept, "$")
+	if len(parts) != 6 || parts[1] != "argon2id" || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {
+		return c, nil, nil, fmt.Errorf("a password is not kept as Argon2id")
+	}
+	if _, err = fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &c.memory, &c.passes, &c.lanes); err != nil {
+		return c, nil, nil, fmt.Errorf("the cost of a password: %w", err)
+	}
+	if salt, err = base64.RawStdEncoding.DecodeString(parts[4]); err != nil {
+		return c, nil, nil, fmt.Errorf("the salt of a password: %w", err)
+	}
+	if made, err = base64.RawStdEncoding.DecodeString(parts[5]); err != nil {
+		return c, nil, nil, fmt.Errorf("the hash of a password: %w", err)
+	}
+	return c, salt, made, nil
+}

@@ -1,0 +1,269 @@
+// Package user decides who may sign in: passwords, second factors, invitations and
+// sessions. What a user may do is the contract's to say (x-role); changes by owners are
+// administration.
+package user
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// How long things last.
+const (
+	SessionLife = 12 * time.Hour
+	IdleLife    = time.Hour
+	// ConfirmLife is how long after a proof of who they are a user may do what needs one.
+	ConfirmLife = 10 * time.Minute
+
+	seenEvery = time.Minute // how exactly it is kept when a session was last used
+)
+
+// Refusals of a sign-in. Which login exists, and which of the two was wrong, is not told.
+var (
+	ErrSignIn     = errors.New("login or password is wrong")
+	ErrCodeNeeded = errors.New("a second factor is needed")
+	ErrSlow       = errors.New("too many sign-ins failed; wait")
+	ErrNoSession  = errors.New("there is no such session")
+	ErrNoLink     = errors.New("the link is unknown, over or used")
+)
+
+// Users signs users in.
+type Users struct {
+	store  loyalty.UserStore
+	clock  func() time.Time
+	hasher *hasher
+}
+
+// New makes Users; clock may be nil: time.Now.
+func New(store loyalty.UserStore, clock func() time.Time) *Users {
+	if clock == nil {
+		clock = time.Now
+	}
+	return &Users{store, clock, newHasher(present)}
+}
+
+func (u *Users) now() time.Time { return u.clock().UTC().Truncate(time.Millisecond) }
+
+// NewToken makes a token of 256 random bits and what the database keeps of it.
+func NewToken() (token string, hash loyalty.TokenHash) {
+	random := make([]byte, 32)
+	_, _ = rand.Read(random)
+	token = base64.RawURLEncoding.EncodeToString(random)
+	return token, HashToken(token)
+}
+
+// HashToken is what the database keeps of a token.
+func HashToken(token string) loyalty.TokenHash { return sha256.Sum256([]byte(token)) }
+
+// From is where a sign-in comes from.
+type From struct{ Address, Agent string }
+
+// maxAgent keeps what a browser calls itself short.
+const maxAgent = 200
+
+// CleanLogin is the form in which logins are kept and compared.
+func CleanLogin(login string) string { return strings.ToLower(strings.TrimSpace(login)) }
+
+// SignIn begins a session for a login, its password and, where the user has a second
+// factor, a code of it or a recovery code. It fails with ErrSignIn, ErrCodeNeeded (the
+// password was right) or ErrSlow.
+func (u *Users) SignIn(ctx context.Context, login, password, code string, from From) (token string, err error) {
+	found, known, err := u.store.UserByLogin(ctx, CleanLogin(login))
+	if err != nil {
+		return "", err
+	}
+	if known && u.now().Before(found.LockedUntil) {
+		return "", ErrSlow
+	}
+	if err := u.prove(ctx, &found, password, code); err != nil {
+		return "", err
+	}
+	return u.begin(ctx, found.ID, true, from)
+}
+
+// prove checks a password and a code, counts what failed, and uses the code up.
+func (u *Users) prove(ctx context.Context, user *loyalty.User, password, code string) error {
+	ok, stale, err := u.hasher.matches(ctx, password, user.Password)
+	if err != nil {
+		return err
+	}
+	if user.ID == (loyalty.ID{}) || !user.DisabledAt.IsZero() {
+		return ErrSignIn
+	}
+	fresh := ""
+	if ok && stale {
+		if fresh, err = u.hasher.hash(ctx, password); err != nil {
+			return err
+		}
+	}
+	var refused error
+	_, err = u.store.ChangeUser(ctx, user.ID, func(now *loyalty.User) error {
+		refused = u.judge(now, ok && now.Password == user.Password, code)
+		if refused == nil && fresh != "" {
+			now.Password = fresh
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return refused
+}
+
+// judge decides under the user's lock.
+func (u *Users) judge(user *loyalty.User, right bool, code string) error {
+	switch {
+	case !user.DisabledAt.IsZero():
+		return ErrSignIn
+	case !right:
+		u.failed(user)
+		return ErrSignIn
+	case len(user.TOTP) > 0 && code == "":
+		return ErrCodeNeeded
+	case len(user.TOTP) > 0 && !u.takeCode(user, code):
+		u.failed(user)
+		return ErrSignIn
+	}
+	user.Failures, user.LockedUntil = 0, time.Time{}
+	return nil
+}
+
+// takeCode uses a code of the second factor up, or a recovery code.
+func (u *Users) takeCode(user *loyalty.User, code string) bool {
+	if at, ok := stepOf(user.TOTP, code, u.now(), user.TOTPStep); ok {
+		user.TOTPStep = at
+		return true
+	}
+	if i := slices.Index(user.Recovery, recoveryHash(code)); i >= 0 {
+		user.Recovery = slices.Delete(slices.Clone(user.Recovery), i, i+1)
+		return true
+	}
+	return false
+}
+
+// failed makes the next sign-in wait after some that failed: a second, then twice as
+// long each time, five minutes at most. Nobody is locked out for ever.
+func (u *Users) failed(user *loyalty.User) {
+	const free, most = 5, 5 * time.Minute
+	if user.Failures++; user.Failures > free {
+		wait := most
+		if n := user.Failures - free - 1; n < 9 {
+			wait = min(most, time.Second<<n)
+		}
+		user.LockedUntil = u.now().Add(wait)
+	}
+}
+
+// Enter begins a session by a one-time link. It fails with ErrNoLink.
+func (u *Users) Enter(ctx context.Context, token string, from From) (string, error) {
+	id, ok, err := u.store.TakeInvitation(ctx, HashToken(token), u.now())
+	if err != nil {
+		return "", err
+	}
+	if !ok {
+		return "", ErrNoLink
+	}
+	user, ok, err := u.store.User(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	if !ok || !user.DisabledAt.IsZero() {
+		return "", ErrNoLink
+	}
+	// Who has a password or a second factor proves it before what needs a proof.
+	return u.begin(ctx, id, user.Password == "" && len(user.TOTP) == 0, from)
+}
+
+func (u *Users) begin(ctx context.Context, user loyalty.ID, confirmed bool, from From) (string, error) {
+	token, hash := NewToken()
+	now := u.now()
+	s := loyalty.Session{Hash: hash, User: user, CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(SessionLife), Address: from.Address, Agent: from.Agent}
+	if confirmed {
+		s.ConfirmedAt = now
+	}
+	if agent := []rune(s.Agent); len(agent) > maxAgent {
+		s.Agent = string(agent[:maxAgent])
+	}
+	if err := u.store.ForgetSessions(ctx, now.Add(-24*time.Hour)); err != nil {
+		return "", err
+	}
+	return token, u.store.AddSession(ctx, s)
+}
+
+// Session finds the user of a session that is in force. It fails with ErrNoSession.
+func (u *Users) Session(ctx context.Context, token string) (*loyalty.Caller, error) {
+	s, user, ok, err := u.store.Session(ctx, HashToken(token))
+	if err != nil {
+		return nil, err
+	}
+	now := u.now()
+	if !ok || !user.DisabledAt.IsZero() || !now.Before(s.ExpiresAt) || now.Sub(s.SeenAt) > IdleLife {
+		return nil, ErrNoSession
+	}
+	if now.Sub(s.SeenAt) >= seenEvery {
+		s.SeenAt = now
+		if err := u.store.SaveSession(ctx, s); err != nil {
+			return nil, err
+		}
+	}
+	return &loyalty.Caller{User: user, ConfirmedAt: s.ConfirmedAt}, nil
+}
+
+// Lasts says whether a session is in force, without using it: a stream that stays open
+// asks, and is no sign of a user who is there.
+func (u *Users) Lasts(ctx context.Context, token string, role loyalty.Role, personal bool) bool {
+	s, user, ok, err := u.store.Session(ctx, HashToken(token))
+	return err == nil && ok && user.DisabledAt.IsZero() && u.now().Before(s.ExpiresAt) && user.Role == role && user.Personal == personal
+}
+
+// End ends a session.
+func (u *Users) End(ctx context.Context, token string) error {
+	return u.store.EndSession(ctx, HashToken(token))
+}
+
+// Confirm notes that the user of a session proved who they are: by the password, with a
+// code where there is a second factor, or by a code alone. It fails as SignIn does.
+func (u *Users) Confirm(ctx context.Context, token, password, code string) error {
+	s, user, ok, err := u.store.Session(ctx, HashToken(token))
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		return ErrNoSession
+	case u.now().Before(user.LockedUntil):
+		return ErrSlow
+	}
+	if password == "" && code != "" && len(user.TOTP) > 0 {
+		err = u.proveByCode(ctx, user.ID, code)
+	} else {
+		err = u.prove(ctx, &user, password, code)
+	}
+	if err != nil {
+		return err
+	}
+	s.ConfirmedAt = u.now()
+	return u.store.SaveSession(ctx, s)
+}
+
+func (u *Users) proveByCode(ctx context.Context, id loyalty.ID, code string) error {
+	var refused error
+	_, err := u.store.ChangeUser(ctx, id, func(user *loyalty.User) error {
+		if !u.takeCode(user, code) {
+			u.failed(user)
+			refused = ErrSignIn
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return refused
+}

@@ -1,0 +1,151 @@
+package loyalty
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Role says what a user may do. Each role may do what the one before it may.
+type Role string
+
+// The roles, from the least.
+const (
+	RoleViewer   Role = "viewer"   // sees figures and the programme
+	RoleEditor   Role = "editor"   // changes the programme and tries it
+	RoleOperator Role = "operator" // acts for customers
+	RoleOwner    Role = "owner"    // decides who may do what
+)
+
+var roles = []Role{RoleViewer, RoleEditor, RoleOperator, RoleOwner}
+
+// IsRole says whether a text names a role.
+func IsRole(text string) bool { return slices.Contains(roles, Role(text)) }
+
+// Covers says whether a role may do what the least role of an operation may.
+func (r Role) Covers(least Role) bool {
+	have, need := slices.Index(roles, r), slices.Index(roles, least)
+	return need >= 0 && have >= need
+}
+
+// User is somebody who signs in to the console.
+type User struct {
+	ID        ID
+	Login     string // unique, never changes
+	Name      string
+	Email     string
+	Role      Role
+	Personal  bool     // sees personal data of customers
+	Language  string   // of the console; empty: the browser's
+	Password  string   // Argon2id in PHC form; empty: none was chosen yet
+	TOTP      []byte   // secret of the second factor; empty: none. The store keeps it sealed.
+	TOTPStep  int64    // the last step whose code was taken: a code works once
+	Recovery  []string // hashes of the recovery codes that are left
+	Issuer    string   // of an outside sign-in, with Subject; empty: none
+	Subject   string
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	// DisabledAt is when the user was shut out; zero: not.
+	DisabledAt  time.Time
+	Failures    int       // sign-ins that failed since the last good one
+	LockedUntil time.Time // no sign-in before this instant
+}
+
+// TokenHash is what the database keeps of a token: its SHA-256.
+type TokenHash = [32]byte
+
+// Session is a sign-in that lasts.
+type Session struct {
+	Hash        TokenHash
+	User        ID
+	CreatedAt   time.Time
+	SeenAt      time.Time // of its last request, to the minute
+	ExpiresAt   time.Time
+	ConfirmedAt time.Time // when the user last proved who they are; zero: never
+	Address     string
+	Agent       string // the browser, as it names itself
+}
+
+// Invitation is a link by which a user signs in once.
+type Invitation struct {
+	Hash      TokenHash
+	User      ID
+	ExpiresAt time.Time
+	UsedAt    time.Time // zero: not yet
+}
+
+// ActorKind tells who makes administrative changes.
+type ActorKind string
+
+// The kinds of actors.
+const (
+	ActorKey    ActorKind = "key"
+	ActorUser   ActorKind = "user"
+	ActorSystem ActorKind = "system" // the program's own commands
+)
+
+// CommandLine stands in the place of an access key's id where the program's own commands act.
+const CommandLine = "command line"
+
+// userKey begins the name under which a user stands in the place of an access key.
+const userKey = "user:"
+
+// KeyID is the user's name in the place of an access key's id: for budgets, repeated
+// requests and the log. No access key has such an id.
+func (u *User) KeyID() string { return userKey + u.Login }
+
+// ActorOf tells who is behind the id of an access key, or what stands in its place.
+func ActorOf(keyID string) (actor string, kind ActorKind) {
+	if login, ok := strings.CutPrefix(keyID, userKey); ok {
+		return login, ActorUser
+	}
+	if keyID == CommandLine {
+		return keyID, ActorSystem
+	}
+	return keyID, ActorKey
+}
+
+// UserStore keeps users and their sessions.
+type UserStore interface {
+	// Users lists all users by login.
+	Users(ctx context.Context) ([]User, error)
+	User(ctx context.Context, id ID) (User, bool, error)
+	UserByLogin(ctx context.Context, login string) (User, bool, error)
+	// ChangeUser changes one user, read under a lock; false: there is none. An error of
+	// change writes nothing.
+	ChangeUser(ctx context.Context, id ID, change func(*User) error) (bool, error)
+	// TakeInvitation uses an invitation up and gives its user; false: it is unknown, over
+	// or used.
+	TakeInvitation(ctx context.Context, hash TokenHash, now time.Time) (ID, bool, error)
+	AddSession(ctx context.Context, s Session) error
+	// Session finds a session with its user; it may be over.
+	Session(ctx context.Context, hash TokenHash) (Session, User, bool, error)
+	// Sessions lists those that have not expired, the newest first.
+	Sessions(ctx context.Context, now time.Time) ([]Session, error)
+	// SaveSession writes when a session was seen and confirmed, never one that ended.
+	SaveSession(ctx context.Context, s Session) error
+	EndSession(ctx context.Context, hash TokenHash) error
+	// ForgetSessions deletes sessions and invitations that were over at an instant.
+	ForgetSessions(ctx context.Context, before time.Time) error
+}
+
+// Caller is the user behind a request of the console. It travels in the request's
+// context, never in a header, so that no caller from outside can name one.
+type Caller struct {
+	User
+	ConfirmedAt time.Time // as in Session
+}
+
+type callerKey struct{}
+
+// WithCaller gives a context with the user behind a request.
+func WithCaller(ctx context.Context, c *Caller) context.Context {
+	return context.WithValue(ctx, callerKey{}, c)
+}
+
+// CallerOf finds the user behind a request; false: it is not the console's.
+func CallerOf(ctx context.Context) (*Caller, bool) {
+	c, ok := ctx.Value(callerKey{}).(*Caller)
+	return c, ok
+}

@@ -1,0 +1,113 @@
+package server
+
+import (
+	"slices"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/user"
+)
+
+// keyOfUser stands in the place of the access key of a request that a user of the console
+// makes: the budget, repeated requests, the log and the audit trail know them by it.
+func keyOfUser(u *loyalty.User) *loyalty.AccessKey {
+	return &loyalty.AccessKey{ID: u.KeyID(), Label: u.Name}
+}
+
+// confirmation is what of a body needs a proof of who the user is, and perhaps a higher
+// role: a property with one of some values.
+type confirmation struct {
+	property string
+	values   []string
+	role     loyalty.Role
+}
+
+func confirmationOf(extension any) (c confirmation) {
+	v, _ := extension.(map[string]any)
+	c.property, _ = v["property"].(string)
+	role, _ := v["role"].(string)
+	c.role = loyalty.Role(role)
+	values, _ := v["values"].([]any)
+	for _, value := range values {
+		text, _ := value.(string)
+		c.values = append(c.values, text)
+	}
+	return c
+}
+
+// corrections are the actions that an operator does for a customer, and has to say why.
+var corrections = []string{"point_add", "point_sub"}
+
+// consent holds what a user asks for in a body against their role: some of it needs a
+// higher one, or a fresh proof of who they are, and corrections of points a reason.
+func consent(clock func() time.Time, fail func(*gin.Context, error)) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		r := requestOf(c)
+		if r.caller == nil || r.operation == nil || r.operation.body == nil {
+			return
+		}
+		if err := r.consented(clock()); err != nil {
+			fail(c, err)
+		}
+	}
+}
+
+func (r *request) consented(now time.Time) error {
+	bodies, when := eventsIn(r.tree), r.operation.when
+	for _, body := range bodies {
+		if value, _ := body[when.property].(string); when.property == "" || !slices.Contains(when.values, value) {
+			continue
+		}
+		switch {
+		case when.role != "" && !r.caller.Role.Covers(when.role):
+			return loyalty.ErrRoleNeeded.With("role", string(when.role))
+		case !user.Confirmed(r.caller, now.UnixMilli()):
+			return loyalty.ErrConfirmNeeded
+		}
+	}
+	if !r.operation.fromTree || r.operation.reads {
+		return nil
+	}
+	for _, body := range bodies {
+		action, _ := body["action"].(string)
+		data, _ := body["data"].(map[string]any)
+		if reason, _ := data["reason"].(string); reason == "" && slices.Contains(corrections, action) {
+			return loyalty.ErrReasonNeeded.With("action", action).At("data.reason")
+		}
+	}
+	return nil
+}
+
+// eventsIn are the bodies in a checked body: itself, or the events of a bulk.
+func eventsIn(tree any) []map[string]any {
+	body, _ := tree.(map[string]any)
+	all, bulk := body["events"].([]any)
+	if !bulk {
+		return []map[string]any{body}
+	}
+	events := make([]map[string]any, len(all))
+	for i, e := range all {
+		events[i], _ = e.(map[string]any)
+	}
+	return events
+}
+
+// openTo names the operations that a caller may use, by their operationId.
+func openTo(operations map[routeKey]*operation, r *request) []string {
+	names := []string{}
+	for _, o := range operations {
+		open := len(r.key.APIs) == 0 || slices.Contains(r.key.APIs, o.api)
+		if r.caller != nil {
+			open = r.caller.Role.Covers(o.role)
+		} else if r.key.ReadOnly && !o.reads {
+			open = false
+		}
+		if open {
+			names = append(names, o.route.Operation.OperationID)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
