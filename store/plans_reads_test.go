@@ -80,7 +80,7 @@ INSERT INTO bulk_operations (id, kind, target, state, done, total, errors, creat
 SELECT crowd_id(n), CASE n WHEN 1 THEN '%[3]s' WHEN 3 THEN 'pool_fill' ELSE '%[4]s' END, 'coffee', 'done', 10000, 10000, 200, crowd_at(n), crowd_at(n), '', 1 FROM n WHERE n < 2000;
 INSERT INTO bulk_items (batch_id, seq, customer, error, done_at) SELECT crowd_id(1 + n %% 2), n, 'crowd-' || n, CASE WHEN n %% 50 < 2 THEN 'CustomerNotFound' END, 1 FROM n;
 INSERT INTO bulk_items (batch_id, seq, code, error, done_at) SELECT crowd_id(3), n, 'COF-' || n, '{"Name":"coupon_exists"}', 1 FROM n;
-INSERT INTO audit (id, at, key_id, action, target) SELECT crowd_id(n), crowd_at(n), 'k' || n %% 9, 'settings.update', 'x' || n %% 50 FROM n;
+INSERT INTO audit (id, at, actor, action, target) SELECT crowd_id(n), crowd_at(n), 'k' || n %% 9, 'settings.update', 'x' || n %% 50 FROM n;
 INSERT INTO failed_requests (id, at, request_id, method, route, api, status, code, key_id, duration)
 SELECT crowd_id(n), crowd_at(n), 'r' || n, 'GET', '/customers', 'customers', CASE WHEN n %% 3 = 0 THEN 404 ELSE 400 END, 160212, 'k' || n %% 9, 1 FROM n;
 INSERT INTO answers (access_key, key, hash, status, body, at) SELECT 'k', n::text, '\x00', 200, '\x00', crowd_at(n) FROM n;
@@ -103,7 +103,7 @@ type listRow struct {
 
 // lists are the lists of all documents, by operation.
 var lists = map[string]listRow{
-	"listKeys": {}, "listModules": {}, "listJobs": {}, "listCampaigns": {}, "listCouponPools": {}, "listLevels": {}, "listOffers": {}, "listRewards": {},
+	"listKeys": {}, "listUsers": {}, "listSessions": {}, "listModules": {}, "listJobs": {}, "listCampaigns": {}, "listCouponPools": {}, "listLevels": {}, "listOffers": {}, "listRewards": {},
 	"listAudit":          {extra: []string{"action=settings.update&at.gte=2020-01-01", "target=x7&key_id=k1"}},
 	"listFailedRequests": {extra: []string{"status=404&since=2020-01-01T00:00:00Z", "key_id=k1"}},
 	"listCoupons":        {extra: []string{"type=gift_card", "pool=coffee-codes&status=created", "status.in=redeemed,claimed", "customer=member-1001&status=claimed", "customer.nin=member-1001", "status=expired"}},

@@ -273,7 +273,7 @@ func TestAudit(t *testing.T) {
 		all := auditOf(t, d, loyalty.AuditQuery{Page: loyalty.Page{Limit: 10}})
 		require.Len(t, all, 4, "what is refused is not audited")
 		require.Equal(t, []string{"key.revoke", "module.update", "key.rotate", "key.create"}, actions(all))
-		require.Equal(t, "LKMANAGER", all[1].KeyID)
+		require.Equal(t, "LKMANAGER", all[1].Actor)
 		require.JSONEq(t, `{"enabled":true,"config":{}}`, string(all[1].Before))
 		require.JSONEq(t, `{"enabled":false,"config":{}}`, string(all[1].After))
 		require.Nil(t, all[3].Before)

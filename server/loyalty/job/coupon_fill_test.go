@@ -155,7 +155,7 @@ func TestFillPool(t *testing.T) {
 		require.JSONEq(t, fmt.Sprintf(`{"added":3498,"source":"uploaded","batch_id":%q}`, o.ID), string(entries["coupon_pool.add_codes"].After))
 		require.JSONEq(t, fmt.Sprintf(`{"total":3500,"batch_id":%q}`, o.ID), string(entries["bulk.pool_fill"].After))
 		for _, e := range entries {
-			require.Equal(t, []string{"coupons/pool/spring", caller.KeyID}, []string{e.Target, e.KeyID})
+			require.Equal(t, []string{"coupons/pool/spring", caller.KeyID}, []string{e.Target, e.Actor})
 		}
 		done, failed = c.workFills(c.store)
 		require.Equal(t, []int64{0, 0}, []int64{done, failed})
