@@ -67,6 +67,27 @@ func (e APIName) Valid() bool {
 	}
 }
 
+// Defines values for AuditEntryActorKind.
+const (
+	AuditEntryActorKindKey    AuditEntryActorKind = "key"
+	AuditEntryActorKindSystem AuditEntryActorKind = "system"
+	AuditEntryActorKindUser   AuditEntryActorKind = "user"
+)
+
+// Valid indicates whether the value is a known member of the AuditEntryActorKind enum.
+func (e AuditEntryActorKind) Valid() bool {
+	switch e {
+	case AuditEntryActorKindKey:
+		return true
+	case AuditEntryActorKindSystem:
+		return true
+	case AuditEntryActorKindUser:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for CheckoutAcceptConfigType.
 const (
 	CheckoutAcceptConfigTypeAccept CheckoutAcceptConfigType = "accept"
@@ -316,6 +337,24 @@ func (e JobName) Valid() bool {
 	}
 }
 
+// Defines values for MeKind.
+const (
+	MeKindKey  MeKind = "key"
+	MeKindUser MeKind = "user"
+)
+
+// Valid indicates whether the value is a known member of the MeKind enum.
+func (e MeKind) Valid() bool {
+	switch e {
+	case MeKindKey:
+		return true
+	case MeKindUser:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ModuleName.
 const (
 	ModuleNameAutomation           ModuleName = "automation"
@@ -418,6 +457,30 @@ func (e PointsEconomyConfigNegative) Valid() bool {
 	case PointsEconomyConfigNegativeAllow:
 		return true
 	case PointsEconomyConfigNegativeRefuse:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for Role.
+const (
+	RoleEditor   Role = "editor"
+	RoleOperator Role = "operator"
+	RoleOwner    Role = "owner"
+	RoleViewer   Role = "viewer"
+)
+
+// Valid indicates whether the value is a known member of the Role enum.
+func (e Role) Valid() bool {
+	switch e {
+	case RoleEditor:
+		return true
+	case RoleOperator:
+		return true
+	case RoleOwner:
+		return true
+	case RoleViewer:
 		return true
 	default:
 		return false
@@ -538,6 +601,11 @@ type AuditEntry struct {
 	// Example: module.update
 	Action string `json:"action"`
 
+	// ActorKind Who made the change: an access key, a user of the console, or the program's own commands.
+	//
+	// Example: key
+	ActorKind AuditEntryActorKind `json:"actor_kind"`
+
 	// After How it is since; absent when it is gone.
 	//
 	// Example: {"enabled":true}
@@ -553,7 +621,7 @@ type AuditEntry struct {
 	// Example: {"enabled":false}
 	Before json.RawMessage `json:"before,omitempty"`
 
-	// KeyID The key that made the change, or `command line` when it was made with the program's own commands.
+	// KeyID The key that made the change, the login of the user who did, or `command line` when it was made with the program's own commands.
 	//
 	// Example: LK7F3M2QX9TB4WHD
 	KeyID string `json:"key_id"`
@@ -563,6 +631,11 @@ type AuditEntry struct {
 	// Example: checkout_accept
 	Target string `json:"target"`
 }
+
+// AuditEntryActorKind Who made the change: an access key, a user of the console, or the program's own commands.
+//
+// Example: key
+type AuditEntryActorKind string
 
 // AuditList One page of the audit trail.
 type AuditList struct {
@@ -964,6 +1037,30 @@ type Invariant struct {
 // Example: held
 type InvariantVerdict string
 
+// Invitation A link by which a user signs in once.
+type Invitation struct {
+	// ExpiresAt Until when it is good.
+	//
+	// Example: 2026-03-04T09:30:00.000Z
+	ExpiresAt externalRef0.Instant `json:"expires_at"`
+
+	// Path The link, from the address of the console on. Absent in a repeated answer: it is shown once.
+	//
+	// Example: /console/#enter/example-token-shown-once
+	Path *string `json:"path,omitempty"`
+
+	// UserID Whom it is for.
+	//
+	// Example: 0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e10
+	UserID string `json:"user_id"`
+}
+
+// InvitationAnswer An invitation.
+type InvitationAnswer struct {
+	// Data A link by which a user signs in once.
+	Data Invitation `json:"data"`
+}
+
 // Job A job of the platform.
 type Job struct {
 	// LastDuration How long the last run took, in seconds; absent while it is running.
@@ -1338,6 +1435,80 @@ type LiabilityMonth struct {
 	Points json.Number `json:"points"`
 }
 
+// Me An access key, or a user of the console.
+type Me struct {
+	// ConfirmedUntil Until when the user need not prove again who they are; absent where they must, and for a key.
+	//
+	// Example: 2026-03-01T09:40:00.000Z
+	ConfirmedUntil *externalRef0.Instant `json:"confirmed_until,omitempty"`
+
+	// KeyID The access key; absent for a user.
+	//
+	// Example: LK7F3M2QX9TB4WHD
+	KeyID *string `json:"key_id,omitempty"`
+
+	// Kind What calls.
+	//
+	// Example: key
+	Kind MeKind `json:"kind"`
+
+	// Language The language of the user; absent for a key.
+	//
+	// Example: en
+	Language *string `json:"language,omitempty"`
+
+	// Login The login of the user; absent for a key.
+	//
+	// Example: sample.editor
+	Login *string `json:"login,omitempty"`
+
+	// Name The label of the key or the name of the user.
+	//
+	// Example: Till software
+	Name string `json:"name"`
+
+	// Operations The operations that are open to the caller, by operationId.
+	//
+	// Example: ["getLedger","getMe"]
+	Operations []string `json:"operations"`
+
+	// Password Whether the user has chosen a password; absent for a key.
+	//
+	// Example: true
+	Password *bool `json:"password,omitempty"`
+
+	// Personal Whether personal data of customers is shown.
+	//
+	// Example: true
+	Personal bool `json:"personal"`
+
+	// Role What a user may do; each role may do what the one before it may.
+	//
+	// Example: editor
+	Role *Role `json:"role,omitempty"`
+
+	// SecondFactor Whether the user has a second factor; absent for a key.
+	//
+	// Example: false
+	SecondFactor *bool `json:"second_factor,omitempty"`
+
+	// UserID The user; absent for a key.
+	//
+	// Example: 0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e10
+	UserID *string `json:"user_id,omitempty"`
+}
+
+// MeKind What calls.
+//
+// Example: key
+type MeKind string
+
+// MeAnswer Who calls.
+type MeAnswer struct {
+	// Data An access key, or a user of the console.
+	Data Me `json:"data"`
+}
+
 // ModuleAnswer One module.
 type ModuleAnswer struct {
 	// Data A feature of the programme.
@@ -1535,6 +1706,39 @@ type NewKeyAnswer struct {
 	Data NewKey `json:"data"`
 }
 
+// NewUser A new user.
+type NewUser struct {
+	// Email An address for your own records; nothing is sent to it.
+	//
+	// Example: editor@shop.test
+	Email *string `json:"email,omitempty"`
+
+	// Language The language of the console; empty for that of the browser.
+	//
+	// Example: en
+	Language *string `json:"language,omitempty"`
+
+	// Login The name to sign in with: letters, digits, dots, hyphens, underscores and @.
+	//
+	// Example: sample.editor
+	Login string `json:"login"`
+
+	// Name The name that is shown.
+	//
+	// Example: Sample Editor
+	Name *string `json:"name,omitempty"`
+
+	// Personal Whether personal data of customers is shown to them. `false` is the default.
+	//
+	// Example: false
+	Personal *bool `json:"personal,omitempty"`
+
+	// Role What a user may do; each role may do what the one before it may.
+	//
+	// Example: editor
+	Role Role `json:"role"`
+}
+
 // Nothing An operation that needs no properties.
 type Nothing = map[string]interface{}
 
@@ -1571,6 +1775,81 @@ type PointsEconomyConfig struct {
 //
 // Example: allow
 type PointsEconomyConfigNegative string
+
+// Role What a user may do; each role may do what the one before it may.
+//
+// Example: editor
+type Role string
+
+// Session A user who is signed in with one browser.
+type Session struct {
+	// Address Where the user signed in from.
+	//
+	// Example: 192.0.2.7
+	Address string `json:"address"`
+
+	// Agent The browser, as it names itself.
+	//
+	// Example: Sample browser
+	Agent string `json:"agent"`
+
+	// CreatedAt When the user signed in.
+	//
+	// Example: 2026-03-01T09:30:00.000Z
+	CreatedAt externalRef0.Instant `json:"created_at"`
+
+	// ExpiresAt When it ends at the latest.
+	//
+	// Example: 2026-03-01T21:30:00.000Z
+	ExpiresAt externalRef0.Instant `json:"expires_at"`
+
+	// Login The login of the user.
+	//
+	// Example: sample.editor
+	Login string `json:"login"`
+
+	// SeenAt When it was last used, to the minute.
+	//
+	// Example: 2026-03-01T09:45:00.000Z
+	SeenAt externalRef0.Instant `json:"seen_at"`
+
+	// SessionID The id of the session.
+	//
+	// Example: n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg
+	SessionID string `json:"session_id"`
+
+	// UserID Whose it is.
+	//
+	// Example: 0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e10
+	UserID string `json:"user_id"`
+}
+
+// SessionAnswer A session.
+type SessionAnswer struct {
+	// Data A user who is signed in with one browser.
+	Data Session `json:"data"`
+}
+
+// SessionList One page of sessions.
+type SessionList struct {
+	// Data The sessions of this page.
+	Data []Session `json:"data"`
+
+	// Next The relative link of the next page, with your filters in it; null on the last page.
+	//
+	// Example: /customers?limit=100&offset=100&cursor=AZXmE8Vvc2eUkzZ0m3b0Hg
+	Next *externalRef0.NextLink `json:"next"`
+
+	// Previous The relative link of the previous page; null on the first one.
+	//
+	// Example: /customers?limit=100&offset=0&cursor=AZXmE8Vvc2eUkzZ0m3b0Hw
+	Previous *externalRef0.PreviousLink `json:"previous"`
+
+	// Time How long the server worked on this answer, in seconds.
+	//
+	// Example: 0.004
+	Time *externalRef0.ProcessingTime `json:"time,omitempty"`
+}
 
 // Settings What holds for the whole programme.
 type Settings struct {
@@ -1631,6 +1910,132 @@ type TiersConfig struct {
 	ExchangeRates map[string]float64 `json:"exchange_rates,omitempty"`
 }
 
+// User A user of the console.
+type User struct {
+	// CreatedAt When the user was made.
+	//
+	// Example: 2026-03-01T09:30:00.000Z
+	CreatedAt externalRef0.Instant `json:"created_at"`
+
+	// DisabledAt When the user was shut out; absent while they may sign in.
+	//
+	// Example: 2026-03-02T10:00:00.000Z
+	DisabledAt *externalRef0.Instant `json:"disabled_at,omitempty"`
+
+	// Email An address for your own records.
+	//
+	// Example: editor@shop.test
+	Email string `json:"email"`
+
+	// Language The language of the console; empty for that of the browser.
+	//
+	// Example: en
+	Language string `json:"language"`
+
+	// Login The name to sign in with.
+	//
+	// Example: sample.editor
+	Login string `json:"login"`
+
+	// Name The name that is shown.
+	//
+	// Example: Sample Editor
+	Name string `json:"name"`
+
+	// Password Whether the user has chosen a password.
+	//
+	// Example: true
+	Password bool `json:"password"`
+
+	// Personal Whether personal data of customers is shown to them.
+	//
+	// Example: false
+	Personal bool `json:"personal"`
+
+	// Role What a user may do; each role may do what the one before it may.
+	//
+	// Example: editor
+	Role Role `json:"role"`
+
+	// SecondFactor Whether the user has a second factor.
+	//
+	// Example: false
+	SecondFactor bool `json:"second_factor"`
+
+	// UpdatedAt When the user was changed last.
+	//
+	// Example: 2026-03-01T09:30:00.000Z
+	UpdatedAt externalRef0.Instant `json:"updated_at"`
+
+	// UserID The id of the user.
+	//
+	// Example: 0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e10
+	UserID string `json:"user_id"`
+}
+
+// UserAnswer A user of the console.
+type UserAnswer struct {
+	// Data A user of the console.
+	Data User `json:"data"`
+}
+
+// UserChange What changes of a user.
+type UserChange struct {
+	// Email An address for your own records; nothing is sent to it.
+	//
+	// Example: editor@shop.test
+	Email *string `json:"email,omitempty"`
+
+	// Language The language of the console; empty for that of the browser.
+	//
+	// Example: en
+	Language *string `json:"language,omitempty"`
+
+	// Name The name that is shown.
+	//
+	// Example: Sample Editor
+	Name *string `json:"name,omitempty"`
+
+	// Personal Whether personal data of customers is shown to them. `false` is the default.
+	//
+	// Example: false
+	Personal *bool `json:"personal,omitempty"`
+
+	// Role What a user may do; each role may do what the one before it may.
+	//
+	// Example: editor
+	Role *Role `json:"role,omitempty"`
+}
+
+// UserDisabling Whether a user is shut out.
+type UserDisabling struct {
+	// Disabled `true` shuts the user out, the default; `false` lets them in again.
+	//
+	// Example: true
+	Disabled *bool `json:"disabled,omitempty"`
+}
+
+// UserList One page of users.
+type UserList struct {
+	// Data The users of this page.
+	Data []User `json:"data"`
+
+	// Next The relative link of the next page, with your filters in it; null on the last page.
+	//
+	// Example: /customers?limit=100&offset=100&cursor=AZXmE8Vvc2eUkzZ0m3b0Hg
+	Next *externalRef0.NextLink `json:"next"`
+
+	// Previous The relative link of the previous page; null on the first one.
+	//
+	// Example: /customers?limit=100&offset=0&cursor=AZXmE8Vvc2eUkzZ0m3b0Hw
+	Previous *externalRef0.PreviousLink `json:"previous"`
+
+	// Time How long the server worked on this answer, in seconds.
+	//
+	// Example: 0.004
+	Time *externalRef0.ProcessingTime `json:"time,omitempty"`
+}
+
 // ExportAfter defines model for ExportAfter.
 type ExportAfter = string
 
@@ -1654,6 +2059,12 @@ type ExportTo = externalRef0.Instant
 
 // JobToRun defines model for JobToRun.
 type JobToRun = string
+
+// SessionID defines model for SessionId.
+type SessionID = string
+
+// UserID defines model for UserId.
+type UserID = string
 
 // Verify defines model for Verify.
 type Verify = bool
@@ -1828,8 +2239,98 @@ type ListFailedRequestsParams struct {
 	Cursor *externalRef0.Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
+// ListSessionsParams defines parameters for ListSessions.
+type ListSessionsParams struct {
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
+	// would be longer than 8 MiB; `next` goes on behind it.
+	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
+	// whole list follow `next` instead; it costs the same on every page and misses nothing.
+	Offset *externalRef0.Offset `form:"offset,omitempty" json:"offset,omitempty"`
+
+	// Cursor The opaque position inside a `next` or `previous` link. It belongs to the filters of that link and wins over
+	// `offset`. Never build one yourself.
+	Cursor *externalRef0.Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// EndSessionParams defines parameters for EndSession.
+type EndSessionParams struct {
+	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
+	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
+	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
 // UpdateSettingsParams defines parameters for UpdateSettings.
 type UpdateSettingsParams struct {
+	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
+	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
+	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// ListUsersParams defines parameters for ListUsers.
+type ListUsersParams struct {
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
+	// would be longer than 8 MiB; `next` goes on behind it.
+	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
+	// whole list follow `next` instead; it costs the same on every page and misses nothing.
+	Offset *externalRef0.Offset `form:"offset,omitempty" json:"offset,omitempty"`
+
+	// Cursor The opaque position inside a `next` or `previous` link. It belongs to the filters of that link and wins over
+	// `offset`. Never build one yourself.
+	Cursor *externalRef0.Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// CreateUserParams defines parameters for CreateUser.
+type CreateUserParams struct {
+	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
+	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
+	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// UpdateUserParams defines parameters for UpdateUser.
+type UpdateUserParams struct {
+	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
+	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
+	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// DisableUserParams defines parameters for DisableUser.
+type DisableUserParams struct {
+	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
+	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
+	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// InviteUserParams defines parameters for InviteUser.
+type InviteUserParams struct {
+	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
+	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
+	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// ResetSecondFactorParams defines parameters for ResetSecondFactor.
+type ResetSecondFactorParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
 	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
@@ -1859,8 +2360,26 @@ type RotateKeyJSONRequestBody = KeyRotation
 // ConfigureModuleJSONRequestBody defines body for ConfigureModule for application/json ContentType.
 type ConfigureModuleJSONRequestBody = ModuleUpdate
 
+// EndSessionJSONRequestBody defines body for EndSession for application/json ContentType.
+type EndSessionJSONRequestBody = Nothing
+
 // UpdateSettingsJSONRequestBody defines body for UpdateSettings for application/json ContentType.
 type UpdateSettingsJSONRequestBody = SettingsUpdate
+
+// CreateUserJSONRequestBody defines body for CreateUser for application/json ContentType.
+type CreateUserJSONRequestBody = NewUser
+
+// UpdateUserJSONRequestBody defines body for UpdateUser for application/json ContentType.
+type UpdateUserJSONRequestBody = UserChange
+
+// DisableUserJSONRequestBody defines body for DisableUser for application/json ContentType.
+type DisableUserJSONRequestBody = UserDisabling
+
+// InviteUserJSONRequestBody defines body for InviteUser for application/json ContentType.
+type InviteUserJSONRequestBody = Nothing
+
+// ResetSecondFactorJSONRequestBody defines body for ResetSecondFactor for application/json ContentType.
+type ResetSecondFactorJSONRequestBody = Nothing
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
@@ -1903,6 +2422,9 @@ type ServerInterface interface {
 	// GetLedger Report what is owed, and prove the ledger
 	// (GET /admin/ledger)
 	GetLedger(c *gin.Context, params GetLedgerParams)
+	// GetMe Read who calls
+	// (GET /admin/me)
+	GetMe(c *gin.Context)
 	// ListModules List the modules
 	// (GET /admin/modules)
 	ListModules(c *gin.Context, params ListModulesParams)
@@ -1915,12 +2437,39 @@ type ServerInterface interface {
 	// ListFailedRequests Read the last failed requests
 	// (GET /admin/requests/errors)
 	ListFailedRequests(c *gin.Context, params ListFailedRequestsParams)
+	// ListSessions List the sessions of the console
+	// (GET /admin/sessions)
+	ListSessions(c *gin.Context, params ListSessionsParams)
+	// EndSession End a session of the console
+	// (POST /admin/sessions/{session_id}/end)
+	EndSession(c *gin.Context, sessionID SessionID, params EndSessionParams)
 	// GetSettings Read the settings
 	// (GET /admin/settings)
 	GetSettings(c *gin.Context)
 	// UpdateSettings Change the settings
 	// (POST /admin/settings)
 	UpdateSettings(c *gin.Context, params UpdateSettingsParams)
+	// ListUsers List the users of the console
+	// (GET /admin/users)
+	ListUsers(c *gin.Context, params ListUsersParams)
+	// CreateUser Create a user of the console
+	// (POST /admin/users)
+	CreateUser(c *gin.Context, params CreateUserParams)
+	// GetUser Read a user of the console
+	// (GET /admin/users/{user_id})
+	GetUser(c *gin.Context, userID UserID)
+	// UpdateUser Change a user of the console
+	// (POST /admin/users/{user_id})
+	UpdateUser(c *gin.Context, userID UserID, params UpdateUserParams)
+	// DisableUser Shut a user out, or let them in again
+	// (POST /admin/users/{user_id}/disable)
+	DisableUser(c *gin.Context, userID UserID, params DisableUserParams)
+	// InviteUser Invite a user to the console
+	// (POST /admin/users/{user_id}/invite)
+	InviteUser(c *gin.Context, userID UserID, params InviteUserParams)
+	// ResetSecondFactor Take the second factor off a user
+	// (POST /admin/users/{user_id}/reset-second-factor)
+	ResetSecondFactor(c *gin.Context, userID UserID, params ResetSecondFactorParams)
 }
 
 // ServerInterfaceWrapper converts contexts to parameters.
@@ -2470,6 +3019,19 @@ func (siw *ServerInterfaceWrapper) GetLedger(c *gin.Context) {
 	siw.Handler.GetLedger(c, params)
 }
 
+// GetMe operation middleware
+func (siw *ServerInterfaceWrapper) GetMe(c *gin.Context) {
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetMe(c)
+}
+
 // ListModules operation middleware
 func (siw *ServerInterfaceWrapper) ListModules(c *gin.Context) {
 
@@ -2622,6 +3184,98 @@ func (siw *ServerInterfaceWrapper) ListFailedRequests(c *gin.Context) {
 	siw.Handler.ListFailedRequests(c, params)
 }
 
+// ListSessions operation middleware
+func (siw *ServerInterfaceWrapper) ListSessions(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListSessionsParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", c.Request.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter cursor: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListSessions(c, params)
+}
+
+// EndSession operation middleware
+func (siw *ServerInterfaceWrapper) EndSession(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "session_id" -------------
+	var sessionID SessionID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "session_id", c.Param("session_id"), &sessionID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter session_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params EndSessionParams
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey externalRef0.IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Idempotency-Key, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Idempotency-Key: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.EndSession(c, sessionID, params)
+}
+
 // GetSettings operation middleware
 func (siw *ServerInterfaceWrapper) GetSettings(c *gin.Context) {
 
@@ -2675,6 +3329,310 @@ func (siw *ServerInterfaceWrapper) UpdateSettings(c *gin.Context) {
 	siw.Handler.UpdateSettings(c, params)
 }
 
+// ListUsers operation middleware
+func (siw *ServerInterfaceWrapper) ListUsers(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListUsersParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", c.Request.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter cursor: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListUsers(c, params)
+}
+
+// CreateUser operation middleware
+func (siw *ServerInterfaceWrapper) CreateUser(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateUserParams
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey externalRef0.IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Idempotency-Key, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Idempotency-Key: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.CreateUser(c, params)
+}
+
+// GetUser operation middleware
+func (siw *ServerInterfaceWrapper) GetUser(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "user_id" -------------
+	var userID UserID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "user_id", c.Param("user_id"), &userID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter user_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetUser(c, userID)
+}
+
+// UpdateUser operation middleware
+func (siw *ServerInterfaceWrapper) UpdateUser(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "user_id" -------------
+	var userID UserID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "user_id", c.Param("user_id"), &userID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter user_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params UpdateUserParams
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey externalRef0.IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Idempotency-Key, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Idempotency-Key: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.UpdateUser(c, userID, params)
+}
+
+// DisableUser operation middleware
+func (siw *ServerInterfaceWrapper) DisableUser(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "user_id" -------------
+	var userID UserID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "user_id", c.Param("user_id"), &userID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter user_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params DisableUserParams
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey externalRef0.IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Idempotency-Key, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Idempotency-Key: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.DisableUser(c, userID, params)
+}
+
+// InviteUser operation middleware
+func (siw *ServerInterfaceWrapper) InviteUser(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "user_id" -------------
+	var userID UserID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "user_id", c.Param("user_id"), &userID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter user_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params InviteUserParams
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey externalRef0.IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Idempotency-Key, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Idempotency-Key: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.InviteUser(c, userID, params)
+}
+
+// ResetSecondFactor operation middleware
+func (siw *ServerInterfaceWrapper) ResetSecondFactor(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "user_id" -------------
+	var userID UserID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "user_id", c.Param("user_id"), &userID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter user_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ResetSecondFactorParams
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey externalRef0.IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Idempotency-Key, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Idempotency-Key: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ResetSecondFactor(c, userID, params)
+}
+
 // GinServerOptions provides options for the Gin server.
 type GinServerOptions struct {
 	BaseURL      string
@@ -2715,12 +3673,22 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.POST(options.BaseURL+"/admin/keys/:key_id/revoke", wrapper.RevokeKey)
 	router.POST(options.BaseURL+"/admin/keys/:key_id/rotate", wrapper.RotateKey)
 	router.GET(options.BaseURL+"/admin/ledger", wrapper.GetLedger)
+	router.GET(options.BaseURL+"/admin/me", wrapper.GetMe)
 	router.GET(options.BaseURL+"/admin/modules", wrapper.ListModules)
 	router.GET(options.BaseURL+"/admin/modules/:module", wrapper.GetModule)
 	router.POST(options.BaseURL+"/admin/modules/:module", wrapper.ConfigureModule)
 	router.GET(options.BaseURL+"/admin/requests/errors", wrapper.ListFailedRequests)
+	router.GET(options.BaseURL+"/admin/sessions", wrapper.ListSessions)
+	router.POST(options.BaseURL+"/admin/sessions/:session_id/end", wrapper.EndSession)
 	router.GET(options.BaseURL+"/admin/settings", wrapper.GetSettings)
 	router.POST(options.BaseURL+"/admin/settings", wrapper.UpdateSettings)
+	router.GET(options.BaseURL+"/admin/users", wrapper.ListUsers)
+	router.POST(options.BaseURL+"/admin/users", wrapper.CreateUser)
+	router.GET(options.BaseURL+"/admin/users/:user_id", wrapper.GetUser)
+	router.POST(options.BaseURL+"/admin/users/:user_id", wrapper.UpdateUser)
+	router.POST(options.BaseURL+"/admin/users/:user_id/disable", wrapper.DisableUser)
+	router.POST(options.BaseURL+"/admin/users/:user_id/invite", wrapper.InviteUser)
+	router.POST(options.BaseURL+"/admin/users/:user_id/reset-second-factor", wrapper.ResetSecondFactor)
 }
 
 type ListAuditRequestObject struct {
@@ -3068,6 +4036,27 @@ func (response GetLedger200JSONResponse) VisitGetLedgerResponse(w http.ResponseW
 	return err
 }
 
+type GetMeRequestObject struct {
+}
+
+type GetMeResponseObject interface {
+	VisitGetMeResponse(w http.ResponseWriter) error
+}
+
+type GetMe200JSONResponse MeAnswer
+
+func (response GetMe200JSONResponse) VisitGetMeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListModulesRequestObject struct {
 	Params ListModulesParams
 }
@@ -3158,6 +4147,52 @@ func (response ListFailedRequests200JSONResponse) VisitListFailedRequestsRespons
 	return err
 }
 
+type ListSessionsRequestObject struct {
+	Params ListSessionsParams
+}
+
+type ListSessionsResponseObject interface {
+	VisitListSessionsResponse(w http.ResponseWriter) error
+}
+
+type ListSessions200JSONResponse SessionList
+
+func (response ListSessions200JSONResponse) VisitListSessionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type EndSessionRequestObject struct {
+	SessionID SessionID `json:"session_id"`
+	Params    EndSessionParams
+	Body      *EndSessionJSONRequestBody
+}
+
+type EndSessionResponseObject interface {
+	VisitEndSessionResponse(w http.ResponseWriter) error
+}
+
+type EndSession200JSONResponse SessionAnswer
+
+func (response EndSession200JSONResponse) VisitEndSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetSettingsRequestObject struct {
 }
 
@@ -3191,6 +4226,169 @@ type UpdateSettingsResponseObject interface {
 type UpdateSettings200JSONResponse SettingsAnswer
 
 func (response UpdateSettings200JSONResponse) VisitUpdateSettingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListUsersRequestObject struct {
+	Params ListUsersParams
+}
+
+type ListUsersResponseObject interface {
+	VisitListUsersResponse(w http.ResponseWriter) error
+}
+
+type ListUsers200JSONResponse UserList
+
+func (response ListUsers200JSONResponse) VisitListUsersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateUserRequestObject struct {
+	Params CreateUserParams
+	Body   *CreateUserJSONRequestBody
+}
+
+type CreateUserResponseObject interface {
+	VisitCreateUserResponse(w http.ResponseWriter) error
+}
+
+type CreateUser201JSONResponse UserAnswer
+
+func (response CreateUser201JSONResponse) VisitCreateUserResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetUserRequestObject struct {
+	UserID UserID `json:"user_id"`
+}
+
+type GetUserResponseObject interface {
+	VisitGetUserResponse(w http.ResponseWriter) error
+}
+
+type GetUser200JSONResponse UserAnswer
+
+func (response GetUser200JSONResponse) VisitGetUserResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateUserRequestObject struct {
+	UserID UserID `json:"user_id"`
+	Params UpdateUserParams
+	Body   *UpdateUserJSONRequestBody
+}
+
+type UpdateUserResponseObject interface {
+	VisitUpdateUserResponse(w http.ResponseWriter) error
+}
+
+type UpdateUser200JSONResponse UserAnswer
+
+func (response UpdateUser200JSONResponse) VisitUpdateUserResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DisableUserRequestObject struct {
+	UserID UserID `json:"user_id"`
+	Params DisableUserParams
+	Body   *DisableUserJSONRequestBody
+}
+
+type DisableUserResponseObject interface {
+	VisitDisableUserResponse(w http.ResponseWriter) error
+}
+
+type DisableUser200JSONResponse UserAnswer
+
+func (response DisableUser200JSONResponse) VisitDisableUserResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type InviteUserRequestObject struct {
+	UserID UserID `json:"user_id"`
+	Params InviteUserParams
+	Body   *InviteUserJSONRequestBody
+}
+
+type InviteUserResponseObject interface {
+	VisitInviteUserResponse(w http.ResponseWriter) error
+}
+
+type InviteUser200JSONResponse InvitationAnswer
+
+func (response InviteUser200JSONResponse) VisitInviteUserResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResetSecondFactorRequestObject struct {
+	UserID UserID `json:"user_id"`
+	Params ResetSecondFactorParams
+	Body   *ResetSecondFactorJSONRequestBody
+}
+
+type ResetSecondFactorResponseObject interface {
+	VisitResetSecondFactorResponse(w http.ResponseWriter) error
+}
+
+type ResetSecondFactor200JSONResponse UserAnswer
+
+func (response ResetSecondFactor200JSONResponse) VisitResetSecondFactorResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response); err != nil {
@@ -3243,6 +4441,9 @@ type StrictServerInterface interface {
 	// GetLedger Report what is owed, and prove the ledger
 	// (GET /admin/ledger)
 	GetLedger(ctx context.Context, request GetLedgerRequestObject) (GetLedgerResponseObject, error)
+	// GetMe Read who calls
+	// (GET /admin/me)
+	GetMe(ctx context.Context, request GetMeRequestObject) (GetMeResponseObject, error)
 	// ListModules List the modules
 	// (GET /admin/modules)
 	ListModules(ctx context.Context, request ListModulesRequestObject) (ListModulesResponseObject, error)
@@ -3255,12 +4456,39 @@ type StrictServerInterface interface {
 	// ListFailedRequests Read the last failed requests
 	// (GET /admin/requests/errors)
 	ListFailedRequests(ctx context.Context, request ListFailedRequestsRequestObject) (ListFailedRequestsResponseObject, error)
+	// ListSessions List the sessions of the console
+	// (GET /admin/sessions)
+	ListSessions(ctx context.Context, request ListSessionsRequestObject) (ListSessionsResponseObject, error)
+	// EndSession End a session of the console
+	// (POST /admin/sessions/{session_id}/end)
+	EndSession(ctx context.Context, request EndSessionRequestObject) (EndSessionResponseObject, error)
 	// GetSettings Read the settings
 	// (GET /admin/settings)
 	GetSettings(ctx context.Context, request GetSettingsRequestObject) (GetSettingsResponseObject, error)
 	// UpdateSettings Change the settings
 	// (POST /admin/settings)
 	UpdateSettings(ctx context.Context, request UpdateSettingsRequestObject) (UpdateSettingsResponseObject, error)
+	// ListUsers List the users of the console
+	// (GET /admin/users)
+	ListUsers(ctx context.Context, request ListUsersRequestObject) (ListUsersResponseObject, error)
+	// CreateUser Create a user of the console
+	// (POST /admin/users)
+	CreateUser(ctx context.Context, request CreateUserRequestObject) (CreateUserResponseObject, error)
+	// GetUser Read a user of the console
+	// (GET /admin/users/{user_id})
+	GetUser(ctx context.Context, request GetUserRequestObject) (GetUserResponseObject, error)
+	// UpdateUser Change a user of the console
+	// (POST /admin/users/{user_id})
+	UpdateUser(ctx context.Context, request UpdateUserRequestObject) (UpdateUserResponseObject, error)
+	// DisableUser Shut a user out, or let them in again
+	// (POST /admin/users/{user_id}/disable)
+	DisableUser(ctx context.Context, request DisableUserRequestObject) (DisableUserResponseObject, error)
+	// InviteUser Invite a user to the console
+	// (POST /admin/users/{user_id}/invite)
+	InviteUser(ctx context.Context, request InviteUserRequestObject) (InviteUserResponseObject, error)
+	// ResetSecondFactor Take the second factor off a user
+	// (POST /admin/users/{user_id}/reset-second-factor)
+	ResetSecondFactor(ctx context.Context, request ResetSecondFactorRequestObject) (ResetSecondFactorResponseObject, error)
 }
 
 type StrictHandlerFunc func(ctx *gin.Context, request any) (any, error)
@@ -3784,6 +5012,30 @@ func (sh *strictHandler) GetLedger(ctx *gin.Context, params GetLedgerParams) {
 	}
 }
 
+// GetMe operation middleware
+func (sh *strictHandler) GetMe(ctx *gin.Context) {
+	var request GetMeRequestObject
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetMe(ctx, request.(GetMeRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetMe")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetMeResponseObject); ok {
+		if err := validResponse.VisitGetMeResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ListModules operation middleware
 func (sh *strictHandler) ListModules(ctx *gin.Context, params ListModulesParams) {
 	var request ListModulesRequestObject
@@ -3910,6 +5162,80 @@ func (sh *strictHandler) ListFailedRequests(ctx *gin.Context, params ListFailedR
 	}
 }
 
+// ListSessions operation middleware
+func (sh *strictHandler) ListSessions(ctx *gin.Context, params ListSessionsParams) {
+	var request ListSessionsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListSessions(ctx, request.(ListSessionsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListSessions")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListSessionsResponseObject); ok {
+		if err := validResponse.VisitListSessionsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// EndSession operation middleware
+func (sh *strictHandler) EndSession(ctx *gin.Context, sessionID SessionID, params EndSessionParams) {
+	var request EndSessionRequestObject
+
+	request.SessionID = sessionID
+	request.Params = params
+
+	var body EndSessionJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		if !errors.Is(err, io.EOF) {
+			sh.options.RequestErrorHandlerFunc(ctx, err)
+			return
+		}
+	} else {
+		request.Body = &body
+	}
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.EndSession(ctx, request.(EndSessionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "EndSession")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(EndSessionResponseObject); ok {
+		if err := validResponse.VisitEndSessionResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // GetSettings operation middleware
 func (sh *strictHandler) GetSettings(ctx *gin.Context) {
 	var request GetSettingsRequestObject
@@ -3974,6 +5300,294 @@ func (sh *strictHandler) UpdateSettings(ctx *gin.Context, params UpdateSettingsP
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(UpdateSettingsResponseObject); ok {
 		if err := validResponse.VisitUpdateSettingsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListUsers operation middleware
+func (sh *strictHandler) ListUsers(ctx *gin.Context, params ListUsersParams) {
+	var request ListUsersRequestObject
+
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListUsers(ctx, request.(ListUsersRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListUsers")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListUsersResponseObject); ok {
+		if err := validResponse.VisitListUsersResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateUser operation middleware
+func (sh *strictHandler) CreateUser(ctx *gin.Context, params CreateUserParams) {
+	var request CreateUserRequestObject
+
+	request.Params = params
+
+	var body CreateUserJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateUser(ctx, request.(CreateUserRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateUser")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(CreateUserResponseObject); ok {
+		if err := validResponse.VisitCreateUserResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetUser operation middleware
+func (sh *strictHandler) GetUser(ctx *gin.Context, userID UserID) {
+	var request GetUserRequestObject
+
+	request.UserID = userID
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetUser(ctx, request.(GetUserRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetUser")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetUserResponseObject); ok {
+		if err := validResponse.VisitGetUserResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// UpdateUser operation middleware
+func (sh *strictHandler) UpdateUser(ctx *gin.Context, userID UserID, params UpdateUserParams) {
+	var request UpdateUserRequestObject
+
+	request.UserID = userID
+	request.Params = params
+
+	var body UpdateUserJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		if !errors.Is(err, io.EOF) {
+			sh.options.RequestErrorHandlerFunc(ctx, err)
+			return
+		}
+	} else {
+		request.Body = &body
+	}
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdateUser(ctx, request.(UpdateUserRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdateUser")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(UpdateUserResponseObject); ok {
+		if err := validResponse.VisitUpdateUserResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DisableUser operation middleware
+func (sh *strictHandler) DisableUser(ctx *gin.Context, userID UserID, params DisableUserParams) {
+	var request DisableUserRequestObject
+
+	request.UserID = userID
+	request.Params = params
+
+	var body DisableUserJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		if !errors.Is(err, io.EOF) {
+			sh.options.RequestErrorHandlerFunc(ctx, err)
+			return
+		}
+	} else {
+		request.Body = &body
+	}
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DisableUser(ctx, request.(DisableUserRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DisableUser")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(DisableUserResponseObject); ok {
+		if err := validResponse.VisitDisableUserResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// InviteUser operation middleware
+func (sh *strictHandler) InviteUser(ctx *gin.Context, userID UserID, params InviteUserParams) {
+	var request InviteUserRequestObject
+
+	request.UserID = userID
+	request.Params = params
+
+	var body InviteUserJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		if !errors.Is(err, io.EOF) {
+			sh.options.RequestErrorHandlerFunc(ctx, err)
+			return
+		}
+	} else {
+		request.Body = &body
+	}
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.InviteUser(ctx, request.(InviteUserRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "InviteUser")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(InviteUserResponseObject); ok {
+		if err := validResponse.VisitInviteUserResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ResetSecondFactor operation middleware
+func (sh *strictHandler) ResetSecondFactor(ctx *gin.Context, userID UserID, params ResetSecondFactorParams) {
+	var request ResetSecondFactorRequestObject
+
+	request.UserID = userID
+	request.Params = params
+
+	var body ResetSecondFactorJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		if !errors.Is(err, io.EOF) {
+			sh.options.RequestErrorHandlerFunc(ctx, err)
+			return
+		}
+	} else {
+		request.Body = &body
+	}
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ResetSecondFactor(ctx, request.(ResetSecondFactorRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ResetSecondFactor")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ResetSecondFactorResponseObject); ok {
+		if err := validResponse.VisitResetSecondFactorResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {
