@@ -98,6 +98,10 @@ func method(r *http.Request) string {
 	return "-"
 }
 
+// takesEvents are the operations whose refusals are those of events. A bulk that is refused
+// as a whole is one.
+var takesEvents = map[string]bool{"submitEvent": true, "submitEvents": true}
+
 // noteFailure keeps what may be told of a request that was answered as an error.
 func (s *Server) noteFailure(c *gin.Context, r *request, status int) {
 	f := loyalty.FailedRequest{
@@ -106,6 +110,9 @@ func (s *Server) noteFailure(c *gin.Context, r *request, status int) {
 	}
 	if o := s.operations[routeKey{c.Request.Method, f.Route}]; o != nil {
 		f.Route, f.API = o.route.Path, o.api
+		if r.key != nil && r.err != nil && takesEvents[o.route.Operation.OperationID] {
+			s.failures.refuse(r.err)
+		}
 	}
 	if r.key != nil {
 		f.KeyID = r.key.ID

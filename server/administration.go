@@ -8,12 +8,14 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/administration"
 	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
+	"github.com/loyalty-platform/loyalty/server/loyalty/statistics"
 )
 
 // administrationAPI answers the Administration API.
 type administrationAPI struct {
 	admin      *admin.Admin
 	jobs       Jobs
+	statistics *statistics.Statistics
 	failures   *failureLog
 	vocabulary *contract.Vocabulary
 	entities   *contract.Entities

@@ -23,7 +23,9 @@ type eventsAPI struct {
 	vocabulary      *contract.Vocabulary
 	programme       func() *programme.Programme
 	previews, bulks *gate
-	feed            feedAPI
+	// refused hears why an event of a bulk was refused.
+	refused func(error)
+	feed    feedAPI
 	// charge counts the events of a bulk on the key of its request.
 	charge func(c *gin.Context, events int) error
 }
@@ -307,6 +309,9 @@ func (b *bulk) take(place int, result loyalty.Result) {
 		b.replayed++
 	} else {
 		status, b.results[place] = b.render(result.Outcome, result.Err)
+		if result.Err != nil {
+			b.api.refused(result.Err)
+		}
 	}
 	if status >= http.StatusBadRequest {
 		b.errors++

@@ -36,7 +36,8 @@ type failureLog struct {
 	lock      sync.Mutex
 	waiting   []loyalty.FailedRequest
 	scheduled bool
-	dropped   int64 // since the start
+	dropped   int64                       // since the start
+	refused   map[loyalty.RefusedAs]int64 // events, not counted in the database yet
 
 	flushing  sync.Mutex // the rest belongs to who holds it
 	tries     int        // that failed since one was good
@@ -90,6 +91,7 @@ func (l *failureLog) flush(ctx context.Context) {
 	l.lock.Unlock()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), failuresTime)
 	defer cancel()
+	l.flushRefused(ctx)
 	if dropped > l.told {
 		l.logger.Warn("failed requests came faster than they are kept", "not_kept", dropped-l.told)
 		l.told = dropped

@@ -33,7 +33,8 @@ func (s *Server) handlers() *handlers {
 			admin: s.admin, jobs: s.jobs, failures: s.failures, vocabulary: s.vocabulary, entities: s.entities, logger: s.logger,
 			openTo: func(r *request) []string { return openTo(s.operations, r) }, users: admin.UsersOf(s.admin),
 			clock: clock, region: s.region, jobWait: s.jobWait, verifying: make(chan struct{}, 1),
-			exports: exportsAPI{reader: s.exports, directory: s.directory, stopping: s.stopping, streams: newGate(exportsOpen, 0), logger: s.logger},
+			exports:    exportsAPI{reader: s.exports, directory: s.directory, stopping: s.stopping, streams: newGate(exportsOpen, 0), logger: s.logger},
+			statistics: s.statistics,
 		},
 		campaigns: campaignsAPI{
 			engine: s.engine, admin: s.admin, reader: s.reader, jobs: s.jobs, vocabulary: s.vocabulary, bulk: bulk,
@@ -51,7 +52,7 @@ func (s *Server) handlers() *handlers {
 		},
 		events: eventsAPI{
 			engine: s.engine, vocabulary: s.vocabulary, programme: programme,
-			previews: previews, bulks: newGate(bulksAtOnce, bulksWaiting), charge: s.chargeBulk,
+			previews: previews, bulks: newGate(bulksAtOnce, bulksWaiting), charge: s.chargeBulk, refused: s.failures.refuse,
 			feed: feedAPI{
 				reader: s.feed, directory: s.directory, programme: programme, clock: clock, head: newFeedHead(s.feed), stopping: s.stopping,
 				reads: newGate(feedsAtOnce, feedsWaiting), streams: newGate(streamsOpen, 0),

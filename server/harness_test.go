@@ -24,6 +24,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 	"github.com/loyalty-platform/loyalty/server/loyalty/job"
 	"github.com/loyalty-platform/loyalty/server/loyalty/leaderboard"
+	"github.com/loyalty-platform/loyalty/server/loyalty/statistics"
 	"github.com/loyalty-platform/loyalty/server/servertest"
 	"github.com/loyalty-platform/loyalty/signing"
 	"github.com/loyalty-platform/loyalty/store"
@@ -73,6 +74,7 @@ func openOn(t *testing.T, url string, adjust ...func(*server.Options)) *house {
 	o := server.Options{
 		Listen: "127.0.0.1:0", Region: region, Engine: h.engine, Directory: directory, Admin: h.admin, Reader: h.store, Feed: h.store, Exports: h.store,
 		Leaderboard: leaderboard.NewLeaderboard(leaderboard.LeaderboardOptions{Store: h.store, Programmes: directory}),
+		Statistics:  statistics.New(statistics.Options{Store: h.store, Programmes: directory}),
 		Jobs:        job.NewJobs(job.JobsOptions{Engine: h.engine, Store: h.store}),
 		Vocabulary:  vocabulary, Catalogue: catalogue, Ready: h.store.Ready,
 		Logger: slog.New(slog.NewJSONHandler(h.log, nil)),

@@ -116,6 +116,7 @@ var authorized = map[string]string{
 	"getMe":             "administration reads",
 
 	"getLedger":          "administration reads",
+	"getStatistics":      "administration reads",
 	"listFailedRequests": "administration reads",
 	"exportTable":        "administration reads",
 	"getConfiguration":   "administration reads",

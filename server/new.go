@@ -31,6 +31,7 @@ func New(o Options) (*Server, error) {
 	s := &Server{
 		listen: o.Listen, region: o.Region, engine: o.Engine, directory: o.Directory, admin: o.Admin, reader: o.Reader, feed: o.Feed, exports: o.Exports,
 		boards: o.Leaderboard, jobs: o.Jobs, jobWait: cmp.Or(o.JobWait, defaultJobWait),
+		statistics: o.Statistics,
 		vocabulary: o.Vocabulary, catalogue: o.Catalogue, limiter: o.Limiter,
 		ready: o.Ready, status: o.Status, logger: o.Logger, clock: o.Clock, publicHosts: o.PublicHosts, proxies: trusted, debug: o.SigningDebug,
 		signatures: o.ReplayGuard, observer: o.Observer,

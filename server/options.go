@@ -17,6 +17,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/job"
 	"github.com/loyalty-platform/loyalty/server/loyalty/leaderboard"
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+	"github.com/loyalty-platform/loyalty/server/loyalty/statistics"
 )
 
 // Engine submits events: *loyalty.Engine.
@@ -45,8 +46,10 @@ type Options struct {
 	Jobs      Jobs
 	// Leaderboard ranks customers.
 	Leaderboard *leaderboard.Leaderboard
-	Vocabulary  *contract.Vocabulary
-	Catalogue   *i18n.Catalogue
+	// Statistics counts what happens, by day.
+	Statistics *statistics.Statistics
+	Vocabulary *contract.Vocabulary
+	Catalogue  *i18n.Catalogue
 	// Limiter counts requests by key; optional: in memory on this node.
 	Limiter limit.Limiter
 	// BodyMemory bounds what the bodies of all requests take together, in bytes;

@@ -17,6 +17,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/server/loyalty/leaderboard"
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+	"github.com/loyalty-platform/loyalty/server/loyalty/statistics"
 )
 
 // Server is the HTTP side, ready to serve.
@@ -31,6 +32,7 @@ type Server struct {
 	exports     loyalty.ExportReader
 	jobs        Jobs
 	boards      *leaderboard.Leaderboard
+	statistics  *statistics.Statistics
 	jobWait     time.Duration
 	vocabulary  *contract.Vocabulary
 	catalogue   *i18n.Catalogue

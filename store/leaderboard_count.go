@@ -24,9 +24,11 @@ func (s boardStore) alone(db *gorm.DB) error {
 	if s.dialect() != goose.DialectPostgres {
 		return nil
 	}
-	return db.Exec(`LOCK TABLE leaderboard IN EXCLUSIVE MODE;
-SET LOCAL statement_timeout = '5min'; SET LOCAL idle_in_transaction_session_timeout = '60s'; SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL jit = off`).Error
+	return db.Exec("LOCK TABLE leaderboard IN EXCLUSIVE MODE;\n" + boundCounting).Error
 }
+
+// boundCounting bounds a transaction that counts, and keeps it to indexes.
+const boundCounting = `SET LOCAL statement_timeout = '5min'; SET LOCAL idle_in_transaction_session_timeout = '60s'; SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL jit = off`
 
 // tallying counts the events of the tail after one number, up to another.
 type tallying struct {

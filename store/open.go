@@ -28,6 +28,7 @@ type Store struct {
 	tailStore
 	exportStore
 	userStore
+	statisticsStore
 	proof
 	upkeep
 	portable
@@ -40,7 +41,8 @@ var (
 	_ loyalty.JobStore   = (*Store)(nil)
 	_ loyalty.BoardStore = (*Store)(nil)
 
-	_ loyalty.ExportReader = (*Store)(nil)
+	_ loyalty.ExportReader    = (*Store)(nil)
+	_ loyalty.StatisticsStore = (*Store)(nil)
 )
 
 // newStore puts the parts over a database.
@@ -49,7 +51,8 @@ func newStore(d *database) *Store {
 		database: d, batchStore: batchStore{d}, customerStore: customerStore{d}, journalStore: journalStore{d},
 		purchaseStore: purchaseStore{d}, couponStore: couponStore{d}, claimStore: claimStore{d}, adminStore: adminStore{d},
 		bulkStore: bulkStore{d}, jobStore: jobStore{d}, boardStore: boardStore{d}, tailStore: tailStore{d}, exportStore: exportStore{d}, userStore: userStore{d}, proof: proof{d}, upkeep: upkeep{d},
-		portable: portable{d},
+		portable:        portable{d},
+		statisticsStore: statisticsStore{d},
 	}
 }
 

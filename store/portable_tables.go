@@ -48,6 +48,9 @@ var portableTables = []portableTable{
 	{name: "leaderboard"},
 	{name: "rankings"},
 	{name: "ranking_counts"},
+	{name: "figures"},
+	{name: "figure_refunds"},
+	{name: "statistics"},
 	{name: "jobs"},
 	{name: "counted", gone: true},
 }

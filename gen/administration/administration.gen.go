@@ -305,6 +305,7 @@ const (
 	JobNameLeaderboard JobName = "leaderboard"
 	JobNamePartitions  JobName = "partitions"
 	JobNamePending     JobName = "pending"
+	JobNameStatistics  JobName = "statistics"
 	JobNameTail        JobName = "tail"
 	JobNameTiers       JobName = "tiers"
 )
@@ -327,6 +328,8 @@ func (e JobName) Valid() bool {
 	case JobNamePartitions:
 		return true
 	case JobNamePending:
+		return true
+	case JobNameStatistics:
 		return true
 	case JobNameTail:
 		return true
@@ -487,6 +490,201 @@ func (e Role) Valid() bool {
 	}
 }
 
+// Defines values for StatisticsBy.
+const (
+	StatisticsByCampaign StatisticsBy = "campaign"
+	StatisticsByChannel  StatisticsBy = "channel"
+	StatisticsByCode     StatisticsBy = "code"
+	StatisticsByCurrency StatisticsBy = "currency"
+	StatisticsByPool     StatisticsBy = "pool"
+	StatisticsByReward   StatisticsBy = "reward"
+	StatisticsByStore    StatisticsBy = "store"
+	StatisticsByTier     StatisticsBy = "tier"
+)
+
+// Valid indicates whether the value is a known member of the StatisticsBy enum.
+func (e StatisticsBy) Valid() bool {
+	switch e {
+	case StatisticsByCampaign:
+		return true
+	case StatisticsByChannel:
+		return true
+	case StatisticsByCode:
+		return true
+	case StatisticsByCurrency:
+		return true
+	case StatisticsByPool:
+		return true
+	case StatisticsByReward:
+		return true
+	case StatisticsByStore:
+		return true
+	case StatisticsByTier:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for StatisticsInterval.
+const (
+	StatisticsIntervalDay   StatisticsInterval = "day"
+	StatisticsIntervalMonth StatisticsInterval = "month"
+	StatisticsIntervalWeek  StatisticsInterval = "week"
+)
+
+// Valid indicates whether the value is a known member of the StatisticsInterval enum.
+func (e StatisticsInterval) Valid() bool {
+	switch e {
+	case StatisticsIntervalDay:
+		return true
+	case StatisticsIntervalMonth:
+		return true
+	case StatisticsIntervalWeek:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for StatisticsMetric.
+const (
+	StatisticsMetricActiveCustomers         StatisticsMetric = "active_customers"
+	StatisticsMetricBreakage                StatisticsMetric = "breakage"
+	StatisticsMetricCampaignPoints          StatisticsMetric = "campaign_points"
+	StatisticsMetricCampaignPointsTakenBack StatisticsMetric = "campaign_points_taken_back"
+	StatisticsMetricClaims                  StatisticsMetric = "claims"
+	StatisticsMetricEnrolments              StatisticsMetric = "enrolments"
+	StatisticsMetricMembers                 StatisticsMetric = "members"
+	StatisticsMetricMembersByTier           StatisticsMetric = "members_by_tier"
+	StatisticsMetricPointsBurned            StatisticsMetric = "points_burned"
+	StatisticsMetricPointsDebt              StatisticsMetric = "points_debt"
+	StatisticsMetricPointsEarned            StatisticsMetric = "points_earned"
+	StatisticsMetricPointsExpired           StatisticsMetric = "points_expired"
+	StatisticsMetricPointsOutstanding       StatisticsMetric = "points_outstanding"
+	StatisticsMetricPointsReturned          StatisticsMetric = "points_returned"
+	StatisticsMetricPointsTakenBack         StatisticsMetric = "points_taken_back"
+	StatisticsMetricPurchases               StatisticsMetric = "purchases"
+	StatisticsMetricRedemptionRate          StatisticsMetric = "redemption_rate"
+	StatisticsMetricRedemptionValue         StatisticsMetric = "redemption_value"
+	StatisticsMetricRedemptions             StatisticsMetric = "redemptions"
+	StatisticsMetricRefunds                 StatisticsMetric = "refunds"
+	StatisticsMetricRefusedEvents           StatisticsMetric = "refused_events"
+	StatisticsMetricRevenue                 StatisticsMetric = "revenue"
+)
+
+// Valid indicates whether the value is a known member of the StatisticsMetric enum.
+func (e StatisticsMetric) Valid() bool {
+	switch e {
+	case StatisticsMetricActiveCustomers:
+		return true
+	case StatisticsMetricBreakage:
+		return true
+	case StatisticsMetricCampaignPoints:
+		return true
+	case StatisticsMetricCampaignPointsTakenBack:
+		return true
+	case StatisticsMetricClaims:
+		return true
+	case StatisticsMetricEnrolments:
+		return true
+	case StatisticsMetricMembers:
+		return true
+	case StatisticsMetricMembersByTier:
+		return true
+	case StatisticsMetricPointsBurned:
+		return true
+	case StatisticsMetricPointsDebt:
+		return true
+	case StatisticsMetricPointsEarned:
+		return true
+	case StatisticsMetricPointsExpired:
+		return true
+	case StatisticsMetricPointsOutstanding:
+		return true
+	case StatisticsMetricPointsReturned:
+		return true
+	case StatisticsMetricPointsTakenBack:
+		return true
+	case StatisticsMetricPurchases:
+		return true
+	case StatisticsMetricRedemptionRate:
+		return true
+	case StatisticsMetricRedemptionValue:
+		return true
+	case StatisticsMetricRedemptions:
+		return true
+	case StatisticsMetricRefunds:
+		return true
+	case StatisticsMetricRefusedEvents:
+		return true
+	case StatisticsMetricRevenue:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for StatisticsUnit.
+const (
+	StatisticsUnitCount  StatisticsUnit = "count"
+	StatisticsUnitMoney  StatisticsUnit = "money"
+	StatisticsUnitPoints StatisticsUnit = "points"
+	StatisticsUnitRatio  StatisticsUnit = "ratio"
+)
+
+// Valid indicates whether the value is a known member of the StatisticsUnit enum.
+func (e StatisticsUnit) Valid() bool {
+	switch e {
+	case StatisticsUnitCount:
+		return true
+	case StatisticsUnitMoney:
+		return true
+	case StatisticsUnitPoints:
+		return true
+	case StatisticsUnitRatio:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for BreakDown.
+const (
+	BreakDownCampaign BreakDown = "campaign"
+	BreakDownChannel  BreakDown = "channel"
+	BreakDownCode     BreakDown = "code"
+	BreakDownCurrency BreakDown = "currency"
+	BreakDownPool     BreakDown = "pool"
+	BreakDownReward   BreakDown = "reward"
+	BreakDownStore    BreakDown = "store"
+	BreakDownTier     BreakDown = "tier"
+)
+
+// Valid indicates whether the value is a known member of the BreakDown enum.
+func (e BreakDown) Valid() bool {
+	switch e {
+	case BreakDownCampaign:
+		return true
+	case BreakDownChannel:
+		return true
+	case BreakDownCode:
+		return true
+	case BreakDownCurrency:
+		return true
+	case BreakDownPool:
+		return true
+	case BreakDownReward:
+		return true
+	case BreakDownStore:
+		return true
+	case BreakDownTier:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ExportFormat.
 const (
 	ExportFormatCsv    ExportFormat = "csv"
@@ -538,6 +736,105 @@ func (e ExportTable) Valid() bool {
 	}
 }
 
+// Defines values for Interval.
+const (
+	IntervalDay   Interval = "day"
+	IntervalMonth Interval = "month"
+	IntervalWeek  Interval = "week"
+)
+
+// Valid indicates whether the value is a known member of the Interval enum.
+func (e Interval) Valid() bool {
+	switch e {
+	case IntervalDay:
+		return true
+	case IntervalMonth:
+		return true
+	case IntervalWeek:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for Metric.
+const (
+	MetricActiveCustomers         Metric = "active_customers"
+	MetricBreakage                Metric = "breakage"
+	MetricCampaignPoints          Metric = "campaign_points"
+	MetricCampaignPointsTakenBack Metric = "campaign_points_taken_back"
+	MetricClaims                  Metric = "claims"
+	MetricEnrolments              Metric = "enrolments"
+	MetricMembers                 Metric = "members"
+	MetricMembersByTier           Metric = "members_by_tier"
+	MetricPointsBurned            Metric = "points_burned"
+	MetricPointsDebt              Metric = "points_debt"
+	MetricPointsEarned            Metric = "points_earned"
+	MetricPointsExpired           Metric = "points_expired"
+	MetricPointsOutstanding       Metric = "points_outstanding"
+	MetricPointsReturned          Metric = "points_returned"
+	MetricPointsTakenBack         Metric = "points_taken_back"
+	MetricPurchases               Metric = "purchases"
+	MetricRedemptionRate          Metric = "redemption_rate"
+	MetricRedemptionValue         Metric = "redemption_value"
+	MetricRedemptions             Metric = "redemptions"
+	MetricRefunds                 Metric = "refunds"
+	MetricRefusedEvents           Metric = "refused_events"
+	MetricRevenue                 Metric = "revenue"
+)
+
+// Valid indicates whether the value is a known member of the Metric enum.
+func (e Metric) Valid() bool {
+	switch e {
+	case MetricActiveCustomers:
+		return true
+	case MetricBreakage:
+		return true
+	case MetricCampaignPoints:
+		return true
+	case MetricCampaignPointsTakenBack:
+		return true
+	case MetricClaims:
+		return true
+	case MetricEnrolments:
+		return true
+	case MetricMembers:
+		return true
+	case MetricMembersByTier:
+		return true
+	case MetricPointsBurned:
+		return true
+	case MetricPointsDebt:
+		return true
+	case MetricPointsEarned:
+		return true
+	case MetricPointsExpired:
+		return true
+	case MetricPointsOutstanding:
+		return true
+	case MetricPointsReturned:
+		return true
+	case MetricPointsTakenBack:
+		return true
+	case MetricPurchases:
+		return true
+	case MetricRedemptionRate:
+		return true
+	case MetricRedemptionValue:
+		return true
+	case MetricRedemptions:
+		return true
+	case MetricRefunds:
+		return true
+	case MetricRefusedEvents:
+		return true
+	case MetricRevenue:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ExportTableParamsFormat.
 const (
 	ExportTableParamsFormatCsv    ExportTableParamsFormat = "csv"
@@ -583,6 +880,141 @@ func (e ExportTableParamsTable) Valid() bool {
 	case ExportTableParamsTablePostings:
 		return true
 	case ExportTableParamsTablePurchases:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for GetStatisticsParamsMetric.
+const (
+	GetStatisticsParamsMetricActiveCustomers         GetStatisticsParamsMetric = "active_customers"
+	GetStatisticsParamsMetricBreakage                GetStatisticsParamsMetric = "breakage"
+	GetStatisticsParamsMetricCampaignPoints          GetStatisticsParamsMetric = "campaign_points"
+	GetStatisticsParamsMetricCampaignPointsTakenBack GetStatisticsParamsMetric = "campaign_points_taken_back"
+	GetStatisticsParamsMetricClaims                  GetStatisticsParamsMetric = "claims"
+	GetStatisticsParamsMetricEnrolments              GetStatisticsParamsMetric = "enrolments"
+	GetStatisticsParamsMetricMembers                 GetStatisticsParamsMetric = "members"
+	GetStatisticsParamsMetricMembersByTier           GetStatisticsParamsMetric = "members_by_tier"
+	GetStatisticsParamsMetricPointsBurned            GetStatisticsParamsMetric = "points_burned"
+	GetStatisticsParamsMetricPointsDebt              GetStatisticsParamsMetric = "points_debt"
+	GetStatisticsParamsMetricPointsEarned            GetStatisticsParamsMetric = "points_earned"
+	GetStatisticsParamsMetricPointsExpired           GetStatisticsParamsMetric = "points_expired"
+	GetStatisticsParamsMetricPointsOutstanding       GetStatisticsParamsMetric = "points_outstanding"
+	GetStatisticsParamsMetricPointsReturned          GetStatisticsParamsMetric = "points_returned"
+	GetStatisticsParamsMetricPointsTakenBack         GetStatisticsParamsMetric = "points_taken_back"
+	GetStatisticsParamsMetricPurchases               GetStatisticsParamsMetric = "purchases"
+	GetStatisticsParamsMetricRedemptionRate          GetStatisticsParamsMetric = "redemption_rate"
+	GetStatisticsParamsMetricRedemptionValue         GetStatisticsParamsMetric = "redemption_value"
+	GetStatisticsParamsMetricRedemptions             GetStatisticsParamsMetric = "redemptions"
+	GetStatisticsParamsMetricRefunds                 GetStatisticsParamsMetric = "refunds"
+	GetStatisticsParamsMetricRefusedEvents           GetStatisticsParamsMetric = "refused_events"
+	GetStatisticsParamsMetricRevenue                 GetStatisticsParamsMetric = "revenue"
+)
+
+// Valid indicates whether the value is a known member of the GetStatisticsParamsMetric enum.
+func (e GetStatisticsParamsMetric) Valid() bool {
+	switch e {
+	case GetStatisticsParamsMetricActiveCustomers:
+		return true
+	case GetStatisticsParamsMetricBreakage:
+		return true
+	case GetStatisticsParamsMetricCampaignPoints:
+		return true
+	case GetStatisticsParamsMetricCampaignPointsTakenBack:
+		return true
+	case GetStatisticsParamsMetricClaims:
+		return true
+	case GetStatisticsParamsMetricEnrolments:
+		return true
+	case GetStatisticsParamsMetricMembers:
+		return true
+	case GetStatisticsParamsMetricMembersByTier:
+		return true
+	case GetStatisticsParamsMetricPointsBurned:
+		return true
+	case GetStatisticsParamsMetricPointsDebt:
+		return true
+	case GetStatisticsParamsMetricPointsEarned:
+		return true
+	case GetStatisticsParamsMetricPointsExpired:
+		return true
+	case GetStatisticsParamsMetricPointsOutstanding:
+		return true
+	case GetStatisticsParamsMetricPointsReturned:
+		return true
+	case GetStatisticsParamsMetricPointsTakenBack:
+		return true
+	case GetStatisticsParamsMetricPurchases:
+		return true
+	case GetStatisticsParamsMetricRedemptionRate:
+		return true
+	case GetStatisticsParamsMetricRedemptionValue:
+		return true
+	case GetStatisticsParamsMetricRedemptions:
+		return true
+	case GetStatisticsParamsMetricRefunds:
+		return true
+	case GetStatisticsParamsMetricRefusedEvents:
+		return true
+	case GetStatisticsParamsMetricRevenue:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for GetStatisticsParamsBy.
+const (
+	GetStatisticsParamsByCampaign GetStatisticsParamsBy = "campaign"
+	GetStatisticsParamsByChannel  GetStatisticsParamsBy = "channel"
+	GetStatisticsParamsByCode     GetStatisticsParamsBy = "code"
+	GetStatisticsParamsByCurrency GetStatisticsParamsBy = "currency"
+	GetStatisticsParamsByPool     GetStatisticsParamsBy = "pool"
+	GetStatisticsParamsByReward   GetStatisticsParamsBy = "reward"
+	GetStatisticsParamsByStore    GetStatisticsParamsBy = "store"
+	GetStatisticsParamsByTier     GetStatisticsParamsBy = "tier"
+)
+
+// Valid indicates whether the value is a known member of the GetStatisticsParamsBy enum.
+func (e GetStatisticsParamsBy) Valid() bool {
+	switch e {
+	case GetStatisticsParamsByCampaign:
+		return true
+	case GetStatisticsParamsByChannel:
+		return true
+	case GetStatisticsParamsByCode:
+		return true
+	case GetStatisticsParamsByCurrency:
+		return true
+	case GetStatisticsParamsByPool:
+		return true
+	case GetStatisticsParamsByReward:
+		return true
+	case GetStatisticsParamsByStore:
+		return true
+	case GetStatisticsParamsByTier:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for GetStatisticsParamsInterval.
+const (
+	GetStatisticsParamsIntervalDay   GetStatisticsParamsInterval = "day"
+	GetStatisticsParamsIntervalMonth GetStatisticsParamsInterval = "month"
+	GetStatisticsParamsIntervalWeek  GetStatisticsParamsInterval = "week"
+)
+
+// Valid indicates whether the value is a known member of the GetStatisticsParamsInterval enum.
+func (e GetStatisticsParamsInterval) Valid() bool {
+	switch e {
+	case GetStatisticsParamsIntervalDay:
+		return true
+	case GetStatisticsParamsIntervalMonth:
+		return true
+	case GetStatisticsParamsIntervalWeek:
 		return true
 	default:
 		return false
@@ -1081,6 +1513,7 @@ type Job struct {
 	// - `pending`: drops held events whose time is over.
 	// - `tiers`: moves customers down at their window's end, and counts anew after a structure was changed.
 	// - `leaderboard`: counts who leads, where nobody read it lately, and drops what is over.
+	// - `statistics`: counts what happened, where nobody read it lately, and photographs what there is every hour.
 	// - `tail`: gives events their place in the order in which they can be followed, where the server that wrote them did not.
 	// - `anchor`: takes a digest over the heads of all customers' journals and writes it to the log; `loyalty ledger verify`
 	//   compares.
@@ -1115,6 +1548,7 @@ type Job struct {
 //   - `pending`: drops held events whose time is over.
 //   - `tiers`: moves customers down at their window's end, and counts anew after a structure was changed.
 //   - `leaderboard`: counts who leads, where nobody read it lately, and drops what is over.
+//   - `statistics`: counts what happened, where nobody read it lately, and photographs what there is every hour.
 //   - `tail`: gives events their place in the order in which they can be followed, where the server that wrote them did not.
 //   - `anchor`: takes a digest over the heads of all customers' journals and writes it to the log; `loyalty ledger verify`
 //     compares.
@@ -1898,6 +2332,149 @@ type SettingsUpdate struct {
 	TimeZone *string `json:"time_zone,omitempty"`
 }
 
+// Statistics The figures of a range of days, and what they are of.
+type Statistics struct {
+	// At When the figures were read.
+	//
+	// Example: 2026-03-01T09:30:00.000Z
+	At externalRef0.Instant `json:"at"`
+
+	// Behind How many events, as far as they are known, are not counted yet.
+	//
+	// Example: 0
+	Behind int64 `json:"behind"`
+
+	// By What they are broken down by; absent where they are not.
+	//
+	// Example: store
+	By *StatisticsBy `json:"by,omitempty"`
+
+	// Compare The figures of a range of days.
+	Compare *StatisticsRange `json:"compare,omitempty"`
+
+	// Complete Whether everything that was committed before is counted.
+	//
+	// Example: true
+	Complete bool `json:"complete"`
+
+	// From The first day.
+	//
+	// Example: 2026-01-01
+	From string `json:"from"`
+
+	// Interval How long a period is.
+	//
+	// Example: month
+	Interval StatisticsInterval `json:"interval"`
+
+	// LeftOff How many parts are not shown, because there are more than 100.
+	//
+	// Example: 0
+	LeftOff int `json:"left_off"`
+
+	// Metric What is counted.
+	//
+	// Example: revenue
+	Metric StatisticsMetric `json:"metric"`
+
+	// Periods The first day of each period.
+	Periods []string `json:"periods"`
+
+	// PhotographedAt When states were last photographed; absent where they never were, and for metrics that are no states.
+	//
+	// Example: 2026-03-01T09:00:12.000Z
+	PhotographedAt *externalRef0.Instant `json:"photographed_at,omitempty"`
+
+	// Series One for each part, and of money for each part and currency, the greatest total first.
+	Series []StatisticsSeries `json:"series"`
+
+	// TimeZone In which days begin and end.
+	//
+	// Example: Europe/Budapest
+	TimeZone string `json:"time_zone"`
+
+	// To The last day.
+	//
+	// Example: 2026-02-28
+	To string `json:"to"`
+
+	// Unit What the values are: a `count`, `points`, `money` in units of the currency, or a `ratio` of points.
+	//
+	// Example: money
+	Unit StatisticsUnit `json:"unit"`
+}
+
+// StatisticsBy What they are broken down by; absent where they are not.
+//
+// Example: store
+type StatisticsBy string
+
+// StatisticsInterval How long a period is.
+//
+// Example: month
+type StatisticsInterval string
+
+// StatisticsMetric What is counted.
+//
+// Example: revenue
+type StatisticsMetric string
+
+// StatisticsUnit What the values are: a `count`, `points`, `money` in units of the currency, or a `ratio` of points.
+//
+// Example: money
+type StatisticsUnit string
+
+// StatisticsAnswer Figures of the programme.
+type StatisticsAnswer struct {
+	// Data The figures of a range of days, and what they are of.
+	Data Statistics `json:"data"`
+}
+
+// StatisticsRange The figures of a range of days.
+type StatisticsRange struct {
+	// From The first day.
+	//
+	// Example: 2026-01-01
+	From string `json:"from"`
+
+	// LeftOff How many parts are not shown, because there are more than 100.
+	//
+	// Example: 0
+	LeftOff int `json:"left_off"`
+
+	// Periods The first day of each period.
+	Periods []string `json:"periods"`
+
+	// Series One for each part, and of money for each part and currency, the greatest total first.
+	Series []StatisticsSeries `json:"series"`
+
+	// To The last day.
+	//
+	// Example: 2026-02-28
+	To string `json:"to"`
+}
+
+// StatisticsSeries The figures of one part, one for each period.
+type StatisticsSeries struct {
+	// Currency Of money, and by currency: the currency, as purchases write it, in capitals.
+	//
+	// Example: EUR
+	Currency *string `json:"currency,omitempty"`
+
+	// Name The part: the store or channel as purchases write it (its first 100 characters), the id of the reward, campaign, tier or pool, the code of the error. Empty: none was named. Absent where nothing is broken down, or by currency.
+	//
+	// Example: downtown
+	Name *string `json:"name,omitempty"`
+
+	// Total Of the whole range; of a state what was there last, of a ratio that of the sums. null: it is not known.
+	//
+	// Example: 15400.5
+	Total *json.Number `json:"total"`
+
+	// Values Of each period.
+	Values []*json.Number `json:"values"`
+}
+
 // TiersConfig What tiers by spend add up. Default is what was paid in the structure's own currency.
 type TiersConfig struct {
 	// ExchangeRates How many units of the programme's currency one unit of another one is. A structure adds up purchases of its own
@@ -2036,6 +2613,12 @@ type UserList struct {
 	Time *externalRef0.ProcessingTime `json:"time,omitempty"`
 }
 
+// BreakDown defines model for BreakDown.
+type BreakDown string
+
+// Compare defines model for Compare.
+type Compare = string
+
 // ExportAfter defines model for ExportAfter.
 type ExportAfter = string
 
@@ -2057,8 +2640,20 @@ type ExportTable string
 // ExportTo defines model for ExportTo.
 type ExportTo = externalRef0.Instant
 
+// FirstDay Example: 2026-01-01
+type FirstDay = string
+
+// Interval defines model for Interval.
+type Interval string
+
 // JobToRun defines model for JobToRun.
 type JobToRun = string
+
+// LastDay Example: 2026-02-28
+type LastDay = string
+
+// Metric defines model for Metric.
+type Metric string
 
 // SessionID defines model for SessionId.
 type SessionID = string
@@ -2274,6 +2869,38 @@ type UpdateSettingsParams struct {
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
+// GetStatisticsParams defines parameters for GetStatistics.
+type GetStatisticsParams struct {
+	// Metric What is counted; the table above lists them.
+	Metric *GetStatisticsParamsMetric `form:"metric,omitempty" json:"metric,omitempty"`
+
+	// By What the metric is broken down by; the table above says what each can be. Anything else is refused with 400 (190070). The
+	// 100 greatest parts are shown. Absent: not at all.
+	By *GetStatisticsParamsBy `form:"by,omitempty" json:"by,omitempty"`
+
+	// From The first day, in the programme's time zone. Absent, it is the 29th day before the last one.
+	From *FirstDay `form:"from,omitempty" json:"from,omitempty"`
+
+	// To The last day; absent, it is today. From the first day to the last one there are 3,660 days at most (400).
+	To *LastDay `form:"to,omitempty" json:"to,omitempty"`
+
+	// Interval How long a period is.
+	Interval *GetStatisticsParamsInterval `form:"interval,omitempty" json:"interval,omitempty"`
+
+	// Compare An earlier range of the same length, to compare with: `previous`, the one directly before, or the day on which it begins,
+	// which must be before `from`.
+	Compare *Compare `form:"compare,omitempty" json:"compare,omitempty"`
+}
+
+// GetStatisticsParamsMetric defines parameters for GetStatistics.
+type GetStatisticsParamsMetric string
+
+// GetStatisticsParamsBy defines parameters for GetStatistics.
+type GetStatisticsParamsBy string
+
+// GetStatisticsParamsInterval defines parameters for GetStatistics.
+type GetStatisticsParamsInterval string
+
 // ListUsersParams defines parameters for ListUsers.
 type ListUsersParams struct {
 	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
@@ -2449,6 +3076,9 @@ type ServerInterface interface {
 	// UpdateSettings Change the settings
 	// (POST /admin/settings)
 	UpdateSettings(c *gin.Context, params UpdateSettingsParams)
+	// GetStatistics Read figures of the programme by day
+	// (GET /admin/statistics)
+	GetStatistics(c *gin.Context, params GetStatisticsParams)
 	// ListUsers List the users of the console
 	// (GET /admin/users)
 	ListUsers(c *gin.Context, params ListUsersParams)
@@ -3329,6 +3959,73 @@ func (siw *ServerInterfaceWrapper) UpdateSettings(c *gin.Context) {
 	siw.Handler.UpdateSettings(c, params)
 }
 
+// GetStatistics operation middleware
+func (siw *ServerInterfaceWrapper) GetStatistics(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetStatisticsParams
+
+	// ------------- Optional query parameter "metric" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "metric", c.Request.URL.Query(), &params.Metric, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter metric: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "by" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "by", c.Request.URL.Query(), &params.By, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter by: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "from" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "from", c.Request.URL.Query(), &params.From, runtime.BindQueryParameterOptions{Type: "string", Format: "date"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter from: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "to" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "to", c.Request.URL.Query(), &params.To, runtime.BindQueryParameterOptions{Type: "string", Format: "date"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter to: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "interval" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "interval", c.Request.URL.Query(), &params.Interval, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter interval: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "compare" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "compare", c.Request.URL.Query(), &params.Compare, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter compare: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetStatistics(c, params)
+}
+
 // ListUsers operation middleware
 func (siw *ServerInterfaceWrapper) ListUsers(c *gin.Context) {
 
@@ -3682,6 +4379,7 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.POST(options.BaseURL+"/admin/sessions/:session_id/end", wrapper.EndSession)
 	router.GET(options.BaseURL+"/admin/settings", wrapper.GetSettings)
 	router.POST(options.BaseURL+"/admin/settings", wrapper.UpdateSettings)
+	router.GET(options.BaseURL+"/admin/statistics", wrapper.GetStatistics)
 	router.GET(options.BaseURL+"/admin/users", wrapper.ListUsers)
 	router.POST(options.BaseURL+"/admin/users", wrapper.CreateUser)
 	router.GET(options.BaseURL+"/admin/users/:user_id", wrapper.GetUser)
@@ -4237,6 +4935,28 @@ func (response UpdateSettings200JSONResponse) VisitUpdateSettingsResponse(w http
 	return err
 }
 
+type GetStatisticsRequestObject struct {
+	Params GetStatisticsParams
+}
+
+type GetStatisticsResponseObject interface {
+	VisitGetStatisticsResponse(w http.ResponseWriter) error
+}
+
+type GetStatistics200JSONResponse StatisticsAnswer
+
+func (response GetStatistics200JSONResponse) VisitGetStatisticsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListUsersRequestObject struct {
 	Params ListUsersParams
 }
@@ -4468,6 +5188,9 @@ type StrictServerInterface interface {
 	// UpdateSettings Change the settings
 	// (POST /admin/settings)
 	UpdateSettings(ctx context.Context, request UpdateSettingsRequestObject) (UpdateSettingsResponseObject, error)
+	// GetStatistics Read figures of the programme by day
+	// (GET /admin/statistics)
+	GetStatistics(ctx context.Context, request GetStatisticsRequestObject) (GetStatisticsResponseObject, error)
 	// ListUsers List the users of the console
 	// (GET /admin/users)
 	ListUsers(ctx context.Context, request ListUsersRequestObject) (ListUsersResponseObject, error)
@@ -5300,6 +6023,32 @@ func (sh *strictHandler) UpdateSettings(ctx *gin.Context, params UpdateSettingsP
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(UpdateSettingsResponseObject); ok {
 		if err := validResponse.VisitUpdateSettingsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetStatistics operation middleware
+func (sh *strictHandler) GetStatistics(ctx *gin.Context, params GetStatisticsParams) {
+	var request GetStatisticsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetStatistics(ctx, request.(GetStatisticsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetStatistics")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetStatisticsResponseObject); ok {
+		if err := validResponse.VisitGetStatisticsResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

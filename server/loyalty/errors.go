@@ -320,10 +320,18 @@ type FailureQuery struct {
 	Page       Page
 }
 
+// RefusedAs is a way in which events are refused, at about an instant.
+type RefusedAs struct {
+	At   time.Time
+	Code int64 // of the failure
+}
+
 // FailureStore keeps the last failed requests of all nodes.
 type FailureStore interface {
 	// AddFailures keeps requests.
 	AddFailures(ctx context.Context, all []FailedRequest) error
+	// AddRefusals counts refused events, by day and code, for good.
+	AddRefusals(ctx context.Context, all map[RefusedAs]int64) error
 	// ForgetFailures drops what is older than an instant and, of the rest, all but
 	// the newest.
 	ForgetFailures(ctx context.Context, before time.Time, keep int) error

@@ -28,6 +28,7 @@ type JobRow struct {
 // is injected, the database's own is not asked.
 type JobStore interface {
 	BoardStore
+	StatisticsStore
 	// Jobs lists the rows by name. A job that never was taken has none.
 	Jobs(ctx context.Context) ([]JobRow, error)
 	// SwapJob puts after in the place of before, in one statement: the row is

@@ -23,7 +23,7 @@ var mayImport = map[string][]string{
 	"server": {
 		"gen", "openapi", "signing", "i18n", "server/contract", "server/list", "server/limit", "server/export",
 		"server/loyalty", "server/loyalty/money", "server/loyalty/points", "server/loyalty/programme", "server/loyalty/engine", "server/loyalty/admin",
-		"server/loyalty/job", "server/loyalty/leaderboard", "server/loyalty/campaign", "server/loyalty/challenge", "server/loyalty/coupon",
+		"server/loyalty/job", "server/loyalty/leaderboard", "server/loyalty/statistics", "server/loyalty/campaign", "server/loyalty/challenge", "server/loyalty/coupon",
 		"server/loyalty/game", "server/loyalty/offer", "server/loyalty/reward", "server/loyalty/tier", "server/loyalty/user",
 	},
 	"server/deliver":  {},
@@ -56,7 +56,8 @@ var mayImport = map[string][]string{
 	"server/loyalty/user":        rules(),
 	"server/loyalty/tail":        rules(),
 	"server/loyalty/leaderboard": rules("points", "programme", "engine", "tail"),
-	"server/loyalty/job":         rules("money", "points", "programme", "engine", "admin", "leaderboard", "tail", "campaign", "coupon", "tier"),
+	"server/loyalty/statistics":  rules("calendar", "money", "points", "programme", "engine", "tail"),
+	"server/loyalty/job":         rules("money", "points", "programme", "engine", "admin", "leaderboard", "statistics", "tail", "campaign", "coupon", "tier"),
 	"server/loyalty/rebuild":     rules("money", "points"),
 
 	// The store speaks the vocabulary. It drives the rebuild too, because only it can read

@@ -23,6 +23,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 	"github.com/loyalty-platform/loyalty/server/loyalty/job"
 	"github.com/loyalty-platform/loyalty/server/loyalty/leaderboard"
+	"github.com/loyalty-platform/loyalty/server/loyalty/statistics"
 	"github.com/loyalty-platform/loyalty/server/observe"
 	"github.com/loyalty-platform/loyalty/store"
 )
@@ -129,6 +130,7 @@ func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logg
 	o := server.Options{
 		Listen: s.listen, Region: s.region, Engine: a.engine, Directory: a.directory, Admin: a.admin, Reader: db, Feed: db, Exports: db, Jobs: a.jobs,
 		Leaderboard: leaderboard.NewLeaderboard(leaderboard.LeaderboardOptions{Store: db, Programmes: a.directory}),
+		Statistics:  statistics.New(statistics.Options{Store: db, Programmes: a.directory}),
 		Vocabulary:  a.vocabulary, Catalogue: catalogue, Limiter: limiter, Ready: a.ready, Status: a.status, Logger: logger,
 		PublicHosts: s.publicHosts, TrustedProxies: s.trustedProxies, SigningDebug: s.signingDebug,
 		BodyMemory: int64(s.bodyMemory) << 20,

@@ -93,6 +93,11 @@ func (a *Admin) KeepFailures(ctx context.Context, all []loyalty.FailedRequest) e
 	return a.store.AddFailures(ctx, all)
 }
 
+// KeepRefusals counts refused events.
+func (a *Admin) KeepRefusals(ctx context.Context, all map[loyalty.RefusedAs]int64) error {
+	return a.store.AddRefusals(ctx, all)
+}
+
 // ForgetFailures drops what is older than FailureLife or goes beyond MaxFailures.
 func (a *Admin) ForgetFailures(ctx context.Context) error {
 	return a.store.ForgetFailures(ctx, a.now().Add(-loyalty.FailureLife), loyalty.MaxFailures)

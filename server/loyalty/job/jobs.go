@@ -14,6 +14,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 	"github.com/loyalty-platform/loyalty/server/loyalty/leaderboard"
+	"github.com/loyalty-platform/loyalty/server/loyalty/statistics"
 	"github.com/loyalty-platform/loyalty/server/loyalty/tail"
 )
 
@@ -61,6 +62,9 @@ var jobs = map[string]job{
 	}},
 	"tail": {tailEvery, func(ctx context.Context, j *Jobs, s *shift) error {
 		return s.once(tail.New(j.store, j.engine.Now).Keep(ctx))
+	}},
+	"statistics": {settleEvery, func(ctx context.Context, j *Jobs, s *shift) error {
+		return statistics.New(statistics.Options{Store: j.store, Programmes: j.engine, Clock: j.engine.Now}).Count(ctx, func(events int) { s.count(events) })
 	}},
 	"partitions": {24 * time.Hour, func(ctx context.Context, j *Jobs, s *shift) error { return s.once(j.store.ExtendJournal(ctx)) }},
 	"bulk":       {bulkEvery, workBulk}, // and at once when an operation is begun on this node

@@ -1,0 +1,154 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/loyalty-platform/loyalty/gen/administration"
+	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/server/contract"
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+	"github.com/loyalty-platform/loyalty/server/loyalty/statistics"
+)
+
+// The days of a statistic: how many there are without from, and how many there can be.
+const (
+	statisticsDays = 30
+	statisticsMost = 3660
+)
+
+// GetStatistics reads figures by day. Those of the requests that this server refused are
+// among them at once.
+func (a *administrationAPI) GetStatistics(ctx context.Context, in administration.GetStatisticsRequestObject) (administration.GetStatisticsResponseObject, error) {
+	q, more, err := a.statisticsQuery(&in.Params)
+	if err != nil {
+		return nil, err
+	}
+	a.failures.flush(plain(ctx))
+	answers, err := a.statistics.Read(plain(ctx), q, more...)
+	if err != nil {
+		return nil, err
+	}
+	first := &answers[0]
+	of := statisticsRange(&q, q.Range, first)
+	out := administration.Statistics{
+		Metric: administration.StatisticsMetric(q.Metric.Name), Unit: administration.StatisticsUnit(q.Metric.Unit),
+		Interval: administration.StatisticsInterval(q.Interval), TimeZone: first.Zone, At: common.Instant(first.At),
+		Complete: first.Complete, Behind: first.Behind, From: of.From, To: of.To, Periods: of.Periods, Series: of.Series, LeftOff: of.LeftOff,
+	}
+	if q.By != "" {
+		out.By = new(administration.StatisticsBy(q.By))
+	}
+	if q.Metric.State {
+		out.PhotographedAt = instantOrNil(first.Taken)
+	}
+	if len(more) > 0 {
+		out.Compare = new(statisticsRange(&q, more[0], &answers[1]))
+	}
+	return administration.GetStatistics200JSONResponse{Data: out}, nil
+}
+
+// statisticsQuery reads what is asked for; more is the range to compare with. Its errors
+// name the parameter.
+func (a *administrationAPI) statisticsQuery(in *administration.GetStatisticsParams) (q statistics.Query, more []statistics.Range, err error) {
+	refuse := func(parameter, reason string) error {
+		return contract.ErrInvalidParameter.With("parameter", parameter).With("reason", reason).At(parameter)
+	}
+	name := "purchases"
+	if in.Metric != nil {
+		name = string(*in.Metric)
+	}
+	q.Metric, _ = statistics.Find(name) // the contract has no other
+	q.Interval = statistics.Day
+	if in.Interval != nil {
+		q.Interval = statistics.Interval(*in.Interval)
+	}
+	if in.By != nil {
+		if q.By = string(*in.By); !slices.Contains(q.Metric.By, q.By) {
+			return q, nil, refuse("by", "breakdown")
+		}
+	}
+	q.Range.Last, _ = a.statistics.Today()
+	if in.To != nil {
+		if q.Range.Last, err = statistics.ParseDay(*in.To); err != nil {
+			return q, nil, refuse("to", "schema")
+		}
+	}
+	q.Range.First = q.Range.Last - statisticsDays + 1
+	if in.From != nil {
+		if q.Range.First, err = statistics.ParseDay(*in.From); err != nil {
+			return q, nil, refuse("from", "schema")
+		}
+	}
+	if q.Range.First > q.Range.Last || q.Range.Last-q.Range.First >= statisticsMost {
+		return q, nil, refuse("from", "range")
+	}
+	if in.Compare == nil {
+		return q, nil, nil
+	}
+	if *in.Compare == "previous" {
+		return q, []statistics.Range{q.Range.Before()}, nil
+	}
+	first, err := statistics.ParseDay(*in.Compare)
+	switch {
+	case err != nil:
+		return q, nil, refuse("compare", "schema")
+	case first >= q.Range.First:
+		return q, nil, refuse("compare", "range")
+	}
+	return q, []statistics.Range{q.Range.From(first)}, nil
+}
+
+// statisticsRange renders the figures of a range.
+func statisticsRange(q *statistics.Query, r statistics.Range, a *statistics.Answer) administration.StatisticsRange {
+	out := administration.StatisticsRange{
+		From: dayText(r.First), To: dayText(r.Last), Periods: make([]string, len(a.Periods)), Series: make([]administration.StatisticsSeries, len(a.Series)), LeftOff: a.LeftOff,
+	}
+	for i, d := range a.Periods {
+		out.Periods[i] = dayText(d)
+	}
+	for i := range a.Series {
+		s, shown := &a.Series[i], &out.Series[i]
+		shown.Total, shown.Values = statisticsValue(q.Metric.Unit, &s.Total), make([]*json.Number, len(s.Values))
+		for k := range s.Values {
+			shown.Values[k] = statisticsValue(q.Metric.Unit, &s.Values[k])
+		}
+		if q.By != "" && q.By != "currency" {
+			shown.Name = &s.Key.Name
+		}
+		shown.Currency = textOrNil(s.Key.Currency)
+	}
+	return out
+}
+
+// dayText writes a day of the calendar.
+func dayText(d interface{ MarshalText() ([]byte, error) }) string {
+	text, _ := d.MarshalText() // a day always has one
+	return string(text)
+}
+
+// ratioDecimals is how exactly a ratio is told.
+const ratioDecimals = 6
+
+// statisticsValue writes a figure digit for digit; nil: it is not known.
+func statisticsValue(unit statistics.Unit, v *statistics.Value) *json.Number {
+	if !v.Known || unit == statistics.Ratio && v.Of.Sign() == 0 {
+		return nil
+	}
+	text := v.N.String()
+	switch unit {
+	case statistics.Money:
+		text = decimals(new(big.Rat).SetFrac(&v.N, big.NewInt(int64(money.Unit))), len("0000"))
+	case statistics.Ratio:
+		text = decimals(new(big.Rat).SetFrac(&v.N, &v.Of), ratioDecimals)
+	}
+	return new(json.Number(text))
+}
+
+// decimals writes a number with so many decimals at most.
+func decimals(n *big.Rat, most int) string {
+	return strings.TrimSuffix(strings.TrimRight(n.FloatString(most), "0"), ".")
+}

@@ -1,0 +1,504 @@
+package job_test
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/rebuild"
+	"github.com/loyalty-platform/loyalty/server/loyalty/statistics"
+	"github.com/loyalty-platform/loyalty/store"
+	"github.com/loyalty-platform/loyalty/store/storetest"
+)
+
+// statistics is one node's.
+func (s *shop) statistics(p engine.Programmes) *statistics.Statistics {
+	return statistics.New(statistics.Options{Store: s.db, Programmes: p, Clock: s.clock})
+}
+
+// figuredEvent is a row of the journal as anybody can read it.
+type figuredEvent struct {
+	customer, id, parent loyalty.ID
+	at                   time.Time
+	number               int64
+	action, transaction  string
+	data                 map[string]any
+	effects              figuredEffects
+}
+
+// figuredEffects are those effects that figures are about.
+type figuredEffects struct {
+	Status      string            `json:"status"`
+	Transaction *figuredPurchase  `json:"transaction"`
+	Purchases   []figuredPurchase `json:"purchases"`
+	Coupons     []struct {
+		Pool, Type, Currency string
+		Value                int64
+		Uses                 []struct {
+			Event  loyalty.ID
+			Amount json.Number
+		}
+	} `json:"coupons"`
+	Campaigns []struct {
+		Campaign  string
+		Points    int64
+		TakenBack int64 `json:"taken_back"`
+	} `json:"campaigns"`
+}
+
+type figuredPurchase struct {
+	Name, State     string
+	Total, Refunded int64
+}
+
+// plainFigures are figures by metric, key and day, in words.
+type plainFigures map[string]int64
+
+func (p plainFigures) add(day string, n int64, metric, by, currency, name string) {
+	if key := strings.Join([]string{metric, by, currency, name, day}, "|"); n != 0 {
+		p[key] += n
+	}
+}
+
+// figuredJournal reads the whole journal, in the order of the tail.
+func (s *shop) figuredJournal() (all []*figuredEvent) {
+	s.query(`SELECT e.customer_id, e.id, coalesce(e.parent, e.id), e.at, t.number, e.action, coalesce(e.transaction_id, ''), coalesce(e.data, '{}'), coalesce(e.effects, '{}')
+FROM events e JOIN tail t ON t.customer_id = e.customer_id AND t.event_id = e.id ORDER BY t.number`, func(rows *sql.Rows) error {
+		e := &figuredEvent{}
+		var at int64
+		var data, effects string
+		if err := rows.Scan(&e.customer, &e.id, &e.parent, &at, &e.number, &e.action, &e.transaction, &data, &effects); err != nil {
+			return err
+		}
+		e.at = time.UnixMilli(at)
+		require.NoError(s.t, json.Unmarshal([]byte(data), &e.data))
+		require.NoError(s.t, json.Unmarshal([]byte(effects), &e.effects), effects)
+		all = append(all, e)
+		return nil
+	})
+	return all
+}
+
+// recounted counts the whole journal, plainly.
+func (s *shop) recounted(zone string) plainFigures {
+	s.t.Helper()
+	loc, err := time.LoadLocation(zone)
+	require.NoError(s.t, err)
+	day := func(e *figuredEvent) string { return e.at.In(loc).Format(time.DateOnly) }
+	want, journal := plainFigures{}, s.figuredJournal()
+	byID := map[[2]loyalty.ID]*figuredEvent{}
+	for _, e := range journal {
+		byID[[2]loyalty.ID{e.customer, e.id}] = e
+	}
+	s.recountPoints(want, byID, day)
+	s.recountPurchases(want, journal, day)
+	enrolled := map[loyalty.ID]bool{}
+	for _, e := range journal {
+		if e.effects.Status == "active" && !enrolled[e.customer] {
+			enrolled[e.customer] = true
+			want.add(day(e), 1, "enrolments", "", "", "")
+		}
+		for _, c := range e.effects.Coupons {
+			for _, u := range c.Uses {
+				if u.Event != e.id {
+					continue
+				}
+				worth := c.Value
+				switch c.Type {
+				case "gift_card":
+					f, _ := u.Amount.Float64()
+					worth = int64(f*10000 + 0.5)
+				case "amount":
+				default:
+					worth = 0
+				}
+				want.add(day(e), 1, "redemptions", "", "", "")
+				want.add(day(e), 1, "redemptions", "pool", "", c.Pool)
+				want.add(day(e), worth, "redemption_value", "", c.Currency, "")
+				want.add(day(e), worth, "redemption_value", "currency", c.Currency, "")
+				want.add(day(e), worth, "redemption_value", "pool", c.Currency, c.Pool)
+			}
+		}
+		for _, c := range e.effects.Campaigns {
+			for by, name := range map[string]string{"": "", "campaign": c.Campaign} {
+				want.add(day(e), c.Points, "campaign_points", by, "", name)
+				want.add(day(e), c.TakenBack, "campaign_points_taken_back", by, "", name)
+			}
+		}
+	}
+	s.query(`SELECT customer_id, id, reward FROM claims`, func(rows *sql.Rows) error {
+		var key [2]loyalty.ID
+		var reward string
+		err := rows.Scan(&key[0], &key[1], &reward)
+		for _, e := range journal { // a merge leaves rows where they are; a transfer makes one of its own
+			if e.id == key[1] && e.action == "reward_claim" {
+				want.add(day(e), 1, "claims", "", "", "")
+				want.add(day(e), 1, "claims", "reward", "", reward)
+			}
+		}
+		return err
+	})
+	return want
+}
+
+// recountPoints counts postings, but for those of merges and of claimed guests' purchases.
+func (s *shop) recountPoints(want plainFigures, byID map[[2]loyalty.ID]*figuredEvent, day func(*figuredEvent) string) {
+	accounts := []string{"", "issued", "available", "reserved", "spent", "expired", "debt", "promised", "pending"}
+	claims := map[loyalty.ID]bool{}
+	for _, e := range byID {
+		if e.action == "checkout_claim" || e.action == "pending_validate" {
+			claims[e.id] = true
+		}
+	}
+	s.query(`SELECT customer_id, event_id, from_account, to_account, points FROM postings`, func(rows *sql.Rows) error {
+		var key [2]loyalty.ID
+		var from, to int
+		var n int64
+		err := rows.Scan(&key[0], &key[1], &from, &to, &n)
+		e := byID[key]
+		if e == nil || e.action == "merge" { // of the source, in the name of the survivor's event
+			return err
+		}
+		if _, gift := e.data["campaign"]; (e.action == "point_sub" || e.action == "point_add") && claims[e.parent] && e.parent != e.id && !gift {
+			return err
+		}
+		metric := map[string]string{
+			"issued available": "points_earned", "available issued": "points_taken_back", "expired issued": "points_taken_back", "debt issued": "points_taken_back",
+			"available spent": "points_burned", "reserved spent": "points_burned", "spent available": "points_returned", "available expired": "points_expired",
+		}[accounts[from]+" "+accounts[to]]
+		if metric != "" {
+			want.add(day(e), n, metric, "", "", "")
+		}
+		return err
+	})
+}
+
+// recountPurchases counts each purchase when its state first was accepted, and its
+// refunds by how they grew; and holds how many there are against the purchases stored.
+func (s *shop) recountPurchases(want plainFigures, journal []*figuredEvent, day func(*figuredEvent) string) {
+	type attributes struct{ Store, Channel, Currency string }
+	of, final := map[string]attributes{}, 0
+	s.query(`SELECT transaction_id, state, detail FROM transactions`, func(rows *sql.Rows) error {
+		var name, state, detail string
+		var d struct{ Attributes attributes }
+		err := rows.Scan(&name, &state, &detail)
+		require.NoError(s.t, json.Unmarshal([]byte(detail), &d))
+		store := []rune(strings.TrimSuffix(d.Attributes.Store, "\x1f")) // a text is cut, and no part of a key
+		d.Attributes.Store = string(store[:min(100, len(store))])
+		if of[name] = d.Attributes; state == "accepted" || state == "refunded" {
+			final++
+		}
+		return err
+	})
+	count := func(e *figuredEvent, metric string, a attributes, n int64, money bool) {
+		own, currency := "", strings.ToUpper(a.Currency)
+		if money {
+			own = currency
+		}
+		want.add(day(e), n, metric, "", own, "")
+		want.add(day(e), n, metric, "currency", currency, "")
+		want.add(day(e), n, metric, "store", own, a.Store)
+		want.add(day(e), n, metric, "channel", own, a.Channel)
+	}
+	accepted, refunded, counted := map[string]bool{}, map[string]int64{}, 0
+	for _, e := range journal {
+		bought := slices.Clone(e.effects.Purchases)
+		if t := e.effects.Transaction; t != nil {
+			t.Name = e.transaction
+			bought = append(bought, *t)
+		}
+		for _, t := range bought {
+			if (t.State == "accepted" || t.State == "refunded") && !accepted[t.Name] {
+				accepted[t.Name] = true
+				counted++
+				count(e, "purchases", of[t.Name], 1, false)
+				count(e, "revenue", of[t.Name], t.Total+t.Refunded, true)
+			}
+			if grown := t.Refunded - refunded[t.Name]; grown > 0 {
+				refunded[t.Name] = t.Refunded
+				count(e, "refunds", of[t.Name], grown, true)
+			}
+		}
+	}
+	require.Equal(s.t, final, counted, "purchases that are final")
+}
+
+// folded are the figures that are stored.
+func (s *shop) folded() plainFigures {
+	got := plainFigures{}
+	s.query(`SELECT metric, key, day, value FROM figures`, func(rows *sql.Rows) error {
+		var metric, key string
+		var day int
+		var value string
+		err := rows.Scan(&metric, &key, &day, &value)
+		if slices.Contains(loyalty.KeptMetrics, metric) {
+			return err
+		}
+		n, err := strconv.ParseInt(value, 10, 64)
+		parts := strings.Split(key, "\x1f")
+		require.Len(s.t, parts, 3)
+		got.add(time.Unix(int64(day)*86400, 0).UTC().Format(time.DateOnly), n, metric, parts[0], parts[1], parts[2])
+		return err
+	})
+	return got
+}
+
+// sameFigures folds on a node and holds the figures against a count of the whole journal.
+func (s *shop) sameFigures(on *statistics.Statistics, zone string) {
+	s.t.Helper()
+	m, _ := statistics.Find("members")
+	today, _ := on.Today()
+	answers, err := on.Read(ctx, statistics.Query{Metric: m, Interval: statistics.Day, Range: statistics.Range{First: today, Last: today}})
+	require.NoError(s.t, err)
+	require.True(s.t, answers[0].Complete)
+	require.Equal(s.t, zone, answers[0].Zone)
+	want, got := s.recounted(zone), s.folded()
+	for _, key := range slices.Sorted(maps.Keys(want)) {
+		if want[key] != got[key] {
+			s.t.Errorf("%s: %d, want %d", key, got[key], want[key])
+		}
+	}
+	require.Equal(s.t, want, got)
+}
+
+// TestStatisticsOfHistories: whatever happens, and whoever folded before, the figures are a
+// plain count of the whole journal. LOYALTY_TORTURE says how many histories.
+func TestStatisticsOfHistories(t *testing.T) {
+	n, err := strconv.Atoi(cmp.Or(os.Getenv("LOYALTY_TORTURE"), "6"))
+	require.NoError(t, err, "LOYALTY_TORTURE")
+	zones := []string{"UTC", "Europe/Budapest", "America/New_York", "Pacific/Kiritimati"}
+	for seed := range n {
+		db := storetest.All[seed%3/2] // one in three on PostgreSQL
+		t.Run(fmt.Sprint(db.Name, " ", seed), func(t *testing.T) {
+			m := newMischief(t, db.Migrated(t), 2000+seed)
+			zone := zones[m.IntN(len(zones))]
+			nodes := []*statistics.Statistics{m.statistics(&elsewhere{m.shop, zone}), m.statistics(&elsewhere{m.shop, zone})}
+			for range 60 {
+				m.single(m.draw())
+				switch m.IntN(10) {
+				case 0:
+					m.wait(time.Duration(m.IntN(60)) * time.Hour)
+				case 1:
+					require.NoError(t, m.SettleDue(ctx))
+				case 2: // its zone may be another one
+					done, err := m.jobs().Run(ctx, "statistics")
+					require.NoError(t, err)
+					require.Zero(t, done.Failed, done.Result)
+				case 3:
+					m.bulk()
+				case 4:
+					m.sameFigures(nodes[m.IntN(2)], zone)
+				case 5:
+					m.bound()
+				case 6:
+					m.configure()
+				case 7, 8:
+					m.shops()
+				}
+			}
+			m.sameFigures(nodes[0], zone)
+			zone = zones[m.IntN(len(zones))]
+			m.sameFigures(m.statistics(&elsewhere{m.shop, zone}), zone)
+			require.NoError(t, m.db.VerifyRebuild(ctx, func(d rebuild.Difference) { t.Error(d) }, func(store.RebuildProgress) {}))
+			m.sameFigures(m.statistics(&elsewhere{m.shop, zone}), zone)
+		})
+	}
+}
+
+// shops buys where it can be told apart, and perhaps gives it back.
+func (m *mischief) shops() {
+	name := fmt.Sprint("S-", len(m.log))
+	s := loyalty.Submission{Customer: m.who(), Action: "checkout", Data: json.RawMessage(m.data("transaction_id", name, "total", float64(m.IntN(100000))/100,
+		"store", m.maybe(m.of("north", "south\x1f", strings.Repeat("é", 120))), "channel", m.maybe(m.of("web", "till")), "currency", m.maybe(m.of("EUR", "huf", "USD"))))}
+	m.single(s)
+	switch m.IntN(4) {
+	case 0:
+		m.single(loyalty.Submission{Customer: s.Customer, Action: "checkout_accept", Data: json.RawMessage(m.data("transaction_id", name))})
+	case 1:
+		m.single(loyalty.Submission{Customer: s.Customer, Action: "partial_refund", Data: json.RawMessage(m.data("transaction_id", name, "amount", 1+m.IntN(50)))})
+		m.single(loyalty.Submission{Customer: s.Customer, Action: "refund", Data: json.RawMessage(m.data("transaction_id", name))})
+	}
+}
+
+// TestStatisticsOfManyNodes: nodes that fold at the same time, and that are stopped in the
+// middle, while customers do something, count everything once.
+func TestStatisticsOfManyNodes(t *testing.T) {
+	eachShop(t, nil, func(t *testing.T, s *shop) {
+		const members, rounds = 12, 5
+		for i := range members {
+			s.must(member(i), "opt_in", fmt.Sprintf(`{"email":"member-%d@shop.test"}`, i))
+		}
+		done, dice := make(chan struct{}), rand.New(rand.NewPCG(1, 5)) //nolint:gosec // repeatable, and no secret
+		var nodes, callers sync.WaitGroup
+		for i := range 3 {
+			on := s.statistics(s)
+			nodes.Go(func() {
+				for n := 0; ; n++ {
+					select {
+					case <-done:
+						return
+					default:
+					}
+					within := time.Minute
+					if i == 0 { // it is killed, again and again
+						within = time.Duration(dice.IntN(6000)) * time.Microsecond
+					}
+					limited, stop := context.WithTimeout(ctx, within)
+					err := on.Count(limited, func(int) {})
+					stop()
+					if i > 0 {
+						require.NoError(t, err)
+					}
+				}
+			})
+		}
+		for k := range 3 {
+			callers.Go(func() {
+				for round := range rounds {
+					for i := k; i < members; i += 3 {
+						if _, err := s.send(member(i), "point_add", fmt.Sprintf(`{"points":%d}`, 1+(i*round)%7)); err != nil {
+							t.Error(err)
+						}
+					}
+				}
+			})
+		}
+		callers.Wait()
+		close(done)
+		nodes.Wait()
+		s.sameFigures(s.statistics(s), "UTC")
+	})
+}
+
+// TestStatisticsPhotographs: what there is is looked at every hour, and stays as it was
+// when the days of the programme become others.
+func TestStatisticsPhotographs(t *testing.T) {
+	eachShop(t, nil, func(t *testing.T, s *shop) {
+		s.make(nil, things{
+			{"tiers/structure", "main", `{"name":"Main","base":"points"}`},
+			{"tiers/tier", "silver", `{"structure":"main","name":{"en":"S"},"threshold":50}`},
+		})
+		s.enrol("ada", "ben", "cili")
+		s.must("ada", "point_add", `{"points":60}`)
+		s.must("ada", "point_spend", `{"points":20}`)
+		s.must("ben", "point_sub", `{"points":5}`)
+		s.must("cili", "opt_out", `{}`)
+		count := func() {
+			t.Helper()
+			done, err := s.jobs().Run(ctx, "statistics")
+			require.NoError(t, err)
+			require.Zero(t, done.Failed, done.Result)
+		}
+		read := func(metric, by string) (all []string) {
+			t.Helper()
+			on := s.statistics(s)
+			today, _ := on.Today()
+			m, known := statistics.Find(metric)
+			require.True(t, known)
+			answers, err := on.Read(ctx, statistics.Query{Metric: m, By: by, Interval: statistics.Day, Range: statistics.Range{First: today - 2, Last: today}})
+			require.NoError(t, err)
+			for _, series := range answers[0].Series {
+				text := series.Key.Name
+				for _, v := range series.Values {
+					if v.Known {
+						text += " " + v.N.String()
+					} else {
+						text += " -"
+					}
+				}
+				all = append(all, text)
+			}
+			return all
+		}
+		count()
+		require.Equal(t, []string{" - - 2"}, read("members", ""))
+		require.Equal(t, []string{" - - 2"}, read("active_customers", ""))
+		require.Equal(t, []string{" - - 40"}, read("points_outstanding", ""))
+		require.Equal(t, []string{" - - 5"}, read("points_debt", ""))
+		require.Equal(t, []string{"silver - - 1"}, read("members_by_tier", "tier"))
+		s.enrol("dora")
+		count()
+		require.Equal(t, []string{" - - 2"}, read("members", ""), "an hour is not over")
+		s.wait(time.Hour)
+		count()
+		require.Equal(t, []string{" - - 3"}, read("members", ""))
+		s.must("ada", "opt_out", `{}`)
+		s.wait(48 * time.Hour)
+		count()
+		require.Equal(t, []string{" 3 - 2"}, read("members", ""))
+		require.Equal(t, []string{"silver 1 - 0"}, read("members_by_tier", "tier"), "nobody has it any more")
+		s.wait(40 * 24 * time.Hour)
+		count()
+		require.Equal(t, []string{" - - 0"}, read("active_customers", ""))
+		other := s.statistics(&elsewhere{s, "Pacific/Kiritimati"})
+		require.NoError(t, other.Count(ctx, func(int) {}))
+		var kept int
+		require.NoError(t, s.raw.QueryRow(`SELECT count(*) FROM figures WHERE metric = 'members'`).Scan(&kept))
+		require.Equal(t, 3, kept)
+	})
+}
+
+// TestStatisticsLate: an event that is dated back changes the day it belongs to.
+func TestStatisticsLate(t *testing.T) {
+	eachShop(t, nil, func(t *testing.T, s *shop) {
+		s.enrol("ada")
+		s.wait(10 * 24 * time.Hour)
+		on := s.statistics(s)
+		s.must("ada", "point_add", `{"points":7}`)
+		s.sameFigures(on, "UTC")
+		late := s.clock().Add(-9 * 24 * time.Hour)
+		s.must("ada", "point_add", fmt.Sprintf(`{"points":30,"effective_timestamp":%d}`, late.Unix()))
+		s.sameFigures(on, "UTC")
+		require.EqualValues(t, 30, s.folded()["points_earned||||"+late.Format(time.DateOnly)])
+	})
+}
+
+// TestStatisticsOfHeldAndClaimed: a held purchase counts when it is validated, a held refund
+// when it is; points that come with a guest's purchase are not earned twice.
+func TestStatisticsOfHeldAndClaimed(t *testing.T) {
+	eachShop(t, nil, func(t *testing.T, s *shop) {
+		base := modules{"customer_id_validation": `{}`}
+		s.configure(base)
+		s.enrol("ada")
+		on := s.statistics(s)
+		s.guestBuys(`,"store":"north"`)
+		s.sameFigures(on, "UTC")
+		s.wait(24 * time.Hour)
+		s.must("ada", "checkout_claim", `{"transaction_id":"T-1"}`)
+		s.sameFigures(on, "UTC")
+		figures := s.folded()
+		require.EqualValues(t, 50, figures["points_earned||||2026-03-01"])
+		require.Zero(t, figures["points_earned||||2026-03-02"]+figures["points_taken_back||||2026-03-02"])
+
+		base["pending_events"] = `{"actions":["checkout","partial_refund","checkout_claim"],"days":30}`
+		s.configure(base)
+		held := s.must("ada", "checkout", `{"transaction_id":"T-2","total":40,"currency":"usd","items":`+oneLine+`}`).Events[0].ID.String()
+		back := s.must("ada", "partial_refund", `{"transaction_id":"T-1","amount":10}`).Events[0].ID.String()
+		s.sameFigures(on, "UTC")
+		s.wait(24 * time.Hour)
+		s.must("ada", "pending_validate", `{"event":"`+back+`"}`)
+		s.wait(24 * time.Hour)
+		s.must("ada", "pending_validate", `{"event":"`+held+`"}`)
+		s.sameFigures(on, "UTC")
+		figures = s.folded()
+		require.EqualValues(t, 1, figures["purchases|currency|USD||2026-03-04"])
+		require.EqualValues(t, 100_000, figures["refunds|store||north|2026-03-03"])
+		require.EqualValues(t, 1, figures["purchases||||2026-03-04"])
+		require.Zero(t, figures["purchases||||2026-03-03"])
+	})
+}

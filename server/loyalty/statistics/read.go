@@ -1,0 +1,284 @@
+package statistics
+
+import (
+	"cmp"
+	"context"
+	"math/big"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/calendar"
+)
+
+// Interval is how long a period is.
+type Interval string
+
+// The intervals. A week begins on Monday.
+const (
+	Day   Interval = "day"
+	Week  Interval = "week"
+	Month Interval = "month"
+)
+
+// maxSeries is how many parts of a breakdown are shown, the greatest of them.
+const maxSeries = 100
+
+// Range are days, both included.
+type Range struct{ First, Last calendar.Day }
+
+// Query selects what is read.
+type Query struct {
+	Metric   Metric
+	By       string // one of Metric.By; empty: all of it
+	Range    Range
+	Interval Interval
+}
+
+// Answer are the figures of a range.
+type Answer struct {
+	Zone     string
+	At       time.Time      // when it was read
+	Complete bool           // everything that was committed before is in it
+	Behind   int64          // so many events are not
+	Taken    time.Time      // when the last photograph was; zero: none was
+	Periods  []calendar.Day // the first day of each
+	Series   []Series
+	LeftOff  int // parts that are not shown
+}
+
+// Series are the figures of one part, one for each period.
+type Series struct {
+	Key    loyalty.FigureKey
+	Total  Value
+	Values []Value
+}
+
+// Value is a figure. Of a ratio it is the part, and Of the whole.
+type Value struct {
+	Known bool // false: there was no photograph
+	N     big.Int
+	Of    big.Int
+}
+
+// Today is the day of the programme, and Location its time zone.
+func (s *Statistics) Today() (today calendar.Day, location *time.Location) {
+	location = s.programmes.Programme().Location
+	return calendar.DayOf(s.now(), location), location
+}
+
+// Read gives the figures of ranges, with what was committed before. The periods of each
+// are those of its own days.
+func (s *Statistics) Read(ctx context.Context, q Query, more ...Range) ([]Answer, error) {
+	f, err := s.fresh(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var answers []Answer
+	for _, r := range append([]Range{q.Range}, more...) {
+		q.Range = r
+		a := Answer{
+			Zone: f.state.Zone, At: s.now(), Behind: f.state.Behind, Complete: f.state.Whole && f.state.Behind == 0,
+			Taken: f.state.Photographed, Periods: q.periods(),
+		}
+		if err := s.fill(ctx, &a, &q); err != nil {
+			return nil, loyalty.OutcomeError(err)
+		}
+		answers = append(answers, a)
+	}
+	return answers, nil
+}
+
+// fill reads the figures of an answer.
+func (s *Statistics) fill(ctx context.Context, a *Answer, q *Query) error {
+	wanted := loyalty.FigureQuery{Metrics: q.Metric.sources(), By: q.By, First: int(q.Range.First), Last: int(q.Range.Last)}
+	figures, err := s.store.Figures(ctx, wanted)
+	if err != nil {
+		return err
+	}
+	v := view{Query: q, periods: a.Periods, currency: s.programmes.Programme().Settings.Currency, known: make([]bool, len(a.Periods))}
+	if q.Metric.State {
+		whole := figures
+		if wanted.By != "" {
+			wanted.By = ""
+			if whole, err = s.store.Figures(ctx, wanted); err != nil {
+				return err
+			}
+		}
+		figures = v.last(whole, figures)
+	} else {
+		for i := range v.known {
+			v.known[i] = true
+		}
+	}
+	a.Series, a.LeftOff = v.series(figures)
+	return nil
+}
+
+// starts is the first day of the period that has a day.
+func (i Interval) starts(d calendar.Day) calendar.Day {
+	switch i {
+	case Week:
+		return d - calendar.Day((int(d)+3)%7) // 1970-01-01 was a Thursday
+	case Month:
+		year, month, _ := d.Date()
+		return calendar.Civil(year, month, 1)
+	}
+	return d
+}
+
+// next is the first day of the period after the one that begins on d.
+func (i Interval) next(d calendar.Day) calendar.Day {
+	switch i {
+	case Week:
+		return d + 7
+	case Month:
+		return d.PlusMonths(1)
+	}
+	return d + 1
+}
+
+// periods are the first days of the periods of the range, the range's own first day before
+// them: the first period and the last one may be cut.
+func (q *Query) periods() (list []calendar.Day) {
+	for d := q.Interval.starts(q.Range.First); d <= q.Range.Last; d = q.Interval.next(d) {
+		list = append(list, max(d, q.Range.First))
+	}
+	return list
+}
+
+// view is how figures become series.
+type view struct {
+	*Query
+	periods  []calendar.Day
+	currency string
+	known    []bool // of each period: of one without a photograph nothing is
+}
+
+// period is where a day belongs.
+func (v *view) period(day int) int {
+	at, found := slices.BinarySearch(v.periods, calendar.Day(day))
+	if !found {
+		at--
+	}
+	return at
+}
+
+// last keeps the figures of the last photograph of each period; whole are those of every
+// photograph, whatever is wanted of it.
+func (v *view) last(whole, figures []loyalty.Figure) (kept []loyalty.Figure) {
+	days := make([]int, len(v.periods))
+	for i := range whole {
+		at := v.period(whole[i].Day)
+		v.known[at], days[at] = true, max(days[at], whole[i].Day)
+	}
+	for i := range figures {
+		if f := &figures[i]; days[v.period(f.Day)] == f.Day {
+			kept = append(kept, *f)
+		}
+	}
+	return kept
+}
+
+// series puts figures into the periods, part by part: the greatest first, of money
+// currency by currency, because amounts of two currencies make no sum.
+func (v *view) series(figures []loyalty.Figure) (list []Series, leftOff int) {
+	byKey := map[loyalty.FigureKey]*Series{}
+	if v.By == "" && v.Metric.Unit != Money {
+		byKey[loyalty.FigureKey{}] = v.empty(loyalty.FigureKey{})
+	}
+	for i := range figures {
+		f := &figures[i]
+		key := f.Key
+		if key.Currency == "" && (v.Metric.Unit == Money || key.By == byCurrency) {
+			key.Currency = v.currency
+		}
+		s := byKey[key]
+		if s == nil {
+			s = v.empty(key)
+			byKey[key] = s
+		}
+		s.Values[v.period(f.Day)].count(&v.Metric, f)
+	}
+	for _, s := range byKey {
+		s.sum(v.Metric.State)
+		list = append(list, *s)
+	}
+	slices.SortFunc(list, func(a, b Series) int {
+		return cmp.Or(b.Total.N.Cmp(&a.Total.N), strings.Compare(a.Key.String(), b.Key.String()))
+	})
+	if len(list) > maxSeries {
+		list, leftOff = list[:maxSeries], len(list)-maxSeries
+	}
+	return list, leftOff
+}
+
+func (v *view) empty(key loyalty.FigureKey) *Series {
+	s := &Series{Key: key, Values: make([]Value, len(v.periods))}
+	for i, known := range v.known {
+		s.Values[i].Known = known
+	}
+	return s
+}
+
+// sum makes the total: of a state what was there last.
+func (s *Series) sum(state bool) {
+	for i := range s.Values {
+		v := &s.Values[i]
+		if !v.Known {
+			continue
+		}
+		if state {
+			s.Total.N.SetInt64(0)
+		}
+		s.Total.Known = true
+		s.Total.N.Add(&s.Total.N, &v.N)
+		s.Total.Of.Add(&s.Total.Of, &v.Of)
+	}
+}
+
+// count adds a figure to a value.
+func (v *Value) count(m *Metric, f *loyalty.Figure) {
+	if m.Unit == Ratio && f.Metric == m.Of[1] {
+		v.Of.Add(&v.Of, &f.Value)
+		return
+	}
+	v.N.Add(&v.N, &f.Value)
+}
+
+// Before is the range of the same length that ends where this one begins: so many whole
+// months, or so many days.
+func (r Range) Before() Range {
+	_, _, first := r.First.Date()
+	_, _, after := (r.Last + 1).Date()
+	if first == 1 && after == 1 {
+		return Range{r.First.PlusMonths(-r.months()), r.First - 1}
+	}
+	return Range{r.First - (r.Last - r.First) - 1, r.First - 1}
+}
+
+func (r Range) months() int {
+	y1, m1, _ := r.First.Date()
+	y2, m2, _ := (r.Last + 1).Date()
+	return (y2-y1)*12 + int(m2) - int(m1)
+}
+
+// From is the range of the same length that begins on a day.
+func (r Range) From(first calendar.Day) Range {
+	_, _, begins := r.First.Date()
+	_, _, after := (r.Last + 1).Date()
+	if _, _, day := first.Date(); begins == 1 && after == 1 && day == 1 {
+		return Range{first, first.PlusMonths(r.months()) - 1}
+	}
+	return Range{first, first + r.Last - r.First}
+}
+
+// ParseDay reads a day, YYYY-MM-DD.
+func ParseDay(text string) (calendar.Day, error) {
+	t, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		return 0, err
+	}
+	return calendar.DayOf(t, time.UTC), nil
+}

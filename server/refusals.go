@@ -1,0 +1,61 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// refusedWithin is how finely the instants of refusals are told apart: no day of any time
+// zone begins within a quarter of an hour.
+const refusedWithin = 15 * time.Minute
+
+// refuse counts an event that was refused, alone or in a bulk. It waits for nothing: what
+// is counted comes into the database with the next batch of failed requests.
+func (l *failureLog) refuse(err error) {
+	status, fault := asFault(err)
+	if !isRefusal(status) {
+		return
+	}
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	if l.refused == nil {
+		l.refused = map[loyalty.RefusedAs]int64{}
+	}
+	l.refused[loyalty.RefusedAs{At: l.clock().UTC().Truncate(refusedWithin), Code: int64(fault.Code)}]++
+	l.schedule(failuresEvery)
+}
+
+// isRefusal says whether a status is about the event: not about who sent it, how often, or
+// what became of this server.
+func isRefusal(status int) bool {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
+		return false
+	}
+	return status >= http.StatusBadRequest && status < http.StatusInternalServerError
+}
+
+// flushRefused counts what waits in the database. What that does not take waits on; it is
+// as much as there are codes and quarters of an hour.
+func (l *failureLog) flushRefused(ctx context.Context) {
+	l.lock.Lock()
+	all := l.refused
+	l.refused = nil
+	l.lock.Unlock()
+	if len(all) == 0 {
+		return
+	}
+	if err := l.admin.KeepRefusals(ctx, all); err != nil {
+		l.logger.Error("counting refused events", "error", err)
+		l.lock.Lock()
+		defer l.lock.Unlock()
+		for r, n := range l.refused {
+			all[r] += n
+		}
+		l.refused = all
+		l.schedule(failuresAgain)
+	}
+}

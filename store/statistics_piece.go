@@ -1,0 +1,159 @@
+package store
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+	"github.com/loyalty-platform/loyalty/server/loyalty/points"
+)
+
+// figurePiece reads a part of the tail with what figures are made of.
+type figurePiece struct {
+	loyalty.FigurePiece
+	db            *gorm.DB
+	from, through int64 // numbers: after the one, up to the other
+}
+
+// refundRow is how much of a purchase was counted as given back.
+type refundRow struct {
+	TransactionID string `gorm:"primaryKey"`
+	Refunded      int64
+}
+
+func (refundRow) TableName() string { return "figure_refunds" }
+
+// inPiece is the part of the tail, t.
+const inPiece = ` WHERE t.number > ? AND t.number <= ?`
+
+func (p *figurePiece) load() error {
+	for _, read := range []func() error{p.events, p.moves, p.bought} {
+		if err := read(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var figuredFields = eventTable.some("customer_id", "id", "at", "parent", "action", "transaction_id", "data", "effects")
+
+// events reads the events, and ends behind the one with which they are too many bytes.
+func (p *figurePiece) events() error {
+	text := "SELECT " + figuredFields.of("e", "data", "CASE WHEN e.action = 'checkout' OR e.action = 'point_add' AND e.parent IS NOT NULL THEN e.data END AS data") + ", t.number FROM tail t "
+	if p.db.Name() == "postgres" {
+		text += "CROSS JOIN LATERAL (SELECT * FROM events e WHERE " + feedOne + " LIMIT 1) e"
+	} else {
+		text += "JOIN events e ON " + feedOne
+	}
+	var number int64
+	size := 0
+	through := p.from
+	err := figuredFields.each(p.db.Raw(text+inPiece+" ORDER BY t.number", p.from, p.through), func(e *loyalty.Event) bool {
+		p.Events, through = append(p.Events, loyalty.FiguredEvent{Event: *e}), number
+		size += loyalty.Weight(e)
+		return size > maxRead
+	}, &number)
+	p.through = through
+	return err
+}
+
+// at is the place of an event by its number: there is no gap.
+func (p *figurePiece) at(number int64) *loyalty.FiguredEvent { return &p.Events[number-p.from-1] }
+
+// moves reads how the events moved points.
+func (p *figurePiece) moves() error {
+	return p.each(`SELECT t.number, p.from_account, p.to_account, CAST(SUM(p.points) AS bigint)
+FROM tail t JOIN postings p ON p.customer_id = t.customer_id AND p.event_id = t.event_id`+inPiece+`
+GROUP BY t.number, p.from_account, p.to_account`, func(row []int64) {
+		e := p.at(row[0])
+		e.Moves = append(e.Moves, loyalty.PointMove{From: points.Account(row[1]), To: points.Account(row[2]), Points: row[3]}) //nolint:gosec // there are eight
+	}, 4)
+}
+
+// each reads rows of whole numbers.
+func (p *figurePiece) each(text string, take func([]int64), columns int) error {
+	rows, err := p.db.Raw(text, p.from, p.through).Rows()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }() // rows.Err tells what went wrong
+	row, into := make([]int64, columns), make([]any, columns)
+	for i := range row {
+		into[i] = &row[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return err
+		}
+		take(row)
+	}
+	return rows.Err()
+}
+
+// bought reads the purchases that events accepted later than they were made, or gave
+// back, and what of them was given back before.
+func (p *figurePiece) bought() error {
+	names := set[string]{}
+	for i := range p.Events {
+		e := &p.Events[i]
+		if e.Effects == nil {
+			continue
+		}
+		if t := e.Effects.Transaction; t != nil && (t.Refunded > 0 || t.State == loyalty.Accepted && e.Action != "checkout") {
+			names.add(e.Transaction)
+		}
+		for _, t := range e.Effects.Purchases {
+			if t.Refunded > 0 || t.State == loyalty.Accepted {
+				names.add(t.Name)
+			}
+		}
+	}
+	p.Purchases, p.Refunded = map[string]loyalty.FiguredPurchase{}, map[string]money.Parts{}
+	for some := range slices.Chunk(slices.Sorted(maps.Keys(names)), figuresAtOnce) {
+		if err := p.purchases(some); err != nil {
+			return err
+		}
+		var refunds []refundRow
+		if err := p.db.Where("transaction_id IN ?", some).Find(&refunds).Error; err != nil {
+			return err
+		}
+		for _, r := range refunds {
+			p.Refunded[r.TransactionID] = money.Parts(r.Refunded)
+		}
+	}
+	return nil
+}
+
+// purchases reads purchases by their names, whoever has them now.
+func (p *figurePiece) purchases(names []string) error {
+	var rows []struct {
+		TransactionID string
+		Checkout      UUID
+		Detail        Document[struct {
+			Attributes map[string]json.RawMessage `json:"attributes"`
+		}]
+	}
+	err := p.db.Raw(`SELECT x.transaction_id, x.checkout, x.detail FROM names n JOIN transactions x ON x.customer_id = n.owner AND x.transaction_id = n.value
+WHERE n.kind = ? AND n.value IN ?`, loyalty.NameTransaction, names).Scan(&rows).Error
+	for _, r := range rows {
+		of := r.Detail.V.Attributes
+		p.Purchases[r.TransactionID] = loyalty.FiguredPurchase{
+			Checkout: loyalty.ID(r.Checkout), Store: loyalty.TextOf(of["store"]), Channel: loyalty.TextOf(of["channel"]), Currency: loyalty.TextOf(of["currency"]),
+		}
+	}
+	return err
+}
+
+// keepRefunded keeps what the fold counted as given back.
+func (p *figurePiece) keepRefunded() error {
+	rows := make([]refundRow, 0, len(p.Refunded))
+	for name, n := range p.Refunded {
+		rows = append(rows, refundRow{name, int64(n)})
+	}
+	return create(p.db.Clauses(clause.OnConflict{UpdateAll: true}), rows)
+}
