@@ -91,6 +91,5 @@ func (s upkeep) opensSomething(db *gorm.DB) error {
 	return nil
 }
 
-// MasterKeyFingerprint tells the master key from others, for manifests of archives and
-// backups; it does not give it away.
+// MasterKeyFingerprint is that of the key that the store seals with.
 func (s upkeep) MasterKeyFingerprint() string { return s.sealer.print }

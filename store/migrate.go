@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"time"
 
 	"github.com/pressly/goose/v3"
@@ -87,6 +88,25 @@ func (s upkeep) Migrations(ctx context.Context) ([]Migration, error) {
 		list[i] = Migration{Version: m.Source.Version, Name: m.Source.Path, AppliedAt: m.AppliedAt}
 	}
 	return list, nil
+}
+
+// NewestSchema is the newest migration that this program knows.
+func NewestSchema() (newest int64, err error) {
+	files, err := fs.Glob(migrations.Files, "sqlite/*.sql")
+	for _, f := range files {
+		version, err := goose.NumericComponent(path.Base(f))
+		if err != nil {
+			return 0, err
+		}
+		newest = max(newest, version)
+	}
+	return newest, err
+}
+
+// Untouched says that a database has no schema yet.
+func (s upkeep) Untouched(ctx context.Context) (bool, error) {
+	version, err := s.schemaVersion(ctx)
+	return version == 0, s.classify(err)
 }
 
 // current compares the schema with the program's.

@@ -32,6 +32,7 @@ type Store struct {
 	proof
 	upkeep
 	portable
+	backupStore
 }
 
 var (
@@ -52,6 +53,7 @@ func newStore(d *database) *Store {
 		purchaseStore: purchaseStore{d}, couponStore: couponStore{d}, claimStore: claimStore{d}, adminStore: adminStore{d},
 		bulkStore: bulkStore{d}, jobStore: jobStore{d}, boardStore: boardStore{d}, tailStore: tailStore{d}, exportStore: exportStore{d}, userStore: userStore{d}, proof: proof{d}, upkeep: upkeep{d},
 		portable:        portable{d},
+		backupStore:     backupStore{d},
 		statisticsStore: statisticsStore{d},
 	}
 }

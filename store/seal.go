@@ -33,11 +33,17 @@ func newSealer(master [32]byte) (sealer, error) {
 		return sealer{}, err
 	}
 	aead, err := cipher.NewGCM(block)
-	return sealer{aead, derive(master, "names"), hex.EncodeToString(derive(master, "fingerprint")[:fingerprintSize])}, err
+	return sealer{aead, derive(master, "names"), MasterKeyFingerprint(master)}, err
 }
 
 // fingerprintSize is how many bytes tell master keys apart. They do not help to guess one.
 const fingerprintSize = 8
+
+// MasterKeyFingerprint tells a master key from others, for manifests of archives and
+// backups; it does not give it away.
+func MasterKeyFingerprint(master [32]byte) string {
+	return hex.EncodeToString(derive(master, "fingerprint")[:fingerprintSize])
+}
 
 // derive gives another key out of the master key.
 func derive(master [32]byte, purpose string) []byte {

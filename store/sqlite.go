@@ -57,6 +57,9 @@ func openSQLite(ctx context.Context, s *database, o Options) error {
 		return fmt.Errorf("%s: %w", setting, err)
 	}
 	e := &sqliteEngine{sealer: s.sealer, path: path, unclean: uncleanStop(path)}
+	if o.Copy {
+		return e.openCopy(s)
+	}
 	if e.writer, err = sql.Open("sqlite", sqliteDSN(path, false)); err != nil {
 		return fmt.Errorf("%s: %w", setting, err)
 	}
@@ -72,6 +75,24 @@ func openSQLite(ctx context.Context, s *database, o Options) error {
 	if err := e.connect(ctx, s); err != nil {
 		return errors.Join(fmt.Errorf("%s: %w", setting, err), e.close())
 	}
+	return nil
+}
+
+// openCopy opens a file that nobody writes. Neither kind of connection can.
+func (e *sqliteEngine) openCopy(s *database) (err error) {
+	dsn := (&url.URL{Scheme: "file", Path: e.path, RawQuery: url.Values{"mode": {"ro"}, "immutable": {"1"}, "_pragma": {"query_only(1)"}}.Encode()}).String()
+	if e.writer, err = sql.Open("sqlite", dsn); err != nil {
+		return err
+	}
+	e.idle = time.AfterFunc(logIdle, func() {}) // there is no log
+	if e.readers, err = sql.Open("sqlite", dsn); err != nil {
+		return errors.Join(err, e.writer.Close())
+	}
+	s.engine = e
+	if s.read, err = gorm.Open(sqliteDialector(e.readers), gormConfig()); err != nil {
+		return errors.Join(err, e.close())
+	}
+	s.write = s.read
 	return nil
 }
 
@@ -102,7 +123,11 @@ func sqliteFile(o Options) (path, setting string, err error) {
 	if path == "" || strings.ContainsRune(path, '?') {
 		return "", setting, errors.New("sqlite: needs the path of a file, without parameters")
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	how := os.O_RDWR | os.O_CREATE
+	if o.Copy {
+		how = os.O_RDONLY
+	}
+	f, err := os.OpenFile(path, how, 0o600)
 	if err != nil {
 		return "", setting, err
 	}

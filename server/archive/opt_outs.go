@@ -2,11 +2,13 @@ package archive
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"time"
@@ -82,4 +84,64 @@ func Forget(ctx context.Context, db *store.Store, list []store.OptOut, optOut fu
 		}
 	}
 	return n, nil
+}
+
+// late is how long after its instant an opt-out may still be committed.
+const late = 10 * time.Minute
+
+// KeepOptOuts adds to a list whoever opted out and is not in it, and says how many they
+// were. A line that was torn is taken away first.
+func KeepOptOuts(ctx context.Context, db *store.Store, path string) (n int, err error) {
+	list, err := ReadOptOuts(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, err
+	}
+	var since time.Time
+	known := make(map[loyalty.ID]bool, len(list))
+	for _, o := range list {
+		known[o.Customer] = true
+		if o.At.After(since) {
+			since = o.At
+		}
+	}
+	if !since.IsZero() {
+		since = since.Add(-late)
+	}
+	found, err := db.OptOuts(ctx, since)
+	if err != nil {
+		return 0, err
+	}
+	var lines []byte
+	for _, o := range found {
+		if known[o.Customer] {
+			continue
+		}
+		line, err := json.Marshal(optOutLine{o.Customer.String(), o.At})
+		if err != nil {
+			return 0, err
+		}
+		lines = append(append(lines, line...), '\n')
+		n++
+	}
+	if n == 0 {
+		return 0, nil
+	}
+	return n, appendLines(path, lines)
+}
+
+// appendLines adds whole lines to a file, behind its last whole line, and onto the disk.
+func appendLines(path string, lines []byte) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	text, err := io.ReadAll(f)
+	end := int64(bytes.LastIndexByte(text, '\n') + 1)
+	if err == nil {
+		err = f.Truncate(end)
+	}
+	if err == nil {
+		_, err = f.WriteAt(lines, end)
+	}
+	return errors.Join(err, f.Sync(), f.Close())
 }

@@ -26,6 +26,10 @@ type Moment struct {
 	LogBytes int64
 	// Unnumbered are events that this node committed, and that have no number in the tail.
 	Unnumbered int
+	// Backups says that this node has a folder for them, and LastBackup when the last one in it was
+	// made; zero: there is none.
+	Backups    bool
+	LastBackup time.Time
 }
 
 // Pool is how a pool of connections is used.
@@ -63,7 +67,7 @@ type figures struct {
 	skew, held, behind, logBytes, unnumbered      *prometheus.Desc
 	sampled, ready, due, oldest, head, tailBehind *prometheus.Desc
 	jobSuccess, jobFinished, jobEvery, jobFailed  *prometheus.Desc
-	ledger, ledgerAt                              *prometheus.Desc
+	ledger, ledgerAt, backup                      *prometheus.Desc
 }
 
 func newFigures() *figures {
@@ -95,6 +99,7 @@ func newFigures() *figures {
 	f.jobFailed = name("loyalty_job_last_failed_items", "What failed in the last run of a job, or in the one under way, on whichever node.", "job")
 	f.ledger = name("loyalty_ledger_invariants", "The result of the last verification of the ledger that this node was asked for.", "verdict")
 	f.ledgerAt = name("loyalty_ledger_verified_timestamp_seconds", "When that was.")
+	f.backup = name("loyalty_backup_last_timestamp_seconds", "When the last backup in this node's folder was made; 0: there is none.")
 	return f
 }
 
@@ -175,6 +180,12 @@ func (f *figures) now(e emit, m Moment) {
 		e.gauge(f.logBytes, float64(m.LogBytes))
 	}
 	e.gauge(f.unnumbered, float64(m.Unnumbered))
+	switch {
+	case m.LastBackup.IsZero() && m.Backups:
+		e.gauge(f.backup, 0)
+	case m.Backups:
+		e.gauge(f.backup, instant(m.LastBackup))
+	}
 }
 
 func (f *figures) found(e emit, s *Sample) {

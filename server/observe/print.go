@@ -46,6 +46,7 @@ var panels = []panel{
 	{"Ready", "short", [][2]string{{"{{instance}} {{check}}", "loyalty_ready"}, {"{{instance}} due work held", "loyalty_due_work_held"}}},
 	{"Clock ahead of the database's", "s", [][2]string{{"{{instance}}", "loyalty_clock_ahead_seconds"}, {"{{instance}} configuration behind", "loyalty_configuration_behind_seconds"}}},
 	{"Ledger, last verification", "short", [][2]string{{"{{verdict}}", "loyalty_ledger_invariants"}}},
+	{"Since the last backup", "s", [][2]string{{"{{instance}}", "time() - loyalty_backup_last_timestamp_seconds"}}},
 	{"Memory and log", "bytes", [][2]string{{"{{instance}} memory", "process_resident_memory_bytes"}, {"{{instance}} log", "loyalty_database_log_bytes"}}},
 }
 

@@ -27,7 +27,7 @@ func everything(t *testing.T) map[string]bool {
 	m.Tried(engine.Attempt{Size: 1, Load: 1, Decide: 1, Write: 1})
 	m.Ended("x", &loyalty.Result{Err: loyalty.ErrUnavailable})
 	m.JobEnded(run)
-	m.Look(func() Moment { return Moment{ClockKnown: true, Pools: []Pool{{Name: "reads"}}} })
+	m.Look(func() Moment { return Moment{ClockKnown: true, Backups: true, Pools: []Pool{{Name: "reads"}}} })
 	m.Sampled(Sample{At: now, Known: true, Checks: map[string]bool{"clock": true}, Jobs: []job.Job{{JobRow: run}}, Behind: map[string]int64{"x": 1}})
 	m.Verified(loyalty.LedgerVerification{At: now})
 	families, err := m.registry.Gather()

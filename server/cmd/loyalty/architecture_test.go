@@ -31,6 +31,7 @@ var mayImport = map[string][]string{
 	"server/observe":  append(rules("engine", "job"), "server"),
 	"server/archive":  {"server/loyalty", "store"},
 	"server/export":   rules("money"),
+	"server/backup":   {"store"},
 	"server/contract": {"openapi", "gen/documents", "server/loyalty", "server/loyalty/money", "server/loyalty/programme", "server/loyalty/admin"},
 	"server/list":     {"server/contract", "server/loyalty", "server/loyalty/programme"},
 

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/loyalty-platform/loyalty/server/backup"
 	"github.com/loyalty-platform/loyalty/server/loyalty/action"
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 	"github.com/loyalty-platform/loyalty/server/observe"
@@ -78,6 +79,9 @@ func (a *app) look() observe.Moment {
 	m.ClockAhead, m.ClockKnown = a.keeper.Skew()
 	if size, embedded := a.store.LogBytes(); embedded {
 		m.LogBytes = size
+	}
+	if a.backups != nil {
+		m.Backups, m.LastBackup = true, backup.Newest(a.backups.folder)
 	}
 	for _, p := range a.store.Pools() {
 		m.Pools = append(m.Pools, observe.Pool{Name: p.Name, Used: p.Used, Idle: p.Idle, Most: p.Most, Waits: p.Waits, Waited: p.Waited})

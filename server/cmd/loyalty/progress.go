@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/loyalty-platform/loyalty/server/archive"
@@ -18,6 +19,9 @@ type progress struct {
 	begun time.Time
 	shown time.Time
 	width int
+
+	lock sync.Mutex
+	now  string // the step that is being done
 }
 
 // How soon a bar appears, and how often it moves.
@@ -63,8 +67,48 @@ func (p *progress) show(done, of int64, unit string) {
 			line += fmt.Sprintf(", %s left", left.Round(time.Second))
 		}
 	}
-	fmt.Fprintf(p.out, "\r%-*s", p.width, line)
-	p.width = len(line)
+	p.line(line)
+}
+
+// step tells what is done now.
+func (p *progress) step(what string) {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	p.now = what
+}
+
+// during shows the step and for how long it all takes, until stop is called: for work that
+// does not say how far it is.
+func (p *progress) during() (stop func()) {
+	if p.out == nil {
+		return func() {}
+	}
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(progressEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+			}
+			p.lock.Lock()
+			now := p.now
+			p.lock.Unlock()
+			if took := time.Since(p.begun); took > progressAfter {
+				p.line(fmt.Sprintf("%s: %s, %s", p.what, now, took.Round(time.Second)))
+			}
+		}
+	}()
+	return func() { close(done); <-ended; p.end() }
+}
+
+// line shows a line in the place of the last one.
+func (p *progress) line(text string) {
+	fmt.Fprintf(p.out, "\r%-*s", p.width, text)
+	p.width = max(p.width, len(text))
 }
 
 // end takes the bar away.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/loyalty-platform/loyalty/server/archive"
+	"github.com/loyalty-platform/loyalty/server/backup"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/store"
 )
@@ -49,9 +50,9 @@ func eventsUntil(j archive.Journal) string {
 func newRestore(s *settings) *cobra.Command {
 	optOuts := ""
 	cmd := &cobra.Command{
-		Use: "restore FILE", Short: "Fill an empty database with a dump", Args: cobra.ExactArgs(1),
-		Long: "Fill an empty database, of either kind, with a file of loyalty dump, of this program or an older one. The file is\n" +
-			"checked first, and a damaged one is refused. The database must be new (a file that is not there, createdb), or have\n" +
+		Use: "restore FILE", Short: "Fill an empty database with a dump, or put a backup back", Args: cobra.ExactArgs(1),
+		Long: "Fill an empty database, of either kind, with a file of loyalty dump, or of the same kind with one of loyalty backup,\n" +
+			"of this program or an older one. The file is checked first, and a damaged one is refused. The database must be new (a file that is not there, createdb), or have\n" +
 			"nothing in it; the master key must be the archive's. All rows come in one transaction: where that is cut off,\n" +
 			"restore again. Then whoever opted out since is forgotten again, by the list of --opt-outs (" + archive.OptOutsFile + "\n" +
 			"beside the file, where there is one), and the journal and the ledger are proven.\n" +
@@ -63,13 +64,19 @@ func newRestore(s *settings) *cobra.Command {
 }
 
 func restore(s *settings, cmd *cobra.Command, path, optOuts string) error {
+	forget, err := listOfOptOuts(path, optOuts)
+	if err != nil {
+		return err
+	}
+	if backup.Is(path) {
+		return restoreBackup(s, cmd, path, forget)
+	}
 	a, err := archive.Open(path)
 	if err != nil {
 		return coded{codeFailed, err}
 	}
 	defer func() { _ = a.Close() }() // it was only read
-	forget, err := listOfOptOuts(path, optOuts)
-	if err != nil {
+	if err := readable(a.Manifest.Schema); err != nil {
 		return err
 	}
 	bar := newProgress(cmd.ErrOrStderr(), "check")
@@ -92,9 +99,6 @@ func restore(s *settings, cmd *cobra.Command, path, optOuts string) error {
 // restoreInto fills a database and proves what is there then.
 func restoreInto(s *settings, cmd *cobra.Command, db *store.Store, a *archive.Archive, forget *optOutList) error {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
-	if err := readable(ctx, db, a.Manifest.Schema); err != nil {
-		return err
-	}
 	bar := newProgress(cmd.ErrOrStderr(), "restore")
 	differ, err := a.Fill(ctx, db, bar.rows)
 	bar.end()
@@ -109,28 +113,76 @@ func restoreInto(s *settings, cmd *cobra.Command, db *store.Store, a *archive.Ar
 	for _, d := range differ {
 		fmt.Fprintln(out, d)
 	}
-	if err := db.Migrate(ctx); err != nil {
-		return unusable(err)
-	}
 	fmt.Fprintf(out, "Restored %d tables of schema %d with %s.\n", len(a.Manifest.Tables), a.Manifest.Schema, eventsUntil(a.Manifest.Journal))
-	if err := forgetAgain(s, cmd, db, &a.Manifest, forget); err != nil {
-		return coded{codeFailed, err}
-	}
-	err = errors.Join(rebuilt(cmd, db), proveLedger(cmd, db))
+	err = finish(s, cmd, db, a.Manifest.Journal.Last, forget)
 	if len(differ) > 0 {
 		err = errors.Join(coded{codeFailed, fmt.Errorf("%d tables differ from the archive", len(differ))}, err)
 	}
 	return err
 }
 
-// readable refuses an archive of a schema that this program does not know.
-func readable(ctx context.Context, db *store.Store, schema int64) error {
-	known, err := db.Migrations(ctx)
+// finish brings a database that was restored to this program's schema, forgets again
+// whoever opted out since its last event, and proves what is there.
+func finish(s *settings, cmd *cobra.Command, db *store.Store, last int64, forget *optOutList) error {
+	if err := db.Migrate(cmd.Context()); err != nil {
+		return unusable(err)
+	}
+	if err := forgetAgain(s, cmd, db, last, forget); err != nil {
+		return coded{codeFailed, err}
+	}
+	return errors.Join(rebuilt(cmd, db), proveLedger(cmd, db))
+}
+
+// restoreBackup puts a backup in the place of a database that is not there yet.
+func restoreBackup(s *settings, cmd *cobra.Command, path string, forget *optOutList) error {
+	ctx := cmd.Context()
+	b, err := backup.Open(path)
 	if err != nil {
 		return coded{codeFailed, err}
 	}
-	if newest := known[len(known)-1].Version; schema > newest {
-		return coded{codeFailed, fmt.Errorf("the archive has schema %d, and this program knows %d: use a newer program", schema, newest)}
+	if err := readable(b.Schema); err != nil {
+		return err
+	}
+	if b.Embedded() != s.embedded() {
+		return fault(s.databaseSetting(), "%s is a copy of the other kind of database: a file of loyalty dump goes from one into the other", path)
+	}
+	key, err := s.masterKeyThere()
+	if err != nil {
+		return err
+	}
+	if store.MasterKeyFingerprint(key) != b.MasterKey {
+		return coded{codeUsage, archive.ErrOtherKey}
+	}
+	if b.Embedded() {
+		if err := b.PutFile(s.databaseFile()); err != nil {
+			return fault(s.databaseSetting(), "nothing was restored: %w", err)
+		}
+	}
+	db, err := s.openWith(ctx, key)
+	if err != nil {
+		return err
+	}
+	return errors.Join(putBack(s, cmd, db, b, forget), db.Close())
+}
+
+func putBack(s *settings, cmd *cobra.Command, db *store.Store, b *backup.Backup, forget *optOutList) error {
+	if !b.Embedded() {
+		if err := b.PutDatabase(cmd.Context(), db, s.databaseURL); err != nil {
+			return fault(s.databaseSetting(), "nothing was restored: %w", err)
+		}
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "Restored schema %d with %s.\n", b.Schema, eventsUntil(archive.Journal{Events: b.Events, Last: b.LastEvent}))
+	return finish(s, cmd, db, b.LastEvent, forget)
+}
+
+// readable refuses an archive of a schema that this program does not know.
+func readable(schema int64) error {
+	newest, err := store.NewestSchema()
+	if err == nil && schema > newest {
+		err = fmt.Errorf("the file has schema %d, and this program knows %d: use a newer program", schema, newest)
+	}
+	if err != nil {
+		return coded{codeFailed, err}
 	}
 	return nil
 }
@@ -159,10 +211,10 @@ func listOfOptOuts(archived, path string) (*optOutList, error) {
 }
 
 // forgetAgain applies opt-outs that the archive does not know of.
-func forgetAgain(s *settings, cmd *cobra.Command, db *store.Store, m *archive.Manifest, forget *optOutList) error {
+func forgetAgain(s *settings, cmd *cobra.Command, db *store.Store, last int64, forget *optOutList) error {
 	out := cmd.OutOrStdout()
 	if forget == nil {
-		fmt.Fprintf(out, "There is no list of opt-outs: whoever opted out after %s is known again.\n", time.UnixMilli(m.Journal.Last).UTC().Format(time.RFC3339))
+		fmt.Fprintf(out, "There is no list of opt-outs: whoever opted out after %s is known again.\n", time.UnixMilli(last).UTC().Format(time.RFC3339))
 		return nil
 	}
 	h := &app{store: db, logger: slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))}
@@ -175,7 +227,7 @@ func forgetAgain(s *settings, cmd *cobra.Command, db *store.Store, m *archive.Ma
 		return err
 	})
 	if err == nil {
-		fmt.Fprintf(out, "Of %d opt-outs in %s, %d were not in the archive and were applied again.\n", len(forget.list), forget.path, n)
+		fmt.Fprintf(out, "Of %d opt-outs in %s, %d were not in the file and were applied again.\n", len(forget.list), forget.path, n)
 	}
 	return err
 }

@@ -90,7 +90,7 @@ func TestRestoreForgets(t *testing.T) {
 	for _, url := range []string{"", storetest.EmptyPostgres(t)} {
 		env := []string{"LOYALTY_MASTER_KEY_FILE=" + key, "LOYALTY_DATABASE_URL=" + url, "LOYALTY_DATA=" + filepath.Join(files, "data")}
 		out := succeeds(t, files, env, "restore", filepath.Join(files, "dump"))
-		require.Contains(t, out, "Of 4 opt-outs in "+filepath.Join(files, archive.OptOutsFile)+", 3 were not in the archive and were applied again.\n")
+		require.Contains(t, out, "Of 4 opt-outs in "+filepath.Join(files, archive.OptOutsFile)+", 3 were not in the file and were applied again.\n")
 		if url == "" {
 			url = "sqlite:" + filepath.Join(files, "data", "loyalty.db")
 		}

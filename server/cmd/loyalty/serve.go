@@ -57,6 +57,9 @@ func (s *settings) serve(ctx context.Context, logger *slog.Logger, out io.Writer
 		return fault("listen", "%w", err)
 	}
 	defer func() { _ = listener.Close() }() // serving closes it; this is for a start that fails
+	if err := makeBackupDir(s); err != nil {
+		return err
+	}
 	managed, err := s.manage(ctx, logger)
 	if err != nil {
 		return err
@@ -103,6 +106,7 @@ type app struct {
 	server     *server.Server
 	logger     *slog.Logger
 	metrics    *observe.Metrics // nil: nobody looks
+	backups    *backups         // nil: there is no folder for them
 }
 
 func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logger, managed *management) (*app, error) {
@@ -177,6 +181,7 @@ func (s *settings) wire(ctx context.Context, a *app) (err error) {
 	if a.metrics != nil {
 		o.Observer = a.metrics
 	}
+	a.backups = backupsOf(s, a)
 	a.engine, err = engine.NewEngine(o)
 	a.jobs = job.NewJobs(a.jobsOptions())
 	return err
@@ -192,6 +197,9 @@ func (a *app) jobsOptions() job.JobsOptions {
 	}
 	if a.metrics != nil {
 		o.Ended = a.metrics.JobEnded
+	}
+	if a.backups != nil {
+		o.Backup = a.backups.make
 	}
 	return o
 }
@@ -232,6 +240,9 @@ func (a *app) serve(ctx context.Context, listener net.Listener) error {
 	wait.Go(func() { a.inspect(background) })
 	if a.metrics != nil {
 		wait.Go(func() { a.sample(background) })
+	}
+	if a.backups != nil {
+		wait.Go(func() { a.backups.keepOptOuts(background) })
 	}
 	err := a.server.Serve(ctx, listener, grace)
 	stop() // a job under way is given back, and goes on elsewhere

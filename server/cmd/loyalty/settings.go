@@ -26,6 +26,8 @@ type settings struct {
 	manageGiven                                                                    bool // manageAt was chosen
 	bodyMemory                                                                     int  // MiB
 	poolBatches, poolReads                                                         int
+	backupDir                                                                      string
+	backupKeep                                                                     int
 }
 
 // leastBodyMemory has room for the largest body of all, as it is worked on.
@@ -56,6 +58,8 @@ func (s *settings) flags(f *pflag.FlagSet) {
 	f.BoolVar(&s.noMigrate, "no-migrate", false, "refuse to start on a database that needs migrations instead of migrating it")
 	f.IntVar(&s.poolBatches, "pool-batches", 0, "connections to PostgreSQL for events (default: pool_max_conns of the database's URL, else 16)")
 	f.IntVar(&s.poolReads, "pool-reads", 0, "connections for reads, administration and jobs (default: pool_max_conns of the database's URL, else 16)")
+	f.StringVar(&s.backupDir, "backup-dir", "", "folder for backups: the server makes one a day, and keeps the list of opt-outs there")
+	f.IntVar(&s.backupKeep, "backup-keep", 7, "how many of its daily backups the server keeps")
 	markEnvironment(f)
 }
 
@@ -158,6 +162,9 @@ func (s *settings) check() error {
 	}
 	if _, err := s.logger(nil); err != nil {
 		return err
+	}
+	if s.backupKeep < 1 {
+		return fault("backup-keep", "%d must be 1 or more", s.backupKeep)
 	}
 	for _, text := range s.trustedProxies {
 		if _, err := netip.ParseAddr(text); err != nil {

@@ -67,6 +67,7 @@ var jobs = map[string]job{
 		return statistics.New(statistics.Options{Store: j.store, Programmes: j.engine, Clock: j.engine.Now}).Count(ctx, func(events int) { s.count(events) })
 	}},
 	"partitions": {24 * time.Hour, func(ctx context.Context, j *Jobs, s *shift) error { return s.once(j.store.ExtendJournal(ctx)) }},
+	"backup":     {24 * time.Hour, func(ctx context.Context, j *Jobs, s *shift) error { return s.once(j.backup(ctx)) }},
 	"bulk":       {bulkEvery, workBulk}, // and at once when an operation is begun on this node
 	"answers": {time.Hour, func(ctx context.Context, j *Jobs, s *shift) error {
 		return s.once(j.store.ForgetAnswers(ctx, j.engine.Now().Add(-loyalty.AnswerLife)))
@@ -97,6 +98,7 @@ type Jobs struct {
 
 	anchored func(loyalty.Anchor)
 	ended    func(loyalty.JobRow)
+	backup   func(context.Context) error // nil: this node makes none
 }
 
 // JobsOptions are what Jobs is made of. The clock is the engine's.
@@ -112,11 +114,14 @@ type JobsOptions struct {
 	Anchored func(loyalty.Anchor)
 	// Ended hears of every run that came to its end on this node; nil: it is not told.
 	Ended func(loyalty.JobRow)
+	// Backup makes a copy of the database; nil: this node has no place for one, and leaves
+	// the job backup to others.
+	Backup func(context.Context) error
 }
 
 // NewJobs makes Jobs. It starts nothing.
 func NewJobs(o JobsOptions) *Jobs {
-	j := &Jobs{engine: o.Engine, store: o.Store, sleep: o.Sleep, report: o.Report, anchored: o.Anchored, ended: o.Ended, wakes: map[string]chan struct{}{}}
+	j := &Jobs{engine: o.Engine, store: o.Store, sleep: o.Sleep, report: o.Report, anchored: o.Anchored, ended: o.Ended, backup: o.Backup, wakes: map[string]chan struct{}{}}
 	for name := range jobs {
 		j.wakes[name] = make(chan struct{}, 1)
 	}
@@ -162,13 +167,13 @@ func (j *Jobs) List(ctx context.Context) ([]Job, error) {
 }
 
 // Run does a job now, whether it is due or not, and tells how it went: Result is
-// empty where nothing failed. It fails with ErrJobUnknown, and with
+// empty where nothing failed. It fails with ErrJobUnknown, also for one that this node has no place for, and with
 // ErrJobRunning where another run does it at the moment. Where ctx ends first it fails
 // with ErrUnavailable, and the job stays due. On a node whose clock is wrong it fails
 // with ErrClockOff.
 func (j *Jobs) Run(ctx context.Context, name string) (Job, error) {
 	d, known := jobs[name]
-	if !known {
+	if !known || !j.does(name) {
 		return Job{}, loyalty.ErrJobUnknown.With("job", name)
 	}
 	if err := j.checkClock(ctx); err != nil {
@@ -198,6 +203,9 @@ func (j *Jobs) Work(ctx context.Context) {
 	var wait sync.WaitGroup
 	wait.Go(func() { tail.Watch(ctx, j.store, func(err error) { j.report("tail", err) }) })
 	for name := range jobs {
+		if !j.does(name) {
+			continue
+		}
 		wait.Go(func() {
 			for woken := false; ctx.Err() == nil; {
 				woken = j.rest(ctx, name, j.turn(ctx, name, woken))
@@ -206,6 +214,9 @@ func (j *Jobs) Work(ctx context.Context) {
 	}
 	wait.Wait()
 }
+
+// does says whether this node can do a job.
+func (j *Jobs) does(name string) bool { return name != "backup" || j.backup != nil }
 
 // Wake has a job done at once, where this node works and no node has it: there is
 // something to do. It does not wait for it.

@@ -57,6 +57,10 @@ func TestJobRun(t *testing.T) {
 		}
 		for _, name := range jobroom.JobNames() {
 			job, err := jobs.Run(ctx, name)
+			if name == "backup" {
+				require.ErrorIs(t, err, loyalty.ErrJobUnknown, "this node has no place for one")
+				continue
+			}
 			require.NoError(t, err)
 			require.Zero(t, job.Failed, "%s: %s", name, job.Result)
 			require.False(t, job.Running(s.clock()))

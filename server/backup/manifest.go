@@ -1,0 +1,187 @@
+// Package backup makes copies of a running programme's database in its own format, proves
+// them, and puts one back.
+package backup
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/store"
+)
+
+// formatVersion is that of manifests: a program reads its own and older ones.
+const formatVersion = 1
+
+// manifestSuffix is what the manifest of a backup has after the backup's name.
+const manifestSuffix = ".json"
+
+// The kinds of databases.
+const (
+	kindSQLite   = "sqlite"
+	kindPostgres = "postgres"
+)
+
+// What was done to a copy to see whether it is good.
+const (
+	// Proven: it was opened, what it holds is what was to be copied, and its ledger holds.
+	Proven = "proven"
+	// Read: it was read to its end. There was no place to open it in.
+	Read = "read"
+	// Broken: it was opened, and its ledger does not hold, as that of the database it is a
+	// copy of.
+	Broken = "broken"
+)
+
+// Manifest says what a backup is. It stands beside it, under its name with .json.
+type Manifest struct {
+	Version int       `json:"version"`
+	Kind    string    `json:"kind"`
+	MadeAt  time.Time `json:"made_at"` // all that was acknowledged before then is in it
+	// MasterKey tells which master key opens what is sealed in it; it does not give it away.
+	MasterKey string `json:"master_key"`
+	store.Facts
+	Size    int64  `json:"size"`
+	SHA256  string `json:"sha256"`
+	Checked string `json:"checked"`
+}
+
+// ErrDamaged says that a backup is not what was made.
+var ErrDamaged = errors.New("the backup is damaged")
+
+// readManifest reads the manifest of a backup.
+func readManifest(path string) (*Manifest, error) {
+	text, err := os.ReadFile(path + manifestSuffix)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s has no manifest: %w", path, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m := &Manifest{}
+	if err := json.Unmarshal(text, m); err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrDamaged, path+manifestSuffix, err)
+	}
+	switch {
+	case m.Version > formatVersion:
+		return nil, fmt.Errorf("%s is of version %d, and this program reads %d: use a newer program", path, m.Version, formatVersion)
+	case m.Kind != kindSQLite && m.Kind != kindPostgres:
+		return nil, fmt.Errorf("%w: %s: the kind %q is not known", ErrDamaged, path+manifestSuffix, m.Kind)
+	}
+	return m, nil
+}
+
+// write puts the manifest beside the backup, all of it or nothing.
+func (m *Manifest) write(path string) error {
+	text, err := json.MarshalIndent(m, "", " ")
+	if err != nil {
+		return err
+	}
+	partial := path + manifestSuffix + partialSuffix
+	if err := os.WriteFile(partial, append(text, '\n'), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(partial, path+manifestSuffix)
+}
+
+// sum reads the file and sums it up.
+func sum(path string) (size int64, sha string, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, "", err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	h := sha256.New()
+	size, err = io.Copy(h, f)
+	return size, hex.EncodeToString(h.Sum(nil)), err
+}
+
+// whole holds a file against its manifest.
+func (m *Manifest) whole(path string) error {
+	size, sha, err := sum(path)
+	switch {
+	case err != nil:
+		return err
+	case size != m.Size:
+		return fmt.Errorf("%w: %s has %d octets and should have %d", ErrDamaged, path, size, m.Size)
+	case sha != m.SHA256:
+		return fmt.Errorf("%w: %s has another sum than when it was made", ErrDamaged, path)
+	}
+	return nil
+}
+
+// Backup is a backup in a folder.
+type Backup struct {
+	Path string
+	Manifest
+}
+
+// List gives the backups of a folder, the newest first. What has no manifest is none.
+func List(folder string) (list []Backup, err error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		name, isManifest := strings.CutSuffix(e.Name(), manifestSuffix)
+		if !isManifest {
+			continue
+		}
+		path := filepath.Join(folder, name)
+		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		m, err := readManifest(path)
+		if err != nil {
+			continue // another file of JSON, or one that List cannot tell of
+		}
+		list = append(list, Backup{path, *m})
+	}
+	slices.SortStableFunc(list, func(a, b Backup) int { return b.MadeAt.Compare(a.MadeAt) })
+	return list, nil
+}
+
+// Newest is when the last backup of a folder was made whose ledger held; zero: there is none.
+func Newest(folder string) time.Time {
+	list, err := List(folder)
+	if err != nil {
+		return time.Time{}
+	}
+	for _, b := range list {
+		if b.Checked != Broken {
+			return b.MadeAt
+		}
+	}
+	return time.Time{}
+}
+
+// prune deletes all but the newest backups that were made under names of our own.
+func prune(folder string, keep int) error {
+	list, err := List(folder)
+	if err != nil {
+		return err
+	}
+	kept := 0
+	for _, b := range list {
+		if !strings.HasPrefix(filepath.Base(b.Path), namePrefix) {
+			continue
+		}
+		if kept++; kept <= keep {
+			continue
+		}
+		// The manifest goes last: a backup without one would be nobody's.
+		if err := errors.Join(os.Remove(b.Path), os.Remove(b.Path+manifestSuffix)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

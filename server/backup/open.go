@@ -1,0 +1,79 @@
+package backup
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/loyalty-platform/loyalty/store"
+)
+
+// opened has use look at a copy: at a file as it is, at PostgreSQL's in a database that is
+// made for it and dropped. It fails with store.ErrNoScratch where none can be made; then
+// the copy was read to its end at least.
+func (b *Backup) opened(ctx context.Context, o *Options, path string, use func(*store.Store) error) error {
+	if b.Kind == kindSQLite {
+		return using(ctx, store.Options{URL: "sqlite:" + path, Copy: true, ReadConnections: 1}, use)
+	}
+	t, err := findTools(ctx, o.Store)
+	if err != nil {
+		return err
+	}
+	if err := t.run(ctx, "pg_restore", "", "--file="+os.DevNull, path); err != nil {
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	if o.Store == nil || o.Store.Embedded() {
+		return store.ErrNoScratch
+	}
+	name := "loyalty_check_" + strings.ToLower(rand.Text()[:8])
+	there, err := otherDatabase(o.URL, name)
+	if err != nil {
+		return err
+	}
+	return o.Store.Scratch(ctx, name, func() error {
+		if err := t.run(ctx, "pg_restore", there, "--no-owner", "--no-privileges", "--exit-on-error", path); err != nil {
+			return fmt.Errorf("%w: %w", ErrDamaged, err)
+		}
+		return using(ctx, store.Options{URL: there, ReadConnections: 2, BatchConnections: 1}, func(copied *store.Store) error {
+			if err := copied.Filled(ctx, func(*store.Still) error { return nil }); err != nil { // so that the planner knows the tables
+				return err
+			}
+			return use(copied)
+		})
+	})
+}
+
+// using opens a copy without the master key: nothing that is sealed is looked at.
+func using(ctx context.Context, o store.Options, use func(*store.Store) error) error {
+	copied, err := store.Open(ctx, o)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return errors.Join(use(copied), copied.Close())
+}
+
+// Verify holds a backup against its manifest: its sum, then what is in it, and its ledger. It
+// says what could be done: where there is no place to open a copy of PostgreSQL in, it is
+// Read. It fails with ErrDamaged, and with ErrBroken.
+func Verify(ctx context.Context, o Options) (*Backup, error) {
+	m, err := readManifest(o.Path)
+	if err != nil {
+		return nil, err
+	}
+	b := &Backup{o.Path, *m}
+	o.step("reading the backup")
+	if err := m.whole(o.Path); err != nil {
+		return nil, err
+	}
+	was := m.Facts
+	if err := b.prove(ctx, &o, o.Path); err != nil {
+		return b, err
+	}
+	if b.Checked == Proven && b.Facts != was {
+		return b, fmt.Errorf("%w: it holds %+v, and its manifest says %+v", ErrDamaged, b.Facts, was)
+	}
+	return b, nil
+}

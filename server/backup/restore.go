@@ -1,0 +1,81 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/loyalty-platform/loyalty/store"
+)
+
+// Is says that a file has the manifest of a backup beside it.
+func Is(path string) bool {
+	_, err := os.Stat(path + manifestSuffix)
+	return err == nil
+}
+
+// Open reads the manifest of a backup and holds the file against it. It fails with ErrDamaged.
+func Open(path string) (*Backup, error) {
+	m, err := readManifest(path)
+	if err != nil {
+		return nil, err
+	}
+	return &Backup{path, *m}, m.whole(path)
+}
+
+// Embedded says that it is a copy of an embedded database.
+func (b *Backup) Embedded() bool { return b.Kind == kindSQLite }
+
+// PutFile puts a copy of the backup in the place of an embedded database that is not there:
+// all of it, or nothing.
+func (b *Backup) PutFile(path string) error {
+	for _, there := range []string{path, path + "-wal"} {
+		if info, err := os.Stat(there); err == nil && info.Size() > 0 {
+			return fmt.Errorf("%s: %w: move it away first", there, fs.ErrExist)
+		}
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	from, err := os.Open(b.Path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = from.Close() }() // it was only read
+	partial := path + partialSuffix
+	to, err := os.OpenFile(partial, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(to, from)
+	if err = errors.Join(err, to.Sync(), to.Close()); err == nil {
+		err = os.Rename(partial, path)
+	}
+	if err != nil {
+		return errors.Join(err, gone(partial))
+	}
+	return nil
+}
+
+// PutDatabase fills a PostgreSQL database that has no schema, in one transaction.
+func (b *Backup) PutDatabase(ctx context.Context, db *store.Store, url string) error {
+	untouched, err := db.Untouched(ctx)
+	if err != nil {
+		return err
+	}
+	if !untouched {
+		return fmt.Errorf("%w: make a new one (createdb)", store.ErrNotEmpty)
+	}
+	t, err := findTools(ctx, db)
+	if err != nil {
+		return err
+	}
+	if err := t.run(ctx, "pg_restore", url, "--no-owner", "--no-privileges", "--exit-on-error", "--single-transaction", b.Path); err != nil {
+		return err
+	}
+	return db.Filled(ctx, func(*store.Still) error { return nil }) // so that the planner knows the tables
+}

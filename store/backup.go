@@ -1,0 +1,154 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// backupStore makes copies of the database in its own format.
+type backupStore struct{ *database }
+
+// Facts are what a copy of the database holds, to compare with what it should hold.
+// Instants are milliseconds since 1970; 0: there is none.
+type Facts struct {
+	Schema     int64 `json:"schema"` // the newest migration
+	Head       int64 `json:"head"`   // the last number of the tail
+	Customers  int64 `json:"customers"`
+	Events     int64 `json:"events"`
+	LastEvent  int64 `json:"last_event,omitempty"` // when it was recorded
+	OptOuts    int64 `json:"opt_outs"`
+	LastOptOut int64 `json:"last_opt_out,omitempty"` // whoever opted out later is still known in the copy
+}
+
+func factsOf(l look, schema int64) (Facts, error) {
+	f := Facts{Schema: schema}
+	for _, q := range []struct {
+		text string
+		into []*int64
+	}{
+		{`SELECT head FROM tail_state`, []*int64{&f.Head}},
+		{`SELECT count(*) FROM customers`, []*int64{&f.Customers}},
+		{`SELECT count(*), max(recorded_at) FROM events`, []*int64{&f.Events, &f.LastEvent}},
+		{`SELECT count(*), max(recorded_at) FROM events WHERE action = 'opt_out'`, []*int64{&f.OptOuts, &f.LastOptOut}},
+	} {
+		err := l.rows(q.text, make([]Column, len(q.into)), func(row []any) error {
+			for i, v := range row {
+				*q.into[i], _ = v.(int64)
+			}
+			return nil
+		})
+		if err != nil {
+			return f, err
+		}
+	}
+	return f, nil
+}
+
+// Facts are those of this moment.
+func (s backupStore) Facts(ctx context.Context) (f Facts, err error) {
+	schema, err := s.schemaVersion(ctx)
+	if err != nil {
+		return f, s.classify(err)
+	}
+	err = s.still(ctx, func(l look) error {
+		f, err = factsOf(l, schema)
+		return err
+	})
+	return f, s.classify(err)
+}
+
+// Embedded says that the database is an SQLite file.
+func (s backupStore) Embedded() bool {
+	_, embedded := s.engine.(*sqliteEngine)
+	return embedded
+}
+
+// CopyFile writes an SQLite database, as it is at one instant, into an empty file. It
+// holds no lock that a writer waits for.
+func (s backupStore) CopyFile(ctx context.Context, path string) error {
+	e, embedded := s.engine.(*sqliteEngine)
+	if !embedded {
+		return errors.New("only the embedded database is a file")
+	}
+	return e.classify(e.copyFile(ctx, path))
+}
+
+// copyFile needs a connection of its own: the writer's would keep writers out, and the
+// others may not write even elsewhere. The copy is synchronised by who asked for it.
+func (e *sqliteEngine) copyFile(ctx context.Context, path string) error {
+	q := url.Values{"_pragma": {"busy_timeout(" + strconv.Itoa(busyTimeout) + ")", "synchronous(0)"}, "_txlock": {"deferred"}}
+	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: e.path, RawQuery: q.Encode()}).String())
+	if err != nil {
+		return err
+	}
+	_, err = db.ExecContext(ctx, "VACUUM INTO ?", path)
+	return errors.Join(err, db.Close())
+}
+
+// Exported holds a PostgreSQL database at one instant, which other sessions can look at by
+// the name of the snapshot as long as use runs.
+func (s backupStore) Exported(ctx context.Context, use func(snapshot string, f Facts) error) error {
+	e, ok := s.engine.(*postgresEngine)
+	if !ok {
+		return errors.New("the embedded database has no snapshots to share")
+	}
+	schema, err := s.schemaVersion(ctx)
+	if err != nil {
+		return s.classify(err)
+	}
+	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+	return s.classify(pgx.BeginTxFunc(ctx, e.reads, options, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0"); err != nil {
+			return err
+		}
+		var snapshot string
+		if err := tx.QueryRow(ctx, "SELECT pg_export_snapshot()").Scan(&snapshot); err != nil {
+			return err
+		}
+		f, err := factsOf(&portablePostgres{ctx, tx}, schema)
+		if err != nil {
+			return err
+		}
+		return use(snapshot, f)
+	}))
+}
+
+// PostgresVersion is the major version of the server, such as 15.
+func (s backupStore) PostgresVersion(ctx context.Context) (major int, err error) {
+	e, ok := s.engine.(*postgresEngine)
+	if !ok {
+		return 0, errors.New("the embedded database has no server")
+	}
+	err = e.reads.QueryRow(ctx, `SELECT current_setting('server_version_num')::int / 10000`).Scan(&major)
+	return major, e.classify(err)
+}
+
+// ErrNoScratch says that the role may not make databases.
+var ErrNoScratch = errors.New("the role may not make a database to check the copy in (CREATEDB)")
+
+// Scratch makes an empty database beside a PostgreSQL one, and drops it after use. It fails
+// with ErrNoScratch.
+func (s backupStore) Scratch(ctx context.Context, name string, use func() error) error {
+	e, ok := s.engine.(*postgresEngine)
+	if !ok {
+		return errors.New("the embedded database has no server")
+	}
+	quoted := pgx.Identifier{name}.Sanitize()
+	_, err := e.schema.ExecContext(ctx, "CREATE DATABASE "+quoted+" TEMPLATE template0")
+	if sqlState(err, "42501") {
+		return ErrNoScratch
+	}
+	if err != nil {
+		return e.classify(fmt.Errorf("a database to check the copy in: %w", err))
+	}
+	err = use()
+	ctx = context.WithoutCancel(ctx)
+	_, dropped := e.schema.ExecContext(ctx, "DROP DATABASE "+quoted)
+	return errors.Join(err, e.classify(dropped))
+}
