@@ -182,3 +182,11 @@ func LedgerQueries() map[string]string {
 	}
 	return texts
 }
+
+// SealedTables are the tables of which a change of the master key knows.
+func SealedTables() (names []string) {
+	for _, c := range sealedColumns {
+		names = append(names, c.table)
+	}
+	return names
+}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -29,7 +31,7 @@ const masterCheckText = "loyalty"
 func masterCheckID() []byte { return rowID("master_check", "1") }
 
 // CheckMasterKey fails with ErrMasterKey where the database was sealed with another
-// key. A database without a check value, which older programs left, gets one from
+// key, and learns how names are hashed. A database without a check value, which older programs left, gets one from
 // the first node whose key opens what is sealed in it.
 func (s upkeep) CheckMasterKey(ctx context.Context) error {
 	db := s.write.WithContext(ctx)
@@ -57,10 +59,11 @@ func (s upkeep) masterKnown(db *gorm.DB) (bool, error) {
 	if err := db.Limit(1).Find(&rows).Error; err != nil || len(rows) == 0 {
 		return false, s.classify(err)
 	}
-	if _, err := s.sealer.open(masterCheckID(), rows[0].Sealed); err != nil {
+	_, old, err := s.sealer.openBy(masterCheckID(), rows[0].Sealed)
+	if err != nil {
 		return false, ErrMasterKey
 	}
-	return true, nil
+	return true, s.loadNames(db, old)
 }
 
 // sealedSample is how many values of each kind are tried: one that opens is enough,
@@ -91,5 +94,53 @@ func (s upkeep) opensSomething(db *gorm.DB) error {
 	return nil
 }
 
-// MasterKeyFingerprint is that of the key that the store seals with.
-func (s upkeep) MasterKeyFingerprint() string { return s.sealer.print }
+// MasterKeyFingerprint is that of the key that the store seals with. While the master key is
+// changed, the old one's follows after a plus: both are needed.
+func (s upkeep) MasterKeyFingerprint() string {
+	if s.sealer.names.old.Load() {
+		return strings.Join(s.sealer.prints, "+")
+	}
+	return s.sealer.prints[0]
+}
+
+// namesKeyRow is the key under which names are hashed, once the master key was changed.
+type namesKeyRow struct {
+	ID     int `gorm:"primaryKey;autoIncrement:false"`
+	Sealed []byte
+}
+
+func (namesKeyRow) TableName() string { return "names_key" }
+
+func namesKeyID() []byte { return rowID("names_key", "1") }
+
+// loadNames learns the key under which names are hashed: the one that a change of the
+// master key left, else the one that follows from the key the database was sealed with.
+func (s upkeep) loadNames(db *gorm.DB, old bool) error {
+	s.sealer.names.old.Store(old)
+	var rows []namesKeyRow
+	if err := db.Limit(1).Find(&rows).Error; err != nil {
+		return s.classify(err)
+	}
+	if len(rows) == 0 {
+		if old {
+			s.sealer.names.now.Store(&s.sealer.names.derived[1])
+		}
+		return nil
+	}
+	key, err := s.sealer.open(namesKeyID(), rows[0].Sealed)
+	if err != nil {
+		return ErrMasterKey
+	}
+	s.sealer.names.now.Store(&key)
+	return nil
+}
+
+// KnowsMasterKeys says whether the store has the master keys of a fingerprint.
+func (s upkeep) KnowsMasterKeys(fingerprint string) bool {
+	for part := range strings.SplitSeq(fingerprint, "+") {
+		if !slices.Contains(s.sealer.prints, part) {
+			return false
+		}
+	}
+	return true
+}

@@ -62,7 +62,11 @@ func newStore(d *database) *Store {
 // Migrate brings it up to date, and until then Ready fails. A newer one fails
 // with ErrNewerSchema. Every error names LOYALTY_DATABASE_URL or LOYALTY_DATA.
 func Open(ctx context.Context, o Options) (*Store, error) {
-	sealer, err := newSealer(o.MasterKey)
+	var old [][32]byte
+	if o.OldMasterKey != nil {
+		old = append(old, *o.OldMasterKey)
+	}
+	sealer, err := newSealer(o.MasterKey, old...)
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,9 @@ type Options struct {
 	Copy bool
 	// MasterKey seals customer keys, signing secrets and stored answers.
 	MasterKey [32]byte
+	// OldMasterKey opens what was sealed before MasterKey, and seals nothing; nil: there is
+	// none.
+	OldMasterKey *[32]byte
 	// BatchConnections and ReadConnections bound the two pools: batches; reads,
 	// administration and jobs. Zero: what the URL says (pool_max_conns), else 16. On
 	// SQLite one connection writes, and ReadConnections read.

@@ -7,6 +7,7 @@ package store
 var portableTables = []portableTable{
 	{name: "programme_version", seeded: true},
 	{name: "master_check"},
+	{name: "names_key"},
 	{name: "settings"},
 	{name: "modules"},
 	{name: "entities"},

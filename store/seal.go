@@ -9,6 +9,9 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
+	"slices"
+	"strings"
+	"sync/atomic"
 )
 
 // keyVersion is the first byte of everything sealed, so that a later master key
@@ -20,20 +23,46 @@ const keyVersion = 1
 var errSealed = errors.New("a sealed value does not open: LOYALTY_MASTER_KEY is not the key it was sealed with, or the row was changed")
 
 // sealer seals values under the master key with AES-256-GCM. Each value is
-// bound to the row it belongs to, so that it cannot be moved to another.
+// bound to the row it belongs to, so that it cannot be moved to another. While the
+// master key is changed there is an old one too, which only opens.
 type sealer struct {
-	aead  cipher.AEAD
-	names []byte // the key under which names are hashed
-	print string // tells the master key from others
+	aead   cipher.AEAD
+	old    cipher.AEAD // nil: there is none
+	names  *namesKey
+	prints []string // tell the master keys from others
 }
 
-func newSealer(master [32]byte) (sealer, error) {
-	block, err := aes.NewCipher(master[:])
-	if err != nil {
-		return sealer{}, err
+// namesKey is the key under which names are hashed. It is the same on all nodes, whatever
+// master key they seal with: see loadNames.
+type namesKey struct {
+	now     atomic.Pointer[[]byte]
+	derived [][]byte // from the master key, and from the old one
+	// old says that the database still asks for the old master key: some of it is sealed
+	// under that.
+	old atomic.Bool
+}
+
+func newSealer(master [32]byte, old ...[32]byte) (sealer, error) {
+	s := sealer{names: &namesKey{}}
+	for _, key := range append([][32]byte{master}, old...) {
+		block, err := aes.NewCipher(key[:])
+		if err != nil {
+			return s, err
+		}
+		aead, err := cipher.NewGCM(block)
+		if err != nil {
+			return s, err
+		}
+		if s.aead == nil {
+			s.aead = aead
+		} else {
+			s.old = aead
+		}
+		s.names.derived = append(s.names.derived, derive(key, "names"))
+		s.prints = append(s.prints, MasterKeyFingerprint(key))
 	}
-	aead, err := cipher.NewGCM(block)
-	return sealer{aead, derive(master, "names"), MasterKeyFingerprint(master)}, err
+	s.names.now.Store(&s.names.derived[0])
+	return s, nil
 }
 
 // fingerprintSize is how many bytes tell master keys apart. They do not help to guess one.
@@ -43,6 +72,17 @@ const fingerprintSize = 8
 // backups; it does not give it away.
 func MasterKeyFingerprint(master [32]byte) string {
 	return hex.EncodeToString(derive(master, "fingerprint")[:fingerprintSize])
+}
+
+// KnowsMasterKeys says whether everything opens with some keys that was sealed under those
+// of a fingerprint of MasterKeyFingerprint.
+func KnowsMasterKeys(fingerprint string, keys ...[32]byte) bool {
+	for part := range strings.SplitSeq(fingerprint, "+") {
+		if !slices.ContainsFunc(keys, func(key [32]byte) bool { return MasterKeyFingerprint(key) == part }) {
+			return false
+		}
+	}
+	return true
 }
 
 // derive gives another key out of the master key.
@@ -55,7 +95,7 @@ func derive(master [32]byte, purpose string) []byte {
 // hash gives what a row is found by whose name must not be read, nor guessed by
 // trying names: only the master key makes it.
 func (s sealer) hash(row []byte) string {
-	h := hmac.New(sha256.New, s.names)
+	h := hmac.New(sha256.New, *s.names.now.Load())
 	h.Write(row)
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
 }
@@ -74,15 +114,25 @@ func (s sealer) seal(row, plain []byte) []byte {
 
 // open gives back what was sealed for the row, or errSealed.
 func (s sealer) open(row, sealed []byte) ([]byte, error) {
+	plain, _, err := s.openBy(row, sealed)
+	return plain, err
+}
+
+// openBy is open, and says whether the old master key did it.
+func (s sealer) openBy(row, sealed []byte) (plain []byte, old bool, err error) {
 	size := s.aead.NonceSize()
 	if len(sealed) < 1+size || sealed[0] != keyVersion {
-		return nil, errSealed
+		return nil, false, errSealed
 	}
-	plain, err := s.aead.Open(nil, sealed[1:1+size], sealed[1+size:], row)
-	if err != nil {
-		return nil, errSealed
+	if plain, err = s.aead.Open(nil, sealed[1:1+size], sealed[1+size:], row); err == nil {
+		return plain, false, nil
 	}
-	return plain, nil
+	if s.old != nil {
+		if plain, err = s.old.Open(nil, sealed[1:1+size], sealed[1+size:], row); err == nil {
+			return plain, true, nil
+		}
+	}
+	return nil, false, errSealed
 }
 
 // rowID names a row for seal: the table and the parts of its key, each closed

@@ -18,7 +18,7 @@ var ErrOtherKey = errors.New("LOYALTY_MASTER_KEY is not the key of the archive: 
 // is there and gives the tables whose sums are not the archive's.
 func (a *Archive) Fill(ctx context.Context, db *store.Store, told func(Progress)) (differ []string, err error) {
 	m := &a.Manifest
-	if m.MasterKey != db.MasterKeyFingerprint() {
+	if !db.KnowsMasterKeys(m.MasterKey) {
 		return nil, ErrOtherKey
 	}
 	progress := &meter{Progress{Of: 2 * m.rows()}, told}

@@ -41,7 +41,15 @@ func (o *Options) step(what string) {
 // Create copies the database as it is at one instant, without keeping writers waiting,
 // proves the copy and writes its manifest. A copy whose ledger does not hold stays, and is
 // marked; it fails with ErrBroken.
-func Create(ctx context.Context, o Options) (*Backup, error) {
+func Create(ctx context.Context, o Options) (b *Backup, err error) {
+	err = quietly(func() error {
+		b, err = create(ctx, o)
+		return err
+	})
+	return b, err
+}
+
+func create(ctx context.Context, o Options) (*Backup, error) {
 	b := &Backup{Path: o.Path, Manifest: Manifest{Version: formatVersion, MadeAt: time.Now().UTC().Truncate(time.Millisecond), MasterKey: o.Store.MasterKeyFingerprint()}}
 	if b.Path == "" {
 		b.Path = filepath.Join(o.Folder, namePrefix+b.MadeAt.Format("20060102T150405.000Z"))

@@ -58,7 +58,15 @@ func using(ctx context.Context, o store.Options, use func(*store.Store) error) e
 // Verify holds a backup against its manifest: its sum, then what is in it, and its ledger. It
 // says what could be done: where there is no place to open a copy of PostgreSQL in, it is
 // Read. It fails with ErrDamaged, and with ErrBroken.
-func Verify(ctx context.Context, o Options) (*Backup, error) {
+func Verify(ctx context.Context, o Options) (b *Backup, err error) {
+	err = quietly(func() error {
+		b, err = verify(ctx, o)
+		return err
+	})
+	return b, err
+}
+
+func verify(ctx context.Context, o Options) (*Backup, error) {
 	m, err := readManifest(o.Path)
 	if err != nil {
 		return nil, err

@@ -27,7 +27,7 @@ func newKeys(s *settings) *cobra.Command {
 		Use: "keys", Short: "Make, list, rotate and revoke access keys",
 		Long: "Make, list, rotate and revoke access keys. A running server sees the change within a second.",
 	}
-	keys.AddCommand(newKeysCreate(s), newKeysList(s), newKeysRotate(s), newKeysRevoke(s))
+	keys.AddCommand(newKeysCreate(s), newKeysList(s), newKeysRotate(s), newKeysRevoke(s), newRotateMaster(s))
 	return keys
 }
 

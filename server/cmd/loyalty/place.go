@@ -133,8 +133,13 @@ var clock func() time.Time
 
 // openWith opens the database. The store's errors name the setting at fault.
 func (s *settings) openWith(ctx context.Context, key [32]byte) (*store.Store, error) {
+	old, err := s.oldMasterKey()
+	if err != nil {
+		return nil, err
+	}
 	db, err := store.Open(ctx, store.Options{
-		URL: s.databaseURL, DataDir: s.data, MasterKey: key, BatchConnections: s.poolBatches, ReadConnections: s.poolReads, At: storeAt,
+		URL: s.databaseURL, DataDir: s.data, MasterKey: key, OldMasterKey: old,
+		BatchConnections: s.poolBatches, ReadConnections: s.poolReads, At: storeAt,
 	})
 	if err != nil {
 		return nil, coded{codeUsage, err}
@@ -182,6 +187,22 @@ func (s *settings) masterKeyThere() ([32]byte, error) {
 		err = os.MkdirAll(s.data, 0o700)
 	}
 	return key, err
+}
+
+// oldMasterKey is the key before this one, while it is being changed; nil: there is none.
+func (s *settings) oldMasterKey() (*[32]byte, error) {
+	if s.masterKeyOld != "" {
+		key, err := parseMasterKey(s.masterKeyOld)
+		return &key, err
+	}
+	if s.masterKey != "" || !s.embedded() {
+		return nil, nil
+	}
+	key, found, err := readMasterKey(filepath.Join(s.data, masterKeyFile+".old"))
+	if err != nil || !found {
+		return nil, err
+	}
+	return &key, nil
 }
 
 func readMasterKey(path string) (key [32]byte, found bool, err error) {

@@ -150,7 +150,13 @@ func restoreBackup(s *settings, cmd *cobra.Command, path string, forget *optOutL
 	if err != nil {
 		return err
 	}
-	if store.MasterKeyFingerprint(key) != b.MasterKey {
+	keys := [][32]byte{key}
+	if old, err := s.oldMasterKey(); err != nil {
+		return err
+	} else if old != nil {
+		keys = append(keys, *old)
+	}
+	if !store.KnowsMasterKeys(b.MasterKey, keys...) {
 		return coded{codeUsage, archive.ErrOtherKey}
 	}
 	if b.Embedded() {

@@ -26,7 +26,7 @@ type settings struct {
 	manageGiven                                                                    bool // manageAt was chosen
 	bodyMemory                                                                     int  // MiB
 	poolBatches, poolReads                                                         int
-	backupDir                                                                      string
+	backupDir, masterKeyOld                                                        string
 	backupKeep                                                                     int
 }
 
@@ -37,7 +37,7 @@ const leastBodyMemory = 192
 const maxPool = 1000
 
 // secretFlags can also be read from the file that LOYALTY_…_FILE names.
-var secretFlags = []string{"database-url", "master-key", "redis-url", "secret"}
+var secretFlags = []string{"database-url", "master-key", "master-key-old", "redis-url", "secret"}
 
 func (s *settings) flags(f *pflag.FlagSet) {
 	f.StringVar(&s.listen, "listen", "127.0.0.1:8080", "address to serve on, host:port")
@@ -48,6 +48,7 @@ func (s *settings) flags(f *pflag.FlagSet) {
 	f.StringVar(&s.data, "data", "./data", "folder of the embedded database and its master key")
 	f.StringVar(&s.region, "region", "local", "region that signatures name")
 	f.StringVar(&s.masterKey, "master-key", "", "64 hex digits that seal secrets and personal data (default: master.key in the data folder)")
+	f.StringVar(&s.masterKeyOld, "master-key-old", "", "64 hex digits of the master key before this one, while it is being changed (default: master.key.old in the data folder)")
 	f.StringVar(&s.redisURL, "redis-url", "", "redis://…, to share rate limits between nodes")
 	f.StringVar(&s.log, "log", "text", "format and level of the log: text or json, then debug, info, warn or error (json,warn)")
 	f.StringSliceVar(&s.publicHosts, "public-hosts", nil, "further host names under which clients sign, separated by commas")
@@ -155,10 +156,16 @@ func (s *settings) check() error {
 	if s.region == "" || strings.Trim(s.region, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != "" {
 		return fault("region", "%q must be letters, digits, hyphens and underscores", s.region)
 	}
-	if s.masterKey != "" {
-		if _, err := parseMasterKey(s.masterKey); err != nil {
-			return fault("master-key", "%w", err)
+	for flag, text := range map[string]string{"master-key": s.masterKey, "master-key-old": s.masterKeyOld} {
+		if text == "" {
+			continue
 		}
+		if _, err := parseMasterKey(text); err != nil {
+			return fault(flag, "%w", err)
+		}
+	}
+	if s.masterKeyOld != "" && s.masterKeyOld == s.masterKey {
+		return fault("master-key-old", "is the same as LOYALTY_MASTER_KEY")
 	}
 	if _, err := s.logger(nil); err != nil {
 		return err

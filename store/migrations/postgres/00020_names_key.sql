@@ -1,0 +1,11 @@
+-- +goose Up
+
+-- The key under which names are hashed that rows are found by, sealed under the master key: it stays the same when the master key
+-- changes, because nobody can hash those names anew. Without a row it is derived from the master key.
+CREATE TABLE names_key (
+    id     integer PRIMARY KEY CHECK (id = 1),
+    sealed bytea NOT NULL
+);
+
+-- +goose Down
+DROP TABLE names_key;

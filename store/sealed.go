@@ -1,0 +1,44 @@
+package store
+
+// sealedColumn is where sealed values are: a column, the key of its rows, and what a value is
+// bound to.
+type sealedColumn struct {
+	table, column string
+	key           []sealedKey
+	where         string // which rows; empty: those that have a value
+	bound         func(key []any) []byte
+}
+
+// sealedKey is a column of a key, as UUID, string or int64.
+type sealedKey struct {
+	name string
+	into func() any // a pointer to scan into
+}
+
+func uuidKey(name string) sealedKey { return sealedKey{name, func() any { return new(UUID) }} }
+func textKey(name string) sealedKey { return sealedKey{name, func() any { return new(string) }} }
+
+// sealedColumns are all columns that hold values sealed under the master key. Whoever seals
+// something in a new place adds it: TestSealedColumns fails for a table that is missing, because
+// a change of the master key would make its values unreadable. master_check and names_key are
+// the change's own.
+var sealedColumns = []sealedColumn{
+	{
+		table: "key_secrets", column: "sealed", key: []sealedKey{textKey("key_id"), uuidKey("id")},
+		bound: func(key []any) []byte { return secretID(*key[0].(*string), *key[1].(*UUID)) },
+	},
+	{
+		table: "customer_keys", column: "sealed", key: []sealedKey{uuidKey("customer_id")},
+		bound: func(key []any) []byte { id := key[0].(*UUID); return rowID("customer_keys", string(id[:])) },
+	},
+	{ // those of customers are sealed under their keys
+		table: "answers", column: "body", key: []sealedKey{textKey("access_key"), textKey("key")}, where: "customer_id IS NULL",
+		bound: func(key []any) []byte { return rowID("answers", *key[0].(*string), *key[1].(*string)) },
+	},
+	{
+		table: "answers", column: "block", key: []sealedKey{textKey("access_key"), textKey("key")}, where: "customer_id IS NULL AND block IS NOT NULL",
+		bound: func(key []any) []byte {
+			return rowID("answers", *key[0].(*string), *key[1].(*string), "customer")
+		},
+	},
+}
