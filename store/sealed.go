@@ -41,4 +41,8 @@ var sealedColumns = []sealedColumn{
 			return rowID("answers", *key[0].(*string), *key[1].(*string), "customer")
 		},
 	},
+	{
+		table: "users", column: "totp_sealed", key: []sealedKey{uuidKey("id")},
+		bound: func(key []any) []byte { return totpID(*key[0].(*UUID)) },
+	},
 }
