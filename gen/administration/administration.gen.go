@@ -300,6 +300,7 @@ const (
 	JobNameAnchor      JobName = "anchor"
 	JobNameAnswers     JobName = "answers"
 	JobNameAutoAccept  JobName = "auto_accept"
+	JobNameBackup      JobName = "backup"
 	JobNameBulk        JobName = "bulk"
 	JobNameExpiry      JobName = "expiry"
 	JobNameLeaderboard JobName = "leaderboard"
@@ -318,6 +319,8 @@ func (e JobName) Valid() bool {
 	case JobNameAnswers:
 		return true
 	case JobNameAutoAccept:
+		return true
+	case JobNameBackup:
 		return true
 	case JobNameBulk:
 		return true
@@ -1520,6 +1523,8 @@ type Job struct {
 	// - `partitions`: makes room in the journal for the months to come.
 	// - `bulk`: works on the bulk operations that were begun, and forgets those that ended 30 days ago.
 	// - `answers`: forgets the answers kept for Idempotency-Keys after their 24 hours.
+	// - `backup`: makes a copy of the database and proves it, on servers that have a folder for it (LOYALTY_BACKUP_DIR); on
+	//   another one, running it is answered 404.
 	//
 	// Whoever touches a customer does not wait for them: what is due is applied first.
 	//
@@ -1555,6 +1560,8 @@ type Job struct {
 //   - `partitions`: makes room in the journal for the months to come.
 //   - `bulk`: works on the bulk operations that were begun, and forgets those that ended 30 days ago.
 //   - `answers`: forgets the answers kept for Idempotency-Keys after their 24 hours.
+//   - `backup`: makes a copy of the database and proves it, on servers that have a folder for it (LOYALTY_BACKUP_DIR); on
+//     another one, running it is answered 404.
 //
 // Whoever touches a customer does not wait for them: what is due is applied first.
 //
