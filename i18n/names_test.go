@@ -63,7 +63,7 @@ var reasonNames = strings.Fields(`brackets codes cursor export_key declared dept
 	allowed burned earned expired not_enough own_points promised rate released reserved spent standing state taken taken_back unburned unspent held merged moved`)
 
 // actionNames are the actions whose label customers see.
-var actionNames = strings.Fields(`challenge challenge_reset checkout checkout_accept checkout_accept_item checkout_claim checkout_item
+var actionNames = strings.Fields(`balance_import challenge challenge_reset checkout checkout_accept checkout_accept_item checkout_claim checkout_item
 	checkout_reject checkout_update checkout_update_item contest_enter contest_entry_revoke coupon coupon_create
 	coupon_invalidate coupon_receive coupon_redeem coupon_transfer coupon_unredeem merge offer_claim offer_redeem
 	offer_unredeem offline_treasure_code_found offline_treasure_found opt_in opt_out partial_refund pending

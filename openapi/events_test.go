@@ -203,6 +203,7 @@ func internalActions(t *testing.T, doc *openapi3.T) map[string]internalAction {
 // internal holds the attributes of the events that the platform writes, as the
 // specification and the design list them.
 var internal = map[string]string{
+	"balance_import":       "effective_timestamp expdate expiry file import line points",
 	"challenge":            "challenge",
 	"checkout_accept_item": "-",
 	"checkout_item":        "-",
@@ -223,7 +224,7 @@ var internal = map[string]string{
 	"reward_claim":         "reward",
 	"reward_receive":       "email original reward",
 	"reward_redeem":        "claim reward transaction_id",
-	"tier_change":          "expdate expires_at reason structure tier",
+	"tier_change":          "expdate expires_at reason since structure tier",
 	"tier_down":            "structure tier",
 	"tier_recalculation":   "structure",
 	"tier_up":              "expdate manual structure tier",

@@ -41,6 +41,7 @@ type bulkItemRow struct {
 	CustomerID UUID
 	Code       Text
 	Count      int64
+	Data       Raw
 	Error      Raw
 	DoneAt     Millis
 }
@@ -61,6 +62,11 @@ func (t *adminTx) AddBulk(o loyalty.BulkOperation, customers []string, list stri
 	id, names := "?", "SELECT ?, key + 1, value FROM json_each(?)"
 	if t.s.dialect() == goose.DialectPostgres {
 		id, names = "?::uuid", "SELECT ?::uuid, n, value FROM json_array_elements_text(?::json) WITH ORDINALITY AS names(value, n)"
+	}
+	if o.Kind == loyalty.BulkImport { // its items are there
+		if err := t.beginImport(o); err != nil {
+			return o, err
+		}
 	}
 	var added *gorm.DB
 	switch {
@@ -233,7 +239,7 @@ func itemsOf(rows []bulkItemRow, names map[loyalty.ID]string) []loyalty.BulkItem
 	for i, r := range rows {
 		items[i] = loyalty.BulkItem{
 			BulkKey: loyalty.BulkKey{Batch: loyalty.ID(r.BatchID), Seq: r.Seq}, Customer: string(r.Customer),
-			Code: string(r.Code), Count: r.Count, Error: json.RawMessage(r.Error), DoneAt: r.DoneAt.Time(),
+			Code: string(r.Code), Count: r.Count, Data: json.RawMessage(r.Data), Error: json.RawMessage(r.Error), DoneAt: r.DoneAt.Time(),
 		}
 		if r.CustomerID != (UUID{}) {
 			items[i].Customer = names[loyalty.ID(r.CustomerID)]

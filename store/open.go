@@ -29,6 +29,7 @@ type Store struct {
 	exportStore
 	userStore
 	statisticsStore
+	importStore
 	proof
 	upkeep
 	portable
@@ -44,6 +45,7 @@ var (
 
 	_ loyalty.ExportReader    = (*Store)(nil)
 	_ loyalty.StatisticsStore = (*Store)(nil)
+	_ loyalty.ImportStore     = (*Store)(nil)
 )
 
 // newStore puts the parts over a database.
@@ -51,7 +53,7 @@ func newStore(d *database) *Store {
 	return &Store{
 		database: d, batchStore: batchStore{d}, customerStore: customerStore{d}, journalStore: journalStore{d},
 		purchaseStore: purchaseStore{d}, couponStore: couponStore{d}, claimStore: claimStore{d}, adminStore: adminStore{d},
-		bulkStore: bulkStore{d}, jobStore: jobStore{d}, boardStore: boardStore{d}, tailStore: tailStore{d}, exportStore: exportStore{d}, userStore: userStore{d}, proof: proof{d}, upkeep: upkeep{d},
+		bulkStore: bulkStore{d}, jobStore: jobStore{d}, boardStore: boardStore{d}, tailStore: tailStore{d}, exportStore: exportStore{d}, importStore: importStore{d}, userStore: userStore{d}, proof: proof{d}, upkeep: upkeep{d},
 		portable:        portable{d},
 		backupStore:     backupStore{d},
 		statisticsStore: statisticsStore{d},

@@ -37,6 +37,7 @@ var portableTables = []portableTable{
 	{name: "bulk_operations"},
 	{name: "bulk_items"},
 	{name: "kept_codes"},
+	{name: "imports"},
 	{name: "answers"},
 	{name: "taken_signatures"},
 	{name: "failed_requests"},

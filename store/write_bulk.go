@@ -92,10 +92,10 @@ var (
 	selectItems = selects(`SELECT i.batch_id, i.seq FROM v JOIN bulk_items i ON i.batch_id = v.batch_id AND i.seq = v.seq AND i.done_at IS NULL`,
 		bulkKeyFields...)
 
-	forgetItems = selects(`UPDATE bulk_items AS i SET customer = NULL FROM v WHERE i.customer = v.value AND i.customer IS NOT NULL`,
+	forgetItems = selects(`UPDATE bulk_items AS i SET customer = NULL, data = NULL FROM v WHERE i.customer = v.value AND i.customer IS NOT NULL`,
 		field[loyalty.Claim]{"value", "text", func(c *loyalty.Claim) any { return (*plain)(&c.Value) }})
 
-	markItems = guards(`UPDATE bulk_items AS i SET done_at = v.done_at, error = v.error,
+	markItems = guards(`UPDATE bulk_items AS i SET done_at = v.done_at, error = v.error, data = NULL,
  customer = CASE WHEN v.error IS NULL THEN NULL ELSE i.customer END
  FROM v WHERE i.batch_id = v.batch_id AND i.seq = v.seq AND i.done_at IS NULL`,
 		field[loyalty.BulkMark]{"batch_id", "uuid", func(m *loyalty.BulkMark) any { return (*UUID)(&m.Batch) }},

@@ -71,10 +71,11 @@ type BulkKey struct {
 // BulkItem is one customer of a bulk operation, or what a kind that writes refused.
 type BulkItem struct {
 	BulkKey
-	Customer string // as the request named them; of a list's member their id now; "": they left since
-	Ref      Name   // where the engine finds them; set where the item is to be done
-	Code     string // of a pool's fill: the code; "": all from this place on
-	Count    int64  // how many it stands for
+	Customer string          // as the request named them; of a list's member their id now; "": they left since
+	Ref      Name            // where the engine finds them; set where the item is to be done
+	Code     string          // of a pool's fill: the code; "": all from this place on
+	Count    int64           // how many it stands for
+	Data     json.RawMessage // what is done for them, where the operation alone does not say it; gone when it is done
 	Error    json.RawMessage
 	DoneAt   time.Time // zero: it is to be done
 }
@@ -102,6 +103,8 @@ type BulkStore interface {
 	// ForgetCodes deletes codes that were kept for fills that have ended, and those
 	// kept before an instant for fills that were never begun.
 	ForgetCodes(ctx context.Context, before time.Time) error
+	// ForgetStaged is ImportStore's.
+	ForgetStaged(ctx context.Context, before time.Time) error
 	// Change is AdminStore's.
 	Change(ctx context.Context, work func(AdminTx) error) error
 }

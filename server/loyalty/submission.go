@@ -32,6 +32,9 @@ type Submission struct {
 	// Operation says that an operation of another API asks, which may cause the
 	// events that cannot be submitted.
 	Operation bool
+	// Imported says that it happened in another system, which rewarded it: nothing is
+	// given for it, but figures and tiers take it in.
+	Imported bool
 	// Guest says that a checkout may be for an unknown customer.
 	Guest bool
 }

@@ -59,6 +59,6 @@ func newRoot() *cobra.Command {
 		},
 	}
 	s.flags(root.PersistentFlags())
-	root.AddCommand(serve, newBackup(s), newConfig(s), newDemo(s), newDump(s), newExport(s), newHealthcheck(s), newJobs(s), newKeys(s), newLedger(s), newRebuild(s), newMigrate(s), newOpenAPI(), newPrint(), newRestore(s), newSign(s), newUsers(s), newVersion())
+	root.AddCommand(serve, newBackup(s), newConfig(s), newDemo(s), newDump(s), newExport(s), newHealthcheck(s), newImport(s), newJobs(s), newKeys(s), newLedger(s), newRebuild(s), newMigrate(s), newOpenAPI(), newPrint(), newRestore(s), newSign(s), newUsers(s), newVersion())
 	return root
 }

@@ -11,6 +11,7 @@ import (
 // Events document in both directions.
 func All() []engine.Rule {
 	return []engine.Rule{
+		balanceImport,
 		challengeReset,
 		checkout,
 		checkoutAccept,

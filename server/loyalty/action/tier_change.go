@@ -14,6 +14,7 @@ type tierChangeData struct {
 	Structure string `json:"structure"` // of the tier; empty: whichever it belongs to
 	Tier      string `json:"tier"`
 	ExpDate   string `json:"expdate"` // RFC 3339, or a day; empty: it has no end
+	Since     string `json:"since"`   // of an import: since when they have it; empty: now
 }
 
 // tier_change puts a customer into a tier by hand.
@@ -42,6 +43,10 @@ var tierChange = engine.Action[tierChangeData]{
 				return loyalty.ErrPropertyInvalid.With("property", "expdate").With("reason", "instant").At("data.expdate")
 			}
 		}
-		return tier.Give(r, r.Event, to, expires)
+		since, err := moment("since", &d.Since)
+		if err != nil {
+			return err
+		}
+		return tier.Give(r, r.Event, to, since, expires)
 	},
 }

@@ -39,6 +39,20 @@ func (a *Admin) BeginBulk(ctx context.Context, call Call, q loyalty.BulkRequest)
 	}, func(o loyalty.BulkOperation) any { return o })
 }
 
+// BeginImport takes on to import what was staged, all of it.
+func (a *Admin) BeginImport(ctx context.Context, call Call, i loyalty.Import) (loyalty.BulkOperation, error) {
+	done, err := change(ctx, a, call, func(r *adminRun) (loyalty.BulkOperation, error) {
+		o, err := r.AddBulk(loyalty.BulkOperation{
+			ID: i.ID, Kind: loyalty.BulkImport, State: loyalty.BulkQueued, Total: i.Total, CreatedAt: r.now, KeyID: call.KeyID,
+		}, nil, "")
+		if err != nil {
+			return o, err
+		}
+		return o, r.audit("bulk."+o.Kind, i.ID.String(), nil, map[string]any{"batch_id": o.ID, "total": o.Total, "digest": i.Digest})
+	}, func(o loyalty.BulkOperation) any { return o })
+	return done.Value, err
+}
+
 // bulkChecks are the kinds that work on customers. Each decides, inside the transaction
 // that begins the operation, whether its target can be worked on; of other kinds the
 // caller made sure.

@@ -194,7 +194,7 @@ func (b *batch) fresh(name string) *account {
 }
 
 func (b *batch) newRun(t *Ticket, original *account) *Run {
-	r := b.openRun(t.programme, original, &work{tracing: t.preview, seed: &t.seed})
+	r := b.openRun(t.programme, original, &work{tracing: t.preview, seed: &t.seed, imported: t.sub.Imported})
 	r.Data, r.stored = t.data, &t.stored
 	owner, known := b.names[t.needs.Ref]
 	r.followed = known && t.needs.ID == (loyalty.ID{}) && owner != original.customer.ID

@@ -25,6 +25,9 @@ type Feature struct {
 	// were looked at.
 	React func(*Occurrence) error
 	After func(*Run) error
+	// Counts says that it draws its conclusions from what a customer has, and gives
+	// nothing for how they came to it: it alone looks at what is imported.
+	Counts bool
 
 	// Due applies a progress whose date has come.
 	Due func(*Run, *loyalty.Progress) error
@@ -203,6 +206,9 @@ func (w *work) news() []*loyalty.Event {
 // round runs every family of rules once.
 func (w *work) round(happened []*Occurrence, events []*loyalty.Event) error {
 	for _, family := range w.runs[0].batch.engine.features {
+		if w.imported && !family.Counts {
+			continue
+		}
 		for _, o := range happened {
 			if family.React == nil {
 				break

@@ -31,6 +31,9 @@ func (r *Run) all(t *Ticket) error {
 	}
 	if !t.at.IsZero() {
 		r.At, r.Late = t.at, true
+		if t.sub.Imported && r.Customer.Status == loyalty.None { // they are as old as what made them
+			r.Customer.CreatedAt = t.at
+		}
 	}
 	r.takeOver(t)
 	r.Event = r.Append(t.rule.Meta().Name, r.At)

@@ -76,6 +76,8 @@ type work struct {
 	tallies map[string]int64           // those that changed
 	trace   []loyalty.Verdict
 	tracing bool
+	// imported says that it happened elsewhere, and was rewarded there.
+	imported bool
 	// warnings are the codes that a checkout named and did without.
 	warnings []*loyalty.Error
 	reacted  int                                             // so many of the events had their reactions, but for those that wait
@@ -153,6 +155,16 @@ func (r *Run) Credit(e *loyalty.Event, n int64, transaction string) error {
 	}
 	lot := points.Lot{Transaction: transaction, EarnedAt: r.At}
 	lot.ExpiresAt, lot.Idle = r.Programme.Economy.Expiry.Dates(r.At, r.Customer.CreatedAt, r.Programme.Location)
+	return r.credit(e, n, lot)
+}
+
+// CreditUntil is Credit with an expiry of the caller's own; zero: never.
+func (r *Run) CreditUntil(e *loyalty.Event, n int64, expires time.Time) error {
+	e.Points = &n
+	return r.credit(e, n, points.Lot{EarnedAt: r.At, ExpiresAt: expires})
+}
+
+func (r *Run) credit(e *loyalty.Event, n int64, lot points.Lot) error {
 	if _, err := r.Book.Credit(e.ID, n, lot); err != nil {
 		return loyalty.ErrTooLarge.With("property", "points").At("data.points")
 	}

@@ -15,7 +15,7 @@ type bulkKind struct {
 	// item makes the ticket of one customer. What the ticket does, the mark of its
 	// item and the operation's counts are one transaction: no item is ever done
 	// twice or missed, and there is nothing to remember for that.
-	item func(e *engine.Engine, o *loyalty.BulkOperation) *engine.Ticket
+	item func(e *engine.Engine, o *loyalty.BulkOperation, i *loyalty.BulkItem) *engine.Ticket
 	// step does the next piece of an operation that has no items: a second's worth
 	// of reading, never an effect of its own. It brings Done, Total and Progress of
 	// the operation up to date and sets State to BulkDone with the last piece; they
@@ -35,8 +35,9 @@ type bulkKind struct {
 // bulkKinds lists the kinds by name.
 var bulkKinds = map[string]bulkKind{
 	loyalty.BulkRewardClaim: {item: claimTicket},
-	loyalty.BulkListAdd:     {item: engine.JoinTicket},
-	loyalty.BulkListRemove:  {item: engine.LeaveTicket},
+	loyalty.BulkListAdd:     {item: joinTicket},
+	loyalty.BulkListRemove:  {item: leaveTicket},
+	loyalty.BulkImport:      {item: importTicket},
 	admin.BulkPoolFill:      {write: fillPool},
 	campaign.BulkBacktest:   {step: backtest},
 }

@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -37,7 +38,7 @@ func workBulk(ctx context.Context, j *Jobs, s *shift) error {
 		}
 		if !left {
 			now := j.engine.Now()
-			return errors.Join(j.store.ForgetCodes(ctx, now.Add(-keepLife)), j.store.ForgetBulk(ctx, now.Add(-loyalty.BulkLife)))
+			return errors.Join(j.store.ForgetCodes(ctx, now.Add(-keepLife)), j.store.ForgetBulk(ctx, now.Add(-loyalty.BulkLife)), j.store.ForgetStaged(ctx, now.Add(-loyalty.ImportLife)))
 		}
 	}
 	return ctx.Err()
@@ -107,7 +108,7 @@ func (w *bulkWork) transact(ctx context.Context, s *shift, write func(loyalty.Ad
 }
 
 // chunk does the next items in one transaction.
-func (w *bulkWork) chunk(ctx context.Context, s *shift, item func(*engine.Engine, *loyalty.BulkOperation) *engine.Ticket) error {
+func (w *bulkWork) chunk(ctx context.Context, s *shift, item func(*engine.Engine, *loyalty.BulkOperation, *loyalty.BulkItem) *engine.Ticket) error {
 	items, err := w.Store.BulkItems(ctx, w.ID, w.after, engine.MaxBatch)
 	switch {
 	case err != nil:
@@ -120,7 +121,7 @@ func (w *bulkWork) chunk(ctx context.Context, s *shift, item func(*engine.Engine
 	}
 	tickets := make([]*engine.Ticket, len(items))
 	for i := range items {
-		tickets[i] = item(w.Engine, &w.BulkOperation)
+		tickets[i] = item(w.Engine, &w.BulkOperation, &items[i])
 		tickets[i].Item(items[i])
 	}
 	w.after = items[len(items)-1].Seq
@@ -130,6 +131,25 @@ func (w *bulkWork) chunk(ctx context.Context, s *shift, item func(*engine.Engine
 }
 
 // claimTicket claims the operation's reward, by all the rules of a single claim.
-func claimTicket(e *engine.Engine, o *loyalty.BulkOperation) *engine.Ticket {
+func claimTicket(e *engine.Engine, o *loyalty.BulkOperation, _ *loyalty.BulkItem) *engine.Ticket {
 	return e.Prepare(loyalty.Submission{Operation: true, Action: "reward_claim", Data: loyalty.JSON(map[string]string{"reward": o.Target})})
+}
+
+// joinTicket puts a customer on the operation's list, leaveTicket takes them off it.
+func joinTicket(e *engine.Engine, o *loyalty.BulkOperation, _ *loyalty.BulkItem) *engine.Ticket {
+	return engine.JoinTicket(e, o)
+}
+
+func leaveTicket(e *engine.Engine, o *loyalty.BulkOperation, _ *loyalty.BulkItem) *engine.Ticket {
+	return engine.LeaveTicket(e, o)
+}
+
+// importTicket takes over a row of a file. One that is gone was that of a customer who left
+// meanwhile: nobody is found under no name.
+func importTicket(e *engine.Engine, o *loyalty.BulkOperation, i *loyalty.BulkItem) *engine.Ticket {
+	var row loyalty.ImportRow
+	if json.Unmarshal(i.Data, &row) != nil || row.List != "" {
+		return engine.JoinTicket(e, &loyalty.BulkOperation{ID: o.ID, Target: row.List})
+	}
+	return e.Prepare(loyalty.Submission{Operation: true, Imported: true, Customer: i.Customer, Action: row.Action, Data: row.Data})
 }

@@ -24,7 +24,7 @@ func AddBulkSteps(name string, step func(o *loyalty.BulkOperation) error) (remov
 
 // AddBulkTask adds a kind that does something to each customer, until remove.
 func AddBulkTask(name string, task func(r *engine.Run) error) (remove func()) {
-	bulkKinds[name] = bulkKind{item: func(e *engine.Engine, _ *loyalty.BulkOperation) *engine.Ticket {
+	bulkKinds[name] = bulkKind{item: func(e *engine.Engine, _ *loyalty.BulkOperation, _ *loyalty.BulkItem) *engine.Ticket {
 		return e.Task(task)
 	}}
 	return func() { delete(bulkKinds, name) }

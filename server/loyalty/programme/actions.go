@@ -10,6 +10,7 @@ import (
 // is refused with that operation. Tests hold the list against the document's
 // x-internal-actions and every operation against the documents.
 var InternalOperations = map[string]string{
+	"balance_import":       "POST /admin/jobs/{job}/run (bulk)",
 	"challenge":            "POST /events",
 	"checkout_accept_item": "POST /events (checkout_accept)",
 	"checkout_item":        "POST /events (checkout)",

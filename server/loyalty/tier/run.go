@@ -204,13 +204,13 @@ func Change(r *engine.Run, parent *loyalty.Event, t *Tier, expires time.Time) er
 		r.Trace("tier", "skipped", "reason.tier_held", 0)
 		return nil
 	}
-	return Give(r, r.Derive(parent, "tier_change", tierChange{t.ID, written(expires)}), t, expires)
+	return Give(r, r.Derive(parent, "tier_change", tierChange{t.ID, written(expires)}), t, time.Time{}, expires)
 }
 
 // Give is ChangeTier by hand, on the row of the tier_change: it may also take
 // the customer down. It fails with ErrPropertyInvalid where the tier would have
-// ended before.
-func Give(r *engine.Run, e *loyalty.Event, t *Tier, expires time.Time) error {
+// ended before. since is when they got it, where another system gave it; zero: now.
+func Give(r *engine.Run, e *loyalty.Event, t *Tier, since, expires time.Time) error {
 	s := Structures.Of(r.Programme)[t.Structure]
 	st, _, err := tierState(r, s)
 	if err != nil {
@@ -223,6 +223,9 @@ func Give(r *engine.Run, e *loyalty.Event, t *Tier, expires time.Time) error {
 	s.judge(&st, v) // what the figure gave before
 	if st.Tier != t.ID {
 		st.Tier, st.Since = t.ID, v.At
+	}
+	if !since.IsZero() {
+		st.Since = since
 	}
 	st.Manual, st.ManualUntil, st.ManualOver = t.ID, expires, st.Earned
 	s.prune(&st, v)
@@ -260,7 +263,7 @@ func Recalculate(r *engine.Run, e *loyalty.Event, structure string) error {
 
 // TierFeature lets customers rise and fall (module tiers).
 var TierFeature = engine.Feature{
-	Name: "tiers", Progress: loyalty.ProgressTier, After: update, Due: dueTier, Join: joinTiers,
+	Name: "tiers", Counts: true, Progress: loyalty.ProgressTier, After: update, Due: dueTier, Join: joinTiers,
 	Needs: func(p *programme.Programme, _ string, n *loyalty.CustomerNeeds) {
 		if len(Structures.Of(p)) > 0 { // figures go on while the module is off
 			n.Progress |= loyalty.Kinds(loyalty.ProgressTier)

@@ -1,0 +1,351 @@
+package main
+
+import (
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/loyalty-platform/loyalty/openapi"
+	"github.com/loyalty-platform/loyalty/server/intake"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/action"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
+	"github.com/loyalty-platform/loyalty/store"
+)
+
+// importFlags say which files are taken over, and how they are read.
+type importFlags struct {
+	paths   map[string]*string
+	options intake.Options
+	errors  string
+	asJSON  bool
+}
+
+func (i *importFlags) flags(f *pflag.FlagSet) {
+	i.paths = map[string]*string{}
+	for _, kind := range intake.Kinds() {
+		i.paths[kind] = f.String(kind, "", "CSV file with the columns "+intake.Columns(kind))
+	}
+	f.StringVar(&i.options.Dates, "dates", "", "how days are written whose year comes last: dmy or mdy (2026-03-01 needs nothing)")
+	f.StringVar(&i.options.Decimal, "decimal", "", "the decimal separator: . or , (files separated by commas: .)")
+	f.StringVar(&i.options.Encoding, "encoding", "", "utf-8, windows-1250 or windows-1252 (default: utf-8)")
+	f.BoolVar(&i.options.SameEmail, "allow-same-email", false, "several members may have one e-mail")
+	f.StringVar(&i.errors, "errors", "", "CSV file to write what was found to: file, line, column, value, message")
+	f.BoolVar(&i.asJSON, "json", false, "print the result as JSON")
+}
+
+func newImport(s *settings) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "import", Short: "Take over members, points and purchases from another system's files",
+		Long: "Take over members, lots of points with their own dates, purchases, tiers, coupons and members of lists from\n" +
+			"CSV files. Separators (comma, semicolon, tab) are recognised; days, decimals and encodings are asked for, never\n" +
+			"guessed. Nothing is given for what is taken over: no campaign, challenge or referral reacts to it.",
+	}
+	for _, c := range []struct {
+		use, short, long string
+		run              func(*importing) error
+	}{
+		{
+			"check", "Read the files and say what is wrong with them",
+			"Read the files whole, hold them against each other and against the programme, and write nothing.\nExit code 0: they can be taken over. 1: they cannot; each fault is named.", (*importing).check,
+		},
+		{
+			"plan", "Say what the files would bring",
+			"Say what the files would bring: members, points, and the liability by month. Nothing is written.\nExit code 0: they can be taken over. 1: they cannot.", (*importing).planned,
+		},
+		{
+			"apply", "Take the files over",
+			"Take the files over, once: the same files a second time are the same import. A run that was cut off goes on where\nit was, also in a running server. Exit code 0: all of it was done. 1: the files have faults, or rows were refused.", (*importing).apply,
+		},
+		{
+			"reconcile", "Compare an import with the ledger, line by line",
+			"Compare what was taken over with the ledger, line by line, and report sums.\nExit code 0: all that was not refused is there as the files have it, and nothing was refused. 1: something differs.", (*importing).reconcile,
+		},
+	} {
+		var flags importFlags
+		sub := &cobra.Command{
+			Use: c.use, Short: c.short, Long: c.long, Args: cobra.NoArgs,
+			RunE: func(cmd *cobra.Command, _ []string) error { return runImport(cmd, s, &flags, c.run) },
+		}
+		flags.flags(sub.Flags())
+		cmd.AddCommand(sub)
+	}
+	return cmd
+}
+
+// importing is an import at work.
+type importing struct {
+	*importFlags
+	cmd      *cobra.Command
+	ctx      context.Context
+	house    *app
+	world    intake.World
+	files    []intake.File
+	findings int
+	errorLog *csv.Writer // nil: none was asked for
+}
+
+func runImport(cmd *cobra.Command, s *settings, flags *importFlags, run func(*importing) error) error {
+	paths := map[string]string{}
+	for kind, path := range flags.paths {
+		paths[kind] = *path
+	}
+	files := intake.InOrder(paths)
+	if len(files) == 0 {
+		return coded{codeUsage, fmt.Errorf("name at least one file: --%s", strings.Join(intake.Kinds(), ", --"))}
+	}
+	if err := flags.options.Check(); err != nil {
+		return coded{codeUsage, fmt.Errorf("--%w", err)}
+	}
+	return use(cmd.Context(), s.openExisting, func(db *store.Store) (err error) {
+		h := &app{store: db, logger: slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))}
+		if err := s.wire(cmd.Context(), h); err != nil {
+			return err
+		}
+		defer h.engine.Close()
+		lists, err := listIDs(cmd.Context(), admin.NewAdmin(admin.AdminOptions{Registry: action.Registry(), Store: db, Directory: h.directory, APIs: openapi.Names()}))
+		if err != nil {
+			return told(err)
+		}
+		i := &importing{importFlags: flags, cmd: cmd, ctx: cmd.Context(), house: h, files: files, world: intake.World{
+			Store: db, Programme: h.directory.Programme(), Contract: h.vocabulary, Lists: lists, Now: h.engine.Now(),
+		}}
+		if flags.errors != "" {
+			file, err := os.Create(flags.errors)
+			if err != nil {
+				return coded{codeUsage, fmt.Errorf("--errors: %w", err)}
+			}
+			i.errorLog = csv.NewWriter(file)
+			_ = i.errorLog.Write([]string{"file", "line", "column", "value", "message"}) // Error tells at the end
+			defer func() {
+				i.errorLog.Flush()
+				err = errors.Join(err, i.errorLog.Error(), file.Close())
+			}()
+		}
+		return run(i)
+	})
+}
+
+// listIDs are the customer lists that there are.
+func listIDs(ctx context.Context, a *admin.Admin) (map[string]bool, error) {
+	ids := map[string]bool{}
+	const page = 1000
+	for offset := 0; ; offset += page {
+		list, err := a.Entities(ctx, loyalty.EntityQuery{Type: loyalty.CustomerListType, Page: loyalty.Page{Limit: page, Offset: offset}})
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range list {
+			ids[e.ID] = true
+		}
+		if len(list) < page {
+			return ids, nil
+		}
+	}
+}
+
+// shownFindings is how many findings are printed; the file of --errors has all of them.
+const shownFindings = 100
+
+func (i *importing) tell(f intake.Finding) {
+	if i.errorLog != nil {
+		_ = i.errorLog.Write([]string{f.File, strconv.Itoa(f.Line), f.Column, f.Value, f.Message}) // Error tells at the end
+	}
+	if i.findings++; i.findings > shownFindings {
+		return
+	}
+	word := ""
+	if f.Warning {
+		word = "warning: "
+	}
+	at := f.File
+	if f.Line > 0 {
+		at += " line " + strconv.Itoa(f.Line)
+	}
+	if f.Column != "" {
+		at += " " + f.Column
+	}
+	if f.Value != "" {
+		at += fmt.Sprintf(" %q", f.Value)
+	}
+	fmt.Fprintf(i.cmd.ErrOrStderr(), "%s: %s%s\n", at, word, f.Message)
+}
+
+// read checks the files and fails where they cannot be taken over.
+func (i *importing) read() (intake.Plan, error) {
+	plan, err := intake.Check(i.ctx, i.world, i.files, i.options, i.tell)
+	if err != nil {
+		return plan, coded{codeFailed, err}
+	}
+	if more := i.findings - shownFindings; more > 0 {
+		fmt.Fprintf(i.cmd.ErrOrStderr(), "and %d more; --errors FILE writes all of them\n", more)
+	}
+	if plan.Errors > 0 {
+		return plan, coded{codeFailed, fmt.Errorf("%d faults in the files", plan.Errors)}
+	}
+	if plan.Total() == 0 {
+		return plan, coded{codeFailed, errors.New("the files have no rows")}
+	}
+	return plan, nil
+}
+
+func (i *importing) check() error {
+	plan, err := i.read()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(i.cmd.OutOrStdout(), "%d rows can be taken over; %d warnings\n", plan.Total(), plan.Warnings)
+	return nil
+}
+
+func (i *importing) planned() error {
+	plan, failed := i.read()
+	out := i.cmd.OutOrStdout()
+	if i.asJSON {
+		return errors.Join(failed, json.NewEncoder(out).Encode(plan))
+	}
+	for _, kind := range intake.Kinds() {
+		if n := plan.Rows[kind]; n > 0 {
+			fmt.Fprintf(out, "%-10s %d rows\n", kind, n)
+		}
+	}
+	fmt.Fprintf(out, "members: %d new, %d known\npoints: %d\n", plan.New, plan.Known, plan.Points)
+	for _, month := range slices.Sorted(maps.Keys(plan.Expiring)) {
+		fmt.Fprintf(out, "  %-8s %d\n", month, plan.Expiring[month])
+	}
+	for _, currency := range slices.Sorted(maps.Keys(plan.Bought)) {
+		fmt.Fprintf(out, "purchases: %s %s\n", plan.Bought[currency], currency)
+	}
+	return failed
+}
+
+// begun finds the import of the files; its Digest is always set.
+func (i *importing) begun() (loyalty.Import, bool, error) {
+	digest, err := intake.Digest(i.files, i.options)
+	if err != nil {
+		return loyalty.Import{}, false, coded{codeFailed, err}
+	}
+	found, there, err := i.house.store.Import(i.ctx, digest)
+	if err != nil {
+		return found, false, coded{codeFailed, err}
+	}
+	found.Digest = digest
+	return found, there, nil
+}
+
+func (i *importing) apply() error {
+	im, there, err := i.begun()
+	if err != nil {
+		return err
+	}
+	if im.BegunAt.IsZero() {
+		plan, err := i.read()
+		if err != nil {
+			return err
+		}
+		if !there {
+			now := i.house.engine.Now().UTC().Truncate(time.Millisecond)
+			im = loyalty.Import{ID: loyalty.NewID(now, loyalty.ID{}), Digest: im.Digest, Total: plan.Total(), CreatedAt: now, KeyID: commandLine.KeyID}
+		}
+		if im, err = intake.Stage(i.ctx, i.world, i.files, i.options, im); err != nil {
+			return coded{codeFailed, err}
+		}
+		if _, err = adminOf(i.house.store).BeginImport(i.ctx, commandLine, im); err != nil {
+			return told(err)
+		}
+	}
+	return i.follow(im.ID)
+}
+
+// waitForImport is how often is looked whether another process is through.
+const waitForImport = time.Second
+
+// follow does the work, or waits for the server that does it, and tells how it goes.
+func (i *importing) follow(id loyalty.ID) error {
+	for {
+		op, err := i.house.store.BulkOperation(i.ctx, id, loyalty.BulkImport)
+		switch {
+		case errors.Is(err, loyalty.ErrBatchNotFound):
+			fmt.Fprintln(i.cmd.OutOrStdout(), "These files were taken over more than 30 days ago, as import", id)
+			return nil
+		case err != nil:
+			return coded{codeFailed, err}
+		case op.State == loyalty.BulkDone:
+			fmt.Fprintf(i.cmd.OutOrStdout(), "import %s: %d rows done, %d of them refused\n", id, op.Done, op.Errors)
+			if op.Errors > 0 {
+				return coded{codeFailed, fmt.Errorf("%d rows were refused: loyalty import reconcile names them", op.Errors)}
+			}
+			return nil
+		}
+		fmt.Fprintf(i.cmd.ErrOrStderr(), "%d of %d rows\n", op.Done, op.Total)
+		_, err = i.house.jobs.Run(i.ctx, "bulk")
+		if err != nil && !errors.Is(err, loyalty.ErrJobRunning) {
+			return coded{codeFailed, err}
+		}
+		if err != nil {
+			select {
+			case <-i.ctx.Done():
+				return coded{codeFailed, i.ctx.Err()}
+			case <-time.After(waitForImport):
+			}
+		}
+	}
+}
+
+func (i *importing) reconcile() error {
+	im, there, err := i.begun()
+	if err != nil {
+		return err
+	}
+	if !there || im.BegunAt.IsZero() {
+		return coded{codeFailed, errors.New("these files were not taken over: loyalty import apply does it")}
+	}
+	a, err := intake.Reconcile(i.ctx, i.world, i.house.store, i.files, i.options, im, i.tell)
+	if err != nil {
+		return coded{codeFailed, err}
+	}
+	out := i.cmd.OutOrStdout()
+	if i.asJSON {
+		err = json.NewEncoder(out).Encode(a)
+	} else {
+		err = printAccount(out, &a)
+	}
+	switch {
+	case err != nil:
+		return coded{codeFailed, err}
+	case !a.Exact():
+		return coded{codeFailed, fmt.Errorf("the ledger is not what the files have: %d lines differ", a.Wrong)}
+	case a.Refused > 0:
+		return coded{codeFailed, fmt.Errorf("%d rows were refused", a.Refused)}
+	}
+	return nil
+}
+
+func printAccount(w io.Writer, a *intake.Account) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "import %s: %s, %d rows, %d done, %d refused\n", a.Import, a.State, a.Rows, a.Done, a.Refused)
+	fmt.Fprintf(&b, "%-28s %16s %16s %10s\n", "", "files", "ledger", "difference")
+	line := func(name string, file, ledger int64) {
+		fmt.Fprintf(&b, "%-28s %16d %16d %10d\n", name, file, ledger, ledger-file)
+	}
+	line("lots", a.Expected.Lots, a.Lots.Lots)
+	line("points", a.Expected.Points, a.Lots.Points)
+	for _, month := range slices.Sorted(maps.Keys(a.Months)) {
+		line("points that expire "+month, a.Months[month][0], a.Months[month][1])
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

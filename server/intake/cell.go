@@ -1,0 +1,153 @@
+package intake
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+var (
+	scientific = regexp.MustCompile(`^[+-]?\d+([.,]\d+)?[eE][+-]?\d+$`)
+	plainPoint = regexp.MustCompile(`^-?(\d+|\d{1,3}(,\d{3})+)(\.\d+)?$`)
+	plainComma = regexp.MustCompile(`^-?(\d+|\d{1,3}(\.\d{3})+)(,\d+)?$`)
+	numeric    = regexp.MustCompile(`^(\d{1,4})[./-] ?(\d{1,2})[./-] ?(\d{1,4})\.?$`)
+)
+
+// id reads an identifier: text, of which a leading zero is a part.
+func (s *sheet) id(column string, told *[]Finding) string {
+	text := s.cell(column)
+	switch {
+	case text == "":
+		*told = append(*told, s.finding(column, "", "is empty"))
+	case scientific.MatchString(text):
+		*told = append(*told, s.finding(column, text, "a spreadsheet has made a number of it, and its last digits are lost: export the column as text"))
+	}
+	return text
+}
+
+// decimal reads a number and gives it as JSON has it; empty where the cell is.
+func (s *sheet) decimal(column string, told *[]Finding) string {
+	text := s.cell(column)
+	bare := strings.Map(func(r rune) rune {
+		if strings.ContainsRune(blanks, r) {
+			return -1
+		}
+		return r
+	}, text)
+	if bare == "" {
+		return ""
+	}
+	fault := func(message string) string {
+		*told = append(*told, s.finding(column, text, message))
+		return ""
+	}
+	if scientific.MatchString(bare) {
+		return fault("is written with an exponent, and its last digits may be lost: export the column as a plain number")
+	}
+	decimal := s.options.Decimal
+	if decimal == "" && s.comma == ',' {
+		decimal = "."
+	}
+	switch {
+	case decimal == "" && strings.ContainsAny(bare, ".,"):
+		return fault("say which is the decimal separator: --decimal , or --decimal .")
+	case decimal == "," && plainComma.MatchString(bare):
+		bare = strings.ReplaceAll(strings.ReplaceAll(bare, ".", ""), ",", ".")
+	case decimal != "," && plainPoint.MatchString(bare):
+		bare = strings.ReplaceAll(bare, ",", "")
+	default:
+		return fault("is no number")
+	}
+	return normal(bare)
+}
+
+// normal is a number without leading zeros, which JSON does not have.
+func normal(number string) string {
+	sign := ""
+	if rest, negative := strings.CutPrefix(number, "-"); negative {
+		sign, number = "-", rest
+	}
+	if number = strings.TrimLeft(number, "0"); number == "" || number[0] == '.' {
+		number = "0" + number
+	}
+	return sign + number
+}
+
+// whole reads a whole number above zero.
+func (s *sheet) whole(column string, told *[]Finding) int64 {
+	before := len(*told)
+	text := s.decimal(column, told)
+	if len(*told) > before {
+		return 0
+	}
+	digits, fraction, _ := strings.Cut(text, ".")
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || n <= 0 || strings.Trim(fraction, "0") != "" {
+		*told = append(*told, s.finding(column, s.cell(column), "must be a whole number above zero"))
+	}
+	return n
+}
+
+// instant reads a day or an instant. A day begins in the programme's time zone; of what
+// lasts through a day it is the end that counts. Zero where the cell is empty.
+func (s *sheet) instant(column string, through bool, told *[]Finding) time.Time {
+	text := s.cell(column)
+	if text == "" {
+		return time.Time{}
+	}
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02 15:04:05Z07:00"} {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at.UTC().Truncate(time.Millisecond)
+		}
+	}
+	day, clock := text, ""
+	if at := strings.LastIndexAny(text, " T"); at > 0 && strings.Contains(text[at:], ":") {
+		day, clock = strings.TrimSpace(text[:at]), strings.TrimSpace(text[at+1:])
+	}
+	date, message := s.day(day)
+	if message != "" {
+		*told = append(*told, s.finding(column, text, message))
+		return time.Time{}
+	}
+	if clock == "" {
+		if through {
+			date = date.AddDate(0, 0, 1)
+		}
+		return date.UTC()
+	}
+	for _, layout := range []string{"15:04:05", "15:04", "15:04:05.999"} {
+		if t, err := time.Parse(layout, clock); err == nil {
+			return time.Date(date.Year(), date.Month(), date.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), s.zone).UTC().Truncate(time.Millisecond)
+		}
+	}
+	*told = append(*told, s.finding(column, text, "the time is not hh:mm or hh:mm:ss"))
+	return time.Time{}
+}
+
+// day reads a day: the year first, or in the order that was said. It never guesses.
+func (s *sheet) day(text string) (day time.Time, message string) {
+	m := numeric.FindStringSubmatch(strings.Trim(text, blanks))
+	if m == nil {
+		return day, "is no day: write YYYY-MM-DD"
+	}
+	year, month, date := m[1], m[2], m[3]
+	if len(year) != 4 {
+		switch {
+		case len(m[3]) != 4:
+			return day, "has no year of four digits"
+		case s.options.Dates == "dmy":
+			year, month, date = m[3], m[2], m[1]
+		case s.options.Dates == "mdy":
+			year, month, date = m[3], m[1], m[2]
+		default:
+			return day, "say whether the day or the month comes first: --dates dmy or --dates mdy"
+		}
+	}
+	number := func(t string) int { n, _ := strconv.Atoi(t); return n } // the pattern has digits only
+	day = time.Date(number(year), time.Month(number(month)), number(date), 0, 0, 0, 0, s.zone)
+	if day.Day() != number(date) || int(day.Month()) != number(month) {
+		return time.Time{}, "is not in the calendar"
+	}
+	return day, ""
+}

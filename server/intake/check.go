@@ -1,0 +1,336 @@
+package intake
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/coupon"
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+	"github.com/loyalty-platform/loyalty/server/loyalty/tier"
+)
+
+// Plan is what files would bring.
+type Plan struct {
+	Rows     map[string]int64  `json:"rows"`    // by kind of file
+	New      int64             `json:"new"`     // members who are not there yet
+	Known    int64             `json:"known"`   // members who are: their profile is brought up to date
+	Points   int64             `json:"points"`  // of all lots
+	Expiring map[string]int64  `json:"expires"` // points by the month of their expiry in the programme's time zone
+	Bought   map[string]string `json:"bought"`  // totals of purchases by currency; empty: the programme's
+	Errors   int64             `json:"errors"`
+	Warnings int64             `json:"warnings"`
+}
+
+// Never stands for the month of points that never expire, Policy for that of points whose
+// expiry the programme decides.
+const (
+	Never  = "never"
+	Policy = "by the programme's policy"
+)
+
+// Total is how many rows there are.
+func (p *Plan) Total() (n int64) {
+	for _, rows := range p.Rows {
+		n += rows
+	}
+	return n
+}
+
+// checker holds rows against each other and against the world. What it keeps of a row is
+// its ids.
+type checker struct {
+	World
+	ctx     context.Context
+	options Options
+	tell    func(Finding)
+	plan    Plan
+	members map[string]int // line by id
+	emails  map[string]place
+	// wanted are members whom other files name, with the first place that does.
+	wanted, bought, codes map[string]place
+	plainer               map[string]string // ids by their form without leading zeros, in lower case
+	sums                  map[string]money.Amount
+	asked                 error // of the database
+}
+
+// place is where something stands first.
+type place struct {
+	file string
+	line int
+	id   string // the member
+}
+
+// Check reads files whole and tells what is wrong with them and what they would bring. It
+// writes nothing.
+func Check(ctx context.Context, w World, files []File, o Options, tell func(Finding)) (Plan, error) {
+	c := &checker{
+		World: w, ctx: ctx, options: o, tell: tell, members: map[string]int{}, emails: map[string]place{}, wanted: map[string]place{},
+		bought: map[string]place{}, codes: map[string]place{}, plainer: map[string]string{}, sums: map[string]money.Amount{},
+		plan: Plan{Rows: map[string]int64{}, Expiring: map[string]int64{}, Bought: map[string]string{}},
+	}
+	for _, f := range files {
+		c.gate(f.Kind)
+		err := eachRow(f, o, w.Programme.Location, c.row, func(f Finding) error { c.told(f); return nil })
+		if err != nil {
+			return c.plan, err
+		}
+	}
+	for currency, sum := range c.sums {
+		c.plan.Bought[currency] = sum.String()
+	}
+	c.others()
+	return c.plan, c.asked
+}
+
+func (c *checker) told(list ...Finding) {
+	for _, f := range list {
+		if f.Warning {
+			c.plan.Warnings++
+		} else {
+			c.plan.Errors++
+		}
+		c.tell(f)
+	}
+}
+
+// gate refuses a file that the programme's modules do not let in.
+func (c *checker) gate(kind string) {
+	needs := map[string]string{"tiers": programme.ModuleTiers, "coupons": programme.ModuleCoupons}
+	if m := needs[kind]; m != "" && !c.Programme.On[m] {
+		c.told(Finding{File: kind, Message: "the module " + m + " is off"})
+	}
+	if kind == "purchases" && c.Programme.On[programme.ModuleCheckoutAccept] {
+		c.told(Finding{File: kind, Message: "the module checkout_accept is on, so purchases would wait to be accepted: switch it off while they are taken over"})
+	}
+}
+
+func (c *checker) row(s *sheet) error {
+	c.plan.Rows[s.file]++
+	row, told := s.kind.row(s)
+	if len(told) > 0 {
+		c.told(told...)
+		return c.ctx.Err()
+	}
+	if err := loyalty.CheckName("customer", row.Customer); err != nil {
+		c.told(s.finding("customer", row.Customer, "cannot be an id: 1 to 255 printable characters, and no reserved word"))
+	}
+	if row.Action != "" {
+		if row.Action == importAction {
+			row.Data = withImport(row.Data, loyalty.ID{}, s.file, s.line)
+		}
+		if _, err := c.Contract.Check(row.Action, row.Data, "data"); err != nil {
+			c.told(s.refusal(err)...)
+			return c.ctx.Err()
+		}
+	}
+	c.whole(s, &row)
+	return c.ctx.Err()
+}
+
+// refusal words what the contract says of a row.
+func (s *sheet) refusal(err error) (told []Finding) {
+	var e *loyalty.Error
+	if !errors.As(err, &e) || len(e.Details) == 0 {
+		return []Finding{s.finding("", "", err.Error())}
+	}
+	for _, d := range e.Details {
+		column := s.kind.columnOf(strings.TrimPrefix(d.Field, "data."))
+		message := d.Name
+		if reason, is := d.Args["reason"].(string); is {
+			message += ": " + reason
+		} else if limit, is := d.Args["limit"]; is {
+			message += fmt.Sprintf(": %v", limit)
+		}
+		told = append(told, s.finding(column, s.cell(column), "cannot be taken: "+message))
+	}
+	return told
+}
+
+// whole holds a row against the others.
+func (c *checker) whole(s *sheet, row *loyalty.ImportRow) {
+	here := place{s.file, s.line, row.Customer}
+	once := func(seen map[string]place, column string) {
+		id := s.cell(column)
+		if first, twice := seen[id]; twice {
+			c.told(s.finding(column, id, fmt.Sprintf("is in line %d already", first.line)))
+		} else {
+			seen[id] = here
+		}
+	}
+	if s.file == "members" {
+		c.member(s, row)
+	} else if _, known := c.wanted[row.Customer]; !known {
+		c.wanted[row.Customer] = here
+	}
+	switch s.file {
+	case "purchases":
+		if s.cell("made_at") == "" {
+			c.told(s.finding("made_at", "", "is empty"))
+		}
+		c.past(s, row, "made_at")
+		once(c.bought, "transaction_id")
+		if total, err := money.Parse(textIn(row.Data, "total")); err == nil {
+			if c.sums[s.cell("currency")], err = money.Add(c.sums[s.cell("currency")], total); err != nil {
+				c.told(s.finding("total", s.cell("total"), "the sum of all totals is too large"))
+			}
+		}
+	case "lots":
+		c.lot(s, row)
+	case "tiers":
+		t := tier.Find(c.Programme, s.cell("tier"))
+		if t == nil || s.cell("structure") != "" && t.Structure != s.cell("structure") {
+			c.told(s.finding("tier", s.cell("tier"), "there is no such tier"))
+		}
+	case "coupons":
+		once(c.codes, "code")
+		if pool := s.cell("pool"); pool != "" && coupon.Pools.Of(c.Programme)[pool] == nil {
+			c.told(s.finding("pool", pool, "there is no such pool"))
+		}
+	case "lists":
+		if list := s.cell("list"); !c.Lists[list] {
+			c.told(s.finding("list", list, "there is no such customer list"))
+		}
+	}
+}
+
+// member is a row of members: each id once, and each e-mail unless it is meant.
+func (c *checker) member(s *sheet, row *loyalty.ImportRow) {
+	if first, twice := c.members[row.Customer]; twice {
+		c.told(s.finding("customer", row.Customer, fmt.Sprintf("is in line %d already", first)))
+	} else {
+		c.members[row.Customer] = s.line
+	}
+	plainer := strings.ToLower(strings.TrimLeft(row.Customer, "0"))
+	if other, there := c.plainer[plainer]; there && other != row.Customer {
+		f := s.finding("customer", row.Customer, "differs from "+other+" by zeros at its beginning or by capitals only: are they two members?")
+		f.Warning = true
+		c.told(f)
+	} else {
+		c.plainer[plainer] = row.Customer
+	}
+	c.past(s, row, "enrolled_at")
+	key := loyalty.EmailKey(s.cell("email"))
+	if key == "" {
+		return
+	}
+	if first, twice := c.emails[key]; twice && first.id != row.Customer {
+		f := s.finding("email", s.cell("email"), fmt.Sprintf("is the e-mail of line %d already", first.line))
+		f.Warning = c.options.SameEmail
+		c.told(f)
+	} else {
+		c.emails[key] = place{s.file, s.line, row.Customer}
+	}
+}
+
+// lot is a row of lots.
+func (c *checker) lot(s *sheet, row *loyalty.ImportRow) {
+	c.past(s, row, "earned_at")
+	earned := timeIn(row.Data, "effective_timestamp")
+	expires := timeIn(row.Data, "expdate")
+	month := Never
+	switch {
+	case !s.has("expires_at"):
+		month = Policy
+	case !expires.IsZero():
+		month = expires.In(c.Programme.Location).Format("2006-01")
+		if !expires.After(c.Now) {
+			c.told(s.finding("expires_at", s.cell("expires_at"), "has expired: leave it out, it is no balance"))
+		} else if !expires.After(earned) {
+			c.told(s.finding("expires_at", s.cell("expires_at"), "is before they were earned"))
+		}
+	}
+	n := s.whole("points", &[]Finding{})
+	c.plan.Points += n
+	c.plan.Expiring[month] += n
+	if c.plan.Points > 1<<62 {
+		c.told(s.finding("points", s.cell("points"), "the sum of all points is too large"))
+		c.plan.Points = 0
+	}
+}
+
+// past refuses what has not happened yet.
+func (c *checker) past(s *sheet, row *loyalty.ImportRow, column string) {
+	if at := timeIn(row.Data, "effective_timestamp"); at.After(c.Now) {
+		c.told(s.finding(column, s.cell(column), "is in the future"))
+	}
+}
+
+func textIn(data json.RawMessage, name string) string {
+	var all map[string]json.RawMessage
+	if json.Unmarshal(data, &all) != nil {
+		return ""
+	}
+	return string(all[name])
+}
+
+func timeIn(data json.RawMessage, name string) (at time.Time) {
+	if raw := textIn(data, name); raw != "" {
+		_ = json.Unmarshal([]byte(raw), &at) // it was written by fields
+	}
+	return at
+}
+
+// others holds the files against what is there already.
+func (c *checker) others() {
+	missing := maps.Clone(c.wanted)
+	for id := range c.members {
+		delete(missing, id)
+	}
+	c.names(loyalty.NameCustomer, slices.Sorted(maps.Keys(missing)), func(id string, there bool) {
+		if at := missing[id]; !there {
+			c.told(Finding{File: at.file, Line: at.line, Column: "customer", Value: id, Message: "is no member, neither in the files nor in the programme"})
+		}
+	})
+	c.names(loyalty.NameCustomer, slices.Sorted(maps.Keys(c.members)), func(_ string, there bool) {
+		if there {
+			c.plan.Known++
+		} else {
+			c.plan.New++
+		}
+	})
+	taken := func(column string, seen map[string]place) func(string, bool) {
+		return func(id string, there bool) {
+			if there {
+				c.told(Finding{File: seen[id].file, Line: seen[id].line, Column: column, Value: id, Message: "is in the programme already"})
+			}
+		}
+	}
+	c.names(loyalty.NameTransaction, slices.Sorted(maps.Keys(c.bought)), taken("transaction_id", c.bought))
+	c.names(loyalty.NameCoupon, slices.Sorted(maps.Keys(c.codes)), taken("code", c.codes))
+	for some := range slices.Chunk(slices.Sorted(maps.Keys(c.emails)), askedAtOnce) {
+		have, err := c.Store.EmailsTaken(c.ctx, some)
+		if err != nil {
+			c.asked = errors.Join(c.asked, err)
+			return
+		}
+		for _, key := range some {
+			if at := c.emails[key]; have[key] != "" && have[key] != at.id {
+				c.told(Finding{File: at.file, Line: at.line, Column: "email", Value: key, Message: "is the e-mail of another member of the programme", Warning: c.options.SameEmail})
+			}
+		}
+	}
+}
+
+// askedAtOnce is how many names one statement looks for.
+const askedAtOnce = 1000
+
+func (c *checker) names(kind loyalty.NameKind, ids []string, tell func(string, bool)) {
+	for some := range slices.Chunk(ids, askedAtOnce) {
+		there, err := c.Store.NamesTaken(c.ctx, kind, some)
+		if err != nil {
+			c.asked = errors.Join(c.asked, err)
+			return
+		}
+		for _, id := range some {
+			tell(id, there[id])
+		}
+	}
+}

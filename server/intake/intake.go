@@ -1,0 +1,142 @@
+// Package intake takes over members, points and purchases from another system's CSV files: how such
+// a file is read without a guess, what is wrong with it, what it would bring, and whether all of it
+// came in. The rows are done by a bulk operation (server/loyalty/job).
+package intake
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+)
+
+// File is a file of one kind.
+type File struct {
+	Kind, Path string
+}
+
+// Options say how files are read, where that cannot be known from them.
+type Options struct {
+	Dates     string // order of a day written with numbers: dmy, mdy, or empty: only year first
+	Decimal   string // the decimal separator, . or ,; empty: the point in files with commas, else it is asked for
+	Encoding  string // utf-8, windows-1250 or windows-1252; empty: utf-8
+	SameEmail bool   // several members may have one e-mail
+}
+
+// Check says which option cannot be used.
+func (o Options) Check() error {
+	for _, c := range []struct {
+		name, value string
+		legal       []string
+	}{
+		{"dates", o.Dates, []string{"", "dmy", "mdy"}}, {"decimal", o.Decimal, []string{"", ".", ","}},
+		{"encoding", o.Encoding, []string{"", "utf-8", "windows-1250", "windows-1252"}},
+	} {
+		if !slices.Contains(c.legal, c.value) {
+			return fmt.Errorf("%s: %q must be one of %q", c.name, c.value, c.legal[1:])
+		}
+	}
+	return nil
+}
+
+// World is what files are held against.
+type World struct {
+	Store     loyalty.ImportStore
+	Programme *programme.Programme
+	Contract  loyalty.Contract
+	// Lists says which customer lists there are.
+	Lists map[string]bool
+	Now   time.Time
+}
+
+// Digest tells files, and how they are read, from others.
+func Digest(files []File, o Options) (string, error) {
+	sum := sha256.New()
+	fmt.Fprintf(sum, "%s %s %s\n", o.Dates, o.Decimal, o.Encoding)
+	for _, f := range files {
+		fmt.Fprintf(sum, "%s\n", f.Kind)
+		if err := open(f, func(r io.Reader) error { _, err := io.Copy(sum, r); return err }); err != nil {
+			return "", err
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+func open(f File, read func(io.Reader) error) error {
+	file, err := os.Open(f.Path)
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.Kind, err)
+	}
+	defer func() { _ = file.Close() }() // it was read only
+	return read(file)
+}
+
+// InOrder gives the files in the order in which they are taken over: members first.
+func InOrder(paths map[string]string) (files []File) {
+	for _, k := range kinds {
+		if path := paths[k.name]; path != "" {
+			files = append(files, File{k.name, path})
+		}
+	}
+	return files
+}
+
+// stagedAtOnce is how many rows one transaction stores.
+const stagedAtOnce = 500
+
+// Stage stores the rows of files as items of an import; what an earlier try stored is not
+// stored again. The files were checked.
+func Stage(ctx context.Context, w World, files []File, o Options, i loyalty.Import) (loyalty.Import, error) {
+	var rows []loyalty.ImportRow
+	place := int64(0)
+	keep := func() error {
+		if len(rows) == 0 {
+			return nil
+		}
+		if err := w.Store.StageImport(ctx, i, rows); err != nil {
+			return err
+		}
+		i.Staged += int64(len(rows))
+		rows = rows[:0]
+		return nil
+	}
+	for _, f := range files {
+		err := eachRow(f, o, w.Programme.Location, func(s *sheet) error {
+			if place++; place <= i.Staged {
+				return nil
+			}
+			row, findings := s.kind.row(s)
+			if len(findings) > 0 {
+				return fmt.Errorf("%s line %d: %s", f.Kind, s.line, findings[0].Message)
+			}
+			if row.Action == importAction {
+				row.Data = withImport(row.Data, i.ID, f.Kind, s.line)
+			}
+			row.File, row.Line = f.Kind, s.line
+			if rows = append(rows, row); len(rows) == stagedAtOnce {
+				return keep()
+			}
+			return ctx.Err()
+		}, func(f Finding) error { return fmt.Errorf("%s line %d: %s", f.File, f.Line, f.Message) })
+		if err != nil {
+			return i, err
+		}
+	}
+	return i, keep()
+}
+
+// withoutMark leaves out the mark of UTF-8 with which spreadsheets begin a file.
+func withoutMark(r *bufio.Reader) {
+	if mark, err := r.Peek(3); err == nil && bytes.Equal(mark, []byte("\xef\xbb\xbf")) {
+		_, _ = r.Discard(3) // it was seen
+	}
+}

@@ -1,0 +1,254 @@
+package intake
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// importAction is the action that takes over points.
+const importAction = "balance_import"
+
+// kind is a kind of file.
+type kind struct {
+	name    string
+	columns []column
+	// open are beginnings of further columns.
+	open []string
+	// row makes what is submitted; it is not used where there are findings.
+	row func(*sheet) (loyalty.ImportRow, []Finding)
+}
+
+type column struct {
+	name    string
+	needed  bool
+	meaning string
+	field   string // of the action's data, where it has another name
+}
+
+// kinds are in the order in which files are taken over.
+var kinds = []*kind{
+	{
+		name: "members", open: []string{"cf_", "external_ids."},
+		columns: []column{
+			{"customer", true, "your id of the member, kept as it is written", ""},
+			{"email", false, "", ""}, {"first_name", false, "", ""}, {"last_name", false, "", ""}, {"handler", false, "", ""}, {"language", false, "", ""},
+			{"gender", false, "", ""}, {"currency", false, "", ""}, {"birth_date", false, "a day", ""}, {"image_url", false, "", ""},
+			{"labels", false, "separated by |", ""}, {"enrolled_at", false, "when they joined", "effective_timestamp"},
+		},
+		row: member,
+	},
+	{
+		name: "purchases",
+		columns: []column{
+			{"customer", true, "", ""}, {"transaction_id", true, "your id of the purchase", ""}, {"total", true, "", ""}, {"currency", false, "", ""},
+			{"made_at", true, "when", "effective_timestamp"}, {"channel", false, "", ""}, {"country", false, "", ""},
+		},
+		row: purchase,
+	},
+	{
+		name: "lots",
+		columns: []column{
+			{"customer", true, "", ""}, {"points", true, "what is left of them", ""}, {"earned_at", true, "", "effective_timestamp"},
+			{"expires_at", false, "the last day on which they are good, or the instant when they expire; empty: never. Without the column the programme's policy counts from earned_at", "expdate"},
+		},
+		row: lot,
+	},
+	{
+		name: "tiers",
+		columns: []column{
+			{"customer", true, "", ""}, {"tier", true, "", ""}, {"structure", false, "", ""}, {"since", false, "", ""},
+			{"expires_at", false, "the last day, or the instant; empty: it has no end", "expdate"},
+		},
+		row: tierRow,
+	},
+	{
+		name: "coupons",
+		columns: []column{
+			{"customer", true, "who holds it", ""}, {"code", true, "", ""}, {"value", true, "", ""}, {"type", false, "amount, percentage, free_shipping or gift_card", ""},
+			{"currency", false, "", ""}, {"name", false, "", ""}, {"pool", false, "", ""}, {"cost", false, "", ""},
+			{"expires_at", false, "the last day, or the instant; empty: never", "expdate"},
+		},
+		row: couponRow,
+	},
+	{
+		name:    "lists",
+		columns: []column{{"customer", true, "", ""}, {"list", true, "the id of the customer list", ""}},
+		row: func(s *sheet) (row loyalty.ImportRow, told []Finding) {
+			return loyalty.ImportRow{Customer: s.id("customer", &told), List: s.id("list", &told)}, told
+		},
+	},
+}
+
+// Kinds are the names of the kinds of files, in the order in which they are taken over.
+func Kinds() (names []string) {
+	for _, k := range kinds {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+// Columns lists the columns of a kind of file; what is needed is marked.
+func Columns(kind string) string {
+	k := kindOf(kind)
+	var list []string
+	for _, c := range k.columns {
+		name := c.name
+		if c.needed {
+			name += "*"
+		}
+		list = append(list, name)
+	}
+	for _, o := range k.open {
+		list = append(list, o+"…")
+	}
+	return strings.Join(list, " ")
+}
+
+func kindOf(name string) *kind {
+	for _, k := range kinds {
+		if k.name == name {
+			return k
+		}
+	}
+	return nil
+}
+
+func (k *kind) knows(name string) bool {
+	for _, c := range k.columns {
+		if c.name == name {
+			return true
+		}
+	}
+	for _, o := range k.open {
+		if strings.HasPrefix(name, o) && len(name) > len(o) {
+			return true
+		}
+	}
+	return false
+}
+
+func (k *kind) listed() string { return Columns(k.name) }
+
+// columnOf is the column that a field of the action's data comes from.
+func (k *kind) columnOf(field string) string {
+	for _, c := range k.columns {
+		if c.field == field {
+			return c.name
+		}
+	}
+	return field
+}
+
+// fields are the data of an action: what is empty is left out.
+type fields map[string]any
+
+func (f fields) text(s *sheet, columns ...string) {
+	for _, c := range columns {
+		if text := s.cell(c); text != "" {
+			f[c] = text
+		}
+	}
+}
+
+func (f fields) number(s *sheet, column string, told *[]Finding) {
+	if n := s.decimal(column, told); n != "" {
+		f[column] = json.Number(n)
+	}
+}
+
+func (f fields) at(name string, at time.Time) {
+	if !at.IsZero() {
+		f[name] = at.UTC().Format("2006-01-02T15:04:05.000Z07:00")
+	}
+}
+
+func (f fields) row(customer, action string) loyalty.ImportRow {
+	return loyalty.ImportRow{Customer: customer, Action: action, Data: loyalty.JSON(f)}
+}
+
+func member(s *sheet) (row loyalty.ImportRow, told []Finding) {
+	f := fields{"opt_in": true}
+	f.text(s, "email", "first_name", "last_name", "handler", "language", "gender", "currency", "image_url")
+	if s.cell("birth_date") != "" {
+		day, message := s.day(s.cell("birth_date"))
+		if message != "" {
+			told = append(told, s.finding("birth_date", s.cell("birth_date"), message))
+		}
+		f["birth_date"] = day.Format(time.DateOnly)
+	}
+	if labels := s.cell("labels"); labels != "" {
+		var list []string
+		for _, l := range strings.Split(labels, "|") {
+			if l = trimmed(l); l != "" {
+				list = append(list, l)
+			}
+		}
+		f["labels"] = list
+	}
+	external := map[string]string{}
+	for _, name := range s.names {
+		if field, is := strings.CutPrefix(name, "external_ids."); is && s.cell(name) != "" {
+			external[field] = s.id(name, &told)
+		} else if strings.HasPrefix(name, "cf_") {
+			f.text(s, name)
+		}
+	}
+	if len(external) > 0 {
+		f["external_ids"] = external
+	}
+	f.at("effective_timestamp", s.instant("enrolled_at", false, &told))
+	return f.row(s.id("customer", &told), "profile"), told
+}
+
+func purchase(s *sheet) (row loyalty.ImportRow, told []Finding) {
+	f := fields{"transaction_id": s.id("transaction_id", &told)}
+	f.number(s, "total", &told)
+	f.text(s, "currency", "channel", "country")
+	f.at("effective_timestamp", s.instant("made_at", false, &told))
+	return f.row(s.id("customer", &told), "checkout"), told
+}
+
+func lot(s *sheet) (row loyalty.ImportRow, told []Finding) {
+	f := fields{"points": s.whole("points", &told)}
+	earned := s.instant("earned_at", false, &told)
+	if earned.IsZero() && len(told) == 0 {
+		told = append(told, s.finding("earned_at", "", "is empty"))
+	}
+	f.at("effective_timestamp", earned)
+	if s.has("expires_at") {
+		f.at("expdate", s.instant("expires_at", true, &told))
+	} else {
+		f["expiry"] = "programme"
+	}
+	return f.row(s.id("customer", &told), importAction), told
+}
+
+// withImport puts into the data where it comes from.
+func withImport(data json.RawMessage, id loyalty.ID, file string, line int) json.RawMessage {
+	all := map[string]json.RawMessage{}
+	if json.Unmarshal(data, &all) != nil {
+		return data // it was made by fields
+	}
+	all["import"], all["file"], all["line"] = loyalty.JSON(id.String()), loyalty.JSON(file), loyalty.JSON(line)
+	return loyalty.JSON(all)
+}
+
+func tierRow(s *sheet) (row loyalty.ImportRow, told []Finding) {
+	f := fields{"tier": s.id("tier", &told)}
+	f.text(s, "structure")
+	f.at("since", s.instant("since", false, &told))
+	f.at("expdate", s.instant("expires_at", true, &told))
+	return f.row(s.id("customer", &told), "tier_change"), told
+}
+
+func couponRow(s *sheet) (row loyalty.ImportRow, told []Finding) {
+	f := fields{"code": s.id("code", &told)}
+	f.text(s, "type", "currency", "name", "pool")
+	f.number(s, "value", &told)
+	f.number(s, "cost", &told)
+	f.at("expdate", s.instant("expires_at", true, &told))
+	return f.row(s.id("customer", &told), "coupon_create"), told
+}

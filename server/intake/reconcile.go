@@ -1,0 +1,193 @@
+package intake
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// Ledger is what an import is compared with.
+type Ledger interface {
+	loyalty.PastStore
+	BulkOperation(ctx context.Context, batch loyalty.ID, kinds ...string) (loyalty.BulkOperation, error)
+	BulkErrors(ctx context.Context, batch loyalty.ID, q loyalty.BulkPage) ([]loyalty.BulkItem, error)
+}
+
+// Account is how an import came in.
+type Account struct {
+	Import   loyalty.ID `json:"import"`
+	State    string     `json:"state"` // of its bulk operation; unknown: it ended more than 30 days ago
+	Rows     int64      `json:"rows"`
+	Done     int64      `json:"done"` // those that were refused included
+	Refused  int64      `json:"refused"`
+	Lots     Sums       `json:"lots"`
+	Expected Sums       `json:"expected"` // what the file has, without what was refused
+	// Months compares points by the month of their expiry: of the file, of the ledger.
+	Months map[string][2]int64 `json:"months"`
+	Wrong  int64               `json:"wrong"` // lines that differ
+}
+
+// Sums are of lots.
+type Sums struct {
+	Lots   int64 `json:"lots"`
+	Points int64 `json:"points"`
+}
+
+// Exact says that all that was not refused is in the ledger as the files have it.
+func (a *Account) Exact() bool {
+	return a.Wrong == 0 && a.Lots == a.Expected && (a.State == "unknown" || a.State == string(loyalty.BulkDone))
+}
+
+// owed is a lot that the ledger must have.
+type owed struct {
+	points          int64
+	earned, expires time.Time
+	found           bool
+}
+
+// pastPage is how many events are read at once.
+const pastPage = 1000
+
+// Reconcile holds every lot of the files against the ledger's events, line by line, and
+// tells what differs and what was refused.
+func Reconcile(ctx context.Context, w World, l Ledger, files []File, o Options, i loyalty.Import, tell func(Finding)) (Account, error) {
+	a := Account{Import: i.ID, Rows: i.Total, State: "unknown", Months: map[string][2]int64{}}
+	if op, err := l.BulkOperation(ctx, i.ID, loyalty.BulkImport); err == nil {
+		a.State, a.Done, a.Refused = string(op.State), op.Done, op.Errors
+	}
+	lots, order := map[int]*owed{}, []place{}
+	byPolicy := false
+	for _, f := range files {
+		err := eachRow(f, o, w.Programme.Location, func(s *sheet) error {
+			order = append(order, place{file: f.Kind, line: s.line})
+			if f.Kind != "lots" {
+				return nil
+			}
+			row, told := s.kind.row(s)
+			if len(told) > 0 {
+				return fmt.Errorf("lots line %d: %s", s.line, told[0].Message)
+			}
+			byPolicy = !s.has("expires_at")
+			lots[s.line] = &owed{points: s.whole("points", &told), earned: timeIn(row.Data, "effective_timestamp"), expires: timeIn(row.Data, "expdate")}
+			return ctx.Err()
+		}, func(f Finding) error { return fmt.Errorf("%s line %d: %s", f.File, f.Line, f.Message) })
+		if err != nil {
+			return a, err
+		}
+	}
+	if err := refusals(ctx, l, i, order, lots, tell); err != nil {
+		return a, err
+	}
+	month := func(at time.Time) string {
+		if at.IsZero() {
+			return Never
+		}
+		return at.In(w.Programme.Location).Format("2006-01")
+	}
+	add := func(at time.Time, side int, n int64) {
+		m := a.Months[month(at)]
+		m[side] += n
+		a.Months[month(at)] = m
+	}
+	wrong := func(line int, message string) {
+		a.Wrong++
+		tell(Finding{File: "lots", Line: line, Message: message})
+	}
+	err := eachImported(ctx, l, i, func(line int, e *loyalty.PastEvent) {
+		a.Lots.Lots++
+		a.Lots.Points += e.Issued
+		add(e.ExpDate, 1, e.Issued)
+		want := lots[line]
+		switch {
+		case want == nil:
+			wrong(line, "the ledger has a lot for this line, and the file has none, or it was refused")
+		case want.found:
+			wrong(line, "the ledger has it twice")
+		case want.points != e.Issued:
+			wrong(line, fmt.Sprintf("the file has %d points, the ledger %d", want.points, e.Issued))
+		case !want.earned.Equal(e.At):
+			wrong(line, fmt.Sprintf("the file has it earned at %s, the ledger at %s", want.earned, e.At))
+		case !byPolicy && !want.expires.Equal(e.ExpDate):
+			wrong(line, fmt.Sprintf("the file has it expire at %s, the ledger at %s", want.expires, e.ExpDate))
+		}
+		if want != nil {
+			want.found = true
+			if byPolicy {
+				want.expires = e.ExpDate
+			}
+		}
+	})
+	if err != nil {
+		return a, err
+	}
+	for _, line := range slices.Sorted(maps.Keys(lots)) {
+		want := lots[line]
+		a.Expected.Lots++
+		a.Expected.Points += want.points
+		add(want.expires, 0, want.points)
+		if !want.found {
+			wrong(line, "the ledger does not have it")
+		}
+	}
+	return a, nil
+}
+
+// refusals tells what the operation refused, and takes it out of what the ledger must have.
+func refusals(ctx context.Context, l Ledger, i loyalty.Import, order []place, lots map[int]*owed, tell func(Finding)) error {
+	for after := int64(0); ; {
+		items, err := l.BulkErrors(ctx, i.ID, loyalty.BulkPage{Limit: pastPage, After: after})
+		if err != nil || len(items) == 0 {
+			return err
+		}
+		for k := range items {
+			after = items[k].Seq
+			if after < 1 || after > int64(len(order)) {
+				return fmt.Errorf("the import has a row %d, and the files have %d", after, len(order))
+			}
+			at := order[after-1]
+			var told struct {
+				Name    string
+				Details []struct{ Field string }
+			}
+			_ = json.Unmarshal(items[k].Error, &told) // what cannot be read is not named
+			f := Finding{File: at.file, Line: at.line, Value: items[k].Customer, Message: "was refused: " + told.Name}
+			if len(told.Details) > 0 {
+				f.Column = kindOf(at.file).columnOf(told.Details[0].Field)
+			}
+			tell(f)
+			if at.file == "lots" {
+				delete(lots, at.line)
+			}
+		}
+	}
+}
+
+// eachImported gives the events of an import that gave points, with their lines.
+func eachImported(ctx context.Context, l Ledger, i loyalty.Import, take func(line int, e *loyalty.PastEvent)) error {
+	q := loyalty.PastQuery{Actions: []string{importAction}, From: i.CreatedAt, Before: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), Limit: pastPage}
+	for {
+		list, err := l.PastEvents(ctx, q)
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		for k := range list {
+			e := &list[k]
+			var from struct {
+				Import string
+				Line   int
+			}
+			if err := json.Unmarshal(e.Data, &from); err != nil {
+				return fmt.Errorf("event %s: %w", e.ID, err)
+			}
+			if from.Import == i.ID.String() {
+				take(from.Line, e)
+			}
+			q.After = loyalty.Cursor{At: e.RecordedAt, ID: e.ID}
+		}
+	}
+}

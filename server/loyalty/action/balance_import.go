@@ -1,0 +1,41 @@
+package action
+
+import (
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+)
+
+// balanceImportData are the attributes of balance_import. When the points were earned is
+// its effective_timestamp.
+type balanceImportData struct {
+	Points  int64  `json:"points"`
+	ExpDate string `json:"expdate"` // RFC 3339, or a day; empty: see Expiry
+	Expiry  string `json:"expiry"`  // programme: by its policy, from when they were earned; else never
+}
+
+// balance_import takes over points that were earned in another system, as a lot with the
+// dates that it had there. What has expired by now is refused: it is no balance.
+var balanceImport = engine.Action[balanceImportData]{
+	Name: "balance_import", Standing: engine.Earner,
+	Check: func(d balanceImportData) error {
+		if d.Points <= 0 {
+			return loyalty.ErrPropertyInvalid.With("property", "points").With("reason", "range").At("data.points")
+		}
+		return nil
+	},
+	Apply: func(r *engine.Run, d balanceImportData) error {
+		expires, err := moment("expdate", &d.ExpDate)
+		switch {
+		case err != nil:
+			return err
+		case d.Expiry == "programme":
+			err = r.Credit(r.Event, d.Points, "")
+		default:
+			err = r.CreditUntil(r.Event, d.Points, expires)
+		}
+		if at := r.Event.ExpDate; err == nil && !at.IsZero() && !at.After(r.Now) {
+			return loyalty.ErrPropertyInvalid.With("property", "expdate").With("reason", "past").At("data.expdate")
+		}
+		return err
+	},
+}
