@@ -103,10 +103,10 @@ func NewestSchema() (newest int64, err error) {
 	return newest, err
 }
 
-// Untouched says that a database has no schema yet.
-func (s upkeep) Untouched(ctx context.Context) (bool, error) {
+// SchemaVersion is the newest migration of the database; 0: it has no schema yet.
+func (s upkeep) SchemaVersion(ctx context.Context) (int64, error) {
 	version, err := s.schemaVersion(ctx)
-	return version == 0, s.classify(err)
+	return version, s.classify(err)
 }
 
 // current compares the schema with the program's.

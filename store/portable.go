@@ -83,6 +83,8 @@ type look interface {
 	// rows gives the rows of a query of columns, whose values are nil, int64, string or
 	// []byte; they are good until take returns.
 	rows(query string, columns []Column, take func([]any) error) error
+	// size is about how many rows a table has; -1: there is no such table.
+	size(table string) (int64, error)
 }
 
 // loading fills tables.

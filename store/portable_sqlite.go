@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 )
@@ -127,4 +128,13 @@ func (p *portableSQLite) insert(t Table, next func() ([]any, error)) error {
 		}
 	}
 	return nil
+}
+
+// size counts: the file knows no number.
+func (p *portableSQLite) size(table string) (int64, error) {
+	there, err := p.tables()
+	if err != nil || !slices.Contains(there, table) {
+		return -1, err
+	}
+	return rowsOf(p, table)
 }

@@ -63,11 +63,11 @@ func (b *Backup) PutFile(path string) error {
 
 // PutDatabase fills a PostgreSQL database that has no schema, in one transaction.
 func (b *Backup) PutDatabase(ctx context.Context, db *store.Store, url string) error {
-	untouched, err := db.Untouched(ctx)
+	version, err := db.SchemaVersion(ctx)
 	if err != nil {
 		return err
 	}
-	if !untouched {
+	if version > 0 {
 		return fmt.Errorf("%w: make a new one (createdb)", store.ErrNotEmpty)
 	}
 	t, err := findTools(ctx, db)

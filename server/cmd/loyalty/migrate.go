@@ -17,6 +17,9 @@ func newMigrate(s *settings) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s.noMigrate = false
 			return use(cmd.Context(), s.open, func(*store.Store) error {
+				if s.copied != "" {
+					fmt.Fprintf(cmd.OutOrStdout(), "The database as it was is in %s; delete it when all is well.\n", s.copied)
+				}
 				fmt.Fprintln(cmd.OutOrStdout(), "The database is up to date.")
 				return nil
 			})
@@ -28,7 +31,23 @@ func newMigrate(s *settings) *cobra.Command {
 			return use(cmd.Context(), s.openUnsealed, func(db *store.Store) error { return migrations(cmd, db) })
 		},
 	}
-	migrate.AddCommand(up, status)
+	plan := &cobra.Command{
+		Use: "plan", Short: "Say what the migrations that are missing would do, and change nothing", Args: cobra.NoArgs,
+		Long: "Say what the migrations that are missing would do: statement by statement, over how many rows, who waits for its locks,\n" +
+			"and a guess of the time. Nothing is changed.\nExit code 0: nothing is missing. 2: something is. 1: it could not be told.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			missing := 0
+			err := use(cmd.Context(), s.openUnsealed, func(db *store.Store) (err error) {
+				missing, err = planMigrations(cmd, db)
+				return err
+			})
+			if err == nil && missing > 0 {
+				return coded{codeDifferences, nil}
+			}
+			return err
+		},
+	}
+	migrate.AddCommand(up, status, plan)
 	return migrate
 }
 
@@ -47,4 +66,53 @@ func migrations(cmd *cobra.Command, db *store.Store) error {
 		fmt.Fprintf(table, "%d\t%s\t%s\n", m.Version, m.Name, applied)
 	}
 	return table.Flush()
+}
+
+// planMigrations prints what is missing, and says how many migrations that are.
+func planMigrations(cmd *cobra.Command, db *store.Store) (int, error) {
+	plan, err := db.Plan(cmd.Context())
+	if err != nil {
+		return 0, coded{codeFailed, err}
+	}
+	out := cmd.OutOrStdout()
+	var all time.Duration
+	for _, m := range plan {
+		fmt.Fprintln(out, m.Name)
+		for _, step := range m.Steps {
+			fmt.Fprintf(out, "  %s%s\n", oneLine(step.What), stepText(step))
+			all += max(0, step.Guess)
+		}
+	}
+	if len(plan) == 0 {
+		fmt.Fprintln(out, "Nothing is missing.")
+		return 0, nil
+	}
+	fmt.Fprintf(out, "%d migrations, about %s in all; each is one transaction and holds its locks to its end.\n", len(plan), guessText(all))
+	if db.Embedded() {
+		fmt.Fprintln(out, "Writers wait for each of them. The file is copied beside itself first, which takes as much room as it has.")
+	}
+	return len(plan), nil
+}
+
+func stepText(step store.PlannedStep) (text string) {
+	if step.Rows >= 0 {
+		text = fmt.Sprintf(": %d rows", step.Rows)
+		if step.Guess != 0 {
+			text += ", " + guessText(step.Guess)
+		}
+	}
+	if step.Lock != "" {
+		text += "; " + step.Lock
+	}
+	return text
+}
+
+func guessText(guess time.Duration) string {
+	switch {
+	case guess < 0:
+		return "nobody knows how long"
+	case guess < time.Second:
+		return "less than a second"
+	}
+	return guess.Round(time.Second).String()
 }

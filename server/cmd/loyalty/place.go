@@ -44,13 +44,39 @@ func (s *settings) open(ctx context.Context) (*store.Store, error) {
 	}
 	if s.noMigrate {
 		err = current(ctx, db)
-	} else {
+	} else if err = s.copyBefore(ctx, db); err == nil {
 		err = db.Migrate(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(unusable(err), db.Close())
 	}
 	return db, nil
+}
+
+// copyBefore copies an embedded database that is to be migrated beside itself, so that an
+// older program can go on with it.
+func (s *settings) copyBefore(ctx context.Context, db *store.Store) error {
+	if !db.Embedded() || !errors.Is(db.Ready(ctx), store.ErrMigrationsPending) {
+		return nil
+	}
+	version, err := db.SchemaVersion(ctx)
+	if err != nil || version == 0 {
+		return err
+	}
+	path := fmt.Sprintf("%s.schema-%d", s.databaseFile(), version)
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // readable by its owner only
+	if err != nil {
+		return fmt.Errorf("a copy before migrating: %w", err)
+	}
+	err = db.CopyFile(ctx, f.Name())
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("a copy before migrating: %w", errors.Join(err, os.Remove(f.Name())))
+	}
+	s.copied = path
+	return nil
 }
 
 // openExisting opens a database that must be there, as it is.

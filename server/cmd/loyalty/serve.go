@@ -69,6 +69,9 @@ func (s *settings) serve(ctx context.Context, logger *slog.Logger, out io.Writer
 	if err != nil {
 		return err
 	}
+	if s.copied != "" {
+		logger.Info("the database was migrated; as it was before, it is in a file that can be deleted when all is well", "file", s.copied)
+	}
 	defer func() {
 		if err := db.Close(); err != nil {
 			logger.Error("closing the database", "error", err)

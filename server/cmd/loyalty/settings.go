@@ -28,6 +28,7 @@ type settings struct {
 	poolBatches, poolReads                                                         int
 	backupDir, masterKeyOld                                                        string
 	backupKeep                                                                     int
+	copied                                                                         string // the file as it was before it was migrated
 }
 
 // leastBodyMemory has room for the largest body of all, as it is worked on.

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/store"
+	"github.com/loyalty-platform/loyalty/store/storetest"
+)
+
+// TestMigratePlan: what is missing is told before it is done, and an embedded database is
+// kept as it was.
+func TestMigratePlan(t *testing.T) {
+	const older = 4 // before the coupons' events
+	for _, d := range storetest.All {
+		t.Run(d.Name, func(t *testing.T) {
+			dir, url := t.TempDir(), d.Empty(t)
+			db := storetest.Open(t, url)
+			require.NoError(t, db.Fill(t.Context(), older, time.Time{}, func(*store.Filling) error { return nil }))
+			_, err := storetest.Raw(t, url).Exec(`INSERT INTO tallies (key, count) VALUES ('kept', 7)`)
+			require.NoError(t, err)
+			env := []string{"LOYALTY_DATABASE_URL=" + url, "LOYALTY_MASTER_KEY=" + strings.Repeat("ab", 32)}
+
+			r := command(t, dir, env, "migrate", "plan")
+			require.Equal(t, codeDifferences, r.code, r.errors)
+			require.NotContains(t, r.out, "00004_")
+			require.Contains(t, r.out, "00005_coupons.sql\n  makes table coupon_events\n  fills coupon_events from events: 0 rows\n  makes index coupons_pool of coupons: 0 rows")
+			require.Contains(t, r.out, " migrations, about less than a second in all")
+			require.Equal(t, d.Name == "postgres", strings.Contains(r.out, "coupons: 0 rows; SHARE: writes wait\n"), r.out)
+			require.Equal(t, d.Name == "sqlite", strings.Contains(r.out, "The file is copied beside itself first"), r.out)
+			r = command(t, dir, append(env, "LOYALTY_NO_MIGRATE=true"), "keys", "create")
+			require.Equal(t, 2, r.code)
+			require.Contains(t, r.errors, "loyalty migrate up")
+
+			out := succeeds(t, dir, env, "migrate", "up")
+			if path, embedded := strings.CutPrefix(url, "sqlite:"); embedded {
+				copied := path + ".schema-4"
+				require.Contains(t, out, "The database as it was is in "+copied+"; delete it when all is well.\n")
+				info, err := os.Stat(copied)
+				require.NoError(t, err)
+				require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+				var version, count int
+				require.NoError(t, storetest.Raw(t, "sqlite:"+copied).QueryRow(`SELECT (SELECT max(version_id) FROM goose_db_version), count FROM tallies`).Scan(&version, &count))
+				require.Equal(t, []int{older, 7}, []int{version, count})
+				left, err := filepath.Glob(copied + ".*")
+				require.NoError(t, err)
+				require.Empty(t, left)
+			}
+			require.Equal(t, "Nothing is missing.\n", succeeds(t, dir, env, "migrate", "plan"))
+			require.Equal(t, "The database is up to date.\n", succeeds(t, dir, env, "migrate", "up"))
+		})
+	}
+}

@@ -1,0 +1,89 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/store/migrations"
+)
+
+// PlannedMigration is a migration that a database still needs.
+type PlannedMigration struct {
+	Version int64
+	Name    string
+	Steps   []PlannedStep
+}
+
+// PlannedStep is a statement of it, with what it will meet.
+type PlannedStep struct {
+	What string
+	// Lock says who waits for the table while the migration runs; empty: nobody.
+	Lock string
+	// Rows is how many rows the table has, as the database believes; -1: it has no table.
+	Rows int64
+	// Guess is a guess of the time; negative: it cannot be told.
+	Guess time.Duration
+}
+
+// rowTime is how long a row takes, by what is done: guesses from runs on two busy cores.
+var rowTime = map[migrations.Cost]time.Duration{
+	migrations.Indexes: 3 * time.Microsecond, migrations.Writes: 15 * time.Microsecond,
+}
+
+// Plan lists what Migrate would do, statement by statement, and changes nothing.
+func (s upkeep) Plan(ctx context.Context) ([]PlannedMigration, error) {
+	known, err := s.Migrations(ctx)
+	if err != nil {
+		return nil, err
+	}
+	folder := "postgres"
+	if _, embedded := s.engine.(*sqliteEngine); embedded {
+		folder = "sqlite"
+	}
+	var plan []PlannedMigration
+	rows := map[string]int64{}
+	err = s.still(ctx, func(l look) error {
+		for _, m := range known {
+			if !m.AppliedAt.IsZero() {
+				continue
+			}
+			steps, err := migrations.Steps(folder, m.Name)
+			if err != nil {
+				return err
+			}
+			p := PlannedMigration{Version: m.Version, Name: m.Name}
+			for _, step := range steps {
+				planned, err := s.planned(l, step, rows)
+				if err != nil {
+					return err
+				}
+				p.Steps = append(p.Steps, planned)
+			}
+			plan = append(plan, p)
+		}
+		return nil
+	})
+	return plan, s.classify(err)
+}
+
+// planned looks at the table of a step. One that is not there is made by a migration before.
+func (s upkeep) planned(l look, step migrations.Step, rows map[string]int64) (PlannedStep, error) {
+	p := PlannedStep{What: step.What, Lock: step.Lock, Rows: -1}
+	if _, embedded := s.engine.(*sqliteEngine); embedded {
+		p.Lock = "" // the one writer is taken for the whole migration
+	}
+	if step.Table != "" {
+		if _, known := rows[step.Table]; !known {
+			n, err := l.size(step.Table)
+			if err != nil {
+				return p, err
+			}
+			rows[step.Table] = n
+		}
+		p.Rows = rows[step.Table]
+	}
+	if p.Guess = time.Duration(max(0, p.Rows)) * rowTime[step.Cost]; step.Cost == migrations.Unknown {
+		p.Guess = -1
+	}
+	return p, nil
+}
