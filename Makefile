@@ -40,6 +40,15 @@ race: ## every test under the race detector (hours on two cores; PKG picks packa
 	  RAPID_SEED=$${RAPID_SEED-1} $(GO) test -race -count 1 -timeout 3h -run '$(RUN)' $$pkg || status=1; \
 	done; exit $$status
 
+# The console needs a browser to be looked at: apt-get install chromium. `make test` skips that without one, and says so.
+.PHONY: browser
+browser: ## the console in a real browser, on both databases
+	LOYALTY_REQUIRE_BROWSER=1 RAPID_SEED=$${RAPID_SEED-1} $(GO) test ./server/cmd/loyalty -run 'TestConsole' -timeout 15m
+
+.PHONY: vendor
+vendor: ## fetch the console's libraries anew, with licences and sums
+	./server/console/vendor.sh
+
 .PHONY: generate
 generate: filters ## regenerate gen/ from the documents
 	$(GO) run ./server/cmd/documents gen/documents

@@ -59,7 +59,7 @@ func newPages() (*pages, error) {
 		fmt.Fprintf(sum, "%s %d\n", name, len(content))
 		sum.Write(content)
 		p.files[name], err = newFile(name, content)
-		if path.Ext(name) == ".js" && !strings.HasPrefix(name, "screen/") && !strings.HasPrefix(name, "vendor/uPlot") {
+		if path.Ext(name) == ".js" && (!strings.Contains(name, "/") || strings.HasPrefix(name, "vendor/")) && name != "vendor/uPlot.js" {
 			modules = append(modules, name)
 		}
 		return err

@@ -1,0 +1,286 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	cdplog "github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/store/storetest"
+)
+
+// requireBrowser turns a missing browser into a failure.
+const requireBrowser = "LOYALTY_REQUIRE_BROWSER"
+
+// browsed is a page of a real browser, and what it did that it must not.
+type browsed struct {
+	t    *testing.T
+	ctx  context.Context
+	base string
+
+	mu       sync.Mutex
+	wrong    []string // exceptions, errors of the console, violations of the policy
+	requests []string
+}
+
+// browse opens a browser that knows one host.
+func browse(t *testing.T, base string) *browsed {
+	t.Helper()
+	path := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if found, err := exec.LookPath(name); err == nil {
+			path = found
+			break
+		}
+	}
+	if path == "" {
+		if os.Getenv(requireBrowser) != "" {
+			t.Fatal("there is no chromium: apt-get install chromium")
+		}
+		t.Skip("SKIPPED, NOT PASSED: there is no chromium; the console was not looked at (apt-get install chromium)")
+	}
+	b := &browsed{t: t, base: base}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WindowSize(1280, 900)) // tests run as root
+	allocator, stop := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(stop)
+	ctx, cancel := chromedp.NewContext(allocator)
+	t.Cleanup(cancel)
+	b.ctx = ctx
+	require.NoError(t, chromedp.Do(ctx))
+	require.NoError(t, chromedp.Listen(ctx, b.heard))
+	return b
+}
+
+func (b *browsed) heard(event any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch e := event.(type) {
+	case *runtime.EventExceptionThrown:
+		text, _ := json.Marshal(e.ExceptionDetails)
+		b.wrong = append(b.wrong, "exception: "+string(text))
+	case *cdplog.EventEntryAdded:
+		if e.Entry.Level == cdplog.EntryLevelError {
+			b.wrong = append(b.wrong, fmt.Sprintf("%s: %s %s", e.Entry.Source, e.Entry.Text, e.Entry.URL))
+		}
+	case *network.EventRequestWillBeSent:
+		b.requests = append(b.requests, e.Request.URL)
+	}
+}
+
+// faults gives what went wrong since it was last asked.
+func (b *browsed) faults() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	wrong := b.wrong
+	b.wrong = nil
+	return wrong
+}
+
+func evaluate[T any](b *browsed, script string) T {
+	b.t.Helper()
+	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](script))
+	require.NoError(b.t, err, script)
+	return v
+}
+
+// until waits for a state of the page.
+func (b *browsed) until(condition string) {
+	b.t.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if v, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool]("Boolean("+condition+")")); err == nil && v {
+			return
+		}
+	}
+	require.Fail(b.t, "the page never came to it", "%s\n%s\n%v", condition, evaluate[string](b, "document.body.innerText.slice(0, 2000)"), b.faults())
+}
+
+// open goes to a place of the console and waits until it has loaded.
+func (b *browsed) open(place string) {
+	b.t.Helper()
+	evaluate[bool](b, "location.hash = "+quoted("#"+place)+"; true")
+	b.until("document.querySelector('main h1') && !document.querySelector('main .loading')")
+}
+
+func quoted(text string) string {
+	b, _ := json.Marshal(text)
+	return string(b)
+}
+
+// fill writes into fields of a form as a person does; press clicks what a selector finds.
+func (b *browsed) fill(fields map[string]string) {
+	b.t.Helper()
+	for selector, value := range fields {
+		evaluate[bool](b, `(() => { const f = document.querySelector(`+quoted(selector)+`); f.value = `+quoted(value)+`; f.dispatchEvent(new Event('input', {bubbles: true})); f.dispatchEvent(new Event('change', {bubbles: true})); return true })()`)
+	}
+}
+
+func (b *browsed) press(selector string) {
+	b.t.Helper()
+	b.until("document.querySelector(" + quoted(selector) + ")")
+	evaluate[bool](b, "document.querySelector("+quoted(selector)+").click(), true")
+}
+
+// text presses a button by what stands on it.
+func (b *browsed) text(words string) {
+	b.t.Helper()
+	find := `[...document.querySelectorAll('dialog[open] button, main button')].find((e) => e.textContent.includes(` + quoted(words) + `))`
+	b.until(find)
+	evaluate[bool](b, find+".click(), true")
+}
+
+// api asks an operation as the page may, and gives its answer.
+func (b *browsed) api(path string) string {
+	b.t.Helper()
+	evaluate[bool](b, "window.said = null; fetch("+quoted("/console/api"+path)+").then((r) => r.text()).then((t) => { window.said = t }), true")
+	b.until("window.said !== null")
+	return evaluate[string](b, "window.said")
+}
+
+var consoleLink = regexp.MustCompile(`Console: open (http://\S+)`)
+
+// openConsole starts a server with the demonstration in it and signs in by its link.
+func openConsole(t *testing.T, database string) *browsed {
+	t.Helper()
+	dir := t.TempDir()
+	env := []string{"LOYALTY_DATABASE_URL=" + database, "LOYALTY_MASTER_KEY=" + strings.Repeat("ab", 32), "LOYALTY_CONSOLE=on"}
+	filled := command(t, dir, env, "demo", "--customers", "40", "--events", "600", "--quiet")
+	require.Zero(t, filled.code, filled.errors)
+	s := serve(t, dir, env)
+	require.Eventually(t, func() bool { return consoleLink.MatchString(s.said()) }, patience, 20*time.Millisecond)
+	b := browse(t, s.address)
+	require.NoError(t, chromedp.Do(b.ctx, chromedp.Navigate(consoleLink.FindStringSubmatch(s.said())[1])))
+	b.until("document.querySelector('main h1') && document.querySelector('.cards')")
+	return b
+}
+
+// TestConsoleInABrowser opens every screen over the demonstration, does the main deed of
+// several and sees it through the API. No screen throws, breaks the policy, or asks
+// another host.
+func TestConsoleInABrowser(t *testing.T) {
+	for _, database := range storetest.All {
+		t.Run(database.Name, func(t *testing.T) { everyScreen(openConsole(t, database.Empty(t))) })
+	}
+}
+
+func everyScreen(b *browsed) {
+	t := b.t
+	for _, place := range []string{
+		"/", "/customers", "/customers?search=member-000", "/customer/member-0001", "/customer/member-0001?tab=points", "/customer/member-0001?tab=purchases",
+		"/customer/member-0001?tab=coupons", "/customer/member-0001?tab=progress", "/customer/member-0001?tab=data", "/stream", "/tester", "/tester?action=point_add",
+		"/programme", "/programme?type=offers/offer", "/entity/rewards/reward/free-delivery", "/entity/automation/campaign/double-saturday", "/entity/rewards/reward",
+		"/campaigns", "/campaigns/double-saturday", "/rewards", "/rewards?tab=pools", "/rewards?tab=coupons", "/levels", "/ledger", "/configuration", "/self", "/nowhere",
+		"/administration", "/administration?tab=settings", "/administration?tab=jobs", "/administration?tab=keys", "/administration?tab=users",
+		"/administration?tab=sessions", "/administration?tab=audit", "/administration?tab=failed",
+	} {
+		b.open(place)
+		assert.Empty(t, b.faults(), place)
+		assert.Equal(t, 0, evaluate[int](b, "document.querySelectorAll('main .failure').length"), "%s: %s", place, evaluate[string](b, "document.querySelector('main').innerText.slice(0, 500)"))
+		assert.Equal(t, 1, evaluate[int](b, "document.querySelectorAll('h1').length"), place)
+	}
+	b.deeds()
+	assert.Empty(t, b.faults())
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, request := range b.requests {
+		at, err := url.Parse(request)
+		require.NoError(t, err)
+		if at.Scheme == "http" || at.Scheme == "https" {
+			assert.Equal(t, b.base, at.Scheme+"://"+at.Host, request)
+		}
+	}
+}
+
+// deeds does what people come for, and looks at what came of it.
+func (b *browsed) deeds() {
+	b.open("/tester?action=checkout")
+	b.fill(map[string]string{"input[name=customer]": "member-0001"})
+	b.press("main form button.primary")
+	b.until("document.querySelector('.explain .rule')")
+	assert.Contains(b.t, evaluate[string](b, "document.querySelector('.explain').innerText"), "earn")
+
+	before := b.api("/customers/member-0001/points")
+	b.open("/customer/member-0001")
+	b.text("Correct points")
+	b.until("document.querySelector('input[name=points]')")
+	b.fill(map[string]string{"input[name=points]": "17", "input[name=reason]": "Apology"})
+	b.press("form.filters button.primary")
+	b.until("document.querySelector('.toasts p')")
+	assert.NotEqual(b.t, before, b.api("/customers/member-0001/points"))
+
+	b.open("/entity/stores/store")
+	b.fill(map[string]string{"main input[name=id]": "corner"})
+	evaluate[bool](b, `(() => { const l = [...document.querySelectorAll('main label')].find((l) => l.querySelector('.name')?.textContent.startsWith('name')); const f = l.querySelector('input, textarea'); f.value = 'Corner'; f.dispatchEvent(new Event('input', {bubbles: true})); return true })()`)
+	b.press("main form button.primary")
+	b.until("location.hash === '#/entity/stores/store/corner'")
+	assert.Contains(b.t, b.api("/entities/stores/store/corner"), "Corner")
+
+	b.open("/ledger")
+	b.text("Prove it now")
+	b.until("document.querySelectorAll('.rule.applied').length >= 10")
+
+	b.open("/administration?tab=users")
+	b.fill(map[string]string{"main input[name=login]": "sample.editor"})
+	evaluate[bool](b, "document.querySelector('select[name=role]').value = 'editor', true")
+	b.press("main form button.primary")
+	b.until("[...document.querySelectorAll('td')].some((e) => e.textContent === 'sample.editor')")
+	assert.Contains(b.t, b.api("/admin/users/sample.editor"), `"role":"editor"`)
+
+	for _, language := range []string{"es", "fr", "hu", "en"} { // each has its words
+		evaluate[bool](b, `(() => { const s = document.querySelector('header select'); s.value = `+quoted(language)+`; s.dispatchEvent(new Event('change', {bubbles: true})); return true })()`)
+		b.until("document.documentElement.lang === " + quoted(language))
+	}
+	b.narrow()
+}
+
+// narrow looks at screens as a telephone shows them: nothing is wider than the window.
+func (b *browsed) narrow() {
+	require.NoError(b.t, chromedp.Do(b.ctx, chromedp.EmulateViewport(320, 640)))
+	for _, place := range []string{"/", "/customers", "/customer/member-0001?tab=points", "/tester", "/programme", "/ledger", "/administration?tab=users"} {
+		b.open(place)
+		assert.LessOrEqual(b.t, evaluate[int](b, "document.documentElement.scrollWidth"), 320, place)
+	}
+}
+
+// TestConsoleSizes holds the first load of the console to its budgets.
+func TestConsoleSizes(t *testing.T) {
+	s := serve(t, t.TempDir(), []string{"LOYALTY_CONSOLE=on"})
+	read := func(path string) (string, int) {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.address+path, nil)
+		require.NoError(t, err)
+		r.Header.Set("Accept-Encoding", "gzip") // by hand: the body stays as it was sent
+		resp, err := http.DefaultTransport.RoundTrip(r)
+		require.NoError(t, err)
+		defer func() { _ = resp.Body.Close() }()
+		require.Equal(t, http.StatusOK, resp.StatusCode, path)
+		return resp.Header.Get("Cache-Control"), int(resp.ContentLength)
+	}
+	page, err := http.Get(s.address + "/console/")
+	require.NoError(t, err)
+	defer func() { _ = page.Body.Close() }()
+	body := make([]byte, 1<<20)
+	n, _ := page.Body.Read(body)
+	sum, count := 0, 0
+	for _, link := range regexp.MustCompile(`(?:href|src)="(/console/files/[^"]+)"`).FindAllStringSubmatch(string(body[:n]), -1) {
+		keep, size := read(link[1])
+		require.Contains(t, keep, "immutable")
+		sum, count = sum+size, count+1
+	}
+	require.Greater(t, count, 8)
+	require.Less(t, sum, 70<<10, "bytes of the first load, compressed")
+	require.Less(t, count, 40)
+}

@@ -1,0 +1,116 @@
+// The only way to the server. The console calls the operations of the contract, as any client does.
+import { lang, t } from './words.js'
+
+const base = '/console/api'
+const subscribers = new Set()
+
+// calls are those of the screen that is open, for the drawer "as a request".
+export const calls = []
+export const onCall = (f) => (subscribers.add(f), () => subscribers.delete(f))
+export function forgetCalls() {
+  calls.length = 0
+  subscribers.forEach((f) => f())
+}
+
+// Refused is an answer that says no, or that none came.
+export class Refused extends Error {
+  constructor(status, body, headers) {
+    super(body?.error?.message || t('error.lost'))
+    this.status = status
+    this.code = body?.error?.code
+    this.details = body?.error?.details || []
+    this.request = headers?.get('X-Request-Id') || ''
+    this.wait = Number(headers?.get('Retry-After') || 0)
+  }
+}
+
+// hooks are what main.js does about a session that is over and a proof that is asked for.
+export const hooks = { signedOut: () => {}, confirm: async () => false }
+
+const pause = (ms) => new Promise((done) => setTimeout(done, ms))
+
+async function send(method, target, body, own = {}) {
+  const headers = { 'Accept-Language': lang.now, ...own }
+  if (method === 'POST') headers['Content-Type'] = 'application/json'
+  let answer
+  try {
+    answer = await fetch(target, { method, headers, body: method === 'POST' ? JSON.stringify(body ?? {}) : undefined, credentials: 'same-origin' })
+  } catch {
+    window.dispatchEvent(new CustomEvent('lost'))
+    throw new Refused(0, null, null)
+  }
+  window.dispatchEvent(new CustomEvent('found'))
+  const text = await answer.text()
+  let value = null
+  try {
+    value = text ? JSON.parse(text) : null
+  } catch {
+    value = text
+  }
+  if (answer.ok) return value
+  throw new Refused(answer.status, value, answer.headers)
+}
+
+export function query(params = {}) {
+  const q = new URLSearchParams()
+  for (const [name, value] of Object.entries(params)) if (value !== undefined && value !== null && value !== '') q.append(name, value)
+  const text = q.toString()
+  return text ? '?' + text : ''
+}
+
+// get reads. A server that is busy is asked again by itself.
+export async function get(path, params) {
+  const target = path + query(params)
+  note('GET', target)
+  for (let turn = 0; ; turn++) {
+    try {
+      return await send('GET', base + target)
+    } catch (e) {
+      if (e.status === 401) hooks.signedOut()
+      if (e.status !== 503 || turn > 2) throw e
+      await pause(700 * (turn + 1))
+    }
+  }
+}
+
+// post changes. The key makes a second click the same request; where a proof of who the user is was asked for, the
+// request is sent again after it.
+export async function post(path, body, key = crypto.randomUUID()) {
+  note('POST', path, body)
+  const own = { 'Idempotency-Key': key }
+  try {
+    return await send('POST', base + path, body, own)
+  } catch (e) {
+    if (e.status === 401) hooks.signedOut()
+    if (e.code === 190641 && (await hooks.confirm())) return send('POST', base + path, body, own)
+    throw e
+  }
+}
+
+// reads is a POST that changes nothing: a preview or a plan.
+export async function ask(path, body) {
+  note('POST', path, body)
+  return send('POST', base + path, body)
+}
+
+// own calls an endpoint of the console itself: signing in and out.
+export const own = (path, body) => send('POST', '/console/' + path, body)
+
+function note(method, target, body) {
+  if (calls.some((c) => c.method === method && c.target === target && JSON.stringify(c.body) === JSON.stringify(body))) return
+  calls.push({ method, target, body })
+  if (calls.length > 30) calls.shift()
+  subscribers.forEach((f) => f())
+}
+
+export const id = encodeURIComponent
+
+// me is who is signed in; can says whether an operation is open to them.
+export const me = { now: null }
+export const can = (operation) => Boolean(me.now?.operations.includes(operation))
+
+// documents are the API's own documents, each read once.
+const documents = {}
+export function documentOf(api) {
+  return (documents[api] ??= fetch(`/openapi/${api}.json`).then((r) => r.json()))
+}

@@ -1,0 +1,18 @@
+// Reads for a screen, and what it shows meanwhile.
+import { useEffect, useState, useCallback } from './ui.js'
+
+export function useLoad(read, on = []) {
+  const [state, set] = useState({ loading: true })
+  const [turn, again] = useState(0)
+  useEffect(() => {
+    let here = true
+    set((s) => ({ ...s, loading: true }))
+    Promise.resolve()
+      .then(read)
+      .then((data) => here && set({ data, loading: false }), (error) => here && set({ error, loading: false }))
+    return () => {
+      here = false
+    }
+  }, [...on, turn])
+  return { ...state, again: useCallback(() => again((n) => n + 1), []) }
+}

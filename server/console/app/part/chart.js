@@ -1,0 +1,48 @@
+// Lines and bars over time. The table with the same figures stands under each.
+import { html, useEffect, useRef } from '../ui.js'
+import { t, number } from '../words.js'
+
+// Chart draws rows {at (seconds), values}; series are {label, colour}.
+export function Chart({ rows, series, title, height = 220, kind = 'lines', first = (r) => r.label }) {
+  const box = useRef()
+  useEffect(() => {
+    let plot
+    let gone = false
+    const css = getComputedStyle(document.documentElement)
+    const ink = css.getPropertyValue('--soft').trim() || '#777'
+    import('../vendor/uPlot.js').then(({ default: UPlot }) => {
+      if (gone || !box.current) return
+      const data = [rows.map((r) => r.at), ...series.map((_, i) => rows.map((r) => r.values[i]))]
+      const axis = { stroke: ink, grid: { stroke: ink + '33', width: 1 }, ticks: { stroke: ink + '33' } }
+      plot = new UPlot(
+        {
+          width: box.current.clientWidth || 600,
+          height,
+          legend: { show: series.length > 1 },
+          cursor: { y: false },
+          axes: [axis, { ...axis, size: 64, values: (_, all) => all.map((v) => number(v)) }],
+          series: [{}, ...series.map((s, i) => ({ label: s.label, stroke: s.colour || palette[i], width: 2, fill: kind === 'bars' ? (s.colour || palette[i]) + '99' : undefined, paths: kind === 'bars' ? UPlot.paths.bars({ size: [0.7, 60] }) : kind === 'steps' ? UPlot.paths.stepped({ align: 1 }) : undefined, points: { show: false } }))],
+        },
+        data,
+        box.current,
+      )
+    })
+    const fit = () => plot?.setSize({ width: box.current.clientWidth, height })
+    window.addEventListener('resize', fit)
+    return () => {
+      gone = true
+      window.removeEventListener('resize', fit)
+      plot?.destroy()
+    }
+  }, [rows])
+  return html`<figure>
+    <figcaption>${title}</figcaption>
+    <div ref=${box} class="chart" aria-hidden="true"></div>
+    <details><summary>${t('chart.table')}</summary>
+      <table><thead><tr><th></th>${series.map((s) => html`<th class="right">${s.label}</th>`)}</tr></thead>
+      <tbody>${rows.map((r) => html`<tr><th scope="row">${first(r)}</th>${r.values.map((v) => html`<td class="right">${number(v)}</td>`)}</tr>`)}</tbody></table>
+    </details>
+  </figure>`
+}
+
+export const palette = ['#2f7d6b', '#b4582d', '#4c6fb5', '#8a5aa8']

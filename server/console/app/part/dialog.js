@@ -1,0 +1,67 @@
+// Dialogs: a question before something is done, and the proof of who the user is.
+import { html, useEffect, useRef, useState } from '../ui.js'
+import { t } from '../words.js'
+import { own, me } from '../api.js'
+
+let open = () => {}
+export const openDialog = (d) => new Promise((answered) => open({ ...d, answered }))
+
+// sure asks before a change; danger colours it.
+export const sure = (title, text, danger) => openDialog({ title, text, danger, yes: t('do'), no: t('cancel') })
+
+// askConfirm takes a proof of who the user is, and says whether it was right.
+export const askConfirm = () => openDialog({ title: t('confirm.title'), proof: true, yes: t('confirm.do'), no: t('cancel') })
+
+export function Dialogs() {
+  const [now, set] = useState(null)
+  const box = useRef()
+  const before = useRef()
+  useEffect(() => {
+    open = (d) => {
+      before.current = document.activeElement
+      set(d)
+    }
+  }, [])
+  useEffect(() => {
+    if (now) box.current?.showModal()
+  }, [now])
+  if (!now) return null
+  const close = (answer) => {
+    box.current?.close()
+    set(null)
+    before.current?.focus?.()
+    now.answered(answer)
+  }
+  return html`<dialog ref=${box} onCancel=${(e) => (e.preventDefault(), close(false))} aria-labelledby="dialog-title">
+    <h2 id="dialog-title">${now.title}</h2>
+    ${now.text && html`<p class="lines">${now.text}</p>`}
+    ${now.content}
+    ${now.proof
+      ? html`<${Proof} done=${close} />`
+      : html`<div class="actions">
+          ${now.no && html`<button type="button" onClick=${() => close(false)}>${now.no}</button>`}
+          <button type="button" class=${now.danger ? 'danger' : 'primary'} onClick=${() => close(true)}>${now.yes || t('close')}</button>
+        </div>`}
+  </dialog>`
+}
+
+function Proof({ done }) {
+  const [error, fail] = useState('')
+  const send = async (e) => {
+    e.preventDefault()
+    const f = e.target.elements
+    try {
+      await own('session/confirm', { password: f.password?.value || '', code: f.code?.value || '' })
+      done(true)
+    } catch (refused) {
+      fail(refused.message)
+    }
+  }
+  return html`<form onSubmit=${send}>
+    <p>${t('confirm.text')}</p>
+    ${me.now?.password && html`<label>${t('sign.password')}<input name="password" type="password" autocomplete="current-password" /></label>`}
+    ${me.now?.second_factor && html`<label>${t('sign.code')}<input name="code" inputmode="numeric" autocomplete="one-time-code" /></label>`}
+    ${error && html`<p class="wrong" role="alert">${error}</p>`}
+    <div class="actions"><button type="button" onClick=${() => done(false)}>${t('cancel')}</button><button class="primary">${t('confirm.do')}</button></div>
+  </form>`
+}

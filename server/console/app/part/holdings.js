@@ -1,0 +1,68 @@
+// What a customer has: purchases, coupons and rewards, progress, data.
+import { html } from '../ui.js'
+import { t, number, money, day, time } from '../words.js'
+import { get, id } from '../api.js'
+import { useLoad } from '../load.js'
+import { Loaded, Empty, Id } from './state.js'
+import { Table } from './table.js'
+import { Badge, Points } from './figures.js'
+import { Tree } from './timeline.js'
+
+export function Purchases({ who, place }) {
+  const { cursor, offset } = place.query
+  const all = useLoad(() => get(`/customers/${id(who)}/transactions`, { limit: 20, cursor, offset }), [who, cursor])
+  const columns = [
+    { key: 'id', label: t('purchase.id'), cell: (p) => html`<${Id} value=${p.id} />` },
+    { key: 'checkout_date', label: t('time'), cell: (p) => time(p.checkout_date) },
+    { key: 'status', label: t('status'), cell: (p) => html`<${Badge} state=${p.status} />` },
+    { key: 'total', label: t('purchase.total'), right: true, cell: (p) => money(p.total, p.currency) },
+    { key: 'refunded', label: t('purchase.refunded'), right: true, cell: (p) => (p.refunded ? money(p.refunded, p.currency) : '–') },
+    { key: 'earned', label: t('points.earned'), right: true, cell: (p) => number(p.earned) },
+    { key: 'items', label: t('purchase.why'), cell: (p) => html`<details><summary>${t('purchase.items', { n: p.items?.length || 0 })}</summary>
+      <ul>${(p.items || []).map((i) => html`<li>${number(i.quantity, 3)} × ${i.product_name} · ${money(i.subtotal, p.currency)} <${Points} n=${i.points} /></li>`)}</ul><${Tree} events=${p.breakdown || []} /></details>`, text: (p) => p.items?.length },
+  ]
+  return html`<${Loaded} of=${all}>${(d) => html`<${Table} answer=${d} columns=${columns} name="purchases" empty=${html`<${Empty} text=${t('purchase.none')} />`} />`}</${Loaded}>`
+}
+
+export function Coupons({ who, place }) {
+  const { cursor, offset } = place.query
+  const coupons = useLoad(() => get(`/customers/${id(who)}/coupons`, { limit: 50, cursor, offset }), [who, cursor])
+  const rewards = useLoad(() => get(`/customers/${id(who)}/rewards`, { limit: 50 }), [who])
+  const columns = [
+    { key: 'code', label: t('coupon.code'), cell: (c) => html`<${Id} value=${c.code} />` },
+    { key: 'name', label: t('name') },
+    { key: 'type', label: t('coupon.type') },
+    { key: 'status', label: t('status'), cell: (c) => html`<${Badge} state=${c.status} />` },
+    { key: 'value', label: t('coupon.value'), right: true, cell: (c) => (c.value == null ? '–' : number(c.value, 2)) },
+    { key: 'expires_at', label: t('lots.expires'), cell: (c) => day(c.expires_at) },
+  ]
+  const claimed = [
+    { key: 'title', label: t('reward.title') },
+    { key: 'claimed_at', label: t('reward.claimed'), cell: (r) => time(r.claimed_at) },
+    { key: 'points', label: t('points'), right: true, cell: (r) => number(r.points) },
+    { key: 'state', label: t('status'), cell: (r) => html`<${Badge} state=${r.state} />` },
+    { key: 'claim_id', label: t('reward.claim'), cell: (r) => html`<${Id} value=${r.claim_id} />` },
+  ]
+  return html`<${Loaded} of=${coupons}>${(d) => html`<${Table} answer=${d} columns=${columns} name="coupons" empty=${html`<${Empty} text=${t('coupon.none')} />`} />`}</${Loaded}>
+    <h2>${t('reward.claims')}</h2><${Loaded} of=${rewards}>${(d) => html`<${Table} answer=${d} columns=${claimed} name="claims" links=${false} empty=${html`<${Empty} text=${t('reward.noclaims')} />`} />`}</${Loaded}>`
+}
+
+export function Progress({ who }) {
+  const all = useLoad(async () => {
+    const nothing = () => ({ data: [] })
+    const [levels, challenges, rank] = await Promise.all([
+      get(`/customers/${id(who)}/levels`).catch(nothing), get(`/v2/customers/${id(who)}/activities/challenges`, { limit: 50 }).catch(nothing), get(`/customers/${id(who)}/leaderboard`).catch(() => null)])
+    return { levels: levels.data, challenges: challenges.data, rank: rank?.data }
+  }, [who])
+  return html`<${Loaded} of=${all}>${(d) => html`
+    ${d.rank && html`<p>${t('rank')}: <strong>${number(d.rank.rank)}</strong> · ${t('points.score')} ${number(d.rank.score)}</p>`}
+    <h2>${t('nav.levels')}</h2>${d.levels.map((l) => html`<div class="rule ${l.current ? 'applied' : ''}"><header><strong>${l.name}</strong><span>${l.structure.name} · ${number(l.figure)} / ${number(l.threshold)}</span></header>
+      ${l.missing > 0 && html`<span class="small">${t('level.missing', { n: l.missing })}</span>`}${l.current && l.expires_at && html`<span class="small">${t('level.until', { at: day(l.expires_at) })}</span>`}</div>`)}
+    <h2>${t('challenges')}</h2>${d.challenges.map((c) => html`<div class="rule"><header><strong>${c.title}</strong><span>${number(c.progress?.percent ?? 100)} %</span></header>
+      <div class="meter"><i style=${{ width: (c.progress?.percent ?? 100) + '%' }}></i></div>${(c.progress?.criteria || []).map((k) => html`<span class="small">${k.label || k.action}: ${number(k.current)} / ${number(k.threshold)} </span>`)}</div>`)}
+    ${!d.levels.length && !d.challenges.length && html`<${Empty} text=${t('progress.none')} />`}`}</${Loaded}>`
+}
+
+export function Data({ customer }) {
+  return html`<dl>${Object.entries(customer).sort().map(([name, value]) => html`<div class="card"><span>${name}</span> ${typeof value === 'object' ? html`<pre>${JSON.stringify(value, null, 2)}</pre>` : html`<code>${String(value)}</code>`}</div>`)}</dl>`
+}

@@ -1,0 +1,50 @@
+// A customer's points as lots on a time axis, on any day: the slider sets as_of.
+import { html, useState } from '../ui.js'
+import { t, number, day } from '../words.js'
+import { get, id } from '../api.js'
+import { filter } from '../router.js'
+import { useLoad } from '../load.js'
+import { Loaded, Empty } from './state.js'
+import { Table } from './table.js'
+import { Card } from './figures.js'
+
+const dayMS = 86400000
+
+export function Lots({ who, customer, place }) {
+  const asOf = place.query.as_of
+  const points = useLoad(() => get(`/customers/${id(who)}/points`, { as_of: asOf }), [who, asOf])
+  const born = Date.parse(customer.created_at)
+  const days = Math.max(1, Math.ceil((Date.now() - born) / dayMS))
+  const now = asOf ? Math.round((Date.parse(asOf) - born) / dayMS) : days
+  const [at, slide] = useState(now)
+  const then = (n) => new Date(Math.min(born + n * dayMS, Date.now())).toISOString()
+  return html`<label>${t('lots.asof')}: <strong>${at >= days ? t('lots.now') : day(then(at))}</strong>
+      <input type="range" min="0" max=${days} value=${at} onInput=${(e) => slide(Number(e.target.value))} onChange=${(e) => filter({ as_of: Number(e.target.value) >= days ? '' : then(Number(e.target.value)) })} /></label>
+    <${Loaded} of=${points}>${({ data }) => html`
+      ${asOf && html`<div class="cards">${['spendable', 'reserved', 'score', 'spent', 'expired', 'debt'].map((f) => html`<${Card} label=${t('points.' + f)} value=${number(data[f])} />`)}</div>`}
+      <${Axis} lots=${data.lots} />`}</${Loaded}>`
+}
+
+function Axis({ lots }) {
+  if (!lots.length) return html`<${Empty} text=${t('lots.none')} />`
+  const from = Math.min(...lots.map((l) => Date.parse(l.earned_at)))
+  const ends = lots.filter((l) => l.expires_at).map((l) => Date.parse(l.expires_at))
+  const to = Math.max(Date.now(), ...(ends.length ? ends : [Date.now() + 365 * dayMS]))
+  const place = (ms) => (100 * (ms - from)) / (to - from || 1)
+  const columns = [
+    { key: 'earned_at', label: t('lots.earned'), cell: (l) => day(l.earned_at) },
+    { key: 'expires_at', label: t('lots.expires'), cell: (l) => (l.expires_at ? day(l.expires_at) : t('never')) },
+    { key: 'points', label: t('points'), right: true, cell: (l) => number(l.points) },
+    { key: 'used', label: t('lots.used'), right: true, cell: (l) => number(l.points - l.remaining - (l.reserved || 0)), text: (l) => l.points - l.remaining - (l.reserved || 0) },
+    { key: 'reserved', label: t('points.reserved'), right: true, cell: (l) => number(l.reserved || 0) },
+    { key: 'remaining', label: t('lots.left'), right: true, cell: (l) => number(l.remaining) },
+  ]
+  return html`<p class="small">${day(new Date(from).toISOString())} – ${day(new Date(to).toISOString())}</p>
+    <div class="lots" aria-hidden="true">${lots.slice(0, 60).map((l) => {
+      const left = place(Date.parse(l.earned_at))
+      const right = place(l.expires_at ? Date.parse(l.expires_at) : to)
+      return html`<div class="lot"><i style=${{ left: left + '%', width: Math.max(0.5, right - left) + '%', opacity: 0.25 + (0.6 * l.remaining) / l.points }}></i><span>${number(l.remaining)} / ${number(l.points)}</span></div>`
+    })}</div>
+    <h3>${t('lots.order')}</h3>
+    <${Table} answer=${{ data: lots }} columns=${columns} name="lots" links=${false} />`
+}

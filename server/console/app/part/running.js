@@ -1,0 +1,83 @@
+// Modules, settings and jobs.
+import { html, useState } from '../ui.js'
+import { t, time, number } from '../words.js'
+import { get, post, can, id, documentOf } from '../api.js'
+import { useLoad } from '../load.js'
+import { Loaded, Failure } from './state.js'
+import { Table } from './table.js'
+import { Badge } from './figures.js'
+import { tell } from './toast.js'
+import { Fields, AsJSON } from '../form/form.js'
+import { bodyOf, clean } from '../form/schema.js'
+
+export function Modules() {
+  const all = useLoad(() => get('/admin/modules', { limit: 100 }))
+  return html`<${Loaded} of=${all}>${({ data }) => html`<div class="rules">${data.map((m) => html`<${Module} key=${m.name} m=${m} again=${all.again} />`)}</div>`}</${Loaded}>`
+}
+
+function Module({ m, again }) {
+  const [config, set] = useState(m.config)
+  const [wrong, fail] = useState(null)
+  const save = async (body) => {
+    try {
+      await post('/admin/modules/' + id(m.name), body)
+      fail(null)
+      tell(t('saved'))
+      again()
+    } catch (e) {
+      fail(e)
+    }
+  }
+  const settings = Object.keys(m.config || {}).length > 0
+  return html`<div class=${'rule ' + (m.enabled ? 'applied' : '')}><header><strong>${m.name}</strong>
+      <span><${Badge} state=${m.enabled ? t('on') : t('off')} /> ${can('configureModule') && html`<button onClick=${() => save({ enabled: !m.enabled })}>${m.enabled ? t('switch.off') : t('switch.on')}</button>`}</span></header>
+    ${wrong && html`<${Failure} error=${wrong} />`}
+    ${settings && html`<details><summary>${t('modules.config')}</summary><${AsJSON} value=${config} change=${(v) => set(v || {})} />${can('configureModule') && html`<button class="primary" onClick=${() => save({ enabled: m.enabled, config })}>${t('save')}</button>`}</details>`}</div>`
+}
+
+export function Settings() {
+  const both = useLoad(async () => ({ doc: await documentOf('administration'), now: (await get('/admin/settings')).data }))
+  return html`<${Loaded} of=${both}>${({ doc, now }) => html`<${SettingsForm} doc=${doc} now=${now} />`}</${Loaded}>`
+}
+
+function SettingsForm({ doc, now }) {
+  const { schema } = bodyOf(doc, '/admin/settings')
+  const [value, set] = useState(Object.fromEntries(Object.keys(schema.properties).map((n) => [n, now[n]])))
+  const [wrong, fail] = useState(null)
+  const save = async (e) => {
+    e.preventDefault()
+    try {
+      await post('/admin/settings', clean(value) || {})
+      fail(null)
+      tell(t('saved'))
+    } catch (error) {
+      fail(error)
+    }
+  }
+  return html`<form onSubmit=${save}>${wrong && html`<${Failure} error=${wrong} />`}<${Fields} doc=${doc} schema=${schema} value=${value} change=${set} errors=${wrong?.details || []} />${can('updateSettings') && html`<button class="primary">${t('save')}</button>`}</form>`
+}
+
+export function Jobs() {
+  const all = useLoad(() => get('/admin/jobs', { limit: 100 }))
+  const [wrong, fail] = useState(null)
+  const run = async (j) => {
+    try {
+      await post(`/admin/jobs/${id(j.name)}/run`, {})
+      fail(null)
+      tell(t('done'))
+      all.again()
+    } catch (e) {
+      fail(e)
+    }
+  }
+  const columns = [
+    { key: 'name', label: t('name'), cell: (j) => html`<code>${j.name}</code>` },
+    { key: 'running', label: t('status'), cell: (j) => html`<${Badge} state=${j.running ? t('jobs.running') : t('jobs.waits')} />` },
+    { key: 'last_run_at', label: t('jobs.last'), cell: (j) => time(j.last_run_at) },
+    { key: 'last_duration', label: t('jobs.took'), right: true, cell: (j) => (j.last_duration == null ? '–' : number(j.last_duration, 3) + ' s') },
+    { key: 'last_result', label: t('jobs.result'), cell: (j) => (j.last_result ? html`${number(j.last_result.done)}${j.last_result.failed ? html` <span class="wrong">${number(j.last_result.failed)}</span>` : ''}` : '–') },
+    { key: 'next_run_at', label: t('jobs.next'), cell: (j) => time(j.next_run_at) },
+    { key: 'do', label: '', cell: (j) => can('runJob') && html`<button onClick=${() => run(j)}>${t('jobs.run')}</button>`, text: () => '' },
+  ]
+  return html`${wrong && html`<${Failure} error=${wrong} />`}<${Loaded} of=${all}>${(d) => html`<${Table} answer=${d} columns=${columns} name="jobs" links=${false} />`}</${Loaded}>`
+}

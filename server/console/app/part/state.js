@@ -1,0 +1,31 @@
+// What a screen shows before it has something, and when it gets nothing.
+import { html } from '../ui.js'
+import { t } from '../words.js'
+
+export const Loading = () => html`<p class="loading" role="status">${t('loading')}</p>`
+
+export function Failure({ error, again }) {
+  return html`<div class="failure" role="alert">
+    <p><strong>${error.message}</strong></p>
+    ${error.details?.length > 0 && html`<ul>${error.details.map((d) => html`<li><code>${d.field}</code> ${d.message}</li>`)}</ul>`}
+    ${error.request && html`<p class="small">${t('error.code')} ${error.code} · ${t('error.request')} <code>${error.request}</code></p>`}
+    ${error.wait > 0 && html`<p class="small">${t('error.wait', { n: error.wait })}</p>`}
+    ${again && html`<button onClick=${again}>${t('again')}</button>`}
+  </div>`
+}
+
+export const Empty = ({ text, children }) => html`<div class="empty"><p>${text}</p>${children}</div>`
+
+// Loaded shows what was read, or why not.
+export function Loaded({ of, children }) {
+  if (of.error) return html`<${Failure} error=${of.error} again=${of.again} />`
+  if (!of.data) return html`<${Loading} />`
+  return children(of.data)
+}
+
+export const Title = ({ text, children }) => html`<div class="title"><h1>${text}</h1><div class="actions">${children}</div></div>`
+
+// Id is an id that can be copied.
+export function Id({ value }) {
+  return html`<code class="id" title=${t('copy')} onClick=${() => navigator.clipboard?.writeText(value)}>${value}</code>`
+}

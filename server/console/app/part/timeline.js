@@ -1,0 +1,41 @@
+// What happened to a customer: each event with what followed from it.
+import { html } from '../ui.js'
+import { t, time } from '../words.js'
+import { get, id } from '../api.js'
+import { filter } from '../router.js'
+import { useLoad } from '../load.js'
+import { Loaded, Empty } from './state.js'
+import { Points } from './figures.js'
+
+export function Timeline({ who, place }) {
+  const { action, cursor, offset } = place.query
+  const all = useLoad(() => get(`/customers/${id(who)}/events`, { limit: 50, action, cursor, offset }), [who, action, cursor])
+  return html`<form class="filters" onSubmit=${(e) => (e.preventDefault(), filter({ action: e.target.elements.action.value }))}>
+      <label>${t('event.action')}<input name="action" value=${action || ''} placeholder="checkout" /></label><button>${t('search')}</button></form>
+    <${Loaded} of=${all}>${(page) => html`<${Tree} events=${page.data} />
+      <div class="foot">${page.previous && html`<button onClick=${() => filter(at(page.previous))}>← ${t('list.previous')}</button>`}
+      ${page.next && html`<button onClick=${() => filter(at(page.next))}>${t('list.next')} →</button>`}</div>`}</${Loaded}>`
+}
+
+const at = (link) => {
+  const q = new URLSearchParams(link.split('?')[1])
+  return { cursor: q.get('cursor'), offset: q.get('offset') }
+}
+
+// Tree puts events under those that they followed from; the newest first, what followed in its order.
+export function Tree({ events }) {
+  if (!events.length) return html`<${Empty} text=${t('event.none')} />`
+  const under = {}
+  const here = new Set(events.map((e) => e.id))
+  for (const e of events) if (e.parent && here.has(e.parent)) (under[e.parent] ??= []).unshift(e)
+  const roots = events.filter((e) => !e.parent || !here.has(e.parent))
+  return html`<ul class="tree">${roots.map((e) => html`<${One} e=${e} under=${under} />`)}</ul>`
+}
+
+function One({ e, under }) {
+  const data = e.data && Object.keys(e.data).length > 0
+  return html`<li><span class="small">${time(e.timestamp)}</span> <strong>${e.label || e.action}</strong> ${e.label && html`<code>${e.action}</code>`}
+    ${e.change ? html` <${Points} n=${e.change} />` : ''} ${e.transaction_id && html`<code>${e.transaction_id}</code>`}
+    ${data && html`<details><summary class="small">${t('event.data')}</summary><pre>${JSON.stringify(e.data, null, 2)}</pre></details>`}
+    ${under[e.id] && html`<ul class="tree">${under[e.id].map((c) => html`<${One} e=${c} under=${under} />`)}</ul>`}</li>`
+}

@@ -1,0 +1,17 @@
+// Short news at the edge, told to those who listen too.
+import { html, useEffect, useState } from '../ui.js'
+
+let show = () => {}
+export const tell = (text) => show(text)
+
+export function Toasts() {
+  const [all, set] = useState([])
+  useEffect(() => {
+    show = (text) => {
+      const one = { text }
+      set((now) => [...now, one])
+      setTimeout(() => set((now) => now.filter((o) => o !== one)), 5000)
+    }
+  }, [])
+  return html`<div class="toasts" role="status" aria-live="polite">${all.map((o) => html`<p>${o.text}</p>`)}</div>`
+}

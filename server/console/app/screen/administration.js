@@ -1,0 +1,23 @@
+// Administration: who may do what, what runs, what went wrong.
+import { html } from '../ui.js'
+import { t } from '../words.js'
+import { can } from '../api.js'
+import { filter } from '../router.js'
+import { Title } from '../part/state.js'
+import { Keys } from '../part/keys.js'
+import { Users, Sessions } from '../part/people.js'
+import { Modules, Settings, Jobs } from '../part/running.js'
+import { Audit, FailedRequests } from '../part/trail.js'
+
+const tabs = [
+  ['modules', 'listModules', Modules], ['settings', 'getSettings', Settings], ['jobs', 'listJobs', Jobs], ['keys', 'listKeys', Keys],
+  ['users', 'listUsers', Users], ['sessions', 'listSessions', Sessions], ['audit', 'listAudit', Audit], ['failed', 'listFailedRequests', FailedRequests],
+]
+
+export default function Administration({ place }) {
+  const open = tabs.filter(([, operation]) => can(operation))
+  const [name, , View] = open.find(([n]) => n === place.query.tab) || open[0]
+  return html`<${Title} text=${t('nav.administration')} />
+    <div class="tabs">${open.map(([n]) => html`<button aria-pressed=${n === name} onClick=${() => filter({ tab: n, action: '', target: '', status: '' })}>${t('admin.' + n)}</button>`)}</div>
+    <${View} place=${place} key=${name} />`
+}

@@ -1,0 +1,67 @@
+// The whole programme as a file: export it, drop one and see what it would change, bring it about.
+import { html, useState } from '../ui.js'
+import { t, time } from '../words.js'
+import { get, ask, post, can, me } from '../api.js'
+import { useLoad } from '../load.js'
+import { Loaded, Title, Failure, Loading } from '../part/state.js'
+import { Diff } from '../part/diff.js'
+import { Badge } from '../part/figures.js'
+import { sure } from '../part/dialog.js'
+import { tell } from '../part/toast.js'
+
+export default function Configuration() {
+  const [wanted, setWanted] = useState(null)
+  const [prune, setPrune] = useState(false)
+  const [plan, set] = useState({})
+  const save = async () => {
+    const text = JSON.stringify((await get('/admin/configuration')).data, null, 2)
+    const a = document.createElement('a')
+    a.href = URL.createObjectURL(new Blob([text + '\n'], { type: 'application/json' }))
+    a.download = 'programme.json'
+    a.click()
+    setTimeout(() => URL.revokeObjectURL(a.href), 1000)
+  }
+  const look = async (configuration, away = prune) => {
+    setWanted(configuration)
+    set({ loading: true })
+    try {
+      set({ data: (await ask('/admin/configuration', { mode: 'plan', prune: away, configuration })).data })
+    } catch (error) {
+      set({ error })
+    }
+  }
+  const read = async (file) => {
+    if (!file) return
+    try {
+      const value = JSON.parse(await file.text())
+      await look(value.data && !value.settings ? value.data : value)
+    } catch (e) {
+      set({ error: { message: t('configuration.unreadable') + ' ' + e.message, details: [] } })
+    }
+  }
+  const apply = async () => {
+    if (!(await sure(t('configuration.apply'), t('configuration.differences', { n: plan.data.total }), true))) return
+    try {
+      await post('/admin/configuration', { mode: 'apply', prune, configuration: wanted })
+      tell(t('done'))
+      set({})
+    } catch (error) {
+      set({ error })
+    }
+  }
+  const drop = (e) => (e.preventDefault(), read(e.dataTransfer.files[0]))
+  return html`<${Title} text=${t('nav.configuration')}><button onClick=${save}>${t('configuration.export')}</button></${Title}>
+    ${can('applyConfiguration') && html`<div class="empty" onDragOver=${(e) => e.preventDefault()} onDrop=${drop}><p>${t('configuration.drop')}</p>
+      <input type="file" accept=".json,application/json" aria-label=${t('configuration.file')} onChange=${(e) => read(e.target.files[0])} />
+      <label><input type="checkbox" checked=${prune} onChange=${(e) => (setPrune(e.target.checked), wanted && look(wanted, e.target.checked))} /> ${t('configuration.prune')}</label></div>`}
+    ${plan.loading && html`<${Loading} />`}${plan.error && html`<${Failure} error=${plan.error} />`}
+    ${plan.data && html`<section aria-live="polite"><h2>${t('configuration.differences', { n: plan.data.total })}</h2>
+      ${plan.data.differences.map((d) => html`<details class="rule"><summary><${Badge} state=${d.change} /> <code>${d.type || d.section}</code> <strong>${d.id}</strong></summary><${Diff} before=${d.before} after=${d.after} /></details>`)}
+      ${plan.data.total > 0 && me.now.role === 'owner' && html`<p><button class="danger" onClick=${apply}>${t('configuration.apply')}</button></p>`}</section>`}
+    ${can('listAudit') && html`<${Past} />`}`
+}
+
+function Past() {
+  const all = useLoad(() => get('/admin/audit', { limit: 20 }))
+  return html`<h2>${t('configuration.past')}</h2><${Loaded} of=${all}>${({ data }) => html`${data.map((e) => html`<details><summary>${time(e.at)} · ${e.key_id} · ${e.action} <code>${e.target}</code></summary><${Diff} before=${e.before} after=${e.after} /></details>`)}`}</${Loaded}>`
+}

@@ -1,0 +1,47 @@
+// The ledger: what is owed and when it expires, and the proof that every point adds up.
+import { html, useState } from '../ui.js'
+import { t, number, time } from '../words.js'
+import { get } from '../api.js'
+import { useLoad } from '../load.js'
+import { Loaded, Title, Failure, Loading } from '../part/state.js'
+import { Table } from '../part/table.js'
+import { Badge, Card } from '../part/figures.js'
+import { Chart } from '../part/chart.js'
+
+const figures = ['earned', 'spent', 'expired', 'reserved', 'pending', 'debt', 'outstanding']
+
+export default function Ledger() {
+  const ledger = useLoad(() => get('/admin/ledger'))
+  const [proof, setProof] = useState({})
+  const prove = async () => {
+    setProof({ loading: true })
+    try {
+      setProof({ data: (await get('/admin/ledger', { verify: 'true' })).data })
+    } catch (error) {
+      setProof({ error })
+    }
+  }
+  const columns = [
+    { key: 'month', label: t('ledger.month'), cell: (m) => m.month || t('never') },
+    { key: 'points', label: t('points'), right: true, cell: (m) => number(m.points) },
+    { key: 'lots', label: t('ledger.lots'), right: true, cell: (m) => number(m.lots) },
+  ]
+  return html`<${Title} text=${t('nav.ledger')}><button class="primary" onClick=${prove} disabled=${proof.loading}>${t('ledger.prove')}</button></${Title}>
+    ${proof.loading && html`<${Loading} />`}${proof.error && html`<${Failure} error=${proof.error} again=${prove} />`}
+    ${proof.data && html`<${Proof} proof=${proof.data} />`}
+    <${Loaded} of=${ledger}>${({ data }) => html`
+      <div class="cards">${figures.map((f) => html`<${Card} label=${t('points.' + f)} value=${number(data.totals[f])} />`)}</div>
+      <h2>${t('ledger.liability')}</h2>
+      ${data.months.some((m) => m.month) && html`<${Chart} title=${t('today.expires')} kind="bars" series=${[{ label: t('points') }]}
+        rows=${data.months.filter((m) => m.month).map((m) => ({ at: Date.parse(m.month + '-01T00:00:00Z') / 1000, label: m.month, values: [m.points] }))} />`}
+      <${Table} answer=${{ data: data.months }} columns=${columns} name="liability" links=${false} />
+      <p class="small">${t('ledger.at', { at: time(data.at) })}</p>`}</${Loaded}>`
+}
+
+function Proof({ proof }) {
+  const broken = proof.invariants.filter((i) => i.verdict !== 'held')
+  return html`<section aria-live="polite"><h2>${broken.length ? t('ledger.broken', { n: broken.length }) : t('ledger.held', { n: proof.invariants.length })}</h2>
+    <div class="rules">${proof.invariants.map((i) => html`<div class=${'rule ' + (i.verdict === 'held' ? 'applied' : 'refused')}>
+      <header><span><code>${i.id}</code> ${i.title}</span><${Badge} state=${i.verdict} /></header>
+      ${i.findings.map((f) => html`<p class="small"><code>${f.customer || ''}</code> ${f.detail}</p>`)}</div>`)}</div></section>`
+}

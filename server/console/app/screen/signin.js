@@ -1,0 +1,37 @@
+// Sign in: login and password, then a code where there is a second factor.
+import { html, useState } from '../ui.js'
+import { t, lang, keepLanguage } from '../words.js'
+import { own, hooks } from '../api.js'
+
+export function SignIn({ done }) {
+  const [asked, askCode] = useState(false)
+  const [error, fail] = useState(hooks.linkOver || '')
+  const [busy, work] = useState(false)
+  const [, again] = useState(0)
+  const send = async (e) => {
+    e.preventDefault()
+    const f = e.target.elements
+    work(true)
+    try {
+      await own('session', { login: f.login.value, password: f.password.value, code: f.code?.value || '' })
+      hooks.linkOver = ''
+      await done()
+    } catch (refused) {
+      if (refused.code === 190662) askCode(true)
+      fail(refused.code === 190662 && !asked ? '' : refused.message)
+      work(false)
+    }
+  }
+  return html`<main class="sign">
+    <h1>Loyalty</h1>
+    <form onSubmit=${send}>
+      <label>${t('sign.login')}<input name="login" autocomplete="username" required autofocus /></label>
+      <label>${t('sign.password')}<input name="password" type="password" autocomplete="current-password" required /></label>
+      ${asked && html`<label>${t('sign.code')}<input name="code" inputmode="numeric" autocomplete="one-time-code" required ref=${(n) => n?.focus()} /></label>`}
+      ${error && html`<p class="wrong" role="alert">${error}</p>`}
+      <button class="primary" disabled=${busy}>${t('sign.in')}</button>
+    </form>
+    <p class="small">${t('sign.help')} <code>loyalty users create --role owner NAME</code></p>
+    <select aria-label=${t('language')} value=${lang.now} onChange=${(e) => keepLanguage(e.target.value).then(() => again((n) => n + 1))}>${lang.all.map((l) => html`<option value=${l}>${l}</option>`)}</select>
+  </main>`
+}

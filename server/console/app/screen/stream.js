@@ -1,0 +1,64 @@
+// What happens, as it happens. It stops while nobody looks.
+import { html, useEffect, useReducer, useRef, useState } from '../ui.js'
+import { t, clock } from '../words.js'
+import { id } from '../api.js'
+import { filter } from '../router.js'
+import { Title, Empty } from '../part/state.js'
+import { Badge, Points } from '../part/figures.js'
+
+const most = 300 // rows that are kept
+
+export default function Stream({ place }) {
+  const rows = useRef([])
+  const rate = useRef([])
+  const [, draw] = useReducer((n) => n + 1, 0)
+  const [paused, pause] = useState(false)
+  const [state, set] = useState('waiting')
+  const { action = '', customer = '' } = place.query
+  useEffect(() => {
+    if (paused) return set('paused')
+    let source
+    let after = 'now'
+    let late = 0
+    const open = () => {
+      if (document.hidden) return
+      const q = new URLSearchParams({ after, include: 'postings' })
+      if (action) q.set('types', 'event.' + action)
+      source = new EventSource('/console/api/events/feed?' + q)
+      source.onopen = () => set('open')
+      source.onerror = () => set('waiting')
+      source.onmessage = (m) => {
+        const e = JSON.parse(m.data)
+        after = e.cursor || after
+        rate.current.push(Date.now())
+        if (customer && e.customer?.id !== customer) return
+        rows.current = [e, ...rows.current].slice(0, most)
+        late ||= setTimeout(() => ((late = 0), draw()), 200)
+      }
+    }
+    const look = () => (document.hidden ? (source?.close(), set('paused')) : open())
+    open()
+    document.addEventListener('visibilitychange', look)
+    const tick = setInterval(() => {
+      rate.current = rate.current.filter((ms) => ms > Date.now() - 300000)
+      draw()
+    }, 5000)
+    return () => {
+      source?.close()
+      clearInterval(tick)
+      clearTimeout(late)
+      document.removeEventListener('visibilitychange', look)
+    }
+  }, [paused, action, customer])
+  const buckets = Array.from({ length: 30 }, (_, i) => rate.current.filter((ms) => Math.floor((Date.now() - ms) / 10000) === 29 - i).length)
+  const top = Math.max(1, ...buckets)
+  return html`<${Title} text=${t('nav.stream')}><${Badge} state=${t('stream.' + state)} /><button onClick=${() => pause(!paused)}>${paused ? t('stream.go') : t('stream.pause')}</button></${Title}>
+    <form class="filters" onSubmit=${(e) => (e.preventDefault(), (rows.current = []), filter(Object.fromEntries(new FormData(e.target))))}>
+      <label>${t('event.action')}<input name="action" value=${action} placeholder="checkout" /></label>
+      <label>${t('customer.id')}<input name="customer" value=${customer} /></label><button>${t('search')}</button></form>
+    <figure><figcaption>${t('stream.rate')}: ${t('stream.count', { n: rate.current.length })}</figcaption>
+      <div class="bars" aria-hidden="true">${buckets.map((n) => html`<span class="meter" style=${{ flex: 1, height: Math.max(2, (100 * n) / top) + '%' }}><i style=${{ width: '100%' }}></i></span>`)}</div></figure>
+    ${!rows.current.length && html`<${Empty} text=${t('stream.none')} />`}
+    <div class="rules">${rows.current.map((e) => html`<details class="rule" key=${e.sequence}><summary>${clock(e.recorded_at)} <strong>${e.label || e.action || e.type}</strong> ${e.customer && html`<a href=${'#/customer/' + id(e.customer.id)}>${e.customer.id}</a>`} ${e.change ? html`<${Points} n=${e.change} />` : ''}</summary>
+      <pre>${JSON.stringify(e, null, 2)}</pre></details>`)}</div>`
+}

@@ -1,0 +1,63 @@
+// The console's words in four languages, and how numbers and times are written.
+const languages = ['en', 'es', 'fr', 'hu']
+const kept = 'loyalty.language'
+let words = {}
+let other = {}
+let zone
+let currency = 'EUR'
+
+export const lang = { now: 'en', all: languages }
+
+// choose picks the language: the user's own choice, else what their record says, else the browser's.
+function choose(wish) {
+  const asked = [localStorage.getItem(kept), wish, ...navigator.languages].filter(Boolean)
+  return asked.map((l) => l.slice(0, 2)).find((l) => languages.includes(l)) || 'en'
+}
+
+export async function speak(wish) {
+  lang.now = choose(wish)
+  const read = async (l) => (await fetch(new URL(`./words/${l}.json`, import.meta.url))).json()
+  words = await read(lang.now)
+  other = lang.now === 'en' ? words : await read('en')
+  document.documentElement.lang = lang.now
+}
+
+export function keepLanguage(l) {
+  localStorage.setItem(kept, l)
+  return speak(l)
+}
+
+// t gives a text; {name} in it is replaced. A text with parts for one and many is chosen by args.n.
+export function t(key, args = {}) {
+  let text = words[key] ?? other[key] ?? key
+  if (typeof text === 'object') text = text[new Intl.PluralRules(lang.now).select(args.n)] ?? text.other
+  return text.replace(/\{(\w+)\}/g, (all, name) => (name in args ? (typeof args[name] === 'number' ? number(args[name]) : args[name]) : all))
+}
+
+// has says whether there is a text, such as for an action of the platform.
+export const has = (key) => key in words
+
+export function settle(settings) {
+  zone = settings.time_zone
+  currency = settings.currency
+}
+
+export const number = (n, digits = 0) => (n == null ? '–' : new Intl.NumberFormat(lang.now, { maximumFractionDigits: digits }).format(n))
+export const money = (n, code) => {
+  try {
+    return new Intl.NumberFormat(lang.now, { style: 'currency', currency: code || currency }).format(n)
+  } catch {
+    return `${number(n, 2)} ${code || ''}`
+  }
+}
+const format = (iso, how) => {
+  const at = new Date(iso)
+  return Number.isNaN(+at) ? String(iso) : new Intl.DateTimeFormat(lang.now, { timeZone: zone, ...how }).format(at)
+}
+export const time = (iso) => (iso ? format(iso, { dateStyle: 'medium', timeStyle: 'short' }) : '–')
+export const day = (iso) => (iso ? format(iso, { dateStyle: 'medium' }) : '–')
+export const clock = (iso) => format(iso, { timeStyle: 'medium' })
+export const zoneName = () => zone || Intl.DateTimeFormat().resolvedOptions().timeZone
+
+// title gives a text of the programme in the language of the console, else in any.
+export const title = (texts) => (texts && typeof texts === 'object' ? texts[lang.now] || texts.en || Object.values(texts)[0] || '' : texts || '')
