@@ -62,10 +62,14 @@ func (s *settings) verify(cmd *cobra.Command) error {
 // proveLedger checks the ledger of a database that is open.
 func proveLedger(cmd *cobra.Command, db *store.Store) error {
 	verdicts := map[store.LedgerVerdict]int{}
+	bar := newProgress(cmd.ErrOrStderr(), "ledger")
+	stop := bar.during()
 	db.VerifyLedger(cmd.Context(), func(c store.LedgerCheck) {
 		verdicts[c.Verdict]++
-		printCheck(cmd.OutOrStdout(), c)
+		bar.step("after " + c.Invariant)
+		bar.aside(func() { printCheck(cmd.OutOrStdout(), c) })
 	})
+	stop()
 	switch {
 	case verdicts[store.LedgerBroken] > 0:
 		return coded{codeFailed, fmt.Errorf("%d invariants of the ledger are broken", verdicts[store.LedgerBroken])}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"text/tabwriter"
 	"time"
@@ -16,7 +17,12 @@ func newMigrate(s *settings) *cobra.Command {
 		Use: "up", Short: "Apply the migrations that are missing", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s.noMigrate = false
-			return use(cmd.Context(), s.open, func(*store.Store) error {
+			stop := newProgress(cmd.ErrOrStderr(), "migrate").during()
+			open := func(ctx context.Context) (*store.Store, error) {
+				defer stop()
+				return s.open(ctx)
+			}
+			return use(cmd.Context(), open, func(*store.Store) error {
 				if s.copied != "" {
 					fmt.Fprintf(cmd.OutOrStdout(), "The database as it was is in %s; delete it when all is well.\n", s.copied)
 				}

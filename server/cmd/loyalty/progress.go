@@ -20,8 +20,8 @@ type progress struct {
 	shown time.Time
 	width int
 
-	lock sync.Mutex
-	now  string // the step that is being done
+	lock sync.Mutex // over what is shown
+	now  string     // the step that is being done
 }
 
 // How soon a bar appears, and how often it moves.
@@ -67,6 +67,8 @@ func (p *progress) show(done, of int64, unit string) {
 			line += fmt.Sprintf(", %s left", left.Round(time.Second))
 		}
 	}
+	p.lock.Lock()
+	defer p.lock.Unlock()
 	p.line(line)
 }
 
@@ -94,27 +96,41 @@ func (p *progress) during() (stop func()) {
 				return
 			case <-tick.C:
 			}
-			p.lock.Lock()
-			now := p.now
-			p.lock.Unlock()
 			if took := time.Since(p.begun); took > progressAfter {
-				p.line(fmt.Sprintf("%s: %s, %s", p.what, now, took.Round(time.Second)))
+				p.lock.Lock()
+				p.line(strings.TrimSuffix(fmt.Sprintf("%s, %s: %s", p.what, took.Round(time.Second), p.now), ": "))
+				p.lock.Unlock()
 			}
 		}
 	}()
 	return func() { close(done); <-ended; p.end() }
 }
 
-// line shows a line in the place of the last one.
+// aside prints what stays, in the place of the bar, which comes back below it.
+func (p *progress) aside(print func()) {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	p.clear()
+	print()
+}
+
+// line shows a line in the place of the last one. The lock is held.
 func (p *progress) line(text string) {
 	fmt.Fprintf(p.out, "\r%-*s", p.width, text)
 	p.width = max(p.width, len(text))
 }
 
-// end takes the bar away.
-func (p *progress) end() {
+// clear takes the line away. The lock is held.
+func (p *progress) clear() {
 	if p.width > 0 {
 		fmt.Fprintf(p.out, "\r%*s\r", p.width, "")
 		p.width = 0
 	}
+}
+
+// end takes the bar away.
+func (p *progress) end() {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	p.clear()
 }

@@ -47,32 +47,31 @@ func (s *settings) rebuild(cmd *cobra.Command) error {
 
 // rebuilt folds the journal of a database that is open.
 func rebuilt(cmd *cobra.Command, db *store.Store) error {
-	r := &rebuildReport{out: cmd.OutOrStdout(), progress: cmd.ErrOrStderr()}
-	if err := db.VerifyRebuild(cmd.Context(), r.differ, r.told); err != nil {
+	r := &rebuildReport{out: cmd.OutOrStdout(), bar: newProgress(cmd.ErrOrStderr(), "rebuild")}
+	err := db.VerifyRebuild(cmd.Context(), r.differ, r.told)
+	r.bar.end()
+	if err != nil {
 		return coded{codeUnchecked, fmt.Errorf("could not rebuild: %w", err)}
 	}
 	return r.end()
 }
 
-// rebuildReport is what a rebuild tells: differences on one stream, how far it is
-// on the other, at most once a percent.
+// rebuildReport is what a rebuild tells: differences, and on a terminal how far it is.
 type rebuildReport struct {
-	out, progress io.Writer
-	differences   int
-	done          store.RebuildProgress
+	out         io.Writer
+	bar         *progress
+	differences int
+	done        store.RebuildProgress
 }
 
 func (r *rebuildReport) differ(d rebuild.Difference) {
 	if r.differences++; r.differences <= maxDifferences {
-		printDifference(r.out, d)
+		r.bar.aside(func() { printDifference(r.out, d) })
 	}
 }
 
 func (r *rebuildReport) told(p store.RebuildProgress) {
-	percent := func(p store.RebuildProgress) int64 { return 100 * p.Events / max(1, p.Of) }
-	if percent(p) > percent(r.done) || p.Events == p.Of {
-		fmt.Fprintf(r.progress, "%d %%: %d of %d events, %d customers\n", percent(p), p.Events, p.Of, p.Customers)
-	}
+	r.bar.show(p.Events, p.Of, "events")
 	r.done = p
 }
 
