@@ -8,14 +8,13 @@ import (
 	"go/token"
 	"maps"
 	"net/http"
-	"os"
 	"regexp"
-	"slices"
 	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/loyalty-platform/loyalty/openapi"
 	"github.com/loyalty-platform/loyalty/server"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/store/storetest"
@@ -174,17 +173,17 @@ func (f failing) reach(h *house, languages []string) {
 }
 
 // everyErrorIsListed compares the rows with the failures of the source and with
-// the list of codes in openapi/DECISIONS.md.
+// openapi/errors.yaml.
 func everyErrorIsListed(t *testing.T) {
 	known := map[string]int{"signature_malformed": 101021, "signature_date": 101022, "signature_scope": 101023, "signature_refused": 101024}
 	for _, pattern := range []string{"loyalty/errors.go", "errors.go", "contract/errors.go", "list/errors.go"} {
 		maps.Copy(known, failuresIn(t, pattern))
 	}
 	require.Greater(t, len(known), 100)
-	rows, statuses := map[string]int{}, map[int]int{}
+	rows, statuses := map[string]int{}, map[string]int{}
 	for _, f := range failings {
 		require.NotContains(t, rows, f.name, "two rows")
-		rows[f.name], statuses[f.code] = f.code, f.status
+		rows[f.name], statuses[f.name] = f.code, f.status
 	}
 	for name := range elsewhere {
 		require.NotContains(t, rows, name, "here and elsewhere")
@@ -196,19 +195,16 @@ func everyErrorIsListed(t *testing.T) {
 		rows[name] = known[name]
 	}
 	require.Equal(t, known, rows, "every failure has a row")
-	decided := decidedCodes(t)
-	for code, d := range decided {
-		require.Contains(t, slices.Collect(maps.Values(rows)), code, "the code %d of DECISIONS.md", code)
-		if d.name != "" {
-			require.Equal(t, code, known[d.name], "DECISIONS.md names %d %s", code, d.name)
-			if status, here := statuses[code]; here {
-				require.Equal(t, status, d.status, "DECISIONS.md: %d", code)
-			}
+	all, err := openapi.Errors()
+	require.NoError(t, err)
+	told := map[string]int{}
+	for _, e := range all {
+		told[e.Name] = e.Code
+		if status, here := statuses[e.Name]; here {
+			require.Equal(t, status, e.Status, "openapi/errors.yaml: %s", e.Name)
 		}
 	}
-	for name, code := range known {
-		require.Contains(t, decided, code, "DECISIONS.md lacks %s", name)
-	}
+	require.Equal(t, known, told, "openapi/errors.yaml has every failure")
 }
 
 // failuresIn reads the failures that a file declares: their names and codes.
@@ -234,47 +230,6 @@ func failuresIn(t *testing.T, path string) map[string]int {
 	})
 	require.NotEmpty(t, found)
 	return found
-}
-
-// decided is what DECISIONS.md says of a code.
-type decided struct {
-	status int
-	name   string
-}
-
-var (
-	codeRow   = regexp.MustCompile(`(?m)^\| (\d+) \| (\d+) \| (\w+) \|`)
-	codeWords = regexp.MustCompile(`(?s)Codes of the specification: (.*?) Everything else`)
-	codeRange = regexp.MustCompile(`(\d+)(?:-(\d+))?`)
-)
-
-// decidedCodes reads the section "Error codes".
-func decidedCodes(t *testing.T) map[int]decided {
-	t.Helper()
-	page, err := os.ReadFile("../openapi/DECISIONS.md")
-	require.NoError(t, err)
-	all := map[int]decided{}
-	number := func(text string) int {
-		n, err := strconv.Atoi(text)
-		require.NoError(t, err)
-		return n
-	}
-	words := codeWords.FindStringSubmatch(string(page))
-	require.NotNil(t, words)
-	for _, found := range codeRange.FindAllStringSubmatch(words[1], -1) {
-		last := found[1]
-		if found[2] != "" {
-			last = found[2]
-		}
-		for n := number(found[1]); n <= number(last); n++ {
-			all[n] = decided{}
-		}
-	}
-	for _, row := range codeRow.FindAllStringSubmatch(string(page), -1) {
-		all[number(row[1])] = decided{number(row[2]), row[3]}
-	}
-	require.Greater(t, len(all), 50)
-	return all
 }
 
 // sends posts a body, as the row says in every language.

@@ -19,6 +19,7 @@ import (
 	"github.com/loyalty-platform/loyalty/openapi"
 	"github.com/loyalty-platform/loyalty/server"
 	"github.com/loyalty-platform/loyalty/server/contract"
+	"github.com/loyalty-platform/loyalty/server/docs"
 	"github.com/loyalty-platform/loyalty/server/loyalty/action"
 	administration "github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
@@ -76,7 +77,7 @@ func openOn(t *testing.T, url string, adjust ...func(*server.Options)) *house {
 		Leaderboard: leaderboard.NewLeaderboard(leaderboard.LeaderboardOptions{Store: h.store, Programmes: directory}),
 		Statistics:  statistics.New(statistics.Options{Store: h.store, Programmes: directory}),
 		Jobs:        job.NewJobs(job.JobsOptions{Engine: h.engine, Store: h.store}),
-		Vocabulary:  vocabulary, Catalogue: catalogue, Ready: h.store.Ready,
+		Vocabulary:  vocabulary, Catalogue: catalogue, Ready: h.store.Ready, Portal: docs.New(region, nil),
 		Logger: slog.New(slog.NewJSONHandler(h.log, nil)),
 	}
 	for _, f := range adjust {

@@ -66,6 +66,8 @@ type Options struct {
 	Status func() []Figure
 	// Logger takes the log lines; optional: they are dropped.
 	Logger *slog.Logger
+	// Portal answers /, /docs and what is below it, without a signature; optional: nothing does.
+	Portal http.Handler
 	// Observer hears of each request; optional.
 	Observer Observer
 	// Console makes what answers under /console/, of this server's own handler and what

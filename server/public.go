@@ -1,12 +1,7 @@
 package server
 
 import (
-	"bytes"
-	_ "embed"
-	"html/template"
-	"maps"
 	"net/http"
-	"slices"
 	"sync"
 
 	"github.com/gin-gonic/gin"
@@ -15,13 +10,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/contract"
 )
 
-//go:embed index.html
-var indexSource string
-
-var indexPage = template.Must(template.New("index").Parse(indexSource))
-
 // publish adds what needs no signature: liveness, readiness, the documents, their
-// request collections and the page that lists them. Nothing in it is a customer's.
+// request collections and the portal that explains them. Nothing in it is a customer's.
 func (s *Server) publish(g gin.IRouter, documents []contract.Document) error {
 	g.GET("/livez", func(c *gin.Context) { c.String(http.StatusOK, "ok\n") })
 	g.GET("/readyz", s.answerReady)
@@ -34,12 +24,12 @@ func (s *Server) publish(g gin.IRouter, documents []contract.Document) error {
 		}
 		g.GET("/collections/"+d.API+".json", static("application/json; charset=utf-8", requests))
 	}
-	var page bytes.Buffer
-	if err := indexPage.Execute(&page, index(documents)); err != nil {
-		return err
-	}
-	for _, path := range []string{"/", "/docs"} {
-		g.GET(path, static("text/html; charset=utf-8", page.Bytes()))
+	if s.portal != nil {
+		page := gin.WrapH(s.portal)
+		for _, path := range []string{"/", "/docs", "/docs.md", "/docs/*page", "/llms.txt"} {
+			g.GET(path, page)
+		}
+		g.POST("/docs/try", page)
 	}
 	return nil
 }
@@ -71,31 +61,8 @@ func (s *Server) bundled(api, contentType string, form func(bundle) []byte) gin.
 	}
 }
 
-type indexEntry struct {
-	API, Title, Description string
-	Operations              []indexOperation
-}
-
-type indexOperation struct{ Method, Path, Summary string }
-
-func index(documents []contract.Document) []indexEntry {
-	entries := make([]indexEntry, len(documents))
-	for i, d := range documents {
-		entries[i] = indexEntry{API: d.API, Title: d.Spec.Info.Title, Description: d.Spec.Info.Description}
-		for _, path := range slices.Sorted(maps.Keys(d.Spec.Paths.Map())) {
-			item := d.Spec.Paths.Value(path)
-			for _, method := range []string{http.MethodGet, http.MethodPost} {
-				if op := item.GetOperation(method); op != nil {
-					entries[i].Operations = append(entries[i].Operations, indexOperation{method, path, op.Summary})
-				}
-			}
-		}
-	}
-	return entries
-}
-
-// static answers bytes that never change while the server runs. The page may
-// load nothing from anywhere.
+// static answers bytes that never change while the server runs. Where a browser shows
+// them, they may load nothing from anywhere.
 func static(contentType string, body []byte) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		h := c.Writer.Header()

@@ -46,12 +46,12 @@ func TestPublicPages(t *testing.T) {
 		made, err := openapi.MakeCollection(api)
 		require.NoError(t, err)
 		require.Equal(t, string(made), a.body, "make collections")
-		require.Contains(t, get("/").body, "/openapi/"+api+".yaml")
-		require.Contains(t, get("/").body, "/collections/"+api+".json")
+		require.Contains(t, get("/docs/apis/"+api).body, "/openapi/"+api+".yaml")
+		require.Contains(t, get("/docs/apis/"+api).body, "/collections/"+api+".json")
 	}
 	require.Equal(t, http.StatusUnauthorized, get("/openapi/common.yaml").status)
 	page := get("/")
-	require.NotContains(t, page.body, "src=")
+	require.NotContains(t, page.body, `="http`, "it loads nothing from elsewhere")
 	require.Contains(t, page.header.Get("Content-Security-Policy"), "default-src 'none'")
 }
 

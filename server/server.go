@@ -45,7 +45,8 @@ type Server struct {
 	proxies     proxies
 	signatures  loyalty.SignatureStore // nil: the replay guard is off
 	debug       bool
-	observer    Observer // nil: nobody counts
+	observer    Observer     // nil: nobody counts
+	portal      http.Handler // nil: there is none
 	bodies      *bodyMemory
 	exhausted   sync.Map // by key id: exhaustion
 

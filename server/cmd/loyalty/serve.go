@@ -140,7 +140,7 @@ func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logg
 		Statistics:  statistics.New(statistics.Options{Store: db, Programmes: a.directory}),
 		Vocabulary:  a.vocabulary, Catalogue: catalogue, Limiter: limiter, Ready: a.ready, Status: a.status, Logger: logger,
 		PublicHosts: s.publicHosts, TrustedProxies: s.trustedProxies, SigningDebug: s.signingDebug,
-		BodyMemory: int64(s.bodyMemory) << 20,
+		BodyMemory: int64(s.bodyMemory) << 20, Portal: portal(s, a),
 	}
 	if s.replayGuard {
 		o.ReplayGuard = db

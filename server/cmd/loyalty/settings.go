@@ -20,15 +20,15 @@ import (
 // settings are what an installation chooses. Each is a flag and an environment
 // variable of the same name; the flag wins.
 type settings struct {
-	listen, manageAt, console, databaseURL, data, region, masterKey, redisURL, log string
-	publicHosts, trustedProxies                                                    []string
-	signingDebug, replayGuard, noMigrate, manageOpen                               bool
-	manageGiven                                                                    bool // manageAt was chosen
-	bodyMemory                                                                     int  // MiB
-	poolBatches, poolReads                                                         int
-	backupDir, masterKeyOld                                                        string
-	backupKeep                                                                     int
-	copied                                                                         string // the file as it was before it was migrated
+	listen, manageAt, console, databaseURL, data, region, masterKey, redisURL, log, docs string
+	publicHosts, trustedProxies                                                          []string
+	signingDebug, replayGuard, noMigrate, manageOpen                                     bool
+	manageGiven                                                                          bool // manageAt was chosen
+	bodyMemory                                                                           int  // MiB
+	poolBatches, poolReads                                                               int
+	backupDir, masterKeyOld                                                              string
+	backupKeep                                                                           int
+	copied                                                                               string // the file as it was before it was migrated
 }
 
 // leastBodyMemory has room for the largest body of all, as it is worked on.
@@ -52,6 +52,7 @@ func (s *settings) flags(f *pflag.FlagSet) {
 	f.StringVar(&s.masterKeyOld, "master-key-old", "", "64 hex digits of the master key before this one, while it is being changed (default: master.key.old in the data folder)")
 	f.StringVar(&s.redisURL, "redis-url", "", "redis://…, to share rate limits between nodes")
 	f.StringVar(&s.log, "log", "text", "format and level of the log: text or json, then debug, info, warn or error (json,warn)")
+	f.StringVar(&s.docs, "docs", "", "the portal at /docs: off, read, or try to send requests from its pages (default: try on a loopback address, else read)")
 	f.StringSliceVar(&s.publicHosts, "public-hosts", nil, "further host names under which clients sign, separated by commas")
 	f.StringSliceVar(&s.trustedProxies, "trusted-proxies", nil, "addresses or networks whose X-Forwarded-For and X-Forwarded-Host are believed")
 	f.BoolVar(&s.signingDebug, "signing-debug", false, "let a refused signature tell what was expected; development on a loopback address only")
@@ -173,6 +174,9 @@ func (s *settings) check() error {
 	}
 	if s.backupKeep < 1 {
 		return fault("backup-keep", "%d must be 1 or more", s.backupKeep)
+	}
+	if !slices.Contains([]string{"", docsOff, docsRead, docsTry}, s.docs) {
+		return fault("docs", "%q must be off, read or try", s.docs)
 	}
 	for _, text := range s.trustedProxies {
 		if _, err := netip.ParseAddr(text); err != nil {

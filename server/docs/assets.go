@@ -1,0 +1,33 @@
+package docs
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"mime"
+	"net/http"
+	"path"
+	"strings"
+)
+
+// asset answers a file that pages load. Large ones are kept compressed.
+func asset(w http.ResponseWriter, r *http.Request, name string) {
+	h := w.Header()
+	h.Set("Cache-Control", "no-cache")
+	packed, err := files.ReadFile(name + ".gz")
+	if err != nil {
+		http.ServeFileFS(w, r, files, name)
+		return
+	}
+	h.Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
+	h.Set("Vary", "Accept-Encoding")
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		h.Set("Content-Encoding", "gzip")
+		_, _ = w.Write(packed) // the reader went away
+		return
+	}
+	plain, err := gzip.NewReader(bytes.NewReader(packed))
+	if err == nil {
+		_, _ = io.Copy(w, plain) //nolint:gosec // it was packed by us
+	}
+}

@@ -1,0 +1,143 @@
+// Package docs is the portal for those who write against the platform: a page for every
+// operation, action, entity, module and error, made from the documents when it is first
+// asked for, and a way to sign a request and send it from the page. Each page is Markdown;
+// /docs/….md gives it as it is, /docs/… as HTML that works without a script.
+package docs
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+)
+
+//go:embed assets clients page.html reference.html
+var files embed.FS
+
+var layout = template.Must(template.ParseFS(files, "page.html", "reference.html"))
+
+// policy lets a page load its own files and nothing else; pure keeps its scripts from
+// writing HTML as well, which the reference's do.
+const (
+	policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+	pure   = policy + "; require-trusted-types-for 'script'; trusted-types 'none'"
+)
+
+// Portal serves the pages. It may be used by many goroutines.
+type Portal struct {
+	region string
+	try    *relay // nil: nothing can be tried
+	book   func() (*book, error)
+}
+
+// New makes a portal. region is what requests are signed for. try takes the requests that
+// readers send from a page; nil: they can read only.
+func New(region string, try http.Handler) *Portal {
+	p := &Portal{region: region, book: sync.OnceValues(newBook)}
+	if try != nil {
+		p.try = &relay{to: try}
+	}
+	return p
+}
+
+// ServeHTTP answers /docs, everything below it, / and /llms.txt.
+func (p *Portal) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", pure)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	switch path := strings.TrimSuffix(r.URL.Path, "/"); {
+	case path == "/docs/try":
+		p.tried(w, r)
+	case strings.HasPrefix(path, "/docs/assets/"):
+		asset(w, r, strings.TrimPrefix(path, "/docs/"))
+	case path == "/docs/reference":
+		h.Set("Content-Security-Policy", policy)
+		p.reference(w, r)
+	default:
+		p.read(w, r, path)
+	}
+}
+
+func (p *Portal) tried(w http.ResponseWriter, r *http.Request) {
+	if p.try == nil {
+		http.NotFound(w, r)
+		return
+	}
+	p.try.ServeHTTP(w, r)
+}
+
+// read answers a page, the index of all, or the list for machines.
+func (p *Portal) read(w http.ResponseWriter, r *http.Request, path string) {
+	b, err := p.book()
+	if err != nil {
+		http.Error(w, "the documents cannot be read", http.StatusInternalServerError)
+		return
+	}
+	switch path {
+	case "/llms.txt":
+		send(w, r, "text/plain; charset=utf-8", b.list)
+		return
+	case "/docs/search.json":
+		send(w, r, "application/json; charset=utf-8", b.search)
+		return
+	case "":
+		path = "/docs"
+	}
+	name, asMarkdown := strings.CutSuffix(path, ".md")
+	found, ok := b.pages[name]
+	if !ok {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.WriteHeader(http.StatusNotFound)
+		fmt.Fprintln(w, "There is no such page. /docs has all of them.") //nolint:errcheck // the reader went away
+		return
+	}
+	if asMarkdown {
+		send(w, r, "text/markdown; charset=utf-8", found.text)
+		return
+	}
+	page, err := p.html(b, found)
+	if err != nil {
+		http.Error(w, "the page cannot be made", http.StatusInternalServerError)
+		return
+	}
+	send(w, r, "text/html; charset=utf-8", page)
+}
+
+func send(w http.ResponseWriter, r *http.Request, contentType, body string) {
+	w.Header().Set("Content-Type", contentType)
+	w.Header().Set("Cache-Control", "no-cache")
+	if r.Method != http.MethodHead {
+		fmt.Fprint(w, body) //nolint:errcheck // the reader went away
+	}
+}
+
+// markdown renders what the documents and this package say. Neither holds HTML, and it would be
+// left out.
+var markdown = goldmark.New(goldmark.WithExtensions(extension.Table), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
+
+// html is a page as browsers show it.
+func (p *Portal) html(b *book, found *page) (string, error) {
+	var content, out bytes.Buffer
+	if err := markdown.Convert([]byte(found.text), &content); err != nil {
+		return "", err
+	}
+	trial, err := json.Marshal(found.trial)
+	if err != nil {
+		return "", err
+	}
+	err = layout.ExecuteTemplate(&out, "page.html", map[string]any{
+		"Title": found.title, "Path": found.path, "Sections": b.sections, "Section": found.section, "Region": p.region,
+		"Content": template.HTML(content.String()), //nolint:gosec // goldmark drops raw HTML
+		"Try":     p.try != nil && found.trial != nil, "Trial": string(trial),
+	})
+	return out.String(), err
+}

@@ -1,0 +1,202 @@
+package docs_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/openapi"
+	"github.com/loyalty-platform/loyalty/server/contract"
+	"github.com/loyalty-platform/loyalty/server/docs"
+)
+
+// ask sends a request to a portal that hands what is tried to a handler.
+func ask(p http.Handler, method, target, body string, headers ...string) (int, http.Header, string) {
+	r := httptest.NewRequest(method, "http://loyalty.test"+target, strings.NewReader(body))
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	p.ServeHTTP(w, r)
+	answer := w.Result()
+	text, _ := io.ReadAll(answer.Body)
+	return answer.StatusCode, answer.Header, string(text)
+}
+
+// TestEveryThingHasAPage counts: each operation, action, entity, module and error of the
+// documents has a page, as HTML and as Markdown, in the list for machines and in the
+// search, and each link on a page leads to one.
+func TestEveryThingHasAPage(t *testing.T) {
+	p := docs.New("local", http.NotFoundHandler())
+	wanted := []string{"/docs", "/docs/apis", "/docs/events", "/docs/entities", "/docs/entities/custom", "/docs/modules", "/docs/errors", "/docs/signing", "/docs/conditions"}
+	for _, api := range openapi.Names() {
+		wanted = append(wanted, "/docs/apis/"+api)
+		doc, err := openapi.Load(api)
+		require.NoError(t, err)
+		for _, item := range doc.Paths.Map() {
+			for _, op := range item.Operations() {
+				wanted = append(wanted, "/docs/operations/"+op.OperationID)
+			}
+		}
+		switch api {
+		case "entities":
+			for kind := range doc.Extensions["x-entities"].(map[string]any) {
+				if !strings.Contains(kind, "{") {
+					wanted = append(wanted, "/docs/entities/"+kind)
+				}
+			}
+		case "administration":
+			for _, name := range doc.Components.Schemas["ModuleName"].Value.Enum {
+				wanted = append(wanted, fmt.Sprintf("/docs/modules/%v", name))
+			}
+		case "events":
+			for name := range doc.Components.Schemas["Event"].Value.Extensions["x-internal-actions"].(map[string]any) {
+				wanted = append(wanted, "/docs/events/"+name)
+			}
+		}
+	}
+	vocabulary, err := contract.NewVocabulary()
+	require.NoError(t, err)
+	for _, action := range vocabulary.Actions() {
+		wanted = append(wanted, "/docs/events/"+action)
+	}
+	failures, err := openapi.Errors()
+	require.NoError(t, err)
+	for _, e := range failures {
+		wanted = append(wanted, fmt.Sprintf("/docs/errors/%d", e.Code))
+	}
+	require.Greater(t, len(wanted), 300)
+
+	_, _, list := ask(p, http.MethodGet, "/llms.txt", "")
+	_, _, search := ask(p, http.MethodGet, "/docs/search.json", "")
+	var rows [][3]string
+	require.NoError(t, json.Unmarshal([]byte(search), &rows))
+	found := map[string]bool{}
+	for _, row := range rows {
+		require.NotContains(t, found, row[0])
+		require.NotEmpty(t, row[1], row)
+		require.NotEmpty(t, row[2], row)
+		found[row[0]] = true
+	}
+	links := regexp.MustCompile(`\]\((/[^)]*)\)`)
+	for _, path := range wanted {
+		require.True(t, found[path], "%s is not found by the search", path)
+		require.Contains(t, list, "("+path+".md)")
+		status, header, page := ask(p, http.MethodGet, path, "")
+		require.Equal(t, http.StatusOK, status, path)
+		require.Equal(t, "text/html; charset=utf-8", header.Get("Content-Type"))
+		require.NotContains(t, header.Get("Content-Security-Policy"), "unsafe")
+		require.NotContains(t, page, "raw HTML omitted", path)
+		require.NotContains(t, page, "%!", path)
+		status, _, text := ask(p, http.MethodGet, path+".md", "")
+		require.Equal(t, http.StatusOK, status, path)
+		require.True(t, strings.HasPrefix(text, "# "), path)
+		for _, link := range links.FindAllStringSubmatch(text, -1) {
+			to := strings.TrimSuffix(link[1], ".md")
+			outside := strings.HasPrefix(to, "/openapi/") || strings.HasPrefix(to, "/collections/") || to == "/llms.txt" || to == "/docs/reference"
+			require.True(t, outside || found[to], "%s links to %s, which is not there", path, to)
+		}
+	}
+	_, _, start := ask(p, http.MethodGet, "/", "")
+	require.LessOrEqual(t, len(start), 40<<10)
+	status, _, _ := ask(p, http.MethodGet, "/docs/nothing-here", "")
+	require.Equal(t, http.StatusNotFound, status)
+}
+
+// TestAssets: pages load what they load from the portal itself.
+func TestAssets(t *testing.T) {
+	p := docs.New("local", nil)
+	for _, file := range []string{"portal.css", "portal.js", "sign.js"} {
+		status, header, _ := ask(p, http.MethodGet, "/docs/assets/"+file, "")
+		require.Equal(t, http.StatusOK, status, file)
+		require.Equal(t, "nosniff", header.Get("X-Content-Type-Options"))
+	}
+	for _, secret := range []string{"/docs/assets/..%2fpage.html", "/docs/assets/", "/docs/assets/nothing.js"} {
+		status, _, _ := ask(p, http.MethodGet, secret, "")
+		require.GreaterOrEqual(t, status, http.StatusBadRequest, secret)
+	}
+	status, _, page := ask(p, http.MethodGet, "/docs", "")
+	require.Equal(t, http.StatusOK, status)
+	require.NotContains(t, page, `id="try"`, "nothing can be tried here")
+	status, _, _ = ask(p, http.MethodPost, "/docs/try", `{}`)
+	require.Equal(t, http.StatusNotFound, status)
+}
+
+// TestTried: a request is handed on as it was signed, under the caller's own address, and
+// nothing can be claimed on the way.
+func TestTried(t *testing.T) {
+	var got *http.Request
+	var body []byte
+	p := docs.New("local", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = r
+		body, _ = io.ReadAll(r.Body)
+		w.Header().Set("X-Request-Id", "one")
+		w.WriteHeader(http.StatusTeapot)
+		_, _ = w.Write([]byte("short and stout"))
+		if r.URL.Path == "/long" {
+			_, err := w.Write(make([]byte, 9<<20))
+			require.Error(t, err)
+		}
+	}))
+	status, header, text := ask(p, http.MethodPost, "/docs/try", `{"method":"POST","target":"/events?a=%20b","headers":[["Date","20260101T000000Z"],["authorization","x"]],"body":"{\"é\":1}"}`,
+		"Cookie", "loyalty=stolen", "X-Forwarded-For", "192.0.2.1", "Sec-Fetch-Site", "same-origin")
+	require.Equal(t, http.StatusOK, status, text)
+	require.Equal(t, "no-store", header.Get("Cache-Control"))
+	require.Equal(t, "/events?a=%20b", got.RequestURI)
+	require.Equal(t, "loyalty.test", got.Host)
+	require.Equal(t, "192.0.2.1:1234", got.RemoteAddr, "the caller's own address")
+	require.Equal(t, `{"é":1}`, string(body))
+	require.Equal(t, http.Header{"Date": {"20260101T000000Z"}, "Authorization": {"x"}, "X-Forwarded-For": {"192.0.2.1"}}, got.Header, "no cookie")
+	var answer struct {
+		Status  int
+		Headers [][2]string
+		Body    string
+		Cut     bool
+	}
+	require.NoError(t, json.Unmarshal([]byte(text), &answer))
+	require.Equal(t, http.StatusTeapot, answer.Status)
+	require.Equal(t, [][2]string{{"X-Request-Id", "one"}}, answer.Headers)
+	require.Equal(t, "short and stout", answer.Body)
+
+	_, _, text = ask(p, http.MethodPost, "/docs/try", `{"method":"GET","target":"/long"}`)
+	require.NoError(t, json.Unmarshal([]byte(text), &answer))
+	require.True(t, answer.Cut)
+
+	for _, row := range []struct {
+		what, body string
+		status     int
+		says       string
+		headers    []string
+	}{
+		{"not JSON", `{`, 400, "not JSON", nil},
+		{"a verb", `{"method":"PUT","target":"/events"}`, 400, "method", nil},
+		{"another host", `{"method":"GET","target":"http://elsewhere.test/"}`, 400, "target", nil},
+		{"another host without a scheme", `{"method":"GET","target":"//elsewhere.test/"}`, 400, "target", nil},
+		{"itself", `{"method":"POST","target":"/docs/try"}`, 400, "target", nil},
+		{"the console", `{"method":"GET","target":"/console/api/customers"}`, 400, "target", nil},
+		{"a header of a proxy", `{"method":"GET","target":"/","headers":[["x-forwarded-for","127.0.0.1"]]}`, 400, "X-Forwarded-For", nil},
+		{"a cookie", `{"method":"GET","target":"/","headers":[["cookie","a=b"]]}`, 400, "Cookie", nil},
+		{"a host", `{"method":"GET","target":"/","headers":[["host","a"]]}`, 400, "Host", nil},
+		{"a hop", `{"method":"GET","target":"/","headers":[["connection","close"]]}`, 400, "Connection", nil},
+		{"a large body", `{"method":"POST","target":"/","body":"` + strings.Repeat("x", 1<<20+1) + `"}`, 400, "body", nil},
+		{"a huge body", `{"method":"POST","target":"/","body":"` + strings.Repeat("x", 2<<20) + `"}`, 413, "too large", nil},
+		{"another site", `{"method":"GET","target":"/"}`, 403, "only the pages", []string{"Sec-Fetch-Site", "cross-site"}},
+		{"another origin", `{"method":"GET","target":"/"}`, 403, "only the pages", []string{"Origin", "http://elsewhere.test"}},
+		{"a sandboxed page", `{"method":"GET","target":"/"}`, 403, "only the pages", []string{"Origin", "null"}},
+	} {
+		got = nil
+		status, _, text := ask(p, http.MethodPost, "/docs/try", row.body, row.headers...)
+		require.Equal(t, row.status, status, row.what)
+		require.Contains(t, text, row.says, row.what)
+		require.Nil(t, got, row.what)
+	}
+	status, _, _ = ask(p, http.MethodGet, "/docs/try", "")
+	require.Equal(t, http.StatusMethodNotAllowed, status)
+}

@@ -1,0 +1,167 @@
+package docs
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// What a request that is tried may take.
+const (
+	maxTried    = 1 << 20 // bytes of the request
+	maxAnswered = 8 << 20 // bytes of the answer that are shown
+	tryTimeout  = 15 * time.Second
+)
+
+// relay takes a signed request as data, because a browser does not let a page set the
+// header Date, and hands it to the platform as if its sender had sent it. It adds no
+// authority: no cookie is read, and the caller's own address counts.
+type relay struct {
+	to http.Handler
+}
+
+// tried is a request as a page sends it.
+type tried struct {
+	Method  string      `json:"method"`
+	Target  string      `json:"target"`
+	Headers [][2]string `json:"headers"`
+	Body    string      `json:"body"`
+}
+
+// answered is what came back.
+type answered struct {
+	Status  int         `json:"status"`
+	Headers [][2]string `json:"headers"`
+	Body    string      `json:"body"`
+	Cut     bool        `json:"cut,omitempty"` // there was more than is shown
+	Took    float64     `json:"took"`          // milliseconds
+}
+
+// ServeHTTP sends the request that stands in the body, and answers what came back. 400:
+// it is not such a request; 403: it comes from another site; 405; 413.
+func (t *relay) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		http.Error(w, "a request to try is sent by POST", http.StatusMethodNotAllowed)
+		return
+	}
+	if !sameSite(r) {
+		http.Error(w, "only the pages of this server can try requests", http.StatusForbidden)
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxTried+maxTried/2)) // JSON writes some characters longer
+	if err != nil {
+		http.Error(w, "the request to try is too large", http.StatusRequestEntityTooLarge)
+		return
+	}
+	var in tried
+	if err := json.Unmarshal(body, &in); err != nil {
+		http.Error(w, "the request to try is not JSON: "+err.Error(), http.StatusBadRequest)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), tryTimeout)
+	defer cancel()
+	request, err := in.request(ctx, r)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	out, began := &recorder{header: http.Header{}}, time.Now()
+	t.to.ServeHTTP(out, request)
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	_ = json.NewEncoder(w).Encode(out.answer(time.Since(began))) // the page went away
+}
+
+// sameSite says whether a page of this very server sent the request, as far as browsers tell.
+func sameSite(r *http.Request) bool {
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" {
+		return site == "same-origin"
+	}
+	origin, err := url.Parse(r.Header.Get("Origin"))
+	return err == nil && (origin.Host == "" && r.Header.Get("Origin") == "" || origin.Host == r.Host)
+}
+
+// ownHeaders are those that the connection or the server decides, and those by which a
+// request would claim to come from elsewhere.
+var ownHeaders = []string{
+	"Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
+	"Content-Length", "Cookie", "Host", "Forwarded", "X-Request-Id",
+}
+
+// request is what is handed to the platform: sent is the page's own request.
+func (t tried) request(ctx context.Context, sent *http.Request) (*http.Request, error) {
+	if t.Method != http.MethodGet && t.Method != http.MethodPost {
+		return nil, fmt.Errorf("method: GET or POST, not %q", t.Method)
+	}
+	if !strings.HasPrefix(t.Target, "/") || strings.HasPrefix(t.Target, "//") || slices.ContainsFunc([]string{"/docs", "/console"}, func(p string) bool { return strings.HasPrefix(t.Target, p) }) {
+		return nil, fmt.Errorf("target: the path and query of an operation, not %q", t.Target)
+	}
+	if len(t.Body) > maxTried {
+		return nil, fmt.Errorf("body: at most %d bytes", maxTried)
+	}
+	request, err := http.NewRequestWithContext(ctx, t.Method, t.Target, bytes.NewReader([]byte(t.Body)))
+	if err != nil {
+		return nil, fmt.Errorf("target: %q cannot be read", t.Target)
+	}
+	for _, h := range t.Headers {
+		name := http.CanonicalHeaderKey(h[0])
+		if slices.Contains(ownHeaders, name) || strings.HasPrefix(name, "X-Forwarded-") {
+			return nil, fmt.Errorf("headers: %s cannot be sent from here", name)
+		}
+		request.Header.Add(name, h[1])
+	}
+	for name, values := range sent.Header {
+		if strings.HasPrefix(name, "X-Forwarded-") {
+			request.Header[name] = values // of a proxy, which the platform believes or not
+		}
+	}
+	request.Host, request.RemoteAddr, request.RequestURI, request.TLS = sent.Host, sent.RemoteAddr, t.Target, sent.TLS
+	return request, nil
+}
+
+// recorder keeps an answer, as much as is shown of it.
+type recorder struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+	cut    bool
+}
+
+func (r *recorder) Header() http.Header { return r.header }
+
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status = status
+	}
+}
+
+func (r *recorder) Write(b []byte) (int, error) {
+	r.WriteHeader(http.StatusOK)
+	kept := b[:min(len(b), maxAnswered-r.body.Len())]
+	r.body.Write(kept)
+	if len(kept) < len(b) {
+		r.cut = true
+		return len(kept), io.ErrShortWrite
+	}
+	return len(b), nil
+}
+
+func (r *recorder) answer(took time.Duration) answered {
+	r.WriteHeader(http.StatusOK)
+	a := answered{Status: r.status, Headers: [][2]string{}, Body: r.body.String(), Cut: r.cut, Took: float64(took.Microseconds()) / 1000}
+	for name, values := range r.header {
+		for _, value := range values {
+			a.Headers = append(a.Headers, [2]string{name, value})
+		}
+	}
+	slices.SortFunc(a.Headers, func(x, y [2]string) int { return strings.Compare(x[0], y[0]) })
+	return a
+}
