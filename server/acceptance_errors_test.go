@@ -52,6 +52,16 @@ var elsewhere = map[string]string{
 	"signature_scope":          "TestSignatureRefusals",
 }
 
+// ofUsers are the failures of the console's users, and the tests in which they come.
+var ofUsers = map[string]string{
+	"role_needed": "TestRoleMatrix", "confirmation_needed": "TestConfirmAgain", "reason_needed": "TestCorrectionsNeedAReason",
+	"personal_needed": "TestPersonalDataIsMasked", "console_cross_site": "TestConsoleIsNobodyElses", "console_session": "TestConsoleIsNobodyElses",
+	"console_sign_in": "TestLinksAndPasswords", "console_code_needed": "TestLinksAndPasswords", "console_slow": "TestLinksAndPasswords",
+	"console_link": "TestLinksAndPasswords", "console_insecure": "TestConsoleIsNobodyElses", "user_not_found": "TestDocumentedRefusals",
+	"login_taken": "TestDocumentedRefusals", "last_owner": "TestDocumentedRefusals", "user_disabled": "TestDocumentedRefusals", "session_not_found": "TestDocumentedRefusals",
+	"password_weak": "TestLinksAndPasswords", "password_too_long": "TestLinksAndPasswords", "second_factor_wrong": "TestLinksAndPasswords",
+}
+
 // unasked are the failures that no request brings about here, because the rules of
 // their own packages' tests, another moment or another clock does. How they are
 // told is seen with a database that answers with them.
@@ -176,7 +186,7 @@ func (f failing) reach(h *house, languages []string) {
 // openapi/errors.yaml.
 func everyErrorIsListed(t *testing.T) {
 	known := map[string]int{"signature_malformed": 101021, "signature_date": 101022, "signature_scope": 101023, "signature_refused": 101024}
-	for _, pattern := range []string{"loyalty/errors.go", "errors.go", "contract/errors.go", "list/errors.go"} {
+	for _, pattern := range []string{"loyalty/errors.go", "loyalty/users_errors.go", "errors.go", "contract/errors.go", "list/errors.go", "console/refusal.go"} {
 		maps.Copy(known, failuresIn(t, pattern))
 	}
 	require.Greater(t, len(known), 100)
@@ -189,6 +199,10 @@ func everyErrorIsListed(t *testing.T) {
 		require.NotContains(t, rows, name, "here and elsewhere")
 		rows[name] = known[name]
 		expected.Store(known[name], name)
+	}
+	for name := range ofUsers {
+		require.NotContains(t, rows, name, "here and among those of users")
+		rows[name] = known[name]
 	}
 	for name := range unasked {
 		require.NotContains(t, rows, name, "here and unasked")
@@ -214,12 +228,18 @@ func failuresIn(t *testing.T, path string) map[string]int {
 	require.NoError(t, err)
 	found := map[string]int{}
 	ast.Inspect(parsed, func(n ast.Node) bool {
-		call, ok := n.(*ast.CallExpr)
-		if !ok || len(call.Args) < 2 {
+		var parts []ast.Expr
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			parts = n.Args
+		case *ast.CompositeLit:
+			parts = n.Elts
+		}
+		if len(parts) < 2 {
 			return true
 		}
-		code, numbered := call.Args[len(call.Args)-2].(*ast.BasicLit)
-		name, named := call.Args[len(call.Args)-1].(*ast.BasicLit)
+		code, numbered := parts[len(parts)-2].(*ast.BasicLit)
+		name, named := parts[len(parts)-1].(*ast.BasicLit)
 		if numbered && named && code.Kind == token.INT && name.Kind == token.STRING {
 			text, err := strconv.Unquote(name.Value)
 			require.NoError(t, err)

@@ -144,8 +144,14 @@ func (o operation) writeAnswers(w *strings.Builder) {
 			fmt.Fprintf(w, "\n**%s** %s %s\n", status, strings.Join(strings.Fields(*answer.Description), " "), errorLinks(answer))
 			continue
 		}
-		content := answer.Content.Get("application/json")
 		fmt.Fprintf(w, "\n**%s** %s\n\n", status, *answer.Description)
+		content := answer.Content.Get("application/json")
+		if content == nil {
+			for _, kind := range slices.Sorted(maps.Keys(answer.Content)) {
+				fmt.Fprintf(w, "`%s`:\n\n%s\n", kind, fieldsOf(answer.Content[kind].Schema.Value))
+			}
+			continue
+		}
 		for _, name := range slices.Sorted(maps.Keys(content.Examples)) {
 			fmt.Fprintf(w, "```json\n%s\n```\n\n", asJSON(content.Examples[name].Value.Value, "  "))
 			break

@@ -25,5 +25,6 @@ export async function send(method, target, body, once) {
     `SignedHeaders=${names.join(';')}, Signature=${signature}`;
 
   const answer = await fetch(base + target, { method, headers, body: payload || undefined });
-  return [answer.status, await answer.json()];
+  const json = answer.headers.get('content-type')?.startsWith('application/json');
+  return [answer.status, await (json ? answer.json() : answer.text())];
 }

@@ -35,5 +35,5 @@ function send(string $method, string $target, mixed $body = null, ?string $once 
         'header' => array_map(fn ($name) => "$name: {$headers[$name]}", array_keys($headers)),
     ]]);
     $answer = file_get_contents($base . $target, false, $context);
-    return [(int) explode(' ', $http_response_header[0])[1], json_decode($answer, true)];
+    return [(int) explode(' ', $http_response_header[0])[1], json_decode($answer, true) ?? $answer];
 }

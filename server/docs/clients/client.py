@@ -35,6 +35,7 @@ def send(method, target, body=None, once=None):
     request = urllib.request.Request(base + target, payload if body is not None else None, headers, method=method)
     try:
         with urllib.request.urlopen(request, timeout=30) as answer:
-            return answer.status, json.load(answer)
+            json_type = answer.headers.get_content_type() == "application/json"
+            return answer.status, json.load(answer) if json_type else answer.read().decode()
     except urllib.error.HTTPError as refusal:
         return refusal.code, json.load(refusal)
