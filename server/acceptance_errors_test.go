@@ -240,7 +240,7 @@ func failuresIn(t *testing.T, path string) map[string]int {
 		}
 		code, numbered := parts[len(parts)-2].(*ast.BasicLit)
 		name, named := parts[len(parts)-1].(*ast.BasicLit)
-		if numbered && named && code.Kind == token.INT && name.Kind == token.STRING {
+		if numbered && named && name.Value != `""` && code.Kind == token.INT && name.Kind == token.STRING {
 			text, err := strconv.Unquote(name.Value)
 			require.NoError(t, err)
 			found[text], err = strconv.Atoi(code.Value)
