@@ -60,7 +60,7 @@ var reasonNames = strings.Fields(`brackets codes cursor export_key declared dept
 	campaign condition limit_total module_is_off nothing_to_give pool_has_no_code referral referral_back
 	balance claimed coupon handed_out kept paid no_rate pattern_budget limit not_active product redeemed revoked segment stock store transferred
 	challenge_completed challenge_full challenge_holds challenge_out challenge_progress challenge_reset challenge_taken_back tier_change tier_down tier_held tier_up
-	allowed burned earned expired not_enough own_points promised rate released reserved spent standing state taken taken_back unburned unspent held merged moved`)
+	allowed burned earned expired not_enough own_points promised rate released reserved spent standing state taken taken_back unburned unspent held merged moved breakdown`)
 
 // actionNames are the actions whose label customers see.
 var actionNames = strings.Fields(`balance_import challenge challenge_reset checkout checkout_accept checkout_accept_item checkout_claim checkout_item
@@ -71,7 +71,7 @@ var actionNames = strings.Fields(`balance_import challenge challenge_reset check
 	point_unburn point_unspend prize_wheel_spin profile profile_answer quiz_answer referral_bonus refund
 	refund_contest_entry refund_item release_points reserve_points review review_submit reward_claim reward_receive reward_redeem
 	reward_revoke reward_transfer subscribe suspend tier_change tier_down tier_recalculation tier_up treasure_found
-	unassign_coupon unsuspend verify_customer video visit visual_search visual_search_bound wheel_spin`)
+	unassign_coupon unsuspend verify_customer video visit visual_search visual_search_bound wheel_spin anniversary birthday challenge_ending coupon_expiring inactivity points_expiring tier_expiring`)
 
 // namedByLaw are failures whose values the design demands though the comment
 // beside them is silent: a module's refusal names the module.

@@ -306,6 +306,7 @@ const (
 	JobNameLeaderboard JobName = "leaderboard"
 	JobNamePartitions  JobName = "partitions"
 	JobNamePending     JobName = "pending"
+	JobNameReminders   JobName = "reminders"
 	JobNameStatistics  JobName = "statistics"
 	JobNameTail        JobName = "tail"
 	JobNameTiers       JobName = "tiers"
@@ -331,6 +332,8 @@ func (e JobName) Valid() bool {
 	case JobNamePartitions:
 		return true
 	case JobNamePending:
+		return true
+	case JobNameReminders:
 		return true
 	case JobNameStatistics:
 		return true
@@ -1516,6 +1519,7 @@ type Job struct {
 	// - `pending`: drops held events whose time is over.
 	// - `tiers`: moves customers down at their window's end, and counts anew after a structure was changed.
 	// - `leaderboard`: counts who leads, where nobody read it lately, and drops what is over.
+	// - `reminders`: tells customers, by events, of what expires or ends soon, of their days, and of a long silence.
 	// - `statistics`: counts what happened, where nobody read it lately, and photographs what there is every hour.
 	// - `tail`: gives events their place in the order in which they can be followed, where the server that wrote them did not.
 	// - `anchor`: takes a digest over the heads of all customers' journals and writes it to the log; `loyalty ledger verify`
@@ -1553,6 +1557,7 @@ type Job struct {
 //   - `pending`: drops held events whose time is over.
 //   - `tiers`: moves customers down at their window's end, and counts anew after a structure was changed.
 //   - `leaderboard`: counts who leads, where nobody read it lately, and drops what is over.
+//   - `reminders`: tells customers, by events, of what expires or ends soon, of their days, and of a long silence.
 //   - `statistics`: counts what happened, where nobody read it lately, and photographs what there is every hour.
 //   - `tail`: gives events their place in the order in which they can be followed, where the server that wrote them did not.
 //   - `anchor`: takes a digest over the heads of all customers' journals and writes it to the log; `loyalty ledger verify`
@@ -2209,6 +2214,13 @@ type PointsEconomyConfig struct {
 	//
 	// Example: allow
 	Negative *PointsEconomyConfigNegative `json:"negative,omitempty"`
+
+	// Reminders What customers are reminded of, by events that only the platform writes (the job `reminders`, hourly): campaigns can trigger on
+	// them, and they are in the journal, the feed and the lists of events. Of numbers of days the nearest one that has come is told,
+	// each once: with 30 and 7 a customer hears of the same points twice, and once where they were earned in the last week.
+	// A change tells nothing again. An empty list, or false, tells nothing; what is left out has its default. It needs the
+	// module points_economy, and tiers, coupons or challenges for theirs.
+	Reminders *Reminders `json:"reminders,omitempty"`
 }
 
 // PointsEconomyConfigNegative What happens when `point_sub` or a refund takes more than is there: `allow` (the default) lets the balance fall
@@ -2216,6 +2228,38 @@ type PointsEconomyConfig struct {
 //
 // Example: allow
 type PointsEconomyConfigNegative string
+
+// Reminders What customers are reminded of, by events that only the platform writes (the job `reminders`, hourly): campaigns can trigger on
+// them, and they are in the journal, the feed and the lists of events. Of numbers of days the nearest one that has come is told,
+// each once: with 30 and 7 a customer hears of the same points twice, and once where they were earned in the last week.
+// A change tells nothing again. An empty list, or false, tells nothing; what is left out has its default. It needs the
+// module points_economy, and tiers, coupons or challenges for theirs.
+type Reminders struct {
+	// Anniversary `anniversary`: on the day of the enrolment in later years, likewise. Default is true.
+	//
+	// Example: true
+	Anniversary *bool `json:"anniversary,omitempty"`
+
+	// Birthday `birthday`: on the day, in the programme's time zone, and not more than two days after; 29 February is the 28th in other years. Default is true.
+	//
+	// Example: true
+	Birthday *bool `json:"birthday,omitempty"`
+
+	// Challenges `challenge_ending`: days before a challenge ends that the customer has begun. Default is 3.
+	Challenges []int `json:"challenges,omitempty"`
+
+	// Coupons `coupon_expiring`: days before a claimed coupon expires. Default is 7.
+	Coupons []int `json:"coupons,omitempty"`
+
+	// Inactivity `inactivity`: days after the last event of the customer. Default is none.
+	Inactivity []int `json:"inactivity,omitempty"`
+
+	// Points `points_expiring`: days before free points expire, those of one day together. Default is 30 and 7.
+	Points []int `json:"points,omitempty"`
+
+	// Tiers `tier_expiring`: days before a tier ends if nothing happens. Default is 30 and 7.
+	Tiers []int `json:"tiers,omitempty"`
+}
 
 // Role What a user may do; each role may do what the one before it may.
 //

@@ -29,6 +29,7 @@ type JobRow struct {
 type JobStore interface {
 	BoardStore
 	StatisticsStore
+	RemindableStore
 	// Jobs lists the rows by name. A job that never was taken has none.
 	Jobs(ctx context.Context) ([]JobRow, error)
 	// SwapJob puts after in the place of before, in one statement: the row is

@@ -24,6 +24,7 @@ const (
 	ProgressFlow      ProgressKind = 10 // a profiling flow
 	ProgressHeld      ProgressKind = 11 // an event that waits for its validation, by event id
 	ProgressReferral  ProgressKind = 12 // the bonus for bringing this customer; key "bonus"
+	ProgressReminder  ProgressKind = 13 // what the customer was reminded of, by the action
 )
 
 // ProgressKinds is a set of kinds.

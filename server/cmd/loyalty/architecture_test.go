@@ -54,13 +54,14 @@ var mayImport = map[string][]string{
 	"server/loyalty/challenge":   feature("tier"),
 	"server/loyalty/campaign":    feature("coupon", "tier", "challenge"),
 	"server/loyalty/referral":    feature(),
-	"server/loyalty/action":      append(feature("purchase", "coupon", "reward", "offer", "game", "tier", "challenge", "campaign", "referral"), "gen/events"),
+	"server/loyalty/reminder":    feature("tier", "challenge"),
+	"server/loyalty/action":      append(feature("purchase", "coupon", "reward", "offer", "game", "tier", "challenge", "campaign", "referral", "reminder"), "gen/events"),
 	"server/loyalty/admin":       rules("money", "points", "programme", "coupon", "user"),
 	"server/loyalty/user":        rules(),
 	"server/loyalty/tail":        rules(),
 	"server/loyalty/leaderboard": rules("points", "programme", "engine", "tail"),
 	"server/loyalty/statistics":  rules("calendar", "money", "points", "programme", "engine", "tail"),
-	"server/loyalty/job":         rules("money", "points", "programme", "engine", "admin", "leaderboard", "statistics", "tail", "campaign", "coupon", "tier"),
+	"server/loyalty/job":         rules("money", "points", "programme", "engine", "admin", "leaderboard", "statistics", "tail", "reminder", "campaign", "coupon", "tier"),
 	"server/loyalty/rebuild":     rules("money", "points"),
 
 	// The store speaks the vocabulary. It drives the rebuild too, because only it can read

@@ -11,6 +11,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 	"github.com/loyalty-platform/loyalty/server/loyalty/purchase"
 	"github.com/loyalty-platform/loyalty/server/loyalty/referral"
+	"github.com/loyalty-platform/loyalty/server/loyalty/reminder"
 	"github.com/loyalty-platform/loyalty/server/loyalty/reward"
 	"github.com/loyalty-platform/loyalty/server/loyalty/tier"
 )
@@ -55,6 +56,7 @@ func Features() []engine.Feature {
 		challenge.ChallengeFeature,
 		tier.TierFeature,
 		referral.ReferralFeature,
+		reminder.Feature,
 		game.ContestFeature,
 		game.WheelFeature,
 		game.TreasureFeature,

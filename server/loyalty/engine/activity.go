@@ -163,6 +163,22 @@ func (r *Run) ClaimedCodes() ([]string, error) {
 	return slices.Sorted(maps.Keys(known)), nil
 }
 
+// ClaimedUntil tells when the coupons end that this customer has claimed and can still
+// use: those that do, as they were before this submission.
+func (r *Run) ClaimedUntil() (map[string]time.Time, error) {
+	codes, err := r.ClaimedCodes()
+	if err != nil || r.account.loaded == nil {
+		return nil, err
+	}
+	until := map[string]time.Time{}
+	for _, code := range codes {
+		if at := r.account.loaded.Codes[code]; !at.IsZero() {
+			until[code] = at
+		}
+	}
+	return until, nil
+}
+
 // RefusalOf tells what the programme refuses from what went wrong, or has to be
 // loaded first.
 func RefusalOf(err error) (refused, fault error) {

@@ -69,6 +69,7 @@ var jobs = map[string]job{
 	"partitions": {24 * time.Hour, func(ctx context.Context, j *Jobs, s *shift) error { return s.once(j.store.ExtendJournal(ctx)) }},
 	"backup":     {24 * time.Hour, func(ctx context.Context, j *Jobs, s *shift) error { return s.once(j.backup(ctx)) }},
 	"bulk":       {bulkEvery, workBulk}, // and at once when an operation is begun on this node
+	"reminders":  {time.Hour, remind},
 	"answers": {time.Hour, func(ctx context.Context, j *Jobs, s *shift) error {
 		return s.once(j.store.ForgetAnswers(ctx, j.engine.Now().Add(-loyalty.AnswerLife)))
 	}},

@@ -22,8 +22,9 @@ const (
 // economyConfig is the configuration of points_economy as it is sent, stored
 // and shown.
 type economyConfig struct {
-	Expiry   expiryConfig `json:"expiry"`
-	Negative string       `json:"negative"`
+	Expiry    expiryConfig `json:"expiry"`
+	Negative  string       `json:"negative"`
+	Reminders Reminders    `json:"reminders"`
 }
 
 type expiryConfig struct {
@@ -35,8 +36,9 @@ type expiryConfig struct {
 
 func readEconomy(raw json.RawMessage) (any, error) {
 	c := economyConfig{Expiry: expiryConfig{Policy: points.ExpiryNone}, Negative: "allow"}
-	o, expiry := openObject(raw, "config"), json.RawMessage(nil)
+	o, expiry, reminders := openObject(raw, "config"), json.RawMessage(nil), json.RawMessage(nil)
 	o.take("expiry", "object", &expiry)
+	o.take("reminders", "object", &reminders)
 	o.choice("negative", &c.Negative, "allow", "refuse")
 	e := openObject(expiry, "config.expiry")
 	e.choice("policy", &c.Expiry.Policy, points.ExpiryNone, points.ExpiryRolling, points.ExpiryCalendar,
@@ -46,6 +48,10 @@ func readEconomy(raw json.RawMessage) (any, error) {
 	e.take("date", "string", &c.Expiry.Date)
 	c.Expiry.check(e)
 	if err := e.done(); err != nil && o.err == nil {
+		return nil, err
+	}
+	var err error
+	if c.Reminders, err = readReminders(reminders); err != nil && o.err == nil {
 		return nil, err
 	}
 	return c, o.done()
@@ -80,6 +86,7 @@ func (c economyConfig) compile(p *Programme) {
 		},
 		NegativeRefuse: c.Negative == "refuse",
 	}
+	p.Reminders = c.Reminders
 }
 
 // What a code that a checkout cannot use brings.

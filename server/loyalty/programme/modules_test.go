@@ -111,6 +111,13 @@ func TestConfigurationFaults(t *testing.T) {
 		{ModulePointsEconomy, `{"expiry":{"policy":"calendar"}}`, "config.expiry.date", "property_empty"},
 		{ModulePointsEconomy, `{"expiry":{"policy":"calendar","date":"02-30"}}`, "config.expiry.date", "bad_format"},
 		{ModulePointsEconomy, `{"expiry":{"policy":"none","day":1}}`, "config.expiry.day", "property_unknown"},
+		{ModulePointsEconomy, `{"reminders":[]}`, "config.reminders", "must_be_type"},
+		{ModulePointsEconomy, `{"reminders":{"points":[0]}}`, "config.reminders.points", "too_small"},
+		{ModulePointsEconomy, `{"reminders":{"coupons":[3651]}}`, "config.reminders.coupons", "too_large"},
+		{ModulePointsEconomy, `{"reminders":{"tiers":[7,7]}}`, "config.reminders.tiers", "not_unique"},
+		{ModulePointsEconomy, `{"reminders":{"challenges":[1,2,3,4,5,6,7,8,9,10,11]}}`, "config.reminders.challenges", "too_many"},
+		{ModulePointsEconomy, `{"reminders":{"inactivity":7}}`, "config.reminders.inactivity", "must_be_type"},
+		{ModulePointsEconomy, `{"reminders":{"weddings":[7]}}`, "config.reminders.weddings", "property_unknown"},
 		{ModuleIncentivizedPurchase, `{"rate":"1"}`, "config.rate", "must_be_type"},
 		{ModuleIncentivizedPurchase, `{"rate":-0.5}`, "config.rate", "too_small"},
 		{ModuleIncentivizedPurchase, `{"rate":1000001}`, "config.rate", "too_large"},
@@ -255,4 +262,13 @@ func FuzzModuleConfig(f *testing.F) {
 			require.NoError(t, err)
 		}
 	})
+}
+
+// TestReminderSettings: what customers are reminded of, by default and as it was sent.
+func TestReminderSettings(t *testing.T) {
+	require.Equal(t, defaultReminders(), programmeOf(t, ModulePointsEconomy, true, `{}`).Reminders)
+	p := programmeOf(t, ModulePointsEconomy, true, `{"reminders":{"points":[],"tiers":[1,3650],"birthday":false}}`)
+	require.Equal(t, Reminders{Points: []int{}, Tiers: []int{1, 3650}, Coupons: []int{7}, Challenges: []int{3}, Inactivity: []int{}, Anniversary: true}, p.Reminders)
+	nothing := programmeOf(t, ModulePointsEconomy, true, `{"reminders":{"points":[],"tiers":[],"coupons":[],"challenges":[],"birthday":false,"anniversary":false}}`).Reminders
+	require.True(t, nothing.None())
 }

@@ -52,8 +52,9 @@ type Programme struct {
 	Location *time.Location // of Settings.TimeZone
 	On       map[string]bool
 
-	Economy  Economy
-	Purchase Purchase
+	Economy   Economy
+	Reminders Reminders // points_economy
+	Purchase  Purchase
 	// ExchangeRates are units of the programme's currency for one of another, for what
 	// tiers by spend add up.
 	ExchangeRates currencyRates

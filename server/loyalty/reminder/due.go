@@ -1,0 +1,233 @@
+package reminder
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/calendar"
+	"github.com/loyalty-platform/loyalty/server/loyalty/challenge"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+	"github.com/loyalty-platform/loyalty/server/loyalty/tier"
+)
+
+// pointsExpiring are the attributes of points_expiring.
+type pointsExpiring struct {
+	Points    int64  `json:"points"`
+	ExpiresAt string `json:"expires_at"`
+	Days      int    `json:"days"`
+}
+
+// points finds free points that expire, all of a day together: they are one reminder.
+func (v *view) points() error {
+	if !v.programme.On[programme.ModulePointsEconomy] {
+		return nil
+	}
+	type batch struct {
+		n  int64
+		at time.Time
+	}
+	byDay := map[calendar.Day]batch{}
+	for i := range v.Lots {
+		l := &v.Lots[i]
+		at := l.Expiry(v.LastActivity)
+		if l.Remaining == 0 || at.IsZero() || !at.After(v.now) {
+			continue
+		}
+		day := calendar.DayOf(at, v.programme.Location)
+		b := byDay[day]
+		b.n, b.at = b.n+l.Remaining, loyalty.Earlier(b.at, at)
+		byDay[day] = b
+	}
+	for _, day := range slices.Sorted(maps.Keys(byDay)) {
+		b := byDay[day]
+		n, ok, err := v.ahead(v.programme.Reminders.Points, "points_expiring", dayText(day), b.at)
+		if err != nil {
+			return err
+		}
+		if ok {
+			v.due = append(v.due, reminder{"points_expiring", dayText(day), n, pointsExpiring{b.n, instant(b.at), n.Days}})
+		}
+	}
+	return nil
+}
+
+// couponExpiring are the attributes of coupon_expiring.
+type couponExpiring struct {
+	Code      string `json:"code"`
+	ExpiresAt string `json:"expires_at"`
+	Days      int    `json:"days"`
+}
+
+func (v *view) coupons() error {
+	if !v.programme.On[programme.ModuleCoupons] {
+		return nil
+	}
+	for _, code := range slices.Sorted(maps.Keys(v.Coupons)) {
+		at := v.Coupons[code]
+		n, ok, err := v.ahead(v.programme.Reminders.Coupons, "coupon_expiring", code, at)
+		if err != nil {
+			return err
+		}
+		if ok {
+			v.due = append(v.due, reminder{"coupon_expiring", code, n, couponExpiring{code, instant(at), n.Days}})
+		}
+	}
+	return nil
+}
+
+// tierExpiring are the attributes of tier_expiring.
+type tierExpiring struct {
+	Structure string `json:"structure"`
+	Tier      string `json:"tier"`
+	ExpiresAt string `json:"expires_at"`
+	Days      int    `json:"days"`
+}
+
+func (v *view) tiers() error {
+	if !v.programme.On[programme.ModuleTiers] || len(v.programme.Reminders.Tiers) == 0 {
+		return nil
+	}
+	seen := tier.TierView{At: v.now, Score: v.Score, Enrolled: v.CreatedAt, Location: v.programme.Location}
+	list, err := tier.Endings(v.programme, seen, v.progressOf(loyalty.ProgressTier))
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		subject := e.Structure + "/" + e.Tier + "/" + dayText(calendar.DayOf(e.At, v.programme.Location))
+		n, ok, err := v.ahead(v.programme.Reminders.Tiers, "tier_expiring", subject, e.At)
+		if err != nil {
+			return err
+		}
+		if ok {
+			v.due = append(v.due, reminder{"tier_expiring", subject, n, tierExpiring{e.Structure, e.Tier, instant(e.At), n.Days}})
+		}
+	}
+	return nil
+}
+
+// challengeEnding are the attributes of challenge_ending.
+type challengeEnding struct {
+	Challenge string `json:"challenge"`
+	EndsAt    string `json:"ends_at"`
+	Days      int    `json:"days"`
+}
+
+func (v *view) challenges() error {
+	if !v.programme.On[programme.ModuleChallenges] || len(v.programme.Reminders.Challenges) == 0 {
+		return nil
+	}
+	list, err := challenge.Endings(v.programme, v.now, v.progressOf(loyalty.ProgressChallenge))
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		subject := e.Challenge + "/" + dayText(calendar.DayOf(e.At, v.programme.Location))
+		n, ok, err := v.ahead(v.programme.Reminders.Challenges, "challenge_ending", subject, e.At)
+		if err != nil {
+			return err
+		}
+		if ok {
+			v.due = append(v.due, reminder{"challenge_ending", subject, n, challengeEnding{e.Challenge, instant(e.At), n.Days}})
+		}
+	}
+	return nil
+}
+
+func (v *view) progressOf(kind loyalty.ProgressKind) func(string) json.RawMessage {
+	return func(key string) json.RawMessage { return v.Progress[loyalty.ProgressKey{Kind: kind, Key: key}] }
+}
+
+// late is for how many days after a day it is still told, where nobody looked on it.
+const late = 2
+
+// anniversary are the attributes of anniversary.
+type anniversary struct {
+	Years int `json:"years"`
+}
+
+// days finds the birthday and the day of the enrolment: once a year, whatever becomes of
+// the date.
+func (v *view) days() error {
+	if !v.programme.On[programme.ModulePointsEconomy] {
+		return nil
+	}
+	enrolled := calendar.DayOf(v.CreatedAt, v.programme.Location)
+	if born, err := time.Parse(time.DateOnly, v.Born); err == nil && v.programme.Reminders.Birthday {
+		if year := v.on(born.Month(), born.Day()); year > 0 && enrolled <= v.today() {
+			if err := v.yearly("birthday", year, struct{}{}); err != nil {
+				return err
+			}
+		}
+	}
+	began, month, day := enrolled.Date()
+	if year := v.on(month, day); v.programme.Reminders.Anniversary && year > began {
+		return v.yearly("anniversary", year, anniversary{year - began})
+	}
+	return nil
+}
+
+// on is the year whose day of this date is today or was a moment ago; 0: it is another
+// day. 29 February is 28 February in other years.
+func (v *view) on(month time.Month, dom int) int {
+	today := v.today()
+	for d := today; d >= today-late; d-- {
+		year, m, day := d.Date()
+		last := time.Date(year, month+1, 0, 0, 0, 0, 0, time.UTC).Day()
+		if m == month && day == min(dom, last) {
+			return year
+		}
+	}
+	return 0
+}
+
+func (v *view) yearly(action string, year int, data any) error {
+	t, err := v.toldOf(action)
+	if err != nil {
+		return err
+	}
+	subject := strconv.Itoa(year)
+	if _, was := t.Told[subject]; !was {
+		v.due = append(v.due, reminder{action, subject, note{Until: v.today()}, data})
+	}
+	return nil
+}
+
+// inactivity are the attributes of inactivity.
+type inactivity struct {
+	Days  int    `json:"days"`
+	Since string `json:"since"`
+}
+
+// silence finds for how long the customer did nothing: the most of the days that have
+// passed, unless that or more was told of the same silence.
+func (v *view) silence() error {
+	if !v.programme.On[programme.ModulePointsEconomy] {
+		return nil
+	}
+	since := v.LastActivity
+	if since.IsZero() {
+		since = v.CreatedAt
+	}
+	days := 0
+	for _, d := range v.programme.Reminders.Inactivity {
+		if !v.now.Before(since.AddDate(0, 0, d)) {
+			days = max(days, d)
+		}
+	}
+	if days == 0 {
+		return nil
+	}
+	t, err := v.toldOf("inactivity")
+	if err != nil {
+		return err
+	}
+	subject := strconv.FormatInt(since.UnixMilli(), 10)
+	if before, was := t.Told[subject]; !was || days > before.Days {
+		v.due = append(v.due, reminder{"inactivity", subject, note{days, v.today()}, inactivity{days, instant(since)}})
+	}
+	return nil
+}

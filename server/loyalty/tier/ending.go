@@ -1,0 +1,36 @@
+package tier
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+)
+
+// Ending is a tier that a customer loses at an instant if nothing happens until then.
+type Ending struct {
+	Structure, Tier string
+	At              time.Time
+}
+
+// Endings are those of a customer's tiers, in the order of the structures; of gives the
+// stored state of one. Figures that must be counted anew first tell nothing.
+func Endings(p *programme.Programme, v TierView, of func(structure string) json.RawMessage) (list []Ending, err error) {
+	for _, s := range ladders.Of(p) {
+		var st TierState
+		data := of(s.ID)
+		if data == nil {
+			continue
+		}
+		if err := json.Unmarshal(data, &st); err != nil {
+			return nil, err
+		}
+		if s.counts() && !s.fresh(&st.TierFigures, v.At, v.Location) {
+			continue
+		}
+		if at := s.ends(&st, v); !at.IsZero() {
+			list = append(list, Ending{s.ID, st.Tier, at})
+		}
+	}
+	return list, nil
+}
