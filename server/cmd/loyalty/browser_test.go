@@ -183,7 +183,7 @@ func everyScreen(b *browsed) {
 		"/", "/customers", "/customers?search=member-000", "/customer/member-0001", "/customer/member-0001?tab=points", "/customer/member-0001?tab=purchases",
 		"/customer/member-0001?tab=coupons", "/customer/member-0001?tab=progress", "/customer/member-0001?tab=data", "/stream", "/tester", "/tester?action=point_add",
 		"/programme", "/programme?type=offers/offer", "/entity/rewards/reward/free-delivery", "/entity/automation/campaign/double-saturday", "/entity/rewards/reward",
-		"/campaigns", "/campaigns/double-saturday", "/rewards", "/rewards?tab=pools", "/rewards?tab=coupons", "/levels", "/ledger", "/configuration", "/self", "/nowhere",
+		"/statistics", "/statistics?metric=revenue&by=store&interval=month", "/campaigns", "/campaigns/double-saturday", "/rewards", "/rewards?tab=pools", "/rewards?tab=coupons", "/levels", "/ledger", "/configuration", "/self", "/nowhere",
 		"/administration", "/administration?tab=settings", "/administration?tab=jobs", "/administration?tab=keys", "/administration?tab=users",
 		"/administration?tab=sessions", "/administration?tab=audit", "/administration?tab=failed",
 	} {

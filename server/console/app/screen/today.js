@@ -5,6 +5,7 @@ import { get, can } from '../api.js'
 import { useLoad } from '../load.js'
 import { Loaded, Title, Empty } from '../part/state.js'
 import { Card } from '../part/figures.js'
+import { Trends } from '../part/trends.js'
 
 const maybe = (operation, read) => (can(operation) ? read().catch(() => null) : null)
 
@@ -32,6 +33,7 @@ function Board({ d }) {
       <${Card} label=${t('points.outstanding')} value=${number(totals.outstanding)} note=${t('today.owed')} />
       ${d.campaigns && html`<${Card} label=${t('today.campaigns')} value=${number(d.campaigns.length)} />`}
     </div>
+    ${can('getStatistics') && html`<${Trends} />`}
     <div class="split">
       <section><h2>${t('today.expires')}</h2>
         ${d.ledger.months.slice(0, 12).map((m) => html`<div><span class="small">${m.month || t('never')} · ${number(m.points)}</span><div class="meter"><i style=${{ width: (100 * m.points) / most + '%' }}></i></div></div>`)}

@@ -1,0 +1,101 @@
+// Webhooks: their health, what waits, each delivery, and what can be done about it.
+import { html, useState } from '../ui.js'
+import { t, number, time } from '../words.js'
+import { get, post, can, id } from '../api.js'
+import { filter } from '../router.js'
+import { useLoad } from '../load.js'
+import { Loaded, Title, Failure, Empty } from '../part/state.js'
+import { Table } from '../part/table.js'
+import { Badge, Card } from '../part/figures.js'
+import { sure, openDialog } from '../part/dialog.js'
+import { tell } from '../part/toast.js'
+
+const once = (data) => data.secret && openDialog({ title: t('keys.secret'), content: html`<pre>${data.secret}</pre><p>${t('keys.once')}</p>` })
+
+export default function Webhooks({ place }) {
+  return place.parts[1] ? html`<${One} name=${place.parts[1]} place=${place} />` : html`<${All} place=${place} />`
+}
+
+function All({ place }) {
+  const { cursor, offset } = place.query
+  const all = useLoad(() => get('/admin/webhooks', { limit: 50, cursor, offset }), [cursor, offset])
+  const [wrong, fail] = useState(null)
+  const make = async (e) => {
+    e.preventDefault()
+    const f = e.target.elements
+    try {
+      const { data } = await post('/admin/webhooks', { label: f.label.value, url: f.url.value, types: f.types.value.split(/[\s,]+/).filter(Boolean) })
+      fail(null)
+      await once(data)
+      all.again()
+    } catch (error) {
+      fail(error)
+    }
+  }
+  const columns = [
+    { key: 'label', label: t('name'), cell: (w) => html`<a href=${'#/webhooks/' + id(w.webhook_id)}>${w.label || w.webhook_id}</a>` },
+    { key: 'url', label: t('webhook.url'), cell: (w) => html`<code>${w.url}</code>` },
+    { key: 'state', label: t('status'), cell: (w) => html`<${Badge} state=${w.reason || w.state} />` },
+    { key: 'waiting', label: t('webhook.waiting'), right: true, cell: (w) => number(w.backlog.waiting), text: (w) => w.backlog.waiting },
+    { key: 'dead', label: t('webhook.dead'), right: true, cell: (w) => number(w.backlog.dead), text: (w) => w.backlog.dead },
+    { key: 'behind', label: t('webhook.behind'), right: true, cell: (w) => number(w.backlog.behind), text: (w) => w.backlog.behind },
+  ]
+  return html`<${Title} text=${t('nav.webhooks')} />${wrong && html`<${Failure} error=${wrong} />`}
+    ${can('createWebhook') && html`<form class="filters" onSubmit=${make}><label>${t('name')}<input name="label" /></label><label>${t('webhook.url')}<input name="url" type="url" required /></label><label>${t('webhook.types')}<input name="types" placeholder="event.*" required /></label><button class="primary">${t('webhook.new')}</button></form>`}
+    <${Loaded} of=${all}>${(d) => html`<${Table} answer=${d} columns=${columns} to=${(w) => '/webhooks/' + id(w.webhook_id)} name="webhooks" empty=${html`<${Empty} text=${t('webhook.none')} />`} />`}</${Loaded}>`
+}
+
+function One({ name, place }) {
+  const path = '/admin/webhooks/' + id(name)
+  const { cursor, offset, state } = place.query
+  const hook = useLoad(() => get(path), [name])
+  const deliveries = useLoad(() => get(path + '/deliveries', { limit: 50, cursor, offset, state }), [name, cursor, state])
+  const [wrong, fail] = useState(null)
+  const act = async (what, body = {}, ask) => {
+    if (ask && !(await sure(ask, name, true))) return
+    try {
+      const answer = await post(path + what, body)
+      fail(null)
+      await once(answer.data)
+      tell(t('done'))
+      hook.again()
+      deliveries.again()
+    } catch (error) {
+      fail(error)
+    }
+  }
+  const replay = async (e) => {
+    e.preventDefault()
+    const f = e.target.elements
+    const range = { from: f.from.value + 'T00:00:00Z', to: f.to.value + 'T00:00:00Z' }
+    try {
+      const { data } = await post(path + '/replay', { ...range, dry_run: true })
+      if (await sure(t('webhook.replay'), t('webhook.count', { n: data.events }))) await act('/replay', range)
+    } catch (error) {
+      fail(error)
+    }
+  }
+  const columns = [
+    { key: 'created_at', label: t('time'), cell: (d) => time(d.created_at) },
+    { key: 'type', label: t('webhook.type'), cell: (d) => html`<code>${d.type}</code>` },
+    { key: 'customer', label: t('customer'), cell: (d) => (d.customer ? html`<a href=${'#/customer/' + id(d.customer)}>${d.customer}</a>` : '–') },
+    { key: 'state', label: t('status'), cell: (d) => html`<${Badge} state=${d.state} />` },
+    { key: 'attempts', label: t('webhook.attempts'), right: true },
+    { key: 'last_status', label: t('webhook.answer'), cell: (d) => d.last_status || d.last_fault || '–' },
+    { key: 'do', label: '', cell: (d) => html`<button onClick=${() => show(path, d)}>${t('show')}</button> <button onClick=${() => act(`/deliveries/${id(d.delivery)}/retry`)}>${t('again')}</button>`, text: () => '' },
+  ]
+  return html`<${Loaded} of=${hook}>${({ data: w }) => html`<${Title} text=${w.label || w.url}><${Badge} state=${w.state} />
+      ${can('testWebhook') && html`<button onClick=${() => act('/test')}>${t('webhook.test')}</button><button onClick=${() => act('/rotate', {}, t('keys.rotate'))}>${t('keys.rotate')}</button>
+        ${w.state === 'active' ? html`<button onClick=${() => act('/pause')}>${t('webhook.pause')}</button>` : html`<button onClick=${() => act('/resume')}>${t('webhook.resume')}</button>`}`}</${Title}>
+    ${wrong && html`<${Failure} error=${wrong} />`}
+    <p><code>${w.url}</code> ${w.types.map((x) => html`<span class="badge">${x}</span> `)}</p>
+    <div class="cards">${['waiting', 'dead', 'behind'].map((f) => html`<${Card} label=${t('webhook.' + f)} value=${number(w.backlog[f])} />`)}<${Card} label=${t('webhook.success')} value=${time(w.health.last_success_at)} note=${w.health.failing_since && t('webhook.failing', { at: time(w.health.failing_since) })} /></div>`}</${Loaded}>
+    ${can('replayWebhook') && html`<form class="filters" onSubmit=${replay}><label>${t('from')}<input type="date" name="from" required /></label><label>${t('to')}<input type="date" name="to" required /></label><button>${t('webhook.replay')}</button></form>`}
+    <div class="tabs">${['', 'waiting', 'delivered', 'dead'].map((s) => html`<button aria-pressed=${(state || '') === s} onClick=${() => filter({ state: s })}>${s || t('all')}</button>`)}</div>
+    <${Loaded} of=${deliveries}>${(d) => html`<${Table} answer=${d} columns=${columns} name="deliveries" />`}</${Loaded}>`
+}
+
+async function show(path, d) {
+  const { data } = await get(`${path}/deliveries/${id(d.delivery)}`)
+  await openDialog({ title: d.type, content: html`<pre>${JSON.stringify(data, null, 2)}</pre>` })
+}
