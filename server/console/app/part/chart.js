@@ -2,18 +2,18 @@
 import { html, useEffect, useRef } from '../ui.js'
 import { t, number } from '../words.js'
 
-// Chart draws rows {at (seconds), values}; series are {label, colour}.
+// Chart draws rows {at (seconds), values}; series are {label}.
 export function Chart({ rows, series, title, height = 220, kind = 'lines', first = (r) => r.label }) {
   const box = useRef()
   useEffect(() => {
     let plot
     let gone = false
-    const css = getComputedStyle(document.documentElement)
-    const ink = css.getPropertyValue('--soft').trim() || '#777'
+    const ink = getComputedStyle(box.current).color
+    const faint = 'rgba(128, 128, 128, 0.25)'
     import('../vendor/uPlot.js').then(({ default: UPlot }) => {
       if (gone || !box.current) return
       const data = [rows.map((r) => r.at), ...series.map((_, i) => rows.map((r) => r.values[i]))]
-      const axis = { stroke: ink, grid: { stroke: ink + '33', width: 1 }, ticks: { stroke: ink + '33' } }
+      const axis = { stroke: ink, grid: { stroke: faint, width: 1 }, ticks: { stroke: faint } }
       plot = new UPlot(
         {
           width: box.current.clientWidth || 600,
@@ -21,7 +21,7 @@ export function Chart({ rows, series, title, height = 220, kind = 'lines', first
           legend: { show: series.length > 1 },
           cursor: { y: false },
           axes: [axis, { ...axis, size: 64, values: (_, all) => all.map((v) => number(v)) }],
-          series: [{}, ...series.map((s, i) => ({ label: s.label, stroke: s.colour || palette[i], width: 2, fill: kind === 'bars' ? (s.colour || palette[i]) + '99' : undefined, paths: kind === 'bars' ? UPlot.paths.bars({ size: [0.7, 60] }) : kind === 'steps' ? UPlot.paths.stepped({ align: 1 }) : undefined, points: { show: false } }))],
+          series: [{}, ...series.map((s, i) => ({ label: s.label, stroke: palette[i % palette.length], width: 2, fill: kind === 'bars' ? palette[i % palette.length] + '99' : undefined, paths: kind === 'bars' ? UPlot.paths.bars({ size: [0.7, 60] }) : kind === 'steps' ? UPlot.paths.stepped({ align: 1 }) : undefined, points: { show: false } }))],
         },
         data,
         box.current,
@@ -45,4 +45,4 @@ export function Chart({ rows, series, title, height = 220, kind = 'lines', first
   </figure>`
 }
 
-export const palette = ['#2f7d6b', '#b4582d', '#4c6fb5', '#8a5aa8']
+const palette = ['#2f7d6b', '#b4582d', '#4c6fb5', '#8a5aa8', '#a8862a', '#3a8fb0', '#b34d6d', '#6b7f3a']

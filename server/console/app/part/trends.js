@@ -22,6 +22,7 @@ export function Trends() {
         const before = sum(v.slice(-14, -7))
         return html`<${Card} label=${t('trend.' + d.metric)} value=${number(last)} note=${t('trend.before', { n: before })} />`
       })}</div>
+      ${!data[0].complete && html`<p class="small">${t('statistics.behind', { n: data[0].behind })}</p>`}
       <${Chart} title=${t('trend.title')} rows=${rows} series=${metrics.map((m) => ({ label: t('trend.' + m) }))} />`
   }}</${Loaded}>`
 }
