@@ -1,7 +1,9 @@
 package backup
 
 import (
+	"os"
 	"runtime"
+	"strconv"
 	"syscall"
 )
 
@@ -18,4 +20,18 @@ func quietly(work func() error) error {
 		done <- work()
 	}()
 	return <-done
+}
+
+// Background lowers the priority of this whole program, for a command that does nothing but
+// copy or prove: collecting garbage is work too, and done by threads of its own.
+func Background() {
+	tasks, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		return
+	}
+	for _, t := range tasks {
+		if id, err := strconv.Atoi(t.Name()); err == nil {
+			_ = syscall.Setpriority(syscall.PRIO_PROCESS, id, quietNice) // threads to come inherit it
+		}
+	}
 }

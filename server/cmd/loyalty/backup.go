@@ -55,6 +55,7 @@ func newBackupCreate(s *settings) *cobra.Command {
 }
 
 func createBackup(cmd *cobra.Command, o backup.Options) error {
+	backup.Background()
 	bar := newProgress(cmd.ErrOrStderr(), "backup")
 	stop := bar.during()
 	o.Steps, o.Problem = bar.step, func(what string) { fmt.Fprintln(cmd.OutOrStdout(), oneLine(what)) }
@@ -113,6 +114,7 @@ func newBackupVerify(s *settings) *cobra.Command {
 }
 
 func verifyBackup(cmd *cobra.Command, o backup.Options) error {
+	backup.Background()
 	bar := newProgress(cmd.ErrOrStderr(), "verify")
 	stop := bar.during()
 	o.Steps, o.Problem = bar.step, func(what string) { fmt.Fprintln(cmd.OutOrStdout(), oneLine(what)) }

@@ -119,7 +119,7 @@ func TestBackupUnderLoad(t *testing.T) {
 		t.Run(d.Name, func(t *testing.T) {
 			g := newGround(t, d.Empty(t))
 			if os.Getenv("LOYALTY_TORTURE") != "" {
-				r := command(t, g.dir, g.env, "demo", "--quiet", "--customers", "1000", "--events", "20000")
+				r := command(t, g.dir, g.env, "demo", "--quiet", "--customers", fmt.Sprint(full(t, 20, 1000)), "--events", fmt.Sprint(full(t, 400, 20_000)))
 				require.Equal(t, 0, r.code, r.errors)
 			}
 			s := g.start(t)
