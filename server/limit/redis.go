@@ -37,6 +37,24 @@ type Redis struct {
 	warned atomic.Bool  // the outage was logged, so its end is too
 }
 
+// pingTime is how long an answer is waited for.
+const pingTime = 2 * time.Second
+
+// Ping asks whether the Redis at address answers. It fails with ErrRedisURL.
+func Ping(ctx context.Context, address string) error {
+	options, err := redis.ParseURL(address)
+	if err != nil {
+		return ErrRedisURL
+	}
+	options.DialTimeout, options.MaxRetries, options.DialerRetries = pingTime, -1, 1
+	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	logging.Disable()
+	client := redis.NewClient(options)
+	ctx, cancel := context.WithTimeout(ctx, pingTime)
+	defer cancel()
+	return errors.Join(client.Ping(ctx).Err(), client.Close())
+}
+
 // NewRedis makes a limiter for the Redis at address, with memory as the
 // fallback and the source of time for pauses. It does not connect: a node
 // starts while Redis is down. It fails with ErrRedisURL. Close it after use.

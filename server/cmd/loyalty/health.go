@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"github.com/loyalty-platform/loyalty/server/observe"
 )
 
 func newHealthcheck(s *settings) *cobra.Command {
@@ -63,24 +61,4 @@ func (s *settings) healthcheck(cmd *cobra.Command, path string) (string, error) 
 		return "", coded{codeFailed, errors.New(line)}
 	}
 	return line, nil
-}
-
-func newPrint() *cobra.Command {
-	print := &cobra.Command{Use: "print", Short: "Print what goes with a server: a board, alerts", PersistentPreRunE: noSettings}
-	of := func(name, short string, text func() ([]byte, error)) *cobra.Command {
-		return &cobra.Command{
-			Use: name, Short: short, Args: cobra.NoArgs,
-			RunE: func(cmd *cobra.Command, _ []string) error {
-				out, err := text()
-				if err == nil {
-					_, err = fmt.Fprintln(cmd.OutOrStdout(), strings.TrimSuffix(string(out), "\n"))
-				}
-				return err
-			},
-		}
-	}
-	print.AddCommand(
-		of("grafana", "Print a board for Grafana, as JSON", observe.Grafana),
-		of("alerts", "Print rules for Prometheus, as YAML", func() ([]byte, error) { return observe.Alerts, nil }))
-	return print
 }

@@ -14,6 +14,8 @@ import (
 	_ "time/tzdata" // programmes name their time zone, and a container may have none
 
 	"github.com/spf13/cobra"
+
+	"github.com/loyalty-platform/loyalty/openapi"
 )
 
 func main() {
@@ -59,6 +61,24 @@ func newRoot() *cobra.Command {
 		},
 	}
 	s.flags(root.PersistentFlags())
-	root.AddCommand(serve, newBackup(s), newConfig(s), newDemo(s), newDump(s), newExport(s), newHealthcheck(s), newImport(s), newJobs(s), newKeys(s), newLedger(s), newRebuild(s), newMigrate(s), newOpenAPI(), newPrint(), newRestore(s), newSign(s), newUsers(s), newVersion())
+	root.AddCommand(serve, newBackup(s), newConfig(s), newDemo(s), newDoctor(s), newDump(s), newExport(s), newHealthcheck(s), newImport(s), newJobs(s), newKeys(s), newLedger(s), newRebuild(s), newMigrate(s), newOpenAPI(), newPrint(), newRestore(s), newSign(s), newUsers(s), newVersion())
+	completeValues(root)
 	return root
+}
+
+// completeValues tells the shell what flags can be, as far as that is known.
+func completeValues(root *cobra.Command) {
+	for _, c := range []struct {
+		command []string
+		flag    string
+		values  []string
+	}{
+		{[]string{"keys", "create"}, "apis", openapi.Names()},
+		{[]string{"export"}, "format", []string{"csv", "ndjson"}},
+		{[]string{"config", "export"}, "format", []string{"yaml", "json"}},
+	} {
+		if cmd, _, err := root.Find(c.command); err == nil {
+			_ = cmd.RegisterFlagCompletionFunc(c.flag, cobra.FixedCompletions(c.values, cobra.ShellCompDirectiveNoFileComp)) // a test says that the flag is there
+		}
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
 	"runtime"
 	"sync"
 	"time"
@@ -25,6 +26,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/leaderboard"
 	"github.com/loyalty-platform/loyalty/server/loyalty/statistics"
 	"github.com/loyalty-platform/loyalty/server/observe"
+	"github.com/loyalty-platform/loyalty/server/service"
 	"github.com/loyalty-platform/loyalty/store"
 )
 
@@ -93,6 +95,14 @@ func (s *settings) serve(ctx context.Context, logger *slog.Logger, out io.Writer
 		managed.Started(house.server.Readiness)
 		defer context.AfterFunc(ctx, managed.Ending)()
 	}
+	manager := service.NewManager(os.LookupEnv)
+	if err := manager.Ready(); err != nil {
+		logger.Error("telling the service manager", "error", err)
+	}
+	defer context.AfterFunc(ctx, func() { _ = manager.Stopping() })()
+	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	go manager.Watch(watching, house.reachable)
 	return house.serve(ctx, listener)
 }
 

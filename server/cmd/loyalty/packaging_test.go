@@ -1,0 +1,153 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/oasdiff/yaml"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/server/service"
+)
+
+// known says that the program has all settings that a text names.
+func known(t *testing.T, text string) {
+	t.Helper()
+	names := regexp.MustCompile(`\bLOYALTY_[A-Z_]+`).FindAllString(text, -1)
+	require.NotEmpty(t, names)
+	for _, name := range names {
+		require.Contains(t, variables(newRoot()), name)
+	}
+}
+
+// runs says that the program has a command, with its flags.
+func runs(t *testing.T, args []string) {
+	t.Helper()
+	c, rest, err := newRoot().Find(args)
+	require.NoError(t, err, "%v", args)
+	require.NoError(t, c.ParseFlags(rest), "%v", args)
+	require.Empty(t, c.Flags().Args(), "%v", args)
+}
+
+// TestDockerfile: the image is the program alone, run by nobody in particular, with commands
+// and settings that there are.
+func TestDockerfile(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "Dockerfile"))
+	require.NoError(t, err)
+	known(t, string(text))
+	_, last, two := strings.Cut(string(text), "\nFROM scratch\n")
+	require.True(t, two, "the last stage is empty")
+	require.Equal(t, 1, strings.Count(string(text), " AS build"))
+	require.NotContains(t, last, "\nRUN ", "there is no shell")
+	require.Regexp(t, `(?m)^USER [1-9]\d+:[1-9]\d+$`, last)
+	line := func(name string) (args []string) {
+		m := regexp.MustCompile(`(?m)^` + name + `(?: --\S+)* ?(?:CMD )?(\[.*\])$`).FindStringSubmatch(last)
+		require.NotNil(t, m, name)
+		require.NoError(t, json.Unmarshal([]byte(m[1]), &args))
+		return args
+	}
+	require.Equal(t, []string{"loyalty"}, line("ENTRYPOINT"))
+	runs(t, line("CMD"))
+	check := line("HEALTHCHECK")
+	require.Equal(t, "loyalty", check[0])
+	runs(t, check[1:])
+	module, err := os.ReadFile(filepath.Join("..", "..", "..", "go.mod"))
+	require.NoError(t, err)
+	version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(string(module))[1]
+	require.Contains(t, string(text), "golang:"+version+" ")
+}
+
+// TestCompose: every service of ours has commands and settings that there are, and every
+// port is on this machine alone.
+func TestCompose(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "compose.yaml"))
+	require.NoError(t, err)
+	known(t, string(text))
+	var file struct {
+		Services map[string]struct {
+			Image       string            `json:"image"`
+			Command     []string          `json:"command"`
+			Ports       []string          `json:"ports"`
+			Profiles    []string          `json:"profiles"`
+			Environment map[string]string `json:"environment"`
+			ReadOnly    bool              `json:"read_only"`
+		} `json:"services"`
+		Configs map[string]any `json:"configs"`
+	}
+	_, err = yaml.Unmarshal(text, &file, yaml.DecodeOpts{})
+	require.NoError(t, err)
+	profiles := []string{}
+	for name, s := range file.Services {
+		profiles = append(profiles, s.Profiles...)
+		if s.Image == "loyalty" {
+			require.True(t, s.ReadOnly, name)
+			runs(t, append(slices.Clone(s.Command), []string{"serve"}[min(1, len(s.Command)):]...))
+		}
+		for _, p := range s.Ports {
+			require.True(t, strings.HasPrefix(p, "127.0.0.1:"), "%s: %s", name, p)
+		}
+	}
+	slices.Sort(profiles)
+	require.Equal(t, []string{"demo", "observe", "postgres"}, slices.Compact(profiles))
+	require.Empty(t, file.Services["loyalty"].Profiles, "docker compose up starts it")
+}
+
+// TestUnit: the unit has commands and settings that there are, and systemd has nothing against it.
+func TestUnit(t *testing.T) {
+	r := inside(t, "print", "systemd")
+	require.Equal(t, 0, r.code, r.errors)
+	require.Equal(t, strings.TrimSpace(string(service.Unit)), strings.TrimSpace(r.out))
+	known(t, strings.ReplaceAll(r.out, "LOYALTY_NAME", ""))
+	start := regexp.MustCompile(`(?m)^ExecStart=\S+ (.*)$`).FindStringSubmatch(r.out)
+	runs(t, strings.Fields(start[1]))
+	for _, line := range []string{"Type=notify", "WatchdogSec=", "StateDirectory=loyalty", "LoadCredential=master.key:", "NoNewPrivileges=yes"} {
+		require.Contains(t, r.out, "\n"+line)
+	}
+	analyze, err := exec.LookPath("systemd-analyze")
+	if err != nil || runtime.GOOS != "linux" {
+		t.Skip("systemd is not here")
+	}
+	unit := filepath.Join(t.TempDir(), "loyalty.service")
+	self, err := os.Executable()
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(unit, bytes.ReplaceAll(service.Unit, []byte("/usr/bin/loyalty"), []byte(self)), 0o600))
+	out, err := exec.Command(analyze, "verify", unit).CombinedOutput()
+	require.NoError(t, err, string(out))
+	require.Empty(t, strings.TrimSpace(string(out)))
+}
+
+// TestManual: every command and every setting is in the manual, and no line of it is a
+// request that was not meant.
+func TestManual(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "loyalty.1")
+	r := inside(t, "print", "man", "--output", file)
+	require.Equal(t, 0, r.code, r.errors)
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	plain := strings.ReplaceAll(string(text), `\-`, "-")
+	for _, want := range []string{".SS loyalty serve", ".SS loyalty keys create", ".SS loyalty import apply", ".SS loyalty doctor", "--database-url", "LOYALTY_REDIS_URL"} {
+		require.Contains(t, plain, want)
+	}
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, ".") {
+			require.Regexp(t, `^\.(TH|SH|SS|TP|B|br)\b`, line)
+		}
+	}
+}
+
+// TestCompletion: the shell learns the values of arguments.
+func TestCompletion(t *testing.T) {
+	for command, want := range map[string]string{"jobs run": "expiry", "openapi": "events", "export": "lots", "keys create --apis": "display", "export lots --format": "ndjson", "config export --format": "yaml"} {
+		r := inside(t, append(append([]string{"__complete"}, strings.Fields(command)...), "")...)
+		require.Equal(t, 0, r.code, r.errors)
+		require.Contains(t, strings.Split(r.out, "\n"), want, command)
+	}
+}

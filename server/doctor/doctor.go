@@ -1,0 +1,102 @@
+// Package doctor looks an installation over: settings, the master key, the database, the clock, jobs, keys, the
+// ledger. Each finding is one sentence about what is wrong and one command that helps.
+package doctor
+
+import (
+	"context"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/job"
+	"github.com/loyalty-platform/loyalty/store"
+)
+
+// Severity says how bad a finding is.
+type Severity string
+
+// The severities.
+const (
+	Fine      Severity = "fine"
+	Warning   Severity = "warning"
+	Broken    Severity = "broken"
+	Unchecked Severity = "could not check"
+)
+
+// Finding is what an examination found.
+type Finding struct {
+	Check    string   `json:"check"`
+	Severity Severity `json:"severity"`
+	Says     string   `json:"says"`
+	Do       string   `json:"do,omitempty"` // a command that helps; empty: nothing need be done
+}
+
+// Patient is the installation.
+type Patient struct {
+	Now func() time.Time
+	// Environment are the names of the variables that are set, Settings those that the
+	// program knows.
+	Environment, Settings []string
+	Listen                string // host:port
+	Local                 bool   // Listen can be reached from this machine only
+	PublicHosts           []string
+	TrustedProxies        []string
+	// SecretFiles are files that hold secrets.
+	SecretFiles []string
+	// Folder is where the embedded database lies; empty: it is on a server.
+	Folder string
+	// Space tells how much of a folder's disk is free; ok is false where that is not known.
+	Space func(folder string) (free, total uint64, ok bool)
+	Store *store.Store
+	Keys  func(context.Context) ([]loyalty.AccessKey, error)
+	Jobs  func(context.Context) ([]job.Job, error)
+	// Redis asks whether Redis answers; nil: none is set.
+	Redis func(context.Context) error
+	// LogMost is how large SQLite's log may be; a reader that does not end holds it up.
+	LogMost int64
+	// OldestPostgres is the oldest major version that will do.
+	OldestPostgres int
+	// LedgerTime bounds the look at the ledger.
+	LedgerTime time.Duration
+}
+
+// check is one look.
+type check struct {
+	name string
+	look func(context.Context, *Patient) []Finding
+}
+
+var checks = []check{
+	{"settings", settings}, {"secrets", secrets}, {"network", network}, {"schema", schema}, {"master key", masterKey}, {"database", database},
+	{"journal", journal}, {"clock", clock}, {"disk", disk}, {"log", sqliteLog}, {"jobs", jobs}, {"followers", followers}, {"keys", keys},
+	{"redis", redis}, {"ledger", ledger},
+}
+
+// Examine looks at everything. A check without a finding has one that says it is fine.
+func Examine(ctx context.Context, p *Patient) (list []Finding) {
+	for _, c := range checks {
+		found := c.look(ctx, p)
+		if len(found) == 0 {
+			found = []Finding{{Severity: Fine, Says: "fine"}}
+		}
+		for _, f := range found {
+			f.Check = c.name
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// Exit is the exit code: 0 fine, 1 warnings, 2 broken, 3 could not check.
+func Exit(list []Finding) (code int) {
+	worst := map[Severity]int{Fine: 0, Warning: 1, Unchecked: 2, Broken: 3}
+	codes := []int{0, 1, 3, 2}
+	most := 0
+	for _, f := range list {
+		most = max(most, worst[f.Severity])
+	}
+	return codes[most]
+}
+
+func unchecked(err error) []Finding {
+	return []Finding{{Severity: Unchecked, Says: "it could not be looked at: " + err.Error(), Do: "loyalty doctor"}}
+}

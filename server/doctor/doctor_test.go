@@ -1,0 +1,151 @@
+package doctor_test
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/openapi"
+	"github.com/loyalty-platform/loyalty/server/doctor"
+	"github.com/loyalty-platform/loyalty/server/loyalty/action"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
+	"github.com/loyalty-platform/loyalty/server/loyalty/job"
+	"github.com/loyalty-platform/loyalty/store"
+	"github.com/loyalty-platform/loyalty/store/storetest"
+)
+
+// well is an installation with which nothing is wrong.
+func well(t *testing.T, s *store.Store) *doctor.Patient {
+	t.Helper()
+	secret := filepath.Join(t.TempDir(), "master.key")
+	require.NoError(t, os.WriteFile(secret, []byte(hex.EncodeToString(storetest.MasterKey[:])), 0o600))
+	require.NoError(t, s.ExtendJournal(t.Context()))
+	return &doctor.Patient{
+		Now: time.Now, Environment: []string{"HOME", "LOYALTY_LISTEN"}, Settings: []string{"LOYALTY_LISTEN"}, Listen: "127.0.0.1:8080", Local: true,
+		SecretFiles: []string{secret}, Folder: t.TempDir(), Space: func(string) (uint64, uint64, bool) { return 50 << 30, 100 << 30, true }, Store: s,
+		Keys: admin.NewAdmin(admin.AdminOptions{Registry: action.Registry(), Store: s, APIs: openapi.Names()}).Keys,
+		Jobs: job.NewJobs(job.JobsOptions{Store: s}).List, LedgerTime: time.Minute, LogMost: 1 << 40, OldestPostgres: store.OldestPostgres,
+	}
+}
+
+// TestFindings provokes every finding, on both databases where both can have it.
+func TestFindings(t *testing.T) {
+	key := `INSERT INTO access_keys (id, label, apis, read_only, addresses, rate_limit, created_at, expires_at) VALUES ('LKOLD', 'old', NULL, FALSE, NULL, 0, 1, %s)`
+	for _, c := range []struct {
+		name, only string // only: of one database
+		sql        []string
+		change     func(*testing.T, *doctor.Patient)
+		check      string
+		severity   doctor.Severity
+		says       string
+	}{
+		{name: "all is well", check: "ledger", severity: doctor.Fine, says: "fine"},
+		{name: "a misspelt setting", change: func(_ *testing.T, p *doctor.Patient) { p.Environment = append(p.Environment, "LOYALTY_LISTN") }, check: "settings", severity: doctor.Warning, says: "LOYALTY_LISTN"},
+		{name: "a secret that others can read", change: func(t *testing.T, p *doctor.Patient) { require.NoError(t, os.Chmod(p.SecretFiles[0], 0o644)) }, check: "secrets", severity: doctor.Warning, says: "mode 0644"},
+		{name: "a secret that is gone", change: func(_ *testing.T, p *doctor.Patient) { p.SecretFiles = []string{"/nowhere/key"} }, check: "secrets", severity: doctor.Unchecked, says: "no such file"},
+		{name: "everybody is a proxy", change: func(_ *testing.T, p *doctor.Patient) { p.TrustedProxies = []string{"0.0.0.0/0"} }, check: "network", severity: doctor.Broken, says: "every address"},
+		{name: "no public host", change: func(_ *testing.T, p *doctor.Patient) { p.Local, p.Listen = false, "0.0.0.0:8080" }, check: "network", severity: doctor.Warning, says: "0.0.0.0:8080"},
+		{name: "an older schema", sql: []string{"DELETE FROM goose_db_version WHERE version_id = (SELECT max(version_id) FROM goose_db_version)"}, check: "schema", severity: doctor.Broken, says: "older"},
+		{name: "a newer schema", sql: []string{"INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, TRUE)"}, check: "schema", severity: doctor.Broken, says: "newer"},
+		{name: "an old PostgreSQL", only: "postgres", change: func(_ *testing.T, p *doctor.Patient) { p.OldestPostgres = 99 }, check: "database", severity: doctor.Warning, says: "older than 99"},
+		{name: "fsync is off", only: "postgres", check: "database", severity: doctor.Warning, says: "fsync"}, // as in every test
+		{name: "no months", only: "postgres", change: func(_ *testing.T, p *doctor.Patient) {}, sql: months(), check: "journal", severity: doctor.Warning, says: "0 months ahead"},
+		{name: "the clock is off", change: func(_ *testing.T, p *doctor.Patient) {
+			p.Now = func() time.Time { return time.Now().Add(5 * time.Second) }
+		}, check: "clock", severity: doctor.Warning, says: "off the database's"},
+		{name: "the clock is wrong", change: func(_ *testing.T, p *doctor.Patient) { p.Now = func() time.Time { return time.Now().Add(-time.Hour) } }, check: "clock", severity: doctor.Broken, says: "off the database's"},
+		{name: "a full disk", change: func(_ *testing.T, p *doctor.Patient) {
+			p.Space = func(string) (uint64, uint64, bool) { return 1 << 20, 1 << 40, true }
+		}, check: "disk", severity: doctor.Broken, says: "1 MiB"},
+		{name: "a disk that fills", change: func(_ *testing.T, p *doctor.Patient) {
+			p.Space = func(string) (uint64, uint64, bool) { return 5 << 30, 100 << 30, true }
+		}, check: "disk", severity: doctor.Warning, says: "5 %"},
+		{name: "a large log", only: "sqlite", sql: []string{"UPDATE settings SET currency = currency"}, change: func(_ *testing.T, p *doctor.Patient) { p.LogMost = -1 }, check: "log", severity: doctor.Warning, says: "a reader does not end"},
+		{name: "a late job", sql: []string{"DELETE FROM jobs", "INSERT INTO jobs (name, runs, done, failed, next_at) VALUES ('expiry', 1, 0, 0, 1000)"}, check: "jobs", severity: doctor.Warning, says: "expiry is late"},
+		{name: "a follower is behind", sql: []string{"UPDATE tail_state SET head = 20000", "INSERT INTO followers (name, position) VALUES ('slow', 1)"}, check: "followers", severity: doctor.Warning, says: "slow is 19999 events behind"},
+		{name: "an unused key", sql: []string{fmt.Sprintf(key, "99999999999999")}, check: "keys", severity: doctor.Warning, says: "nobody has used the key LKOLD"},
+		{name: "a key without an end", sql: []string{fmt.Sprintf(key, "NULL")}, check: "keys", severity: doctor.Warning, says: "1 keys never end: LKOLD"},
+		{name: "Redis is away", change: func(_ *testing.T, p *doctor.Patient) {
+			p.Redis = func(context.Context) error { return errors.New("connection refused") }
+		}, check: "redis", severity: doctor.Warning, says: "connection refused"},
+		{name: "a broken ledger", sql: []string{"DROP TRIGGER %s"}, check: "ledger", severity: doctor.Broken, says: "the ledger is broken"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			storetest.EachURL(t, func(t *testing.T, url string) {
+				if c.only != "" && !strings.HasPrefix(url, c.only) {
+					t.Skip("the other database cannot have it")
+				}
+				s := storetest.Open(t, url)
+				p := well(t, s)
+				raw := storetest.Raw(t, url)
+				for _, text := range c.sql {
+					if strings.Contains(text, "%s") {
+						trigger := "events_delete"
+						if strings.HasPrefix(url, "postgres") {
+							trigger = "events_stay ON events"
+						}
+						text = fmt.Sprintf(text, trigger)
+					}
+					_, err := raw.Exec(text)
+					require.NoError(t, err, text)
+				}
+				if c.change != nil {
+					c.change(t, p)
+				}
+				found := doctor.Examine(t.Context(), p)
+				i := slices.IndexFunc(found, func(f doctor.Finding) bool { return f.Check == c.check && strings.Contains(f.Says, c.says) })
+				require.GreaterOrEqual(t, i, 0, "%v", found)
+				require.Equal(t, c.severity, found[i].Severity)
+				require.Equal(t, c.severity == doctor.Fine, found[i].Do == "", "a finding comes with a command")
+				for _, f := range found {
+					if f.Check != c.check && f.Check != "database" && c.check != "schema" {
+						require.Equal(t, doctor.Fine, f.Severity, "%v", f)
+					}
+				}
+			})
+		})
+	}
+}
+
+// months takes away the months of the journal that are made ahead.
+func months() (list []string) {
+	for ahead := 1; ahead <= store.MonthsAhead; ahead++ {
+		now := time.Now().UTC()
+		list = append(list, "DROP TABLE IF EXISTS events_"+time.Date(now.Year(), now.Month()+time.Month(ahead), 1, 0, 0, 0, 0, time.UTC).Format("2006_01"))
+	}
+	return list
+}
+
+// TestWrongMasterKey: a database that another key has sealed.
+func TestWrongMasterKey(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		require.NoError(t, storetest.Open(t, url).CheckMasterKey(t.Context()))
+		s, err := store.Open(t.Context(), store.Options{URL: url, MasterKey: [32]byte{9}})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, s.Close()) })
+		p := well(t, s)
+		found := doctor.Examine(t.Context(), p)
+		i := slices.IndexFunc(found, func(f doctor.Finding) bool { return f.Check == "master key" })
+		require.Equal(t, doctor.Broken, found[i].Severity)
+		require.Equal(t, 2, doctor.Exit(found))
+	})
+}
+
+func TestExit(t *testing.T) {
+	for want, list := range [][]doctor.Severity{{doctor.Fine}, {doctor.Fine, doctor.Warning}, {doctor.Unchecked, doctor.Broken, doctor.Warning}, {doctor.Warning, doctor.Unchecked}} {
+		var found []doctor.Finding
+		for _, s := range list {
+			found = append(found, doctor.Finding{Severity: s})
+		}
+		require.Equal(t, want, doctor.Exit(found))
+	}
+}

@@ -1,0 +1,54 @@
+package store
+
+import (
+	"context"
+
+	"github.com/pressly/goose/v3"
+)
+
+// Condition is what somebody who looks after the database should know of it.
+type Condition struct {
+	Product  string // SQLite or PostgreSQL
+	Version  string
+	Encoding string // of texts: UTF8, where all is well
+	Months   int    // so many months of the journal are made ahead of this one; -1: this one is not
+	Whole    bool   // the journal is not made by months
+	Bytes    int64  // the size of the database
+}
+
+// Condition looks at the database.
+func (s upkeep) Condition(ctx context.Context) (c Condition, err error) {
+	db := s.read.WithContext(ctx)
+	if s.dialect() != goose.DialectPostgres {
+		c.Product, c.Whole = "SQLite", true
+		var pages, size int64
+		for query, into := range map[string]any{
+			"SELECT sqlite_version()": &c.Version, "PRAGMA encoding": &c.Encoding, "PRAGMA page_count": &pages, "PRAGMA page_size": &size,
+		} {
+			if err := db.Raw(query).Row().Scan(into); err != nil {
+				return c, s.classify(err)
+			}
+		}
+		if c.Encoding == "UTF-8" {
+			c.Encoding = "UTF8"
+		}
+		c.Bytes = pages * size
+		return c, nil
+	}
+	c.Product, c.Months = "PostgreSQL", -1
+	err = db.Raw("SELECT current_setting('server_version'), current_setting('server_encoding'), pg_database_size(current_database())").Row().Scan(&c.Version, &c.Encoding, &c.Bytes)
+	for now := s.now().UTC(); err == nil && c.Months < monthsAhead; c.Months++ {
+		var there bool
+		err = db.Raw("SELECT to_regclass(?) IS NOT NULL", monthOf(now, c.Months+1).table).Row().Scan(&there)
+		if !there {
+			break
+		}
+	}
+	return c, s.classify(err)
+}
+
+// Oldest PostgreSQL that is tested, and how far ahead its months are made.
+const (
+	OldestPostgres = 15
+	MonthsAhead    = monthsAhead
+)
