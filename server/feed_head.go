@@ -15,6 +15,10 @@ const (
 	headTime  = 5 * time.Second
 )
 
+// nudgeEvery is how often, at most, an event of this node is numbered at once because
+// somebody waits for it. Where there are more, those who number them anyway are soon there.
+const nudgeEvery = 250 * time.Millisecond
+
 // feedHead tells those who wait at the end of the feed when there is more. It asks the
 // database once for all of them, and not at all while there are none.
 type feedHead struct {
@@ -25,6 +29,7 @@ type feedHead struct {
 	moved   chan struct{} // closed when head grows
 	waiting int
 	asking  bool
+	nudged  time.Time // when an event was last numbered for those who wait; of who asks alone
 }
 
 func newFeedHead(reader loyalty.FeedReader) *feedHead {
@@ -86,6 +91,25 @@ func (h *feedHead) ask() {
 			}
 			h.mu.Unlock()
 		}
-		time.Sleep(headEvery)
+		h.rest()
+	}
+}
+
+// rest waits until it is time to ask again: at once when this node committed something,
+// which it numbers first. What fails there is found by those who number it anyway.
+func (h *feedHead) rest() {
+	over := time.NewTimer(headEvery)
+	defer over.Stop()
+	committed := h.reader.Committed()
+	if time.Since(h.nudged) < nudgeEvery {
+		committed = nil
+	}
+	select {
+	case <-over.C:
+	case <-committed:
+		h.nudged = time.Now()
+		ctx, cancel := context.WithTimeout(context.Background(), headTime)
+		defer cancel()
+		_ = h.reader.NumberOwn(ctx)
 	}
 }

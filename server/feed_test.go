@@ -489,3 +489,21 @@ func readABit(h *house, cursor string, dice *rand.Rand) (rows []fed) {
 		}
 	}
 }
+
+// TestFeedIsNudged: who waits for an event of this server gets it although nothing else
+// gives numbers here, where no job works; so it does not wait for anybody's turn.
+func TestFeedIsNudged(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		h := openOn(t, url)
+		h.enrol("ada")
+		got := make(chan answer, 1)
+		go func() { got <- h.get("/events/feed?after=now&wait=20") }()
+		time.Sleep(300 * time.Millisecond) // it waits by now
+		began := time.Now()
+		require.Equal(t, http.StatusOK, h.post("/events", `{"customer":"ada","action":"point_add","data":{"points":5}}`).status)
+		a := <-got
+		require.Equal(t, http.StatusOK, a.status, a.body)
+		require.Contains(t, a.body, "event.", "before the wait was over")
+		require.Less(t, time.Since(began), 10*time.Second)
+	})
+}

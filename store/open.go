@@ -72,7 +72,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &database{sealer: sealer, now: o.Now, at: o.At}
+	d := &database{own: own{news: make(chan struct{}, 1)}, sealer: sealer, now: o.Now, at: o.At}
 	if d.now == nil {
 		d.now = time.Now
 	}

@@ -57,6 +57,9 @@ func (s tailStore) NoteTail(ctx context.Context, present bool, looked, compared 
 	return s.classify(s.write.WithContext(ctx).Model(&tailStateRow{}).Where("id = 1").Updates(changes).Error)
 }
 
+// Committed has a signal after this process committed events, for one who waits for them.
+func (s tailStore) Committed() <-chan struct{} { return s.own.news }
+
 // Tail reads the events after a number, in order.
 func (s tailStore) Tail(ctx context.Context, after int64, limit int) ([]loyalty.TailEvent, error) {
 	list, err := tailTable.find(s.read.WithContext(ctx).Where("number > ?", after).Order("number").Limit(limit))

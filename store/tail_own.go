@@ -22,6 +22,7 @@ const maxOwn = 100_000
 type own struct {
 	lock sync.Mutex
 	list []fresh
+	news chan struct{} // holds one signal while there is something that nobody has heard of
 }
 
 // note keeps the events of a batch that was committed.
@@ -42,6 +43,10 @@ func (o *own) note(w *loyalty.Writes) {
 		e := &w.Events[i]
 		o.list = append(o.list, fresh{loyalty.TailEvent{Customer: e.Customer, ID: e.ID, RecordedAt: e.RecordedAt}, before[e.Customer]})
 		before[e.Customer] = e.ID
+	}
+	select {
+	case o.news <- struct{}{}:
+	default:
 	}
 }
 

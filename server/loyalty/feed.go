@@ -39,4 +39,8 @@ type FeedReader interface {
 	Feed(ctx context.Context, q FeedQuery) (FeedPart, error)
 	// TailState reads how far the tail is.
 	TailState(ctx context.Context) (TailState, error)
+	// NumberOwn numbers what this process committed, and Committed has a signal after it
+	// committed something.
+	NumberOwn(ctx context.Context) error
+	Committed() <-chan struct{}
 }
