@@ -134,7 +134,8 @@ func (s *settings) nextSteps(out io.Writer) error {
 	fmt.Fprintf(&b, "  %s serve\n", program())
 	fmt.Fprintf(&b, "  %s sign GET '%s/customers/member-0001/activities?activity_types=reward' --send\n", program(), address)
 	fmt.Fprintf(&b, "  %s sign GET '%s/customers/leaderboard?limit=5' --send\n", program(), address)
-	b.WriteString("\nsign takes the key from LOYALTY_KEY_ID and LOYALTY_SECRET.\n")
+	b.WriteString("\nserve prints a link to the console too: open member-0001 there, and try a purchase in the tester.\n")
+	b.WriteString("sign takes the key from LOYALTY_KEY_ID and LOYALTY_SECRET.\n")
 	_, err := io.WriteString(out, b.String())
 	return err
 }
