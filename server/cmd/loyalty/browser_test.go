@@ -244,7 +244,28 @@ func (b *browsed) deeds() {
 		evaluate[bool](b, `(() => { const s = document.querySelector('header select'); s.value = `+quoted(language)+`; s.dispatchEvent(new Event('change', {bubbles: true})); return true })()`)
 		b.until("document.documentElement.lang === " + quoted(language))
 	}
+	b.hostile()
 	b.narrow()
+}
+
+// hostile puts texts that would like to be more than texts where screens show them.
+func (b *browsed) hostile() {
+	text := quoted("<img src=x onerror=\"window.pwned=1\"><script>window.pwned=1</script>{{1}}=1+1\u202e\U0001F600")
+	for path, body := range map[string]string{
+		"/events":                  `{"customer":"hostile","action":"opt_in","data":{"email":"hostile@shop.test","first_name":` + text + `,"handler":` + text + `}}`,
+		"/entities/rewards/reward": `{"id":"hostile","title":{"en":` + text + `},"type":"custom","points":1}`,
+		"/admin/keys":              `{"label":` + text + `}`,
+	} {
+		evaluate[bool](b, "window.said = null; fetch("+quoted("/console/api"+path)+", {method: 'POST', headers: {'Content-Type': 'application/json'}, body: "+quoted(body)+"}).then((r) => { window.said = r.status }), true")
+		b.until("window.said !== null")
+		assert.Less(b.t, evaluate[int](b, "window.said"), 300, path)
+	}
+	for _, place := range []string{"/customers?search=hostile", "/customer/hostile", "/customer/hostile?tab=data", "/rewards", "/programme?search=hostile", "/entity/rewards/reward/hostile", "/administration?tab=keys", "/administration?tab=audit"} {
+		b.open(place)
+		assert.Equal(b.t, "undefined", evaluate[string](b, "typeof window.pwned"), place)
+	}
+	assert.Contains(b.t, evaluate[string](b, "document.querySelector('main').innerText"), "hostile")
+	assert.Equal(b.t, 0, evaluate[int](b, "document.querySelectorAll('main img, main script').length"))
 }
 
 // narrow looks at screens as a telephone shows them: nothing is wider than the window.
