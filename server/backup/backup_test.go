@@ -128,6 +128,11 @@ func TestKeep(t *testing.T) {
 	require.True(t, Newest(folder).IsZero())
 	mine, err := Create(t.Context(), Options{Store: s, Path: filepath.Join(folder, "before-the-sale")})
 	require.NoError(t, err)
+	left, young := filepath.Join(folder, namePrefix+"x"+partialSuffix), filepath.Join(folder, namePrefix+"y"+partialSuffix)
+	for _, path := range []string{left, young} {
+		require.NoError(t, os.WriteFile(path, nil, 0o600))
+	}
+	require.NoError(t, os.Chtimes(left, time.Time{}, time.Now().Add(-2*leftAfter)))
 	var made []string
 	for range 4 {
 		b, err := Create(t.Context(), Options{Store: s, Folder: folder, Keep: 2})
@@ -142,6 +147,8 @@ func TestKeep(t *testing.T) {
 	}
 	require.Equal(t, []string{made[3], made[2], mine.Path}, paths)
 	require.NoFileExists(t, made[0])
+	require.NoFileExists(t, left, "whoever made it was killed")
+	require.FileExists(t, young, "somebody may be making it")
 	require.NoFileExists(t, made[0]+manifestSuffix)
 }
 

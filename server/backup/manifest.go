@@ -170,6 +170,9 @@ func prune(folder string, keep int) error {
 	if err != nil {
 		return err
 	}
+	if err := sweep(folder); err != nil {
+		return err
+	}
 	kept := 0
 	for _, b := range list {
 		if !strings.HasPrefix(filepath.Base(b.Path), namePrefix) {
@@ -184,4 +187,21 @@ func prune(folder string, keep int) error {
 		}
 	}
 	return nil
+}
+
+// leftAfter is how old a file must be that nobody finished, to be nobody's.
+const leftAfter = 24 * time.Hour
+
+// sweep deletes what a program that was killed left behind.
+func sweep(folder string) error {
+	left, err := filepath.Glob(filepath.Join(folder, namePrefix+"*"+partialSuffix))
+	for _, path := range left {
+		if info, err := os.Stat(path); err != nil || time.Since(info.ModTime()) < leftAfter {
+			continue
+		}
+		if err := gone(path); err != nil {
+			return err
+		}
+	}
+	return err
 }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -53,6 +55,61 @@ func TestMigratePlan(t *testing.T) {
 			}
 			require.Equal(t, "Nothing is missing.\n", succeeds(t, dir, env, "migrate", "plan"))
 			require.Equal(t, "The database is up to date.\n", succeeds(t, dir, env, "migrate", "up"))
+		})
+	}
+}
+
+// TestMigrationIsKilled kills a migration of a filled database again and again: each step is
+// done or not, what was there stays, and in the end the schema is this program's.
+func TestMigrationIsKilled(t *testing.T) {
+	const older, rows = 4, 40_000
+	numbers := map[string]string{
+		"sqlite":   fmt.Sprintf(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)`, rows),
+		"postgres": fmt.Sprintf(`WITH n(i) AS (SELECT generate_series(1, %d))`, rows),
+	}
+	ids := map[string]string{"sqlite": `unhex(printf('%032x', i))`, "postgres": `lpad(to_hex(i), 32, '0')::uuid`}
+	for _, d := range storetest.All {
+		t.Run(d.Name, func(t *testing.T) {
+			dir, url := t.TempDir(), d.Empty(t)
+			db := storetest.Open(t, url)
+			require.NoError(t, db.Fill(t.Context(), older, time.Time{}, func(*store.Filling) error { return nil }))
+			raw := storetest.Raw(t, url)
+			for _, fill := range []string{
+				` INSERT INTO tallies (key, count) SELECT 'k' || i, i FROM n`,
+				` INSERT INTO audit (id, at, key_id, action, target) SELECT ` + ids[d.Name] + `, i, 'k', 'a', 't' || i FROM n`,
+				` INSERT INTO customers (id, name, status, created_at, updated_at) SELECT ` + ids[d.Name] + `, 'm' || i, 'active', i, i FROM n`,
+			} {
+				_, err := raw.Exec(numbers[d.Name] + fill)
+				require.NoError(t, err)
+			}
+			_, err := raw.Exec(`INSERT INTO programme_version (id, version) VALUES (1, 0)`) // as the migration did
+			require.NoError(t, err)
+			env := []string{"LOYALTY_DATABASE_URL=" + url, "LOYALTY_MASTER_KEY=" + strings.Repeat("ab", 32)}
+			killed := 0
+			for try := 1; try <= 8; try++ {
+				cmd := exec.Command(binary, "migrate", "up")
+				cmd.Dir, cmd.Env = dir, clean(env...)
+				require.NoError(t, cmd.Start())
+				time.Sleep(time.Duration(25*try) * time.Millisecond)
+				_ = cmd.Process.Kill()
+				if cmd.Wait() != nil {
+					killed++
+				}
+			}
+			require.Positive(t, killed)
+			succeeds(t, dir, env, "migrate", "up")
+			require.Equal(t, "Nothing is missing.\n", succeeds(t, dir, env, "migrate", "plan"))
+			require.Equal(t, storetest.Schema(t, d.Migrated(t)), storetest.Schema(t, url), "as if nobody had killed it")
+			for _, table := range []string{"tallies", "audit", "customers"} {
+				var count int
+				require.NoError(t, raw.QueryRow(`SELECT count(*) FROM `+table).Scan(&count))
+				require.Equal(t, rows, count, table)
+			}
+			var sum int
+			require.NoError(t, raw.QueryRow(`SELECT sum(count) FROM tallies`).Scan(&sum))
+			require.Equal(t, rows*(rows+1)/2, sum)
+			succeeds(t, dir, env, "keys", "create")
+			t.Logf("%d of 8 were killed", killed)
 		})
 	}
 }

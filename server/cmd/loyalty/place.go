@@ -64,6 +64,7 @@ func (s *settings) copyBefore(ctx context.Context, db *store.Store) error {
 		return err
 	}
 	path := fmt.Sprintf("%s.schema-%d", s.databaseFile(), version)
+	sweepCopies(path)
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // readable by its owner only
 	if err != nil {
 		return fmt.Errorf("a copy before migrating: %w", err)
@@ -77,6 +78,16 @@ func (s *settings) copyBefore(ctx context.Context, db *store.Store) error {
 	}
 	s.copied = path
 	return nil
+}
+
+// sweepCopies deletes what programs that were killed had of such a copy.
+func sweepCopies(path string) {
+	left, _ := filepath.Glob(path + ".*") // it fails for bad patterns only
+	for _, l := range left {
+		if info, err := os.Stat(l); err == nil && time.Since(info.ModTime()) > time.Hour {
+			_ = os.Remove(l) // the next one tries again
+		}
+	}
 }
 
 // openExisting opens a database that must be there, as it is.
