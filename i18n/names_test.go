@@ -51,6 +51,14 @@ var fieldNames = map[string]string{
 	"not_together":        "other property",
 	"not_with_value":      "other property value",
 	"pattern_codes":       "limit property",
+	"webhook_confirm":     "property",
+	"webhook_fact":        "fact property",
+	"webhook_header":      "property",
+	"webhook_type":        "property value",
+	"webhook_url_port":    "property",
+	"webhook_url_refused": "property",
+	"webhook_url_scheme":  "property",
+	"webhook_url_user":    "property",
 	"weights_zero":        "property",
 }
 

@@ -197,6 +197,17 @@ var failings = []failing{
 	{"sort_nothing", 422, 190340, "sort[0][field] must name the field to sort by", "sort[0][direction]", nil, reads("/v1/customers/ada/events?sort%5B0%5D%5Bdirection%5D=desc")},
 	{"sort_direction", 422, 190205, "The direction up is neither asc nor desc", "sort[0][direction]", nil, reads("/v1/customers/ada/events?sort%5B0%5D%5Bdirection%5D=up")},
 	{"claim_unknown", 404, 190221, "There is no claim " + noClaim, "", nil, reads("/rewards/claims/" + noClaim)},
+	{"webhook_not_found", 404, 190500, "Webhook not found: " + noClaim, "", nil, reads("/admin/webhooks/" + noClaim)},
+	{"delivery_not_found", 404, 190501, "Delivery not found: 9", "", nil, toWebhook("", "/deliveries/9")},
+	{"webhook_state", 422, 190502, "The webhook is paused: resume it first", "", nil, toWebhook("{}", "/pause", "/test")},
+	{"delivery_not_dead", 422, 190504, "Only a dead delivery can be sent again; this one is waiting", "", nil, toWebhook("{}", "/test", "/deliveries/1/retry")},
+	{"replay_running", 422, 190505, "A replay of this webhook is under way", "", nil, toWebhook(`{"from":"2020-01-01T00:00:00Z","to":"2099-01-01T00:00:00Z"}`, "/replay", "/replay")},
+	{"webhooks_many", 422, 190503, "There are 100 webhooks already, and there can be no more", "", nil, func(h *house, language string) (a answer) {
+		for a.status < 300 {
+			a = sends("/admin/webhooks", `{"url":"https://hooks.shop.test/","types":["event.*"]}`)(h, language)
+		}
+		return a
+	}},
 	{"batch_not_found", 404, 190240, "There is no bulk operation " + noClaim, "", nil, reads("/v1/bulk-operation/customer-list/" + noClaim + "/status")},
 	{"entity_elsewhere", 422, 190250, "core/customer cannot be changed by create here: events do that", "", nil, sends("/entities/core/customer", `{"id":"eve"}`)},
 	{"field_fixed", 422, 190251, "Property name cannot be changed", "name", [][2]string{
@@ -222,6 +233,22 @@ var failings = []failing{
 }
 
 // withKey sends an event with a key that may not.
+// toWebhook sends requests about a new webhook; without a body the last one reads.
+func toWebhook(body string, paths ...string) func(*house, string) answer {
+	return func(h *house, language string) (a answer) {
+		h.numbered()
+		made := done(h, "/admin/webhooks", `{"url":"https://hooks.shop.test/","types":["event.*"]}`)["data"].(map[string]any)
+		for _, path := range paths {
+			if target := fmt.Sprint("/admin/webhooks/", made["webhook_id"], path); body == "" {
+				a = reads(target)(h, language)
+			} else {
+				a = sends(target, body)(h, language)
+			}
+		}
+		return a
+	}
+}
+
 func withKey(limit func(*admin.KeyChange)) func(*house, string) answer {
 	return func(h *house, language string) answer {
 		var c admin.KeyChange

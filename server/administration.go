@@ -7,7 +7,9 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/administration"
 	"github.com/loyalty-platform/loyalty/server/contract"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 	"github.com/loyalty-platform/loyalty/server/loyalty/statistics"
 )
 
@@ -18,6 +20,10 @@ type administrationAPI struct {
 	statistics *statistics.Statistics
 	failures   *failureLog
 	vocabulary *contract.Vocabulary
+	webhooks   *admin.Webhooks
+	reader     loyalty.Reader
+	messages   *WebhookMessages
+	programme  func() *programme.Programme
 	entities   *contract.Entities
 	logger     *slog.Logger
 	users      *admin.Users

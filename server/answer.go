@@ -141,6 +141,17 @@ func (w rawResponse) VisitRecordVisualSearchResponse(to http.ResponseWriter) err
 func (w rawResponse) VisitGiveLevelResponse(to http.ResponseWriter) error      { return w.write(to) }
 func (w rawResponse) VisitSpinPrizeWheelResponse(to http.ResponseWriter) error { return w.write(to) }
 
+func (w rawResponse) VisitCreateWebhookResponse(to http.ResponseWriter) error   { return w.write(to) }
+func (w rawResponse) VisitUpdateWebhookResponse(to http.ResponseWriter) error   { return w.write(to) }
+func (w rawResponse) VisitTestWebhookResponse(to http.ResponseWriter) error     { return w.write(to) }
+func (w rawResponse) VisitRotateWebhookResponse(to http.ResponseWriter) error   { return w.write(to) }
+func (w rawResponse) VisitPauseWebhookResponse(to http.ResponseWriter) error    { return w.write(to) }
+func (w rawResponse) VisitResumeWebhookResponse(to http.ResponseWriter) error   { return w.write(to) }
+func (w rawResponse) VisitReplayWebhookResponse(to http.ResponseWriter) error   { return w.write(to) }
+func (w rawResponse) VisitRetryDeliveriesResponse(to http.ResponseWriter) error { return w.write(to) }
+func (w rawResponse) VisitRetryDeliveryResponse(to http.ResponseWriter) error   { return w.write(to) }
+func (w rawResponse) VisitGetDeliveryResponse(to http.ResponseWriter) error     { return w.write(to) }
+
 // plain gives the request's own context: gin uses its contexts again, and what
 // the engine does may outlive the handler.
 func plain(ctx context.Context) context.Context {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -19,6 +20,7 @@ import (
 	"github.com/loyalty-platform/loyalty/openapi"
 	"github.com/loyalty-platform/loyalty/server"
 	"github.com/loyalty-platform/loyalty/server/contract"
+	"github.com/loyalty-platform/loyalty/server/deliver"
 	"github.com/loyalty-platform/loyalty/server/docs"
 	"github.com/loyalty-platform/loyalty/server/loyalty/action"
 	administration "github.com/loyalty-platform/loyalty/server/loyalty/admin"
@@ -26,6 +28,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/job"
 	"github.com/loyalty-platform/loyalty/server/loyalty/leaderboard"
 	"github.com/loyalty-platform/loyalty/server/loyalty/statistics"
+	"github.com/loyalty-platform/loyalty/server/loyalty/webhook"
 	"github.com/loyalty-platform/loyalty/server/servertest"
 	"github.com/loyalty-platform/loyalty/signing"
 	"github.com/loyalty-platform/loyalty/store"
@@ -47,6 +50,7 @@ type house struct {
 	store       *store.Store
 	key         signing.Credential
 	server      *server.Server
+	egress      *deliver.Client
 }
 
 // open starts a house; adjust may change its options first.
@@ -69,11 +73,17 @@ func openOn(t *testing.T, url string, adjust ...func(*server.Options)) *house {
 	})
 	require.NoError(t, err)
 	t.Cleanup(h.engine.Close)
+	h.egress = deliver.NewClient(deliver.Options{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Agent: "test"})
+	t.Cleanup(h.egress.Close)
 	h.admin = administration.NewAdmin(administration.AdminOptions{Registry: action.Registry(), Store: h.store, Directory: directory, APIs: openapi.Names()})
+	webhooks := administration.NewWebhooks(h.admin, h.store, administration.WebhookRules{
+		URLFault: h.egress.URLFault, NewSecret: deliver.NewSecret, Notices: webhook.NoticeNames(), Version: webhook.Version,
+	})
 	catalogue, err := i18n.Load()
 	require.NoError(t, err)
 	o := server.Options{
 		Listen: "127.0.0.1:0", Region: region, Engine: h.engine, Directory: directory, Admin: h.admin, Reader: h.store, Feed: h.store, Exports: h.store,
+		Webhooks: webhooks, Messages: server.NewWebhookMessages(h.store, directory.Programme),
 		Leaderboard: leaderboard.NewLeaderboard(leaderboard.LeaderboardOptions{Store: h.store, Programmes: directory}),
 		Statistics:  statistics.New(statistics.Options{Store: h.store, Programmes: directory}),
 		Jobs:        job.NewJobs(job.JobsOptions{Engine: h.engine, Store: h.store}),

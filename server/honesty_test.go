@@ -51,9 +51,10 @@ type came struct {
 type witness struct {
 	*house
 	drawer
-	all    []offered
-	truths map[string]*came
-	made   int // things of its own, so far
+	all     []offered
+	truths  map[string]*came
+	made    int    // things of its own, so far
+	webhook string // its id, once there is one
 
 	refused *cameRefused // what of the documented refusals came; nil: only statuses are looked at
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/server/loyalty/user"
+	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
 // inhabit makes what the examples of the documents name.
@@ -57,6 +58,8 @@ var special = map[string]request{
 	"getKey": ownKey, "updateKey": ownKey, "rotateKey": ownKey, "revokeKey": ownKey,
 	"getUser": ownUser, "updateUser": ownUser, "disableUser": ownUser, "inviteUser": ownUser, "resetSecondFactor": ownUser,
 	"createUser": ownNames(`"login":"`), "endSession": ownSession,
+	"getWebhook": ownWebhook, "updateWebhook": ownWebhook, "testWebhook": ownWebhook, "rotateWebhook": ownWebhook, "pauseWebhook": ownWebhook, "resumeWebhook": ownWebhook,
+	"replayWebhook": ownWebhook, "listDeliveries": ownWebhook, "retryDeliveries": ownWebhook, "getDelivery": ownWebhook, "retryDelivery": ownWebhook,
 	"claimReward": ofFresh, "enterContest": ofFresh, "spinPrizeWheel": ofFresh, "claimOffer": ofFresh,
 	"answerQuiz": ofFresh, "answerQuestion": ofFresh, "mergeCustomer": ofFresh, "claimRewardFor": forFresh,
 	"revokeReward": func(w *witness, o *offered, example string) (string, string) {
@@ -125,6 +128,27 @@ func ownSession(w *witness, o *offered, _ string) (string, string) {
 	return strings.ReplaceAll(o.path, "{session_id}", base64.RawURLEncoding.EncodeToString(hash[:])), "{}"
 }
 
+// ownWebhook is a request about a webhook that is there, and its first delivery, which is dead.
+func ownWebhook(w *witness, o *offered, example string) (string, string) {
+	target, body := w.plainly(o, example)
+	return strings.NewReplacer("0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e01", w.withWebhook("active"), "/4711", "/1").Replace(target), body
+}
+
+// withWebhook puts the one webhook of the house into a state, with a dead delivery.
+func (w *witness) withWebhook(state string) string {
+	if w.webhook == "" {
+		made := done(w.house, "/admin/webhooks", `{"url":"https://hooks.shop.test/","types":["event.*"]}`)["data"].(map[string]any)
+		w.webhook = made["webhook_id"].(string)
+		done(w.house, "/admin/webhooks/"+w.webhook+"/test", "")
+	}
+	raw := storetest.Raw(w.t, strings.Replace(w.databaseURL, "&pool_max_conns=1", "", 1))
+	for _, text := range []string{"UPDATE deliveries SET state = 'dead', front = (1 = 0)", "UPDATE webhooks SET state = '" + state + "'", "DELETE FROM replays"} {
+		_, err := raw.Exec(text)
+		require.NoError(w.t, err)
+	}
+	return w.webhook
+}
+
 // ofFresh is the example's request for a member of its own.
 func ofFresh(w *witness, o *offered, example string) (string, string) {
 	target, body := w.plainly(o, example)
@@ -187,7 +211,8 @@ var sentElsewhere = map[string]string{
 
 // otherwiseReached are the documented answers that only another test can reach.
 var otherwiseReached = map[string][]int{
-	"runJob": {http.StatusConflict}, // TestJobUnderWay
+	"runJob":        {http.StatusConflict},            // TestJobUnderWay
+	"createWebhook": {http.StatusUnprocessableEntity}, // TestWebhooksAreBounded
 }
 
 // refusals reaches what only the right moment brings: conflicts and refusals of the
@@ -195,12 +220,13 @@ var otherwiseReached = map[string][]int{
 func (w *witness) refusals() {
 	revoked := w.newKey(admin.KeyChange{}).KeyID
 	done(w.house, "/admin/keys/"+revoked+"/revoke", "")
+	ended := w.withWebhook("disabled")
 	for _, r := range refusalRows {
 		for _, before := range r.before {
-			target, body, _ := strings.Cut(before, " ")
+			target, body, _ := strings.Cut(strings.ReplaceAll(before, "{webhook}", ended), " ")
 			done(w.house, target, body)
 		}
-		a := w.call(w.operation(r.operation), w.key, strings.Replace(r.target, "{key}", revoked, 1), r.body)
+		a := w.call(w.operation(r.operation), w.key, strings.NewReplacer("{key}", revoked, "{webhook}", ended).Replace(r.target), r.body)
 		assert.Equal(w.t, r.status, a.status, "%s: %s", r.operation, a.body)
 		assert.Equal(w.t, r.code, a.fault(w.t).Code, "%s: %s", r.operation, a.body)
 	}
@@ -216,6 +242,8 @@ func (w *witness) usedElsewhere() {
 	const event = `{"customer":"member-1002","action":"point_add","data":{"points":1}}`
 	require.Equal(w.t, http.StatusOK, w.post("/events", event, "Idempotency-Key", "one-event").status)
 	a := w.call(w.operation("submitEvents"), w.key, "/events/bulk", bulkOf([]string{event}), "Idempotency-Key", "one-event")
+	assert.Equal(w.t, http.StatusConflict, a.status, a.body)
+	a = w.call(w.operation("replayWebhook"), w.key, "/admin/webhooks/"+w.withWebhook("active")+"/replay", `{"from":"2026-01-01T00:00:00Z","to":"2026-01-02T00:00:00Z"}`, "Idempotency-Key", "one-event")
 	assert.Equal(w.t, http.StatusConflict, a.status, a.body)
 }
 
@@ -250,6 +278,13 @@ var refusalRows = []refusalRow{
 		`/entities/profiling/flow {"id":"later","title":{"en":"Later"},"questions":[{"id":"born","field":"birth_date","text":{"en":"When?"}}],"starts_at":"2099-01-01"}`}},
 	{"giveLevel", "/customers/visitor/levels", `{"structure":"club","tier":"gold"}`, http.StatusUnprocessableEntity, 190041, []string{happened("visitor", "subscribe", `{"handler":"visitor"}`)}},
 	{"mergeCustomer", idle + "/merge", `{"target":"member-1004"}`, http.StatusUnprocessableEntity, 190163, nil},
+
+	{"testWebhook", "/admin/webhooks/{webhook}/test", "{}", http.StatusUnprocessableEntity, 190502, nil},
+	{"pauseWebhook", "/admin/webhooks/{webhook}/pause", "{}", http.StatusUnprocessableEntity, 190502, nil},
+	{"replayWebhook", "/admin/webhooks/{webhook}/replay", `{"from":"2026-01-01T00:00:00Z","to":"2026-01-02T00:00:00Z"}`, http.StatusUnprocessableEntity, 190502, nil},
+	{"getDelivery", "/admin/webhooks/{webhook}/deliveries/9", "", http.StatusNotFound, 190501, nil},
+	{"retryDelivery", "/admin/webhooks/{webhook}/deliveries/9/retry", "{}", http.StatusNotFound, 190501, nil},
+	{"retryDelivery", "/admin/webhooks/{webhook}/deliveries/1/retry", "{}", http.StatusUnprocessableEntity, 190504, []string{"/admin/webhooks/{webhook}/deliveries/1/retry {}"}},
 
 	{"rotateKey", "/admin/keys/{key}/rotate", "{}", http.StatusUnprocessableEntity, 190050, nil},
 	{"updateKey", "/admin/keys/{key}", `{"label":"x"}`, http.StatusUnprocessableEntity, 190050, nil},

@@ -30,6 +30,7 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{
 		listen: o.Listen, region: o.Region, engine: o.Engine, directory: o.Directory, admin: o.Admin, reader: o.Reader, feed: o.Feed, exports: o.Exports,
+		webhooks: o.Webhooks, messages: o.Messages,
 		boards: o.Leaderboard, jobs: o.Jobs, jobWait: cmp.Or(o.JobWait, defaultJobWait),
 		statistics: o.Statistics,
 		vocabulary: o.Vocabulary, catalogue: o.Catalogue, limiter: o.Limiter,

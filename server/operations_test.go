@@ -36,6 +36,7 @@ func TestFilterChoices(t *testing.T) {
 		"listOfferActivities": {"status": dates}, "listOffers": {"status": dates}, "listProfiling": {"status": dates},
 		"listPrizeWheels":    {"status": dates},
 		"searchTransactions": {"status": named(loyalty.TransactionStates...)},
+		"listDeliveries":     {"state": named(loyalty.DeliveryWaiting, loyalty.DeliverySent, loyalty.DeliveryDead, loyalty.DeliverySkipped)},
 	}
 	documents, err := contract.Documents()
 	require.NoError(t, err)

@@ -44,6 +44,9 @@ type Options struct {
 	Feed      loyalty.FeedReader
 	Exports   loyalty.ExportReader
 	Jobs      Jobs
+	// Webhooks changes webhooks, Messages shows what they are sent.
+	Webhooks *admin.Webhooks
+	Messages *WebhookMessages
 	// Leaderboard ranks customers.
 	Leaderboard *leaderboard.Leaderboard
 	// Statistics counts what happens, by day.

@@ -30,6 +30,8 @@ type Server struct {
 	reader      loyalty.Reader
 	feed        loyalty.FeedReader
 	exports     loyalty.ExportReader
+	webhooks    *admin.Webhooks
+	messages    *WebhookMessages
 	jobs        Jobs
 	boards      *leaderboard.Leaderboard
 	statistics  *statistics.Statistics

@@ -30,6 +30,7 @@ type Store struct {
 	userStore
 	statisticsStore
 	importStore
+	webhookStore
 	proof
 	upkeep
 	portable
@@ -46,6 +47,7 @@ var (
 	_ loyalty.ExportReader    = (*Store)(nil)
 	_ loyalty.StatisticsStore = (*Store)(nil)
 	_ loyalty.ImportStore     = (*Store)(nil)
+	_ loyalty.WebhookStore    = (*Store)(nil)
 )
 
 // newStore puts the parts over a database.
@@ -57,6 +59,7 @@ func newStore(d *database) *Store {
 		portable:        portable{d},
 		backupStore:     backupStore{d},
 		statisticsStore: statisticsStore{d},
+		webhookStore:    webhookStore{d},
 	}
 }
 

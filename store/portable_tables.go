@@ -53,6 +53,13 @@ var portableTables = []portableTable{
 	{name: "figures"},
 	{name: "figure_refunds"},
 	{name: "statistics"},
+	{name: "webhooks"},
+	{name: "webhook_secrets"},
+	{name: "deliveries"},
+	{name: "attempts"},
+	{name: "replays"},
+	{name: "notices"},
+	{name: "leavers"},
 	{name: "jobs"},
 	{name: "counted", gone: true},
 }

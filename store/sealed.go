@@ -16,6 +16,9 @@ type sealedKey struct {
 }
 
 func uuidKey(name string) sealedKey { return sealedKey{name, func() any { return new(UUID) }} }
+func numberKey(name string) sealedKey {
+	return sealedKey{name, func() any { return new(int64) }}
+}
 func textKey(name string) sealedKey { return sealedKey{name, func() any { return new(string) }} }
 
 // sealedColumns are all columns that hold values sealed under the master key. Whoever seals
@@ -44,5 +47,30 @@ var sealedColumns = []sealedColumn{
 	{
 		table: "users", column: "totp_sealed", key: []sealedKey{uuidKey("id")},
 		bound: func(key []any) []byte { return totpID(*key[0].(*UUID)) },
+	},
+	{
+		table: "webhook_secrets", column: "sealed", key: []sealedKey{uuidKey("webhook_id"), uuidKey("id")},
+		bound: func(key []any) []byte { return webhookSecretID(*key[0].(*UUID), *key[1].(*UUID)) },
+	},
+	{
+		table: "webhooks", column: "headers", key: []sealedKey{uuidKey("id")},
+		bound: func(key []any) []byte { return headersID(*key[0].(*UUID)) },
+	},
+	{
+		table: "leavers", column: "sealed", key: []sealedKey{uuidKey("customer_id")},
+		bound: func(key []any) []byte { return leaverID(*key[0].(*UUID)) },
+	},
+	{
+		table: "deliveries", column: "subject", key: []sealedKey{uuidKey("webhook_id"), numberKey("number")},
+		bound: func(key []any) []byte {
+			return subjectID(&deliveryRow{WebhookID: *key[0].(*UUID), Number: *key[1].(*int64)})
+		},
+	},
+	{ // those about customers are sealed under their keys
+		table: "attempts", column: "answer", key: []sealedKey{uuidKey("webhook_id"), numberKey("number"), numberKey("n")},
+		where: "answer IS NOT NULL AND EXISTS (SELECT 1 FROM deliveries d WHERE d.webhook_id = attempts.webhook_id AND d.number = attempts.number AND d.customer_id IS NULL)",
+		bound: func(key []any) []byte {
+			return attemptID(&attemptRow{WebhookID: *key[0].(*UUID), Number: *key[1].(*int64), N: int(*key[2].(*int64))})
+		},
 	},
 }

@@ -31,6 +31,9 @@ func writeCalls(w *loyalty.Writes, key sealer) ([]calls, error) {
 	list = write(list, insertBalances, w.NewCustomers)
 	list = write(list, insertKeys, newKeys(w, key))
 	list = write(list, deleteKeys, w.DestroyKeys)
+	if len(w.DestroyKeys) > 0 {
+		list = write(list, insertLeavers, leaversOf(w, key))
+	}
 	list = write(list, updateTransactions, w.Transactions)
 	list = write(list, deleteTransactions, w.Moved)
 	list = write(list, updateLots, w.Lots)

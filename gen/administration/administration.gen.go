@@ -17,6 +17,7 @@ import (
 	externalRef0 "github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 	"github.com/oapi-codegen/runtime"
+	openapi_types "github.com/oapi-codegen/runtime/types"
 )
 
 // Defines values for APIName.
@@ -190,6 +191,111 @@ func (e ConfigurationRequestMode) Valid() bool {
 	}
 }
 
+// Defines values for DeliveryLastFault.
+const (
+	DeliveryLastFaultConnection DeliveryLastFault = "connection"
+	DeliveryLastFaultDNS        DeliveryLastFault = "dns"
+	DeliveryLastFaultRefused    DeliveryLastFault = "refused"
+	DeliveryLastFaultTLS        DeliveryLastFault = "tls"
+	DeliveryLastFaultTimeout    DeliveryLastFault = "timeout"
+)
+
+// Valid indicates whether the value is a known member of the DeliveryLastFault enum.
+func (e DeliveryLastFault) Valid() bool {
+	switch e {
+	case DeliveryLastFaultConnection:
+		return true
+	case DeliveryLastFaultDNS:
+		return true
+	case DeliveryLastFaultRefused:
+		return true
+	case DeliveryLastFaultTLS:
+		return true
+	case DeliveryLastFaultTimeout:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DeliveryAttemptFault.
+const (
+	DeliveryAttemptFaultConnection DeliveryAttemptFault = "connection"
+	DeliveryAttemptFaultDNS        DeliveryAttemptFault = "dns"
+	DeliveryAttemptFaultRefused    DeliveryAttemptFault = "refused"
+	DeliveryAttemptFaultTLS        DeliveryAttemptFault = "tls"
+	DeliveryAttemptFaultTimeout    DeliveryAttemptFault = "timeout"
+)
+
+// Valid indicates whether the value is a known member of the DeliveryAttemptFault enum.
+func (e DeliveryAttemptFault) Valid() bool {
+	switch e {
+	case DeliveryAttemptFaultConnection:
+		return true
+	case DeliveryAttemptFaultDNS:
+		return true
+	case DeliveryAttemptFaultRefused:
+		return true
+	case DeliveryAttemptFaultTLS:
+		return true
+	case DeliveryAttemptFaultTimeout:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DeliveryDetailLastFault.
+const (
+	DeliveryDetailLastFaultConnection DeliveryDetailLastFault = "connection"
+	DeliveryDetailLastFaultDNS        DeliveryDetailLastFault = "dns"
+	DeliveryDetailLastFaultRefused    DeliveryDetailLastFault = "refused"
+	DeliveryDetailLastFaultTLS        DeliveryDetailLastFault = "tls"
+	DeliveryDetailLastFaultTimeout    DeliveryDetailLastFault = "timeout"
+)
+
+// Valid indicates whether the value is a known member of the DeliveryDetailLastFault enum.
+func (e DeliveryDetailLastFault) Valid() bool {
+	switch e {
+	case DeliveryDetailLastFaultConnection:
+		return true
+	case DeliveryDetailLastFaultDNS:
+		return true
+	case DeliveryDetailLastFaultRefused:
+		return true
+	case DeliveryDetailLastFaultTLS:
+		return true
+	case DeliveryDetailLastFaultTimeout:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DeliveryState.
+const (
+	DeliveryStateDead    DeliveryState = "dead"
+	DeliveryStateSent    DeliveryState = "sent"
+	DeliveryStateSkipped DeliveryState = "skipped"
+	DeliveryStateWaiting DeliveryState = "waiting"
+)
+
+// Valid indicates whether the value is a known member of the DeliveryState enum.
+func (e DeliveryState) Valid() bool {
+	switch e {
+	case DeliveryStateDead:
+		return true
+	case DeliveryStateSent:
+		return true
+	case DeliveryStateSkipped:
+		return true
+	case DeliveryStateWaiting:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ExpiryPolicyPolicy.
 const (
 	ExpiryPolicyPolicyAnniversary  ExpiryPolicyPolicy = "anniversary"
@@ -310,6 +416,7 @@ const (
 	JobNameStatistics  JobName = "statistics"
 	JobNameTail        JobName = "tail"
 	JobNameTiers       JobName = "tiers"
+	JobNameWebhooks    JobName = "webhooks"
 )
 
 // Valid indicates whether the value is a known member of the JobName enum.
@@ -340,6 +447,8 @@ func (e JobName) Valid() bool {
 	case JobNameTail:
 		return true
 	case JobNameTiers:
+		return true
+	case JobNameWebhooks:
 		return true
 	default:
 		return false
@@ -448,6 +557,81 @@ func (e ModuleName) Valid() bool {
 	case ModuleNameTreasureHunt:
 		return true
 	case ModuleNameVisualSearch:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NewWebhookFormat.
+const (
+	NewWebhookFormatCloudevents NewWebhookFormat = "cloudevents"
+	NewWebhookFormatJSON        NewWebhookFormat = "json"
+)
+
+// Valid indicates whether the value is a known member of the NewWebhookFormat enum.
+func (e NewWebhookFormat) Valid() bool {
+	switch e {
+	case NewWebhookFormatCloudevents:
+		return true
+	case NewWebhookFormatJSON:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NewWebhookOrdering.
+const (
+	NewWebhookOrderingCustomer NewWebhookOrdering = "customer"
+	NewWebhookOrderingNone     NewWebhookOrdering = "none"
+)
+
+// Valid indicates whether the value is a known member of the NewWebhookOrdering enum.
+func (e NewWebhookOrdering) Valid() bool {
+	switch e {
+	case NewWebhookOrderingCustomer:
+		return true
+	case NewWebhookOrderingNone:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NewWebhookReason.
+const (
+	NewWebhookReasonFailing NewWebhookReason = "failing"
+	NewWebhookReasonGone    NewWebhookReason = "gone"
+)
+
+// Valid indicates whether the value is a known member of the NewWebhookReason enum.
+func (e NewWebhookReason) Valid() bool {
+	switch e {
+	case NewWebhookReasonFailing:
+		return true
+	case NewWebhookReasonGone:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for NewWebhookState.
+const (
+	NewWebhookStateActive   NewWebhookState = "active"
+	NewWebhookStateDisabled NewWebhookState = "disabled"
+	NewWebhookStatePaused   NewWebhookState = "paused"
+)
+
+// Valid indicates whether the value is a known member of the NewWebhookState enum.
+func (e NewWebhookState) Valid() bool {
+	switch e {
+	case NewWebhookStateActive:
+		return true
+	case NewWebhookStateDisabled:
+		return true
+	case NewWebhookStatePaused:
 		return true
 	default:
 		return false
@@ -649,6 +833,210 @@ func (e StatisticsUnit) Valid() bool {
 	case StatisticsUnitPoints:
 		return true
 	case StatisticsUnitRatio:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for WebhookFormat.
+const (
+	WebhookFormatCloudevents WebhookFormat = "cloudevents"
+	WebhookFormatJSON        WebhookFormat = "json"
+)
+
+// Valid indicates whether the value is a known member of the WebhookFormat enum.
+func (e WebhookFormat) Valid() bool {
+	switch e {
+	case WebhookFormatCloudevents:
+		return true
+	case WebhookFormatJSON:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for WebhookOrdering.
+const (
+	WebhookOrderingCustomer WebhookOrdering = "customer"
+	WebhookOrderingNone     WebhookOrdering = "none"
+)
+
+// Valid indicates whether the value is a known member of the WebhookOrdering enum.
+func (e WebhookOrdering) Valid() bool {
+	switch e {
+	case WebhookOrderingCustomer:
+		return true
+	case WebhookOrderingNone:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for WebhookReason.
+const (
+	WebhookReasonFailing WebhookReason = "failing"
+	WebhookReasonGone    WebhookReason = "gone"
+)
+
+// Valid indicates whether the value is a known member of the WebhookReason enum.
+func (e WebhookReason) Valid() bool {
+	switch e {
+	case WebhookReasonFailing:
+		return true
+	case WebhookReasonGone:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for WebhookState.
+const (
+	WebhookStateActive   WebhookState = "active"
+	WebhookStateDisabled WebhookState = "disabled"
+	WebhookStatePaused   WebhookState = "paused"
+)
+
+// Valid indicates whether the value is a known member of the WebhookState enum.
+func (e WebhookState) Valid() bool {
+	switch e {
+	case WebhookStateActive:
+		return true
+	case WebhookStateDisabled:
+		return true
+	case WebhookStatePaused:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for WebhookChangeFormat.
+const (
+	WebhookChangeFormatCloudevents WebhookChangeFormat = "cloudevents"
+	WebhookChangeFormatJSON        WebhookChangeFormat = "json"
+)
+
+// Valid indicates whether the value is a known member of the WebhookChangeFormat enum.
+func (e WebhookChangeFormat) Valid() bool {
+	switch e {
+	case WebhookChangeFormatCloudevents:
+		return true
+	case WebhookChangeFormatJSON:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for WebhookChangeInclude.
+const (
+	WebhookChangeIncludeFigures  WebhookChangeInclude = "figures"
+	WebhookChangeIncludePersonal WebhookChangeInclude = "personal"
+	WebhookChangeIncludePostings WebhookChangeInclude = "postings"
+)
+
+// Valid indicates whether the value is a known member of the WebhookChangeInclude enum.
+func (e WebhookChangeInclude) Valid() bool {
+	switch e {
+	case WebhookChangeIncludeFigures:
+		return true
+	case WebhookChangeIncludePersonal:
+		return true
+	case WebhookChangeIncludePostings:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for WebhookCreationFormat.
+const (
+	WebhookCreationFormatCloudevents WebhookCreationFormat = "cloudevents"
+	WebhookCreationFormatJSON        WebhookCreationFormat = "json"
+)
+
+// Valid indicates whether the value is a known member of the WebhookCreationFormat enum.
+func (e WebhookCreationFormat) Valid() bool {
+	switch e {
+	case WebhookCreationFormatCloudevents:
+		return true
+	case WebhookCreationFormatJSON:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for WebhookCreationInclude.
+const (
+	WebhookCreationIncludeFigures  WebhookCreationInclude = "figures"
+	WebhookCreationIncludePersonal WebhookCreationInclude = "personal"
+	WebhookCreationIncludePostings WebhookCreationInclude = "postings"
+)
+
+// Valid indicates whether the value is a known member of the WebhookCreationInclude enum.
+func (e WebhookCreationInclude) Valid() bool {
+	switch e {
+	case WebhookCreationIncludeFigures:
+		return true
+	case WebhookCreationIncludePersonal:
+		return true
+	case WebhookCreationIncludePostings:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for WebhookCreationOrdering.
+const (
+	WebhookCreationOrderingCustomer WebhookCreationOrdering = "customer"
+	WebhookCreationOrderingNone     WebhookCreationOrdering = "none"
+)
+
+// Valid indicates whether the value is a known member of the WebhookCreationOrdering enum.
+func (e WebhookCreationOrdering) Valid() bool {
+	switch e {
+	case WebhookCreationOrderingCustomer:
+		return true
+	case WebhookCreationOrderingNone:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for WebhookCreationVersion.
+const (
+	WebhookCreationVersionN202611 WebhookCreationVersion = "2026-11"
+)
+
+// Valid indicates whether the value is a known member of the WebhookCreationVersion enum.
+func (e WebhookCreationVersion) Valid() bool {
+	switch e {
+	case WebhookCreationVersionN202611:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for WebhookTypeKind.
+const (
+	WebhookTypeKindEvent  WebhookTypeKind = "event"
+	WebhookTypeKindNotice WebhookTypeKind = "notice"
+)
+
+// Valid indicates whether the value is a known member of the WebhookTypeKind enum.
+func (e WebhookTypeKind) Valid() bool {
+	switch e {
+	case WebhookTypeKindEvent:
+		return true
+	case WebhookTypeKindNotice:
 		return true
 	default:
 		return false
@@ -1244,6 +1632,311 @@ type ConfiguredEntities map[string]ConfiguredEntity
 // Example: {"name":"Budapest 1"}
 type ConfiguredEntity map[string]interface{}
 
+// DeliveriesRetry Which dead deliveries are sent again.
+type DeliveriesRetry struct {
+	// Customer Only those of this customer, by id or external id as `name:value`.
+	//
+	// Example: member-1001
+	Customer *string `json:"customer,omitempty"`
+
+	// From Only those created from then on.
+	//
+	// Example: 2026-03-01T00:00:00.000Z
+	From *externalRef0.Instant `json:"from,omitempty"`
+
+	// To Only those created before then.
+	//
+	// Example: 2026-03-02T00:00:00.000Z
+	To *externalRef0.Instant `json:"to,omitempty"`
+
+	// Type Only those of this type.
+	//
+	// Example: event.tier_up
+	Type *string `json:"type,omitempty"`
+}
+
+// Delivery An event on its way to a webhook.
+type Delivery struct {
+	// Attempts How many of its tries are used up.
+	//
+	// Example: 1
+	Attempts int `json:"attempts"`
+
+	// CreatedAt When it was decided to send it.
+	//
+	// Example: 2026-03-01T09:30:00.000Z
+	CreatedAt externalRef0.Instant `json:"created_at"`
+
+	// Customer The customer; absent for notices and customers who left.
+	//
+	// Example: member-1001
+	Customer *string `json:"customer,omitempty"`
+
+	// Delivery Its number at this webhook: 1, 2, 3 …
+	//
+	// Example: 4711
+	Delivery int64 `json:"delivery"`
+
+	// EventID The id of the event, or of the notice: the `webhook-id`.
+	//
+	// Example: 0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e02
+	EventID openapi_types.UUID `json:"event_id"`
+
+	// LastAttemptAt When it was last tried; absent where it never was.
+	//
+	// Example: 2026-03-01T09:30:00.210Z
+	LastAttemptAt *externalRef0.Instant `json:"last_attempt_at,omitempty"`
+
+	// LastFault Why there was no answer; absent where there was one.
+	// - `refused`: the address may not be called.
+	// - `dns`: its name was not found.
+	// - `connection`: it could not be reached, or broke off.
+	// - `tls`: its certificate is not good.
+	// - `timeout`: it took too long.
+	//
+	//
+	// Example: timeout
+	LastFault *DeliveryLastFault `json:"last_fault,omitempty"`
+
+	// LastStatus The HTTP status of the last attempt; absent where there was no answer.
+	//
+	// Example: 204
+	LastStatus *int `json:"last_status,omitempty"`
+
+	// NextAttemptAt When it is tried next, at the earliest; absent where it is not waiting.
+	//
+	// Example: 2026-03-01T09:31:00.000Z
+	NextAttemptAt *externalRef0.Instant `json:"next_attempt_at,omitempty"`
+
+	// Previous The place of the event before it about the same customer at this webhook; absent where there is none, or it was forgotten.
+	//
+	// Example: 184390
+	Previous *int64 `json:"previous,omitempty"`
+
+	// Replay Whether a replay sends it.
+	//
+	// Example: false
+	Replay bool `json:"replay"`
+
+	// Sequence The place of the event in the feed; absent for notices.
+	//
+	// Example: 184467
+	Sequence *int64 `json:"sequence,omitempty"`
+
+	// State - `waiting`: it will be sent, or sent again.
+	// - `sent`: it was taken.
+	// - `dead`: all tries were used up.
+	// - `skipped`: it was left out when the webhook was resumed.
+	//
+	//
+	// Example: sent
+	State DeliveryState `json:"state"`
+
+	// Type The type of the message.
+	//
+	// Example: event.tier_up
+	Type string `json:"type"`
+}
+
+// DeliveryLastFault Why there was no answer; absent where there was one.
+// - `refused`: the address may not be called.
+// - `dns`: its name was not found.
+// - `connection`: it could not be reached, or broke off.
+// - `tls`: its certificate is not good.
+// - `timeout`: it took too long.
+//
+// Example: timeout
+type DeliveryLastFault string
+
+// DeliveryAnswer One delivery.
+type DeliveryAnswer struct {
+	// Data An event on its way to a webhook.
+	Data Delivery `json:"data"`
+}
+
+// DeliveryAttempt One attempt.
+type DeliveryAttempt struct {
+	// Answer The beginning of the answer; absent where there was none.
+	//
+	// Example: out of order
+	Answer *string `json:"answer,omitempty"`
+
+	// At When it was made.
+	//
+	// Example: 2026-03-01T09:30:00.210Z
+	At externalRef0.Instant `json:"at"`
+
+	// Attempt Its number: 1, 2, 3 …
+	//
+	// Example: 1
+	Attempt int `json:"attempt"`
+
+	// Duration How long it took, in seconds.
+	//
+	// Example: 0.21
+	Duration float64 `json:"duration"`
+
+	// Fault Why there was no answer; absent where there was one.
+	// - `refused`: the address may not be called.
+	// - `dns`: its name was not found.
+	// - `connection`: it could not be reached, or broke off.
+	// - `tls`: its certificate is not good.
+	// - `timeout`: it took too long.
+	//
+	//
+	// Example: timeout
+	Fault *DeliveryAttemptFault `json:"fault,omitempty"`
+
+	// Status The HTTP status; absent where there was no answer.
+	//
+	// Example: 204
+	Status *int `json:"status,omitempty"`
+}
+
+// DeliveryAttemptFault Why there was no answer; absent where there was one.
+// - `refused`: the address may not be called.
+// - `dns`: its name was not found.
+// - `connection`: it could not be reached, or broke off.
+// - `tls`: its certificate is not good.
+// - `timeout`: it took too long.
+//
+// Example: timeout
+type DeliveryAttemptFault string
+
+// DeliveryDetail A delivery with its message and its attempts.
+type DeliveryDetail struct {
+	// Attempts How many of its tries are used up.
+	//
+	// Example: 1
+	Attempts int `json:"attempts"`
+
+	// CreatedAt When it was decided to send it.
+	//
+	// Example: 2026-03-01T09:30:00.000Z
+	CreatedAt externalRef0.Instant `json:"created_at"`
+
+	// Customer The customer; absent for notices and customers who left.
+	//
+	// Example: member-1001
+	Customer *string `json:"customer,omitempty"`
+
+	// Delivery Its number at this webhook: 1, 2, 3 …
+	//
+	// Example: 4711
+	Delivery int64 `json:"delivery"`
+
+	// EventID The id of the event, or of the notice: the `webhook-id`.
+	//
+	// Example: 0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e02
+	EventID openapi_types.UUID `json:"event_id"`
+
+	// LastAttemptAt When it was last tried; absent where it never was.
+	//
+	// Example: 2026-03-01T09:30:00.210Z
+	LastAttemptAt *externalRef0.Instant `json:"last_attempt_at,omitempty"`
+
+	// LastFault Why there was no answer; absent where there was one.
+	// - `refused`: the address may not be called.
+	// - `dns`: its name was not found.
+	// - `connection`: it could not be reached, or broke off.
+	// - `tls`: its certificate is not good.
+	// - `timeout`: it took too long.
+	//
+	//
+	// Example: timeout
+	LastFault *DeliveryDetailLastFault `json:"last_fault,omitempty"`
+
+	// LastStatus The HTTP status of the last attempt; absent where there was no answer.
+	//
+	// Example: 204
+	LastStatus *int `json:"last_status,omitempty"`
+
+	// Log Its attempts, the newest first, 50 at most.
+	Log []DeliveryAttempt `json:"log"`
+
+	// Message What an address receives.
+	Message *WebhookMessage `json:"message,omitempty"`
+
+	// NextAttemptAt When it is tried next, at the earliest; absent where it is not waiting.
+	//
+	// Example: 2026-03-01T09:31:00.000Z
+	NextAttemptAt *externalRef0.Instant `json:"next_attempt_at,omitempty"`
+
+	// Previous The place of the event before it about the same customer at this webhook; absent where there is none, or it was forgotten.
+	//
+	// Example: 184390
+	Previous *int64 `json:"previous,omitempty"`
+
+	// Replay Whether a replay sends it.
+	//
+	// Example: false
+	Replay bool `json:"replay"`
+
+	// Sequence The place of the event in the feed; absent for notices.
+	//
+	// Example: 184467
+	Sequence *int64 `json:"sequence,omitempty"`
+
+	// State - `waiting`: it will be sent, or sent again.
+	// - `sent`: it was taken.
+	// - `dead`: all tries were used up.
+	// - `skipped`: it was left out when the webhook was resumed.
+	//
+	//
+	// Example: sent
+	State DeliveryState `json:"state"`
+
+	// Type The type of the message.
+	//
+	// Example: event.tier_up
+	Type string `json:"type"`
+}
+
+// DeliveryDetailLastFault Why there was no answer; absent where there was one.
+// - `refused`: the address may not be called.
+// - `dns`: its name was not found.
+// - `connection`: it could not be reached, or broke off.
+// - `tls`: its certificate is not good.
+// - `timeout`: it took too long.
+//
+// Example: timeout
+type DeliveryDetailLastFault string
+
+// DeliveryDetailAnswer One delivery with its attempts.
+type DeliveryDetailAnswer struct {
+	// Data A delivery with its message and its attempts.
+	Data DeliveryDetail `json:"data"`
+}
+
+// DeliveryList One page of deliveries.
+type DeliveryList struct {
+	// Data The deliveries of this page.
+	Data []Delivery `json:"data"`
+
+	// Next The relative link of the next page, with your filters in it; null on the last page.
+	//
+	// Example: /customers?limit=100&offset=100&cursor=AZXmE8Vvc2eUkzZ0m3b0Hg
+	Next *externalRef0.NextLink `json:"next"`
+
+	// Previous The relative link of the previous page; null on the first one.
+	//
+	// Example: /customers?limit=100&offset=0&cursor=AZXmE8Vvc2eUkzZ0m3b0Hw
+	Previous *externalRef0.PreviousLink `json:"previous"`
+
+	// Time How long the server worked on this answer, in seconds.
+	//
+	// Example: 0.004
+	Time *externalRef0.ProcessingTime `json:"time,omitempty"`
+}
+
+// DeliveryState - `waiting`: it will be sent, or sent again.
+// - `sent`: it was taken.
+// - `dead`: all tries were used up.
+// - `skipped`: it was left out when the webhook was resumed.
+//
+// Example: sent
+type DeliveryState string
+
 // EarnRate Points for one unit of money; kept exactly as written.
 //
 // Example: 1
@@ -1527,6 +2220,7 @@ type Job struct {
 	// - `partitions`: makes room in the journal for the months to come.
 	// - `bulk`: works on the bulk operations that were begun, and forgets those that ended 30 days ago.
 	// - `answers`: forgets the answers kept for Idempotency-Keys after their 24 hours.
+	// - `webhooks`: forgets deliveries and attempts after their time.
 	// - `backup`: makes a copy of the database and proves it, on servers that have a folder for it (LOYALTY_BACKUP_DIR); on
 	//   another one, running it is answered 404.
 	//
@@ -1565,6 +2259,7 @@ type Job struct {
 //   - `partitions`: makes room in the journal for the months to come.
 //   - `bulk`: works on the bulk operations that were begun, and forgets those that ended 30 days ago.
 //   - `answers`: forgets the answers kept for Idempotency-Keys after their 24 hours.
+//   - `webhooks`: forgets deliveries and attempts after their time.
 //   - `backup`: makes a copy of the database and proves it, on servers that have a folder for it (LOYALTY_BACKUP_DIR); on
 //     another one, running it is answered 404.
 //
@@ -2185,6 +2880,124 @@ type NewUser struct {
 	Role Role `json:"role"`
 }
 
+// NewWebhook A webhook, with its new secret.
+type NewWebhook struct {
+	// Backlog What has not arrived.
+	Backlog WebhookBacklog `json:"backlog"`
+
+	// Concurrency How many messages may be under way at a time.
+	//
+	// Example: 8
+	Concurrency int `json:"concurrency"`
+
+	// CreatedAt When it was created.
+	//
+	// Example: 2026-03-01T09:30:00.000Z
+	CreatedAt externalRef0.Instant `json:"created_at"`
+
+	// Filter The condition that must hold; absent where there is none.
+	//
+	// Example: event.data.total > 100
+	Filter *string `json:"filter,omitempty"`
+
+	// Format The form of a message: our own, or the same in an envelope of CloudEvents 1.0.
+	//
+	// Example: json
+	Format NewWebhookFormat `json:"format"`
+
+	// HeaderNames The names of its own headers.
+	//
+	// Example: ["Authorization"]
+	HeaderNames []string `json:"header_names"`
+
+	// Health How an address has answered.
+	Health WebhookHealth `json:"health"`
+
+	// Include What messages have besides.
+	//
+	// Example: ["figures"]
+	Include []string `json:"include"`
+
+	// Label What it is for.
+	//
+	// Example: CRM
+	Label string `json:"label"`
+
+	// Ordering Whether the messages about a customer come one after the other.
+	//
+	// Example: customer
+	Ordering NewWebhookOrdering `json:"ordering"`
+
+	// Reason Why it is disabled: `gone`, it answered 410; `failing`, five days without one success. Absent otherwise.
+	//
+	// Example: failing
+	Reason *NewWebhookReason `json:"reason,omitempty"`
+
+	// Secret The secret, shown this once; absent from the answer to a repeated request.
+	//
+	// Example: whsec_shown-once
+	Secret *string `json:"secret,omitempty"`
+
+	// Secrets The secrets that sign, the oldest first, without their values.
+	Secrets []KeySecret `json:"secrets"`
+
+	// State Whether it sends.
+	//
+	// Example: active
+	State NewWebhookState `json:"state"`
+
+	// Types What it wants to hear of.
+	//
+	// Example: ["event.tier_up"]
+	Types []string `json:"types"`
+
+	// UpdatedAt When it was last changed.
+	//
+	// Example: 2026-03-01T09:30:00.000Z
+	UpdatedAt externalRef0.Instant `json:"updated_at"`
+
+	// URL Where messages are sent: https, port 443 or 8443, no user in it.
+	//
+	// Example: https://crm.example.com/hooks/loyalty
+	URL string `json:"url"`
+
+	// Version The form of its messages.
+	//
+	// Example: 2026-11
+	Version string `json:"version"`
+
+	// WebhookID Its id.
+	//
+	// Example: 0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e01
+	WebhookID openapi_types.UUID `json:"webhook_id"`
+}
+
+// NewWebhookFormat The form of a message: our own, or the same in an envelope of CloudEvents 1.0.
+//
+// Example: json
+type NewWebhookFormat string
+
+// NewWebhookOrdering Whether the messages about a customer come one after the other.
+//
+// Example: customer
+type NewWebhookOrdering string
+
+// NewWebhookReason Why it is disabled: `gone`, it answered 410; `failing`, five days without one success. Absent otherwise.
+//
+// Example: failing
+type NewWebhookReason string
+
+// NewWebhookState Whether it sends.
+//
+// Example: active
+type NewWebhookState string
+
+// NewWebhookAnswer A webhook with a new secret.
+type NewWebhookAnswer struct {
+	// Data A webhook, with its new secret.
+	Data NewWebhook `json:"data"`
+}
+
 // Nothing An operation that needs no properties.
 type Nothing = map[string]interface{}
 
@@ -2259,6 +3072,39 @@ type Reminders struct {
 
 	// Tiers `tier_expiring`: days before a tier ends if nothing happens. Default is 30 and 7.
 	Tiers []int `json:"tiers,omitempty"`
+}
+
+// ReplayAnswer What a replay sends.
+type ReplayAnswer struct {
+	// Data What a replay sends.
+	Data ReplayAnswer_Data `json:"data"`
+}
+
+// ReplayAnswer_Data What a replay sends.
+type ReplayAnswer_Data struct {
+	// DryRun Whether they were only counted.
+	//
+	// Example: true
+	DryRun bool `json:"dry_run"`
+
+	// Events How many events there are, before the filter.
+	//
+	// Example: 1204
+	Events int64 `json:"events"`
+}
+
+// RetryAnswer How many are sent again.
+type RetryAnswer struct {
+	// Data How many are sent again.
+	Data RetryAnswer_Data `json:"data"`
+}
+
+// RetryAnswer_Data How many are sent again.
+type RetryAnswer_Data struct {
+	// Deliveries How many there are.
+	//
+	// Example: 3
+	Deliveries int64 `json:"deliveries"`
 }
 
 // Role What a user may do; each role may do what the one before it may.
@@ -2664,11 +3510,478 @@ type UserList struct {
 	Time *externalRef0.ProcessingTime `json:"time,omitempty"`
 }
 
+// Webhook A webhook, without its secrets and the values of its headers.
+type Webhook struct {
+	// Backlog What has not arrived.
+	Backlog WebhookBacklog `json:"backlog"`
+
+	// Concurrency How many messages may be under way at a time.
+	//
+	// Example: 8
+	Concurrency int `json:"concurrency"`
+
+	// CreatedAt When it was created.
+	//
+	// Example: 2026-03-01T09:30:00.000Z
+	CreatedAt externalRef0.Instant `json:"created_at"`
+
+	// Filter The condition that must hold; absent where there is none.
+	//
+	// Example: event.data.total > 100
+	Filter *string `json:"filter,omitempty"`
+
+	// Format The form of a message: our own, or the same in an envelope of CloudEvents 1.0.
+	//
+	// Example: json
+	Format WebhookFormat `json:"format"`
+
+	// HeaderNames The names of its own headers.
+	//
+	// Example: ["Authorization"]
+	HeaderNames []string `json:"header_names"`
+
+	// Health How an address has answered.
+	Health WebhookHealth `json:"health"`
+
+	// Include What messages have besides.
+	//
+	// Example: ["figures"]
+	Include []string `json:"include"`
+
+	// Label What it is for.
+	//
+	// Example: CRM
+	Label string `json:"label"`
+
+	// Ordering Whether the messages about a customer come one after the other.
+	//
+	// Example: customer
+	Ordering WebhookOrdering `json:"ordering"`
+
+	// Reason Why it is disabled: `gone`, it answered 410; `failing`, five days without one success. Absent otherwise.
+	//
+	// Example: failing
+	Reason *WebhookReason `json:"reason,omitempty"`
+
+	// Secrets The secrets that sign, the oldest first, without their values.
+	Secrets []KeySecret `json:"secrets"`
+
+	// State Whether it sends.
+	//
+	// Example: active
+	State WebhookState `json:"state"`
+
+	// Types What it wants to hear of.
+	//
+	// Example: ["event.tier_up"]
+	Types []string `json:"types"`
+
+	// UpdatedAt When it was last changed.
+	//
+	// Example: 2026-03-01T09:30:00.000Z
+	UpdatedAt externalRef0.Instant `json:"updated_at"`
+
+	// URL Where messages are sent: https, port 443 or 8443, no user in it.
+	//
+	// Example: https://crm.example.com/hooks/loyalty
+	URL string `json:"url"`
+
+	// Version The form of its messages.
+	//
+	// Example: 2026-11
+	Version string `json:"version"`
+
+	// WebhookID Its id.
+	//
+	// Example: 0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e01
+	WebhookID openapi_types.UUID `json:"webhook_id"`
+}
+
+// WebhookFormat The form of a message: our own, or the same in an envelope of CloudEvents 1.0.
+//
+// Example: json
+type WebhookFormat string
+
+// WebhookOrdering Whether the messages about a customer come one after the other.
+//
+// Example: customer
+type WebhookOrdering string
+
+// WebhookReason Why it is disabled: `gone`, it answered 410; `failing`, five days without one success. Absent otherwise.
+//
+// Example: failing
+type WebhookReason string
+
+// WebhookState Whether it sends.
+//
+// Example: active
+type WebhookState string
+
+// WebhookAnswer One webhook.
+type WebhookAnswer struct {
+	// Data A webhook, without its secrets and the values of its headers.
+	Data Webhook `json:"data"`
+}
+
+// WebhookBacklog What has not arrived.
+type WebhookBacklog struct {
+	// Behind Events that were not looked at yet.
+	//
+	// Example: 0
+	Behind int64 `json:"behind"`
+
+	// Dead Deliveries that were given up.
+	//
+	// Example: 0
+	Dead int64 `json:"dead"`
+
+	// OldestAt Since when the oldest delivery waits; absent where none does.
+	//
+	// Example: 2026-03-02T10:00:00.000Z
+	OldestAt *externalRef0.Instant `json:"oldest_at,omitempty"`
+
+	// Waiting Deliveries that wait.
+	//
+	// Example: 0
+	Waiting int64 `json:"waiting"`
+}
+
+// WebhookChange What changes of a webhook.
+type WebhookChange struct {
+	// Concurrency How many messages may be under way at a time; 8 unless you say otherwise.
+	//
+	// Example: 8
+	Concurrency *int `json:"concurrency,omitempty"`
+
+	// ConfirmPersonal That personal data may leave to this address; needed whenever `personal` is added, or the address of a webhook that has it changes.
+	//
+	// Example: true
+	ConfirmPersonal *bool `json:"confirm_personal,omitempty"`
+
+	// Filter A condition over the event and its customer, as campaigns have them, that must hold; empty, none. It sees no purchase and nothing personal of the event. `event.opt_out` is sent whatever it says.
+	//
+	// Example: event.data.total > 100
+	Filter *string `json:"filter,omitempty"`
+
+	// Format The form of a message: our own, or the same in an envelope of CloudEvents 1.0.
+	//
+	// Example: json
+	Format *WebhookChangeFormat `json:"format,omitempty"`
+
+	// Headers Headers that are sent with each message, 20 at most, such as a token for your gateway. They are stored encrypted and never shown.
+	//
+	// Example: {"Authorization":"Bearer example"}
+	Headers map[string]string `json:"headers,omitempty"`
+
+	// Include What messages have besides.
+	// - `figures`: the customer's figures at the moment of sending, with a version that grows: keep the newest.
+	// - `postings`: how the event moved points.
+	// - `personal`: the event's personal attributes. It needs `confirm_personal: true`, and is audited.
+	//
+	//
+	// Example: ["figures"]
+	Include []WebhookChangeInclude `json:"include,omitempty"`
+
+	// Label What it is for.
+	//
+	// Example: CRM
+	Label *string `json:"label,omitempty"`
+
+	// Types What it wants to hear of, as the list of types spells it. A `*` at the end stands for everything that begins so.
+	//
+	// Example: ["event.tier_up","event.point_*"]
+	Types []string `json:"types,omitempty"`
+
+	// URL Where messages are sent: https, port 443 or 8443, no user in it.
+	//
+	// Example: https://crm.example.com/hooks/loyalty
+	URL *string `json:"url,omitempty"`
+}
+
+// WebhookChangeFormat The form of a message: our own, or the same in an envelope of CloudEvents 1.0.
+//
+// Example: json
+type WebhookChangeFormat string
+
+// WebhookChangeInclude defines model for WebhookChange.Include.
+type WebhookChangeInclude string
+
+// WebhookCreation A webhook that is to be.
+type WebhookCreation struct {
+	// Concurrency How many messages may be under way at a time; 8 unless you say otherwise.
+	//
+	// Example: 8
+	Concurrency *int `json:"concurrency,omitempty"`
+
+	// ConfirmPersonal That personal data may leave to this address; needed whenever `personal` is added, or the address of a webhook that has it changes.
+	//
+	// Example: true
+	ConfirmPersonal *bool `json:"confirm_personal,omitempty"`
+
+	// Filter A condition over the event and its customer, as campaigns have them, that must hold; empty, none. It sees no purchase and nothing personal of the event. `event.opt_out` is sent whatever it says.
+	//
+	// Example: event.data.total > 100
+	Filter *string `json:"filter,omitempty"`
+
+	// Format The form of a message: our own, or the same in an envelope of CloudEvents 1.0.
+	//
+	// Example: json
+	Format *WebhookCreationFormat `json:"format,omitempty"`
+
+	// Headers Headers that are sent with each message, 20 at most, such as a token for your gateway. They are stored encrypted and never shown.
+	//
+	// Example: {"Authorization":"Bearer example"}
+	Headers map[string]string `json:"headers,omitempty"`
+
+	// Include What messages have besides.
+	// - `figures`: the customer's figures at the moment of sending, with a version that grows: keep the newest.
+	// - `postings`: how the event moved points.
+	// - `personal`: the event's personal attributes. It needs `confirm_personal: true`, and is audited.
+	//
+	//
+	// Example: ["figures"]
+	Include []WebhookCreationInclude `json:"include,omitempty"`
+
+	// Label What it is for.
+	//
+	// Example: CRM
+	Label *string `json:"label,omitempty"`
+
+	// Ordering `customer` sends the messages about a customer one after the other (the default), `none` as they come.
+	//
+	// Example: customer
+	Ordering *WebhookCreationOrdering `json:"ordering,omitempty"`
+
+	// Types What it wants to hear of, as the list of types spells it. A `*` at the end stands for everything that begins so.
+	//
+	// Example: ["event.tier_up","event.point_*"]
+	Types []string `json:"types"`
+
+	// URL Where messages are sent: https, port 443 or 8443, no user in it.
+	//
+	// Example: https://crm.example.com/hooks/loyalty
+	URL string `json:"url"`
+
+	// Version The form of the messages, which stays when later versions take something away; the newest unless you name one.
+	//
+	// Example: 2026-11
+	Version *WebhookCreationVersion `json:"version,omitempty"`
+}
+
+// WebhookCreationFormat The form of a message: our own, or the same in an envelope of CloudEvents 1.0.
+//
+// Example: json
+type WebhookCreationFormat string
+
+// WebhookCreationInclude defines model for WebhookCreation.Include.
+type WebhookCreationInclude string
+
+// WebhookCreationOrdering `customer` sends the messages about a customer one after the other (the default), `none` as they come.
+//
+// Example: customer
+type WebhookCreationOrdering string
+
+// WebhookCreationVersion The form of the messages, which stays when later versions take something away; the newest unless you name one.
+//
+// Example: 2026-11
+type WebhookCreationVersion string
+
+// WebhookHealth How an address has answered.
+type WebhookHealth struct {
+	// FailingSince The first failure since the last success; absent where the last one was a success.
+	//
+	// Example: 2026-03-02T10:00:00.000Z
+	FailingSince *externalRef0.Instant `json:"failing_since,omitempty"`
+
+	// Failures How often in a row it failed.
+	//
+	// Example: 0
+	Failures int `json:"failures"`
+
+	// LastSuccessAt When it last took a message; absent where it never did.
+	//
+	// Example: 2026-03-02T10:00:00.000Z
+	LastSuccessAt *externalRef0.Instant `json:"last_success_at,omitempty"`
+
+	// Probation Whether it counts as out of order: it is asked once a minute, and what waits uses up no tries.
+	//
+	// Example: false
+	Probation bool `json:"probation"`
+
+	// RestsUntil Until when nothing is sent, because it asked for that or is on probation; absent where nothing holds it up.
+	//
+	// Example: 2026-03-02T10:01:00.000Z
+	RestsUntil *externalRef0.Instant `json:"rests_until,omitempty"`
+}
+
+// WebhookList One page of webhooks.
+type WebhookList struct {
+	// Data The webhooks of this page.
+	Data []Webhook `json:"data"`
+
+	// Next The relative link of the next page, with your filters in it; null on the last page.
+	//
+	// Example: /customers?limit=100&offset=100&cursor=AZXmE8Vvc2eUkzZ0m3b0Hg
+	Next *externalRef0.NextLink `json:"next"`
+
+	// Previous The relative link of the previous page; null on the first one.
+	//
+	// Example: /customers?limit=100&offset=0&cursor=AZXmE8Vvc2eUkzZ0m3b0Hw
+	Previous *externalRef0.PreviousLink `json:"previous"`
+
+	// Time How long the server worked on this answer, in seconds.
+	//
+	// Example: 0.004
+	Time *externalRef0.ProcessingTime `json:"time,omitempty"`
+}
+
+// WebhookMessage What an address receives.
+type WebhookMessage struct {
+	// Customer Whom it is about; absent for notices, and for customers who left, but for their `opt_out`.
+	Customer *WebhookMessage_Customer `json:"customer,omitempty"`
+
+	// Data What happened. Of an event `action`, `points`, `change`, `timestamp` (when it took effect), `transaction_id`, `parent`, `expdate` and `data` as lists of events show them, and `truncated: true` where `data` was too long for a message and lost its items, or everything: 64 KiB is the most.
+	//
+	// Example: {"action":"tier_up","change":0,"data":{"tier":"silver"}}
+	Data map[string]interface{} `json:"data"`
+
+	// Figures The customer's figures at the moment of sending, where they were asked for.
+	//
+	// Example: {"score":1250,"spendable":990,"version":311}
+	Figures map[string]interface{} `json:"figures,omitempty"`
+
+	// ID The id of the event, or of the notice; the `webhook-id`.
+	//
+	// Example: 0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e02
+	ID openapi_types.UUID `json:"id"`
+
+	// Postings How the event moved points, where that was asked for.
+	//
+	// Example: [{"from":"issued","points":20,"to":"free"}]
+	Postings []map[string]interface{} `json:"postings,omitempty"`
+
+	// Previous The place of the event before it about the same customer at this webhook, whether it arrived or not: one that you do not know you are missing. Absent for the first.
+	//
+	// Example: 184390
+	Previous *int64 `json:"previous,omitempty"`
+
+	// Sequence The place of the event in the feed (GET /events/feed); it grows. Absent for notices.
+	//
+	// Example: 184467
+	Sequence *int64 `json:"sequence,omitempty"`
+
+	// Timestamp When the event was recorded.
+	//
+	// Example: 2026-03-01T09:30:00.000Z
+	Timestamp externalRef0.Instant `json:"timestamp"`
+
+	// Type What it is about, as the list of types spells it.
+	//
+	// Example: event.tier_up
+	Type string `json:"type"`
+
+	// Version The form of the message.
+	//
+	// Example: 2026-11
+	Version string `json:"version"`
+}
+
+// WebhookMessage_Customer Whom it is about; absent for notices, and for customers who left, but for their `opt_out`.
+type WebhookMessage_Customer struct {
+	// ID The customer's id.
+	//
+	// Example: member-1001
+	ID string `json:"id"`
+}
+
+// WebhookReplay Which events are sent again.
+type WebhookReplay struct {
+	// Customer Only events of this customer, by id or external id as `name:value`.
+	//
+	// Example: member-1001
+	Customer *string `json:"customer,omitempty"`
+
+	// DryRun `true` counts and sends nothing. `false` is the default.
+	//
+	// Example: true
+	DryRun *bool `json:"dry_run,omitempty"`
+
+	// From Events recorded from then on.
+	//
+	// Example: 2026-03-01T00:00:00.000Z
+	From externalRef0.Instant `json:"from"`
+
+	// To Events recorded before then, and before now.
+	//
+	// Example: 2026-03-02T00:00:00.000Z
+	To externalRef0.Instant `json:"to"`
+
+	// Types Only these of the webhook's types; left out, all of them.
+	//
+	// Example: ["event.tier_up"]
+	Types []string `json:"types,omitempty"`
+}
+
+// WebhookResumption How a webhook goes on.
+type WebhookResumption struct {
+	// Skip `true` leaves out what waits and what happened meanwhile. `false` is the default.
+	//
+	// Example: false
+	Skip *bool `json:"skip,omitempty"`
+}
+
+// WebhookType A type of message.
+type WebhookType struct {
+	// Example The `data` of such a message; absent where the Events API describes it.
+	//
+	// Example: {"label":"CRM","webhook_id":"0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e01"}
+	Example map[string]interface{} `json:"example,omitempty"`
+
+	// Kind What it is about: `event`, something that happened to a customer; `notice`, something the platform has to say.
+	//
+	// Example: event
+	Kind WebhookTypeKind `json:"kind"`
+
+	// Type Its name.
+	//
+	// Example: event.tier_up
+	Type string `json:"type"`
+}
+
+// WebhookTypeKind What it is about: `event`, something that happened to a customer; `notice`, something the platform has to say.
+//
+// Example: event
+type WebhookTypeKind string
+
+// WebhookTypeList One page of types.
+type WebhookTypeList struct {
+	// Data The types of this page.
+	Data []WebhookType `json:"data"`
+
+	// Next The relative link of the next page, with your filters in it; null on the last page.
+	//
+	// Example: /customers?limit=100&offset=100&cursor=AZXmE8Vvc2eUkzZ0m3b0Hg
+	Next *externalRef0.NextLink `json:"next"`
+
+	// Previous The relative link of the previous page; null on the first one.
+	//
+	// Example: /customers?limit=100&offset=0&cursor=AZXmE8Vvc2eUkzZ0m3b0Hw
+	Previous *externalRef0.PreviousLink `json:"previous"`
+
+	// Time How long the server worked on this answer, in seconds.
+	//
+	// Example: 0.004
+	Time *externalRef0.ProcessingTime `json:"time,omitempty"`
+}
+
 // BreakDown defines model for BreakDown.
 type BreakDown string
 
 // Compare defines model for Compare.
 type Compare = string
+
+// DeliveryNumber defines model for DeliveryNumber.
+type DeliveryNumber = string
 
 // ExportAfter defines model for ExportAfter.
 type ExportAfter = string
@@ -2714,6 +4027,9 @@ type UserID = string
 
 // Verify defines model for Verify.
 type Verify = bool
+
+// WebhookID defines model for WebhookId.
+type WebhookID = string
 
 // ListAuditParams defines parameters for ListAudit.
 type ListAuditParams struct {
@@ -3017,6 +4333,152 @@ type ResetSecondFactorParams struct {
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
+// ListWebhookTypesParams defines parameters for ListWebhookTypes.
+type ListWebhookTypesParams struct {
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
+	// would be longer than 8 MiB; `next` goes on behind it.
+	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
+	// whole list follow `next` instead; it costs the same on every page and misses nothing.
+	Offset *externalRef0.Offset `form:"offset,omitempty" json:"offset,omitempty"`
+}
+
+// ListWebhooksParams defines parameters for ListWebhooks.
+type ListWebhooksParams struct {
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
+	// would be longer than 8 MiB; `next` goes on behind it.
+	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
+	// whole list follow `next` instead; it costs the same on every page and misses nothing.
+	Offset *externalRef0.Offset `form:"offset,omitempty" json:"offset,omitempty"`
+
+	// Cursor The opaque position inside a `next` or `previous` link. It belongs to the filters of that link and wins over
+	// `offset`. Never build one yourself.
+	Cursor *externalRef0.Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// CreateWebhookParams defines parameters for CreateWebhook.
+type CreateWebhookParams struct {
+	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
+	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
+	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// UpdateWebhookParams defines parameters for UpdateWebhook.
+type UpdateWebhookParams struct {
+	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
+	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
+	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// ListDeliveriesParams defines parameters for ListDeliveries.
+type ListDeliveriesParams struct {
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
+	// would be longer than 8 MiB; `next` goes on behind it.
+	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
+	// whole list follow `next` instead; it costs the same on every page and misses nothing.
+	Offset *externalRef0.Offset `form:"offset,omitempty" json:"offset,omitempty"`
+
+	// Cursor The opaque position inside a `next` or `previous` link. It belongs to the filters of that link and wins over
+	// `offset`. Never build one yourself.
+	Cursor *externalRef0.Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// RetryDeliveriesParams defines parameters for RetryDeliveries.
+type RetryDeliveriesParams struct {
+	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
+	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
+	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// RetryDeliveryParams defines parameters for RetryDelivery.
+type RetryDeliveryParams struct {
+	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
+	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
+	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// PauseWebhookParams defines parameters for PauseWebhook.
+type PauseWebhookParams struct {
+	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
+	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
+	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// ReplayWebhookParams defines parameters for ReplayWebhook.
+type ReplayWebhookParams struct {
+	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
+	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
+	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// ResumeWebhookParams defines parameters for ResumeWebhook.
+type ResumeWebhookParams struct {
+	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
+	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
+	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// RotateWebhookParams defines parameters for RotateWebhook.
+type RotateWebhookParams struct {
+	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
+	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
+	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// TestWebhookParams defines parameters for TestWebhook.
+type TestWebhookParams struct {
+	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
+	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
+	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// ReceiveMessageParams defines parameters for ReceiveMessage.
+type ReceiveMessageParams struct {
+	// WebhookID The id of the event, or of the notice: the same however often it is sent.
+	WebhookID string `json:"webhook-id"`
+
+	// WebhookTimestamp The moment of this attempt, in seconds since 1970.
+	WebhookTimestamp string `json:"webhook-timestamp"`
+
+	// WebhookSignature For each secret in force `v1,` and the base64 of HMAC-SHA256 over `webhook-id.webhook-timestamp.body`, separated by blanks.
+	WebhookSignature string `json:"webhook-signature"`
+
+	// WebhookReplay `1` where somebody asked for it to be sent anew; absent otherwise.
+	WebhookReplay *string `json:"webhook-replay,omitempty"`
+}
+
 // ApplyConfigurationJSONRequestBody defines body for ApplyConfiguration for application/json ContentType.
 type ApplyConfigurationJSONRequestBody = ConfigurationRequest
 
@@ -3058,6 +4520,36 @@ type InviteUserJSONRequestBody = Nothing
 
 // ResetSecondFactorJSONRequestBody defines body for ResetSecondFactor for application/json ContentType.
 type ResetSecondFactorJSONRequestBody = Nothing
+
+// CreateWebhookJSONRequestBody defines body for CreateWebhook for application/json ContentType.
+type CreateWebhookJSONRequestBody = WebhookCreation
+
+// UpdateWebhookJSONRequestBody defines body for UpdateWebhook for application/json ContentType.
+type UpdateWebhookJSONRequestBody = WebhookChange
+
+// RetryDeliveriesJSONRequestBody defines body for RetryDeliveries for application/json ContentType.
+type RetryDeliveriesJSONRequestBody = DeliveriesRetry
+
+// RetryDeliveryJSONRequestBody defines body for RetryDelivery for application/json ContentType.
+type RetryDeliveryJSONRequestBody = Nothing
+
+// PauseWebhookJSONRequestBody defines body for PauseWebhook for application/json ContentType.
+type PauseWebhookJSONRequestBody = Nothing
+
+// ReplayWebhookJSONRequestBody defines body for ReplayWebhook for application/json ContentType.
+type ReplayWebhookJSONRequestBody = WebhookReplay
+
+// ResumeWebhookJSONRequestBody defines body for ResumeWebhook for application/json ContentType.
+type ResumeWebhookJSONRequestBody = WebhookResumption
+
+// RotateWebhookJSONRequestBody defines body for RotateWebhook for application/json ContentType.
+type RotateWebhookJSONRequestBody = KeyRotation
+
+// TestWebhookJSONRequestBody defines body for TestWebhook for application/json ContentType.
+type TestWebhookJSONRequestBody = Nothing
+
+// ReceiveMessageJSONRequestBody defines body for ReceiveMessage for application/json ContentType.
+type ReceiveMessageJSONRequestBody = WebhookMessage
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
@@ -3151,6 +4643,48 @@ type ServerInterface interface {
 	// ResetSecondFactor Take the second factor off a user
 	// (POST /admin/users/{user_id}/reset-second-factor)
 	ResetSecondFactor(c *gin.Context, userID UserID, params ResetSecondFactorParams)
+	// ListWebhookTypes List what webhooks can be told of
+	// (GET /admin/webhook-types)
+	ListWebhookTypes(c *gin.Context, params ListWebhookTypesParams)
+	// ListWebhooks List the webhooks
+	// (GET /admin/webhooks)
+	ListWebhooks(c *gin.Context, params ListWebhooksParams)
+	// CreateWebhook Create a webhook
+	// (POST /admin/webhooks)
+	CreateWebhook(c *gin.Context, params CreateWebhookParams)
+	// GetWebhook Read a webhook
+	// (GET /admin/webhooks/{webhook_id})
+	GetWebhook(c *gin.Context, webhookID WebhookID)
+	// UpdateWebhook Change a webhook
+	// (POST /admin/webhooks/{webhook_id})
+	UpdateWebhook(c *gin.Context, webhookID WebhookID, params UpdateWebhookParams)
+	// ListDeliveries List the deliveries of a webhook
+	// (GET /admin/webhooks/{webhook_id}/deliveries)
+	ListDeliveries(c *gin.Context, webhookID WebhookID, params ListDeliveriesParams)
+	// RetryDeliveries Send dead letters again
+	// (POST /admin/webhooks/{webhook_id}/deliveries/-/retry)
+	RetryDeliveries(c *gin.Context, webhookID WebhookID, params RetryDeliveriesParams)
+	// GetDelivery Read a delivery
+	// (GET /admin/webhooks/{webhook_id}/deliveries/{delivery})
+	GetDelivery(c *gin.Context, webhookID WebhookID, delivery DeliveryNumber)
+	// RetryDelivery Send a dead letter again
+	// (POST /admin/webhooks/{webhook_id}/deliveries/{delivery}/retry)
+	RetryDelivery(c *gin.Context, webhookID WebhookID, delivery DeliveryNumber, params RetryDeliveryParams)
+	// PauseWebhook Pause a webhook
+	// (POST /admin/webhooks/{webhook_id}/pause)
+	PauseWebhook(c *gin.Context, webhookID WebhookID, params PauseWebhookParams)
+	// ReplayWebhook Send events of the past
+	// (POST /admin/webhooks/{webhook_id}/replay)
+	ReplayWebhook(c *gin.Context, webhookID WebhookID, params ReplayWebhookParams)
+	// ResumeWebhook Resume a webhook
+	// (POST /admin/webhooks/{webhook_id}/resume)
+	ResumeWebhook(c *gin.Context, webhookID WebhookID, params ResumeWebhookParams)
+	// RotateWebhook Replace the secret of a webhook
+	// (POST /admin/webhooks/{webhook_id}/rotate)
+	RotateWebhook(c *gin.Context, webhookID WebhookID, params RotateWebhookParams)
+	// TestWebhook Send a test message
+	// (POST /admin/webhooks/{webhook_id}/test)
+	TestWebhook(c *gin.Context, webhookID WebhookID, params TestWebhookParams)
 }
 
 // ServerInterfaceWrapper converts contexts to parameters.
@@ -4381,6 +5915,636 @@ func (siw *ServerInterfaceWrapper) ResetSecondFactor(c *gin.Context) {
 	siw.Handler.ResetSecondFactor(c, userID, params)
 }
 
+// ListWebhookTypes operation middleware
+func (siw *ServerInterfaceWrapper) ListWebhookTypes(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListWebhookTypesParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListWebhookTypes(c, params)
+}
+
+// ListWebhooks operation middleware
+func (siw *ServerInterfaceWrapper) ListWebhooks(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListWebhooksParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", c.Request.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter cursor: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListWebhooks(c, params)
+}
+
+// CreateWebhook operation middleware
+func (siw *ServerInterfaceWrapper) CreateWebhook(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateWebhookParams
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey externalRef0.IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Idempotency-Key, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Idempotency-Key: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.CreateWebhook(c, params)
+}
+
+// GetWebhook operation middleware
+func (siw *ServerInterfaceWrapper) GetWebhook(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "webhook_id" -------------
+	var webhookID WebhookID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "webhook_id", c.Param("webhook_id"), &webhookID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter webhook_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetWebhook(c, webhookID)
+}
+
+// UpdateWebhook operation middleware
+func (siw *ServerInterfaceWrapper) UpdateWebhook(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "webhook_id" -------------
+	var webhookID WebhookID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "webhook_id", c.Param("webhook_id"), &webhookID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter webhook_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params UpdateWebhookParams
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey externalRef0.IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Idempotency-Key, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Idempotency-Key: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.UpdateWebhook(c, webhookID, params)
+}
+
+// ListDeliveries operation middleware
+func (siw *ServerInterfaceWrapper) ListDeliveries(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "webhook_id" -------------
+	var webhookID WebhookID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "webhook_id", c.Param("webhook_id"), &webhookID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter webhook_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListDeliveriesParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", c.Request.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter cursor: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListDeliveries(c, webhookID, params)
+}
+
+// RetryDeliveries operation middleware
+func (siw *ServerInterfaceWrapper) RetryDeliveries(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "webhook_id" -------------
+	var webhookID WebhookID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "webhook_id", c.Param("webhook_id"), &webhookID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter webhook_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params RetryDeliveriesParams
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey externalRef0.IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Idempotency-Key, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Idempotency-Key: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.RetryDeliveries(c, webhookID, params)
+}
+
+// GetDelivery operation middleware
+func (siw *ServerInterfaceWrapper) GetDelivery(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "webhook_id" -------------
+	var webhookID WebhookID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "webhook_id", c.Param("webhook_id"), &webhookID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter webhook_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "delivery" -------------
+	var delivery DeliveryNumber
+
+	err = runtime.BindStyledParameterWithOptions("simple", "delivery", c.Param("delivery"), &delivery, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter delivery: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetDelivery(c, webhookID, delivery)
+}
+
+// RetryDelivery operation middleware
+func (siw *ServerInterfaceWrapper) RetryDelivery(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "webhook_id" -------------
+	var webhookID WebhookID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "webhook_id", c.Param("webhook_id"), &webhookID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter webhook_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "delivery" -------------
+	var delivery DeliveryNumber
+
+	err = runtime.BindStyledParameterWithOptions("simple", "delivery", c.Param("delivery"), &delivery, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter delivery: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params RetryDeliveryParams
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey externalRef0.IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Idempotency-Key, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Idempotency-Key: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.RetryDelivery(c, webhookID, delivery, params)
+}
+
+// PauseWebhook operation middleware
+func (siw *ServerInterfaceWrapper) PauseWebhook(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "webhook_id" -------------
+	var webhookID WebhookID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "webhook_id", c.Param("webhook_id"), &webhookID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter webhook_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params PauseWebhookParams
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey externalRef0.IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Idempotency-Key, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Idempotency-Key: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.PauseWebhook(c, webhookID, params)
+}
+
+// ReplayWebhook operation middleware
+func (siw *ServerInterfaceWrapper) ReplayWebhook(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "webhook_id" -------------
+	var webhookID WebhookID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "webhook_id", c.Param("webhook_id"), &webhookID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter webhook_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ReplayWebhookParams
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey externalRef0.IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Idempotency-Key, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Idempotency-Key: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ReplayWebhook(c, webhookID, params)
+}
+
+// ResumeWebhook operation middleware
+func (siw *ServerInterfaceWrapper) ResumeWebhook(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "webhook_id" -------------
+	var webhookID WebhookID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "webhook_id", c.Param("webhook_id"), &webhookID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter webhook_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ResumeWebhookParams
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey externalRef0.IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Idempotency-Key, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Idempotency-Key: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ResumeWebhook(c, webhookID, params)
+}
+
+// RotateWebhook operation middleware
+func (siw *ServerInterfaceWrapper) RotateWebhook(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "webhook_id" -------------
+	var webhookID WebhookID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "webhook_id", c.Param("webhook_id"), &webhookID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter webhook_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params RotateWebhookParams
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey externalRef0.IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Idempotency-Key, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Idempotency-Key: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.RotateWebhook(c, webhookID, params)
+}
+
+// TestWebhook operation middleware
+func (siw *ServerInterfaceWrapper) TestWebhook(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "webhook_id" -------------
+	var webhookID WebhookID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "webhook_id", c.Param("webhook_id"), &webhookID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter webhook_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params TestWebhookParams
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey externalRef0.IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Idempotency-Key, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Idempotency-Key: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.TestWebhook(c, webhookID, params)
+}
+
 // GinServerOptions provides options for the Gin server.
 type GinServerOptions struct {
 	BaseURL      string
@@ -4438,6 +6602,130 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.POST(options.BaseURL+"/admin/users/:user_id/disable", wrapper.DisableUser)
 	router.POST(options.BaseURL+"/admin/users/:user_id/invite", wrapper.InviteUser)
 	router.POST(options.BaseURL+"/admin/users/:user_id/reset-second-factor", wrapper.ResetSecondFactor)
+	router.GET(options.BaseURL+"/admin/webhook-types", wrapper.ListWebhookTypes)
+	router.GET(options.BaseURL+"/admin/webhooks", wrapper.ListWebhooks)
+	router.POST(options.BaseURL+"/admin/webhooks", wrapper.CreateWebhook)
+	router.GET(options.BaseURL+"/admin/webhooks/:webhook_id", wrapper.GetWebhook)
+	router.POST(options.BaseURL+"/admin/webhooks/:webhook_id", wrapper.UpdateWebhook)
+	router.GET(options.BaseURL+"/admin/webhooks/:webhook_id/deliveries", wrapper.ListDeliveries)
+	router.POST(options.BaseURL+"/admin/webhooks/:webhook_id/deliveries/-/retry", wrapper.RetryDeliveries)
+	router.GET(options.BaseURL+"/admin/webhooks/:webhook_id/deliveries/:delivery", wrapper.GetDelivery)
+	router.POST(options.BaseURL+"/admin/webhooks/:webhook_id/deliveries/:delivery/retry", wrapper.RetryDelivery)
+	router.POST(options.BaseURL+"/admin/webhooks/:webhook_id/pause", wrapper.PauseWebhook)
+	router.POST(options.BaseURL+"/admin/webhooks/:webhook_id/replay", wrapper.ReplayWebhook)
+	router.POST(options.BaseURL+"/admin/webhooks/:webhook_id/resume", wrapper.ResumeWebhook)
+	router.POST(options.BaseURL+"/admin/webhooks/:webhook_id/rotate", wrapper.RotateWebhook)
+	router.POST(options.BaseURL+"/admin/webhooks/:webhook_id/test", wrapper.TestWebhook)
+}
+
+// CallbackReceiverInterface represents handlers for receiving inbound
+// callback requests. Each callback becomes a Handle*Callback
+// method that the implementation fills in. The caller mounts the per-
+// callback gin.HandlerFunc returned by {Op}CallbackHandler at
+// whatever URL path they advertise to senders.
+type CallbackReceiverInterface interface {
+	// What your address receives
+	// HandleReceiveMessageCallback handles the POST callback for message.
+	HandleReceiveMessageCallback(c *gin.Context, params ReceiveMessageParams)
+}
+
+// ReceiveMessageCallbackHandler returns the gin.HandlerFunc for the message callback.
+// Mount this at the URL path advertised to callback senders.
+// Parameter-binding errors abort the request with 400 and a JSON body
+// of the form {"error": "..."}. Engine-level middleware can be applied
+// via gin.Engine.Use(); per-handler middleware is not generated here
+// (gin's idiom prefers route-group / engine .Use composition).
+func ReceiveMessageCallbackHandler(si CallbackReceiverInterface) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		var err error
+		_ = err
+
+		// Parameter object where we will unmarshal all parameters from the context.
+		var params ReceiveMessageParams
+
+		// ------------- Required header parameter "webhook-id" -------------
+		if valueList, found := c.Request.Header[http.CanonicalHeaderKey("webhook-id")]; found {
+			var WebhookID string
+			n := len(valueList)
+			if n != 1 {
+				c.JSON(http.StatusBadRequest, gin.H{"error": fmt.Sprintf("Expected one value for webhook-id, got %d", n)})
+				return
+			}
+
+			err = runtime.BindStyledParameterWithOptions("simple", "webhook-id", valueList[0], &WebhookID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""})
+			if err != nil {
+				c.JSON(http.StatusBadRequest, gin.H{"error": fmt.Sprintf("Invalid format for parameter webhook-id: %s", err)})
+				return
+			}
+			params.WebhookID = WebhookID
+
+		} else {
+			c.JSON(http.StatusBadRequest, gin.H{"error": "Header parameter webhook-id is required, but not found"})
+			return
+		}
+
+		// ------------- Required header parameter "webhook-timestamp" -------------
+		if valueList, found := c.Request.Header[http.CanonicalHeaderKey("webhook-timestamp")]; found {
+			var WebhookTimestamp string
+			n := len(valueList)
+			if n != 1 {
+				c.JSON(http.StatusBadRequest, gin.H{"error": fmt.Sprintf("Expected one value for webhook-timestamp, got %d", n)})
+				return
+			}
+
+			err = runtime.BindStyledParameterWithOptions("simple", "webhook-timestamp", valueList[0], &WebhookTimestamp, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""})
+			if err != nil {
+				c.JSON(http.StatusBadRequest, gin.H{"error": fmt.Sprintf("Invalid format for parameter webhook-timestamp: %s", err)})
+				return
+			}
+			params.WebhookTimestamp = WebhookTimestamp
+
+		} else {
+			c.JSON(http.StatusBadRequest, gin.H{"error": "Header parameter webhook-timestamp is required, but not found"})
+			return
+		}
+
+		// ------------- Required header parameter "webhook-signature" -------------
+		if valueList, found := c.Request.Header[http.CanonicalHeaderKey("webhook-signature")]; found {
+			var WebhookSignature string
+			n := len(valueList)
+			if n != 1 {
+				c.JSON(http.StatusBadRequest, gin.H{"error": fmt.Sprintf("Expected one value for webhook-signature, got %d", n)})
+				return
+			}
+
+			err = runtime.BindStyledParameterWithOptions("simple", "webhook-signature", valueList[0], &WebhookSignature, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""})
+			if err != nil {
+				c.JSON(http.StatusBadRequest, gin.H{"error": fmt.Sprintf("Invalid format for parameter webhook-signature: %s", err)})
+				return
+			}
+			params.WebhookSignature = WebhookSignature
+
+		} else {
+			c.JSON(http.StatusBadRequest, gin.H{"error": "Header parameter webhook-signature is required, but not found"})
+			return
+		}
+
+		// ------------- Optional header parameter "webhook-replay" -------------
+		if valueList, found := c.Request.Header[http.CanonicalHeaderKey("webhook-replay")]; found {
+			var WebhookReplay string
+			n := len(valueList)
+			if n != 1 {
+				c.JSON(http.StatusBadRequest, gin.H{"error": fmt.Sprintf("Expected one value for webhook-replay, got %d", n)})
+				return
+			}
+
+			err = runtime.BindStyledParameterWithOptions("simple", "webhook-replay", valueList[0], &WebhookReplay, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+			if err != nil {
+				c.JSON(http.StatusBadRequest, gin.H{"error": fmt.Sprintf("Invalid format for parameter webhook-replay: %s", err)})
+				return
+			}
+			params.WebhookReplay = &WebhookReplay
+
+		}
+
+		si.HandleReceiveMessageCallback(c, params)
+	}
 }
 
 type ListAuditRequestObject struct {
@@ -5171,6 +7459,334 @@ func (response ResetSecondFactor200JSONResponse) VisitResetSecondFactorResponse(
 	return err
 }
 
+type ListWebhookTypesRequestObject struct {
+	Params ListWebhookTypesParams
+}
+
+type ListWebhookTypesResponseObject interface {
+	VisitListWebhookTypesResponse(w http.ResponseWriter) error
+}
+
+type ListWebhookTypes200JSONResponse WebhookTypeList
+
+func (response ListWebhookTypes200JSONResponse) VisitListWebhookTypesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListWebhooksRequestObject struct {
+	Params ListWebhooksParams
+}
+
+type ListWebhooksResponseObject interface {
+	VisitListWebhooksResponse(w http.ResponseWriter) error
+}
+
+type ListWebhooks200JSONResponse WebhookList
+
+func (response ListWebhooks200JSONResponse) VisitListWebhooksResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateWebhookRequestObject struct {
+	Params CreateWebhookParams
+	Body   *CreateWebhookJSONRequestBody
+}
+
+type CreateWebhookResponseObject interface {
+	VisitCreateWebhookResponse(w http.ResponseWriter) error
+}
+
+type CreateWebhook201JSONResponse NewWebhookAnswer
+
+func (response CreateWebhook201JSONResponse) VisitCreateWebhookResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetWebhookRequestObject struct {
+	WebhookID WebhookID `json:"webhook_id"`
+}
+
+type GetWebhookResponseObject interface {
+	VisitGetWebhookResponse(w http.ResponseWriter) error
+}
+
+type GetWebhook200JSONResponse WebhookAnswer
+
+func (response GetWebhook200JSONResponse) VisitGetWebhookResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateWebhookRequestObject struct {
+	WebhookID WebhookID `json:"webhook_id"`
+	Params    UpdateWebhookParams
+	Body      *UpdateWebhookJSONRequestBody
+}
+
+type UpdateWebhookResponseObject interface {
+	VisitUpdateWebhookResponse(w http.ResponseWriter) error
+}
+
+type UpdateWebhook200JSONResponse WebhookAnswer
+
+func (response UpdateWebhook200JSONResponse) VisitUpdateWebhookResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListDeliveriesRequestObject struct {
+	WebhookID WebhookID `json:"webhook_id"`
+	Params    ListDeliveriesParams
+}
+
+type ListDeliveriesResponseObject interface {
+	VisitListDeliveriesResponse(w http.ResponseWriter) error
+}
+
+type ListDeliveries200JSONResponse DeliveryList
+
+func (response ListDeliveries200JSONResponse) VisitListDeliveriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RetryDeliveriesRequestObject struct {
+	WebhookID WebhookID `json:"webhook_id"`
+	Params    RetryDeliveriesParams
+	Body      *RetryDeliveriesJSONRequestBody
+}
+
+type RetryDeliveriesResponseObject interface {
+	VisitRetryDeliveriesResponse(w http.ResponseWriter) error
+}
+
+type RetryDeliveries200JSONResponse RetryAnswer
+
+func (response RetryDeliveries200JSONResponse) VisitRetryDeliveriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDeliveryRequestObject struct {
+	WebhookID WebhookID      `json:"webhook_id"`
+	Delivery  DeliveryNumber `json:"delivery"`
+}
+
+type GetDeliveryResponseObject interface {
+	VisitGetDeliveryResponse(w http.ResponseWriter) error
+}
+
+type GetDelivery200JSONResponse DeliveryDetailAnswer
+
+func (response GetDelivery200JSONResponse) VisitGetDeliveryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RetryDeliveryRequestObject struct {
+	WebhookID WebhookID      `json:"webhook_id"`
+	Delivery  DeliveryNumber `json:"delivery"`
+	Params    RetryDeliveryParams
+	Body      *RetryDeliveryJSONRequestBody
+}
+
+type RetryDeliveryResponseObject interface {
+	VisitRetryDeliveryResponse(w http.ResponseWriter) error
+}
+
+type RetryDelivery200JSONResponse DeliveryAnswer
+
+func (response RetryDelivery200JSONResponse) VisitRetryDeliveryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PauseWebhookRequestObject struct {
+	WebhookID WebhookID `json:"webhook_id"`
+	Params    PauseWebhookParams
+	Body      *PauseWebhookJSONRequestBody
+}
+
+type PauseWebhookResponseObject interface {
+	VisitPauseWebhookResponse(w http.ResponseWriter) error
+}
+
+type PauseWebhook200JSONResponse WebhookAnswer
+
+func (response PauseWebhook200JSONResponse) VisitPauseWebhookResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReplayWebhookRequestObject struct {
+	WebhookID WebhookID `json:"webhook_id"`
+	Params    ReplayWebhookParams
+	Body      *ReplayWebhookJSONRequestBody
+}
+
+type ReplayWebhookResponseObject interface {
+	VisitReplayWebhookResponse(w http.ResponseWriter) error
+}
+
+type ReplayWebhook200JSONResponse ReplayAnswer
+
+func (response ReplayWebhook200JSONResponse) VisitReplayWebhookResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResumeWebhookRequestObject struct {
+	WebhookID WebhookID `json:"webhook_id"`
+	Params    ResumeWebhookParams
+	Body      *ResumeWebhookJSONRequestBody
+}
+
+type ResumeWebhookResponseObject interface {
+	VisitResumeWebhookResponse(w http.ResponseWriter) error
+}
+
+type ResumeWebhook200JSONResponse WebhookAnswer
+
+func (response ResumeWebhook200JSONResponse) VisitResumeWebhookResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RotateWebhookRequestObject struct {
+	WebhookID WebhookID `json:"webhook_id"`
+	Params    RotateWebhookParams
+	Body      *RotateWebhookJSONRequestBody
+}
+
+type RotateWebhookResponseObject interface {
+	VisitRotateWebhookResponse(w http.ResponseWriter) error
+}
+
+type RotateWebhook200JSONResponse NewWebhookAnswer
+
+func (response RotateWebhook200JSONResponse) VisitRotateWebhookResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestWebhookRequestObject struct {
+	WebhookID WebhookID `json:"webhook_id"`
+	Params    TestWebhookParams
+	Body      *TestWebhookJSONRequestBody
+}
+
+type TestWebhookResponseObject interface {
+	VisitTestWebhookResponse(w http.ResponseWriter) error
+}
+
+type TestWebhook201JSONResponse DeliveryAnswer
+
+func (response TestWebhook201JSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
 	// ListAudit Read the audit trail
@@ -5263,6 +7879,48 @@ type StrictServerInterface interface {
 	// ResetSecondFactor Take the second factor off a user
 	// (POST /admin/users/{user_id}/reset-second-factor)
 	ResetSecondFactor(ctx context.Context, request ResetSecondFactorRequestObject) (ResetSecondFactorResponseObject, error)
+	// ListWebhookTypes List what webhooks can be told of
+	// (GET /admin/webhook-types)
+	ListWebhookTypes(ctx context.Context, request ListWebhookTypesRequestObject) (ListWebhookTypesResponseObject, error)
+	// ListWebhooks List the webhooks
+	// (GET /admin/webhooks)
+	ListWebhooks(ctx context.Context, request ListWebhooksRequestObject) (ListWebhooksResponseObject, error)
+	// CreateWebhook Create a webhook
+	// (POST /admin/webhooks)
+	CreateWebhook(ctx context.Context, request CreateWebhookRequestObject) (CreateWebhookResponseObject, error)
+	// GetWebhook Read a webhook
+	// (GET /admin/webhooks/{webhook_id})
+	GetWebhook(ctx context.Context, request GetWebhookRequestObject) (GetWebhookResponseObject, error)
+	// UpdateWebhook Change a webhook
+	// (POST /admin/webhooks/{webhook_id})
+	UpdateWebhook(ctx context.Context, request UpdateWebhookRequestObject) (UpdateWebhookResponseObject, error)
+	// ListDeliveries List the deliveries of a webhook
+	// (GET /admin/webhooks/{webhook_id}/deliveries)
+	ListDeliveries(ctx context.Context, request ListDeliveriesRequestObject) (ListDeliveriesResponseObject, error)
+	// RetryDeliveries Send dead letters again
+	// (POST /admin/webhooks/{webhook_id}/deliveries/-/retry)
+	RetryDeliveries(ctx context.Context, request RetryDeliveriesRequestObject) (RetryDeliveriesResponseObject, error)
+	// GetDelivery Read a delivery
+	// (GET /admin/webhooks/{webhook_id}/deliveries/{delivery})
+	GetDelivery(ctx context.Context, request GetDeliveryRequestObject) (GetDeliveryResponseObject, error)
+	// RetryDelivery Send a dead letter again
+	// (POST /admin/webhooks/{webhook_id}/deliveries/{delivery}/retry)
+	RetryDelivery(ctx context.Context, request RetryDeliveryRequestObject) (RetryDeliveryResponseObject, error)
+	// PauseWebhook Pause a webhook
+	// (POST /admin/webhooks/{webhook_id}/pause)
+	PauseWebhook(ctx context.Context, request PauseWebhookRequestObject) (PauseWebhookResponseObject, error)
+	// ReplayWebhook Send events of the past
+	// (POST /admin/webhooks/{webhook_id}/replay)
+	ReplayWebhook(ctx context.Context, request ReplayWebhookRequestObject) (ReplayWebhookResponseObject, error)
+	// ResumeWebhook Resume a webhook
+	// (POST /admin/webhooks/{webhook_id}/resume)
+	ResumeWebhook(ctx context.Context, request ResumeWebhookRequestObject) (ResumeWebhookResponseObject, error)
+	// RotateWebhook Replace the secret of a webhook
+	// (POST /admin/webhooks/{webhook_id}/rotate)
+	RotateWebhook(ctx context.Context, request RotateWebhookRequestObject) (RotateWebhookResponseObject, error)
+	// TestWebhook Send a test message
+	// (POST /admin/webhooks/{webhook_id}/test)
+	TestWebhook(ctx context.Context, request TestWebhookRequestObject) (TestWebhookResponseObject, error)
 }
 
 type StrictHandlerFunc func(ctx *gin.Context, request any) (any, error)
@@ -6388,6 +9046,564 @@ func (sh *strictHandler) ResetSecondFactor(ctx *gin.Context, userID UserID, para
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(ResetSecondFactorResponseObject); ok {
 		if err := validResponse.VisitResetSecondFactorResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListWebhookTypes operation middleware
+func (sh *strictHandler) ListWebhookTypes(ctx *gin.Context, params ListWebhookTypesParams) {
+	var request ListWebhookTypesRequestObject
+
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListWebhookTypes(ctx, request.(ListWebhookTypesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListWebhookTypes")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListWebhookTypesResponseObject); ok {
+		if err := validResponse.VisitListWebhookTypesResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListWebhooks operation middleware
+func (sh *strictHandler) ListWebhooks(ctx *gin.Context, params ListWebhooksParams) {
+	var request ListWebhooksRequestObject
+
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListWebhooks(ctx, request.(ListWebhooksRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListWebhooks")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListWebhooksResponseObject); ok {
+		if err := validResponse.VisitListWebhooksResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateWebhook operation middleware
+func (sh *strictHandler) CreateWebhook(ctx *gin.Context, params CreateWebhookParams) {
+	var request CreateWebhookRequestObject
+
+	request.Params = params
+
+	var body CreateWebhookJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateWebhook(ctx, request.(CreateWebhookRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateWebhook")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(CreateWebhookResponseObject); ok {
+		if err := validResponse.VisitCreateWebhookResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetWebhook operation middleware
+func (sh *strictHandler) GetWebhook(ctx *gin.Context, webhookID WebhookID) {
+	var request GetWebhookRequestObject
+
+	request.WebhookID = webhookID
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetWebhook(ctx, request.(GetWebhookRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetWebhook")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetWebhookResponseObject); ok {
+		if err := validResponse.VisitGetWebhookResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// UpdateWebhook operation middleware
+func (sh *strictHandler) UpdateWebhook(ctx *gin.Context, webhookID WebhookID, params UpdateWebhookParams) {
+	var request UpdateWebhookRequestObject
+
+	request.WebhookID = webhookID
+	request.Params = params
+
+	var body UpdateWebhookJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		if !errors.Is(err, io.EOF) {
+			sh.options.RequestErrorHandlerFunc(ctx, err)
+			return
+		}
+	} else {
+		request.Body = &body
+	}
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdateWebhook(ctx, request.(UpdateWebhookRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdateWebhook")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(UpdateWebhookResponseObject); ok {
+		if err := validResponse.VisitUpdateWebhookResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListDeliveries operation middleware
+func (sh *strictHandler) ListDeliveries(ctx *gin.Context, webhookID WebhookID, params ListDeliveriesParams) {
+	var request ListDeliveriesRequestObject
+
+	request.WebhookID = webhookID
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListDeliveries(ctx, request.(ListDeliveriesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListDeliveries")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListDeliveriesResponseObject); ok {
+		if err := validResponse.VisitListDeliveriesResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// RetryDeliveries operation middleware
+func (sh *strictHandler) RetryDeliveries(ctx *gin.Context, webhookID WebhookID, params RetryDeliveriesParams) {
+	var request RetryDeliveriesRequestObject
+
+	request.WebhookID = webhookID
+	request.Params = params
+
+	var body RetryDeliveriesJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		if !errors.Is(err, io.EOF) {
+			sh.options.RequestErrorHandlerFunc(ctx, err)
+			return
+		}
+	} else {
+		request.Body = &body
+	}
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.RetryDeliveries(ctx, request.(RetryDeliveriesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RetryDeliveries")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(RetryDeliveriesResponseObject); ok {
+		if err := validResponse.VisitRetryDeliveriesResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetDelivery operation middleware
+func (sh *strictHandler) GetDelivery(ctx *gin.Context, webhookID WebhookID, delivery DeliveryNumber) {
+	var request GetDeliveryRequestObject
+
+	request.WebhookID = webhookID
+	request.Delivery = delivery
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetDelivery(ctx, request.(GetDeliveryRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetDelivery")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetDeliveryResponseObject); ok {
+		if err := validResponse.VisitGetDeliveryResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// RetryDelivery operation middleware
+func (sh *strictHandler) RetryDelivery(ctx *gin.Context, webhookID WebhookID, delivery DeliveryNumber, params RetryDeliveryParams) {
+	var request RetryDeliveryRequestObject
+
+	request.WebhookID = webhookID
+	request.Delivery = delivery
+	request.Params = params
+
+	var body RetryDeliveryJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		if !errors.Is(err, io.EOF) {
+			sh.options.RequestErrorHandlerFunc(ctx, err)
+			return
+		}
+	} else {
+		request.Body = &body
+	}
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.RetryDelivery(ctx, request.(RetryDeliveryRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RetryDelivery")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(RetryDeliveryResponseObject); ok {
+		if err := validResponse.VisitRetryDeliveryResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PauseWebhook operation middleware
+func (sh *strictHandler) PauseWebhook(ctx *gin.Context, webhookID WebhookID, params PauseWebhookParams) {
+	var request PauseWebhookRequestObject
+
+	request.WebhookID = webhookID
+	request.Params = params
+
+	var body PauseWebhookJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		if !errors.Is(err, io.EOF) {
+			sh.options.RequestErrorHandlerFunc(ctx, err)
+			return
+		}
+	} else {
+		request.Body = &body
+	}
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.PauseWebhook(ctx, request.(PauseWebhookRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PauseWebhook")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(PauseWebhookResponseObject); ok {
+		if err := validResponse.VisitPauseWebhookResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ReplayWebhook operation middleware
+func (sh *strictHandler) ReplayWebhook(ctx *gin.Context, webhookID WebhookID, params ReplayWebhookParams) {
+	var request ReplayWebhookRequestObject
+
+	request.WebhookID = webhookID
+	request.Params = params
+
+	var body ReplayWebhookJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ReplayWebhook(ctx, request.(ReplayWebhookRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ReplayWebhook")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ReplayWebhookResponseObject); ok {
+		if err := validResponse.VisitReplayWebhookResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ResumeWebhook operation middleware
+func (sh *strictHandler) ResumeWebhook(ctx *gin.Context, webhookID WebhookID, params ResumeWebhookParams) {
+	var request ResumeWebhookRequestObject
+
+	request.WebhookID = webhookID
+	request.Params = params
+
+	var body ResumeWebhookJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		if !errors.Is(err, io.EOF) {
+			sh.options.RequestErrorHandlerFunc(ctx, err)
+			return
+		}
+	} else {
+		request.Body = &body
+	}
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ResumeWebhook(ctx, request.(ResumeWebhookRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ResumeWebhook")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ResumeWebhookResponseObject); ok {
+		if err := validResponse.VisitResumeWebhookResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// RotateWebhook operation middleware
+func (sh *strictHandler) RotateWebhook(ctx *gin.Context, webhookID WebhookID, params RotateWebhookParams) {
+	var request RotateWebhookRequestObject
+
+	request.WebhookID = webhookID
+	request.Params = params
+
+	var body RotateWebhookJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		if !errors.Is(err, io.EOF) {
+			sh.options.RequestErrorHandlerFunc(ctx, err)
+			return
+		}
+	} else {
+		request.Body = &body
+	}
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.RotateWebhook(ctx, request.(RotateWebhookRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RotateWebhook")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(RotateWebhookResponseObject); ok {
+		if err := validResponse.VisitRotateWebhookResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// TestWebhook operation middleware
+func (sh *strictHandler) TestWebhook(ctx *gin.Context, webhookID WebhookID, params TestWebhookParams) {
+	var request TestWebhookRequestObject
+
+	request.WebhookID = webhookID
+	request.Params = params
+
+	var body TestWebhookJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		if !errors.Is(err, io.EOF) {
+			sh.options.RequestErrorHandlerFunc(ctx, err)
+			return
+		}
+	} else {
+		request.Body = &body
+	}
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.TestWebhook(ctx, request.(TestWebhookRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "TestWebhook")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(TestWebhookResponseObject); ok {
+		if err := validResponse.VisitTestWebhookResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

@@ -18,6 +18,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty/webhook"
 )
 
 // How long a delivery may take as a whole, to connect, and to agree on TLS; and how long a
@@ -79,31 +81,7 @@ func newClient(o Options, resolver *net.Resolver) *Client {
 	return c
 }
 
-// Message is what is sent.
-type Message struct {
-	URL     string
-	Headers map[string]string // the receiver's own; ours win
-	Type    string            // of the body
-	Body    []byte
-	ID      string    // stays the same however often it is sent
-	At      time.Time // of this attempt
-	Secrets []string  // one signature for each
-	Replay  bool      // it is sent anew because somebody asked for it
-}
-
-// Answer is what came of it.
-type Answer struct {
-	Status int // 0: none came
-	// Fault is why none came: refused, dns, timeout, tls, connection. It names nothing
-	// of the network.
-	Fault string
-	// RetryAfter is for how long the receiver wants to be left alone; 0: it does not say.
-	RetryAfter time.Duration
-	Took       time.Duration
-	Body       []byte // the beginning of what it said, for who reads the log of attempts
-}
-
-// The reasons why there was no answer.
+// Why there was no answer. The words say nothing of the network behind.
 const (
 	FaultRefused    = "refused"
 	FaultDNS        = "dns"
@@ -113,7 +91,7 @@ const (
 )
 
 // Send sends a message once. Redirects are answers like others: they are not followed.
-func (c *Client) Send(ctx context.Context, m *Message) Answer {
+func (c *Client) Send(ctx context.Context, m *webhook.Message) webhook.Answer {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, totalTime)
 	defer cancel()
@@ -122,18 +100,18 @@ func (c *Client) Send(ctx context.Context, m *Message) Answer {
 	return a
 }
 
-func (c *Client) send(ctx context.Context, m *Message) (a Answer) {
+func (c *Client) send(ctx context.Context, m *webhook.Message) (a webhook.Answer) {
 	if name, _ := c.URLFault(m.URL); name != "" { // what may be called may have changed since
-		return Answer{Fault: FaultRefused}
+		return webhook.Answer{Fault: FaultRefused}
 	}
 	u, err := url.Parse(m.URL)
 	if err != nil {
-		return Answer{Fault: FaultRefused}
+		return webhook.Answer{Fault: FaultRefused}
 	}
 	ctx = context.WithValue(ctx, plainly{}, u.Scheme == "http")
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, m.URL, bytes.NewReader(m.Body))
 	if err != nil {
-		return Answer{Fault: FaultRefused}
+		return webhook.Answer{Fault: FaultRefused}
 	}
 	for name, value := range m.Headers {
 		r.Header.Set(name, value)
@@ -143,7 +121,7 @@ func (c *Client) send(ctx context.Context, m *Message) (a Answer) {
 	signed(r.Header, m)
 	resp, err := c.http.Do(r) //nolint:bodyclose // it is closed below
 	if err != nil {
-		return Answer{Fault: faultOf(ctx, err)}
+		return webhook.Answer{Fault: faultOf(ctx, err)}
 	}
 	defer func() { _ = resp.Body.Close() }()
 	a.Status, a.RetryAfter = resp.StatusCode, retryAfter(resp.Header, m.At)

@@ -18,6 +18,8 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty/webhook"
 )
 
 // loopback lets tests in.
@@ -66,7 +68,7 @@ func TestNothingInsideIsCalled(t *testing.T) {
 		c := newClient(Options{Allow: allow, Agent: "test"}, resolver)
 		for _, host := range hosts {
 			for _, u := range []string{"https://" + host + "/", "https://" + host + ":8443/", "https://" + host + ":" + port + "/", "http://" + host + ":" + port + "/", "http://" + host + ":443/"} {
-				a := c.Send(t.Context(), &Message{URL: u, ID: "1", At: time.Now(), Body: []byte("{}")})
+				a := c.Send(t.Context(), &webhook.Message{URL: u, ID: "1", At: time.Now(), Body: []byte("{}")})
 				require.Equal(t, FaultRefused, a.Fault, u)
 				require.Zero(t, a.Status)
 			}
@@ -92,7 +94,7 @@ func TestNamesAreJudgedWhenDialled(t *testing.T) {
 	require.True(t, found[0].Unmap().IsGlobalUnicast() && !found[0].IsPrivate())
 	asked.Store(2)
 	c := newClient(Options{}, resolver)
-	a := c.Send(t.Context(), &Message{URL: "https://rebound.example:8443/", ID: "1", At: time.Now()})
+	a := c.Send(t.Context(), &webhook.Message{URL: "https://rebound.example:8443/", ID: "1", At: time.Now()})
 	require.Equal(t, FaultRefused, a.Fault)
 	require.Zero(t, connections.Load())
 }
@@ -147,7 +149,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	defer other.Close()
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		s := httptest.NewServer(http.RedirectHandler(other.URL, status))
-		a := NewClient(Options{Allow: loopback}).Send(t.Context(), &Message{URL: s.URL, ID: "1", At: time.Now()})
+		a := NewClient(Options{Allow: loopback}).Send(t.Context(), &webhook.Message{URL: s.URL, ID: "1", At: time.Now()})
 		require.Equal(t, status, a.Status)
 		s.Close()
 	}
@@ -185,14 +187,14 @@ func TestAnswersAreCut(t *testing.T) {
 	defer close(over)
 	c := NewClient(Options{Allow: loopback})
 	var all sync.WaitGroup
-	for path, check := range map[string]func(Answer){
-		"/drip":    func(a Answer) { require.Equal(t, 200, a.Status); require.Less(t, len(a.Body), 30) },
-		"/silent":  func(a Answer) { require.Equal(t, FaultTimeout, a.Fault) },
-		"/headers": func(a Answer) { require.Equal(t, FaultConnection, a.Fault) },
+	for path, check := range map[string]func(webhook.Answer){
+		"/drip":    func(a webhook.Answer) { require.Equal(t, 200, a.Status); require.Less(t, len(a.Body), 30) },
+		"/silent":  func(a webhook.Answer) { require.Equal(t, FaultTimeout, a.Fault) },
+		"/headers": func(a webhook.Answer) { require.Equal(t, FaultConnection, a.Fault) },
 	} {
 		all.Go(func() {
 			began := time.Now()
-			check(c.Send(t.Context(), &Message{URL: s.URL + path, ID: "1", At: time.Now()}))
+			check(c.Send(t.Context(), &webhook.Message{URL: s.URL + path, ID: "1", At: time.Now()}))
 			require.Less(t, time.Since(began), totalTime+3*time.Second)
 		})
 	}
@@ -207,7 +209,7 @@ func TestLargeAnswers(t *testing.T) {
 		_, _ = w.Write([]byte(strings.Repeat("x", 1<<20)))
 	}))
 	defer s.Close()
-	a := NewClient(Options{Allow: loopback}).Send(t.Context(), &Message{URL: s.URL, ID: "1", At: time.Now()})
+	a := NewClient(Options{Allow: loopback}).Send(t.Context(), &webhook.Message{URL: s.URL, ID: "1", At: time.Now()})
 	require.Equal(t, 503, a.Status)
 	require.Len(t, a.Body, keptAnswer)
 	require.Equal(t, 2*time.Minute, a.RetryAfter)
@@ -225,10 +227,10 @@ func TestProxyIsExplicit(t *testing.T) {
 	to, err := url.Parse(proxy.URL)
 	require.NoError(t, err)
 	c := NewClient(Options{Proxy: to})
-	a := c.Send(t.Context(), &Message{URL: "https://shop.test/", ID: "1", At: time.Now()})
+	a := c.Send(t.Context(), &webhook.Message{URL: "https://shop.test/", ID: "1", At: time.Now()})
 	require.Equal(t, FaultConnection, a.Fault)
 	require.Equal(t, "CONNECT shop.test:443", <-seen)
-	require.Equal(t, FaultRefused, c.Send(t.Context(), &Message{URL: "https://10.0.0.1/", ID: "1", At: time.Now()}).Fault)
+	require.Equal(t, FaultRefused, c.Send(t.Context(), &webhook.Message{URL: "https://10.0.0.1/", ID: "1", At: time.Now()}).Fault)
 	require.Empty(t, seen)
 }
 
@@ -247,7 +249,7 @@ func TestFaultsAreNamed(t *testing.T) {
 		"https://10.0.0.1/":         FaultRefused,
 		"nonsense":                  FaultRefused,
 	} {
-		require.Equal(t, want, c.Send(t.Context(), &Message{URL: u, ID: "1", At: time.Now()}).Fault, u)
+		require.Equal(t, want, c.Send(t.Context(), &webhook.Message{URL: u, ID: "1", At: time.Now()}).Fault, u)
 	}
 }
 
@@ -255,7 +257,7 @@ func TestFaultsAreNamed(t *testing.T) {
 // rotation, and nothing that was changed.
 func TestSignatureVerifies(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		m := &Message{
+		m := &webhook.Message{
 			ID: rapid.StringMatching(`[0-9a-f-]{36}`).Draw(t, "id"), Body: rapid.SliceOf(rapid.Byte()).Draw(t, "body"), At: time.Now(),
 			Secrets: []string{NewSecret(), NewSecret()}[:rapid.IntRange(1, 2).Draw(t, "secrets")],
 		}
@@ -281,7 +283,7 @@ func TestMessage(t *testing.T) {
 	got := make(chan *http.Request, 1)
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got <- r }))
 	defer s.Close()
-	m := &Message{
+	m := &webhook.Message{
 		URL: s.URL + "/hooks?shop=1", ID: "01", At: time.Unix(1_800_000_000, 0), Type: "application/json", Body: []byte("{}"), Replay: true, Secrets: []string{NewSecret()},
 		Headers: map[string]string{"Authorization": "Bearer x", "webhook-id": "forged", "User-Agent": "forged"},
 	}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty/webhook"
 )
 
 // verifier has the reference library for JavaScript judge messages, one a line.
@@ -36,7 +38,7 @@ func TestSignatureVerifiesInJavaScript(t *testing.T) {
 		}
 		t.Skipf("SKIPPED: there is no standardwebhooks for JavaScript; make tools installs it (%v)", missing)
 	}
-	m := &Message{ID: "0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e01", At: time.Now(), Body: []byte(`{"type":"event.point_add","é":"\u0000 & <"}`), Secrets: []string{NewSecret(), NewSecret()}}
+	m := &webhook.Message{ID: "0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e01", At: time.Now(), Body: []byte(`{"type":"event.point_add","é":"\u0000 & <"}`), Secrets: []string{NewSecret(), NewSecret()}}
 	h := http.Header{}
 	signed(h, m)
 	type judged struct {

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty/webhook"
 )
 
 // secretPrefix begins a secret of Standard Webhooks, secretSize is how many random bytes
@@ -41,7 +43,7 @@ func sign(secret, id string, at time.Time, body []byte) string {
 
 // signed writes the headers of Standard Webhooks: one signature for each secret that is
 // good, so that a receiver may change to a new one without a gap.
-func signed(h http.Header, m *Message) {
+func signed(h http.Header, m *webhook.Message) {
 	var all []string
 	for _, secret := range m.Secrets {
 		if s := sign(secret, m.ID, m.At, m.Body); s != "" {

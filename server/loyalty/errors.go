@@ -224,6 +224,13 @@ var (
 
 	ErrBatchNotFound = NewError(NotFound, 190240, "batch_not_found") // {batch}
 
+	ErrWebhookNotFound  = NewError(NotFound, 190500, "webhook_not_found")  // {webhook}
+	ErrDeliveryNotFound = NewError(NotFound, 190501, "delivery_not_found") // {delivery}
+	ErrWebhookState     = NewError(Refused, 190502, "webhook_state")       // {state}
+	ErrWebhooksMany     = NewError(Refused, 190503, "webhooks_many")       // {limit}
+	ErrDeliveryNotDead  = NewError(Refused, 190504, "delivery_not_dead")   // {state}
+	ErrReplayRunning    = NewError(Refused, 190505, "replay_running")
+
 	ErrJobUnknown = NewError(NotFound, 190160, "job_unknown") // {job}
 	ErrJobRunning = NewError(Conflict, 190161, "job_running") // {job}
 

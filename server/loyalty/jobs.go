@@ -47,4 +47,7 @@ type JobStore interface {
 	AnchorStore
 	BulkStore
 	PastStore
+	// ForgetDeliveries drops what is old of webhooks: attempts, deliveries that were sent,
+	// skipped or given up, the names of customers who left; and says how many rows.
+	ForgetDeliveries(ctx context.Context, now time.Time) (int64, error)
 }

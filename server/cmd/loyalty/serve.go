@@ -17,6 +17,7 @@ import (
 	"github.com/loyalty-platform/loyalty/openapi"
 	"github.com/loyalty-platform/loyalty/server"
 	"github.com/loyalty-platform/loyalty/server/contract"
+	"github.com/loyalty-platform/loyalty/server/deliver"
 	"github.com/loyalty-platform/loyalty/server/limit"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/action"
@@ -25,6 +26,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/job"
 	"github.com/loyalty-platform/loyalty/server/loyalty/leaderboard"
 	"github.com/loyalty-platform/loyalty/server/loyalty/statistics"
+	"github.com/loyalty-platform/loyalty/server/loyalty/webhook"
 	"github.com/loyalty-platform/loyalty/server/observe"
 	"github.com/loyalty-platform/loyalty/server/service"
 	"github.com/loyalty-platform/loyalty/store"
@@ -120,6 +122,8 @@ type app struct {
 	logger     *slog.Logger
 	metrics    *observe.Metrics // nil: nobody looks
 	backups    *backups         // nil: there is no folder for them
+	egress     *deliver.Client
+	deliverer  *webhook.Deliverer
 }
 
 func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logger, managed *management) (*app, error) {
@@ -134,6 +138,11 @@ func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logg
 	if err := s.wire(ctx, a); err != nil {
 		return nil, err
 	}
+	if a.egress, err = egress(s); err != nil {
+		a.close()
+		return nil, err
+	}
+	a.deliverer = a.newDeliverer(a.egress)
 	administration := admin.AdminOptions{Registry: action.Registry(), Store: db, Directory: a.directory, APIs: openapi.Names()}
 	if a.metrics != nil {
 		administration.Verified = a.metrics.Verified
@@ -146,6 +155,7 @@ func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logg
 	}
 	o := server.Options{
 		Listen: s.listen, Region: s.region, Engine: a.engine, Directory: a.directory, Admin: a.admin, Reader: db, Feed: db, Exports: db, Jobs: a.jobs,
+		Webhooks: admin.NewWebhooks(a.admin, db, webhookRules(a.egress)), Messages: server.NewWebhookMessages(db, a.directory.Programme),
 		Leaderboard: leaderboard.NewLeaderboard(leaderboard.LeaderboardOptions{Store: db, Programmes: a.directory}),
 		Statistics:  statistics.New(statistics.Options{Store: db, Programmes: a.directory}),
 		Vocabulary:  a.vocabulary, Catalogue: catalogue, Limiter: limiter, Ready: a.ready, Status: a.status, Logger: logger,
@@ -251,6 +261,7 @@ func (a *app) serve(ctx context.Context, listener net.Listener) error {
 	wait.Go(func() { a.jobs.Work(background) })
 	wait.Go(func() { a.keeper.Watch(background) })
 	wait.Go(func() { a.inspect(background) })
+	wait.Go(func() { a.deliverer.Work(background) })
 	if a.metrics != nil {
 		wait.Go(func() { a.sample(background) })
 	}
@@ -260,6 +271,7 @@ func (a *app) serve(ctx context.Context, listener net.Listener) error {
 	err := a.server.Serve(ctx, listener, grace)
 	stop() // a job under way is given back, and goes on elsewhere
 	wait.Wait()
+	a.egress.Close()
 	a.engine.Close()
 	if err != nil {
 		return coded{codeFailed, err}

@@ -29,6 +29,8 @@ type settings struct {
 	backupDir, masterKeyOld                                                              string
 	backupKeep                                                                           int
 	copied                                                                               string // the file as it was before it was migrated
+	webhooksAllow                                                                        []string
+	egressProxy                                                                          string
 }
 
 // leastBodyMemory has room for the largest body of all, as it is worked on.
@@ -55,6 +57,8 @@ func (s *settings) flags(f *pflag.FlagSet) {
 	f.StringVar(&s.docs, "docs", "", "the portal at /docs: off, read, or try to send requests from its pages (default: try on a loopback address, else read)")
 	f.StringSliceVar(&s.publicHosts, "public-hosts", nil, "further host names under which clients sign, separated by commas")
 	f.StringSliceVar(&s.trustedProxies, "trusted-proxies", nil, "addresses or networks whose X-Forwarded-For and X-Forwarded-Host are believed")
+	f.StringSliceVar(&s.webhooksAllow, "webhooks-allow", nil, "networks inside that webhooks may call, on any port and without TLS, separated by commas")
+	f.StringVar(&s.egressProxy, "egress-proxy", "", "http://… proxy through which webhooks are called; HTTP_PROXY and its like are not used")
 	f.BoolVar(&s.signingDebug, "signing-debug", false, "let a refused signature tell what was expected; development on a loopback address only")
 	f.BoolVar(&s.replayGuard, "replay-guard", false, "refuse a signed write that arrives twice")
 	f.IntVar(&s.bodyMemory, "body-memory", server.DefaultBodyMemory>>20, "MiB that the bodies of all requests may take together; beyond it a request is answered 503")

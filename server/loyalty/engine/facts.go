@@ -89,11 +89,17 @@ func (r *Run) complete(f *condition.Customer, c *condition.Condition) (err error
 
 // member says whether the customer belongs to a segment.
 func (r *Run) member(s *programme.Segment) (bool, error) {
-	f := &condition.Facts{Customer: customerFacts(r), Event: condition.Event{Timestamp: r.At}, Location: r.Programme.Location}
-	if err := r.complete(&f.Customer, s.Is); err != nil {
+	return r.Judges(s.Is, condition.Event{Timestamp: r.At})
+}
+
+// Judges says whether a condition on the customer and an event holds, which may be one of
+// the past. A condition that cannot be judged does not hold.
+func (r *Run) Judges(c *condition.Condition, e condition.Event) (bool, error) {
+	f := &condition.Facts{Customer: customerFacts(r), Event: e, Location: r.Programme.Location}
+	if err := r.complete(&f.Customer, c); err != nil {
 		return false, err
 	}
-	held, steps, fault := s.Is.Judge(f)
+	held, steps, fault := c.Judge(f)
 	return held && fault == nil, r.Effort(steps)
 }
 

@@ -66,6 +66,11 @@ var jobs = map[string]job{
 	"statistics": {settleEvery, func(ctx context.Context, j *Jobs, s *shift) error {
 		return statistics.New(statistics.Options{Store: j.store, Programmes: j.engine, Clock: j.engine.Now}).Count(ctx, func(events int) { s.count(events) })
 	}},
+	"webhooks": {time.Hour, func(ctx context.Context, j *Jobs, s *shift) error {
+		rows, err := j.store.ForgetDeliveries(ctx, j.engine.Now())
+		s.count(int(rows))
+		return err
+	}},
 	"partitions": {24 * time.Hour, func(ctx context.Context, j *Jobs, s *shift) error { return s.once(j.store.ExtendJournal(ctx)) }},
 	"backup":     {24 * time.Hour, func(ctx context.Context, j *Jobs, s *shift) error { return s.once(j.backup(ctx)) }},
 	"bulk":       {bulkEvery, workBulk}, // and at once when an operation is begun on this node

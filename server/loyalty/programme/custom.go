@@ -177,6 +177,13 @@ func (p *Programme) Adds(action, attribute string) bool {
 	return strings.HasPrefix(attribute, "cf_") || p.declared[action].names[attribute]
 }
 
+// Recorded lists the actions of which there can be events, in alphabetical order.
+func (p *Programme) Recorded() []string {
+	names := slices.Concat(slices.Collect(maps.Keys(InternalOperations)), slices.Collect(maps.Keys(p.registry.actions)), slices.Collect(maps.Keys(p.Actions)))
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // Happens says whether rules can react to an action: a submittable one, one that
 // the platform writes, or one of the programme's own. Lines of a purchase are
 // reacted to as checkout_item, once it is accepted, whatever their event is called.

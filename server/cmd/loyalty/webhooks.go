@@ -1,0 +1,52 @@
+package main
+
+import (
+	"net/netip"
+	"net/url"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server"
+	"github.com/loyalty-platform/loyalty/server/deliver"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
+	"github.com/loyalty-platform/loyalty/server/loyalty/webhook"
+)
+
+// egress makes the client that calls webhooks.
+func egress(s *settings) (*deliver.Client, error) {
+	o := deliver.Options{Agent: "Loyalty-Webhooks/1"}
+	for _, text := range s.webhooksAllow {
+		p, err := netip.ParsePrefix(text)
+		if err != nil {
+			return nil, fault("webhooks-allow", "%q is not a network, such as 10.0.0.0/8", text)
+		}
+		o.Allow = append(o.Allow, p.Masked())
+	}
+	if s.egressProxy != "" {
+		u, err := url.Parse(s.egressProxy)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "socks5" {
+			return nil, fault("egress-proxy", "is not the address of a proxy, such as http://proxy.internal:3128")
+		}
+		o.Proxy = u
+	}
+	return deliver.NewClient(o), nil
+}
+
+// webhookRules are what changes of webhooks need.
+func webhookRules(c *deliver.Client) admin.WebhookRules {
+	return admin.WebhookRules{URLFault: c.URLFault, NewSecret: deliver.NewSecret, Notices: webhook.NoticeNames(), Version: webhook.Version}
+}
+
+// newDeliverer makes what sends webhooks.
+func (a *app) newDeliverer(c *deliver.Client) *webhook.Deliverer {
+	o := webhook.Options{
+		Store: a.store, Engine: a.engine, Sender: c,
+		Zone:     func() *time.Location { return a.directory.Programme().Location },
+		Renderer: server.NewWebhookMessages(a.store, a.directory.Programme),
+		Report:   func(err error) { a.logger.Error("webhooks", "error", err) },
+		Told: func(kind string, w *loyalty.Webhook) {
+			a.logger.Warn(kind, "webhook", w.ID.String(), "failures", w.Health.Failures, "since", w.Health.FailingSince, "reason", w.Reason)
+		},
+	}
+	return webhook.New(o)
+}

@@ -1,0 +1,408 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"golang.org/x/net/http/httpguts"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+)
+
+// maxWebhooks bounds what every event is compared with.
+const maxWebhooks = 100
+
+// Webhooks changes webhooks, and reads them.
+type Webhooks struct {
+	*Admin
+	rules WebhookRules
+	store loyalty.WebhookReader
+}
+
+// NewWebhooks makes one over the Admin whose changes they are.
+func NewWebhooks(a *Admin, store loyalty.WebhookReader, rules WebhookRules) *Webhooks {
+	return &Webhooks{Admin: a, rules: rules, store: store}
+}
+
+// webhookRun is an administrative transaction as far as webhooks are concerned.
+type webhookRun struct {
+	*adminRun
+	loyalty.WebhookAdminTx
+}
+
+// changing is change for webhooks.
+func changing[T any](ctx context.Context, a *Webhooks, call Call, work func(*webhookRun) (T, error), public func(T) any) (Done[T], error) {
+	return change(ctx, a.Admin, call, func(r *adminRun) (T, error) {
+		return work(&webhookRun{r, r.AdminTx.(loyalty.WebhookAdminTx)})
+	}, public)
+}
+
+// WebhookRules are what must be known of webhooks.
+type WebhookRules struct {
+	// URLFault says what is wrong with an address, as the name of a message with its
+	// arguments; empty: nothing.
+	URLFault func(url string) (name string, args map[string]any)
+	// NewSecret makes a secret that signs messages.
+	NewSecret func() string
+	// Notices are the types of messages that are about no event.
+	Notices []string
+	Version string // of messages; the newest
+}
+
+// WebhookChange says what is to change of a webhook, or what a new one is like. What is nil
+// stays as it is, or takes its default.
+type WebhookChange struct {
+	Label, URL, Filter, Format *string
+	Types, Include             *[]string
+	Headers                    *map[string]string
+	Concurrency                *int
+	Ordering, Version          *string // of a new one
+	// ConfirmPersonal: personal data may leave to this address.
+	ConfirmPersonal bool
+}
+
+// webhookRecord is a webhook as the audit shows it: without secrets.
+type webhookRecord struct {
+	Label       string               `json:"label"`
+	URL         string               `json:"url"`
+	Types       []string             `json:"types"`
+	Filter      string               `json:"filter,omitempty"`
+	Ordered     bool                 `json:"ordered"`
+	Version     string               `json:"version"`
+	Include     []string             `json:"include"`
+	Format      string               `json:"format"`
+	HeaderNames []string             `json:"header_names"`
+	Concurrency int                  `json:"concurrency"`
+	State       loyalty.WebhookState `json:"state"`
+	// OldSecretsUntil is when the secrets before the newest end, while a rotation overlaps.
+	OldSecretsUntil *time.Time `json:"old_secrets_until,omitempty"`
+}
+
+func recordWebhook(w *loyalty.Webhook) webhookRecord {
+	r := webhookRecord{
+		Label: w.Label, URL: w.URL, Types: w.Types, Filter: w.Filter, Ordered: w.Ordered, Version: w.Version, Include: w.Include, Format: w.Format,
+		HeaderNames: HeaderNames(w), Concurrency: w.Concurrency, State: w.State,
+	}
+	if len(w.Secrets) > 1 {
+		r.OldSecretsUntil = instantOrNil(w.Secrets[1].ExpiresAt)
+	}
+	return r
+}
+
+// HeaderNames are the names of a webhook's own headers, in order.
+func HeaderNames(w *loyalty.Webhook) []string {
+	names := []string{}
+	for name := range w.Headers {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Webhooks lists all, the newest first. Secrets are those in force, without their values.
+func (a *Webhooks) Webhooks(ctx context.Context) ([]loyalty.Webhook, error) {
+	all, err := a.store.Webhooks(ctx)
+	for i := range all {
+		all[i] = withoutSecrets(all[i], a.now())
+	}
+	return all, err
+}
+
+// Backlogs counts what has not arrived, by webhook.
+func (a *Webhooks) Backlogs(ctx context.Context) (map[loyalty.ID]loyalty.WebhookBacklog, error) {
+	return a.store.Backlogs(ctx)
+}
+
+// Webhook gives one as Webhooks does. It fails with ErrWebhookNotFound.
+func (a *Webhooks) Webhook(ctx context.Context, id string) (loyalty.Webhook, error) {
+	key, err := webhookID(id)
+	if err != nil {
+		return loyalty.Webhook{}, err
+	}
+	w, err := a.store.Webhook(ctx, key)
+	return withoutSecrets(w, a.now()), err
+}
+
+// Deliveries lists deliveries of a webhook. It fails with ErrWebhookNotFound.
+func (a *Webhooks) Deliveries(ctx context.Context, id string, q loyalty.DeliveryQuery) ([]loyalty.Delivery, error) {
+	key, err := webhookID(id)
+	if err != nil {
+		return nil, err
+	}
+	q.Webhook = key
+	return a.store.Deliveries(ctx, q)
+}
+
+// Delivery reads one with its webhook and its attempts. It fails with ErrWebhookNotFound and
+// ErrDeliveryNotFound.
+func (a *Webhooks) Delivery(ctx context.Context, id string, number int64) (w loyalty.Webhook, d loyalty.Delivery, log []loyalty.Attempt, err error) {
+	if w, err = a.Webhook(ctx, id); err != nil {
+		return w, d, nil, err
+	}
+	d, log, err = a.store.Delivery(ctx, w.ID, number)
+	return w, d, log, err
+}
+
+func webhookID(text string) (loyalty.ID, error) {
+	id, err := uuid.Parse(text)
+	if err != nil || id == (loyalty.ID{}) {
+		return loyalty.ID{}, loyalty.ErrWebhookNotFound.With("webhook", text)
+	}
+	return id, nil
+}
+
+func withoutSecrets(w loyalty.Webhook, now time.Time) loyalty.Webhook {
+	w.Secrets = secretsInForce(w.Secrets, now)
+	for i := range w.Secrets {
+		w.Secrets[i].Value = ""
+	}
+	return w
+}
+
+func (a *Webhooks) storableWebhook(w loyalty.Webhook) any { return withoutSecrets(w, a.now()) }
+
+// CreateWebhook makes a webhook that hears of events from now on. The value of its secret, in
+// Secrets[0], is never shown again. It fails with an error of kind Invalid that names the
+// field, with ErrRightsExceeded and ErrWebhooksMany.
+func (a *Webhooks) CreateWebhook(ctx context.Context, call Call, c WebhookChange) (Done[loyalty.Webhook], error) {
+	return changing(ctx, a, call, func(r *webhookRun) (w loyalty.Webhook, err error) {
+		n, err := r.CountWebhooks()
+		if err == nil && n >= maxWebhooks {
+			err = loyalty.ErrWebhooksMany.With("limit", maxWebhooks)
+		}
+		if err != nil {
+			return w, err
+		}
+		w = loyalty.Webhook{
+			ID: r.next(r.now), Ordered: c.Ordering == nil || *c.Ordering != "none", Version: a.rules.Version, Format: "json", Concurrency: 8,
+			State: loyalty.WebhookActive, Secrets: []loyalty.Secret{{Value: a.rules.NewSecret(), CreatedAt: r.now}}, CreatedAt: r.now,
+		}
+		if c.Version != nil {
+			w.Version = *c.Version
+		}
+		if w.Cursor, err = r.TailHead(); err == nil {
+			err = a.applyWebhook(r, c, &w)
+		}
+		if err != nil {
+			return w, err
+		}
+		w.Health.Pace = w.Concurrency
+		if err := r.SaveWebhook(w); err != nil {
+			return w, err
+		}
+		return w, r.auditWebhook("webhook.create", nil, &w)
+	}, a.storableWebhook)
+}
+
+// UpdateWebhook changes a webhook. It fails as CreateWebhook does, and with
+// ErrWebhookNotFound.
+func (a *Webhooks) UpdateWebhook(ctx context.Context, call Call, id string, c WebhookChange) (Done[loyalty.Webhook], error) {
+	return a.editWebhook(ctx, call, id, "webhook.update", func(r *webhookRun, w *loyalty.Webhook) error { return a.applyWebhook(r, c, w) })
+}
+
+// RotateWebhook gives a webhook a new secret, whose value, in Secrets[0], is never shown
+// again. The one before signs as well for the overlap, at most 30 days.
+func (a *Webhooks) RotateWebhook(ctx context.Context, call Call, id string, overlap time.Duration) (Done[loyalty.Webhook], error) {
+	if overlap > maxOverlap {
+		return Done[loyalty.Webhook]{}, programme.Fault("overlap_seconds", "too_large", map[string]any{"limit": int(maxOverlap / time.Second)})
+	}
+	fresh := a.rules.NewSecret()
+	done, err := a.editWebhook(ctx, call, id, "webhook.rotate", func(r *webhookRun, w *loyalty.Webhook) error {
+		w.Secrets = append([]loyalty.Secret{{Value: fresh, CreatedAt: r.now}}, ending(w.Secrets, r.now, overlap)...)
+		return nil
+	})
+	if err == nil && done.Replayed == nil {
+		done.Value.Secrets[0].Value = fresh
+	}
+	return done, err
+}
+
+// PauseWebhook has nothing sent until it is resumed. It fails with ErrWebhookState where it
+// is disabled.
+func (a *Webhooks) PauseWebhook(ctx context.Context, call Call, id string) (Done[loyalty.Webhook], error) {
+	return a.editWebhook(ctx, call, id, "webhook.pause", func(_ *webhookRun, w *loyalty.Webhook) error {
+		if w.State == loyalty.WebhookDisabled {
+			return loyalty.ErrWebhookState.With("state", string(w.State))
+		}
+		w.State = loyalty.WebhookPaused
+		return nil
+	})
+}
+
+// ResumeWebhook has a webhook send again: everything since, or with skip what happens from
+// now on.
+func (a *Webhooks) ResumeWebhook(ctx context.Context, call Call, id string, skip bool) (Done[loyalty.Webhook], error) {
+	return a.editWebhook(ctx, call, id, "webhook.resume", func(r *webhookRun, w *loyalty.Webhook) error {
+		if w.State == loyalty.WebhookActive {
+			return nil
+		}
+		w.State, w.Reason, w.Health = loyalty.WebhookActive, "", loyalty.WebhookHealth{Pace: 1, LastSuccessAt: w.Health.LastSuccessAt}
+		return r.ResumeWebhook(w.ID, skip, r.now)
+	})
+}
+
+// editWebhook does what the changes of one existing webhook share.
+func (a *Webhooks) editWebhook(ctx context.Context, call Call, id, action string, edit func(*webhookRun, *loyalty.Webhook) error) (Done[loyalty.Webhook], error) {
+	return changing(ctx, a, call, func(r *webhookRun) (loyalty.Webhook, error) {
+		w, err := r.webhook(id)
+		if err != nil {
+			return w, err
+		}
+		before := w
+		if err := edit(r, &w); err != nil {
+			return w, err
+		}
+		w.UpdatedAt = r.now
+		if err := r.SaveWebhook(w); err != nil {
+			return w, err
+		}
+		return withoutSecrets(w, r.now), r.auditWebhook(action, &before, &w)
+	}, a.storableWebhook)
+}
+
+// webhook finds a webhook. It fails with ErrWebhookNotFound.
+func (r *webhookRun) webhook(id string) (loyalty.Webhook, error) {
+	key, err := webhookID(id)
+	if err != nil {
+		return loyalty.Webhook{}, err
+	}
+	w, found, err := r.Webhook(key)
+	if err == nil && !found {
+		err = loyalty.ErrWebhookNotFound.With("webhook", id)
+	}
+	return w, err
+}
+
+// active is webhook for what an active one is needed for. It fails with ErrWebhookState.
+func (r *webhookRun) active(id string) (loyalty.Webhook, error) {
+	w, err := r.webhook(id)
+	if err == nil && w.State != loyalty.WebhookActive {
+		err = loyalty.ErrWebhookState.With("state", string(w.State))
+	}
+	return w, err
+}
+
+// auditWebhook records a change. That personal data may leave is a line of its own.
+func (r *webhookRun) auditWebhook(action string, before, after *loyalty.Webhook) error {
+	var was any
+	if before != nil {
+		was = recordWebhook(before)
+	}
+	if err := r.audit(action, after.ID.String(), was, recordWebhook(after)); err != nil {
+		return err
+	}
+	if !after.Has(loyalty.IncludePersonal) || before != nil && before.Has(loyalty.IncludePersonal) && before.URL == after.URL {
+		return nil
+	}
+	return r.audit("webhook.personal", after.ID.String(), nil, map[string]string{"url": after.URL})
+}
+
+// applyWebhook checks a change and makes it, or names the field at fault.
+func (a *Webhooks) applyWebhook(r *webhookRun, c WebhookChange, w *loyalty.Webhook) error {
+	if err := r.mayTell(); err != nil {
+		return err
+	}
+	w.UpdatedAt = r.now
+	had, url := w.Has(loyalty.IncludePersonal), w.URL
+	if c.Label != nil {
+		if err := checkLabel(*c.Label); err != nil {
+			return err
+		}
+		w.Label = *c.Label
+	}
+	if c.URL != nil {
+		if name, args := a.rules.URLFault(*c.URL); name != "" {
+			return programme.Fault("url", name, args)
+		}
+		w.URL = *c.URL
+	}
+	if c.Concurrency != nil {
+		w.Concurrency = *c.Concurrency
+	}
+	if c.Format != nil {
+		w.Format = *c.Format
+	}
+	if c.Include != nil {
+		w.Include = slices.Sorted(slices.Values(*c.Include))
+	}
+	if err := a.applyWishes(r, c, w); err != nil {
+		return err
+	}
+	if w.Has(loyalty.IncludePersonal) && (!had || url != w.URL) && !c.ConfirmPersonal {
+		return programme.Fault("confirm_personal", "webhook_confirm", nil)
+	}
+	return nil
+}
+
+// applyWishes is the part of applyWebhook about what is told, and with which headers.
+func (a *Webhooks) applyWishes(r *webhookRun, c WebhookChange, w *loyalty.Webhook) error {
+	if c.Types != nil {
+		p, err := a.programme(r.adminRun)
+		if err != nil {
+			return err
+		}
+		for i, t := range *c.Types {
+			if !a.knownType(p, t) {
+				return programme.Fault(fmt.Sprintf("types[%d]", i), "webhook_type", map[string]any{"value": t})
+			}
+		}
+		w.Types = slices.Sorted(slices.Values(*c.Types))
+	}
+	if c.Filter != nil {
+		compiled, err := programme.CompileCondition("filter", *c.Filter)
+		if err != nil {
+			return err
+		}
+		for _, fact := range []string{"transaction", "item"} {
+			if compiled.Uses(fact) {
+				return programme.Fault("filter", "webhook_fact", map[string]any{"fact": fact})
+			}
+		}
+		w.Filter = *c.Filter
+	}
+	if c.Headers != nil {
+		headers := map[string]string{}
+		for name, value := range *c.Headers {
+			if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) || ours(name) {
+				return programme.Fault("headers."+name, "webhook_header", nil)
+			}
+			headers[http.CanonicalHeaderKey(name)] = value
+		}
+		w.Headers = headers
+	}
+	return nil
+}
+
+// ours says whether a header is the platform's, or the connection's.
+func ours(name string) bool {
+	name = strings.ToLower(name)
+	return strings.HasPrefix(name, "webhook-") || strings.HasPrefix(name, "content-") || slices.Contains([]string{
+		"host", "user-agent", "connection", "keep-alive", "transfer-encoding", "te", "trailer", "upgrade", "expect", "accept-encoding",
+		"proxy-connection", "proxy-authorization", "date",
+	}, name)
+}
+
+// knownType says whether there are messages of a type, or of one that a pattern stands for.
+func (a *Webhooks) knownType(p *programme.Programme, t string) bool {
+	if prefix, open := strings.CutSuffix(t, "*"); open {
+		return strings.HasPrefix(prefix, loyalty.EventType) || strings.HasPrefix(loyalty.EventType, prefix) ||
+			slices.ContainsFunc(a.rules.Notices, func(n string) bool { return strings.HasPrefix(n, prefix) })
+	}
+	action, event := strings.CutPrefix(t, loyalty.EventType)
+	return event && slices.Contains(p.Recorded(), action) || slices.Contains(a.rules.Notices, t)
+}
+
+// mayTell refuses a key that could not read what webhooks tell.
+func (r *webhookRun) mayTell() error {
+	giver, limited := r.giver()
+	if limited && !apisWithin(&loyalty.AccessKey{APIs: []string{"display", "events"}}, giver) {
+		return loyalty.ErrRightsExceeded.With("property", "apis")
+	}
+	return nil
+}

@@ -1,0 +1,233 @@
+package webhook
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/condition"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+)
+
+// How many events become deliveries at once, how many numbers are looked at for them, how
+// many pieces one turn does of each, and how many deliveries may wait while a replay makes
+// more.
+const (
+	pieceEvents   = 500
+	pieceNumbers  = 2000
+	piecesATurn   = 20
+	replayAhead   = 2000
+	noticesAtOnce = 100
+)
+
+// fanOut writes what is to be sent of what was committed, said, and asked for again.
+func (d *Deliverer) fanOut(ctx context.Context, all []loyalty.Webhook) error {
+	if d.o.Engine.Now().Before(d.yield) && d.yield.Sub(d.o.Engine.Now()) <= yieldFor {
+		return nil
+	}
+	all = slices.DeleteFunc(slices.Clone(all), func(w loyalty.Webhook) bool { return w.State != loyalty.WebhookActive })
+	if err := d.notices(ctx, all); err != nil {
+		return err
+	}
+	state, err := d.o.Store.TailState(ctx)
+	if err != nil {
+		return err
+	}
+	groups := map[int64][]*loyalty.Webhook{} // by what they have looked at: most are at the end
+	for i := range all {
+		groups[all[i].Cursor] = append(groups[all[i].Cursor], &all[i])
+	}
+	for _, cursor := range slices.Sorted(maps.Keys(groups)) {
+		for pieces := 0; cursor < state.Head && pieces < piecesATurn; pieces++ {
+			next, err := d.piece(ctx, groups[cursor], cursor, state.Head)
+			if err != nil || next == cursor {
+				return err
+			}
+			groups[next] = append(groups[next], groups[cursor]...)
+			delete(groups, cursor)
+			cursor = next
+		}
+	}
+	return d.replays(ctx, all)
+}
+
+// piece fans out the next events for webhooks that have looked at the same ones. Where
+// another node was faster it is left to that one for a while, and next is the cursor.
+func (d *Deliverer) piece(ctx context.Context, group []*loyalty.Webhook, cursor, head int64) (next int64, err error) {
+	f := loyalty.FanOut{From: cursor, Through: head, Deliveries: map[loyalty.ID][]loyalty.Delivery{}}
+	q := loyalty.FeedQuery{After: cursor, Limit: pieceEvents, Scan: pieceNumbers}
+	var types []string
+	for _, w := range group {
+		f.Deliveries[w.ID] = nil
+		types = append(types, w.Types...)
+	}
+	wanted := false
+	if q.Actions, q.Prefixes, wanted = loyalty.ActionsOf(types); wanted {
+		part, err := d.o.Store.Feed(ctx, q)
+		if err != nil {
+			return cursor, err
+		}
+		for i := range part.Events {
+			e := &part.Events[i]
+			kind := loyalty.EventType + e.Action
+			for _, w := range group {
+				if !w.Wants(kind) {
+					continue
+				}
+				if fits, err := d.fits(ctx, w, e); err != nil {
+					return cursor, err
+				} else if fits {
+					f.Deliveries[w.ID] = append(f.Deliveries[w.ID], d.delivery(w, e, part.Numbers[i], false))
+				}
+			}
+		}
+		f.Through = part.Through
+	}
+	if f.Through <= cursor {
+		return cursor, nil
+	}
+	return d.write(ctx, f)
+}
+
+// write writes a piece, or leaves the work to the node that was faster.
+func (d *Deliverer) write(ctx context.Context, f loyalty.FanOut) (int64, error) {
+	done, err := d.o.Store.FanOut(ctx, f)
+	if err == nil && !done || errors.Is(err, loyalty.ErrBatchConflict) {
+		d.yield = d.o.Engine.Now().Add(yieldFor)
+		return f.From, nil
+	}
+	if err != nil {
+		return f.From, err
+	}
+	return f.Through, nil
+}
+
+func (d *Deliverer) delivery(w *loyalty.Webhook, e *loyalty.Event, number int64, replay bool) loyalty.Delivery {
+	now := d.o.Engine.Now()
+	return loyalty.Delivery{
+		Webhook: w.ID, Sequence: number, Customer: e.Customer, Event: e.ID, Type: loyalty.EventType + e.Action, Replay: replay,
+		State: loyalty.DeliveryWaiting, NextAt: now, CreatedAt: now,
+	}
+}
+
+// fits says whether a webhook's filter lets an event through. Whom to forget is told whatever
+// a filter says: it may have let through what is to be forgotten. A condition that cannot
+// be judged does not hold.
+func (d *Deliverer) fits(ctx context.Context, w *loyalty.Webhook, e *loyalty.Event) (bool, error) {
+	if w.Filter == "" || loyalty.EventType+e.Action == loyalty.OptOutType {
+		return true, nil
+	}
+	c, known := d.conditions[w.Filter]
+	if !known {
+		c, _ = condition.Compile(w.Filter) // it was compiled before it was stored
+		d.conditions[w.Filter] = c
+	}
+	if c == nil {
+		return false, nil
+	}
+	var data map[string]json.RawMessage
+	if err := json.Unmarshal(e.Data, &data); err != nil {
+		return false, err
+	}
+	facts := condition.Event{Action: e.Action, Data: data, Timestamp: e.At, Points: loyalty.Deref(e.Points)}
+	if !c.Uses("customer") {
+		held, _, fault := c.Judge(&condition.Facts{Event: facts, Location: d.o.Zone()})
+		return held && fault == nil, nil
+	}
+	held := false
+	err := d.o.Engine.View(ctx, loyalty.CustomerNeeds{ID: e.Customer}, func(r *engine.Run) (err error) {
+		held, err = r.Judges(c, facts)
+		return err
+	})
+	if errors.Is(err, loyalty.ErrCustomerNotFound) {
+		return false, nil
+	}
+	return held, err
+}
+
+// notices fans out what the platform has to say itself. Each notice is a transaction.
+func (d *Deliverer) notices(ctx context.Context, all []loyalty.Webhook) error {
+	list, err := d.o.Store.Notices(ctx, noticesAtOnce)
+	for i := 0; err == nil && i < len(list); i++ {
+		n := &list[i]
+		f := loyalty.FanOut{Deliveries: map[loyalty.ID][]loyalty.Delivery{}, Notices: []loyalty.ID{n.ID}}
+		for _, w := range all {
+			if w.ID != n.About && w.Wants(n.Type) {
+				now := d.o.Engine.Now()
+				f.Deliveries[w.ID] = []loyalty.Delivery{{
+					Webhook: w.ID, Event: n.ID, Type: n.Type, State: loyalty.DeliveryWaiting, NextAt: now, CreatedAt: n.At, Notice: n.Data,
+				}}
+			}
+		}
+		_, err = d.write(ctx, f)
+	}
+	return err
+}
+
+// replays fans out stretches of the past. What waits is kept short, so that what is asked
+// for again does not grow into a second journal.
+func (d *Deliverer) replays(ctx context.Context, all []loyalty.Webhook) error {
+	list, err := d.o.Store.Replays(ctx)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	backlogs, err := d.o.Store.Backlogs(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		at := slices.IndexFunc(all, func(w loyalty.Webhook) bool { return w.ID == list[i].Webhook })
+		if at < 0 || backlogs[list[i].Webhook].Waiting > replayAhead {
+			continue
+		}
+		if err := d.replay(ctx, &all[at], &list[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *Deliverer) replay(ctx context.Context, w *loyalty.Webhook, r *loyalty.Replay) error {
+	f := loyalty.FanOut{From: r.Position, Through: r.Until, Replay: r}
+	q := loyalty.FeedQuery{After: r.Position, Limit: pieceEvents, Scan: pieceNumbers}
+	types := w.Types
+	if len(r.Types) > 0 {
+		types = r.Types
+	}
+	var deliveries []loyalty.Delivery
+	wanted := false
+	if q.Actions, q.Prefixes, wanted = loyalty.ActionsOf(types); wanted {
+		part, err := d.o.Store.Feed(ctx, q)
+		if err != nil {
+			return err
+		}
+		for i := range part.Events {
+			e := &part.Events[i]
+			kind := loyalty.EventType + e.Action
+			if part.Numbers[i] > r.Until || e.RecordedAt.Before(r.From) || !e.RecordedAt.Before(r.To) || !w.Wants(kind) || !loyalty.FitsTypes(types, kind) {
+				continue
+			}
+			if r.Customer != (loyalty.ID{}) && cmp.Or(part.Customers[e.Customer].ID, e.Customer) != r.Customer && e.Customer != r.Customer {
+				continue
+			}
+			fits, err := d.fits(ctx, w, e)
+			if err != nil {
+				return err
+			}
+			if fits {
+				deliveries = append(deliveries, d.delivery(w, e, part.Numbers[i], true))
+			}
+		}
+		f.Through = min(part.Through, r.Until)
+	}
+	if f.Through <= r.Position && r.Position < r.Until {
+		f.Through = r.Until // the tail has nothing behind it
+	}
+	f.Deliveries = map[loyalty.ID][]loyalty.Delivery{w.ID: deliveries}
+	_, err := d.write(ctx, f)
+	return err
+}

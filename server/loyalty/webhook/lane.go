@@ -1,0 +1,271 @@
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// leaseTime is for how long a delivery is one lane's: longer than an attempt may take. A node
+// that is killed keeps its deliveries for so long.
+const leaseTime = 30 * time.Second
+
+// How long the end of what is under way is waited for and written when the program stops, and
+// how long a lane waits for a database that is away.
+const (
+	saveTime   = 10 * time.Second
+	retryEvery = time.Second
+)
+
+// lane sends to one address, as much at a time as it bears.
+type lane struct {
+	*Deliverer
+	id       loyalty.ID
+	owner    loyalty.ID
+	results  chan outcome
+	underWay int
+}
+
+// outcome is what came of an attempt.
+type outcome struct {
+	delivery loyalty.Delivery
+	at       time.Time
+	answer   Answer
+	lost     bool // there is no such event: it is left out
+}
+
+func newLane(d *Deliverer, id loyalty.ID) *lane {
+	return &lane{Deliverer: d, id: id, owner: loyalty.NewID(d.o.Engine.Now(), loyalty.ID{}), results: make(chan outcome, maxUnderWay)}
+}
+
+// run sends until nothing is due. What became of messages is written together with what is
+// claimed next: one transaction for both.
+func (l *lane) run(ctx context.Context) {
+	var done []outcome
+	for {
+		slots := l.take(ctx)
+		w, claimed, err := l.exchange(ctx, done, slots)
+		l.give(slots - len(claimed))
+		if err == nil {
+			done = nil
+			err = l.send(w, claimed)
+		}
+		if err != nil {
+			l.o.Report(err)
+			if len(done) == 0 || l.expired(done) || ctx.Err() != nil {
+				done = nil
+				if l.underWay == 0 {
+					return
+				}
+			} else if l.o.Sleep(ctx, retryEvery); l.underWay == 0 {
+				continue
+			}
+		}
+		if l.underWay == 0 {
+			return
+		}
+		done = append(done, l.wait()...)
+	}
+}
+
+// expired says whether the leases of what is to be written are over: others send it again.
+func (l *lane) expired(done []outcome) bool {
+	return l.o.Engine.Now().Sub(done[0].at) > leaseTime
+}
+
+// wait waits for what comes back, and takes everything that did.
+func (l *lane) wait() []outcome {
+	list := []outcome{<-l.results}
+	for more := true; more; {
+		select {
+		case o := <-l.results:
+			list = append(list, o)
+		default:
+			more = false
+		}
+	}
+	l.underWay -= len(list)
+	return list
+}
+
+// take takes slots of the node, as many as are free and one address may have; none when the
+// program stops.
+func (l *lane) take(ctx context.Context) (n int) {
+	for ctx.Err() == nil && n < maxConcurrency {
+		select {
+		case l.slots <- struct{}{}:
+			n++
+		default:
+			return n
+		}
+	}
+	return n
+}
+
+func (l *lane) give(n int) {
+	for range n {
+		<-l.slots
+	}
+}
+
+// maxConcurrency is how many messages may be under way to one address.
+const maxConcurrency = 8
+
+// exchange writes what came of messages, and claims others: so many at most.
+func (l *lane) exchange(ctx context.Context, done []outcome, slots int) (w *loyalty.Webhook, claimed []loyalty.Delivery, err error) {
+	if ctx.Err() != nil { // the program stops; what became of messages is still written
+		if len(done) == 0 {
+			return nil, nil, nil
+		}
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), saveTime)
+		defer cancel()
+	}
+	var tell []told
+	err = l.o.Store.WorkWebhook(ctx, l.id, func(tx loyalty.WebhookTx) (err error) {
+		w, claimed, tell = tx.Webhook(), nil, nil
+		if tell, err = l.record(tx, done); err != nil || slots == 0 {
+			return err
+		}
+		claimed, err = l.claim(tx, slots)
+		return err
+	})
+	for _, t := range tell {
+		if err == nil {
+			l.o.Told(string(t), w)
+		}
+	}
+	return w, claimed, err
+}
+
+// claim takes what may be sent now.
+func (l *lane) claim(tx loyalty.WebhookTx, slots int) ([]loyalty.Delivery, error) {
+	now, w := l.o.Engine.Now(), tx.Webhook()
+	if w.State != loyalty.WebhookActive || w.Health.RestUntil.After(now) {
+		return nil, nil
+	}
+	leased, err := tx.Leased(now)
+	if err != nil {
+		return nil, err
+	}
+	n := min(slots, allowed(w)-leased)
+	if n <= 0 {
+		return nil, nil
+	}
+	return tx.Claim(l.owner, now, now.Add(leaseTime), n, OnProbation(&w.Health))
+}
+
+// record writes what came of messages. What is another lane's by now counts for nothing.
+func (l *lane) record(tx loyalty.WebhookTx, done []outcome) (tell []told, err error) {
+	now, w := l.o.Engine.Now(), tx.Webhook()
+	for _, o := range done {
+		before, d := *w, o.delivery // a transaction may be tried again
+		t, recovered := tellNothing, false
+		if o.lost {
+			d.State, d.LastAt = loyalty.DeliverySkipped, now
+		} else {
+			t, recovered = settle(w, &d, &o.answer, now)
+		}
+		ok, err := tx.Settle(l.owner, &d, &loyalty.Attempt{At: o.at, Status: o.answer.Status, Fault: o.answer.Fault, Duration: o.answer.Took, Answer: o.answer.Body})
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			*w = before
+			continue
+		}
+		if recovered {
+			if err := tx.Hurry(now); err != nil {
+				return nil, err
+			}
+		}
+		if t == tellNothing {
+			continue
+		}
+		tell = append(tell, t)
+		if err := tx.Notify(noticeOf(t, &before, w, now)); err != nil {
+			return nil, err
+		}
+	}
+	if len(done) == 0 {
+		return nil, nil
+	}
+	return tell, tx.SaveHealth()
+}
+
+// notice is what one about a webhook says.
+type notice struct {
+	Webhook  loyalty.ID `json:"webhook_id"`
+	Label    string     `json:"label"`
+	Since    *time.Time `json:"since,omitempty"`
+	Failures int        `json:"failures,omitempty"`
+	Reason   string     `json:"reason,omitempty"`
+}
+
+// noticeOf is what other webhooks are told of one.
+func noticeOf(t told, before, w *loyalty.Webhook, now time.Time) loyalty.Notice {
+	said := notice{Webhook: w.ID, Label: w.Label, Failures: w.Health.Failures, Reason: w.Reason}
+	h := &w.Health
+	if t == tellRecovered {
+		h = &before.Health
+		said.Failures = h.Failures
+	}
+	if !h.FailingSince.IsZero() {
+		since := h.FailingSince.UTC()
+		said.Since = &since
+	}
+	data, _ := json.Marshal(said) // it has nothing that cannot be written
+	return loyalty.Notice{ID: loyalty.NewID(now, loyalty.ID{}), Type: string(t), About: w.ID, Data: data, At: now}
+}
+
+// send begins to send what was claimed. It fails where the messages cannot be made: then
+// they are tried again when their leases are over.
+func (l *lane) send(w *loyalty.Webhook, claimed []loyalty.Delivery) error {
+	if len(claimed) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), leaseTime/3)
+	defer cancel()
+	bodies, err := l.o.Renderer.Render(ctx, w, claimed)
+	if err != nil {
+		l.give(len(claimed))
+		return err
+	}
+	now := l.o.Engine.Now()
+	m := Message{URL: w.URL, Headers: w.Headers, Type: contentType(w.Format), At: now}
+	for _, s := range w.Secrets {
+		if s.ExpiresAt.IsZero() || s.ExpiresAt.After(now) {
+			m.Secrets = append(m.Secrets, s.Value)
+		}
+	}
+	for i, d := range claimed {
+		one := m
+		one.ID, one.Body, one.Replay = d.Event.String(), bodies[i], d.Replay
+		l.underWay++
+		go func() {
+			o := outcome{delivery: d, at: now, lost: len(one.Body) == 0}
+			if !o.lost {
+				o.answer = l.o.Sender.Send(context.Background(), &one) // it bounds itself
+				l.o.Attempted(w.ID, o.answer.success(), o.answer.Took)
+			}
+			<-l.slots
+			l.results <- o
+		}()
+	}
+	return nil
+}
+
+// The formats of messages.
+const (
+	FormatJSON        = "json"
+	FormatCloudEvents = "cloudevents"
+)
+
+func contentType(format string) string {
+	if format == FormatCloudEvents {
+		return "application/cloudevents+json; charset=utf-8"
+	}
+	return "application/json"
+}

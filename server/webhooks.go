@@ -1,0 +1,185 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/gen/administration"
+	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/server/list"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
+	"github.com/loyalty-platform/loyalty/server/loyalty/webhook"
+)
+
+// ListWebhooks lists the webhooks, the newest first.
+func (a *administrationAPI) ListWebhooks(ctx context.Context, in administration.ListWebhooksRequestObject) (administration.ListWebhooksResponseObject, error) {
+	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	all, err := a.webhooks.Webhooks(plain(ctx))
+	if err != nil {
+		return nil, err
+	}
+	backlogs, err := a.webhooks.Backlogs(plain(ctx))
+	if err != nil {
+		return nil, err
+	}
+	place := func(w loyalty.Webhook) list.Cursor { return list.Cursor{At: w.CreatedAt, ID: w.ID[:]} }
+	l := list.Linked(p, list.Cut(p, all, place), a.clock(), place)
+	out := administration.ListWebhooks200JSONResponse{Data: make([]administration.Webhook, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time}
+	for i := range l.Entries {
+		out.Data[i] = a.webhookOf(&l.Entries[i], backlogs[l.Entries[i].ID])
+	}
+	return out, nil
+}
+
+// GetWebhook reads a webhook.
+func (a *administrationAPI) GetWebhook(ctx context.Context, in administration.GetWebhookRequestObject) (administration.GetWebhookResponseObject, error) {
+	w, err := a.webhooks.Webhook(plain(ctx), in.WebhookID)
+	if err != nil {
+		return nil, err
+	}
+	backlogs, err := a.webhooks.Backlogs(plain(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return administration.GetWebhook200JSONResponse{Data: a.webhookOf(&w, backlogs[w.ID])}, nil
+}
+
+// CreateWebhook makes a webhook and shows its secret, this once.
+func (a *administrationAPI) CreateWebhook(ctx context.Context, in administration.CreateWebhookRequestObject) (administration.CreateWebhookResponseObject, error) {
+	b := in.Body
+	c := admin.WebhookChange{Label: b.Label, URL: &b.URL, Filter: b.Filter, Types: &b.Types, Concurrency: b.Concurrency, ConfirmPersonal: loyalty.Deref(b.ConfirmPersonal)}
+	if b.Include != nil {
+		c.Include = new(plainTexts(b.Include))
+	}
+	if b.Headers != nil {
+		c.Headers = &b.Headers
+	}
+	c.Format, c.Ordering, c.Version = textOf(b.Format), textOf(b.Ordering), textOf(b.Version)
+	return change(ctx, http.StatusCreated, a.newWebhookAnswer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Webhook], error) {
+		return a.webhooks.CreateWebhook(ctx, call, c)
+	})
+}
+
+// UpdateWebhook changes a webhook.
+func (a *administrationAPI) UpdateWebhook(ctx context.Context, in administration.UpdateWebhookRequestObject) (administration.UpdateWebhookResponseObject, error) {
+	b := in.Body
+	c := admin.WebhookChange{Label: b.Label, URL: b.URL, Filter: b.Filter, Concurrency: b.Concurrency, ConfirmPersonal: loyalty.Deref(b.ConfirmPersonal)}
+	if b.Types != nil {
+		c.Types = &b.Types
+	}
+	if b.Include != nil {
+		c.Include = new(plainTexts(b.Include))
+	}
+	if b.Headers != nil {
+		c.Headers = &b.Headers
+	}
+	c.Format = textOf(b.Format)
+	return change(ctx, http.StatusOK, a.webhookAnswer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Webhook], error) {
+		return a.webhooks.UpdateWebhook(ctx, call, in.WebhookID, c)
+	})
+}
+
+// RotateWebhook gives a webhook a new secret and shows it, this once.
+func (a *administrationAPI) RotateWebhook(ctx context.Context, in administration.RotateWebhookRequestObject) (administration.RotateWebhookResponseObject, error) {
+	overlap := defaultOverlap
+	if s := in.Body.OverlapSeconds; s != nil {
+		overlap = time.Duration(*s) * time.Second
+	}
+	return change(ctx, http.StatusOK, a.newWebhookAnswer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Webhook], error) {
+		return a.webhooks.RotateWebhook(ctx, call, in.WebhookID, overlap)
+	})
+}
+
+// PauseWebhook has nothing sent for a while.
+func (a *administrationAPI) PauseWebhook(ctx context.Context, in administration.PauseWebhookRequestObject) (administration.PauseWebhookResponseObject, error) {
+	return change(ctx, http.StatusOK, a.webhookAnswer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Webhook], error) {
+		return a.webhooks.PauseWebhook(ctx, call, in.WebhookID)
+	})
+}
+
+// ResumeWebhook has a webhook send again.
+func (a *administrationAPI) ResumeWebhook(ctx context.Context, in administration.ResumeWebhookRequestObject) (administration.ResumeWebhookResponseObject, error) {
+	return change(ctx, http.StatusOK, a.webhookAnswer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Webhook], error) {
+		return a.webhooks.ResumeWebhook(ctx, call, in.WebhookID, loyalty.Deref(in.Body.Skip))
+	})
+}
+
+// textOf is a text of a type of its own as a plain one.
+func textOf[T ~string](t *T) *string {
+	if t == nil {
+		return nil
+	}
+	text := string(*t)
+	return &text
+}
+
+func plainTexts[T ~string](list []T) []string {
+	texts := make([]string, len(list))
+	for i, t := range list {
+		texts[i] = string(t)
+	}
+	return texts
+}
+
+func (a *administrationAPI) webhookAnswer(w loyalty.Webhook) any {
+	return administration.WebhookAnswer{Data: a.webhookOf(&w, a.backlog(&w))}
+}
+
+// backlog is what waits of a webhook that was just changed; nothing where it cannot be read: the
+// change is done.
+func (a *administrationAPI) backlog(w *loyalty.Webhook) loyalty.WebhookBacklog {
+	ctx, cancel := context.WithTimeout(context.Background(), backlogTime)
+	defer cancel()
+	all, err := a.webhooks.Backlogs(ctx)
+	if err != nil {
+		return loyalty.WebhookBacklog{}
+	}
+	return all[w.ID]
+}
+
+const backlogTime = 2 * time.Second
+
+// newWebhookAnswer shows the secret where the change has just made it.
+func (a *administrationAPI) newWebhookAnswer(w loyalty.Webhook) any {
+	data := struct {
+		administration.Webhook
+		Secret string `json:"secret,omitempty"`
+	}{Webhook: a.webhookOf(&w, a.backlog(&w))}
+	if len(w.Secrets) > 0 {
+		data.Secret = w.Secrets[0].Value
+	}
+	return map[string]any{"data": data}
+}
+
+func (a *administrationAPI) webhookOf(w *loyalty.Webhook, b loyalty.WebhookBacklog) administration.Webhook {
+	ordering := administration.WebhookOrderingNone
+	if w.Ordered {
+		ordering = administration.WebhookOrderingCustomer
+	}
+	out := administration.Webhook{
+		WebhookID: w.ID, Label: w.Label, URL: w.URL, Types: append([]string{}, w.Types...), Filter: textOrNil(w.Filter), Ordering: ordering, Version: w.Version,
+		Include: append([]string{}, w.Include...), Format: administration.WebhookFormat(w.Format), HeaderNames: admin.HeaderNames(w), Concurrency: w.Concurrency,
+		State: administration.WebhookState(w.State),
+		Health: administration.WebhookHealth{
+			Probation: webhook.OnProbation(&w.Health), Failures: w.Health.Failures, FailingSince: instantOrNil(w.Health.FailingSince),
+			LastSuccessAt: instantOrNil(w.Health.LastSuccessAt),
+		},
+		Backlog:   administration.WebhookBacklog{Waiting: b.Waiting, Dead: b.Dead, Behind: b.Behind, OldestAt: instantOrNil(b.Oldest)},
+		CreatedAt: common.Instant(w.CreatedAt), UpdatedAt: common.Instant(w.UpdatedAt), Secrets: []administration.KeySecret{},
+	}
+	if w.Reason != "" {
+		out.Reason = new(administration.WebhookReason(w.Reason))
+	}
+	if w.Health.RestUntil.After(a.clock()) {
+		out.Health.RestsUntil = instantOrNil(w.Health.RestUntil)
+	}
+	for i := len(w.Secrets) - 1; i >= 0; i-- { // the oldest first
+		out.Secrets = append(out.Secrets, administration.KeySecret{CreatedAt: common.Instant(w.Secrets[i].CreatedAt), ExpiresAt: instantOrNil(w.Secrets[i].ExpiresAt)})
+	}
+	return out
+}

@@ -1,0 +1,251 @@
+package server
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/loyalty-platform/loyalty/gen/administration"
+	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/server/list"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
+)
+
+// TestWebhook has a test message sent.
+func (a *administrationAPI) TestWebhook(ctx context.Context, in administration.TestWebhookRequestObject) (administration.TestWebhookResponseObject, error) {
+	return change(ctx, http.StatusCreated, deliveryAnswer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Delivery], error) {
+		return a.webhooks.TestWebhook(ctx, call, in.WebhookID)
+	})
+}
+
+// RetryDelivery has a dead delivery sent again.
+func (a *administrationAPI) RetryDelivery(ctx context.Context, in administration.RetryDeliveryRequestObject) (administration.RetryDeliveryResponseObject, error) {
+	return change(ctx, http.StatusOK, deliveryAnswer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Delivery], error) {
+		return a.webhooks.RetryDelivery(ctx, call, in.WebhookID, numberIn(in.Delivery))
+	})
+}
+
+// RetryDeliveries has dead deliveries sent again.
+func (a *administrationAPI) RetryDeliveries(ctx context.Context, in administration.RetryDeliveriesRequestObject) (administration.RetryDeliveriesResponseObject, error) {
+	q := loyalty.RetryQuery{Type: loyalty.Deref(in.Body.Type), From: timeOf(in.Body.From), To: timeOf(in.Body.To)}
+	var err error
+	if q.Customer, err = a.named(ctx, in.Body.Customer); err != nil {
+		return nil, err
+	}
+	counted := func(n int64) any { return map[string]any{"data": map[string]any{"deliveries": n}} }
+	return change(ctx, http.StatusOK, counted, func(ctx context.Context, call admin.Call) (admin.Done[int64], error) {
+		return a.webhooks.RetryDeliveries(ctx, call, in.WebhookID, q)
+	})
+}
+
+// ReplayWebhook counts events of the past, or has them sent.
+func (a *administrationAPI) ReplayWebhook(ctx context.Context, in administration.ReplayWebhookRequestObject) (administration.ReplayWebhookResponseObject, error) {
+	r, dry := loyalty.Replay{Types: in.Body.Types, From: time.Time(in.Body.From), To: time.Time(in.Body.To)}, loyalty.Deref(in.Body.DryRun)
+	var err error
+	if r.Customer, err = a.named(ctx, in.Body.Customer); err != nil {
+		return nil, err
+	}
+	answer := func(n int64) any { return map[string]any{"data": map[string]any{"events": n, "dry_run": dry}} }
+	if dry {
+		requestOf(ctx).decided = true // it only reads
+		n, err := a.webhooks.CountReplay(plain(ctx), in.WebhookID, r)
+		if err != nil {
+			return nil, err
+		}
+		return rawResponse{status: http.StatusOK, body: marshal(answer(n))}, nil
+	}
+	return change(ctx, http.StatusOK, answer, func(ctx context.Context, call admin.Call) (admin.Done[int64], error) {
+		return a.webhooks.ReplayWebhook(ctx, call, in.WebhookID, r)
+	})
+}
+
+// named finds the customer of a body; zero: none was named.
+func (a *administrationAPI) named(ctx context.Context, name *string) (loyalty.ID, error) {
+	if name == nil {
+		return loyalty.ID{}, nil
+	}
+	c, err := a.reader.Customer(plain(ctx), *name)
+	if errors.Is(err, loyalty.ErrCustomerNotFound) {
+		err = loyalty.AtField(err, "customer")
+	}
+	return c.ID, err
+}
+
+func timeOf(i *common.Instant) time.Time {
+	if i == nil {
+		return time.Time{}
+	}
+	return time.Time(*i)
+}
+
+// ListDeliveries lists what was sent, waits, or was given up, the newest first.
+func (a *administrationAPI) ListDeliveries(ctx context.Context, in administration.ListDeliveriesRequestObject) (administration.ListDeliveriesResponseObject, error) {
+	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	conditions, readable := p.Conditions()
+	if readable {
+		if conditions, readable, err = a.byCustomer(ctx, conditions); err != nil {
+			return nil, err
+		}
+	}
+	var found []loyalty.Delivery
+	if !readable { // it finds nothing, of a webhook that there is
+		_, err = a.webhooks.Webhook(plain(ctx), in.WebhookID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if readable {
+		page := p.Store()
+		q := loyalty.DeliveryQuery{Conditions: conditions, Limit: page.Limit, Offset: page.Offset}
+		if page.After != nil {
+			q.After = numberOf(page.After.ID)
+		}
+		if page.Before != nil {
+			q.Before = numberOf(page.Before.ID)
+		}
+		if found, err = a.webhooks.Deliveries(plain(ctx), in.WebhookID, q); err != nil {
+			return nil, err
+		}
+	}
+	a.suppress(found)
+	l := list.Linked(p, found, a.clock(), func(d loyalty.Delivery) list.Cursor {
+		id := placeOf(d.Number)
+		return list.Cursor{At: d.CreatedAt, ID: id[:]}
+	})
+	out := administration.ListDeliveries200JSONResponse{Data: make([]administration.Delivery, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time}
+	for i := range l.Entries {
+		out.Data[i] = deliveryOf(&l.Entries[i])
+	}
+	return out, nil
+}
+
+// numberIn reads the number of a delivery in a path, which the contract has checked.
+func numberIn(text string) int64 {
+	n, _ := strconv.ParseInt(text, 10, 64)
+	return n
+}
+
+// placeOf is a number as the cursor of a list holds it.
+func placeOf(number int64) (id loyalty.ID) {
+	binary.BigEndian.PutUint64(id[8:], uint64(number)) //nolint:gosec // numbers are not negative
+	return id
+}
+
+func numberOf(id loyalty.ID) int64 { return int64(binary.BigEndian.Uint64(id[8:])) } //nolint:gosec // ours
+
+// byCustomer puts ids in the place of what customers are called; false: nobody is.
+func (a *administrationAPI) byCustomer(ctx context.Context, conditions []loyalty.Condition) ([]loyalty.Condition, bool, error) {
+	for i := range conditions {
+		c := &conditions[i]
+		if c.Field != "customer" {
+			continue
+		}
+		var ids []any
+		for _, v := range c.Values {
+			who, err := a.reader.Customer(plain(ctx), v.(string))
+			switch {
+			case errors.Is(err, loyalty.ErrCustomerNotFound):
+			case err != nil:
+				return nil, false, err
+			default:
+				ids = append(ids, who.ID)
+			}
+		}
+		if c.Values = ids; len(ids) == 0 {
+			return nil, false, nil
+		}
+	}
+	return conditions, true, nil
+}
+
+// suppress leaves names out where the programme names nobody.
+func (a *administrationAPI) suppress(all []loyalty.Delivery) {
+	if a.programme().SuppressPII {
+		for i := range all {
+			all[i].Name = ""
+		}
+	}
+}
+
+// GetDelivery reads a delivery with its attempts, and its message as it would be sent now,
+// where the key may see what it tells.
+func (a *administrationAPI) GetDelivery(ctx context.Context, in administration.GetDeliveryRequestObject) (administration.GetDeliveryResponseObject, error) {
+	w, d, log, err := a.webhooks.Delivery(plain(ctx), in.WebhookID, numberIn(in.Delivery))
+	if err != nil {
+		return nil, err
+	}
+	one := []loyalty.Delivery{d}
+	a.suppress(one)
+	one[0].Subject = "" // is told once, to the receiver
+	out := struct {
+		administration.Delivery
+		Message json.RawMessage                  `json:"message,omitempty"`
+		Log     []administration.DeliveryAttempt `json:"log"`
+	}{Delivery: deliveryOf(&one[0]), Log: make([]administration.DeliveryAttempt, len(log))}
+	if key := requestOf(ctx).key; len(key.APIs) == 0 || slices.Contains(key.APIs, "events") && slices.Contains(key.APIs, "display") {
+		w.Format = ""
+		bodies, err := a.messages.Render(plain(ctx), &w, one)
+		if err != nil {
+			return nil, err
+		}
+		out.Message = bodies[0]
+	}
+	for i := range log {
+		out.Log[i] = attemptOf(&log[i])
+	}
+	return rawResponse{status: http.StatusOK, body: marshal(map[string]any{"data": out})}, nil
+}
+
+func deliveryAnswer(d loyalty.Delivery) any {
+	return administration.DeliveryAnswer{Data: deliveryOf(&d)}
+}
+
+func deliveryOf(d *loyalty.Delivery) administration.Delivery {
+	out := administration.Delivery{
+		Delivery: d.Number, EventID: d.Event, Type: d.Type, Customer: textOrNil(d.Name), State: administration.DeliveryState(d.State), Attempts: d.Attempts,
+		Replay: d.Replay, CreatedAt: common.Instant(d.CreatedAt), LastAttemptAt: instantOrNil(d.LastAt),
+	}
+	if d.Sequence != 0 {
+		out.Sequence = &d.Sequence
+	}
+	if d.Previous != 0 {
+		out.Previous = &d.Previous
+	}
+	if d.State == loyalty.DeliveryWaiting {
+		out.NextAttemptAt = instantOrNil(d.NextAt)
+	}
+	if d.LastStatus != 0 {
+		out.LastStatus = &d.LastStatus
+	}
+	if d.LastFault != "" {
+		out.LastFault = new(administration.DeliveryLastFault(d.LastFault))
+	}
+	return out
+}
+
+func attemptOf(a *loyalty.Attempt) administration.DeliveryAttempt {
+	out := administration.DeliveryAttempt{Attempt: a.Number, At: common.Instant(a.At), Duration: a.Duration.Seconds()}
+	if a.Status != 0 {
+		out.Status = &a.Status
+	}
+	if a.Fault != "" {
+		out.Fault = new(administration.DeliveryAttemptFault(a.Fault))
+	}
+	if text := string(a.Answer); text != "" {
+		if !utf8.ValidString(text) {
+			text = string([]rune(text)) // what is none, or was cut in the middle of a letter
+		}
+		out.Answer = &text
+	}
+	return out
+}

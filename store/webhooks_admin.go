@@ -1,0 +1,154 @@
+package store
+
+import (
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+var _ loyalty.WebhookAdminTx = (*adminTx)(nil)
+
+// Webhook reads a webhook and locks its row.
+func (t *adminTx) Webhook(id loyalty.ID) (w loyalty.Webhook, found bool, err error) {
+	var rows []webhookRow
+	if err := t.db.Clauses(clause.Locking{Strength: "UPDATE"}).Where("id = ?", UUID(id)).Find(&rows).Error; err != nil || len(rows) == 0 {
+		return w, false, t.s.fault(err)
+	}
+	list, err := t.s.webhooksOf(t.db, rows)
+	if err != nil {
+		return w, false, t.s.fault(err)
+	}
+	return list[0], true, nil
+}
+
+// CountWebhooks counts all.
+func (t *adminTx) CountWebhooks() (n int64, err error) {
+	return n, t.s.fault(t.db.Model(&webhookRow{}).Count(&n).Error)
+}
+
+// SaveWebhook writes everything but the cursor and the health, which move by themselves; of a
+// new one these too. No node keeps webhooks in memory, so the programme's version stays.
+func (t *adminTx) SaveWebhook(w loyalty.Webhook) error {
+	r, err := t.s.webhookRowOf(&w)
+	if err != nil {
+		return err
+	}
+	changing := clause.AssignmentColumns([]string{"label", "url", "types", "filter", "include", "format", "headers", "concurrency", "state", "reason", "updated_at"})
+	err = t.db.Clauses(clause.OnConflict{Columns: []clause.Column{{Name: "id"}}, DoUpdates: changing}).Create(&r).Error
+	if err == nil {
+		err = t.db.Where("webhook_id = ?", r.ID).Delete(&webhookSecretRow{}).Error
+	}
+	if err == nil && len(w.Secrets) > 0 {
+		rows := make([]webhookSecretRow, len(w.Secrets))
+		var last loyalty.ID
+		for i := len(w.Secrets) - 1; i >= 0; i-- { // ids sort by age
+			secret := w.Secrets[i]
+			last = loyalty.NewID(secret.CreatedAt, last)
+			rows[i] = webhookSecretRow{
+				WebhookID: r.ID, ID: UUID(last), Sealed: t.s.sealer.seal(webhookSecretID(r.ID, UUID(last)), []byte(secret.Value)),
+				CreatedAt: Millis(secret.CreatedAt), ExpiresAt: Millis(secret.ExpiresAt),
+			}
+		}
+		err = t.db.Create(rows).Error
+	}
+	return t.s.fault(err)
+}
+
+// ResumeWebhook makes a webhook active and its health good. With skip it leaves out what
+// waits, but for what is under way, and what was not looked at.
+func (t *adminTx) ResumeWebhook(id loyalty.ID, skip bool, now time.Time) error {
+	changes := map[string]any{
+		"state": loyalty.WebhookActive, "reason": nil, "failures": 0, "tries": 0, "failing_since": nil, "told": false, "pace": 1, "rest_until": nil,
+	}
+	if skip {
+		changes["cursor"] = gorm.Expr("(SELECT head FROM tail_state)")
+	}
+	err := t.db.Model(&webhookRow{}).Where("id = ?", UUID(id)).Updates(changes).Error
+	if err == nil && skip {
+		err = t.db.Model(&deliveryRow{}).Where("webhook_id = ? AND state = 'waiting'", UUID(id)).
+			Updates(map[string]any{"state": loyalty.DeliverySkipped, "front": false, "owner": nil, "lease_until": nil, "subject": nil}).Error
+	}
+	if err == nil && skip {
+		err = t.db.Where("webhook_id = ?", UUID(id)).Delete(&replayRow{}).Error
+	}
+	if err == nil && !skip {
+		err = t.db.Model(&deliveryRow{}).Where("webhook_id = ? AND front AND next_at > ?", UUID(id), Millis(now)).Update("next_at", Millis(now)).Error
+	}
+	return t.s.fault(err)
+}
+
+// AddDelivery writes one delivery of a webhook whose row is locked.
+func (t *adminTx) AddDelivery(d loyalty.Delivery) (loyalty.Delivery, error) {
+	err := t.db.Model(&webhookRow{}).Where("id = ?", UUID(d.Webhook)).Update("last_number", gorm.Expr("last_number + 1")).Error
+	list := []loyalty.Delivery{d}
+	if err == nil {
+		err = t.s.addDeliveries(t.db, UUID(d.Webhook), list)
+	}
+	return list[0], t.s.fault(err)
+}
+
+// RetryDeliveries has dead deliveries of a webhook whose row is locked wait again. They go
+// before what waits of their customer, but for what is under way: whoever has no turn yet
+// gives theirs back, and then the oldest has it.
+func (t *adminTx) RetryDeliveries(q loyalty.RetryQuery, now time.Time) (int64, error) {
+	w := sqlFragment{}.and("webhook_id = ?", UUID(q.Webhook)).and("state = 'dead'")
+	if q.Number != 0 {
+		w = w.and("number = ?", q.Number)
+	}
+	if q.Type != "" {
+		w = w.and("type = ?", cleanText(q.Type))
+	}
+	if q.Customer != (loyalty.ID{}) {
+		w = w.and("customer_id IN (SELECT c.id FROM customers c WHERE c.id = ? OR c.merged_into = ?)", UUID(q.Customer), UUID(q.Customer))
+	}
+	if !q.From.IsZero() {
+		w = w.and("created_at >= ?", Millis(q.From))
+	}
+	if !q.To.IsZero() {
+		w = w.and("created_at < ?", Millis(q.To))
+	}
+	err := t.db.Exec(`UPDATE deliveries SET front = (1 = 0) WHERE webhook_id = ? AND front AND owner IS NULL
+AND customer_id IN (SELECT customer_id FROM deliveries WHERE `+w.text+`)`, append([]any{UUID(q.Webhook)}, w.args...)...).Error
+	if err != nil {
+		return 0, t.s.fault(err)
+	}
+	done := t.db.Exec(`UPDATE deliveries SET state = 'waiting', front = (1 = 0), attempts = 0, next_at = ?, owner = NULL, lease_until = NULL WHERE `+w.text,
+		append([]any{Millis(now)}, w.args...)...)
+	if done.Error != nil || done.RowsAffected == 0 {
+		return 0, t.s.fault(done.Error)
+	}
+	return done.RowsAffected, t.s.fault(takeTurns(t.db, UUID(q.Webhook)))
+}
+
+// takeTurns gives the turn to the oldest delivery of everybody of whom something waits and
+// nothing has it; of a webhook without an order, to each.
+func takeTurns(db *gorm.DB, webhook UUID) error {
+	return db.Exec(`UPDATE deliveries SET front = (1 = 1) WHERE webhook_id = ? AND state = 'waiting' AND NOT front AND (customer_id IS NULL
+OR EXISTS (SELECT 1 FROM webhooks w WHERE w.id = deliveries.webhook_id AND NOT w.ordered)
+OR NOT EXISTS (SELECT 1 FROM deliveries o WHERE o.webhook_id = deliveries.webhook_id AND o.customer_id = deliveries.customer_id AND o.replay = deliveries.replay
+AND o.state = 'waiting' AND (o.front OR o.number < deliveries.number)))`, webhook).Error
+}
+
+// AddReplay keeps a stretch of the past that is to be sent.
+func (t *adminTx) AddReplay(r loyalty.Replay) error {
+	row := replayRow{
+		ID: UUID(r.ID), WebhookID: UUID(r.Webhook), Types: Document[[]string]{r.Types}, CustomerID: UUID(r.Customer), FromAt: Millis(r.From), ToAt: Millis(r.To),
+		Position: r.Position, Until: r.Until, At: Millis(r.At),
+	}
+	return t.s.fault(t.db.Create(&row).Error)
+}
+
+// CountReplays counts those of a webhook that are under way.
+func (t *adminTx) CountReplays(webhook loyalty.ID) (n int64, err error) {
+	return n, t.s.fault(t.db.Model(&replayRow{}).Where("webhook_id = ?", UUID(webhook)).Count(&n).Error)
+}
+
+// TailHead is the last number of the tail.
+func (t *adminTx) TailHead() (int64, error) {
+	var state tailStateRow
+	err := t.db.Limit(1).Find(&state).Error
+	return state.Head, t.s.fault(err)
+}

@@ -1,0 +1,258 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sort"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// deliveryColumns are the fields of a delivery that may be filtered, besides the customer.
+var deliveryColumns = map[string]filterColumn{
+	"state":      {expression: "state"},
+	"type":       {expression: "type"},
+	"created_at": {expression: "created_at"},
+}
+
+// Deliveries lists deliveries, the newest first.
+func (s webhookStore) Deliveries(ctx context.Context, q loyalty.DeliveryQuery) ([]loyalty.Delivery, error) {
+	w := sqlFragment{}.and("webhook_id = ?", UUID(q.Webhook))
+	for _, c := range q.Conditions {
+		if c.Field == "customer" {
+			ids := make([]UUID, 0, len(c.Values))
+			for _, v := range c.Values {
+				ids = append(ids, UUID(v.(loyalty.ID)))
+			}
+			w = w.and("customer_id IN (SELECT c.id FROM customers c WHERE c.id IN ? OR c.merged_into IN ?)", ids, ids)
+			continue
+		}
+		var err error
+		if w, err = w.andAll(deliveryColumns, []loyalty.Condition{c}); err != nil {
+			return nil, err
+		}
+	}
+	order, offset := " ORDER BY number DESC", 0
+	switch {
+	case q.After != 0:
+		w = w.and("number < ?", q.After)
+	case q.Before != 0:
+		w, order = w.and("number > ?", q.Before), " ORDER BY number"
+	default:
+		offset = q.Offset
+	}
+	var rows []deliveryRow
+	var known number
+	names := map[loyalty.ID]loyalty.Customer{}
+	text := sqlFragment{fmt.Sprintf("SELECT * FROM deliveries%s%s LIMIT %d OFFSET %d", w.where(), order, q.Limit, offset), w.args}
+	exists := sqlFragment{"SELECT 1 FROM webhooks WHERE id = ?", []any{UUID(q.Webhook)}}.one(&known)
+	err := s.ask(ctx, []question{exists, modelledBy(s.read.WithContext(ctx), text, &rows)}, func() ([]question, error) {
+		if known == 0 {
+			return nil, loyalty.ErrWebhookNotFound.With("webhook", q.Webhook.String())
+		}
+		return holdersAbout(rows, names), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if q.Before != 0 && q.After == 0 {
+		slices.Reverse(rows)
+	}
+	list := make([]loyalty.Delivery, len(rows))
+	for i := range rows {
+		rows[i].Subject = nil // only for who sends it
+		if list[i], err = s.delivery(&rows[i]); err != nil {
+			return nil, err
+		}
+		list[i].Name = nameOf(names, list[i].Customer)
+	}
+	return list, nil
+}
+
+// holdersAbout asks who the customers of deliveries are.
+func holdersAbout(rows []deliveryRow, names map[loyalty.ID]loyalty.Customer) []question {
+	var people []UUID
+	for i := range rows {
+		if id := rows[i].CustomerID; id != (UUID{}) {
+			people = also(people, loyalty.ID(id))
+		}
+	}
+	if len(people) == 0 {
+		return nil
+	}
+	return []question{holdersOf(people, names)}
+}
+
+// nameOf is what a customer is called; empty where they left.
+func nameOf(names map[loyalty.ID]loyalty.Customer, id loyalty.ID) string {
+	if c, known := names[id]; known && c.Status != loyalty.OptedOut {
+		return c.Name
+	}
+	return ""
+}
+
+// modelledBy is modelled for a statement that is written out.
+func modelledBy[Row any](db *gorm.DB, w sqlFragment, list *[]Row) question {
+	q := modelled(db, list)
+	q.sqlFragment = w
+	return q
+}
+
+// attemptsShown is how many attempts of a delivery are read.
+const attemptsShown = 50
+
+// Delivery reads one with its attempts, the newest first.
+func (s webhookStore) Delivery(ctx context.Context, webhook loyalty.ID, number int64) (d loyalty.Delivery, list []loyalty.Attempt, err error) {
+	var found []deliveryRow
+	var rows []attemptRow
+	var sealed []customerKeyRow
+	names := map[loyalty.ID]loyalty.Customer{}
+	db := s.read.WithContext(ctx)
+	first := []question{
+		modelled(db.Where("webhook_id = ? AND number = ?", UUID(webhook), number), &found),
+		modelled(db.Where("webhook_id = ? AND number = ?", UUID(webhook), number).Order("n DESC").Limit(attemptsShown), &rows),
+		modelled(db.Where("customer_id = (SELECT d.customer_id FROM deliveries d WHERE d.webhook_id = ? AND d.number = ?)", UUID(webhook), number), &sealed),
+	}
+	err = s.ask(ctx, first, func() ([]question, error) {
+		if len(found) == 0 {
+			return nil, loyalty.ErrDeliveryNotFound.With("delivery", number)
+		}
+		return holdersAbout(found, names), nil
+	})
+	if err != nil {
+		return d, nil, err
+	}
+	if d, err = s.delivery(&found[0]); err != nil {
+		return d, nil, err
+	}
+	d.Name = nameOf(names, d.Customer)
+	var key []byte
+	if len(sealed) > 0 {
+		if key, err = s.sealer.open(rowID("customer_keys", string(sealed[0].CustomerID[:])), sealed[0].Sealed); err != nil {
+			return d, nil, err
+		}
+	}
+	for i := range rows {
+		r := &rows[i]
+		a := loyalty.Attempt{Number: r.N, At: r.At.Time(), Status: r.Status, Fault: string(r.Fault), Duration: time.Duration(r.Duration) * time.Microsecond}
+		if a.Answer, err = s.openAnswer(key, found[0].CustomerID, r); err != nil {
+			return d, nil, err
+		}
+		list = append(list, a)
+	}
+	return d, list, nil
+}
+
+// EventsAt reads the events at some numbers of the tail.
+func (s webhookStore) EventsAt(ctx context.Context, numbers []int64, postings bool) (loyalty.FeedPart, error) {
+	part := loyalty.FeedPart{}
+	if len(numbers) == 0 {
+		return part, nil
+	}
+	var number int64
+	db := s.read.WithContext(ctx)
+	err := eventTable.each(db.Raw(feedStatement(db)+" WHERE t.number IN ? ORDER BY t.number", numbers), func(e *loyalty.Event) bool {
+		part.Events, part.Numbers = append(part.Events, *e), append(part.Numbers, number)
+		return false
+	}, &number)
+	if err != nil {
+		return part, s.fault(err)
+	}
+	journal := journalStore{s.database}
+	if err := journal.accompany(ctx, &part.EventPage, false); err != nil {
+		return part, err
+	}
+	if postings && len(part.Events) > 0 {
+		err = journal.addPostings(ctx, &part)
+	}
+	return part, err
+}
+
+// CustomersByID reads customers with their figures; of a merged one those of whom they
+// became part of.
+func (s webhookStore) CustomersByID(ctx context.Context, ids []loyalty.ID) (map[loyalty.ID]loyalty.Customer, error) {
+	found := map[loyalty.ID]loyalty.Customer{}
+	for _, id := range ids {
+		c, err := s.customerOf(ctx, holder(id, ""))
+		if err != nil {
+			return nil, err
+		}
+		found[id] = c
+	}
+	return found, nil
+}
+
+// slack is how far a number's neighbours may have been recorded from it: what commits late, or by
+// a clock that is behind, has a later number than its time says.
+const slack = time.Hour
+
+// Stretch gives the numbers between which everything lies that was recorded in a stretch of
+// time. Numbers grow with the time of recording but for the slack, so both ends are found
+// by halving.
+func (s webhookStore) Stretch(ctx context.Context, from, to time.Time) (after, until int64, err error) {
+	err = s.consistent(ctx, func(db *gorm.DB) error {
+		var state tailStateRow
+		if err := db.Limit(1).Find(&state).Error; err != nil {
+			return err
+		}
+		var failed error
+		first := func(at time.Time) int64 { // the first number that was recorded then or later
+			return int64(sort.Search(int(state.Head), func(i int) bool {
+				var recorded Millis
+				if failed == nil {
+					failed = db.Table("tail").Where("number = ?", i+1).Select("recorded_at").Row().Scan(&recorded)
+				}
+				return !recorded.Time().Before(at)
+			})) + 1
+		}
+		after = first(from.Add(-slack)) - 1
+		until = min(state.Head, first(to.Add(slack)))
+		return failed
+	})
+	return after, until, err
+}
+
+// CountEvents counts the events of a replay whose actions fit.
+func (s webhookStore) CountEvents(ctx context.Context, r *loyalty.Replay, actions, prefixes []string) (n int64, err error) {
+	w := sqlFragment{}.and("e.recorded_at >= ?", Millis(r.From)).and("e.recorded_at < ?", Millis(r.To))
+	if r.Customer != (loyalty.ID{}) {
+		w = w.and("e.customer_id IN (SELECT c.id FROM customers c WHERE c.id = ? OR c.merged_into = ?)", UUID(r.Customer), UUID(r.Customer))
+	}
+	if text, args := actionsLike(&loyalty.FeedQuery{Actions: actions, Prefixes: prefixes}); text != "" {
+		w = w.and(text, args...)
+	}
+	return n, s.fault(s.read.WithContext(ctx).Raw("SELECT count(*) FROM events e"+w.where(), w.args...).Scan(&n).Error)
+}
+
+// forgetAtOnce is how many deliveries are forgotten in one statement.
+const forgetAtOnce = 5000
+
+// ForgetDeliveries drops what is old.
+func (s webhookStore) ForgetDeliveries(ctx context.Context, now time.Time) (rows int64, err error) {
+	db := s.write.WithContext(ctx)
+	run := func(text string, args ...any) {
+		if err == nil {
+			done := db.Exec(text, args...)
+			rows, err = rows+done.RowsAffected, done.Error
+		}
+	}
+	run("DELETE FROM attempts WHERE at < ?", Millis(now.Add(-loyalty.AttemptLife)))
+	old := func(life time.Duration, states ...loyalty.DeliveryState) {
+		run(fmt.Sprintf(`DELETE FROM deliveries WHERE (webhook_id, number) IN (SELECT d.webhook_id, d.number FROM deliveries d
+WHERE d.created_at < ? AND d.state IN ? ORDER BY d.created_at LIMIT %d)`, forgetAtOnce), Millis(now.Add(-life)), states)
+	}
+	old(loyalty.SentLife, loyalty.DeliverySent, loyalty.DeliverySkipped)
+	old(loyalty.DeadLife, loyalty.DeliveryDead)
+	run("UPDATE deliveries SET subject = NULL WHERE subject IS NOT NULL AND created_at < ?", Millis(now.Add(-loyalty.SubjectLife)))
+	// every webhook that can still come upon the event has done so, or had a week for it
+	run(`DELETE FROM leavers WHERE at < ? OR (at < ? AND NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.state IN ('active', 'paused')
+AND w.cursor < (SELECT t.head FROM tail_state t)))`, Millis(now.Add(-loyalty.SubjectLife)), Millis(now.Add(-settled)))
+	return rows, s.classify(err)
+}
+
+// settled is how long after an event it has its number for certain, clocks included.
+const settled = 15 * time.Minute
