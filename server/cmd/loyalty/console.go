@@ -60,12 +60,13 @@ func welcomeConsole(ctx context.Context, s *settings, users *admin.Users, addr n
 		return nil
 	}
 	owner, err := users.FirstOwner(ctx)
-	switch {
-	case errors.Is(err, loyalty.ErrUserNotFound) || err == nil && owner.Password != "":
+	none := errors.Is(err, loyalty.ErrUserNotFound) // there are users, and no owner among them can sign in
+	if err != nil && !none {
+		return err
+	}
+	if none || owner.Password != "" {
 		fmt.Fprintf(out, "Console on %s/console/\n", address)
 		return nil
-	case err != nil:
-		return err
 	}
 	done, err := users.Invite(ctx, admin.Call{KeyID: admin.CommandLine}, owner.ID.String(), firstLink)
 	if err != nil {
