@@ -10,6 +10,6 @@ func Space(folder string) (free, total uint64, ok bool) {
 	if err := syscall.Statfs(folder, &s); err != nil {
 		return 0, 0, false
 	}
-	size := uint64(s.Bsize) //nolint:gosec // of a block
-	return uint64(s.Bavail) * size, s.Blocks * size, true
+	size := uint64(s.Bsize)                               //nolint:gosec // of a block
+	return uint64(s.Bavail) * size, s.Blocks * size, true //nolint:unconvert // it is signed elsewhere
 }

@@ -47,7 +47,7 @@ type events struct{}
 var eventColumns = []column[happened]{
 	{Column{"key", false, "the number of the event in the feed; send it as after to go on behind it"}, func(_ *beside, e *happened) value { return wholeValue(e.number) }},
 	{Column{"event", false, "its id"}, func(_ *beside, e *happened) value { return idValue(e.ID) }},
-	{Column{"customer_id", false, "whose it is"}, func(_ *beside, e *happened) value { return idValue(e.Event.Customer) }},
+	{Column{"customer_id", false, "whose it is"}, func(_ *beside, e *happened) value { return idValue(e.Customer) }},
 	{Column{"action", false, "what happened"}, func(_ *beside, e *happened) value { return plainValue(e.Action) }},
 	{Column{"parent", false, "the event that it followed from"}, func(_ *beside, e *happened) value { return idValue(e.Parent) }},
 	{Column{"recorded_at", false, "when it was recorded: what from and to mean"}, func(_ *beside, e *happened) value { return instantValue(e.RecordedAt) }},
@@ -57,7 +57,7 @@ var eventColumns = []column[happened]{
 	{Column{"expires_at", false, "when the points that it gave expire"}, func(_ *beside, e *happened) value { return instantValue(e.ExpDate) }},
 	{Column{"transaction_id", false, "the purchase that it belongs to"}, func(_ *beside, e *happened) value { return textValue(e.Transaction) }},
 	{Column{"data", false, "its attributes, as a JSON object; those that name a person only where personal data was asked for"}, func(_ *beside, e *happened) value { return e.data }},
-	{Column{"customer", true, "the caller's id"}, func(b *beside, e *happened) value { return named(b, e.Event.Customer) }},
+	{Column{"customer", true, "the caller's id"}, func(b *beside, e *happened) value { return named(b, e.Customer) }},
 }
 
 func (events) columns() (list []Column) { return described(eventColumns) }
