@@ -18,8 +18,8 @@ func TestEveryTableIsPortable(t *testing.T) {
 	s, err := Open(t.Context(), Options{URL: "sqlite:" + filepath.Join(t.TempDir(), "loyalty.db")})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	require.NoError(t, s.portable.Fill(t.Context(), newestOf(t, s), s.now(), func(*Filling) error { return nil }))
-	require.NoError(t, s.portable.Still(t.Context(), func(still *Still) error {
+	require.NoError(t, s.Fill(t.Context(), newestOf(t, s), s.now(), func(*Filling) error { return nil }))
+	require.NoError(t, s.Still(t.Context(), func(still *Still) error {
 		for _, known := range portableTables {
 			there := slices.ContainsFunc(still.Tables, func(table Table) bool { return table.Name == known.name })
 			require.Equal(t, there, !known.gone, "%s: a table that migrations dropped stays in the list as gone, for archives of older schemas", known.name)
@@ -38,7 +38,7 @@ func TestSeededTables(t *testing.T) {
 	require.NoError(t, err)
 	_, err = p.Up(context.Background())
 	require.NoError(t, err)
-	require.NoError(t, s.portable.Still(t.Context(), func(still *Still) error { return mustBeEmpty(still) }),
+	require.NoError(t, s.Still(t.Context(), func(still *Still) error { return mustBeEmpty(still) }),
 		"a table that a migration fills is seeded")
 }
 

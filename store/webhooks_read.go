@@ -162,7 +162,7 @@ func (s webhookStore) EventsAt(ctx context.Context, numbers []int64, postings bo
 	if err != nil {
 		return part, s.fault(err)
 	}
-	journal := journalStore{s.database}
+	journal := journalStore(s)
 	if err := journal.accompany(ctx, &part.EventPage, false); err != nil {
 		return part, err
 	}

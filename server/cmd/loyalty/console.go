@@ -54,8 +54,8 @@ func welcomeConsole(ctx context.Context, s *settings, users *admin.Users, addr n
 		return nil
 	}
 	address := "http://" + reachable(addr)
-	host, _, err := hostPort(s.listen)
-	if err != nil || !isLoopback(host) {
+	host, _, _ := hostPort(s.listen) // it was checked
+	if !isLoopback(host) {
 		fmt.Fprintf(out, "Console on %s/console/; make the first owner with: loyalty users create --role owner NAME\n", address)
 		return nil
 	}

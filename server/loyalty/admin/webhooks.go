@@ -391,7 +391,8 @@ func ours(name string) bool {
 // knownType says whether there are messages of a type, or of one that a pattern stands for.
 func (a *Webhooks) knownType(p *programme.Programme, t string) bool {
 	if prefix, open := strings.CutSuffix(t, "*"); open {
-		return strings.HasPrefix(prefix, loyalty.EventType) || strings.HasPrefix(loyalty.EventType, prefix) ||
+		shared := min(len(prefix), len(loyalty.EventType)) // "event.po*" begins as every event does, and so does "ev*"
+		return prefix[:shared] == loyalty.EventType[:shared] ||
 			slices.ContainsFunc(a.rules.Notices, func(n string) bool { return strings.HasPrefix(n, prefix) })
 	}
 	action, event := strings.CutPrefix(t, loyalty.EventType)
