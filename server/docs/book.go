@@ -57,10 +57,10 @@ func newBook() (*book, error) {
 	}
 	b := &book{pages: map[string]*page{}, sections: []section{
 		{"Start here", "/docs"}, {"The APIs", "/docs/apis"}, {"Events", "/docs/events"}, {"Entities", "/docs/entities"},
-		{"Modules", "/docs/modules"}, {"Conditions", "/docs/conditions"}, {"Signing", "/docs/signing"}, {"Errors", "/docs/errors"},
+		{"Modules", "/docs/modules"}, {"Conditions", "/docs/conditions"}, {"Signing", "/docs/signing"}, {"Webhooks", "/docs/webhooks"}, {"Errors", "/docs/errors"},
 	}}
 	for _, write := range []func(*contract) error{
-		b.addStart, b.addOperations, b.addActions, b.addEntities, b.addModules, b.addConditions, b.addSigning, b.addErrors,
+		b.addStart, b.addOperations, b.addActions, b.addEntities, b.addModules, b.addConditions, b.addSigning, b.addWebhooks, b.addErrors,
 	} {
 		if err := write(c); err != nil {
 			return nil, err

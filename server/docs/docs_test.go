@@ -35,7 +35,7 @@ func ask(p http.Handler, method, target, body string, headers ...string) (int, h
 // search, and each link on a page leads to one.
 func TestEveryThingHasAPage(t *testing.T) {
 	p := docs.New("local", http.NotFoundHandler())
-	wanted := []string{"/docs", "/docs/apis", "/docs/events", "/docs/entities", "/docs/entities/custom", "/docs/modules", "/docs/errors", "/docs/signing", "/docs/conditions"}
+	wanted := []string{"/docs", "/docs/apis", "/docs/events", "/docs/entities", "/docs/entities/custom", "/docs/modules", "/docs/errors", "/docs/signing", "/docs/conditions", "/docs/webhooks"}
 	for _, api := range openapi.Names() {
 		wanted = append(wanted, "/docs/apis/"+api)
 		doc, err := openapi.Load(api)

@@ -52,6 +52,8 @@ type Sample struct {
 	Oldest time.Time
 	Head   int64            // the last number of the tail
 	Behind map[string]int64 // events that each follower has before it
+	// Webhooks are what has not arrived, by webhook.
+	Webhooks map[loyalty.ID]loyalty.WebhookBacklog
 }
 
 // figures are gauges that are made when they are read.
@@ -68,6 +70,7 @@ type figures struct {
 	sampled, ready, due, oldest, head, tailBehind *prometheus.Desc
 	jobSuccess, jobFinished, jobEvery, jobFailed  *prometheus.Desc
 	ledger, ledgerAt, backup                      *prometheus.Desc
+	backlog, webhookOldest                        *prometheus.Desc
 }
 
 func newFigures() *figures {
@@ -100,6 +103,8 @@ func newFigures() *figures {
 	f.ledger = name("loyalty_ledger_invariants", "The result of the last verification of the ledger that this node was asked for.", "verdict")
 	f.ledgerAt = name("loyalty_ledger_verified_timestamp_seconds", "When that was.")
 	f.backup = name("loyalty_backup_last_timestamp_seconds", "When the last backup in this node's folder was made; 0: there is none.")
+	f.backlog = name("loyalty_webhook_backlog", "Deliveries of a webhook that wait or are dead, and events of the feed that it has before it (unread).", "webhook", "state")
+	f.webhookOldest = name("loyalty_webhook_oldest_seconds", "For how long the oldest delivery of a webhook has been waiting; 0: none does.", "webhook")
 	return f
 }
 
@@ -208,6 +213,16 @@ func (f *figures) found(e emit, s *Sample) {
 	e.gauge(f.head, float64(s.Head))
 	for follower, events := range s.Behind {
 		e.gauge(f.tailBehind, float64(events), follower)
+	}
+	for id, b := range s.Webhooks {
+		webhook, late := id.String(), time.Duration(0)
+		if !b.Oldest.IsZero() {
+			late = s.At.Sub(b.Oldest)
+		}
+		e.gauge(f.backlog, float64(b.Waiting), webhook, "waiting")
+		e.gauge(f.backlog, float64(b.Dead), webhook, "dead")
+		e.gauge(f.backlog, float64(b.Behind), webhook, "unread")
+		e.gauge(f.webhookOldest, late.Seconds(), webhook)
 	}
 	for i := range s.Jobs {
 		j := &s.Jobs[i]

@@ -41,6 +41,9 @@ type Metrics struct {
 
 	runs, items *prometheus.CounterVec
 	runTime     *prometheus.HistogramVec
+
+	attempts    *prometheus.CounterVec
+	attemptTime *prometheus.HistogramVec
 }
 
 // scrapes is how many callers may read the metrics at once.
@@ -80,6 +83,7 @@ func NewMetrics(b Build, actions []string) *Metrics {
 	m.requests()
 	m.batches(actions)
 	m.jobs()
+	m.webhooks()
 	return m
 }
 
@@ -244,4 +248,20 @@ func (m *Metrics) JobEnded(r loyalty.JobRow) {
 	m.items.WithLabelValues(r.Name, "done").Add(float64(r.Done))
 	m.items.WithLabelValues(r.Name, "failed").Add(float64(r.Failed))
 	m.runTime.WithLabelValues(r.Name).Observe(max(0, r.FinishedAt.Sub(r.StartedAt)).Seconds())
+}
+
+func (m *Metrics) webhooks() {
+	m.attempts = m.counter("loyalty_webhook_attempts_total", "Attempts of this node to deliver, by what the receiver made of them.", "webhook", "outcome")
+	m.attemptTime = m.histogram("loyalty_webhook_duration_seconds", "How long the attempts of this node to deliver took.", prometheus.ExponentialBuckets(0.01, 3, 8), "outcome")
+}
+
+// Attempted hears of an attempt to deliver. There are at most as many webhooks as the
+// platform lets there be, which is a hundred.
+func (m *Metrics) Attempted(webhook loyalty.ID, delivered bool, took time.Duration) {
+	outcome := "failed"
+	if delivered {
+		outcome = "delivered"
+	}
+	m.attempts.WithLabelValues(webhook.String(), outcome).Inc()
+	m.attemptTime.WithLabelValues(outcome).Observe(took.Seconds())
 }

@@ -47,6 +47,9 @@ var panels = []panel{
 	{"Clock ahead of the database's", "s", [][2]string{{"{{instance}}", "loyalty_clock_ahead_seconds"}, {"{{instance}} configuration behind", "loyalty_configuration_behind_seconds"}}},
 	{"Ledger, last verification", "short", [][2]string{{"{{verdict}}", "loyalty_ledger_invariants"}}},
 	{"Since the last backup", "s", [][2]string{{"{{instance}}", "time() - loyalty_backup_last_timestamp_seconds"}}},
+	{"Webhooks: attempts", "cps", [][2]string{{"{{outcome}}", "sum by (outcome) (rate(loyalty_webhook_attempts_total[$__rate_interval]))"}}},
+	{"Webhooks: waiting", "short", [][2]string{{"{{webhook}} {{state}}", "max by (webhook, state) (loyalty_webhook_backlog)"}, {"{{webhook}} oldest, seconds", "max by (webhook) (loyalty_webhook_oldest_seconds)"}}},
+	{"Webhooks: duration", "s", [][2]string{{"p95", "histogram_quantile(0.95, sum by (le) (rate(loyalty_webhook_duration_seconds_bucket[$__rate_interval])))"}}},
 	{"Memory and log", "bytes", [][2]string{{"{{instance}} memory", "process_resident_memory_bytes"}, {"{{instance}} log", "loyalty_database_log_bytes"}}},
 }
 

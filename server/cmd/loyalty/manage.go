@@ -116,6 +116,9 @@ func (a *app) sampleOnce(ctx context.Context) {
 	if err == nil {
 		found.Jobs, err = a.jobs.List(ctx)
 	}
+	if err == nil {
+		found.Webhooks, err = a.store.Backlogs(ctx)
+	}
 	if ctx.Err() != nil && err != nil && errors.Is(ctx.Err(), context.Canceled) {
 		return // the program ends
 	}

@@ -48,5 +48,8 @@ func (a *app) newDeliverer(c *deliver.Client) *webhook.Deliverer {
 			a.logger.Warn(kind, "webhook", w.ID.String(), "failures", w.Health.Failures, "since", w.Health.FailingSince, "reason", w.Reason)
 		},
 	}
+	if a.metrics != nil {
+		o.Attempted = a.metrics.Attempted
+	}
 	return webhook.New(o)
 }
