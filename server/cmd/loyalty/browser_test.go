@@ -183,7 +183,7 @@ func everyScreen(b *browsed) {
 		"/", "/customers", "/customers?search=member-000", "/customer/member-0001", "/customer/member-0001?tab=points", "/customer/member-0001?tab=purchases",
 		"/customer/member-0001?tab=coupons", "/customer/member-0001?tab=progress", "/customer/member-0001?tab=data", "/stream", "/tester", "/tester?action=point_add",
 		"/programme", "/programme?type=offers/offer", "/entity/rewards/reward/free-delivery", "/entity/automation/campaign/double-saturday", "/entity/rewards/reward",
-		"/statistics", "/statistics?metric=revenue&by=store&interval=month", "/campaigns", "/campaigns/double-saturday", "/rewards", "/rewards?tab=pools", "/rewards?tab=coupons", "/levels", "/ledger", "/configuration", "/self", "/nowhere",
+		"/statistics", "/statistics?metric=revenue&by=store&interval=month", "/campaigns", "/campaigns/double-saturday", "/rewards", "/rewards?tab=pools", "/rewards?tab=coupons", "/levels", "/ledger", "/webhooks", "/configuration", "/self", "/nowhere",
 		"/administration", "/administration?tab=settings", "/administration?tab=jobs", "/administration?tab=keys", "/administration?tab=users",
 		"/administration?tab=sessions", "/administration?tab=audit", "/administration?tab=failed",
 	} {
@@ -239,6 +239,18 @@ func (b *browsed) deeds() {
 	b.press("main form button.primary")
 	b.until("[...document.querySelectorAll('td')].some((e) => e.textContent === 'sample.editor')")
 	assert.Contains(b.t, b.api("/admin/users/sample.editor"), `"role":"editor"`)
+
+	b.open("/webhooks")
+	b.fill(map[string]string{"main input[name=label]": "CRM", "main input[name=url]": "https://crm.example.com/hook", "main input[name=types]": "event.point_* event.opt_out"})
+	b.press("main form button.primary")
+	b.until("document.querySelector('dialog[open] pre')?.textContent.startsWith('whsec_')") // shown once
+	b.press("dialog[open] button")
+	b.until("document.querySelector('main a[href^=\"#/webhooks/\"]')")
+	evaluate[bool](b, "document.querySelector('main a[href^=\"#/webhooks/\"]').click(), true")
+	b.until("document.querySelector('main .cards') && !document.querySelector('main .loading')")
+	b.text("Pause")
+	b.until("[...document.querySelectorAll('main button')].some((e) => e.textContent.includes('Resume'))")
+	assert.Contains(b.t, b.api("/admin/webhooks"), `"state":"paused"`)
 
 	for _, language := range []string{"es", "fr", "hu", "en"} { // each has its words
 		evaluate[bool](b, `(() => { const s = document.querySelector('header select'); s.value = `+quoted(language)+`; s.dispatchEvent(new Event('change', {bubbles: true})); return true })()`)
