@@ -43,7 +43,7 @@ type Portal struct {
 func New(region string, try http.Handler) *Portal {
 	p := &Portal{region: region, book: sync.OnceValues(newBook)}
 	if try != nil {
-		p.try = &relay{to: try}
+		p.try = newRelay(try)
 	}
 	return p
 }

@@ -141,7 +141,7 @@ func TestTried(t *testing.T) {
 		w.WriteHeader(http.StatusTeapot)
 		_, _ = w.Write([]byte("short and stout"))
 		if r.URL.Path == "/long" {
-			_, err := w.Write(make([]byte, 9<<20))
+			_, err := w.Write(make([]byte, 5<<20))
 			require.Error(t, err)
 		}
 	}))
@@ -199,4 +199,29 @@ func TestTried(t *testing.T) {
 	}
 	status, _, _ = ask(p, http.MethodGet, "/docs/try", "")
 	require.Equal(t, http.StatusMethodNotAllowed, status)
+}
+
+// TestFewAreTriedAtOnce: nobody signed for what is read there, so that little is read.
+func TestFewAreTriedAtOnce(t *testing.T) {
+	arrived, release := make(chan struct{}), make(chan struct{})
+	p := docs.New("local", http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		arrived <- struct{}{}
+		<-release
+	}))
+	ended := make(chan int)
+	const most = 4
+	for range most {
+		go func() {
+			status, _, _ := ask(p, http.MethodPost, "/docs/try", `{"method":"GET","target":"/customers"}`)
+			ended <- status
+		}()
+		<-arrived
+	}
+	status, header, _ := ask(p, http.MethodPost, "/docs/try", `{"method":"GET","target":"/customers"}`)
+	require.Equal(t, http.StatusServiceUnavailable, status)
+	require.Equal(t, "1", header.Get("Retry-After"))
+	close(release)
+	for range most {
+		require.Equal(t, http.StatusOK, <-ended)
+	}
 }

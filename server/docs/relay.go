@@ -16,16 +16,20 @@ import (
 // What a request that is tried may take.
 const (
 	maxTried    = 1 << 20 // bytes of the request
-	maxAnswered = 8 << 20 // bytes of the answer that are shown
+	maxAnswered = 4 << 20 // bytes of the answer that are shown
 	tryTimeout  = 15 * time.Second
+	triesAtOnce = 4 // nobody signed for the bytes that are read here
 )
 
 // relay takes a signed request as data, because a browser does not let a page set the
 // header Date, and hands it to the platform as if its sender had sent it. It adds no
 // authority: no cookie is read, and the caller's own address counts.
 type relay struct {
-	to http.Handler
+	to    http.Handler
+	under chan struct{} // holds one for each request under way
 }
+
+func newRelay(to http.Handler) *relay { return &relay{to, make(chan struct{}, triesAtOnce)} }
 
 // tried is a request as a page sends it.
 type tried struct {
@@ -45,7 +49,8 @@ type answered struct {
 }
 
 // ServeHTTP sends the request that stands in the body, and answers what came back. 400:
-// it is not such a request; 403: it comes from another site; 405; 413.
+// it is not such a request; 403: it comes from another site; 405; 413; 503: others are
+// being tried.
 func (t *relay) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -56,6 +61,15 @@ func (t *relay) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "only the pages of this server can try requests", http.StatusForbidden)
 		return
 	}
+	select {
+	case t.under <- struct{}{}:
+		defer func() { <-t.under }()
+	default:
+		w.Header().Set("Retry-After", "1")
+		http.Error(w, "others are trying requests at the moment: try again", http.StatusServiceUnavailable)
+		return
+	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(tryTimeout)) // the server's own is longer
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxTried+maxTried/2)) // JSON writes some characters longer
 	if err != nil {
 		http.Error(w, "the request to try is too large", http.StatusRequestEntityTooLarge)
