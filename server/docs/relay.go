@@ -70,7 +70,7 @@ func (t *relay) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(tryTimeout)) // the server's own is longer
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxTried+maxTried/2)) // JSON writes some characters longer
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxTried+maxTried/2))  // JSON writes some characters longer
 	if err != nil {
 		http.Error(w, "the request to try is too large", http.StatusRequestEntityTooLarge)
 		return
