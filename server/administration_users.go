@@ -169,7 +169,7 @@ func userOf(u loyalty.User) administration.User {
 }
 
 // entryPath is where the console takes a one-time link, the token behind the sign that
-// browsers send nobody.
+// browsers send to no other place.
 const entryPath = consolePath + "#enter/"
 
 func invitationAnswer(i admin.Invitation) any {

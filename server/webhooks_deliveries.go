@@ -143,7 +143,7 @@ func placeOf(number int64) (id loyalty.ID) {
 
 func numberOf(id loyalty.ID) int64 { return int64(binary.BigEndian.Uint64(id[8:])) } //nolint:gosec // ours
 
-// byCustomer puts ids in the place of what customers are called; false: nobody is.
+// byCustomer puts ids in the place of what customers are called; false: there are none.
 func (a *administrationAPI) byCustomer(ctx context.Context, conditions []loyalty.Condition) ([]loyalty.Condition, bool, error) {
 	for i := range conditions {
 		c := &conditions[i]
@@ -168,7 +168,7 @@ func (a *administrationAPI) byCustomer(ctx context.Context, conditions []loyalty
 	return conditions, true, nil
 }
 
-// suppress leaves names out where the programme names nobody.
+// suppress leaves names out where the programme suppresses them.
 func (a *administrationAPI) suppress(all []loyalty.Delivery) {
 	if a.programme().SuppressPII {
 		for i := range all {

@@ -6,7 +6,7 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// Condition is what somebody who looks after the database should know of it.
+// Condition is what its operator should know of the database.
 type Condition struct {
 	Product  string // SQLite or PostgreSQL
 	Version  string

@@ -17,7 +17,7 @@ func (s *database) keysOf(customers []UUID, keys map[loyalty.ID][]byte) *keysRea
 	return &keysRead{sealer: s.sealer, customers: customers, keys: keys}
 }
 
-// questions read the keys; nothing where there is nobody.
+// questions read the keys; nothing where there are no customers.
 func (r *keysRead) questions() []question {
 	if len(r.customers) == 0 {
 		return nil

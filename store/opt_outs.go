@@ -7,8 +7,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// OptOut is somebody who opted out, by the id that no caller knows, and when it was
-// recorded. It names nobody.
+// OptOut is a customer who opted out, by the id that no caller knows, and when it was
+// recorded. It names no person.
 type OptOut struct {
 	Customer loyalty.ID
 	At       time.Time

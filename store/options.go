@@ -10,7 +10,7 @@ type Options struct {
 	// DataDir is LOYALTY_DATA; it is made (mode 0700) when an SQLite database
 	// is to live in it.
 	DataDir string
-	// Copy says that an SQLite file is a copy that nobody writes: it is read as it is, and
+	// Copy says that an SQLite file is a copy that is not written: it is read as it is, and
 	// not an octet of it changes.
 	Copy bool
 	// MasterKey seals customer keys, signing secrets and stored answers.

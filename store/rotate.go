@@ -22,7 +22,7 @@ var ErrNoOldKey = errors.New("LOYALTY_MASTER_KEY_OLD is not set: give the old ma
 // resealPage is how many values are sealed anew in one transaction: writers wait for no more.
 const resealPage = 500
 
-// resealRounds is after how many rounds it is clear that somebody goes on with the old key.
+// resealRounds is after how many rounds it is clear that a server goes on with the old key.
 const resealRounds = 10
 
 // ErrOldKeyInUse says that values go on being sealed under the old key.

@@ -78,7 +78,7 @@ func openSQLite(ctx context.Context, s *database, o Options) error {
 	return nil
 }
 
-// openCopy opens a file that nobody writes. Neither kind of connection can.
+// openCopy opens a file that is not written. Neither kind of connection can.
 func (e *sqliteEngine) openCopy(s *database) (err error) {
 	dsn := (&url.URL{Scheme: "file", Path: e.path, RawQuery: url.Values{"mode": {"ro"}, "immutable": {"1"}, "_pragma": {"query_only(1)"}}.Encode()}).String()
 	if e.writer, err = sql.Open("sqlite", dsn); err != nil {

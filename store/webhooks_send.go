@@ -64,7 +64,7 @@ func (s webhookStore) WorkWebhook(ctx context.Context, id loyalty.ID, work func(
 // Webhook is the one whose row is held, as it was found and then decided.
 func (t *webhookTx) Webhook() *loyalty.Webhook { return &t.webhook }
 
-// Leased counts the deliveries that somebody has at the moment.
+// Leased counts the deliveries that are under way.
 func (t *webhookTx) Leased(now time.Time) (int, error) {
 	var n int64
 	err := t.db.Table("deliveries").Where("webhook_id = ? AND owner IS NOT NULL AND lease_until > ?", UUID(t.webhook.ID), Millis(now)).Count(&n).Error
@@ -144,7 +144,7 @@ func attemptID(r *attemptRow) []byte {
 	return append(subjectID(&deliveryRow{WebhookID: r.WebhookID, Number: r.Number}), byte(r.N), byte(r.N>>8))
 }
 
-// answerKey is the key of a customer; nil: they left. Answers that are about nobody are
+// answerKey is the key of a customer; nil: they left. Answers about no customer are
 // sealed under the master key.
 func (s webhookStore) answerKey(db *gorm.DB, customer UUID) ([]byte, error) {
 	var rows []customerKeyRow

@@ -78,7 +78,7 @@ func write(ctx context.Context, db *store.Store, still func(context.Context, fun
 	return m, errors.Join(encoder.Encode(m), z.Close())
 }
 
-// total counts what is to be written, where somebody wants to know how far it is.
+// total counts what is to be written, where the caller shows how far it is.
 func total(s *store.Still, told func(Progress)) (*meter, error) {
 	m := &meter{told: told}
 	if told == nil {

@@ -18,7 +18,7 @@ import (
 )
 
 // OptOutsFile is the list of opt-outs beside backups. Each line is one: the customer by the
-// id that no caller knows, and when it was recorded. It names nobody, and outlives the
+// id that no caller knows, and when it was recorded. It names no person, and outlives the
 // database, so that an older copy of it forgets whom it must before it serves.
 const OptOutsFile = "opt-outs.jsonl"
 

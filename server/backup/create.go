@@ -26,9 +26,9 @@ type Options struct {
 	Path, Folder string
 	// Keep is how many backups with names by time stay in the folder; 0: all.
 	Keep int
-	// Steps hears what is done next; nil: nobody does.
+	// Steps hears what is done next; nil: it is not told.
 	Steps func(string)
-	// Problem hears what does not hold in the copy; nil: nobody does.
+	// Problem hears what does not hold in the copy; nil: it is not told.
 	Problem func(string)
 }
 

@@ -181,7 +181,7 @@ func prune(folder string, keep int) error {
 		if kept++; kept <= keep {
 			continue
 		}
-		// The manifest goes last: a backup without one would be nobody's.
+		// The manifest goes last: a backup without one counts as unfinished.
 		if err := errors.Join(os.Remove(b.Path), os.Remove(b.Path+manifestSuffix)); err != nil {
 			return err
 		}
@@ -189,7 +189,7 @@ func prune(folder string, keep int) error {
 	return nil
 }
 
-// leftAfter is how old a file must be that nobody finished, to be nobody's.
+// leftAfter is how old a file must be that was not finished, to be swept away.
 const leftAfter = 24 * time.Hour
 
 // sweep deletes what a program that was killed left behind.

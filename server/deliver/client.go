@@ -23,7 +23,7 @@ import (
 )
 
 // How long a delivery may take as a whole, to connect, and to agree on TLS; and how long a
-// connection that nobody uses stays open.
+// connection that is not used stays open.
 const (
 	totalTime = 15 * time.Second
 	dialTime  = 5 * time.Second
@@ -172,5 +172,5 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// Close ends the connections that nobody uses.
+// Close ends the connections that are not used.
 func (c *Client) Close() { c.http.CloseIdleConnections() }

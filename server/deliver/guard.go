@@ -68,7 +68,7 @@ func (g guard) allowed(a netip.Addr) bool {
 	return false
 }
 
-// URLFault says what is wrong with an address that somebody wants deliveries at, as the name
+// URLFault says what is wrong with an address for deliveries, as the name
 // of a message with its arguments; empty: nothing that can be seen without asking for it.
 // What its name stands for is judged whenever it is called.
 func (c *Client) URLFault(text string) (name string, args map[string]any) {

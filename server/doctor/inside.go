@@ -145,7 +145,7 @@ func followers(ctx context.Context, p *Patient) (list []Finding) {
 	return list
 }
 
-// unusedAfter is when a key that nobody uses should go.
+// unusedAfter is when an unused key should go.
 const unusedAfter = 90 * 24 * time.Hour
 
 func keys(ctx context.Context, p *Patient) (list []Finding) {

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// Finding is something wrong with a file, or of which somebody should know.
+// Finding is something wrong with a file, or worth knowing.
 type Finding struct {
 	File    string `json:"file"`
 	Line    int    `json:"line"` // from 1; 0: of no line

@@ -29,7 +29,7 @@ func (r Role) Covers(least Role) bool {
 	return need >= 0 && have >= need
 }
 
-// User is somebody who signs in to the console.
+// User is a person who signs in to the console.
 type User struct {
 	ID        ID
 	Login     string // unique, never changes

@@ -218,14 +218,14 @@ type FanOut struct {
 // WebhookTx is one transaction that concerns a webhook, whose row is locked.
 type WebhookTx interface {
 	Webhook() *Webhook
-	// Leased counts the deliveries that somebody has at the moment.
+	// Leased counts the deliveries that are under way.
 	Leased(now time.Time) (int, error)
 	// Claim takes deliveries, each the oldest of its customer: those that are due, by
 	// the time since they are, what happens now before replays; a probe is the one that
 	// was not tried for longest, due or not.
 	Claim(owner ID, now, until time.Time, limit int, probe bool) ([]Delivery, error)
 	// Settle writes what became of a delivery, and lets the next one of its customer go.
-	// false: it is somebody else's by now, and nothing was written.
+	// false: another node has it by now, and nothing was written.
 	Settle(owner ID, d *Delivery, a *Attempt) (bool, error)
 	// SaveHealth writes how the webhook is, and whether it sends.
 	SaveHealth() error

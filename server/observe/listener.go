@@ -39,7 +39,7 @@ type ListenerOptions struct {
 	// Build is what /version tells.
 	Build Build
 	// Local says that only this machine can reach the listener. Then a request under a
-	// host's name is refused: a page in somebody's browser could have sent it.
+	// host's name is refused: a page in a browser could have sent it.
 	Local  bool
 	Logger *slog.Logger
 }

@@ -47,7 +47,7 @@ func consoleOf(users loyalty.UserStore, catalogue *i18n.Catalogue, limiter limit
 // firstLink is how long the link that a start prints is good.
 const firstLink = 10 * time.Minute
 
-// welcomeConsole says where the console is. As long as nobody has chosen a password, and
+// welcomeConsole says where the console is. As long as no owner has a password, and
 // only this machine reaches it, it prints a link by which the first owner signs in once.
 func welcomeConsole(ctx context.Context, s *settings, users *admin.Users, addr net.Addr, out io.Writer) error {
 	if !hasConsole(s) {

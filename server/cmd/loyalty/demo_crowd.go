@@ -95,7 +95,7 @@ func (c *demoCrowd) next(progress float64) act {
 	}
 }
 
-// somebody is a member; those who joined early do more.
+// a customer is a member; those who joined early do more.
 func (c *demoCrowd) somebody() *member {
 	return c.members[int(math.Pow(c.dice.Float64(), 1.25)*float64(len(c.members)))]
 }

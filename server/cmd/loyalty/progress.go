@@ -38,7 +38,7 @@ func newProgress(out io.Writer, what string) *progress {
 	return p
 }
 
-// isTerminal says whether somebody may look at it.
+// isTerminal says whether it is a terminal.
 func isTerminal(out io.Writer) bool {
 	file, ok := out.(*os.File)
 	if !ok {
@@ -51,7 +51,7 @@ func isTerminal(out io.Writer) bool {
 // rows tells that so many rows are done.
 func (p *progress) rows(n archive.Progress) { p.show(n.Done, n.Of, "rows") }
 
-// show tells that so much of the work is done; of is 0 where nobody knows how much there is.
+// show tells that so much of the work is done; of is 0 where it is not known how much there is.
 func (p *progress) show(done, of int64, unit string) {
 	now := time.Now()
 	if p.out == nil || now.Sub(p.begun) < progressAfter || now.Sub(p.shown) < progressEvery {

@@ -165,7 +165,7 @@ type Exported struct {
 	Format string    `json:"format"`
 }
 
-// NoteExport writes into the audit that somebody exports a table with personal data. It is
+// NoteExport writes into the audit that a caller exports a table with personal data. It is
 // written before the first row is read: without it there is no export.
 func (a *Admin) NoteExport(ctx context.Context, call Call, table string, e Exported) error {
 	_, err := change(ctx, a, call, func(r *adminRun) (struct{}, error) {

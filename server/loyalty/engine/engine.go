@@ -42,7 +42,7 @@ type EngineOptions struct {
 	// Timekeeper holds the clock to the database's, and is in the place of Clock; nil:
 	// the clock is trusted.
 	Timekeeper *loyalty.Timekeeper
-	// Observer hears what the engine does; nil: nobody does.
+	// Observer hears what the engine does; nil: it is not told.
 	Observer Observer
 }
 

@@ -26,7 +26,7 @@ type Attempt struct {
 	Err                 error // nil: it was committed
 }
 
-// unobserved is the Observer where nobody listens.
+// unobserved is the Observer where there is none.
 type unobserved struct{}
 
 func (unobserved) Tried(Attempt)                 {}

@@ -141,7 +141,7 @@ func (v *view) progressOf(kind loyalty.ProgressKind) func(string) json.RawMessag
 	return func(key string) json.RawMessage { return v.Progress[loyalty.ProgressKey{Kind: kind, Key: key}] }
 }
 
-// late is for how many days after a day it is still told, where nobody looked on it.
+// late is for how many days after a day it is still told, where the job did not run on it.
 const late = 2
 
 // anniversary are the attributes of anniversary.

@@ -47,7 +47,7 @@ func (t *told) note(subject string, n note) {
 // repeats nothing.
 const memory = 400
 
-// forget drops what nobody can be reminded of any more.
+// forget drops what is past being reminded of.
 func (t *told) forget(today calendar.Day) {
 	maps.DeleteFunc(t.Told, func(_ string, n note) bool { return n.Until+memory < today })
 }
