@@ -16,6 +16,7 @@ import (
 func TestPortalInABrowser(t *testing.T) {
 	t.Parallel()
 	g := newGround(t, storetest.EmptySQLite(t))
+	g.env = append(g.env, "LOYALTY_SIGNING_DEBUG=true")
 	s := g.start(t)
 	b := browse(t, s.address)
 	visit := func(path, until string) {
@@ -28,6 +29,11 @@ func TestPortalInABrowser(t *testing.T) {
 	b.fill(map[string]string{"#try [name=key]": g.key.KeyID, "#try [name=secret]": "wrong"})
 	b.press("#try button[type=submit]")
 	b.until(outcome + "?.includes('What error 101024 means')")
+	require.Contains(t, evaluate[string](b, outcome), "canonicalised the request as this page did")
+	evaluate[bool](b, `(() => { const send = window.fetch; window.fetch = (to, how) => { window.fetch = send; return send(to, {...how, body: how.body.replace('member-1001', 'member-1002')}) }; return true })()`)
+	b.press("#try button[type=submit]")
+	b.until("document.querySelector('#try mark')") // changed on its way: the hash of the body is another one
+	require.Regexp(t, "^[0-9a-f]{64}\\n$", evaluate[string](b, "document.querySelector('#try mark').textContent"))
 	b.faults() // the browser tells of a 401 that it got by way of the relay: it did not
 	b.fill(map[string]string{"#try [name=secret]": g.key.Secret})
 	b.press("#try button[type=submit]")

@@ -77,6 +77,21 @@ function pretty(text) {
   try { return JSON.stringify(JSON.parse(text), null, 2); } catch { return text; }
 }
 
+// differs shows what the server made of a refused request, where its settings let it tell (LOYALTY_SIGNING_DEBUG): the form that
+// is nearest to the page's own, with the first line that differs marked.
+function differs(canonical, tries) {
+  const own = canonical.split('\n');
+  const at = lines => { const i = lines.findIndex((line, i) => line !== own[i]); return i < 0 ? lines.length : i; };
+  const nearest = tries.map(one => one.canonical_request.split('\n')).sort((a, b) => at(b) - at(a))[0];
+  if (!nearest) return [];
+  const first = at(nearest), same = first === nearest.length && first === own.length;
+  const lines = nearest.map((line, i) => i === first ? make('mark', {}, line || '(an empty line)', '\n') : line + '\n');
+  return [
+    make('p', {}, same ? 'The server canonicalised the request as this page did: key or secret are wrong.' : `Line ${first + 1} of what the server canonicalised differs:`),
+    make('pre', {}, make('code', { class: 'differs' }, ...lines)),
+  ];
+}
+
 // The form signs a request before the reader's eyes and sends it by the relay, because a page may not set Date.
 function trial() {
   const section = document.getElementById('try');
@@ -120,11 +135,11 @@ function trial() {
       const sent = await fetch('/docs/try', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ method, target, headers, body }) });
       if (!sent.ok) throw new Error(await sent.text());
       const answer = await sent.json();
-      let code;
-      try { code = JSON.parse(answer.body).error?.code; } catch { /* it is no JSON */ }
+      let code, debug;
+      try { ({ error: { code } = {}, debug } = JSON.parse(answer.body)); } catch { /* it is no JSON */ }
       outcome.replaceChildren(
         make('p', { class: 'status' }, `${answer.status} in ${answer.took} ms `, code === undefined ? '' : make('a', { href: `/docs/errors/${code}` }, `What error ${code} means`)),
-        make('pre', {}, make('code', {}, pretty(answer.body))),
+        ...(debug ? differs(made.canonical, debug) : []), make('pre', {}, make('code', {}, pretty(answer.body))),
         block('Headers of the answer', answer.headers.map(([name, value]) => `${name}: ${value}`).join('\n')), ...steps(made));
     } catch (error) {
       outcome.replaceChildren(make('p', { class: 'status' }, `It was not sent: ${error.message}`));
