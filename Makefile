@@ -10,6 +10,7 @@ NEWMAN_VERSION := 6.2.2
 OASDIFF_VERSION := v1.29.1
 OPENAPI_TYPESCRIPT_VERSION := 7.13.0
 TYPESCRIPT_VERSION := 5.9.3
+AXE_VERSION := 4.14.1
 STANDARDWEBHOOKS_VERSION := 1.1.1
 
 .DEFAULT_GOAL := help
@@ -83,7 +84,7 @@ verify: ## prove that generated code, modules and formatting are fresh
 	$(GO) vet ./...
 
 .PHONY: tools
-tools: $(BIN)/golangci-lint $(BIN)/redocly $(BIN)/newman $(BIN)/openapi-typescript $(BIN)/npm-webhooks ## install the heavy tools into .bin
+tools: $(BIN)/golangci-lint $(BIN)/redocly $(BIN)/newman $(BIN)/openapi-typescript $(BIN)/npm-webhooks $(BIN)/axe.min.js ## install the heavy tools into .bin
 
 $(BIN)/golangci-lint:
 	GOBIN=$(BIN) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
@@ -106,6 +107,10 @@ $(BIN)/openapi-typescript:
 
 $(BIN)/npm-webhooks:
 	npm install --prefix $(BIN)/npm-webhooks --no-save --no-audit --no-fund standardwebhooks@$(STANDARDWEBHOOKS_VERSION)
+
+$(BIN)/axe.min.js:
+	npm install --prefix $(BIN)/npm-axe --no-save --no-audit --no-fund axe-core@$(AXE_VERSION)
+	ln -sf npm-axe/node_modules/axe-core/axe.min.js $(BIN)/axe.min.js
 
 .PHONY: lint
 lint: tools ## lint the code and the documents

@@ -105,6 +105,7 @@ var canaryPieces = [][2]string{
 	{"/entities/core/customer-list", `{"id":"everybody","name":"Everybody"}`},
 	{"/admin/modules/custom_events", `{"enabled":true}`},
 	{"/admin/modules/friend_referral", `{"enabled":true,"config":{"referrer_points":5,"friend_points":5,"pay_on":"opt_in"}}`},
+	{"/admin/webhooks", `{"label":"Everything","url":"https://crm.example.com/hook","types":["event.*"]}`},
 	{"/entities/profiling/flow", `{"id":"words","title":{"en":"Words"},"questions":[{"id":"free","field":"cf_said","text":{"en":"?"}},{"id":"nick","field":"handler","text":{"en":"?"}}],"points":1}`},
 	{"/entities/custom-events/action", `{"name":"tasting","schema":{"type":"object","properties":{"guest":{"type":"string","x-personal":true},"cups":{"type":"integer"}}}}`},
 	{"/entities/custom-events/action", `{"name":"checkout_item","schema":{"type":"object","properties":{"engraving":{"type":"string","x-personal":true}}}}`},
@@ -355,7 +356,9 @@ func (p *person) reads(id string) map[string][]string {
 		"key_id": {p.key.KeyID}, "module": {"events_api"}, "entity_id": {"coffee-voucher"}, "reward_id": {"coffee-voucher"},
 		"transaction_id": {"T-1001", "T-7001", "T-7002"}, "quiz_id": {"q"}, "flow_id": {"words"}, "wheel_id": {"w"},
 		"offer_id": {"coffee-3-for-2"}, "contest_id": {"spring-raffle"}, "campaign_id": {"labels"}, "pool_id": {"p"}, "job": {"expiry"},
-		"batch_id": {p.batch}, "claim_id": {p.claim},
+		"batch_id": {p.batch}, "claim_id": {p.claim}, "user_id": {"owner"}, "delivery": {"1"},
+		"table": {"customers", "events", "postings", "lots", "purchases", "coupons", "claims"},
+		"webhook_id": {p.get("/admin/webhooks").json(p.t)["data"].([]any)[0].(map[string]any)["webhook_id"].(string)},
 	}
 	all, asked := map[string][]string{}, 0
 	for _, doc := range documents() {

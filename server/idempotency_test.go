@@ -136,15 +136,19 @@ func TestRefusalsAreKept(t *testing.T) {
 		"changeEntities":     {"/entities", `{"entities":[{"method":"archive","type":"rewards/reward","id":"nobody"}]}`},
 		"applyConfiguration": {"/admin/configuration", `{"mode":"apply","configuration":{"modules":{"checkout_accept":{"enabled":true},"pending_events":{"enabled":true,"config":{"actions":["visit"],"days":3}}}}}`},
 		"configureModule":    {"/admin/modules/nobody", `{"enabled":true}`},
+		"createUser":         {"/admin/users", `{"login":"taken","name":"Taken","role":"viewer"}`},
+		"retryDelivery":      {"/admin/webhooks/nobody/deliveries/1/retry", `{}`},
+		"replayWebhook":      {"/admin/webhooks/nobody/replay", `{"from":"2026-01-01T00:00:00Z","to":"2026-01-02T00:00:00Z"}`},
 	}
 	cannot := map[string]string{
-		"createKey": "it refuses with 400 and 403 only", "updateSettings": "it refuses with 400 only",
+		"createKey": "it refuses with 400 and 403 only", "updateSettings": "it refuses with 400 only", "createWebhook": "it refuses with 400 and 403, and once there are a hundred",
 		"submitEvents": "each event is refused on its own: TestBulkUnderAKey", "runJob": "it keeps no answer",
 	}
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := openOn(t, url, patient)
 		h.everyModule()
 		done(h, "/coupon-pools", `{"id":"taken","name":"Taken","source":"uploaded","coupon":{"type":"amount","value":5,"currency":"EUR","name":{"en":"Five off"}}}`)
+		done(h, "/admin/users", `{"login":"taken","name":"Taken","role":"viewer"}`)
 		tried := 0
 		for _, o := range everyOperation(t) {
 			keeps := false
@@ -168,7 +172,7 @@ func TestRefusalsAreKept(t *testing.T) {
 			}
 			require.Empty(t, first.header.Get("Idempotency-Replayed"))
 			again := h.post(target, body, "Idempotency-Key", o.OperationID)
-			require.Equal(t, "true", again.header.Get("Idempotency-Replayed"), o.OperationID)
+			require.Equal(t, "true", again.header.Get("Idempotency-Replayed"), "%s: %s", o.OperationID, first.body)
 			require.Equal(t, first.body, again.body)
 			other := h.post(target, strings.TrimSuffix(body, "}")+" }", "Idempotency-Key", o.OperationID)
 			require.Equal(t, http.StatusConflict, other.status, "%s: %s", o.OperationID, other.body)

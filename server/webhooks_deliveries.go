@@ -212,7 +212,7 @@ func deliveryAnswer(d loyalty.Delivery) any {
 
 func deliveryOf(d *loyalty.Delivery) administration.Delivery {
 	out := administration.Delivery{
-		Delivery: d.Number, EventID: d.Event, Type: d.Type, Customer: textOrNil(d.Name), State: administration.DeliveryState(d.State), Attempts: d.Attempts,
+		Delivery: d.Number, EventID: d.Event, Type: d.Type, Customer: textOrNil(d.Name), State: administration.DeliveryStatus(d.State), Attempts: d.Attempts,
 		Replay: d.Replay, CreatedAt: common.Instant(d.CreatedAt), LastAttemptAt: instantOrNil(d.LastAt),
 	}
 	if d.Sequence != 0 {

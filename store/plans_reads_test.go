@@ -87,11 +87,16 @@ INSERT INTO answers (access_key, key, hash, status, body, at) SELECT 'k', n::tex
 INSERT INTO campaign_customers (customer_id, campaign) SELECT crowd_id(n), 'welcome' FROM n;
 INSERT INTO campaign_figures (campaign, slot, runs, customers, points, taken_back, coupons, labels, tiers, challenge) SELECT 'old-' || n, 0, 1, 1, 1, 0, 0, 0, 0, 0 FROM n;
 INSERT INTO tallies (key, count) SELECT 'old-' || n, 1 FROM n;
+INSERT INTO webhooks (id, label, url, types, ordered, version, format, concurrency, state, cursor, last_number, failures, tries, told, pace, created_at, updated_at)
+SELECT crowd_id(n), 'w' || n, 'https://crm.example.com', '["event.*"]', true, '2026-11', 'json', 8, 'paused', 0, 20000, 0, 0, false, 0, crowd_at(n), crowd_at(n) FROM n WHERE n <= 100;
+INSERT INTO deliveries (webhook_id, number, sequence, customer_id, event_id, type, replay, state, front, attempts, next_at, created_at, last_status)
+SELECT crowd_id(1), n, n, crowd_whose(n), crowd_id(n), CASE WHEN n %% 50 = 0 THEN 'event.suspend' ELSE 'event.point_add' END, false,
+	CASE WHEN n %% 200 = 0 THEN 'dead' WHEN n %% 199 = 0 THEN 'waiting' WHEN n %% 197 = 0 THEN 'skipped' ELSE 'sent' END, false, 1, crowd_at(n), crowd_at(n), 204 FROM n;
 UPDATE tail_state SET looked_at = crowd_at(20001), compared_at = crowd_at(20001);
 DROP TABLE n`
 
 // small are the tables of the configuration. Whatever else is there grows.
-var small = []string{"access_keys", "key_secrets", "modules", "settings", "programme_version", "entities", "jobs", "leaderboard", "followers", "tail_state", "goose_db_version"}
+var small = []string{"access_keys", "key_secrets", "modules", "settings", "programme_version", "entities", "jobs", "leaderboard", "followers", "webhooks", "webhook_secrets", "tail_state", "goose_db_version"}
 
 // listRow is what of a list has to be asked for besides every parameter of its own
 // that the document has.
@@ -108,7 +113,10 @@ var lists = map[string]listRow{
 	"listFailedRequests": {extra: []string{"status=404&since=2020-01-01T00:00:00Z", "key_id=k1"}},
 	"listCoupons":        {extra: []string{"type=gift_card", "pool=coffee-codes&status=created", "status.in=redeemed,claimed", "customer=member-1001&status=claimed", "customer.nin=member-1001", "status=expired"}},
 	"getCouponUsage":     {},
-	"followEvents":       {skip: "offset", extra: []string{"types=event.point_*&include=postings,personal"}},
+	"listWebhooks":       {}, "listWebhookTypes": {},
+	"listDeliveries": {path: "/admin/webhooks/01a0c450-6c01-7000-8000-000000000000/deliveries", extra: []string{"state=dead", "state=waiting&customer=member-1001", "customer=member-1001&type=event.point_add", "created_at.gte=2020-01-01"}},
+	"exportTable":    {skip: "offset", extra: []string{"/admin/exports/customers?limit=100", "/admin/exports/postings?limit=100", "/admin/exports/lots?limit=100", "/admin/exports/purchases?limit=100", "/admin/exports/coupons?limit=100", "/admin/exports/claims?limit=100"}},
+	"followEvents":   {skip: "offset", extra: []string{"types=event.point_*&include=postings,personal"}},
 	"listCustomers": {extra: []string{"status=suspended", "search=h7", "email=77@shop.test", "list=spring-2026&status=active", "score.gte=19000", "language=fr", "handler.in=h1,h2",
 		"search=h", "search=77@shop&status=active", "list=spring-2026&currency=EUR", "language.in=en,hu,fr&currency.in=EUR,HUF", "language=hu&status.in=active,suspended"}},
 	"listCustomerListErrors": {path: "/v1/bulk-operation/customer-list/01a0c450-6c01-7000-8000-000000000000/status/errors"},
@@ -141,16 +149,19 @@ func exempt(operation, query string) bool {
 // column can give. The list is read in its own order, which is soon a page where most
 // rows fit, as a negation is meant to be used.
 var negated = map[string][]string{
-	"listAudit":     {"action.ne", "action.nin"},
-	"listCoupons":   {"type.ne", "type.nin"},
-	"listCustomers": {"language.ne", "language.nin", "currency.ne", "currency.nin"},
+	"listAudit":      {"action.ne", "action.nin"},
+	"listCoupons":    {"type.ne", "type.nin"},
+	"listCustomers":  {"language.ne", "language.nin", "currency.ne", "currency.nin"},
+	"listDeliveries": {"state.ne", "state.nin", "customer.ne", "customer.nin"},
 }
 
 // withoutIndex are the filters that stay without an index: one on figures would change
 // with every event, and end that the row which every event updates is updated in place
 // (HOT). The list is read in its own order, or the figures are looked through.
 var withoutIndex = map[string][]string{
-	"listCustomers": {"score", "score.eq", "score.in", "score.gt", "score.gte", "spendable", "spendable.eq", "spendable.in"},
+	// each delivery would pay for it; what is looked for is what is dead or waits
+	"listDeliveries": {"type", "type.eq", "type.in", "type.ne", "type.nin"},
+	"listCustomers":  {"score", "score.eq", "score.in", "score.gt", "score.gte", "spendable", "spendable.eq", "spendable.in"},
 }
 
 func unindexed(operation, query string) bool {
@@ -320,7 +331,8 @@ func openReads(t *testing.T, database string, plans *planTap) *reads {
 	catalogue, err := i18n.Load()
 	require.NoError(t, err)
 	handler, err := server.New(server.Options{
-		Listen: "127.0.0.1:0", Region: "test", Engine: engine, Directory: directory, Admin: admin, Reader: s, Feed: s,
+		Listen: "127.0.0.1:0", Region: "test", Engine: engine, Directory: directory, Admin: admin, Reader: s, Feed: s, Exports: s,
+		Webhooks: administration.NewWebhooks(admin, s, administration.WebhookRules{}), Messages: server.NewWebhookMessages(s, directory.Programme),
 		Leaderboard: leaderboard.NewLeaderboard(leaderboard.LeaderboardOptions{Store: s, Programmes: directory}),
 		Jobs:        job.NewJobs(job.JobsOptions{Engine: engine, Store: s}),
 		Vocabulary:  vocabulary, Catalogue: catalogue, Ready: s.Ready, Logger: slog.New(slog.DiscardHandler),

@@ -171,9 +171,11 @@ func (s webhookStore) Backlogs(ctx context.Context) (map[loyalty.ID]loyalty.Webh
 	var id UUID
 	var waiting, dead, behind number
 	var oldest Millis
+	// "+ 0": else PostgreSQL looks for the oldest in the index by age, which has all that was
+	// sent, where a webhook has nothing that waits
 	err := s.asks(ctx, sqlFragment{`SELECT w.id, (SELECT count(*) FROM deliveries d WHERE d.webhook_id = w.id AND d.state = 'waiting'),
 (SELECT count(*) FROM deliveries d WHERE d.webhook_id = w.id AND d.state = 'dead'),
-(SELECT min(d.created_at) FROM deliveries d WHERE d.webhook_id = w.id AND d.state = 'waiting'), t.head - w.cursor FROM webhooks w CROSS JOIN tail_state t`, nil}.reads(func() bool {
+(SELECT min(d.created_at + 0) FROM deliveries d WHERE d.webhook_id = w.id AND d.state = 'waiting'), t.head - w.cursor FROM webhooks w CROSS JOIN tail_state t`, nil}.reads(func() bool {
 		all[loyalty.ID(id)] = loyalty.WebhookBacklog{Waiting: int64(waiting), Dead: int64(dead), Behind: max(0, int64(behind)), Oldest: oldest.Time()}
 		return false
 	}, &id, &waiting, &dead, &oldest, &behind))

@@ -272,24 +272,24 @@ func (e DeliveryDetailLastFault) Valid() bool {
 	}
 }
 
-// Defines values for DeliveryState.
+// Defines values for DeliveryStatus.
 const (
-	DeliveryStateDead    DeliveryState = "dead"
-	DeliveryStateSent    DeliveryState = "sent"
-	DeliveryStateSkipped DeliveryState = "skipped"
-	DeliveryStateWaiting DeliveryState = "waiting"
+	DeliveryStatusDead    DeliveryStatus = "dead"
+	DeliveryStatusSent    DeliveryStatus = "sent"
+	DeliveryStatusSkipped DeliveryStatus = "skipped"
+	DeliveryStatusWaiting DeliveryStatus = "waiting"
 )
 
-// Valid indicates whether the value is a known member of the DeliveryState enum.
-func (e DeliveryState) Valid() bool {
+// Valid indicates whether the value is a known member of the DeliveryStatus enum.
+func (e DeliveryStatus) Valid() bool {
 	switch e {
-	case DeliveryStateDead:
+	case DeliveryStatusDead:
 		return true
-	case DeliveryStateSent:
+	case DeliveryStatusSent:
 		return true
-	case DeliveryStateSkipped:
+	case DeliveryStatusSkipped:
 		return true
-	case DeliveryStateWaiting:
+	case DeliveryStatusWaiting:
 		return true
 	default:
 		return false
@@ -1730,7 +1730,7 @@ type Delivery struct {
 	//
 	//
 	// Example: sent
-	State DeliveryState `json:"state"`
+	State DeliveryStatus `json:"state"`
 
 	// Type The type of the message.
 	//
@@ -1884,7 +1884,7 @@ type DeliveryDetail struct {
 	//
 	//
 	// Example: sent
-	State DeliveryState `json:"state"`
+	State DeliveryStatus `json:"state"`
 
 	// Type The type of the message.
 	//
@@ -1929,13 +1929,13 @@ type DeliveryList struct {
 	Time *externalRef0.ProcessingTime `json:"time,omitempty"`
 }
 
-// DeliveryState - `waiting`: it will be sent, or sent again.
+// DeliveryStatus - `waiting`: it will be sent, or sent again.
 // - `sent`: it was taken.
 // - `dead`: all tries were used up.
 // - `skipped`: it was left out when the webhook was resumed.
 //
 // Example: sent
-type DeliveryState string
+type DeliveryStatus string
 
 // EarnRate Points for one unit of money; kept exactly as written.
 //

@@ -151,6 +151,24 @@ func (b *browsed) api(path string) string {
 	return evaluate[string](b, "window.said")
 }
 
+// violations has axe look at the page, if it is there: what a person without a mouse, or one
+// who hears the page, would stumble over.
+func (b *browsed) violations() string {
+	b.t.Helper()
+	axe, err := os.ReadFile("../../../.bin/axe.min.js")
+	if err != nil {
+		if os.Getenv("LOYALTY_REQUIRE_TOOLS") == "1" {
+			require.NoError(b.t, err, "axe is needed: make tools")
+		}
+		b.t.Log("SKIPPED: there is no axe to look at the pages; make tools installs it")
+		return "[]"
+	}
+	evaluate[bool](b, string(axe)+"\n; true")
+	evaluate[bool](b, `window.found = null; axe.run(document, {resultTypes: ['violations']}).then((r) => { window.found = JSON.stringify(r.violations.map((v) => [v.id, v.nodes.slice(0, 2).map((n) => n.html.slice(0, 200) + n.failureSummary)])) }), true`)
+	b.until("window.found !== null")
+	return evaluate[string](b, "window.found")
+}
+
 var consoleLink = regexp.MustCompile(`Console: open (http://\S+)`)
 
 // openConsole starts a server with the demonstration in it and signs in by its link.
@@ -191,6 +209,7 @@ func everyScreen(b *browsed) {
 		assert.Empty(t, b.faults(), place)
 		assert.Equal(t, 0, evaluate[int](b, "document.querySelectorAll('main .failure').length"), "%s: %s", place, evaluate[string](b, "document.querySelector('main').innerText.slice(0, 500)"))
 		assert.Equal(t, 1, evaluate[int](b, "document.querySelectorAll('h1').length"), place)
+		assert.Equal(t, "[]", b.violations(), place)
 	}
 	b.deeds()
 	assert.Empty(t, b.faults())

@@ -147,6 +147,8 @@ function trial() {
   });
 }
 
+// What can be scrolled can be scrolled by keys.
+for (const block of document.querySelectorAll('main pre')) block.tabIndex = 0;
 tabs();
 search();
 trial();

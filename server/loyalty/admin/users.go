@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -141,6 +142,9 @@ func (o *Users) FirstOwner(ctx context.Context) (loyalty.User, error) {
 	}
 	name, role, yes := "Owner", loyalty.RoleOwner, true
 	done, err := o.Create(ctx, Call{KeyID: CommandLine}, "owner", UserChange{Name: &name, Role: &role, Personal: &yes})
+	if errors.Is(err, loyalty.ErrLoginTaken) { // another program that starts was faster
+		return o.userByLogin(ctx, "owner")
+	}
 	return done.Value, err
 }
 

@@ -29,12 +29,12 @@ func (a *Webhooks) TestWebhook(ctx context.Context, call Call, id string) (Done[
 // RetryDelivery has a dead delivery sent again. It fails with ErrWebhookNotFound,
 // ErrDeliveryNotFound and ErrDeliveryNotDead.
 func (a *Webhooks) RetryDelivery(ctx context.Context, call Call, id string, number int64) (Done[loyalty.Delivery], error) {
-	_, d, _, err := a.Delivery(ctx, id, number)
-	if err != nil {
-		return Done[loyalty.Delivery]{}, err
-	}
 	return changing(ctx, a, call, func(r *webhookRun) (loyalty.Delivery, error) {
 		w, err := r.webhook(id)
+		if err != nil {
+			return loyalty.Delivery{}, err
+		}
+		_, d, _, err := a.Delivery(ctx, id, number) // as it was: the row is locked, and nothing was changed
 		if err != nil {
 			return d, err
 		}

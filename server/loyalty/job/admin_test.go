@@ -228,7 +228,7 @@ func TestModulesAndSettings(t *testing.T) {
 		require.True(t, d.directory.Programme().Economy.NegativeRefuse)
 		m, err := d.Module(ctx, "points-economy")
 		require.NoError(t, err)
-		require.JSONEq(t, `{"expiry":{"policy":"none"},"negative":"refuse"}`, string(m.Config))
+		require.JSONEq(t, `{"expiry":{"policy":"none"},"negative":"refuse","reminders":{"points":[30,7],"tiers":[30,7],"coupons":[7],"challenges":[3],"birthday":true,"anniversary":true,"inactivity":[]}}`, string(m.Config))
 		_, err = d.SetModule(ctx, caller, "points_economy", admin.ModuleChange{Enabled: new(true), Config: json.RawMessage(`null`)})
 		require.NoError(t, err)
 		require.True(t, d.directory.Programme().Economy.NegativeRefuse, "without a configuration the old one stays")

@@ -64,7 +64,7 @@ CREATE TABLE deliveries (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX deliveries_due ON deliveries (webhook_id, replay, next_at, number) WHERE front;
 CREATE INDEX deliveries_waiting ON deliveries (webhook_id, customer_id, replay, number) WHERE state = 'waiting';
-CREATE INDEX deliveries_dead ON deliveries (webhook_id, number) WHERE state = 'dead';
+CREATE INDEX deliveries_state ON deliveries (webhook_id, state, number);
 CREATE INDEX deliveries_leased ON deliveries (webhook_id) WHERE owner IS NOT NULL;
 CREATE INDEX deliveries_customer ON deliveries (webhook_id, customer_id, number);
 CREATE INDEX deliveries_created ON deliveries (created_at);

@@ -64,5 +64,5 @@ export function Progress({ who }) {
 }
 
 export function Data({ customer }) {
-  return html`<dl>${Object.entries(customer).sort().map(([name, value]) => html`<div class="card"><span>${name}</span> ${typeof value === 'object' ? html`<pre>${JSON.stringify(value, null, 2)}</pre>` : html`<code>${String(value)}</code>`}</div>`)}</dl>`
+  return html`<div>${Object.entries(customer).sort().map(([name, value]) => html`<div class="card"><span>${name}</span> ${typeof value === 'object' ? html`<pre>${JSON.stringify(value, null, 2)}</pre>` : html`<code>${String(value)}</code>`}</div>`)}</div>`
 }

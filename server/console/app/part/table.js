@@ -26,9 +26,9 @@ export function Table({ answer, columns, to, empty, name = 'rows', links = true 
     filter({ cursor, offset })
   }
   return html`
-    <div class="scroll" tabindex="0" role="region" aria-label=${t('list.rows')}>
+    <div class="scroll" tabindex="0" role="group" aria-label=${t('list.rows')}>
       <table>
-        <thead><tr>${columns.map((c) => html`<th scope="col" class=${c.right ? 'right' : ''}>${c.label}</th>`)}</tr></thead>
+        <thead><tr>${columns.map((c) => (c.label ? html`<th scope="col" class=${c.right ? 'right' : ''}>${c.label}</th>` : html`<td></td>`))}</tr></thead>
         <tbody ref=${body}>
           ${rows.map((row) => html`<tr tabindex=${to ? 0 : undefined} class=${to ? 'link' : ''}
             onClick=${(e) => to && !e.target.closest('a, button, code') && go(to(row))} onKeyDown=${(e) => to && e.key === 'Enter' && e.target === e.currentTarget && go(to(row))}>

@@ -26,7 +26,7 @@ export default function Customer({ place }) {
       ${['spendable', 'reserved', 'pending', 'score', 'spent', 'expired'].map((f) => html`<${Card} label=${t('points.' + f)} value=${number(c[f])} />`)}
       <${Card} label=${t('customer.since')} value=${day(c.created_at)} note=${t('customer.last', { at: time(c.updated_at) })} />
     </div>
-    <div class="tabs" role="tablist">${Object.keys(tabs).map((n) => html`<button role="tab" aria-selected=${n === tab} aria-pressed=${n === tab} onClick=${() => filter({ tab: n, as_of: '', action: '' })}>${t('customer.tab.' + n)}</button>`)}</div>
+    <div class="tabs" role="tablist">${Object.keys(tabs).map((n) => html`<button role="tab" aria-selected=${n === tab} onClick=${() => filter({ tab: n, as_of: '', action: '' })}>${t('customer.tab.' + n)}</button>`)}</div>
     <div role="tabpanel"><${tabs[tab]} who=${who} customer=${c} place=${place} key=${tab} /></div>`}</${Loaded}>`
 }
 

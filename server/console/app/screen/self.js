@@ -53,7 +53,7 @@ export default function Self() {
     <p>${t('self.role')}: <strong>${me.now.role}</strong> · ${t('self.personal')}: ${me.now.personal ? t('yes') : t('no')}</p>
     <div class="split">
       <section><h2>${t('self.password')}</h2>
-        <form onSubmit=${password}><input name="username" value=${me.now.login} autocomplete="username" hidden /><label>${t('self.new')}<input name="password" type="password" autocomplete="new-password" minlength="10" required /></label>
+        <form onSubmit=${password}><input name="username" value=${me.now.login} autocomplete="username" aria-label=${t('sign.login')} hidden /><label>${t('self.new')}<input name="password" type="password" autocomplete="new-password" minlength="10" required /></label>
           ${wrong.password && html`<p class="wrong" role="alert">${wrong.password}</p>`}<button class="primary">${t('save')}</button></form>
       </section>
       <section><h2>${t('self.factor')}</h2>
