@@ -357,7 +357,7 @@ func (p *person) reads(id string) map[string][]string {
 		"transaction_id": {"T-1001", "T-7001", "T-7002"}, "quiz_id": {"q"}, "flow_id": {"words"}, "wheel_id": {"w"},
 		"offer_id": {"coffee-3-for-2"}, "contest_id": {"spring-raffle"}, "campaign_id": {"labels"}, "pool_id": {"p"}, "job": {"expiry"},
 		"batch_id": {p.batch}, "claim_id": {p.claim}, "user_id": {"owner"}, "delivery": {"1"},
-		"table": {"customers", "events", "postings", "lots", "purchases", "coupons", "claims"},
+		"table":      {"customers", "events", "postings", "lots", "purchases", "coupons", "claims"},
 		"webhook_id": {p.get("/admin/webhooks").json(p.t)["data"].([]any)[0].(map[string]any)["webhook_id"].(string)},
 	}
 	all, asked := map[string][]string{}, 0
