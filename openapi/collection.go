@@ -165,25 +165,32 @@ var templated = regexp.MustCompile(`\{([a-z_]+)\}`)
 // switched on.
 func collectionTarget(path string, parameters openapi3.Parameters, own map[string]any) collectionURL {
 	target := collectionURL{Host: []string{"{{base_url}}"}}
-	examples := map[string]string{}
 	for _, ref := range parameters {
-		p := ref.Value
-		switch p.In {
-		case openapi3.ParameterInPath:
-			examples[p.Name] = fmt.Sprint(p.Example)
-		case openapi3.ParameterInQuery:
+		if p := ref.Value; p.In == openapi3.ParameterInQuery {
 			if _, nested := p.Example.(map[string]any); nested || p.Name == "cursor" {
 				continue
 			}
 			target.Query = append(target.Query, collectionVariable{Key: p.Name, Value: exampleText(p.Example), Description: p.Description, Disabled: true})
 		}
 	}
+	path = ExamplePath(path, parameters, own)
+	target.Raw, target.Path = "{{base_url}}"+path, strings.Split(strings.TrimPrefix(path, "/"), "/")
+	return target
+}
+
+// ExamplePath is a path with the examples of its parameters in their places, percent-encoded,
+// or with those that a body's example has of its own (x-path).
+func ExamplePath(path string, parameters openapi3.Parameters, own map[string]any) string {
+	examples := map[string]string{}
+	for _, ref := range parameters {
+		if p := ref.Value; p.In == openapi3.ParameterInPath {
+			examples[p.Name] = fmt.Sprint(p.Example)
+		}
+	}
 	for name, example := range own {
 		examples[name] = fmt.Sprint(example)
 	}
-	path = templated.ReplaceAllStringFunc(path, func(name string) string { return url.PathEscape(examples[strings.Trim(name, "{}")]) })
-	target.Raw, target.Path = "{{base_url}}"+path, strings.Split(strings.TrimPrefix(path, "/"), "/")
-	return target
+	return templated.ReplaceAllStringFunc(path, func(name string) string { return url.PathEscape(examples[strings.Trim(name, "{}")]) })
 }
 
 // exampleText writes an example as a query has it.

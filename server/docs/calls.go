@@ -1,15 +1,11 @@
 package docs
 
 import (
-	"fmt"
 	"maps"
 	"net/http"
-	"net/url"
-	"regexp"
 	"slices"
-	"strings"
 
-	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/loyalty-platform/loyalty/openapi"
 )
 
 // trial is a request that a page fills its form with.
@@ -27,37 +23,18 @@ type call struct {
 	value any // of the body
 }
 
-var templated = regexp.MustCompile(`\{([a-z_]+)\}`)
-
 // calls are the examples of an operation, the plainest one first.
 func (o operation) calls() []call {
 	once := o.Parameters.GetByInAndName("header", "Idempotency-Key") != nil
 	if o.RequestBody == nil {
-		return []call{{name: o.OperationID, trial: trial{Method: http.MethodGet, Target: o.target(nil)}}}
+		return []call{{name: o.OperationID, trial: trial{Method: http.MethodGet, Target: openapi.ExamplePath(o.path, o.parameters, nil)}}}
 	}
 	examples := o.RequestBody.Value.Content.Get("application/json").Examples
 	var all []call
 	for _, name := range slices.Sorted(maps.Keys(examples)) {
 		example := examples[name].Value
 		own, _ := example.Extensions["x-path"].(map[string]any)
-		all = append(all, call{name, trial{o.method, o.target(own), asJSON(example.Value, "  "), once}, example.Value})
+		all = append(all, call{name, trial{o.method, openapi.ExamplePath(o.path, o.parameters, own), asJSON(example.Value, "  "), once}, example.Value})
 	}
 	return all
-}
-
-// target is the path with the examples of its parameters, or with those that an example
-// of the body has of its own.
-func (o operation) target(own map[string]any) string {
-	values := map[string]string{}
-	for _, ref := range o.parameters {
-		if p := ref.Value; p.In == openapi3.ParameterInPath {
-			values[p.Name] = fmt.Sprint(p.Example)
-		}
-	}
-	for name, value := range own {
-		values[name] = fmt.Sprint(value)
-	}
-	return templated.ReplaceAllStringFunc(o.path, func(name string) string {
-		return url.PathEscape(values[strings.Trim(name, "{}")])
-	})
 }
