@@ -354,6 +354,15 @@ func TestPersonalDataIsMasked(t *testing.T) {
 		}
 		require.Greater(t, found, 3, "the canaries were not seen by who may")
 		require.Contains(t, not.get(bridged+"/customers/member-1").body, "•••")
+
+		// A table leaves with personal data on demand only, and to who may see them.
+		sees, not = p.enter("owner.sees", loyalty.RoleOwner, true), p.enter("owner.sees-not", loyalty.RoleOwner, false)
+		const table, personally = "/admin/exports/customers?format=csv", "&personal=true"
+		require.NotContains(t, not.get(bridged+table).body, "canary")
+		refused := not.get(bridged + table + personally)
+		require.Equal(t, http.StatusForbidden, refused.status, refused.body)
+		require.Equal(t, 190651, refused.fault(t).Code)
+		require.Contains(t, sees.get(bridged+table+personally).body, "canary")
 	})
 }
 
