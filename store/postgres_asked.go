@@ -58,6 +58,9 @@ func (e *postgresEngine) patience() []question {
 // answer reads the rows of an answer.
 func (q *question) answer(rows pgx.Rows) error {
 	defer rows.Close() // which leaves out those that are too many
+	if err := rows.Err(); err != nil { // there is no answer: its time was over, or the database is away
+		return err
+	}
 	fields := rows.FieldDescriptions()
 	columns := make([]string, len(fields))
 	for i, f := range fields {
