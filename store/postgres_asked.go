@@ -57,7 +57,7 @@ func (e *postgresEngine) patience() []question {
 
 // answer reads the rows of an answer.
 func (q *question) answer(rows pgx.Rows) error {
-	defer rows.Close() // which leaves out those that are too many
+	defer rows.Close()                 // which leaves out those that are too many
 	if err := rows.Err(); err != nil { // there is no answer: its time was over, or the database is away
 		return err
 	}
