@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -258,6 +259,32 @@ func TestLinksAndPasswords(t *testing.T) {
 		require.Equal(t, http.StatusOK, p.post("/admin/users/sample.owner/reset-second-factor", "").status)
 		require.Equal(t, http.StatusUnauthorized, v.get(bridged+"/admin/me").status, "its sessions end with it")
 	})
+}
+
+// TestSignInsAtOnce: of many who sign in at once, all are answered, and beyond those who
+// may wait some are told to come back.
+func TestSignInsAtOnce(t *testing.T) {
+	p := openConsole(t, storetest.SQLite(t))
+	var wait sync.WaitGroup
+	answers := make(chan answer, 60)
+	for range cap(answers) {
+		wait.Go(func() {
+			answers <- (&visitor{people: p}).post("/console/session", `{"login":"nobody","password":"wrong horse"}`)
+		})
+	}
+	wait.Wait()
+	close(answers)
+	codes := map[int]int{}
+	for a := range answers {
+		code := a.fault(t).Code
+		codes[code]++
+		if code == 190667 {
+			require.Equal(t, []any{http.StatusServiceUnavailable, "5"}, []any{a.status, a.header.Get("Retry-After")})
+		}
+	}
+	require.Len(t, codes, 2)
+	require.NotZero(t, codes[190661])
+	require.NotZero(t, codes[190667])
 }
 
 // codeOf is what an authenticator app shows.

@@ -107,7 +107,7 @@ func failed(err error) error {
 		cause  error
 		answer refusal
 	}{
-		{user.ErrSignIn, errSignIn}, {user.ErrCodeNeeded, errCodeNeeded}, {user.ErrSlow, errSlow}, {user.ErrNoSession, errSession}, {user.ErrNoLink, errLink},
+		{user.ErrSignIn, errSignIn}, {user.ErrCodeNeeded, errCodeNeeded}, {user.ErrSlow, errSlow}, {user.ErrBusy, errBusy}, {user.ErrNoSession, errSession}, {user.ErrNoLink, errLink},
 	} {
 		if errors.Is(err, known.cause) {
 			return known.answer

@@ -30,6 +30,7 @@ var (
 	errLink       = refusal{http.StatusUnauthorized, "UnauthorizedException", 190664, "console_link"}
 	errCrossSite  = refusal{http.StatusForbidden, "ForbiddenException", 190665, "console_cross_site"}
 	errInsecure   = refusal{http.StatusForbidden, "ForbiddenException", 190666, "console_insecure"}
+	errBusy       = refusal{http.StatusServiceUnavailable, "InternalException", 190667, "console_busy"}
 	errMediaType  = refusal{http.StatusUnsupportedMediaType, "UnsupportedMediaTypeException", 190062, "unsupported_media_type"}
 	errBody       = refusal{http.StatusBadRequest, "BadRequestException", 190068, "malformed_body"}
 	errInternal   = refusal{http.StatusInternalServerError, "InternalException", 190001, "internal"}
@@ -69,7 +70,7 @@ func (c *console) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	h := w.Header()
 	h.Set("Content-Language", lang)
-	if said.status == http.StatusTooManyRequests && h.Get("Retry-After") == "" {
+	if (said.status == http.StatusTooManyRequests || said == errBusy) && h.Get("Retry-After") == "" {
 		h.Set("Retry-After", "5")
 	}
 	answer(w, said.status, e)
