@@ -48,8 +48,8 @@ type EngineOptions struct {
 
 // Engine turns submissions into committed effects. It takes batches: whatever
 // waits while the last batch commits becomes the next one, so that a single
-// request is a batch of one and a crowd shares the cost of a commit. There is
-// no timer.
+// request is a batch of one and a crowd shares the cost of a commit. A crowd
+// whose callers were answered just now is waited for, for a moment (crowd).
 type Engine struct {
 	store      loyalty.Store
 	contract   loyalty.Contract

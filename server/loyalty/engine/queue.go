@@ -74,26 +74,21 @@ func (e *Engine) send(ctx context.Context, w waiting) error {
 // maxHeavy is how many heavy submissions may wait.
 const maxHeavy = 64
 
-// work takes what waits, up to a batch, again and again.
+// work takes what waits, and who is worth waiting for, up to a batch, again and again.
 func (e *Engine) work(queue chan waiting, most int) {
+	var callers crowd
 	for first := range queue {
 		tickets := first.join(make([]*Ticket, 0, most))
-	more:
-		for len(tickets) < most {
-			select {
-			case next, ok := <-queue:
-				if !ok {
-					break more
-				}
-				tickets = next.join(tickets)
-			default:
-				break more
-			}
-		}
+		gather(&callers, queue, len(tickets), most, func(next waiting) int {
+			tickets = next.join(tickets)
+			return len(tickets)
+		})
+		began := time.Now()
 		if len(tickets) > 0 {
 			_ = e.process(context.Background(), tickets) // each ticket has its result
 		}
 		e.ended(tickets)
+		callers.answered(len(tickets), len(queue), time.Since(began))
 		for _, t := range tickets {
 			close(t.done)
 		}

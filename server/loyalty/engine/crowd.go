@@ -1,0 +1,89 @@
+package engine
+
+import "time"
+
+// crowd is how many callers a worker seems to have. Callers who each send one submission
+// after the other split into two halves by themselves, of which one waits while the other
+// is committed: twice as many commits as are needed, each of which costs as much as ten
+// events. So a worker that has just answered some waits a moment for them to come back,
+// and never longer than half of what a commit takes. Where they do not come back, it stops
+// waiting for longer and longer.
+type crowd struct {
+	callers int           // answered last, and waiting then
+	takes   time.Duration // a batch, lately
+	skip    int           // batches for which there is no waiting
+	useless int           // times in a row that waiting brought too little
+	timer   *time.Timer   // nil: there was no waiting yet
+}
+
+const (
+	worthwhile  = 4                // callers at least, who are waited for
+	enough      = 24               // submissions for which the cost of a commit does not matter any more
+	longestWait = time.Millisecond // for the callers of one batch
+	mostUseless = 8                // after 2⁸ batches it is tried again
+)
+
+// answered notes a batch: its size, how many wait now that it is over, and what it took.
+func (c *crowd) answered(size, waiting int, took time.Duration) {
+	c.callers = size + waiting
+	c.takes += (took - c.takes) / 8
+}
+
+// gather adds to a batch of some size what waits in the queue, and those who are worth
+// waiting for. join adds one to the batch and tells the batch's size.
+func gather[W any](c *crowd, queue <-chan W, size, most int, join func(W) int) {
+	size = takeWaiting(queue, size, most, join)
+	wanted := min(c.callers, enough, most)
+	if size >= wanted || c.callers < worthwhile {
+		return
+	}
+	if c.skip > 0 {
+		c.skip--
+		return
+	}
+	came := await(c, queue, size, wanted, join)
+	if 2*(came-size) >= wanted-size {
+		c.useless = 0
+	} else {
+		c.useless = min(c.useless+1, mostUseless)
+		c.skip = 1 << c.useless
+	}
+	takeWaiting(queue, came, most, join)
+}
+
+// await takes what comes until there are so many, or the time is over.
+func await[W any](c *crowd, queue <-chan W, size, wanted int, join func(W) int) int {
+	if c.timer == nil {
+		c.timer = time.NewTimer(longestWait)
+	}
+	c.timer.Reset(min(longestWait, c.takes/2))
+	defer c.timer.Stop()
+	for size < wanted {
+		select {
+		case next, ok := <-queue:
+			if !ok {
+				return size
+			}
+			size = join(next)
+		case <-c.timer.C:
+			return size
+		}
+	}
+	return size
+}
+
+// takeWaiting takes what waits now.
+func takeWaiting[W any](queue <-chan W, size, most int, join func(W) int) int {
+	for size < most {
+		select {
+		case next, ok := <-queue:
+			if !ok {
+				return size
+			}
+			size = join(next)
+		default:
+			return size
+		}
+	}
+	return size
+}
