@@ -37,9 +37,11 @@ func holder(id loyalty.ID, ref string) sqlFragment {
 	return sqlFragment{"COALESCE(" + exact.text + ", " + external.text + ")", append(exact.args, external.args...)}
 }
 
-// named is the id of who has now what a name was claimed for.
+// named is the id of who has now what a name was claimed for. LIMIT tells PostgreSQL that a
+// name has one owner: it expects several of two columns, whose key it does not think of, and
+// so would plan anew what it is asked, each time, for fear of them.
 func named(kind loyalty.NameKind, value string) sqlFragment {
-	return sqlFragment{"(SELECT COALESCE(c.merged_into, c.id) FROM names n JOIN customers c ON c.id = n.owner WHERE n.kind = ? AND n.value = ?)", []any{kind, cleanText(value)}}
+	return sqlFragment{"(SELECT COALESCE(c.merged_into, c.id) FROM customers c WHERE c.id = (SELECT n.owner FROM names n WHERE n.kind = ? AND n.value = ? LIMIT 1))", []any{kind, cleanText(value)}}
 }
 
 // merged is the condition that a column names a customer who was merged into the holder:
