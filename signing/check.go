@@ -42,6 +42,9 @@ func (v *Verifier) checkHeader(w *work) error {
 	if len(w.authorizations) != 1 {
 		return malformed("%s must be present exactly once", name)
 	}
+	if v.recall(w) {
+		return nil
+	}
 	var wrong string
 	if w.auth, wrong = parseAuthorization(w.authorizations[0], &w.want); wrong != "" {
 		return malformed("%s: %s", name, wrong)
@@ -64,10 +67,11 @@ func (v *Verifier) checkDate(w *work) (time.Time, error) {
 	if len(w.dates) != 1 {
 		return time.Time{}, malformed("%s must be present exactly once", v.scheme.DateHeader)
 	}
-	date, at, ok := parseDate(trim(w.dates[0]))
+	date, at, ok := v.readDate(w.dates[0])
 	if !ok {
 		return time.Time{}, malformed("%s must be YYYYMMDDTHHMMSSZ, an HTTP date, or ISO 8601 with an offset", v.scheme.DateHeader)
 	}
+	w.stamp = date
 	w.setDate(date)
 	if w.auth.day != string(w.date[:8]) {
 		return at, &Error{Code: CodeScope, Reason: v.scheme.AuthHeader + ": the day in Credential must be that of " + v.scheme.DateHeader}

@@ -38,5 +38,6 @@ func (c Claim) Verify(body []byte, secrets []string) (Verified, error) {
 	if matched < 0 {
 		return Verified{}, refused()
 	}
+	c.verifier.learn(w, c.at)
 	return Verified{KeyID: w.auth.keyID, Secret: matched, Time: c.at, Signature: w.auth.signature, SignedHeaders: w.auth.signedHeaders}, nil
 }

@@ -2,7 +2,6 @@ package signing
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"strings"
 	"sync"
 )
@@ -19,6 +18,8 @@ type work struct {
 	hasQuery              bool
 	auth                  authorization
 	date                  [len(condensed)]byte
+	stamp                 stamp
+	shape                 *shape // of the header, where it is known; nil: it is read
 	want                  [32]byte
 	names                 []string   // signed header names, sorted
 	values                [][]string // what the request carries under each
@@ -44,7 +45,7 @@ func (w *work) release() {
 	clear(w.values)
 	clear(w.keys)
 	w.names, w.values, w.keys, w.cold = w.names[:0], w.values[:0], w.keys[:0], 0
-	w.in, w.auth, w.authorizations, w.dates = Incoming{}, authorization{}, nil, nil
+	w.in, w.auth, w.authorizations, w.dates, w.shape = Incoming{}, authorization{}, nil, nil, nil
 	w.path, w.query, w.signed, w.method, w.host[0] = "", "", "", "", ""
 	if cap(w.arena) > 64<<10 || cap(w.params) > 64 {
 		w.arena, w.params = nil, nil
@@ -81,13 +82,13 @@ func (w *work) start(path string) {
 
 func (w *work) finish() {
 	w.canon = append(append(append(w.canon, '\n'), w.signed...), '\n')
-	w.canon = hex.AppendEncode(w.canon, w.body[:])
+	w.canon = appendHex(w.canon, &w.body)
 }
 
 // setText writes the string to sign of the canonical request at hand.
 func (w *work) setText(algorithm, scope string) {
 	hash := sha256.Sum256(w.canon)
-	w.text = appendText(w.text[:0], algorithm, scope, w.date[:], hash[:])
+	w.text = appendText(w.text[:0], algorithm, scope, w.date[:], &hash)
 }
 
 // each computes the accepted forms one by one, at most maxForms, the one of first at the beginning. Duplicate parts are

@@ -12,6 +12,9 @@ const maxSigned = 16 << 10
 // checkSigned reads the list of signed headers: any order, each name once and lower case, host and the date among them,
 // Authorization not, and every one of them present in the request.
 func (w *work) checkSigned(v *Verifier) error {
+	if w.shape != nil {
+		return w.checkCarried(v)
+	}
 	if !w.readNames() {
 		return malformed("%s: SignedHeaders must be header names in lower case, joined with semicolons", v.scheme.AuthHeader)
 	}
@@ -43,8 +46,7 @@ func (w *work) readNames() bool {
 }
 
 func (w *work) checkNames(v *Verifier) error {
-	host, date, total := false, false, 0
-	w.values = w.values[:0]
+	host, date := false, false
 	for i, name := range w.names {
 		host, date = host || name == "host", date || name == v.dateName
 		if i > 0 && name == w.names[i-1] {
@@ -53,7 +55,25 @@ func (w *work) checkNames(v *Verifier) error {
 		if name == v.authName {
 			return malformed("%s: SignedHeaders must not name %s", v.scheme.AuthHeader, name)
 		}
-		values := w.carried(v, name)
+	}
+	if err := w.checkCarried(v); err != nil {
+		return err
+	}
+	switch {
+	case !host:
+		return malformed("%s: SignedHeaders must name host", v.scheme.AuthHeader)
+	case !date:
+		return malformed("%s: SignedHeaders must name %s", v.scheme.AuthHeader, v.dateName)
+	}
+	return nil
+}
+
+// checkCarried takes the values of the signed headers from the request: each has to be there.
+func (w *work) checkCarried(v *Verifier) error {
+	total := 0
+	w.values = w.values[:0]
+	for i, name := range w.names {
+		values := w.carried(v, i)
 		if len(values) == 0 {
 			return malformed("%s: the signed header is missing", name)
 		}
@@ -62,12 +82,7 @@ func (w *work) checkNames(v *Verifier) error {
 			total += len(value)
 		}
 	}
-	switch {
-	case !host:
-		return malformed("%s: SignedHeaders must name host", v.scheme.AuthHeader)
-	case !date:
-		return malformed("%s: SignedHeaders must name %s", v.scheme.AuthHeader, v.dateName)
-	case total > maxSigned:
+	if total > maxSigned {
 		return &RequestError{"headers", "the signed ones are longer than 16 KiB"}
 	}
 	return nil
@@ -75,8 +90,8 @@ func (w *work) checkNames(v *Verifier) error {
 
 // carried gives the values of a signed header. The host is not in the header map of net/http; appendHeaders puts each host
 // in question in its place.
-func (w *work) carried(v *Verifier, name string) []string {
-	switch {
+func (w *work) carried(v *Verifier, i int) []string {
+	switch name := w.names[i]; {
 	case name == v.dateName:
 		return w.dates
 	case name == "host" && w.in.Host != "":
@@ -84,8 +99,11 @@ func (w *work) carried(v *Verifier, name string) []string {
 		return w.host[:]
 	case name == "host":
 		return nil
+	case w.shape != nil && name != "content-length":
+		return w.in.Header[w.shape.keys[i]]
+	default:
+		return w.lookup(name)
 	}
-	return w.lookup(name)
 }
 
 // lookup gives what the request carries under a lower-case name. Content-Length is put back: net/http takes it out.
@@ -158,12 +176,7 @@ func appendCollapsed(dst []byte, value string, keepQuoted bool) []byte {
 
 // hasRun tells whether there are two blanks in a row.
 func hasRun(s string) bool {
-	for i := 1; i < len(s); i++ {
-		if s[i] == ' ' && s[i-1] == ' ' {
-			return true
-		}
-	}
-	return false
+	return strings.Contains(s, "  ")
 }
 
 // trim removes blanks and tabs around a header value.

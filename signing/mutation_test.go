@@ -50,6 +50,10 @@ func (m *mutants) refuse(what string, change func(in *Incoming)) {
 	change(&in)
 	_, err := m.v.Verify(in, testLookup)
 	require.Error(m.t, err, what)
+	fresh, failed := NewVerifier(testScheme())
+	require.NoError(m.t, failed)
+	_, same := fresh.Verify(in, testLookup)
+	require.EqualError(m.t, same, err.Error(), "what good requests have taught does not matter: "+what)
 	m.n++
 }
 

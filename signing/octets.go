@@ -1,5 +1,10 @@
 package signing
 
+import (
+	"fmt"
+	"slices"
+)
+
 // Octet classes, one bit each, so that scanning a header or a target costs one table look-up per octet.
 const (
 	unreserved uint16 = 1 << iota // RFC 3986: stays as it is when URI-encoded
@@ -49,6 +54,26 @@ func all(s string, of uint16) bool {
 		of &= class[s[i]]
 	}
 	return of != 0
+}
+
+// hexPairs has the two digits of each octet, in lower case.
+var hexPairs = func() (t [256][2]byte) {
+	for c := range t {
+		t[c] = [2]byte([]byte(fmt.Sprintf("%02x", c)))
+	}
+	return t
+}()
+
+// appendHex appends a hash in lower-case hex.
+func appendHex(dst []byte, hash *[32]byte) []byte {
+	n := len(dst)
+	dst = slices.Grow(dst, 2*len(hash))[:n+2*len(hash)]
+	out := (*[64]byte)(dst[n:])
+	for i, c := range hash {
+		pair := &hexPairs[c]
+		out[2*i], out[2*i+1] = pair[0], pair[1]
+	}
+	return dst
 }
 
 // unhex gives the value of a hex digit of either case, or false.

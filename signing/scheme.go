@@ -6,7 +6,6 @@
 package signing
 
 import (
-	"encoding/hex"
 	"fmt"
 	"strings"
 	"time"
@@ -79,10 +78,10 @@ func (s Scheme) clock() func() time.Time {
 
 // appendText appends the string to sign, step 2 of the specification. date is the condensed date-time, canonicalHash the
 // SHA-256 of the canonical request in binary.
-func appendText(dst []byte, algorithm, scope string, date, canonicalHash []byte) []byte {
+func appendText(dst []byte, algorithm, scope string, date []byte, canonicalHash *[32]byte) []byte {
 	dst = append(append(dst, algorithm...), '\n')
 	dst = append(append(dst, date...), '\n')
 	dst = append(append(dst, date[:8]...), '/')
 	dst = append(append(dst, scope...), '\n')
-	return hex.AppendEncode(dst, canonicalHash)
+	return appendHex(dst, canonicalHash)
 }

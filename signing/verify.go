@@ -4,6 +4,7 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -39,6 +40,8 @@ type Verifier struct {
 	dateKey, authKey   string // as in http.Header
 	now                func() time.Time
 	keys               *keyring
+	shapes             shapes
+	date               atomic.Pointer[datedText]
 	dummy              string
 }
 
@@ -128,9 +131,17 @@ func (v *Verifier) key(w *work, secrets []string, i int) triedKey {
 	if i < len(secrets) && secrets[i] != "" {
 		secret, valid = secrets[i], true
 	}
+	if w.shape != nil && valid {
+		if known := w.shape.key.Load(); known != nil && known.secret == secret {
+			return triedKey{known.key, true}
+		}
+	}
 	key, derived := v.keys.get(secret, w.auth.day)
 	if derived {
 		w.cold++
+	}
+	if w.shape != nil && valid {
+		w.shape.key.Store(&secretKey{secret, key})
 	}
 	return triedKey{key, valid}
 }
