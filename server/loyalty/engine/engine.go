@@ -62,6 +62,7 @@ type Engine struct {
 
 	queues  []chan waiting
 	heavy   chan waiting // of submissions that take long by themselves
+	fought  contended
 	seed    maphash.Seed
 	workers sync.WaitGroup
 	closing sync.RWMutex
@@ -263,10 +264,17 @@ const batchTime = 10 * time.Second
 
 // process commits a batch. When another writer was faster, the whole batch is
 // tried again under its customers' locks; when it still cannot be written, every
-// submission is tried on its own, so that none can hurt another. It gives the
-// failure that ended the work; the tickets have it too.
+// submission is tried on its own, so that none can hurt another. Customers over whom
+// nodes fight are locked from the start. It gives the failure that ended the work; the
+// tickets have it too.
 func (e *Engine) process(ctx context.Context, tickets []*Ticket) error {
-	err := e.once(ctx, tickets, false)
+	locked := slices.ContainsFunc(tickets, func(t *Ticket) bool { return e.fought.has(t.needs.Ref) })
+	err := e.once(ctx, tickets, locked)
+	if !locked && errors.Is(err, loyalty.ErrBatchConflict) {
+		for _, t := range tickets {
+			e.fought.note(t.needs.Ref)
+		}
+	}
 	if err != nil && len(tickets) > 1 {
 		if errors.Is(err, loyalty.ErrBatchConflict) {
 			err = e.once(ctx, tickets, true)

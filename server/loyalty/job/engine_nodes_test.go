@@ -1,0 +1,66 @@
+package job_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/action"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/store/storetest"
+)
+
+// conflicts counts the transactions that met another writer's.
+type conflicts struct{ met atomic.Int64 }
+
+func (c *conflicts) Tried(a engine.Attempt) {
+	if errors.Is(a.Err, loyalty.ErrBatchConflict) {
+		c.met.Add(1)
+	}
+}
+
+func (*conflicts) Ended(string, *loyalty.Result) {}
+
+// TestNodesFightOverACustomer: four nodes write to one customer all the time. Each loses
+// twice, and then takes the locks for a second, in which it cannot lose.
+func TestNodesFightOverACustomer(t *testing.T) {
+	const nodes, callers, events = 4, 4, 40
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		s := newShop(t, url, modules{})
+		s.must("hot", "opt_in", `{"email":"hot@shop.test"}`)
+		v, err := vocabulary()
+		require.NoError(t, err)
+		var met [nodes]conflicts
+		var all sync.WaitGroup
+		began := time.Now()
+		for n := range nodes {
+			e, err := engine.NewEngine(engine.EngineOptions{
+				Store: s.db, Contract: v, Programmes: s, Rules: action.All(), Features: action.Features(), Clock: s.clock, Observer: &met[n],
+			})
+			require.NoError(t, err)
+			t.Cleanup(e.Close)
+			for range callers {
+				all.Go(func() {
+					for range events {
+						if _, err := e.Submit(context.Background(), event("hot", "point_add", `{"points":1,"reason":"r"}`)); err != nil {
+							t.Error(err)
+							return
+						}
+					}
+				})
+			}
+		}
+		all.Wait()
+		most := 3 + int64(time.Since(began)/time.Second) // two, and one for each second that is over
+		for n := range met {
+			require.LessOrEqual(t, met[n].met.Load(), most, "conflicts of node %d", n)
+		}
+		require.EqualValues(t, nodes*callers*events, s.must("hot", "visit", `{}`).Customer.Figures.Score)
+	})
+}
