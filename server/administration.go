@@ -18,6 +18,7 @@ type administrationAPI struct {
 	admin      *admin.Admin
 	jobs       Jobs
 	statistics *statistics.Statistics
+	system     *systemLook
 	failures   *failureLog
 	vocabulary *contract.Vocabulary
 	webhooks   *admin.Webhooks

@@ -35,7 +35,7 @@ func (s *Server) handlers() *handlers {
 			reader: s.reader, webhooks: s.webhooks, messages: s.messages, programme: programme,
 			clock: clock, region: s.region, jobWait: s.jobWait, verifying: make(chan struct{}, 1),
 			exports:    exportsAPI{reader: s.exports, directory: s.directory, stopping: s.stopping, streams: newGate(exportsOpen, 0), logger: s.logger},
-			statistics: s.statistics,
+			statistics: s.statistics, system: s.system,
 		},
 		campaigns: campaignsAPI{
 			engine: s.engine, admin: s.admin, reader: s.reader, jobs: s.jobs, vocabulary: s.vocabulary, bulk: bulk,

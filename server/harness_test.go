@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -22,6 +23,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/deliver"
 	"github.com/loyalty-platform/loyalty/server/docs"
+	"github.com/loyalty-platform/loyalty/server/doctor"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/action"
 	administration "github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
@@ -90,6 +93,11 @@ func openOn(t *testing.T, url string, adjust ...func(*server.Options)) *house {
 		Vocabulary:  vocabulary, Catalogue: catalogue, Ready: h.store.Ready, Portal: docs.New(region, nil),
 		Logger: slog.New(slog.NewJSONHandler(h.log, nil)),
 	}
+	patient := &doctor.Patient{
+		Now: time.Now, Local: true, Store: h.store, Keys: h.admin.Keys, Jobs: o.Jobs.List, LogMost: 1 << 40, OldestPostgres: store.OldestPostgres,
+		Node: loyalty.NewID(time.Now(), loyalty.ID{}), Program: server.SystemProgram{Version: "test", Go: runtime.Version(), Platform: runtime.GOOS},
+	}
+	o.System = func(ctx context.Context) (*server.System, error) { return doctor.System(ctx, patient) }
 	for _, f := range adjust {
 		f(&o)
 	}

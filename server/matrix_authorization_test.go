@@ -131,6 +131,7 @@ var authorized = map[string]string{
 
 	"getLedger":          "administration reads",
 	"getStatistics":      "administration reads",
+	"getSystem":          "administration reads",
 	"listFailedRequests": "administration reads",
 	"exportTable":        "administration reads",
 	"getConfiguration":   "administration reads",

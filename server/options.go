@@ -47,6 +47,8 @@ type Options struct {
 	// Webhooks changes webhooks, Messages shows what they are sent.
 	Webhooks *admin.Webhooks
 	Messages *WebhookMessages
+	// System looks at the installation.
+	System func(ctx context.Context) (*System, error)
 	// Leaderboard ranks customers.
 	Leaderboard *leaderboard.Leaderboard
 	// Statistics counts what happens, by day.

@@ -35,6 +35,7 @@ type Server struct {
 	jobs        Jobs
 	boards      *leaderboard.Leaderboard
 	statistics  *statistics.Statistics
+	system      *systemLook
 	jobWait     time.Duration
 	vocabulary  *contract.Vocabulary
 	catalogue   *i18n.Catalogue

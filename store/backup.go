@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -132,13 +133,58 @@ func (s backupStore) PostgresVersion(ctx context.Context) (major int, err error)
 // ErrNoScratch says that the role may not make databases.
 var ErrNoScratch = errors.New("the role may not make a database to check the copy in (CREATEDB)")
 
+// scratchPrefix begins the names of databases that Scratch makes, and scratchMark the comments
+// by which they are known as ours; the instant follows. What is left of a check that was killed
+// goes when it is scratchLeft old: between its steps a check has no session for an instant.
+const (
+	scratchPrefix = "loyalty_check_"
+	scratchMark   = "a copy of a loyalty programme that is being checked, and dropped afterwards; made at "
+	scratchLeft   = time.Hour
+)
+
+// sweepScratch drops what a check that was killed left behind: databases that Scratch made,
+// of this role, in which no session is. What cannot be dropped is left.
+func (e *postgresEngine) sweepScratch(ctx context.Context, now time.Time) error {
+	left := map[string]string{} // made at, by name
+	rows, err := e.schema.QueryContext(ctx, `SELECT d.datname, substr(shobj_description(d.oid, 'pg_database'), length($2) + 1) FROM pg_database d
+WHERE starts_with(d.datname, $1) AND starts_with(shobj_description(d.oid, 'pg_database'), $2) AND pg_has_role(d.datdba, 'USAGE')
+AND NOT EXISTS (SELECT 1 FROM pg_stat_activity a WHERE a.datid = d.oid)`, scratchPrefix, scratchMark)
+	if err != nil {
+		return err
+	}
+	for rows.Next() {
+		var name, made string
+		if err := rows.Scan(&name, &made); err != nil {
+			return errors.Join(err, rows.Close())
+		}
+		left[name] = made
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return err
+	}
+	for name, made := range left {
+		if at, err := time.Parse(time.RFC3339, made); err != nil || now.Sub(at) < scratchLeft {
+			continue
+		}
+		// without FORCE: where a session has come meanwhile, it stays
+		if _, err := e.schema.ExecContext(ctx, "DROP DATABASE IF EXISTS "+pgx.Identifier{name}.Sanitize()); err != nil && ctx.Err() != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Scratch makes an empty database beside a PostgreSQL one, and drops it after use. It fails
-// with ErrNoScratch.
-func (s backupStore) Scratch(ctx context.Context, name string, use func() error) error {
+// with ErrNoScratch. What an earlier one left that was killed is dropped first.
+func (s backupStore) Scratch(ctx context.Context, name string, use func(name string) error) error {
 	e, ok := s.engine.(*postgresEngine)
 	if !ok {
 		return errors.New("the embedded database has no server")
 	}
+	if err := e.sweepScratch(ctx, s.now()); err != nil {
+		return e.classify(fmt.Errorf("what is left of earlier checks: %w", err))
+	}
+	name = scratchPrefix + name
 	quoted := pgx.Identifier{name}.Sanitize()
 	_, err := e.schema.ExecContext(ctx, "CREATE DATABASE "+quoted+" TEMPLATE template0")
 	if sqlState(err, "42501") {
@@ -147,7 +193,10 @@ func (s backupStore) Scratch(ctx context.Context, name string, use func() error)
 	if err != nil {
 		return e.classify(fmt.Errorf("a database to check the copy in: %w", err))
 	}
-	err = use()
+	_, err = e.schema.ExecContext(ctx, "COMMENT ON DATABASE "+quoted+" IS '"+scratchMark+s.now().UTC().Format(time.RFC3339)+"'")
+	if err == nil {
+		err = use(name)
+	}
 	ctx = context.WithoutCancel(ctx)
 	_, dropped := e.schema.ExecContext(ctx, "DROP DATABASE "+quoted)
 	return errors.Join(err, e.classify(dropped))

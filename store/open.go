@@ -31,6 +31,7 @@ type Store struct {
 	statisticsStore
 	importStore
 	webhookStore
+	nodeStore
 	proof
 	upkeep
 	portable
@@ -60,6 +61,7 @@ func newStore(d *database) *Store {
 		backupStore:     backupStore{d},
 		statisticsStore: statisticsStore{d},
 		webhookStore:    webhookStore{d},
+		nodeStore:       nodeStore{d},
 	}
 }
 

@@ -61,6 +61,8 @@ var portableTables = []portableTable{
 	{name: "notices"},
 	{name: "leavers"},
 	{name: "jobs"},
+	{name: "nodes"},
+	{name: "ledger_proofs"},
 	{name: "counted", gone: true},
 }
 

@@ -72,6 +72,18 @@ func sumFigures(db *gorm.DB, figures []loyalty.Figure) error {
 	return nil
 }
 
+// LastFigure is a metric that is not broken down, on the last day that has it; false: no day
+// has.
+func (s statisticsStore) LastFigure(ctx context.Context, metric string) (*big.Int, bool, error) {
+	var rows []figureRow
+	err := s.read.WithContext(ctx).Where("metric = ? AND key = ?", metric, loyalty.FigureKey{}.String()).Order("day DESC").Limit(1).Find(&rows).Error
+	if err != nil || len(rows) == 0 {
+		return nil, false, s.classify(err)
+	}
+	n, err := rows[0].number()
+	return n, err == nil, err
+}
+
 // Figures reads figures: of each metric the keys of one breakdown lie together.
 func (s statisticsStore) Figures(ctx context.Context, q loyalty.FigureQuery) (list []loyalty.Figure, err error) {
 	from := loyalty.FigureKey{By: q.By}.String()

@@ -839,6 +839,69 @@ func (e StatisticsUnit) Valid() bool {
 	}
 }
 
+// Defines values for SystemBackupChecked.
+const (
+	SystemBackupCheckedBroken SystemBackupChecked = "broken"
+	SystemBackupCheckedProven SystemBackupChecked = "proven"
+	SystemBackupCheckedRead   SystemBackupChecked = "read"
+)
+
+// Valid indicates whether the value is a known member of the SystemBackupChecked enum.
+func (e SystemBackupChecked) Valid() bool {
+	switch e {
+	case SystemBackupCheckedBroken:
+		return true
+	case SystemBackupCheckedProven:
+		return true
+	case SystemBackupCheckedRead:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SystemDatabaseProduct.
+const (
+	SystemDatabaseProductPostgreSQL SystemDatabaseProduct = "PostgreSQL"
+	SystemDatabaseProductSQLite     SystemDatabaseProduct = "SQLite"
+)
+
+// Valid indicates whether the value is a known member of the SystemDatabaseProduct enum.
+func (e SystemDatabaseProduct) Valid() bool {
+	switch e {
+	case SystemDatabaseProductPostgreSQL:
+		return true
+	case SystemDatabaseProductSQLite:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SystemFindingSeverity.
+const (
+	SystemFindingSeverityBroken    SystemFindingSeverity = "broken"
+	SystemFindingSeverityFine      SystemFindingSeverity = "fine"
+	SystemFindingSeverityUnchecked SystemFindingSeverity = "unchecked"
+	SystemFindingSeverityWarning   SystemFindingSeverity = "warning"
+)
+
+// Valid indicates whether the value is a known member of the SystemFindingSeverity enum.
+func (e SystemFindingSeverity) Valid() bool {
+	switch e {
+	case SystemFindingSeverityBroken:
+		return true
+	case SystemFindingSeverityFine:
+		return true
+	case SystemFindingSeverityUnchecked:
+		return true
+	case SystemFindingSeverityWarning:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for WebhookFormat.
 const (
 	WebhookFormatCloudevents WebhookFormat = "cloudevents"
@@ -3372,6 +3435,332 @@ type StatisticsSeries struct {
 	Values []*json.Number `json:"values"`
 }
 
+// System An installation, as its operators see it.
+type System struct {
+	// At When it was looked at.
+	//
+	// Example: 2026-03-01T09:30:00.000Z
+	At externalRef0.Instant `json:"at"`
+
+	// Backups The backups in the folder of the server that answers (LOYALTY_BACKUP_DIR).
+	Backups SystemBackups `json:"backups"`
+
+	// Database The database.
+	Database SystemDatabase `json:"database"`
+
+	// Due Customers for whom something is due that was not applied yet.
+	Due SystemDue `json:"due"`
+
+	// Findings What was found, check by check; absent for users of the console whose role is viewer or editor.
+	Findings []SystemFinding `json:"findings,omitempty"`
+
+	// Followers Those who follow events in their order, by name, and how far behind each is.
+	Followers []SystemFollower `json:"followers"`
+
+	// Jobs Jobs that deserve a look, by name.
+	Jobs SystemJobs `json:"jobs"`
+
+	// Ledger The last verification of the ledger by an operation or a command, and how many invariants had which result; absent where there was none.
+	Ledger *SystemProof `json:"ledger,omitempty"`
+
+	// NodeID The server that answers; among `nodes` by this id.
+	//
+	// Example: 0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e10
+	NodeID string `json:"node_id"`
+
+	// Nodes The servers of the database that were seen within a day, the oldest first. Each tells twice a minute that it is there.
+	Nodes []SystemNode `json:"nodes"`
+
+	// Program The program of the server that answers.
+	Program SystemProgram `json:"program"`
+
+	// Tail The order in which events are followed.
+	Tail SystemTail `json:"tail"`
+
+	// Webhooks The webhooks, and what has not arrived.
+	Webhooks SystemWebhooks `json:"webhooks"`
+}
+
+// SystemAnswer The installation.
+type SystemAnswer struct {
+	// Data An installation, as its operators see it.
+	Data System `json:"data"`
+}
+
+// SystemBackup The last backup; absent where there is none.
+type SystemBackup struct {
+	// Bytes Its size in octets.
+	//
+	// Example: 312475648
+	Bytes int64 `json:"bytes"`
+
+	// Checked What was done to see whether it is good: it was opened and its ledger proven; it was only read to its end; or it was opened, and its ledger does not hold.
+	//
+	// Example: proven
+	Checked SystemBackupChecked `json:"checked"`
+
+	// Events How many events it holds.
+	//
+	// Example: 1840110
+	Events int64 `json:"events"`
+
+	// MadeAt What was acknowledged before is in it.
+	//
+	// Example: 2026-03-01T04:19:00.000Z
+	MadeAt externalRef0.Instant `json:"made_at"`
+}
+
+// SystemBackupChecked What was done to see whether it is good: it was opened and its ledger proven; it was only read to its end; or it was opened, and its ledger does not hold.
+//
+// Example: proven
+type SystemBackupChecked string
+
+// SystemBackups The backups in the folder of the server that answers (LOYALTY_BACKUP_DIR).
+type SystemBackups struct {
+	// Kept How many there are; absent where no folder is set.
+	//
+	// Example: 7
+	Kept *int `json:"kept,omitempty"`
+
+	// Last The last backup; absent where there is none.
+	Last *SystemBackup `json:"last,omitempty"`
+}
+
+// SystemDatabase The database.
+type SystemDatabase struct {
+	// Bytes Its size in octets, indexes included and without logs.
+	//
+	// Example: 1288490188
+	Bytes int64 `json:"bytes"`
+
+	// Encoding How it keeps texts.
+	//
+	// Example: UTF8
+	Encoding string `json:"encoding"`
+
+	// LogBytes The size of the write-ahead log of the embedded database; absent on PostgreSQL.
+	//
+	// Example: 4152
+	LogBytes *int64 `json:"log_bytes,omitempty"`
+
+	// Product Which one.
+	//
+	// Example: PostgreSQL
+	Product SystemDatabaseProduct `json:"product"`
+
+	// Schema The number of its newest migration.
+	//
+	// Example: 24
+	Schema int64 `json:"schema"`
+
+	// Version Its version.
+	//
+	// Example: 15.14
+	Version string `json:"version"`
+}
+
+// SystemDatabaseProduct Which one.
+//
+// Example: PostgreSQL
+type SystemDatabaseProduct string
+
+// SystemDue Customers for whom something is due that was not applied yet.
+type SystemDue struct {
+	// Customers How many; counted to 10,000.
+	//
+	// Example: 3
+	Customers int64 `json:"customers"`
+
+	// OldestAt Since when it has been due for the first of them; absent where there are none.
+	//
+	// Example: 2026-03-01T09:29:00.000Z
+	OldestAt *externalRef0.Instant `json:"oldest_at,omitempty"`
+}
+
+// SystemFinding What a check found.
+type SystemFinding struct {
+	// Check What was looked at.
+	//
+	// Example: jobs
+	Check string `json:"check"`
+
+	// Do A command that helps; absent where nothing need be done.
+	//
+	// Example: loyalty jobs run expiry
+	Do *string `json:"do,omitempty"`
+
+	// Says What is wrong, in one sentence in English.
+	//
+	// Example: the job expiry is late since 2026-03-01T08:10:00Z: does a server run?
+	Says string `json:"says"`
+
+	// Severity How bad it is: nothing; worth a look; something does not work; or it could not be looked at.
+	//
+	// Example: warning
+	Severity SystemFindingSeverity `json:"severity"`
+}
+
+// SystemFindingSeverity How bad it is: nothing; worth a look; something does not work; or it could not be looked at.
+//
+// Example: warning
+type SystemFindingSeverity string
+
+// SystemFollower One who follows events.
+type SystemFollower struct {
+	// Behind How many events are still before it.
+	//
+	// Example: 1200
+	Behind int64 `json:"behind"`
+
+	// Name Who: `leaderboard` and `statistics`, which readers and jobs bring up to date.
+	//
+	// Example: statistics
+	Name string `json:"name"`
+
+	// Since When the first of them was recorded; absent where there are none.
+	//
+	// Example: 2026-03-01T09:21:07.000Z
+	Since *externalRef0.Instant `json:"since,omitempty"`
+}
+
+// SystemJobs Jobs that deserve a look, by name.
+type SystemJobs struct {
+	// Failing Those whose last run failed, in whole or in part.
+	//
+	// Example: []
+	Failing []string `json:"failing"`
+
+	// Late Those that are due for more than ten minutes and an interval.
+	//
+	// Example: ["expiry"]
+	Late []string `json:"late"`
+
+	// Running Those that a server does now.
+	//
+	// Example: ["statistics"]
+	Running []string `json:"running"`
+}
+
+// SystemNode A server of the database.
+type SystemNode struct {
+	// Here Whether it told within the last two minutes; one that does not was killed or cannot reach the database.
+	//
+	// Example: true
+	Here bool `json:"here"`
+
+	// Host The name of its machine.
+	//
+	// Example: loyalty-1
+	Host string `json:"host"`
+
+	// NodeID Drawn when it started.
+	//
+	// Example: 0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e10
+	NodeID string `json:"node_id"`
+
+	// SeenAt When it last told that it is there.
+	//
+	// Example: 2026-03-01T09:29:48.000Z
+	SeenAt externalRef0.Instant `json:"seen_at"`
+
+	// StartedAt When it started.
+	//
+	// Example: 2026-02-27T08:00:00.000Z
+	StartedAt externalRef0.Instant `json:"started_at"`
+
+	// Version Of its program.
+	//
+	// Example: v1.4.0
+	Version string `json:"version"`
+}
+
+// SystemProgram The program of the server that answers.
+type SystemProgram struct {
+	// Go The version of Go it was built with.
+	//
+	// Example: go1.26.0
+	Go string `json:"go"`
+
+	// Platform Operating system and processor.
+	//
+	// Example: linux/amd64
+	Platform string `json:"platform"`
+
+	// Version Its version and the commit it was built from.
+	//
+	// Example: v1.4.0
+	Version string `json:"version"`
+}
+
+// SystemProof The last verification of the ledger by an operation or a command, and how many invariants had which result; absent where there was none.
+type SystemProof struct {
+	// At When it ended.
+	//
+	// Example: 2026-03-01T02:00:00.000Z
+	At externalRef0.Instant `json:"at"`
+
+	// Broken Those that did not.
+	//
+	// Example: 0
+	Broken int `json:"broken"`
+
+	// Held Those that held.
+	//
+	// Example: 14
+	Held int `json:"held"`
+
+	// Unchecked Those that could not be checked, which proves nothing either way.
+	//
+	// Example: 0
+	Unchecked int `json:"unchecked"`
+}
+
+// SystemTail The order in which events are followed.
+type SystemTail struct {
+	// Head The number of the last event in it.
+	//
+	// Example: 1843200
+	Head int64 `json:"head"`
+
+	// Unnumbered Events that the server which answers has committed and that have no number yet.
+	//
+	// Example: 0
+	Unnumbered int64 `json:"unnumbered"`
+}
+
+// SystemWebhooks The webhooks, and what has not arrived.
+type SystemWebhooks struct {
+	// Active How many send.
+	//
+	// Example: 3
+	Active int `json:"active"`
+
+	// Dead Messages that were given up.
+	//
+	// Example: 2
+	Dead int64 `json:"dead"`
+
+	// Disabled How many the platform has stopped, because their receiver was gone or failed for days.
+	//
+	// Example: 0
+	Disabled int `json:"disabled"`
+
+	// OldestAt Since when the oldest message waits; absent where none does.
+	//
+	// Example: 2026-03-01T09:29:12.000Z
+	OldestAt *externalRef0.Instant `json:"oldest_at,omitempty"`
+
+	// Paused How many a person has stopped.
+	//
+	// Example: 1
+	Paused int `json:"paused"`
+
+	// Waiting Messages that wait to be delivered.
+	//
+	// Example: 12
+	Waiting int64 `json:"waiting"`
+}
+
 // TiersConfig What tiers by spend add up. Default is what was paid in the structure's own currency.
 type TiersConfig struct {
 	// ExchangeRates How many units of the programme's currency one unit of another one is. A structure adds up purchases of its own
@@ -4622,6 +5011,9 @@ type ServerInterface interface {
 	// GetStatistics Read figures of the programme by day
 	// (GET /admin/statistics)
 	GetStatistics(c *gin.Context, params GetStatisticsParams)
+	// GetSystem Read how the installation is
+	// (GET /admin/system)
+	GetSystem(c *gin.Context)
 	// ListUsers List the users of the console
 	// (GET /admin/users)
 	ListUsers(c *gin.Context, params ListUsersParams)
@@ -5611,6 +6003,19 @@ func (siw *ServerInterfaceWrapper) GetStatistics(c *gin.Context) {
 	siw.Handler.GetStatistics(c, params)
 }
 
+// GetSystem operation middleware
+func (siw *ServerInterfaceWrapper) GetSystem(c *gin.Context) {
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetSystem(c)
+}
+
 // ListUsers operation middleware
 func (siw *ServerInterfaceWrapper) ListUsers(c *gin.Context) {
 
@@ -6595,6 +7000,7 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/admin/settings", wrapper.GetSettings)
 	router.POST(options.BaseURL+"/admin/settings", wrapper.UpdateSettings)
 	router.GET(options.BaseURL+"/admin/statistics", wrapper.GetStatistics)
+	router.GET(options.BaseURL+"/admin/system", wrapper.GetSystem)
 	router.GET(options.BaseURL+"/admin/users", wrapper.ListUsers)
 	router.POST(options.BaseURL+"/admin/users", wrapper.CreateUser)
 	router.GET(options.BaseURL+"/admin/users/:user_id", wrapper.GetUser)
@@ -7296,6 +7702,27 @@ func (response GetStatistics200JSONResponse) VisitGetStatisticsResponse(w http.R
 	return err
 }
 
+type GetSystemRequestObject struct {
+}
+
+type GetSystemResponseObject interface {
+	VisitGetSystemResponse(w http.ResponseWriter) error
+}
+
+type GetSystem200JSONResponse SystemAnswer
+
+func (response GetSystem200JSONResponse) VisitGetSystemResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListUsersRequestObject struct {
 	Params ListUsersParams
 }
@@ -7858,6 +8285,9 @@ type StrictServerInterface interface {
 	// GetStatistics Read figures of the programme by day
 	// (GET /admin/statistics)
 	GetStatistics(ctx context.Context, request GetStatisticsRequestObject) (GetStatisticsResponseObject, error)
+	// GetSystem Read how the installation is
+	// (GET /admin/system)
+	GetSystem(ctx context.Context, request GetSystemRequestObject) (GetSystemResponseObject, error)
 	// ListUsers List the users of the console
 	// (GET /admin/users)
 	ListUsers(ctx context.Context, request ListUsersRequestObject) (ListUsersResponseObject, error)
@@ -8758,6 +9188,30 @@ func (sh *strictHandler) GetStatistics(ctx *gin.Context, params GetStatisticsPar
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(GetStatisticsResponseObject); ok {
 		if err := validResponse.VisitGetStatisticsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetSystem operation middleware
+func (sh *strictHandler) GetSystem(ctx *gin.Context) {
+	var request GetSystemRequestObject
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetSystem(ctx, request.(GetSystemRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetSystem")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetSystemResponseObject); ok {
+		if err := validResponse.VisitGetSystemResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

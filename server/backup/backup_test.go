@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"database/sql"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -150,6 +151,43 @@ func TestKeep(t *testing.T) {
 	require.NoFileExists(t, left, "whoever made it was killed")
 	require.FileExists(t, young, "somebody may be making it")
 	require.NoFileExists(t, made[0]+manifestSuffix)
+}
+
+// TestLeftovers: a database in which a check was killed goes with the next check; another
+// one's with such a name, one that is used, and one that is being checked now stay.
+func TestLeftovers(t *testing.T) {
+	url := storetest.Postgres(t)
+	s := storetest.Open(t, url)
+	raw := storetest.Raw(t, url)
+	mark := "a copy of a loyalty programme that is being checked, and dropped afterwards; made at "
+	old, now := mark+time.Now().Add(-2*time.Hour).UTC().Format(time.RFC3339), mark+time.Now().UTC().Format(time.RFC3339)
+	for name, comment := range map[string]string{"loyalty_check_left": old, "loyalty_check_used": old, "loyalty_check_now": now, "loyalty_check_yours": "mine"} {
+		_, err := raw.Exec("CREATE DATABASE " + name + " TEMPLATE template0")
+		require.NoError(t, err)
+		t.Cleanup(func() { _, _ = raw.Exec("DROP DATABASE IF EXISTS " + name) })
+		_, err = raw.Exec("COMMENT ON DATABASE " + name + " IS '" + comment + "'")
+		require.NoError(t, err)
+	}
+	there, err := otherDatabase(url, "loyalty_check_used")
+	require.NoError(t, err)
+	used, err := sql.Open("pgx", there)
+	require.NoError(t, err)
+	require.NoError(t, used.Ping())
+	b, err := Create(t.Context(), Options{Store: s, URL: url, Folder: t.TempDir()})
+	require.NoError(t, err)
+	require.Equal(t, Proven, b.Checked)
+	require.NoError(t, used.Close())
+	rows, err := raw.Query("SELECT datname FROM pg_database WHERE datname LIKE 'loyalty_check_%' ORDER BY datname")
+	require.NoError(t, err)
+	defer rows.Close()
+	var names []string
+	for rows.Next() {
+		var name string
+		require.NoError(t, rows.Scan(&name))
+		names = append(names, name)
+	}
+	require.NoError(t, rows.Err())
+	require.Equal(t, []string{"loyalty_check_now", "loyalty_check_used", "loyalty_check_yours"}, names)
 }
 
 // TestLibpqURL: PostgreSQL's programs get a URL that they understand, and the password where

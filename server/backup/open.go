@@ -28,12 +28,11 @@ func (b *Backup) opened(ctx context.Context, o *Options, path string, use func(*
 	if o.Store == nil || o.Store.Embedded() {
 		return store.ErrNoScratch
 	}
-	name := "loyalty_check_" + strings.ToLower(rand.Text()[:8])
-	there, err := otherDatabase(o.URL, name)
-	if err != nil {
-		return err
-	}
-	return o.Store.Scratch(ctx, name, func() error {
+	return o.Store.Scratch(ctx, strings.ToLower(rand.Text()[:8]), func(name string) error {
+		there, err := otherDatabase(o.URL, name)
+		if err != nil {
+			return err
+		}
 		if err := t.run(ctx, "pg_restore", there, "--no-owner", "--no-privileges", "--exit-on-error", path); err != nil {
 			return fmt.Errorf("%w: %w", ErrDamaged, err)
 		}

@@ -1,11 +1,12 @@
-// Package doctor looks an installation over: settings, the master key, the database, the clock, jobs, keys, the
-// ledger. Each finding is one sentence about what is wrong and one command that helps.
+// Package doctor looks an installation over: settings, the master key, the database, the clock, jobs, keys, backups,
+// webhooks, users, the ledger. Each finding is one sentence about what is wrong and one command that helps.
 package doctor
 
 import (
 	"context"
 	"time"
 
+	"github.com/loyalty-platform/loyalty/server"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/job"
 	"github.com/loyalty-platform/loyalty/store"
@@ -47,15 +48,20 @@ type Patient struct {
 	// Space tells how much of a folder's disk is free; ok is false where that is not known.
 	Space func(folder string) (free, total uint64, ok bool)
 	Store *store.Store
-	Keys  func(context.Context) ([]loyalty.AccessKey, error)
-	Jobs  func(context.Context) ([]job.Job, error)
+	// BackupDir is the folder of backups; empty: none is set.
+	BackupDir string
+	// Node is who looks, Program what it runs; both are for System alone.
+	Node    loyalty.ID
+	Program server.SystemProgram
+	Keys    func(context.Context) ([]loyalty.AccessKey, error)
+	Jobs    func(context.Context) ([]job.Job, error)
 	// Redis asks whether Redis answers; nil: none is set.
 	Redis func(context.Context) error
 	// LogMost is how large SQLite's log may be; a reader that does not end holds it up.
 	LogMost int64
 	// OldestPostgres is the oldest major version that will do.
 	OldestPostgres int
-	// LedgerTime bounds the look at the ledger.
+	// LedgerTime bounds the look at the ledger; 0: it is not looked at.
 	LedgerTime time.Duration
 }
 
@@ -68,12 +74,15 @@ type check struct {
 var checks = []check{
 	{"settings", settings}, {"secrets", secrets}, {"network", network}, {"schema", schema}, {"master key", masterKey}, {"database", database},
 	{"journal", journal}, {"clock", clock}, {"disk", disk}, {"log", sqliteLog}, {"jobs", jobs}, {"followers", followers}, {"keys", keys},
-	{"redis", redis}, {"ledger", ledger},
+	{"redis", redis}, {"backups", backups}, {"webhooks", webhooks}, {"users", users}, {"ledger", ledger},
 }
 
 // Examine looks at everything. A check without a finding has one that says it is fine.
 func Examine(ctx context.Context, p *Patient) (list []Finding) {
 	for _, c := range checks {
+		if c.name == "ledger" && p.LedgerTime == 0 {
+			continue
+		}
 		found := c.look(ctx, p)
 		if len(found) == 0 {
 			found = []Finding{{Severity: Fine, Says: "fine"}}

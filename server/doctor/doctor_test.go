@@ -53,7 +53,10 @@ func TestFindings(t *testing.T) {
 		{name: "a secret that others can read", change: func(t *testing.T, p *doctor.Patient) { require.NoError(t, os.Chmod(p.SecretFiles[0], 0o644)) }, check: "secrets", severity: doctor.Warning, says: "mode 0644"},
 		{name: "a secret that is gone", change: func(_ *testing.T, p *doctor.Patient) { p.SecretFiles = []string{"/nowhere/key"} }, check: "secrets", severity: doctor.Unchecked, says: "no such file"},
 		{name: "everybody is a proxy", change: func(_ *testing.T, p *doctor.Patient) { p.TrustedProxies = []string{"0.0.0.0/0"} }, check: "network", severity: doctor.Broken, says: "every address"},
-		{name: "no public host", change: func(_ *testing.T, p *doctor.Patient) { p.Local, p.Listen = false, "0.0.0.0:8080" }, check: "network", severity: doctor.Warning, says: "0.0.0.0:8080"},
+		{name: "no public host", change: func(t *testing.T, p *doctor.Patient) {
+			kept(time.Hour, "proven")(t, p)
+			p.Local, p.Listen = false, "0.0.0.0:8080"
+		}, check: "network", severity: doctor.Warning, says: "0.0.0.0:8080"},
 		{name: "an older schema", sql: []string{"DELETE FROM goose_db_version WHERE version_id = (SELECT max(version_id) FROM goose_db_version)"}, check: "schema", severity: doctor.Broken, says: "older"},
 		{name: "a newer schema", sql: []string{"INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, TRUE)"}, check: "schema", severity: doctor.Broken, says: "newer"},
 		{name: "an old PostgreSQL", only: "postgres", change: func(_ *testing.T, p *doctor.Patient) { p.OldestPostgres = 99 }, check: "database", severity: doctor.Warning, says: "older than 99"},
@@ -78,6 +81,22 @@ func TestFindings(t *testing.T) {
 			p.Redis = func(context.Context) error { return errors.New("connection refused") }
 		}, check: "redis", severity: doctor.Warning, says: "connection refused"},
 		{name: "a broken ledger", sql: []string{"DROP TRIGGER %s"}, check: "ledger", severity: doctor.Broken, says: "the ledger is broken"},
+		{name: "a follower waits for long", sql: []string{"UPDATE tail_state SET head = 1", "INSERT INTO followers (name, position) VALUES ('slow', 0)", "INSERT INTO tail (number, customer_id, event_id, recorded_at) VALUES (1, {id}, {id}, 1000)"}, check: "followers", severity: doctor.Warning, says: "slow is 1 events behind, for"},
+		{name: "no backups, and the world can call", change: func(_ *testing.T, p *doctor.Patient) {
+			p.Local, p.Listen, p.PublicHosts = false, "0.0.0.0:8080", []string{"loyalty.example.com"}
+		}, check: "backups", severity: doctor.Warning, says: "no folder"},
+		{name: "no backup yet", change: func(t *testing.T, p *doctor.Patient) { p.BackupDir = t.TempDir() }, check: "backups", severity: doctor.Warning, says: "no backup in"},
+		{name: "a folder that is gone", change: func(_ *testing.T, p *doctor.Patient) { p.BackupDir = "/nowhere" }, check: "backups", severity: doctor.Unchecked, says: "no such file"},
+		{name: "a backup of today", change: kept(time.Hour, "proven"), check: "backups", severity: doctor.Fine, says: "fine"},
+		{name: "an old backup", change: kept(49*time.Hour, "proven"), check: "backups", severity: doctor.Warning, says: "49h"},
+		{name: "a backup that was not opened", change: kept(time.Hour, "read"), check: "backups", severity: doctor.Warning, says: "not opened"},
+		{name: "a backup of a broken ledger", change: kept(time.Hour, "broken"), check: "backups", severity: doctor.Broken, says: "does not hold"},
+		{name: "a paused webhook", sql: []string{aWebhook("paused", "NULL")}, check: "webhooks", severity: doctor.Warning, says: "is paused"},
+		{name: "a disabled webhook", sql: []string{aWebhook("disabled", "'gone'")}, check: "webhooks", severity: doctor.Warning, says: "its receiver is gone"},
+		{name: "a message waits", sql: []string{aWebhook("active", "NULL"), aDelivery("waiting")}, check: "webhooks", severity: doctor.Warning, says: "messages that wait since 1970-01-01T00:00:01Z"},
+		{name: "a dead message", sql: []string{aWebhook("active", "NULL"), aDelivery("dead")}, check: "webhooks", severity: doctor.Warning, says: "1 messages that were given up"},
+		{name: "an owner with a password alone", sql: []string{`INSERT INTO users (id, login, name, email, role, personal, language, password, totp_step, created_at, updated_at, failures)
+VALUES ({id}, 'sample.owner', 'Sample', '', 'owner', TRUE, '', 'x', 0, 1, 1, 0)`}, check: "users", severity: doctor.Warning, says: "sample.owner has no second factor"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			storetest.EachURL(t, func(t *testing.T, url string) {
@@ -88,6 +107,11 @@ func TestFindings(t *testing.T) {
 				p := well(t, s)
 				raw := storetest.Raw(t, url)
 				for _, text := range c.sql {
+					id := "X'01a0c4506c0170008000000000000000'"
+					if strings.HasPrefix(url, "postgres") {
+						id = "'01a0c450-6c01-7000-8000-000000000000'"
+					}
+					text = strings.ReplaceAll(text, "{id}", id)
 					if strings.Contains(text, "%s") {
 						trigger := "events_delete"
 						if strings.HasPrefix(url, "postgres") {
@@ -114,6 +138,27 @@ func TestFindings(t *testing.T) {
 			})
 		})
 	}
+}
+
+// kept puts the manifest of a backup into a folder.
+func kept(age time.Duration, checked string) func(*testing.T, *doctor.Patient) {
+	return func(t *testing.T, p *doctor.Patient) {
+		p.BackupDir = t.TempDir()
+		path := filepath.Join(p.BackupDir, "copy")
+		require.NoError(t, os.WriteFile(path, nil, 0o600))
+		text := fmt.Sprintf(`{"version":1,"kind":"sqlite","made_at":%q,"checked":%q}`, time.Now().Add(-age).UTC().Format(time.RFC3339), checked)
+		require.NoError(t, os.WriteFile(path+".json", []byte(text), 0o600))
+	}
+}
+
+func aWebhook(state, reason string) string {
+	return `INSERT INTO webhooks (id, label, url, types, ordered, version, format, concurrency, state, reason, cursor, last_number, failures, tries, told, pace, created_at, updated_at)
+VALUES ({id}, 'CRM', 'https://crm.example.com', '["event.*"]', TRUE, '2026-11', 'json', 1, '` + state + `', ` + reason + `, 0, 1, 0, 0, FALSE, 0, 1, 1)`
+}
+
+func aDelivery(state string) string {
+	return `INSERT INTO deliveries (webhook_id, number, event_id, type, replay, state, front, attempts, next_at, created_at, last_status)
+VALUES ({id}, 1, {id}, 'webhook.test', FALSE, '` + state + `', FALSE, 0, 1, 1000, 0)`
 }
 
 // months takes away the months of the journal that are made ahead.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/job"
 	"github.com/loyalty-platform/loyalty/store"
 )
 
@@ -110,6 +111,10 @@ func sqliteLog(_ context.Context, p *Patient) []Finding {
 // lateAfter is how long a job may be late, besides its interval.
 const lateAfter = 10 * time.Minute
 
+func late(p *Patient, j *job.Job) bool {
+	return !j.NextAt.IsZero() && p.Now().Sub(j.NextAt) > j.Interval+lateAfter
+}
+
 func jobs(ctx context.Context, p *Patient) (list []Finding) {
 	all, err := p.Jobs(ctx)
 	if err != nil {
@@ -117,7 +122,7 @@ func jobs(ctx context.Context, p *Patient) (list []Finding) {
 	}
 	for _, j := range all {
 		switch {
-		case !j.NextAt.IsZero() && p.Now().Sub(j.NextAt) > j.Interval+lateAfter:
+		case late(p, &j):
 			list = append(list, Finding{Severity: Warning, Says: fmt.Sprintf("the job %s is late since %s: does a server run?", j.Name, j.NextAt.UTC().Format(time.RFC3339)), Do: "loyalty jobs run " + j.Name})
 		case j.Failed > 0:
 			list = append(list, Finding{Severity: Warning, Says: fmt.Sprintf("the last run of the job %s failed %d times", j.Name, j.Failed), Do: "loyalty jobs list"})
@@ -126,8 +131,12 @@ func jobs(ctx context.Context, p *Patient) (list []Finding) {
 	return list
 }
 
-// behindWarn is how many events a follower of the tail may be behind.
-const behindWarn = 10_000
+// behindWarn is how many events a follower of the tail may be behind, and behindLong how
+// long the first of them may have waited.
+const (
+	behindWarn = 10_000
+	behindLong = time.Hour
+)
 
 func followers(ctx context.Context, p *Patient) (list []Finding) {
 	b, err := p.Store.Backlog(ctx, p.Now())
@@ -135,8 +144,20 @@ func followers(ctx context.Context, p *Patient) (list []Finding) {
 		return unchecked(err)
 	}
 	for name, position := range b.Follows {
-		if behind := b.Head - position; behind > behindWarn {
+		behind := b.Head - position
+		if behind <= 0 {
+			continue
+		}
+		since, err := nextAt(ctx, p, position)
+		if err != nil {
+			return append(list, unchecked(err)...)
+		}
+		waits := p.Now().Sub(since)
+		switch {
+		case behind > behindWarn:
 			list = append(list, Finding{Severity: Warning, Says: fmt.Sprintf("%s is %d events behind", name, behind), Do: "loyalty jobs list"})
+		case !since.IsZero() && waits > behindLong:
+			list = append(list, Finding{Severity: Warning, Says: fmt.Sprintf("%s is %d events behind, for %s", name, behind, waits.Round(time.Minute)), Do: "loyalty jobs list"})
 		}
 	}
 	if late := p.Now().Sub(b.Oldest); !b.Oldest.IsZero() && late > lateAfter {

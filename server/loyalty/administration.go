@@ -177,6 +177,8 @@ type AdminStore interface {
 	Entities(ctx context.Context, q EntityQuery) ([]Entity, error)
 	// KeysUsed records when keys were last used.
 	KeysUsed(ctx context.Context, used map[string]time.Time) error
+	// NoteProof remembers what became of a verification of the ledger.
+	NoteProof(ctx context.Context, v LedgerVerification) error
 	// KeepCodes keeps codes for a fill that is about to begin, in one transaction of
 	// their own.
 	KeepCodes(ctx context.Context, batch ID, at time.Time, pieces []KeptCodes) error

@@ -52,6 +52,9 @@ type Sample struct {
 	Oldest time.Time
 	Head   int64            // the last number of the tail
 	Behind map[string]int64 // events that each follower has before it
+	// Outstanding are the points that members held when the statistics last photographed them; nil: they
+	// never did.
+	Outstanding *float64
 	// Webhooks are what has not arrived, by webhook.
 	Webhooks map[loyalty.ID]loyalty.WebhookBacklog
 }
@@ -70,7 +73,7 @@ type figures struct {
 	sampled, ready, due, oldest, head, tailBehind *prometheus.Desc
 	jobSuccess, jobFinished, jobEvery, jobFailed  *prometheus.Desc
 	ledger, ledgerAt, backup                      *prometheus.Desc
-	backlog, webhookOldest                        *prometheus.Desc
+	backlog, webhookOldest, outstanding           *prometheus.Desc
 }
 
 func newFigures() *figures {
@@ -96,6 +99,7 @@ func newFigures() *figures {
 	f.oldest = name("loyalty_due_oldest_seconds", "For how long the oldest work that is due has been waiting.")
 	f.head = name("loyalty_tail_head_events", "Events in the tail: its last number.")
 	f.tailBehind = name("loyalty_tail_behind_events", "Events of the tail that a follower has before it.", "follower")
+	f.outstanding = name("loyalty_outstanding_points", "Points that members held, free or reserved, at the last photograph of the statistics, which is made every hour.")
 	f.jobSuccess = name("loyalty_job_last_success_timestamp_seconds", "When a job was last seen to have ended without a failure, on whichever node.", "job")
 	f.jobFinished = name("loyalty_job_last_run_timestamp_seconds", "When a job last ended, on whichever node.", "job")
 	f.jobEvery = name("loyalty_job_interval_seconds", "How long after its end a job is due again.", "job")
@@ -211,6 +215,9 @@ func (f *figures) found(e emit, s *Sample) {
 	}
 	e.gauge(f.oldest, late.Seconds())
 	e.gauge(f.head, float64(s.Head))
+	if s.Outstanding != nil {
+		e.gauge(f.outstanding, *s.Outstanding)
+	}
 	for follower, events := range s.Behind {
 		e.gauge(f.tailBehind, float64(events), follower)
 	}

@@ -30,6 +30,7 @@ var panels = []panel{
 	{"Requests under way, and waiting", "short", [][2]string{{"under way", "sum(http_server_active_requests)"}, {"{{queue}}", "sum by (queue) (loyalty_queue_length)"}}},
 	{"Events", "cps", [][2]string{{"{{action}} {{outcome}}", "sum by (action, outcome) (rate(loyalty_events_total[$__rate_interval])) > 0"}}},
 	{"Points", "short", [][2]string{{"{{kind}}", "sum by (kind) (rate(loyalty_points_total[$__rate_interval]))"}}},
+	{"Outstanding points", "short", [][2]string{{"points", "max(loyalty_outstanding_points)"}}},
 	{"Phases of a batch, mean", "s", [][2]string{
 		{"{{phase}}", "sum by (phase) (rate(loyalty_batch_duration_seconds_sum[$__rate_interval])) / sum by (phase) (rate(loyalty_batch_duration_seconds_count[$__rate_interval]))"},
 	}},

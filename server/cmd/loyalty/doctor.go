@@ -31,8 +31,8 @@ func newDoctor(s *settings) *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Look the installation over and say what is wrong", Args: cobra.NoArgs,
-		Long: "Look the installation over: settings, files, the database, the clock, jobs, keys, the ledger. Each finding is a\n" +
-			"sentence and a command that helps. Run it with the server's settings.\n" +
+		Long: "Look the installation over: settings, files, the database, the clock, jobs, keys, backups, webhooks, users, the\n" +
+			"ledger. Each finding is a sentence and a command that helps. Run it with the server's settings.\n" +
 			"Exit code 0: all is well. 1: warnings. 2: something is broken. 3: something could not be looked at.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			found := examine(cmd, s)
@@ -67,15 +67,15 @@ func examine(cmd *cobra.Command, s *settings) []doctor.Finding {
 		return failed(doctor.Unchecked, err, "loyalty migrate status")
 	}
 	defer func() { _ = db.Close() }() // it was looked at only
-	return doctor.Examine(ctx, patientOf(cmd, s, db))
+	return doctor.Examine(ctx, patientOf(s, db))
 }
 
 // patientOf is this installation.
-func patientOf(cmd *cobra.Command, s *settings, db *store.Store) *doctor.Patient {
+func patientOf(s *settings, db *store.Store) *doctor.Patient {
 	host, _, _ := net.SplitHostPort(s.listen) // it was checked
 	p := &doctor.Patient{
-		Now: time.Now, Environment: environment(), Settings: variables(cmd.Root()), Listen: s.listen, Local: isLoopback(host),
-		PublicHosts: s.publicHosts, TrustedProxies: s.trustedProxies, Space: doctor.Space, Store: db,
+		Now: time.Now, Environment: environment(), Settings: s.known, Listen: s.listen, Local: isLoopback(host),
+		PublicHosts: s.publicHosts, TrustedProxies: s.trustedProxies, Space: doctor.Space, Store: db, BackupDir: s.backupDir,
 		Keys: adminOf(db).Keys, Jobs: job.NewJobs(job.JobsOptions{Store: db}).List, LedgerTime: ledgerTime, LogMost: logMost, OldestPostgres: store.OldestPostgres,
 	}
 	if clock != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -70,6 +71,7 @@ func proveLedger(cmd *cobra.Command, db *store.Store) error {
 		bar.aside(func() { printCheck(cmd.OutOrStdout(), c) })
 	})
 	stop()
+	noteProof(cmd.Context(), db, verdicts)
 	switch {
 	case verdicts[store.LedgerBroken] > 0:
 		return coded{codeFailed, fmt.Errorf("%d invariants of the ledger are broken", verdicts[store.LedgerBroken])}
@@ -97,4 +99,14 @@ func printCheck(w io.Writer, c store.LedgerCheck) {
 	if more := c.Broken - int64(len(c.Findings)); more > 0 {
 		fmt.Fprintf(w, "    and %d more\n", more)
 	}
+}
+
+// noteProof remembers the verification, for the console. Where the database cannot be
+// written that is left undone.
+func noteProof(ctx context.Context, db *store.Store, verdicts map[store.LedgerVerdict]int) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTime)
+	defer cancel()
+	_ = db.NoteProof(ctx, loyalty.LedgerVerification{
+		At: time.Now(), Held: verdicts[store.LedgerHeld], Broken: verdicts[store.LedgerBroken], Unchecked: verdicts[store.LedgerUnchecked],
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math/big"
 	"net"
 	"runtime"
 	"runtime/debug"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/loyalty-platform/loyalty/server/backup"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/action"
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 	"github.com/loyalty-platform/loyalty/server/observe"
@@ -119,6 +121,9 @@ func (a *app) sampleOnce(ctx context.Context) {
 	if err == nil {
 		found.Webhooks, err = a.store.Backlogs(ctx)
 	}
+	if err == nil {
+		found.Outstanding, err = a.outstanding(ctx)
+	}
 	if ctx.Err() != nil && err != nil && errors.Is(ctx.Err(), context.Canceled) {
 		return // the program ends
 	}
@@ -129,6 +134,16 @@ func (a *app) sampleOnce(ctx context.Context) {
 		}
 	}
 	a.metrics.Sampled(found)
+}
+
+// outstanding are the points that the statistics last photographed: one row, by its key.
+func (a *app) outstanding(ctx context.Context) (*float64, error) {
+	n, known, err := a.store.LastFigure(ctx, loyalty.MetricOutstanding)
+	if err != nil || !known {
+		return nil, err
+	}
+	points, _ := new(big.Float).SetInt(n).Float64()
+	return &points, nil
 }
 
 // close ends the answers to operators. It comes last of all.

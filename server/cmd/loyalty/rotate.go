@@ -35,6 +35,9 @@ func rotateMaster(cmd *cobra.Command, db *store.Store) error {
 	if err != nil {
 		return coded{codeFailed, err}
 	}
+	if err := adminOf(db).NoteMasterKey(cmd.Context(), commandLine, db.MasterKeyFingerprint(), r.Anew, r.Already); err != nil {
+		return told(err)
+	}
 	fmt.Fprintf(out, "%d values were sealed anew, %d were already. Take LOYALTY_MASTER_KEY_OLD away from every server; keep it for copies made before now.\n", r.Anew, r.Already)
 	return nil
 }

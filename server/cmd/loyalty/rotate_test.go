@@ -83,6 +83,11 @@ func TestRotateMaster(t *testing.T) {
 		require.Equal(t, 2, r.code)
 		require.Contains(t, r.errors, "LOYALTY_MASTER_KEY is not the key")
 		succeeds(t, g.dir, with(next, ""), "ledger", "verify")
+		s = g.start(t)
+		audit := c.get("http://" + strings.TrimPrefix(s.address, "http://") + "/admin/audit?action=master_key.rotate")
+		require.Equal(t, 1, strings.Count(string(audit.body), `"action":"master_key.rotate"`), string(audit.body))
+		require.Contains(t, string(audit.body), `"key_id":"command line"`)
+		require.Equal(t, 0, s.stop(terminate), s.log())
 	})
 }
 

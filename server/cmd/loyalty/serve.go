@@ -124,6 +124,7 @@ type app struct {
 	backups    *backups         // nil: there is no folder for them
 	egress     *deliver.Client
 	deliverer  *webhook.Deliverer
+	presence   presence
 }
 
 func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logger, managed *management) (*app, error) {
@@ -162,6 +163,8 @@ func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logg
 		PublicHosts: s.publicHosts, TrustedProxies: s.trustedProxies, SigningDebug: s.signingDebug,
 		BodyMemory: int64(s.bodyMemory) << 20, Portal: portal(s, a),
 	}
+	a.presence = newPresence(a, s.listen)
+	o.System = a.presence.system(s)
 	if s.replayGuard {
 		o.ReplayGuard = db
 	}
@@ -261,6 +264,7 @@ func (a *app) serve(ctx context.Context, listener net.Listener) error {
 	wait.Go(func() { a.jobs.Work(background) })
 	wait.Go(func() { a.keeper.Watch(background) })
 	wait.Go(func() { a.inspect(background) })
+	wait.Go(func() { a.presence.tell(background) })
 	wait.Go(func() { a.deliverer.Work(background) })
 	if a.metrics != nil {
 		wait.Go(func() { a.sample(background) })

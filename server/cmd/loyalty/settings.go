@@ -31,6 +31,7 @@ type settings struct {
 	copied                                                                               string // the file as it was before it was migrated
 	webhooksAllow                                                                        []string
 	egressProxy                                                                          string
+	known                                                                                []string // the variables that any command reads
 }
 
 // leastBodyMemory has room for the largest body of all, as it is worked on.

@@ -174,6 +174,15 @@ func (a *Admin) NoteExport(ctx context.Context, call Call, table string, e Expor
 	return err
 }
 
+// NoteMasterKey writes into the audit that nothing is sealed under an older master key any
+// more, by the fingerprint of the one in use, which does not give it away.
+func (a *Admin) NoteMasterKey(ctx context.Context, call Call, fingerprint string, anew, already int64) error {
+	_, err := change(ctx, a, call, func(r *adminRun) (struct{}, error) {
+		return struct{}{}, r.audit("master_key.rotate", "master key", nil, map[string]any{"fingerprint": fingerprint, "anew": anew, "already": already})
+	}, func(struct{}) any { return nil })
+	return err
+}
+
 // adminRun is one administrative transaction under way.
 type adminRun struct {
 	loyalty.AdminTx

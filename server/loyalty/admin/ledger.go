@@ -77,7 +77,13 @@ func (a *Admin) VerifyLedger(ctx context.Context, report func(loyalty.LedgerChec
 	if v.At = a.now(); a.verified != nil {
 		a.verified(v)
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTime)
+	defer cancel()
+	_ = a.store.NoteProof(ctx, v) // it was told; where it cannot be written, that is said elsewhere
 }
+
+// noteTime is how long noting a verification may take, when its caller has left.
+const noteTime = 3 * time.Second
 
 // Failures lists the last failed requests of all nodes, the newest first.
 func (a *Admin) Failures(ctx context.Context, q loyalty.FailureQuery) ([]loyalty.FailedRequest, error) {

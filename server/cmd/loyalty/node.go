@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"net"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server"
+	"github.com/loyalty-platform/loyalty/server/doctor"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// presence is this node among the others of its database.
+type presence struct {
+	loyalty.Node
+	app *app
+}
+
+// newPresence is this node as it starts.
+func newPresence(a *app, listen string) presence {
+	now := a.engine.Now().UTC().Truncate(time.Millisecond)
+	host, _ := os.Hostname() // where there is none, the address has to do
+	if _, port, err := net.SplitHostPort(listen); err == nil {
+		host += ":" + port
+	}
+	return presence{loyalty.Node{ID: loyalty.NewID(now, loyalty.ID{}), Host: host, Version: version(debug.ReadBuildInfo()), StartedAt: now}, a}
+}
+
+// system looks at the installation, for its operators.
+func (p presence) system(s *settings) func(context.Context) (*server.System, error) {
+	patient := patientOf(s, p.app.store)
+	patient.Node, patient.LedgerTime, patient.Jobs, patient.Keys = p.ID, 0, p.app.jobs.List, p.app.admin.Keys
+	patient.Program = server.SystemProgram{Version: p.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	return func(ctx context.Context) (*server.System, error) { return doctor.System(ctx, patient) }
+}
+
+// tell tells that this node is there, again and again, until ctx ends; then that it is not.
+func (p presence) tell(ctx context.Context) {
+	tick := time.NewTicker(loyalty.NodeTells)
+	defer tick.Stop()
+	for {
+		now := p.app.engine.Now().UTC().Truncate(time.Millisecond)
+		node := p.Node
+		node.SeenAt = now
+		if err := p.app.store.NoteNode(ctx, node, now.Add(-loyalty.NodeLife)); err != nil && ctx.Err() == nil {
+			p.app.logger.Error("telling the other nodes that this one is there", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			p.leave(context.WithoutCancel(ctx))
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func (p presence) leave(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, readyTime)
+	defer cancel()
+	if err := p.app.store.ForgetNode(ctx, p.ID); err != nil {
+		p.app.logger.Warn("telling the other nodes that this one stops", "error", err)
+	}
+}

@@ -1,0 +1,96 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// System is an installation as its operators see it, looked at by one of its nodes.
+type System struct {
+	At                     time.Time
+	Node                   loyalty.ID // who looks
+	Program                SystemProgram
+	Database               SystemDatabase
+	Nodes                  []loyalty.Node
+	Head                   int64 // the last number of the tail
+	Unnumbered             int64 // events that this node committed and that have no number yet
+	Followers              []SystemFollower
+	Due                    int64          // customers for whom something is due, as far as was counted
+	Oldest                 time.Time      // since when; zero: nothing is
+	Late, Failing, Running []string       // jobs
+	Backups                *SystemBackups // nil: this node has no folder for them
+	Webhooks               SystemWebhooks
+	Proof                  loyalty.LedgerVerification // the last one; its At is zero where there was none
+	Findings               []SystemFinding
+}
+
+// SystemProgram is the program of the node that looks.
+type SystemProgram struct{ Version, Go, Platform string }
+
+// SystemDatabase is the database.
+type SystemDatabase struct {
+	Product, Version, Encoding string
+	Schema, Bytes              int64
+	LogBytes                   int64 // negative: it has no log of its own
+}
+
+// SystemFollower is who follows the tail.
+type SystemFollower struct {
+	Name   string
+	Behind int64     // events
+	Since  time.Time // when the first of them was recorded; zero: there is none
+}
+
+// SystemBackups are the backups in a folder.
+type SystemBackups struct {
+	Kept          int
+	MadeAt        time.Time // the last one; zero: there is none
+	Events, Bytes int64
+	Checked       string // proven, read or broken
+}
+
+// SystemWebhooks are the webhooks by state, and what has not arrived.
+type SystemWebhooks struct {
+	Active, Paused, Disabled int
+	Waiting, Dead            int64
+	Oldest                   time.Time
+}
+
+// SystemFinding is what a check found.
+type SystemFinding struct{ Check, Severity, Says, Do string }
+
+// systemAge is how old what was found may be. Screens ask again and again, each for itself.
+const systemAge = 2 * time.Second
+
+// systemLook looks at the installation, once for all who ask at the same time.
+type systemLook struct {
+	look  func(context.Context) (*System, error)
+	clock func() time.Time
+	turn  chan struct{} // has room for who looks
+	last  *System       // of who holds the turn
+}
+
+func newSystemLook(look func(context.Context) (*System, error), clock func() time.Time) *systemLook {
+	return &systemLook{look: look, clock: clock, turn: make(chan struct{}, 1)}
+}
+
+func (l *systemLook) now(ctx context.Context) (*System, error) {
+	select {
+	case l.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	defer func() { <-l.turn }()
+	if l.last != nil {
+		if age := l.clock().Sub(l.last.At); age >= 0 && age < systemAge {
+			return l.last, nil
+		}
+	}
+	found, err := l.look(ctx)
+	if err == nil {
+		l.last = found
+	}
+	return found, err
+}

@@ -1,0 +1,77 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"gorm.io/gorm/clause"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// nodeStore keeps what the installation tells of itself: its servers, and what became of the
+// ledger's verifications.
+type nodeStore struct{ *database }
+
+type nodeRow struct {
+	ID        UUID `gorm:"primaryKey"`
+	Host      string
+	Version   string
+	StartedAt Millis
+	SeenAt    Millis
+}
+
+func (nodeRow) TableName() string { return "nodes" }
+
+// NoteNode tells that a node is there, and forgets those that were last seen before an
+// instant.
+func (s nodeStore) NoteNode(ctx context.Context, n loyalty.Node, before time.Time) error {
+	db := s.write.WithContext(ctx)
+	row := nodeRow{UUID(n.ID), cleanText(n.Host), cleanText(n.Version), Millis(n.StartedAt), Millis(n.SeenAt)}
+	return s.classify(errors.Join(
+		db.Clauses(clause.OnConflict{UpdateAll: true}).Create(&row).Error,
+		db.Where("seen_at < ?", Millis(before)).Delete(&nodeRow{}).Error))
+}
+
+// ForgetNode takes a node away that stops.
+func (s nodeStore) ForgetNode(ctx context.Context, id loyalty.ID) error {
+	return s.classify(s.write.WithContext(ctx).Where("id = ?", UUID(id)).Delete(&nodeRow{}).Error)
+}
+
+// Nodes lists the nodes that were seen lately, the oldest first.
+func (s nodeStore) Nodes(ctx context.Context) ([]loyalty.Node, error) {
+	var rows []nodeRow
+	if err := s.read.WithContext(ctx).Order("started_at, id").Find(&rows).Error; err != nil {
+		return nil, s.classify(err)
+	}
+	list := make([]loyalty.Node, len(rows))
+	for i, r := range rows {
+		list[i] = loyalty.Node{ID: loyalty.ID(r.ID), Host: r.Host, Version: r.Version, StartedAt: r.StartedAt.Time(), SeenAt: r.SeenAt.Time()}
+	}
+	return list, nil
+}
+
+type proofRow struct {
+	ID                      UUID `gorm:"primaryKey"`
+	At                      Millis
+	Held, Broken, Unchecked int
+}
+
+func (proofRow) TableName() string { return "ledger_proofs" }
+
+// NoteProof remembers what became of a verification of the ledger, and the newest
+// loyalty.KeptProofs of them.
+func (s nodeStore) NoteProof(ctx context.Context, v loyalty.LedgerVerification) error {
+	db := s.write.WithContext(ctx)
+	return s.classify(errors.Join(
+		db.Create(&proofRow{UUID(loyalty.NewID(v.At, loyalty.ID{})), Millis(v.At), v.Held, v.Broken, v.Unchecked}).Error,
+		db.Exec(`DELETE FROM ledger_proofs WHERE at < (SELECT at FROM ledger_proofs ORDER BY at DESC LIMIT 1 OFFSET ?)`, loyalty.KeptProofs-1).Error))
+}
+
+// LastProof is the last verification of the ledger; its At is zero where there is none.
+func (s nodeStore) LastProof(ctx context.Context) (v loyalty.LedgerVerification, err error) {
+	var r proofRow
+	err = s.read.WithContext(ctx).Order("at DESC").Limit(1).Find(&r).Error
+	return loyalty.LedgerVerification{At: r.At.Time(), Held: r.Held, Broken: r.Broken, Unchecked: r.Unchecked}, s.classify(err)
+}
