@@ -15,8 +15,8 @@ func (o options) validate() error {
 	switch {
 	case o.reps < 1:
 		return errors.New("-reps must be 1 or more")
-	case o.seconds < 1 || o.seconds > 120:
-		return errors.New("-seconds must be 1 to 120: signed requests are only good for minutes")
+	case o.seconds < leastSeconds || o.seconds > 120:
+		return errors.New("-seconds must be 0.05 to 120: signed requests are only good for minutes")
 	case o.customers < 1:
 		return errors.New("-customers must be 1 or more")
 	case o.events < 1000 || o.events > 100_000_000:
@@ -176,7 +176,7 @@ func (l *lab) starts() (all []started) {
 
 // describe writes what the figures depend on.
 func (l *lab) describe(w io.Writer, o options) {
-	fmt.Fprintf(w, "%d cores, %s %s/%s, PostgreSQL %s (fsync and synchronous_commit on, files on %s), %d customers, %d rounds of %d s after one that warmed up;\n"+
+	fmt.Fprintf(w, "%d cores, %s %s/%s, PostgreSQL %s (fsync and synchronous_commit on, files on %s), %d customers, %d rounds of %g s after one that warmed up;\n"+
 		"ratios are taken within a round: their median and [quartiles]. cpu is that of all processors for one event (of a bulk too); idle is their share\n",
 		runtime.NumCPU(), runtime.Version(), runtime.GOOS, runtime.GOARCH, l.cluster.version, fileSystem(l.cluster.dir), o.customers, o.reps, o.seconds)
 	if l.reads != nil {

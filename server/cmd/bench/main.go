@@ -59,7 +59,7 @@ func main() {
 	var only string
 	flag.StringVar(&o.binary, "binary", "./loyalty", "the built program")
 	flag.IntVar(&o.reps, "reps", 7, "rounds that count; where there are several, one more warms up")
-	flag.IntVar(&o.seconds, "seconds", 1, "length of one measurement")
+	flag.Float64Var(&o.seconds, "seconds", 1, "length of one measurement")
 	flag.DurationVar(&o.wait, "wait", 90*time.Second, "how long to wait for the machine's load to pass before the start")
 	flag.StringVar(&only, "only", "", "measure only what begins with one of these names (comma-separated), and what it is compared with")
 	flag.BoolVar(&o.sqlite, "sqlite", false, "measure the program on the embedded database too")

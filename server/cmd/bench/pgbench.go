@@ -55,7 +55,7 @@ func (f *floor) pgbench(ctx context.Context, clients int, hot bool) (sample, err
 // runPgbench runs pgbench until it has counted for the window.
 func (f *floor) runPgbench(ctx context.Context, script, times string, clients int, window time.Duration) (stopwatch, error) {
 	cmd := exec.CommandContext(ctx, filepath.Join(f.cluster.bin, "pgbench"), "-n", "-M", "prepared", "-f", script,
-		"-c", strconv.Itoa(clients), "-j", "1", "-T", strconv.Itoa(int((pgbenchWarm+window)/time.Second)),
+		"-c", strconv.Itoa(clients), "-j", "1", "-T", strconv.Itoa(int((pgbenchWarm+window+time.Second-1)/time.Second)),
 		"-l", "--log-prefix", times,
 		"-h", "127.0.0.1", "-p", strconv.Itoa(f.cluster.port), "-U", "postgres", floorDatabase)
 	var said bytes.Buffer

@@ -34,7 +34,7 @@ func scaleFlags(args []string) (o scaleOptions, err error) {
 	f := flag.NewFlagSet("bench "+scaleCommand, flag.ContinueOnError)
 	f.StringVar(&o.binary, "binary", "./loyalty", "the built program")
 	f.IntVar(&o.reps, "reps", 5, "rounds that count; where there are several, one more warms up")
-	f.IntVar(&o.seconds, "seconds", 1, "length of one measurement of writes; lists take two fifths")
+	f.Float64Var(&o.seconds, "seconds", 1, "length of one measurement of writes; lists take two fifths")
 	f.DurationVar(&o.wait, "wait", 90*time.Second, "how long to wait for the machine's load to pass before the start")
 	f.StringVar(&o.dir, "dir", "", "folder for the throw-away databases; it should be on a disk (default: the system's temporary folder)")
 	f.IntVar(&o.base, "base", 10_000, "events of the database that the large one is compared with")
@@ -54,8 +54,8 @@ func (o scaleOptions) validate() error {
 	switch {
 	case o.reps < 1:
 		return errors.New("-reps must be 1 or more")
-	case o.seconds < 1 || o.seconds > 120:
-		return errors.New("-seconds must be 1 to 120: signed requests are only good for minutes")
+	case o.seconds < leastSeconds || o.seconds > 120:
+		return errors.New("-seconds must be 0.05 to 120: signed requests are only good for minutes")
 	case o.base < 1000:
 		return errors.New("-base must be 1,000 or more")
 	case o.events != 0 && (o.customers < 1 || o.events < 2*o.customers):
@@ -111,7 +111,7 @@ func scale(ctx context.Context, o scaleOptions, out, progress io.Writer) (err er
 			return err
 		}
 	}
-	fmt.Fprintf(out, "\n%d cores, %s %s/%s, %d rounds of %d s; events are counted at the start, and insert rates are of point_add over 16 connections\n",
+	fmt.Fprintf(out, "\n%d cores, %s %s/%s, %d rounds of %g s; events are counted at the start, and insert rates are of point_add over 16 connections\n",
 		runtime.NumCPU(), runtime.Version(), runtime.GOOS, runtime.GOARCH, o.reps, o.seconds)
 	return nil
 }

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"io"
 	"math/rand/v2"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -98,12 +96,9 @@ func TestCrowd(t *testing.T) {
 // both proofs, and every list has its row.
 func TestScale(t *testing.T) {
 	needsPostgres(t)
-	o, err := scaleFlags(strings.Fields("-base 1000 -events 3000 -customers 300 -sqlite-events 3000 -sqlite-customers 300 -reps 1 -wait 0s"))
+	o, err := scaleFlags(strings.Fields("-base 1000 -events 3000 -customers 300 -sqlite-events 3000 -sqlite-customers 300 -reps 1 -seconds 0.1 -wait 0s"))
 	require.NoError(t, err)
-	o.dir, o.binary = small(t).dir, filepath.Join(t.TempDir(), "loyalty")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", o.binary, "../loyalty")
-	printed, err := build.CombinedOutput()
-	require.NoError(t, err, "%s", printed)
+	o.dir, o.binary = small(t).dir, built(t)
 	var out strings.Builder
 	require.NoError(t, scale(t.Context(), o, &out, io.Discard))
 	for _, title := range append([]string{
