@@ -52,7 +52,7 @@ vendor: ## fetch the console's libraries anew, with licences and sums
 
 .PHONY: generate
 generate: filters ## regenerate gen/ from the documents
-	$(GO) run ./server/cmd/documents gen/documents
+	$(GO) run ./server/cmd/derive documents gen/documents
 	$(OAPI) -config openapi/codegen/common.yaml openapi/common.yaml
 	@for api in $(APIS); do \
 	  pkg=$${api//-/}; echo "$(OAPI) $$api"; mkdir -p gen/$$pkg; \
@@ -61,11 +61,11 @@ generate: filters ## regenerate gen/ from the documents
 
 .PHONY: filters
 filters: ## write the parameters of openapi/filters.yaml into the documents
-	$(GO) run ./server/cmd/filters openapi
+	$(GO) run ./server/cmd/derive filters openapi
 
 .PHONY: collections
 collections: ## write the request collections anew from the documents
-	$(GO) run ./server/cmd/collections openapi/collections
+	$(GO) run ./server/cmd/derive collections openapi/collections
 
 .PHONY: conformance
 conformance: ## write openapi/CONFORMANCE.md anew from the tags of the tests
@@ -75,8 +75,8 @@ conformance: ## write openapi/CONFORMANCE.md anew from the tags of the tests
 verify: ## prove that generated code, modules and formatting are fresh
 	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && cp -r gen "$$tmp/before" && $(MAKE) --no-print-directory generate >/dev/null \
 	  && { diff -r "$$tmp/before" gen || { echo "gen/ was stale: it is regenerated now, commit it"; exit 1; }; }
-	@$(GO) run ./server/cmd/filters --check openapi
-	@$(GO) run ./server/cmd/collections --check openapi/collections
+	@$(GO) run ./server/cmd/derive filters --check openapi
+	@$(GO) run ./server/cmd/derive collections --check openapi/collections
 	@$(GO) run ./server/cmd/conformance --check
 	$(GO) mod tidy -diff
 	$(GO) mod verify

@@ -6,13 +6,14 @@ import (
 	"go/token"
 	"io/fs"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
 // wireNames are the names that the HTTP layer and the contract's validator
@@ -81,18 +82,12 @@ var actionNames = strings.Fields(`balance_import challenge challenge_reset check
 	reward_revoke reward_transfer subscribe suspend tier_change tier_down tier_recalculation tier_up treasure_found
 	unassign_coupon unsuspend verify_customer video visit visual_search visual_search_bound wheel_spin anniversary birthday challenge_ending coupon_expiring inactivity points_expiring tier_expiring`)
 
-// namedByLaw are failures whose values the design demands though the comment
-// beside them is silent: a module's refusal names the module.
-var namedByLaw = map[string]string{"module_off_action": "action module"}
-
 func TestEveryNameHasAText(t *testing.T) {
-	wanted := failureNames(t)
-	require.Greater(t, len(wanted), 30, "the failures were not found in the source")
-	for name, values := range namedByLaw {
-		if wanted[name] == "" {
-			wanted[name] = values
-		}
+	wanted := map[string]string{}
+	for name, failure := range loyalty.DeclaredErrors() {
+		wanted[name] = strings.Join(slices.Sorted(slices.Values(failure.Values)), " ")
 	}
+	require.Greater(t, len(wanted), 100)
 	for name, values := range wireNames {
 		wanted[name] = values
 	}
@@ -171,54 +166,6 @@ func called(call *ast.CallExpr) string {
 		return fn.Sel.Name
 	}
 	return ""
-}
-
-// failureNames reads the rules' source, so that nobody can add a failure and
-// forget its text. The comment on the line of a failure lists its values.
-func failureNames(t *testing.T) map[string]string {
-	t.Helper()
-	names := map[string]string{}
-	eachRule(t, func(files *token.FileSet, parsed *ast.File) {
-		values := commentsByLine(files, parsed)
-		ast.Inspect(parsed, func(n ast.Node) bool {
-			if call, ok := n.(*ast.CallExpr); ok {
-				if name := failureName(call); name != "" {
-					names[name] = values[files.Position(call.Pos()).Line]
-				}
-			}
-			return true
-		})
-	})
-	return names
-}
-
-func failureName(call *ast.CallExpr) string {
-	if called(call) != "NewError" || len(call.Args) != 3 {
-		return ""
-	}
-	literal, ok := call.Args[2].(*ast.BasicLit)
-	if !ok {
-		return ""
-	}
-	name, _ := strconv.Unquote(literal.Value)
-	return name
-}
-
-var placeholder = regexp.MustCompile(`\{(\w+)\}`)
-
-func commentsByLine(files *token.FileSet, parsed *ast.File) map[int]string {
-	lines := map[int]string{}
-	for _, group := range parsed.Comments {
-		for _, comment := range group.List {
-			var values []string
-			for _, match := range placeholder.FindAllStringSubmatch(comment.Text, -1) {
-				values = append(values, match[1])
-			}
-			slices.Sort(values)
-			lines[files.Position(comment.Pos()).Line] = strings.Join(values, " ")
-		}
-	}
-	return lines
 }
 
 // TestFixedTexts holds the texts that the specification writes out.

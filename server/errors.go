@@ -41,27 +41,23 @@ var types = map[int]common.ErrorType{
 // The failures that are HTTP's own: no rule can have them. Those of httpError
 // have a status that no kind has.
 var (
-	errReadOnlyKey    = failure(loyalty.Forbidden, 190060, "read_only_key")
-	errAPIForbidden   = failure(loyalty.Forbidden, 190064, "api_forbidden") // {api}
-	errAddressRefused = failure(loyalty.Forbidden, 190065, "address_refused")
-	errPathNotFound   = failure(loyalty.NotFound, 190066, "path_not_found")
+	errReadOnlyKey    = loyalty.NewError(loyalty.Forbidden, 190060, "read_only_key")
+	errAPIForbidden   = loyalty.NewError(loyalty.Forbidden, 190064, "api_forbidden", "api")
+	errAddressRefused = loyalty.NewError(loyalty.Forbidden, 190065, "address_refused")
+	errPathNotFound   = loyalty.NewError(loyalty.NotFound, 190066, "path_not_found")
 
-	errUnknownParameter = failure(loyalty.Invalid, 190069, "unknown_parameter") // {parameter}
-	errIdempotencyKey   = failure(loyalty.Invalid, 190072, "idempotency_key_invalid")
-	errTargetMalformed  = failure(loyalty.Invalid, 190073, "target_malformed")
+	errUnknownParameter = loyalty.NewError(loyalty.Invalid, 190069, "unknown_parameter", "parameter")
+	errIdempotencyKey   = loyalty.NewError(loyalty.Invalid, 190072, "idempotency_key_invalid")
+	errTargetMalformed  = loyalty.NewError(loyalty.Invalid, 190073, "target_malformed")
 
-	errBusy        = failure(loyalty.Unavailable, 190440, "busy")
-	errKeyUnsigned = failure(loyalty.Invalid, 190321, "idempotency_key_unsigned")
+	errBusy        = loyalty.NewError(loyalty.Unavailable, 190440, "busy")
+	errKeyUnsigned = loyalty.NewError(loyalty.Invalid, 190321, "idempotency_key_unsigned")
 
-	errBodyTooLarge = httpError{http.StatusRequestEntityTooLarge, failure(loyalty.Invalid, 190061, "body_too_large")}        // {limit}
-	errMediaType    = httpError{http.StatusUnsupportedMediaType, failure(loyalty.Invalid, 190062, "unsupported_media_type")} // {media_type}
-	errRateLimited  = httpError{http.StatusTooManyRequests, failure(loyalty.Refused, 190063, "rate_limited")}                // {retry_after}
-	errMethod       = httpError{http.StatusMethodNotAllowed, failure(loyalty.Invalid, 190067, "method_not_allowed")}         // {method}
+	errBodyTooLarge = httpError{http.StatusRequestEntityTooLarge, loyalty.NewError(loyalty.Invalid, 190061, "body_too_large", "limit")}
+	errMediaType    = httpError{http.StatusUnsupportedMediaType, loyalty.NewError(loyalty.Invalid, 190062, "unsupported_media_type", "media_type")}
+	errRateLimited  = httpError{http.StatusTooManyRequests, loyalty.NewError(loyalty.Refused, 190063, "rate_limited", "retry_after")}
+	errMethod       = httpError{http.StatusMethodNotAllowed, loyalty.NewError(loyalty.Invalid, 190067, "method_not_allowed", "method")}
 )
-
-func failure(kind loyalty.Kind, code int, name string) *loyalty.Error {
-	return &loyalty.Error{Kind: kind, Code: code, Name: name}
-}
 
 // httpError is a failure with a status of its own.
 type httpError struct {

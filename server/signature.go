@@ -125,7 +125,7 @@ func (s *Server) refusal(err error) error {
 	if !errors.As(err, &refused) {
 		return err
 	}
-	fault := failure(loyalty.Invalid, refused.Code, signatureNames[refused.Code]).Because(err)
+	fault := (&loyalty.Error{Kind: loyalty.Invalid, Code: refused.Code, Name: signatureNames[refused.Code]}).Because(err)
 	switch refused.Code {
 	case signing.CodeDate:
 		fault.Args = map[string]any{

@@ -66,17 +66,5 @@ func (q *question) answer(rows pgx.Rows) error {
 	for i, f := range fields {
 		columns[i] = f.Name
 	}
-	into, err := q.into(columns)
-	if err != nil {
-		return err
-	}
-	for rows.Next() {
-		if err := rows.Scan(into...); err != nil {
-			return err
-		}
-		if q.each() {
-			return nil
-		}
-	}
-	return rows.Err()
+	return q.read(columns, rows)
 }

@@ -21,6 +21,28 @@ type question struct {
 	each func() (enough bool)
 }
 
+// read takes the rows of the answer, of either database, up to the one that is enough.
+func (q *question) read(columns []string, rows interface {
+	Next() bool
+	Scan(into ...any) error
+	Err() error
+},
+) error {
+	into, err := q.into(columns)
+	if err != nil {
+		return err
+	}
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return err
+		}
+		if q.each() {
+			return nil
+		}
+	}
+	return rows.Err()
+}
+
 // ask asks some questions, which see one instant, and then those that follow from their
 // answers, if any, which see the same one: each time one round trip. An error of then is
 // returned as it is.

@@ -53,17 +53,5 @@ func (q *question) run(ctx context.Context, on asker) error {
 	if err != nil {
 		return err
 	}
-	into, err := q.into(columns)
-	if err != nil {
-		return err
-	}
-	for rows.Next() {
-		if err := rows.Scan(into...); err != nil {
-			return err
-		}
-		if q.each() {
-			return nil
-		}
-	}
-	return rows.Err()
+	return q.read(columns, rows)
 }

@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/openapi"
 )
 
 // eachFile reads the console's own files, without the libraries.
@@ -142,4 +144,25 @@ func TestPages(t *testing.T) {
 	for _, none := range []string{"/console/none", p.base + "none", p.base, filesPath + "0000000000000000/main.js", p.base + "../main.js"} {
 		require.Equal(t, http.StatusNotFound, get(none, "").Code, none)
 	}
+}
+
+// TestRefusalsAreInTheTable: openapi/errors.yaml tells of every refusal of the console, with
+// its code and status, and of no other.
+func TestRefusalsAreInTheTable(t *testing.T) {
+	all, err := openapi.Errors()
+	require.NoError(t, err)
+	rows, own := map[string][2]int{}, 0
+	for _, e := range all {
+		rows[e.Name] = [2]int{e.Code, e.Status}
+		if strings.HasPrefix(e.Name, "console_") {
+			own++
+		}
+	}
+	for _, r := range []refusal{errSession, errSignIn, errCodeNeeded, errSlow, errLink, errCrossSite, errInsecure, errMediaType, errBody, errInternal, errAway} {
+		require.Equal(t, [2]int{r.code, r.status}, rows[r.name], r.name)
+		if strings.HasPrefix(r.name, "console_") {
+			own--
+		}
+	}
+	require.Zero(t, own, "rows of the console that it never refuses with")
 }

@@ -6,14 +6,10 @@ import "github.com/loyalty-platform/loyalty/server/loyalty"
 // schema refuses are the platform's own errors: loyalty.ErrPropertyEmpty,
 // ErrPropertyUnknown, ErrPropertyInvalid and ErrTooLarge.
 var (
-	// ErrMalformedBody is a body that cannot be read as JSON or as a form. {reason}
-	ErrMalformedBody = failure(loyalty.Invalid, 190068, "malformed_body")
-	// ErrInvalidParameter is a parameter that its declaration does not take. {parameter} {reason}
-	ErrInvalidParameter = failure(loyalty.Invalid, 190070, "invalid_parameter")
-	// ErrConflictingParameter is a name of a form that is a value and holds others. {parameter}
-	ErrConflictingParameter = failure(loyalty.Invalid, 190071, "conflicting_parameter")
+	// ErrMalformedBody is a body that cannot be read as JSON or as a form.
+	ErrMalformedBody = loyalty.NewError(loyalty.Invalid, 190068, "malformed_body", "reason")
+	// ErrInvalidParameter is a parameter that its declaration does not take.
+	ErrInvalidParameter = loyalty.NewError(loyalty.Invalid, 190070, "invalid_parameter", "parameter", "reason")
+	// ErrConflictingParameter is a name of a form that is a value and holds others.
+	ErrConflictingParameter = loyalty.NewError(loyalty.Invalid, 190071, "conflicting_parameter", "parameter")
 )
-
-func failure(kind loyalty.Kind, code int, name string) *loyalty.Error {
-	return &loyalty.Error{Kind: kind, Code: code, Name: name}
-}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -132,9 +133,29 @@ func (e *Error) Because(err error) *Error {
 	return &c
 }
 
-func NewError(kind Kind, code int, name string) *Error {
+// NewError declares a failure, once for the whole program: its code, its name, and what
+// its message names, whose values come by With.
+func NewError(kind Kind, code int, name string, values ...string) *Error {
+	if _, twice := declared[name]; twice {
+		panic("declared twice: " + name)
+	}
+	declared[name] = Declared{code, values}
 	return &Error{Kind: kind, Code: code, Name: name}
 }
+
+// Declared is what a failure is known by.
+type Declared struct {
+	Code   int
+	Values []string // that its message names
+}
+
+// declared are the failures by name; the variables that hold them fill it, before
+// anything runs.
+var declared = map[string]Declared{}
+
+// DeclaredErrors lists the failures of the whole program by name, so that the tables of
+// texts and of the documents can be held against it.
+func DeclaredErrors() map[string]Declared { return maps.Clone(declared) }
 
 // AsError finds the failure inside err; anything unknown is an internal fault.
 func AsError(err error) *Error {
@@ -149,8 +170,8 @@ func AsError(err error) *Error {
 // of the translations. Codes below 190000 are the specification's and the
 // design's; from 190001 on they are listed in openapi/DECISIONS.md.
 var (
-	ErrAttributesTooLarge = NewError(Oversized, 190380, "attributes_too_large") // {property} {limit}
-	ErrRulesTooHeavy      = NewError(Refused, 190381, "rules_too_heavy")        // {action}
+	ErrAttributesTooLarge = NewError(Oversized, 190380, "attributes_too_large", "property", "limit")
+	ErrRulesTooHeavy      = NewError(Refused, 190381, "rules_too_heavy", "action")
 
 	ErrInternal    = NewError(Internal, 190001, "internal")
 	ErrUnavailable = NewError(Unavailable, 190002, "unavailable")
@@ -163,125 +184,125 @@ var (
 
 	ErrBoardsUnbuilt = NewError(Unavailable, 190270, "leaderboard_unbuilt")
 
-	ErrPropertyEmpty   = NewError(Invalid, 0, "property_empty")           // {property}
-	ErrPropertyInvalid = NewError(Invalid, 190010, "property_invalid")    // {property} {reason}
-	ErrPropertyUnknown = NewError(Invalid, 190011, "property_unknown")    // {property}
-	ErrUnknownAction   = NewError(Invalid, 190012, "unknown_action")      // {action}
-	ErrFutureTimestamp = NewError(Invalid, 190013, "future_timestamp")    // {property}
-	ErrReservedName    = NewError(Invalid, 190014, "reserved_name")       // {property} {value}
-	ErrTooLarge        = NewError(Invalid, 190015, "number_out_of_range") // {property}
+	ErrPropertyEmpty   = NewError(Invalid, 0, "property_empty", "property")
+	ErrPropertyInvalid = NewError(Invalid, 190010, "property_invalid", "property", "reason")
+	ErrPropertyUnknown = NewError(Invalid, 190011, "property_unknown", "property")
+	ErrUnknownAction   = NewError(Invalid, 190012, "unknown_action", "action")
+	ErrFutureTimestamp = NewError(Invalid, 190013, "future_timestamp", "property")
+	ErrReservedName    = NewError(Invalid, 190014, "reserved_name", "property", "value")
+	ErrTooLarge        = NewError(Invalid, 190015, "number_out_of_range", "property")
 
 	ErrCustomerNotFound    = NewError(NotFound, 160212, "customer_not_found")
 	ErrTransactionNotFound = NewError(NotFound, 911001, "transaction_not_found")
 	ErrCouponNotFound      = NewError(NotFound, 1601, "coupon_not_found")
-	ErrModuleUnknown       = NewError(NotFound, 190020, "module_unknown")  // {module}
-	ErrModuleOffPath       = NewError(NotFound, 160600, "module_off_path") // {module}
-	ErrKeyNotFound         = NewError(NotFound, 190021, "key_not_found")   // {key}
-	ErrReservationNotFound = NewError(Refused, 190022, "nothing_reserved") // {transaction_id}
-	ErrLineNotFound        = NewError(NotFound, 190023, "line_not_found")  // {product_id}
+	ErrModuleUnknown       = NewError(NotFound, 190020, "module_unknown", "module")
+	ErrModuleOffPath       = NewError(NotFound, 160600, "module_off_path", "module")
+	ErrKeyNotFound         = NewError(NotFound, 190021, "key_not_found", "key")
+	ErrReservationNotFound = NewError(Refused, 190022, "nothing_reserved", "transaction_id")
+	ErrLineNotFound        = NewError(NotFound, 190023, "line_not_found", "product_id")
 
 	ErrTransactionExists = NewError(Conflict, 5003, "ERR_TX_ALREADY_EXISTS")
 	ErrCustomerExists    = NewError(Conflict, 112101, "customer_exists")
-	ErrExternalIDTaken   = NewError(Conflict, 190030, "external_id_taken") // {name}
+	ErrExternalIDTaken   = NewError(Conflict, 190030, "external_id_taken", "name")
 	ErrKeyReused         = NewError(Conflict, 190031, "idempotency_key_reused")
 	ErrReplayed          = NewError(Conflict, 190032, "request_replayed")
 
 	ErrNotEnoughPoints   = NewError(Refused, 0, "not_enough_points_discount")
 	ErrNotEnoughToSpend  = NewError(Refused, 0, "not_enough_points")
-	ErrUnspendTooMuch    = NewError(Refused, 112900, "unspend_too_much") // {spent}
+	ErrUnspendTooMuch    = NewError(Refused, 112900, "unspend_too_much", "spent")
 	ErrSuspended         = NewError(Refused, 110003, "customer_suspended")
-	ErrForbiddenState    = NewError(Refused, 190040, "forbidden_state_change") // {from} {to}
-	ErrWrongStatus       = NewError(Refused, 190041, "wrong_status")           // {status} {action}
-	ErrNotRefundable     = NewError(Refused, 112201, "not_refundable")         // {status}
+	ErrForbiddenState    = NewError(Refused, 190040, "forbidden_state_change", "from", "to")
+	ErrWrongStatus       = NewError(Refused, 190041, "wrong_status", "status", "action")
+	ErrNotRefundable     = NewError(Refused, 112201, "not_refundable", "status")
 	ErrRefundNotPositive = NewError(Refused, 112202, "refund_not_positive")
-	ErrRefundTooLarge    = NewError(Refused, 112203, "refund_too_large")  // {left}
-	ErrModuleOff         = NewError(Refused, 190042, "module_off")        // {module} {property}
-	ErrActionOff         = NewError(Refused, 190043, "module_off_action") // {module} {action}
-	ErrInternalAction    = NewError(Refused, 190044, "internal_action")   // {action} {operation}
-	ErrCopiedField       = NewError(Refused, 190045, "copied_field")      // {property}
-	ErrReleaseTooMuch    = NewError(Refused, 190046, "release_too_much")  // {reserved}
+	ErrRefundTooLarge    = NewError(Refused, 112203, "refund_too_large", "left")
+	ErrModuleOff         = NewError(Refused, 190042, "module_off", "module", "property")
+	ErrActionOff         = NewError(Refused, 190043, "module_off_action", "module", "action")
+	ErrInternalAction    = NewError(Refused, 190044, "internal_action", "action", "operation")
+	ErrCopiedField       = NewError(Refused, 190045, "copied_field", "property")
+	ErrReleaseTooMuch    = NewError(Refused, 190046, "release_too_much", "reserved")
 	ErrReferrerUnknown   = NewError(Refused, 190047, "referrer_unknown")
 	ErrNegativeRefused   = NewError(Refused, 190048, "negative_refused")
-	ErrModulesExclusive  = NewError(Refused, 190049, "modules_exclusive") // {module} {other}
+	ErrModulesExclusive  = NewError(Refused, 190049, "modules_exclusive", "module", "other")
 	ErrKeyRevoked        = NewError(Refused, 190050, "key_revoked")
-	ErrQuantityTooLarge  = NewError(Refused, 190051, "quantity_too_large") // {left}
-	ErrEntityInUse       = NewError(Refused, 190053, "entity_in_use")      // {by}
-	ErrEntityArchived    = NewError(Refused, 190054, "entity_archived")    // {id}
-	ErrReactionsEndless  = NewError(Refused, 190052, "reactions_endless")  // {action}
+	ErrQuantityTooLarge  = NewError(Refused, 190051, "quantity_too_large", "left")
+	ErrEntityInUse       = NewError(Refused, 190053, "entity_in_use", "by")
+	ErrEntityArchived    = NewError(Refused, 190054, "entity_archived", "id")
+	ErrReactionsEndless  = NewError(Refused, 190052, "reactions_endless", "action")
 
-	ErrRightsExceeded = NewError(Forbidden, 190320, "rights_exceeded") // {property}
+	ErrRightsExceeded = NewError(Forbidden, 190320, "rights_exceeded", "property")
 
-	ErrCampaignNotFound = NewError(NotFound, 190260, "campaign_not_found") // {campaign}
+	ErrCampaignNotFound = NewError(NotFound, 190260, "campaign_not_found", "campaign")
 
-	ErrEntityElsewhere = NewError(Refused, 190250, "entity_elsewhere") // {type} {method}
-	ErrFieldFixed      = NewError(Refused, 190251, "field_fixed")      // {property}
+	ErrEntityElsewhere = NewError(Refused, 190250, "entity_elsewhere", "type", "method")
+	ErrFieldFixed      = NewError(Refused, 190251, "field_fixed", "property")
 
-	ErrEntityUnknown  = NewError(NotFound, 190024, "entity_unknown")   // {type}
-	ErrEntityNotFound = NewError(NotFound, 190025, "entity_not_found") // {type} {id}
-	ErrEntityExists   = NewError(Conflict, 190034, "entity_exists")    // {id}
-	ErrValueTaken     = NewError(Conflict, 190341, "value_taken")      // {property} {id}
-	ErrCouponExists   = NewError(Conflict, 190033, "coupon_exists")    // {code}
+	ErrEntityUnknown  = NewError(NotFound, 190024, "entity_unknown", "type")
+	ErrEntityNotFound = NewError(NotFound, 190025, "entity_not_found", "type", "id")
+	ErrEntityExists   = NewError(Conflict, 190034, "entity_exists", "id")
+	ErrValueTaken     = NewError(Conflict, 190341, "value_taken", "property", "id")
+	ErrCouponExists   = NewError(Conflict, 190033, "coupon_exists", "code")
 
-	ErrBatchNotFound = NewError(NotFound, 190240, "batch_not_found") // {batch}
+	ErrBatchNotFound = NewError(NotFound, 190240, "batch_not_found", "batch")
 
-	ErrWebhookNotFound  = NewError(NotFound, 190500, "webhook_not_found")  // {webhook}
-	ErrDeliveryNotFound = NewError(NotFound, 190501, "delivery_not_found") // {delivery}
-	ErrWebhookState     = NewError(Refused, 190502, "webhook_state")       // {state}
-	ErrWebhooksMany     = NewError(Refused, 190503, "webhooks_many")       // {limit}
-	ErrDeliveryNotDead  = NewError(Refused, 190504, "delivery_not_dead")   // {state}
+	ErrWebhookNotFound  = NewError(NotFound, 190500, "webhook_not_found", "webhook")
+	ErrDeliveryNotFound = NewError(NotFound, 190501, "delivery_not_found", "delivery")
+	ErrWebhookState     = NewError(Refused, 190502, "webhook_state", "state")
+	ErrWebhooksMany     = NewError(Refused, 190503, "webhooks_many", "limit")
+	ErrDeliveryNotDead  = NewError(Refused, 190504, "delivery_not_dead", "state")
 	ErrReplayRunning    = NewError(Refused, 190505, "replay_running")
 
-	ErrJobUnknown = NewError(NotFound, 190160, "job_unknown") // {job}
-	ErrJobRunning = NewError(Conflict, 190161, "job_running") // {job}
+	ErrJobUnknown = NewError(NotFound, 190160, "job_unknown", "job")
+	ErrJobRunning = NewError(Conflict, 190161, "job_running", "job")
 
-	ErrGuestAction = NewError(Invalid, 190162, "guest_action") // {action}
+	ErrGuestAction = NewError(Invalid, 190162, "guest_action", "action")
 	ErrMergeSelf   = NewError(Refused, 190163, "merge_self")
 
-	ErrHeldNotFound   = NewError(NotFound, 190164, "held_not_found")  // {event}
-	ErrNotHoldable    = NewError(Invalid, 190165, "not_holdable")     // {action}
-	ErrPendingTooMuch = NewError(Refused, 190166, "pending_too_much") // {pending}
+	ErrHeldNotFound   = NewError(NotFound, 190164, "held_not_found", "event")
+	ErrNotHoldable    = NewError(Invalid, 190165, "not_holdable", "action")
+	ErrPendingTooMuch = NewError(Refused, 190166, "pending_too_much", "pending")
 
-	ErrNotRunning       = NewError(Refused, 190140, "not_running")     // {id} {status}
-	ErrEntriesLimit     = NewError(Refused, 190141, "entries_limit")   // {limit}
-	ErrEntriesTooFew    = NewError(Refused, 190142, "entries_too_few") // {entries}
-	ErrSpinLimit        = NewError(Refused, 190143, "spin_limit")      // {limit}
+	ErrNotRunning       = NewError(Refused, 190140, "not_running", "id", "status")
+	ErrEntriesLimit     = NewError(Refused, 190141, "entries_limit", "limit")
+	ErrEntriesTooFew    = NewError(Refused, 190142, "entries_too_few", "entries")
+	ErrSpinLimit        = NewError(Refused, 190143, "spin_limit", "limit")
 	ErrQuizAnswered     = NewError(Refused, 190144, "quiz_answered")
 	ErrTreasureFound    = NewError(Refused, 190145, "treasure_found_already")
 	ErrTreasureCode     = NewError(Refused, 190146, "treasure_code_wrong")
-	ErrTreasureAction   = NewError(Refused, 190147, "treasure_other_action") // {action}
-	ErrOfferLimit       = NewError(Refused, 190148, "offer_limit")           // {limit}
+	ErrTreasureAction   = NewError(Refused, 190147, "treasure_other_action", "action")
+	ErrOfferLimit       = NewError(Refused, 190148, "offer_limit", "limit")
 	ErrOfferUsedUp      = NewError(Refused, 190149, "offer_used_up")
 	ErrOfferNotRedeemed = NewError(Refused, 190150, "offer_not_redeemed")
-	ErrQuestionNotFound = NewError(NotFound, 190151, "question_not_found") // {question}
+	ErrQuestionNotFound = NewError(NotFound, 190151, "question_not_found", "question")
 	ErrOfferSegment     = NewError(Refused, 190230, "offer_segment")
 
 	ErrCouponBalance   = NewError(Refused, 1606, "coupon_balance")
-	ErrClaimCouponUsed = NewError(Refused, 190220, "claim_coupon_redeemed") // {code}
-	ErrClaimUnknown    = NewError(NotFound, 190221, "claim_unknown")        // {claim}
+	ErrClaimCouponUsed = NewError(Refused, 190220, "claim_coupon_redeemed", "code")
+	ErrClaimUnknown    = NewError(NotFound, 190221, "claim_unknown", "claim")
 
 	ErrRewardNotFound = NewError(NotFound, 160320, "reward_not_found")
 	ErrRewardInactive = NewError(Refused, 160321, "reward_inactive")
-	ErrRewardLimit    = NewError(Refused, 120211, "reward_limit") // {limit}
+	ErrRewardLimit    = NewError(Refused, 120211, "reward_limit", "limit")
 	ErrRewardStock    = NewError(Refused, 120212, "reward_stock")
-	ErrPoolEmpty      = NewError(Refused, 120212, "pool_empty") // {pool}
+	ErrPoolEmpty      = NewError(Refused, 120212, "pool_empty", "pool")
 	ErrRewardSegment  = NewError(Refused, 120213, "reward_segment")
-	ErrRewardPoints   = NewError(Refused, 120241, "reward_points")    // {points}
-	ErrClaimNotFound  = NewError(NotFound, 190100, "claim_not_found") // {event}
-	ErrCouponUsed     = NewError(Refused, 190101, "coupon_redeemed")  // {code}
+	ErrRewardPoints   = NewError(Refused, 120241, "reward_points", "points")
+	ErrClaimNotFound  = NewError(NotFound, 190100, "claim_not_found", "event")
+	ErrCouponUsed     = NewError(Refused, 190101, "coupon_redeemed", "code")
 	ErrToOneself      = NewError(Refused, 190102, "transfer_to_self")
-	ErrCouponStore    = NewError(Refused, 190103, "coupon_store")       // {code}
-	ErrCouponProduct  = NewError(Refused, 190104, "coupon_product")     // {code}
-	ErrPoolSource     = NewError(Refused, 190105, "pool_not_generated") // {pool}
-	ErrPatternSpent   = NewError(Refused, 190106, "pattern_exhausted")  // {pool}
+	ErrCouponStore    = NewError(Refused, 190103, "coupon_store", "code")
+	ErrCouponProduct  = NewError(Refused, 190104, "coupon_product", "code")
+	ErrPoolSource     = NewError(Refused, 190105, "pool_not_generated", "pool")
+	ErrPatternSpent   = NewError(Refused, 190106, "pattern_exhausted", "pool")
 
 	ErrReferrerSelf = NewError(Refused, 190130, "referrer_self")
 
-	ErrSeveral = NewError(Refused, 190400, "several") // {property} {choices}
+	ErrSeveral = NewError(Refused, 190400, "several", "property", "choices")
 
-	ErrChallengeNotFound = NewError(NotFound, 190120, "challenge_not_found")      // {challenge}
-	ErrNotResetable      = NewError(Refused, 190121, "challenge_not_resetable")   // {challenge}
-	ErrTierNotFound      = NewError(NotFound, 190122, "tier_not_found")           // {tier}
-	ErrStructureNotFound = NewError(NotFound, 190123, "tier_structure_not_found") // {structure}
+	ErrChallengeNotFound = NewError(NotFound, 190120, "challenge_not_found", "challenge")
+	ErrNotResetable      = NewError(Refused, 190121, "challenge_not_resetable", "challenge")
+	ErrTierNotFound      = NewError(NotFound, 190122, "tier_not_found", "tier")
+	ErrStructureNotFound = NewError(NotFound, 190123, "tier_structure_not_found", "structure")
 )
 
 // PrefixFields puts the path of a bulk's event before the fields of an error.

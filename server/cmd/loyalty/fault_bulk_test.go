@@ -30,7 +30,7 @@ func TestFaultBulk(t *testing.T) {
 	onBoth(t, durablePostgres, func(t *testing.T, g *ground) {
 		b := newBulkClaim(t, g, full(t, 400, 100_000))
 		began := time.Now()
-		kills := b.killWhileWorking()
+		kills := g.untilDone(t, b.members, b.members/50, b.begin, func(string) { time.Sleep(time.Millisecond) }, 10*time.Millisecond)
 		b.check()
 		verified := command(t, g.dir, g.env, "ledger", "verify")
 		require.Equal(t, 0, verified.code, verified.out)
@@ -105,32 +105,32 @@ func (b *bulkClaim) begin(address string) {
 	b.batch = answer.Data.BatchID
 }
 
-// done is how many customers are done.
-func (b *bulkClaim) done() (n int) {
-	require.NoError(b, b.raw.QueryRow(`SELECT COALESCE(SUM(done), 0) FROM bulk_operations`).Scan(&n))
-	return n
-}
-
-// killWhileWorking starts the program, lets it get on, and kills it, until all is
-// done; it counts the times when there was something left.
-func (b *bulkClaim) killWhileWorking() (kills int) {
-	b.Helper()
-	for before := 0; before < b.members; {
-		s := b.g.start(b.T)
-		b.begin(s.address)
-		enough := min(b.members, before+max(1, b.members/50))
-		for until := time.Now().Add(patience); b.done() < enough && time.Now().Before(until); {
-			time.Sleep(time.Millisecond)
+// untilDone starts the program, begins the operation, lets it get on by a step, and kills
+// the program, until all of it is done; it counts the times when there was something left.
+// meanwhile is done while the program works.
+func (g *ground) untilDone(t *testing.T, all, step int, begin, meanwhile func(address string), slack time.Duration) (kills int) {
+	t.Helper()
+	raw := storetest.Raw(t, g.url)
+	done := func() (n int) {
+		require.NoError(t, raw.QueryRow(`SELECT COALESCE(SUM(done), 0) FROM bulk_operations`).Scan(&n))
+		return n
+	}
+	for before := 0; before < all; {
+		s := g.start(t)
+		begin(s.address)
+		enough := min(all, before+max(1, step))
+		for until := time.Now().Add(patience); done() < enough && time.Now().Before(until); {
+			meanwhile(s.address)
 		}
-		time.Sleep(dice.within(10 * time.Millisecond))
-		require.Equal(b, -1, s.stop(os.Kill), s.log())
-		now := b.done()
-		require.Greater(b, now, before, "the operation does not get on: %s", s.log())
-		if before = now; now < b.members {
+		time.Sleep(dice.within(slack))
+		require.Equal(t, -1, s.stop(os.Kill), s.log())
+		now := done()
+		require.Greater(t, now, before, "the operation does not get on: %s", s.log())
+		if before = now; now < all {
 			kills++
 		}
-		_, err := b.raw.Exec(`UPDATE jobs SET lease_until = 0`) // of the dead, as time would
-		require.NoError(b, err)
+		_, err := raw.Exec(`UPDATE jobs SET lease_until = 0`) // of the dead, as time would
+		require.NoError(t, err)
 	}
 	return kills
 }
@@ -246,40 +246,21 @@ func (f *poolFill) begin(address string) {
 
 func (f *poolFill) total() int { return f.codes + min(f.codes, admin.MaxGenerated) }
 
-// done is how many codes are done.
-func (f *poolFill) done() (n int) {
-	require.NoError(f, f.raw.QueryRow(`SELECT COALESCE(SUM(done), 0) FROM bulk_operations`).Scan(&n))
-	return n
-}
-
-// killWhileWorking starts the program, lets it get on while events are sent, and
-// kills it, until all is done.
+// killWhileWorking kills the program while events are sent.
 func (f *poolFill) killWhileWorking() (kills int) {
 	f.Helper()
-	for before := 0; before < f.total(); {
-		s := f.g.start(f.T)
+	begin := func(address string) {
 		if f.batches[1] == "" {
-			enrol(f.T, newCaller(f.T, f.g.key), s.address, "member-1")
+			enrol(f.T, newCaller(f.T, f.g.key), address, "member-1")
 		}
-		f.begin(s.address)
-		enough := min(f.total(), before+max(1, f.total()/10))
-		for until := time.Now().Add(patience); f.done() < enough && time.Now().Before(until); {
-			a := newCaller(f.T, f.g.key).post(s.address, "/events", `{"customer":"member-1","action":"point_add","data":{"points":1}}`, "")
-			require.NoError(f, a.err)
-			require.Equal(f, http.StatusOK, a.status, string(a.body))
-			f.events++
-		}
-		time.Sleep(dice.within(30 * time.Millisecond))
-		require.Equal(f, -1, s.stop(os.Kill), s.log())
-		now := f.done()
-		require.Greater(f, now, before, "the operation does not get on: %s", s.log())
-		if before = now; now < f.total() {
-			kills++
-		}
-		_, err := f.raw.Exec(`UPDATE jobs SET lease_until = 0`) // of the dead, as time would
-		require.NoError(f, err)
+		f.begin(address)
 	}
-	return kills
+	return f.g.untilDone(f.T, f.total(), f.total()/10, begin, func(address string) {
+		a := newCaller(f.T, f.g.key).post(address, "/events", `{"customer":"member-1","action":"point_add","data":{"points":1}}`, "")
+		require.NoError(f, a.err)
+		require.Equal(f, http.StatusOK, a.status, string(a.body))
+		f.events++
+	}, 30*time.Millisecond)
 }
 
 // check holds the codes against the list, and what the operations say of themselves.

@@ -21,8 +21,15 @@ var (
 	products  = []string{"p", "q"}
 )
 
-// weights say how often each action is drawn where it may well succeed.
-var weights = map[string]int{
+// emphasis is what histories are mostly about.
+type emphasis struct {
+	weights map[string]int // how often each action is drawn where it may well succeed; it is drawn at all if it has one
+	coupons int            // so many purchases of a hundred name coupons
+	pending bool           // purchases wait for acceptance whenever the configuration allows
+}
+
+// everyAction is drawn about as often as it leads somewhere new.
+var everyAction = emphasis{coupons: 25, weights: map[string]int{
 	"point_add": 10, "point_sub": 3, "point_spend": 8, "point_unspend": 12, "reserve_points": 8, "release_points": 16, "visit": 5, "video": 4,
 	"checkout": 24, "checkout_accept": 12, "checkout_reject": 9, "checkout_update": 10, "checkout_claim": 40,
 	"partial_refund": 16, "refund": 10, "refund_item": 18,
@@ -32,7 +39,14 @@ var weights = map[string]int{
 	"offer_claim": 1, "offer_redeem": 6, "offer_unredeem": 9, "challenge_reset": 2,
 	"treasure_found": 2, "offline_treasure_found": 2, "offline_treasure_code_found": 2,
 	"pending_validate": 26, "pending_invalidate": 14, "pending_expired": 18,
-}
+}}
+
+// mostlyCoupons has few codes pass through all states and many hands: what becomes of a
+// code depends on a longer past than anything else.
+var mostlyCoupons = emphasis{coupons: 80, pending: true, weights: map[string]int{
+	"coupon": 2, "coupon_create": 16, "coupon_redeem": 24, "coupon_unredeem": 12, "coupon_invalidate": 2, "coupon_transfer": 12, "unassign_coupon": 8,
+	"checkout": 14, "checkout_accept": 6, "checkout_reject": 8, "refund": 10, "partial_refund": 4, "opt_in": 4, "point_add": 2,
+}}
 
 // dice throws a fair one with n sides: rapid's ranges like small numbers too much
 // for choices that are equals, its permutations are fair. It still shrinks to 0.
@@ -106,9 +120,9 @@ func (h *chronicle) draw(t *rapid.T) said {
 
 // possible are the actions that may well succeed for somebody now, and the rest.
 func (h *chronicle) possible() (good, rest []string) {
-	for _, a := range slices.Sorted(maps.Keys(weights)) {
+	for _, a := range slices.Sorted(maps.Keys(h.reached.about.weights)) {
 		if len(h.fit(a)) > 0 {
-			good = append(good, slices.Repeat([]string{a}, weights[a])...)
+			good = append(good, slices.Repeat([]string{a}, h.reached.about.weights[a])...)
 		} else {
 			rest = append(rest, a)
 		}
@@ -471,7 +485,7 @@ func (h *chronicle) drawPurchase(t *rapid.T, e *said) {
 	if chance(t, "guest", 25) {
 		e.guest, e.customer = true, liked(t, "guest", h.strangers(), h.known())
 	}
-	if chance(t, "coupons", 25) {
+	if chance(t, "coupons", h.reached.about.coupons) {
 		for range 1 + dice(t, "how many coupons", 2) {
 			e.coupons = append(e.coupons, h.drawCode(t, said{customer: e.customer, action: "coupon_redeem"}))
 		}

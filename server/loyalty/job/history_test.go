@@ -40,7 +40,7 @@ var shares = map[string]struct{ quick, torture int }{"sqlite": {280, 396}, "post
 func TestHistories(t *testing.T) {
 	const workers, rounds = 2, 20
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
-	reached := &tally{fates: map[string]int{}}
+	reached := newTally(everyAction)
 	for round := range rounds {
 		if round > 0 && len(reached.missing()) == 0 {
 			break
@@ -62,6 +62,21 @@ func TestHistories(t *testing.T) {
 				}
 			})
 		}
+	}
+	reached.report(t)
+}
+
+// TestCouponHistories does so with fewer and longer histories in which most is about
+// coupons, and purchases wait, so that uses are given back (R8).
+func TestCouponHistories(t *testing.T) {
+	reached := newTally(mostlyCoupons)
+	for _, d := range storetest.All {
+		t.Run(d.Name, func(t *testing.T) {
+			d.Migrated(t) // skips where there is no server
+			setFlag(t, "rapid.checks", strconv.Itoa(histories(t)))
+			setFlag(t, "rapid.steps", "60")
+			tellHistories(t, newRooms(t, d), 0, reached)
+		})
 	}
 	reached.report(t)
 }
@@ -174,6 +189,10 @@ func (h *chronicle) upload(t require.TestingT) {
 
 func (h *chronicle) configure(t *rapid.T) {
 	m := h.world.rules.configure(t)
+	if h.reached.about.pending {
+		h.world.rules.pending, h.world.rules.heldActions = programme.AcceptManual, nil
+		m = h.world.rules.modules()
+	}
 	t.Logf("configured %s", marshaled(m))
 	h.programmed(t, m)
 }

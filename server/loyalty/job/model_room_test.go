@@ -119,8 +119,11 @@ func compileZoned(m modules, all things, zone string) (*programme.Programme, err
 // tally counts what became of the events of all histories.
 type tally struct {
 	sync.Mutex
+	about emphasis
 	fates map[string]int
 }
+
+func newTally(about emphasis) *tally { return &tally{about: about, fates: map[string]int{}} }
 
 func (y *tally) count(action string, err error) {
 	y.Lock()
@@ -154,7 +157,7 @@ func (y *tally) report(t *testing.T) {
 func (y *tally) missing() (actions []string) {
 	y.Lock()
 	defer y.Unlock()
-	for _, a := range slices.Sorted(maps.Keys(weights)) {
+	for _, a := range slices.Sorted(maps.Keys(y.about.weights)) {
 		if y.fates[a+" recorded"] == 0 {
 			actions = append(actions, a)
 		}

@@ -116,7 +116,7 @@ func TestHistorySeeds(t *testing.T) {
 
 // retell plays the steps of a history.
 func retell(t *testing.T, rooms *rooms, steps []retold) {
-	h := &chronicle{room: rooms.enter(t), reached: &tally{fates: map[string]int{}}, now: shopOpens, recorded: map[int]loyalty.ID{}, made: map[string]string{}, seen: map[int]*seen{}}
+	h := &chronicle{room: rooms.enter(t), reached: newTally(everyAction), now: shopOpens, recorded: map[int]loyalty.ID{}, made: map[string]string{}, seen: map[int]*seen{}}
 	defer h.room.leave(t)
 	h.zone, h.world = "UTC", newPlainWorld(seedRules(), h.now)
 	h.things = h.world.rules.things(h.own)

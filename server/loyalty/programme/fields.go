@@ -49,7 +49,7 @@ func Fault(field, name string, args map[string]any) *loyalty.Error {
 	for k, v := range args {
 		all[k] = v
 	}
-	e := loyalty.NewError(loyalty.Invalid, loyalty.ErrPropertyInvalid.Code, name)
+	e := &loyalty.Error{Kind: loyalty.Invalid, Code: loyalty.ErrPropertyInvalid.Code, Name: name}
 	switch name {
 	case loyalty.ErrPropertyEmpty.Name:
 		e.Code = loyalty.ErrPropertyEmpty.Code
