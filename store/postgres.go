@@ -43,8 +43,9 @@ SET statement_timeout = '10s'; SET lock_timeout = '10s'; SET idle_in_transaction
 
 // readSettings bound what a session of the other pool can keep from others. A node
 // that freezes inside an administrative transaction loses it before those who wait
-// for the same lock, such as who revokes a key, give up.
-const readSettings = `SET statement_timeout = '30s'; SET lock_timeout = '8s'; SET idle_in_transaction_session_timeout = '5s'`
+// for the same lock, such as who revokes a key, give up. A page is read in milliseconds,
+// while compiling its query, which a guess of many rows is enough for, takes 150 of them.
+const readSettings = `SET jit = off; SET statement_timeout = '30s'; SET lock_timeout = '8s'; SET idle_in_transaction_session_timeout = '5s'`
 
 // sessionSettings hold on both pools. An acknowledged write survives a crash of the
 // database whatever its default is; waiting for a replica to apply it is more, and is
@@ -58,7 +59,7 @@ var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second, Interv
 
 // unhurried are the limits of a transaction that reads the whole ledger: it holds
 // no lock that others wait for.
-const unhurried = `SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = '30min'`
+const unhurried = `SET LOCAL jit = DEFAULT; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = '30min'`
 
 func openPostgres(ctx context.Context, s *database, o Options) error {
 	e := &postgresEngine{sealer: s.sealer, grace: 5 * time.Second}
