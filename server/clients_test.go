@@ -56,6 +56,7 @@ func (h *house) asClient() []string {
 //
 // spec: service.published, version.documents
 func TestGoClients(t *testing.T) {
+	t.Parallel()
 	w := newWitness(open(t, patient), 1)
 	w.inhabit()
 	root, err := filepath.Abs("..")
@@ -83,7 +84,8 @@ func TestGoClients(t *testing.T) {
 	text, err := json.Marshal(map[string]any{"Replace": overlay})
 	require.NoError(t, err)
 	program := filepath.Join(folder, "client")
-	toolRun(t, root, []string{"CGO_ENABLED=0"}, "go", "build", "-overlay", keep("overlay.json", text), "-o", program, imports)
+	// What is compiled is sent a request each: it need not be fast.
+	toolRun(t, root, []string{"CGO_ENABLED=0"}, "go", "build", "-gcflags="+imports+"/...=-N -l", "-overlay", keep("overlay.json", text), "-o", program, imports)
 	said := strings.Split(strings.TrimSpace(toolRun(t, root, w.asClient(), program)), "\n")
 	require.Len(t, said, len(openapi.Names()), said)
 	for _, line := range said {
@@ -96,6 +98,7 @@ func TestGoClients(t *testing.T) {
 // documents, compiles a client against them under --strict, and runs it: one
 // signed round trip with each API.
 func TestTypeScriptClients(t *testing.T) {
+	t.Parallel()
 	generator, compiler := tool(t, "openapi-typescript"), tool(t, "tsc")
 	w := newWitness(open(t, patient), 1)
 	w.inhabit()

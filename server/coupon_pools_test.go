@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -105,7 +106,10 @@ func (h *house) filled(batch, want string) {
 func TestFiftyThousandCodes(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := openOn(t, url)
-		const n = 50_000
+		n := 50_000 // the most, where it is written soonest
+		if !strings.HasPrefix(url, "sqlite:") && os.Getenv("LOYALTY_TORTURE") == "" {
+			n = 5_000
+		}
 		h.makes("/coupon-pools", uploadPool)
 		h.makes("/coupon-pools", `{"id":"mixed","name":"Mixed","source":"generated","pattern":"M@#*-****","coupon":{"type":"free_shipping"}}`)
 		list := make([]string, n)

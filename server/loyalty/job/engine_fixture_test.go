@@ -106,6 +106,16 @@ func (s *shop) must(customer, action, data string) loyalty.Outcome {
 	return o
 }
 
+// together submits events that must succeed, in one transaction.
+func (s *shop) together(subs ...loyalty.Submission) (done []loyalty.Outcome) {
+	s.t.Helper()
+	for i, r := range s.SubmitAll(context.Background(), subs) {
+		require.NoError(s.t, r.Err, "%s %s %s", subs[i].Customer, subs[i].Action, subs[i].Data)
+		done = append(done, r.Outcome)
+	}
+	return done
+}
+
 // refused submits an event that is to fail, and holds that nothing was written.
 func (s *shop) refused(want error, customer, action, data string) *loyalty.Error {
 	s.t.Helper()

@@ -192,19 +192,16 @@ func (s *shop) member(name string, to loyalty.Status) stated {
 		return m
 	}
 	s.bring(name, loyalty.Active)
-	for _, suffix := range []string{"c", "u"} {
-		s.must(name, "coupon", fmt.Sprintf(`{"code":"%s-%s"}`, name, suffix))
-	}
-	s.must(name, "coupon_redeem", fmt.Sprintf(`{"code":"%s-u"}`, name))
-	s.must(name, "offer_redeem", `{"offer":"deal"}`)
-	s.must(name, "visit", `{"url":"https://shop.test/"}`)
-	for _, sub := range []loyalty.Submission{operation(name, "reward_claim", `{"reward":"mug"}`), operation(name, "contest_enter", `{"contest_id":"raffle"}`)} {
-		o, err := s.Submit(context.Background(), sub)
-		require.NoError(s.t, err)
-		if sub.Action == "reward_claim" {
-			m.claim = o.Events[0].ID.String()
-		}
-	}
+	done := s.together(
+		event(name, "coupon", fmt.Sprintf(`{"code":"%s-c"}`, name)),
+		event(name, "coupon", fmt.Sprintf(`{"code":"%s-u"}`, name)),
+		event(name, "coupon_redeem", fmt.Sprintf(`{"code":"%s-u"}`, name)),
+		event(name, "offer_redeem", `{"offer":"deal"}`),
+		event(name, "visit", `{"url":"https://shop.test/"}`),
+		operation(name, "contest_enter", `{"contest_id":"raffle"}`),
+		operation(name, "reward_claim", `{"reward":"mug"}`),
+	)
+	m.claim = done[len(done)-1].Events[0].ID.String()
 	m.name = s.lead(name, to)
 	if to == loyalty.Merged {
 		m.into = s.customer(name + "-into").ID
@@ -241,18 +238,22 @@ func (s *shop) bring(name string, to loyalty.Status) string {
 		s.must(name, "subscribe", `{"handler":"h"}`)
 		return name
 	}
-	s.must(name, "opt_in", fmt.Sprintf(`{"email":"%s@shop.test"}`, name))
-	s.must(name, "point_add", `{"points":100}`)
-	s.must(name, "point_spend", `{"points":10}`)
-	s.must(name, "reserve_points", fmt.Sprintf(`{"transaction_id":"%s-h","points":5}`, name))
+	all := []loyalty.Submission{
+		event(name, "opt_in", fmt.Sprintf(`{"email":"%s@shop.test"}`, name)),
+		event(name, "point_add", `{"points":100}`),
+		event(name, "point_spend", `{"points":10}`),
+		event(name, "reserve_points", fmt.Sprintf(`{"transaction_id":"%s-h","points":5}`, name)),
+	}
 	item := `{"product_id":"p","product_name":"a","product_url":"https://shop.test/1","quantity":1,"subtotal":10}`
 	for _, suffix := range []string{"p", "a", "x", "f"} {
-		s.must(name, "checkout", fmt.Sprintf(`{"transaction_id":"%s-%s","total":10,"items":[%s]}`, name, suffix, item))
+		all = append(all, event(name, "checkout", fmt.Sprintf(`{"transaction_id":"%s-%s","total":10,"items":[%s]}`, name, suffix, item)))
 	}
-	s.must(name, "checkout_accept", fmt.Sprintf(`{"transaction_id":"%s-a"}`, name))
-	s.must(name, "checkout_reject", fmt.Sprintf(`{"transaction_id":"%s-x"}`, name))
-	s.must(name, "checkout_accept", fmt.Sprintf(`{"transaction_id":"%s-f"}`, name))
-	s.must(name, "refund", fmt.Sprintf(`{"transaction_id":"%s-f"}`, name))
+	s.together(append(all,
+		event(name, "checkout_accept", fmt.Sprintf(`{"transaction_id":"%s-a"}`, name)),
+		event(name, "checkout_reject", fmt.Sprintf(`{"transaction_id":"%s-x"}`, name)),
+		event(name, "checkout_accept", fmt.Sprintf(`{"transaction_id":"%s-f"}`, name)),
+		event(name, "refund", fmt.Sprintf(`{"transaction_id":"%s-f"}`, name)),
+	)...)
 	switch to {
 	case loyalty.Suspended:
 		s.must(name, "suspend", `{}`)

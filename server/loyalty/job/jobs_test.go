@@ -12,6 +12,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	jobroom "github.com/loyalty-platform/loyalty/server/loyalty/job"
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
+	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
 // jobs is a node's jobs on the shop's database, by the shop's clock.
@@ -160,6 +161,10 @@ func TestJobsFollowTheClock(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := modules{"time_zone": "Europe/Budapest", "points_economy": `{"expiry":{"policy":"rolling","days":1}}`, "pending_events": `{"actions":["visit"],"days":1}`}
+			if night.jump >= 0 && name != "spring" { // what the zone does, and who looks ahead, does not depend on the database
+				followTheClock(t, newShop(t, storetest.SQLite(t), m), night.from, night.jump)
+				return
+			}
 			eachShop(t, m, func(t *testing.T, s *shop) { followTheClock(t, s, night.from, night.jump) })
 		})
 	}
