@@ -60,6 +60,7 @@ func (a *administrationAPI) CreateWebhook(ctx context.Context, in administration
 		c.Headers = &b.Headers
 	}
 	c.Format, c.Ordering, c.Version = textOf(b.Format), textOf(b.Ordering), textOf(b.Version)
+	c.Signature = textOf(b.Signature)
 	return change(ctx, http.StatusCreated, a.newWebhookAnswer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Webhook], error) {
 		return a.webhooks.CreateWebhook(ctx, call, c)
 	})
@@ -170,7 +171,8 @@ func (a *administrationAPI) webhookOf(w *loyalty.Webhook, b loyalty.WebhookBackl
 			LastSuccessAt: instantOrNil(w.Health.LastSuccessAt),
 		},
 		Backlog:   administration.WebhookBacklog{Waiting: b.Waiting, Dead: b.Dead, Behind: b.Behind, OldestAt: instantOrNil(b.Oldest)},
-		CreatedAt: common.Instant(w.CreatedAt), UpdatedAt: common.Instant(w.UpdatedAt), Secrets: []administration.KeySecret{},
+		CreatedAt: common.Instant(w.CreatedAt), UpdatedAt: common.Instant(w.UpdatedAt), Secrets: []administration.WebhookSecret{},
+		Signature: administration.WebhookSignatureHmac,
 	}
 	if w.Reason != "" {
 		out.Reason = new(administration.WebhookReason(w.Reason))
@@ -179,7 +181,13 @@ func (a *administrationAPI) webhookOf(w *loyalty.Webhook, b loyalty.WebhookBackl
 		out.Health.RestsUntil = instantOrNil(w.Health.RestUntil)
 	}
 	for i := len(w.Secrets) - 1; i >= 0; i-- { // the oldest first
-		out.Secrets = append(out.Secrets, administration.KeySecret{CreatedAt: common.Instant(w.Secrets[i].CreatedAt), ExpiresAt: instantOrNil(w.Secrets[i].ExpiresAt)})
+		s := &w.Secrets[i]
+		out.Secrets = append(out.Secrets, administration.WebhookSecret{
+			CreatedAt: common.Instant(s.CreatedAt), ExpiresAt: instantOrNil(s.ExpiresAt), PublicKey: textOrNil(s.Public),
+		})
+		if s.Public != "" {
+			out.Signature = administration.WebhookSignatureEd25519
+		}
 	}
 	return out
 }

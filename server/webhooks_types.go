@@ -23,14 +23,43 @@ func (a *administrationAPI) ListWebhookTypes(ctx context.Context, in administrat
 	for _, action := range a.programme().Recorded() {
 		all = append(all, administration.WebhookType{Type: loyalty.EventType + action, Kind: administration.WebhookTypeKindEvent})
 	}
+	schemas := map[string]json.RawMessage{}
 	for _, n := range webhook.Notices() {
 		t := administration.WebhookType{Type: n.Type, Kind: administration.WebhookTypeKindNotice}
 		if err := json.Unmarshal(n.Example, &t.Example); err != nil {
 			return nil, err
 		}
-		all = append(all, t)
+		all, schemas[n.Type] = append(all, t), n.Schema
 	}
 	slices.SortFunc(all, func(x, y administration.WebhookType) int { return strings.Compare(x.Type, y.Type) })
 	l := list.Linked(p, list.Cut(p, all, nil), a.clock(), nil)
+	if loyalty.Deref(in.Params.Schemas) {
+		for i := range l.Entries {
+			t := &l.Entries[i]
+			if said, notice := schemas[t.Type]; !notice {
+				t.Schema = a.eventSchema(strings.TrimPrefix(t.Type, loyalty.EventType))
+			} else if err := json.Unmarshal(said, &t.Schema); err != nil {
+				return nil, err
+			}
+		}
+	}
 	return administration.ListWebhookTypes200JSONResponse(answerOf(l)), nil
+}
+
+// eventSchema is the JSON Schema of the data of messages about events of an action: that of
+// messageEvent with the action's attributes.
+func (a *administrationAPI) eventSchema(action string) map[string]any {
+	attributes, known := a.vocabulary.DataSchema(action)
+	if !known { // the programme had it once
+		attributes = map[string]any{"type": "object"}
+	}
+	of := func(kind, format string) map[string]any { return map[string]any{"type": kind, "format": format} }
+	return map[string]any{
+		"type": "object", "required": []string{"action", "change", "timestamp", "data"},
+		"properties": map[string]any{
+			"action": map[string]any{"type": "string", "enum": []string{action}}, "points": of("integer", "int64"), "change": of("integer", "int64"),
+			"timestamp": of("string", "date-time"), "transaction_id": map[string]any{"type": "string"}, "parent": of("string", "uuid"),
+			"expdate": of("string", "date-time"), "data": attributes, "truncated": map[string]any{"type": "boolean"},
+		},
+	}
 }

@@ -92,6 +92,11 @@ FROM list_members WHERE list_id = ?`, UUID(o.ID), list)
 			o.State, o.FinishedAt = loyalty.BulkDone, o.CreatedAt
 		}
 	}
+	if o.State == loyalty.BulkDone {
+		if err := t.Notify(loyalty.BulkNotice(&o)); err != nil {
+			return o, err
+		}
+	}
 	return o, t.s.fault(t.db.Create(&bulkRow{
 		ID: UUID(o.ID), Kind: o.Kind, Target: o.Target, State: o.State, Done: o.Done, Total: o.Total, Errors: o.Errors,
 		CreatedAt: Millis(o.CreatedAt), FinishedAt: Millis(o.FinishedAt), KeyID: o.KeyID,
@@ -120,6 +125,9 @@ func (t *adminTx) SaveBulk(o loyalty.BulkOperation, refused []loyalty.BulkItem) 
 	written := saveBulk(t.db, o)
 	if written.Error == nil && written.RowsAffected != 1 {
 		return fmt.Errorf("bulk operation %s is not what it was", o.ID)
+	}
+	if written.Error == nil && o.State == loyalty.BulkDone {
+		return t.Notify(loyalty.BulkNotice(&o))
 	}
 	return t.s.fault(written.Error)
 }
@@ -251,8 +259,15 @@ func itemsOf(rows []bulkItemRow, names map[loyalty.ID]string) []loyalty.BulkItem
 // SaveBulk writes how far an operation by steps came, unless another node did.
 func (s bulkStore) SaveBulk(ctx context.Context, o loyalty.BulkOperation) (bool, error) {
 	s.passes(BulkStep)
-	written := saveBulk(s.write.WithContext(ctx), o)
-	return written.RowsAffected == 1, s.classify(written.Error)
+	saved := false
+	err := s.write.WithContext(ctx).Transaction(func(db *gorm.DB) error {
+		written := saveBulk(db, o)
+		if saved = written.RowsAffected == 1; written.Error != nil || !saved || o.State != loyalty.BulkDone {
+			return written.Error
+		}
+		return tell(db, loyalty.BulkNotice(&o))
+	})
+	return saved && err == nil, s.classify(err)
 }
 
 func saveBulk(db *gorm.DB, o loyalty.BulkOperation) *gorm.DB {

@@ -49,13 +49,26 @@ func (s jobStore) Jobs(ctx context.Context) ([]loyalty.JobRow, error) {
 
 // SwapJob puts after in the place of before, or inserts it where before is nil;
 // false: the row is not what it was, and nothing was written.
-func (s jobStore) SwapJob(ctx context.Context, before *loyalty.JobRow, after loyalty.JobRow) (bool, error) {
+func (s jobStore) SwapJob(ctx context.Context, before *loyalty.JobRow, after loyalty.JobRow, told ...loyalty.Notice) (bool, error) {
+	if len(told) == 0 {
+		return s.swapJob(s.write.WithContext(ctx), before, after)
+	}
+	swapped := false
+	err := s.write.WithContext(ctx).Transaction(func(db *gorm.DB) (err error) {
+		if swapped, err = s.swapJob(db, before, after); err != nil || !swapped {
+			return err
+		}
+		return tell(db, told...)
+	})
+	return swapped && err == nil, s.classify(err)
+}
+
+func (s jobStore) swapJob(db *gorm.DB, before *loyalty.JobRow, after loyalty.JobRow) (bool, error) {
 	row := jobRow{
 		Name: after.Name, NextAt: Millis(after.NextAt), Owner: Text(after.Owner), LeaseUntil: Millis(after.LeaseUntil),
 		StartedAt: Millis(after.StartedAt), FinishedAt: Millis(after.FinishedAt), Done: after.Done, Failed: after.Failed,
 		Result: Text(after.Result), Runs: after.Runs, State: Raw(after.State),
 	}
-	db := s.write.WithContext(ctx)
 	if after.Owner == "" {
 		s.passes(JobDone)
 	}

@@ -86,16 +86,6 @@ type leaverRow struct {
 
 func (leaverRow) TableName() string { return "leavers" }
 
-type noticeRow struct {
-	ID    UUID `gorm:"primaryKey"`
-	Type  string
-	About UUID
-	Data  Raw
-	At    Millis
-}
-
-func (noticeRow) TableName() string { return "notices" }
-
 type replayRow struct {
 	ID         UUID `gorm:"primaryKey"`
 	WebhookID  UUID
@@ -123,19 +113,6 @@ func (s webhookStore) Replays(ctx context.Context) ([]loyalty.Replay, error) {
 			ID: loyalty.ID(r.ID), Webhook: loyalty.ID(r.WebhookID), Types: r.Types.V, Customer: loyalty.ID(r.CustomerID),
 			From: r.FromAt.Time(), To: r.ToAt.Time(), Position: r.Position, Until: r.Until, At: r.At.Time(),
 		}
-	}
-	return list, nil
-}
-
-// Notices lists what was not told yet, the oldest first.
-func (s webhookStore) Notices(ctx context.Context, limit int) ([]loyalty.Notice, error) {
-	var rows []noticeRow
-	if err := s.read.WithContext(ctx).Order("id").Limit(limit).Find(&rows).Error; err != nil {
-		return nil, s.classify(err)
-	}
-	list := make([]loyalty.Notice, len(rows))
-	for i, r := range rows {
-		list[i] = loyalty.Notice{ID: loyalty.ID(r.ID), Type: r.Type, About: loyalty.ID(r.About), Data: []byte(r.Data), At: r.At.Time()}
 	}
 	return list, nil
 }
@@ -321,7 +298,7 @@ func (s *database) leavers(db *gorm.DB, list []loyalty.Delivery) (map[UUID]strin
 // insertLeavers keeps what customers who leave were called, for webhooks only: where none is
 // left to be told, nothing is kept.
 var insertLeavers = inserts(`INSERT INTO leavers (customer_id, sealed, at) SELECT v.customer_id, v.sealed, v.at FROM v
-WHERE EXISTS (SELECT 1 FROM webhooks w WHERE w.state IN ('active', 'paused')) ON CONFLICT (customer_id) DO NOTHING`,
+WHERE EXISTS (SELECT 1 FROM webhooks w WHERE `+listening+`) ON CONFLICT (customer_id) DO NOTHING`,
 	field[leaverRow]{"customer_id", "uuid", func(r *leaverRow) any { return &r.CustomerID }},
 	field[leaverRow]{"sealed", "bytea", func(r *leaverRow) any { return (*blob)(&r.Sealed) }},
 	field[leaverRow]{"at", "bigint", func(r *leaverRow) any { return &r.At }})

@@ -192,6 +192,4 @@ func (t *webhookTx) Hurry(now time.Time) error {
 }
 
 // Notify keeps what is to be told to other webhooks.
-func (t *webhookTx) Notify(n loyalty.Notice) error {
-	return t.db.Create(&noticeRow{ID: UUID(n.ID), Type: n.Type, About: UUID(n.About), Data: Raw(n.Data), At: Millis(n.At)}).Error
-}
+func (t *webhookTx) Notify(n loyalty.Notice) error { return tell(t.db, n) }

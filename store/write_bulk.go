@@ -20,7 +20,8 @@ func bulkCalls(list []calls, w *loyalty.Writes) []calls {
 	list = write(list, dropMembers, w.DestroyKeys)
 	list = write(list, forgetItems, forgotten(w))
 	list = write(list, markItems, w.Items)
-	return write(list, countItems, counted(w.Items))
+	counts := counted(w.Items)
+	return write(write(list, countItems, counts), insertBulkEnds, bulkEnds(counts))
 }
 
 func byMember(a, b loyalty.Membership) int {

@@ -617,6 +617,24 @@ func (e NewWebhookReason) Valid() bool {
 	}
 }
 
+// Defines values for NewWebhookSignature.
+const (
+	NewWebhookSignatureEd25519 NewWebhookSignature = "ed25519"
+	NewWebhookSignatureHmac    NewWebhookSignature = "hmac"
+)
+
+// Valid indicates whether the value is a known member of the NewWebhookSignature enum.
+func (e NewWebhookSignature) Valid() bool {
+	switch e {
+	case NewWebhookSignatureEd25519:
+		return true
+	case NewWebhookSignatureHmac:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for NewWebhookState.
 const (
 	NewWebhookStateActive   NewWebhookState = "active"
@@ -956,6 +974,24 @@ func (e WebhookReason) Valid() bool {
 	}
 }
 
+// Defines values for WebhookSignature.
+const (
+	WebhookSignatureEd25519 WebhookSignature = "ed25519"
+	WebhookSignatureHmac    WebhookSignature = "hmac"
+)
+
+// Valid indicates whether the value is a known member of the WebhookSignature enum.
+func (e WebhookSignature) Valid() bool {
+	switch e {
+	case WebhookSignatureEd25519:
+		return true
+	case WebhookSignatureHmac:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for WebhookState.
 const (
 	WebhookStateActive   WebhookState = "active"
@@ -1067,6 +1103,24 @@ func (e WebhookCreationOrdering) Valid() bool {
 	case WebhookCreationOrderingCustomer:
 		return true
 	case WebhookCreationOrderingNone:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for WebhookCreationSignature.
+const (
+	WebhookCreationSignatureEd25519 WebhookCreationSignature = "ed25519"
+	WebhookCreationSignatureHmac    WebhookCreationSignature = "hmac"
+)
+
+// Valid indicates whether the value is a known member of the WebhookCreationSignature enum.
+func (e WebhookCreationSignature) Valid() bool {
+	switch e {
+	case WebhookCreationSignatureEd25519:
+		return true
+	case WebhookCreationSignatureHmac:
 		return true
 	default:
 		return false
@@ -2996,13 +3050,18 @@ type NewWebhook struct {
 	// Example: failing
 	Reason *NewWebhookReason `json:"reason,omitempty"`
 
-	// Secret The secret, shown this once; absent from the answer to a repeated request.
+	// Secret The secret, shown this once; absent from the answer to a repeated request, and for `ed25519`.
 	//
 	// Example: whsec_shown-once
 	Secret *string `json:"secret,omitempty"`
 
 	// Secrets The secrets that sign, the oldest first, without their values.
-	Secrets []KeySecret `json:"secrets"`
+	Secrets []WebhookSecret `json:"secrets"`
+
+	// Signature How messages are signed.
+	//
+	// Example: hmac
+	Signature NewWebhookSignature `json:"signature"`
 
 	// State Whether it sends.
 	//
@@ -3049,6 +3108,11 @@ type NewWebhookOrdering string
 //
 // Example: failing
 type NewWebhookReason string
+
+// NewWebhookSignature How messages are signed.
+//
+// Example: hmac
+type NewWebhookSignature string
 
 // NewWebhookState Whether it sends.
 //
@@ -3953,7 +4017,12 @@ type Webhook struct {
 	Reason *WebhookReason `json:"reason,omitempty"`
 
 	// Secrets The secrets that sign, the oldest first, without their values.
-	Secrets []KeySecret `json:"secrets"`
+	Secrets []WebhookSecret `json:"secrets"`
+
+	// Signature How messages are signed.
+	//
+	// Example: hmac
+	Signature WebhookSignature `json:"signature"`
 
 	// State Whether it sends.
 	//
@@ -4000,6 +4069,11 @@ type WebhookOrdering string
 //
 // Example: failing
 type WebhookReason string
+
+// WebhookSignature How messages are signed.
+//
+// Example: hmac
+type WebhookSignature string
 
 // WebhookState Whether it sends.
 //
@@ -4141,6 +4215,11 @@ type WebhookCreation struct {
 	// Example: customer
 	Ordering *WebhookCreationOrdering `json:"ordering,omitempty"`
 
+	// Signature `hmac` signs with a secret that your address has too (the default), `ed25519` with a key that stays here: your address verifies with the public one, which need not be kept secret. It cannot be changed.
+	//
+	// Example: hmac
+	Signature *WebhookCreationSignature `json:"signature,omitempty"`
+
 	// Types What it wants to hear of, as the list of types spells it. A `*` at the end stands for everything that begins so.
 	//
 	// Example: ["event.tier_up","event.point_*"]
@@ -4169,6 +4248,11 @@ type WebhookCreationInclude string
 //
 // Example: customer
 type WebhookCreationOrdering string
+
+// WebhookCreationSignature `hmac` signs with a secret that your address has too (the default), `ed25519` with a key that stays here: your address verifies with the public one, which need not be kept secret. It cannot be changed.
+//
+// Example: hmac
+type WebhookCreationSignature string
 
 // WebhookCreationVersion The form of the messages, which stays when later versions take something away; the newest unless you name one.
 //
@@ -4319,6 +4403,24 @@ type WebhookResumption struct {
 	Skip *bool `json:"skip,omitempty"`
 }
 
+// WebhookSecret One secret in force of a webhook.
+type WebhookSecret struct {
+	// CreatedAt When it was made.
+	//
+	// Example: 2026-03-01T09:30:00.000Z
+	CreatedAt externalRef0.Instant `json:"created_at"`
+
+	// ExpiresAt When it ends; absent where it is the newest.
+	//
+	// Example: 2026-06-02T12:00:00.000Z
+	ExpiresAt *externalRef0.Instant `json:"expires_at,omitempty"`
+
+	// PublicKey What verifies its signatures: `whpk_` and the base64 of 32 bytes; absent for `hmac`.
+	//
+	// Example: whpk_Xk2nYV0yqbGzSmJjTyGGuuZBlAVY8m0xq2u4zPpkzO0=
+	PublicKey *string `json:"public_key,omitempty"`
+}
+
 // WebhookType A type of message.
 type WebhookType struct {
 	// Example The `data` of such a message; absent where the Events API describes it.
@@ -4330,6 +4432,11 @@ type WebhookType struct {
 	//
 	// Example: event
 	Kind WebhookTypeKind `json:"kind"`
+
+	// Schema The JSON Schema of the `data` of such a message; absent unless it was asked for.
+	//
+	// Example: {"properties":{"label":{"type":"string"},"webhook_id":{"format":"uuid","type":"string"}},"type":"object"}
+	Schema map[string]interface{} `json:"schema,omitempty"`
 
 	// Type Its name.
 	//
@@ -4407,6 +4514,9 @@ type LastDay = string
 
 // Metric defines model for Metric.
 type Metric string
+
+// Schemas defines model for Schemas.
+type Schemas = bool
 
 // SessionID defines model for SessionId.
 type SessionID = string
@@ -4724,6 +4834,9 @@ type ResetSecondFactorParams struct {
 
 // ListWebhookTypesParams defines parameters for ListWebhookTypes.
 type ListWebhookTypesParams struct {
+	// Schemas `true` gives each type the JSON Schema of its `data`. `false` is the default.
+	Schemas *Schemas `form:"schemas,omitempty" json:"schemas,omitempty"`
+
 	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
 	// would be longer than 8 MiB; `next` goes on behind it.
 	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
@@ -4861,8 +4974,11 @@ type ReceiveMessageParams struct {
 	// WebhookTimestamp The moment of this attempt, in seconds since 1970.
 	WebhookTimestamp string `json:"webhook-timestamp"`
 
-	// WebhookSignature For each secret in force `v1,` and the base64 of HMAC-SHA256 over `webhook-id.webhook-timestamp.body`, separated by blanks.
+	// WebhookSignature For each secret in force `v1,` and the base64 of HMAC-SHA256 over `webhook-id.webhook-timestamp.body`, separated by blanks; for `ed25519` `v1a,` and the base64 of the signature over the same bytes.
 	WebhookSignature string `json:"webhook-signature"`
+
+	// Traceparent The place of this attempt in a trace (W3C Trace Context). Every attempt to tell an event is a span of one trace, whose id is the id of the event without its hyphens.
+	Traceparent string `json:"traceparent"`
 
 	// WebhookReplay `1` where somebody asked for it to be sent anew; absent otherwise.
 	WebhookReplay *string `json:"webhook-replay,omitempty"`
@@ -6329,6 +6445,14 @@ func (siw *ServerInterfaceWrapper) ListWebhookTypes(c *gin.Context) {
 	// Parameter object where we will unmarshal all parameters from the context
 	var params ListWebhookTypesParams
 
+	// ------------- Optional query parameter "schemas" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "schemas", c.Request.URL.Query(), &params.Schemas, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter schemas: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	// ------------- Optional query parameter "limit" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
@@ -7109,6 +7233,27 @@ func ReceiveMessageCallbackHandler(si CallbackReceiverInterface) gin.HandlerFunc
 
 		} else {
 			c.JSON(http.StatusBadRequest, gin.H{"error": "Header parameter webhook-signature is required, but not found"})
+			return
+		}
+
+		// ------------- Required header parameter "traceparent" -------------
+		if valueList, found := c.Request.Header[http.CanonicalHeaderKey("traceparent")]; found {
+			var Traceparent string
+			n := len(valueList)
+			if n != 1 {
+				c.JSON(http.StatusBadRequest, gin.H{"error": fmt.Sprintf("Expected one value for traceparent, got %d", n)})
+				return
+			}
+
+			err = runtime.BindStyledParameterWithOptions("simple", "traceparent", valueList[0], &Traceparent, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""})
+			if err != nil {
+				c.JSON(http.StatusBadRequest, gin.H{"error": fmt.Sprintf("Invalid format for parameter traceparent: %s", err)})
+				return
+			}
+			params.Traceparent = Traceparent
+
+		} else {
+			c.JSON(http.StatusBadRequest, gin.H{"error": "Header parameter traceparent is required, but not found"})
 			return
 		}
 

@@ -1,6 +1,7 @@
 package deliver
 
 import (
+	"crypto/ed25519"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -13,31 +14,62 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/webhook"
 )
 
-// secretPrefix begins a secret of Standard Webhooks, secretSize is how many random bytes
-// follow it.
+// What begins the keys of Standard Webhooks: a secret that both sides have, a key that signs
+// and stays here, and the one that verifies what that one signed. secretSize is how many random
+// bytes a secret has.
 const (
-	secretPrefix = "whsec_"
-	secretSize   = 32
+	secretPrefix  = "whsec_"
+	privatePrefix = "whsk_"
+	publicPrefix  = "whpk_"
+	secretSize    = 32
 )
 
-// NewSecret makes the secret of a receiver.
+// NewSecret makes a secret that the receiver has too.
 func NewSecret() string {
 	random := make([]byte, secretSize)
 	_, _ = rand.Read(random) // never fails: crypto/rand ends the program instead
 	return secretPrefix + base64.StdEncoding.EncodeToString(random)
 }
 
-// sign is the signature under one secret: an HMAC-SHA256 over the id, the moment of the
-// attempt in seconds and the body, joined by full stops. A receiver that compares the moment
-// with its clock cannot be shown an old message again.
+// NewPrivateKey makes a key of Ed25519, for a receiver that is to have no secret.
+func NewPrivateKey() string {
+	seed := make([]byte, ed25519.SeedSize)
+	_, _ = rand.Read(seed) // never fails
+	return privatePrefix + base64.StdEncoding.EncodeToString(ed25519.NewKeyFromSeed(seed))
+}
+
+// PublicKey is the key that verifies what a private key signs; empty: it is a secret of both.
+func PublicKey(secret string) string {
+	key, private := privateKey(secret)
+	if !private {
+		return ""
+	}
+	return publicPrefix + base64.StdEncoding.EncodeToString(key[ed25519.PrivateKeySize-ed25519.PublicKeySize:])
+}
+
+func privateKey(secret string) (key ed25519.PrivateKey, private bool) {
+	text, private := strings.CutPrefix(secret, privatePrefix)
+	if !private {
+		return nil, false
+	}
+	raw, err := base64.StdEncoding.DecodeString(text)
+	return raw, err == nil && len(raw) == ed25519.PrivateKeySize
+}
+
+// sign is the signature under one secret: an HMAC-SHA256, or the signature of a private key,
+// over the id, the moment of the attempt in seconds and the body, joined by full stops. A
+// receiver that compares the moment with its clock cannot be shown an old message again.
 func sign(secret, id string, at time.Time, body []byte) string {
+	signed := append([]byte(id+"."+strconv.FormatInt(at.Unix(), 10)+"."), body...)
+	if key, private := privateKey(secret); private {
+		return "v1a," + base64.StdEncoding.EncodeToString(ed25519.Sign(key, signed))
+	}
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, secretPrefix))
 	if err != nil {
 		return "" // it is none of ours; the others sign
 	}
 	h := hmac.New(sha256.New, key)
-	h.Write([]byte(id + "." + strconv.FormatInt(at.Unix(), 10) + "."))
-	h.Write(body)
+	h.Write(signed)
 	return "v1," + base64.StdEncoding.EncodeToString(h.Sum(nil))
 }
 
@@ -53,6 +85,8 @@ func signed(h http.Header, m *webhook.Message) {
 	h.Set("webhook-id", m.ID)
 	h.Set("webhook-timestamp", strconv.FormatInt(m.At.Unix(), 10))
 	h.Set("webhook-signature", strings.Join(all, " "))
+	h.Set("traceparent", traceOf(m.ID))
+	h.Del("tracestate")
 	h.Del("webhook-replay")
 	if m.Replay {
 		h.Set("webhook-replay", "1")

@@ -27,6 +27,7 @@ type AccessKey struct {
 // Secret is a signing secret. The store keeps it sealed under the master key.
 type Secret struct {
 	Value     string
+	Public    string // of a webhook's: what verifies its signatures; empty: the value does
 	CreatedAt time.Time
 	ExpiresAt time.Time // zero: with the key
 }
@@ -151,6 +152,8 @@ type AdminTx interface {
 	EndSession(TokenHash) (Session, bool, error)
 	EndSessions(user ID) error
 	Audit(AuditEntry) error
+	// Notify tells webhooks of the change.
+	Notify(Notice) error
 	Answer(AnswerKey) (Answer, bool, error)
 	SaveAnswer(Answer) error
 }

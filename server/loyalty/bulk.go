@@ -48,6 +48,15 @@ const (
 	BulkListRemove  = "customer_list_remove" // likewise
 )
 
+// BulkNotice tells that an operation has ended.
+func BulkNotice(o *BulkOperation) Notice {
+	kind := BulkEnded
+	if o.Kind == BulkImport {
+		kind = ImportEnded
+	}
+	return NewNotice(kind, o.FinishedAt, map[string]any{"batch_id": o.ID, "kind": o.Kind, "target": o.Target, "done": o.Done, "errors": o.Errors})
+}
+
 // BulkRequest asks for a bulk operation: on customers, named or of a list, or on
 // whatever its kind works on by steps.
 type BulkRequest struct {

@@ -35,8 +35,8 @@ type JobStore interface {
 	// SwapJob puts after in the place of before, in one statement: the row is
 	// written only if its owner, lease_until, next_at and runs still are those of
 	// before. before nil: the row is inserted, unless there is one. false: another node
-	// else was faster, and nothing was written.
-	SwapJob(ctx context.Context, before *JobRow, after JobRow) (bool, error)
+	// else was faster, and nothing was written. What is told of it is written with it.
+	SwapJob(ctx context.Context, before *JobRow, after JobRow, told ...Notice) (bool, error)
 	// CustomersAfter lists customers that are neither merged nor opted out by
 	// their id, the first one after the given one, limit at most.
 	CustomersAfter(ctx context.Context, after ID, limit int) ([]ID, error)

@@ -110,6 +110,7 @@ var patterns = []struct {
 	lock  string
 }{
 	{newTable, "makes table $1", 0, AtOnce, ""},
+	{regexp.MustCompile(`(?i)^CREATE (?:OR REPLACE )?VIEW (\w+)`), "makes view $1", 0, AtOnce, ""},
 	{regexp.MustCompile(`(?i)^CREATE (?:UNIQUE )?INDEX CONCURRENTLY (?:IF NOT EXISTS )?(\w+) ON (\w+)`), "makes index $1 of $2", 2, Indexes, ""},
 	{regexp.MustCompile(`(?i)^CREATE (?:UNIQUE )?INDEX (?:IF NOT EXISTS )?(\w+) ON (\w+)`), "makes index $1 of $2", 2, Indexes, lockWrites},
 	{regexp.MustCompile(`(?i)^ALTER TABLE (\w+) .*(?:\bTYPE\b|SET NOT NULL|ADD CONSTRAINT|ADD CHECK|ADD PRIMARY|ADD UNIQUE)`), "changes columns of $1", 1, Writes, lockAll},

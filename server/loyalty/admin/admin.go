@@ -91,7 +91,10 @@ func change[T any](ctx context.Context, a *Admin, call Call, work func(*adminRun
 		if run.Snapshot, err = tx.Snapshot(a.registry.SnapshotTypes()); err != nil {
 			return err
 		}
-		if done.Value, err = work(run); err != nil {
+		if done.Value, err = work(run); err == nil {
+			err = run.tell()
+		}
+		if err != nil {
 			return err
 		}
 		return run.answer(public(done.Value), nil)
@@ -194,6 +197,7 @@ type adminRun struct {
 	call     Call
 	now      time.Time
 	next     func(time.Time) loyalty.ID // ids of audit entries
+	told     []altered                  // what of the configuration was changed
 }
 
 func (a *Admin) run(tx loyalty.AdminTx, call Call) *adminRun {
@@ -248,6 +252,7 @@ func (r *adminRun) audit(action, target string, before, after any) error {
 	if e.After, err = auditDocument(after); err != nil {
 		return err
 	}
+	r.note(action, target)
 	return r.Audit(e)
 }
 

@@ -63,17 +63,20 @@ func months(l *loyalty.Liability, groups []loyalty.LotGroup, zone *time.Location
 // VerifyLedger proves the invariants of the ledger; see LedgerReader.
 func (a *Admin) VerifyLedger(ctx context.Context, report func(loyalty.LedgerCheck)) {
 	v := loyalty.LedgerVerification{}
+	var broken []string
 	a.store.VerifyLedger(ctx, func(c loyalty.LedgerCheck) {
 		switch c.Verdict {
 		case loyalty.LedgerHeld:
 			v.Held++
 		case loyalty.LedgerBroken:
 			v.Broken++
+			broken = append(broken, c.Invariant)
 		default:
 			v.Unchecked++
 		}
 		report(c)
 	})
+	a.tellBroken(ctx, broken)
 	if v.At = a.now(); a.verified != nil {
 		a.verified(v)
 	}

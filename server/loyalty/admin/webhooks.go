@@ -48,8 +48,11 @@ type WebhookRules struct {
 	// URLFault says what is wrong with an address, as the name of a message with its
 	// arguments; empty: nothing.
 	URLFault func(url string) (name string, args map[string]any)
-	// NewSecret makes a secret that signs messages.
-	NewSecret func() string
+	// NewSecret makes a secret that signs messages, and that their receiver has too;
+	// NewPrivateKey one that signs alone, of which PublicKey is what verifies. That of a
+	// secret of both is empty.
+	NewSecret, NewPrivateKey func() string
+	PublicKey                func(secret string) string
 	// Notices are the types of messages that are about no event.
 	Notices []string
 	Version string // of messages; the newest
@@ -63,6 +66,7 @@ type WebhookChange struct {
 	Headers                    *map[string]string
 	Concurrency                *int
 	Ordering, Version          *string // of a new one
+	Signature                  *string // likewise
 	// ConfirmPersonal: personal data may leave to this address.
 	ConfirmPersonal bool
 }
@@ -109,7 +113,7 @@ func HeaderNames(w *loyalty.Webhook) []string {
 func (a *Webhooks) Webhooks(ctx context.Context) ([]loyalty.Webhook, error) {
 	all, err := a.store.Webhooks(ctx)
 	for i := range all {
-		all[i] = withoutSecrets(all[i], a.now())
+		all[i] = a.withoutSecrets(all[i])
 	}
 	return all, err
 }
@@ -126,7 +130,7 @@ func (a *Webhooks) Webhook(ctx context.Context, id string) (loyalty.Webhook, err
 		return loyalty.Webhook{}, err
 	}
 	w, err := a.store.Webhook(ctx, key)
-	return withoutSecrets(w, a.now()), err
+	return a.withoutSecrets(w), err
 }
 
 // Deliveries lists deliveries of a webhook. It fails with ErrWebhookNotFound.
@@ -157,15 +161,34 @@ func webhookID(text string) (loyalty.ID, error) {
 	return id, nil
 }
 
-func withoutSecrets(w loyalty.Webhook, now time.Time) loyalty.Webhook {
-	w.Secrets = secretsInForce(w.Secrets, now)
+// withoutSecrets leaves the public keys of the secrets in force.
+func (a *Webhooks) withoutSecrets(w loyalty.Webhook) loyalty.Webhook {
+	w.Secrets = secretsInForce(w.Secrets, a.now())
 	for i := range w.Secrets {
-		w.Secrets[i].Value = ""
+		if s := &w.Secrets[i]; s.Value != "" {
+			s.Public, s.Value = a.rules.PublicKey(s.Value), ""
+		}
 	}
 	return w
 }
 
-func (a *Webhooks) storableWebhook(w loyalty.Webhook) any { return withoutSecrets(w, a.now()) }
+func (a *Webhooks) storableWebhook(w loyalty.Webhook) any { return a.withoutSecrets(w) }
+
+// signing makes the secret of a webhook, new or in the place of one of its kind.
+func (a *Webhooks) signing(private bool) string {
+	if private {
+		return a.rules.NewPrivateKey()
+	}
+	return a.rules.NewSecret()
+}
+
+// shown is a webhook with its newest secret, where the receiver is to have it.
+func (a *Webhooks) shown(w loyalty.Webhook, secret string) loyalty.Webhook {
+	if w = a.withoutSecrets(w); w.Secrets[0].Public == "" {
+		w.Secrets[0].Value = secret
+	}
+	return w
+}
 
 // CreateWebhook makes a webhook that hears of events from now on. The value of its secret, in
 // Secrets[0], is never shown again. It fails with an error of kind Invalid that names the
@@ -181,7 +204,7 @@ func (a *Webhooks) CreateWebhook(ctx context.Context, call Call, c WebhookChange
 		}
 		w = loyalty.Webhook{
 			ID: r.next(r.now), Ordered: c.Ordering == nil || *c.Ordering != "none", Version: a.rules.Version, Format: "json", Concurrency: 8,
-			State: loyalty.WebhookActive, Secrets: []loyalty.Secret{{Value: a.rules.NewSecret(), CreatedAt: r.now}}, CreatedAt: r.now,
+			State: loyalty.WebhookActive, Secrets: []loyalty.Secret{{Value: a.signing(c.Signature != nil && *c.Signature == "ed25519"), CreatedAt: r.now}}, CreatedAt: r.now,
 		}
 		if c.Version != nil {
 			w.Version = *c.Version
@@ -196,7 +219,7 @@ func (a *Webhooks) CreateWebhook(ctx context.Context, call Call, c WebhookChange
 		if err := r.SaveWebhook(w); err != nil {
 			return w, err
 		}
-		return w, r.auditWebhook("webhook.create", nil, &w)
+		return a.shown(w, w.Secrets[0].Value), r.auditWebhook("webhook.create", nil, &w)
 	}, a.storableWebhook)
 }
 
@@ -212,13 +235,14 @@ func (a *Webhooks) RotateWebhook(ctx context.Context, call Call, id string, over
 	if overlap > maxOverlap {
 		return Done[loyalty.Webhook]{}, programme.Fault("overlap_seconds", "too_large", map[string]any{"limit": int(maxOverlap / time.Second)})
 	}
-	fresh := a.rules.NewSecret()
+	fresh := ""
 	done, err := a.editWebhook(ctx, call, id, "webhook.rotate", func(r *webhookRun, w *loyalty.Webhook) error {
+		fresh = a.signing(a.rules.PublicKey(w.Secrets[0].Value) != "")
 		w.Secrets = append([]loyalty.Secret{{Value: fresh, CreatedAt: r.now}}, ending(w.Secrets, r.now, overlap)...)
 		return nil
 	})
 	if err == nil && done.Replayed == nil {
-		done.Value.Secrets[0].Value = fresh
+		done.Value = a.shown(done.Value, fresh)
 	}
 	return done, err
 }
@@ -262,7 +286,7 @@ func (a *Webhooks) editWebhook(ctx context.Context, call Call, id, action string
 		if err := r.SaveWebhook(w); err != nil {
 			return w, err
 		}
-		return withoutSecrets(w, r.now), r.auditWebhook(action, &before, &w)
+		return a.withoutSecrets(w), r.auditWebhook(action, &before, &w)
 	}, a.storableWebhook)
 }
 
@@ -384,7 +408,7 @@ func ours(name string) bool {
 	name = strings.ToLower(name)
 	return strings.HasPrefix(name, "webhook-") || strings.HasPrefix(name, "content-") || slices.Contains([]string{
 		"host", "user-agent", "connection", "keep-alive", "transfer-encoding", "te", "trailer", "upgrade", "expect", "accept-encoding",
-		"proxy-connection", "proxy-authorization", "date",
+		"proxy-connection", "proxy-authorization", "date", "traceparent", "tracestate",
 	}, name)
 }
 

@@ -302,7 +302,7 @@ func (j *Jobs) take(ctx context.Context, name string, early bool) (s *shift, aga
 	if err != nil || !ok {
 		return nil, leaseTime, err
 	}
-	return &shift{jobs: j, name: name, row: row}, 0, nil
+	return &shift{jobs: j, name: name, row: row, failed: before != nil && before.Result != ""}, 0, nil
 }
 
 // held says whether a node does the job. A lease that ends much later than one

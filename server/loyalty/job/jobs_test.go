@@ -282,8 +282,8 @@ type stopper struct {
 	stop func()
 }
 
-func (s stopper) SwapJob(ctx context.Context, before *loyalty.JobRow, after loyalty.JobRow) (bool, error) {
-	ok, err := s.JobStore.SwapJob(ctx, before, after)
+func (s stopper) SwapJob(ctx context.Context, before *loyalty.JobRow, after loyalty.JobRow, told ...loyalty.Notice) (bool, error) {
+	ok, err := s.JobStore.SwapJob(ctx, before, after, told...)
 	s.stop()
 	return ok, err
 }

@@ -16,6 +16,8 @@ import (
 type shift struct {
 	jobs *Jobs
 	name string
+	// failed says that the run before failed, too.
+	failed bool
 
 	lock sync.Mutex
 	row  loyalty.JobRow // as it is stored
@@ -113,18 +115,29 @@ func (s *shift) save(ctx context.Context, state []byte) error {
 
 // end gives the job back until it is due again.
 func (s *shift) end(ctx context.Context, interval time.Duration) error {
+	var told []loyalty.Notice
+	if done, failed, failing := s.came(); failing && !s.failed { // it is told once, until it works again
+		told = append(told, loyalty.NewNotice(loyalty.JobFailed, s.jobs.engine.Now(), map[string]any{"job": s.name, "done": done, "failed": failed}))
+	}
 	err := s.swap(ctx, func(row *loyalty.JobRow) {
 		now := s.jobs.engine.Now()
 		row.Owner, row.LeaseUntil = "", time.Time{}
 		row.FinishedAt, row.NextAt, row.Runs = now, now.Add(interval), row.Runs+1
-	})
+	}, told...)
 	if err == nil {
 		s.jobs.ended(s.row)
 	}
 	return err
 }
 
-func (s *shift) swap(ctx context.Context, change func(*loyalty.JobRow)) error {
+// came says how far the run came; failing: it has a failure.
+func (s *shift) came() (done, failed int64, failing bool) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	return s.done, s.bad, len(s.why) > 0
+}
+
+func (s *shift) swap(ctx context.Context, change func(*loyalty.JobRow), told ...loyalty.Notice) error {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	if s.lost {
@@ -133,7 +146,7 @@ func (s *shift) swap(ctx context.Context, change func(*loyalty.JobRow)) error {
 	after := s.row
 	after.Done, after.Failed, after.Result = s.done, s.bad, strings.Join(s.why, "; ")
 	change(&after)
-	ok, err := s.jobs.store.SwapJob(ctx, &s.row, after)
+	ok, err := s.jobs.store.SwapJob(ctx, &s.row, after, told...)
 	switch {
 	case err != nil:
 		return fmt.Errorf("the job table: %w", err)

@@ -1,0 +1,50 @@
+package admin
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// altered is a change of the configuration, as webhooks are told of it: what was done to
+// what, in the words of the audit trail, which has the rest.
+type altered struct {
+	Action string `json:"action"`
+	Target string `json:"target"`
+}
+
+// most is how many changes a notice names.
+const most = 100
+
+// note remembers a change of the programme.
+func (r *adminRun) note(action, target string) {
+	if slices.ContainsFunc([]string{"entity.", "module.", "settings."}, func(of string) bool { return strings.HasPrefix(action, of) }) {
+		r.told = append(r.told, altered{action, target})
+	}
+}
+
+// tell has webhooks hear that the programme was changed, by one notice for each transaction.
+func (r *adminRun) tell() error {
+	if len(r.told) == 0 {
+		return nil
+	}
+	return r.Notify(loyalty.NewNotice(loyalty.ProgrammeChanged, r.now, map[string]any{
+		"changes": r.told[:min(len(r.told), most)], "count": len(r.told),
+	}))
+}
+
+// tellBroken has webhooks hear that a proof of the ledger failed. The proof stands, whatever
+// becomes of the notice.
+func (a *Admin) tellBroken(ctx context.Context, invariants []string) {
+	if len(invariants) == 0 {
+		return
+	}
+	err := a.store.Change(ctx, func(tx loyalty.AdminTx) error {
+		return tx.Notify(loyalty.NewNotice(loyalty.LedgerFailed, a.now(), map[string]any{"invariants": invariants}))
+	})
+	if err != nil && a.directory != nil {
+		a.directory.report(err)
+	}
+}
