@@ -61,6 +61,7 @@ func TestNodesFightOverACustomer(t *testing.T) {
 		for n := range met {
 			require.LessOrEqual(t, met[n].met.Load(), most, "conflicts of node %d", n)
 		}
-		require.EqualValues(t, nodes*callers*events, s.must("hot", "visit", `{}`).Customer.Figures.Score)
+		last := s.must("hot", "point_add", `{"points":1,"reason":"r"}`)
+		require.EqualValues(t, nodes*callers*events+1, last.Customer.Figures.Score)
 	})
 }
