@@ -201,7 +201,7 @@ func everyScreen(b *browsed) {
 		"/", "/customers", "/customers?search=member-000", "/customer/member-0001", "/customer/member-0001?tab=points", "/customer/member-0001?tab=purchases",
 		"/customer/member-0001?tab=coupons", "/customer/member-0001?tab=progress", "/customer/member-0001?tab=data", "/stream", "/tester", "/tester?action=point_add",
 		"/programme", "/programme?type=offers/offer", "/entity/rewards/reward/free-delivery", "/entity/automation/campaign/double-saturday", "/entity/rewards/reward",
-		"/statistics", "/statistics?metric=revenue&by=store&interval=month", "/campaigns", "/campaigns/double-saturday", "/rewards", "/rewards?tab=pools", "/rewards?tab=coupons", "/levels", "/ledger", "/webhooks", "/configuration", "/self", "/nowhere",
+		"/statistics", "/statistics?metric=revenue&by=store&interval=month&compare=previous", "/campaigns", "/campaigns?sort=name&order=desc", "/campaigns?view=calendar", "/campaigns/double-saturday", "/rewards", "/rewards?tab=pools", "/rewards?tab=coupons", "/rewards?tab=bulk", "/levels", "/ledger", "/webhooks", "/configuration", "/self", "/nowhere",
 		"/administration", "/administration?tab=settings", "/administration?tab=jobs", "/administration?tab=keys", "/administration?tab=users",
 		"/administration?tab=sessions", "/administration?tab=audit", "/administration?tab=failed",
 	} {
@@ -230,7 +230,7 @@ func (b *browsed) deeds() {
 	b.fill(map[string]string{"input[name=customer]": "member-0001"})
 	b.press("main form button.primary")
 	b.until("document.querySelector('.explain .rule')")
-	assert.Contains(b.t, evaluate[string](b, "document.querySelector('.explain').innerText"), "earn")
+	assert.Contains(b.t, evaluate[string](b, "document.querySelector('.explain').innerText"), "Earning")
 
 	before := b.api("/customers/member-0001/points")
 	b.open("/customer/member-0001")
@@ -242,8 +242,7 @@ func (b *browsed) deeds() {
 	assert.NotEqual(b.t, before, b.api("/customers/member-0001/points"))
 
 	b.open("/entity/stores/store")
-	b.fill(map[string]string{"main input[name=id]": "corner"})
-	evaluate[bool](b, `(() => { const l = [...document.querySelectorAll('main label')].find((l) => l.querySelector('.name')?.textContent.startsWith('name')); const f = l.querySelector('input, textarea'); f.value = 'Corner'; f.dispatchEvent(new Event('input', {bubbles: true})); return true })()`)
+	b.fill(map[string]string{"main input[name=id]": "corner", "#f-name": "Corner"})
 	b.press("main form button.primary")
 	b.until("location.hash === '#/entity/stores/store/corner'")
 	assert.Contains(b.t, b.api("/entities/stores/store/corner"), "Corner")
@@ -270,6 +269,11 @@ func (b *browsed) deeds() {
 	b.text("Pause")
 	b.until("[...document.querySelectorAll('main button')].some((e) => e.textContent.includes('Resume'))")
 	assert.Contains(b.t, b.api("/admin/webhooks"), `"state":"paused"`)
+
+	b.programme()
+	b.people()
+	b.operation()
+	assert.Empty(b.t, b.faults())
 
 	for _, language := range []string{"es", "fr", "hu", "en"} { // each has its words
 		evaluate[bool](b, `(() => { const s = document.querySelector('header select'); s.value = `+quoted(language)+`; s.dispatchEvent(new Event('change', {bubbles: true})); return true })()`)

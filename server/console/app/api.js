@@ -87,9 +87,9 @@ export async function post(path, body, key = crypto.randomUUID()) {
   }
 }
 
-// reads is a POST that changes nothing: a preview or a plan.
-export async function ask(path, body) {
-  note('POST', path, body)
+// ask is a POST that changes nothing: a preview or a plan. What runs while one types is quiet: it is no call to learn from.
+export async function ask(path, body, quiet = false) {
+  if (!quiet) note('POST', path, body)
   return send('POST', base + path, body)
 }
 

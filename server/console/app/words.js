@@ -59,5 +59,26 @@ export const day = (iso) => (iso ? format(iso, { dateStyle: 'medium' }) : '–')
 export const clock = (iso) => format(iso, { timeStyle: 'medium' })
 export const zoneName = () => zone || Intl.DateTimeFormat().resolvedOptions().timeZone
 
+// momentOf takes an instant or a day apart for a form: a day means its beginning in UTC, and has no time.
+export function momentOf(value) {
+  if (!value) return { day: '', clock: '' }
+  const at = new Date(value)
+  if (Number.isNaN(+at)) return { day: '', clock: '' }
+  if (/^\d{4}-\d\d-\d\d(T00:00:00(\.0+)?Z)?$/.test(value)) return { day: value.slice(0, 10), clock: '' }
+  const shown = wall(at)
+  return { day: shown.slice(0, 10), clock: shown.slice(11, 16) }
+}
+
+// wall is what a clock in the programme's zone shows.
+const wall = (at) => new Intl.DateTimeFormat('sv', { timeZone: zone, dateStyle: 'short', timeStyle: 'medium' }).format(at).replace(' ', 'T')
+
+// instantOf is the moment at which a clock in the programme's zone shows a time of a day.
+export function instantOf(day, clock) {
+  const wanted = Date.parse(`${day}T${clock}:00Z`)
+  let at = wanted
+  for (let turn = 0; turn < 2; turn++) at -= Date.parse(wall(new Date(at)) + 'Z') - wanted
+  return new Date(at).toISOString()
+}
+
 // title gives a text of the programme in the language of the console, else in any.
 export const title = (texts) => (texts && typeof texts === 'object' ? texts[lang.now] || texts.en || Object.values(texts)[0] || '' : texts || '')

@@ -21,7 +21,7 @@ export function Chart({ rows, series, title, height = 220, kind = 'lines', first
           legend: { show: series.length > 1 },
           cursor: { y: false },
           axes: [axis, { ...axis, size: 64, values: (_, all) => all.map((v) => number(v)) }],
-          series: [{}, ...series.map((s, i) => ({ label: s.label, stroke: palette[i % palette.length], width: 2, fill: kind === 'bars' ? palette[i % palette.length] + '99' : undefined, paths: kind === 'bars' ? UPlot.paths.bars({ size: [0.7, 60] }) : kind === 'steps' ? UPlot.paths.stepped({ align: 1 }) : undefined, points: { show: false } }))],
+          series: [{}, ...series.map((s, i) => ({ label: s.label, stroke: palette[i % palette.length], width: s.faint ? 1.5 : 2, dash: s.faint ? [5, 4] : undefined, fill: kind === 'bars' ? palette[i % palette.length] + '99' : undefined, paths: kind === 'bars' ? UPlot.paths.bars({ size: [0.7, 60] }) : kind === 'steps' ? UPlot.paths.stepped({ align: 1 }) : undefined, points: { show: false } }))],
         },
         data,
         box.current,
@@ -38,8 +38,8 @@ export function Chart({ rows, series, title, height = 220, kind = 'lines', first
   return html`<figure>
     <figcaption>${title}</figcaption>
     <div ref=${box} class="chart" aria-hidden="true"></div>
-    <details><summary>${t('chart.table')}</summary>
-      <table><thead><tr><th></th>${series.map((s) => html`<th class="right">${s.label}</th>`)}</tr></thead>
+    <details class="data"><summary>${t('chart.table')}</summary>
+      <table><thead><tr><td></td>${series.map((s) => html`<th scope="col" class="right">${s.label}</th>`)}</tr></thead>
       <tbody>${rows.map((r) => html`<tr><th scope="row">${first(r)}</th>${r.values.map((v) => html`<td class="right">${number(v)}</td>`)}</tr>`)}</tbody></table>
     </details>
   </figure>`

@@ -37,9 +37,9 @@ export function Keys({ place }) {
     { key: 'rate_limit', label: t('keys.limit'), right: true, cell: (k) => number(k.rate_limit) },
     { key: 'secrets', label: t('keys.secrets'), cell: (k) => k.secrets.map((s) => html`<div class="small">${time(s.created_at)}${s.expires_at ? ' → ' + time(s.expires_at) : ''}</div>`), text: (k) => k.secrets.length },
     { key: 'last_used_at', label: t('keys.used'), cell: (k) => time(k.last_used_at) },
-    { key: 'do', label: '', cell: (k) => !k.revoked_at && can('rotateKey') && html`<button onClick=${() => act(`/admin/keys/${id(k.key_id)}/rotate`, {}, t('keys.rotate'))}>${t('keys.rotate')}</button> <button class="danger" onClick=${() => act(`/admin/keys/${id(k.key_id)}/revoke`, {}, t('keys.revoke'))}>${t('keys.revoke')}</button>`, text: () => '' },
+    { key: 'do', label: '', cell: (k) => !k.revoked_at && can('rotateKey') && html`<div class="actions"><button onClick=${() => act(`/admin/keys/${id(k.key_id)}/rotate`, {}, t('keys.rotate'))}>${t('keys.rotate')}</button> <button class="danger" onClick=${() => act(`/admin/keys/${id(k.key_id)}/revoke`, {}, t('keys.revoke'))}>${t('keys.revoke')}</button></div>`, text: () => '' },
   ]
   return html`${wrong && html`<${Failure} error=${wrong} />`}
-    ${can('createKey') && html`<form class="filters" onSubmit=${make}><label>${t('keys.label')}<input name="label" required /></label><label>API<input name="apis" placeholder="events, customers" /></label><label><input type="checkbox" name="read" /> ${t('keys.read')}</label><button class="primary">${t('keys.new')}</button></form>`}
+    ${can('createKey') && html`<form class="filters" onSubmit=${make}><label>${t('keys.label')}<input name="label" required /></label><label>API<input name="apis" placeholder="events, customers" /></label><label class="check"><input type="checkbox" name="read" /> ${t('keys.read')}</label><button class="primary">${t('keys.new')}</button></form>`}
     <${Loaded} of=${all}>${(d) => html`<${Table} answer=${d} columns=${columns} name="keys" />`}</${Loaded}>`
 }

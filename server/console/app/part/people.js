@@ -44,7 +44,7 @@ export function Users({ place }) {
   ]
   return html`${wrong && html`<${Failure} error=${wrong} />`}
     <form class="filters" onSubmit=${make}><label>${t('sign.login')}<input name="login" required /></label><label>${t('name')}<input name="name" /></label><label>${t('self.role')}<select name="role">${roles.map((r) => html`<option value=${r}>${r}</option>`)}</select></label>
-      <label><input type="checkbox" name="personal" /> ${t('self.personal')}</label><button class="primary">${t('users.new')}</button></form>
+      <label class="check"><input type="checkbox" name="personal" /> ${t('self.personal')}</label><button class="primary">${t('users.new')}</button></form>
     <${Loaded} of=${all}>${(d) => html`<${Table} answer=${d} columns=${columns} name="users" />`}</${Loaded}>`
 }
 

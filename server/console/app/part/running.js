@@ -54,7 +54,7 @@ function SettingsForm({ doc, now }) {
       fail(error)
     }
   }
-  return html`<form onSubmit=${save}>${wrong && html`<${Failure} error=${wrong} />`}<${Fields} doc=${doc} schema=${schema} value=${value} change=${set} errors=${wrong?.details || []} />${can('updateSettings') && html`<button class="primary">${t('save')}</button>`}</form>`
+  return html`<form onSubmit=${save}>${wrong && html`<${Failure} error=${wrong} />`}<div class="panel"><${Fields} doc=${doc} schema=${schema} value=${value} change=${set} errors=${wrong?.details || []} /></div>${can('updateSettings') && html`<p><button class="primary">${t('save')}</button></p>`}</form>`
 }
 
 export function Jobs() {

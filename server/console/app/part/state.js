@@ -1,6 +1,7 @@
 // What a screen shows before it has something, and when it gets nothing.
 import { html } from '../ui.js'
 import { t } from '../words.js'
+import { tell } from './toast.js'
 
 export const Loading = () => html`<p class="loading" role="status">${t('loading')}</p>`
 
@@ -27,5 +28,5 @@ export const Title = ({ text, children }) => html`<div class="title"><h1>${text}
 
 // Id is an id that can be copied.
 export function Id({ value }) {
-  return html`<code class="id" title=${t('copy')} onClick=${() => navigator.clipboard?.writeText(value)}>${value}</code>`
+  return html`<button type="button" class="id" title=${t('copy')} onClick=${(e) => (e.stopPropagation(), navigator.clipboard?.writeText(value).then(() => tell(t('copied'))))}>${value}</button>`
 }

@@ -12,7 +12,7 @@ export function Timeline({ who, place }) {
   const all = useLoad(() => get(`/customers/${id(who)}/events`, { limit: 50, action, cursor, offset }), [who, action, cursor])
   return html`<form class="filters" onSubmit=${(e) => (e.preventDefault(), filter({ action: e.target.elements.action.value }))}>
       <label>${t('event.action')}<input name="action" value=${action || ''} placeholder="checkout" /></label><button>${t('search')}</button></form>
-    <${Loaded} of=${all}>${(page) => html`<${Tree} events=${page.data} />
+    <${Loaded} of=${all}>${(page) => html`<div class="panel"><${Tree} events=${page.data} /></div>
       <div class="foot">${page.previous && html`<button onClick=${() => filter(at(page.previous))}>← ${t('list.previous')}</button>`}
       ${page.next && html`<button onClick=${() => filter(at(page.next))}>${t('list.next')} →</button>`}</div>`}</${Loaded}>`
 }
@@ -32,10 +32,12 @@ export function Tree({ events }) {
   return html`<ul class="tree">${roots.map((e) => html`<${One} e=${e} under=${under} />`)}</ul>`
 }
 
+const worded = (action) => (action[0].toUpperCase() + action.slice(1)).replaceAll('_', ' ')
+
 function One({ e, under }) {
   const data = e.data && Object.keys(e.data).length > 0
-  return html`<li><span class="small">${time(e.timestamp)}</span> <strong>${e.label || e.action}</strong> ${e.label && html`<code>${e.action}</code>`}
-    ${e.change ? html` <${Points} n=${e.change} />` : ''} ${e.transaction_id && html`<code>${e.transaction_id}</code>`}
-    ${data && html`<details><summary class="small">${t('event.data')}</summary><pre>${JSON.stringify(e.data, null, 2)}</pre></details>`}
+  return html`<li><div class="event">${e.timestamp && html`<span class="at" title=${e.timestamp}>${time(e.timestamp)}</span>`}<strong title=${e.action}>${e.label || worded(e.action)}</strong>
+    ${e.transaction_id && html`<code>${e.transaction_id}</code>`}${e.change ? html`<${Points} n=${e.change} />` : ''}</div>
+    ${data && html`<details class="data"><summary>${t('event.data')}</summary><pre>${JSON.stringify(e.data, null, 2)}</pre></details>`}
     ${under[e.id] && html`<ul class="tree">${under[e.id].map((c) => html`<${One} e=${c} under=${under} />`)}</ul>`}</li>`
 }

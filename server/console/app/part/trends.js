@@ -23,6 +23,6 @@ export function Trends() {
         return html`<${Card} label=${t('trend.' + d.metric)} value=${number(last)} note=${t('trend.before', { n: before })} />`
       })}</div>
       ${!data[0].complete && html`<p class="small">${t('statistics.behind', { n: data[0].behind })}</p>`}
-      <${Chart} title=${t('trend.title')} rows=${rows} series=${metrics.map((m) => ({ label: t('trend.' + m) }))} />`
+      <div class="panel"><${Chart} title=${t('trend.title')} rows=${rows} series=${metrics.map((m) => ({ label: t('points.' + m.slice(7)) }))} /></div>`
   }}</${Loaded}>`
 }

@@ -1,4 +1,4 @@
-// Campaigns: what each has given, and what one would have given: a backtest over the past.
+// Campaigns: what each has given, when they run, and what one would have given: a backtest over the past.
 import { html, useState } from '../ui.js'
 import { t, number, day } from '../words.js'
 import { get, post, can, id } from '../api.js'
@@ -7,26 +7,33 @@ import { useLoad } from '../load.js'
 import { Loaded, Title, Failure, Empty } from '../part/state.js'
 import { Table } from '../part/table.js'
 import { Badge, Card } from '../part/figures.js'
+import { Effects, told } from '../part/effects.js'
+import { Calendar } from '../part/calendar.js'
+import { Metric } from '../part/metric.js'
 
 export default function Campaigns({ place }) {
   const name = place.parts[1]
   return name ? html`<${Campaign} name=${name} />` : html`<${All} place=${place} />`
 }
 
+const states = ['', 'active', 'scheduled', 'paused', 'completed', 'draft']
+
 function All({ place }) {
-  const { status, cursor, offset } = place.query
-  const all = useLoad(() => get('/automation/campaigns', { limit: 50, status, cursor, offset }), [status, cursor, offset])
+  const { status, cursor, offset, sort, order, view } = place.query
+  const all = useLoad(() => get('/automation/campaigns', { limit: 50, status, cursor, offset, sort, order }), [status, cursor, offset, sort, order])
   const columns = [
-    { key: 'name', label: t('name'), cell: (c) => html`<a href=${'#/campaigns/' + id(c.id)}>${c.name}</a>` },
-    { key: 'status', label: t('status'), cell: (c) => html`<${Badge} state=${c.status} />` },
-    { key: 'trigger', label: t('campaign.trigger'), cell: (c) => html`<code>${c.trigger}</code>` },
-    { key: 'condition', label: t('campaign.condition'), cell: (c) => (c.condition ? html`<code>${c.condition}</code>` : '–') },
-    { key: 'effects', label: t('campaign.effects'), cell: (c) => c.effects.map((e) => e.type).join(', '), text: (c) => c.effects.map((e) => e.type).join(', ') },
+    { key: 'name', label: t('name'), sort: 'name', cell: (c) => html`<a href=${'#/campaigns/' + id(c.id)}>${c.name}</a>` },
+    { key: 'status', label: t('status'), sort: 'status', cell: (c) => html`<${Badge} state=${c.status} />` },
+    { key: 'trigger', label: t('campaign.trigger'), sort: 'trigger', cell: (c) => html`<code>${c.trigger}</code>` },
+    { key: 'condition', label: t('campaign.condition'), cell: (c) => (c.condition ? html`<code class="wide">${c.condition}</code>` : '–') },
+    { key: 'effects', label: t('campaign.effects'), cell: (c) => told(c.effects), text: (c) => told(c.effects) },
+    { key: 'ends_at', label: t('entity.until'), sort: 'ends_at', cell: (c) => (c.ends_at ? day(c.ends_at) : '–') },
   ]
-  return html`<${Title} text=${t('nav.campaigns')}>${can('createEntity') && html`<a href="#/entity/automation/campaign">${t('campaign.new')}</a>`}</${Title}>
-    <div class="tabs">${['', 'active', 'scheduled', 'paused', 'completed', 'draft'].map((s) => html`<button aria-pressed=${(status || '') === s} onClick=${() => filter({ status: s })}>${s || t('all')}</button>`)}</div>
-    <${Loaded} of=${all}>${(d) => html`<${Table} answer=${d} columns=${columns} to=${(c) => '/campaigns/' + id(c.id)} name="campaigns"
-      empty=${html`<${Empty} text=${t('campaign.none')}>${can('createEntity') && html`<p><a href="#/entity/automation/campaign">${t('campaign.new')}</a></p>`}<code>loyalty demo</code></${Empty}>`} />`}</${Loaded}>`
+  const make = can('createEntity') && html`<a class="button primary" href="#/entity/automation/campaign">${t('campaign.new')}</a>`
+  return html`<${Title} text=${t('nav.campaigns')}>${make}</${Title}>
+    <div class="tabs">${states.map((s) => html`<button aria-pressed=${view !== 'calendar' && (status || '') === s} onClick=${() => filter({ status: s, view: '' })}>${s ? t('state.' + s) : t('all')}</button>`)}<button aria-pressed=${view === 'calendar'} onClick=${() => filter({ view: 'calendar', status: '' })}>${t('calendar.title')}</button></div>
+    ${view === 'calendar' ? html`<${Calendar} />` : html`<${Loaded} of=${all}>${(d) => html`<${Table} answer=${d} columns=${columns} to=${(c) => '/campaigns/' + id(c.id)} name="campaigns"
+      empty=${html`<${Empty} text=${t('campaign.none')}>${!status && make}</${Empty}>`} />`}</${Loaded}>`}`
 }
 
 function Campaign({ name }) {
@@ -34,10 +41,11 @@ function Campaign({ name }) {
     const [campaign, figures] = await Promise.all([get('/automation/campaigns/' + id(name)), get(`/automation/campaigns/${id(name)}/statistics`)])
     return { c: campaign.data ?? campaign, s: figures.data }
   }, [name])
-  return html`<${Loaded} of=${all}>${({ c, s }) => html`<${Title} text=${c.name}><${Badge} state=${c.status} /><a href=${'#/entity/automation/campaign/' + id(name)}>${t('edit')}</a></${Title}>
-    <p><code>${c.trigger}</code> ${c.condition && html`<code>${c.condition}</code>`}</p>
+  return html`<p class="crumb"><a href="#/campaigns">${t('nav.campaigns')}</a> ›</p><${Loaded} of=${all}>${({ c, s }) => html`<${Title} text=${c.name}><${Badge} state=${c.status} />
+      ${can('previewEvent') && html`<a class="button" href=${'#/tester?action=' + (c.trigger === 'checkout_item' ? 'checkout' : id(c.trigger))}>${t('campaign.purchase')}</a>`}<a class="button" data-edit href=${'#/entity/automation/campaign/' + id(name)}>${t('edit')}</a></${Title}>
+    <div class="panel"><${Effects} of=${c} /></div>
     <div class="cards">${['runs', 'customers', 'net', 'points', 'taken_back', 'coupons'].map((f) => html`<${Card} label=${t('campaign.' + f)} value=${number(s[f])} />`)}<${Card} label=${t('campaign.last')} value=${day(s.last_at)} /></div>
-    <pre>${JSON.stringify(c.effects, null, 2)}</pre>
+    ${can('getStatistics') && html`<${Metric} metric="campaign_points" by="campaign" only=${name} title=${t('campaign.days')} />`}
     ${can('startBacktest') && html`<${Backtest} name=${name} />`}`}</${Loaded}>`
 }
 
@@ -60,8 +68,9 @@ function Backtest({ name }) {
     }
   }
   const ago = (days) => new Date(Date.now() - days * 86400000).toISOString().slice(0, 10)
-  return html`<h2>${t('campaign.backtest')}</h2><p class="small">${t('campaign.backtest.text')}</p>
+  const { now } = state
+  return html`<section class="panel"><h2>${t('campaign.backtest')}</h2><p class="soft">${t('campaign.backtest.text')}</p>
     <form class="filters" onSubmit=${send}><label>${t('from')}<input type="date" name="from" value=${ago(90)} required /></label><label>${t('to')}<input type="date" name="to" value=${ago(0)} required /></label><button class="primary" disabled=${state.running}>${t('campaign.try')}</button></form>
     ${state.error && html`<${Failure} error=${state.error} />`}
-    ${state.now && html`<div aria-live="polite"><${Badge} state=${state.now.status} /><div class="cards">${['done', 'total', 'events', 'winners', 'points', 'coupons'].map((f) => html`<${Card} label=${t('campaign.test.' + f)} value=${number(state.now[f])} />`)}</div></div>`}`
+    ${now && html`<div aria-live="polite"><p><${Badge} state=${now.status} /> ${number(now.done)} / ${number(now.total)} ${t('campaign.test.total')}</p><div class="meter"><i style=${{ width: (100 * now.done) / (now.total || 1) + '%' }}></i></div><div class="cards">${['events', 'winners', 'points', 'coupons'].map((f) => html`<${Card} label=${t('campaign.test.' + f)} value=${number(now[f])} />`)}</div></div>`}</section>`
 }

@@ -53,7 +53,7 @@ export default function Configuration() {
   return html`<${Title} text=${t('nav.configuration')}><button onClick=${save}>${t('configuration.export')}</button></${Title}>
     ${can('applyConfiguration') && html`<div class="empty" onDragOver=${(e) => e.preventDefault()} onDrop=${drop}><p>${t('configuration.drop')}</p>
       <input type="file" accept=".json,application/json" aria-label=${t('configuration.file')} onChange=${(e) => read(e.target.files[0])} />
-      <label><input type="checkbox" checked=${prune} onChange=${(e) => (setPrune(e.target.checked), wanted && look(wanted, e.target.checked))} /> ${t('configuration.prune')}</label></div>`}
+      <label class="check"><input type="checkbox" checked=${prune} onChange=${(e) => (setPrune(e.target.checked), wanted && look(wanted, e.target.checked))} /> ${t('configuration.prune')}</label></div>`}
     ${plan.loading && html`<${Loading} />`}${plan.error && html`<${Failure} error=${plan.error} />`}
     ${plan.data && html`<section aria-live="polite"><h2>${t('configuration.differences', { n: plan.data.total })}</h2>
       ${plan.data.differences.map((d) => html`<details class="rule"><summary><${Badge} state=${d.change} /> <code>${d.type || d.section}</code> <strong>${d.id}</strong></summary><${Diff} before=${d.before} after=${d.after} /></details>`)}
@@ -63,5 +63,5 @@ export default function Configuration() {
 
 function Past() {
   const all = useLoad(() => get('/admin/audit', { limit: 20 }))
-  return html`<h2>${t('configuration.past')}</h2><${Loaded} of=${all}>${({ data }) => html`${data.map((e) => html`<details><summary>${time(e.at)} · ${e.key_id} · ${e.action} <code>${e.target}</code></summary><${Diff} before=${e.before} after=${e.after} /></details>`)}`}</${Loaded}>`
+  return html`<h2>${t('configuration.past')}</h2><${Loaded} of=${all}>${({ data }) => html`<ul class="tree">${data.map((e) => html`<li><details><summary>${time(e.at)} · ${e.key_id} · ${e.action} <code>${e.target}</code></summary><${Diff} before=${e.before} after=${e.after} /></details></li>`)}</ul>`}</${Loaded}>`
 }

@@ -1,36 +1,55 @@
-// Customers: found by the beginning of a name, by state and list; one of them leads to their page.
-import { html } from '../ui.js'
+// Customers: found by the beginning of a name, by state, list and one's own attributes; marked ones are put on a list.
+import { html, useState } from '../ui.js'
 import { t, number, day } from '../words.js'
-import { get, id } from '../api.js'
+import { get, can, id } from '../api.js'
 import { filter } from '../router.js'
 import { useLoad } from '../load.js'
 import { Loaded, Title, Empty } from '../part/state.js'
 import { Table } from '../part/table.js'
 import { Badge } from '../part/figures.js'
+import { Bulk } from '../part/bulk.js'
+import { CustomFilters, customOf } from '../part/custom.js'
+import { useChoices } from '../form/input.js'
 
-const asked = ['search', 'status', 'list', 'email', 'cursor', 'offset', 'language']
+const asked = ['search', 'status', 'list', 'email', 'cursor', 'offset', 'language', 'score.gte']
+
+const nameOf = (c) => [c.first_name, c.last_name].filter(Boolean).join(' ')
 
 export default function Customers({ place }) {
-  const q = Object.fromEntries(asked.map((n) => [n, place.query[n]]))
+  const q = { ...Object.fromEntries(asked.map((n) => [n, place.query[n]])), ...customOf(place.query) }
   const { cursor, offset, ...narrowing } = q
   const all = useLoad(() => get('/customers', { limit: 50, ...q }), [JSON.stringify(q)])
   const count = useLoad(() => get('/customers/-/count', narrowing), [JSON.stringify(narrowing)])
+  const lists = useChoices('list')
+  const [adding, add] = useState(null)
   const columns = [
     { key: 'id', label: t('customer.id'), cell: (c) => html`<a href=${'#/customer/' + id(c.id)}><code>${c.id}</code></a>` },
-    { key: 'name', label: t('customer.name'), cell: (c) => [c.first_name, c.last_name].filter(Boolean).join(' ') || '–', text: (c) => [c.first_name, c.last_name].filter(Boolean).join(' ') },
+    { key: 'name', label: t('customer.name'), cell: (c) => nameOf(c) || '–', text: nameOf },
     { key: 'email', label: t('customer.email') },
     { key: 'status', label: t('status'), cell: (c) => html`<${Badge} state=${c.status} />` },
     { key: 'spendable', label: t('points.spendable'), right: true, cell: (c) => number(c.spendable) },
     { key: 'score', label: t('points.score'), right: true, cell: (c) => number(c.score) },
     { key: 'created_at', label: t('customer.since'), cell: (c) => day(c.created_at) },
   ]
-  return html`<${Title} text=${t('nav.customers')}>${count.data && html`<span>${t('customers.count', { n: count.data.data.count })}</span>`}</${Title}>
+  const marked = (rows) => can('addToCustomerList') && html`<button onClick=${() => add(rows.map((c) => c.id).join('\n'))}>${t('bulk.add')}</button>`
+  const narrowed = Object.values(narrowing).some(Boolean)
+  return html`<${Title} text=${t('nav.customers')}>${count.data && html`<span class="soft">${t('customers.count', { n: count.data.data.count })}</span>`}${can('addToCustomerList') && html`<button aria-expanded=${adding !== null} onClick=${() => add(adding === null ? '' : null)}>${t('bulk.upload')}</button>`}</${Title}>
+    ${adding !== null && html`<${AddToList} key=${adding} text=${adding} lists=${lists} />`}
     <form class="filters" onSubmit=${(e) => (e.preventDefault(), filter(Object.fromEntries(new FormData(e.target))))}>
       <label>${t('search')}<input name="search" type="search" value=${place.query.search || ''} placeholder=${t('customers.search')} /></label>
-      <label>${t('status')}<select name="status" value=${place.query.status || ''}><option value="">–</option>${['active', 'suspended', 'inactive', 'opted_out', 'merged'].map((s) => html`<option value=${s}>${s}</option>`)}</select></label>
-      <label>${t('customers.list')}<input name="list" value=${place.query.list || ''} /></label>
+      <label>${t('status')}<select name="status" value=${place.query.status || ''}><option value="">–</option>${['active', 'suspended', 'inactive', 'opted_out', 'merged'].map((s) => html`<option value=${s}>${t('state.' + s)}</option>`)}</select></label>
+      <label>${t('customers.list')}<select name="list" value=${place.query.list || ''}><option value="">–</option>${place.query.list && !lists.some((l) => l.id === place.query.list) && html`<option value=${place.query.list}>${place.query.list}</option>`}${lists.map((l) => html`<option value=${l.id}>${l.name || l.id}</option>`)}</select></label>
+      <label>${t('customers.score')}<input name="score.gte" type="number" value=${place.query['score.gte'] || ''} /></label>
+      <${CustomFilters} kind="core/customer" query=${place.query} />
       <button>${t('search')}</button>
     </form>
-    <${Loaded} of=${all}>${(d) => html`<${Table} answer=${d} columns=${columns} to=${(c) => '/customer/' + id(c.id)} name="customers"
-      empty=${html`<${Empty} text=${t('customers.none')}><code>loyalty demo</code></${Empty}>`} />`}</${Loaded}>`
+    <${Loaded} of=${all}>${(d) => html`<${Table} answer=${d} columns=${columns} to=${(c) => '/customer/' + id(c.id)} name="customers" idOf=${(c) => c.id} marked=${marked}
+      empty=${narrowed ? undefined : html`<${Empty} text=${t('customers.none')}><code>loyalty demo</code></${Empty}>`} />`}</${Loaded}>`
+}
+
+function AddToList({ text, lists }) {
+  const [list, choose] = useState(lists[0]?.id || '')
+  const pick = html`<label>${t('customers.list')}<select name="to" required value=${list} onChange=${(e) => choose(e.target.value)}><option value="">–</option>${lists.map((l) => html`<option value=${l.id}>${l.name || l.id}</option>`)}</select></label>
+    ${can('createEntity') && html`<p class="small"><a href="#/entity/core/customer-list">${t('new.core/customer-list')}</a></p>`}`
+  return html`<${Bulk} begin=${list && '/v1/bulk-operation/customer-list/add/' + id(list)} status="/v1/bulk-operation/customer-list" title=${t('bulk.add')} text=${text} more=${pick} />`
 }

@@ -1,36 +1,52 @@
-// One piece of the programme: the form made from its schema, what changes before it is saved, its history.
+// One piece of the programme: the form made from its schema, checked while it is written, what changes before it is saved,
+// where it is used, its history.
 import { html, useEffect, useState } from '../ui.js'
-import { t, title, time } from '../words.js'
+import { t, has, title, time } from '../words.js'
 import { get, post, can, id, documentOf } from '../api.js'
 import { go, guard } from '../router.js'
 import { useLoad } from '../load.js'
-import { Loaded, Title, Failure } from '../part/state.js'
+import { Loaded, Title, Failure, Id } from '../part/state.js'
+import { Badge } from '../part/figures.js'
 import { Diff, differences } from '../part/diff.js'
 import { sure, openDialog } from '../part/dialog.js'
 import { tell } from '../part/toast.js'
+import { Uses } from '../part/uses.js'
 import { Fields, AsJSON } from '../form/form.js'
-import { plain, clean } from '../form/schema.js'
+import { forgetChoices } from '../form/input.js'
+import { useCheck } from '../form/check.js'
+import { plain, clean, first } from '../form/schema.js'
 
 const platform = ['id', 'module', 'entity', 'created_at', 'updated_at', 'archived_at', 'total', 'available', 'claimed', 'redeemed']
+
+// begun is what a new one begins with, so that the first save does what people expect of it.
+const begun = { 'automation/campaign': { trigger: 'checkout', status: 'active', effects: [{ type: 'points' }] }, 'rewards/reward': { type: 'physical' }, 'coupons/pool': { source: 'generated', pattern: 'SAVE-####-@@@@', coupon: {} }, 'tiers/structure': { base: 'points' } }
 
 export default function Entity({ place }) {
   const [, module, entity, name] = place.parts
   const kind = `${module}/${entity}`
-  const both = useLoad(async () => ({ doc: await documentOf('entities'), found: name ? (await get(`/entities/${kind}/${id(name)}`)).data ?? (await get(`/entities/${kind}/${id(name)}`)) : null }), [kind, name])
-  return html`<${Loaded} of=${both}>${({ doc, found }) => html`<${Editor} doc=${doc} kind=${kind} found=${found} again=${both.again} />`}</${Loaded}>`
+  const both = useLoad(async () => {
+    const doc = await documentOf('entities')
+    const found = name ? await get(`/entities/${kind}/${id(name)}`) : null
+    return { doc, found: found?.data ?? found }
+  }, [kind, name])
+  return html`<${Loaded} of=${both}>${({ doc, found }) => html`<${Editor} key=${`${kind}/${found?.id}/${found?.updated_at}`} doc=${doc} kind=${kind} found=${found} again=${both.again} />`}</${Loaded}>`
 }
 
 // written are the properties that a form may change; a status that follows from the dates is not among them.
-function written(found, schema) {
-  if (!found) return {}
+function written(found, schema, kind) {
+  if (!found) return structuredClone(begun[kind] || {})
   const own = Object.fromEntries(Object.entries(found).filter(([n]) => !platform.includes(n)))
   if (!schema.properties?.status) delete own.status
   return own
 }
 
+// list is the screen on which things of a kind are found.
+const list = (kind) => ({ 'automation/campaign': '/campaigns', 'rewards/reward': '/rewards', 'coupons/pool': '/rewards?tab=pools' })[kind] || '/programme?type=' + kind
+const kindName = (kind) => (has('type.' + kind) ? t('type.' + kind) : kind)
+
 function Editor({ doc, kind, found, again }) {
-  const schema = plain(doc, { $ref: '#/components/schemas/' + doc['x-entities'][kind] })
-  const before = written(found, schema)
+  const schema = plain(doc, { $ref: '#/components/schemas/' + (doc['x-entities'][kind] || doc['x-entities']['custom/{kind}']) })
+  const before = written(found, schema, kind)
   const [name, setName] = useState(found?.id || '')
   const [value, setValue] = useState(before)
   const [asText, setText] = useState(false)
@@ -38,6 +54,7 @@ function Editor({ doc, kind, found, again }) {
   const [key, renew] = useState(() => crypto.randomUUID())
   const changed = differences(clean(before) || {}, clean(value) || {})
   const may = found ? can('updateEntity') && !found.archived_at : can('createEntity')
+  const checked = useCheck(kind, found?.id, value, may && changed.length > 0)
   useEffect(() => {
     guard.ask = changed.length ? () => t('form.unsaved') : null
   }, [changed.length])
@@ -52,10 +69,12 @@ function Editor({ doc, kind, found, again }) {
       guard.ask = null
       renew(crypto.randomUUID())
       fail(null)
+      forgetChoices()
       tell(t('saved'))
       found ? again() : go(`/entity/${kind}/${id((saved.data ?? saved).id)}`)
     } catch (refused) {
       fail(refused)
+      window.scrollTo({ top: 0 })
     }
   }
   const archive = async () => {
@@ -63,26 +82,41 @@ function Editor({ doc, kind, found, again }) {
     try {
       await post(`/entities/${kind}/${id(found.id)}/archive`, {})
       guard.ask = null
+      forgetChoices()
       tell(t('done'))
-      go('/programme?type=' + kind)
+      go(list(kind))
     } catch (refused) {
       fail(refused)
     }
   }
-  return html`<${Title} text=${found ? title(found.title || found.name) || found.id : t('entity.new')}>
-      <a href=${'#/programme?type=' + kind}>${t('type.' + kind)}</a>${found && can('archiveEntity') && !found.archived_at && html`<button onClick=${archive}>${t('entity.archive')}</button>`}</${Title}>
-    ${error && html`<${Failure} error=${error} />`}
-    <form onSubmit=${save} onKeyDown=${(e) => e.key === 'Enter' && e.ctrlKey && save(e)}>
-      ${!found && html`<label><span class="name">id</span> <span class="small">${t('entity.id')}</span><input name="id" value=${name} onInput=${(e) => setName(e.target.value)} pattern="[A-Za-z0-9._\\-]+" /></label>`}
-      <p class="small">${schema.description}</p>
+  const errors = [...(error?.details || []), ...checked.filter((c) => !error?.details.some((d) => d.field === c.field))]
+  return html`<p class="crumb"><a href=${'#' + list(kind)}>${kindName(kind)}</a> ›</p>
+    <${Title} text=${found ? title(found.title || found.name) || found.id : has('new.' + kind) ? t('new.' + kind) : t('entity.new')}>
+      ${found && html`<${Id} value=${found.id} />`}${found?.status && html`<${Badge} state=${found.status} />`}${found?.archived_at && html`<${Badge} state=${t('archived')} />`}
+      ${found && tried(kind, found)}
       <button type="button" aria-pressed=${asText} onClick=${() => setText(!asText)}>JSON</button>
-      ${asText ? html`<${AsJSON} value=${value} change=${(v) => setValue(v || {})} rows=${24} />` : html`<${Fields} doc=${doc} schema=${schema} value=${value} change=${setValue} errors=${error?.details || []} without=${['id']} />`}
-      ${may && html`<div class="actions"><button class="primary" disabled=${!changed.length}>${t('save')}</button><span class="small">${t('form.changes', { n: changed.length })}</span></div>`}
+      ${found && can('archiveEntity') && !found.archived_at && html`<button class="danger" onClick=${archive}>${t('entity.archive')}</button>`}</${Title}>
+    ${!found && html`<p class="lead">${first(schema.description)}</p>`}
+    ${error && html`<${Failure} error=${error} />`}
+    <form onSubmit=${save} class="editor" onKeyDown=${(e) => e.key === 'Enter' && e.ctrlKey && e.currentTarget.requestSubmit()}>
+      <div class="panel">
+      ${asText ? html`<${AsJSON} value=${value} change=${(v) => setValue(v || {})} rows=${24} />` : html`<${Fields} doc=${doc} schema=${schema} value=${value} change=${setValue} errors=${errors} without=${['id']} form=${kind} />`}
+      ${!found && html`<details class="more"><summary>${t('entity.ownid')}</summary><div class="field"><label for="own-id">Id</label><input id="own-id" name="id" value=${name} onInput=${(e) => setName(e.target.value)} pattern="[A-Za-z0-9._\\-]+" /><span class="help">${t('entity.id')}</span></div></details>`}
+      </div>
+      ${may && html`<div class="actions save"><button class="primary" disabled=${!changed.length && Boolean(found)}>${t('save')}</button><span class="small">${t('form.changes', { n: changed.length })}</span>${checked.length > 0 && html`<span class="wrong" role="status">${t('form.faults', { n: checked.length })}</span>`}</div>`}
     </form>
+    ${found && can('getConfiguration') && html`<${Uses} kind=${kind} name=${found.id} />`}
     ${found && can('listAudit') && html`<${History} target=${`${kind}/${found.id}`} />`}`
+}
+
+// tried leads to where a thing can be tried.
+function tried(kind, found) {
+  if (kind === 'automation/campaign') return html`<a class="button" href=${'#/campaigns/' + id(found.id)}>${t('campaign.results')}</a>${can('previewEvent') && html`<a class="button" href=${'#/tester?action=' + (found.trigger === 'checkout_item' ? 'checkout' : id(found.trigger))}>${t('tester.preview')}</a>`}`
+  if (kind === 'rewards/reward' && can('claimRewardForMany')) return html`<a class="button" href=${'#/rewards?tab=bulk&reward=' + id(found.id)}>${t('bulk.title')}</a>`
+  return kind === 'core/customer-list' && html`<a class="button" href=${'#/customers?list=' + id(found.id)}>${t('nav.customers')}</a>`
 }
 
 function History({ target }) {
   const all = useLoad(() => get('/admin/audit', { target, limit: 20 }), [target])
-  return html`<h2>${t('entity.history')}</h2><${Loaded} of=${all}>${({ data }) => html`${data.map((e) => html`<details><summary>${time(e.at)} · ${e.key_id} · ${e.action}</summary><${Diff} before=${e.before} after=${e.after} /></details>`)}${!data.length && html`<p>–</p>`}`}</${Loaded}>`
+  return html`<h2>${t('entity.history')}</h2><${Loaded} of=${all}>${({ data }) => html`<ul class="tree">${data.map((e) => html`<li><details><summary>${time(e.at)} · ${e.key_id} · ${e.action}</summary><${Diff} before=${e.before} after=${e.after} /></details></li>`)}</ul>${!data.length && html`<p>–</p>`}`}</${Loaded}>`
 }

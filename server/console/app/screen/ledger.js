@@ -32,8 +32,8 @@ export default function Ledger() {
     <${Loaded} of=${ledger}>${({ data }) => html`
       <div class="cards">${figures.map((f) => html`<${Card} label=${t('points.' + f)} value=${number(data.totals[f])} />`)}</div>
       <h2>${t('ledger.liability')}</h2>
-      ${data.months.some((m) => m.month) && html`<${Chart} title=${t('today.expires')} kind="bars" series=${[{ label: t('points') }]}
-        rows=${data.months.filter((m) => m.month).map((m) => ({ at: Date.parse(m.month + '-01T00:00:00Z') / 1000, label: m.month, values: [m.points] }))} />`}
+      ${data.months.some((m) => m.month) && html`<div class="panel"><${Chart} title=${t('today.expires')} kind="bars" series=${[{ label: t('points') }]}
+        rows=${data.months.filter((m) => m.month).map((m) => ({ at: Date.parse(m.month + '-01T00:00:00Z') / 1000, label: m.month, values: [m.points] }))} /></div>`}
       <${Table} answer=${{ data: data.months }} columns=${columns} name="liability" links=${false} />
       <p class="small">${t('ledger.at', { at: time(data.at) })}</p>`}</${Loaded}>`
 }

@@ -56,8 +56,8 @@ export default function Stream({ place }) {
     <form class="filters" onSubmit=${(e) => (e.preventDefault(), (rows.current = []), filter(Object.fromEntries(new FormData(e.target))))}>
       <label>${t('event.action')}<input name="action" value=${action} placeholder="checkout" /></label>
       <label>${t('customer.id')}<input name="customer" value=${customer} /></label><button>${t('search')}</button></form>
-    <figure><figcaption>${t('stream.rate')}: ${t('stream.count', { n: rate.current.length })}</figcaption>
-      <div class="bars" aria-hidden="true">${buckets.map((n) => html`<span class="meter" style=${{ flex: 1, height: Math.max(2, (100 * n) / top) + '%' }}><i style=${{ width: '100%' }}></i></span>`)}</div></figure>
+    <figure class="panel"><figcaption>${t('stream.rate')}: ${t('stream.count', { n: rate.current.length })}</figcaption>
+      <div class="bars" aria-hidden="true">${buckets.map((n) => html`<span style=${{ height: (100 * n) / top + '%' }}></span>`)}</div></figure>
     ${!rows.current.length && html`<${Empty} text=${t('stream.none')} />`}
     <div class="rules">${rows.current.map((e) => html`<details class="rule" key=${e.sequence}><summary>${clock(e.recorded_at)} <strong>${e.label || e.action || e.type}</strong> ${e.customer && html`<a href=${'#/customer/' + id(e.customer.id)}>${e.customer.id}</a>`} ${e.change ? html`<${Points} n=${e.change} />` : ''}</summary>
       <pre>${JSON.stringify(e, null, 2)}</pre></details>`)}</div>`

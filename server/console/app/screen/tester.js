@@ -1,7 +1,7 @@
 // Try an event: a form made from the action's schema, what each rule says to it, and then, if wanted, for real.
 import { html, useEffect, useState } from '../ui.js'
 import { t, has } from '../words.js'
-import { ask, post, can, documentOf } from '../api.js'
+import { ask, get, post, can, id, documentOf } from '../api.js'
 import { filter } from '../router.js'
 import { useLoad } from '../load.js'
 import { Loaded, Title, Failure } from '../part/state.js'
@@ -10,22 +10,37 @@ import { tell } from '../part/toast.js'
 import { Fields, AsJSON } from '../form/form.js'
 import { bodyOf, variants, example, plain, clean } from '../form/schema.js'
 import { Explanation } from '../part/explain.js'
+import { Cases, saveCase } from '../part/cases.js'
 
 export default function Tester({ place }) {
-  const doc = useLoad(() => documentOf('events'))
-  return html`<${Title} text=${t('nav.tester')} /><${Loaded} of=${doc}>${(d) => html`<${Try} doc=${d} place=${place} />`}</${Loaded}>`
+  const start = useLoad(async () => {
+    const some = can('listCustomers') ? (await get('/customers', { limit: 20 })).data : []
+    return { doc: await documentOf('events'), some }
+  })
+  return html`<${Title} text=${t('nav.tester')} /><p class="lead">${t('tester.text')}</p>
+    <${Loaded} of=${start}>${({ doc, some }) => html`<${Try} doc=${doc} some=${some} place=${place} again=${start.again} />`}</${Loaded}>`
 }
 
-function Try({ doc, place }) {
+const fresh = () => 'T-' + crypto.randomUUID().slice(0, 8)
+
+// small makes a sample of a purchase that a person can take in: one line with what it needs, and an id of its own.
+function small(data) {
+  const { transaction_id: purchase, items, currency } = data
+  if (!purchase || !items) return data
+  const { product_id, product_name, product_url, quantity, subtotal, product_category } = items[0]
+  return { transaction_id: fresh(), total: subtotal, currency, items: [{ product_id, product_name, product_url, quantity, subtotal, product_category }] }
+}
+
+function Try({ doc, some, place, again }) {
   const { schema, examples } = bodyOf(doc, '/events')
   const actions = variants(doc, schema)
   const action = place.query.action || 'checkout'
-  const [customer, setCustomer] = useState(place.query.customer || 'member-0001')
+  const [customer, setCustomer] = useState(place.query.customer || some[0]?.id || '')
   const [data, setData] = useState({})
   const [asText, setText] = useState(false)
   const [result, set] = useState({})
   const [key, renew] = useState(() => crypto.randomUUID())
-  const sample = () => setData(example(doc, examples, action)?.data || {})
+  const sample = () => setData(small(example(doc, examples, action)?.data || {}))
   useEffect(sample, [action])
   const body = () => ({ customer, action, data: clean(data) || {} })
   const preview = async (e) => {
@@ -41,21 +56,39 @@ function Try({ doc, place }) {
     try {
       set({ answer: await post('/events', body(), key), real: true })
       renew(crypto.randomUUID())
+      if (data.transaction_id) setData({ ...data, transaction_id: fresh() })
       tell(t('done'))
     } catch (error) {
       set({ error })
     }
   }
-  const keys = (e) => e.key === 'Enter' && e.ctrlKey && preview(e)
+  const enrol = async () => {
+    try {
+      await post('/events', { customer: 'sample-1', action: 'opt_in', data: { first_name: 'Sample', last_name: 'Member', email: 'sample-1@example.com' } })
+      setCustomer('sample-1')
+      set({})
+      again()
+    } catch (error) {
+      set({ error })
+    }
+  }
   const own = actions[action] && plain(doc, plain(doc, actions[action]).properties?.data)
   const errors = (result.error?.details || []).map((d) => ({ ...d, field: d.field.replace(/^data\./, '') }))
-  return html`<div class="split"><form onSubmit=${preview} onKeyDown=${keys}>
-      <label>${t('customer.id')}<input name="customer" value=${customer} onInput=${(e) => setCustomer(e.target.value)} required /></label>
-      <label>${t('event.action')}<select name="action" value=${action} onChange=${(e) => filter({ action: e.target.value })}>${Object.keys(actions).sort().map((a) => html`<option value=${a}>${has('action.' + a) ? t('action.' + a) + ' – ' : ''}${a}</option>`)}</select></label>
-      <div class="actions"><button type="button" onClick=${sample}>${t('tester.sample')}</button><button type="button" aria-pressed=${asText} onClick=${() => setText(!asText)}>JSON</button></div>
-      ${asText || !own?.properties ? html`<${AsJSON} value=${data} change=${(v) => setData(v || {})} rows=${16} />` : html`<${Fields} doc=${doc} schema=${own} value=${data} change=${setData} errors=${errors} />`}
-      <div class="actions"><button class="primary">${t('tester.preview')} (Ctrl+Enter)</button>${can('submitEvent') && html`<button type="button" class="danger" onClick=${submit}>${t('tester.submit')}</button>`}</div>
+  return html`<div class="split tester"><form class="panel" onSubmit=${preview} onKeyDown=${(e) => e.key === 'Enter' && e.ctrlKey && e.currentTarget.requestSubmit()}>
+      ${!some.length && can('submitEvent') && html`<div class="notice"><p>${t('tester.nobody')}</p><button type="button" onClick=${enrol}>${t('tester.enrol')}</button></div>`}
+      <div class="fields">
+        <div class="field"><label for="try-customer">${t('customer')}</label><input id="try-customer" name="customer" list="try-customers" autocomplete="off" value=${customer} onInput=${(e) => setCustomer(e.target.value)} required /><datalist id="try-customers">${some.map((c) => html`<option value=${c.id}>${[c.first_name, c.last_name].filter(Boolean).join(' ')}</option>`)}</datalist>
+          ${customer && some.length > 0 && html`<span class="help"><a href=${'#/customer/' + id(customer)}>${t('tester.page')}</a></span>`}</div>
+        <div class="field"><label for="try-action">${t('event.action')}</label><select id="try-action" name="action" value=${action} onChange=${(e) => (set({}), filter({ action: e.target.value }))}>${Object.keys(actions).sort().map((a) => html`<option value=${a}>${has('action.' + a) ? t('action.' + a) + ' – ' : ''}${a}</option>`)}</select></div>
+      </div>
+      <h2>${t('event.data')}</h2>
+      ${asText || !own?.properties ? html`<${AsJSON} value=${data} change=${(v) => setData(v || {})} rows=${16} />` : html`<${Fields} doc=${doc} schema=${own} value=${data} change=${setData} errors=${errors} form=${action} />`}
+      <div class="actions save"><button class="primary" title="Ctrl+Enter">${t('tester.preview')}</button>${can('submitEvent') && html`<button type="button" class="danger" onClick=${submit}>${t('tester.submit')}</button>`}
+        <button type="button" class="quiet" onClick=${sample}>${t('tester.sample')}</button><button type="button" class="quiet" aria-pressed=${asText} onClick=${() => setText(!asText)}>JSON</button></div>
     </form>
-    <div>${result.error && html`<${Failure} error=${result.error} />`}${result.real && html`<p class="bar soft">${t('tester.real')}</p>`}
-      ${result.answer && html`<${Explanation} answer=${result.answer} />`}${!result.answer && !result.error && html`<p class="small">${t('tester.text')}</p>`}</div></div>`
+    <div>${result.error && html`<${Failure} error=${result.error} />`}
+      ${result.answer && html`<${Explanation} answer=${result.answer} real=${result.real} />
+        ${!result.real && html`<p><button onClick=${() => saveCase(body(), result.answer)}>${t('case.save')}</button></p>`}`}
+      ${!result.answer && !result.error && html`<div class="empty"><p>${t('tester.begin')}</p></div>`}
+      <${Cases} /></div></div>`
 }

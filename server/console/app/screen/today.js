@@ -1,4 +1,4 @@
-// Today: what the programme comes to, and what waits.
+// Today: what the programme comes to, and what waits; while it is young, the steps that make it one.
 import { html } from '../ui.js'
 import { t, number, time } from '../words.js'
 import { get, can } from '../api.js'
@@ -11,43 +11,69 @@ const maybe = (operation, read) => (can(operation) ? read().catch(() => null) : 
 
 export default function Today() {
   const all = useLoad(async () => {
-    const [ledger, members, active, jobs, failed, campaigns] = await Promise.all([
+    const [ledger, members, active, jobs, failed, campaigns, rewards, hooks] = await Promise.all([
       get('/admin/ledger'), maybe('countCustomers', () => get('/customers/-/count')), maybe('countCustomers', () => get('/customers/-/count', { status: 'active' })),
-      maybe('listJobs', () => get('/admin/jobs')), maybe('listFailedRequests', () => get('/admin/requests/errors', { limit: 5 })), maybe('listCampaigns', () => get('/automation/campaigns', { status: 'active', limit: 100 })),
+      maybe('listJobs', () => get('/admin/jobs')), maybe('listFailedRequests', () => get('/admin/requests/errors', { limit: 50 })), maybe('listCampaigns', () => get('/automation/campaigns', { limit: 100 })),
+      maybe('listEntities', () => get('/entities/rewards/reward', { limit: 1 })), maybe('listWebhooks', () => get('/admin/webhooks', { limit: 100 })),
     ])
-    return { ledger: ledger.data, members: members?.data.count, active: active?.data.count, jobs: jobs?.data, failed: failed?.data, campaigns: campaigns?.data }
+    return { ledger: ledger.data, members: members?.data.count, active: active?.data.count, jobs: jobs?.data, failed: failed?.data, campaigns: campaigns?.data, rewards: rewards?.data, hooks: hooks?.data }
   })
   return html`<${Title} text=${t('nav.today')} /><${Loaded} of=${all}>${(d) => html`<${Board} d=${d} />`}</${Loaded}>`
 }
 
+// Steps lead from nothing to a purchase that earns; each is done by what it made.
+function Steps({ d }) {
+  const steps = [
+    { name: 'reward', done: d.rewards?.length > 0, to: '/entity/rewards/reward' },
+    { name: 'campaign', done: d.campaigns?.length > 0, to: '/entity/automation/campaign' },
+    { name: 'try', done: d.members > 0, to: '/tester?action=checkout' },
+  ]
+  if (!can('createEntity') || steps.every((s) => s.done)) return null
+  const next = steps.findIndex((s) => !s.done)
+  return html`<section class="panel"><h2>${t('steps.title')}</h2><ol class="steps">${steps.map((s, i) => html`<li class=${s.done ? 'done' : ''}><span class="n">${s.done ? '✓' : i + 1}</span><strong>${t('steps.' + s.name)}</strong><p>${t('steps.' + s.name + '.text')}</p>
+      <a class=${'button' + (i === next ? ' primary' : '')} href=${'#' + s.to}>${t('steps.' + s.name + '.do')}</a></li>`)}</ol>
+    <p class="small">${t('steps.demo')} <code>loyalty demo</code></p></section>`
+}
+
 function Board({ d }) {
   const { totals } = d.ledger
-  const late = (d.jobs || []).filter((j) => !j.running && j.next_run_at && new Date(j.next_run_at) < Date.now() - 60000)
-  const most = Math.max(1, ...d.ledger.months.map((m) => m.points))
-  return html`
+  const quiet = !d.ledger.months.length && !totals.earned
+  return html`<${Steps} d=${d} />
     <div class="cards">
-      ${d.members != null && html`<${Card} label=${t('today.members')} value=${number(d.members)} note=${d.active != null && t('today.active', { n: d.active })} />`}
+      ${d.members != null && html`<${Card} label=${t('today.members')} value=${number(d.members)} note=${d.active != null && t('today.active', { n: d.active })} to="/customers" />`}
       <${Card} label=${t('points.earned')} value=${number(totals.earned)} />
       <${Card} label=${t('points.spent')} value=${number(totals.spent)} />
       <${Card} label=${t('points.expired')} value=${number(totals.expired)} />
-      <${Card} label=${t('points.outstanding')} value=${number(totals.outstanding)} note=${t('today.owed')} />
-      ${d.campaigns && html`<${Card} label=${t('today.campaigns')} value=${number(d.campaigns.length)} />`}
+      <${Card} label=${t('points.outstanding')} value=${number(totals.outstanding)} note=${t('today.owed')} to="/ledger" />
+      ${d.campaigns && html`<${Card} label=${t('today.campaigns')} value=${number(d.campaigns.filter((c) => c.status === 'active').length)} to="/campaigns" />`}
+      ${d.hooks?.length > 0 && html`<${Card} label=${t('nav.webhooks')} value=${number(d.hooks.filter((h) => h.state === 'active').length)} note=${t('today.hooks', { waiting: sum(d.hooks, 'waiting'), dead: sum(d.hooks, 'dead') })} to="/webhooks" />`}
     </div>
-    ${can('getStatistics') && html`<${Trends} />`}
+    ${can('getStatistics') && !quiet && html`<${Trends} />`}
     <div class="split">
-      <section><h2>${t('today.expires')}</h2>
-        ${d.ledger.months.slice(0, 12).map((m) => html`<div><span class="small">${m.month || t('never')} · ${number(m.points)}</span><div class="meter"><i style=${{ width: (100 * m.points) / most + '%' }}></i></div></div>`)}
-        ${!d.ledger.months.length && html`<${Empty} text=${t('today.nothing')}><code>loyalty demo</code></${Empty}>`}
-        <p><a href="#/ledger">${t('nav.ledger')}</a></p>
+      <section class="panel"><h2>${t('today.expires')}</h2>
+        ${quiet ? html`<${Empty} text=${t('today.nothing')} />` : html`<${Months} months=${d.ledger.months.slice(0, 12)} />`}
       </section>
-      <section><h2>${t('today.waits')}</h2>
-        <ul>
-          ${totals.pending > 0 && html`<li>${t('points.pending')}: ${number(totals.pending)}</li>`}
-          ${totals.debt > 0 && html`<li>${t('points.debt')}: ${number(totals.debt)}</li>`}
-          ${late.map((j) => html`<li class="wrong">${t('today.late', { name: j.name, at: time(j.next_run_at) })}</li>`)}
-          ${(d.failed || []).map((f) => html`<li>${f.status} <code>${f.method} ${f.route || '–'}</code> <span class="small">${time(f.at)}</span></li>`)}
-        </ul>
-        ${!late.length && !totals.pending && !totals.debt && !d.failed?.length && html`<p>${t('today.calm')}</p>`}
-      </section>
+      <section class="panel"><h2>${t('today.waits')}</h2><${Waits} d=${d} /></section>
     </div>`
+}
+
+const sum = (hooks, what) => hooks.reduce((n, h) => n + (h.backlog?.[what] || 0), 0)
+
+function Months({ months }) {
+  const most = Math.max(1, ...months.map((m) => m.points))
+  return html`<div class="months">${months.map((m) => html`<span>${m.month || t('never')}</span><div class="meter" aria-hidden="true"><i style=${{ width: (100 * m.points) / most + '%' }}></i></div><span>${number(m.points)}</span>`)}</div>`
+}
+
+function Waits({ d }) {
+  const { totals } = d.ledger
+  const late = (d.jobs || []).filter((j) => !j.running && j.next_run_at && new Date(j.next_run_at) < Date.now() - 60000)
+  const failing = (d.hooks || []).filter((h) => h.health?.failing_since || h.backlog?.dead > 0)
+  const rows = [
+    totals.pending > 0 && html`${t('points.pending')}: <strong>${number(totals.pending)}</strong>`,
+    totals.debt > 0 && html`${t('points.debt')}: <strong>${number(totals.debt)}</strong>`,
+    ...late.map((j) => html`<a class="wrong" href="#/administration?tab=jobs">${t('today.late', { name: j.name, at: time(j.next_run_at) })}</a>`),
+    ...failing.map((h) => html`<a class="wrong" href=${'#/webhooks/' + h.webhook_id}>${h.label || h.url}</a> ${h.health?.failing_since ? t('webhook.failing', { at: time(h.health.failing_since) }) : ''}`),
+    ...(d.failed || []).filter((f) => !f.key_id?.startsWith('user:')).slice(0, 5).map((f) => html`<a href="#/administration?tab=failed">${f.status}</a> <code>${f.method} ${f.route || '–'}</code> <span class="small">${time(f.at)}</span>`),
+  ].filter(Boolean)
+  return rows.length ? html`<ul class="tree">${rows.map((r) => html`<li>${r}</li>`)}</ul>` : html`<p class="soft">${t('today.calm')}</p>`
 }

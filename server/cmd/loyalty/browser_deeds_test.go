@@ -1,0 +1,165 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// send posts to an operation as the page may, and gives its answer.
+func (b *browsed) send(path, body string) string {
+	b.t.Helper()
+	evaluate[bool](b, "window.said = null; fetch("+quoted("/console/api"+path)+", {method: 'POST', headers: {'Content-Type': 'application/json'}, body: "+quoted(body)+"}).then((r) => r.text()).then((t) => { window.said = t }), true")
+	b.until("window.said !== null")
+	return evaluate[string](b, "window.said")
+}
+
+// agree answers the question that stands open.
+func (b *browsed) agree() {
+	b.t.Helper()
+	b.until("document.querySelector('dialog[open] .actions button:last-child')")
+	evaluate[bool](b, "document.querySelector('dialog[open] .actions button:last-child').click(), true")
+}
+
+// shown reads a text of the page.
+func (b *browsed) shown(selector string) string {
+	b.t.Helper()
+	return evaluate[string](b, "document.querySelector("+quoted(selector)+")?.innerText ?? ''")
+}
+
+// data gives what an operation answers under data.
+func data[T any](b *browsed, path string) T {
+	b.t.Helper()
+	var answer struct{ Data T }
+	said := b.api(path)
+	require.NoError(b.t, json.Unmarshal([]byte(said), &answer), said)
+	return answer.Data
+}
+
+// programme makes a reward and a campaign, tries the campaign on the past, adds codes to a
+// pool and brings a configuration about.
+func (b *browsed) programme() {
+	b.open("/rewards")
+	evaluate[bool](b, "document.dispatchEvent(new KeyboardEvent('keydown', {key: 'n', bubbles: true})), true")
+	b.until("location.hash === '#/entity/rewards/reward' && document.querySelector('form.editor')")
+	b.fill(map[string]string{"form.editor fieldset textarea[lang=en]": "Sticker", "#f-points": "5"})
+	b.press("form.editor .save button.primary")
+	b.until("location.hash.startsWith('#/entity/rewards/reward/') && document.querySelector('main h1')?.textContent === 'Sticker'")
+	sticker := strings.TrimPrefix(evaluate[string](b, "location.hash"), "#/entity/rewards/reward/")
+	assert.Contains(b.t, b.api("/entities/rewards/reward/"+sticker), `"points":5`)
+
+	assert.Empty(b.t, b.faults())
+	b.open("/entity/automation/campaign")
+	b.fill(map[string]string{"#f-name": "Three more", "#f-condition": "event.data.totl >="})
+	b.until("document.querySelector('#f-condition')?.getAttribute('aria-invalid') === 'true'") // told while it is written
+	b.faults()                                                                                 // the browser notes the refusal
+	b.fill(map[string]string{"#f-condition": "event.data.total >= 1", "#f-effects-0-points": "3"})
+	b.until("!document.querySelector('form.editor .wrong')")
+	b.press("form.editor .save button.primary")
+	b.until("location.hash.startsWith('#/entity/automation/campaign/') && document.querySelector('main h1')?.textContent === 'Three more'")
+	made := strings.TrimPrefix(evaluate[string](b, "location.hash"), "#/entity/automation/campaign/")
+	assert.Contains(b.t, b.api("/automation/campaigns/"+made), `"status":"active"`)
+	b.open("/tester?action=checkout")
+	b.press("main form button.primary")
+	b.until("[...document.querySelectorAll('.explain .rule.applied')].some((r) => r.textContent.includes('Three more'))")
+
+	b.open("/campaigns/double-saturday")
+	b.press("main form.filters button.primary")
+	b.until("[...document.querySelectorAll('main .badge')].some((e) => e.textContent === 'done')")
+	tried := evaluate[string](b, "performance.getEntriesByType('resource').map((e) => e.name).filter((n) => /backtest\\/./.test(n)).pop() ?? ''")
+	if tried == "" { // it was done at once
+		tried = b.base + "/console/api/automation/campaigns/double-saturday/statistics"
+	}
+	_, path, _ := strings.Cut(tried, "/console/api")
+	assert.NotContains(b.t, b.api(path), `"error"`)
+
+	b.open("/entity/coupons/pool/coffee-codes")
+	b.text("Look")
+	b.until("document.querySelector('main a[href=\"#/entity/rewards/reward/free-coffee\"]')") // where it is used
+
+	type pool struct{ Total int }
+	before := data[pool](b, "/coupon-pools/coffee-codes").Total
+	b.open("/rewards?tab=pools&pool=coffee-codes")
+	b.fill(map[string]string{"main input[name=generate]": "7"})
+	b.press("main form.panel button.primary")
+	b.agree()
+	b.until("document.querySelector('main form.panel [role=status]')?.textContent.includes('7')")
+	assert.Equal(b.t, before+7, data[pool](b, "/coupon-pools/coffee-codes").Total)
+	b.configure()
+}
+
+// configure drops a file, sees what it would change, and has it done.
+func (b *browsed) configure() {
+	b.open("/configuration")
+	evaluate[bool](b, `(() => { const files = new DataTransfer(); files.items.add(new File(['{"entities":{"stores/store":{"kiosk":{"name":"Kiosk"}}}}'], 'programme.json', {type: 'application/json'}));
+		const f = document.querySelector('main input[type=file]'); f.files = files.files; f.dispatchEvent(new Event('change', {bubbles: true})); return true })()`)
+	b.until("[...document.querySelectorAll('main details.rule')].some((e) => e.textContent.includes('kiosk'))")
+	assert.NotContains(b.t, b.api("/entities/stores/store?limit=100"), "kiosk", "a plan changes nothing")
+	b.press("main section button.danger")
+	b.agree()
+	b.until("document.querySelector('.toasts p')")
+	b.until("!document.querySelector('main details.rule')")
+	assert.Contains(b.t, b.api("/entities/stores/store/kiosk"), "Kiosk")
+}
+
+// people puts customers on a list, gives many a reward, and merges two.
+func (b *browsed) people() {
+	require.Contains(b.t, b.send("/entities/core/customer-list", `{"id":"regulars","name":"Regulars"}`), "regulars")
+	evaluate[bool](b, "location.reload(), true")
+	b.until("window.said === undefined && document.querySelector('main h1')")
+	b.open("/customers")
+	evaluate[bool](b, `(() => { const rows = document.querySelectorAll('tbody tr'); rows[0].querySelector('input').click(); rows[2].dispatchEvent(new MouseEvent('click', {shiftKey: true, bubbles: true})); return true })()`)
+	b.until("document.querySelectorAll('tr[aria-selected=true]').length === 3")
+	b.text("Put on a list")
+	b.until("document.querySelector('main select[name=to] option[value=regulars]')")
+	b.fill(map[string]string{"main select[name=to]": "regulars"})
+	b.press("main form.panel button.primary")
+	b.agree()
+	b.until("document.querySelector('main form.panel .gain')")
+	assert.Contains(b.t, b.api("/customers/-/count?list=regulars"), `"count":3`)
+
+	b.open("/rewards?tab=bulk&reward=lucky-points")
+	b.until("document.querySelector('main select[name=reward] option[value=lucky-points]')")
+	b.fill(map[string]string{"main textarea[name=customers]": "member-0003\nno-such-customer"})
+	b.press("main form.panel button.primary")
+	b.agree()
+	b.until("document.querySelector('main form.panel .gain') && document.querySelector('main td code')?.textContent === 'no-such-customer'")
+
+	b.open("/customer/member-0038")
+	b.text("Merge")
+	b.fill(map[string]string{"main input[name=target]": "member-0037"})
+	b.press("main .acts form button.primary")
+	b.agree()
+	b.until("location.hash === '#/customer/member-0037'")
+	assert.Contains(b.t, b.api("/customers/member-0038"), `"id":"member-0037"`)
+}
+
+// operation watches what happens and runs a job.
+func (b *browsed) operation() {
+	b.open("/stream")
+	b.until("document.querySelector('main .badge')?.textContent === 'live'")
+	require.Contains(b.t, b.send("/events", `{"customer":"member-0005","action":"point_add","data":{"points":4,"reason":"Seen live"}}`), "point_add")
+	b.until("[...document.querySelectorAll('main details.rule')].some((e) => e.textContent.includes('member-0005'))")
+	assert.Contains(b.t, b.api("/customers/member-0005/events?limit=1"), "Seen live")
+
+	type job struct {
+		Name string `json:"name"`
+		Last string `json:"last_run_at"`
+	}
+	last := func() string {
+		for _, j := range data[[]job](b, "/admin/jobs?limit=100") {
+			if j.Name == "answers" {
+				return j.Last
+			}
+		}
+		return ""
+	}
+	before := last()
+	b.open("/administration?tab=jobs")
+	evaluate[bool](b, "[...document.querySelectorAll('main tbody tr')].find((r) => r.textContent.includes('answers')).querySelector('button').click(), true")
+	b.until("document.querySelector('.toasts p')")
+	b.until("!document.querySelector('main .failure')")
+	assert.NotEqual(b.t, before, last())
+}

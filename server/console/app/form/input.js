@@ -1,0 +1,77 @@
+// One value: a text, a number, a choice, a moment, or the name of something else.
+import { html, useEffect, useState } from '../ui.js'
+import { t, title, momentOf, instantOf, zoneName } from '../words.js'
+import { get, can, documentOf } from '../api.js'
+import { choice, isAction, kindOf } from './labels.js'
+import { bodyOf, variants } from './schema.js'
+import { AsJSON } from './json.js'
+import { Condition } from './condition.js'
+
+export const isMoment = (s) => s.format === 'day-or-instant' || s.format === 'date-time' || s.format === 'instant' || (s.oneOf || s.anyOf || []).some((o) => o.type === 'string') && /RFC 3339/.test(s.description || '')
+
+// Input writes one value of a schema. name is the property it belongs to; id and about tie it to its label and help.
+export function Input({ schema, name = '', value, change, wrong, needed, id, about, mark }) {
+  const set = (e) => change(e.target.value === '' ? undefined : e.target.value)
+  const common = { id, 'aria-describedby': about, 'aria-invalid': wrong || undefined, required: needed || undefined, 'aria-label': mark }
+  const open = { ...common, placeholder: schema.example === undefined || typeof schema.example === 'object' ? '' : String(schema.example) }
+  if (schema.enum) {
+    return html`<select ...${common} value=${value ?? ''} onChange=${set}>${!(needed && value) && html`<option value="">–</option>`}${schema.enum.map((v) => html`<option value=${v}>${choice(v)}</option>`)}</select>`
+  }
+  if (schema.type === 'boolean') {
+    return html`<select ...${common} value=${value === undefined ? '' : String(value)} onChange=${(e) => change(e.target.value === '' ? undefined : e.target.value === 'true')}><option value="">–</option><option value="true">${t('yes')}</option><option value="false">${t('no')}</option></select>`
+  }
+  if (schema.type === 'integer' || schema.type === 'number') {
+    return html`<input type="number" step=${schema.type === 'integer' ? 1 : 'any'} min=${schema.minimum} ...${open} value=${value ?? ''} onInput=${(e) => change(e.target.value === '' ? undefined : Number(e.target.value))} />`
+  }
+  if (isMoment(schema)) return html`<${Moment} common=${common} value=${value} change=${change} />`
+  if (schema.type !== 'string') return html`<${AsJSON} value=${value} change=${change} mark=${mark} id=${id} />`
+  if (schema.format === 'date') return html`<input type="date" ...${common} value=${value ?? ''} onInput=${set} />`
+  if (name === 'condition') return html`<${Condition} common=${open} value=${value} set=${set} change=${change} />`
+  if (kindOf(name) || isAction(name)) return html`<${Named} common=${open} name=${name} value=${value} set=${set} />`
+  if (schema.maxLength > 2000) return html`<textarea ...${open} value=${value ?? ''} onInput=${set}></textarea>`
+  return html`<input type=${schema.format === 'uri' ? 'url' : 'text'} ...${open} value=${value ?? ''} onInput=${set} />`
+}
+
+// Moment is a day, with a time of the programme's zone where the day's beginning is not meant.
+function Moment({ common, value, change }) {
+  const { day, clock } = momentOf(value)
+  const put = (d, c) => change(d ? (c ? instantOf(d, c) : d) : undefined)
+  return html`<span class="moment"><input type="date" ...${common} value=${day} onInput=${(e) => put(e.target.value, clock)} />
+    <input type="time" aria-label=${t('form.clock', { zone: zoneName() })} title=${zoneName()} value=${clock} disabled=${!day} onInput=${(e) => put(day, e.target.value)} /></span>`
+}
+
+// choicesOf reads what a name can stand for: the programme's own things, or the actions.
+const kept = new Map()
+export const forgetChoices = () => kept.clear()
+export async function choicesOf(name) {
+  const kind = isAction(name) ? 'actions' : kindOf(name)
+  if (!kept.has(kind)) kept.set(kind, readChoices(kind).catch(() => []))
+  return kept.get(kind)
+}
+
+async function readChoices(kind) {
+  if (kind === 'actions') {
+    const doc = await documentOf('events')
+    return Object.keys(variants(doc, bodyOf(doc, '/events').schema)).sort().map((id) => ({ id, name: '' }))
+  }
+  if (!can('listEntities')) return []
+  return (await get('/entities/' + kind, { limit: 100 })).data.map((e) => ({ id: e.id, name: title(e.title || e.name) }))
+}
+
+export function useChoices(name) {
+  const [all, set] = useState([])
+  useEffect(() => {
+    let here = true
+    choicesOf(name).then((found) => here && set(found))
+    return () => {
+      here = false
+    }
+  }, [name])
+  return all
+}
+
+function Named({ common, name, value, set }) {
+  const all = useChoices(name)
+  const list = 'choices-' + name
+  return html`<input ...${common} list=${list} autocomplete="off" value=${value ?? ''} onInput=${set} /><datalist id=${list}>${all.map((c) => html`<option value=${c.id}>${c.name}</option>`)}</datalist>`
+}

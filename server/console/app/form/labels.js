@@ -1,0 +1,47 @@
+// What a form calls its fields and choices, which of them it shows first, and which name something else.
+import { t, has } from '../words.js'
+
+// label is a property in words; one without words is spelt out.
+export const label = (name) => (has('field.' + name) ? t('field.' + name) : (name[0].toUpperCase() + name.slice(1)).replaceAll('_', ' '))
+export const choice = (value) => (has('choice.' + value) ? t('choice.' + value) : String(value).replaceAll('_', ' '))
+
+// first are the fields that most people need, in the order in which they think of them; the others stand behind "more".
+const first = {
+  'automation/campaign': ['name', 'trigger', 'condition', 'effects', 'status', 'starts_at', 'ends_at', 'limit'],
+  'rewards/reward': ['title', 'type', 'points', 'award', 'pool', 'coupon', 'stock', 'max_claims', 'starts_at', 'ends_at', 'description'],
+  'coupons/pool': ['name', 'source', 'pattern', 'coupon'],
+  'tiers/structure': ['name', 'base', 'window', 'downgrade'],
+  'tiers/tier': ['name', 'structure', 'threshold', 'benefits'],
+  'offers/offer': ['title', 'name', 'type', 'discount', 'min_total', 'eligible_items', 'starts_at', 'ends_at', 'description'],
+  'challenges/challenge': ['title', 'points', 'criteria', 'starts_at', 'ends_at', 'description'],
+  CouponTemplate: ['type', 'value', 'name', 'valid_days'],
+  checkout: ['total', 'items', 'currency', 'store', 'coupons', 'points_burned'],
+  line: ['product_name', 'quantity', 'subtotal', 'product_id', 'product_url', 'product_category'],
+}
+
+// order gives the names of a form's fields: those shown first, and the rest. Where nothing is said, what is needed comes first.
+export function order(names, needed, form) {
+  const wish = first[form]
+  if (!wish) {
+    const sorted = [...names].sort((a, b) => needed.has(b) - needed.has(a))
+    return sorted.length > 12 ? [sorted.slice(0, Math.max(8, needed.size)), sorted.slice(Math.max(8, needed.size))] : [sorted, []]
+  }
+  const shown = wish.filter((n) => names.includes(n))
+  for (const n of names) if (needed.has(n) && !shown.includes(n)) shown.push(n)
+  return [shown, names.filter((n) => !shown.includes(n))]
+}
+
+// formOf names the form of an object by what it holds.
+export const formOf = (schema) => (schema.properties?.product_url ? 'line' : schema.properties?.valid_days ? 'CouponTemplate' : '')
+
+// useless are fields that mean nothing beside what the others say.
+export function useless(form, name, value) {
+  if (form === 'rewards/reward') return (name === 'award' && value.type !== 'points') || (['pool', 'coupon'].includes(name) && value.type !== 'coupon') || (name === 'coupon' && Boolean(value.pool)) || (name === 'pool' && Boolean(value.coupon))
+  if (form === 'coupons/pool') return name === 'pattern' && value.source === 'uploaded'
+  return false
+}
+
+// kinds are the types of the entities that a field names.
+const kinds = { pool: 'coupons/pool', segments: 'segments/segment', segment: 'segments/segment', store: 'stores/store', stores: 'stores/store', structure: 'tiers/structure', tier: 'tiers/tier', reward: 'rewards/reward', challenge: 'challenges/challenge', contest: 'contests/contest', offers: 'offers/offer', list: 'core/customer-list' }
+export const kindOf = (name) => kinds[name]
+export const isAction = (name) => name === 'trigger' || name === 'action'

@@ -1,0 +1,26 @@
+// Filters by attributes of one's own: those that were declared to filter lists.
+import { html } from '../ui.js'
+import { t } from '../words.js'
+import { get, can } from '../api.js'
+import { useLoad } from '../load.js'
+
+// customOf picks the filters of a place that are by one's own attributes.
+export const customOf = (query) => Object.fromEntries(Object.entries(query).filter(([name, value]) => name.startsWith('cf_') && value))
+
+const readable = async (kind) => {
+  if (!can('listEntities')) return []
+  const all = await get('/entities/custom-entities/attribute', { limit: 100 }).catch(() => ({ data: [] })) // the module may be off
+  return all.data.filter((a) => a.on === kind && ['filterable', 'api'].every((tag) => a.tags?.includes(tag)))
+}
+
+// CustomFilters are fields for a form of filters: what is equal, and for numbers and dates from where on.
+export function CustomFilters({ kind, query }) {
+  const all = useLoad(() => readable(kind), [kind])
+  return (all.data || []).map((a) => {
+    const name = 'cf_' + a.name
+    if (a.type === 'boolean') return html`<label>${a.name}<select name=${name} value=${query[name] || ''}><option value="">–</option><option value="true">${t('yes')}</option><option value="false">${t('no')}</option></select></label>`
+    if (a.type === 'string') return html`<label>${a.name}<input name=${name} value=${query[name] || ''} /></label>`
+    const type = a.type === 'date' ? 'date' : 'number'
+    return html`<label>${a.name} ≥<input name=${name + '.gte'} type=${type} step="any" value=${query[name + '.gte'] || ''} /></label><label>${a.name} ≤<input name=${name + '.lte'} type=${type} step="any" value=${query[name + '.lte'] || ''} /></label>`
+  })
+}
