@@ -46,6 +46,10 @@ race: ## every test under the race detector (hours on two cores; PKG picks packa
 browser: ## the console in a real browser, on both databases
 	LOYALTY_REQUIRE_BROWSER=1 RAPID_SEED=$${RAPID_SEED-1} $(GO) test ./server/cmd/loyalty -run 'TestConsole' -timeout 15m
 
+.PHONY: pictures
+pictures: ## the README's pictures of the console anew, over a small demonstration
+	LOYALTY_REQUIRE_BROWSER=1 LOYALTY_PICTURES=$(CURDIR)/server/console/pictures RAPID_SEED=1 $(GO) test ./server/cmd/loyalty -run 'TestPicturesOfTheConsole$$' -count 1
+
 .PHONY: vendor
 vendor: ## fetch the console's libraries anew, with licences and sums
 	./server/console/vendor.sh

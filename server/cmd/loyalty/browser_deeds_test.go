@@ -38,6 +38,17 @@ func data[T any](b *browsed, path string) T {
 	return answer.Data
 }
 
+// proven is the password that the tests' owner chooses.
+const proven = "a password of the tests"
+
+// prove proves again who the user is: some deeds want a proof of the last ten minutes.
+func (b *browsed) prove() {
+	b.t.Helper()
+	evaluate[bool](b, "window.said = null; fetch('/console/session/confirm', {method: 'POST', headers: {'Content-Type': 'application/json'}, body: "+quoted(`{"password":"`+proven+`"}`)+"}).then((r) => { window.said = r.status }), true")
+	b.until("window.said !== null")
+	require.Less(b.t, evaluate[int](b, "window.said"), 300)
+}
+
 // programme makes a reward and a campaign, tries the campaign on the past, adds codes to a
 // pool and brings a configuration about.
 func (b *browsed) programme() {
@@ -97,6 +108,7 @@ func (b *browsed) configure() {
 		const f = document.querySelector('main input[type=file]'); f.files = files.files; f.dispatchEvent(new Event('change', {bubbles: true})); return true })()`)
 	b.until("[...document.querySelectorAll('main details.rule')].some((e) => e.textContent.includes('kiosk'))")
 	assert.NotContains(b.t, b.api("/entities/stores/store?limit=100"), "kiosk", "a plan changes nothing")
+	b.prove()
 	b.press("main section button.danger")
 	b.agree()
 	b.until("document.querySelector('.toasts p')")
@@ -127,6 +139,7 @@ func (b *browsed) people() {
 	b.agree()
 	b.until("document.querySelector('main form.panel .gain') && document.querySelector('main td code')?.textContent === 'no-such-customer'")
 
+	b.prove()
 	b.open("/customer/member-0038")
 	b.text("Merge")
 	b.fill(map[string]string{"main input[name=target]": "member-0037"})

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
 	cdplog "github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
@@ -153,7 +155,8 @@ func (b *browsed) api(path string) string {
 
 // violations has axe look at the page, if it is there: what a person without a mouse, or one
 // who hears the page, would stumble over.
-func (b *browsed) violations() string {
+// rule narrows it to one.
+func (b *browsed) violations(rule string) string {
 	b.t.Helper()
 	axe, err := os.ReadFile("../../../.bin/axe.min.js")
 	if err != nil {
@@ -163,10 +166,26 @@ func (b *browsed) violations() string {
 		b.t.Log("SKIPPED: there is no axe to look at the pages; make tools installs it")
 		return "[]"
 	}
-	evaluate[bool](b, string(axe)+"\n; true")
-	evaluate[bool](b, `window.found = null; axe.run(document, {resultTypes: ['violations']}).then((r) => { window.found = JSON.stringify(r.violations.map((v) => [v.id, v.nodes.slice(0, 2).map((n) => n.html.slice(0, 200) + n.failureSummary)])) }), true`)
+	if !evaluate[bool](b, "'axe' in window") {
+		evaluate[bool](b, string(axe)+"\n; true")
+	}
+	only := ""
+	if rule != "" {
+		only = ", runOnly: ['" + rule + "']"
+	}
+	evaluate[bool](b, `window.found = null; axe.run(document, {resultTypes: ['violations']`+only+`}).then((r) => { window.found = JSON.stringify(r.violations.map((v) => [v.id, v.nodes.slice(0, 2).map((n) => n.html.slice(0, 200) + n.failureSummary)])) }), true`)
 	b.until("window.found !== null")
 	return evaluate[string](b, "window.found")
+}
+
+// scheme is light or dark, as the person's system is set.
+func (b *browsed) scheme(name string) {
+	b.t.Helper()
+	features := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}, {Name: "prefers-reduced-motion", Value: "reduce"}}
+	require.NoError(b.t, chromedp.Do(b.ctx, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: features})
+		return err
+	})))
 }
 
 var consoleLink = regexp.MustCompile(`Console: open (http://\S+)`)
@@ -183,6 +202,9 @@ func openConsole(t *testing.T, database string) *browsed {
 	b := browse(t, s.address)
 	require.NoError(t, chromedp.Do(b.ctx, chromedp.Navigate(consoleLink.FindStringSubmatch(s.said())[1])))
 	b.until("document.querySelector('main h1') && document.querySelector('.cards')")
+	evaluate[bool](b, "window.said = null; fetch('/console/self/password', {method: 'POST', headers: {'Content-Type': 'application/json'}, body: "+quoted(`{"password":"`+proven+`"}`)+"}).then((r) => { window.said = r.status }), true")
+	b.until("window.said !== null")
+	require.Less(t, evaluate[int](b, "window.said"), 300, "a password is chosen")
 	return b
 }
 
@@ -209,7 +231,10 @@ func everyScreen(b *browsed) {
 		assert.Empty(t, b.faults(), place)
 		assert.Equal(t, 0, evaluate[int](b, "document.querySelectorAll('main .failure').length"), "%s: %s", place, evaluate[string](b, "document.querySelector('main').innerText.slice(0, 500)"))
 		assert.Equal(t, 1, evaluate[int](b, "document.querySelectorAll('h1').length"), place)
-		assert.Equal(t, "[]", b.violations(), place)
+		assert.Equal(t, "[]", b.violations(""), place)
+		b.scheme("dark")
+		assert.Equal(t, "[]", b.violations("color-contrast"), "%s, dark", place) // nothing else is another there
+		b.scheme("light")
 	}
 	b.deeds()
 	assert.Empty(t, b.faults())

@@ -55,7 +55,7 @@ func TestPortalInABrowser(t *testing.T) {
 	for _, page := range []string{"/", "/docs/apis", "/docs/signing", "/docs/errors/190010", "/docs/entities/rewards/reward", "/docs/webhooks"} {
 		visit(page, "document.querySelector('main h1')")
 		assert.Empty(t, b.faults(), page)
-		assert.Equal(t, "[]", b.violations(), page)
+		assert.Equal(t, "[]", b.violations(""), page)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -22,7 +22,7 @@ function Bars({ rows }) {
   const dated = rows.map((r) => ({ ...r, a: r.starts_at ? Date.parse(r.starts_at) : -Infinity, z: r.ends_at ? Date.parse(r.ends_at) : Infinity })).filter((r) => r.z > from && r.a < to)
   if (!dated.length) return html`<${Empty} text=${t('calendar.none')} />`
   return html`<section class="panel"><p class="small">${day(new Date(from).toISOString())} – ${day(new Date(to).toISOString())} · ${t('calendar.today')}</p>
-    ${kinds.filter((k) => dated.some((r) => r.kind === k)).map((k) => html`<h3>${has('type.' + k) ? t('type.' + k) : k}</h3><div class="cal">${dated.filter((r) => r.kind === k).sort((x, y) => x.a - y.a).map((r) => {
+    ${kinds.filter((k) => dated.some((r) => r.kind === k)).map((k) => html`<h2>${has('type.' + k) ? t('type.' + k) : k}</h2><div class="cal">${dated.filter((r) => r.kind === k).sort((x, y) => x.a - y.a).map((r) => {
       const name = title(r.title || r.name) || r.id
       const left = at(r.a)
       const told = `${r.starts_at ? day(r.starts_at) : '…'} – ${r.ends_at ? day(r.ends_at) : '…'}`

@@ -41,6 +41,10 @@ function AddCodes({ pool, done }) {
     if (!(await sure(t('pool.add'), body.codes ? t('pool.check', { n: once.length, twice: codes.length - once.length }) : t('pool.generate', { n: body.generate })))) return
     try {
       const { data } = await post(`/coupon-pools/${id(pool.id)}/codes`, body)
+      if (!data.batch_id) {
+        set({ now: { done: data.added, errors: 0 } })
+        return done()
+      }
       await follow('/coupon-pools/codes', data, (now) => set({ now }))
       const errors = (await get(`/coupon-pools/codes/${id(data.batch_id)}/status/errors`, { limit: 20 })).data
       set((s) => ({ ...s, errors }))

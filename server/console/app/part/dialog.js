@@ -59,6 +59,7 @@ function Proof({ done }) {
   }
   return html`<form onSubmit=${send}>
     <p>${t('confirm.text')}</p>
+    ${!me.now?.password && !me.now?.second_factor && html`<p class="notice">${t('confirm.none')} <code>loyalty users invite ${me.now?.login}</code></p>`}
     ${me.now?.password && html`<label>${t('sign.password')}<input name="password" type="password" autocomplete="current-password" /></label>`}
     ${me.now?.second_factor && html`<label>${t('sign.code')}<input name="code" inputmode="numeric" autocomplete="one-time-code" /></label>`}
     ${error && html`<p class="wrong" role="alert">${error}</p>`}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/heapprofiler"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/store/storetest"
+)
+
+// TestConsoleBudgets holds what the console takes of a browser: bytes and requests of a
+// cold and a warm load, no other host, a thousand rows in a bounded number of elements and
+// a bounded heap, and a stream of thousands of events that keeps the heap where it was.
+// Nothing here is a time: that is a matter of the machine.
+func TestConsoleBudgets(t *testing.T) {
+	b := openConsole(t, storetest.All[0].Empty(t))
+	cold := func() (files, api, bytes int) {
+		b.until("document.querySelector('main .cards') && !document.querySelector('main .loading')")
+		files = evaluate[int](b, "performance.getEntriesByType('resource').filter((e) => e.name.includes('/console/files/')).length")
+		api = evaluate[int](b, "performance.getEntriesByType('resource').filter((e) => e.name.includes('/console/api/')).length")
+		bytes = evaluate[int](b, "performance.getEntriesByType('resource').filter((e) => e.name.includes('/console/files/')).reduce((n, e) => n + e.transferSize, 0)")
+		return files, api, bytes
+	}
+	require.NoError(t, chromedp.Do(b.ctx, chromedp.Navigate(b.base+"/console/")))
+	_, _, bytes := cold()
+	assert.LessOrEqual(t, bytes, 100<<10, "bytes of the first load with a chart, compressed")
+	evaluate[bool](b, "window.old = true; location.reload(); true")
+	b.until("window.old === undefined && document.querySelector('main .cards')")
+	files, api, bytes := cold()
+	assert.Zero(t, bytes, "a warm load takes nothing but what the API answers; of %d files", files)
+	assert.LessOrEqual(t, api, 14, "calls that Today makes")
+
+	b.open("/statistics") // a table of a thousand rows, as the API would give them
+	evaluate[bool](b, `(() => { const real = window.fetch; window.fetch = (to, how) => String(to).includes('/console/api/customers?') ? Promise.resolve(new Response(JSON.stringify({data: Array.from({length: 1000}, (_, i) => ({id: 'row-' + i, status: 'active', spendable: i, score: i, created_at: '2026-01-01T00:00:00.000Z'})), next: null, previous: null}))) : real(to, how); return true })()`)
+	b.open("/customers")
+	b.until("document.querySelectorAll('main tbody tr').length === 1000")
+	assert.LessOrEqual(t, evaluate[int](b, "document.querySelectorAll('main *').length"), 20_000, "elements of a thousand rows")
+	assert.LessOrEqual(t, b.heap(), 40<<20, "the heap with a thousand rows")
+
+	evaluate[bool](b, `(() => { window.EventSource = class { constructor() { window.feed = this; setTimeout(() => this.onopen?.()) } close() {} }; return true })()`)
+	b.open("/stream")
+	b.until("window.feed?.onmessage")
+	pour := func(from, to string) {
+		evaluate[bool](b, "for (let i = "+from+"; i < "+to+"; i++) window.feed.onmessage({data: JSON.stringify({sequence: i, cursor: 'c' + i, action: 'checkout', customer: {id: 'member-' + i}, recorded_at: new Date().toISOString(), data: {total: i, note: 'x'.repeat(200)}})}); true")
+		b.until("document.querySelector('main details.rule')?.textContent.includes('member-' + (" + to + " - 1))")
+	}
+	pour("0", "2000")
+	before := b.heap()
+	pour("2000", "92000") // half an hour at fifty a second
+	assert.LessOrEqual(t, b.heap()-before, 10<<20, "what half an hour of events adds to the heap")
+	assert.LessOrEqual(t, evaluate[int](b, "document.querySelectorAll('main details.rule').length"), 300)
+	assert.Empty(t, b.faults())
+}
+
+// heap is what the page holds after what it dropped was collected.
+func (b *browsed) heap() int {
+	b.t.Helper()
+	used := 0.0
+	require.NoError(b.t, chromedp.Do(b.ctx, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		if _, err := cdp.Call(ctx, target, heapprofiler.CollectGarbage, cdp.Empty{}); err != nil {
+			return err
+		}
+		usage, err := cdp.Call(ctx, target, runtime.GetHeapUsage, cdp.Empty{})
+		used = usage.UsedSize
+		return err
+	})))
+	return int(used)
+}
+
+// TestPicturesOfTheConsole makes the pictures of the README anew: make pictures. Without
+// LOYALTY_PICTURES it holds the ones that are there to their size.
+func TestPicturesOfTheConsole(t *testing.T) {
+	dir := "../../console/pictures"
+	where := os.Getenv("LOYALTY_PICTURES")
+	names := map[string]string{"today": "/", "customer": "/customer/member-0001?tab=points", "preview": "/tester?action=checkout"}
+	for name := range names {
+		if where == "" {
+			info, err := os.Stat(filepath.Join(dir, name+".png"))
+			require.NoError(t, err)
+			assert.Less(t, info.Size(), int64(150_000), name)
+		}
+	}
+	if where == "" {
+		return
+	}
+	b := openConsole(t, storetest.All[0].Empty(t))
+	b.scheme("light")
+	require.NoError(t, chromedp.Do(b.ctx, chromedp.EmulateViewport(1180, 760)))
+	evaluate[bool](b, "location.reload(), true") // now the owner has a password, and no line asks for one
+	b.until("document.querySelector('main .cards') && !document.querySelector('aside.bar')")
+	for name, place := range names {
+		b.open(place)
+		if name == "preview" {
+			b.fill(map[string]string{"input[name=customer]": "member-0001"})
+			b.press("main form button.primary")
+			b.until("document.querySelector('.explain .rule')")
+		}
+		b.until("!document.querySelector('main .chart') || document.querySelector('main .chart canvas')")
+		picture, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(where, name+".png"), picture, 0o644))
+	}
+}
