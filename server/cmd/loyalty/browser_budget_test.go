@@ -93,13 +93,13 @@ func TestPicturesOfTheConsole(t *testing.T) {
 	}
 	b := openConsole(t, storetest.All[0].Empty(t))
 	b.scheme("light")
-	require.NoError(t, chromedp.Do(b.ctx, chromedp.EmulateViewport(1180, 760)))
+	require.NoError(t, chromedp.Do(b.ctx, chromedp.EmulateViewport(1180, 720)))
 	evaluate[bool](b, "location.reload(), true") // now the owner has a password, and no line asks for one
 	b.until("document.querySelector('main .cards') && !document.querySelector('aside.bar')")
 	for name, place := range names {
 		b.open(place)
 		if name == "preview" {
-			b.fill(map[string]string{"input[name=customer]": "member-0001"})
+			b.fill(map[string]string{"input[name=customer]": "member-0001", "#f-items-0-product_name": "French press", "#f-items-0-product_category": "Kitchenware"})
 			b.press("main form button.primary")
 			b.until("document.querySelector('.explain .rule')")
 		}

@@ -42,6 +42,7 @@ function Try({ doc, some, place, again }) {
   const [key, renew] = useState(() => crypto.randomUUID())
   const sample = () => setData(small(example(doc, examples, action)?.data || {}))
   useEffect(sample, [action])
+  useEffect(() => document.querySelector('.tester .result, .tester .failure')?.scrollIntoView({ block: 'nearest' }), [result])
   const body = () => ({ customer, action, data: clean(data) || {} })
   const preview = async (e) => {
     e?.preventDefault()
@@ -81,10 +82,9 @@ function Try({ doc, some, place, again }) {
           ${customer && some.length > 0 && html`<span class="help"><a href=${'#/customer/' + id(customer)}>${t('tester.page')}</a></span>`}</div>
         <div class="field"><label for="try-action">${t('event.action')}</label><select id="try-action" name="action" value=${action} onChange=${(e) => (set({}), filter({ action: e.target.value }))}>${Object.keys(actions).sort().map((a) => html`<option value=${a}>${has('action.' + a) ? t('action.' + a) + ' – ' : ''}${a}</option>`)}</select></div>
       </div>
-      <h2>${t('event.data')}</h2>
+      <div class="title"><h2>${t('event.data')}</h2><span class="actions"><button type="button" class="tiny" onClick=${sample}>${t('tester.sample')}</button><button type="button" class="tiny" aria-pressed=${asText} onClick=${() => setText(!asText)}>JSON</button></span></div>
       ${asText || !own?.properties ? html`<${AsJSON} value=${data} change=${(v) => setData(v || {})} rows=${16} />` : html`<${Fields} doc=${doc} schema=${own} value=${data} change=${setData} errors=${errors} form=${action} />`}
-      <div class="actions save"><button class="primary" title="Ctrl+Enter">${t('tester.preview')}</button>${can('submitEvent') && html`<button type="button" class="danger" onClick=${submit}>${t('tester.submit')}</button>`}
-        <button type="button" class="quiet" onClick=${sample}>${t('tester.sample')}</button><button type="button" class="quiet" aria-pressed=${asText} onClick=${() => setText(!asText)}>JSON</button></div>
+      <div class="actions save"><button class="primary" title="Ctrl+Enter">${t('tester.preview')}</button>${can('submitEvent') && html`<button type="button" class="danger" onClick=${submit}>${t('tester.submit')}</button>`}</div>
     </form>
     <div>${result.error && html`<${Failure} error=${result.error} />`}
       ${result.answer && html`<${Explanation} answer=${result.answer} real=${result.real} />
