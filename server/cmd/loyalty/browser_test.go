@@ -225,7 +225,7 @@ func everyScreen(b *browsed) {
 		"/programme", "/programme?type=offers/offer", "/entity/rewards/reward/free-delivery", "/entity/automation/campaign/double-saturday", "/entity/rewards/reward",
 		"/statistics", "/statistics?metric=revenue&by=store&interval=month&compare=previous", "/campaigns", "/campaigns?sort=name&order=desc", "/campaigns?view=calendar", "/campaigns/double-saturday", "/rewards", "/rewards?tab=pools", "/rewards?tab=coupons", "/rewards?tab=bulk", "/levels", "/ledger", "/webhooks", "/configuration", "/self", "/nowhere",
 		"/administration", "/administration?tab=settings", "/administration?tab=jobs", "/administration?tab=keys", "/administration?tab=users",
-		"/administration?tab=sessions", "/administration?tab=audit", "/administration?tab=failed",
+		"/administration?tab=sessions", "/administration?tab=audit", "/administration?tab=failed", "/administration?tab=system",
 	} {
 		b.open(place)
 		assert.Empty(t, b.faults(), place)

@@ -6,17 +6,18 @@ import { useLoad } from '../load.js'
 import { Loaded, Title, Empty } from '../part/state.js'
 import { Card } from '../part/figures.js'
 import { Trends } from '../part/trends.js'
+import { Proof, wrong } from '../part/system.js'
 
 const maybe = (operation, read) => (can(operation) ? read().catch(() => null) : null)
 
 export default function Today() {
   const all = useLoad(async () => {
-    const [ledger, members, active, jobs, failed, campaigns, rewards, hooks] = await Promise.all([
+    const [ledger, members, active, jobs, failed, campaigns, rewards, hooks, system] = await Promise.all([
       get('/admin/ledger'), maybe('countCustomers', () => get('/customers/-/count')), maybe('countCustomers', () => get('/customers/-/count', { status: 'active' })),
       maybe('listJobs', () => get('/admin/jobs')), maybe('listFailedRequests', () => get('/admin/requests/errors', { limit: 50 })), maybe('listCampaigns', () => get('/automation/campaigns', { limit: 100 })),
-      maybe('listEntities', () => get('/entities/rewards/reward', { limit: 1 })), maybe('listWebhooks', () => get('/admin/webhooks', { limit: 100 })),
+      maybe('listEntities', () => get('/entities/rewards/reward', { limit: 1 })), maybe('listWebhooks', () => get('/admin/webhooks', { limit: 100 })), maybe('getSystem', () => get('/admin/system')),
     ])
-    return { ledger: ledger.data, members: members?.data.count, active: active?.data.count, jobs: jobs?.data, failed: failed?.data, campaigns: campaigns?.data, rewards: rewards?.data, hooks: hooks?.data }
+    return { ledger: ledger.data, members: members?.data.count, active: active?.data.count, jobs: jobs?.data, failed: failed?.data, campaigns: campaigns?.data, rewards: rewards?.data, hooks: hooks?.data, system: system?.data }
   })
   return html`<${Title} text=${t('nav.today')} /><${Loaded} of=${all}>${(d) => html`<${Board} d=${d} />`}</${Loaded}>`
 }
@@ -47,6 +48,7 @@ function Board({ d }) {
       <${Card} label=${t('points.outstanding')} value=${number(totals.outstanding)} note=${t('today.owed')} to="/ledger" />
       ${d.campaigns && html`<${Card} label=${t('today.campaigns')} value=${number(d.campaigns.filter((c) => c.status === 'active').length)} to="/campaigns" />`}
       ${d.hooks?.length > 0 && html`<${Card} label=${t('nav.webhooks')} value=${number(d.hooks.filter((h) => h.state === 'active').length)} note=${t('today.hooks', { waiting: sum(d.hooks, 'waiting'), dead: sum(d.hooks, 'dead') })} to="/webhooks" />`}
+      ${d.system && html`<${Card} label=${t('admin.system')} value=${d.system.findings ? (wrong(d.system).length ? number(wrong(d.system).length) : '✓') : number(d.system.nodes.filter((n) => n.here).length)} note=${d.system.findings ? t('system.found') : t('system.nodes')} to="/administration?tab=system" /><${Proof} of=${d.system.ledger} />`}
     </div>
     ${can('getStatistics') && !quiet && html`<${Trends} />`}
     <div class="split">
@@ -71,6 +73,7 @@ function Waits({ d }) {
   const rows = [
     totals.pending > 0 && html`${t('points.pending')}: <strong>${number(totals.pending)}</strong>`,
     totals.debt > 0 && html`${t('points.debt')}: <strong>${number(totals.debt)}</strong>`,
+    ...wrong(d.system).filter((f) => f.check !== 'jobs').map((f) => html`<a class="wrong" href="#/administration?tab=system">${f.check}</a> ${f.says}`),
     ...late.map((j) => html`<a class="wrong" href="#/administration?tab=jobs">${t('today.late', { name: j.name, at: time(j.next_run_at) })}</a>`),
     ...failing.map((h) => html`<a class="wrong" href=${'#/webhooks/' + h.webhook_id}>${h.label || h.url}</a> ${h.health?.failing_since ? t('webhook.failing', { at: time(h.health.failing_since) }) : ''}`),
     ...(d.failed || []).filter((f) => !f.key_id?.startsWith('user:')).slice(0, 5).map((f) => html`<a href="#/administration?tab=failed">${f.status}</a> <code>${f.method} ${f.route || '–'}</code> <span class="small">${time(f.at)}</span>`),
