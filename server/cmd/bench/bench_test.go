@@ -84,7 +84,7 @@ func TestFloors(t *testing.T) {
 	needsPostgres(t)
 	var out strings.Builder
 	o := small(t, "pgx-16", "pgx-separate-16", "naive-16", "naive-bulk-4", "signature")
-	require.NoError(t, bench(t.Context(), o, &out, io.Discard))
+	require.NoError(t, bench(t.Context(), o, &out, t.Output()))
 	for _, title := range []string{
 		"F: pgbench, one statement, 16 clients", "pgx, one statement, 16 goroutines", "pgx, statement a step", "naive, 16 connections", "naive, bulk of 50",
 		"a signature of 300 octets", "PostgreSQL 1",
@@ -103,7 +103,7 @@ func TestProgram(t *testing.T) {
 	o := small(t, "server", "programme", "nodes", "sqlite", "read-points", "read-events-deep")
 	o.sqlite, o.binary = true, built(t)
 	var out strings.Builder
-	require.NoError(t, bench(t.Context(), o, &out, io.Discard))
+	require.NoError(t, bench(t.Context(), o, &out, t.Output()))
 	for _, title := range []string{
 		"POST /events point_add, 16 connections", "same, 64 connections", "one hot customer", "checkout with 3 lines",
 		"coupon_redeem, 16 connections", "programme: point_add, 16", "programme: point_add against",

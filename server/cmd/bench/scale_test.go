@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"io"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -100,7 +99,7 @@ func TestScale(t *testing.T) {
 	require.NoError(t, err)
 	o.dir, o.binary = small(t).dir, built(t)
 	var out strings.Builder
-	require.NoError(t, scale(t.Context(), o, &out, io.Discard))
+	require.NoError(t, scale(t.Context(), o, &out, t.Output()))
 	for _, title := range append([]string{
 		"PostgreSQL: inserts", "SQLite: inserts", "point_add, 16 connections", "loyalty ledger verify", "loyalty rebuild", "on disk for each event",
 		"/customers/-/events" + deepSuffix, "/customers/{customer}/coupons" + deepSuffix, "/v1/customers/{customer}/transactions" + deepSuffix, "machine was",

@@ -16,7 +16,7 @@ import (
 // line in the audit.
 func TestExportCommand(t *testing.T) {
 	data := "--data=" + t.TempDir()
-	r := inside(t, "demo", data, "--customers", "10", "--seed", "1")
+	r := inside(t, "demo", data, "--customers", "10", "--events", "600", "--seed", "1")
 	require.Equal(t, 0, r.code, r.errors)
 	for _, table := range export.Tables() {
 		whole := inside(t, "export", table, data)
