@@ -75,6 +75,8 @@ type CouponUse struct {
 	Cost        money.Amount `json:"cost,omitempty"`
 }
 
+// Clone copies what a rule may change, so that a refusal, or a decision that is made again,
+// begins with what was loaded.
 func (c *Coupon) Clone() *Coupon {
 	copied := *c
 	copied.Uses = slices.Clone(c.Uses)

@@ -66,6 +66,8 @@ func EffectiveTimestamp(raw json.RawMessage, now time.Time) (time.Time, error) {
 	return at, nil
 }
 
+// InvalidAttribute refuses an attribute that the contract could not: what is wrong with it is
+// seen only where it is read. reason is a key of the messages (reason.…).
 func InvalidAttribute(property, reason string) *Error {
 	return ErrPropertyInvalid.With("property", property).With("reason", reason).At("data." + property)
 }
@@ -88,6 +90,7 @@ func TextOf(raw json.RawMessage) string {
 	return s
 }
 
+// Deref is what p points to; the zero value for nil.
 func Deref[T any](p *T) (v T) {
 	if p != nil {
 		v = *p
@@ -95,6 +98,7 @@ func Deref[T any](p *T) (v T) {
 	return v
 }
 
+// JSON writes what the rules themselves put together, which always can be written.
 func JSON(v any) json.RawMessage {
 	raw, err := json.Marshal(v)
 	if err != nil {

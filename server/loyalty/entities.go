@@ -75,6 +75,7 @@ func (d Dates) Status(at time.Time) string {
 	return StatusActive
 }
 
+// CompareAmounts orders amounts of money, the smaller first.
 func CompareAmounts(a, b money.Amount) int {
 	switch {
 	case a < b:

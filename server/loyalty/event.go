@@ -105,6 +105,8 @@ type LotEffect struct {
 	Purchase *string `json:"purchase,omitempty"`
 }
 
+// MergeAttributes is what is known after more was sent: what is sent again replaces, what is
+// not sent stays.
 func MergeAttributes(old, sent map[string]json.RawMessage) map[string]json.RawMessage {
 	merged := make(map[string]json.RawMessage, len(old)+len(sent))
 	maps.Copy(merged, old)
@@ -129,6 +131,8 @@ func (e *Event) OpensLot(lot points.Lot) {
 	}
 }
 
+// Tell is where an event says what it did, made when there is something to say: most rows
+// say nothing, and store none.
 func (e *Event) Tell() *Effects {
 	if e.Effects == nil {
 		e.Effects = &Effects{}

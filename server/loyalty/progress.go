@@ -69,6 +69,8 @@ func (s *Progress) Before(o *Progress) bool {
 	return CompareProgress(s.ProgressKey, o.ProgressKey) < 0
 }
 
+// CompareProgress orders rows of progress by kind and then key, the order in which they are
+// written and locked everywhere.
 func CompareProgress(a, b ProgressKey) int {
 	if a.Kind != b.Kind {
 		return int(a.Kind) - int(b.Kind)

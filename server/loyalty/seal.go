@@ -20,6 +20,8 @@ func Reseal(from, to, sealed []byte, was, is ID) ([]byte, error) {
 	return Seal(to, is[:], plain)
 }
 
+// OpenAttributes reads the personal attributes of a row, which were sealed for that row alone:
+// moved to another one they do not open.
 func OpenAttributes(key, sealed []byte, row ID) (personal map[string]json.RawMessage, err error) {
 	plain, err := Open(key, row[:], sealed)
 	if err == nil {

@@ -11,6 +11,7 @@ import (
 // for the thousands of lines of one purchase.
 const heavyData = 32 << 10
 
+// Heavy says that a submission is decided apart from those of other callers.
 func (s *Submission) Heavy() bool { return len(s.Data) >= heavyData }
 
 // Submission is one event as it arrives: from POST /events, from a bulk, from

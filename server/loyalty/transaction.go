@@ -360,6 +360,8 @@ type Reservation struct {
 	Hold        []points.Portion
 }
 
+// Clone copies what a rule may change. Gifts are clipped instead of copied: they are only
+// ever added to, and an addition makes a list of its own.
 func (t *Transaction) Clone() *Transaction {
 	c := *t
 	c.counts = false

@@ -165,6 +165,8 @@ func (f *Filling) generate(n int) error {
 	return err
 }
 
+// Spent is the refusal of a pool whose pattern has too few codes left: drawing on would take
+// ever longer, because nearly every draw hits a code that is taken.
 func (f *Filling) Spent() error {
 	return loyalty.ErrPatternSpent.With("pool", f.pool.ID).At("generate")
 }

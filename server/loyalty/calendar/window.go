@@ -75,6 +75,8 @@ type Day int
 
 const secondsADay = 24 * 60 * 60
 
+// Civil is the day of a date. The 30th of February is the 1st or 2nd of March, as time.Date
+// has it.
 func Civil(year int, month time.Month, dom int) Day {
 	return Day(time.Date(year, month, dom, 0, 0, 0, 0, time.UTC).Unix() / secondsADay)
 }
@@ -82,6 +84,7 @@ func Civil(year int, month time.Month, dom int) Day {
 // DayOf is the day that calendars in loc show at an instant.
 func DayOf(t time.Time, loc *time.Location) Day { return Civil(t.In(loc).Date()) }
 
+// Date is the year, month and day of the month, without any zone: a day has none.
 func (d Day) Date() (int, time.Month, int) {
 	return time.Unix(int64(d)*secondsADay, 0).UTC().Date()
 }
@@ -129,6 +132,8 @@ func (d *Day) UnmarshalText(text []byte) error {
 	return err
 }
 
+// FloorDiv divides and rounds down, also below zero, where Go rounds towards it: windows
+// before the first one would else be one too short.
 func FloorDiv(a, b int) int {
 	if a < 0 {
 		return -((b - 1 - a) / b)

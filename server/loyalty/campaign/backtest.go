@@ -63,6 +63,8 @@ type Backtest struct {
 	into     map[loyalty.ID]loyalty.ID // who was merged, into whom
 }
 
+// NewBacktest is a backtest of a campaign as the programme would run it now: with its modules
+// and its rounding, whatever was in force when things happened.
 func NewBacktest(p *programme.Programme, c *Campaign) *Backtest {
 	return &Backtest{Campaign: c, on: p.On, rounding: p.Purchase.Rounding, times: map[loyalty.ID]int64{}, labelled: map[loyalty.ID]bool{}, into: map[loyalty.ID]loyalty.ID{}}
 }

@@ -47,6 +47,9 @@ func Redeemable(r *engine.Run, code string) (*loyalty.Coupon, error) {
 	return c, nil
 }
 
+// Use redeems a coupon that Redeemable gave. Part of a gift card leaves it open for the rest;
+// a coupon of no customer becomes that of who uses it, who alone can take the use back. It
+// fails with ErrCouponBalance (1606).
 func Use(r *engine.Run, e *loyalty.Event, c *loyalty.Coupon, d Redemption) error {
 	use := loyalty.CouponUse{Event: e.ID, At: r.At, Transaction: e.Transaction, Before: c.State, Cost: d.Cost}
 	trigger := "redeem"
@@ -145,6 +148,7 @@ func locateCoupon(err error) error {
 	return err
 }
 
+// Trace tells a preview what became of a coupon, and in which state it was.
 func Trace(r *engine.Run, verdict, reason string, c *loyalty.Coupon) {
 	if r.Tracing() {
 		r.TraceInput(loyalty.Verdict{Rule: "coupon", Verdict: verdict, Reason: reason, Input: map[string]any{"code": c.Code, "state": string(c.StateAt(r.At))}})

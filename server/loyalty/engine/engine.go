@@ -254,6 +254,8 @@ func (e *Engine) trusted() error {
 	return e.keeper.Trusted()
 }
 
+// Now is the engine's clock, cut to the milliseconds that are stored: what is decided and
+// what is read back later must be the same instant.
 func (e *Engine) Now() time.Time { return e.clock().UTC().Truncate(time.Millisecond) }
 
 // attempts is how often a single submission is tried against other writers.

@@ -164,6 +164,7 @@ type Occurrence struct {
 	asOf  int              // so many events were recorded when the customer was last looked at; -1: not yet
 }
 
+// NewOccurrence is something that happened in a run, of which conditions have not asked yet.
 func NewOccurrence(r *Run, action string, e *loyalty.Event, t *loyalty.Transaction, l *loyalty.Line) *Occurrence {
 	return &Occurrence{Run: r, Action: action, Trigger: e, Accepted: t, Line: l, asOf: -1}
 }

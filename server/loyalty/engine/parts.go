@@ -100,6 +100,7 @@ func split(s *loyalty.Shape, data map[string]json.RawMessage) Parts {
 	return p
 }
 
+// PutAttribute sets an attribute and makes the map where it is the first.
 func PutAttribute(m map[string]json.RawMessage, name string, value json.RawMessage) map[string]json.RawMessage {
 	if m == nil {
 		m = map[string]json.RawMessage{}

@@ -72,6 +72,8 @@ type PurchasePoints struct {
 	Points        int64  `json:"points"`
 }
 
+// DerivePoints writes a row that follows from a purchase and tells of points, at the instant
+// of its parent: a refund that is dated back takes its rows with it.
 func (r *Run) DerivePoints(parent *loyalty.Event, action, transaction string, n int64) *loyalty.Event {
 	e := r.Append(action, parent.At)
 	e.Parent, e.Transaction = parent.ID, transaction

@@ -88,6 +88,8 @@ func (r *Run) RewardStanding(reward string) (s RewardStanding, err error) {
 	return s, err
 }
 
+// SetRewardStanding keeps a standing, or nothing where nothing is left of it: a customer who
+// gave everything back is stored as one who never claimed, which the journal gives too.
 func (r *Run) SetRewardStanding(e *loyalty.Event, reward string, s RewardStanding) error {
 	if s.Claims == 0 && len(s.Received) == 0 && len(s.Coupons) == 0 {
 		return r.SetProgress(e, loyalty.ProgressKey{Kind: loyalty.ProgressReward, Key: reward}, nil, time.Time{})

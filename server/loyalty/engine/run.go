@@ -148,6 +148,9 @@ func (r *Run) Earn(e *loyalty.Event, n int64, transaction string) error {
 	return nil
 }
 
+// Credit opens a lot of n points, earned at the (effective) time of the run, which expires by
+// the policy in force now: a policy that changes later leaves lots as they are. transaction
+// is the purchase that earned them; empty: none.
 func (r *Run) Credit(e *loyalty.Event, n int64, transaction string) error {
 	e.Points = &n
 	if n == 0 {
@@ -289,6 +292,8 @@ func (r *Run) Claim(n loyalty.Name) bool {
 	return true
 }
 
+// Owner is who has a name, as this batch knows it: a name that the run itself has just
+// claimed counts before what was loaded.
 func (r *Run) Owner(n loyalty.Name) (loyalty.ID, bool) {
 	if slices.ContainsFunc(r.work.claims, func(c loyalty.Claim) bool { return c.Name == n }) {
 		return r.Customer.ID, true

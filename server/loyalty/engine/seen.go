@@ -202,6 +202,7 @@ func (r *Run) touched(original *account) []loyalty.LotChange {
 	return changes
 }
 
+// NewSeed is a seed that cannot be guessed: wheels and codes are worth money.
 func NewSeed() (seed [32]byte) {
 	if _, err := crand.Read(seed[:]); err != nil {
 		panic(err) // crypto/rand never fails on a supported system

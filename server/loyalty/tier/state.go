@@ -52,6 +52,7 @@ type TierView struct {
 	Recalculation bool
 }
 
+// Today is the day of the programme's zone: windows begin and end with days.
 func (v TierView) Today() calendar.Day { return calendar.DayOf(v.At, v.Location) }
 
 // window gives the bounds of the window at hand, and the beginning of the one
