@@ -1,6 +1,7 @@
 package server
 
 import (
+	"net/http"
 	"net/netip"
 	"slices"
 
@@ -27,6 +28,9 @@ func (s *Server) authorize(c *gin.Context) {
 	r.version = s.programme().Version
 	if r.operation = s.operations[routeKey{c.Request.Method, c.FullPath()}]; r.operation == nil {
 		return // NoRoute and NoMethod say what there is not
+	}
+	if c.Request.Method == http.MethodGet {
+		c.Request = c.Request.WithContext(loyalty.Reading(c.Request.Context()))
 	}
 	switch {
 	case len(r.key.APIs) > 0 && !slices.Contains(r.key.APIs, r.operation.api):

@@ -62,24 +62,41 @@ var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second, Interv
 const unhurried = `SET LOCAL jit = DEFAULT; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = '30min'`
 
 func openPostgres(ctx context.Context, s *database, o Options) error {
-	e := &postgresEngine{sealer: s.sealer, grace: 5 * time.Second}
-	config, err := pgxpool.ParseConfig(o.URL)
+	config, err := poolConfig(o.URL)
+	if err == nil {
+		err = connectPostgres(ctx, s, config, o, gormConfig())
+	}
 	if err != nil {
 		return fmt.Errorf("LOYALTY_DATABASE_URL: %w", err)
+	}
+	return nil
+}
+
+// poolConfig reads the address of a server.
+func poolConfig(address string) (*pgxpool.Config, error) {
+	config, err := pgxpool.ParseConfig(address)
+	if err != nil {
+		return nil, err
 	}
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = 5 * time.Second
 	}
 	config.ConnConfig.DialFunc = (&net.Dialer{KeepAliveConfig: keepAlive}).DialContext
-	if !sizesPool(o.URL) {
+	if !sizesPool(address) {
 		config.MaxConns = defaultConnections
 	}
+	return config, nil
+}
+
+// connectPostgres makes the pools of a server.
+func connectPostgres(ctx context.Context, s *database, config *pgxpool.Config, o Options, g *gorm.Config) (err error) {
+	e := &postgresEngine{sealer: s.sealer, grace: 5 * time.Second}
 	if e.reads, err = pool(ctx, config.Copy(), o.ReadConnections, readSettings); err != nil {
-		return fmt.Errorf("LOYALTY_DATABASE_URL: %w", err)
+		return err
 	}
 	if e.batches, err = pool(ctx, config.Copy(), o.BatchConnections, batchSettings); err != nil {
 		e.reads.Close()
-		return fmt.Errorf("LOYALTY_DATABASE_URL: %w", err)
+		return err
 	}
 	e.schema = stdlib.OpenDB(*config.ConnConfig, stdlib.OptionAfterConnect(func(ctx context.Context, c *pgx.Conn) error {
 		_, err := c.Exec(ctx, `SET idle_in_transaction_session_timeout = '5min'; `+sessionSettings)
@@ -88,9 +105,9 @@ func openPostgres(ctx context.Context, s *database, o Options) error {
 	e.schema.SetMaxIdleConns(0)
 	s.engine = e
 	e.rows = stdlib.OpenDBFromPool(e.reads)
-	s.read, err = gorm.Open(postgres.New(postgres.Config{Conn: e.rows}), gormConfig())
+	s.read, err = gorm.Open(postgres.New(postgres.Config{Conn: e.rows}), g)
 	if err != nil {
-		return errors.Join(fmt.Errorf("LOYALTY_DATABASE_URL: %w", err), e.close())
+		return errors.Join(err, e.close())
 	}
 	s.write = s.read
 	return nil
@@ -107,9 +124,15 @@ func pool(ctx context.Context, config *pgxpool.Config, size int, settings string
 	if size > 0 {
 		config.MaxConns = int32(size)
 	}
+	more := config.AfterConnect
 	config.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
 		if _, err := c.Exec(ctx, settings+"; "+sessionSettings); err != nil {
 			return err
+		}
+		if more != nil {
+			if err := more(ctx, c); err != nil {
+				return err
+			}
 		}
 		return noteSession(ctx, c)
 	}

@@ -15,6 +15,10 @@ import (
 type Moment struct {
 	Light, Heavy int // submissions that wait for a worker
 	Pools        []Pool
+	// Replicas are the standbys that answer reads, and PrimaryReads what of theirs the
+	// primary answered.
+	Replicas     []Replica
+	PrimaryReads int64
 	// ClockAhead is how far this node's clock is ahead of the database's, where that is known.
 	ClockAhead time.Duration
 	ClockKnown bool
@@ -38,6 +42,13 @@ type Pool struct {
 	Used, Idle, Most int
 	Waits            int64
 	Waited           time.Duration
+}
+
+// Replica is a standby of the database that answers reads.
+type Replica struct {
+	Name, State string
+	Lag         time.Duration // negative: not known
+	Reads, Lost int64
 }
 
 // Sample is what was last found in the database. A job of the program looks, now and then;
@@ -74,6 +85,7 @@ type figures struct {
 	jobSuccess, jobFinished, jobEvery, jobFailed  *prometheus.Desc
 	ledger, ledgerAt, backup                      *prometheus.Desc
 	backlog, webhookOldest, outstanding           *prometheus.Desc
+	reads, lost, replica, replicaLag              *prometheus.Desc
 }
 
 func newFigures() *figures {
@@ -109,6 +121,10 @@ func newFigures() *figures {
 	f.backup = name("loyalty_backup_last_timestamp_seconds", "When the last backup in this node's folder was made; 0: there is none.")
 	f.backlog = name("loyalty_webhook_backlog", "Deliveries of a webhook that wait or are dead, and events of the feed that it has before it (unread).", "webhook", "state")
 	f.webhookOldest = name("loyalty_webhook_oldest_seconds", "For how long the oldest delivery of a webhook has been waiting; 0: none does.", "webhook")
+	f.reads = name("loyalty_database_reads_total", "Reads that a replica may answer, by who answered them: primary, replica1, …; only where there are replicas.", "target")
+	f.lost = name("loyalty_replica_lost_reads_total", "Reads that a replica was asked for and that the primary answered, because it was behind or failed.", "replica")
+	f.replica = name("loyalty_replica_ready", "1: the replica answers reads; state says how it is: ready, behind (lists only), away, promoted, foreign (another log) or unknown.", "replica", "state")
+	f.replicaLag = name("loyalty_replica_lag_seconds", "How far a replica is behind the primary, where that is known.", "replica")
 	return f
 }
 
@@ -180,6 +196,7 @@ func (f *figures) now(e emit, m Moment) {
 		e.counter(f.waits, float64(p.Waits), p.Name)
 		e.counter(f.waited, p.Waited.Seconds(), p.Name)
 	}
+	f.replicas(e, m)
 	if m.ClockKnown {
 		e.gauge(f.skew, m.ClockAhead.Seconds())
 	}
@@ -194,6 +211,20 @@ func (f *figures) now(e emit, m Moment) {
 		e.gauge(f.backup, 0)
 	case m.Backups:
 		e.gauge(f.backup, instant(m.LastBackup))
+	}
+}
+
+func (f *figures) replicas(e emit, m Moment) {
+	for _, r := range m.Replicas {
+		e.counter(f.reads, float64(r.Reads), r.Name)
+		e.counter(f.lost, float64(r.Lost), r.Name)
+		e.gauge(f.replica, truth(r.State == "ready" || r.State == "behind"), r.Name, r.State)
+		if r.Lag >= 0 {
+			e.gauge(f.replicaLag, r.Lag.Seconds(), r.Name)
+		}
+	}
+	if len(m.Replicas) > 0 {
+		e.counter(f.reads, float64(m.PrimaryReads), "primary")
 	}
 }
 

@@ -24,6 +24,7 @@ type Cluster struct {
 	bin, dir string
 	port     int
 	durable  bool // flushes every commit
+	followed bool // standbys may follow it
 	watchdog *exec.Cmd
 	leash    io.WriteCloser
 	alive    *os.File // its other end is open in every process of the server
@@ -66,22 +67,28 @@ func ownCluster(t testing.TB, root string, durable bool) *Cluster {
 
 // newCluster starts a server in a folder of its own below root.
 func newCluster(root string, durable bool) (*Cluster, error) {
-	bin, err := findPostgres()
-	if err != nil {
+	c := &Cluster{durable: durable}
+	if err := c.begin(root, c.initialise); err != nil {
 		return nil, err
-	}
-	dir, err := os.MkdirTemp(root, "loyalty-postgres-")
-	if err != nil {
-		return nil, err
-	}
-	c := &Cluster{bin: bin, dir: dir, durable: durable}
-	for _, step := range []func() error{func() error { return giveAway(dir) }, c.initialise, c.Start} {
-		if err := step(); err != nil {
-			c.Stop()
-			return nil, err
-		}
 	}
 	return c, nil
+}
+
+// begin makes the folder, lets make fill it, and starts the server.
+func (c *Cluster) begin(root string, make func() error) (err error) {
+	if c.bin, err = findPostgres(); err != nil {
+		return err
+	}
+	if c.dir, err = os.MkdirTemp(root, "loyalty-postgres-"); err != nil {
+		return err
+	}
+	for _, step := range []func() error{func() error { return giveAway(c.dir) }, make, c.Start} {
+		if err := step(); err != nil {
+			c.Stop()
+			return err
+		}
+	}
+	return nil
 }
 
 // findPostgres gives the folder of the server's binaries, the newest version
@@ -124,15 +131,23 @@ func (c *Cluster) initialise() error {
 	if c.durable {
 		fsync = "on"
 	}
+	log := "wal_level = minimal\nmax_wal_senders = 0\n"
+	if c.followed {
+		log = "wal_level = replica\nmax_wal_senders = 10\nhot_standby = on\nwal_keep_size = 256MB\n"
+	}
 	conf := fmt.Sprintf("listen_addresses = '127.0.0.1'\nport = %d\nunix_socket_directories = ''\nfsync = %s\n"+
 		"max_connections = 300\nshared_buffers = 256MB\nmax_wal_size = 1GB\ncheckpoint_timeout = 30min\n"+
-		"wal_level = minimal\nmax_wal_senders = 0\nfull_page_writes = %s\n", port, fsync, fsync)
+		"full_page_writes = %s\n%s", port, fsync, fsync, log)
+	return c.configure(conf)
+}
 
+// configure adds lines to the server's settings.
+func (c *Cluster) configure(lines string) error {
 	f, err := os.OpenFile(filepath.Join(c.dir, "data", "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteString(conf)
+	_, err = f.WriteString(lines)
 	return errors.Join(err, f.Close())
 }
 

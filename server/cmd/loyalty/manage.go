@@ -85,7 +85,12 @@ func (a *app) look() observe.Moment {
 	if a.backups != nil {
 		m.Backups, m.LastBackup = true, backup.Newest(a.backups.folder)
 	}
-	for _, p := range a.store.Pools() {
+	pools := a.store.Pools
+	if a.reads != nil {
+		pools = a.reads.Pools
+	}
+	a.lookAtReplicas(&m)
+	for _, p := range pools() {
 		m.Pools = append(m.Pools, observe.Pool{Name: p.Name, Used: p.Used, Idle: p.Idle, Most: p.Most, Waits: p.Waits, Waited: p.Waited})
 	}
 	return m

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -111,6 +112,7 @@ func (s *settings) serve(ctx context.Context, logger *slog.Logger, out io.Writer
 // app is everything that serves, wired.
 type app struct {
 	store      *store.Store
+	reads      *store.Replicated // nil: the store answers everything
 	directory  *admin.Directory
 	vocabulary *contract.Vocabulary
 	admin      *admin.Admin
@@ -136,15 +138,18 @@ func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logg
 	if err != nil {
 		return nil, err
 	}
-	if err := s.wire(ctx, a); err != nil {
+	if a.reads, err = s.replicas(ctx, db, logger); err != nil {
 		return nil, err
+	}
+	if err := s.wire(ctx, a); err != nil {
+		return nil, errors.Join(err, a.reads.Release())
 	}
 	if a.egress, err = egress(s); err != nil {
 		a.close()
 		return nil, err
 	}
 	a.deliverer = a.newDeliverer(a.egress)
-	administration := admin.AdminOptions{Registry: action.Registry(), Store: db, Directory: a.directory, APIs: openapi.Names()}
+	administration := admin.AdminOptions{Registry: action.Registry(), Store: a.reads, Directory: a.directory, APIs: openapi.Names()}
 	if a.metrics != nil {
 		administration.Verified = a.metrics.Verified
 	}
@@ -155,7 +160,7 @@ func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logg
 		return nil, err
 	}
 	o := server.Options{
-		Listen: s.listen, Region: s.region, Engine: a.engine, Directory: a.directory, Admin: a.admin, Reader: db, Feed: db, Exports: db, Jobs: a.jobs,
+		Listen: s.listen, Region: s.region, Engine: a.engine, Directory: a.directory, Admin: a.admin, Reader: a.reads, Feed: db, Exports: a.reads, Jobs: a.jobs,
 		Webhooks: admin.NewWebhooks(a.admin, db, webhookRules(a.egress)), Messages: server.NewWebhookMessages(db, a.directory.Programme),
 		Leaderboard: leaderboard.NewLeaderboard(leaderboard.LeaderboardOptions{Store: db, Programmes: a.directory}),
 		Statistics:  statistics.New(statistics.Options{Store: db, Programmes: a.directory}),
@@ -202,7 +207,7 @@ func (s *settings) wire(ctx context.Context, a *app) (err error) {
 	})
 	_ = a.keeper.Check(ctx) // it was reported; what needs a right clock waits
 	o := engine.EngineOptions{
-		Store: a.store, Contract: a.vocabulary, Programmes: a.directory, Rules: action.All(), Features: action.Features(), Workers: s.workers(), Timekeeper: a.keeper,
+		Store: a.rows(), Contract: a.vocabulary, Programmes: a.directory, Rules: action.All(), Features: action.Features(), Workers: s.workers(), Timekeeper: a.keeper,
 	}
 	if a.metrics != nil {
 		o.Observer = a.metrics
@@ -288,6 +293,11 @@ func (a *app) close() {
 	a.engine.Close()
 	if err := a.closeLimiter(); err != nil {
 		a.logger.Error("closing Redis", "error", err)
+	}
+	if a.reads != nil {
+		if err := a.reads.Release(); err != nil {
+			a.logger.Error("closing the replicas", "error", err)
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -32,6 +33,8 @@ type settings struct {
 	webhooksAllow                                                                        []string
 	egressProxy                                                                          string
 	known                                                                                []string // the variables that any command reads
+	replicaURL                                                                           string
+	replicaLag                                                                           time.Duration
 }
 
 // leastBodyMemory has room for the largest body of all, as it is worked on.
@@ -41,7 +44,7 @@ const leastBodyMemory = 192
 const maxPool = 1000
 
 // secretFlags can also be read from the file that LOYALTY_…_FILE names.
-var secretFlags = []string{"database-url", "master-key", "master-key-old", "redis-url", "secret"}
+var secretFlags = []string{"database-url", "master-key", "master-key-old", "redis-url", "replica-url", "secret"}
 
 func (s *settings) flags(f *pflag.FlagSet) {
 	f.StringVar(&s.listen, "listen", "127.0.0.1:8080", "address to serve on, host:port")
@@ -66,6 +69,8 @@ func (s *settings) flags(f *pflag.FlagSet) {
 	f.BoolVar(&s.noMigrate, "no-migrate", false, "refuse to start on a database that needs migrations instead of migrating it")
 	f.IntVar(&s.poolBatches, "pool-batches", 0, "connections to PostgreSQL for events (default: pool_max_conns of the database's URL, else 16)")
 	f.IntVar(&s.poolReads, "pool-reads", 0, "connections for reads, administration and jobs (default: pool_max_conns of the database's URL, else 16)")
+	f.StringVar(&s.replicaURL, "replica-url", "", "postgres://… addresses of standbys of the database, separated by commas, that answer lists, reports and reads of one customer")
+	f.DurationVar(&s.replicaLag, "replica-lag", 5*time.Second, "how old a list or a report from a standby may be, from 1s to 10m")
 	f.StringVar(&s.backupDir, "backup-dir", "", "folder for backups: the server makes one a day, and keeps the list of opt-outs there")
 	f.IntVar(&s.backupKeep, "backup-keep", 7, "how many of its daily backups the server keeps")
 	markEnvironment(f)
@@ -189,6 +194,9 @@ func (s *settings) check() error {
 				return fault("trusted-proxies", "%q is neither an address nor a network", text)
 			}
 		}
+	}
+	if err := s.checkReplicas(); err != nil {
+		return err
 	}
 	return s.checkDatabase()
 }

@@ -1,0 +1,200 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// Replicated is a Store of which some reads are answered by replicas: standbys to which
+// PostgreSQL streams the primary's log. It is the Store in everything else, and in
+// whatever was not asked under loyalty.Reading: what decides a write is read on the
+// primary.
+//
+// A read of one customer, of one coupon or the like is answered by a replica that has
+// replayed everything that was committed when the read came, whichever node wrote it. A
+// list or a report may be older, by ReplicaOptions.Lag at most. Where no replica is so
+// far, does not answer in time, or fails, the primary is asked, within the same read.
+type Replicated struct {
+	*Store
+	log      *primaryLog
+	replicas []*replica
+	turn     atomic.Uint32
+	primary  atomic.Int64 // reads that the primary answered
+	stop     context.CancelFunc
+	watches  sync.WaitGroup
+}
+
+// ReplicaOptions say which replicas there are.
+type ReplicaOptions struct {
+	// URLs are their addresses; none: the Store answers everything.
+	URLs []string
+	// Lag is how old a list may be.
+	Lag time.Duration
+	// ReadConnections bounds the pools of each; zero: as in Options.
+	ReadConnections int
+	// Report hears of a replica, counted from 1, that became something else, and why. Nil:
+	// nothing does.
+	Report func(replica int, state string, err error)
+}
+
+// WithReplicas puts replicas beside a Store. It asks none of them: one that is away is
+// found out later, and costs nothing. It fails for an address that is none, and on a
+// database that has no replicas. Release ends it; the Store stays open.
+func WithReplicas(ctx context.Context, s *Store, o ReplicaOptions) (*Replicated, error) {
+	r := &Replicated{Store: s, stop: func() {}}
+	if len(o.URLs) == 0 {
+		return r, nil
+	}
+	e, is := s.engine.(*postgresEngine)
+	if !is {
+		return nil, errors.New("LOYALTY_REPLICA_URL: only a database on PostgreSQL has replicas")
+	}
+	r.log = newPrimaryLog(e.reads.Config().ConnConfig, o.Lag)
+	for n, address := range o.URLs {
+		one, err := openReplica(ctx, s.database, address, Options{BatchConnections: o.ReadConnections, ReadConnections: o.ReadConnections})
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("LOYALTY_REPLICA_URL: address %d: %w", n+1, err), r.Release())
+		}
+		r.replicas = append(r.replicas, one)
+	}
+	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
+	r.stop = stop
+	for n, one := range r.replicas {
+		r.watches.Go(func() {
+			one.watch(watching, r.log, func(state string, err error) {
+				if o.Report != nil {
+					o.Report(n+1, state, err)
+				}
+			})
+		})
+	}
+	return r, nil
+}
+
+// Release gives back the connections to the replicas.
+func (s *Replicated) Release() error {
+	s.stop()
+	s.watches.Wait()
+	if s.log != nil {
+		s.log.close()
+	}
+	var failed []error
+	for _, r := range s.replicas {
+		failed = append(failed, r.store.Close())
+	}
+	return errors.Join(failed...)
+}
+
+// Replica is how a replica is, and what it did.
+type Replica struct {
+	Name  string // replica1, in the order of the addresses
+	State string // unknown, ready, behind, away, promoted or foreign
+	// Lag is how far it is behind; negative: that is not known.
+	Lag time.Duration
+	// Reads are those that it answered, Lost those that it was asked for and that the
+	// primary answered; both since the start.
+	Reads, Lost int64
+}
+
+// Replicas tells how the replicas are; it asks none.
+func (s *Replicated) Replicas() (list []Replica) {
+	for n, r := range s.replicas {
+		list = append(list, Replica{replicaName(n), *r.state.Load(), time.Duration(r.lag.Load()), r.reads.Load(), r.lost.Load()})
+	}
+	return list
+}
+
+func replicaName(n int) string { return "replica" + strconv.Itoa(n+1) }
+
+// PrimaryReads are the reads that could have gone to a replica, and that the primary
+// answered, since the start.
+func (s *Replicated) PrimaryReads() int64 { return s.primary.Load() }
+
+// Pools tells how the connections are used, those to replicas too.
+func (s *Replicated) Pools() []Pool {
+	list := s.pools()
+	for n, r := range s.replicas {
+		for _, p := range r.store.pools() {
+			p.Name = replicaName(n) + "_" + p.Name
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// freshness is how new a read has to be.
+type freshness bool
+
+const (
+	current freshness = true  // as of when it was asked
+	recent  freshness = false // a list or a report
+)
+
+// Limits of a read from a replica; the primary has its own.
+const (
+	currentTime = 2 * time.Second
+	recentTime  = 20 * time.Second
+)
+
+// choose gives a replica that may answer, and what the read needs of it; nil: the primary
+// is to be asked.
+func (s *Replicated) choose(ctx context.Context, how freshness) (*replica, demand) {
+	first := int(s.turn.Add(1))
+	for n := range s.replicas {
+		r := s.replicas[(first+n)%len(s.replicas)]
+		if !r.serves(how, s.log.bound) {
+			continue
+		}
+		if how == recent {
+			m, known := s.log.oldest(time.Now())
+			if !known {
+				return nil, demand{}
+			}
+			return r, demand{mark: m}
+		}
+		asking, cancel := context.WithTimeout(ctx, replicaEvery)
+		defer cancel()
+		m, err := s.log.asOf(asking, time.Now())
+		if err != nil {
+			return nil, demand{}
+		}
+		return r, demand{m, catchUp}
+	}
+	return nil, demand{}
+}
+
+// limit is how long a replica may take.
+func (how freshness) limit() time.Duration {
+	if how == current {
+		return currentTime
+	}
+	return recentTime
+}
+
+// answer reads from a replica, or from the primary.
+func answer[R any](ctx context.Context, s *Replicated, how freshness, read func(context.Context, *Store) (R, error)) (R, error) {
+	if len(s.replicas) == 0 || !loyalty.IsReading(ctx) {
+		return read(ctx, s.Store)
+	}
+	if r, need := s.choose(ctx, how); r != nil {
+		asking, done := r.reading(ctx, need, how.limit())
+		found, err := read(asking, r.store)
+		if r.final(ctx, asking, err) {
+			done()
+			return found, err
+		}
+		done()
+	}
+	s.primary.Add(1)
+	return read(ctx, s.Store)
+}
+
+// ofOne is the freshness of a list that may be a customer's.
+func ofOne(one bool) freshness { return freshness(one) }

@@ -1,0 +1,145 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// mark is how far the primary's log was at an instant: whatever any node had been told
+// is committed by then is before position.
+type mark struct {
+	at       time.Time // when the primary was asked
+	position int64     // in the log, in bytes
+	origin   origin
+}
+
+// origin tells logs apart: positions compare within one of them only.
+type origin struct {
+	system int64 // the identity that initdb gave
+	line   int64 // the timeline; a promotion begins another one
+}
+
+// markKept is how often a mark is kept for reads that may be older.
+const markKept = 100 * time.Millisecond
+
+// primaryLog asks the primary how far its log is. One question answers all who came
+// before it was asked.
+type primaryLog struct {
+	config *pgx.ConnConfig
+	turn   chan struct{} // held by who asks
+	conn   *pgx.Conn     // of who has the turn; nil: none is open
+	last   atomic.Pointer[mark]
+
+	lock  sync.Mutex
+	bound time.Duration
+	kept  []mark // the oldest first
+}
+
+func newPrimaryLog(config *pgx.ConnConfig, bound time.Duration) *primaryLog {
+	return &primaryLog{config: config, turn: make(chan struct{}, 1), bound: bound}
+}
+
+// asOf gives a mark that was made at an instant or after it. The instant is in the past.
+func (l *primaryLog) asOf(ctx context.Context, at time.Time) (mark, error) {
+	if m := l.last.Load(); m != nil && !m.at.Before(at) {
+		return *m, nil
+	}
+	select {
+	case l.turn <- struct{}{}:
+		defer func() { <-l.turn }()
+	case <-ctx.Done():
+		return mark{}, ctx.Err()
+	}
+	if m := l.last.Load(); m != nil && !m.at.Before(at) {
+		return *m, nil // who had the turn before asked for this one as well
+	}
+	return l.ask(ctx)
+}
+
+// selectPosition is of the flushed log: a commit is answered when it is flushed, and only
+// what is flushed is sent to replicas.
+const selectPosition = `SELECT (p.at - '0/0')::bigint, ('x' || substr(pg_walfile_name(p.at), 1, 8))::bit(32)::bigint, c.system_identifier
+FROM (SELECT pg_current_wal_flush_lsn() AS at) AS p, pg_control_system() AS c`
+
+// ask is for who has the turn.
+func (l *primaryLog) ask(ctx context.Context) (m mark, err error) {
+	if l.conn == nil {
+		if l.conn, err = pgx.ConnectConfig(ctx, l.config.Copy()); err != nil {
+			l.conn = nil
+			return m, err
+		}
+	}
+	m.at = time.Now()
+	if err := l.conn.QueryRow(ctx, selectPosition).Scan(&m.position, &m.origin.line, &m.origin.system); err != nil {
+		l.drop()
+		return m, err
+	}
+	l.last.Store(&m)
+	l.keep(m)
+	return m, nil
+}
+
+func (l *primaryLog) drop() {
+	if l.conn != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = l.conn.Close(ctx) // it is of no use any more
+		l.conn = nil
+	}
+}
+
+// close waits for who asks.
+func (l *primaryLog) close() {
+	l.turn <- struct{}{}
+	l.drop()
+	<-l.turn
+}
+
+func (l *primaryLog) keep(m mark) {
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	if n := len(l.kept); n > 0 && l.kept[n-1].origin != m.origin {
+		l.kept = nil // another server is the primary
+	} else if n > 0 && m.at.Sub(l.kept[n-1].at) < markKept {
+		return
+	}
+	l.kept = append(l.forget(m.at), m)
+}
+
+// forget gives the marks that are not too old at an instant.
+func (l *primaryLog) forget(now time.Time) []mark {
+	first := slices.IndexFunc(l.kept, func(m mark) bool { return now.Sub(m.at) <= l.bound })
+	if first < 0 {
+		return l.kept[:0]
+	}
+	return slices.Delete(l.kept, 0, first)
+}
+
+// oldest gives the oldest mark that is no older than the bound; false: there is none, as
+// the primary did not answer for so long.
+func (l *primaryLog) oldest(now time.Time) (mark, bool) {
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	if l.kept = l.forget(now); len(l.kept) == 0 {
+		return mark{}, false
+	}
+	return l.kept[0], true
+}
+
+// reached gives when a position was the newest: the instant of the latest mark that is not
+// beyond it. False: it is behind all that is kept.
+func (l *primaryLog) reached(p mark) (time.Time, bool) {
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	for _, m := range slices.Backward(l.kept) {
+		if m.origin == p.origin && m.position <= p.position {
+			return m.at, true
+		}
+	}
+	return time.Time{}, false
+}

@@ -1,0 +1,188 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// What is read from replicas. What names one customer, coupon, claim or operation is
+// current; a list of everybody, a count or an export is recent. What is missing here is the
+// primary's: keys, users and settings, stored answers, jobs, the tail and who follows it.
+
+var (
+	_ loyalty.Reader       = (*Replicated)(nil)
+	_ loyalty.ExportReader = (*Replicated)(nil)
+	_ loyalty.AdminStore   = (*Replicated)(nil)
+	_ loyalty.Store        = (*Replicated)(nil)
+)
+
+// Within is the Store's. What is only looked at, as a customer is by a view, is loaded
+// from a replica where it can be.
+func (s *Replicated) Within(ctx context.Context, needs loyalty.Needs, work func(*loyalty.Loaded) (*loyalty.Writes, error)) error {
+	if !needs.Reading {
+		return s.Store.Within(ctx, needs, work)
+	}
+	var refused error // by work
+	_, err := answer(ctx, s, current, func(ctx context.Context, from *Store) (struct{}, error) {
+		err := from.Within(ctx, needs, func(l *loyalty.Loaded) (*loyalty.Writes, error) {
+			var w *loyalty.Writes
+			w, refused = work(l)
+			return w, refused
+		})
+		if refused != nil && errors.Is(err, refused) {
+			return struct{}{}, nil
+		}
+		return struct{}{}, err
+	})
+	if err == nil {
+		err = refused
+	}
+	return err
+}
+
+// Customer is the Store's.
+func (s *Replicated) Customer(ctx context.Context, ref string) (loyalty.Customer, error) {
+	return answer(ctx, s, current, func(ctx context.Context, from *Store) (loyalty.Customer, error) { return from.Customer(ctx, ref) })
+}
+
+// Customers is the Store's.
+func (s *Replicated) Customers(ctx context.Context, q loyalty.CustomerQuery) ([]loyalty.Customer, error) {
+	return answer(ctx, s, recent, func(ctx context.Context, from *Store) ([]loyalty.Customer, error) { return from.Customers(ctx, q) })
+}
+
+// CountCustomers is the Store's.
+func (s *Replicated) CountCustomers(ctx context.Context, q loyalty.CustomerQuery) (int64, error) {
+	return answer(ctx, s, recent, func(ctx context.Context, from *Store) (int64, error) { return from.CountCustomers(ctx, q) })
+}
+
+// CustomerNames is the Store's.
+func (s *Replicated) CustomerNames(ctx context.Context, ids []loyalty.ID) (map[loyalty.ID]string, error) {
+	return answer(ctx, s, current, func(ctx context.Context, from *Store) (map[loyalty.ID]string, error) {
+		return from.CustomerNames(ctx, ids)
+	})
+}
+
+// Statement is the Store's.
+func (s *Replicated) Statement(ctx context.Context, customer loyalty.ID) (loyalty.Statement, error) {
+	return answer(ctx, s, current, func(ctx context.Context, from *Store) (loyalty.Statement, error) {
+		return from.Statement(ctx, customer)
+	})
+}
+
+// StatementAt is the Store's.
+func (s *Replicated) StatementAt(ctx context.Context, customer loyalty.ID, at time.Time) (loyalty.Statement, error) {
+	return answer(ctx, s, current, func(ctx context.Context, from *Store) (loyalty.Statement, error) {
+		return from.StatementAt(ctx, customer, at)
+	})
+}
+
+// Events is the Store's.
+func (s *Replicated) Events(ctx context.Context, q loyalty.EventQuery) (loyalty.EventPage, error) {
+	how := ofOne(q.Ref != "" || q.Customer != loyalty.ID{})
+	return answer(ctx, s, how, func(ctx context.Context, from *Store) (loyalty.EventPage, error) { return from.Events(ctx, q) })
+}
+
+// Transactions is the Store's.
+func (s *Replicated) Transactions(ctx context.Context, q loyalty.TransactionQuery) (loyalty.TransactionPage, error) {
+	return answer(ctx, s, current, func(ctx context.Context, from *Store) (loyalty.TransactionPage, error) {
+		return from.Transactions(ctx, q)
+	})
+}
+
+// Coupon is the Store's.
+func (s *Replicated) Coupon(ctx context.Context, code string) (loyalty.Coupon, loyalty.Customer, error) {
+	found, err := answer(ctx, s, current, func(ctx context.Context, from *Store) (found loyalty.HeldCoupon, err error) {
+		found.Coupon, found.Holder, err = from.Coupon(ctx, code)
+		return found, err
+	})
+	return found.Coupon, found.Holder, err
+}
+
+// Coupons is the Store's.
+func (s *Replicated) Coupons(ctx context.Context, q loyalty.CouponQuery) (loyalty.CouponPage, error) {
+	how := ofOne(q.Ref != "" || q.Holder != loyalty.ID{})
+	return answer(ctx, s, how, func(ctx context.Context, from *Store) (loyalty.CouponPage, error) { return from.Coupons(ctx, q) })
+}
+
+// CouponRecord is the Store's.
+func (s *Replicated) CouponRecord(ctx context.Context, code string, moves int) (loyalty.CouponRecord, error) {
+	return answer(ctx, s, current, func(ctx context.Context, from *Store) (loyalty.CouponRecord, error) {
+		return from.CouponRecord(ctx, code, moves)
+	})
+}
+
+// CouponUsage is the Store's.
+func (s *Replicated) CouponUsage(ctx context.Context, q loyalty.CouponUsageQuery) ([]loyalty.CouponUsage, error) {
+	return answer(ctx, s, recent, func(ctx context.Context, from *Store) ([]loyalty.CouponUsage, error) { return from.CouponUsage(ctx, q) })
+}
+
+// PoolStock is the Store's.
+func (s *Replicated) PoolStock(ctx context.Context, pools []string, at time.Time) (map[string]loyalty.PoolStock, error) {
+	return answer(ctx, s, current, func(ctx context.Context, from *Store) (map[string]loyalty.PoolStock, error) {
+		return from.PoolStock(ctx, pools, at)
+	})
+}
+
+// RewardClaim is the Store's.
+func (s *Replicated) RewardClaim(ctx context.Context, customer, event loyalty.ID) (loyalty.RewardClaim, error) {
+	return answer(ctx, s, current, func(ctx context.Context, from *Store) (loyalty.RewardClaim, error) {
+		return from.RewardClaim(ctx, customer, event)
+	})
+}
+
+// Claims is the Store's.
+func (s *Replicated) Claims(ctx context.Context, q loyalty.ClaimQuery) (loyalty.ClaimPage, error) {
+	return answer(ctx, s, current, func(ctx context.Context, from *Store) (loyalty.ClaimPage, error) { return from.Claims(ctx, q) })
+}
+
+// claimed is a claim with whose it is.
+type claimed struct {
+	claim loyalty.RewardClaim
+	of    loyalty.Customer
+}
+
+// ClaimByID is the Store's.
+func (s *Replicated) ClaimByID(ctx context.Context, id loyalty.ID) (loyalty.RewardClaim, loyalty.Customer, error) {
+	found, err := answer(ctx, s, current, func(ctx context.Context, from *Store) (found claimed, err error) {
+		found.claim, found.of, err = from.ClaimByID(ctx, id)
+		return found, err
+	})
+	return found.claim, found.of, err
+}
+
+// Tallies is the Store's.
+func (s *Replicated) Tallies(ctx context.Context, keys []string) (map[string]int64, error) {
+	return answer(ctx, s, current, func(ctx context.Context, from *Store) (map[string]int64, error) { return from.Tallies(ctx, keys) })
+}
+
+// did is what a campaign did.
+type did struct {
+	figures loyalty.CampaignFigures
+	limited int64
+}
+
+// CampaignFigures is the Store's.
+func (s *Replicated) CampaignFigures(ctx context.Context, campaign string) (loyalty.CampaignFigures, int64, error) {
+	found, err := answer(ctx, s, recent, func(ctx context.Context, from *Store) (found did, err error) {
+		found.figures, found.limited, err = from.CampaignFigures(ctx, campaign)
+		return found, err
+	})
+	return found.figures, found.limited, err
+}
+
+// BulkOperation is the Store's.
+func (s *Replicated) BulkOperation(ctx context.Context, batch loyalty.ID, kinds ...string) (loyalty.BulkOperation, error) {
+	return answer(ctx, s, current, func(ctx context.Context, from *Store) (loyalty.BulkOperation, error) {
+		return from.BulkOperation(ctx, batch, kinds...)
+	})
+}
+
+// BulkErrors is the Store's.
+func (s *Replicated) BulkErrors(ctx context.Context, batch loyalty.ID, q loyalty.BulkPage) ([]loyalty.BulkItem, error) {
+	return answer(ctx, s, current, func(ctx context.Context, from *Store) ([]loyalty.BulkItem, error) {
+		return from.BulkErrors(ctx, batch, q)
+	})
+}

@@ -1,0 +1,69 @@
+package store
+
+import (
+	"context"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// Exports and reports: all of them recent.
+
+// Feed is the Store's; whoever waits for what is new asks the Store itself.
+func (s *Replicated) Feed(ctx context.Context, q loyalty.FeedQuery) (loyalty.FeedPart, error) {
+	return answer(ctx, s, recent, func(ctx context.Context, from *Store) (loyalty.FeedPart, error) { return from.Feed(ctx, q) })
+}
+
+// ExportCustomers is the Store's.
+func (s *Replicated) ExportCustomers(ctx context.Context, q loyalty.ExportQuery) (loyalty.ExportPart[loyalty.Customer], error) {
+	return answer(ctx, s, recent, func(ctx context.Context, from *Store) (loyalty.ExportPart[loyalty.Customer], error) {
+		return from.ExportCustomers(ctx, q)
+	})
+}
+
+// ExportLots is the Store's.
+func (s *Replicated) ExportLots(ctx context.Context, q loyalty.ExportQuery) (loyalty.ExportPart[loyalty.CustomerLot], error) {
+	return answer(ctx, s, recent, func(ctx context.Context, from *Store) (loyalty.ExportPart[loyalty.CustomerLot], error) {
+		return from.ExportLots(ctx, q)
+	})
+}
+
+// ExportPurchases is the Store's.
+func (s *Replicated) ExportPurchases(ctx context.Context, q loyalty.ExportQuery) (loyalty.ExportPart[loyalty.Transaction], error) {
+	return answer(ctx, s, recent, func(ctx context.Context, from *Store) (loyalty.ExportPart[loyalty.Transaction], error) {
+		return from.ExportPurchases(ctx, q)
+	})
+}
+
+// ExportCoupons is the Store's.
+func (s *Replicated) ExportCoupons(ctx context.Context, q loyalty.ExportQuery) (loyalty.ExportPart[loyalty.Coupon], error) {
+	return answer(ctx, s, recent, func(ctx context.Context, from *Store) (loyalty.ExportPart[loyalty.Coupon], error) {
+		return from.ExportCoupons(ctx, q)
+	})
+}
+
+// ExportClaims is the Store's.
+func (s *Replicated) ExportClaims(ctx context.Context, q loyalty.ExportQuery) (loyalty.ExportPart[loyalty.RewardClaim], error) {
+	return answer(ctx, s, recent, func(ctx context.Context, from *Store) (loyalty.ExportPart[loyalty.RewardClaim], error) {
+		return from.ExportClaims(ctx, q)
+	})
+}
+
+// outstanding is what Outstanding answers.
+type outstanding struct {
+	totals loyalty.LedgerTotals
+	lots   []loyalty.LotGroup
+}
+
+// Outstanding is the Store's.
+func (s *Replicated) Outstanding(ctx context.Context) (loyalty.LedgerTotals, []loyalty.LotGroup, error) {
+	found, err := answer(ctx, s, recent, func(ctx context.Context, from *Store) (found outstanding, err error) {
+		found.totals, found.lots, err = from.Outstanding(ctx)
+		return found, err
+	})
+	return found.totals, found.lots, err
+}
+
+// AuditLog is the Store's.
+func (s *Replicated) AuditLog(ctx context.Context, q loyalty.AuditQuery) ([]loyalty.AuditEntry, error) {
+	return answer(ctx, s, recent, func(ctx context.Context, from *Store) ([]loyalty.AuditEntry, error) { return from.AuditLog(ctx, q) })
+}

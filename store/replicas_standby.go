@@ -1,0 +1,300 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// What a replica is found to be.
+const (
+	replicaUnknown  = "unknown"  // it was not asked yet
+	replicaReady    = "ready"    // it has what the primary has
+	replicaBehind   = "behind"   // it serves what may be older, as long as it is not too far behind
+	replicaAway     = "away"     // it does not answer
+	replicaPromoted = "promoted" // it is a primary itself: what it says is not what this programme writes
+	replicaForeign  = "foreign"  // it has another log than the primary
+)
+
+const (
+	replicaEvery = 250 * time.Millisecond // how often a replica is asked how it is
+	replicaTime  = time.Second            // one that takes longer to answer is away
+	// catchUp is how long a read waits for a replica to come to where the primary was when
+	// the read came. One that needed longer when it was last asked is not waited for at all.
+	catchUp = 20 * time.Millisecond
+	// replicaPause is between two looks.
+	replicaPause = time.Millisecond
+)
+
+var (
+	errReplicaBehind   = errors.New("the replica is behind")
+	errReplicaPromoted = errors.New("the replica was promoted")
+	errReplicaForeign  = errors.New("the replica does not follow this primary's log")
+)
+
+// replica is one standby.
+type replica struct {
+	store *Store
+	conn  *pgx.ConnConfig
+	state atomic.Pointer[string]
+	lag   atomic.Int64 // nanoseconds; -1: not known
+	reads atomic.Int64 // that it answered
+	lost  atomic.Int64 // reads that it was asked for and that the primary answered
+
+	lock  sync.Mutex
+	alive context.Context // ends when the replica is found to be away
+	end   context.CancelCauseFunc
+}
+
+// demand is what a read needs of the connection that it gets.
+type demand struct {
+	mark
+	patience time.Duration
+}
+
+type demandKey struct{}
+
+// openReplica makes the pools of a replica. Nothing is asked yet: one that is away costs
+// nothing.
+func openReplica(ctx context.Context, db *database, address string, o Options) (*replica, error) {
+	config, err := poolConfig(address)
+	if err != nil {
+		return nil, err
+	}
+	config.ConnConfig.ConnectTimeout = min(config.ConnConfig.ConnectTimeout, replicaTime)
+	config.AfterConnect = noteOrigin
+	config.PrepareConn = prepareReplica
+	d := &database{own: own{news: make(chan struct{}, 1)}, sealer: db.sealer, now: db.now}
+	g := gormConfig()
+	g.DisableAutomaticPing = true
+	if err := connectPostgres(ctx, d, config, o, g); err != nil {
+		return nil, err
+	}
+	r := &replica{store: newStore(d), conn: config.ConnConfig}
+	r.is(replicaUnknown, -1)
+	r.alive, r.end = context.WithCancelCause(context.Background())
+	return r, nil
+}
+
+// prepareReplica looks at each connection before a read gets it: the server behind it has
+// what the read needs, or the read goes to the primary.
+func prepareReplica(ctx context.Context, c *pgx.Conn) (bool, error) {
+	need, is := ctx.Value(demandKey{}).(demand)
+	if !is {
+		return true, nil
+	}
+	for until := time.Now().Add(need.patience); ; time.Sleep(replicaPause) {
+		at, err := replayed(ctx, c, need.origin)
+		switch {
+		case errors.Is(err, errReplicaPromoted), errors.Is(err, errReplicaForeign):
+			return true, err
+		case err != nil:
+			return false, err
+		case at >= need.position:
+			return true, nil
+		case !time.Now().Before(until):
+			return true, errReplicaBehind
+		}
+	}
+}
+
+const originKey = "origin"
+
+// noteOrigin notes which log a server has. It takes the timeline from the control file,
+// which learns of a new one some time after the server follows it (a restart point): until
+// then it is left out.
+func noteOrigin(ctx context.Context, c *pgx.Conn) error {
+	var o origin
+	err := c.QueryRow(ctx, `SELECT s.system_identifier, greatest(c.timeline_id, r.min_recovery_end_timeline)
+FROM pg_control_system() AS s, pg_control_checkpoint() AS c, pg_control_recovery() AS r`).Scan(&o.system, &o.line)
+	c.PgConn().CustomData()[originKey] = o
+	return err
+}
+
+// replayed is how far a standby has come in a log.
+func replayed(ctx context.Context, c *pgx.Conn, of origin) (at int64, err error) {
+	var standby bool
+	if err := c.QueryRow(ctx, `SELECT pg_is_in_recovery(), coalesce((pg_last_wal_replay_lsn() - '0/0')::bigint, 0)`).Scan(&standby, &at); err != nil {
+		return 0, err
+	}
+	if !standby {
+		return 0, errReplicaPromoted
+	}
+	if c.PgConn().CustomData()[originKey] == of {
+		return at, nil
+	}
+	if err := noteOrigin(ctx, c); err != nil {
+		return 0, err
+	}
+	if c.PgConn().CustomData()[originKey] != of {
+		return 0, errReplicaForeign
+	}
+	return at, nil
+}
+
+// is sets what the replica was found to be.
+func (r *replica) is(state string, lag time.Duration) {
+	r.state.Store(&state)
+	r.lag.Store(int64(lag))
+}
+
+// watch asks the replica again and again how it is, until ctx ends.
+func (r *replica) watch(ctx context.Context, l *primaryLog, report func(state string, err error)) {
+	var c *pgx.Conn
+	shut := func() {
+		if c != nil {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), replicaTime)
+			defer cancel()
+			_ = c.Close(ctx) // it was only asked
+			c = nil
+		}
+	}
+	defer shut()
+	for tick := time.NewTicker(replicaEvery); ; {
+		was := *r.state.Load()
+		err := r.look(ctx, &c, l)
+		if ctx.Err() != nil {
+			tick.Stop()
+			return
+		}
+		if err != nil {
+			shut()
+		}
+		if now := *r.state.Load(); now != was {
+			report(now, err)
+		}
+		select {
+		case <-ctx.Done():
+			tick.Stop()
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// look asks once. Where the primary does not answer, nothing is known of how far the
+// replica is behind; but it may be away.
+func (r *replica) look(ctx context.Context, c **pgx.Conn, l *primaryLog) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, replicaTime)
+	defer cancel()
+	began := time.Now()
+	m, away := l.asOf(ctx, began)
+	if away != nil {
+		last := l.last.Load()
+		if last == nil {
+			return nil
+		}
+		m = *last
+	}
+	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), replicaTime) // the primary took its own time
+	defer cancel()
+	if *c == nil {
+		if *c, err = pgx.ConnectConfig(ctx, r.conn.Copy()); err != nil {
+			*c = nil
+			return r.gone(replicaAway, err)
+		}
+	}
+	at := int64(0)
+	for until := time.Now().Add(catchUp); ; time.Sleep(replicaPause) {
+		if at, err = replayed(ctx, *c, m.origin); err != nil || at >= m.position || !time.Now().Before(until) {
+			break
+		}
+	}
+	switch {
+	case errors.Is(err, errReplicaPromoted):
+		return r.gone(replicaPromoted, err)
+	case errors.Is(err, errReplicaForeign):
+		return r.gone(replicaForeign, err)
+	case err != nil:
+		return r.gone(replicaAway, err)
+	}
+	r.back()
+	if at >= m.position && away == nil {
+		r.is(replicaReady, time.Since(m.at))
+		return nil
+	}
+	lag := time.Duration(-1)
+	if reached, known := l.reached(mark{position: at, origin: m.origin}); known {
+		lag = began.Sub(reached)
+	}
+	r.is(replicaBehind, lag)
+	return nil
+}
+
+// gone ends the reads that the replica is busy with: the primary answers them.
+func (r *replica) gone(state string, err error) error {
+	r.is(state, -1)
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	r.end(err)
+	return err
+}
+
+// back lets reads come again.
+func (r *replica) back() {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	if r.alive.Err() != nil {
+		r.alive, r.end = context.WithCancelCause(context.Background())
+	}
+}
+
+// serves says whether the replica is worth asking: it answers, is near enough, and has a
+// connection free, so that no read waits for one while the primary may have some.
+func (r *replica) serves(how freshness, bound time.Duration) bool {
+	switch state, lag := *r.state.Load(), time.Duration(r.lag.Load()); {
+	case state == replicaReady:
+	case state != replicaBehind, how == current, lag < 0, lag > bound:
+		return false
+	}
+	for _, p := range r.store.pools() {
+		if p.Used >= p.Most {
+			return false
+		}
+	}
+	return true
+}
+
+// reading is a context for reads from the replica, with what they need of it.
+func (r *replica) reading(ctx context.Context, need demand, limit time.Duration) (context.Context, func()) {
+	r.lock.Lock()
+	alive := r.alive
+	r.lock.Unlock()
+	ctx, cancel := context.WithTimeout(context.WithValue(ctx, demandKey{}, need), limit)
+	stop := context.AfterFunc(alive, cancel)
+	return ctx, func() { stop(); cancel() }
+}
+
+// final says whether what a replica answered is the answer: what was read, or what the
+// rules say of it. Anything else is asked of the primary.
+func (r *replica) final(ctx, asking context.Context, err error) bool {
+	if err == nil {
+		r.reads.Add(1)
+		return true
+	}
+	if ctx.Err() != nil {
+		return true // who asked is gone
+	}
+	var said *loyalty.Error
+	if errors.As(err, &said) && said.Kind != loyalty.Internal && said.Kind != loyalty.Unavailable {
+		r.reads.Add(1)
+		return true
+	}
+	r.lost.Add(1)
+	var told *pgconn.PgError
+	switch heard := errors.As(err, &told); {
+	case errors.Is(err, errReplicaPromoted):
+		_ = r.gone(replicaPromoted, err)
+	case asking.Err() == nil && !heard && errors.Is(err, loyalty.ErrDatabaseAway):
+		_ = r.gone(replicaAway, fmt.Errorf("a read: %w", err)) // until it is asked again
+	}
+	return false
+}
