@@ -74,6 +74,31 @@ func disk(_ context.Context, p *Patient) []Finding {
 	return nil
 }
 
+func replicas(ctx context.Context, p *Patient) (list []Finding) {
+	if p.Replicas == nil {
+		return nil
+	}
+	all, err := p.Replicas(ctx)
+	if err != nil {
+		return unchecked(err)
+	}
+	for _, r := range all {
+		says, known := replicaStates[r.State]
+		if known {
+			list = append(list, Finding{Severity: Warning, Says: r.Name + " " + says + ": the primary answers its reads", Do: "psql -c 'TABLE pg_stat_replication'"})
+		}
+	}
+	return list
+}
+
+var replicaStates = map[string]string{
+	"behind":   "is behind the primary",
+	"away":     "does not answer",
+	"unknown":  "has not answered yet",
+	"promoted": "is a primary itself, not a standby",
+	"foreign":  "follows another server, or another timeline, than LOYALTY_DATABASE_URL's",
+}
+
 func redis(ctx context.Context, p *Patient) []Finding {
 	if p.Redis == nil {
 		return nil

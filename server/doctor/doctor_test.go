@@ -80,6 +80,11 @@ func TestFindings(t *testing.T) {
 		{name: "Redis is away", change: func(_ *testing.T, p *doctor.Patient) {
 			p.Redis = func(context.Context) error { return errors.New("connection refused") }
 		}, check: "redis", severity: doctor.Warning, says: "connection refused"},
+		{name: "a replica is away", change: func(_ *testing.T, p *doctor.Patient) {
+			p.Replicas = func(context.Context) ([]store.Replica, error) {
+				return []store.Replica{{Name: "replica1", State: "ready"}, {Name: "replica2", State: "away"}}, nil
+			}
+		}, check: "replicas", severity: doctor.Warning, says: "replica2 does not answer"},
 		{name: "a broken ledger", sql: []string{"DROP TRIGGER %s"}, check: "ledger", severity: doctor.Broken, says: "the ledger is broken"},
 		{name: "a follower waits for long", sql: []string{"UPDATE tail_state SET head = 1", "INSERT INTO followers (name, position) VALUES ('slow', 0)", "INSERT INTO tail (number, customer_id, event_id, recorded_at) VALUES (1, {id}, {id}, 1000)"}, check: "followers", severity: doctor.Warning, says: "slow is 1 events behind, for"},
 		{name: "no backups, and the world can call", change: func(_ *testing.T, p *doctor.Patient) {

@@ -93,6 +93,9 @@ func patientOf(s *settings, db *store.Store) *doctor.Patient {
 			p.SecretFiles = append(p.SecretFiles, path)
 		}
 	}
+	if s.replicaURL != "" {
+		p.Replicas = func(ctx context.Context) ([]store.Replica, error) { return s.replicasNow(ctx, db) }
+	}
 	if s.redisURL != "" {
 		p.Redis = func(ctx context.Context) error { return limit.Ping(ctx, s.redisURL) }
 	}

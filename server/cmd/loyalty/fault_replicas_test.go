@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -26,9 +27,9 @@ func TestFaultReplicas(t *testing.T) {
 	t.Parallel()
 	primary := storetest.NewPrimary(t)
 	g := newGround(t, primary.URL("postgres"))
-	first, second := primary.Standby(t, "first"), primary.Standby(t, "second")
-	primary.Await(t, "first")
-	g.env = append(g.env, "LOYALTY_DATABASE_URL="+both(t, primary, first), "LOYALTY_REPLICA_URL="+first.URL("postgres")+","+second.URL("postgres"),
+	near, far := primary.Standby(t, "near"), primary.Standby(t, "far")
+	primary.Await(t, "near")
+	g.env = append(g.env, "LOYALTY_DATABASE_URL="+both(t, primary, near), "LOYALTY_REPLICA_URL="+near.URL("postgres")+","+far.URL("postgres"),
 		"LOYALTY_LOG=text,info")
 	a, b := g.start(t), g.start(t)
 	w := &writersReading{t: t, g: g, nodes: []*serving{a, b}, acknowledged: map[string]int{}}
@@ -41,10 +42,10 @@ func TestFaultReplicas(t *testing.T) {
 		do   func()
 	}{
 		{"nothing", func() {}},
-		{"a paused replay", func() { second.PauseReplay(t) }},
-		{"it goes on", func() { second.ResumeReplay(t) }},
-		{"a killed standby", func() { require.NoError(t, second.Kill()) }},
-		{"it is back", func() { require.NoError(t, second.Start()) }},
+		{"a paused replay", func() { far.PauseReplay(t) }},
+		{"it goes on", func() { far.ResumeReplay(t) }},
+		{"a killed standby", func() { require.NoError(t, far.Kill()) }},
+		{"it is back", func() { require.NoError(t, far.Start()) }},
 	}
 	for _, s := range strikes {
 		before := w.done.Load()
@@ -57,13 +58,16 @@ func TestFaultReplicas(t *testing.T) {
 
 	w.failing.Store(true) // the primary itself goes: callers hear of that
 	require.NoError(t, primary.Kill())
-	first.Promote(t)
+	near.Promote(t)
 	before := w.done.Load()
 	require.Eventually(t, func() bool { return w.done.Load() > before+20 }, 2*time.Minute, 20*time.Millisecond, "they find the new primary")
+	for _, state := range []string{"state=promoted", "state=foreign"} { // the one, and the one that still follows the old primary
+		require.Eventually(t, func() bool { return strings.Contains(a.log(), state) }, time.Minute, 20*time.Millisecond, state)
+	}
 	w.end()
 	t.Logf("%d writes were acknowledged and read again, %d answers were no success after the primary was killed", w.done.Load(), w.failed.Load())
 
-	conn, err := pgx.Connect(t.Context(), first.URL("postgres"))
+	conn, err := pgx.Connect(t.Context(), near.URL("postgres"))
 	require.NoError(t, err)
 	defer func() { _ = conn.Close(context.Background()) }()
 	for customer, wanted := range w.acknowledged {

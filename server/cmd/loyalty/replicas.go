@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -57,6 +58,19 @@ func (s *settings) replicas(ctx context.Context, db *store.Store, logger *slog.L
 			logger.Info("a replica of the database", "replica", replica, "state", state, "error", err)
 		},
 	})
+}
+
+// replicasNow looks until each replica has been asked, or should have answered.
+func (s *settings) replicasNow(ctx context.Context, db *store.Store) ([]store.Replica, error) {
+	reads, err := s.replicas(ctx, db, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil, err
+	}
+	unknown := func(r store.Replica) bool { return r.State == "unknown" }
+	for until := time.Now().Add(readyTime); time.Now().Before(until) && slices.ContainsFunc(reads.Replicas(), unknown); {
+		time.Sleep(10 * time.Millisecond)
+	}
+	return reads.Replicas(), reads.Release()
 }
 
 // rows is what the engine loads from and writes to.

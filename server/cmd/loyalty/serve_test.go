@@ -120,6 +120,10 @@ func TestWrongSettings(t *testing.T) {
 		{"LOYALTY_LOG", []string{"LOYALTY_LOG=xml"}, nil},
 		{"LOYALTY_POOL_BATCHES", []string{"LOYALTY_POOL_BATCHES=-1"}, nil},
 		{"LOYALTY_POOL_READS", []string{"LOYALTY_POOL_READS=many"}, nil},
+		{"LOYALTY_REPLICA_URL", []string{"LOYALTY_REPLICA_URL=postgres://u:hidden@127.0.0.1:1/x"}, nil}, // a file has none
+		{"LOYALTY_REPLICA_URL", []string{"LOYALTY_DATABASE_URL=postgres://127.0.0.1:1/x", "LOYALTY_REPLICA_URL=mysql://u:hidden@db/x"}, nil},
+		{"LOYALTY_REPLICA_LAG", []string{"LOYALTY_REPLICA_LAG=1ms"}, nil},
+		{"LOYALTY_REPLICA_LAG", []string{"LOYALTY_REPLICA_LAG=5"}, nil},
 		{"LOYALTY_LOG", []string{"LOYALTY_LOG=json,loud"}, nil},
 		{"LOYALTY_SIGNING_DEBUG", []string{"LOYALTY_SIGNING_DEBUG=true", "LOYALTY_LISTEN=0.0.0.0:0"}, nil},
 		{"LOYALTY_SIGNING_DEBUG", []string{"LOYALTY_SIGNING_DEBUG=perhaps"}, nil},
