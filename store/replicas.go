@@ -159,7 +159,7 @@ func (s *Replicated) choose(ctx context.Context, how freshness) (*replica, deman
 			}
 			return r, demand{mark: m}
 		}
-		asking, cancel := context.WithTimeout(ctx, replicaEvery)
+		asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), replicaEvery) // one that goes away takes no connection along
 		defer cancel()
 		m, err := s.log.asOf(asking, time.Now())
 		if err != nil {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -33,6 +34,7 @@ type primaryLog struct {
 	config *pgx.ConnConfig
 	turn   chan struct{} // held by who asks
 	conn   *pgx.Conn     // of who has the turn; nil: none is open
+	open   atomic.Bool   // there is a connection
 	last   atomic.Pointer[mark]
 
 	lock  sync.Mutex
@@ -44,8 +46,26 @@ func newPrimaryLog(config *pgx.ConnConfig, bound time.Duration) *primaryLog {
 	return &primaryLog{config: config, turn: make(chan struct{}, 1), bound: bound}
 }
 
+// Limits of what is asked of the primary. Its address may name several servers, of which
+// the first does not answer.
+const (
+	primaryConnect = 10 * time.Second
+	primaryTime    = time.Second
+)
+
+var errPrimaryAway = errors.New("the primary is not connected")
+
 // asOf gives a mark that was made at an instant or after it. The instant is in the past.
+// It does not wait for a connection: who watches a replica makes one.
 func (l *primaryLog) asOf(ctx context.Context, at time.Time) (mark, error) {
+	if !l.open.Load() {
+		return mark{}, errPrimaryAway
+	}
+	return l.connected(ctx, at)
+}
+
+// connected is asOf for who has the time to connect.
+func (l *primaryLog) connected(ctx context.Context, at time.Time) (mark, error) {
 	if m := l.last.Load(); m != nil && !m.at.Before(at) {
 		return *m, nil
 	}
@@ -69,11 +89,12 @@ FROM (SELECT pg_current_wal_flush_lsn() AS at) AS p, pg_control_system() AS c`
 // ask is for who has the turn.
 func (l *primaryLog) ask(ctx context.Context) (m mark, err error) {
 	if l.conn == nil {
-		if l.conn, err = pgx.ConnectConfig(ctx, l.config.Copy()); err != nil {
-			l.conn = nil
+		if err := l.connect(ctx); err != nil {
 			return m, err
 		}
 	}
+	ctx, cancel := context.WithTimeout(ctx, primaryTime)
+	defer cancel()
 	m.at = time.Now()
 	if err := l.conn.QueryRow(ctx, selectPosition).Scan(&m.position, &m.origin.line, &m.origin.system); err != nil {
 		l.drop()
@@ -84,7 +105,19 @@ func (l *primaryLog) ask(ctx context.Context) (m mark, err error) {
 	return m, nil
 }
 
+func (l *primaryLog) connect(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, primaryConnect)
+	defer cancel()
+	c, err := pgx.ConnectConfig(ctx, l.config.Copy())
+	if err == nil {
+		l.conn = c
+		l.open.Store(true)
+	}
+	return err
+}
+
 func (l *primaryLog) drop() {
+	l.open.Store(false)
 	if l.conn != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()

@@ -183,10 +183,8 @@ func (r *replica) watch(ctx context.Context, l *primaryLog, report func(state st
 // look asks once. Where the primary does not answer, nothing is known of how far the
 // replica is behind; but it may be away.
 func (r *replica) look(ctx context.Context, c **pgx.Conn, l *primaryLog) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, replicaTime)
-	defer cancel()
 	began := time.Now()
-	m, away := l.asOf(ctx, began)
+	m, away := l.connected(ctx, began)
 	if away != nil {
 		last := l.last.Load()
 		if last == nil {
@@ -194,7 +192,7 @@ func (r *replica) look(ctx context.Context, c **pgx.Conn, l *primaryLog) (err er
 		}
 		m = *last
 	}
-	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), replicaTime) // the primary took its own time
+	ctx, cancel := context.WithTimeout(ctx, replicaTime)
 	defer cancel()
 	if *c == nil {
 		if *c, err = pgx.ConnectConfig(ctx, r.conn.Copy()); err != nil {
