@@ -158,22 +158,22 @@ func (r *replica) watch(ctx context.Context, l *primaryLog, report func(state st
 		}
 	}
 	defer shut()
-	for tick := time.NewTicker(replicaEvery); ; {
-		was := *r.state.Load()
+	tick := time.NewTicker(replicaEvery)
+	defer tick.Stop()
+	for told := replicaUnknown; ; {
 		err := r.look(ctx, &c, l)
 		if ctx.Err() != nil {
-			tick.Stop()
 			return
 		}
 		if err != nil {
 			shut()
 		}
-		if now := *r.state.Load(); now != was {
+		if now := *r.state.Load(); now != told {
+			told = now
 			report(now, err)
 		}
 		select {
 		case <-ctx.Done():
-			tick.Stop()
 			return
 		case <-tick.C:
 		}
