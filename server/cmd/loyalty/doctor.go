@@ -94,7 +94,9 @@ func patientOf(s *settings, db *store.Store) *doctor.Patient {
 		}
 	}
 	if s.replicaURL != "" {
-		p.Replicas = func(ctx context.Context) ([]store.Replica, error) { return s.replicasNow(ctx, db) }
+		p.Replicas = func(ctx context.Context) ([]store.Replica, error) {
+			return replicasNow(ctx, db, store.ReplicaOptions{URLs: replicaURLs(s.replicaURL), Lag: s.replicaLag}, readyTime)
+		}
 	}
 	if s.redisURL != "" {
 		p.Redis = func(ctx context.Context) error { return limit.Ping(ctx, s.redisURL) }

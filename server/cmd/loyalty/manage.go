@@ -88,8 +88,8 @@ func (a *app) look() observe.Moment {
 	pools := a.store.Pools
 	if a.reads != nil {
 		pools = a.reads.Pools
+		lookAtReplicas(a.reads, &m)
 	}
-	a.lookAtReplicas(&m)
 	for _, p := range pools() {
 		m.Pools = append(m.Pools, observe.Pool{Name: p.Name, Used: p.Used, Idle: p.Idle, Most: p.Most, Waits: p.Waits, Waited: p.Waited})
 	}

@@ -14,6 +14,6 @@ func TestReplicaURLs(t *testing.T) {
 		"postgres://a/x, postgresql://b/x,":     {"postgres://a/x", "postgresql://b/x"},
 		"postgres://u@a:1,b:2/x,postgres://c/x": {"postgres://u@a:1,b:2/x", "postgres://c/x"},
 	} {
-		require.Equal(t, wanted, (&settings{replicaURL: text}).replicaURLs(), text)
+		require.Equal(t, wanted, replicaURLs(text), text)
 	}
 }

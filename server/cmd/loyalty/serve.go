@@ -138,7 +138,7 @@ func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logg
 	if err != nil {
 		return nil, err
 	}
-	if a.reads, err = s.replicas(ctx, db, logger); err != nil {
+	if a.reads, err = withReplicas(ctx, db, store.ReplicaOptions{URLs: replicaURLs(s.replicaURL), Lag: s.replicaLag, ReadConnections: s.poolReads}, logger); err != nil {
 		return nil, err
 	}
 	if err := s.wire(ctx, a); err != nil {
@@ -206,8 +206,12 @@ func (s *settings) wire(ctx context.Context, a *app) (err error) {
 		Database: a.store, Clock: clock, Report: func(err error) { a.logger.Error("the clock", "error", err) },
 	})
 	_ = a.keeper.Check(ctx) // it was reported; what needs a right clock waits
+	rows := loyalty.Store(a.store)
+	if a.reads != nil {
+		rows = a.reads
+	}
 	o := engine.EngineOptions{
-		Store: a.rows(), Contract: a.vocabulary, Programmes: a.directory, Rules: action.All(), Features: action.Features(), Workers: s.workers(), Timekeeper: a.keeper,
+		Store: rows, Contract: a.vocabulary, Programmes: a.directory, Rules: action.All(), Features: action.Features(), Workers: s.workers(), Timekeeper: a.keeper,
 	}
 	if a.metrics != nil {
 		o.Observer = a.metrics

@@ -195,8 +195,11 @@ func (s *settings) check() error {
 			}
 		}
 	}
-	if err := s.checkReplicas(); err != nil {
-		return err
+	if s.replicaLag < leastReplicaLag || s.replicaLag > mostReplicaLag {
+		return fault("replica-lag", "%s must be from 1s to 10m", s.replicaLag)
+	}
+	if err := checkReplicaURLs(s.replicaURL, !strings.HasPrefix(s.databaseURL, "postgres")); err != nil {
+		return fault("replica-url", "%w", err)
 	}
 	return s.checkDatabase()
 }
