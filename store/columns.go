@@ -75,9 +75,7 @@ func (t table[R]) without(names ...string) table[R] {
 }
 
 // inserts makes the statement that inserts rows.
-func (t table[R]) inserts() *statement[R] {
-	return inserts(`INSERT INTO `+t.name+` (`+fieldNames(t.all())+`) SELECT * FROM v`, t.all()...)
-}
+func (t table[R]) inserts() *statement[R] { return insertsInto(t.name, t.all()...) }
 
 // through takes the fields of a row that is a part of another one.
 func through[T, R any](fields []field[R], of func(*T) *R) []field[T] {

@@ -86,7 +86,7 @@ var (
 	insertNames = nameTable.inserts()
 	deleteNames = guards(`DELETE FROM names WHERE (kind, value, owner) IN (SELECT kind, value, owner FROM v)`, nameTable.fields...)
 
-	insertKeys = inserts(`INSERT INTO customer_keys (customer_id, sealed) SELECT * FROM v`,
+	insertKeys = insertsInto("customer_keys",
 		field[customerKeyRow]{"customer_id", "uuid", func(k *customerKeyRow) any { return &k.CustomerID }},
 		field[customerKeyRow]{"sealed", "bytea", func(k *customerKeyRow) any { return (*blob)(&k.Sealed) }})
 	// A customer without a key has nothing to destroy: no guard.

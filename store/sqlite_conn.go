@@ -59,7 +59,9 @@ func (c *call[T]) run(conn *sqliteConn) error {
 		return err
 	}
 	for i := range c.rows {
-		if err := conn.bind(len(c.fields), func(k int) any { return c.fields[k].get(&c.rows[i]) }); err != nil {
+		if c.values != nil {
+			conn.take(c.values[i*len(c.fields) : (i+1)*len(c.fields)])
+		} else if err := conn.bind(len(c.fields), func(k int) any { return c.fields[k].get(&c.rows[i]) }); err != nil {
 			return err
 		}
 		if c.each != nil {
@@ -72,6 +74,29 @@ func (c *call[T]) run(conn *sqliteConn) error {
 		}
 	}
 	return nil
+}
+
+// ready makes the values of all rows.
+func (c *call[T]) ready() error {
+	c.values = make([]driver.Value, 0, len(c.rows)*len(c.fields))
+	for i := range c.rows {
+		for k := range c.fields {
+			v, err := c.fields[k].get(&c.rows[i]).(driver.Valuer).Value()
+			if err != nil {
+				return err
+			}
+			c.values = append(c.values, v)
+		}
+	}
+	return nil
+}
+
+// take binds values that were made before.
+func (c *sqliteConn) take(values []driver.Value) {
+	c.args = c.args[:0]
+	for k, v := range values {
+		c.args = append(c.args, driver.NamedValue{Ordinal: k + 1, Value: v})
+	}
 }
 
 func (c *sqliteConn) bind(n int, get func(int) any) error {

@@ -23,7 +23,8 @@ func (e *sqliteEngine) within(ctx context.Context, needs loyalty.Needs, work wor
 }
 
 // apart decides on a snapshot and takes the writer only for what is to be written.
-// The statements compare with the rows as they were loaded, as on PostgreSQL.
+// The statements compare with the rows as they were loaded, as on PostgreSQL, and are
+// made ready before: whoever waits for the writer waits for the database alone.
 func (e *sqliteEngine) apart(ctx context.Context, needs loyalty.Needs, work work) error {
 	var w *loyalty.Writes
 	err := e.reading(ctx, needs, func(l *loyalty.Loaded) (_ *loyalty.Writes, err error) {
@@ -33,7 +34,16 @@ func (e *sqliteEngine) apart(ctx context.Context, needs loyalty.Needs, work work
 	if err != nil {
 		return err
 	}
-	return e.writing(ctx, func(conn *sqliteConn) error { return e.write(ctx, conn, w) })
+	list, err := writeCalls(w, e.sealer)
+	if err != nil {
+		return err
+	}
+	for _, call := range list {
+		if err := call.ready(); err != nil {
+			return err
+		}
+	}
+	return e.writing(ctx, func(conn *sqliteConn) error { return e.commit(ctx, conn, w, list) })
 }
 
 // writing runs one immediate transaction; an error rolls it back.
@@ -134,14 +144,19 @@ func (e *sqliteEngine) batch(ctx context.Context, conn *sqliteConn, needs loyalt
 }
 
 func (e *sqliteEngine) write(ctx context.Context, conn *sqliteConn, w *loyalty.Writes) error {
+	list, err := writeCalls(w, e.sealer)
+	if err != nil {
+		return e.classify(err)
+	}
+	return e.commit(ctx, conn, w, list)
+}
+
+// commit runs the statements of a write.
+func (e *sqliteEngine) commit(ctx context.Context, conn *sqliteConn, w *loyalty.Writes, list []calls) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	list, err := writeCalls(w, e.sealer)
-	if err == nil {
-		err = conn.runAll(list)
-	}
-	if err != nil {
+	if err := conn.runAll(list); err != nil {
 		return e.classify(err)
 	}
 	if err := conn.exec("COMMIT"); err != nil {

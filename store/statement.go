@@ -1,6 +1,7 @@
 package store
 
 import (
+	"database/sql/driver"
 	"strconv"
 	"strings"
 
@@ -36,6 +37,16 @@ func selects[T any](body string, fields ...field[T]) *statement[T] {
 
 // inserts makes a statement that must write every row or fail by itself.
 func inserts[T any](body string, fields ...field[T]) *statement[T] { return selects(body, fields...) }
+
+// insertsInto inserts the fields as they are. SQLite is told that each execution has one
+// row: of a SELECT it expects several, and copies every page that it is about to change, to
+// undo the first rows where a later one fails.
+func insertsInto[T any](table string, fields ...field[T]) *statement[T] {
+	into := "INSERT INTO " + table + " (" + fieldNames(fields) + ") "
+	s := inserts(into+"SELECT * FROM v", fields...)
+	s.sqlite = into + "VALUES (" + strings.Repeat("?, ", len(fields)-1) + "?)"
+	return s
+}
 
 // guards makes a statement that must find a row for each row of v: another
 // count means that another batch was faster. PostgreSQL counts inside the database,
@@ -97,12 +108,15 @@ type call[T any] struct {
 	rows []T
 	into []any        // where each row of the answer is read to; nil for writes
 	each func() error // called for each row of the answer
+
+	values []driver.Value // of all rows, where they were made ready for SQLite
 }
 
 // calls is what the two databases execute.
 type calls interface {
 	queue(b *pgx.Batch)
 	run(c *sqliteConn) error
+	ready() error // makes what run binds, so that it takes no time then
 }
 
 // write is a call without an answer; nil where there are no rows.

@@ -10,7 +10,7 @@ import (
 
 // tailPiece is how many events are numbered in one transaction: on SQLite nothing else
 // is written meanwhile.
-const tailPiece = 2000
+const tailPiece = 500
 
 // upTo is a customer whose events up to one are to be numbered.
 type upTo struct{ customer, to loyalty.ID }

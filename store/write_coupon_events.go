@@ -24,7 +24,7 @@ func couponEvents(w *loyalty.Writes) (list []couponEvent) {
 	return list
 }
 
-var insertCouponEvents = inserts(`INSERT INTO coupon_events (coupon_id, version, customer_id, event_id, recorded_at) SELECT * FROM v`,
+var insertCouponEvents = insertsInto("coupon_events",
 	field[couponEvent]{"coupon_id", "uuid", func(c *couponEvent) any { return (*UUID)(&c.coupon) }},
 	field[couponEvent]{"version", "bigint", func(c *couponEvent) any { return (*number)(&c.version) }},
 	field[couponEvent]{"customer_id", "uuid", func(c *couponEvent) any { return (*UUID)(&c.of().Customer) }},

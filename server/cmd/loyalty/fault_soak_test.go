@@ -87,8 +87,10 @@ func TestFaultSoak(t *testing.T) {
 			other, err := storetest.Raw(t, url).Conn(t.Context())
 			require.NoError(t, err)
 			defer other.Close()
-			_, err = other.ExecContext(t.Context(), `BEGIN IMMEDIATE`)
-			require.NoError(t, err)
+			require.Eventually(t, func() bool { // the program may have the lock for as long as this one waits
+				_, err := other.ExecContext(t.Context(), `BEGIN IMMEDIATE`)
+				return err == nil
+			}, patience, 10*time.Millisecond)
 			time.Sleep(3 * time.Second)
 			_, err = other.ExecContext(t.Context(), `ROLLBACK`)
 			require.NoError(t, err)

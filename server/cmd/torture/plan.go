@@ -62,6 +62,8 @@ var plan = []row{
 	{id: "R17", what: "the race detector and the search for leaked goroutines: make race", missing: "is a target of its own: make race"},
 	{id: "R18", what: "every named crash point forced 20 times: 0 lost, 0 doubled, what was begun is finished",
 		targets: []target{{pkg: program, run: "^TestFaultPoints$"}}},
+	{id: "R19", what: "purchases of 5,000 lines, their updates and acceptances, a pool that is filled: what others wait for meanwhile, p50 and p99",
+		targets: []target{{pkg: program, run: "^TestFaultNeighbours$"}}},
 	{id: "F1", what: "every parser of foreign bytes, 10,000,000 executions each: no crash, no hang",
 		targets: []target{{pkg: "./...", run: "^Fuzz", fuzz: true}}},
 	{id: "F2", what: "500 drawn requests for every operation, both databases: no 5xx, nothing off its schema",

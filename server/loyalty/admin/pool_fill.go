@@ -15,7 +15,11 @@ const BulkPoolFill = "pool_fill"
 
 // FillPiece is how many codes one transaction of a fill adds. Everybody else gets
 // their turn between two of them.
-const FillPiece = 1_000
+const FillPiece = 250
+
+// FillDraws is how many codes of a pattern may be taken, one after the other, before
+// it counts as spent.
+const FillDraws = 1_000
 
 // FillPlan is what a fill is asked for.
 type FillPlan struct {

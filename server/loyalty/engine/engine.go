@@ -268,10 +268,19 @@ const batchTime = 10 * time.Second
 // tried again under its customers' locks; when it still cannot be written, every
 // submission is tried on its own, so that none can hurt another. Customers over whom
 // nodes fight are locked from the start. It gives the failure that ended the work; the
-// tickets have it too.
+// tickets have it too, but for errLarge: then nothing was tried.
 func (e *Engine) process(ctx context.Context, tickets []*Ticket) error {
+	if len(tickets) == 0 {
+		return nil
+	}
 	locked := slices.ContainsFunc(tickets, func(t *Ticket) bool { return e.fought.has(t.needs.Ref) })
 	err := e.once(ctx, tickets, locked)
+	if errors.Is(err, errLarge) {
+		return err
+	}
+	for _, t := range tickets {
+		t.movable = false
+	}
 	if !locked && errors.Is(err, loyalty.ErrBatchConflict) {
 		for _, t := range tickets {
 			e.fought.note(t.needs.Ref)
@@ -341,7 +350,7 @@ func (e *Engine) complete(ctx context.Context, tickets []*Ticket, locked bool, r
 func (e *Engine) attempt(ctx context.Context, tickets []*Ticket, locked bool, result func(*batch) (*loyalty.Writes, error)) (err error) {
 	n := needs(tickets, e.Now()) // one instant: what is due then is what was loaded
 	n.Locked = locked
-	n.Apart = !locked && slices.ContainsFunc(tickets, func(t *Ticket) bool { return t.sub.Heavy() })
+	n.Apart = !locked && slices.ContainsFunc(tickets, func(t *Ticket) bool { return t.large || t.sub.Heavy() })
 	n.Reading = slices.ContainsFunc(tickets, func(t *Ticket) bool { return t.preview })
 	decided := false
 	timed := watch{began: time.Now()}
@@ -349,13 +358,16 @@ func (e *Engine) attempt(ctx context.Context, tickets []*Ticket, locked bool, re
 		if fault := recover(); fault != nil {
 			err = Panicked(fault, decided)
 		}
-		if !n.Reading && !errors.Is(err, errIncomplete) {
+		if !n.Reading && !errors.Is(err, errIncomplete) && !errors.Is(err, errLarge) {
 			e.observer.Tried(timed.attempt(len(tickets), err))
 		}
 	}()
 	return e.store.Within(ctx, n, func(l *loyalty.Loaded) (*loyalty.Writes, error) {
 		timed.loaded = time.Now()
 		defer func() { timed.decided = time.Now() }()
+		if findLarge(tickets, l) {
+			return nil, errLarge
+		}
 		b := e.newBatch(l, n)
 		b.ctx = ctx
 		if err := b.runAll(tickets); err != nil {

@@ -83,9 +83,14 @@ func (e *Engine) work(queue chan waiting, most int) {
 			tickets = next.join(tickets)
 			return len(tickets)
 		})
+		for _, t := range tickets {
+			t.movable = queue != e.heavy
+		}
 		began := time.Now()
-		if len(tickets) > 0 {
-			_ = e.process(context.Background(), tickets) // each ticket has its result
+		// each ticket has its result
+		if err := e.process(context.Background(), tickets); errors.Is(err, errLarge) {
+			tickets = e.move(tickets)
+			_ = e.process(context.Background(), tickets)
 		}
 		e.ended(tickets)
 		callers.answered(len(tickets), len(queue), time.Since(began))
@@ -110,4 +115,54 @@ func (e *Engine) Waiting() (light, heavy int) {
 		light += len(q)
 	}
 	return light, len(e.heavy)
+}
+
+// largePurchase is how many lines a purchase has that takes as long to decide on as a
+// heavy submission: a few words accept, change or take back thousands of lines.
+const largePurchase = 250
+
+// errLarge ends the first attempt of a batch in the common queue before it decides:
+// some of its submissions go to the worker of the heavy ones.
+var errLarge = errors.New("a submission touches a large purchase")
+
+// findLarge marks the movable tickets of customers of whom a large purchase was loaded:
+// the one that a ticket names, or one that is due. A ticket can be moved once.
+func findLarge(tickets []*Ticket, l *loyalty.Loaded) (found bool) {
+	for _, t := range tickets {
+		if !t.movable {
+			continue
+		}
+		t.movable = false
+		id := t.needs.ID
+		if id == (loyalty.ID{}) {
+			id = l.Names[t.needs.Ref]
+		}
+		if c := l.Customers[id]; c != nil {
+			for _, p := range c.Transactions {
+				t.large = t.large || len(p.Detail.Items) >= largePurchase
+			}
+		}
+		found = found || t.large
+	}
+	return found
+}
+
+// move hands the large tickets to the worker of the heavy submissions and gives the
+// others. Where that worker has enough to do, or the engine closes, they stay.
+func (e *Engine) move(tickets []*Ticket) (stay []*Ticket) {
+	release, err := e.hold()
+	if err == nil {
+		defer release()
+	}
+	for _, t := range tickets {
+		if err == nil && t.large {
+			select {
+			case e.heavy <- waiting{t, context.Background(), new(atomic.Bool)}:
+				continue
+			default:
+			}
+		}
+		stay = append(stay, t)
+	}
+	return stay
 }

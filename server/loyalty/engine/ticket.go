@@ -114,6 +114,8 @@ type Ticket struct {
 	at          time.Time // effective; zero: when it is recorded
 	transaction string    // the transaction_id in the data, if any
 	preview     bool
+	movable     bool             // to the worker of heavy submissions, where it is found to be large
+	large       bool             // what it touches is (see findLarge)
 	seed        [32]byte         // of random codes, the same in every attempt; zero until one is drawn
 	err         error            // refused before the transaction
 	off         error            // its module is off: refused where nothing is pending from before

@@ -127,16 +127,16 @@ func TestFillPool(t *testing.T) {
 		require.NoError(t, err)
 
 		o := c.fill("spring", codes, 0)
-		require.Equal(t, 4, c.kept())
+		require.Equal(t, 14, c.kept())
 		s := &between{Store: c.store, after: func(piece int) {
 			c.send("member-1001", "point_add", `{"points":1}`)
-			if piece < 4 {
-				require.Equal(t, fmt.Sprintf("processing %d 3500 %d", 1000*piece, 1+piece/3), c.stands(o))
+			if piece < 14 {
+				require.Equal(t, fmt.Sprintf("processing %d 3500 %d", admin.FillPiece*piece, 1+piece/12), c.stands(o))
 			}
 		}}
 		c.now = c.now.Add(time.Second)
 		done, failed := c.workFills(s)
-		require.Equal(t, []int64{3500, 0, 4}, []int64{done, failed, int64(s.pieces)})
+		require.Equal(t, []int64{3500, 0, 14}, []int64{done, failed, int64(s.pieces)})
 		require.Equal(t, "done 3500 3500 2", c.stands(o))
 		require.Equal(t, []string{
 			fmt.Sprintf("4 %s 1 coupon_exists (190033) codes[3]: coupon_exists", codes[3]),
@@ -250,11 +250,11 @@ func TestFillOnce(t *testing.T) {
 		}
 		first, err := c.FillPool(t.Context(), call("1"), "spring", manyCodes(2500), 0)
 		require.NoError(t, err)
-		require.Equal(t, 3, c.kept())
+		require.Equal(t, 10, c.kept())
 		again, err := c.FillPool(t.Context(), call("1"), "spring", manyCodes(2500), 0)
 		require.NoError(t, err)
 		require.Equal(t, first.Value.ID.String(), string(again.Replayed.Body))
-		require.Equal(t, 3, c.kept(), "nothing is kept for a repetition")
+		require.Equal(t, 10, c.kept(), "nothing is kept for a repetition")
 		c.workFills(c.store)
 		again, err = c.FillPool(t.Context(), call("1"), "spring", manyCodes(2500), 0)
 		require.NoError(t, err)
@@ -278,7 +278,7 @@ func TestFillKilled(t *testing.T) {
 		codes := manyCodes(3200)
 		up, made := c.fill("spring", codes, 0), c.fill("cards", nil, 3200)
 		for run := 0; ; run++ {
-			require.Less(t, run, 20)
+			require.Less(t, run, 40)
 			s := &between{Store: c.store, before: func(piece int) error {
 				if piece > 1 { // one piece a run, the others are lost
 					return errKilled
@@ -287,7 +287,7 @@ func TestFillKilled(t *testing.T) {
 			}}
 			if done, failed := c.workFills(s); failed == 0 {
 				require.Positive(t, run)
-				require.LessOrEqual(t, done, int64(1000))
+				require.LessOrEqual(t, done, int64(admin.FillPiece))
 				break
 			}
 		}
@@ -376,14 +376,14 @@ func TestFillOfAPoolThatGoes(t *testing.T) {
 					end(pool)
 				}
 			}})
-			want := "1001  1500 entity_archived (190054) codes[1000]: entity_archived"
+			want := "251  2250 entity_archived (190054) codes[250]: entity_archived"
 			if pool == "lost" {
-				want = "1001  1500 internal (190001) codes[1000]: internal"
+				want = "251  2250 internal (190001) codes[250]: internal"
 				require.EqualValues(t, 1, failed)
 			}
-			require.Equal(t, "done 2500 2500 1500", c.stands(o), pool)
+			require.Equal(t, "done 2500 2500 2250", c.stands(o), pool)
 			require.Equal(t, []string{want}, c.refusals(o))
-			require.Equal(t, codes[:1000], c.free(pool))
+			require.Equal(t, codes[:admin.FillPiece], c.free(pool))
 			require.Zero(t, c.kept(), "what was kept for it is forgotten")
 		}
 	})

@@ -77,7 +77,7 @@ func (w *bulkWork) fill(tx loyalty.AdminTx, plan admin.FillPlan, at *fillProgres
 	if plan.Generate == 0 {
 		return w.fillKept(f)
 	}
-	added, err := f.Draw(int(min(w.Total-w.Done, admin.FillPiece)), admin.FillPiece)
+	added, err := f.Draw(int(min(w.Total-w.Done, admin.FillPiece)), admin.FillDraws)
 	if err == nil && added == 0 {
 		err = f.Spent()
 	}

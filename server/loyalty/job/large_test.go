@@ -1,0 +1,100 @@
+package job_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/store/storetest"
+)
+
+// noting is a store that notes which writes were decided apart, by the action of their
+// first event.
+type noting struct {
+	loyalty.Store
+	lock  sync.Mutex
+	apart map[string]bool
+}
+
+func (s *noting) Within(ctx context.Context, n loyalty.Needs, work func(*loyalty.Loaded) (*loyalty.Writes, error)) error {
+	return s.Store.Within(ctx, n, func(l *loyalty.Loaded) (*loyalty.Writes, error) {
+		w, err := work(l)
+		if err == nil && len(w.Events) > 0 {
+			s.lock.Lock()
+			s.apart[w.Events[0].Action] = n.Apart
+			s.lock.Unlock()
+		}
+		return w, err
+	})
+}
+
+// TestLargePurchasesAreDecidedApart: a few words about a purchase of hundreds of lines,
+// and its date, are decided as a heavy submission is; those about a small one are not.
+func TestLargePurchasesAreDecidedApart(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		noted := &noting{apart: map[string]bool{}}
+		s := newShop(t, url, modules{"checkout_accept": `{"type":"accept","pending_days":1}`}, func(o *engine.EngineOptions) { noted.Store, o.Store = o.Store, noted })
+		s.enrol("ada", "bob")
+		for name, c := range map[string]struct {
+			lines int
+			apart bool
+		}{"ada": {300, true}, "bob": {3, false}} {
+			buy := func(id string) {
+				s.must(name, "checkout", `{"transaction_id":"`+name+id+`","total":600,"items":`+basket(c.lines, "")+`}`)
+			}
+			said := func(action, data string) {
+				noted.apart = map[string]bool{}
+				s.must(name, action, data)
+				require.Equal(t, map[string]bool{action: c.apart && action != "point_add"}, noted.apart, name)
+			}
+			buy("-1")
+			said("checkout_update", `{"transaction_id":"`+name+`-1","total":500}`)
+			said("checkout_accept", `{"transaction_id":"`+name+`-1"}`)
+			said("refund_item", `{"transaction_id":"`+name+`-1","product_id":"p-2","quantity":1}`)
+			said("refund", `{"transaction_id":"`+name+`-1"}`)
+			said("point_add", `{"points":1}`)
+			buy("-2")
+		}
+		s.wait(25 * time.Hour)
+		for name, apart := range map[string]bool{"ada": true, "bob": false} {
+			noted.apart = map[string]bool{}
+			s.must(name, "point_add", `{"points":1}`)
+			require.Equal(t, map[string]bool{"checkout_accept": apart}, noted.apart, "the due purchase of "+name)
+		}
+		s.foldsBack()
+	})
+}
+
+// TestLargePurchasesBesideSmallOnes: what is moved out of the common queue leaves its
+// neighbours there, and both are done once.
+func TestLargePurchasesBesideSmallOnes(t *testing.T) {
+	eachShop(t, modules{"checkout_accept": `{"type":"accept","pending_days":9}`}, func(t *testing.T, s *shop) {
+		s.enrol("ada", "bob")
+		s.must("ada", "checkout", `{"transaction_id":"T-1","total":1,"items":`+basket(300, "")+`}`)
+		var all sync.WaitGroup
+		for range 20 {
+			all.Go(func() {
+				_, err := s.send("ada", "checkout_update", `{"transaction_id":"T-1","total":2}`)
+				if err != nil {
+					t.Error(err)
+				}
+			})
+			all.Go(func() {
+				_, err := s.send("bob", "point_add", `{"points":1}`)
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		require.EqualValues(t, 20, s.customer("bob").Figures.Score)
+		s.must("ada", "checkout_accept", `{"transaction_id":"T-1"}`)
+		require.EqualValues(t, 600, s.customer("ada").Figures.Score)
+		s.foldsBack()
+	})
+}
