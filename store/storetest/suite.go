@@ -50,6 +50,7 @@ func Run(t *testing.T, d Database) {
 		{"the journal is append-only", appendOnly},
 		{"the tail", tail},
 		{"races of the tail", tailRaces},
+		{"the feed", feed},
 	} {
 		t.Run(part.name, func(t *testing.T) {
 			url := d.Migrated(t)

@@ -50,6 +50,11 @@ func (f *follower) see(list []loyalty.TailEvent) error {
 
 // happens writes an event of each of some customers on a node, recorded by its clock.
 func happens(s *store.Store, now time.Time, customers ...loyalty.ID) error {
+	return happensAs(s, "visit", now, customers...)
+}
+
+// happensAs is happens by an action.
+func happensAs(s *store.Store, action string, now time.Time, customers ...loyalty.ID) error {
 	needs := loyalty.Needs{Now: now, Apart: true}
 	for _, id := range customers {
 		needs.Customers = append(needs.Customers, loyalty.CustomerNeeds{ID: id})
@@ -62,7 +67,7 @@ func happens(s *store.Store, now time.Time, customers ...loyalty.ID) error {
 				after := before
 				after.LastEvent = loyalty.NewID(now, before.LastEvent)
 				w.Customers = append(w.Customers, changedCustomer{Before: before, After: after})
-				w.Events = append(w.Events, loyalty.Event{ID: after.LastEvent, Customer: id, Action: "visit", At: now, RecordedAt: now})
+				w.Events = append(w.Events, loyalty.Event{ID: after.LastEvent, Customer: id, Action: action, At: now, RecordedAt: now})
 			}
 			return w, nil
 		})
