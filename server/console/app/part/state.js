@@ -1,16 +1,20 @@
 // What a screen shows before it has something, and when it gets nothing.
 import { html } from '../ui.js'
 import { t } from '../words.js'
+import { can } from '../api.js'
 import { tell } from './toast.js'
 
 export const Loading = () => html`<p class="loading" role="status">${t('loading')}</p>`
+
+const moduleOff = 160600
 
 export function Failure({ error, again }) {
   return html`<div class="failure" role="alert">
     <p><strong>${error.message}</strong></p>
     ${error.details?.length > 0 && html`<ul>${error.details.map((d) => html`<li><code>${d.field}</code> ${d.message}</li>`)}</ul>`}
-    ${error.request && html`<p class="small">${t('error.code')} ${error.code} · ${t('error.request')} <code>${error.request}</code></p>`}
+    ${error.request && html`<p class="small">${t('error.code')} <a href=${'/docs/errors/' + error.code} target="_blank" rel="noopener">${error.code}</a> · ${t('error.request')} <code>${error.request}</code></p>`}
     ${error.wait > 0 && html`<p class="small">${t('error.wait', { n: error.wait })}</p>`}
+    ${error.code === moduleOff && can('configureModule') && html`<p><a class="button" href="#/administration?tab=modules">${t('modules.open')}</a></p>`}
     ${again && html`<button onClick=${again}>${t('again')}</button>`}
   </div>`
 }
