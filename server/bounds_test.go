@@ -76,11 +76,11 @@ func TestPagesAreBoundedInBytes(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := openOn(t, url, patient)
 		h.enrol("ada")
-		const purchases, lines = 12, 100
-		long := strings.Repeat("c", 7800)
+		const purchases, lines = 12, 400
+		long := strings.Repeat("c", 1900)
 		var items []string
 		for i := range lines {
-			items = append(items, fmt.Sprintf(`{"product_id":"p%d","product_name":"n","product_url":"http://s.test/","engraving":%q,"quantity":1,"subtotal":1}`, i, long))
+			items = append(items, fmt.Sprintf(`{"product_id":"p%d","product_name":"n","product_url":"http://s.test/","product_category":%q,"quantity":1,"subtotal":1}`, i, long))
 		}
 		events := map[string]bool{}
 		for i := range purchases {

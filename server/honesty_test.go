@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"maps"
 	"math/rand/v2"
@@ -55,6 +56,7 @@ type witness struct {
 	truths  map[string]*came
 	made    int    // things of its own, so far
 	webhook string // its id, once there is one
+	below   *sql.DB
 
 	refused *cameRefused // what of the documented refusals came; nil: only statuses are looked at
 }

@@ -44,8 +44,10 @@ func (w *witness) fresh() string {
 	return id
 }
 
-// claimed is a member with a claim of a reward, and its id.
+// claimed is a member with a claim of a reward, and its id. Its stock lasts for any number
+// of drawn requests.
 func (w *witness) claimed() (member, claim string) {
+	done(w.house, "/entities/rewards/reward/coffee", `{"stock":1000000000}`)
 	member = w.fresh()
 	return member, done(w.house, "/customers/"+member+"/activities/rewards/coffee/claim", "")["id"].(string)
 }
@@ -141,9 +143,11 @@ func (w *witness) withWebhook(state string) string {
 		w.webhook = made["webhook_id"].(string)
 		done(w.house, "/admin/webhooks/"+w.webhook+"/test", "")
 	}
-	raw := storetest.Raw(w.t, strings.Replace(w.databaseURL, "&pool_max_conns=1", "", 1))
+	if w.below == nil {
+		w.below = storetest.Raw(w.t, strings.Replace(w.databaseURL, "&pool_max_conns=1", "", 1))
+	}
 	for _, text := range []string{"UPDATE deliveries SET state = 'dead', front = (1 = 0)", "UPDATE webhooks SET state = '" + state + "'", "DELETE FROM replays"} {
-		_, err := raw.Exec(text)
+		_, err := w.below.Exec(text)
 		require.NoError(w.t, err)
 	}
 	return w.webhook
