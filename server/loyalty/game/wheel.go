@@ -150,7 +150,7 @@ func WheelNeeds(p *programme.Programme) loyalty.CustomerNeeds {
 		}
 	}
 	n := reward.ClaimNeeds(prizes)
-	n.Lots, n.Progress = loyalty.NoLots, n.Progress|loyalty.Kinds(loyalty.ProgressWheel)
+	n.Progress |= loyalty.Kinds(loyalty.ProgressWheel)
 	return n
 }
 

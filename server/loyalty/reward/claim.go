@@ -32,6 +32,11 @@ type rewardClaimed struct {
 // ErrPoolEmpty (120212), ErrRewardSegment (120213), ErrRewardPoints (120241), in
 // this order.
 func Claim(r *engine.Run, reward *Reward, cost int64, parent *loyalty.Event) (*ClaimResult, error) {
+	if cost > 0 { // the price is spent lot by lot
+		if err := r.Require(loyalty.CustomerNeeds{Lots: loyalty.OpenLots}); err != nil {
+			return nil, err
+		}
+	}
 	standing, err := MayClaim(r, reward, cost)
 	if err != nil {
 		return nil, err
@@ -61,9 +66,6 @@ func Claim(r *engine.Run, reward *Reward, cost int64, parent *loyalty.Event) (*C
 // contract lists them.
 func MayClaim(r *engine.Run, reward *Reward, cost int64) (engine.RewardStanding, error) {
 	needs := loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressReward), Tallies: []string{loyalty.TallyReward + reward.ID}}
-	if cost > 0 {
-		needs.Lots = loyalty.OpenLots
-	}
 	if err := r.Require(needs); err != nil {
 		return engine.RewardStanding{}, err
 	}

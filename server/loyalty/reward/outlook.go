@@ -17,9 +17,10 @@ type ClaimOutlook struct {
 	LastClaimedAt time.Time // zero: never
 }
 
-// ClaimNeeds is what the outlooks of rewards read, so that it can be loaded at once.
+// ClaimNeeds is what the outlooks of rewards read, so that it can be loaded at once. Whether
+// a price can be paid is told by the figures alone.
 func ClaimNeeds(rewards map[string]*Reward) loyalty.CustomerNeeds {
-	n := loyalty.CustomerNeeds{Lots: loyalty.OpenLots, Progress: loyalty.Kinds(loyalty.ProgressReward), Pools: map[string]int{}}
+	n := loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressReward), Pools: map[string]int{}}
 	for id, reward := range rewards {
 		n.Tallies = append(n.Tallies, loyalty.TallyReward+id)
 		if reward.Pool != "" {
