@@ -30,6 +30,11 @@ type people struct{ *house }
 
 func openConsole(t *testing.T, url string) *people {
 	t.Helper()
+	return openConsoleWith(t, url, func(*console.Options, *server.Options) {})
+}
+
+func openConsoleWith(t *testing.T, url string, change func(*console.Options, *server.Options)) *people {
+	t.Helper()
 	p := &people{}
 	p.house = openOn(t, url, func(o *server.Options) {
 		catalogue, err := i18n.Load()
@@ -37,9 +42,11 @@ func openConsole(t *testing.T, url string) *people {
 		o.Limiter = unlimited{}
 		users := o.Reader.(*store.Store)
 		o.Console = func(api http.Handler, peer func(*http.Request) (netip.Addr, bool)) (http.Handler, error) {
-			return console.New(console.Options{
+			c := console.Options{
 				Users: user.New(users, nil), Catalogue: catalogue, Limiter: o.Limiter, Logger: slog.New(slog.DiscardHandler), API: api, Peer: peer,
-			})
+			}
+			change(&c, o)
+			return console.New(c)
 		}
 	})
 	return p
@@ -49,6 +56,7 @@ func openConsole(t *testing.T, url string) *people {
 type visitor struct {
 	*people
 	cookie string
+	flow   string // the cookie of a way to the provider
 }
 
 // user makes a user and gives the token of their invitation.
@@ -87,7 +95,10 @@ func (v *visitor) ask(method, target, body string, headers ...string) answer {
 		}
 	}
 	if v.cookie != "" {
-		r.Header.Set("Cookie", "loyalty="+v.cookie)
+		r.AddCookie(&http.Cookie{Name: "loyalty", Value: v.cookie})
+	}
+	if v.flow != "" && strings.HasPrefix(target, "/console/oidc/") {
+		r.AddCookie(&http.Cookie{Name: "loyalty-oidc", Value: v.flow})
 	}
 	resp, err := http.DefaultTransport.RoundTrip(r)
 	require.NoError(v.t, err)
@@ -95,6 +106,11 @@ func (v *visitor) ask(method, target, body string, headers ...string) answer {
 	require.NoError(v.t, err)
 	require.NoError(v.t, resp.Body.Close())
 	for _, c := range resp.Cookies() {
+		if c.Name == "loyalty-oidc" {
+			require.Equal(v.t, []any{"/console/oidc", true, http.SameSiteLaxMode}, []any{c.Path, c.HttpOnly, c.SameSite})
+			v.flow = c.Value
+			continue
+		}
 		require.Equal(v.t, []any{"loyalty", "/console", true, http.SameSiteStrictMode}, []any{c.Name, c.Path, c.HttpOnly, c.SameSite})
 		v.cookie = c.Value
 	}

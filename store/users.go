@@ -259,6 +259,11 @@ func (t *adminTx) UserByLogin(login string) (loyalty.User, bool, error) {
 	return t.s.oneUser(t.db.Where("login = ?", cleanText(login)))
 }
 
+// UserBySubject finds a user, locked; see loyalty.AdminTx.
+func (t *adminTx) UserBySubject(issuer, subject string) (loyalty.User, bool, error) {
+	return t.s.oneUser(t.db.Clauses(clause.Locking{Strength: "UPDATE"}).Where("issuer = ? AND subject = ?", cleanText(issuer), cleanText(subject)))
+}
+
 // User finds a user by id, locked.
 func (t *adminTx) User(id loyalty.ID) (loyalty.User, bool, error) {
 	return t.s.oneUser(t.db.Clauses(clause.Locking{Strength: "UPDATE"}).Where("id = ?", UUID(id)))

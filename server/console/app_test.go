@@ -121,7 +121,7 @@ func TestVendored(t *testing.T) {
 // TestPages: files are kept for good under their hash, the page that names it never, and
 // there is nothing else.
 func TestPages(t *testing.T) {
-	p, err := newPages()
+	p, err := newPages(map[string]string{"outside": `A "company"`})
 	require.NoError(t, err)
 	get := func(path, encoding string) *httptest.ResponseRecorder {
 		r := httptest.NewRequest(http.MethodGet, path, nil)
@@ -134,6 +134,7 @@ func TestPages(t *testing.T) {
 	require.Equal(t, http.StatusOK, page.Code)
 	require.NotContains(t, page.Body.String(), hashMark)
 	require.NotContains(t, page.Body.String(), "<!-- modules -->")
+	require.Contains(t, page.Body.String(), `<meta name="outside" content="A &#34;company&#34;">`)
 	for _, link := range regexp.MustCompile(`(?:href|src)="([^"]+)"`).FindAllStringSubmatch(page.Body.String(), -1) {
 		plain, small := get(link[1], ""), get(link[1], "br, gzip")
 		require.Equal(t, http.StatusOK, plain.Code, link[1])
@@ -158,7 +159,7 @@ func TestRefusalsAreInTheTable(t *testing.T) {
 			own++
 		}
 	}
-	for _, r := range []refusal{errSession, errSignIn, errCodeNeeded, errSlow, errBusy, errLink, errCrossSite, errInsecure, errMediaType, errBody, errInternal, errAway} {
+	for _, r := range []refusal{errSession, errSignIn, errCodeNeeded, errSlow, errBusy, errLink, errCrossSite, errInsecure, errOutsideState, errOutsideRefused, errOutsideAway, errOutsideToken, errOutsideRole, errMediaType, errBody, errInternal, errAway} {
 		require.Equal(t, [2]int{r.code, r.status}, rows[r.name], r.name)
 		if strings.HasPrefix(r.name, "console_") {
 			own--

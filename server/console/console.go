@@ -24,13 +24,19 @@ type Options struct {
 	API http.Handler
 	// Peer tells who is at the other end, and whether the way there is encrypted.
 	Peer func(*http.Request) (source netip.Addr, secure bool)
+	// URL is the address under which people reach the console, without a path; empty: any.
+	URL string
+	// Outside is the sign-in of the company; nil: there is none.
+	Outside *Outside
 }
 
 // console answers everything under /console/.
 type console struct {
 	Options
-	mux    *http.ServeMux
-	origin *http.CrossOriginProtection
+	mux      *http.ServeMux
+	origin   *http.CrossOriginProtection
+	files    *pages
+	provider *provider // nil: there is none
 }
 
 // root is where the console is, and apiPath what it passes on.
@@ -41,11 +47,21 @@ const (
 
 // New makes the handler of everything under /console/.
 func New(o Options) (http.Handler, error) {
-	pages, err := newPages()
-	if err != nil {
+	c := &console{Options: o, mux: http.NewServeMux(), origin: http.NewCrossOriginProtection()}
+	ways := map[string]string{}
+	if o.Outside != nil {
+		c.provider = newProvider(*o.Outside, o.URL)
+		ways["outside"] = o.Outside.Name
+		for p, do := range map[string]func(http.ResponseWriter, *http.Request) error{
+			"start": c.outsideStart, "callback": c.outsideBack, "finish": c.outsideFinish,
+		} {
+			c.mux.Handle("GET "+root+"oidc/"+p, c.outside(do))
+		}
+	}
+	var err error
+	if c.files, err = newPages(ways); err != nil {
 		return nil, err
 	}
-	c := &console{Options: o, mux: http.NewServeMux(), origin: http.NewCrossOriginProtection()}
 	c.mux.Handle(apiPath, http.HandlerFunc(c.bridge))
 	for p, do := range map[string]func(http.ResponseWriter, *http.Request) error{
 		"session": c.signIn, "session/end": c.signOut, "session/confirm": c.confirm, "enter": c.enter,
@@ -53,7 +69,7 @@ func New(o Options) (http.Handler, error) {
 	} {
 		c.mux.Handle("POST "+root+p, c.guarded(do))
 	}
-	c.mux.Handle(root, pages)
+	c.mux.Handle(root, c.files)
 	return c, nil
 }
 
@@ -103,6 +119,9 @@ func (c *console) guarded(do func(http.ResponseWriter, *http.Request) error) htt
 
 // failed makes an error of the rules of sign-in an answer.
 func failed(err error) error {
+	if answer, outside := outsideFailure(err); outside {
+		return answer
+	}
 	for _, known := range []struct {
 		cause  error
 		answer refusal

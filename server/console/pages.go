@@ -7,7 +7,9 @@ import (
 	"embed"
 	"encoding/hex"
 	"fmt"
+	"html"
 	"io/fs"
+	"maps"
 	"mime"
 	"net/http"
 	"path"
@@ -42,8 +44,9 @@ type pages struct {
 	index file
 }
 
-// newPages reads and compresses the files once.
-func newPages() (*pages, error) {
+// newPages reads and compresses the files once. facts are what the page tells its script
+// before anyone has signed in.
+func newPages(facts map[string]string) (*pages, error) {
 	p := &pages{files: map[string]file{}}
 	sum := sha256.New()
 	var modules []string
@@ -74,6 +77,9 @@ func newPages() (*pages, error) {
 		fmt.Fprintf(&links, "<link rel=\"modulepreload\" href=\"%s%s\">\n", p.base, name)
 	}
 	page := strings.ReplaceAll(string(p.files["index.html"].plain), hashMark, strings.TrimSuffix(p.base, "/"))
+	for _, name := range slices.Sorted(maps.Keys(facts)) {
+		fmt.Fprintf(&links, "<meta name=\"%s\" content=\"%s\">\n", name, html.EscapeString(facts[name]))
+	}
 	p.index, err = newFile("index.html", []byte(strings.Replace(page, "<!-- modules -->\n", links.String(), 1)))
 	return p, err
 }

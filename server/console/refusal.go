@@ -5,9 +5,7 @@ import (
 	"errors"
 	"mime"
 	"net/http"
-	"strings"
 
-	"github.com/loyalty-platform/loyalty/i18n"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -23,18 +21,23 @@ func (r refusal) Error() string { return r.name }
 
 // The refusals of the console.
 var (
-	errSession    = refusal{http.StatusUnauthorized, "UnauthorizedException", 190660, "console_session"}
-	errSignIn     = refusal{http.StatusUnauthorized, "UnauthorizedException", 190661, "console_sign_in"}
-	errCodeNeeded = refusal{http.StatusUnauthorized, "UnauthorizedException", 190662, "console_code_needed"}
-	errSlow       = refusal{http.StatusTooManyRequests, "TooManyRequestsException", 190663, "console_slow"}
-	errLink       = refusal{http.StatusUnauthorized, "UnauthorizedException", 190664, "console_link"}
-	errCrossSite  = refusal{http.StatusForbidden, "ForbiddenException", 190665, "console_cross_site"}
-	errInsecure   = refusal{http.StatusForbidden, "ForbiddenException", 190666, "console_insecure"}
-	errBusy       = refusal{http.StatusServiceUnavailable, "InternalException", 190667, "console_busy"}
-	errMediaType  = refusal{http.StatusUnsupportedMediaType, "UnsupportedMediaTypeException", 190062, "unsupported_media_type"}
-	errBody       = refusal{http.StatusBadRequest, "BadRequestException", 190068, "malformed_body"}
-	errInternal   = refusal{http.StatusInternalServerError, "InternalException", 190001, "internal"}
-	errAway       = refusal{http.StatusServiceUnavailable, "InternalException", 190002, "unavailable"}
+	errSession        = refusal{http.StatusUnauthorized, "UnauthorizedException", 190660, "console_session"}
+	errSignIn         = refusal{http.StatusUnauthorized, "UnauthorizedException", 190661, "console_sign_in"}
+	errCodeNeeded     = refusal{http.StatusUnauthorized, "UnauthorizedException", 190662, "console_code_needed"}
+	errSlow           = refusal{http.StatusTooManyRequests, "TooManyRequestsException", 190663, "console_slow"}
+	errLink           = refusal{http.StatusUnauthorized, "UnauthorizedException", 190664, "console_link"}
+	errCrossSite      = refusal{http.StatusForbidden, "ForbiddenException", 190665, "console_cross_site"}
+	errInsecure       = refusal{http.StatusForbidden, "ForbiddenException", 190666, "console_insecure"}
+	errBusy           = refusal{http.StatusServiceUnavailable, "InternalException", 190667, "console_busy"}
+	errOutsideState   = refusal{http.StatusBadRequest, "BadRequestException", 190670, "console_outside_state"}
+	errOutsideRefused = refusal{http.StatusForbidden, "ForbiddenException", 190671, "console_outside_refused"}
+	errOutsideAway    = refusal{http.StatusServiceUnavailable, "InternalException", 190672, "console_outside_away"}
+	errOutsideToken   = refusal{http.StatusUnauthorized, "UnauthorizedException", 190673, "console_outside_token"}
+	errOutsideRole    = refusal{http.StatusForbidden, "ForbiddenException", 190674, "console_outside_role"}
+	errMediaType      = refusal{http.StatusUnsupportedMediaType, "UnsupportedMediaTypeException", 190062, "unsupported_media_type"}
+	errBody           = refusal{http.StatusBadRequest, "BadRequestException", 190068, "malformed_body"}
+	errInternal       = refusal{http.StatusInternalServerError, "InternalException", 190001, "internal"}
+	errAway           = refusal{http.StatusServiceUnavailable, "InternalException", 190002, "unavailable"}
 )
 
 // kinds are how failures of the rules are answered.
@@ -62,7 +65,7 @@ type detail struct {
 // fail answers an error in the envelope of the API, in the caller's language.
 func (c *console) fail(w http.ResponseWriter, r *http.Request, err error) {
 	said, args, fields := c.refusalOf(err)
-	lang := c.Catalogue.Negotiate(strings.Join(r.Header["Accept-Language"], ","), c.Catalogue.Languages(), i18n.Default)
+	lang := c.language(r)
 	e := envelope{}
 	e.Error.Type, e.Error.Code, e.Error.Message = said.kind, said.code, c.Catalogue.Message(lang, said.name, args)
 	for _, f := range fields {
@@ -78,7 +81,7 @@ func (c *console) fail(w http.ResponseWriter, r *http.Request, err error) {
 
 func (c *console) refusalOf(err error) (said refusal, args map[string]any, fields []string) {
 	if errors.As(failed(err), &said) {
-		return said, map[string]any{"media_type": "application/json", "reason": "syntax"}, nil
+		return said, map[string]any{"media_type": "application/json", "reason": reasonOf(err)}, nil
 	}
 	var fault *loyalty.Error
 	if errors.As(err, &fault) && kinds[fault.Kind].status != 0 {

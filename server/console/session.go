@@ -78,15 +78,23 @@ func (c *console) from(r *http.Request) user.From {
 	return user.From{Address: source.String(), Agent: r.UserAgent()}
 }
 
-// begin answers a session that has begun. The one before it, if any, ends.
+// begin answers a session that has begun.
 func (c *console) begin(w http.ResponseWriter, r *http.Request, token string) error {
+	if err := c.replace(w, r, token); err != nil {
+		return err
+	}
+	answer(w, http.StatusOK, struct{}{})
+	return nil
+}
+
+// replace gives the browser the cookie of a new session. The one before it, if any, ends.
+func (c *console) replace(w http.ResponseWriter, r *http.Request, token string) error {
 	if old := c.token(r); old != "" {
 		if err := c.Users.End(r.Context(), old); err != nil {
 			return err
 		}
 	}
 	c.setCookie(w, r, token)
-	answer(w, http.StatusOK, struct{}{})
 	return nil
 }
 
@@ -130,13 +138,18 @@ func (c *console) enter(w http.ResponseWriter, r *http.Request) error {
 
 // signOut ends the session.
 func (c *console) signOut(w http.ResponseWriter, r *http.Request) error {
-	if token := c.token(r); token != "" {
+	token := c.token(r)
+	out := map[string]string{}
+	if elsewhere := c.elsewhere(r, token); elsewhere != "" {
+		out["elsewhere"] = elsewhere
+	}
+	if token != "" {
 		if err := c.Users.End(r.Context(), token); err != nil {
 			return err
 		}
 	}
 	c.setCookie(w, r, "")
-	answer(w, http.StatusOK, struct{}{})
+	answer(w, http.StatusOK, out)
 	return nil
 }
 

@@ -141,6 +141,8 @@ type AdminTx interface {
 	// they are one piece; nil: there are none.
 	TakeCodes(batch ID, place int64) ([]string, error)
 	UserByLogin(login string) (User, bool, error)
+	// UserBySubject finds the user whom a provider of sign-ins knows by a name.
+	UserBySubject(issuer, subject string) (User, bool, error)
 	// User finds a user and locks their row.
 	User(id ID) (User, bool, error)
 	// Owners counts the owners who are not disabled.

@@ -13,5 +13,6 @@ var (
 	ErrPasswordWeak    = NewError(Refused, 190648, "password_weak", "limit")
 	ErrPasswordLong    = NewError(Refused, 190649, "password_too_long", "limit")
 	ErrCodeWrong       = NewError(Refused, 190650, "second_factor_wrong")
+	ErrOutsideTaken    = NewError(Refused, 190652, "outside_taken")
 	ErrPersonalNeeded  = NewError(Forbidden, 190651, "personal_needed")
 )

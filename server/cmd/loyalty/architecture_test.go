@@ -89,13 +89,15 @@ func feature(others ...string) []string {
 
 // onlyIn names libraries that belong to one room.
 var onlyIn = map[string][]string{
-	"github.com/gin-gonic/gin": {"server", "gen/…", "server/cmd/bench"},
-	"github.com/prometheus":    {"server/observe"},
-	"net/http/pprof":           {"server/observe"},
-	"github.com/yuin/goldmark": {"server/docs"},
-	"code.dny.dev/ssrf":        {"server/deliver"},
-	"gorm.io":                  {"store", "server/cmd/bench"},
-	"github.com/jackc/pgx":     {"store", "store/…", "server/cmd/bench"},
+	"github.com/gin-gonic/gin":  {"server", "gen/…", "server/cmd/bench"},
+	"github.com/prometheus":     {"server/observe"},
+	"net/http/pprof":            {"server/observe"},
+	"github.com/yuin/goldmark":  {"server/docs"},
+	"code.dny.dev/ssrf":         {"server/deliver"},
+	"github.com/coreos/go-oidc": {"server/console"},
+	"golang.org/x/oauth2":       {"server/console"},
+	"gorm.io":                   {"store", "server/cmd/bench"},
+	"github.com/jackc/pgx":      {"store", "store/…", "server/cmd/bench"},
 }
 
 // standardOnly are the rooms that use the standard library, and these.

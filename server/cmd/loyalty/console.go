@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
@@ -36,10 +35,11 @@ func hasConsole(s *settings) bool {
 }
 
 // consoleOf makes the console over the server's own handler.
-func consoleOf(users loyalty.UserStore, catalogue *i18n.Catalogue, limiter limit.Limiter, logger *slog.Logger) func(http.Handler, func(*http.Request) (netip.Addr, bool)) (http.Handler, error) {
+func consoleOf(s *settings, a *app, catalogue *i18n.Catalogue, limiter limit.Limiter) func(http.Handler, func(*http.Request) (netip.Addr, bool)) (http.Handler, error) {
 	return func(api http.Handler, peer func(*http.Request) (netip.Addr, bool)) (http.Handler, error) {
 		return console.New(console.Options{
-			Users: user.New(users, nil), Catalogue: catalogue, Limiter: limiter, Logger: logger, API: api, Peer: peer,
+			Users: user.New(a.store, nil), Catalogue: catalogue, Limiter: limiter, Logger: a.logger, API: api, Peer: peer,
+			URL: s.consoleURL, Outside: s.outside.options(a.admin),
 		})
 	}
 }

@@ -177,7 +177,7 @@ func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logg
 		o.Observer = a.metrics
 	}
 	if hasConsole(s) {
-		o.Console = consoleOf(db, catalogue, limiter, logger)
+		o.Console = consoleOf(s, a, catalogue, limiter)
 	}
 	a.server, err = server.New(o)
 	if err != nil {

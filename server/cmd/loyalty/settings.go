@@ -35,6 +35,8 @@ type settings struct {
 	known                                                                                []string // the variables that any command reads
 	replicaURL                                                                           string
 	replicaLag                                                                           time.Duration
+	consoleURL                                                                           string // without a slash at its end
+	outside                                                                              outside
 }
 
 // leastBodyMemory has room for the largest body of all, as it is worked on.
@@ -44,13 +46,15 @@ const leastBodyMemory = 192
 const maxPool = 1000
 
 // secretFlags can also be read from the file that LOYALTY_…_FILE names.
-var secretFlags = []string{"database-url", "master-key", "master-key-old", "redis-url", "replica-url", "secret"}
+var secretFlags = []string{"database-url", "master-key", "master-key-old", "redis-url", "replica-url", "secret", "oidc-client-secret"}
 
 func (s *settings) flags(f *pflag.FlagSet) {
 	f.StringVar(&s.listen, "listen", "127.0.0.1:8080", "address to serve on, host:port")
 	f.StringVar(&s.manageAt, "manage", "127.0.0.1:8081", "address for operators (metrics, health, profiles), host:port, or off")
 	f.BoolVar(&s.manageOpen, "manage-open", false, "let the address for operators be another one than loopback: whoever reaches it reads the program's memory")
 	f.StringVar(&s.console, "console", "", "the console for people, under /console/: on or off (default: on where only this machine reaches the address to serve on)")
+	f.StringVar(&s.consoleURL, "console-url", "", "https://HOST under which people reach the console; needed for sign-in by a provider")
+	s.outside.flags(f)
 	f.StringVar(&s.databaseURL, "database-url", "", "postgres://… or sqlite:path (default: loyalty.db in the data folder)")
 	f.StringVar(&s.data, "data", "./data", "folder of the embedded database and its master key")
 	f.StringVar(&s.region, "region", "local", "region that signatures name")
@@ -150,6 +154,13 @@ func (s *settings) check() error {
 	}
 	if s.console != "" && s.console != consoleOn && s.console != consoleOff {
 		return fault("console", "%q must be %s or %s", s.console, consoleOn, consoleOff)
+	}
+	if err := checkConsoleURL(s.consoleURL); err != nil {
+		return err
+	}
+	s.consoleURL = strings.TrimRight(s.consoleURL, "/")
+	if err := s.outside.check(s.consoleURL); err != nil {
+		return err
 	}
 	if s.signingDebug && !isLoopback(host) {
 		return fault("signing-debug", "is for development on a loopback address only, not on %s", s.listen)

@@ -93,7 +93,8 @@ export async function ask(path, body, quiet = false) {
   return send('POST', base + path, body)
 }
 
-// own calls an endpoint of the console itself: signing in and out.
+// fact is what the page knows before anyone has signed in; own calls an endpoint of the console itself: signing in and out.
+export const fact = (name) => document.querySelector(`meta[name="${name}"]`)?.content || ''
 export const own = (path, body) => send('POST', '/console/' + path, body)
 
 function note(method, target, body) {

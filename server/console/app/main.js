@@ -31,7 +31,7 @@ function App() {
   if (who === undefined) return html`<${Loading} />`
   if (who?.error) return html`<main><${Failure} error=${who.error} again=${enter} /></main>`
   if (who === null) return html`<${SignIn} done=${enter} /><${Dialogs} />`
-  return html`<${Layout} place=${place} leave=${() => own('session/end').then(() => set(null))} changed=${enter}><${Screen} place=${place} /></${Layout}><${Dialogs} />`
+  return html`<${Layout} place=${place} leave=${() => own('session/end').then((left) => ((hooks.elsewhere = left.elsewhere), set(null)))} changed=${enter}><${Screen} place=${place} /></${Layout}><${Dialogs} />`
 }
 
 // start takes a one-time link, whose token stands behind the sign that browsers send nobody.

@@ -52,11 +52,13 @@ type userRecord struct {
 	Personal     bool         `json:"personal"`
 	Language     string       `json:"language"`
 	SecondFactor bool         `json:"second_factor"`
+	Issuer       string       `json:"issuer,omitempty"`
+	Subject      string       `json:"subject,omitempty"`
 	DisabledAt   *time.Time   `json:"disabled_at,omitempty"`
 }
 
 func recordUser(u loyalty.User) userRecord {
-	return userRecord{u.Login, u.Name, u.Email, u.Role, u.Personal, u.Language, len(u.TOTP) > 0, instantOrNil(u.DisabledAt)}
+	return userRecord{u.Login, u.Name, u.Email, u.Role, u.Personal, u.Language, len(u.TOTP) > 0, u.Issuer, u.Subject, instantOrNil(u.DisabledAt)}
 }
 
 // List lists all users, the newest first.

@@ -1,7 +1,7 @@
 // Dialogs: a question before something is done, and the proof of who the user is.
 import { html, useEffect, useRef, useState } from '../ui.js'
 import { t } from '../words.js'
-import { own, me } from '../api.js'
+import { get, own, me, fact } from '../api.js'
 
 let open = () => {}
 export const openDialog = (d) => new Promise((answered) => open({ ...d, answered }))
@@ -51,7 +51,11 @@ function Proof({ done }) {
     e.preventDefault()
     const f = e.target.elements
     try {
-      await own('session/confirm', { password: f.password?.value || '', code: f.code?.value || '' })
+      // Who proves it to the provider does so on another page.
+      const there = me.now?.outside && !f.password?.value && !f.code?.value
+      if (there) {
+        if (!(await get('/admin/me')).data.confirmed_until) throw new Error(t('confirm.first'))
+      } else await own('session/confirm', { password: f.password?.value || '', code: f.code?.value || '' })
       done(true)
     } catch (refused) {
       fail(refused.message)
@@ -62,6 +66,7 @@ function Proof({ done }) {
     ${!me.now?.password && !me.now?.second_factor && html`<p class="notice">${t('confirm.none')} <code>loyalty users invite ${me.now?.login}</code></p>`}
     ${me.now?.password && html`<label>${t('sign.password')}<input name="password" type="password" autocomplete="current-password" /></label>`}
     ${me.now?.second_factor && html`<label>${t('sign.code')}<input name="code" inputmode="numeric" autocomplete="one-time-code" /></label>`}
+    ${me.now?.outside && fact('outside') && html`<p><a class="button" href="/console/oidc/start?for=confirm" target="_blank" rel="noopener">${t('confirm.outside', { name: fact('outside') })}</a></p>`}
     ${error && html`<p class="wrong" role="alert">${error}</p>`}
     <div class="actions"><button type="button" onClick=${() => done(false)}>${t('cancel')}</button><button class="primary">${t('confirm.do')}</button></div>
   </form>`

@@ -1,7 +1,7 @@
 // The user's own: password, second factor.
 import { html, useState } from '../ui.js'
 import { t } from '../words.js'
-import { own, me, hooks } from '../api.js'
+import { own, me, hooks, fact } from '../api.js'
 import { Title } from '../part/state.js'
 import { tell } from '../part/toast.js'
 
@@ -31,6 +31,9 @@ export default function Self() {
       fail({ password: error.message })
     }
   }
+  const link = async () => {
+    if (me.now.confirmed_until > new Date().toISOString() || (await hooks.confirm())) location.assign('/console/oidc/start?for=link')
+  }
   const begin = async () => {
     try {
       setFactor(await proved('self/totp', {}))
@@ -56,6 +59,10 @@ export default function Self() {
         <form onSubmit=${password}><input name="username" value=${me.now.login} autocomplete="username" aria-label=${t('sign.login')} hidden /><label>${t('self.new')}<input name="password" type="password" autocomplete="new-password" minlength="10" required /></label>
           ${wrong.password && html`<p class="wrong" role="alert">${wrong.password}</p>`}<button class="primary">${t('save')}</button></form>
       </section>
+      ${fact('outside') && html`<section><h2>${fact('outside')}</h2>
+        <p>${me.now.outside ? t('self.outside.on', { name: fact('outside') }) : t('self.outside.off', { name: fact('outside') })}</p>
+        ${!me.now.outside && html`<button onClick=${link}>${t('self.outside.link')}</button>`}
+      </section>`}
       <section><h2>${t('self.factor')}</h2>
         <p>${me.now.second_factor ? t('self.factor.on') : t('self.factor.off')}</p>
         ${!factor && html`<button onClick=${begin}>${t('self.factor.begin')}</button>`}

@@ -1,7 +1,7 @@
-// Sign in: login and password, then a code where there is a second factor.
+// Sign in: login and password, then a code where there is a second factor; or the provider of the company.
 import { html, useState } from '../ui.js'
 import { t, lang, keepLanguage } from '../words.js'
-import { own, hooks } from '../api.js'
+import { own, hooks, fact } from '../api.js'
 
 export function SignIn({ done }) {
   const [asked, askCode] = useState(false)
@@ -31,6 +31,8 @@ export function SignIn({ done }) {
       ${error && html`<p class="wrong" role="alert">${error}</p>`}
       <button class="primary" disabled=${busy}>${t('sign.in')}</button>
     </form>
+    ${fact('outside') && html`<p><a class="button" href="/console/oidc/start">${t('sign.outside', { name: fact('outside') })}</a></p>`}
+    ${hooks.elsewhere && html`<p class="small"><a href=${hooks.elsewhere}>${t('sign.elsewhere', { name: fact('outside') })}</a></p>`}
     <p class="small">${t('sign.help')} <code>loyalty users create --role owner NAME</code></p>
     <select aria-label=${t('language')} value=${lang.now} onChange=${(e) => keepLanguage(e.target.value).then(() => again((n) => n + 1))}>${lang.all.map((l) => html`<option value=${l}>${l}</option>`)}</select>
   </main>`

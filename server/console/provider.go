@@ -1,0 +1,140 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/user"
+)
+
+// Outside is the sign-in of a company: an OpenID Connect provider that vouches for users.
+type Outside struct {
+	Issuer, ClientID, ClientSecret string // the secret is empty for a public client
+	Scopes                         []string
+	Name                           string // what people know the provider by
+	Claim                          string // what has the values that Mapping knows: a name, or a path with dots
+	Mapping                        user.Mapping
+	Accounts                       Accounts
+}
+
+// Accounts keeps the users whom a provider vouches for.
+type Accounts interface {
+	// FromOutside gives the user, made the first time.
+	FromOutside(ctx context.Context, who user.Outside) (loyalty.User, error)
+	// LinkOutside ties the account outside to a user of ours.
+	LinkOutside(ctx context.Context, id loyalty.ID, who user.Outside) error
+}
+
+// Bounds of what is asked of a provider.
+const (
+	providerTime  = 10 * time.Second
+	providerBytes = 1 << 20
+	askAgain      = 5 * time.Second // after it could not be reached
+)
+
+// provider asks one provider. It is found when it is first needed, and again where that failed: the
+// start of the server does not wait for it.
+type provider struct {
+	Outside
+	redirect string // where it sends people back to
+	client   *http.Client
+
+	mu     sync.Mutex
+	found  *endpoints
+	failed error
+	asked  time.Time
+}
+
+// endpoints are what a provider says of itself.
+type endpoints struct {
+	oauth    oauth2.Config
+	verifier *oidc.IDTokenVerifier
+	provider *oidc.Provider
+	end      string // where one signs out of it; empty: nowhere
+}
+
+func newProvider(o Outside, url string) *provider {
+	o.Scopes = append([]string{oidc.ScopeOpenID}, slices.DeleteFunc(slices.Clone(o.Scopes), func(s string) bool { return s == oidc.ScopeOpenID })...)
+	transport := &http.Transport{TLSHandshakeTimeout: providerTime, ResponseHeaderTimeout: providerTime, MaxIdleConns: 4, IdleConnTimeout: time.Minute}
+	return &provider{Outside: o, redirect: url + root + "oidc/callback", client: &http.Client{
+		Timeout: providerTime, Transport: short{transport},
+		CheckRedirect: func(r *http.Request, via []*http.Request) error {
+			if len(via) > 3 || r.URL.Scheme != via[0].URL.Scheme || r.URL.Host != via[0].URL.Host {
+				return errors.New("the provider sends us elsewhere")
+			}
+			return nil
+		},
+	}}
+}
+
+// short cuts answers that are too long to be a provider's.
+type short struct{ http.RoundTripper }
+
+// RoundTrip asks once.
+func (s short) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := s.RoundTripper.RoundTrip(r)
+	if err == nil {
+		resp.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(resp.Body, providerBytes), resp.Body}
+	}
+	return resp, err
+}
+
+// known are the endpoints, where they were found.
+func (p *provider) known() *endpoints {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.found
+}
+
+// find asks the provider where its endpoints are, once.
+func (p *provider) find(ctx context.Context) (*endpoints, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.found != nil {
+		return p.found, nil
+	}
+	if p.failed != nil && time.Since(p.asked) < askAgain {
+		return nil, p.failed
+	}
+	p.found, p.failed = p.discover(context.WithoutCancel(ctx)) // others wait for it too
+	p.asked = time.Now()
+	return p.found, p.failed
+}
+
+func (p *provider) discover(ctx context.Context) (*endpoints, error) {
+	found, err := oidc.NewProvider(p.with(ctx), p.Issuer)
+	if err != nil {
+		return nil, fmt.Errorf("what %s says of itself: %w", p.Issuer, err)
+	}
+	var more struct {
+		End     string   `json:"end_session_endpoint"`
+		Methods []string `json:"token_endpoint_auth_methods_supported"`
+	}
+	if err := found.Claims(&more); err != nil {
+		return nil, fmt.Errorf("what %s says of itself: %w", p.Issuer, err)
+	}
+	e := &endpoints{provider: found, end: more.End, verifier: found.Verifier(&oidc.Config{ClientID: p.ClientID})}
+	e.oauth = oauth2.Config{ClientID: p.ClientID, ClientSecret: p.ClientSecret, Endpoint: found.Endpoint(), RedirectURL: p.redirect, Scopes: p.Scopes}
+	e.oauth.Endpoint.AuthStyle = oauth2.AuthStyleInHeader
+	if p.ClientSecret == "" || len(more.Methods) > 0 && !slices.Contains(more.Methods, "client_secret_basic") {
+		e.oauth.Endpoint.AuthStyle = oauth2.AuthStyleInParams
+	}
+	return e, nil
+}
+
+func (p *provider) with(ctx context.Context) context.Context {
+	return oidc.ClientContext(ctx, p.client)
+}
