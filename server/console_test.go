@@ -303,6 +303,113 @@ func TestSignInsAtOnce(t *testing.T) {
 	require.NotZero(t, codes[190667])
 }
 
+// TestSessionsEndTogether: a new password, a second factor and a new link end the sessions
+// that began before, and a user can end all of theirs.
+func TestSessionsEndTogether(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		p := openConsole(t, url)
+		mine := p.enter("sample.owner", loyalty.RoleOwner, true)
+		sign := func() *visitor {
+			v := &visitor{people: p}
+			require.Equal(t, http.StatusOK, v.post("/console/session", `{"login":"sample.owner","password":"correct horse"}`).status)
+			require.NotEqual(t, mine.cookie, v.cookie)
+			return v
+		}
+		status := func(v *visitor) int { return v.get(bridged + "/admin/me").status }
+		require.Equal(t, http.StatusOK, mine.post("/console/self/password", `{"password":"correct horse"}`).status)
+		other := sign()
+		require.Equal(t, http.StatusOK, mine.post("/console/self/password", `{"password":"correct horse"}`).status)
+		require.Equal(t, []int{http.StatusOK, http.StatusUnauthorized}, []int{status(mine), status(other)}, "a new password")
+		other = sign()
+		require.Equal(t, http.StatusOK, other.post("/console/session/end", `{"everywhere":true}`).status)
+		require.Equal(t, []int{http.StatusUnauthorized, http.StatusUnauthorized}, []int{status(mine), status(other)}, "everywhere")
+
+		mine = sign()
+		old := mine.cookie
+		require.Equal(t, http.StatusOK, mine.post("/console/session", `{"login":"sample.owner","password":"correct horse"}`).status)
+		require.NotEqual(t, old, mine.cookie, "no cookie outlives a sign-in")
+		require.Equal(t, http.StatusUnauthorized, status(&visitor{people: p, cookie: old}))
+		other = sign()
+		secret := mine.post("/console/self/totp", `{}`).json(t)["secret"].(string)
+		require.Equal(t, http.StatusOK, mine.post("/console/self/totp", `{"secret":"`+secret+`","code":"`+codeOf(t, secret, time.Now())+`"}`).status)
+		require.Equal(t, []int{http.StatusOK, http.StatusUnauthorized}, []int{status(mine), status(other)}, "a second factor")
+
+		// Whoever has a session must not choose the password that an owner's new link asks for.
+		require.Equal(t, http.StatusOK, p.post("/admin/users/sample.owner/invite", "").status)
+		require.Equal(t, http.StatusUnauthorized, mine.post("/console/self/password", `{"password":"stolen horse"}`).status)
+	})
+}
+
+// TestSessionsThatAreOver: one that is over proves nothing, and opens nothing.
+func TestSessionsThatAreOver(t *testing.T) {
+	p := openConsole(t, storetest.SQLite(t))
+	v := p.enter("sample.owner", loyalty.RoleOwner, true)
+	require.Equal(t, http.StatusOK, v.post("/console/self/password", `{"password":"correct horse"}`).status)
+	s, _, ok, err := p.store.Session(t.Context(), user.HashToken(v.cookie))
+	require.NoError(t, err)
+	require.True(t, ok)
+	s.SeenAt = s.SeenAt.Add(-user.IdleLife - time.Minute)
+	require.NoError(t, p.store.SaveSession(t.Context(), s))
+	for _, target := range []string{"/console/session/confirm", "/console/self/totp", "/console/self/password"} {
+		require.Equal(t, 190660, v.post(target, `{"password":"correct horse"}`).fault(t).Code, target)
+	}
+	require.Equal(t, http.StatusUnauthorized, v.get(bridged+"/admin/me").status)
+}
+
+// openStill is a console whose clock stands still: no wait ends.
+func openStill(t *testing.T, url string) *people {
+	t.Helper()
+	now := time.Now()
+	return openConsoleWith(t, url, func(c *console.Options, o *server.Options) {
+		c.Users = user.New(o.Reader.(*store.Store), func() time.Time { return now })
+	})
+}
+
+// TestUnknownLoginsWaitToo: a login that no user has is told as one with a wrong password,
+// in the answer, in its time, and in the wait after many.
+func TestUnknownLoginsWaitToo(t *testing.T) {
+	p := openStill(t, storetest.SQLite(t))
+	v := p.enter("sample.owner", loyalty.RoleOwner, true)
+	require.Equal(t, http.StatusOK, v.post("/console/self/password", `{"password":"correct horse"}`).status)
+	var codes [2][]int
+	for n, login := range []string{"sample.owner", "nobody"} {
+		for range 7 {
+			began := time.Now()
+			a := (&visitor{people: p}).post("/console/session", `{"login":"`+login+`","password":"wrong horse"}`)
+			codes[n] = append(codes[n], a.fault(t).Code)
+			if a.status == http.StatusUnauthorized {
+				require.GreaterOrEqual(t, time.Since(began), 250*time.Millisecond)
+			}
+		}
+	}
+	require.Equal(t, codes[0], codes[1])
+	require.Equal(t, []int{190661, 190661, 190661, 190661, 190661, 190661, 190663}, codes[0])
+}
+
+// TestLockHoldsForAllAtOnce: guesses that arrive together are counted one by one.
+func TestLockHoldsForAllAtOnce(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		p := openStill(t, url)
+		v := p.enter("sample.owner", loyalty.RoleOwner, true)
+		require.Equal(t, http.StatusOK, v.post("/console/self/password", `{"password":"correct horse"}`).status)
+		var wait sync.WaitGroup
+		answers := make(chan int, 20)
+		for range cap(answers) {
+			wait.Go(func() {
+				a := (&visitor{people: p}).post("/console/session", `{"login":"sample.owner","password":"wrong horse"}`)
+				answers <- a.fault(t).Code
+			})
+		}
+		wait.Wait()
+		close(answers)
+		codes := map[int]int{}
+		for code := range answers {
+			codes[code]++
+		}
+		require.Equal(t, 6, codes[190661], "five are free, after the sixth all wait: %v", codes)
+	})
+}
+
 // codeOf is what an authenticator app shows.
 func codeOf(t *testing.T, secret string, at time.Time) string {
 	t.Helper()

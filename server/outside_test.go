@@ -213,6 +213,7 @@ func TestOutside(t *testing.T) {
 		require.Equal(t, []any{http.StatusSeeOther, "/console/"}, []any{a.status, a.header.Get("Location")}, a.body)
 		me := v.me()
 		require.Equal(t, []any{"ada-lovelace", "Ada", "editor", false, true, false}, []any{me["login"], me["name"], me["role"], me["personal"], me["outside"], me["password"]})
+		require.Equal(t, 190653, v.post("/console/self/password", `{"password":"correct horse"}`).fault(t).Code)
 		require.Nil(t, me["confirmed_until"], "the provider does not say when they proved who they are")
 
 		i.sign = i.signer(jose.ES256, i.ec, "e")

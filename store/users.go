@@ -242,6 +242,11 @@ func (s userStore) EndSession(ctx context.Context, hash loyalty.TokenHash) error
 	return s.fault(s.write.WithContext(ctx).Where("token_hash = ?", hash[:]).Delete(&sessionRow{}).Error)
 }
 
+// EndOtherSessions ends the sessions of a user but one.
+func (s userStore) EndOtherSessions(ctx context.Context, user loyalty.ID, but loyalty.TokenHash) error {
+	return s.fault(s.write.WithContext(ctx).Where("user_id = ? AND token_hash <> ?", UUID(user), but[:]).Delete(&sessionRow{}).Error)
+}
+
 // ForgetSessions deletes sessions and invitations that were over at an instant.
 func (s userStore) ForgetSessions(ctx context.Context, before time.Time) error {
 	for _, row := range []any{&sessionRow{}, &invitationRow{}} {

@@ -136,15 +136,23 @@ func (c *console) enter(w http.ResponseWriter, r *http.Request) error {
 	return c.begin(w, r, token)
 }
 
-// signOut ends the session.
+// signOut ends the session, or all of the user's.
 func (c *console) signOut(w http.ResponseWriter, r *http.Request) error {
+	var in struct{ Everywhere bool }
+	if err := read(w, r, &in); err != nil {
+		return err
+	}
+	end := c.Users.End
+	if in.Everywhere {
+		end = c.Users.EndAll
+	}
 	token := c.token(r)
 	out := map[string]string{}
 	if elsewhere := c.elsewhere(r, token); elsewhere != "" {
 		out["elsewhere"] = elsewhere
 	}
 	if token != "" {
-		if err := c.Users.End(r.Context(), token); err != nil {
+		if err := end(r.Context(), token); err != nil {
 			return err
 		}
 	}
@@ -184,7 +192,7 @@ func (c *console) password(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := c.Users.SetPassword(r.Context(), me, in.Password); err != nil {
+	if err := c.Users.SetPassword(r.Context(), me, c.token(r), in.Password); err != nil {
 		return err
 	}
 	answer(w, http.StatusOK, struct{}{})
@@ -210,7 +218,7 @@ func (c *console) secondFactor(w http.ResponseWriter, r *http.Request) error {
 		answer(w, http.StatusOK, enrolment)
 		return nil
 	}
-	codes, err := c.Users.SetSecondFactor(r.Context(), me, in.Secret, in.Code)
+	codes, err := c.Users.SetSecondFactor(r.Context(), me, c.token(r), in.Secret, in.Code)
 	if err != nil {
 		return err
 	}

@@ -126,6 +126,8 @@ type UserStore interface {
 	// SaveSession writes when a session was seen and confirmed, never one that ended.
 	SaveSession(ctx context.Context, s Session) error
 	EndSession(ctx context.Context, hash TokenHash) error
+	// EndOtherSessions ends the sessions of a user but one.
+	EndOtherSessions(ctx context.Context, user ID, but TokenHash) error
 	// ForgetSessions deletes sessions and invitations that were over at an instant.
 	ForgetSessions(ctx context.Context, before time.Time) error
 }

@@ -14,5 +14,6 @@ var (
 	ErrPasswordLong    = NewError(Refused, 190649, "password_too_long", "limit")
 	ErrCodeWrong       = NewError(Refused, 190650, "second_factor_wrong")
 	ErrOutsideTaken    = NewError(Refused, 190652, "outside_taken")
+	ErrPasswordOutside = NewError(Refused, 190653, "password_outside")
 	ErrPersonalNeeded  = NewError(Forbidden, 190651, "personal_needed")
 )

@@ -259,7 +259,7 @@ type Invitation struct {
 }
 
 // Invite makes a link by which a user signs in once and chooses a password, the old one
-// being over; links made before end. It fails
+// being over as their sessions are; links made before end. It fails
 // with ErrUserNotFound or ErrUserDisabled.
 func (o *Users) Invite(ctx context.Context, call Call, id string, life time.Duration) (Done[Invitation], error) {
 	return change(ctx, o.admin, call, func(r *adminRun) (Invitation, error) {
@@ -276,6 +276,10 @@ func (o *Users) Invite(ctx context.Context, call Call, id string, life time.Dura
 		if u.Password != "" { // they choose a new one
 			u.Password, u.UpdatedAt = "", r.now
 			if err := r.SaveUser(u); err != nil {
+				return Invitation{}, err
+			}
+			// A session that goes on could choose it in their place.
+			if err := r.EndSessions(u.ID); err != nil {
 				return Invitation{}, err
 			}
 		}

@@ -18,8 +18,12 @@ func Confirmed(c *loyalty.Caller, now int64) bool {
 
 // SetPassword gives a user the password they chose. It fails with ErrConfirmNeeded, or
 // where the password is too short.
-func (u *Users) SetPassword(ctx context.Context, c *loyalty.Caller, password string) error {
-	if !u.confirmed(c) && c.Password != "" {
+// Their other sessions end: whoever knew the old one is out.
+func (u *Users) SetPassword(ctx context.Context, c *loyalty.Caller, token, password string) error {
+	switch {
+	case c.Issuer != "" && c.Password == "":
+		return loyalty.ErrPasswordOutside // else it would outlast the account of the company
+	case !u.confirmed(c) && c.Password != "":
 		return loyalty.ErrConfirmNeeded
 	}
 	if err := checkPassword(password); err != nil {
@@ -33,7 +37,10 @@ func (u *Users) SetPassword(ctx context.Context, c *loyalty.Caller, password str
 		user.Password, user.UpdatedAt = hash, u.now()
 		return nil
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	return u.store.EndOtherSessions(ctx, c.ID, HashToken(token))
 }
 
 // Enrolment is a second factor that is being set up.
@@ -53,7 +60,8 @@ func (u *Users) NewSecondFactor(c *loyalty.Caller) (Enrolment, error) {
 
 // SetSecondFactor takes a secret into use that the user's app has a right code of, and
 // gives the recovery codes, this once.
-func (u *Users) SetSecondFactor(ctx context.Context, c *loyalty.Caller, secret, code string) ([]string, error) {
+// Sessions that began without it end.
+func (u *Users) SetSecondFactor(ctx context.Context, c *loyalty.Caller, token, secret, code string) ([]string, error) {
 	if !u.confirmed(c) {
 		return nil, loyalty.ErrConfirmNeeded
 	}
@@ -70,5 +78,8 @@ func (u *Users) SetSecondFactor(ctx context.Context, c *loyalty.Caller, secret, 
 		user.TOTP, user.TOTPStep, user.Recovery, user.UpdatedAt = raw, at, hashes, u.now()
 		return nil
 	})
-	return codes, err
+	if err != nil {
+		return nil, err
+	}
+	return codes, u.store.EndOtherSessions(ctx, c.ID, HashToken(token))
 }

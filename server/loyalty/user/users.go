@@ -40,6 +40,7 @@ type Users struct {
 	store  loyalty.UserStore
 	clock  func() time.Time
 	hasher *hasher
+	others *strangers
 }
 
 // New makes Users; clock may be nil: time.Now.
@@ -47,7 +48,7 @@ func New(store loyalty.UserStore, clock func() time.Time) *Users {
 	if clock == nil {
 		clock = time.Now
 	}
-	return &Users{store, clock, newHasher(present)}
+	return &Users{store, clock, newHasher(present), &strangers{users: map[string]*loyalty.User{}}}
 }
 
 func (u *Users) now() time.Time { return u.clock().UTC().Truncate(time.Millisecond) }
@@ -76,17 +77,39 @@ func CleanLogin(login string) string { return strings.ToLower(strings.TrimSpace(
 // factor, a code of it or a recovery code. It fails with ErrSignIn, ErrCodeNeeded (the
 // password was right) or ErrSlow.
 func (u *Users) SignIn(ctx context.Context, login, password, code string, from From) (token string, err error) {
-	found, known, err := u.store.UserByLogin(ctx, CleanLogin(login))
+	began := time.Now()
+	login = CleanLogin(login)
+	found, known, err := u.store.UserByLogin(ctx, login)
 	if err != nil {
 		return "", err
 	}
-	if known && u.now().Before(found.LockedUntil) {
+	if known && u.now().Before(found.LockedUntil) || !known && u.others.waits(login, u.now()) {
 		return "", ErrSlow
 	}
-	if err := u.prove(ctx, &found, password, code); err != nil {
+	err = u.prove(ctx, &found, password, code)
+	if !known && errors.Is(err, ErrSignIn) {
+		err = u.others.judge(u, login)
+	}
+	if errors.Is(err, ErrSignIn) {
+		wait(ctx, roundUp(time.Since(began))-time.Since(began))
+	}
+	if err != nil {
 		return "", err
 	}
 	return u.begin(ctx, found.ID, true, from)
+}
+
+// refusedEvery is what the time of a refusal is rounded up to: of a known login a failure
+// is written down, of an unknown one none is, and that could be seen.
+const refusedEvery = 250 * time.Millisecond
+
+func roundUp(d time.Duration) time.Duration { return (d/refusedEvery + 1) * refusedEvery }
+
+func wait(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
 }
 
 // prove checks a password and a code, counts what failed, and uses the code up.
@@ -123,6 +146,8 @@ func (u *Users) judge(user *loyalty.User, right bool, code string) error {
 	switch {
 	case !user.DisabledAt.IsZero():
 		return ErrSignIn
+	case u.now().Before(user.LockedUntil): // others failed meanwhile
+		return ErrSlow
 	case !right:
 		u.failed(user)
 		return ErrSignIn
@@ -229,9 +254,21 @@ func (u *Users) End(ctx context.Context, token string) error {
 	return u.store.EndSession(ctx, HashToken(token))
 }
 
+// EndAll ends all sessions of the user of a session, and it.
+func (u *Users) EndAll(ctx context.Context, token string) error {
+	_, user, ok, err := u.store.Session(ctx, HashToken(token))
+	if err != nil || !ok {
+		return err
+	}
+	return u.store.EndOtherSessions(ctx, user.ID, loyalty.TokenHash{})
+}
+
 // Confirm notes that the user of a session proved who they are: by the password, with a
 // code where there is a second factor, or by a code alone. It fails as SignIn does.
 func (u *Users) Confirm(ctx context.Context, token, password, code string) error {
+	if _, err := u.Session(ctx, token); err != nil {
+		return err // one that is over proves nothing
+	}
 	s, user, ok, err := u.store.Session(ctx, HashToken(token))
 	switch {
 	case err != nil:
@@ -256,7 +293,10 @@ func (u *Users) Confirm(ctx context.Context, token, password, code string) error
 func (u *Users) proveByCode(ctx context.Context, id loyalty.ID, code string) error {
 	var refused error
 	_, err := u.store.ChangeUser(ctx, id, func(user *loyalty.User) error {
-		if !u.takeCode(user, code) {
+		switch {
+		case u.now().Before(user.LockedUntil):
+			refused = ErrSlow
+		case !u.takeCode(user, code):
 			u.failed(user)
 			refused = ErrSignIn
 		}

@@ -1,0 +1,44 @@
+package user
+
+import (
+	"sync"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// mostStrangers bounds the logins that are counted though no user has them.
+const mostStrangers = 10_000
+
+// strangers counts failed sign-ins of logins that no user has, as those of users are
+// counted: a login that never had to wait would tell that it is unknown.
+type strangers struct {
+	mu    sync.Mutex
+	users map[string]*loyalty.User
+}
+
+// judge decides of an unknown login as of a known one whose password was wrong.
+func (s *strangers) judge(u *Users, login string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	counted, known := s.users[login]
+	if !known {
+		for other := range s.users { // any: who floods loses the counts of the flood
+			if len(s.users) < mostStrangers {
+				break
+			}
+			delete(s.users, other)
+		}
+		counted = &loyalty.User{}
+		s.users[login] = counted
+	}
+	return u.judge(counted, false, "")
+}
+
+// waits says whether a login is to wait.
+func (s *strangers) waits(login string, now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	counted, known := s.users[login]
+	return known && now.Before(counted.LockedUntil)
+}
