@@ -3,6 +3,7 @@ package statistics
 import (
 	"cmp"
 	"context"
+	"maps"
 	"math/big"
 	"slices"
 	"strings"
@@ -182,36 +183,63 @@ func (v *view) last(whole, figures []loyalty.Figure) (kept []loyalty.Figure) {
 }
 
 // series puts figures into the periods, part by part: the greatest first, of money
-// currency by currency, because amounts of two currencies make no sum.
+// currency by currency, because amounts of two currencies make no sum. Parts are as many
+// as callers have sent names, so that only those that are shown get their periods.
 func (v *view) series(figures []loyalty.Figure) (list []Series, leftOff int) {
-	byKey := map[loyalty.FigureKey]*Series{}
-	if v.By == "" && v.Metric.Unit != Money {
-		byKey[loyalty.FigureKey{}] = v.empty(loyalty.FigureKey{})
+	shown, leftOff := v.greatest(figures)
+	byKey := make(map[loyalty.FigureKey]*Series, len(shown))
+	for _, key := range shown {
+		byKey[key] = v.empty(key)
 	}
 	for i := range figures {
 		f := &figures[i]
-		key := f.Key
-		if key.Currency == "" && (v.Metric.Unit == Money || key.By == byCurrency) {
-			key.Currency = v.currency
+		if s := byKey[v.key(f)]; s != nil {
+			s.Values[v.period(f.Day)].count(&v.Metric, f)
 		}
-		s := byKey[key]
-		if s == nil {
-			s = v.empty(key)
-			byKey[key] = s
-		}
-		s.Values[v.period(f.Day)].count(&v.Metric, f)
 	}
-	for _, s := range byKey {
+	for _, key := range shown {
+		s := byKey[key]
 		s.sum(v.Metric.State)
 		list = append(list, *s)
 	}
-	slices.SortFunc(list, func(a, b Series) int {
-		return cmp.Or(b.Total.N.Cmp(&a.Total.N), strings.Compare(a.Key.String(), b.Key.String()))
-	})
-	if len(list) > maxSeries {
-		list, leftOff = list[:maxSeries], len(list)-maxSeries
-	}
 	return list, leftOff
+}
+
+// key is the part that a figure belongs to.
+func (v *view) key(f *loyalty.Figure) loyalty.FigureKey {
+	key := f.Key
+	if key.Currency == "" && (v.Metric.Unit == Money || key.By == byCurrency) {
+		key.Currency = v.currency
+	}
+	return key
+}
+
+// greatest are the parts to show, by their totals, and how many are left off.
+func (v *view) greatest(figures []loyalty.Figure) (shown []loyalty.FigureKey, leftOff int) {
+	last := len(v.known) - 1
+	for v.Metric.State && last > 0 && !v.known[last] {
+		last--
+	}
+	totals := map[loyalty.FigureKey]*Value{}
+	if v.By == "" && v.Metric.Unit != Money {
+		totals[loyalty.FigureKey{}] = &Value{}
+	}
+	for i := range figures {
+		key := v.key(&figures[i])
+		if totals[key] == nil {
+			totals[key] = &Value{}
+		}
+		if !v.Metric.State || v.period(figures[i].Day) == last {
+			totals[key].count(&v.Metric, &figures[i])
+		}
+	}
+	shown = slices.SortedFunc(maps.Keys(totals), func(a, b loyalty.FigureKey) int {
+		return cmp.Or(totals[b].N.Cmp(&totals[a].N), strings.Compare(a.String(), b.String()))
+	})
+	if len(shown) > maxSeries {
+		shown, leftOff = shown[:maxSeries], len(shown)-maxSeries
+	}
+	return shown, leftOff
 }
 
 func (v *view) empty(key loyalty.FigureKey) *Series {
