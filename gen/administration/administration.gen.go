@@ -2730,6 +2730,11 @@ type Me struct {
 	// Example: ["getLedger","getMe"]
 	Operations []string `json:"operations"`
 
+	// Outside Whether the user signs in by the provider of the company (OpenID Connect); absent for a key.
+	//
+	// Example: false
+	Outside *bool `json:"outside,omitempty"`
+
 	// Password Whether the user has chosen a password; absent for a key.
 	//
 	// Example: true
@@ -3868,6 +3873,11 @@ type User struct {
 	//
 	// Example: Sample Editor
 	Name string `json:"name"`
+
+	// Outside Whether the user signs in by the provider of the company (OpenID Connect), which then decides on role and personal.
+	//
+	// Example: false
+	Outside bool `json:"outside"`
 
 	// Password Whether the user has chosen a password.
 	//
