@@ -85,7 +85,7 @@ func (w *withReplicas) score(from *store.Replicated, customer string) int64 {
 // TestReplicas: what was written is read, whichever node wrote it and whatever befalls a
 // replica; lists are no older than they may be; nobody is told that a replica is gone.
 func TestReplicas(t *testing.T) {
-	const lag = 3 * time.Second
+	const lag = 4 * time.Second
 	w := openReplicas(t, lag)
 	ids := enrol(t, w.store, "c-", 4)
 	other := w.follow(w.open(w.primary.URL("postgres")), lag, w.standbys[0].URL("postgres"), w.standbys[1].URL("postgres"))
@@ -109,11 +109,13 @@ func TestReplicas(t *testing.T) {
 
 	t.Run("both are used", func(t *testing.T) {
 		before := w.answered()
-		ownWrites(40)
-		used := w.reads.Replicas()
-		require.Positive(t, used[0].Reads)
-		require.Positive(t, used[1].Reads)
-		t.Logf("of %d reads %d were answered by replicas", 120, w.answered()-before)
+		rounds := 0
+		used := func() bool { all := w.reads.Replicas(); return all[0].Reads > 0 && all[1].Reads > 0 }
+		for until := time.Now().Add(time.Minute); time.Now().Before(until) && (rounds < 40 || !used()); rounds++ {
+			ownWrites(1)
+		}
+		require.True(t, used(), "%v", w.reads.Replicas())
+		t.Logf("in %d rounds %d reads of this node were answered by replicas", rounds, w.answered()-before)
 		list, err := w.reads.Customers(w.reading, loyalty.CustomerQuery{Page: loyalty.Page{Limit: 10}})
 		require.NoError(t, err)
 		require.Len(t, list, 4)
@@ -152,25 +154,26 @@ func TestReplicas(t *testing.T) {
 		w.standbys[1].PauseReplay(t)
 		enrol(t, w.store, "late-", 1)
 		written := time.Now()
-		slowest := ownWrites(10)
-		t.Logf("slowest pair of reads: %s", slowest)
-		require.Equal(t, []string{"behind", "behind"}, w.states())
+		w.becomes("behind", "behind")
 		count := func() int64 {
 			n, err := w.reads.CountCustomers(w.reading, loyalty.CustomerQuery{})
 			require.NoError(t, err)
 			return n
 		}
-		old := 0
-		for time.Since(written) < lag+time.Second {
-			n, age := count(), time.Since(written)
+		old, first := 0, time.Since(written)
+		for asked := first; asked < lag+time.Second; asked = time.Since(written) {
+			n := count()
 			if n == 4 {
 				old++
 			}
-			require.False(t, n == 4 && age > lag+500*time.Millisecond, "a list is %s old", age)
+			require.False(t, n == 4 && asked > lag, "a list is %s old", asked)
 			time.Sleep(50 * time.Millisecond)
 		}
-		require.Positive(t, old, "a replica that is not too far behind answers lists")
+		if first < lag/2 { // a machine may be slower than that
+			require.Positive(t, old, "a replica that is not too far behind answers lists")
+		}
 		require.EqualValues(t, 5, count())
+		t.Logf("%d lists were old; the slowest read of a customer took %s", old, ownWrites(10))
 		w.standbys[0].ResumeReplay(t)
 		w.standbys[1].ResumeReplay(t)
 		w.becomes("ready", "ready")
