@@ -248,3 +248,6 @@ func (s adminStore) AuditLog(ctx context.Context, q loyalty.AuditQuery) ([]loyal
 	}
 	return inOrder(list, backwards), nil
 }
+
+// Notify keeps what is to be told of an administrative change.
+func (t *adminTx) Notify(n loyalty.Notice) error { return t.s.fault(tell(t.db, n)) }

@@ -47,9 +47,6 @@ func tell(db *gorm.DB, told ...loyalty.Notice) error {
 	return db.Create(rows).Error
 }
 
-// Notify keeps what is to be told of an administrative change.
-func (t *adminTx) Notify(n loyalty.Notice) error { return t.s.fault(tell(t.db, n)) }
-
 // bulkEnd is an operation that may have ended with a batch.
 type bulkEnd struct {
 	bulkCount

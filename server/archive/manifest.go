@@ -4,6 +4,7 @@ package archive
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/loyalty-platform/loyalty/store"
@@ -41,6 +42,14 @@ type Journal struct {
 	Events int64 `json:"events"`
 	First  int64 `json:"first,omitempty"`
 	Last   int64 `json:"last,omitempty"`
+}
+
+// String says how far the journal goes.
+func (j Journal) String() string {
+	if j.Events == 0 {
+		return "no events"
+	}
+	return fmt.Sprintf("%d events, the last of %s", j.Events, time.UnixMilli(j.Last).UTC().Format(time.RFC3339))
 }
 
 // OptOuts says how many opt-outs the archive knows of, and when the last one was recorded:

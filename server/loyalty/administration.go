@@ -188,6 +188,3 @@ type AdminStore interface {
 	// their own.
 	KeepCodes(ctx context.Context, batch ID, at time.Time, pieces []KeptCodes) error
 }
-
-// KeySize is the length of a customer's key in bytes (AES-256).
-const KeySize = 32

@@ -8,6 +8,9 @@ import (
 	"errors"
 )
 
+// KeySize is the length of a customer's key in bytes (AES-256).
+const KeySize = 32
+
 // Reseal seals what one customer's key opens under another's, bound to a row.
 func Reseal(from, to, sealed []byte, was, is ID) ([]byte, error) {
 	if sealed == nil || from == nil || to == nil {

@@ -81,7 +81,7 @@ var checkedWords = map[string]string{
 
 func describe(w io.Writer, b *backup.Backup) {
 	fmt.Fprintf(w, "%s: %s, schema %d with %s; %s\n", b.Path, sizeText(b.Size), b.Schema,
-		eventsUntil(archive.Journal{Events: b.Events, Last: b.LastEvent}), checkedWords[b.Checked])
+		archive.Journal{Events: b.Events, Last: b.LastEvent}, checkedWords[b.Checked])
 }
 
 func sizeText(octets int64) string {

@@ -15,7 +15,6 @@ import (
 	"github.com/loyalty-platform/loyalty/i18n"
 	"github.com/loyalty-platform/loyalty/openapi"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
-	"github.com/loyalty-platform/loyalty/server/loyalty/action"
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/store"
 )
@@ -131,10 +130,6 @@ func newKeysList(s *settings) *cobra.Command {
 			})
 		},
 	}
-}
-
-func adminOf(db *store.Store) *admin.Admin {
-	return admin.NewAdmin(admin.AdminOptions{Registry: action.Registry(), Store: db, APIs: openapi.Names()})
 }
 
 // told is a refusal in words, with the field it is about.

@@ -12,6 +12,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/loyalty-platform/loyalty/openapi"
+	"github.com/loyalty-platform/loyalty/server/loyalty/action"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/store"
 )
 
@@ -280,4 +283,9 @@ func (s *settings) newMasterKey(path string) (key [32]byte, err error) {
 		return key, fault("data", "%w", err)
 	}
 	return key, nil
+}
+
+// adminOf is the administration of a database, without a server.
+func adminOf(db *store.Store) *admin.Admin {
+	return admin.NewAdmin(admin.AdminOptions{Registry: action.Registry(), Store: db, APIs: openapi.Names()})
 }

@@ -32,19 +32,11 @@ func newDump(s *settings) *cobra.Command {
 				if err != nil {
 					return coded{codeFailed, err}
 				}
-				fmt.Fprintf(cmd.OutOrStdout(), "%s: %d tables of schema %d with %s\n", args[0], len(m.Tables), m.Schema, eventsUntil(m.Journal))
+				fmt.Fprintf(cmd.OutOrStdout(), "%s: %d tables of schema %d with %s\n", args[0], len(m.Tables), m.Schema, m.Journal)
 				return nil
 			})
 		},
 	}
-}
-
-// eventsUntil says how far a journal goes.
-func eventsUntil(j archive.Journal) string {
-	if j.Events == 0 {
-		return "no events"
-	}
-	return fmt.Sprintf("%d events, the last of %s", j.Events, time.UnixMilli(j.Last).UTC().Format(time.RFC3339))
 }
 
 func newRestore(s *settings) *cobra.Command {
@@ -113,7 +105,7 @@ func restoreInto(s *settings, cmd *cobra.Command, db *store.Store, a *archive.Ar
 	for _, d := range differ {
 		fmt.Fprintln(out, d)
 	}
-	fmt.Fprintf(out, "Restored %d tables of schema %d with %s.\n", len(a.Manifest.Tables), a.Manifest.Schema, eventsUntil(a.Manifest.Journal))
+	fmt.Fprintf(out, "Restored %d tables of schema %d with %s.\n", len(a.Manifest.Tables), a.Manifest.Schema, a.Manifest.Journal)
 	err = finish(s, cmd, db, a.Manifest.Journal.Last, forget)
 	if len(differ) > 0 {
 		err = errors.Join(coded{codeFailed, fmt.Errorf("%d tables differ from the archive", len(differ))}, err)
@@ -177,7 +169,7 @@ func putBack(s *settings, cmd *cobra.Command, db *store.Store, b *backup.Backup,
 			return fault(s.databaseSetting(), "nothing was restored: %w", err)
 		}
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "Restored schema %d with %s.\n", b.Schema, eventsUntil(archive.Journal{Events: b.Events, Last: b.LastEvent}))
+	fmt.Fprintf(cmd.OutOrStdout(), "Restored schema %d with %s.\n", b.Schema, archive.Journal{Events: b.Events, Last: b.LastEvent})
 	return finish(s, cmd, db, b.LastEvent, forget)
 }
 

@@ -111,3 +111,17 @@ func (a *Admin) KeepRefusals(ctx context.Context, all map[loyalty.RefusedAs]int6
 func (a *Admin) ForgetFailures(ctx context.Context) error {
 	return a.store.ForgetFailures(ctx, a.now().Add(-loyalty.FailureLife), loyalty.MaxFailures)
 }
+
+// tellBroken has webhooks hear that a proof of the ledger failed. The proof stands, whatever
+// becomes of the notice.
+func (a *Admin) tellBroken(ctx context.Context, invariants []string) {
+	if len(invariants) == 0 {
+		return
+	}
+	err := a.store.Change(ctx, func(tx loyalty.AdminTx) error {
+		return tx.Notify(loyalty.NewNotice(loyalty.LedgerFailed, a.now(), map[string]any{"invariants": invariants}))
+	})
+	if err != nil && a.directory != nil {
+		a.directory.report(err)
+	}
+}

@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"context"
 	"slices"
 	"strings"
 
@@ -33,18 +32,4 @@ func (r *adminRun) tell() error {
 	return r.Notify(loyalty.NewNotice(loyalty.ProgrammeChanged, r.now, map[string]any{
 		"changes": r.told[:min(len(r.told), most)], "count": len(r.told),
 	}))
-}
-
-// tellBroken has webhooks hear that a proof of the ledger failed. The proof stands, whatever
-// becomes of the notice.
-func (a *Admin) tellBroken(ctx context.Context, invariants []string) {
-	if len(invariants) == 0 {
-		return
-	}
-	err := a.store.Change(ctx, func(tx loyalty.AdminTx) error {
-		return tx.Notify(loyalty.NewNotice(loyalty.LedgerFailed, a.now(), map[string]any{"invariants": invariants}))
-	})
-	if err != nil && a.directory != nil {
-		a.directory.report(err)
-	}
 }
