@@ -152,14 +152,15 @@ AND NOT EXISTS (SELECT 1 FROM pg_stat_activity a WHERE a.datid = d.oid)`, scratc
 	if err != nil {
 		return err
 	}
+	defer func() { _ = rows.Close() }() // rows.Err tells what went wrong
 	for rows.Next() {
 		var name, made string
 		if err := rows.Scan(&name, &made); err != nil {
-			return errors.Join(err, rows.Close())
+			return err
 		}
 		left[name] = made
 	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+	if err := rows.Err(); err != nil {
 		return err
 	}
 	for name, made := range left {

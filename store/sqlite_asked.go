@@ -53,5 +53,8 @@ func (q *question) run(ctx context.Context, on asker) error {
 	if err != nil {
 		return err
 	}
-	return q.read(columns, rows)
+	if err := q.read(columns, rows); err != nil {
+		return err
+	}
+	return rows.Err()
 }

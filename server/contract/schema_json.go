@@ -18,8 +18,8 @@ func (v *Vocabulary) DataSchema(name string) (map[string]any, bool) {
 // json is the schema of what was recorded, in the words of JSON Schema.
 func (s *Schema) json() map[string]any {
 	out := plainly(s.source)
-	switch {
-	case s.kind == object:
+	switch s.kind {
+	case object:
 		out["type"] = "object"
 		properties := map[string]any{}
 		for _, p := range s.order {
@@ -31,7 +31,7 @@ func (s *Schema) json() map[string]any {
 		if s.other != nil {
 			out["additionalProperties"] = s.other.json()
 		}
-	case s.kind == list:
+	case list:
 		out["type"] = "array"
 		out["items"] = s.items.json()
 	}

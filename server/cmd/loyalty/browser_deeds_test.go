@@ -23,12 +23,6 @@ func (b *browsed) agree() {
 	evaluate[bool](b, "document.querySelector('dialog[open] .actions button:last-child').click(), true")
 }
 
-// shown reads a text of the page.
-func (b *browsed) shown(selector string) string {
-	b.t.Helper()
-	return evaluate[string](b, "document.querySelector("+quoted(selector)+")?.innerText ?? ''")
-}
-
 // data gives what an operation answers under data.
 func data[T any](b *browsed, path string) T {
 	b.t.Helper()
