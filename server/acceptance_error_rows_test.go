@@ -197,6 +197,10 @@ var failings = []failing{
 	{"sort_nothing", 422, 190340, "sort[0][field] must name the field to sort by", "sort[0][direction]", nil, reads("/v1/customers/ada/events?sort%5B0%5D%5Bdirection%5D=desc")},
 	{"sort_direction", 422, 190205, "The direction up is neither asc nor desc", "sort[0][direction]", nil, reads("/v1/customers/ada/events?sort%5B0%5D%5Bdirection%5D=up")},
 	{"claim_unknown", 404, 190221, "There is no claim " + noClaim, "", nil, reads("/rewards/claims/" + noClaim)},
+	{"import_not_found", 404, 190510, "Import not found: " + noClaim, "", nil, reads("/admin/imports/" + noClaim)},
+	{"import_state", 422, 190511, "The import cannot do this now: it is open", "", nil, func(h *house, language string) answer {
+		return sends("/admin/imports/"+h.newImport("{}").id+"/apply", "{}")(h, language)
+	}},
 	{"webhook_not_found", 404, 190500, "Webhook not found: " + noClaim, "", nil, reads("/admin/webhooks/" + noClaim)},
 	{"delivery_not_found", 404, 190501, "Delivery not found: 9", "", nil, toWebhook("", "/deliveries/9")},
 	{"webhook_state", 422, 190502, "The webhook is paused: resume it first", "", nil, toWebhook("{}", "/pause", "/test")},

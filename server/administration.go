@@ -34,6 +34,7 @@ type administrationAPI struct {
 	jobWait    time.Duration
 	verifying  chan struct{} // holds one verification of the ledger at a time
 	exports    exportsAPI
+	imports    importsAPI
 }
 
 var _ administration.StrictServerInterface = (*administrationAPI)(nil)

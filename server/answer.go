@@ -152,6 +152,12 @@ func (w rawResponse) VisitRetryDeliveriesResponse(to http.ResponseWriter) error 
 func (w rawResponse) VisitRetryDeliveryResponse(to http.ResponseWriter) error   { return w.write(to) }
 func (w rawResponse) VisitGetDeliveryResponse(to http.ResponseWriter) error     { return w.write(to) }
 
+func (w rawResponse) VisitCreateImportResponse(to http.ResponseWriter) error    { return w.write(to) }
+func (w rawResponse) VisitAddImportFileResponse(to http.ResponseWriter) error   { return w.write(to) }
+func (w rawResponse) VisitCheckImportResponse(to http.ResponseWriter) error     { return w.write(to) }
+func (w rawResponse) VisitApplyImportResponse(to http.ResponseWriter) error     { return w.write(to) }
+func (w rawResponse) VisitReconcileImportResponse(to http.ResponseWriter) error { return w.write(to) }
+
 // plain gives the request's own context: gin uses its contexts again, and what
 // the engine does may outlive the handler.
 func plain(ctx context.Context) context.Context {

@@ -35,6 +35,7 @@ func (s *Server) handlers() *handlers {
 			reader: s.reader, webhooks: s.webhooks, messages: s.messages, programme: programme,
 			clock: clock, region: s.region, jobWait: s.jobWait, verifying: make(chan struct{}, 1),
 			exports:    exportsAPI{reader: s.exports, directory: s.directory, stopping: s.stopping, streams: newGate(exportsOpen, 0), logger: s.logger},
+			imports:    importsAPI{store: s.imports, bulk: bulk},
 			statistics: s.statistics, system: s.system,
 		},
 		campaigns: campaignsAPI{

@@ -54,6 +54,7 @@ type house struct {
 	key         signing.Credential
 	server      *server.Server
 	egress      *deliver.Client
+	imports     func(context.Context) (int, error) // what the job imports does
 }
 
 // open starts a house; adjust may change its options first.
@@ -84,12 +85,13 @@ func openOn(t *testing.T, url string, adjust ...func(*server.Options)) *house {
 	})
 	catalogue, err := i18n.Load()
 	require.NoError(t, err)
+	h.imports = h.importer(vocabulary)
 	o := server.Options{
-		Listen: "127.0.0.1:0", Region: region, Engine: h.engine, Directory: directory, Admin: h.admin, Reader: h.store, Feed: h.store, Exports: h.store,
+		Listen: "127.0.0.1:0", Region: region, Engine: h.engine, Directory: directory, Admin: h.admin, Reader: h.store, Feed: h.store, Exports: h.store, Imports: h.store,
 		Webhooks: webhooks, Messages: server.NewWebhookMessages(h.store, directory.Programme),
 		Leaderboard: leaderboard.NewLeaderboard(leaderboard.LeaderboardOptions{Store: h.store, Programmes: directory}),
 		Statistics:  statistics.New(statistics.Options{Store: h.store, Programmes: directory}),
-		Jobs:        job.NewJobs(job.JobsOptions{Engine: h.engine, Store: h.store}),
+		Jobs:        job.NewJobs(job.JobsOptions{Engine: h.engine, Store: h.store, Imports: h.imports}),
 		Vocabulary:  vocabulary, Catalogue: catalogue, Ready: h.store.Ready, Portal: docs.New(region, nil),
 		Logger: slog.New(slog.NewJSONHandler(h.log, nil)),
 	}

@@ -61,6 +61,7 @@ var special = map[string]request{
 	"getUser": ownUser, "updateUser": ownUser, "disableUser": ownUser, "inviteUser": ownUser, "resetSecondFactor": ownUser,
 	"createUser": ownNames(`"login":"`), "endSession": ownSession,
 	"getWebhook": ownWebhook, "updateWebhook": ownWebhook, "testWebhook": ownWebhook, "rotateWebhook": ownWebhook, "pauseWebhook": ownWebhook, "resumeWebhook": ownWebhook,
+	"getImport": ownImport, "addImportFile": ownImport, "checkImport": ownImport, "applyImport": ownReadyImport, "reconcileImport": ownDoneImport, "listImportFindings": ownImport,
 	"replayWebhook": ownWebhook, "listDeliveries": ownWebhook, "retryDeliveries": ownWebhook, "getDelivery": ownWebhook, "retryDelivery": ownWebhook,
 	"claimReward": ofFresh, "enterContest": ofFresh, "spinPrizeWheel": ofFresh, "claimOffer": ofFresh,
 	"answerQuiz": ofFresh, "answerQuestion": ofFresh, "mergeCustomer": ofFresh, "claimRewardFor": forFresh,
@@ -108,6 +109,31 @@ func ownKey(w *witness, o *offered, example string) (string, string) {
 	_, body := w.plainly(o, example)
 	key := done(w.house, "/admin/keys", `{"label":"Own"}`)["data"].(map[string]any)["key_id"].(string)
 	return strings.ReplaceAll(o.path, "{key_id}", key), body
+}
+
+// ownImport is a request about an import that is there, with a file of its own.
+func ownImport(w *witness, o *offered, example string) (string, string) {
+	_, body := w.plainly(o, example)
+	return strings.ReplaceAll(o.path, "{import_id}", w.imported()), body
+}
+
+// ownReadyImport is one about an import that was found ready, ownDoneImport one about an import that is done.
+func ownReadyImport(w *witness, o *offered, example string) (string, string) {
+	return strings.ReplaceAll(o.path, "{import_id}", w.imported("check")), "{}"
+}
+
+func ownDoneImport(w *witness, o *offered, example string) (string, string) {
+	return strings.ReplaceAll(o.path, "{import_id}", w.imported("check", "apply")), "{}"
+}
+
+func (w *witness) imported(steps ...string) string {
+	w.made++
+	i := w.newImport("{}")
+	require.Equal(w.t, http.StatusOK, i.part("members", 1, "customer\nimported-"+strconv.Itoa(w.made)+"\n").status)
+	for _, s := range steps {
+		i.do(s)
+	}
+	return i.id
 }
 
 // ownUser is a request about a user who is there.
@@ -224,13 +250,13 @@ var otherwiseReached = map[string][]int{
 func (w *witness) refusals() {
 	revoked := w.newKey(admin.KeyChange{}).KeyID
 	done(w.house, "/admin/keys/"+revoked+"/revoke", "")
-	ended := w.withWebhook("disabled")
+	ended, imported := w.withWebhook("disabled"), w.imported()
 	for _, r := range refusalRows {
 		for _, before := range r.before {
-			target, body, _ := strings.Cut(strings.ReplaceAll(before, "{webhook}", ended), " ")
+			target, body, _ := strings.Cut(strings.NewReplacer("{webhook}", ended, "{import}", imported).Replace(before), " ")
 			done(w.house, target, body)
 		}
-		a := w.call(w.operation(r.operation), w.key, strings.NewReplacer("{key}", revoked, "{webhook}", ended).Replace(r.target), r.body)
+		a := w.call(w.operation(r.operation), w.key, strings.NewReplacer("{key}", revoked, "{webhook}", ended, "{import}", imported).Replace(r.target), r.body)
 		assert.Equal(w.t, r.status, a.status, "%s: %s", r.operation, a.body)
 		assert.Equal(w.t, r.code, a.fault(w.t).Code, "%s: %s", r.operation, a.body)
 	}
@@ -289,6 +315,11 @@ var refusalRows = []refusalRow{
 	{"getDelivery", "/admin/webhooks/{webhook}/deliveries/9", "", http.StatusNotFound, 190501, nil},
 	{"retryDelivery", "/admin/webhooks/{webhook}/deliveries/9/retry", "{}", http.StatusNotFound, 190501, nil},
 	{"retryDelivery", "/admin/webhooks/{webhook}/deliveries/1/retry", "{}", http.StatusUnprocessableEntity, 190504, []string{"/admin/webhooks/{webhook}/deliveries/1/retry {}"}},
+
+	{"applyImport", "/admin/imports/{import}/apply", "{}", http.StatusUnprocessableEntity, 190511, nil},
+	{"reconcileImport", "/admin/imports/{import}/reconcile", "{}", http.StatusUnprocessableEntity, 190511, nil},
+	{"addImportFile", "/admin/imports/{import}/files", `{"file":"members","part":1,"content":"customer\nlate\n"}`, http.StatusUnprocessableEntity, 190511, []string{"/admin/imports/{import}/check {}"}},
+	{"checkImport", "/admin/imports/{import}/check", "{}", http.StatusUnprocessableEntity, 190511, []string{"/admin/jobs/imports/run {}", "/admin/imports/{import}/apply {}"}},
 
 	{"rotateKey", "/admin/keys/{key}/rotate", "{}", http.StatusUnprocessableEntity, 190050, nil},
 	{"updateKey", "/admin/keys/{key}", `{"label":"x"}`, http.StatusUnprocessableEntity, 190050, nil},

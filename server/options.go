@@ -43,6 +43,7 @@ type Options struct {
 	Reader    loyalty.Reader
 	Feed      loyalty.FeedReader
 	Exports   loyalty.ExportReader
+	Imports   loyalty.UploadStore
 	Jobs      Jobs
 	// Webhooks changes webhooks, Messages shows what they are sent.
 	Webhooks *admin.Webhooks

@@ -43,5 +43,5 @@ func TestReadsTakeTwoRoundTrips(t *testing.T) {
 // message of a delivery is made anew; the installation is looked at by each check for itself,
 // once in two seconds.
 func longest(operation string) int64 {
-	return map[string]int64{"getLeaderboard": 4, "getCustomerLeaderboard": 5, "followEvents": 4, "getStatistics": 8, "getDelivery": 5, "getSystem": 30}[operation] + 2
+	return map[string]int64{"getLeaderboard": 4, "getCustomerLeaderboard": 5, "followEvents": 4, "getStatistics": 8, "getDelivery": 5, "getSystem": 30, "getImport": 1, "listImports": 2}[operation] + 2
 }

@@ -30,6 +30,7 @@ type Server struct {
 	reader      loyalty.Reader
 	feed        loyalty.FeedReader
 	exports     loyalty.ExportReader
+	imports     loyalty.UploadStore
 	webhooks    *admin.Webhooks
 	messages    *WebhookMessages
 	jobs        Jobs

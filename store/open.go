@@ -30,6 +30,7 @@ type Store struct {
 	userStore
 	statisticsStore
 	importStore
+	uploadStore
 	webhookStore
 	nodeStore
 	proof
@@ -48,6 +49,8 @@ var (
 	_ loyalty.ExportReader    = (*Store)(nil)
 	_ loyalty.StatisticsStore = (*Store)(nil)
 	_ loyalty.ImportStore     = (*Store)(nil)
+	_ loyalty.UploadStore     = (*Store)(nil)
+	_ loyalty.UploadAdminTx   = (*adminTx)(nil)
 	_ loyalty.WebhookStore    = (*Store)(nil)
 )
 
@@ -56,7 +59,7 @@ func newStore(d *database) *Store {
 	return &Store{
 		database: d, batchStore: batchStore{d}, customerStore: customerStore{d}, journalStore: journalStore{d},
 		purchaseStore: purchaseStore{d}, couponStore: couponStore{d}, claimStore: claimStore{d}, adminStore: adminStore{d},
-		bulkStore: bulkStore{d}, jobStore: jobStore{d}, boardStore: boardStore{d}, tailStore: tailStore{d}, exportStore: exportStore{d}, importStore: importStore{d}, userStore: userStore{d}, proof: proof{d}, upkeep: upkeep{d},
+		bulkStore: bulkStore{d}, jobStore: jobStore{d}, boardStore: boardStore{d}, tailStore: tailStore{d}, exportStore: exportStore{d}, importStore: importStore{d}, uploadStore: uploadStore{d}, userStore: userStore{d}, proof: proof{d}, upkeep: upkeep{d},
 		portable:        portable{d},
 		backupStore:     backupStore{d},
 		statisticsStore: statisticsStore{d},

@@ -38,6 +38,8 @@ var portableTables = []portableTable{
 	{name: "bulk_items"},
 	{name: "kept_codes"},
 	{name: "imports"},
+	{name: "uploads"},
+	{name: "upload_parts"},
 	{name: "answers"},
 	{name: "taken_signatures"},
 	{name: "failed_requests"},

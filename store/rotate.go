@@ -22,6 +22,9 @@ var ErrNoOldKey = errors.New("LOYALTY_MASTER_KEY_OLD is not set: give the old ma
 // resealPage is how many values are sealed anew in one transaction: writers wait for no more.
 const resealPage = 500
 
+// resealLarge is resealPage of values that may be large.
+const resealLarge = 8
+
 // resealRounds is after how many rounds it is clear that a server goes on with the old key.
 const resealRounds = 10
 
@@ -118,7 +121,11 @@ func (s upkeep) sealedPage(ctx context.Context, c sealedColumn, after []any) (pa
 	if after != nil {
 		text = " AND (" + key + ") > (" + strings.Repeat("?, ", len(c.key)-1) + "?)"
 	}
-	rows, err := s.read.WithContext(ctx).Raw(fmt.Sprintf("SELECT %s, %s FROM %s WHERE %s%s ORDER BY %s LIMIT %d", key, c.column, c.table, c.rows(), text, key, resealPage), after...).Rows()
+	limit := resealPage
+	if c.large {
+		limit = resealLarge
+	}
+	rows, err := s.read.WithContext(ctx).Raw(fmt.Sprintf("SELECT %s, %s FROM %s WHERE %s%s ORDER BY %s LIMIT %d", key, c.column, c.table, c.rows(), text, key, limit), after...).Rows()
 	if err != nil {
 		return nil, err
 	}

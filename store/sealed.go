@@ -6,6 +6,7 @@ type sealedColumn struct {
 	table, column string
 	key           []sealedKey
 	where         string // which rows; empty: those that have a value
+	large         bool   // a value may have a megabyte: few are read at once
 	bound         func(key []any) []byte
 }
 
@@ -43,6 +44,10 @@ var sealedColumns = []sealedColumn{
 		bound: func(key []any) []byte {
 			return rowID("answers", *key[0].(*string), *key[1].(*string), "customer")
 		},
+	},
+	{
+		table: "upload_parts", column: "sealed", key: []sealedKey{uuidKey("upload_id"), textKey("file"), numberKey("part")}, large: true,
+		bound: func(key []any) []byte { return partID(*key[0].(*UUID), *key[1].(*string), *key[2].(*int64)) },
 	},
 	{
 		table: "users", column: "totp_sealed", key: []sealedKey{uuidKey("id")},

@@ -11,8 +11,10 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
@@ -22,14 +24,18 @@ import (
 // File is a file of one kind.
 type File struct {
 	Kind, Path string
+	Open       func() io.ReadCloser // in the place of Path
 }
 
 // Options say how files are read, where that cannot be known from them.
 type Options struct {
-	Dates     string // order of a day written with numbers: dmy, mdy, or empty: only year first
-	Decimal   string // the decimal separator, . or ,; empty: the point in files with commas, else it is asked for
-	Encoding  string // utf-8, windows-1250 or windows-1252; empty: utf-8
-	SameEmail bool   // several members may have one e-mail
+	Dates     string `json:"dates,omitempty"`      // order of a day written with numbers: dmy, mdy, or empty: only year first
+	Decimal   string `json:"decimal,omitempty"`    // the decimal separator, . or ,; empty: the point in files with commas, else it is asked for
+	Encoding  string `json:"encoding,omitempty"`   // utf-8, windows-1250 or windows-1252; empty: utf-8
+	SameEmail bool   `json:"same_email,omitempty"` // several members may have one e-mail
+	// Columns are what the columns of a kind of file are, by their names in it; an empty text
+	// passes a column over, one that is not named keeps its name.
+	Columns map[string]map[string]string `json:"columns,omitempty"`
 }
 
 // Check says which option cannot be used.
@@ -45,7 +51,33 @@ func (o Options) Check() error {
 			return fmt.Errorf("%s: %q must be one of %q", c.name, c.value, c.legal[1:])
 		}
 	}
+	return o.CheckColumns()
+}
+
+// CheckColumns says which column is mapped to none of ours.
+func (o Options) CheckColumns() error {
+	for _, file := range slices.Sorted(maps.Keys(o.Columns)) {
+		k := kindOf(file)
+		if k == nil {
+			return loyalty.ErrPropertyUnknown.With("property", file).At("columns." + file)
+		}
+		for _, theirs := range slices.Sorted(maps.Keys(o.Columns[file])) {
+			if ours := o.Columns[file][theirs]; ours != "" && !k.knows(ours) {
+				return loyalty.ErrPropertyUnknown.With("property", ours).At("columns." + file + "." + theirs)
+			}
+		}
+	}
 	return nil
+}
+
+// column is what a column of a file is, by its name there.
+func (o *Options) column(file, name string) (ours string, mapped bool) {
+	for theirs, ours := range o.Columns[file] {
+		if strings.EqualFold(trimmed(theirs), name) {
+			return ours, true
+		}
+	}
+	return "", false
 }
 
 // World is what files are held against.
@@ -62,6 +94,9 @@ type World struct {
 func Digest(files []File, o Options) (string, error) {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%s %s %s\n", o.Dates, o.Decimal, o.Encoding)
+	if len(o.Columns) > 0 {
+		fmt.Fprintf(sum, "%s\n", loyalty.JSON(o.Columns)) // in the order of the names
+	}
 	for _, f := range files {
 		fmt.Fprintf(sum, "%s\n", f.Kind)
 		if err := open(f, func(r io.Reader) error { _, err := io.Copy(sum, r); return err }); err != nil {
@@ -72,6 +107,11 @@ func Digest(files []File, o Options) (string, error) {
 }
 
 func open(f File, read func(io.Reader) error) error {
+	if f.Open != nil {
+		file := f.Open()
+		defer func() { _ = file.Close() }() // it was read only
+		return read(file)
+	}
 	file, err := os.Open(f.Path)
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.Kind, err)
@@ -84,7 +124,7 @@ func open(f File, read func(io.Reader) error) error {
 func InOrder(paths map[string]string) (files []File) {
 	for _, k := range kinds {
 		if path := paths[k.name]; path != "" {
-			files = append(files, File{k.name, path})
+			files = append(files, File{Kind: k.name, Path: path})
 		}
 	}
 	return files

@@ -147,10 +147,19 @@ func (s *sheet) take(cells []string, row func(*sheet) error, tell func(Finding) 
 	return row(s)
 }
 
+// passedOver stands for the name of a column that is not read.
+const passedOver = "-"
+
 // header reads the names of the columns.
 func (s *sheet) header(cells []string) (told []Finding) {
 	for _, c := range cells {
 		name := strings.ToLower(trimmed(c))
+		if ours, mapped := s.options.column(s.file, name); mapped {
+			if name = ours; ours == "" {
+				s.names = append(s.names, passedOver)
+				continue
+			}
+		}
 		switch {
 		case name == "":
 			told = append(told, s.finding("", c, "a column has no name"))

@@ -245,6 +245,8 @@ var (
 
 	ErrBatchNotFound = NewError(NotFound, 190240, "batch_not_found", "batch")
 
+	ErrImportNotFound   = NewError(NotFound, 190510, "import_not_found", "import")
+	ErrImportState      = NewError(Refused, 190511, "import_state", "state")
 	ErrWebhookNotFound  = NewError(NotFound, 190500, "webhook_not_found", "webhook")
 	ErrDeliveryNotFound = NewError(NotFound, 190501, "delivery_not_found", "delivery")
 	ErrWebhookState     = NewError(Refused, 190502, "webhook_state", "state")

@@ -21,7 +21,7 @@ var mayImport = map[string][]string{
 	"server/cmd/loyalty": {"*"},
 	"server/cmd/bench":   {"*"},
 	"server": {
-		"gen", "openapi", "signing", "i18n", "server/contract", "server/list", "server/limit", "server/export",
+		"gen", "openapi", "signing", "i18n", "server/contract", "server/list", "server/limit", "server/export", "server/intake",
 		"server/loyalty", "server/loyalty/money", "server/loyalty/points", "server/loyalty/programme", "server/loyalty/engine", "server/loyalty/admin",
 		"server/loyalty/job", "server/loyalty/leaderboard", "server/loyalty/statistics", "server/loyalty/webhook", "server/loyalty/campaign", "server/loyalty/challenge", "server/loyalty/coupon",
 		"server/loyalty/game", "server/loyalty/offer", "server/loyalty/reward", "server/loyalty/tier", "server/loyalty/user",

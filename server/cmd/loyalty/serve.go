@@ -160,7 +160,7 @@ func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logg
 		return nil, err
 	}
 	o := server.Options{
-		Listen: s.listen, Region: s.region, Engine: a.engine, Directory: a.directory, Admin: a.admin, Reader: a.reads, Feed: db, Exports: a.reads, Jobs: a.jobs,
+		Listen: s.listen, Region: s.region, Engine: a.engine, Directory: a.directory, Admin: a.admin, Reader: a.reads, Feed: db, Exports: a.reads, Imports: db, Jobs: a.jobs,
 		Webhooks: admin.NewWebhooks(a.admin, db, webhookRules(a.egress)), Messages: server.NewWebhookMessages(db, a.directory.Programme),
 		Leaderboard: leaderboard.NewLeaderboard(leaderboard.LeaderboardOptions{Store: db, Programmes: a.directory}),
 		Statistics:  statistics.New(statistics.Options{Store: db, Programmes: a.directory}),
@@ -235,6 +235,9 @@ func (a *app) jobsOptions() job.JobsOptions {
 	}
 	if a.backups != nil {
 		o.Backup = a.backups.make
+	}
+	o.Imports = func(ctx context.Context) (int, error) {
+		return a.uploads(admin.NewAdmin(admin.AdminOptions{Registry: action.Registry(), Store: a.store, Directory: a.directory, APIs: openapi.Names()})).Work(ctx)
 	}
 	return o
 }

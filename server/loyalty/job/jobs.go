@@ -73,8 +73,13 @@ var jobs = map[string]job{
 	}},
 	"partitions": {24 * time.Hour, func(ctx context.Context, j *Jobs, s *shift) error { return s.once(j.store.ExtendJournal(ctx)) }},
 	"backup":     {24 * time.Hour, func(ctx context.Context, j *Jobs, s *shift) error { return s.once(j.backup(ctx)) }},
-	"bulk":       {bulkEvery, workBulk}, // and at once when an operation is begun on this node
-	"reminders":  {time.Hour, remind},
+	"imports": {bulkEvery, func(ctx context.Context, j *Jobs, s *shift) error { // likewise
+		done, err := j.imports(ctx)
+		s.count(done)
+		return err
+	}},
+	"bulk":      {bulkEvery, workBulk}, // and at once when an operation is begun on this node
+	"reminders": {time.Hour, remind},
 	"answers": {time.Hour, func(ctx context.Context, j *Jobs, s *shift) error {
 		return s.once(j.store.ForgetAnswers(ctx, j.engine.Now().Add(-loyalty.AnswerLife)))
 	}},
@@ -104,7 +109,8 @@ type Jobs struct {
 
 	anchored func(loyalty.Anchor)
 	ended    func(loyalty.JobRow)
-	backup   func(context.Context) error // nil: this node makes none
+	backup   func(context.Context) error        // nil: this node makes none
+	imports  func(context.Context) (int, error) // nil: this node does none
 }
 
 // JobsOptions are what Jobs is made of. The clock is the engine's.
@@ -123,11 +129,14 @@ type JobsOptions struct {
 	// Backup makes a copy of the database; nil: this node has no place for one, and leaves
 	// the job backup to others.
 	Backup func(context.Context) error
+	// Imports checks, applies and compares what was sent to be imported, and says how many
+	// it did; nil: this node leaves the job imports to others.
+	Imports func(context.Context) (done int, err error)
 }
 
 // NewJobs makes Jobs. It starts nothing.
 func NewJobs(o JobsOptions) *Jobs {
-	j := &Jobs{engine: o.Engine, store: o.Store, sleep: o.Sleep, report: o.Report, anchored: o.Anchored, ended: o.Ended, backup: o.Backup, wakes: map[string]chan struct{}{}}
+	j := &Jobs{engine: o.Engine, store: o.Store, sleep: o.Sleep, report: o.Report, anchored: o.Anchored, ended: o.Ended, backup: o.Backup, imports: o.Imports, wakes: map[string]chan struct{}{}}
 	for name := range jobs {
 		j.wakes[name] = make(chan struct{}, 1)
 	}
@@ -222,7 +231,9 @@ func (j *Jobs) Work(ctx context.Context) {
 }
 
 // does says whether this node can do a job.
-func (j *Jobs) does(name string) bool { return name != "backup" || j.backup != nil }
+func (j *Jobs) does(name string) bool {
+	return (name != "backup" || j.backup != nil) && (name != "imports" || j.imports != nil)
+}
 
 // Wake has a job done at once, where this node works and no node has it: there is
 // something to do. It does not wait for it.

@@ -1,0 +1,248 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/google/uuid"
+
+	"github.com/loyalty-platform/loyalty/gen/administration"
+	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/server/intake"
+	"github.com/loyalty-platform/loyalty/server/list"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
+)
+
+// importsAPI is what imports are read and begun by.
+type importsAPI struct {
+	store loyalty.UploadStore
+	bulk  bulkOperations
+}
+
+// ListImports lists the imports, the newest first.
+func (a *administrationAPI) ListImports(ctx context.Context, in administration.ListImportsRequestObject) (administration.ListImportsResponseObject, error) {
+	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, nil)
+	if err != nil {
+		return nil, err
+	}
+	all, err := a.imports.store.Uploads(plain(ctx))
+	if err != nil {
+		return nil, err
+	}
+	l := list.Linked(p, list.Cut(p, all, nil), a.clock(), nil)
+	out := administration.ListImports200JSONResponse{Data: make([]administration.Import, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time}
+	for i := range l.Entries {
+		if out.Data[i], err = a.imports.show(ctx, l.Entries[i]); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// GetImport reads an import.
+func (a *administrationAPI) GetImport(ctx context.Context, in administration.GetImportRequestObject) (administration.GetImportResponseObject, error) {
+	u, err := a.imports.named(ctx, in.ImportID)
+	if err != nil {
+		return nil, err
+	}
+	shown, err := a.imports.show(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	return administration.GetImport200JSONResponse{Data: shown}, nil
+}
+
+// CreateImport begins an import.
+func (a *administrationAPI) CreateImport(ctx context.Context, in administration.CreateImportRequestObject) (administration.CreateImportResponseObject, error) {
+	var o intake.Options
+	label := ""
+	if b := in.Body; b != nil {
+		label, o.SameEmail = loyalty.Deref(b.Label), loyalty.Deref(b.AllowSameEmail)
+		o.Dates, o.Decimal = loyalty.Deref(textOf(b.Dates)), loyalty.Deref(textOf(b.Decimal))
+		if b.Columns != nil {
+			o.Columns = *b.Columns
+		}
+	}
+	if err := o.CheckColumns(); err != nil {
+		return nil, err
+	}
+	return a.imports.answer(ctx, http.StatusCreated, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Upload], error) {
+		return a.admin.CreateUpload(ctx, call, label, loyalty.JSON(o))
+	})
+}
+
+// AddImportFile takes a part of a file.
+func (a *administrationAPI) AddImportFile(ctx context.Context, in administration.AddImportFileRequestObject) (administration.AddImportFileResponseObject, error) {
+	return a.imports.answer(ctx, http.StatusOK, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Upload], error) {
+		return a.admin.PutUploadPart(ctx, call, in.ImportID, string(in.Body.File), in.Body.Part, in.Body.Content)
+	})
+}
+
+// CheckImport has the files checked.
+func (a *administrationAPI) CheckImport(ctx context.Context, in administration.CheckImportRequestObject) (administration.CheckImportResponseObject, error) {
+	return a.imports.order(ctx, a.admin, in.ImportID, admin.CheckUpload)
+}
+
+// ApplyImport has the files taken over.
+func (a *administrationAPI) ApplyImport(ctx context.Context, in administration.ApplyImportRequestObject) (administration.ApplyImportResponseObject, error) {
+	return a.imports.order(ctx, a.admin, in.ImportID, admin.ApplyUpload)
+}
+
+// ReconcileImport has the files compared with the ledger.
+func (a *administrationAPI) ReconcileImport(ctx context.Context, in administration.ReconcileImportRequestObject) (administration.ReconcileImportResponseObject, error) {
+	return a.imports.order(ctx, a.admin, in.ImportID, admin.ReconcileUpload)
+}
+
+// ListImportFindings begins to write what was found.
+func (a *administrationAPI) ListImportFindings(ctx context.Context, in administration.ListImportFindingsRequestObject) (administration.ListImportFindingsResponseObject, error) {
+	u, err := a.imports.named(ctx, in.ImportID)
+	if err != nil {
+		return nil, err
+	}
+	first, err := a.imports.store.UploadPart(plain(ctx), u.ID, loyalty.UploadFindings, 1)
+	if err != nil {
+		return nil, err
+	}
+	if first == nil {
+		first = intake.NoFindings()
+	}
+	return importFindings{a.imports.store, requestOf(ctx), u.ID, first}, nil
+}
+
+// importFindings is the answer, which is read piece by piece.
+type importFindings struct {
+	store   loyalty.UploadStore
+	request *request
+	upload  loyalty.ID
+	first   []byte
+}
+
+// VisitListImportFindingsResponse writes the findings. Where they cannot be read on it
+// breaks off, so that its reader does not take it for whole.
+func (f importFindings) VisitListImportFindingsResponse(w http.ResponseWriter) error {
+	to := http.NewResponseController(w)
+	w.Header().Set("Content-Type", csvType)
+	w.Header().Set("Content-Disposition", `attachment; filename="findings.csv"`)
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(http.StatusOK)
+	for text, part := f.first, 2; text != nil; part++ {
+		if !taken(w, to, text) {
+			return nil
+		}
+		ctx, cancel := context.WithTimeout(f.request.unbound, waitTime)
+		next, err := f.store.UploadPart(ctx, f.upload, loyalty.UploadFindings, part)
+		cancel()
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		text = next
+	}
+	return nil
+}
+
+func (a importsAPI) named(ctx context.Context, id string) (loyalty.Upload, error) {
+	parsed, err := uuid.Parse(id)
+	if err != nil {
+		return loyalty.Upload{}, loyalty.ErrImportNotFound.With("import", id)
+	}
+	return a.store.UploadByID(plain(ctx), parsed)
+}
+
+// order has something done with an import, and the job see to it at once.
+func (a importsAPI) order(ctx context.Context, of *admin.Admin, id string, o admin.UploadOrder) (rawResponse, error) {
+	answer, err := a.answer(ctx, http.StatusAccepted, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Upload], error) {
+		return of.OrderUpload(ctx, call, id, o, func(batch loyalty.ID) (bool, error) {
+			op, err := a.operation(ctx, batch)
+			return op == nil || op.State == loyalty.BulkDone, err
+		})
+	})
+	if err == nil && !answer.replayed {
+		a.bulk.jobs.Wake("imports")
+	}
+	return answer, err
+}
+
+// answer changes an import and shows it as the change left it.
+func (a importsAPI) answer(ctx context.Context, status int, do func(context.Context, admin.Call) (admin.Done[loyalty.Upload], error)) (rawResponse, error) {
+	return change(ctx, status, func(u loyalty.Upload) any { return administration.ImportAnswer{Data: importOf(u, nil)} }, do)
+}
+
+// operation is the bulk operation of an import; nil: it ended long ago.
+func (a importsAPI) operation(ctx context.Context, batch loyalty.ID) (*loyalty.BulkOperation, error) {
+	op, err := a.bulk.reader.BulkOperation(plain(ctx), batch, loyalty.BulkImport)
+	if errors.Is(err, loyalty.ErrBatchNotFound) {
+		return nil, nil
+	}
+	return &op, err
+}
+
+// show renders an import with how far its rows are.
+func (a importsAPI) show(ctx context.Context, u loyalty.Upload) (administration.Import, error) {
+	if u.Import == (loyalty.ID{}) {
+		return importOf(u, nil), nil
+	}
+	op, err := a.operation(ctx, u.Import)
+	if err != nil {
+		return administration.Import{}, err
+	}
+	out := importOf(u, op)
+	if u.State == loyalty.UploadBegun && (op == nil || op.State == loyalty.BulkDone) {
+		out.Status = administration.ImportStatusDone
+	}
+	return out, nil
+}
+
+// importOf renders an import. What is stored in it was written by this program.
+func importOf(u loyalty.Upload, op *loyalty.BulkOperation) administration.Import {
+	var o intake.Options
+	_ = json.Unmarshal(u.Options, &o)
+	out := administration.Import{
+		ImportID: u.ID.String(), Label: textOrNil(u.Label), Status: administration.ImportStatus(u.State), AllowSameEmail: o.SameEmail,
+		Files: []administration.ImportFile{}, Findings: u.Findings, Fault: textOrNil(u.Fault),
+		CreatedAt: common.Instant(u.CreatedAt), UpdatedAt: common.Instant(u.UpdatedAt),
+	}
+	if u.State == loyalty.UploadBegun {
+		out.Status = administration.ImportStatusApplying
+	}
+	if o.Dates != "" {
+		out.Dates = new(administration.ImportDates(o.Dates))
+	}
+	if o.Decimal != "" {
+		out.Decimal = new(administration.ImportDecimal(o.Decimal))
+	}
+	if len(o.Columns) > 0 {
+		out.Columns = new(administration.ImportColumns(o.Columns))
+	}
+	for _, f := range u.Files {
+		out.Files = append(out.Files, administration.ImportFile{File: administration.ImportKind(f.Kind), Parts: f.Parts, Bytes: f.Bytes})
+	}
+	if u.Plan != nil {
+		out.Plan = planOf(u.Plan)
+	}
+	if u.Account != nil {
+		out.Account = accountOf(u.Account)
+	}
+	if op != nil {
+		out.Rows = &administration.ImportRows{Total: op.Total, Done: op.Done, Refused: op.Errors}
+	}
+	return out
+}
+
+func planOf(text json.RawMessage) *administration.ImportPlan {
+	var p intake.Plan
+	_ = json.Unmarshal(text, &p)
+	return &administration.ImportPlan{
+		Rows: p.Rows, NewMembers: p.New, KnownMembers: p.Known, Points: p.Points, Expiring: p.Expiring, Purchases: p.Bought, Faults: p.Errors, Warnings: p.Warnings,
+	}
+}
+
+func accountOf(text json.RawMessage) *administration.ImportAccount {
+	var c intake.Account
+	_ = json.Unmarshal(text, &c)
+	return &administration.ImportAccount{
+		Exact: c.Exact(), Lots: c.Lots.Lots, Points: c.Lots.Points, ExpectedLots: c.Expected.Lots, ExpectedPoints: c.Expected.Points, Different: c.Wrong,
+	}
+}

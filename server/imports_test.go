@@ -1,0 +1,194 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/server/intake"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
+	"github.com/loyalty-platform/loyalty/store/storetest"
+)
+
+// importer does what the job imports does, for a house.
+func (h *house) importer(contract loyalty.Contract) func(context.Context) (int, error) {
+	u := &intake.Uploads{
+		Store: h.store, Ledger: h.store, Now: h.engine.Now,
+		World: func(context.Context) (intake.World, error) {
+			return intake.World{Store: h.store, Programme: h.directory.Programme(), Contract: contract, Now: h.engine.Now()}, nil
+		},
+		Begin: func(ctx context.Context, keyID string, i loyalty.Import) error {
+			_, err := h.admin.BeginImport(ctx, admin.Call{KeyID: keyID}, i)
+			return err
+		},
+	}
+	return u.Work
+}
+
+// importing is an import under way in a test.
+type importing struct {
+	*house
+	id string
+}
+
+func (h *house) newImport(body string) importing {
+	h.t.Helper()
+	a := h.post("/admin/imports", body)
+	require.Equal(h.t, http.StatusCreated, a.status, a.body)
+	return importing{h, data(h.t, a)["import_id"].(string)}
+}
+
+func (i importing) part(file string, part int, text string) answer {
+	i.t.Helper()
+	body, err := json.Marshal(map[string]any{"file": file, "part": part, "content": text})
+	require.NoError(i.t, err)
+	return i.post("/admin/imports/"+i.id+"/files", string(body))
+}
+
+// do asks for something, has the jobs do it, and gives the import as it is then.
+func (i importing) do(what string) map[string]any {
+	i.t.Helper()
+	a := i.post("/admin/imports/"+i.id+"/"+what, "{}")
+	require.Equal(i.t, http.StatusAccepted, a.status, a.body)
+	for _, name := range []string{"imports", "bulk"} {
+		require.Eventually(i.t, func() bool {
+			run := i.post("/admin/jobs/"+name+"/run", "{}")
+			return run.status == http.StatusOK && !strings.Contains(run.body, `"running":true`)
+		}, time.Minute, 20*time.Millisecond)
+	}
+	return i.now()
+}
+
+func (i importing) now() map[string]any {
+	i.t.Helper()
+	return data(i.t, i.get("/admin/imports/"+i.id))
+}
+
+func (i importing) findings() string {
+	i.t.Helper()
+	a := i.get("/admin/imports/" + i.id + "/findings")
+	require.Equal(i.t, http.StatusOK, a.status, a.body)
+	require.Equal(i.t, "text/csv; charset=utf-8", a.header.Get("Content-Type"))
+	return a.body
+}
+
+// TestImports takes members and lots over by the operations alone: files in parts that cut
+// through a line, columns by other names, a fault that is found and mended, a plan, the rows done
+// once, and the ledger compared.
+func TestImports(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		h := openOn(t, url)
+		i := h.newImport(`{"label":"Old","dates":"dmy","decimal":",","columns":{"members":{"Member No.":"customer","E-mail":"email","Notes":""}}}`)
+		require.Equal(t, "faulty", i.do("check")["status"], "there are no files")
+		require.Equal(t, "there are no files", i.now()["fault"])
+		members := "\ufeffMember no.;E-Mail;Notes\n007;ada@example.com;=1+1\n8;ben@example.com;\n"
+		lots := "customer;points;earned_at;expires_at\n007;1.500;01.03.2024;31.03.2099\n8;20;31.02.2024;\n"
+		require.Equal(t, http.StatusOK, i.part("members", 1, members).status)
+		require.Equal(t, http.StatusOK, i.part("lots", 2, lots[40:]).status)
+		require.Equal(t, "lots: of 2 parts 1 have arrived", i.do("check")["fault"])
+		a := i.part("lots", 1, lots[:40])
+		require.Equal(t, "open", data(t, a)["status"])
+		require.Len(t, data(t, a)["files"], 2)
+		require.Equal(t, "file,line,column,severity,message\n", i.findings())
+
+		now := i.do("check")
+		require.Equal(t, "faulty", now["status"], now)
+		require.Equal(t, "file,line,column,severity,message\nlots,3,earned_at,fault,is not in the calendar\n", i.findings())
+		require.Equal(t, http.StatusUnprocessableEntity, i.post("/admin/imports/"+i.id+"/apply", "{}").status)
+		require.Equal(t, http.StatusOK, i.part("lots", 2, strings.Replace(lots[40:], "31.02", "28.02", 1)).status)
+		now = i.do("check")
+		require.Equal(t, "ready", now["status"], "%v %s", now, i.findings())
+		plan := now["plan"].(map[string]any)
+		require.Equal(t, []string{"1520", "2", "0"}, []string{fmt.Sprint(plan["points"]), fmt.Sprint(plan["new_members"]), fmt.Sprint(plan["faults"])})
+
+		now = i.do("apply")
+		require.Equal(t, "done", now["status"], now)
+		require.Equal(t, "map[done:4 refused:0 total:4]", fmt.Sprint(now["rows"]))
+		points := data(t, h.get("/customers/007/points"))
+		require.Equal(t, "1500", fmt.Sprint(points["spendable"]), points)
+		now = i.do("apply")
+		require.Equal(t, "done", now["status"], "again it changes nothing")
+		require.Equal(t, http.StatusUnprocessableEntity, i.part("lots", 2, lots).status)
+		now = i.do("reconcile")
+		require.Equal(t, "map[different:0 exact:true expected_lots:2 expected_points:1520 lots:2 points:1520]", fmt.Sprint(now["account"]))
+
+		again := h.newImport(`{"dates":"dmy","decimal":",","columns":{"members":{"Member No.":"customer","E-mail":"email","Notes":""}}}`)
+		require.Equal(t, http.StatusOK, again.part("members", 1, members).status)
+		require.Equal(t, http.StatusOK, again.part("lots", 1, strings.Replace(lots, "31.02", "28.02", 1)).status)
+		require.Contains(t, again.do("check")["fault"], "these files were taken over already, as import "+i.id)
+
+		audit := h.get("/admin/audit?limit=100").body
+		for _, action := range []string{"import.create", "import.check", "import.apply", "import.reconcile", "bulk.import"} {
+			require.Contains(t, audit, `"`+action+`"`)
+		}
+		raw := storetest.Raw(t, url)
+		var clear int
+		require.NoError(t, raw.QueryRow("SELECT count(*) FROM upload_parts WHERE CAST(sealed AS TEXT) LIKE '%ada@%'").Scan(&clear))
+		require.Zero(t, clear, "what was sent is sealed")
+		require.NoError(t, h.store.ForgetUploads(t.Context(), time.Now().Add(time.Hour)))
+		require.Empty(t, i.now()["files"])
+		require.Len(t, h.get("/admin/imports").json(t)["data"], 2)
+		held := 0
+		h.store.VerifyLedger(t.Context(), func(c loyalty.LedgerCheck) {
+			require.Equal(t, loyalty.LedgerHeld, c.Verdict, "%+v", c)
+			held++
+		})
+		require.Positive(t, held)
+	})
+}
+
+// TestImportCutOff: an import whose work is cut off again and again, by the end of its time, is
+// taken over whole and once.
+func TestImportCutOff(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		h := openOn(t, url)
+		var members, lots strings.Builder
+		members.WriteString("customer\n")
+		lots.WriteString("customer,points,earned_at\n")
+		const n = 3000
+		for k := range n {
+			fmt.Fprintf(&members, "m-%d\n", k)
+			fmt.Fprintf(&lots, "m-%d,%d,2024-01-01\n", k, k+1)
+		}
+		i := h.newImport(`{}`)
+		require.Equal(t, http.StatusOK, i.part("members", 1, members.String()).status)
+		require.Equal(t, http.StatusOK, i.part("lots", 1, lots.String()).status)
+		require.Equal(t, "ready", i.do("check")["status"])
+		require.Equal(t, http.StatusAccepted, i.post("/admin/imports/"+i.id+"/apply", "{}").status)
+		cuts := 0
+		for wait := time.Millisecond; i.now()["rows"] == nil; wait = wait * 3 / 2 {
+			ctx, cancel := context.WithTimeout(t.Context(), wait)
+			if _, err := h.imports(ctx); err != nil {
+				cuts++
+			}
+			cancel()
+		}
+		require.Greater(t, cuts, 2)
+		now := i.do("apply")
+		require.Equal(t, "done", now["status"], now)
+		require.Equal(t, fmt.Sprintf("map[done:%d refused:0 total:%d]", 2*n, 2*n), fmt.Sprint(now["rows"]))
+		account := i.do("reconcile")["account"].(map[string]any)
+		require.Equal(t, fmt.Sprint(n*(n+1)/2), fmt.Sprint(account["points"]))
+		require.Equal(t, true, account["exact"])
+	})
+}
+
+// TestImportRefusals: what an import cannot be asked for.
+func TestImportRefusals(t *testing.T) {
+	h := open(t)
+	f := h.post("/admin/imports", `{"columns":{"members":{"No":"number"}}}`).fault(t)
+	require.Equal(t, []any{190011, []string{"columns.members.No"}}, []any{f.Code, f.fields()})
+	f = h.post("/admin/imports", `{"columns":{"people":{}}}`).fault(t)
+	require.Equal(t, []any{190011, []string{"columns.people"}}, []any{f.Code, f.fields()})
+	i := h.newImport(`{}`)
+	require.Equal(t, []string{"part"}, i.part("members", 76, "x").fault(t).fields())
+	require.Equal(t, []string{"file"}, i.part("people", 1, "x").fault(t).fields())
+	require.Equal(t, []string{"content"}, i.part("members", 1, "").fault(t).fields())
+}

@@ -1,0 +1,254 @@
+package intake
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// maxFindings is how many findings of an upload are kept, and findingsPiece how many octets
+// of them at a time.
+const (
+	maxFindings   = 100_000
+	findingsPiece = 256 << 10
+)
+
+// Uploads does what was asked for of imports that came over HTTP: it checks their files, stages
+// their rows and begins their operation, and compares them with the ledger. Whatever is cut off is
+// done again, and comes to the same.
+type Uploads struct {
+	Store  loyalty.UploadStore
+	Ledger Ledger
+	// World is what files are held against, as it is now.
+	World func(context.Context) (World, error)
+	Now   func() time.Time
+	// Begin begins the operation of an import whose rows are staged, in the name of a key.
+	Begin func(ctx context.Context, keyID string, i loyalty.Import) error
+}
+
+// Work does what there is to do, the oldest first, and deletes files whose time is over.
+func (w *Uploads) Work(ctx context.Context) (done int, err error) {
+	open, err := w.Store.OpenUploads(ctx)
+	for i := range open {
+		world, failed := w.World(ctx)
+		if failed == nil {
+			failed = w.one(ctx, world, &open[i])
+		}
+		if failed != nil {
+			err = errors.Join(err, fmt.Errorf("import %s: %w", open[i].ID, failed))
+			continue
+		}
+		done++
+	}
+	return done, errors.Join(err, w.Store.ForgetUploads(ctx, w.Now().Add(-loyalty.UploadLife)))
+}
+
+// fault is why something cannot be done with the files, for whoever sent them.
+type fault string
+
+func (f fault) Error() string { return string(f) }
+
+func (w *Uploads) one(ctx context.Context, world World, u *loyalty.Upload) error {
+	was := u.State
+	files, o, err := w.files(ctx, u)
+	kept := newFindings()
+	if err == nil {
+		switch was {
+		case loyalty.UploadReconciling:
+			err = w.reconcile(ctx, world, u, files, o, kept)
+		default:
+			err = w.take(ctx, world, u, files, o, kept)
+		}
+	}
+	u.Fault = ""
+	var f fault
+	switch {
+	case errors.As(err, &f) && was == loyalty.UploadReconciling:
+		u.State, u.Fault = loyalty.UploadBegun, string(f)
+	case errors.As(err, &f):
+		u.State, u.Fault = loyalty.UploadFaulty, string(f)
+	case err != nil:
+		return err
+	}
+	if was != loyalty.UploadApplying || u.State != loyalty.UploadBegun {
+		u.Findings = &kept.n
+		if err := w.Store.KeepFindings(ctx, u.ID, kept.pieces()); err != nil {
+			return err
+		}
+	}
+	return w.Store.EndUpload(ctx, *u, was)
+}
+
+// files are those of an upload, whole.
+func (w *Uploads) files(ctx context.Context, u *loyalty.Upload) (files []File, o Options, err error) {
+	if err := json.Unmarshal(u.Options, &o); err != nil {
+		return nil, o, err
+	}
+	for _, k := range kinds {
+		for _, f := range u.Files {
+			if f.Kind != k.name {
+				continue
+			}
+			if f.Parts != f.Last {
+				return nil, o, fault(fmt.Sprintf("%s: of %d parts %d have arrived", f.Kind, f.Last, f.Parts))
+			}
+			files = append(files, File{Kind: f.Kind, Open: func() io.ReadCloser {
+				return io.NopCloser(&parts{ctx: ctx, store: w.Store, upload: u.ID, file: f.Kind})
+			}})
+		}
+	}
+	if len(files) == 0 {
+		return nil, o, fault("there are no files")
+	}
+	return files, o, nil
+}
+
+// take checks the files, and where they are to be applied stages their rows and begins.
+func (w *Uploads) take(ctx context.Context, world World, u *loyalty.Upload, files []File, o Options, kept *findings) error {
+	i, there, err := w.staged(ctx, world, files, o)
+	if err != nil {
+		return err
+	}
+	if there && !i.BegunAt.IsZero() {
+		if u.State == loyalty.UploadChecking {
+			return fault("these files were taken over already, as import " + i.ID.String())
+		}
+		u.Import, u.State = i.ID, loyalty.UploadBegun // by this upload, before it was cut off, or by another one
+		return nil
+	}
+	plan, err := Check(ctx, world, files, o, kept.tell)
+	if err != nil {
+		return err
+	}
+	u.Plan = loyalty.JSON(plan)
+	switch {
+	case plan.Errors > 0:
+		u.State = loyalty.UploadFaulty
+		return nil
+	case plan.Total() == 0:
+		return fault("the files have no rows")
+	case u.State == loyalty.UploadChecking:
+		u.State = loyalty.UploadReady
+		return nil
+	}
+	if !there {
+		i = loyalty.Import{ID: u.ID, Digest: i.Digest, Total: plan.Total(), CreatedAt: world.Now.UTC().Truncate(time.Millisecond), KeyID: u.KeyID}
+	}
+	if i, err = Stage(ctx, world, files, o, i); err != nil {
+		return err
+	}
+	if err := w.Begin(ctx, u.KeyID, i); err != nil {
+		return err
+	}
+	u.Import, u.State = i.ID, loyalty.UploadBegun
+	return nil
+}
+
+// staged is the import of the files as far as it is there; its Digest is always set.
+func (w *Uploads) staged(ctx context.Context, world World, files []File, o Options) (loyalty.Import, bool, error) {
+	digest, err := Digest(files, o)
+	if err != nil {
+		return loyalty.Import{}, false, err
+	}
+	i, there, err := world.Store.Import(ctx, digest)
+	i.Digest = digest
+	return i, there, err
+}
+
+func (w *Uploads) reconcile(ctx context.Context, world World, u *loyalty.Upload, files []File, o Options, kept *findings) error {
+	i, there, err := w.staged(ctx, world, files, o)
+	if err != nil {
+		return err
+	}
+	if !there || i.ID != u.Import {
+		return fault("the files are not those that were taken over")
+	}
+	account, err := Reconcile(ctx, world, w.Ledger, files, o, i, kept.tell)
+	if err != nil {
+		return err
+	}
+	u.Account, u.State = loyalty.JSON(account), loyalty.UploadBegun
+	return nil
+}
+
+// parts reads a file part by part; it holds one of them.
+type parts struct {
+	ctx    context.Context
+	store  loyalty.UploadStore
+	upload loyalty.ID
+	file   string
+	read   int // parts
+	now    bytes.Reader
+}
+
+func (p *parts) Read(into []byte) (int, error) {
+	for p.now.Len() == 0 {
+		text, err := p.store.UploadPart(p.ctx, p.upload, p.file, p.read+1)
+		if err != nil {
+			return 0, err
+		}
+		if text == nil {
+			return 0, io.EOF
+		}
+		p.read++
+		p.now.Reset(text)
+	}
+	return p.now.Read(into)
+}
+
+// NoFindings is what there is to read where nothing was checked yet.
+func NoFindings() []byte { return newFindings().pieces()[0] }
+
+// findings writes findings as CSV, in pieces. Values are left out: whoever sent the files has them.
+type findings struct {
+	n    int64
+	all  [][]byte
+	now  bytes.Buffer
+	csv  *csv.Writer
+	line [5]string
+}
+
+func newFindings() *findings {
+	f := &findings{}
+	f.csv = csv.NewWriter(&f.now)
+	_ = f.csv.Write([]string{"file", "line", "column", "severity", "message"}) // to memory
+	return f
+}
+
+func (f *findings) tell(found Finding) {
+	if f.n >= maxFindings {
+		return
+	}
+	f.n++
+	severity := "fault"
+	if found.Warning {
+		severity = "warning"
+	}
+	f.line = [5]string{found.File, strconv.Itoa(found.Line), found.Column, severity, found.Message}
+	_ = f.csv.Write(f.line[:]) // to memory
+	f.csv.Flush()
+	if f.now.Len() >= findingsPiece {
+		f.cut()
+	}
+}
+
+func (f *findings) cut() {
+	f.all = append(f.all, bytes.Clone(f.now.Bytes()))
+	f.now.Reset()
+}
+
+func (f *findings) pieces() [][]byte {
+	f.csv.Flush()
+	if f.now.Len() > 0 {
+		f.cut()
+	}
+	return f.all
+}
