@@ -34,7 +34,7 @@ type request struct {
 	actions   []string           // of the events in the body, before it was checked
 	err       error              // what was answered as an error
 	version   int64              // of the programme that the request met
-	unbound   context.Context    // ends with the caller alone; of the feed and of exports
+	unbound   context.Context    // ends with the caller alone; of the feed, of exports and of findings
 	decided   bool               // its Idempotency-Key was handed on, or it keeps no answer
 }
 
