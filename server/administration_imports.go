@@ -73,14 +73,14 @@ func (a *administrationAPI) CreateImport(ctx context.Context, in administration.
 		return nil, err
 	}
 	return a.imports.answer(ctx, http.StatusCreated, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Upload], error) {
-		return a.admin.CreateUpload(ctx, call, label, loyalty.JSON(o))
+		return admin.Uploads{Admin: a.admin}.CreateUpload(ctx, call, label, loyalty.JSON(o))
 	})
 }
 
 // AddImportFile takes a part of a file.
 func (a *administrationAPI) AddImportFile(ctx context.Context, in administration.AddImportFileRequestObject) (administration.AddImportFileResponseObject, error) {
 	return a.imports.answer(ctx, http.StatusOK, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Upload], error) {
-		return a.admin.PutUploadPart(ctx, call, in.ImportID, string(in.Body.File), in.Body.Part, in.Body.Content)
+		return admin.Uploads{Admin: a.admin}.PutUploadPart(ctx, call, in.ImportID, string(in.Body.File), in.Body.Part, in.Body.Content)
 	})
 }
 
@@ -157,7 +157,7 @@ func (a importsAPI) named(ctx context.Context, id string) (loyalty.Upload, error
 // order has something done with an import, and the job see to it at once.
 func (a importsAPI) order(ctx context.Context, of *admin.Admin, id string, o admin.UploadOrder) (rawResponse, error) {
 	answer, err := a.answer(ctx, http.StatusAccepted, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Upload], error) {
-		return of.OrderUpload(ctx, call, id, o, func(batch loyalty.ID) (bool, error) {
+		return admin.Uploads{Admin: of}.OrderUpload(ctx, call, id, o, func(batch loyalty.ID) (bool, error) {
 			op, err := a.operation(ctx, batch)
 			return op == nil || op.State == loyalty.BulkDone, err
 		})

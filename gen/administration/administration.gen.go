@@ -341,6 +341,141 @@ func (e FriendReferralConfigPayOn) Valid() bool {
 	}
 }
 
+// Defines values for ImportDates.
+const (
+	ImportDatesDmy ImportDates = "dmy"
+	ImportDatesMdy ImportDates = "mdy"
+)
+
+// Valid indicates whether the value is a known member of the ImportDates enum.
+func (e ImportDates) Valid() bool {
+	switch e {
+	case ImportDatesDmy:
+		return true
+	case ImportDatesMdy:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ImportDecimal.
+const (
+	ImportDecimalDot   ImportDecimal = "."
+	ImportDecimalEmpty ImportDecimal = ","
+)
+
+// Valid indicates whether the value is a known member of the ImportDecimal enum.
+func (e ImportDecimal) Valid() bool {
+	switch e {
+	case ImportDecimalDot:
+		return true
+	case ImportDecimalEmpty:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ImportStatus.
+const (
+	ImportStatusApplying    ImportStatus = "applying"
+	ImportStatusChecking    ImportStatus = "checking"
+	ImportStatusDone        ImportStatus = "done"
+	ImportStatusFaulty      ImportStatus = "faulty"
+	ImportStatusOpen        ImportStatus = "open"
+	ImportStatusReady       ImportStatus = "ready"
+	ImportStatusReconciling ImportStatus = "reconciling"
+)
+
+// Valid indicates whether the value is a known member of the ImportStatus enum.
+func (e ImportStatus) Valid() bool {
+	switch e {
+	case ImportStatusApplying:
+		return true
+	case ImportStatusChecking:
+		return true
+	case ImportStatusDone:
+		return true
+	case ImportStatusFaulty:
+		return true
+	case ImportStatusOpen:
+		return true
+	case ImportStatusReady:
+		return true
+	case ImportStatusReconciling:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ImportCreationDates.
+const (
+	ImportCreationDatesDmy ImportCreationDates = "dmy"
+	ImportCreationDatesMdy ImportCreationDates = "mdy"
+)
+
+// Valid indicates whether the value is a known member of the ImportCreationDates enum.
+func (e ImportCreationDates) Valid() bool {
+	switch e {
+	case ImportCreationDatesDmy:
+		return true
+	case ImportCreationDatesMdy:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ImportCreationDecimal.
+const (
+	ImportCreationDecimalDot   ImportCreationDecimal = "."
+	ImportCreationDecimalEmpty ImportCreationDecimal = ","
+)
+
+// Valid indicates whether the value is a known member of the ImportCreationDecimal enum.
+func (e ImportCreationDecimal) Valid() bool {
+	switch e {
+	case ImportCreationDecimalDot:
+		return true
+	case ImportCreationDecimalEmpty:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ImportKind.
+const (
+	ImportKindCoupons   ImportKind = "coupons"
+	ImportKindLists     ImportKind = "lists"
+	ImportKindLots      ImportKind = "lots"
+	ImportKindMembers   ImportKind = "members"
+	ImportKindPurchases ImportKind = "purchases"
+	ImportKindTiers     ImportKind = "tiers"
+)
+
+// Valid indicates whether the value is a known member of the ImportKind enum.
+func (e ImportKind) Valid() bool {
+	switch e {
+	case ImportKindCoupons:
+		return true
+	case ImportKindLists:
+		return true
+	case ImportKindLots:
+		return true
+	case ImportKindMembers:
+		return true
+	case ImportKindPurchases:
+		return true
+	case ImportKindTiers:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for IncentivizedPurchaseConfigInvalidCodes.
 const (
 	IncentivizedPurchaseConfigInvalidCodesRecord IncentivizedPurchaseConfigInvalidCodes = "record"
@@ -409,6 +544,7 @@ const (
 	JobNameBackup      JobName = "backup"
 	JobNameBulk        JobName = "bulk"
 	JobNameExpiry      JobName = "expiry"
+	JobNameImports     JobName = "imports"
 	JobNameLeaderboard JobName = "leaderboard"
 	JobNamePartitions  JobName = "partitions"
 	JobNamePending     JobName = "pending"
@@ -433,6 +569,8 @@ func (e JobName) Valid() bool {
 	case JobNameBulk:
 		return true
 	case JobNameExpiry:
+		return true
+	case JobNameImports:
 		return true
 	case JobNameLeaderboard:
 		return true
@@ -2214,6 +2352,310 @@ type FriendReferralConfig struct {
 // Example: first_checkout
 type FriendReferralConfigPayOn string
 
+// Import An import.
+type Import struct {
+	// Account What the last comparison with the ledger found; absent before.
+	Account *ImportAccount `json:"account,omitempty"`
+
+	// AllowSameEmail Whether several members may have one e-mail.
+	//
+	// Example: false
+	AllowSameEmail bool `json:"allow_same_email"`
+
+	// Columns Of each file what its columns are: from the name in the file, whatever its capitals, to ours; an empty text passes the column over. A column that is not named keeps its name.
+	//
+	// Example: {"members":{"E-mail":"email","Member no.":"customer","Notes":""}}
+	Columns *ImportColumns `json:"columns,omitempty"`
+
+	// CreatedAt When it was begun.
+	//
+	// Example: 2026-03-01T09:30:00.000Z
+	CreatedAt externalRef0.Instant `json:"created_at"`
+
+	// Dates What was said of days; absent where nothing was.
+	//
+	// Example: dmy
+	Dates *ImportDates `json:"dates,omitempty"`
+
+	// Decimal What was said of decimals; absent where nothing was.
+	//
+	// Example: ,
+	Decimal *ImportDecimal `json:"decimal,omitempty"`
+
+	// Fault Why the last check or comparison could not be made, in English; absent where it was.
+	//
+	// Example: members: part 2 of 3 is missing
+	Fault *string `json:"fault,omitempty"`
+
+	// Files What has arrived; empty when it was deleted after its seven days.
+	Files []ImportFile `json:"files"`
+
+	// Findings How many findings there are to read; absent before the first check.
+	//
+	// Example: 0
+	Findings *int64 `json:"findings,omitempty"`
+
+	// ImportID Its id.
+	//
+	// Example: 0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e20
+	ImportID string `json:"import_id"`
+
+	// Label What it is called; absent for nothing.
+	//
+	// Example: From the old system
+	Label *string `json:"label,omitempty"`
+
+	// Plan What the files would bring, by the last check; absent before.
+	Plan *ImportPlan `json:"plan,omitempty"`
+
+	// Rows How many rows are done; absent before they are applied, and 30 days after they were.
+	Rows *ImportRows `json:"rows,omitempty"`
+
+	// Status - `open`: files are awaited, or were changed since they were checked.
+	// - `checking`: they are being read.
+	// - `faulty`: they cannot be taken over as they are; `findings` and `fault` say why.
+	// - `ready`: they can be applied.
+	// - `applying`: they are being taken over.
+	// - `done`: all rows are done.
+	// - `reconciling`: they are being compared with the ledger.
+	//
+	//
+	// Example: ready
+	Status ImportStatus `json:"status"`
+
+	// UpdatedAt When a call last changed it.
+	//
+	// Example: 2026-03-01T09:31:00.000Z
+	UpdatedAt externalRef0.Instant `json:"updated_at"`
+}
+
+// ImportDates What was said of days; absent where nothing was.
+//
+// Example: dmy
+type ImportDates string
+
+// ImportDecimal What was said of decimals; absent where nothing was.
+//
+// Example: ,
+type ImportDecimal string
+
+// ImportStatus - `open`: files are awaited, or were changed since they were checked.
+// - `checking`: they are being read.
+// - `faulty`: they cannot be taken over as they are; `findings` and `fault` say why.
+// - `ready`: they can be applied.
+// - `applying`: they are being taken over.
+// - `done`: all rows are done.
+// - `reconciling`: they are being compared with the ledger.
+//
+// Example: ready
+type ImportStatus string
+
+// ImportAccount What the last comparison with the ledger found; absent before.
+type ImportAccount struct {
+	// Different Lines that differ.
+	//
+	// Example: 0
+	Different int64 `json:"different"`
+
+	// Exact Whether the ledger has all lots that were not refused as the files have them.
+	//
+	// Example: true
+	Exact bool `json:"exact"`
+
+	// ExpectedLots Lots in the files, without those that were refused.
+	//
+	// Example: 1
+	ExpectedLots int64 `json:"expected_lots"`
+
+	// ExpectedPoints Their points.
+	//
+	// Example: 500
+	ExpectedPoints int64 `json:"expected_points"`
+
+	// Lots Lots in the ledger.
+	//
+	// Example: 1
+	Lots int64 `json:"lots"`
+
+	// Points Their points.
+	//
+	// Example: 500
+	Points int64 `json:"points"`
+}
+
+// ImportAnswer An import.
+type ImportAnswer struct {
+	// Data An import.
+	Data Import `json:"data"`
+}
+
+// ImportColumns Of each file what its columns are: from the name in the file, whatever its capitals, to ours; an empty text passes the column over. A column that is not named keeps its name.
+//
+// Example: {"members":{"E-mail":"email","Member no.":"customer","Notes":""}}
+type ImportColumns map[string]map[string]string
+
+// ImportCreation How files are to be read.
+type ImportCreation struct {
+	// AllowSameEmail Whether several members may have one e-mail.
+	//
+	// Example: false
+	AllowSameEmail *bool `json:"allow_same_email,omitempty"`
+
+	// Columns Of each file what its columns are: from the name in the file, whatever its capitals, to ours; an empty text passes the column over. A column that is not named keeps its name.
+	//
+	// Example: {"members":{"E-mail":"email","Member no.":"customer","Notes":""}}
+	Columns *ImportColumns `json:"columns,omitempty"`
+
+	// Dates Whether the day or the month comes first where the year comes last; absent where the year always comes first.
+	//
+	// Example: dmy
+	Dates *ImportCreationDates `json:"dates,omitempty"`
+
+	// Decimal The decimal separator; absent for the point, in files separated by commas.
+	//
+	// Example: ,
+	Decimal *ImportCreationDecimal `json:"decimal,omitempty"`
+
+	// Label What the import is called; absent for nothing.
+	//
+	// Example: From the old system
+	Label *string `json:"label,omitempty"`
+}
+
+// ImportCreationDates Whether the day or the month comes first where the year comes last; absent where the year always comes first.
+//
+// Example: dmy
+type ImportCreationDates string
+
+// ImportCreationDecimal The decimal separator; absent for the point, in files separated by commas.
+//
+// Example: ,
+type ImportCreationDecimal string
+
+// ImportFile A file as far as it has arrived.
+type ImportFile struct {
+	// Bytes How many octets they have.
+	//
+	// Example: 41
+	Bytes int64 `json:"bytes"`
+
+	// File What the rows of a file are.
+	//
+	// Example: members
+	File ImportKind `json:"file"`
+
+	// Parts How many parts have arrived.
+	//
+	// Example: 1
+	Parts int `json:"parts"`
+}
+
+// ImportKind What the rows of a file are.
+//
+// Example: members
+type ImportKind string
+
+// ImportList One page of imports.
+type ImportList struct {
+	// Data The imports of this page.
+	Data []Import `json:"data"`
+
+	// Next The relative link of the next page, with your filters in it; null on the last page.
+	//
+	// Example: /customers?limit=100&offset=100&cursor=AZXmE8Vvc2eUkzZ0m3b0Hg
+	Next *externalRef0.NextLink `json:"next"`
+
+	// Previous The relative link of the previous page; null on the first one.
+	//
+	// Example: /customers?limit=100&offset=0&cursor=AZXmE8Vvc2eUkzZ0m3b0Hw
+	Previous *externalRef0.PreviousLink `json:"previous"`
+
+	// Time How long the server worked on this answer, in seconds.
+	//
+	// Example: 0.004
+	Time *externalRef0.ProcessingTime `json:"time,omitempty"`
+}
+
+// ImportPart A part of a file.
+type ImportPart struct {
+	// Content The text.
+	//
+	// Example: customer,email
+	// member-7001,ada@example.com
+	Content string `json:"content"`
+
+	// File What the rows of a file are.
+	//
+	// Example: members
+	File ImportKind `json:"file"`
+
+	// Part Its number, from 1 without a gap.
+	//
+	// Example: 1
+	Part int `json:"part"`
+}
+
+// ImportPlan What the files would bring, by the last check; absent before.
+type ImportPlan struct {
+	// Expiring Points by the month of their expiry in the programme's time zone; `never`, and `by the programme's policy`.
+	//
+	// Example: {"2027-03":500}
+	Expiring map[string]int64 `json:"expiring"`
+
+	// Faults Findings that keep the files from being taken over.
+	//
+	// Example: 0
+	Faults int64 `json:"faults"`
+
+	// KnownMembers Members who are: their profile is brought up to date.
+	//
+	// Example: 0
+	KnownMembers int64 `json:"known_members"`
+
+	// NewMembers Members who are not there yet.
+	//
+	// Example: 1
+	NewMembers int64 `json:"new_members"`
+
+	// Points Points of all lots.
+	//
+	// Example: 500
+	Points int64 `json:"points"`
+
+	// Purchases Totals of purchases by currency; the empty name stands for the programme's.
+	//
+	// Example: {"EUR":"1540.50"}
+	Purchases map[string]string `json:"purchases"`
+
+	// Rows Rows by file.
+	//
+	// Example: {"lots":1,"members":1}
+	Rows map[string]int64 `json:"rows"`
+
+	// Warnings Findings that do not.
+	//
+	// Example: 0
+	Warnings int64 `json:"warnings"`
+}
+
+// ImportRows How many rows are done; absent before they are applied, and 30 days after they were.
+type ImportRows struct {
+	// Done Those that are done, refused ones included.
+	//
+	// Example: 2
+	Done int64 `json:"done"`
+
+	// Refused Those that were refused.
+	//
+	// Example: 0
+	Refused int64 `json:"refused"`
+
+	// Total Rows of all files.
+	//
+	// Example: 2
+	Total int64 `json:"total"`
+}
+
 // IncentivizedPurchaseConfig What purchases earn. Default is one point for each unit of money, rounded down.
 type IncentivizedPurchaseConfig struct {
 	// CurrencyRates Rates for single currencies, which win over `rate`. A purchase in another currency that has none here earns nothing,
@@ -2336,6 +2778,7 @@ type Job struct {
 	//   compares.
 	// - `partitions`: makes room in the journal for the months to come.
 	// - `bulk`: works on the bulk operations that were begun, and forgets those that ended 30 days ago.
+	// - `imports`: checks, applies and compares the files of imports, and deletes those that are seven days old.
 	// - `answers`: forgets the answers kept for Idempotency-Keys after their 24 hours.
 	// - `webhooks`: forgets deliveries and attempts after their time.
 	// - `backup`: makes a copy of the database and proves it, on servers that have a folder for it (LOYALTY_BACKUP_DIR); on
@@ -2375,6 +2818,7 @@ type Job struct {
 //     compares.
 //   - `partitions`: makes room in the journal for the months to come.
 //   - `bulk`: works on the bulk operations that were begun, and forgets those that ended 30 days ago.
+//   - `imports`: checks, applies and compares the files of imports, and deletes those that are seven days old.
 //   - `answers`: forgets the answers kept for Idempotency-Keys after their 24 hours.
 //   - `webhooks`: forgets deliveries and attempts after their time.
 //   - `backup`: makes a copy of the database and proves it, on servers that have a folder for it (LOYALTY_BACKUP_DIR); on
@@ -4513,6 +4957,9 @@ type ExportTo = externalRef0.Instant
 // FirstDay Example: 2026-01-01
 type FirstDay = string
 
+// ImportID defines model for ImportId.
+type ImportID = string
+
 // Interval defines model for Interval.
 type Interval string
 
@@ -4591,6 +5038,67 @@ type ExportTableParamsFormat string
 
 // ExportTableParamsTable defines parameters for ExportTable.
 type ExportTableParamsTable string
+
+// ListImportsParams defines parameters for ListImports.
+type ListImportsParams struct {
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
+	// would be longer than 8 MiB; `next` goes on behind it.
+	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
+	// whole list follow `next` instead; it costs the same on every page and misses nothing.
+	Offset *externalRef0.Offset `form:"offset,omitempty" json:"offset,omitempty"`
+}
+
+// CreateImportParams defines parameters for CreateImport.
+type CreateImportParams struct {
+	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
+	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
+	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// ApplyImportParams defines parameters for ApplyImport.
+type ApplyImportParams struct {
+	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
+	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
+	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// CheckImportParams defines parameters for CheckImport.
+type CheckImportParams struct {
+	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
+	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
+	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// AddImportFileParams defines parameters for AddImportFile.
+type AddImportFileParams struct {
+	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
+	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
+	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// ReconcileImportParams defines parameters for ReconcileImport.
+type ReconcileImportParams struct {
+	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
+	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
+	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
 
 // ListJobsParams defines parameters for ListJobs.
 type ListJobsParams struct {
@@ -4997,6 +5505,21 @@ type ReceiveMessageParams struct {
 // ApplyConfigurationJSONRequestBody defines body for ApplyConfiguration for application/json ContentType.
 type ApplyConfigurationJSONRequestBody = ConfigurationRequest
 
+// CreateImportJSONRequestBody defines body for CreateImport for application/json ContentType.
+type CreateImportJSONRequestBody = ImportCreation
+
+// ApplyImportJSONRequestBody defines body for ApplyImport for application/json ContentType.
+type ApplyImportJSONRequestBody = Nothing
+
+// CheckImportJSONRequestBody defines body for CheckImport for application/json ContentType.
+type CheckImportJSONRequestBody = Nothing
+
+// AddImportFileJSONRequestBody defines body for AddImportFile for application/json ContentType.
+type AddImportFileJSONRequestBody = ImportPart
+
+// ReconcileImportJSONRequestBody defines body for ReconcileImport for application/json ContentType.
+type ReconcileImportJSONRequestBody = Nothing
+
 // RunJobJSONRequestBody defines body for RunJob for application/json ContentType.
 type RunJobJSONRequestBody = Nothing
 
@@ -5080,6 +5603,30 @@ type ServerInterface interface {
 	// ExportTable Export a table
 	// (GET /admin/exports/{table})
 	ExportTable(c *gin.Context, table ExportTableParamsTable, params ExportTableParams)
+	// ListImports List the imports
+	// (GET /admin/imports)
+	ListImports(c *gin.Context, params ListImportsParams)
+	// CreateImport Begin an import
+	// (POST /admin/imports)
+	CreateImport(c *gin.Context, params CreateImportParams)
+	// GetImport Read how an import is
+	// (GET /admin/imports/{import_id})
+	GetImport(c *gin.Context, importID ImportID)
+	// ApplyImport Take the files over
+	// (POST /admin/imports/{import_id}/apply)
+	ApplyImport(c *gin.Context, importID ImportID, params ApplyImportParams)
+	// CheckImport Check the files of an import
+	// (POST /admin/imports/{import_id}/check)
+	CheckImport(c *gin.Context, importID ImportID, params CheckImportParams)
+	// AddImportFile Send a part of a file
+	// (POST /admin/imports/{import_id}/files)
+	AddImportFile(c *gin.Context, importID ImportID, params AddImportFileParams)
+	// ListImportFindings Read what was found, as CSV
+	// (GET /admin/imports/{import_id}/findings)
+	ListImportFindings(c *gin.Context, importID ImportID)
+	// ReconcileImport Compare an import with the ledger
+	// (POST /admin/imports/{import_id}/reconcile)
+	ReconcileImport(c *gin.Context, importID ImportID, params ReconcileImportParams)
 	// ListJobs List the jobs
 	// (GET /admin/jobs)
 	ListJobs(c *gin.Context, params ListJobsParams)
@@ -5384,6 +5931,327 @@ func (siw *ServerInterfaceWrapper) ExportTable(c *gin.Context) {
 	}
 
 	siw.Handler.ExportTable(c, table, params)
+}
+
+// ListImports operation middleware
+func (siw *ServerInterfaceWrapper) ListImports(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListImportsParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListImports(c, params)
+}
+
+// CreateImport operation middleware
+func (siw *ServerInterfaceWrapper) CreateImport(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateImportParams
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey externalRef0.IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Idempotency-Key, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Idempotency-Key: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.CreateImport(c, params)
+}
+
+// GetImport operation middleware
+func (siw *ServerInterfaceWrapper) GetImport(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "import_id" -------------
+	var importID ImportID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "import_id", c.Param("import_id"), &importID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter import_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetImport(c, importID)
+}
+
+// ApplyImport operation middleware
+func (siw *ServerInterfaceWrapper) ApplyImport(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "import_id" -------------
+	var importID ImportID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "import_id", c.Param("import_id"), &importID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter import_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ApplyImportParams
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey externalRef0.IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Idempotency-Key, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Idempotency-Key: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ApplyImport(c, importID, params)
+}
+
+// CheckImport operation middleware
+func (siw *ServerInterfaceWrapper) CheckImport(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "import_id" -------------
+	var importID ImportID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "import_id", c.Param("import_id"), &importID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter import_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CheckImportParams
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey externalRef0.IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Idempotency-Key, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Idempotency-Key: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.CheckImport(c, importID, params)
+}
+
+// AddImportFile operation middleware
+func (siw *ServerInterfaceWrapper) AddImportFile(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "import_id" -------------
+	var importID ImportID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "import_id", c.Param("import_id"), &importID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter import_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params AddImportFileParams
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey externalRef0.IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Idempotency-Key, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Idempotency-Key: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.AddImportFile(c, importID, params)
+}
+
+// ListImportFindings operation middleware
+func (siw *ServerInterfaceWrapper) ListImportFindings(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "import_id" -------------
+	var importID ImportID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "import_id", c.Param("import_id"), &importID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter import_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListImportFindings(c, importID)
+}
+
+// ReconcileImport operation middleware
+func (siw *ServerInterfaceWrapper) ReconcileImport(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "import_id" -------------
+	var importID ImportID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "import_id", c.Param("import_id"), &importID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter import_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ReconcileImportParams
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey externalRef0.IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Idempotency-Key, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Idempotency-Key: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ReconcileImport(c, importID, params)
 }
 
 // ListJobs operation middleware
@@ -7115,6 +7983,14 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/admin/configuration", wrapper.GetConfiguration)
 	router.POST(options.BaseURL+"/admin/configuration", wrapper.ApplyConfiguration)
 	router.GET(options.BaseURL+"/admin/exports/:table", wrapper.ExportTable)
+	router.GET(options.BaseURL+"/admin/imports", wrapper.ListImports)
+	router.POST(options.BaseURL+"/admin/imports", wrapper.CreateImport)
+	router.GET(options.BaseURL+"/admin/imports/:import_id", wrapper.GetImport)
+	router.POST(options.BaseURL+"/admin/imports/:import_id/apply", wrapper.ApplyImport)
+	router.POST(options.BaseURL+"/admin/imports/:import_id/check", wrapper.CheckImport)
+	router.POST(options.BaseURL+"/admin/imports/:import_id/files", wrapper.AddImportFile)
+	router.GET(options.BaseURL+"/admin/imports/:import_id/findings", wrapper.ListImportFindings)
+	router.POST(options.BaseURL+"/admin/imports/:import_id/reconcile", wrapper.ReconcileImport)
 	router.GET(options.BaseURL+"/admin/jobs", wrapper.ListJobs)
 	router.POST(options.BaseURL+"/admin/jobs/:job/run", wrapper.RunJob)
 	router.GET(options.BaseURL+"/admin/keys", wrapper.ListKeys)
@@ -7424,6 +8300,197 @@ func (response ExportTable200TextCsvResponse) VisitExportTableResponse(w http.Re
 		defer closer.Close()
 	}
 	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type ListImportsRequestObject struct {
+	Params ListImportsParams
+}
+
+type ListImportsResponseObject interface {
+	VisitListImportsResponse(w http.ResponseWriter) error
+}
+
+type ListImports200JSONResponse ImportList
+
+func (response ListImports200JSONResponse) VisitListImportsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateImportRequestObject struct {
+	Params CreateImportParams
+	Body   *CreateImportJSONRequestBody
+}
+
+type CreateImportResponseObject interface {
+	VisitCreateImportResponse(w http.ResponseWriter) error
+}
+
+type CreateImport201JSONResponse ImportAnswer
+
+func (response CreateImport201JSONResponse) VisitCreateImportResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetImportRequestObject struct {
+	ImportID ImportID `json:"import_id"`
+}
+
+type GetImportResponseObject interface {
+	VisitGetImportResponse(w http.ResponseWriter) error
+}
+
+type GetImport200JSONResponse ImportAnswer
+
+func (response GetImport200JSONResponse) VisitGetImportResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ApplyImportRequestObject struct {
+	ImportID ImportID `json:"import_id"`
+	Params   ApplyImportParams
+	Body     *ApplyImportJSONRequestBody
+}
+
+type ApplyImportResponseObject interface {
+	VisitApplyImportResponse(w http.ResponseWriter) error
+}
+
+type ApplyImport202JSONResponse ImportAnswer
+
+func (response ApplyImport202JSONResponse) VisitApplyImportResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(202)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CheckImportRequestObject struct {
+	ImportID ImportID `json:"import_id"`
+	Params   CheckImportParams
+	Body     *CheckImportJSONRequestBody
+}
+
+type CheckImportResponseObject interface {
+	VisitCheckImportResponse(w http.ResponseWriter) error
+}
+
+type CheckImport202JSONResponse ImportAnswer
+
+func (response CheckImport202JSONResponse) VisitCheckImportResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(202)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddImportFileRequestObject struct {
+	ImportID ImportID `json:"import_id"`
+	Params   AddImportFileParams
+	Body     *AddImportFileJSONRequestBody
+}
+
+type AddImportFileResponseObject interface {
+	VisitAddImportFileResponse(w http.ResponseWriter) error
+}
+
+type AddImportFile200JSONResponse ImportAnswer
+
+func (response AddImportFile200JSONResponse) VisitAddImportFileResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListImportFindingsRequestObject struct {
+	ImportID ImportID `json:"import_id"`
+}
+
+type ListImportFindingsResponseObject interface {
+	VisitListImportFindingsResponse(w http.ResponseWriter) error
+}
+
+type ListImportFindings200TextCsvResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response ListImportFindings200TextCsvResponse) VisitListImportFindingsResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/csv")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type ReconcileImportRequestObject struct {
+	ImportID ImportID `json:"import_id"`
+	Params   ReconcileImportParams
+	Body     *ReconcileImportJSONRequestBody
+}
+
+type ReconcileImportResponseObject interface {
+	VisitReconcileImportResponse(w http.ResponseWriter) error
+}
+
+type ReconcileImport202JSONResponse ImportAnswer
+
+func (response ReconcileImport202JSONResponse) VisitReconcileImportResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(202)
+	_, err := buf.WriteTo(w)
 	return err
 }
 
@@ -8383,6 +9450,30 @@ type StrictServerInterface interface {
 	// ExportTable Export a table
 	// (GET /admin/exports/{table})
 	ExportTable(ctx context.Context, request ExportTableRequestObject) (ExportTableResponseObject, error)
+	// ListImports List the imports
+	// (GET /admin/imports)
+	ListImports(ctx context.Context, request ListImportsRequestObject) (ListImportsResponseObject, error)
+	// CreateImport Begin an import
+	// (POST /admin/imports)
+	CreateImport(ctx context.Context, request CreateImportRequestObject) (CreateImportResponseObject, error)
+	// GetImport Read how an import is
+	// (GET /admin/imports/{import_id})
+	GetImport(ctx context.Context, request GetImportRequestObject) (GetImportResponseObject, error)
+	// ApplyImport Take the files over
+	// (POST /admin/imports/{import_id}/apply)
+	ApplyImport(ctx context.Context, request ApplyImportRequestObject) (ApplyImportResponseObject, error)
+	// CheckImport Check the files of an import
+	// (POST /admin/imports/{import_id}/check)
+	CheckImport(ctx context.Context, request CheckImportRequestObject) (CheckImportResponseObject, error)
+	// AddImportFile Send a part of a file
+	// (POST /admin/imports/{import_id}/files)
+	AddImportFile(ctx context.Context, request AddImportFileRequestObject) (AddImportFileResponseObject, error)
+	// ListImportFindings Read what was found, as CSV
+	// (GET /admin/imports/{import_id}/findings)
+	ListImportFindings(ctx context.Context, request ListImportFindingsRequestObject) (ListImportFindingsResponseObject, error)
+	// ReconcileImport Compare an import with the ledger
+	// (POST /admin/imports/{import_id}/reconcile)
+	ReconcileImport(ctx context.Context, request ReconcileImportRequestObject) (ReconcileImportResponseObject, error)
 	// ListJobs List the jobs
 	// (GET /admin/jobs)
 	ListJobs(ctx context.Context, request ListJobsRequestObject) (ListJobsResponseObject, error)
@@ -8679,6 +9770,317 @@ func (sh *strictHandler) ExportTable(ctx *gin.Context, table ExportTableParamsTa
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(ExportTableResponseObject); ok {
 		if err := validResponse.VisitExportTableResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListImports operation middleware
+func (sh *strictHandler) ListImports(ctx *gin.Context, params ListImportsParams) {
+	var request ListImportsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListImports(ctx, request.(ListImportsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListImports")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListImportsResponseObject); ok {
+		if err := validResponse.VisitListImportsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateImport operation middleware
+func (sh *strictHandler) CreateImport(ctx *gin.Context, params CreateImportParams) {
+	var request CreateImportRequestObject
+
+	request.Params = params
+
+	var body CreateImportJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateImport(ctx, request.(CreateImportRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateImport")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(CreateImportResponseObject); ok {
+		if err := validResponse.VisitCreateImportResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetImport operation middleware
+func (sh *strictHandler) GetImport(ctx *gin.Context, importID ImportID) {
+	var request GetImportRequestObject
+
+	request.ImportID = importID
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetImport(ctx, request.(GetImportRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetImport")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetImportResponseObject); ok {
+		if err := validResponse.VisitGetImportResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ApplyImport operation middleware
+func (sh *strictHandler) ApplyImport(ctx *gin.Context, importID ImportID, params ApplyImportParams) {
+	var request ApplyImportRequestObject
+
+	request.ImportID = importID
+	request.Params = params
+
+	var body ApplyImportJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		if !errors.Is(err, io.EOF) {
+			sh.options.RequestErrorHandlerFunc(ctx, err)
+			return
+		}
+	} else {
+		request.Body = &body
+	}
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ApplyImport(ctx, request.(ApplyImportRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ApplyImport")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ApplyImportResponseObject); ok {
+		if err := validResponse.VisitApplyImportResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CheckImport operation middleware
+func (sh *strictHandler) CheckImport(ctx *gin.Context, importID ImportID, params CheckImportParams) {
+	var request CheckImportRequestObject
+
+	request.ImportID = importID
+	request.Params = params
+
+	var body CheckImportJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		if !errors.Is(err, io.EOF) {
+			sh.options.RequestErrorHandlerFunc(ctx, err)
+			return
+		}
+	} else {
+		request.Body = &body
+	}
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CheckImport(ctx, request.(CheckImportRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CheckImport")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(CheckImportResponseObject); ok {
+		if err := validResponse.VisitCheckImportResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// AddImportFile operation middleware
+func (sh *strictHandler) AddImportFile(ctx *gin.Context, importID ImportID, params AddImportFileParams) {
+	var request AddImportFileRequestObject
+
+	request.ImportID = importID
+	request.Params = params
+
+	var body AddImportFileJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.AddImportFile(ctx, request.(AddImportFileRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "AddImportFile")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(AddImportFileResponseObject); ok {
+		if err := validResponse.VisitAddImportFileResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListImportFindings operation middleware
+func (sh *strictHandler) ListImportFindings(ctx *gin.Context, importID ImportID) {
+	var request ListImportFindingsRequestObject
+
+	request.ImportID = importID
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListImportFindings(ctx, request.(ListImportFindingsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListImportFindings")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListImportFindingsResponseObject); ok {
+		if err := validResponse.VisitListImportFindingsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ReconcileImport operation middleware
+func (sh *strictHandler) ReconcileImport(ctx *gin.Context, importID ImportID, params ReconcileImportParams) {
+	var request ReconcileImportRequestObject
+
+	request.ImportID = importID
+	request.Params = params
+
+	var body ReconcileImportJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		if !errors.Is(err, io.EOF) {
+			sh.options.RequestErrorHandlerFunc(ctx, err)
+			return
+		}
+	} else {
+		request.Body = &body
+	}
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ReconcileImport(ctx, request.(ReconcileImportRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ReconcileImport")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ReconcileImportResponseObject); ok {
+		if err := validResponse.VisitReconcileImportResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

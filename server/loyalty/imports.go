@@ -50,3 +50,84 @@ type ImportStore interface {
 	// EmailsTaken gives the customers who have e-mails, by EmailKey: what they are called.
 	EmailsTaken(ctx context.Context, keys []string) (map[string]string, error)
 }
+
+// UploadState says where an import over HTTP stands.
+type UploadState string
+
+// The states of an upload.
+const (
+	UploadOpen        UploadState = "open"        // files come in
+	UploadChecking    UploadState = "checking"    // they are to be checked
+	UploadFaulty      UploadState = "faulty"      // they cannot be taken over
+	UploadReady       UploadState = "ready"       // they can
+	UploadApplying    UploadState = "applying"    // they are to be taken over
+	UploadBegun       UploadState = "begun"       // the bulk operation of their rows began
+	UploadReconciling UploadState = "reconciling" // they are to be compared with the ledger
+)
+
+// Working says that the job imports has something to do for it.
+func (s UploadState) Working() bool {
+	return s == UploadChecking || s == UploadApplying || s == UploadReconciling
+}
+
+// Upload is an import whose files come over HTTP, in parts.
+type Upload struct {
+	ID      ID
+	Label   string
+	Options json.RawMessage // how the files are read; see intake.Options
+	State   UploadState
+	Plan    json.RawMessage // of the last check; nil: there was none
+	Account json.RawMessage // of the last comparison with the ledger; nil: there was none
+	Fault   string          // why the last of them could not be made; empty: it was
+	// Findings are those of the last of them; nil: there was none.
+	Findings  *int64
+	Import    ID // whose rows are theirs; zero: it did not begin
+	KeyID     string
+	CreatedAt time.Time
+	UpdatedAt time.Time // of the last call that changed it
+	Files     []UploadFile
+}
+
+// UploadFile is a file of an upload as far as it has arrived.
+type UploadFile struct {
+	Kind  string
+	Parts int   // how many
+	Last  int   // the highest number of a part
+	Bytes int64 // of all parts
+}
+
+// UploadFindings is the name of the file in which findings are kept.
+const UploadFindings = "findings"
+
+// The bounds of an upload.
+const (
+	UploadLife  = 7 * 24 * time.Hour // after the last change its files are deleted
+	UploadsKept = 1000               // so many are listed
+)
+
+// UploadAdminTx changes uploads within an administrative transaction.
+type UploadAdminTx interface {
+	// Upload reads one and locks its row.
+	Upload(id ID) (u Upload, found bool, err error)
+	SaveUpload(u Upload) error
+	// PutPart stores a part in the place of the one before.
+	PutPart(id ID, file string, part int, content []byte) error
+}
+
+// UploadStore reads uploads, and keeps what working on them finds.
+type UploadStore interface {
+	// Uploads lists the newest UploadsKept, the newest first.
+	Uploads(ctx context.Context) ([]Upload, error)
+	// UploadByID fails with ErrImportNotFound.
+	UploadByID(ctx context.Context, id ID) (Upload, error)
+	// UploadPart reads a part of a file; nil: there is none.
+	UploadPart(ctx context.Context, id ID, file string, part int) ([]byte, error)
+	// OpenUploads lists those with something to do, the oldest first.
+	OpenUploads(ctx context.Context) ([]Upload, error)
+	// KeepFindings puts findings in the place of those that were kept before.
+	KeepFindings(ctx context.Context, id ID, pieces [][]byte) error
+	// EndUpload writes State, Plan, Account, Fault, Findings and Import of an upload that still is in a state.
+	EndUpload(ctx context.Context, u Upload, was UploadState) error
+	// ForgetUploads deletes the files of uploads that were last changed before an instant.
+	ForgetUploads(ctx context.Context, before time.Time) error
+}

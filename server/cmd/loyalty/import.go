@@ -139,24 +139,6 @@ func runImport(cmd *cobra.Command, s *settings, flags *importFlags, run func(*im
 	})
 }
 
-// listIDs are the customer lists that there are.
-func listIDs(ctx context.Context, a *admin.Admin) (map[string]bool, error) {
-	ids := map[string]bool{}
-	const page = 1000
-	for offset := 0; ; offset += page {
-		list, err := a.Entities(ctx, loyalty.EntityQuery{Type: loyalty.CustomerListType, Page: loyalty.Page{Limit: page, Offset: offset}})
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range list {
-			ids[e.ID] = true
-		}
-		if len(list) < page {
-			return ids, nil
-		}
-	}
-}
-
 // shownFindings is how many findings are printed; the file of --errors has all of them.
 const shownFindings = 100
 

@@ -9,6 +9,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
+// Uploads keeps the imports whose files come over HTTP.
+type Uploads struct{ *Admin }
+
 // uploadRun is an administrative transaction as far as uploads are concerned.
 type uploadRun struct {
 	*adminRun
@@ -16,14 +19,14 @@ type uploadRun struct {
 }
 
 // uploading is change for uploads.
-func (a *Admin) uploading(ctx context.Context, call Call, work func(*uploadRun) (loyalty.Upload, error)) (Done[loyalty.Upload], error) {
-	return change(ctx, a, call, func(r *adminRun) (loyalty.Upload, error) {
+func (a Uploads) uploading(ctx context.Context, call Call, work func(*uploadRun) (loyalty.Upload, error)) (Done[loyalty.Upload], error) {
+	return change(ctx, a.Admin, call, func(r *adminRun) (loyalty.Upload, error) {
 		return work(&uploadRun{r, r.AdminTx.(loyalty.UploadAdminTx)})
 	}, func(u loyalty.Upload) any { return u })
 }
 
 // CreateUpload begins an import over HTTP.
-func (a *Admin) CreateUpload(ctx context.Context, call Call, label string, options json.RawMessage) (Done[loyalty.Upload], error) {
+func (a Uploads) CreateUpload(ctx context.Context, call Call, label string, options json.RawMessage) (Done[loyalty.Upload], error) {
 	return a.uploading(ctx, call, func(r *uploadRun) (loyalty.Upload, error) {
 		u := loyalty.Upload{
 			ID: r.next(r.now), Label: label, Options: options, State: loyalty.UploadOpen, KeyID: r.call.KeyID, CreatedAt: r.now, UpdatedAt: r.now,
@@ -57,7 +60,7 @@ func (r *uploadRun) lockUpload(id string, states ...loyalty.UploadState) (u loya
 }
 
 // PutUploadPart adds a part of a file, or takes another one in its place.
-func (a *Admin) PutUploadPart(ctx context.Context, call Call, id, file string, part int, content string) (Done[loyalty.Upload], error) {
+func (a Uploads) PutUploadPart(ctx context.Context, call Call, id, file string, part int, content string) (Done[loyalty.Upload], error) {
 	return a.uploading(ctx, call, func(r *uploadRun) (loyalty.Upload, error) {
 		u, err := r.lockUpload(id, loyalty.UploadOpen, loyalty.UploadFaulty, loyalty.UploadReady)
 		if err != nil {
@@ -91,7 +94,7 @@ var (
 
 // OrderUpload has the job imports do something. What was begun already stays as it is;
 // reconciling needs that done says the rows are.
-func (a *Admin) OrderUpload(ctx context.Context, call Call, id string, o UploadOrder, done func(loyalty.ID) (bool, error)) (Done[loyalty.Upload], error) {
+func (a Uploads) OrderUpload(ctx context.Context, call Call, id string, o UploadOrder, done func(loyalty.ID) (bool, error)) (Done[loyalty.Upload], error) {
 	return a.uploading(ctx, call, func(r *uploadRun) (loyalty.Upload, error) {
 		u, err := r.lockUpload(id, o.From...)
 		if err != nil {
