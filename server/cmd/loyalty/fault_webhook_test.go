@@ -1,0 +1,126 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestFaultWebhooks kills the program while it sends (W1): every event arrives, twice only
+// with the same id, each customer's in order, and each message names the one before it.
+func TestFaultWebhooks(t *testing.T) {
+	onBoth(t, durablePostgres, func(t *testing.T, g *ground) {
+		g.toInside()
+		l, listener, kills := newLoad(t, g), newListener(t), full(t, 3, 100)
+		for i := range kills {
+			s := g.start(t)
+			if i == 0 {
+				listener.hooked(t, l.callers[0], s.address)
+				l.open(s.address)
+			} else {
+				l.resume(s.address)
+			}
+			l.run(s.address)
+			l.progress(100)
+			before := listener.count()
+			for until := time.Now().Add(patience); listener.count() < before+20; time.Sleep(time.Millisecond) {
+				require.True(t, time.Now().Before(until), "nothing is sent: %s", s.log())
+			}
+			time.Sleep(dice.within(300 * time.Millisecond))
+			require.Equal(t, -1, s.stop(os.Kill), s.log())
+			l.stop()
+		}
+		s := g.start(t)
+		l.resume(s.address)
+		events := drained(t, g, 3*patience)
+		mustHold(t, l.check(s.address, 1))
+		require.Equal(t, 0, s.stop(terminate), s.log())
+		listener.mu.Lock()
+		defer listener.mu.Unlock()
+		require.Empty(t, listener.wrong)
+		require.Len(t, listener.seen, events)
+		t.Logf("figures: W1: %d kills, %d events, each arrived, %d of them twice; %s", kills, events, listener.again, l.book)
+	})
+}
+
+// TestFaultWebhookDrain has an address be away while events pile up, and then lets it come
+// back (W2): they are sent in order. Then events come at a steady pace (W3). What it takes is
+// told, and asserted nowhere.
+func TestFaultWebhookDrain(t *testing.T) {
+	onBoth(t, durablePostgres, func(t *testing.T, g *ground) {
+		g.toInside()
+		listener, c, s := newListener(t), newCaller(t, g.key), g.start(t)
+		listener.isDown(true)
+		listener.hooked(t, c, s.address)
+		const customers, atOnce = 250, 500
+		want := full(t, 2000, 50_000)
+		pile(t, c, s.address, customers, want, atOnce)
+		listener.isDown(false)
+		began := time.Now()
+		for until := began.Add(10 * patience); listener.count() == 0; time.Sleep(time.Millisecond) {
+			require.True(t, time.Now().Before(until), "it is not asked again")
+		}
+		back := time.Now()
+		events := drained(t, g, 10*patience)
+		took := time.Since(back)
+		require.GreaterOrEqual(t, events, want)
+		t.Logf("figures: W2: %d deliveries waited; asked again after %s, drained in %s: %.0f a second",
+			events, back.Sub(began).Round(time.Millisecond), took.Round(time.Millisecond), float64(events)/took.Seconds())
+
+		from, seconds := listener.count(), full(t, 3, 60)
+		rate := 100
+		if text := os.Getenv("TEST_RATE"); text != "" {
+			_, err := fmt.Sscan(text, &rate)
+			require.NoError(t, err)
+		}
+		sent := steadily(t, g, s.address, customers, rate, time.Duration(seconds)*time.Second)
+		drained(t, g, 10*patience)
+		lags := listener.lags(from)
+		t.Logf("figures: W3: %d events in %d s (%d a second were wanted): from the journal to the address p50 %s, p95 %s, most %s",
+			sent, seconds, rate, part(lags, 0.5), part(lags, 0.95), part(lags, 1))
+		listener.mu.Lock()
+		defer listener.mu.Unlock()
+		require.Empty(t, listener.wrong)
+		require.Equal(t, 0, s.stop(terminate), s.log())
+	})
+}
+
+// TestFaultWebhookCost sends events with ten webhooks at rest and at work, one after the other
+// in one run (W4). What it costs is told, and asserted nowhere.
+func TestFaultWebhookCost(t *testing.T) {
+	onBoth(t, durablePostgres, func(t *testing.T, g *ground) {
+		g.toInside()
+		listener, c, s := newListener(t), newCaller(t, g.key), g.start(t)
+		var paths []string
+		for range 10 {
+			paths = append(paths, listener.hooked(t, c, s.address))
+		}
+		listener.mu.Lock()
+		listener.deaf = true
+		listener.mu.Unlock()
+		const customers = 250
+		pile(t, c, s.address, customers, customers, customers)
+		turn := func(what, body string) {
+			for _, path := range paths {
+				a := c.post(s.address, path+"/"+what, body, "")
+				require.Equal(t, http.StatusOK, a.status, string(a.body))
+			}
+		}
+		pairs, each := full(t, 1, 5), time.Duration(full(t, 1, 10))*time.Second
+		var without, with []float64
+		for range pairs {
+			turn("pause", "{}")
+			without = append(without, float64(flatOut(t, g, s.address, customers, each))/each.Seconds())
+			turn("resume", `{"skip":true}`)
+			with = append(with, float64(flatOut(t, g, s.address, customers, each))/each.Seconds())
+		}
+		t.Logf("figures: W4: events a second with ten webhooks at rest %.0f, at work %.0f", without, with)
+		require.Equal(t, 0, s.stop(terminate), s.log())
+	})
+}
