@@ -165,7 +165,7 @@ func TestFaultFeed(t *testing.T) {
 			nodes[i], loads[i] = start(i), newLoad(t, g)
 			loads[i].book, addresses[i] = loads[0].book, nodes[i].address
 		}
-		reader := newWarehouse(t, g.newKey(t))
+		reader := newWarehouse(t, g.key)
 		reader.at(addresses...)
 		loads[0].open(nodes[0].address)
 		ctx, stop := context.WithCancel(t.Context())
