@@ -153,9 +153,9 @@ func TestBackupUnderLoad(t *testing.T) {
 			w.end()
 			require.Empty(t, w.odd, "%d requests went wrong", len(w.odd))
 			for what, acks := range map[string][]ack{"without a backup": without, "while one is made and proven": with} {
-				t.Logf("%s: %d events, p50 %s, p99 %s, most %s", what, len(acks), percentile(acks, 0.5), percentile(acks, 0.99), percentile(acks, 1))
+				t.Logf("figures: %s: %d events, p50 %s, p99 %s, most %s", what, len(acks), percentile(acks, 0.5), percentile(acks, 0.99), percentile(acks, 1))
 			}
-			t.Logf("%d backups took %s each", last+1, copying/time.Duration(last+1))
+			t.Logf("figures: %d backups took %s each", last+1, copying/time.Duration(last+1))
 			require.Equal(t, 0, s.stop(terminate), s.log())
 		})
 	}

@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -12,6 +13,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 )
+
+// measures leaves a test out of the quick run that only tells figures.
+func measures(t *testing.T) {
+	t.Helper()
+	if os.Getenv("LOYALTY_TORTURE") == "" {
+		t.Skip("it measures: LOYALTY_TORTURE=500")
+	}
+}
 
 // pile enrols customers and has so many events happen to them.
 func pile(t *testing.T, c *caller, address string, customers, events, atOnce int) {

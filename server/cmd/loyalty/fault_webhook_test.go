@@ -53,6 +53,7 @@ func TestFaultWebhooks(t *testing.T) {
 // back (W2): they are sent in order. Then events come at a steady pace (W3). What it takes is
 // told, and asserted nowhere.
 func TestFaultWebhookDrain(t *testing.T) {
+	measures(t)
 	onBoth(t, durablePostgres, func(t *testing.T, g *ground) {
 		g.toInside()
 		listener, c, s := newListener(t), newCaller(t, g.key), g.start(t)
@@ -94,6 +95,7 @@ func TestFaultWebhookDrain(t *testing.T) {
 // TestFaultWebhookCost sends events with ten webhooks at rest and at work, one after the other
 // in one run (W4). What it costs is told, and asserted nowhere.
 func TestFaultWebhookCost(t *testing.T) {
+	measures(t)
 	onBoth(t, durablePostgres, func(t *testing.T, g *ground) {
 		g.toInside()
 		listener, c, s := newListener(t), newCaller(t, g.key), g.start(t)
