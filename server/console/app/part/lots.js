@@ -43,7 +43,7 @@ function Axis({ lots }) {
     <div class="lots" aria-hidden="true">${lots.slice(0, 60).map((l) => {
       const left = place(Date.parse(l.earned_at))
       const right = place(l.expires_at ? Date.parse(l.expires_at) : to)
-      return html`<div class="lot"><i style=${{ left: left + '%', width: Math.max(0.5, right - left) + '%', opacity: 0.12 + (0.28 * l.remaining) / l.points }}></i><span>${number(l.remaining)} / ${number(l.points)}</span></div>`
+      return html`<div class="lot"><i style=${{ left: left + '%', width: Math.max(0.5, right - left) + '%', opacity: 0.12 + (0.28 * l.remaining) / l.points }}></i><span style=${{ left: Math.min(left, 80) + '%' }}>${number(l.remaining)} / ${number(l.points)}</span></div>`
     })}</div>
     <h2>${t('lots.order')}</h2>
     <${Table} answer=${{ data: lots }} columns=${columns} name="lots" links=${false} />`
