@@ -358,6 +358,7 @@ func (p *person) reads(id string) map[string][]string {
 		"offer_id": {"coffee-3-for-2"}, "contest_id": {"spring-raffle"}, "campaign_id": {"labels"}, "pool_id": {"p"}, "job": {"expiry"},
 		"batch_id": {p.batch}, "claim_id": {p.claim}, "user_id": {"owner"}, "delivery": {"1"},
 		"table":      {"customers", "events", "postings", "lots", "purchases", "coupons", "claims"},
+		"import_id":  {data(p.t, p.post("/admin/imports", `{"label":"old system"}`))["import_id"].(string)},
 		"webhook_id": {p.get("/admin/webhooks").json(p.t)["data"].([]any)[0].(map[string]any)["webhook_id"].(string)},
 	}
 	all, asked := map[string][]string{}, 0

@@ -298,9 +298,9 @@ func TestSignInsAtOnce(t *testing.T) {
 			require.Equal(t, []any{http.StatusServiceUnavailable, "5"}, []any{a.status, a.header.Get("Retry-After")})
 		}
 	}
-	require.Len(t, codes, 2)
 	require.NotZero(t, codes[190661])
 	require.NotZero(t, codes[190667])
+	require.Equal(t, cap(answers), codes[190661]+codes[190667]+codes[190663], "%v", codes) // the login is slowed down meanwhile
 }
 
 // TestSessionsEndTogether: a new password, a second factor and a new link end the sessions

@@ -141,7 +141,7 @@ func TestRefusalsAreKept(t *testing.T) {
 		"replayWebhook":      {"/admin/webhooks/nobody/replay", `{"from":"2026-01-01T00:00:00Z","to":"2026-01-02T00:00:00Z"}`},
 	}
 	cannot := map[string]string{
-		"createKey": "it refuses with 400 and 403 only", "updateSettings": "it refuses with 400 only", "createWebhook": "it refuses with 400 and 403, and once there are a hundred",
+		"createImport": "it refuses with 400 and 403 only", "createKey": "it refuses with 400 and 403 only", "updateSettings": "it refuses with 400 only", "createWebhook": "it refuses with 400 and 403, and once there are a hundred",
 		"submitEvents": "each event is refused on its own: TestBulkUnderAKey", "runJob": "it keeps no answer",
 	}
 	storetest.EachURL(t, func(t *testing.T, url string) {

@@ -33,7 +33,7 @@ func TestJobs(t *testing.T) {
 	for _, j := range h.get("/admin/jobs").json(t)["data"].([]any) {
 		names = append(names, j.(map[string]any)["name"].(string))
 	}
-	require.Equal(t, []string{"anchor", "answers", "auto_accept", "backup", "bulk", "expiry", "leaderboard", "partitions", "pending", "reminders", "statistics", "tail", "tiers", "webhooks"}, names)
+	require.Equal(t, []string{"anchor", "answers", "auto_accept", "backup", "bulk", "expiry", "imports", "leaderboard", "partitions", "pending", "reminders", "statistics", "tail", "tiers", "webhooks"}, names)
 	require.Equal(t, map[string]any{"name": "expiry", "schedule": "PT60S", "running": false}, jobOf(t, h, "expiry"), "it never ran")
 	for _, name := range names {
 		a := h.post("/admin/jobs/"+name+"/run", "")
@@ -50,7 +50,7 @@ func TestJobs(t *testing.T) {
 		require.Equal(t, "0", fmt.Sprint(ran["last_result"].(map[string]any)["failed"]), "%s: %s", name, a.body)
 		require.Equal(t, ran, jobOf(t, h, name))
 	}
-	require.Len(t, h.get("/admin/jobs?limit=2&offset=13").json(t)["data"], 1)
+	require.Len(t, h.get("/admin/jobs?limit=2&offset=14").json(t)["data"], 1)
 	require.Equal(t, http.StatusNotFound, h.post("/admin/jobs/cleaning/run", "").status)
 	require.Equal(t, http.StatusNotFound, h.post("/admin/jobs/-/run", "").status)
 }
