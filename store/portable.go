@@ -152,8 +152,13 @@ func tablesOf(l look) ([]Table, error) {
 	}
 	var list []Table
 	for _, known := range portableTables {
-		if !slices.Contains(there, known.name) {
+		at := slices.Index(there, known.name)
+		if at < 0 {
 			continue // of a later schema
+		}
+		if known.stays {
+			there = slices.Delete(there, at, at+1)
+			continue
 		}
 		t := Table{Name: known.name}
 		if t.Columns, err = l.columns(known.name); err != nil {
