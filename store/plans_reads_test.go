@@ -108,7 +108,7 @@ type listRow struct {
 
 // lists are the lists of all documents, by operation.
 var lists = map[string]listRow{
-	"listKeys": {}, "listImports": {}, "listImportFindings": {skip: "limit offset", path: "/admin/imports/01a0c450-6c01-7000-8000-000000000000/findings"}, "listUsers": {}, "listSessions": {}, "listModules": {}, "listJobs": {}, "listCampaigns": {}, "listCouponPools": {}, "listLevels": {}, "listOffers": {}, "listRewards": {},
+	"listKeys": {}, "listImports": {}, "listUsers": {}, "listSessions": {}, "listModules": {}, "listJobs": {}, "listCampaigns": {}, "listCouponPools": {}, "listLevels": {}, "listOffers": {}, "listRewards": {},
 	"listAudit":          {extra: []string{"action=settings.update&at.gte=2020-01-01", "target=x7&key_id=k1"}},
 	"listFailedRequests": {extra: []string{"status=404&since=2020-01-01T00:00:00Z", "key_id=k1"}},
 	"listCoupons":        {extra: []string{"type=gift_card", "pool=coffee-codes&status=created", "status.in=redeemed,claimed", "customer=member-1001&status=claimed", "customer.nin=member-1001", "status=expired"}},
