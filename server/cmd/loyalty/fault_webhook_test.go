@@ -17,7 +17,7 @@ import (
 func TestFaultWebhooks(t *testing.T) {
 	onBoth(t, durablePostgres, func(t *testing.T, g *ground) {
 		g.toInside()
-		l, listener, kills := newLoad(t, g), newListener(t), full(t, 3, 100)
+		l, listener, kills := newLoad(t, g), newListener(t), full(t, 1, 100)
 		for i := range kills {
 			s := g.start(t)
 			if i == 0 {
