@@ -138,8 +138,11 @@ func (w *warehouse) lines(body io.Reader) error {
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		var row fed
-		if json.Unmarshal(lines.Bytes(), &row) != nil {
+		if !json.Valid(lines.Bytes()) {
 			return nil // cut off
+		}
+		if err := json.Unmarshal(lines.Bytes(), &row); err != nil {
+			return err
 		}
 		if err := w.keep([]fed{row}, row.Cursor); err != nil {
 			return err
