@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
+	"gorm.io/gorm"
 )
 
 // field is one column of the rows that a statement takes. get gives a value of
@@ -130,6 +131,30 @@ func write[T any](list []calls, s *statement[T], rows []T) []calls {
 // read is a call with an answer; the rows are not empty.
 func read[T any](list []calls, s *statement[T], rows []T, into []any, each func() error) []calls {
 	return append(list, &call[T]{statement: s, rows: rows, into: into, each: each})
+}
+
+// in executes the statement in a transaction of GORM.
+func (s *statement[T]) in(db *gorm.DB, rows []T) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	ctx, args := db.Statement.Context, make([]any, len(s.fields))
+	if db.Name() == "postgres" {
+		for i, f := range s.fields {
+			args[i] = &array[T]{rows, f.get}
+		}
+		_, err := db.Statement.ConnPool.ExecContext(ctx, s.postgres, args...)
+		return err
+	}
+	for i := range rows {
+		for k, f := range s.fields {
+			args[k] = f.get(&rows[i])
+		}
+		if _, err := db.Statement.ConnPool.ExecContext(ctx, s.sqlite, args...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // queue adds the call to a PostgreSQL batch.

@@ -29,6 +29,7 @@ type webhookTx struct {
 	s       webhookStore
 	db      *gorm.DB
 	webhook loyalty.Webhook
+	held    map[int64]heldRow
 }
 
 // WorkWebhook runs work in a transaction that has a webhook's row: what is under way to one
@@ -52,7 +53,7 @@ func (s webhookStore) WorkWebhook(ctx context.Context, id loyalty.ID, work func(
 		if err != nil {
 			return err
 		}
-		failed = work(&webhookTx{s, db, list[0]})
+		failed = work(&webhookTx{s: s, db: db, webhook: list[0]})
 		return failed
 	})
 	if failed != nil {
@@ -95,71 +96,68 @@ func (t *webhookTx) Claim(owner loyalty.ID, now, until time.Time, limit int, pro
 		Updates(map[string]any{"owner": UUID(owner), "lease_until": Millis(until)}).Error
 }
 
-// Settle writes what became of a delivery, and lets the next one of its customer go.
-func (t *webhookTx) Settle(owner loyalty.ID, d *loyalty.Delivery, a *loyalty.Attempt) (bool, error) {
-	over := d.State != loyalty.DeliveryWaiting
-	changes := map[string]any{
-		"state": d.State, "front": !over, "attempts": d.Attempts, "next_at": Millis(d.NextAt), "owner": nil, "lease_until": nil,
-		"last_at": Millis(d.LastAt), "last_status": d.LastStatus, "last_fault": Text(d.LastFault),
+// Held says which deliveries are still an owner's.
+func (t *webhookTx) Held(owner loyalty.ID, numbers []int64) (map[int64]bool, error) {
+	if len(numbers) == 0 {
+		return nil, nil
 	}
-	if d.State == loyalty.DeliverySent {
-		changes["subject"] = nil
+	var rows []heldRow
+	err := t.db.Raw(`SELECT d.number, k.sealed, (SELECT max(a.n) FROM attempts a WHERE a.webhook_id = d.webhook_id AND a.number = d.number) AS last
+FROM deliveries d LEFT JOIN customer_keys k ON k.customer_id = d.customer_id WHERE d.webhook_id = ? AND d.number IN ? AND d.owner = ? AND d.state = 'waiting'`,
+		UUID(t.webhook.ID), numbers, UUID(owner)).Scan(&rows).Error
+	held := make(map[int64]bool, len(rows))
+	t.held = make(map[int64]heldRow, len(rows))
+	for _, r := range rows {
+		held[r.Number], t.held[r.Number] = true, r
 	}
-	done := t.db.Model(&deliveryRow{}).Where("webhook_id = ? AND number = ? AND owner = ? AND state = 'waiting'", UUID(t.webhook.ID), d.Number, UUID(owner)).Updates(changes)
-	if done.Error != nil || done.RowsAffected != 1 {
-		return false, done.Error
-	}
-	if over && d.Customer != (loyalty.ID{}) {
-		err := t.db.Exec(`UPDATE deliveries SET front = (1 = 1) WHERE webhook_id = ? AND number = (SELECT n.number FROM deliveries n
-WHERE n.webhook_id = ? AND n.customer_id = ? AND n.replay = ? AND n.state = 'waiting' ORDER BY n.number LIMIT 1)`,
-			UUID(t.webhook.ID), UUID(t.webhook.ID), UUID(d.Customer), d.Replay).Error
-		if err != nil {
-			return false, err
-		}
-	}
-	return true, t.attempt(d, a)
+	return held, err
 }
 
-// attempt keeps an attempt. What the receiver answered may name the customer: it is sealed
-// under their key, and unreadable when they leave.
-func (t *webhookTx) attempt(d *loyalty.Delivery, a *loyalty.Attempt) error {
-	row := attemptRow{
-		WebhookID: UUID(t.webhook.ID), Number: d.Number, At: Millis(a.At), Status: a.Status, Fault: Text(a.Fault), Duration: a.Duration.Microseconds(),
-	}
-	var last int
-	if err := t.db.Model(&attemptRow{}).Where("webhook_id = ? AND number = ?", row.WebhookID, row.Number).Select("coalesce(max(n), 0)").Scan(&last).Error; err != nil {
-		return err
-	}
-	row.N = last + 1
-	if len(a.Answer) > 0 {
+// Settle writes what became of deliveries that are held, and lets the next ones of their
+// customers go. What a receiver answered may name the customer: it is sealed under their key,
+// and unreadable when they leave.
+func (t *webhookTx) Settle(list []loyalty.Settled) error {
+	rows := make([]settledRow, len(list))
+	for i := range list {
+		d, a := &list[i].Delivery, &list[i].Attempt
+		held := t.held[d.Number]
+		rows[i] = settledRow{attempt: attemptRow{
+			WebhookID: UUID(t.webhook.ID), Number: d.Number, N: held.Last + 1, At: Millis(a.At), Status: a.Status, Fault: Text(a.Fault), Duration: a.Duration.Microseconds(),
+		}, delivery: *d}
+		if len(a.Answer) == 0 {
+			continue
+		}
 		var err error
-		if row.Answer, err = t.s.sealAnswer(t.db, UUID(d.Customer), &row, a.Answer); err != nil {
+		if rows[i].attempt.Answer, err = t.s.sealAnswer(held.Sealed, UUID(d.Customer), &rows[i].attempt, a.Answer); err != nil {
 			return err
 		}
 	}
-	return t.db.Create(&row).Error
+	if t.db.Name() == "postgres" {
+		return settleAll.in(t.db, rows)
+	}
+	for _, s := range []*statement[settledRow]{settleDeliveries, insertAttempts, nextDeliveries} {
+		if err := s.in(t.db, rows); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func attemptID(r *attemptRow) []byte {
 	return append(subjectID(&deliveryRow{WebhookID: r.WebhookID, Number: r.Number}), byte(r.N), byte(r.N>>8))
 }
 
-// answerKey is the key of a customer; nil: they left. Answers about no customer are
-// sealed under the master key.
-func (s webhookStore) answerKey(db *gorm.DB, customer UUID) ([]byte, error) {
-	var rows []customerKeyRow
-	if err := db.Where("customer_id = ?", customer).Find(&rows).Error; err != nil || len(rows) == 0 {
-		return nil, err
-	}
-	return s.sealer.open(rowID("customer_keys", string(customer[:])), rows[0].Sealed)
-}
-
-func (s webhookStore) sealAnswer(db *gorm.DB, customer UUID, r *attemptRow, answer []byte) ([]byte, error) {
+// sealAnswer seals under the key of the customer, whose sealed form is kept; without one they
+// left. Answers about no customer are sealed under the master key.
+func (s webhookStore) sealAnswer(kept []byte, customer UUID, r *attemptRow, answer []byte) ([]byte, error) {
 	if customer == (UUID{}) {
 		return s.sealer.seal(attemptID(r), answer), nil
 	}
-	key, err := s.answerKey(db, customer)
-	if err != nil || key == nil {
+	if kept == nil {
+		return nil, nil
+	}
+	key, err := s.sealer.open(rowID("customer_keys", string(customer[:])), kept)
+	if err != nil {
 		return nil, err
 	}
 	return loyalty.Seal(key, attemptID(r), answer)

@@ -206,6 +206,12 @@ type FanOut struct {
 	Notices       []ID              // that were looked at
 }
 
+// Settled is what became of a delivery, and the attempt that decided it.
+type Settled struct {
+	Delivery Delivery
+	Attempt  Attempt
+}
+
 // WebhookTx is one transaction that concerns a webhook, whose row is locked.
 type WebhookTx interface {
 	Webhook() *Webhook
@@ -215,9 +221,11 @@ type WebhookTx interface {
 	// the time since they are, what happens now before replays; a probe is the one that
 	// was not tried for longest, due or not.
 	Claim(owner ID, now, until time.Time, limit int, probe bool) ([]Delivery, error)
-	// Settle writes what became of a delivery, and lets the next one of its customer go.
-	// false: another node has it by now, and nothing was written.
-	Settle(owner ID, d *Delivery, a *Attempt) (bool, error)
+	// Held says which deliveries are still an owner's: nothing else may be settled.
+	Held(owner ID, numbers []int64) (map[int64]bool, error)
+	// Settle writes what became of deliveries, each once, and lets the next ones of their
+	// customers go.
+	Settle([]Settled) error
 	// SaveHealth writes how the webhook is, and whether it sends.
 	SaveHealth() error
 	// Hurry makes what waits for its next try due.

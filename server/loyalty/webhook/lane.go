@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
@@ -25,6 +26,7 @@ type lane struct {
 	id       loyalty.ID
 	owner    loyalty.ID
 	results  chan outcome
+	due      <-chan struct{} // something was found that is to be sent
 	underWay int
 }
 
@@ -36,8 +38,8 @@ type outcome struct {
 	lost     bool // there is no such event: it is left out
 }
 
-func newLane(d *Deliverer, id loyalty.ID) *lane {
-	return &lane{Deliverer: d, id: id, owner: loyalty.NewID(d.o.Engine.Now(), loyalty.ID{}), results: make(chan outcome, maxUnderWay)}
+func newLane(d *Deliverer, id loyalty.ID, due <-chan struct{}) *lane {
+	return &lane{Deliverer: d, id: id, due: due, owner: loyalty.NewID(d.o.Engine.Now(), loyalty.ID{}), results: make(chan outcome, maxUnderWay)}
 }
 
 // run sends until nothing is due. What became of messages is written together with what is
@@ -53,7 +55,9 @@ func (l *lane) run(ctx context.Context) {
 			err = l.send(w, claimed)
 		}
 		if err != nil {
-			l.o.Report(err)
+			if !errors.Is(err, context.Canceled) { // the program stops
+				l.o.Report(err)
+			}
 			if len(done) == 0 || l.expired(done) || ctx.Err() != nil {
 				done = nil
 				if l.underWay == 0 {
@@ -75,9 +79,19 @@ func (l *lane) expired(done []outcome) bool {
 	return l.o.Engine.Now().Sub(done[0].at) > leaseTime
 }
 
-// wait waits for what comes back, and takes everything that did.
-func (l *lane) wait() []outcome {
-	list := []outcome{<-l.results}
+// wait waits for what comes back, and takes everything that did. Where there is room for more,
+// it ends too when something else is due: who is slow to answer holds nothing up but what must
+// come after their message.
+func (l *lane) wait() (list []outcome) {
+	due := l.due
+	if l.underWay >= maxConcurrency {
+		due = nil
+	}
+	select {
+	case o := <-l.results:
+		list = append(list, o)
+	case <-due:
+	}
 	for more := true; more; {
 		select {
 		case o := <-l.results:
@@ -90,24 +104,24 @@ func (l *lane) wait() []outcome {
 	return list
 }
 
-// take takes slots of the node, as many as are free and one address may have; none when the
-// program stops.
+// take takes slots of the node for messages that may be under way besides those that are; none
+// when the program stops. Nobody takes more than it leaves to others: addresses that are slow to
+// answer have ever fewer each the more of them there are, and an address that has nothing
+// under way always finds a slot, as long as there are fewer addresses than slots.
 func (l *lane) take(ctx context.Context) (n int) {
-	for ctx.Err() == nil && n < maxConcurrency {
-		select {
-		case l.slots <- struct{}{}:
-			n++
-		default:
-			return n
-		}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for ctx.Err() == nil && n < maxConcurrency && l.underWay+n < l.free {
+		n++
+		l.free--
 	}
 	return n
 }
 
 func (l *lane) give(n int) {
-	for range n {
-		<-l.slots
-	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.free += n
 }
 
 // maxConcurrency is how many messages may be under way to one address.
@@ -115,10 +129,10 @@ const maxConcurrency = 8
 
 // exchange writes what came of messages, and claims others: so many at most.
 func (l *lane) exchange(ctx context.Context, done []outcome, slots int) (w *loyalty.Webhook, claimed []loyalty.Delivery, err error) {
+	if len(done) == 0 && slots == 0 {
+		return nil, nil, nil
+	}
 	if ctx.Err() != nil { // the program stops; what became of messages is still written
-		if len(done) == 0 {
-			return nil, nil, nil
-		}
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), saveTime)
 		defer cancel()
@@ -132,12 +146,13 @@ func (l *lane) exchange(ctx context.Context, done []outcome, slots int) (w *loya
 		claimed, err = l.claim(tx, slots)
 		return err
 	})
-	for _, t := range tell {
-		if err == nil {
-			l.o.Told(string(t), w)
-		}
+	if err != nil { // nothing was claimed, whatever the transaction had come to
+		return nil, nil, err
 	}
-	return w, claimed, err
+	for _, t := range tell {
+		l.o.Told(string(t), w)
+	}
+	return w, claimed, nil
 }
 
 // claim takes what may be sent now.
@@ -159,28 +174,35 @@ func (l *lane) claim(tx loyalty.WebhookTx, slots int) ([]loyalty.Delivery, error
 
 // record writes what came of messages. What is another lane's by now counts for nothing.
 func (l *lane) record(tx loyalty.WebhookTx, done []outcome) (tell []told, err error) {
-	now, w := l.o.Engine.Now(), tx.Webhook()
+	if len(done) == 0 {
+		return nil, nil
+	}
+	numbers := make([]int64, len(done))
+	for i := range done {
+		numbers[i] = done[i].delivery.Number
+	}
+	held, err := tx.Held(l.owner, numbers)
+	if err != nil {
+		return nil, err
+	}
+	now, w, hurry := l.o.Engine.Now(), tx.Webhook(), false
+	settled := make([]loyalty.Settled, 0, len(done))
 	for _, o := range done {
 		before, d := *w, o.delivery // a transaction may be tried again
+		if !held[d.Number] {
+			continue
+		}
+		delete(held, d.Number) // what was sent twice is settled once
 		t, recovered := tellNothing, false
 		if o.lost {
 			d.State, d.LastAt = loyalty.DeliverySkipped, now
 		} else {
 			t, recovered = settle(w, &d, &o.answer, now)
 		}
-		ok, err := tx.Settle(l.owner, &d, &loyalty.Attempt{At: o.at, Status: o.answer.Status, Fault: o.answer.Fault, Duration: o.answer.Took, Answer: o.answer.Body})
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			*w = before
-			continue
-		}
-		if recovered {
-			if err := tx.Hurry(now); err != nil {
-				return nil, err
-			}
-		}
+		settled = append(settled, loyalty.Settled{Delivery: d, Attempt: loyalty.Attempt{
+			At: o.at, Status: o.answer.Status, Fault: o.answer.Fault, Duration: o.answer.Took, Answer: o.answer.Body,
+		}})
+		hurry = hurry || recovered
 		if t == tellNothing {
 			continue
 		}
@@ -189,8 +211,13 @@ func (l *lane) record(tx loyalty.WebhookTx, done []outcome) (tell []told, err er
 			return nil, err
 		}
 	}
-	if len(done) == 0 {
-		return nil, nil
+	if err := tx.Settle(settled); err != nil {
+		return nil, err
+	}
+	if hurry {
+		if err := tx.Hurry(now); err != nil {
+			return nil, err
+		}
 	}
 	return tell, tx.SaveHealth()
 }
@@ -250,7 +277,7 @@ func (l *lane) send(w *loyalty.Webhook, claimed []loyalty.Delivery) error {
 				o.answer = l.o.Sender.Send(context.Background(), &one) // it bounds itself
 				l.o.Attempted(w.ID, o.answer.success(), o.answer.Took)
 			}
-			<-l.slots
+			l.give(1)
 			l.results <- o
 		}()
 	}

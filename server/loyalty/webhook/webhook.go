@@ -70,19 +70,20 @@ const (
 // Deliverer fans out and sends on one node. Any number of nodes may do it at once: what is
 // to be sent is written once, and a delivery is one node's at a time.
 type Deliverer struct {
-	o     Options
-	slots chan struct{} // of messages under way on this node
+	o Options
 
 	lanes sync.WaitGroup
 	mu    sync.Mutex
-	busy  map[loyalty.ID]bool // webhooks that a lane works for
+	busy  map[loyalty.ID]chan<- struct{} // webhooks that a lane works for, to tell it that something is due
+	free  int                            // how many more messages may be under way on this node
 
 	conditions map[string]*condition.Condition // of filters; touched by the fan-out alone
 	yield      time.Time                       // until then another node does the fan-out
 }
 
-// maxUnderWay is how many messages a node sends at a time.
-const maxUnderWay = 64
+// maxUnderWay is how many messages a node sends at a time: more than there may be webhooks, so
+// that each has a place of its own, whatever the others do.
+const maxUnderWay = 128
 
 // New makes a Deliverer. It starts nothing.
 func New(o Options) *Deliverer {
@@ -103,7 +104,7 @@ func New(o Options) *Deliverer {
 			}
 		}
 	}
-	return &Deliverer{o: o, slots: make(chan struct{}, maxUnderWay), busy: map[loyalty.ID]bool{}, conditions: map[string]*condition.Condition{}}
+	return &Deliverer{o: o, free: maxUnderWay, busy: map[loyalty.ID]chan<- struct{}{}, conditions: map[string]*condition.Condition{}}
 }
 
 // Work fans out and sends until ctx ends. Messages under way are waited for, so that what
@@ -143,20 +144,25 @@ func (d *Deliverer) Turn(ctx context.Context) (some bool, err error) {
 // Wait waits until what was begun is over.
 func (d *Deliverer) Wait() { d.lanes.Wait() }
 
-// start begins a lane for a webhook, unless there is one.
+// start begins a lane for a webhook, or tells the one that there is.
 func (d *Deliverer) start(ctx context.Context, id loyalty.ID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.busy[id] {
+	if lane, busy := d.busy[id]; busy {
+		select {
+		case lane <- struct{}{}:
+		default: // it knows
+		}
 		return
 	}
-	d.busy[id] = true
+	due := make(chan struct{}, 1)
+	d.busy[id] = due
 	d.lanes.Go(func() {
 		defer func() {
 			d.mu.Lock()
 			defer d.mu.Unlock()
 			delete(d.busy, id)
 		}()
-		newLane(d, id).run(ctx)
+		newLane(d, id, due).run(ctx)
 	})
 }
