@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"time"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -37,15 +38,28 @@ type rankingRow struct {
 func (rankingRow) TableName() string { return "rankings" }
 
 // BoardState reads the state of the leaderboard; zero: there is none.
-func (s boardStore) BoardState(ctx context.Context) (loyalty.BoardState, error) {
-	var r struct {
-		Zone                                              string
-		Version, Generation, Built, Dated, Position, Head int64
-	}
-	err := s.read.WithContext(ctx).Raw(`SELECT l.*, coalesce(f.position, 0) AS position, s.head FROM leaderboard l
-JOIN tail_state s ON s.id = l.id LEFT JOIN followers f ON f.name = ? WHERE l.id = 1`, boardFollower).Scan(&r).Error
-	return loyalty.BoardState{Zone: r.Zone, Version: r.Version, Generation: r.Generation, Built: r.Built,
-		Behind: r.Position < r.Head || r.Dated < r.Position}, s.classify(err)
+func (s boardStore) BoardState(ctx context.Context) (state loyalty.BoardState, err error) {
+	err = s.asks(ctx, boardState("false").one(append(stateOf(&state), new(flag))...))
+	return state, err
+}
+
+// BoardGlance reads the state, and whether anything that was recorded between two
+// instants has no number yet: one statement, which sees one instant.
+func (s boardStore) BoardGlance(ctx context.Context, from, before time.Time) (state loyalty.BoardState, some bool, err error) {
+	q := boardState("EXISTS (SELECT 1 FROM events WHERE recorded_at >= ? AND recorded_at < ? AND "+unnumbered("events.customer_id", "events.id")+")",
+		Millis(from), Millis(before))
+	err = s.asks(ctx, q.one(append(stateOf(&state), (*flag)(&some))...))
+	return state, some, err
+}
+
+// boardState is the statement that reads the state, and an expression besides.
+func boardState(also string, args ...any) sqlFragment {
+	return sqlFragment{`SELECT l.zone, l.version, l.generation, l.built, coalesce(f.position, 0) < s.head OR l.dated < coalesce(f.position, 0), ` + also + `
+FROM leaderboard l JOIN tail_state s ON s.id = l.id LEFT JOIN followers f ON f.name = ? WHERE l.id = 1`, append(args, boardFollower)}
+}
+
+func stateOf(state *loyalty.BoardState) []any {
+	return []any{(*plain)(&state.Zone), (*number)(&state.Version), (*number)(&state.Generation), (*number)(&state.Built), (*flag)(&state.Behind)}
 }
 
 // SwapBoardState puts after in the place of before; false: it was another one.

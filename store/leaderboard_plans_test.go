@@ -42,9 +42,9 @@ func TestLeaderboardPlans(t *testing.T) {
 	require.NoError(t, s.OnRead(func(sql string, parameters []any) { reads[sql] = parameters }))
 	other := storetest.Open(t, url) // a node that is killed
 	require.NoError(t, credit(other, "member-", 20))
-	next, _, err := s.NumberRecorded(ctx, loyalty.Cursor{At: start.Add(-time.Second)}, 10)
+	next, _, err := s.NumberRecorded(ctx, loyalty.Cursor{At: start.Add(-time.Second)}, time.Now().Add(time.Hour), 10)
 	require.NoError(t, err)
-	_, last, err = s.NumberRecorded(ctx, next, 2000)
+	_, last, err = s.NumberRecorded(ctx, next, time.Now().Add(time.Hour), 2000)
 	require.NoError(t, err)
 	require.True(t, last)
 	require.NoError(t, credit(other, "member-", 20))

@@ -59,7 +59,12 @@ func (s boardStore) BoardPage(ctx context.Context, q loyalty.BoardQuery) (list [
 		size.offset = q.Offset
 	}
 	var ranks ranksRead
-	err = s.ask(ctx, []question{stretch(q.Board, placeOnBoard(from), size, &list)}, func() ([]question, error) { return ranks.of(q.Board, list), nil })
+	first := []question{stretch(q.Board, placeOnBoard(from), size, &list)}
+	if from == nil && q.Offset == 0 {
+		err = s.asks(ctx, first...)
+	} else {
+		err = s.ask(ctx, first, func() ([]question, error) { return ranks.of(q.Board, list), nil })
+	}
 	ranks.tell(list)
 	return list, err
 }
@@ -97,8 +102,11 @@ func after(id loyalty.ID) loyalty.ID {
 
 // ranksRead are the ranks of entries that follow one another. Of the first score and
 // of the second it is asked how many are higher; the others follow from the page,
-// which has all the entries between.
-type ranksRead [2]number
+// which has all the entries between. On a page that begins with the first of all, all do.
+type ranksRead struct {
+	higher [2]number
+	asked  int
+}
 
 // of asks for them.
 func (r *ranksRead) of(b loyalty.Board, rows []loyalty.BoardEntry) (list []question) {
@@ -106,7 +114,8 @@ func (r *ranksRead) of(b loyalty.Board, rows []loyalty.BoardEntry) (list []quest
 		if i > 0 && rows[i].Score == rows[i-1].Score {
 			continue
 		}
-		if list = append(list, higher(b, rows[i].Score).one(&r[len(list)])); len(list) == len(r) {
+		list = append(list, higher(b, rows[i].Score).one(&r.higher[r.asked]))
+		if r.asked++; r.asked == len(r.higher) {
 			break
 		}
 	}
@@ -121,8 +130,10 @@ func (r *ranksRead) tell(rows []loyalty.BoardEntry) {
 		case i > 0 && rows[i].Score == rows[i-1].Score:
 			rows[i].Rank = rows[i-1].Rank
 			continue
-		case scores < len(r):
-			rows[i].Rank = 1 + int64(r[scores])
+		case scores < r.asked:
+			rows[i].Rank = 1 + int64(r.higher[scores])
+		case i == 0:
+			rows[i].Rank = 1
 		default: // one for each entry since the second score began, which has a rank of its own
 			rows[i].Rank = rows[i-1].Rank + equals(rows[:i])
 		}

@@ -109,10 +109,10 @@ func unnumbered(customer, event string) string {
 
 // NumberRecorded numbers events by the time of recording. Where the ids of a customer
 // tell another order than the clocks did, theirs counts: what comes before goes first.
-func (s tailStore) NumberRecorded(ctx context.Context, after loyalty.Cursor, limit int) (next loyalty.Cursor, last bool, err error) {
-	// the first condition is for the months of the journal
+func (s tailStore) NumberRecorded(ctx context.Context, after loyalty.Cursor, before time.Time, limit int) (next loyalty.Cursor, last bool, err error) {
+	// the bounds on the time alone are for the months of the journal: those to come are not even planned for
 	rows, err := eventTable.some("customer_id", "id", "recorded_at").find(s.read.WithContext(ctx).
-		Where("recorded_at >= ? AND (recorded_at, id) > (?, ?)", Millis(after.At), Millis(after.At), cmp.Or(UUID(after.ID), firstID)).
+		Where("recorded_at >= ? AND recorded_at < ? AND (recorded_at, id) > (?, ?)", Millis(after.At), Millis(before), Millis(after.At), cmp.Or(UUID(after.ID), firstID)).
 		Where(unnumbered("events.customer_id", "events.id")).Order("recorded_at, id").Limit(limit))
 	if err != nil || len(rows) == 0 {
 		return after, true, s.classify(err)

@@ -165,6 +165,9 @@ type BoardStore interface {
 	TailStore
 	// BoardState reads the state; zero: there is none.
 	BoardState(ctx context.Context) (BoardState, error)
+	// BoardGlance is BoardState that says at the same instant whether an event that was
+	// recorded from one instant to before another has no number in the tail yet.
+	BoardGlance(ctx context.Context, from, before time.Time) (state BoardState, unnumbered bool, err error)
 	// SwapBoardState puts after in the place of before; false: it was another one. With
 	// another generation the boards of days are to be counted from the tail's beginning;
 	// that of all time stays.

@@ -35,8 +35,9 @@ type TailStore interface {
 	// NumberOwn numbers what this process committed since it was last asked.
 	NumberOwn(ctx context.Context) error
 	// NumberRecorded numbers the next events by the time of recording, then id, after a
-	// position, limit at most, and says how far it came; last: nothing follows.
-	NumberRecorded(ctx context.Context, after Cursor, limit int) (next Cursor, last bool, err error)
+	// position and recorded before an instant, limit at most, and says how far it came;
+	// last: nothing follows.
+	NumberRecorded(ctx context.Context, after Cursor, before time.Time, limit int) (next Cursor, last bool, err error)
 	// NumberBehind numbers what the next customers by their id, after a given one, have
 	// that is not in the tail, and says how far it came; last: no customer follows.
 	NumberBehind(ctx context.Context, after ID, limit int) (next ID, last bool, err error)

@@ -119,7 +119,7 @@ func tail(t *testing.T, b *bench) {
 	do(killed, time.Hour, ids[1])
 	recorded := func(from time.Time, limit int) (next loyalty.Cursor, last bool) {
 		t.Helper()
-		next, last, err := b.s.NumberRecorded(ctx, loyalty.Cursor{At: from}, limit)
+		next, last, err := b.s.NumberRecorded(ctx, loyalty.Cursor{At: from}, b.now.Add(time.Hour), limit)
 		require.NoError(t, err)
 		return next, last
 	}
@@ -168,7 +168,7 @@ func (b *bench) numbersThePast(t *testing.T, ids []loyalty.ID) {
 	require.Equal(t, newcomer.ID, list[0].Customer)
 	for after, last := (loyalty.Cursor{At: time.UnixMilli(0)}), false; !last; {
 		var err error
-		after, last, err = b.s.NumberRecorded(ctx, after, 3)
+		after, last, err = b.s.NumberRecorded(ctx, after, b.now.Add(time.Hour), 3)
 		require.NoError(t, err)
 	}
 	list = b.tailed(t)
@@ -222,7 +222,7 @@ CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON events DEFERRABLE INITIALLY DEFER
 					return
 				case <-time.After(5 * time.Millisecond):
 				}
-				_, _, err := s.NumberRecorded(ctx, loyalty.Cursor{At: time.Now().Add(-time.Second)}, 50)
+				_, _, err := s.NumberRecorded(ctx, loyalty.Cursor{At: time.Now().Add(-time.Second)}, time.Now().Add(time.Hour), 50)
 				if err := errors.Join(err, s.NumberOwn(ctx)); err != nil {
 					failed <- err
 					return

@@ -25,11 +25,26 @@ type counting struct {
 
 // run counts what was committed until now; where a generation is new, everything.
 func (c *counting) run(ctx context.Context) error {
+	if level, err := c.tail.Glance(ctx, func(from, before time.Time) (bool, error) { return c.level(ctx, from, before) }); level || err != nil {
+		return err
+	}
 	for tries := 1; ; tries++ {
 		if err := c.follow(ctx); !errors.Is(err, loyalty.ErrBatchConflict) || tries == maxTries {
 			return err
 		}
 	}
+}
+
+// level says whether nothing is to be counted: everything recorded between two instants is
+// in the tail and on the boards, whose days are the programme's.
+func (c *counting) level(ctx context.Context, from, before time.Time) (bool, error) {
+	state, unnumbered, err := c.store.BoardGlance(ctx, from, before)
+	p := c.programmes.Programme()
+	if err != nil || unnumbered || state.Behind || state.Built == 0 || state.Built != state.Generation || state.Zone != p.Location.String() {
+		return false, err
+	}
+	c.state, c.location = state, p.Location
+	return true, nil
 }
 
 // follow counts piece by piece. It fails with ErrBatchConflict where another node was

@@ -27,6 +27,15 @@ const (
 	compareEvery = 10 * time.Minute
 )
 
+// lookAhead is how far the clock of another node may be ahead of this one's, so that what
+// it recorded is found at once. What lies further ahead is found as its time comes, or when
+// every customer is compared.
+const lookAhead = 24 * time.Hour
+
+// glanceWithin is how long ago this node may have looked for what comes since to be told at
+// a glance: the job looks as often.
+const glanceWithin = 15 * time.Second
+
 // How much is looked at and numbered at once.
 const (
 	recordedPage = 2000
@@ -77,6 +86,25 @@ func (t *Tail) Follow(ctx context.Context, more func() bool, step func() (last b
 	return numbered, err
 }
 
+// Glance spares a follower from Follow where nothing is new, as for most of those who read
+// what follows. quiet asks in one go whether everything recorded between two instants has its
+// number and the follower is level with the tail. It is not asked where this node has not
+// looked for a while.
+func (t *Tail) Glance(ctx context.Context, quiet func(from, before time.Time) (bool, error)) (level bool, err error) {
+	now := t.now()
+	if since := now.Sub(t.looked); since < 0 || since > glanceWithin {
+		return false, nil
+	}
+	if err := t.store.NumberOwn(ctx); err != nil {
+		return false, err
+	}
+	level, err = quiet(t.looked.Add(-lookBack), now.Add(lookAhead))
+	if level {
+		t.looked = now
+	}
+	return level, err
+}
+
 // Keep numbers what nodes left behind: on an upgraded database everything, by the time
 // of recording; then what was recorded lately, and now and then whatever a customer has.
 func (t *Tail) Keep(ctx context.Context) error {
@@ -120,7 +148,7 @@ func (t *Tail) look(ctx context.Context, back time.Duration, more func() bool) (
 		after.At = from.Add(-back)
 	}
 	for more() {
-		next, last, err := t.store.NumberRecorded(ctx, after, recordedPage)
+		next, last, err := t.store.NumberRecorded(ctx, after, now.Add(lookAhead), recordedPage)
 		switch {
 		case err != nil:
 			return false, err
