@@ -68,7 +68,7 @@ var mayImport = map[string][]string{
 
 	// The store speaks the vocabulary. It drives the rebuild too, because only it can read
 	// a journal of any length row by row.
-	"store":           {"server/loyalty", "server/loyalty/points", "server/loyalty/money", "server/loyalty/rebuild", "store/migrations"},
+	"store":           {"server/loyalty", "server/loyalty/points", "server/loyalty/money", "server/loyalty/rebuild", "store/migrations", "store/citus"},
 	"store/storetest": {"store", "server/loyalty", "server/loyalty/points", "server/loyalty/money"},
 	"gen":             {"gen/common", "gen/entities", "server/loyalty/money"},
 }

@@ -53,7 +53,7 @@ func newMigrate(s *settings) *cobra.Command {
 			return err
 		},
 	}
-	migrate.AddCommand(up, status, plan)
+	migrate.AddCommand(up, status, plan, newDistribute(s))
 	return migrate
 }
 

@@ -113,3 +113,23 @@ func TestMigrationIsKilled(t *testing.T) {
 		})
 	}
 }
+
+// TestMigrateDistribute: what cannot be spread over machines is refused in one line, and
+// stays as it is.
+func TestMigrateDistribute(t *testing.T) {
+	for _, d := range storetest.All {
+		t.Run(d.Name, func(t *testing.T) {
+			dir, url := t.TempDir(), d.Migrated(t)
+			env := []string{"LOYALTY_DATABASE_URL=" + url}
+			reason := map[string]string{"sqlite": "only a PostgreSQL database with the extension Citus", "postgres": "does not have the extension citus"}[d.Name]
+			r := command(t, dir, env, "migrate", "distribute")
+			require.Equal(t, codeFailed, r.code)
+			require.Contains(t, r.errors, reason)
+			require.Equal(t, 1, strings.Count(r.errors, "\n"), r.errors)
+			if d.Name == "postgres" {
+				r = command(t, dir, env, "migrate", "distribute", "--shards", "0")
+				require.Contains(t, r.errors, "shards: from 1 to 1024, not 0")
+			}
+		})
+	}
+}

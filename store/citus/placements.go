@@ -1,0 +1,72 @@
+// Package citus knows where each table of the schema goes when PostgreSQL spreads it over
+// machines with the extension Citus, and spreads an empty database.
+package citus
+
+import "slices"
+
+// A placement says where the rows of a table are.
+type placement struct {
+	table string
+	// key is the column whose hash chooses the machine; every unique key of the table has
+	// it. Without one the table stays whole, on the coordinator.
+	key string
+	// group is the table whose rows of the same key are on the same machine.
+	group string
+	// plain tables are not known to Citus. What is written together with rows on other
+	// machines must be: Citus commits in two phases only what it knows, and a crash
+	// between the two commits would leave one without the other.
+	plain bool
+}
+
+// placements are all tables of the schema, in the order in which they are spread: the one
+// that gives a group its name comes first. Whoever adds a table adds its line, or
+// TestEveryTableHasAPlace fails.
+var placements = slices.Concat(
+	[]placement{{table: "balances", key: customer}, {table: "customers", key: "id", group: "balances"}},
+	ofCustomers("customer_keys", "events", "postings", "lots", "transactions", "reservations", "progress", "claims", "list_members",
+		"campaign_customers", "rankings", "numbered", "anchored"),
+	// Names and answers are found by keys of their own: whose they are is not known before.
+	[]placement{{table: "names", key: "value"}, {table: "answers", key: "key"}},
+	// What customers share. As reference tables, which are copied to each machine, every
+	// batch that counts or redeems would wait for every other one, on all machines.
+	managed("coupons", "coupon_events", "tallies", "campaign_figures", "bulk_operations", "bulk_items", "ranking_counts", "leaderboard",
+		"tail", "tail_state", "followers", "notices", "leavers"),
+	// Small, or written by themselves.
+	plain("access_keys", "key_secrets", "modules", "settings", "entities", "audit", "programme_version", "jobs", "failed_requests",
+		"taken_signatures", "master_check", "names_key", "kept_codes", "anchors", "users", "sessions", "invitations", "figures", "figure_refunds",
+		"statistics", "imports", "uploads", "upload_parts", "webhooks", "webhook_secrets", "deliveries", "attempts", "replays", "nodes", "ledger_proofs"),
+)
+
+const customer = "customer_id"
+
+func ofCustomers(tables ...string) []placement {
+	return each(tables, func(t string) placement { return placement{table: t, key: customer, group: "balances"} })
+}
+
+func managed(tables ...string) []placement {
+	return each(tables, func(t string) placement { return placement{table: t} })
+}
+
+func plain(tables ...string) []placement {
+	return each(tables, func(t string) placement { return placement{table: t, plain: true} })
+}
+
+func each(tables []string, of func(string) placement) []placement {
+	list := make([]placement, len(tables))
+	for i, t := range tables {
+		list[i] = of(t)
+	}
+	return list
+}
+
+// Key is the column whose hash chooses the machine of a table's rows; empty: the table is
+// on the coordinator. known says that Citus knows it, so that what is written there is
+// committed together with rows on other machines.
+func Key(table string) (key string, known bool) {
+	for _, p := range placements {
+		if p.table == table {
+			return p.key, !p.plain
+		}
+	}
+	return "", false
+}
