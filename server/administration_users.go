@@ -151,7 +151,7 @@ func (a *administrationAPI) GetMe(ctx context.Context, _ administration.GetMeReq
 	}
 	u := userOf(c.User)
 	me.Kind, me.UserID, me.Login, me.Name, me.Role = "user", &u.UserID, &u.Login, u.Name, &u.Role
-	me.Personal, me.Language, me.Password, me.SecondFactor, me.Outside = u.Personal, &u.Language, &u.Password, &u.SecondFactor, &u.Outside
+	me.Personal, me.Language, me.Password, me.SecondFactor, me.Passkeys, me.Outside = u.Personal, &u.Language, &u.Password, &u.SecondFactor, &u.Passkeys, &u.Outside
 	if user.Confirmed(c, a.clock().UnixMilli()) {
 		me.ConfirmedUntil = instantOrNil(c.ConfirmedAt.Add(user.ConfirmLife))
 	}
@@ -163,7 +163,7 @@ func userAnswer(u loyalty.User) any { return administration.UserAnswer{Data: use
 func userOf(u loyalty.User) administration.User {
 	return administration.User{
 		UserID: u.ID.String(), Login: u.Login, Name: u.Name, Email: u.Email, Role: administration.Role(u.Role), Personal: u.Personal,
-		Language: u.Language, Password: u.Password != "", SecondFactor: len(u.TOTP) > 0, Outside: u.Issuer != "",
+		Language: u.Language, Password: u.Password != "", SecondFactor: len(u.TOTP) > 0, Passkeys: len(u.Passkeys), Outside: u.Issuer != "",
 		CreatedAt: common.Instant(u.CreatedAt), UpdatedAt: common.Instant(u.UpdatedAt), DisabledAt: instantOrNil(u.DisabledAt),
 	}
 }

@@ -17,6 +17,7 @@ var portableTables = []portableTable{
 	{name: "users"},
 	{name: "sessions"},
 	{name: "invitations"},
+	{name: "challenges", stays: true},
 	{name: "names"},
 	{name: "customers"},
 	{name: "customer_keys"},

@@ -25,6 +25,7 @@ type userRow struct {
 	TOTPSealed  []byte `gorm:"column:totp_sealed"`
 	TOTPStep    int64  `gorm:"column:totp_step"`
 	Recovery    Document[[]string]
+	Passkeys    Document[[]loyalty.Passkey]
 	Issuer      *string
 	Subject     *string
 	CreatedAt   Millis `gorm:"autoCreateTime:false"`
@@ -58,6 +59,14 @@ type invitationRow struct {
 
 func (invitationRow) TableName() string { return "invitations" }
 
+// challengeRow is what a passkey was asked to sign.
+type challengeRow struct {
+	TokenHash []byte `gorm:"primaryKey"`
+	ExpiresAt Millis
+}
+
+func (challengeRow) TableName() string { return "challenges" }
+
 func orNull(text string) *string {
 	if text == "" {
 		return nil
@@ -79,7 +88,7 @@ func (d *database) userRow(u loyalty.User) userRow {
 	r := userRow{
 		ID: UUID(u.ID), Login: cleanText(u.Login), Name: cleanText(u.Name), Email: cleanText(u.Email), Role: string(u.Role),
 		Personal: u.Personal, Language: u.Language, Password: orNull(u.Password), TOTPStep: u.TOTPStep,
-		Recovery: Document[[]string]{u.Recovery}, Issuer: orNull(u.Issuer), Subject: orNull(u.Subject),
+		Recovery: Document[[]string]{u.Recovery}, Passkeys: Document[[]loyalty.Passkey]{u.Passkeys}, Issuer: orNull(u.Issuer), Subject: orNull(u.Subject),
 		CreatedAt: Millis(u.CreatedAt), UpdatedAt: Millis(u.UpdatedAt), DisabledAt: Millis(u.DisabledAt),
 		Failures: u.Failures, LockedUntil: Millis(u.LockedUntil),
 	}
@@ -92,7 +101,7 @@ func (d *database) userRow(u loyalty.User) userRow {
 func (d *database) userOf(r *userRow) (u loyalty.User, err error) {
 	u = loyalty.User{
 		ID: loyalty.ID(r.ID), Login: r.Login, Name: r.Name, Email: r.Email, Role: loyalty.Role(r.Role), Personal: r.Personal,
-		Language: r.Language, Password: orEmpty(r.Password), TOTPStep: r.TOTPStep, Recovery: r.Recovery.V,
+		Language: r.Language, Password: orEmpty(r.Password), TOTPStep: r.TOTPStep, Recovery: r.Recovery.V, Passkeys: r.Passkeys.V,
 		Issuer: orEmpty(r.Issuer), Subject: orEmpty(r.Subject), CreatedAt: r.CreatedAt.Time(), UpdatedAt: r.UpdatedAt.Time(),
 		DisabledAt: r.DisabledAt.Time(), Failures: r.Failures, LockedUntil: r.LockedUntil.Time(),
 	}
@@ -247,9 +256,21 @@ func (s userStore) EndOtherSessions(ctx context.Context, user loyalty.ID, but lo
 	return s.fault(s.write.WithContext(ctx).Where("user_id = ? AND token_hash <> ?", UUID(user), but[:]).Delete(&sessionRow{}).Error)
 }
 
-// ForgetSessions deletes sessions and invitations that were over at an instant.
+// AddChallenge keeps what a passkey is asked to sign.
+func (s userStore) AddChallenge(ctx context.Context, hash loyalty.TokenHash, until time.Time) error {
+	row := challengeRow{hash[:], Millis(until)}
+	return s.fault(s.write.WithContext(ctx).Create(&row).Error)
+}
+
+// TakeChallenge uses a challenge up; see loyalty.UserStore.
+func (s userStore) TakeChallenge(ctx context.Context, hash loyalty.TokenHash, now time.Time) (bool, error) {
+	done := s.write.WithContext(ctx).Where("token_hash = ? AND expires_at > ?", hash[:], Millis(now)).Delete(&challengeRow{})
+	return done.RowsAffected == 1, s.fault(done.Error)
+}
+
+// ForgetSessions deletes sessions, invitations and challenges that were over at an instant.
 func (s userStore) ForgetSessions(ctx context.Context, before time.Time) error {
-	for _, row := range []any{&sessionRow{}, &invitationRow{}} {
+	for _, row := range []any{&sessionRow{}, &invitationRow{}, &challengeRow{}} {
 		if err := s.write.WithContext(ctx).Where("expires_at < ?", Millis(before)).Delete(row).Error; err != nil {
 			return s.fault(err)
 		}

@@ -3179,6 +3179,11 @@ type Me struct {
 	// Example: false
 	Outside *bool `json:"outside,omitempty"`
 
+	// Passkeys How many passkeys the user has; absent for a key.
+	//
+	// Example: 0
+	Passkeys *int `json:"passkeys,omitempty"`
+
 	// Password Whether the user has chosen a password; absent for a key.
 	//
 	// Example: true
@@ -4322,6 +4327,11 @@ type User struct {
 	//
 	// Example: false
 	Outside bool `json:"outside"`
+
+	// Passkeys How many passkeys (WebAuthn) the user has: devices that open the console in the place of a password and a code.
+	//
+	// Example: 0
+	Passkeys int `json:"passkeys"`
 
 	// Password Whether the user has chosen a password.
 	//
@@ -5705,7 +5715,7 @@ type ServerInterface interface {
 	// InviteUser Invite a user to the console
 	// (POST /admin/users/{user_id}/invite)
 	InviteUser(c *gin.Context, userID UserID, params InviteUserParams)
-	// ResetSecondFactor Take the second factor off a user
+	// ResetSecondFactor Take the second factor and the passkeys off a user
 	// (POST /admin/users/{user_id}/reset-second-factor)
 	ResetSecondFactor(c *gin.Context, userID UserID, params ResetSecondFactorParams)
 	// ListWebhookTypes List what webhooks can be told of
@@ -9552,7 +9562,7 @@ type StrictServerInterface interface {
 	// InviteUser Invite a user to the console
 	// (POST /admin/users/{user_id}/invite)
 	InviteUser(ctx context.Context, request InviteUserRequestObject) (InviteUserResponseObject, error)
-	// ResetSecondFactor Take the second factor off a user
+	// ResetSecondFactor Take the second factor and the passkeys off a user
 	// (POST /admin/users/{user_id}/reset-second-factor)
 	ResetSecondFactor(ctx context.Context, request ResetSecondFactorRequestObject) (ResetSecondFactorResponseObject, error)
 	// ListWebhookTypes List what webhooks can be told of

@@ -28,6 +28,8 @@ type Options struct {
 	URL string
 	// Outside is the sign-in of the company; nil: there is none.
 	Outside *Outside
+	// Passkeys keeps passkeys; nil: there are none.
+	Passkeys Passkeys
 }
 
 // console answers everything under /console/.
@@ -56,6 +58,14 @@ func New(o Options) (http.Handler, error) {
 			"start": c.outsideStart, "callback": c.outsideBack, "finish": c.outsideFinish,
 		} {
 			c.mux.Handle("GET "+root+"oidc/"+p, c.outside(do))
+		}
+	}
+	if o.Passkeys != nil {
+		ways["passkeys"] = o.passkeyHost()
+		for p, do := range map[string]func(http.ResponseWriter, *http.Request) error{
+			"enter": c.passkey(c.passkeyEnter), "confirm": c.passkey(c.passkeyConfirm), "add": c.passkey(c.passkeyAdd), "list": c.passkeyList, "remove": c.passkeyRemove,
+		} {
+			c.mux.Handle("POST "+root+"passkey/"+p, c.guarded(do))
 		}
 	}
 	var err error
@@ -126,7 +136,7 @@ func failed(err error) error {
 		cause  error
 		answer refusal
 	}{
-		{user.ErrSignIn, errSignIn}, {user.ErrCodeNeeded, errCodeNeeded}, {user.ErrSlow, errSlow}, {user.ErrBusy, errBusy}, {user.ErrNoSession, errSession}, {user.ErrNoLink, errLink},
+		{user.ErrSignIn, errSignIn}, {user.ErrCodeNeeded, errCodeNeeded}, {user.ErrSlow, errSlow}, {user.ErrBusy, errBusy}, {user.ErrPasskey, errPasskey}, {user.ErrNoSession, errSession}, {user.ErrNoLink, errLink},
 	} {
 		if errors.Is(err, known.cause) {
 			return known.answer

@@ -29,6 +29,8 @@ var (
 	errCrossSite      = refusal{http.StatusForbidden, "ForbiddenException", 190665, "console_cross_site"}
 	errInsecure       = refusal{http.StatusForbidden, "ForbiddenException", 190666, "console_insecure"}
 	errBusy           = refusal{http.StatusServiceUnavailable, "InternalException", 190667, "console_busy"}
+	errPasskey        = refusal{http.StatusUnauthorized, "UnauthorizedException", 190668, "console_passkey"}
+	errPasskeyPlace   = refusal{http.StatusUnprocessableEntity, "RuleException", 190669, "console_passkey_place"}
 	errOutsideState   = refusal{http.StatusBadRequest, "BadRequestException", 190670, "console_outside_state"}
 	errOutsideRefused = refusal{http.StatusForbidden, "ForbiddenException", 190671, "console_outside_refused"}
 	errOutsideAway    = refusal{http.StatusServiceUnavailable, "InternalException", 190672, "console_outside_away"}
@@ -80,6 +82,10 @@ func (c *console) fail(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 func (c *console) refusalOf(err error) (said refusal, args map[string]any, fields []string) {
+	var other elsewhere
+	if errors.As(err, &other) {
+		return errPasskeyPlace, map[string]any{"host": other.host}, nil
+	}
 	if errors.As(failed(err), &said) {
 		return said, map[string]any{"media_type": "application/json", "reason": reasonOf(err)}, nil
 	}

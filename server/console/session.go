@@ -215,7 +215,14 @@ func (c *console) secondFactor(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		answer(w, http.StatusOK, enrolment)
+		shown, err := drawn(enrolment.URI)
+		if err != nil {
+			return err
+		}
+		answer(w, http.StatusOK, struct {
+			user.Enrolment
+			Picture picture `json:"picture"`
+		}{enrolment, shown})
 		return nil
 	}
 	codes, err := c.Users.SetSecondFactor(r.Context(), me, c.token(r), in.Secret, in.Code)

@@ -42,6 +42,7 @@ type User struct {
 	TOTP      []byte   // secret of the second factor; empty: none. The store keeps it sealed.
 	TOTPStep  int64    // the last step whose code was taken: a code works once
 	Recovery  []string // hashes of the recovery codes that are left
+	Passkeys  []Passkey
 	Issuer    string   // of an outside sign-in, with Subject; empty: none
 	Subject   string
 	CreatedAt time.Time
@@ -50,6 +51,20 @@ type User struct {
 	DisabledAt  time.Time
 	Failures    int       // sign-ins that failed since the last good one
 	LockedUntil time.Time // no sign-in before this instant
+}
+
+// Passkey is a key pair of a user's own device, which shows it to nothing but the console's own
+// name. What is kept of it is public.
+type Passkey struct {
+	ID         []byte    `json:"id"` // as the device names it
+	Name       string    `json:"name"`
+	PublicKey  []byte    `json:"public_key"` // COSE
+	Count      uint32    `json:"count"`      // of signatures, as the device counts them; 0: it does not
+	Model      []byte    `json:"model"`      // AAGUID of the device
+	Transports []string  `json:"transports"` // how browsers reach it
+	Copied     bool      `json:"copied"`     // whether it can be on several devices; never changes
+	CreatedAt  time.Time `json:"created_at"`
+	UsedAt     time.Time `json:"used_at,omitzero"`
 }
 
 // TokenHash is what the database keeps of a token: its SHA-256.
@@ -128,7 +143,11 @@ type UserStore interface {
 	EndSession(ctx context.Context, hash TokenHash) error
 	// EndOtherSessions ends the sessions of a user but one.
 	EndOtherSessions(ctx context.Context, user ID, but TokenHash) error
-	// ForgetSessions deletes sessions and invitations that were over at an instant.
+	// AddChallenge keeps what a passkey is asked to sign, until an instant; TakeChallenge uses
+	// it up; false: it is unknown, over or used.
+	AddChallenge(ctx context.Context, hash TokenHash, until time.Time) error
+	TakeChallenge(ctx context.Context, hash TokenHash, now time.Time) (bool, error)
+	// ForgetSessions deletes sessions, invitations and challenges that were over at an instant.
 	ForgetSessions(ctx context.Context, before time.Time) error
 }
 

@@ -39,7 +39,7 @@ func consoleOf(s *settings, a *app, catalogue *i18n.Catalogue, limiter limit.Lim
 	return func(api http.Handler, peer func(*http.Request) (netip.Addr, bool)) (http.Handler, error) {
 		return console.New(console.Options{
 			Users: user.New(a.store, nil), Catalogue: catalogue, Limiter: limiter, Logger: a.logger, API: api, Peer: peer,
-			URL: s.consoleURL, Outside: s.outside.options(a.admin),
+			URL: s.consoleURL, Outside: s.outside.options(a.admin), Passkeys: admin.UsersOf(a.admin),
 		})
 	}
 }

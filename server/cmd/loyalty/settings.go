@@ -53,7 +53,7 @@ func (s *settings) flags(f *pflag.FlagSet) {
 	f.StringVar(&s.manageAt, "manage", "127.0.0.1:8081", "address for operators (metrics, health, profiles), host:port, or off")
 	f.BoolVar(&s.manageOpen, "manage-open", false, "let the address for operators be another one than loopback: whoever reaches it reads the program's memory")
 	f.StringVar(&s.console, "console", "", "the console for people, under /console/: on or off (default: on where only this machine reaches the address to serve on)")
-	f.StringVar(&s.consoleURL, "console-url", "", "https://HOST under which people reach the console; needed for sign-in by a provider")
+	f.StringVar(&s.consoleURL, "console-url", "", "https://HOST under which people reach the console; needed for sign-in by a provider, and for passkeys elsewhere than on this machine")
 	s.outside.flags(f)
 	f.StringVar(&s.databaseURL, "database-url", "", "postgres://… or sqlite:path (default: loyalty.db in the data folder)")
 	f.StringVar(&s.data, "data", "./data", "folder of the embedded database and its master key")

@@ -97,6 +97,16 @@ export async function ask(path, body, quiet = false) {
 export const fact = (name) => document.querySelector(`meta[name="${name}"]`)?.content || ''
 export const own = (path, body) => send('POST', '/console/' + path, body)
 
+// proved is own for what needs a fresh proof of who the user is.
+export async function proved(path, body) {
+  try {
+    return await own(path, body)
+  } catch (e) {
+    if (e.code === 190641 && (await hooks.confirm())) return own(path, body)
+    throw e
+  }
+}
+
 function note(method, target, body) {
   if (calls.some((c) => c.method === method && c.target === target && JSON.stringify(c.body) === JSON.stringify(body))) return
   calls.push({ method, target, body })

@@ -52,13 +52,14 @@ type userRecord struct {
 	Personal     bool         `json:"personal"`
 	Language     string       `json:"language"`
 	SecondFactor bool         `json:"second_factor"`
+	Passkeys     int          `json:"passkeys"`
 	Issuer       string       `json:"issuer,omitempty"`
 	Subject      string       `json:"subject,omitempty"`
 	DisabledAt   *time.Time   `json:"disabled_at,omitempty"`
 }
 
 func recordUser(u loyalty.User) userRecord {
-	return userRecord{u.Login, u.Name, u.Email, u.Role, u.Personal, u.Language, len(u.TOTP) > 0, u.Issuer, u.Subject, instantOrNil(u.DisabledAt)}
+	return userRecord{u.Login, u.Name, u.Email, u.Role, u.Personal, u.Language, len(u.TOTP) > 0, len(u.Passkeys), u.Issuer, u.Subject, instantOrNil(u.DisabledAt)}
 }
 
 // List lists all users, the newest first.
@@ -175,10 +176,10 @@ func (o *Users) Disable(ctx context.Context, call Call, id string, disabled bool
 	})
 }
 
-// ResetSecondFactor takes the second factor off a user and signs them out.
+// ResetSecondFactor takes the second factor and the passkeys off a user and signs them out.
 func (o *Users) ResetSecondFactor(ctx context.Context, call Call, id string) (Done[loyalty.User], error) {
 	return o.edit(ctx, call, id, "user.reset_second_factor", func(_ *adminRun, u *loyalty.User) error {
-		u.TOTP, u.TOTPStep, u.Recovery = nil, 0, nil
+		u.TOTP, u.TOTPStep, u.Recovery, u.Passkeys = nil, 0, nil, nil
 		return nil
 	})
 }
@@ -221,7 +222,7 @@ func (r *adminRun) mayRule() error {
 
 // signsOut says whether a session of before must not go on.
 func signsOut(before, after loyalty.User) bool {
-	return before.Role != after.Role || before.Personal != after.Personal || !after.DisabledAt.IsZero() || len(before.TOTP) != len(after.TOTP)
+	return before.Role != after.Role || before.Personal != after.Personal || !after.DisabledAt.IsZero() || len(before.TOTP) != len(after.TOTP) || len(before.Passkeys) != len(after.Passkeys)
 }
 
 func (r *adminRun) keepsAnOwner(before, after loyalty.User) error {

@@ -109,6 +109,11 @@ func (u *Users) ConfirmOutside(ctx context.Context, token string, who Outside) e
 	if me.Issuer != who.Issuer || me.Subject != who.Subject {
 		return ErrSignIn
 	}
+	return u.noteProof(ctx, token)
+}
+
+// noteProof notes that the user of a session has just proved who they are.
+func (u *Users) noteProof(ctx context.Context, token string) error {
 	s, _, ok, err := u.store.Session(ctx, HashToken(token))
 	if err != nil || !ok {
 		return err

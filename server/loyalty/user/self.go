@@ -23,7 +23,7 @@ func (u *Users) SetPassword(ctx context.Context, c *loyalty.Caller, token, passw
 	switch {
 	case c.Issuer != "" && c.Password == "":
 		return loyalty.ErrPasswordOutside // else it would outlast the account of the company
-	case !u.confirmed(c) && c.Password != "":
+	case !u.confirmed(c) && (c.Password != "" || len(c.Passkeys) > 0):
 		return loyalty.ErrConfirmNeeded
 	}
 	if err := checkPassword(password); err != nil {

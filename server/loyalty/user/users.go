@@ -203,8 +203,8 @@ func (u *Users) Enter(ctx context.Context, token string, from From) (string, err
 	if !ok || !user.DisabledAt.IsZero() {
 		return "", ErrNoLink
 	}
-	// Who has a password or a second factor proves it before what needs a proof.
-	return u.begin(ctx, id, user.Password == "" && len(user.TOTP) == 0, from)
+	// Who has a password, a second factor or a passkey proves it before what needs a proof.
+	return u.begin(ctx, id, user.Password == "" && len(user.TOTP) == 0 && len(user.Passkeys) == 0, from)
 }
 
 func (u *Users) begin(ctx context.Context, user loyalty.ID, confirmed bool, from From) (string, error) {

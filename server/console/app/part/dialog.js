@@ -2,6 +2,7 @@
 import { html, useEffect, useRef, useState } from '../ui.js'
 import { t } from '../words.js'
 import { get, own, me, fact } from '../api.js'
+import { passkeysHere, sign } from './device.js'
 
 let open = () => {}
 export const openDialog = (d) => new Promise((answered) => open({ ...d, answered }))
@@ -61,9 +62,12 @@ function Proof({ done }) {
       fail(refused.message)
     }
   }
+  const byPasskey = () => sign('passkey/confirm').then(() => done(true), (refused) => fail(refused.message))
+  const keyed = me.now?.passkeys > 0 && passkeysHere()
   return html`<form onSubmit=${send}>
     <p>${t('confirm.text')}</p>
-    ${!me.now?.password && !me.now?.second_factor && html`<p class="notice">${t('confirm.none')} <code>loyalty users invite ${me.now?.login}</code></p>`}
+    ${keyed && html`<p><button type="button" class=${me.now.password ? '' : 'primary'} onClick=${byPasskey}>${t('confirm.passkey')}</button></p>`}
+    ${!me.now?.password && !me.now?.second_factor && !keyed && !me.now?.outside && html`<p class="notice">${t('confirm.none')} <code>loyalty users invite ${me.now?.login}</code></p>`}
     ${me.now?.password && html`<label>${t('sign.password')}<input name="password" type="password" autocomplete="current-password" /></label>`}
     ${me.now?.second_factor && html`<label>${t('sign.code')}<input name="code" inputmode="numeric" autocomplete="one-time-code" /></label>`}
     ${me.now?.outside && fact('outside') && html`<p><a class="button" href="/console/oidc/start?for=confirm" target="_blank" rel="noopener">${t('confirm.outside', { name: fact('outside') })}</a></p>`}

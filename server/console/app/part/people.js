@@ -37,9 +37,9 @@ export function Users({ place }) {
     { key: 'name', label: t('name') },
     { key: 'role', label: t('self.role'), cell: (u) => html`<select aria-label=${t('self.role')} value=${u.role} disabled=${u.login === me.now.login} onChange=${(e) => act(path(u), { role: e.target.value })}>${roles.map((r) => html`<option value=${r}>${r}</option>`)}</select>` },
     { key: 'personal', label: t('self.personal'), cell: (u) => html`<input type="checkbox" aria-label=${t('self.personal')} checked=${u.personal} onChange=${(e) => act(path(u), { personal: e.target.checked })} />` },
-    { key: 'state', label: t('status'), cell: (u) => html`<${Badge} state=${u.disabled_at ? t('users.out') : u.second_factor ? t('users.both') : u.password ? t('users.password') : t('users.invited')} />`, text: (u) => (u.disabled_at ? 'out' : u.password ? 'in' : 'invited') },
+    { key: 'state', label: t('status'), cell: (u) => html`<${Badge} state=${u.disabled_at ? t('users.out') : u.second_factor ? t('users.both') : u.passkeys ? t('users.passkey') : u.password ? t('users.password') : t('users.invited')} />`, text: (u) => (u.disabled_at ? 'out' : u.password ? 'in' : 'invited') },
     { key: 'do', label: '', cell: (u) => html`<div class="actions"><button onClick=${() => act(path(u) + '/invite', {}, t('users.invite'))}>${t('users.invite')}</button>
-      ${u.second_factor && html`<button onClick=${() => act(path(u) + '/reset-second-factor', {}, t('users.reset'))}>${t('users.reset')}</button>`}
+      ${(u.second_factor || u.passkeys > 0) && html`<button onClick=${() => act(path(u) + '/reset-second-factor', {}, t('users.reset'))}>${t('users.reset')}</button>`}
       ${u.disabled_at ? html`<button onClick=${() => act(path(u) + '/disable', { disabled: false })}>${t('users.in')}</button>` : html`<button class="danger" onClick=${() => act(path(u) + '/disable', {}, t('users.disable'))}>${t('users.disable')}</button>`}</div>`, text: () => '' },
   ]
   return html`${wrong && html`<${Failure} error=${wrong} />`}

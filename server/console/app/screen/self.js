@@ -1,18 +1,10 @@
-// The user's own: password, second factor.
+// The user's own: password, second factor, passkeys.
 import { html, useState } from '../ui.js'
 import { t } from '../words.js'
-import { own, me, hooks, fact } from '../api.js'
+import { own, proved, me, hooks, fact } from '../api.js'
 import { Title } from '../part/state.js'
 import { tell } from '../part/toast.js'
-
-async function proved(path, body) {
-  try {
-    return await own(path, body)
-  } catch (e) {
-    if (e.code === 190641 && (await hooks.confirm())) return own(path, body)
-    throw e
-  }
-}
+import { Passkeys } from '../part/passkeys.js'
 
 export default function Self() {
   const [wrong, fail] = useState({})
@@ -66,11 +58,14 @@ export default function Self() {
       <section><h2>${t('self.factor')}</h2>
         <p>${me.now.second_factor ? t('self.factor.on') : t('self.factor.off')}</p>
         ${!factor && html`<button onClick=${begin}>${t('self.factor.begin')}</button>`}
-        ${factor && html`<form onSubmit=${finish}><p>${t('self.factor.secret')}</p><pre>${factor.secret}</pre><p><a href=${factor.uri}>${t('self.factor.open')}</a></p>
+        ${factor && html`<form onSubmit=${finish}><p>${t('self.factor.scan')}</p>
+          <svg class="qr" role="img" aria-label=${t('self.factor.picture')} viewBox="0 0 ${factor.picture.size} ${factor.picture.size}" shape-rendering="crispEdges"><path d=${factor.picture.path} /></svg>
+          <p>${t('self.factor.secret')}</p><pre>${factor.secret}</pre><p><a href=${factor.uri}>${t('self.factor.open')}</a></p>
           <label>${t('sign.code')}<input name="code" inputmode="numeric" autocomplete="one-time-code" required /></label><button class="primary">${t('save')}</button></form>`}
         ${wrong.factor && html`<p class="wrong" role="alert">${wrong.factor}</p>`}
         ${codes && html`<p>${t('self.recovery')}</p><pre>${codes.join('\n')}</pre>`}
       </section>
+      ${fact('passkeys') && html`<${Passkeys} />`}
     </div>
     <p><button onClick=${() => own('session/end', { everywhere: true }).then(hooks.signedOut)}>${t('self.everywhere')}</button></p>`
 }

@@ -2,6 +2,7 @@
 import { html, useState } from '../ui.js'
 import { t, lang, keepLanguage } from '../words.js'
 import { own, hooks, fact } from '../api.js'
+import { passkeysHere, sign } from '../part/device.js'
 
 export function SignIn({ done }) {
   const [asked, askCode] = useState(false)
@@ -22,6 +23,17 @@ export function SignIn({ done }) {
       work(false)
     }
   }
+  const byPasskey = async () => {
+    work(true)
+    try {
+      await sign('passkey/enter')
+      hooks.linkOver = ''
+      await done()
+    } catch (refused) {
+      fail(refused.message)
+      work(false)
+    }
+  }
   return html`<main class="sign">
     <h1>Loyalty</h1>
     <form onSubmit=${send}>
@@ -31,6 +43,7 @@ export function SignIn({ done }) {
       ${error && html`<p class="wrong" role="alert">${error}</p>`}
       <button class="primary" disabled=${busy}>${t('sign.in')}</button>
     </form>
+    ${passkeysHere() && html`<p><button disabled=${busy} onClick=${byPasskey}>${t('sign.passkey')}</button></p>`}
     ${fact('outside') && html`<p><a class="button" href="/console/oidc/start">${t('sign.outside', { name: fact('outside') })}</a></p>`}
     ${hooks.elsewhere && html`<p class="small"><a href=${hooks.elsewhere}>${t('sign.elsewhere', { name: fact('outside') })}</a></p>`}
     <p class="small">${t('sign.help')} <code>loyalty users create --role owner NAME</code></p>

@@ -1,0 +1,31 @@
+// The devices that keep passkeys, as browsers reach them.
+import { t } from '../words.js'
+import { own, proved, fact } from '../api.js'
+
+// passkeysHere says whether this browser can use them under this name.
+export const passkeysHere = () => fact('passkeys') === location.hostname && Boolean(window.PublicKeyCredential?.parseRequestOptionsFromJSON)
+
+// What a browser says when a device did not answer is for programmers.
+const silent = (e) => (e.status === undefined ? new Error(t('passkey.silent')) : e)
+
+// sign has a device sign what the server asks, to enter or to confirm.
+export async function sign(path) {
+  try {
+    const { ask } = await own(path, {})
+    const said = await navigator.credentials.get({ publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(ask) })
+    return await own(path, { answer: said.toJSON() })
+  } catch (e) {
+    throw silent(e)
+  }
+}
+
+// make has a device make a passkey of the user who is signed in.
+export async function make(name) {
+  try {
+    const { ask } = await proved('passkey/add', {})
+    const made = await navigator.credentials.create({ publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(ask) })
+    return await proved('passkey/add', { name, answer: made.toJSON() })
+  } catch (e) {
+    throw silent(e)
+  }
+}

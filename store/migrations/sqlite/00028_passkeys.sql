@@ -1,0 +1,15 @@
+-- +goose Up
+
+-- Passkeys of users: public keys, and what their devices said of them.
+ALTER TABLE users ADD COLUMN passkeys TEXT;
+
+-- What passkeys were asked to sign and did not yet: hashes, good once and for minutes.
+CREATE TABLE challenges (
+    token_hash BLOB PRIMARY KEY NOT NULL,
+    expires_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX challenges_over ON challenges (expires_at);
+
+-- +goose Down
+DROP TABLE challenges;
+ALTER TABLE users DROP COLUMN passkeys;
