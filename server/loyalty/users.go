@@ -43,7 +43,7 @@ type User struct {
 	TOTPStep  int64    // the last step whose code was taken: a code works once
 	Recovery  []string // hashes of the recovery codes that are left
 	Passkeys  []Passkey
-	Issuer    string   // of an outside sign-in, with Subject; empty: none
+	Issuer    string // of an outside sign-in, with Subject; empty: none
 	Subject   string
 	CreatedAt time.Time
 	UpdatedAt time.Time
