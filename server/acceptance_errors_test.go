@@ -55,7 +55,9 @@ var ofUsers = map[string]string{
 	"console_sign_in": "TestLinksAndPasswords", "console_code_needed": "TestLinksAndPasswords", "console_slow": "TestLinksAndPasswords",
 	"console_link": "TestLinksAndPasswords", "console_insecure": "TestConsoleIsNobodyElses", "console_busy": "TestSignInsAtOnce",
 	"console_outside_state": "TestOutsideIsDistrusted", "console_outside_refused": "TestOutsideIsDistrusted", "console_outside_away": "TestOutsideIsDistrusted",
-	"console_outside_token": "TestOutsideIsDistrusted", "console_outside_role": "TestOutside", "outside_taken": "TestOutside", "password_outside": "TestOutside", "user_not_found": "TestDocumentedRefusals",
+	"console_outside_token": "TestOutsideIsDistrusted", "console_outside_role": "TestOutside", "outside_taken": "TestOutside", "password_outside": "TestOutside",
+	"console_passkey": "TestPasskeys", "console_passkey_place": "TestPasskeysNeedAName", "passkey_wrong": "TestPasskeys", "passkey_unknown": "TestPasskeys", "passkey_many": "TestPasskeys",
+	"passkey_outside": "TestPasskeysOfOthers", "user_not_found": "TestDocumentedRefusals",
 	"login_taken": "TestDocumentedRefusals", "last_owner": "TestDocumentedRefusals", "user_disabled": "TestDocumentedRefusals", "session_not_found": "TestDocumentedRefusals",
 	"password_weak": "TestLinksAndPasswords", "password_too_long": "TestLinksAndPasswords", "second_factor_wrong": "TestLinksAndPasswords",
 }
