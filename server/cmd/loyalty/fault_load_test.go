@@ -57,7 +57,11 @@ func (l *load) run(address string) {
 		l.wait.Go(func() {
 			for ctx.Err() == nil {
 				if l.pace != nil {
-					<-l.pace
+					select {
+					case <-l.pace:
+					case <-ctx.Done():
+						return
+					}
 				}
 				for _, r := range l.next() {
 					if !l.insist(ctx, c, address, r) {

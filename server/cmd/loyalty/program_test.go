@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	if at := os.Getenv(diesAt); at != "" {
 		os.Exit(dying(at))
 	}
-	if path := os.Getenv(tellsGoroutines); path != "" {
+	if path := os.Getenv(tellsSize); path != "" {
 		os.Exit(telling(path))
 	}
 	if os.Getenv("LOYALTY_TORTURE") != "" {
