@@ -143,8 +143,8 @@ func (t table[R]) find(q *gorm.DB) (list []R, err error) {
 	return list, err
 }
 
-// create inserts rows by one statement, outside of batches, and says how many. What is
-// to happen to those that are there already is said by conflict.
+// create inserts rows by one statement, outside of batches, and says how many; where it
+// fails, its transaction is over. What is to happen to those that are there already is said by conflict.
 func (t table[R]) create(db *gorm.DB, rows []R, conflict string) (int64, error) {
 	fields := t.all()
 	args := make([]any, 0, len(rows)*len(fields))
@@ -154,7 +154,11 @@ func (t table[R]) create(db *gorm.DB, rows []R, conflict string) (int64, error) 
 		}
 	}
 	values := "(" + strings.Repeat("?, ", len(fields)-1) + "?)"
-	text := "INSERT INTO " + t.name + " (" + fieldNames(fields) + ") VALUES " + strings.Repeat(values+", ", len(rows)-1) + values
+	verb := "INSERT INTO "
+	if db.Name() == "sqlite" {
+		verb = "INSERT OR FAIL INTO " // see insertsInto
+	}
+	text := verb + t.name + " (" + fieldNames(fields) + ") VALUES " + strings.Repeat(values+", ", len(rows)-1) + values
 	done := db.Exec(text+conflict, args...)
 	return done.RowsAffected, done.Error
 }

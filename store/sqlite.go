@@ -30,6 +30,8 @@ type sqliteEngine struct {
 	owed bool        // a checkpoint after destroyed keys is still to be made
 	idle *time.Timer // empties the log
 
+	folder *folder // folds it beside the writer
+
 	sealer  sealer
 	path    string
 	unclean bool // the file was not closed in good order
@@ -65,8 +67,11 @@ func openSQLite(ctx context.Context, s *database, o Options) error {
 	}
 	e.writer.SetMaxOpenConns(1)
 	e.idle = time.AfterFunc(logIdle, e.empty)
-	if e.readers, err = sql.Open("sqlite", sqliteDSN(path, true)); err != nil {
+	if e.folder, err = newFolder(path, e.fold); err != nil {
 		return errors.Join(fmt.Errorf("%s: %w", setting, err), e.writer.Close())
+	}
+	if e.readers, err = sql.Open("sqlite", sqliteDSN(path, true)); err != nil {
+		return errors.Join(fmt.Errorf("%s: %w", setting, err), e.folder.close(), e.writer.Close())
 	}
 	readers := cmp.Or(max(o.ReadConnections, 0), defaultConnections)
 	e.readers.SetMaxOpenConns(readers)
@@ -146,9 +151,9 @@ func sqliteDSN(path string, readOnly bool) string {
 	if readOnly {
 		q.Add("_pragma", "query_only(1)")
 		q.Set("_txlock", "deferred")
-	} else { // rows of many customers lie far apart: keep their pages, and fold the log less often
+	} else { // rows of many customers lie far apart: keep their pages; the log is folded beside it
 		q.Add("_pragma", "cache_size(-32768)")
-		q.Add("_pragma", "wal_autocheckpoint(4000)")
+		q.Add("_pragma", "wal_autocheckpoint("+strconv.Itoa(foldBound)+")")
 	}
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String()
 }
@@ -193,6 +198,7 @@ func (e *sqliteEngine) dialect() goose.Dialect { return goose.DialectSQLite3 }
 // close finalizes the batch's statements first: SQLite keeps a connection with
 // open statements alive, and with it the lock on the file.
 func (e *sqliteEngine) close() error {
+	folded := e.folder.close()
 	if c, err := e.writer.Conn(whole); err == nil {
 		e.idle.Stop()
 		_ = c.Raw(func(driverConn any) error {
@@ -203,7 +209,7 @@ func (e *sqliteEngine) close() error {
 		})
 		_ = c.Close()
 	}
-	return errors.Join(e.readers.Close(), e.writer.Close())
+	return errors.Join(folded, e.readers.Close(), e.writer.Close())
 }
 
 func (e *sqliteEngine) schemaVersion(ctx context.Context) (version int64, err error) {

@@ -52,16 +52,32 @@ func (c *sqliteConn) exec(text string) error {
 	return err
 }
 
-// run executes the call once for each row.
+// run executes the call once for each row, or for several of them where it can.
 func (c *call[T]) run(conn *sqliteConn) error {
-	s, err := conn.statement(c.sqlite)
+	done := 0
+	if c.many != "" && len(c.rows) >= manyRows {
+		done = len(c.rows) / manyRows * manyRows
+		if err := c.execute(conn, c.many, 0, done, manyRows); err != nil {
+			return err
+		}
+	}
+	return c.execute(conn, c.sqlite, done, len(c.rows), 1)
+}
+
+// execute runs a text for the rows from one to another, so many at a time.
+func (c *call[T]) execute(conn *sqliteConn, text string, from, to, each int) error {
+	if from == to {
+		return nil
+	}
+	s, err := conn.statement(text)
 	if err != nil {
 		return err
 	}
-	for i := range c.rows {
+	n := len(c.fields)
+	for i := from; i < to; i += each {
 		if c.values != nil {
-			conn.take(c.values[i*len(c.fields) : (i+1)*len(c.fields)])
-		} else if err := conn.bind(len(c.fields), func(k int) any { return c.fields[k].get(&c.rows[i]) }); err != nil {
+			conn.take(c.values[i*n : (i+each)*n])
+		} else if err := conn.bind(each*n, func(k int) any { return c.fields[k%n].get(&c.rows[i+k/n]) }); err != nil {
 			return err
 		}
 		if c.each != nil {

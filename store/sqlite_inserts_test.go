@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
 // TestSQLiteInsertsOneRow: SQLite is told that an execution inserts one row. Of a SELECT it
@@ -30,5 +32,35 @@ func TestSQLiteInsertsOneRow(t *testing.T) {
 		require.NoError(t, rows.Err())
 		require.Contains(t, steps, "MakeRecord", table)
 		require.NotContains(t, steps, "InitCoroutine", "rows of a query: "+table)
+	}
+}
+
+// Many rows go several at a time, and all of them are undone where one fails.
+func TestManyRowsAreOneWrite(t *testing.T) {
+	s, _ := openTestFile(t)
+	many := func(n int) (list []loyalty.Event) {
+		var last loyalty.ID
+		for range n {
+			e := visit([]byte(`{}`))
+			last = loyalty.NewID(e.At, last)
+			e.ID = last
+			list = append(list, e)
+		}
+		return list
+	}
+	var events int64
+	for _, n := range []int{1, manyRows - 1, manyRows, manyRows + 1, 3*manyRows + 5} {
+		require.NoError(t, put(s, loyalty.Writes{Events: many(n)}))
+		before := events
+		require.NoError(t, s.read.Table("events").Count(&events).Error)
+		require.Equal(t, before+int64(n), events)
+	}
+	for _, double := range []int{1, manyRows + 1, 2*manyRows - 1, 3*manyRows + 4} {
+		list := many(3*manyRows + 5)
+		list[double].ID, list[double].RecordedAt = list[double-1].ID, list[double-1].RecordedAt
+		require.ErrorIs(t, put(s, loyalty.Writes{Events: list}), loyalty.ErrBatchConflict)
+		var now int64
+		require.NoError(t, s.read.Table("events").Count(&now).Error)
+		require.Equal(t, events, now, "all or nothing")
 	}
 }

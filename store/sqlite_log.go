@@ -22,6 +22,7 @@ const (
 // up makes it wait for the next time.
 func (e *sqliteEngine) rest() {
 	e.idle.Reset(logIdle)
+	e.folder.soon()
 }
 
 func (e *sqliteEngine) empty() {

@@ -24,10 +24,12 @@ type field[T any] struct {
 //
 // On PostgreSQL all rows travel as arrays in one execution. SQLite, where an
 // execution is a function call, runs once for each row. Either way the text
-// never changes, so it is prepared once for each connection.
+// never changes, so it is prepared once for each connection. Inserts have a second one
+// there, for manyRows at a time.
 type statement[T any] struct {
 	fields           []field[T]
 	postgres, sqlite string
+	many             string // for several rows on SQLite at a time; empty: it has none
 	guarded          bool
 }
 
@@ -40,14 +42,20 @@ func selects[T any](body string, fields ...field[T]) *statement[T] {
 func inserts[T any](body string, fields ...field[T]) *statement[T] { return selects(body, fields...) }
 
 // insertsInto inserts the fields as they are. SQLite is told that each execution has one
-// row: of a SELECT it expects several, and copies every page that it is about to change, to
-// undo the first rows where a later one fails.
+// row: where it expects several it copies every page that it is about to change, to undo
+// the first rows where a later one fails. Many rows go several at a time, and are not to be
+// undone by themselves (OR FAIL): whoever runs a write ends its transaction when it fails.
 func insertsInto[T any](table string, fields ...field[T]) *statement[T] {
-	into := "INSERT INTO " + table + " (" + fieldNames(fields) + ") "
-	s := inserts(into+"SELECT * FROM v", fields...)
-	s.sqlite = into + "VALUES (" + strings.Repeat("?, ", len(fields)-1) + "?)"
+	into := "INTO " + table + " (" + fieldNames(fields) + ") "
+	row := "(" + strings.Repeat("?, ", len(fields)-1) + "?)"
+	s := inserts("INSERT "+into+"SELECT * FROM v", fields...)
+	s.sqlite = "INSERT " + into + "VALUES " + row
+	s.many = "INSERT OR FAIL " + into + "VALUES " + strings.Repeat(row+", ", manyRows-1) + row
 	return s
 }
+
+// manyRows is how many rows an execution of statement.many has.
+const manyRows = 16
 
 // guards makes a statement that must find a row for each row of v: another
 // count means that another batch was faster. PostgreSQL counts inside the database,
