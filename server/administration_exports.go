@@ -115,7 +115,7 @@ func (s exportStream) VisitExportTableResponse(w http.ResponseWriter) error {
 		if !piece.More || s.limit > 0 && given >= s.limit {
 			return nil
 		}
-		if s.over() || ctx.Err() != nil || !s.mayGoOn() {
+		if s.api.over() || ctx.Err() != nil || !s.api.mayGoOn(s.request, s.ask.Personal) {
 			panic(http.ErrAbortHandler)
 		}
 		if piece, err = s.piece(ctx, given); err != nil {
@@ -147,21 +147,21 @@ func (s exportStream) piece(ctx context.Context, given int) (export.Piece, error
 }
 
 // over says that the server begins to stop.
-func (s exportStream) over() bool {
+func (a exportsAPI) over() bool {
 	select {
-	case <-s.api.stopping:
+	case <-a.stopping:
 		return true
 	default:
 		return false
 	}
 }
 
-// mayGoOn says whether the key may still read what it asked for.
-func (s exportStream) mayGoOn() bool {
-	if s.request.caller != nil {
+// mayGoOn says whether the key of a request may still read what it asked for.
+func (a exportsAPI) mayGoOn(r *request, personal bool) bool {
+	if r.caller != nil {
 		return true // whoever let the user in ends the request with the session
 	}
-	key, ok := s.api.directory.Key(s.request.key.ID)
+	key, ok := a.directory.Key(r.key.ID)
 	may := func(api string) bool { return len(key.APIs) == 0 || slices.Contains(key.APIs, api) }
-	return ok && admits(key, s.request.source) && may("administration") && (!s.ask.Personal || may("display"))
+	return ok && admits(key, r.source) && may("administration") && (!personal || may("display"))
 }

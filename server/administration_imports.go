@@ -31,16 +31,18 @@ func (a *administrationAPI) ListImports(ctx context.Context, in administration.L
 	if err != nil {
 		return nil, err
 	}
-	all, err := a.imports.store.Uploads(plain(ctx))
+	found, operations, err := a.imports.store.Uploads(plain(ctx), p.Store())
 	if err != nil {
 		return nil, err
 	}
-	l := list.Linked(p, list.Cut(p, all, nil), a.clock(), nil)
+	l := list.Linked(p, found, a.clock(), nil)
 	out := administration.ListImports200JSONResponse{Data: make([]administration.Import, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time}
-	for i := range l.Entries {
-		if out.Data[i], err = a.imports.show(ctx, l.Entries[i]); err != nil {
-			return nil, err
+	for i, u := range l.Entries {
+		var op *loyalty.BulkOperation
+		if o, known := operations[u.Import]; known {
+			op = &o
 		}
+		out.Data[i] = showImport(u, op)
 	}
 	return out, nil
 }
@@ -112,11 +114,12 @@ func (a *administrationAPI) ListImportFindings(ctx context.Context, in administr
 	if first == nil {
 		first = intake.NoFindings()
 	}
-	return importFindings{a.imports.store, requestOf(ctx), u.ID, first}, nil
+	return importFindings{a.exports, a.imports.store, requestOf(ctx), u.ID, first}, nil
 }
 
-// importFindings is the answer, which is read piece by piece.
+// importFindings is the answer, which is read piece by piece. It counts as an export.
 type importFindings struct {
+	api     exportsAPI
 	store   loyalty.UploadStore
 	request *request
 	upload  loyalty.ID
@@ -126,6 +129,11 @@ type importFindings struct {
 // VisitListImportFindingsResponse writes the findings. Where they cannot be read on it
 // breaks off, so that its reader does not take it for whole.
 func (f importFindings) VisitListImportFindingsResponse(w http.ResponseWriter) error {
+	leave, err := f.api.streams.enter(f.request.unbound, f.request.key.ID)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	to := http.NewResponseController(w)
 	w.Header().Set("Content-Type", csvType)
 	w.Header().Set("Content-Disposition", `attachment; filename="findings.csv"`)
@@ -134,6 +142,9 @@ func (f importFindings) VisitListImportFindingsResponse(w http.ResponseWriter) e
 	for text, part := f.first, 2; text != nil; part++ {
 		if !taken(w, to, text) {
 			return nil
+		}
+		if f.api.over() || f.request.unbound.Err() != nil || !f.api.mayGoOn(f.request, false) {
+			panic(http.ErrAbortHandler)
 		}
 		ctx, cancel := context.WithTimeout(f.request.unbound, waitTime)
 		next, err := f.store.UploadPart(ctx, f.upload, loyalty.UploadFindings, part)
@@ -185,17 +196,23 @@ func (a importsAPI) operation(ctx context.Context, batch loyalty.ID) (*loyalty.B
 // show renders an import with how far its rows are.
 func (a importsAPI) show(ctx context.Context, u loyalty.Upload) (administration.Import, error) {
 	if u.Import == (loyalty.ID{}) {
-		return importOf(u, nil), nil
+		return showImport(u, nil), nil
 	}
 	op, err := a.operation(ctx, u.Import)
 	if err != nil {
 		return administration.Import{}, err
 	}
+	return showImport(u, op), nil
+}
+
+// showImport renders an import with its bulk operation; nil: there is none, or it ended
+// long ago.
+func showImport(u loyalty.Upload, op *loyalty.BulkOperation) administration.Import {
 	out := importOf(u, op)
-	if u.State == loyalty.UploadBegun && (op == nil || op.State == loyalty.BulkDone) {
+	if u.Import != (loyalty.ID{}) && u.State == loyalty.UploadBegun && (op == nil || op.State == loyalty.BulkDone) {
 		out.Status = administration.ImportStatusDone
 	}
-	return out, nil
+	return out
 }
 
 // importOf renders an import. What is stored in it was written by this program.

@@ -1,19 +1,23 @@
 package server_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/server/intake"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
+	"github.com/loyalty-platform/loyalty/signing"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
@@ -187,8 +191,41 @@ func TestImportRefusals(t *testing.T) {
 	require.Equal(t, []any{190011, []string{"columns.members.No"}}, []any{f.Code, f.fields()})
 	f = h.post("/admin/imports", `{"columns":{"people":{}}}`).fault(t)
 	require.Equal(t, []any{190011, []string{"columns.people"}}, []any{f.Code, f.fields()})
+	f = h.post("/admin/imports", `{"columns":{"members":{"`+strings.Repeat("n", 65<<10)+`":""}}}`).fault(t)
+	require.Equal(t, []string{"columns"}, f.fields())
 	i := h.newImport(`{}`)
 	require.Equal(t, []string{"part"}, i.part("members", 76, "x").fault(t).fields())
 	require.Equal(t, []string{"file"}, i.part("people", 1, "x").fault(t).fields())
 	require.Equal(t, []string{"content"}, i.part("members", 1, "").fault(t).fields())
+}
+
+// TestFindingsAreFew: whoever reads findings and takes nothing of them holds a place, of
+// which there are few, and not the server's memory; and a key that is revoked gets no more.
+func TestFindingsAreFew(t *testing.T) {
+	h := open(t)
+	i := h.newImport(`{}`)
+	pieces := make([][]byte, 24)
+	for k := range pieces {
+		pieces[k] = bytes.Repeat([]byte("members,1,,fault,x\n"), 1<<16)
+	}
+	id, err := uuid.Parse(i.id)
+	require.NoError(t, err)
+	require.NoError(t, h.store.KeepFindings(t.Context(), id, pieces))
+	key := h.newKey(admin.KeyChange{})
+	client := &http.Client{Transport: &signing.Transport{Scheme: signing.Default(region), Credential: key}}
+	read := func() *http.Response {
+		resp, err := client.Do(h.request(http.MethodGet, "/admin/imports/"+i.id+"/findings", ""))
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = resp.Body.Close() })
+		return resp
+	}
+	first := read()
+	for range 3 {
+		require.Equal(t, http.StatusOK, read().StatusCode)
+	}
+	require.Equal(t, http.StatusServiceUnavailable, read().StatusCode, "half of the places are one key's")
+	require.Equal(t, http.StatusOK, h.post("/admin/keys/"+key.KeyID+"/revoke", "").status)
+	n, err := io.Copy(io.Discard, first.Body)
+	require.Error(t, err, "it breaks off")
+	require.Less(t, n, int64(len(pieces)*len(pieces[0])))
 }

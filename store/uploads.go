@@ -91,9 +91,31 @@ func (s *database) putPart(db *gorm.DB, id UUID, file string, part int, content 
 	return db.Clauses(clause.OnConflict{UpdateAll: true}).Create(&row).Error
 }
 
-// Uploads lists the newest.
-func (s uploadStore) Uploads(ctx context.Context) ([]loyalty.Upload, error) {
-	return s.uploads(ctx, s.read.WithContext(ctx).Order("id DESC").Limit(loyalty.UploadsKept))
+// Uploads lists a page of the newest; see loyalty.UploadStore.
+func (s uploadStore) Uploads(ctx context.Context, p loyalty.Page) ([]loyalty.Upload, map[loyalty.ID]loyalty.BulkOperation, error) {
+	limit := min(p.Limit, loyalty.UploadsKept-p.Offset)
+	if limit <= 0 {
+		return nil, nil, nil
+	}
+	list, err := s.uploads(ctx, s.read.WithContext(ctx).Order("id DESC").Limit(limit).Offset(p.Offset))
+	var ids []UUID
+	for i := range list {
+		if list[i].Import != (loyalty.ID{}) {
+			ids = append(ids, UUID(list[i].Import))
+		}
+	}
+	if err != nil || len(ids) == 0 {
+		return list, nil, err
+	}
+	var rows []bulkRow
+	if err := s.read.WithContext(ctx).Where("id IN ? AND kind = ?", ids, loyalty.BulkImport).Find(&rows).Error; err != nil {
+		return nil, nil, s.fault(err)
+	}
+	operations := make(map[loyalty.ID]loyalty.BulkOperation, len(rows))
+	for i := range rows {
+		operations[loyalty.ID(rows[i].ID)] = bulkOf(&rows[i])
+	}
+	return list, operations, nil
 }
 
 // OpenUploads lists those with something to do.

@@ -54,8 +54,21 @@ func (o Options) Check() error {
 	return o.CheckColumns()
 }
 
-// CheckColumns says which column is mapped to none of ours.
+// mostColumns is how many bytes the names of columns may have together: they are read with
+// every list of imports.
+const mostColumns = 64 << 10
+
+// CheckColumns says which column is mapped to none of ours, or that they are too much.
 func (o Options) CheckColumns() error {
+	size := 0
+	for file, columns := range o.Columns {
+		for theirs, ours := range columns {
+			size += len(file) + len(theirs) + len(ours)
+		}
+	}
+	if size > mostColumns {
+		return loyalty.ErrTooLarge.With("property", "columns").At("columns")
+	}
 	for _, file := range slices.Sorted(maps.Keys(o.Columns)) {
 		k := kindOf(file)
 		if k == nil {

@@ -116,8 +116,9 @@ type UploadAdminTx interface {
 
 // UploadStore reads uploads, and keeps what working on them finds.
 type UploadStore interface {
-	// Uploads lists the newest UploadsKept, the newest first.
-	Uploads(ctx context.Context) ([]Upload, error)
+	// Uploads lists a page of the newest UploadsKept by its offset, the newest first, and
+	// gives the bulk operations that take them over, by their ids.
+	Uploads(ctx context.Context, p Page) ([]Upload, map[ID]BulkOperation, error)
 	// UploadByID fails with ErrImportNotFound.
 	UploadByID(ctx context.Context, id ID) (Upload, error)
 	// UploadPart reads a part of a file; nil: there is none.
