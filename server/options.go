@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/netip"
 	"time"
@@ -79,6 +80,9 @@ type Options struct {
 	// Console makes what answers under /console/, of this server's own handler and what
 	// it finds out about who is at the other end; nil: there is no console.
 	Console func(api http.Handler, peer func(*http.Request) (source netip.Addr, secure bool)) (http.Handler, error)
+	// ConsoleOn is a listener of the console's own, on which nothing else is served but what its
+	// pages read: the documents and the portal; nil: the console is where the API is.
+	ConsoleOn net.Listener
 	// Clock is optional: time.Now.
 	Clock func() time.Time
 

@@ -14,7 +14,7 @@ import (
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if s.console != nil && (r.URL.Path == consolePath[:len(consolePath)-1] || strings.HasPrefix(r.URL.Path, consolePath)) {
+	if s.console != nil && s.consoleOn == nil && ofConsole(r) {
 		s.console.ServeHTTP(w, r)
 		return
 	}
@@ -23,6 +23,26 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // consolePath is where the console is.
 const consolePath = "/console/"
+
+func ofConsole(r *http.Request) bool {
+	return r.URL.Path+"/" == consolePath || strings.HasPrefix(r.URL.Path, consolePath)
+}
+
+// consoleOnly answers on the console's own listener: people, and what their pages read. Whoever
+// reaches it calls no operation without a session.
+func (s *Server) consoleOnly(w http.ResponseWriter, r *http.Request) {
+	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
+	switch {
+	case ofConsole(r):
+		s.console.ServeHTTP(w, r)
+	case r.URL.Path == "/":
+		http.Redirect(w, r, consolePath, http.StatusSeeOther)
+	case reads && (r.URL.Path == "/docs" || strings.HasPrefix(r.URL.Path, "/docs/") || strings.HasPrefix(r.URL.Path, "/openapi/") || r.URL.Path == "/livez"):
+		s.handler.ServeHTTP(w, r)
+	default:
+		http.NotFound(w, r)
+	}
+}
 
 // How long a connection may take, so that a slow caller cannot hold one for
 // ever. A bulk may need most of writeTimeout for its work.
@@ -44,30 +64,58 @@ func (s *Server) Run(ctx context.Context, grace time.Duration) error {
 	return s.Serve(ctx, l, grace)
 }
 
-// Serve is Run on a listener that is open already; it closes it.
+// Serve is Run on a listener that is open already; it closes it, and the console's own.
 func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration) error {
-	h := &http.Server{
-		Handler:           s,
-		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
-		MaxHeaderBytes: maxHeader,
-		ErrorLog:       slog.NewLogLogger(s.logger.Handler(), slog.LevelWarn),
+	doors := []*door{s.open(l, s)}
+	if s.console != nil && s.consoleOn != nil {
+		doors = append(doors, s.open(s.consoleOn, http.HandlerFunc(s.consoleOnly)))
 	}
-	served := make(chan error, 1)
-	go func() { served <- h.Serve(l) }()
-	select {
-	case err := <-served:
-		return err
+	ended := make(chan error, len(doors))
+	for _, d := range doors {
+		go func() {
+			err := d.Serve(d.on)
+			d.served <- err
+			ended <- err
+		}()
+	}
+	select { // one that ends by itself ends the others
+	case <-ended:
 	case <-ctx.Done():
 	}
+	var err error
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
 	s.stop() // streams end
-	err := h.Shutdown(last)
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = fmt.Errorf("requests were still under way after %s: %w", grace, errors.Join(err, h.Close()))
+	for _, d := range doors {
+		err = errors.Join(err, d.close(last, grace))
 	}
 	s.failures.flush(last)
-	if ended := <-served; !errors.Is(ended, http.ErrServerClosed) {
+	return err
+}
+
+// door is a listener and what answers on it.
+type door struct {
+	*http.Server
+	on     net.Listener
+	served chan error
+}
+
+func (s *Server) open(on net.Listener, h http.Handler) *door {
+	return &door{&http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: maxHeader,
+		ErrorLog:       slog.NewLogLogger(s.logger.Handler(), slog.LevelWarn),
+	}, on, make(chan error, 1)}
+}
+
+// close lets requests under way finish. That it was closed is no failure.
+func (d *door) close(ctx context.Context, grace time.Duration) error {
+	err := d.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("requests were still under way after %s: %w", grace, errors.Join(err, d.Close()))
+	}
+	if ended := <-d.served; !errors.Is(ended, http.ErrServerClosed) {
 		err = errors.Join(err, ended)
 	}
 	return err

@@ -6,6 +6,7 @@ package server
 import (
 	"context"
 	"log/slog"
+	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -62,6 +63,7 @@ type Server struct {
 	served     served
 	handler    http.Handler
 	console    http.Handler  // nil: there is none
+	consoleOn  net.Listener  // nil: the console is where the API is
 	stopping   chan struct{} // closed when the server begins to stop
 	stop       func()        // closes it
 }

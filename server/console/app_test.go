@@ -167,3 +167,9 @@ func TestRefusalsAreInTheTable(t *testing.T) {
 	}
 	require.Zero(t, own, "rows of the console that it never refuses with")
 }
+
+// TestPicturesOfNamedHosts: the policy lets pictures in from the hosts that were named, and from no other.
+func TestPicturesOfNamedHosts(t *testing.T) {
+	require.Contains(t, headers(nil).Get("Content-Security-Policy"), "img-src 'self' data:; ")
+	require.Contains(t, headers([]string{"cdn.shop.test", "*.shop.test:8443"}).Get("Content-Security-Policy"), "img-src 'self' data: https://cdn.shop.test https://*.shop.test:8443; ")
+}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"strings"
 
 	"github.com/loyalty-platform/loyalty/i18n"
 	"github.com/loyalty-platform/loyalty/server/limit"
@@ -30,12 +31,16 @@ type Options struct {
 	Outside *Outside
 	// Passkeys keeps passkeys; nil: there are none.
 	Passkeys Passkeys
+	// Images are the hosts whose pictures the console shows (cdn.example.com, *.example.com); of
+	// any other there is a link.
+	Images []string
 }
 
 // console answers everything under /console/.
 type console struct {
 	Options
 	mux      *http.ServeMux
+	headers  http.Header
 	origin   *http.CrossOriginProtection
 	files    *pages
 	provider *provider // nil: there is none
@@ -50,7 +55,11 @@ const (
 // New makes the handler of everything under /console/.
 func New(o Options) (http.Handler, error) {
 	c := &console{Options: o, mux: http.NewServeMux(), origin: http.NewCrossOriginProtection()}
+	c.headers = headers(o.Images)
 	ways := map[string]string{}
+	if len(o.Images) > 0 {
+		ways["images"] = strings.Join(o.Images, " ")
+	}
 	if o.Outside != nil {
 		c.provider = newProvider(*o.Outside, o.URL)
 		ways["outside"] = o.Outside.Name
@@ -86,7 +95,7 @@ func New(o Options) (http.Handler, error) {
 // ServeHTTP sets what holds for every answer, and refuses what another site sends.
 func (c *console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	for name, value := range always {
+	for name, value := range c.headers {
 		h[name] = value
 	}
 	if r.URL.Path+"/" == root {
@@ -100,16 +109,23 @@ func (c *console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.mux.ServeHTTP(w, r)
 }
 
-// always are the headers of every answer. A page may load nothing from elsewhere, and no
-// text can become a script: there is no Trusted Types policy that would let it.
-var always = http.Header{
-	"Content-Security-Policy": {"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
-		"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"},
-	"Cross-Origin-Opener-Policy":   {"same-origin"},
-	"Cross-Origin-Resource-Policy": {"same-origin"},
-	"Referrer-Policy":              {"no-referrer"},
-	"X-Content-Type-Options":       {"nosniff"},
-	"Cache-Control":                {"no-store"},
+// headers are those of every answer. A page may load nothing from elsewhere but pictures of
+// hosts that were named, and no text can become a script: there is no Trusted Types policy that
+// would let it.
+func headers(images []string) http.Header {
+	shown := "'self' data:"
+	for _, host := range images {
+		shown += " https://" + host
+	}
+	return http.Header{
+		"Content-Security-Policy": {"default-src 'none'; script-src 'self'; style-src 'self'; img-src " + shown + "; connect-src 'self'; " +
+			"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"},
+		"Cross-Origin-Opener-Policy":   {"same-origin"},
+		"Cross-Origin-Resource-Policy": {"same-origin"},
+		"Referrer-Policy":              {"no-referrer"},
+		"X-Content-Type-Options":       {"nosniff"},
+		"Cache-Control":                {"no-store"},
+	}
 }
 
 func writes(r *http.Request) bool { return r.Method != http.MethodGet && r.Method != http.MethodHead }

@@ -6,19 +6,14 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
-	"net/netip"
+	"regexp"
 	"time"
 
-	"github.com/loyalty-platform/loyalty/i18n"
-	"github.com/loyalty-platform/loyalty/server/console"
-	"github.com/loyalty-platform/loyalty/server/limit"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
-	"github.com/loyalty-platform/loyalty/server/loyalty/user"
 )
 
-// The console is there, or it is not.
+// The console is there, it is not, or it has an address of its own.
 const (
 	consoleOn  = "on"
 	consoleOff = "off"
@@ -28,20 +23,60 @@ const (
 // machine reaches the server.
 func hasConsole(s *settings) bool {
 	if s.console != "" {
-		return s.console == consoleOn
+		return s.console != consoleOff
 	}
 	host, _, err := hostPort(s.listen)
-	return err == nil && isLoopback(host)
+	return err == nil && isLoopback(host) && withConsole
 }
 
-// consoleOf makes the console over the server's own handler.
-func consoleOf(s *settings, a *app, catalogue *i18n.Catalogue, limiter limit.Limiter) func(http.Handler, func(*http.Request) (netip.Addr, bool)) (http.Handler, error) {
-	return func(api http.Handler, peer func(*http.Request) (netip.Addr, bool)) (http.Handler, error) {
-		return console.New(console.Options{
-			Users: user.New(a.store, nil), Catalogue: catalogue, Limiter: limiter, Logger: a.logger, API: api, Peer: peer,
-			URL: s.consoleURL, Outside: s.outside.options(a.admin), Passkeys: admin.UsersOf(a.admin),
-		})
+// consoleApart is the console's own address; empty: it has none.
+func (s *settings) consoleApart() string {
+	if s.console == consoleOn || s.console == consoleOff {
+		return ""
 	}
+	return s.console
+}
+
+// checkConsole holds where the console is to be, and whose pictures it shows.
+func (s *settings) checkConsole() error {
+	for _, host := range s.consoleImages {
+		if !pictureHost.MatchString(host) {
+			return fault("console-images", "%q must be a host such as cdn.example.com or *.example.com, perhaps with a port", host)
+		}
+	}
+	if !withConsole && s.console != "" && s.console != consoleOff {
+		return fault("console", "this program was built without the console (no_console)")
+	}
+	at := s.consoleApart()
+	if at == "" {
+		return nil
+	}
+	_, port, err := hostPort(at)
+	if err != nil {
+		return fault("console", "%q must be %s, %s or host:port", at, consoleOn, consoleOff)
+	}
+	for flag, other := range map[string]string{"listen": s.listen, "manage": s.manageAt} {
+		if _, taken, err := hostPort(other); err == nil && port != 0 && port == taken && (flag == "listen" || s.manageGiven) {
+			return fault("console", "%s has the port of %s, %s: an address of its own must be another one, or say %s", at, envName(flag), other, consoleOn)
+		}
+	}
+	return nil
+}
+
+// pictureHost is what a policy of a page may name; a text with a blank or a semicolon would
+// change the policy.
+var pictureHost = regexp.MustCompile(`^(\*\.)?([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]*[a-z0-9])?(:[0-9]{1,5})?$`)
+
+// listenConsole opens the console's own address; nil: it has none.
+func (s *settings) listenConsole(ctx context.Context) (net.Listener, error) {
+	if s.consoleApart() == "" {
+		return nil, nil
+	}
+	on, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.consoleApart())
+	if err != nil {
+		return nil, fault("console", "%w", err)
+	}
+	return on, nil
 }
 
 // firstLink is how long the link that a start prints is good.
@@ -53,8 +88,11 @@ func welcomeConsole(ctx context.Context, s *settings, users *admin.Users, addr n
 	if !hasConsole(s) {
 		return nil
 	}
-	address := "http://" + reachable(addr)
-	host, _, _ := hostPort(s.listen) // it was checked
+	address, at := "http://"+reachable(addr), s.listen
+	if apart := s.consoleApart(); apart != "" {
+		at = apart
+	}
+	host, _, _ := hostPort(at) // it was checked
 	if !isLoopback(host) {
 		fmt.Fprintf(out, "Console on %s/console/; make the first owner with: loyalty users create --role owner NAME\n", address)
 		return nil

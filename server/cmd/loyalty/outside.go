@@ -6,8 +6,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/loyalty-platform/loyalty/server/console"
-	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/server/loyalty/user"
 )
 
@@ -67,20 +65,4 @@ func checkConsoleURL(text string) error {
 		return fault("console-url", "%q must be https://HOST, without a path", text)
 	}
 	return nil
-}
-
-// options are those of the console; nil: there is no provider.
-func (o *outside) options(accounts *admin.Admin) *console.Outside {
-	if o.issuer == "" {
-		return nil
-	}
-	mapping, _ := user.ParseMapping(o.roles) // it was checked
-	name := o.name
-	if issuer, err := url.Parse(o.issuer); err == nil && name == "" {
-		name = issuer.Host
-	}
-	return &console.Outside{
-		Issuer: o.issuer, ClientID: o.clientID, ClientSecret: o.clientSecret, Scopes: o.scopes, Name: name, Claim: o.claim, Mapping: mapping,
-		Accounts: admin.UsersOf(accounts),
-	}
 }

@@ -62,6 +62,15 @@ func (s *settings) serve(ctx context.Context, logger *slog.Logger, out io.Writer
 		return fault("listen", "%w", err)
 	}
 	defer func() { _ = listener.Close() }() // serving closes it; this is for a start that fails
+	people, err := s.listenConsole(ctx)
+	if err != nil {
+		return err
+	}
+	welcomed := listener.Addr()
+	if people != nil {
+		defer func() { _ = people.Close() }()
+		welcomed = people.Addr()
+	}
 	if err := makeBackupDir(s); err != nil {
 		return err
 	}
@@ -82,7 +91,7 @@ func (s *settings) serve(ctx context.Context, logger *slog.Logger, out io.Writer
 			logger.Error("closing the database", "error", err)
 		}
 	}()
-	house, err := s.build(ctx, db, logger, managed)
+	house, err := s.build(ctx, db, logger, managed, people)
 	if err != nil {
 		return coded{codeUsage, err}
 	}
@@ -91,7 +100,7 @@ func (s *settings) serve(ctx context.Context, logger *slog.Logger, out io.Writer
 	if err := s.welcome(ctx, house.admin, listener.Addr(), out); err != nil {
 		return coded{codeFailed, err}
 	}
-	if err := welcomeConsole(ctx, s, admin.UsersOf(house.admin), listener.Addr(), out); err != nil {
+	if err := welcomeConsole(ctx, s, admin.UsersOf(house.admin), welcomed, out); err != nil {
 		return coded{codeFailed, err}
 	}
 	if managed != nil {
@@ -129,7 +138,7 @@ type app struct {
 	presence   presence
 }
 
-func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logger, managed *management) (*app, error) {
+func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logger, managed *management, people net.Listener) (*app, error) {
 	a := &app{store: db, logger: logger}
 	if managed != nil {
 		a.metrics = managed.metrics
@@ -177,7 +186,7 @@ func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logg
 		o.Observer = a.metrics
 	}
 	if hasConsole(s) {
-		o.Console = consoleOf(s, a, catalogue, limiter)
+		o.Console, o.ConsoleOn = consoleOf(s, a, catalogue, limiter), people
 	}
 	a.server, err = server.New(o)
 	if err != nil {

@@ -36,6 +36,7 @@ type settings struct {
 	replicaURL                                                                           string
 	replicaLag                                                                           time.Duration
 	consoleURL                                                                           string // without a slash at its end
+	consoleImages                                                                        []string
 	outside                                                                              outside
 }
 
@@ -52,7 +53,8 @@ func (s *settings) flags(f *pflag.FlagSet) {
 	f.StringVar(&s.listen, "listen", "127.0.0.1:8080", "address to serve on, host:port")
 	f.StringVar(&s.manageAt, "manage", "127.0.0.1:8081", "address for operators (metrics, health, profiles), host:port, or off")
 	f.BoolVar(&s.manageOpen, "manage-open", false, "let the address for operators be another one than loopback: whoever reaches it reads the program's memory")
-	f.StringVar(&s.console, "console", "", "the console for people, under /console/: on or off (default: on where only this machine reaches the address to serve on)")
+	f.StringVar(&s.console, "console", "", "the console for people, under /console/: on, off, or an address of its own, host:port (default: on where only this machine reaches the address to serve on)")
+	f.StringSliceVar(&s.consoleImages, "console-images", nil, "hosts whose pictures the console shows, separated by commas (cdn.example.com, *.example.com); of others it shows a link")
 	f.StringVar(&s.consoleURL, "console-url", "", "https://HOST under which people reach the console; needed for sign-in by a provider, and for passkeys elsewhere than on this machine")
 	s.outside.flags(f)
 	f.StringVar(&s.databaseURL, "database-url", "", "postgres://… or sqlite:path (default: loyalty.db in the data folder)")
@@ -152,8 +154,8 @@ func (s *settings) check() error {
 	if err := s.checkManage(); err != nil {
 		return err
 	}
-	if s.console != "" && s.console != consoleOn && s.console != consoleOff {
-		return fault("console", "%q must be %s or %s", s.console, consoleOn, consoleOff)
+	if err := s.checkConsole(); err != nil {
+		return err
 	}
 	if err := checkConsoleURL(s.consoleURL); err != nil {
 		return err

@@ -11,6 +11,7 @@ import { Diff, differences } from '../part/diff.js'
 import { sure, openDialog } from '../part/dialog.js'
 import { tell } from '../part/toast.js'
 import { Uses } from '../part/uses.js'
+import { Picture } from '../part/picture.js'
 import { Fields, AsJSON } from '../form/form.js'
 import { forgetChoices } from '../form/input.js'
 import { useCheck } from '../form/check.js'
@@ -93,6 +94,7 @@ function Editor({ doc, kind, found, again }) {
   return html`<p class="crumb"><a href=${'#' + list(kind)}>${kindName(kind)}</a> ›</p>
     <${Title} text=${found ? title(found.title || found.name) || found.id : has('new.' + kind) ? t('new.' + kind) : t('entity.new')}>
       ${found && html`<${Id} value=${found.id} />`}${found?.status && html`<${Badge} state=${found.status} />`}${found?.archived_at && html`<${Badge} state=${t('archived')} />`}
+      ${found?.image && html`<${Picture} from=${found.image} name=${title(found.title) || found.id} />`}
       ${found && tried(kind, found)}
       <button type="button" aria-pressed=${asText} onClick=${() => setText(!asText)}>JSON</button>
       ${found && can('archiveEntity') && !found.archived_at && html`<button class="danger" onClick=${archive}>${t('entity.archive')}</button>`}</${Title}>

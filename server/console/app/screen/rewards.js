@@ -7,6 +7,7 @@ import { useLoad } from '../load.js'
 import { Loaded, Title, Empty } from '../part/state.js'
 import { Table } from '../part/table.js'
 import { Badge } from '../part/figures.js'
+import { Picture } from '../part/picture.js'
 import { Pools, Coupons } from '../part/coupons.js'
 import { Bulk } from '../part/bulk.js'
 import { CustomFilters, customOf } from '../part/custom.js'
@@ -28,7 +29,7 @@ function Rewards({ place }) {
   const custom = customOf(place.query)
   const all = useLoad(() => get('/entities/rewards/reward', { limit: 50, cursor, offset, search, ...custom }), [cursor, search, JSON.stringify(custom)])
   const columns = [
-    { key: 'title', label: t('reward.title'), cell: (r) => html`<a href=${'#/entity/rewards/reward/' + id(r.id)}>${title(r.title) || r.id}</a>`, text: (r) => title(r.title) },
+    { key: 'title', label: t('reward.title'), cell: (r) => html`<span class="named"><${Picture} from=${r.image} name=${title(r.title) || r.id} /><a href=${'#/entity/rewards/reward/' + id(r.id)}>${title(r.title) || r.id}</a></span>`, text: (r) => title(r.title) },
     { key: 'type', label: t('coupon.type'), cell: (r) => choice(r.type) },
     { key: 'points', label: t('reward.cost'), right: true, cell: (r) => number(r.points ?? 0) },
     { key: 'stock', label: t('reward.stock'), right: true, cell: (r) => (r.stock == null ? '∞' : number(r.stock)) },

@@ -1,0 +1,20 @@
+//go:build no_console
+
+package main
+
+import (
+	"net/http"
+	"net/netip"
+
+	"github.com/loyalty-platform/loyalty/i18n"
+	"github.com/loyalty-platform/loyalty/server/limit"
+)
+
+// withConsole says that this program was built without the console and the portal.
+const withConsole = false
+
+func consoleOf(*settings, *app, *i18n.Catalogue, limit.Limiter) func(http.Handler, func(*http.Request) (netip.Addr, bool)) (http.Handler, error) {
+	return nil
+}
+
+func portal(*settings, *app) http.Handler { return nil }

@@ -1,0 +1,59 @@
+//go:build !no_console
+
+package main
+
+import (
+	"net/http"
+	"net/netip"
+	"net/url"
+
+	"github.com/loyalty-platform/loyalty/i18n"
+	"github.com/loyalty-platform/loyalty/server/console"
+	"github.com/loyalty-platform/loyalty/server/docs"
+	"github.com/loyalty-platform/loyalty/server/limit"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
+	"github.com/loyalty-platform/loyalty/server/loyalty/user"
+)
+
+// withConsole says whether this program was built with the console and the portal; the build tag
+// no_console leaves them out.
+const withConsole = true
+
+// consoleOf makes the console over the server's own handler.
+func consoleOf(s *settings, a *app, catalogue *i18n.Catalogue, limiter limit.Limiter) func(http.Handler, func(*http.Request) (netip.Addr, bool)) (http.Handler, error) {
+	return func(api http.Handler, peer func(*http.Request) (netip.Addr, bool)) (http.Handler, error) {
+		return console.New(console.Options{
+			Users: user.New(a.store, nil), Catalogue: catalogue, Limiter: limiter, Logger: a.logger, API: api, Peer: peer,
+			URL: s.consoleURL, Outside: s.outside.options(a.admin), Passkeys: admin.UsersOf(a.admin), Images: s.consoleImages,
+		})
+	}
+}
+
+// options are those of the console; nil: there is no provider.
+func (o *outside) options(accounts *admin.Admin) *console.Outside {
+	if o.issuer == "" {
+		return nil
+	}
+	mapping, _ := user.ParseMapping(o.roles) // it was checked
+	name := o.name
+	if issuer, err := url.Parse(o.issuer); err == nil && name == "" {
+		name = issuer.Host
+	}
+	return &console.Outside{
+		Issuer: o.issuer, ClientID: o.clientID, ClientSecret: o.clientSecret, Scopes: o.scopes, Name: name, Claim: o.claim, Mapping: mapping,
+		Accounts: admin.UsersOf(accounts),
+	}
+}
+
+// portal makes the pages for those who write against the platform; nil: there are none.
+// On a loopback address requests can be tried from them, elsewhere only where it was chosen.
+func portal(s *settings, a *app) http.Handler {
+	host, _, _ := hostPort(s.listen) // it was checked
+	switch {
+	case s.docs == docsOff:
+		return nil
+	case s.docs == docsTry || s.docs == "" && isLoopback(host):
+		return docs.New(s.region, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { a.server.ServeHTTP(w, r) }))
+	}
+	return docs.New(s.region, nil)
+}
