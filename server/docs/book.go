@@ -45,7 +45,7 @@ func (c *contract) entities() *openapi3.T       { return c.byAPI["entities"] }
 func (c *contract) administration() *openapi3.T { return c.byAPI["administration"] }
 
 // newBook reads the documents and makes every page. Nothing of the documents is kept.
-func newBook() (*book, error) {
+func newBook(notices []Notice) (*book, error) {
 	c := &contract{names: openapi.Names(), byAPI: map[string]*openapi3.T{}}
 	read := openapi.Reader()
 	for _, name := range c.names {
@@ -60,7 +60,7 @@ func newBook() (*book, error) {
 		{"Modules", "/docs/modules"}, {"Conditions", "/docs/conditions"}, {"Signing", "/docs/signing"}, {"Webhooks", "/docs/webhooks"}, {"Errors", "/docs/errors"},
 	}}
 	for _, write := range []func(*contract) error{
-		b.addStart, b.addOperations, b.addActions, b.addEntities, b.addModules, b.addConditions, b.addSigning, b.addWebhooks, b.addErrors,
+		b.addStart, b.addOperations, b.addActions, b.addEntities, b.addModules, b.addConditions, b.addSigning, func(c *contract) error { return b.addWebhooks(c, notices) }, b.addErrors,
 	} {
 		if err := write(c); err != nil {
 			return nil, err

@@ -39,9 +39,10 @@ type Portal struct {
 }
 
 // New makes a portal. region is what requests are signed for. try takes the requests that
-// readers send from a page; nil: they can read only.
-func New(region string, try http.Handler) *Portal {
-	p := &Portal{region: region, book: sync.OnceValues(newBook)}
+// readers send from a page; nil: they can read only. notices are the types of messages that the
+// platform itself sends to webhooks.
+func New(region string, try http.Handler, notices ...Notice) *Portal {
+	p := &Portal{region: region, book: sync.OnceValues(func() (*book, error) { return newBook(notices) })}
 	if try != nil {
 		p.try = newRelay(try)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/loyalty-platform/loyalty/openapi"
 	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/docs"
+	"github.com/loyalty-platform/loyalty/server/loyalty/webhook"
 )
 
 // ask sends a request to a portal that hands what is tried to a handler.
@@ -34,7 +35,11 @@ func ask(p http.Handler, method, target, body string, headers ...string) (int, h
 // documents has a page, as HTML and as Markdown, in the list for machines and in the
 // search, and each link on a page leads to one.
 func TestEveryThingHasAPage(t *testing.T) {
-	p := docs.New("local", http.NotFoundHandler())
+	var notices []docs.Notice
+	for _, n := range webhook.Notices() {
+		notices = append(notices, docs.Notice(n))
+	}
+	p := docs.New("local", http.NotFoundHandler(), notices...)
 	wanted := []string{"/docs", "/docs/apis", "/docs/events", "/docs/entities", "/docs/entities/custom", "/docs/modules", "/docs/errors", "/docs/signing", "/docs/conditions", "/docs/webhooks"}
 	for _, api := range openapi.Names() {
 		wanted = append(wanted, "/docs/apis/"+api)
@@ -58,15 +63,21 @@ func TestEveryThingHasAPage(t *testing.T) {
 			}
 		case "events":
 			for name := range doc.Components.Schemas["Event"].Value.Extensions["x-internal-actions"].(map[string]any) {
-				wanted = append(wanted, "/docs/events/"+name)
+				wanted = append(wanted, "/docs/events/"+name, "/docs/webhooks/event."+name)
 			}
 		}
 	}
 	vocabulary, err := contract.NewVocabulary()
 	require.NoError(t, err)
 	for _, action := range vocabulary.Actions() {
-		wanted = append(wanted, "/docs/events/"+action)
+		wanted = append(wanted, "/docs/events/"+action, "/docs/webhooks/event."+action)
 	}
+	for _, name := range webhook.NoticeNames() {
+		wanted = append(wanted, "/docs/webhooks/"+name)
+	}
+	_, _, optIn := ask(p, http.MethodGet, "/docs/webhooks/event.opt_in.md", "")
+	require.Contains(t, optIn, `"type": "event.opt_in"`)
+	require.NotContains(t, optIn, "@", "what is personal is in no message")
 	failures, err := openapi.Errors()
 	require.NoError(t, err)
 	for _, e := range failures {

@@ -8,12 +8,15 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// addWebhooks writes the page about what an address receives: the callback of the
-// operation that creates a webhook.
-func (b *book) addWebhooks(c *contract) error {
+// addWebhooks writes the page about what an address receives, the callback of the operation that
+// creates a webhook, and one for each type of message.
+func (b *book) addWebhooks(c *contract, notices []Notice) error {
 	create, message := callback(c)
 	if message == nil {
 		return errors.New("the Administration document has no message of webhooks")
+	}
+	if err := b.addMessages(c, message, notices); err != nil {
+		return err
 	}
 	var w strings.Builder
 	fmt.Fprintf(&w, "%s\n\n[Create one](/docs/operations/createWebhook), [send a test](/docs/operations/testWebhook), [see its types](/docs/operations/listWebhookTypes).\n", create.Description)
@@ -27,7 +30,7 @@ func (b *book) addWebhooks(c *contract) error {
 	}
 	w.WriteString("\n## To verify it\n\nWith any library for Standard Webhooks, or with these lines of Python; `secret` is what creating the webhook answered.\n\n```python\n" + verifySample + "\n```\n")
 	w.WriteString("\n## Types\n\n`event.` and the name of an [action](/docs/events), such as `event.point_add`; a star at the end stands for all that begin so, as in `event.point_*`. " +
-		"What the platform itself has to say is of the types that `GET /admin/webhook-types` lists beside them.\n")
+		"Actions that the programme declares itself have types too; `GET /admin/webhook-types` lists all that there are.\n\n" + b.index("/docs/webhooks"))
 	b.add(&page{
 		path: "/docs/webhooks", title: "Webhooks", section: "/docs/webhooks", summary: "What your address receives, how to verify it and how to answer.", text: w.String(),
 	})

@@ -13,6 +13,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/limit"
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/server/loyalty/user"
+	"github.com/loyalty-platform/loyalty/server/loyalty/webhook"
 )
 
 // withConsole says whether this program was built with the console and the portal; the build tag
@@ -53,7 +54,16 @@ func portal(s *settings, a *app) http.Handler {
 	case s.docs == docsOff:
 		return nil
 	case s.docs == docsTry || s.docs == "" && isLoopback(host):
-		return docs.New(s.region, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { a.server.ServeHTTP(w, r) }))
+		return docs.New(s.region, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { a.server.ServeHTTP(w, r) }), notices()...)
 	}
-	return docs.New(s.region, nil)
+	return docs.New(s.region, nil, notices()...)
+}
+
+// notices are what the platform itself tells webhooks of, as the portal shows it.
+func notices() []docs.Notice {
+	var all []docs.Notice
+	for _, n := range webhook.Notices() {
+		all = append(all, docs.Notice(n))
+	}
+	return all
 }
