@@ -82,4 +82,13 @@ func TestConsolePasskeys(t *testing.T) {
 	b.until("document.querySelector('.toasts p') && !document.querySelector('main ul.tree li')")
 	assert.Contains(t, b.api("/admin/audit?limit=20"), "user.remove_passkey")
 	assert.Empty(t, b.faults())
+
+	leave() // who tries too often is told how long to wait, second by second
+	evaluate[bool](b, "window.said = null; Promise.all(Array.from({length: 21}, () => fetch('/console/passkey/enter', {method: 'POST', headers: {'Content-Type': 'application/json'}, body: '{}'}))).then(() => { window.said = true }), true")
+	b.until("window.said !== null")
+	b.text("Sign in with a passkey")
+	b.until("/[0-9]/.test(document.querySelector('.wait span')?.textContent) && document.querySelector('main form button').disabled")
+	first := evaluate[string](b, "document.querySelector('.wait span').textContent")
+	b.until("document.querySelector('.wait span').textContent !== " + quoted(first))
+	assert.Equal(t, "[]", b.violations(""))
 }

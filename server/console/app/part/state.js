@@ -1,5 +1,5 @@
 // What a screen shows before it has something, and when it gets nothing.
-import { html } from '../ui.js'
+import { html, useEffect, useState } from '../ui.js'
 import { t } from '../words.js'
 import { can } from '../api.js'
 import { tell } from './toast.js'
@@ -8,14 +8,35 @@ export const Loading = () => html`<p class="loading" role="status">${t('loading'
 
 const moduleOff = 160600
 
+// useWait counts down the seconds that the server asks to wait.
+export function useWait(error) {
+  const asked = error?.wait || 0
+  const [seen, see] = useState({ error, left: asked })
+  useEffect(() => {
+    if (!asked) return
+    const until = Date.now() + asked * 1000
+    const tick = setInterval(() => {
+      const left = Math.max(0, Math.ceil((until - Date.now()) / 1000))
+      see({ error, left })
+      if (!left) clearInterval(tick)
+    }, 500)
+    return () => clearInterval(tick)
+  }, [error])
+  return seen.error === error ? seen.left : asked
+}
+
+// Wait shows it; who listens hears it once and not each second.
+export const Wait = ({ error, left }) => error?.wait > 0 && html`<p class="small wait"><span aria-hidden="true">${left > 0 ? t('error.wait', { n: left }) : t('error.now')}</span><span class="hidden">${left > 0 ? t('error.wait', { n: error.wait }) : t('error.now')}</span></p>`
+
 export function Failure({ error, again }) {
+  const left = useWait(error)
   return html`<div class="failure" role="alert">
     <p><strong>${error.message}</strong></p>
     ${error.details?.length > 0 && html`<ul>${error.details.map((d) => html`<li><code>${d.field}</code> ${d.message}</li>`)}</ul>`}
     ${error.request && html`<p class="small">${t('error.code')} <a href=${'/docs/errors/' + error.code} target="_blank" rel="noopener">${error.code}</a> · ${t('error.request')} <code>${error.request}</code></p>`}
-    ${error.wait > 0 && html`<p class="small">${t('error.wait', { n: error.wait })}</p>`}
+    <${Wait} error=${error} left=${left} />
     ${error.code === moduleOff && can('configureModule') && html`<p><a class="button" href="#/administration?tab=modules">${t('modules.open')}</a></p>`}
-    ${again && html`<button onClick=${again}>${t('again')}</button>`}
+    ${again && html`<button disabled=${left > 0} onClick=${again}>${t('again')}</button>`}
   </div>`
 }
 

@@ -3,10 +3,12 @@ import { html, useState } from '../ui.js'
 import { t, lang, keepLanguage } from '../words.js'
 import { own, hooks, fact } from '../api.js'
 import { passkeysHere, sign } from '../part/device.js'
+import { Wait, useWait } from '../part/state.js'
 
 export function SignIn({ done }) {
   const [asked, askCode] = useState(false)
-  const [error, fail] = useState(hooks.linkOver || '')
+  const [error, fail] = useState(hooks.linkOver ? { message: hooks.linkOver } : null)
+  const left = useWait(error)
   const [busy, work] = useState(false)
   const [, again] = useState(0)
   const send = async (e) => {
@@ -19,7 +21,7 @@ export function SignIn({ done }) {
       await done()
     } catch (refused) {
       if (refused.code === 190662) askCode(true)
-      fail(refused.code === 190662 && !asked ? '' : refused.message)
+      fail(refused.code === 190662 && !asked ? null : refused)
       work(false)
     }
   }
@@ -30,7 +32,7 @@ export function SignIn({ done }) {
       hooks.linkOver = ''
       await done()
     } catch (refused) {
-      fail(refused.message)
+      fail(refused)
       work(false)
     }
   }
@@ -40,8 +42,8 @@ export function SignIn({ done }) {
       <label>${t('sign.login')}<input name="login" autocomplete="username" required autofocus /></label>
       <label>${t('sign.password')}<input name="password" type="password" autocomplete="current-password" required /></label>
       ${asked && html`<label>${t('sign.code')}<input name="code" inputmode="numeric" autocomplete="one-time-code" required ref=${(n) => n?.focus()} /></label>`}
-      ${error && html`<p class="wrong" role="alert">${error}</p>`}
-      <button class="primary" disabled=${busy}>${t('sign.in')}</button>
+      ${error && html`<div role="alert"><p class="wrong">${error.message}</p><${Wait} error=${error} left=${left} /></div>`}
+      <button class="primary" disabled=${busy || left > 0}>${t('sign.in')}</button>
     </form>
     ${passkeysHere() && html`<p><button disabled=${busy} onClick=${byPasskey}>${t('sign.passkey')}</button></p>`}
     ${fact('outside') && html`<p><a class="button" href="/console/oidc/start">${t('sign.outside', { name: fact('outside') })}</a></p>`}
