@@ -30,7 +30,7 @@ func hasConsole(s *settings) bool {
 }
 
 // consoleApart is the console's own address; empty: it has none.
-func (s *settings) consoleApart() string {
+func consoleApart(s *settings) string {
 	if s.console == consoleOn || s.console == consoleOff {
 		return ""
 	}
@@ -38,7 +38,7 @@ func (s *settings) consoleApart() string {
 }
 
 // checkConsole holds where the console is to be, and whose pictures it shows.
-func (s *settings) checkConsole() error {
+func checkConsole(s *settings) error {
 	for _, host := range s.consoleImages {
 		if !pictureHost.MatchString(host) {
 			return fault("console-images", "%q must be a host such as cdn.example.com or *.example.com, perhaps with a port", host)
@@ -47,7 +47,7 @@ func (s *settings) checkConsole() error {
 	if !withConsole && s.console != "" && s.console != consoleOff {
 		return fault("console", "this program was built without the console (no_console)")
 	}
-	at := s.consoleApart()
+	at := consoleApart(s)
 	if at == "" {
 		return nil
 	}
@@ -68,16 +68,23 @@ func (s *settings) checkConsole() error {
 var pictureHost = regexp.MustCompile(`^(\*\.)?([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]*[a-z0-9])?(:[0-9]{1,5})?$`)
 
 // listenConsole opens the console's own address; nil: it has none.
-func (s *settings) listenConsole(ctx context.Context) (net.Listener, error) {
-	if s.consoleApart() == "" {
+func listenConsole(ctx context.Context, s *settings) (net.Listener, error) {
+	if consoleApart(s) == "" {
 		return nil, nil
 	}
-	on, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.consoleApart())
+	on, err := (&net.ListenConfig{}).Listen(ctx, "tcp", consoleApart(s))
 	if err != nil {
 		return nil, fault("console", "%w", err)
 	}
 	return on, nil
 }
+
+// What LOYALTY_DOCS can be.
+const (
+	docsOff  = "off"
+	docsRead = "read"
+	docsTry  = "try"
+)
 
 // firstLink is how long the link that a start prints is good.
 const firstLink = 10 * time.Minute
@@ -89,7 +96,7 @@ func welcomeConsole(ctx context.Context, s *settings, users *admin.Users, addr n
 		return nil
 	}
 	address, at := "http://"+reachable(addr), s.listen
-	if apart := s.consoleApart(); apart != "" {
+	if apart := consoleApart(s); apart != "" {
 		at = apart
 	}
 	host, _, _ := hostPort(at) // it was checked

@@ -18,12 +18,17 @@ func TestConsoleSettings(t *testing.T) {
 	read := func(name, value string) (*settings, error) {
 		s, f := &settings{}, pflag.NewFlagSet("", pflag.ContinueOnError)
 		s.flags(f)
-		return s, s.read(f, func(asked string) (string, bool) { return value, asked == name })
+		return s, s.read(f, func(asked string) (string, bool) {
+			if asked != name {
+				return "", false
+			}
+			return value, true
+		})
 	}
 	for value, want := range map[string]string{"": "", "on": "", "off": "", "127.0.0.1:8082": "127.0.0.1:8082", "0.0.0.0:0": "0.0.0.0:0"} {
 		s, err := read("LOYALTY_CONSOLE", value)
 		require.NoError(t, err, value)
-		require.Equal(t, want, s.consoleApart(), value)
+		require.Equal(t, want, consoleApart(s), value)
 		require.Equal(t, value != "off", hasConsole(s), value)
 	}
 	s, err := read("LOYALTY_CONSOLE_IMAGES", "cdn.shop.test,*.shop.test,localhost:9000")

@@ -62,7 +62,7 @@ func (s *settings) serve(ctx context.Context, logger *slog.Logger, out io.Writer
 		return fault("listen", "%w", err)
 	}
 	defer func() { _ = listener.Close() }() // serving closes it; this is for a start that fails
-	people, err := s.listenConsole(ctx)
+	people, err := listenConsole(ctx, s)
 	if err != nil {
 		return err
 	}

@@ -154,7 +154,7 @@ func (s *settings) check() error {
 	if err := s.checkManage(); err != nil {
 		return err
 	}
-	if err := s.checkConsole(); err != nil {
+	if err := checkConsole(s); err != nil {
 		return err
 	}
 	if err := checkConsoleURL(s.consoleURL); err != nil {

@@ -1,8 +1,0 @@
-package main
-
-// What LOYALTY_DOCS can be.
-const (
-	docsOff  = "off"
-	docsRead = "read"
-	docsTry  = "try"
-)
