@@ -68,11 +68,13 @@ var (
 		field[changedCustomer]{"was", "text", func(c *changedCustomer) any { return (*plain)(&c.Before.Status) }})...)
 
 	insertBalances = balanceTable.inserts()
-	// The figures carry the version that they were loaded with.
+	// The figures carry the version that they were loaded with, and the chain's head: rows that
+	// a process kept may be of commits that a promoted standby never had.
 	updateBalances = guards(`UPDATE balances AS b SET version = v.version + 1, `+balanceTable.set("customer_id", "version")+
-		` FROM v WHERE b.customer_id = v.customer_id AND b.version = v.version`, append(
+		` FROM v WHERE b.customer_id = v.customer_id AND b.version = v.version AND b.chain IS NOT DISTINCT FROM v.head`, append(
 		through(balanceTable.without("version").fields, customerAfter),
-		field[changedCustomer]{"version", "bigint", func(c *changedCustomer) any { return (*number)(&c.Before.Version) }})...)
+		field[changedCustomer]{"version", "bigint", func(c *changedCustomer) any { return (*number)(&c.Before.Version) }},
+		field[changedCustomer]{"head", "bytea", func(c *changedCustomer) any { return (*blob)(&c.Before.Chain.Head) }})...)
 )
 
 // nameTable is a claimed name.

@@ -86,6 +86,7 @@ type CustomerNeeds struct {
 	Lots         LotScope      // which lots
 	Opened       []ID          // lots by the events that opened them, also those that expired
 	Transactions []string      // by transaction_id, whoever owns them
+	Opens        bool          // the transactions are to be new ones, which their claim shows too
 	Reservations []string      // by transaction_id
 	Progress     ProgressKinds // all progress of these kinds
 	Claims       bool          // the rewards they claimed

@@ -50,6 +50,11 @@ func guardsHold(t *testing.T, b *bench) {
 	for _, kind := range []string{"lot", "transaction", "reservation", "released reservation", "figures", "freed name"} {
 		change := cases[kind].change
 		change.Events = []loyalty.Event{b.event(c)}
+		for i := range change.Customers {
+			change.Customers[i].Before.Chain = loyalty.Chain{Head: []byte("of another history")}
+			require.ErrorIs(t, b.put(change), loyalty.ErrBatchConflict, "a version says nothing of where it comes from")
+			change.Customers[i].Before = b.chained(t, c)
+		}
 		require.NoError(t, b.put(change), kind)
 		cases[kind].check(b.reload(t, c.ID))
 		before := b.count(t, "events")
@@ -61,15 +66,23 @@ func guardsHold(t *testing.T, b *bench) {
 	statusGuard(t, b, figures, profile)
 }
 
+// chained is a customer with the head of their chain as it is stored.
+func (b *bench) chained(t *testing.T, c loyalty.Customer) loyalty.Customer {
+	t.Helper()
+	c.Chain = b.reload(t, c.ID).Customer.Chain
+	return c
+}
+
 // statusGuard finds that the status is compared besides the version.
 func statusGuard(t *testing.T, b *bench, loaded, profile loyalty.Customer) {
 	t.Helper()
+	loaded = b.chained(t, loaded)
 	loaded.Version, profile.Version = 2, 2
 	profile.Figures, profile.DueAt = loaded.Figures, loaded.DueAt
 	require.NoError(t, b.put(loyalty.Writes{Customers: []changedCustomer{{Before: loaded, After: profile}}}))
 	profile.Version = 3
 	require.Equal(t, profile, unchained(b.reload(t, loaded.ID).Customer))
-	stale, active := profile, profile
+	stale, active := b.chained(t, profile), profile
 	stale.Status, active.Status, active.Name = loyalty.Inactive, loyalty.Active, "c-9"
 	require.ErrorIs(t, b.put(loyalty.Writes{Customers: []changedCustomer{{Before: stale, After: active}}}), loyalty.ErrBatchConflict)
 	require.Equal(t, profile, unchained(b.reload(t, loaded.ID).Customer))
@@ -155,7 +168,7 @@ func optOut(t *testing.T, b *bench) {
 	gone := c
 	gone.Status, gone.Name, gone.Profile, gone.Key = loyalty.OptedOut, "hash", loyalty.Profile{Handler: "other hash"}, nil
 	require.NoError(t, b.put(loyalty.Writes{
-		Customers: []changedCustomer{{Before: c, After: gone}}, DestroyKeys: []loyalty.ID{c.ID},
+		Customers: []changedCustomer{{Before: b.chained(t, c), After: gone}}, DestroyKeys: []loyalty.ID{c.ID},
 		Freed: w.Claims[1:], Claims: []loyalty.Claim{{Name: customerName("hash"), Owner: c.ID}}, Events: []loyalty.Event{b.event(c)},
 	}))
 	require.Equal(t, 0, b.count(t, "customer_keys"))

@@ -23,7 +23,7 @@ var checkout = engine.Action[events.CheckoutData]{
 		if deref(d.PointsBurned) > 0 {
 			n.Lots = loyalty.OpenLots
 		}
-		n.Transactions = []string{d.TransactionID}
+		n.Transactions, n.Opens = []string{d.TransactionID}, true
 		n.Reservations = []string{d.TransactionID}
 		n.Coupons = couponCodes(d)
 		needOffers(n, d.Offers...)

@@ -285,3 +285,39 @@ func (b *batch) result() *loyalty.Writes {
 	b.writeGifts()
 	return &b.writes
 }
+
+// rests says whether all that the tickets came to is guarded by what is written: each did
+// something, to its own customer, and every purchase that was expected to be new was opened.
+func (b *batch) rests(tickets []*Ticket) bool {
+	touched := make(map[loyalty.ID]bool, len(b.touched))
+	for _, id := range b.touched {
+		touched[id] = true
+	}
+	opened := map[string]bool{}
+	for i := range b.writes.Claims {
+		if c := &b.writes.Claims[i]; c.Kind == loyalty.NameTransaction {
+			opened[c.Value] = true
+		}
+	}
+	for _, t := range tickets {
+		if t.result.Err != nil || t.result.Outcome.Replayed != nil || !touched[b.names[t.needs.Ref]] {
+			return false
+		}
+		for _, name := range t.needs.Transactions {
+			if !opened[name] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// left is how the batch leaves a customer.
+func (b *batch) left(id loyalty.ID) left {
+	a := b.accounts[id]
+	l := left{was: a.loaded, kinds: a.covered.progress, progress: a.progress, forget: len(a.freed) > 0 || a.destroyKey}
+	if a.loaded == nil || a.covered.everything {
+		l.kinds = ^loyalty.ProgressKinds(0)
+	}
+	return l
+}

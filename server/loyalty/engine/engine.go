@@ -4,6 +4,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,6 +43,9 @@ type EngineOptions struct {
 	// Timekeeper holds the clock to the database's, and is in the place of Clock; nil:
 	// the clock is trusted.
 	Timekeeper *loyalty.Timekeeper
+	// Kept is how many bytes of customers' rows are kept, so that they need not be loaded for
+	// their next event; 0: as many as are usual, below: none.
+	Kept int
 	// Observer hears what the engine does; nil: it is not told.
 	Observer Observer
 }
@@ -63,6 +67,7 @@ type Engine struct {
 	queues  []chan waiting
 	heavy   chan waiting // of submissions that take long by themselves
 	fought  contended
+	kept    kept
 	seed    maphash.Seed
 	workers sync.WaitGroup
 	closing sync.RWMutex
@@ -75,6 +80,7 @@ func NewEngine(o EngineOptions) (*Engine, error) {
 		store: o.Store, contract: o.Contract, programmes: o.Programmes, features: o.Features,
 		rules: make(map[string]Rule, len(o.Rules)), clock: o.Clock, keeper: o.Timekeeper, seed: maphash.MakeSeed(), observer: o.Observer,
 	}
+	e.kept.most = max(0, cmp.Or(o.Kept, keptBytes))
 	if e.observer == nil {
 		e.observer = unobserved{}
 	}
@@ -352,31 +358,68 @@ func (e *Engine) attempt(ctx context.Context, tickets []*Ticket, locked bool, re
 	n.Locked = locked
 	n.Apart = !locked && slices.ContainsFunc(tickets, func(t *Ticket) bool { return t.large || t.sub.Heavy() })
 	n.Reading = slices.ContainsFunc(tickets, func(t *Ticket) bool { return t.preview })
+	if known := e.kept.find(&n); known != nil {
+		err := e.on(ctx, tickets, n, known, result)
+		if errors.Is(err, loyalty.ErrBatchConflict) {
+			e.kept.miss(&n)
+			for _, t := range tickets {
+				e.fought.note(t.needs.Ref)
+			}
+		} else if !errors.Is(err, errUnsure) {
+			return err
+		}
+	}
+	return e.on(ctx, tickets, n, nil, result)
+}
+
+// errUnsure ends an attempt on kept customers that came to something which no guard checks,
+// such as a refusal: it is decided on what is loaded.
+var errUnsure = errors.New("what was decided on kept rows must be decided on loaded ones")
+
+// on decides the tickets on what is known of their customers; nil: on what is loaded now.
+func (e *Engine) on(ctx context.Context, tickets []*Ticket, n loyalty.Needs, known *loyalty.Loaded, result func(*batch) (*loyalty.Writes, error)) (err error) {
 	decided := false
 	timed := watch{began: time.Now()}
 	defer func() {
 		if fault := recover(); fault != nil {
 			err = Panicked(fault, decided)
 		}
-		if !n.Reading && !errors.Is(err, errIncomplete) && !errors.Is(err, errLarge) {
+		if !n.Reading && !errors.Is(err, errIncomplete) && !errors.Is(err, errLarge) && !errors.Is(err, errUnsure) {
 			e.observer.Tried(timed.attempt(len(tickets), err))
 		}
 	}()
-	return e.store.Within(ctx, n, func(l *loyalty.Loaded) (*loyalty.Writes, error) {
+	var b *batch
+	var w *loyalty.Writes
+	loads := n
+	if known != nil {
+		loads = loyalty.Needs{Now: n.Now}
+	}
+	err = e.store.Within(ctx, loads, func(l *loyalty.Loaded) (*loyalty.Writes, error) {
 		timed.loaded = time.Now()
 		defer func() { timed.decided = time.Now() }()
+		if known != nil {
+			l = known
+		}
 		if findLarge(tickets, l) {
 			return nil, errLarge
 		}
-		b := e.newBatch(l, n)
+		b = e.newBatch(l, n)
 		b.ctx = ctx
 		if err := b.runAll(tickets); err != nil {
 			return nil, err
 		}
-		w, err := result(b)
+		if known != nil && !b.rests(tickets) {
+			return nil, errUnsure
+		}
+		var err error
+		w, err = result(b)
 		decided = err == nil
 		return w, err
 	})
+	if err == nil && !n.Reading {
+		e.kept.note(w, known != nil, b.left)
+	}
+	return err
 }
 
 // Panicked is the error of a fault of ours in the worker: it ends its batch, never

@@ -28,6 +28,7 @@ type shop struct {
 	*engine.Engine
 	t         *testing.T
 	db        *store.Store
+	kept      keptWitness
 	raw       *sql.DB
 	now       atomic.Pointer[time.Time]
 	programme atomic.Pointer[programme.Programme]
@@ -55,7 +56,8 @@ func newShop(t *testing.T, url string, m modules, more ...func(*engine.EngineOpt
 	s.configure(m)
 	v, err := vocabulary()
 	require.NoError(t, err)
-	options := engine.EngineOptions{Store: s.db, Contract: v, Programmes: s, Rules: action.All(), Features: action.Features(), Clock: s.clock}
+	s.kept.Store = s.db
+	options := engine.EngineOptions{Store: &s.kept, Contract: v, Programmes: s, Rules: action.All(), Features: action.Features(), Clock: s.clock}
 	for _, change := range more {
 		change(&options)
 	}
