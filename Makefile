@@ -116,8 +116,16 @@ $(BIN)/axe.min.js:
 	npm install --prefix $(BIN)/npm-axe --no-save --no-audit --no-fund axe-core@$(AXE_VERSION)
 	ln -sf npm-axe/node_modules/axe-core/axe.min.js $(BIN)/axe.min.js
 
+# The libraries of the console are told by types/vendor: what is in app/vendor was made small by machines.
+.PHONY: types
+types: $(BIN)/openapi-typescript ## check the console's modules against types made from the documents
+	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && cp -r server/console/app server/console/types server/console/tsconfig.json "$$tmp" \
+	  && rm "$$tmp"/app/vendor/*.js && cp server/console/types/vendor/*.d.ts "$$tmp"/app/vendor/ && mkdir "$$tmp/types/made" \
+	  && for api in $(APIS); do $(BIN)/openapi-typescript openapi/$$api.yaml -o "$$tmp/types/made/$$api.d.ts" >/dev/null || exit 1; done \
+	  && $(BIN)/tsc -p "$$tmp/tsconfig.json"
+
 .PHONY: lint
-lint: tools ## lint the code and the documents
+lint: tools types ## lint the code, the documents and the console's modules
 	$(BIN)/golangci-lint run ./...
 	cd openapi && REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true $(BIN)/redocly lint $(addsuffix .yaml,$(APIS))
 

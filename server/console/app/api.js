@@ -58,8 +58,8 @@ export function query(params = {}) {
   return text ? '?' + text : ''
 }
 
-// get reads. A server that is busy is asked again by itself.
-export async function get(path, params) {
+// read is get. A server that is busy is asked again by itself.
+async function read(path, params) {
   const target = path + query(params)
   note('GET', target)
   for (let turn = 0; ; turn++) {
@@ -73,9 +73,9 @@ export async function get(path, params) {
   }
 }
 
-// post changes. The key makes a second click the same request; where a proof of who the user is was asked for, the
+// change is post. The key makes a second click the same request; where a proof of who the user is was asked for, the
 // request is sent again after it.
-export async function post(path, body, key = crypto.randomUUID()) {
+async function change(path, body, key = crypto.randomUUID()) {
   note('POST', path, body)
   const own = { 'Idempotency-Key': key }
   try {
@@ -87,14 +87,22 @@ export async function post(path, body, key = crypto.randomUUID()) {
   }
 }
 
-// ask is a POST that changes nothing: a preview or a plan. What runs while one types is quiet: it is no call to learn from.
-export async function ask(path, body, quiet = false) {
+// ponder is ask, a POST that changes nothing: a preview or a plan. What runs while one types is quiet: it is no call to learn from.
+async function ponder(path, body, quiet = false) {
   if (!quiet) note('POST', path, body)
   return send('POST', base + path, body)
 }
 
+// Their paths, parameters, bodies and answers are the documents'.
+/** @type {import('../types/contract').Get} */
+export const get = /** @type {any} */ (read)
+/** @type {import('../types/contract').Post} */
+export const post = /** @type {any} */ (change)
+/** @type {import('../types/contract').Ask} */
+export const ask = /** @type {any} */ (ponder)
+
 // fact is what the page knows before anyone has signed in; own calls an endpoint of the console itself: signing in and out.
-export const fact = (name) => document.querySelector(`meta[name="${name}"]`)?.content || ''
+export const fact = (name) => document.querySelector(`meta[name="${name}"]`)?.getAttribute('content') || ''
 export const own = (path, body) => send('POST', '/console/' + path, body)
 
 // proved is own for what needs a fresh proof of who the user is.

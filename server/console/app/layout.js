@@ -77,7 +77,8 @@ function begin() {
   const at = placeNow()
   const kind = at.query.tab === 'pools' ? 'coupons/pool' : at.parts[0] === 'programme' ? at.query.type || 'rewards/reward' : at.parts[0] === 'entity' ? at.parts.slice(1, 3).join('/') : screenOf(at).make
   if (kind && can('createEntity')) return go('/entity/' + kind)
-  document.querySelector('main form input')?.focus()
+  const field = /** @type {HTMLElement} */ (document.querySelector('main form input'))
+  field?.focus()
 }
 
 function useKeys(on) {

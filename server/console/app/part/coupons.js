@@ -13,8 +13,8 @@ import { Tree } from './timeline.js'
 import { Metric } from './metric.js'
 
 export function Pools({ place }) {
-  const { cursor, offset, pool } = place.query
-  const all = useLoad(() => get('/coupon-pools', { limit: 50, cursor, offset }), [cursor, offset])
+  const { offset, pool } = place.query
+  const all = useLoad(() => get('/coupon-pools', { limit: 50, offset }), [offset])
   const columns = [
     { key: 'name', label: t('name'), cell: (p) => html`<a href=${'#/entity/coupons/pool/' + id(p.id)}>${p.name}</a>` },
     { key: 'source', label: t('pool.source'), cell: (p) => t('pool.source.' + p.source) },

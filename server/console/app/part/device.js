@@ -12,7 +12,7 @@ const silent = (e) => (e.status === undefined ? new Error(t('passkey.silent')) :
 export async function sign(path) {
   try {
     const { ask } = await own(path, {})
-    const said = await navigator.credentials.get({ publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(ask) })
+    const said = /** @type {PublicKeyCredential} */ (await navigator.credentials.get({ publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(ask) }))
     return await own(path, { answer: said.toJSON() })
   } catch (e) {
     throw silent(e)
@@ -23,7 +23,7 @@ export async function sign(path) {
 export async function make(name) {
   try {
     const { ask } = await proved('passkey/add', {})
-    const made = await navigator.credentials.create({ publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(ask) })
+    const made = /** @type {PublicKeyCredential} */ (await navigator.credentials.create({ publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(ask) }))
     return await proved('passkey/add', { name, answer: made.toJSON() })
   } catch (e) {
     throw silent(e)

@@ -4,7 +4,7 @@ import { t } from '../words.js'
 import { get, own, me, fact } from '../api.js'
 import { passkeysHere, sign } from './device.js'
 
-let open = () => {}
+let open = (_) => {}
 export const openDialog = (d) => new Promise((answered) => open({ ...d, answered }))
 
 // sure asks before a change; danger colours it.

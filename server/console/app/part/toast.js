@@ -1,7 +1,7 @@
 // Short news at the edge, told to those who listen too.
 import { html, useEffect, useState } from '../ui.js'
 
-let show = () => {}
+let show = (_) => {}
 export const tell = (text) => show(text)
 
 export function Toasts() {

@@ -1,6 +1,6 @@
 // The audit trail, and what callers did wrong.
 import { html } from '../ui.js'
-import { t, time, number } from '../words.js'
+import { t, time } from '../words.js'
 import { get } from '../api.js'
 import { filter } from '../router.js'
 import { useLoad } from '../load.js'

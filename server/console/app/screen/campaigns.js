@@ -19,8 +19,8 @@ export default function Campaigns({ place }) {
 const states = ['', 'active', 'scheduled', 'paused', 'completed', 'draft']
 
 function All({ place }) {
-  const { status, cursor, offset, sort, order, view } = place.query
-  const all = useLoad(() => get('/automation/campaigns', { limit: 50, status, cursor, offset, sort, order }), [status, cursor, offset, sort, order])
+  const { status, offset, sort, order, view } = place.query
+  const all = useLoad(() => get('/automation/campaigns', { limit: 50, status, offset, sort, order }), [status, offset, sort, order])
   const columns = [
     { key: 'name', label: t('name'), sort: 'name', cell: (c) => html`<a href=${'#/campaigns/' + id(c.id)}>${c.name}</a>` },
     { key: 'status', label: t('status'), sort: 'status', cell: (c) => html`<${Badge} state=${c.status} />` },

@@ -68,7 +68,7 @@ function Months({ months }) {
 
 function Waits({ d }) {
   const { totals } = d.ledger
-  const late = (d.jobs || []).filter((j) => !j.running && j.next_run_at && new Date(j.next_run_at) < Date.now() - 60000)
+  const late = (d.jobs || []).filter((j) => !j.running && j.next_run_at && Date.parse(j.next_run_at) < Date.now() - 60000)
   const failing = (d.hooks || []).filter((h) => h.health?.failing_since || h.backlog?.dead > 0)
   const rows = [
     totals.pending > 0 && html`${t('points.pending')}: <strong>${number(totals.pending)}</strong>`,

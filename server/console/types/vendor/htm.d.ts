@@ -1,0 +1,2 @@
+declare const htm: { bind(h: any): (text: TemplateStringsArray, ...holes: any[]) => any }
+export default htm
