@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -105,11 +106,14 @@ func (p *Portal) read(w http.ResponseWriter, r *http.Request, path string) {
 		send(w, r, "text/markdown; charset=utf-8", found.text)
 		return
 	}
-	page, err := p.html(b, found)
+	said := wordsFor(r)
+	page, err := p.html(b, found, said)
 	if err != nil {
 		http.Error(w, "the page cannot be made", http.StatusInternalServerError)
 		return
 	}
+	w.Header().Add("Vary", "Accept-Language")
+	w.Header().Set("Content-Language", said.Language)
 	send(w, r, "text/html; charset=utf-8", page)
 }
 
@@ -125,10 +129,19 @@ func send(w http.ResponseWriter, r *http.Request, contentType, body string) {
 // left out.
 var markdown = goldmark.New(goldmark.WithExtensions(extension.Table), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
 
-// html is a page as browsers show it.
-func (p *Portal) html(b *book, found *page) (string, error) {
+// html is a page as browsers show it: what stands around it, and the name of a section, in the
+// reader's language.
+func (p *Portal) html(b *book, found *page, said words) (string, error) {
 	var content, out bytes.Buffer
-	if err := markdown.Convert([]byte(found.text), &content); err != nil {
+	text, heading := found.text, said.section(found.path)
+	if heading != "" {
+		_, text, _ = strings.Cut(text, "\n")
+	}
+	sections := slices.Clone(b.sections)
+	for i := range sections {
+		sections[i].Title = said.section(sections[i].Path)
+	}
+	if err := markdown.Convert([]byte(text), &content); err != nil {
 		return "", err
 	}
 	trial, err := json.Marshal(found.trial)
@@ -136,7 +149,7 @@ func (p *Portal) html(b *book, found *page) (string, error) {
 		return "", err
 	}
 	err = layout.ExecuteTemplate(&out, "page.html", map[string]any{
-		"Title": found.title, "Path": found.path, "Sections": b.sections, "Section": found.section, "Region": p.region,
+		"Title": found.title, "Path": found.path, "Words": said, "Heading": heading, "Sections": sections, "Section": found.section, "Region": p.region,
 		"Content": template.HTML(content.String()), //nolint:gosec // goldmark drops raw HTML
 		"Try":     p.try != nil && found.trial != nil, "Trial": string(trial),
 	})

@@ -236,3 +236,32 @@ func TestFewAreTriedAtOnce(t *testing.T) {
 		require.Equal(t, http.StatusOK, <-ended)
 	}
 }
+
+// TestPortalSpeaks: what stands around a page, and the names of sections, are in the reader's
+// language; what the documents say stays English, and is marked so. A language that the portal
+// does not speak gets English.
+func TestPortalSpeaks(t *testing.T) {
+	p := docs.New("local", http.NotFoundHandler())
+	for wanted, has := range map[string][3]string{
+		"": {"en", "Errors", "Search"}, "de": {"en", "Errors", "Search"}, "x;;": {"en", "Errors", "Search"}, "en-GB": {"en", "Errors", "Search"},
+		"es-MX, en;q=0.5": {"es", "Errores", "Buscar"}, "fr": {"fr", "Erreurs", "Rechercher"}, "de, hu;q=0.8": {"hu", "Hibák", "Keresés"},
+	} {
+		status, header, page := ask(p, http.MethodGet, "/docs/errors", "", "Accept-Language", wanted)
+		require.Equal(t, http.StatusOK, status)
+		require.Equal(t, []string{has[0], "Accept-Language"}, []string{header.Get("Content-Language"), header.Get("Vary")}, wanted)
+		require.Contains(t, page, `<html lang="`+has[0]+`">`, wanted)
+		require.Contains(t, page, "<h1>"+has[1]+"</h1>", wanted)
+		require.Equal(t, 1, strings.Count(page, "<h1"), wanted)
+		require.Contains(t, page, has[2]+"</label>", wanted)
+		require.Contains(t, page, `<div lang="en">`)
+		_, _, operation := ask(p, http.MethodGet, "/docs/operations/submitEvent", "", "Accept-Language", wanted)
+		require.Contains(t, operation, has[1]+"</a>", "the menu")
+		require.Equal(t, 1, strings.Count(operation, "<h1"))
+		require.NotContains(t, operation, "<no value>")
+	}
+	for _, path := range []string{"/docs", "/docs/apis", "/docs/events", "/docs/entities", "/docs/modules", "/docs/conditions", "/docs/signing", "/docs/webhooks", "/docs/errors"} {
+		_, _, page := ask(p, http.MethodGet, path, "", "Accept-Language", "hu")
+		require.Regexp(t, `<h1>[^<]+</h1>`, page, path)
+		require.NotContains(t, page, `"></a></li>`, "each section has a name")
+	}
+}
