@@ -14,6 +14,10 @@ type exportStore struct{ *database }
 // the order of the key and the time.
 const exportScan = 20_000
 
+// exportRead is how many bytes of rows a part has, about: several exports go on at once,
+// and reading a part must not take as long as a caller waits. A purchase can be one MiB.
+const exportRead = 2 << 20
+
 // exported is a table as it is exported.
 type exported[R any] struct {
 	table table[R]
@@ -116,7 +120,7 @@ func export[R any](ctx context.Context, d *database, e exported[R], q loyalty.Ex
 		size := 0
 		text := "SELECT " + e.table.names() + " FROM " + from + w.where() + order + " LIMIT ?"
 		return e.table.rows(sqlFragment{text, append(w.args, q.Limit+1)}, func(row *R) (enough bool) {
-			if part.More = len(part.Rows) == q.Limit || size > maxRead; part.More {
+			if part.More = len(part.Rows) == q.Limit || size > exportRead; part.More {
 				return true
 			}
 			part.Rows, size = append(part.Rows, *row), size+loyalty.Weight(row)
