@@ -44,7 +44,7 @@ export function Layout({ place, leave, changed, children }) {
       <button class="quiet" onClick=${leave}>${t('sign.out')}</button>
     </header>
     ${lost && html`<p class="bar" role="alert">${t('error.lost')}</p>`}
-    ${!me.now.password && !me.now.outside && html`<aside class="bar soft" aria-label=${t('self.password')}>${t('self.none')} <a href="#/self">${t('self.password')}</a></aside>`}
+    ${!me.now.password && !me.now.outside && !me.now.passkeys && html`<aside class="bar soft" aria-label=${t('self.password')}>${t('self.none')} <a href="#/self">${t('self.password')}</a></aside>`}
     <div class="body">
       <nav id="menu" class=${menu ? 'open' : ''} aria-label=${t('menu')}>
         <div class="in">${groups.map((g) => {

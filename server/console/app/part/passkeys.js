@@ -31,7 +31,7 @@ export function Passkeys() {
     attempt(() => make(form.elements.name.value).then(() => form.reset()), t('saved'))
   }
   const remove = (k) => attempt(async () => (await sure(t('passkey.remove'), t('passkey.remove.text', { name: k.name }), true)) && proved('passkey/remove', { id: k.id }).then(() => true), t('saved'))
-  return html`<section><h2>${t('passkeys')}</h2>
+  return html`<section class="panel"><h2>${t('passkeys')}</h2>
     <p>${me.now.outside && !me.now.password ? t('passkey.outside') : t('passkey.what')}</p>
     ${rows?.length > 0 && html`<ul class="tree">${rows.map((k) => html`<li class="event"><strong>${k.name}</strong><span class="small">${t('passkey.made', { at: time(k.created_at) })}${k.used_at ? ' · ' + t('passkey.used', { at: time(k.used_at) }) : ''}</span>
       <button class="tiny" disabled=${busy} onClick=${() => remove(k)}>${t('passkey.remove')}</button></li>`)}</ul>`}

@@ -47,15 +47,15 @@ export default function Self() {
   return html`<${Title} text=${me.now.name || me.now.login} />
     <p>${t('self.role')}: <strong>${me.now.role}</strong> · ${t('self.personal')}: ${me.now.personal ? t('yes') : t('no')}</p>
     <div class="split">
-      ${!(me.now.outside && !me.now.password) && html`<section><h2>${t('self.password')}</h2>
+      ${!(me.now.outside && !me.now.password) && html`<section class="panel"><h2>${t('self.password')}</h2>
         <form onSubmit=${password}><input name="username" value=${me.now.login} autocomplete="username" aria-label=${t('sign.login')} hidden /><label>${t('self.new')}<input name="password" type="password" autocomplete="new-password" minlength="10" required /></label>
           ${wrong.password && html`<p class="wrong" role="alert">${wrong.password}</p>`}<button class="primary">${t('save')}</button></form>
       </section>`}
-      ${fact('outside') && html`<section><h2>${fact('outside')}</h2>
+      ${fact('outside') && html`<section class="panel"><h2>${fact('outside')}</h2>
         <p>${me.now.outside ? t('self.outside.on', { name: fact('outside') }) : t('self.outside.off', { name: fact('outside') })}</p>
         ${!me.now.outside && html`<button onClick=${link}>${t('self.outside.link')}</button>`}
       </section>`}
-      <section><h2>${t('self.factor')}</h2>
+      <section class="panel"><h2>${t('self.factor')}</h2>
         <p>${me.now.second_factor ? t('self.factor.on') : t('self.factor.off')}</p>
         ${!factor && html`<button onClick=${begin}>${t('self.factor.begin')}</button>`}
         ${factor && html`<form onSubmit=${finish}><p>${t('self.factor.scan')}</p>
