@@ -31,6 +31,9 @@ var checkout = engine.Action[events.CheckoutData]{
 	Apply: applyCheckout,
 }
 
+// applyCheckout makes the purchase in the order that a till would: free what was held for
+// it, burn, note the goods, use coupons, price, record. Each step sees what the ones
+// before it did to the balance.
 func applyCheckout(r *engine.Run, d events.CheckoutData) error {
 	t, err := r.OpenTransaction(d.TransactionID)
 	if err != nil {
@@ -46,6 +49,8 @@ func applyCheckout(r *engine.Run, d events.CheckoutData) error {
 		}
 		t.AutoReject = r.Programme.Accept.Type == programme.AcceptReject
 	}
+	// what was reserved is free for a moment, so that burning may take the very same
+	// points
 	held := r.Reservation(t.Name)
 	if err := purchase.ReleaseHold(r, r.Event, t.Name, held.Hold); err != nil {
 		return err
@@ -88,6 +93,7 @@ func autoAccept(r *engine.Run, t *loyalty.Transaction, sent *string) (time.Time,
 	return r.At.AddDate(0, 0, r.Programme.Accept.PendingDays), nil
 }
 
+// later is the later of two instants.
 func later(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return b

@@ -16,6 +16,8 @@ var checkoutAccept = engine.Action[events.CheckoutAcceptData]{
 		n.Transactions = []string{d.TransactionID}
 	},
 	Apply: func(r *engine.Run, d events.CheckoutAcceptData) error {
+		// a caller who sends the checkout again with changed values would believe that
+		// they count
 		own := r.Attributes("checkout_accept")
 		for name := range r.Attributes("checkout") {
 			if _, declared := own[name]; declared {

@@ -27,6 +27,7 @@ var checkoutUpdate = engine.Action[events.CheckoutUpdateData]{
 	Apply: applyCheckoutUpdate,
 }
 
+// applyCheckoutUpdate takes the steps of a checkout again, on what the update replaces.
 func applyCheckoutUpdate(r *engine.Run, d events.CheckoutUpdateData) error {
 	t, err := r.Transaction(d.TransactionID)
 	if err != nil {
@@ -59,6 +60,8 @@ func applyCheckoutUpdate(r *engine.Run, d events.CheckoutUpdateData) error {
 // reprice promises what the purchase is worth now: on the rows of new items, or
 // on the update's own row where the items stay.
 func reprice(r *engine.Run, t *loyalty.Transaction) error {
+	// all of it, and then what it is worth now: of differences the breakdown could not
+	// tell line by line
 	r.Book.Withdraw(r.Event.ID, t.Earned)
 	if err := price(r, t); err != nil {
 		return err

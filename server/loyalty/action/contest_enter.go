@@ -31,6 +31,8 @@ var contestEnter = engine.Action[contestEntry]{
 	Apply: applyContestEnter,
 }
 
+// applyContestEnter looks, takes the price, and counts. The event is recorded with what
+// was meant, where the caller left the number out.
 func applyContestEnter(r *engine.Run, d contestEntry) error {
 	count := int64(1)
 	if d.Count != nil {

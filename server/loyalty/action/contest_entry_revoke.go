@@ -24,6 +24,8 @@ var contestEntryRevoke = engine.Action[events.ContestEntryRevokeData]{
 	Apply: applyContestEntryRevoke,
 }
 
+// applyContestEntryRevoke takes entries back even where the contest was archived: what
+// customers have outlives it.
 func applyContestEntryRevoke(r *engine.Run, d events.ContestEntryRevokeData) error {
 	var p game.ContestProgress
 	contest, err := revokedContest(r, d.ContestID)
@@ -62,6 +64,8 @@ func revokedContest(r *engine.Run, named *string) (string, error) {
 	return game.OnlyContest(r)
 }
 
+// revokeEntries takes them back price by price. One refund event carries all of it;
+// without points to return there is none.
 func revokeEntries(r *engine.Run, d events.ContestEntryRevokeData, p *game.ContestProgress, contest string, count int64) error {
 	if !deref(d.RefundPoints) {
 		return p.Revoke(count, nil)

@@ -46,6 +46,7 @@ var couponCreate = engine.Action[events.CouponCreateData]{
 }
 
 // checkCoupon refuses a percentage above the whole, and a balance for what has none.
+// What the schema cannot say is checked here, before a transaction begins.
 func checkCoupon(d events.CouponCreateData) error {
 	kind := couponType(d)
 	if d.Amount != nil && kind != loyalty.CouponGiftCard {

@@ -20,6 +20,7 @@ var optIn = engine.Action[events.OptInData]{
 		n.Email = loyalty.EmailKey(d.Email)
 	},
 	Apply: func(r *engine.Run, d events.OptInData) error {
+		// a conflict and no forbidden move, because callers treat it as already done
 		if err := refuseEnrolled(r); err != nil {
 			return err
 		}

@@ -27,6 +27,8 @@ var optOut = engine.Action[events.OptOutData]{
 		if err != nil {
 			return err
 		}
+		// one salt for all, and kept nowhere: equal hashes tell that two fields were
+		// equal, and nothing else can be tried
 		salt := make([]byte, sha256.Size)
 		if _, err := rand.Read(salt); err != nil {
 			return err
@@ -47,6 +49,8 @@ func forget(r *engine.Run, salt []byte) {
 	for name, value := range c.Profile.ExternalIDs {
 		r.Free(loyalty.ExternalName(name, value))
 	}
+	// the row needs a name of its own; this one can be found by none who does not know the
+	// salt
 	c.Name = hashed(salt, c.Name)
 	r.Claim(loyalty.Name{Kind: loyalty.NameCustomer, Value: c.Name})
 	p := &c.Profile
@@ -65,6 +69,8 @@ func forget(r *engine.Run, salt []byte) {
 	p.Labels, p.ExternalIDs, p.Custom = labels, nil, nil
 }
 
+// hashed is a text that cannot be read back. The salt is cut to its length, so that
+// appending never writes into it.
 func hashed(salt []byte, text string) string {
 	sum := sha256.Sum256(append(salt[:len(salt):len(salt)], text...))
 	return hex.EncodeToString(sum[:])

@@ -62,6 +62,7 @@ func keepCustom(r *engine.Run) error {
 		custom = make(map[string]json.RawMessage, len(own))
 	}
 	maps.Copy(custom, own)
+	// null takes an attribute away, as it does with external ids
 	maps.DeleteFunc(custom, func(_ string, value json.RawMessage) bool { return string(value) == "null" })
 	r.Customer.Profile.Custom = custom
 	return engine.AffordCustom(r.Programme, custom)
@@ -100,6 +101,8 @@ func setExternalIDs(r *engine.Run, changes *events.ExternalIDChanges) error {
 	return nil
 }
 
+// setExternalID changes one pair. The old value is given up before the new one is claimed,
+// so that two customers can exchange theirs by two events of one bulk.
 func setExternalID(r *engine.Run, ids map[string]string, name string, value *string) error {
 	at := "data.external_ids." + name
 	if name == "" || strings.Contains(name, ":") {

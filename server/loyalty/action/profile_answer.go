@@ -24,6 +24,8 @@ var profileAnswer = engine.Action[profileAnswerData]{
 	Apply: applyProfileAnswer,
 }
 
+// applyProfileAnswer sets the field before it counts the answer: one that the profile
+// refuses gives no points.
 func applyProfileAnswer(r *engine.Run, d profileAnswerData) error {
 	f, err := engine.InForce(r, game.Flows.Of(r.Programme), engine.Reference{Type: game.Flows.Type, ID: d.Flow})
 	if err != nil {

@@ -22,6 +22,8 @@ var quizAnswer = engine.Action[quizAnswerData]{
 	Apply: applyQuizAnswer,
 }
 
+// applyQuizAnswer is final also where the answer was wrong: the answer tells the right
+// one.
 func applyQuizAnswer(r *engine.Run, d quizAnswerData) error {
 	q, err := game.QuizInForce(r, d.Quiz)
 	if err != nil {

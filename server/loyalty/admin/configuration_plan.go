@@ -65,6 +65,9 @@ type configurationPlan struct {
 	faults   *loyalty.Error       // of the configuration's entities
 }
 
+// plan reads the whole configuration before anything is written: what it comes to is
+// compiled as the programme would be, so that parts which only fit together are judged
+// together.
 func (a *Admin) plan(now configured, c Configuration, prune bool) (*configurationPlan, error) {
 	p := &configurationPlan{at: a.now(), now: now, next: now.snapshot, touched: map[entityKey]bool{}}
 	p.next.Modules, p.next.Entities = slices.Clone(now.snapshot.Modules), slices.Clone(now.snapshot.Entities)
@@ -83,6 +86,8 @@ func (a *Admin) plan(now configured, c Configuration, prune bool) (*configuratio
 	return p, nil
 }
 
+// settings plans each setting that changes by itself, for whoever reads the plan; they are
+// written as one.
 func (p *configurationPlan) settings(c SettingsChange) error {
 	before := programme.SettingsOrDefaults(p.now.snapshot.Settings)
 	after := settingsWith(before, c)
@@ -108,6 +113,8 @@ func (p *configurationPlan) settings(c SettingsChange) error {
 	return nil
 }
 
+// modules plans modules. Two spellings of one are refused: which of them counts would be
+// chance.
 func (p *configurationPlan) modules(all map[string]ModuleChange) error {
 	named := map[string]bool{}
 	for _, spelling := range slices.Sorted(maps.Keys(all)) {
@@ -127,6 +134,8 @@ func (p *configurationPlan) modules(all map[string]ModuleChange) error {
 	return nil
 }
 
+// module plans one. What it has now is read as strictly as what was sent, so that defaults
+// do not look like changes.
 func (p *configurationPlan) module(name string, c ModuleChange) error {
 	before, _, err := programme.CheckModule(programme.StoredModule(p.now.snapshot, name))
 	if err != nil {
@@ -182,6 +191,7 @@ func (p *configurationPlan) kind(kind string, list map[string]EntityFields, prun
 			p.fault(err)
 		}
 	}
+	// a type that is not named is not pruned: configurations are often kept type by type
 	if list == nil || !prune {
 		return
 	}
@@ -215,6 +225,7 @@ func (p *configurationPlan) entity(kind, id string, read EntityFields) error {
 	next.Data, next.UpdatedAt, next.ArchivedAt = data, p.at, time.Time{}
 	d, differs := differing(e.Data, data)
 	switch {
+	// from the archive even where nothing else differs
 	case !e.ArchivedAt.IsZero():
 		p.save(methodRestore, next, ConfigurationChange{After: fieldsOf(data)})
 	case differs:
@@ -227,6 +238,8 @@ func (p *configurationPlan) entity(kind, id string, read EntityFields) error {
 func (p *configurationPlan) save(method string, e loyalty.Entity, d ConfigurationChange) {
 	d.Change, d.Section, d.Type, d.ID = method, sectionEntities, e.Type, e.ID
 	p.changes = append(p.changes, d)
+	// an archived entity counts as absent, before as after: the audit trail tells of
+	// coming and going
 	before, after := any(nil), any(e.Data)
 	if old, there := p.now.entities[e.Type][e.ID]; there && old.ArchivedAt.IsZero() {
 		before = old.Data
@@ -300,6 +313,8 @@ func Under(place string, err error) error {
 	return &own
 }
 
+// fieldsOf takes an object apart, numbers in their shortest form: 3.50 in a file is no
+// change of 3.5.
 func fieldsOf(raw json.RawMessage) map[string]json.RawMessage {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(raw, &fields) != nil {

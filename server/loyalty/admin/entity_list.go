@@ -18,11 +18,14 @@ func (a *Admin) Entities(ctx context.Context, q loyalty.EntityQuery) ([]loyalty.
 		return nil, err
 	}
 	switch {
+	// the database filters and pages by itself
 	case q.Fits == nil:
 		return a.store.Entities(ctx, q)
 	case q.Sort == "" || q.Sort == loyalty.SortCreated:
 		return a.walkEntities(ctx, q)
 	}
+	// in another order than that of creation there is no place to read on from: all of
+	// them are read, sorted by the database
 	all := q
 	all.Page = loyalty.Page{}
 	list, err := a.store.Entities(ctx, all)
@@ -35,6 +38,8 @@ func (a *Admin) Entities(ctx context.Context, q loyalty.EntityQuery) ([]loyalty.
 }
 
 // walkEntities reads on from the page's place until it is full.
+// It reads pieces of a thousand and keeps those that fit, so that a page of a large
+// catalogue needs no memory for the rest.
 func (a *Admin) walkEntities(ctx context.Context, q loyalty.EntityQuery) ([]loyalty.Entity, error) {
 	var found []loyalty.Entity
 	skip := q.Page.Offset
@@ -54,6 +59,7 @@ func (a *Admin) walkEntities(ctx context.Context, q loyalty.EntityQuery) ([]loya
 		}
 		at := &loyalty.EntityPlace{At: edge.CreatedAt, ID: edge.ID}
 		more := len(list) == entitiesAtOnce
+		// the list is this call's own, but its ends were needed before
 		fitting := slices.DeleteFunc(list, func(e loyalty.Entity) bool { return !q.Fits(e) })
 		if back {
 			found, part.Before = append(fitting, found...), at

@@ -60,6 +60,7 @@ func recordKey(k loyalty.AccessKey) keyRecord {
 	return r
 }
 
+// instantOrNil leaves an instant out of a record where there is none.
 func instantOrNil(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -103,6 +104,8 @@ func (a *Admin) CreateKey(ctx context.Context, call Call, c KeyChange) (Done[loy
 	return change(ctx, a, call, func(r *adminRun) (loyalty.AccessKey, error) { return a.newKey(r, c) }, a.storable)
 }
 
+// newKey makes and writes a key. Rights are compared after all fields are known: what is
+// left out may be more than what is said, since no list means all.
 func (a *Admin) newKey(r *adminRun, c KeyChange) (loyalty.AccessKey, error) {
 	k := loyalty.AccessKey{ID: newKeyID(r.Snapshot.Keys), CreatedAt: r.now, Secrets: []loyalty.Secret{newSecret(r.now)}}
 	if err := a.apply(c, &k); err != nil {
@@ -265,6 +268,8 @@ func (a *Admin) apply(c KeyChange, k *loyalty.AccessKey) error {
 	return a.applyLists(c, k)
 }
 
+// applyLists reads what is told as lists, each sorted and without doubles, so that the
+// same rights look the same.
 func (a *Admin) applyLists(c KeyChange, k *loyalty.AccessKey) (err error) {
 	if c.APIs != nil {
 		if k.APIs, err = a.readAPIs(*c.APIs); err != nil {
@@ -277,6 +282,7 @@ func (a *Admin) applyLists(c KeyChange, k *loyalty.AccessKey) (err error) {
 	return err
 }
 
+// checkLabel keeps labels to what a list can show.
 func checkLabel(label string) error {
 	if utf8.RuneCountInString(label) > maxLabel {
 		return programme.Fault("label", "too_long", map[string]any{"limit": maxLabel})
@@ -287,6 +293,7 @@ func checkLabel(label string) error {
 	return nil
 }
 
+// checkRateLimit allows 0, which is the default, and bounds the rest.
 func checkRateLimit(n int) error {
 	switch {
 	case n < 0:

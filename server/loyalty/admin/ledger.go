@@ -32,6 +32,8 @@ func (a *Admin) Liability(ctx context.Context) (loyalty.Liability, error) {
 	return l, nil
 }
 
+// months adds lots up by month. Sums are unbounded: those of all customers may leave 64
+// bits.
 func months(l *loyalty.Liability, groups []loyalty.LotGroup, zone *time.Location) {
 	by := map[string]*loyalty.LiabilityMonth{}
 	for i := range groups {
@@ -80,6 +82,7 @@ func (a *Admin) VerifyLedger(ctx context.Context, report func(loyalty.LedgerChec
 	if v.At = a.now(); a.verified != nil {
 		a.verified(v)
 	}
+	// the proof was made and told, so it is noted also where its caller did not wait
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTime)
 	defer cancel()
 	_ = a.store.NoteProof(ctx, v) // it was told; where it cannot be written, that is said elsewhere

@@ -28,6 +28,8 @@ func (o *Users) FromOutside(ctx context.Context, who user.Outside) (loyalty.User
 	return done.Value, err
 }
 
+// newOutside makes a user. What a provider calls a login is a wish: it is brought into our
+// form, and where it is taken a number follows it.
 func (r *adminRun) newOutside(who user.Outside) (loyalty.User, error) {
 	u := loyalty.User{ID: r.next(r.now), Issuer: who.Issuer, Subject: who.Subject, CreatedAt: r.now, UpdatedAt: r.now}
 	vouched(&u, who)
@@ -66,6 +68,8 @@ func vouched(u *loyalty.User, who user.Outside) {
 	}
 }
 
+// refresh brings a user up to date at each sign-in: whose rights end at the provider must
+// not keep them here.
 func (r *adminRun) refresh(u loyalty.User, who user.Outside) (loyalty.User, error) {
 	if !u.DisabledAt.IsZero() {
 		return u, nil // they do not come in

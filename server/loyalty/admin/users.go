@@ -58,6 +58,7 @@ type userRecord struct {
 	DisabledAt   *time.Time   `json:"disabled_at,omitempty"`
 }
 
+// recordUser is compared too: what the audit trail would not show is no change.
 func recordUser(u loyalty.User) userRecord {
 	return userRecord{u.Login, u.Name, u.Email, u.Role, u.Personal, u.Language, len(u.TOTP) > 0, len(u.Passkeys), u.Issuer, u.Subject, instantOrNil(u.DisabledAt)}
 }
@@ -130,6 +131,8 @@ func (r *adminRun) newUser(login string, c UserChange) (loyalty.User, error) {
 }
 
 // FirstOwner gives the owner who was made first, and makes one where there is no user.
+// Where there are users and no owner among them none is made: whoever can start the
+// program would become one unasked.
 func (o *Users) FirstOwner(ctx context.Context) (loyalty.User, error) {
 	all, err := o.List(ctx)
 	if err != nil {
@@ -184,6 +187,8 @@ func (o *Users) ResetSecondFactor(ctx context.Context, call Call, id string) (Do
 	})
 }
 
+// edit does what the changes of one user share: the installation keeps an owner,
+// sessions that have lost their ground end, and the trail tells what was and what is.
 func (o *Users) edit(ctx context.Context, call Call, id, action string, edit func(*adminRun, *loyalty.User) error) (Done[loyalty.User], error) {
 	return change(ctx, o.admin, call, func(r *adminRun) (loyalty.User, error) {
 		u, err := r.user(id)
@@ -221,10 +226,13 @@ func (r *adminRun) mayRule() error {
 }
 
 // signsOut says whether a session of before must not go on.
+// Rights are read with the session; one that went on with the old ones would keep what was
+// just taken away.
 func signsOut(before, after loyalty.User) bool {
 	return before.Role != after.Role || before.Personal != after.Personal || !after.DisabledAt.IsZero() || len(before.TOTP) != len(after.TOTP) || len(before.Passkeys) != len(after.Passkeys)
 }
 
+// keepsAnOwner refuses to take the last owner away: no other user could make a new one.
 func (r *adminRun) keepsAnOwner(before, after loyalty.User) error {
 	rules := func(u loyalty.User) bool { return u.Role == loyalty.RoleOwner && u.DisabledAt.IsZero() }
 	if !rules(before) || rules(after) {
@@ -237,6 +245,7 @@ func (r *adminRun) keepsAnOwner(before, after loyalty.User) error {
 	return err
 }
 
+// user finds a user by id or login, inside the transaction.
 func (r *adminRun) user(id string) (loyalty.User, error) {
 	var u loyalty.User
 	var found bool
@@ -321,6 +330,8 @@ func (o *Users) EndSession(ctx context.Context, call Call, id string) (Done[loya
 	}, func(s loyalty.Session) any { return s })
 }
 
+// checkLogin allows what is the same on every keyboard: letters that look alike would make
+// two logins of one.
 func checkLogin(login string) error {
 	switch {
 	case login == "":
@@ -333,6 +344,8 @@ func checkLogin(login string) error {
 	return nil
 }
 
+// apply makes the change, or names the field at fault. Text is held to what a page can
+// show on one line.
 func (c UserChange) apply(u *loyalty.User) error {
 	for _, t := range []struct {
 		field string

@@ -80,6 +80,8 @@ func (a *Webhooks) CountReplay(ctx context.Context, id string, p loyalty.Replay)
 	return a.countReplay(ctx, &w, &p)
 }
 
+// countReplay asks the journal for a number. The filter of the webhook is not asked: it
+// would have to read each event.
 func (a *Webhooks) countReplay(ctx context.Context, w *loyalty.Webhook, p *loyalty.Replay) (int64, error) {
 	actions, prefixes, some := loyalty.ActionsOf(narrowed(w.Types, p.Types))
 	if !some {
@@ -107,6 +109,7 @@ func narrowed(types, wanted []string) (both []string) {
 	return both
 }
 
+// checkReplay ends the stretch now at the latest: what comes is sent anyway.
 func (a *Webhooks) checkReplay(p *loyalty.Replay) error {
 	p.From, p.To = p.From.UTC(), p.To.UTC()
 	if now := a.now(); p.To.After(now) {
@@ -125,6 +128,7 @@ func (a *Webhooks) ReplayWebhook(ctx context.Context, call Call, id string, p lo
 	if err := a.checkReplay(&p); err != nil {
 		return Done[int64]{}, err
 	}
+	// read before the row of the webhook is locked: the tail may be long
 	after, until, err := a.store.Stretch(ctx, p.From, p.To)
 	if err != nil {
 		return Done[int64]{}, err

@@ -68,6 +68,7 @@ func (g *gift) missed(reason string, input map[string]any) {
 // a line, of a purchase, or of the event.
 func base(o *engine.Occurrence) (n int64) {
 	switch {
+	// bonuses are left out, so that two multipliers give the same in either order
 	case o.Line != nil:
 		return o.Line.Points - o.Line.Bonus
 	case o.Accepted != nil:
@@ -133,6 +134,7 @@ func (g *gift) label(label string) error {
 	if slices.Contains(p.Labels, label) {
 		return nil
 	}
+	// a list of its own: the old one is what the guard compares with
 	labels := append(slices.Clip(p.Labels), label)
 	personal := map[string]json.RawMessage{"labels": loyalty.JSON(labels)}
 	if _, err := g.DeriveSealed(g.cause, "profile", campaignOrigin{g.campaign.ID}, personal); err != nil {

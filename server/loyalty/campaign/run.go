@@ -51,6 +51,8 @@ func run(o *engine.Occurrence, c *Campaign) error {
 
 // hindrance is why a campaign gives nothing, as a translation key; empty: nothing
 // stands against it. Where its condition could not be judged, fault says why.
+// The order is that of the price: dates and standing cost nothing, a condition reads
+// facts, and only limits may have to be loaded.
 func hindrance(o *engine.Occurrence, c *Campaign) (reason string, fault, err error) {
 	if c.Dates.Status(o.Trigger.At) != loyalty.StatusActive {
 		return "reason.not_active", nil, nil
@@ -173,6 +175,8 @@ func told(o *engine.Occurrence, c *Campaign, v loyalty.Verdict) {
 
 // foreseeCampaigns adds what the limits of the campaigns need that an action sets
 // off.
+// An accepted purchase sets off what a checkout does, and each of its lines what lines do:
+// with it their limits are asked for by the first load.
 func foreseeCampaigns(p *programme.Programme, action string, n *loyalty.CustomerNeeds) {
 	foreseeLimits(p, action, n)
 	switch action {

@@ -56,6 +56,8 @@ var nobodys = []string{"tier_up", "tier_down", "tier_change", "point_expire"}
 // counts finds in whose name an event counts for challenges: its purchase, if it is
 // one that was made, changed or accepted, or followed from it; a completion, if it
 // followed from that.
+// It follows the events back to their cause: a campaign's points belong to the purchase
+// that set it off.
 func counts(r *engine.Run, e *loyalty.Event) *counter {
 	for ; e != nil && e.Customer == r.Customer.ID; e = r.Find(e.Parent) {
 		switch {
@@ -103,6 +105,8 @@ func noteCounting(r *engine.Run, e *loyalty.Event, c *Challenge, st *ChallengeSt
 	return changeCountings(r, e, by, c.ID, st, func(all []loyalty.Counting) []loyalty.Counting { return withCounting(all, k) })
 }
 
+// withCounting adds a count to those of its kind. Counts of one challenge, part and day are one row: a purchase of thousands of lines
+// tells each challenge once.
 func withCounting(all []loyalty.Counting, k loyalty.Counting) []loyalty.Counting {
 	same := func(o loyalty.Counting) bool {
 		return o.Challenge == k.Challenge && o.For == k.For && o.Day == k.Day && o.Whole == nil
@@ -194,6 +198,8 @@ func tellPurchase(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) {
 
 // keepCompletion keeps a completion that a refund may break: with the purchase that
 // alone counted for it and completed it, else with the challenge.
+// With its needs as they are now: a challenge that changes later must not break what was
+// complete when it was done.
 func keepCompletion(r *engine.Run, done *loyalty.Event, at time.Time, c *Challenge, st *ChallengeState, by *counter) error {
 	if len(st.Parts) == 0 {
 		return nil

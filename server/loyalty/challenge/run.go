@@ -27,6 +27,8 @@ func challenge(o *engine.Occurrence) error {
 		if err := o.Effort(engine.StepsToLook); err != nil {
 			return err
 		}
+		// by the instant of the event, so that one that is reported late counts for the
+		// challenge that ran then
 		if c.Dates.Status(o.Trigger.At) != loyalty.StatusActive {
 			continue
 		}
@@ -42,6 +44,8 @@ func challenge(o *engine.Occurrence) error {
 }
 
 // moves is by how much the occurrence moves each criterion; nil: none.
+// It stays nil until something moves: then no progress is read, nor written, which is so
+// for nearly every occurrence.
 func moves(o *engine.Occurrence, c *Challenge) ([]int64, error) {
 	var moves []int64
 	for i := range c.Criteria {
@@ -73,6 +77,7 @@ func moves(o *engine.Occurrence, c *Challenge) ([]int64, error) {
 // Advance moves every criterion of a challenge by so many whole units, at
 // least one, in consequence of an event, and says whether it did: not for one who
 // takes no part, nor outside the challenge's dates, nor after its last completion.
+// Where a sum is asked for, a unit is 10,000 in its scale.
 func Advance(r *engine.Run, e *loyalty.Event, c *Challenge, amount int64) (moved bool, err error) {
 	if !tier.Enrolled(r) || !r.Programme.On[programme.ModuleChallenges] || c.Dates.Status(e.At) != loyalty.StatusActive {
 		return false, nil
@@ -112,6 +117,8 @@ func advance(r *engine.Run, e *loyalty.Event, c *Challenge, moves []int64) (move
 		traceChallenge(r, c, "applied", "reason.challenge_progress", 0)
 		return true, keepChallenge(r, e, c, &st)
 	}
+	// an event of its own: its points are a lot of their own, which a refund can take back
+	// alone
 	done := r.Derive(e, "challenge", completed{c.ID})
 	if err := r.Earn(done, c.Points, ""); err != nil {
 		return false, err
@@ -191,6 +198,8 @@ func joinChallenges(r *engine.Run, key string, mine, theirs json.RawMessage) (an
 			completed = b.Completed
 		}
 		switch {
+		// what the target counted is for criteria of the past, the source's is worth
+		// something
 		case c != nil && a.Of != c.of && b.Of == c.of:
 			*a = b
 		case a.Of == b.Of && len(a.Criteria) == len(b.Criteria):
@@ -202,6 +211,8 @@ func joinChallenges(r *engine.Run, key string, mine, theirs json.RawMessage) (an
 }
 
 // add adds counts towards the same criteria.
+// Where both sides have parts, several made the progress: a completion belongs to no
+// purchase alone any more.
 func (st *ChallengeState) add(o ChallengeState) {
 	for i, n := range o.Criteria {
 		st.Criteria[i] = min(maxSum, st.Criteria[i]+n)

@@ -54,6 +54,7 @@ func (c *Challenge) reset(st *ChallengeState) {
 }
 
 // take counts what an event of an instant brought, and says on which day.
+// A day that is dated in the future counts today: windows look back from today only.
 func (c *Challenge) take(st *ChallengeState, moves []int64, at time.Time, v tier.TierView) (on calendar.Day) {
 	today := v.Today()
 	on = min(today, calendar.DayOf(at, v.Location))
@@ -107,6 +108,7 @@ func (c *Challenge) age(st *ChallengeState, today calendar.Day) {
 }
 
 // done says whether every criterion is met. A sum is compared in whole units.
+// Dividing cuts: 9.9999 of 10 is not enough.
 func (c *Challenge) done(st *ChallengeState) bool {
 	for i := range c.Criteria {
 		if st.Criteria[i]/c.Criteria[i].scale() < c.Criteria[i].Threshold {

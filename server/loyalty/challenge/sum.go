@@ -51,6 +51,7 @@ func purchaseNumber(o *engine.Occurrence, field string) (int64, error) {
 		return int64(t.OriginalTotal), nil
 	case "refunded":
 		return int64(t.Refunded), nil
+	// points, brought to the scale of money: a criterion has one
 	case "earned":
 		return scaled(t.Earned), nil
 	case "burned":
@@ -63,6 +64,8 @@ func purchaseNumber(o *engine.Occurrence, field string) (int64, error) {
 	return number(engine.AttributesOf(f.Data), strings.TrimPrefix(field, "data.")), nil
 }
 
+// lineNumber reads a number of a line. The line is the one at hand; a criterion about
+// lines is asked once for each.
 func lineNumber(o *engine.Occurrence, field string) (int64, error) {
 	switch {
 	case o.Line == nil:
@@ -105,6 +108,7 @@ func number(attributes map[string]json.RawMessage, path string) int64 {
 		}
 		return number(inner, rest)
 	}
+	// as a decimal: ten thousand times 0.1 has to be 1,000
 	rate, err := money.ParseRate(strings.TrimSpace(string(raw)))
 	if err != nil {
 		return 0

@@ -74,6 +74,7 @@ func cloneDays(days []map[calendar.Day]int64) []map[calendar.Day]int64 {
 // fill gives a completion that lost a part what it needs of what was counted since;
 // where that is not enough, what it still has goes into the progress. c is the
 // challenge as it is now; nil: it is no more.
+// So a customer does not lose a completion for a part that they have replaced since.
 func (st *ChallengeState) fill(k *loyalty.Completion, c *Challenge) (filled bool) {
 	same := c != nil && c.of == k.Of
 	if same && st.Of != k.Of { // what was counted for other criteria is void
@@ -82,6 +83,7 @@ func (st *ChallengeState) fill(k *loyalty.Completion, c *Challenge) (filled bool
 	if st.Of != k.Of || len(st.Criteria) != len(k.Criteria) {
 		return false
 	}
+	// from the earliest on: it borrows the days that the next completion would lose first
 	for _, end := range ends(k, st) {
 		all, left := own(*k), st.own()
 		for i := range all.Criteria {
@@ -162,6 +164,8 @@ func (st *ChallengeState) lend(k *loyalty.Completion, criterion int, n int64, en
 }
 
 // uncomplete forgets a completion.
+// The date of the last completion that still stands is found through what each one
+// followed: they are not all kept.
 func (st *ChallengeState) uncomplete(k *loyalty.Completion) {
 	last := st.Completed
 	switch st.Completions = max(0, st.Completions-1); {
@@ -232,6 +236,8 @@ func (u *undoing) state(challenge string) (*ChallengeState, error) {
 }
 
 // all takes out what was counted, the last first.
+// Completions that the purchase kept are put to the others first: taking a count out must
+// find it in any of them.
 func (u *undoing) all(counted []loyalty.Counting) error {
 	for _, k := range counted {
 		if k.Whole == nil {
@@ -277,6 +283,7 @@ func (u *undoing) out(k *loyalty.Counting) error {
 		if !uncount(&rest, done.Criteria, done.Days) {
 			continue
 		}
+		// What was too much at the time, or was done since, may make up for what goes.
 		if holds(&done) || st.fill(&done, Challenges.Of(u.Programme)[k.Challenge]) {
 			st.Kept[i] = done
 			u.told(k.Challenge, "reason.challenge_holds", 0)

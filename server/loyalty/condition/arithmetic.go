@@ -11,6 +11,8 @@ const noResult = "%s has no result: it divides by zero or is too large"
 
 // calculate is + - * / % of numbers, + - of durations, and the sums and
 // differences of instants.
+// Kinds are told apart here and not when it runs, so that 3 days and 3 points cannot be
+// added by mistake.
 func (c *compiler) calculate(n ast.Node, operator string, left, right term) (term, error) {
 	result, err := number, error(nil)
 	switch {
@@ -49,6 +51,8 @@ func (c *compiler) calculate(n ast.Node, operator string, left, right term) (ter
 // operations compute with numbers; instants and durations count as exact ones.
 // False: it divides by zero or leaves the range.
 var operations = map[string]func(a, b value) (value, bool){
+	// The sum of whole numbers wraps around where it is too large: then it has gone the
+	// wrong way.
 	"+": func(a, b value) (value, bool) {
 		if sum := a.n + b.n; whole(a, b) {
 			return integer(sum), (sum > a.n) == (b.n > 0)
@@ -69,6 +73,7 @@ var operations = map[string]func(a, b value) (value, bool){
 	},
 	"/": func(a, b value) (value, bool) { return rounded(a.float() / b.float()) },
 	"%": func(a, b value) (value, bool) {
+		// by -1 nothing is ever left, and the smallest integer cannot be divided by it
 		if !whole(a, b) || b.n == 0 || b.n == -1 {
 			return integer(0), whole(a, b) && b.n == -1
 		}
@@ -76,13 +81,16 @@ var operations = map[string]func(a, b value) (value, bool){
 	},
 }
 
+// whole says whether both count exactly. Instants and durations always do.
 func whole(a, b value) bool { return a.kind != number || a.exact && b.exact }
 
+// product multiplies in 128 bits and says whether the result fits into 63.
 func product(a, b int64) (value, bool) {
 	high, low := bits.Mul64(magnitude(a), magnitude(b))
 	return integer(a * b), high == 0 && low <= math.MaxInt64
 }
 
+// magnitude is the number without its sign; the smallest integer has one too, as unsigned.
 func magnitude(n int64) uint64 {
 	if n < 0 {
 		return -uint64(n)

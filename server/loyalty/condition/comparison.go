@@ -9,7 +9,10 @@ import (
 
 // equality is ==, !=. With nil it asks whether something is absent, with ""
 // whether it is absent or empty; both always have an answer.
+// An attribute that is not there and one that is empty are the same to callers whose
+// systems cannot send nothing.
 func (c *compiler) equality(n *ast.BinaryNode, left, right term) (term, error) {
+	// "" == x asks the same as x == "", so the constant is brought to the right
 	if right.kind != absent && (left.kind == absent || isEmpty(left)) {
 		left, right = right, left
 	}
@@ -33,6 +36,7 @@ var orders = map[string]func(order int) bool{
 	">=": func(order int) bool { return order >= 0 },
 }
 
+// comparison is <, <=, > and >=.
 func (c *compiler) comparison(n *ast.BinaryNode, left, right term) (term, error) {
 	for _, t := range []term{left, right} {
 		if t.kind == absent || t.kind == truth {
@@ -53,6 +57,8 @@ func (c *compiler) compared(n *ast.BinaryNode, left, right term, holds func(orde
 		switch {
 		case a.kind == absent || b.kind == absent || !f.step(1+min(len(a.s), len(b.s))/textStep):
 			return nothing
+		// Only what the data brought gets here: the kinds that are known were compared
+		// when it was compiled.
 		case a.kind != b.kind || !simple(a.kind) || ordered && a.kind == truth:
 			return f.fail("%s is %s and %s is %s: they cannot be compared", describe(n.Left), a.kind, describe(n.Right), b.kind)
 		}
@@ -63,6 +69,8 @@ func (c *compiler) compared(n *ast.BinaryNode, left, right term, holds func(orde
 // simple kinds have values that can be compared.
 func simple(k kind) bool { return k >= truth && k <= duration }
 
+// comparable refuses a comparison that could never hold. What is refused when a condition
+// is written need not be found out by a campaign that gives nothing.
 func (c *compiler) comparable(n ast.Node, left, right term) error {
 	for _, t := range []term{left, right} {
 		if t.kind != unknown && !simple(t.kind) {
@@ -153,6 +161,9 @@ func (c *compiler) membership(n *ast.BinaryNode, of, in term) (term, error) {
 	}}, nil
 }
 
+// member looks for a value. Elements of another kind are passed over, because lists of
+// callers may be mixed; a list without any of the kind is a fault, since looking in it can
+// never succeed.
 func (f *frame) member(n *ast.BinaryNode, v, in value) value {
 	switch {
 	case in.kind == object && v.kind == text:

@@ -29,10 +29,14 @@ type compiler struct {
 	inside []kind // kinds of the elements of the list functions around, innermost last
 }
 
+// fault tells where in the text something is wrong: conditions are written by people, in a
+// form that marks the place.
 func (c *compiler) fault(at ast.Node, format string, args ...any) error {
 	return &fault{offset: at.Location().From, reason: fmt.Sprintf(format, args...)}
 }
 
+// term compiles one part of a condition. The library parses; what may be said is decided
+// here, node by node, so that a new version of it cannot add to the language.
 func (c *compiler) term(node ast.Node) (term, error) {
 	if c.nodes++; c.nodes > maxNodes {
 		return term{}, c.fault(node, "more than %d names, values and operators", maxNodes)
@@ -74,6 +78,7 @@ func (c *compiler) term(node ast.Node) (term, error) {
 	return term{}, c.fault(node, "%s is not part of the language", describe(node))
 }
 
+// literal is a value that is written out.
 func literal(node ast.Node, v value) term {
 	return term{node: node, kind: v.kind, literal: true, constant: v, eval: func(*frame) value { return v }}
 }
@@ -118,6 +123,7 @@ func (c *compiler) identifier(n *ast.IdentifierNode) (term, error) {
 	return term{}, c.fault(n, "there is no %s; there are event, customer, transaction, item and now", n.Value)
 }
 
+// present makes a record something that can be asked for: transaction != nil.
 func present(is func(*frame) bool) evaluator {
 	return func(f *frame) value {
 		if is(f) {
@@ -128,6 +134,8 @@ func present(is func(*frame) bool) evaluator {
 }
 
 // use notes what the condition mentions.
+// Facts that no condition mentions are not gathered: the tiers and lists of a customer
+// have to be loaded.
 func (c *compiler) use(record string, name ...string) {
 	c.uses[record] = true
 	for _, n := range name {
@@ -212,6 +220,8 @@ func (c *compiler) element(n *ast.MemberNode, of, key term) (term, error) {
 	}}, nil
 }
 
+// part looks one up. Places are exact numbers from 0; a negative one is not counted from
+// the end, it is absent.
 func (f *frame) part(n *ast.MemberNode, of, at value) value {
 	switch {
 	case of.kind == object && at.kind == text:
@@ -227,6 +237,8 @@ func (f *frame) part(n *ast.MemberNode, of, at value) value {
 
 // want makes a term of a kind: checked now where the kind is known, and when
 // it runs where only the data can tell.
+// Attributes of callers are of unknown kind; a condition on them is allowed, and fails
+// when a value does not fit.
 func (c *compiler) want(t term, k kind) (term, error) {
 	switch t.kind {
 	case k:
@@ -246,6 +258,7 @@ func (c *compiler) want(t term, k kind) (term, error) {
 }
 
 // describe shows a part of the condition in a message.
+// It is cut: a message with a condition of thousands of characters would not be read.
 func describe(n ast.Node) string {
 	const most = 60
 	if shown := []rune(n.String()); len(shown) > most {

@@ -45,6 +45,8 @@ func timestamp(f *frame) value { return instantOf(f.facts.Event.Timestamp) }
 // profileTexts are the fields of a customer that are texts of the profile.
 var profileTexts = []string{"handler", "email", "first_name", "last_name", "gender", "image_url", "birth_date", "language", "currency"}
 
+// withProfile adds the texts of the profile to the fields of a customer: one list for
+// conditions, actions and answers.
 func withProfile(all map[string]field) map[string]field {
 	for _, name := range profileTexts {
 		all[name] = field{kind: text, read: func(f *frame) value { return fieldText(f.facts.Customer.text(name)) }}
@@ -112,6 +114,8 @@ type lineField struct {
 	read func(*Item) value
 }
 
+// The same fields are read of item, the line at hand, and of every element of
+// transaction.items.
 var lineFields = map[string]lineField{
 	"product_id":       {text, func(i *Item) value { return fieldText(i.ProductID) }},
 	"product_name":     {text, func(i *Item) value { return fieldText(i.ProductName) }},
@@ -123,6 +127,8 @@ var lineFields = map[string]lineField{
 	"data":             {object, func(i *Item) value { return value{kind: object, ref: i.Data} }},
 }
 
+// itemFields are the fields of item. There is none outside of what is judged line by line:
+// then they are absent.
 func itemFields() map[string]field {
 	all := make(map[string]field, len(lineFields))
 	for name, of := range lineFields {
@@ -138,6 +144,8 @@ func itemFields() map[string]field {
 
 const monthDay = "01-02"
 
+// birthDate reads the day of birth. It is text that callers send, so what cannot be read
+// counts as absent.
 func birthDate(f *frame) (time.Time, bool) {
 	date := f.facts.Customer.text("birth_date")
 	if date == "" {
@@ -161,6 +169,7 @@ func birthday(f *frame) value {
 	return textOf(day)
 }
 
+// birthMonth is 1 to 12.
 func birthMonth(f *frame) value {
 	born, ok := birthDate(f)
 	if !ok {
@@ -176,6 +185,7 @@ func age(f *frame) value {
 		return nothing
 	}
 	years := f.local().Year() - born.Year()
+	// as texts, which of this form are in the order of the days
 	if f.local().Format(monthDay) < birthday(f).s {
 		years--
 	}

@@ -34,6 +34,8 @@ var functions = map[string]function{
 	"number":  {[]kind{text}, number, func(f *frame, a, _ value) value { return f.number(a) }},
 }
 
+// rounding makes a function that gives whole numbers; what is exact is whole already and
+// keeps all its digits.
 func rounding(do func(float64) float64) function {
 	return function{[]kind{number}, number, func(_ *frame, a, _ value) value {
 		if a.exact {
@@ -43,6 +45,7 @@ func rounding(do func(float64) float64) function {
 	}}
 }
 
+// texting makes a function from text to text.
 func texting(do func(string) string) function {
 	return function{[]kind{text}, text, func(_ *frame, a, _ value) value { return textOf(do(a.s)) }}
 }
@@ -58,6 +61,7 @@ func period(unit time.Duration) function {
 	}}
 }
 
+// pick gives one of two values as it was, exact or not: min and max must not round.
 func pick(a, b value, first bool) value {
 	if first {
 		return a
@@ -75,6 +79,8 @@ func (f *frame) date(s string) value {
 	return instantOf(t)
 }
 
+// parseDate reads the three forms in which dates are written by hand. One without a zone
+// is meant where the programme is.
 func parseDate(s string, in *time.Location) (time.Time, bool) {
 	for _, layout := range []string{time.DateOnly, time.RFC3339Nano, "2006-01-02T15:04:05.999999999"} {
 		if t, err := time.ParseInLocation(layout, s, in); err == nil {
@@ -126,6 +132,9 @@ func (c *compiler) call(n ast.Node, name string, args []ast.Node) (term, error) 
 	return term{node: n, kind: fn.gives, eval: apply(fn, evals[0], evals[1])}, nil
 }
 
+// argument compiles one argument. number takes what is a number already, because an
+// attribute may be sent as either; a date that is written out is read now, so that a slip
+// is told to whoever writes it.
 func (c *compiler) argument(name string, arg ast.Node, k kind) (term, error) {
 	t, err := c.term(arg)
 	if err != nil {
@@ -142,6 +151,8 @@ func (c *compiler) argument(name string, arg ast.Node, k kind) (term, error) {
 	return c.want(t, k)
 }
 
+// apply calls a function with one or two arguments. Most have one: a slice for each call
+// would be memory for each line.
 func apply(fn function, first, second evaluator) evaluator {
 	return func(f *frame) value {
 		a, b := first(f), value{}

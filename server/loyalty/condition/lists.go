@@ -18,6 +18,8 @@ var quantifiers = map[string]quantifier{
 	"count": {number, func(int, int) bool { return false }, func(yes, _ int) value { return integer(int64(yes)) }},
 }
 
+// quantify is any, all, none, one and count with a question. An element of which it cannot
+// be told counts as one that does not satisfy it.
 func (c *compiler) quantify(n ast.Node, name string, args []ast.Node) (term, error) {
 	if name == "count" && len(args) == 1 {
 		return c.length(n, args)
@@ -67,6 +69,7 @@ func (c *compiler) filter(n ast.Node, args []ast.Node) (term, error) {
 // sum adds up numbers, sum(list) or sum(list, term). What is absent is left out.
 func (c *compiler) sum(n ast.Node, args []ast.Node) (term, error) {
 	if len(args) == 1 {
+		// sum(list) is sum(list, #)
 		element := &ast.PointerNode{}
 		element.SetLocation(n.Location())
 		args = []ast.Node{args[0], &ast.PredicateNode{Node: element}}
@@ -112,6 +115,7 @@ func (c *compiler) overList(n ast.Node, name string, args []ast.Node, k kind) (o
 	if !ok {
 		return of, body, c.fault(args[1], "%s takes a list and what is asked of its elements", name)
 	}
+	// what # and .name mean inside, for as long as the body is compiled
 	c.inside = append(c.inside, of.holds)
 	body, err = c.term(asked.Node)
 	c.inside = c.inside[:len(c.inside)-1]
@@ -127,6 +131,8 @@ func (f *frame) each(of value, visit func(e value) bool) bool {
 	if of.kind == absent {
 		return false
 	}
+	// list functions may stand inside each other, so the element of the outer one is put
+	// back
 	outer, all := f.element, of.ref.(sequence)
 	for i := range all.size() {
 		if !f.step(1) {

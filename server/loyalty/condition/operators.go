@@ -6,6 +6,7 @@ import (
 	"github.com/expr-lang/expr/ast"
 )
 
+// unary is not, and the signs.
 func (c *compiler) unary(n *ast.UnaryNode) (term, error) {
 	of, err := c.term(n.Node)
 	if err != nil {
@@ -16,6 +17,7 @@ func (c *compiler) unary(n *ast.UnaryNode) (term, error) {
 		eval := of.eval
 		return term{node: n, kind: truth, eval: func(f *frame) value { return not(eval(f)) }}, err
 	}
+	// as nothing less the duration, so that one place knows the range
 	if of.kind == duration && n.Operator == "-" {
 		return c.calculate(n, "-", term{node: n, kind: duration, eval: func(*frame) value { return value{kind: duration} }}, of)
 	}
@@ -35,6 +37,8 @@ func (c *compiler) unary(n *ast.UnaryNode) (term, error) {
 	}}, nil
 }
 
+// not leaves what is neither true nor false as it is: of something absent the opposite is
+// unknown, too.
 func not(v value) value {
 	if v.kind == truth {
 		v.n = 1 - v.n
@@ -42,6 +46,8 @@ func not(v value) value {
 	return v
 }
 
+// negative is exact as long as there is such a number: of the smallest integer there is
+// none.
 func negative(v value) value {
 	if v.exact && v.n != math.MinInt64 {
 		return integer(-v.n)
@@ -49,6 +55,8 @@ func negative(v value) value {
 	return decimal(-v.float())
 }
 
+// binary is an operator between two terms. A range and a pattern are no terms of their
+// own, so they are looked for before the right side is compiled.
 func (c *compiler) binary(n *ast.BinaryNode) (term, error) {
 	if n.Operator == ".." {
 		return term{}, c.fault(n, "a range stands to the right of in, as in event.hour in 9..17")
@@ -107,6 +115,8 @@ func (c *compiler) logic(n *ast.BinaryNode, left, right term) (term, error) {
 			return a
 		}
 		b := r(f)
+		// absent and false is false, absent and true is unknown; for or the other way
+		// round
 		if a.kind == absent && (b.kind != truth || b.n != decides) {
 			return nothing
 		}
@@ -162,6 +172,7 @@ func (c *compiler) either(n ast.Node, a, b term) (term, error) {
 		t.kind, t.holds = b.kind, b.holds
 	case a.kind == unknown || b.kind == unknown:
 		t.kind = unknown
+	// refused when it is written: at run time no one would see that one branch never fits
 	case a.kind != b.kind && b.kind != absent:
 		return t, c.fault(n, "%s is %s and %s is %s: they cannot stand for each other",
 			describe(a.node), a.kind, describe(b.node), b.kind)

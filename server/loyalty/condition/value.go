@@ -37,7 +37,9 @@ func (k kind) String() string { return kindNames[k] }
 // value is one value at run time. The zero value is of unknown kind: something
 // in the data that no condition can use.
 type value struct {
-	kind  kind
+	kind kind
+	// Whole numbers are kept as such: ids and amounts of points are longer than the digits
+	// of a float.
 	exact bool    // number: n counts, otherwise f
 	n     int64   // number, truth (0 or 1), instant and duration in microseconds
 	f     float64 // number
@@ -51,6 +53,7 @@ var (
 	no      = value{kind: truth}
 )
 
+// truthOf is true or false.
 func truthOf(b bool) value {
 	if b {
 		return yes
@@ -58,6 +61,7 @@ func truthOf(b bool) value {
 	return no
 }
 
+// integer is an exact number.
 func integer(n int64) value { return value{kind: number, exact: true, n: n} }
 
 // largest is where a float no longer counts in ones.
@@ -71,6 +75,7 @@ func decimal(f float64) value {
 	return value{kind: number, f: f}
 }
 
+// float is the number as one that may be rounded.
 func (v value) float() float64 {
 	if v.exact {
 		return float64(v.n)
@@ -88,6 +93,8 @@ func fieldText(s string) value {
 	return textOf(s)
 }
 
+// instantOf is an instant in microseconds, absent where the time is zero: there is no such
+// date in the data.
 func instantOf(t time.Time) value {
 	if t.IsZero() {
 		return nothing
@@ -152,6 +159,7 @@ func dynamic(from any) value {
 // number, which need no decoder.
 func decode(raw json.RawMessage) value {
 	switch n := len(raw); {
+	// without escapes and valid, what is between the quotes is the text
 	case n > 1 && raw[0] == '"' && raw[n-1] == '"' && !bytes.Contains(raw, []byte(`\`)) && json.Valid(raw) && utf8.Valid(raw):
 		return textOf(string(raw[1 : n-1]))
 	case n > 0 && (raw[0] == '-' || digit(raw[0])) && digit(raw[n-1]) && json.Valid(raw):
@@ -185,6 +193,8 @@ func parseNumber(s string) value {
 }
 
 // attribute is a field of an object. Reading JSON text has its price in steps.
+// One that an object lacks is absent, also where the object itself is what a caller made
+// up.
 func (f *frame) attribute(of any, name string) value {
 	switch m := of.(type) {
 	case Heir:

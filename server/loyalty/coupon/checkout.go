@@ -38,6 +38,7 @@ func useOf(t *loyalty.Transaction, c *loyalty.Coupon, n money.Amount) couponUsed
 func RedeemCoupons(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, single *string, list []string) error {
 	places, left := map[string]bool{}, money.Amount(t.Total)
 	use := func(code, field string) error {
+		// named twice, as coupon_code and in coupons, it is meant once
 		if places[code] {
 			return nil
 		}
@@ -87,6 +88,8 @@ func kept(r *engine.Run, code string) (bool, error) {
 }
 
 // redeemFor uses one coupon; left is what nothing has paid yet.
+// A gift card that has nothing left to pay is noted with a pending purchase: an update may
+// need it.
 func redeemFor(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, code string, left *money.Amount) error {
 	if kept, err := kept(r, code); kept || err != nil {
 		return err
@@ -127,6 +130,7 @@ func redeemIn(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, c *loyalt
 // waiting to pay.
 func redeemed(t *loyalty.Transaction, u loyalty.RedeemedCoupon) {
 	all := slices.Clone(t.Detail.Coupons)
+	// without an event: it was noted and has paid nothing yet
 	if i := slices.Index(all, loyalty.RedeemedCoupon{Code: u.Code}); i >= 0 {
 		all[i] = u
 	} else {
@@ -214,6 +218,8 @@ func unredeemCoupons(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) er
 // coupon_unredeem.
 func returnUse(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, c *loyalty.Coupon, i int, n money.Amount) {
 	undone := r.Derive(e, "coupon_unredeem", useOf(t, c, n))
+	// the whole use goes, and the coupon is what it was before; a part of it leaves the
+	// use
 	if n == c.Uses[i].Amount {
 		c.Undo(i)
 	} else {

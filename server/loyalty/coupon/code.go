@@ -82,6 +82,8 @@ func NewRandom() *random.Rand { return random.New(random.NewChaCha8(engine.NewSe
 
 // drawCoupon makes a coupon under a new code of a pattern. It fails with
 // ErrPatternSpent when nearly all codes of the pattern are taken.
+// It draws several at once and asks for them in one round trip: in a pattern that is
+// nearly full most are taken.
 func drawCoupon(r *engine.Run, p codePattern, pool string) (*loyalty.Coupon, error) {
 	const rounds, candidates = 8, 16
 	source := random.New(r.Random())

@@ -51,6 +51,8 @@ func Redeemable(r *engine.Run, code string) (*loyalty.Coupon, error) {
 // a coupon of no customer becomes that of who uses it, who alone can take the use back. It
 // fails with ErrCouponBalance (1606).
 func Use(r *engine.Run, e *loyalty.Event, c *loyalty.Coupon, d Redemption) error {
+	// Before is kept with each use: what an unredeem gives back is the state, not a guess
+	// at it.
 	use := loyalty.CouponUse{Event: e.ID, At: r.At, Transaction: e.Transaction, Before: c.State, Cost: d.Cost}
 	trigger := "redeem"
 	if c.Type == loyalty.CouponGiftCard {

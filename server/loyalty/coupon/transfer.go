@@ -84,6 +84,7 @@ func Receive(r *engine.Run, from *engine.Run, action string, data Received, emai
 
 // passedOn renders the submitted event without the person it names: the receiver's
 // internal id stands in the place of target and email.
+// The journal of the sender must not keep alive whom the receiver's opt-out forgets.
 func passedOn(r *engine.Run, to loyalty.ID) error {
 	own, _ := r.Parts()
 	plain, personal := maps.Clone(own.Plain), maps.Clone(own.Personal)
@@ -111,6 +112,7 @@ func Transfer(r *engine.Run, code, reward string, to Addressee) error {
 	if err != nil {
 		return err
 	}
+	// kept with the receiver only where it is what named them
 	email := to.Email
 	if to.Target != "" {
 		email = ""
@@ -127,6 +129,7 @@ func Transfer(r *engine.Run, code, reward string, to Addressee) error {
 
 // holdCoupon remembers a coupon that a reward issued with its receiver, who has no
 // claim that names it.
+// Without it a transfer by reward could pass a coupon on once and never again.
 func holdCoupon(r *engine.Run, e *loyalty.Event, c *loyalty.Coupon) error {
 	if c.Reward == "" {
 		return nil

@@ -64,6 +64,9 @@ func open(l *loyalty.Loading) *account {
 }
 
 // copy gives an event its own account to work on.
+// What rules write through a pointer is copied deeply, what they replace as a whole is
+// shared: a refused event must leave nothing to the next one of its batch, and most
+// accounts of a batch are copied more than once.
 func (a *account) copy() *account {
 	c := *a
 	c.lots = make([]*points.Lot, len(a.lots))
@@ -96,6 +99,8 @@ func (a *account) copy() *account {
 // nextDue is the earliest instant at which something of the account is due. It
 // is exact after everything was loaded (complete), and otherwise no later than
 // the truth.
+// A date that is too early costs a look that finds nothing; one that is too late leaves
+// points good that have expired.
 func (a *account) nextDue(book *points.Book, complete bool) time.Time {
 	if a.customer.Status == loyalty.Merged {
 		return time.Time{} // whatever comes due is the target's
@@ -141,6 +146,8 @@ func (a *account) write(w *loyalty.Writes) {
 	w.Moved = append(w.Moved, a.moved...)
 }
 
+// writeLots adds the lots that differ: an event reads all that may pay and moves points of
+// few. Each is written under a guard of what it was.
 func (a *account) writeLots(w *loyalty.Writes) {
 	var known int
 	if a.loaded != nil {
@@ -156,6 +163,8 @@ func (a *account) writeLots(w *loyalty.Writes) {
 	}
 }
 
+// writeTransactions adds the purchases that changed. One is marked by whoever changes it,
+// and not compared: it is a document of up to thousands of lines.
 func (a *account) writeTransactions(w *loyalty.Writes) {
 	for _, name := range slices.Sorted(maps.Keys(a.transactions)) {
 		after := a.transactions[name]
@@ -167,6 +176,7 @@ func (a *account) writeTransactions(w *loyalty.Writes) {
 	}
 }
 
+// was is a purchase as it was loaded, which is what the guard of its write compares with.
 func (a *account) was(name string) (loyalty.Transaction, bool) {
 	if a.loaded == nil {
 		return loyalty.Transaction{}, false
@@ -175,6 +185,9 @@ func (a *account) was(name string) (loyalty.Transaction, bool) {
 	return t, ok
 }
 
+// writeReservations adds the holds that changed. One that ended is written as an empty
+// one: the store deletes its row under the same guard, so that two releases of one hold
+// cannot both succeed.
 func (a *account) writeReservations(w *loyalty.Writes) {
 	for _, name := range slices.Sorted(maps.Keys(a.reservations)) {
 		after := a.reservations[name]
@@ -262,6 +275,7 @@ func (r *Run) nextProgress() *loyalty.Progress {
 }
 
 // writeProgress adds the progress that changed to the batch's writes.
+// One that was made and removed again within the batch never had a row.
 func (a *account) writeProgress(w *loyalty.Writes) {
 	for _, key := range slices.SortedFunc(maps.Keys(a.progress), loyalty.CompareProgress) {
 		after := a.progress[key]
@@ -276,6 +290,8 @@ func (a *account) writeProgress(w *loyalty.Writes) {
 	}
 }
 
+// storedProgress is a progress as it was loaded, for the guard; false: there is no row
+// yet.
 func (a *account) storedProgress(key loyalty.ProgressKey) (loyalty.Progress, bool) {
 	if a.loaded == nil {
 		return loyalty.Progress{}, false

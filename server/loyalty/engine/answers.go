@@ -10,6 +10,8 @@ import (
 
 // replay answers a ticket from an earlier one under the same idempotency key. nil:
 // there was none, or only one that another event of a bulk may take the place of.
+// Whoever repeats a request must be told of the same customer: an answer outlives merges
+// and changed names.
 func (b *batch) replay(t *Ticket) (*loyalty.Answer, error) {
 	if t.sub.Idempotency == nil || t.preview {
 		return nil, nil
@@ -51,6 +53,7 @@ func (b *batch) earlier(i *loyalty.Idempotency) (*loyalty.Answer, error) {
 }
 
 // refusedAnswer says whether nothing was done when the answer was given.
+// A bulk may be sent again with the faulty events corrected and the others as they were.
 func refusedAnswer(a *loyalty.Answer) bool { return a.Status >= 400 }
 
 // boundTo names a part of an answer when it is sealed. The body of a request that is

@@ -75,6 +75,7 @@ func (b *batch) runAll(tickets []*Ticket) error {
 		if errors.Is(t.result.Err, loyalty.ErrBatchConflict) {
 			return loyalty.ErrBatchConflict
 		}
+		// The others go on: what they come upon is loaded by the same round trip.
 		incomplete = t.wants(t.result.Err) || incomplete
 	}
 	if incomplete {
@@ -128,6 +129,8 @@ func (b *batch) decide(t *Ticket) (result loyalty.Result) {
 	if err := r.all(t); err != nil {
 		return loyalty.Result{Outcome: loyalty.Outcome{Trace: r.work.trace}, Err: err}
 	}
+	// A look that found nothing due writes nothing: it must not take the version from an
+	// event of the same customer.
 	if len(r.work.events) == 0 && !r.changed && r.Customer.DueAt.Equal(original.customer.DueAt) {
 		return loyalty.Result{Outcome: r.outcome()}
 	}
@@ -216,6 +219,8 @@ func (b *batch) openRun(p *programme.Programme, original *account, w *work) *Run
 // keepWork makes what a submission did part of the batch.
 func (b *batch) keepWork(w *work) {
 	for i, r := range w.runs {
+		// Accounts that were only looked at are left out: their guard could only make
+		// others begin again.
 		if i == 0 || r.changed || w.touches(r.Customer.ID) {
 			b.keep(r)
 		}
@@ -254,6 +259,7 @@ func (b *batch) keep(r *Run) {
 	b.followEmail(b.accounts[id], &r.account.customer)
 	b.accounts[id] = r.account
 	for _, f := range r.account.freed {
+		// the same submission may have given the name to another customer
 		if b.names[f.Name] == f.Owner {
 			delete(b.names, f.Name)
 		}
@@ -262,6 +268,7 @@ func (b *batch) keep(r *Run) {
 
 // followEmail keeps the inactive profiles by e-mail right for the events that
 // follow in the batch.
+// Two sign-ups by one e-mail in one batch must meet as they would in two.
 func (b *batch) followEmail(before *account, after *loyalty.Customer) {
 	if before != nil && before.customer.Status == loyalty.Inactive {
 		if key := loyalty.EmailKey(before.customer.Profile.Email); b.emails[key] == after.ID {
@@ -276,6 +283,8 @@ func (b *batch) followEmail(before *account, after *loyalty.Customer) {
 }
 
 // result gathers the final rows: one per key, whatever happened in between.
+// Guards compare with what was loaded: a second write of the same row by one batch would
+// meet the first one's.
 func (b *batch) result() *loyalty.Writes {
 	for _, id := range b.touched {
 		b.accounts[id].write(&b.writes)

@@ -25,6 +25,7 @@ const (
 // lines no rule looked at would have wrong points. What was due before it is not
 // counted: a caller cannot send less of it. It fails with the error of the batch's context
 // once that has ended.
+// Steps and no seconds: the same submission is refused on every machine, or on none.
 func (r *Run) Effort(steps int) error {
 	w := r.work
 	w.effort += steps + stepsToWrite*max(0, len(w.events)-w.paid)

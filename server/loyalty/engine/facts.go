@@ -38,6 +38,8 @@ func (o *Occurrence) Judge(c *condition.Condition) (held bool, fault, err error)
 
 // see brings what is known of the occurrence up to date: what rules gave since it
 // happened counts for those that come after them.
+// The event stays as it was, while customer and purchase are as the rules before left
+// them: a campaign may ask for a tier that the same purchase has just brought.
 func (o *Occurrence) see(c *condition.Condition) (err error) {
 	if o.known == nil {
 		o.known = &condition.Facts{Location: o.Programme.Location, Event: condition.Event{
@@ -55,6 +57,7 @@ func (o *Occurrence) see(c *condition.Condition) (err error) {
 
 // gather adds the facts about the purchase and the event that only some conditions
 // ask for.
+// To unseal what is personal of a purchase takes longer than to judge most conditions.
 func (o *Occurrence) gather(c *condition.Condition) (err error) {
 	if c.Uses("transaction") || c.Uses("item") {
 		if o.known.Transaction, o.known.Item, err = o.PurchaseFacts(); err != nil {
@@ -68,6 +71,7 @@ func (o *Occurrence) gather(c *condition.Condition) (err error) {
 }
 
 // complete adds the facts about a customer that only some conditions ask for.
+// Some of it may have to be loaded, which costs a round trip of the whole batch.
 func (r *Run) complete(f *condition.Customer, c *condition.Condition) (err error) {
 	if c.Uses("customer.tiers") && f.Tiers == nil {
 		if err := r.Require(loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressTier)}); err != nil {
@@ -200,6 +204,8 @@ func (r *Run) reveal(owner loyalty.ID, sealed []byte, row loyalty.ID) (map[strin
 	return personal, json.Unmarshal(plain, &personal)
 }
 
+// keyFor is the key of a row: its own customer's, or that of one who was merged into this
+// one.
 func (r *Run) keyFor(owner loyalty.ID) ([]byte, error) {
 	if owner != r.Customer.ID {
 		return r.keyOf(owner)
@@ -208,6 +214,8 @@ func (r *Run) keyFor(owner loyalty.ID) ([]byte, error) {
 	return r.Customer.Key, err
 }
 
+// purchaseFacts reads a purchase for conditions, with what is personal of it as long as
+// the key is there.
 func (r *Run) purchaseFacts(t *loyalty.Transaction) (*condition.Transaction, error) {
 	personal, err := r.OpenBought(t, t.Detail.Personal, t.Checkout, nil)
 	if err != nil {
@@ -233,6 +241,8 @@ func (r *Run) purchaseFacts(t *loyalty.Transaction) (*condition.Transaction, err
 	return f, nil
 }
 
+// lineFacts reads one line. Its own attributes only: what it inherits is joined when it is
+// asked for.
 func (r *Run) lineFacts(t *loyalty.Transaction, l *loyalty.Line) (condition.Item, error) {
 	own, err := r.OpenBought(t, l.Personal, l.Event, nil)
 	if err != nil {
@@ -290,6 +300,8 @@ func (r *Run) tiers() map[string]string {
 
 // referrerName is what the customer who brought this one is called; empty where
 // there is none, or they left.
+// The id is kept and not the name: who changes theirs is still found, and who leaves is
+// forgotten.
 func (r *Run) referrerName() (string, error) {
 	id := r.Customer.Profile.Referrer
 	if id == (loyalty.ID{}) {

@@ -93,8 +93,11 @@ func (r *Run) takeHolds(s *Run) {
 		if len(held.Hold) == 0 {
 			continue
 		}
+		// cut to its length, so that appending cannot write into what was loaded
 		mine := r.Reservation(name)
 		mine.Hold = append(mine.Hold[:len(mine.Hold):len(mine.Hold)], held.Hold...)
+		// emptied and not forgotten: a release at the same moment meets the guard of the
+		// row, not two holds
 		held.Hold = nil
 	}
 }
@@ -162,6 +165,8 @@ func (r *Run) Sources() ([]*Run, error) {
 
 // joinProgress moves what the source stood at, thing by thing. The source's rows
 // go; the event tells that by whom it was merged from.
+// Keys in order, because features may look at each other's progress while they receive
+// theirs.
 func (r *Run) joinProgress(s *Run) error {
 	for _, key := range slices.SortedFunc(maps.Keys(s.account.progress), loyalty.CompareProgress) {
 		p := s.account.progress[key]
@@ -189,6 +194,8 @@ func (r *Run) joinOne(key loyalty.ProgressKey, p *loyalty.Progress, theirs json.
 		return r.SetProgress(r.Event, key, theirs, p.DueAt)
 	}
 	add := r.batch.engine.feature(key.Kind).Join
+	// There is nothing to add up: what the target stands at is theirs, as with a
+	// referral's bonus.
 	if add == nil {
 		return r.SetProgress(r.Event, key, own.Data, loyalty.Earlier(own.DueAt, p.DueAt))
 	}

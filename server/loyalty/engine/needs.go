@@ -136,6 +136,8 @@ func (r *Run) Require(n loyalty.CustomerNeeds) error {
 
 // missing gives the shared needs where some of them were not asked for; nil: all
 // were.
+// All of them are asked for again, not the missing one alone: the load is made anew, and
+// has what its needs name.
 func (a *asked) missing(n *loyalty.CustomerNeeds) *loyalty.CustomerNeeds {
 	if a.has(n) {
 		return nil
@@ -168,6 +170,8 @@ func (a *asked) has(n *loyalty.CustomerNeeds) bool {
 }
 
 // covers says whether an account that is stored was loaded as far as needed.
+// It asks what was loaded, not what was found: a purchase that is not there was covered by
+// looking for it.
 func (a *account) covers(n *loyalty.CustomerNeeds) bool {
 	c := &a.covered
 	switch {
@@ -245,6 +249,8 @@ func (r *Run) openOther(a *account, n loyalty.CustomerNeeds) (*Run, error) {
 // before applies what was due before the event at hand. That one's rules are not
 // through yet: nothing reacts to it meanwhile, and its instant stays what it is,
 // although what was due may reach the same customers at another one.
+// Otherwise a purchase that is accepted on the way could make a campaign give for an event
+// that is refused in the end.
 func (w *work) before(due func() error) error {
 	waiting, runs := w.news(), slices.Clone(w.runs)
 	type instant struct {
@@ -305,6 +311,8 @@ func (b *batch) survivor(a *account, n loyalty.CustomerNeeds) (*account, error) 
 
 // followMatches marks the matches by e-mail that the batch itself may have made
 // wrong: who asks for one later must load again.
+// Which match is right now only the database can say: it orders by age among all
+// customers.
 func (b *batch) followMatches(before *account, after *loyalty.Customer) {
 	keys := []string{loyalty.EmailKey(after.Profile.Email)}
 	if before != nil {
@@ -333,4 +341,6 @@ func (t *Ticket) wants(err error) bool {
 }
 
 // maxMore is how often a run may come upon something that was not loaded.
+// The longest chain of rules that ask one after the other, of a merge whose source has had
+// many merges, is far shorter.
 const maxMore = 64

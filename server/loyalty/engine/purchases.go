@@ -37,6 +37,8 @@ func (r *Run) TakePurchase(guest *Run, t *loyalty.Transaction) error {
 	r.work.merged = append(r.work.merged, guest.Customer.ID, r.Customer.ID)
 	name := loyalty.Name{Kind: loyalty.NameTransaction, Value: t.Name}
 	t.Customer, t.Holder = r.Customer.ID, r.Customer.ID
+	// the name goes first and comes back under the new owner: the store takes both in this
+	// order
 	guest.Free(name)
 	r.work.claims = append(r.work.claims, loyalty.Claim{Name: name, Owner: r.Customer.ID})
 	delete(guest.account.transactions, t.Name)
@@ -91,6 +93,7 @@ func (r *Run) requireParts(ids []loyalty.ID) error {
 	for _, id := range ids {
 		n := loyalty.CustomerNeeds{ID: id, Key: true}
 		if a, ok := r.batch.accounts[id]; !r.batch.asked.people[personOf(&n)] || (ok && a.loaded != nil && !a.covers(&n)) {
+			// all at once: one round trip, however many were merged into this customer
 			want = append(want, n)
 		}
 	}
@@ -116,6 +119,8 @@ func (r *Run) keyOf(id loyalty.ID) ([]byte, error) {
 // OpenBought is open for what is stored with a purchase. A purchase of a customer
 // who was merged into this customer is sealed under their key, or under that of
 // whom they were merged into first.
+// Each key is tried, because the row does not tell which: purchases are not sealed anew by
+// a merge, there may be thousands.
 func (r *Run) OpenBought(t *loyalty.Transaction, sealed []byte, row loyalty.ID, fresh map[string]json.RawMessage) (map[string]json.RawMessage, error) {
 	if fresh != nil || sealed == nil {
 		return fresh, nil

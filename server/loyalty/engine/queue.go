@@ -53,6 +53,9 @@ func (e *Engine) enqueue(ctx context.Context, t *Ticket) (loyalty.Outcome, error
 	return loyalty.Outcome{}, loyalty.ErrUnconfirmed.Because(ctx.Err())
 }
 
+// send puts a ticket into the queue of its customer, by the name that was sent: events of
+// one customer meet in one batch, in their order, instead of losing against each other in
+// several.
 func (e *Engine) send(ctx context.Context, w waiting) error {
 	release, err := e.hold()
 	if err != nil {
@@ -86,6 +89,8 @@ func (e *Engine) work(queue chan waiting, most int) {
 		for _, t := range tickets {
 			t.movable = queue != e.heavy
 		}
+		// the common queue hands what is large to the worker of the heavy ones, once it is
+		// known to be
 		began := time.Now()
 		// each ticket has its result
 		if err := e.process(context.Background(), tickets); errors.Is(err, errLarge) {
@@ -149,6 +154,7 @@ func findLarge(tickets []*Ticket, l *loyalty.Loaded) (found bool) {
 
 // move hands the large tickets to the worker of the heavy submissions and gives the
 // others. Where that worker has enough to do, or the engine closes, they stay.
+// They are claimed for good: their callers may leave, and what was begun is done.
 func (e *Engine) move(tickets []*Ticket) (stay []*Ticket) {
 	release, err := e.hold()
 	if err == nil {

@@ -51,6 +51,7 @@ func (a *account) writeClaims(w *loyalty.Writes) {
 	}
 }
 
+// storedClaim is a claim as it was loaded, for its guard.
 func (a *account) storedClaim(id loyalty.ID) (loyalty.RewardClaim, bool) {
 	if a.loaded == nil {
 		return loyalty.RewardClaim{}, false
@@ -281,6 +282,7 @@ type giftKey struct {
 }
 
 // noteGifts adds what an event tells of campaigns to the batch.
+// They are summed by campaign: a purchase of thousands of lines is one row of figures.
 func (b *batch) noteGifts(e *loyalty.Event) {
 	if e.Effects == nil {
 		return

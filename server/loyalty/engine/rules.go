@@ -22,6 +22,8 @@ func (r *Run) all(t *Ticket) error {
 		}
 		return nil
 	}
+	// before the gate of the customer's state: what was pending when a module was switched
+	// off can still be settled
 	if err := r.leftPending(t); err != nil {
 		return loyalty.PrefixFields(err, t.sub.At)
 	}
@@ -46,6 +48,8 @@ func (r *Run) all(t *Ticket) error {
 	if err := r.apply(t); err != nil {
 		return loyalty.PrefixFields(err, t.sub.At)
 	}
+	// after the event and not before: points that end by inactivity are judged by the
+	// activity before it
 	r.Customer.LastActivityAt = r.Now
 	r.Book.LastActivity = r.Now
 	for _, run := range r.work.runs {

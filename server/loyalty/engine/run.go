@@ -101,6 +101,8 @@ type work struct {
 }
 
 // Append appends an event row with the next id.
+// Ids grow with the customer's events, whatever the clock does: the order of the journal
+// is that of the ids.
 func (r *Run) Append(action string, at time.Time) *loyalty.Event {
 	r.Customer.LastEvent = loyalty.NewID(r.Now, r.Customer.LastEvent)
 	e := &loyalty.Event{
@@ -167,6 +169,8 @@ func (r *Run) CreditUntil(e *loyalty.Event, n int64, expires time.Time) error {
 	return r.credit(e, n, points.Lot{EarnedAt: r.At, ExpiresAt: expires})
 }
 
+// credit opens the lot. The event tells what its postings do not: dates and purchase, of
+// which a rebuild makes the lot.
 func (r *Run) credit(e *loyalty.Event, n int64, lot points.Lot) error {
 	if _, err := r.Book.Credit(e.ID, n, lot); err != nil {
 		return loyalty.ErrTooLarge.With("property", "points").At("data.points")
@@ -194,6 +198,8 @@ func (r *Run) Move(trigger string) error {
 
 // Transaction finds a purchase of this customer by transaction_id.
 // It fails with ErrTransactionNotFound.
+// A purchase that is another customer's was not opened with the account (see open), and is
+// not found either: whose it is is not told.
 func (r *Run) Transaction(name string) (*loyalty.Transaction, error) {
 	if t, ok := r.account.transactions[name]; ok {
 		return t, nil
@@ -251,6 +257,7 @@ func (r *Run) TellLater(e *loyalty.Event, t *loyalty.Transaction) {
 }
 
 // tellNow records what was put off.
+// By name, so that the same submission writes the same journal on every node.
 func (w *work) tellNow() {
 	byName := func(a, b *loyalty.Transaction) int { return strings.Compare(a.Name, b.Name) }
 	for _, t := range slices.SortedFunc(maps.Keys(w.told), byName) {
@@ -262,6 +269,7 @@ func (w *work) tellNow() {
 }
 
 // find gives the event of the submission with an id; nil: it has none.
+// The index is made up to date when it is asked for; most submissions never ask.
 func (w *work) find(id loyalty.ID) *loyalty.Event {
 	if w.index == nil {
 		w.index = map[loyalty.ID]*loyalty.Event{}
@@ -286,6 +294,8 @@ func (r *Run) Reservation(name string) *loyalty.Reservation {
 // customer owns already stays theirs.
 func (r *Run) Claim(n loyalty.Name) bool {
 	if owner, taken := r.Owner(n); taken {
+		// a transaction_id is used once, also by the same customer: a second checkout is
+		// told so
 		return owner == r.Customer.ID && n.Kind != loyalty.NameTransaction
 	}
 	r.work.claims = append(r.work.claims, loyalty.Claim{Name: n, Owner: r.Customer.ID})
@@ -303,6 +313,7 @@ func (r *Run) Owner(n loyalty.Name) (loyalty.ID, bool) {
 }
 
 // Free gives a name of this customer up.
+// It is written before what is claimed: a name may change hands within one batch.
 func (r *Run) Free(n loyalty.Name) {
 	r.account.freed = append(r.account.freed, loyalty.Claim{Name: n, Owner: r.Customer.ID})
 }

@@ -164,6 +164,8 @@ func (e *Engine) Prepare(s loyalty.Submission) *Ticket {
 	return t
 }
 
+// check does all that needs neither the database nor other submissions, on the goroutine
+// of the caller: what is refused here never takes a worker's time.
 func (t *Ticket) check(e *Engine) error {
 	s := &t.sub
 	if operation, internal := programme.InternalOperations[s.Action]; internal && !s.Operation {
@@ -258,6 +260,8 @@ func (t *Ticket) gate(shape *loyalty.Shape) error {
 	return nil
 }
 
+// gateItems does so for the elements of a list. Where no property of theirs hangs on a
+// module they are not even parsed.
 func gateItems(shape *loyalty.Shape, raw json.RawMessage, name string, on map[string]bool) error {
 	gated := false
 	for _, a := range shape.Attributes {
@@ -280,6 +284,8 @@ func gateItems(shape *loyalty.Shape, raw json.RawMessage, name string, on map[st
 	return nil
 }
 
+// moduleOff refuses an attribute: taken silently, it would have no effect that its sender
+// could see.
 func moduleOff(module, property, at string) error {
 	return loyalty.ErrModuleOff.With("module", module).With("property", property).At(at)
 }

@@ -71,6 +71,7 @@ func (p *ContestProgress) Enter(count, price int64, burn []points.Portion) {
 // Revoke takes the last entries away. refund is called for those that cost
 // something, with the lots that paid and the points; it says what is left of the
 // lots. nil keeps the points spent. Entries must be at least count.
+// The last ones first: what was paid last is what a customer who changes their mind means.
 func (p *ContestProgress) Revoke(count int64, refund func(burn []points.Portion, n int64) ([]points.Portion, error)) (err error) {
 	p.Entries -= count
 	for i := len(p.Paid) - 1; i >= 0 && count > 0; i-- {
@@ -106,6 +107,7 @@ func MayEnter(r *engine.Run, id string, count int64) (*Contest, ContestProgress,
 	case c.MaxEntries != nil && p.Entries+count > *c.MaxEntries:
 		ref.Field = "data.count"
 		return nil, p, r.Refuse(ref, "reason.limit", loyalty.ErrEntriesLimit.With("limit", *c.MaxEntries))
+	// compared by division, so that the product cannot leave 64 bits
 	case c.Points > 0 && count > points.Max/c.Points:
 		return nil, p, r.NotEnough(points.Max)
 	}

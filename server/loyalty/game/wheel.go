@@ -84,6 +84,8 @@ func weights(options []WheelOption) (sum int64) {
 // pickOption lets one of the options come up, each with the probability of its
 // weight over all weights. random gives a number of 0 to n-1, all alike; -1: no
 // option has a weight.
+// It walks the weights and makes no table: wheels have a few options, which differ from
+// draw to draw where a reward is out of stock.
 func pickOption(options []WheelOption, random func(n int64) int64) int {
 	all := weights(options)
 	if all == 0 {
@@ -219,6 +221,8 @@ func prizeOf(r *engine.Run, id string) (*reward.Reward, error) {
 // does not count. One that cannot be given, such as for want of stock, does not
 // come up: the others share its place by their weights. Where nothing is left the
 // spin is refused with what is wrong with the last reward.
+// Chance is asked again for the options that are left, so that theirs keep their
+// proportions.
 func Prize(r *engine.Run, spin *loyalty.Event, w *Wheel, random func(n int64) int64) (*WheelOption, *reward.ClaimResult, error) {
 	options := slices.Clone(w.Options)
 	var refusal error
@@ -278,6 +282,8 @@ func (p WheelProgress) Left(w *Wheel, at time.Time, zone *time.Location) int64 {
 // Spin counts one spin at an instant.
 func (p *WheelProgress) Spin(w *Wheel, at time.Time, zone *time.Location) {
 	if period := w.period(at, zone); period != p.Period {
+		// the period is a name and no date: a change of the limit begins to count anew by
+		// itself
 		p.Period, p.Spins = period, 0
 	}
 	p.Spins++

@@ -32,6 +32,7 @@ func workBulk(ctx context.Context, j *Jobs, s *shift) error {
 			}
 			w.BulkOperation, left = o, true
 			if err := w.piece(ctx, s); err != nil {
+				// the others go on; the next run of the job tries it again
 				w.passed = true
 				s.count(0, fmt.Errorf("bulk operation %s: %w", o.ID, err))
 			}
@@ -60,6 +61,8 @@ func (w *bulkWork) piece(ctx context.Context, s *shift) error {
 
 // advance does a step and saves what came of it. Where another node was faster,
 // their step counts.
+// The step may take long, and runs outside of any transaction: what it made is saved only
+// under the version it began with.
 func (w *bulkWork) advance(ctx context.Context, s *shift, step func(context.Context, *bulkWork) error) error {
 	before := w.Done
 	w.State = loyalty.BulkProcessing
@@ -78,6 +81,8 @@ func (w *bulkWork) advance(ctx context.Context, s *shift, step func(context.Cont
 
 // transact does the next piece of an operation that writes. Where another node was
 // faster, nothing is done.
+// All that it writes stands or falls with the operation's own row, so that a kill leaves
+// no piece half done or done twice.
 func (w *bulkWork) transact(ctx context.Context, s *shift, write func(loyalty.AdminTx, *bulkWork) ([]loyalty.BulkItem, error)) error {
 	found := w.BulkOperation
 	err := w.Store.Change(ctx, func(tx loyalty.AdminTx) error {

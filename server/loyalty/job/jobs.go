@@ -48,6 +48,8 @@ const tailEvery = 15 * time.Second
 // jobs lists the jobs by name. What is due has one mechanism, the customer's
 // due instant, so the first four settle whatever is due: one after the other
 // finds less. tiers also recalculates structures that were changed.
+// A job does nothing that a request could not do too, at its own moment: where no node
+// runs them, what is due waits until its customer is touched.
 var jobs = map[string]job{
 	"auto_accept": {settleEvery, settle},
 	"expiry":      {settleEvery, settle},
@@ -306,8 +308,10 @@ func (j *Jobs) take(ctx context.Context, name string, early bool) (s *shift, aga
 	if wait := wait(&row, now, jobs[name].every); wait > 0 && !early {
 		return nil, wait, nil
 	}
+	// of the run, not of the node: a node that lost a lease to itself has lost it
 	owner := loyalty.NewID(now, loyalty.ID{})
 	row.Owner, row.LeaseUntil, row.StartedAt = owner.String(), now.Add(leaseTime), now
+	// of this run; what the last one came to was told when it ended
 	row.Done, row.Failed, row.Result = 0, 0, ""
 	ok, err := j.store.SwapJob(ctx, before, row)
 	if err != nil || !ok {

@@ -41,6 +41,7 @@ func fillPool(tx loyalty.AdminTx, w *bulkWork) ([]loyalty.BulkItem, error) {
 	case !errors.As(err, &known) || known.Kind == loyalty.Unavailable: // of the database: it is tried again
 		return nil, err
 	default:
+		// told as the job's failure too: it is ours, not the caller's
 		if known.Kind == loyalty.Internal {
 			w.fault = err
 		}
@@ -63,6 +64,8 @@ func fillPool(tx loyalty.AdminTx, w *bulkWork) ([]loyalty.BulkItem, error) {
 
 // fill adds one piece and moves Done on. A refusal ends the fill, and so does a fault
 // of ours, if it is an Error.
+// The pool may have been archived or changed between two pieces, so it is read anew for
+// each.
 func (w *bulkWork) fill(tx loyalty.AdminTx, plan admin.FillPlan, at *fillProgress) ([]loyalty.BulkItem, error) {
 	p, err := w.programme(tx)
 	if err != nil {
@@ -98,6 +101,8 @@ func (w *bulkWork) fillKept(f *admin.Filling) ([]loyalty.BulkItem, error) {
 	if err != nil {
 		return nil, err
 	}
+	// the database says which codes it had already, whoever added them: there is no look
+	// before that could be stale
 	slices.Sort(taken)
 	var refused []loyalty.BulkItem
 	for i, code := range codes {
@@ -125,6 +130,8 @@ func (w *bulkWork) refuse(place int, code string, count int64, err error) loyalt
 }
 
 // programme is the programme at the version that the transaction has locked.
+// It may be newer than this node's, which follows changes some moments later; a piece must
+// be made by the one in force.
 func (w *bulkWork) programme(tx loyalty.AdminTx) (*programme.Programme, error) {
 	p := w.Engine.Programme()
 	if p.Version == tx.Version() {

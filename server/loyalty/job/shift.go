@@ -52,6 +52,7 @@ func (s *shift) once(err error) error {
 }
 
 // work does the job under its lease and gives it back.
+// Renewal ends before the result is written: both compare with the row as it was last.
 func (s *shift) work(ctx context.Context, d job) error {
 	working, stop := context.WithCancel(ctx)
 	var renewal sync.WaitGroup
@@ -83,6 +84,7 @@ func (s *shift) run(ctx context.Context, d job) (err error) {
 }
 
 // renew keeps the lease until ctx ends, and stops the work where it was lost.
+// It renews three times as often as it must: one renewal that fails is no lost lease.
 func (s *shift) renew(ctx context.Context, stop func()) {
 	for {
 		if s.jobs.sleep(ctx, leaseRenew); ctx.Err() != nil {
@@ -151,6 +153,8 @@ func (s *shift) swap(ctx context.Context, change func(*loyalty.JobRow), told ...
 	case err != nil:
 		return fmt.Errorf("the job table: %w", err)
 	case !ok:
+		// for good: the row may look the same again after another node's run, and is not
+		// this run's
 		s.lost = true
 		return errLeaseLost
 	}

@@ -36,6 +36,7 @@ func recalculate(ctx context.Context, j *Jobs, s *shift) error {
 			return fmt.Errorf("the state of the job tiers: %w", err)
 		}
 	}
+	// a structure that comes back under its old id is recalculated like a new one
 	maps.DeleteFunc(w.Done, func(id, _ string) bool { return tier.Structures.Of(p)[id] == nil })
 	for _, id := range slices.Sorted(maps.Keys(tier.Structures.Of(p))) {
 		form := tier.Structures.Of(p)[id].Form()
@@ -53,6 +54,8 @@ func recalculate(ctx context.Context, j *Jobs, s *shift) error {
 }
 
 // pass recalculates the customers that are left, page by page.
+// The place is saved before each page and not after it: a run that is killed repeats a
+// page, which its name makes harmless.
 func (w *tierWork) pass(ctx context.Context, j *Jobs, s *shift) error {
 	for ctx.Err() == nil {
 		if err := s.save(ctx, loyalty.JSON(w)); err != nil {

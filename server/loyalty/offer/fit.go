@@ -51,6 +51,8 @@ func (o *Offer) Fits(cart Cart) (bool, money.Amount) {
 }
 
 // goods is what the goods of a cart cost: never less than nothing.
+// A total that the caller tells counts, with whatever their till did; only without one the
+// lines are added up.
 func (c Cart) goods(lines []money.Amount) money.Amount {
 	if c.Total != nil {
 		return max(0, *c.Total-max(0, c.Shipping))
@@ -72,6 +74,8 @@ func (o *Offer) required(cart Cart) bool {
 }
 
 // enough says whether a cart has as many pieces as are asked for.
+// It counts down, and each line by no more than is left, so that quantities of any size
+// cannot overflow.
 func (i OfferItem) enough(cart Cart) bool {
 	left := max(1, i.MinQuantity)
 	for _, item := range cart.Items {

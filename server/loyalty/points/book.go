@@ -64,6 +64,8 @@ func (b *Book) Take(event ID, n int64) error {
 // what of them had expired (which also lowers expired), then from other lots,
 // and what nothing covers becomes debt. first, where it is not zero, is the lot
 // to begin with, whether a purchase earned it or not.
+// Its own lots come first, so that the points of other purchases, with other dates, stay
+// what they are.
 func (b *Book) TakeBack(event ID, transaction string, first ID, n int64) error {
 	if b.Figures.Spendable() < n-Max {
 		return ErrOverflow
@@ -145,6 +147,8 @@ func (b *Book) draw(event ID, to Account, n int64) ([]Portion, error) {
 // Unspend gives spent points back to the lots they came from, the last in
 // spending order first. It fails with ErrNotSpent when more is asked than was
 // spent.
+// The last first: what was spent first would expire first, and is given back only where
+// there is no other.
 func (b *Book) Unspend(event ID, n int64) error {
 	if n > b.Figures.Spent {
 		return ErrNotSpent
@@ -187,6 +191,8 @@ func (b *Book) Release(event ID, hold []Portion, n int64) ([]Portion, error) {
 	return b.giveBack(event, Reserved, hold, n)
 }
 
+// giveBack frees portions, the last first. A portion whose lot cannot give it is passed over, and what is missing in the end is
+// refused as a whole.
 func (b *Book) giveBack(event ID, from Account, portions []Portion, n int64) ([]Portion, error) {
 	left := slices.Clone(portions)
 	for i := len(left) - 1; i >= 0 && n > 0; i-- {

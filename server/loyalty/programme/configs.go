@@ -34,6 +34,8 @@ type expiryConfig struct {
 	Date   string `json:"date,omitempty"` // MM-DD
 }
 
+// readEconomy reads what was sent as strictly as it will be shown: each default is written
+// out, so that a configuration read back and sent again changes nothing.
 func readEconomy(raw json.RawMessage) (any, error) {
 	c := economyConfig{Expiry: expiryConfig{Policy: points.ExpiryNone}, Negative: "allow"}
 	o, expiry, reminders := openObject(raw, "config"), json.RawMessage(nil), json.RawMessage(nil)
@@ -47,6 +49,7 @@ func readEconomy(raw json.RawMessage) (any, error) {
 	e.count("months", &c.Expiry.Months, 1, maxMonths)
 	e.take("date", "string", &c.Expiry.Date)
 	c.Expiry.check(e)
+	// a fault of the outer object goes first: the inner one may be its consequence
 	if err := e.done(); err != nil && o.err == nil {
 		return nil, err
 	}
@@ -78,6 +81,8 @@ func (c expiryConfig) check(e *object) {
 	}
 }
 
+// compile makes of a configuration what rules read. It cannot fail: what could was refused
+// when it was read.
 func (c economyConfig) compile(p *Programme) {
 	month, day, _ := points.ParseDay(c.Expiry.Date) // checked when it was read; empty gives zero
 	p.Economy = Economy{
@@ -103,6 +108,8 @@ type purchaseConfig struct {
 	InvalidCodes  string                `json:"invalid_codes"`
 }
 
+// readPurchase starts with one point for a unit of any currency that has no rate of its
+// own.
 func readPurchase(raw json.RawMessage) (any, error) {
 	one, err := money.ParseRate("1")
 	if err != nil {
@@ -139,6 +146,8 @@ func readAccept(raw json.RawMessage) (any, error) {
 	switch {
 	case days < 0 && c.Type != AcceptManual:
 		o.fail("pending_days", loyalty.ErrPropertyEmpty.Name, nil)
+	// refused rather than ignored: its sender expects purchases to be accepted by
+	// themselves
 	case days >= 0 && c.Type == AcceptManual:
 		o.refuse(NotWith("config.pending_days", "type", AcceptManual))
 	case days >= 0:
@@ -160,6 +169,7 @@ type languageConfig struct {
 	Enabled []string `json:"enabled"`
 }
 
+// readLanguage wants the default among those that are on.
 func readLanguage(raw json.RawMessage) (any, error) {
 	c := languageConfig{Default: loyalty.Languages[0], Enabled: slices.Clone(loyalty.Languages)}
 	o := openObject(raw, "config")
@@ -187,6 +197,8 @@ type tiersConfig struct {
 	ExchangeRates map[string]money.Rate `json:"exchange_rates"`
 }
 
+// readTiers reads exchange rates, by which purchases in several currencies add up to one
+// figure.
 func readTiers(raw json.RawMessage) (any, error) {
 	c := tiersConfig{ExchangeRates: map[string]money.Rate{}}
 	o := openObject(raw, "config")
@@ -206,6 +218,7 @@ type eventsConfig struct {
 	SuppressPII bool `json:"suppress_pii"`
 }
 
+// readEvents reads whether answers leave personal data out.
 func readEvents(raw json.RawMessage) (any, error) {
 	c := eventsConfig{}
 	o := openObject(raw, "config")
@@ -220,6 +233,8 @@ type leaderboardConfig struct {
 	ShowIDs bool `json:"show_ids"`
 }
 
+// readLeaderboard reads whether customers are named on boards; they are, unless it is
+// said.
 func readLeaderboard(raw json.RawMessage) (any, error) {
 	c := leaderboardConfig{ShowIDs: true}
 	o := openObject(raw, "config")
@@ -232,6 +247,7 @@ func (c leaderboardConfig) compile(p *Programme) { p.HideIDs = !c.ShowIDs }
 // switchConfig is the configuration of a module that is only on or off.
 type switchConfig struct{}
 
+// readSwitch refuses whatever is sent: a module that is only on or off has nothing to set.
 func readSwitch(raw json.RawMessage) (any, error) {
 	return switchConfig{}, openObject(raw, "config").done()
 }
@@ -247,6 +263,7 @@ const (
 // defaultSettings are those of a fresh database: euros, UTC, ±300 s.
 var defaultSettings = loyalty.Settings{Currency: "EUR", TimeZone: "UTC", AcceptanceWindow: defaultWindow}
 
+// isUpper says whether a currency is written as ISO 4217 does.
 func isUpper(s string) bool {
 	for _, r := range s {
 		if r < 'A' || r > 'Z' {

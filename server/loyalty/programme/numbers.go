@@ -39,6 +39,8 @@ func encoded(v any) json.RawMessage {
 	return bytes.TrimSpace(b.Bytes())
 }
 
+// shortest writes every number of a document as short as it goes. A text of forty digits could stand for a short number with an exponent: then the number
+// stays as it was written.
 func shortest(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -58,6 +60,7 @@ func shortest(v any) any {
 	return v
 }
 
+// sameNumber compares exactly, as fractions of any length.
 func sameNumber(a, b json.Number) bool {
 	if a == b {
 		return true
@@ -79,6 +82,7 @@ func SameJSON(a, b any) bool {
 			return false
 		}
 		for name, value := range a {
+			// there and null is not the same as not there
 			other, there := m[name]
 			if !there || !SameJSON(value, other) {
 				return false

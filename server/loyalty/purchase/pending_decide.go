@@ -39,6 +39,7 @@ func ValidateHeld(r *engine.Run, ref string) error {
 	if err != nil {
 		return err
 	}
+	// Decided first, applied second: what its rule sets off must not find it held.
 	if err := r.SetProgress(r.Event, key, nil, time.Time{}); err != nil {
 		return err
 	}
@@ -58,6 +59,8 @@ func ValidateHeld(r *engine.Run, ref string) error {
 		return err
 	}
 	r.Book.Withdraw(r.Event.ID, h.Points)
+	// What it gives is decided by today's programme, and need not be what was promised
+	// when it was held.
 	before := r.Book.Figures.Score
 	if err := apply(); err != nil {
 		return err
@@ -66,6 +69,8 @@ func ValidateHeld(r *engine.Run, ref string) error {
 }
 
 // unseal reads a held event's attributes and passes them through the gates of today.
+// A held event may wait for years, and a declared attribute may be gone by then: it is
+// refused now as a new event would be.
 func unseal(r *engine.Run, key loyalty.ProgressKey, h *HeldEvent) (needs loyalty.CustomerNeeds, apply func() error, err error) {
 	data := h.Data
 	if h.Sealed != nil {
@@ -160,6 +165,8 @@ func ExpirePending(r *engine.Run, n int64) error {
 		}
 		pending += all[i].Points
 	}
+	// All or nothing: a caller who counts on points that are not there is told, before one
+	// event is dropped.
 	if n > pending {
 		return loyalty.ErrPendingTooMuch.With("pending", pending).At("data.points")
 	}

@@ -36,6 +36,7 @@ func Price(p *programme.Programme, lines []loyalty.Line, currency string, reward
 	case !p.On[programme.ModuleIncentivizedPurchase]:
 		return 0, nil
 	}
+	// a rate of one for a currency that is not known would give a point for each forint
 	rate, known := p.RateFor(currency)
 	if !known {
 		return 0, nil
@@ -163,6 +164,7 @@ func Accept(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 		}
 	}
 	own, err := eachLine(r, e, "checkout_accept_item", t, func(item *loyalty.Event, n int64) error {
+		// on the same row as the credit: the breakdown shows a promise that was kept
 		r.Book.Withdraw(item.ID, n)
 		return r.Earn(item, n, t.Name)
 	})
@@ -180,6 +182,7 @@ func Accept(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 }
 
 // final freezes what an accepted purchase earned and burned.
+// What refunds leave is compared with it for as long as the purchase is kept.
 func final(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) {
 	t.OriginalEarned, t.OriginalBurned = t.Earned, t.Burned
 	e.Accepted = t
@@ -227,6 +230,7 @@ func Record(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 // Burn takes points of the customer for a purchase: spent at once, or held
 // while the purchase is pending. It fails with ErrNotEnoughPoints, and with
 // ErrSuspended because a suspended customer cannot spend.
+// A suspended customer still buys and earns: only what costs points is theirs no more.
 func Burn(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, n int64) (err error) {
 	if n == 0 {
 		return nil
@@ -262,6 +266,7 @@ func burned(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) *loyalty.Ev
 
 // ReleaseHold frees points that were held for a purchase, on a derived
 // release_points row.
+// Nothing held leaves no row: most purchases were never reserved for.
 func ReleaseHold(r *engine.Run, e *loyalty.Event, transaction string, hold []points.Portion) error {
 	n := points.Total(hold)
 	if n == 0 {
@@ -283,6 +288,7 @@ func Unburn(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, n int64) (e
 	restored := r.DerivePoints(e, "point_unburn", t.Name, n)
 	restored.Shown(n)
 	t.Detail.Burn, err = r.Book.Restore(restored.ID, t.Detail.Burn, n)
+	// by what came back, which may be less than was asked for
 	t.Burned -= n
 	r.Trace("unburn", "applied", "reason.unburned", n)
 	return err

@@ -11,6 +11,8 @@ import (
 
 // Account compares a customer's own row. It is told of a customer without events
 // too.
+// Profile and names are not compared: an opt-out takes them out of the journal, on
+// purpose.
 func (f *Family) Account(c *loyalty.Customer) {
 	p, a := f.rebuild.place(c.ID, "customer"), f.accounts[c.ID]
 	a.row = true
@@ -49,6 +51,7 @@ func (f *Family) Balance(customer loyalty.ID, s points.Figures, last loyalty.ID)
 func (f *Family) Lot(s *loyalty.CustomerLot) {
 	p, key := f.rebuild.place(s.Customer, "lot "+loyalty.ID(s.ID).String()), owned{s.Customer, s.ID}
 	j := f.lots[key]
+	// what is left in the end are rows that the journal has and the database lacks
 	delete(f.lots, key)
 	if !p.exists(j != nil, true) {
 		return
@@ -92,6 +95,7 @@ func (j *foldedPurchase) items(p place, lines []loyalty.Line) {
 	for i := range lines {
 		l := &lines[i]
 		stored, field := loyalty.LineEffect{Event: l.Event, LineFigures: l.LineFigures}, "items["+fmt.Sprint(i)+"]"
+		// a line is known by its event, since its place may change with an update
 		if told, known := j.lines[l.Event]; !known {
 			p.differ(field, "no such line", string(loyalty.JSON(stored)))
 		} else if told != stored {

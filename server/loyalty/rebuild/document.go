@@ -22,6 +22,8 @@ func documents[T any](p place, journal, stored *T) {
 	}
 }
 
+// member compares one. Comparing texts of everything would do as well, and take several
+// times as long over millions of rows.
 func (p place) member(name string, journal, stored reflect.Value) {
 	if journal.Comparable() && journal.Equal(stored) {
 		return
@@ -43,6 +45,7 @@ func (p place) member(name string, journal, stored reflect.Value) {
 }
 
 // isEmpty says whether a member is left out of a document.
+// nil and an empty list are the same in a document and not in Go.
 func isEmpty(v reflect.Value) bool {
 	if one, tells := v.Interface().(interface{ IsZero() bool }); tells {
 		return one.IsZero()

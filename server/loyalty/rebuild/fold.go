@@ -123,6 +123,8 @@ func (f *Family) account(a *foldedAccount, x *loyalty.Effects) {
 		return
 	}
 	if source := f.accounts[*x.MergedFrom]; source != nil {
+		// what the source stood at came over with the merge, in the effects of the
+		// target's event
 		source.told, source.status, source.progress = true, loyalty.Merged, nil
 		for campaign := range source.given {
 			a.gives(campaign)
@@ -131,6 +133,8 @@ func (f *Family) account(a *foldedAccount, x *loyalty.Effects) {
 }
 
 // date gives the lots of an event the dates that it tells.
+// The lot may be another member's by now: a merge opens it there under its old id, with
+// its old dates.
 func (f *Family) date(e *loyalty.Event) {
 	for id := range f.accounts {
 		l := f.lots[owned{id, e.ID}]

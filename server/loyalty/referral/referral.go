@@ -81,6 +81,8 @@ func referral(o *engine.Occurrence) error {
 	return nil
 }
 
+// payBonus pays both sides, once. It is noted as paid even where neither side got anything: a referral module that is
+// configured later pays no past.
 func payBonus(o *engine.Occurrence, on string) error {
 	var b bonus
 	if paid, err := o.Progress(loyalty.ProgressReferral, bonusKey.Key, &b); paid || err != nil {
@@ -132,6 +134,7 @@ func otherSide(o *engine.Occurrence, id loyalty.ID, n loyalty.CustomerNeeds) (*e
 
 // pay gives one side its points. The event of one customer does not name the
 // other one, nor their purchase.
+// The reason is sealed: it would tell one customer what the other did.
 func pay(o *engine.Occurrence, r *engine.Run, n int64, b *bonus) (*bonusPart, error) {
 	switch {
 	case n == 0:

@@ -34,11 +34,13 @@ func (v *view) points() error {
 	for i := range v.Lots {
 		l := &v.Lots[i]
 		at := l.Expiry(v.LastActivity)
+		// what has expired already is told by its own event
 		if l.Remaining == 0 || at.IsZero() || !at.After(v.now) {
 			continue
 		}
 		day := calendar.DayOf(at, v.programme.Location)
 		b := byDay[day]
+		// the earliest of the day: whoever acts by then loses none of them
 		b.n, b.at = b.n+l.Remaining, loyalty.Earlier(b.at, at)
 		byDay[day] = b
 	}
@@ -62,6 +64,7 @@ type couponExpiring struct {
 	Days      int    `json:"days"`
 }
 
+// coupons finds coupons that the customer holds and that end soon, each by itself.
 func (v *view) coupons() error {
 	if !v.programme.On[programme.ModuleCoupons] {
 		return nil
@@ -87,6 +90,8 @@ type tierExpiring struct {
 	Days      int    `json:"days"`
 }
 
+// tiers finds tiers that end if nothing happens. The day is part of what it is about: a
+// tier that was held and ends later is told of again.
 func (v *view) tiers() error {
 	if !v.programme.On[programme.ModuleTiers] || len(v.programme.Reminders.Tiers) == 0 {
 		return nil
@@ -116,6 +121,7 @@ type challengeEnding struct {
 	Days      int    `json:"days"`
 }
 
+// challenges finds challenges that the customer began and that end soon.
 func (v *view) challenges() error {
 	if !v.programme.On[programme.ModuleChallenges] || len(v.programme.Reminders.Challenges) == 0 {
 		return nil
@@ -137,6 +143,7 @@ func (v *view) challenges() error {
 	return nil
 }
 
+// progressOf reads progress where tiers and challenges look for it in a run.
 func (v *view) progressOf(kind loyalty.ProgressKind) func(string) json.RawMessage {
 	return func(key string) json.RawMessage { return v.Progress[loyalty.ProgressKey{Kind: kind, Key: key}] }
 }
@@ -164,6 +171,7 @@ func (v *view) days() error {
 		}
 	}
 	began, month, day := enrolled.Date()
+	// the day itself is year nought, and no anniversary
 	if year := v.on(month, day); v.programme.Reminders.Anniversary && year > began {
 		return v.yearly("anniversary", year, anniversary{year - began})
 	}
@@ -184,6 +192,7 @@ func (v *view) on(month time.Month, dom int) int {
 	return 0
 }
 
+// yearly adds what is told once a year: the year is what it is about.
 func (v *view) yearly(action string, year int, data any) error {
 	t, err := v.toldOf(action)
 	if err != nil {
@@ -226,6 +235,7 @@ func (v *view) silence() error {
 		return err
 	}
 	subject := strconv.FormatInt(since.UnixMilli(), 10)
+	// a longer silence is told again, a new one from its beginning
 	if before, was := t.Told[subject]; !was || days > before.Days {
 		v.due = append(v.due, reminder{"inactivity", subject, note{days, v.today()}, inactivity{days, instant(since)}})
 	}

@@ -64,6 +64,7 @@ func Claim(r *engine.Run, reward *Reward, cost int64, parent *loyalty.Event) (*C
 
 // MayClaim holds a claim against the programme's rules, in the order in which the
 // contract lists them.
+// A preview and the lists of rewards ask it too, so it changes nothing.
 func MayClaim(r *engine.Run, reward *Reward, cost int64) (engine.RewardStanding, error) {
 	needs := loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressReward), Tallies: []string{loyalty.TallyReward + reward.ID}}
 	if err := r.Require(needs); err != nil {
@@ -119,6 +120,7 @@ func payReward(r *engine.Run, e *loyalty.Event, cost int64) ([]points.Portion, e
 func give(r *engine.Run, e *loyalty.Event, reward *Reward, claim *loyalty.RewardClaim, result *ClaimResult) (err error) {
 	switch reward.Type {
 	case RewardPoints:
+		// of no purchase: no refund takes them, only the claim's own revocation
 		if err = r.Earn(e, reward.Award, ""); err == nil {
 			result.Award, claim.Award = reward.Award, reward.Award
 			e.Shown(reward.Award - claim.Points)

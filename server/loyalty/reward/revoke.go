@@ -118,6 +118,8 @@ func uncount(r *engine.Run, e *loyalty.Event, claim *loyalty.RewardClaim) error 
 	if err != nil {
 		return err
 	}
+	// It counts for who claimed it, also after it was passed on; who received it only has
+	// it in their list.
 	if i := slices.Index(standing.Received, claim.ID); i >= 0 {
 		standing.Received = slices.Delete(slices.Clone(standing.Received), i, i+1)
 	} else {
@@ -133,6 +135,8 @@ func uncount(r *engine.Run, e *loyalty.Event, claim *loyalty.RewardClaim) error 
 }
 
 // lastClaim is when the customer last claimed the reward of a revoked claim.
+// The date is shown to customers: one of a claim that was revoked would be of something
+// that did not happen.
 func lastClaim(r *engine.Run, revoked *loyalty.RewardClaim, received []loyalty.ID) (at time.Time, err error) {
 	claims, err := r.RewardClaims()
 	for _, c := range claims {

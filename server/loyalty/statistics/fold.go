@@ -39,6 +39,8 @@ func foldPiece(p *loyalty.FigurePiece, location *time.Location) (figures []loyal
 	return figures
 }
 
+// add adds to a figure. Sums have no bound: figures of years of a large programme may leave 64 bits, and money
+// is in ten thousandths.
 func (f *fold) add(e *loyalty.FiguredEvent, metric string, key loyalty.FigureKey, n int64) {
 	if n == 0 {
 		return
@@ -58,6 +60,7 @@ func (f *fold) event(e *loyalty.FiguredEvent) {
 	if x == nil {
 		return
 	}
+	// who comes back from a suspension was enrolled before
 	if x.Status == loyalty.Active && e.Action != "unsuspend" {
 		f.add(e, enrolments, loyalty.FigureKey{}, 1)
 	}
@@ -68,6 +71,8 @@ func (f *fold) event(e *loyalty.FiguredEvent) {
 		f.purchase(e, x.Purchases[i].Name, &x.Purchases[i])
 	}
 	for i := range x.Claims {
+		// the event that made the claim; others tell of it too, such as a revocation or a
+		// transfer
 		if c := &x.Claims[i]; c.ID == e.ID && e.Action != "reward_receive" {
 			f.add(e, claims, loyalty.FigureKey{}, 1)
 			f.add(e, claims, loyalty.NewFigureKey(byReward, "", c.Reward), 1)
@@ -135,11 +140,14 @@ func (f *fold) purchase(e *loyalty.FiguredEvent, name string, t *loyalty.Transac
 		of = checkoutOf(e)
 	}
 	if f.final(e, of, t) {
+		// as it was bought, also where the same piece tells of a refund of it
 		f.money(e, revenue, of, int64(t.Total+t.Refunded))
 		for _, key := range purchaseKeys(of, false) {
 			f.add(e, purchases, key, 1)
 		}
 	}
+	// by how much it has grown: effects tell the state of a purchase, not what was done to
+	// it
 	if before := f.piece.Refunded[name]; t.Refunded > before {
 		f.piece.Refunded[name] = t.Refunded
 		f.money(e, refunds, of, int64(t.Refunded-before))

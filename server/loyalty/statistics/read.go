@@ -158,6 +158,7 @@ type view struct {
 }
 
 // period is where a day belongs.
+// Days before the first period cannot come: they are not asked for.
 func (v *view) period(day int) int {
 	at, found := slices.BinarySearch(v.periods, calendar.Day(day))
 	if !found {
@@ -221,6 +222,8 @@ func (v *view) greatest(figures []loyalty.Figure) (shown []loyalty.FigureKey, le
 		last--
 	}
 	totals := map[loyalty.FigureKey]*Value{}
+	// the whole is always shown, also where nothing was counted; of money there is no
+	// currency to show it in
 	if v.By == "" && v.Metric.Unit != Money {
 		totals[loyalty.FigureKey{}] = &Value{}
 	}
@@ -242,6 +245,8 @@ func (v *view) greatest(figures []loyalty.Figure) (shown []loyalty.FigureKey, le
 	return shown, leftOff
 }
 
+// empty is a part without a figure: a period in which nothing happened is shown as 0, one
+// without a photograph as unknown.
 func (v *view) empty(key loyalty.FigureKey) *Series {
 	s := &Series{Key: key, Values: make([]Value, len(v.periods))}
 	for i, known := range v.known {
@@ -286,6 +291,7 @@ func (r Range) Before() Range {
 	return Range{r.First - (r.Last - r.First) - 1, r.First - 1}
 }
 
+// months is how many whole months the range has.
 func (r Range) months() int {
 	y1, m1, _ := r.First.Date()
 	y2, m2, _ := (r.Last + 1).Date()

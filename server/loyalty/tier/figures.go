@@ -62,6 +62,8 @@ type tierLedger struct {
 
 // count adds an entry to the figures, unless it was counted before, and says
 // whether they are others now.
+// Purchases are followed also where the entry was counted before: what a later one moves
+// depends on where they stood.
 func (l *tierLedger) count(f *TierFigures, p loyalty.PastEntry) bool {
 	n := p.Score
 	if l.structure.Base == BaseSpend {
@@ -109,6 +111,8 @@ func (l *tierLedger) spend(p loyalty.PastEntry) int64 {
 		return 0 // the guest and who claimed it are one by now: it is still theirs
 	}
 	before := l.spent[p.Transaction]
+	// the difference to what it counted so far: updates and refunds tell new totals, not
+	// steps
 	l.spent[p.Transaction] = l.structure.counted(p.Effect.State, int64(p.Effect.Total), p.Currency)
 	return l.spent[p.Transaction] - before
 }

@@ -57,6 +57,8 @@ func Enrolled(r *engine.Run) bool {
 // off the figures go on, so that they are right when it is switched on.
 func update(r *engine.Run) error {
 	for _, s := range ladders.Of(r.Programme) {
+		// two journals are one from now on: what each of them added up to is no sum, where
+		// windows begin with the enrolment
 		if mergedInto(r) && s.counts() {
 			if err := countAgain(r, s); err != nil {
 				return err
@@ -101,6 +103,7 @@ func evaluate(r *engine.Run, t tierTurn) error {
 	if row := r.ProgressRow(key); row != nil {
 		planned = row.DueAt
 	}
+	// most events change no tier: then nothing is written
 	if !t.counted && st.TierHold == before && planned.Equal(due) {
 		return nil
 	}
@@ -122,6 +125,8 @@ func dueAt(r *engine.Run, t tierTurn) time.Time {
 
 // moved writes that the customer rose or fell, as a consequence of the
 // submitted event; what came due stands on its own.
+// It is dated by what the structure looked at, not by the event: a rise that is found late
+// happened then.
 func moved(r *engine.Run, t tierTurn, from string) *loyalty.Event {
 	s, st := t.structure, t.state
 	action, data := "tier_down", any(tierDown{s.ID, st.Tier})

@@ -115,6 +115,7 @@ func (s *Structure) judge(st *TierState, v TierView) (moved bool) {
 	case s.checked(v):
 		st.GraceUntil = s.graceEnd(v.At, v.Location)
 	}
+	// a fall makes the next rise one above the given tier again
 	if s.rank(st.Earned) < s.rank(st.ManualOver) {
 		st.ManualOver = st.Earned
 	}
@@ -164,6 +165,8 @@ func (s *Structure) graceEnd(at time.Time, loc *time.Location) time.Time {
 
 // due is when the state must be looked at next if nothing happens until then;
 // zero: never.
+// Where the figure matters is asked by rank, not by points: many days may leave a window
+// without a change of tier.
 func (s *Structure) due(st *TierState, v TierView) time.Time {
 	earned := s.rank(st.Earned)
 	next := s.nextCheck(st, v, func(rank int) bool {

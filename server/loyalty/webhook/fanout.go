@@ -37,6 +37,7 @@ func (d *Deliverer) fanOut(ctx context.Context, all []loyalty.Webhook) error {
 	if err != nil {
 		return err
 	}
+	// One reading of the feed serves all webhooks that have come equally far.
 	groups := map[int64][]*loyalty.Webhook{} // by what they have looked at: most are at the end
 	for i := range all {
 		groups[all[i].Cursor] = append(groups[all[i].Cursor], &all[i])
@@ -44,6 +45,7 @@ func (d *Deliverer) fanOut(ctx context.Context, all []loyalty.Webhook) error {
 	for _, cursor := range slices.Sorted(maps.Keys(groups)) {
 		for pieces := 0; cursor < state.Head && pieces < piecesATurn; pieces++ {
 			next, err := d.piece(ctx, groups[cursor], cursor, state.Head)
+			// the same: another node was faster, and goes on
 			if err != nil || next == cursor {
 				return err
 			}
@@ -62,6 +64,7 @@ func (d *Deliverer) piece(ctx context.Context, group []*loyalty.Webhook, cursor,
 	q := loyalty.FeedQuery{After: cursor, Limit: pieceEvents, Scan: pieceNumbers}
 	var types []string
 	for _, w := range group {
+		// also those for whom nothing comes out of it have looked at these events
 		f.Deliveries[w.ID] = nil
 		types = append(types, w.Types...)
 	}
@@ -94,6 +97,8 @@ func (d *Deliverer) piece(ctx context.Context, group []*loyalty.Webhook, cursor,
 }
 
 // write writes a piece, or leaves the work to the node that was faster.
+// The cursor of each webhook is moved by the same transaction, under the value that it
+// had: of two nodes that made the same piece one writes it.
 func (d *Deliverer) write(ctx context.Context, f loyalty.FanOut) (int64, error) {
 	done, err := d.o.Store.FanOut(ctx, f)
 	if err == nil && !done || errors.Is(err, loyalty.ErrBatchConflict) {
@@ -106,6 +111,8 @@ func (d *Deliverer) write(ctx context.Context, f loyalty.FanOut) (int64, error) 
 	return f.Through, nil
 }
 
+// delivery is one event for one webhook. It names the event and does not copy it: what is
+// sent is made when it is sent, so that what is personal of a customer who has left by then is not.
 func (d *Deliverer) delivery(w *loyalty.Webhook, e *loyalty.Event, number int64, replay bool) loyalty.Delivery {
 	now := d.o.Engine.Now()
 	return loyalty.Delivery{
@@ -134,6 +141,7 @@ func (d *Deliverer) fits(ctx context.Context, w *loyalty.Webhook, e *loyalty.Eve
 		return false, err
 	}
 	facts := condition.Event{Action: e.Action, Data: data, Timestamp: e.At, Points: loyalty.Deref(e.Points)}
+	// what the event tells alone is judged without a load
 	if !c.Uses("customer") {
 		held, _, fault := c.Judge(&condition.Facts{Event: facts, Location: d.o.Zone()})
 		return held && fault == nil, nil
@@ -156,6 +164,7 @@ func (d *Deliverer) notices(ctx context.Context, all []loyalty.Webhook) error {
 		n := &list[i]
 		f := loyalty.FanOut{Deliveries: map[loyalty.ID][]loyalty.Delivery{}, Notices: []loyalty.ID{n.ID}}
 		for _, w := range all {
+			// one that fails is not told of itself at the address that fails
 			if w.ID != n.About && w.Wants(n.Type) {
 				now := d.o.Engine.Now()
 				f.Deliveries[w.ID] = []loyalty.Delivery{{
@@ -191,6 +200,7 @@ func (d *Deliverer) replays(ctx context.Context, all []loyalty.Webhook) error {
 	return nil
 }
 
+// replay makes the deliveries of the next piece of one replay.
 func (d *Deliverer) replay(ctx context.Context, w *loyalty.Webhook, r *loyalty.Replay) error {
 	f := loyalty.FanOut{From: r.Position, Through: r.Until, Replay: r}
 	q := loyalty.FeedQuery{After: r.Position, Limit: pieceEvents, Scan: pieceNumbers}
@@ -211,6 +221,7 @@ func (d *Deliverer) replay(ctx context.Context, w *loyalty.Webhook, r *loyalty.R
 			if part.Numbers[i] > r.Until || e.RecordedAt.Before(r.From) || !e.RecordedAt.Before(r.To) || !w.Wants(kind) || !loyalty.FitsTypes(types, kind) {
 				continue
 			}
+			// who was merged since is asked for by either id
 			if r.Customer != (loyalty.ID{}) && cmp.Or(part.Customers[e.Customer].ID, e.Customer) != r.Customer && e.Customer != r.Customer {
 				continue
 			}

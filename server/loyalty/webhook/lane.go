@@ -38,6 +38,8 @@ type outcome struct {
 	lost     bool // there is no such event: it is left out
 }
 
+// newLane makes a lane with an owner of its own: two lanes of one address, on two nodes or
+// one after the other, must not write each other's results.
 func newLane(d *Deliverer, id loyalty.ID, due <-chan struct{}) *lane {
 	return &lane{Deliverer: d, id: id, due: due, owner: loyalty.NewID(d.o.Engine.Now(), loyalty.ID{}), results: make(chan outcome, maxUnderWay)}
 }
@@ -47,6 +49,8 @@ func newLane(d *Deliverer, id loyalty.ID, due <-chan struct{}) *lane {
 func (l *lane) run(ctx context.Context) {
 	var done []outcome
 	for {
+		// slots are taken before work is claimed: a claimed delivery that waits for a slot
+		// would use up its lease
 		slots := l.take(ctx)
 		w, claimed, err := l.exchange(ctx, done, slots)
 		l.give(slots - len(claimed))
@@ -118,6 +122,7 @@ func (l *lane) take(ctx context.Context) (n int) {
 	return n
 }
 
+// give gives slots of the node back to the other lanes.
 func (l *lane) give(n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -165,6 +170,7 @@ func (l *lane) claim(tx loyalty.WebhookTx, slots int) ([]loyalty.Delivery, error
 	if err != nil {
 		return nil, err
 	}
+	// what other nodes have under way to the same address counts too
 	n := min(slots, allowed(w)-leased)
 	if n <= 0 {
 		return nil, nil
@@ -255,6 +261,7 @@ func (l *lane) send(w *loyalty.Webhook, claimed []loyalty.Delivery) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), leaseTime/3)
 	defer cancel()
+	// all at once: one read for the events of a claim
 	bodies, err := l.o.Renderer.Render(ctx, w, claimed)
 	if err != nil {
 		l.give(len(claimed))
@@ -263,6 +270,8 @@ func (l *lane) send(w *loyalty.Webhook, claimed []loyalty.Delivery) error {
 	now := l.o.Engine.Now()
 	m := Message{URL: w.URL, Headers: w.Headers, Type: contentType(w.Format), At: now}
 	for _, s := range w.Secrets {
+		// while secrets overlap a message is signed by each: whoever verifies needs one
+		// that fits
 		if s.ExpiresAt.IsZero() || s.ExpiresAt.After(now) {
 			m.Secrets = append(m.Secrets, s.Value)
 		}
@@ -290,6 +299,7 @@ const (
 	FormatCloudEvents = "cloudevents"
 )
 
+// contentType says what a body is, by the webhook's format.
 func contentType(format string) string {
 	if format == FormatCloudEvents {
 		return "application/cloudevents+json; charset=utf-8"
