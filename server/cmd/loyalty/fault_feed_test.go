@@ -178,7 +178,7 @@ func TestFaultFeed(t *testing.T) {
 		for i, l := range loads {
 			l.run(nodes[i].address)
 		}
-		kills, between := full(t, 3, 100), full(t, 100, 1000)
+		kills, between := full(t, 2, 100), full(t, 100, 1000)
 		for k := range kills {
 			i := k % len(nodes)
 			loads[0].progress(between)

@@ -136,9 +136,9 @@ func (d *dueWork) killWhileWorking() (kills int) {
 			workers[i].Dir, workers[i].Env = d.g.dir, clean(d.g.env...)
 			require.NoError(d, workers[i].Start())
 		}
-		enough := max(0, left-max(1, d.members/full(d.T, 5, 100)))
+		enough := max(0, left-max(1, d.members/full(d.T, 3, 100)))
 		for until := time.Now().Add(patience); d.left() > enough && time.Now().Before(until); {
-			time.Sleep(2 * time.Millisecond)
+			time.Sleep(10 * time.Millisecond) // each look counts all events
 		}
 		time.Sleep(dice.within(40 * time.Millisecond))
 		for _, w := range workers {

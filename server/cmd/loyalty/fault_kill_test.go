@@ -14,7 +14,7 @@ import (
 // acknowledged stays, and what is repeated with its key happens once.
 func TestFaultKill(t *testing.T) {
 	onBoth(t, durablePostgres, func(t *testing.T, g *ground) {
-		l, n := newLoad(t, g), full(t, 3, 250)
+		l, n := newLoad(t, g), full(t, 2, 250)
 		var restart time.Duration
 		for i := range n {
 			began := time.Now()

@@ -56,7 +56,7 @@ func TestFaultTail(t *testing.T) {
 	for i, l := range loads {
 		l.run(nodes[i].address)
 	}
-	kills := full(t, 4, 100)
+	kills := full(t, 2, 100)
 	for i := range kills {
 		loads[0].progress(100)
 		time.Sleep(dice.within(500 * time.Millisecond))
@@ -92,7 +92,7 @@ func follow(ctx context.Context, db *store.Store) error {
 			}
 			position, through[e.Customer] = e.Number, e.ID
 		}
-		time.Sleep(time.Millisecond)
+		time.Sleep(5 * time.Millisecond)
 	}
 	return nil
 }

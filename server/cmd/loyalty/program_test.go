@@ -5,11 +5,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -38,6 +41,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("LOYALTY_TORTURE") != "" {
 		patience = 10 * time.Minute
 	}
+	sideBySide()
 	dir, err := os.MkdirTemp("", "loyalty-program-")
 	if err != nil {
 		panic(err)
@@ -51,6 +55,17 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	os.Exit(code)
+}
+
+// sideBySide runs twice as many tests at once as there are processors, unless the command says how many: most of them
+// wait, for a lease to end or a server to notice something.
+func sideBySide() {
+	flag.Parse()
+	said := false
+	flag.Visit(func(f *flag.Flag) { said = said || f.Name == "test.parallel" })
+	if !said {
+		_ = flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))) // it is a flag of every test program
+	}
 }
 
 // patience bounds every wait: a loaded machine is slow, a broken program is not
