@@ -44,7 +44,7 @@ race: ## every test under the race detector (hours on two cores; PKG picks packa
 # The console needs a browser to be looked at: apt-get install chromium. `make test` skips that without one, and says so.
 .PHONY: browser
 browser: ## the console in a real browser, on both databases
-	LOYALTY_REQUIRE_BROWSER=1 RAPID_SEED=$${RAPID_SEED-1} $(GO) test ./server/cmd/loyalty -run 'TestConsole' -timeout 15m
+	LOYALTY_REQUIRE_BROWSER=1 LOYALTY_BROWSE_BOTH=1 RAPID_SEED=$${RAPID_SEED-1} $(GO) test ./server/cmd/loyalty -run 'TestConsole' -timeout 15m
 
 .PHONY: pictures
 pictures: ## the README's pictures of the console anew, over a small demonstration
@@ -161,6 +161,11 @@ ROWS ?=
 .PHONY: torture
 torture: ## the test plan: faults, histories, races, fuzzing, row by row (ROWS=R1,R8 TORTURE=50)
 	$(GO) run ./server/cmd/torture -scale $(TORTURE) -rows '$(ROWS)' $(ARGS)
+
+# Breaks the rules, the store and the signatures in one place at a time, and fails where no test sees it.
+.PHONY: mutants
+mutants: ## break the code in one place at a time: do the tests see it? (ARGS='-only coupon')
+	LOYALTY_REQUIRE_POSTGRES=1 $(GO) run ./server/cmd/mutants $(ARGS)
 
 FUZZTIME ?= 60s
 .PHONY: fuzz

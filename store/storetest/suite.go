@@ -29,6 +29,7 @@ func Run(t *testing.T, d Database) {
 		{"due list", dueList},
 		{"e-mail finds the oldest inactive", byEmail},
 		{"guards", guardsHold},
+		{"each part of a guard", eachGuard},
 		{"claims are unique", claimsUnique},
 		{"an error of work rolls back", workFails},
 		{"answers", answersLive},

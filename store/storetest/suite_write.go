@@ -73,6 +73,36 @@ func (b *bench) chained(t *testing.T, c loyalty.Customer) loyalty.Customer {
 	return c
 }
 
+// eachGuard finds that every part of what a write compares is compared: a row that differs from what was loaded in that
+// alone is a conflict.
+func eachGuard(t *testing.T, b *bench) {
+	c, w := b.full(t, "c-1")
+	refused := func(what string, change loyalty.Writes) {
+		t.Helper()
+		change.Events = []loyalty.Event{b.event(c)}
+		require.ErrorIs(t, b.put(change), loyalty.ErrBatchConflict, what)
+	}
+	for what, differ := range map[string]func(*loyalty.CustomerLot){
+		"remaining": func(l *loyalty.CustomerLot) { l.Remaining++ }, "reserved": func(l *loyalty.CustomerLot) { l.Reserved++ },
+		"spent": func(l *loyalty.CustomerLot) { l.Spent++ }, "expired": func(l *loyalty.CustomerLot) { l.Expired++ },
+	} {
+		before := w.NewLots[0]
+		differ(&before)
+		refused("a lot's "+what, loyalty.Writes{Lots: []changedLot{{Before: before, After: w.NewLots[0]}}})
+	}
+	for what, differ := range map[string]func(*loyalty.Transaction){
+		"state": func(t *loyalty.Transaction) { t.State = loyalty.Refunded }, "refunds": func(t *loyalty.Transaction) { t.Refunded++ },
+		"time": func(t *loyalty.Transaction) { t.UpdatedAt = t.UpdatedAt.Add(time.Second) },
+	} {
+		before := w.NewTransactions[0]
+		differ(&before)
+		refused("a purchase's "+what, loyalty.Writes{Transactions: []loyalty.Changed[loyalty.Transaction]{{Before: before, After: w.NewTransactions[0]}}})
+	}
+	freed := w.Claims[2]
+	freed.Owner = loyalty.NewID(b.now, loyalty.ID{})
+	refused("the owner of a name", loyalty.Writes{Freed: []loyalty.Claim{freed}})
+}
+
 // statusGuard finds that the status is compared besides the version.
 func statusGuard(t *testing.T, b *bench, loaded, profile loyalty.Customer) {
 	t.Helper()

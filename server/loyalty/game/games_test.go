@@ -69,6 +69,25 @@ func TestWheelPeriods(t *testing.T) {
 	}
 }
 
+// TestWheelLimits: spins count anew in each period, and all together where the limit is for ever.
+func TestWheelLimits(t *testing.T) {
+	spin := func(period string) (p WheelProgress, left []int64) {
+		w := &Wheel{}
+		w.Limit.Count, w.Limit.Period = 2, period
+		for _, hour := range []time.Duration{8, 9, 30} { // twice on a day, once on the next
+			at := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC).Add(hour * time.Hour)
+			left = append(left, p.Left(w, at, time.UTC))
+			p.Spin(w, at, time.UTC)
+		}
+		return p, append(left, p.Left(w, time.Date(2026, 3, 3, 8, 0, 0, 0, time.UTC), time.UTC))
+	}
+	p, left := spin(periodDay)
+	require.Equal(t, []int64{2, 1, 2, 1}, left)
+	require.Equal(t, WheelProgress{Period: "day 2026-03-03", Spins: 1, Total: 3}, p)
+	_, left = spin(periodEver)
+	require.Equal(t, []int64{2, 1, 0, 0}, left)
+}
+
 // TestContestProgress holds entries against a plain list of what each of them
 // cost: the last ones go first, and each gives back its own price.
 func TestContestProgress(t *testing.T) {

@@ -266,6 +266,14 @@ func TestPromiseIsBounded(t *testing.T) {
 	b.Withdraw(id(4), points.Max)
 	_, err := b.Credit(id(4), points.Max, points.Lot{})
 	require.NoError(t, err, "what was promised is given")
+
+	b = bookOf()
+	require.NoError(t, b.Promise(id(5), points.Max-5))
+	_, err = b.Credit(id(6), 6, points.Lot{})
+	require.ErrorIs(t, err, points.ErrOverflow, "what was promised keeps its room")
+	_, err = b.Credit(id(6), 5, points.Lot{})
+	require.NoError(t, err)
+	require.ErrorIs(t, b.Promise(id(7), 1), points.ErrOverflow, "beside what was given, too")
 }
 
 func TestDue(t *testing.T) {

@@ -411,3 +411,41 @@ func tierDay(t require.TestingT, text string) (d calendar.Day) {
 	require.NoError(t, d.UnmarshalText([]byte(text)))
 	return d
 }
+
+// TestClosedWindows: what is dated in a window and booked at the first instant of the next one is counted in neither.
+func TestClosedWindows(t *testing.T) {
+	s := ladder(Structure{Window: calendar.Window{Kind: calendar.WindowCalendar, Months: 1}}, 10)
+	april := time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC)
+	v := TierView{At: april.AddDate(0, 0, 1), Enrolled: april.AddDate(-1, 0, 0), Location: time.UTC}
+	booked := func(at time.Time) map[calendar.Day]int64 {
+		return s.Rebuild([]loyalty.PastEntry{{Event: loyalty.ID{15: 1}, At: april.Add(-time.Hour), Booked: at, Score: 12}}, v).Buckets
+	}
+	require.Equal(t, map[calendar.Day]int64{calendar.Civil(2026, time.March, 1): 12}, booked(april.Add(-time.Millisecond)))
+	require.Empty(t, booked(april))
+}
+
+// TestGivenBelowTheFigure: a tier that was given without an end below the one that the figure had reached is kept until
+// the figure rises above that, and a fall lowers what it has to rise above.
+func TestGivenBelowTheFigure(t *testing.T) {
+	now := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+	given := func() *climber {
+		c := &climber{s: ladder(Structure{Window: calendar.Window{Kind: calendar.WindowNone}}, 10, 20, 30), loc: time.UTC, enrolled: now.AddDate(-1, 0, 0)}
+		c.earn(t, now, now, 20)
+		require.Equal(t, "t1", c.st.Tier)
+		c.st.Manual, c.st.ManualOver = "t0", c.st.Earned
+		c.judge(now)
+		require.Equal(t, "t0", c.st.Tier, "what was given counts, though the figure has reached more")
+		return c
+	}
+	c := given()
+	c.earn(t, now, now, 5)
+	require.Equal(t, "t0", c.st.Tier)
+	c.earn(t, now, now, 5)
+	require.Equal(t, "t2", c.st.Tier)
+
+	c = given()
+	c.earn(t, now, now, -15)
+	require.Equal(t, "t0", c.st.Tier)
+	c.earn(t, now, now, 15)
+	require.Equal(t, "t1", c.st.Tier, "it rose above what it had fallen to")
+}
