@@ -83,6 +83,25 @@ func (o Options) CheckColumns() error {
 	return nil
 }
 
+// Map has a column of a file taken for one of ours: FILE:THEIRS=OURS, such as
+// members:Member No.=customer. Without ours it is left out. The last = counts, so that theirs may
+// have one.
+func (o *Options) Map(text string) error {
+	file, rest, named := strings.Cut(text, ":")
+	at := strings.LastIndex(rest, "=")
+	if !named || at < 1 {
+		return fmt.Errorf("map: %q is not FILE:THEIRS=OURS, such as members:Member No.=customer", text)
+	}
+	if o.Columns == nil {
+		o.Columns = map[string]map[string]string{}
+	}
+	if o.Columns[file] == nil {
+		o.Columns[file] = map[string]string{}
+	}
+	o.Columns[file][rest[:at]] = rest[at+1:]
+	return nil
+}
+
 // column is what a column of a file is, by its name there.
 func (o *Options) column(file, name string) (ours string, mapped bool) {
 	for theirs, ours := range o.Columns[file] {

@@ -30,6 +30,8 @@ import (
 type importFlags struct {
 	paths   map[string]*string
 	options intake.Options
+	mapping string   // a file
+	columns []string // further ones of theirs
 	errors  string
 	asJSON  bool
 }
@@ -43,6 +45,8 @@ func (i *importFlags) flags(f *pflag.FlagSet) {
 	f.StringVar(&i.options.Decimal, "decimal", "", "the decimal separator: . or , (files separated by commas: .)")
 	f.StringVar(&i.options.Encoding, "encoding", "", "utf-8, windows-1250 or windows-1252 (default: utf-8)")
 	f.BoolVar(&i.options.SameEmail, "allow-same-email", false, "several members may have one e-mail")
+	f.StringArrayVar(&i.columns, "map", nil, "a column by another name, FILE:THEIRS=OURS, such as members:Email=email; nothing behind the =: it is left out (again and again)")
+	f.StringVar(&i.mapping, "mapping", "", "YAML or JSON file with columns, dates, decimal, encoding and allow_same_email, as POST /admin/imports takes them")
 	f.StringVar(&i.errors, "errors", "", "CSV file to write what was found to: file, line, column, value, message")
 	f.BoolVar(&i.asJSON, "json", false, "print the result as JSON")
 }
@@ -106,6 +110,9 @@ func runImport(cmd *cobra.Command, s *settings, flags *importFlags, run func(*im
 	files := intake.InOrder(paths)
 	if len(files) == 0 {
 		return coded{codeUsage, fmt.Errorf("name at least one file: --%s", strings.Join(intake.Kinds(), ", --"))}
+	}
+	if err := flags.mapped(); err != nil {
+		return err
 	}
 	if err := flags.options.Check(); err != nil {
 		return coded{codeUsage, fmt.Errorf("--%w", err)}

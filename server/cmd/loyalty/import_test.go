@@ -123,6 +123,37 @@ func TestImport(t *testing.T) {
 }
 
 // TestImportFaults: what would be guessed elsewhere is named here, with its line.
+func TestImportMapping(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		s := migrated(t, url, importProgramme)
+		files := written(t, map[string]string{
+			"members": "Source Id;E-mail address;a=b;Notes\n007;a@shop.test;Ágnes;=1+1\n",
+			"lots":    "Source Id;Balance;Since\n007;1.500;28.02.2024\n",
+		})
+		map1 := filepath.Join(t.TempDir(), "old.yaml")
+		require.NoError(t, os.WriteFile(map1, []byte("dates: dmy\ndecimal: ','\ncolumns:\n  members: {Source Id: customer, E-mail address: handler}\n  lots: {Source id: customer, Balance: points, Since: earned_at}\n"), 0o600))
+		do := func(command string, more ...string) result {
+			return inside(t, append(append(append([]string{"import", command}, files...), s...), more...)...)
+		}
+		how := []string{"--mapping", map1, "--map", "members:E-mail address=email", "--map", "members:a=b=first_name", "--map", "members:Notes="}
+		r := do("check", how[:4]...)
+		require.Equal(t, 1, r.code)
+		require.Contains(t, r.errors, "a=b")
+		r = do("plan", append(how, "--json")...)
+		require.Equal(t, 0, r.code, r.errors)
+		require.Contains(t, strings.ReplaceAll(r.out, " ", ""), `"points":1500`)
+		r = do("apply", how...)
+		require.Equal(t, 0, r.code, r.errors)
+		r = do("reconcile", how...)
+		require.Equal(t, 0, r.code, r.errors)
+		for _, wrong := range [][]string{{"--map", "members"}, {"--map", "members:=email"}, {"--map", "members:Email=colour"}, {"--map", "people:Email=email"}, {"--mapping", "nosuch.yaml"}, {"--mapping", files[1]}} {
+			r := do("check", wrong...)
+			require.Equal(t, codeUsage, r.code, "%v %s", wrong, r.errors)
+			require.Contains(t, r.errors, wrong[0])
+		}
+	})
+}
+
 func TestImportFaults(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		s := migrated(t, url, importProgramme)
