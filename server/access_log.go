@@ -20,6 +20,10 @@ func (s *Server) log(c *gin.Context) {
 		s.observer.Began()
 		defer s.observed(c)
 	}
+	if s.tracer != nil {
+		s.trace(c)
+		defer s.followed(c)
+	}
 	defer s.logged(c)
 	c.Next()
 }
@@ -51,7 +55,7 @@ func (s *Server) logged(c *gin.Context) {
 		slog.Int("status", status), slog.Duration("duration", s.clock().Sub(r.began)),
 		slog.Int("bytes_in", len(r.body)), slog.Int("bytes_out", max(c.Writer.Size(), 0)),
 	)
-	if trace, span, ok := traceOf(c.Request.Header); ok {
+	if trace, span := s.placeOf(c, r); trace != "" {
 		attrs = append(attrs, slog.String("trace_id", trace), slog.String("span_id", span))
 	}
 	if r.key != nil {
@@ -125,7 +129,9 @@ func (s *Server) noteFailure(c *gin.Context, r *request, status int) {
 }
 
 // observed tells of a request that has ended, however it did.
-func (s *Server) observed(c *gin.Context) {
+func (s *Server) observed(c *gin.Context) { s.observer.Answered(s.answered(c)) }
+
+func (s *Server) answered(c *gin.Context) Answered {
 	r := requestOf(c)
 	a := Answered{Method: method(c.Request), Status: c.Writer.Status(), Took: s.clock().Sub(r.began)}
 	switch {
@@ -138,5 +144,5 @@ func (s *Server) observed(c *gin.Context) {
 		_, fault := asFault(r.err)
 		a.Code, a.Failure = fault.Code, fault.Name
 	}
-	s.observer.Answered(a)
+	return a
 }

@@ -35,7 +35,7 @@ func New(o Options) (*Server, error) {
 		statistics: o.Statistics,
 		vocabulary: o.Vocabulary, catalogue: o.Catalogue, limiter: o.Limiter,
 		ready: o.Ready, status: o.Status, logger: o.Logger, clock: o.Clock, publicHosts: o.PublicHosts, proxies: trusted, debug: o.SigningDebug,
-		signatures: o.ReplayGuard, observer: o.Observer, portal: o.Portal, consoleOn: o.ConsoleOn,
+		signatures: o.ReplayGuard, observer: o.Observer, tracer: o.Tracer, portal: o.Portal, consoleOn: o.ConsoleOn,
 	}
 	s.stopping = make(chan struct{})
 	s.stop = sync.OnceFunc(func() { close(s.stopping) })

@@ -1,6 +1,9 @@
 package server
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // Observer hears of requests, for whoever counts them. Each request waits for it: it must
 // be quick.
@@ -22,4 +25,18 @@ type Answered struct {
 	Code    int    // of the failure; 0: none
 	Failure string // its name
 	Took    time.Duration
+}
+
+// Tracer follows requests, for whoever wants to see where their time goes.
+type Tracer interface {
+	// Begin begins to follow a request; parent is its caller's place in a trace, a
+	// traceparent by the letter, or empty. What is done with the context is followed too.
+	Begin(ctx context.Context, parent string) (context.Context, Traced)
+}
+
+// Traced is a request that is followed: its place in a trace in hexadecimal digits, and who
+// hears how it ended.
+type Traced struct {
+	Trace, Span string
+	End         func(Answered)
 }

@@ -77,6 +77,8 @@ type Options struct {
 	Portal http.Handler
 	// Observer hears of each request; optional.
 	Observer Observer
+	// Tracer follows each request; optional.
+	Tracer Tracer
 	// Console makes what answers under /console/, of this server's own handler and what
 	// it finds out about who is at the other end; nil: there is no console.
 	Console func(api http.Handler, peer func(*http.Request) (source netip.Addr, secure bool)) (http.Handler, error)

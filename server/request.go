@@ -35,6 +35,7 @@ type request struct {
 	err       error              // what was answered as an error
 	version   int64              // of the programme that the request met
 	unbound   context.Context    // ends with the caller alone; of the feed, of exports and of findings
+	traced    Traced             // where requests are followed
 	decided   bool               // its Idempotency-Key was handed on, or it keeps no answer
 }
 

@@ -51,6 +51,7 @@ type Server struct {
 	signatures  loyalty.SignatureStore // nil: the replay guard is off
 	debug       bool
 	observer    Observer     // nil: nobody counts
+	tracer      Tracer       // nil: nothing is followed
 	portal      http.Handler // nil: there is none
 	bodies      *bodyMemory
 	exhausted   sync.Map // by key id: exhaustion

@@ -25,6 +25,9 @@ func (s adminStore) Change(ctx context.Context, work func(loyalty.AdminTx) error
 		return loyalty.ErrDamaged
 	}
 	defer s.rest()
+	if s.told != nil {
+		defer func(began time.Time) { s.told(ctx, "change", began) }(time.Now())
+	}
 	var failed error
 	worked := false
 	err := s.write.WithContext(ctx).Transaction(func(db *gorm.DB) error {

@@ -80,7 +80,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &database{own: own{news: make(chan struct{}, 1)}, sealer: sealer, now: o.Now, at: o.At}
+	d := &database{own: own{news: make(chan struct{}, 1)}, sealer: sealer, now: o.Now, at: o.At, told: o.Asked}
 	if d.now == nil {
 		d.now = time.Now
 	}

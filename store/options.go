@@ -1,6 +1,9 @@
 package store
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // Options say where the data are and how they are kept.
 type Options struct {
@@ -24,6 +27,9 @@ type Options struct {
 	BatchConnections, ReadConnections int
 	// Now is the clock for the months of the journal. Nil: time.Now.
 	Now func() time.Time
+	// Asked hears of questions that were put to the database and of changes of the programme:
+	// what kind it was (read or change) and since when. Nil: it is not told.
+	Asked func(ctx context.Context, kind string, began time.Time)
 	// At is called at every point of every write. Nil: nothing is.
 	At func(Point)
 }

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"time"
 
 	"gorm.io/gorm"
 
@@ -47,6 +48,9 @@ func (q *question) read(columns []string, rows interface {
 // answers, if any, which see the same one: each time one round trip. An error of then is
 // returned as it is.
 func (s *database) ask(ctx context.Context, first []question, then func() ([]question, error)) error {
+	if s.told != nil {
+		defer func(began time.Time) { s.told(ctx, "read", began) }(time.Now())
+	}
 	var failed error
 	follow := then
 	if then != nil {

@@ -1,6 +1,7 @@
 package deliver
 
 import (
+	"cmp"
 	"crypto/ed25519"
 	"crypto/hmac"
 	"crypto/rand"
@@ -85,7 +86,7 @@ func signed(h http.Header, m *webhook.Message) {
 	h.Set("webhook-id", m.ID)
 	h.Set("webhook-timestamp", strconv.FormatInt(m.At.Unix(), 10))
 	h.Set("webhook-signature", strings.Join(all, " "))
-	h.Set("traceparent", traceOf(m.ID))
+	h.Set("traceparent", cmp.Or(m.Trace, traceOf(m.ID)))
 	h.Del("tracestate")
 	h.Del("webhook-replay")
 	if m.Replay {

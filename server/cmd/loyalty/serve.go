@@ -74,6 +74,11 @@ func (s *settings) serve(ctx context.Context, logger *slog.Logger, out io.Writer
 	if err := makeBackupDir(s); err != nil {
 		return err
 	}
+	followed, err := s.follow(ctx, logger)
+	if err != nil {
+		return err
+	}
+	defer followed()
 	managed, err := s.manage(ctx, logger)
 	if err != nil {
 		return err
@@ -157,7 +162,7 @@ func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logg
 		a.close()
 		return nil, err
 	}
-	a.deliverer = a.newDeliverer(a.egress)
+	a.deliverer = a.newDeliverer(a.egress, s.tracing)
 	administration := admin.AdminOptions{Registry: action.Registry(), Store: a.reads, Directory: a.directory, APIs: openapi.Names()}
 	if a.metrics != nil {
 		administration.Verified = a.metrics.Verified
@@ -184,6 +189,9 @@ func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logg
 	}
 	if a.metrics != nil {
 		o.Observer = a.metrics
+	}
+	if s.tracing != nil {
+		o.Tracer = s.tracing
 	}
 	if hasConsole(s) {
 		o.Console, o.ConsoleOn = consoleOf(s, a, catalogue, limiter), people
@@ -224,6 +232,9 @@ func (s *settings) wire(ctx context.Context, a *app) (err error) {
 	}
 	if a.metrics != nil {
 		o.Observer = a.metrics
+	}
+	if s.tracing != nil {
+		o.Tracer = s.tracing
 	}
 	a.backups = backupsOf(s, a)
 	a.engine, err = engine.NewEngine(o)

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/loyalty-platform/loyalty/server"
+	"github.com/loyalty-platform/loyalty/server/tracing"
 )
 
 // settings are what an installation chooses. Each is a flag and an environment
@@ -29,7 +30,8 @@ type settings struct {
 	poolBatches, poolReads                                                               int
 	backupDir, masterKeyOld                                                              string
 	backupKeep                                                                           int
-	copied                                                                               string // the file as it was before it was migrated
+	copied                                                                               string           // the file as it was before it was migrated
+	tracing                                                                              *tracing.Tracing // nil: nothing is followed
 	webhooksAllow                                                                        []string
 	egressProxy                                                                          string
 	known                                                                                []string // the variables that any command reads

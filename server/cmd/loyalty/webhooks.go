@@ -10,6 +10,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/server/loyalty/webhook"
+	"github.com/loyalty-platform/loyalty/server/tracing"
 )
 
 // egress makes the client that calls webhooks.
@@ -38,7 +39,7 @@ func webhookRules(c *deliver.Client) admin.WebhookRules {
 }
 
 // newDeliverer makes what sends webhooks.
-func (a *app) newDeliverer(c *deliver.Client) *webhook.Deliverer {
+func (a *app) newDeliverer(c *deliver.Client, traces *tracing.Tracing) *webhook.Deliverer {
 	o := webhook.Options{
 		Store: a.store, Engine: a.engine, Sender: c,
 		Zone:     func() *time.Location { return a.directory.Programme().Location },
@@ -50,6 +51,9 @@ func (a *app) newDeliverer(c *deliver.Client) *webhook.Deliverer {
 	}
 	if a.metrics != nil {
 		o.Attempted = a.metrics.Attempted
+	}
+	if traces != nil {
+		o.Tracer = traces
 	}
 	return webhook.New(o)
 }

@@ -48,6 +48,8 @@ type EngineOptions struct {
 	Kept int
 	// Observer hears what the engine does; nil: it is not told.
 	Observer Observer
+	// Tracer follows batches; nil: nothing is followed.
+	Tracer Tracer
 }
 
 // Engine turns submissions into committed effects. It takes batches: whatever
@@ -63,6 +65,7 @@ type Engine struct {
 	clock      func() time.Time
 	keeper     *loyalty.Timekeeper // nil: the clock is trusted
 	observer   Observer
+	tracer     Tracer // nil: nothing is followed
 
 	queues  []chan waiting
 	heavy   chan waiting // of submissions that take long by themselves
@@ -78,7 +81,7 @@ type Engine struct {
 func NewEngine(o EngineOptions) (*Engine, error) {
 	e := &Engine{
 		store: o.Store, contract: o.Contract, programmes: o.Programmes, features: o.Features,
-		rules: make(map[string]Rule, len(o.Rules)), clock: o.Clock, keeper: o.Timekeeper, seed: maphash.MakeSeed(), observer: o.Observer,
+		rules: make(map[string]Rule, len(o.Rules)), clock: o.Clock, keeper: o.Timekeeper, seed: maphash.MakeSeed(), observer: o.Observer, tracer: o.Tracer,
 	}
 	e.kept.most = max(0, cmp.Or(o.Kept, keptBytes))
 	if e.observer == nil {
@@ -170,6 +173,7 @@ func (e *Engine) SubmitEach(ctx context.Context, all []loyalty.Submission, told 
 			err = loyalty.ErrUnavailable.Because(ctx.Err())
 		}
 		tickets := e.prepareSome(all[start:])
+		e.follow(ctx, tickets...)
 		if err != nil {
 			fail(tickets, err)
 		} else if err = e.process(context.WithoutCancel(ctx), tickets); repeatable(err) {
@@ -206,6 +210,17 @@ func (e *Engine) Preview(ctx context.Context, s loyalty.Submission) (loyalty.Out
 	return e.try(ctx, t)
 }
 
+// follow notes who waits for tickets, where that is wanted.
+func (e *Engine) follow(ctx context.Context, tickets ...*Ticket) {
+	if e.tracer == nil {
+		return
+	}
+	caller := e.tracer.Caller(ctx)
+	for _, t := range tickets {
+		t.caller = caller
+	}
+}
+
 // PreviewAccepted is Preview of a purchase by a programme in which none has to wait; it
 // gives that programme too. It fails as the purchase would, without a trace.
 func (e *Engine) PreviewAccepted(ctx context.Context, s loyalty.Submission) (loyalty.Outcome, *programme.Programme, error) {
@@ -227,6 +242,7 @@ func (e *Engine) try(ctx context.Context, t *Ticket) (loyalty.Outcome, error) {
 	}
 	defer release()
 	t.preview = true
+	e.follow(ctx, t)
 	err = e.complete(ctx, []*Ticket{t}, false, func(*batch) (*loyalty.Writes, error) { return &loyalty.Writes{}, nil })
 	if err != nil {
 		return loyalty.Outcome{}, loyalty.OutcomeError(err)
@@ -386,6 +402,9 @@ func (e *Engine) on(ctx context.Context, tickets []*Ticket, n loyalty.Needs, kno
 		}
 		if !n.Reading && !errors.Is(err, errIncomplete) && !errors.Is(err, errLarge) && !errors.Is(err, errUnsure) {
 			e.observer.Tried(timed.attempt(len(tickets), err))
+		}
+		if e.tracer != nil {
+			e.traced(tickets, &timed, n.Reading, err)
 		}
 	}()
 	var b *batch

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"context"
+	"errors"
 	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
@@ -49,4 +51,58 @@ func (w *watch) attempt(size int, err error) Attempt {
 	}
 	a.Load = w.loaded.Sub(w.began)
 	return a
+}
+
+// Tracer follows batches for those of their callers who are followed. Workers wait for it: it
+// must be quick.
+type Tracer interface {
+	// Caller is what is known of who waits for a batch; nil: they are not followed.
+	Caller(ctx context.Context) any
+	// Batch hears of each transaction that was tried with callers who are followed.
+	Batch(callers []any, b Traced)
+	// Decided hears what became of what a caller submitted.
+	Decided(caller any, o *loyalty.Outcome)
+}
+
+// Traced is one try of a batch, as it is followed.
+type Traced struct {
+	Attempt
+	Began   time.Time
+	Outcome string
+}
+
+// The outcomes of a try: committed, a preview, more must be loaded, another writer was faster,
+// anything else.
+const (
+	tracedCommitted  = "committed"
+	tracedPreview    = "preview"
+	tracedIncomplete = "incomplete"
+	tracedConflict   = "conflict"
+	TracedFailed     = "failed"
+)
+
+// traced tells of a try whose callers are followed.
+func (e *Engine) traced(tickets []*Ticket, w *watch, preview bool, err error) {
+	var callers []any
+	for i, t := range tickets {
+		// those of a bulk have one caller
+		if t.caller != nil && (i == 0 || t.caller != tickets[i-1].caller) {
+			callers = append(callers, t.caller)
+		}
+	}
+	if len(callers) == 0 {
+		return
+	}
+	b := Traced{Attempt: w.attempt(len(tickets), err), Began: w.began, Outcome: tracedCommitted}
+	switch {
+	case errors.Is(err, errIncomplete), errors.Is(err, errLarge):
+		b.Outcome = tracedIncomplete
+	case errors.Is(err, loyalty.ErrBatchConflict):
+		b.Outcome = tracedConflict
+	case err != nil:
+		b.Outcome = TracedFailed
+	case preview:
+		b.Outcome = tracedPreview
+	}
+	e.tracer.Batch(callers, b)
 }

@@ -37,6 +37,7 @@ func (e *Engine) enqueue(ctx context.Context, t *Ticket) (loyalty.Outcome, error
 		ctx, cancel = context.WithTimeout(ctx, submitTime)
 		defer cancel()
 	}
+	e.follow(ctx, t)
 	t.done = make(chan struct{})
 	w := waiting{t, ctx, new(atomic.Bool)}
 	if err := e.send(ctx, w); err != nil {
@@ -44,6 +45,9 @@ func (e *Engine) enqueue(ctx context.Context, t *Ticket) (loyalty.Outcome, error
 	}
 	select {
 	case <-t.done:
+		if t.caller != nil {
+			e.tracer.Decided(t.caller, &t.result.Outcome)
+		}
 		return t.result.Outcome, t.result.Err
 	case <-ctx.Done():
 	}

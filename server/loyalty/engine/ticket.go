@@ -122,6 +122,7 @@ type Ticket struct {
 	item        loyalty.BulkKey  // of a bulk operation, that ends with it; zero: none
 	task        func(*Run) error // what it does instead of an event; nil: nothing
 
+	caller any // who waits for it, where that is followed
 	result loyalty.Result
 	done   chan struct{}
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
@@ -21,6 +22,7 @@ func (e *Engine) View(ctx context.Context, n loyalty.CustomerNeeds, look func(*R
 	}
 	defer release()
 	t := &Ticket{programme: e.programmes.Programme(), needs: n, preview: true}
+	e.follow(ctx, t)
 	for tries := 1; ; tries++ {
 		seen, err := e.look(ctx, t, look)
 		switch {
@@ -39,7 +41,13 @@ func (e *Engine) View(ctx context.Context, n loyalty.CustomerNeeds, look func(*R
 func (e *Engine) look(ctx context.Context, t *Ticket, look func(*Run) error) (seen, err error) {
 	n := needs([]*Ticket{t}, e.Now())
 	n.Reading = true
+	timed := watch{began: time.Now()}
+	if t.caller != nil {
+		defer func() { e.traced([]*Ticket{t}, &timed, true, err) }()
+	}
 	err = e.store.Within(ctx, n, func(l *loyalty.Loaded) (*loyalty.Writes, error) {
+		timed.loaded = time.Now()
+		defer func() { timed.decided = time.Now() }()
 		seen = e.newBatch(l, n).show(t, look)
 		return &loyalty.Writes{}, nil
 	})

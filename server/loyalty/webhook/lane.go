@@ -283,7 +283,7 @@ func (l *lane) send(w *loyalty.Webhook, claimed []loyalty.Delivery) error {
 		go func() {
 			o := outcome{delivery: d, at: now, lost: len(one.Body) == 0}
 			if !o.lost {
-				o.answer = l.o.Sender.Send(context.Background(), &one) // it bounds itself
+				o.answer = l.attempt(&d, &one)
 				l.o.Attempted(w.ID, o.answer.success(), o.answer.Took)
 			}
 			l.give(1)
@@ -291,6 +291,17 @@ func (l *lane) send(w *loyalty.Webhook, claimed []loyalty.Delivery) error {
 		}()
 	}
 	return nil
+}
+
+// attempt sends a message once, and has that followed where it is wanted.
+func (l *lane) attempt(d *loyalty.Delivery, m *Message) Answer {
+	end := func(*Answer) {}
+	if l.o.Tracer != nil {
+		m.Trace, end = l.o.Tracer.Attempt(d.Event, l.id, d.Type)
+	}
+	a := l.o.Sender.Send(context.Background(), m) // it bounds itself
+	end(&a)
+	return a
 }
 
 // The formats of messages.

@@ -28,6 +28,7 @@ type Message struct {
 	ID      string    // stays the same however often it is sent
 	At      time.Time // of this attempt
 	Secrets []string  // one signature for each
+	Trace   string    // the attempt's place in a trace, a traceparent; empty: nothing is followed
 	Replay  bool      // it is sent anew because somebody asked for it
 }
 
@@ -43,6 +44,13 @@ type Engine interface {
 	Now() time.Time
 }
 
+// Tracer follows attempts.
+type Tracer interface {
+	// Attempt begins to follow an attempt to tell an event; kind is the type of the message.
+	// place is the attempt's place in a trace, a traceparent; end hears what came of it.
+	Attempt(event, webhook loyalty.ID, kind string) (place string, end func(*Answer))
+}
+
 // Options are what a Deliverer is made of.
 type Options struct {
 	Store    loyalty.WebhookStore
@@ -55,6 +63,8 @@ type Options struct {
 	Told   func(kind string, w *loyalty.Webhook)
 	// Attempted hears of each attempt; nil: it is not told.
 	Attempted func(webhook loyalty.ID, delivered bool, took time.Duration)
+	// Tracer follows attempts; nil: nothing is followed.
+	Tracer Tracer
 	// Sleep waits, or returns when ctx ends; nil: a timer.
 	Sleep func(ctx context.Context, d time.Duration)
 }

@@ -1,0 +1,98 @@
+// Package tracing follows what happens, for whoever wants to see where the time goes: a span
+// for each request, for the batch that decided it, for what was read, decided and written, and
+// for each attempt to tell a webhook, sent to a collector (OTLP over HTTP). The variables of
+// OpenTelemetry set it, and nothing else does. It is the only importer of its libraries.
+package tracing
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// Tracing makes spans and sends them. It is safe for concurrent use.
+type Tracing struct {
+	provider *sdk.TracerProvider
+	tracer   trace.Tracer
+	database string
+}
+
+// Options are what a Tracing is made of besides the environment.
+type Options struct {
+	Version  string // of the program
+	Database string // as OpenTelemetry calls it: sqlite or postgresql
+	// Report hears what became of spans that could not be sent.
+	Report func(error)
+}
+
+// New makes a Tracing as the environment says; nil where it names no collector, or says that
+// there is to be none. Its errors name the variable.
+func New(ctx context.Context, o Options) (*Tracing, error) {
+	wanted, err := configured()
+	if !wanted || err != nil {
+		return nil, err
+	}
+	sampler, err := samplerOf(os.Getenv("OTEL_TRACES_SAMPLER"), os.Getenv("OTEL_TRACES_SAMPLER_ARG"))
+	if err != nil {
+		return nil, err
+	}
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(o.Report))
+	exporter, err := otlptracehttp.New(ctx) // it reads its variables itself
+	if err != nil {
+		return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_ENDPOINT: %w", err)
+	}
+	about, err := resource.New(ctx, resource.WithTelemetrySDK(),
+		resource.WithAttributes(attribute.String("service.name", "loyalty"), attribute.String("service.version", o.Version)), resource.WithFromEnv())
+	if err != nil {
+		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
+	}
+	t := &Tracing{database: o.Database, provider: sdk.NewTracerProvider(
+		sdk.WithBatcher(exporter), sdk.WithResource(about), sdk.WithSampler(sampler), sdk.WithIDGenerator(ids{}))}
+	t.tracer = t.provider.Tracer("github.com/loyalty-platform/loyalty")
+	return t, nil
+}
+
+// Close sends what was not sent yet, as long as ctx lasts.
+func (t *Tracing) Close(ctx context.Context) error { return t.provider.Shutdown(ctx) }
+
+// configured says whether spans are wanted, and whether they are wanted in a form that is
+// spoken here.
+func configured() (bool, error) {
+	if strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") {
+		return false, nil
+	}
+	endpoint, name := first("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+	exporter := os.Getenv("OTEL_TRACES_EXPORTER")
+	if endpoint == "" || exporter == "none" {
+		return false, nil
+	}
+	if exporter != "" && exporter != "otlp" {
+		return false, fmt.Errorf("OTEL_TRACES_EXPORTER: %q is not spoken here; otlp is, and none switches it off", exporter)
+	}
+	if u, err := url.Parse(endpoint); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return false, fmt.Errorf("%s: is not the address of a collector, such as http://127.0.0.1:4318", name)
+	}
+	if protocol, name := first("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"); protocol != "" && protocol != "http/protobuf" {
+		return false, fmt.Errorf("%s: %q is not spoken here; http/protobuf is", name, protocol)
+	}
+	return true, nil
+}
+
+// first is the value of the first variable that has one, and its name.
+func first(names ...string) (value, name string) {
+	for _, name = range names {
+		if value = os.Getenv(name); value != "" {
+			return value, name
+		}
+	}
+	return "", name
+}
