@@ -146,3 +146,26 @@ func (s *Server) answered(c *gin.Context) Answered {
 	}
 	return a
 }
+
+// trace begins to follow a request, as a part of its caller's trace where they sent one.
+func (s *Server) trace(c *gin.Context) {
+	parent := ""
+	if _, _, ok := traceOf(c.Request.Header); ok {
+		parent = c.Request.Header["Traceparent"][0]
+	}
+	ctx, traced := s.tracer.Begin(c.Request.Context(), parent)
+	c.Request, requestOf(c).traced = c.Request.WithContext(ctx), traced
+}
+
+// followed tells how a request ended.
+func (s *Server) followed(c *gin.Context) { requestOf(c).traced.End(s.answered(c)) }
+
+// placeOf is a request's place in a trace, for the log: its own where it is followed, else its
+// caller's; empty: it has none.
+func (s *Server) placeOf(c *gin.Context, r *request) (trace, span string) {
+	if r.traced.Trace != "" {
+		return r.traced.Trace, r.traced.Span
+	}
+	trace, span, _ = traceOf(c.Request.Header)
+	return trace, span
+}

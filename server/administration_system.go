@@ -34,7 +34,7 @@ func (a *administrationAPI) systemOf(s *System) administration.System {
 			Product: administration.SystemDatabaseProduct(s.Database.Product), Version: s.Database.Version, Encoding: s.Database.Encoding,
 			Schema: s.Database.Schema, Bytes: s.Database.Bytes,
 		},
-		Nodes: []administration.SystemNode{}, Tail: administration.SystemTail{Head: s.Head, Unnumbered: s.Unnumbered},
+		Replicas: []administration.SystemReplica{}, Nodes: []administration.SystemNode{}, Tail: administration.SystemTail{Head: s.Head, Unnumbered: s.Unnumbered},
 		Followers: []administration.SystemFollower{}, Due: administration.SystemDue{Customers: s.Due, OldestAt: instantOrNil(s.Oldest)},
 		Jobs: administration.SystemJobs{Late: orEmpty(s.Late), Failing: orEmpty(s.Failing), Running: orEmpty(s.Running)},
 		Webhooks: administration.SystemWebhooks{
@@ -44,6 +44,13 @@ func (a *administrationAPI) systemOf(s *System) administration.System {
 	}
 	if s.Database.LogBytes >= 0 {
 		out.Database.LogBytes = &s.Database.LogBytes
+	}
+	for _, r := range s.Replicas {
+		shown := administration.SystemReplica{Name: r.Name, State: administration.SystemReplicaState(r.State), Reads: r.Reads, Lost: r.Lost}
+		if r.Lag >= 0 {
+			shown.LagMs = new(r.Lag.Milliseconds())
+		}
+		out.Replicas = append(out.Replicas, shown)
 	}
 	for _, n := range s.Nodes {
 		out.Nodes = append(out.Nodes, administration.SystemNode{

@@ -13,6 +13,7 @@ type System struct {
 	Node                   loyalty.ID // who looks
 	Program                SystemProgram
 	Database               SystemDatabase
+	Replicas               []SystemReplica
 	Nodes                  []loyalty.Node
 	Head                   int64 // the last number of the tail
 	Unnumbered             int64 // events that this node committed and that have no number yet
@@ -34,6 +35,13 @@ type SystemDatabase struct {
 	Product, Version, Encoding string
 	Schema, Bytes              int64
 	LogBytes                   int64 // negative: it has no log of its own
+}
+
+// SystemReplica is a standby that answers reads.
+type SystemReplica struct {
+	Name, State string
+	Lag         time.Duration // negative: it is not known
+	Reads, Lost int64
 }
 
 // SystemFollower is who follows the tail.

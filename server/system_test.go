@@ -38,6 +38,9 @@ func TestSystem(t *testing.T) {
 			Now: time.Now, Store: h.store, Keys: h.admin.Keys, Jobs: jobs.List, Listen: "127.0.0.1:8080", Local: true, LogMost: 1 << 40,
 			OldestPostgres: store.OldestPostgres, Node: here.ID, BackupDir: folder, Program: server.SystemProgram{Version: "v1", Go: "go", Platform: "p"},
 		}
+		patient.Replicas = func(context.Context) ([]store.Replica, error) {
+			return []store.Replica{{Name: "replica1", State: "ready", Lag: 12 * time.Millisecond, Reads: 7, Lost: 1}, {Name: "replica2", State: "away", Lag: -1}}, nil
+		}
 		for _, n := range []loyalty.Node{old, away, here} {
 			require.NoError(t, h.store.NoteNode(t.Context(), n, now.Add(-loyalty.NodeLife)))
 		}
@@ -58,6 +61,10 @@ func TestSystem(t *testing.T) {
 		require.Equal(t, http.StatusOK, h.post("/admin/webhooks/"+data(t, made)["webhook_id"].(string)+"/pause", "").status)
 
 		got := systemOf(t, h)
+		require.Len(t, got.Replicas, 2)
+		require.Equal(t, []any{"replica1", "ready", int64(12), int64(7), int64(1)}, []any{got.Replicas[0].Name, got.Replicas[0].State, *got.Replicas[0].Lag, got.Replicas[0].Reads, got.Replicas[0].Lost})
+		require.Equal(t, "away", got.Replicas[1].State)
+		require.Nil(t, got.Replicas[1].Lag, "it is not known")
 		require.Equal(t, here.ID.String(), got.Node)
 		require.Len(t, got.Nodes, 2, "who was not seen for a day is forgotten")
 		require.Equal(t, []any{"away", false, "here", true}, []any{got.Nodes[0].Host, got.Nodes[0].Here, got.Nodes[1].Host, got.Nodes[1].Here})
@@ -94,6 +101,11 @@ func TestSystem(t *testing.T) {
 
 // system is what the test reads of the answer; the contract checks the rest.
 type system struct {
+	Replicas []struct {
+		Name, State string
+		Lag         *int64 `json:"lag_ms"`
+		Reads, Lost int64
+	}
 	At       time.Time
 	Node     string `json:"node_id"`
 	Database struct{ Bytes int64 }

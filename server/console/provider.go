@@ -77,6 +77,14 @@ func newProvider(o Outside, url string) *provider {
 	}}
 }
 
+// Discover asks a provider what it says of itself, as a sign-in would.
+func Discover(ctx context.Context, issuer string) error {
+	p := newProvider(Outside{Issuer: issuer}, "")
+	defer p.client.CloseIdleConnections()
+	_, err := p.discover(ctx)
+	return err
+}
+
 // short cuts answers that are too long to be a provider's.
 type short struct{ http.RoundTripper }
 

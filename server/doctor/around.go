@@ -108,3 +108,18 @@ func redis(ctx context.Context, p *Patient) []Finding {
 	}
 	return nil
 }
+
+// provider asks the provider of sign-ins: where it does not answer, or calls itself otherwise
+// than the setting, nobody comes in by it.
+func provider(ctx context.Context, p *Patient) []Finding {
+	if p.Provider == nil {
+		return nil
+	}
+	if err := p.Provider(ctx); err != nil {
+		return []Finding{{
+			Severity: Warning, Says: "nobody can sign in by the provider of LOYALTY_OIDC_ISSUER: " + err.Error(),
+			Do: "curl " + strings.TrimSuffix(p.Issuer, "/") + "/.well-known/openid-configuration",
+		}}
+	}
+	return nil
+}

@@ -57,6 +57,10 @@ type Patient struct {
 	Jobs    func(context.Context) ([]job.Job, error)
 	// Redis asks whether Redis answers; nil: none is set.
 	Redis func(context.Context) error
+	// Issuer is the provider by which people sign in to the console, Provider asks what it says
+	// of itself; nil: there is none, or it is not asked.
+	Issuer   string
+	Provider func(context.Context) error
 	// Replicas are the standbys that answer reads, as they are found; nil: none is set.
 	Replicas func(context.Context) ([]store.Replica, error)
 	// LogMost is how large SQLite's log may be; a reader that does not end holds it up.
@@ -76,7 +80,7 @@ type check struct {
 var checks = []check{
 	{"settings", settings}, {"secrets", secrets}, {"network", network}, {"schema", schema}, {"master key", masterKey}, {"database", database},
 	{"journal", journal}, {"clock", clock}, {"disk", disk}, {"log", sqliteLog}, {"jobs", jobs}, {"followers", followers}, {"keys", keys},
-	{"redis", redis}, {"replicas", replicas}, {"backups", backups}, {"webhooks", webhooks}, {"users", users}, {"ledger", ledger},
+	{"redis", redis}, {"replicas", replicas}, {"sign-in", provider}, {"backups", backups}, {"webhooks", webhooks}, {"users", users}, {"ledger", ledger},
 }
 
 // Examine looks at everything. A check without a finding has one that says it is fine.

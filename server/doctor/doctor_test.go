@@ -85,6 +85,9 @@ func TestFindings(t *testing.T) {
 				return []store.Replica{{Name: "replica1", State: "ready"}, {Name: "replica2", State: "away"}}, nil
 			}
 		}, check: "replicas", severity: doctor.Warning, says: "replica2 does not answer"},
+		{name: "a provider of sign-ins is away", change: func(_ *testing.T, p *doctor.Patient) {
+			p.Issuer, p.Provider = "https://sso.example.com/", func(context.Context) error { return errors.New("no such host") }
+		}, check: "sign-in", severity: doctor.Warning, says: "nobody can sign in by the provider of LOYALTY_OIDC_ISSUER: no such host"},
 		{name: "a broken ledger", sql: []string{"DROP TRIGGER %s"}, check: "ledger", severity: doctor.Broken, says: "the ledger is broken"},
 		{name: "a follower waits for long", sql: []string{"UPDATE tail_state SET head = 1", "INSERT INTO followers (name, position) VALUES ('slow', 0)", "INSERT INTO tail (number, customer_id, event_id, recorded_at) VALUES (1, {id}, {id}, 1000)"}, check: "followers", severity: doctor.Warning, says: "slow is 1 events behind, for"},
 		{name: "no backups, and the world can call", change: func(_ *testing.T, p *doctor.Patient) {

@@ -18,7 +18,7 @@ import (
 func System(ctx context.Context, p *Patient) (*server.System, error) {
 	s := &server.System{At: p.Now().UTC(), Node: p.Node, Program: p.Program, Unnumbered: int64(p.Store.Unnumbered())}
 	for _, look := range []func(context.Context, *Patient, *server.System) error{
-		systemDatabase, systemNodes, systemWork, systemJobs, systemWebhooks, systemBackups,
+		systemDatabase, systemReplicas, systemNodes, systemWork, systemJobs, systemWebhooks, systemBackups,
 	} {
 		if err := look(ctx, p, s); err != nil {
 			return nil, err
@@ -45,6 +45,17 @@ func systemDatabase(ctx context.Context, p *Patient, s *server.System) (err erro
 		s.Database.LogBytes = size
 	}
 	s.Database.Schema, err = p.Store.SchemaVersion(ctx)
+	return err
+}
+
+func systemReplicas(ctx context.Context, p *Patient, s *server.System) error {
+	if p.Replicas == nil {
+		return nil
+	}
+	all, err := p.Replicas(ctx)
+	for _, r := range all {
+		s.Replicas = append(s.Replicas, server.SystemReplica{Name: r.Name, State: r.State, Lag: r.Lag, Reads: r.Reads, Lost: r.Lost})
+	}
 	return err
 }
 

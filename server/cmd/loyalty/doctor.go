@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/loyalty-platform/loyalty/server/console"
 	"github.com/loyalty-platform/loyalty/server/doctor"
 	"github.com/loyalty-platform/loyalty/server/limit"
 	"github.com/loyalty-platform/loyalty/server/loyalty/job"
@@ -97,6 +98,9 @@ func patientOf(s *settings, db *store.Store) *doctor.Patient {
 		p.Replicas = func(ctx context.Context) ([]store.Replica, error) {
 			return replicasNow(ctx, db, store.ReplicaOptions{URLs: replicaURLs(s.replicaURL), Lag: s.replicaLag}, readyTime)
 		}
+	}
+	if issuer := s.outside.issuer; issuer != "" {
+		p.Issuer, p.Provider = issuer, func(ctx context.Context) error { return console.Discover(ctx, issuer) }
 	}
 	if s.redisURL != "" {
 		p.Redis = func(ctx context.Context) error { return limit.Ping(ctx, s.redisURL) }

@@ -51,6 +51,24 @@ func (i *importFlags) flags(f *pflag.FlagSet) {
 	f.BoolVar(&i.asJSON, "json", false, "print the result as JSON")
 }
 
+// mapped adds to the options what --mapping and --map say.
+func (i *importFlags) mapped() error {
+	if i.mapping != "" {
+		if err := i.options.ReadMapping(i.mapping); err != nil {
+			return coded{codeUsage, fmt.Errorf("--mapping: %w", err)}
+		}
+	}
+	for _, text := range i.columns {
+		if err := i.options.Map(text); err != nil {
+			return coded{codeUsage, fmt.Errorf("--%w", err)}
+		}
+	}
+	if err := i.options.CheckColumns(); err != nil {
+		return coded{codeUsage, fmt.Errorf("--map: %w", told(err))}
+	}
+	return nil
+}
+
 func newImport(s *settings) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "import", Short: "Take over members, points and purchases from another system's files",

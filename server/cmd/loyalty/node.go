@@ -11,6 +11,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server"
 	"github.com/loyalty-platform/loyalty/server/doctor"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/store"
 )
 
 // presence is this node among the others of its database.
@@ -33,6 +34,10 @@ func newPresence(a *app, listen string) presence {
 func (p presence) system(s *settings) func(context.Context) (*server.System, error) {
 	patient := patientOf(s, p.app.store)
 	patient.Node, patient.LedgerTime, patient.Jobs, patient.Keys = p.ID, 0, p.app.jobs.List, p.app.admin.Keys
+	patient.Provider = nil // whoever looks again and again does not wait for it
+	if reads := p.app.reads; reads != nil {
+		patient.Replicas = func(context.Context) ([]store.Replica, error) { return reads.Replicas(), nil }
+	}
 	patient.Program = server.SystemProgram{Version: p.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	return func(ctx context.Context) (*server.System, error) { return doctor.System(ctx, patient) }
 }

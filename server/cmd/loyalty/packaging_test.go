@@ -37,6 +37,9 @@ func runs(t *testing.T, args []string) {
 	require.Empty(t, c.Flags().Args(), "%v", args)
 }
 
+// pinned is an image with the version that it is of.
+const pinned = `^[a-z./]+:v?\d+(\.\d+)*(@sha256:[0-9a-f]{64})?$`
+
 // TestDockerfile: the image is the program alone, run by nobody in particular, with commands
 // and settings that there are.
 func TestDockerfile(t *testing.T) {
@@ -57,7 +60,12 @@ func TestDockerfile(t *testing.T) {
 	require.Equal(t, []string{"loyalty"}, line("ENTRYPOINT"))
 	runs(t, line("CMD"))
 	check := line("HEALTHCHECK")
-	require.Equal(t, "loyalty", check[0])
+	require.Equal(t, []string{"loyalty", "healthcheck"}, check)
+	for _, from := range regexp.MustCompile(`(?m)^FROM (?:--\S+ )?(\S+)`).FindAllStringSubmatch(string(text), -1) {
+		if from[1] != "scratch" {
+			require.Regexp(t, pinned, from[1], "an image is named by its version")
+		}
+	}
 	runs(t, check[1:])
 	module, err := os.ReadFile(filepath.Join("..", "..", "..", "go.mod"))
 	require.NoError(t, err)
@@ -79,6 +87,10 @@ func TestCompose(t *testing.T) {
 			Profiles    []string          `json:"profiles"`
 			Environment map[string]string `json:"environment"`
 			ReadOnly    bool              `json:"read_only"`
+			User        string            `json:"user"`
+			Restart     string            `json:"restart"`
+			CapDrop     []string          `json:"cap_drop"`
+			SecurityOpt []string          `json:"security_opt"`
 		} `json:"services"`
 		Configs map[string]any `json:"configs"`
 	}
@@ -89,7 +101,18 @@ func TestCompose(t *testing.T) {
 		profiles = append(profiles, s.Profiles...)
 		if s.Image == "loyalty" {
 			require.True(t, s.ReadOnly, name)
+			require.Equal(t, []string{"ALL"}, s.CapDrop, name)
+			require.Equal(t, []string{"no-new-privileges:true"}, s.SecurityOpt, name)
+			if s.User != "" { // what only writes a file into a new volume
+				require.Equal(t, []string{"print", "no"}, []string{s.Command[0], s.Restart}, "%s: nothing that serves is root", name)
+			}
+			for variable := range s.Environment {
+				require.Contains(t, variables(newRoot()), variable, name)
+			}
 			runs(t, append(slices.Clone(s.Command), []string{"serve"}[min(1, len(s.Command)):]...))
+		}
+		if s.Image != "loyalty" {
+			require.Regexp(t, pinned, s.Image, "%s: an image is named by its version", name)
 		}
 		for _, p := range s.Ports {
 			require.True(t, strings.HasPrefix(p, "127.0.0.1:"), "%s: %s", name, p)

@@ -74,11 +74,12 @@ func (s *settings) serve(ctx context.Context, logger *slog.Logger, out io.Writer
 	if err := makeBackupDir(s); err != nil {
 		return err
 	}
-	followed, err := s.follow(ctx, logger)
+	traces, finish, err := followed(ctx, s.embedded(), logger)
 	if err != nil {
 		return err
 	}
-	defer followed()
+	s.tracing = traces
+	defer finish()
 	managed, err := s.manage(ctx, logger)
 	if err != nil {
 		return err

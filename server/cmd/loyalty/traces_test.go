@@ -91,6 +91,15 @@ func says(s *v1.Span, name string) string {
 	return ""
 }
 
+func counts(s *v1.Span, name string) int64 {
+	for _, a := range s.Attributes {
+		if a.Key == name {
+			return a.Value.GetIntValue()
+		}
+	}
+	return 0
+}
+
 // TestTraces: a caller's trace goes on through the request, the batch that decided it and its
 // statements, and names the event, whose id is that of the trace in which it is told to a
 // webhook. Nothing in it names a customer.
@@ -131,7 +140,7 @@ func TestTraces(t *testing.T) {
 			}
 		}
 		require.NoError(t, json.Unmarshal([]byte(body), &added))
-		status, body = send(http.MethodGet, "/events/feed?limit=5", "")
+		status, body = send(http.MethodGet, "/admin/webhooks", "")
 		require.Equal(t, 200, status, body)
 		status, body = send(http.MethodPost, "/events", `{"customer":"canary-member","action":"point_spend","data":{"points":700}}`)
 		require.Equal(t, 422, status, body)
@@ -139,7 +148,7 @@ func TestTraces(t *testing.T) {
 		ofCaller := func(s *v1.Span) bool {
 			return hex.EncodeToString(s.TraceId) == theirs && hex.EncodeToString(s.ParentSpanId) == parent
 		}
-		request := spans.find(t, "POST /events", func(s *v1.Span) bool { return ofCaller(s) && says(s, "error.type") == "" })
+		request := spans.find(t, "POST /events", func(s *v1.Span) bool { return ofCaller(s) && counts(s, "http.response.status_code") == 200 })
 		require.Equal(t, "events", says(request, "loyalty.api"))
 		require.Equal(t, v1.Span_SPAN_KIND_SERVER, request.Kind)
 		batch := spans.find(t, "batch", childOf(request))
@@ -151,9 +160,9 @@ func TestTraces(t *testing.T) {
 			require.GreaterOrEqual(t, part.StartTimeUnixNano, batch.StartTimeUnixNano)
 			require.LessOrEqual(t, part.EndTimeUnixNano, batch.EndTimeUnixNano)
 		}
-		read := spans.find(t, "read", childOf(spans.find(t, "GET /events/feed", ofCaller)))
+		read := spans.find(t, "read", childOf(spans.find(t, "GET /admin/webhooks", ofCaller)))
 		require.Contains(t, []string{"sqlite", "postgresql"}, says(read, "db.system.name"))
-		refused := spans.find(t, "POST /events", func(s *v1.Span) bool { return ofCaller(s) && says(s, "error.type") != "" })
+		refused := spans.find(t, "POST /events", func(s *v1.Span) bool { return ofCaller(s) && counts(s, "http.response.status_code") == 422 })
 		require.NotEqual(t, v1.Status_STATUS_CODE_ERROR, refused.GetStatus().GetCode(), "a refusal is no fault of the server")
 		spans.find(t, "change", func(s *v1.Span) bool { return len(s.ParentSpanId) > 0 })
 
@@ -231,11 +240,10 @@ func TestTracesOff(t *testing.T) {
 				t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318")
 				t.Setenv(env[0], env[1])
 			}
-			s := &settings{}
-			end, err := s.follow(t.Context(), nil)
+			made, end, err := followed(t.Context(), true, nil)
 			require.NoError(t, err)
-			require.Nil(t, s.tracing)
-			require.Nil(t, s.asked())
+			require.Nil(t, made)
+			require.Nil(t, asked(made))
 			end()
 		})
 	}
@@ -246,7 +254,7 @@ func TestTracesOff(t *testing.T) {
 		t.Run(wrong[0], func(t *testing.T) {
 			t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318")
 			t.Setenv(wrong[0], wrong[1])
-			_, err := (&settings{}).follow(t.Context(), nil)
+			_, _, err := followed(t.Context(), true, nil)
 			require.ErrorContains(t, err, wrong[0])
 			require.NotContains(t, err.Error(), "\n")
 		})

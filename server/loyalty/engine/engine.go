@@ -453,3 +453,29 @@ func Panicked(fault any, decided bool) error {
 
 // emptyObject is the data of an event that was sent without any.
 var emptyObject = json.RawMessage("{}")
+
+// traced tells of a try whose callers are followed.
+func (e *Engine) traced(tickets []*Ticket, w *watch, preview bool, err error) {
+	var callers []any
+	for i, t := range tickets {
+		// those of a bulk have one caller
+		if t.caller != nil && (i == 0 || t.caller != tickets[i-1].caller) {
+			callers = append(callers, t.caller)
+		}
+	}
+	if len(callers) == 0 {
+		return
+	}
+	b := Traced{Attempt: w.attempt(len(tickets), err), Began: w.began, Outcome: tracedCommitted}
+	switch {
+	case errors.Is(err, errIncomplete), errors.Is(err, errLarge):
+		b.Outcome = tracedIncomplete
+	case errors.Is(err, loyalty.ErrBatchConflict):
+		b.Outcome = tracedConflict
+	case err != nil:
+		b.Outcome = TracedFailed
+	case preview:
+		b.Outcome = tracedPreview
+	}
+	e.tracer.Batch(callers, b)
+}
