@@ -138,8 +138,8 @@ func (t *Tracing) statements(ctx context.Context, kind string, from, to time.Tim
 	span.End(trace.WithTimestamp(to))
 }
 
-// Asked makes the span of what the database was asked for somebody who is followed.
-func (t *Tracing) Asked(ctx context.Context, kind string, began time.Time) {
+// asked makes the span of what the database was asked by a request that is followed.
+func (t *Tracing) asked(ctx context.Context, kind string, began time.Time) {
 	if trace.SpanFromContext(ctx).IsRecording() {
 		t.statements(ctx, kind, began, time.Now())
 	}

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"time"
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
@@ -23,13 +24,14 @@ import (
 type Tracing struct {
 	provider *sdk.TracerProvider
 	tracer   trace.Tracer
-	database string
+	database string // as OpenTelemetry calls it
+	report   func(error)
 }
 
 // Options are what a Tracing is made of besides the environment.
 type Options struct {
 	Version  string // of the program
-	Database string // as OpenTelemetry calls it: sqlite or postgresql
+	Embedded bool   // the database is SQLite
 	// Report hears what became of spans that could not be sent.
 	Report func(error)
 }
@@ -55,14 +57,38 @@ func New(ctx context.Context, o Options) (*Tracing, error) {
 	if err != nil {
 		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
-	t := &Tracing{database: o.Database, provider: sdk.NewTracerProvider(
+	database := "postgresql"
+	if o.Embedded {
+		database = "sqlite"
+	}
+	t := &Tracing{database: database, report: o.Report, provider: sdk.NewTracerProvider(
 		sdk.WithBatcher(exporter), sdk.WithResource(about), sdk.WithSampler(sampler), sdk.WithIDGenerator(ids{}))}
 	t.tracer = t.provider.Tracer("github.com/loyalty-platform/loyalty")
 	return t, nil
 }
 
-// Close sends what was not sent yet, as long as ctx lasts.
-func (t *Tracing) Close(ctx context.Context) error { return t.provider.Shutdown(ctx) }
+// lastSpans is how long the collector is waited for at the end.
+const lastSpans = 5 * time.Second
+
+// Close sends what was not sent yet. Where nothing is followed it does nothing.
+func (t *Tracing) Close(ctx context.Context) {
+	if t == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, lastSpans)
+	defer cancel()
+	if err := t.provider.Shutdown(ctx); err != nil {
+		t.report(err)
+	}
+}
+
+// Reads is what hears of questions to the database; nil where nothing is followed.
+func (t *Tracing) Reads() func(ctx context.Context, kind string, began time.Time) {
+	if t == nil {
+		return nil
+	}
+	return t.asked
+}
 
 // configured says whether spans are wanted, and whether they are wanted in a form that is
 // spoken here.

@@ -179,7 +179,7 @@ func (s *settings) openWith(ctx context.Context, key [32]byte) (*store.Store, er
 	}
 	db, err := store.Open(ctx, store.Options{
 		URL: s.databaseURL, DataDir: s.data, MasterKey: key, OldMasterKey: old,
-		BatchConnections: s.poolBatches, ReadConnections: s.poolReads, At: storeAt, Asked: asked(s.tracing),
+		BatchConnections: s.poolBatches, ReadConnections: s.poolReads, At: storeAt, Asked: s.tracing.Reads(),
 	})
 	if err != nil {
 		return nil, coded{codeUsage, err}

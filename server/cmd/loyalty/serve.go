@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -30,6 +31,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/webhook"
 	"github.com/loyalty-platform/loyalty/server/observe"
 	"github.com/loyalty-platform/loyalty/server/service"
+	"github.com/loyalty-platform/loyalty/server/tracing"
 	"github.com/loyalty-platform/loyalty/store"
 )
 
@@ -74,12 +76,13 @@ func (s *settings) serve(ctx context.Context, logger *slog.Logger, out io.Writer
 	if err := makeBackupDir(s); err != nil {
 		return err
 	}
-	traces, finish, err := followed(ctx, s.embedded(), logger)
+	s.tracing, err = tracing.New(ctx, tracing.Options{
+		Version: version(debug.ReadBuildInfo()), Embedded: s.embedded(), Report: func(err error) { logger.Warn("sending spans", "error", err) },
+	})
 	if err != nil {
-		return err
+		return coded{codeUsage, err}
 	}
-	s.tracing = traces
-	defer finish()
+	defer s.tracing.Close(context.WithoutCancel(ctx))
 	managed, err := s.manage(ctx, logger)
 	if err != nil {
 		return err

@@ -17,6 +17,8 @@ import (
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	v1 "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/loyalty-platform/loyalty/server/tracing"
 )
 
 // collected takes spans as a collector of OpenTelemetry does, and keeps them.
@@ -240,11 +242,11 @@ func TestTracesOff(t *testing.T) {
 				t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318")
 				t.Setenv(env[0], env[1])
 			}
-			made, end, err := followed(t.Context(), true, nil)
+			made, err := tracing.New(t.Context(), tracing.Options{})
 			require.NoError(t, err)
 			require.Nil(t, made)
-			require.Nil(t, asked(made))
-			end()
+			require.Nil(t, made.Reads())
+			made.Close(t.Context())
 		})
 	}
 	for _, wrong := range [][]string{
@@ -254,7 +256,7 @@ func TestTracesOff(t *testing.T) {
 		t.Run(wrong[0], func(t *testing.T) {
 			t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318")
 			t.Setenv(wrong[0], wrong[1])
-			_, _, err := followed(t.Context(), true, nil)
+			_, err := tracing.New(t.Context(), tracing.Options{})
 			require.ErrorContains(t, err, wrong[0])
 			require.NotContains(t, err.Error(), "\n")
 		})
