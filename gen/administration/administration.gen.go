@@ -1058,6 +1058,36 @@ func (e SystemFindingSeverity) Valid() bool {
 	}
 }
 
+// Defines values for SystemReplicaState.
+const (
+	SystemReplicaStateAway     SystemReplicaState = "away"
+	SystemReplicaStateBehind   SystemReplicaState = "behind"
+	SystemReplicaStateForeign  SystemReplicaState = "foreign"
+	SystemReplicaStatePromoted SystemReplicaState = "promoted"
+	SystemReplicaStateReady    SystemReplicaState = "ready"
+	SystemReplicaStateUnknown  SystemReplicaState = "unknown"
+)
+
+// Valid indicates whether the value is a known member of the SystemReplicaState enum.
+func (e SystemReplicaState) Valid() bool {
+	switch e {
+	case SystemReplicaStateAway:
+		return true
+	case SystemReplicaStateBehind:
+		return true
+	case SystemReplicaStateForeign:
+		return true
+	case SystemReplicaStatePromoted:
+		return true
+	case SystemReplicaStateReady:
+		return true
+	case SystemReplicaStateUnknown:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for WebhookFormat.
 const (
 	WebhookFormatCloudevents WebhookFormat = "cloudevents"
@@ -3992,6 +4022,9 @@ type System struct {
 	// Program The program of the server that answers.
 	Program SystemProgram `json:"program"`
 
+	// Replicas The standbys by which the server that answers has reads answered, in the order of its setting (LOYALTY_REPLICA_URL).
+	Replicas []SystemReplica `json:"replicas"`
+
 	// Tail The order in which events are followed.
 	Tail SystemTail `json:"tail"`
 
@@ -4232,6 +4265,39 @@ type SystemProof struct {
 	// Example: 0
 	Unchecked int `json:"unchecked"`
 }
+
+// SystemReplica A standby, as the server that answers sees it; it looks four times a second.
+type SystemReplica struct {
+	// LagMs How far it is behind the primary, in milliseconds; absent where that is not known.
+	//
+	// Example: 12
+	LagMs *int64 `json:"lag_ms,omitempty"`
+
+	// Lost How many it was asked for and the primary answered, because it was behind or failed.
+	//
+	// Example: 3
+	Lost int64 `json:"lost"`
+
+	// Name Which one, in the order of the setting.
+	//
+	// Example: replica1
+	Name string `json:"name"`
+
+	// Reads How many reads it has answered for this server since that started.
+	//
+	// Example: 48210
+	Reads int64 `json:"reads"`
+
+	// State `ready`; `behind`: it is too far behind for lists; `away`: it does not answer; `unknown`: it was not asked yet; `promoted`: it is a primary itself; `foreign`: it follows another server, or another timeline. All but `ready` and `behind` answer nothing: the primary does.
+	//
+	// Example: ready
+	State SystemReplicaState `json:"state"`
+}
+
+// SystemReplicaState `ready`; `behind`: it is too far behind for lists; `away`: it does not answer; `unknown`: it was not asked yet; `promoted`: it is a primary itself; `foreign`: it follows another server, or another timeline. All but `ready` and `behind` answer nothing: the primary does.
+//
+// Example: ready
+type SystemReplicaState string
 
 // SystemTail The order in which events are followed.
 type SystemTail struct {
