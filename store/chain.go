@@ -92,14 +92,15 @@ func postingText(dst []byte, p *points.Posting) []byte {
 	return append(strconv.AppendInt(append(dst, ':'), p.Points, 10), ';')
 }
 
-// chain brings the heads of the customers of a write up to its events.
-func chain(w *loyalty.Writes) error {
+// chain brings the heads of the customers of a write up to its events, which it gives as
+// they are to be written.
+func chain(w *loyalty.Writes) ([]writtenEvent, error) {
 	if len(w.Events) == 0 && len(w.Postings) == 0 {
-		return nil
+		return nil, nil
 	}
-	links, err := linksOf(w)
+	links, events, err := linksOf(w)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for i := range w.NewCustomers {
 		c := &w.NewCustomers[i]
@@ -109,7 +110,7 @@ func chain(w *loyalty.Writes) error {
 		c := &w.Customers[i]
 		c.After.Chain = extended(c.Before.Chain, c.Before.LastEvent, links[c.Before.ID])
 	}
-	return nil
+	return events, nil
 }
 
 // extended adds links to a chain. One that begins behind events of the past says
@@ -126,7 +127,7 @@ func extended(c loyalty.Chain, last loyalty.ID, links []link) loyalty.Chain {
 
 // linksOf gives the links of a write by customer, in the order of the chain: a
 // customer's own events by id, then what a merge took from them.
-func linksOf(w *loyalty.Writes) (map[loyalty.ID][]link, error) {
+func linksOf(w *loyalty.Writes) (map[loyalty.ID][]link, []writtenEvent, error) {
 	postings := map[[2]loyalty.ID][]byte{}
 	for i := range w.Postings {
 		p := &w.Postings[i]
@@ -134,12 +135,14 @@ func linksOf(w *loyalty.Writes) (map[loyalty.ID][]link, error) {
 		postings[key] = postingText(postings[key], &p.Posting)
 	}
 	links := make(map[loyalty.ID][]link, len(w.Customers)+len(w.NewCustomers))
+	events := make([]writtenEvent, len(w.Events))
 	for i := range w.Events {
 		e := &w.Events[i]
 		row, err := eventLinkOf(e)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
+		events[i] = writtenEvent{*e, Text(row.effectText)}
 		key := [2]loyalty.ID{e.Customer, e.ID}
 		links[e.Customer] = append(links[e.Customer], link{UUID(e.Customer), UUID(e.ID), row, string(postings[key])})
 		delete(postings, key)
@@ -155,7 +158,7 @@ func linksOf(w *loyalty.Writes) (map[loyalty.ID][]link, error) {
 	for _, l := range moved {
 		links[loyalty.ID(l.customer)] = append(links[loyalty.ID(l.customer)], l)
 	}
-	return links, nil
+	return links, events, nil
 }
 
 func byEvent(a, b link) int {

@@ -30,6 +30,14 @@ var postingTable = table[loyalty.CustomerPosting]{name: "postings", fields: []fi
 }}
 
 var (
-	insertEvents   = eventTable.inserts()
+	insertEvents = insertsInto(eventTable.name, append(
+		through(eventTable.without("effects").fields, func(e *writtenEvent) *loyalty.Event { return &e.Event }),
+		field[writtenEvent]{"effects", "text", func(e *writtenEvent) any { return &e.effects }})...)
 	insertPostings = postingTable.inserts()
 )
+
+// writtenEvent is an event with its effects as text, which its chain was made of.
+type writtenEvent struct {
+	loyalty.Event
+	effects Text
+}

@@ -14,7 +14,8 @@ func writeCalls(w *loyalty.Writes, key sealer) ([]calls, error) {
 	if w == nil {
 		return nil, nil
 	}
-	if err := chain(w); err != nil {
+	events, err := chain(w)
+	if err != nil {
 		return nil, err
 	}
 	list := make([]calls, 0, 8)
@@ -40,7 +41,7 @@ func writeCalls(w *loyalty.Writes, key sealer) ([]calls, error) {
 	list = write(list, updateReservations, changed(w.Reservations, held))
 	list = write(list, deleteReservations, changed(w.Reservations, func(r *loyalty.Changed[loyalty.Reservation]) bool { return !held(r) }))
 	list = progressCalls(list, w)
-	list = write(list, insertEvents, w.Events)
+	list = write(list, insertEvents, events)
 	list = write(list, insertPostings, w.Postings)
 	list = write(list, insertLots, w.NewLots)
 	list = write(list, insertTransactions, opened(w))
