@@ -42,10 +42,17 @@ func (s sealer) stored(a loyalty.Answer) loyalty.Answer {
 	return a
 }
 
-func (s sealer) storedAnswers(answers []loyalty.Answer) []loyalty.Answer {
-	rows := make([]loyalty.Answer, len(answers))
+// storedAnswer is the row of an answer, with the name that the row would have had before
+// names were hashed.
+type storedAnswer struct {
+	loyalty.Answer
+	former string
+}
+
+func (s sealer) storedAnswers(answers []loyalty.Answer) []storedAnswer {
+	rows := make([]storedAnswer, len(answers))
 	for i := range answers {
-		rows[i] = s.stored(answers[i])
+		rows[i] = storedAnswer{s.stored(answers[i]), clearName(answers[i].AnswerKey)}
 	}
 	return rows
 }
