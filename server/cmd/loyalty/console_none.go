@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"net/http"
 	"net/netip"
 
@@ -18,3 +19,5 @@ func consoleOf(*settings, *app, *i18n.Catalogue, limit.Limiter) func(http.Handle
 }
 
 func portal(*settings, *app) http.Handler { return nil }
+
+func discover(context.Context, string) error { return nil }

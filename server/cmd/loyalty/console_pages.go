@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -29,6 +30,9 @@ func consoleOf(s *settings, a *app, catalogue *i18n.Catalogue, limiter limit.Lim
 		})
 	}
 }
+
+// discover asks who signs users in for what it says of itself.
+func discover(ctx context.Context, issuer string) error { return console.Discover(ctx, issuer) }
 
 // options are those of the console; nil: there is no provider.
 func (o *outside) options(accounts *admin.Admin) *console.Outside {

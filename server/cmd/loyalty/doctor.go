@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/loyalty-platform/loyalty/server/console"
 	"github.com/loyalty-platform/loyalty/server/doctor"
 	"github.com/loyalty-platform/loyalty/server/limit"
 	"github.com/loyalty-platform/loyalty/server/loyalty/job"
@@ -99,8 +98,8 @@ func patientOf(s *settings, db *store.Store) *doctor.Patient {
 			return replicasNow(ctx, db, store.ReplicaOptions{URLs: replicaURLs(s.replicaURL), Lag: s.replicaLag}, readyTime)
 		}
 	}
-	if issuer := s.outside.issuer; issuer != "" {
-		p.Issuer, p.Provider = issuer, func(ctx context.Context) error { return console.Discover(ctx, issuer) }
+	if issuer := s.outside.issuer; issuer != "" && withConsole {
+		p.Issuer, p.Provider = issuer, func(ctx context.Context) error { return discover(ctx, issuer) }
 	}
 	if s.redisURL != "" {
 		p.Redis = func(ctx context.Context) error { return limit.Ping(ctx, s.redisURL) }

@@ -1,3 +1,5 @@
+//go:build !no_console
+
 package main
 
 import (
