@@ -70,12 +70,11 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration)
 	if s.console != nil && s.consoleOn != nil {
 		doors = append(doors, s.open(s.consoleOn, http.HandlerFunc(s.consoleOnly)))
 	}
-	ended := make(chan error, len(doors))
+	ended := make(chan struct{}, len(doors))
 	for _, d := range doors {
 		go func() {
-			err := d.Serve(d.on)
-			d.served <- err
-			ended <- err
+			d.served <- d.Serve(d.on)
+			ended <- struct{}{}
 		}()
 	}
 	select { // one that ends by itself ends the others
