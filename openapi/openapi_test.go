@@ -34,11 +34,17 @@ var personalTexts = map[string]string{
 	"ReviewSubmitData": "provider",
 }
 
+// loaded are the documents that were read; tests only look at them.
+var loaded = map[string]*openapi3.T{}
+
 func load(t *testing.T, api string) *openapi3.T {
 	t.Helper()
-	doc, err := openapi.Load(api)
-	require.NoError(t, err)
-	return doc
+	if loaded[api] == nil {
+		doc, err := openapi.Load(api)
+		require.NoError(t, err)
+		loaded[api] = doc
+	}
+	return loaded[api]
 }
 
 // operation is one operation with the place it stands at.

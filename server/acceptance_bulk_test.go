@@ -44,13 +44,13 @@ func gifts(n, customers int) []string {
 }
 
 // breakages are events that cannot be recorded, one of each kind, with the code
-// and the field of the error.
-var breakages = []struct{ kind, event, code, field string }{
+// and the fields of the error.
+var breakages = []struct{ kind, event, code, fields string }{
 	{"unknown action", `{"customer":"c-0","action":"dance","data":{}}`, "190012", "action"},
 	{"contract", `{"customer":"c-0","action":"point_add","data":{"points":"many"}}`, "190010", "data.points"},
 	{"nothing required", `{"customer":"c-0","action":"checkout","data":{"total":1}}`, "0", "data.transaction_id"},
 	{"no object", `{"customer":"c-0","action":"visit","data":[]}`, "190010", "data"},
-	{"empty", `{}`, "0", "customer"},
+	{"empty", `{}`, "0", "customer action data"},
 	{"refused by a rule", `{"customer":"c-0","action":"point_spend","data":{"points":9000000}}`, "0", "data.points"},
 	{"conflict", `{"customer":"c-0","action":"opt_in","data":{"email":"c-0@shop.test"}}`, "112101", "customer"},
 	{"not there", `{"customer":"nobody","action":"visit","data":{"url":"https://shop.test/"}}`, "160212", "customer"},
@@ -80,7 +80,10 @@ func TestBulkSizes(t *testing.T) {
 				for i, broken := range breakages[:min(n-1, len(breakages))] {
 					at := i * n / len(breakages)
 					given -= int64(at + 1)
-					events[at], want[at] = broken.event, fmt.Sprintf("%s events[%d].%s", broken.code, at, broken.field)
+					events[at], want[at] = broken.event, broken.code
+					for field := range strings.FieldsSeq(broken.fields) {
+						want[at] += fmt.Sprintf(" events[%d].%s", at, field)
+					}
 				}
 				key := fmt.Sprint("bulk-", n)
 				first := h.post("/events/bulk", bulkOf(events), "Idempotency-Key", key)

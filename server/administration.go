@@ -33,6 +33,7 @@ type administrationAPI struct {
 	region     string
 	jobWait    time.Duration
 	verifying  chan struct{} // holds one verification of the ledger at a time
+	totals     *gate         // of reads that add up whatever there is
 	exports    exportsAPI
 	imports    importsAPI
 }

@@ -155,7 +155,10 @@ func TestConfigurationFaults(t *testing.T) {
 		{`{"entities":{"nonsense/thing":{"x":{}}}}`, 400, []string{`configuration.entities["nonsense/thing"]`}},
 		{`{"entities":{"core/customer":{"member-1001":{}}}}`, 400, []string{`configuration.entities["core/customer"]`}},
 		{`{"entities":{"rewards/reward":{"mug":{"points":"many"},"a.b":{"title":{"en":"X"},"type":"physical","points":1,"colour":"red"}},"stores/store":{"new":{"name":"New"}}}}`, 400,
-			[]string{`configuration.entities["rewards/reward"].mug.title`, `configuration.entities["rewards/reward"]["a.b"].colour`}},
+			[]string{
+				`configuration.entities["rewards/reward"].mug.points`, `configuration.entities["rewards/reward"].mug.title`,
+				`configuration.entities["rewards/reward"].mug.type`, `configuration.entities["rewards/reward"]["a.b"].colour`,
+			}},
 		{`{"entities":{"rewards/reward":{"mug":{"title":{"en":"Mug"},"type":"coupon","points":1,"pool":"summer"}},"stores/store":{"new":{"name":"New"}}}}`, 400,
 			[]string{`configuration.entities["rewards/reward"].mug.pool`}},
 		{`{"entities":{"coupons/pool":{}}}`, 422, []string{"configuration.entities"}}, // a reward needs one

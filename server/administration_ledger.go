@@ -18,7 +18,7 @@ const verifyTime = 90 * time.Second
 
 // GetLedger reports what is outstanding, and proves the ledger where it is asked to.
 func (a *administrationAPI) GetLedger(ctx context.Context, in administration.GetLedgerRequestObject) (administration.GetLedgerResponseObject, error) {
-	l, err := a.admin.Liability(plain(ctx))
+	l, err := a.liability(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -39,6 +39,16 @@ func (a *administrationAPI) GetLedger(ctx context.Context, in administration.Get
 		}
 	}
 	return administration.GetLedger200JSONResponse{Data: out}, nil
+}
+
+// liability adds up what all customers have.
+func (a *administrationAPI) liability(ctx context.Context) (l loyalty.Liability, err error) {
+	leave, err := a.totals.enter(ctx, requestOf(ctx).key.ID)
+	if err != nil {
+		return l, err
+	}
+	defer leave()
+	return a.admin.Liability(plain(ctx))
 }
 
 // bigNumber writes a whole number of any size.

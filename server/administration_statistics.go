@@ -27,6 +27,11 @@ func (a *administrationAPI) GetStatistics(ctx context.Context, in administration
 	if err != nil {
 		return nil, err
 	}
+	leave, err := a.totals.enter(ctx, requestOf(ctx).key.ID)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	a.failures.flush(plain(ctx))
 	answers, err := a.statistics.Read(plain(ctx), q, more...)
 	if err != nil {

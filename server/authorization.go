@@ -4,11 +4,14 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/gin-gonic/gin"
 
 	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 	"github.com/loyalty-platform/loyalty/server/loyalty/user"
 	"github.com/loyalty-platform/loyalty/signing"
 )
@@ -43,13 +46,48 @@ func (s *Server) authorize(c *gin.Context) {
 		s.fail(c, loyalty.ErrConfirmNeeded)
 	case r.operation.module != "" && !s.programme().On[r.operation.module]:
 		s.fail(c, loyalty.ErrModuleOffPath.With("module", r.operation.module))
-	case r.caller != nil && !r.caller.Personal && r.operation.personal != "":
-		if c.Query(r.operation.personal) == "true" { // without it there is nothing to mask
+	case r.caller != nil && r.operation.personal != "":
+		// Without it there is nothing to mask, and with it the handler notes what it shows.
+		if !r.caller.Personal && c.Query(r.operation.personal) == "true" {
 			s.fail(c, loyalty.ErrPersonalNeeded)
 		}
-	case r.caller != nil && !r.caller.Personal:
-		mask(c, s.vocabulary, s.fail)
+	case r.caller != nil && !r.caller.Personal && c.GetHeader(personalHeader) == personalShown:
+		s.fail(c, loyalty.ErrPersonalNeeded)
+	case r.caller != nil && !ofProgramme(c, r.operation):
+		mask(c, s.vocabulary, s.fail, r.caller.Personal, func() error { return s.notePersonal(c, r) })
 	}
+}
+
+// ofProgramme says whether an operation tells of the programme, and so of no person. Its
+// properties have names such as email and labels too (those of an action that was declared), and
+// whoever changes them sends back what they read.
+func ofProgramme(c *gin.Context, o *operation) bool {
+	kind := c.Param("module") + "/" + c.Param("entity")
+	return strings.HasPrefix(c.FullPath(), "/admin/configuration") ||
+		o.api == "entities" && kind != "/" && kind != programme.TypeCustomer && kind != programme.TypeTransaction
+}
+
+// notePersonal writes into the audit what of customers a user is about to see. A customer
+// stands there by their internal id, which is nothing once they left the programme.
+func (s *Server) notePersonal(c *gin.Context, r *request) error {
+	path := c.FullPath()
+	for _, p := range c.Params {
+		value := p.Value
+		if p.Key == "customer_id" {
+			who, err := s.reader.Customer(plain(c), value)
+			if err != nil {
+				return err
+			}
+			value = who.ID.String()
+		}
+		path = strings.Replace(path, ":"+p.Key, value, 1)
+	}
+	seen := admin.Seen{Operation: r.operation.route.Operation.OperationID}
+	for name := range c.Request.URL.Query() {
+		seen.Query = append(seen.Query, name)
+	}
+	slices.Sort(seen.Query)
+	return s.admin.NotePersonal(plain(c), admin.Call{KeyID: r.key.ID}, path, seen)
 }
 
 // admits says whether a key may be used from an address: an empty list takes all.

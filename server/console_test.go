@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -44,6 +43,7 @@ func openConsoleWith(t *testing.T, url string, change func(*console.Options, *se
 		o.Console = func(api http.Handler, peer func(*http.Request) (netip.Addr, bool)) (http.Handler, error) {
 			c := console.Options{
 				Users: user.New(users, nil), Catalogue: catalogue, Limiter: o.Limiter, Logger: slog.New(slog.DiscardHandler), API: api, Peer: peer,
+				Proofs: administration.UsersOf(o.Admin),
 			}
 			change(&c, o)
 			return console.New(c)
@@ -55,6 +55,7 @@ func openConsoleWith(t *testing.T, url string, change func(*console.Options, *se
 // visitor is a browser.
 type visitor struct {
 	*people
+	login  string
 	cookie string
 	flow   string // the cookie of a way to the provider
 }
@@ -73,7 +74,7 @@ func (p *people) user(login string, role loyalty.Role, personal bool) (token str
 // enter is a user who has signed in by a link.
 func (p *people) enter(login string, role loyalty.Role, personal bool) *visitor {
 	p.t.Helper()
-	v := &visitor{people: p}
+	v := &visitor{people: p, login: login}
 	a := v.post("/console/enter", `{"token":"`+p.user(login, role, personal)+`"}`)
 	require.Equal(p.t, http.StatusOK, a.status, a.body)
 	require.NotEmpty(p.t, v.cookie)
@@ -226,198 +227,6 @@ func TestConsoleIsNobodyElses(t *testing.T) {
 	require.NotContains(t, page.body, "HASH")
 }
 
-// TestLinksAndPasswords: a link is good once; then a password, a second factor whose codes
-// work once, recovery codes, and a wait after many that failed.
-func TestLinksAndPasswords(t *testing.T) {
-	storetest.EachURL(t, func(t *testing.T, url string) {
-		p := openConsole(t, url)
-		token := p.user("sample.owner", loyalty.RoleOwner, true)
-		v := &visitor{people: p}
-		require.Equal(t, http.StatusOK, v.post("/console/enter", `{"token":"`+token+`"}`).status)
-		other := &visitor{people: p}
-		require.Equal(t, 190664, other.post("/console/enter", `{"token":"`+token+`"}`).fault(t).Code)
-		require.Equal(t, 190664, other.post("/console/enter", `{"token":""}`).fault(t).Code)
-
-		require.Equal(t, 190648, v.post("/console/self/password", `{"password":"short"}`).fault(t).Code)
-		require.Equal(t, http.StatusOK, v.post("/console/self/password", `{"password":"correct horse"}`).status)
-		require.Equal(t, 190661, other.post("/console/session", `{"login":"sample.owner","password":"wrong horse"}`).fault(t).Code)
-		require.Equal(t, 190661, other.post("/console/session", `{"login":"nobody","password":"correct horse"}`).fault(t).Code)
-		require.Equal(t, http.StatusOK, other.post("/console/session", `{"login":" Sample.Owner ","password":"correct horse"}`).status)
-
-		enrolment := v.post("/console/self/totp", `{}`).json(t)
-		secret := enrolment["secret"].(string)
-		require.Contains(t, enrolment["uri"], "otpauth://totp/")
-		require.Equal(t, 190650, v.post("/console/self/totp", `{"secret":"`+secret+`","code":"000000"}`).fault(t).Code)
-		a := v.post("/console/self/totp", `{"secret":"`+secret+`","code":"`+codeOf(t, secret, time.Now())+`"}`)
-		require.Equal(t, http.StatusOK, a.status, a.body)
-		recovery := a.json(t)["recovery"].([]any)
-		require.Len(t, recovery, 10)
-
-		sign := func(code string) answer {
-			return (&visitor{people: p}).post("/console/session", `{"login":"sample.owner","password":"correct horse","code":"`+code+`"}`)
-		}
-		require.Equal(t, 190662, sign("").fault(t).Code, "the second factor is asked for")
-		require.Equal(t, 190661, sign(codeOf(t, secret, time.Now())).fault(t).Code, "a code works once")
-		require.Equal(t, http.StatusOK, sign(recovery[0].(string)).status)
-		require.Equal(t, 190661, sign(recovery[0].(string)).fault(t).Code, "so does a recovery code")
-		require.Equal(t, http.StatusOK, sign(codeOf(t, secret, time.Now().Add(30*time.Second))).status)
-
-		for range 6 {
-			other.post("/console/session", `{"login":"sample.owner","password":"wrong horse"}`)
-		}
-		a = other.post("/console/session", `{"login":"sample.owner","password":"correct horse"}`)
-		require.Equal(t, []any{http.StatusTooManyRequests, 190663}, []any{a.status, a.fault(t).Code}, "a wait after many that failed")
-
-		rows := p.get("/admin/users").json(t)["data"].([]any)
-		me := rows[0].(map[string]any)
-		require.Equal(t, []any{true, true}, []any{me["password"], me["second_factor"]})
-		require.NotContains(t, p.get("/admin/users").body+p.get("/admin/audit").body, secret)
-		require.Equal(t, http.StatusOK, p.post("/admin/users/sample.owner/reset-second-factor", "").status)
-		require.Equal(t, http.StatusUnauthorized, v.get(bridged+"/admin/me").status, "its sessions end with it")
-	})
-}
-
-// TestSignInsAtOnce: of many who sign in at once, all are answered, and beyond those who
-// may wait some are told to come back.
-func TestSignInsAtOnce(t *testing.T) {
-	p := openConsole(t, storetest.SQLite(t))
-	var wait sync.WaitGroup
-	answers := make(chan answer, 60)
-	for range cap(answers) {
-		wait.Go(func() {
-			answers <- (&visitor{people: p}).post("/console/session", `{"login":"nobody","password":"wrong horse"}`)
-		})
-	}
-	wait.Wait()
-	close(answers)
-	codes := map[int]int{}
-	for a := range answers {
-		code := a.fault(t).Code
-		codes[code]++
-		if code == 190667 {
-			require.Equal(t, []any{http.StatusServiceUnavailable, "5"}, []any{a.status, a.header.Get("Retry-After")})
-		}
-	}
-	require.NotZero(t, codes[190661])
-	require.NotZero(t, codes[190667])
-	require.Equal(t, cap(answers), codes[190661]+codes[190667]+codes[190663], "%v", codes) // the login is slowed down meanwhile
-}
-
-// TestSessionsEndTogether: a new password, a second factor and a new link end the sessions
-// that began before, and a user can end all of theirs.
-func TestSessionsEndTogether(t *testing.T) {
-	storetest.EachURL(t, func(t *testing.T, url string) {
-		p := openConsole(t, url)
-		mine := p.enter("sample.owner", loyalty.RoleOwner, true)
-		sign := func() *visitor {
-			v := &visitor{people: p}
-			require.Equal(t, http.StatusOK, v.post("/console/session", `{"login":"sample.owner","password":"correct horse"}`).status)
-			require.NotEqual(t, mine.cookie, v.cookie)
-			return v
-		}
-		status := func(v *visitor) int { return v.get(bridged + "/admin/me").status }
-		require.Equal(t, http.StatusOK, mine.post("/console/self/password", `{"password":"correct horse"}`).status)
-		other := sign()
-		require.Equal(t, http.StatusOK, mine.post("/console/self/password", `{"password":"correct horse"}`).status)
-		require.Equal(t, []int{http.StatusOK, http.StatusUnauthorized}, []int{status(mine), status(other)}, "a new password")
-		other = sign()
-		require.Equal(t, http.StatusOK, other.post("/console/session/end", `{"everywhere":true}`).status)
-		require.Equal(t, []int{http.StatusUnauthorized, http.StatusUnauthorized}, []int{status(mine), status(other)}, "everywhere")
-
-		mine = sign()
-		old := mine.cookie
-		require.Equal(t, http.StatusOK, mine.post("/console/session", `{"login":"sample.owner","password":"correct horse"}`).status)
-		require.NotEqual(t, old, mine.cookie, "no cookie outlives a sign-in")
-		require.Equal(t, http.StatusUnauthorized, status(&visitor{people: p, cookie: old}))
-		other = sign()
-		secret := mine.post("/console/self/totp", `{}`).json(t)["secret"].(string)
-		require.Equal(t, http.StatusOK, mine.post("/console/self/totp", `{"secret":"`+secret+`","code":"`+codeOf(t, secret, time.Now())+`"}`).status)
-		require.Equal(t, []int{http.StatusOK, http.StatusUnauthorized}, []int{status(mine), status(other)}, "a second factor")
-
-		// Whoever has a session must not choose the password that an owner's new link asks for.
-		require.Equal(t, http.StatusOK, p.post("/admin/users/sample.owner/invite", "").status)
-		require.Equal(t, http.StatusUnauthorized, mine.post("/console/self/password", `{"password":"stolen horse"}`).status)
-	})
-}
-
-// TestSessionsThatAreOver: one that is over proves nothing, and opens nothing.
-func TestSessionsThatAreOver(t *testing.T) {
-	p := openConsole(t, storetest.SQLite(t))
-	v := p.enter("sample.owner", loyalty.RoleOwner, true)
-	require.Equal(t, http.StatusOK, v.post("/console/self/password", `{"password":"correct horse"}`).status)
-	s, _, ok, err := p.store.Session(t.Context(), user.HashToken(v.cookie))
-	require.NoError(t, err)
-	require.True(t, ok)
-	s.SeenAt = s.SeenAt.Add(-user.IdleLife - time.Minute)
-	require.NoError(t, p.store.SaveSession(t.Context(), s))
-	for _, target := range []string{"/console/session/confirm", "/console/self/totp", "/console/self/password"} {
-		require.Equal(t, 190660, v.post(target, `{"password":"correct horse"}`).fault(t).Code, target)
-	}
-	require.Equal(t, http.StatusUnauthorized, v.get(bridged+"/admin/me").status)
-}
-
-// openStill is a console whose clock stands still: no wait ends.
-func openStill(t *testing.T, url string) *people {
-	t.Helper()
-	now := time.Now()
-	return openConsoleWith(t, url, func(c *console.Options, o *server.Options) {
-		c.Users = user.New(o.Reader.(*store.Store), func() time.Time { return now })
-	})
-}
-
-// TestUnknownLoginsWaitToo: a login that no user has is told as one with a wrong password,
-// in the answer, in its time, and in the wait after many.
-func TestUnknownLoginsWaitToo(t *testing.T) {
-	p := openStill(t, storetest.SQLite(t))
-	v := p.enter("sample.owner", loyalty.RoleOwner, true)
-	require.Equal(t, http.StatusOK, v.post("/console/self/password", `{"password":"correct horse"}`).status)
-	var codes [2][]int
-	for n, login := range []string{"sample.owner", "nobody"} {
-		for range 7 {
-			began := time.Now()
-			a := (&visitor{people: p}).post("/console/session", `{"login":"`+login+`","password":"wrong horse"}`)
-			codes[n] = append(codes[n], a.fault(t).Code)
-			if a.status == http.StatusUnauthorized {
-				require.GreaterOrEqual(t, time.Since(began), 250*time.Millisecond)
-			}
-		}
-	}
-	require.Equal(t, codes[0], codes[1])
-	require.Equal(t, []int{190661, 190661, 190661, 190661, 190661, 190661, 190663}, codes[0])
-}
-
-// TestLockHoldsForAllAtOnce: guesses that arrive together are counted one by one.
-func TestLockHoldsForAllAtOnce(t *testing.T) {
-	storetest.EachURL(t, func(t *testing.T, url string) {
-		p := openStill(t, url)
-		v := p.enter("sample.owner", loyalty.RoleOwner, true)
-		require.Equal(t, http.StatusOK, v.post("/console/self/password", `{"password":"correct horse"}`).status)
-		var wait sync.WaitGroup
-		answers := make(chan int, 20)
-		for range cap(answers) {
-			wait.Go(func() {
-				a := (&visitor{people: p}).post("/console/session", `{"login":"sample.owner","password":"wrong horse"}`)
-				answers <- a.fault(t).Code
-			})
-		}
-		wait.Wait()
-		close(answers)
-		codes := map[int]int{}
-		for code := range answers {
-			codes[code]++
-		}
-		require.Equal(t, 6, codes[190661], "five are free, after the sixth all wait: %v", codes)
-	})
-}
-
-// codeOf is what an authenticator app shows.
-func codeOf(t *testing.T, secret string, at time.Time) string {
-	t.Helper()
-	code, err := user.CodeAt(secret, at)
-	require.NoError(t, err)
-	return code
-}
-
 // TestConfirmAgain: what needs a fresh proof of who the user is gets one, for ten minutes.
 func TestConfirmAgain(t *testing.T) {
 	p := openConsole(t, storetest.SQLite(t))
@@ -466,54 +275,6 @@ func TestCorrectionsNeedAReason(t *testing.T) {
 	require.Equal(t, http.StatusOK, v.post(bridged+"/events/preview", `{"customer":"member-1","action":"point_add","data":{"points":5}}`).status)
 	require.Equal(t, http.StatusOK, v.post(bridged+"/events", `{"customer":"member-1","action":"point_add","data":{"points":5,"reason":"Apology"}}`).status)
 	require.Equal(t, http.StatusOK, p.post("/events", `{"customer":"member-1","action":"point_add","data":{"points":5}}`).status)
-}
-
-// TestPersonalDataIsMasked: without the right, no answer has what names a person; all
-// else is as it was.
-func TestPersonalDataIsMasked(t *testing.T) {
-	storetest.EachURL(t, func(t *testing.T, url string) {
-		p := openConsole(t, url)
-		for _, event := range []string{
-			`"opt_in","data":{"email":"canary@shop.test","first_name":"Canaryfirst","last_name":"Canarylast","handler":"canaryhandle","birth_date":"1990-05-17"}`,
-			`"profile","data":{"labels":["canarylabel"],"external_ids":{"crm":"canary-417"}}`,
-			`"point_add","data":{"points":5,"reason":"canaryreason"}`,
-			`"checkout","data":{"transaction_id":"T-1","total":10,"items":[{"product_id":"p-1","product_name":"Coffee","product_url":"https://shop.test/1","quantity":1,"subtotal":10}]}`,
-		} {
-			done(p.house, "/events", `{"customer":"member-1","action":`+event+`}`)
-		}
-		sees, not := p.enter("sees", loyalty.RoleOperator, true), p.enter("sees-not", loyalty.RoleOperator, false)
-		all, found := everyOperation(t), 0
-		for i := range all {
-			o := &all[i]
-			if o.method != http.MethodGet {
-				continue
-			}
-			target := bridged + strings.ReplaceAll(strings.ReplaceAll(o.target(t), "member-1001", "member-1"), "T-1001", "T-1")
-			if o.OperationID == "followEvents" {
-				target += "?include=personal"
-			}
-			open, masked := sees.get(target), not.get(target)
-			require.Equal(t, open.status, masked.status, target)
-			if strings.Contains(strings.ToLower(open.body), "canary") {
-				found++
-			}
-			require.NotContains(t, strings.ToLower(masked.body), "canary", o.OperationID)
-			if o.OperationID == "getCustomerPoints" {
-				require.JSONEq(t, open.body, masked.body)
-			}
-		}
-		require.Greater(t, found, 3, "the canaries were not seen by who may")
-		require.Contains(t, not.get(bridged+"/customers/member-1").body, "•••")
-
-		// A table leaves with personal data on demand only, and to who may see them.
-		sees, not = p.enter("owner.sees", loyalty.RoleOwner, true), p.enter("owner.sees-not", loyalty.RoleOwner, false)
-		const table, personally = "/admin/exports/customers?format=csv", "&personal=true"
-		require.NotContains(t, not.get(bridged+table).body, "canary")
-		refused := not.get(bridged + table + personally)
-		require.Equal(t, http.StatusForbidden, refused.status, refused.body)
-		require.Equal(t, 190651, refused.fault(t).Code)
-		require.Contains(t, sees.get(bridged+table+personally).body, "canary")
-	})
 }
 
 // TestStreamEndsWithItsUser: a user who is shut out reads no further.

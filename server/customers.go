@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -27,7 +28,7 @@ type customersAPI struct {
 
 var _ customers.StrictServerInterface = (*customersAPI)(nil)
 
-// ListCustomers lists the customers that match every filter, the oldest first.
+// ListCustomers lists the customers that match every filter, the oldest first unless another order is asked for.
 func (a *customersAPI) ListCustomers(ctx context.Context, in customers.ListCustomersRequestObject) (customers.ListCustomersResponseObject, error) {
 	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
 	if err != nil {
@@ -40,6 +41,9 @@ func (a *customersAPI) ListCustomers(ctx context.Context, in customers.ListCusto
 	var found []loyalty.Customer
 	if q, readable := customerQuery(ctx, a.programme(), requestOf(ctx).fields(), in.Params.Search); readable {
 		q.Page = p.Store()
+		if o := list.Ordered(in.Params.Sort, in.Params.Order); o.Column != "" || o.Descending {
+			q.Sort = []loyalty.Sorting{{Field: cmp.Or(o.Column, "created_at"), Descending: o.Descending}}
+		}
 		if found, err = a.reader.Customers(plain(ctx), q); err != nil {
 			return nil, err
 		}

@@ -181,8 +181,8 @@ func TestBulk(t *testing.T) {
 	answer := a.json(t)
 	require.Equal(t, json.Number("11"), answer["total"])
 	require.Equal(t, json.Number("8"), answer["errors"])
-	want := []string{"ok", "160212 events[1].customer", "190010 events[2].data.url", "0 events[3].customer",
-		"0 events[4].customer", "190012 events[5].action", "190044 events[6].action", "190011 events[7].data.colour", "ok",
+	want := []string{"ok", "160212 events[1].customer", "190010 events[2].data.url", "0 events[3].customer events[3].data",
+		"0 events[4].customer events[4].action events[4].data", "190012 events[5].action", "190044 events[6].action", "190011 events[7].data.colour", "ok",
 		"5003 events[9].data.transaction_id", "ok"}
 	require.Equal(t, want, fates(t, answer))
 }

@@ -79,14 +79,14 @@ func TestFailedRequests(t *testing.T) {
 			"rule":     "POST /events events 422 RuleException 0 [data.points]",
 			"nowhere":  "GET <nil> <nil> 404 NotFoundException 190066 []",
 			"method":   "POST <nil> <nil> 405 MethodNotAllowedException 190067 []",
-			"place":    "POST /admin/configuration administration 400 BadRequestException 0 [configuration.entities[*].*.title]",
+			"place":    "POST /admin/configuration administration 400 BadRequestException 0 [configuration.entities[*].*.title configuration.entities[*].*.type configuration.entities[*].*.*]",
 			"unsigned": fmt.Sprintf("GET /customers/{customer_id} customers 401 UnauthorizedException %d [Authorization]", signing.CodeHeader),
 			"wrong":    fmt.Sprintf("GET /customers customers 401 UnauthorizedException %d []", signing.CodeSignature),
 			"again":    "POST /events events 422 RuleException <nil> []",
 		} {
 			require.Equal(t, want, told(what))
 		}
-		require.Contains(t, told("body"), "[data.items[0].product_id]", "an empty property comes before all others")
+		require.Contains(t, told("body"), "[data.items[0].product_id data.items[0].product_name data.items[0].product_url ", "empty properties come before all others")
 		require.Contains(t, told("names"), "[data.external_ids.*.*]")
 		require.Equal(t, h.key.KeyID, by["path"]["key_id"])
 		require.NotContains(t, by["wrong"], "key_id", "claimed, and not proven")

@@ -16,6 +16,8 @@ const bulkPath = "/events/bulk"
 const (
 	previewsAtOnce, previewsWaiting = 4, 64
 	bulksAtOnce, bulksWaiting       = 4, 32
+	totalsAtOnce, totalsWaiting     = 2, 64
+	partsAtOnce, partsWaiting       = 1, 63 // of files: each is a write of up to a megabyte, which on SQLite all writes wait for
 )
 
 // gate lets a few requests of a kind work at once. One access key has half of its

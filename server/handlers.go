@@ -33,9 +33,9 @@ func (s *Server) handlers() *handlers {
 			admin: s.admin, jobs: s.jobs, failures: s.failures, vocabulary: s.vocabulary, entities: s.entities, logger: s.logger,
 			openTo: func(r *request) []string { return openTo(s.operations, r) }, users: admin.UsersOf(s.admin),
 			reader: s.reader, webhooks: s.webhooks, messages: s.messages, programme: programme,
-			clock: clock, region: s.region, jobWait: s.jobWait, verifying: make(chan struct{}, 1),
+			clock: clock, region: s.region, jobWait: s.jobWait, verifying: make(chan struct{}, 1), totals: newGate(totalsAtOnce, totalsWaiting),
 			exports:    exportsAPI{reader: s.exports, directory: s.directory, stopping: s.stopping, streams: newGate(exportsOpen, 0), logger: s.logger},
-			imports:    importsAPI{store: s.imports, bulk: bulk},
+			imports:    importsAPI{store: s.imports, bulk: bulk, parts: newGate(partsAtOnce, partsWaiting)},
 			statistics: s.statistics, system: s.system,
 		},
 		campaigns: campaignsAPI{

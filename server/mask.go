@@ -2,7 +2,6 @@ package server
 
 import (
 	"bytes"
-	"encoding/json"
 	"net/http"
 	"strconv"
 	"strings"
@@ -14,22 +13,23 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// masked text stands in the place of what names a person.
-const maskedText = "•••"
+// personalHeader is how a user who may see personal data asks for it: until then it is masked.
+const (
+	personalHeader = "X-Personal-Data"
+	personalShown  = "show"
+)
 
-// personalNames are properties that name a person wherever no document says what stands
-// there.
-var personalNames = map[string]bool{
-	"email": true, "first_name": true, "last_name": true, "handler": true, "birth_date": true, "gender": true, "image_url": true,
-	"labels": true, "reason": true, "review": true, "external_ids": true, "custom": true, "answer": true,
-}
-
-// mask answers a user who may not see personal data: what a document marks x-personal is
-// taken out of the answer before it leaves. An answer in a form that cannot be masked is
-// refused.
-func mask(c *gin.Context, vocabulary *contract.Vocabulary, fail func(*gin.Context, error)) {
+// mask answers a user: what a document marks x-personal is taken out of the answer before it
+// leaves. noted is nil for who may not see it, and for who did not ask to; else nothing is taken
+// out, and noted is told once, before the first of it leaves. What is in no form that can be
+// masked is refused to who may not see personal data, and counts as asked for by who may.
+func mask(c *gin.Context, vocabulary *contract.Vocabulary, fail func(*gin.Context, error), may bool, noted func() error) {
+	shows := c.GetHeader(personalHeader) == personalShown
 	o := requestOf(c).operation
-	w := &maskingWriter{ResponseWriter: c.Writer, masker: masker{vocabulary}, operation: o.route.Operation}
+	w := &maskingWriter{ResponseWriter: c.Writer, masker: masker{vocabulary: vocabulary}, operation: o.route.Operation, shows: may && shows}
+	if may {
+		w.noted = noted
+	}
 	c.Writer = w
 	c.Next()
 	c.Writer = w.ResponseWriter
@@ -37,7 +37,9 @@ func mask(c *gin.Context, vocabulary *contract.Vocabulary, fail func(*gin.Contex
 		fail(c, loyalty.ErrPersonalNeeded)
 		return
 	}
-	w.finish()
+	if err := w.finish(); err != nil {
+		fail(c, err)
+	}
 }
 
 // maskingWriter holds an answer back until it is whole; a stream line by line.
@@ -48,7 +50,22 @@ type maskingWriter struct {
 	status    int
 	held      bytes.Buffer
 	stream    bool
-	foreign   bool // neither JSON nor a stream
+	foreign   bool         // neither JSON nor a stream, and its reader may see no personal data
+	plain     bool         // neither of them, for who may
+	shows     bool         // personal data is shown
+	noted     func() error // tells that it is; nil: it may not be, or was told already
+}
+
+// tell notes, once, that personal data is shown. What cannot be noted is not shown.
+func (w *maskingWriter) tell() error {
+	if w.noted == nil {
+		return nil
+	}
+	if err := w.noted(); err != nil {
+		return err
+	}
+	w.noted = nil
+	return nil
 }
 
 func (w *maskingWriter) WriteHeader(status int) {
@@ -61,14 +78,22 @@ func (w *maskingWriter) WriteHeader(status int) {
 		w.stream = true
 		w.ResponseWriter.WriteHeader(status)
 	case kind != "" && !strings.HasPrefix(kind, "application/json"):
-		w.foreign = true
+		if w.noted == nil || w.tell() != nil {
+			w.foreign = true
+			return
+		}
+		w.plain = true
+		w.ResponseWriter.WriteHeader(status)
 	}
 }
 
 func (w *maskingWriter) Write(b []byte) (int, error) {
 	w.WriteHeader(http.StatusOK)
-	if w.foreign {
+	switch {
+	case w.foreign:
 		return len(b), nil
+	case w.plain:
+		return w.ResponseWriter.Write(b)
 	}
 	w.held.Write(b)
 	if w.stream {
@@ -81,7 +106,7 @@ func (w *maskingWriter) WriteString(text string) (int, error) { return w.Write([
 
 // WriteHeaderNow takes the place of gin's: the head of a held answer waits for its length.
 func (w *maskingWriter) WriteHeaderNow() {
-	if w.WriteHeader(http.StatusOK); w.stream {
+	if w.WriteHeader(http.StatusOK); w.stream || w.plain {
 		w.ResponseWriter.WriteHeaderNow()
 	}
 }
@@ -97,7 +122,7 @@ func (w *maskingWriter) Status() int {
 
 // Flush sends what a stream has; a held answer waits.
 func (w *maskingWriter) Flush() {
-	if w.stream {
+	if w.stream || w.plain {
 		w.ResponseWriter.Flush()
 	}
 }
@@ -105,7 +130,7 @@ func (w *maskingWriter) Flush() {
 // Unwrap lets deadlines be set.
 func (w *maskingWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// release sends the complete lines of a stream, the data in them masked.
+// release sends the complete lines of a stream, the data in them masked where it is not shown.
 func (w *maskingWriter) release() {
 	for {
 		at := bytes.IndexByte(w.held.Bytes(), '\n')
@@ -114,27 +139,45 @@ func (w *maskingWriter) release() {
 		}
 		line := bytes.Clone(w.held.Next(at + 1))
 		if data, ok := bytes.CutPrefix(line, []byte("data:")); ok {
-			line = append(append([]byte("data: "), w.masker.text(bytes.TrimSpace(data), nil)...), '\n')
+			line = append(append([]byte("data: "), w.seen(bytes.TrimSpace(data))...), '\n')
 		} else if line[0] == '{' {
-			line = append(w.masker.text(line, nil), '\n')
+			line = append(w.seen(bytes.TrimSuffix(line, []byte("\n"))), '\n')
 		}
 		_, _ = w.ResponseWriter.Write(line) // a caller who went away is no failure of ours
 	}
 }
 
-func (w *maskingWriter) finish() {
-	if w.stream || w.status == 0 {
-		return
+// seen is what of a line its reader sees.
+func (w *maskingWriter) seen(line []byte) []byte {
+	masked, found := w.masker.text(line, nil)
+	if found && w.shows && w.tell() == nil || !found {
+		return line
+	}
+	return masked
+}
+
+func (w *maskingWriter) finish() error {
+	if w.stream || w.plain || w.status == 0 {
+		return nil
 	}
 	body := w.held.Bytes()
 	if w.status < http.StatusBadRequest && len(body) > 0 {
-		body = w.masker.text(body, answerSchema(w.operation, w.status))
+		masked, found := w.masker.text(body, answerSchema(w.operation, w.status))
+		switch {
+		case found && w.shows:
+			if err := w.tell(); err != nil {
+				return err
+			}
+		case found:
+			body = masked
+		}
 	}
 	if w.Header().Get("Content-Length") != "" {
 		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	}
 	w.ResponseWriter.WriteHeader(w.status)
 	_, _ = w.ResponseWriter.Write(body)
+	return nil
 }
 
 // answerSchema is what a document says of an answer.
@@ -148,130 +191,4 @@ func answerSchema(o *openapi3.Operation, status int) []*openapi3.Schema {
 		return nil
 	}
 	return []*openapi3.Schema{media.Schema.Value}
-}
-
-// masker blanks what is personal: by the schema of the answer, in the data of an event by
-// its action, and where nothing is said by name.
-type masker struct{ vocabulary *contract.Vocabulary }
-
-func (m masker) text(body []byte, schemas []*openapi3.Schema) []byte {
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.UseNumber()
-	var v any
-	if d.Decode(&v) != nil {
-		return []byte("null") // nothing that cannot be read is let through
-	}
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	if e.Encode(m.value(v, flat(schemas))) != nil {
-		return []byte("null")
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
-}
-
-// flat are schemas with the parts that they are put together from.
-func flat(schemas []*openapi3.Schema) (all []*openapi3.Schema) {
-	for _, s := range schemas {
-		if s == nil {
-			continue
-		}
-		all = append(all, s)
-		for _, parts := range []openapi3.SchemaRefs{s.AllOf, s.OneOf, s.AnyOf} {
-			for _, p := range parts {
-				all = append(all, flat([]*openapi3.Schema{p.Value})...)
-			}
-		}
-	}
-	return all
-}
-
-func (m masker) value(v any, schemas []*openapi3.Schema) any {
-	for _, s := range schemas {
-		if s.Extensions["x-personal"] == true {
-			return blank(v)
-		}
-	}
-	switch v := v.(type) {
-	case map[string]any:
-		m.object(v, schemas)
-	case []any:
-		var items []*openapi3.Schema
-		for _, s := range schemas {
-			if s.Items != nil {
-				items = append(items, s.Items.Value)
-			}
-		}
-		items = flat(items)
-		for i := range v {
-			v[i] = m.value(v[i], items)
-		}
-	}
-	return v
-}
-
-func (m masker) object(v map[string]any, schemas []*openapi3.Schema) {
-	action, _ := v["action"].(string)
-	for name, value := range v {
-		if data, ok := value.(map[string]any); ok && name == "data" && action != "" {
-			if shape, known := m.vocabulary.Shape(action); known {
-				m.shaped(data, shape)
-				continue
-			}
-		}
-		under, declared := propertyOf(schemas, name)
-		if !declared && personalNames[name] {
-			v[name] = blank(value)
-			continue
-		}
-		v[name] = m.value(value, under)
-	}
-}
-
-// shaped masks the attributes of an event.
-func (m masker) shaped(data map[string]any, shape *loyalty.Shape) {
-	for name, value := range data {
-		a, known := shape.Attributes[name]
-		switch {
-		case a.Personal, !known && personalNames[name]:
-			data[name] = blank(value)
-		case a.Items != nil:
-			lines, _ := value.([]any)
-			for _, line := range lines {
-				if l, ok := line.(map[string]any); ok {
-					m.shaped(l, a.Items)
-				}
-			}
-		default:
-			data[name] = m.value(value, nil)
-		}
-	}
-}
-
-func propertyOf(schemas []*openapi3.Schema, name string) (under []*openapi3.Schema, declared bool) {
-	for _, s := range schemas {
-		if p := s.Properties[name]; p != nil {
-			under, declared = append(under, p.Value), true
-		} else if p := s.AdditionalProperties.Schema; p != nil {
-			under = append(under, p.Value)
-		}
-	}
-	return flat(under), declared
-}
-
-// blank keeps the kind of a value and nothing of what it says.
-func blank(v any) any {
-	switch v.(type) {
-	case string:
-		return maskedText
-	case []any:
-		return []any{}
-	case map[string]any:
-		return map[string]any{}
-	case json.Number:
-		return 0
-	case bool:
-		return false
-	}
-	return nil
 }

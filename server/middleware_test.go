@@ -383,7 +383,7 @@ func TestMediaTypes(t *testing.T) {
 		case 415:
 			require.Equal(t, "UnsupportedMediaTypeException", a.fault(t).Type)
 		case 400:
-			require.Equal(t, []string{"customer"}, a.fault(t).fields(), "a missing body counts as {}")
+			require.Equal(t, []string{"customer", "action", "data"}, a.fault(t).fields(), "a missing body counts as {}")
 		}
 	}
 	require.Equal(t, 415, h.post("/events", visit, "Content-Encoding", "gzip").status)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -70,6 +71,9 @@ func TestStatistics(t *testing.T) {
 		require.Equal(t, "Europe/Budapest", got["time_zone"])
 		require.Equal(t, `"" "EUR" 20 [0 0 20]; "north" "EUR" 17.5 [7 0 10.5]; "south" "USD" 0.0001 [0 0 0.0001]`, shownSeries(h.statistic("metric=revenue&by=store"+range3)))
 		require.Equal(t, `"EUR" 5.25 [0 0 5.25]`, shownSeries(h.statistic("metric=refunds"+range3)))
+		joined := strconv.Quote(today.Format("2006-01"))
+		require.Equal(t, joined+` "EUR" 37.5 [7 0 30.5]; `+joined+` "USD" 0.0001 [0 0 0.0001]`, shownSeries(h.statistic("metric=revenue&by=joined"+range3)), "also what was dated back")
+		require.Equal(t, joined+" 1 [0 0 1]", shownSeries(h.statistic("metric=enrolments&by=joined"+range3)))
 		require.Equal(t, "4 [1 0 3]", shownSeries(h.statistic("metric=purchases"+range3)))
 		require.Equal(t, `"EUR" 3 [1 0 2]; "USD" 1 [0 0 1]`, shownSeries(h.statistic("metric=purchases&by=currency"+range3)))
 		require.Equal(t, "1 [0 0 1]", shownSeries(h.statistic("metric=enrolments"+range3)))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"runtime/debug"
 	"sync"
 	"testing"
 
@@ -13,8 +14,10 @@ import (
 )
 
 // TestMain holds at the end of a whole run that the failures came which tests name as
-// another one's.
+// another one's. The collector is set as the program sets it: every test has a server of its
+// own, and a sixth of what they took was collecting.
 func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
 	code := storetest.RunTests(m)
 	if code == 0 && whole() {
 		expected.Range(func(number, name any) bool {

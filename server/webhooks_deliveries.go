@@ -55,6 +55,11 @@ func (a *administrationAPI) ReplayWebhook(ctx context.Context, in administration
 	answer := func(n int64) any { return map[string]any{"data": map[string]any{"events": n, "dry_run": dry}} }
 	if dry {
 		requestOf(ctx).decided = true // it only reads
+		leave, err := a.totals.enter(ctx, requestOf(ctx).key.ID)
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
 		n, err := a.webhooks.CountReplay(plain(ctx), in.WebhookID, r)
 		if err != nil {
 			return nil, err

@@ -69,6 +69,17 @@ func TestNotices(t *testing.T) {
 		require.Equal(t, "vips", bulk["target"])
 		require.Contains(t, a.body, bulk["batch_id"])
 
+		i := h.newImport(`{"label":"Old"}`)
+		require.Equal(t, http.StatusOK, i.part("members", 1, "customer,email\nold-1,canary-1@shop.test\nold-2,canary-2@shop.test\n").status)
+		require.Equal(t, http.StatusOK, i.part("lots", 1, "customer,points,earned_at\nold-1,40,2026-01-05\n").status)
+		require.Equal(t, "ready", i.do("check")["status"], i.findings())
+		require.Empty(t, told(), "nothing was done yet")
+		require.Equal(t, "done", i.do("apply")["status"])
+		imported := one("import.done")
+		require.Equal(t, []any{i.id, float64(3), float64(0)}, []any{imported["batch_id"], imported["done"], imported["errors"]}, "%v", imported)
+		require.NotContains(t, fmt.Sprint(imported), "canary")
+		require.Equal(t, http.StatusOK, h.get("/customers/old-2").status)
+
 		_, err := raw.Exec("ALTER TABLE answers RENAME TO answers_away")
 		require.NoError(t, err)
 		for range 2 {

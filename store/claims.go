@@ -117,7 +117,7 @@ func (s claimStore) RewardClaim(ctx context.Context, customer, event loyalty.ID)
 func (s claimStore) ClaimByID(ctx context.Context, id loyalty.ID) (claim loyalty.RewardClaim, customer loyalty.Customer, err error) {
 	var found *loyalty.RewardClaim
 	var who *loyalty.Customer
-	claimer := sqlFragment{"(SELECT COALESCE(c.merged_into, c.id) FROM claims m JOIN customers c ON c.id = m.customer_id WHERE m.id = ?)", []any{UUID(id)}}
+	claimer := sqlFragment{"{{SELECT COALESCE(c.merged_into, c.id) FROM claims m JOIN customers c ON c.id = m.customer_id WHERE m.id = ?}}", []any{UUID(id)}}
 	err = s.asks(ctx, claimTable.only(claimTable.where("id = ?", UUID(id)), &found), customerOf(claimer, &who))
 	if err == nil && found == nil {
 		err = loyalty.ErrClaimUnknown.With("claim", id.String())

@@ -18,20 +18,26 @@ type table[R any] struct {
 	fields []field[R]
 	// derived are columns that are written for the database to look into, and never read.
 	derived []field[R]
+	// besides is what is read with a row out of other tables, and never written with it:
+	// an expression in which $row is the row, and the name that its value gets.
+	besides []field[R]
 }
 
 // all are the columns that are written.
 func (t table[R]) all() []field[R] { return slices.Concat(t.fields, t.derived) }
 
-// names lists the columns that are read, separated by commas. Pairs of a column and
-// an expression say what is read instead.
+// names lists the columns that are read, separated by commas, and what is read besides.
+// Pairs of a column and an expression say what is read instead.
 func (t table[R]) names(instead ...string) string {
-	list := make([]string, len(t.fields))
+	list := make([]string, len(t.fields), len(t.fields)+len(t.besides))
 	for i, f := range t.fields {
 		list[i] = f.name
 		if k := slices.Index(instead, f.name); k >= 0 {
 			list[i] = instead[k+1]
 		}
+	}
+	for _, f := range t.besides {
+		list = append(list, strings.ReplaceAll(f.name, "$row", t.name))
 	}
 	return strings.Join(list, ", ")
 }
@@ -41,7 +47,7 @@ func (t table[R]) of(alias string, instead ...string) string {
 	for i := 0; i < len(instead); i += 2 {
 		instead[i] = alias + "." + instead[i]
 	}
-	return table[R]{fields: t.qualified(alias)}.names(instead...)
+	return table[R]{name: alias, fields: t.qualified(alias), besides: t.besides}.names(instead...)
 }
 
 // qualified are the fields with the table's name, or another one, before their own.
@@ -64,12 +70,12 @@ func (t table[R]) set(fixed ...string) string {
 	return strings.Join(list, ", ")
 }
 
-// some is the table with some of its columns, in the order of the table.
+// some is the table with some of its columns, in the order of the table, and nothing besides.
 func (t table[R]) some(names ...string) table[R] {
 	return table[R]{name: t.name, fields: slices.DeleteFunc(slices.Clone(t.fields), func(f field[R]) bool { return !slices.Contains(names, f.name) })}
 }
 
-// without is the table with all its columns but some.
+// without is the table with all its columns but some, and nothing besides.
 func (t table[R]) without(names ...string) table[R] {
 	return table[R]{name: t.name, fields: slices.DeleteFunc(slices.Clone(t.fields), func(f field[R]) bool { return slices.Contains(names, f.name) })}
 }
@@ -99,8 +105,11 @@ func (t table[R]) same(a, b *R) bool {
 
 // into is where the columns of a row are read to, and what goes before them.
 func (t table[R]) into(row *R, before ...any) []any {
-	list := slices.Grow(before, len(t.fields)+1)
+	list := slices.Grow(before, len(t.fields)+len(t.besides)+1)
 	for _, f := range t.fields {
+		list = append(list, f.get(row))
+	}
+	for _, f := range t.besides {
 		list = append(list, f.get(row))
 	}
 	return list

@@ -74,7 +74,7 @@ var (
 		` FROM v WHERE b.customer_id = v.customer_id AND b.version = v.version AND b.chain IS NOT DISTINCT FROM v.head`, append(
 		through(balanceTable.without("version").fields, customerAfter),
 		field[changedCustomer]{"version", "bigint", func(c *changedCustomer) any { return (*number)(&c.Before.Version) }},
-		field[changedCustomer]{"head", "bytea", func(c *changedCustomer) any { return (*blob)(&c.Before.Chain.Head) }})...)
+		field[changedCustomer]{"head", "bytea", func(c *changedCustomer) any { return (*blob)(&c.Before.Chain.Head) }})...).orderedOnCitus()
 )
 
 // nameTable is a claimed name.

@@ -4,7 +4,7 @@ import "github.com/loyalty-platform/loyalty/server/loyalty"
 
 type changedTransaction = loyalty.Changed[loyalty.Transaction]
 
-// purchaseTable is a purchase.
+// purchaseTable is a purchase, with its lines wherever they are.
 var purchaseTable = table[loyalty.Transaction]{name: "transactions", fields: []field[loyalty.Transaction]{
 	{"customer_id", "uuid", func(t *loyalty.Transaction) any { return (*UUID)(&t.Customer) }},
 	{"transaction_id", "text", func(t *loyalty.Transaction) any { return (*plain)(&t.Name) }},
@@ -22,7 +22,11 @@ var purchaseTable = table[loyalty.Transaction]{name: "transactions", fields: []f
 	{"earned", "bigint", func(t *loyalty.Transaction) any { return (*number)(&t.Earned) }},
 	{"original_burned", "bigint", func(t *loyalty.Transaction) any { return (*number)(&t.OriginalBurned) }},
 	{"burned", "bigint", func(t *loyalty.Transaction) any { return (*number)(&t.Burned) }},
-	{"detail", "text", func(t *loyalty.Transaction) any { return documentIn(&t.Detail) }},
+	// before the document, which is read by it
+	{"pieces", "integer", func(t *loyalty.Transaction) any { return piecesIn(t) }},
+	{"detail", "text", func(t *loyalty.Transaction) any { return purchaseField{t} }},
+}, besides: []field[loyalty.Transaction]{
+	{purchaseLines, "text", func(t *loyalty.Transaction) any { return linesField{t} }},
 }}
 
 var (

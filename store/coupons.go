@@ -191,5 +191,8 @@ func holdersOf(owners []UUID, known map[loyalty.ID]loyalty.Customer) question {
 JOIN customers c ON c.id = COALESCE(o.merged_into, o.id) WHERE o.id IN ?`, []any{owners}}.reads(func() bool {
 		known[loyalty.ID(owner)] = c
 		return false
-	}, &owner, (*UUID)(&c.ID), (*plain)(&c.Name), (*plain)(&c.Status))
+	}, &owner, (*UUID)(&c.ID), (*plain)(&c.Name), (*plain)(&c.Status)).
+		onCitus(`WITH o AS MATERIALIZED (SELECT x.id, COALESCE(x.merged_into, x.id) AS now FROM customers x WHERE x.id IN ?)
+SELECT o.id, c.id, c.name, c.status FROM o JOIN customers c ON c.id = o.now
+WHERE c.id IN [[SELECT COALESCE(x.merged_into, x.id) FROM customers x WHERE x.id IN ?]]`, owners, owners)
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // codeOwner is an expression that is the id of a coupon, by its code.
-const codeOwner = "(SELECT owner FROM names WHERE kind = ? AND value = ?)"
+const codeOwner = "{{SELECT owner FROM names WHERE kind = ? AND value = ?}}"
 
 // Coupon finds a coupon by its code, with the customer who holds it; of a merged
 // one with the one they became part of. It fails with loyalty.ErrCouponNotFound.
@@ -27,7 +27,7 @@ func (s couponStore) CouponRecord(ctx context.Context, code string, limit int) (
 	keys := s.keysOf(nil, opened)
 	list := []question{
 		couponTable.only(couponTable.where("id = "+named.text, named.args...), &found),
-		customerOf(sqlFragment{"(SELECT COALESCE(c.merged_into, c.id) FROM coupons k JOIN customers c ON c.id = k.customer_id WHERE k.id = " + named.text + ")", named.args}, &who),
+		customerOf(sqlFragment{"{{SELECT COALESCE(c.merged_into, c.id) FROM customers c WHERE c.id = {{SELECT k.customer_id FROM coupons k WHERE k.id = " + named.text + "}}}}", named.args}, &who),
 		keys.where(sealers([]string{cleanText(code)})),
 	}
 	if limit > 0 {

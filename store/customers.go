@@ -41,19 +41,25 @@ func holder(id loyalty.ID, ref string) sqlFragment {
 // name has one owner: it expects several of two columns, whose key it does not think of, and
 // so would plan anew what it is asked, each time, for fear of them.
 func named(kind loyalty.NameKind, value string) sqlFragment {
-	return sqlFragment{"(SELECT COALESCE(c.merged_into, c.id) FROM customers c WHERE c.id = (SELECT n.owner FROM names n WHERE n.kind = ? AND n.value = ? LIMIT 1))", []any{kind, cleanText(value)}}
+	return sqlFragment{"{{SELECT COALESCE(c.merged_into, c.id) FROM customers c WHERE c.id = {{SELECT n.owner FROM names n WHERE n.kind = ? AND n.value = ? LIMIT 1}}}}", []any{kind, cleanText(value)}}
 }
+
+// mergedInto asks who was merged into a customer, orMerged for these besides.
+const (
+	mergedInto = "SELECT id FROM customers WHERE merged_into = "
+	orMerged   = " OR merged_into = "
+)
 
 // merged is the condition that a column names a customer who was merged into the holder:
 // their rows stay under the ids they had.
 func merged(column string, of sqlFragment) sqlFragment {
-	return sqlFragment{column + " IN [[SELECT id FROM customers WHERE merged_into = " + of.text + "]]", of.args}
+	return sqlFragment{column + " IN [[" + mergedInto + of.text + "]]", of.args}
 }
 
 // theirs is the condition that a column names the holder or one of those. It is never
 // NULL where the column is not.
 func theirs(column string, of sqlFragment) sqlFragment {
-	return sqlFragment{column + " IN [[SELECT id FROM customers WHERE id = " + of.text + " OR merged_into = " + of.text + "]]", slices.Concat(of.args, of.args)}
+	return sqlFragment{column + " IN [[SELECT id FROM customers WHERE id = " + of.text + orMerged + of.text + "]]", slices.Concat(of.args, of.args)}
 }
 
 // customerOf reads the holder.

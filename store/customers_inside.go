@@ -39,7 +39,8 @@ func (s customerStore) listInside(ctx context.Context, q loyalty.CustomerQuery) 
 		return nil, err
 	}
 	var list []loyalty.Customer
-	err = s.asks(ctx, customerTable.list(customersWhere("customers.id IN ? ORDER BY created_at, id", ids), &list))
+	order := s.orderOf(q)
+	err = s.asks(ctx, customerTable.list(customersWhere("customers.id IN ?"+order.sorted(false, order.at, "customers.id"), ids), &list))
 	return list, err
 }
 
@@ -95,8 +96,9 @@ func (s customerStore) candidates(ctx context.Context, q loyalty.CustomerQuery, 
 			where = where.and("customers.custom LIKE ?", mentions(name))
 		}
 	}
-	list := &unionQuery{table: "customers " + joinBalances, columns: candidate.of("customers"), page: pagerOf(page), order: listOrder{at: "created_at", id: "id"},
-		branches: []branch{{where, "created_at"}}}
+	order := s.orderOf(q)
+	list := &unionQuery{table: "customers " + joinBalances, columns: candidate.of("customers"), page: order.pager(page),
+		order: listOrder{id: "id", descending: order.descending}, branches: []branch{{where, order.at}}}
 	text, _ := list.sql()
 	found, err := candidate.find(s.read.WithContext(ctx).Raw(text.text, text.args...))
 	return found, s.fault(err)

@@ -34,8 +34,12 @@ func (s customerStore) Customers(ctx context.Context, q loyalty.CustomerQuery) (
 	if err != nil {
 		return nil, err
 	}
-	if named != nil {
-		return s.listNamed(ctx, q, named)
+	order := s.orderOf(q)
+	switch {
+	case named != nil:
+		return s.listNamed(ctx, q, named, order)
+	case order.key:
+		return s.listByKey(ctx, q, order)
 	}
 	return s.listInOrder(ctx, q)
 }
@@ -100,6 +104,7 @@ func customersOf(q loyalty.CustomerQuery, search sqlFragment) (*unionQuery, erro
 	if !inBranches(q) {
 		where, err := search.andAll(customerColumns, q.Conditions)
 		list.branches = []branch{{where, "created_at"}}
+		list.order.descending = q.ByCursor() && len(q.Sort) > 0 && q.Sort[0].Descending
 		return list, err
 	}
 	return list, list.byStretches(q)

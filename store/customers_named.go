@@ -22,6 +22,7 @@ type namedList struct {
 	table, id string        // where they are named, and in which column
 	named     []sqlFragment // any of them names a customer, some more than once; each has an index
 	rest      sqlFragment
+	joined    bool // their places are read together, where tables are spread: one by one, each would ask every machine
 }
 
 // findNamed makes such a list of a query. It gives nil for one that no filter of an
@@ -51,7 +52,7 @@ func (s customerStore) nameable(q loyalty.CustomerQuery) (*namedList, error) {
 	if !q.ByCursor() || at < 0 && searched == nil {
 		return nil, nil
 	}
-	f, conditions := &namedList{table: "customers", id: "id", named: searched}, slices.Clone(q.Conditions)
+	f, conditions := &namedList{table: "customers", id: "id", named: searched, joined: s.read.Name() == "citus"}, slices.Clone(q.Conditions)
 	if at >= 0 {
 		columns := customerColumns
 		if columns[conditions[at].Field].members {
@@ -108,9 +109,13 @@ func (s customerStore) searching(prefix string) sqlFragment {
 
 // placed is the WITH of who is on the list, and where: at is NULL of those who do not
 // fit. The
-// place is looked up one by one, so that neither database reads all customers for it.
-func (f *namedList) placed() sqlFragment {
+// place, an expression over customers, is looked up one by one, so that neither database reads
+// all customers for it.
+func (f *namedList) placed(at string) sqlFragment {
 	from, where := "customers", sqlFragment{"customers.id = found.id", nil}
+	if f.joined {
+		where.text = "customers.id IN (SELECT id FROM found)"
+	}
 	if f.rest.text != "" {
 		where = where.and(f.rest.text, f.rest.args...)
 	}
@@ -118,30 +123,32 @@ func (f *namedList) placed() sqlFragment {
 		from += " " + joinBalances
 	}
 	ids := f.each(f.id + " AS id")
+	if f.joined {
+		return sqlFragment{
+			"WITH found AS MATERIALIZED (SELECT DISTINCT id FROM (" + ids.text + ") AS f), placed AS MATERIALIZED " +
+				"(SELECT customers.id, customers.created_at AS at FROM " + from + " WHERE " + where.text + ")",
+			append(ids.args, where.args...),
+		}
+	}
 	return sqlFragment{
 		"WITH found AS MATERIALIZED (SELECT DISTINCT id FROM (" + ids.text + ") AS f), placed AS MATERIALIZED " +
-			"(SELECT id, (SELECT customers.created_at FROM " + from + " WHERE " + where.text + ") AS at FROM found)",
+			"(SELECT id, (SELECT " + at + " FROM " + from + " WHERE " + where.text + ") AS at FROM found)",
 		append(ids.args, where.args...),
 	}
 }
 
 // listNamed is Customers for such a list.
-func (s customerStore) listNamed(ctx context.Context, q loyalty.CustomerQuery, f *namedList) ([]loyalty.Customer, error) {
-	list := &unionQuery{table: "placed", columns: "id", page: pagerOf(q.Page), branches: []branch{{sqlFragment{}.and("at IS NOT NULL"), "at"}}, order: listOrder{at: "at", id: "id"}}
-	list.order.descending = len(q.Sort) > 0 && q.Sort[0].Descending
+func (s customerStore) listNamed(ctx context.Context, q loyalty.CustomerQuery, f *namedList, order customerOrder) ([]loyalty.Customer, error) {
+	list := &unionQuery{table: "placed", columns: "id, at", page: order.pager(q.Page), branches: []branch{{sqlFragment{}.and("at IS NOT NULL"), "at"}}, order: order.list()}
 	page, backwards := list.sql()
-	text := f.placed()
-	direction := " ASC"
-	if list.order.descending != backwards {
-		direction = " DESC"
-	}
+	text := f.placed(order.at)
 	text.text += ", page AS (" + page.text + ") SELECT " + customerTable.names() + " FROM page JOIN customers ON customers.id = page.id " +
-		joinBalances + " ORDER BY customers.created_at" + direction + ", customers.id" + direction
+		joinBalances + order.sorted(backwards, "page.at", "page.id")
 	return s.readCustomers(ctx, sqlFragment{text.text, append(text.args, page.args...)}, backwards)
 }
 
 // countNamed is CountCustomers for it.
 func (s customerStore) countNamed(ctx context.Context, f *namedList) (n int64, err error) {
-	text := f.placed()
+	text := f.placed(byCreation)
 	return n, s.asks(ctx, sqlFragment{text.text + " SELECT COUNT(at) FROM placed", text.args}.one((*number)(&n)))
 }

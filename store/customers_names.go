@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
@@ -25,5 +26,7 @@ func namesOf(who sqlFragment, names map[loyalty.ID]string) question {
 	return sqlFragment{"SELECT c.id, COALESCE(s.name, c.name) FROM customers c LEFT JOIN customers s ON s.id = c.merged_into" + w.where(), w.args}.reads(func() bool {
 		names[loyalty.ID(id)] = string(name)
 		return false
-	}, &id, &name)
+	}, &id, &name).onCitus("WITH o AS MATERIALIZED (SELECT c.id, COALESCE(c.merged_into, c.id) AS now FROM customers c"+who.where()+
+		") SELECT o.id, s.name FROM o JOIN customers s ON s.id = o.now WHERE s.id IN [[SELECT COALESCE(c.merged_into, c.id) FROM customers c"+who.where()+
+		"]] AND s.status <> ?", slices.Concat(who.args, who.args, []any{loyalty.OptedOut})...)
 }

@@ -20,7 +20,7 @@ func (s *Store) PlanFound(ctx context.Context, q loyalty.CustomerQuery) (lines [
 	if err != nil || f == nil {
 		return nil, err
 	}
-	text := f.placed()
+	text := f.placed(byCreation)
 	rows, err := s.read.WithContext(ctx).Raw("EXPLAIN QUERY PLAN "+text.text+" SELECT id FROM placed", text.args...).Rows()
 	if err != nil {
 		return nil, err

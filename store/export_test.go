@@ -91,6 +91,8 @@ func Statements() []string {
 	w.Reservations[0].After.Hold = nil
 	w.Customers[0].After.MergedInto, w.Members[0].Gone = loyalty.ID{1}, false
 	add()
+	w.Transactions[0].After.Detail.Items = make([]loyalty.Line, 2*pieceLines) // the first row of lines changes, the second is new
+	add()
 
 	list = append(list, (&piece{}).lock()...)
 	list = read(list, selectNumbered, []loyalty.ID{{1}}, nil, nil)

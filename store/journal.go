@@ -276,14 +276,14 @@ func (r *parentsRead) note(e *loyalty.Event) {
 	}
 }
 
-var selectParents = "SELECT " + parentFields + " FROM events WHERE customer_id IN ? AND id IN ?"
+// By pairs: of two lists the database would look for each customer with each id.
+var selectParents = "SELECT " + parentFields + " FROM events WHERE (customer_id, id) IN ?"
 
 // questions read the parents for the page.
 func (r *parentsRead) questions(page *loyalty.EventPage) (list []question) {
 	for some := range slices.Chunk(r.wanted, parentsAtOnce) {
 		begun, left := false, false
-		customers, ids := some.columns()
-		list = append(list, parent.rows(sqlFragment{selectParents, []any{customers, ids}}, func(e *loyalty.Event) bool {
+		list = append(list, parent.rows(sqlFragment{selectParents, []any{some}}, func(e *loyalty.Event) bool {
 			if !begun {
 				begun, left = true, r.size > loyalty.MaxPage
 			}

@@ -11,9 +11,11 @@ import (
 // points.Posting.Change. It is looked up row by row: a join could be made by reading all
 // postings.
 func moved(row string) string {
-	const change = `CASE WHEN p.to_account IN (%[2]d, %[3]d) THEN p.points ELSE 0 END - CASE WHEN p.from_account IN (%[2]d, %[3]d) THEN p.points ELSE 0 END`
-	return fmt.Sprintf(`(SELECT `+sumOf(change)+` FROM postings p WHERE p.customer_id = %[1]s.customer_id AND p.event_id = %[1]s.id)`, row, points.Available, points.Debt)
+	return fmt.Sprintf(`(SELECT `+spendableMoved+` FROM postings p WHERE p.customer_id = %[1]s.customer_id AND p.event_id = %[1]s.id)`, row)
 }
+
+// spendableMoved is the sum of what postings p did to it.
+var spendableMoved = sumOf(fmt.Sprintf(`CASE WHEN p.to_account IN (%[1]d, %[2]d) THEN p.points ELSE 0 END - CASE WHEN p.from_account IN (%[1]d, %[2]d) THEN p.points ELSE 0 END`, points.Available, points.Debt))
 
 // changesOf tell of events what they did to the spendable balance. Postings are kept
 // by customer, and a merge has some of both: those of the source are asked for as well.
@@ -32,10 +34,11 @@ func changesOf(events []loyalty.Event) []question {
 	}
 	var event UUID
 	var change number
+	customers, ids := wanted.columns()
 	return []question{sqlFragment{"WITH v(customer_id, id) AS ? SELECT id, " + moved("v") + " FROM v", []any{wanted}}.reads(func() bool {
 		place[event].Change += int64(change)
 		return false
-	}, &event, &change)}
+	}, &event, &change).onCitus(`SELECT p.event_id, `+spendableMoved+` FROM postings p WHERE p.customer_id IN ? AND p.event_id IN ? GROUP BY p.customer_id, p.event_id`, customers, ids)}
 }
 
 // ownEvent names an event with its customer.

@@ -65,6 +65,7 @@ func TestPastEvents(t *testing.T) {
 
 // What a backtest reads of a journal is reached by indexes, in their order.
 func TestPastEventsByIndex(t *testing.T) {
+	plainOnly(t)
 	url := storetest.Postgres(t)
 	s, raw := storetest.Open(t, url), storetest.Raw(t, url)
 	newJournal(t, s)

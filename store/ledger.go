@@ -110,7 +110,11 @@ func (c ledgerCheck) verify(db *gorm.DB) LedgerCheck {
 }
 
 func (q ledgerQuery) run(db *gorm.DB, found func(LedgerFinding)) error {
-	rows, err := db.Raw(q.sql).Rows()
+	text := q.sql
+	if db.Name() == "citus" {
+		text = apart(text)
+	}
+	rows, err := db.Raw(text).Rows()
 	if err != nil {
 		return fmt.Errorf("%s: %w", q.fault, err)
 	}

@@ -18,7 +18,7 @@ const chainPage = 1000
 // postingsOf writes the postings of an event of a customer as postingText does.
 func postingsOf(db *gorm.DB, customer, event string) string {
 	lot, aggregate := `lower(hex(p.lot_id))`, `group_concat(t, '')`
-	if db.Name() == "postgres" {
+	if db.Name() != "sqlite" {
 		lot, aggregate = `replace(p.lot_id::text, '-', '')`, `string_agg(t, '' ORDER BY seq)`
 	}
 	return `(SELECT ` + aggregate + ` FROM (SELECT p.seq, p.seq || ':' || p.from_account || ':' || p.to_account || ':' || COALESCE(` + lot +
@@ -87,14 +87,13 @@ type folded struct {
 
 // page folds the next customers and gives the last of them; zero: there were none.
 func (p *chainProof) page(after UUID) (last UUID, err error) {
-	where, args := "", []any{}
-	if after != (UUID{}) {
-		where, args = "WHERE customer_id > ? ", []any{after}
+	customers, args, err := nextChains(p.db, after)
+	if err != nil {
+		return last, err
 	}
-	args = append(args, chainPage)
 	rows, err := p.db.Raw(`SELECT b.customer_id, b.chain, a.event_id, a.head, e.id, e.recorded_at, e.at, e.exp_date, e.points, e.parent,
 	e.action, e.transaction_id, e.data, e.personal, e.effects, `+postingsOf(p.db, "e.customer_id", "e.id")+`
-FROM (SELECT customer_id, chain, chain_from FROM balances `+where+`ORDER BY customer_id LIMIT ?) b
+FROM (SELECT customer_id, chain, chain_from FROM balances `+customers+`) b
 LEFT JOIN anchored a ON a.customer_id = b.customer_id
 LEFT JOIN events e ON e.customer_id = b.customer_id AND b.chain IS NOT NULL AND (b.chain_from IS NULL OR e.id >= b.chain_from)
 ORDER BY b.customer_id, e.id`, args...).Rows()
@@ -111,6 +110,17 @@ ORDER BY b.customer_id, e.id`, args...).Rows()
 	}
 	p.close()
 	return last, rows.Err()
+}
+
+// nextChains says which customers come after one.
+func nextChains(db *gorm.DB, after UUID) (where string, args []any, err error) {
+	if db.Name() == "citus" {
+		return nextOnMachines(db, after, chainPage)
+	}
+	if after != (UUID{}) {
+		where, args = "WHERE customer_id > ? ", []any{after}
+	}
+	return where + "ORDER BY customer_id LIMIT ?", append(args, chainPage), nil
 }
 
 // row folds one event, or begins a customer without one.

@@ -142,6 +142,12 @@ LEFT JOIN balances b ON b.customer_id = c.id WHERE b.customer_id IS NULL`},
 		{fault: "a lot without the event that credited it", sql: `WITH came AS MATERIALIZED (` + received + `)
 SELECT l.customer_id, l.id, NULL FROM lots l LEFT JOIN events e ON e.customer_id = l.customer_id AND e.id = l.id
 LEFT JOIN came ON came.customer_id = l.customer_id AND came.lot_id = l.id WHERE e.id IS NULL AND came.lot_id IS NULL`},
+		{fault: "a row of lines without its purchase", sql: `SELECT l.customer_id, NULL, l.transaction_id FROM purchase_lines l
+LEFT JOIN transactions t ON t.customer_id = l.customer_id AND t.transaction_id = l.transaction_id WHERE t.transaction_id IS NULL`},
+		{fault: "a purchase has other rows of lines", labels: []string{"number of rows"},
+			sql: `SELECT t.customer_id, NULL, t.transaction_id, COALESCE(l.n, 0), t.pieces FROM transactions t
+LEFT JOIN (SELECT customer_id, transaction_id, COUNT(*) AS n FROM purchase_lines GROUP BY customer_id, transaction_id) l
+ON l.customer_id = t.customer_id AND l.transaction_id = t.transaction_id WHERE COALESCE(l.n, 0) <> t.pieces`},
 		{fault: "a posting without its lot", sql: `SELECT p.customer_id, p.event_id, NULL FROM postings p
 LEFT JOIN lots l ON l.customer_id = p.customer_id AND l.id = p.lot_id WHERE p.lot_id IS NOT NULL AND l.id IS NULL`},
 	}

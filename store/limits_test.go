@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -41,6 +42,7 @@ func TestFrozenAdministration(t *testing.T) {
 // What a session of either pool can keep from others is bounded, and what is
 // acknowledged is on disk, whatever the database's defaults are.
 func TestSessionsAreBounded(t *testing.T) {
+	plainOnly(t)
 	url := storetest.Postgres(t)
 	raw := storetest.Raw(t, url)
 	_, err := raw.Exec(`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET synchronous_commit = off', current_database()); END $$`)
@@ -119,8 +121,15 @@ func TestLostCommitBehindAPooler(t *testing.T) {
 	defer func() { _ = busy.Rollback() }()
 	_, err = busy.Exec(`SELECT 1 FROM balances FOR UPDATE`)
 	require.NoError(t, err)
-	p.Plan(func(trip int64) storetest.Cut { return map[int64]storetest.Cut{2: storetest.Severed}[trip] })
-	require.ErrorIs(t, credit(s, "c-", 1), loyalty.ErrOutcomeUnknown)
+	// A connection that rested for a second is asked first whether it lives: then the second trip was
+	// not the write, and nothing was begun. What was, all the same, would be counted below.
+	for range 5 {
+		p.Plan(func(trip int64) storetest.Cut { return map[int64]storetest.Cut{2: storetest.Severed}[trip] })
+		if err = credit(s, "c-", 1); !errors.Is(err, loyalty.ErrDatabaseAway) {
+			break
+		}
+	}
+	require.ErrorIs(t, err, loyalty.ErrOutcomeUnknown)
 	require.Equal(t, 1, events(t, url))
 	require.NoError(t, busy.Rollback())
 	require.Eventually(t, func() bool { return events(t, url) == 2 }, 10*time.Second, 10*time.Millisecond, "it was recorded after all")

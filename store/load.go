@@ -10,7 +10,9 @@ type loader struct {
 	txs    map[string]loyalty.Transaction
 	held   []loyalty.Reservation
 	past   map[loyalty.ID][]loyalty.PastEntry
-	twice  bool // a customer was named in two ways
+	// sources are the customers who were merged into others, where they are read before.
+	sources map[loyalty.ID][]loyalty.ID
+	twice   bool // a customer was named in two ways
 }
 
 func newLoader(needs loyalty.Needs, s sealer) *loader {
@@ -28,9 +30,11 @@ func newLoader(needs loyalty.Needs, s sealer) *loader {
 
 // calls lists the statements of the first round. The customers come first: their
 // version guards everything that is read after it.
-func (l *loader) calls() []calls {
+func (l *loader) calls() []calls { return l.callsOf(l.plan()) }
+
+// callsOf lists the statements of a plan.
+func (l *loader) callsOf(q *loadPlan) []calls {
 	var list []calls
-	q := l.plan()
 	statements := &selectCustomers
 	if q.keys {
 		statements = &selectSealed
@@ -241,6 +245,24 @@ func (l *loader) due() []calls {
 		all = append(all, rowKey{customerKey: customerKey{id: id}})
 	}
 	list := l.lots(nil, selectOpenLots[byID], lots)
-	list = l.transactions(list, selectDueTransactions, all)
+	list = l.transactions(list, selectDueTransactions, l.owners(all))
 	return l.progress(list, selectDueProgress, all)
+}
+
+// owners adds those who were merged into the customers, where they are known. Otherwise the
+// statements find them.
+func (l *loader) owners(wanted []rowKey) []rowKey {
+	if l.sources == nil {
+		return wanted
+	}
+	var all []rowKey
+	for _, a := range wanted {
+		a.holder = a.id
+		all = append(all, a)
+		for _, source := range l.sources[a.holder] {
+			a.id = source
+			all = append(all, a)
+		}
+	}
+	return all
 }

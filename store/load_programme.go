@@ -55,7 +55,7 @@ func (l *loader) claims(list []calls, s *statement[rowKey], wanted []rowKey) []c
 	}
 	var holder UUID
 	var c loyalty.RewardClaim
-	return read(list, s, wanted, claimTable.into(&c, &holder), func() error {
+	return read(list, s, l.owners(wanted), claimTable.into(&c, &holder), func() error {
 		loading := l.out.Customers[loyalty.ID(holder)]
 		if loading == nil {
 			return nil
@@ -76,7 +76,7 @@ func (l *loader) codes(list []calls, s *statement[rowKey], wanted []rowKey) []ca
 	var holder UUID
 	var code string
 	var expires Millis
-	return read(list, s, wanted, []any{&holder, &code, &expires}, func() error {
+	return read(list, s, l.owners(wanted), []any{&holder, &code, &expires}, func() error {
 		loading := l.out.Customers[loyalty.ID(holder)]
 		if loading == nil {
 			return nil
@@ -104,7 +104,7 @@ func (l *loader) journal(list []calls, s *statement[rowKey], wanted []rowKey) []
 		Booked      time.Time                  `json:"booked"`
 	}]
 	into := []any{&holder, &customer, &id, &at, &transaction, &effects, (*number)(&score), &currency}
-	return read(list, s, wanted, into, func() error {
+	return read(list, s, l.owners(wanted), into, func() error {
 		if customer != holder {
 			score = 0
 		}
@@ -144,9 +144,9 @@ func (l *loader) everything(list []calls, w lookup, wanted []rowKey) []calls {
 	list = l.lots(list, selectExpiredLots[w], wanted)
 	list = l.reservations(list, selectAllReservations[w], wanted)
 	list = l.progress(list, selectAllProgress[w], wanted)
-	list = l.transactions(list, selectPending[w], wanted)
+	list = l.transactions(list, selectPending[w], l.owners(wanted))
 	var id, source UUID
-	return read(list, selectSources[w], wanted, []any{&id, &source}, func() error {
+	return read(list, selectSources[w], l.owners(wanted), []any{&id, &source}, func() error {
 		loading := l.out.Customers[loyalty.ID(id)]
 		if loading != nil && !slices.Contains(loading.Sources, loyalty.ID(source)) {
 			loading.Sources = append(loading.Sources, loyalty.ID(source))

@@ -26,6 +26,8 @@ type rowKey struct {
 	tx   string
 	lot  loyalty.ID
 	sort loyalty.ProgressKind
+	// holder has now what was the customer's, where that is known before.
+	holder loyalty.ID
 }
 
 // lookup is one of the four ways in which needs name a customer. A load runs a
@@ -49,6 +51,7 @@ var (
 	keyMatch = field[rowKey]{"email", "text", func(a *rowKey) any { return (*plain)(&a.match) }}
 	keyTx    = field[rowKey]{"tx", "text", func(a *rowKey) any { return (*plain)(&a.tx) }}
 	keyLot   = field[rowKey]{"lot", "uuid", func(a *rowKey) any { return (*UUID)(&a.lot) }}
+	keyOwner = field[rowKey]{"holder", "uuid", func(a *rowKey) any { return (*UUID)(&a.holder) }}
 	keySort  = field[rowKey]{"sort", "smallint", func(a *rowKey) any { return number(a.sort) }}
 
 	lookupFields = [lookups][]field[rowKey]{byName: {keyKind, keyValue}, byID: {keyID}, byEmail: {keyEmail}, byMatch: {keyMatch}}
@@ -80,10 +83,14 @@ var (
 	// let PostgreSQL walk all names of the kind and look each up in v.
 	selectTransactions = selects(`SELECT COALESCE(h.merged_into, n.owner), `+purchaseTable.of("t", "customer_id", "n.owner", "transaction_id", "n.value")+` FROM v
  JOIN names n ON n.kind = v.kind AND n.value = v.value LEFT JOIN customers h ON h.id = n.owner
- LEFT JOIN transactions t ON t.customer_id = n.owner AND t.transaction_id = n.value`, keyKind, keyValue)
+ LEFT JOIN transactions t ON t.customer_id = n.owner AND t.transaction_id = n.value`, keyKind, keyValue).
+		onCitus(`SELECT COALESCE(c.merged_into, c.id), `+purchaseTable.of("t", "customer_id", "c.id", "transaction_id", "v.tx")+` FROM v
+ JOIN customers c ON c.id = v.id LEFT JOIN transactions t ON t.customer_id = c.id AND t.transaction_id = v.tx`, keyID, keyTx)
 	// What was bought before a merge is due with who has it now.
 	selectDueTransactions = selects(withMerged(` FROM v JOIN customers c ON c.id = v.id`, holderOf+`, `+purchaseTable.of("t"),
-		`transactions t ON t.customer_id = $owner AND t.state = 'pending' AND t.auto_accept IS NOT NULL`), keyID)
+		`transactions t ON t.customer_id = $owner AND t.state = 'pending' AND t.auto_accept IS NOT NULL`), keyID).
+		onCitus(`SELECT `+holderOf+`, `+purchaseTable.of("t")+` FROM v JOIN customers c ON c.id = v.id
+ JOIN transactions t ON t.customer_id = c.id AND t.state = 'pending' AND t.auto_accept IS NOT NULL`, keyID)
 
 	selectAnswers = selects(`SELECT a.access_key, a.key, a.hash, a.status, a.body, a.block, a.customer_id, a.at
  FROM v JOIN answers a ON a.access_key = v.access_key AND a.key = v.key`,

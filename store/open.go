@@ -87,7 +87,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	scheme, _, found := strings.Cut(o.URL, ":")
 	switch {
 	case scheme == "postgres" || scheme == "postgresql":
-		err = openPostgres(ctx, d, o)
+		if err = openPostgres(ctx, d, o); err == nil {
+			err = spreadOver(ctx, d, o)
+		}
 	case o.URL == "" || found && scheme == "sqlite":
 		err = openSQLite(ctx, d, o)
 	default:

@@ -31,7 +31,7 @@ func TestBatchesWriteKnownTables(t *testing.T) {
 			require.True(t, known, "%s is written by batches, and Citus does not know it (placements): %s", found[1], text)
 		}
 	}
-	for _, table := range []string{"balances", "events", "names", "coupons", "tallies", "campaign_figures", "bulk_items", "notices", "leavers", "tail", "claims", "list_members"} {
+	for _, table := range []string{"balances", "events", "names", "coupons", "tallies", "campaign_figures", "bulk_items", "notices", "leavers", "tail", "claims", "list_members", "purchase_lines"} {
 		require.True(t, seen[table], "%s is not among what was looked at", table)
 	}
 }
@@ -56,6 +56,7 @@ func everyWrite(t *testing.T) (list []calls) {
 		if ends {
 			w.Customers[0].After.MergedInto, w.Customers[0].After.Name = loyalty.NewID(time.Now(), id), "changed"
 			w.Progress[0].After.Data, w.Members[0].Gone = []byte("{}"), true
+			w.NewTransactions[0].Detail.Items = make([]loyalty.Line, pieceLines+1)
 		}
 		calls, err := writeCalls(&w, key)
 		require.NoError(t, err)

@@ -117,7 +117,7 @@ var lists = map[string]listRow{
 	"listDeliveries": {path: "/admin/webhooks/01a0c450-6c01-7000-8000-000000000000/deliveries", extra: []string{"state=dead", "state=waiting&customer=member-1001", "customer=member-1001&type=event.point_add", "created_at.gte=2020-01-01"}},
 	"exportTable":    {skip: "offset", extra: []string{"/admin/exports/customers?limit=100", "/admin/exports/postings?limit=100", "/admin/exports/lots?limit=100", "/admin/exports/purchases?limit=100", "/admin/exports/coupons?limit=100", "/admin/exports/claims?limit=100"}},
 	"followEvents":   {skip: "offset", extra: []string{"types=event.point_*&include=postings,personal"}},
-	"listCustomers": {extra: []string{"status=suspended", "search=h7", "email=77@shop.test", "list=spring-2026&status=active", "score.gte=19000", "language=fr", "handler.in=h1,h2",
+	"listCustomers": {extra: []string{"sort=last_name&order=desc&status=active", "sort=email&search=h7", "sort=last_name&list=spring-2026", "status=suspended", "search=h7", "email=77@shop.test", "list=spring-2026&status=active", "score.gte=19000", "language=fr", "handler.in=h1,h2",
 		"search=h", "search=77@shop&status=active", "list=spring-2026&currency=EUR", "language.in=en,hu,fr&currency.in=EUR,HUF", "language=hu&status.in=active,suspended"}},
 	"listCustomerListErrors": {path: "/v1/bulk-operation/customer-list/01a0c450-6c01-7000-8000-000000000000/status/errors"},
 	"listBulkClaimErrors":    {path: "/v1/bulk-operation/reward/claim/01a0c450-6c02-7000-8000-000000000000/status/errors"},

@@ -19,6 +19,11 @@ func (e *postgresEngine) lock(ctx context.Context, c *pgxpool.Conn, l *loader) e
 	if err := send(ctx, c, list, "", ""); err != nil {
 		return err
 	}
+	return lockFound(ctx, c, found, q)
+}
+
+// lockFound begins a transaction and takes the locks, each kind in the order of its keys.
+func lockFound(ctx context.Context, c *pgxpool.Conn, found *lockable, q *loadPlan) error {
 	b := &pgx.Batch{}
 	b.Queue("BEGIN")
 	each := func(text string, ids []loyalty.ID) {

@@ -20,13 +20,20 @@ const exchange = 10 * time.Second
 // within takes two round trips: one batch of reads, one batch of writes whose
 // last message is the commit. The locked form needs a third, for the locks.
 func (e *postgresEngine) within(ctx context.Context, needs loyalty.Needs, work work) error {
+	return e.attempt(ctx, needs, work, e.load, e.write)
+}
+
+// attempt is within for a way to load and one to write.
+func (e *postgresEngine) attempt(ctx context.Context, needs loyalty.Needs, work work,
+	load func(context.Context, *pgxpool.Conn, *loader) error, write func(context.Context, *pgxpool.Conn, []calls, *loyalty.Writes) error,
+) error {
 	c, err := e.batches.Acquire(ctx)
 	if err != nil {
 		return e.classify(err)
 	}
 	defer c.Release() // a connection inside a transaction is closed by this
 	l := newLoader(needs, e.sealer)
-	if err := e.load(ctx, c, l); err != nil {
+	if err := load(ctx, c, l); err != nil {
 		return e.classify(err)
 	}
 	w, err := work(l.out)
@@ -42,7 +49,7 @@ func (e *postgresEngine) within(ctx context.Context, needs loyalty.Needs, work w
 		e.rollback(c)
 		return err
 	}
-	return e.write(context.WithoutCancel(ctx), c, list, w)
+	return write(context.WithoutCancel(ctx), c, list, w)
 }
 
 // load reads what is needed. Several reads share one snapshot, so that even a
@@ -86,17 +93,22 @@ func send(ctx context.Context, c *pgxpool.Conn, list []calls, before, after stri
 	if len(list) == 0 {
 		return nil
 	}
+	return exchangeBatch(ctx, c, queued(list, before, after, calls.queue))
+}
+
+// queued is what one round trip sends, each of the calls put into it by queue.
+func queued(list []calls, before, after string, queue func(calls, *pgx.Batch)) *pgx.Batch {
 	b := &pgx.Batch{QueuedQueries: make([]*pgx.QueuedQuery, 0, len(list)+2)}
 	if before != "" {
 		b.Queue(before)
 	}
 	for _, call := range list {
-		call.queue(b)
+		queue(call, b)
 	}
 	if after != "" {
 		b.Queue(after)
 	}
-	return exchangeBatch(ctx, c, b)
+	return b
 }
 
 func exchangeBatch(ctx context.Context, c *pgxpool.Conn, b *pgx.Batch) error {
@@ -107,6 +119,13 @@ func exchangeBatch(ctx context.Context, c *pgxpool.Conn, b *pgx.Batch) error {
 
 // numbering uses a connection of the batches: its statements go by keys too.
 func (e *postgresEngine) numbering(ctx context.Context, body func(step) error) error {
+	return e.steps(ctx, body, send)
+}
+
+// steps is one transaction whose steps each see what others committed before.
+func (e *postgresEngine) steps(ctx context.Context, body func(step) error,
+	send func(ctx context.Context, c *pgxpool.Conn, list []calls, before, after string) error,
+) error {
 	c, err := e.batches.Acquire(ctx)
 	if err != nil {
 		return e.classify(err)
@@ -154,7 +173,7 @@ func (e *postgresEngine) write(ctx context.Context, c *pgxpool.Conn, list []call
 		e.rollback(c)
 		return e.classify(err)
 	}
-	return e.outcome(session(c.Conn()), w, err)
+	return e.outcome(session(c.Conn()), w, err, e.ask)
 }
 
 // commit sends the calls as one transaction and counts those that were answered:
@@ -203,11 +222,13 @@ func session(c *pgx.Conn) uint32 {
 // lost. As long as the old session lives it may still commit: it is waited for. Behind
 // a pooler it cannot be told when it is gone, so there only a batch that is found is
 // certain.
-func (e *postgresEngine) outcome(pid uint32, w *loyalty.Writes, broken error) error {
+func (e *postgresEngine) outcome(pid uint32, w *loyalty.Writes, broken error,
+	ask func(ctx context.Context, pid uint32, w *loyalty.Writes) (written, gone bool, err error),
+) error {
 	ctx, cancel := context.WithTimeout(context.Background(), e.grace)
 	defer cancel()
 	for {
-		written, gone, err := e.ask(ctx, pid, w)
+		written, gone, err := ask(ctx, pid, w)
 		switch {
 		case err == nil && written:
 			return nil
@@ -227,7 +248,7 @@ func (e *postgresEngine) outcome(pid uint32, w *loyalty.Writes, broken error) er
 func (e *postgresEngine) ask(ctx context.Context, pid uint32, w *loyalty.Writes) (written, gone bool, err error) {
 	question, args := e.trace(w)
 	if question == "" {
-		return false, false, errors.New("the batch left nothing to look for")
+		return false, false, errUntraced
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
@@ -243,6 +264,8 @@ func (e *postgresEngine) ask(ctx context.Context, pid uint32, w *loyalty.Writes)
 	err = c.QueryRow(ctx, question, args...).Scan(&written)
 	return written, gone, err
 }
+
+var errUntraced = errors.New("the batch left nothing to look for")
 
 // trace is the question whether a batch was written. It was written whole or not
 // at all, so one row tells.

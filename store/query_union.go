@@ -32,7 +32,8 @@ type pager struct {
 	after, before *place
 }
 
-// place is where an entry stands in a list.
+// place is where an entry stands in a list: behind what its order begins with (a value, or the
+// sqlFragment that finds it), and its id.
 type place struct{ at, id any }
 
 func placeOf(c *loyalty.Cursor) *place {
@@ -111,6 +112,9 @@ func (m *unionQuery) beyond(where sqlFragment, at string, p *place, down bool) s
 	}
 	if at == "" {
 		return where.and(m.order.id+" "+sign+" ?", p.id)
+	}
+	if found, ok := p.at.(sqlFragment); ok {
+		return where.and("("+at+", "+m.order.id+") "+sign+" ("+found.text+", ?)", append(slices.Clone(found.args), p.id)...)
 	}
 	return where.and("("+at+", "+m.order.id+") "+sign+" (?, ?)", p.at, p.id)
 }

@@ -16,6 +16,8 @@ import (
 // travel together: see ask.
 type question struct {
 	sqlFragment
+	// citus is what is asked instead where tables are spread; nil: the same.
+	citus *sqlFragment
 	// into is where the columns of a row are read to. It is asked once, with their names.
 	into func(columns []string) ([]any, error)
 	// each is called for each row; what is behind the row that is enough is left.
@@ -71,6 +73,12 @@ func (s *database) asks(ctx context.Context, list ...question) error { return s.
 // reads makes a question whose rows have so many columns as there are places.
 func (w sqlFragment) reads(each func() (enough bool), into ...any) question {
 	return question{sqlFragment: w, into: func([]string) ([]any, error) { return into, nil }, each: each}
+}
+
+// onCitus gives a question another text where tables are spread.
+func (q question) onCitus(text string, args ...any) question {
+	q.citus = &sqlFragment{text, args}
+	return q
 }
 
 // one reads a row, if there is one.
@@ -182,10 +190,11 @@ func (w sqlFragment) forSQLite() (string, []any) {
 }
 
 // brackets writes the conditions IN [[a query]], whose rows are few. As an array
-// PostgreSQL's planner cannot join them: it reads them first, and then an index.
+// PostgreSQL's planner cannot join them: it reads them first, and then an index. A query in
+// {{ }} gives one value; on Citus both are asked before.
 func (w sqlFragment) brackets(open, shut string) sqlFragment {
-	if strings.Contains(w.text, "[[") {
-		w.text = strings.NewReplacer("IN [[", open, "]]", shut).Replace(w.text)
+	if strings.Contains(w.text, "[[") || strings.Contains(w.text, "{{") {
+		w.text = strings.NewReplacer("IN [[", open, "]]", shut, "{{", "(", "}}", ")").Replace(w.text)
 	}
 	return w
 }

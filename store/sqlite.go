@@ -26,9 +26,10 @@ import (
 type sqliteEngine struct {
 	writer, readers *sql.DB
 	// Below the writer, owned by who holds its connection:
-	conn *sqliteConn
-	owed bool        // a checkpoint after destroyed keys is still to be made
-	idle *time.Timer // empties the log
+	conn     *sqliteConn
+	owed     bool        // a checkpoint after destroyed keys is still to be made
+	hindered time.Time   // when a reader was in its way last
+	idle     *time.Timer // empties the log
 
 	folder *folder // folds it beside the writer
 
@@ -153,7 +154,7 @@ func sqliteDSN(path string, readOnly bool) string {
 		q.Set("_txlock", "deferred")
 	} else { // rows of many customers lie far apart: keep their pages; the log is folded beside it
 		q.Add("_pragma", "cache_size(-32768)")
-		q.Add("_pragma", "wal_autocheckpoint("+strconv.Itoa(foldBound)+")")
+		q.Add("_pragma", "wal_autocheckpoint("+strconv.Itoa(foldLast)+")")
 	}
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String()
 }

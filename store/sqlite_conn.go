@@ -1,12 +1,14 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
@@ -19,6 +21,29 @@ type sqliteConn struct {
 	prepared map[string]driver.Stmt
 	args     []driver.NamedValue
 	row      []driver.Value
+	room     *int // what a load may still read, as weigh counts; nil: whatever there is
+}
+
+// loadRoom is what a load may read while it has the one writer: some 10 ms of reading and
+// of making lots, progress and purchases of it, for which everybody waits.
+const loadRoom = 4000
+
+// weigh takes a row off the room, and fails where there is none left. A text is taken apart,
+// byte by byte: so many of its bytes cost what another row does.
+func (c *sqliteConn) weigh() error {
+	if c.room == nil {
+		return nil
+	}
+	*c.room--
+	for _, v := range c.row {
+		if text, ok := v.(string); ok {
+			*c.room -= len(text) / 128
+		}
+	}
+	if *c.room < 0 {
+		return loyalty.ErrMuch
+	}
+	return nil
 }
 
 // whole is the context of single statements: a batch is not interrupted halfway.
@@ -57,11 +82,55 @@ func (c *call[T]) run(conn *sqliteConn) error {
 	done := 0
 	if c.many != "" && len(c.rows) >= manyRows {
 		done = len(c.rows) / manyRows * manyRows
-		if err := c.execute(conn, c.many, 0, done, manyRows); err != nil {
+		if err := c.runMany(conn, done); err != nil {
 			return err
 		}
 	}
 	return c.execute(conn, c.sqlite, done, len(c.rows), 1)
+}
+
+// runMany runs the text for many rows, up to one of them.
+func (c *call[T]) runMany(conn *sqliteConn, to int) error {
+	if c.values == nil {
+		return c.execute(conn, c.many, 0, to, manyRows)
+	}
+	if len(conn.prepared) > manyPrepared { // callers choose what their rows have in common
+		conn.forget()
+	}
+	n, common := len(c.fields), c.common
+	s, err := conn.statement(c.sharing(common))
+	for i := 0; err == nil && i < to; i += manyRows {
+		conn.take(c.values[i*n : (i+1)*n])
+		for k, v := range c.values[(i+1)*n : (i+manyRows)*n] {
+			if !common[k%n] {
+				conn.args = append(conn.args, driver.NamedValue{Ordinal: len(conn.args) + 1, Value: v})
+			}
+		}
+		err = conn.change(s, c.guarded)
+	}
+	return err
+}
+
+// manyPrepared is how many statements stay prepared on a connection.
+const manyPrepared = 500
+
+// inCommon says which values are the same in all rows.
+func (c *call[T]) inCommon() []bool {
+	n := len(c.fields)
+	common := slices.Repeat([]bool{true}, n)
+	for k := n; k < len(c.values); k++ {
+		common[k%n] = common[k%n] && sameValue(c.values[k-n], c.values[k])
+	}
+	return common
+}
+
+func sameValue(a, b driver.Value) bool {
+	if x, ok := a.([]byte); ok {
+		y, ok := b.([]byte)
+		return ok && bytes.Equal(x, y)
+	}
+	_, ok := b.([]byte)
+	return !ok && a == b
 }
 
 // execute runs a text for the rows from one to another, so many at a time.
@@ -103,6 +172,9 @@ func (c *call[T]) ready() error {
 			}
 			c.values = append(c.values, v)
 		}
+	}
+	if c.many != "" && len(c.rows) >= manyRows {
+		c.common = c.inCommon()
 	}
 	return nil
 }
@@ -153,6 +225,9 @@ func (c *sqliteConn) query(s driver.Stmt, into []any, each func() error) (err er
 		if err := rows.Next(c.row); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
+			return err
+		}
+		if err := c.weigh(); err != nil {
 			return err
 		}
 		for i, v := range c.row {

@@ -12,12 +12,18 @@ import (
 // everybody waiting for the pages of all commits before it. A connection of its own copies
 // what was committed, again and again, until little is left. That little is folded while it
 // has the writer, because only a log that is wholly folded begins anew. All in pages.
+//
+// While a backup, or another long reader, holds the log up, folding is in vain: a commit that
+// tried would wait for nothing, and the first one behind the reader would fold all that came
+// meanwhile. So writers are made to wait only where that helps: when more comes than is folded.
 const (
-	foldFull   = 4000                  // in the log: it is to begin anew
-	foldLeft   = 100                   // so few are folded in a moment
-	foldBound  = logKept / 4096        // in the log: a commit folds it by itself
-	foldRounds = 4                     // of copying what came while the last one was copied
-	foldLook   = 50 * time.Millisecond // after a commit; the next ones within it are not looked at
+	foldFull   = 4000                   // in the log: it is to begin anew
+	foldLeft   = 100                    // so few are folded in a moment
+	foldBound  = logKept / 4096         // in the log: writers wait until it is folded
+	foldLast   = 16 * foldBound         // in the log: a commit folds it by itself, because nothing else does
+	foldRounds = 4                      // of copying what came while the last one was copied
+	foldLook   = 50 * time.Millisecond  // after a commit; the next ones within it are not looked at
+	foldHeld   = 500 * time.Millisecond // the same while a reader holds the log up
 )
 
 // folder folds the log.
@@ -25,6 +31,7 @@ type folder struct {
 	db      *sql.DB // its connection
 	look    *time.Timer
 	looking atomic.Bool
+	held    atomic.Bool // a reader held the log up when it was folded last
 
 	work   sync.Mutex // held while it folds beside the writer
 	closed bool
@@ -43,14 +50,19 @@ func newFolder(path string, fold func()) (*folder, error) {
 		return nil, err
 	}
 	db.SetMaxOpenConns(1)
-	f := &folder{db: db, look: time.AfterFunc(foldLook, fold)}
+	f := &folder{db: db, look: time.AfterFunc(time.Hour, fold)} // not sooner: before Stop comes, a busy machine may do much else
 	f.look.Stop()
 	return f, nil
 }
 
 // soon looks at the log in a while.
 func (f *folder) soon() {
-	if f != nil && f.looking.CompareAndSwap(false, true) {
+	if f == nil || !f.looking.CompareAndSwap(false, true) {
+		return
+	}
+	if f.held.Load() {
+		f.look.Reset(foldHeld)
+	} else {
 		f.look.Reset(foldLook)
 	}
 }
@@ -70,7 +82,7 @@ func (f *folder) close() error {
 func (e *sqliteEngine) fold() {
 	defer e.folder.looking.Store(false)
 	l := e.foldBeside()
-	if l.pages < foldFull || l.open() > foldLeft {
+	if l.pages < foldFull || l.open() > foldLeft && (e.folder.held.Load() || l.pages < foldBound) {
 		return
 	}
 	if c, err := e.writer.Conn(whole); err == nil { // else closed
@@ -91,6 +103,7 @@ func (e *sqliteEngine) foldBeside() (l logState) {
 		return l
 	}
 	defer func() { _ = c.Close() }() // back to the pool
+	e.folder.held.Store(false)
 	if l, err = foldLog(whole, c, "NOOP"); err != nil || l.pages < foldFull {
 		return logState{}
 	}
@@ -100,7 +113,11 @@ func (e *sqliteEngine) foldBeside() (l logState) {
 			_ = e.classify(err) // a full disk ends here; damage is noted
 			return logState{}
 		}
-		if l.open() <= foldLeft || l.folded == before { // a reader holds it up
+		if l.open() <= foldLeft {
+			break
+		}
+		if l.folded == before {
+			e.folder.held.Store(true)
 			break
 		}
 	}

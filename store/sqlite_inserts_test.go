@@ -1,8 +1,10 @@
 package store
 
 import (
+	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -62,5 +64,37 @@ func TestManyRowsAreOneWrite(t *testing.T) {
 		var now int64
 		require.NoError(t, s.read.Table("events").Count(&now).Error)
 		require.Equal(t, events, now, "all or nothing")
+	}
+}
+
+// What rows have in common is bound once: each row is written as it is, whichever of its values
+// the others share.
+func TestRowsShareWhatTheyHaveInCommon(t *testing.T) {
+	s, _ := openTestFile(t)
+	five, data := int64(5), []byte(`{"note":"it's"}`)
+	var last loyalty.ID
+	for name, vary := range map[string]func(i int, v *loyalty.Event){
+		"nothing but their ids":       func(int, *loyalty.Event) {},
+		"the last one has a number":   func(i int, v *loyalty.Event) { v.Points = map[bool]*int64{true: &five}[i == 3*manyRows-1] },
+		"the last one has none":       func(i int, v *loyalty.Event) { v.Points = map[bool]*int64{true: &five}[i < 3*manyRows-1] },
+		"the first one has a text":    func(i int, v *loyalty.Event) { v.Transaction = map[bool]string{true: "t"}[i == 0] },
+		"one in the middle has bytes": func(i int, v *loyalty.Event) { v.Personal = map[bool][]byte{true: {0, 1}}[i == manyRows] },
+		"every other one":             func(i int, v *loyalty.Event) { v.Action = []string{"visit", "?1"}[i%2] },
+		"all have it":                 func(_ int, v *loyalty.Event) { v.Points, v.Transaction, v.Personal = &five, "?2", []byte("?3") },
+	} {
+		w := loyalty.Writes{}
+		for i := range 3*manyRows + 5 {
+			v := visit(data)
+			v.Customer = loyalty.ID{2}
+			last = loyalty.NewID(v.At, last)
+			v.ID, v.At = last, v.At.UTC().Truncate(time.Millisecond)
+			v.RecordedAt = v.At
+			vary(i, &v)
+			w.Events = append(w.Events, v)
+		}
+		require.NoError(t, s.Within(context.Background(), loyalty.Needs{Apart: true}, func(*loyalty.Loaded) (*loyalty.Writes, error) { return &w, nil }), name)
+		found, err := eventTable.find(s.read.Where("id >= ?", UUID(w.Events[0].ID)).Order("id"))
+		require.NoError(t, err, name)
+		require.Equal(t, w.Events, found, name)
 	}
 }

@@ -25,17 +25,31 @@ func (e *sqliteEngine) rest() {
 	e.folder.soon()
 }
 
-func (e *sqliteEngine) empty() {
-	if e.logBytes() <= logSmall {
-		return
+// owedEvery is how often a checkpoint is tried that a reader was in the way of: a try keeps
+// writers waiting for a tenth of a second, and a backup reads for long.
+const owedEvery = 10 * time.Second
+
+// pay makes the checkpoint that destroyed keys ask for, so that they are in no file any more.
+func (e *sqliteEngine) pay(c *sqliteConn) {
+	if e.owed = !c.checkpoint(); e.owed {
+		e.hindered = time.Now()
 	}
+}
+
+func (e *sqliteEngine) empty() {
 	c, err := e.writer.Conn(whole)
 	if err != nil {
 		return // closed
 	}
 	defer func() { _ = c.Close() }() // back to the pool
 	_ = c.Raw(func(driverConn any) error {
-		if conn := e.below(driverConn.(driver.Conn)); !conn.checkpoint() {
+		if !e.owed && e.logBytes() <= logSmall {
+			return nil
+		}
+		if conn := e.below(driverConn.(driver.Conn)); conn.checkpoint() {
+			e.owed = false
+		} else {
+			e.hindered = time.Now()
 			e.rest()
 		}
 		return nil

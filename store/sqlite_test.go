@@ -91,8 +91,25 @@ func TestCheckpointIsOwed(t *testing.T) {
 	require.NoError(t, put(s, loyalty.Writes{DestroyKeys: []loyalty.ID{{1}}, Events: []loyalty.Event{visit(nil)}}))
 	require.True(t, e.owed)
 	require.Positive(t, size())
+	began := time.Now()
+	for range 200 { // each that tried would wait for a tenth of a second
+		require.NoError(t, put(s, loyalty.Writes{Events: []loyalty.Event{visit(nil)}}))
+	}
+	require.Less(t, time.Since(began), owedEvery, "a reader is not waited for by every writer")
+	require.True(t, e.owed)
 	require.NoError(t, reader.Rollback())
+	e.hindered = e.hindered.Add(-owedEvery)
 	require.NoError(t, put(s, loyalty.Writes{Events: []loyalty.Event{visit(nil)}}))
 	require.False(t, e.owed)
+	require.Zero(t, size())
+
+	reader, err = e.readers.BeginTx(context.Background(), nil)
+	require.NoError(t, err)
+	require.NoError(t, reader.QueryRow(`SELECT count(*) FROM events`).Scan(&n))
+	require.NoError(t, put(s, loyalty.Writes{DestroyKeys: []loyalty.ID{{1}}, Events: []loyalty.Event{visit(nil)}}))
+	require.True(t, e.owed)
+	require.NoError(t, reader.Rollback())
+	e.empty()
+	require.False(t, e.owed, "who comes last does not leave it")
 	require.Zero(t, size())
 }

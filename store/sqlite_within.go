@@ -5,13 +5,15 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
 // within runs the whole batch in one immediate transaction on the only writing
 // connection: nothing else is written meanwhile, so the first attempt is as safe
-// as a locked one. A batch that takes long to decide is decided before it.
+// as a locked one. A batch that takes long to decide is decided before it, and so is one
+// that was found to read much.
 func (e *sqliteEngine) within(ctx context.Context, needs loyalty.Needs, work work) error {
 	switch {
 	case needs.Reading:
@@ -19,7 +21,11 @@ func (e *sqliteEngine) within(ctx context.Context, needs loyalty.Needs, work wor
 	case needs.Apart:
 		return e.apart(ctx, needs, work)
 	}
-	return e.writing(ctx, func(conn *sqliteConn) error { return e.batch(ctx, conn, needs, work) })
+	err := e.writing(ctx, func(conn *sqliteConn) error { return e.batch(ctx, conn, needs, work) })
+	if errors.Is(err, loyalty.ErrMuch) && !needs.Light {
+		return e.apart(ctx, needs, work)
+	}
+	return err
 }
 
 // apart decides on a snapshot and takes the writer only for what is to be written.
@@ -133,7 +139,13 @@ func (e *sqliteEngine) load(conn *sqliteConn, l *loader) error {
 
 func (e *sqliteEngine) batch(ctx context.Context, conn *sqliteConn, needs loyalty.Needs, work work) error {
 	l := newLoader(needs, e.sealer)
-	if err := e.load(conn, l); err != nil {
+	if !needs.Locked { // who lost before reads whatever there is: here they cannot lose again
+		room := loadRoom
+		conn.room = &room
+	}
+	err := e.load(conn, l)
+	conn.room = nil
+	if err != nil {
 		return err
 	}
 	w, err := work(l.out)
@@ -162,8 +174,8 @@ func (e *sqliteEngine) commit(ctx context.Context, conn *sqliteConn, w *loyalty.
 	if err := conn.exec("COMMIT"); err != nil {
 		return e.classify(err)
 	}
-	if w != nil && len(w.DestroyKeys) > 0 || e.owed {
-		e.owed = !conn.checkpoint()
+	if e.owed = e.owed || w != nil && len(w.DestroyKeys) > 0; e.owed && time.Since(e.hindered) > owedEvery {
+		e.pay(conn)
 	}
 	e.rest()
 	return nil
@@ -183,7 +195,7 @@ func (c *sqliteConn) runAll(list []calls) error {
 func (c *sqliteConn) rollback() { _ = c.exec("ROLLBACK") }
 
 // checkpoint moves the log into the file and empties it, so that destroyed keys
-// are in neither. A reader can hold it up; then the next batch tries again.
+// are in neither. A reader can hold it up; then it is tried again (owedEvery).
 func (c *sqliteConn) checkpoint() bool {
 	busy := number(1)
 	var ignored number

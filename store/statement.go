@@ -30,12 +30,15 @@ type statement[T any] struct {
 	fields           []field[T]
 	postgres, sqlite string
 	many             string // for several rows on SQLite at a time; empty: it has none
+	several          string // how many begins
 	guarded          bool
+	body             string         // over v: what other texts are made of
+	spread           *spreadText[T] // for Citus
 }
 
 // selects makes a statement that reads; body uses v.
 func selects[T any](body string, fields ...field[T]) *statement[T] {
-	return &statement[T]{fields: fields, postgres: withArrays(fields) + body, sqlite: withValues(fields) + body}
+	return &statement[T]{fields: fields, postgres: withArrays(fields) + body, sqlite: withValues(fields) + body, body: body, spread: &spreadText[T]{}}
 }
 
 // inserts makes a statement that must write every row or fail by itself.
@@ -50,8 +53,25 @@ func insertsInto[T any](table string, fields ...field[T]) *statement[T] {
 	row := "(" + strings.Repeat("?, ", len(fields)-1) + "?)"
 	s := inserts("INSERT "+into+"SELECT * FROM v", fields...)
 	s.sqlite = "INSERT " + into + "VALUES " + row
-	s.many = "INSERT OR FAIL " + into + "VALUES " + strings.Repeat(row+", ", manyRows-1) + row
+	s.several = "INSERT OR FAIL " + into + "VALUES "
+	s.many = s.several + strings.Repeat(row+", ", manyRows-1) + row
 	return s
+}
+
+// sharing is many for rows that have some values in common, which are bound once: the lines of
+// a purchase differ in three of twelve.
+func (s *statement[T]) sharing(common []bool) string {
+	first := "(" + strings.Repeat("?, ", len(common)-1) + "?)"
+	other := "("
+	for i, is := range common {
+		if i > 0 {
+			other += ", "
+		}
+		if other += "?"; is {
+			other += strconv.Itoa(i + 1)
+		}
+	}
+	return s.several + first + strings.Repeat(", "+other+")", manyRows-1)
 }
 
 // manyRows is how many rows an execution of statement.many has.
@@ -63,7 +83,7 @@ const manyRows = 16
 func guards[T any](body string, fields ...field[T]) *statement[T] {
 	count := "$" + strconv.Itoa(len(fields)+1)
 	return &statement[T]{
-		fields: fields, sqlite: withValues(fields) + body, guarded: true,
+		fields: fields, sqlite: withValues(fields) + body, guarded: true, body: body, spread: &spreadText[T]{},
 		postgres: strings.TrimSuffix(withArrays(fields), " ") + ", u AS (" + body +
 			" RETURNING 1) SELECT loyalty_expect((SELECT count(*) FROM u), " + count + "::bigint)",
 	}
@@ -119,11 +139,13 @@ type call[T any] struct {
 	each func() error // called for each row of the answer
 
 	values []driver.Value // of all rows, where they were made ready for SQLite
+	common []bool         // which of them are the same in all rows, where these are many
 }
 
 // calls is what the two databases execute.
 type calls interface {
 	queue(b *pgx.Batch)
+	spreadOut(b *pgx.Batch)
 	run(c *sqliteConn) error
 	ready() error // makes what run binds, so that it takes no time then
 }
@@ -147,7 +169,7 @@ func (s *statement[T]) in(db *gorm.DB, rows []T) error {
 		return nil
 	}
 	ctx, args := db.Statement.Context, make([]any, len(s.fields))
-	if db.Name() == "postgres" {
+	if db.Name() != "sqlite" {
 		for i, f := range s.fields {
 			args[i] = &array[T]{rows, f.get}
 		}
@@ -165,18 +187,28 @@ func (s *statement[T]) in(db *gorm.DB, rows []T) error {
 	return nil
 }
 
-// queue adds the call to a PostgreSQL batch.
-func (c *call[T]) queue(b *pgx.Batch) {
-	arrays := make([]array[T], len(c.fields))
-	args := make([]any, len(c.fields), len(c.fields)+1)
-	for i, f := range c.fields {
-		arrays[i] = array[T]{c.rows, f.get}
+// arraysOf gives the fields of all rows as arrays; there is room for one argument more.
+func arraysOf[T any](fields []field[T], rows []T) []any {
+	arrays := make([]array[T], len(fields))
+	args := make([]any, len(fields), len(fields)+1)
+	for i, f := range fields {
+		arrays[i] = array[T]{rows, f.get}
 		args[i] = &arrays[i]
 	}
+	return args
+}
+
+// queue adds the call to a PostgreSQL batch.
+func (c *call[T]) queue(b *pgx.Batch) {
+	args := arraysOf(c.fields, c.rows)
 	if c.guarded {
 		args = append(args, number(len(c.rows)))
 	}
-	q := b.Queue(c.postgres, args...)
+	c.answered(b.Queue(c.postgres, args...))
+}
+
+// answered has the rows of the answer read.
+func (c *call[T]) answered(q *pgx.QueuedQuery) {
 	if c.each == nil {
 		return
 	}

@@ -84,29 +84,43 @@ func (s statisticsStore) LastFigure(ctx context.Context, metric string) (*big.In
 	return n, err == nil, err
 }
 
-// Figures reads figures: of each metric the keys of one breakdown lie together.
-func (s statisticsStore) Figures(ctx context.Context, q loyalty.FigureQuery) (list []loyalty.Figure, err error) {
+// Figures gives figures one by one: of each metric the keys of one breakdown lie together.
+// They are not collected: callers name stores and channels, and there may be millions of rows.
+func (s statisticsStore) Figures(ctx context.Context, q loyalty.FigureQuery, each func(*loyalty.Figure)) error {
 	from := loyalty.FigureKey{By: q.By}.String()
 	from = from[:len(q.By)+1] // up to the separator
 	to := from[:len(q.By)] + string(from[len(q.By)]+1)
-	rows, err := s.read.WithContext(ctx).Model(&figureRow{}).
-		Where("metric IN ? AND key >= ? AND key < ? AND day BETWEEN ? AND ?", q.Metrics, from, to, q.First, q.Last).Order("metric, key, day").Rows()
+	db := s.read.WithContext(ctx).Model(&figureRow{})
+	if q.Keys != nil {
+		keys := make([]string, len(q.Keys))
+		for i, key := range q.Keys {
+			keys[i] = key.String()
+		}
+		db = db.Where("key IN ?", keys)
+	}
+	rows, err := db.Where("metric IN ? AND key >= ? AND key < ? AND day BETWEEN ? AND ?", q.Metrics, from, to, q.First, q.Last).Order("metric, key, day").Rows()
 	if err != nil {
-		return nil, s.classify(err)
+		return s.classify(err)
 	}
 	defer func() { _ = rows.Close() }() // rows.Err tells what went wrong
-	var r figureRow
+	var r, last figureRow
+	var f loyalty.Figure
 	for rows.Next() {
 		if err := rows.Scan(&r.Metric, &r.Key, &r.Day, &r.Value); err != nil {
-			return nil, s.classify(err)
+			return s.classify(err)
 		}
-		n, err := r.number()
-		if err != nil {
-			return nil, err
+		if r.Key != last.Key || r.Metric != last.Metric { // days of one key share its texts
+			last = r
+			f.Metric, f.Key = r.Metric, loyalty.ParseFigureKey(r.Key)
 		}
-		list = append(list, loyalty.Figure{Metric: r.Metric, Key: loyalty.ParseFigureKey(r.Key), Day: r.Day, Value: *n})
+		if _, ok := f.Value.SetString(r.Value, 10); !ok {
+			_, err := r.number()
+			return err
+		}
+		f.Day = r.Day
+		each(&f)
 	}
-	return list, s.classify(rows.Err())
+	return s.classify(rows.Err())
 }
 
 // AddRefusals counts refused events, on the days of the zone that the figures have.

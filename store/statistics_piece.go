@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"time"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -32,7 +33,7 @@ func (refundRow) TableName() string { return "figure_refunds" }
 const inPiece = ` WHERE t.number > ? AND t.number <= ?`
 
 func (p *figurePiece) load() error {
-	for _, read := range []func() error{p.events, p.moves, p.bought} {
+	for _, read := range []func() error{p.events, p.moves, p.joined, p.bought} {
 		if err := read(); err != nil {
 			return err
 		}
@@ -73,6 +74,13 @@ GROUP BY t.number, p.from_account, p.to_account`, func(row []int64) {
 		e := p.at(row[0])
 		e.Moves = append(e.Moves, loyalty.PointMove{From: points.Account(row[1]), To: points.Account(row[2]), Points: row[3]}) //nolint:gosec // there are eight
 	}, 4)
+}
+
+// joined reads when the profiles were made under which the events were recorded.
+func (p *figurePiece) joined() error {
+	return p.each(`SELECT t.number, c.created_at FROM tail t JOIN customers c ON c.id = t.customer_id`+inPiece, func(row []int64) {
+		p.at(row[0]).Joined = time.UnixMilli(row[1]).UTC()
+	}, 2)
 }
 
 // each reads rows of whole numbers.

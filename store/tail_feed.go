@@ -137,9 +137,10 @@ func (s journalStore) addPostings(ctx context.Context, part *loyalty.FeedPart) e
 		posted = "CROSS JOIN LATERAL (SELECT * FROM postings p WHERE " + theirs + " OFFSET 0) p"
 	}
 	var p loyalty.CustomerPosting
+	customers, ids := wanted.columns()
 	text := "WITH v(customer_id, id) AS ? SELECT " + postingTable.of("p") + " FROM v " + posted + " ORDER BY p.event_id, p.seq, p.customer_id"
 	return s.asks(ctx, sqlFragment{text, []any{wanted}}.reads(func() bool {
 		part.Postings[p.Event] = append(part.Postings[p.Event], p)
 		return false
-	}, postingTable.into(&p)...))
+	}, postingTable.into(&p)...).onCitus("SELECT "+postingTable.of("p")+" FROM postings p WHERE p.customer_id IN ? AND p.event_id IN ? ORDER BY p.event_id, p.seq, p.customer_id", customers, ids))
 }

@@ -152,14 +152,17 @@ func (d Document[T]) Value() (driver.Value, error) {
 	return text, nil
 }
 
-// Scan reads the JSON text.
-func (d *Document[T]) Scan(src any) error {
+// scanText is Scan for what is read from text.
+func scanText(src any, into pgtype.TextScanner) error {
 	var text Text
 	if err := text.Scan(src); err != nil {
 		return err
 	}
-	return d.ScanText(pgtype.Text{String: string(text)})
+	return into.ScanText(pgtype.Text{String: string(text)})
 }
+
+// Scan reads the JSON text.
+func (d *Document[T]) Scan(src any) error { return scanText(src, d) }
 
 // TextValue is for pgx.
 func (d Document[T]) TextValue() (pgtype.Text, error) {
@@ -210,13 +213,7 @@ func (d documentField[T]) Value() (driver.Value, error) { return Document[T]{*d.
 func (d documentField[T]) TextValue() (pgtype.Text, error) { return Document[T]{*d.at}.TextValue() }
 
 // Scan reads the JSON text.
-func (d documentField[T]) Scan(src any) error {
-	var text Text
-	if err := text.Scan(src); err != nil {
-		return err
-	}
-	return d.ScanText(pgtype.Text{String: string(text)})
-}
+func (d documentField[T]) Scan(src any) error { return scanText(src, d) }
 
 // ScanText is for pgx.
 func (d documentField[T]) ScanText(v pgtype.Text) error {
@@ -224,6 +221,9 @@ func (d documentField[T]) ScanText(v pgtype.Text) error {
 	*d.at = fresh
 	if v.String == "" {
 		return nil
+	}
+	if own, ok := any(d.at).(json.Unmarshaler); ok { // who reads themselves need no look at the text before
+		return own.UnmarshalJSON([]byte(v.String))
 	}
 	return json.Unmarshal([]byte(v.String), d.at)
 }

@@ -37,6 +37,9 @@ func writeCalls(w *loyalty.Writes, key sealer) ([]calls, error) {
 	}
 	list = write(list, updateTransactions, w.Transactions)
 	list = write(list, deleteTransactions, w.Moved)
+	pieces := piecesOf(w)
+	list = write(list, updatePieces, pieces.changed)
+	list = write(list, deletePieces, pieces.gone)
 	list = write(list, updateLots, w.Lots)
 	list = write(list, updateReservations, changed(w.Reservations, held))
 	list = write(list, deleteReservations, changed(w.Reservations, func(r *loyalty.Changed[loyalty.Reservation]) bool { return !held(r) }))
@@ -45,6 +48,7 @@ func writeCalls(w *loyalty.Writes, key sealer) ([]calls, error) {
 	list = write(list, insertPostings, w.Postings)
 	list = write(list, insertLots, w.NewLots)
 	list = write(list, insertTransactions, opened(w))
+	list = write(list, insertPieces, pieces.added)
 	list = write(list, insertReservations, w.NewReservations)
 	list = write(list, insertProgress, w.NewProgress)
 	list = write(list, insertClaims, w.NewRewardClaims)

@@ -8,21 +8,33 @@ var deleteAnswers = guards(`DELETE FROM answers WHERE EXISTS (SELECT 1 FROM v WH
 	field[storedAnswer]{"hash", "bytea", func(a *storedAnswer) any { return blob(a.Hash[:]) }},
 )
 
+// answerFields are the columns of an answer, and the name that its row would have had before names
+// were hashed.
+var answerFields = []field[storedAnswer]{
+	{"access_key", "text", func(a *storedAnswer) any { return (*plain)(&a.AccessKey) }},
+	{"key", "text", func(a *storedAnswer) any { return (*plain)(&a.Key) }},
+	{"hash", "bytea", func(a *storedAnswer) any { return blob(a.Hash[:]) }},
+	{"status", "integer", func(a *storedAnswer) any { return number(a.Status) }},
+	{"body", "bytea", func(a *storedAnswer) any { return append(blob{}, a.Body...) }},
+	{"block", "bytea", func(a *storedAnswer) any { return blob(a.Block) }},
+	{"customer_id", "uuid", func(a *storedAnswer) any { return (*UUID)(&a.Customer) }},
+	{"at", "bigint", func(a *storedAnswer) any { return (*Millis)(&a.At) }},
+	{"former", "text", func(a *storedAnswer) any { return (*plain)(&a.former) }},
+}
+
+const (
+	answersInto = `INSERT INTO answers (access_key, key, hash, status, body, block, customer_id, at)
+ SELECT access_key, key, hash, status, body, block, customer_id, at FROM v`
+	outlivedAnswers = ` ON CONFLICT (access_key, key) DO UPDATE SET hash = excluded.hash, status = excluded.status, body = excluded.body,
+ block = excluded.block, customer_id = excluded.customer_id, at = excluded.at WHERE answers.at <= excluded.at - 86400000`
+	livingFormer = `o.access_key = v.access_key AND o.key = v.former AND o.at > v.at - 86400000`
+)
+
 // insertAnswers replaces an answer that has outlived its time; a living one is a conflict,
 // which the guard's count shows, also where it still has its former name: a batch that was
 // decided on kept customers has not looked for it.
-var insertAnswers = guards(`INSERT INTO answers (access_key, key, hash, status, body, block, customer_id, at)
- SELECT access_key, key, hash, status, body, block, customer_id, at FROM v
- WHERE NOT EXISTS (SELECT 1 FROM answers o WHERE o.access_key = v.access_key AND o.key = v.former AND o.at > v.at - 86400000)
- ON CONFLICT (access_key, key) DO UPDATE SET hash = excluded.hash, status = excluded.status, body = excluded.body,
- block = excluded.block, customer_id = excluded.customer_id, at = excluded.at WHERE answers.at <= excluded.at - 86400000`,
-	field[storedAnswer]{"access_key", "text", func(a *storedAnswer) any { return (*plain)(&a.AccessKey) }},
-	field[storedAnswer]{"key", "text", func(a *storedAnswer) any { return (*plain)(&a.Key) }},
-	field[storedAnswer]{"hash", "bytea", func(a *storedAnswer) any { return blob(a.Hash[:]) }},
-	field[storedAnswer]{"status", "integer", func(a *storedAnswer) any { return number(a.Status) }},
-	field[storedAnswer]{"body", "bytea", func(a *storedAnswer) any { return append(blob{}, a.Body...) }},
-	field[storedAnswer]{"block", "bytea", func(a *storedAnswer) any { return blob(a.Block) }},
-	field[storedAnswer]{"customer_id", "uuid", func(a *storedAnswer) any { return (*UUID)(&a.Customer) }},
-	field[storedAnswer]{"at", "bigint", func(a *storedAnswer) any { return (*Millis)(&a.At) }},
-	field[storedAnswer]{"former", "text", func(a *storedAnswer) any { return (*plain)(&a.former) }},
-)
+// On Citus the two names may be on two machines, so that the former one is asked for before.
+var insertAnswers = guards(answersInto+`
+ WHERE NOT EXISTS (SELECT 1 FROM answers o WHERE `+livingFormer+`)`+outlivedAnswers, answerFields...).
+	onCitus(answersInto+outlivedAnswers, answerFields...).
+	unlessOnCitus(`SELECT o.key FROM v JOIN answers o ON ` + livingFormer)

@@ -842,6 +842,7 @@ const (
 	StatisticsByChannel  StatisticsBy = "channel"
 	StatisticsByCode     StatisticsBy = "code"
 	StatisticsByCurrency StatisticsBy = "currency"
+	StatisticsByJoined   StatisticsBy = "joined"
 	StatisticsByPool     StatisticsBy = "pool"
 	StatisticsByReward   StatisticsBy = "reward"
 	StatisticsByStore    StatisticsBy = "store"
@@ -858,6 +859,8 @@ func (e StatisticsBy) Valid() bool {
 	case StatisticsByCode:
 		return true
 	case StatisticsByCurrency:
+		return true
+	case StatisticsByJoined:
 		return true
 	case StatisticsByPool:
 		return true
@@ -1334,6 +1337,7 @@ const (
 	BreakDownChannel  BreakDown = "channel"
 	BreakDownCode     BreakDown = "code"
 	BreakDownCurrency BreakDown = "currency"
+	BreakDownJoined   BreakDown = "joined"
 	BreakDownPool     BreakDown = "pool"
 	BreakDownReward   BreakDown = "reward"
 	BreakDownStore    BreakDown = "store"
@@ -1350,6 +1354,8 @@ func (e BreakDown) Valid() bool {
 	case BreakDownCode:
 		return true
 	case BreakDownCurrency:
+		return true
+	case BreakDownJoined:
 		return true
 	case BreakDownPool:
 		return true
@@ -1649,6 +1655,7 @@ const (
 	GetStatisticsParamsByChannel  GetStatisticsParamsBy = "channel"
 	GetStatisticsParamsByCode     GetStatisticsParamsBy = "code"
 	GetStatisticsParamsByCurrency GetStatisticsParamsBy = "currency"
+	GetStatisticsParamsByJoined   GetStatisticsParamsBy = "joined"
 	GetStatisticsParamsByPool     GetStatisticsParamsBy = "pool"
 	GetStatisticsParamsByReward   GetStatisticsParamsBy = "reward"
 	GetStatisticsParamsByStore    GetStatisticsParamsBy = "store"
@@ -1665,6 +1672,8 @@ func (e GetStatisticsParamsBy) Valid() bool {
 	case GetStatisticsParamsByCode:
 		return true
 	case GetStatisticsParamsByCurrency:
+		return true
+	case GetStatisticsParamsByJoined:
 		return true
 	case GetStatisticsParamsByPool:
 		return true
@@ -3219,7 +3228,7 @@ type Me struct {
 	// Example: true
 	Password *bool `json:"password,omitempty"`
 
-	// Personal Whether personal data of customers is shown.
+	// Personal Whether personal data of customers is shown: to a key always, to a user where a request says `X-Personal-Data: show`.
 	//
 	// Example: true
 	Personal bool `json:"personal"`
@@ -3470,7 +3479,7 @@ type NewUser struct {
 	// Example: Sample Editor
 	Name *string `json:"name,omitempty"`
 
-	// Personal Whether personal data of customers is shown to them. `false` is the default.
+	// Personal Whether personal data of customers is shown to them where they ask for it. `false` is the default.
 	//
 	// Example: false
 	Personal *bool `json:"personal,omitempty"`
@@ -4404,7 +4413,7 @@ type User struct {
 	// Example: true
 	Password bool `json:"password"`
 
-	// Personal Whether personal data of customers is shown to them.
+	// Personal Whether personal data of customers is shown to them where they ask for it.
 	//
 	// Example: false
 	Personal bool `json:"personal"`
@@ -4453,7 +4462,7 @@ type UserChange struct {
 	// Example: Sample Editor
 	Name *string `json:"name,omitempty"`
 
-	// Personal Whether personal data of customers is shown to them. `false` is the default.
+	// Personal Whether personal data of customers is shown to them where they ask for it. `false` is the default.
 	//
 	// Example: false
 	Personal *bool `json:"personal,omitempty"`

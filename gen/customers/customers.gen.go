@@ -19,6 +19,66 @@ import (
 	openapi_types "github.com/oapi-codegen/runtime/types"
 )
 
+// Defines values for SortCustomers.
+const (
+	SortCustomersCreatedAt SortCustomers = "created_at"
+	SortCustomersEmail     SortCustomers = "email"
+	SortCustomersLastName  SortCustomers = "last_name"
+)
+
+// Valid indicates whether the value is a known member of the SortCustomers enum.
+func (e SortCustomers) Valid() bool {
+	switch e {
+	case SortCustomersCreatedAt:
+		return true
+	case SortCustomersEmail:
+		return true
+	case SortCustomersLastName:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListCustomersParamsSort.
+const (
+	ListCustomersParamsSortCreatedAt ListCustomersParamsSort = "created_at"
+	ListCustomersParamsSortEmail     ListCustomersParamsSort = "email"
+	ListCustomersParamsSortLastName  ListCustomersParamsSort = "last_name"
+)
+
+// Valid indicates whether the value is a known member of the ListCustomersParamsSort enum.
+func (e ListCustomersParamsSort) Valid() bool {
+	switch e {
+	case ListCustomersParamsSortCreatedAt:
+		return true
+	case ListCustomersParamsSortEmail:
+		return true
+	case ListCustomersParamsSortLastName:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListCustomersParamsOrder.
+const (
+	ListCustomersParamsOrderAsc  ListCustomersParamsOrder = "asc"
+	ListCustomersParamsOrderDesc ListCustomersParamsOrder = "desc"
+)
+
+// Valid indicates whether the value is a known member of the ListCustomersParamsOrder enum.
+func (e ListCustomersParamsOrder) Valid() bool {
+	switch e {
+	case ListCustomersParamsOrderAsc:
+		return true
+	case ListCustomersParamsOrderDesc:
+		return true
+	default:
+		return false
+	}
+}
+
 // CustomerAnswer One customer.
 type CustomerAnswer struct {
 	// Data A customer's profile and points. Properties the customer does not have are absent, and with `fields` so are
@@ -228,6 +288,9 @@ type ListID = string
 // Search defines model for Search.
 type Search = string
 
+// SortCustomers defines model for SortCustomers.
+type SortCustomers string
+
 // ListCustomersParams defines parameters for ListCustomers.
 type ListCustomersParams struct {
 	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
@@ -246,10 +309,23 @@ type ListCustomersParams struct {
 	// with 400. Leave it out to get everything.
 	Fields *externalRef0.Fields `form:"fields,omitempty" json:"fields,omitempty"`
 
+	// Sort By what the list is sorted; without it, by `created_at`.
+	Sort *ListCustomersParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
+
+	// Order In which direction `sort` goes; `asc` if you leave it out. Without `sort` it turns the list's own order round where
+	// that goes the other way: `asc` a list with the newest entry first, `desc` a catalogue.
+	Order *ListCustomersParamsOrder `form:"order,omitempty" json:"order,omitempty"`
+
 	// Search The beginning of an e-mail address, handler, first or last name, or of an attribute of `core/customer` that is declared
 	// with the tag `searchable`; capital and small letters are alike.
 	Search *Search `form:"search,omitempty" json:"search,omitempty"`
 }
+
+// ListCustomersParamsSort defines parameters for ListCustomers.
+type ListCustomersParamsSort string
+
+// ListCustomersParamsOrder defines parameters for ListCustomers.
+type ListCustomersParamsOrder string
 
 // CountCustomersParams defines parameters for CountCustomers.
 type CountCustomersParams struct {
@@ -420,6 +496,22 @@ func (siw *ServerInterfaceWrapper) ListCustomers(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "fields", c.Request.URL.Query(), &params.Fields, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fields: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "sort" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "sort", c.Request.URL.Query(), &params.Sort, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter sort: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "order" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "order", c.Request.URL.Query(), &params.Order, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter order: %w", err), http.StatusBadRequest)
 		return
 	}
 

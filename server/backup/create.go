@@ -102,6 +102,9 @@ func (b *Backup) copy(ctx context.Context, o *Options, path string) error {
 		return err
 	}
 	o.step("copying the database")
+	flushing, give := context.WithCancel(ctx)
+	defer give()
+	finish := flushed(flushing, f)
 	if o.Store.Embedded() {
 		b.Kind = kindSQLite
 		err = o.Store.CopyFile(ctx, path)
@@ -109,7 +112,10 @@ func (b *Backup) copy(ctx context.Context, o *Options, path string) error {
 		b.Kind = kindPostgres
 		err = b.dump(ctx, o, path)
 	}
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+	if err != nil {
+		give()
+	}
+	if err = errors.Join(err, finish(), f.Sync(), f.Close()); err != nil {
 		return err
 	}
 	b.Size, b.SHA256, err = sum(path)

@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"errors"
 	"os"
 	"runtime"
 	"strconv"
@@ -34,4 +35,14 @@ func Background() {
 			_ = syscall.Setpriority(syscall.PRIO_PROCESS, id, quietNice) // threads to come inherit it
 		}
 	}
+}
+
+// flush waits until a part of a file is on the disk; f.Sync is still needed in the end.
+func flush(f *os.File, at, n int64) error {
+	const wait, write, waitBehind = 1, 2, 4 // SYNC_FILE_RANGE_…
+	err := syscall.SyncFileRange(int(f.Fd()), at, n, wait|write|waitBehind)
+	if errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.ESPIPE) || errors.Is(err, syscall.EINVAL) {
+		return nil // not every disk can: f.Sync does it
+	}
+	return err
 }

@@ -4,6 +4,7 @@
 package console
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/i18n"
 	"github.com/loyalty-platform/loyalty/server/limit"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/user"
 )
 
@@ -29,11 +31,19 @@ type Options struct {
 	URL string
 	// Outside is the sign-in of the company; nil: there is none.
 	Outside *Outside
+	// Proofs keeps what users sign in by.
+	Proofs Proofs
 	// Passkeys keeps passkeys; nil: there are none.
 	Passkeys Passkeys
 	// Images are the hosts whose pictures the console shows (cdn.example.com, *.example.com); of
 	// any other there is a link.
 	Images []string
+}
+
+// Proofs keeps passwords and second factors that users chose, and tells of it in the audit trail.
+type Proofs interface {
+	SetPassword(ctx context.Context, id loyalty.ID, hash string) error
+	SetSecondFactor(ctx context.Context, id loyalty.ID, f user.SecondFactor) error
 }
 
 // console answers everything under /console/.

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 //go:embed app
@@ -33,8 +34,9 @@ const (
 var kindsOf = map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".json": "application/json", ".svg": "image/svg+xml", ".html": "text/html; charset=utf-8"}
 
 type file struct {
-	kind         string
-	plain, small []byte // small: compressed
+	kind  string
+	plain []byte
+	small func() []byte // compressed, once it is asked for: all of them would be a third of a start
 }
 
 // pages are the files of the console, ready to send.
@@ -44,7 +46,7 @@ type pages struct {
 	index file
 }
 
-// newPages reads and compresses the files once. facts are what the page tells its script
+// newPages reads the files once. facts are what the page tells its script
 // before anyone has signed in.
 func newPages(facts map[string]string) (*pages, error) {
 	p := &pages{files: map[string]file{}}
@@ -61,11 +63,11 @@ func newPages(facts map[string]string) (*pages, error) {
 		name = strings.TrimPrefix(name, "app/")
 		fmt.Fprintf(sum, "%s %d\n", name, len(content))
 		sum.Write(content)
-		p.files[name], err = newFile(name, content)
+		p.files[name] = newFile(name, content)
 		if path.Ext(name) == ".js" && (!strings.Contains(name, "/") || strings.HasPrefix(name, "vendor/")) && name != "vendor/uPlot.js" {
 			modules = append(modules, name)
 		}
-		return err
+		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -80,11 +82,11 @@ func newPages(facts map[string]string) (*pages, error) {
 	for _, name := range slices.Sorted(maps.Keys(facts)) {
 		fmt.Fprintf(&links, "<meta name=\"%s\" content=\"%s\">\n", name, html.EscapeString(facts[name]))
 	}
-	p.index, err = newFile("index.html", []byte(strings.Replace(page, "<!-- modules -->\n", links.String(), 1)))
-	return p, err
+	p.index = newFile("index.html", []byte(strings.Replace(page, "<!-- modules -->\n", links.String(), 1)))
+	return p, nil
 }
 
-func newFile(name string, content []byte) (file, error) {
+func newFile(name string, content []byte) file {
 	kind := kindsOf[path.Ext(name)]
 	if kind == "" {
 		kind = mime.TypeByExtension(path.Ext(name))
@@ -92,15 +94,16 @@ func newFile(name string, content []byte) (file, error) {
 	if kind == "" {
 		kind = "text/plain; charset=utf-8"
 	}
+	return file{kind, content, sync.OnceValue(func() []byte { return compress(content) })}
+}
+
+// compress writes to memory, which does not fail.
+func compress(content []byte) []byte {
 	var small bytes.Buffer
-	z, err := gzip.NewWriterLevel(&small, gzip.BestCompression)
-	if err == nil {
-		_, err = z.Write(content)
-	}
-	if err == nil {
-		err = z.Close()
-	}
-	return file{kind, content, small.Bytes()}, err
+	z, _ := gzip.NewWriterLevel(&small, gzip.BestCompression)
+	_, _ = z.Write(content)
+	_ = z.Close()
+	return small.Bytes()
 }
 
 // ServeHTTP answers a file, and the page for /console/ itself.
@@ -129,9 +132,11 @@ func (f file) send(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Type", f.kind)
 	h.Set("Vary", "Accept-Encoding")
 	body := f.plain
-	if len(f.small) < len(f.plain) && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
-		h.Set("Content-Encoding", "gzip")
-		body = f.small
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		if small := f.small(); len(small) < len(body) {
+			h.Set("Content-Encoding", "gzip")
+			body = small
+		}
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	_, _ = w.Write(body) // a caller who went away is no failure of ours

@@ -192,7 +192,15 @@ func (c *console) password(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := c.Users.SetPassword(r.Context(), me, c.token(r), in.Password); err != nil {
+	hash, err := c.Users.NewPassword(r.Context(), me, in.Password)
+	if err != nil {
+		return err
+	}
+	if err := c.Proofs.SetPassword(r.Context(), me.ID, hash); err != nil {
+		return err
+	}
+	// Whoever knew the old one is out.
+	if err := c.Users.EndOthers(r.Context(), me, c.token(r)); err != nil {
 		return err
 	}
 	answer(w, http.StatusOK, struct{}{})
@@ -225,8 +233,15 @@ func (c *console) secondFactor(w http.ResponseWriter, r *http.Request) error {
 		}{enrolment, shown})
 		return nil
 	}
-	codes, err := c.Users.SetSecondFactor(r.Context(), me, c.token(r), in.Secret, in.Code)
+	factor, codes, err := c.Users.ProvedSecondFactor(me, in.Secret, in.Code)
 	if err != nil {
+		return err
+	}
+	if err := c.Proofs.SetSecondFactor(r.Context(), me.ID, factor); err != nil {
+		return err
+	}
+	// Sessions that began without it end.
+	if err := c.Users.EndOthers(r.Context(), me, c.token(r)); err != nil {
 		return err
 	}
 	answer(w, http.StatusOK, map[string][]string{"recovery": codes})

@@ -15,14 +15,15 @@ import (
 const maxDetails = 100
 
 // checker walks a body along its schema: it converts what a form brought,
-// drops nulls, and gathers what is wrong. A required property that is empty
-// comes before every other fault, because the specification gives it a message
-// of its own.
+// drops nulls, and gathers what is wrong. Required properties that are empty
+// come before every other fault, because the specification gives them a message
+// of their own.
 type checker struct {
 	prefix string // stands before every path
 	path   []step
 	form   bool // the body came as a form
-	empty  *loyalty.Error
+	// empty are the required properties that are.
+	empty  []loyalty.Detail
 	faults []loyalty.Detail
 	// patterns is what matching the declared patterns has cost so far.
 	patterns int
@@ -36,18 +37,15 @@ type step struct {
 
 // Check holds a body against the schema and gives it in canonical form: no null where
 // the schema knows none, no form values, every number as it was written. It changes the
-// maps and lists of v. It fails with an error of kind Invalid: ErrPropertyEmpty for the
-// first required property that is empty, else with every fault in its details. prefix
+// maps and lists of v. It fails with an error of kind Invalid, ErrPropertyEmpty where a
+// required property is empty, and with every fault in its details, those first. prefix
 // stands before their fields, such as events[3].
 func (s *Schema) Check(v any, prefix string) (any, error) {
 	_, form := v.(*Form)
 	k := checker{prefix: prefix, form: form}
 	v = k.value(s, v)
-	if k.empty != nil {
-		return nil, k.empty
-	}
-	if len(k.faults) > 0 {
-		return nil, faultsError(k.faults)
+	if len(k.empty)+len(k.faults) > 0 {
+		return nil, k.failure()
 	}
 	return v, nil
 }
@@ -117,11 +115,8 @@ func (k *checker) object(s *Schema, m map[string]any) {
 	k.count(s, len(m), "properties")
 }
 
-// requireAll notes the first required property that is missing, null or blank.
+// requireAll notes the required properties that are missing, null or blank.
 func (k *checker) requireAll(s *Schema, m map[string]any) {
-	if k.empty != nil {
-		return
-	}
 	for _, name := range s.required {
 		p := s.byName[name]
 		if !isEmpty(m[name], p != nil && p.nullable) {
@@ -131,7 +126,6 @@ func (k *checker) requireAll(s *Schema, m map[string]any) {
 			continue
 		}
 		k.setEmpty(name)
-		return
 	}
 }
 
@@ -146,10 +140,10 @@ func (k *checker) emptyObject(p *Schema, m map[string]any, name string) bool {
 	return true
 }
 
-// setEmpty notes an empty required property of the value at hand; the first one counts.
+// setEmpty notes an empty required property of the value at hand.
 func (k *checker) setEmpty(name string) {
-	if k.empty == nil {
-		k.empty = loyalty.ErrPropertyEmpty.With("property", name).At(k.field(name))
+	if len(k.empty) < maxDetails {
+		k.empty = append(k.empty, loyalty.Detail{Field: k.field(name), Name: loyalty.ErrPropertyEmpty.Name, Args: map[string]any{"property": name}})
 	}
 }
 
@@ -314,14 +308,21 @@ func (k *checker) mustBe(kind string) {
 	k.fault("must_be_type", "", map[string]any{"property": k.property(), "type": kind})
 }
 
-// faultsError is the error of several faults: it says what the first one is and
-// lists all, in the order of their paths.
-func faultsError(faults []loyalty.Detail) *loyalty.Error {
-	slices.SortStableFunc(faults, func(a, b loyalty.Detail) int { return cmp.Compare(a.Field, b.Field) })
-	first := faults[0]
+// failure is the error of what was gathered: it says what the first fault is and lists
+// all, the empty ones as they were come upon and the others in the order of their paths.
+func (k *checker) failure() *loyalty.Error {
+	slices.SortStableFunc(k.faults, func(a, b loyalty.Detail) int { return cmp.Compare(a.Field, b.Field) })
+	all := slices.Clone(k.empty)
+	for _, f := range k.faults {
+		// what is empty is too short as well, and is told once
+		if !slices.ContainsFunc(k.empty, func(e loyalty.Detail) bool { return e.Field == f.Field }) {
+			all = append(all, f)
+		}
+	}
+	first := all[0]
 	return &loyalty.Error{
 		Kind: loyalty.Invalid, Code: faultCode(first.Name),
-		Name: first.Name, Args: first.Args, Details: faults,
+		Name: first.Name, Args: first.Args, Details: all[:min(len(all), maxDetails)],
 	}
 }
 
@@ -332,6 +333,8 @@ func faultCode(name string) int {
 		return loyalty.ErrPropertyUnknown.Code
 	case loyalty.ErrTooLarge.Name:
 		return loyalty.ErrTooLarge.Code
+	case loyalty.ErrPropertyEmpty.Name:
+		return loyalty.ErrPropertyEmpty.Code
 	}
 	return loyalty.ErrPropertyInvalid.Code
 }

@@ -2,6 +2,7 @@ package contract
 
 import (
 	"encoding/json"
+	"strings"
 	"sync"
 	"testing"
 
@@ -45,7 +46,7 @@ func outcome(t *testing.T, tree any) (string, *loyalty.Error) {
 }
 
 // TestRequired: a required property that is missing, null or blank is one error,
-// for the first of them in the contract's order, before every other fault.
+// which tells the first of them in the contract's order, before every other fault.
 func TestRequired(t *testing.T) {
 	for name, c := range map[string]struct{ body, property, field string }{
 		"nothing":                {`{}`, "customer", "customer"},
@@ -67,10 +68,25 @@ func TestRequired(t *testing.T) {
 			require.Equal(t, "property_empty", e.Name)
 			require.Zero(t, e.Code)
 			require.Equal(t, c.property, e.Args["property"])
-			require.Len(t, e.Details, 1)
 			require.Equal(t, c.field, e.Details[0].Field)
 		})
 	}
+	t.Run("all of them are listed, and then the other faults", func(t *testing.T) {
+		_, e := checkEvent(t, `{"customer":"a","action":"checkout","data":{"shipping":"x","items":[{"product_name":"n","quantity":1,"subtotal":1}]}}`)
+		var fields []string
+		for _, d := range e.Details {
+			fields = append(fields, d.Field+" "+d.Name)
+		}
+		require.Equal(t, []string{
+			"data.transaction_id property_empty", "data.total property_empty",
+			"data.items[0].product_id property_empty", "data.items[0].product_url property_empty",
+			"data.shipping must_be_type",
+		}, fields)
+	})
+	t.Run("and no more than a hundred", func(t *testing.T) {
+		_, e := checkEvent(t, `{"customer":"a","action":"checkout","data":{"total":1,"items":[`+strings.Repeat(`{},`, 200)+`{}]}}`)
+		require.Len(t, e.Details, maxDetails)
+	})
 }
 
 func TestFaultsOfABody(t *testing.T) {
@@ -128,7 +144,6 @@ func TestFaultsOfABody(t *testing.T) {
 			require.Equal(t, c.fault, e.Name)
 			require.Equal(t, c.code, e.Code)
 			require.Equal(t, loyalty.Invalid, e.Kind)
-			require.Len(t, e.Details, 1)
 			require.Equal(t, c.field, e.Details[0].Field)
 		})
 	}

@@ -105,7 +105,7 @@ func (v *Vocabulary) DeclareAction(name string, schema json.RawMessage) error {
 		}
 	}
 	if len(k.faults) > 0 {
-		return faultsError(k.faults)
+		return k.failure()
 	}
 	return nil
 }

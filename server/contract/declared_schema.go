@@ -58,7 +58,7 @@ func (d *declarations) read(text json.RawMessage) (*openapi3.Schema, error) {
 	}
 	k.schema(schema)
 	if len(k.faults) > 0 {
-		return nil, faultsError(k.faults)
+		return nil, k.failure()
 	}
 	return schema, nil
 }

@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/getkin/kin-openapi/openapi3"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/loyalty-platform/loyalty/gen/documents"
 	"github.com/loyalty-platform/loyalty/openapi"
@@ -23,6 +25,9 @@ type Document struct {
 // Documents gives every document of the contract, without prose and examples. They are
 // read once, and must not be changed. It fails where one cannot be read.
 var Documents = sync.OnceValues(func() ([]Document, error) {
+	if err := readAll(); err != nil {
+		return nil, err
+	}
 	names := openapi.Names()
 	all := make([]Document, len(names))
 	for i, api := range names {
@@ -35,26 +40,57 @@ var Documents = sync.OnceValues(func() ([]Document, error) {
 	return all, nil
 })
 
-// reader reads what the documents share once for all of them.
-var reader = struct {
+// reader reads documents, and what they share once for all of them.
+type reader struct {
 	sync.Mutex
 	*openapi3.Loader
-}{Loader: newLoader()}
+}
 
-func newLoader() *openapi3.Loader {
+func newReader() *reader {
 	l := openapi3.NewLoader()
 	l.IsExternalRefsAllowed = true
 	l.ReadFromURIFunc = func(_ *openapi3.Loader, u *url.URL) ([]byte, error) {
 		return documents.FS.ReadFile(strings.TrimSuffix(path.Clean(u.Path), ".yaml") + ".json")
 	}
-	return l
+	return &reader{Loader: l}
+}
+
+// The documents are most of what a start takes, so two processors read half each. What
+// refers to the events or the entities is read with them.
+var (
+	first  = newReader()
+	second = newReader()
+	beside = []string{"display", "events", "entities", "automation-campaigns", "leaderboard"} // read by the second
+)
+
+// readAll reads both halves at once; who asks for a document then has it.
+func readAll() error {
+	var halves errgroup.Group
+	for _, here := range []bool{true, false} {
+		halves.Go(func() error {
+			for _, name := range openapi.Names() {
+				if slices.Contains(beside, name) != here {
+					continue
+				}
+				if _, err := document(name); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return halves.Wait()
 }
 
 // document gives an API's document, or common.
 func document(name string) (*openapi3.T, error) {
-	reader.Lock()
-	defer reader.Unlock()
-	spec, err := reader.LoadFromURI(&url.URL{Path: name + ".yaml"})
+	r := first
+	if slices.Contains(beside, name) {
+		r = second
+	}
+	r.Lock()
+	defer r.Unlock()
+	spec, err := r.LoadFromURI(&url.URL{Path: name + ".yaml"})
 	if err != nil {
 		return nil, fmt.Errorf("the document %s: %w", name, err)
 	}

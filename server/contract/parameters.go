@@ -22,7 +22,7 @@ func CheckParameters(ctx context.Context, in *openapi3filter.RequestValidationIn
 	if len(k.faults) == 0 {
 		return nil
 	}
-	e := faultsError(k.faults)
+	e := k.failure()
 	e.Code = ErrInvalidParameter.Code
 	return e
 }

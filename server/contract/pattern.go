@@ -31,7 +31,7 @@ func (d *declarations) declare(text json.RawMessage) (*Schema, error) {
 	k := checker{prefix: "schema"}
 	k.affordable(schema)
 	if len(k.faults) > 0 {
-		return nil, faultsError(k.faults)
+		return nil, k.failure()
 	}
 	return d.compile(text)
 }

@@ -34,9 +34,10 @@ const (
 
 // Portal serves the pages. It may be used by many goroutines.
 type Portal struct {
-	region string
-	try    *relay // nil: nothing can be tried
-	book   func() (*book, error)
+	region  string
+	try     *relay // nil: nothing can be tried
+	console bool   // it is served here too
+	book    func() (*book, error)
 }
 
 // New makes a portal. region is what requests are signed for. try takes the requests that
@@ -47,6 +48,13 @@ func New(region string, try http.Handler, notices ...Notice) *Portal {
 	if try != nil {
 		p.try = newRelay(try)
 	}
+	return p
+}
+
+// BesideConsole says that the console is where the portal is: its users can send requests by their
+// session from a page, and an owner can make a key there that ends in an hour.
+func (p *Portal) BesideConsole() *Portal {
+	p.console = true
 	return p
 }
 
@@ -151,7 +159,7 @@ func (p *Portal) html(b *book, found *page, said words) (string, error) {
 	err = layout.ExecuteTemplate(&out, "page.html", map[string]any{
 		"Title": found.title, "Path": found.path, "Words": said, "Heading": heading, "Sections": sections, "Section": found.section, "Region": p.region,
 		"Content": template.HTML(content.String()), //nolint:gosec // goldmark drops raw HTML
-		"Try":     p.try != nil && found.trial != nil, "Trial": string(trial),
+		"Try":     p.try != nil && found.trial != nil, "Trial": string(trial), "Console": p.console,
 	})
 	return out.String(), err
 }

@@ -28,7 +28,6 @@ func well(t *testing.T, s *store.Store) *doctor.Patient {
 	t.Helper()
 	secret := filepath.Join(t.TempDir(), "master.key")
 	require.NoError(t, os.WriteFile(secret, []byte(hex.EncodeToString(storetest.MasterKey[:])), 0o600))
-	require.NoError(t, s.ExtendJournal(t.Context()))
 	return &doctor.Patient{
 		Now: time.Now, Environment: []string{"HOME", "LOYALTY_LISTEN"}, Settings: []string{"LOYALTY_LISTEN"}, Listen: "127.0.0.1:8080", Local: true,
 		SecretFiles: []string{secret}, Folder: t.TempDir(), Space: func(string) (uint64, uint64, bool) { return 50 << 30, 100 << 30, true }, Store: s,
@@ -74,6 +73,11 @@ func TestFindings(t *testing.T) {
 		}, check: "disk", severity: doctor.Warning, says: "5 %"},
 		{name: "a large log", only: "sqlite", sql: []string{"UPDATE settings SET currency = currency"}, change: func(_ *testing.T, p *doctor.Patient) { p.LogMost = -1 }, check: "log", severity: doctor.Warning, says: "a reader does not end"},
 		{name: "a late job", sql: []string{"DELETE FROM jobs", "INSERT INTO jobs (name, runs, done, failed, next_at) VALUES ('expiry', 1, 0, 0, 1000)"}, check: "jobs", severity: doctor.Warning, says: "expiry is late"},
+		{name: "a job failed", sql: []string{"DELETE FROM jobs", "INSERT INTO jobs (name, runs, done, failed, next_at) VALUES ('expiry', 1, 0, 3, 99999999999999)"}, check: "jobs", severity: doctor.Warning, says: "the last run of the job expiry failed 3 times"},
+		{name: "what is due waits", sql: []string{
+			"INSERT INTO customers (id, name, status, created_at, updated_at) VALUES ({id}, 'member-1', 'active', 1, 1)", "INSERT INTO names (kind, value, owner) VALUES (1, 'member-1', {id})", "INSERT INTO balances (customer_id, version, score, spent, reserved, expired, pending, debt, due_at) VALUES ({id}, 0, 0, 0, 0, 0, 0, 0, 1000)",
+		}, check: "followers", severity: doctor.Warning, says: "1 customers wait for what is due, since"},
+		{name: "a table is gone", sql: []string{"ALTER TABLE lots RENAME TO lots_away"}, check: "ledger", severity: doctor.Unchecked, says: "could not be looked at"},
 		{name: "a follower is behind", sql: []string{"UPDATE tail_state SET head = 20000", "INSERT INTO followers (name, position) VALUES ('slow', 1)"}, check: "followers", severity: doctor.Warning, says: "slow is 19999 events behind"},
 		{name: "an unused key", sql: []string{fmt.Sprintf(key, "99999999999999")}, check: "keys", severity: doctor.Warning, says: "nobody has used the key LKOLD"},
 		{name: "a key without an end", sql: []string{fmt.Sprintf(key, "NULL")}, check: "keys", severity: doctor.Warning, says: "1 keys never end: LKOLD"},
@@ -112,6 +116,7 @@ VALUES ({id}, 'sample.owner', 'Sample', '', 'owner', TRUE, '', 'x', 0, 1, 1, 0)`
 					t.Skip("the other database cannot have it")
 				}
 				s := storetest.Open(t, url)
+				require.NoError(t, s.ExtendJournal(t.Context()))
 				p := well(t, s)
 				raw := storetest.Raw(t, url)
 				for _, text := range c.sql {
@@ -191,6 +196,59 @@ func TestWrongMasterKey(t *testing.T) {
 		require.Equal(t, doctor.Broken, found[i].Severity)
 		require.Equal(t, 2, doctor.Exit(found))
 	})
+}
+
+// found gives the finding of a check.
+func found(t *testing.T, p *doctor.Patient, check string) doctor.Finding {
+	t.Helper()
+	list := doctor.Examine(t.Context(), p)
+	i := slices.IndexFunc(list, func(f doctor.Finding) bool { return f.Check == check && f.Severity != doctor.Fine })
+	require.GreaterOrEqual(t, i, 0, "%v", list)
+	require.NotEmpty(t, list[i].Do)
+	return list[i]
+}
+
+// TestNarrowEncoding: a database that has no room for every name.
+func TestNarrowEncoding(t *testing.T) {
+	t.Parallel()
+	url := storetest.EmptySQLite(t)
+	_, err := storetest.Raw(t, url).Exec(`PRAGMA encoding = 'UTF-16le'; CREATE TABLE first (id INTEGER)`)
+	require.NoError(t, err)
+	s := storetest.Open(t, url)
+	require.NoError(t, s.Migrate(t.Context()))
+	f := found(t, well(t, s), "database")
+	require.Equal(t, doctor.Broken, f.Severity)
+	require.Contains(t, f.Says, "keeps texts as UTF-16le")
+}
+
+// TestReadOnlyDatabase: one that cannot be written, as a standby that nobody promoted.
+func TestReadOnlyDatabase(t *testing.T) {
+	t.Parallel()
+	url := storetest.Postgres(t)
+	_, err := storetest.Raw(t, url).Exec(`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on', current_database()); END $$`)
+	require.NoError(t, err)
+	s, err := store.Open(t.Context(), store.Options{URL: url, MasterKey: storetest.MasterKey})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	p := well(t, s)
+	all := doctor.Examine(t.Context(), p)
+	i := slices.IndexFunc(all, func(f doctor.Finding) bool { return strings.Contains(f.Says, "the database cannot be written") })
+	require.GreaterOrEqual(t, i, 0, "%v", all)
+	require.Equal(t, doctor.Broken, all[i].Severity)
+	require.NotEmpty(t, all[i].Do)
+}
+
+// TestLargeLedger: what there was no time for is not said to hold.
+func TestLargeLedger(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t, storetest.SQLite(t))
+	p := well(t, s)
+	p.LedgerTime = time.Nanosecond
+	list := doctor.Examine(t.Context(), p)
+	last := list[len(list)-1]
+	require.Equal(t, doctor.Fine, last.Severity)
+	require.Contains(t, last.Says, "the ledger is too large for more")
+	require.Equal(t, "loyalty ledger verify", last.Do)
 }
 
 func TestExit(t *testing.T) {

@@ -219,20 +219,35 @@ func (n CouponName) MarshalJSON() ([]byte, error) {
 	return json.Marshal(n.Texts)
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON reads what MarshalJSON wrote. A list of coupons reads as many names as it has
+// rows: what is in canonical form is taken apart without encoding/json.
 func (n *CouponName) UnmarshalJSON(text []byte) error {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(text, &members); err != nil {
-		return err
-	}
 	*n = CouponName{}
-	if members["sealed"] == nil {
-		return json.Unmarshal(text, &n.Texts)
+	members, err := Members(text)
+	if err != nil || members["sealed"] != nil {
+		return n.unseal(text)
 	}
+	for language, quoted := range members {
+		name, err := unquoted(quoted)
+		if err != nil {
+			return err
+		}
+		if n.Texts == nil {
+			n.Texts = make(map[string]string, len(members))
+		}
+		n.Texts[language] = name
+	}
+	return nil
+}
+
+// unseal reads a name that is sealed, or in another form than ours.
+func (n *CouponName) unseal(text []byte) error {
 	var s sealedName
-	err := json.Unmarshal(text, &s)
-	n.Sealed, n.Customer = s.Sealed, s.Customer
-	return err
+	if json.Unmarshal(text, &s) == nil && s.Sealed != nil {
+		n.Sealed, n.Customer = s.Sealed, s.Customer
+		return nil
+	}
+	return json.Unmarshal(text, &n.Texts)
 }
 
 // Open makes a sealed name readable. Without the key (nil: it was destroyed) there is

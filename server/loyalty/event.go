@@ -166,7 +166,7 @@ func (e *Event) bequest(key []byte) (all map[string]json.RawMessage, err error) 
 	case e.Action != "checkout": // it was written when each line had a copy of its own
 		return nil, nil
 	default:
-		if err := json.Unmarshal(e.Data, &all); err != nil {
+		if all, err = Members(e.Data); err != nil {
 			return nil, err
 		}
 	}

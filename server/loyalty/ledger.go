@@ -111,3 +111,6 @@ type AnchorStore interface {
 	// Anchor notes the heads of all chains and gives their digest.
 	Anchor(ctx context.Context, now time.Time) (Anchor, error)
 }
+
+// KeptProofs is how many verifications of the ledger are remembered.
+const KeptProofs = 1000

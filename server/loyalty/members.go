@@ -23,14 +23,9 @@ func Members(object json.RawMessage) (map[string]json.RawMessage, error) {
 		if len(part) == 0 || part[0] != '"' || end+1 >= len(part) || part[end] != ':' {
 			return errNotCanonical
 		}
-		name, value := string(part[1:end-1]), part[end+1:]
-		if bytes.IndexByte(part[:end], '\\') >= 0 {
-			if err := json.Unmarshal(part[:end], &name); err != nil {
-				return err
-			}
-		}
-		members[name] = value
-		return nil
+		name, err := unquoted(part[:end])
+		members[name] = part[end+1:]
+		return err
 	})
 	return members, err
 }
@@ -101,6 +96,15 @@ func valueEnd(text []byte) int {
 		}
 	}
 	return len(text)
+}
+
+// unquoted is the text that a value is.
+func unquoted(value []byte) (text string, err error) {
+	if n := len(value); n >= 2 && value[0] == '"' && value[n-1] == '"' && valueEnd(value) == n && bytes.IndexByte(value, '\\') < 0 {
+		return string(value[1 : n-1]), nil
+	}
+	err = json.Unmarshal(value, &text)
+	return text, err
 }
 
 // Object writes members in canonical form, as encoding/json writes them: <, > and & as

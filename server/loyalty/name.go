@@ -6,6 +6,30 @@ import (
 	"unicode/utf8"
 )
 
+// NameKind is a kind of name that callers choose and that is unique over the
+// whole programme. Each kind has one owner per value.
+type NameKind int16
+
+// The kinds of claimed names.
+const (
+	NameCustomer    NameKind = 1 // a customer's identifier
+	NameTransaction NameKind = 2 // a transaction_id
+	NameCoupon      NameKind = 3 // a coupon code
+	NameExternal    NameKind = 4 // an external id, as field:value
+)
+
+// Name is a claimed name.
+type Name struct {
+	Kind  NameKind
+	Value string
+}
+
+// Claim gives a name to its owner, an internal customer id.
+type Claim struct {
+	Name
+	Owner ID
+}
+
 // maxName is the longest identifier a caller may choose, in characters.
 const maxName = 255
 

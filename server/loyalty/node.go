@@ -18,6 +18,3 @@ const (
 	NodeGone  = 2 * time.Minute
 	NodeLife  = 24 * time.Hour
 )
-
-// KeptProofs is how many verifications of the ledger are remembered.
-const KeptProofs = 1000

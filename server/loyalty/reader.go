@@ -2,53 +2,12 @@ package loyalty
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
-
-// Operator compares a field with a value.
-type Operator string
-
-// The operators of the filter grammars.
-const (
-	Eq  Operator = "eq"
-	Ne  Operator = "ne"
-	Gt  Operator = "gt"
-	Gte Operator = "gte"
-	Lt  Operator = "lt"
-	Lte Operator = "lte"
-	In  Operator = "in"
-	Nin Operator = "nin"
-)
-
-// Span is a stretch of time: from its first instant, before its last. A day in
-// a filter is one.
-type Span struct{ From, Before time.Time }
-
-// Condition is one filter, already read: values are string, int64 or time.Time
-// as the field's kind wants; on an instant, In and Nin carry Spans. Several
-// conditions combine with AND.
-type Condition struct {
-	Field    string
-	Operator Operator
-	Values   []any
-}
-
-// Page says which part of a list is wanted. After, where set, is the last entry
-// of the page before (its sort instant and id), and wins over Offset.
-type Page struct {
-	Limit, Offset int
-	After         *Cursor
-	Before        *Cursor // the first entry of the page after, for a previous link
-}
-
-// Cursor is a position in a list ordered by time, then id.
-type Cursor struct {
-	At time.Time
-	ID ID
-}
 
 // CustomerQuery selects customers. Fields that may be filtered: status,
 // language, currency, handler and email (in any case), created_at, score, spendable,
@@ -58,7 +17,7 @@ type CustomerQuery struct {
 	Search     string             // prefix of e-mail, handler, first or last name, in any case
 	SearchIn   []*CustomAttribute // attributes of core/customer that Search looks into as well
 	Custom     *CustomFilter      // by attributes of the programme's own; nil: by none
-	Sort       []Sorting          // status, created_at, by offset (but see ByCursor), and not together with Search
+	Sort       []Sorting          // status, created_at, by offset and not together with Search; or one of those of ByCursor
 	Page       Page
 }
 
@@ -75,7 +34,7 @@ type Reader interface {
 	// Customer finds by the exact identifier, else by an external id written
 	// name:value. It fails with ErrCustomerNotFound.
 	Customer(ctx context.Context, ref string) (Customer, error)
-	// Customers lists by creation, the oldest first, then id.
+	// Customers lists by creation, the oldest first, then id, unless the query says otherwise.
 	Customers(ctx context.Context, q CustomerQuery) ([]Customer, error)
 	// CountCustomers counts what Customers would list.
 	CountCustomers(ctx context.Context, q CustomerQuery) (int64, error)
@@ -99,10 +58,10 @@ type Reader interface {
 	CampaignFigures(ctx context.Context, campaign string) (f CampaignFigures, limited int64, err error)
 }
 
-// ByCursor says whether pages of the list have a place of their own: by creation,
-// either way, they have.
+// ByCursor says whether pages of the list have a place of their own: by creation, last name or
+// e-mail alone, either way, they have.
 func (q CustomerQuery) ByCursor() bool {
-	return len(q.Sort) == 0 || len(q.Sort) == 1 && q.Sort[0].Field == "created_at"
+	return len(q.Sort) == 0 || len(q.Sort) == 1 && slices.Contains([]string{"created_at", "last_name", "email"}, q.Sort[0].Field)
 }
 
 // RewardReader answers questions about rewards and claims that name no customer.
@@ -114,13 +73,6 @@ type RewardReader interface {
 	// Tallies reads counts that all customers share, by key. One that was never
 	// counted is not among them.
 	Tallies(ctx context.Context, keys []string) (map[string]int64, error)
-}
-
-// Sorting is one key of an order: a field, and which way it goes. What is absent
-// comes last either way.
-type Sorting struct {
-	Field      string
-	Descending bool
 }
 
 // CouponQuery selects coupons. Fields that may be filtered: code, type, pool,

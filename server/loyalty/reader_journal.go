@@ -158,8 +158,8 @@ func (p *EventPage) Attributes(e *Event) (json.RawMessage, error) {
 	if !named && len(inherited) == 0 && (e.Personal == nil || key == nil) {
 		return e.Data, nil
 	}
-	data := map[string]json.RawMessage{}
-	if err := json.Unmarshal(e.Data, &data); err != nil {
+	data, err := Members(e.Data)
+	if err != nil {
 		return nil, err
 	}
 	if e.Personal != nil && key != nil {
@@ -177,7 +177,7 @@ func (p *EventPage) Attributes(e *Event) (json.RawMessage, error) {
 	} else if named {
 		data[attribute] = JSON(who.Name)
 	}
-	return json.Marshal(data)
+	return Object(data), nil
 }
 
 // Attributes are the attributes of a line, the personal ones as long as one of the

@@ -28,7 +28,7 @@ func Reseal(from, to, sealed []byte, was, is ID) ([]byte, error) {
 func OpenAttributes(key, sealed []byte, row ID) (personal map[string]json.RawMessage, err error) {
 	plain, err := Open(key, row[:], sealed)
 	if err == nil {
-		err = json.Unmarshal(plain, &personal)
+		personal, err = Members(plain)
 	}
 	return personal, err
 }

@@ -95,7 +95,8 @@ type PointMove struct {
 // Transaction, Effects and, of a checkout and a derived point_add, Data.
 type FiguredEvent struct {
 	Event
-	Moves []PointMove
+	Moves  []PointMove
+	Joined time.Time // when the profile under which it was recorded was made, which never changes
 }
 
 // FiguredPurchase is what figures must know of a purchase whose checkout they do not have
@@ -137,7 +138,8 @@ type Photograph struct {
 type FigureQuery struct {
 	Metrics     []string
 	By          string
-	First, Last int // days
+	First, Last int         // days
+	Keys        []FigureKey // those alone; nil: all of By
 }
 
 // StatisticsStore keeps the figures, which follow the tail.
@@ -157,6 +159,7 @@ type StatisticsStore interface {
 	Photograph(ctx context.Context, now, since time.Time) (Photograph, error)
 	// KeepPhotograph puts figures in the place of those of the same day and metrics.
 	KeepPhotograph(ctx context.Context, at time.Time, day int, figures []Figure) error
-	// Figures reads figures.
-	Figures(ctx context.Context, q FigureQuery) ([]Figure, error)
+	// Figures gives figures one by one, those of one metric and key together. Each has the
+	// figure until it returns.
+	Figures(ctx context.Context, q FigureQuery, each func(*Figure)) error
 }

@@ -6,35 +6,10 @@ package loyalty
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
-
-// NameKind is a kind of name that callers choose and that is unique over the
-// whole programme. Each kind has one owner per value.
-type NameKind int16
-
-// The kinds of claimed names.
-const (
-	NameCustomer    NameKind = 1 // a customer's identifier
-	NameTransaction NameKind = 2 // a transaction_id
-	NameCoupon      NameKind = 3 // a coupon code
-	NameExternal    NameKind = 4 // an external id, as field:value
-)
-
-// Name is a claimed name.
-type Name struct {
-	Kind  NameKind
-	Value string
-}
-
-// Claim gives a name to its owner, an internal customer id.
-type Claim struct {
-	Name
-	Owner ID
-}
 
 // LotScope says which lots of a customer an event needs.
 type LotScope uint8
@@ -62,6 +37,10 @@ type Needs struct {
 	// Apart says that the decision takes long: where a database has one writer, it is
 	// not held meanwhile. The guards of the write find out whether another writer was faster.
 	Apart bool
+	// Light says that others wait for whoever asks: where a database has one writer and more
+	// is to be read than they should wait for, it fails with ErrMuch. Without it that is read
+	// beside the writer, as Apart is.
+	Light bool
 	// Now decides what is due: a customer whose DueAt has come is loaded with
 	// open lots and every pending transaction that has an auto_accept date, so
 	// that what is due can be settled and the next due instant is known.
@@ -147,33 +126,6 @@ type PastEntry struct {
 	Effect      *TransactionEffect // nil where it changed no purchase
 }
 
-// AnswerKey names a stored answer: an access key and its Idempotency-Key.
-type AnswerKey struct {
-	AccessKey string
-	Key       string
-	// Place is which event of a bulk it is the answer to, counted from 1; 0: the
-	// request itself. It is no part of the key's text, so that no key that a caller
-	// chooses can be that of an event of a bulk.
-	Place int
-}
-
-// Answer is a stored answer of an idempotent request.
-type Answer struct {
-	AnswerKey
-	Hash   [32]byte // of method, path and body
-	Status int
-	Body   []byte // sealed under the customer's key, or the deployment's where Customer is zero
-	// Block is the customer as the answer shows them, sealed as Body is; empty where
-	// it shows none. It is kept apart, because whether it may be shown is decided
-	// when the answer goes out, a repeated one too.
-	Block    []byte
-	Customer ID
-	At       time.Time
-	// Clear says that the row has the key itself, as answers had before they were
-	// kept under a hash of it. Such rows are found for as long as they live.
-	Clear bool
-}
-
 // Changed pairs a row as it was loaded with its final form. The store writes it
 // only if the row still is as it was loaded.
 type Changed[T any] struct {
@@ -233,19 +185,6 @@ type CustomerLot struct {
 func (w *Writes) Empty() bool {
 	return len(w.Events) == 0 && len(w.Customers) == 0 && len(w.NewCustomers) == 0 && len(w.Answers) == 0 && len(w.Items) == 0
 }
-
-// What a store's transaction can end in besides success and plain faults.
-var (
-	// ErrBatchConflict: another writer was faster, or a claimed name is taken.
-	// Nothing was written; load again.
-	ErrBatchConflict = errors.New("the rows changed since they were loaded")
-	// ErrOutcomeUnknown: the connection broke around COMMIT and the database
-	// could not be asked whether it happened. The batch must not be repeated.
-	ErrOutcomeUnknown = errors.New("the outcome of the commit is unknown")
-	// ErrDatabaseAway: the database cannot be reached or is not taking writes.
-	// Nothing was written.
-	ErrDatabaseAway = errors.New("the database is not available")
-)
 
 // Store is the batch's database: the only transaction code. Work reads what was
 // loaded and says what to write; it may be called more than once and must touch

@@ -2,6 +2,7 @@ package loyalty
 
 import (
 	"encoding/json"
+	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
@@ -101,4 +102,31 @@ type Verdict struct {
 type LotChange struct {
 	Lot    points.Lot // as it would be
 	Before int64      // free points before
+}
+
+// AnswerKey names a stored answer: an access key and its Idempotency-Key.
+type AnswerKey struct {
+	AccessKey string
+	Key       string
+	// Place is which event of a bulk it is the answer to, counted from 1; 0: the
+	// request itself. It is no part of the key's text, so that no key that a caller
+	// chooses can be that of an event of a bulk.
+	Place int
+}
+
+// Answer is a stored answer of an idempotent request.
+type Answer struct {
+	AnswerKey
+	Hash   [32]byte // of method, path and body
+	Status int
+	Body   []byte // sealed under the customer's key, or the deployment's where Customer is zero
+	// Block is the customer as the answer shows them, sealed as Body is; empty where
+	// it shows none. It is kept apart, because whether it may be shown is decided
+	// when the answer goes out, a repeated one too.
+	Block    []byte
+	Customer ID
+	At       time.Time
+	// Clear says that the row has the key itself, as answers had before they were
+	// kept under a hash of it. Such rows are found for as long as they live.
+	Clear bool
 }

@@ -211,6 +211,10 @@ type Transaction struct {
 	UpdatedAt     time.Time
 	Detail        TransactionDetail
 
+	// Pieces is in how many rows of their own the store had the lines when it was read; 0: they
+	// were in the purchase's row. Only the store looks at it, to write those that changed.
+	Pieces int
+
 	Dirty bool // changed in this batch
 	Moved bool // to another customer in this batch
 

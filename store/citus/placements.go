@@ -23,7 +23,7 @@ type placement struct {
 // TestEveryTableHasAPlace fails.
 var placements = slices.Concat(
 	[]placement{{table: "balances", key: customer}, {table: "customers", key: "id", group: "balances"}},
-	ofCustomers("customer_keys", "events", "postings", "lots", "transactions", "reservations", "progress", "claims", "list_members",
+	ofCustomers("customer_keys", "events", "postings", "lots", "transactions", "purchase_lines", "reservations", "progress", "claims", "list_members",
 		"campaign_customers", "rankings", "numbered", "anchored"),
 	// Names and answers are found by keys of their own: whose they are is not known before.
 	[]placement{{table: "names", key: "value"}, {table: "answers", key: "key"}},
@@ -36,6 +36,40 @@ var placements = slices.Concat(
 		"taken_signatures", "master_check", "names_key", "kept_codes", "anchors", "users", "sessions", "invitations", "challenges", "figures", "figure_refunds",
 		"statistics", "imports", "uploads", "upload_parts", "webhooks", "webhook_secrets", "deliveries", "attempts", "replays", "nodes", "ledger_proofs"),
 )
+
+// finders are tables that only a spread database has. The program keeps in them what else would be
+// asked of every machine: who was merged into a customer, on each machine, and who has an e-mail.
+var finders = []struct {
+	placement
+	make, fill string // fill makes the rows of the customers that are there
+}{
+	{
+		placement{table: "merges"}, `CREATE TABLE IF NOT EXISTS merges (source uuid PRIMARY KEY, target uuid NOT NULL);
+CREATE INDEX IF NOT EXISTS merges_target ON merges (target, source)`,
+		`INSERT INTO merges (source, target) SELECT id, merged_into FROM customers WHERE merged_into IS NOT NULL ON CONFLICT DO NOTHING`,
+	},
+	{
+		placement{table: "emails", key: "email"}, `CREATE TABLE IF NOT EXISTS emails (email text COLLATE "C", customer_id uuid, PRIMARY KEY (email, customer_id));
+ALTER TABLE emails ALTER email SET STATISTICS 0`,
+		`INSERT INTO emails (email, customer_id) SELECT email_key, id FROM customers WHERE email_key IS NOT NULL ON CONFLICT DO NOTHING`,
+	},
+}
+
+// Finders are those tables.
+func Finders() (list []string) {
+	for _, f := range finders {
+		list = append(list, f.table)
+	}
+	return list
+}
+
+// Fill are the statements that fill them.
+func Fill() (list []string) {
+	for _, f := range finders {
+		list = append(list, f.fill)
+	}
+	return list
+}
 
 const customer = "customer_id"
 
@@ -66,6 +100,11 @@ func Key(table string) (key string, known bool) {
 	for _, p := range placements {
 		if p.table == table {
 			return p.key, !p.plain
+		}
+	}
+	for _, f := range finders {
+		if f.table == table {
+			return f.key, true
 		}
 	}
 	return "", false

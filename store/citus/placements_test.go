@@ -27,6 +27,9 @@ func TestEveryTableHasAPlace(t *testing.T) {
 	for rows.Next() {
 		var table, inAll string
 		require.NoError(t, rows.Scan(&table, &inAll))
+		if slices.Contains(citus.Finders(), table) {
+			continue
+		}
 		there = append(there, table)
 		if key, _ := citus.Key(table); key != "" {
 			require.Contains(t, inAll, key, "a unique key of %s does not have %s", table, key)

@@ -95,7 +95,35 @@ func Distribute(ctx context.Context, c *sql.Conn, shards int) error {
 			return fmt.Errorf("table %s: %w", p.table, err)
 		}
 	}
+	for _, f := range finders {
+		for _, step := range []func() error{
+			func() error { _, err := c.ExecContext(ctx, f.make); return err },
+			func() error { return placeFinder(ctx, c, f.placement) },
+			func() error { _, err := c.ExecContext(ctx, f.fill); return err },
+		} {
+			if err := step(); err != nil {
+				return fmt.Errorf("table %s: %w", f.table, err)
+			}
+		}
+	}
 	return nil
+}
+
+// placeFinder puts such a table where it goes: one without a key is on each machine.
+func placeFinder(ctx context.Context, c *sql.Conn, p placement) error {
+	if p.key != "" {
+		return place(ctx, c, p)
+	}
+	known, err := placed(ctx, c, p.table)
+	if err == nil && !known {
+		_, err = c.ExecContext(ctx, `SELECT create_reference_table($1)`, p.table)
+	}
+	return err
+}
+
+func placed(ctx context.Context, c *sql.Conn, table string) (known bool, err error) {
+	err = c.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pg_dist_partition WHERE logicalrelid = $1::regclass)`, table).Scan(&known)
+	return known, err
 }
 
 // configure sets what the tables are spread with, for this session and those to come.
@@ -121,8 +149,7 @@ func place(ctx context.Context, c *sql.Conn, p placement) error {
 	if p.plain {
 		return nil
 	}
-	var known bool
-	err := c.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pg_dist_partition WHERE logicalrelid = $1::regclass)`, p.table).Scan(&known)
+	known, err := placed(ctx, c, p.table)
 	switch {
 	case err != nil || known:
 		return err

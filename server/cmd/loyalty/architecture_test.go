@@ -18,8 +18,9 @@ const module = "github.com/loyalty-platform/loyalty/"
 // mayImport is the import rule of the house: which of our own rooms a room may
 // import. A room that is not listed may import none.
 var mayImport = map[string][]string{
-	"server/cmd/loyalty": {"*"},
-	"server/cmd/bench":   {"*"},
+	"server/cmd/loyalty":      {"*"},
+	"server/cmd/loyalty/demo": rules("admin", "action"),
+	"server/cmd/bench":        {"*"},
 	"server": {
 		"gen", "openapi", "signing", "i18n", "server/contract", "server/list", "server/limit", "server/export", "server/intake",
 		"server/loyalty", "server/loyalty/money", "server/loyalty/points", "server/loyalty/programme", "server/loyalty/engine", "server/loyalty/admin",

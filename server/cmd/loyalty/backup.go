@@ -218,3 +218,10 @@ func makeBackupDir(s *settings) error {
 	}
 	return nil
 }
+
+func instantText(at time.Time) string {
+	if at.IsZero() {
+		return "never"
+	}
+	return at.UTC().Format(time.RFC3339)
+}

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"strings"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -11,7 +12,13 @@ import (
 // send posts to an operation as the page may, and gives its answer.
 func (b *browsed) send(path, body string) string {
 	b.t.Helper()
-	evaluate[bool](b, "window.said = null; fetch("+quoted("/console/api"+path)+", {method: 'POST', headers: {'Content-Type': 'application/json'}, body: "+quoted(body)+"}).then((r) => r.text()).then((t) => { window.said = t }), true")
+	return b.own("api"+path, body)
+}
+
+// own posts to the console itself.
+func (b *browsed) own(path, body string) string {
+	b.t.Helper()
+	evaluate[bool](b, "window.said = null; fetch("+quoted("/console/"+path)+", {method: 'POST', headers: {'Content-Type': 'application/json'}, body: "+quoted(body)+"}).then((r) => r.text()).then((t) => { window.said = t }), true")
 	b.until("window.said !== null")
 	return evaluate[string](b, "window.said")
 }
@@ -143,13 +150,53 @@ func (b *browsed) people() {
 	assert.Contains(b.t, b.api("/customers/member-0038"), `"id":"member-0037"`)
 }
 
+// show shows personal data on the screen that is open, if it is not shown there already.
+func (b *browsed) show() {
+	b.t.Helper()
+	b.until("document.querySelector('main .sight button')")
+	if evaluate[bool](b, "document.querySelector('main .sight button').getAttribute('aria-pressed') === 'false'") {
+		b.press("main .sight button")
+	}
+	b.until("document.querySelector('main .sight button').getAttribute('aria-pressed') === 'true' && !document.querySelector('main').innerText.includes('•••')")
+}
+
+// sight sees that persons are masked until they are shown, on this screen alone, and that it is
+// written down who looked at whom.
+func (b *browsed) sight() {
+	b.open("/customer/member-0002")
+	const title = "document.querySelector('main h1').textContent"
+	assert.Equal(b.t, "member-0002", evaluate[string](b, title))
+	assert.NotContains(b.t, evaluate[string](b, "document.querySelector('main').innerText"), "@")
+	b.show()
+	assert.NotEqual(b.t, "member-0002", evaluate[string](b, title))
+	assert.Contains(b.t, evaluate[string](b, "document.querySelector('main').innerText"), "@")
+	assert.Equal(b.t, "[]", b.violations(""))
+	noted := b.api("/admin/audit?limit=20&action=personal.show")
+	assert.Contains(b.t, noted, `"operation":"getCustomer"`)
+	assert.NotContains(b.t, noted, "member-0002", "it names nobody")
+	b.open("/customers")
+	b.until("document.querySelector('main .sight button')?.getAttribute('aria-pressed') === 'false'")
+	assert.NotContains(b.t, evaluate[string](b, "document.querySelector('main tbody').innerText"), "@")
+	b.show()
+	assert.Contains(b.t, evaluate[string](b, "document.querySelector('main tbody').innerText"), "@")
+	const sorted = "[...document.querySelectorAll('main tbody tr')].map((r) => r.children[3].textContent.toLowerCase()).every((t, i, all) => !i || all[i - 1] >= t)"
+	for range 2 { // up, then down
+		b.until("!document.querySelector('main .loading')")
+		evaluate[bool](b, "[...document.querySelectorAll('main th button.sort')].find((e) => e.textContent.includes('mail')).click(), true")
+		time.Sleep(50 * time.Millisecond)
+	}
+	b.until("location.hash.includes('sort=email') && location.hash.includes('order=desc')")
+	b.until(sorted)
+	assert.Empty(b.t, b.faults())
+}
+
 // operation watches what happens and runs a job.
 func (b *browsed) operation() {
 	b.open("/stream")
 	b.until("document.querySelector('main .badge')?.textContent === 'live'")
 	require.Contains(b.t, b.send("/events", `{"customer":"member-0005","action":"point_add","data":{"points":4,"reason":"Seen live"}}`), "point_add")
 	b.until("[...document.querySelectorAll('main details.rule')].some((e) => e.textContent.includes('member-0005'))")
-	assert.Contains(b.t, b.api("/customers/member-0005/events?limit=1"), "Seen live")
+	assert.Contains(b.t, b.api("/customers/member-0005/events?limit=1"), `"points":4`)
 
 	type job struct {
 		Name string `json:"name"`

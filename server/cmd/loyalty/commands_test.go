@@ -142,3 +142,25 @@ func TestQuote(t *testing.T) {
 		require.Equal(t, want, quote(text))
 	}
 }
+
+// TestMisspeltCommands: a command that there is not is no success, and what is missing is named
+// with the way the command is called.
+func TestMisspeltCommands(t *testing.T) {
+	for args, words := range map[string]string{
+		"backup crate":  `unknown command "crate" for "loyalty backup"; there are create, list, verify`,
+		"migrate p":     `unknown command "p" for "loyalty migrate"; there are`,
+		"print grafan":  `unknown command "grafan" for "loyalty print"; there are`,
+		"keys rotat":    `unknown command "rotat" for "loyalty keys"; there are`,
+		"dump":          `accepts 1 arg(s), received 0; it is called as: loyalty dump FILE`,
+		"export":        `accepts 1 arg(s), received 0; it is called as: loyalty export TABLE`,
+		"backup verify": `accepts 1 arg(s), received 0; it is called as: loyalty backup verify FILE`,
+	} {
+		r := inside(t, strings.Fields(args)...)
+		require.Equal(t, codeUsage, r.code, args)
+		require.Contains(t, r.errors, "loyalty: "+words, args)
+		require.Equal(t, 1, strings.Count(r.errors, "\n"), r.errors)
+	}
+	help := inside(t, "backup")
+	require.Equal(t, 0, help.code, help.errors)
+	require.Contains(t, help.out, "Available Commands:")
+}

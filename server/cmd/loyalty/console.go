@@ -79,13 +79,6 @@ func listenConsole(ctx context.Context, s *settings) (net.Listener, error) {
 	return on, nil
 }
 
-// What LOYALTY_DOCS can be.
-const (
-	docsOff  = "off"
-	docsRead = "read"
-	docsTry  = "try"
-)
-
 // firstLink is how long the link that a start prints is good.
 const firstLink = 10 * time.Minute
 
@@ -106,6 +99,9 @@ func welcomeConsole(ctx context.Context, s *settings, users *admin.Users, addr n
 	}
 	owner, err := users.FirstOwner(ctx)
 	none := errors.Is(err, loyalty.ErrUserNotFound) // there are users, and no owner among them can sign in
+	if unwritable(err) {
+		return noLink(out, address, err)
+	}
 	if err != nil && !none {
 		return err
 	}
@@ -114,9 +110,24 @@ func welcomeConsole(ctx context.Context, s *settings, users *admin.Users, addr n
 		return nil
 	}
 	done, err := users.Invite(ctx, admin.Call{KeyID: admin.CommandLine}, owner.ID.String(), firstLink)
+	if unwritable(err) {
+		return noLink(out, address, err)
+	}
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "Console: open %s/console/#enter/%s (once, within ten minutes)\n", address, done.Value.Token)
 	return nil
+}
+
+// unwritable says whether the database takes no writes, such as one whose disk is full. What it
+// has is served all the same, so that is no reason not to start.
+func unwritable(err error) bool {
+	return errors.Is(err, loyalty.ErrUnavailable) || errors.Is(err, loyalty.ErrDatabaseAway)
+}
+
+// noLink says why there is no link to the console.
+func noLink(out io.Writer, address string, why error) error {
+	_, err := fmt.Fprintf(out, "Console on %s/console/; no link was made: %s\n", address, oneLine(why.Error()))
+	return err
 }

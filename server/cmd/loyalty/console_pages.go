@@ -26,7 +26,7 @@ func consoleOf(s *settings, a *app, catalogue *i18n.Catalogue, limiter limit.Lim
 	return func(api http.Handler, peer func(*http.Request) (netip.Addr, bool)) (http.Handler, error) {
 		return console.New(console.Options{
 			Users: user.New(a.store, nil), Catalogue: catalogue, Limiter: limiter, Logger: a.logger, API: api, Peer: peer,
-			URL: s.consoleURL, Outside: s.outside.options(a.admin), Passkeys: admin.UsersOf(a.admin), Images: s.consoleImages,
+			URL: s.consoleURL, Outside: s.outside.options(a.admin), Proofs: admin.UsersOf(a.admin), Passkeys: admin.UsersOf(a.admin), Images: s.consoleImages,
 		})
 	}
 }
@@ -58,7 +58,11 @@ func portal(s *settings, a *app) http.Handler {
 	case s.docs == docsOff:
 		return nil
 	case s.docs == docsTry || s.docs == "" && isLoopback(host):
-		return docs.New(s.region, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { a.server.ServeHTTP(w, r) }), notices()...)
+		pages := docs.New(s.region, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { a.server.ServeHTTP(w, r) }), notices()...)
+		if hasConsole(s) {
+			return pages.BesideConsole()
+		}
+		return pages
 	}
 	return docs.New(s.region, nil, notices()...)
 }

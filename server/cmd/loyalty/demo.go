@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/loyalty-platform/loyalty/openapi"
+	"github.com/loyalty-platform/loyalty/server/cmd/loyalty/demo"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/action"
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
@@ -34,7 +35,7 @@ const (
 
 func newDemo(s *settings) *cobra.Command {
 	var f demoFlags
-	demo := &cobra.Command{
+	cmd := &cobra.Command{
 		Use: "demo", Short: "Fill an empty database with a programme and a year of its members' events", Args: cobra.NoArgs,
 		Long: "Fill an empty database with the programme of a coffee and kitchenware shop, in four languages, and with\n" +
 			"what its members did in the last thirteen months. Every event goes through the engine, dated back by\n" +
@@ -48,12 +49,12 @@ func newDemo(s *settings) *cobra.Command {
 			return use(cmd.Context(), s.open, func(db *store.Store) error { return s.demo(cmd, db, f) })
 		},
 	}
-	flags := demo.Flags()
+	flags := cmd.Flags()
 	flags.IntVar(&f.customers, "customers", 1_000, "how many customers")
 	flags.IntVar(&f.events, "events", 20_000, "how many events are submitted; those that follow from them come on top")
 	flags.Uint64Var(&f.seed, "seed", 1, "what chance begins with")
 	flags.BoolVar(&f.quiet, "quiet", false, "show no progress")
-	return demo
+	return cmd
 }
 
 func (f demoFlags) check() error {
@@ -89,7 +90,7 @@ func (s *settings) demo(cmd *cobra.Command, db *store.Store, f demoFlags) error 
 	if err := d.settle(ctx); err != nil {
 		return coded{codeFailed, err}
 	}
-	return s.reportDemo(cmd, d)
+	return reportDemo(cmd, s, d)
 }
 
 // mustBeEmpty refuses a database that has a programme already.
@@ -116,7 +117,7 @@ const demoBatch = 100
 type demoRun struct {
 	*app
 	demoFlags
-	crowd    *demoCrowd
+	crowd    *demo.Crowd
 	meter    *meter
 	begun    time.Time
 	recorded int                 // submissions that were accepted
@@ -128,19 +129,19 @@ type demoRun struct {
 // prepareDemo sets up the programme.
 func prepareDemo(ctx context.Context, h *app, f demoFlags, meter *meter) (*demoRun, error) {
 	now := time.Now().UTC().Truncate(time.Second)
-	p, err := readDemo(now)
+	p, err := demo.Read(now)
 	if err != nil {
 		return nil, err
 	}
-	products, err := p.products()
+	products, err := p.Products()
 	if err != nil {
 		return nil, err
 	}
-	if err := p.found(ctx, h.admin, rand.New(rand.NewPCG(f.seed, 2))); err != nil {
+	if err := p.Found(ctx, h.admin, rand.New(rand.NewPCG(f.seed, 2))); err != nil {
 		return nil, err
 	}
 	return &demoRun{
-		app: h, demoFlags: f, crowd: newCrowd(f.seed, f.customers, now, products), meter: meter, begun: now,
+		app: h, demoFlags: f, crowd: demo.NewCrowd(f.seed, f.customers, now, products), meter: meter, begun: now,
 		journal: map[string]int{}, refused: map[string]int{}, given: map[loyalty.ID]bool{},
 	}, nil
 }
@@ -150,23 +151,23 @@ func prepareDemo(ctx context.Context, h *app, f demoFlags, meter *meter) (*demoR
 func (d *demoRun) live(ctx context.Context) error {
 	spins, leavers := d.events/25, max(1, d.customers/200)
 	busy := d.events - spins - leavers
-	if err := d.submit(ctx, busy, func(n int) act { return d.crowd.next(float64(n) / float64(busy)) }); err != nil {
+	if err := d.submit(ctx, busy, func(n int) demo.Act { return d.crowd.Next(float64(n) / float64(busy)) }); err != nil {
 		return err
 	}
-	if err := d.submit(ctx, busy+leavers, func(n int) act { return d.crowd.leave(n - busy) }); err != nil {
+	if err := d.submit(ctx, busy+leavers, func(n int) demo.Act { return d.crowd.Leave(n - busy) }); err != nil {
 		return err
 	}
-	return d.submit(ctx, d.events, func(n int) act { return d.crowd.spin(n-busy-leavers, spins) })
+	return d.submit(ctx, d.events, func(n int) demo.Act { return d.crowd.Spin(n-busy-leavers, spins) })
 }
 
 // submit draws and submits batches until so many events are recorded.
-func (d *demoRun) submit(ctx context.Context, until int, next func(n int) act) error {
+func (d *demoRun) submit(ctx context.Context, until int, next func(n int) demo.Act) error {
 	for d.recorded < until {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("stopped after %d of %d events; what is there is consistent, and the demo begins anew in an empty database", d.recorded, d.events)
 		}
-		d.crowd.batch++
-		acts := make([]act, min(demoBatch, d.events/20, until-d.recorded))
+		d.crowd.Begin()
+		acts := make([]demo.Act, min(demoBatch, d.events/20, until-d.recorded))
 		for i := range acts {
 			acts[i] = next(d.recorded + i)
 		}
@@ -180,7 +181,7 @@ func (d *demoRun) submit(ctx context.Context, until int, next func(n int) act) e
 
 // record submits a batch. A refusal of a rule belongs to a believable year; anything
 // else ends the demo.
-func (d *demoRun) record(ctx context.Context, acts []act) error {
+func (d *demoRun) record(ctx context.Context, acts []demo.Act) error {
 	all := make([]loyalty.Submission, len(acts))
 	for i, a := range acts {
 		all[i] = a.Submission
@@ -191,7 +192,7 @@ func (d *demoRun) record(ctx context.Context, acts []act) error {
 		case result.Err == nil:
 			d.recorded++
 			d.count(result.Outcome.Events)
-			d.crowd.learned(a, result.Outcome)
+			d.crowd.Learned(a, result.Outcome)
 		case e.Kind == loyalty.Internal || e.Kind == loyalty.Invalid || errors.Is(e, loyalty.ErrUnavailable):
 			return fmt.Errorf("%s of %s: %w", a.Action, a.Customer, result.Err)
 		default:

@@ -57,7 +57,7 @@ func (m *meter) show(done int) {
 }
 
 // reportDemo prints what there is now, whether the ledger held, and what to try next.
-func (s *settings) reportDemo(cmd *cobra.Command, d *demoRun) error {
+func reportDemo(cmd *cobra.Command, s *settings, d *demoRun) error {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
 	figures, _, err := d.store.Outstanding(ctx)
 	if err != nil {
@@ -87,7 +87,7 @@ func (s *settings) reportDemo(cmd *cobra.Command, d *demoRun) error {
 	if err := d.prove(cmd, out); err != nil {
 		return err
 	}
-	return s.nextSteps(out)
+	return nextSteps(out, s)
 }
 
 // coupons tells how many coupons members got, and how the pools stand.
@@ -124,7 +124,7 @@ func (d *demoRun) prove(cmd *cobra.Command, out io.Writer) error {
 
 // nextSteps are commands to paste. A server on an embedded database shows its first
 // key when it starts; elsewhere one has to be made.
-func (s *settings) nextSteps(out io.Writer) error {
+func nextSteps(out io.Writer, s *settings) error {
 	var b strings.Builder
 	b.WriteString("\nNext:\n\n")
 	if !s.embedded() {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/loyalty-platform/loyalty/server/cmd/loyalty/demo"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -59,7 +60,7 @@ func submitted(out string) map[string]string {
 
 // TestDemoProgramme holds the programme against the schemas that callers are held to.
 func TestDemoProgramme(t *testing.T) {
-	p, err := readDemo(time.Now())
+	p, err := demo.Read(time.Now())
 	require.NoError(t, err)
 	document, err := json.Marshal(p)
 	require.NoError(t, err)
@@ -73,7 +74,7 @@ func TestDemoProgramme(t *testing.T) {
 
 // TestDemoTexts finds every text for customers, and each in all languages.
 func TestDemoTexts(t *testing.T) {
-	p, err := readDemo(time.Now())
+	p, err := demo.Read(time.Now())
 	require.NoError(t, err)
 	texts := 0
 	var look func(where string, v any)

@@ -153,7 +153,7 @@ func (w *warehouse) lines(body io.Reader) error {
 
 // TestFaultFeed has a reader that is killed at random follow the feed over HTTP, while the
 // program is killed too: on PostgreSQL two nodes whose clocks are 20 s apart. It has each event
-// once, those of a customer in the order of commit.
+// once, those of a customer in the order of commit. In full 64 connections write.
 func TestFaultFeed(t *testing.T) {
 	onBoth(t, anyPostgres, func(t *testing.T, g *ground) {
 		clocks := []string{"0s"}
@@ -166,6 +166,7 @@ func TestFaultFeed(t *testing.T) {
 		nodes, loads, addresses := make([]*serving, len(clocks)), make([]*load, len(clocks)), make([]string, len(clocks))
 		for i := range clocks {
 			nodes[i], loads[i] = start(i), newLoad(t, g)
+			loads[i].widen(full(t, clients, 64/len(clocks)), full(t, len(loads[i].customers), 60))
 			loads[i].book, addresses[i] = loads[0].book, nodes[i].address
 		}
 		reader := newWarehouse(t, g.key)

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"sync"
 	"testing"
@@ -38,6 +39,16 @@ func newLoad(t *testing.T, g *ground) *load {
 	}
 	t.Cleanup(l.stop)
 	return l
+}
+
+// widen lets it have more connections, and more customers.
+func (l *load) widen(connections, customers int) {
+	for len(l.callers) < connections {
+		l.callers = append(l.callers, newCaller(l.t, l.g.key))
+	}
+	for i := len(l.customers); i < customers; i++ {
+		l.customers = append(l.customers, fmt.Sprint("member-", i))
+	}
 }
 
 // open enrols the customers and gives each something to spend.

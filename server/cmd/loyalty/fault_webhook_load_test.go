@@ -47,17 +47,26 @@ func pile(t *testing.T, c *caller, address string, customers, events, atOnce int
 	flush()
 }
 
-// steadily sends events at a rate for a while, and says how many were taken.
-func steadily(t *testing.T, g *ground, address string, customers, rate int, d time.Duration) (sent int) {
+// steadily sends events at a rate for a while, so many with a request, and says how many were
+// taken.
+func steadily(t *testing.T, g *ground, address string, customers, rate, atOnce int, d time.Duration) (sent int) {
 	t.Helper()
-	pace := time.NewTicker(time.Second / time.Duration(rate))
+	pace := time.NewTicker(time.Second * time.Duration(atOnce) / time.Duration(rate))
 	defer pace.Stop()
 	work, counted, wait := make(chan int), make(chan bool, 1024), sync.WaitGroup{}
 	for range 32 {
 		c := newCaller(t, g.key)
 		wait.Go(func() {
 			for i := range work {
-				a := c.post(address, "/events", fmt.Sprintf(`{"customer":"m-%d","action":"point_add","data":{"points":1}}`, i%customers), "")
+				var events []string
+				for k := range atOnce {
+					events = append(events, fmt.Sprintf(`{"customer":"m-%d","action":"point_add","data":{"points":1}}`, (i*atOnce+k)%customers))
+				}
+				path, body := "/events", events[0]
+				if atOnce > 1 {
+					path, body = "/events/bulk", `{"events":[`+strings.Join(events, ",")+`]}`
+				}
+				a := c.post(address, path, body, "")
 				counted <- a.status == http.StatusOK
 			}
 		})
@@ -74,7 +83,7 @@ func steadily(t *testing.T, g *ground, address string, customers, rate int, d ti
 	}()
 	for good := range counted {
 		if good {
-			sent++
+			sent += atOnce
 		}
 	}
 	return sent

@@ -80,7 +80,7 @@ func TestFaultWebhookDrain(t *testing.T) {
 			_, err := fmt.Sscan(text, &rate)
 			require.NoError(t, err)
 		}
-		sent := steadily(t, g, s.address, customers, rate, time.Duration(seconds)*time.Second)
+		sent := steadily(t, g, s.address, customers, rate, 1, time.Duration(seconds)*time.Second)
 		drained(t, g, 10*patience)
 		lags := listener.lags(from)
 		t.Logf("figures: W3: %d events in %d s (%d a second were wanted): from the journal to the address p50 %s, p95 %s, most %s",

@@ -6,7 +6,6 @@ import (
 	"io"
 	"log/slog"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -77,11 +76,4 @@ func printJobs(w io.Writer, list []job.Job) error {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\t%s\n", j.Name, j.Interval, instantText(j.FinishedAt), j.Done, j.Failed, instantText(j.NextAt))
 	}
 	return table.Flush()
-}
-
-func instantText(at time.Time) string {
-	if at.IsZero() {
-		return "never"
-	}
-	return at.UTC().Format(time.RFC3339)
 }

@@ -18,9 +18,6 @@ import (
 	"github.com/loyalty-platform/loyalty/server/observe"
 )
 
-// manageOff is the value that switches the management listener off.
-const manageOff = "off"
-
 // management is what operators see while the program runs; nil: nothing.
 type management struct {
 	*observe.Listener

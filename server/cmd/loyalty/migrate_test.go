@@ -1,6 +1,10 @@
+//go:build unix
+
 package main
 
 import (
+	"crypto/sha256"
+	"database/sql"
 	"fmt"
 	"os"
 	"os/exec"
@@ -59,13 +63,38 @@ func TestMigratePlan(t *testing.T) {
 	}
 }
 
+// checksum is one over all rows of a table, in an order of their own.
+func checksum(t *testing.T, raw *sql.DB, columns, table, order string) string {
+	t.Helper()
+	rows, err := raw.Query(`SELECT ` + columns + ` FROM ` + table + ` ORDER BY ` + order)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, rows.Close()) }()
+	names, err := rows.Columns()
+	require.NoError(t, err)
+	values, into := make([]sql.RawBytes, len(names)), make([]any, len(names))
+	for i := range values {
+		into[i] = &values[i]
+	}
+	count, sum := 0, sha256.New()
+	for ; rows.Next(); count++ {
+		require.NoError(t, rows.Scan(into...))
+		for _, v := range values {
+			_, _ = sum.Write(append(v, 0)) // it fails never
+		}
+	}
+	require.NoError(t, rows.Err())
+	return fmt.Sprintf("%d rows, %x", count, sum.Sum(nil))
+}
+
 // TestMigrationIsKilled kills a migration of a filled database again and again: each step is
-// done or not, what was there stays, and in the end the schema is this program's.
+// done or not, what was there stays, and in the end the schema is this program's. In full
+// there are 100,000 members and 1,000,000 events, each with an entry of the ledger.
 func TestMigrationIsKilled(t *testing.T) {
-	const older, rows = 4, 40_000
+	const older = 4
+	rows, events := full(t, 40_000, 100_000), full(t, 10_000, 1_000_000)
 	numbers := map[string]string{
-		"sqlite":   fmt.Sprintf(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)`, rows),
-		"postgres": fmt.Sprintf(`WITH n(i) AS (SELECT generate_series(1, %d))`, rows),
+		"sqlite":   `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)`,
+		"postgres": `WITH n(i) AS (SELECT generate_series(1, %d))`,
 	}
 	ids := map[string]string{"sqlite": `unhex(printf('%032x', i))`, "postgres": `lpad(to_hex(i), 32, '0')::uuid`}
 	for _, d := range storetest.All {
@@ -74,14 +103,32 @@ func TestMigrationIsKilled(t *testing.T) {
 			db := storetest.Open(t, url)
 			require.NoError(t, db.Fill(t.Context(), older, time.Time{}, func(*store.Filling) error { return nil }))
 			raw := storetest.Raw(t, url)
-			for _, fill := range []string{
-				` INSERT INTO tallies (key, count) SELECT 'k' || i, i FROM n`,
-				` INSERT INTO audit (id, at, key_id, action, target) SELECT ` + ids[d.Name] + `, i, 'k', 'a', 't' || i FROM n`,
-				` INSERT INTO customers (id, name, status, created_at, updated_at) SELECT ` + ids[d.Name] + `, 'm' || i, 'active', i, i FROM n`,
+			id := ids[d.Name]
+			whose := strings.NewReplacer(", i)", fmt.Sprintf(", i %% %d + 1)", rows), "(i)", fmt.Sprintf("(i %% %d + 1)", rows)).Replace(id)
+			for _, fill := range []struct {
+				many int
+				text string
+			}{
+				{rows, ` INSERT INTO tallies (key, count) SELECT 'k' || i, i FROM n`},
+				{rows, ` INSERT INTO audit (id, at, key_id, action, target) SELECT ` + id + `, i, 'k', 'a', 't' || i FROM n`},
+				{rows, ` INSERT INTO customers (id, name, status, created_at, updated_at) SELECT ` + id + `, 'm' || i, 'active', i, i FROM n`},
+				{events, ` INSERT INTO events (customer_id, id, recorded_at, at, points, action, data) SELECT ` + whose + `, ` + id + `, i, i, 1, 'point_add', '{"points":1}' FROM n`},
+				{events, ` INSERT INTO postings (customer_id, event_id, points, seq, from_account, to_account) SELECT ` + whose + `, ` + id + `, 1, 0, 0, 1 FROM n`},
 			} {
-				_, err := raw.Exec(numbers[d.Name] + fill)
-				require.NoError(t, err)
+				_, err := raw.Exec(fmt.Sprintf(numbers[d.Name], fill.many) + fill.text)
+				require.NoError(t, err, fill.text)
 			}
+			sums := func() (list []string) {
+				for _, of := range [][3]string{
+					{"key, count", "tallies", "count"}, {"id, at, action, target", "audit", "at"}, {"id, name, status, created_at, updated_at", "customers", "created_at"},
+					{"customer_id, id, recorded_at, at, points, action, data", "events", "customer_id, id"},
+					{"customer_id, event_id, points, seq, from_account, to_account", "postings", "customer_id, event_id"},
+				} {
+					list = append(list, of[1]+": "+checksum(t, raw, of[0], of[1], of[2]))
+				}
+				return list
+			}
+			before := sums()
 			_, err := raw.Exec(`INSERT INTO programme_version (id, version) VALUES (1, 0)`) // as the migration did
 			require.NoError(t, err)
 			env := []string{"LOYALTY_DATABASE_URL=" + url, "LOYALTY_MASTER_KEY=" + strings.Repeat("ab", 32)}
@@ -90,26 +137,21 @@ func TestMigrationIsKilled(t *testing.T) {
 				cmd := exec.Command(binary, "migrate", "up")
 				cmd.Dir, cmd.Env = dir, clean(env...)
 				require.NoError(t, cmd.Start())
-				time.Sleep(time.Duration(25*try) * time.Millisecond)
+				time.Sleep(time.Duration(full(t, 25, 250)*try) * time.Millisecond)
 				_ = cmd.Process.Kill()
 				if cmd.Wait() != nil {
 					killed++
 				}
 			}
 			require.Positive(t, killed)
+			began := time.Now()
 			succeeds(t, dir, env, "migrate", "up")
+			took := time.Since(began)
 			require.Equal(t, "Nothing is missing.\n", succeeds(t, dir, env, "migrate", "plan"))
 			require.Equal(t, storetest.Schema(t, d.Migrated(t)), storetest.Schema(t, url), "as if nobody had killed it")
-			for _, table := range []string{"tallies", "audit", "customers"} {
-				var count int
-				require.NoError(t, raw.QueryRow(`SELECT count(*) FROM `+table).Scan(&count))
-				require.Equal(t, rows, count, table)
-			}
-			var sum int
-			require.NoError(t, raw.QueryRow(`SELECT sum(count) FROM tallies`).Scan(&sum))
-			require.Equal(t, rows*(rows+1)/2, sum)
+			require.Equal(t, before, sums())
 			succeeds(t, dir, env, "keys", "create")
-			t.Logf("%d of 8 were killed", killed)
+			t.Logf("figures: %d members, %d events: %d of 8 were killed, the last one took %s", rows, events, killed, took.Round(time.Millisecond))
 		})
 	}
 }
@@ -120,6 +162,9 @@ func TestMigrateDistribute(t *testing.T) {
 	for _, d := range storetest.All {
 		t.Run(d.Name, func(t *testing.T) {
 			dir, url := t.TempDir(), d.Migrated(t)
+			if d.Name == "postgres" {
+				url = d.Empty(t) // also where tests have databases that are spread
+			}
 			env := []string{"LOYALTY_DATABASE_URL=" + url}
 			reason := map[string]string{"sqlite": "only a PostgreSQL database with the extension Citus", "postgres": "does not have the extension citus"}[d.Name]
 			r := command(t, dir, env, "migrate", "distribute")

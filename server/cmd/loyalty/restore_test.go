@@ -30,40 +30,82 @@ func succeeds(t *testing.T, dir string, env []string, args ...string) string {
 	return r.out
 }
 
+// dumped is a dump of a programme, which its command makes a file of.
+func dumped(t *testing.T, dir string, env []string, file string) []byte {
+	t.Helper()
+	out := succeeds(t, dir, env, "dump", file)
+	require.Regexp(t, `: \d+ tables of schema \d+ with \d+ events, the last of 20`, out)
+	octets, err := os.ReadFile(file)
+	require.NoError(t, err)
+	return octets
+}
+
+// restored fills an empty database, whose ledger has to hold then.
+func restored(t *testing.T, dir string, env []string, file string) string {
+	t.Helper()
+	out := succeeds(t, dir, env, "restore", file)
+	require.Contains(t, out, "give exactly what is stored.\n", out)
+	require.Regexp(t, `I12 +held`, out)
+	return out
+}
+
 // TestProgrammeMoves takes a filled programme from the embedded database to PostgreSQL and
 // back: the dumps are the same file, and journal and ledger hold at each stop.
 func TestProgrammeMoves(t *testing.T) {
 	from, key := demoed(t)
 	name := []string{"LOYALTY_MASTER_KEY_FILE=" + key}
-	dump := func(dir string, env []string, file string) []byte {
-		out := succeeds(t, dir, env, "dump", file)
-		require.Regexp(t, `: \d+ tables of schema \d+ with \d+ events, the last of 20`, out)
-		octets, err := os.ReadFile(file)
-		require.NoError(t, err)
-		return octets
-	}
-	restore := func(dir string, env []string, file string) string {
-		out := succeeds(t, dir, env, "restore", file)
-		require.Contains(t, out, "give exactly what is stored.\n", out)
-		require.Regexp(t, `I12 +held`, out)
-		return out
-	}
 	files := t.TempDir()
-	first := dump(from, nil, filepath.Join(files, "first"))
+	first := dumped(t, from, nil, filepath.Join(files, "first"))
 	postgres := append(name, "LOYALTY_DATABASE_URL="+storetest.EmptyPostgres(t))
-	out := restore(files, postgres, filepath.Join(files, "first"))
+	out := restored(t, files, postgres, filepath.Join(files, "first"))
 	require.Contains(t, out, "There is no list of opt-outs: whoever opted out after 20")
-	second := dump(files, postgres, filepath.Join(files, "second"))
+	second := dumped(t, files, postgres, filepath.Join(files, "second"))
 	require.True(t, bytes.Equal(first, second), "PostgreSQL's dump is another file")
 	back := append(name, "LOYALTY_DATA="+filepath.Join(files, "back"))
-	restore(files, back, filepath.Join(files, "second"))
-	require.True(t, bytes.Equal(first, dump(files, back, filepath.Join(files, "third"))), "SQLite's dump is another file")
+	restored(t, files, back, filepath.Join(files, "second"))
+	require.True(t, bytes.Equal(first, dumped(t, files, back, filepath.Join(files, "third"))), "SQLite's dump is another file")
 
 	r := command(t, files, back, "restore", filepath.Join(files, "second"))
 	require.Equal(t, 2, r.code)
 	require.Regexp(t, `^loyalty: LOYALTY_DATA: restore fills an empty database: the database is not empty: table \w+ has \d+ rows\n$`, r.errors)
 	require.Equal(t, succeeds(t, from, nil, "keys", "list"), succeeds(t, files, back, "keys", "list"))
 	require.Equal(t, succeeds(t, from, nil, "config", "export"), succeeds(t, files, postgres, "config", "export"))
+}
+
+// TestProgrammeMovesToMachines takes a programme from PostgreSQL to a database that Citus spreads, and
+// back: the dumps are the same file. Spreading twice changes nothing, also when the programme is there.
+func TestProgrammeMovesToMachines(t *testing.T) {
+	machines := storetest.EmptyMachines(t)
+	from, key := demoed(t)
+	files := t.TempDir()
+	env := func(url string) []string {
+		return []string{"LOYALTY_MASTER_KEY_FILE=" + key, "LOYALTY_DATABASE_URL=" + url}
+	}
+	dumped(t, from, nil, filepath.Join(files, "demo"))
+	before, after := env(storetest.EmptyPostgres(t)), env(storetest.EmptyPostgres(t))
+	restored(t, files, before, filepath.Join(files, "demo"))
+	first := dumped(t, files, before, filepath.Join(files, "first"))
+
+	spread := env(machines)
+	parts := func() (text string) {
+		require.NoError(t, storetest.Raw(t, machines).QueryRow(
+			`SELECT string_agg(format('%s %s %s %s', table_name, shardid, nodename, nodeport), E'\n' ORDER BY table_name::text, shardid, nodeport) FROM citus_shards`).Scan(&text))
+		return text
+	}
+	succeeds(t, files, spread, "migrate", "distribute", "--shards", "4")
+	placed := parts()
+	require.NotEmpty(t, placed)
+	succeeds(t, files, spread, "migrate", "distribute", "--shards", "8")
+	require.Equal(t, placed, parts(), "what is in its place stays there, with the shards that it has")
+	restored(t, files, spread, filepath.Join(files, "first"))
+	succeeds(t, files, spread, "migrate", "distribute")
+	require.True(t, bytes.Equal(first, dumped(t, files, spread, filepath.Join(files, "second"))), "Citus' dump is another file")
+	restored(t, files, after, filepath.Join(files, "second"))
+	require.True(t, bytes.Equal(first, dumped(t, files, after, filepath.Join(files, "third"))), "PostgreSQL's dump is another file")
+
+	r := command(t, files, before, "migrate", "distribute")
+	require.Equal(t, codeFailed, r.code)
+	require.Contains(t, r.errors, "does not have the extension citus")
 }
 
 // TestRestoreForgets: who opted out after the dump was made is forgotten in what is

@@ -31,6 +31,7 @@ const (
 	mostCircle = 15 // files that all need each other
 	mostSpread = 12 // files that have methods of one type
 	flatSpread = 20 // in flat packages
+	mostOfType = 60 // methods of a type of the rules: what only a feature needs is a function of it
 )
 
 // flat are the packages with one small file for each of many things of a kind.
@@ -48,9 +49,10 @@ func (p *listedPackage) room() string { return strings.TrimPrefix(p.ImportPath, 
 
 // measured is what a package comes to.
 type measured struct {
-	circle []string            // the largest set of files that need each other
-	spread map[string][]string // the files of each type's methods
-	inits  []string            // the files that have an init
+	circle  []string            // the largest set of files that need each other
+	spread  map[string][]string // the files of each type's methods
+	methods map[string]int      // of each type
+	inits   []string            // the files that have an init
 }
 
 // TestRooms holds every package against the measures.
@@ -77,8 +79,16 @@ func TestRooms(t *testing.T) {
 				t.Errorf("%s.%s has methods in %d files, more than %d: %v", p.room(), name, len(files), limit, files)
 			}
 		}
-		if within(p.room(), "server/loyalty") && len(m.inits) > 0 {
+		if !within(p.room(), "server/loyalty") {
+			continue
+		}
+		if len(m.inits) > 0 {
 			t.Errorf("%s has an init in %v: the rules are tables that are passed on", p.room(), m.inits)
+		}
+		for name, n := range m.methods {
+			if n > mostOfType {
+				t.Errorf("%s.%s has %d methods, more than %d", p.room(), name, n, mostOfType)
+			}
 		}
 	}
 	require.Greater(t, seen, 20, "go list did not see the project")
@@ -123,7 +133,7 @@ func measure(t *testing.T, p *listedPackage, exports map[string]string) measured
 	require.NoError(t, err)
 
 	base := func(pos token.Pos) string { return filepath.Base(set.Position(pos).Filename) }
-	m := measured{spread: map[string][]string{}}
+	m := measured{spread: map[string][]string{}, methods: map[string]int{}}
 	for _, f := range files {
 		for _, d := range f.Decls {
 			fn, ok := d.(*ast.FuncDecl)
@@ -133,6 +143,7 @@ func measure(t *testing.T, p *listedPackage, exports map[string]string) measured
 				m.inits = append(m.inits, base(fn.Pos()))
 			case fn.Recv != nil:
 				name, file := receiver(fn.Recv.List[0].Type), base(fn.Pos())
+				m.methods[name]++
 				if !slices.Contains(m.spread[name], file) {
 					m.spread[name] = append(m.spread[name], file)
 				}

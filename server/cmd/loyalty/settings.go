@@ -297,3 +297,13 @@ func parseMasterKey(text string) (key [32]byte, err error) {
 	}
 	return [32]byte(raw), nil
 }
+
+// manageOff is the value that switches the management listener off.
+const manageOff = "off"
+
+// What LOYALTY_DOCS can be.
+const (
+	docsOff  = "off"
+	docsRead = "read"
+	docsTry  = "try"
+)

@@ -1,13 +1,16 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 )
 
 // The first two events of a new programme: a member, then a purchase.
@@ -55,4 +58,25 @@ func quote(text string) string {
 		return text
 	}
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+// welcome says where the server is. On an embedded database without any access
+// key it makes one and shows its secret, this once.
+func (s *settings) welcome(ctx context.Context, keeper *admin.Admin, addr net.Addr, out io.Writer) error {
+	address := "http://" + reachable(addr)
+	fmt.Fprintf(out, "Serving on %s (region %s); documentation on %s/docs\n", address, s.region, address)
+	keys, err := keeper.Keys(ctx)
+	if err != nil || len(keys) > 0 {
+		return err
+	}
+	if !s.embedded() {
+		fmt.Fprintln(out, "There is no access key yet. Make one with: loyalty keys create")
+		return nil
+	}
+	label := "first key"
+	key, made, err := keeper.CreateFirstKey(ctx, admin.Call{KeyID: admin.CommandLine}, admin.KeyChange{Label: &label})
+	if err != nil || !made {
+		return err
+	}
+	return s.introduce(out, address, key)
 }

@@ -68,7 +68,7 @@ var features = []mutant{
 	},
 	{
 		about: "a revoked claim still counts for the stock", file: "server/loyalty/reward/revoke.go",
-		old: "return r.Count(e, loyalty.TallyReward+claim.Reward, -1)", new: "return nil", pkg: actionRoom, run: stories("reward_revoke"),
+		old: "return r.Tallies().Add(e, loyalty.TallyReward+claim.Reward, -1)", new: "return nil", pkg: actionRoom, run: stories("reward_revoke"),
 	},
 	{
 		about: "a claim whose code was given anew takes the coupon of its next holder", file: "server/loyalty/reward/revoke.go",

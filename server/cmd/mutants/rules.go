@@ -64,28 +64,28 @@ var points = []mutant{
 // rules is the engine: what becomes of one submission, and of a batch.
 var rules = []mutant{
 	{
-		about: "the state of a customer is no gate", file: "server/loyalty/engine/rules.go",
-		old: "if err := r.standing(t); err != nil {\n\t\treturn err\n\t}", new: "_ = r.standing(t)", pkg: actionRoom, run: stories("point_spend|suspend|opt_out"),
+		about: "the state of a customer is no gate", file: "server/loyalty/engine/gates.go",
+		old: "if err := t.standing(r); err != nil {\n\t\treturn err\n\t}", new: "_ = t.standing(r)", pkg: actionRoom, run: stories("point_spend|suspend|opt_out"),
 	},
 	{
-		about: "a suspended customer spends", file: "server/loyalty/engine/rules.go",
+		about: "a suspended customer spends", file: "server/loyalty/engine/activity.go",
 		old: "case status == loyalty.Suspended && needs == Spender:", new: "case status == loyalty.Suspended && needs == Anyone:", pkg: actionRoom, run: stories("point_spend|suspend"),
 	},
 	{
-		about: "an event tells the opposite of what it did to the balance", file: "server/loyalty/engine/rules.go",
+		about: "an event tells the opposite of what it did to the balance", file: "server/loyalty/engine/decide.go",
 		old: "w.events[at].Change += p.Change()", new: "w.events[at].Change -= p.Change()", pkg: actionRoom, run: stories("point_add|point_spend"),
 	},
 	{
-		about: "names that a submission claims are not written", file: "server/loyalty/engine/batch.go",
+		about: "names that a submission claims are not written", file: "server/loyalty/engine/decide.go",
 		old: "b.writes.Claims = append(b.writes.Claims, w.claims...)", new: "", pkg: actionRoom, run: stories("opt_in|checkout"),
 	},
 	{
 		about: "holds of a merged customer are lost", file: "server/loyalty/engine/merge.go",
-		old: "\tr.takeHolds(s)\n", new: "", pkg: actionRoom, run: stories("merge"),
+		old: "\ttakeHolds(r, s)\n", new: "", pkg: actionRoom, run: stories("merge"),
 	},
 	{
 		about: "who was merged before stays two steps away", file: "server/loyalty/engine/merge.go",
-		old: "return r.adopt(s)", new: "return nil", pkg: actionRoom, run: stories("merge"),
+		old: "return adopt(r, s)", new: "return nil", pkg: actionRoom, run: stories("merge"),
 	},
 	{
 		about: "a customer is merged into themselves", file: "server/loyalty/engine/merge.go",

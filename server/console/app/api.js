@@ -27,11 +27,27 @@ export class Refused extends Error {
 // hooks are what main.js does about a session that is over and a proof that is asked for.
 export const hooks = { signedOut: () => {}, confirm: async () => false }
 
+// sight is whether personal data is shown on the screen that is open, and whether there is any that is not. Showing it leaves a
+// line in the audit trail for each answer; the next screen begins masked again.
+export const maskedText = '•••'
+export const sight = { at: '', shown: false, masked: false, changed: () => {} }
+function see(shown, masked) {
+  if (sight.shown === shown && sight.masked === masked) return
+  Object.assign(sight, { shown, masked })
+  sight.changed()
+}
+export const showPersonal = (on) => see(on, on || sight.masked)
+// beginAt masks again where another screen is opened.
+export function beginAt(path) {
+  if (sight.at !== path) Object.assign(sight, { at: path, shown: false, masked: false })
+}
+
 const pause = (ms) => new Promise((done) => setTimeout(done, ms))
 
 async function send(method, target, body, own = {}) {
   const headers = { 'Accept-Language': lang.now, ...own }
   if (method === 'POST') headers['Content-Type'] = 'application/json'
+  if (sight.shown) headers['X-Personal-Data'] = 'show'
   let answer
   try {
     answer = await fetch(target, { method, headers, body: method === 'POST' ? JSON.stringify(body ?? {}) : undefined, credentials: 'same-origin' })
@@ -41,6 +57,7 @@ async function send(method, target, body, own = {}) {
   }
   window.dispatchEvent(new CustomEvent('found'))
   const text = await answer.text()
+  if (text.includes(maskedText)) see(sight.shown, true)
   let value = null
   try {
     value = text ? JSON.parse(text) : null

@@ -1,7 +1,7 @@
 // What stands around every screen: the menu, finding anything, the drawer and the keys.
 import { html, useEffect, useRef, useState } from './ui.js'
 import { t, lang, keepLanguage } from './words.js'
-import { can, me } from './api.js'
+import { can, me, sight, showPersonal } from './api.js'
 import { go, place as placeNow } from './router.js'
 import { screens, groups, screenOf } from './screens.js'
 import { Icon } from './part/icon.js'
@@ -53,7 +53,7 @@ export function Layout({ place, leave, changed, children }) {
             <ul aria-labelledby=${'menu-' + g}>${inside.map((s) => html`<li><a href=${'#/' + s.path} aria-current=${at === s.path ? 'page' : undefined}><${Icon} name=${s.name} />${t('nav.' + s.name)}</a></li>`)}</ul>`
         })}</div>
       </nav>
-      <main id="main" tabindex="-1">${children}</main>
+      <main id="main" tabindex="-1">${me.now.personal && sight.masked && html`<p class="bar soft sight" role="status">${sight.shown ? t('sight.shown') : t('sight.masked')} <button class="tiny" aria-pressed=${sight.shown} onClick=${() => showPersonal(!sight.shown)}>${sight.shown ? t('sight.hide') : t('sight.show')}</button></p>`}${children}</main>
     </div>
     ${drawer && html`<${Drawer} close=${() => setDrawer(false)} />`}
     <${Toasts} />`

@@ -1,5 +1,6 @@
 // Reads for a screen, and what it shows meanwhile.
 import { useEffect, useState, useCallback } from './ui.js'
+import { sight } from './api.js'
 
 export function useLoad(read, on = []) {
   const [state, set] = useState({ loading: true })
@@ -13,6 +14,6 @@ export function useLoad(read, on = []) {
     return () => {
       here = false
     }
-  }, [...on, turn])
+  }, [...on, turn, sight.shown])
   return { ...state, again: useCallback(() => again((n) => n + 1), []) }
 }

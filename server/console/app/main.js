@@ -1,7 +1,7 @@
 // Starts the console: who is signed in, which screen is open, and what is on every page.
 import { html, render, useEffect, useState } from './ui.js'
 import { t, speak, settle, has } from './words.js'
-import { get, own, me, hooks, forgetCalls } from './api.js'
+import { get, own, me, hooks, forgetCalls, sight, beginAt } from './api.js'
 import { usePlace } from './router.js'
 import { screenOf } from './screens.js'
 import { Layout } from './layout.js'
@@ -11,7 +11,9 @@ import { Failure, Loading } from './part/state.js'
 
 function App() {
   const [who, set] = useState(undefined)
+  const [, redraw] = useState(0)
   const place = usePlace()
+  beginAt(place.path)
   const enter = async () => {
     try {
       me.now = (await get('/admin/me')).data
@@ -26,6 +28,7 @@ function App() {
   useEffect(() => {
     hooks.signedOut = () => set(null)
     hooks.confirm = askConfirm
+    sight.changed = () => redraw((n) => n + 1)
     start().then(enter, (e) => set({ error: e }))
   }, [])
   if (who === undefined) return html`<${Loading} />`

@@ -27,11 +27,14 @@ export function keepLanguage(l) {
   return speak(l)
 }
 
+// tame takes the signs out that turn writing around: a text in the middle of ours would turn ours.
+const tame = (v) => String(v).replace(/[\u202a-\u202e\u2066-\u2069]/g, '')
+
 // t gives a text; {name} in it is replaced. A text with parts for one and many is chosen by args.n.
 export function t(key, args = {}) {
   let text = words[key] ?? other[key] ?? key
   if (typeof text === 'object') text = text[new Intl.PluralRules(lang.now).select(args.n)] ?? text.other
-  return text.replace(/\{(\w+)\}/g, (all, name) => (name in args ? (typeof args[name] === 'number' ? number(args[name]) : args[name]) : all))
+  return text.replace(/\{(\w+)\}/g, (all, name) => (name in args ? (typeof args[name] === 'number' ? number(args[name]) : tame(args[name])) : all))
 }
 
 // has says whether there is a text, such as for an action of the platform.
@@ -47,7 +50,7 @@ export const money = (n, code) => {
   try {
     return new Intl.NumberFormat(lang.now, { style: 'currency', currency: code || currency }).format(n)
   } catch {
-    return `${number(n, 2)} ${code || ''}`
+    return `${number(n, 2)} ${tame(code || '')}`
   }
 }
 const format = (iso, how) => {

@@ -1,12 +1,6 @@
 import { sign, instant } from './sign.js';
-
-// make makes an element; what is text stays text.
-function make(name, attributes = {}, ...children) {
-  const element = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  element.append(...children);
-  return element;
-}
+import { make, bySession, hourKey } from './owner.js';
+import { reasons } from './explain.js';
 
 // Samples in several languages are shown one at a time; the choice holds for all pages.
 function tabs() {
@@ -70,26 +64,12 @@ function search() {
   });
 }
 
-const block = (title, text) => make('details', {}, make('summary', {}, title), make('pre', {}, make('code', {}, text)));
+const scrolled = text => make('pre', { tabindex: '0' }, make('code', {}, text));
+const block = (title, text) => make('details', {}, make('summary', {}, title), scrolled(text));
 
 // pretty writes JSON as people read it, and anything else as it is.
 function pretty(text) {
   try { return JSON.stringify(JSON.parse(text), null, 2); } catch { return text; }
-}
-
-// differs shows what the server made of a refused request, where its settings let it tell (LOYALTY_SIGNING_DEBUG): the form that
-// is nearest to the page's own, with the first line that differs marked.
-function differs(canonical, tries) {
-  const own = canonical.split('\n');
-  const at = lines => { const i = lines.findIndex((line, i) => line !== own[i]); return i < 0 ? lines.length : i; };
-  const nearest = tries.map(one => one.canonical_request.split('\n')).sort((a, b) => at(b) - at(a))[0];
-  if (!nearest) return [];
-  const first = at(nearest), same = first === nearest.length && first === own.length;
-  const lines = nearest.map((line, i) => i === first ? make('mark', {}, line || '(an empty line)', '\n') : line + '\n');
-  return [
-    make('p', {}, same ? 'The server canonicalised the request as this page did: key or secret are wrong.' : `Line ${first + 1} of what the server canonicalised differs:`),
-    make('pre', {}, make('code', { class: 'differs' }, ...lines)),
-  ];
 }
 
 // The form signs a request before the reader's eyes and sends it by the relay, because a page may not set Date.
@@ -121,6 +101,17 @@ function trial() {
     block('1 · The canonical request', made.canonical), block('2 · The string to sign', made.text), block('3 · The signature', made.signature),
     block('4 · The headers', made.headers.map(([name, value]) => `${name}: ${value}`).join('\n')),
   ];
+  form.elements.hour?.addEventListener('click', () => hourKey(form, section.querySelector('.made')).catch(error => { section.querySelector('.made').textContent = error.message; }));
+  const bySigning = async () => {
+    const made = await signed(), { method, target, headers, body } = made;
+    const sent = await fetch('/docs/try', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ method, target, headers, body }) });
+    if (!sent.ok) throw new Error(await sent.text());
+    return { made, answer: await sent.json(), server: sent.headers.get('Date') };
+  };
+  const byUser = async () => {
+    const value = name => form.elements[name].value.trim();
+    return { answer: await bySession({ method: value('method'), target: value('target'), once: value('once'), body: form.elements.body.value }) };
+  };
   form.elements.only.addEventListener('click', async () => {
     const made = steps(await signed());
     made.forEach(step => { step.open = true; });
@@ -128,19 +119,16 @@ function trial() {
   });
   form.addEventListener('submit', async event => {
     event.preventDefault();
-    const made = await signed();
     outcome.replaceChildren(make('p', {}, 'Sending …'));
     try {
-      const { method, target, headers, body } = made;
-      const sent = await fetch('/docs/try', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ method, target, headers, body }) });
-      if (!sent.ok) throw new Error(await sent.text());
-      const answer = await sent.json();
-      let code, debug;
-      try { ({ error: { code } = {}, debug } = JSON.parse(answer.body)); } catch { /* it is no JSON */ }
+      const { made, answer, server } = await (form.elements.session?.checked ? byUser() : bySigning());
+      let error, debug;
+      try { ({ error, debug } = JSON.parse(answer.body)); } catch { /* it is no JSON */ }
+      const [method, target] = ['method', 'target'].map(name => form.elements[name].value.trim());
       outcome.replaceChildren(
-        make('p', { class: 'status' }, `${answer.status} in ${answer.took} ms `, code === undefined ? '' : make('a', { href: `/docs/errors/${code}` }, `What error ${code} means`)),
-        ...(debug ? differs(made.canonical, debug) : []), make('pre', {}, make('code', {}, pretty(answer.body))),
-        block('Headers of the answer', answer.headers.map(([name, value]) => `${name}: ${value}`).join('\n')), ...steps(made));
+        make('p', { class: 'status' }, `${answer.status} in ${answer.took} ms `, error?.code === undefined ? '' : make('a', { href: `/docs/errors/${error.code}` }, `What error ${error.code} means`)),
+        ...await reasons({ error, debug, made, method, target, server }), scrolled(pretty(answer.body)),
+        block('Headers of the answer', answer.headers.map(([name, value]) => `${name}: ${value}`).join('\n')), ...(made ? steps(made) : []));
     } catch (error) {
       outcome.replaceChildren(make('p', { class: 'status' }, `It was not sent: ${error.message}`));
     }

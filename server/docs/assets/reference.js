@@ -1,4 +1,5 @@
 import { sign, instant } from './sign.js';
+import { plugin, keepAccessible } from './accessible.js';
 
 const form = document.getElementById('choice'), field = form.elements, tries = form.dataset.try === 'true';
 const chosen = new URLSearchParams(location.search).get('api');
@@ -54,8 +55,10 @@ function withoutOptional(document) {
 
 globalThis.addEventListener('load', async () => {
   const document = await (await fetch(`/openapi/${field.api.value}.json`)).json();
+  keepAccessible(globalThis.document.getElementById('reference'));
   globalThis.SwaggerUIBundle({
     spec: withoutOptional(document), dom_id: '#reference', deepLinking: true, validatorUrl: null, docExpansion: 'list', defaultModelsExpandDepth: 0,
     supportedSubmitMethods: tries ? ['get', 'post'] : [], requestInterceptor: signed, responseInterceptor: answered, showMutatedRequest: false,
+    plugins: [plugin], layout: 'PageLayout', syntaxHighlight: { theme: 'monokai' },
   });
 });

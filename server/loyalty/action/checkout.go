@@ -126,7 +126,7 @@ func price(r *engine.Run, t *loyalty.Transaction) error {
 	if err != nil {
 		return err
 	}
-	r.TracePrice(t)
+	purchase.TracePrice(r, t)
 	t.Earned = own
 	for _, l := range t.Detail.Items {
 		t.Earned += l.Points

@@ -69,7 +69,7 @@ func reprice(r *engine.Run, t *loyalty.Transaction) error {
 	if _, sent := r.Data["items"]; sent {
 		return purchase.EarnPending(r, r.Event, "checkout_update_item", t)
 	}
-	return r.Promise(r.Event, t.Earned)
+	return purchase.Promise(r, r.Event, t.Earned)
 }
 
 // newAutoAccept keeps the date where none was sent, and removes it where it was

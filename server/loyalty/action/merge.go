@@ -18,5 +18,5 @@ var merge = engine.Action[mergeData]{
 	Needs: func(_ mergeData, n *loyalty.CustomerNeeds) {
 		n.Everything, n.Key, n.Lots = true, true, loyalty.UsedLots
 	},
-	Apply: func(r *engine.Run, d mergeData) error { return r.Merge(d.Source) },
+	Apply: func(r *engine.Run, d mergeData) error { return engine.Merge(r, d.Source) },
 }

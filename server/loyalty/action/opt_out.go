@@ -23,7 +23,7 @@ var optOut = engine.Action[events.OptOutData]{
 		if err := r.Move("opt_out"); err != nil {
 			return err
 		}
-		sources, err := r.Sources()
+		sources, err := engine.Sources(r)
 		if err != nil {
 			return err
 		}

@@ -58,6 +58,8 @@ var prizeWheelSpin = engine.Action[prizeWheelSpinData]{
 	Apply: applyPrizeWheelSpin,
 }
 
+// applyPrizeWheelSpin pays first: what the wheel brings must not pay for its own spin. The limit
+// is counted last, on what was read before, because a prize does not touch it.
 func applyPrizeWheelSpin(r *engine.Run, d prizeWheelSpinData) error {
 	w, p, err := game.MaySpin(r, d.Wheel)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +17,10 @@ import (
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
-func TestMain(m *testing.M) { storetest.Main(m) }
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400) // as the program sets it
+	storetest.Main(m)
+}
 
 // scenario is one story of a rule, told in events. The files in testdata hold
 // one list of them for each action.

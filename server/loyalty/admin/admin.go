@@ -177,6 +177,22 @@ func (a *Admin) NoteExport(ctx context.Context, call Call, table string, e Expor
 	return err
 }
 
+// Seen is how a user came to see personal data, as the audit trail tells it: by which operation,
+// and by which filters, whose values may name a person and are left out.
+type Seen struct {
+	Operation string   `json:"operation"`
+	Query     []string `json:"query,omitempty"`
+}
+
+// NotePersonal writes into the audit that a user is shown personal data, and of what. It is
+// written before they see it: without it they do not.
+func (a *Admin) NotePersonal(ctx context.Context, call Call, of string, s Seen) error {
+	_, err := change(ctx, a, call, func(r *adminRun) (struct{}, error) {
+		return struct{}{}, r.audit("personal.show", of, nil, s)
+	}, func(struct{}) any { return nil })
+	return err
+}
+
 // NoteMasterKey writes into the audit that nothing is sealed under an older master key any
 // more, by the fingerprint of the one in use, which does not give it away.
 func (a *Admin) NoteMasterKey(ctx context.Context, call Call, fingerprint string, anew, already int64) error {

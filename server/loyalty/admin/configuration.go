@@ -112,6 +112,9 @@ func (a *Admin) Configuration(ctx context.Context) (ConfigurationDocument, error
 	return c.document()
 }
 
+// document has a section for every type, empty ones too: applied with prune elsewhere, an
+// empty section archives what is there, and a missing one leaves it. What is archived here is
+// left out, because a document says what there is to be.
 func (c *configured) document() (ConfigurationDocument, error) {
 	d := ConfigurationDocument{
 		Settings: recordOf(programme.SettingsOrDefaults(c.snapshot.Settings)), Modules: map[string]moduleRecord{},

@@ -55,6 +55,8 @@ func (a *Admin) CreateEntity(ctx context.Context, call Call, c EntityChange) (Do
 	return change(ctx, a, call, func(r *adminRun) (loyalty.Entity, error) { return a.create(r, c) }, func(e loyalty.Entity) any { return e })
 }
 
+// create refuses an id that an archived entity has, too: the journal names entities by their
+// ids, and one name is one thing for ever.
 func (a *Admin) create(r *adminRun, c EntityChange) (loyalty.Entity, error) {
 	e := loyalty.Entity{Type: c.Type, ID: c.ID, CreatedAt: r.now, UpdatedAt: r.now}
 	p, err := a.typeOf(r, c.Type)
@@ -101,6 +103,8 @@ func (a *Admin) UpdateEntity(ctx context.Context, call Call, c EntityChange) (Do
 	return change(ctx, a, call, func(r *adminRun) (loyalty.Entity, error) { return a.update(r, c) }, func(e loyalty.Entity) any { return e })
 }
 
+// update reads the fields over those that there are, so that a change names only what changes.
+// What must not change later, because events rest on it, is compared before and after.
 func (a *Admin) update(r *adminRun, c EntityChange) (loyalty.Entity, error) {
 	e, err := a.found(r, c)
 	if err != nil {

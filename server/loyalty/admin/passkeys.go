@@ -59,22 +59,3 @@ func (o *Users) RemovePasskey(ctx context.Context, id loyalty.ID, passkey []byte
 		return r.audit("user.remove_passkey", u.Login, passkeyRecord{was.Name, was.CreatedAt}, nil)
 	})
 }
-
-// ofSelf changes a user in their own name.
-func (o *Users) ofSelf(ctx context.Context, id loyalty.ID, edit func(*adminRun, *loyalty.User) error) error {
-	_, err := change(ctx, o.admin, Call{KeyID: CommandLine}, func(r *adminRun) (loyalty.User, error) {
-		u, found, err := r.User(id)
-		if err == nil && !found {
-			err = loyalty.ErrUserNotFound
-		}
-		if err != nil {
-			return u, err
-		}
-		r.call.KeyID, u.UpdatedAt = u.KeyID(), r.now
-		if err := edit(r, &u); err != nil {
-			return u, err
-		}
-		return u, r.SaveUser(u)
-	}, asItIs)
-	return err
-}

@@ -102,7 +102,7 @@ func exhausted(o *engine.Occurrence, c *Campaign) (string, error) {
 		}
 	}
 	if most := c.Limit.Total; most != nil {
-		n, err := o.Tally(loyalty.TallyCampaign + c.ID)
+		n, err := o.Tallies().Of(loyalty.TallyCampaign + c.ID)
 		if err != nil {
 			return "", err
 		}
@@ -130,7 +130,7 @@ func (g *gift) count() error {
 		}
 	}
 	if c.Limit.Total != nil {
-		return g.Count(g.cause, loyalty.TallyCampaign+c.ID, 1)
+		return g.Tallies().Add(g.cause, loyalty.TallyCampaign+c.ID, 1)
 	}
 	return nil
 }

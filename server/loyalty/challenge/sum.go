@@ -39,6 +39,8 @@ func amount(o *engine.Occurrence, k *Criterion) (n int64, err error) {
 	return min(max(0, n), maxSum), err
 }
 
+// purchaseNumber reads a number of the purchase as rules have it now. Its sums are asked of the
+// purchase and not of the facts: those are decimals to compare by, and a criterion adds up.
 func purchaseNumber(o *engine.Occurrence, field string) (int64, error) {
 	t := o.Purchase()
 	if t == nil {

@@ -72,7 +72,7 @@ func Unusable(r *engine.Run, err error) error {
 // kept says whether a checkout leaves a coupon alone, for a coupon_redeem to come,
 // because its pool says so. Nobody judges it now.
 func kept(r *engine.Run, code string) (bool, error) {
-	c, err := r.Coupon(code)
+	c, err := r.Coupons().Find(code)
 	if err != nil {
 		if errors.Is(err, loyalty.ErrCouponNotFound) {
 			err = nil // what redeems it will say so
@@ -186,7 +186,7 @@ func boughtWith(r *engine.Run, t *loyalty.Transaction) ([]*loyalty.Coupon, error
 	}
 	coupons := make([]*loyalty.Coupon, len(codes))
 	for i, code := range codes {
-		c, err := r.Coupon(code)
+		c, err := r.Coupons().Find(code)
 		if err != nil {
 			return nil, err
 		}
@@ -225,7 +225,7 @@ func returnUse(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, c *loyal
 	} else {
 		c.Shrink(i, n)
 	}
-	r.ChangedCoupon(undone, c)
+	r.Coupons().Changed(undone, c)
 }
 
 // CouponFeature is the module coupons.

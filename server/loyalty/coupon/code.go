@@ -98,7 +98,7 @@ func drawCoupon(r *engine.Run, p codePattern, pool string) (*loyalty.Coupon, err
 			}
 		}
 		for _, code := range drawn {
-			if c := r.ClaimCode(code); c != nil {
+			if c := r.Coupons().Take(code); c != nil {
 				return c, nil
 			}
 		}

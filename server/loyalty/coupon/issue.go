@@ -36,7 +36,7 @@ func Issue(r *engine.Run, e *loyalty.Event, from CouponSource) (*loyalty.Coupon,
 	Shape(c, template, r.Programme.Settings.Currency)
 	c.Customer, c.Reward, c.Uses = r.Customer.ID, from.Reward, nil
 	c.ClaimedAt, c.RedeemedAt, c.ExpiresAt = r.At, time.Time{}, template.expiry(r.At, r.Programme.Location)
-	r.ChangedCoupon(e, c)
+	r.Coupons().Changed(e, c)
 	return c, nil
 }
 
@@ -86,7 +86,7 @@ func poolCode(r *engine.Run, id string) (*loyalty.Coupon, *Pool, error) {
 	if pool == nil { // archived since
 		return nil, nil, loyalty.ErrPoolEmpty.With("pool", id)
 	}
-	c, err := r.FreeCoupon(pool.ID)
+	c, err := r.Coupons().Next(pool.ID)
 	if err == nil && c == nil && pool.Source != PoolGenerated {
 		err = loyalty.ErrPoolEmpty.With("pool", pool.ID)
 	}
@@ -138,16 +138,16 @@ func (t *CouponTemplate) Check(field string) error {
 // which goes when this customer leaves. A code that was taken from its holder can be
 // given anew; any other that was ever used is refused with ErrCouponExists.
 func Give(r *engine.Run, e *loyalty.Event, code string, c loyalty.Coupon) error {
-	known, err := r.Coupon(code)
+	known, err := r.Coupons().Find(code)
 	if errors.Is(err, loyalty.ErrCouponNotFound) || (err == nil && known.State != loyalty.CouponUnassigned) {
-		known, err = r.NewCoupon(code)
+		known, err = r.Coupons().New(code)
 	}
 	if err != nil {
 		return err
 	}
 	c.ID, c.CreatedAt, c.Version = known.ID, known.CreatedAt, known.Version
 	c.Code, c.State = code, loyalty.CouponCreated
-	if c.Name, err = r.SealName(c.Name, c.ID); err != nil {
+	if c.Name, err = engine.SealName(r, c.Name, c.ID); err != nil {
 		return err
 	}
 	if err := c.Move("claim", time.Time{}); err != nil {
@@ -157,7 +157,7 @@ func Give(r *engine.Run, e *loyalty.Event, code string, c loyalty.Coupon) error 
 		c.Currency = r.Programme.Settings.Currency
 	}
 	c.Customer, c.ClaimedAt = r.Customer.ID, r.At
-	r.ChangedCoupon(e, &c)
+	r.Coupons().Changed(e, &c)
 	Trace(r, "applied", "reason.claimed", &c)
 	return nil
 }

@@ -32,7 +32,7 @@ func Redeem(r *engine.Run, e *loyalty.Event, d Redemption) (*loyalty.Coupon, err
 
 // Redeemable finds a coupon that this customer may redeem.
 func Redeemable(r *engine.Run, code string) (*loyalty.Coupon, error) {
-	c, err := r.Coupon(code)
+	c, err := r.Coupons().Find(code)
 	if err != nil {
 		return nil, locateCoupon(err)
 	}
@@ -77,7 +77,7 @@ func Use(r *engine.Run, e *loyalty.Event, c *loyalty.Coupon, d Redemption) error
 	if c.Customer == (loyalty.ID{}) {
 		c.Customer, c.ClaimedAt = r.Customer.ID, r.At
 	}
-	r.ChangedCoupon(e, c)
+	r.Coupons().Changed(e, c)
 	Trace(r, "applied", "reason.redeemed", c)
 	return nil
 }
@@ -94,14 +94,14 @@ func Unredeem(r *engine.Run, e *loyalty.Event, code string) error {
 		return err
 	}
 	c.Undo(len(c.Uses) - 1)
-	r.ChangedCoupon(e, c)
+	r.Coupons().Changed(e, c)
 	return nil
 }
 
 // Own finds a coupon that this customer holds; another customer's is as good as
 // none. It fails with ErrCouponNotFound (1601).
 func Own(r *engine.Run, code string) (*loyalty.Coupon, error) {
-	c, err := r.Coupon(code)
+	c, err := r.Coupons().Find(code)
 	switch {
 	case err != nil:
 		return nil, locateCoupon(err)
@@ -121,13 +121,13 @@ func Unassign(r *engine.Run, e *loyalty.Event, code string) error {
 		return err
 	}
 	c.Customer, c.ClaimedAt = loyalty.ID{}, time.Time{}
-	r.ChangedCoupon(e, c)
+	r.Coupons().Changed(e, c)
 	return nil
 }
 
 // Invalidate ends a coupon of this customer, or one that no customer holds, for good.
 func Invalidate(r *engine.Run, e *loyalty.Event, code string) error {
-	c, err := r.Coupon(code)
+	c, err := r.Coupons().Find(code)
 	switch {
 	case err != nil:
 		return locateCoupon(err)
@@ -137,7 +137,7 @@ func Invalidate(r *engine.Run, e *loyalty.Event, code string) error {
 	if err := c.Move("invalidate", r.At); err != nil {
 		return err
 	}
-	r.ChangedCoupon(e, c)
+	r.Coupons().Changed(e, c)
 	return nil
 }
 
@@ -160,7 +160,7 @@ func Trace(r *engine.Run, verdict, reason string, c *loyalty.Coupon) {
 // UnassignOnly is UnassignCoupon of the one coupon that this customer has claimed. It
 // fails with ErrCouponNotFound (1601), and with ErrSeveral.
 func UnassignOnly(r *engine.Run, e *loyalty.Event) error {
-	all, err := r.ClaimedCodes()
+	all, err := r.Coupons().Claimed()
 	if err != nil {
 		return err
 	}

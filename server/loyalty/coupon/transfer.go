@@ -122,7 +122,7 @@ func Transfer(r *engine.Run, code, reward string, to Addressee) error {
 		return err
 	}
 	c.Customer, c.ClaimedAt = other.Customer.ID, r.At
-	other.ChangedCoupon(e, c)
+	other.Coupons().Changed(e, c)
 	r.Trace("coupon", "applied", "reason.transferred", 0)
 	return holdCoupon(other, e, c)
 }
@@ -134,12 +134,12 @@ func holdCoupon(r *engine.Run, e *loyalty.Event, c *loyalty.Coupon) error {
 	if c.Reward == "" {
 		return nil
 	}
-	standing, err := r.RewardStanding(c.Reward)
+	standing, err := r.Claims().Standing(c.Reward)
 	if err != nil || slices.Contains(standing.Coupons, c.Code) {
 		return err
 	}
 	standing.Coupons = append(standing.Coupons, c.Code)
-	return r.SetRewardStanding(e, c.Reward, standing)
+	return r.Claims().SetStanding(e, c.Reward, standing)
 }
 
 // toPass finds the coupon of a transfer.
@@ -156,7 +156,7 @@ func toPass(r *engine.Run, code, reward string) (*loyalty.Coupon, error) {
 	}
 	var newest *loyalty.Coupon
 	for _, code := range codes {
-		c, err := r.Coupon(code)
+		c, err := r.Coupons().Find(code)
 		if err != nil {
 			return nil, err
 		}
@@ -184,11 +184,11 @@ func RewardCodes(r *engine.Run, reward string) ([]string, error) {
 	if err := r.Require(loyalty.CustomerNeeds{Claims: true, Progress: loyalty.Kinds(loyalty.ProgressReward)}); err != nil {
 		return nil, err
 	}
-	standing, err := r.RewardStanding(reward)
+	standing, err := r.Claims().Standing(reward)
 	if err != nil {
 		return nil, err
 	}
-	claims, err := r.RewardClaims()
+	claims, err := r.Claims().All()
 	codes := slices.Clone(standing.Coupons)
 	for _, c := range claims {
 		if c.Reward == reward && c.Coupon != "" && !slices.Contains(codes, c.Coupon) {

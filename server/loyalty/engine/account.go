@@ -2,7 +2,6 @@ package engine
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -123,148 +122,34 @@ func (a *account) nextDue(book *points.Book, complete bool) time.Time {
 	return due
 }
 
-// write adds the account's final rows to the batch's writes.
-func (a *account) write(w *loyalty.Writes) {
-	id := a.customer.ID
-	if a.loaded == nil {
-		w.NewCustomers = append(w.NewCustomers, a.customer)
-	} else {
-		w.Customers = append(w.Customers, loyalty.Changed[loyalty.Customer]{Before: a.loaded.Customer, After: a.customer})
+// lists are the ids of the customer lists that the customer is on, as far as they
+// were loaded.
+func (a *account) lists() []string {
+	if l := a.was().Lists; l != nil {
+		return l
 	}
-	for _, p := range a.postings {
-		w.Postings = append(w.Postings, loyalty.CustomerPosting{Customer: id, Posting: p})
-	}
-	if a.destroyKey {
-		w.DestroyKeys = append(w.DestroyKeys, id)
-	}
-	w.Freed = append(w.Freed, a.freed...)
-	a.writeLots(w)
-	a.writeTransactions(w)
-	a.writeReservations(w)
-	a.writeProgress(w)
-	a.writeClaims(w)
-	w.Moved = append(w.Moved, a.moved...)
+	return []string{}
 }
 
-// writeLots adds the lots that differ: an event reads all that may pay and moves points of
-// few. Each is written under a guard of what it was.
-func (a *account) writeLots(w *loyalty.Writes) {
-	var known int
-	if a.loaded != nil {
-		known = len(a.loaded.Lots) // copies keep their order: loaded first
-		for i, before := range a.loaded.Lots {
-			if after := *a.lots[i]; after != before {
-				w.Lots = append(w.Lots, loyalty.Changed[loyalty.CustomerLot]{Before: loyalty.CustomerLot{Customer: a.customer.ID, Lot: before}, After: loyalty.CustomerLot{Customer: a.customer.ID, Lot: after}})
-			}
+// nextAcceptance is the pending purchase whose date came first; nil: none did.
+func (a *account) nextAcceptance(now time.Time) *loyalty.Transaction {
+	var next *loyalty.Transaction
+	for _, t := range a.transactions {
+		if t.State != loyalty.Pending || t.AutoAccept.IsZero() || t.AutoAccept.After(now) {
+			continue
+		}
+		if next == nil || t.AutoAccept.Before(next.AutoAccept) || (t.AutoAccept.Equal(next.AutoAccept) && t.Name < next.Name) {
+			next = t
 		}
 	}
-	for _, l := range a.lots[known:] {
-		w.NewLots = append(w.NewLots, loyalty.CustomerLot{Customer: a.customer.ID, Lot: *l})
-	}
-}
-
-// writeTransactions adds the purchases that changed. One is marked by whoever changes it,
-// and not compared: it is a document of up to thousands of lines.
-func (a *account) writeTransactions(w *loyalty.Writes) {
-	for _, name := range slices.Sorted(maps.Keys(a.transactions)) {
-		after := a.transactions[name]
-		if before, ok := a.was(name); !ok {
-			w.NewTransactions = append(w.NewTransactions, *after)
-		} else if after.Dirty {
-			w.Transactions = append(w.Transactions, loyalty.Changed[loyalty.Transaction]{Before: before, After: *after})
-		}
-	}
-}
-
-// was is a purchase as it was loaded, which is what the guard of its write compares with.
-func (a *account) was(name string) (loyalty.Transaction, bool) {
-	if a.loaded == nil {
-		return loyalty.Transaction{}, false
-	}
-	t, ok := a.loaded.Transactions[name]
-	return t, ok
-}
-
-// writeReservations adds the holds that changed. One that ended is written as an empty
-// one: the store deletes its row under the same guard, so that two releases of one hold
-// cannot both succeed.
-func (a *account) writeReservations(w *loyalty.Writes) {
-	for _, name := range slices.Sorted(maps.Keys(a.reservations)) {
-		after := a.reservations[name]
-		before, ok := loyalty.Reservation{}, false
-		if a.loaded != nil {
-			before, ok = a.loaded.Reservations[name]
-		}
-		switch {
-		case ok && !slices.Equal(before.Hold, after.Hold):
-			w.Reservations = append(w.Reservations, loyalty.Changed[loyalty.Reservation]{Before: before, After: *after})
-		case !ok && len(after.Hold) > 0:
-			w.NewReservations = append(w.NewReservations, *after)
-		}
-	}
-}
-
-// Progress reads the customer's progress of a kind under a key into v, and says
-// whether there is one.
-func (r *Run) Progress(k loyalty.ProgressKind, key string, v any) (bool, error) {
-	if err := r.Require(loyalty.CustomerNeeds{Progress: loyalty.Kinds(k)}); err != nil {
-		return false, err
-	}
-	s, ok := r.account.progress[loyalty.ProgressKey{Kind: k, Key: key}]
-	if !ok || s.Data == nil {
-		return false, nil
-	}
-	if err := json.Unmarshal(s.Data, v); err != nil {
-		return false, fmt.Errorf("progress %d %q: %w", k, key, err)
-	}
-	return true, nil
-}
-
-// ProgressOf lists the keys of the customer's progress of a kind, in order.
-func (r *Run) ProgressOf(k loyalty.ProgressKind) ([]string, error) {
-	if err := r.Require(loyalty.CustomerNeeds{Progress: loyalty.Kinds(k)}); err != nil {
-		return nil, err
-	}
-	var keys []string
-	for key, s := range r.account.progress {
-		if key.Kind == k && s.Data != nil {
-			keys = append(keys, key.Key)
-		}
-	}
-	slices.Sort(keys)
-	return keys, nil
-}
-
-// SetProgress changes a progress in the name of an event of this customer, or of a
-// later one of the submission that carries this progress already: the journal is
-// folded in the order of its ids. due is when it must be looked at next, zero for
-// never. A nil v removes it.
-func (r *Run) SetProgress(e *loyalty.Event, key loyalty.ProgressKey, v any, due time.Time) error {
-	if err := r.Require(loyalty.CustomerNeeds{Progress: loyalty.Kinds(key.Kind)}); err != nil {
-		return err
-	}
-	s := &loyalty.Progress{Customer: r.Customer.ID, ProgressKey: key, Dirty: true}
-	if v != nil {
-		s.Data, s.DueAt = loyalty.JSON(v), due
-	}
-	r.account.progress[key] = s
-	carries := func(o loyalty.Progress) bool { return o.ProgressKey == key }
-	for _, o := range r.work.events {
-		if o.Customer == e.Customer && loyalty.CompareID(o.ID, e.ID) > 0 && o.Effects != nil && slices.ContainsFunc(o.Effects.Progress, carries) {
-			e = o
-		}
-	}
-	effects := e.Tell()
-	effects.Progress = slices.DeleteFunc(effects.Progress, carries)
-	effects.Progress = append(effects.Progress, *s)
-	return nil
+	return next
 }
 
 // nextProgress is the progress whose date came first; nil: none did.
-func (r *Run) nextProgress() *loyalty.Progress {
+func (a *account) nextProgress(now time.Time) *loyalty.Progress {
 	var next *loyalty.Progress
-	for _, s := range r.account.progress {
-		if s.Data == nil || s.DueAt.IsZero() || s.DueAt.After(r.Now) {
+	for _, s := range a.progress {
+		if s.Data == nil || s.DueAt.IsZero() || s.DueAt.After(now) {
 			continue
 		}
 		if next == nil || s.Before(next) {
@@ -274,28 +159,27 @@ func (r *Run) nextProgress() *loyalty.Progress {
 	return next
 }
 
-// writeProgress adds the progress that changed to the batch's writes.
-// One that was made and removed again within the batch never had a row.
-func (a *account) writeProgress(w *loyalty.Writes) {
-	for _, key := range slices.SortedFunc(maps.Keys(a.progress), loyalty.CompareProgress) {
-		after := a.progress[key]
-		if !after.Dirty {
-			continue
-		}
-		if before, ok := a.storedProgress(key); ok {
-			w.Progress = append(w.Progress, loyalty.Changed[loyalty.Progress]{Before: before, After: *after})
-		} else if after.Data != nil {
-			w.NewProgress = append(w.NewProgress, *after)
-		}
+// was is what the store gave, which is what the guards of the writes compare with; empty for a
+// customer of this batch.
+func (a *account) was() *loyalty.Loading {
+	if a.loaded == nil {
+		return &unloaded
 	}
+	return a.loaded
 }
 
-// storedProgress is a progress as it was loaded, for the guard; false: there is no row
-// yet.
-func (a *account) storedProgress(key loyalty.ProgressKey) (loyalty.Progress, bool) {
-	if a.loaded == nil {
-		return loyalty.Progress{}, false
+var unloaded loyalty.Loading
+
+// tiers gives the tier reached in each structure, as far as it was loaded.
+func (a *account) tiers() map[string]string {
+	reached := map[string]string{}
+	for key, p := range a.progress {
+		var at struct {
+			Tier string `json:"tier"`
+		}
+		if key.Kind == loyalty.ProgressTier && p.Data != nil && json.Unmarshal(p.Data, &at) == nil && at.Tier != "" {
+			reached[key.Key] = at.Tier
+		}
 	}
-	s, ok := a.loaded.Progress[key]
-	return s, ok
+	return reached
 }

@@ -1,10 +1,7 @@
 package engine
 
 import (
-	"encoding/json"
 	"errors"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -50,10 +47,10 @@ func InForce[E dated](r *Run, all map[string]E, ref Reference) (E, error) {
 	return e, nil
 }
 
-// MayDo says why the customer's state keeps them from an action, by the standing that
+// mayDo says why the customer's state keeps them from an action, by the standing that
 // the action declares: ErrWrongStatus, ErrSuspended (110003); nil: it does not.
-func (r *Run) MayDo(action string) error {
-	rule, known := r.batch.engine.rules[action]
+func mayDo(r *Run, action string) error {
+	rule, known := r.batch.rules.rules[action]
 	if !known {
 		return loyalty.ErrUnknownAction.With("action", action)
 	}
@@ -82,32 +79,19 @@ func (r *Run) NotEnough(n int64) *loyalty.Error {
 // Outlook says what an action would be refused with now, by the same function that
 // its rule asks; nil: it would not be.
 func (r *Run) Outlook(action string, may func() error) (refused, fault error) {
-	err := r.MayDo(action)
+	err := mayDo(r, action)
 	if err == nil {
 		err = may()
 	}
 	return RefusalOf(err)
 }
 
-// Record puts other attributes on the row of the run's own event than were sent,
-// such as the result of a spin. Conditions see these too. None of them may name
-// a person.
-func (r *Run) Record(data any) {
-	r.Event.Data = loyalty.JSON(data)
-	var sent map[string]json.RawMessage
-	if json.Unmarshal(r.Event.Data, &sent) == nil {
-		r.Data = sent // a new map: the one that was sent is shared by every attempt
-	}
-}
-
-// Some events may leave out what they are about: then it is the only thing that the
-// customer has of its kind. What it was is kept with the event.
-
 // mostNamed is how many things a refusal names.
 const mostNamed = 20
 
-// OnlyOne gives the one of all; missing is the failure where there is none. Several are
-// refused with ErrSeveral (190400), which names them.
+// OnlyOne gives the one of all, for events that may leave out what they are about; missing is
+// the failure where there is none. Several are refused with ErrSeveral (190400), which names
+// them.
 func OnlyOne(attribute string, all []string, missing *loyalty.Error) (string, error) {
 	switch len(all) {
 	case 0:
@@ -122,63 +106,6 @@ func OnlyOne(attribute string, all []string, missing *loyalty.Error) (string, er
 	return "", loyalty.ErrSeveral.With("property", attribute).With("choices", named).At("data." + attribute)
 }
 
-// FillIn adds to the submitted event an attribute that was left out, so that the
-// journal and the rules know what it was about.
-func (r *Run) FillIn(attribute, value string) error {
-	r.Data = maps.Clone(r.Data) // the one that was sent is shared by every attempt
-	if r.Data == nil {
-		r.Data = map[string]json.RawMessage{}
-	}
-	r.Data[attribute] = loyalty.JSON(value)
-	if r.Event.As != "" {
-		return nil // the row of another action, which applies a held event
-	}
-	data := map[string]json.RawMessage{}
-	if err := json.Unmarshal(r.Event.Data, &data); err != nil {
-		return err
-	}
-	data[attribute] = loyalty.JSON(value)
-	r.Event.Data = loyalty.JSON(data)
-	return nil
-}
-
-// ClaimedCodes lists the codes of the coupons that this customer has claimed and can
-// still use, in order.
-func (r *Run) ClaimedCodes() ([]string, error) {
-	if err := r.Require(loyalty.CustomerNeeds{Codes: true}); err != nil {
-		return nil, err
-	}
-	known := map[string]bool{}
-	if l := r.account.loaded; l != nil {
-		for code, expires := range l.Codes {
-			known[code] = expires.IsZero() || r.At.Before(expires)
-		}
-	}
-	for _, later := range []map[string]*loyalty.Coupon{r.batch.coupons, r.work.coupons} {
-		for code, c := range later {
-			known[code] = c.Customer == r.Customer.ID && c.StateAt(r.At) == loyalty.CouponClaimed
-		}
-	}
-	maps.DeleteFunc(known, func(_ string, claimed bool) bool { return !claimed })
-	return slices.Sorted(maps.Keys(known)), nil
-}
-
-// ClaimedUntil tells when the coupons end that this customer has claimed and can still
-// use: those that do, as they were before this submission.
-func (r *Run) ClaimedUntil() (map[string]time.Time, error) {
-	codes, err := r.ClaimedCodes()
-	if err != nil || r.account.loaded == nil {
-		return nil, err
-	}
-	until := map[string]time.Time{}
-	for _, code := range codes {
-		if at := r.account.loaded.Codes[code]; !at.IsZero() {
-			until[code] = at
-		}
-	}
-	return until, nil
-}
-
 // RefusalOf tells what the programme refuses from what went wrong, or has to be
 // loaded first.
 func RefusalOf(err error) (refused, fault error) {
@@ -187,4 +114,16 @@ func RefusalOf(err error) (refused, fault error) {
 		return err, nil
 	}
 	return nil, err
+}
+
+// MayAct says why the customer's state keeps them from an action for customers of a
+// standing: ErrWrongStatus, ErrSuspended (110003); nil: it does not.
+func (r *Run) MayAct(action string, needs Standing) error {
+	switch status := r.Customer.Status; {
+	case status == loyalty.OptedOut || status == loyalty.Merged, status == loyalty.Inactive && needs != Anyone:
+		return loyalty.ErrWrongStatus.With("status", string(status)).With("action", action)
+	case status == loyalty.Suspended && needs == Spender:
+		return loyalty.ErrSuspended
+	}
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
@@ -153,8 +154,8 @@ func (b *batch) keepAnswer(clear, sealed loyalty.Answer) {
 var errItemDone = errors.New("the item is done already")
 
 // mark is the end of a ticket's item.
-func (t *Ticket) mark(e *Engine, err error) loyalty.BulkMark {
-	m := loyalty.BulkMark{BulkKey: t.item, At: e.Now()}
+func (t *Ticket) mark(at time.Time, err error) loyalty.BulkMark {
+	m := loyalty.BulkMark{BulkKey: t.item, At: at}
 	if err != nil {
 		m.Error = loyalty.StoredError(err)
 	}
@@ -168,5 +169,5 @@ func (b *batch) tick(t *Ticket) {
 		return
 	}
 	b.loaded.Items[t.item] = false
-	b.writes.Items = append(b.writes.Items, t.mark(b.engine, t.result.Err))
+	b.writes.Items = append(b.writes.Items, t.mark(b.rules.Now(), t.result.Err))
 }

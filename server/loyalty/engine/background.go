@@ -31,7 +31,7 @@ func (e *Engine) WorkItems(ctx context.Context, tickets []*Ticket) (done int, fa
 		case fault.Kind == loyalty.Unavailable:
 			err = fault
 		case fault.Kind == loyalty.Internal:
-			broken = append(broken, t.mark(e, fault))
+			broken = append(broken, t.mark(e.Now(), fault))
 			faults = append(faults, fmt.Errorf("item %d: %w", t.item.Seq, fault))
 		default:
 			done++
@@ -166,7 +166,7 @@ func (e *Engine) settleSome(ctx context.Context, passed []loyalty.ID) ([]*Ticket
 		for i, id := range l.Due {
 			tickets[i] = e.settlement(id)
 		}
-		b := e.newBatch(l, needs(tickets, due.Now))
+		b := newBatch(&e.rulebook, l, needs(tickets, due.Now))
 		if err := b.runAll(tickets); err != nil {
 			return nil, err
 		}
@@ -184,4 +184,23 @@ func (e *Engine) settleSome(ctx context.Context, passed []loyalty.ID) ([]*Ticket
 		return tickets, nil // each has its result
 	}
 	return nil, err
+}
+
+// JoinTicket puts a customer on the operation's list. Who is on it already stays.
+func JoinTicket(e *Engine, o *loyalty.BulkOperation) *Ticket { return e.membership(o.Target, false) }
+
+// LeaveTicket takes a customer off the operation's list. Who is not on it stays off.
+func LeaveTicket(e *Engine, o *loyalty.BulkOperation) *Ticket { return e.membership(o.Target, true) }
+
+// membership is a ticket without an event. The customer's version grows with it:
+// no customer gets on a list who leaves the programme or is merged at the same moment.
+func (e *Engine) membership(list string, gone bool) *Ticket {
+	return e.Task(func(r *Run) error {
+		if r.Customer.Status == loyalty.OptedOut {
+			return loyalty.ErrCustomerNotFound.At("customer")
+		}
+		r.work.members = append(r.work.members, loyalty.Membership{List: list, Customer: r.Customer.ID, Gone: gone})
+		r.changed = true
+		return nil
+	})
 }

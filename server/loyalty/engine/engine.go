@@ -10,9 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
-	"math/rand/v2"
-	"runtime/debug"
-	"slices"
 	"sync"
 	"time"
 
@@ -57,13 +54,9 @@ type EngineOptions struct {
 // request is a batch of one and a crowd shares the cost of a commit. A crowd
 // whose callers were answered just now is waited for, for a moment (crowd).
 type Engine struct {
+	rulebook
 	store      loyalty.Store
-	contract   loyalty.Contract
 	programmes Programmes
-	rules      map[string]Rule
-	features   []Feature
-	clock      func() time.Time
-	keeper     *loyalty.Timekeeper // nil: the clock is trusted
 	observer   Observer
 	tracer     Tracer // nil: nothing is followed
 
@@ -80,8 +73,8 @@ type Engine struct {
 // NewEngine checks that rules and contract agree and starts the workers.
 func NewEngine(o EngineOptions) (*Engine, error) {
 	e := &Engine{
-		store: o.Store, contract: o.Contract, programmes: o.Programmes, features: o.Features,
-		rules: make(map[string]Rule, len(o.Rules)), clock: o.Clock, keeper: o.Timekeeper, seed: maphash.MakeSeed(), observer: o.Observer, tracer: o.Tracer,
+		rulebook: rulebook{contract: o.Contract, features: o.Features, rules: make(map[string]Rule, len(o.Rules)), clock: o.Clock, keeper: o.Timekeeper},
+		store:    o.Store, programmes: o.Programmes, seed: maphash.MakeSeed(), observer: o.Observer, tracer: o.Tracer,
 	}
 	e.kept.most = max(0, cmp.Or(o.Kept, keptBytes))
 	if e.observer == nil {
@@ -199,17 +192,6 @@ func (e *Engine) prepareSome(all []loyalty.Submission) (tickets []*Ticket) {
 	return tickets
 }
 
-// Preview answers what a submission would do and records nothing. A refusal is
-// returned with the trace of the rules that spoke before it.
-func (e *Engine) Preview(ctx context.Context, s loyalty.Submission) (loyalty.Outcome, error) {
-	s.Idempotency = nil
-	t := e.Prepare(s)
-	if t.err != nil {
-		return loyalty.Outcome{Trace: refusedAtOnce(t.err)}, t.err
-	}
-	return e.try(ctx, t)
-}
-
 // follow notes who waits for tickets, where that is wanted.
 func (e *Engine) follow(ctx context.Context, tickets ...*Ticket) {
 	if e.tracer == nil {
@@ -219,35 +201,6 @@ func (e *Engine) follow(ctx context.Context, tickets ...*Ticket) {
 	for _, t := range tickets {
 		t.caller = caller
 	}
-}
-
-// PreviewAccepted is Preview of a purchase by a programme in which none has to wait; it
-// gives that programme too. It fails as the purchase would, without a trace.
-func (e *Engine) PreviewAccepted(ctx context.Context, s loyalty.Submission) (loyalty.Outcome, *programme.Programme, error) {
-	s.Idempotency = nil
-	t := e.Prepare(s)
-	if t.err != nil {
-		return loyalty.Outcome{}, nil, t.err
-	}
-	t.programme = t.programme.Accepting()
-	o, err := e.try(ctx, t)
-	return o, t.programme, err
-}
-
-// try decides a ticket and records nothing.
-func (e *Engine) try(ctx context.Context, t *Ticket) (loyalty.Outcome, error) {
-	release, err := e.hold()
-	if err != nil {
-		return loyalty.Outcome{}, err
-	}
-	defer release()
-	t.preview = true
-	e.follow(ctx, t)
-	err = e.complete(ctx, []*Ticket{t}, false, func(*batch) (*loyalty.Writes, error) { return &loyalty.Writes{}, nil })
-	if err != nil {
-		return loyalty.Outcome{}, loyalty.OutcomeError(err)
-	}
-	return t.result.Outcome, t.result.Err
 }
 
 // Settle applies what is due for one customer now; reads call it before they
@@ -268,214 +221,5 @@ func (e *Engine) CheckClock(ctx context.Context) error {
 	return e.keeper.Check(ctx)
 }
 
-// trusted fails with ErrClockOff where nothing that a date brings about may be done.
-func (e *Engine) trusted() error {
-	if e.keeper == nil {
-		return nil
-	}
-	return e.keeper.Trusted()
-}
-
-// Now is the engine's clock, cut to the milliseconds that are stored: what is decided and
-// what is read back later must be the same instant.
-func (e *Engine) Now() time.Time { return e.clock().UTC().Truncate(time.Millisecond) }
-
-// attempts is how often a single submission is tried against other writers.
-const attempts = 12
-
-// batchTime bounds one transaction, waiting for locks included.
-const batchTime = 10 * time.Second
-
-// process commits a batch. When another writer was faster, the whole batch is
-// tried again under its customers' locks; when it still cannot be written, every
-// submission is tried on its own, so that none can hurt another. Customers over whom
-// nodes fight are locked from the start. It gives the failure that ended the work; the
-// tickets have it too, but for errLarge: then nothing was tried.
-func (e *Engine) process(ctx context.Context, tickets []*Ticket) error {
-	if len(tickets) == 0 {
-		return nil
-	}
-	locked := slices.ContainsFunc(tickets, func(t *Ticket) bool { return e.fought.has(t.needs.Ref) })
-	err := e.once(ctx, tickets, locked)
-	if errors.Is(err, errLarge) {
-		return err
-	}
-	for _, t := range tickets {
-		t.movable = false
-	}
-	if !locked && errors.Is(err, loyalty.ErrBatchConflict) {
-		for _, t := range tickets {
-			e.fought.note(t.needs.Ref)
-		}
-	}
-	if err != nil && len(tickets) > 1 {
-		if errors.Is(err, loyalty.ErrBatchConflict) {
-			err = e.once(ctx, tickets, true)
-		}
-		if err != nil && repeatable(err) {
-			return e.alone(ctx, tickets)
-		}
-	}
-	for n := 1; n < attempts && errors.Is(err, loyalty.ErrBatchConflict); n++ {
-		time.Sleep(rand.N(time.Duration(n) * time.Millisecond))
-		err = e.once(ctx, tickets, true)
-	}
-	if err != nil {
-		fail(tickets, err)
-	}
-	return err
-}
-
-// alone tries every submission on its own, as long as the database is there.
-func (e *Engine) alone(ctx context.Context, tickets []*Ticket) error {
-	for i := range tickets {
-		if err := e.process(ctx, tickets[i:i+1]); err != nil && !repeatable(err) {
-			fail(tickets[i+1:], err)
-			return err
-		}
-	}
-	return nil
-}
-
-func fail(tickets []*Ticket, err error) {
-	for _, t := range tickets {
-		t.result = loyalty.Result{Err: loyalty.OutcomeError(err)}
-	}
-}
-
-// repeatable says whether nothing was written for certain. A database that is
-// away is not asked again for each submission of a batch.
-func repeatable(err error) bool {
-	return !errors.Is(err, loyalty.ErrOutcomeUnknown) && !errors.Is(err, loyalty.ErrDatabaseAway) && !errors.Is(err, context.DeadlineExceeded)
-}
-
-func (e *Engine) once(ctx context.Context, tickets []*Ticket, locked bool) error {
-	ctx, cancel := context.WithTimeout(ctx, batchTime)
-	defer cancel()
-	return e.complete(ctx, tickets, locked, func(b *batch) (*loyalty.Writes, error) { return b.result(), nil })
-}
-
-// errIncomplete ends an attempt whose rules came upon something not loaded.
-var errIncomplete = errors.New("more must be loaded")
-
-// complete decides the tickets on what they need, loading again as long as their
-// rules come upon something that was not loaded.
-func (e *Engine) complete(ctx context.Context, tickets []*Ticket, locked bool, result func(*batch) (*loyalty.Writes, error)) error {
-	for {
-		err := e.attempt(ctx, tickets, locked, result)
-		if !errors.Is(err, errIncomplete) {
-			return err
-		}
-	}
-}
-
-func (e *Engine) attempt(ctx context.Context, tickets []*Ticket, locked bool, result func(*batch) (*loyalty.Writes, error)) (err error) {
-	n := needs(tickets, e.Now()) // one instant: what is due then is what was loaded
-	n.Locked = locked
-	n.Apart = !locked && slices.ContainsFunc(tickets, func(t *Ticket) bool { return t.large || t.sub.Heavy() })
-	n.Reading = slices.ContainsFunc(tickets, func(t *Ticket) bool { return t.preview })
-	if known := e.kept.find(&n); known != nil {
-		err := e.on(ctx, tickets, n, known, result)
-		if errors.Is(err, loyalty.ErrBatchConflict) {
-			e.kept.miss(&n)
-			for _, t := range tickets {
-				e.fought.note(t.needs.Ref)
-			}
-		} else if !errors.Is(err, errUnsure) {
-			return err
-		}
-	}
-	return e.on(ctx, tickets, n, nil, result)
-}
-
-// errUnsure ends an attempt on kept customers that came to something which no guard checks,
-// such as a refusal: it is decided on what is loaded.
-var errUnsure = errors.New("what was decided on kept rows must be decided on loaded ones")
-
-// on decides the tickets on what is known of their customers; nil: on what is loaded now.
-func (e *Engine) on(ctx context.Context, tickets []*Ticket, n loyalty.Needs, known *loyalty.Loaded, result func(*batch) (*loyalty.Writes, error)) (err error) {
-	decided := false
-	timed := watch{began: time.Now()}
-	defer func() {
-		if fault := recover(); fault != nil {
-			err = Panicked(fault, decided)
-		}
-		if !n.Reading && !errors.Is(err, errIncomplete) && !errors.Is(err, errLarge) && !errors.Is(err, errUnsure) {
-			e.observer.Tried(timed.attempt(len(tickets), err))
-		}
-		if e.tracer != nil {
-			e.traced(tickets, &timed, n.Reading, err)
-		}
-	}()
-	var b *batch
-	var w *loyalty.Writes
-	loads := n
-	if known != nil {
-		loads = loyalty.Needs{Now: n.Now}
-	}
-	err = e.store.Within(ctx, loads, func(l *loyalty.Loaded) (*loyalty.Writes, error) {
-		timed.loaded = time.Now()
-		defer func() { timed.decided = time.Now() }()
-		if known != nil {
-			l = known
-		}
-		if findLarge(tickets, l) {
-			return nil, errLarge
-		}
-		b = e.newBatch(l, n)
-		b.ctx = ctx
-		if err := b.runAll(tickets); err != nil {
-			return nil, err
-		}
-		if known != nil && !b.rests(tickets) {
-			return nil, errUnsure
-		}
-		var err error
-		w, err = result(b)
-		decided = err == nil
-		return w, err
-	})
-	if err == nil && !n.Reading {
-		e.kept.note(w, known != nil, b.left)
-	}
-	return err
-}
-
-// Panicked is the error of a fault of ours in the worker: it ends its batch, never
-// the process. Once there was something to write it may be written.
-func Panicked(fault any, decided bool) error {
-	err := fmt.Errorf("panic: %v\n%s", fault, debug.Stack())
-	if decided {
-		return fmt.Errorf("%w: %w", loyalty.ErrOutcomeUnknown, err)
-	}
-	return err
-}
-
 // emptyObject is the data of an event that was sent without any.
 var emptyObject = json.RawMessage("{}")
-
-// traced tells of a try whose callers are followed.
-func (e *Engine) traced(tickets []*Ticket, w *watch, preview bool, err error) {
-	var callers []any
-	for i, t := range tickets {
-		// those of a bulk have one caller
-		if t.caller != nil && (i == 0 || t.caller != tickets[i-1].caller) {
-			callers = append(callers, t.caller)
-		}
-	}
-	if len(callers) == 0 {
-		return
-	}
-	b := Traced{Attempt: w.attempt(len(tickets), err), Began: w.began, Outcome: tracedCommitted}
-	switch {
-	case errors.Is(err, errIncomplete), errors.Is(err, errLarge):
-		b.Outcome = tracedIncomplete
-	case errors.Is(err, loyalty.ErrBatchConflict):
-		b.Outcome = tracedConflict
-	case err != nil:
-		b.Outcome = TracedFailed
-	case preview:
-		b.Outcome = tracedPreview
-	}
-	e.tracer.Batch(callers, b)
-}

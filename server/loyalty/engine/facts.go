@@ -49,7 +49,7 @@ func (o *Occurrence) see(c *condition.Condition) (err error) {
 	if n := len(o.work.events); o.asOf != n {
 		o.asOf, o.known.Customer = n, customerFacts(o.Run)
 	}
-	if err := o.complete(&o.known.Customer, c); err != nil {
+	if err := completeFacts(o.Run, &o.known.Customer, c); err != nil {
 		return err
 	}
 	return o.gather(c)
@@ -70,29 +70,29 @@ func (o *Occurrence) gather(c *condition.Condition) (err error) {
 	return err
 }
 
-// complete adds the facts about a customer that only some conditions ask for.
+// completeFacts adds the facts about a customer that only some conditions ask for.
 // Some of it may have to be loaded, which costs a round trip of the whole batch.
-func (r *Run) complete(f *condition.Customer, c *condition.Condition) (err error) {
+func completeFacts(r *Run, f *condition.Customer, c *condition.Condition) (err error) {
 	if c.Uses("customer.tiers") && f.Tiers == nil {
 		if err := r.Require(loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressTier)}); err != nil {
 			return err
 		}
-		f.Tiers = r.tiers()
+		f.Tiers = r.account.tiers()
 	}
 	if c.Uses("customer.lists") && f.Lists == nil {
 		if err := r.Require(loyalty.CustomerNeeds{Lists: true}); err != nil {
 			return err
 		}
-		f.Lists = r.lists()
+		f.Lists = r.account.lists()
 	}
 	if c.Uses("customer.referrer") {
-		f.Referrer, err = r.referrerName()
+		f.Referrer, err = referrerName(r)
 	}
 	return err
 }
 
-// member says whether the customer belongs to a segment.
-func (r *Run) member(s *programme.Segment) (bool, error) {
+// isMember says whether the customer belongs to a segment.
+func isMember(r *Run, s *programme.Segment) (bool, error) {
 	return r.Judges(s.Is, condition.Event{Timestamp: r.At})
 }
 
@@ -100,7 +100,7 @@ func (r *Run) member(s *programme.Segment) (bool, error) {
 // the past. A condition that cannot be judged does not hold.
 func (r *Run) Judges(c *condition.Condition, e condition.Event) (bool, error) {
 	f := &condition.Facts{Customer: customerFacts(r), Event: e, Location: r.Programme.Location}
-	if err := r.complete(&f.Customer, c); err != nil {
+	if err := completeFacts(r, &f.Customer, c); err != nil {
 		return false, err
 	}
 	held, steps, fault := c.Judge(f)
@@ -132,7 +132,7 @@ func (o *Occurrence) PurchaseFacts() (f *condition.Transaction, line *condition.
 		return nil, nil, nil
 	}
 	if f = o.work.bought[t]; f == nil {
-		if f, err = o.purchaseFacts(t); err != nil {
+		if f, err = purchaseFacts(o.Run, t); err != nil {
 			return nil, nil, err
 		}
 		if o.work.bought == nil {
@@ -167,7 +167,7 @@ func (o *Occurrence) SeenAttributes() (condition.Attributes, error) {
 	if err := json.Unmarshal(o.Trigger.Data, &plain); err != nil {
 		return nil, err
 	}
-	personal, err := o.reveal(o.Trigger.Customer, o.Trigger.Personal, o.Trigger.ID)
+	personal, err := reveal(o.Run, o.Trigger.Customer, o.Trigger.Personal, o.Trigger.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -186,37 +186,9 @@ func AttributesOf(a condition.Attributes) map[string]json.RawMessage {
 	return sent
 }
 
-// reveal reads personal attributes of a row back; none where the key of the
-// customer whose row it is, who may be one merged into this one, is gone.
-func (r *Run) reveal(owner loyalty.ID, sealed []byte, row loyalty.ID) (map[string]json.RawMessage, error) {
-	if sealed == nil {
-		return nil, nil
-	}
-	key, err := r.keyFor(owner)
-	if err != nil || key == nil {
-		return nil, err
-	}
-	plain, err := loyalty.Open(key, row[:], sealed)
-	if err != nil {
-		return nil, err
-	}
-	var personal map[string]json.RawMessage
-	return personal, json.Unmarshal(plain, &personal)
-}
-
-// keyFor is the key of a row: its own customer's, or that of one who was merged into this
-// one.
-func (r *Run) keyFor(owner loyalty.ID) ([]byte, error) {
-	if owner != r.Customer.ID {
-		return r.keyOf(owner)
-	}
-	err := r.Require(loyalty.CustomerNeeds{Key: true})
-	return r.Customer.Key, err
-}
-
 // purchaseFacts reads a purchase for conditions, with what is personal of it as long as
 // the key is there.
-func (r *Run) purchaseFacts(t *loyalty.Transaction) (*condition.Transaction, error) {
+func purchaseFacts(r *Run, t *loyalty.Transaction) (*condition.Transaction, error) {
 	personal, err := r.OpenBought(t, t.Detail.Personal, t.Checkout, nil)
 	if err != nil {
 		return nil, err
@@ -234,7 +206,7 @@ func (r *Run) purchaseFacts(t *loyalty.Transaction) (*condition.Transaction, err
 	}
 	f.Items = make([]condition.Item, len(t.Detail.Items))
 	for i := range t.Detail.Items {
-		if f.Items[i], err = r.lineFacts(t, &t.Detail.Items[i]); err != nil {
+		if f.Items[i], err = lineFacts(r, t, &t.Detail.Items[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -243,7 +215,7 @@ func (r *Run) purchaseFacts(t *loyalty.Transaction) (*condition.Transaction, err
 
 // lineFacts reads one line. Its own attributes only: what it inherits is joined when it is
 // asked for.
-func (r *Run) lineFacts(t *loyalty.Transaction, l *loyalty.Line) (condition.Item, error) {
+func lineFacts(r *Run, t *loyalty.Transaction, l *loyalty.Line) (condition.Item, error) {
 	own, err := r.OpenBought(t, l.Personal, l.Event, nil)
 	if err != nil {
 		return condition.Item{}, err
@@ -284,25 +256,11 @@ func customerFacts(r *Run) condition.Customer {
 	}
 }
 
-// tiers gives the tier reached in each structure, as far as it was loaded.
-func (r *Run) tiers() map[string]string {
-	reached := map[string]string{}
-	for key, p := range r.account.progress {
-		var at struct {
-			Tier string `json:"tier"`
-		}
-		if key.Kind == loyalty.ProgressTier && p.Data != nil && json.Unmarshal(p.Data, &at) == nil && at.Tier != "" {
-			reached[key.Key] = at.Tier
-		}
-	}
-	return reached
-}
-
 // referrerName is what the customer who brought this one is called; empty where
 // there is none, or they left.
 // The id is kept and not the name: who changes theirs is still found, and who leaves is
 // forgotten.
-func (r *Run) referrerName() (string, error) {
+func referrerName(r *Run) (string, error) {
 	id := r.Customer.Profile.Referrer
 	if id == (loyalty.ID{}) {
 		return "", nil
@@ -315,4 +273,19 @@ func (r *Run) referrerName() (string, error) {
 		return "", nil
 	}
 	return a.customer.Name, nil
+}
+
+// MemberOfAny says whether the customer is in one of the segments; everybody is
+// where there are none.
+func (r *Run) MemberOfAny(segments []string) (bool, error) {
+	for _, id := range segments {
+		s := programme.Segments.Of(r.Programme)[id]
+		if s == nil {
+			continue
+		}
+		if in, err := isMember(r, s); in || err != nil {
+			return in, err
+		}
+	}
+	return len(segments) == 0, nil
 }

@@ -17,7 +17,7 @@ import (
 // was spent, held or bought can still be undone; debt, promises, holds, and
 // progress. Refused are a customer who does not exist (160212), oneself (190163),
 // and both sides where they are merged or opted out already (190040, 190041).
-func (r *Run) Merge(source string) error {
+func Merge(r *Run, source string) error {
 	switch {
 	case r.followed:
 		return loyalty.ErrWrongStatus.With("status", string(loyalty.Merged)).With("action", r.Event.Action)
@@ -27,7 +27,7 @@ func (r *Run) Merge(source string) error {
 	if err := r.Require(everything); err != nil {
 		return err
 	}
-	s, err := r.source(loyalty.Name{Kind: loyalty.NameCustomer, Value: source})
+	s, err := mergeSource(r, loyalty.Name{Kind: loyalty.NameCustomer, Value: source})
 	if err != nil {
 		return err
 	}
@@ -38,18 +38,18 @@ func (r *Run) Merge(source string) error {
 	r.Event.Tell().MergedFrom = &s.Customer.ID
 	r.work.merged = append(r.work.merged, s.Customer.ID, r.Customer.ID)
 	r.work.joined = append(r.work.joined, loyalty.CampaignMerge{Source: s.Customer.ID, Target: r.Customer.ID})
-	if err := r.inherit(s); err != nil {
+	if err := inherit(r, s); err != nil {
 		return err
 	}
-	r.takeHolds(s)
-	if err := r.joinProgress(s); err != nil {
+	takeHolds(r, s)
+	if err := joinProgress(r, s); err != nil {
 		return err
 	}
-	return r.adopt(s)
+	return adopt(r, s)
 }
 
-// source opens the account that a merge ends.
-func (r *Run) source(name loyalty.Name) (*Run, error) {
+// mergeSource opens the account that a merge ends.
+func mergeSource(r *Run, name loyalty.Name) (*Run, error) {
 	n := everything
 	n.Ref = name
 	s, err := r.Other(n)
@@ -69,7 +69,7 @@ func (r *Run) source(name loyalty.Name) (*Run, error) {
 }
 
 // inherit moves the points.
-func (r *Run) inherit(s *Run) error {
+func inherit(r *Run, s *Run) error {
 	shown := s.Book.Figures.Spendable()
 	estate, err := s.Book.Leave(r.Event.ID)
 	if err != nil {
@@ -88,7 +88,7 @@ func (r *Run) inherit(s *Run) error {
 }
 
 // takeHolds moves reservations. Two for the same purchase become one.
-func (r *Run) takeHolds(s *Run) {
+func takeHolds(r *Run, s *Run) {
 	for name, held := range s.account.reservations {
 		if len(held.Hold) == 0 {
 			continue
@@ -104,15 +104,15 @@ func (r *Run) takeHolds(s *Run) {
 
 // adopt leads those who were merged into the source before to its target, so that
 // a merge is always one step away.
-func (r *Run) adopt(s *Run) error {
+func adopt(r *Run, s *Run) error {
 	if s.account.loaded == nil {
 		return nil
 	}
-	if err := r.requireParts(s.account.loaded.Sources); err != nil {
+	if err := requireParts(r, s.account.loaded.Sources); err != nil {
 		return err
 	}
 	for _, id := range s.account.loaded.Sources {
-		part, err := r.Part(id)
+		part, err := openPart(r, id)
 		if err != nil {
 			return err
 		}
@@ -121,9 +121,9 @@ func (r *Run) adopt(s *Run) error {
 	return nil
 }
 
-// Part opens the account of a customer who was merged into another one, to change
+// openPart opens the account of a customer who was merged into another one, to change
 // its own row. What it had is not there any more.
-func (r *Run) Part(id loyalty.ID) (*Run, error) {
+func openPart(r *Run, id loyalty.ID) (*Run, error) {
 	n := loyalty.CustomerNeeds{ID: id, Key: true}
 	for _, open := range r.work.runs {
 		if open.Customer.ID == id {
@@ -141,19 +141,19 @@ func (r *Run) Part(id loyalty.ID) (*Run, error) {
 }
 
 // Sources are the customers who were merged into this one.
-func (r *Run) Sources() ([]*Run, error) {
+func Sources(r *Run) ([]*Run, error) {
 	if r.account.loaded == nil {
 		return nil, nil
 	}
 	if err := r.Require(everything); err != nil {
 		return nil, err
 	}
-	if err := r.requireParts(r.account.loaded.Sources); err != nil {
+	if err := requireParts(r, r.account.loaded.Sources); err != nil {
 		return nil, err
 	}
 	var parts []*Run
 	for _, id := range r.account.loaded.Sources {
-		part, err := r.Part(id)
+		part, err := openPart(r, id)
 		if err != nil {
 			return nil, err
 		}
@@ -167,20 +167,20 @@ func (r *Run) Sources() ([]*Run, error) {
 // go; the event tells that by whom it was merged from.
 // Keys in order, because features may look at each other's progress while they receive
 // theirs.
-func (r *Run) joinProgress(s *Run) error {
+func joinProgress(r *Run, s *Run) error {
 	for _, key := range slices.SortedFunc(maps.Keys(s.account.progress), loyalty.CompareProgress) {
 		p := s.account.progress[key]
 		if p.Data == nil {
 			continue
 		}
 		theirs := p.Data
-		if receive := r.batch.engine.feature(key.Kind).Receive; receive != nil {
+		if receive := r.batch.rules.feature(key.Kind).Receive; receive != nil {
 			var err error
 			if theirs, err = receive(r, s, key, p.Data); err != nil {
 				return err
 			}
 		}
-		if err := r.joinOne(key, p, theirs); err != nil {
+		if err := joinOne(r, key, p, theirs); err != nil {
 			return fmt.Errorf("joining progress %d %q: %w", key.Kind, key.Key, err)
 		}
 		s.account.progress[key] = &loyalty.Progress{Customer: s.Customer.ID, ProgressKey: key, Dirty: true}
@@ -188,12 +188,14 @@ func (r *Run) joinProgress(s *Run) error {
 	return nil
 }
 
-func (r *Run) joinOne(key loyalty.ProgressKey, p *loyalty.Progress, theirs json.RawMessage) error {
+// joinOne makes one progress of two. Where only the source had any it is taken as it is, with its
+// date; where both had, the earlier date is the one at which to look again.
+func joinOne(r *Run, key loyalty.ProgressKey, p *loyalty.Progress, theirs json.RawMessage) error {
 	own := r.account.progress[key]
 	if own == nil || own.Data == nil {
 		return r.SetProgress(r.Event, key, theirs, p.DueAt)
 	}
-	add := r.batch.engine.feature(key.Kind).Join
+	add := r.batch.rules.feature(key.Kind).Join
 	// There is nothing to add up: what the target stands at is theirs, as with a
 	// referral's bonus.
 	if add == nil {

@@ -84,29 +84,60 @@ const maxHeavy = 64
 // work takes what waits, and who is worth waiting for, up to a batch, again and again.
 func (e *Engine) work(queue chan waiting, most int) {
 	var callers crowd
+	room := most
 	for first := range queue {
-		tickets := first.join(make([]*Ticket, 0, most))
-		gather(&callers, queue, len(tickets), most, func(next waiting) int {
+		tickets := first.join(make([]*Ticket, 0, room))
+		gather(&callers, queue, len(tickets), room, func(next waiting) int {
 			tickets = next.join(tickets)
 			return len(tickets)
 		})
+		size, split := len(tickets), false
 		for _, t := range tickets {
 			t.movable = queue != e.heavy
 		}
-		// the common queue hands what is large to the worker of the heavy ones, once it is
-		// known to be
 		began := time.Now()
-		// each ticket has its result
-		if err := e.process(context.Background(), tickets); errors.Is(err, errLarge) {
-			tickets = e.move(tickets)
-			_ = e.process(context.Background(), tickets)
-		}
+		tickets = e.serve(tickets, &split)
+		room = nextRoom(room, size, most, split)
 		e.ended(tickets)
 		callers.answered(len(tickets), len(queue), time.Since(began))
 		for _, t := range tickets {
 			close(t.done)
 		}
 	}
+}
+
+// serve decides tickets, of which each has its result then, and gives them but for those that
+// went to the worker of the heavy ones: the common queue hands over what is large, once it is
+// known to be. Where a load is larger than its neighbours should wait for it is not said whose
+// it is, so both halves are tried, and it was split.
+func (e *Engine) serve(tickets []*Ticket, split *bool) []*Ticket {
+	err := e.process(context.Background(), tickets)
+	switch much := errors.Is(err, loyalty.ErrMuch); {
+	case much && len(tickets) > 1:
+		*split = true
+		half := len(tickets) / 2
+		return append(e.serve(tickets[:half:half], split), e.serve(tickets[half:], split)...)
+	case much:
+		tickets[0].large, tickets[0].movable = true, false
+	case !errors.Is(err, errLarge):
+		return tickets
+	}
+	tickets = e.move(tickets)
+	_ = e.process(context.Background(), tickets)
+	return tickets
+}
+
+// nextRoom is how many submissions the next batch takes, after one of some size: fewer where
+// it had to be split, for where every customer has much to load the next one would be, too, and
+// what was loaded until then was for nothing; and step by step more again.
+func nextRoom(room, size, most int, split bool) int {
+	if split {
+		return max(1, size/2)
+	}
+	if size < room {
+		return room
+	}
+	return min(most, room+room/8+1)
 }
 
 // ended tells what became of tickets.

@@ -21,7 +21,7 @@ func (e *Engine) Remind(ctx context.Context, customers []loyalty.ID, rule func(*
 			if err := rule(r); err != nil {
 				return err
 			}
-			return r.react()
+			return r.work.react()
 		})
 		t.needs = loyalty.CustomerNeeds{
 			ID: id, Key: true, Lots: loyalty.OpenLots, Codes: true,

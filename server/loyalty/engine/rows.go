@@ -1,63 +1,106 @@
 package engine
 
 import (
-	"cmp"
+	"encoding/json"
+	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// RewardClaim finds a reward that the customer claimed or received, by the
-// event that records it. What is changed through the pointer is kept by
-// ChangedClaim; nil: there is none.
-func (r *Run) RewardClaim(event loyalty.ID) (*loyalty.RewardClaim, error) {
-	if err := r.Require(loyalty.CustomerNeeds{Claims: true}); err != nil {
-		return nil, err
+// Progress reads the customer's progress of a kind under a key into v, and says
+// whether there is one.
+func (r *Run) Progress(k loyalty.ProgressKind, key string, v any) (bool, error) {
+	if err := r.Require(loyalty.CustomerNeeds{Progress: loyalty.Kinds(k)}); err != nil {
+		return false, err
 	}
-	return r.account.claims[event], nil
+	s, ok := r.account.progress[loyalty.ProgressKey{Kind: k, Key: key}]
+	if !ok || s.Data == nil {
+		return false, nil
+	}
+	if err := json.Unmarshal(s.Data, v); err != nil {
+		return false, fmt.Errorf("progress %d %q: %w", k, key, err)
+	}
+	return true, nil
 }
 
-// RewardClaims lists the customer's claims, the oldest first.
-func (r *Run) RewardClaims() ([]*loyalty.RewardClaim, error) {
-	if err := r.Require(loyalty.CustomerNeeds{Claims: true}); err != nil {
+// ProgressOf lists the keys of the customer's progress of a kind, in order.
+func (r *Run) ProgressOf(k loyalty.ProgressKind) ([]string, error) {
+	if err := r.Require(loyalty.CustomerNeeds{Progress: loyalty.Kinds(k)}); err != nil {
 		return nil, err
 	}
-	return slices.SortedFunc(maps.Values(r.account.claims), func(a, b *loyalty.RewardClaim) int { return loyalty.CompareID(a.ID, b.ID) }), nil
+	var keys []string
+	for key, s := range r.account.progress {
+		if key.Kind == k && s.Data != nil {
+			keys = append(keys, key.Key)
+		}
+	}
+	slices.Sort(keys)
+	return keys, nil
 }
 
-// ChangedClaim keeps what an event of this customer made of a claim.
-func (r *Run) ChangedClaim(e *loyalty.Event, c *loyalty.RewardClaim) {
-	c.UpdatedAt, c.Dirty = r.Now, true
-	r.account.claims[c.ID] = c
+// SetProgress changes a progress in the name of an event of this customer, or of a
+// later one of the submission that carries this progress already: the journal is
+// folded in the order of its ids. due is when it must be looked at next, zero for
+// never. A nil v removes it.
+func (r *Run) SetProgress(e *loyalty.Event, key loyalty.ProgressKey, v any, due time.Time) error {
+	if err := r.Require(loyalty.CustomerNeeds{Progress: loyalty.Kinds(key.Kind)}); err != nil {
+		return err
+	}
+	s := &loyalty.Progress{Customer: r.Customer.ID, ProgressKey: key, Dirty: true}
+	if v != nil {
+		s.Data, s.DueAt = loyalty.JSON(v), due
+	}
+	r.account.progress[key] = s
+	carries := func(o loyalty.Progress) bool { return o.ProgressKey == key }
+	for _, o := range r.work.events {
+		if o.Customer == e.Customer && loyalty.CompareID(o.ID, e.ID) > 0 && o.Effects != nil && slices.ContainsFunc(o.Effects.Progress, carries) {
+			e = o
+		}
+	}
+	effects := e.Tell()
+	effects.Progress = slices.DeleteFunc(effects.Progress, carries)
+	effects.Progress = append(effects.Progress, *s)
+	return nil
+}
+
+// ProgressRow gives the row of a progress; nil: there is none.
+func (r *Run) ProgressRow(key loyalty.ProgressKey) *loyalty.Progress { return r.account.progress[key] }
+
+// Claims are the rewards that a customer claimed or received, and where they stand with each.
+type Claims struct{ run *Run }
+
+// Claims are the customer's.
+func (r *Run) Claims() Claims { return Claims{r} }
+
+// Of finds a claim by the event that records it. What is changed through the pointer is kept
+// by Changed; nil: there is none.
+func (in Claims) Of(event loyalty.ID) (*loyalty.RewardClaim, error) {
+	if err := in.run.Require(loyalty.CustomerNeeds{Claims: true}); err != nil {
+		return nil, err
+	}
+	return in.run.account.claims[event], nil
+}
+
+// All lists them, the oldest first.
+func (in Claims) All() ([]*loyalty.RewardClaim, error) {
+	if err := in.run.Require(loyalty.CustomerNeeds{Claims: true}); err != nil {
+		return nil, err
+	}
+	return slices.SortedFunc(maps.Values(in.run.account.claims), func(a, b *loyalty.RewardClaim) int { return loyalty.CompareID(a.ID, b.ID) }), nil
+}
+
+// Changed keeps what an event of this customer made of a claim.
+func (in Claims) Changed(e *loyalty.Event, c *loyalty.RewardClaim) {
+	c.UpdatedAt, c.Dirty = in.run.Now, true
+	in.run.account.claims[c.ID] = c
 	told := *c
 	told.Burn = slices.Clone(c.Burn)
 	e.Tell().Claims = append(e.Tell().Claims, told)
-}
-
-// writeClaims adds the claims that changed to the batch's writes.
-func (a *account) writeClaims(w *loyalty.Writes) {
-	for _, id := range slices.SortedFunc(maps.Keys(a.claims), loyalty.CompareID) {
-		after := a.claims[id]
-		if !after.Dirty {
-			continue
-		}
-		if before, ok := a.storedClaim(id); ok {
-			w.RewardClaims = append(w.RewardClaims, loyalty.Changed[loyalty.RewardClaim]{Before: before, After: *after})
-		} else {
-			w.NewRewardClaims = append(w.NewRewardClaims, *after)
-		}
-	}
-}
-
-// storedClaim is a claim as it was loaded, for its guard.
-func (a *account) storedClaim(id loyalty.ID) (loyalty.RewardClaim, bool) {
-	if a.loaded == nil {
-		return loyalty.RewardClaim{}, false
-	}
-	c, ok := a.loaded.Claims[id]
-	return c, ok
 }
 
 // RewardStanding is a customer's progress with one reward (ProgressReward).
@@ -82,257 +125,96 @@ func (s *RewardStanding) Merge(o RewardStanding) {
 	s.Coupons = append(slices.Clip(s.Coupons), o.Coupons...)
 }
 
-// RewardStanding reads the customer's progress with a reward; zero where there is
-// none.
-func (r *Run) RewardStanding(reward string) (s RewardStanding, err error) {
-	_, err = r.Progress(loyalty.ProgressReward, reward, &s)
+// Standing reads the customer's progress with a reward; zero where there is none.
+func (in Claims) Standing(reward string) (s RewardStanding, err error) {
+	_, err = in.run.Progress(loyalty.ProgressReward, reward, &s)
 	return s, err
 }
 
-// SetRewardStanding keeps a standing, or nothing where nothing is left of it: a customer who
+// SetStanding keeps a standing, or nothing where nothing is left of it: a customer who
 // gave everything back is stored as one who never claimed, which the journal gives too.
-func (r *Run) SetRewardStanding(e *loyalty.Event, reward string, s RewardStanding) error {
+func (in Claims) SetStanding(e *loyalty.Event, reward string, s RewardStanding) error {
 	if s.Claims == 0 && len(s.Received) == 0 && len(s.Coupons) == 0 {
-		return r.SetProgress(e, loyalty.ProgressKey{Kind: loyalty.ProgressReward, Key: reward}, nil, time.Time{})
+		return in.run.SetProgress(e, loyalty.ProgressKey{Kind: loyalty.ProgressReward, Key: reward}, nil, time.Time{})
 	}
-	return r.SetProgress(e, loyalty.ProgressKey{Kind: loyalty.ProgressReward, Key: reward}, s, time.Time{})
+	return in.run.SetProgress(e, loyalty.ProgressKey{Kind: loyalty.ProgressReward, Key: reward}, s, time.Time{})
 }
 
-// Coupon finds a coupon by its code, whoever holds it. What is changed through
-// the pointer is kept by ChangedCoupon. It fails with ErrCouponNotFound.
-func (r *Run) Coupon(code string) (*loyalty.Coupon, error) {
-	if c, ok := r.work.coupons[code]; ok {
-		return c, nil
-	}
-	if err := r.Require(loyalty.CustomerNeeds{Coupons: []string{code}}); err != nil {
-		return nil, err
-	}
-	c, ok := r.batch.coupons[code]
-	if !ok {
-		return nil, loyalty.ErrCouponNotFound
-	}
-	return c.Clone(), nil
-}
+// Tallies are counts that no customer owns, such as how many of a reward were given.
+type Tallies struct{ run *Run }
 
-// NewCoupon claims a code and gives its coupon to change and to keep by
-// ChangedCoupon. It fails with ErrCouponExists when the code was ever used.
-func (r *Run) NewCoupon(code string) (*loyalty.Coupon, error) {
-	if err := loyalty.CheckName("code", code); err != nil {
-		return nil, err
-	}
-	if err := r.Require(loyalty.CustomerNeeds{Coupons: []string{code}}); err != nil {
-		return nil, err
-	}
-	c := r.ClaimCode(code)
-	if c == nil {
-		return nil, loyalty.ErrCouponExists.With("code", code).At("data.code")
-	}
-	return c, nil
-}
+// Tallies are those of the programme.
+func (r *Run) Tallies() Tallies { return Tallies{r} }
 
-// ClaimCode takes a code for a new coupon; nil: as far as was loaded, it is
-// taken. What was not loaded is found out when the batch is written.
-func (r *Run) ClaimCode(code string) *loyalty.Coupon {
-	name := loyalty.Name{Kind: loyalty.NameCoupon, Value: code}
-	if _, taken := r.Owner(name); taken {
-		return nil
-	}
-	c := &loyalty.Coupon{ID: loyalty.NewID(r.Now, loyalty.ID{}), Code: code, State: loyalty.CouponCreated, CreatedAt: r.Now}
-	r.work.claims = append(r.work.claims, loyalty.Claim{Name: name, Owner: c.ID})
-	return c
-}
-
-// FreeCoupon takes the next code of a pool that no customer holds, the oldest first; nil:
-// the pool is empty. A code that came back a moment ago is free again.
-func (r *Run) FreeCoupon(pool string) (*loyalty.Coupon, error) {
-	asked := r.batch.asked.pools[pool]
-	if asked == 0 {
-		return nil, &NeedMoreError{needs: loyalty.CustomerNeeds{Pools: map[string]int{pool: 1}}}
-	}
-	loaded := r.batch.free[pool]
-	all := len(loaded) < asked // there are no more behind them
-	free := r.free(pool)
-	switch {
-	case len(free) > 0 && (all || (len(loaded) > 0 && loyalty.CompareID(free[0].ID, loaded[len(loaded)-1].ID) <= 0)):
-		return free[0].Clone(), nil
-	case all:
-		return nil, nil
-	}
-	// Older ones may lie behind those that were loaded.
-	return nil, &NeedMoreError{needs: loyalty.CustomerNeeds{Pools: map[string]int{pool: asked}}}
-}
-
-// free lists the codes of a pool that no customer holds, as far as they were loaded and
-// as the events so far left them, the oldest first.
-func (r *Run) free(pool string) (free []*loyalty.Coupon) {
-	known := make(map[string]*loyalty.Coupon, len(r.batch.free[pool]))
-	for i := range r.batch.free[pool] {
-		known[r.batch.free[pool][i].Code] = &r.batch.free[pool][i]
-	}
-	for _, later := range []map[string]*loyalty.Coupon{r.batch.coupons, r.work.coupons} {
-		for code, c := range later {
-			if _, listed := known[code]; listed || c.Pool == pool {
-				known[code] = c
-			}
-		}
-	}
-	for _, c := range known {
-		if c.Pool == pool && c.State == loyalty.CouponCreated {
-			free = append(free, c)
-		}
-	}
-	slices.SortFunc(free, func(a, b *loyalty.Coupon) int { return loyalty.CompareID(a.ID, b.ID) })
-	return free
-}
-
-// ChangedCoupon keeps what an event made of a coupon.
-func (r *Run) ChangedCoupon(e *loyalty.Event, c *loyalty.Coupon) {
-	if r.work.coupons == nil {
-		r.work.coupons = map[string]*loyalty.Coupon{}
-	}
-	c.Version++
-	r.work.coupons[c.Code] = c
-	effects := e.Tell()
-	effects.Coupons = slices.DeleteFunc(effects.Coupons, func(o loyalty.Coupon) bool { return o.ID == c.ID })
-	effects.Coupons = append(effects.Coupons, *c.Clone())
-}
-
-// writeCoupons adds the coupons that changed to the batch's writes.
-func (b *batch) writeCoupons() {
-	for _, code := range slices.Sorted(maps.Keys(b.changed)) {
-		after := *b.coupons[code]
-		if before, ok := b.storedCoupon(code); ok {
-			b.writes.Coupons = append(b.writes.Coupons, loyalty.Changed[loyalty.Coupon]{Before: before, After: after})
-		} else {
-			b.writes.NewCoupons = append(b.writes.NewCoupons, after)
-		}
-	}
-}
-
-// storedCoupon is a coupon as it was loaded, by its code or out of a pool.
-func (b *batch) storedCoupon(code string) (loyalty.Coupon, bool) {
-	if c, ok := b.loaded.Coupons[code]; ok {
-		return c, true
-	}
-	for _, free := range b.loaded.Free {
-		if i := slices.IndexFunc(free, func(c loyalty.Coupon) bool { return c.Code == code }); i >= 0 {
-			return free[i], true
-		}
-	}
-	return loyalty.Coupon{}, false
-}
-
-// SealName seals the name of a coupon under this customer's key.
-func (r *Run) SealName(n loyalty.CouponName, coupon loyalty.ID) (loyalty.CouponName, error) {
-	if len(n.Texts) == 0 {
-		return loyalty.CouponName{}, nil
-	}
-	if err := r.Require(loyalty.CustomerNeeds{Key: true}); err != nil {
-		return loyalty.CouponName{}, err
-	}
-	if r.Customer.Key == nil {
-		return loyalty.CouponName{}, nil
-	}
-	sealed, err := loyalty.Seal(r.Customer.Key, coupon[:], loyalty.JSON(n.Texts))
-	return loyalty.CouponName{Sealed: sealed, Customer: r.Customer.ID}, err
-}
-
-// Tally reads a count; one that was never counted is 0.
-func (r *Run) Tally(key string) (int64, error) {
-	if n, ok := r.work.tallies[key]; ok {
+// Of reads a count; one that was never counted is 0.
+func (in Tallies) Of(key string) (int64, error) {
+	if n, ok := in.run.work.tallies[key]; ok {
 		return n, nil
 	}
-	if err := r.Require(loyalty.CustomerNeeds{Tallies: []string{key}}); err != nil {
+	if err := in.run.Require(loyalty.CustomerNeeds{Tallies: []string{key}}); err != nil {
 		return 0, err
 	}
-	return r.batch.tallies[key], nil
+	return in.run.batch.tallies[key], nil
 }
 
-// Count moves a tally by n in the name of an event.
-func (r *Run) Count(e *loyalty.Event, key string, n int64) error {
-	before, err := r.Tally(key)
+// Add moves a count by n in the name of an event.
+func (in Tallies) Add(e *loyalty.Event, key string, n int64) error {
+	before, err := in.Of(key)
 	if err != nil {
 		return err
 	}
-	if r.work.tallies == nil {
-		r.work.tallies = map[string]int64{}
+	if in.run.work.tallies == nil {
+		in.run.work.tallies = map[string]int64{}
 	}
-	r.work.tallies[key] = before + n
+	in.run.work.tallies[key] = before + n
 	e.Tell().Tallies = append(e.Tell().Tallies, loyalty.Tally{Key: key, Count: n})
 	return nil
 }
 
-// writeTallies adds the counts that changed to the batch's writes.
-func (b *batch) writeTallies() {
-	for _, key := range slices.Sorted(maps.Keys(b.tallies)) {
-		after := b.tallies[key]
-		switch before, known := b.loaded.Tallies[key]; {
-		case !known && after != 0:
-			b.writes.NewTallies = append(b.writes.NewTallies, loyalty.Tally{Key: key, Count: after})
-		case known && before != after:
-			b.writes.Tallies = append(b.writes.Tallies, loyalty.Changed[loyalty.Tally]{Before: loyalty.Tally{Key: key, Count: before}, After: loyalty.Tally{Key: key, Count: after}})
-		}
+// History is what came before this submission: what was loaded of it, and what the batch did.
+type History struct{ run *Run }
+
+// History is the customer's.
+func (r *Run) History() History { return History{r} }
+
+// Purchases are those that the batch had before this submission.
+func (of History) Purchases() map[string]*loyalty.Transaction {
+	if before := of.run.batch.accounts[of.run.Customer.ID]; before != nil {
+		return before.transactions
 	}
+	return nil
 }
 
-// giftKey names the figures of a campaign for a customer.
-type giftKey struct {
-	customer loyalty.ID
-	campaign string
-}
-
-// noteGifts adds what an event tells of campaigns to the batch.
-// They are summed by campaign: a purchase of thousands of lines is one row of figures.
-func (b *batch) noteGifts(e *loyalty.Event) {
-	if e.Effects == nil {
-		return
-	}
-	for _, x := range e.Effects.Campaigns {
-		if b.gifts == nil {
-			b.gifts = map[giftKey]*loyalty.CampaignFigures{}
-		}
-		key := giftKey{e.Customer, x.Campaign}
-		if b.gifts[key] == nil {
-			b.gifts[key] = &loyalty.CampaignFigures{}
-		}
-		b.gifts[key].Add(loyalty.FiguresOf(e, x))
-	}
-}
-
-// writeGifts adds what campaigns did to the batch's writes.
-func (b *batch) writeGifts() {
-	for key, figures := range b.gifts {
-		b.writes.CampaignGifts = append(b.writes.CampaignGifts, loyalty.CampaignGift{Customer: key.customer, Campaign: key.campaign, CampaignFigures: *figures})
-	}
-	slices.SortFunc(b.writes.CampaignGifts, func(x, y loyalty.CampaignGift) int {
-		return cmp.Or(cmp.Compare(x.Campaign, y.Campaign), loyalty.CompareID(x.Customer, y.Customer))
-	})
-}
-
-// JoinTicket puts a customer on the operation's list. Who is on it already stays.
-func JoinTicket(e *Engine, o *loyalty.BulkOperation) *Ticket { return e.membership(o.Target, false) }
-
-// LeaveTicket takes a customer off the operation's list. Who is not on it stays off.
-func LeaveTicket(e *Engine, o *loyalty.BulkOperation) *Ticket { return e.membership(o.Target, true) }
-
-// membership is a ticket without an event. The customer's version grows with it:
-// no customer gets on a list who leaves the programme or is merged at the same moment.
-func (e *Engine) membership(list string, gone bool) *Ticket {
-	return e.Task(func(r *Run) error {
-		if r.Customer.Status == loyalty.OptedOut {
-			return loyalty.ErrCustomerNotFound.At("customer")
-		}
-		r.work.members = append(r.work.members, loyalty.Membership{List: list, Customer: r.Customer.ID, Gone: gone})
-		r.changed = true
+// Past is the customer's journal as it was loaded, in order (CustomerNeeds.Past).
+func (of History) Past() []loyalty.PastEntry {
+	if of.run.account.loaded == nil {
 		return nil
-	})
+	}
+	past := slices.Clone(of.run.account.loaded.Past)
+	slices.SortFunc(past, func(a, b loyalty.PastEntry) int { return loyalty.CompareID(a.Event, b.Event) })
+	return past
 }
 
-// lists are the ids of the customer lists that the customer is on, as far as they
-// were loaded.
-func (r *Run) lists() []string {
-	if r.account.loaded == nil || r.account.loaded.Lists == nil {
-		return []string{}
+// Events are those of the customer that the batch recorded before this submission.
+func (of History) Events() (list []*loyalty.Event) {
+	for i := range of.run.batch.writes.Events {
+		if e := &of.run.batch.writes.Events[i]; e.Customer == of.run.Customer.ID {
+			list = append(list, e)
+		}
 	}
-	return r.account.loaded.Lists
+	return list
+}
+
+// Postings gives those of the batch before this submission, and then its own. They are
+// not copied: tiers look at all of them for each event.
+func (of History) Postings() iter.Seq[points.Posting] {
+	return func(yield func(points.Posting) bool) {
+		for _, list := range [...][]points.Posting{of.run.account.postings, of.run.Book.Postings} {
+			for _, p := range list {
+				if !yield(p) {
+					return
+				}
+			}
+		}
+	}
 }

@@ -48,22 +48,24 @@ func (e *Engine) look(ctx context.Context, t *Ticket, look func(*Run) error) (se
 	err = e.store.Within(ctx, n, func(l *loyalty.Loaded) (*loyalty.Writes, error) {
 		timed.loaded = time.Now()
 		defer func() { timed.decided = time.Now() }()
-		seen = e.newBatch(l, n).show(t, look)
+		seen = newBatch(&e.rulebook, l, n).show(t, look)
 		return &loyalty.Writes{}, nil
 	})
 	return seen, err
 }
 
+// show applies what is due before anything is looked at: a list that showed points which have
+// expired would promise what the next event refuses.
 func (b *batch) show(t *Ticket, look func(*Run) error) error {
 	account, err := b.find(t)
 	if err != nil {
 		return err
 	}
 	r := b.openRun(t.programme, account, &work{seed: &t.seed})
-	if err := r.settleDue(); err != nil {
+	if err := settleDue(r); err != nil {
 		return err
 	}
-	r.settle()
+	payDebt(r.Book)
 	return look(r)
 }
 
@@ -95,7 +97,7 @@ func (e *Engine) LookBack(ctx context.Context, customers []loyalty.CustomerNeeds
 		n.Reading = true
 		var missing []loyalty.CustomerNeeds
 		err = e.store.Within(ctx, n, func(l *loyalty.Loaded) (*loyalty.Writes, error) {
-			h := &Hindsight{batch: e.newBatch(l, n), programme: p}
+			h := &Hindsight{batch: newBatch(&e.rulebook, l, n), programme: p}
 			look(h)
 			missing = h.missing
 			return &loyalty.Writes{}, h.err
@@ -133,4 +135,44 @@ func (h *Hindsight) Lacks(err error) bool {
 		h.err = err
 	}
 	return err != nil
+}
+
+// Preview answers what a submission would do and records nothing. A refusal is
+// returned with the trace of the rules that spoke before it.
+func (e *Engine) Preview(ctx context.Context, s loyalty.Submission) (loyalty.Outcome, error) {
+	s.Idempotency = nil
+	t := e.Prepare(s)
+	if t.err != nil {
+		return loyalty.Outcome{Trace: refusedAtOnce(t.err)}, t.err
+	}
+	return e.try(ctx, t)
+}
+
+// PreviewAccepted is Preview of a purchase by a programme in which none has to wait; it
+// gives that programme too. It fails as the purchase would, without a trace.
+func (e *Engine) PreviewAccepted(ctx context.Context, s loyalty.Submission) (loyalty.Outcome, *programme.Programme, error) {
+	s.Idempotency = nil
+	t := e.Prepare(s)
+	if t.err != nil {
+		return loyalty.Outcome{}, nil, t.err
+	}
+	t.programme = t.programme.Accepting()
+	o, err := e.try(ctx, t)
+	return o, t.programme, err
+}
+
+// try decides a ticket and records nothing.
+func (e *Engine) try(ctx context.Context, t *Ticket) (loyalty.Outcome, error) {
+	release, err := e.hold()
+	if err != nil {
+		return loyalty.Outcome{}, err
+	}
+	defer release()
+	t.preview = true
+	e.follow(ctx, t)
+	err = e.complete(ctx, []*Ticket{t}, false, func(*batch) (*loyalty.Writes, error) { return &loyalty.Writes{}, nil })
+	if err != nil {
+		return loyalty.Outcome{}, loyalty.OutcomeError(err)
+	}
+	return t.result.Outcome, t.result.Err
 }

@@ -27,7 +27,7 @@ func TestView(t *testing.T) {
 		looks := 0
 		require.NoError(t, s.View(context.Background(), named("ada"), func(r *engine.Run) error {
 			looks++
-			if _, err := r.RewardClaims(); err != nil { // not declared: loaded in a second round
+			if _, err := r.Claims().All(); err != nil { // not declared: loaded in a second round
 				return err
 			}
 			require.Equal(t, int64(40), r.Book.Figures.Expired)

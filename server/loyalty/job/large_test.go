@@ -98,3 +98,35 @@ func TestLargePurchasesBesideSmallOnes(t *testing.T) {
 		s.foldsBack()
 	})
 }
+
+// TestManyLotsAreReadApart: a few words of who has thousands of lots are decided by the worker
+// of the heavy submissions where the database has one writer, among many that are not, and
+// each is done once.
+func TestManyLotsAreReadApart(t *testing.T) {
+	noted := &noting{apart: map[string]bool{}}
+	s := newShop(t, storetest.SQLite(t), modules{}, func(o *engine.EngineOptions) { noted.Store, o.Store = o.Store, noted })
+	s.enrol("ada", "bob", "cid")
+	s.must("ada", "checkout", `{"transaction_id":"T-1","total":9000,"items":`+basket(4500, "")+`}`)
+	s.must("ada", "point_sub", `{"points":1}`)
+	require.True(t, noted.apart["point_sub"], "of who has 4,500 lots")
+	s.must("bob", "point_add", `{"points":100}`)
+	s.must("bob", "point_sub", `{"points":1}`)
+	require.False(t, noted.apart["point_sub"], "of who has one")
+	patient, cancel := context.WithTimeout(ctx, 5*time.Minute) // under the race detector they take longer than a caller waits
+	defer cancel()
+	var all sync.WaitGroup
+	for range 20 {
+		for name, action := range map[string]string{"ada": "point_sub", "bob": "point_sub", "cid": "point_add"} {
+			all.Go(func() {
+				if _, err := s.Submit(patient, event(name, action, `{"points":1}`)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	all.Wait()
+	require.EqualValues(t, 9000-21, s.customer("ada").Figures.Spendable())
+	require.EqualValues(t, 100-21, s.customer("bob").Figures.Spendable())
+	require.EqualValues(t, 20, s.customer("cid").Figures.Score)
+	s.foldsBack()
+}

@@ -280,7 +280,7 @@ var intruders = []damage{
 	{"lots", "points = 77", "customer_id, {used}, 77, 77, 0, 0, 0, earned_at, expires_at, 0, 0, open, NULL FROM lots WHERE " + herLot,
 		"member-1001: lot used: exists: false, not true"},
 	{"transactions", "transaction_id = 'T-9'", `{member-1004}, 'T-9', state, checkout, created_at, updated_at, checkout_date, auto_accept, auto_reject, total, original_total,
-		refunded, original_earned, earned, original_burned, burned, NULL FROM transactions WHERE ` + herBuy, "member-1004: transaction T-9: exists: false, not true"},
+		refunded, original_earned, earned, original_burned, burned, NULL, 0 FROM transactions WHERE ` + herBuy, "member-1004: transaction T-9: exists: false, not true"},
 	{"progress", "key = 'diamond'", "customer_id, kind, 'diamond', data, NULL FROM progress WHERE " + club, "member-1001: progress 1 diamond: exists: false, not true"},
 	{"claims", "id = {visit}", "customer_id, {visit}, reward, state, points, award, coupon, claimed_at, updated_at, burn FROM claims", "member-1001: claim visit: exists: false, not true"},
 	{"coupons", "code = 'FORGED'", `{visit}, 'FORGED', state, customer_id, type, value, balance, currency, name, pool, reward, cost, stores, products, created_at, claimed_at,

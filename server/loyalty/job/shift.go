@@ -139,6 +139,8 @@ func (s *shift) came() (done, failed int64, failing bool) {
 	return s.done, s.bad, len(s.why) > 0
 }
 
+// swap changes the row while it is still this run's. It is called by the run and by what keeps
+// the lease alive, side by side; each writes the whole row, so they take turns.
 func (s *shift) swap(ctx context.Context, change func(*loyalty.JobRow), told ...loyalty.Notice) error {
 	s.lock.Lock()
 	defer s.lock.Unlock()

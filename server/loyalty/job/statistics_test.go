@@ -35,6 +35,7 @@ func (s *shop) statistics(p engine.Programmes) *statistics.Statistics {
 type figuredEvent struct {
 	customer, id, parent loyalty.ID
 	at                   time.Time
+	joined               string // the month
 	number               int64
 	action, transaction  string
 	data                 map[string]any
@@ -101,6 +102,17 @@ func (s *shop) recounted(zone string) plainFigures {
 	require.NoError(s.t, err)
 	day := func(e *figuredEvent) string { return e.at.In(loc).Format(time.DateOnly) }
 	want, journal := plainFigures{}, s.figuredJournal()
+	joined := map[loyalty.ID]string{}
+	s.query(`SELECT id, created_at FROM customers`, func(rows *sql.Rows) error {
+		var id loyalty.ID
+		var at int64
+		err := rows.Scan(&id, &at)
+		joined[id] = time.UnixMilli(at).In(loc).Format("2006-01")
+		return err
+	})
+	for _, e := range journal {
+		e.joined = joined[e.customer]
+	}
 	byID := map[[2]loyalty.ID]*figuredEvent{}
 	for _, e := range journal {
 		byID[[2]loyalty.ID{e.customer, e.id}] = e
@@ -112,6 +124,7 @@ func (s *shop) recounted(zone string) plainFigures {
 		if e.effects.Status == "active" && !enrolled[e.customer] {
 			enrolled[e.customer] = true
 			want.add(day(e), 1, "enrolments", "", "", "")
+			want.add(day(e), 1, "enrolments", "joined", "", e.joined)
 		}
 		for _, c := range e.effects.Coupons {
 			for _, u := range c.Uses {
@@ -184,6 +197,9 @@ func (s *shop) recountPoints(want plainFigures, byID map[[2]loyalty.ID]*figuredE
 		if metric != "" {
 			want.add(day(e), n, metric, "", "", "")
 		}
+		if metric == "points_earned" || metric == "points_burned" {
+			want.add(day(e), n, metric, "joined", "", e.joined)
+		}
 		return err
 	})
 }
@@ -214,6 +230,7 @@ func (s *shop) recountPurchases(want plainFigures, journal []*figuredEvent, day 
 		want.add(day(e), n, metric, "currency", currency, "")
 		want.add(day(e), n, metric, "store", own, a.Store)
 		want.add(day(e), n, metric, "channel", own, a.Channel)
+		want.add(day(e), n, metric, "joined", own, e.joined)
 	}
 	accepted, refunded, counted := map[string]bool{}, map[string]int64{}, 0
 	for _, e := range journal {

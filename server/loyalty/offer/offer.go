@@ -148,7 +148,7 @@ func Left(r *engine.Run, ref engine.Reference) (*Offer, OfferProgress, error) {
 	if _, err := r.Progress(loyalty.ProgressOffer, o.ID, &p); err != nil {
 		return nil, p, err
 	}
-	all, err := r.Tally(loyalty.TallyOffer + o.ID)
+	all, err := r.Tallies().Of(loyalty.TallyOffer + o.ID)
 	if err != nil {
 		return nil, p, err
 	}
@@ -187,7 +187,7 @@ func useOffer(r *engine.Run, e *loyalty.Event, o *Offer, p OfferProgress, ref en
 	if err := r.SetProgress(e, loyalty.ProgressKey{Kind: loyalty.ProgressOffer, Key: o.ID}, p, time.Time{}); err != nil {
 		return err
 	}
-	return r.Count(e, loyalty.TallyOffer+o.ID, 1)
+	return r.Tallies().Add(e, loyalty.TallyOffer+o.ID, 1)
 }
 
 // RedeemAll uses the offers of a checkout, each on an offer_redeem event of
@@ -293,7 +293,7 @@ func keepUnredeemed(r *engine.Run, e *loyalty.Event, id string, p OfferProgress)
 	if err := r.SetProgress(e, loyalty.ProgressKey{Kind: loyalty.ProgressOffer, Key: id}, p, time.Time{}); err != nil {
 		return err
 	}
-	return r.Count(e, loyalty.TallyOffer+id, -1)
+	return r.Tallies().Add(e, loyalty.TallyOffer+id, -1)
 }
 
 const offerType = "offers/offer"

@@ -60,7 +60,7 @@ func OutlookOn(r *engine.Run, o *Offer) (out OfferOutlook, err error) {
 	if err != nil {
 		return out, err
 	}
-	all, err := r.Tally(loyalty.TallyOffer + o.ID)
+	all, err := r.Tallies().Of(loyalty.TallyOffer + o.ID)
 	if err != nil {
 		return out, err
 	}

@@ -124,6 +124,8 @@ func (b *Book) Reserve(event ID, n int64) ([]Portion, error) {
 	return b.draw(event, Reserved, n)
 }
 
+// draw takes points from the free lots in spending order. The figures are asked
+// first: lots may add up to more where there is debt, and then it is not to be spent.
 func (b *Book) draw(event ID, to Account, n int64) ([]Portion, error) {
 	if n > b.Figures.Spendable() {
 		return nil, ErrInsufficient
@@ -346,6 +348,8 @@ func (l *Lot) Move(from, to Account, n int64) {
 	l.add(to, n)
 }
 
+// add books on the lot. Issued, debt and what is pending belong to no lot: points that are
+// promised or owed have no date yet.
 func (l *Lot) add(a Account, n int64) {
 	switch a {
 	case Available:

@@ -62,6 +62,8 @@ func (f *Figures) Post(from, to Account, n int64) {
 	f.add(to, n)
 }
 
+// add books on one of the figures. Issued and debt are what the programme gave and is owed: to
+// the customer they count the other way round. What is available follows from the others.
 func (f *Figures) add(a Account, n int64) {
 	switch a {
 	case Issued:

@@ -16,7 +16,7 @@ func ClaimGuest(r *engine.Run, name string) error {
 	switch {
 	case !taken || owner == r.Customer.ID:
 		return unknown
-	case r.TouchedBefore(owner):
+	case engine.TouchedBefore(r, owner):
 		return loyalty.ErrBatchConflict // the row is not stored as it was loaded
 	}
 	guest, err := r.Other(loyalty.CustomerNeeds{
@@ -37,7 +37,7 @@ func ClaimGuest(r *engine.Run, name string) error {
 	if err := movePromise(r, guest, gone, moved); err != nil {
 		return err
 	}
-	return r.TakePurchase(guest, moved)
+	return engine.TakePurchase(r, guest, moved)
 }
 
 // moveLots moves what the purchase earned, lot by lot.
@@ -49,7 +49,7 @@ func moveLots(r *engine.Run, guest *engine.Run, gone *loyalty.Event, t *loyalty.
 			continue
 		}
 		was := guest.Book.Part(gone.ID, l)
-		come := r.DerivePoints(r.Event, "point_add", t.Name, was.Remaining)
+		come := derivePoints(r, r.Event, "point_add", t.Name, was.Remaining)
 		come.Shown(was.Remaining)
 		come.ExpDate = was.ExpiresAt
 		if !was.Idle.IsZero() {
@@ -60,10 +60,10 @@ func moveLots(r *engine.Run, guest *engine.Run, gone *loyalty.Event, t *loyalty.
 		lots[was.ID] = come.ID
 		was.ID = points.ID(come.ID)
 		if err := r.Book.Receive(come.ID, was); err != nil {
-			return engine.TooManyPoints(err)
+			return tooManyPoints(err)
 		}
 	}
-	gone.Data = loyalty.JSON(engine.PurchasePoints{TransactionID: t.Name, Points: total})
+	gone.Data = loyalty.JSON(purchasePoints{TransactionID: t.Name, Points: total})
 	gone.Transaction = t.Name
 	gone.Tell().Transaction = &loyalty.TransactionEffect{} // no purchase of theirs: a tier by spend counts it no more
 	gone.Shown(-total)
@@ -98,8 +98,8 @@ func movePromise(r *engine.Run, guest *engine.Run, gone *loyalty.Event, t *loyal
 		return nil
 	}
 	guest.Book.Withdraw(gone.ID, t.Earned)
-	if err := r.Promise(r.Event, t.Earned); err != nil {
+	if err := Promise(r, r.Event, t.Earned); err != nil {
 		return err
 	}
-	return r.Claimed(guest, gone, t)
+	return engine.Claimed(r, guest, gone, t)
 }

@@ -40,7 +40,7 @@ func hold(r *engine.Run, t engine.Submitted) error {
 	pending := r.Derive(r.Event, "pending", heldAttributes{r.Event.ID.String(), 0})
 	pending.Shown(h.Points)
 	if !h.purchase() {
-		if err := r.Promise(pending, h.Points); err != nil {
+		if err := Promise(r, pending, h.Points); err != nil {
 			return err
 		}
 		var err error
@@ -78,7 +78,7 @@ func promised(r *engine.Run, t engine.Submitted, h *HeldEvent) error {
 		}
 		return err
 	}
-	gained, err := r.Try(t.Apply)
+	gained, err := engine.Try(r, t.Apply)
 	h.Points = max(0, gained)
 	return err
 }

@@ -85,7 +85,7 @@ func unseal(r *engine.Run, key loyalty.ProgressKey, h *HeldEvent) (needs loyalty
 			return needs, nil, err
 		}
 	}
-	return r.Resubmit(h.Action, data)
+	return engine.Resubmit(r, h.Action, data)
 }
 
 // withhold takes back what was dropped of the points while the event was held.
@@ -95,7 +95,7 @@ func withhold(r *engine.Run, h *HeldEvent, gained int64) error {
 		return nil
 	}
 	if err := r.Book.TakeBack(r.Event.ID, h.Transaction, r.Event.ID, n); err != nil {
-		return engine.TooManyPoints(err)
+		return tooManyPoints(err)
 	}
 	r.Event.Shown(loyalty.Deref(r.Event.Points) - n)
 	return nil
@@ -112,6 +112,8 @@ func InvalidateHeld(r *engine.Run, ref string) error {
 	return drop(r, r.Event, key, &h)
 }
 
+// drop takes a held event back: a promise of points is withdrawn, a purchase is rejected, which
+// gives back what it burned and used as well.
 func drop(r *engine.Run, e *loyalty.Event, key loyalty.ProgressKey, h *HeldEvent) error {
 	if err := r.SetProgress(e, key, nil, time.Time{}); err != nil {
 		return err

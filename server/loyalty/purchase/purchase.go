@@ -9,63 +9,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
-	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
-
-// Price gives every line its points. A line's own points_rewarded wins, then
-// the checkout's, which replaces the computed points of the other lines
-// together and is spread over them by subtotal; else the rate of
-// incentivized_purchase applies to each subtotal. own are points that belong to
-// no line: those of a checkout without items. A currency without a rate earns nothing.
-func Price(p *programme.Programme, lines []loyalty.Line, currency string, rewarded *int64) (own int64, err error) {
-	var computed []*loyalty.Line
-	for i := range lines {
-		if l := &lines[i]; l.Rewarded == nil {
-			computed = append(computed, l)
-		}
-	}
-	defer noteRepriced(lines, pointsOf(lines))
-	for i := range lines {
-		lines[i].Points = loyalty.Deref(lines[i].Rewarded)
-	}
-	switch {
-	case rewarded != nil && len(lines) == 0:
-		return *rewarded, nil
-	case rewarded != nil:
-		return 0, loyalty.SpreadPoints(*rewarded, computed)
-	case !p.On[programme.ModuleIncentivizedPurchase]:
-		return 0, nil
-	}
-	// a rate of one for a currency that is not known would give a point for each forint
-	rate, known := p.RateFor(currency)
-	if !known {
-		return 0, nil
-	}
-	for _, l := range computed {
-		n, err := rate.Points(l.Subtotal, p.Purchase.Rounding)
-		if err != nil || n > points.Max {
-			return 0, loyalty.ErrTooLarge.With("property", "subtotal").At("data.items")
-		}
-		l.Points = max(0, n)
-	}
-	return 0, nil
-}
-
-// noteRepriced marks the lines whose points are others than before: an update of a
-// purchase prices all of its lines again, and few of them change.
-func noteRepriced(lines []loyalty.Line, before []int64) {
-	for i := range lines {
-		lines[i].Changed = lines[i].Changed || lines[i].Points != before[i]
-	}
-}
-
-func pointsOf(lines []loyalty.Line) []int64 {
-	all := make([]int64, len(lines))
-	for i := range lines {
-		all[i] = lines[i].Points
-	}
-	return all
-}
 
 // EarnPending promises the points of a purchase that is to be accepted: each
 // on the row of its item, own on the row of the checkout or update.
@@ -75,26 +19,26 @@ func EarnPending(r *engine.Run, e *loyalty.Event, itemAction string, t *loyalty.
 		return r.Book.Promise(item.ID, n)
 	})
 	if err != nil {
-		return engine.TooManyPoints(err)
+		return tooManyPoints(err)
 	}
 	r.Trace("promise", "applied", "reason.promised", own)
-	return r.Promise(e, own)
+	return Promise(r, e, own)
 }
 
 // earnAccepted gives the points of an accepted purchase, a lot for each item.
 func earnAccepted(r *engine.Run, e *loyalty.Event, itemAction string, t *loyalty.Transaction) error {
 	own, err := eachLine(r, e, itemAction, t, func(item *loyalty.Event, n int64) error { return r.Credit(item, n, t.Name) }) // TracePrice told it
 	if err != nil || own == 0 {
-		return engine.TooManyPoints(err)
+		return tooManyPoints(err)
 	}
-	return engine.TooManyPoints(r.Earn(e, own, t.Name))
+	return tooManyPoints(r.Earn(e, own, t.Name))
 }
 
 // eachLine writes the item events of a purchase and says how many of its points
 // belong to no line.
 func eachLine(r *engine.Run, e *loyalty.Event, action string, t *loyalty.Transaction, earn func(*loyalty.Event, int64) error) (own int64, err error) {
 	own = t.Earned
-	if err := r.Bequeath(e, t); err != nil {
+	if err := bequeath(r, e, t); err != nil {
 		return 0, err
 	}
 	for i := range t.Detail.Items {
@@ -199,7 +143,7 @@ func Reject(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 	if err := ReleaseHold(r, e, t.Name, t.Detail.Burn); err != nil {
 		return err
 	}
-	if err := r.Rejected(e, t); err != nil {
+	if err := engine.Rejected(r, e, t); err != nil {
 		return err
 	}
 	t.Earned, t.Burned, t.Detail.Burn = 0, 0, nil
@@ -243,7 +187,7 @@ func Burn(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, n int64) (err
 	}
 	t.Burned = n
 	if t.State == loyalty.Pending {
-		hold := r.DerivePoints(e, "reserve_points", t.Name, n)
+		hold := derivePoints(r, e, "reserve_points", t.Name, n)
 		hold.Shown(-n)
 		t.Detail.Burn, err = r.Book.Reserve(hold.ID, n)
 	} else {
@@ -259,7 +203,7 @@ func Burn(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, n int64) (err
 
 // burned writes the point_burn row of a purchase.
 func burned(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) *loyalty.Event {
-	burn := r.DerivePoints(e, "point_burn", t.Name, t.Burned)
+	burn := derivePoints(r, e, "point_burn", t.Name, t.Burned)
 	burn.Shown(-t.Burned)
 	return burn
 }
@@ -272,7 +216,7 @@ func ReleaseHold(r *engine.Run, e *loyalty.Event, transaction string, hold []poi
 	if n == 0 {
 		return nil
 	}
-	release := r.DerivePoints(e, "release_points", transaction, n)
+	release := derivePoints(r, e, "release_points", transaction, n)
 	release.Shown(n)
 	_, err := r.Book.Release(release.ID, hold, n)
 	r.Trace("release", "applied", "reason.released", n)
@@ -285,7 +229,7 @@ func Unburn(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, n int64) (e
 	if n = min(n, r.Book.Restorable(t.Detail.Burn)); n == 0 {
 		return nil
 	}
-	restored := r.DerivePoints(e, "point_unburn", t.Name, n)
+	restored := derivePoints(r, e, "point_unburn", t.Name, n)
 	restored.Shown(n)
 	t.Detail.Burn, err = r.Book.Restore(restored.ID, t.Detail.Burn, n)
 	// by what came back, which may be less than was asked for

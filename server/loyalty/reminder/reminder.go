@@ -165,7 +165,7 @@ func remindable(r *engine.Run) (*loyalty.Remindable, error) {
 		c.Lots = append(c.Lots, *l)
 	}
 	var err error
-	if c.Coupons, err = r.ClaimedUntil(); err != nil {
+	if c.Coupons, err = r.Coupons().ClaimedUntil(); err != nil {
 		return nil, err
 	}
 	for _, kind := range []loyalty.ProgressKind{loyalty.ProgressReminder, loyalty.ProgressTier, loyalty.ProgressChallenge} {

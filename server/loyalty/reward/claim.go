@@ -54,12 +54,12 @@ func Claim(r *engine.Run, reward *Reward, cost int64, parent *loyalty.Event) (*C
 		return nil, err
 	}
 	standing.Claims, standing.LastClaimedAt = standing.Claims+1, r.At
-	if err := r.SetRewardStanding(e, reward.ID, standing); err != nil {
+	if err := r.Claims().SetStanding(e, reward.ID, standing); err != nil {
 		return nil, err
 	}
-	r.ChangedClaim(e, claim)
+	r.Claims().Changed(e, claim)
 	r.Trace("reward", "applied", "reason.claimed", result.Award-cost)
-	return result, r.Count(e, loyalty.TallyReward+reward.ID, 1)
+	return result, r.Tallies().Add(e, loyalty.TallyReward+reward.ID, 1)
 }
 
 // MayClaim holds a claim against the programme's rules, in the order in which the
@@ -70,11 +70,11 @@ func MayClaim(r *engine.Run, reward *Reward, cost int64) (engine.RewardStanding,
 	if err := r.Require(needs); err != nil {
 		return engine.RewardStanding{}, err
 	}
-	standing, err := r.RewardStanding(reward.ID)
+	standing, err := r.Claims().Standing(reward.ID)
 	if err != nil {
 		return standing, err
 	}
-	given, err := r.Tally(loyalty.TallyReward + reward.ID)
+	given, err := r.Tallies().Of(loyalty.TallyReward + reward.ID)
 	if err != nil {
 		return standing, err
 	}

@@ -36,7 +36,7 @@ func OutlookOn(r *engine.Run, reward *Reward) (o ClaimOutlook, err error) {
 	if o.Refusal, err = engine.RefusalOf(mayClaimNow(r, reward)); err != nil {
 		return o, err
 	}
-	standing, err := r.RewardStanding(reward.ID)
+	standing, err := r.Claims().Standing(reward.ID)
 	if err != nil {
 		return o, err
 	}
@@ -64,6 +64,6 @@ func MayHave(r *engine.Run, reward *Reward) (bool, error) { return r.MemberOfAny
 // InStock is how many more claims the stock of a reward allows in all; nil: it has
 // no limit.
 func InStock(r *engine.Run, reward *Reward) (*int64, error) {
-	given, err := r.Tally(loyalty.TallyReward + reward.ID)
+	given, err := r.Tallies().Of(loyalty.TallyReward + reward.ID)
 	return reward.Left(given), err
 }

@@ -34,7 +34,7 @@ type handedOut struct {
 // ErrCouponNotFound (1601) where it is gone, and ErrActionOff where it has one and
 // the module coupons is off.
 func Redeem(r *engine.Run, id loyalty.ID) (*Redeemed, error) {
-	claim, err := r.RewardClaim(id)
+	claim, err := r.Claims().Of(id)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func Redeem(r *engine.Run, id loyalty.ID) (*Redeemed, error) {
 	if err != nil {
 		return nil, loyalty.AtField(err, "data.claim")
 	}
-	r.ChangedClaim(e, claim)
+	r.Claims().Changed(e, claim)
 	r.Record(redeemedClaim{Claim: claim.ID.String(), Reward: claim.Reward, TransactionID: e.Transaction})
 	r.Trace("reward", "applied", "reason.handed_out", 0)
 	return &Redeemed{ID: e.ID, Claim: *claim, Coupon: coupon}, nil
@@ -68,7 +68,7 @@ func handOut(r *engine.Run, e *loyalty.Event, claim *loyalty.RewardClaim) (*loya
 	if err := coupon.CouponsOn(r, e.Action); err != nil {
 		return nil, err
 	}
-	c, err := r.Coupon(claim.Coupon)
+	c, err := r.Coupons().Find(claim.Coupon)
 	switch {
 	case err != nil:
 		return nil, err

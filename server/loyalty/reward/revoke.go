@@ -24,7 +24,7 @@ type RevokeResult struct {
 // ErrClaimNotFound, ErrForbiddenState for a claim that was revoked or passed on
 // before, and ErrCouponUsed for one whose coupon is redeemed.
 func Revoke(r *engine.Run, e *loyalty.Event, id loyalty.ID) (*RevokeResult, error) {
-	claim, err := r.RewardClaim(id)
+	claim, err := r.Claims().Of(id)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func Revoke(r *engine.Run, e *loyalty.Event, id loyalty.ID) (*RevokeResult, erro
 	if err := uncount(r, e, claim); err != nil {
 		return nil, err
 	}
-	r.ChangedClaim(e, claim)
+	r.Claims().Changed(e, claim)
 	r.Trace("reward", "applied", "reason.revoked", back)
 	return &RevokeResult{Claim: claim.ID, Reward: claim.Reward, Points: back}, nil
 }
@@ -72,7 +72,7 @@ func revokeCoupon(r *engine.Run, e *loyalty.Event, claim *loyalty.RewardClaim) e
 	if claim.Coupon == "" {
 		return nil
 	}
-	c, err := r.Coupon(claim.Coupon)
+	c, err := r.Coupons().Find(claim.Coupon)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func revokeCoupon(r *engine.Run, e *loyalty.Event, claim *loyalty.RewardClaim) e
 	if err := c.Move("invalidate", r.At); err != nil {
 		return err
 	}
-	r.ChangedCoupon(e, c)
+	r.Coupons().Changed(e, c)
 	return nil
 }
 
@@ -114,7 +114,7 @@ func refundReward(r *engine.Run, e *loyalty.Event, claim *loyalty.RewardClaim) (
 
 // uncount resets the statistics of a claim.
 func uncount(r *engine.Run, e *loyalty.Event, claim *loyalty.RewardClaim) error {
-	standing, err := r.RewardStanding(claim.Reward)
+	standing, err := r.Claims().Standing(claim.Reward)
 	if err != nil {
 		return err
 	}
@@ -128,17 +128,17 @@ func uncount(r *engine.Run, e *loyalty.Event, claim *loyalty.RewardClaim) error 
 			return err
 		}
 	}
-	if err := r.SetRewardStanding(e, claim.Reward, standing); err != nil {
+	if err := r.Claims().SetStanding(e, claim.Reward, standing); err != nil {
 		return err
 	}
-	return r.Count(e, loyalty.TallyReward+claim.Reward, -1)
+	return r.Tallies().Add(e, loyalty.TallyReward+claim.Reward, -1)
 }
 
 // lastClaim is when the customer last claimed the reward of a revoked claim.
 // The date is shown to customers: one of a claim that was revoked would be of something
 // that did not happen.
 func lastClaim(r *engine.Run, revoked *loyalty.RewardClaim, received []loyalty.ID) (at time.Time, err error) {
-	claims, err := r.RewardClaims()
+	claims, err := r.Claims().All()
 	for _, c := range claims {
 		own := c.Reward == revoked.Reward && c.ID != revoked.ID && c.State != loyalty.ClaimRevoked && !slices.Contains(received, c.ID)
 		if own && c.ClaimedAt.After(at) {

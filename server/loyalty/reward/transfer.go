@@ -45,13 +45,13 @@ func Transfer(r *engine.Run, reward string, to coupon.Addressee) (err error) {
 	}
 	if c != nil {
 		c.Customer, c.ClaimedAt = other.Customer.ID, r.At
-		other.ChangedCoupon(e, c)
+		other.Coupons().Changed(e, c)
 	}
 	if err := claim.Move("transfer"); err != nil {
 		return err
 	}
-	r.ChangedClaim(r.Event, claim)
-	other.ChangedClaim(e, &loyalty.RewardClaim{
+	r.Claims().Changed(r.Event, claim)
+	other.Claims().Changed(e, &loyalty.RewardClaim{
 		ID: e.ID, Customer: other.Customer.ID, Reward: reward, State: loyalty.ClaimClaimed, Coupon: claim.Coupon, ClaimedAt: r.At,
 	})
 	r.Trace("reward", "applied", "reason.transferred", 0)
@@ -61,12 +61,12 @@ func Transfer(r *engine.Run, reward string, to coupon.Addressee) (err error) {
 // holdReward remembers that a claim was received: it counts for no customer's limit
 // but that of the customer who made it.
 func holdReward(r *engine.Run, e *loyalty.Event, reward string) error {
-	standing, err := r.RewardStanding(reward)
+	standing, err := r.Claims().Standing(reward)
 	if err != nil {
 		return err
 	}
 	standing.Received = append(standing.Received, e.ID)
-	return r.SetRewardStanding(e, reward, standing)
+	return r.Claims().SetStanding(e, reward, standing)
 }
 
 // claimToPass finds the newest claim of a reward that can be passed on, with its
@@ -79,7 +79,7 @@ func claimToPass(r *engine.Run, reward string) (*loyalty.RewardClaim, *loyalty.C
 	if err := r.Require(loyalty.CustomerNeeds{Coupons: codes}); err != nil {
 		return nil, nil, err
 	}
-	claims, err := r.RewardClaims()
+	claims, err := r.Claims().All()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -108,7 +108,7 @@ func claimToPass(r *engine.Run, reward string) (*loyalty.RewardClaim, *loyalty.C
 // onlyReward is the reward of which the customer has a claim to pass on. It fails
 // with ErrRewardNotFound (160320), and with ErrSeveral.
 func onlyReward(r *engine.Run) (string, error) {
-	claims, err := r.RewardClaims()
+	claims, err := r.Claims().All()
 	if err != nil {
 		return "", err
 	}

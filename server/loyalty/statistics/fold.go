@@ -54,6 +54,8 @@ func (f *fold) add(e *loyalty.FiguredEvent, metric string, key loyalty.FigureKey
 	sum.Add(sum, big.NewInt(n))
 }
 
+// event adds what one event did to the figures, by its effects and not by its name: a purchase
+// may be accepted by several actions, and by none at all when its date comes.
 func (f *fold) event(e *loyalty.FiguredEvent) {
 	f.moves(e)
 	x := e.Effects
@@ -63,6 +65,7 @@ func (f *fold) event(e *loyalty.FiguredEvent) {
 	// who comes back from a suspension was enrolled before
 	if x.Status == loyalty.Active && e.Action != "unsuspend" {
 		f.add(e, enrolments, loyalty.FigureKey{}, 1)
+		f.add(e, enrolments, f.cohort(e, ""), 1)
 	}
 	if x.Transaction != nil {
 		f.purchase(e, e.Transaction, x.Transaction)
@@ -113,6 +116,9 @@ func (f *fold) moves(e *loyalty.FiguredEvent) {
 			continue
 		}
 		f.add(e, metric, loyalty.FigureKey{}, m.Points)
+		if metric == earned || metric == burned {
+			f.add(e, metric, f.cohort(e, ""), m.Points)
+		}
 	}
 }
 
@@ -142,7 +148,7 @@ func (f *fold) purchase(e *loyalty.FiguredEvent, name string, t *loyalty.Transac
 	if f.final(e, of, t) {
 		// as it was bought, also where the same piece tells of a refund of it
 		f.money(e, revenue, of, int64(t.Total+t.Refunded))
-		for _, key := range purchaseKeys(of, false) {
+		for _, key := range f.purchaseKeys(e, of, false) {
 			f.add(e, purchases, key, 1)
 		}
 	}
@@ -184,21 +190,26 @@ func checkoutOf(e *loyalty.FiguredEvent) (of loyalty.FiguredPurchase) {
 
 // money counts an amount, which never is one without its currency.
 func (f *fold) money(e *loyalty.FiguredEvent, metric string, of loyalty.FiguredPurchase, amount int64) {
-	for _, key := range purchaseKeys(of, true) {
+	for _, key := range f.purchaseKeys(e, of, true) {
 		f.add(e, metric, key, amount)
 	}
 }
 
 // purchaseKeys are the figures that a purchase is part of.
-func purchaseKeys(of loyalty.FiguredPurchase, money bool) []loyalty.FigureKey {
+func (f *fold) purchaseKeys(e *loyalty.FiguredEvent, of loyalty.FiguredPurchase, money bool) []loyalty.FigureKey {
 	currency := ""
 	if money {
 		currency = of.Currency
 	}
 	return []loyalty.FigureKey{
 		loyalty.NewFigureKey("", currency, ""), loyalty.NewFigureKey(byCurrency, of.Currency, ""),
-		loyalty.NewFigureKey(byStore, currency, of.Store), loyalty.NewFigureKey(byChannel, currency, of.Channel),
+		loyalty.NewFigureKey(byStore, currency, of.Store), loyalty.NewFigureKey(byChannel, currency, of.Channel), f.cohort(e, currency),
 	}
+}
+
+// cohort is the month in which an event's customer joined, as the programme's calendar has it.
+func (f *fold) cohort(e *loyalty.FiguredEvent, currency string) loyalty.FigureKey {
+	return loyalty.NewFigureKey(byJoined, currency, e.Joined.In(f.location).Format("2006-01"))
 }
 
 // coupon counts a coupon that the event redeemed.

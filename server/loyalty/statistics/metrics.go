@@ -37,6 +37,7 @@ const (
 	byCampaign = "campaign"
 	byCurrency = "currency"
 	byPool     = "pool"
+	byJoined   = "joined" // the month in which the customer's profile was made: their cohort
 )
 
 // The metrics that are folded from the journal.
@@ -57,17 +58,20 @@ const (
 	campaignTaken   = "campaign_points_taken_back"
 )
 
-var bought = []string{byStore, byChannel, byCurrency}
+var (
+	bought = []string{byStore, byChannel, byCurrency}
+	cohort = []string{byJoined}
+)
 
 // metrics lists them.
 var metrics = []Metric{
-	{Name: enrolments, Unit: Count},
-	{Name: purchases, Unit: Count, By: bought},
-	{Name: revenue, Unit: Money, By: bought},
-	{Name: refunds, Unit: Money, By: bought},
-	{Name: earned, Unit: Points},
+	{Name: enrolments, Unit: Count, By: cohort},
+	{Name: purchases, Unit: Count, By: append(cohort, bought...)},
+	{Name: revenue, Unit: Money, By: append(cohort, bought...)},
+	{Name: refunds, Unit: Money, By: append(cohort, bought...)},
+	{Name: earned, Unit: Points, By: cohort},
 	{Name: takenBack, Unit: Points},
-	{Name: burned, Unit: Points},
+	{Name: burned, Unit: Points, By: cohort},
 	{Name: returned, Unit: Points},
 	{Name: expired, Unit: Points},
 	{Name: claims, Unit: Count, By: []string{byReward}},

@@ -91,29 +91,35 @@ func (s *Statistics) Read(ctx context.Context, q Query, more ...Range) ([]Answer
 	return answers, nil
 }
 
-// fill reads the figures of an answer.
+// fill reads the figures of an answer. Where there are more parts than are shown they are read
+// twice: once to find the greatest, and those.
 func (s *Statistics) fill(ctx context.Context, a *Answer, q *Query) error {
 	wanted := loyalty.FigureQuery{Metrics: q.Metric.sources(), By: q.By, First: int(q.Range.First), Last: int(q.Range.Last)}
-	figures, err := s.store.Figures(ctx, wanted)
-	if err != nil {
-		return err
+	v := view{
+		Query: q, periods: a.Periods, currency: s.programmes.Programme().Settings.Currency, known: make([]bool, len(a.Periods)),
+		totals: map[loyalty.FigureKey]*big.Int{}, byKey: map[loyalty.FigureKey]*Series{},
 	}
-	v := view{Query: q, periods: a.Periods, currency: s.programmes.Programme().Settings.Currency, known: make([]bool, len(a.Periods))}
 	if q.Metric.State {
-		whole := figures
-		if wanted.By != "" {
-			wanted.By = ""
-			if whole, err = s.store.Figures(ctx, wanted); err != nil {
-				return err
-			}
+		whole := wanted
+		whole.By = ""
+		v.lastDays = make([]int, len(a.Periods))
+		if err := s.store.Figures(ctx, whole, v.photographed); err != nil {
+			return err
 		}
-		figures = v.last(whole, figures)
 	} else {
 		for i := range v.known {
 			v.known[i] = true
 		}
 	}
-	a.Series, a.LeftOff = v.series(figures)
+	if err := s.store.Figures(ctx, wanted, v.weigh); err != nil {
+		return err
+	}
+	if wanted.Keys, a.LeftOff = v.choose(); len(wanted.Keys) > 0 {
+		if err := s.store.Figures(ctx, wanted, v.count); err != nil {
+			return err
+		}
+	}
+	a.Series = v.series()
 	return nil
 }
 
@@ -149,12 +155,17 @@ func (q *Query) periods() (list []calendar.Day) {
 	return list
 }
 
-// view is how figures become series.
+// view is how figures become series. What it keeps of a part that is not shown is its total:
+// callers name stores and channels, and there may be any number of them.
 type view struct {
 	*Query
 	periods  []calendar.Day
 	currency string
 	known    []bool // of each period: of one without a photograph nothing is
+	lastDays []int  // of each period the day of its last photograph; nil: the metric is no state
+	totals   map[loyalty.FigureKey]*big.Int
+	shown    []*Series
+	byKey    map[loyalty.FigureKey]*Series // nil: there are more parts than are shown, and none was chosen yet
 }
 
 // period is where a day belongs.
@@ -167,43 +178,47 @@ func (v *view) period(day int) int {
 	return at
 }
 
-// last keeps the figures of the last photograph of each period; whole are those of every
-// photograph, whatever is wanted of it.
-func (v *view) last(whole, figures []loyalty.Figure) (kept []loyalty.Figure) {
-	days := make([]int, len(v.periods))
-	for i := range whole {
-		at := v.period(whole[i].Day)
-		v.known[at], days[at] = true, max(days[at], whole[i].Day)
-	}
-	for i := range figures {
-		if f := &figures[i]; days[v.period(f.Day)] == f.Day {
-			kept = append(kept, *f)
-		}
-	}
-	return kept
+// photographed notes the day of a photograph: that of the last one of a period counts.
+func (v *view) photographed(f *loyalty.Figure) {
+	at := v.period(f.Day)
+	v.known[at], v.lastDays[at] = true, max(v.lastDays[at], f.Day)
 }
 
-// series puts figures into the periods, part by part: the greatest first, of money
-// currency by currency, because amounts of two currencies make no sum. Parts are as many
-// as callers have sent names, so that only those that are shown get their periods.
-func (v *view) series(figures []loyalty.Figure) (list []Series, leftOff int) {
-	shown, leftOff := v.greatest(figures)
-	byKey := make(map[loyalty.FigureKey]*Series, len(shown))
-	for _, key := range shown {
-		byKey[key] = v.empty(key)
+// counts says whether a figure does: of a state that of the last photograph of its period.
+func (v *view) counts(f *loyalty.Figure) bool {
+	return v.lastDays == nil || v.lastDays[v.period(f.Day)] == f.Day
+}
+
+// weigh adds a figure to the total of its part: of a state what was there last.
+func (v *view) weigh(f *loyalty.Figure) {
+	if !v.counts(f) {
+		return
 	}
-	for i := range figures {
-		f := &figures[i]
-		if s := byKey[v.key(f)]; s != nil {
-			s.Values[v.period(f.Day)].count(&v.Metric, f)
+	key := v.key(f)
+	total := v.totals[key]
+	if total == nil {
+		total = &big.Int{}
+		v.totals[key] = total
+		if len(v.totals) > maxSeries {
+			v.byKey = nil
+		} else if v.byKey != nil {
+			v.byKey[key] = v.empty(key)
 		}
 	}
-	for _, key := range shown {
-		s := byKey[key]
-		s.sum(v.Metric.State)
-		list = append(list, *s)
+	v.count(f)
+	if v.lastDays != nil && v.period(f.Day) != v.lastKnown() || v.Metric.Unit == Ratio && f.Metric == v.Metric.Of[1] {
+		return
 	}
-	return list, leftOff
+	total.Add(total, &f.Value)
+}
+
+// lastKnown is the last period of which something is known.
+func (v *view) lastKnown() int {
+	last := len(v.known) - 1
+	for last > 0 && !v.known[last] {
+		last--
+	}
+	return last
 }
 
 // key is the part that a figure belongs to.
@@ -215,34 +230,58 @@ func (v *view) key(f *loyalty.Figure) loyalty.FigureKey {
 	return key
 }
 
-// greatest are the parts to show, by their totals, and how many are left off.
-func (v *view) greatest(figures []loyalty.Figure) (shown []loyalty.FigureKey, leftOff int) {
-	last := len(v.known) - 1
-	for v.Metric.State && last > 0 && !v.known[last] {
-		last--
-	}
-	totals := map[loyalty.FigureKey]*Value{}
+// choose makes the series of the parts to show, the greatest first, and gives the keys under
+// which their figures are kept, if they are to be read, and how many parts are left off.
+func (v *view) choose() (keys []loyalty.FigureKey, leftOff int) {
 	// the whole is always shown, also where nothing was counted; of money there is no
 	// currency to show it in
-	if v.By == "" && v.Metric.Unit != Money {
-		totals[loyalty.FigureKey{}] = &Value{}
+	if whole := (loyalty.FigureKey{}); v.By == "" && v.Metric.Unit != Money && v.totals[whole] == nil {
+		v.totals[whole] = &big.Int{}
 	}
-	for i := range figures {
-		key := v.key(&figures[i])
-		if totals[key] == nil {
-			totals[key] = &Value{}
-		}
-		if !v.Metric.State || v.period(figures[i].Day) == last {
-			totals[key].count(&v.Metric, &figures[i])
-		}
-	}
-	shown = slices.SortedFunc(maps.Keys(totals), func(a, b loyalty.FigureKey) int {
-		return cmp.Or(totals[b].N.Cmp(&totals[a].N), strings.Compare(a.String(), b.String()))
+	shown := slices.SortedFunc(maps.Keys(v.totals), func(a, b loyalty.FigureKey) int {
+		return cmp.Or(v.totals[b].Cmp(v.totals[a]), strings.Compare(a.String(), b.String()))
 	})
 	if len(shown) > maxSeries {
 		shown, leftOff = shown[:maxSeries], len(shown)-maxSeries
 	}
-	return shown, leftOff
+	counted := v.byKey
+	v.byKey = make(map[loyalty.FigureKey]*Series, len(shown))
+	for _, key := range shown {
+		s := counted[key]
+		if s == nil {
+			s = v.empty(key)
+		}
+		v.shown, v.byKey[key] = append(v.shown, s), s
+		if counted != nil {
+			continue
+		}
+		keys = append(keys, key)
+		if kept := key; key.Currency != "" && key.Currency == v.currency { // see key
+			kept.Currency = ""
+			keys = append(keys, kept)
+		}
+	}
+	v.totals = nil
+	return keys, leftOff
+}
+
+// count adds a figure of a part that is shown to its series.
+func (v *view) count(f *loyalty.Figure) {
+	if s := v.byKey[v.key(f)]; s != nil && v.counts(f) {
+		s.Values[v.period(f.Day)].count(&v.Metric, f)
+	}
+}
+
+// series are the parts with their totals, the greatest first: what came between the two
+// looks is in them.
+func (v *view) series() []Series {
+	list := make([]Series, len(v.shown))
+	for i, s := range v.shown {
+		s.sum(v.Metric.State)
+		list[i] = *s
+	}
+	slices.SortStableFunc(list, func(a, b Series) int { return b.Total.N.Cmp(&a.Total.N) })
+	return list
 }
 
 // empty is a part without a figure: a period in which nothing happened is shown as 0, one

@@ -146,7 +146,7 @@ func entry(r *engine.Run, e *loyalty.Event) loyalty.PastEntry {
 		p.Effect, p.Currency = e.Effects.Transaction, paidIn(r, e.Transaction)
 		p.Booked = loyalty.Deref(e.Effects.Booked)
 	}
-	for posting := range r.Postings() {
+	for posting := range r.History().Postings() {
 		if posting.Event == e.ID {
 			p.Score += points.Fold([]points.Posting{posting}).Score
 		}
@@ -193,7 +193,7 @@ func spentBefore(r *engine.Run, s *Structure) map[string]int64 {
 		return nil
 	}
 	spent := map[string]int64{}
-	for name, t := range r.PurchasesBefore() {
+	for name, t := range r.History().Purchases() {
 		spent[name] = s.counted(t.State, int64(t.Total), t.Currency())
 	}
 	return spent
@@ -208,8 +208,8 @@ func rebuildTier(r *engine.Run, s *Structure, f *TierFigures) (tierLedger, error
 	v := ViewOf(r)
 	*f = TierFigures{Of: s.of(v.Location), Built: r.Now}
 	l := tierLedger{structure: s, view: v}
-	past := r.Past()
-	for _, e := range r.EarlierEvents() {
+	past := r.History().Past()
+	for _, e := range r.History().Events() {
 		past = append(past, entry(r, e))
 	}
 	for _, p := range past {

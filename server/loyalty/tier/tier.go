@@ -75,6 +75,8 @@ func readStructure(p *programme.Programme, e loyalty.Entity) (*Structure, error)
 	return s, s.check()
 }
 
+// check refuses settings that would say nothing, such as a window of days that does not roll.
+// Ignored in silence, they would look as if they held.
 func (s *Structure) check() error {
 	w := s.Window
 	switch {

@@ -50,6 +50,8 @@ func (r *room) use(ctx context.Context, bytes int64, do func()) error {
 	return nil
 }
 
+// wait takes memory for one hash, or says that there are too many before it. A flood of sign-ins
+// is told at once that it must wait: a line without an end would hold memory of its own.
 func (r *room) wait(ctx context.Context, bytes int64) error {
 	defer r.waiting.Add(-1)
 	if r.waiting.Add(1) > mostWaiting {

@@ -16,31 +16,19 @@ func Confirmed(c *loyalty.Caller, now int64) bool {
 	return !c.ConfirmedAt.IsZero() && now-c.ConfirmedAt.UnixMilli() < ConfirmLife.Milliseconds()
 }
 
-// SetPassword gives a user the password they chose. It fails with ErrConfirmNeeded, or
-// where the password is too short.
-// Their other sessions end: whoever knew the old one is out.
-func (u *Users) SetPassword(ctx context.Context, c *loyalty.Caller, token, password string) error {
+// NewPassword makes what is kept of the password that a user chose. It fails with
+// ErrConfirmNeeded, ErrPasswordOutside, or where the password is too short or too long.
+func (u *Users) NewPassword(ctx context.Context, c *loyalty.Caller, password string) (hash string, err error) {
 	switch {
 	case c.Issuer != "" && c.Password == "":
-		return loyalty.ErrPasswordOutside // else it would outlast the account of the company
+		return "", loyalty.ErrPasswordOutside // else it would outlast the account of the company
 	case !u.confirmed(c) && (c.Password != "" || len(c.Passkeys) > 0):
-		return loyalty.ErrConfirmNeeded
+		return "", loyalty.ErrConfirmNeeded
 	}
 	if err := checkPassword(password); err != nil {
-		return err
+		return "", err
 	}
-	hash, err := u.hasher.hash(ctx, password)
-	if err != nil {
-		return err
-	}
-	_, err = u.store.ChangeUser(ctx, c.ID, func(user *loyalty.User) error {
-		user.Password, user.UpdatedAt = hash, u.now()
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return u.store.EndOtherSessions(ctx, c.ID, HashToken(token))
+	return u.hasher.hash(ctx, password)
 }
 
 // Enrolment is a second factor that is being set up.
@@ -49,7 +37,7 @@ type Enrolment struct {
 	URI    string `json:"uri"` // for an authenticator app
 }
 
-// NewSecondFactor makes a secret to show; it holds once SetSecondFactor has seen a code of it.
+// NewSecondFactor makes a secret to show; it holds once ProvedSecondFactor has seen a code of it.
 func (u *Users) NewSecondFactor(c *loyalty.Caller) (Enrolment, error) {
 	if !u.confirmed(c) {
 		return Enrolment{}, loyalty.ErrConfirmNeeded
@@ -58,28 +46,27 @@ func (u *Users) NewSecondFactor(c *loyalty.Caller) (Enrolment, error) {
 	return Enrolment{secretText.EncodeToString(secret), enrolment(secret, c.Login)}, nil
 }
 
-// SetSecondFactor takes a secret into use that the user's app has a right code of, and
-// gives the recovery codes, this once.
-// Sessions that began without it end.
-func (u *Users) SetSecondFactor(ctx context.Context, c *loyalty.Caller, token, secret, code string) ([]string, error) {
+// SecondFactor is what is kept of one that a user has set up.
+type SecondFactor struct {
+	Secret   []byte
+	Step     int64    // the one of the code that was shown: it is used up
+	Recovery []string // hashes of the recovery codes
+}
+
+// ProvedSecondFactor takes a secret that the user's app has a right code of, and gives what is
+// to be kept, and the recovery codes, this once. It fails with ErrConfirmNeeded or ErrCodeWrong.
+func (u *Users) ProvedSecondFactor(c *loyalty.Caller, secret, code string) (f SecondFactor, recovery []string, err error) {
 	if !u.confirmed(c) {
-		return nil, loyalty.ErrConfirmNeeded
+		return f, nil, loyalty.ErrConfirmNeeded
 	}
 	raw, err := secretText.DecodeString(strings.ToUpper(strings.ReplaceAll(secret, " ", "")))
 	if err != nil || len(raw) < secretSize {
-		return nil, loyalty.ErrCodeWrong.At("secret")
+		return f, nil, loyalty.ErrCodeWrong.At("secret")
 	}
 	at, ok := stepOf(raw, code, u.now(), 0)
 	if !ok {
-		return nil, loyalty.ErrCodeWrong.At("code")
+		return f, nil, loyalty.ErrCodeWrong.At("code")
 	}
-	codes, hashes := newRecovery()
-	_, err = u.store.ChangeUser(ctx, c.ID, func(user *loyalty.User) error {
-		user.TOTP, user.TOTPStep, user.Recovery, user.UpdatedAt = raw, at, hashes, u.now()
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return codes, u.store.EndOtherSessions(ctx, c.ID, HashToken(token))
+	recovery, hashes := newRecovery()
+	return SecondFactor{raw, at, hashes}, recovery, nil
 }

@@ -207,6 +207,8 @@ func (u *Users) Enter(ctx context.Context, token string, from From) (string, err
 	return u.begin(ctx, id, user.Password == "" && len(user.TOTP) == 0 && len(user.Passkeys) == 0, from)
 }
 
+// begin opens a session. Its token is kept as a hash alone, so that who reads the database signs
+// in as no one. Sessions that ended are forgotten here, a day later, so no job is needed.
 func (u *Users) begin(ctx context.Context, user loyalty.ID, confirmed bool, from From) (string, error) {
 	token, hash := NewToken()
 	now := u.now()
@@ -290,6 +292,8 @@ func (u *Users) Confirm(ctx context.Context, token, password, code string) error
 	return u.store.SaveSession(ctx, s)
 }
 
+// proveByCode counts wrong codes where it checks them, under the user's row: tried side by side,
+// they would else share one count.
 func (u *Users) proveByCode(ctx context.Context, id loyalty.ID, code string) error {
 	var refused error
 	_, err := u.store.ChangeUser(ctx, id, func(user *loyalty.User) error {

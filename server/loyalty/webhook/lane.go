@@ -132,16 +132,26 @@ func (l *lane) give(n int) {
 // maxConcurrency is how many messages may be under way to one address.
 const maxConcurrency = 8
 
-// exchange writes what came of messages, and claims others: so many at most.
+// exchange writes what came of messages, and claims others: so many at most. When the program
+// stops, what became of messages is still written, again if it was being written, and nothing
+// is claimed.
 func (l *lane) exchange(ctx context.Context, done []outcome, slots int) (w *loyalty.Webhook, claimed []loyalty.Delivery, err error) {
-	if len(done) == 0 && slots == 0 {
-		return nil, nil, nil
+	if ctx.Err() == nil && len(done)+slots > 0 {
+		w, claimed, err = l.write(ctx, done, slots)
+		if err == nil || ctx.Err() == nil {
+			return w, claimed, err
+		}
 	}
-	if ctx.Err() != nil { // the program stops; what became of messages is still written
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), saveTime)
-		defer cancel()
+	if len(done) == 0 {
+		return nil, nil, ctx.Err()
 	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTime)
+	defer cancel()
+	return l.write(last, done, 0)
+}
+
+// write is the transaction of an exchange.
+func (l *lane) write(ctx context.Context, done []outcome, slots int) (w *loyalty.Webhook, claimed []loyalty.Delivery, err error) {
 	var tell []told
 	err = l.o.Store.WorkWebhook(ctx, l.id, func(tx loyalty.WebhookTx) (err error) {
 		w, claimed, tell = tx.Webhook(), nil, nil

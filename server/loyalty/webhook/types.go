@@ -41,7 +41,7 @@ func Notices() []NoticeType {
 		{loyalty.ProgrammeChanged, json.RawMessage(`{"changes":[{"action":"entity.update","target":"reward/coffee"}],"count":1}`), says(`"changes","count"`,
 			`"changes":{"type":"array","maxItems":100,"items":{"type":"object","required":["action","target"],"properties":{"action":`+aText+`,"target":`+aText+`}}},"count":`+aNumber)},
 		{loyalty.BulkEnded, json.RawMessage(batch + `"reward_claim","target":"coffee","done":1200,"errors":3}`), ended},
-		{loyalty.ImportEnded, json.RawMessage(batch + `"import","target":"0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e04","done":100000,"errors":0}`), ended},
+		{loyalty.ImportEnded, json.RawMessage(batch + `"import","target":"","done":100000,"errors":0}`), ended},
 		{loyalty.JobFailed, json.RawMessage(`{"job":"expiry","done":12,"failed":1}`), says(`"job","done","failed"`, `"job":`+aText+`,"done":`+aNumber+`,"failed":`+aNumber)},
 		{loyalty.LedgerFailed, json.RawMessage(`{"invariants":["I3"]}`), says(`"invariants"`, `"invariants":{"type":"array","items":`+aText+`}`)},
 		{string(tellDisabled), json.RawMessage(`{` + about + `,"since":"2026-03-01T09:30:00Z","failures":7200,"reason":"failing"}`), failing},

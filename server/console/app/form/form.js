@@ -1,5 +1,5 @@
 // The one renderer of forms: a field for each property of a schema. What no field can say is written as JSON.
-import { html } from '../ui.js'
+import { html, useRef } from '../ui.js'
 import { t, lang } from '../words.js'
 import { plain, variants, isTexts, first } from './schema.js'
 import { label, choice, order, formOf, useless } from './labels.js'
@@ -15,12 +15,19 @@ const filled = (v) => v !== undefined && v !== null && v !== '' && !(typeof v ==
 export function Fields({ doc, schema, value = {}, change, path = '', errors = [], without = [], form, lead }) {
   const s = plain(doc, schema)
   const now = value || {}
+  const latest = useRef()
+  latest.current = now
+  // Who fills several fields at once, as a browser does that knows a person, changes the second one before the first was drawn.
+  const put = (name, v) => {
+    latest.current = { ...latest.current, [name]: v }
+    change(latest.current)
+  }
   const kind = form || formOf(s)
   const names = Object.keys(s.properties || {}).filter((n) => !without.includes(n) && !s.properties[n].readOnly && !useless(kind, n, now))
   const needed = new Set((s.required || []).filter((n) => names.includes(n)))
   const [shown, rest] = order(names, needed, kind)
   const one = (name) => html`<${Field} key=${name} doc=${doc} name=${name} schema=${plain(doc, s.properties[name])} needed=${needed.has(name)} value=${now[name]}
-    path=${path ? path + '.' + name : name} errors=${errors} change=${(v) => change({ ...now, [name]: v })} />`
+    path=${path ? path + '.' + name : name} errors=${errors} change=${(v) => put(name, v)} />`
   const busy = rest.filter((n) => filled(now[n]) || of(errors, path ? path + '.' + n : n).length)
   return html`<div class="fields">${lead}${shown.map(one)}
     ${rest.length > 0 && html`<details class="more" open=${busy.length > 0 || undefined}><summary>${t('form.more', { n: rest.length })}</summary><div class="fields">${rest.map(one)}</div></details>`}</div>`
@@ -54,8 +61,10 @@ function Field({ doc, name, schema, needed, value, change, path, errors }) {
 function Texts({ head, help, faults, value = {}, change, wrong, needed }) {
   const all = [...new Set([...lang.all, ...Object.keys(value || {})])]
   const some = Object.values(value || {}).some(Boolean)
+  const latest = useRef()
+  latest.current = value
   const put = (l, text) => {
-    const now = { ...value, [l]: text || undefined }
+    const now = (latest.current = { ...latest.current, [l]: text || undefined })
     change(Object.values(now).some(Boolean) ? now : undefined)
   }
   return html`<fieldset><legend>${head}</legend>${help}${faults}<div class="tongues">

@@ -13,7 +13,7 @@ export const isMoment = (s) => s.format === 'day-or-instant' || s.format === 'da
 export function Input({ schema, name = '', value, change, wrong, needed, id, about, mark }) {
   const set = (e) => change(e.target.value === '' ? undefined : e.target.value)
   const common = { id, 'aria-describedby': about, 'aria-invalid': wrong || undefined, required: needed || undefined, 'aria-label': mark }
-  const open = { ...common, placeholder: schema.example === undefined || typeof schema.example === 'object' ? '' : String(schema.example) }
+  const open = { ...common, placeholder: schema.example === undefined || typeof schema.example === 'object' ? '' : t('form.eg', { v: String(schema.example) }) } // it is no value: nothing is sent of it
   if (schema.enum) {
     return html`<select ...${common} value=${value ?? ''} onChange=${set}>${!(needed && value) && html`<option value="">–</option>`}${schema.enum.map((v) => html`<option value=${v}>${choice(v)}</option>`)}</select>`
   }

@@ -26,6 +26,6 @@ function Bars({ rows }) {
       const name = title(r.title || r.name) || r.id
       const left = at(r.a)
       const told = `${r.starts_at ? day(r.starts_at) : '…'} – ${r.ends_at ? day(r.ends_at) : '…'}`
-      return html`<span>${name} <span class="small">${r.starts_at || r.ends_at ? told : t('calendar.always')}</span></span><div class="line"><a class=${['draft', 'paused'].includes(r.status) || !(r.starts_at || r.ends_at) ? 'draft' : ''} href=${`#/entity/${k}/${id(r.id)}`} aria-label=${`${name}: ${told}`} style=${{ left: left + '%', width: at(r.z) - left + '%' }}></a><u style=${{ left: at(Date.now()) + '%' }}></u></div>`
+      return html`<span><bdi>${name}</bdi> <span class="small">${r.starts_at || r.ends_at ? told : t('calendar.always')}</span></span><div class="line"><a class=${['draft', 'paused'].includes(r.status) || !(r.starts_at || r.ends_at) ? 'draft' : ''} href=${`#/entity/${k}/${id(r.id)}`} aria-label=${`${name}: ${told}`} style=${{ left: left + '%', width: at(r.z) - left + '%' }}></a><u style=${{ left: at(Date.now()) + '%' }}></u></div>`
     })}</div>`)}</section>`
 }

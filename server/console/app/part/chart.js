@@ -39,8 +39,8 @@ export function Chart({ rows, series, title, height = 220, kind = 'lines', first
     <figcaption>${title}</figcaption>
     <div ref=${box} class="chart" aria-hidden="true"></div>
     <details class="data"><summary>${t('chart.table')}</summary>
-      <table><thead><tr><td></td>${series.map((s) => html`<th scope="col" class="right">${s.label}</th>`)}</tr></thead>
-      <tbody>${rows.map((r) => html`<tr><th scope="row">${first(r)}</th>${r.values.map((v) => html`<td class="right">${number(v)}</td>`)}</tr>`)}</tbody></table>
+      <div class="scroll" tabindex="0" role="group" aria-label=${t('chart.table')}><table><thead><tr><td></td>${series.map((s) => html`<th scope="col" class="right">${s.label}</th>`)}</tr></thead>
+      <tbody>${rows.map((r) => html`<tr><th scope="row">${first(r)}</th>${r.values.map((v) => html`<td class="right">${number(v)}</td>`)}</tr>`)}</tbody></table></div>
     </details>
   </figure>`
 }

@@ -19,7 +19,7 @@ export function Purchases({ who, place }) {
     { key: 'refunded', label: t('purchase.refunded'), right: true, cell: (p) => (p.refunded ? money(p.refunded, p.currency) : '–') },
     { key: 'earned', label: t('points.earned'), right: true, cell: (p) => number(p.earned) },
     { key: 'items', label: t('purchase.why'), cell: (p) => html`<details><summary>${t('purchase.items', { n: p.items?.length || 0 })}</summary>
-      <ul>${(p.items || []).map((i) => html`<li>${number(i.quantity, 3)} × ${i.product_name} · ${money(i.subtotal, p.currency)} <${Points} n=${i.points} /></li>`)}</ul><${Tree} events=${p.breakdown || []} /></details>`, text: (p) => p.items?.length },
+      <ul>${(p.items || []).map((i) => html`<li>${number(i.quantity, 3)} × <bdi>${i.product_name}</bdi> · ${money(i.subtotal, p.currency)} <${Points} n=${i.points} /></li>`)}</ul><${Tree} events=${p.breakdown || []} /></details>`, text: (p) => p.items?.length },
   ]
   return html`<${Loaded} of=${all}>${(d) => html`<${Table} answer=${d} columns=${columns} name="purchases" empty=${html`<${Empty} text=${t('purchase.none')} />`} />`}</${Loaded}>`
 }
@@ -56,10 +56,10 @@ export function Progress({ who }) {
   }, [who])
   return html`<${Loaded} of=${all}>${(d) => html`
     ${d.rank && html`<p>${t('rank')}: <strong>${number(d.rank.rank)}</strong> · ${t('points.score')} ${number(d.rank.score)}</p>`}
-    <h2>${t('nav.levels')}</h2>${d.levels.map((l) => html`<div class="rule ${l.current ? 'applied' : ''}"><header><strong>${l.name}</strong><span>${l.structure.name} · ${number(l.figure)} / ${number(l.threshold)}</span></header>
+    <h2>${t('nav.levels')}</h2>${d.levels.map((l) => html`<div class="rule ${l.current ? 'applied' : ''}"><header><strong>${l.name}</strong><span><bdi>${l.structure.name}</bdi> · ${number(l.figure)} / ${number(l.threshold)}</span></header>
       ${l.missing > 0 && html`<span class="small">${t('level.missing', { n: l.missing })}</span>`}${l.current && l.expires_at && html`<span class="small">${t('level.until', { at: day(l.expires_at) })}</span>`}</div>`)}
     <h2>${t('challenges')}</h2>${d.challenges.map((c) => html`<div class="rule"><header><strong>${c.title}</strong><span>${number(c.progress?.percent ?? 100)} %</span></header>
-      <div class="meter"><i style=${{ width: (c.progress?.percent ?? 100) + '%' }}></i></div>${(c.progress?.criteria || []).map((k) => html`<span class="small">${k.label || k.action}: ${number(k.current)} / ${number(k.threshold)} </span>`)}</div>`)}
+      <div class="meter"><i style=${{ width: (c.progress?.percent ?? 100) + '%' }}></i></div>${(c.progress?.criteria || []).map((k) => html`<span class="small"><bdi>${k.label || k.action}</bdi>: ${number(k.current)} / ${number(k.threshold)} </span>`)}</div>`)}
     ${!d.levels.length && !d.challenges.length && html`<${Empty} text=${t('progress.none')} />`}`}</${Loaded}>`
 }
 

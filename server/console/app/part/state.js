@@ -30,9 +30,10 @@ export const Wait = ({ error, left }) => error?.wait > 0 && html`<p class="small
 
 export function Failure({ error, again }) {
   const left = useWait(error)
+  const details = (error.details || []).filter((d) => d.message !== error.message) // said above already
   return html`<div class="failure" role="alert">
     <p><strong>${error.message}</strong></p>
-    ${error.details?.length > 0 && html`<ul>${error.details.map((d) => html`<li><code>${d.field}</code> ${d.message}</li>`)}</ul>`}
+    ${details.length > 0 && html`<ul>${details.map((d) => html`<li><code>${d.field}</code> ${d.message}</li>`)}</ul>`}
     ${error.request && html`<p class="small">${t('error.code')} <a href=${'/docs/errors/' + error.code} target="_blank" rel="noopener">${error.code}</a> · ${t('error.request')} <code>${error.request}</code></p>`}
     <${Wait} error=${error} left=${left} />
     ${error.code === moduleOff && can('configureModule') && html`<p><a class="button" href="#/administration?tab=modules">${t('modules.open')}</a></p>`}
@@ -42,9 +43,9 @@ export function Failure({ error, again }) {
 
 export const Empty = ({ text, children }) => html`<div class="empty"><p>${text}</p>${children}</div>`
 
-// Loaded shows what was read, or why not.
-export function Loaded({ of, children }) {
-  if (of.error) return html`<${Failure} error=${of.error} again=${of.again} />`
+// Loaded shows what was read, or why not. title is for what is a screen of its own: one that could not be read has a heading, too.
+export function Loaded({ of, title, children }) {
+  if (of.error) return html`${title && html`<${Title} text=${title} />`}<${Failure} error=${of.error} again=${of.again} />`
   if (!of.data) return html`<${Loading} />`
   return children(of.data)
 }

@@ -8,11 +8,12 @@ import { Keys } from '../part/keys.js'
 import { Users, Sessions } from '../part/people.js'
 import { Modules, Settings, Jobs } from '../part/running.js'
 import { Audit, FailedRequests } from '../part/trail.js'
+import { Exports } from '../part/exports.js'
 import { System } from '../part/system.js'
 
 const tabs = [
   ['modules', 'listModules', Modules], ['settings', 'getSettings', Settings], ['jobs', 'listJobs', Jobs], ['keys', 'listKeys', Keys],
-  ['users', 'listUsers', Users], ['sessions', 'listSessions', Sessions], ['audit', 'listAudit', Audit], ['failed', 'listFailedRequests', FailedRequests], ['system', 'getSystem', System],
+  ['users', 'listUsers', Users], ['sessions', 'listSessions', Sessions], ['audit', 'listAudit', Audit], ['failed', 'listFailedRequests', FailedRequests], ['exports', 'exportTable', Exports], ['system', 'getSystem', System],
 ]
 
 export default function Administration({ place }) {

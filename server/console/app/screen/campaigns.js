@@ -41,7 +41,7 @@ function Campaign({ name }) {
     const [campaign, figures] = await Promise.all([get('/automation/campaigns/' + id(name)), get(`/automation/campaigns/${id(name)}/statistics`)])
     return { c: campaign.data ?? campaign, s: figures.data }
   }, [name])
-  return html`<p class="crumb"><a href="#/campaigns">${t('nav.campaigns')}</a> ›</p><${Loaded} of=${all}>${({ c, s }) => html`<${Title} text=${c.name}><${Badge} state=${c.status} />
+  return html`<p class="crumb"><a href="#/campaigns">${t('nav.campaigns')}</a> ›</p><${Loaded} of=${all} title=${name}>${({ c, s }) => html`<${Title} text=${c.name}><${Badge} state=${c.status} />
       ${can('previewEvent') && html`<a class="button" href=${'#/tester?action=' + (c.trigger === 'checkout_item' ? 'checkout' : id(c.trigger))}>${t('campaign.purchase')}</a>`}<a class="button" data-edit href=${'#/entity/automation/campaign/' + id(name)}>${t('edit')}</a></${Title}>
     <div class="panel"><${Effects} of=${c} /></div>
     <div class="cards">${['runs', 'customers', 'net', 'points', 'taken_back', 'coupons'].map((f) => html`<${Card} label=${t('campaign.' + f)} value=${number(s[f])} />`)}<${Card} label=${t('campaign.last')} value=${day(s.last_at)} /></div>

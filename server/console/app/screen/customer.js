@@ -1,7 +1,7 @@
 // One customer: figures, what happened, their points by lot, purchases, coupons, progress and data.
 import { html } from '../ui.js'
 import { t, number, day, time } from '../words.js'
-import { get, id } from '../api.js'
+import { get, id, maskedText } from '../api.js'
 import { useLoad } from '../load.js'
 import { filter } from '../router.js'
 import { Loaded, Title, Id } from '../part/state.js'
@@ -13,12 +13,15 @@ import { Acts } from '../part/acts.js'
 
 const tabs = { timeline: Timeline, points: Lots, purchases: Purchases, coupons: Coupons, progress: Progress, data: Data }
 
+// nameOf is what a customer is called; one whose name is masked, by their id.
+const nameOf = (c) => [[c.first_name, c.last_name].filter(Boolean).join(' '), c.handler].find((name) => name && !name.includes(maskedText)) || c.id
+
 export default function Customer({ place }) {
   const who = place.parts[1]
   const tab = tabs[place.query.tab] ? place.query.tab : 'timeline'
   const one = useLoad(() => get('/customers/' + id(who)), [who])
-  return html`<p class="crumb"><a href="#/customers">${t('nav.customers')}</a> ›</p><${Loaded} of=${one}>${({ data: c }) => html`
-    <${Title} text=${[c.first_name, c.last_name].filter(Boolean).join(' ') || c.handler || c.id}><${Acts} c=${c} again=${one.again} /></${Title}>
+  return html`<p class="crumb"><a href="#/customers">${t('nav.customers')}</a> ›</p><${Loaded} of=${one} title=${who}>${({ data: c }) => html`
+    <${Title} text=${nameOf(c)}><${Acts} c=${c} again=${one.again} /></${Title}>
     <p class="actions"><${Id} value=${c.id} /> <${Badge} state=${c.status} /> <span>${c.email || ''}</span> ${(c.labels || []).map((l) => html`<span class="badge">${l}</span> `)}
       <span class="small">${t('customer.since')} ${day(c.created_at)} · ${t('customer.last', { at: time(c.updated_at) })}</span></p>
     <div class="cards">${['spendable', 'reserved', 'pending', 'score', 'spent', 'expired'].map((f) => html`<${Card} label=${t('points.' + f)} value=${number(c[f])} />`)}</div>

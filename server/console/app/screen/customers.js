@@ -11,25 +11,25 @@ import { Bulk } from '../part/bulk.js'
 import { CustomFilters, customOf } from '../part/custom.js'
 import { useChoices } from '../form/input.js'
 
-const asked = ['search', 'status', 'list', 'email', 'cursor', 'offset', 'language', 'score.gte']
+const asked = ['search', 'status', 'list', 'email', 'cursor', 'offset', 'language', 'score.gte', 'sort', 'order']
 
 const nameOf = (c) => [c.first_name, c.last_name].filter(Boolean).join(' ')
 
 export default function Customers({ place }) {
   const q = { ...Object.fromEntries(asked.map((n) => [n, place.query[n]])), ...customOf(place.query) }
-  const { cursor, offset, ...narrowing } = q
+  const { cursor, offset, sort, order, ...narrowing } = q
   const all = useLoad(() => get('/customers', { limit: 50, ...q }), [JSON.stringify(q)])
   const count = useLoad(() => get('/customers/-/count', narrowing), [JSON.stringify(narrowing)])
   const lists = useChoices('list')
   const [adding, add] = useState(null)
   const columns = [
     { key: 'id', label: t('customer.id'), cell: (c) => html`<a href=${'#/customer/' + id(c.id)}><code>${c.id}</code></a>` },
-    { key: 'name', label: t('customer.name'), cell: (c) => nameOf(c) || '–', text: nameOf },
-    { key: 'email', label: t('customer.email') },
+    { key: 'name', label: t('customer.name'), sort: 'last_name', cell: (c) => nameOf(c) || '–', text: nameOf },
+    { key: 'email', label: t('customer.email'), sort: 'email' },
     { key: 'status', label: t('status'), cell: (c) => html`<${Badge} state=${c.status} />` },
     { key: 'spendable', label: t('points.spendable'), right: true, cell: (c) => number(c.spendable) },
     { key: 'score', label: t('points.score'), right: true, cell: (c) => number(c.score) },
-    { key: 'created_at', label: t('customer.since'), cell: (c) => day(c.created_at) },
+    { key: 'created_at', label: t('customer.since'), sort: 'created_at', cell: (c) => day(c.created_at) },
   ]
   const marked = (rows) => can('addToCustomerList') && html`<button onClick=${() => add(rows.map((c) => c.id).join('\n'))}>${t('bulk.add')}</button>`
   const narrowed = Object.values(narrowing).some(Boolean)

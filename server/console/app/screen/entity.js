@@ -30,7 +30,7 @@ export default function Entity({ place }) {
     const found = name ? await get(`/entities/${kind}/${id(name)}`) : null
     return { doc, found: found?.data ?? found }
   }, [kind, name])
-  return html`<${Loaded} of=${both}>${({ doc, found }) => html`<${Editor} key=${`${kind}/${found?.id}/${found?.updated_at}`} doc=${doc} kind=${kind} found=${found} again=${both.again} />`}</${Loaded}>`
+  return html`<${Loaded} of=${both} title=${name || kindName(kind)}>${({ doc, found }) => html`<${Editor} key=${`${kind}/${found?.id}/${found?.updated_at}`} doc=${doc} kind=${kind} found=${found} again=${both.again} step=${place.query.step} />`}</${Loaded}>`
 }
 
 // written are the properties that a form may change; a status that follows from the dates is not among them.
@@ -45,7 +45,7 @@ function written(found, schema, kind) {
 const list = (kind) => ({ 'automation/campaign': '/campaigns', 'rewards/reward': '/rewards', 'coupons/pool': '/rewards?tab=pools' })[kind] || '/programme?type=' + kind
 const kindName = (kind) => (has('type.' + kind) ? t('type.' + kind) : kind)
 
-function Editor({ doc, kind, found, again }) {
+function Editor({ doc, kind, found, again, step }) {
   const schema = plain(doc, { $ref: '#/components/schemas/' + (doc['x-entities'][kind] || doc['x-entities']['custom/{kind}']) })
   const before = written(found, schema, kind)
   const [name, setName] = useState(found?.id || '')
@@ -72,7 +72,7 @@ function Editor({ doc, kind, found, again }) {
       fail(null)
       forgetChoices()
       tell(t('saved'))
-      found ? again() : go(`/entity/${kind}/${id((saved.data ?? saved).id)}`)
+      found ? again() : go(`/entity/${kind}/${id((saved.data ?? saved).id)}${step ? '?step=' + step : ''}`)
     } catch (refused) {
       fail(refused)
       window.scrollTo({ top: 0 })
@@ -98,6 +98,7 @@ function Editor({ doc, kind, found, again }) {
       ${found && tried(kind, found)}
       <button type="button" aria-pressed=${asText} onClick=${() => setText(!asText)}>JSON</button>
       ${found && can('archiveEntity') && !found.archived_at && html`<button class="danger" onClick=${archive}>${t('entity.archive')}</button>`}</${Title}>
+    ${found && step && html`<${Next} kind=${kind} />`}
     ${!found && html`<p class="lead">${first(schema.description)}</p>`}
     ${error && html`<${Failure} error=${error} />`}
     <form onSubmit=${save} class="editor" onKeyDown=${(e) => e.key === 'Enter' && e.ctrlKey && e.currentTarget.requestSubmit()}>
@@ -109,6 +110,13 @@ function Editor({ doc, kind, found, again }) {
     </form>
     ${found && can('getConfiguration') && html`<${Uses} kind=${kind} name=${found.id} />`}
     ${found && can('listAudit') && html`<${History} target=${`${kind}/${found.id}`} />`}`
+}
+
+// Next leads on who came here by the steps of Today.
+const following = { 'rewards/reward': ['campaign', '/entity/automation/campaign?step=2'], 'automation/campaign': ['try', '/tester?action=checkout'] }
+function Next({ kind }) {
+  const [name, to] = following[kind] || []
+  return name && html`<p class="notice good" role="status">${t('saved')}. ${t('steps.' + name)}: <a class="button primary" href=${'#' + to}>${t(`steps.${name}.do`)}</a></p>`
 }
 
 // tried leads to where a thing can be tried.

@@ -1,12 +1,13 @@
 // The ledger: what is owed and when it expires, and the proof that every point adds up.
 import { html, useState } from '../ui.js'
 import { t, number, time } from '../words.js'
-import { get } from '../api.js'
+import { get, can } from '../api.js'
 import { useLoad } from '../load.js'
 import { Loaded, Title, Failure, Loading } from '../part/state.js'
 import { Table } from '../part/table.js'
 import { Badge, Card } from '../part/figures.js'
 import { Chart } from '../part/chart.js'
+import { Metric } from '../part/metric.js'
 
 const figures = ['earned', 'spent', 'expired', 'reserved', 'pending', 'debt', 'outstanding']
 
@@ -35,6 +36,7 @@ export default function Ledger() {
       ${data.months.some((m) => m.month) && html`<div class="panel"><${Chart} title=${t('today.expires')} kind="bars" series=${[{ label: t('points') }]}
         rows=${data.months.filter((m) => m.month).map((m) => ({ at: Date.parse(m.month + '-01T00:00:00Z') / 1000, label: m.month, values: [m.points] }))} /></div>`}
       <${Table} answer=${{ data: data.months }} columns=${columns} name="liability" links=${false} />
+      ${can('getStatistics') && html`<${Metric} metric="points_expired" title=${t('ledger.expired')} />`}
       <p class="small">${t('ledger.at', { at: time(data.at) })}</p>`}</${Loaded}>`
 }
 

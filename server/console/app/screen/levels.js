@@ -1,15 +1,19 @@
 // Levels as ladders, and the board.
 import { html } from '../ui.js'
-import { t, number } from '../words.js'
+import { t, number, time } from '../words.js'
 import { get, can, id } from '../api.js'
+import { filter } from '../router.js'
 import { useLoad } from '../load.js'
 import { Loaded, Title, Empty } from '../part/state.js'
 import { Table } from '../part/table.js'
 
+const periods = ['all', 'year', 'month', 'week', 'day']
+
 export default function Levels({ place }) {
-  const { cursor, offset } = place.query
+  const { cursor, offset, period, customer } = place.query
   const levels = useLoad(() => get('/levels', { limit: 100 }))
-  const board = useLoad(() => get('/customers/leaderboard', { limit: 20, cursor, offset }), [cursor, offset])
+  const reached = useLoad(() => (can('getStatistics') ? members() : null))
+  const board = useLoad(() => get('/customers/leaderboard', { limit: 20, cursor, offset, period }), [cursor, offset, period])
   const columns = [
     { key: 'rank', label: t('rank'), right: true, cell: (r) => number(r.rank) },
     { key: 'handler', label: t('customer.name'), cell: (r) => r.handler || '–' },
@@ -17,17 +21,36 @@ export default function Levels({ place }) {
     { key: 'score', label: t('points.score'), right: true, cell: (r) => number(r.score) },
   ]
   return html`<${Title} text=${t('nav.levels')}><a class="button" href="#/programme?type=tiers/tier">${t('edit')}</a>${can('createEntity') && html`<a class="button primary" href="#/entity/tiers/tier">${t('new.tiers/tier')}</a>`}</${Title}>
-    <div class="split"><section><h2>${t('level.ladders')}</h2><${Loaded} of=${levels}>${({ data }) => html`<${Ladders} levels=${data} />`}</${Loaded}></section>
-    <section><h2>${t('level.board')}</h2><${Loaded} of=${board}>${(d) => html`<${Table} answer=${d} columns=${columns} name="board" />`}</${Loaded}></section></div>`
+    <div class="split"><section><h2>${t('level.ladders')}</h2><${Loaded} of=${levels}>${({ data }) => html`<${Ladders} levels=${data} reached=${reached.data} />`}</${Loaded}></section>
+    <section><h2>${t('level.board')}</h2>
+      <form class="filters" onSubmit=${(e) => (e.preventDefault(), filter({ cursor: '', offset: '', ...Object.fromEntries(new FormData(e.target)) }))}>
+        <label>${t('period')}<select name="period" value=${period || 'all'}>${periods.map((n) => html`<option value=${n}>${t('period.' + n)}</option>`)}</select></label>
+        <label>${t('customer.id')}<input name="customer" value=${customer || ''} /></label><button>${t('show')}</button></form>
+      ${customer && html`<${Standing} key=${customer + period} who=${customer} period=${period} columns=${columns} />`}<${Loaded} of=${board}>${(d) => html`<${Table} answer=${d} columns=${columns} name="board" />`}</${Loaded}></section></div>`
 }
 
-function Ladders({ levels }) {
+// Standing is where one customer stands, and who is next to them.
+function Standing({ who, period, columns }) {
+  const one = useLoad(() => get(`/customers/${id(who)}/leaderboard`, { period, neighbours: 3 }), [who, period])
+  return html`<div class="panel standing"><${Loaded} of=${one}>${({ data }) => html`<p>${t('rank')}: <strong>${data.rank ? number(data.rank) : '–'}</strong> · ${t('points.score')} ${number(data.score)}</p>
+    ${data.neighbours.length > 0 && html`<${Table} answer=${{ data: data.neighbours }} columns=${columns} name="neighbours" links=${false} />`}`}</${Loaded}></div>`
+}
+
+// members are how many were on each level when the figures were photographed last.
+async function members() {
+  const day = (ago) => new Date(Date.now() - ago * 86400000).toISOString().slice(0, 10)
+  const { data } = await get('/admin/statistics', { metric: 'members_by_tier', by: 'tier', interval: 'week', from: day(7), to: day(0) })
+  return data.photographed_at && { at: data.photographed_at, of: Object.fromEntries(data.series.map((s) => [s.name, s.total])) }
+}
+
+function Ladders({ levels, reached }) {
   if (!levels.length) return html`<${Empty} text=${t('level.none')}><a class="button" href="#/entity/tiers/structure">${t('new.tiers/structure')}</a></${Empty}>`
   const structures = [...new Set(levels.map((l) => l.structure.id))]
   return structures.map((s) => {
     const steps = levels.filter((l) => l.structure.id === s).sort((a, b) => b.threshold - a.threshold)
-    return html`<h3>${steps[0].structure.name} <span class="small">${steps[0].structure.base}</span></h3>
+    return html`<h3><bdi>${steps[0].structure.name}</bdi> <span class="small">${steps[0].structure.base}</span></h3>
       <ol class="rules" reversed>${steps.map((l) => html`<li class="rule" ><header><strong>${l.name}</strong><span>≥ ${number(l.threshold)}</span></header>
-        ${Object.entries(l.benefits || {}).map(([k, v]) => html`<span class="small">${k}: ${String(v)} </span>`)}</li>`)}</ol>`
+        ${reached && html`<a class="small members" href=${'#/statistics?metric=members_by_tier&by=tier'} title=${time(reached.at)}>${t('level.members', { n: number(reached.of[l.id] ?? 0) })}</a> `}
+        ${Object.entries(l.benefits || {}).map(([k, v]) => html`<span class="small"><bdi>${k}</bdi>: <bdi>${String(v)}</bdi> </span>`)}</li>`)}</ol>`
   })
 }

@@ -1,5 +1,5 @@
 // Figures of the programme by day, week or month, broken down, against an earlier range.
-import { html } from '../ui.js'
+import { html, useState, useEffect } from '../ui.js'
 import { t, has, number, money, time } from '../words.js'
 import { get, documentOf } from '../api.js'
 import { filter } from '../router.js'
@@ -7,9 +7,11 @@ import { useLoad } from '../load.js'
 import { Loaded, Title, Empty } from '../part/state.js'
 import { Chart } from '../part/chart.js'
 import { Table } from '../part/table.js'
+import { Cohorts } from '../part/cohorts.js'
 
-const parts = ['store', 'channel', 'reward', 'campaign', 'tier', 'currency', 'pool', 'code']
+const parts = ['joined', 'store', 'channel', 'reward', 'campaign', 'tier', 'currency', 'pool', 'code']
 const ago = (days) => new Date(Date.now() - days * 86400000).toISOString().slice(0, 10)
+const firstOf = (months) => { const d = new Date(); d.setUTCMonth(d.getUTCMonth() - months, 1); return d.toISOString().slice(0, 10) }
 const seconds = (day) => Date.parse(day + 'T00:00:00Z') / 1000
 
 // figure writes a value in its unit.
@@ -24,19 +26,26 @@ export default function Statistics({ place }) {
 }
 
 function Figures({ metrics, q }) {
-  const asked = { metric: q.metric || 'points_earned', by: q.by, interval: q.interval || 'day', from: q.from || ago(90), to: q.to || ago(0), compare: q.compare }
-  const all = useLoad(() => get('/admin/statistics', asked), [JSON.stringify(asked)])
-  return html`<form class="filters" onSubmit=${(e) => (e.preventDefault(), filter({ compare: '', ...Object.fromEntries(new FormData(e.target)) }))}>
-      <label>${t('statistics.metric')}<select name="metric" value=${asked.metric} onChange=${(e) => filter({ metric: e.target.value, by: '' })}>${metrics.map((m) => html`<option value=${m}>${named(m)}</option>`)}</select></label>
-      <label>${t('statistics.by')}<select name="by" value=${asked.by || ''}><option value="">–</option>${parts.map((p) => html`<option value=${p}>${t('part.' + p)}</option>`)}</select></label>
-      <label>${t('statistics.interval')}<select name="interval" value=${asked.interval}>${['day', 'week', 'month'].map((i) => html`<option value=${i}>${t('statistics.' + i)}</option>`)}</select></label>
-      <label>${t('from')}<input type="date" name="from" value=${asked.from} /></label><label>${t('to')}<input type="date" name="to" value=${asked.to} /></label>
-      <label class="check"><input type="checkbox" name="compare" value="previous" checked=${asked.compare === 'previous'} /> ${t('statistics.compare')}</label><button>${t('show')}</button>
+  const grid = q.by === 'joined' // by month of joining: months are what it is about
+  const asked = { metric: q.metric || 'points_earned', by: q.by, interval: grid ? 'month' : q.interval || 'day', from: q.from || (grid ? firstOf(11) : ago(90)), to: q.to || ago(0), compare: grid ? undefined : q.compare }
+  const [typed, type] = useState({}) // stays while figures come
+  useEffect(() => type({}), [JSON.stringify(asked)])
+  const now = { ...asked, ...typed }
+  const all = useLoad(async () => {
+    const [{ data }, joined] = await Promise.all([get('/admin/statistics', asked), grid ? get('/admin/statistics', { ...asked, metric: 'enrolments' }) : null])
+    return { data, sizes: joined && Object.fromEntries(joined.data.series.map((s) => [s.name, s.total])) }
+  }, [JSON.stringify(asked)])
+  return html`<form class="filters" onChange=${({ target: f }) => type((was) => ({ ...was, [f.name]: f.type === 'checkbox' ? f.checked && f.value : f.value }))} onSubmit=${(e) => (e.preventDefault(), filter({ compare: '', ...Object.fromEntries(new FormData(e.target)) }))}>
+      <label>${t('statistics.metric')}<select name="metric" value=${now.metric} onChange=${(e) => filter({ metric: e.target.value, by: '' })}>${metrics.map((m) => html`<option value=${m}>${named(m)}</option>`)}</select></label>
+      <label>${t('statistics.by')}<select name="by" value=${now.by || ''}><option value="">–</option>${parts.map((p) => html`<option value=${p}>${t('part.' + p)}</option>`)}</select></label>
+      <label>${t('statistics.interval')}<select name="interval" value=${now.interval}>${['day', 'week', 'month'].map((i) => html`<option value=${i}>${t('statistics.' + i)}</option>`)}</select></label>
+      <label>${t('from')}<input type="date" name="from" value=${now.from} /></label><label>${t('to')}<input type="date" name="to" value=${now.to} /></label>
+      <label class="check"><input type="checkbox" name="compare" value="previous" checked=${now.compare === 'previous'} /> ${t('statistics.compare')}</label><button>${t('show')}</button>
     </form>
-    <${Loaded} of=${all}>${({ data }) => html`<${Shown} data=${data} />`}</${Loaded}>`
+    <${Loaded} of=${all}>${({ data, sizes }) => html`<${Shown} data=${data} sizes=${sizes} />`}</${Loaded}>`
 }
 
-function Shown({ data }) {
+function Shown({ data, sizes }) {
   if (!data.series.length) return html`<${Empty} text=${t('statistics.none')} />`
   const before = data.compare?.series || []
   const earlier = (s) => before.find((b) => b.name === s.name && b.currency === s.currency)
@@ -56,7 +65,7 @@ function Shown({ data }) {
       { key: 'change', label: t('diff.title'), right: true, cell: change, text: change },
     ] : []),
   ]
-  return html`<div class="panel"><${Chart} title=${named(data.metric)} rows=${rows} series=${lines} height=${280} /></div>
+  return html`${sizes && html`<${Cohorts} data=${data} name=${named(data.metric)} figure=${figure} sizes=${sizes} />`}<div class="panel"><${Chart} title=${named(data.metric)} rows=${rows} series=${lines} height=${280} /></div>
     <${Table} answer=${{ data: data.series }} columns=${columns} name=${data.metric} links=${false} />
     ${data.compare && html`<p class="small">${t('statistics.against', { from: data.compare.from, to: data.compare.to })}</p>`}<p class="small">${data.time_zone} · ${time(data.at)}${data.photographed_at ? ' · ' + t('statistics.photographed', { at: time(data.photographed_at) }) : ''}${data.complete ? '' : ' · ' + t('statistics.behind', { n: data.behind })}</p>`
 }

@@ -21,6 +21,10 @@ export default function Tester({ place }) {
     <${Loaded} of=${start}>${({ doc, some }) => html`<${Try} doc=${doc} some=${some} place=${place} again=${start.again} />`}</${Loaded}>`
 }
 
+// paid is what the lines of a purchase come to, in cents; a total that was right stays right when a line is changed.
+const paid = (data) => Math.round(100 * (data.items || []).reduce((sum, line) => sum + (line?.subtotal || 0), 0))
+const totalled = (before, now) => (now.items && now.total === before.total && paid(before) === Math.round(100 * before.total) ? { ...now, total: paid(now) / 100 } : now)
+
 const fresh = () => 'T-' + crypto.randomUUID().slice(0, 8)
 
 // small makes a sample of a purchase that a person can take in: one line with what it needs, and an id of its own.
@@ -83,7 +87,7 @@ function Try({ doc, some, place, again }) {
         <div class="field"><label for="try-action">${t('event.action')}</label><select id="try-action" name="action" value=${action} onChange=${(e) => (set({}), filter({ action: e.target.value }))}>${Object.keys(actions).sort().map((a) => html`<option value=${a}>${has('action.' + a) ? t('action.' + a) + ' – ' : ''}${a}</option>`)}</select></div>
       </div>
       <div class="title"><h2>${t('event.data')}</h2><span class="actions"><button type="button" class="tiny" onClick=${sample}>${t('tester.sample')}</button><button type="button" class="tiny" aria-pressed=${asText} onClick=${() => setText(!asText)}>JSON</button></span></div>
-      ${asText || !own?.properties ? html`<${AsJSON} value=${data} change=${(v) => setData(v || {})} rows=${16} />` : html`<${Fields} doc=${doc} schema=${own} value=${data} change=${setData} errors=${errors} form=${action} />`}
+      ${asText || !own?.properties ? html`<${AsJSON} value=${data} change=${(v) => setData(v || {})} rows=${16} />` : html`<${Fields} doc=${doc} schema=${own} value=${data} change=${(now) => setData(totalled(data, now))} errors=${errors} form=${action} />`}
       <div class="actions save"><button class="primary" title="Ctrl+Enter">${t('tester.preview')}</button>${can('submitEvent') && html`<button type="button" class="danger" onClick=${submit}>${t('tester.submit')}</button>`}</div>
     </form>
     <div>${result.error && html`<${Failure} error=${result.error} />`}

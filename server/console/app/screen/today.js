@@ -25,8 +25,8 @@ export default function Today() {
 // Steps lead from nothing to a purchase that earns; each is done by what it made.
 function Steps({ d }) {
   const steps = [
-    { name: 'reward', done: d.rewards?.length > 0, to: '/entity/rewards/reward' },
-    { name: 'campaign', done: d.campaigns?.length > 0, to: '/entity/automation/campaign' },
+    { name: 'reward', done: d.rewards?.length > 0, to: '/entity/rewards/reward?step=1' },
+    { name: 'campaign', done: d.campaigns?.length > 0, to: '/entity/automation/campaign?step=2' },
     { name: 'try', done: d.members > 0, to: '/tester?action=checkout' },
   ]
   if (!can('createEntity') || steps.every((s) => s.done)) return null

@@ -6,6 +6,55 @@ import (
 	"time"
 )
 
+// Operator compares a field with a value.
+type Operator string
+
+// The operators of the filter grammars.
+const (
+	Eq  Operator = "eq"
+	Ne  Operator = "ne"
+	Gt  Operator = "gt"
+	Gte Operator = "gte"
+	Lt  Operator = "lt"
+	Lte Operator = "lte"
+	In  Operator = "in"
+	Nin Operator = "nin"
+)
+
+// Span is a stretch of time: from its first instant, before its last. A day in
+// a filter is one.
+type Span struct{ From, Before time.Time }
+
+// Condition is one filter, already read: values are string, int64 or time.Time
+// as the field's kind wants; on an instant, In and Nin carry Spans. Several
+// conditions combine with AND.
+type Condition struct {
+	Field    string
+	Operator Operator
+	Values   []any
+}
+
+// Page says which part of a list is wanted. After, where set, is the last entry
+// of the page before (its sort instant and id), and wins over Offset.
+type Page struct {
+	Limit, Offset int
+	After         *Cursor
+	Before        *Cursor // the first entry of the page after, for a previous link
+}
+
+// Cursor is a position in a list ordered by time, then id.
+type Cursor struct {
+	At time.Time
+	ID ID
+}
+
+// Sorting is one key of an order: a field, and which way it goes. What is absent
+// comes last either way.
+type Sorting struct {
+	Field      string
+	Descending bool
+}
+
 // MaxPage bounds a page of a list, in bytes of its text: a page that would be longer
 // ends early. How many entries a page may have says nothing of its size, when one
 // entry is a word and the other a purchase of thousands of lines.

@@ -1,4 +1,6 @@
-package main
+// Package demo is what the demonstration fills a database with: the programme of a shop, and
+// members who do what members do, drawn from a seed.
+package demo
 
 import (
 	"encoding/json"
@@ -10,16 +12,16 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// demoSpan is how far back the demo's events go: a month more than points live, so
+// span is how far back the demo's events go: a month more than points live, so
 // that some are expired.
-const demoSpan = 395 * 24 * time.Hour
+const span = 395 * 24 * time.Hour
 
-// demoCrowd makes what members do. It draws from its seed and from what became of the
+// Crowd makes what members do. It draws from its seed and from what became of the
 // submissions before, nothing else.
-type demoCrowd struct {
+type Crowd struct {
 	dice     *rand.Rand
 	now      time.Time
-	products []demoProduct
+	products []Product
 	members  []*member // those who joined, in their order
 	size     int       // how many will have joined
 	batch    int       // which batch is being drawn
@@ -29,7 +31,7 @@ type demoCrowd struct {
 // member is what the crowd knows of a customer.
 type member struct {
 	name      string
-	country   int       // of demoCountries
+	country   int       // of countries
 	last      time.Time // of their latest event
 	points    int64     // spendable, after the last answer
 	batch     int       // in which they last did something: its answer is not there yet
@@ -44,23 +46,23 @@ type member struct {
 // order is a purchase of a member.
 type order struct {
 	id    string
-	lines []demoLine
+	lines []line
 	taken bool // something was refunded
 }
 
-type demoLine struct {
-	product  demoProduct
+type line struct {
+	product  Product
 	quantity int
 }
 
-// demoCountries are where members live, the language they speak (ISO 639-2), and the
+// countries are where members live, the language they speak (ISO 639-2), and the
 // store they go to.
-var demoCountries = []struct{ code, language, store string }{
+var countries = []struct{ code, language, store string }{
 	{"HU", "hun", "budapest"}, {"ES", "spa", "madrid"}, {"FR", "fra", "lyon"}, {"IE", "eng", "dublin"},
 }
 
-// act is a submission, who makes it, and what to remember once it was accepted.
-type act struct {
+// Act is a submission, who makes it, and what to remember once it was accepted.
+type Act struct {
 	loyalty.Submission
 	member *member
 	learn  func(loyalty.Outcome) // nil: nothing
@@ -68,14 +70,18 @@ type act struct {
 
 type attributes = map[string]any
 
-func newCrowd(seed uint64, size int, now time.Time, products []demoProduct) *demoCrowd {
-	return &demoCrowd{dice: rand.New(rand.NewPCG(seed, 1)), now: now, products: products, size: size}
+// NewCrowd is a crowd of that size, of which none has joined yet.
+func NewCrowd(seed uint64, size int, now time.Time, products []Product) *Crowd {
+	return &Crowd{dice: rand.New(rand.NewPCG(seed, 1)), now: now, products: products, size: size}
 }
 
-func (c *demoCrowd) chance(percent int) bool { return c.dice.IntN(100) < percent }
+// Begin says that the answers to everything drawn so far were learned.
+func (c *Crowd) Begin() { c.batch++ }
 
-// next draws what happens when progress (0 to 1) of the time is over.
-func (c *demoCrowd) next(progress float64) act {
+func (c *Crowd) chance(percent int) bool { return c.dice.IntN(100) < percent }
+
+// Next draws what happens when progress (0 to 1) of the time is over.
+func (c *Crowd) Next(progress float64) Act {
 	joined := 0.1 + progress // everybody is there after nine tenths
 	if len(c.members) == 0 || float64(len(c.members)) < joined*float64(c.size) && len(c.members) < c.size {
 		return c.join(progress)
@@ -96,15 +102,15 @@ func (c *demoCrowd) next(progress float64) act {
 }
 
 // a customer is a member; those who joined early do more.
-func (c *demoCrowd) somebody() *member {
+func (c *Crowd) somebody() *member {
 	return c.members[int(math.Pow(c.dice.Float64(), 1.25)*float64(len(c.members)))]
 }
 
 // act dates what a member does, never in the future and never before what they did
 // last.
-func (c *demoCrowd) act(m *member, progress float64, action string, data attributes) act {
-	begin := c.now.Add(-demoSpan)
-	day := begin.Add(time.Duration(progress * float64(demoSpan))).Truncate(24 * time.Hour)
+func (c *Crowd) act(m *member, progress float64, action string, data attributes) Act {
+	begin := c.now.Add(-span)
+	day := begin.Add(time.Duration(progress * float64(span))).Truncate(24 * time.Hour)
 	at := day.Add(6*time.Hour + time.Duration(c.dice.IntN(15*60*60))*time.Second)
 	if latest := c.now.Add(-time.Duration(1+c.dice.IntN(3600)) * time.Second); at.After(latest) {
 		at = latest
@@ -119,25 +125,25 @@ func (c *demoCrowd) act(m *member, progress float64, action string, data attribu
 	return c.dated(m, at, action, data)
 }
 
-func (c *demoCrowd) dated(m *member, at time.Time, action string, data attributes) act {
+func (c *Crowd) dated(m *member, at time.Time, action string, data attributes) Act {
 	data["effective_timestamp"] = at.UTC().Format(time.RFC3339)
 	raw, _ := json.Marshal(data) // texts, numbers and lists of them
-	return act{Submission: loyalty.Submission{Customer: m.name, Action: action, Data: raw, Operation: demoOperations[action]}, member: m}
+	return Act{Submission: loyalty.Submission{Customer: m.name, Action: action, Data: raw, Operation: operations[action]}, member: m}
 }
 
-// demoOperations are the actions that only an operation of another API causes.
-var demoOperations = map[string]bool{
+// operations are the actions that only an operation of another API causes.
+var operations = map[string]bool{
 	"reward_claim": true, "prize_wheel_spin": true, "quiz_answer": true, "profile_answer": true, "contest_enter": true, "offer_claim": true,
 }
 
 // join enrols the next member; every fifth was brought by another one.
-func (c *demoCrowd) join(progress float64) act {
+func (c *Crowd) join(progress float64) Act {
 	n := len(c.members) + 1
-	country := c.dice.IntN(len(demoCountries))
+	country := c.dice.IntN(len(countries))
 	m := &member{name: fmt.Sprintf("member-%04d", n), country: country, batch: c.batch, done: map[string]bool{}}
 	data := attributes{
 		"email": m.name + "@example.com", "first_name": "Member", "last_name": fmt.Sprintf("%04d", n), "handler": fmt.Sprintf("m%04d", n),
-		"language": demoCountries[country].language, "currency": "EUR", "cf_country": demoCountries[country].code,
+		"language": countries[country].language, "currency": "EUR", "cf_country": countries[country].code,
 		"birth_date": time.Date(1950+c.dice.IntN(55), time.Month(1+c.dice.IntN(12)), 1+c.dice.IntN(28), 0, 0, 0, 0, time.UTC).Format(time.DateOnly),
 	}
 	if n > 3 && c.chance(20) {
@@ -149,8 +155,8 @@ func (c *demoCrowd) join(progress float64) act {
 	return c.act(m, progress, "opt_in", data)
 }
 
-// learned notes what an accepted submission left.
-func (c *demoCrowd) learned(a act, o loyalty.Outcome) {
+// Learned notes what an accepted submission left.
+func (c *Crowd) Learned(a Act, o loyalty.Outcome) {
 	a.member.points = o.Customer.Figures.Spendable()
 	for _, e := range o.Events {
 		if e.Effects == nil || e.Customer != o.Customer.ID {

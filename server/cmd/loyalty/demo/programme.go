@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"context"
@@ -17,21 +17,21 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 )
 
-// demoDocument is the demo's programme: settings, modules, and entities by type and
+// programmeDocument is the demo's programme: settings, modules, and entities by type and
 // id, in the words of the Entities API. A date such as "+20d" is so many days from
 // the demo's day.
 //
-//go:embed demo/programme.json
-var demoDocument []byte
+//go:embed programme.json
+var programmeDocument []byte
 
 // What the demo puts into its pools.
 const (
-	demoGenerated = 2_000
-	demoUploaded  = 300
+	generated = 2_000
+	uploaded  = 300
 )
 
-// demoProgramme is demoDocument, read.
-type demoProgramme struct {
+// Programme is programmeDocument, read.
+type Programme struct {
 	Settings struct {
 		Currency string `json:"currency"`
 		TimeZone string `json:"time_zone"`
@@ -46,9 +46,9 @@ type demoProgramme struct {
 // relativeDay is a date of the document that counts from the demo's day.
 var relativeDay = regexp.MustCompile(`"([+-]\d{1,4})d"`)
 
-// readDemo reads the programme with its dates counted from now.
-func readDemo(now time.Time) (p demoProgramme, err error) {
-	document := relativeDay.ReplaceAllFunc(demoDocument, func(found []byte) []byte {
+// Read reads the programme with its dates counted from now.
+func Read(now time.Time) (p Programme, err error) {
+	document := relativeDay.ReplaceAllFunc(programmeDocument, func(found []byte) []byte {
 		days, _ := strconv.Atoi(string(relativeDay.FindSubmatch(found)[1])) // digits, by the expression
 		return []byte(strconv.Quote(now.AddDate(0, 0, days).Format(time.DateOnly)))
 	})
@@ -59,7 +59,7 @@ func readDemo(now time.Time) (p demoProgramme, err error) {
 }
 
 // changes gives the entities as one series, each after those that it can name.
-func (p demoProgramme) changes() (all []admin.EntityChange) {
+func (p Programme) changes() (all []admin.EntityChange) {
 	as := func(fields json.RawMessage) (json.RawMessage, error) { return fields, nil } // a test holds them against their schemas
 	for _, kind := range action.Registry().EntityTypes() {
 		for _, id := range slices.Sorted(maps.Keys(p.Entities[kind])) {
@@ -69,8 +69,8 @@ func (p demoProgramme) changes() (all []admin.EntityChange) {
 	return all
 }
 
-// found sets up the programme in an empty database, as an administrator would.
-func (p demoProgramme) found(ctx context.Context, office *admin.Admin, dice *rand.Rand) error {
+// Found sets up the programme in an empty database, as an administrator would.
+func (p Programme) Found(ctx context.Context, office *admin.Admin, dice *rand.Rand) error {
 	call := admin.Call{KeyID: admin.CommandLine}
 	settings := admin.SettingsChange{Currency: &p.Settings.Currency, TimeZone: &p.Settings.TimeZone}
 	if _, err := office.SetSettings(ctx, call, settings); err != nil {
@@ -85,7 +85,7 @@ func (p demoProgramme) found(ctx context.Context, office *admin.Admin, dice *ran
 	if _, err := office.ChangeEntities(ctx, call, p.changes(), false); err != nil {
 		return fmt.Errorf("entities: %w", err)
 	}
-	if _, err := office.AddCodes(ctx, call, "coffee-codes", nil, demoGenerated); err != nil {
+	if _, err := office.AddCodes(ctx, call, "coffee-codes", nil, generated); err != nil {
 		return fmt.Errorf("pool coffee-codes: %w", err)
 	}
 	if _, err := office.AddCodes(ctx, call, "thanks-codes", thanksCodes(dice), 0); err != nil {
@@ -98,7 +98,7 @@ func (p demoProgramme) found(ctx context.Context, office *admin.Admin, dice *ran
 func thanksCodes(dice *rand.Rand) []string {
 	const letters = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 	codes := map[string]bool{}
-	for len(codes) < demoUploaded {
+	for len(codes) < uploaded {
 		code := []byte("THANKS-")
 		for range 8 {
 			code = append(code, letters[dice.IntN(len(letters))])
@@ -108,15 +108,15 @@ func thanksCodes(dice *rand.Rand) []string {
 	return slices.Sorted(maps.Keys(codes))
 }
 
-// demoProduct is a product with its price in hundredths of a euro.
-type demoProduct struct {
+// Product is a product with its price in hundredths of a euro.
+type Product struct {
 	id, name, category string
 	price              int
 }
 
-// products are those of the programme, by id.
-func (p demoProgramme) products() ([]demoProduct, error) {
-	var all []demoProduct
+// Products are those of the programme, by id.
+func (p Programme) Products() ([]Product, error) {
+	var all []Product
 	kind := p.Entities[loyalty.ProductType]
 	for _, id := range slices.Sorted(maps.Keys(kind)) {
 		var fields struct {
@@ -127,7 +127,7 @@ func (p demoProgramme) products() ([]demoProduct, error) {
 		if err := json.Unmarshal(kind[id], &fields); err != nil {
 			return nil, fmt.Errorf("product %s: %w", id, err)
 		}
-		all = append(all, demoProduct{id, fields.Name, fields.Category, int(fields.Price*100 + 0.5)})
+		all = append(all, Product{id, fields.Name, fields.Category, int(fields.Price*100 + 0.5)})
 	}
 	return all, nil
 }

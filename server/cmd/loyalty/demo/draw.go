@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"encoding/json"
@@ -8,33 +8,33 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// demoHabits say how often members do what, of a thousand times. What is missing up to
+// habits say how often members do what, of a thousand times. What is missing up to
 // a thousand are visits.
-var demoHabits = []struct {
+var habits = []struct {
 	often int
-	draw  func(*demoCrowd, *member, float64) (act, bool)
+	draw  func(*Crowd, *member, float64) (Act, bool)
 }{
-	{400, func(c *demoCrowd, m *member, p float64) (act, bool) { return c.buy(m, p), true }},
-	{110, (*demoCrowd).claim},
-	{45, (*demoCrowd).review},
-	{90, (*demoCrowd).redeem},
-	{15, (*demoCrowd).pay},
-	{30, (*demoCrowd).takeBack},
-	{30, (*demoCrowd).answer},
-	{30, (*demoCrowd).profile},
-	{25, (*demoCrowd).find},
-	{20, (*demoCrowd).enter},
-	{15, (*demoCrowd).offer},
-	{12, (*demoCrowd).give},
-	{8, (*demoCrowd).goodwill},
-	{3, (*demoCrowd).suspend},
-	{3, (*demoCrowd).unsuspend},
+	{400, func(c *Crowd, m *member, p float64) (Act, bool) { return c.buy(m, p), true }},
+	{110, (*Crowd).claim},
+	{45, (*Crowd).review},
+	{90, (*Crowd).redeem},
+	{15, (*Crowd).pay},
+	{30, (*Crowd).takeBack},
+	{30, (*Crowd).answer},
+	{30, (*Crowd).profile},
+	{25, (*Crowd).find},
+	{20, (*Crowd).enter},
+	{15, (*Crowd).offer},
+	{12, (*Crowd).give},
+	{8, (*Crowd).goodwill},
+	{3, (*Crowd).suspend},
+	{3, (*Crowd).unsuspend},
 }
 
 // draw makes the submission that the n-th of a thousand habits is; false: this member
 // cannot do it now.
-func (c *demoCrowd) draw(m *member, n int, progress float64) (act, bool) {
-	for _, h := range demoHabits {
+func (c *Crowd) draw(m *member, n int, progress float64) (Act, bool) {
+	for _, h := range habits {
 		if n -= h.often; n < 0 {
 			return h.draw(c, m, progress)
 		}
@@ -42,18 +42,18 @@ func (c *demoCrowd) draw(m *member, n int, progress float64) (act, bool) {
 	return c.visit(m, progress), true
 }
 
-func (c *demoCrowd) visit(m *member, progress float64) act {
+func (c *Crowd) visit(m *member, progress float64) Act {
 	return c.act(m, progress, "visit", attributes{"url": "https://shop.example.com/" + c.products[c.dice.IntN(len(c.products))].id, "type": "product"})
 }
 
 // buy is a purchase of one to four lines, in a store or online.
-func (c *demoCrowd) buy(m *member, progress float64) act {
+func (c *Crowd) buy(m *member, progress float64) Act {
 	c.orders++
 	o := &order{id: fmt.Sprintf("order-%06d", c.orders)}
 	total, items := 0, []attributes{}
 	for i := range 1 + c.dice.IntN(4) {
 		p := c.products[(c.dice.IntN(len(c.products)/4)+i*len(c.products)/4)%len(c.products)] // no product twice
-		line := demoLine{p, 1 + c.dice.IntN(8)/6}
+		line := line{p, 1 + c.dice.IntN(8)/6}
 		o.lines = append(o.lines, line)
 		total += p.price * line.quantity
 		items = append(items, attributes{
@@ -61,9 +61,9 @@ func (c *demoCrowd) buy(m *member, progress float64) act {
 			"quantity": line.quantity, "price": money(p.price), "subtotal": money(p.price * line.quantity),
 		})
 	}
-	data := attributes{"transaction_id": o.id, "total": money(total), "currency": "EUR", "country": demoCountries[m.country].code, "items": items}
+	data := attributes{"transaction_id": o.id, "total": money(total), "currency": "EUR", "country": countries[m.country].code, "items": items}
 	if data["channel"] = "online"; c.chance(55) {
-		data["channel"], data["store"] = "store", demoCountries[m.country].store
+		data["channel"], data["store"] = "store", countries[m.country].store
 	}
 	a := c.act(m, progress, "checkout", data)
 	a.learn = func(loyalty.Outcome) { m.orders = append(m.orders, o) }
@@ -75,8 +75,8 @@ func money(hundredths int) json.Number {
 	return json.Number(fmt.Sprintf("%d.%02d", hundredths/100, hundredths%100))
 }
 
-// demoPrices are the rewards that every customer may claim, and what they cost.
-var demoPrices = []struct {
+// prices are the rewards that every customer may claim, and what they cost.
+var prices = []struct {
 	reward string
 	price  int64
 	most   int // claims of one member; 0: any number
@@ -85,10 +85,10 @@ var demoPrices = []struct {
 	{"free-delivery", 60, 1}, {"recipe-book", 40, 1}, {"brewing-guide", 0, 1}, {"enamel-mug", 200, 1}, {"lucky-points", 30, 1}, {"barista-class", 400, 0},
 }
 
-func (c *demoCrowd) claim(m *member, progress float64) (act, bool) {
-	r := demoPrices[c.dice.IntN(len(demoPrices))]
+func (c *Crowd) claim(m *member, progress float64) (Act, bool) {
+	r := prices[c.dice.IntN(len(prices))]
 	if m.suspended || m.points < r.price || r.most > 0 && m.done[r.reward] {
-		return act{}, false
+		return Act{}, false
 	}
 	a := c.act(m, progress, "reward_claim", attributes{"reward": r.reward})
 	a.learn = func(loyalty.Outcome) {
@@ -100,9 +100,9 @@ func (c *demoCrowd) claim(m *member, progress float64) (act, bool) {
 	return a, true
 }
 
-func (c *demoCrowd) review(m *member, progress float64) (act, bool) {
+func (c *Crowd) review(m *member, progress float64) (Act, bool) {
 	if len(m.orders) == 0 {
-		return act{}, false
+		return Act{}, false
 	}
 	o := m.orders[c.dice.IntN(len(m.orders))]
 	words := []string{"Would buy it again.", "Volvería a comprarlo.", "J’en reprendrai.", "Újra megvenném."}
@@ -110,9 +110,9 @@ func (c *demoCrowd) review(m *member, progress float64) (act, bool) {
 }
 
 // redeem uses a coupon: most with a purchase, the others at the counter.
-func (c *demoCrowd) redeem(m *member, progress float64) (act, bool) {
+func (c *Crowd) redeem(m *member, progress float64) (Act, bool) {
 	if len(m.codes) == 0 {
-		return act{}, false
+		return Act{}, false
 	}
 	code := m.codes[len(m.codes)-1] // whether it is taken or too old, it is not tried again
 	m.codes = m.codes[:len(m.codes)-1]
@@ -128,9 +128,9 @@ func (c *demoCrowd) redeem(m *member, progress float64) (act, bool) {
 }
 
 // pay uses a part of a gift card.
-func (c *demoCrowd) pay(m *member, progress float64) (act, bool) {
+func (c *Crowd) pay(m *member, progress float64) (Act, bool) {
 	if len(m.cards) == 0 {
-		return act{}, false
+		return Act{}, false
 	}
 	code := m.cards[0]
 	if m.done[code] {
@@ -141,9 +141,9 @@ func (c *demoCrowd) pay(m *member, progress float64) (act, bool) {
 }
 
 // takeBack refunds a purchase, a product of it, or a part of the price.
-func (c *demoCrowd) takeBack(m *member, progress float64) (act, bool) {
+func (c *Crowd) takeBack(m *member, progress float64) (Act, bool) {
 	if len(m.orders) == 0 || m.orders[len(m.orders)-1].taken {
-		return act{}, false
+		return Act{}, false
 	}
 	o := m.orders[len(m.orders)-1]
 	o.taken = true
@@ -163,26 +163,26 @@ func (m *member) once(what string) bool {
 	return first
 }
 
-func (c *demoCrowd) answer(m *member, progress float64) (act, bool) {
+func (c *Crowd) answer(m *member, progress float64) (Act, bool) {
 	if !m.once("quiz") {
-		return act{}, false
+		return Act{}, false
 	}
 	answers := []string{"ethiopia", "ethiopia", "brazil", "java"}
 	return c.act(m, progress, "quiz_answer", attributes{"quiz": "arabica", "answer": answers[c.dice.IntN(len(answers))]}), true
 }
 
-func (c *demoCrowd) profile(m *member, progress float64) (act, bool) {
+func (c *Crowd) profile(m *member, progress float64) (Act, bool) {
 	question, answers := "drink", []string{"espresso", "filter", "milk"}
 	if !m.once("drink") {
 		if !m.once("cups") {
-			return act{}, false
+			return Act{}, false
 		}
 		question, answers = "cups", []string{"one", "two", "more"}
 	}
 	return c.act(m, progress, "profile_answer", attributes{"flow": "taste", "question": question, "answer": answers[c.dice.IntN(len(answers))]}), true
 }
 
-func (c *demoCrowd) find(m *member, progress float64) (act, bool) {
+func (c *Crowd) find(m *member, progress float64) (Act, bool) {
 	found := []struct {
 		action string
 		data   attributes
@@ -192,42 +192,42 @@ func (c *demoCrowd) find(m *member, progress float64) (act, bool) {
 		{"offline_treasure_code_found", attributes{"treasure_id": "roastery-code", "code": "roast-7"}},
 	}[c.dice.IntN(3)]
 	if !m.once(found.action) {
-		return act{}, false
+		return Act{}, false
 	}
 	return c.act(m, progress, found.action, found.data), true
 }
 
-func (c *demoCrowd) enter(m *member, progress float64) (act, bool) {
+func (c *Crowd) enter(m *member, progress float64) (Act, bool) {
 	count := 1 + c.dice.IntN(2)
 	if m.suspended || m.points < int64(20*count) || !m.once(fmt.Sprint("contest", c.dice.IntN(5))) {
-		return act{}, false
+		return Act{}, false
 	}
 	return c.act(m, progress, "contest_enter", attributes{"contest_id": "espresso-machine", "count": count}), true
 }
 
 // offer claims an offer, or uses the one on whole carts.
-func (c *demoCrowd) offer(m *member, progress float64) (act, bool) {
+func (c *Crowd) offer(m *member, progress float64) (Act, bool) {
 	if c.chance(50) {
 		offers := []string{"cart-forty", "espresso-duo", "press-and-beans"}
 		return c.act(m, progress, "offer_claim", attributes{"offer": offers[c.dice.IntN(len(offers))]}), true
 	}
 	if !m.once(fmt.Sprint("offer", c.dice.IntN(10))) {
-		return act{}, false
+		return Act{}, false
 	}
 	return c.act(m, progress, "offer_redeem", attributes{"offer": "cart-forty"}), true
 }
 
 // give passes a coupon or a claimed mug on to another member.
-func (c *demoCrowd) give(m *member, progress float64) (act, bool) {
+func (c *Crowd) give(m *member, progress float64) (Act, bool) {
 	friend := c.somebody()
 	switch {
 	case friend == m || friend.batch == c.batch || m.suspended:
-		return act{}, false
+		return Act{}, false
 	case m.mugs > 0:
 		m.mugs--
 		return c.act(m, progress, "reward_transfer", attributes{"reward": "enamel-mug", "target": friend.name}), true
 	case len(m.codes) == 0:
-		return act{}, false
+		return Act{}, false
 	}
 	code := m.codes[len(m.codes)-1]
 	m.codes = m.codes[:len(m.codes)-1]
@@ -236,40 +236,40 @@ func (c *demoCrowd) give(m *member, progress float64) (act, bool) {
 	return a, true
 }
 
-func (c *demoCrowd) goodwill(m *member, progress float64) (act, bool) {
+func (c *Crowd) goodwill(m *member, progress float64) (Act, bool) {
 	return c.act(m, progress, "point_add", attributes{"points": 10 + 5*c.dice.IntN(5), "reason": "A late parcel"}), true
 }
 
 // suspend stops a member from spending; not the first one, whom the tour is about.
-func (c *demoCrowd) suspend(m *member, progress float64) (act, bool) {
+func (c *Crowd) suspend(m *member, progress float64) (Act, bool) {
 	if m.suspended || m == c.members[0] {
-		return act{}, false
+		return Act{}, false
 	}
 	m.suspended = true
 	return c.act(m, progress, "suspend", attributes{"reason": "Under review"}), true
 }
 
-func (c *demoCrowd) unsuspend(_ *member, progress float64) (act, bool) {
+func (c *Crowd) unsuspend(_ *member, progress float64) (Act, bool) {
 	for _, m := range c.members {
 		if m.suspended && m.batch != c.batch {
 			m.suspended, m.batch = false, c.batch
 			return c.act(m, progress, "unsuspend", attributes{}), true
 		}
 	}
-	return act{}, false
+	return Act{}, false
 }
 
-// leave is a member who opts out. The n-th is counted from those who joined last.
-func (c *demoCrowd) leave(n int) act {
+// Leave is a member who opts out. The n-th is counted from those who joined last.
+func (c *Crowd) Leave(n int) Act {
 	at := len(c.members) - 1 - n
 	m := c.members[at]
 	c.members = append(c.members[:at:at], c.members[at+1:]...)
 	return c.act(m, 1, "opt_out", attributes{})
 }
 
-// spin is the n-th spin of the wheel. Chance is the system's and not the seed's, so
+// Spin is the n-th spin of the wheel. Chance is the system's and not the seed's, so
 // spins come last: nothing depends on what they bring.
-func (c *demoCrowd) spin(n, of int) act {
+func (c *Crowd) Spin(n, of int) Act {
 	turns := (of + len(c.members) - 1) / len(c.members)
 	m, turn := c.members[n%len(c.members)], n/len(c.members)
 	at := c.now.Add(-time.Duration(8*(turns-1-turn)*24)*time.Hour - time.Duration(1+c.dice.IntN(20*60))*time.Minute)

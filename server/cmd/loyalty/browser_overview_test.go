@@ -1,0 +1,121 @@
+package main
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// digits gives the figure that the page shows there, without what groups it.
+func (b *browsed) digits(find string) int {
+	b.t.Helper()
+	b.until(find)
+	shown := evaluate[string](b, "("+find+").textContent.replace(/[^0-9-]/g, '')")
+	figure, err := strconv.Atoi(shown)
+	assert.NoError(b.t, err, find)
+	return figure
+}
+
+// overview reads on Today what the API says, goes on from there to what waits, and asks the
+// statistics for a figure by its form: the table has what the API answers.
+func (b *browsed) overview() {
+	type ledger struct{ Totals map[string]int }
+	type count struct{ Count int }
+	b.open("/")
+	card := func(to string) string {
+		return `document.querySelector('main .card a[href="#` + to + `"]')?.closest('.card').querySelector('b')`
+	}
+	assert.Equal(b.t, data[count](b, "/customers/-/count").Count, b.digits(card("/customers")))
+	assert.Equal(b.t, data[ledger](b, "/admin/ledger").Totals["outstanding"], b.digits(card("/ledger")))
+	b.send("/events", `{"customer":"member-0006","action":"point_add","data":{"points":40,"reason":"Seen on Today"}}`)
+	b.open("/customers")
+	b.open("/")
+	assert.Equal(b.t, data[ledger](b, "/admin/ledger").Totals["outstanding"], b.digits(card("/ledger")), "what was given just now is in it")
+	b.press(`main .card a[href="#/administration?tab=system"]`)
+	b.until("location.hash.includes('tab=system') && document.querySelector('main h1') && !document.querySelector('main .loading')")
+
+	type series struct {
+		Name  string
+		Total float64
+	}
+	type figures struct{ Series []series }
+	b.open("/statistics")
+	b.fill(map[string]string{"main select[name=metric]": "campaign_points"})
+	b.until("[...document.querySelectorAll('main figcaption')].some((e) => e.textContent === 'Points by campaigns')")
+	b.fill(map[string]string{"main select[name=by]": "campaign", "main select[name=interval]": "month"})
+	b.press("main form.filters button")
+	b.until("location.hash.includes('by=campaign') && [...document.querySelectorAll('main .scroll th')].some((e) => e.textContent === 'Campaign')")
+	query := evaluate[string](b, "location.hash.split('?')[1]")
+	all := data[figures](b, "/admin/statistics?"+strings.ReplaceAll(query, "compare=&", "")).Series
+	assert.NotEmpty(b.t, all)
+	for _, s := range all {
+		row := `[...document.querySelectorAll('main .scroll tbody tr')].find((r) => r.firstElementChild.textContent === ` + quoted(s.Name) + ` && r.firstElementChild.tagName === 'TD')?.children[1]`
+		assert.Equal(b.t, int(s.Total), b.digits(row), s.Name)
+	}
+	assert.Empty(b.t, b.faults())
+}
+
+// ladder makes a level on the screen of the levels, finds it on its ladder, and the board as the
+// API has it.
+func (b *browsed) ladder() {
+	b.open("/levels")
+	b.press(`main a[href="#/entity/tiers/tier"]`)
+	b.until("document.querySelector('form.editor #f-threshold')")
+	b.fill(map[string]string{"#f-structure": "club", "form.editor fieldset textarea[lang=en]": "Diamond", "#f-threshold": "90000"}) // at once
+	b.press("form.editor .save button.primary")
+	b.until("location.hash.startsWith('#/entity/tiers/tier/') && document.querySelector('main h1')?.textContent === 'Diamond'")
+	assert.Contains(b.t, b.api("/levels?limit=100"), "Diamond")
+	b.open("/levels")
+	b.until("document.querySelector('main .rules .rule strong')")
+	assert.Equal(b.t, 90000, b.digits("[...document.querySelectorAll('main .rules .rule')].find((r) => r.querySelector('strong').textContent === 'Diamond')?.querySelector('header > :last-child')"))
+	b.reached()
+	type place struct {
+		ID    string `json:"id"`
+		Score int    `json:"score"`
+	}
+	first := data[[]place](b, "/customers/leaderboard?limit=1")[0]
+	assert.Equal(b.t, first.Score, b.digits("document.querySelector('main .scroll tbody tr td:last-child')"))
+	assert.Equal(b.t, first.ID, evaluate[string](b, "document.querySelector('main .scroll tbody tr code').textContent"))
+	b.fill(map[string]string{"main select[name=period]": "month", "main input[name=customer]": first.ID})
+	b.press("main form.filters button")
+	type standing struct{ Score int }
+	month := data[standing](b, "/customers/"+first.ID+"/leaderboard?period=month")
+	b.until("location.hash.includes('period=month') && document.querySelector('main .standing p')")
+	assert.Contains(b.t, strings.ReplaceAll(evaluate[string](b, "document.querySelector('main .standing p').textContent"), ",", ""), strconv.Itoa(month.Score))
+	assert.Empty(b.t, b.faults())
+}
+
+// reached finds on each step of the ladders how many were there when the figures were photographed.
+func (b *browsed) reached() {
+	type series struct {
+		Name  string
+		Total float64
+	}
+	type figures struct{ Series []series }
+	type level struct{ ID, Name string }
+	members := map[string]int{}
+	for _, s := range data[figures](b, "/admin/statistics?metric=members_by_tier&by=tier").Series {
+		members[s.Name] = int(s.Total)
+	}
+	assert.NotEmpty(b.t, members)
+	for _, l := range data[[]level](b, "/levels?limit=100") {
+		assert.Equal(b.t, members[l.ID], b.digits(`[...document.querySelectorAll('main .rules .rule')].find((r) => r.querySelector('strong').textContent === `+quoted(l.Name)+`)?.querySelector('.members')`), l.Name)
+	}
+}
+
+// exports has a table given to the browser as a file, once the user has proved who they are.
+func (b *browsed) exports() {
+	b.prove()
+	b.open("/administration?tab=exports")
+	b.until("document.querySelector('main select[name=table]')")
+	evaluate[bool](b, "HTMLAnchorElement.prototype.click = function () { window.file = [this.getAttribute('href'), this.download] }, true")
+	b.fill(map[string]string{"main select[name=table]": "lots", "main input[name=from]": "2020-01-01"})
+	b.press("main form.filters button.primary")
+	b.until("window.file")
+	assert.Equal(b.t, "lots.csv", evaluate[string](b, "window.file[1]"))
+	lines := strings.Split(strings.TrimSpace(b.api(strings.TrimPrefix(evaluate[string](b, "window.file[0]"), "/console/api"))), "\n")
+	assert.True(b.t, strings.HasPrefix(lines[0], "key,lot,customer_id,"), lines[0])
+	assert.Greater(b.t, len(lines), 40)
+	assert.Empty(b.t, b.faults())
+}

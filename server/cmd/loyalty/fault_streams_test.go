@@ -1,0 +1,92 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// dropped opens so many streams of the feed at once, has each tell its first row, and goes
+// away in the middle: the connection is cut, nothing is said.
+func dropped(t *testing.T, g *ground, address string, atOnce int) {
+	t.Helper()
+	var wait sync.WaitGroup
+	for i := range atOnce {
+		wait.Go(func() {
+			for until := time.Now().Add(patience); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
+				if drop(t, g, address, []string{"text/event-stream", "application/x-ndjson"}[i%2]) {
+					return
+				}
+			}
+			t.Error("no place becomes free for a stream")
+		})
+	}
+	wait.Wait()
+}
+
+// drop says whether there was a place.
+func drop(t *testing.T, g *ground, address, form string) bool {
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	c := newWarehouse(t, g.key).client
+	defer c.CloseIdleConnections()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/events/feed?wait=25", nil)
+	if err != nil {
+		t.Error(err)
+		return true
+	}
+	r.Header.Set("Accept", form)
+	response, err := c.Do(r)
+	if err != nil {
+		t.Error(err)
+		return true
+	}
+	defer response.Body.Close()
+	if response.StatusCode == http.StatusServiceUnavailable { // those who left are noticed in a moment
+		return false
+	}
+	line, err := bufio.NewReader(response.Body).ReadString('\n')
+	if response.StatusCode != http.StatusOK || err != nil || line == "" {
+		t.Errorf("%d %v %q", response.StatusCode, err, line)
+	}
+	return true
+}
+
+// TestFaultStreams: of a thousand streams that were opened and dropped nothing is left, neither
+// a goroutine nor a descriptor.
+func TestFaultStreams(t *testing.T) {
+	onBoth(t, anyPostgres, func(t *testing.T, g *ground) {
+		g.env = append(g.env, "LOYALTY_MANAGE=127.0.0.1:0", "LOYALTY_LOG=text,info")
+		s, c := g.start(t), newCaller(t, g.key)
+		becomesReady(t, s, c)
+		enrol(t, c, s.address, "member-1")
+		at := managed(t, s)
+		rest := func() (goroutines, descriptors float64) {
+			f := scrape(t, at)
+			goroutines, _ = f.value("go_goroutines")
+			descriptors, _ = f.value("process_open_fds")
+			return goroutines, descriptors
+		}
+		const atOnce, streams = 50, 1000
+		dropped(t, g, s.address, atOnce) // every pool has been in use
+		time.Sleep(2 * time.Second)
+		goroutines, descriptors := rest()
+		for range streams / atOnce {
+			dropped(t, g, s.address, atOnce)
+		}
+		var g2, d2 float64
+		require.Eventually(t, func() bool {
+			g2, d2 = rest()
+			return g2 <= goroutines+2 && d2 <= descriptors+2 // a job may be under way
+		}, patience, 100*time.Millisecond, s.log())
+		t.Logf("figures: over %d streams goroutines %.0f → %.0f, descriptors %.0f → %.0f", streams, goroutines, g2, descriptors, d2)
+		require.Equal(t, 0, s.stop(terminate), s.log())
+	})
+}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// strict has every command say what it wants where it was called otherwise. A group of commands
+// refuses a misspelt one: to answer with help would look like success to the timer that was to
+// make a backup.
+func strict(c *cobra.Command) {
+	for _, sub := range c.Commands() {
+		strict(sub)
+	}
+	if c.HasParent() && c.HasSubCommands() && !c.Runnable() {
+		c.DisableFlagsInUseLine = true
+		c.RunE = group
+		return
+	}
+	if wants := c.Args; wants != nil && c.HasParent() {
+		c.Args = func(cmd *cobra.Command, args []string) error {
+			if err := wants(cmd, args); err != nil {
+				return fmt.Errorf("%w; it is called as: %s", err, cmd.UseLine())
+			}
+			return nil
+		}
+	}
+}
+
+// group is a command that has others and does nothing itself.
+func group(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return cmd.Help()
+	}
+	var names []string
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+		}
+	}
+	return coded{codeUsage, fmt.Errorf("unknown command %q for %q; there are %s", args[0], cmd.CommandPath(), strings.Join(names, ", "))}
+}

@@ -1,0 +1,119 @@
+package server_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/store/storetest"
+)
+
+// TestPersonalDataIsMasked: without the right, no answer has what names a person; all
+// else is as it was.
+func TestPersonalDataIsMasked(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		p := openConsole(t, url)
+		for _, event := range []string{
+			`"opt_in","data":{"email":"canary@shop.test","first_name":"Canaryfirst","last_name":"Canarylast","handler":"canaryhandle","birth_date":"1990-05-17"}`,
+			`"profile","data":{"labels":["canarylabel"],"external_ids":{"crm":"canary-417"}}`,
+			`"point_add","data":{"points":5,"reason":"canaryreason"}`,
+			`"checkout","data":{"transaction_id":"T-1","total":10,"items":[{"product_id":"p-1","product_name":"Coffee","product_url":"https://shop.test/1","quantity":1,"subtotal":10}]}`,
+		} {
+			done(p.house, "/events", `{"customer":"member-1","action":`+event+`}`)
+		}
+		sees, not := p.enter("sees", loyalty.RoleOperator, true), p.enter("sees-not", loyalty.RoleOperator, false)
+		all, found := everyOperation(t), 0
+		for i := range all {
+			o := &all[i]
+			if o.method != http.MethodGet {
+				continue
+			}
+			target := bridged + strings.ReplaceAll(strings.ReplaceAll(o.target(t), "member-1001", "member-1"), "T-1001", "T-1")
+			if o.OperationID == "followEvents" {
+				target += "?include=personal"
+			}
+			open, masked, unasked := sees.ask(http.MethodGet, target, "", "X-Personal-Data", "show"), not.get(target), sees.get(target)
+			require.Equal(t, []int{open.status, open.status}, []int{masked.status, unasked.status}, target)
+			require.NotContains(t, strings.ToLower(unasked.body), "canary", o.OperationID+": it was not asked for")
+			if strings.Contains(strings.ToLower(open.body), "canary") {
+				found++
+			}
+			require.NotContains(t, strings.ToLower(masked.body), "canary", o.OperationID)
+			if o.OperationID == "getCustomerPoints" {
+				require.JSONEq(t, open.body, masked.body)
+			}
+		}
+		require.Greater(t, found, 3, "the canaries were not seen by who may")
+		require.Contains(t, not.get(bridged+"/customers/member-1").body, "•••")
+		refusal := not.ask(http.MethodGet, bridged+"/customers/member-1", "", "X-Personal-Data", "show")
+		require.Equal(t, []any{http.StatusForbidden, 190651}, []any{refusal.status, refusal.fault(t).Code})
+		p.shownIsNoted(sees)
+		p.programmeIsNoPerson(not)
+
+		// A table leaves with personal data on demand only, and to who may see them.
+		sees, not = p.enter("owner.sees", loyalty.RoleOwner, true), p.enter("owner.sees-not", loyalty.RoleOwner, false)
+		const table, personally = "/admin/exports/customers?format=csv", "&personal=true"
+		require.NotContains(t, not.get(bridged+table).body, "canary")
+		refused := not.get(bridged + table + personally)
+		require.Equal(t, http.StatusForbidden, refused.status, refused.body)
+		require.Equal(t, 190651, refused.fault(t).Code)
+		require.Contains(t, sees.get(bridged+table+personally).body, "canary")
+	})
+}
+
+// shownIsNoted: each answer that names a person is in the audit trail, by the customer's internal
+// id and without what was searched for; what names nobody is not.
+func (p *people) shownIsNoted(v *visitor) {
+	t := p.t
+	shown := func() []string {
+		var lines []string
+		for _, row := range p.get("/admin/audit?limit=100&action=personal.show").json(t)["data"].([]any) {
+			e := row.(map[string]any)
+			require.Equal(t, []any{v.login, "user"}, []any{e["key_id"], e["actor_kind"]})
+			after, err := json.Marshal(e["after"])
+			require.NoError(t, err)
+			lines = append(lines, e["target"].(string)+" "+string(after))
+		}
+		return lines
+	}
+	show := func(target string, headers ...string) answer {
+		return v.ask(http.MethodGet, bridged+target, "", append([]string{"X-Personal-Data", "show"}, headers...)...)
+	}
+	before := len(shown())
+	require.Contains(t, show("/customers/member-1").body, "canary@shop.test")
+	who, err := p.store.Customer(t.Context(), "member-1")
+	require.NoError(t, err)
+	lines := shown()
+	require.Len(t, lines, before+1)
+	require.Equal(t, `/customers/`+who.ID.String()+` {"operation":"getCustomer"}`, lines[0])
+	require.Contains(t, show("/customers?email=canary@shop.test&limit=5").body, "Canaryfirst")
+	require.Equal(t, `/customers {"operation":"listCustomers","query":["email","limit"]}`, shown()[0])
+	before = len(shown())
+	require.Equal(t, http.StatusOK, show("/customers/member-1/points").status)
+	require.Equal(t, http.StatusOK, show("/customers?email=nobody@shop.test").status)
+	require.Equal(t, http.StatusNotFound, show("/customers/nobody").status)
+	require.Len(t, shown(), before, "nobody was shown")
+	rows := show("/events/feed?include=personal", "Accept", "application/x-ndjson")
+	require.Contains(t, rows.body, "canary")
+	require.Len(t, shown(), before+1, "one line for a stream")
+	require.NotContains(t, strings.ToLower(p.get("/admin/audit?limit=100").body), "canary")
+}
+
+// programmeIsNoPerson: an attribute of the programme that has the name of what is personal is no
+// person's, and who changes it gets back what is there.
+func (p *people) programmeIsNoPerson(v *visitor) {
+	t := p.t
+	done(p.house, "/admin/modules/custom_events", `{"enabled":true}`)
+	const action = `{"id":"tasting","name":"tasting","schema":{"type":"object","properties":{"email":{"type":"string"},"labels":{"type":"array","items":{"type":"string"}}}}}`
+	require.Equal(t, http.StatusCreated, p.post("/entities/custom-events/action", action).status)
+	for _, target := range []string{"/entities/custom-events/action/tasting", "/admin/configuration"} {
+		want, got := p.unchecked(http.MethodGet, target), v.get(bridged+target)
+		require.Contains(t, want.body, `"email":{"type":"string"}`, target)
+		require.Equal(t, took.ReplaceAllString(want.body, ""), took.ReplaceAllString(got.body, ""), target)
+	}
+	require.Contains(t, v.get(bridged+"/entities/core/customer/member-1").body, "•••")
+}

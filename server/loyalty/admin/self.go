@@ -1,0 +1,53 @@
+package admin
+
+import (
+	"context"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/user"
+)
+
+// proofRecord tells in the audit trail whether a user has something to sign in by, and never what.
+type proofRecord struct {
+	Password     *bool `json:"password,omitempty"`
+	SecondFactor *bool `json:"second_factor,omitempty"`
+}
+
+// SetPassword gives a user the password they chose, as user.NewPassword made it. Sessions that
+// began with the one before are the caller's matter.
+func (o *Users) SetPassword(ctx context.Context, id loyalty.ID, hash string) error {
+	return o.ofSelf(ctx, id, func(r *adminRun, u *loyalty.User) error {
+		had, has := u.Password != "", true
+		u.Password = hash
+		return r.audit("user.set_password", u.Login, proofRecord{Password: &had}, proofRecord{Password: &has})
+	})
+}
+
+// SetSecondFactor takes a second factor into use, in the place of the one before. Sessions that
+// began without it are the caller's matter.
+func (o *Users) SetSecondFactor(ctx context.Context, id loyalty.ID, f user.SecondFactor) error {
+	return o.ofSelf(ctx, id, func(r *adminRun, u *loyalty.User) error {
+		had, has := len(u.TOTP) > 0, true
+		u.TOTP, u.TOTPStep, u.Recovery = f.Secret, f.Step, f.Recovery
+		return r.audit("user.set_second_factor", u.Login, proofRecord{SecondFactor: &had}, proofRecord{SecondFactor: &has})
+	})
+}
+
+// ofSelf changes a user in their own name.
+func (o *Users) ofSelf(ctx context.Context, id loyalty.ID, edit func(*adminRun, *loyalty.User) error) error {
+	_, err := change(ctx, o.admin, Call{KeyID: CommandLine}, func(r *adminRun) (loyalty.User, error) {
+		u, found, err := r.User(id)
+		if err == nil && !found {
+			err = loyalty.ErrUserNotFound
+		}
+		if err != nil {
+			return u, err
+		}
+		r.call.KeyID, u.UpdatedAt = u.KeyID(), r.now
+		if err := edit(r, &u); err != nil {
+			return u, err
+		}
+		return u, r.SaveUser(u)
+	}, asItIs)
+	return err
+}

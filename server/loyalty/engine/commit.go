@@ -1,0 +1,213 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// attempts is how often a single submission is tried against other writers.
+const attempts = 12
+
+// batchTime bounds one transaction, waiting for locks included.
+const batchTime = 10 * time.Second
+
+// process commits a batch. When another writer was faster, the whole batch is
+// tried again under its customers' locks; when it still cannot be written, every
+// submission is tried on its own, so that none can hurt another. Customers over whom
+// nodes fight are locked from the start. It gives the failure that ended the work; the
+// tickets have it too, but for errLarge and ErrMuch: then nothing was tried.
+func (e *Engine) process(ctx context.Context, tickets []*Ticket) error {
+	if len(tickets) == 0 {
+		return nil
+	}
+	locked := slices.ContainsFunc(tickets, func(t *Ticket) bool { return e.fought.has(t.needs.Ref) })
+	err := e.once(ctx, tickets, locked)
+	if errors.Is(err, errLarge) || errors.Is(err, loyalty.ErrMuch) {
+		return err
+	}
+	for _, t := range tickets {
+		t.movable = false
+	}
+	if !locked && errors.Is(err, loyalty.ErrBatchConflict) {
+		for _, t := range tickets {
+			e.fought.note(t.needs.Ref)
+		}
+	}
+	if err != nil && len(tickets) > 1 {
+		if errors.Is(err, loyalty.ErrBatchConflict) {
+			err = e.once(ctx, tickets, true)
+		}
+		if err != nil && repeatable(err) {
+			return e.alone(ctx, tickets)
+		}
+	}
+	for n := 1; n < attempts && errors.Is(err, loyalty.ErrBatchConflict); n++ {
+		time.Sleep(rand.N(time.Duration(n) * time.Millisecond))
+		err = e.once(ctx, tickets, true)
+	}
+	if err != nil {
+		fail(tickets, err)
+	}
+	return err
+}
+
+// alone tries every submission on its own, as long as the database is there.
+func (e *Engine) alone(ctx context.Context, tickets []*Ticket) error {
+	for i := range tickets {
+		if err := e.process(ctx, tickets[i:i+1]); err != nil && !repeatable(err) {
+			fail(tickets[i+1:], err)
+			return err
+		}
+	}
+	return nil
+}
+
+func fail(tickets []*Ticket, err error) {
+	for _, t := range tickets {
+		t.result = loyalty.Result{Err: loyalty.OutcomeError(err)}
+	}
+}
+
+// repeatable says whether nothing was written for certain. A database that is
+// away is not asked again for each submission of a batch.
+func repeatable(err error) bool {
+	return !errors.Is(err, loyalty.ErrOutcomeUnknown) && !errors.Is(err, loyalty.ErrDatabaseAway) && !errors.Is(err, context.DeadlineExceeded)
+}
+
+func (e *Engine) once(ctx context.Context, tickets []*Ticket, locked bool) error {
+	ctx, cancel := context.WithTimeout(ctx, batchTime)
+	defer cancel()
+	return e.complete(ctx, tickets, locked, func(b *batch) (*loyalty.Writes, error) { return b.result(), nil })
+}
+
+// errIncomplete ends an attempt whose rules came upon something not loaded.
+var errIncomplete = errors.New("more must be loaded")
+
+// complete decides the tickets on what they need, loading again as long as their
+// rules come upon something that was not loaded.
+func (e *Engine) complete(ctx context.Context, tickets []*Ticket, locked bool, result func(*batch) (*loyalty.Writes, error)) error {
+	for {
+		err := e.attempt(ctx, tickets, locked, result)
+		if !errors.Is(err, errIncomplete) {
+			return err
+		}
+	}
+}
+
+// attempt decides on kept customers where it can, and else loads. A conflict on kept rows is
+// told apart: they were not up to date, and will be asked less often for a while.
+func (e *Engine) attempt(ctx context.Context, tickets []*Ticket, locked bool, result func(*batch) (*loyalty.Writes, error)) (err error) {
+	n := needs(tickets, e.Now()) // one instant: what is due then is what was loaded
+	n.Locked = locked
+	n.Apart = !locked && slices.ContainsFunc(tickets, func(t *Ticket) bool { return t.large || t.sub.Heavy() })
+	n.Reading = slices.ContainsFunc(tickets, func(t *Ticket) bool { return t.preview })
+	n.Light = !locked && slices.ContainsFunc(tickets, func(t *Ticket) bool { return t.movable })
+	if known := e.kept.find(&n); known != nil {
+		err := e.on(ctx, tickets, n, known, result)
+		if errors.Is(err, loyalty.ErrBatchConflict) {
+			e.kept.miss(&n)
+			for _, t := range tickets {
+				e.fought.note(t.needs.Ref)
+			}
+		} else if !errors.Is(err, errUnsure) {
+			return err
+		}
+	}
+	return e.on(ctx, tickets, n, nil, result)
+}
+
+// errUnsure ends an attempt on kept customers that came to something which no guard checks,
+// such as a refusal: it is decided on what is loaded.
+var errUnsure = errors.New("what was decided on kept rows must be decided on loaded ones")
+
+// on decides the tickets on what is known of their customers; nil: on what is loaded now.
+func (e *Engine) on(ctx context.Context, tickets []*Ticket, n loyalty.Needs, known *loyalty.Loaded, result func(*batch) (*loyalty.Writes, error)) (err error) {
+	decided := false
+	timed := watch{began: time.Now()}
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = Panicked(fault, decided)
+		}
+		if !n.Reading && !errors.Is(err, errIncomplete) && !errors.Is(err, errLarge) && !errors.Is(err, loyalty.ErrMuch) && !errors.Is(err, errUnsure) {
+			e.observer.Tried(timed.attempt(len(tickets), err))
+		}
+		if e.tracer != nil {
+			e.traced(tickets, &timed, n.Reading, err)
+		}
+	}()
+	var b *batch
+	var w *loyalty.Writes
+	loads := n
+	if known != nil {
+		loads = loyalty.Needs{Now: n.Now}
+	}
+	err = e.store.Within(ctx, loads, func(l *loyalty.Loaded) (*loyalty.Writes, error) {
+		timed.loaded = time.Now()
+		defer func() { timed.decided = time.Now() }()
+		if known != nil {
+			l = known
+		}
+		if findLarge(tickets, l) {
+			return nil, errLarge
+		}
+		b = newBatch(&e.rulebook, l, n)
+		b.ctx = ctx
+		if err := b.runAll(tickets); err != nil {
+			return nil, err
+		}
+		if known != nil && !b.rests(tickets) {
+			return nil, errUnsure
+		}
+		var err error
+		w, err = result(b)
+		decided = err == nil
+		return w, err
+	})
+	if err == nil && !n.Reading {
+		e.kept.note(w, known != nil, b.left)
+	}
+	return err
+}
+
+// Panicked is the error of a fault of ours in the worker: it ends its batch, never
+// the process. Once there was something to write it may be written.
+func Panicked(fault any, decided bool) error {
+	err := fmt.Errorf("panic: %v\n%s", fault, debug.Stack())
+	if decided {
+		return fmt.Errorf("%w: %w", loyalty.ErrOutcomeUnknown, err)
+	}
+	return err
+}
+
+// traced tells of a try whose callers are followed.
+func (e *Engine) traced(tickets []*Ticket, w *watch, preview bool, err error) {
+	var callers []any
+	for i, t := range tickets {
+		// those of a bulk have one caller
+		if t.caller != nil && (i == 0 || t.caller != tickets[i-1].caller) {
+			callers = append(callers, t.caller)
+		}
+	}
+	if len(callers) == 0 {
+		return
+	}
+	b := Traced{Attempt: w.attempt(len(tickets), err), Began: w.began, Outcome: tracedCommitted}
+	switch {
+	case errors.Is(err, errIncomplete), errors.Is(err, errLarge), errors.Is(err, loyalty.ErrMuch):
+		b.Outcome = tracedIncomplete
+	case errors.Is(err, loyalty.ErrBatchConflict):
+		b.Outcome = tracedConflict
+	case err != nil:
+		b.Outcome = TracedFailed
+	case preview:
+		b.Outcome = tracedPreview
+	}
+	e.tracer.Batch(callers, b)
+}

@@ -1,0 +1,70 @@
+package engine
+
+import (
+	"encoding/json"
+	"maps"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// Parts gives the submitted attributes as they are stored, line items apart;
+// items is nil where none were sent.
+func (r *Run) Parts() (own Parts, items []Parts) { return r.stored.own, r.stored.lists["items"] }
+
+// Attributes names the attributes that the contract declares for an action.
+func (r *Run) Attributes(action string) map[string]loyalty.Attribute {
+	shape, ok := r.batch.rules.contract.Shape(action)
+	if !ok {
+		return nil
+	}
+	return shape.Attributes
+}
+
+// Undeclared gives the attributes that the contract does not declare, which are
+// the caller's own: those that the programme declares are among them.
+func (r *Run) Undeclared() map[string]json.RawMessage {
+	declared := r.Attributes(r.Event.Action)
+	own := maps.Clone(r.Data)
+	maps.DeleteFunc(own, func(name string, _ json.RawMessage) bool {
+		_, ok := declared[name]
+		return ok && !r.Programme.Adds(r.Event.Action, name)
+	})
+	return own
+}
+
+// Record puts other attributes on the row of the run's own event than were sent,
+// such as the result of a spin. Conditions see these too. None of them may name
+// a person.
+func (r *Run) Record(data any) {
+	r.Event.Data = loyalty.JSON(data)
+	var sent map[string]json.RawMessage
+	if json.Unmarshal(r.Event.Data, &sent) == nil {
+		r.Data = sent // a new map: the one that was sent is shared by every attempt
+	}
+}
+
+// FillIn adds to the submitted event an attribute that was left out, so that the
+// journal and the rules know what it was about.
+func (r *Run) FillIn(attribute, value string) error {
+	r.Data = maps.Clone(r.Data) // the one that was sent is shared by every attempt
+	if r.Data == nil {
+		r.Data = map[string]json.RawMessage{}
+	}
+	r.Data[attribute] = loyalty.JSON(value)
+	if r.Event.As != "" {
+		return nil // the row of another action, which applies a held event
+	}
+	data := map[string]json.RawMessage{}
+	if err := json.Unmarshal(r.Event.Data, &data); err != nil {
+		return err
+	}
+	data[attribute] = loyalty.JSON(value)
+	r.Event.Data = loyalty.JSON(data)
+	return nil
+}
+
+// CheckData holds attributes of an action against the contract, as if they were sent.
+func (r *Run) CheckData(action string, data json.RawMessage) error {
+	_, err := r.batch.rules.contract.Check(action, data, "data")
+	return err
+}

@@ -1,0 +1,312 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"slices"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/points"
+)
+
+// runAll decides the tickets in order. It fails with ErrBatchConflict or
+// errIncomplete where they must be decided again on what is loaded then.
+func (b *batch) runAll(tickets []*Ticket) error {
+	incomplete := false
+	for _, t := range tickets {
+		b.run(t)
+		if errors.Is(t.result.Err, loyalty.ErrBatchConflict) {
+			return loyalty.ErrBatchConflict
+		}
+		// The others go on: what they come upon is loaded by the same round trip.
+		incomplete = t.wants(t.result.Err) || incomplete
+	}
+	if incomplete {
+		return errIncomplete
+	}
+	return nil
+}
+
+// run decides one ticket. A ticket that is refused leaves nothing behind but
+// its stored answer.
+func (b *batch) run(t *Ticket) {
+	t.result = loyalty.Result{}
+	if t.item != (loyalty.BulkKey{}) && !b.loaded.Items[t.item] {
+		t.result.Err = errItemDone
+		return
+	}
+	replayed, err := b.replay(t)
+	if replayed != nil || err != nil {
+		t.result = loyalty.Result{Outcome: loyalty.Outcome{Replayed: replayed}, Err: err}
+		return
+	}
+	if t.err != nil {
+		t.result.Err = t.err
+	} else {
+		t.result = b.decide(t)
+	}
+	if t.preview {
+		return
+	}
+	b.remember(t)
+	b.tick(t)
+}
+
+// decide finds the customer, runs the rules on a copy and keeps the copy when
+// they agree.
+func (b *batch) decide(t *Ticket) (result loyalty.Result) {
+	defer func() {
+		// A fault in one event's rules must not take its neighbours along.
+		if fault := recover(); fault != nil {
+			result = loyalty.Result{Err: loyalty.ErrInternal.Because(fmt.Errorf("%v\n%s", fault, debug.Stack()))}
+		}
+	}()
+	original, err := b.find(t)
+	if err != nil {
+		if t.off != nil && errors.Is(err, loyalty.ErrCustomerNotFound) {
+			return loyalty.Result{Outcome: loyalty.Outcome{Trace: refusedAtOnce(t.off)}, Err: loyalty.PrefixFields(t.off, t.sub.At)}
+		}
+		return loyalty.Result{Err: loyalty.PrefixFields(err, t.sub.At)}
+	}
+	r := b.newRun(t, original)
+	if err := t.decide(r); err != nil {
+		return loyalty.Result{Outcome: loyalty.Outcome{Trace: r.work.trace}, Err: err}
+	}
+	// A look that found nothing due writes nothing: it must not take the version from an
+	// event of the same customer.
+	if len(r.work.events) == 0 && !r.changed && r.Customer.DueAt.Equal(original.customer.DueAt) {
+		return loyalty.Result{Outcome: outcomeOf(r)}
+	}
+	r.work.close()
+	outcome := outcomeOf(r)
+	for _, w := range r.work.warnings {
+		outcome.Warnings = append(outcome.Warnings, loyalty.AsError(loyalty.PrefixFields(w, t.sub.At)))
+	}
+	if t.preview {
+		outcome.Touched = touchedLots(r, original)
+		return loyalty.Result{Outcome: outcome}
+	}
+	b.keepWork(r.work)
+	return loyalty.Result{Outcome: outcome}
+}
+
+// find resolves the ticket's customer, or begins a new one where the action may.
+func (b *batch) find(t *Ticket) (*account, error) {
+	if t.needs.ID != (loyalty.ID{}) {
+		if a, ok := b.accounts[t.needs.ID]; ok {
+			return a, nil
+		}
+		return nil, loyalty.ErrCustomerNotFound
+	}
+	if id, ok := b.names[t.needs.Ref]; ok {
+		if a, ok := b.accounts[id]; ok {
+			return b.survivor(a, t.needs)
+		}
+		return nil, loyalty.ErrBatchConflict // the name moved while loading
+	}
+	if !t.bound.creates || t.needs.Ref.Kind != loyalty.NameCustomer {
+		return nil, loyalty.ErrCustomerNotFound.At("customer")
+	}
+	return b.begin(t)
+}
+
+// begin opens the account of a new customer, or takes over the inactive profile
+// with the same e-mail, which keeps its rows and gets the new identifier.
+func (b *batch) begin(t *Ticket) (*account, error) {
+	if err := loyalty.CheckName("customer", t.sub.Customer); err != nil {
+		return nil, err
+	}
+	if id, ok := b.emails[t.needs.Email]; ok && t.needs.Email != "" {
+		if a, ok := b.accounts[id]; ok && a.customer.Status == loyalty.Inactive {
+			return a, nil
+		}
+		return nil, loyalty.ErrBatchConflict // the batch enrolled the one that was loaded; load again
+	}
+	return b.fresh(t.sub.Customer), nil
+}
+
+func (b *batch) newRun(t *Ticket, original *account) *Run {
+	r := b.openRun(t.programme, original, &work{tracing: t.preview, seed: &t.seed, imported: t.sub.Imported})
+	r.Data, r.stored = t.data, &t.stored
+	owner, known := b.names[t.needs.Ref]
+	r.followed = known && t.needs.ID == (loyalty.ID{}) && owner != original.customer.ID
+	return r
+}
+
+// keepWork makes what a submission did part of the batch.
+func (b *batch) keepWork(w *work) {
+	for i, r := range w.runs {
+		// Accounts that were only looked at are left out: their guard could only make
+		// others begin again.
+		if i == 0 || r.changed || w.touches(r.Customer.ID) {
+			b.keep(r)
+		}
+	}
+	for _, id := range w.merged {
+		b.merged[id] = true
+	}
+	for _, c := range w.claims {
+		b.names[c.Name] = c.Owner
+	}
+	b.writes.Claims = append(b.writes.Claims, w.claims...)
+	b.writes.Members = append(b.writes.Members, w.members...)
+	for _, e := range w.events {
+		b.writes.Events = append(b.writes.Events, *e)
+		b.noteGifts(e)
+	}
+	for code, c := range w.coupons {
+		b.coupons[code], b.changed[code] = c, true
+	}
+	maps.Copy(b.tallies, w.tallies)
+	b.writes.CampaignMerges = append(b.writes.CampaignMerges, w.joined...)
+}
+
+// touches says whether anything was recorded for a customer: every change is made
+// in the name of an event of theirs.
+func (w *work) touches(id loyalty.ID) bool {
+	return slices.ContainsFunc(w.events, func(e *loyalty.Event) bool { return e.Customer == id })
+}
+
+// keep makes a run's account part of the batch.
+func (b *batch) keep(r *Run) {
+	id := r.Customer.ID
+	if !slices.Contains(b.touched, id) {
+		b.touched = append(b.touched, id)
+	}
+	b.followEmail(b.accounts[id], &r.account.customer)
+	b.accounts[id] = r.account
+	for _, f := range r.account.freed {
+		// the same submission may have given the name to another customer
+		if b.names[f.Name] == f.Owner {
+			delete(b.names, f.Name)
+		}
+	}
+}
+
+// followEmail keeps the inactive profiles by e-mail right for the events that
+// follow in the batch.
+// Two sign-ups by one e-mail in one batch must meet as they would in two.
+func (b *batch) followEmail(before *account, after *loyalty.Customer) {
+	if before != nil && before.customer.Status == loyalty.Inactive {
+		if key := loyalty.EmailKey(before.customer.Profile.Email); b.emails[key] == after.ID {
+			b.emails[key] = loyalty.ID{} // there may be another, which was not loaded
+		}
+	}
+	b.followMatches(before, after)
+	key := loyalty.EmailKey(after.Profile.Email)
+	if _, asked := b.emails[key]; after.Status == loyalty.Inactive && key != "" && !asked {
+		b.emails[key] = after.ID
+	}
+}
+
+// followMatches marks the matches by e-mail that the batch itself may have made
+// wrong: who asks for one later must load again.
+// Which match is right now only the database can say: it orders by age among all
+// customers.
+func (b *batch) followMatches(before *account, after *loyalty.Customer) {
+	keys := []string{loyalty.EmailKey(after.Profile.Email)}
+	if before != nil {
+		if before.customer.Profile.Email == after.Profile.Email && before.customer.Status == after.Status {
+			return
+		}
+		keys = append(keys, loyalty.EmailKey(before.customer.Profile.Email))
+	}
+	for _, key := range keys {
+		if key != "" {
+			b.stale[key] = true
+		}
+	}
+}
+
+// rests says whether all that the tickets came to is guarded by what is written: each did
+// something, to its own customer, and every purchase that was expected to be new was opened.
+func (b *batch) rests(tickets []*Ticket) bool {
+	touched := make(map[loyalty.ID]bool, len(b.touched))
+	for _, id := range b.touched {
+		touched[id] = true
+	}
+	opened := map[string]bool{}
+	for i := range b.writes.Claims {
+		if c := &b.writes.Claims[i]; c.Kind == loyalty.NameTransaction {
+			opened[c.Value] = true
+		}
+	}
+	for _, t := range tickets {
+		if t.result.Err != nil || t.result.Outcome.Replayed != nil || !touched[b.names[t.needs.Ref]] {
+			return false
+		}
+		for _, name := range t.needs.Transactions {
+			if !opened[name] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// left is how the batch leaves a customer.
+func (b *batch) left(id loyalty.ID) left {
+	a := b.accounts[id]
+	l := left{was: a.loaded, kinds: a.covered.progress, progress: a.progress, forget: len(a.freed) > 0 || a.destroyKey}
+	if a.loaded == nil || a.covered.everything {
+		l.kinds = ^loyalty.ProgressKinds(0)
+	}
+	return l
+}
+
+// wants adds what a run came upon to the ticket's needs; false: it failed for
+// another reason. A run that asks again and again is a fault of its rules.
+func (t *Ticket) wants(err error) bool {
+	var w *NeedMoreError
+	if !errors.As(err, &w) || t.asked >= maxMore {
+		return false
+	}
+	t.asked++
+	t.more = append(append(t.more, w.needs), w.more...)
+	return true
+}
+
+// maxMore is how often a run may come upon something that was not loaded.
+// The longest chain of rules that ask one after the other, of a merge whose source has had
+// many merges, is far shorter.
+const maxMore = 64
+
+// close brings the working copies to their final form.
+func (w *work) close() {
+	for _, r := range w.runs {
+		payDebt(r.Book)
+		r.account.close(r.Book, r.full)
+	}
+	w.sum()
+}
+
+// sum adds up what each event did to the spendable balance. Postings come in the
+// order of their events, by and large, so each search begins where the last one ended.
+func (w *work) sum() {
+	at := 0
+	for _, r := range w.runs {
+		for _, p := range r.Book.Postings {
+			for tried := 0; tried < len(w.events); tried++ {
+				if w.events[at].ID == loyalty.ID(p.Event) {
+					w.events[at].Change += p.Change()
+					break
+				}
+				at = (at + 1) % len(w.events)
+			}
+		}
+	}
+}
+
+// close keeps what became of the points; complete says that everything that can be due was
+// loaded.
+func (a *account) close(book *points.Book, complete bool) {
+	a.lots = book.Lots()
+	a.postings = append(a.postings, book.Postings...)
+	a.customer.Figures = book.Figures
+	a.customer.DueAt = a.nextDue(book, complete)
+	if a.loaded != nil {
+		a.customer.Version = a.loaded.Customer.Version + 1
+	}
+}

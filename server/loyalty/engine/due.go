@@ -1,0 +1,121 @@
+package engine
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/points"
+)
+
+// settleDue applies what came due before the event: expired lots and purchases
+// whose acceptance date has come, in the order of their instants, by the same
+// events that the job writes for idle customers.
+func settleDue(r *Run) error {
+	due := r.Customer.DueAt
+	if due.IsZero() || due.After(r.Now) || errors.Is(r.batch.rules.trusted(), loyalty.ErrClockOff) {
+		return nil
+	}
+	for {
+		at, apply := nextDue(r)
+		if apply == nil {
+			break
+		}
+		if err := onTime(r, at, apply); err != nil {
+			return err
+		}
+	}
+	if err := expireDue(r, r.Now, nil); err != nil {
+		return err
+	}
+	if err := r.work.react(); err != nil {
+		return err
+	}
+	r.Customer.DueAt = r.account.nextDue(r.Book, r.full)
+	return nil
+}
+
+// nextDue is what came due first besides expiry, and how it is applied; nil:
+// nothing did.
+func nextDue(r *Run) (at time.Time, apply func() error) {
+	t, s := r.account.nextAcceptance(r.Now), r.account.nextProgress(r.Now)
+	switch {
+	case t == nil && s == nil:
+		return time.Time{}, nil
+	case s == nil || (t != nil && !s.DueAt.Before(t.AutoAccept)):
+		return t.AutoAccept, func() error { return decidePending(r, t) }
+	}
+	return s.DueAt, func() error { return r.batch.rules.feature(s.Kind).Due(r, s) }
+}
+
+// onTime applies what came due at its own instant, with the reactions to it, as
+// if the customer had been looked at then.
+func onTime(r *Run, at time.Time, apply func() error) error {
+	if err := expireDue(r, at, nil); err != nil {
+		return err
+	}
+	was := r.At
+	r.At = at
+	defer func() { r.At = was }()
+	if err := apply(); err != nil {
+		return err
+	}
+	if err := r.work.react(); err != nil {
+		return err
+	}
+	payDebt(r.Book)
+	return nil
+}
+
+// expireDue lets the free points of lots expire whose time has come, oldest
+// instant first: one point_expire event an instant.
+func expireDue(r *Run, now time.Time, parent *loyalty.Event) error {
+	payDebt(r.Book) // debt comes before expiry
+	due := r.Book.Due(now)
+	for len(due) > 0 {
+		at := due[0].Expiry(r.Book.LastActivity)
+		n := slices.IndexFunc(due, func(l *points.Lot) bool { return !l.Expiry(r.Book.LastActivity).Equal(at) })
+		if n < 0 {
+			n = len(due)
+		}
+		expire(r, due[:n], at, parent)
+		due = due[n:]
+	}
+	return nil
+}
+
+// expire writes one event for all lots of an instant: to the customer they expired together, and
+// their portions say which they were.
+func expire(r *Run, lots []*points.Lot, at time.Time, parent *loyalty.Event) {
+	e := r.Append("point_expire", at)
+	if parent != nil {
+		e.Parent = parent.ID
+	}
+	portions := make([]points.Portion, len(lots))
+	for i, l := range lots {
+		portions[i] = points.Portion{Lot: l.ID, Points: r.Book.Expire(e.ID, l)}
+	}
+	total := points.Total(portions)
+	e.Shown(-total)
+	e.Data = loyalty.JSON(expiredPoints{total, portions})
+	r.TraceInput(loyalty.Verdict{Rule: "expiry", Verdict: "applied", Reason: "reason.expired", Input: expiredOn(at, len(lots)), Points: -total})
+}
+
+// expiredPoints are the attributes of point_expire.
+type expiredPoints struct {
+	Points int64            `json:"points"`
+	Lots   []points.Portion `json:"lots"`
+}
+
+// expiredOn is what the rule of expiry looked at.
+func expiredOn(at time.Time, lots int) map[string]any {
+	return map[string]any{"expired_at": at.Format("2006-01-02T15:04:05.000Z07:00"), "lots": lots}
+}
+
+// payDebt pays debt from what a run brought, in the name of its last posting.
+func payDebt(b *points.Book) {
+	if n := len(b.Postings); n > 0 {
+		b.Settle(b.Postings[n-1].Event)
+	}
+}

@@ -1,0 +1,177 @@
+package engine
+
+import (
+	"encoding/json"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// decide runs the rules of one ticket in their fixed order: what is due first,
+// then the gates, then the action.
+func (t *Ticket) decide(r *Run) error {
+	if err := settleDue(r); err != nil {
+		return err
+	}
+	if t.rule == nil { // a settlement of what is due, and what is no event
+		if t.task != nil {
+			return t.task(r)
+		}
+		return nil
+	}
+	// before the gate of the customer's state: what was pending when a module was switched
+	// off can still be settled
+	if err := t.leftPending(r); err != nil {
+		return loyalty.PrefixFields(err, t.sub.At)
+	}
+	r.work.countFrom()
+	if err := t.standing(r); err != nil {
+		return err
+	}
+	if !t.at.IsZero() {
+		r.At, r.Late = t.at, true
+		// They are as old as what made them. Who bought as a guest before stays as old as that was:
+		// figures are by the month of it.
+		if t.sub.Imported && r.Customer.Status == loyalty.None && r.Customer.LastEvent == (loyalty.ID{}) {
+			r.Customer.CreatedAt = t.at
+		}
+	}
+	t.takeOver(r)
+	r.Event = r.Append(t.rule.Meta().Name, r.At)
+	if err := t.store(r); err != nil {
+		return err
+	}
+	if err := t.guest(r); err != nil {
+		return err
+	}
+	if err := t.apply(r); err != nil {
+		return loyalty.PrefixFields(err, t.sub.At)
+	}
+	// after the event and not before: points that end by inactivity are judged by the
+	// activity before it
+	r.Customer.LastActivityAt = r.Now
+	r.Book.LastActivity = r.Now
+	for _, run := range r.work.runs {
+		if err := expireDue(run, r.Now, r.Event); err != nil {
+			return err
+		}
+	}
+	return r.work.react()
+}
+
+// leftPending refuses an action whose module is off, unless it decides on a purchase
+// that is pending from when the module was on. One that is held waits for its
+// validation instead.
+func (t *Ticket) leftPending(r *Run) error {
+	if t.off == nil {
+		return nil
+	}
+	if bought := r.account.transactions[t.transaction]; bought == nil || bought.State != loyalty.Pending {
+		return t.refusedOff(r)
+	}
+	held, err := isPutOff(r, t.transaction)
+	if err != nil || !held {
+		return err
+	}
+	return t.refusedOff(r)
+}
+
+func (t *Ticket) refusedOff(r *Run) error {
+	for _, v := range refusedAtOnce(t.off) {
+		r.TraceInput(v)
+	}
+	return t.off
+}
+
+// standing is the gate of the customer's state.
+func (t *Ticket) standing(r *Run) error {
+	status, meta := r.Customer.Status, t.rule.Meta()
+	if status == loyalty.None || status == loyalty.OptedOut && loyalty.CustomerMoves[meta.Name] != nil { // the table refuses, naming both states
+		return nil
+	}
+	if err := r.MayAct(meta.Name, meta.Standing); err != nil && (status != loyalty.Inactive || !t.guestMay(r)) {
+		traceStanding(r, "refused", "reason.standing")
+		return err
+	}
+	traceStanding(r, "applied", "reason.allowed")
+	return nil
+}
+
+// traceStanding explains the gate; outside a preview it costs nothing.
+func traceStanding(r *Run, verdict, reason string) {
+	if r.work.tracing {
+		r.TraceInput(loyalty.Verdict{Rule: "standing", Verdict: verdict, Reason: reason, Input: map[string]any{"status": string(r.Customer.Status)}})
+	}
+}
+
+// guest lets a customer whom the programme does not know, or knows as inactive, buy
+// under an identifier of the caller's. It does not enrol them.
+func (t *Ticket) guest(r *Run) error {
+	if !t.sub.Guest || (r.Customer.Status != loyalty.None && r.Customer.Status != loyalty.Inactive) {
+		return nil
+	}
+	return r.Move("guest")
+}
+
+// guestMay says whether an action is one that a guest's purchase needs.
+func (t *Ticket) guestMay(r *Run) bool {
+	if t.sub.Guest {
+		return true
+	}
+	_, bought := r.account.transactions[t.transaction]
+	return bought && loyalty.TransactionMoves[t.rule.Meta().Name] != nil
+}
+
+// takeOver gives a new customer its name; a profile found by e-mail gets the
+// submitted identifier in place of its own.
+func (t *Ticket) takeOver(r *Run) {
+	if t.needs.Ref.Kind != loyalty.NameCustomer || t.needs.Ref.Value == "" {
+		return
+	}
+	if _, known := r.batch.names[t.needs.Ref]; known {
+		return
+	}
+	if r.Customer.Status != loyalty.None {
+		r.Free(loyalty.Name{Kind: loyalty.NameCustomer, Value: r.Customer.Name})
+		r.Customer.Name = t.needs.Ref.Value
+	}
+	r.Claim(t.needs.Ref)
+}
+
+// store puts the submitted attributes on the event's row, the personal ones
+// sealed.
+func (t *Ticket) store(r *Run) (err error) {
+	r.Event.Transaction, r.Event.Data = t.transaction, t.stored.plain
+	r.Event.Personal, err = r.Seal(t.stored.personal, r.Event.ID)
+	return err
+}
+
+// apply decides the event and everything that reacts to it.
+func (t *Ticket) apply(r *Run) error {
+	decide := t.bound.apply
+	if r.Programme.Holds(r.Event.Action) && !t.sub.Operation {
+		decide = func(r *Run) error {
+			return putOff(r, Submitted{t.transaction, t.sub.Data, t.stored.personal != nil, t.bound.apply})
+		}
+	}
+	if err := decide(r); err != nil {
+		return err
+	}
+	return r.work.react()
+}
+
+// Resubmit passes attributes that were submitted before through the gates of today:
+// their module may be off by now, and the customer suspended. It gives what their
+// action needs, and how it is applied to this run.
+func Resubmit(r *Run, action string, data json.RawMessage) (needs loyalty.CustomerNeeds, apply func() error, err error) {
+	t := &Ticket{sub: loyalty.Submission{Action: action, Data: data}, programme: r.Programme}
+	if err := t.check(r.batch.rules); err != nil {
+		return needs, nil, err
+	}
+	if err := t.standing(r); err != nil {
+		return needs, nil, err
+	}
+	return t.bound.needs, func() error {
+		r.Data, r.stored = t.data, &t.stored
+		return t.bound.apply(r)
+	}, nil
+}

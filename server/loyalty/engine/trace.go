@@ -1,0 +1,68 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// Tracing says whether the rules explain what they do.
+func (r *Run) Tracing() bool { return r.work.tracing }
+
+// Trace explains a rule's verdict; it is kept only for a preview. reason is a
+// translation key.
+func (r *Run) Trace(rule, verdict, reason string, n int64) {
+	if r.work.tracing {
+		r.TraceInput(loyalty.Verdict{Rule: rule, Verdict: verdict, Reason: reason, Input: r.work.lookedAt(r.Event), Points: n})
+	}
+}
+
+// TraceInput is Trace with what the rule looked at.
+func (r *Run) TraceInput(v loyalty.Verdict) {
+	if r.work.tracing && len(r.work.trace) < maxVerdicts {
+		r.work.trace = append(r.work.trace, v)
+	}
+}
+
+// Warn goes on without what was just refused: the caller is told.
+func (r *Run) Warn(e *loyalty.Error) {
+	r.work.warnings = append(r.work.warnings, e)
+	if n := len(r.work.trace); n > 0 && r.work.trace[n-1].Verdict == "refused" {
+		r.work.trace[n-1].Verdict = "skipped" // it does not stop the event
+	}
+}
+
+// maxVerdicts is how many verdicts a preview tells: a purchase has up to 5,000 lines,
+// and every campaign has something to say of each.
+const maxVerdicts = 20_000
+
+// lookedAt are, for all verdicts together, the attributes of the submitted event as its row shows them,
+// without those that name a person and without lists; nil where no event was
+// submitted.
+func (w *work) lookedAt(e *loyalty.Event) map[string]any {
+	if e == nil || len(w.trace) >= maxSeen {
+		return nil
+	}
+	if w.seen != nil && w.seenOf == e.ID {
+		return w.seen
+	}
+	d := json.NewDecoder(bytes.NewReader(e.Data))
+	d.UseNumber()
+	var seen map[string]any
+	if d.Decode(&seen) != nil {
+		return nil
+	}
+	for name, value := range seen {
+		switch value.(type) {
+		case map[string]any, []any:
+			delete(seen, name)
+		}
+	}
+	w.seen, w.seenOf = seen, e.ID
+	return seen
+}
+
+// maxSeen is how many verdicts of a preview come with the attributes of the event:
+// thousands of lines bring thousands of verdicts, and each would repeat them.
+const maxSeen = 1000

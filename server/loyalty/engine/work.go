@@ -1,0 +1,102 @@
+package engine
+
+import (
+	crand "crypto/rand"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/condition"
+)
+
+// work is what the runs of one submission share: one run for its own customer,
+// and one for each other customer that it touches.
+type work struct {
+	runs    []*Run // in the order in which they were opened
+	events  []*loyalty.Event
+	claims  []loyalty.Claim
+	coupons map[string]*loyalty.Coupon // those that changed, by code
+	tallies map[string]int64           // those that changed
+	trace   []loyalty.Verdict
+	tracing bool
+	// imported says that it happened elsewhere, and was rewarded there.
+	imported bool
+	// warnings are the codes that a checkout named and did without.
+	warnings []*loyalty.Error
+	reacted  int                                             // so many of the events had their reactions, but for those that wait
+	waiting  []*loyalty.Event                                // that stood back for what was due for another customer
+	joined   []loyalty.CampaignMerge                         // who became part of whom
+	members  []loyalty.Membership                            // of customer lists, that change
+	merged   []loyalty.ID                                    // whose rows as loaded do not tell any more what they have
+	bought   map[*loyalty.Transaction]*condition.Transaction // purchases as conditions see them
+	effort   int                                             // steps that its rules took, see Run.Effort
+	counted  bool                                            // they are held against maxEffort
+	paid     int                                             // so many of the events are counted in them
+	looked   int                                             // at the batch's deadline, next at so many steps
+	index    map[loyalty.ID]*loyalty.Event                   // see find
+	indexed  int                                             // so many of the events are in it
+	notes    map[any]any                                     // of features, see Note
+	told     map[*loyalty.Transaction]*loyalty.Event         // purchases whose state an event has yet to tell, see tellLater
+	seen     map[string]any                                  // the attributes of the event looked at, see lookedAt
+	seenOf   loyalty.ID                                      // whose seen they are
+	seed     *[32]byte                                       // see draws
+	drawn    *rand.ChaCha8
+}
+
+// find gives the event of the submission with an id; nil: it has none.
+// The index is made up to date when it is asked for; most submissions never ask.
+func (w *work) find(id loyalty.ID) *loyalty.Event {
+	if w.index == nil {
+		w.index = map[loyalty.ID]*loyalty.Event{}
+	}
+	for w.indexed = min(w.indexed, len(w.events)); w.indexed < len(w.events); w.indexed++ {
+		w.index[w.events[w.indexed].ID] = w.events[w.indexed]
+	}
+	return w.index[id]
+}
+
+// run finds the run of a customer.
+func (w *work) run(id loyalty.ID) *Run {
+	if i := slices.IndexFunc(w.runs, func(r *Run) bool { return r.Customer.ID == id }); i >= 0 {
+		return w.runs[i]
+	}
+	return nil
+}
+
+// Note is something that a feature keeps for the time of a submission.
+type Note[T any] struct{ _ byte } // its address is the key
+
+// Of gives what was kept; the zero value where nothing was.
+func (n *Note[T]) Of(r *Run) T {
+	v, _ := r.work.notes[n].(T)
+	return v
+}
+
+// Set keeps it.
+func (n *Note[T]) Set(r *Run, v T) {
+	if r.work.notes == nil {
+		r.work.notes = map[any]any{}
+	}
+	r.work.notes[n] = v
+}
+
+// Random is the submission's source of chance. Every attempt of it draws the same in the
+// same order, so that what an attempt asked to be loaded is what the next one looks at.
+func (r *Run) Random() *rand.ChaCha8 {
+	w := r.work
+	if w.drawn == nil {
+		if *w.seed == ([32]byte{}) {
+			*w.seed = NewSeed()
+		}
+		w.drawn = rand.NewChaCha8(*w.seed)
+	}
+	return w.drawn
+}
+
+// NewSeed is a seed that cannot be guessed: wheels and codes are worth money.
+func NewSeed() (seed [32]byte) {
+	if _, err := crand.Read(seed[:]); err != nil {
+		panic(err) // crypto/rand never fails on a supported system
+	}
+	return seed
+}

@@ -1,0 +1,53 @@
+package purchase
+
+import (
+	"errors"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/points"
+)
+
+// Promise shows points of a pending purchase that hang on none of its items.
+func Promise(r *engine.Run, e *loyalty.Event, n int64) error {
+	return tooManyPoints(r.Book.Promise(e.ID, n))
+}
+
+// tooManyPoints names the items when they earn more than a balance can hold.
+func tooManyPoints(err error) error {
+	if errors.Is(err, points.ErrOverflow) || errors.Is(err, loyalty.ErrTooLarge) {
+		return loyalty.ErrTooLarge.With("property", "points").At("data.items")
+	}
+	return err
+}
+
+// purchasePoints are the attributes of the rows a purchase derives.
+type purchasePoints struct {
+	TransactionID string `json:"transaction_id"`
+	Points        int64  `json:"points"`
+}
+
+// derivePoints writes a row that follows from a purchase and tells of points, at the instant
+// of its parent: a refund that is dated back takes its rows with it.
+func derivePoints(r *engine.Run, parent *loyalty.Event, action, transaction string, n int64) *loyalty.Event {
+	e := r.Append(action, parent.At)
+	e.Parent, e.Transaction = parent.ID, transaction
+	e.Data = loyalty.JSON(purchasePoints{transaction, n})
+	return e
+}
+
+// bequeath keeps with an event what the lines of a purchase that it writes inherit.
+// The row of the checkout itself has it already.
+func bequeath(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
+	if e.ID == t.Checkout || len(t.Detail.Items) == 0 {
+		return nil
+	}
+	personal, err := r.OpenBought(t, t.Detail.Personal, t.Checkout, nil)
+	if err != nil {
+		return err
+	}
+	left := &loyalty.Bequest{Plain: t.Detail.Attributes}
+	left.Personal, err = r.Seal(personal, e.ID)
+	e.Tell().Bequest = left
+	return err
+}

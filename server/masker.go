@@ -1,0 +1,170 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/loyalty-platform/loyalty/server/contract"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// masked text stands in the place of what names a person.
+const maskedText = "•••"
+
+// personalNames are properties that name a person wherever no document says what stands
+// there.
+var personalNames = map[string]bool{
+	"email": true, "first_name": true, "last_name": true, "handler": true, "birth_date": true, "gender": true, "image_url": true,
+	"labels": true, "reason": true, "review": true, "external_ids": true, "custom": true, "answer": true,
+}
+
+// masker blanks what is personal: by the schema of the answer, in the data of an event by
+// its action, and where nothing is said by name.
+type masker struct {
+	vocabulary *contract.Vocabulary
+	found      bool // there was something to blank
+}
+
+// text masks a JSON text, and says whether there was anything to mask. What cannot be read
+// counts as personal: nothing of it is let through.
+func (m *masker) text(body []byte, schemas []*openapi3.Schema) (masked []byte, found bool) {
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	var v any
+	if d.Decode(&v) != nil {
+		return []byte("null"), true
+	}
+	m.found = false
+	v = m.value(v, flat(schemas))
+	if !m.found {
+		return body, false
+	}
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	if e.Encode(v) != nil {
+		return []byte("null"), true
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), true
+}
+
+// flat are schemas with the parts that they are put together from.
+func flat(schemas []*openapi3.Schema) (all []*openapi3.Schema) {
+	for _, s := range schemas {
+		if s == nil {
+			continue
+		}
+		all = append(all, s)
+		for _, parts := range []openapi3.SchemaRefs{s.AllOf, s.OneOf, s.AnyOf} {
+			for _, p := range parts {
+				all = append(all, flat([]*openapi3.Schema{p.Value})...)
+			}
+		}
+	}
+	return all
+}
+
+func (m *masker) value(v any, schemas []*openapi3.Schema) any {
+	for _, s := range schemas {
+		if s.Extensions["x-personal"] == true {
+			return m.blank(v)
+		}
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		m.object(v, schemas)
+	case []any:
+		var items []*openapi3.Schema
+		for _, s := range schemas {
+			if s.Items != nil {
+				items = append(items, s.Items.Value)
+			}
+		}
+		items = flat(items)
+		for i := range v {
+			v[i] = m.value(v[i], items)
+		}
+	}
+	return v
+}
+
+func (m *masker) object(v map[string]any, schemas []*openapi3.Schema) {
+	action, _ := v["action"].(string)
+	for name, value := range v {
+		if data, ok := value.(map[string]any); ok && name == "data" && action != "" {
+			if shape, known := m.vocabulary.Shape(action); known {
+				m.shaped(data, shape)
+				continue
+			}
+		}
+		under, declared := propertyOf(schemas, name)
+		if !declared && personalNames[name] {
+			v[name] = m.blank(value)
+			continue
+		}
+		v[name] = m.value(value, under)
+	}
+}
+
+// shaped masks the attributes of an event.
+func (m *masker) shaped(data map[string]any, shape *loyalty.Shape) {
+	for name, value := range data {
+		a, known := shape.Attributes[name]
+		switch {
+		case a.Personal, !known && personalNames[name]:
+			data[name] = m.blank(value)
+		case a.Items != nil:
+			lines, _ := value.([]any)
+			for _, line := range lines {
+				if l, ok := line.(map[string]any); ok {
+					m.shaped(l, a.Items)
+				}
+			}
+		default:
+			data[name] = m.value(value, nil)
+		}
+	}
+}
+
+func propertyOf(schemas []*openapi3.Schema, name string) (under []*openapi3.Schema, declared bool) {
+	for _, s := range schemas {
+		if p := s.Properties[name]; p != nil {
+			under, declared = append(under, p.Value), true
+		} else if p := s.AdditionalProperties.Schema; p != nil {
+			under = append(under, p.Value)
+		}
+	}
+	return flat(under), declared
+}
+
+// blank keeps the kind of a value and nothing of what it says. What says nothing is left as it is.
+func (m *masker) blank(v any) any {
+	var blank any
+	switch v := v.(type) {
+	case string:
+		if v == "" {
+			return v
+		}
+		blank = maskedText
+	case []any:
+		if len(v) == 0 {
+			return v
+		}
+		blank = []any{}
+	case map[string]any:
+		if len(v) == 0 {
+			return v
+		}
+		blank = map[string]any{}
+	case json.Number:
+		blank = 0
+	case bool:
+		blank = false
+	case nil:
+		return nil
+	}
+	m.found = true
+	return blank
+}

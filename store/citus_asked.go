@@ -1,0 +1,141 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// asked puts the questions inside others first, the innermost ones before: with what they
+// answer Citus knows which machine has the rows, and asks no other. They see the same instant.
+func (e *citusEngine) asked(ctx context.Context, first []question, then func() ([]question, error)) error {
+	c, err := e.reads.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Release() // a connection inside a transaction is closed by this
+	begin, end := snapshotBegin, "COMMIT"
+	first = onCitus(first)
+	if then == nil && len(first) == 1 && innermost(first[0].sqlFragment) == nil {
+		return exchangeQuestions(ctx, c, first, "", "")
+	}
+	if first, begin, err = innerFirst(ctx, c, first, begin); err != nil {
+		return err
+	}
+	if then == nil {
+		return exchangeQuestions(ctx, c, first, begin, end)
+	}
+	if err := exchangeQuestions(ctx, c, first, begin, ""); err != nil {
+		return err
+	}
+	list, err := then()
+	if err == nil {
+		list, _, err = innerFirst(ctx, c, onCitus(list), "")
+	}
+	if err != nil {
+		e.rollback(c)
+		return err
+	}
+	return exchangeQuestions(ctx, c, list, "", end)
+}
+
+// fromMerges has the questions who was merged into a customer asked of the table that each machine has.
+var fromMerges = strings.NewReplacer(mergedInto, "SELECT source FROM merges WHERE target = ", orMerged, " UNION ALL SELECT source FROM merges WHERE target = ")
+
+// onCitus are the questions with the texts that they have here.
+func onCitus(list []question) []question {
+	list = slices.Clone(list)
+	for i := range list {
+		if text := list[i].citus; text != nil {
+			list[i].sqlFragment = *text
+		}
+		list[i].text = fromMerges.Replace(list[i].text)
+	}
+	return list
+}
+
+// innerQuestion is a question inside another one.
+type innerQuestion struct {
+	sqlFragment
+	from, to, skip int // where it stands, and how many values come before its own
+	many           bool
+	ids            []UUID
+}
+
+// innermost finds the innermost question that comes first; nil: there is none.
+func innermost(w sqlFragment) *innerQuestion {
+	to, shut := len(w.text), ""
+	for _, mark := range []string{"}}", "]]"} {
+		if at := strings.Index(w.text, mark); at >= 0 && at < to {
+			to, shut = at, mark
+		}
+	}
+	if shut == "" {
+		return nil
+	}
+	q := &innerQuestion{to: to + len(shut), many: shut == "]]"}
+	open := "{{"
+	if q.many {
+		open = "IN [["
+	}
+	if q.from = strings.LastIndex(w.text[:to], open); q.from < 0 {
+		return nil // brackets of something else
+	}
+	q.text = w.text[q.from+len(open) : to]
+	q.skip = strings.Count(w.text[:q.from], "?")
+	q.args = w.args[q.skip : q.skip+strings.Count(q.text, "?")]
+	return q
+}
+
+// innerFirst asks what is inside questions and puts the answers there. The transaction begins with
+// the first of it; it tells how one still has to begin.
+func innerFirst(ctx context.Context, c *pgxpool.Conn, list []question, begin string) ([]question, string, error) {
+	for {
+		inner := map[int]*innerQuestion{}
+		b := &pgx.Batch{}
+		if begin != "" {
+			b.Queue(begin)
+		}
+		for i := range list {
+			q := innermost(list[i].sqlFragment)
+			if q == nil {
+				continue
+			}
+			inner[i] = q
+			text, args := q.forPostgres()
+			b.Queue(text, args...).Query(func(rows pgx.Rows) error {
+				var id UUID
+				_, err := pgx.ForEachRow(rows, []any{&id}, func() error { q.ids = append(q.ids, id); return nil })
+				return err
+			})
+		}
+		if len(inner) == 0 {
+			return list, begin, nil
+		}
+		if err := c.SendBatch(ctx, b).Close(); err != nil {
+			return nil, begin, err
+		}
+		begin = ""
+		for i, q := range inner {
+			list[i].sqlFragment = q.answered(list[i].sqlFragment)
+		}
+	}
+}
+
+// answered is the question around, with the answer in its place.
+func (q *innerQuestion) answered(w sqlFragment) sqlFragment {
+	place, value := "IN ?", []any{q.ids}
+	switch {
+	case q.many && len(q.ids) == 0:
+		place, value = "= NULL::uuid", nil // nothing is
+	case !q.many && (len(q.ids) == 0 || q.ids[0] == UUID{}):
+		place, value = "NULL::uuid", nil
+	case !q.many:
+		place, value = "?::uuid", []any{q.ids[0]}
+	}
+	before, behind := w.args[:q.skip], w.args[q.skip+len(q.args):]
+	return sqlFragment{w.text[:q.from] + place + w.text[q.to:], slices.Concat(before, value, behind)}
+}

@@ -1,0 +1,153 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/store"
+	"github.com/loyalty-platform/loyalty/store/citus"
+	"github.com/loyalty-platform/loyalty/store/storetest"
+)
+
+// counts are how often a customer was credited: for sure, and perhaps.
+type counts struct{ acknowledged, unknown, refused int }
+
+// TestMachineKilled kills a worker, and then the coordinator, while customers are credited one by one.
+// What was acknowledged is there, nothing else is, and the ledger holds; who is on the other worker
+// goes on while one is away.
+func TestMachineKilled(t *testing.T) {
+	m := storetest.NewMachines(t)
+	s := storetest.Open(t, m.URL())
+	require.NoError(t, s.Distribute(t.Context(), citus.DefaultShards))
+	require.NoError(t, s.Close())
+	s = storetest.Open(t, m.URL()) // it is spread now
+	require.NoError(t, s.Migrate(t.Context()))
+	const customers = 12
+	for i := range customers {
+		enrol(t, s, prefix(i), 1)
+	}
+	for name, victim := range map[string]*storetest.Cluster{"worker": m.Workers[0], "coordinator": m.Coordinator} {
+		t.Run(name, func(t *testing.T) {
+			before := eventsOf(t, m)
+			told, stop := creditAll(s, customers)
+			time.Sleep(time.Second)
+			require.NoError(t, victim.Kill())
+			during := told()
+			time.Sleep(2 * time.Second)
+			passed := 0
+			for i, c := range told() {
+				if c.acknowledged > during[i].acknowledged+1 { // one may have been under way
+					passed++
+				}
+			}
+			require.NoError(t, victim.Start())
+			require.Eventually(t, func() bool {
+				at := told()
+				time.Sleep(500 * time.Millisecond)
+				for i, c := range told() {
+					if c.acknowledged == at[i].acknowledged {
+						return false
+					}
+				}
+				return true
+			}, time.Minute, time.Millisecond, "everybody goes on")
+			stop()
+			if name == "worker" {
+				require.Positive(t, passed, "customers of the other worker")
+				require.Less(t, passed, customers)
+			}
+			sum := counts{}
+			after := eventsOf(t, m)
+			for i, c := range told() {
+				n := after[prefix(i)+"0"] - before[prefix(i)+"0"]
+				require.GreaterOrEqual(t, n, c.acknowledged, "nothing acknowledged is lost")
+				require.LessOrEqual(t, n, c.acknowledged+c.unknown, "nothing else is there")
+				sum.acknowledged, sum.unknown, sum.refused = sum.acknowledged+c.acknowledged, sum.unknown+c.unknown, sum.refused+c.refused
+			}
+			t.Logf("%s killed: %d acknowledged, %d unknown, %d refused; %d of %d customers went on meanwhile", name, sum.acknowledged, sum.unknown, sum.refused, passed, customers)
+			require.Eventually(t, func() bool { return prepared(t, m) == 0 }, 2*time.Minute, 100*time.Millisecond, "no transaction stays open")
+			require.Equal(t, "I1 I11 I12 I2 I3 I4 I5 I6 I8 I9", withVerdict(verify(t, s), store.LedgerHeld))
+		})
+	}
+}
+
+// creditAll credits customers, each by a worker of their own, until it is stopped; told says how often.
+func creditAll(s *store.Store, customers int) (told func() []counts, stop func()) {
+	var lock sync.Mutex
+	var running sync.WaitGroup
+	list := make([]counts, customers)
+	ended := make(chan struct{})
+	for i := range customers {
+		running.Go(func() {
+			for {
+				select {
+				case <-ended:
+					return
+				default:
+				}
+				err := credit(s, prefix(i), 1)
+				lock.Lock()
+				switch c := &list[i]; {
+				case err == nil:
+					c.acknowledged++
+				case errors.Is(err, loyalty.ErrOutcomeUnknown):
+					c.unknown++
+				default:
+					c.refused++
+				}
+				lock.Unlock()
+				if err != nil {
+					time.Sleep(10 * time.Millisecond)
+				}
+			}
+		})
+	}
+	told = func() []counts {
+		lock.Lock()
+		defer lock.Unlock()
+		return append([]counts(nil), list...)
+	}
+	return told, func() {
+		close(ended)
+		running.Wait()
+	}
+}
+
+// prefix is what the name of a customer begins with who is enrolled alone.
+func prefix(i int) string { return string(rune('a'+i)) + "-" }
+
+// eventsOf counts the events of each customer.
+func eventsOf(t *testing.T, m *storetest.Machines) map[string]int {
+	t.Helper()
+	rows, err := storetest.Raw(t, m.URL()).Query(`SELECT c.name, count(*) FROM events e JOIN customers c ON c.id = e.customer_id GROUP BY c.name`)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, rows.Close()) }()
+	counted := map[string]int{}
+	for rows.Next() {
+		var name string
+		var n int
+		require.NoError(t, rows.Scan(&name, &n))
+		counted[name] = n
+	}
+	require.NoError(t, rows.Err())
+	return counted
+}
+
+// prepared counts the transactions that a machine still has to settle, after they were settled.
+func prepared(t *testing.T, m *storetest.Machines) (open int) {
+	t.Helper()
+	_, err := storetest.Raw(t, m.URL()).ExecContext(context.Background(), `SELECT recover_prepared_transactions()`)
+	require.NoError(t, err)
+	for _, c := range append([]*storetest.Cluster{m.Coordinator}, m.Workers...) {
+		var n int
+		require.NoError(t, storetest.Raw(t, c.URL("postgres")).QueryRow(`SELECT count(*) FROM pg_prepared_xacts`).Scan(&n))
+		open += n
+	}
+	return open
+}

@@ -1,0 +1,76 @@
+package store_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/store/storetest"
+)
+
+// TestOneCustomerOneMachine: what is about one customer, read or written, has no statement that asks
+// several parts of a table. Citus counts them itself. Only the list of a customer's purchases has one,
+// because the rows of their lines are looked up by another query for each.
+func TestOneCustomerOneMachine(t *testing.T) {
+	if !storetest.OnCitus() {
+		t.Skip("NOT TESTED ON CITUS: LOYALTY_TEST_CITUS names no cluster")
+	}
+	url := storetest.Postgres(t)
+	raw := storetest.Raw(t, url)
+	_, err := raw.Exec(`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET citus.enable_stat_counters = on', current_database()); END $$`)
+	require.NoError(t, err)
+	s, ctx := storetest.Open(t, url), context.Background()
+	several := func() (n int) {
+		require.NoError(t, raw.QueryRow(`SELECT query_execution_multi_shard FROM citus_stat_counters WHERE name = current_database()`).Scan(&n))
+		return n
+	}
+	before := several()
+	_, err = s.Customers(ctx, loyalty.CustomerQuery{Page: loyalty.Page{Limit: 10}})
+	require.NoError(t, err)
+	require.Greater(t, several(), before, "a list of everybody asks all: so it is counted")
+
+	var id loyalty.ID
+	needs := func(n loyalty.CustomerNeeds) func() error {
+		return func() error {
+			return s.Within(ctx, loyalty.Needs{Now: start, Customers: []loyalty.CustomerNeeds{n}}, func(*loyalty.Loaded) (*loyalty.Writes, error) { return nil, nil })
+		}
+	}
+	page := loyalty.Page{Limit: 10}
+	var scattered []string
+	for _, one := range []struct {
+		name string
+		do   func() error
+	}{
+		{"an opt_in with an e-mail", func() error { id = enrol(t, s, "c-", 1)[0]; return nil }},
+		{"a credit", func() error { return credit(s, "c-", 1) }},
+		{"who has an inactive e-mail", needs(loyalty.CustomerNeeds{Email: "c-0@example.org"})},
+		{"who has an e-mail", needs(loyalty.CustomerNeeds{Match: "c-0@example.org"})},
+		{"lots and the key", needs(loyalty.CustomerNeeds{Ref: loyalty.Name{Kind: loyalty.NameCustomer, Value: "c-0"}, Key: true, Lots: loyalty.UsedLots})},
+		{"a purchase", func() error { return needs(loyalty.CustomerNeeds{ID: id, Transactions: []string{"t"}})() }},
+		{"a coupon", func() error { return needs(loyalty.CustomerNeeds{ID: id, Coupons: []string{"x"}})() }},
+		{"all of a customer", func() error {
+			return needs(loyalty.CustomerNeeds{ID: id, Claims: true, Codes: true, Past: true, Everything: true, Lists: true, Progress: loyalty.Kinds(loyalty.ProgressTier)})()
+		}},
+		{"the customer", func() error { _, err := s.Customer(ctx, "c-0"); return err }},
+		{"by another name", func() error { _, err := s.Customer(ctx, "crm:1"); require.Error(t, err); return nil }},
+		{"points", func() error { _, err := s.Statement(ctx, id); return err }},
+		{"points at an instant", func() error { _, err := s.StatementAt(ctx, id, time.Now()); return err }},
+		{"events", func() error { _, err := s.Events(ctx, loyalty.EventQuery{Ref: "c-0", Page: page}); return err }},
+		{"events by date", func() error {
+			_, err := s.Events(ctx, loyalty.EventQuery{Customer: id, Sort: []loyalty.Sorting{{Field: "date"}}, Page: page})
+			return err
+		}},
+		{"coupons", func() error { _, err := s.Coupons(ctx, loyalty.CouponQuery{Ref: "c-0", Page: page}); return err }},
+		{"claims", func() error { _, err := s.Claims(ctx, loyalty.ClaimQuery{Ref: "c-0", Page: page}); return err }},
+	} {
+		before := several()
+		require.NoError(t, one.do(), one.name)
+		if several() > before {
+			scattered = append(scattered, one.name)
+		}
+	}
+	require.Empty(t, scattered)
+}

@@ -1,0 +1,161 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// How long it is looked for what became of a commit, and how long an answer to that may take: a
+// new session has to reach the other machines first.
+const (
+	spreadGrace  = 10 * time.Second
+	spreadAnswer = 3 * time.Second
+)
+
+func (e *citusEngine) within(ctx context.Context, needs loyalty.Needs, work work) error {
+	return e.attempt(ctx, needs, work, e.load, e.write)
+}
+
+// write sends everything at once, compares what was met here, and commits: in two phases
+// where several machines were written. A machine may have committed before the
+// coordinator says that it could not: an error of COMMIT tells nothing, and is
+// looked for like a lost answer.
+func (e *citusEngine) write(ctx context.Context, c *pgxpool.Conn, list []calls, w *loyalty.Writes) error {
+	if len(list) == 0 {
+		e.rollback(c)
+		return nil
+	}
+	list = findable(list, w)
+	begin := ""
+	if c.Conn().PgConn().TxStatus() == 'I' {
+		begin = "BEGIN"
+	}
+	if err := spreadSend(ctx, c, begin, list, ""); err != nil {
+		e.rollback(c)
+		return e.classify(err)
+	}
+	err := spreadCommit(ctx, c)
+	if err == nil {
+		return nil
+	}
+	pid := session(c.Conn())
+	_ = c.Conn().Close(ctx) // its session is over then, and what it could commit is there
+	return e.outcome(pid, w, err, e.askSpread)
+}
+
+func spreadCommit(ctx context.Context, c *pgxpool.Conn) error {
+	ctx, cancel := context.WithTimeout(ctx, exchange)
+	defer cancel()
+	_, err := c.Exec(ctx, "COMMIT")
+	return err
+}
+
+// askSpread is ask on several machines. What is seen was decided for all of them. Otherwise
+// the session has ended when its sessions on the others have; what they prepared is then settled by
+// what the coordinator wrote down.
+func (e *citusEngine) askSpread(ctx context.Context, pid uint32, w *loyalty.Writes) (written, gone bool, err error) {
+	question, args := e.trace(w)
+	if question == "" {
+		return false, false, errUntraced
+	}
+	ctx, cancel := context.WithTimeout(ctx, spreadAnswer)
+	defer cancel()
+	c, err := pgx.ConnectConfig(ctx, e.reads.Config().ConnConfig) // the pools may be full of broken ones
+	if err != nil {
+		return false, false, err
+	}
+	defer func() { _ = c.Close(context.WithoutCancel(ctx)) }()
+	look := func() error { return c.QueryRow(ctx, question, args...).Scan(&written) }
+	if err := look(); err != nil || written {
+		return written, false, err
+	}
+	const ended = `SELECT $1 <> 0 AND NOT EXISTS (SELECT 1 FROM citus_stat_activity WHERE global_pid = citus_calculate_gpid(citus_nodeid_for_gpid(citus_backend_gpid()), $1))`
+	if err := c.QueryRow(ctx, ended, int64(pid)).Scan(&gone); err != nil || !gone {
+		return false, false, err
+	}
+	const prepared = `SELECT EXISTS (SELECT 1 FROM pg_dist_transaction WHERE gid LIKE 'citus\_%\_' || $1::text || '\_%')`
+	var open bool
+	if err := c.QueryRow(ctx, prepared, pid).Scan(&open); err != nil {
+		return false, false, err
+	}
+	if open { // a role that may not settle them waits until Citus does
+		_, _ = c.Exec(ctx, `SELECT recover_prepared_transactions()`)
+		return false, false, nil
+	}
+	err = look()
+	return written, err == nil, err
+}
+
+func (e *citusEngine) numbering(ctx context.Context, body func(step) error) error {
+	return e.steps(ctx, body, func(ctx context.Context, c *pgxpool.Conn, list []calls, before, after string) error {
+		return spreadSend(ctx, c, before, list, after)
+	})
+}
+
+// dueOnCitus finds candidates without locking them: rows of several machines cannot be locked by
+// one statement. takeOne takes one of them, if no one else has it.
+const (
+	dueOnCitus = `SELECT b.customer_id FROM balances b WHERE b.due_at <= $1 ORDER BY b.due_at, b.customer_id LIMIT $2 OFFSET $3`
+	takeOne    = `SELECT customer_id FROM balances WHERE customer_id = $1 AND due_at <= $2 FOR UPDATE SKIP LOCKED`
+)
+
+// takeDue begins a transaction and takes due customers, one after the other, until there are
+// enough or no more.
+func (e *citusEngine) takeDue(ctx context.Context, c *pgxpool.Conn, l *loader) error {
+	n := &l.needs
+	if _, err := c.Exec(ctx, "BEGIN"); err != nil {
+		return err
+	}
+	step := n.Due + len(n.DueExcept)
+	for at := 0; len(l.out.Due) < n.Due; at += step {
+		candidates, err := idsOf(ctx, c, dueOnCitus, Millis(n.Now), step, at)
+		if err != nil {
+			return err
+		}
+		for _, id := range candidates {
+			if len(l.out.Due) == n.Due || slices.Contains(n.DueExcept, loyalty.ID(id)) {
+				continue
+			}
+			taken, err := idsOf(ctx, c, takeOne, id, Millis(n.Now))
+			if err != nil {
+				return err
+			}
+			for _, id := range taken {
+				l.out.Due = append(l.out.Due, loyalty.ID(id))
+			}
+		}
+		if len(candidates) < step {
+			break
+		}
+	}
+	l.taken()
+	return nil
+}
+
+func idsOf(ctx context.Context, c *pgxpool.Conn, text string, args ...any) ([]UUID, error) {
+	rows, err := c.Query(ctx, text, args...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[UUID])
+}
+
+// lock takes the locks of all that the needs name, which are known by their ids.
+func (e *citusEngine) lock(ctx context.Context, c *pgxpool.Conn, r *resolving, q *loadPlan) error {
+	found := &lockable{}
+	for _, a := range q.customers[byID] {
+		found.customers = append(found.customers, a.id)
+	}
+	for _, a := range q.coupons {
+		if id := r.owners[a.Name]; id != (loyalty.ID{}) {
+			found.coupons = append(found.coupons, id)
+		}
+	}
+	return lockFound(ctx, c, found, q)
+}

@@ -1,0 +1,61 @@
+package store
+
+import (
+	"reflect"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// pieceWrites are the rows of lines that a batch adds, changes and deletes.
+type pieceWrites struct{ added, changed, gone []purchasePiece }
+
+// piecesOf finds them: of a purchase that changed the rows that differ from what was loaded.
+func piecesOf(w *loyalty.Writes) (p pieceWrites) {
+	for i := range w.NewTransactions {
+		p.compare(nil, &w.NewTransactions[i])
+	}
+	for i := range w.Transactions {
+		p.compare(&w.Transactions[i].Before, &w.Transactions[i].After)
+	}
+	for i := range w.Moved {
+		p.compare(&w.Moved[i].Before, nil)
+		p.compare(nil, &w.Moved[i].After)
+	}
+	return p
+}
+
+// compare adds what makes the rows of one purchase those of another; nil has none.
+func (p *pieceWrites) compare(before, after *loyalty.Transaction) {
+	had, has := 0, 0
+	if before != nil {
+		had = before.Pieces
+	}
+	if after != nil {
+		has = piecesFor(len(after.Detail.Items))
+	}
+	for n := range max(had, has) {
+		switch {
+		case n >= has:
+			p.gone = append(p.gone, purchasePiece{customer: before.Customer, purchase: before.Name, number: n})
+		case n >= had:
+			p.added = append(p.added, pieceOf(after, n))
+		case !sameLines(linesOf(before, n), linesOf(after, n)):
+			p.changed = append(p.changed, pieceOf(after, n))
+		}
+	}
+}
+
+func pieceOf(t *loyalty.Transaction, n int) purchasePiece {
+	return purchasePiece{customer: t.Customer, purchase: t.Name, number: n, lines: linesOf(t, n)}
+}
+
+// linesOf are the lines of a row.
+func linesOf(t *loyalty.Transaction, n int) []loyalty.Line {
+	all := t.Detail.Items
+	return all[min(n*pieceLines, len(all)):min((n+1)*pieceLines, len(all))]
+}
+
+// sameLines compares every field there is, so that none can be forgotten here and lost. Lines
+// that did not change share their maps and texts with those that were loaded, which are equal
+// at a glance.
+func sameLines(a, b []loyalty.Line) bool { return reflect.DeepEqual(a, b) }
