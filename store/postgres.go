@@ -81,6 +81,9 @@ func poolConfig(address string) (*pgxpool.Config, error) {
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = 5 * time.Second
 	}
+	if config.PingTimeout == 0 { // a caller who gave up would leave the question, and its connection, to hang for a minute; closing waits for it
+		config.PingTimeout = 3 * time.Second
+	}
 	config.ConnConfig.DialFunc = (&net.Dialer{KeepAliveConfig: keepAlive}).DialContext
 	if !sizesPool(address) {
 		config.MaxConns = defaultConnections

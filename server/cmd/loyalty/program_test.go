@@ -195,6 +195,11 @@ func (s *serving) wait() int {
 		require.NoError(s.t, err)
 		return 0
 	case <-time.After(patience):
+		_ = s.cmd.Process.Signal(syscall.SIGQUIT) // says what every goroutine waits for, and ends
+		select {
+		case <-s.ended:
+		case <-time.After(10 * time.Second):
+		}
 		s.t.Fatalf("the server does not stop\n%s", s.log())
 		return -1
 	}
