@@ -78,7 +78,19 @@ func (b *browsed) programme() {
 	b.until("[...document.querySelectorAll('.explain .rule.applied')].some((r) => r.textContent.includes('Three more'))")
 
 	b.open("/campaigns/double-saturday")
+	evaluate[bool](b, "(() => { const real = window.fetch; window.fetch = (to, how) => { if (String(to).endsWith('/backtest')) window.asked = how.body; return real(to, how) }; return true })()")
+	b.fill(map[string]string{"main input[name=from]": "2026-03-01", "main input[name=to]": "2026-03-29"})
 	b.press("main form.filters button.primary")
+	b.until("window.asked")
+	var stretch struct{ From, To time.Time }
+	require.NoError(b.t, json.Unmarshal([]byte(evaluate[string](b, "window.asked")), &stretch))
+	zone, err := time.LoadLocation(data[struct {
+		TimeZone string `json:"time_zone"`
+	}](b, "/admin/settings").TimeZone)
+	require.NoError(b.t, err)
+	require.NotEqual(b.t, time.UTC.String(), zone.String())
+	assert.Equal(b.t, time.Date(2026, 3, 1, 0, 0, 0, 0, zone).UTC(), stretch.From.UTC(), "a day is one of the programme's zone")
+	assert.Equal(b.t, time.Date(2026, 3, 30, 0, 0, 0, 0, zone).UTC(), stretch.To.UTC(), "its last day is in it")
 	b.until("[...document.querySelectorAll('main .badge')].some((e) => e.textContent === 'done')")
 	tried := evaluate[string](b, "performance.getEntriesByType('resource').map((e) => e.name).filter((n) => /backtest\\/./.test(n)).pop() ?? ''")
 	if tried == "" { // it was done at once

@@ -83,5 +83,11 @@ export function instantOf(day, clock) {
   return new Date(at).toISOString()
 }
 
+// ago is the day that it was so many days ago in the programme's zone; opensAt and closesAt are where a day of that zone begins and ends.
+const dayMS = 86400000
+export const ago = (days) => wall(new Date(Date.now() - days * dayMS)).slice(0, 10)
+export const opensAt = (day) => instantOf(day, '00:00')
+export const closesAt = (day) => opensAt(new Date(Date.parse(day) + dayMS).toISOString().slice(0, 10))
+
 // title gives a text of the programme in the language of the console, else in any.
 export const title = (texts) => (texts && typeof texts === 'object' ? texts[lang.now] || texts.en || Object.values(texts)[0] || '' : texts || '')

@@ -1,6 +1,6 @@
 // A table as a file: all of its rows, or those of some days.
 import { html, useState } from '../ui.js'
-import { t } from '../words.js'
+import { t, opensAt, closesAt } from '../words.js'
 import { get, me, query, id } from '../api.js'
 import { Failure } from './state.js'
 
@@ -12,8 +12,7 @@ export function Exports() {
     e.preventDefault()
     const text = (name) => String(new FormData(e.target).get(name) || '')
     const [table, format, from, to] = ['table', 'format', 'from', 'to'].map(text)
-    const last = to && new Date(Date.parse(to) + 86400000).toISOString() // the day itself is in it
-    const asked = { format, from: from && from + 'T00:00:00Z', to: last, personal: text('personal') }
+    const asked = { format, from: from && opensAt(from), to: to && closesAt(to), personal: text('personal') }
     const path = '/admin/exports/' + id(table)
     try {
       await get(path, { ...asked, limit: 1 }) // who may not is told here, and not in a file

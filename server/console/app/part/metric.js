@@ -2,9 +2,8 @@
 import { html } from '../ui.js'
 import { get } from '../api.js'
 import { useLoad } from '../load.js'
+import { ago } from '../words.js'
 import { Chart } from './chart.js'
-
-const ago = (days) => new Date(Date.now() - days * 86400000).toISOString().slice(0, 10)
 
 // Metric draws a metric; only picks one name of its parts. Where nothing was counted it shows nothing.
 export function Metric({ metric, by, only, title }) {

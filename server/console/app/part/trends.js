@@ -1,6 +1,6 @@
 // Three lines over 90 days, and the last seven days against the seven before.
 import { html } from '../ui.js'
-import { t, number } from '../words.js'
+import { t, number, ago } from '../words.js'
 import { get } from '../api.js'
 import { useLoad } from '../load.js'
 import { Loaded } from './state.js'
@@ -8,7 +8,6 @@ import { Chart } from './chart.js'
 import { Card } from './figures.js'
 
 const metrics = ['points_earned', 'points_burned', 'points_expired']
-const ago = (days) => new Date(Date.now() - days * 86400000).toISOString().slice(0, 10)
 const sum = (values) => values.reduce((a, v) => a + (v || 0), 0)
 
 export function Trends() {

@@ -1,6 +1,6 @@
 // Campaigns: what each has given, when they run, and what one would have given: a backtest over the past.
 import { html, useState } from '../ui.js'
-import { t, number, day } from '../words.js'
+import { t, number, day, ago, opensAt, closesAt } from '../words.js'
 import { get, post, can, id } from '../api.js'
 import { filter } from '../router.js'
 import { useLoad } from '../load.js'
@@ -56,7 +56,7 @@ function Backtest({ name }) {
     const f = e.target.elements
     try {
       set({ running: true })
-      let now = (await post(`/automation/campaigns/${id(name)}/backtest`, { from: f.from.value + 'T00:00:00Z', to: f.to.value + 'T00:00:00Z' })).data
+      let now = (await post(`/automation/campaigns/${id(name)}/backtest`, { from: opensAt(f.from.value), to: closesAt(f.to.value) })).data
       while (now.status !== 'done') {
         set({ running: true, now })
         await new Promise((go) => setTimeout(go, 1000))
@@ -67,7 +67,6 @@ function Backtest({ name }) {
       set({ error })
     }
   }
-  const ago = (days) => new Date(Date.now() - days * 86400000).toISOString().slice(0, 10)
   const { now } = state
   return html`<section class="panel"><h2>${t('campaign.backtest')}</h2><p class="soft">${t('campaign.backtest.text')}</p>
     <form class="filters" onSubmit=${send}><label>${t('from')}<input type="date" name="from" value=${ago(90)} required /></label><label>${t('to')}<input type="date" name="to" value=${ago(0)} required /></label><button class="primary" disabled=${state.running}>${t('campaign.try')}</button></form>

@@ -1,6 +1,6 @@
 // Levels as ladders, and the board.
 import { html } from '../ui.js'
-import { t, number, time } from '../words.js'
+import { t, number, time, ago } from '../words.js'
 import { get, can, id } from '../api.js'
 import { filter } from '../router.js'
 import { useLoad } from '../load.js'
@@ -38,8 +38,7 @@ function Standing({ who, period, columns }) {
 
 // members are how many were on each level when the figures were photographed last.
 async function members() {
-  const day = (ago) => new Date(Date.now() - ago * 86400000).toISOString().slice(0, 10)
-  const { data } = await get('/admin/statistics', { metric: 'members_by_tier', by: 'tier', interval: 'week', from: day(7), to: day(0) })
+  const { data } = await get('/admin/statistics', { metric: 'members_by_tier', by: 'tier', interval: 'week', from: ago(7), to: ago(0) })
   return data.photographed_at && { at: data.photographed_at, of: Object.fromEntries(data.series.map((s) => [s.name, s.total])) }
 }
 

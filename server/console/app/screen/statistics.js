@@ -1,6 +1,6 @@
 // Figures of the programme by day, week or month, broken down, against an earlier range.
 import { html, useState, useEffect } from '../ui.js'
-import { t, has, number, money, time } from '../words.js'
+import { t, has, number, money, time, ago } from '../words.js'
 import { get, documentOf } from '../api.js'
 import { filter } from '../router.js'
 import { useLoad } from '../load.js'
@@ -10,8 +10,7 @@ import { Table } from '../part/table.js'
 import { Cohorts } from '../part/cohorts.js'
 
 const parts = ['joined', 'store', 'channel', 'reward', 'campaign', 'tier', 'currency', 'pool', 'code']
-const ago = (days) => new Date(Date.now() - days * 86400000).toISOString().slice(0, 10)
-const firstOf = (months) => { const d = new Date(); d.setUTCMonth(d.getUTCMonth() - months, 1); return d.toISOString().slice(0, 10) }
+const firstOf = (months) => { const d = new Date(ago(0)); d.setUTCMonth(d.getUTCMonth() - months, 1); return d.toISOString().slice(0, 10) }
 const seconds = (day) => Date.parse(day + 'T00:00:00Z') / 1000
 
 // figure writes a value in its unit.

@@ -1,6 +1,6 @@
 // Webhooks: their health, what waits, each delivery, and what can be done about it.
 import { html, useState } from '../ui.js'
-import { t, number, time } from '../words.js'
+import { t, number, time, opensAt, closesAt } from '../words.js'
 import { get, post, can, id } from '../api.js'
 import { filter } from '../router.js'
 import { useLoad } from '../load.js'
@@ -67,7 +67,7 @@ function One({ name, place }) {
   const replay = async (e) => {
     e.preventDefault()
     const f = e.target.elements
-    const range = { from: f.from.value + 'T00:00:00Z', to: f.to.value + 'T00:00:00Z' }
+    const range = { from: opensAt(f.from.value), to: closesAt(f.to.value) }
     try {
       const { data } = await post(path + '/replay', { ...range, dry_run: true })
       if (await sure(t('webhook.replay'), t('webhook.count', { n: data.events }))) await act('/replay', range)
