@@ -45,17 +45,25 @@ export function settle(settings) {
   currency = settings.currency
 }
 
-export const number = (n, digits = 0) => (n == null ? '–' : new Intl.NumberFormat(lang.now, { maximumFractionDigits: digits }).format(n))
+// writer keeps what writes numbers or times: to make one takes longer than a row of a table does.
+const writers = new Map()
+const writer = (kind, language, how) => {
+  const key = kind.name + language + JSON.stringify(how)
+  if (!writers.has(key)) writers.set(key, new kind(language, how))
+  return writers.get(key)
+}
+
+export const number = (n, digits = 0) => (n == null ? '–' : writer(Intl.NumberFormat, lang.now, { maximumFractionDigits: digits }).format(n))
 export const money = (n, code) => {
   try {
-    return new Intl.NumberFormat(lang.now, { style: 'currency', currency: code || currency }).format(n)
+    return writer(Intl.NumberFormat, lang.now, { style: 'currency', currency: code || currency }).format(n)
   } catch {
     return `${number(n, 2)} ${tame(code || '')}`
   }
 }
 const format = (iso, how) => {
   const at = new Date(iso)
-  return Number.isNaN(+at) ? String(iso) : new Intl.DateTimeFormat(lang.now, { timeZone: zone, ...how }).format(at)
+  return Number.isNaN(+at) ? String(iso) : writer(Intl.DateTimeFormat, lang.now, { timeZone: zone, ...how }).format(at)
 }
 export const time = (iso) => (iso ? format(iso, { dateStyle: 'medium', timeStyle: 'short' }) : '–')
 export const day = (iso) => (iso ? format(iso, { dateStyle: 'medium' }) : '–')
@@ -73,7 +81,7 @@ export function momentOf(value) {
 }
 
 // wall is what a clock in the programme's zone shows.
-const wall = (at) => new Intl.DateTimeFormat('sv', { timeZone: zone, dateStyle: 'short', timeStyle: 'medium' }).format(at).replace(' ', 'T')
+const wall = (at) => writer(Intl.DateTimeFormat, 'sv', { timeZone: zone, dateStyle: 'short', timeStyle: 'medium' }).format(at).replace(' ', 'T')
 
 // instantOf is the moment at which a clock in the programme's zone shows a time of a day.
 export function instantOf(day, clock) {
