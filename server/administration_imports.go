@@ -23,7 +23,6 @@ const findingsPath = "/admin/imports/:import_id/findings"
 type importsAPI struct {
 	store loyalty.UploadStore
 	bulk  bulkOperations
-	parts *gate // of files that arrive
 }
 
 // ListImports lists the imports, the newest first.
@@ -82,11 +81,6 @@ func (a *administrationAPI) CreateImport(ctx context.Context, in administration.
 
 // AddImportFile takes a part of a file.
 func (a *administrationAPI) AddImportFile(ctx context.Context, in administration.AddImportFileRequestObject) (administration.AddImportFileResponseObject, error) {
-	leave, err := a.imports.parts.enter(ctx, requestOf(ctx).key.ID)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
 	return a.imports.answer(ctx, http.StatusOK, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Upload], error) {
 		return admin.Uploads{Admin: a.admin}.PutUploadPart(ctx, call, in.ImportID, string(in.Body.File), in.Body.Part, in.Body.Content)
 	})

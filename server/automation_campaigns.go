@@ -26,7 +26,6 @@ type campaignsAPI struct {
 	jobs       Jobs
 	vocabulary *contract.Vocabulary
 	bulk       bulkOperations
-	previews   *gate
 	programme  func() *programme.Programme
 	clock      func() time.Time
 }

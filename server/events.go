@@ -19,10 +19,9 @@ import (
 
 // eventsAPI answers the Events API.
 type eventsAPI struct {
-	engine          Engine
-	vocabulary      *contract.Vocabulary
-	programme       func() *programme.Programme
-	previews, bulks *gate
+	engine     Engine
+	vocabulary *contract.Vocabulary
+	programme  func() *programme.Programme
 	// refused hears why an event of a bulk was refused.
 	refused func(error)
 	feed    feedAPI
@@ -129,11 +128,6 @@ func summary(c loyalty.Customer, suppress bool) *common.CustomerSummary {
 // PreviewEvent tells what an event would do.
 func (a *eventsAPI) PreviewEvent(ctx context.Context, _ events.PreviewEventRequestObject) (events.PreviewEventResponseObject, error) {
 	r := requestOf(ctx)
-	leave, err := a.previews.enter(ctx, r.key.ID)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
 	s := a.vocabulary.Submission(r.tree)
 	o, err := a.engine.Preview(plain(ctx), s)
 	out := events.EventPreview{
@@ -176,11 +170,6 @@ func touched(o loyalty.Outcome) []events.TouchedLot {
 // SubmitEvents records many events, each on its own.
 func (a *eventsAPI) SubmitEvents(ctx context.Context, _ events.SubmitEventsRequestObject) (events.SubmitEventsResponseObject, error) {
 	r := requestOf(ctx)
-	leave, err := a.bulks.enter(ctx, r.key.ID)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
 	trees, err := r.eventTrees(httpRequest(ctx))
 	if err != nil {
 		return nil, err

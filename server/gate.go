@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"runtime"
 	"sync"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
@@ -14,11 +15,21 @@ const bulkPath = "/events/bulk"
 // for their turn. What one of them takes, in memory and time, is bounded; together
 // they are bounded here.
 const (
-	previewsAtOnce, previewsWaiting = 4, 64
-	bulksAtOnce, bulksWaiting       = 4, 32
-	totalsAtOnce, totalsWaiting     = 2, 64
-	partsAtOnce, partsWaiting       = 1, 63 // of files: each is a write of up to a megabyte, which on SQLite all writes wait for
+	previewsWaiting             = 64
+	bulksAtOnce, bulksWaiting   = 4, 32
+	totalsAtOnce, totalsWaiting = 2, 64
+	largeWaiting                = 64    // of more than largeBody, of other operations
+	partsAtOnce, partsWaiting   = 1, 63 // of files: each is a write of up to a megabyte, which on SQLite all writes wait for
 )
+
+// previewsAtOnce leaves half of the processors to others.
+func previewsAtOnce() int { return max(1, runtime.GOMAXPROCS(0)/2) }
+
+// largeAtOnce is more: a large body that is recorded waits for the database most of its time.
+func largeAtOnce() int { return max(2, runtime.GOMAXPROCS(0)) }
+
+// largeBody is how many bytes can be read and checked while others wait.
+const largeBody = 64 << 10
 
 // gate lets a few requests of a kind work at once. One access key has half of its
 // places at most, those who wait included, so that others come in.

@@ -27,7 +27,6 @@ func (s *Server) handlers() *handlers {
 	submits := submitter{engine: s.engine, customers: customers}
 	bulk := bulkOperations{admin: s.admin, reader: s.reader, jobs: s.jobs, clock: clock}
 	changes := entityChanges{programme: programme, schemas: s.entities, vocabulary: s.vocabulary}
-	previews := newGate(previewsAtOnce, previewsWaiting)
 	return &handlers{
 		administration: administrationAPI{
 			admin: s.admin, jobs: s.jobs, failures: s.failures, vocabulary: s.vocabulary, entities: s.entities, logger: s.logger,
@@ -35,12 +34,12 @@ func (s *Server) handlers() *handlers {
 			reader: s.reader, webhooks: s.webhooks, messages: s.messages, programme: programme,
 			clock: clock, region: s.region, jobWait: s.jobWait, verifying: make(chan struct{}, 1), totals: newGate(totalsAtOnce, totalsWaiting),
 			exports:    exportsAPI{reader: s.exports, directory: s.directory, stopping: s.stopping, streams: newGate(exportsOpen, 0), logger: s.logger},
-			imports:    importsAPI{store: s.imports, bulk: bulk, parts: newGate(partsAtOnce, partsWaiting)},
+			imports:    importsAPI{store: s.imports, bulk: bulk},
 			statistics: s.statistics, system: s.system,
 		},
 		campaigns: campaignsAPI{
 			engine: s.engine, admin: s.admin, reader: s.reader, jobs: s.jobs, vocabulary: s.vocabulary, bulk: bulk,
-			previews: previews, programme: programme, clock: clock,
+			programme: programme, clock: clock,
 		},
 		coupon:    couponAPI{admin: s.admin, reader: s.reader, coupons: coupons, bulk: bulk, changes: changes, clock: clock},
 		customers: customersAPI{reader: s.reader, customers: customers, submitter: submits, bulk: bulk, programme: programme, clock: clock},
@@ -54,7 +53,7 @@ func (s *Server) handlers() *handlers {
 		},
 		events: eventsAPI{
 			engine: s.engine, vocabulary: s.vocabulary, programme: programme,
-			previews: previews, bulks: newGate(bulksAtOnce, bulksWaiting), charge: s.chargeBulk, refused: s.failures.refuse,
+			charge: s.chargeBulk, refused: s.failures.refuse,
 			feed: feedAPI{
 				reader: s.feed, directory: s.directory, programme: programme, clock: clock, head: newFeedHead(s.feed), stopping: s.stopping,
 				reads: newGate(feedsAtOnce, feedsWaiting), streams: newGate(streamsOpen, 0),

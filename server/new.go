@@ -96,6 +96,9 @@ func (s *Server) wire() error {
 	if s.operations, err = operationsOf(documents); err != nil {
 		return err
 	}
+	if err := s.useGates(); err != nil {
+		return err
+	}
 	s.failures.names = namesOf(documents)
 	s.useDeclarations()
 	if s.entities, err = contract.EntitiesOf(documents); err != nil {
@@ -113,7 +116,7 @@ func (s *Server) wire() error {
 		return err
 	}
 	chain := []gin.HandlerFunc{
-		readable, decodePath, s.claim, s.readBody, s.bound, s.verify, s.limitRate, s.authorize, s.guard, s.readQuery, s.validate, consent(s.clock, s.fail),
+		readable, decodePath, s.claim, s.readBody, s.bound, s.verify, s.limitRate, s.authorize, s.guard, s.readQuery, s.takeTurn, consent(s.clock, s.fail),
 	}
 	g.NoRoute(append(chain[:len(chain):len(chain)], func(c *gin.Context) { s.fail(c, errPathNotFound) })...)
 	g.NoMethod(append(chain[:len(chain):len(chain)], func(c *gin.Context) {
@@ -124,6 +127,27 @@ func (s *Server) wire() error {
 	s.served = servedBy(g.Routes())
 	s.handler = g
 	return s.complete(g)
+}
+
+// useGates gives the operations whose bodies are dear to read and to decide their gates.
+// Those that only ask share one: a key that may change nothing can use them.
+func (s *Server) useGates() error {
+	s.large = newGate(largeAtOnce(), largeWaiting)
+	previews := newGate(previewsAtOnce(), previewsWaiting)
+	gates := map[string]*gate{
+		"previewEvent": previews, "previewCampaigns": previews, "quoteOffers": previews,
+		"submitEvents":  newGate(bulksAtOnce, bulksWaiting),
+		"addImportFile": newGate(partsAtOnce, partsWaiting),
+	}
+	for _, o := range s.operations {
+		name := o.route.Operation.OperationID
+		o.turns = gates[name]
+		delete(gates, name)
+	}
+	for name := range gates {
+		return fmt.Errorf("the contract has no operation %s, which takes turns", name)
+	}
+	return nil
 }
 
 // useDeclarations lets everything that reads events know what the programme in

@@ -65,6 +65,7 @@ type Server struct {
 	handler    http.Handler
 	console    http.Handler  // nil: there is none
 	consoleOn  net.Listener  // nil: the console is where the API is
+	large      *gate         // of large bodies
 	stopping   chan struct{} // closed when the server begins to stop
 	stop       func()        // closes it
 }

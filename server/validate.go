@@ -15,6 +15,34 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
+// takeTurn validates a request and lets it on when its turn came: before that nothing is made
+// of its body, so that who waits holds the bytes that were sent, which are counted, and nothing
+// else. Bodies that were read before their turn took a gigabyte. A large body takes turns
+// whatever it is for: 100 that the contract refuses had others wait for a second.
+func (s *Server) takeTurn(c *gin.Context) {
+	if turns := s.turns(requestOf(c)); turns != nil {
+		leave, err := turns.enter(c, requestOf(c).key.ID)
+		if err != nil {
+			s.fail(c, err)
+			return
+		}
+		defer leave()
+	}
+	s.validate(c)
+	c.Next()
+}
+
+// turns gives the gate of a request; nil: it needs none.
+func (s *Server) turns(r *request) *gate {
+	switch {
+	case r.operation == nil:
+		return nil
+	case r.operation.turns == nil && len(r.body) > largeBody:
+		return s.large
+	}
+	return r.operation.turns
+}
+
 // validate holds the request against its operation: parameters, idempotency
 // key, body. What goes on to the handler is the checked body in canonical JSON,
 // whatever it came as, so that the code behind this point cannot read it differently.
