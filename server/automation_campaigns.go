@@ -73,7 +73,23 @@ func (a *campaignsAPI) ListCampaigns(ctx context.Context, in automationcampaigns
 			return nil, err
 		}
 	}
-	return out, nil
+	if in.Params.Include != nil {
+		err = a.include(ctx, l.Entries, out.Data)
+	}
+	return out, err
+}
+
+// include adds to campaigns what they did, read for all of them at once.
+func (a *campaignsAPI) include(ctx context.Context, campaigns []*campaign.Campaign, shown []automationcampaigns.AutomationCampaign) error {
+	ids := make([]string, len(campaigns))
+	for i, c := range campaigns {
+		ids[i] = c.ID
+	}
+	did, err := a.reader.CampaignTotals(plain(ctx), ids)
+	for i, id := range ids {
+		shown[i].Statistics = new(statisticsOf(id, did[id], shown[i].Limit))
+	}
+	return err
 }
 
 // GetCampaign reads one campaign as it runs.
@@ -161,15 +177,17 @@ func (a *campaignsAPI) GetCampaignStatistics(ctx context.Context, in automationc
 	if err := json.Unmarshal(e.Data, &limits); err != nil {
 		return nil, err
 	}
-	f, used, err := a.reader.CampaignFigures(plain(ctx), in.CampaignID)
-	if err != nil {
-		return nil, err
-	}
-	return automationcampaigns.GetCampaignStatistics200JSONResponse{Data: automationcampaigns.CampaignStatistics{
-		CampaignID: in.CampaignID, Runs: f.Runs, Customers: f.Customers, Points: f.Points, TakenBack: f.TakenBack,
+	did, err := a.reader.CampaignTotals(plain(ctx), []string{in.CampaignID})
+	return automationcampaigns.GetCampaignStatistics200JSONResponse{Data: statisticsOf(in.CampaignID, did[in.CampaignID], limits.Limit)}, err
+}
+
+// statisticsOf renders what a campaign did.
+func statisticsOf(id string, f loyalty.CampaignTotals, l entities.UsageLimit) automationcampaigns.CampaignStatistics {
+	return automationcampaigns.CampaignStatistics{
+		CampaignID: id, Runs: f.Runs, Customers: f.Customers, Points: f.Points, TakenBack: f.TakenBack,
 		Net: f.Points - f.TakenBack, Coupons: f.Coupons, Labels: f.Labels, Tiers: f.Tiers, Challenge: f.Challenge,
-		FirstAt: instantOrNil(f.First), LastAt: instantOrNil(f.Last), Limits: limitsLeft(limits.Limit, used),
-	}}, nil
+		FirstAt: instantOrNil(f.First), LastAt: instantOrNil(f.Last), Limits: limitsLeft(l, f.Limited),
+	}
 }
 
 // campaignEntity reads a campaign, archived or not.

@@ -138,6 +138,19 @@ func (h *house) figures(id string) string {
 		f["coupons"], " coupons ", f["labels"], " labels ", f["tiers"], " tiers ", f["challenge"], " challenge ", f["limits"])
 }
 
+// listed finds in the list of campaigns, where it is asked to include them, the same
+// figures as those of one campaign.
+func (h *house) listed(id string) {
+	h.t.Helper()
+	for _, c := range h.get(campaigns + "?include=statistics&limit=100").json(h.t)["data"].([]any) {
+		if one := c.(map[string]any); one["id"] == id {
+			require.Equal(h.t, succeeded(h.t, h.get(campaigns+"/"+id+"/statistics")), one["statistics"])
+			return
+		}
+	}
+	require.Fail(h.t, "it is not in the list", id)
+}
+
 // TestCampaignStatistics: the figures are exact after each step, and fold back from
 // the journal.
 func TestCampaignStatistics(t *testing.T) {
@@ -173,6 +186,7 @@ func TestCampaignStatistics(t *testing.T) {
 				require.Equal(t, http.StatusOK, a.status, "%s: %s", step.body, a.body)
 			}
 			require.Equal(t, step.want, h.figures(step.id), step.body)
+			h.listed(step.id)
 		}
 		require.Equal(t, http.StatusOK, h.post("/entities/automation/campaign/double/archive", "").status)
 		require.Contains(t, h.figures("double"), "4 runs", "an archived campaign keeps its figures")

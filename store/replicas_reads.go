@@ -158,19 +158,11 @@ func (s *Replicated) Tallies(ctx context.Context, keys []string) (map[string]int
 	return answer(ctx, s, current, func(ctx context.Context, from *Store) (map[string]int64, error) { return from.Tallies(ctx, keys) })
 }
 
-// did is what a campaign did.
-type did struct {
-	figures loyalty.CampaignFigures
-	limited int64
-}
-
-// CampaignFigures is the Store's.
-func (s *Replicated) CampaignFigures(ctx context.Context, campaign string) (loyalty.CampaignFigures, int64, error) {
-	found, err := answer(ctx, s, recent, func(ctx context.Context, from *Store) (found did, err error) {
-		found.figures, found.limited, err = from.CampaignFigures(ctx, campaign)
-		return found, err
+// CampaignTotals is the Store's.
+func (s *Replicated) CampaignTotals(ctx context.Context, campaigns []string) (map[string]loyalty.CampaignTotals, error) {
+	return answer(ctx, s, recent, func(ctx context.Context, from *Store) (map[string]loyalty.CampaignTotals, error) {
+		return from.CampaignTotals(ctx, campaigns)
 	})
-	return found.figures, found.limited, err
 }
 
 // BulkOperation is the Store's.

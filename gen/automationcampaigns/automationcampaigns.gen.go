@@ -66,6 +66,21 @@ func (e CampaignState) Valid() bool {
 	}
 }
 
+// Defines values for IncludeStatistics.
+const (
+	IncludeStatisticsStatistics IncludeStatistics = "statistics"
+)
+
+// Valid indicates whether the value is a known member of the IncludeStatistics enum.
+func (e IncludeStatistics) Valid() bool {
+	switch e {
+	case IncludeStatisticsStatistics:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for SortCampaigns.
 const (
 	SortCampaignsCreatedAt SortCampaigns = "created_at"
@@ -93,6 +108,21 @@ func (e SortCampaigns) Valid() bool {
 	case SortCampaignsStatus:
 		return true
 	case SortCampaignsTrigger:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListCampaignsParamsInclude.
+const (
+	ListCampaignsParamsIncludeStatistics ListCampaignsParamsInclude = "statistics"
+)
+
+// Valid indicates whether the value is a known member of the ListCampaignsParamsInclude enum.
+func (e ListCampaignsParamsInclude) Valid() bool {
+	switch e {
+	case ListCampaignsParamsIncludeStatistics:
 		return true
 	default:
 		return false
@@ -194,6 +224,11 @@ type AutomationCampaign struct {
 	//
 	// Example: 2026-03-01T00:00:00.000Z
 	StartsAt *externalRef0.Instant `json:"starts_at,omitempty"`
+
+	// Statistics What it did so far; only in a list that was asked to include it.
+	//
+	// Example: {"campaign_id":"double","challenge":0,"coupons":0,"customers":830,"labels":0,"limits":{"per_customer":{"limit":3},"total":{"left":8750,"limit":10000,"used":1250}},"net":90000,"points":91200,"runs":1250,"taken_back":1200,"tiers":0}
+	Statistics *CampaignStatistics `json:"statistics,omitempty"`
 
 	// Status Where a campaign stands now.
 	//
@@ -520,11 +555,17 @@ type TotalLimit struct {
 // CampaignID defines model for CampaignId.
 type CampaignID = string
 
+// IncludeStatistics defines model for IncludeStatistics.
+type IncludeStatistics string
+
 // SortCampaigns defines model for SortCampaigns.
 type SortCampaigns string
 
 // ListCampaignsParams defines parameters for ListCampaigns.
 type ListCampaignsParams struct {
+	// Include What campaigns have besides: `statistics` is what each did so far. Absent: nothing.
+	Include *ListCampaignsParamsInclude `form:"include,omitempty" json:"include,omitempty"`
+
 	// Sort By what the list is sorted; without it, it comes in the order in which campaigns run.
 	Sort *ListCampaignsParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
 
@@ -540,6 +581,9 @@ type ListCampaignsParams struct {
 	// whole list follow `next` instead; it costs the same on every page and misses nothing.
 	Offset *externalRef0.Offset `form:"offset,omitempty" json:"offset,omitempty"`
 }
+
+// ListCampaignsParamsInclude defines parameters for ListCampaigns.
+type ListCampaignsParamsInclude string
 
 // ListCampaignsParamsSort defines parameters for ListCampaigns.
 type ListCampaignsParamsSort string
@@ -599,6 +643,14 @@ func (siw *ServerInterfaceWrapper) ListCampaigns(c *gin.Context) {
 
 	// Parameter object where we will unmarshal all parameters from the context
 	var params ListCampaignsParams
+
+	// ------------- Optional query parameter "include" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "include", c.Request.URL.Query(), &params.Include, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter include: %w", err), http.StatusBadRequest)
+		return
+	}
 
 	// ------------- Optional query parameter "sort" -------------
 

@@ -47,6 +47,13 @@ func (f *CampaignFigures) Add(o CampaignFigures) {
 	}
 }
 
+// CampaignTotals is what a campaign did in all, and how much of its limit over all
+// customers is used.
+type CampaignTotals struct {
+	CampaignFigures
+	Limited int64
+}
+
 // FiguresOf is what an event tells of a campaign, its customer left out.
 func FiguresOf(e *Event, x CampaignEffect) CampaignFigures {
 	f := CampaignFigures{CampaignGifts: x.CampaignGifts}

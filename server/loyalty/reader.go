@@ -53,9 +53,9 @@ type Reader interface {
 	CustomerNames(ctx context.Context, ids []ID) (map[ID]string, error)
 	BulkReader
 	CouponReader
-	// CampaignFigures sums up what a campaign did, and says how much of its limit
-	// over all customers is used.
-	CampaignFigures(ctx context.Context, campaign string) (f CampaignFigures, limited int64, err error)
+	// CampaignTotals sums up what each of some campaigns did, by their ids, in one round
+	// trip. One that never gave anything may be missing.
+	CampaignTotals(ctx context.Context, campaigns []string) (map[string]CampaignTotals, error)
 }
 
 // ByCursor says whether pages of the list have a place of their own: by creation, last name or

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"math"
 	"strconv"
 	"strings"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // digits gives the figure that the page shows there, without what groups it.
@@ -117,5 +119,39 @@ func (b *browsed) exports() {
 	lines := strings.Split(strings.TrimSpace(b.api(strings.TrimPrefix(evaluate[string](b, "window.file[0]"), "/console/api"))), "\n")
 	assert.True(b.t, strings.HasPrefix(lines[0], "key,lot,customer_id,"), lines[0])
 	assert.Greater(b.t, len(lines), 40)
+	assert.Empty(b.t, b.faults())
+}
+
+// given reads on the list of campaigns what each gave, as the API says it, and how much of its budget is used.
+func (b *browsed) given() {
+	type total struct{ Limit, Used int }
+	type did struct {
+		Runs, Customers, Net int
+		Limits               struct{ Total *total }
+	}
+	type campaign struct {
+		ID         string
+		Statistics did
+	}
+	require.Contains(b.t, b.send("/entities/automation/campaign", `{"id":"first-forty","name":"First forty","trigger":"review_submit","effects":[{"type":"points","points":5}],"limit":{"total":40}}`), "first-forty")
+	require.Contains(b.t, b.send("/events", `{"customer":"member-0007","action":"review_submit","data":{"item":"p-1","review":"Good"}}`), "review_submit")
+	all := data[[]campaign](b, "/automation/campaigns?include=statistics&limit=50")
+	b.open("/campaigns")
+	ran, limited := 0, 0
+	for _, c := range all {
+		require.Contains(b.t, b.api("/automation/campaigns/"+c.ID+"/statistics"), `"net":`+strconv.Itoa(c.Statistics.Net)+",")
+		cell := func(at int) string {
+			return `document.querySelector('main tbody a[href="#/campaigns/` + c.ID + `"]')?.closest('tr').children[` + strconv.Itoa(at) + `]`
+		}
+		assert.Equal(b.t, []int{c.Statistics.Runs, c.Statistics.Customers, c.Statistics.Net}, []int{b.digits(cell(2)), b.digits(cell(3)), b.digits(cell(4))}, c.ID)
+		used := "–"
+		if l := c.Statistics.Limits.Total; l != nil {
+			used, limited = strconv.FormatFloat(math.Round(1000*float64(l.Used)/float64(l.Limit))/10, 'f', -1, 64)+" %", limited+1
+		}
+		assert.Equal(b.t, used, evaluate[string](b, cell(5)+".textContent"), c.ID)
+		ran += c.Statistics.Runs
+	}
+	assert.Positive(b.t, ran)
+	assert.Positive(b.t, limited)
 	assert.Empty(b.t, b.faults())
 }

@@ -311,6 +311,7 @@ func (b *browsed) deeds() {
 	b.sight()
 	b.operation()
 	b.overview()
+	b.given()
 	b.ladder()
 	b.exports()
 	assert.Empty(b.t, b.faults())

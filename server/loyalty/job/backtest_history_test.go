@@ -110,8 +110,9 @@ func TestBacktestOfHistories(t *testing.T) {
 				s.enrol("ada", "ben", "cleo")
 				began := s.clock()
 				live(r, s, !strings.Contains(data, "cf_gift") && !strings.Contains(data, "event.data.url") && !strings.Contains(data, "customer."))
-				f, _, err := s.db.CampaignFigures(ctx, "c")
+				did, err := s.db.CampaignTotals(ctx, []string{"c"})
 				require.NoError(r, err)
+				f := did["c"]
 				o, err := job.Backtest(s.Engine, ctx, s.db, campaign.BacktestPlan{From: began, To: s.clock().Add(time.Second), Campaign: json.RawMessage(data)}, 1)
 				require.NoError(r, err)
 				var b campaign.BacktestFigures

@@ -20,10 +20,12 @@ const states = ['', 'active', 'scheduled', 'paused', 'completed', 'draft']
 
 function All({ place }) {
   const { status, offset, sort, order, view } = place.query
-  const all = useLoad(() => get('/automation/campaigns', { limit: 50, status, offset, sort, order }), [status, offset, sort, order])
+  const all = useLoad(() => get('/automation/campaigns', { include: 'statistics', limit: 50, status, offset, sort, order }), [status, offset, sort, order])
   const columns = [
     { key: 'name', label: t('name'), sort: 'name', cell: (c) => html`<a href=${'#/campaigns/' + id(c.id)}>${c.name}</a>` },
     { key: 'status', label: t('status'), sort: 'status', cell: (c) => html`<${Badge} state=${c.status} />` },
+    ...['runs', 'customers', 'net'].map((f) => ({ key: f, label: t('campaign.' + f), right: true, cell: (c) => number(c.statistics[f]), text: (c) => c.statistics[f] })),
+    { key: 'budget', label: t('campaign.budget'), right: true, cell: (c) => html`<${Budget} of=${c.statistics.limits.total} />`, text: (c) => share(c.statistics.limits.total) },
     { key: 'trigger', label: t('campaign.trigger'), sort: 'trigger', cell: (c) => html`<code>${c.trigger}</code>` },
     { key: 'condition', label: t('campaign.condition'), cell: (c) => (c.condition ? html`<code class="wide">${c.condition}</code>` : '–') },
     { key: 'effects', label: t('campaign.effects'), cell: (c) => told(c.effects), text: (c) => told(c.effects) },
@@ -35,6 +37,11 @@ function All({ place }) {
     ${view === 'calendar' ? html`<${Calendar} />` : html`<${Loaded} of=${all}>${(d) => html`<${Table} answer=${d} columns=${columns} to=${(c) => '/campaigns/' + id(c.id)} name="campaigns"
       empty=${html`<${Empty} text=${t('campaign.none')}>${!status && make}</${Empty}>`} />`}</${Loaded}>`}`
 }
+
+// share is how much of its limit over all customers a campaign has used; one without has no budget.
+const share = (total) => (total ? number((100 * total.used) / total.limit, 1) + ' %' : '–')
+
+const Budget = ({ of }) => (of ? html`<span title=${t('campaign.budget.of', { used: of.used, limit: of.limit })}>${share(of)}</span>` : '–')
 
 function Campaign({ name }) {
   const all = useLoad(async () => {
