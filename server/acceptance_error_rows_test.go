@@ -218,6 +218,14 @@ var failings = []failing{
 		{"/entities/custom-entities/attribute", `{"id":"shade","on":"rewards/reward","name":"shade","type":"string"}`},
 	}, sends("/entities/custom-entities/attribute/shade", `{"name":"tint"}`)},
 	{"campaign_not_found", 404, 190260, "There is no campaign none", "", nil, reads("/automation/campaigns/none")},
+	{"bulk_many", 422, 190241, "There are 10 operations of this kind already that wait or are at work; wait for one to end", "", [][2]string{
+		{"/entities/automation/campaign", `{"id":"tried","name":"Tried","trigger":"visit","effects":[{"type":"points","points":1}]}`},
+	}, func(h *house, language string) (a answer) {
+		for range 11 {
+			a = sends("/automation/campaigns/tried/backtest", `{"from":"2020-01-01T00:00:00Z","to":"2099-01-01T00:00:00Z"}`)(h, language)
+		}
+		return a
+	}},
 	{"target_malformed", 400, 190073, "The request target is malformed", "query", nil, func(h *house, language string) answer {
 		r := h.request(http.MethodGet, "/customers", "", "Accept-language", language)
 		require.NoError(h.t, signing.Default(region).Sign(r, nil, h.key))

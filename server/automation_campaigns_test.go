@@ -312,5 +312,13 @@ func TestBacktest(t *testing.T) {
 		refused(t, h.get(fmt.Sprintf("%s/beans/backtest/%s", campaigns, data(t, one)["batch_id"])), http.StatusNotFound, 190240)
 		refused(t, h.get(campaigns+"/beans/backtest/0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e01"), http.StatusNotFound, 190240)
 		refused(t, h.get(campaigns+"/beans/backtest/none"), http.StatusNotFound, 190240)
+
+		for range 9 { // one waits already
+			require.Equal(t, http.StatusAccepted, h.post(campaigns+"/double/backtest", `{`+ever+`}`).status)
+		}
+		refused(t, h.post(campaigns+"/beans/backtest", `{`+ever+`}`), http.StatusUnprocessableEntity, 190241)
+		require.Equal(t, one.body, h.post(campaigns+"/double/backtest", `{`+ever+`}`, "Idempotency-Key", "k").body, "it was taken before")
+		succeeded(t, h.post("/admin/jobs/bulk/run", ""))
+		require.Equal(t, http.StatusAccepted, h.post(campaigns+"/beans/backtest", `{`+ever+`}`).status, "those before it are done")
 	})
 }

@@ -38,7 +38,7 @@ func (a *campaignsAPI) StartBacktest(ctx context.Context, in automationcampaigns
 	if err != nil {
 		return nil, err
 	}
-	q := loyalty.BulkRequest{Kind: campaign.BulkBacktest, Target: in.CampaignID, Parameters: marshal(plan)}
+	q := loyalty.BulkRequest{Kind: campaign.BulkBacktest, Target: in.CampaignID, Parameters: marshal(plan), Most: campaign.MostBacktests}
 	answer, err := change(ctx, http.StatusAccepted, backtestAnswer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.BulkOperation], error) {
 		return a.admin.BeginBulk(ctx, call, q)
 	})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -98,7 +99,8 @@ var special = map[string]request{
 	"getBulkClaimStatus": ofBatch("/v1/bulk-operation/reward/claim/coffee"), "listBulkClaimErrors": ofBatch("/v1/bulk-operation/reward/claim/coffee"),
 	"getPoolFillStatus": ofFill, "listPoolFillErrors": ofFill,
 	"getBacktest": func(w *witness, o *offered, _ string) (string, string) {
-		a := w.post("/automation/campaigns/double/backtest", `{"from":"2026-01-01T00:00:00Z","to":"2026-02-01T00:00:00Z"}`)
+		done(w.house, "/admin/jobs/bulk/run", "") // there is room for it
+		a := w.post("/automation/campaigns/double/backtest", january)
 		require.Less(w.t, a.status, 300, a.body)
 		return strings.NewReplacer("{campaign_id}", "double", "{batch_id}", batchOf(a.json(w.t))).Replace(o.path), ""
 	},
@@ -291,12 +293,17 @@ func happened(customer, action, data string) string {
 	return `/events {"customer":"` + customer + `","action":"` + action + `","data":` + data + `}`
 }
 
+// january is the period of a backtest.
+const january = `{"from":"2026-01-01T00:00:00Z","to":"2026-02-01T00:00:00Z"}`
+
 var refusalRows = []refusalRow{
 	{"applyConfiguration", "/admin/configuration", `{"mode":"plan","configuration":{"modules":{"checkout_accept":{"enabled":true},"pending_events":{"enabled":true}}}}`, http.StatusUnprocessableEntity, 190049, nil},
 	{"submitEvent", "/events", `{"customer":"member-1001","action":"checkout","data":{"transaction_id":"T-1001","total":1}}`, http.StatusConflict, 5003, nil},
 	{"submitEvent", "/events", `{"customer":"nobody","action":"visit","data":{"url":"https://shop.test/"}}`, http.StatusNotFound, 160212, nil},
 	{"submitEvent", "/events", `{"customer":"member-1003","action":"point_spend","data":{"points":1}}`, http.StatusUnprocessableEntity, 0, nil},
 
+	{"startBacktest", "/automation/campaigns/double/backtest", january, http.StatusUnprocessableEntity, 190241,
+		append([]string{"/admin/jobs/bulk/run "}, slices.Repeat([]string{"/automation/campaigns/double/backtest " + january}, 10)...)},
 	{"claimReward", idle + "/activities/rewards/coffee/claim", "", http.StatusUnprocessableEntity, 110003, []string{happened("member-1004", "suspend", "{}")}},
 	{"claimRewardFor", "/rewards/coffee/claim", `{"customer":"member-1004"}`, http.StatusUnprocessableEntity, 110003, nil},
 	{"enterContest", idle + "/activities/contests/bicycle/enter", `{"count":1}`, http.StatusUnprocessableEntity, 110003, nil},

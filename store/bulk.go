@@ -104,6 +104,12 @@ FROM list_members WHERE list_id = ?`, UUID(o.ID), list)
 	}).Error)
 }
 
+// OpenBulks counts the operations of a kind that wait or are at work.
+func (t *adminTx) OpenBulks(kind string) (n int64, err error) {
+	err = t.db.Model(&bulkRow{}).Where("state <> 'done' AND kind = ?", kind).Count(&n).Error
+	return n, t.s.fault(err)
+}
+
 // Bulk reads an operation inside the transaction.
 func (t *adminTx) Bulk(batch loyalty.ID) (loyalty.BulkOperation, error) {
 	var row bulkRow

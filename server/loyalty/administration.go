@@ -133,6 +133,8 @@ type AdminTx interface {
 	// members of a list as they are now. Of an operation that has items it sets Total,
 	// and where there are none, State and FinishedAt.
 	AddBulk(o BulkOperation, customers []string, list string) (BulkOperation, error)
+	// OpenBulks counts the operations of a kind that are not done.
+	OpenBulks(kind string) (int64, error)
 	// Bulk reads an operation. SaveBulk writes how far it came, makes its Version grow,
 	// and adds the items that were refused.
 	Bulk(batch ID) (BulkOperation, error)

@@ -67,6 +67,7 @@ type BulkRequest struct {
 	// List names a customer list instead: its members at this moment.
 	List       string
 	Total      int64 // of an operation by steps, as far as it is known
+	Most       int64 // operations of the kind that wait or are at work, this one included; 0: any number
 	Parameters json.RawMessage
 }
 

@@ -243,6 +243,7 @@ var (
 	ErrCouponExists   = NewError(Conflict, 190033, "coupon_exists", "code")
 
 	ErrBatchNotFound = NewError(NotFound, 190240, "batch_not_found", "batch")
+	ErrBulkMany      = NewError(Refused, 190241, "bulk_many", "limit")
 
 	ErrImportNotFound   = NewError(NotFound, 190510, "import_not_found", "import")
 	ErrImportState      = NewError(Refused, 190511, "import_state", "state")

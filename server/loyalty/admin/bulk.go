@@ -11,7 +11,7 @@ import (
 // BeginBulk takes a bulk operation on: it is stored with all its items, or not at
 // all, and waits for the job bulk. It fails as the kind's check does:
 // ErrRewardNotFound (160320) for a reward that is not there, ErrEntityNotFound and
-// ErrEntityArchived for a list. An operation on no customers is done at once.
+// ErrEntityArchived for a list; and with ErrBulkMany. An operation on no customers is done at once.
 func (a *Admin) BeginBulk(ctx context.Context, call Call, q loyalty.BulkRequest) (Done[loyalty.BulkOperation], error) {
 	if err := check(&q); err != nil {
 		return Done[loyalty.BulkOperation]{}, err
@@ -30,6 +30,9 @@ func (a *Admin) BeginBulk(ctx context.Context, call Call, q loyalty.BulkRequest)
 			if err := checkBulkList(a, r, q.List); err != nil {
 				return o, loyalty.AtField(err, "list_id")
 			}
+		}
+		if err := room(r, &q); err != nil {
+			return o, err
 		}
 		o, err := r.AddBulk(o, once(q.Customers), q.List)
 		if err != nil {
@@ -73,6 +76,18 @@ func check(q *loyalty.BulkRequest) error {
 		return programme.Fault("list_id", "not_together", map[string]any{"other": "customers"})
 	}
 	return nil
+}
+
+// room refuses an operation that is one too many of its kind.
+func room(r *adminRun, q *loyalty.BulkRequest) error {
+	if q.Most == 0 {
+		return nil
+	}
+	open, err := r.OpenBulks(q.Kind)
+	if err == nil && open >= q.Most {
+		err = loyalty.ErrBulkMany.With("limit", q.Most)
+	}
+	return err
 }
 
 // once leaves out what is repeated.

@@ -16,6 +16,10 @@ import (
 // of the past; Target is the campaign.
 const BulkBacktest = "campaign_backtest"
 
+// MostBacktests is how many backtests wait or are at work at a time: each reads the journal of
+// its period, one after the other.
+const MostBacktests = 10
+
 // BacktestPlan is what a backtest is asked for: the events recorded from From on,
 // before To, and the campaign in the form of its entity.
 type BacktestPlan struct {
