@@ -24,7 +24,7 @@ func (a *administrationAPI) GetLedger(ctx context.Context, in administration.Get
 	}
 	t := &l.Totals
 	out := administration.Ledger{
-		At: common.Instant(l.At), Months: []administration.LiabilityMonth{},
+		At: common.Instant(l.At), Months: []administration.LiabilityMonth{}, Origins: []administration.LiabilityOrigin{},
 		Totals: administration.LedgerTotals{
 			Earned: bigNumber(&t.Score), Spent: bigNumber(&t.Spent), Expired: bigNumber(&t.Expired), Reserved: bigNumber(&t.Reserved),
 			Pending: bigNumber(&t.Pending), Debt: bigNumber(&t.Debt), Outstanding: bigNumber(&l.Outstanding),
@@ -32,6 +32,9 @@ func (a *administrationAPI) GetLedger(ctx context.Context, in administration.Get
 	}
 	for _, m := range l.Months {
 		out.Months = append(out.Months, administration.LiabilityMonth{Month: textOrNil(m.Month), Points: bigNumber(&m.Points), Lots: m.Lots})
+	}
+	for _, o := range l.Origins {
+		out.Origins = append(out.Origins, administration.LiabilityOrigin{Origin: administration.LiabilityOriginOrigin(o.Origin.String()), Points: bigNumber(&o.Points), Lots: o.Lots})
 	}
 	if in.Params.Verify != nil && *in.Params.Verify {
 		if out.Invariants, err = a.invariants(plain(ctx)); err != nil {

@@ -70,6 +70,48 @@ func TestLedgerReport(t *testing.T) {
 	})
 }
 
+// TestLedgerOrigins: the points that are owed are told apart by what they were given for, sum up
+// to all that are owed, and keep their origin whatever becomes of them. A rebuild finds the same.
+func TestLedgerOrigins(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		h := openOn(t, url)
+		require.Empty(t, data(t, h.get("/admin/ledger"))["origins"])
+		done(h, "/entities/automation/campaign", `{"id":"extra","name":"Extra","trigger":"checkout","effects":[{"type":"points","points":11}],"status":"active"}`)
+		done(h, "/admin/modules/customer_id_validation", `{"enabled":true}`)
+		done(h, "/entities/rewards/reward", `{"id":"gift","title":{"en":"Gift"},"type":"points","points":5,"award":30}`)
+		for i := range 3 {
+			h.enrol(fmt.Sprintf("member-100%d", i))
+		}
+		submit := func(member, action, data string) {
+			done(h, "/events", `{"customer":"`+member+`","action":"`+action+`","data":`+data+`}`)
+		}
+		submit("member-1000", "point_add", `{"points":100}`)
+		submit("member-1000", "visit", `{"url":"https://shop.test/","points":7}`)
+		submit("member-1000", "checkout", `{"transaction_id":"T-1","total":40,"items":[{"product_id":"p","product_name":"P","product_url":"https://shop.test/p","quantity":1,"subtotal":40}]}`)
+		done(h, "/customers/member-1000/activities/rewards/gift/claim", `{}`) // 5 of the first are spent
+		done(h, "/events", `{"customer":"guest","action":"checkout","guest":true,"data":{"transaction_id":"T-2","total":20,"items":[{"product_id":"p","product_name":"P","product_url":"https://shop.test/p","quantity":1,"subtotal":20}]}}`)
+		submit("member-1001", "checkout_claim", `{"transaction_id":"T-2"}`)
+		submit("member-1002", "visit", `{"url":"https://shop.test/","points":500}`)
+		submit("member-1002", "reserve_points", `{"points":9,"transaction_id":"R-1"}`)
+		done(h, "/customers/member-1002/merge", `{"target":"member-1001"}`)
+
+		l := data(t, h.get("/admin/ledger"))
+		found, sum := map[string]string{}, int64(0)
+		for _, each := range l["origins"].([]any) {
+			o := each.(map[string]any)
+			found[o["origin"].(string)] = fmt.Sprint(o["points"], " of ", o["lots"])
+			n, err := o["points"].(json.Number).Int64()
+			require.NoError(t, err)
+			sum += n
+		}
+		require.Equal(t, map[string]string{
+			"correction": "95 of 1", "activity": "507 of 2", "purchase": "60 of 2", "campaign": "11 of 1", "reward": "30 of 1",
+		}, found)
+		require.Equal(t, l["totals"].(map[string]any)["outstanding"], json.Number(fmt.Sprint(sum)))
+		require.Equal(t, "activity", l["origins"].([]any)[0].(map[string]any)["origin"], "the most first")
+	})
+}
+
 // TestLedgerReportBeyond64Bits: balances that are as large as they may be add up to
 // more than a database's whole number holds.
 func TestLedgerReportBeyond64Bits(t *testing.T) {
@@ -90,6 +132,7 @@ func TestLedgerReportBeyond64Bits(t *testing.T) {
 		require.Equal(t, sum, totals["outstanding"])
 		require.Equal(t, json.Number("0"), totals["debt"])
 		require.Equal(t, []any{map[string]any{"month": nil, "points": sum, "lots": json.Number(fmt.Sprint(members))}}, l["months"])
+		require.Equal(t, []any{map[string]any{"origin": "correction", "points": sum, "lots": json.Number(fmt.Sprint(members))}}, l["origins"])
 		for _, i := range l["invariants"].([]any) {
 			require.Equal(t, "held", i.(map[string]any)["verdict"], i)
 		}

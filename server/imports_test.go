@@ -117,6 +117,7 @@ func TestImports(t *testing.T) {
 		require.Equal(t, "map[done:4 refused:0 total:4]", fmt.Sprint(now["rows"]))
 		points := data(t, h.get("/customers/007/points"))
 		require.Equal(t, "1500", fmt.Sprint(points["spendable"]), points)
+		require.Equal(t, "[map[lots:2 origin:import points:1520]]", fmt.Sprint(data(t, h.get("/admin/ledger"))["origins"]))
 		now = i.do("apply")
 		require.Equal(t, "done", now["status"], "again it changes nothing")
 		require.Equal(t, http.StatusUnprocessableEntity, i.part("lots", 2, lots).status)

@@ -24,6 +24,7 @@ var lotTable = table[loyalty.CustomerLot]{name: "lots", fields: []field[loyalty.
 	{"idle_months", "integer", func(l *loyalty.CustomerLot) any { return wholeIn(&l.Idle.Months) }},
 	{"idle_days", "integer", func(l *loyalty.CustomerLot) any { return wholeIn(&l.Idle.Days) }},
 	{"transaction_id", "text", func(l *loyalty.CustomerLot) any { return (*Text)(&l.Transaction) }},
+	{"origin", "integer", func(l *loyalty.CustomerLot) any { return wholeIn(&l.Origin) }},
 }, derived: []field[loyalty.CustomerLot]{
 	{"open", "boolean", func(l *loyalty.CustomerLot) any { return flag(isOpen(&l.Lot)) }},
 }}

@@ -15,12 +15,13 @@ import (
 const quarter = "900000"
 
 // outstandingGroups sums up the open lots. Those that live by activity are grouped
-// by it and by their period; what comes of that is for the caller to say.
+// by it and by their period; what comes of that is for the caller to say. Origin goes
+// along, so that both views of what is owed are of the same rows.
 const outstandingGroups = `SELECT l.expires_at / ` + quarter + ` * ` + quarter + ` AS expires_at, l.idle_months, l.idle_days,
 	CASE WHEN l.idle_months > 0 OR l.idle_days > 0 THEN b.last_activity_at / ` + quarter + ` * ` + quarter + ` END AS last_activity,
-	%s, COUNT(*) AS lots
+	l.origin, %s, COUNT(*) AS lots
 FROM lots l JOIN balances b ON b.customer_id = l.customer_id WHERE l.open
-GROUP BY 1, 2, 3, 4`
+GROUP BY 1, 2, 3, 4, 5`
 
 // wide is a sum in two halves: SQLite refuses one beyond 64 bits, and balances of
 // all customers reach it.
@@ -72,12 +73,13 @@ func (r figuresRead) add(t *loyalty.LedgerTotals) {
 func lotSums(groups *[]loyalty.LotGroup) question {
 	var expires, activity Millis
 	var idle points.Period
+	var origin points.Origin
 	var sum wide
 	var lots number
 	return sqlFragment{text: fmt.Sprintf(outstandingGroups, wideSum("l.remaining + l.reserved"))}.reads(func() bool {
-		g := loyalty.LotGroup{ExpiresAt: expires.Time(), LastActivity: activity.Time(), Idle: idle, Lots: int64(lots)}
+		g := loyalty.LotGroup{ExpiresAt: expires.Time(), LastActivity: activity.Time(), Idle: idle, Origin: origin, Lots: int64(lots)}
 		sum.add(&g.Points)
 		*groups = append(*groups, g)
 		return false
-	}, &expires, wholeIn(&idle.Months), wholeIn(&idle.Days), &activity, (*number)(&sum.High), (*number)(&sum.Low), &lots)
+	}, &expires, wholeIn(&idle.Months), wholeIn(&idle.Days), &activity, wholeIn(&origin), (*number)(&sum.High), (*number)(&sum.Low), &lots)
 }

@@ -137,7 +137,7 @@ func (f *folding) postings() error {
 }
 
 // foldedEvent is an event without what was sent.
-var foldedEvent = eventTable.without("parent", "data", "personal")
+var foldedEvent = eventTable.without("data", "personal")
 
 // journal reads events in their order.
 func (f *folding) journal() error {

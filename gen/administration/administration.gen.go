@@ -593,6 +593,45 @@ func (e JobName) Valid() bool {
 	}
 }
 
+// Defines values for LiabilityOriginOrigin.
+const (
+	LiabilityOriginOriginActivity   LiabilityOriginOrigin = "activity"
+	LiabilityOriginOriginCampaign   LiabilityOriginOrigin = "campaign"
+	LiabilityOriginOriginChallenge  LiabilityOriginOrigin = "challenge"
+	LiabilityOriginOriginCorrection LiabilityOriginOrigin = "correction"
+	LiabilityOriginOriginImport     LiabilityOriginOrigin = "import"
+	LiabilityOriginOriginPurchase   LiabilityOriginOrigin = "purchase"
+	LiabilityOriginOriginReferral   LiabilityOriginOrigin = "referral"
+	LiabilityOriginOriginReward     LiabilityOriginOrigin = "reward"
+	LiabilityOriginOriginUnknown    LiabilityOriginOrigin = "unknown"
+)
+
+// Valid indicates whether the value is a known member of the LiabilityOriginOrigin enum.
+func (e LiabilityOriginOrigin) Valid() bool {
+	switch e {
+	case LiabilityOriginOriginActivity:
+		return true
+	case LiabilityOriginOriginCampaign:
+		return true
+	case LiabilityOriginOriginChallenge:
+		return true
+	case LiabilityOriginOriginCorrection:
+		return true
+	case LiabilityOriginOriginImport:
+		return true
+	case LiabilityOriginOriginPurchase:
+		return true
+	case LiabilityOriginOriginReferral:
+		return true
+	case LiabilityOriginOriginReward:
+		return true
+	case LiabilityOriginOriginUnknown:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for MeKind.
 const (
 	MeKindKey  MeKind = "key"
@@ -3092,6 +3131,9 @@ type Ledger struct {
 	// Months What is outstanding, by the month in which it expires; what never does comes last.
 	Months []LiabilityMonth `json:"months"`
 
+	// Origins What is outstanding, by what it was given for, the most first.
+	Origins []LiabilityOrigin `json:"origins"`
+
 	// Totals The figures of all customers, in points. Sums over a whole programme are written digit for digit and can be greater than 2^63.
 	Totals LedgerTotals `json:"totals"`
 }
@@ -3175,6 +3217,50 @@ type LiabilityMonth struct {
 	// Example: 4000
 	Points json.Number `json:"points"`
 }
+
+// LiabilityOrigin What is outstanding of one origin.
+type LiabilityOrigin struct {
+	// Lots From how many credits they are.
+	//
+	// Example: 71
+	Lots int64 `json:"lots"`
+
+	// Origin What the points were given for:
+	//
+	// - `purchase`: a purchase, without what campaigns and referrals added to it.
+	// - `campaign`: a campaign, also one that follows a purchase.
+	// - `challenge`: a completed challenge.
+	// - `referral`: a member who was brought, or was brought by another.
+	// - `reward`: a reward that gives points.
+	// - `activity`: any other event that carries points, such as a visit or an answer.
+	// - `correction`: a `point_add` that was submitted.
+	// - `import`: taken over from another system.
+	// - `unknown`: they were given before this was kept.
+	//
+	//
+	// Example: purchase
+	Origin LiabilityOriginOrigin `json:"origin"`
+
+	// Points Points, free or reserved.
+	//
+	// Example: 9500
+	Points json.Number `json:"points"`
+}
+
+// LiabilityOriginOrigin What the points were given for:
+//
+// - `purchase`: a purchase, without what campaigns and referrals added to it.
+// - `campaign`: a campaign, also one that follows a purchase.
+// - `challenge`: a completed challenge.
+// - `referral`: a member who was brought, or was brought by another.
+// - `reward`: a reward that gives points.
+// - `activity`: any other event that carries points, such as a visit or an answer.
+// - `correction`: a `point_add` that was submitted.
+// - `import`: taken over from another system.
+// - `unknown`: they were given before this was kept.
+//
+// Example: purchase
+type LiabilityOriginOrigin string
 
 // Me An access key, or a user of the console.
 type Me struct {

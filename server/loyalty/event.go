@@ -103,6 +103,8 @@ type LotEffect struct {
 	EarnedAt *time.Time `json:"earned_at,omitempty"`
 	// Purchase is the one that earned it, where that is not the one the event names.
 	Purchase *string `json:"purchase,omitempty"`
+	// Origin is set where the lot was given by an earlier event.
+	Origin points.Origin `json:"origin,omitempty"`
 }
 
 // MergeAttributes is what is known after more was sent: what is sent again replaces, what is
@@ -129,6 +131,19 @@ func (e *Event) OpensLot(lot points.Lot) {
 	if told != (LotEffect{}) { // most tell nothing, and cost nothing
 		e.Tell().Lot = new(told)
 	}
+}
+
+// KeepsOrigin records that the lot which an event opens was given before, for what the event
+// itself does not say.
+func (e *Event) KeepsOrigin(o points.Origin) {
+	if o == points.Unknown {
+		return
+	}
+	x := e.Tell()
+	if x.Lot == nil {
+		x.Lot = &LotEffect{}
+	}
+	x.Lot.Origin = o
 }
 
 // Tell is where an event says what it did, made when there is something to say: most rows

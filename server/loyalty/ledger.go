@@ -65,12 +65,13 @@ func (t *LedgerTotals) Spendable() *big.Int {
 	return n.Sub(n.Sub(n, &t.Reserved), &t.Expired)
 }
 
-// LotGroup are open lots that expire within the same quarter of an hour, in which
-// no day of any time zone begins or ends.
+// LotGroup are open lots of one origin that expire within the same quarter of an hour,
+// in which no day of any time zone begins or ends.
 type LotGroup struct {
 	ExpiresAt    time.Time     // zero: never, or by Idle
 	Idle         points.Period // set: so long after LastActivity
 	LastActivity time.Time
+	Origin       points.Origin
 	Points       big.Int // free or reserved
 	Lots         int64   // how many
 }
@@ -81,6 +82,14 @@ type Liability struct {
 	Totals      LedgerTotals
 	Outstanding big.Int // points that are free or reserved
 	Months      []*LiabilityMonth
+	Origins     []*LiabilityOrigin // those that gave something, the most first
+}
+
+// LiabilityOrigin are the points that have one origin.
+type LiabilityOrigin struct {
+	Origin points.Origin
+	Points big.Int
+	Lots   int64
 }
 
 // LiabilityMonth are the points that expire in one month.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -56,6 +57,34 @@ func (b *browsed) overview() {
 		assert.Equal(b.t, int(s.Total), b.digits(row), s.Name)
 	}
 	assert.Empty(b.t, b.faults())
+}
+
+// owed reads on the ledger what is owed by origin, as the API has it: together it is all that
+// is owed.
+func (b *browsed) owed() {
+	type origin struct {
+		Origin string
+		Points int
+	}
+	type ledger struct {
+		Totals  map[string]int
+		Origins []origin
+	}
+	b.open("/ledger")
+	l := data[ledger](b, "/admin/ledger")
+	rows := `[...[...document.querySelectorAll('main h2')].find((e) => e.textContent === 'Liability by origin').parentElement.querySelectorAll('figure.panel + .scroll tbody tr')]`
+	b.until(rows + ".length > 0")
+	shown := map[string]int{}
+	sum := 0
+	for i, o := range l.Origins {
+		shown[evaluate[string](b, fmt.Sprintf("%s[%d].cells[0].textContent", rows, i))] = b.digits(fmt.Sprintf("%s[%d]?.cells[1]", rows, i))
+		assert.Equal(b.t, o.Points, b.digits(fmt.Sprintf("%s[%d]?.cells[1]", rows, i)), o.Origin)
+		sum += o.Points
+	}
+	assert.Equal(b.t, l.Totals["outstanding"], sum)
+	assert.Contains(b.t, shown, "Purchases")
+	assert.Equal(b.t, len(l.Origins), evaluate[int](b, rows+".length"))
+	assert.Equal(b.t, len(l.Origins), evaluate[int](b, "document.querySelectorAll('main figure.panel .lot').length"))
 }
 
 // ladder makes a level on the screen of the levels, finds it on its ladder, and the board as the

@@ -280,6 +280,8 @@ func (b *browsed) deeds() {
 	b.text("Prove it now")
 	b.until("document.querySelectorAll('.rule.applied').length >= 10")
 
+	b.owed()
+
 	b.open("/statistics?metric=purchases&by=joined")
 	b.until("document.querySelector('table.cohorts tbody tr')")
 	assert.Regexp(b.t, `^\d{4}-\d\d$`, evaluate[string](b, "document.querySelector('table.cohorts tbody th').textContent"))

@@ -3,6 +3,7 @@ package admin
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -12,7 +13,7 @@ import (
 )
 
 // Liability reports what is outstanding by the month in which it expires, those that
-// never do at the end. Lots that live by activity count by their expiry as of now.
+// never do at the end, and by origin. Lots that live by activity count by their expiry as of now.
 func (a *Admin) Liability(ctx context.Context) (loyalty.Liability, error) {
 	l := loyalty.Liability{At: a.now()}
 	snapshot, err := a.store.Snapshot(ctx, nil)
@@ -29,7 +30,26 @@ func (a *Admin) Liability(ctx context.Context) (loyalty.Liability, error) {
 	}
 	l.Totals = totals
 	months(&l, groups, zone)
+	origins(&l, groups)
 	return l, nil
+}
+
+// origins adds the same lots up by what they were given for.
+func origins(l *loyalty.Liability, groups []loyalty.LotGroup) {
+	by := map[points.Origin]*loyalty.LiabilityOrigin{}
+	for i := range groups {
+		g := &groups[i]
+		of := by[g.Origin]
+		if of == nil {
+			of = &loyalty.LiabilityOrigin{Origin: g.Origin}
+			by[g.Origin] = of
+		}
+		of.Points.Add(&of.Points, &g.Points)
+		of.Lots += g.Lots
+	}
+	l.Origins = slices.SortedFunc(maps.Values(by), func(a, b *loyalty.LiabilityOrigin) int {
+		return cmp.Or(b.Points.Cmp(&a.Points), cmp.Compare(a.Origin, b.Origin))
+	})
 }
 
 // months adds lots up by month. Sums are unbounded: those of all customers may leave 64

@@ -105,7 +105,7 @@ func (r *Run) Credit(e *loyalty.Event, n int64, transaction string) error {
 	if n == 0 {
 		return nil
 	}
-	lot := points.Lot{Transaction: transaction, EarnedAt: r.At}
+	lot := points.Lot{Transaction: transaction, EarnedAt: r.At, Origin: origin(e, transaction)}
 	lot.ExpiresAt, lot.Idle = r.Programme.Economy.Expiry.Dates(r.At, r.Customer.CreatedAt, r.Programme.Location)
 	return r.credit(e, n, lot)
 }
@@ -113,7 +113,31 @@ func (r *Run) Credit(e *loyalty.Event, n int64, transaction string) error {
 // CreditUntil is Credit with an expiry of the caller's own; zero: never.
 func (r *Run) CreditUntil(e *loyalty.Event, n int64, expires time.Time) error {
 	e.Points = &n
-	return r.credit(e, n, points.Lot{EarnedAt: r.At, ExpiresAt: expires})
+	return r.credit(e, n, points.Lot{EarnedAt: r.At, ExpiresAt: expires, Origin: origin(e, "")})
+}
+
+// origin is what points are given for. Whatever else an event says, those of a purchase are
+// the purchase's, but for what campaigns and referrals add to it.
+func origin(e *loyalty.Event, transaction string) points.Origin {
+	switch e.Action {
+	case "point_add":
+		if e.Parent == (loyalty.ID{}) {
+			return points.Correction
+		}
+		return points.Campaign
+	case "challenge":
+		return points.Challenge
+	case "referral_bonus":
+		return points.Referral
+	case "reward_claim":
+		return points.Reward
+	case "balance_import":
+		return points.Import
+	}
+	if transaction != "" {
+		return points.Purchase
+	}
+	return points.Activity
 }
 
 // credit opens the lot. The event tells what its postings do not: dates and purchase, of

@@ -199,6 +199,9 @@ var damages = []damage{
 	{"lots", herLot, "transaction_id = 'T-1'", "member-1001: lot gift: transaction: , not T-1"},
 	{"lots", hers + " AND id = {late}", "earned_at = earned_at + 500000000", "member-1001: lot late: earned_at: 2026-02-25T10:00:00Z, not 2026-03-03T04:53:20Z"},
 	{"lots", hers + " AND id = {accepted.2}", "transaction_id = NULL", "member-1001: lot accepted.2: transaction: T-1, not "},
+	{"lots", herLot, "origin = 2", "member-1001: lot gift: origin: correction, not campaign"},
+	{"lots", hers + " AND id = {accepted.2}", "origin = 7", "member-1001: lot accepted.2: origin: purchase, not correction"},
+	{"lots", theirs, "origin = 8", "member-1002: lot thirty: origin: correction, not import"},
 	{"lots", herLot, "", "member-1001: lot gift: exists: true, not false"},
 	{"lots", theirs, "remaining = 30, spent = 0", "member-1002: lot thirty: remaining: 25, not 30\nmember-1002: lot thirty: spent: 5, not 0"},
 	{"lots", theirs, "expires_at = expires_at + 1000", "member-1002: lot thirty: expires_at: 2026-03-21T09:48:00Z, not 2026-03-21T09:48:01Z"},
@@ -277,7 +280,7 @@ var damages = []damage{
 // intruders are rows that no event tells of: what is inserted, and how it is told
 // from the others.
 var intruders = []damage{
-	{"lots", "points = 77", "customer_id, {used}, 77, 77, 0, 0, 0, earned_at, expires_at, 0, 0, open, NULL FROM lots WHERE " + herLot,
+	{"lots", "points = 77", "customer_id, {used}, 77, 77, 0, 0, 0, earned_at, expires_at, 0, 0, open, NULL, origin FROM lots WHERE " + herLot,
 		"member-1001: lot used: exists: false, not true"},
 	{"transactions", "transaction_id = 'T-9'", `{member-1004}, 'T-9', state, checkout, created_at, updated_at, checkout_date, auto_accept, auto_reject, total, original_total,
 		refunded, original_earned, earned, original_burned, burned, NULL, 0 FROM transactions WHERE ` + herBuy, "member-1004: transaction T-9: exists: false, not true"},

@@ -129,6 +129,7 @@ type Lot struct {
 	EarnedAt    time.Time
 	ExpiresAt   time.Time // zero: never, or by inactivity
 	Idle        Period    // set: expires this long after the customer's last activity
+	Origin      Origin
 }
 
 // Gone is what was taken back from the lot for good: corrections, refunds,

@@ -56,6 +56,7 @@ func moveLots(r *engine.Run, guest *engine.Run, gone *loyalty.Event, t *loyalty.
 			come.ExpDate = was.Idle.After(r.Now)
 		}
 		come.OpensLot(was)
+		come.KeepsOrigin(was.Origin)
 		total += was.Remaining
 		lots[was.ID] = come.ID
 		was.ID = points.ID(come.ID)

@@ -69,6 +69,9 @@ func (f *Family) Lot(s *loyalty.CustomerLot) {
 	p.instant("expires_at", j.ExpiresAt, s.ExpiresAt)
 	differ(p, "idle", j.Idle, s.Idle)
 	differ(p, "transaction", j.Transaction, s.Transaction)
+	if s.Origin != points.Unknown { // it was not always kept
+		differ(p, "origin", j.Origin, s.Origin)
+	}
 }
 
 // Purchase compares a stored purchase: its figures, dates and lots, and the points

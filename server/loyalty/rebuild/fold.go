@@ -142,21 +142,51 @@ func (f *Family) date(e *loyalty.Event) {
 			continue
 		}
 		l.dated = true
-		l.EarnedAt, l.ExpiresAt, l.Transaction = e.At, e.ExpDate, e.Transaction
-		if e.Effects == nil || e.Effects.Lot == nil {
-			continue
-		}
-		told := e.Effects.Lot
-		if !told.Idle.IsZero() {
-			l.Idle, l.ExpiresAt = told.Idle, time.Time{}
-		}
-		if told.EarnedAt != nil {
-			l.EarnedAt = *told.EarnedAt
-		}
-		if told.Purchase != nil {
-			l.Transaction = *told.Purchase
-		}
+		l.told(e)
+		l.Origin = l.given(e)
 	}
+}
+
+// told takes over the dates and the purchase.
+func (l *foldedLot) told(e *loyalty.Event) {
+	l.EarnedAt, l.ExpiresAt, l.Transaction = e.At, e.ExpDate, e.Transaction
+	if e.Effects == nil || e.Effects.Lot == nil {
+		return
+	}
+	told := e.Effects.Lot
+	if !told.Idle.IsZero() {
+		l.Idle, l.ExpiresAt = told.Idle, time.Time{}
+	}
+	if told.EarnedAt != nil {
+		l.EarnedAt = *told.EarnedAt
+	}
+	if told.Purchase != nil {
+		l.Transaction = *told.Purchase
+	}
+}
+
+// follows are the actions that say by themselves what they give points for.
+var follows = map[string]points.Origin{
+	"challenge": points.Challenge, "referral_bonus": points.Referral, "reward_claim": points.Reward, "balance_import": points.Import,
+}
+
+// given says what the lot was given for, once its purchase is known. A point_add that follows from
+// another event is a campaign's, or brings a lot to who claims a purchase, and tells it then.
+func (l *foldedLot) given(e *loyalty.Event) points.Origin {
+	origin, named := follows[e.Action]
+	switch {
+	case e.Effects != nil && e.Effects.Lot != nil && e.Effects.Lot.Origin != points.Unknown:
+		return e.Effects.Lot.Origin
+	case named:
+		return origin
+	case e.Action == "point_add" && e.Parent == (loyalty.ID{}):
+		return points.Correction
+	case e.Action == "point_add":
+		return points.Campaign
+	case l.Transaction != "":
+		return points.Purchase
+	}
+	return points.Activity
 }
 
 // purchase folds what an event made of purchases.

@@ -7,6 +7,7 @@ import { Loaded, Title, Failure, Loading } from '../part/state.js'
 import { Table } from '../part/table.js'
 import { Badge, Card } from '../part/figures.js'
 import { Chart } from '../part/chart.js'
+import { Shares } from '../part/shares.js'
 import { Metric } from '../part/metric.js'
 
 const figures = ['earned', 'spent', 'expired', 'reserved', 'pending', 'debt', 'outstanding']
@@ -36,6 +37,8 @@ export default function Ledger() {
       ${data.months.some((m) => m.month) && html`<div class="panel"><${Chart} title=${t('today.expires')} kind="bars" series=${[{ label: t('points') }]}
         rows=${data.months.filter((m) => m.month).map((m) => ({ at: Date.parse(m.month + '-01T00:00:00Z') / 1000, label: m.month, values: [m.points] }))} /></div>`}
       <${Table} answer=${{ data: data.months }} columns=${columns} name="liability" links=${false} />
+      <h2>${t('ledger.origins')}</h2>
+      <${Shares} title=${t('ledger.origins')} first=${t('ledger.origin')} name="origins" rows=${data.origins.map((o) => ({ ...o, name: t('origin.' + o.origin) }))} />
       ${can('getStatistics') && html`<${Metric} metric="points_expired" title=${t('ledger.expired')} />`}
       <p class="small">${t('ledger.at', { at: time(data.at) })}</p>`}</${Loaded}>`
 }
