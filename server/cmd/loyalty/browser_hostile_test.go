@@ -17,7 +17,7 @@ import (
 var screens = []string{
 	"/", "/customers", "/stream", "/tester", "/programme", "/statistics", "/campaigns", "/campaigns?view=calendar", "/rewards", "/rewards?tab=pools", "/rewards?tab=coupons", "/rewards?tab=bulk",
 	"/levels", "/ledger", "/webhooks", "/configuration", "/self", "/administration", "/administration?tab=settings", "/administration?tab=jobs", "/administration?tab=keys", "/administration?tab=users",
-	"/administration?tab=sessions", "/administration?tab=audit", "/administration?tab=failed", "/administration?tab=exports", "/administration?tab=system",
+	"/administration?tab=sessions", "/administration?tab=audit", "/administration?tab=failed", "/administration?tab=imports", "/administration?tab=exports", "/administration?tab=system",
 }
 
 // TestConsoleHostileTexts fills every field that a screen shows with markup, with signs that turn

@@ -229,7 +229,7 @@ func everyScreen(b *browsed) {
 		"/programme", "/programme?type=offers/offer", "/entity/rewards/reward/free-delivery", "/entity/automation/campaign/double-saturday", "/entity/rewards/reward",
 		"/statistics", "/statistics?metric=revenue&by=store&interval=month&compare=previous", "/statistics?metric=purchases&by=joined", "/campaigns", "/campaigns?sort=name&order=desc", "/campaigns?view=calendar", "/campaigns/double-saturday", "/rewards", "/rewards?tab=pools", "/rewards?tab=coupons", "/rewards?tab=bulk", "/levels", "/ledger", "/webhooks", "/configuration", "/self", "/nowhere",
 		"/administration", "/administration?tab=settings", "/administration?tab=jobs", "/administration?tab=keys", "/administration?tab=users",
-		"/administration?tab=sessions", "/administration?tab=audit", "/administration?tab=failed", "/administration?tab=exports", "/administration?tab=system",
+		"/administration?tab=sessions", "/administration?tab=audit", "/administration?tab=failed", "/administration?tab=imports", "/administration?tab=exports", "/administration?tab=system",
 	} {
 		b.open(place)
 		assert.Empty(t, b.faults(), place)
@@ -316,6 +316,7 @@ func (b *browsed) deeds() {
 	b.given()
 	b.ladder()
 	b.exports()
+	b.imports()
 	assert.Empty(b.t, b.faults())
 
 	b.narrow()

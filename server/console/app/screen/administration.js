@@ -9,17 +9,18 @@ import { Users, Sessions } from '../part/people.js'
 import { Modules, Settings, Jobs } from '../part/running.js'
 import { Audit, FailedRequests } from '../part/trail.js'
 import { Exports } from '../part/exports.js'
+import { Imports } from '../part/imports.js'
 import { System } from '../part/system.js'
 
 const tabs = [
   ['modules', 'listModules', Modules], ['settings', 'getSettings', Settings], ['jobs', 'listJobs', Jobs], ['keys', 'listKeys', Keys],
-  ['users', 'listUsers', Users], ['sessions', 'listSessions', Sessions], ['audit', 'listAudit', Audit], ['failed', 'listFailedRequests', FailedRequests], ['exports', 'exportTable', Exports], ['system', 'getSystem', System],
+  ['users', 'listUsers', Users], ['sessions', 'listSessions', Sessions], ['audit', 'listAudit', Audit], ['failed', 'listFailedRequests', FailedRequests], ['imports', 'listImports', Imports], ['exports', 'exportTable', Exports], ['system', 'getSystem', System],
 ]
 
 export default function Administration({ place }) {
   const open = tabs.filter(([, operation]) => can(operation))
   const [name, , View] = open.find(([n]) => n === place.query.tab) || open[0]
   return html`<${Title} text=${t('nav.administration')} />
-    <div class="tabs">${open.map(([n]) => html`<button aria-pressed=${n === name} onClick=${() => filter({ tab: n, action: '', target: '', status: '' })}>${t('admin.' + n)}</button>`)}</div>
+    <div class="tabs">${open.map(([n]) => html`<button aria-pressed=${n === name} onClick=${() => filter({ tab: n, action: '', target: '', status: '', import: '' })}>${t('admin.' + n)}</button>`)}</div>
     <${View} place=${place} key=${name} />`
 }
