@@ -65,6 +65,7 @@
       await put(event(h, 'unsuspend', { reason: text }))
       await put(['/admin/users', { login: 'hostile.' + i, name: text, email: `u${i}@shop.test`, role: 'viewer', language: 'en' }])
       await put(['/admin/keys', { label: text }])
+      await put(['/admin/imports', { label: text }])
       const hook = await put(['/admin/webhooks', { label: text, url: 'https://evil.test/' + encodeURIComponent(text).slice(0, 600), types: ['event.opt_out'] }])
       if (hook.webhook_id) places.push('/webhooks/' + hook.webhook_id)
       places.push('/campaigns/' + h, '/rewards?tab=pools&pool=' + h, '/rewards?tab=bulk&reward=' + h, '/tester?customer=' + h)
