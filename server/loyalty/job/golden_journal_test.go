@@ -24,11 +24,15 @@ import (
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
-// The golden journal is a database of November 2026, row by row as its SQLite file had
-// them: every kind of effect, and what was stored because of it. What is stored is never
-// changed, so whatever becomes of the code, it has to read these bytes and find in them
-// what is stored beside them.
-const goldenJournal = "testdata/journal.jsonl"
+// The golden journals are databases of November 2026, row by row as their SQLite files had
+// them, each named by the last migration it knew: every kind of effect, and what was stored
+// because of it. What is stored is never changed, so whatever becomes of the code, it has to
+// read these bytes and find in them what is stored beside them. Where effects get a new
+// member, a journal comes to the list; none is taken off or recorded anew.
+var goldenJournals = []string{"testdata/journal-00016.jsonl", "testdata/journal-00032.jsonl"}
+
+// newestJournal is the one that today's code writes.
+func newestJournal() string { return goldenJournals[len(goldenJournals)-1] }
 
 // goldenTables are the tables that a rebuild and the proof of the ledger look into.
 var goldenTables = []string{
@@ -52,10 +56,10 @@ func blobOf(value any) (string, bool) {
 	return list[0].(string), true
 }
 
-// readGolden reads the file.
-func readGolden(t *testing.T) (tables []*goldenTable) {
+// readGolden reads a file.
+func readGolden(t *testing.T, journal string) (tables []*goldenTable) {
 	t.Helper()
-	text, err := os.ReadFile(goldenJournal)
+	text, err := os.ReadFile(journal)
 	require.NoError(t, err)
 	require.Less(t, len(text), 300_000, "a reader still finds their way in it")
 	lines := bufio.NewScanner(bytes.NewReader(text))
@@ -78,13 +82,15 @@ func readGolden(t *testing.T) (tables []*goldenTable) {
 	return tables
 }
 
-// goldenColumn gives a column of a table.
+// goldenColumn gives a column of a table, of all journals.
 func goldenColumn(t *testing.T, table, column string) (values []any) {
 	t.Helper()
-	for _, g := range readGolden(t) {
-		if i := slices.Index(g.Columns, column); g.Table == table && i >= 0 {
-			for _, row := range g.rows {
-				values = append(values, row[i])
+	for _, journal := range goldenJournals {
+		for _, g := range readGolden(t, journal) {
+			if i := slices.Index(g.Columns, column); g.Table == table && i >= 0 {
+				for _, row := range g.rows {
+					values = append(values, row[i])
+				}
 			}
 		}
 	}
@@ -96,17 +102,23 @@ func goldenColumn(t *testing.T, table, column string) (values []any) {
 // compares, and proves the ledger over them, the chain of hashes included.
 func TestGoldenJournalIsFolded(t *testing.T) {
 	t.Parallel()
-	storetest.EachURL(t, func(t *testing.T, url string) {
-		db, raw := storetest.Open(t, url), storetest.Raw(t, url)
-		for _, g := range readGolden(t) {
-			insert(t, raw, strings.HasPrefix(url, "postgres"), g)
-		}
-		found, done := rebuilt(t, db)
-		require.Empty(t, found)
-		require.Equal(t, done.Of, done.Events)
-		require.EqualValues(t, len(goldenColumn(t, "events", "id")), done.Events)
-		proven(t, db)
-	})
+	for _, journal := range goldenJournals {
+		storetest.EachURL(t, func(t *testing.T, url string) {
+			db, raw := storetest.Open(t, url), storetest.Raw(t, url)
+			events := 0
+			for _, g := range readGolden(t, journal) {
+				insert(t, raw, strings.HasPrefix(url, "postgres"), g)
+				if g.Table == "events" {
+					events = len(g.rows)
+				}
+			}
+			found, done := rebuilt(t, db)
+			require.Empty(t, found, journal)
+			require.Equal(t, done.Of, done.Events)
+			require.EqualValues(t, events, done.Events)
+			proven(t, db)
+		})
+	}
 }
 
 // insert puts rows into a table, each value as the database keeps it.
@@ -241,7 +253,7 @@ func members(v reflect.Value, used map[string]bool) {
 
 // TestGoldenJournalIsWrittenAgain plays the same history, and holds that it leaves the same
 // effects, byte by byte, but for what is drawn by chance: the ends of ids, generated codes,
-// what is sealed. With LOYALTY_RECORD_JOURNAL it becomes the golden journal.
+// what is sealed. With LOYALTY_RECORD_JOURNAL it becomes the newest golden journal.
 func TestGoldenJournalIsWrittenAgain(t *testing.T) {
 	c := newTown(t, storetest.SQLite(t), 1, 20)
 	c.remembered()
@@ -252,7 +264,7 @@ func TestGoldenJournalIsWrittenAgain(t *testing.T) {
 		record(t, c.raw)
 	}
 	var wanted []string
-	for _, g := range readGolden(t) {
+	for _, g := range readGolden(t, newestJournal()) {
 		if g.Table == "events" {
 			wanted = plainEffects(g)
 		}
@@ -399,7 +411,7 @@ func record(t *testing.T, raw *sql.DB) {
 			require.NoError(t, to.Encode(row))
 		}
 	}
-	require.NoError(t, os.WriteFile(goldenJournal, text.Bytes(), 0o600))
+	require.NoError(t, os.WriteFile(newestJournal(), text.Bytes(), 0o600))
 }
 
 // chances are what differs each time: the last 64 bits of an id, codes, what is sealed.
