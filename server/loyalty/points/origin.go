@@ -12,7 +12,7 @@ const (
 	Referral   Origin = 4
 	Reward     Origin = 5 // a reward that gives points
 	Activity   Origin = 6 // an event that carries points: a visit, a video, a quiz
-	Correction Origin = 7 // a credit that somebody asked for as such
+	Correction Origin = 7 // a credit that was asked for as such
 	Import     Origin = 8 // taken over from another system
 )
 
