@@ -16,6 +16,7 @@ const bulkPath = "/events/bulk"
 // they are bounded here.
 const (
 	previewsWaiting             = 64
+	lightWaiting                = 512 // of previews up to lightBody
 	bulksAtOnce, bulksWaiting   = 4, 32
 	totalsAtOnce, totalsWaiting = 2, 64
 	largeWaiting                = 64    // of more than largeBody, of other operations
@@ -25,11 +26,19 @@ const (
 // previewsAtOnce leaves half of the processors to others.
 func previewsAtOnce() int { return max(1, runtime.GOMAXPROCS(0)/2) }
 
+// lightAtOnce is what a till or a cart asks for: it waits for the database most of its time,
+// and would wait for its neighbours as well.
+func lightAtOnce() int { return 4 * runtime.GOMAXPROCS(0) }
+
 // largeAtOnce is more: a large body that is recorded waits for the database most of its time.
 func largeAtOnce() int { return max(2, runtime.GOMAXPROCS(0)) }
 
-// largeBody is how many bytes can be read and checked while others wait.
-const largeBody = 64 << 10
+// largeBody is how many bytes can be read and checked while others wait; lightBody is more
+// than what a till sends of a purchase of some dozens of lines.
+const (
+	largeBody = 64 << 10
+	lightBody = 8 << 10
+)
 
 // gate lets a few requests of a kind work at once. One access key has half of its
 // places at most, those who wait included, so that others come in.

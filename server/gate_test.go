@@ -103,8 +103,11 @@ func TestTurnsComeBeforeBodies(t *testing.T) {
 	taking["a large body"] = s.operations[routeKey{http.MethodPost, "/events"}]
 	for name, o := range taking {
 		body, turns := []byte("{"), &o.turns
-		if o.turns == nil {
+		switch {
+		case o.turns == nil:
 			body, turns = bytes.Repeat(body, largeBody+1), &s.large
+		case o.light != nil:
+			body = bytes.Repeat(body, lightBody+1)
 		}
 		bodies := newBodyMemory(16 << 20)
 		ask := func() *request {
@@ -127,6 +130,13 @@ func TestTurnsComeBeforeBodies(t *testing.T) {
 		require.Error(t, r.err, "%s: the body is broken", name)
 		require.NotZero(t, bodies.known.used.Load(), name)
 		require.Zero(t, open.count, "%s: the place is free again", name)
+		if light := o.light; light != nil { // what a cart sends waits neither for large ones nor with them
+			body, *turns = body[:lightBody], newGate(0, 0)
+			require.NotErrorIs(t, ask().err, errBusy, name)
+			o.light = newGate(0, 0)
+			require.ErrorIs(t, ask().err, errBusy, name)
+			*turns, o.light = open, light
+		}
 	}
 }
 

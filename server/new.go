@@ -133,7 +133,7 @@ func (s *Server) wire() error {
 // Those that only ask share one: a key that may change nothing can use them.
 func (s *Server) useGates() error {
 	s.large = newGate(largeAtOnce(), largeWaiting)
-	previews := newGate(previewsAtOnce(), previewsWaiting)
+	previews, light := newGate(previewsAtOnce(), previewsWaiting), newGate(lightAtOnce(), lightWaiting)
 	gates := map[string]*gate{
 		"previewEvent": previews, "previewCampaigns": previews, "quoteOffers": previews,
 		"submitEvents":  newGate(bulksAtOnce, bulksWaiting),
@@ -141,7 +141,9 @@ func (s *Server) useGates() error {
 	}
 	for _, o := range s.operations {
 		name := o.route.Operation.OperationID
-		o.turns = gates[name]
+		if o.turns = gates[name]; o.turns == previews {
+			o.light = light
+		}
 		delete(gates, name)
 	}
 	for name := range gates {
