@@ -43,7 +43,8 @@ func (e *citusEngine) asked(ctx context.Context, first []question, then func() (
 }
 
 // fromMerges has the questions who was merged into a customer asked of the table that each machine has.
-var fromMerges = strings.NewReplacer(mergedInto, "SELECT source FROM merges WHERE target = ", orMerged, " UNION ALL SELECT source FROM merges WHERE target = ")
+var fromMerges = strings.NewReplacer(mergedInto, "SELECT source FROM merges WHERE target = ", orMerged, " UNION ALL SELECT source FROM merges WHERE target = ",
+	orMergedAny, " UNION ALL SELECT source FROM merges WHERE target IN ")
 
 // onCitus are the questions with the texts that they have here.
 func onCitus(list []question) []question {

@@ -48,6 +48,8 @@ func named(kind loyalty.NameKind, value string) sqlFragment {
 const (
 	mergedInto = "SELECT id FROM customers WHERE merged_into = "
 	orMerged   = " OR merged_into = "
+	// orMergedAny is orMerged for a list of customers.
+	orMergedAny = " OR merged_into IN "
 )
 
 // merged is the condition that a column names a customer who was merged into the holder:

@@ -126,7 +126,7 @@ func (f *namedList) placed(at string) sqlFragment {
 	if f.joined {
 		return sqlFragment{
 			"WITH found AS MATERIALIZED (SELECT DISTINCT id FROM (" + ids.text + ") AS f), placed AS MATERIALIZED " +
-				"(SELECT customers.id, customers.created_at AS at FROM " + from + " WHERE " + where.text + ")",
+				"(SELECT customers.id, " + at + " AS at FROM " + from + " WHERE " + where.text + ")",
 			append(ids.args, where.args...),
 		}
 	}

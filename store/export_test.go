@@ -150,7 +150,7 @@ func (s *Store) OnRead(tell func(sql string, parameters []any)) error {
 
 // SessionSettings are settings of one session of each pool, by the pool.
 func (s *Store) SessionSettings(ctx context.Context, names ...string) map[string]map[string]string {
-	e := s.engine.(*postgresEngine)
+	e := s.postgres()
 	all := map[string]map[string]string{}
 	for name, p := range map[string]*pgxpool.Pool{"batches": e.batches, "reads": e.reads} {
 		all[name] = map[string]string{}
@@ -165,9 +165,17 @@ func (s *Store) SessionSettings(ctx context.Context, names ...string) map[string
 	return all
 }
 
+// postgres is the engine with the connections to PostgreSQL.
+func (s *Store) postgres() *postgresEngine {
+	if e, spread := s.engine.(*citusEngine); spread {
+		return e.postgresEngine
+	}
+	return s.engine.(*postgresEngine)
+}
+
 // PoolSizes is how many connections each pool may have.
 func (s *Store) PoolSizes() (batches, reads int32) {
-	e := s.engine.(*postgresEngine)
+	e := s.postgres()
 	return e.batches.Config().MaxConns, e.reads.Config().MaxConns
 }
 

@@ -12,7 +12,10 @@ import (
 
 // feedFields and feedOne are the events behind a stretch of the tail, each by its key:
 // joined, PostgreSQL may read the whole journal for them.
-var feedFields = "SELECT " + eventTable.of("e", "effects", `CASE WHEN e.action IN ('`+strings.Join(loyalty.EffectsShown, "', '")+`') THEN e.effects END AS effects`) + `, t.number FROM tail t `
+var (
+	feedEvent  = "SELECT " + eventTable.of("e", "effects", `CASE WHEN e.action IN ('`+strings.Join(loyalty.EffectsShown, "', '")+`') THEN e.effects END AS effects`)
+	feedFields = feedEvent + `, t.number FROM tail t `
+)
 
 const feedOne = `e.customer_id = t.customer_id AND e.id = t.event_id AND e.recorded_at = t.recorded_at`
 
@@ -69,35 +72,58 @@ func feedOf(db *gorm.DB, part *loyalty.FeedPart, q *loyalty.FeedQuery) ([]loyalt
 	stretch, err := tailTable.find(db.Where("number > ?", q.After).Order("number").Limit(scan + 1))
 	if n := min(scan, len(stretch)); err == nil && n > 0 {
 		part.Through = stretch[n-1].Number
-		err = addFeed(db, part, q)
+		err = addFeed(db, part, q, stretch[:n])
 	}
 	return stretch, err
 }
 
 // addFeed reads the wanted events up to Through, as long as they are not too many, nor too
 // many bytes.
-func addFeed(db *gorm.DB, part *loyalty.FeedPart, q *loyalty.FeedQuery) error {
-	w := sqlFragment{}.and("t.number > ?", q.After).and("t.number <= ?", part.Through)
+func addFeed(db *gorm.DB, part *loyalty.FeedPart, q *loyalty.FeedQuery, stretch []loyalty.TailEvent) error {
+	w, recorded := sqlFragment{}, "t.recorded_at"
+	if db.Name() == "citus" {
+		recorded = "e.recorded_at"
+	}
 	if text, args := actionsLike(q); text != "" {
 		w = w.and(text, args...)
 	}
 	if !q.From.IsZero() {
-		w = w.and("t.recorded_at >= ?", Millis(q.From))
+		w = w.and(recorded+" >= ?", Millis(q.From))
 	}
 	if !q.Before.IsZero() {
-		w = w.and("t.recorded_at < ?", Millis(q.Before))
+		w = w.and(recorded+" < ?", Millis(q.Before))
 	}
-	var number int64
 	size := 0
-	statement := feedStatement(db) + w.where() + " ORDER BY t.number LIMIT ?"
-	return eventTable.each(db.Raw(statement, append(w.args, q.Limit+1)...), func(e *loyalty.Event) bool {
+	take := func(e *loyalty.Event, number int64) bool {
 		if part.More = len(part.Events) == q.Limit || size > maxRead; part.More {
 			return true
 		}
 		part.Events, part.Numbers = append(part.Events, *e), append(part.Numbers, number)
 		size += loyalty.Weight(e)
 		return false
-	}, &number)
+	}
+	if db.Name() == "citus" {
+		return spreadFeed(db, w, stretch, take)
+	}
+	w = w.and("t.number > ?", q.After).and("t.number <= ?", part.Through)
+	return feedRows(db, feedStatement(db)+w.where()+" ORDER BY t.number LIMIT ?", append(w.args, q.Limit+1), take)
+}
+
+// eventsAt reads the events at some numbers of the tail, in their order.
+func eventsAt(db *gorm.DB, numbers []int64, take func(*loyalty.Event, int64) bool) error {
+	if db.Name() != "citus" {
+		return feedRows(db, feedStatement(db)+" WHERE t.number IN ? ORDER BY t.number", []any{numbers}, take)
+	}
+	stretch, err := tailTable.find(db.Where("number IN ?", numbers).Order("number"))
+	if err != nil {
+		return err
+	}
+	return spreadFeed(db, sqlFragment{}, stretch, take)
+}
+
+func feedRows(db *gorm.DB, text string, args []any, take func(*loyalty.Event, int64) bool) error {
+	var number int64
+	return eventTable.each(db.Raw(text, args...), func(e *loyalty.Event) bool { return take(e, number) }, &number)
 }
 
 // actionsLike is the condition on the actions that are wanted.

@@ -102,7 +102,11 @@ func (t *adminTx) RetryDeliveries(q loyalty.RetryQuery, now time.Time) (int64, e
 		w = w.and("type = ?", cleanText(q.Type))
 	}
 	if q.Customer != (loyalty.ID{}) {
-		w = w.and("customer_id IN (SELECT c.id FROM customers c WHERE c.id = ? OR c.merged_into = ?)", UUID(q.Customer), UUID(q.Customer))
+		of, err := whoIs(t.db, q.Customer)
+		if err != nil {
+			return 0, t.s.fault(err)
+		}
+		w = w.and(of.text, of.args...)
 	}
 	if !q.From.IsZero() {
 		w = w.and("created_at >= ?", Millis(q.From))
@@ -121,6 +125,17 @@ AND customer_id IN (SELECT customer_id FROM deliveries WHERE `+w.text+`)`, appen
 		return 0, t.s.fault(done.Error)
 	}
 	return done.RowsAffected, t.s.fault(takeTurns(t.db, UUID(q.Webhook)))
+}
+
+// whoIs is the condition that a row is about a customer, or who was merged into them. Citus joins
+// its tables with none that it does not know: there the ids are read before.
+func whoIs(db *gorm.DB, customer loyalty.ID) (w sqlFragment, err error) {
+	if db.Name() != "citus" {
+		return w.and("customer_id IN (SELECT c.id FROM customers c WHERE c.id = ? OR c.merged_into = ?)", UUID(customer), UUID(customer)), nil
+	}
+	var ids []UUID
+	err = db.Table("merges").Where("target = ?", UUID(customer)).Pluck("source", &ids).Error
+	return w.and("customer_id IN ?", append(ids, UUID(customer))), err
 }
 
 // takeTurns gives the turn to the oldest delivery of everybody of whom something waits and

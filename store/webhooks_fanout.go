@@ -238,6 +238,14 @@ type chained struct {
 	Busy     bool   // something waits
 }
 
+// chainedCustomers are a table c of ids. SQLite has no arrays, and looks into customers for it.
+func chainedCustomers(db *gorm.DB, ids []UUID) sqlFragment {
+	if db.Name() == "sqlite" {
+		return sqlFragment{"customers c WHERE c.id IN ?", []any{ids}}
+	}
+	return sqlFragment{"unnest(?::uuid[]) AS c(id)", []any{&array[UUID]{ids, func(id *UUID) any { return id }}}}
+}
+
 // chainsOf reads the ends of the chains that deliveries lengthen. The customers are looked up
 // one by one, along the indexes: they may have many deliveries.
 func chainsOf(db *gorm.DB, webhook UUID, list []loyalty.Delivery) (map[chainKey]*chained, error) {
@@ -252,9 +260,10 @@ func chainsOf(db *gorm.DB, webhook UUID, list []loyalty.Delivery) (map[chainKey]
 		}
 		for some := range slices.Chunk(ids, deliveriesAtOnce) {
 			var ends []chained
+			from := chainedCustomers(db, some)
 			err := db.Raw(`SELECT c.id, (SELECT d.sequence FROM deliveries d WHERE d.webhook_id = ? AND d.customer_id = c.id AND NOT d.replay
 ORDER BY d.number DESC LIMIT 1) AS previous, EXISTS (SELECT 1 FROM deliveries d WHERE d.webhook_id = ? AND d.customer_id = c.id AND d.replay = ? AND d.state = 'waiting') AS busy
-FROM customers c WHERE c.id IN ?`, webhook, webhook, replay, some).Scan(&ends).Error
+FROM `+from.text, append([]any{webhook, webhook, replay}, from.args...)...).Scan(&ends).Error
 			if err != nil {
 				return nil, err
 			}

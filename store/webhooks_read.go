@@ -28,7 +28,7 @@ func (s webhookStore) Deliveries(ctx context.Context, q loyalty.DeliveryQuery) (
 			for _, v := range c.Values {
 				ids = append(ids, UUID(v.(loyalty.ID)))
 			}
-			w = w.and("customer_id IN (SELECT c.id FROM customers c WHERE c.id IN ? OR c.merged_into IN ?)", ids, ids)
+			w = w.and("customer_id IN [[SELECT id FROM customers WHERE id IN ?"+orMergedAny+"?]]", ids, ids)
 			continue
 		}
 		var err error
@@ -115,13 +115,16 @@ func (s webhookStore) Delivery(ctx context.Context, webhook loyalty.ID, number i
 	first := []question{
 		modelled(db.Where("webhook_id = ? AND number = ?", UUID(webhook), number), &found),
 		modelled(db.Where("webhook_id = ? AND number = ?", UUID(webhook), number).Order("n DESC").Limit(attemptsShown), &rows),
-		modelled(db.Where("customer_id = (SELECT d.customer_id FROM deliveries d WHERE d.webhook_id = ? AND d.number = ?)", UUID(webhook), number), &sealed),
 	}
 	err = s.ask(ctx, first, func() ([]question, error) {
 		if len(found) == 0 {
 			return nil, loyalty.ErrDeliveryNotFound.With("delivery", number)
 		}
-		return holdersAbout(found, names), nil
+		then := holdersAbout(found, names)
+		if then != nil {
+			then = append(then, modelled(db.Where("customer_id = ?", found[0].CustomerID), &sealed))
+		}
+		return then, nil
 	})
 	if err != nil {
 		return d, nil, err
@@ -153,12 +156,11 @@ func (s webhookStore) EventsAt(ctx context.Context, numbers []int64, postings bo
 	if len(numbers) == 0 {
 		return part, nil
 	}
-	var number int64
-	db := s.read.WithContext(ctx)
-	err := eventTable.each(db.Raw(feedStatement(db)+" WHERE t.number IN ? ORDER BY t.number", numbers), func(e *loyalty.Event) bool {
+	take := func(e *loyalty.Event, number int64) bool {
 		part.Events, part.Numbers = append(part.Events, *e), append(part.Numbers, number)
 		return false
-	}, &number)
+	}
+	err := eventsAt(s.read.WithContext(ctx), numbers, take)
 	if err != nil {
 		return part, s.fault(err)
 	}
@@ -220,12 +222,13 @@ func (s webhookStore) Stretch(ctx context.Context, from, to time.Time) (after, u
 func (s webhookStore) CountEvents(ctx context.Context, r *loyalty.Replay, actions, prefixes []string) (n int64, err error) {
 	w := sqlFragment{}.and("e.recorded_at >= ?", Millis(r.From)).and("e.recorded_at < ?", Millis(r.To))
 	if r.Customer != (loyalty.ID{}) {
-		w = w.and("e.customer_id IN (SELECT c.id FROM customers c WHERE c.id = ? OR c.merged_into = ?)", UUID(r.Customer), UUID(r.Customer))
+		of := theirs("e.customer_id", holder(r.Customer, ""))
+		w = w.and(of.text, of.args...)
 	}
 	if text, args := actionsLike(&loyalty.FeedQuery{Actions: actions, Prefixes: prefixes}); text != "" {
 		w = w.and(text, args...)
 	}
-	return n, s.fault(s.read.WithContext(ctx).Raw("SELECT count(*) FROM events e"+w.where(), w.args...).Scan(&n).Error)
+	return n, s.asks(ctx, sqlFragment{"SELECT count(*) FROM events e" + w.where(), w.args}.one((*number)(&n)))
 }
 
 // forgetAtOnce is how many deliveries are forgotten in one statement.

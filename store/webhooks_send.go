@@ -102,15 +102,22 @@ func (t *webhookTx) Held(owner loyalty.ID, numbers []int64) (map[int64]bool, err
 		return nil, nil
 	}
 	var rows []heldRow
+	if t.db.Name() == "citus" {
+		return t.heldOnCitus(owner, numbers)
+	}
 	err := t.db.Raw(`SELECT d.number, k.sealed, (SELECT max(a.n) FROM attempts a WHERE a.webhook_id = d.webhook_id AND a.number = d.number) AS last
 FROM deliveries d LEFT JOIN customer_keys k ON k.customer_id = d.customer_id WHERE d.webhook_id = ? AND d.number IN ? AND d.owner = ? AND d.state = 'waiting'`,
 		UUID(t.webhook.ID), numbers, UUID(owner)).Scan(&rows).Error
+	return t.hold(rows), err
+}
+
+func (t *webhookTx) hold(rows []heldRow) map[int64]bool {
 	held := make(map[int64]bool, len(rows))
 	t.held = make(map[int64]heldRow, len(rows))
 	for _, r := range rows {
 		held[r.Number], t.held[r.Number] = true, r
 	}
-	return held, err
+	return held
 }
 
 // Settle writes what became of deliveries that are held, and lets the next ones of their
@@ -132,7 +139,7 @@ func (t *webhookTx) Settle(list []loyalty.Settled) error {
 			return err
 		}
 	}
-	if t.db.Name() == "postgres" {
+	if t.db.Name() != "sqlite" {
 		return settleAll.in(t.db, rows)
 	}
 	for _, s := range []*statement[settledRow]{settleDeliveries, insertAttempts, nextDeliveries} {

@@ -8,9 +8,10 @@ import (
 
 // heldRow is a delivery that an owner has, with what its attempt needs to be kept.
 type heldRow struct {
-	Number int64
-	Last   int    // attempt
-	Sealed []byte // the customer's key
+	Number     int64
+	Last       int    // attempt
+	Sealed     []byte // the customer's key
+	CustomerID UUID   // where the key is read by itself
 }
 
 // settledRow is what became of a delivery.

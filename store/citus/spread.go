@@ -97,7 +97,7 @@ func Distribute(ctx context.Context, c *sql.Conn, shards int) error {
 	}
 	for _, f := range finders {
 		for _, step := range []func() error{
-			func() error { _, err := c.ExecContext(ctx, f.make); return err },
+			func() error { return makeFinder(ctx, c, f.table, f.make) },
 			func() error { return placeFinder(ctx, c, f.placement) },
 			func() error { _, err := c.ExecContext(ctx, f.fill); return err },
 		} {
@@ -107,6 +107,17 @@ func Distribute(ctx context.Context, c *sql.Conn, shards int) error {
 		}
 	}
 	return nil
+}
+
+// makeFinder makes such a table, unless it is there: Citus lets what was said of a column's statistics
+// be said once only.
+func makeFinder(ctx context.Context, c *sql.Conn, table, text string) error {
+	var there bool
+	err := c.QueryRowContext(ctx, `SELECT to_regclass($1) IS NOT NULL`, table).Scan(&there)
+	if err == nil && !there {
+		_, err = c.ExecContext(ctx, text)
+	}
+	return err
 }
 
 // placeFinder puts such a table where it goes: one without a key is on each machine.
