@@ -37,7 +37,7 @@ func (a *administrationAPI) GetLedger(ctx context.Context, in administration.Get
 		out.Origins = append(out.Origins, administration.LiabilityOrigin{Origin: administration.LiabilityOriginOrigin(o.Origin.String()), Points: bigNumber(&o.Points), Lots: o.Lots})
 	}
 	if in.Params.Verify != nil && *in.Params.Verify {
-		if out.Invariants, err = a.invariants(plain(ctx)); err != nil {
+		if out.Invariants, err = a.invariants(plain(ctx), requestOf(ctx).key.ID); err != nil {
 			return nil, err
 		}
 	}
@@ -59,7 +59,7 @@ func bigNumber(n *big.Int) json.Number { return json.Number(n.String()) }
 
 // invariants proves the ledger, one caller at a time. It has more time than other
 // requests, as long as its caller waits.
-func (a *administrationAPI) invariants(ctx context.Context) ([]administration.Invariant, error) {
+func (a *administrationAPI) invariants(ctx context.Context, keyID string) ([]administration.Invariant, error) {
 	select {
 	case a.verifying <- struct{}{}:
 	case <-ctx.Done():
@@ -74,7 +74,7 @@ func (a *administrationAPI) invariants(ctx context.Context) ([]administration.In
 		}
 	})()
 	var list []administration.Invariant
-	a.admin.VerifyLedger(own, func(c loyalty.LedgerCheck) {
+	a.admin.VerifyLedger(own, keyID, func(c loyalty.LedgerCheck) {
 		if c.Err != nil {
 			a.logger.Error("an invariant could not be checked", "invariant", c.Invariant, "error", c.Err)
 		}

@@ -130,6 +130,7 @@ var authorized = map[string]string{
 	"getMe":             "administration reads",
 
 	"getLedger":          "administration reads",
+	"listLedgerProofs":   "administration reads",
 	"getStatistics":      "administration reads",
 	"getSystem":          "administration reads",
 	"listFailedRequests": "administration reads",

@@ -55,23 +55,52 @@ func (s nodeStore) Nodes(ctx context.Context) ([]loyalty.Node, error) {
 type proofRow struct {
 	ID                      UUID `gorm:"primaryKey"`
 	At                      Millis
+	Actor, ActorKind        Text
 	Held, Broken, Unchecked int
+	BrokenIDs               Document[[]string] `gorm:"column:broken_ids"`
+	UncheckedIDs            Document[[]string] `gorm:"column:unchecked_ids"`
 }
 
 func (proofRow) TableName() string { return "ledger_proofs" }
+
+func (r *proofRow) verification() loyalty.LedgerVerification {
+	return loyalty.LedgerVerification{
+		ID: loyalty.ID(r.ID), At: r.At.Time(), Actor: string(r.Actor), ActorKind: loyalty.ActorKind(r.ActorKind),
+		Held: r.Held, Broken: r.Broken, Unchecked: r.Unchecked, BrokenIDs: r.BrokenIDs.V, UncheckedIDs: r.UncheckedIDs.V,
+	}
+}
 
 // NoteProof remembers what became of a verification of the ledger, and the newest
 // loyalty.KeptProofs of them.
 func (s nodeStore) NoteProof(ctx context.Context, v loyalty.LedgerVerification) error {
 	db := s.write.WithContext(ctx)
+	row := proofRow{
+		ID: UUID(loyalty.NewID(v.At, loyalty.ID{})), At: Millis(v.At), Actor: Text(v.Actor), ActorKind: Text(v.ActorKind),
+		Held: v.Held, Broken: v.Broken, Unchecked: v.Unchecked,
+		BrokenIDs: Document[[]string]{v.BrokenIDs}, UncheckedIDs: Document[[]string]{v.UncheckedIDs},
+	}
 	return s.classify(errors.Join(
-		db.Create(&proofRow{UUID(loyalty.NewID(v.At, loyalty.ID{})), Millis(v.At), v.Held, v.Broken, v.Unchecked}).Error,
+		db.Create(&row).Error,
 		db.Exec(`DELETE FROM ledger_proofs WHERE at < (SELECT at FROM ledger_proofs ORDER BY at DESC LIMIT 1 OFFSET ?)`, loyalty.KeptProofs-1).Error))
 }
 
 // LastProof is the last verification of the ledger; its At is zero where there is none.
-func (s nodeStore) LastProof(ctx context.Context) (v loyalty.LedgerVerification, err error) {
+func (s nodeStore) LastProof(ctx context.Context) (loyalty.LedgerVerification, error) {
 	var r proofRow
-	err = s.read.WithContext(ctx).Order("at DESC").Limit(1).Find(&r).Error
-	return loyalty.LedgerVerification{At: r.At.Time(), Held: r.Held, Broken: r.Broken, Unchecked: r.Unchecked}, s.classify(err)
+	err := s.read.WithContext(ctx).Order("at DESC").Limit(1).Find(&r).Error
+	return r.verification(), s.classify(err)
+}
+
+// Proofs lists the verifications of the ledger, the newest first.
+func (s nodeStore) Proofs(ctx context.Context, page loyalty.Page) ([]loyalty.LedgerVerification, error) {
+	text, backwards := newestFirst("ledger_proofs", sqlFragment{}, page).sql()
+	rows, err := readPage[proofRow](s.read.WithContext(ctx).Raw(text.text, text.args...))
+	if err != nil {
+		return nil, s.classify(err)
+	}
+	list := make([]loyalty.LedgerVerification, len(rows))
+	for i := range rows {
+		list[i] = rows[i].verification()
+	}
+	return inOrder(list, backwards), nil
 }

@@ -84,6 +84,7 @@ INSERT INTO audit (id, at, actor, action, target) SELECT crowd_id(n), crowd_at(n
 INSERT INTO failed_requests (id, at, request_id, method, route, api, status, code, key_id, duration)
 SELECT crowd_id(n), crowd_at(n), 'r' || n, 'GET', '/customers', 'customers', CASE WHEN n %% 3 = 0 THEN 404 ELSE 400 END, 160212, 'k' || n %% 9, 1 FROM n;
 INSERT INTO answers (access_key, key, hash, status, body, at) SELECT 'k', n::text, '\x00', 200, '\x00', crowd_at(n) FROM n;
+INSERT INTO ledger_proofs (id, at, held, broken, unchecked) SELECT crowd_id(n), crowd_at(n), 10, 0, 0 FROM n;
 INSERT INTO campaign_customers (customer_id, campaign) SELECT crowd_id(n), 'welcome' FROM n;
 INSERT INTO campaign_figures (campaign, slot, runs, customers, points, taken_back, coupons, labels, tiers, challenge) SELECT 'old-' || n, 0, 1, 1, 1, 0, 0, 0, 0, 0 FROM n;
 INSERT INTO tallies (key, count) SELECT 'old-' || n, 1 FROM n;
@@ -108,7 +109,7 @@ type listRow struct {
 
 // lists are the lists of all documents, by operation.
 var lists = map[string]listRow{
-	"listKeys": {}, "listImports": {}, "listUsers": {}, "listSessions": {}, "listModules": {}, "listJobs": {}, "listCampaigns": {}, "listCouponPools": {}, "listLevels": {}, "listOffers": {}, "listRewards": {},
+	"listKeys": {}, "listImports": {}, "listLedgerProofs": {}, "listUsers": {}, "listSessions": {}, "listModules": {}, "listJobs": {}, "listCampaigns": {}, "listCouponPools": {}, "listLevels": {}, "listOffers": {}, "listRewards": {},
 	"listAudit":          {extra: []string{"action=settings.update&at.gte=2020-01-01", "target=x7&key_id=k1"}},
 	"listFailedRequests": {extra: []string{"status=404&since=2020-01-01T00:00:00Z", "key_id=k1"}},
 	"listCoupons":        {extra: []string{"type=gift_card", "pool=coffee-codes&status=created", "status.in=redeemed,claimed", "customer=member-1001&status=claimed", "customer.nin=member-1001", "status=expired"}},

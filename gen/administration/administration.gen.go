@@ -593,6 +593,27 @@ func (e JobName) Valid() bool {
 	}
 }
 
+// Defines values for LedgerProofActorKind.
+const (
+	LedgerProofActorKindKey    LedgerProofActorKind = "key"
+	LedgerProofActorKindSystem LedgerProofActorKind = "system"
+	LedgerProofActorKindUser   LedgerProofActorKind = "user"
+)
+
+// Valid indicates whether the value is a known member of the LedgerProofActorKind enum.
+func (e LedgerProofActorKind) Valid() bool {
+	switch e {
+	case LedgerProofActorKindKey:
+		return true
+	case LedgerProofActorKindSystem:
+		return true
+	case LedgerProofActorKindUser:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for LiabilityOriginOrigin.
 const (
 	LiabilityOriginOriginActivity   LiabilityOriginOrigin = "activity"
@@ -3162,6 +3183,75 @@ type LedgerFinding struct {
 	Row *string `json:"row,omitempty"`
 }
 
+// LedgerProof What became of one proof of the ledger.
+type LedgerProof struct {
+	// ActorKind Who asked for it: an access key, a user of the console, or the program's own commands. Absent for a proof of before this was kept.
+	//
+	// Example: key
+	ActorKind *LedgerProofActorKind `json:"actor_kind,omitempty"`
+
+	// At When it was done.
+	//
+	// Example: 2026-03-01T09:30:00.000Z
+	At externalRef0.Instant `json:"at"`
+
+	// Broken How many did not.
+	//
+	// Example: 0
+	Broken int `json:"broken"`
+
+	// BrokenIds Those that did not hold; empty for a proof of before this was kept.
+	//
+	// Example: ["I3"]
+	BrokenIds []string `json:"broken_ids"`
+
+	// Held How many invariants held.
+	//
+	// Example: 10
+	Held int `json:"held"`
+
+	// KeyID The key that asked for it, the login of the user who did, or `command line`. Absent for a proof of before this was kept, and for users whose role is viewer or editor.
+	//
+	// Example: LK7F3M2QX9TB4WHD
+	KeyID *string `json:"key_id,omitempty"`
+
+	// Unchecked How many could not be checked.
+	//
+	// Example: 0
+	Unchecked int `json:"unchecked"`
+
+	// UncheckedIds Those that could not be checked; empty for a proof of before this was kept.
+	//
+	// Example: ["I9"]
+	UncheckedIds []string `json:"unchecked_ids"`
+}
+
+// LedgerProofActorKind Who asked for it: an access key, a user of the console, or the program's own commands. Absent for a proof of before this was kept.
+//
+// Example: key
+type LedgerProofActorKind string
+
+// LedgerProofList One page of proofs of the ledger.
+type LedgerProofList struct {
+	// Data The proofs of this page.
+	Data []LedgerProof `json:"data"`
+
+	// Next The relative link of the next page, with your filters in it; null on the last page.
+	//
+	// Example: /customers?limit=100&offset=100&cursor=AZXmE8Vvc2eUkzZ0m3b0Hg
+	Next *externalRef0.NextLink `json:"next"`
+
+	// Previous The relative link of the previous page; null on the first one.
+	//
+	// Example: /customers?limit=100&offset=0&cursor=AZXmE8Vvc2eUkzZ0m3b0Hw
+	Previous *externalRef0.PreviousLink `json:"previous"`
+
+	// Time How long the server worked on this answer, in seconds.
+	//
+	// Example: 0.004
+	Time *externalRef0.ProcessingTime `json:"time,omitempty"`
+}
+
 // LedgerTotals The figures of all customers, in points. Sums over a whole programme are written digit for digit and can be greater than 2^63.
 type LedgerTotals struct {
 	// Debt Points by which balances are below zero.
@@ -5353,6 +5443,21 @@ type GetLedgerParams struct {
 	Verify *Verify `form:"verify,omitempty" json:"verify,omitempty"`
 }
 
+// ListLedgerProofsParams defines parameters for ListLedgerProofs.
+type ListLedgerProofsParams struct {
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
+	// would be longer than 8 MiB; `next` goes on behind it.
+	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Offset How many entries to skip before the page begins: `offset=20&limit=1` skips twenty and returns one. To read a
+	// whole list follow `next` instead; it costs the same on every page and misses nothing.
+	Offset *externalRef0.Offset `form:"offset,omitempty" json:"offset,omitempty"`
+
+	// Cursor The opaque position inside a `next` or `previous` link. It belongs to the filters of that link and wins over
+	// `offset`. Never build one yourself.
+	Cursor *externalRef0.Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
 // ListModulesParams defines parameters for ListModules.
 type ListModulesParams struct {
 	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
@@ -5825,6 +5930,9 @@ type ServerInterface interface {
 	// GetLedger Report what is owed, and prove the ledger
 	// (GET /admin/ledger)
 	GetLedger(c *gin.Context, params GetLedgerParams)
+	// ListLedgerProofs List the proofs of the ledger
+	// (GET /admin/ledger/proofs)
+	ListLedgerProofs(c *gin.Context, params ListLedgerProofsParams)
 	// GetMe Read who calls
 	// (GET /admin/me)
 	GetMe(c *gin.Context)
@@ -6789,6 +6897,49 @@ func (siw *ServerInterfaceWrapper) GetLedger(c *gin.Context) {
 	}
 
 	siw.Handler.GetLedger(c, params)
+}
+
+// ListLedgerProofs operation middleware
+func (siw *ServerInterfaceWrapper) ListLedgerProofs(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListLedgerProofsParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", c.Request.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter cursor: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListLedgerProofs(c, params)
 }
 
 // GetMe operation middleware
@@ -8171,6 +8322,7 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.POST(options.BaseURL+"/admin/keys/:key_id/revoke", wrapper.RevokeKey)
 	router.POST(options.BaseURL+"/admin/keys/:key_id/rotate", wrapper.RotateKey)
 	router.GET(options.BaseURL+"/admin/ledger", wrapper.GetLedger)
+	router.GET(options.BaseURL+"/admin/ledger/proofs", wrapper.ListLedgerProofs)
 	router.GET(options.BaseURL+"/admin/me", wrapper.GetMe)
 	router.GET(options.BaseURL+"/admin/modules", wrapper.ListModules)
 	router.GET(options.BaseURL+"/admin/modules/:module", wrapper.GetModule)
@@ -8861,6 +9013,28 @@ type GetLedgerResponseObject interface {
 type GetLedger200JSONResponse LedgerAnswer
 
 func (response GetLedger200JSONResponse) VisitGetLedgerResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListLedgerProofsRequestObject struct {
+	Params ListLedgerProofsParams
+}
+
+type ListLedgerProofsResponseObject interface {
+	VisitListLedgerProofsResponse(w http.ResponseWriter) error
+}
+
+type ListLedgerProofs200JSONResponse LedgerProofList
+
+func (response ListLedgerProofs200JSONResponse) VisitListLedgerProofsResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response); err != nil {
@@ -9672,6 +9846,9 @@ type StrictServerInterface interface {
 	// GetLedger Report what is owed, and prove the ledger
 	// (GET /admin/ledger)
 	GetLedger(ctx context.Context, request GetLedgerRequestObject) (GetLedgerResponseObject, error)
+	// ListLedgerProofs List the proofs of the ledger
+	// (GET /admin/ledger/proofs)
+	ListLedgerProofs(ctx context.Context, request ListLedgerProofsRequestObject) (ListLedgerProofsResponseObject, error)
 	// GetMe Read who calls
 	// (GET /admin/me)
 	GetMe(ctx context.Context, request GetMeRequestObject) (GetMeResponseObject, error)
@@ -10595,6 +10772,32 @@ func (sh *strictHandler) GetLedger(ctx *gin.Context, params GetLedgerParams) {
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(GetLedgerResponseObject); ok {
 		if err := validResponse.VisitGetLedgerResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListLedgerProofs operation middleware
+func (sh *strictHandler) ListLedgerProofs(ctx *gin.Context, params ListLedgerProofsParams) {
+	var request ListLedgerProofsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListLedgerProofs(ctx, request.(ListLedgerProofsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListLedgerProofs")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListLedgerProofsResponseObject); ok {
+		if err := validResponse.VisitListLedgerProofsResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

@@ -186,6 +186,8 @@ type AdminStore interface {
 	KeysUsed(ctx context.Context, used map[string]time.Time) error
 	// NoteProof remembers what became of a verification of the ledger.
 	NoteProof(ctx context.Context, v LedgerVerification) error
+	// Proofs lists the verifications of the ledger that are remembered, the newest first.
+	Proofs(ctx context.Context, page Page) ([]LedgerVerification, error)
 	// KeepCodes keeps codes for a fill that is about to begin, in one transaction of
 	// their own.
 	KeepCodes(ctx context.Context, batch ID, at time.Time, pieces []KeptCodes) error

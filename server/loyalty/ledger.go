@@ -39,8 +39,26 @@ type LedgerCheck struct {
 
 // LedgerVerification is what became of all checks: how many invariants of each verdict.
 type LedgerVerification struct {
+	ID                      ID // of a verification that is kept
 	At                      time.Time
+	Actor                   string // who asked for it, as in AuditEntry; empty: that was not kept yet
+	ActorKind               ActorKind
 	Held, Broken, Unchecked int
+	BrokenIDs, UncheckedIDs []string // I1, I2, …
+}
+
+// Count adds a check.
+func (v *LedgerVerification) Count(c LedgerCheck) {
+	switch c.Verdict {
+	case LedgerHeld:
+		v.Held++
+	case LedgerBroken:
+		v.Broken++
+		v.BrokenIDs = append(v.BrokenIDs, c.Invariant)
+	default:
+		v.Unchecked++
+		v.UncheckedIDs = append(v.UncheckedIDs, c.Invariant)
+	}
 }
 
 // LedgerReader looks at the points of all customers at once.

@@ -59,6 +59,23 @@ func (b *browsed) overview() {
 	assert.Empty(b.t, b.faults())
 }
 
+// proved finds on the ledger the proof that was just made at the head of the earlier ones, as the
+// API has it.
+func (b *browsed) proved() {
+	type proof struct {
+		KeyID string `json:"key_id"`
+		Held  int
+	}
+	rows := `[...[...document.querySelectorAll('main h2')].find((e) => e.textContent === 'History of proofs').parentElement.querySelectorAll('h2 + .scroll tbody tr')].filter((r) => r.cells.length === 6)`
+	b.until(rows + ".length > 0")
+	all := data[[]proof](b, "/admin/ledger/proofs")
+	require.NotEmpty(b.t, all)
+	assert.Equal(b.t, len(all), evaluate[int](b, rows+".length"))
+	assert.Contains(b.t, evaluate[string](b, rows+"[0].cells[1].textContent"), all[0].KeyID)
+	assert.Equal(b.t, "holds", evaluate[string](b, rows+"[0].cells[2].textContent"))
+	assert.Equal(b.t, all[0].Held, b.digits(rows+"[0].cells[3]"))
+}
+
 // owed reads on the ledger what is owed by origin, as the API has it: together it is all that
 // is owed.
 func (b *browsed) owed() {
@@ -112,8 +129,8 @@ func (b *browsed) ladder() {
 	b.press("main form.filters button")
 	type standing struct{ Score int }
 	month := data[standing](b, "/customers/"+first.ID+"/leaderboard?period=month")
-	b.until("location.hash.includes('period=month') && document.querySelector('main .standing p')")
-	assert.Contains(b.t, strings.ReplaceAll(evaluate[string](b, "document.querySelector('main .standing p').textContent"), ",", ""), strconv.Itoa(month.Score))
+	b.until("location.hash.includes('period=month') && document.querySelector('main .standing p:not(.loading)')")
+	assert.Contains(b.t, strings.ReplaceAll(evaluate[string](b, "document.querySelector('main .standing p:not(.loading)').textContent"), ",", ""), strconv.Itoa(month.Score))
 	assert.Empty(b.t, b.faults())
 }
 

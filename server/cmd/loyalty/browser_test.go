@@ -279,6 +279,7 @@ func (b *browsed) deeds() {
 	b.open("/ledger")
 	b.text("Prove it now")
 	b.until("document.querySelectorAll('.rule.applied').length >= 10")
+	b.proved()
 
 	b.owed()
 

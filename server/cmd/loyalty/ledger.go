@@ -62,21 +62,23 @@ func (s *settings) verify(cmd *cobra.Command) error {
 
 // proveLedger checks the ledger of a database that is open.
 func proveLedger(cmd *cobra.Command, db *store.Store) error {
-	verdicts := map[store.LedgerVerdict]int{}
+	v := loyalty.LedgerVerification{}
+	v.Actor, v.ActorKind = loyalty.ActorOf(loyalty.CommandLine)
 	bar := newProgress(cmd.ErrOrStderr(), "ledger")
 	stop := bar.during()
 	db.VerifyLedger(cmd.Context(), func(c store.LedgerCheck) {
-		verdicts[c.Verdict]++
+		v.Count(c)
 		bar.step("after " + c.Invariant)
 		bar.aside(func() { printCheck(cmd.OutOrStdout(), c) })
 	})
 	stop()
-	noteProof(cmd.Context(), db, verdicts)
+	v.At = time.Now()
+	noteProof(cmd.Context(), db, v)
 	switch {
-	case verdicts[store.LedgerBroken] > 0:
-		return coded{codeFailed, fmt.Errorf("%d invariants of the ledger are broken", verdicts[store.LedgerBroken])}
-	case verdicts[store.LedgerUnchecked] > 0:
-		return coded{codeUnchecked, fmt.Errorf("%d invariants could not be checked", verdicts[store.LedgerUnchecked])}
+	case v.Broken > 0:
+		return coded{codeFailed, fmt.Errorf("%d invariants of the ledger are broken", v.Broken)}
+	case v.Unchecked > 0:
+		return coded{codeUnchecked, fmt.Errorf("%d invariants could not be checked", v.Unchecked)}
 	}
 	return nil
 }
@@ -103,10 +105,8 @@ func printCheck(w io.Writer, c store.LedgerCheck) {
 
 // noteProof remembers the verification, for the console. Where the database cannot be
 // written that is left undone.
-func noteProof(ctx context.Context, db *store.Store, verdicts map[store.LedgerVerdict]int) {
+func noteProof(ctx context.Context, db *store.Store, v loyalty.LedgerVerification) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTime)
 	defer cancel()
-	_ = db.NoteProof(ctx, loyalty.LedgerVerification{
-		At: time.Now(), Held: verdicts[store.LedgerHeld], Broken: verdicts[store.LedgerBroken], Unchecked: verdicts[store.LedgerUnchecked],
-	})
+	_ = db.NoteProof(ctx, v)
 }

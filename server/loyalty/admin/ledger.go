@@ -82,23 +82,16 @@ func months(l *loyalty.Liability, groups []loyalty.LotGroup, zone *time.Location
 	})
 }
 
-// VerifyLedger proves the invariants of the ledger; see LedgerReader.
-func (a *Admin) VerifyLedger(ctx context.Context, report func(loyalty.LedgerCheck)) {
+// VerifyLedger proves the invariants of the ledger for a key or user, as in Call; see
+// LedgerReader.
+func (a *Admin) VerifyLedger(ctx context.Context, keyID string, report func(loyalty.LedgerCheck)) {
 	v := loyalty.LedgerVerification{}
-	var broken []string
+	v.Actor, v.ActorKind = loyalty.ActorOf(keyID)
 	a.store.VerifyLedger(ctx, func(c loyalty.LedgerCheck) {
-		switch c.Verdict {
-		case loyalty.LedgerHeld:
-			v.Held++
-		case loyalty.LedgerBroken:
-			v.Broken++
-			broken = append(broken, c.Invariant)
-		default:
-			v.Unchecked++
-		}
+		v.Count(c)
 		report(c)
 	})
-	a.tellBroken(ctx, broken)
+	tellBroken(ctx, a, v.BrokenIDs)
 	if v.At = a.now(); a.verified != nil {
 		a.verified(v)
 	}
@@ -106,6 +99,11 @@ func (a *Admin) VerifyLedger(ctx context.Context, report func(loyalty.LedgerChec
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTime)
 	defer cancel()
 	_ = a.store.NoteProof(ctx, v) // it was told; where it cannot be written, that is said elsewhere
+}
+
+// Proofs lists the verifications of the ledger that are kept, the newest first.
+func (a *Admin) Proofs(ctx context.Context, page loyalty.Page) ([]loyalty.LedgerVerification, error) {
+	return a.store.Proofs(ctx, page)
 }
 
 // noteTime is how long noting a verification may take, when its caller has left.
@@ -137,7 +135,7 @@ func (a *Admin) ForgetFailures(ctx context.Context) error {
 
 // tellBroken has webhooks hear that a proof of the ledger failed. The proof stands, whatever
 // becomes of the notice.
-func (a *Admin) tellBroken(ctx context.Context, invariants []string) {
+func tellBroken(ctx context.Context, a *Admin, invariants []string) {
 	if len(invariants) == 0 {
 		return
 	}

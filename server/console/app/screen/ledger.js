@@ -9,10 +9,11 @@ import { Badge, Card } from '../part/figures.js'
 import { Chart } from '../part/chart.js'
 import { Shares } from '../part/shares.js'
 import { Metric } from '../part/metric.js'
+import { Proofs } from '../part/proofs.js'
 
 const figures = ['earned', 'spent', 'expired', 'reserved', 'pending', 'debt', 'outstanding']
 
-export default function Ledger() {
+export default function Ledger({ place }) {
   const ledger = useLoad(() => get('/admin/ledger'))
   const [proof, setProof] = useState({})
   const prove = async () => {
@@ -40,7 +41,8 @@ export default function Ledger() {
       <h2>${t('ledger.origins')}</h2>
       <${Shares} title=${t('ledger.origins')} first=${t('ledger.origin')} name="origins" rows=${data.origins.map((o) => ({ ...o, name: t('origin.' + o.origin) }))} />
       ${can('getStatistics') && html`<${Metric} metric="points_expired" title=${t('ledger.expired')} />`}
-      <p class="small">${t('ledger.at', { at: time(data.at) })}</p>`}</${Loaded}>`
+      <p class="small">${t('ledger.at', { at: time(data.at) })}</p>`}</${Loaded}>
+    ${can('listLedgerProofs') && html`<${Proofs} place=${place} made=${proof.data} />`}`
 }
 
 function Proof({ proof }) {

@@ -1,0 +1,43 @@
+package server
+
+import (
+	"context"
+
+	"github.com/loyalty-platform/loyalty/gen/administration"
+	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/server/list"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// ListLedgerProofs lists how the ledger was proved, the newest first. Who asked for it is told
+// to those who may read the audit trail.
+func (a *administrationAPI) ListLedgerProofs(ctx context.Context, in administration.ListLedgerProofsRequestObject) (administration.ListLedgerProofsResponseObject, error) {
+	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	found, err := a.admin.Proofs(plain(ctx), p.Store())
+	if err != nil {
+		return nil, err
+	}
+	caller := requestOf(ctx).caller
+	named := caller == nil || caller.Role.Covers(loyalty.RoleOperator)
+	l := list.Linked(p, found, a.clock(), func(v loyalty.LedgerVerification) list.Cursor { return list.Cursor{At: v.At, ID: v.ID[:]} })
+	out := administration.ListLedgerProofs200JSONResponse{
+		Data: make([]administration.LedgerProof, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time,
+	}
+	for i, v := range l.Entries {
+		proof := administration.LedgerProof{
+			At: common.Instant(v.At), Held: v.Held, Broken: v.Broken, Unchecked: v.Unchecked,
+			BrokenIds: orEmpty(v.BrokenIDs), UncheckedIds: orEmpty(v.UncheckedIDs),
+		}
+		if v.ActorKind != "" {
+			proof.ActorKind = new(administration.LedgerProofActorKind(v.ActorKind))
+		}
+		if named {
+			proof.KeyID = textOrNil(v.Actor)
+		}
+		out.Data[i] = proof
+	}
+	return out, nil
+}
