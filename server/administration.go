@@ -32,10 +32,12 @@ type administrationAPI struct {
 	clock      func() time.Time
 	region     string
 	jobWait    time.Duration
-	verifying  chan struct{} // holds one verification of the ledger at a time
-	totals     *gate         // of reads that add up whatever there is
+	totals     *gate // of reads that add up whatever there is
 	exports    exportsAPI
 	imports    importsAPI
+
+	liabilities shared[loyalty.Liability]
+	proofs      shared[[]administration.Invariant]
 }
 
 var _ administration.StrictServerInterface = (*administrationAPI)(nil)

@@ -13,12 +13,17 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// verifyTime bounds a verification of the ledger, which reads all of it.
-const verifyTime = 90 * time.Second
+// How long a verification of the ledger may take, which reads all of it, and how long a
+// caller waits for one that begins after that under way.
+const (
+	verifyTime = 90 * time.Second
+	verifyWait = writeTimeout - 10*time.Second
+)
 
 // GetLedger reports what is outstanding, and proves the ledger where it is asked to.
 func (a *administrationAPI) GetLedger(ctx context.Context, in administration.GetLedgerRequestObject) (administration.GetLedgerResponseObject, error) {
-	l, err := a.liability(ctx)
+	key := requestOf(ctx).key.ID
+	l, err := a.liabilities.get(plain(ctx), key)
 	if err != nil {
 		return nil, err
 	}
@@ -37,44 +42,42 @@ func (a *administrationAPI) GetLedger(ctx context.Context, in administration.Get
 		out.Origins = append(out.Origins, administration.LiabilityOrigin{Origin: administration.LiabilityOriginOrigin(o.Origin.String()), Points: bigNumber(&o.Points), Lots: o.Lots})
 	}
 	if in.Params.Verify != nil && *in.Params.Verify {
-		if out.Invariants, err = a.invariants(plain(ctx), requestOf(ctx).key.ID); err != nil {
+		if out.Invariants, err = a.invariants(plain(ctx), key); err != nil {
 			return nil, err
 		}
 	}
 	return administration.GetLedger200JSONResponse{Data: out}, nil
 }
 
-// liability adds up what all customers have.
-func (a *administrationAPI) liability(ctx context.Context) (l loyalty.Liability, err error) {
-	leave, err := a.totals.enter(ctx, requestOf(ctx).key.ID)
-	if err != nil {
-		return l, err
-	}
-	defer leave()
-	return a.admin.Liability(plain(ctx))
-}
-
 // bigNumber writes a whole number of any size.
 func bigNumber(n *big.Int) json.Number { return json.Number(n.String()) }
 
-// invariants proves the ledger, one caller at a time. It has more time than other
-// requests, as long as its caller waits.
-func (a *administrationAPI) invariants(ctx context.Context, keyID string) ([]administration.Invariant, error) {
-	select {
-	case a.verifying <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	defer func() { <-a.verifying }()
-	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), verifyTime)
+// liability adds up what all customers have.
+func (a *administrationAPI) liability(ctx context.Context, _ string) (loyalty.Liability, error) {
+	ctx, cancel := context.WithTimeout(ctx, waitTime)
+	defer cancel()
+	return a.admin.Liability(ctx)
+}
+
+// invariants gives a proof of the ledger that began after it was asked for. Its caller has
+// more time than those of other requests, as long as they wait.
+func (a *administrationAPI) invariants(ctx context.Context, key string) ([]administration.Invariant, error) {
+	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), verifyWait)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() {
 		if errors.Is(ctx.Err(), context.Canceled) { // the caller left; the deadline of others does not count
 			cancel()
 		}
 	})()
+	return a.proofs.get(own, key)
+}
+
+// prove proves the ledger, for whoever asked first.
+func (a *administrationAPI) prove(ctx context.Context, key string) ([]administration.Invariant, error) {
+	ctx, cancel := context.WithTimeout(ctx, verifyTime)
+	defer cancel()
 	var list []administration.Invariant
-	a.admin.VerifyLedger(own, keyID, func(c loyalty.LedgerCheck) {
+	a.admin.VerifyLedger(ctx, key, func(c loyalty.LedgerCheck) {
 		if c.Err != nil {
 			a.logger.Error("an invariant could not be checked", "invariant", c.Invariant, "error", c.Err)
 		}

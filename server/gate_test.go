@@ -71,8 +71,6 @@ func TestTotalsTakeTurns(t *testing.T) {
 	ctx.Set(requestKey{}, &request{key: &loyalty.AccessKey{}})
 	_, err := api.GetStatistics(ctx, administration.GetStatisticsRequestObject{})
 	require.ErrorIs(t, err, errBusy)
-	_, err = api.GetLedger(ctx, administration.GetLedgerRequestObject{})
-	require.ErrorIs(t, err, errBusy)
 	dry := true
 	_, err = api.ReplayWebhook(ctx, administration.ReplayWebhookRequestObject{Body: &administration.WebhookReplay{DryRun: &dry}})
 	require.ErrorIs(t, err, errBusy)

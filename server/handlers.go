@@ -27,12 +27,12 @@ func (s *Server) handlers() *handlers {
 	submits := submitter{engine: s.engine, customers: customers}
 	bulk := bulkOperations{admin: s.admin, reader: s.reader, jobs: s.jobs, clock: clock}
 	changes := entityChanges{programme: programme, schemas: s.entities, vocabulary: s.vocabulary}
-	return &handlers{
+	h := &handlers{
 		administration: administrationAPI{
 			admin: s.admin, jobs: s.jobs, failures: s.failures, vocabulary: s.vocabulary, entities: s.entities, logger: s.logger,
 			openTo: func(r *request) []string { return openTo(s.operations, r) }, users: admin.UsersOf(s.admin),
 			reader: s.reader, webhooks: s.webhooks, messages: s.messages, programme: programme,
-			clock: clock, region: s.region, jobWait: s.jobWait, verifying: make(chan struct{}, 1), totals: newGate(totalsAtOnce, totalsWaiting),
+			clock: clock, region: s.region, jobWait: s.jobWait, totals: newGate(totalsAtOnce, totalsWaiting),
 			exports:    exportsAPI{reader: s.exports, directory: s.directory, stopping: s.stopping, streams: newGate(exportsOpen, 0), logger: s.logger},
 			imports:    importsAPI{store: s.imports, bulk: bulk},
 			statistics: s.statistics, system: s.system,
@@ -65,4 +65,7 @@ func (s *Server) handlers() *handlers {
 		offers:      offersAPI{reader: s.reader, customers: customers, programme: programme, clock: clock},
 		rewards:     rewardsAPI{reader: s.reader, customers: customers, submitter: submits, bulk: bulk, programme: programme, clock: clock},
 	}
+	a := &h.administration
+	a.liabilities.read, a.proofs.read = a.liability, a.prove
+	return h
 }

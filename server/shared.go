@@ -1,0 +1,100 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// shared is a read that costs much. One is under way at a time, and who asks meanwhile
+// shares the next: it begins after they asked, so that whatever was committed before is in
+// what they get.
+type shared[T any] struct {
+	read func(ctx context.Context, key string) (T, error)
+
+	mu     sync.Mutex
+	next   *turn[T] // for who came after the one under way began; nil: nobody did
+	active bool
+}
+
+// turn is one read that any number of callers wait for.
+type turn[T any] struct {
+	key     string // of who asked first
+	ctx     context.Context
+	cancel  context.CancelFunc
+	waiting int
+	done    chan struct{}
+	value   T
+	err     error
+}
+
+// get reads for the caller with this key, or shares what is read for another. It fails with
+// ErrUnavailable when ctx ends first. A read that nobody waits for is ended.
+func (s *shared[T]) get(ctx context.Context, key string) (value T, err error) {
+	t := s.join(key)
+	defer s.part(t)
+	select {
+	case <-t.done:
+		return t.value, t.err
+	case <-ctx.Done():
+		return value, loyalty.ErrUnavailable.Because(ctx.Err())
+	}
+}
+
+func (s *shared[T]) join(key string) *turn[T] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.next == nil {
+		ctx, cancel := context.WithCancel(context.Background())
+		s.next = &turn[T]{key: key, ctx: ctx, cancel: cancel, done: make(chan struct{})}
+	}
+	t := s.next
+	t.waiting++
+	if !s.active {
+		s.active = true
+		go s.turns()
+	}
+	return t
+}
+
+func (s *shared[T]) part(t *turn[T]) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t.waiting--; t.waiting > 0 {
+		return
+	}
+	t.cancel()
+	if s.next == t {
+		s.next = nil
+	}
+}
+
+// turns reads as long as a caller waits for it.
+func (s *shared[T]) turns() {
+	for {
+		s.mu.Lock()
+		t := s.next
+		s.next, s.active = nil, t != nil
+		s.mu.Unlock()
+		if t == nil {
+			return
+		}
+		s.turn(t)
+	}
+}
+
+// turn reads. A fault in it is the fault of those who wait, as it would be in their requests.
+func (s *shared[T]) turn(t *turn[T]) {
+	defer close(t.done)
+	defer func() {
+		if fault := recover(); fault != nil {
+			t.err = fmt.Errorf("panic: %v\n%s", fault, debug.Stack())
+		}
+	}()
+	if t.err = t.ctx.Err(); t.err == nil {
+		t.value, t.err = s.read(t.ctx, t.key)
+	}
+}
