@@ -15,8 +15,13 @@ const feedAtOnce = 500
 // their customers they ask the machines that have them; joined with the tail, which is on the
 // coordinator, a single one would ask every part of the journal.
 func spreadFeed(db *gorm.DB, w sqlFragment, stretch []loyalty.TailEvent, take func(*loyalty.Event, int64) bool) error {
+	return spreadEvents(db, eventTable, feedEvent, w, stretch, take)
+}
+
+// spreadEvents is spreadFeed for other fields, and how they are selected.
+func spreadEvents(db *gorm.DB, fields table[loyalty.Event], selected string, w sqlFragment, stretch []loyalty.TailEvent, take func(*loyalty.Event, int64) bool) error {
 	for some := range slices.Chunk(stretch, feedAtOnce) {
-		events, err := eventsOfTail(db, w, some)
+		events, err := eventsOfTail(db, fields, selected, w, some)
 		if err != nil {
 			return err
 		}
@@ -29,7 +34,7 @@ func spreadFeed(db *gorm.DB, w sqlFragment, stretch []loyalty.TailEvent, take fu
 	return nil
 }
 
-func eventsOfTail(db *gorm.DB, w sqlFragment, some []loyalty.TailEvent) (map[ownEvent]*loyalty.Event, error) {
+func eventsOfTail(db *gorm.DB, fields table[loyalty.Event], selected string, w sqlFragment, some []loyalty.TailEvent) (map[ownEvent]*loyalty.Event, error) {
 	wanted := make(ownEvents, len(some))
 	from, to := some[0].RecordedAt, some[0].RecordedAt // the months that are looked into
 	for i := range some {
@@ -43,7 +48,7 @@ func eventsOfTail(db *gorm.DB, w sqlFragment, some []loyalty.TailEvent) (map[own
 	customers, ids := wanted.columns()
 	w = w.and("e.customer_id IN ?", customers).and("e.id IN ?", ids).and("e.recorded_at >= ?", Millis(from)).and("e.recorded_at <= ?", Millis(to))
 	found := make(map[ownEvent]*loyalty.Event, len(some))
-	err := eventTable.each(db.Raw(feedEvent+" FROM events e"+w.where(), w.args...), func(e *loyalty.Event) bool {
+	err := fields.each(db.Raw(selected+" FROM events e"+w.where(), w.args...), func(e *loyalty.Event) bool {
 		event := *e
 		found[ownEvent{UUID(e.Customer), UUID(e.ID)}] = &event
 		return false

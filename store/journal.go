@@ -277,12 +277,16 @@ func (r *parentsRead) note(e *loyalty.Event) {
 }
 
 // By pairs: of two lists the database would look for each customer with each id.
-var selectParents = "SELECT " + parentFields + " FROM events WHERE (customer_id, id) IN ?"
+var (
+	selectParents = "SELECT " + parentFields + " FROM events WHERE (customer_id, id) IN ?"
+	spreadParents = "SELECT " + parentFields + " FROM events WHERE customer_id IN ? AND id IN ?"
+)
 
 // questions read the parents for the page.
 func (r *parentsRead) questions(page *loyalty.EventPage) (list []question) {
 	for some := range slices.Chunk(r.wanted, parentsAtOnce) {
 		begun, left := false, false
+		customers, ids := some.columns()
 		list = append(list, parent.rows(sqlFragment{selectParents, []any{some}}, func(e *loyalty.Event) bool {
 			if !begun {
 				begun, left = true, r.size > loyalty.MaxPage
@@ -299,7 +303,7 @@ func (r *parentsRead) questions(page *loyalty.EventPage) (list []question) {
 				r.size += loyalty.Weight(x.Bequest)
 			}
 			return false
-		}))
+		}).onCitus(spreadParents, customers, ids))
 	}
 	return list
 }

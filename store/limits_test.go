@@ -107,6 +107,7 @@ func TestLostAdministrativeCommit(t *testing.T) {
 // A pooler's session is none of the server's: that nobody knows it says nothing about
 // a commit that is still under way.
 func TestLostCommitBehindAPooler(t *testing.T) {
+	plainOnly(t)
 	url := storetest.Postgres(t)
 	p := storetest.NewProxy(t, url)
 	p.Pooler.Store(true)

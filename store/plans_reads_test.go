@@ -175,6 +175,7 @@ func unindexed(operation, query string) bool {
 // PostgreSQL ran for it: none may look through a whole table that grows, nor read an index
 // from one end to the other.
 func TestNoListScans(t *testing.T) {
+	plainOnly(t)
 	database, plans := storetest.Postgres(t), &planTap{}
 	h := openReads(t, database, plans)
 	raw := storetest.Raw(t, database)

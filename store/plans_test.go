@@ -17,6 +17,7 @@ import (
 // Every statement of a batch reaches its rows by conditions on an index, in the
 // plan that is kept for any number of rows.
 func TestPlansReachRowsByKeys(t *testing.T) {
+	plainOnly(t)
 	url := storetest.Postgres(t)
 	ctx := context.Background()
 	c, err := pgx.Connect(ctx, url)

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
@@ -35,7 +37,8 @@ func (s purchaseStore) Transactions(ctx context.Context, q loyalty.TransactionQu
 	text, backwards := list.sql()
 	opened := map[loyalty.ID][]byte{}
 	keys := s.keysOf(nil, opened)
-	first := []question{purchaseTable.paged(text, &page.Transactions), keys.where(theirs("customer_id", of))}
+	spread, _ := linesNamed(list, of).sql()
+	first := []question{purchaseTable.paged(text, &page.Transactions).onCitus(spread.text, spread.args...), keys.where(theirs("customer_id", of))}
 	who := &loyalty.Customer{ID: q.Customer}
 	if q.Ref != "" || q.Named != "" {
 		who = nil
@@ -77,6 +80,17 @@ func transactionsOf(of sqlFragment, q *loyalty.TransactionQuery) (list *unionQue
 	})
 }
 
+// linesNamed is a list of purchases whose lines are named by whose they are, too: what is looked
+// up for each row has no customer of its own that Citus could choose a machine by.
+func linesNamed(list *unionQuery, of sqlFragment) *unionQuery {
+	named := *list
+	for _, w := range []sqlFragment{ownedBy("l.customer_id", of), merged("l.customer_id", of)} { // as owned has them
+		w.text = strings.Replace(list.columns, "WHERE l.customer_id", "WHERE "+w.text+" AND l.customer_id", 1)
+		named.own = append(named.own, w)
+	}
+	return &named
+}
+
 // movesRead are the events that did something to the purchases of a page.
 type movesRead struct{ page *loyalty.TransactionPage }
 
@@ -95,18 +109,26 @@ func (r movesRead) questions(of sqlFragment) []question {
 		names[i] = r.page.Transactions[i].Name
 	}
 	var change number
+	spread := spreadMovingOf(of, names)
 	return []question{moving.rows(movingOf(of, names), func(e *loyalty.Event) bool {
 		move := *e
 		move.Change = int64(change)
 		moves[e.Transaction] = append(moves[e.Transaction], move)
 		return false
-	}, &change)}
+	}, &change).onCitus(spread.text, spread.args...)}
 }
 
 // movingOf is the statement of it.
 func movingOf(of sqlFragment, names []string) sqlFragment {
 	w := theirs("e.customer_id", of).and("e.transaction_id IN ?", names).and("(e.points IS NOT NULL OR e.effects IS NOT NULL)")
 	return sqlFragment{"SELECT " + moving.of("e") + ", " + moved("e") + " FROM events e" + w.where() + " ORDER BY e.id", w.args}
+}
+
+// spreadMovingOf is movingOf with postings that name by themselves whose they are.
+func spreadMovingOf(of sqlFragment, names []string) sqlFragment {
+	w, posted := movingOf(of, names), theirs("p.customer_id", of)
+	w.text = strings.Replace(w.text, "WHERE p.customer_id", "WHERE "+posted.text+" AND p.customer_id", 1)
+	return sqlFragment{w.text, slices.Concat(posted.args, w.args)}
 }
 
 // purchaser is an expression that is the id of who has a purchase.

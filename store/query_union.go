@@ -19,6 +19,7 @@ type branch struct {
 // looked for from the top of the journal.
 type unionQuery struct {
 	table, columns string
+	own            []sqlFragment // other columns of each branch, which have values; nil: they are the same
 	branches       []branch
 	order          listOrder // at is empty where the id alone is the order
 	page           pager
@@ -73,8 +74,13 @@ func (m *unionQuery) sql() (w sqlFragment, backwards bool) {
 		if cursor != nil {
 			where = m.beyond(where, b.at, cursor, down)
 		}
+		columns := m.columns
+		if m.own != nil {
+			columns = m.own[i].text
+			w.args = append(w.args, m.own[i].args...)
+		}
 		parts[i] = fmt.Sprintf("SELECT %s FROM %s%s ORDER BY %s LIMIT %d",
-			m.columns, m.table, where.where(), m.by(b.at, down), limit)
+			columns, m.table, where.where(), m.by(b.at, down), limit)
 		w.args = append(w.args, where.args...)
 	}
 	if len(parts) == 1 {
@@ -137,7 +143,12 @@ func split(branches []branch, alternatives []sqlFragment, whole bool) (list []br
 // owned are the rows of a holder, and those of who was merged into them: few, which are
 // sorted.
 func owned(of sqlFragment, at string) []branch {
-	return []branch{{sqlFragment{"customer_id = " + of.text, of.args}, at}, {merged("customer_id", of), at}}
+	return []branch{{ownedBy("customer_id", of), at}, {merged("customer_id", of), at}}
+}
+
+// ownedBy is the condition that a column names the holder.
+func ownedBy(column string, of sqlFragment) sqlFragment {
+	return sqlFragment{column + " = " + of.text, of.args}
 }
 
 // listOrder says how a list is sorted: by a time, then an id.

@@ -54,7 +54,7 @@ func WithReplicas(ctx context.Context, s *Store, o ReplicaOptions) (*Replicated,
 	}
 	e, is := s.engine.(*postgresEngine)
 	if !is {
-		return nil, errors.New("LOYALTY_REPLICA_URL: only a database on PostgreSQL has replicas")
+		return nil, errors.New("LOYALTY_REPLICA_URL: only a database on PostgreSQL has replicas, and one that is spread over machines has none of the whole")
 	}
 	r.log = newPrimaryLog(e.reads.Config().ConnConfig, o.Lag)
 	for n, address := range o.URLs {

@@ -33,6 +33,9 @@ func (refundRow) TableName() string { return "figure_refunds" }
 const inPiece = ` WHERE t.number > ? AND t.number <= ?`
 
 func (p *figurePiece) load() error {
+	if p.db.Name() == "citus" {
+		return p.loadSpread()
+	}
 	for _, read := range []func() error{p.events, p.moves, p.joined, p.bought} {
 		if err := read(); err != nil {
 			return err
@@ -41,11 +44,14 @@ func (p *figurePiece) load() error {
 	return nil
 }
 
-var figuredFields = eventTable.some("customer_id", "id", "at", "parent", "action", "transaction_id", "data", "effects")
+var (
+	figuredFields = eventTable.some("customer_id", "id", "at", "parent", "action", "transaction_id", "data", "effects")
+	figuredText   = "SELECT " + figuredFields.of("e", "data", "CASE WHEN e.action = 'checkout' OR e.action = 'point_add' AND e.parent IS NOT NULL THEN e.data END AS data")
+)
 
 // events reads the events, and ends behind the one with which they are too many bytes.
 func (p *figurePiece) events() error {
-	text := "SELECT " + figuredFields.of("e", "data", "CASE WHEN e.action = 'checkout' OR e.action = 'point_add' AND e.parent IS NOT NULL THEN e.data END AS data") + ", t.number FROM tail t "
+	text := figuredText + ", t.number FROM tail t "
 	if p.db.Name() == "postgres" {
 		text += "CROSS JOIN LATERAL (SELECT * FROM events e WHERE " + feedOne + " LIMIT 1) e"
 	} else {
@@ -146,8 +152,16 @@ func (p *figurePiece) purchases(names []string) error {
 			Attributes map[string]json.RawMessage `json:"attributes"`
 		}]
 	}
-	err := p.db.Raw(`SELECT x.transaction_id, x.checkout, x.detail FROM names n JOIN transactions x ON x.customer_id = n.owner AND x.transaction_id = n.value
-WHERE n.kind = ? AND n.value IN ?`, loyalty.NameTransaction, names).Scan(&rows).Error
+	question := p.db.Raw(`SELECT x.transaction_id, x.checkout, x.detail FROM names n JOIN transactions x ON x.customer_id = n.owner AND x.transaction_id = n.value
+WHERE n.kind = ? AND n.value IN ?`, loyalty.NameTransaction, names)
+	if p.db.Name() == "citus" {
+		owners, err := p.ownersOf(names)
+		if err != nil || len(owners) == 0 {
+			return err
+		}
+		question = p.db.Raw(`SELECT x.transaction_id, x.checkout, x.detail FROM transactions x WHERE x.customer_id IN ? AND x.transaction_id IN ?`, owners, names)
+	}
+	err := question.Scan(&rows).Error
 	for _, r := range rows {
 		of := r.Detail.V.Attributes
 		p.Purchases[r.TransactionID] = loyalty.FiguredPurchase{

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
 // TestSettlingIsCountedByBatch: what became of eight messages takes PostgreSQL as many
@@ -76,6 +77,10 @@ func TestSettlingIsCountedByBatch(t *testing.T) {
 	one, trips := settled(1, loyalty.DeliverySent)
 	eight, same := settled(8, loyalty.DeliveryDead)
 	t.Logf("1: %d statements in %d round trips; 8: %d in %d", one, trips, eight, same)
-	require.Equal(t, []int64{2, 2}, []int64{eight, same}, "what is held, and what became of it")
+	want := int64(2)
+	if storetest.OnCitus() { // keys of customers are on other machines
+		want++
+	}
+	require.Equal(t, []int64{want, want}, []int64{eight, same}, "what is held, and what became of it")
 	require.Equal(t, []int64{eight, same}, []int64{one, trips})
 }

@@ -1,0 +1,56 @@
+package server_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/store/storetest"
+)
+
+// TestReadsOfACustomerAskOneMachine: no read that names a customer has a statement that asks several
+// parts of a table; Citus counts them itself. The operations are those of the documents, so that a
+// new one is counted too. A place on a board is one among everybody.
+func TestReadsOfACustomerAskOneMachine(t *testing.T) {
+	if !storetest.OnCitus() {
+		t.Skip("NOT TESTED ON CITUS: LOYALTY_TEST_CITUS names no cluster")
+	}
+	url := storetest.Postgres(t)
+	raw := storetest.Raw(t, url)
+	_, err := raw.Exec(`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET citus.enable_stat_counters = on', current_database()); END $$`)
+	require.NoError(t, err)
+	h := openOn(t, url, patient)
+	w := newWitness(h, 1)
+	w.inhabit()
+	several := func() (n int) {
+		require.NoError(t, raw.QueryRow(`SELECT query_execution_multi_shard FROM citus_stat_counters WHERE name = current_database()`).Scan(&n))
+		return n
+	}
+	var named, everybody []string
+	for i := range w.all {
+		o := &w.all[i]
+		if o.method != http.MethodGet {
+			continue
+		}
+		target, _ := w.asked(o, "")
+		w.call(o, w.key, target, "") // what was due is done
+		before := several()
+		a := w.call(o, w.key, target, "")
+		require.Equal(t, http.StatusOK, a.status, "%s: %s", target, a.body)
+		n := several() - before
+		switch {
+		case strings.Contains(o.path, "{customer") || strings.Contains(target, "customer="):
+			named = append(named, o.OperationID)
+			if o.OperationID != "getCustomerLeaderboard" {
+				assert.Zero(t, n, "%s: %s", o.OperationID, target)
+			}
+		case n > 0:
+			everybody = append(everybody, o.OperationID)
+		}
+	}
+	require.Greater(t, len(named), 10)
+	t.Logf("%d reads name a customer; of the others these ask several parts: %s", len(named), strings.Join(everybody, " "))
+}
