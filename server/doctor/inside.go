@@ -125,7 +125,7 @@ func jobs(ctx context.Context, p *Patient) (list []Finding) {
 		case late(p, &j):
 			list = append(list, Finding{Severity: Warning, Says: fmt.Sprintf("the job %s is late since %s: does a server run?", j.Name, j.NextAt.UTC().Format(time.RFC3339)), Do: "loyalty jobs run " + j.Name})
 		case j.Failed > 0:
-			list = append(list, Finding{Severity: Warning, Says: fmt.Sprintf("the last run of the job %s failed %d times", j.Name, j.Failed), Do: "loyalty jobs list"})
+			list = append(list, Finding{Severity: Warning, Says: fmt.Sprintf("the last run of the job %s failed; failures in it: %d", j.Name, j.Failed), Do: "loyalty jobs list"})
 		}
 	}
 	return list
@@ -191,7 +191,7 @@ func keys(ctx context.Context, p *Patient) (list []Finding) {
 		}
 	}
 	if len(endless) > 0 {
-		list = append(list, Finding{Severity: Warning, Says: fmt.Sprintf("%d keys never end: %s", len(endless), strings.Join(endless, ", ")), Do: "loyalty keys create --expires-at 2030-01-31"})
+		list = append(list, Finding{Severity: Warning, Says: "keys that never end: " + strings.Join(endless, ", "), Do: "loyalty keys create --expires-at 2030-01-31"})
 	}
 	return list
 }
@@ -203,7 +203,7 @@ func ledger(ctx context.Context, p *Patient) (list []Finding) {
 	p.Store.VerifyLedger(ctx, func(c loyalty.LedgerCheck) {
 		switch {
 		case c.Verdict == loyalty.LedgerBroken:
-			list = append(list, Finding{Severity: Broken, Says: fmt.Sprintf("the ledger is broken in %d places: %s (%s)", c.Broken, c.Title, c.Invariant), Do: "loyalty ledger verify"})
+			list = append(list, Finding{Severity: Broken, Says: fmt.Sprintf("the ledger is broken: %s (%s), places: %d", c.Title, c.Invariant, c.Broken), Do: "loyalty ledger verify"})
 		case c.Verdict == loyalty.LedgerUnchecked && ctx.Err() == nil:
 			list = append(list, Finding{Severity: Unchecked, Says: c.Title + " could not be looked at", Do: "loyalty ledger verify"})
 		}

@@ -65,12 +65,12 @@ func webhooks(ctx context.Context, p *Patient) (list []Finding) {
 		case w.State == loyalty.WebhookDisabled:
 			say("/resume", "is disabled: its receiver is %s", map[string]string{loyalty.DisabledGone: "gone", loyalty.DisabledFailing: "failing"}[w.Reason])
 		case w.State == loyalty.WebhookPaused:
-			say("/resume", "is paused, and %d messages wait", b.Waiting)
+			say("/resume", "is paused; messages that wait: %d", b.Waiting)
 		case !b.Oldest.IsZero() && p.Now().Sub(b.Oldest) > waitingLong:
 			say("/test", "has messages that wait since %s", b.Oldest.UTC().Format(time.RFC3339))
 		}
 		if b.Dead > 0 {
-			say("/deliveries/-/retry", "has %d messages that were given up", b.Dead)
+			say("/deliveries/-/retry", "gave up messages: %d", b.Dead)
 		}
 	}
 	return list

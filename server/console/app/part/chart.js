@@ -1,8 +1,9 @@
 // Lines and bars over time. The table with the same figures stands under each.
 import { html, useEffect, useRef } from '../ui.js'
-import { t, number } from '../words.js'
+import { t, number, tick } from '../words.js'
 
-// Chart draws rows {at (seconds), values}; series are {label}.
+// Chart draws rows {at (seconds), values}; series are {label}. Days and months stand at their
+// beginning in UTC, whatever the browser's zone is.
 export function Chart({ rows, series, title, height = 220, kind = 'lines', first = (r) => r.label }) {
   const box = useRef()
   useEffect(() => {
@@ -13,6 +14,8 @@ export function Chart({ rows, series, title, height = 220, kind = 'lines', first
     import('../vendor/uPlot.js').then(({ default: UPlot }) => {
       if (gone || !box.current) return
       const data = [rows.map((r) => r.at), ...series.map((_, i) => rows.map((r) => r.values[i]))]
+      const apart = rows.length > 1 ? rows[1].at - rows[0].at : 86400
+      const bars = kind === 'bars'
       const axis = { stroke: ink, grid: { stroke: faint, width: 1 }, ticks: { stroke: faint } }
       plot = new UPlot(
         {
@@ -20,8 +23,13 @@ export function Chart({ rows, series, title, height = 220, kind = 'lines', first
           height,
           legend: { show: series.length > 1 },
           cursor: { y: false },
-          axes: [axis, { ...axis, size: 64, values: (_, all) => all.map((v) => number(v)) }],
-          series: [{}, ...series.map((s, i) => ({ label: s.label, stroke: palette[i % palette.length], width: s.faint ? 1.5 : 2, dash: s.faint ? [5, 4] : undefined, fill: kind === 'bars' ? palette[i % palette.length] + '99' : undefined, paths: kind === 'bars' ? UPlot.paths.bars({ size: [0.7, 60] }) : kind === 'steps' ? UPlot.paths.stepped({ align: 1 }) : undefined, points: { show: false } }))],
+          tzDate: (/** @type {number} */ at) => UPlot.tzDate(new Date(at * 1000), 'UTC'),
+          scales: bars ? { x: { range: (_, from, to) => [from - apart / 2, to + apart / 2] } } : {}, // the first bar and the last are whole
+          axes: [{ ...axis, space: 76, values: (_, all, __, ___, step) => all.map((at) => tick(at, step)) }, { ...axis, size: 64, values: (_, all) => all.map((v) => number(v)) }],
+          series: [{ label: t('time'), value: (_, at) => (at == null ? '–' : tick(at, apart)) }, ...series.map((s, i) => ({
+            label: s.label, value: (_, v) => number(v), stroke: palette[i % palette.length], width: s.faint ? 1.5 : 2, dash: s.faint ? [5, 4] : undefined,
+            fill: bars ? palette[i % palette.length] + '99' : undefined, paths: bars ? UPlot.paths.bars({ size: [0.7, 60] }) : undefined, points: { show: false },
+          }))],
         },
         data,
         box.current,

@@ -48,7 +48,7 @@ function Board({ d }) {
       <${Card} label=${t('points.outstanding')} value=${number(totals.outstanding)} note=${t('today.owed')} to="/ledger" />
       ${d.campaigns && html`<${Card} label=${t('today.campaigns')} value=${number(d.campaigns.filter((c) => c.status === 'active').length)} to="/campaigns" />`}
       ${d.hooks?.length > 0 && html`<${Card} label=${t('nav.webhooks')} value=${number(d.hooks.filter((h) => h.state === 'active').length)} note=${t('today.hooks', { waiting: sum(d.hooks, 'waiting'), dead: sum(d.hooks, 'dead') })} to="/webhooks" />`}
-      ${d.system && html`<${Card} label=${t('admin.system')} value=${d.system.findings ? (wrong(d.system).length ? number(wrong(d.system).length) : '✓') : number(d.system.nodes.filter((n) => n.here).length)} note=${d.system.findings ? t('system.found') : t('system.nodes')} to="/administration?tab=system" /><${Proof} of=${d.system.ledger} />`}
+      ${d.system && html`<${Card} label=${t('admin.system')} value=${d.system.findings ? (wrong(d.system).length ? number(wrong(d.system).length) : '✓') : number(d.system.nodes.filter((n) => n.here).length)} note=${d.system.findings ? t('system.found', { n: wrong(d.system).length }) : t('system.nodes')} to="/administration?tab=system" /><${Proof} of=${d.system.ledger} />`}
     </div>
     ${can('getStatistics') && !quiet && html`<${Trends} />`}
     <div class="split">
