@@ -62,7 +62,10 @@ func TestOneCustomerOneMachine(t *testing.T) {
 			_, err := s.Events(ctx, loyalty.EventQuery{Customer: id, Sort: []loyalty.Sorting{{Field: "date"}}, Page: page})
 			return err
 		}},
-		{"purchases", func() error { _, err := s.Transactions(ctx, loyalty.TransactionQuery{Ref: "c-0", Page: page}); return err }},
+		{"purchases", func() error {
+			_, err := s.Transactions(ctx, loyalty.TransactionQuery{Ref: "c-0", Page: page})
+			return err
+		}},
 		{"purchases by number", func() error {
 			_, err := s.Transactions(ctx, loyalty.TransactionQuery{Customer: id, Sort: []loyalty.Sorting{{Field: "earned"}}, Page: page})
 			return err
