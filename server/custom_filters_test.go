@@ -86,7 +86,8 @@ func TestCustomersByAttributes(t *testing.T) {
 }
 
 // TestPagesOfCustomersByAttributes walks a filtered list forth and back: links
-// carry the filter, and the cursor stays the customers' own.
+// carry the filter, and the cursor stays the customers' own. Customers of one
+// millisecond stand in the order of their ids, so the whole list says who comes next.
 func TestPagesOfCustomersByAttributes(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := openOn(t, url, patient)
@@ -106,9 +107,16 @@ func TestPagesOfCustomersByAttributes(t *testing.T) {
 			target, _ = a.json(t)["previous"].(string)
 			break
 		}
-		require.Equal(t, []string{"member-1000 member-1002", "member-1004 member-1006", "member-1008"}, pages)
+		var even []string
+		for _, id := range strings.Fields(h.get("/customers").ids(t)) {
+			if (id[len(id)-1]-'0')%2 == 0 {
+				even = append(even, id)
+			}
+		}
+		require.Len(t, even, 5)
+		require.Equal(t, []string{even[0] + " " + even[1], even[2] + " " + even[3], even[4]}, pages)
 		require.Equal(t, pages[1], h.get(target).ids(t))
-		require.Equal(t, "member-1006 member-1008", h.get("/customers?cf_even=true&limit=2&offset=3").ids(t))
+		require.Equal(t, even[3]+" "+even[4], h.get("/customers?cf_even=true&limit=2&offset=3").ids(t))
 		require.Equal(t, "5", h.get("/customers/-/count?cf_even=true").json(t)["data"].(map[string]any)["count"].(interface{ String() string }).String())
 	})
 }
