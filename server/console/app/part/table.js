@@ -1,6 +1,6 @@
 // The one table: rows of a list by its links, sorted by the server where it can, the columns that were chosen, rows marked by
 // click, shift-click or x, the page or the marked rows as CSV, rows by j and k.
-import { html, useEffect, useRef, useState } from '../ui.js'
+import { html, useEffect, useMemo, useRef, useState } from '../ui.js'
 import { t } from '../words.js'
 import { filter, go, place } from '../router.js'
 import { Empty } from './state.js'
@@ -8,6 +8,19 @@ import { Empty } from './state.js'
 const linkQuery = (link) => Object.fromEntries(new URLSearchParams(link.split('?')[1] || ''))
 const keptAs = (name) => 'loyalty.columns.' + name
 const hiddenOf = (name) => (localStorage.getItem(keptAs(name)) || '').split(',').filter(Boolean)
+
+// A long list is drawn by and by: what stands on a screen at once, the rest while it is looked at.
+const step = 100
+function useDrawn(rows) {
+  const [drawn, draw] = useState({ rows, n: step })
+  const n = drawn.rows === rows ? drawn.n : step
+  useEffect(() => {
+    if (n >= rows.length) return
+    const next = setTimeout(() => draw({ rows, n: n + step }))
+    return () => clearTimeout(next)
+  }, [rows, n])
+  return n
+}
 
 // Table shows answer.data. columns: {key, label, cell(row), text(row), right, sort}; sort is the server's name of what the
 // column is sorted by. to(row) is where a row leads; idOf(row) lets rows be marked, and marked(rows) gives what can be done.
@@ -17,6 +30,7 @@ export function Table({ answer, columns, to, empty, name = 'rows', links = true,
   const [away, hide] = useState(hiddenOf(name))
   const [chosen, choose] = useState([])
   const rows = answer.data
+  const drawn = useDrawn(rows)
   const mark = (at, range) => {
     const one = idOf(rows[at])
     const on = !chosen.includes(one)
@@ -50,16 +64,23 @@ export function Table({ answer, columns, to, empty, name = 'rows', links = true,
   }
   const picked = idOf ? rows.filter((r) => chosen.includes(idOf(r))) : []
   const reach = to || idOf
+  const line = (row, at) => html`<tr tabindex=${reach ? 0 : undefined} class=${to ? 'link' : ''} aria-selected=${idOf && chosen.includes(idOf(row)) ? 'true' : undefined}
+            onClick=${(e) => (e.shiftKey && idOf ? (e.preventDefault(), mark(at, true)) : to && !e.target.closest('a, button, input, select, summary, pre') && go(to(row)))} onKeyDown=${(e) => to && e.key === 'Enter' && e.target === e.currentTarget && go(to(row))}>
+            ${idOf && html`<td><input type="checkbox" aria-label=${t('list.mark', { id: idOf(row) })} checked=${chosen.includes(idOf(row))} onClick=${(e) => (e.stopPropagation(), mark(at, e.shiftKey))} /></td>`}
+            ${shown.map((c) => html`<td class=${c.right ? 'right' : ''}>${c.cell ? c.cell(row) : plain(row[c.key])}</td>`)}
+          </tr>`
+  // A line that was drawn is not compared again while more of them are added.
+  const made = useMemo(() => [], [rows, columns, chosen, away])
+  const lines = (n) => {
+    for (let at = made.length; at < Math.min(n, rows.length); at++) made.push(line(rows[at], at))
+    return [...made]
+  }
   return html`
     <div class="scroll" tabindex="0" role="group" aria-label=${t('list.rows')}>
       <table>
         <thead><tr>${idOf && html`<td><input type="checkbox" aria-label=${t('list.all')} checked=${rows.length > 0 && picked.length === rows.length} onChange=${(e) => choose(e.target.checked ? rows.map(idOf) : [])} /></td>`}${shown.map((c) => html`<${Head} c=${c} />`)}</tr></thead>
         <tbody ref=${body}>
-          ${rows.map((row, at) => html`<tr tabindex=${reach ? 0 : undefined} class=${to ? 'link' : ''} aria-selected=${idOf && chosen.includes(idOf(row)) ? 'true' : undefined}
-            onClick=${(e) => (e.shiftKey && idOf ? (e.preventDefault(), mark(at, true)) : to && !e.target.closest('a, button, input, select, summary, pre') && go(to(row)))} onKeyDown=${(e) => to && e.key === 'Enter' && e.target === e.currentTarget && go(to(row))}>
-            ${idOf && html`<td><input type="checkbox" aria-label=${t('list.mark', { id: idOf(row) })} checked=${chosen.includes(idOf(row))} onClick=${(e) => (e.stopPropagation(), mark(at, e.shiftKey))} /></td>`}
-            ${shown.map((c) => html`<td class=${c.right ? 'right' : ''}>${c.cell ? c.cell(row) : plain(row[c.key])}</td>`)}
-          </tr>`)}
+          ${lines(drawn)}
         </tbody>
       </table>
     </div>
