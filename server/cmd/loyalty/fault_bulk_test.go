@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"database/sql"
 	"encoding/json"
 	"fmt"
@@ -14,12 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
-	"github.com/loyalty-platform/loyalty/server/loyalty/action"
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
-	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
-	"github.com/loyalty-platform/loyalty/store"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
@@ -51,25 +46,6 @@ type bulkClaim struct {
 
 func newBulkClaim(t *testing.T, g *ground, members int) *bulkClaim {
 	t.Helper()
-	ctx, key := context.Background(), [32]byte{}
-	for i := range key {
-		key[i] = 0xab
-	}
-	db, err := store.Open(ctx, store.Options{URL: g.url, MasterKey: key})
-	require.NoError(t, err)
-	defer func() { require.NoError(t, db.Close()) }()
-	directory, err := admin.NewDirectory(ctx, admin.DirectoryOptions{Registry: action.Registry(), Store: db})
-	require.NoError(t, err)
-	vocabulary, err := contract.NewVocabulary()
-	require.NoError(t, err)
-	engine, err := engine.NewEngine(engine.EngineOptions{Store: db, Contract: vocabulary, Programmes: directory, Rules: action.All(), Features: action.Features()})
-	require.NoError(t, err)
-	defer engine.Close()
-	_, err = admin.NewAdmin(admin.AdminOptions{Registry: action.Registry(), Store: db, Directory: directory}).CreateEntity(ctx, admin.Call{KeyID: admin.CommandLine}, admin.EntityChange{
-		Type: "rewards/reward", ID: "mug", Data: json.RawMessage(`{"title":{"en":"Mug"},"type":"coupon","points":5,"coupon":{"type":"percentage","value":10}}`),
-		Check: func(fields json.RawMessage) (json.RawMessage, error) { return fields, nil },
-	})
-	require.NoError(t, err)
 	b := &bulkClaim{T: t, g: g, raw: storetest.Raw(t, g.url), members: members}
 	var all []loyalty.Submission
 	names := make([]string, members)
@@ -80,9 +56,10 @@ func newBulkClaim(t *testing.T, g *ground, members int) *bulkClaim {
 			all = append(all, loyalty.Submission{Customer: names[i], Action: "point_add", Data: json.RawMessage(`{"points":100}`)})
 		}
 	}
-	for _, r := range engine.SubmitAll(ctx, all) {
-		require.NoError(t, r.Err)
-	}
+	g.past(t, nil, func(p *past) {
+		p.entity("rewards/reward", "mug", `{"title":{"en":"Mug"},"type":"coupon","points":5,"coupon":{"type":"percentage","value":10}}`)
+		p.submit(all)
+	})
 	body, err := json.Marshal(map[string]any{"customers": names})
 	require.NoError(t, err)
 	b.body = string(body)

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"database/sql"
 	"encoding/json"
 	"fmt"
@@ -14,12 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
-	"github.com/loyalty-platform/loyalty/server/loyalty/action"
-	administration "github.com/loyalty-platform/loyalty/server/loyalty/admin"
-	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
-	"github.com/loyalty-platform/loyalty/store"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
@@ -62,65 +56,34 @@ type dueWork struct {
 // a held event.
 func backdate(t *testing.T, g *ground, members int) *dueWork {
 	t.Helper()
-	ctx, key := context.Background(), [32]byte{}
-	for i := range key {
-		key[i] = 0xab
-	}
-	db, err := store.Open(ctx, store.Options{URL: g.url, MasterKey: key})
-	require.NoError(t, err)
-	defer func() { require.NoError(t, db.Close()) }()
 	d := &dueWork{t, g, storetest.Raw(t, g.url), members}
 	began := time.Now().AddDate(0, 0, -5)
-	directory, err := administration.NewDirectory(ctx, administration.DirectoryOptions{Registry: action.Registry(), Store: db})
-	require.NoError(t, err)
-	admin := administration.NewAdmin(administration.AdminOptions{Registry: action.Registry(), Store: db, Directory: directory, Clock: func() time.Time { return began }})
-	vocabulary, err := contract.NewVocabulary()
-	require.NoError(t, err)
-	engine, err := engine.NewEngine(engine.EngineOptions{
-		Store: db, Contract: vocabulary, Programmes: directory, Rules: action.All(), Features: action.Features(), Clock: func() time.Time { return began },
+	g.past(t, func() time.Time { return began }, func(p *past) {
+		p.module("points_economy", true, `{"expiry":{"policy":"rolling","days":2}}`)
+		p.entity("tiers/structure", "main", `{"name":"Main","base":"points","window":{"kind":"rolling","days":1},"downgrade":"automatic"}`)
+		p.entity("tiers/tier", "gold", `{"structure":"main","name":{"en":"Gold"},"threshold":10}`)
+		// Held events and purchases that wait exclude each other, so that one module
+		// follows the other.
+		p.module("pending_events", true, `{"actions":["visit"],"days":1}`)
+		p.submit(d.third(0, "point_add", `{"points":10}`))
+		p.submit(d.third(1, "visit", `{"url":"https://shop.test/","points":10}`))
+		p.module("pending_events", false, ``)
+		p.module("checkout_accept", true, `{"type":"accept","pending_days":1}`)
+		p.submit(d.third(2, "checkout", `{"transaction_id":"MEMBER","total":5}`))
 	})
-	require.NoError(t, err)
-	defer engine.Close()
-	d.module(admin, "points_economy", true, `{"expiry":{"policy":"rolling","days":2}}`)
-	for _, e := range []administration.EntityChange{
-		{Type: "tiers/structure", ID: "main", Data: json.RawMessage(`{"name":"Main","base":"points","window":{"kind":"rolling","days":1},"downgrade":"automatic"}`)},
-		{Type: "tiers/tier", ID: "gold", Data: json.RawMessage(`{"structure":"main","name":{"en":"Gold"},"threshold":10}`)},
-	} {
-		e.Check = func(fields json.RawMessage) (json.RawMessage, error) { return fields, nil }
-		_, err := admin.CreateEntity(ctx, administration.Call{KeyID: administration.CommandLine}, e)
-		require.NoError(t, err)
-	}
-	// Held events and purchases that wait exclude each other, so that one module
-	// follows the other.
-	d.module(admin, "pending_events", true, `{"actions":["visit"],"days":1}`)
-	d.submit(engine, 0, "point_add", `{"points":10}`)
-	d.submit(engine, 1, "visit", `{"url":"https://shop.test/","points":10}`)
-	d.module(admin, "pending_events", false, ``)
-	d.module(admin, "checkout_accept", true, `{"type":"accept","pending_days":1}`)
-	d.submit(engine, 2, "checkout", `{"transaction_id":"MEMBER","total":5}`)
 	return d
 }
 
-func (d *dueWork) module(admin *administration.Admin, name string, on bool, config string) {
-	d.Helper()
-	_, err := admin.SetModule(context.Background(), administration.Call{KeyID: administration.CommandLine}, name, administration.ModuleChange{Enabled: &on, Config: json.RawMessage(config)})
-	require.NoError(d, err)
-}
-
-// submit enrols a third of the members and sends one event for each.
-func (d *dueWork) submit(engine *engine.Engine, third int, what, data string) {
-	d.Helper()
-	var all []loyalty.Submission
-	for i := third; i < d.members; i += 3 {
+// third is a third of the members: each enrols and has one event.
+func (d *dueWork) third(n int, what, data string) (all []loyalty.Submission) {
+	for i := n; i < d.members; i += 3 {
 		name := fmt.Sprintf("member-%d", i)
 		own := strings.ReplaceAll(data, "MEMBER", name)
 		all = append(all,
 			loyalty.Submission{Customer: name, Action: "opt_in", Data: json.RawMessage(`{"email":"` + name + `@example.com"}`)},
 			loyalty.Submission{Customer: name, Action: what, Data: json.RawMessage(own)})
 	}
-	for _, r := range engine.SubmitAll(context.Background(), all) {
-		require.NoError(d, r.Err)
-	}
+	return all
 }
 
 // killWhileWorking starts four workers at once, over and over, and kills them as

@@ -3,17 +3,12 @@
 package main
 
 import (
-	"context"
 	"os/exec"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/server/contract"
-	"github.com/loyalty-platform/loyalty/server/loyalty/action"
-	administration "github.com/loyalty-platform/loyalty/server/loyalty/admin"
-	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
@@ -22,7 +17,12 @@ import (
 func TestFaultReminders(t *testing.T) {
 	onBoth(t, anyPostgres, func(t *testing.T, g *ground) {
 		d := &dueWork{t, g, storetest.Raw(t, g.url), full(t, 600, 20_000)}
-		d.expiring()
+		g.past(t, nil, func(p *past) { // their points end in twenty days
+			p.module("points_economy", true, `{"expiry":{"policy":"rolling","days":20}}`)
+			for n := range 3 {
+				p.submit(d.third(n, "point_add", `{"points":10}`))
+			}
+		})
 		reminded := func() (n int) {
 			require.NoError(t, d.raw.QueryRow(`SELECT count(*) FROM events WHERE action = 'points_expiring'`).Scan(&n))
 			return n
@@ -55,24 +55,4 @@ func TestFaultReminders(t *testing.T) {
 		require.Positive(t, kills, "the job was not killed at work")
 		t.Logf("figures: W6: %d customers, %d kills; a pass over them that finds nothing takes %s with the start of the program", d.members, kills, took.Round(time.Millisecond))
 	})
-}
-
-// expiring makes members whose points end in twenty days.
-func (d *dueWork) expiring() {
-	d.Helper()
-	ctx, db := context.Background(), d.g.database(d.T)
-	directory, err := administration.NewDirectory(ctx, administration.DirectoryOptions{Registry: action.Registry(), Store: db})
-	require.NoError(d, err)
-	admin := administration.NewAdmin(administration.AdminOptions{Registry: action.Registry(), Store: db, Directory: directory})
-	vocabulary, err := contract.NewVocabulary()
-	require.NoError(d, err)
-	engine, err := engine.NewEngine(engine.EngineOptions{
-		Store: db, Contract: vocabulary, Programmes: directory, Rules: action.All(), Features: action.Features(),
-	})
-	require.NoError(d, err)
-	defer engine.Close()
-	d.module(admin, "points_economy", true, `{"expiry":{"policy":"rolling","days":20}}`)
-	for third := range 3 {
-		d.submit(engine, third, "point_add", `{"points":10}`)
-	}
 }

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -100,7 +99,7 @@ func follow(ctx context.Context, db *store.Store) error {
 // database is the store under test, past the program.
 func (g *ground) database(t *testing.T) *store.Store {
 	t.Helper()
-	db, err := store.Open(t.Context(), store.Options{URL: g.url, MasterKey: [32]byte(bytes.Repeat([]byte{0xab}, 32))})
+	db, err := store.Open(t.Context(), store.Options{URL: g.url, MasterKey: testMaster})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	return db
