@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"gorm.io/gorm/clause"
+
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -21,12 +23,18 @@ func (t *adminTx) Answer(key loyalty.AnswerKey) (loyalty.Answer, bool, error) {
 }
 
 // SaveAnswer stores an answer sealed under the master key, in the place of one
-// that is over.
+// that is over. An event may have taken the name since it was looked for: no lock of
+// a change keeps events away.
 func (t *adminTx) SaveAnswer(a loyalty.Answer) error {
 	r := t.s.sealer.stored(a)
-	return t.s.fault(upsert(t.db).Create(&answerRow{
+	over := clause.Lte{Column: clause.Column{Table: "answers", Name: "at"}, Value: Millis(r.At.Add(-loyalty.AnswerLife))}
+	saved := t.db.Clauses(clause.OnConflict{UpdateAll: true, Where: clause.Where{Exprs: []clause.Expression{over}}}).Create(&answerRow{
 		AccessKey: r.AccessKey, Key: r.Key, Hash: r.Hash[:], Status: r.Status, Body: r.Body, At: Millis(r.At),
-	}).Error)
+	})
+	if saved.Error == nil && saved.RowsAffected == 0 {
+		return loyalty.ErrBatchConflict
+	}
+	return t.s.fault(saved.Error)
 }
 
 // TakeSignature takes the signature of a write; false: it was taken before. The row

@@ -159,6 +159,8 @@ type AdminTx interface {
 	// Notify tells webhooks of the change.
 	Notify(Notice) error
 	Answer(AnswerKey) (Answer, bool, error)
+	// SaveAnswer stores an answer. It fails with ErrBatchConflict where there is one that
+	// has not outlived AnswerLife.
 	SaveAnswer(Answer) error
 }
 

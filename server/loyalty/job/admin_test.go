@@ -365,6 +365,36 @@ func TestIdempotentCalls(t *testing.T) {
 	})
 }
 
+// TestIdempotencyKeyTakenByAnEvent: an event that takes a key while a change under the same
+// one is being decided keeps its answer, and the change is refused as a whole.
+func TestIdempotencyKeyTakenByAnEvent(t *testing.T) {
+	d := newDesk(t, storetest.Open(t, storetest.Postgres(t))) // SQLite has one writer: there the event waits for the change
+	mine := loyalty.Answer{AnswerKey: loyalty.AnswerKey{AccessKey: caller.KeyID, Key: "till"}, Hash: [32]byte{9}, Status: 200, Body: []byte("mine"), At: d.clock()}
+	times := 0
+	call := idempotent("till", 1)
+	render := call.Idempotency.Render
+	call.Idempotency.Render = func(result any, err error) (int, []byte) {
+		if times++; times == 1 {
+			require.NoError(t, d.store.Within(t.Context(), loyalty.Needs{Now: d.clock()}, func(*loyalty.Loaded) (*loyalty.Writes, error) {
+				return &loyalty.Writes{Answers: []loyalty.Answer{mine}}, nil
+			}))
+		}
+		return render(result, err)
+	}
+	_, err := d.CreateKey(t.Context(), call, admin.KeyChange{})
+	require.ErrorIs(t, err, loyalty.ErrKeyReused)
+	require.Equal(t, 1, times)
+	keys, err := d.Keys(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, keys, "nothing is done under a key that another request has")
+	require.NoError(t, d.store.Change(t.Context(), func(tx loyalty.AdminTx) error {
+		kept, found, err := tx.Answer(mine.AnswerKey)
+		require.True(t, found)
+		require.Equal(t, mine.Hash, kept.Hash)
+		return err
+	}))
+}
+
 // Many callers with one idempotency key have one effect, and all get its answer.
 func TestIdempotentCrowd(t *testing.T) {
 	eachDesk(t, func(t *testing.T, d *desk) {
