@@ -63,4 +63,5 @@ func TestConsoleNewcomer(t *testing.T) {
 	assert.Equal(t, 0, evaluate[int](b, "document.querySelectorAll('main .steps').length"), "all three are done")
 	assert.Contains(t, strings.Join(strings.Fields(evaluate[string](b, "document.querySelector('main .cards').innerText")), " "), "Active campaigns 1")
 	assert.Empty(t, b.faults())
+	b.within()
 }

@@ -24,8 +24,8 @@ export class Refused extends Error {
   }
 }
 
-// hooks are what main.js does about a session that is over and a proof that is asked for.
-export const hooks = { signedOut: () => {}, confirm: async () => false }
+// hooks are what main.js does about a session that is over, a proof that is asked for, and the user's own having changed.
+export const hooks = { signedOut: () => {}, confirm: async () => false, changed: () => {} }
 
 // sight is whether personal data is shown on the screen that is open, and whether there is any that is not. Showing it leaves a
 // line in the audit trail for each answer; the next screen begins masked again.

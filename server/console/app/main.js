@@ -28,7 +28,7 @@ function App() {
   useEffect(() => {
     hooks.signedOut = () => set(null)
     hooks.confirm = askConfirm
-    sight.changed = () => redraw((n) => n + 1)
+    sight.changed = hooks.changed = () => redraw((n) => n + 1)
     start().then(enter, (e) => set({ error: e }))
   }, [])
   if (who === undefined) return html`<${Loading} />`

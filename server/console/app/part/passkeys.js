@@ -1,7 +1,7 @@
 // Passkeys: devices that open the console, and prove who the user is.
 import { html, useEffect, useState } from '../ui.js'
 import { t, time } from '../words.js'
-import { own, proved, me, fact } from '../api.js'
+import { own, proved, me, hooks, fact } from '../api.js'
 import { make, passkeysHere } from './device.js'
 import { sure } from './dialog.js'
 import { tell } from './toast.js'
@@ -10,7 +10,7 @@ export function Passkeys() {
   const [rows, set] = useState(null)
   const [wrong, fail] = useState('')
   const [busy, work] = useState(false)
-  const look = () => own('passkey/list').then((a) => (set(a.data), (me.now.passkeys = a.data.length)), (e) => fail(e.message))
+  const look = () => own('passkey/list').then((a) => (set(a.data), (me.now.passkeys = a.data.length), hooks.changed()), (e) => fail(e.message))
   useEffect(() => void look(), [])
   const attempt = async (deed, said) => {
     work(true)

@@ -28,13 +28,16 @@ export function useWait(error) {
 // Wait shows it; who listens hears it once and not each second.
 export const Wait = ({ error, left }) => error?.wait > 0 && html`<p class="small wait"><span aria-hidden="true">${left > 0 ? t('error.wait', { n: left }) : t('error.now')}</span><span class="hidden">${left > 0 ? t('error.wait', { n: error.wait }) : t('error.now')}</span></p>`
 
+// support is what who helps wants to know of a failure, in lines that a letter can hold.
+const support = (e) => [e.message, ...e.details.map((d) => `${d.field}: ${d.message}`), `status ${e.status}, code ${e.code}, request ${e.request}`, `${location.origin} ${location.hash.split('?')[0]} ${new Date().toISOString()}`].join('\n')
+
 export function Failure({ error, again }) {
   const left = useWait(error)
   const details = (error.details || []).filter((d) => d.message !== error.message) // said above already
   return html`<div class="failure" role="alert">
     <p><strong>${error.message}</strong></p>
     ${details.length > 0 && html`<ul>${details.map((d) => html`<li><code>${d.field}</code> ${d.message}</li>`)}</ul>`}
-    ${error.request && html`<p class="small">${t('error.code')} <a href=${'/docs/errors/' + error.code} target="_blank" rel="noopener">${error.code}</a> · ${t('error.request')} <code>${error.request}</code></p>`}
+    ${error.request && html`<p class="small">${t('error.code')} <a href=${'/docs/errors/' + error.code} target="_blank" rel="noopener">${error.code}</a> · ${t('error.request')} <code>${error.request}</code> <button type="button" class="tiny" onClick=${() => navigator.clipboard?.writeText(support(error)).then(() => tell(t('copied')))}>${t('error.copy')}</button></p>`}
     <${Wait} error=${error} left=${left} />
     ${error.code === moduleOff && can('configureModule') && html`<p><a class="button" href="#/administration?tab=modules">${t('modules.open')}</a></p>`}
     ${again && html`<button disabled=${left > 0} onClick=${again}>${t('again')}</button>`}

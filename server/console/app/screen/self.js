@@ -16,6 +16,7 @@ export default function Self() {
     try {
       await proved('self/password', { password: form.elements.password.value })
       me.now.password = true
+      hooks.changed()
       form.reset()
       fail({})
       tell(t('saved'))
