@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -138,6 +139,31 @@ func TestAssets(t *testing.T) {
 	require.NotContains(t, page, `id="try"`, "nothing can be tried here")
 	status, _, _ = ask(p, http.MethodPost, "/docs/try", `{}`)
 	require.Equal(t, http.StatusNotFound, status)
+}
+
+// TestWordsOfTheScript: what the scripts of a page tell is there in each language, with the same holes.
+func TestWordsOfTheScript(t *testing.T) {
+	_, _, script := ask(docs.New("local", nil), http.MethodGet, "/docs/assets/words.js", "")
+	said := map[string]map[string][]string{}
+	for _, block := range regexp.MustCompile(`(?ms)^  (\w\w): \{$(.*?)^  \},$`).FindAllStringSubmatch(script, -1) {
+		said[block[1]] = map[string][]string{}
+		for _, word := range regexp.MustCompile(`(\w+): '((?:[^'\\]|\\.)+)'`).FindAllStringSubmatch(block[2], -1) {
+			holes := regexp.MustCompile(`\{\w+\}`).FindAllString(word[2], -1)
+			slices.Sort(holes)
+			said[block[1]][word[1]] = holes
+		}
+	}
+	require.Len(t, said, 4)
+	require.Greater(t, len(said["en"]), 30)
+	for language, words := range said {
+		require.Equal(t, said["en"], words, language)
+	}
+	for _, file := range []string{"portal.js", "owner.js", "explain.js"} {
+		_, _, text := ask(docs.New("local", nil), http.MethodGet, "/docs/assets/"+file, "")
+		for _, asked := range regexp.MustCompile(`\bt\('(\w+)'`).FindAllStringSubmatch(text, -1) {
+			require.Contains(t, said["en"], asked[1], file)
+		}
+	}
 }
 
 // TestTried: a request is handed on as it was signed, under the caller's own address, and

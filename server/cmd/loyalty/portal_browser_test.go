@@ -72,7 +72,7 @@ func (b *browsed) refusals(outcome string) {
 	evaluate[bool](b, `(() => { const send = window.fetch; window.fetch = (to, how) => { window.fetch = send; return send(to, {...how, body: how.body.replace('"/events"', '"/events/preview"')}) }; return true })()`)
 	b.press("#try button[type=submit]")
 	b.until("document.querySelector('#try mark')?.textContent === '/events/preview\\n'")
-	require.Contains(b.t, evaluate[string](b, outcome), "Line 2 of what the server canonicalised differs, the path. The page signed /events; the server got:")
+	require.Contains(b.t, evaluate[string](b, outcome), "Line 2 of what the server canonicalised differs, the path. The page signed: /events The server got:")
 	assert.Equal(b.t, "[]", b.violations(""))
 
 	b.fill(map[string]string{"#try [name=method]": "GET", "#try [name=target]": "/customer/member-1001"})

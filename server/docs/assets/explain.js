@@ -1,16 +1,17 @@
 // Why a request was refused, as far as the page can tell: which part the server read otherwise, how far the clocks are apart, and
 // which operations a path may have been meant for.
 import { make } from './owner.js';
+import { t } from './words.js';
 
 const wrongDate = 101022, notThere = [190066, 190067]; // no such path, no such method
 const block = (...children) => make('pre', { tabindex: '0' }, make('code', { class: 'differs' }, ...children));
 
 // part names a line of the page's canonical request.
 function part(lines, i) {
-  if (i < 3) return ['the method', 'the path', 'the query'][i];
-  if (i === lines.length - 1) return 'the hash of the body';
-  if (i === lines.length - 2) return 'the names of the signed headers';
-  return lines[i] ? `the header ${lines[i].split(':')[0]}` : 'the headers';
+  if (i < 3) return t(['method', 'path', 'query'][i]);
+  if (i === lines.length - 1) return t('body');
+  if (i === lines.length - 2) return t('names');
+  return lines[i] ? t('header', { name: lines[i].split(':')[0] }) : t('more');
 }
 
 // differs shows what the server made of a refused request, where its settings let it tell (LOYALTY_SIGNING_DEBUG): the form that
@@ -21,10 +22,10 @@ function differs(canonical, tries) {
   const nearest = tries.map(one => one.canonical_request.split('\n')).sort((a, b) => at(b) - at(a))[0];
   if (!nearest) return [];
   const first = at(nearest);
-  if (first === nearest.length && first === own.length) return [make('p', {}, 'The server canonicalised the request as this page did: key or secret are wrong.')];
-  const lines = nearest.map((line, i) => i === first ? make('mark', {}, line || '(an empty line)', '\n') : line + '\n');
+  if (first === nearest.length && first === own.length) return [make('p', {}, t('alike'))];
+  const lines = nearest.map((line, i) => i === first ? make('mark', {}, line || t('empty'), '\n') : line + '\n');
   return [
-    make('p', {}, `Line ${first + 1} of what the server canonicalised differs, ${part(own, Math.min(first, own.length - 1))}. The page signed `, make('code', {}, own[first] || '(an empty line)'), '; the server got:'),
+    make('p', {}, t('differs', { line: first + 1, part: part(own, Math.min(first, own.length - 1)) }) + ' ', make('code', {}, own[first] || t('empty')), ' ' + t('got')),
     block(...lines),
   ];
 }
@@ -36,7 +37,8 @@ function apart(made, answered) {
   if (!(Math.abs(server - signed) >= 1000)) return [];
   const seconds = Math.round(Math.abs(server - signed) / 1000), days = Math.floor(seconds / 86400);
   const clock = [Math.floor(seconds / 3600) % 24, Math.floor(seconds / 60) % 60, seconds % 60].map(n => String(n).padStart(2, '0')).join(':');
-  return [make('p', {}, `The request was signed for ${date}, by the clock of this machine. It is ${days ? days + ' days and ' : ''}${clock} ${signed < server ? 'behind' : 'ahead of'} the server's. Set it by the network, then sign anew.`)];
+  const format = new Intl.NumberFormat(document.documentElement.lang, { style: 'unit', unit: 'day', unitDisplay: 'long' });
+  return [make('p', {}, t(signed < server ? 'behind' : 'ahead', { date, by: (days ? format.format(days) + ' ' : '') + clock }))];
 }
 
 // alike are the operations whose paths have parts of the one that was asked for, in one number or the other.
@@ -50,16 +52,16 @@ async function alike(method, target) {
   };
   const pages = (await (await fetch('/docs/search.json')).json()).filter(([path]) => path.startsWith('/docs/operations/'));
   const near = pages.map(([path, , summary]) => [score(summary), path, summary]).filter(([n]) => n > 0).sort((a, b) => b[0] - a[0]).slice(0, 5);
-  if (!near.length) return [make('p', {}, 'No operation has this path. ', make('a', { href: '/docs/apis' }, 'These are all of them.'))];
-  return [make('p', {}, 'No operation has this method and path. The nearest are:'), make('ul', {}, ...near.map(([, path, summary]) => make('li', {}, make('a', { href: path }, summary))))];
+  if (!near.length) return [make('p', {}, t('unknown') + ' ', make('a', { href: '/docs/apis' }, t('all')))];
+  return [make('p', {}, t('nearest')), make('ul', { lang: 'en' }, ...near.map(([, path, summary]) => make('li', {}, make('a', { href: path }, summary))))];
 }
 
 // reasons are what the page shows above an answer that refuses: the message, what is wrong by name, and what it can find out itself.
-export async function reasons({ error, debug, made, method, target, server }) {
+export async function reasons({ error, debug, made, method, target, server, language }) {
   if (!error) return [];
   const details = (error.details ?? []).map(one => make('li', {}, ...((one.message ?? '').startsWith(one.field) ? [] : [make('code', {}, one.field), ' ']), one.message ?? ''));
   return [
-    make('p', {}, error.message ?? ''), ...(details.length ? [make('ul', {}, ...details)] : []),
+    make('p', { lang: language }, error.message ?? ''), ...(details.length ? [make('ul', { lang: language }, ...details)] : []),
     ...(error.code === wrongDate && made ? apart(made, server) : []), ...(debug && made && error.code !== wrongDate ? differs(made.canonical, debug) : []),
     ...(notThere.includes(error.code) ? await alike(method, target).catch(() => []) : []),
   ];

@@ -1,5 +1,7 @@
 // What a user who is signed in to the console can do from a page of the portal: send a request by their session, and, as an owner,
 // make a key that only reads and ends in an hour. The session's cookie goes to the console alone; nothing of it is seen here.
+import { t } from './words.js';
+
 const bridge = '/console/api';
 const proofNeeded = 190641;
 
@@ -24,26 +26,26 @@ export async function bySession({ method, target, once, body }) {
   return { status: answer.status, headers: [...answer.headers], body: text, took: Math.round(performance.now() - began) };
 }
 
-const toConsole = () => make('a', { href: '/console/', target: '_blank', rel: 'noopener' }, 'Sign in to the console');
+const toConsole = () => make('a', { href: '/console/', target: '_blank', rel: 'noopener' }, t('enter'));
 const fault = text => { try { return JSON.parse(text).error ?? {}; } catch { return {}; } };
 
 // proof asks who the user is, as the console does before a key is made.
 function proof(me, told, again) {
   if (!me.password && !me.second_factor) {
-    told.replaceChildren(make('p', {}, 'A proof of who you are is needed. ', toConsole(), ' anew, then press the button again.'));
+    told.replaceChildren(make('p', {}, t('anew') + ' ', toConsole()));
     return;
   }
   const form = make('form', {}), row = make('div', { class: 'row' }), wrong = make('p', { role: 'alert' });
   const field = (label, attributes) => { const input = make('input', attributes); row.append(make('label', {}, label + ' ', input)); return input; };
-  const password = me.password && field('Your password', { type: 'password', autocomplete: 'current-password' });
-  const code = me.second_factor && field('A code of your app', { inputmode: 'numeric', autocomplete: 'one-time-code' });
-  form.append(make('p', {}, 'Making a key needs a fresh proof of who you are.'), row, wrong, make('button', { type: 'submit' }, 'Confirm'));
+  const password = me.password && field(t('password'), { type: 'password', autocomplete: 'current-password' });
+  const code = me.second_factor && field(t('code'), { inputmode: 'numeric', autocomplete: 'one-time-code' });
+  form.append(make('p', {}, t('proof')), row, wrong, make('button', { type: 'submit' }, t('confirm')));
   form.addEventListener('submit', async event => {
     event.preventDefault();
     const said = JSON.stringify({ password: password ? password.value : '', code: code ? code.value : '' });
     const { answer, text } = await call('POST', '/console/session/confirm', said);
     if (answer.ok) again();
-    else wrong.textContent = fault(text).message ?? 'It was not confirmed.';
+    else wrong.textContent = fault(text).message ?? t('unconfirmed');
   });
   told.replaceChildren(form);
   row.querySelector('input').focus();
@@ -53,12 +55,12 @@ function proof(me, told, again) {
 export async function hourKey(form, told) {
   const { answer, text } = await call('GET', bridge + '/admin/me');
   if (answer.status === 401) {
-    told.replaceChildren(make('p', {}, 'No one is signed in to the console in this browser. ', toConsole(), ', then press the button again.'));
+    told.replaceChildren(make('p', {}, t('nobody') + ' ', toConsole()));
     return;
   }
   const me = answer.ok ? JSON.parse(text).data : { operations: [] };
   if (!me.operations.includes('createKey')) {
-    told.replaceChildren(make('p', {}, 'Only an owner can make a key.'));
+    told.replaceChildren(make('p', {}, t('owner')));
     return;
   }
   const ends = new Date(Date.parse(answer.headers.get('Date') ?? '') || Date.now());
@@ -69,12 +71,12 @@ export async function hourKey(form, told) {
     return;
   }
   if (!made.answer.ok) {
-    told.replaceChildren(make('p', {}, fault(made.text).message ?? 'The key was not made.'));
+    told.replaceChildren(make('p', {}, fault(made.text).message ?? t('unmade')));
     return;
   }
   const { key_id, secret, expires_at } = JSON.parse(made.text).data;
   form.elements.key.value = key_id;
   form.elements.secret.value = secret;
   form.elements.session.checked = false;
-  told.replaceChildren(make('p', {}, `The key ${key_id} reads only and ends at ${new Date(expires_at).toLocaleTimeString()}. Its secret is in this form and nowhere else.`));
+  told.replaceChildren(make('p', {}, t('made', { key: key_id, at: new Date(expires_at).toLocaleTimeString(document.documentElement.lang) })));
 }

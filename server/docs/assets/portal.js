@@ -1,6 +1,7 @@
 import { sign, instant } from './sign.js';
 import { make, bySession, hourKey } from './owner.js';
 import { reasons } from './explain.js';
+import { t } from './words.js';
 
 // Samples in several languages are shown one at a time; the choice holds for all pages.
 function tabs() {
@@ -67,6 +68,9 @@ function search() {
 const scrolled = text => make('pre', { tabindex: '0' }, make('code', {}, text));
 const block = (title, text) => make('details', {}, make('summary', {}, title), scrolled(text));
 
+// languageOf is what the platform says its messages are in.
+const languageOf = answer => answer.headers.find(([name]) => name.toLowerCase() === 'content-language')?.[1] ?? 'en';
+
 // pretty writes JSON as people read it, and anything else as it is.
 function pretty(text) {
   try { return JSON.stringify(JSON.parse(text), null, 2); } catch { return text; }
@@ -84,7 +88,7 @@ function trial() {
   form.elements.once.value = given.once ? crypto.randomUUID?.() ?? String(Date.now()) : '';
   form.elements.region.value = section.dataset.region;
   if (!globalThis.crypto?.subtle) {
-    form.replaceWith(make('p', {}, 'A browser signs on https and on this machine only. Use "loyalty sign" here.'));
+    form.replaceWith(make('p', {}, t('unsigned')));
     return;
   }
   const signed = () => {
@@ -98,8 +102,8 @@ function trial() {
     }).then(made => ({ ...made, body, method: value('method'), target: value('target') }));
   };
   const steps = made => [
-    block('1 · The canonical request', made.canonical), block('2 · The string to sign', made.text), block('3 · The signature', made.signature),
-    block('4 · The headers', made.headers.map(([name, value]) => `${name}: ${value}`).join('\n')),
+    block('1 · ' + t('canonical'), made.canonical), block('2 · ' + t('text'), made.text), block('3 · ' + t('signature'), made.signature),
+    block('4 · ' + t('headers'), made.headers.map(([name, value]) => `${name}: ${value}`).join('\n')),
   ];
   form.elements.hour?.addEventListener('click', () => hourKey(form, section.querySelector('.made')).catch(error => { section.querySelector('.made').textContent = error.message; }));
   const bySigning = async () => {
@@ -119,18 +123,18 @@ function trial() {
   });
   form.addEventListener('submit', async event => {
     event.preventDefault();
-    outcome.replaceChildren(make('p', {}, 'Sending …'));
+    outcome.replaceChildren(make('p', {}, t('sending')));
     try {
       const { made, answer, server } = await (form.elements.session?.checked ? byUser() : bySigning());
       let error, debug;
       try { ({ error, debug } = JSON.parse(answer.body)); } catch { /* it is no JSON */ }
       const [method, target] = ['method', 'target'].map(name => form.elements[name].value.trim());
       outcome.replaceChildren(
-        make('p', { class: 'status' }, `${answer.status} in ${answer.took} ms `, error?.code === undefined ? '' : make('a', { href: `/docs/errors/${error.code}` }, `What error ${error.code} means`)),
-        ...await reasons({ error, debug, made, method, target, server }), scrolled(pretty(answer.body)),
-        block('Headers of the answer', answer.headers.map(([name, value]) => `${name}: ${value}`).join('\n')), ...(made ? steps(made) : []));
+        make('p', { class: 'status' }, t('took', answer) + ' ', error?.code === undefined ? '' : make('a', { href: `/docs/errors/${error.code}` }, t('means', error))),
+        ...await reasons({ error, debug, made, method, target, server, language: languageOf(answer) }), scrolled(pretty(answer.body)),
+        block(t('answered'), answer.headers.map(([name, value]) => `${name}: ${value}`).join('\n')), ...(made ? steps(made) : []));
     } catch (error) {
-      outcome.replaceChildren(make('p', { class: 'status' }, `It was not sent: ${error.message}`));
+      outcome.replaceChildren(make('p', { class: 'status' }, t('unsent', { why: error.message })));
     }
   });
 }
