@@ -39,7 +39,7 @@ func (b *browsed) keys() {
 	assert.True(b.t, evaluate[bool](b, "document.activeElement === document.querySelector('main tbody tr')"))
 	assert.NotEqual(b.t, "none", evaluate[string](b, "getComputedStyle(document.activeElement).outlineStyle"), "the focus is seen")
 	b.strike("r")
-	b.until("document.querySelector('.drawer pre')?.textContent.includes('/customers')")
+	b.until("[...document.querySelectorAll('.drawer pre')].some((e) => e.textContent.includes('/customers?limit=50'))")
 	b.readable("the drawer")
 	b.strike("\x1b")
 	b.until("!document.querySelector('.drawer')")
@@ -50,7 +50,7 @@ func (b *browsed) keys() {
 	b.strike("/")
 	b.until("document.activeElement.name === 'q'")
 	b.strike("r", "n", "g", "c", "?")
-	assert.Equal(b.t, "rngc?", evaluate[string](b, "document.activeElement.value"), "in a field they are letters")
+	assert.Regexp(b.t, `rngc[?]$`, evaluate[string](b, "document.activeElement.value"), "in a field they are letters")
 	assert.False(b.t, evaluate[bool](b, "Boolean(document.querySelector('.drawer, dialog[open]'))"))
 
 	evaluate[bool](b, "document.activeElement.value = '', document.activeElement.blur(), localStorage.setItem('loyalty.keys', 'off'), true")
@@ -66,13 +66,14 @@ func (b *browsed) keys() {
 	evaluate[bool](b, "document.querySelector('#f-name').focus(), true")
 	require.NoError(b.t, chromedp.Do(b.ctx, chromedp.KeyEvent("\r", chromedp.KeyModifiers(2)))) // Ctrl
 	b.until("location.hash.startsWith('#/entity/stores/store/')")
-	b.asked()
+	b.until("document.querySelector('main h1')?.textContent === 'By keys'")
+	b.question()
 	assert.Empty(b.t, b.faults())
 }
 
-// asked looks at the dialogs in which something is decided.
-func (b *browsed) asked() {
-	b.open("/entity/stores/store/corner")
+// question looks at a dialog in which something is decided.
+func (b *browsed) question() {
+	b.t.Helper()
 	evaluate[bool](b, "[...document.querySelectorAll('main button.danger')][0].focus(), true")
 	b.press("main button.danger")
 	b.until("document.querySelector('dialog[open] .danger')")
