@@ -2,12 +2,15 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/heapprofiler"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
@@ -23,21 +26,19 @@ import (
 // thousand rows take is told.
 func TestConsoleBudgets(t *testing.T) {
 	b := openConsole(t, storetest.All[0].Empty(t))
-	cold := func() (files, api, bytes int) {
-		b.until("document.querySelector('main .cards') && !document.querySelector('main .loading')")
-		files = evaluate[int](b, "performance.getEntriesByType('resource').filter((e) => e.name.includes('/console/files/')).length")
-		api = evaluate[int](b, "performance.getEntriesByType('resource').filter((e) => e.name.includes('/console/api/')).length")
-		bytes = evaluate[int](b, "performance.getEntriesByType('resource').filter((e) => e.name.includes('/console/files/')).reduce((n, e) => n + e.transferSize, 0)")
-		return files, api, bytes
+	for place, most := range map[string]int{"/customers": 70 << 10, "/": 100 << 10} { // Today has charts
+		l := b.load(place, true)
+		assert.LessOrEqual(t, l.Bytes, most, "bytes of the first load of %s, compressed", place)
+		assert.Greater(t, l.Bytes, 30<<10, "nothing was kept from before")
+		assert.LessOrEqual(t, l.Files, 40, "requests of the first load of %s besides the API's", place)
+		t.Logf("%s cold: %d bytes in %d requests, first content after %.0f ms (to be 300 at most)", place, l.Bytes, l.Files, l.Painted)
+		b.slow(4, 20<<20/8)
+		t.Logf("%s cold, the processor four times slower and 20 Mbit/s: first content after %.0f ms (to be 1,200 at most)", place, b.load(place, true).Painted)
+		b.slow(1, -1)
+		warm := b.load(place, false)
+		assert.Zero(t, warm.Bytes, "a warm load of %s takes nothing but the page and what the API answers; of %d files", place, warm.Files)
+		assert.LessOrEqual(t, warm.API, 14, "calls that %s makes", place)
 	}
-	require.NoError(t, chromedp.Do(b.ctx, chromedp.Navigate(b.base+"/console/")))
-	_, _, bytes := cold()
-	assert.LessOrEqual(t, bytes, 100<<10, "bytes of the first load with a chart, compressed")
-	evaluate[bool](b, "window.old = true; location.reload(); true")
-	b.until("window.old === undefined && document.querySelector('main .cards')")
-	files, api, bytes := cold()
-	assert.Zero(t, bytes, "a warm load takes nothing but what the API answers; of %d files", files)
-	assert.LessOrEqual(t, api, 14, "calls that Today makes")
 
 	b.open("/statistics") // a table of a thousand rows, as the API would give them
 	evaluate[bool](b, `(() => { const real = window.fetch; window.fetch = (to, how) => String(to).includes('/console/api/customers?') ? Promise.resolve(new Response(JSON.stringify({data: Array.from({length: 1000}, (_, i) => ({id: 'row-' + i, status: 'active', spendable: i, score: i, created_at: '2026-01-01T00:00:00.000Z'})), next: null, previous: null}))).finally(() => { window.answered = performance.now() }) : real(to, how); return true })()`)
@@ -90,6 +91,44 @@ func TestConsoleBudgets(t *testing.T) {
 	assert.LessOrEqual(t, b.heap()-before, 10<<20, "what half an hour of events adds to the heap")
 	assert.LessOrEqual(t, evaluate[int](b, "document.querySelectorAll('main details.rule').length"), 300)
 	assert.Empty(t, b.faults())
+}
+
+// loaded is what a load of the console took: of files besides the page itself, and of calls.
+type loaded struct {
+	Files, API, Bytes int
+	Painted           float64 // until there was something to see, in milliseconds
+}
+
+// load opens a place anew; cold: with nothing kept of before.
+func (b *browsed) load(place string, cold bool) (l loaded) {
+	b.t.Helper()
+	require.NoError(b.t, chromedp.Do(b.ctx, chromedp.Navigate("about:blank")))
+	if cold {
+		require.NoError(b.t, chromedp.Do(b.ctx, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+			_, err := cdp.Call(ctx, target, network.ClearBrowserCache, cdp.Empty{})
+			return err
+		})))
+	}
+	require.NoError(b.t, chromedp.Do(b.ctx, chromedp.Navigate(b.base+"/console/#"+place)))
+	b.until("document.querySelector('main h1') && !document.querySelector('main .loading') && document.querySelector('main .cards, main tbody') && performance.getEntriesByName('first-contentful-paint').length")
+	b.until("!document.querySelector('main .chart') || document.querySelector('main .chart canvas')")
+	require.NoError(b.t, json.Unmarshal([]byte(evaluate[string](b, `(() => {
+		const all = performance.getEntriesByType('resource'), of = (part) => all.filter((e) => e.name.includes(part)), api = of('/console/api/').length
+		return JSON.stringify({Files: all.length - api, API: api, Bytes: of('/console/files/').reduce((n, e) => n + e.transferSize, 0), Painted: performance.getEntriesByName('first-contentful-paint')[0].startTime})
+	})()`)), &l))
+	return l
+}
+
+// slow makes the browser's processor so many times slower, and its line so many bytes a second; 1 and -1: as they are.
+func (b *browsed) slow(processor, line float64) {
+	b.t.Helper()
+	require.NoError(b.t, chromedp.Do(b.ctx, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		if _, err := cdp.Call(ctx, target, emulation.SetCPUThrottlingRate, emulation.SetCPUThrottlingRateParams{Rate: processor}); err != nil {
+			return err
+		}
+		_, err := cdp.Call(ctx, target, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: []*network.Conditions{{DownloadThroughput: line, UploadThroughput: line}}})
+		return err
+	})))
 }
 
 // heap is what the page holds after what it dropped was collected.

@@ -23,5 +23,5 @@ export function Condition({ common, value, set, change }) {
   return html`<textarea class="code" spellcheck=${false} rows="2" ...${common} value=${value ?? ''} onInput=${set}></textarea>
     ${help && html`<details class="data"><summary>${t('condition.help')}</summary>
       <p class="small">${t('condition.samples')}</p><div class="chips">${help.samples.map((s) => html`<button type="button" onClick=${() => change(value ? `(${value}) and (${s})` : s)}><code>${s}</code></button>`)}</div>
-      <p class="small">${t('condition.facts')}</p><ul class="small">${help.facts.map((f) => html`<li>${f.split('`').map((part, i) => (i % 2 ? html`<code>${part}</code>` : part))}</li>`)}</ul></details>`}`
+      <p class="small">${t('condition.facts')}</p><ul class="small" lang="en">${help.facts.map((f) => html`<li>${f.split('`').map((part, i) => (i % 2 ? html`<code>${part}</code>` : part))}</li>`)}</ul></details>`}`
 }

@@ -1,6 +1,6 @@
 // The one renderer of forms: a field for each property of a schema. What no field can say is written as JSON.
 import { html, useRef } from '../ui.js'
-import { t, lang } from '../words.js'
+import { t, has, lang } from '../words.js'
 import { plain, variants, isTexts, first } from './schema.js'
 import { label, choice, order, formOf, useless } from './labels.js'
 import { Input } from './input.js'
@@ -40,8 +40,9 @@ function Field({ doc, name, schema, needed, value, change, path, errors }) {
   const own = wrong.filter((e) => e.field === path || !schema.properties)
   const id = idOf(path)
   const head = html`<span class="name" title=${name}>${label(name)}</span>${needed && html` <em aria-hidden="true">*</em>`}`
-  const about = first(schema.description)
-  const help = html`${about && html`<span class="help" id=${id + '-help'}>${about}</span>`}`
+  const ours = !needed && has('help.' + name) // else it is the document's, in English
+  const about = ours ? t('help.' + name) : first(schema.description)
+  const help = html`${about && html`<span class="help" id=${id + '-help'} lang=${ours ? undefined : 'en'}>${about}</span>`}`
   const faults = html`${own.map((e) => html`<span class="wrong" role="alert">${e.message}</span>`)}`
   const choices = variants(doc, schema)
   if (isTexts(schema)) return html`<${Texts} head=${head} help=${help} faults=${faults} value=${value} change=${change} wrong=${own.length > 0} needed=${needed} />`
@@ -86,6 +87,6 @@ export function Variant({ doc, schema, choices, value = {}, change, path, errors
   const now = choices[value?.[by]]
   const id = idOf(path + '.' + by)
   const chosen = html`<div class="field"><label for=${id}><span class="name">${label(by)}</span> <em aria-hidden="true">*</em></label><select id=${id} required value=${value?.[by] ?? ''} onChange=${(e) => change({ [by]: e.target.value || undefined })}>
-      <option value="">–</option>${Object.keys(choices).map((v) => html`<option value=${v}>${choice(v)}</option>`)}</select>${now && html`<span class="help">${first(now.properties?.[by]?.description)}</span>`}</div>`
+      <option value="">–</option>${Object.keys(choices).map((v) => html`<option value=${v}>${choice(v)}</option>`)}</select>${now && html`<span class="help" lang="en">${first(now.properties?.[by]?.description)}</span>`}</div>`
   return html`<${Fields} doc=${doc} schema=${now || {}} value=${value} change=${change} path=${path} errors=${errors} without=${[by, ...without]} lead=${chosen} />`
 }

@@ -1,6 +1,6 @@
 // One value: a text, a number, a choice, a moment, or the name of something else.
 import { html, useEffect, useState } from '../ui.js'
-import { t, title, momentOf, instantOf, zoneName } from '../words.js'
+import { t, has, title, momentOf, instantOf, zoneName } from '../words.js'
 import { get, can, documentOf } from '../api.js'
 import { choice, isAction, kindOf } from './labels.js'
 import { bodyOf, variants } from './schema.js'
@@ -52,7 +52,7 @@ export async function choicesOf(name) {
 async function readChoices(kind) {
   if (kind === 'actions') {
     const doc = await documentOf('events')
-    return Object.keys(variants(doc, bodyOf(doc, '/events').schema)).sort().map((id) => ({ id, name: '' }))
+    return Object.keys(variants(doc, bodyOf(doc, '/events').schema)).sort().map((id) => ({ id, name: has('action.' + id) ? t('action.' + id) : '' }))
   }
   if (!can('listEntities')) return []
   return (await get('/entities/' + kind, { limit: 100 })).data.map((e) => ({ id: e.id, name: title(e.title || e.name) }))

@@ -99,7 +99,7 @@ function Editor({ doc, kind, found, again, step }) {
       <button type="button" aria-pressed=${asText} onClick=${() => setText(!asText)}>JSON</button>
       ${found && can('archiveEntity') && !found.archived_at && html`<button class="danger" onClick=${archive}>${t('entity.archive')}</button>`}</${Title}>
     ${found && step && html`<${Next} kind=${kind} />`}
-    ${!found && html`<p class="lead">${first(schema.description)}</p>`}
+    ${!found && (has('about.' + kind) ? html`<p class="lead">${t('about.' + kind)}</p>` : html`<p class="lead" lang="en">${first(schema.description)}</p>`)}
     ${error && html`<${Failure} error=${error} />`}
     <form onSubmit=${save} class="editor" onKeyDown=${(e) => e.key === 'Enter' && e.ctrlKey && e.currentTarget.requestSubmit()}>
       <div class="panel">
