@@ -177,7 +177,7 @@ func couponHolders(c loyalty.Condition) (list []sqlFragment, err error) {
 		any = anyOf(list)
 	}
 	if c.Operator != loyalty.Eq && c.Operator != loyalty.In {
-		any.text = "(customer_id IS NULL OR NOT " + any.text + ")"
+		any.text += " IS NOT TRUE"
 	}
 	return []sqlFragment{any}, nil
 }

@@ -58,8 +58,8 @@ func merged(column string, of sqlFragment) sqlFragment {
 	return sqlFragment{column + " IN [[" + mergedInto + of.text + "]]", of.args}
 }
 
-// theirs is the condition that a column names the holder or one of those. It is never
-// NULL where the column is not.
+// theirs is the condition that a column names the holder or one of those. Where nobody is
+// the holder it is NULL on Citus: IS NOT TRUE is its contrary.
 func theirs(column string, of sqlFragment) sqlFragment {
 	return sqlFragment{column + " IN [[SELECT id FROM customers WHERE id = " + of.text + orMerged + of.text + "]]", slices.Concat(of.args, of.args)}
 }

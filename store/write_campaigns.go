@@ -59,6 +59,11 @@ var (
 	mergeFigures = selects(figuresInto+`SELECT s.campaign, v.slot, 0, -count(*), 0, 0, 0, 0, 0, 0, CAST(NULL AS bigint), CAST(NULL AS bigint)
  FROM v JOIN campaign_customers s ON s.customer_id = v.source
  JOIN campaign_customers t ON t.customer_id = v.target AND t.campaign = s.campaign
+ GROUP BY s.campaign, v.slot ORDER BY s.campaign`+figuresAdd, mergedFields...).
+		onCitus(`, s AS MATERIALIZED (SELECT c.customer_id, c.campaign FROM campaign_customers c WHERE c.customer_id = ANY ($1::uuid[])),
+ t AS MATERIALIZED (SELECT c.customer_id, c.campaign FROM campaign_customers c WHERE c.customer_id = ANY ($2::uuid[]))
+ `+figuresInto+`SELECT s.campaign, v.slot, 0, -count(*), 0, 0, 0, 0, 0, 0, CAST(NULL AS bigint), CAST(NULL AS bigint)
+ FROM v JOIN s ON s.customer_id = v.source JOIN t ON t.customer_id = v.target AND t.campaign = s.campaign
  GROUP BY s.campaign, v.slot ORDER BY s.campaign`+figuresAdd, mergedFields...)
 	mergeGiven = selects(`INSERT INTO campaign_customers (customer_id, campaign) SELECT v.target, s.campaign
  FROM v JOIN campaign_customers s ON s.customer_id = v.source WHERE v.slot >= 0 ON CONFLICT DO NOTHING`, mergedFields...)
