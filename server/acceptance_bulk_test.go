@@ -133,6 +133,10 @@ func TestBulkInOneTransaction(t *testing.T) {
 			})
 			require.Equal(t, http.StatusOK, a.status)
 			require.Equal(t, "0", fmt.Sprint(a.json(t)["errors"]), a.body)
+			if storetest.OnCitus() && db.file == "" { // each machine counts its part of it
+				require.Contains(t, []int{1, 2}, commits, name)
+				continue
+			}
 			require.Equal(t, 1, commits, name)
 		}
 		require.Equal(t, 3, db.commits(`point_sub`, func() {

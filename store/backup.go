@@ -92,12 +92,23 @@ func (e *sqliteEngine) copyFile(ctx context.Context, path string) error {
 	return errors.Join(err, db.Close())
 }
 
+// server is the PostgreSQL server that has all of the database.
+func (s backupStore) server() (*postgresEngine, error) {
+	switch e := s.engine.(type) {
+	case *postgresEngine:
+		return e, nil
+	case *citusEngine:
+		return nil, errors.New("a copy of the coordinator is none of the other machines: use loyalty dump, or back up each machine")
+	}
+	return nil, errors.New("the embedded database has no server")
+}
+
 // Exported holds a PostgreSQL database at one instant, which other sessions can look at by
 // the name of the snapshot as long as use runs.
 func (s backupStore) Exported(ctx context.Context, use func(snapshot string, f Facts) error) error {
-	e, ok := s.engine.(*postgresEngine)
-	if !ok {
-		return errors.New("the embedded database has no snapshots to share")
+	e, err := s.server()
+	if err != nil {
+		return err
 	}
 	schema, err := s.schemaVersion(ctx)
 	if err != nil {
@@ -122,9 +133,9 @@ func (s backupStore) Exported(ctx context.Context, use func(snapshot string, f F
 
 // PostgresVersion is the major version of the server, such as 15.
 func (s backupStore) PostgresVersion(ctx context.Context) (major int, err error) {
-	e, ok := s.engine.(*postgresEngine)
-	if !ok {
-		return 0, errors.New("the embedded database has no server")
+	e, err := s.server()
+	if err != nil {
+		return 0, err
 	}
 	err = e.reads.QueryRow(ctx, `SELECT current_setting('server_version_num')::int / 10000`).Scan(&major)
 	return major, e.classify(err)
@@ -178,16 +189,16 @@ AND NOT EXISTS (SELECT 1 FROM pg_stat_activity a WHERE a.datid = d.oid)`, scratc
 // Scratch makes an empty database beside a PostgreSQL one, and drops it after use. It fails
 // with ErrNoScratch. What an earlier one left that was killed is dropped first.
 func (s backupStore) Scratch(ctx context.Context, name string, use func(name string) error) error {
-	e, ok := s.engine.(*postgresEngine)
-	if !ok {
-		return errors.New("the embedded database has no server")
+	e, err := s.server()
+	if err != nil {
+		return err
 	}
 	if err := e.sweepScratch(ctx, s.now()); err != nil {
 		return e.classify(fmt.Errorf("what is left of earlier checks: %w", err))
 	}
 	name = scratchPrefix + name
 	quoted := pgx.Identifier{name}.Sanitize()
-	_, err := e.schema.ExecContext(ctx, "CREATE DATABASE "+quoted+" TEMPLATE template0")
+	_, err = e.schema.ExecContext(ctx, "CREATE DATABASE "+quoted+" TEMPLATE template0")
 	if sqlState(err, "42501") {
 		return ErrNoScratch
 	}

@@ -2,10 +2,14 @@ package store
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
@@ -19,7 +23,17 @@ const (
 )
 
 func (e *citusEngine) within(ctx context.Context, needs loyalty.Needs, work work) error {
-	return e.attempt(ctx, needs, work, e.load, e.write)
+	return oneAway(e.attempt(ctx, needs, work, e.load, e.write))
+}
+
+// oneAway knows that the coordinator is there and missed another machine: what it says itself.
+func oneAway(err error) error {
+	var said *pgconn.PgError
+	if errors.Is(err, loyalty.ErrDatabaseAway) && errors.As(err, &said) && said.SeverityUnlocalized == "ERROR" &&
+		(strings.HasPrefix(said.Code, "08") || strings.HasPrefix(said.Code, "57P")) {
+		return fmt.Errorf("%w: %w", loyalty.ErrMachineAway, err)
+	}
+	return err
 }
 
 // write sends everything at once, compares what was met here, and commits: in two phases

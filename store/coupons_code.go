@@ -31,7 +31,7 @@ func (s couponStore) CouponRecord(ctx context.Context, code string, limit int) (
 		keys.where(sealers([]string{cleanText(code)})),
 	}
 	if limit > 0 {
-		list = append(list, couponMove.list(sqlFragment{couponMoves(named.text), append(named.args, limit)}, &events))
+		list = append(list, couponMoves(named, limit, &events))
 	}
 	err := errors.Join(s.asks(ctx, list...), keys.failed)
 	if err == nil && found == nil {

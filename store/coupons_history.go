@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
@@ -9,11 +10,16 @@ import (
 // couponMove is what is read of such an event.
 var couponMove = eventTable.some("customer_id", "id", "at", "action", "transaction_id", "effects")
 
-// couponMoves reads the events that changed a coupon, whose id is an expression.
-func couponMoves(coupon string) string {
-	return `SELECT ` + couponMove.of("e") + ` FROM coupon_events m
+// couponMoves reads the events that changed a coupon, whose id is an expression. On Citus the
+// journal is asked for those customers only through whose hands it went.
+func couponMoves(coupon sqlFragment, limit int, events *[]loyalty.Event) question {
+	const last = ` ORDER BY m.version DESC LIMIT ?`
+	text := `SELECT ` + couponMove.of("e") + ` FROM coupon_events m
 JOIN events e ON e.customer_id = m.customer_id AND e.id = m.event_id AND e.recorded_at = m.recorded_at
-WHERE m.coupon_id = ` + coupon + ` ORDER BY m.version DESC LIMIT ?`
+WHERE m.coupon_id = ` + coupon.text
+	args := append(slices.Clone(coupon.args), limit)
+	return couponMove.list(sqlFragment{text + last, args}, events).
+		onCitus(text+` AND e.customer_id IN [[SELECT m.customer_id FROM coupon_events m WHERE m.coupon_id = `+coupon.text+last+`]]`+last, slices.Concat(coupon.args, args, []any{limit})...)
 }
 
 // movesOf is what events made of a coupon, and whose they are.

@@ -43,6 +43,6 @@ func (s *Store) ExplainClaims(q loyalty.ClaimQuery, coupon loyalty.ID) (claims, 
 	if claims, err = s.explain(claimsOf(holder(q.Customer, q.Ref), q)); err != nil {
 		return "", "", err
 	}
-	history, err = s.explained(sqlFragment{couponMoves("?"), []any{UUID(coupon), 100}})
+	history, err = s.explained(couponMoves(sqlFragment{"?", []any{UUID(coupon)}}, 100, nil).sqlFragment)
 	return claims, history, err
 }

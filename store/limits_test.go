@@ -67,14 +67,18 @@ func TestSessionsAreBounded(t *testing.T) {
 // A pool is as large as the options say, else as the address says.
 func TestPoolSizes(t *testing.T) {
 	url := storetest.Postgres(t)
+	seven := url + "?pool_max_conns=7"
+	if strings.Contains(url, "?") {
+		seven = url + "&pool_max_conns=7"
+	}
 	for _, c := range []struct {
 		url                          string
 		batches, reads               int
 		wantedBatches, wantedOfReads int32
 	}{
 		{url, 0, 0, 16, 16},
-		{url + "&pool_max_conns=7", 0, 0, 7, 7},
-		{url + "&pool_max_conns=7", 3, 0, 3, 7},
+		{seven, 0, 0, 7, 7},
+		{seven, 3, 0, 3, 7},
 		{url, 0, 5, 16, 5},
 	} {
 		s, err := store.Open(t.Context(), store.Options{URL: c.url, MasterKey: storetest.MasterKey, BatchConnections: c.batches, ReadConnections: c.reads})

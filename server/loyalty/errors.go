@@ -332,6 +332,9 @@ var (
 	// ErrDatabaseAway: the database cannot be reached or is not taking writes.
 	// Nothing was written.
 	ErrDatabaseAway = errors.New("the database is not available")
+	// ErrMachineAway is ErrDatabaseAway of one machine among several: customers who are on
+	// others go on.
+	ErrMachineAway = fmt.Errorf("a machine of several: %w", ErrDatabaseAway)
 	// ErrMuch: what Needs.Light asks for is not light. Nothing was decided.
 	ErrMuch = errors.New("much is to be read: not while others wait")
 )

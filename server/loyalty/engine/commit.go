@@ -58,10 +58,13 @@ func (e *Engine) process(ctx context.Context, tickets []*Ticket) error {
 	return err
 }
 
-// alone tries every submission on its own, as long as the database is there.
+// alone tries every submission on its own, as long as the database is there, and as long as
+// anybody waits where a machine takes its time to be away.
 func (e *Engine) alone(ctx context.Context, tickets []*Ticket) error {
+	began := time.Now()
 	for i := range tickets {
-		if err := e.process(ctx, tickets[i:i+1]); err != nil && !repeatable(err) {
+		err := e.process(ctx, tickets[i:i+1])
+		if err != nil && (!repeatable(err) || errors.Is(err, loyalty.ErrMachineAway) && time.Since(began) > submitTime) {
 			fail(tickets[i+1:], err)
 			return err
 		}
@@ -76,9 +79,11 @@ func fail(tickets []*Ticket, err error) {
 }
 
 // repeatable says whether nothing was written for certain. A database that is
-// away is not asked again for each submission of a batch.
+// away is not asked again for each submission of a batch, unless others of them are on
+// machines that are there.
 func repeatable(err error) bool {
-	return !errors.Is(err, loyalty.ErrOutcomeUnknown) && !errors.Is(err, loyalty.ErrDatabaseAway) && !errors.Is(err, context.DeadlineExceeded)
+	return !errors.Is(err, loyalty.ErrOutcomeUnknown) && !errors.Is(err, context.DeadlineExceeded) &&
+		(!errors.Is(err, loyalty.ErrDatabaseAway) || errors.Is(err, loyalty.ErrMachineAway))
 }
 
 func (e *Engine) once(ctx context.Context, tickets []*Ticket, locked bool) error {
