@@ -81,7 +81,7 @@ type Done[T any] struct {
 // stored.
 func change[T any](ctx context.Context, a *Admin, call Call, work func(*adminRun) (T, error), public func(T) any) (Done[T], error) {
 	var done Done[T]
-	err := a.within(ctx, func(tx loyalty.AdminTx) error {
+	err := within(ctx, a.store, func(tx loyalty.AdminTx) error {
 		done = Done[T]{}
 		run := a.run(tx, call)
 		var err error
@@ -117,10 +117,10 @@ func change[T any](ctx context.Context, a *Admin, call Call, work func(*adminRun
 
 // within is one transaction, and a second one where an event took the idempotency key
 // between the look for its answer and the commit: then the second look finds it.
-func (a *Admin) within(ctx context.Context, work func(loyalty.AdminTx) error) error {
-	err := a.store.Change(ctx, work)
+func within(ctx context.Context, store loyalty.AdminStore, work func(loyalty.AdminTx) error) error {
+	err := store.Change(ctx, work)
 	if errors.Is(err, loyalty.ErrBatchConflict) {
-		err = a.store.Change(ctx, work)
+		err = store.Change(ctx, work)
 	}
 	return err
 }
@@ -132,7 +132,7 @@ func (a *Admin) refused(ctx context.Context, call Call, cause error) (*loyalty.A
 		return nil, cause
 	}
 	var replayed *loyalty.Answer
-	err := a.within(ctx, func(tx loyalty.AdminTx) error {
+	err := within(ctx, a.store, func(tx loyalty.AdminTx) error {
 		run := a.run(tx, call)
 		var err error
 		if replayed, err = run.earlier(); err != nil || replayed != nil {
