@@ -310,6 +310,8 @@ func (b *browsed) deeds() {
 	b.sight()
 	b.operation()
 	b.keys()
+	b.trouble()
+	b.page()
 	b.overview()
 	b.given()
 	b.ladder()

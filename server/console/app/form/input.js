@@ -2,6 +2,7 @@
 import { html, useEffect, useState } from '../ui.js'
 import { t, has, title, momentOf, instantOf, zoneName } from '../words.js'
 import { get, can, documentOf } from '../api.js'
+import { kindsOn } from '../part/modules.js'
 import { choice, isAction, kindOf } from './labels.js'
 import { bodyOf, variants } from './schema.js'
 import { AsJSON } from './json.js'
@@ -54,7 +55,7 @@ async function readChoices(kind) {
     const doc = await documentOf('events')
     return Object.keys(variants(doc, bodyOf(doc, '/events').schema)).sort().map((id) => ({ id, name: has('action.' + id) ? t('action.' + id) : '' }))
   }
-  if (!can('listEntities')) return []
+  if (!can('listEntities') || !(await kindsOn([kind])).length) return []
   return (await get('/entities/' + kind, { limit: 100 })).data.map((e) => ({ id: e.id, name: title(e.title || e.name) }))
 }
 

@@ -4,6 +4,7 @@ import { t, has, title, day } from '../words.js'
 import { get, id } from '../api.js'
 import { useLoad } from '../load.js'
 import { Loaded, Empty } from './state.js'
+import { kindsOn } from './modules.js'
 
 const kinds = ['automation/campaign', 'offers/offer', 'rewards/reward', 'challenges/challenge', 'contests/contest']
 const dayMS = 86400000
@@ -11,7 +12,7 @@ const back = 30
 const ahead = 150
 
 export function Calendar() {
-  const all = useLoad(async () => (await Promise.all(kinds.map((kind) => get('/entities/' + kind, { limit: 100 }).then((a) => a.data.map((e) => ({ ...e, kind })), () => [])))).flat()) // a module may be off
+  const all = useLoad(async () => (await Promise.all((await kindsOn(kinds)).map((kind) => get('/entities/' + kind, { limit: 100 }).then((a) => a.data.map((e) => ({ ...e, kind })))))).flat())
   return html`<${Loaded} of=${all}>${(rows) => html`<${Bars} rows=${rows} />`}</${Loaded}>`
 }
 

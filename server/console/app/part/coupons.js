@@ -78,7 +78,7 @@ export function Coupons({ place }) {
   return html`<form class="filters" onSubmit=${(e) => (e.preventDefault(), filter(Object.fromEntries(new FormData(e.target))))}><label>${t('coupon.code')}<input name="code" value=${code || ''} /></label>
       <label>${t('status')}<select name="status" value=${status || ''}><option value="">–</option>${states.map((s) => html`<option value=${s}>${t('state.' + s)}</option>`)}</select></label><button>${t('search')}</button></form>
     ${code && html`<${Coupon} key=${code} code=${code} />`}
-    <${Loaded} of=${all}>${(d) => html`<${Table} answer=${d} columns=${columns} name="coupons" empty=${html`<${Empty} text=${t('coupon.none')} />`} />`}</${Loaded}>`
+    <${Loaded} of=${all}>${(d) => html`<${Table} answer=${d} columns=${columns} name="coupons" empty=${code || status ? undefined : html`<${Empty} text=${t('coupons.none')}>${can('createCouponPool') && html`<a class="button" href="#/entity/coupons/pool">${t('pool.new')}</a>`}</${Empty}>`} />`}</${Loaded}>`
 }
 
 // Coupon is one by its code, with what happened to it.

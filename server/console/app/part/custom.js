@@ -3,14 +3,15 @@ import { html } from '../ui.js'
 import { t } from '../words.js'
 import { get, can } from '../api.js'
 import { useLoad } from '../load.js'
+import { modulesOn } from './modules.js'
 
 // customOf picks the filters of a place that are by one's own attributes.
 export const customOf = (query) => Object.fromEntries(Object.entries(query).filter(([name, value]) => name.startsWith('cf_') && value))
 
 const readable = async (kind) => {
-  if (!can('listEntities')) return []
-  const all = await get('/entities/custom-entities/attribute', { limit: 100 }).catch(() => ({ data: [] })) // the module may be off
-  return all.data.filter((a) => a.on === kind && ['filterable', 'api'].every((tag) => a.tags?.includes(tag)))
+  if (!can('listEntities') || !(await modulesOn())('custom_entities')) return []
+  const all = await get('/entities/custom-entities/attribute', { limit: 100 })
+  return all.data.filter((a) => a.on === kind && ['filterable', 'api'].every((tag) => /** @type {string[]} */ (a.tags)?.includes(tag)))
 }
 
 // CustomFilters are fields for a form of filters: what is equal, and for numbers and dates from where on.

@@ -7,6 +7,7 @@ import { Loaded, Empty, Id } from './state.js'
 import { Table } from './table.js'
 import { Badge, Points } from './figures.js'
 import { Tree } from './timeline.js'
+import { modulesOn } from './modules.js'
 
 export function Purchases({ who, place }) {
   const { cursor, offset } = place.query
@@ -49,9 +50,10 @@ export function Coupons({ who, place }) {
 
 export function Progress({ who }) {
   const all = useLoad(async () => {
-    const nothing = () => ({ data: [] })
+    const on = await modulesOn()
+    const nothing = { data: [] }
     const [levels, challenges, rank] = await Promise.all([
-      get(`/customers/${id(who)}/levels`).catch(nothing), get(`/v2/customers/${id(who)}/activities/challenges`, { limit: 50 }).catch(nothing), get(`/customers/${id(who)}/leaderboard`).catch(() => null)])
+      on('tiers') ? get(`/customers/${id(who)}/levels`) : nothing, on('challenges') ? get(`/v2/customers/${id(who)}/activities/challenges`, { limit: 50 }) : nothing, get(`/customers/${id(who)}/leaderboard`).catch(() => null)])
     return { levels: levels.data, challenges: challenges.data, rank: rank?.data }
   }, [who])
   return html`<${Loaded} of=${all}>${(d) => html`

@@ -3,7 +3,7 @@ import { html, useState } from '../ui.js'
 import { t, number, time } from '../words.js'
 import { get, can } from '../api.js'
 import { useLoad } from '../load.js'
-import { Loaded, Title, Failure, Loading } from '../part/state.js'
+import { Loaded, Title, Failure, Loading, Empty } from '../part/state.js'
 import { Table } from '../part/table.js'
 import { Badge, Card } from '../part/figures.js'
 import { Chart } from '../part/chart.js'
@@ -37,7 +37,7 @@ export default function Ledger({ place }) {
       <h2>${t('ledger.liability')}</h2>
       ${data.months.some((m) => m.month) && html`<div class="panel"><${Chart} title=${t('today.expires')} kind="bars" series=${[{ label: t('points') }]}
         rows=${data.months.filter((m) => m.month).map((m) => ({ at: Date.parse(m.month + '-01T00:00:00Z') / 1000, label: m.month, values: [m.points] }))} /></div>`}
-      <${Table} answer=${{ data: data.months }} columns=${columns} name="liability" links=${false} />
+      <${Table} answer=${{ data: data.months }} columns=${columns} name="liability" links=${false} empty=${html`<${Empty} text=${t('today.nothing')} />`} />
       <h2>${t('ledger.origins')}</h2>
       <${Shares} title=${t('ledger.origins')} first=${t('ledger.origin')} name="origins" rows=${data.origins.map((o) => ({ ...o, name: t('origin.' + o.origin) }))} />
       ${can('getStatistics') && html`<${Metric} metric="points_expired" title=${t('ledger.expired')} />`}

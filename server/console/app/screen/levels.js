@@ -26,7 +26,7 @@ export default function Levels({ place }) {
       <form class="filters" onSubmit=${(e) => (e.preventDefault(), filter({ cursor: '', offset: '', ...Object.fromEntries(new FormData(e.target)) }))}>
         <label>${t('period')}<select name="period" value=${period || 'all'}>${periods.map((n) => html`<option value=${n}>${t('period.' + n)}</option>`)}</select></label>
         <label>${t('customer.id')}<input name="customer" value=${customer || ''} /></label><button>${t('show')}</button></form>
-      ${customer && html`<${Standing} key=${customer + period} who=${customer} period=${period} columns=${columns} />`}<${Loaded} of=${board}>${(d) => html`<${Table} answer=${d} columns=${columns} name="board" />`}</${Loaded}></section></div>`
+      ${customer && html`<${Standing} key=${customer + period} who=${customer} period=${period} columns=${columns} />`}<${Loaded} of=${board}>${(d) => html`<${Table} answer=${d} columns=${columns} name="board" empty=${html`<${Empty} text=${t('level.board.none')} />`} />`}</${Loaded}></section></div>`
 }
 
 // Standing is where one customer stands, and who is next to them.

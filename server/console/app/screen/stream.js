@@ -1,7 +1,7 @@
 // What happens, as it happens. It stops while nobody looks.
 import { html, useEffect, useReducer, useRef, useState } from '../ui.js'
 import { t, clock } from '../words.js'
-import { id } from '../api.js'
+import { can, id } from '../api.js'
 import { filter } from '../router.js'
 import { Title, Empty } from '../part/state.js'
 import { Badge, Points } from '../part/figures.js'
@@ -58,7 +58,7 @@ export default function Stream({ place }) {
       <label>${t('customer.id')}<input name="customer" value=${customer} /></label><button>${t('search')}</button></form>
     <figure class="panel"><figcaption>${t('stream.rate')}: ${t('stream.count', { n: rate.current.length })}</figcaption>
       <div class="bars" aria-hidden="true">${buckets.map((n) => html`<span style=${{ height: (100 * n) / top + '%' }}></span>`)}</div></figure>
-    ${!rows.current.length && html`<${Empty} text=${t('stream.none')} />`}
+    ${!rows.current.length && html`<${Empty} text=${t('stream.none')}>${can('previewEvent') && html`<a class="button" href="#/tester">${t('steps.try.do')}</a>`}</${Empty}>`}
     <div class="rules">${rows.current.map((e) => html`<details class="rule" key=${e.sequence}><summary>${clock(e.recorded_at)} <strong>${e.label || e.action || e.type}</strong> ${e.customer && html`<a href=${'#/customer/' + id(e.customer.id)}>${e.customer.id}</a>`} ${e.change ? html`<${Points} n=${e.change} />` : ''}</summary>
       <pre>${JSON.stringify(e, null, 2)}</pre></details>`)}</div>`
 }
