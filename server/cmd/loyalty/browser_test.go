@@ -177,7 +177,7 @@ func (b *browsed) violations(rule string) string {
 	if rule != "" {
 		only = ", runOnly: ['" + rule + "']"
 	}
-	evaluate[bool](b, `window.found = null; axe.run(document, {resultTypes: ['violations']`+only+`}).then((r) => { window.found = JSON.stringify(r.violations.map((v) => [v.id, v.nodes.slice(0, 2).map((n) => n.html.slice(0, 200) + n.failureSummary)])) }), true`)
+	evaluate[bool](b, `window.found = null; axe.run(document, {resultTypes: ['violations']`+only+`}).then((r) => { window.found = JSON.stringify(r.violations.map((v) => [v.id, v.nodes.slice(0, 4).map((n) => n.html.slice(0, 200) + n.failureSummary)])) }), true`)
 	b.until("window.found !== null")
 	return evaluate[string](b, "window.found")
 }

@@ -7,6 +7,11 @@ if ([...field.api.options].some(option => option.value === chosen)) field.api.va
 field.api.addEventListener('change', () => { location.search = '?api=' + field.api.value; });
 form.addEventListener('submit', event => event.preventDefault());
 
+// Swagger UI is dark where the page says so.
+const dark = matchMedia('(prefers-color-scheme: dark)'), dress = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
+dark.addEventListener('change', dress);
+dress();
+
 // Every request that is tried is signed here and goes by the relay: a page may not set the header Date.
 async function signed(request) {
   if (request.loadSpec) return request;
