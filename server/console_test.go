@@ -236,7 +236,8 @@ func TestConfirmAgain(t *testing.T) {
 	require.Equal(t, http.StatusCreated, v.post(bridged+"/admin/keys", `{"label":"x"}`).status, "who has just come in has proved it")
 	p.forgetProof(v)
 	for target, body := range map[string]string{
-		"/admin/keys": `{"label":"x"}`, "/admin/users": `{"login":"x","role":"viewer"}`,
+		"/admin/webhooks": `{"url":"https://crm.shop.test/hook","types":["event.opt_out"]}`, // whose secret is shown
+		"/admin/keys":     `{"label":"x"}`, "/admin/users": `{"login":"x","role":"viewer"}`,
 		"/events":              `{"customer":"member-1","action":"opt_out","data":{}}`,
 		"/events/bulk":         `{"events":[{"customer":"member-1","action":"visit","data":{"url":"https://shop.test/"}},{"customer":"member-1","action":"opt_out","data":{}}]}`,
 		"/admin/configuration": `{"mode":"apply","configuration":{}}`,
