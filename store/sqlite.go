@@ -32,6 +32,7 @@ type sqliteEngine struct {
 	idle     *time.Timer // empties the log
 
 	folder *folder // folds it beside the writer
+	turn   *turn   // among the processes that write
 
 	sealer  sealer
 	path    string
@@ -77,6 +78,7 @@ func openSQLite(ctx context.Context, s *database, o Options) error {
 	readers := cmp.Or(max(o.ReadConnections, 0), defaultConnections)
 	e.readers.SetMaxOpenConns(readers)
 	e.readers.SetMaxIdleConns(readers)
+	e.turn = newTurn(path)
 	s.engine = e
 	if err := e.connect(ctx, s); err != nil {
 		return errors.Join(fmt.Errorf("%s: %w", setting, err), e.close())
@@ -90,7 +92,7 @@ func (e *sqliteEngine) openCopy(s *database) (err error) {
 	if e.writer, err = sql.Open("sqlite", dsn); err != nil {
 		return err
 	}
-	e.idle = time.AfterFunc(logIdle, func() {}) // there is no log
+	e.idle, e.turn = time.AfterFunc(logIdle, func() {}), &turn{} // there is no log, and nobody writes
 	if e.readers, err = sql.Open("sqlite", dsn); err != nil {
 		return errors.Join(err, e.writer.Close())
 	}
@@ -110,7 +112,7 @@ func (e *sqliteEngine) connect(ctx context.Context, s *database) error {
 		}
 	}
 	var err error
-	if s.write, err = gorm.Open(sqliteDialector(e.writer), gormConfig()); err != nil {
+	if s.write, err = gorm.Open(sqliteDialector(writerPool{e.writer, e.turn}), gormConfig()); err != nil {
 		return err
 	}
 	s.read, err = gorm.Open(sqliteDialector(e.readers), gormConfig())
@@ -176,7 +178,7 @@ func checkPragmas(ctx context.Context, db *sql.DB) error {
 // does not know.
 type sqliteGorm struct{ *sqlite.Dialector }
 
-func sqliteDialector(db *sql.DB) gorm.Dialector {
+func sqliteDialector(db gorm.ConnPool) gorm.Dialector {
 	return sqliteGorm{sqlite.New(sqlite.Config{DriverName: "sqlite", Conn: db}).(*sqlite.Dialector)}
 }
 
@@ -210,7 +212,7 @@ func (e *sqliteEngine) close() error {
 		})
 		_ = c.Close()
 	}
-	return errors.Join(folded, e.readers.Close(), e.writer.Close())
+	return errors.Join(folded, e.readers.Close(), e.writer.Close(), e.turn.close())
 }
 
 func (e *sqliteEngine) schemaVersion(ctx context.Context) (version int64, err error) {

@@ -61,7 +61,10 @@ func (e *sqliteEngine) writing(ctx context.Context, body func(*sqliteConn) error
 	defer func() { _ = c.Close() }() // back to the pool
 	return c.Raw(func(driverConn any) error {
 		conn := e.below(driverConn.(driver.Conn))
-		if err := conn.exec("BEGIN IMMEDIATE"); err != nil {
+		give := e.turn.take(ctx)
+		err := conn.exec("BEGIN IMMEDIATE")
+		give()
+		if err != nil {
 			return e.classify(err)
 		}
 		done := false
@@ -70,7 +73,7 @@ func (e *sqliteEngine) writing(ctx context.Context, body func(*sqliteConn) error
 				conn.rollback()
 			}
 		}()
-		err := body(conn)
+		err = body(conn)
 		done = err == nil
 		return err
 	})

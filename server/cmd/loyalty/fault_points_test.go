@@ -146,6 +146,12 @@ func (c *chores) again(address string) bool {
 	return true
 }
 
+// full says that there was no room for one more operation: those of programs that died
+// wait for somebody to go on with them.
+func (made *chore) full() bool {
+	return made.answered.status == http.StatusUnprocessableEntity && strings.Contains(string(made.answered.body), `"code":190241,`)
+}
+
 // finish has everything answered and done, and holds that each happened once.
 func (c *chores) finish(address string) {
 	c.t.Helper()
@@ -155,6 +161,9 @@ func (c *chores) finish(address string) {
 	require.True(c.t, c.again(address))
 	stores, begun := 0, 0
 	for _, made := range c.all {
+		if made.full() {
+			continue
+		}
 		require.Contains(c.t, []int{http.StatusCreated, http.StatusAccepted}, made.answered.status, "%s %s", made.path, made.answered.body)
 		if made.answered.status == http.StatusCreated {
 			stores++

@@ -1,0 +1,82 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"os"
+	"time"
+)
+
+// turn is the order of processes that write one file. SQLite has none: it asks for the lock
+// again after pauses of up to 100 ms, and another process that writes without a pause has
+// taken it again each time, for seconds. Whoever wants the lock has the turn until they have
+// it, so that who has just given it back waits behind them.
+//
+// It is a courtesy, not a safeguard: without it, or when it is late, SQLite's own lock keeps
+// the writers apart.
+type turn struct{ file *os.File }
+
+// turnPatience is how long the turn is waited for. Who has it waits for one transaction; a
+// process that was frozen meanwhile must not stop the others.
+const turnPatience = 250 * time.Millisecond
+
+// newTurn opens the file beside the database that stands for the turn; where that cannot be,
+// there is no order.
+func newTurn(path string) *turn {
+	f, err := os.OpenFile(path+"-turn", os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return &turn{}
+	}
+	return &turn{f}
+}
+
+// take waits for the turn; what it gives hands it on.
+func (t *turn) take(ctx context.Context) func() {
+	if t.file == nil {
+		return func() {}
+	}
+	for late := time.Now().Add(turnPatience); !lockFile(t.file); {
+		if ctx.Err() != nil || time.Now().After(late) {
+			return func() {}
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return t.give
+}
+
+func (t *turn) give() { unlockFile(t.file) }
+
+func (t *turn) close() error {
+	if t.file == nil {
+		return nil
+	}
+	return t.file.Close()
+}
+
+// writerPool is the writer for whoever writes by way of GORM: a statement or a transaction
+// begins in its turn.
+type writerPool struct {
+	*sql.DB
+	turn *turn
+}
+
+// GetDBConn gives GORM the connections themselves.
+func (p writerPool) GetDBConn() (*sql.DB, error) { return p.DB, nil }
+
+// ExecContext runs a statement in its turn.
+func (p writerPool) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	defer p.turn.take(ctx)()
+	return p.DB.ExecContext(ctx, query, args...)
+}
+
+// QueryContext runs a statement that answers rows in its turn: some of them write.
+func (p writerPool) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	defer p.turn.take(ctx)()
+	return p.DB.QueryContext(ctx, query, args...)
+}
+
+// BeginTx begins a transaction in its turn; it is immediate, and has the lock then.
+func (p writerPool) BeginTx(ctx context.Context, o *sql.TxOptions) (*sql.Tx, error) {
+	defer p.turn.take(ctx)()
+	return p.DB.BeginTx(ctx, o)
+}
