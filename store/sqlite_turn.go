@@ -72,7 +72,7 @@ func (p writerPool) ExecContext(ctx context.Context, query string, args ...any) 
 // QueryContext runs a statement that answers rows in its turn: some of them write.
 func (p writerPool) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	defer p.turn.take(ctx)()
-	return p.DB.QueryContext(ctx, query, args...)
+	return p.DB.QueryContext(ctx, query, args...) //nolint:sqlclosecheck // its caller closes them
 }
 
 // BeginTx begins a transaction in its turn; it is immediate, and has the lock then.
