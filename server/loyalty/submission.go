@@ -37,6 +37,9 @@ type Submission struct {
 	// Imported says that it happened in another system, which rewarded it: nothing is
 	// given for it, but figures and tiers take it in.
 	Imported bool
+	// Aged says that the profile which it opens is as old as the event, as one that an
+	// import opens is.
+	Aged bool
 	// Guest says that a checkout may be for an unknown customer.
 	Guest bool
 }

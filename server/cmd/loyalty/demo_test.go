@@ -31,6 +31,15 @@ func TestDemo(t *testing.T) {
 		t.Log(r.out)
 		drawn = append(drawn, submitted(r.out))
 
+		// Members are as old as their joining: cohorts are by the month of it.
+		r = command(t, g.dir, g.env, "export", "customers", "--format", "ndjson")
+		require.Equal(t, 0, r.code, r.errors)
+		months := map[string]bool{}
+		for _, found := range regexp.MustCompile(`"created_at":"(\d{4}-\d\d)`).FindAllStringSubmatch(r.out, -1) {
+			months[found[1]] = true
+		}
+		require.Greater(t, len(months), 6, months)
+
 		r = command(t, g.dir, g.env, "rebuild", "--verify")
 		require.Equal(t, 0, r.code, r.out+r.errors)
 		r = command(t, g.dir, g.env, size...)

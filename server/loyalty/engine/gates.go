@@ -31,7 +31,7 @@ func (t *Ticket) decide(r *Run) error {
 		r.At, r.Late = t.at, true
 		// They are as old as what made them. Who bought as a guest before stays as old as that was:
 		// figures are by the month of it.
-		if t.sub.Imported && r.Customer.Status == loyalty.None && r.Customer.LastEvent == (loyalty.ID{}) {
+		if (t.sub.Imported || t.sub.Aged) && r.Customer.Status == loyalty.None && r.Customer.LastEvent == (loyalty.ID{}) {
 			r.Customer.CreatedAt = t.at
 		}
 	}

@@ -152,7 +152,9 @@ func (c *Crowd) join(progress float64) Act {
 		}
 	}
 	c.members = append(c.members, m)
-	return c.act(m, progress, "opt_in", data)
+	a := c.act(m, progress, "opt_in", data)
+	a.Aged = true // figures are by the month of joining
+	return a
 }
 
 // Learned notes what an accepted submission left.

@@ -40,7 +40,7 @@ function Board({ d }) {
   const { totals } = d.ledger
   const quiet = !d.ledger.months.length && !totals.earned
   return html`<${Steps} d=${d} />
-    <div class="cards">
+    <div class="cards even">
       ${d.members != null && html`<${Card} label=${t('today.members')} value=${number(d.members)} note=${d.active != null && t('today.active', { n: d.active })} to="/customers" />`}
       <${Card} label=${t('points.earned')} value=${number(totals.earned)} />
       <${Card} label=${t('points.spent')} value=${number(totals.spent)} />
