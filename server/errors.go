@@ -83,12 +83,13 @@ func asFault(err error) (int, *loyalty.Error) {
 	if errors.As(err, &own) {
 		return own.status, own.fault
 	}
+	left := errors.Is(err, context.Canceled) // what was under way may call that its own fault
 	var fault *loyalty.Error
 	switch {
-	case errors.As(err, &fault):
+	case errors.As(err, &fault) && (fault.Kind != loyalty.Internal || !left):
 	case errors.Is(err, loyalty.ErrOutcomeUnknown):
 		fault = loyalty.ErrUnconfirmed.Because(err)
-	case errors.Is(err, loyalty.ErrDatabaseAway), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case left, errors.Is(err, context.DeadlineExceeded), errors.Is(err, loyalty.ErrDatabaseAway):
 		fault = loyalty.ErrUnavailable.Because(err)
 	default:
 		fault = loyalty.ErrInternal.Because(err)

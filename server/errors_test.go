@@ -110,3 +110,20 @@ func TestReasonsSpeakTheLanguage(t *testing.T) {
 func inLanguage(catalogue *i18n.Catalogue, language string) *tongue {
 	return &tongue{catalogue: catalogue, wanted: []string{language}, messages: language}
 }
+
+// TestCallersWhoLeave: who leaves ends what is under way, which is no fault of the server's and
+// no line for its operators, whatever the end was called on the way.
+func TestCallersWhoLeave(t *testing.T) {
+	for _, err := range []error{context.Canceled, loyalty.ErrInternal.Because(context.Canceled), loyalty.ErrInternal.Because(fmt.Errorf("read: %w", context.Canceled))} {
+		status, fault := asFault(err)
+		require.Equal(t, http.StatusServiceUnavailable, status)
+		require.Equal(t, loyalty.ErrUnavailable.Code, fault.Code)
+		require.ErrorIs(t, fault, context.Canceled)
+	}
+	status, fault := asFault(loyalty.ErrInternal.Because(errors.New("a fault")))
+	require.Equal(t, http.StatusInternalServerError, status)
+	require.Equal(t, loyalty.ErrInternal.Code, fault.Code)
+	status, fault = asFault(loyalty.ErrInternal.Because(errors.Join(loyalty.ErrOutcomeUnknown, context.Canceled)))
+	require.Equal(t, http.StatusServiceUnavailable, status)
+	require.Equal(t, loyalty.ErrUnconfirmed.Code, fault.Code, "it may have happened")
+}

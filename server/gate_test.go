@@ -16,6 +16,7 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/administration"
 	"github.com/loyalty-platform/loyalty/i18n"
 	"github.com/loyalty-platform/loyalty/server/contract"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 	"github.com/loyalty-platform/loyalty/server/loyalty/statistics"
@@ -91,7 +92,7 @@ func TestTurnsComeBeforeBodies(t *testing.T) {
 	require.NoError(t, err)
 	taking := map[string]*operation{}
 	for _, o := range s.operations {
-		if o.turns != nil {
+		if o.turns != nil && o.body != nil {
 			taking[o.route.Operation.OperationID] = o
 		}
 	}
@@ -136,6 +137,24 @@ func TestTurnsComeBeforeBodies(t *testing.T) {
 			*turns, o.light = open, light
 		}
 	}
+}
+
+// TestStatementsTakeTurns: a customer's lots are as many as were earned. 16 callers who asked
+// for 50,000 of them as of an instant took a gigabyte, and had events wait for half a second.
+func TestStatementsTakeTurns(t *testing.T) {
+	documents, err := contract.Documents()
+	require.NoError(t, err)
+	s := &Server{}
+	s.operations, err = operationsOf(documents)
+	require.NoError(t, err)
+	require.NoError(t, s.useGates())
+	o := s.operations[routeKey{http.MethodGet, "/customers/:customer_id/points"}]
+	now, past := s.turns(&request{operation: o}), s.turns(&request{operation: o, query: []list.Pair{{Name: "as_of", Value: "2026-01-01T00:00:00Z"}}})
+	require.NotNil(t, now)
+	require.Equal(t, lightAtOnce(), cap(now.slots))
+	require.NotNil(t, past)
+	require.Equal(t, previewsAtOnce(), cap(past.slots))
+	require.NotSame(t, s.operations[routeKey{http.MethodPost, "/events/preview"}].light, now, "a till's preview does not wait for statements")
 }
 
 // unchanging is a programme that stays as it is.

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -45,6 +46,12 @@ func (r *request) fields() map[string]list.Field {
 		return nil
 	}
 	return r.operation.fields
+}
+
+// asksForPast says that a customer's figures are asked for as of an instant: they are folded
+// from all that was ever recorded of the customer.
+func (r *request) asksForPast() bool {
+	return slices.ContainsFunc(r.query, func(p list.Pair) bool { return p.Name == "as_of" })
 }
 
 type requestKey struct{}

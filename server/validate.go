@@ -39,7 +39,7 @@ func (s *Server) turns(r *request) *gate {
 		return nil
 	case r.operation.turns == nil && len(r.body) > largeBody:
 		return s.large
-	case r.operation.light != nil && len(r.body) <= lightBody:
+	case r.operation.light != nil && len(r.body) <= lightBody && !r.asksForPast():
 		return r.operation.light
 	}
 	return r.operation.turns
