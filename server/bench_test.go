@@ -120,6 +120,7 @@ func benchServer(b *testing.B) (*server.Server, signing.Credential) {
 		Logger: slog.New(slog.NewJSONHandler(io.Discard, nil)),
 	})
 	require.NoError(b, err)
+	b.Cleanup(func() { s.Close(context.Background()) })
 	return s, signing.Credential{KeyID: done.Value.ID, Secret: done.Value.Secrets[0].Value}
 }
 

@@ -33,11 +33,12 @@ type failureLog struct {
 	clock  func() time.Time
 	names  map[string]bool // that the documents have; see masked
 
-	lock      sync.Mutex
-	waiting   []loyalty.FailedRequest
-	scheduled bool
-	dropped   int64                       // since the start
-	refused   map[loyalty.RefusedAs]int64 // events, not counted in the database yet
+	lock    sync.Mutex
+	waiting []loyalty.FailedRequest
+	timer   *time.Timer // that has been set; nil: none
+	ended   bool
+	dropped int64                       // since the start
+	refused map[loyalty.RefusedAs]int64 // events, not counted in the database yet
 
 	flushing  sync.Mutex // the rest belongs to who holds it
 	tries     int        // that failed since one was good
@@ -68,16 +69,32 @@ func (l *failureLog) add(f loyalty.FailedRequest) {
 
 // schedule has what waits written later. The lock is held.
 func (l *failureLog) schedule(after time.Duration) {
-	if l.scheduled {
+	if l.timer != nil || l.ended {
 		return
 	}
-	l.scheduled = true
-	time.AfterFunc(after, func() {
+	l.timer = time.AfterFunc(after, func() {
+		l.flushing.Lock()
+		defer l.flushing.Unlock()
 		l.lock.Lock()
-		l.scheduled = false
+		l.timer = nil
+		ended := l.ended
 		l.lock.Unlock()
-		l.flush(context.Background())
+		if !ended {
+			l.write(context.Background())
+		}
 	})
+}
+
+// close writes what waits, once, and waits for a batch that is under way: nothing is
+// written after it.
+func (l *failureLog) close(ctx context.Context) {
+	l.lock.Lock()
+	l.ended = true
+	if l.timer != nil {
+		l.timer.Stop()
+	}
+	l.lock.Unlock()
+	l.flush(ctx)
 }
 
 // flush writes what waits. What the database does not take is tried again for a
@@ -85,6 +102,11 @@ func (l *failureLog) schedule(after time.Duration) {
 func (l *failureLog) flush(ctx context.Context) {
 	l.flushing.Lock()
 	defer l.flushing.Unlock()
+	l.write(ctx)
+}
+
+// write is flush for who holds flushing.
+func (l *failureLog) write(ctx context.Context) {
 	l.lock.Lock()
 	batch, dropped := l.waiting, l.dropped
 	l.waiting = nil

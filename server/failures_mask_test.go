@@ -55,7 +55,7 @@ func FuzzMasked(f *testing.F) {
 // TestFailureLogIsBounded: a flood costs what waits, what anybody can send has half
 // of the room, and what the database does not take is given up in the end.
 func TestFailureLogIsBounded(t *testing.T) {
-	l := &failureLog{logger: slog.New(slog.NewTextHandler(io.Discard, nil)), clock: time.Now, scheduled: true} // nothing is written by itself
+	l := &failureLog{logger: slog.New(slog.NewTextHandler(io.Discard, nil)), clock: time.Now, ended: true} // nothing is written by itself
 	for range 10 * failuresWaiting {
 		l.add(loyalty.FailedRequest{})
 	}
@@ -75,4 +75,19 @@ func TestFailureLogIsBounded(t *testing.T) {
 	l.again(l.waiting, errors.New("away"))
 	require.Empty(t, l.waiting)
 	l.flush(context.Background()) // nothing to write, so nobody is asked
+}
+
+// TestFailureLogCloses: after it was closed nothing is written later, so that the store can be
+// closed.
+func TestFailureLogCloses(t *testing.T) {
+	l := &failureLog{logger: slog.New(slog.NewTextHandler(io.Discard, nil)), clock: time.Now}
+	l.lock.Lock()
+	l.schedule(time.Hour)
+	l.lock.Unlock()
+	require.NotNil(t, l.timer)
+	l.close(t.Context())
+	require.False(t, l.timer.Stop(), "it was stopped")
+	l.timer = nil
+	l.add(loyalty.FailedRequest{})
+	require.Nil(t, l.timer)
 }

@@ -105,6 +105,7 @@ func openOn(t *testing.T, url string, adjust ...func(*server.Options)) *house {
 	}
 	h.server, err = server.New(o)
 	require.NoError(t, err)
+	t.Cleanup(func() { h.server.Close(context.Background()) })
 	listening := httptest.NewServer(h.server)
 	t.Cleanup(listening.Close)
 	h.url = listening.URL

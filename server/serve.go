@@ -88,8 +88,15 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration)
 	for _, d := range doors {
 		err = errors.Join(err, d.close(last, grace))
 	}
-	s.failures.flush(last)
+	s.Close(last)
 	return err
+}
+
+// Close ends streams and writes the failed requests that wait. Serve closes the server by
+// itself; who uses it as a handler only closes it after the last request, and before the store.
+func (s *Server) Close(ctx context.Context) {
+	s.stop()
+	s.failures.close(ctx)
 }
 
 // door is a listener and what answers on it.
