@@ -61,7 +61,7 @@ var special = map[string]request{
 	"getKey": ownKey, "updateKey": ownKey, "rotateKey": ownKey, "revokeKey": ownKey,
 	"getUser": ownUser, "updateUser": ownUser, "disableUser": ownUser, "inviteUser": ownUser, "resetSecondFactor": ownUser,
 	"createUser": ownNames(`"login":"`), "endSession": ownSession,
-	"getWebhook": ownWebhook, "updateWebhook": ownWebhook, "testWebhook": ownWebhook, "rotateWebhook": ownWebhook, "pauseWebhook": ownWebhook, "resumeWebhook": ownWebhook,
+	"getWebhook": ownWebhook, "getWebhookAttempts": ownWebhook, "updateWebhook": ownWebhook, "testWebhook": ownWebhook, "rotateWebhook": ownWebhook, "pauseWebhook": ownWebhook, "resumeWebhook": ownWebhook,
 	"getImport": ownImport, "addImportFile": ownImport, "checkImport": ownImport, "applyImport": ownReadyImport, "reconcileImport": ownDoneImport, "listImportFindings": ownImport,
 	"replayWebhook": ownWebhook, "listDeliveries": ownWebhook, "retryDeliveries": ownWebhook, "getDelivery": ownWebhook, "retryDelivery": ownWebhook,
 	"claimReward": ofFresh, "enterContest": ofFresh, "spinPrizeWheel": ofFresh, "claimOffer": ofFresh,

@@ -4801,6 +4801,23 @@ type WebhookAnswer struct {
 	Data Webhook `json:"data"`
 }
 
+// WebhookAttempts What became of the attempts to deliver.
+type WebhookAttempts struct {
+	// At When they were counted.
+	//
+	// Example: 2026-03-01T09:31:12.000Z
+	At externalRef0.Instant `json:"at"`
+
+	// Minutes The minutes, the oldest first: 60, or fewer where there were too many attempts to look at all of them.
+	Minutes []WebhookMinute `json:"minutes"`
+}
+
+// WebhookAttemptsAnswer The attempts of a webhook.
+type WebhookAttemptsAnswer struct {
+	// Data What became of the attempts to deliver.
+	Data WebhookAttempts `json:"data"`
+}
+
 // WebhookBacklog What has not arrived.
 type WebhookBacklog struct {
 	// Behind Events that were not looked at yet.
@@ -5080,6 +5097,39 @@ type WebhookMessage_Customer struct {
 	//
 	// Example: member-1001
 	ID string `json:"id"`
+}
+
+// WebhookMinute The attempts that were made within one minute.
+type WebhookMinute struct {
+	// At When it began.
+	//
+	// Example: 2026-03-01T09:30:00.000Z
+	At externalRef0.Instant `json:"at"`
+
+	// Delivered How many were answered with a status from 200 to 299.
+	//
+	// Example: 118
+	Delivered int64 `json:"delivered"`
+
+	// Median Half of the answers took no longer, in seconds; absent where there was none.
+	//
+	// Example: 0.042
+	Median *float64 `json:"median,omitempty"`
+
+	// P95 95 of 100 answers took no longer, in seconds; absent where there was none.
+	//
+	// Example: 0.21
+	P95 *float64 `json:"p95,omitempty"`
+
+	// Refused How many were answered with another status.
+	//
+	// Example: 2
+	Refused int64 `json:"refused"`
+
+	// Unanswered How many were not answered.
+	//
+	// Example: 1
+	Unanswered int64 `json:"unanswered"`
 }
 
 // WebhookReplay Which events are sent again.
@@ -6002,6 +6052,9 @@ type ServerInterface interface {
 	// UpdateWebhook Change a webhook
 	// (POST /admin/webhooks/{webhook_id})
 	UpdateWebhook(c *gin.Context, webhookID WebhookID, params UpdateWebhookParams)
+	// GetWebhookAttempts Count the attempts of the last hour
+	// (GET /admin/webhooks/{webhook_id}/attempts)
+	GetWebhookAttempts(c *gin.Context, webhookID WebhookID)
 	// ListDeliveries List the deliveries of a webhook
 	// (GET /admin/webhooks/{webhook_id}/deliveries)
 	ListDeliveries(c *gin.Context, webhookID WebhookID, params ListDeliveriesParams)
@@ -7836,6 +7889,31 @@ func (siw *ServerInterfaceWrapper) UpdateWebhook(c *gin.Context) {
 	siw.Handler.UpdateWebhook(c, webhookID, params)
 }
 
+// GetWebhookAttempts operation middleware
+func (siw *ServerInterfaceWrapper) GetWebhookAttempts(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "webhook_id" -------------
+	var webhookID WebhookID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "webhook_id", c.Param("webhook_id"), &webhookID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter webhook_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetWebhookAttempts(c, webhookID)
+}
+
 // ListDeliveries operation middleware
 func (siw *ServerInterfaceWrapper) ListDeliveries(c *gin.Context) {
 
@@ -8346,6 +8424,7 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.POST(options.BaseURL+"/admin/webhooks", wrapper.CreateWebhook)
 	router.GET(options.BaseURL+"/admin/webhooks/:webhook_id", wrapper.GetWebhook)
 	router.POST(options.BaseURL+"/admin/webhooks/:webhook_id", wrapper.UpdateWebhook)
+	router.GET(options.BaseURL+"/admin/webhooks/:webhook_id/attempts", wrapper.GetWebhookAttempts)
 	router.GET(options.BaseURL+"/admin/webhooks/:webhook_id/deliveries", wrapper.ListDeliveries)
 	router.POST(options.BaseURL+"/admin/webhooks/:webhook_id/deliveries/-/retry", wrapper.RetryDeliveries)
 	router.GET(options.BaseURL+"/admin/webhooks/:webhook_id/deliveries/:delivery", wrapper.GetDelivery)
@@ -9566,6 +9645,28 @@ func (response UpdateWebhook200JSONResponse) VisitUpdateWebhookResponse(w http.R
 	return err
 }
 
+type GetWebhookAttemptsRequestObject struct {
+	WebhookID WebhookID `json:"webhook_id"`
+}
+
+type GetWebhookAttemptsResponseObject interface {
+	VisitGetWebhookAttemptsResponse(w http.ResponseWriter) error
+}
+
+type GetWebhookAttempts200JSONResponse WebhookAttemptsAnswer
+
+func (response GetWebhookAttempts200JSONResponse) VisitGetWebhookAttemptsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListDeliveriesRequestObject struct {
 	WebhookID WebhookID `json:"webhook_id"`
 	Params    ListDeliveriesParams
@@ -9918,6 +10019,9 @@ type StrictServerInterface interface {
 	// UpdateWebhook Change a webhook
 	// (POST /admin/webhooks/{webhook_id})
 	UpdateWebhook(ctx context.Context, request UpdateWebhookRequestObject) (UpdateWebhookResponseObject, error)
+	// GetWebhookAttempts Count the attempts of the last hour
+	// (GET /admin/webhooks/{webhook_id}/attempts)
+	GetWebhookAttempts(ctx context.Context, request GetWebhookAttemptsRequestObject) (GetWebhookAttemptsResponseObject, error)
 	// ListDeliveries List the deliveries of a webhook
 	// (GET /admin/webhooks/{webhook_id}/deliveries)
 	ListDeliveries(ctx context.Context, request ListDeliveriesRequestObject) (ListDeliveriesResponseObject, error)
@@ -11601,6 +11705,32 @@ func (sh *strictHandler) UpdateWebhook(ctx *gin.Context, webhookID WebhookID, pa
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(UpdateWebhookResponseObject); ok {
 		if err := validResponse.VisitUpdateWebhookResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetWebhookAttempts operation middleware
+func (sh *strictHandler) GetWebhookAttempts(ctx *gin.Context, webhookID WebhookID) {
+	var request GetWebhookAttemptsRequestObject
+
+	request.WebhookID = webhookID
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetWebhookAttempts(ctx, request.(GetWebhookAttemptsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetWebhookAttempts")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetWebhookAttemptsResponseObject); ok {
+		if err := validResponse.VisitGetWebhookAttemptsResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

@@ -159,6 +159,25 @@ type Attempt struct {
 	Answer   []byte // the beginning of what was answered; the store keeps it sealed
 }
 
+// AttemptOutcome is what became of an attempt.
+type AttemptOutcome int
+
+// The outcomes of an attempt.
+const (
+	AttemptDelivered  AttemptOutcome = 1 // a status from 200 to 299
+	AttemptRefused    AttemptOutcome = 2 // any other
+	AttemptUnanswered AttemptOutcome = 3
+)
+
+// AttemptCount is how many attempts began within one minute, came out the same and took as
+// long, to two digits.
+type AttemptCount struct {
+	Minute  time.Time
+	Outcome AttemptOutcome
+	Took    time.Duration
+	Count   int64
+}
+
 // DeliveryQuery selects deliveries of a webhook, the newest first. Fields: state, type,
 // customer (ids), created_at.
 type DeliveryQuery struct {
@@ -260,6 +279,9 @@ type WebhookReader interface {
 	// Delivery reads one with its attempts, the newest first. It fails with
 	// ErrDeliveryNotFound.
 	Delivery(ctx context.Context, webhook ID, number int64) (Delivery, []Attempt, error)
+	// Attempts counts the attempts of a webhook from an instant on, among the newest so many
+	// of all webhooks: since is from when on these are all. It fails with ErrWebhookNotFound.
+	Attempts(ctx context.Context, webhook ID, from time.Time, most int) (counts []AttemptCount, since time.Time, err error)
 	// EventsAt reads the events at some numbers of the tail.
 	EventsAt(ctx context.Context, numbers []int64, postings bool) (FeedPart, error)
 	// CustomersByID reads customers with their figures.

@@ -230,3 +230,16 @@ func (b *browsed) operation() {
 	assert.NotEqual(b.t, before, last())
 	b.until("!document.querySelector('main .failure')")
 }
+
+// attempted sends a test to the webhook that is shown, and looks at what became of it.
+func (b *browsed) attempted() {
+	b.t.Helper()
+	b.until("document.querySelector('main').innerText.includes('No attempts in the last hour.')")
+	b.text("Send a test")
+	path := strings.TrimPrefix(evaluate[string](b, "location.hash"), "#/webhooks")
+	require.Eventually(b.t, func() bool { return strings.Contains(b.api("/admin/webhooks"+path+"/attempts"), `"unanswered":1`) }, patience, 100*time.Millisecond)
+	b.open("/webhooks")
+	b.open("/webhooks" + path)
+	b.until("[...document.querySelectorAll('main figcaption')].some((e) => e.textContent === 'Attempts in the last hour, by minute')")
+	b.until("document.querySelectorAll('main figure canvas').length === 2")
+}

@@ -301,6 +301,7 @@ func (b *browsed) deeds() {
 	b.until("document.querySelector('main a[href^=\"#/webhooks/\"]')")
 	evaluate[bool](b, "document.querySelector('main a[href^=\"#/webhooks/\"]').click(), true")
 	b.until("document.querySelector('main .cards') && !document.querySelector('main .loading')")
+	b.attempted()
 	b.text("Pause")
 	b.until("[...document.querySelectorAll('main button')].some((e) => e.textContent.includes('Resume'))")
 	assert.Contains(b.t, b.api("/admin/webhooks"), `"state":"paused"`)

@@ -69,9 +69,12 @@ export const time = (iso) => (iso ? format(iso, { dateStyle: 'medium', timeStyle
 export const day = (iso) => (iso ? format(iso, { dateStyle: 'medium' }) : '–')
 export const clock = (iso) => format(iso, { timeStyle: 'medium' })
 
-// tick names a day or a month (seconds, its beginning in UTC) under a picture, by how many seconds lie between two of them.
+// tick names a minute, a day or a month (seconds, its beginning) under a picture, by how many seconds lie between two of them:
+// days and months are those of UTC, a minute is what a clock in the programme's zone shows.
 export const tick = (at, step) =>
-  writer(Intl.DateTimeFormat, lang.now, { timeZone: 'UTC', month: 'short', ...(step < 28 * 86400 ? { day: 'numeric' } : { year: 'numeric' }) }).format(at * 1000)
+  step < 86400
+    ? writer(Intl.DateTimeFormat, lang.now, { timeZone: zone, timeStyle: 'short' }).format(at * 1000)
+    : writer(Intl.DateTimeFormat, lang.now, { timeZone: 'UTC', month: 'short', ...(step < 28 * 86400 ? { day: 'numeric' } : { year: 'numeric' }) }).format(at * 1000)
 export const zoneName = () => zone || Intl.DateTimeFormat().resolvedOptions().timeZone
 
 // momentOf takes an instant or a day apart for a form: a day means its beginning in UTC, and has no time.

@@ -2,9 +2,9 @@
 import { html, useEffect, useRef } from '../ui.js'
 import { t, number, tick } from '../words.js'
 
-// Chart draws rows {at (seconds), values}; series are {label}. Days and months stand at their
-// beginning in UTC, whatever the browser's zone is.
-export function Chart({ rows, series, title, height = 220, kind = 'lines', first = (r) => r.label }) {
+// Chart draws rows {at (seconds), values}; series are {label}; figures have so many digits. Days
+// and months stand at their beginning in UTC, whatever the browser's zone is.
+export function Chart({ rows, series, title, height = 220, kind = 'lines', digits = 0, first = (r) => r.label }) {
   const box = useRef()
   useEffect(() => {
     let plot
@@ -25,9 +25,9 @@ export function Chart({ rows, series, title, height = 220, kind = 'lines', first
           cursor: { y: false },
           tzDate: (/** @type {number} */ at) => UPlot.tzDate(new Date(at * 1000), 'UTC'),
           scales: bars ? { x: { range: (_, from, to) => [from - apart / 2, to + apart / 2] } } : {}, // the first bar and the last are whole
-          axes: [{ ...axis, space: 76, values: (_, all, __, ___, step) => all.map((at) => tick(at, step)) }, { ...axis, size: 64, values: (_, all) => all.map((v) => number(v)) }],
+          axes: [{ ...axis, space: 76, values: (_, all, __, ___, step) => all.map((at) => tick(at, step)) }, { ...axis, size: 64, values: (_, all) => all.map((v) => number(v, digits)) }],
           series: [{ label: t('time'), value: (_, at) => (at == null ? '–' : tick(at, apart)) }, ...series.map((s, i) => ({
-            label: s.label, value: (_, v) => number(v), stroke: palette[i % palette.length], width: s.faint ? 1.5 : 2, dash: s.faint ? [5, 4] : undefined,
+            label: s.label, value: (_, v) => number(v, digits), stroke: palette[i % palette.length], width: s.faint ? 1.5 : 2, dash: s.faint ? [5, 4] : undefined,
             fill: bars ? palette[i % palette.length] + '99' : undefined, paths: bars ? UPlot.paths.bars({ size: [0.7, 60] }) : undefined, points: { show: false },
           }))],
         },
@@ -48,7 +48,7 @@ export function Chart({ rows, series, title, height = 220, kind = 'lines', first
     <div ref=${box} class="chart" aria-hidden="true"></div>
     <details class="data"><summary>${t('chart.table')}</summary>
       <div class="scroll" tabindex="0" role="group" aria-label=${t('chart.table')}><table><thead><tr><td></td>${series.map((s) => html`<th scope="col" class="right">${s.label}</th>`)}</tr></thead>
-      <tbody>${rows.map((r) => html`<tr><th scope="row">${first(r)}</th>${r.values.map((v) => html`<td class="right">${number(v)}</td>`)}</tr>`)}</tbody></table></div>
+      <tbody>${rows.map((r) => html`<tr><th scope="row">${first(r)}</th>${r.values.map((v) => html`<td class="right">${number(v, digits)}</td>`)}</tr>`)}</tbody></table></div>
     </details>
   </figure>`
 }

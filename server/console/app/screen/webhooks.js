@@ -7,6 +7,7 @@ import { useLoad } from '../load.js'
 import { Loaded, Title, Failure, Empty } from '../part/state.js'
 import { Table } from '../part/table.js'
 import { Badge, Card } from '../part/figures.js'
+import { Attempts } from '../part/attempts.js'
 import { sure, openDialog } from '../part/dialog.js'
 import { tell } from '../part/toast.js'
 
@@ -51,6 +52,7 @@ function One({ name, place }) {
   const hook = useLoad(() => get(path), [name])
   const deliveries = useLoad(() => get(path + '/deliveries', { limit: 50, cursor, offset, state }), [name, cursor, state])
   const [wrong, fail] = useState(null)
+  const [turn, next] = useState(0)
   const act = async (what, body = {}, ask) => {
     if (ask && !(await sure(ask, name, true))) return
     try {
@@ -60,6 +62,7 @@ function One({ name, place }) {
       tell(t('done'))
       hook.again()
       deliveries.again()
+      next(turn + 1)
     } catch (error) {
       fail(error)
     }
@@ -90,6 +93,7 @@ function One({ name, place }) {
     ${wrong && html`<${Failure} error=${wrong} />`}
     <p><code>${w.url}</code> ${w.types.map((x) => html`<span class="badge">${x}</span> `)}</p>
     <div class="cards">${['waiting', 'dead', 'behind'].map((f) => html`<${Card} label=${t('webhook.' + f)} value=${number(w.backlog[f])} note=${f === 'waiting' && w.backlog.oldest_at && t('webhook.oldest', { at: time(w.backlog.oldest_at) })} />`)}<${Card} label=${t('webhook.success')} value=${time(w.health.last_success_at)} note=${w.health.failing_since && t('webhook.failing', { at: time(w.health.failing_since) })} /></div>`}</${Loaded}>
+    ${can('getWebhookAttempts') && html`<${Attempts} path=${path} turn=${turn} />`}
     ${can('replayWebhook') && html`<form class="filters" onSubmit=${replay}><label>${t('from')}<input type="date" name="from" required /></label><label>${t('to')}<input type="date" name="to" required /></label><button>${t('webhook.replay')}</button></form>`}
     <div class="tabs">${['', 'waiting', 'sent', 'dead', 'skipped'].map((s) => html`<button aria-pressed=${(state || '') === s} onClick=${() => filter({ state: s })}>${s || t('all')}</button>`)}</div>
     <${Loaded} of=${deliveries}>${(d) => html`<${Table} answer=${d} columns=${columns} name="deliveries" />`}</${Loaded}>`
