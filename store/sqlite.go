@@ -43,6 +43,9 @@ type sqliteEngine struct {
 // busyTimeout is how long, in milliseconds, another process's write is waited for.
 const busyTimeout = 5000
 
+// busyPause is how long something that SQLite does not wait for by itself rests between two tries.
+const busyPause = 10 * time.Millisecond
+
 // pragmas are set on each connection and read back once: a misspelt or
 // unsupported one is silently ignored by SQLite.
 var pragmas = []struct{ name, value, want string }{
@@ -107,7 +110,7 @@ func (e *sqliteEngine) openCopy(s *database) (err error) {
 // connect checks both kinds of connection and puts GORM over them.
 func (e *sqliteEngine) connect(ctx context.Context, s *database) error {
 	for _, db := range []*sql.DB{e.writer, e.readers} {
-		if err := checkPragmas(ctx, db); err != nil {
+		if err := whileBusy(ctx, func() error { return checkPragmas(ctx, db) }); err != nil {
 			return err
 		}
 	}
@@ -117,6 +120,24 @@ func (e *sqliteEngine) connect(ctx context.Context, s *database) error {
 	}
 	s.read, err = gorm.Open(sqliteDialector(e.readers), gormConfig())
 	return err
+}
+
+// whileBusy tries something again for as long as a write of another process is waited for.
+// A process that opens a file gets SQLITE_BUSY at once, whatever its busy_timeout, while
+// another one switches it to WAL or closes it as the last: there SQLite waits for nobody.
+func whileBusy(ctx context.Context, try func() error) error {
+	late := time.Now().Add(busyTimeout * time.Millisecond)
+	for {
+		err := try()
+		if sqliteCode(err) != sqlite3.SQLITE_BUSY || time.Now().After(late) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(busyPause):
+		}
+	}
 }
 
 // sqliteFile finds the file and makes it, readable by its owner only.

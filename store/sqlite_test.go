@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
@@ -44,6 +45,25 @@ func TestConnectionsAreSet(t *testing.T) {
 	require.NoError(t, checkPragmas(context.Background(), e.writer))
 	require.NoError(t, checkPragmas(context.Background(), e.readers))
 	require.ErrorContains(t, s.write.Exec(`REPLACE INTO events SELECT * FROM events`).Error, "append-only")
+}
+
+// Programs that open an empty file at the same moment all open it: SQLite does not wait
+// by itself for one that switches it to WAL, or closes it as the last.
+func TestOpenedAtOnce(t *testing.T) {
+	for range 30 {
+		url := "sqlite:" + filepath.Join(t.TempDir(), "loyalty.db")
+		var all errgroup.Group
+		for range 4 {
+			all.Go(func() error {
+				s, err := Open(context.Background(), Options{URL: url})
+				if err != nil {
+					return err
+				}
+				return s.Close()
+			})
+		}
+		require.NoError(t, all.Wait())
+	}
 }
 
 func TestPragmaThatCannotBeSet(t *testing.T) {

@@ -115,6 +115,9 @@ func TestTwoFirstStarts(t *testing.T) {
 		wait.Go(func() { all[i] = serve(t, dir, nil) })
 	}
 	wait.Wait()
+	if t.Failed() {
+		return // one of them did not start, and has said why
+	}
 	shown := 0
 	for _, s := range all {
 		becomesReady(t, s, &caller{}) // a start that is interrupted fails
