@@ -1,6 +1,9 @@
 package signing
 
-import "strings"
+import (
+	"encoding/binary"
+	"strings"
+)
 
 // maxAuthorization is the greatest length of the Authorization header in octets.
 const maxAuthorization = 4 << 10
@@ -66,22 +69,13 @@ func decodeLower(dst *[32]byte, s string) bool {
 	if len(s) != 2*len(dst) {
 		return all(s, lowerHex)
 	}
-	bad := byte(0)
-	for i := range dst {
-		hi, lo := nibble[s[2*i]], nibble[s[2*i+1]]
-		bad |= hi | lo
-		dst[i] = hi<<4 | lo
+	var bad uint64
+	for i := 0; i < len(dst); i += 4 {
+		values, wrong := hexTo(binary.LittleEndian.Uint64([]byte(s[2*i : 2*i+8])))
+		bad |= wrong
+		word := (values<<4 | values>>8) & 0x00ff00ff00ff00ff
+		word = (word | word>>8) & 0x0000ffff0000ffff
+		binary.LittleEndian.PutUint32(dst[i:i+4], uint32(word|word>>16))
 	}
-	return bad < 16
+	return bad == 0
 }
-
-// nibble has the value of a lower-case hex digit, and 255 for all else.
-var nibble = func() (t [256]byte) {
-	for c := range t {
-		t[c] = 255
-		if class[c]&lowerHex != 0 {
-			t[c], _ = unhex(byte(c))
-		}
-	}
-	return t
-}()

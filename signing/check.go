@@ -30,6 +30,10 @@ func (v *Verifier) checkSize(w *work) error {
 			return &RequestError{v.scheme.AuthHeader, "is longer than 4 KiB"}
 		}
 	}
+	if v.targets.has(w.in.Target) {
+		w.path, w.query, w.hasQuery, w.plain = w.in.Target, "", false, true
+		return nil
+	}
 	return w.checkTarget()
 }
 
@@ -71,8 +75,7 @@ func (v *Verifier) checkDate(w *work) (time.Time, error) {
 	if !ok {
 		return time.Time{}, malformed("%s must be YYYYMMDDTHHMMSSZ, an HTTP date, or ISO 8601 with an offset", v.scheme.DateHeader)
 	}
-	w.stamp = date
-	w.setDate(date)
+	w.date = date
 	if w.auth.day != string(w.date[:8]) {
 		return at, &Error{Code: CodeScope, Reason: v.scheme.AuthHeader + ": the day in Credential must be that of " + v.scheme.DateHeader}
 	}

@@ -111,10 +111,11 @@ func (d *stamp) time() (time.Time, bool) {
 
 func two(tens, ones byte) int { return int(tens-'0')*10 + int(ones-'0') }
 
-// setDate writes the condensed form.
-func (w *work) setDate(d stamp) {
-	copy(w.date[:8], d[:8])
-	w.date[8] = 'T'
-	copy(w.date[9:15], d[8:])
-	w.date[15] = 'Z'
+// condensed gives the condensed form.
+func (d *stamp) condensed() (form [len(condensed)]byte) {
+	copy(form[:8], d[:8])
+	form[8] = 'T'
+	copy(form[9:15], d[8:])
+	form[15] = 'Z'
+	return form
 }

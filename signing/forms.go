@@ -2,6 +2,7 @@ package signing
 
 import (
 	"crypto/sha256"
+	"hash"
 	"strings"
 	"sync"
 )
@@ -18,10 +19,11 @@ type work struct {
 	hasQuery              bool
 	auth                  authorization
 	date                  [len(condensed)]byte
-	stamp                 stamp
 	shape                 *shape // of the header, where it is known; nil: it is read
+	plain                 bool   // the target is known: nothing in its path is to be cleaned, and there is no query
 	want                  [32]byte
-	names                 []string   // signed header names, sorted
+	names                 []string   // signed header names, sorted; of a shape that is known, its own, which are not written to
+	read                  []string   // memory of those that are read
 	values                [][]string // what the request carries under each
 	signed                string     // the same, joined
 	host, length          [1]string  // put back among the headers
@@ -33,6 +35,8 @@ type work struct {
 	method string
 	body   [sha256.Size]byte
 	sum    []byte
+	mac    hash.Hash // of the key that was used last
+	macOf  *signingKey
 	keys   []triedKey
 	cold   int // keys derived, not found in the cache
 }
@@ -41,11 +45,11 @@ var workPool = sync.Pool{New: func() any { return new(work) }}
 
 // release gives the memory back without holding on to the request.
 func (w *work) release() {
-	clear(w.names)
+	clear(w.read)
 	clear(w.values)
 	clear(w.keys)
-	w.names, w.values, w.keys, w.cold = w.names[:0], w.values[:0], w.keys[:0], 0
-	w.in, w.auth, w.authorizations, w.dates, w.shape = Incoming{}, authorization{}, nil, nil, nil
+	w.names, w.read, w.values, w.keys, w.cold = nil, w.read[:0], w.values[:0], w.keys[:0], 0
+	w.in, w.auth, w.authorizations, w.dates, w.shape, w.plain = Incoming{}, authorization{}, nil, nil, nil, false
 	w.path, w.query, w.signed, w.method, w.host[0] = "", "", "", "", ""
 	if cap(w.arena) > 64<<10 || cap(w.params) > 64 {
 		w.arena, w.params = nil, nil
@@ -61,7 +65,11 @@ func (w *work) hashBody() {
 
 // first writes the form that most requests match: the path as sent, the query by name, blanks collapsed.
 func (w *work) first() {
-	w.start(cleanPath(w.path))
+	path := w.path
+	if !w.plain {
+		path = cleanPath(path)
+	}
+	w.start(path)
 	w.canon = append(w.textQuery(w.canon), '\n')
 	w.canon = w.appendHeaders(w.canon, w.in.Host, false)
 	w.finish()

@@ -39,9 +39,10 @@ func (w *work) readNames() bool {
 		if i == start {
 			return false
 		}
-		w.names = append(w.names, list[start:i])
+		w.read = append(w.read, list[start:i])
 		start = i + 1
 	}
+	w.names = w.read
 	return true
 }
 
@@ -176,7 +177,13 @@ func appendCollapsed(dst []byte, value string, keepQuoted bool) []byte {
 
 // hasRun tells whether there are two blanks in a row.
 func hasRun(s string) bool {
-	return strings.Contains(s, "  ")
+	for at := strings.IndexByte(s, ' '); at >= 0; {
+		s = s[at+1:]
+		if at = strings.IndexByte(s, ' '); at == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // trim removes blanks and tabs around a header value.

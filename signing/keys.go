@@ -89,3 +89,16 @@ func (k *signingKey) sign(dst, text []byte) []byte {
 	k.macs.Put(mac)
 	return dst
 }
+
+// sumOf sets the signature of the string to sign. The HMAC stays with the work, which mostly is of the same key next time.
+func (k *signingKey) sumOf(w *work) {
+	if w.macOf != k {
+		if w.macOf != nil {
+			w.macOf.macs.Put(w.mac)
+		}
+		w.macOf, w.mac = k, k.macs.Get().(hash.Hash)
+	}
+	w.mac.Reset()
+	w.mac.Write(w.text)
+	w.sum = w.mac.Sum(w.sum[:0])
+}

@@ -1,7 +1,7 @@
 package signing
 
 import (
-	"fmt"
+	"encoding/binary"
 	"slices"
 )
 
@@ -56,22 +56,35 @@ func all(s string, of uint16) bool {
 	return of != 0
 }
 
-// hexPairs has the two digits of each octet, in lower case.
-var hexPairs = func() (t [256][2]byte) {
-	for c := range t {
-		t[c] = [2]byte([]byte(fmt.Sprintf("%02x", c)))
-	}
-	return t
-}()
+// Hex is written and read eight digits at a time, a digit in each octet of a word.
+const (
+	ones    = 0x0101010101010101
+	zeros   = ones * '0'
+	nibbles = ones * 15
+)
+
+// hexOf turns eight values below 16 into digits: those above 9 lie 'a'-'9'-1 further on.
+func hexOf(values uint64) uint64 {
+	return values + zeros + (values+6*ones)>>4&ones*('a'-'9'-1)
+}
+
+// hexTo turns eight digits in lower case into their values; wrong has a bit where an octet is none: its value is not below
+// 16, or is not written by that octet.
+func hexTo(digits uint64) (values, wrong uint64) {
+	values = digits&nibbles + digits>>6&ones*9
+	return values, values&^nibbles | hexOf(values&nibbles) ^ digits
+}
 
 // appendHex appends a hash in lower-case hex.
 func appendHex(dst []byte, hash *[32]byte) []byte {
 	n := len(dst)
 	dst = slices.Grow(dst, 2*len(hash))[:n+2*len(hash)]
 	out := (*[64]byte)(dst[n:])
-	for i, c := range hash {
-		pair := &hexPairs[c]
-		out[2*i], out[2*i+1] = pair[0], pair[1]
+	for i := 0; i < len(hash); i += 4 {
+		word := uint64(binary.LittleEndian.Uint32(hash[i : i+4]))
+		word = (word | word<<16) & 0x0000ffff0000ffff
+		word = (word | word<<8) & 0x00ff00ff00ff00ff // an octet in each pair
+		binary.LittleEndian.PutUint64(out[2*i:2*i+8], hexOf((word>>4|word<<8)&nibbles))
 	}
 	return dst
 }

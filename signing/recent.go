@@ -1,6 +1,8 @@
 package signing
 
 import (
+	"encoding/binary"
+	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,18 +14,40 @@ import (
 // request that was refused.
 
 const (
-	manyShapes   = 1024 // kept in each of the two generations
-	longestShape = 512  // octets of a header that is kept
-	signatureLen = 64
+	manyShapes    = 1024 // kept in each of the two generations
+	manyPlaces    = 64
+	longestShape  = 512 // octets of a header that is kept
+	longestTarget = 64  // and of a target
+	signatureLen  = 64
 )
 
 // shape is an Authorization header without its signature, read and checked.
 type shape struct {
+	before string        // the header up to its signature
 	auth   authorization // without the signature
 	names  []string      // the signed headers, sorted
 	keys   []string      // the same as in http.Header
 	signed string        // the names, joined
 	key    atomic.Pointer[secretKey]
+}
+
+// targets are those of recent use that have neither a query nor a path to be cleaned, by their length: most writes go to a
+// few paths.
+type targets [16]atomic.Pointer[string]
+
+func (t *targets) has(text string) bool {
+	found := t[len(text)%len(t)].Load()
+	return found != nil && *found == text
+}
+
+// learn keeps the target of a write; those of reads name customers.
+func (t *targets) learn(w *work) {
+	if w.plain || w.hasQuery || w.in.Method != http.MethodPost || len(w.in.Target) > longestTarget ||
+		w.path != w.in.Target || needsCleaning(w.path) {
+		return
+	}
+	text := strings.Clone(w.in.Target)
+	t[len(text)%len(t)].Store(&text)
 }
 
 // secretKey is the derived key of a secret on the shape's day.
@@ -34,6 +58,7 @@ type secretKey struct {
 
 // shapes are those of recent use: as with keys, the old generation is dropped when the young one is full.
 type shapes struct {
+	places     [manyPlaces]atomic.Pointer[shape] // the latest of each place, found without a lock
 	mu         sync.RWMutex
 	young, old map[string]*shape
 }
@@ -47,7 +72,29 @@ func cutSignature(header string) (before, signature string, ok bool) {
 	return header[:n], header[n:], true
 }
 
-func (s *shapes) get(before string) *shape {
+// place is where a header is looked for first. Headers differ in their key ids, which begin at the same octet in all of
+// them; whose ids are alike there share a place, and are found by the whole header.
+func (s *shapes) place(before string, keyAt int) *atomic.Pointer[shape] {
+	var mixed uint64
+	if len(before) >= keyAt+8 {
+		mixed = binary.LittleEndian.Uint64([]byte(before[keyAt : keyAt+8]))
+	}
+	return &s.places[(mixed+uint64(len(before)))*0x9E3779B97F4A7C15>>58]
+}
+
+func (s *shapes) get(before string, keyAt int) *shape {
+	place := s.place(before, keyAt)
+	if found := place.Load(); found != nil && found.before == before {
+		return found
+	}
+	found := s.find(before)
+	if found != nil {
+		place.Store(found)
+	}
+	return found
+}
+
+func (s *shapes) find(before string) *shape {
 	s.mu.RLock()
 	found := s.young[before]
 	if found == nil {
@@ -57,13 +104,13 @@ func (s *shapes) get(before string) *shape {
 	return found
 }
 
-func (s *shapes) put(before string, found *shape) {
+func (s *shapes) put(found *shape) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.young == nil || len(s.young) >= manyShapes {
 		s.old, s.young = s.young, map[string]*shape{}
 	}
-	s.young[before] = found
+	s.young[found.before] = found
 }
 
 // recall takes what is known of the header; false: nothing is.
@@ -72,21 +119,21 @@ func (v *Verifier) recall(w *work) bool {
 	if !ok {
 		return false
 	}
-	found := v.shapes.get(before)
+	found := v.shapes.get(before, len(v.algorithm)+len(" Credential="))
 	if found == nil || !decodeLower(&w.want, signature) {
 		return false
 	}
-	w.shape, w.auth, w.signed = found, found.auth, found.signed
+	w.shape, w.auth, w.signed, w.names = found, found.auth, found.signed, found.names
 	w.auth.signature = signature
-	w.names = append(w.names, found.names...)
 	return true
 }
 
 // learn keeps what a request whose signature is good tells of those to come.
 func (v *Verifier) learn(w *work, at time.Time) {
 	if last := v.date.Load(); last == nil || at.After(last.at) { // not for each of a client whose clock is behind
-		v.date.Store(&datedText{strings.Clone(w.dates[0]), w.stamp, at})
+		v.date.Store(&datedText{strings.Clone(w.dates[0]), w.date, at})
 	}
+	v.targets.learn(w)
 	before, _, ok := cutSignature(w.authorizations[0])
 	if !ok || w.shape != nil {
 		return
@@ -96,26 +143,28 @@ func (v *Verifier) learn(w *work, at time.Time) {
 	if found.auth, _ = parseAuthorization(header, new([signatureLen / 2]byte)); len(found.auth.signature) != signatureLen {
 		return
 	}
+	found.before = header[:len(before)]
 	found.auth.signature, found.signed = "", strings.Clone(w.signed)
 	for rest, more := found.signed, true; more; {
 		var name string
 		name, rest, more = strings.Cut(rest, ";")
 		found.names, found.keys = append(found.names, name), append(found.keys, mimeKey(make([]byte, len(name)), name))
 	}
-	v.shapes.put(header[:len(before)], found)
+	v.shapes.put(found)
 }
 
 // datedText is a date header, read.
 type datedText struct {
-	text  string
-	stamp stamp
-	at    time.Time
+	text      string
+	condensed [len(condensed)]byte
+	at        time.Time
 }
 
 // readDate is parseDate that remembers the latest date.
-func (v *Verifier) readDate(text string) (stamp, time.Time, bool) {
+func (v *Verifier) readDate(text string) ([len(condensed)]byte, time.Time, bool) {
 	if last := v.date.Load(); last != nil && last.text == text {
-		return last.stamp, last.at, true
+		return last.condensed, last.at, true
 	}
-	return parseDate(trim(text))
+	d, at, ok := parseDate(trim(text))
+	return d.condensed(), at, ok
 }

@@ -41,6 +41,7 @@ type Verifier struct {
 	now                func() time.Time
 	keys               *keyring
 	shapes             shapes
+	targets            targets
 	date               atomic.Pointer[datedText]
 	dummy              string
 }
@@ -117,7 +118,7 @@ func (v *Verifier) try(w *work, secrets []string) int {
 		if i == len(w.keys) {
 			w.keys = append(w.keys, v.key(w, secrets, i))
 		}
-		w.sum = w.keys[i].key.sign(w.sum[:0], w.text)
+		w.keys[i].key.sumOf(w)
 		if hmac.Equal(w.sum, w.want[:]) && w.keys[i].real {
 			return i
 		}
