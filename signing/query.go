@@ -13,11 +13,12 @@ type param struct {
 	name, value       []byte
 	encName, encValue []byte
 	blank             bool
+	at                int // its place in the query as sent
 }
 
 // The orders in which clients sort parameters. They differ when one name continues another with an octet below "=", as in
 // limit and limit.eq, and in how equal names are sorted; the order of equal names has no meaning to a handler.
-var orders = [...]func(a, b param) int{byName, byPair, byEncodedName, byPairDecoded}
+var orders = [...]func(a, b param) int{byName, byPair, byEncodedName, byPairDecoded, byNameAsSent}
 
 // byName is the text's order: names by code point before encoding (UTF-8 sorts alike), equal names by value.
 func byName(a, b param) int {
@@ -25,6 +26,15 @@ func byName(a, b param) int {
 		return c
 	}
 	return bytes.Compare(a.encValue, b.encValue)
+}
+
+// byNameAsSent is the other reading of the text, which sorts names and says nothing of values: equal names stay as they
+// were sent, as a stable sort by name leaves them. A repeated filter (action=visit&action=checkout) is signed so.
+func byNameAsSent(a, b param) int {
+	if c := bytes.Compare(a.name, b.name); c != 0 {
+		return c
+	}
+	return a.at - b.at
 }
 
 // byPair is the order of the Escher libraries: whole encoded name=value strings.
@@ -97,7 +107,7 @@ func (w *work) readParams() {
 		var pair string
 		pair, rest, more = strings.Cut(rest, "&")
 		name, value, _ := strings.Cut(pair, "=")
-		w.params = append(w.params, param{name: w.hold(decode, name), value: w.hold(decode, value), blank: pair == ""})
+		w.params = append(w.params, param{name: w.hold(decode, name), value: w.hold(decode, value), blank: pair == "", at: len(w.params)})
 	}
 }
 

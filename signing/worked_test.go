@@ -98,7 +98,7 @@ func (c workedCase) incoming() Incoming {
 
 // spec: auth.canonical.*, auth.string-to-sign, auth.signing-key, auth.scope, auth.header, auth.hex, auth.dates, auth.paths
 func TestWorkedCases(t *testing.T) {
-	require.Len(t, workedCases, 101, "none is lost")
+	require.Len(t, workedCases, 103, "none is lost")
 	for _, c := range workedCases {
 		t.Run(c.name, func(t *testing.T) {
 			v := newTestVerifier(t, func(s *Scheme) { s.LegacyPlus = c.legacyPlus })
