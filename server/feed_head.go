@@ -15,8 +15,8 @@ const (
 	headTime  = 5 * time.Second
 )
 
-// nudgeEvery is how often, at most, an event of this node is numbered at once because
-// somebody waits for it. Where there are more, those who number them anyway are soon there.
+// nudgeEvery limits how often an event of this node is numbered at once because a reader
+// waits for it. On a busier node the regular numbering comes round soon enough.
 const nudgeEvery = 250 * time.Millisecond
 
 // feedHead tells those who wait at the end of the feed when there is more. It asks the

@@ -32,7 +32,7 @@ type turn[T any] struct {
 }
 
 // get reads for the caller with this key, or shares what is read for another. It fails with
-// ErrUnavailable when ctx ends first. A read that nobody waits for is ended.
+// ErrUnavailable when ctx ends first. A read is cancelled when its last caller is gone.
 func (s *shared[T]) get(ctx context.Context, key string) (value T, err error) {
 	t := s.join(key)
 	defer s.part(t)

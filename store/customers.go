@@ -58,8 +58,8 @@ func merged(column string, of sqlFragment) sqlFragment {
 	return sqlFragment{column + " IN [[" + mergedInto + of.text + "]]", of.args}
 }
 
-// theirs is the condition that a column names the holder or one of those. Where nobody is
-// the holder it is NULL on Citus: IS NOT TRUE is its contrary.
+// theirs is the condition that a column holds the customer's id or that of one merged into
+// them. Without a customer it is NULL on Citus, so negate it with IS NOT TRUE.
 func theirs(column string, of sqlFragment) sqlFragment {
 	return sqlFragment{column + " IN [[SELECT id FROM customers WHERE id = " + of.text + orMerged + of.text + "]]", slices.Concat(of.args, of.args)}
 }

@@ -122,9 +122,9 @@ func (e *sqliteEngine) connect(ctx context.Context, s *database) error {
 	return err
 }
 
-// whileBusy tries something again for as long as a write of another process is waited for.
-// A process that opens a file gets SQLITE_BUSY at once, whatever its busy_timeout, while
-// another one switches it to WAL or closes it as the last: there SQLite waits for nobody.
+// whileBusy retries for as long as a write would wait for another process. While another
+// process switches a file to WAL, or closes it as its last user, opening it fails with
+// SQLITE_BUSY at once: SQLite does not apply busy_timeout there.
 func whileBusy(ctx context.Context, try func() error) error {
 	late := time.Now().Add(busyTimeout * time.Millisecond)
 	for {

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// lockFile takes the lock of a file if nobody has it.
+// lockFile takes the lock of a file if it is free.
 func lockFile(f *os.File) bool {
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil //nolint:gosec // a descriptor is small
 }

@@ -109,8 +109,8 @@ func redis(ctx context.Context, p *Patient) []Finding {
 	return nil
 }
 
-// provider asks the provider of sign-ins: where it does not answer, or calls itself otherwise
-// than the setting, nobody comes in by it.
+// provider asks the identity provider for its configuration. While it does not answer, or
+// reports another issuer than the setting, no user can sign in through it.
 func provider(ctx context.Context, p *Patient) []Finding {
 	if p.Provider == nil {
 		return nil

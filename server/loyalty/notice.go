@@ -14,7 +14,8 @@ const (
 	LedgerFailed     = "ledger.broken"
 )
 
-// NewNotice makes a notice. data names nobody: it is told to whoever asked for the type.
+// NewNotice makes a notice. data must identify no customer, because every webhook that
+// subscribes to the type receives it.
 func NewNotice(kind string, now time.Time, data any) Notice {
 	return Notice{ID: NewID(now, ID{}), Type: kind, Data: JSON(data), At: now}
 }

@@ -107,8 +107,8 @@ type CouponPage struct {
 	Coupons  []HeldCoupon
 }
 
-// CouponRecord is a coupon with who holds it, zero where nobody does, and what changed it,
-// the last event first.
+// CouponRecord is a coupon with its holder (zero if it has none) and the events that changed
+// it, latest first.
 type CouponRecord struct {
 	Coupon Coupon
 	Holder Customer
@@ -171,7 +171,7 @@ type ClaimQuery struct {
 
 // CouponReader answers questions about coupons and claimed rewards.
 type CouponReader interface {
-	// Coupons lists coupons. It fails with ErrCustomerNotFound where Ref names nobody.
+	// Coupons lists coupons. It fails with ErrCustomerNotFound if Ref matches no customer.
 	Coupons(ctx context.Context, q CouponQuery) (CouponPage, error)
 	// CouponRecord finds a coupon by its code, with the last so many events that changed
 	// it. It fails with ErrCouponNotFound.
@@ -182,8 +182,8 @@ type CouponReader interface {
 	// PoolStock counts the codes of pools as they stand at an instant. A pool
 	// without codes is not among them.
 	PoolStock(ctx context.Context, pools []string, at time.Time) (map[string]PoolStock, error)
-	// Claims lists claimed and received rewards, the newest first. It fails with
-	// ErrCustomerNotFound where Ref names nobody.
+	// Claims lists claimed and received rewards, newest first. It fails with
+	// ErrCustomerNotFound if Ref matches no customer.
 	Claims(ctx context.Context, q ClaimQuery) (ClaimPage, error)
 }
 

@@ -106,7 +106,7 @@ func (p *EventPage) Weight(e *Event) int {
 
 // JournalReader answers questions about what happened.
 type JournalReader interface {
-	// Events lists events. It fails with ErrCustomerNotFound where Ref names nobody.
+	// Events lists events. It fails with ErrCustomerNotFound if Ref matches no customer.
 	Events(ctx context.Context, q EventQuery) (EventPage, error)
 	// Transactions lists purchases; likewise, and with ErrTransactionNotFound where Named
 	// is no purchase.

@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// PostgreSQL refuses to run as root: there it runs as the user postgres, or
-// nobody.
+// owner is the user to run PostgreSQL as where the test runs as root, which PostgreSQL
+// refuses: postgres, or else the unprivileged user that every Unix has.
 func owner() (uid, gid int, ok bool) {
 	if os.Getuid() != 0 {
 		return 0, 0, false

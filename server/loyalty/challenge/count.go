@@ -49,9 +49,9 @@ type hostedBy struct {
 // completions are those of a submission that a refund may break, by their events.
 var completions engine.Note[map[loyalty.ID]hostedBy]
 
-// nobodys are events that belong to no purchase and to no completion, though one of
-// them brought them about: tiers look at all that a customer did, points at the time.
-var nobodys = []string{"tier_up", "tier_down", "tier_change", "point_expire"}
+// unattributed are the actions whose events belong to no purchase and no completion, even if one
+// caused them: tiers depend on everything that a customer did, expiry on the time.
+var unattributed = []string{"tier_up", "tier_down", "tier_change", "point_expire"}
 
 // counts finds in whose name an event counts for challenges: its purchase, if it is
 // one that was made, changed or accepted, or followed from it; a completion, if it
@@ -68,7 +68,7 @@ func counts(r *engine.Run, e *loyalty.Event) *counter {
 				return &counter{completion: e.ID}
 			}
 			return nil
-		case slices.Contains(nobodys, e.Action):
+		case slices.Contains(unattributed, e.Action):
 			return nil
 		case e.Action == "checkout" || e.Action == "checkout_update":
 			if t := r.Purchases()[e.Transaction]; t != nil {

@@ -149,8 +149,8 @@ func leaveTicket(e *engine.Engine, o *loyalty.BulkOperation, _ *loyalty.BulkItem
 	return engine.LeaveTicket(e, o)
 }
 
-// importTicket takes over a row of a file. One that is gone was that of a customer who left
-// meanwhile: nobody is found under no name.
+// importTicket imports one row of a file. A row without data belonged to a customer who has
+// opted out since: it becomes a ticket without a name, which finds no customer.
 func importTicket(e *engine.Engine, o *loyalty.BulkOperation, i *loyalty.BulkItem) *engine.Ticket {
 	var row loyalty.ImportRow
 	if json.Unmarshal(i.Data, &row) != nil || row.List != "" {

@@ -14,8 +14,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Bounds of a password, in characters and bytes. Length is the only rule: what
-// characters it must have makes nobody's password better.
+// Bounds of a password, in characters and bytes. Length is the only rule, because
+// demanding certain kinds of characters does not make passwords harder to guess.
 const (
 	leastPassword = 10
 	mostPassword  = 1024
