@@ -3,19 +3,19 @@ package server_test
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/openapi"
+	"github.com/loyalty-platform/loyalty/server/servertest"
 )
 
 // canary is a text that names a person, and appears nowhere else.
@@ -194,25 +194,12 @@ func (c *cage) own(place string, data map[string]any, schema *openapi3.Schema) {
 	}
 }
 
-// documents reads every document once for all tests; nobody changes them.
-var documents = sync.OnceValue(func() map[string]*openapi3.T {
-	all := map[string]*openapi3.T{}
-	for _, api := range openapi.Names() {
-		doc, err := openapi.Load(api)
-		if err != nil {
-			panic(err)
-		}
-		all[api] = doc
-	}
-	return all
-})
-
 // sentExamples gives the example of each action as JSON, as eventExamples does,
 // without reading the document again.
 func sentExamples(t *testing.T) map[string]string {
 	t.Helper()
 	examples := map[string]string{}
-	for name, ref := range documents()["events"].Paths.Find("/events").Post.RequestBody.Value.Content.Get("application/json").Examples {
+	for name, ref := range servertest.Documents()["events"].Paths.Find("/events").Post.RequestBody.Value.Content.Get("application/json").Examples {
 		examples[name] = marshal(t, ref.Value.Value)
 	}
 	require.Len(t, examples, 43)
@@ -224,7 +211,7 @@ func sentExamples(t *testing.T) map[string]string {
 func actionSchemas(t *testing.T) map[string]*openapi3.Schema {
 	t.Helper()
 	all := map[string]*openapi3.Schema{}
-	for _, branch := range documents()["events"].Components.Schemas["Event"].Value.OneOf {
+	for _, branch := range servertest.Documents()["events"].Components.Schemas["Event"].Value.OneOf {
 		name := branch.Value.Properties["action"].Value.Enum[0].(string)
 		all[name] = branch.Value.Properties["data"].Value
 	}
@@ -273,14 +260,33 @@ func asciiOnly(s string) string {
 	return b.String()
 }
 
-// found tells which canaries stand in which texts: by place, where.
+// found tells which canaries stand in which texts: by place, where. There are thousands of forms
+// and megabytes of text, so each text is read once, and a form is only compared where its first
+// bytes stand.
 func (c *cage) found(in map[string]string) map[string][]string {
-	seen := map[string][]string{}
+	const key = 8
+	type sought struct{ place, form string }
+	begins := map[uint64][]sought{}
+	var first [1 << 16]bool // whether a form begins with these two bytes
 	for _, one := range c.all {
 		for _, form := range forms(one.text) {
-			for where, text := range in {
-				if strings.Contains(text, form) && !slices.Contains(seen[one.place], where) {
-					seen[one.place] = append(seen[one.place], where)
+			require.GreaterOrEqual(c.t, len(form), key, form)
+			begin := binary.LittleEndian.Uint64([]byte(form))
+			begins[begin] = append(begins[begin], sought{one.place, form})
+			first[uint16(begin)] = true
+		}
+	}
+	seen := map[string][]string{}
+	for where, text := range in {
+		raw := []byte(text)
+		for i := 0; i+key <= len(raw); i++ {
+			begin := binary.LittleEndian.Uint64(raw[i:])
+			if !first[uint16(begin)] {
+				continue
+			}
+			for _, s := range begins[begin] {
+				if strings.HasPrefix(text[i:], s.form) && !slices.Contains(seen[s.place], where) {
+					seen[s.place] = append(seen[s.place], where)
 				}
 			}
 		}

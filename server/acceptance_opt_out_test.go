@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/loyalty-platform/loyalty/server/servertest"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
@@ -366,7 +367,7 @@ func (p *person) reads(id string) map[string][]string {
 		"webhook_id": {p.get("/admin/webhooks").json(p.t)["data"].([]any)[0].(map[string]any)["webhook_id"].(string)},
 	}
 	all, asked := map[string][]string{}, 0
-	for _, doc := range documents() {
+	for _, doc := range servertest.Documents() {
 		for path, item := range doc.Paths.Map() {
 			if item.Get == nil {
 				continue

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/openapi"
+	"github.com/loyalty-platform/loyalty/server/servertest"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
@@ -138,10 +138,7 @@ func TestFiftyThousandCodes(t *testing.T) {
 // TestPoolSchemas: the pool of the Coupon document is the entity of the Entities
 // document, property by property.
 func TestPoolSchemas(t *testing.T) {
-	own, err := openapi.Load("coupon")
-	require.NoError(t, err)
-	entities, err := openapi.Load("entities")
-	require.NoError(t, err)
+	own, entities := servertest.Documents()["coupon"], servertest.Documents()["entities"]
 	same := func(name, as string) {
 		a, b := own.Components.Schemas[name].Value, entities.Components.Schemas[as].Value
 		require.Len(t, a.Properties, len(b.Properties))

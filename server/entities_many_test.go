@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/openapi"
+	"github.com/loyalty-platform/loyalty/server/servertest"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
@@ -216,8 +216,7 @@ func TestManyEntitiesAsForm(t *testing.T) {
 // TestExamplesOfManyEntities: the examples of the document work, as JSON and as a
 // form.
 func TestExamplesOfManyEntities(t *testing.T) {
-	doc, err := openapi.Load("entities")
-	require.NoError(t, err)
+	doc := servertest.Documents()["entities"]
 	examples := doc.Paths.Value("/entities").Post.RequestBody.Value.Content.Get("application/json").Examples
 	require.Len(t, examples, 2)
 	for name, refused := range map[string]string{"programme": "", "import": "190025 entities[1].id"} {

@@ -13,8 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/openapi"
 	"github.com/loyalty-platform/loyalty/server"
+	"github.com/loyalty-platform/loyalty/server/servertest"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
@@ -42,8 +42,7 @@ func (h *house) everyModule() {
 // entityExamples gives the example of each entity as JSON, by type.
 func entityExamples(t *testing.T) map[string]string {
 	t.Helper()
-	doc, err := openapi.Load("entities")
-	require.NoError(t, err)
+	doc := servertest.Documents()["entities"]
 	examples := doc.Paths.Value("/entities/{module}/{entity}").Post.RequestBody.Value.Content.Get("application/json").Examples
 	all := map[string]string{}
 	for kind, name := range doc.Extensions["x-entities"].(map[string]any) {
@@ -340,8 +339,7 @@ func ownFields(t *testing.T, e map[string]any) string {
 
 // TestConditionsOfTheDocument: what the document shows of conditions can be saved.
 func TestConditionsOfTheDocument(t *testing.T) {
-	doc, err := openapi.Load("entities")
-	require.NoError(t, err)
+	doc := servertest.Documents()["entities"]
 	_, shown, _ := strings.Cut(doc.Info.Description, "```\n")
 	shown, _, _ = strings.Cut(shown, "```")
 	h := open(t)

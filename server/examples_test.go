@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/openapi"
+	"github.com/loyalty-platform/loyalty/server/servertest"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
@@ -198,8 +198,7 @@ func tell(h *house, step tale, text string) {
 
 // eventExamples gives the example of each action as JSON.
 func eventExamples(t *testing.T) map[string]string {
-	doc, err := openapi.Load("events")
-	require.NoError(t, err)
+	doc := servertest.Documents()["events"]
 	examples := map[string]string{}
 	for name, ref := range doc.Paths.Find("/events").Post.RequestBody.Value.Content.Get("application/json").Examples {
 		text, err := json.Marshal(ref.Value.Value)

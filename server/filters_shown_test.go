@@ -7,7 +7,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/openapi"
+	"github.com/loyalty-platform/loyalty/server/servertest"
 )
 
 // shownAs are the filters whose field has another name in the records, by path and
@@ -25,9 +25,7 @@ var shownAs = map[string]string{
 // those of its kind.
 func TestFiltersAreShown(t *testing.T) {
 	lists := 0
-	for _, api := range openapi.Names() {
-		doc, err := openapi.Load(api)
-		require.NoError(t, err)
+	for _, doc := range servertest.Documents() {
 		for path, item := range doc.Paths.Map() {
 			if item.Get == nil || path == "/coupons/-/usage" || path == "/customers/-/count" {
 				continue

@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/openapi"
 	"github.com/loyalty-platform/loyalty/server"
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+	"github.com/loyalty-platform/loyalty/server/servertest"
 )
 
 // TestInternalActionsNameTheirOperation: who submits what only the platform writes
@@ -18,9 +18,7 @@ func TestInternalActionsNameTheirOperation(t *testing.T) {
 	h := open(t, func(o *server.Options) { o.Limiter = unlimited{} })
 	h.enrol("ada")
 	documented := map[string]bool{}
-	for _, api := range openapi.Names() {
-		doc, err := openapi.Load(api)
-		require.NoError(t, err)
+	for _, doc := range servertest.Documents() {
 		for path, item := range doc.Paths.Map() {
 			for verb := range item.Operations() {
 				documented[verb+" "+path] = true

@@ -14,6 +14,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/openapi"
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
+	"github.com/loyalty-platform/loyalty/server/servertest"
 	"github.com/loyalty-platform/loyalty/signing"
 )
 
@@ -37,10 +38,7 @@ func everyOperation(t testing.TB) []offered {
 // offeredOnce reads the documents once for all tests.
 var offeredOnce = sync.OnceValues(func() (all []offered, err error) {
 	for _, api := range openapi.Names() {
-		doc, err := openapi.Load(api)
-		if err != nil {
-			return nil, err
-		}
+		doc := servertest.Documents()[api]
 		for _, path := range doc.Paths.InMatchingOrder() {
 			item := doc.Paths.Value(path)
 			for _, method := range []string{http.MethodGet, http.MethodPost} {

@@ -96,7 +96,7 @@ func (c *Contract) envelope(at string, body []byte) {
 		c.T.Errorf("%s: the body is not JSON: %v", at, err)
 		return
 	}
-	if err := documents().envelope.VisitJSON(v, openapi3.MultiErrors()); err != nil {
+	if err := documented().envelope.VisitJSON(v, openapi3.MultiErrors()); err != nil {
 		c.T.Errorf("%s: the body is not the error envelope: %v\n%s", at, err, body)
 	}
 }
@@ -112,14 +112,25 @@ type contract struct {
 	envelope *openapi3.Schema
 }
 
-// documents reads every document once for all tests.
-var documents = sync.OnceValue(func() *contract {
-	all := &contract{}
+// Documents are the published documents by their API, parsed once for all tests of a program
+// because that takes half a second. No test may change them.
+var Documents = sync.OnceValue(func() map[string]*openapi3.T {
+	all := map[string]*openapi3.T{}
 	for _, api := range openapi.Names() {
 		doc, err := openapi.Load(api)
 		if err != nil {
 			panic(err)
 		}
+		all[api] = doc
+	}
+	return all
+})
+
+// documented is the places of all documents, in the order in which a path is looked up.
+var documented = sync.OnceValue(func() *contract {
+	all := &contract{}
+	for _, api := range openapi.Names() {
+		doc := Documents()[api]
 		for path, item := range doc.Paths.Map() {
 			for method, op := range item.Operations() {
 				all.add(&routers.Route{Spec: doc, Path: path, PathItem: item, Method: method, Operation: op})
@@ -142,7 +153,7 @@ func (c *contract) add(route *routers.Route) {
 
 func find(method, path string) (*routers.Route, map[string]string) {
 	segments := strings.Split(path, "/")
-	for _, p := range documents().places {
+	for _, p := range documented().places {
 		if p.route.Method != method {
 			continue
 		}

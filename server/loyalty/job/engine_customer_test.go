@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/openapi"
@@ -243,9 +245,12 @@ func TestExternalIDs(t *testing.T) {
 	})
 }
 
+// eventsDocument is parsed once, because every action asks it for its example.
+var eventsDocument = sync.OnceValues(func() (*openapi3.T, error) { return openapi.Load("events") })
+
 // exampleOf is the data of an action's example in the document.
 func exampleOf(t *testing.T, action string) string {
-	doc, err := openapi.Load("events")
+	doc, err := eventsDocument()
 	require.NoError(t, err)
 	example := doc.Components.Examples[action]
 	require.NotNil(t, example, action)
