@@ -71,7 +71,7 @@ func TestGoClients(t *testing.T) {
 	}
 	config := keep("config.yaml", []byte("generate: {client: true, models: true}\noutput-options: {skip-prune: true, name-normalizer: ToCamelCaseWithInitialisms}\ncompatibility: {always-prefix-enum-values: true}\n"))
 	generator := filepath.Join(folder, "oapi-codegen")
-	toolRun(t, root, nil, "go", "build", "-o", generator, "github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen")
+	toolRun(t, root, nil, "go", "build", "-ldflags=-s -w", "-o", generator, "github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen")
 	for _, api := range openapi.Names() {
 		document, name := keep(api+".json", w.published("/openapi/"+api+".json")), strings.ReplaceAll(api, "-", "")
 		code := toolRun(t, root, nil, generator, "-config", config, "-package", name, document)
@@ -85,7 +85,7 @@ func TestGoClients(t *testing.T) {
 	require.NoError(t, err)
 	program := filepath.Join(folder, "client")
 	// What is compiled is sent a request each: it need not be fast.
-	toolRun(t, root, []string{"CGO_ENABLED=0"}, "go", "build", "-gcflags="+imports+"/...=-N -l", "-overlay", keep("overlay.json", text), "-o", program, imports)
+	toolRun(t, root, nil, "go", "build", "-ldflags=-s -w", "-gcflags="+imports+"/...=-N -l", "-overlay", keep("overlay.json", text), "-o", program, imports)
 	said := strings.Split(strings.TrimSpace(toolRun(t, root, w.asClient(), program)), "\n")
 	require.Len(t, said, len(openapi.Names()), said)
 	for _, line := range said {

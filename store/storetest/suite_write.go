@@ -64,6 +64,21 @@ func guardsHold(t *testing.T, b *bench) {
 		cases[kind].check(b.reload(t, c.ID))
 	}
 	statusGuard(t, b, figures, profile)
+	versionGuard(t, b, c.ID)
+}
+
+// versionGuard writes figures twice from one state, with no event beside them. Nothing is added
+// to the chain then, so that the version alone tells that the second batch came too late.
+func versionGuard(t *testing.T, b *bench, id loyalty.ID) {
+	loaded := b.reload(t, id).Customer
+	later := loaded
+	later.DueAt = b.now.Add(3 * time.Hour)
+	change := loyalty.Writes{Customers: []changedCustomer{{Before: loaded, After: later}}}
+	require.NoError(t, b.put(change))
+	written := b.reload(t, id).Customer
+	require.Equal(t, loaded.Chain, written.Chain, "no event, no link")
+	require.ErrorIs(t, b.put(change), loyalty.ErrBatchConflict)
+	require.Equal(t, written, b.reload(t, id).Customer)
 }
 
 // chained is a customer with the head of their chain as it is stored.

@@ -115,10 +115,11 @@ var (
 // renamed test must not leave the plan unseen.
 func (o options) test(t target) ([]string, error) {
 	args := []string{"test", t.pkg, "-run", t.run, "-v", "-count", "1", "-timeout", o.timeout.String()}
+	env := []string{"LOYALTY_TORTURE=" + strconv.Itoa(o.scale)}
 	if t.race {
-		args = append(args, "-race")
+		args, env = append(args, "-race"), append(env, "CGO_ENABLED=1")
 	}
-	said, err := o.command([]string{"LOYALTY_TORTURE=" + strconv.Itoa(o.scale)}, args...)
+	said, err := o.command(env, args...)
 	figures := []string{}
 	for _, f := range figureLine.FindAllSubmatch(said, -1) {
 		figures = append(figures, string(f[1]))
