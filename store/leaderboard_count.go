@@ -135,13 +135,31 @@ func (t *tallying) standing() error {
 	return nil
 }
 
+// scoredText reads what the events of a stretch of the tail scored. On PostgreSQL each is looked up by its key, and
+// in the months of the stretch only: joined, the planner reads either table by other columns of its keys.
+func scoredText(db *gorm.DB) string {
+	if db.Name() != "postgres" {
+		return `SELECT t.customer_id, e.at, CAST(SUM(CASE p.from_account WHEN @issued THEN p.points ELSE -p.points END) AS bigint) AS score
+FROM tail t JOIN events e ON ` + feedOne + ` JOIN postings p ON p.customer_id = t.customer_id AND p.event_id = t.event_id
+WHERE t.number > @from AND t.number <= @through AND (p.from_account = @issued OR p.to_account = @issued) AND e.action <> 'merge'
+GROUP BY t.number, t.customer_id, e.at`
+	}
+	return `SELECT t.customer_id, e.at, p.score FROM tail t CROSS JOIN LATERAL (
+SELECT CAST(SUM(CASE p.from_account WHEN @issued THEN p.points ELSE -p.points END) AS bigint) AS score FROM postings p
+WHERE p.customer_id = t.customer_id AND p.event_id = t.event_id AND (p.from_account = @issued OR p.to_account = @issued)) p
+CROSS JOIN LATERAL (SELECT e.at, e.action FROM events e WHERE ` + feedOne + ` AND e.recorded_at BETWEEN @first AND @last LIMIT 1) e
+WHERE t.number > @from AND t.number <= @through AND p.score <> 0 AND e.action <> 'merge'`
+}
+
 // journal adds what was scored. The postings of a merge are left out.
 func (t *tallying) journal() error {
-	rows, err := t.db.Raw(`SELECT t.customer_id, e.at, CAST(SUM(CASE p.from_account WHEN ? THEN p.points ELSE -p.points END) AS bigint) AS score
-FROM tail t JOIN events e ON e.customer_id = t.customer_id AND e.id = t.event_id AND e.recorded_at = t.recorded_at
-JOIN postings p ON p.customer_id = t.customer_id AND p.event_id = t.event_id
-WHERE t.number > ? AND t.number <= ? AND (p.from_account = ? OR p.to_account = ?) AND e.action <> 'merge'
-GROUP BY t.number, t.customer_id, e.at`, points.Issued, t.from, t.through, points.Issued, points.Issued).Rows()
+	span, err := spanOf(t.db, t.from, t.through)
+	if err != nil {
+		return err
+	}
+	rows, err := t.db.Raw(scoredText(t.db), map[string]any{
+		"issued": points.Issued, "from": t.from, "through": t.through, "first": span.first, "last": span.last,
+	}).Rows()
 	if err != nil {
 		return err
 	}

@@ -51,16 +51,16 @@ var (
 
 // events reads the events, and ends behind the one with which they are too many bytes.
 func (p *figurePiece) events() error {
-	text := figuredText + ", t.number FROM tail t "
-	if p.db.Name() == "postgres" {
-		text += "CROSS JOIN LATERAL (SELECT * FROM events e WHERE " + feedOne + " LIMIT 1) e"
-	} else {
-		text += "JOIN events e ON " + feedOne
+	span, err := spanOf(p.db, p.from, p.through)
+	if err != nil {
+		return err
 	}
+	behind := span.behind(p.db)
+	text := figuredText + ", t.number FROM tail t " + behind.text + inPiece + " ORDER BY t.number"
 	var number int64
 	size := 0
 	through := p.from
-	err := figuredFields.each(p.db.Raw(text+inPiece+" ORDER BY t.number", p.from, p.through), func(e *loyalty.Event) bool {
+	err = figuredFields.each(p.db.Raw(text, append(behind.args, p.from, p.through)...), func(e *loyalty.Event) bool {
 		p.Events, through = append(p.Events, loyalty.FiguredEvent{Event: *e}), number
 		size += loyalty.Weight(e)
 		return size > maxRead
@@ -82,11 +82,28 @@ GROUP BY t.number, p.from_account, p.to_account`, func(row []int64) {
 	}, 4)
 }
 
-// joined reads when the profiles were made under which the events were recorded.
+// joined reads when the profiles were made under which the events were recorded, each once: a
+// purchase is several events of one customer.
 func (p *figurePiece) joined() error {
-	return p.each(`SELECT t.number, c.created_at FROM tail t JOIN customers c ON c.id = t.customer_id`+inPiece, func(row []int64) {
-		p.at(row[0]).Joined = time.UnixMilli(row[1]).UTC()
-	}, 2)
+	rows, err := p.db.Raw(`SELECT c.id, c.created_at FROM customers c WHERE c.id IN (SELECT DISTINCT t.customer_id FROM tail t`+inPiece+`)`,
+		p.from, p.through).Rows()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }() // rows.Err tells what went wrong
+	made := map[loyalty.ID]time.Time{}
+	for rows.Next() {
+		var id UUID
+		var at Millis
+		if err := rows.Scan(&id, &at); err != nil {
+			return err
+		}
+		made[loyalty.ID(id)] = at.Time()
+	}
+	for i := range p.Events {
+		p.Events[i].Joined = made[p.Events[i].Customer]
+	}
+	return rows.Err()
 }
 
 // each reads rows of whole numbers.

@@ -27,6 +27,51 @@ func feedStatement(db *gorm.DB) string {
 	return feedFields + "JOIN events e ON " + feedOne
 }
 
+// recordedSpan is when the events of a stretch of the tail were recorded, the first and the last of them.
+type recordedSpan struct{ first, last Millis }
+
+// behind has the event behind each row of the tail. PostgreSQL looks into the months of the span only: without, it
+// asks for each event which of all months to look into, which takes longer than to find it there.
+func (s recordedSpan) behind(db *gorm.DB) sqlFragment {
+	if db.Name() == "postgres" {
+		return sqlFragment{"CROSS JOIN LATERAL (SELECT * FROM events e WHERE " + feedOne + " AND e.recorded_at BETWEEN ? AND ? LIMIT 1) e", []any{s.first, s.last}}
+	}
+	return sqlFragment{"JOIN events e ON " + feedOne, nil}
+}
+
+// spanOf reads the span between two numbers, after the one, up to the other; only PostgreSQL needs it.
+func spanOf(db *gorm.DB, from, through int64) (s recordedSpan, err error) {
+	if db.Name() != "postgres" {
+		return s, nil
+	}
+	rows, err := db.Raw(`SELECT min(t.recorded_at), max(t.recorded_at) FROM tail t`+inPiece, from, through).Rows()
+	if err != nil {
+		return s, err
+	}
+	defer func() { _ = rows.Close() }() // rows.Err tells what went wrong
+	for rows.Next() {
+		if err := rows.Scan(&s.first, &s.last); err != nil {
+			return s, err
+		}
+	}
+	return s, rows.Err()
+}
+
+// spanned is the span of a stretch that was read.
+func spanned(stretch []loyalty.TailEvent) recordedSpan {
+	s := recordedSpan{Millis(stretch[0].RecordedAt), Millis(stretch[0].RecordedAt)}
+	for i := range stretch {
+		at := stretch[i].RecordedAt
+		if at.Before(s.first.Time()) {
+			s.first = Millis(at)
+		}
+		if at.After(s.last.Time()) {
+			s.last = Millis(at)
+		}
+	}
+	return s
+}
+
 // Feed reads a part of the tail with its events, as lists of events read them.
 func (s journalStore) Feed(ctx context.Context, q loyalty.FeedQuery) (loyalty.FeedPart, error) {
 	part := loyalty.FeedPart{Through: q.After}
@@ -106,7 +151,8 @@ func addFeed(db *gorm.DB, part *loyalty.FeedPart, q *loyalty.FeedQuery, stretch 
 		return spreadFeed(db, w, stretch, take)
 	}
 	w = w.and("t.number > ?", q.After).and("t.number <= ?", part.Through)
-	return feedRows(db, feedStatement(db)+w.where()+" ORDER BY t.number LIMIT ?", append(w.args, q.Limit+1), take)
+	events := spanned(stretch).behind(db)
+	return feedRows(db, feedFields+events.text+w.where()+" ORDER BY t.number LIMIT ?", append(append(events.args, w.args...), q.Limit+1), take)
 }
 
 // eventsAt reads the events at some numbers of the tail, in their order.
