@@ -192,8 +192,24 @@ func (t *tallying) write() error {
 		changed, gone = append(changed, c...), append(gone, g...)
 	}
 	put := t.db.Clauses(clause.OnConflict{UpdateAll: true})
-	return errors.Join(remove(t.db, gone), create(put, changed), moved.write(t.db))
+	if err := remove(t.db, gone); err != nil {
+		return err
+	}
+	if t.db.Name() == "postgres" {
+		return errors.Join(upsertRankings.in(t.db, changed), moved.write(t.db))
+	}
+	return errors.Join(create(put, changed), moved.write(t.db))
 }
+
+// upsertRankings puts rows on the boards: as arrays, since a thousand rows of five parameters each are more
+// for PostgreSQL to read than to write.
+var upsertRankings = inserts(`INSERT INTO rankings (customer_id, kind, start, score, shown) SELECT * FROM v WHERE true
+ON CONFLICT (customer_id, kind, start) DO UPDATE SET score = excluded.score, shown = excluded.shown`,
+	field[rankingRow]{"customer_id", "uuid", func(r *rankingRow) any { return &r.CustomerID }},
+	field[rankingRow]{"kind", "smallint", func(r *rankingRow) any { return number(r.Kind) }},
+	field[rankingRow]{"start", "integer", func(r *rankingRow) any { return number(r.Start) }},
+	field[rankingRow]{"score", "bigint", func(r *rankingRow) any { return (*number)(&r.Score) }},
+	field[rankingRow]{"shown", "boolean", func(r *rankingRow) any { return (*flag)(&r.Shown) }})
 
 // writtenAtOnce is how many rows one statement writes.
 const writtenAtOnce = 1000
