@@ -80,12 +80,18 @@ func (t *tallying) find(ids []UUID) error {
 	if err != nil {
 		return err
 	}
-	roots := map[UUID]bool{}
+	roots, unread := map[UUID]bool{}, map[UUID]bool{}
 	for _, m := range named {
 		roots[m.root()] = true
+		if unread[m.root()] = true; m.root() == m.ID {
+			t.add(m)
+		}
 	}
-	for _, where := range []string{"id IN ?", "merged_into IN ?"} {
-		people, err := t.people(where, slices.Collect(maps.Keys(roots)))
+	for id := range t.families { // nearly all: only who was merged has another root
+		delete(unread, id)
+	}
+	for where, ids := range map[string]map[UUID]bool{"id IN ?": unread, "merged_into IN ?": roots} {
+		people, err := t.people(where, slices.Collect(maps.Keys(ids)))
 		if err != nil {
 			return err
 		}
@@ -104,6 +110,9 @@ func (m *member) root() UUID {
 }
 
 func (t *tallying) people(where string, ids []UUID) (people []member, err error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
 	return people, t.db.Table("customers").Select("id, merged_into, status").Where(where, ids).Scan(&people).Error
 }
 
