@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	_ "embed" // the signing script
 	"encoding/json"
@@ -145,7 +146,7 @@ func (f *collectionFolder) add(tag, path string, item *openapi3.PathItem) {
 		}
 		request.Header = append(request.Header, collectionVariable{Key: "Content-Type", Value: "application/json"})
 		examples := op.RequestBody.Value.Content.Get("application/json").Examples
-		for _, name := range slices.Sorted(maps.Keys(examples)) {
+		for _, name := range inOrder(examples) {
 			example := examples[name].Value
 			own, _ := example.Extensions["x-path"].(map[string]any)
 			request.URL, request.Body = collectionTarget(path, parameters, own), rawBody(example.Value)
@@ -156,6 +157,18 @@ func (f *collectionFolder) add(tag, path string, item *openapi3.PathItem) {
 			f.Item = append(f.Item, collectionItem{title, answered(op), request})
 		}
 	}
+}
+
+// inOrder gives the names of examples: where one needs what another makes, by their x-order, which they have because
+// names are sorted in a published document; else by name.
+func inOrder(examples openapi3.Examples) []string {
+	place := func(name string) float64 {
+		at, _ := examples[name].Value.Extensions["x-order"].(float64)
+		return at
+	}
+	return slices.SortedFunc(maps.Keys(examples), func(a, b string) int {
+		return cmp.Or(cmp.Compare(place(a), place(b)), strings.Compare(a, b))
+	})
 }
 
 var templated = regexp.MustCompile(`\{([a-z_]+)\}`)

@@ -27,7 +27,7 @@ func (h *house) furnish() {
 	h.t.Helper()
 	h.everyModule()
 	examples := entityExamples(h.t)
-	for _, kind := range entityOrder {
+	for _, kind := range entityOrder(h.t) {
 		a := h.post("/entities/"+kind, examples[kind])
 		require.Equal(h.t, http.StatusCreated, a.status, "%s: %s", kind, a.body)
 	}
