@@ -63,3 +63,46 @@ func TestFiltersAreRefused(t *testing.T) {
 		require.EqualError(t, f.complete("display", Reader()), want)
 	}
 }
+
+// TestStoresAreDescribedAsTheyFilter: what is for all stores is found under each of them, and not among those that are for
+// other stores only. Both the parameters and the lists must say so, or a till looks for what it has.
+func TestStoresAreDescribedAsTheyFilter(t *testing.T) {
+	found := 0
+	for _, api := range Names() {
+		doc, err := Load(api)
+		require.NoError(t, err)
+		for path, item := range doc.Paths.Map() {
+			for _, op := range item.Operations() {
+				require.NotContains(t, op.Description, "names none is not among them", path)
+				for _, p := range op.Parameters {
+					switch p.Value.Name {
+					case "stores", "stores.eq", "stores.in":
+						require.Contains(t, p.Value.Description, "or for all of them", path)
+						found++
+					case "stores.ne", "stores.nin":
+						require.Contains(t, p.Value.Description, "some stores only", path)
+						found++
+					}
+				}
+			}
+		}
+	}
+	require.Equal(t, 30, found)
+}
+
+// TestEveryAnswerHasAnExample in each media type that it can come in, streams and files too.
+func TestEveryAnswerHasAnExample(t *testing.T) {
+	for _, api := range Names() {
+		doc, err := Load(api)
+		require.NoError(t, err)
+		for path, item := range doc.Paths.Map() {
+			for method, op := range item.Operations() {
+				for status, response := range op.Responses.Map() {
+					for media, content := range response.Value.Content {
+						require.True(t, content.Example != nil || len(content.Examples) > 0, "%s %s %s %s", method, path, status, media)
+					}
+				}
+			}
+		}
+	}
+}
