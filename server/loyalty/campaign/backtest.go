@@ -16,20 +16,20 @@ import (
 // of the past; Target is the campaign.
 const BulkBacktest = "campaign_backtest"
 
-// MostBacktests is how many backtests wait or are at work at a time: each reads the journal of
-// its period, one after the other.
+// MostBacktests limits how many backtests may wait or run at a time, because each of them reads
+// the whole journal of its period and they run one after the other.
 const MostBacktests = 10
 
-// BacktestPlan is what a backtest is asked for: the events recorded from From on,
-// before To, and the campaign in the form of its entity.
+// BacktestPlan describes a backtest: the campaign, in the form of its entity, and the period of
+// recorded events to try it on, from From up to but not including To.
 type BacktestPlan struct {
 	From     time.Time       `json:"from"`
 	To       time.Time       `json:"to"`
 	Campaign json.RawMessage `json:"campaign"`
 }
 
-// Check fails where the period ends before it begins, and where the campaign, a
-// version of the one with this id, does not fit the programme.
+// Check fails if the period ends before it begins, or if the campaign, taken as a new version of
+// the one with this id, does not fit the programme.
 func (plan *BacktestPlan) Check(p *programme.Programme, id string) error {
 	if !plan.From.Before(plan.To) {
 		return programme.Fault("to", "must_follow", map[string]any{"other": "from"})
@@ -47,16 +47,16 @@ type BacktestFigures struct {
 	Fault   string `json:"fault,omitempty"` // why it could not be tried
 }
 
-// chance is something of the past at which a campaign could have given: the
-// campaign's condition held. Or it is a merge.
+// chance is a past occurrence for which the campaign's condition held, so that it could have
+// given something. It can also be a merge, which moves what customers have won so far.
 type chance struct {
 	customer loyalty.ID
 	base     int64      // the points that multiply looks at
 	merged   loyalty.ID // who became part of the customer; zero: it is no merge
 }
 
-// Backtest counts what a campaign would have given, chance by chance in the order
-// of recording. It remembers those who won.
+// Backtest counts what a campaign would have given, chance by chance in the order of recording.
+// It remembers the winners, because limits apply per customer.
 type Backtest struct {
 	BacktestFigures
 	Campaign *Campaign
@@ -67,8 +67,8 @@ type Backtest struct {
 	into     map[loyalty.ID]loyalty.ID // who was merged, into whom
 }
 
-// NewBacktest is a backtest of a campaign as the programme would run it now: with its modules
-// and its rounding, whatever was in force when things happened.
+// NewBacktest prepares a backtest of a campaign as the programme would run it today. It applies
+// today's modules and rounding, because it is to predict what the campaign would give from now on.
 func NewBacktest(p *programme.Programme, c *Campaign) *Backtest {
 	return &Backtest{Campaign: c, on: p.On, rounding: p.Purchase.Rounding, times: map[loyalty.ID]int64{}, labelled: map[loyalty.ID]bool{}, into: map[loyalty.ID]loyalty.ID{}}
 }
@@ -98,8 +98,8 @@ func (b *Backtest) Take(x chance) {
 	b.Events++
 }
 
-// give counts one effect and says whether it gives anything. Who has a label or a
-// tier does not get it again.
+// give counts one effect and reports whether it gives anything: a customer who already has a
+// label or a tier does not get it again.
 func (b *Backtest) give(f *Effect, customer loyalty.ID, base int64) bool {
 	if m := effectModules[f.Type]; m != "" && !b.on[m] {
 		return false
@@ -139,7 +139,7 @@ func (b *Backtest) survivor(id loyalty.ID) loyalty.ID {
 	return id
 }
 
-// merge makes one winner of two.
+// merge counts the two merged customers as one winner from here on.
 func (b *Backtest) merge(source, target loyalty.ID) {
 	if source == target {
 		return

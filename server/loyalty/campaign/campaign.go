@@ -1,5 +1,5 @@
-// Package campaign is what is given when something happens: triggers, conditions, effects,
-// previews, and campaigns tried on the past.
+// Package campaign gives customers something when an event happens. It has the triggers,
+// conditions and effects of campaigns, their previews, and backtests on past events.
 package campaign
 
 import (
@@ -112,8 +112,8 @@ func Draft(p *programme.Programme, id string, data json.RawMessage) (*Campaign, 
 	return readCampaign(p, loyalty.Entity{ID: id, Data: data})
 }
 
-// StatusAt is where a campaign stands at an instant: draft, paused, or by its dates
-// scheduled, active or completed.
+// StatusAt is the campaign's status at an instant: draft or paused, or else scheduled, active or
+// completed according to its dates. It is computed, so no job has to switch campaigns on and off.
 func (c *Campaign) StatusAt(at time.Time) string {
 	if c.Status != CampaignActive {
 		return c.Status
@@ -121,8 +121,8 @@ func (c *Campaign) StatusAt(at time.Time) string {
 	return c.Dates.Status(at)
 }
 
-// check refuses a trigger that never happens and a condition over a line where
-// there is none.
+// check refuses a trigger that can never occur, and a condition about a purchase's line on a
+// trigger that has no lines: such a campaign would silently give nothing.
 func (c *Campaign) check(p *programme.Programme) error {
 	switch {
 	case !p.Happens(c.Trigger):
@@ -183,9 +183,9 @@ func (f *Effect) checkCoupon(p *programme.Programme, at string) error {
 	return nil
 }
 
-// orderCampaigns brings the campaigns into the order in which they run: the
-// highest priority first, then the oldest. The active ones can be found by what
-// sets them off.
+// orderCampaigns sorts the campaigns into the order in which they run: highest priority first,
+// then oldest first. It indexes the active ones by trigger, so that an event costs no more when
+// there are many campaigns for other triggers.
 func orderCampaigns(p *programme.Programme, all map[string]*Campaign) {
 	ordered := slices.SortedFunc(maps.Values(all), func(a, b *Campaign) int {
 		return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.CreatedAt.Compare(b.CreatedAt), strings.Compare(a.ID, b.ID))
@@ -208,7 +208,7 @@ func (c *Campaign) onlyLabels() bool {
 	return !slices.ContainsFunc(c.Effects, func(f Effect) bool { return f.Type != EffectLabel })
 }
 
-// Find finds a campaign that is not archived; nil: there is none.
+// Find gives the campaign with an id, or nil if there is none or it is archived.
 func Find(p *programme.Programme, id string) *Campaign {
 	i := slices.IndexFunc(InOrder(p), func(c *Campaign) bool { return c.ID == id })
 	if i < 0 {

@@ -64,11 +64,10 @@ func (g *gift) missed(reason string, input map[string]any) {
 	told(g.Occurrence, g.campaign, loyalty.Verdict{Verdict: "skipped", Reason: reason, Input: input})
 }
 
-// base are the points that the occurrence earned, those of campaigns left out: of
-// a line, of a purchase, or of the event.
+// base is how many points the occurrence itself earned: a line, a purchase or an event. Points
+// from campaigns do not count, or two multiplying campaigns would multiply each other.
 func base(o *engine.Occurrence) (n int64) {
 	switch {
-	// bonuses are left out, so that two multipliers give the same in either order
 	case o.Line != nil:
 		return o.Line.Points - o.Line.Bonus
 	case o.Accepted != nil:
@@ -82,15 +81,15 @@ func base(o *engine.Occurrence) (n int64) {
 	return n
 }
 
-// campaignPoints are the attributes of the point_add that a campaign gives.
+// campaignPoints are the attributes of a point_add made by a campaign.
 type campaignPoints struct {
 	Points        int64  `json:"points"`
 	TransactionID string `json:"transaction_id,omitempty"`
 	Campaign      string `json:"campaign"`
 }
 
-// earn gives points by a point_add. Those of a purchase belong to it, so that its
-// refunds take them back.
+// earn gives points through a point_add. Points for a purchase are tied to it, so that a refund
+// takes them back.
 func (g *gift) earn(n int64) error {
 	if n <= 0 {
 		return nil
@@ -118,17 +117,18 @@ func (g *gift) earn(n int64) error {
 	return nil
 }
 
-// tooMany names the campaign that would bring more points than a balance can hold.
+// tooMany is the error that names a campaign whose points would exceed what a balance can hold.
 func (g *gift) tooMany() error {
 	return loyalty.ErrTooLarge.With("property", "points of the campaign "+g.campaign.ID)
 }
 
-// campaignOrigin are the attributes of what else a campaign gives.
+// campaignOrigin are the attributes of the other events that a campaign causes.
 type campaignOrigin struct {
 	Campaign string `json:"campaign"`
 }
 
-// label puts a label on the customer, by a profile event with all their labels.
+// label puts a label on the customer through a profile event. The event carries all their labels,
+// because profile replaces the list.
 func (g *gift) label(label string) error {
 	p := &g.Customer.Profile
 	if slices.Contains(p.Labels, label) {
@@ -145,7 +145,7 @@ func (g *gift) label(label string) error {
 	return nil
 }
 
-// campaignCoupon are the attributes of the coupon_create that a campaign gives.
+// campaignCoupon are the attributes of a coupon_create made by a campaign.
 type campaignCoupon struct {
 	Code     string `json:"code"`
 	Pool     string `json:"pool,omitempty"`

@@ -20,8 +20,8 @@ func (c *Campaign) PastActions() []string {
 	return []string{c.Trigger}
 }
 
-// final says whether an event of the journal made its purchase final. Of a refund
-// that was validated later the purchase is accepted too.
+// final reports whether an event of the journal made its purchase final. The state alone does not
+// tell: when a held refund is validated later, its purchase is accepted as well.
 func final(e *loyalty.PastEvent) bool {
 	if e.Effects == nil || e.Effects.Transaction == nil || !slices.Contains(finalActions, e.Action) {
 		return false
@@ -31,7 +31,7 @@ func final(e *loyalty.PastEvent) bool {
 }
 
 // Chances judges a campaign's condition on events of the past and gives those at
-// which it holds, with the merges among them. Nobody waits for it.
+// which it holds, with the merges among them. It runs in a job, so no caller waits for it.
 func Chances(ctx context.Context, e *engine.Engine, c *Campaign, events []loyalty.PastEvent) (list []chance, err error) {
 	all := make([]loyalty.CustomerNeeds, len(events))
 	for i := range events {
@@ -83,7 +83,7 @@ func (c *Campaign) chancesAt(h *engine.Hindsight, e *loyalty.PastEvent) (list []
 	return list
 }
 
-// occurrences gives what an event of the past was to the campaign.
+// occurrences lists the occurrences that a past event would have been for the campaign.
 func (c *Campaign) occurrences(r *engine.Run, e *loyalty.PastEvent) []*engine.Occurrence {
 	o := engine.NewOccurrence(r, c.Trigger, &e.Event, nil, nil)
 	final := final(e)
@@ -125,7 +125,7 @@ func lines(o *engine.Occurrence) (list []*engine.Occurrence) {
 	return list
 }
 
-// baseOf are the points that multiply looks at.
+// baseOf is the number of points that a multiply effect multiplies.
 func baseOf(e *loyalty.PastEvent, o *engine.Occurrence) int64 {
 	if o.Line == nil && o.Accepted == nil {
 		return e.Issued

@@ -7,21 +7,21 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// PurchasePreview is what a purchase would bring, in points.
+// PurchasePreview is how many points a purchase would earn, and from which campaigns.
 type PurchasePreview struct {
 	Base      int64 // of the purchase itself
 	Burned    int64
 	Campaigns []CampaignBonus // that would give something, in the order in which they run
 }
 
-// CampaignBonus is what a campaign would give; 0 points where it gives other things.
+// CampaignBonus is what one campaign would add: 0 points if it only gives other things.
 type CampaignBonus struct {
 	ID, Name string
 	Points   int64
 }
 
-// Previewer decides a purchase by a programme in which none has to wait, and records
-// nothing: the engine.
+// Previewer decides a purchase without recording it, under a programme in which no purchase waits
+// for acceptance. The engine implements it.
 type Previewer interface {
 	PreviewAccepted(ctx context.Context, s loyalty.Submission) (loyalty.Outcome, *programme.Programme, error)
 }
@@ -37,8 +37,8 @@ func PreviewPurchase(ctx context.Context, e Previewer, s loyalty.Submission) (Pu
 	return previewOf(p, o.Events), nil
 }
 
-// previewOf sums up a purchase among the events of a preview: what was due before it
-// may have brought points of its own.
+// previewOf sums up the purchase among the events of a preview. It leaves out the other events,
+// because due work that was applied first may have earned points of its own.
 func previewOf(p *programme.Programme, events []loyalty.Event) (v PurchasePreview) {
 	follows, points := map[loyalty.ID]bool{}, map[string]int64{}
 	for i := range events {
@@ -65,7 +65,7 @@ func previewOf(p *programme.Programme, events []loyalty.Event) (v PurchasePrevie
 	return v
 }
 
-// Bonus are the points of all campaigns.
+// Bonus is the total of points from all campaigns.
 func (v PurchasePreview) Bonus() (n int64) {
 	for _, c := range v.Campaigns {
 		n += c.Points

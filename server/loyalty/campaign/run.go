@@ -8,7 +8,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// campaigns lets the campaigns that an occurrence sets off run, in their order.
+// campaigns runs the campaigns that an occurrence triggers, in their order.
 func campaigns(o *engine.Occurrence) error {
 	if !o.Programme.On[programme.ModuleAutomation] {
 		return nil
@@ -24,8 +24,8 @@ func campaigns(o *engine.Occurrence) error {
 	return nil
 }
 
-// run runs one campaign: it gives what it has to give, unless something stands
-// against it. What gave nothing does not count for its limits.
+// run applies one campaign unless it is ineligible here. A run that gave nothing does not count
+// towards the campaign's limits, so that an empty pool does not use up a customer's only chance.
 func run(o *engine.Occurrence, c *Campaign) error {
 	reason, fault, err := hindrance(o, c)
 	if err != nil {
@@ -49,10 +49,9 @@ func run(o *engine.Occurrence, c *Campaign) error {
 	return g.count()
 }
 
-// hindrance is why a campaign gives nothing, as a translation key; empty: nothing
-// stands against it. Where its condition could not be judged, fault says why.
-// The order is that of the price: dates and standing cost nothing, a condition reads
-// facts, and only limits may have to be loaded.
+// hindrance is the reason why a campaign gives nothing here, as a translation key, or empty if it
+// is eligible. If its condition could not be evaluated, fault says why. The checks are ordered by
+// cost: dates and status cost nothing, a condition reads facts, and only limits may need a load.
 func hindrance(o *engine.Occurrence, c *Campaign) (reason string, fault, err error) {
 	if c.Dates.Status(o.Trigger.At) != loyalty.StatusActive {
 		return "reason.not_active", nil, nil
@@ -73,8 +72,8 @@ func hindrance(o *engine.Occurrence, c *Campaign) (reason string, fault, err err
 	return reason, nil, err
 }
 
-// enrolledFor: customers who are not enrolled get nothing but labels, and those
-// who left get nothing.
+// enrolledFor reports whether the customer's status allows the campaign: customers who are not
+// enrolled may only get labels, and those who opted out get nothing.
 func enrolledFor(o *engine.Occurrence, c *Campaign) bool {
 	switch o.Customer.Status {
 	case loyalty.Active, loyalty.Suspended:
@@ -90,7 +89,7 @@ type campaignCount struct {
 	Count int64 `json:"count"`
 }
 
-// exhausted says which limit of a campaign is reached; empty: none.
+// exhausted names the limit that a campaign has reached, or is empty if there is none.
 func exhausted(o *engine.Occurrence, c *Campaign) (string, error) {
 	if most := c.Limit.PerCustomer; most != nil {
 		var n campaignCount
@@ -135,7 +134,7 @@ func (g *gift) count() error {
 	return nil
 }
 
-// cause is the event that set a campaign off: for a line, the event of the item.
+// cause is the event that triggered a campaign: for a purchase's line, the event of that item.
 func cause(o *engine.Occurrence) *loyalty.Event {
 	if o.Line != nil {
 		if e := o.Find(o.Line.Event); e != nil {
@@ -173,10 +172,9 @@ func told(o *engine.Occurrence, c *Campaign, v loyalty.Verdict) {
 	o.TraceInput(v)
 }
 
-// foreseeCampaigns adds what the limits of the campaigns need that an action sets
-// off.
-// An accepted purchase sets off what a checkout does, and each of its lines what lines do:
-// with it their limits are asked for by the first load.
+// foreseeCampaigns adds the counts that the limits of the campaigns triggered by an action need,
+// so that the first load already has them and the batch is not decided twice. An accepted
+// purchase triggers what a checkout does, and each of its lines what checkout_item does.
 func foreseeCampaigns(p *programme.Programme, action string, n *loyalty.CustomerNeeds) {
 	foreseeLimits(p, action, n)
 	switch action {

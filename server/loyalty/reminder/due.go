@@ -21,7 +21,7 @@ type pointsExpiring struct {
 	Days      int    `json:"days"`
 }
 
-// points finds free points that expire, all of a day together: they are one reminder.
+// points finds spendable points that will expire. All that expire on one day share a reminder.
 func (v *view) points() error {
 	if !v.programme.On[programme.ModulePointsEconomy] {
 		return nil
@@ -64,7 +64,7 @@ type couponExpiring struct {
 	Days      int    `json:"days"`
 }
 
-// coupons finds coupons that the customer holds and that end soon, each by itself.
+// coupons finds coupons of the customer that will expire soon, with a reminder for each.
 func (v *view) coupons() error {
 	if !v.programme.On[programme.ModuleCoupons] {
 		return nil
@@ -90,8 +90,8 @@ type tierExpiring struct {
 	Days      int    `json:"days"`
 }
 
-// tiers finds tiers that end if nothing happens. The day is part of what it is about: a
-// tier that was held and ends later is told of again.
+// tiers finds tiers that will end unless the customer does something. The day is part of the
+// subject, so that a tier that was extended gets a new reminder.
 func (v *view) tiers() error {
 	if !v.programme.On[programme.ModuleTiers] || len(v.programme.Reminders.Tiers) == 0 {
 		return nil
@@ -148,7 +148,7 @@ func (v *view) progressOf(kind loyalty.ProgressKind) func(string) json.RawMessag
 	return func(key string) json.RawMessage { return v.Progress[loyalty.ProgressKey{Kind: kind, Key: key}] }
 }
 
-// late is for how many days after a day it is still told, where the job did not run on it.
+// late is how many days after its day a reminder is still sent if the job did not run on time.
 const late = 2
 
 // anniversary are the attributes of anniversary.
@@ -156,8 +156,8 @@ type anniversary struct {
 	Years int `json:"years"`
 }
 
-// days finds the birthday and the day of the enrolment: once a year, whatever becomes of
-// the date.
+// days finds the birthday and the anniversary of the enrolment. Each comes once a year, even if
+// the customer changes the date meanwhile.
 func (v *view) days() error {
 	if !v.programme.On[programme.ModulePointsEconomy] {
 		return nil
@@ -192,7 +192,7 @@ func (v *view) on(month time.Month, dom int) int {
 	return 0
 }
 
-// yearly adds what is told once a year: the year is what it is about.
+// yearly adds a reminder that is sent once a year, by using the year as its subject.
 func (v *view) yearly(action string, year int, data any) error {
 	t, err := v.toldOf(action)
 	if err != nil {
@@ -211,8 +211,8 @@ type inactivity struct {
 	Since string `json:"since"`
 }
 
-// silence finds for how long the customer did nothing: the most of the days that have
-// passed, unless that or more was told of the same silence.
+// silence finds how long the customer has been inactive: the largest configured number of days that
+// has passed, unless that reminder or a later one was already sent for the same period.
 func (v *view) silence() error {
 	if !v.programme.On[programme.ModulePointsEconomy] {
 		return nil

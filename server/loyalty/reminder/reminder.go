@@ -1,7 +1,7 @@
-// Package reminder is what customers are reminded of, once each: points, coupons, tiers and
-// challenges that end, their birthday, the day of their enrolment, a long silence. A
-// reminder is an event of the journal, so campaigns react to it and whoever follows
-// events hears of it.
+// Package reminder reminds customers, once each, of points, coupons, tiers and challenges that are
+// about to end, of their birthday and the anniversary of their enrolment, and after long
+// inactivity. A reminder is an event of the journal, so that campaigns react to it and followers of
+// events receive it.
 package reminder
 
 import (
@@ -17,15 +17,15 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// Feature keeps what customers were reminded of. Who becomes part of another brings it
-// along.
+// Feature keeps what customers have been reminded of. A merge joins both customers' reminders, so
+// that the target is not reminded again.
 var Feature = engine.Feature{Name: "reminders", Progress: loyalty.ProgressReminder, Join: engine.JoinBy(func(a *told, b told) {
 	for subject, n := range b.Told {
 		a.note(subject, n)
 	}
 })}
 
-// told is what a customer was reminded of by one action, by what it was about.
+// told has the reminders of one action that a customer has had, by subject.
 type told struct {
 	Told map[string]note `json:"told"`
 }
@@ -43,11 +43,11 @@ func (t *told) note(subject string, n note) {
 	t.Told[subject] = n
 }
 
-// memory is for how many days what is over is remembered, so that a clock that is set back
-// repeats nothing.
+// memory is how many days past reminders are kept, so that setting a clock back does not repeat
+// them.
 const memory = 400
 
-// forget drops what is past being reminded of.
+// forget drops reminders that are too old to be repeated.
 func (t *told) forget(today calendar.Day) {
 	maps.DeleteFunc(t.Told, func(_ string, n note) bool { return n.Until+memory < today })
 }
@@ -60,7 +60,7 @@ type reminder struct {
 	data    any
 }
 
-// view is a customer at an instant, as reminders see them.
+// view is a customer at an instant, with what deciding on reminders needs.
 type view struct {
 	*loyalty.Remindable
 	programme *programme.Programme
@@ -69,7 +69,7 @@ type view struct {
 	due       []reminder
 }
 
-// look finds what a customer has to be reminded of.
+// look finds the reminders that a customer is due.
 func look(p *programme.Programme, now time.Time, c *loyalty.Remindable) (*view, error) {
 	v := &view{Remindable: c, programme: p, now: now, told: map[string]*told{}}
 	for _, find := range []func() error{v.points, v.coupons, v.tiers, v.challenges, v.days, v.silence} {
@@ -80,7 +80,7 @@ func look(p *programme.Programme, now time.Time, c *loyalty.Remindable) (*view, 
 	return v, nil
 }
 
-// toldOf reads what the customer was told by an action.
+// toldOf reads the reminders of an action that the customer has had.
 func (v *view) toldOf(action string) (*told, error) {
 	if t := v.told[action]; t != nil {
 		return t, nil
@@ -95,8 +95,8 @@ func (v *view) toldOf(action string) (*told, error) {
 
 func (v *view) today() calendar.Day { return calendar.DayOf(v.now, v.programme.Location) }
 
-// ahead is the reminder for something that ends: the nearest of the days that has come,
-// unless that one, or a nearer one, was told. ok: it is due.
+// ahead is the reminder for something that ends, at the nearest of the configured numbers of days
+// that has been reached. It is not due (ok is false) if that one or a nearer one was already sent.
 func (v *view) ahead(days []int, action, subject string, at time.Time) (n note, ok bool, err error) {
 	if !at.After(v.now) {
 		return n, false, nil
@@ -118,14 +118,15 @@ func (v *view) ahead(days []int, action, subject string, at time.Time) (n note, 
 	return n, !was || n.Days < before.Days, nil
 }
 
-// Wanted says whether a customer has to be reminded of anything.
+// Wanted reports whether a customer is due any reminder. The job asks it first, because it needs no
+// lock.
 func Wanted(p *programme.Programme, now time.Time, c *loyalty.Remindable) (bool, error) {
 	v, err := look(p, now, c)
 	return err == nil && len(v.due) > 0, err
 }
 
-// Remind writes the reminders that a customer is due. What was told is kept in the name of
-// the events, so that nothing is told twice, whoever looks at the same time.
+// Remind writes the reminders that a customer is due. It records them with the events, under the
+// customer's version, so that two nodes at once do not send one twice.
 func Remind(r *engine.Run) error {
 	if s := r.Customer.Status; s != loyalty.Active && s != loyalty.Suspended {
 		return nil
@@ -181,7 +182,7 @@ func remindable(r *engine.Run) (*loyalty.Remindable, error) {
 	return c, nil
 }
 
-// instant is how attributes of events write one.
+// instant formats an instant as attributes of events do.
 func instant(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
 func dayText(d calendar.Day) string { return strconv.Itoa(int(d)) }

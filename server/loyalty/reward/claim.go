@@ -10,7 +10,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// ClaimResult is what a claim gave, as the claim endpoint answers it.
+// ClaimResult is the outcome of a claim, as the claim endpoint returns it.
 type ClaimResult struct {
 	ID            loyalty.ID      `json:"id"` // of the claim, and of the event reward_claim
 	Reward        string          `json:"reward"`
@@ -25,9 +25,9 @@ type rewardClaimed struct {
 	Reward string `json:"reward"`
 }
 
-// Claim gives this customer a reward for cost points: stock, points, coupon
-// and event in one. parent is the event that brings it, such as a spin, whose
-// child reward_claim becomes; nil: the claim itself was submitted. It fails with
+// Claim gives this customer a reward for cost points, taking stock, points and coupon in one step.
+// parent is the event that led to it, such as a spin, and becomes the parent of reward_claim; it is
+// nil if the claim itself was submitted. It fails with
 // ErrRewardInactive (160321), ErrRewardLimit (120211), ErrRewardStock or
 // ErrPoolEmpty (120212), ErrRewardSegment (120213), ErrRewardPoints (120241), in
 // this order.
@@ -62,9 +62,8 @@ func Claim(r *engine.Run, reward *Reward, cost int64, parent *loyalty.Event) (*C
 	return result, r.Tallies().Add(e, loyalty.TallyReward+reward.ID, 1)
 }
 
-// MayClaim holds a claim against the programme's rules, in the order in which the
-// contract lists them.
-// A preview and the lists of rewards ask it too, so it changes nothing.
+// MayClaim checks a claim against the programme's rules, in the order in which the contract lists
+// their errors. Previews and the lists of rewards call it too, so it must not change anything.
 func MayClaim(r *engine.Run, reward *Reward, cost int64) (engine.RewardStanding, error) {
 	needs := loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressReward), Tallies: []string{loyalty.TallyReward + reward.ID}}
 	if err := r.Require(needs); err != nil {
@@ -103,7 +102,8 @@ func refuseReward(r *engine.Run, reward *Reward, reason string, err error) error
 	return err
 }
 
-// payReward spends the price on the claim's own event and says which lots paid.
+// payReward spends the price on the claim's own event and returns the lots that paid, because a
+// revoked claim gives the points back to them.
 func payReward(r *engine.Run, e *loyalty.Event, cost int64) ([]points.Portion, error) {
 	if cost == 0 {
 		return nil, nil

@@ -8,7 +8,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
-// ClaimOutlook is what a customer can expect of claiming a reward now.
+// ClaimOutlook tells whether a customer could claim a reward now, and if not, why.
 type ClaimOutlook struct {
 	// Refusal is what a claim would be refused with; nil: it would not be.
 	Refusal       error
@@ -17,8 +17,8 @@ type ClaimOutlook struct {
 	LastClaimedAt time.Time // zero: never
 }
 
-// ClaimNeeds is what the outlooks of rewards read, so that it can be loaded at once. Whether
-// a price can be paid is told by the figures alone.
+// ClaimNeeds is what the outlooks of rewards read, so that a list loads it in one go. Lots are not
+// among it: the customer's figures are enough to see whether a price can be paid.
 func ClaimNeeds(rewards map[string]*Reward) loyalty.CustomerNeeds {
 	n := loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressReward), Pools: map[string]int{}}
 	for id, reward := range rewards {
@@ -30,8 +30,7 @@ func ClaimNeeds(rewards map[string]*Reward) loyalty.CustomerNeeds {
 	return n
 }
 
-// OutlookOn holds a claim of a reward for its price against the same rules as
-// ClaimReward, and records nothing.
+// OutlookOn checks a claim against the same rules as Claim, without recording it.
 func OutlookOn(r *engine.Run, reward *Reward) (o ClaimOutlook, err error) {
 	if o.Refusal, err = engine.RefusalOf(mayClaimNow(r, reward)); err != nil {
 		return o, err
@@ -57,12 +56,11 @@ func mayClaimNow(r *engine.Run, reward *Reward) error {
 	return coupon.MayIssue(r, "reward_claim", reward.Source())
 }
 
-// MayHave says whether a reward is for this customer: everything is that names no
-// segments, or one that they are in.
+// MayHave reports whether a reward is open to this customer: it names no segments, or one that
+// they belong to.
 func MayHave(r *engine.Run, reward *Reward) (bool, error) { return r.MemberOfAny(reward.Segments) }
 
-// InStock is how many more claims the stock of a reward allows in all; nil: it has
-// no limit.
+// InStock is how many more claims the reward's stock allows, or nil if it is unlimited.
 func InStock(r *engine.Run, reward *Reward) (*int64, error) {
 	given, err := r.Tallies().Of(loyalty.TallyReward + reward.ID)
 	return reward.Left(given), err

@@ -6,7 +6,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
-// Redeemed is what came of handing a claimed reward out.
+// Redeemed is the outcome of handing out a claimed reward.
 type Redeemed struct {
 	ID     loyalty.ID          // the event that records it
 	Claim  loyalty.RewardClaim // as it stands now
@@ -60,7 +60,7 @@ func Redeem(r *engine.Run, id loyalty.ID) (*Redeemed, error) {
 	return &Redeemed{ID: e.ID, Claim: *claim, Coupon: coupon}, nil
 }
 
-// handOut uses the coupon of a claim up; nil: it has none.
+// handOut uses up the coupon of a claim and returns it, or nil if the claim has none.
 func handOut(r *engine.Run, e *loyalty.Event, claim *loyalty.RewardClaim) (*loyalty.Coupon, error) {
 	if claim.Coupon == "" {
 		return nil, nil

@@ -52,8 +52,8 @@ func Revoke(r *engine.Run, e *loyalty.Event, id loyalty.ID) (*RevokeResult, erro
 	return &RevokeResult{Claim: claim.ID, Reward: claim.Reward, Points: back}, nil
 }
 
-// requireRevoke asks for all that the claim changed. The lot of awarded points may
-// have expired by now, which only everything includes.
+// requireRevoke asks for everything that the claim changed. The lot of awarded points may have
+// expired, and expired lots are loaded only with the customer's whole history.
 func requireRevoke(r *engine.Run, claim *loyalty.RewardClaim) error {
 	needs := loyalty.CustomerNeeds{
 		Claims: true, Progress: loyalty.Kinds(loyalty.ProgressReward), Tallies: []string{loyalty.TallyReward + claim.Reward}, Lots: loyalty.UsedLots,
@@ -134,9 +134,8 @@ func uncount(r *engine.Run, e *loyalty.Event, claim *loyalty.RewardClaim) error 
 	return r.Tallies().Add(e, loyalty.TallyReward+claim.Reward, -1)
 }
 
-// lastClaim is when the customer last claimed the reward of a revoked claim.
-// The date is shown to customers: one of a claim that was revoked would be of something
-// that did not happen.
+// lastClaim is when the customer last claimed the reward, leaving the revoked claim out. Customers
+// are shown this date, and a revoked claim counts as if it had never been made.
 func lastClaim(r *engine.Run, revoked *loyalty.RewardClaim, received []loyalty.ID) (at time.Time, err error) {
 	claims, err := r.Claims().All()
 	for _, c := range claims {

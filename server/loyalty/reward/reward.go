@@ -1,4 +1,5 @@
-// Package reward is what customers claim for points, and what becomes of their claims.
+// Package reward has the rewards that customers claim for points, and the life of a claim: handed
+// out, passed on or revoked.
 package reward
 
 import (
@@ -18,7 +19,7 @@ const (
 	RewardCustom   = "custom"
 )
 
-// RewardTypes lists them.
+// RewardTypes lists the types of a reward.
 var RewardTypes = []string{RewardCoupon, RewardDownload, RewardPhysical, RewardPoints, RewardCustom}
 
 // Reward is something that a customer can claim (rewards/reward).
@@ -42,7 +43,7 @@ type Reward struct {
 	Custom map[string]json.RawMessage `json:"-"`
 }
 
-// Image are the web addresses of a picture in several sizes.
+// Image has the URLs of a picture in several sizes.
 type Image struct {
 	Small  string `json:"small"`
 	Medium string `json:"medium"`

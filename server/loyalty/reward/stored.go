@@ -5,8 +5,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// RewardOf reads a reward as it is stored, also one that is archived: claims name it
-// for ever.
+// RewardOf reads a stored reward, even an archived one, because old claims still refer to it.
 func RewardOf(e loyalty.Entity) (*Reward, error) {
 	r := &Reward{ID: e.ID, Custom: programme.CustomFields(e)}
 	return r, programme.Decode(e, r)

@@ -58,8 +58,8 @@ func Transfer(r *engine.Run, reward string, to coupon.Addressee) (err error) {
 	return holdReward(other, e, reward)
 }
 
-// holdReward remembers that a claim was received: it counts for no customer's limit
-// but that of the customer who made it.
+// holdReward records that a claim was received, so that it counts towards the limit of the
+// customer who made it and not towards the receiver's.
 func holdReward(r *engine.Run, e *loyalty.Event, reward string) error {
 	standing, err := r.Claims().Standing(reward)
 	if err != nil {
