@@ -1,5 +1,5 @@
-// Package challenge is what customers work towards: what counts, when a challenge is
-// completed, and what a refund takes back.
+// Package challenge has the challenges that customers work towards: what counts, when a challenge
+// is completed, and what a refund takes back.
 package challenge
 
 import (
@@ -48,7 +48,8 @@ type Criterion struct {
 // Challenges are what customers work towards (module challenges).
 var Challenges = &programme.EntityType[*Challenge]{Type: "challenges/challenge", Module: programme.ModuleChallenges, Read: readChallenge, Index: orderChallenges}
 
-// readChallenge refuses a criterion whose condition or attribute nothing can have.
+// readChallenge refuses a criterion whose condition or attribute no event can have, because such a
+// challenge could never be completed.
 func readChallenge(p *programme.Programme, e loyalty.Entity) (*Challenge, error) {
 	c := &Challenge{ID: e.ID, Custom: programme.CustomFields(e)}
 	if err := programme.Decode(e, c); err != nil {
@@ -86,7 +87,7 @@ var (
 	lineSums     = []string{"quantity", "subtotal"}
 )
 
-// summable says whether a path names a number that occurrences can have.
+// summable reports whether a path names a number that occurrences can have.
 func summable(path string) bool {
 	record, field, _ := strings.Cut(strings.TrimPrefix(path, "event."), ".")
 	name, rest, nested := strings.Cut(field, ".")
@@ -103,8 +104,8 @@ func summable(path string) bool {
 	return false
 }
 
-// orderChallenges makes the challenges found by the actions that they count, in the
-// order of their ids.
+// orderChallenges indexes the challenges by the actions that they count, in the order of their ids:
+// an event then looks only at the challenges that it could move.
 func orderChallenges(p *programme.Programme, all map[string]*Challenge) {
 	by := map[string][]*Challenge{}
 	for _, id := range slices.Sorted(maps.Keys(all)) {
@@ -118,10 +119,10 @@ func orderChallenges(p *programme.Programme, all map[string]*Challenge) {
 	counted.Set(p, by)
 }
 
-// counted are the challenges by what they count, in the order of their ids.
+// counted is the index of challenges by action.
 var counted programme.Slot[map[string][]*Challenge]
 
-// most is how often one customer may complete it.
+// most is how often one customer may complete the challenge.
 func (c *Challenge) most() int64 {
 	if c.MaxCompletions == nil {
 		return 1

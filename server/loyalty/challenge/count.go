@@ -15,18 +15,18 @@ const (
 	RefundsKeep = "keep" // leaves it
 )
 
-// passed is a completion that was taken back although it was not the last one.
+// passed is a completion that was taken back although later ones stand.
 type passed struct {
 	At     time.Time `json:"at"`
 	Before time.Time `json:"before,omitzero"`
 }
 
-// maxKept is how many completions of one challenge that several purchases made
-// together can still be broken: those before them stay.
+// maxKept is how many completions that several purchases reached together can still be taken back,
+// per challenge. Older ones stay, so that the state cannot grow for ever.
 const maxKept = 100
 
-// counter is what something counts in the name of: a purchase that may be refunded,
-// or a completion that may be taken back with one.
+// counter is what a count is attributed to: a purchase that may be refunded, or a completion that
+// may be taken back together with one.
 type counter struct {
 	purchase   *loyalty.Transaction // nil: a completion
 	completion loyalty.ID           // its event
@@ -46,18 +46,16 @@ type hostedBy struct {
 	challenge string
 }
 
-// completions are those of a submission that a refund may break, by their events.
+// completions are this submission's completions that a refund may break, by their events.
 var completions engine.Note[map[loyalty.ID]hostedBy]
 
 // unattributed are the actions whose events belong to no purchase and no completion, even if one
 // caused them: tiers depend on everything that a customer did, expiry on the time.
 var unattributed = []string{"tier_up", "tier_down", "tier_change", "point_expire"}
 
-// counts finds in whose name an event counts for challenges: its purchase, if it is
-// one that was made, changed or accepted, or followed from it; a completion, if it
-// followed from that.
-// It follows the events back to their cause: a campaign's points belong to the purchase
-// that set it off.
+// counts finds what an event's counts are attributed to: its purchase if the event made, changed or
+// accepted one or followed from that, or the completion that it followed from. It follows events
+// back to their cause, because a campaign's points belong to the purchase that triggered it.
 func counts(r *engine.Run, e *loyalty.Event) *counter {
 	for ; e != nil && e.Customer == r.Customer.ID; e = r.Find(e.Parent) {
 		switch {
@@ -80,8 +78,8 @@ func counts(r *engine.Run, e *loyalty.Event) *counter {
 	return nil
 }
 
-// part makes a counter one of those whose progress this is, and gives its name. One
-// alone keeps a completion to itself.
+// part adds a counter to those that made this progress, and gives its name. A completion that one
+// counter reached alone is kept with that counter.
 func (st *ChallengeState) part(by, next loyalty.ID) loyalty.ID {
 	switch {
 	case len(st.Parts) == 0:
@@ -92,8 +90,8 @@ func (st *ChallengeState) part(by, next loyalty.ID) loyalty.ID {
 	return st.Parts[0]
 }
 
-// noteCounting keeps what was just counted for a challenge with what it was counted
-// in the name of. A challenge that keeps its progress needs no such note.
+// noteCounting records a count with what it is attributed to, so that it can be taken back. A
+// challenge that keeps its progress after refunds needs no such note.
 func noteCounting(r *engine.Run, e *loyalty.Event, c *Challenge, st *ChallengeState, by *counter, moves []int64, on calendar.Day) error {
 	if by == nil {
 		return nil
@@ -105,8 +103,8 @@ func noteCounting(r *engine.Run, e *loyalty.Event, c *Challenge, st *ChallengeSt
 	return changeCountings(r, e, by, c.ID, st, func(all []loyalty.Counting) []loyalty.Counting { return withCounting(all, k) })
 }
 
-// withCounting adds a count to those of its kind. Counts of one challenge, part and day are one row: a purchase of thousands of lines
-// tells each challenge once.
+// withCounting adds a count to the row of its challenge, part and day, so that a purchase of
+// thousands of lines leaves one row for each challenge.
 func withCounting(all []loyalty.Counting, k loyalty.Counting) []loyalty.Counting {
 	same := func(o loyalty.Counting) bool {
 		return o.Challenge == k.Challenge && o.For == k.For && o.Day == k.Day && o.Whole == nil
@@ -125,8 +123,8 @@ func withCounting(all []loyalty.Counting, k loyalty.Counting) []loyalty.Counting
 	return append(all, k)
 }
 
-// changeCountings changes what was counted in the name of a purchase or completion.
-// st is the state of a challenge that is being changed already; nil: none is.
+// changeCountings changes the counts that are attributed to a purchase or completion. st is the state
+// of the challenge that is being changed already, or nil.
 func changeCountings(r *engine.Run, e *loyalty.Event, by *counter, challenge string, st *ChallengeState, change func([]loyalty.Counting) []loyalty.Counting) error {
 	if t := by.purchase; t != nil {
 		t.Detail.Counted = change(t.Counted())
@@ -166,8 +164,8 @@ func changeCompletion(r *engine.Run, e *loyalty.Event, id loyalty.ID, challenge 
 	return r.SetProgress(e, loyalty.ProgressKey{Kind: loyalty.ProgressChallenge, Key: host.challenge}, st, time.Time{})
 }
 
-// NoteGift keeps the points that a campaign gave because of a completion with it:
-// they are taken back together.
+// NoteGift records points that a campaign gave for a completion, because both are taken back
+// together.
 func NoteGift(r *engine.Run, cause, e *loyalty.Event, campaign string, n int64) error {
 	by := counts(r, cause)
 	if by == nil || by.purchase != nil {
@@ -178,7 +176,7 @@ func NoteGift(r *engine.Run, cause, e *loyalty.Event, campaign string, n int64) 
 	})
 }
 
-// tellPurchase tells the state of a purchase with the event that told it last.
+// tellPurchase updates the purchase's state in the effects of the event that recorded it last.
 func tellPurchase(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) {
 	if r.Untold(t) {
 		return
@@ -196,10 +194,9 @@ func tellPurchase(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) {
 	r.TellLater(e, t)
 }
 
-// keepCompletion keeps a completion that a refund may break: with the purchase that
-// alone counted for it and completed it, else with the challenge.
-// With its needs as they are now: a challenge that changes later must not break what was
-// complete when it was done.
+// keepCompletion records a completion that a refund may break: with the purchase if that alone
+// counted for it, else with the challenge. It records the thresholds of today as well, because a
+// challenge that changes later must not break what was complete at the time.
 func keepCompletion(r *engine.Run, done *loyalty.Event, at time.Time, c *Challenge, st *ChallengeState, by *counter) error {
 	if len(st.Parts) == 0 {
 		return nil

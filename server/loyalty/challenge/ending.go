@@ -15,8 +15,8 @@ type Ending struct {
 	At        time.Time
 }
 
-// Endings are those that end after an instant, in the order of their ids; of gives the
-// stored state of one.
+// Endings lists the begun challenges that end after an instant, in the order of their ids. of reads
+// the stored state of one.
 func Endings(p *programme.Programme, now time.Time, of func(challenge string) json.RawMessage) (list []Ending, err error) {
 	all := Challenges.Of(p)
 	for _, id := range slices.Sorted(maps.Keys(all)) {

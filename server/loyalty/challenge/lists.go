@@ -8,8 +8,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// ChallengeList lists the challenges in the order in which they are shown: those
-// that end first, those without an end last, then by id.
+// ChallengeList lists the challenges in display order: by end, those without an end last, then by id.
 func ChallengeList(p *programme.Programme) []*Challenge {
 	return slices.SortedFunc(maps.Values(Challenges.Of(p)), func(a, b *Challenge) int {
 		switch {

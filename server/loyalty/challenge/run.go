@@ -17,7 +17,7 @@ type completed struct {
 	Challenge string `json:"challenge"`
 }
 
-// challenge lets every challenge count what happened.
+// challenge counts an occurrence for every challenge that it moves.
 func challenge(o *engine.Occurrence) error {
 	p := o.Programme
 	if !p.On[programme.ModuleChallenges] || !tier.Enrolled(o.Run) {
@@ -43,9 +43,8 @@ func challenge(o *engine.Occurrence) error {
 	return nil
 }
 
-// moves is by how much the occurrence moves each criterion; nil: none.
-// It stays nil until something moves: then no progress is read, nor written, which is so
-// for nearly every occurrence.
+// moves is how far the occurrence moves each criterion. It is nil if it moves none, which is so for
+// nearly every occurrence: no progress is read or written then.
 func moves(o *engine.Occurrence, c *Challenge) ([]int64, error) {
 	var moves []int64
 	for i := range c.Criteria {
@@ -74,10 +73,10 @@ func moves(o *engine.Occurrence, c *Challenge) ([]int64, error) {
 	return moves, nil
 }
 
-// Advance moves every criterion of a challenge by so many whole units, at
-// least one, in consequence of an event, and says whether it did: not for one who
-// takes no part, nor outside the challenge's dates, nor after its last completion.
-// Where a sum is asked for, a unit is 10,000 in its scale.
+// Advance moves every criterion of a challenge by a number of whole units, at least one, because of
+// an event, and reports whether it did. It does not if the customer does not take part, outside the
+// challenge's dates, or after the last allowed completion. Sums are kept in 1/10,000, so one unit
+// of a sum is 10,000.
 func Advance(r *engine.Run, e *loyalty.Event, c *Challenge, amount int64) (moved bool, err error) {
 	if !tier.Enrolled(r) || !r.Programme.On[programme.ModuleChallenges] || c.Dates.Status(e.At) != loyalty.StatusActive {
 		return false, nil
@@ -91,8 +90,8 @@ func Advance(r *engine.Run, e *loyalty.Event, c *Challenge, amount int64) (moved
 	return advance(r, e, c, moves)
 }
 
-// advance counts, and completes the challenge where all is done: counting then
-// begins anew, and what was too much is not carried over.
+// advance adds counts, and completes the challenge when every criterion is met. Counting then starts
+// again from 0: a surplus is not carried over.
 func advance(r *engine.Run, e *loyalty.Event, c *Challenge, moves []int64) (moved bool, err error) {
 	if moves == nil {
 		return false, nil
@@ -137,13 +136,13 @@ func challengeState(r *engine.Run, c *Challenge) (st ChallengeState, err error) 
 	return st, err
 }
 
-// StatusOf is where the customer stands with a challenge now.
+// StatusOf is the customer's current status in a challenge.
 func StatusOf(r *engine.Run, c *Challenge) (ChallengeStatus, error) {
 	st, err := challengeState(r, c)
 	return c.Status(st, r.At, r.Programme.Location), err
 }
 
-// keepChallenge keeps a state in the name of an event.
+// keepChallenge stores a state, and records it in the effects of an event.
 func keepChallenge(r *engine.Run, e *loyalty.Event, c *Challenge, st *ChallengeState) error {
 	return r.SetProgress(e, loyalty.ProgressKey{Kind: loyalty.ProgressChallenge, Key: c.ID}, st, time.Time{})
 }
@@ -154,8 +153,7 @@ func traceChallenge(r *engine.Run, c *Challenge, verdict, reason string, n int64
 	}
 }
 
-// Reset sets what a customer did for a challenge back to 0, in the name
-// of an event; what was completed stays. It fails with ErrChallengeNotFound and
+// Reset sets a customer's progress in a challenge back to 0, on an event; completions stay. It fails with ErrChallengeNotFound and
 // ErrNotResetable.
 func Reset(r *engine.Run, e *loyalty.Event, id string) error {
 	c := Challenges.Of(r.Programme)[id]
@@ -187,8 +185,8 @@ var ChallengeFeature = engine.Feature{
 	},
 }
 
-// joinChallenges adds what was counted towards the same criteria; what was counted
-// towards others is gone already.
+// joinChallenges adds up the two customers' counts towards the same criteria. Counts towards criteria
+// that have been changed since were dropped before.
 func joinChallenges(r *engine.Run, key string, mine, theirs json.RawMessage) (any, error) {
 	return engine.JoinBy(func(a *ChallengeState, b ChallengeState) {
 		c := Challenges.Of(r.Programme)[key]
@@ -210,9 +208,8 @@ func joinChallenges(r *engine.Run, key string, mine, theirs json.RawMessage) (an
 	})(r, key, mine, theirs)
 }
 
-// add adds counts towards the same criteria.
-// Where both sides have parts, several made the progress: a completion belongs to no
-// purchase alone any more.
+// add adds counts towards the same criteria. If both sides have parts, several purchases made the
+// progress together, so that no purchase can own the completion alone any more.
 func (st *ChallengeState) add(o ChallengeState) {
 	for i, n := range o.Criteria {
 		st.Criteria[i] = min(maxSum, st.Criteria[i]+n)

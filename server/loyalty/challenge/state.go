@@ -9,7 +9,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/tier"
 )
 
-// ChallengeState is a customer's progress with a challenge, as it is kept.
+// ChallengeState is a customer's stored progress in a challenge.
 type ChallengeState struct {
 	Of          string    `json:"of"`          // what the criteria counted
 	Completions int64     `json:"completions"` // so often it was completed
@@ -29,7 +29,7 @@ type ChallengeState struct {
 	Passed []passed             `json:"passed,omitempty"` // completions that were taken back before a later one
 }
 
-// ChallengeStatus is a customer's progress for those who ask.
+// ChallengeStatus is a customer's progress as it is shown.
 type ChallengeStatus struct {
 	Completions int64
 	Left        int64 // completions that are left
@@ -47,14 +47,14 @@ type CriterionStatus struct {
 	Percent   int
 }
 
-// reset starts counting anew; what was completed stays.
+// reset starts counting from 0; completions stay.
 func (c *Challenge) reset(st *ChallengeState) {
 	st.Of, st.Criteria, st.Days, st.Started = c.of, make([]int64, len(c.Criteria)), nil, time.Time{}
 	st.Parts, st.Sole = nil, loyalty.ID{}
 }
 
-// take counts what an event of an instant brought, and says on which day.
-// A day that is dated in the future counts today: windows look back from today only.
+// take adds an event's counts and returns the day on which they count. An event dated in the future
+// counts today, because windows only look back from today.
 func (c *Challenge) take(st *ChallengeState, moves []int64, at time.Time, v tier.TierView) (on calendar.Day) {
 	today := v.Today()
 	on = min(today, calendar.DayOf(at, v.Location))
@@ -86,8 +86,8 @@ func (c *Challenge) add(st *ChallengeState, criterion int, n int64, on calendar.
 	st.Days[criterion][on] = min(maxSum, st.Days[criterion][on]+n)
 }
 
-// age forgets progress that was made for other criteria, and what is older than
-// the days into which a completion must fit, today among them.
+// age drops progress that was made towards former criteria, and counts older than the number of days
+// (including today) within which the challenge must be completed.
 func (c *Challenge) age(st *ChallengeState, today calendar.Day) {
 	if st.Of != c.of || len(st.Criteria) != len(c.Criteria) {
 		c.reset(st)
@@ -107,8 +107,8 @@ func (c *Challenge) age(st *ChallengeState, today calendar.Day) {
 	st.nothing()
 }
 
-// done says whether every criterion is met. A sum is compared in whole units.
-// Dividing cuts: 9.9999 of 10 is not enough.
+// done reports whether every criterion is met. A sum is cut to whole units before it is compared:
+// 9.9999 of 10 is not enough.
 func (c *Challenge) done(st *ChallengeState) bool {
 	for i := range c.Criteria {
 		if st.Criteria[i]/c.Criteria[i].scale() < c.Criteria[i].Threshold {
@@ -118,8 +118,7 @@ func (c *Challenge) done(st *ChallengeState) bool {
 	return true
 }
 
-// Status reads a progress as it is at an instant. The percentage is the mean of
-// those of the criteria.
+// Status is the progress at an instant. Its percentage is the mean of the criteria's.
 func (c *Challenge) Status(st ChallengeState, at time.Time, loc *time.Location) ChallengeStatus {
 	st.Days = append([]map[calendar.Day]int64(nil), st.Days...)
 	st.Criteria = append([]int64(nil), st.Criteria...)

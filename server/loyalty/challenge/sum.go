@@ -12,9 +12,9 @@ import (
 // sumScale is what sums other than points are kept in: 1/10,000, as money.
 const sumScale = int64(money.Unit)
 
-// amount is by how much an occurrence moves a criterion, in its scale. It sees
-// what conditions see, but money exactly. A number that is absent, is none, or is
-// below zero moves nothing: progress never goes back.
+// amount is how far an occurrence moves a criterion, in the criterion's scale. It sees the same facts
+// as conditions, but money exactly. What is absent, not a number, or below zero moves nothing, so
+// that progress never goes back.
 func amount(o *engine.Occurrence, k *Criterion) (n int64, err error) {
 	if k.Sum == "" {
 		return 1, nil

@@ -11,8 +11,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
-// uncount takes what was counted out of counts, as far as it is there, and leaves in
-// k what is not: it stands elsewhere, or the days have let it go.
+// uncount subtracts a count from the days that still have it, and leaves the rest in k: that part is
+// kept elsewhere, or has aged out.
 func uncount(k *loyalty.Counting, criteria []int64, days []map[calendar.Day]int64) (found bool) {
 	for i := range min(len(k.Moves), len(criteria)) {
 		n := min(k.Moves[i], criteria[i])
@@ -32,7 +32,7 @@ func uncount(k *loyalty.Counting, criteria []int64, days []map[calendar.Day]int6
 	return found
 }
 
-// nothing forgets in whose name progress was made, once there is none.
+// nothing clears what the progress is attributed to once there is no progress.
 func (st *ChallengeState) nothing() {
 	if !slices.ContainsFunc(st.Criteria, positive) {
 		st.Started, st.Parts, st.Sole = time.Time{}, nil, loyalty.ID{}
@@ -41,7 +41,7 @@ func (st *ChallengeState) nothing() {
 
 func positive(n int64) bool { return n > 0 }
 
-// holds says whether what is counted is still enough.
+// holds reports whether a completion still has enough counts.
 func holds(k *loyalty.Completion) bool {
 	for i, n := range k.Needs {
 		if i >= len(k.Criteria) || k.Criteria[i] < n {
@@ -51,13 +51,13 @@ func holds(k *loyalty.Completion) bool {
 	return true
 }
 
-// own is the completion with counts of its own to change.
+// own is a copy of the completion whose counts can be changed.
 func own(k loyalty.Completion) loyalty.Completion {
 	k.Criteria, k.Days = slices.Clone(k.Criteria), cloneDays(k.Days)
 	return k
 }
 
-// own is the state with counts of its own to change.
+// own is a copy of the state whose counts can be changed.
 func (st ChallengeState) own() ChallengeState {
 	st.Criteria, st.Days = slices.Clone(st.Criteria), cloneDays(st.Days)
 	return st
@@ -71,10 +71,9 @@ func cloneDays(days []map[calendar.Day]int64) []map[calendar.Day]int64 {
 	return days
 }
 
-// fill gives a completion that lost a part what it needs of what was counted since;
-// where that is not enough, what it still has goes into the progress. c is the
-// challenge as it is now; nil: it is no more.
-// So a customer does not lose a completion for a part that they have replaced since.
+// fill tops up a completion that lost a part with counts made since, so that customers do not lose a
+// completion whose part they have replaced meanwhile. If that is not enough, what the completion
+// still has becomes progress. c is the challenge as it is now, or nil if it is gone.
 func (st *ChallengeState) fill(k *loyalty.Completion, c *Challenge) (filled bool) {
 	same := c != nil && c.of == k.Of
 	if same && st.Of != k.Of { // what was counted for other criteria is void
@@ -126,7 +125,7 @@ func ends(k *loyalty.Completion, st *ChallengeState) []calendar.Day {
 	return slices.Sorted(maps.Keys(ends))
 }
 
-// let lets go what of a criterion is not within the days that end with one.
+// let drops a criterion's counts that are not within the days that end on the given one.
 func let(k *loyalty.Completion, criterion int, end calendar.Day) {
 	if k.Window == 0 {
 		return
@@ -139,8 +138,7 @@ func let(k *loyalty.Completion, criterion int, end calendar.Day) {
 	}
 }
 
-// lend gives a completion up to n of what was counted for a criterion since, of the
-// oldest days first.
+// lend moves up to n of a criterion's later counts into a completion, oldest days first.
 func (st *ChallengeState) lend(k *loyalty.Completion, criterion int, n int64, end calendar.Day) {
 	if k.Window == 0 {
 		n = min(n, st.Criteria[criterion])
@@ -163,9 +161,8 @@ func (st *ChallengeState) lend(k *loyalty.Completion, criterion int, n int64, en
 	}
 }
 
-// uncomplete forgets a completion.
-// The date of the last completion that still stands is found through what each one
-// followed: they are not all kept.
+// uncomplete removes a completion. Not all completions are kept, so the date of the last one that
+// still stands is found through the predecessor that each one names.
 func (st *ChallengeState) uncomplete(k *loyalty.Completion) {
 	last := st.Completed
 	switch st.Completions = max(0, st.Completions-1); {
@@ -190,18 +187,17 @@ func (st *ChallengeState) uncomplete(k *loyalty.Completion) {
 	}
 }
 
-// undoing takes a purchase out of the progress of challenges.
+// undoing removes a purchase from the progress of challenges.
 type undoing struct {
 	*engine.Run
 	event  *loyalty.Event // the refund or rejection
 	states map[string]*ChallengeState
 }
 
-// Undo takes what a purchase counted out of the progress of challenges, in
-// the name of the event that refunds or rejects it, and takes back the completions
-// that no longer hold, the last ones first. What was counted decides, as it was
-// counted: not what the challenge says by now, nor whether it is still there, and
-// not whether its module is on.
+// Undo removes a purchase's counts from the progress of challenges, on the event that refunds or
+// rejects it, and takes back the completions that no longer hold, latest first. It goes by the
+// counts as they were recorded, whatever the challenge says by now, and even if the challenge is
+// gone or its module off: the customer got the points under the old terms.
 func Undo(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 	counted := t.Detail.Counted
 	if len(counted) == 0 {
@@ -235,9 +231,8 @@ func (u *undoing) state(challenge string) (*ChallengeState, error) {
 	return &st, nil
 }
 
-// all takes out what was counted, the last first.
-// Completions that the purchase kept are put to the others first: taking a count out must
-// find it in any of them.
+// all removes counts, latest first. Completions that were kept with the purchase are put among the
+// others before, because a count may be in any of them.
 func (u *undoing) all(counted []loyalty.Counting) error {
 	for _, k := range counted {
 		if k.Whole == nil {
@@ -262,8 +257,8 @@ func (u *undoing) all(counted []loyalty.Counting) error {
 	return nil
 }
 
-// out takes one count out of the progress and of the completions in which it is. It
-// is in none where the challenge was reset, or counts something else by now.
+// out removes one count from the progress and from the completions that have it. None has it if the
+// challenge was reset or counts something else by now.
 func (u *undoing) out(k *loyalty.Counting) error {
 	st, err := u.state(k.Challenge)
 	if err != nil || st == nil {
@@ -309,8 +304,8 @@ type challengePoints struct {
 	Campaign  string `json:"campaign,omitempty"` // which gave them because of the completion
 }
 
-// takeBack takes the points of a completion, and those that campaigns gave because of
-// it, by a point_sub for each lot.
+// takeBack takes back the points of a completion, and those that campaigns gave for it, with one
+// point_sub per lot.
 func (u *undoing) takeBack(challenge string, k *loyalty.Completion) error {
 	n, err := u.takeLot(challengePoints{k.Points, challenge, ""}, k.Event)
 	if err != nil {
@@ -333,9 +328,8 @@ func (u *undoing) takeBack(challenge string, k *loyalty.Completion) error {
 	return nil
 }
 
-// takeLot takes points back: from their lot and what of it expired, then from other
-// lots; what nothing covers becomes debt, unless points_economy lets no balance fall
-// below zero.
+// takeLot takes points back from their own lot and what has expired of it, then from other lots. The
+// rest becomes debt, unless points_economy forbids negative balances.
 func (u *undoing) takeLot(p challengePoints, lot loyalty.ID) (int64, error) {
 	if p.Points == 0 {
 		return 0, nil
@@ -375,7 +369,7 @@ func (u *undoing) requireLot(lot loyalty.ID) error {
 	return u.Require(n)
 }
 
-// lots adds the lots that a completion opened.
+// lots appends the lots that a completion opened.
 func lots(k *loyalty.Completion, to []loyalty.ID) []loyalty.ID {
 	if k.Points > 0 {
 		to = append(to, k.Event)

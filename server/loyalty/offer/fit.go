@@ -7,7 +7,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 )
 
-// Cart is a purchase that is not made yet.
+// Cart is a purchase that has not been made yet.
 type Cart struct {
 	Store    string        // by its id or name; empty: none is told
 	Total    *money.Amount // what is to be paid, shipping included; nil: the subtotals less Discount
@@ -28,10 +28,9 @@ type CartItem struct {
 	Subtotal *money.Amount // of the line; nil: (Price - Discount) x Quantity
 }
 
-// Fits says whether a cart meets the conditions of an offer, its dates and limits
-// aside, and what the offer takes off it. A discount on items is one for each
-// piece of every eligible line; it never exceeds what the line costs, nor what the
-// goods of the cart do. Shipping is no part of them.
+// Fits reports whether a cart meets an offer's conditions, apart from dates and limits, and how much
+// the offer takes off. A discount on items applies to each piece of every eligible line. It never
+// exceeds the price of the line or of the cart's goods, and shipping is not among the goods.
 func (o *Offer) Fits(cart Cart) (bool, money.Amount) {
 	lines := cart.lines()
 	total := cart.goods(lines)
@@ -50,9 +49,8 @@ func (o *Offer) Fits(cart Cart) (bool, money.Amount) {
 	return fits, min(total, sumAmounts(off))
 }
 
-// goods is what the goods of a cart cost: never less than nothing.
-// A total that the caller tells counts, with whatever their till did; only without one the
-// lines are added up.
+// goods is what the goods of a cart cost, at least 0. The caller's total wins, because their till may
+// have applied discounts of its own; the lines are added up only without one.
 func (c Cart) goods(lines []money.Amount) money.Amount {
 	if c.Total != nil {
 		return max(0, *c.Total-max(0, c.Shipping))
@@ -60,8 +58,7 @@ func (c Cart) goods(lines []money.Amount) money.Amount {
 	return max(0, sumAmounts(lines)-max(0, c.Discount))
 }
 
-// required says whether the items are there that an offer asks for: all of them,
-// or any.
+// required reports whether the cart has the items that an offer requires: all of them, or any.
 func (o *Offer) required(cart Cart) bool {
 	if len(o.RequiredItems) == 0 {
 		return true
@@ -73,9 +70,8 @@ func (o *Offer) required(cart Cart) bool {
 	return !slices.ContainsFunc(o.RequiredItems, func(i OfferItem) bool { return !there(i) })
 }
 
-// enough says whether a cart has as many pieces as are asked for.
-// It counts down, and each line by no more than is left, so that quantities of any size
-// cannot overflow.
+// enough reports whether a cart has as many pieces as required. It counts down, by no more than what
+// is left, so that huge quantities cannot overflow.
 func (i OfferItem) enough(cart Cart) bool {
 	left := max(1, i.MinQuantity)
 	for _, item := range cart.Items {
@@ -86,7 +82,7 @@ func (i OfferItem) enough(cart Cart) bool {
 	return left == 0
 }
 
-// names says whether a line is what an offer means.
+// names reports whether a line is one of an offer's products.
 func (i OfferItem) names(item CartItem) bool {
 	if i.Type == "product" {
 		return item.ProductID == i.ID
@@ -95,7 +91,7 @@ func (i OfferItem) names(item CartItem) bool {
 	return item.Category == i.ID || slices.ContainsFunc(parts, func(p string) bool { return strings.TrimSpace(p) == i.ID })
 }
 
-// off is what is taken off so many pieces that cost an amount together.
+// off is the discount on a number of pieces that together cost an amount.
 func (d OfferDiscount) off(amount money.Amount, quantity int64) money.Amount {
 	pieces := money.Amount(quantity).Decimal().Shift(money.Scale)
 	worth, value := amount.Decimal(), d.Value.Decimal()
@@ -116,8 +112,7 @@ func (d OfferDiscount) off(amount money.Amount, quantity int64) money.Amount {
 	return max(exact, 0)
 }
 
-// lines gives what each line of a cart costs; one whose discount exceeds its price
-// costs nothing.
+// lines is the price of each line of a cart, 0 where a discount exceeds it.
 func (c Cart) lines() []money.Amount {
 	costs := make([]money.Amount, len(c.Items))
 	for i, item := range c.Items {
@@ -135,7 +130,7 @@ func (c Cart) lines() []money.Amount {
 	return costs
 }
 
-// maxAmount is where sums of a cart end: beyond it no price is meant.
+// maxAmount caps the sums of a cart. No real price comes near it, and sums must not overflow.
 const maxAmount money.Amount = 1<<63 - 1
 
 func sumAmounts(amounts []money.Amount) (total money.Amount) {

@@ -1,5 +1,5 @@
-// Package offer is discounts: which carts they fit, what they take off, how often they are
-// used.
+// Package offer has the discounts of a programme: which carts they fit, what they take off, and how
+// often they may be used.
 package offer
 
 import (
@@ -93,14 +93,14 @@ func readOffer(p *programme.Programme, e loyalty.Entity) (*Offer, error) {
 	return o, programme.CheckDates(o.Dates)
 }
 
-// OfferClaim is what offer_claim answers.
+// OfferClaim is the result of offer_claim.
 type OfferClaim struct {
 	ID        loyalty.ID `json:"id"` // the event that records it
 	Offer     string     `json:"offer"`
 	ClaimedAt time.Time  `json:"claimed_at"` // the first time
 }
 
-// OfferProgress is a customer's progress with an offer.
+// OfferProgress is a customer's use of an offer so far.
 type OfferProgress struct {
 	ClaimedAt *time.Time `json:"claimed_at,omitempty"`
 	Redeemed  int64      `json:"redeemed"` // redemptions that stand
@@ -109,7 +109,7 @@ type OfferProgress struct {
 	Last []string `json:"last,omitempty"`
 }
 
-// maxOfferUses bounds what is kept of an offer that a customer uses for years.
+// maxOfferUses bounds the uses that are kept per customer, who may use an offer for years.
 const maxOfferUses = 100
 
 func (p *OfferProgress) redeem(transaction string) {
@@ -118,8 +118,8 @@ func (p *OfferProgress) redeem(transaction string) {
 	p.Last = p.Last[max(0, len(p.Last)-maxOfferUses):]
 }
 
-// unredeem takes back the last redemption, or the last one of a transaction;
-// false: there is none that stands.
+// unredeem takes back the last redemption, or the last one of a transaction. It reports whether there
+// was one to take back.
 func (p *OfferProgress) unredeem(transaction string) bool {
 	i := len(p.Last) - 1
 	for transaction != "" && i >= 0 && p.Last[i] != transaction {
@@ -135,10 +135,9 @@ func (p *OfferProgress) unredeem(transaction string) bool {
 	return true
 }
 
-// Left finds an offer that the customer can use once more, with what they
-// did with it so far. Besides the failures of InForce it fails with
-// ErrOfferLimit, with ErrOfferUsedUp when others were faster, and with
-// ErrOfferSegment.
+// Left finds an offer that the customer can still use, with their use of it so far. Besides the
+// errors of InForce it fails with ErrOfferLimit, with ErrOfferUsedUp when other customers were
+// faster, and with ErrOfferSegment.
 func Left(r *engine.Run, ref engine.Reference) (*Offer, OfferProgress, error) {
 	var p OfferProgress
 	o, err := engine.InForce(r, Offers.Of(r.Programme), ref)
@@ -165,13 +164,13 @@ func Left(r *engine.Run, ref engine.Reference) (*Offer, OfferProgress, error) {
 	return o, p, err
 }
 
-// usedUp says whether so many redemptions are all there may be.
+// usedUp reports whether a number of redemptions reaches the offer's limit.
 func (o *Offer) usedUp(redemptions int64) bool {
 	return o.MaxRedemptions != nil && redemptions >= *o.MaxRedemptions
 }
 
 // Redeem uses an offer in the name of an offer_redeem event, for the
-// purchase that the event belongs to. It fails like OfferLeft.
+// purchase that the event belongs to. It fails like Left.
 func Redeem(r *engine.Run, e *loyalty.Event, ref engine.Reference) error {
 	o, p, err := Left(r, ref)
 	if err != nil {
@@ -180,7 +179,7 @@ func Redeem(r *engine.Run, e *loyalty.Event, ref engine.Reference) error {
 	return useOffer(r, e, o, p, ref)
 }
 
-// useOffer counts one use more of an offer.
+// useOffer counts one more use of an offer.
 func useOffer(r *engine.Run, e *loyalty.Event, o *Offer, p OfferProgress, ref engine.Reference) error {
 	p.redeem(e.Transaction)
 	r.Trace(ref.Type, "applied", "reason.claimed", 0)
@@ -212,8 +211,8 @@ func RedeemAll(r *engine.Run, checkout *loyalty.Event, t *loyalty.Transaction, o
 	return nil
 }
 
-// unredeemOffers gives the offers of a rejected purchase back, each on an
-// offer_unredeem event of its own. What was given back before stays as it is.
+// unredeemOffers gives back the offers of a rejected purchase, each on its own offer_unredeem event,
+// except those that were given back before.
 func unredeemOffers(r *engine.Run, rejection *loyalty.Event, t *loyalty.Transaction) error {
 	for _, id := range usedOffers(t) {
 		p, err := offerProgress(r, id)
@@ -230,8 +229,8 @@ func unredeemOffers(r *engine.Run, rejection *loyalty.Event, t *loyalty.Transact
 	return nil
 }
 
-// moveOffers makes the uses of a guest's purchase those of who claims it, so that
-// its rejection gives them back.
+// moveOffers moves the offer uses of a guest's purchase to the customer who claims it, so that a later
+// rejection gives them back to the right customer.
 func moveOffers(r *engine.Run, guest *engine.Run, gone *loyalty.Event, t *loyalty.Transaction) error {
 	for _, id := range usedOffers(t) {
 		theirs, err := offerProgress(guest, id)
@@ -254,7 +253,7 @@ func moveOffers(r *engine.Run, guest *engine.Run, gone *loyalty.Event, t *loyalt
 	return nil
 }
 
-// usedOffers are those that the purchase used: named, and not left out.
+// usedOffers lists the offers that the purchase named and that were not left out.
 func usedOffers(t *loyalty.Transaction) (offers []string) {
 	if raw, ok := t.Detail.Attributes["offers"]; ok && json.Unmarshal(raw, &offers) != nil {
 		return nil

@@ -23,14 +23,14 @@ const (
 	offerCartUnfit = "cart"     // the cart does not meet its conditions
 )
 
-// OfferQuote is what an offer does for a cart.
+// OfferQuote is what an offer would do for a cart.
 type OfferQuote struct {
 	Offer  *Offer
 	Reason string       // why it cannot be used; empty: it can
 	Amount money.Amount // what it takes off the cart; 0 where it cannot be used
 }
 
-// OfferOutlook is where a customer stands with an offer.
+// OfferOutlook tells whether a customer can use an offer now, and how often.
 type OfferOutlook struct {
 	Refusal   error      // what a claim or a use would be refused with; nil: it would not be
 	ClaimedAt *time.Time // nil: not claimed
@@ -39,8 +39,7 @@ type OfferOutlook struct {
 	For       bool       // it is for everybody, or for a segment that they are in
 }
 
-// OfferNeeds is what the outlooks of offers and quotes read, so that it can be loaded
-// at once.
+// OfferNeeds is what outlooks and quotes read, so that a list loads it in one go.
 func OfferNeeds(p *programme.Programme) loyalty.CustomerNeeds {
 	return loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressOffer), Tallies: OfferTallies(p)}
 }
@@ -54,7 +53,7 @@ func OfferTallies(p *programme.Programme) []string {
 	return keys
 }
 
-// OutlookOn looks at an offer with the eyes of offer_claim and offer_redeem.
+// OutlookOn checks an offer by the rules of offer_claim and offer_redeem, without recording anything.
 func OutlookOn(r *engine.Run, o *Offer) (out OfferOutlook, err error) {
 	p, err := offerProgress(r, o.ID)
 	if err != nil {
@@ -79,8 +78,7 @@ func mayUseOffer(r *engine.Run, action string, o *Offer) (refused, fault error) 
 	})
 }
 
-// left is the smaller of what the limits for one customer and for all leave; nil:
-// there is none.
+// left is the smaller of what the customer's limit and the overall limit leave, or nil without limits.
 func (o *Offer) left(own, all int64) (left *int64) {
 	if o.PerCustomer != nil {
 		left = new(max(0, *o.PerCustomer-own))
@@ -132,7 +130,7 @@ func Quote(p *programme.Programme, cart Cart, at time.Time, used map[string]int6
 	return sortQuotes(quotes)
 }
 
-// quote holds a cart against an offer that can be used, but for a reason.
+// quote checks a cart against an offer. reason says why the offer cannot be used at all, if so.
 func quote(p *programme.Programme, o *Offer, cart Cart, reason string) OfferQuote {
 	fits, amount := o.Fits(cart)
 	switch {
@@ -147,7 +145,7 @@ func quote(p *programme.Programme, o *Offer, cart Cart, reason string) OfferQuot
 	return OfferQuote{Offer: o, Reason: reason}
 }
 
-// offerReason renders a refusal of OfferLeft or of the customer's state.
+// offerReason turns an error of Left, or one about the customer's state, into a reason.
 func offerReason(refused error) string {
 	switch {
 	case refused == nil:

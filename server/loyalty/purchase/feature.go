@@ -17,8 +17,8 @@ var PendingFeature = engine.Feature{
 	Name: "pending_events", Progress: loyalty.ProgressHeld, Due: expireHeld, Receive: receiveHeld, Claimed: moveHeld, Hold: hold, Held: holdsPurchase,
 }
 
-// acceptOnTime writes the checkout_accept or checkout_reject of a date that has
-// come. It takes effect at that date, also after downtime.
+// acceptOnTime writes the checkout_accept or checkout_reject that is due. It takes effect at its due
+// date, not at the time of writing, so that downtime does not change what a purchase earns.
 func acceptOnTime(r *engine.Run, t *loyalty.Transaction) error {
 	action := "checkout_accept"
 	if t.AutoReject {
@@ -33,7 +33,7 @@ func acceptOnTime(r *engine.Run, t *loyalty.Transaction) error {
 	return Accept(r, e, t)
 }
 
-// holdsPurchase says whether a purchase waits as a held event.
+// holdsPurchase reports whether a purchase is among the held events.
 func holdsPurchase(r *engine.Run, transaction string) (bool, error) {
 	keys, err := r.ProgressOf(loyalty.ProgressHeld)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// HeldEvent is an event that waits for its validation: progress of the kind
-// ProgressHeld, by the id of the event.
+// HeldEvent is an event that waits for validation. It is stored as progress of the kind ProgressHeld
+// under the event's id.
 type HeldEvent struct {
 	Action string `json:"action"`
 	// Data are its attributes; where some of them are personal, all of them are
@@ -25,12 +25,12 @@ type HeldEvent struct {
 // purchase says that what waits is a purchase, whose row tells everything.
 func (h *HeldEvent) purchase() bool { return h.Action == "checkout" }
 
-// Pends says whether a purchase of this run waits to be accepted.
+// Pends reports whether a purchase of this run has to be accepted before it earns.
 func Pends(r *engine.Run) bool { return r.Holding || r.Programme.On[programme.ModuleCheckoutAccept] }
 
-// hold records the run's event without its effect. What would be refused now is
-// refused; the points it would bring are promised. A purchase is priced, and what
-// it burns is held, as with checkout_accept.
+// hold records the run's event without applying it. It refuses what would be refused now, because
+// such an event could not be validated later either. The points that it would earn are promised; a purchase
+// is priced and what it burns is reserved, as with checkout_accept.
 func hold(r *engine.Run, t engine.Submitted) error {
 	r.Event.Held = true
 	h := HeldEvent{Action: r.Event.Action, Transaction: t.Transaction}
@@ -66,8 +66,8 @@ func heldKey(id loyalty.ID) loyalty.ProgressKey {
 	return loyalty.ProgressKey{Kind: loyalty.ProgressHeld, Key: id.String()}
 }
 
-// promised finds out what the event would bring. A purchase is made, as a pending
-// one; anything else is tried on copies that are thrown away.
+// promised finds out what the event would earn. A purchase is recorded as a pending one; anything
+// else is tried on copies that are thrown away.
 func promised(r *engine.Run, t engine.Submitted, h *HeldEvent) error {
 	if h.purchase() {
 		r.Holding = true
