@@ -128,6 +128,7 @@ func TestFaultsOfABody(t *testing.T) {
 		"an address without a host":    {`{"customer":"a","action":"visit","data":{"url":"https:///x"}}`, "bad_format", "data.url", 190010},
 		"no e-mail":                    {profile(`"email":"ada"`), "bad_format", "data.email", 190010},
 		"an e-mail with a name":        {profile(`"email":"Ada <ada@shop.test>"`), "bad_format", "data.email", 190010},
+		"a day before all years":       {`{"customer":"a","action":"coupon_create","data":{"code":"c","value":1,"expdate":"0000-01-01"}}`, "bad_format", "data.expdate", 190010},
 		"a day that does not exist":    {profile(`"birth_date":"2023-02-30"`), "bad_format", "data.birth_date", 190010},
 		"born in another century":      {profile(`"birth_date":"1899-12-31"`), "bad_format", "data.birth_date", 190010},
 		"not born yet":                 {profile(`"birth_date":"2999-01-01"`), "bad_format", "data.birth_date", 190010},

@@ -32,7 +32,7 @@ var errFormat = errors.New("not in the format")
 
 // isDate takes YYYY-MM-DD, a day that is in the calendar.
 func isDate(s string) error {
-	if _, err := time.Parse(time.DateOnly, s); err != nil {
+	if t, err := time.Parse(time.DateOnly, s); err != nil || t.Year() < 1 {
 		return errFormat
 	}
 	return nil

@@ -40,6 +40,20 @@ func ParseInstant(text string) (time.Time, error) {
 	return time.Time{}, errors.New("not a date or an instant")
 }
 
+// ParseDayOrInstant reads what the contract calls day-or-instant, where a schema cannot say
+// so: a day (midnight UTC) or RFC 3339, in years that can be written back.
+func ParseDayOrInstant(text string) (time.Time, error) {
+	at, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		at, err = time.Parse(time.RFC3339Nano, text)
+	}
+	at = at.UTC().Truncate(time.Millisecond)
+	if err != nil || at.Year() < 1 || at.Year() > 9999 {
+		return time.Time{}, errors.New("not a day or an instant")
+	}
+	return at, nil
+}
+
 // EffectiveTimestamp reads the attribute that books an event late: RFC 3339 or
 // unix seconds, not in the future.
 func EffectiveTimestamp(raw json.RawMessage, now time.Time) (time.Time, error) {

@@ -81,7 +81,7 @@ func applyCheckout(r *engine.Run, d events.CheckoutData) error {
 // event, and never before the purchase.
 func autoAccept(r *engine.Run, t *loyalty.Transaction, sent *string) (time.Time, error) {
 	if sent != nil && *sent != "" {
-		at, err := loyalty.ParseInstant(*sent)
+		at, err := loyalty.ParseDayOrInstant(*sent)
 		if err != nil {
 			return at, loyalty.ErrPropertyInvalid.With("property", "auto_accept").With("reason", "instant").At("data.auto_accept")
 		}
