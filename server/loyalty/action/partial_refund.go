@@ -58,8 +58,10 @@ func due(share, original, left int64) int64 {
 	return min(max(share-(original-left), 0), left)
 }
 
-// giveBack takes earned points from the customer and gives burned ones back.
+// giveBack takes earned points from the customer and gives burned ones back, not before
+// the purchase was made.
 func giveBack(r *engine.Run, t *loyalty.Transaction, first loyalty.ID, removed, restored int64) error {
+	purchase.NotBefore(r, r.Event, t)
 	if err := purchase.Unburn(r, r.Event, t, restored); err != nil {
 		return err
 	}

@@ -92,15 +92,12 @@ func SetAttributes(r *engine.Run, t *loyalty.Transaction, plain, personal map[st
 }
 
 // Accept makes a pending purchase final: what it held is burned, what it
-// promised is earned in lots dated now. An acceptance that is dated before the purchase
-// takes effect with it: nothing may see a purchase that was not made yet.
+// promised is earned in lots dated now.
 func Accept(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 	if err := t.Move("checkout_accept"); err != nil {
 		return err
 	}
-	if r.At.Before(t.CheckoutDate) {
-		r.At, e.At = t.CheckoutDate, t.CheckoutDate
-	}
+	NotBefore(r, e, t)
 	if len(t.Detail.Burn) > 0 {
 		burn := burned(r, e, t)
 		if err := r.Book.Capture(burn.ID, t.Detail.Burn); err != nil {
@@ -123,6 +120,15 @@ func Accept(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 	}
 	final(r, e, t)
 	return nil
+}
+
+// NotBefore has what is dated before its purchase take effect with it: nothing may see a
+// purchase that was not made yet, and a refund in a window of a tier or a board that the
+// purchase is not in would leave it counted where it is.
+func NotBefore(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) {
+	if r.At.Before(t.CheckoutDate) {
+		r.At, e.At = t.CheckoutDate, t.CheckoutDate
+	}
 }
 
 // final freezes what an accepted purchase earned and burned.
