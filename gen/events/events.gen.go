@@ -148,7 +148,8 @@ type ChallengeResetData struct {
 
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
-	// order of the customer's events stays the order in which they arrived.
+	// order of the customer's events stays the order in which they arrived. An acceptance or a
+	// refund that is dated before its purchase takes effect with the purchase.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -161,7 +162,8 @@ type ChallengeResetData struct {
 type CheckoutAcceptData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
-	// order of the customer's events stays the order in which they arrived.
+	// order of the customer's events stays the order in which they arrived. An acceptance or a
+	// refund that is dated before its purchase takes effect with the purchase.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -177,7 +179,8 @@ type CheckoutAcceptData struct {
 type CheckoutClaimData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
-	// order of the customer's events stays the order in which they arrived.
+	// order of the customer's events stays the order in which they arrived. An acceptance or a
+	// refund that is dated before its purchase takes effect with the purchase.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -238,7 +241,8 @@ type CheckoutData struct {
 
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
-	// order of the customer's events stays the order in which they arrived.
+	// order of the customer's events stays the order in which they arrived. An acceptance or a
+	// refund that is dated before its purchase takes effect with the purchase.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -306,7 +310,8 @@ type CheckoutData struct {
 type CheckoutRejectData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
-	// order of the customer's events stays the order in which they arrived.
+	// order of the customer's events stays the order in which they arrived. An acceptance or a
+	// refund that is dated before its purchase takes effect with the purchase.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -349,7 +354,8 @@ type CheckoutUpdateData struct {
 
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
-	// order of the customer's events stays the order in which they arrived.
+	// order of the customer's events stays the order in which they arrived. An acceptance or a
+	// refund that is dated before its purchase takes effect with the purchase.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -398,7 +404,8 @@ type ContestEntryRevokeData struct {
 
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
-	// order of the customer's events stays the order in which they arrived.
+	// order of the customer's events stays the order in which they arrived. An acceptance or a
+	// refund that is dated before its purchase takes effect with the purchase.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -434,7 +441,8 @@ type CouponCreateData struct {
 
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
-	// order of the customer's events stays the order in which they arrived.
+	// order of the customer's events stays the order in which they arrived. An acceptance or a
+	// refund that is dated before its purchase takes effect with the purchase.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -498,7 +506,8 @@ type CouponData struct {
 
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
-	// order of the customer's events stays the order in which they arrived.
+	// order of the customer's events stays the order in which they arrived. An acceptance or a
+	// refund that is dated before its purchase takes effect with the purchase.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -519,7 +528,8 @@ type CouponInvalidateData struct {
 
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
-	// order of the customer's events stays the order in which they arrived.
+	// order of the customer's events stays the order in which they arrived. An acceptance or a
+	// refund that is dated before its purchase takes effect with the purchase.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -545,7 +555,8 @@ type CouponRedeemData struct {
 
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
-	// order of the customer's events stays the order in which they arrived.
+	// order of the customer's events stays the order in which they arrived. An acceptance or a
+	// refund that is dated before its purchase takes effect with the purchase.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -566,7 +577,8 @@ type CouponTransferData struct {
 
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
-	// order of the customer's events stays the order in which they arrived.
+	// order of the customer's events stays the order in which they arrived. An acceptance or a
+	// refund that is dated before its purchase takes effect with the purchase.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -597,7 +609,8 @@ type CouponUnredeemData struct {
 
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
-	// order of the customer's events stays the order in which they arrived.
+	// order of the customer's events stays the order in which they arrived. An acceptance or a
+	// refund that is dated before its purchase takes effect with the purchase.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -892,7 +905,8 @@ type LineItem struct {
 type OfferRedeemData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
-	// order of the customer's events stays the order in which they arrived.
+	// order of the customer's events stays the order in which they arrived. An acceptance or a
+	// refund that is dated before its purchase takes effect with the purchase.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -908,7 +922,8 @@ type OfferRedeemData struct {
 type OfferUnredeemData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
-	// order of the customer's events stays the order in which they arrived.
+	// order of the customer's events stays the order in which they arrived. An acceptance or a
+	// refund that is dated before its purchase takes effect with the purchase.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -929,7 +944,8 @@ type OfflineTreasureCodeFoundData struct {
 
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
-	// order of the customer's events stays the order in which they arrived.
+	// order of the customer's events stays the order in which they arrived. An acceptance or a
+	// refund that is dated before its purchase takes effect with the purchase.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -945,7 +961,8 @@ type OfflineTreasureCodeFoundData struct {
 type OfflineTreasureFoundData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
-	// order of the customer's events stays the order in which they arrived.
+	// order of the customer's events stays the order in which they arrived. An acceptance or a
+	// refund that is dated before its purchase takes effect with the purchase.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -971,7 +988,8 @@ type OptInData struct {
 
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
-	// order of the customer's events stays the order in which they arrived.
+	// order of the customer's events stays the order in which they arrived. An acceptance or a
+	// refund that is dated before its purchase takes effect with the purchase.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1019,7 +1037,8 @@ type OptInData struct {
 type OptOutData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
-	// order of the customer's events stays the order in which they arrived.
+	// order of the customer's events stays the order in which they arrived. An acceptance or a
+	// refund that is dated before its purchase takes effect with the purchase.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1040,7 +1059,8 @@ type PartialRefundData struct {
 
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
-	// order of the customer's events stays the order in which they arrived.
+	// order of the customer's events stays the order in which they arrived. An acceptance or a
+	// refund that is dated before its purchase takes effect with the purchase.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1056,7 +1076,8 @@ type PartialRefundData struct {
 type PendingExpiredData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
-	// order of the customer's events stays the order in which they arrived.
+	// order of the customer's events stays the order in which they arrived. An acceptance or a
+	// refund that is dated before its purchase takes effect with the purchase.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1072,7 +1093,8 @@ type PendingExpiredData struct {
 type PendingInvalidateData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
-	// order of the customer's events stays the order in which they arrived.
+	// order of the customer's events stays the order in which they arrived. An acceptance or a
+	// refund that is dated before its purchase takes effect with the purchase.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1088,7 +1110,8 @@ type PendingInvalidateData struct {
 type PendingValidateData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
-	// order of the customer's events stays the order in which they arrived.
+	// order of the customer's events stays the order in which they arrived. An acceptance or a
+	// refund that is dated before its purchase takes effect with the purchase.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1104,7 +1127,8 @@ type PendingValidateData struct {
 type PointAddData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
-	// order of the customer's events stays the order in which they arrived.
+	// order of the customer's events stays the order in which they arrived. An acceptance or a
+	// refund that is dated before its purchase takes effect with the purchase.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1130,7 +1154,8 @@ type PointAddData struct {
 type PointSpendData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
-	// order of the customer's events stays the order in which they arrived.
+	// order of the customer's events stays the order in which they arrived. An acceptance or a
+	// refund that is dated before its purchase takes effect with the purchase.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1156,7 +1181,8 @@ type PointSpendData struct {
 type PointSubData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
-	// order of the customer's events stays the order in which they arrived.
+	// order of the customer's events stays the order in which they arrived. An acceptance or a
+	// refund that is dated before its purchase takes effect with the purchase.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1177,7 +1203,8 @@ type PointSubData struct {
 type PointUnspendData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
-	// order of the customer's events stays the order in which they arrived.
+	// order of the customer's events stays the order in which they arrived. An acceptance or a
+	// refund that is dated before its purchase takes effect with the purchase.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1213,7 +1240,8 @@ type ProfileData struct {
 
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
-	// order of the customer's events stays the order in which they arrived.
+	// order of the customer's events stays the order in which they arrived. An acceptance or a
+	// refund that is dated before its purchase takes effect with the purchase.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1315,7 +1343,8 @@ type RecordedEvent struct {
 type RefundData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
-	// order of the customer's events stays the order in which they arrived.
+	// order of the customer's events stays the order in which they arrived. An acceptance or a
+	// refund that is dated before its purchase takes effect with the purchase.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1331,7 +1360,8 @@ type RefundData struct {
 type RefundItemData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
-	// order of the customer's events stays the order in which they arrived.
+	// order of the customer's events stays the order in which they arrived. An acceptance or a
+	// refund that is dated before its purchase takes effect with the purchase.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1357,7 +1387,8 @@ type RefundItemData struct {
 type ReleasePointsData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
-	// order of the customer's events stays the order in which they arrived.
+	// order of the customer's events stays the order in which they arrived. An acceptance or a
+	// refund that is dated before its purchase takes effect with the purchase.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1378,7 +1409,8 @@ type ReleasePointsData struct {
 type ReservePointsData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
-	// order of the customer's events stays the order in which they arrived.
+	// order of the customer's events stays the order in which they arrived. An acceptance or a
+	// refund that is dated before its purchase takes effect with the purchase.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1399,7 +1431,8 @@ type ReservePointsData struct {
 type ReviewData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
-	// order of the customer's events stays the order in which they arrived.
+	// order of the customer's events stays the order in which they arrived. An acceptance or a
+	// refund that is dated before its purchase takes effect with the purchase.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1415,7 +1448,8 @@ type ReviewData struct {
 type ReviewSubmitData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
-	// order of the customer's events stays the order in which they arrived.
+	// order of the customer's events stays the order in which they arrived. An acceptance or a
+	// refund that is dated before its purchase takes effect with the purchase.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1446,7 +1480,8 @@ type ReviewSubmitData struct {
 type RewardRevokeData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
-	// order of the customer's events stays the order in which they arrived.
+	// order of the customer's events stays the order in which they arrived. An acceptance or a
+	// refund that is dated before its purchase takes effect with the purchase.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1462,7 +1497,8 @@ type RewardRevokeData struct {
 type RewardTransferData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
-	// order of the customer's events stays the order in which they arrived.
+	// order of the customer's events stays the order in which they arrived. An acceptance or a
+	// refund that is dated before its purchase takes effect with the purchase.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1521,7 +1557,8 @@ type RuleVerdictVerdict string
 type SubscribeData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
-	// order of the customer's events stays the order in which they arrived.
+	// order of the customer's events stays the order in which they arrived. An acceptance or a
+	// refund that is dated before its purchase takes effect with the purchase.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1559,7 +1596,8 @@ type SubscribeData struct {
 type SuspendData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
-	// order of the customer's events stays the order in which they arrived.
+	// order of the customer's events stays the order in which they arrived. An acceptance or a
+	// refund that is dated before its purchase takes effect with the purchase.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1603,7 +1641,8 @@ type TouchedLot struct {
 type TreasureFoundData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
-	// order of the customer's events stays the order in which they arrived.
+	// order of the customer's events stays the order in which they arrived. An acceptance or a
+	// refund that is dated before its purchase takes effect with the purchase.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1624,7 +1663,8 @@ type UnassignCouponData struct {
 
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
-	// order of the customer's events stays the order in which they arrived.
+	// order of the customer's events stays the order in which they arrived. An acceptance or a
+	// refund that is dated before its purchase takes effect with the purchase.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1635,7 +1675,8 @@ type UnassignCouponData struct {
 type UnsuspendData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
-	// order of the customer's events stays the order in which they arrived.
+	// order of the customer's events stays the order in which they arrived. An acceptance or a
+	// refund that is dated before its purchase takes effect with the purchase.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1651,7 +1692,8 @@ type UnsuspendData struct {
 type VideoData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
-	// order of the customer's events stays the order in which they arrived.
+	// order of the customer's events stays the order in which they arrived. An acceptance or a
+	// refund that is dated before its purchase takes effect with the purchase.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1687,7 +1729,8 @@ type VideoData struct {
 type VisitData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
-	// order of the customer's events stays the order in which they arrived.
+	// order of the customer's events stays the order in which they arrived. An acceptance or a
+	// refund that is dated before its purchase takes effect with the purchase.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
