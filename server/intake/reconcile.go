@@ -53,88 +53,110 @@ type owed struct {
 // pastPage is how many events are read at once.
 const pastPage = 1000
 
-// Reconcile holds every lot of the files against the ledger's events, line by line, and
-// tells what differs and what was refused.
+// reconciling compares the lots of files with the events of the ledger.
+type reconciling struct {
+	account  *Account
+	zone     *time.Location
+	lots     map[int]*owed // what the files have, by line
+	order    []place       // every row of the files, as the import took them
+	byPolicy bool          // the file has no dates of expiry: the programme's policy gave them
+	tell     func(Finding)
+}
+
+// Reconcile compares every lot of the files with the ledger's events, line by line. It tells what
+// differs and what was refused.
 func Reconcile(ctx context.Context, w World, l Ledger, files []File, o Options, i loyalty.Import, tell func(Finding)) (Account, error) {
 	a := Account{Import: i.ID, Rows: i.Total, State: "unknown", Months: map[string][2]int64{}}
 	if op, err := l.BulkOperation(ctx, i.ID, loyalty.BulkImport); err == nil {
 		a.State, a.Done, a.Refused = string(op.State), op.Done, op.Errors
 	}
-	lots, order := map[int]*owed{}, []place{}
-	byPolicy := false
+	r := &reconciling{account: &a, zone: w.Programme.Location, lots: map[int]*owed{}, tell: tell}
 	for _, f := range files {
-		err := eachRow(f, o, w.Programme.Location, func(s *sheet) error {
-			order = append(order, place{file: f.Kind, line: s.line})
-			if f.Kind != "lots" {
-				return nil
-			}
-			row, told := s.kind.row(s)
-			if len(told) > 0 {
-				return fmt.Errorf("lots line %d: %s", s.line, told[0].Message)
-			}
-			byPolicy = !s.has("expires_at")
-			lots[s.line] = &owed{points: s.whole("points", &told), earned: timeIn(row.Data, "effective_timestamp"), expires: timeIn(row.Data, "expdate")}
-			return ctx.Err()
-		}, func(f Finding) error { return fmt.Errorf("%s line %d: %s", f.File, f.Line, f.Message) })
-		if err != nil {
+		if err := r.read(ctx, f, o); err != nil {
 			return a, err
 		}
 	}
-	if err := refusals(ctx, l, i, order, lots, tell); err != nil {
+	if err := refusals(ctx, l, i, r.order, r.lots, tell); err != nil {
 		return a, err
 	}
-	month := func(at time.Time) string {
-		if at.IsZero() {
-			return Never
-		}
-		return at.In(w.Programme.Location).Format("2006-01")
-	}
-	add := func(at time.Time, side int, n int64) {
-		m := a.Months[month(at)]
-		m[side] += n
-		a.Months[month(at)] = m
-	}
-	wrong := func(line int, message string) {
-		a.Wrong++
-		tell(Finding{File: "lots", Line: line, Message: message})
-	}
-	err := eachImported(ctx, l, i, func(line int, e *loyalty.PastEvent) {
-		a.Lots.Lots++
-		a.Lots.Points += e.Issued
-		add(e.ExpDate, 1, e.Issued)
-		want := lots[line]
-		switch {
-		case want == nil:
-			wrong(line, "the ledger has a lot for this line, and the file has none, or it was refused")
-		case want.found:
-			wrong(line, "the ledger has it twice")
-		case want.points != e.Issued:
-			wrong(line, fmt.Sprintf("the file has %d points, the ledger %d", want.points, e.Issued))
-		case !want.earned.Equal(e.At):
-			wrong(line, fmt.Sprintf("the file has it earned at %s, the ledger at %s", want.earned, e.At))
-		case !byPolicy && !want.expires.Equal(e.ExpDate):
-			wrong(line, fmt.Sprintf("the file has it expire at %s, the ledger at %s", want.expires, e.ExpDate))
-		}
-		if want != nil {
-			want.found = true
-			if byPolicy {
-				want.expires = e.ExpDate
-			}
-		}
-	})
-	if err != nil {
+	if err := eachImported(ctx, l, i, r.imported); err != nil {
 		return a, err
 	}
-	for _, line := range slices.Sorted(maps.Keys(lots)) {
-		want := lots[line]
-		a.Expected.Lots++
-		a.Expected.Points += want.points
-		add(want.expires, 0, want.points)
-		if !want.found {
-			wrong(line, "the ledger does not have it")
-		}
-	}
+	r.missing()
 	return a, nil
+}
+
+// read notes what a file has. Rows of any kind count for the order, because the operation names
+// what it refused by the number of its row.
+func (r *reconciling) read(ctx context.Context, f File, o Options) error {
+	return eachRow(f, o, r.zone, func(s *sheet) error {
+		r.order = append(r.order, place{file: f.Kind, line: s.line})
+		if f.Kind != "lots" {
+			return nil
+		}
+		row, told := s.kind.row(s)
+		if len(told) > 0 {
+			return fmt.Errorf("lots line %d: %s", s.line, told[0].Message)
+		}
+		r.byPolicy = !s.has("expires_at")
+		r.lots[s.line] = &owed{points: s.whole("points", &told), earned: timeIn(row.Data, "effective_timestamp"), expires: timeIn(row.Data, "expdate")}
+		return ctx.Err()
+	}, func(f Finding) error { return fmt.Errorf("%s line %d: %s", f.File, f.Line, f.Message) })
+}
+
+// imported compares a lot of the ledger with the file's line that it came from.
+func (r *reconciling) imported(line int, e *loyalty.PastEvent) {
+	r.account.Lots.Lots++
+	r.account.Lots.Points += e.Issued
+	r.add(e.ExpDate, 1, e.Issued)
+	want := r.lots[line]
+	switch {
+	case want == nil:
+		r.wrong(line, "the ledger has a lot for this line, and the file has none, or it was refused")
+	case want.found:
+		r.wrong(line, "the ledger has it twice")
+	case want.points != e.Issued:
+		r.wrong(line, fmt.Sprintf("the file has %d points, the ledger %d", want.points, e.Issued))
+	case !want.earned.Equal(e.At):
+		r.wrong(line, fmt.Sprintf("the file has it earned at %s, the ledger at %s", want.earned, e.At))
+	case !r.byPolicy && !want.expires.Equal(e.ExpDate):
+		r.wrong(line, fmt.Sprintf("the file has it expire at %s, the ledger at %s", want.expires, e.ExpDate))
+	}
+	if want != nil {
+		want.found = true
+		if r.byPolicy {
+			want.expires = e.ExpDate
+		}
+	}
+}
+
+// missing adds up what the files have, and tells of the lots that the ledger lacks.
+func (r *reconciling) missing() {
+	for _, line := range slices.Sorted(maps.Keys(r.lots)) {
+		want := r.lots[line]
+		r.account.Expected.Lots++
+		r.account.Expected.Points += want.points
+		r.add(want.expires, 0, want.points)
+		if !want.found {
+			r.wrong(line, "the ledger does not have it")
+		}
+	}
+}
+
+// add counts points under the month in which they expire: on the files' side (0) or the ledger's (1).
+func (r *reconciling) add(expires time.Time, side int, n int64) {
+	month := Never
+	if !expires.IsZero() {
+		month = expires.In(r.zone).Format("2006-01")
+	}
+	m := r.account.Months[month]
+	m[side] += n
+	r.account.Months[month] = m
+}
+
+func (r *reconciling) wrong(line int, message string) {
+	r.account.Wrong++
+	r.tell(Finding{File: "lots", Line: line, Message: message})
 }
 
 // refusals tells what the operation refused, and takes it out of what the ledger must have.
