@@ -99,7 +99,7 @@ func (s *settings) mustBeEmpty(ctx context.Context, db *store.Store) error {
 	if err != nil {
 		return coded{codeFailed, err}
 	}
-	snapshot, err := db.Snapshot(ctx, nil)
+	snapshot, err := db.Snapshot(ctx, []string{loyalty.EveryType})
 	if err != nil {
 		return coded{codeFailed, err}
 	}

@@ -53,6 +53,17 @@ func TestDemo(t *testing.T) {
 	}
 }
 
+// TestDemoIsRefusedBesideAProgramme: entities are a programme too, before the first customer comes.
+func TestDemoIsRefusedBesideAProgramme(t *testing.T) {
+	data := t.TempDir()
+	file := filepath.Join(data, "own.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("entities: {stores/store: {own: {name: Own}}}\n"), 0o600))
+	require.Equal(t, 0, inside(t, "config", "apply", file, "--data", data).code)
+	r := inside(t, "demo", "--data", data)
+	require.Equal(t, 2, r.code)
+	require.Contains(t, r.errors, "has 0 customers and 1 entities already; the demo fills an empty database")
+}
+
 // demoActions are submitted whatever the seed brings, and no wheel causes them.
 var demoActions = []string{"opt_in", "checkout", "visit", "review_submit", "prize_wheel_spin", "quiz_answer", "profile_answer", "coupon_redeem", "opt_out"}
 
