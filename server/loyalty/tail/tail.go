@@ -20,10 +20,6 @@ const (
 	lookBackJob = 2 * time.Minute
 )
 
-// wideEvery is how often the job looks as far back as lookBackJob, and by as much further, so that a late event
-// is looked for as long as with every look: a look reads all that was recorded since, and each event was read nine times.
-const wideEvery = time.Minute
-
 // How often a node numbers what it committed, and how often the job compares every
 // customer with the journal.
 const (
@@ -113,19 +109,12 @@ func (t *Tail) Glance(ctx context.Context, quiet func(from, before time.Time) (b
 // of recording; then what was recorded lately, and now and then whatever a customer has.
 func (t *Tail) Keep(ctx context.Context) error {
 	more := func() bool { return ctx.Err() == nil }
-	s, err := t.store.TailState(ctx)
-	if err != nil {
-		return err
-	}
-	back := lookBack
-	if !s.Looked.Truncate(wideEvery).Equal(t.now().Truncate(wideEvery)) { // the first of its minute, on whatever node
-		back = lookBackJob + wideEvery
-	}
-	whole, err := t.look(ctx, back, more)
+	whole, err := t.look(ctx, lookBackJob, more)
 	if err != nil || !whole {
 		return err
 	}
-	if s, err = t.store.TailState(ctx); err != nil {
+	s, err := t.store.TailState(ctx)
+	if err != nil {
 		return err
 	}
 	var compared time.Time
