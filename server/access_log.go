@@ -34,6 +34,9 @@ func (s *Server) logged(c *gin.Context) {
 		s.panicked(c, r, p)
 	}
 	status := c.Writer.Status()
+	if s.operations[routeKey{c.Request.Method, c.FullPath()}] != nil {
+		s.pace.answered(status)
+	}
 	if isFailure(status) {
 		s.noteFailure(c, r, status)
 	}

@@ -20,6 +20,7 @@ type administrationAPI struct {
 	statistics *statistics.Statistics
 	system     *systemLook
 	failures   *failureLog
+	pace       *pace
 	vocabulary *contract.Vocabulary
 	webhooks   *admin.Webhooks
 	reader     loyalty.Reader

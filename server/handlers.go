@@ -29,7 +29,7 @@ func (s *Server) handlers() *handlers {
 	changes := entityChanges{programme: programme, schemas: s.entities, vocabulary: s.vocabulary}
 	h := &handlers{
 		administration: administrationAPI{
-			admin: s.admin, jobs: s.jobs, failures: s.failures, vocabulary: s.vocabulary, entities: s.entities, logger: s.logger,
+			admin: s.admin, jobs: s.jobs, failures: s.failures, pace: s.pace, vocabulary: s.vocabulary, entities: s.entities, logger: s.logger,
 			openTo: func(r *request) []string { return openTo(s.operations, r) }, users: admin.UsersOf(s.admin),
 			reader: s.reader, webhooks: s.webhooks, messages: s.messages, programme: programme,
 			clock: clock, region: s.region, jobWait: s.jobWait, totals: newGate(totalsAtOnce, totalsWaiting),

@@ -110,6 +110,7 @@ var authorized = map[string]string{
 	"listWebhooks":       "administration reads",
 	"getWebhook":         "administration reads",
 	"listDeliveries":     "administration reads",
+	"countRequests":      "administration reads",
 	"getWebhookAttempts": "administration reads",
 	"getDelivery":        "administration reads",
 	"listWebhookTypes":   "administration reads",

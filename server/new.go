@@ -72,6 +72,7 @@ func (s *Server) fill(o Options) {
 		s.status = func() []Figure { return nil }
 	}
 	s.system = newSystemLook(o.System, s.clock)
+	s.pace = newPace(s.clock)
 	s.failures = &failureLog{admin: s.admin, logger: s.logger, clock: s.clock}
 	s.bodies = newBodyMemory(cmp.Or(o.BodyMemory, DefaultBodyMemory))
 }

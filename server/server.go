@@ -61,6 +61,7 @@ type Server struct {
 	operations map[routeKey]*operation
 	entities   *contract.Entities
 	failures   *failureLog
+	pace       *pace
 	served     served
 	handler    http.Handler
 	console    http.Handler  // nil: there is none

@@ -3889,6 +3889,51 @@ type ReplayAnswer_Data struct {
 	Events int64 `json:"events"`
 }
 
+// RequestCounts How many requests a server answered.
+type RequestCounts struct {
+	// At When they were counted.
+	//
+	// Example: 2026-03-01T09:31:12.000Z
+	At externalRef0.Instant `json:"at"`
+
+	// Minutes The minutes, the oldest first: 60, or fewer after a start.
+	Minutes []RequestMinute `json:"minutes"`
+
+	// Since The minute in which the server started.
+	//
+	// Example: 2026-03-01T09:30:00.000Z
+	Since externalRef0.Instant `json:"since"`
+}
+
+// RequestCountsAnswer The requests of one server.
+type RequestCountsAnswer struct {
+	// Data How many requests a server answered.
+	Data RequestCounts `json:"data"`
+}
+
+// RequestMinute The requests that were answered within one minute.
+type RequestMinute struct {
+	// At When it began.
+	//
+	// Example: 2026-03-01T09:30:00.000Z
+	At externalRef0.Instant `json:"at"`
+
+	// Failed How many were answered with a status of 500 or above.
+	//
+	// Example: 0
+	Failed int64 `json:"failed"`
+
+	// Refused How many were answered with a status from 400 to 499.
+	//
+	// Example: 3
+	Refused int64 `json:"refused"`
+
+	// Requests How many were answered, those refused and failed among them.
+	//
+	// Example: 412
+	Requests int64 `json:"requests"`
+}
+
 // RetryAnswer How many are sent again.
 type RetryAnswer struct {
 	// Data How many are sent again.
@@ -5998,6 +6043,9 @@ type ServerInterface interface {
 	// ListFailedRequests Read the last failed requests
 	// (GET /admin/requests/errors)
 	ListFailedRequests(c *gin.Context, params ListFailedRequestsParams)
+	// CountRequests Count the requests of the last hour
+	// (GET /admin/requests/minutes)
+	CountRequests(c *gin.Context)
 	// ListSessions List the sessions of the console
 	// (GET /admin/sessions)
 	ListSessions(c *gin.Context, params ListSessionsParams)
@@ -7158,6 +7206,19 @@ func (siw *ServerInterfaceWrapper) ListFailedRequests(c *gin.Context) {
 	}
 
 	siw.Handler.ListFailedRequests(c, params)
+}
+
+// CountRequests operation middleware
+func (siw *ServerInterfaceWrapper) CountRequests(c *gin.Context) {
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.CountRequests(c)
 }
 
 // ListSessions operation middleware
@@ -8406,6 +8467,7 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/admin/modules/:module", wrapper.GetModule)
 	router.POST(options.BaseURL+"/admin/modules/:module", wrapper.ConfigureModule)
 	router.GET(options.BaseURL+"/admin/requests/errors", wrapper.ListFailedRequests)
+	router.GET(options.BaseURL+"/admin/requests/minutes", wrapper.CountRequests)
 	router.GET(options.BaseURL+"/admin/sessions", wrapper.ListSessions)
 	router.POST(options.BaseURL+"/admin/sessions/:session_id/end", wrapper.EndSession)
 	router.GET(options.BaseURL+"/admin/settings", wrapper.GetSettings)
@@ -9236,6 +9298,27 @@ func (response ListFailedRequests200JSONResponse) VisitListFailedRequestsRespons
 	return err
 }
 
+type CountRequestsRequestObject struct {
+}
+
+type CountRequestsResponseObject interface {
+	VisitCountRequestsResponse(w http.ResponseWriter) error
+}
+
+type CountRequests200JSONResponse RequestCountsAnswer
+
+func (response CountRequests200JSONResponse) VisitCountRequestsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListSessionsRequestObject struct {
 	Params ListSessionsParams
 }
@@ -9965,6 +10048,9 @@ type StrictServerInterface interface {
 	// ListFailedRequests Read the last failed requests
 	// (GET /admin/requests/errors)
 	ListFailedRequests(ctx context.Context, request ListFailedRequestsRequestObject) (ListFailedRequestsResponseObject, error)
+	// CountRequests Count the requests of the last hour
+	// (GET /admin/requests/minutes)
+	CountRequests(ctx context.Context, request CountRequestsRequestObject) (CountRequestsResponseObject, error)
 	// ListSessions List the sessions of the console
 	// (GET /admin/sessions)
 	ListSessions(ctx context.Context, request ListSessionsRequestObject) (ListSessionsResponseObject, error)
@@ -11052,6 +11138,30 @@ func (sh *strictHandler) ListFailedRequests(ctx *gin.Context, params ListFailedR
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(ListFailedRequestsResponseObject); ok {
 		if err := validResponse.VisitListFailedRequestsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CountRequests operation middleware
+func (sh *strictHandler) CountRequests(ctx *gin.Context) {
+	var request CountRequestsRequestObject
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CountRequests(ctx, request.(CountRequestsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CountRequests")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(CountRequestsResponseObject); ok {
+		if err := validResponse.VisitCountRequestsResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

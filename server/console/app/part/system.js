@@ -1,11 +1,12 @@
 // How the installation is: what was found, its servers, its database, who follows events, backups and the last proof.
 import { html } from '../ui.js'
 import { t, number, time } from '../words.js'
-import { get } from '../api.js'
+import { get, can } from '../api.js'
 import { useLoad } from '../load.js'
 import { Loaded } from './state.js'
 import { Table } from './table.js'
 import { Badge, Card } from './figures.js'
+import { Pace } from './pace.js'
 
 // wrong are the findings that something should be done about.
 export const wrong = (system) => (system?.findings || []).filter((f) => f.severity !== 'fine')
@@ -35,6 +36,7 @@ export function System() {
     ${s.findings && !wrong(s).length && html`<p class="notice good">${t('system.fine', { n: s.findings.length })}</p>`}
     <div class="cards"><${Card} label=${t('system.program')} value=${s.program.version} note=${s.program.platform} /><${Card} label=${t('system.database')} value=${`${s.database.product} ${s.database.version}`} note=${`${size(s.database.bytes)} · ${t('system.schema', { n: s.database.schema })}`} />
       <${Card} label=${t('system.events')} value=${number(s.tail.head)} /><${Card} label=${t('system.backup')} value=${s.backups.last ? time(s.backups.last.made_at) : '–'} note=${s.backups.last && size(s.backups.last.bytes)} /><${Proof} of=${s.ledger} /></div>
+    ${can('countRequests') && html`<${Pace} />`}
     <h2>${t('system.nodes')}</h2><${Table} answer=${{ data: s.nodes }} columns=${nodes} name="nodes" links=${false} />
     <h2>${t('system.followers')}</h2><${Table} answer=${{ data: s.followers }} columns=${followers} name="followers" links=${false} />
     <p class="small">${t('ledger.at', { at: time(s.at) })}</p>`}</${Loaded}>`
