@@ -1,0 +1,21 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/gen/administration"
+	"github.com/loyalty-platform/loyalty/gen/common"
+)
+
+// CountRequests counts the requests that this node answered in the last hour, minute by minute.
+func (a *administrationAPI) CountRequests(context.Context, administration.CountRequestsRequestObject) (administration.CountRequestsResponseObject, error) {
+	minutes := a.pace.last()
+	out := administration.RequestCounts{
+		At: common.Instant(a.clock()), Since: common.Instant(a.pace.began), Minutes: make([]administration.RequestMinute, len(minutes)),
+	}
+	for i, m := range minutes {
+		out.Minutes[i] = administration.RequestMinute{At: common.Instant(time.Unix(m.minute*60, 0).UTC()), Requests: m.requests, Refused: m.refused, Failed: m.failed}
+	}
+	return administration.CountRequests200JSONResponse{Data: out}, nil
+}
