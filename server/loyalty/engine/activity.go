@@ -15,7 +15,7 @@ type Reference struct {
 	Field string // where the request names it; empty: in the path
 }
 
-// At puts the field of the request that names the entity on an error.
+// At sets the request's field that names the entity on an error.
 func (f Reference) At(err *loyalty.Error) error {
 	if f.Field == "" {
 		return err
@@ -23,8 +23,7 @@ func (f Reference) At(err *loyalty.Error) error {
 	return err.At(f.Field)
 }
 
-// Refuse ends an event because of an entity, and tells a preview why. reason is a
-// translation key.
+// Refuse ends an event because of an entity, and gives a preview the reason, a translation key.
 func (r *Run) Refuse(ref Reference, reason string, err *loyalty.Error) error {
 	r.TraceInput(loyalty.Verdict{Rule: ref.Type, Verdict: "refused", Reason: reason, Input: map[string]any{"id": ref.ID}})
 	return ref.At(err)
@@ -47,8 +46,8 @@ func InForce[E dated](r *Run, all map[string]E, ref Reference) (E, error) {
 	return e, nil
 }
 
-// mayDo says why the customer's state keeps them from an action, by the standing that
-// the action declares: ErrWrongStatus, ErrSuspended (110003); nil: it does not.
+// mayDo returns why the customer's state forbids an action of its declared standing: ErrWrongStatus or ErrSuspended
+// (110003); nil if it does not.
 func mayDo(r *Run, action string) error {
 	rule, known := r.batch.rules.rules[action]
 	if !known {
@@ -57,8 +56,8 @@ func mayDo(r *Run, action string) error {
 	return r.MayAct(action, rule.Meta().Standing)
 }
 
-// Afford refuses a price above what can be spent, with ErrNotEnoughToSpend. What is
-// free needs no balance, nor that it is not below zero.
+// Afford refuses a price above the spendable balance, with ErrNotEnoughToSpend. Something free is never refused, even
+// to a customer in debt.
 func (r *Run) Afford(n int64) error {
 	if n <= max(0, r.Book.Figures.Spendable()) {
 		return nil
@@ -66,8 +65,8 @@ func (r *Run) Afford(n int64) error {
 	return r.NotEnough(n)
 }
 
-// NotEnough is the refusal of a price that the customer cannot pay, which a preview
-// explains. Nobody sent the price of a game, so no attribute is at fault.
+// NotEnough is the refusal of a price that the customer cannot pay, which a preview explains. It names no attribute,
+// because the price of a game is the programme's and no caller sent it.
 func (r *Run) NotEnough(n int64) *loyalty.Error {
 	r.TraceInput(loyalty.Verdict{
 		Rule: "spend", Verdict: "refused", Reason: "reason.not_enough", Points: -n,
@@ -76,8 +75,8 @@ func (r *Run) NotEnough(n int64) *loyalty.Error {
 	return loyalty.ErrNotEnoughToSpend
 }
 
-// Outlook says what an action would be refused with now, by the same function that
-// its rule asks; nil: it would not be.
+// Outlook returns what an action would be refused with now, by the same function that its rule calls, so that what is
+// offered and what is accepted cannot differ; refused is nil if it would not be.
 func (r *Run) Outlook(action string, may func() error) (refused, fault error) {
 	err := mayDo(r, action)
 	if err == nil {
@@ -89,9 +88,8 @@ func (r *Run) Outlook(action string, may func() error) (refused, fault error) {
 // mostNamed is how many things a refusal names.
 const mostNamed = 20
 
-// OnlyOne gives the one of all, for events that may leave out what they are about; missing is
-// the failure where there is none. Several are refused with ErrSeveral (190400), which names
-// them.
+// OnlyOne returns the one element of all, for events that may leave out what they are about. It fails with missing if
+// there is none, and with ErrSeveral (190400), which names them, if there are several.
 func OnlyOne(attribute string, all []string, missing *loyalty.Error) (string, error) {
 	switch len(all) {
 	case 0:
@@ -106,8 +104,7 @@ func OnlyOne(attribute string, all []string, missing *loyalty.Error) (string, er
 	return "", loyalty.ErrSeveral.With("property", attribute).With("choices", named).At("data." + attribute)
 }
 
-// RefusalOf tells what the programme refuses from what went wrong, or has to be
-// loaded first.
+// RefusalOf separates a refusal by the programme's rules from a fault or a need to load more.
 func RefusalOf(err error) (refused, fault error) {
 	var e *loyalty.Error
 	if errors.As(err, &e) && e.Kind == loyalty.Refused {
@@ -116,8 +113,8 @@ func RefusalOf(err error) (refused, fault error) {
 	return nil, err
 }
 
-// MayAct says why the customer's state keeps them from an action for customers of a
-// standing: ErrWrongStatus, ErrSuspended (110003); nil: it does not.
+// MayAct returns why the customer's state forbids an action of a standing: ErrWrongStatus or ErrSuspended (110003); nil
+// if it does not.
 func (r *Run) MayAct(action string, needs Standing) error {
 	switch status := r.Customer.Status; {
 	case status == loyalty.OptedOut || status == loyalty.Merged, status == loyalty.Inactive && needs != Anyone:

@@ -9,10 +9,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// replay answers a ticket from an earlier one under the same idempotency key. nil:
-// there was none, or only one that another event of a bulk may take the place of.
-// Whoever repeats a request must be told of the same customer: an answer outlives merges
-// and changed names.
+// replay answers a ticket with the stored answer of an earlier request under the same idempotency key; nil if there was
+// none, or only one that another event of a bulk may replace. A repeated request is told of the same customer as the
+// first, because an answer outlives merges and changed names.
 func (b *batch) replay(t *Ticket) (*loyalty.Answer, error) {
 	if t.sub.Idempotency == nil || t.preview {
 		return nil, nil
@@ -21,8 +20,8 @@ func (b *batch) replay(t *Ticket) (*loyalty.Answer, error) {
 	if answer == nil || err != nil || answer.Customer == (loyalty.ID{}) {
 		return answer, err
 	}
-	// The answer may be another customer's than the one who is named now: of the one
-	// whom that one was merged into, or of a customer who gave an external id up.
+	// The answer may be about another customer than the one whom the name leads to now: the one whom they were merged
+	// into, or one who gave up an external id.
 	a, ok := b.accounts[answer.Customer]
 	need := loyalty.CustomerNeeds{ID: answer.Customer, Key: true}
 	if !b.asked.people[personOf(&need)] && (!ok || !a.covers(&need)) {
@@ -34,9 +33,8 @@ func (b *batch) replay(t *Ticket) (*loyalty.Answer, error) {
 	return answer, openAnswer(answer, a.customer.Key)
 }
 
-// earlier finds the stored answer of a request. It fails with ErrKeyReused where
-// the key was used for another one. In a bulk each event has an answer of its own at
-// its place, and one that was refused may be sent corrected.
+// earlier finds the stored answer of a request. It fails with ErrKeyReused if the key was used for another request. In
+// a bulk each event has its own answer, by its place, and a refused event may be sent again corrected.
 func (b *batch) earlier(i *loyalty.Idempotency) (*loyalty.Answer, error) {
 	if i.Place > 0 {
 		if whole, ok := b.answers[i.WholeKey()]; ok && whole.Hash != i.Whole {
@@ -53,12 +51,13 @@ func (b *batch) earlier(i *loyalty.Idempotency) (*loyalty.Answer, error) {
 	return &answer, nil
 }
 
-// refusedAnswer says whether nothing was done when the answer was given.
-// A bulk may be sent again with the faulty events corrected and the others as they were.
+// refusedAnswer reports whether the request was refused, so that nothing was done. A bulk may be sent again with the
+// faulty events corrected and the others unchanged.
 func refusedAnswer(a *loyalty.Answer) bool { return a.Status >= 400 }
 
-// boundTo names a part of an answer when it is sealed. The body of a request that is
-// no event of a bulk has its key for a name, as it had before there were parts.
+// boundTo is the name that a part of an answer is sealed under, so that a sealed answer cannot be moved to another key
+// or part. The body of a request outside a bulk is named by its key alone, as stored answers were before there were
+// parts.
 func boundTo(a *loyalty.Answer, part string) []byte {
 	if a.Place > 0 {
 		part = strconv.Itoa(a.Place) + part
@@ -69,7 +68,7 @@ func boundTo(a *loyalty.Answer, part string) []byte {
 	return []byte(a.Key + "\x00" + part)
 }
 
-// sealAnswer puts an answer under its customer's key.
+// sealAnswer encrypts an answer under its customer's key, because it shows the customer's profile.
 func sealAnswer(a *loyalty.Answer, c *loyalty.Customer) (err error) {
 	a.Customer = c.ID
 	if a.Body, err = loyalty.Seal(c.Key, boundTo(a, ""), a.Body); err != nil || len(a.Block) == 0 {
@@ -79,7 +78,7 @@ func sealAnswer(a *loyalty.Answer, c *loyalty.Customer) (err error) {
 	return err
 }
 
-// openAnswer is the reverse of seal.
+// openAnswer is the reverse of sealAnswer.
 func openAnswer(a *loyalty.Answer, key []byte) (err error) {
 	if a.Body, err = loyalty.Open(key, boundTo(a, ""), a.Body); err != nil || len(a.Block) == 0 {
 		return err
@@ -90,10 +89,9 @@ func openAnswer(a *loyalty.Answer, key []byte) (err error) {
 
 const blockPart = "customer"
 
-// remember stores the answer of an idempotent ticket with its effect, or with
-// nothing where a rule refused. A refusal is kept only where the node that gave it
-// had followed the configuration in force: under the one before it might have been
-// another.
+// remember stores the answer of an idempotent ticket together with its effect, or on its own if a rule refused it. A
+// refusal is stored only if the node that gave it had the configuration in force: under the previous one the event
+// might have been accepted.
 func (b *batch) remember(t *Ticket) {
 	idem := t.sub.Idempotency
 	if idem == nil || !loyalty.WorthStoring(t.result.Err) {
@@ -124,7 +122,7 @@ func (b *batch) remember(t *Ticket) {
 	b.keepAnswer(clear, answer)
 }
 
-// keepWhole notes what the key of a bulk stands for, with the first of its events.
+// keepWhole records what the key of a whole bulk stands for, together with the first of its events.
 func (b *batch) keepWhole(i *loyalty.Idempotency) {
 	if i.Place == 0 {
 		return
@@ -135,8 +133,7 @@ func (b *batch) keepWhole(i *loyalty.Idempotency) {
 	}
 }
 
-// keepAnswer adds an answer to those to write; the rest of the batch reads it in the
-// clear.
+// keepAnswer adds an answer to the writes, sealed; the rest of the batch reads it in the clear.
 func (b *batch) keepAnswer(clear, sealed loyalty.Answer) {
 	before, known := b.answers[clear.AnswerKey]
 	b.answers[clear.AnswerKey] = clear
@@ -150,10 +147,10 @@ func (b *batch) keepAnswer(clear, sealed loyalty.Answer) {
 	b.writes.Answers = append(b.writes.Answers, sealed)
 }
 
-// errItemDone is the result of a ticket whose item was done before.
+// errItemDone is the result of a ticket whose bulk item was already done.
 var errItemDone = errors.New("the item is done already")
 
-// mark is the end of a ticket's item.
+// mark is the row that ends a ticket's bulk item.
 func (t *Ticket) mark(at time.Time, err error) loyalty.BulkMark {
 	m := loyalty.BulkMark{BulkKey: t.item, At: at}
 	if err != nil {
@@ -162,8 +159,8 @@ func (t *Ticket) mark(at time.Time, err error) loyalty.BulkMark {
 	return m
 }
 
-// tick ends a ticket's item together with what the ticket did. Faults end it on
-// their own, once it is certain that they stay.
+// tick ends a ticket's bulk item in the same transaction as the ticket's effect. An item that failed by a fault is
+// ended separately, once the fault is known to be permanent.
 func (b *batch) tick(t *Ticket) {
 	if t.item == (loyalty.BulkKey{}) || t.preview || t.result.Err != nil && !loyalty.Final(t.result.Err) {
 		return

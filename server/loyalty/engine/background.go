@@ -8,9 +8,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// WorkItems commits the tickets of a bulk operation. A refusal ends its item as
-// well as a success does; so does a fault of ours, which is told besides. It fails
-// where the database is away: then it is not known yet what became of the rest.
+// WorkItems commits the tickets of a bulk operation. An item ends by success, by refusal, or by a fault of this
+// program, which is returned as well. It fails if the database is away: then the fate of the remaining items is not
+// known yet.
 func (e *Engine) WorkItems(ctx context.Context, tickets []*Ticket) (done int, faults []error, err error) {
 	release, err := e.hold()
 	if err != nil {
@@ -43,7 +43,7 @@ func (e *Engine) WorkItems(ctx context.Context, tickets []*Ticket) (done int, fa
 	return done, faults, err
 }
 
-// markAlone ends items that left nothing else behind.
+// markAlone ends items that have no other effect to write.
 func (e *Engine) markAlone(ctx context.Context, marks []loyalty.BulkMark) error {
 	ctx, cancel := context.WithTimeout(ctx, batchTime)
 	defer cancel()
@@ -62,11 +62,10 @@ func (e *Engine) markAlone(ctx context.Context, marks []loyalty.BulkMark) error 
 	})
 }
 
-// Item makes a ticket about an item of a bulk operation, that ends with it.
+// Item attaches a ticket to an item of a bulk operation, which ends in the ticket's transaction.
 func (t *Ticket) Item(i loyalty.BulkItem) { t.needs.Ref, t.item = i.Ref, i.BulkKey }
 
-// Recalculate has a structure looked at again for some customers, for each of them once
-// in a pass.
+// Recalculate evaluates a tier structure again for some customers, for each of them once in a pass.
 func (e *Engine) Recalculate(ctx context.Context, structure string, pass loyalty.ID, customers []loyalty.ID) (done int, failed []error, err error) {
 	release, err := e.hold()
 	if err != nil {
@@ -98,21 +97,20 @@ func (e *Engine) Recalculate(ctx context.Context, structure string, pass loyalty
 	return done, failed, nil
 }
 
-// jobKey stands for an access key where a job makes itself repeatable.
+// jobKey takes the place of an access key in the idempotency keys of a job, which make it repeatable.
 const jobKey = "job"
 
-// SettleDue applies what is due for customers without events of their own. Several
-// nodes may run it at once: they share the work, and nothing is done twice. A
-// customer who cannot be settled does not stop the others; what failed is
-// returned in the end.
+// SettleDue applies what is due for customers who have no events of their own. Several nodes may run it at once: they
+// share the work, and nothing is applied twice. A customer who cannot be settled does not stop the others; the failures
+// are returned at the end.
 func (e *Engine) SettleDue(ctx context.Context) error {
 	var failed []error
 	err := e.SettleAll(ctx, func(_ int, failures ...error) { failed = append(failed, failures...) })
 	return errors.Join(append(failed, err)...)
 }
 
-// SettleAll settles batch by batch, until no customer is left whom no other node has in
-// hand. report hears of each batch how many things were applied, and what failed.
+// SettleAll settles batch by batch, until the only customers left are in the hands of other nodes. report is called
+// after each batch with the number of effects applied and the failures.
 func (e *Engine) SettleAll(ctx context.Context, report func(done int, failures ...error)) error {
 	var passed []loyalty.ID // still due after they were tried: not again in this run
 	for ctx.Err() == nil {
@@ -134,7 +132,7 @@ func (e *Engine) SettleAll(ctx context.Context, report func(done int, failures .
 	return ctx.Err()
 }
 
-// settled counts what came due: the events that follow from no other.
+// settled counts the effects that came due: the events that have no parent.
 func settled(r *loyalty.Result) (n int) {
 	for i := range r.Outcome.Events {
 		if r.Outcome.Events[i].Parent == (loyalty.ID{}) {
@@ -144,10 +142,9 @@ func settled(r *loyalty.Result) (n int) {
 	return n
 }
 
-// settleSome takes customers who are due, under their locks, and settles them in
-// the same transaction. Those whose rules need more than is loaded for them, and
-// those that could not be written together, are settled as any others are, which
-// finds nothing to do where another writer was faster.
+// settleSome takes customers who are due, under their locks, and settles them in the same transaction. Customers whose
+// rules need more than is loaded for them, and those who could not be written together, are settled one by one; that
+// finds nothing to do if another writer was faster.
 func (e *Engine) settleSome(ctx context.Context, passed []loyalty.ID) ([]*Ticket, error) {
 	if err := e.trusted(); err != nil {
 		return nil, err
@@ -186,14 +183,14 @@ func (e *Engine) settleSome(ctx context.Context, passed []loyalty.ID) ([]*Ticket
 	return nil, err
 }
 
-// JoinTicket puts a customer on the operation's list. Who is on it already stays.
+// JoinTicket puts a customer on the operation's list. One who is on it already stays.
 func JoinTicket(e *Engine, o *loyalty.BulkOperation) *Ticket { return e.membership(o.Target, false) }
 
-// LeaveTicket takes a customer off the operation's list. Who is not on it stays off.
+// LeaveTicket takes a customer off the operation's list. One who is not on it stays off.
 func LeaveTicket(e *Engine, o *loyalty.BulkOperation) *Ticket { return e.membership(o.Target, true) }
 
-// membership is a ticket without an event. The customer's version grows with it:
-// no customer gets on a list who leaves the programme or is merged at the same moment.
+// membership makes a ticket without an event. It increments the customer's version, so that a customer who leaves the
+// programme or is merged at the same moment cannot get on a list.
 func (e *Engine) membership(list string, gone bool) *Ticket {
 	return e.Task(func(r *Run) error {
 		if r.Customer.Status == loyalty.OptedOut {

@@ -10,8 +10,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// batch is the work of one transaction: the rows that were loaded, and what the
-// tickets made of them, in order.
+// batch is the work of one transaction: the loaded rows, and what the tickets made of them, in order.
 type batch struct {
 	rules    *rulebook
 	ctx      context.Context // ends the decision; nil: nothing does
@@ -33,8 +32,8 @@ type batch struct {
 	writes   loyalty.Writes
 }
 
-// newBatch begins with what was loaded. What events change is copied, because the guards of the
-// write compare with the rows as they came; what they only add to is taken over.
+// newBatch begins with the loaded rows. What events change is copied, because the guards of the write compare with the
+// rows as they were loaded; what events only add to is used directly.
 func newBatch(rules *rulebook, l *loyalty.Loaded, n loyalty.Needs) *batch {
 	b := &batch{
 		rules: rules, now: n.Now, loaded: l,
@@ -64,7 +63,7 @@ func newBatch(rules *rulebook, l *loyalty.Loaded, n loyalty.Needs) *batch {
 	return b
 }
 
-// fresh is the account of a new customer.
+// fresh makes the account of a new customer.
 func (b *batch) fresh(name string) *account {
 	return &account{
 		customer: loyalty.Customer{
@@ -78,19 +77,19 @@ func (b *batch) fresh(name string) *account {
 	}
 }
 
-// openRun begins to work on a copy of an account.
+// openRun begins a run on a copy of an account.
 func (b *batch) openRun(p *programme.Programme, original *account, w *work) *Run {
 	a := original.copy()
 	r := &Run{Programme: p, Customer: &a.customer, Now: b.now, At: b.now, batch: b, account: a, work: w}
 	r.Book = points.NewBook(a.customer.Figures, a.customer.LastActivityAt, a.lots)
-	// What can be due was loaded only if something was due then: an event of this
-	// batch that made something due loaded no purchases that wait for a later date.
+	// What can fall due is loaded only if something was due at the time of loading: if an event of this batch made
+	// something due, purchases that wait for a later date may be missing.
 	r.full = a.loaded == nil || (a.scope >= loyalty.OpenLots && !a.loaded.Customer.DueAt.IsZero() && !a.loaded.Customer.DueAt.After(b.now))
 	w.runs = append(w.runs, r)
 	return r
 }
 
-// giftKey names the figures of a campaign for a customer.
+// giftKey identifies the figures of a campaign for a customer.
 type giftKey struct {
 	customer loyalty.ID
 	campaign string

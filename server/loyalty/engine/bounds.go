@@ -8,18 +8,18 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// What is kept of attributes that only their sender knows, in bytes of their names
-// and values: those of an event, those of all its lines together, and those that all
-// events leave with a customer. Nothing else bounds them but the body.
+// Limits of personal and undeclared attributes, in bytes of names and values: of one event, of all its lines together, and
+// of what all events leave with a customer. Without them only the size of the body would bound what is stored for
+// ever.
 const (
 	eventAllowance = 16 << 10
 	linesAllowance = 64 << 10
-	// customerAllowance is for what all events together leave with a customer.
+	// customerAllowance is the limit of what all events together leave with a customer.
 	customerAllowance = 64 << 10
 )
 
-// tooMuch measures attributes that are personal or undeclared. Those that the
-// programme declares (own) have the bounds of its schema.
+// tooMuch measures personal and undeclared attributes. Those that the programme declares (own) are bounded by its
+// schema instead.
 type tooMuch struct {
 	limit, size int
 	longest     string // where the largest of them stands
@@ -38,7 +38,7 @@ func (m *tooMuch) add(attributes map[string]json.RawMessage, own map[string]bool
 	}
 }
 
-// err is ErrAttributesTooLarge, naming the largest attribute, where they are too much.
+// err returns ErrAttributesTooLarge, which names the largest attribute, if they exceed the limit.
 func (m *tooMuch) err() error {
 	if m.size <= m.limit {
 		return nil
@@ -46,8 +46,7 @@ func (m *tooMuch) err() error {
 	return loyalty.ErrAttributesTooLarge.With("property", m.longest).With("limit", m.limit).At(m.longest)
 }
 
-// affordOwn holds an event's own attributes against the allowance, before any work
-// is done for them.
+// affordOwn checks an event's own attributes against the allowance, before any work is done for them.
 func (t *Ticket) affordOwn(shape *loyalty.Shape) error {
 	m := tooMuch{limit: eventAllowance}
 	unknown := make(map[string]json.RawMessage)
@@ -60,8 +59,8 @@ func (t *Ticket) affordOwn(shape *loyalty.Shape) error {
 	return m.err()
 }
 
-// AffordPurchase holds what a purchase has from its checkout and all updates against
-// the allowance of one event: an update adds to it, and may come a thousand times.
+// AffordPurchase checks the attributes that a purchase has from its checkout and all its updates against the allowance
+// of one event: an update adds to them, and there may be a thousand updates.
 func AffordPurchase(p *programme.Programme, all map[string]json.RawMessage) error {
 	m := tooMuch{limit: eventAllowance}
 	own := maps.Clone(p.DeclaredNames("checkout"))
@@ -75,8 +74,8 @@ func AffordPurchase(p *programme.Programme, all map[string]json.RawMessage) erro
 	return m.err()
 }
 
-// AffordCustom holds the attributes of its callers' own that a customer has against
-// theirs (ErrAttributesTooLarge). Those that the programme declares are not counted.
+// AffordCustom checks a customer's undeclared attributes against the customer's allowance (ErrAttributesTooLarge).
+// Those that the programme declares are not counted.
 func AffordCustom(p *programme.Programme, all map[string]json.RawMessage) error {
 	m := tooMuch{limit: customerAllowance}
 	own := make(map[string]bool, len(p.Attributes[programme.TypeCustomer]))
@@ -87,7 +86,7 @@ func AffordCustom(p *programme.Programme, all map[string]json.RawMessage) error 
 	return m.err()
 }
 
-// affordLines does the same for the elements of its lists.
+// affordLines checks the elements of the event's lists.
 func (t *Ticket) affordLines() error {
 	m := tooMuch{limit: linesAllowance}
 	for list, parts := range t.stored.lists {
@@ -98,24 +97,21 @@ func (t *Ticket) affordLines() error {
 	return m.err()
 }
 
-// maxEffort is how many steps the rules may take over one submission, all conditions
-// and reactions together. A step is one of a condition (see condition.ErrBudget), some
-// tens of nanoseconds; what else rules do is counted in them. A purchase of 5,000
-// lines under a few campaigns takes a tenth of it.
+// maxEffort is how many steps the rules may take over one submission, all conditions and reactions together. A step is
+// one of a condition (see condition.ErrBudget), some tens of nanoseconds; the other work of rules is expressed in such
+// steps. A purchase of 5,000 lines under a few campaigns takes a tenth of it.
 const maxEffort = 5_000_000
 
-// What rules do besides judging conditions, in steps.
+// The work of rules besides evaluating conditions, in steps.
 const (
 	StepsToLook  = 10  // at an occurrence, by one rule
 	stepsToWrite = 200 // an event
 )
 
-// Effort counts steps of the submission. It fails with ErrRulesTooHeavy once they are
-// more than it may take: then nothing of it is done, because a purchase whose last
-// lines no rule looked at would have wrong points. What was due before it is not
-// counted: a caller cannot send less of it. It fails with the error of the batch's context
-// once that has ended.
-// Steps and no seconds: the same submission is refused on every machine, or on none.
+// Effort counts steps of the submission. It fails with ErrRulesTooHeavy above maxEffort, and nothing of the submission
+// is recorded: a purchase whose last lines no rule looked at would have wrong points. What was due before the
+// submission is not counted, because its caller cannot make it less. It fails with the batch's context's error once
+// that has ended. Steps and not seconds, so that a submission is refused on every machine or on none.
 func (r *Run) Effort(steps int) error {
 	w := r.work
 	w.effort += steps + stepsToWrite*max(0, len(w.events)-w.paid)
@@ -136,7 +132,7 @@ func (r *Run) Effort(steps int) error {
 // countFrom begins to count, at the submission's own event.
 func (w *work) countFrom() { w.effort, w.looked, w.paid, w.counted = 0, 0, len(w.events), true }
 
-// submitted is the action that the submission began with.
+// submitted is the action of the submission.
 func (w *work) submitted() string {
 	if len(w.runs) > 0 && w.runs[0].Event != nil {
 		return w.runs[0].Event.Action

@@ -12,17 +12,16 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// attempts is how often a single submission is tried against other writers.
+// attempts is how often a single submission is tried when other writers keep winning.
 const attempts = 12
 
-// batchTime bounds one transaction, waiting for locks included.
+// batchTime bounds one transaction, including the time it waits for locks.
 const batchTime = 10 * time.Second
 
-// process commits a batch. When another writer was faster, the whole batch is
-// tried again under its customers' locks; when it still cannot be written, every
-// submission is tried on its own, so that none can hurt another. Customers over whom
-// nodes fight are locked from the start. It gives the failure that ended the work; the
-// tickets have it too, but for errLarge and ErrMuch: then nothing was tried.
+// process commits a batch. If another writer was faster, the whole batch is tried again under its customers' locks; if
+// it still cannot be written, every submission is tried on its own, so that none can harm another. Customers over whom
+// nodes compete are locked from the start. It returns the failure that ended the work, which the tickets have too,
+// except for errLarge and ErrMuch: then nothing was tried.
 func (e *Engine) process(ctx context.Context, tickets []*Ticket) error {
 	if len(tickets) == 0 {
 		return nil
@@ -58,8 +57,8 @@ func (e *Engine) process(ctx context.Context, tickets []*Ticket) error {
 	return err
 }
 
-// alone tries every submission on its own, as long as the database is there, and as long as
-// anybody waits where a machine takes its time to be away.
+// alone tries every submission on its own, as long as the database answers and, where a machine takes long to fail, as
+// long as any caller still waits.
 func (e *Engine) alone(ctx context.Context, tickets []*Ticket) error {
 	began := time.Now()
 	for i := range tickets {
@@ -78,9 +77,8 @@ func fail(tickets []*Ticket, err error) {
 	}
 }
 
-// repeatable says whether nothing was written for certain. A database that is
-// away is not asked again for each submission of a batch, unless others of them are on
-// machines that are there.
+// repeatable reports whether an error means that nothing was written for certain. A database that is away is not asked
+// again for each submission of a batch, unless the others are on machines that answer.
 func repeatable(err error) bool {
 	return !errors.Is(err, loyalty.ErrOutcomeUnknown) && !errors.Is(err, context.DeadlineExceeded) &&
 		(!errors.Is(err, loyalty.ErrDatabaseAway) || errors.Is(err, loyalty.ErrMachineAway))
@@ -92,11 +90,10 @@ func (e *Engine) once(ctx context.Context, tickets []*Ticket, locked bool) error
 	return e.complete(ctx, tickets, locked, func(b *batch) (*loyalty.Writes, error) { return b.result(), nil })
 }
 
-// errIncomplete ends an attempt whose rules came upon something not loaded.
+// errIncomplete ends an attempt whose rules needed something that was not loaded.
 var errIncomplete = errors.New("more must be loaded")
 
-// complete decides the tickets on what they need, loading again as long as their
-// rules come upon something that was not loaded.
+// complete decides the tickets, loading again as long as their rules need something that was not loaded.
 func (e *Engine) complete(ctx context.Context, tickets []*Ticket, locked bool, result func(*batch) (*loyalty.Writes, error)) error {
 	for {
 		err := e.attempt(ctx, tickets, locked, result)
@@ -106,8 +103,8 @@ func (e *Engine) complete(ctx context.Context, tickets []*Ticket, locked bool, r
 	}
 }
 
-// attempt decides on kept customers where it can, and else loads. A conflict on kept rows is
-// told apart: they were not up to date, and will be asked less often for a while.
+// attempt decides on kept customers where it can, and loads otherwise. A conflict on kept rows is counted apart from
+// others: the rows were out of date, and kept rows are used less often for a while.
 func (e *Engine) attempt(ctx context.Context, tickets []*Ticket, locked bool, result func(*batch) (*loyalty.Writes, error)) (err error) {
 	n := needs(tickets, e.Now()) // one instant: what is due then is what was loaded
 	n.Locked = locked
@@ -128,11 +125,11 @@ func (e *Engine) attempt(ctx context.Context, tickets []*Ticket, locked bool, re
 	return e.on(ctx, tickets, n, nil, result)
 }
 
-// errUnsure ends an attempt on kept customers that came to something which no guard checks,
-// such as a refusal: it is decided on what is loaded.
+// errUnsure ends an attempt on kept customers whose outcome no guard would check, such as a refusal: it is decided on
+// loaded rows instead.
 var errUnsure = errors.New("what was decided on kept rows must be decided on loaded ones")
 
-// on decides the tickets on what is known of their customers; nil: on what is loaded now.
+// on decides the tickets on the known rows of their customers, or on rows loaded now if known is nil.
 func (e *Engine) on(ctx context.Context, tickets []*Ticket, n loyalty.Needs, known *loyalty.Loaded, result func(*batch) (*loyalty.Writes, error)) (err error) {
 	decided := false
 	timed := watch{began: time.Now()}
@@ -181,8 +178,8 @@ func (e *Engine) on(ctx context.Context, tickets []*Ticket, n loyalty.Needs, kno
 	return err
 }
 
-// Panicked is the error of a fault of ours in the worker: it ends its batch, never
-// the process. Once there was something to write it may be written.
+// Panicked is the error of a panic in a worker: it ends the batch, never the process. Once there was something to
+// write, it may have been written.
 func Panicked(fault any, decided bool) error {
 	err := fmt.Errorf("panic: %v\n%s", fault, debug.Stack())
 	if decided {
@@ -191,11 +188,11 @@ func Panicked(fault any, decided bool) error {
 	return err
 }
 
-// traced tells of a try whose callers are followed.
+// traced reports a try to the tracer if any of its callers is followed.
 func (e *Engine) traced(tickets []*Ticket, w *watch, preview bool, err error) {
 	var callers []any
 	for i, t := range tickets {
-		// those of a bulk have one caller
+		// the events of a bulk share one caller
 		if t.caller != nil && (i == 0 || t.caller != tickets[i-1].caller) {
 			callers = append(callers, t.caller)
 		}

@@ -7,15 +7,15 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// contended are customers over whom nodes fight: whose batches met another writer's more
-// than once lately. Their next batches take the locks at once, and wait for their turn,
-// where without them each of several nodes would load, decide and lose in turn.
+// contended holds the customers over whom nodes compete: whose batches met another writer's more than once lately.
+// Their next batches take the locks at once and wait for their turn; without the locks each of several nodes would
+// load, decide and lose in turn.
 type contended struct {
 	mu  sync.Mutex
 	met map[loyalty.Name]meeting
 }
 
-// meeting is how often a customer's batches met another writer's, and when they last did.
+// meeting counts how often a customer's batches met another writer's, and when last.
 type meeting struct {
 	times int
 	last  time.Time
@@ -26,7 +26,7 @@ const (
 	mostMeeting = 4096        // customers who are remembered
 )
 
-// note tells that a batch with this customer met another writer's.
+// note records that a batch with this customer met another writer's.
 func (c *contended) note(customer loyalty.Name) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -43,7 +43,7 @@ func (c *contended) note(customer loyalty.Name) {
 	c.met[customer] = meeting{m.times + 1, time.Now()}
 }
 
-// has says whether a customer's batch should take its locks at once. Once is chance.
+// has reports whether a customer's batch should take its locks at once. One meeting is chance.
 func (c *contended) has(customer loyalty.Name) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

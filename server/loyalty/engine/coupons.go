@@ -8,14 +8,15 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Coupons are all that there are, as the submission left them: a code may be anyone's.
+// Coupons gives access to all coupons, as the submission left them, not only to this customer's: any customer may send
+// any code.
 type Coupons struct{ run *Run }
 
-// Coupons are those of the programme.
+// Coupons returns the programme's coupons.
 func (r *Run) Coupons() Coupons { return Coupons{r} }
 
-// Find gives a coupon by its code, whoever holds it. What is changed through the pointer is
-// kept by Changed. It fails with ErrCouponNotFound.
+// Find returns a coupon by its code, whoever holds it. Changes through the pointer are recorded by Changed. It fails
+// with ErrCouponNotFound.
 func (in Coupons) Find(code string) (*loyalty.Coupon, error) {
 	if c, ok := in.run.work.coupons[code]; ok {
 		return c, nil
@@ -30,8 +31,8 @@ func (in Coupons) Find(code string) (*loyalty.Coupon, error) {
 	return c.Clone(), nil
 }
 
-// New claims a code and gives its coupon to change and to keep by Changed. It fails with
-// ErrCouponExists when the code was ever used.
+// New claims a code and returns its coupon, to be filled in and recorded by Changed. It fails with ErrCouponExists if
+// the code was ever used.
 func (in Coupons) New(code string) (*loyalty.Coupon, error) {
 	if err := loyalty.CheckName("code", code); err != nil {
 		return nil, err
@@ -46,8 +47,8 @@ func (in Coupons) New(code string) (*loyalty.Coupon, error) {
 	return c, nil
 }
 
-// Take claims a code for a new coupon; nil: as far as was loaded, it is used. What was not
-// loaded is found out when the batch is written.
+// Take claims a code for a new coupon; nil if the code is used as far as was loaded. A use that was not loaded is found
+// when the batch is written.
 func (in Coupons) Take(code string) *loyalty.Coupon {
 	name := loyalty.Name{Kind: loyalty.NameCoupon, Value: code}
 	if _, taken := in.run.Owner(name); taken {
@@ -58,7 +59,8 @@ func (in Coupons) Take(code string) *loyalty.Coupon {
 	return c
 }
 
-// Next takes the oldest code of a pool that no customer holds; nil: the pool is empty. A code that came back a moment ago is free again.
+// Next returns the oldest code of a pool that no customer holds; nil if the pool is empty. A code that was given back
+// earlier in the batch is free again.
 func (in Coupons) Next(pool string) (*loyalty.Coupon, error) {
 	asked := in.run.batch.asked.pools[pool]
 	if asked == 0 {
@@ -73,12 +75,12 @@ func (in Coupons) Next(pool string) (*loyalty.Coupon, error) {
 	case all:
 		return nil, nil
 	}
-	// Older ones may lie behind those that were loaded.
+	// There may be older free codes beyond those that were loaded.
 	return nil, &NeedMoreError{needs: loyalty.CustomerNeeds{Pools: map[string]int{pool: asked}}}
 }
 
-// free lists the codes of a pool that no customer holds, as far as they were loaded and
-// as the events so far left them, the oldest first.
+// free lists the codes of a pool that no customer holds, as far as they were loaded and as the events so far left them,
+// oldest first.
 func (in Coupons) free(pool string) (free []*loyalty.Coupon) {
 	known := make(map[string]*loyalty.Coupon, len(in.run.batch.free[pool]))
 	for i := range in.run.batch.free[pool] {
@@ -100,7 +102,7 @@ func (in Coupons) free(pool string) (free []*loyalty.Coupon) {
 	return free
 }
 
-// Changed keeps what an event made of a coupon.
+// Changed records a coupon's new state in the name of an event.
 func (in Coupons) Changed(e *loyalty.Event, c *loyalty.Coupon) {
 	if in.run.work.coupons == nil {
 		in.run.work.coupons = map[string]*loyalty.Coupon{}
@@ -112,8 +114,7 @@ func (in Coupons) Changed(e *loyalty.Event, c *loyalty.Coupon) {
 	effects.Coupons = append(effects.Coupons, *c.Clone())
 }
 
-// Claimed lists the codes of the coupons that this customer has claimed and can
-// still use, in order.
+// Claimed lists the codes of the coupons that this customer has claimed and can still use, sorted.
 func (in Coupons) Claimed() ([]string, error) {
 	if err := in.run.Require(loyalty.CustomerNeeds{Codes: true}); err != nil {
 		return nil, err
@@ -131,8 +132,8 @@ func (in Coupons) Claimed() ([]string, error) {
 	return slices.Sorted(maps.Keys(known)), nil
 }
 
-// ClaimedUntil tells when the coupons end that this customer has claimed and can still
-// use: those that do, as they were before this submission.
+// ClaimedUntil returns the expiry of each coupon that this customer has claimed and can still use, as they were before
+// this submission. Coupons that never expire are left out.
 func (in Coupons) ClaimedUntil() (map[string]time.Time, error) {
 	codes, err := in.Claimed()
 	if err != nil {

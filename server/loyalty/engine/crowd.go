@@ -2,12 +2,10 @@ package engine
 
 import "time"
 
-// crowd is how many callers a worker seems to have. Callers who each send one submission
-// after the other split into two halves by themselves, of which one waits while the other
-// is committed: twice as many commits as are needed, each of which costs as much as ten
-// events. So a worker that has just answered some waits a moment for them to come back,
-// and never longer than half of what a commit takes. Where they do not come back, it stops
-// waiting for longer and longer.
+// crowd estimates how many callers a worker serves. Callers who each send one submission after the other drift into two
+// halves, one of which waits while the other is committed: twice as many commits as are needed, each of which costs as
+// much as ten events. So a worker that has just answered some callers waits a moment for them to come back, but never
+// longer than half of what a commit takes. If they do not come back, it gives up waiting for longer and longer.
 type crowd struct {
 	callers int           // answered last, and waiting then
 	takes   time.Duration // a batch, lately
@@ -23,14 +21,14 @@ const (
 	mostUseless = 8                // after 2⁸ batches it is tried again
 )
 
-// answered notes a batch: its size, how many wait now that it is over, and what it took.
+// answered notes a finished batch: its size, how many waited at its end, and how long it took.
 func (c *crowd) answered(size, waiting int, took time.Duration) {
 	c.callers = size + waiting
 	c.takes += (took - c.takes) / 8
 }
 
-// gather adds to a batch of some size what waits in the queue, and those who are worth
-// waiting for. join adds one to the batch and tells the batch's size.
+// gather adds to a batch what waits in the queue, and the callers who are worth waiting for. join adds one to the batch
+// and returns the batch's new size.
 func gather[W any](c *crowd, queue <-chan W, size, most int, join func(W) int) {
 	size = takeWaiting(queue, size, most, join)
 	wanted := min(c.callers, enough, most)
@@ -51,7 +49,7 @@ func gather[W any](c *crowd, queue <-chan W, size, most int, join func(W) int) {
 	takeWaiting(queue, came, most, join)
 }
 
-// await takes what comes until there are so many, or the time is over.
+// await adds what arrives until the batch has the wanted size or the time is over.
 func await[W any](c *crowd, queue <-chan W, size, wanted int, join func(W) int) int {
 	if c.timer == nil {
 		c.timer = time.NewTimer(longestWait)
@@ -72,7 +70,7 @@ func await[W any](c *crowd, queue <-chan W, size, wanted int, join func(W) int) 
 	return size
 }
 
-// takeWaiting takes what waits now.
+// takeWaiting adds what waits now, without waiting for more.
 func takeWaiting[W any](queue <-chan W, size, most int, join func(W) int) int {
 	for size < most {
 		select {

@@ -7,11 +7,10 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Parts gives the submitted attributes as they are stored, line items apart;
-// items is nil where none were sent.
+// Parts returns the submitted attributes as they are stored, those of line items apart; items is nil if none were sent.
 func (r *Run) Parts() (own Parts, items []Parts) { return r.stored.own, r.stored.lists["items"] }
 
-// Attributes names the attributes that the contract declares for an action.
+// Attributes returns the attributes that the contract declares for an action, by name.
 func (r *Run) Attributes(action string) map[string]loyalty.Attribute {
 	shape, ok := r.batch.rules.contract.Shape(action)
 	if !ok {
@@ -20,8 +19,7 @@ func (r *Run) Attributes(action string) map[string]loyalty.Attribute {
 	return shape.Attributes
 }
 
-// Undeclared gives the attributes that the contract does not declare, which are
-// the caller's own: those that the programme declares are among them.
+// Undeclared returns the attributes that the contract does not declare, those that the programme declares among them.
 func (r *Run) Undeclared() map[string]json.RawMessage {
 	declared := r.Attributes(r.Event.Action)
 	own := maps.Clone(r.Data)
@@ -32,9 +30,8 @@ func (r *Run) Undeclared() map[string]json.RawMessage {
 	return own
 }
 
-// Record puts other attributes on the row of the run's own event than were sent,
-// such as the result of a spin. Conditions see these too. None of them may name
-// a person.
+// Record replaces the attributes on the row of the run's own event, for example by the result of a spin. Conditions see
+// the new ones. None of them may name a person, because they are stored unsealed.
 func (r *Run) Record(data any) {
 	r.Event.Data = loyalty.JSON(data)
 	var sent map[string]json.RawMessage
@@ -43,8 +40,8 @@ func (r *Run) Record(data any) {
 	}
 }
 
-// FillIn adds to the submitted event an attribute that was left out, so that the
-// journal and the rules know what it was about.
+// FillIn adds an attribute that the caller left out to the submitted event, so that the journal and the rules know what
+// the event was about.
 func (r *Run) FillIn(attribute, value string) error {
 	r.Data = maps.Clone(r.Data) // the one that was sent is shared by every attempt
 	if r.Data == nil {
@@ -63,7 +60,7 @@ func (r *Run) FillIn(attribute, value string) error {
 	return nil
 }
 
-// CheckData holds attributes of an action against the contract, as if they were sent.
+// CheckData checks attributes of an action against the contract, as if they were sent.
 func (r *Run) CheckData(action string, data json.RawMessage) error {
 	_, err := r.batch.rules.contract.Check(action, data, "data")
 	return err

@@ -11,8 +11,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// runAll decides the tickets in order. It fails with ErrBatchConflict or
-// errIncomplete where they must be decided again on what is loaded then.
+// runAll decides the tickets in order. It fails with ErrBatchConflict or errIncomplete if they must be decided again on
+// newly loaded rows.
 func (b *batch) runAll(tickets []*Ticket) error {
 	incomplete := false
 	for _, t := range tickets {
@@ -20,7 +20,7 @@ func (b *batch) runAll(tickets []*Ticket) error {
 		if errors.Is(t.result.Err, loyalty.ErrBatchConflict) {
 			return loyalty.ErrBatchConflict
 		}
-		// The others go on: what they come upon is loaded by the same round trip.
+		// Go on with the others: what they turn out to need is loaded by the same round trip.
 		incomplete = t.wants(t.result.Err) || incomplete
 	}
 	if incomplete {
@@ -29,8 +29,7 @@ func (b *batch) runAll(tickets []*Ticket) error {
 	return nil
 }
 
-// run decides one ticket. A ticket that is refused leaves nothing behind but
-// its stored answer.
+// run decides one ticket. A refused ticket leaves nothing behind but its stored answer.
 func (b *batch) run(t *Ticket) {
 	t.result = loyalty.Result{}
 	if t.item != (loyalty.BulkKey{}) && !b.loaded.Items[t.item] {
@@ -54,11 +53,10 @@ func (b *batch) run(t *Ticket) {
 	b.tick(t)
 }
 
-// decide finds the customer, runs the rules on a copy and keeps the copy when
-// they agree.
+// decide finds the customer, runs the rules on a copy and keeps the copy if they accept.
 func (b *batch) decide(t *Ticket) (result loyalty.Result) {
 	defer func() {
-		// A fault in one event's rules must not take its neighbours along.
+		// A panic in one event's rules must not fail its neighbours in the batch.
 		if fault := recover(); fault != nil {
 			result = loyalty.Result{Err: loyalty.ErrInternal.Because(fmt.Errorf("%v\n%s", fault, debug.Stack()))}
 		}
@@ -74,8 +72,8 @@ func (b *batch) decide(t *Ticket) (result loyalty.Result) {
 	if err := t.decide(r); err != nil {
 		return loyalty.Result{Outcome: loyalty.Outcome{Trace: r.work.trace}, Err: err}
 	}
-	// A look that found nothing due writes nothing: it must not take the version from an
-	// event of the same customer.
+	// A settlement that found nothing due writes nothing: otherwise its version guard could make an event of the same
+	// customer begin again.
 	if len(r.work.events) == 0 && !r.changed && r.Customer.DueAt.Equal(original.customer.DueAt) {
 		return loyalty.Result{Outcome: outcomeOf(r)}
 	}
@@ -92,7 +90,7 @@ func (b *batch) decide(t *Ticket) (result loyalty.Result) {
 	return loyalty.Result{Outcome: outcome}
 }
 
-// find resolves the ticket's customer, or begins a new one where the action may.
+// find returns the account of the ticket's customer, or begins a new one if the action may.
 func (b *batch) find(t *Ticket) (*account, error) {
 	if t.needs.ID != (loyalty.ID{}) {
 		if a, ok := b.accounts[t.needs.ID]; ok {
@@ -112,8 +110,8 @@ func (b *batch) find(t *Ticket) (*account, error) {
 	return b.begin(t)
 }
 
-// begin opens the account of a new customer, or takes over the inactive profile
-// with the same e-mail, which keeps its rows and gets the new identifier.
+// begin opens the account of a new customer, or takes over the inactive profile with the same e-mail address, which
+// keeps its rows and gets the new identifier.
 func (b *batch) begin(t *Ticket) (*account, error) {
 	if err := loyalty.CheckName("customer", t.sub.Customer); err != nil {
 		return nil, err
@@ -135,11 +133,10 @@ func (b *batch) newRun(t *Ticket, original *account) *Run {
 	return r
 }
 
-// keepWork makes what a submission did part of the batch.
+// keepWork makes the effects of a submission part of the batch.
 func (b *batch) keepWork(w *work) {
 	for i, r := range w.runs {
-		// Accounts that were only looked at are left out: their guard could only make
-		// others begin again.
+		// Accounts that were only read are left out: their guard could only make other writers begin again.
 		if i == 0 || r.changed || w.touches(r.Customer.ID) {
 			b.keep(r)
 		}
@@ -163,8 +160,7 @@ func (b *batch) keepWork(w *work) {
 	b.writes.CampaignMerges = append(b.writes.CampaignMerges, w.joined...)
 }
 
-// touches says whether anything was recorded for a customer: every change is made
-// in the name of an event of theirs.
+// touches reports whether anything was recorded for a customer: every change is made in the name of an event of theirs.
 func (w *work) touches(id loyalty.ID) bool {
 	return slices.ContainsFunc(w.events, func(e *loyalty.Event) bool { return e.Customer == id })
 }
@@ -185,9 +181,8 @@ func (b *batch) keep(r *Run) {
 	}
 }
 
-// followEmail keeps the inactive profiles by e-mail right for the events that
-// follow in the batch.
-// Two sign-ups by one e-mail in one batch must meet as they would in two.
+// followEmail keeps the index of inactive profiles by e-mail address correct for the later events of the batch: two
+// sign-ups with one address in one batch must have the same effect as in two batches.
 func (b *batch) followEmail(before *account, after *loyalty.Customer) {
 	if before != nil && before.customer.Status == loyalty.Inactive {
 		if key := loyalty.EmailKey(before.customer.Profile.Email); b.emails[key] == after.ID {
@@ -201,10 +196,8 @@ func (b *batch) followEmail(before *account, after *loyalty.Customer) {
 	}
 }
 
-// followMatches marks the matches by e-mail that the batch itself may have made
-// wrong: who asks for one later must load again.
-// Which match is right now only the database can say: it orders by age among all
-// customers.
+// followMatches marks the matches by e-mail address that the batch itself may have made wrong; an event that asks for
+// one later must load again. Only the database can tell the right match, because it is the oldest among all customers.
 func (b *batch) followMatches(before *account, after *loyalty.Customer) {
 	keys := []string{loyalty.EmailKey(after.Profile.Email)}
 	if before != nil {
@@ -220,8 +213,8 @@ func (b *batch) followMatches(before *account, after *loyalty.Customer) {
 	}
 }
 
-// rests says whether all that the tickets came to is guarded by what is written: each did
-// something, to its own customer, and every purchase that was expected to be new was opened.
+// rests reports whether the whole outcome is guarded by what is written: each ticket changed its own
+// customer, and every purchase that was expected to be new was opened. Only then can a batch be decided on kept rows.
 func (b *batch) rests(tickets []*Ticket) bool {
 	touched := make(map[loyalty.ID]bool, len(b.touched))
 	for _, id := range b.touched {
@@ -246,7 +239,7 @@ func (b *batch) rests(tickets []*Ticket) bool {
 	return true
 }
 
-// left is how the batch leaves a customer.
+// left is the state in which the batch leaves a customer.
 func (b *batch) left(id loyalty.ID) left {
 	a := b.accounts[id]
 	l := left{was: a.loaded, kinds: a.covered.progress, progress: a.progress, forget: len(a.freed) > 0 || a.destroyKey}
@@ -256,8 +249,8 @@ func (b *batch) left(id loyalty.ID) left {
 	return l
 }
 
-// wants adds what a run came upon to the ticket's needs; false: it failed for
-// another reason. A run that asks again and again is a fault of its rules.
+// wants adds what a run turned out to need to the ticket's needs, and reports false if it failed for another reason. A
+// run that never stops asking has a faulty rule.
 func (t *Ticket) wants(err error) bool {
 	var w *NeedMoreError
 	if !errors.As(err, &w) || t.asked >= maxMore {
@@ -268,12 +261,11 @@ func (t *Ticket) wants(err error) bool {
 	return true
 }
 
-// maxMore is how often a run may come upon something that was not loaded.
-// The longest chain of rules that ask one after the other, of a merge whose source has had
-// many merges, is far shorter.
+// maxMore is how often a run may need something that was not loaded. The longest legitimate chain of such needs, that
+// of a merge whose source had many merges, is far shorter.
 const maxMore = 64
 
-// close brings the working copies to their final form.
+// close brings the submission's working copies to their final form.
 func (w *work) close() {
 	for _, r := range w.runs {
 		payDebt(r.Book)
@@ -282,8 +274,8 @@ func (w *work) close() {
 	w.sum()
 }
 
-// sum adds up what each event did to the spendable balance. Postings come in the
-// order of their events, by and large, so each search begins where the last one ended.
+// sum adds up what each event did to the spendable balance. Postings come almost in the order of their events, so each
+// search begins where the last one ended.
 func (w *work) sum() {
 	at := 0
 	for _, r := range w.runs {
@@ -299,8 +291,7 @@ func (w *work) sum() {
 	}
 }
 
-// close keeps what became of the points; complete says that everything that can be due was
-// loaded.
+// close records the final points; complete says whether everything that can fall due was loaded.
 func (a *account) close(book *points.Book, complete bool) {
 	a.lots = book.Lots()
 	a.postings = append(a.postings, book.Postings...)

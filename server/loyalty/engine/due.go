@@ -9,9 +9,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// settleDue applies what came due before the event: expired lots and purchases
-// whose acceptance date has come, in the order of their instants, by the same
-// events that the job writes for idle customers.
+// settleDue applies what came due before the event: expired lots and purchases whose acceptance date has passed, in the
+// order of their dates, by the same events that the job writes for idle customers.
 func settleDue(r *Run) error {
 	due := r.Customer.DueAt
 	if due.IsZero() || due.After(r.Now) || errors.Is(r.batch.rules.trusted(), loyalty.ErrClockOff) {
@@ -36,8 +35,7 @@ func settleDue(r *Run) error {
 	return nil
 }
 
-// nextDue is what came due first besides expiry, and how it is applied; nil:
-// nothing did.
+// nextDue returns the earliest due effect besides expiry, and how to apply it; apply is nil if nothing is due.
 func nextDue(r *Run) (at time.Time, apply func() error) {
 	t, s := r.account.nextAcceptance(r.Now), r.account.nextProgress(r.Now)
 	switch {
@@ -49,8 +47,7 @@ func nextDue(r *Run) (at time.Time, apply func() error) {
 	return s.DueAt, func() error { return r.batch.rules.feature(s.Kind).Due(r, s) }
 }
 
-// onTime applies what came due at its own instant, with the reactions to it, as
-// if the customer had been looked at then.
+// onTime applies a due effect at its own instant, with the reactions to it, as if the customer had been looked at then.
 func onTime(r *Run, at time.Time, apply func() error) error {
 	if err := expireDue(r, at, nil); err != nil {
 		return err
@@ -68,8 +65,8 @@ func onTime(r *Run, at time.Time, apply func() error) error {
 	return nil
 }
 
-// expireDue lets the free points of lots expire whose time has come, oldest
-// instant first: one point_expire event an instant.
+// expireDue expires the free points of lots whose time has come, oldest instant first, with one point_expire event for
+// each instant.
 func expireDue(r *Run, now time.Time, parent *loyalty.Event) error {
 	payDebt(r.Book) // debt comes before expiry
 	due := r.Book.Due(now)
@@ -85,8 +82,8 @@ func expireDue(r *Run, now time.Time, parent *loyalty.Event) error {
 	return nil
 }
 
-// expire writes one event for all lots of an instant: to the customer they expired together, and
-// their portions say which they were.
+// expire writes one event for all lots of an instant: to the customer they expired together, and the portions say which
+// lots they were.
 func expire(r *Run, lots []*points.Lot, at time.Time, parent *loyalty.Event) {
 	e := r.Append("point_expire", at)
 	if parent != nil {
@@ -108,12 +105,12 @@ type expiredPoints struct {
 	Lots   []points.Portion `json:"lots"`
 }
 
-// expiredOn is what the rule of expiry looked at.
+// expiredOn is what a preview shows as the input of the rule of expiry.
 func expiredOn(at time.Time, lots int) map[string]any {
 	return map[string]any{"expired_at": at.Format("2006-01-02T15:04:05.000Z07:00"), "lots": lots}
 }
 
-// payDebt pays debt from what a run brought, in the name of its last posting.
+// payDebt pays debt from the points that a run brought, in the name of its last posting.
 func payDebt(b *points.Book) {
 	if n := len(b.Postings); n > 0 {
 		b.Settle(b.Postings[n-1].Event)

@@ -1,6 +1,6 @@
-// Package engine turns submissions into committed effects. It has the queue, the batch, the
-// account and the run of an event: what is loaded, sealed, due, merged and written. It names
-// no feature: those are values (Feature) that the engine calls in the order of their table.
+// Package engine turns submissions into committed effects. It has the queue, the batch, the account and the run of an
+// event: what is loaded, sealed, due, merged and written. It names no feature: features are values (Feature) that the
+// engine calls in the order of their table.
 package engine
 
 import (
@@ -17,15 +17,15 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// MaxBatch is how many waiting submissions one transaction takes at most.
+// MaxBatch is the most submissions in one transaction.
 const MaxBatch = 128
 
-// Programmes gives the configuration in force.
+// Programmes returns the configuration in force.
 type Programmes interface {
 	Programme() *programme.Programme
 }
 
-// EngineOptions are what an engine is made of.
+// EngineOptions is what an engine is made of.
 type EngineOptions struct {
 	Store      loyalty.Store
 	Contract   loyalty.Contract
@@ -33,26 +33,24 @@ type EngineOptions struct {
 	Rules      []Rule
 	// Features are the parts of the rules, in the order in which they run.
 	Features []Feature
-	// Workers is how many batches are in work at once; 0: one.
+	// Workers is how many batches are decided at once; 0 means one.
 	Workers int
-	// Clock is the time of recording; nil: the system's.
+	// Clock returns the time of recording; nil means the system's clock.
 	Clock func() time.Time
-	// Timekeeper holds the clock to the database's, and is in the place of Clock; nil:
-	// the clock is trusted.
+	// Timekeeper compares the clock with the database's, and replaces Clock; nil means that the clock is trusted.
 	Timekeeper *loyalty.Timekeeper
-	// Kept is how many bytes of customers' rows are kept, so that they need not be loaded for
-	// their next event; 0: as many as are usual, below: none.
+	// Kept is how many bytes of customers' rows are kept in memory, so that they need not be loaded for their next
+	// event; 0 means the default, a negative number none.
 	Kept int
-	// Observer hears what the engine does; nil: it is not told.
+	// Observer is told what the engine does; may be nil.
 	Observer Observer
-	// Tracer follows batches; nil: nothing is followed.
+	// Tracer follows batches; nil means that none is followed.
 	Tracer Tracer
 }
 
-// Engine turns submissions into committed effects. It takes batches: whatever
-// waits while the last batch commits becomes the next one, so that a single
-// request is a batch of one and a crowd shares the cost of a commit. A crowd
-// whose callers were answered just now is waited for, for a moment (crowd).
+// Engine turns submissions into committed effects. It works in batches: what waits while the last batch commits becomes
+// the next one, so that a single request is a batch of one and a crowd shares the cost of a commit. Callers who were
+// answered just now are waited for, for a moment (crowd).
 type Engine struct {
 	rulebook
 	store      loyalty.Store
@@ -106,8 +104,7 @@ func NewEngine(o EngineOptions) (*Engine, error) {
 	return e, nil
 }
 
-// Close waits for the submissions that were taken and stops the workers. Later
-// ones fail with ErrUnavailable.
+// Close waits for the submissions that were accepted and stops the workers. Later ones fail with ErrUnavailable.
 func (e *Engine) Close() {
 	e.closing.Lock()
 	if !e.closed {
@@ -120,8 +117,8 @@ func (e *Engine) Close() {
 	e.workers.Wait()
 }
 
-// hold keeps the engine open while work is under way that no worker does. It
-// fails with ErrUnavailable once the engine is closed.
+// hold keeps the engine open during work that is done outside its workers. It fails with ErrUnavailable once the engine
+// is closed.
 func (e *Engine) hold() (release func(), err error) {
 	e.closing.RLock()
 	if e.closed {
@@ -131,10 +128,9 @@ func (e *Engine) hold() (release func(), err error) {
 	return e.closing.RUnlock, nil
 }
 
-// Submit records one event and everything that follows from it, exactly once.
-// When ctx ends first, or nothing was heard for submitTime, it fails with
-// ErrUnavailable where nothing was done and nothing will be, and with ErrUnconfirmed
-// where the event may still be committed: only an idempotency key tells later.
+// Submit records one event and everything that follows from it, exactly once. If ctx ends first, or there is no result
+// after submitTime, it fails with ErrUnavailable when nothing was done and nothing will be, and with ErrUnconfirmed
+// when the event may still be committed: then only a repetition under its idempotency key can tell.
 func (e *Engine) Submit(ctx context.Context, s loyalty.Submission) (loyalty.Outcome, error) {
 	t := e.Prepare(s)
 	if t.err != nil && s.Idempotency == nil {
@@ -144,18 +140,17 @@ func (e *Engine) Submit(ctx context.Context, s loyalty.Submission) (loyalty.Outc
 	return e.enqueue(ctx, t)
 }
 
-// SubmitAll records many events in order, each on its own: one transaction for
-// all of them when none is refused by the database, and one result each.
+// SubmitAll records events in order, each on its own: one transaction for all of them unless the database refuses one,
+// and one result for each.
 func (e *Engine) SubmitAll(ctx context.Context, all []loyalty.Submission) []loyalty.Result {
 	results := make([]loyalty.Result, len(all))
 	e.SubmitEach(ctx, all, func(i int, r loyalty.Result) { results[i] = r })
 	return results
 }
 
-// SubmitEach is SubmitAll that tells each result when it is known, and keeps none:
-// what thousands of events did is more than their results. It works in batches.
-// What was not begun when ctx ends, or the database went away, is not begun any
-// more: it fails with ErrUnavailable.
+// SubmitEach is SubmitAll that passes on each result when it is known, and keeps none, because the results of thousands
+// of events take much memory. It works in batches. Events that were not begun when ctx ended or the database went away
+// fail with ErrUnavailable.
 func (e *Engine) SubmitEach(ctx context.Context, all []loyalty.Submission, told func(int, loyalty.Result)) {
 	release, err := e.hold()
 	if err == nil {
@@ -180,8 +175,8 @@ func (e *Engine) SubmitEach(ctx context.Context, all []loyalty.Submission, told 
 	}
 }
 
-// prepareSome makes the tickets of the next batch. One that takes long is a batch of
-// its own, so that no caller waits for several of them.
+// prepareSome makes the tickets of the next batch. A heavy one is a batch of its own, so that no caller waits for
+// several of them.
 func (e *Engine) prepareSome(all []loyalty.Submission) (tickets []*Ticket) {
 	for i := range all {
 		if len(tickets) == MaxBatch || len(tickets) > 0 && (all[i].Heavy() || all[i-1].Heavy()) {
@@ -192,7 +187,7 @@ func (e *Engine) prepareSome(all []loyalty.Submission) (tickets []*Ticket) {
 	return tickets
 }
 
-// follow notes who waits for tickets, where that is wanted.
+// follow notes who waits for tickets, if the tracer wants to know.
 func (e *Engine) follow(ctx context.Context, tickets ...*Ticket) {
 	if e.tracer == nil {
 		return
@@ -203,14 +198,14 @@ func (e *Engine) follow(ctx context.Context, tickets ...*Ticket) {
 	}
 }
 
-// Settle applies what is due for one customer now; reads call it before they
-// show figures.
+// Settle applies what is due for one customer now. Reads call it before they show figures, so that none shows expired
+// points.
 func (e *Engine) Settle(ctx context.Context, customer loyalty.ID) error {
 	_, err := e.enqueue(ctx, e.settlement(customer))
 	return err
 }
 
-// Programme is the configuration in force.
+// Programme returns the configuration in force.
 func (e *Engine) Programme() *programme.Programme { return e.programmes.Programme() }
 
 // CheckClock compares this node's clock with the database's. It fails with ErrClockOff.

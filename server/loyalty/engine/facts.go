@@ -10,8 +10,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// Holds judges a condition on an occurrence. A condition that cannot be judged
-// does not hold, and a preview tells why.
+// Holds evaluates a condition on an occurrence. A condition that cannot be evaluated does not hold, and a preview says
+// why.
 func (o *Occurrence) Holds(c *condition.Condition) (bool, error) {
 	held, fault, err := o.Judge(c)
 	if fault != nil {
@@ -20,8 +20,7 @@ func (o *Occurrence) Holds(c *condition.Condition) (bool, error) {
 	return held, err
 }
 
-// Judge is holds that tells apart why a condition does not hold: fault says why it
-// could not be judged.
+// Judge is Holds, except that fault says why a condition could not be evaluated, and leaves the trace to its caller.
 func (o *Occurrence) Judge(c *condition.Condition) (held bool, fault, err error) {
 	if c == nil {
 		return true, nil, nil
@@ -36,10 +35,9 @@ func (o *Occurrence) Judge(c *condition.Condition) (held bool, fault, err error)
 	return held && fault == nil, fault, nil
 }
 
-// see brings what is known of the occurrence up to date: what rules gave since it
-// happened counts for those that come after them.
-// The event stays as it was, while customer and purchase are as the rules before left
-// them: a campaign may ask for a tier that the same purchase has just brought.
+// see brings the known facts of the occurrence up to date, because later rules see what earlier ones gave. The event
+// stays as it was; customer and purchase are as the earlier rules left them, so that a campaign may require a tier that
+// the same purchase has just brought.
 func (o *Occurrence) see(c *condition.Condition) (err error) {
 	if o.known == nil {
 		o.known = &condition.Facts{Location: o.Programme.Location, Event: condition.Event{
@@ -55,9 +53,8 @@ func (o *Occurrence) see(c *condition.Condition) (err error) {
 	return o.gather(c)
 }
 
-// gather adds the facts about the purchase and the event that only some conditions
-// ask for.
-// To unseal what is personal of a purchase takes longer than to judge most conditions.
+// gather adds the facts about the purchase and the event that only some conditions ask for: decrypting the personal
+// attributes of a purchase takes longer than evaluating most conditions.
 func (o *Occurrence) gather(c *condition.Condition) (err error) {
 	if c.Uses("transaction") || c.Uses("item") {
 		if o.known.Transaction, o.known.Item, err = o.PurchaseFacts(); err != nil {
@@ -70,8 +67,8 @@ func (o *Occurrence) gather(c *condition.Condition) (err error) {
 	return err
 }
 
-// completeFacts adds the facts about a customer that only some conditions ask for.
-// Some of it may have to be loaded, which costs a round trip of the whole batch.
+// completeFacts adds the facts about a customer that only some conditions ask for. Some may have to be loaded, which
+// costs the whole batch a round trip.
 func completeFacts(r *Run, f *condition.Customer, c *condition.Condition) (err error) {
 	if c.Uses("customer.tiers") && f.Tiers == nil {
 		if err := r.Require(loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressTier)}); err != nil {
@@ -91,13 +88,13 @@ func completeFacts(r *Run, f *condition.Customer, c *condition.Condition) (err e
 	return err
 }
 
-// isMember says whether the customer belongs to a segment.
+// isMember reports whether the customer belongs to a segment.
 func isMember(r *Run, s *programme.Segment) (bool, error) {
 	return r.Judges(s.Is, condition.Event{Timestamp: r.At})
 }
 
-// Judges says whether a condition on the customer and an event holds, which may be one of
-// the past. A condition that cannot be judged does not hold.
+// Judges reports whether a condition on the customer and an event, which may be a past one, holds. A condition that
+// cannot be evaluated does not hold.
 func (r *Run) Judges(c *condition.Condition, e condition.Event) (bool, error) {
 	f := &condition.Facts{Customer: customerFacts(r), Event: e, Location: r.Programme.Location}
 	if err := completeFacts(r, &f.Customer, c); err != nil {
@@ -107,7 +104,7 @@ func (r *Run) Judges(c *condition.Condition, e condition.Event) (bool, error) {
 	return held && fault == nil, r.Effort(steps)
 }
 
-// Purchase is the purchase that the occurrence belongs to; nil: none.
+// Purchase returns the purchase that the occurrence belongs to; nil if none.
 func (o *Occurrence) Purchase() *loyalty.Transaction {
 	if o.Accepted != nil {
 		return o.Accepted
@@ -115,7 +112,7 @@ func (o *Occurrence) Purchase() *loyalty.Transaction {
 	return o.account.transactions[o.Trigger.Transaction]
 }
 
-// Points are what the event did to the balance; of a line what it earned.
+// Points returns what the event did to the balance, or what a line earned.
 func (o *Occurrence) Points() int64 {
 	if o.Line != nil {
 		return o.Line.Points - o.Line.Bonus
@@ -123,9 +120,8 @@ func (o *Occurrence) Points() int64 {
 	return loyalty.Deref(o.Trigger.Points)
 }
 
-// PurchaseFacts is the purchase as conditions see it, and the line that the occurrence is
-// about; nil: none. All that reacts together shares it: what rules can change of a
-// purchase are its points.
+// PurchaseFacts returns the purchase as conditions see it, and the line that the occurrence is about; nil if none. All
+// occurrences of a round share the facts, because the only thing that rules can change of a purchase are its points.
 func (o *Occurrence) PurchaseFacts() (f *condition.Transaction, line *condition.Item, err error) {
 	t := o.Purchase()
 	if t == nil {
@@ -149,9 +145,8 @@ func (o *Occurrence) PurchaseFacts() (f *condition.Transaction, line *condition.
 	return f, line, nil
 }
 
-// SeenAttributes gives the event's attributes, the personal ones among them as long
-// as they can be read. The event of a line inherits those of the checkout, as does
-// a checkout that is accepted later.
+// SeenAttributes returns the event's attributes, including the personal ones as long as they can be read. The event of
+// a line inherits the attributes of its checkout, and so does a checkout that is accepted later.
 func (o *Occurrence) SeenAttributes() (condition.Attributes, error) {
 	if o.Line == nil && o.Trigger == o.Event && o.Trigger.Sent(o.Action) {
 		return o.Data, nil // as it was sent
@@ -180,14 +175,13 @@ func (o *Occurrence) SeenAttributes() (condition.Attributes, error) {
 	return plain, nil
 }
 
-// AttributesOf are attributes among facts, which are kept as they were sent.
+// AttributesOf returns attributes from facts as they were sent.
 func AttributesOf(a condition.Attributes) map[string]json.RawMessage {
 	sent, _ := a.(map[string]json.RawMessage)
 	return sent
 }
 
-// purchaseFacts reads a purchase for conditions, with what is personal of it as long as
-// the key is there.
+// purchaseFacts reads a purchase for conditions, including its personal attributes as long as the key exists.
 func purchaseFacts(r *Run, t *loyalty.Transaction) (*condition.Transaction, error) {
 	personal, err := r.OpenBought(t, t.Detail.Personal, t.Checkout, nil)
 	if err != nil {
@@ -213,8 +207,7 @@ func purchaseFacts(r *Run, t *loyalty.Transaction) (*condition.Transaction, erro
 	return f, nil
 }
 
-// lineFacts reads one line. Its own attributes only: what it inherits is joined when it is
-// asked for.
+// lineFacts reads one line with its own attributes only: inherited ones are added when a condition asks for them.
 func lineFacts(r *Run, t *loyalty.Transaction, l *loyalty.Line) (condition.Item, error) {
 	own, err := r.OpenBought(t, l.Personal, l.Event, nil)
 	if err != nil {
@@ -230,7 +223,7 @@ func lineFacts(r *Run, t *loyalty.Transaction, l *loyalty.Line) (condition.Item,
 	}, nil
 }
 
-// decimalOf reads an attribute that is a number; 0 where it is none.
+// decimalOf reads an attribute that is a number; 0 if it is none.
 func decimalOf(raw json.RawMessage) float64 {
 	if len(raw) == 0 {
 		return 0
@@ -242,10 +235,10 @@ func decimalOf(raw json.RawMessage) float64 {
 	return n
 }
 
-// units is money as a condition compares it; it decides with it and books nothing.
+// units converts money for conditions, which compare it and book nothing: a float is exact enough for that.
 func units(a money.Amount) float64 { f, _ := a.Decimal().Float64(); return f }
 
-// customerFacts is the customer as conditions see one.
+// customerFacts returns the customer as conditions see them.
 func customerFacts(r *Run) condition.Customer {
 	c, p, f := r.Customer, &r.Customer.Profile, r.Book.Figures
 	return condition.Customer{
@@ -256,9 +249,8 @@ func customerFacts(r *Run) condition.Customer {
 	}
 }
 
-// referrerName is what the customer who brought this one is called; empty where
-// there is none, or they left.
-// The id is kept and not the name: who changes theirs is still found, and who leaves is
+// referrerName returns the current name of the customer who referred this one; empty if there is none, or if they left.
+// The id is stored and not the name, so that a customer who changes their name is still found, and one who leaves is
 // forgotten.
 func referrerName(r *Run) (string, error) {
 	id := r.Customer.Profile.Referrer
@@ -275,8 +267,7 @@ func referrerName(r *Run) (string, error) {
 	return a.customer.Name, nil
 }
 
-// MemberOfAny says whether the customer is in one of the segments; everybody is
-// where there are none.
+// MemberOfAny reports whether the customer is in one of the segments. An empty list means everyone.
 func (r *Run) MemberOfAny(segments []string) (bool, error) {
 	for _, id := range segments {
 		s := programme.Segments.Of(r.Programme)[id]

@@ -7,48 +7,44 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// Feature is one part of the rules as the engine sees it: what events need because of
-// it, what it reacts to, and what becomes of where customers stand with it. Every
-// function may be nil. The features run in the order of their table.
+// Feature is one part of the rules as the engine sees it: what events need because of it, what it reacts to, and what
+// happens to customers' progress with it. Every function may be nil. The features run in the order of their table.
 type Feature struct {
 	Name string
-	// Progress is the kind of progress that customers make with it; 0: none. Due, Join
-	// and Receive are about that kind.
+	// Progress is the kind of progress that customers make with it; 0 means none. Due, Join and Receive are about that
+	// kind.
 	Progress loyalty.ProgressKind
 
-	// Needs adds to the needs of an action what the feature reads when it reacts, so that
-	// nothing need be loaded again.
+	// Needs adds to the needs of an action what the feature reads when it reacts, which saves loading again.
 	Needs func(p *programme.Programme, action string, n *loyalty.CustomerNeeds)
-	// React looks at one occurrence, After at a customer once all occurrences of a round
-	// were looked at.
+	// React handles one occurrence; After handles a customer once React has seen all occurrences of a round.
 	React func(*Occurrence) error
 	After func(*Run) error
-	// Counts says that it draws its conclusions from what a customer has, and gives
-	// nothing for how they came to it: it alone looks at what is imported.
+	// Counts says that the feature derives its state from what a customer has, and rewards nothing on the way: only
+	// such features see imported events, because those were rewarded elsewhere.
 	Counts bool
 
-	// Due applies a progress whose date has come.
+	// Due applies a progress whose date has passed.
 	Due func(*Run, *loyalty.Progress) error
-	// Join makes one progress of two of a kind, when two accounts become one; key names
-	// the thing that both made progress with. Nil: the target's own stays.
+	// Join makes one progress of two of a kind when two accounts are merged; key identifies what both made progress
+	// with. Nil means that the target keeps its own.
 	Join Join
-	// Receive is a document as the target of a merge may have it; nil: as it is.
+	// Receive converts a document for the target of a merge; nil means that it is taken over unchanged.
 	Receive func(r, source *Run, key loyalty.ProgressKey, data json.RawMessage) (json.RawMessage, error)
 
-	// Rejected gives back what a pending purchase used, when it is rejected.
+	// Rejected gives back what a pending purchase used when it is rejected.
 	Rejected func(r *Run, e *loyalty.Event, t *loyalty.Transaction) error
-	// Claimed moves what a guest's pending purchase used to the customer who claims it;
-	// gone is the guest's event.
+	// Claimed moves what a guest's pending purchase used to the customer who claims it; gone is the guest's event.
 	Claimed func(r, guest *Run, gone *loyalty.Event, t *loyalty.Transaction) error
-	// Decide accepts or rejects a pending purchase whose date has come.
+	// Decide accepts or rejects a pending purchase whose date has passed.
 	Decide func(*Run, *loyalty.Transaction) error
-	// Hold records an event without its effect, and Held says whether a purchase is one
-	// that was held so.
+	// Hold records an event without its effect, until it is validated; Held reports whether a purchase is held that
+	// way.
 	Hold func(*Run, Submitted) error
 	Held func(r *Run, transaction string) (bool, error)
 }
 
-// Submitted is the event at hand as it came.
+// Submitted is the event as it was sent.
 type Submitted struct {
 	Transaction string          // the transaction_id in its attributes
 	Data        json.RawMessage // its attributes
@@ -56,11 +52,11 @@ type Submitted struct {
 	Apply       func(*Run) error
 }
 
-// Join makes one progress of two documents of a kind: the one that this customer has,
-// and the one of the customer who becomes part of them.
+// Join makes one progress of two documents of a kind: the one of this customer, and the one of the customer who is
+// merged into them.
 type Join func(r *Run, key string, mine, theirs json.RawMessage) (any, error)
 
-// JoinBy reads both documents and adds the second to the first.
+// JoinBy makes a Join that reads both documents and adds the second to the first.
 func JoinBy[D any](add func(*D, D)) Join {
 	return func(_ *Run, _ string, mine, theirs json.RawMessage) (any, error) {
 		var a, b D
@@ -75,7 +71,7 @@ func JoinBy[D any](add func(*D, D)) Join {
 	}
 }
 
-// eachFeature calls what features do at one point of the way, in their order.
+// eachFeature calls a hook of all features, in their order.
 func eachFeature(r *Run, call func(Feature) error) error {
 	for _, f := range r.batch.rules.features {
 		if err := call(f); err != nil {
@@ -106,7 +102,7 @@ func Claimed(r *Run, guest *Run, gone *loyalty.Event, t *loyalty.Transaction) er
 	})
 }
 
-// decidePending applies the date of a pending purchase.
+// decidePending accepts or rejects a pending purchase whose date has passed.
 func decidePending(r *Run, t *loyalty.Transaction) error {
 	return eachFeature(r, func(f Feature) error {
 		if f.Decide == nil {
@@ -116,7 +112,7 @@ func decidePending(r *Run, t *loyalty.Transaction) error {
 	})
 }
 
-// putOff has a feature put the event off.
+// putOff has a feature hold the event until it is validated.
 func putOff(r *Run, s Submitted) error {
 	return eachFeature(r, func(f Feature) error {
 		if f.Hold == nil {
@@ -126,7 +122,7 @@ func putOff(r *Run, s Submitted) error {
 	})
 }
 
-// isPutOff says whether a purchase waits as a held event.
+// isPutOff reports whether a purchase waits as a held event.
 func isPutOff(r *Run, transaction string) (held bool, err error) {
 	err = eachFeature(r, func(f Feature) error {
 		if f.Held == nil || held {

@@ -6,8 +6,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// decide runs the rules of one ticket in their fixed order: what is due first,
-// then the gates, then the action.
+// decide runs the rules of one ticket in their fixed order: first what is due, then the gates, then the action.
 func (t *Ticket) decide(r *Run) error {
 	if err := settleDue(r); err != nil {
 		return err
@@ -18,8 +17,8 @@ func (t *Ticket) decide(r *Run) error {
 		}
 		return nil
 	}
-	// before the gate of the customer's state: what was pending when a module was switched
-	// off can still be settled
+	// before the gate of the customer's state: purchases that were pending when their module was switched off can still
+	// be decided
 	if err := t.leftPending(r); err != nil {
 		return loyalty.PrefixFields(err, t.sub.At)
 	}
@@ -29,8 +28,8 @@ func (t *Ticket) decide(r *Run) error {
 	}
 	if !t.at.IsZero() {
 		r.At, r.Late = t.at, true
-		// They are as old as what made them. Who bought as a guest before stays as old as that was:
-		// figures are by the month of it.
+		// Imported customers are as old as the event that creates them, because figures are grouped by the month of
+		// joining. A customer who bought as a guest before stays as old as that purchase.
 		if (t.sub.Imported || t.sub.Aged) && r.Customer.Status == loyalty.None && r.Customer.LastEvent == (loyalty.ID{}) {
 			r.Customer.CreatedAt = t.at
 		}
@@ -46,8 +45,7 @@ func (t *Ticket) decide(r *Run) error {
 	if err := t.apply(r); err != nil {
 		return loyalty.PrefixFields(err, t.sub.At)
 	}
-	// after the event and not before: points that end by inactivity are judged by the
-	// activity before it
+	// after the event and not before: points that expire by inactivity are judged by the activity before it
 	r.Customer.LastActivityAt = r.Now
 	r.Book.LastActivity = r.Now
 	for _, run := range r.work.runs {
@@ -58,9 +56,8 @@ func (t *Ticket) decide(r *Run) error {
 	return r.work.react()
 }
 
-// leftPending refuses an action whose module is off, unless it decides on a purchase
-// that is pending from when the module was on. One that is held waits for its
-// validation instead.
+// leftPending refuses an action whose module is off, unless it decides on a purchase that is pending from the time when
+// the module was on. A held purchase waits for its validation instead.
 func (t *Ticket) leftPending(r *Run) error {
 	if t.off == nil {
 		return nil
@@ -82,7 +79,7 @@ func (t *Ticket) refusedOff(r *Run) error {
 	return t.off
 }
 
-// standing is the gate of the customer's state.
+// standing checks that the customer's state allows the action.
 func (t *Ticket) standing(r *Run) error {
 	status, meta := r.Customer.Status, t.rule.Meta()
 	if status == loyalty.None || status == loyalty.OptedOut && loyalty.CustomerMoves[meta.Name] != nil { // the table refuses, naming both states
@@ -96,15 +93,15 @@ func (t *Ticket) standing(r *Run) error {
 	return nil
 }
 
-// traceStanding explains the gate; outside a preview it costs nothing.
+// traceStanding explains that gate; outside a preview it costs nothing.
 func traceStanding(r *Run, verdict, reason string) {
 	if r.work.tracing {
 		r.TraceInput(loyalty.Verdict{Rule: "standing", Verdict: verdict, Reason: reason, Input: map[string]any{"status": string(r.Customer.Status)}})
 	}
 }
 
-// guest lets a customer whom the programme does not know, or knows as inactive, buy
-// under an identifier of the caller's. It does not enrol them.
+// guest lets a customer whom the programme does not know, or knows as inactive, buy under an identifier that the caller
+// chose. It does not enrol them.
 func (t *Ticket) guest(r *Run) error {
 	if !t.sub.Guest || (r.Customer.Status != loyalty.None && r.Customer.Status != loyalty.Inactive) {
 		return nil
@@ -112,7 +109,7 @@ func (t *Ticket) guest(r *Run) error {
 	return r.Move("guest")
 }
 
-// guestMay says whether an action is one that a guest's purchase needs.
+// guestMay reports whether an action is one that a guest's purchase needs.
 func (t *Ticket) guestMay(r *Run) bool {
 	if t.sub.Guest {
 		return true
@@ -121,8 +118,8 @@ func (t *Ticket) guestMay(r *Run) bool {
 	return bought && loyalty.TransactionMoves[t.rule.Meta().Name] != nil
 }
 
-// takeOver gives a new customer its name; a profile found by e-mail gets the
-// submitted identifier in place of its own.
+// takeOver gives a new customer their name. A profile found by e-mail address gets the submitted identifier instead of
+// its own.
 func (t *Ticket) takeOver(r *Run) {
 	if t.needs.Ref.Kind != loyalty.NameCustomer || t.needs.Ref.Value == "" {
 		return
@@ -137,15 +134,14 @@ func (t *Ticket) takeOver(r *Run) {
 	r.Claim(t.needs.Ref)
 }
 
-// store puts the submitted attributes on the event's row, the personal ones
-// sealed.
+// store puts the submitted attributes on the event's row, the personal ones sealed.
 func (t *Ticket) store(r *Run) (err error) {
 	r.Event.Transaction, r.Event.Data = t.transaction, t.stored.plain
 	r.Event.Personal, err = r.Seal(t.stored.personal, r.Event.ID)
 	return err
 }
 
-// apply decides the event and everything that reacts to it.
+// apply runs the action and everything that reacts to it.
 func (t *Ticket) apply(r *Run) error {
 	decide := t.bound.apply
 	if r.Programme.Holds(r.Event.Action) && !t.sub.Operation {
@@ -159,9 +155,8 @@ func (t *Ticket) apply(r *Run) error {
 	return r.work.react()
 }
 
-// Resubmit passes attributes that were submitted before through the gates of today:
-// their module may be off by now, and the customer suspended. It gives what their
-// action needs, and how it is applied to this run.
+// Resubmit passes earlier submitted attributes through today's gates, because their module may be off by now and the
+// customer suspended. It returns what their action needs, and how to apply it to this run.
 func Resubmit(r *Run, action string, data json.RawMessage) (needs loyalty.CustomerNeeds, apply func() error, err error) {
 	t := &Ticket{sub: loyalty.Submission{Action: action, Data: data}, programme: r.Programme}
 	if err := t.check(r.batch.rules); err != nil {

@@ -9,11 +9,10 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// kept are customers as this process last wrote them, so that the next event of one need
-// not be loaded first. They are as good as a load where everything that is decided on them
-// is written: the guards of the write compare with the rows as they are. So nothing is
-// refused on them, and nothing left as it is; see rests. Another node's write makes a guard
-// fail once, and the batch is loaded.
+// kept holds customers as this process last wrote them, so that their next event need not load them first. They are as
+// reliable as loaded rows wherever the outcome is written, because the guards of the write compare with the rows in the
+// database. So no refusal and no decision to leave something unchanged is made on them; see rests. Another node's write
+// makes a guard fail once, and the batch is loaded.
 type kept struct {
 	most int // bytes, about; 0: none are kept
 
@@ -26,7 +25,7 @@ type kept struct {
 	held   int // batches in a row whose customers were
 }
 
-// keptCustomer is a customer with where they stand.
+// keptCustomer is a customer with their balances and progress.
 type keptCustomer struct {
 	customer loyalty.Customer
 	kinds    loyalty.ProgressKinds                    // of which progress has everything
@@ -38,19 +37,18 @@ type keptCustomer struct {
 }
 
 const (
-	// keptBytes is how much is kept where nothing else is said.
+	// keptBytes is the default limit of memory for kept rows.
 	keptBytes = 96 << 20
-	// keptFor is how long a customer stays unused: whom another node forgot is soon forgotten
-	// here too.
+	// keptFor is how long an unused customer stays: one whom another node forgot must soon be forgotten here too.
 	keptFor = 10 * time.Minute
-	// mostLost bounds how long batches are loaded after a kept customer was not up to date:
-	// 2¹⁰ batches. Where several nodes write the same customers in turn, nearly none are.
+	// mostLost limits how long batches are loaded after a kept customer was out of date, to 2¹⁰ batches. Where
+	// several nodes write the same customers in turn, hardly any kept row is up to date.
 	mostLost = 10
-	// regained is after how many good batches one loss is forgotten.
+	// regained is the number of good batches after which one loss is forgotten.
 	regained = 8
 )
 
-// find gives what a batch asks to load, where all of it is known; nil: it must be loaded.
+// find returns what a batch asks to load if all of it is known; nil if it must be loaded.
 func (k *kept) find(n *loyalty.Needs) *loyalty.Loaded {
 	if k.most == 0 || n.Locked || n.Reading || n.Apart || n.Version || n.Due > 0 || len(n.Items) > 0 || len(n.Customers) == 0 {
 		return nil
@@ -73,7 +71,7 @@ func (k *kept) find(n *loyalty.Needs) *loyalty.Loaded {
 	return l
 }
 
-// add adds the customer of some needs; false: not all of it is known.
+// add adds the customer of some needs, and reports false if not all of it is known.
 func (k *kept) add(l *loyalty.Loaded, n *loyalty.CustomerNeeds, now time.Time) bool {
 	if n.ID != (loyalty.ID{}) { // a rule came upon it, of a customer who is named besides
 		known := l.Customers[n.ID]
@@ -102,8 +100,8 @@ func (k *kept) add(l *loyalty.Loaded, n *loyalty.CustomerNeeds, now time.Time) b
 	return true
 }
 
-// has says whether everything that is needed of a customer is known: what is reserved is
-// held by lots and reservations, so that who has nothing reserved has none of these.
+// has reports whether everything that is needed of a customer is known. Reserved points are held by lots and
+// reservations, so a customer with none reserved has no such rows.
 func (*kept) has(c *keptCustomer, n *loyalty.CustomerNeeds) bool {
 	switch {
 	case c == nil, n.Key && c.customer.Key == nil, n.Progress&^c.kinds != 0, n.Lots > loyalty.HeldLots,
@@ -115,7 +113,7 @@ func (*kept) has(c *keptCustomer, n *loyalty.CustomerNeeds) bool {
 	return true
 }
 
-// get gives a customer, who is thereby used; nil: they are not known.
+// get returns a customer and marks them as used; nil if they are not known.
 func (k *kept) get(name string) *keptCustomer {
 	c := k.known[name]
 	if c == nil {
@@ -126,8 +124,7 @@ func (k *kept) get(name string) *keptCustomer {
 	return c
 }
 
-// put keeps a customer, and lets go who was not used for long, or for longest where they are
-// too many.
+// put keeps a customer, and drops those who were not used for long, or least recently if there are too many.
 func (k *kept) put(name string, c *keptCustomer) {
 	k.drop(name)
 	if k.known == nil {
@@ -151,7 +148,7 @@ func (k *kept) drop(name string) {
 	}
 }
 
-// link puts a customer behind who was used last.
+// link puts a customer at the recently used end of the list.
 func (k *kept) link(c *keptCustomer) {
 	c.used, c.sooner, c.later = time.Now(), k.recent.sooner, &k.recent
 	c.sooner.later, c.later.sooner = c, c
@@ -164,7 +161,7 @@ var (
 	progressBytes = int(reflect.TypeFor[loyalty.Progress]().Size()) + 80
 )
 
-// weigh tells about how much memory a customer takes.
+// weigh estimates how much memory a customer takes, in bytes.
 func (c *keptCustomer) weigh() int {
 	p := &c.customer.Profile
 	n := customerBytes + len(c.customer.Name) + len(p.Handler) + len(p.Email) + len(p.FirstName) + len(p.LastName) + len(p.ImageURL)
@@ -183,7 +180,7 @@ func (c *keptCustomer) weigh() int {
 	return n
 }
 
-// left is how a batch left a customer.
+// left is the state in which a batch leaves a customer.
 type left struct {
 	was      *loyalty.Loading      // nil: the batch made the customer
 	kinds    loyalty.ProgressKinds // of which progress has everything
@@ -191,8 +188,7 @@ type left struct {
 	forget   bool // names were given up, or the key destroyed
 }
 
-// note keeps the customers of a batch that was committed; known says that they were kept
-// before.
+// note keeps the customers of a committed batch; known says that they were kept before it.
 func (k *kept) note(w *loyalty.Writes, known bool, of func(loyalty.ID) left) {
 	if k.most == 0 || w == nil {
 		return
@@ -217,8 +213,8 @@ func (k *kept) note(w *loyalty.Writes, known bool, of func(loyalty.ID) left) {
 	}
 }
 
-// noteOne keeps a customer who is a member like most: of others more is told by what is
-// not kept. A batch that ends later than one that came after it changes nothing.
+// noteOne keeps a customer who is an ordinary member; of others, rules read more than is kept. A batch that ends after
+// a later one changes nothing.
 func (k *kept) noteOne(c loyalty.Customer, l left) {
 	if c.Status != loyalty.Active || l.forget {
 		k.drop(c.Name)
@@ -252,8 +248,7 @@ func (k *kept) noteOne(c loyalty.Customer, l left) {
 	k.put(c.Name, fresh)
 }
 
-// miss forgets customers who were not up to date, one of them at least, and has the next
-// batches loaded.
+// miss forgets the batch's customers, one of whom at least was out of date, and has the next batches loaded.
 func (k *kept) miss(n *loyalty.Needs) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -7,34 +7,32 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Observer hears what the engine does, for whoever counts it. Workers wait for it, several
-// at once: it must be quick.
+// Observer is told what the engine does, for metrics. Workers wait for it, several at once: it must be quick and safe
+// for concurrent use.
 type Observer interface {
-	// Tried hears of each transaction that was tried. Previews are none, and one that ends
-	// because more must be loaded is part of the next.
+	// Tried is called for each transaction that was tried, except for previews. An attempt that ends because more must
+	// be loaded counts as part of the next one.
 	Tried(a Attempt)
-	// Ended hears what became of a submission, once; action is what was submitted, empty
-	// where only what is due was applied. It may be any text.
+	// Ended is called once for each submission. action is what was submitted, empty if only due effects were applied.
+	// It may be any text, because refused actions are counted too.
 	Ended(action string, r *loyalty.Result)
 }
 
 // Attempt is one try of a batch.
 type Attempt struct {
 	Size int // submissions
-	// How long loading, deciding and writing took; the commit is part of writing. What was
-	// not come to is zero.
+	// How long loading, deciding and writing took; writing includes the commit. A phase that was not reached is zero.
 	Load, Decide, Write time.Duration
 	Err                 error // nil: it was committed
 }
 
-// unobserved is the Observer where there is none.
+// unobserved is the Observer used if none is given.
 type unobserved struct{}
 
 func (unobserved) Tried(Attempt)                 {}
 func (unobserved) Ended(string, *loyalty.Result) {}
 
-// watch times an attempt: load until work begins, decide until it ended, write until the
-// transaction did.
+// watch times an attempt: loading until work begins, deciding until it has ended, writing until the transaction has.
 type watch struct{ began, loaded, decided time.Time }
 
 func (w *watch) attempt(size int, err error) Attempt {
@@ -52,18 +50,17 @@ func (w *watch) attempt(size int, err error) Attempt {
 	return a
 }
 
-// Tracer follows batches for those of their callers who are followed. Workers wait for it: it
-// must be quick.
+// Tracer follows batches for those callers who are traced. Workers wait for it: it must be quick.
 type Tracer interface {
-	// Caller is what is known of who waits for a batch; nil: they are not followed.
+	// Caller returns what identifies the caller of a batch to the tracer; nil if they are not traced.
 	Caller(ctx context.Context) any
-	// Batch hears of each transaction that was tried with callers who are followed.
+	// Batch is called for each transaction that was tried with traced callers.
 	Batch(callers []any, b Traced)
-	// Decided hears what became of what a caller submitted.
+	// Decided is called with the outcome of a traced caller's submission.
 	Decided(caller any, o *loyalty.Outcome)
 }
 
-// Traced is one try of a batch, as it is followed.
+// Traced is one try of a batch, for the tracer.
 type Traced struct {
 	Attempt
 	Began   time.Time

@@ -8,8 +8,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// refusedAtOnce explains the refusals that need no customer: of a module that is
-// off, and of an action that cannot be submitted.
+// refusedAtOnce explains the refusals that depend on no customer: a module that is off, and an action that cannot be
+// submitted.
 func refusedAtOnce(err error) []loyalty.Verdict {
 	reason := ""
 	switch {
@@ -23,7 +23,7 @@ func refusedAtOnce(err error) []loyalty.Verdict {
 	return []loyalty.Verdict{{Rule: "module", Verdict: "refused", Reason: reason, Input: loyalty.AsError(err).Args}}
 }
 
-// outcomeOf is what the caller learns of a run.
+// outcomeOf is what the caller is told of a run.
 func outcomeOf(r *Run) loyalty.Outcome {
 	o := loyalty.Outcome{Customer: *r.Customer, Trace: r.work.trace, Value: r.Value, Events: make([]loyalty.Event, len(r.work.events))}
 	for i, e := range r.work.events {
@@ -32,7 +32,7 @@ func outcomeOf(r *Run) loyalty.Outcome {
 	return o
 }
 
-// touchedLots lists the lots a run would change, for a preview.
+// touchedLots lists the lots that a run would change, for a preview.
 func touchedLots(r *Run, original *account) []loyalty.LotChange {
 	before := map[loyalty.ID]int64{}
 	for _, l := range original.lots {
@@ -47,8 +47,8 @@ func touchedLots(r *Run, original *account) []loyalty.LotChange {
 	return changes
 }
 
-// Try applies something to copies that are thrown away, and says what points it would
-// bring. What its rules say stays, for a preview.
+// Try applies an effect to copies that are thrown away, and returns the points it would bring. The verdicts of its
+// rules stay, for a preview.
 func Try(r *Run, apply func(*Run) error) (gained int64, err error) {
 	trial := newTrial(r)
 	err = apply(trial)
@@ -56,7 +56,7 @@ func Try(r *Run, apply func(*Run) error) (gained int64, err error) {
 	return trial.Book.Figures.Score - r.Book.Figures.Score, err
 }
 
-// newTrial is a run on copies of all that this one works on.
+// newTrial makes a run on copies of everything that this one works on.
 func newTrial(r *Run) *Run {
 	now := *r.account
 	now.customer.Figures, now.lots = r.Book.Figures, r.Book.Lots()

@@ -7,12 +7,11 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Parts are attributes as they are stored: those that may be read for ever, and
-// the personal ones, which are sealed under the customer's key. Both are shared
-// by every attempt of a batch and must not be changed.
+// Parts are attributes as they are stored: those that may be read for ever, and the personal ones, which are sealed
+// under the customer's key. Every attempt of a batch shares both, so they must not be changed.
 type Parts struct{ Plain, Personal map[string]json.RawMessage }
 
-// stored is a submission's data taken apart once, before any transaction.
+// stored is a submission's data, separated once, before any transaction.
 type stored struct {
 	own      Parts                      // without lists of objects
 	lists    map[string][]Parts         // such as items
@@ -20,8 +19,7 @@ type stored struct {
 	personal map[string]json.RawMessage // what it seals; nil: nothing
 }
 
-// store takes the data of a submission apart. data holds the attributes of raw
-// by name.
+// store separates the data of a submission. data holds the attributes of raw by name.
 func store(s *loyalty.Shape, raw json.RawMessage, data map[string]json.RawMessage) (stored, error) {
 	var out stored
 	own := data
@@ -44,7 +42,7 @@ func store(s *loyalty.Shape, raw json.RawMessage, data map[string]json.RawMessag
 	return out, nil
 }
 
-// seal renders the row. Where nothing is personal it shows the data as it came.
+// seal renders the event's row. If nothing is personal, it is the data as it was sent.
 func (out *stored) seal(raw json.RawMessage, data map[string]json.RawMessage) {
 	out.plain = raw
 	if out.own.Personal == nil && out.lists == nil {
@@ -70,7 +68,7 @@ func (out *stored) seal(raw json.RawMessage, data map[string]json.RawMessage) {
 	}
 }
 
-// each splits the elements of a list of objects.
+// each separates the elements of a list of objects.
 func each(s *loyalty.Shape, raw json.RawMessage) ([]Parts, error) {
 	list, err := loyalty.Elements(raw)
 	if err != nil {
@@ -83,8 +81,8 @@ func each(s *loyalty.Shape, raw json.RawMessage) ([]Parts, error) {
 	return parts, nil
 }
 
-// split parts attributes by what the contract says of them. Undeclared ones
-// count as personal.
+// split separates attributes by whether the contract declares them as personal. Undeclared ones count as personal,
+// because nothing is known of them.
 func split(s *loyalty.Shape, data map[string]json.RawMessage) Parts {
 	p := Parts{Plain: data}
 	for name, value := range data {
@@ -100,7 +98,7 @@ func split(s *loyalty.Shape, data map[string]json.RawMessage) Parts {
 	return p
 }
 
-// PutAttribute sets an attribute and makes the map where it is the first.
+// PutAttribute sets an attribute, and makes the map if it is nil.
 func PutAttribute(m map[string]json.RawMessage, name string, value json.RawMessage) map[string]json.RawMessage {
 	if m == nil {
 		m = map[string]json.RawMessage{}

@@ -7,18 +7,18 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// settlement is a ticket that applies what is due.
+// settlement makes a ticket that applies what is due.
 func (e *Engine) settlement(customer loyalty.ID) *Ticket {
 	return &Ticket{programme: e.programmes.Programme(), needs: loyalty.CustomerNeeds{ID: customer, Key: true, Lots: loyalty.OpenLots}}
 }
 
-// Task is a ticket that does something to a customer instead of an event.
+// Task makes a ticket that runs a function on a customer instead of an event.
 func (e *Engine) Task(do func(*Run) error) *Ticket {
 	return &Ticket{programme: e.programmes.Programme(), task: do}
 }
 
-// Prepare decodes a submission and passes it through the gates that need no
-// customer. Its errors wait in the ticket: a stored answer comes first.
+// Prepare decodes a submission and passes it through the gates that depend on no customer. Its errors are kept in the
+// ticket, because a stored answer takes precedence over them.
 func (e *Engine) Prepare(s loyalty.Submission) *Ticket {
 	t := &Ticket{sub: s, programme: e.programmes.Programme()}
 	t.version = t.programme.Version
@@ -45,7 +45,7 @@ func (e *Engine) Prepare(s loyalty.Submission) *Ticket {
 	return t
 }
 
-// needs sums what a batch must load.
+// needs adds up what a batch must load.
 func needs(tickets []*Ticket, now time.Time) loyalty.Needs {
 	n := loyalty.Needs{Now: now, Customers: make([]loyalty.CustomerNeeds, 0, len(tickets))}
 	var whole loyalty.AnswerKey

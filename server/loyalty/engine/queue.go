@@ -10,12 +10,12 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// submitTime bounds how long a caller waits, also for the batches before its own:
-// a database that says nothing must not hold on to callers.
+// submitTime limits how long a caller waits, including for the batches before their own: a database that does not
+// answer must not hold callers for ever.
 const submitTime = 10 * time.Second
 
-// waiting is a ticket in a queue. Either a worker takes it, or its caller leaves first:
-// who was told that nothing came of it may be asking again.
+// waiting is a ticket in a queue. Either a worker takes it or its caller leaves first, never both: a caller who was
+// told that nothing was done may be sending the event again.
 type waiting struct {
 	*Ticket
 	ctx     context.Context
@@ -30,7 +30,7 @@ func (w waiting) join(tickets []*Ticket) []*Ticket {
 	return append(tickets, w.Ticket)
 }
 
-// enqueue hands a ticket to the worker of its customer and waits.
+// enqueue passes a ticket to the worker of its customer and waits for the result.
 func (e *Engine) enqueue(ctx context.Context, t *Ticket) (loyalty.Outcome, error) {
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc
@@ -57,9 +57,8 @@ func (e *Engine) enqueue(ctx context.Context, t *Ticket) (loyalty.Outcome, error
 	return loyalty.Outcome{}, loyalty.ErrUnconfirmed.Because(ctx.Err())
 }
 
-// send puts a ticket into the queue of its customer, by the name that was sent: events of
-// one customer meet in one batch, in their order, instead of losing against each other in
-// several.
+// send puts a ticket into the queue of its customer, chosen by the submitted name: events of one customer meet in one
+// batch, in their order, instead of conflicting in several.
 func (e *Engine) send(ctx context.Context, w waiting) error {
 	release, err := e.hold()
 	if err != nil {
@@ -81,7 +80,7 @@ func (e *Engine) send(ctx context.Context, w waiting) error {
 // maxHeavy is how many heavy submissions may wait.
 const maxHeavy = 64
 
-// work takes what waits, and who is worth waiting for, up to a batch, again and again.
+// work takes what waits, and who is worth waiting for, up to a full batch, again and again.
 func (e *Engine) work(queue chan waiting, most int) {
 	var callers crowd
 	room := most
@@ -106,10 +105,9 @@ func (e *Engine) work(queue chan waiting, most int) {
 	}
 }
 
-// serve decides tickets, of which each has its result then, and gives them but for those that
-// went to the worker of the heavy ones: the common queue hands over what is large, once it is
-// known to be. Where a load is larger than its neighbours should wait for it is not said whose
-// it is, so both halves are tried, and it was split.
+// serve decides tickets and returns those that now have their result: large ones move to the worker of the heavy queue
+// once they are known to be large. If a load was larger than the others should wait for, the error does not say whose
+// rows were many, so the two halves are tried separately, and split is set.
 func (e *Engine) serve(tickets []*Ticket, split *bool) []*Ticket {
 	err := e.process(context.Background(), tickets)
 	switch much := errors.Is(err, loyalty.ErrMuch); {
@@ -127,9 +125,9 @@ func (e *Engine) serve(tickets []*Ticket, split *bool) []*Ticket {
 	return tickets
 }
 
-// nextRoom is how many submissions the next batch takes, after one of some size: fewer where
-// it had to be split, for where every customer has much to load the next one would be, too, and
-// what was loaded until then was for nothing; and step by step more again.
+// nextRoom is how many submissions the next batch takes after one of a given size. It is fewer if the batch had to be
+// split: where every customer has much to load the next one would have to be, too, and all that was loaded before would
+// be wasted. It then grows again step by step.
 func nextRoom(room, size, most int, split bool) int {
 	if split {
 		return max(1, size/2)
@@ -140,7 +138,7 @@ func nextRoom(room, size, most int, split bool) int {
 	return min(most, room+room/8+1)
 }
 
-// ended tells what became of tickets.
+// ended tells the observer and the tracer the results of tickets.
 func (e *Engine) ended(tickets []*Ticket) {
 	for _, t := range tickets {
 		if !errors.Is(t.result.Err, errItemDone) { // it was told when it was done
@@ -149,7 +147,7 @@ func (e *Engine) ended(tickets []*Ticket) {
 	}
 }
 
-// Waiting is how many submissions wait for a worker, and how many heavy ones.
+// Waiting returns how many submissions wait for a worker, and how many heavy ones.
 func (e *Engine) Waiting() (light, heavy int) {
 	for _, q := range e.queues {
 		light += len(q)
@@ -157,16 +155,16 @@ func (e *Engine) Waiting() (light, heavy int) {
 	return light, len(e.heavy)
 }
 
-// largePurchase is how many lines a purchase has that takes as long to decide on as a
-// heavy submission: a few words accept, change or take back thousands of lines.
+// largePurchase is the number of lines from which a purchase is treated as a heavy submission: a request of a few words
+// can accept, change or take back thousands of lines.
 const largePurchase = 250
 
-// errLarge ends the first attempt of a batch in the common queue before it decides:
-// some of its submissions go to the worker of the heavy ones.
+// errLarge ends the first attempt of a batch in the common queue before it decides, because some of its submissions
+// belong to the worker of the heavy ones.
 var errLarge = errors.New("a submission touches a large purchase")
 
-// findLarge marks the movable tickets of customers of whom a large purchase was loaded:
-// the one that a ticket names, or one that is due. A ticket can be moved once.
+// findLarge marks the movable tickets of customers of whom a large purchase was loaded, either named by the ticket or
+// due. A ticket can be moved once.
 func findLarge(tickets []*Ticket, l *loyalty.Loaded) (found bool) {
 	for _, t := range tickets {
 		if !t.movable {
@@ -187,9 +185,8 @@ func findLarge(tickets []*Ticket, l *loyalty.Loaded) (found bool) {
 	return found
 }
 
-// move hands the large tickets to the worker of the heavy submissions and gives the
-// others. Where that worker has enough to do, or the engine closes, they stay.
-// They are claimed for good: their callers may leave, and what was begun is done.
+// move passes the large tickets to the worker of the heavy submissions and returns the others. If that worker's queue
+// is full, or the engine is closing, they stay. Their callers can no longer leave, because deciding them has begun.
 func (e *Engine) move(tickets []*Ticket) (stay []*Ticket) {
 	release, err := e.hold()
 	if err == nil {

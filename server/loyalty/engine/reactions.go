@@ -8,8 +8,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// Occurrence is something that rules react to: an event, an accepted purchase,
-// or one line of it.
+// Occurrence is something that rules react to: an event, an accepted purchase, or one line of it.
 type Occurrence struct {
 	*Run            // of the customer it happened to
 	Action   string // what triggers: checkout for a purchase once it is final
@@ -21,17 +20,16 @@ type Occurrence struct {
 	asOf  int              // so many events were recorded when the customer was last looked at; -1: not yet
 }
 
-// NewOccurrence is something that happened in a run, of which conditions have not asked yet.
+// NewOccurrence makes an occurrence of a run that no condition has looked at yet.
 func NewOccurrence(r *Run, action string, e *loyalty.Event, t *loyalty.Transaction, l *loyalty.Line) *Occurrence {
 	return &Occurrence{Run: r, Action: action, Trigger: e, Accepted: t, Line: l, asOf: -1}
 }
 
-// maxRounds is how often the effects of reactions may themselves be reacted to.
+// maxRounds limits how often the effects of reactions may themselves be reacted to.
 const maxRounds = 8
 
-// react lets the rules react to the events recorded since the last time, and
-// then to the events that this brought, round by round. Rules that trigger each
-// other without end are refused with ErrReactionsEndless.
+// react lets the rules react to the events recorded since the last time, and then to the events that this produced,
+// round by round. Rules that trigger each other without end are refused with ErrReactionsEndless.
 func (w *work) react() error {
 	w.bought = nil // the event may have changed them since
 	for round := 0; ; round++ {
@@ -53,14 +51,14 @@ func (w *work) react() error {
 	}
 }
 
-// news takes the events that nothing has reacted to yet.
+// news takes the events that no rule has reacted to yet.
 func (w *work) news() []*loyalty.Event {
 	events := slices.Concat(w.waiting, w.events[w.reacted:])
 	w.waiting, w.reacted = nil, len(w.events)
 	return events
 }
 
-// round runs every family of rules once.
+// round runs every feature once.
 func (w *work) round(happened []*Occurrence, events []*loyalty.Event) error {
 	for _, family := range w.runs[0].batch.rules.features {
 		if w.imported && !family.Counts {
@@ -86,8 +84,8 @@ func (w *work) round(happened []*Occurrence, events []*loyalty.Event) error {
 	return nil
 }
 
-// occurrences gives what an event is to the rules. A purchase counts once it is
-// final: a checkout that waits for its acceptance is nothing yet.
+// occurrences returns what an event is to the rules. A purchase counts once it is final: a checkout that waits for its
+// acceptance is no occurrence yet.
 func (w *work) occurrences(e *loyalty.Event) []*Occurrence {
 	r := w.run(e.Customer)
 	if r == nil || e.Held {

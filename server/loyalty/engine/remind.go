@@ -7,8 +7,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Remind lets a rule look at customers without an event of theirs, and what reacts to the
-// events that it writes. It is no activity of theirs. done is for how many it wrote some.
+// Remind runs a rule on customers without a submitted event, and the reactions to the events that the rule writes. It
+// does not count as the customers' activity. done is the number of customers for whom it wrote any event.
 func (e *Engine) Remind(ctx context.Context, customers []loyalty.ID, rule func(*Run) error) (done int, failed []error, err error) {
 	release, err := e.hold()
 	if err != nil {

@@ -12,8 +12,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// Progress reads the customer's progress of a kind under a key into v, and says
-// whether there is one.
+// Progress reads the customer's progress of a kind under a key into v, and reports whether there is any.
 func (r *Run) Progress(k loyalty.ProgressKind, key string, v any) (bool, error) {
 	if err := r.Require(loyalty.CustomerNeeds{Progress: loyalty.Kinds(k)}); err != nil {
 		return false, err
@@ -28,7 +27,7 @@ func (r *Run) Progress(k loyalty.ProgressKind, key string, v any) (bool, error) 
 	return true, nil
 }
 
-// ProgressOf lists the keys of the customer's progress of a kind, in order.
+// ProgressOf lists the keys of the customer's progress of a kind, sorted.
 func (r *Run) ProgressOf(k loyalty.ProgressKind) ([]string, error) {
 	if err := r.Require(loyalty.CustomerNeeds{Progress: loyalty.Kinds(k)}); err != nil {
 		return nil, err
@@ -43,10 +42,9 @@ func (r *Run) ProgressOf(k loyalty.ProgressKind) ([]string, error) {
 	return keys, nil
 }
 
-// SetProgress changes a progress in the name of an event of this customer, or of a
-// later one of the submission that carries this progress already: the journal is
-// folded in the order of its ids. due is when it must be looked at next, zero for
-// never. A nil v removes it.
+// SetProgress changes a progress in the name of an event of this customer, or of a later event of the submission that
+// carries this progress already, because the journal is folded in the order of its ids. due is when the progress must
+// be looked at next, zero for never. A nil v removes it.
 func (r *Run) SetProgress(e *loyalty.Event, key loyalty.ProgressKey, v any, due time.Time) error {
 	if err := r.Require(loyalty.CustomerNeeds{Progress: loyalty.Kinds(key.Kind)}); err != nil {
 		return err
@@ -68,17 +66,17 @@ func (r *Run) SetProgress(e *loyalty.Event, key loyalty.ProgressKey, v any, due 
 	return nil
 }
 
-// ProgressRow gives the row of a progress; nil: there is none.
+// ProgressRow returns the row of a progress; nil if there is none.
 func (r *Run) ProgressRow(key loyalty.ProgressKey) *loyalty.Progress { return r.account.progress[key] }
 
-// Claims are the rewards that a customer claimed or received, and where they stand with each.
+// Claims gives access to the rewards that a customer claimed or received, and to their standing with each reward.
 type Claims struct{ run *Run }
 
-// Claims are the customer's.
+// Claims returns this customer's claims.
 func (r *Run) Claims() Claims { return Claims{r} }
 
-// Of finds a claim by the event that records it. What is changed through the pointer is kept
-// by Changed; nil: there is none.
+// Of returns a claim by the event that records it; nil if there is none. Changes through the pointer are recorded by
+// Changed.
 func (in Claims) Of(event loyalty.ID) (*loyalty.RewardClaim, error) {
 	if err := in.run.Require(loyalty.CustomerNeeds{Claims: true}); err != nil {
 		return nil, err
@@ -86,7 +84,7 @@ func (in Claims) Of(event loyalty.ID) (*loyalty.RewardClaim, error) {
 	return in.run.account.claims[event], nil
 }
 
-// All lists them, the oldest first.
+// All lists the claims, oldest first.
 func (in Claims) All() ([]*loyalty.RewardClaim, error) {
 	if err := in.run.Require(loyalty.CustomerNeeds{Claims: true}); err != nil {
 		return nil, err
@@ -94,7 +92,7 @@ func (in Claims) All() ([]*loyalty.RewardClaim, error) {
 	return slices.SortedFunc(maps.Values(in.run.account.claims), func(a, b *loyalty.RewardClaim) int { return loyalty.CompareID(a.ID, b.ID) }), nil
 }
 
-// Changed keeps what an event of this customer made of a claim.
+// Changed records a claim's new state in the name of an event of this customer.
 func (in Claims) Changed(e *loyalty.Event, c *loyalty.RewardClaim) {
 	c.UpdatedAt, c.Dirty = in.run.Now, true
 	in.run.account.claims[c.ID] = c
@@ -105,17 +103,17 @@ func (in Claims) Changed(e *loyalty.Event, c *loyalty.RewardClaim) {
 
 // RewardStanding is a customer's progress with one reward (ProgressReward).
 type RewardStanding struct {
-	// Claims of theirs that stand: what max_claims counts. A claim that was passed
-	// on still counts, one that was received does not.
+	// Claims counts this customer's own claims that stand, which max_claims limits. A claim that was passed on still
+	// counts, one that was received does not.
 	Claims        int64     `json:"claims"`
 	LastClaimedAt time.Time `json:"last_claimed_at"`
-	// Received are claims that another customer made.
+	// Received lists claims that another customer made.
 	Received []loyalty.ID `json:"received,omitempty"`
-	// Coupons are codes of this reward that came alone, by coupon_transfer.
+	// Coupons are codes of this reward that came without a claim, by coupon_transfer.
 	Coupons []string `json:"coupons,omitempty"`
 }
 
-// Merge adds what another account of the same person stands for.
+// Merge adds the standing of another account of the same person.
 func (s *RewardStanding) Merge(o RewardStanding) {
 	s.Claims += o.Claims
 	if o.LastClaimedAt.After(s.LastClaimedAt) {
@@ -125,14 +123,14 @@ func (s *RewardStanding) Merge(o RewardStanding) {
 	s.Coupons = append(slices.Clip(s.Coupons), o.Coupons...)
 }
 
-// Standing reads the customer's progress with a reward; zero where there is none.
+// Standing returns the customer's standing with a reward; zero if they never had any.
 func (in Claims) Standing(reward string) (s RewardStanding, err error) {
 	_, err = in.run.Progress(loyalty.ProgressReward, reward, &s)
 	return s, err
 }
 
-// SetStanding keeps a standing, or nothing where nothing is left of it: a customer who
-// gave everything back is stored as one who never claimed, which the journal gives too.
+// SetStanding stores a standing, or deletes it if nothing is left of it: a customer who gave everything back must be
+// stored like one who never claimed, because that is what a rebuild from the journal gives.
 func (in Claims) SetStanding(e *loyalty.Event, reward string, s RewardStanding) error {
 	if s.Claims == 0 && len(s.Received) == 0 && len(s.Coupons) == 0 {
 		return in.run.SetProgress(e, loyalty.ProgressKey{Kind: loyalty.ProgressReward, Key: reward}, nil, time.Time{})
@@ -140,13 +138,13 @@ func (in Claims) SetStanding(e *loyalty.Event, reward string, s RewardStanding) 
 	return in.run.SetProgress(e, loyalty.ProgressKey{Kind: loyalty.ProgressReward, Key: reward}, s, time.Time{})
 }
 
-// Tallies are counts that no customer owns, such as how many of a reward were given.
+// Tallies gives access to counts that no customer owns, such as how many of a reward were given.
 type Tallies struct{ run *Run }
 
-// Tallies are those of the programme.
+// Tallies returns the programme's counts.
 func (r *Run) Tallies() Tallies { return Tallies{r} }
 
-// Of reads a count; one that was never counted is 0.
+// Of returns a count; 0 if there is none yet.
 func (in Tallies) Of(key string) (int64, error) {
 	if n, ok := in.run.work.tallies[key]; ok {
 		return n, nil
@@ -157,7 +155,7 @@ func (in Tallies) Of(key string) (int64, error) {
 	return in.run.batch.tallies[key], nil
 }
 
-// Add moves a count by n in the name of an event.
+// Add changes a count by n in the name of an event.
 func (in Tallies) Add(e *loyalty.Event, key string, n int64) error {
 	before, err := in.Of(key)
 	if err != nil {
@@ -171,13 +169,13 @@ func (in Tallies) Add(e *loyalty.Event, key string, n int64) error {
 	return nil
 }
 
-// History is what came before this submission: what was loaded of it, and what the batch did.
+// History gives access to what came before this submission: what was loaded, and what the batch did.
 type History struct{ run *Run }
 
-// History is the customer's.
+// History returns this customer's history.
 func (r *Run) History() History { return History{r} }
 
-// Purchases are those that the batch had before this submission.
+// Purchases returns the purchases as the batch had them before this submission.
 func (of History) Purchases() map[string]*loyalty.Transaction {
 	if before := of.run.batch.accounts[of.run.Customer.ID]; before != nil {
 		return before.transactions
@@ -185,7 +183,7 @@ func (of History) Purchases() map[string]*loyalty.Transaction {
 	return nil
 }
 
-// Past is the customer's journal as it was loaded, in order (CustomerNeeds.Past).
+// Past returns the customer's journal as it was loaded, in order (CustomerNeeds.Past).
 func (of History) Past() []loyalty.PastEntry {
 	if of.run.account.loaded == nil {
 		return nil
@@ -195,7 +193,7 @@ func (of History) Past() []loyalty.PastEntry {
 	return past
 }
 
-// Events are those of the customer that the batch recorded before this submission.
+// Events returns the customer's events that the batch recorded before this submission.
 func (of History) Events() (list []*loyalty.Event) {
 	for i := range of.run.batch.writes.Events {
 		if e := &of.run.batch.writes.Events[i]; e.Customer == of.run.Customer.ID {
@@ -205,8 +203,8 @@ func (of History) Events() (list []*loyalty.Event) {
 	return list
 }
 
-// Postings gives those of the batch before this submission, and then its own. They are
-// not copied: tiers look at all of them for each event.
+// Postings yields the batch's postings before this submission, and then its own. They are not copied, because tiers
+// look at all of them for each event.
 func (of History) Postings() iter.Seq[points.Posting] {
 	return func(yield func(points.Posting) bool) {
 		for _, list := range [...][]points.Posting{of.run.account.postings, of.run.Book.Postings} {

@@ -8,8 +8,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// rulebook is what all events are decided by. Runs know it and not the engine, which has the
-// database: a rule cannot reach it.
+// rulebook is what all events are decided by. Runs have it and not the engine, so that no rule can reach the database.
 type rulebook struct {
 	contract loyalty.Contract
 	rules    map[string]Rule
@@ -18,8 +17,7 @@ type rulebook struct {
 	keeper   *loyalty.Timekeeper // nil: the clock is trusted
 }
 
-// feature finds the feature of a kind of progress; the zero Feature where no feature
-// has it.
+// feature returns the feature of a kind of progress; the zero Feature if there is none.
 func (b *rulebook) feature(kind loyalty.ProgressKind) Feature {
 	for _, f := range b.features {
 		if f.Progress == kind {
@@ -29,7 +27,7 @@ func (b *rulebook) feature(kind loyalty.ProgressKind) Feature {
 	return Feature{}
 }
 
-// trusted fails with ErrClockOff where nothing that a date brings about may be done.
+// trusted fails with ErrClockOff while the clock is too far off to apply anything that depends on a date.
 func (b *rulebook) trusted() error {
 	if b.keeper == nil {
 		return nil
@@ -37,38 +35,37 @@ func (b *rulebook) trusted() error {
 	return b.keeper.Trusted()
 }
 
-// Now is the engine's clock, cut to the milliseconds that are stored: what is decided and
-// what is read back later must be the same instant.
+// Now returns the engine's clock, cut to the milliseconds that are stored, so that what is decided now and what is read
+// back later is the same instant.
 func (b *rulebook) Now() time.Time { return b.clock().UTC().Truncate(time.Millisecond) }
 
-// Standing says which customers an action is for.
+// Standing is which customers an action is for.
 type Standing uint8
 
-// The standings. Whether a change of state is legal is told by the table of
-// states instead; such actions have the standing Anyone.
+// The standings. Whether a change of state is legal is decided by the table of states instead; actions that change it
+// have the standing Anyone.
 const (
 	Anyone  Standing = iota // inactive, active, suspended
 	Earner                  // active, suspended: earning works while suspended
 	Spender                 // active only
 )
 
-// Action is one submittable action: its declaration and its decision. D is the
-// payload type that the contract generates.
+// Action is one submittable action: its declaration and its decision. D is the payload type generated from the
+// contract.
 type Action[D any] struct {
 	Name     string // the contract's discriminator
 	Standing Standing
-	// Settles says that the action decides on a pending purchase: one that was made
-	// before its module was switched off can still be decided on.
+	// Settles says that the action decides on a pending purchase, which it may do after the purchase's module was
+	// switched off.
 	Settles bool
-	// Creates says that the action may be sent for an unknown customer;
-	// nil: never.
+	// Creates reports whether the action may be sent for an unknown customer; nil means never.
 	Creates func(D) bool
-	// Needs declares what the decision reads; nil: the customer alone.
+	// Needs declares what the decision reads; nil means the customer alone.
 	Needs func(D, *loyalty.CustomerNeeds)
-	// Check decides what the data alone can tell; nil: the schema says it all.
+	// Check refuses what the data alone shows to be wrong; nil means that the schema is enough.
 	Check func(D) error
-	// Apply decides what the customer's state tells and records effects on the
-	// run. It may be called again after a conflict and touches nothing else.
+	// Apply decides by the customer's state and records effects on the run. It may be called again after a conflict, so
+	// it must change nothing but the run.
 	Apply func(*Run, D) error
 }
 
@@ -78,30 +75,29 @@ type Rule interface {
 	bind(data json.RawMessage) (bound, error)
 }
 
-// Meta is what an action declares.
+// Meta is an action's declaration.
 type Meta struct {
 	Name     string
 	Standing Standing
 	Settles  bool
 }
 
-// bound is an action with its payload.
+// bound is an action together with its payload.
 type bound struct {
 	needs   loyalty.CustomerNeeds
 	creates bool
 	apply   func(*Run) error
 }
 
-// Meta gives the declaration.
+// Meta returns the declaration.
 func (a Action[D]) Meta() Meta { return Meta{a.Name, a.Standing, a.Settles} }
 
-// bind decodes the payload once, outside any transaction: what Apply gets is the same in every
-// attempt.
+// bind decodes the payload once, outside any transaction: every attempt of Apply gets the same.
 func (a Action[D]) bind(data json.RawMessage) (bound, error) {
 	var d D
 	if err := json.Unmarshal(data, &d); err != nil {
-		// The schema was checked before, so what is left are values that the
-		// schema's number format cannot express, such as too many decimals.
+		// The schema was checked before; what is left are values that its number format cannot exclude, such as too
+		// many decimals.
 		return bound{}, loyalty.DecodeError(err)
 	}
 	if a.Check != nil {
@@ -119,9 +115,8 @@ func (a Action[D]) bind(data json.RawMessage) (bound, error) {
 	return b, nil
 }
 
-// customRule is the rule of an action that the programme declares: it is recorded, and
-// rules react to it. It fails with
-// ErrUnknownAction, or with ErrActionOff while custom_events is off.
+// customRule is the rule of an action that the programme declares: the event is recorded, and rules react to it. It
+// fails with ErrUnknownAction, or with ErrActionOff while the module custom_events is off.
 func customRule(p *programme.Programme, action string) (Rule, error) {
 	switch a := p.Actions[action]; {
 	case a == nil:

@@ -10,8 +10,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// Coverable is what can be taken without a balance below zero: what can be spent,
-// and what expired of a lot.
+// Coverable is how many points can be taken without the balance falling below zero: the spendable ones, and those of a
+// lot that have expired.
 func (r *Run) Coverable(lot loyalty.ID) int64 {
 	n := max(0, r.Book.Figures.Spendable())
 	if l := r.Book.Lot(lot); l != nil {
@@ -20,9 +20,8 @@ func (r *Run) Coverable(lot loyalty.ID) int64 {
 	return n
 }
 
-// Run is one event being decided: what its action may read, and where it
-// records effects. Nothing leaves a run until the engine commits the batch, so
-// a preview is a run that is thrown away.
+// Run is one event being decided: what its action may read, and where it records effects. Nothing leaves a run until
+// the engine commits the batch, so a preview is a run that is thrown away.
 type Run struct {
 	Programme *programme.Programme
 	Customer  *loyalty.Customer // working copy
@@ -32,8 +31,8 @@ type Run struct {
 	Event     *loyalty.Event // the submitted event's own row
 	// Data holds the attributes as they were sent, by name.
 	Data map[string]json.RawMessage
-	// Value is what an operation answers besides the events, such as the result
-	// of a spin. It is set by actions that only an operation can cause.
+	// Value is what an operation answers besides the events, such as the result of a spin. Only actions that an
+	// operation causes set it.
 	Value any
 
 	batch    *batch
@@ -47,9 +46,8 @@ type Run struct {
 	changed  bool // the customer's row is written though no event is theirs (a merge)
 }
 
-// Append appends an event row with the next id.
-// Ids grow with the customer's events, whatever the clock does: the order of the journal
-// is that of the ids.
+// Append appends an event row with the next id. Ids grow with the customer's events whatever the clock does, because
+// the journal is ordered by id.
 func (r *Run) Append(action string, at time.Time) *loyalty.Event {
 	r.Customer.LastEvent = loyalty.NewID(r.Now, r.Customer.LastEvent)
 	e := &loyalty.Event{
@@ -63,9 +61,8 @@ func (r *Run) Append(action string, at time.Time) *loyalty.Event {
 	return e
 }
 
-// Derive writes an event that follows from another one, which may be another
-// customer's. data are its attributes; those that name a person are not among
-// them (see DeriveSealed).
+// Derive writes an event that follows from another one, which may be another customer's. data are its attributes, none
+// of which may name a person (see DeriveSealed).
 func (r *Run) Derive(parent *loyalty.Event, action string, data any) *loyalty.Event {
 	e := r.Append(action, r.At)
 	e.Data = loyalty.JSON(data)
@@ -75,8 +72,7 @@ func (r *Run) Derive(parent *loyalty.Event, action string, data any) *loyalty.Ev
 	return e
 }
 
-// DeriveSealed is Derive with attributes that name this customer: they are
-// sealed under their key.
+// DeriveSealed is Derive with attributes that name this customer, which are sealed under the customer's key.
 func (r *Run) DeriveSealed(parent *loyalty.Event, action string, data any, personal map[string]json.RawMessage) (*loyalty.Event, error) {
 	if err := r.Require(loyalty.CustomerNeeds{Key: true}); err != nil {
 		return nil, err
@@ -87,8 +83,8 @@ func (r *Run) DeriveSealed(parent *loyalty.Event, action string, data any, perso
 	return e, err
 }
 
-// Earn opens a lot with the points an event brings, dated by the programme's
-// expiry policy. It fails with ErrTooLarge.
+// Earn opens a lot with the points that an event brings, dated by the programme's expiry policy. It fails with
+// ErrTooLarge.
 func (r *Run) Earn(e *loyalty.Event, n int64, transaction string) error {
 	if err := r.Credit(e, n, transaction); err != nil || n == 0 {
 		return err
@@ -97,9 +93,8 @@ func (r *Run) Earn(e *loyalty.Event, n int64, transaction string) error {
 	return nil
 }
 
-// Credit opens a lot of n points, earned at the (effective) time of the run, which expires by
-// the policy in force now: a policy that changes later leaves lots as they are. transaction
-// is the purchase that earned them; empty: none.
+// Credit opens a lot of n points, earned at the run's effective time, which expires by the policy in force now: a
+// policy that changes later leaves existing lots unchanged. transaction is the purchase that earned them, or empty.
 func (r *Run) Credit(e *loyalty.Event, n int64, transaction string) error {
 	e.Points = &n
 	if n == 0 {
@@ -110,14 +105,14 @@ func (r *Run) Credit(e *loyalty.Event, n int64, transaction string) error {
 	return r.credit(e, n, lot)
 }
 
-// CreditUntil is Credit with an expiry of the caller's own; zero: never.
+// CreditUntil is Credit with a given expiry; zero means never.
 func (r *Run) CreditUntil(e *loyalty.Event, n int64, expires time.Time) error {
 	e.Points = &n
 	return r.credit(e, n, points.Lot{EarnedAt: r.At, ExpiresAt: expires, Origin: origin(e, "")})
 }
 
-// origin is what points are given for. Whatever else an event says, those of a purchase are
-// the purchase's, but for what campaigns and referrals add to it.
+// origin is what points are given for. Whatever the event, points of a purchase count as the purchase's, except for
+// what campaigns and referrals add to it.
 func origin(e *loyalty.Event, transaction string) points.Origin {
 	switch e.Action {
 	case "point_add":
@@ -140,8 +135,8 @@ func origin(e *loyalty.Event, transaction string) points.Origin {
 	return points.Activity
 }
 
-// credit opens the lot. The event tells what its postings do not: dates and purchase, of
-// which a rebuild makes the lot.
+// credit opens the lot. The event records the lot's dates and purchase, which its postings do not have, so that a
+// rebuild can restore it.
 func (r *Run) credit(e *loyalty.Event, n int64, lot points.Lot) error {
 	if _, err := r.Book.Credit(e.ID, n, lot); err != nil {
 		return loyalty.ErrTooLarge.With("property", "points").At("data.points")
@@ -154,7 +149,7 @@ func (r *Run) credit(e *loyalty.Event, n int64, lot points.Lot) error {
 	return nil
 }
 
-// Move leads the customer along the table of states and records it.
+// Move takes the customer through the table of states and records the change.
 func (r *Run) Move(trigger string) error {
 	before := r.Customer.Status
 	if err := r.Customer.Move(trigger); err != nil {
@@ -167,20 +162,19 @@ func (r *Run) Move(trigger string) error {
 	return nil
 }
 
-// Claim takes a name for this customer; false: it is taken. A name that this
+// Claim takes a name for this customer and reports whether it could: another customer may have it. A name that this
 // customer owns already stays theirs.
 func (r *Run) Claim(n loyalty.Name) bool {
 	if owner, taken := r.Owner(n); taken {
-		// a transaction_id is used once, also by the same customer: a second checkout is
-		// told so
+		// a transaction_id is used once, even by the same customer, who is told so at the second checkout
 		return owner == r.Customer.ID && n.Kind != loyalty.NameTransaction
 	}
 	r.work.claims = append(r.work.claims, loyalty.Claim{Name: n, Owner: r.Customer.ID})
 	return true
 }
 
-// Owner is who has a name, as this batch knows it: a name that the run itself has just
-// claimed counts before what was loaded.
+// Owner returns who has a name, as far as this batch knows: a name that the run has just claimed takes precedence over
+// what was loaded.
 func (r *Run) Owner(n loyalty.Name) (loyalty.ID, bool) {
 	if slices.ContainsFunc(r.work.claims, func(c loyalty.Claim) bool { return c.Name == n }) {
 		return r.Customer.ID, true
@@ -189,27 +183,26 @@ func (r *Run) Owner(n loyalty.Name) (loyalty.ID, bool) {
 	return owner, taken
 }
 
-// Free gives a name of this customer up.
-// It is written before what is claimed: a name may change hands within one batch.
+// Free releases a name of this customer. Releases are written before claims, so that a name can change hands within a
+// batch.
 func (r *Run) Free(n loyalty.Name) {
 	r.account.freed = append(r.account.freed, loyalty.Claim{Name: n, Owner: r.Customer.ID})
 }
 
-// DestroyKey makes everything sealed under the customer's key unreadable for
-// good, once the batch is committed.
+// DestroyKey makes everything sealed under the customer's key unreadable for good, once the batch is committed.
 func (r *Run) DestroyKey() { r.account.destroyKey = true }
 
-// Events are the rows that the submission recorded so far, of all its customers.
+// Events returns the rows that the submission has recorded so far, of all its customers.
 func (r *Run) Events() []*loyalty.Event { return r.work.events }
 
-// Find gives the event of the submission with an id; nil: it has none.
+// Find returns the event of the submission with an id; nil if it has none.
 func (r *Run) Find(id loyalty.ID) *loyalty.Event { return r.work.find(id) }
 
-// Unrecord takes back the events that were recorded since there were so many: nothing
-// hangs on them. last is the customer's last event from before.
+// Unrecord removes the events that were recorded since there were the given number of them; nothing may refer to them.
+// last is the customer's last event before them.
 func (r *Run) Unrecord(events int, last loyalty.ID) {
 	r.work.events, r.Customer.LastEvent = r.work.events[:events], last
 }
 
-// New says that this batch created the customer: nothing of theirs is stored.
+// New reports whether this batch created the customer, so that nothing of theirs is stored.
 func (r *Run) New() bool { return r.account.loaded == nil }

@@ -7,25 +7,24 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Tracing says whether the rules explain what they do.
+// Tracing reports whether the rules have to explain themselves, as in a preview.
 func (r *Run) Tracing() bool { return r.work.tracing }
 
-// Trace explains a rule's verdict; it is kept only for a preview. reason is a
-// translation key.
+// Trace explains a rule's verdict, which is kept only for a preview. reason is a translation key.
 func (r *Run) Trace(rule, verdict, reason string, n int64) {
 	if r.work.tracing {
 		r.TraceInput(loyalty.Verdict{Rule: rule, Verdict: verdict, Reason: reason, Input: r.work.lookedAt(r.Event), Points: n})
 	}
 }
 
-// TraceInput is Trace with what the rule looked at.
+// TraceInput is Trace with the facts that the rule looked at.
 func (r *Run) TraceInput(v loyalty.Verdict) {
 	if r.work.tracing && len(r.work.trace) < maxVerdicts {
 		r.work.trace = append(r.work.trace, v)
 	}
 }
 
-// Warn goes on without what was just refused: the caller is told.
+// Warn continues without something that was refused, and tells the caller.
 func (r *Run) Warn(e *loyalty.Error) {
 	r.work.warnings = append(r.work.warnings, e)
 	if n := len(r.work.trace); n > 0 && r.work.trace[n-1].Verdict == "refused" {
@@ -33,13 +32,12 @@ func (r *Run) Warn(e *loyalty.Error) {
 	}
 }
 
-// maxVerdicts is how many verdicts a preview tells: a purchase has up to 5,000 lines,
-// and every campaign has something to say of each.
+// maxVerdicts limits the verdicts of a preview: a purchase has up to 5,000 lines, and every campaign has a verdict on
+// each.
 const maxVerdicts = 20_000
 
-// lookedAt are, for all verdicts together, the attributes of the submitted event as its row shows them,
-// without those that name a person and without lists; nil where no event was
-// submitted.
+// lookedAt returns the attributes of the submitted event as its row shows them, without personal ones and lists; nil if
+// no event was submitted. All verdicts share them.
 func (w *work) lookedAt(e *loyalty.Event) map[string]any {
 	if e == nil || len(w.trace) >= maxSeen {
 		return nil
@@ -63,6 +61,6 @@ func (w *work) lookedAt(e *loyalty.Event) map[string]any {
 	return seen
 }
 
-// maxSeen is how many verdicts of a preview come with the attributes of the event:
-// thousands of lines bring thousands of verdicts, and each would repeat them.
+// maxSeen limits how many verdicts of a preview include the attributes of the event, because thousands of lines bring
+// thousands of verdicts that would each repeat them.
 const maxSeen = 1000

@@ -9,12 +9,10 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// View shows a customer as a run sees one, with everything that is due by now
-// applied, and records nothing: the rules themselves tell what the customer has and
-// may do. n says who it is (Ref or ID) and what to load; what look comes upon
-// besides is loaded then, so look may be called more than once and must return the
-// run's errors as they are. A merged customer is shown as the one they became part
-// of. It fails with ErrCustomerNotFound, and with what look fails with.
+// View shows a customer as a run sees them, with everything applied that is due by now, and records nothing: the rules
+// themselves say what the customer has and may do. n says who it is (Ref or ID) and what to load. What look needs
+// besides is loaded then, so look may be called more than once and must return the run's errors unchanged. A merged
+// customer is shown as the one they became part of. It fails with ErrCustomerNotFound, and with look's errors.
 func (e *Engine) View(ctx context.Context, n loyalty.CustomerNeeds, look func(*Run) error) error {
 	release, err := e.hold()
 	if err != nil {
@@ -37,7 +35,7 @@ func (e *Engine) View(ctx context.Context, n loyalty.CustomerNeeds, look func(*R
 	}
 }
 
-// look loads once; seen is what the run and the caller's function ended with.
+// look loads once; seen is the error that the run and the caller's function ended with.
 func (e *Engine) look(ctx context.Context, t *Ticket, look func(*Run) error) (seen, err error) {
 	n := needs([]*Ticket{t}, e.Now())
 	n.Reading = true
@@ -54,8 +52,8 @@ func (e *Engine) look(ctx context.Context, t *Ticket, look func(*Run) error) (se
 	return seen, err
 }
 
-// show applies what is due before anything is looked at: a list that showed points which have
-// expired would promise what the next event refuses.
+// show applies what is due before look is called: a list with points that have expired would promise what the next
+// event refuses.
 func (b *batch) show(t *Ticket, look func(*Run) error) error {
 	account, err := b.find(t)
 	if err != nil {
@@ -69,11 +67,11 @@ func (b *batch) show(t *Ticket, look func(*Run) error) error {
 	return look(r)
 }
 
-// maxPastRounds is how often the rows of one chunk are loaded: what conditions see
-// of a customer is never further away.
+// maxPastRounds limits how often the rows of one chunk are loaded again. No fact about a customer that conditions read
+// is further away.
 const maxPastRounds = 8
 
-// Hindsight shows customers as they are known now, for events of the past.
+// Hindsight shows customers as they are known now, to evaluate conditions on events of the past.
 type Hindsight struct {
 	*batch
 	programme *programme.Programme
@@ -81,9 +79,8 @@ type Hindsight struct {
 	err       error
 }
 
-// LookBack loads what is needed of customers and has look read it. Nothing is settled or
-// recorded. What look comes upon besides is loaded then, so look may be called more than
-// once and begins anew each time.
+// LookBack loads what is needed of customers and has look read it, without settling or recording anything. What look
+// needs besides is loaded then, so look may be called more than once and must begin anew each time.
 func (e *Engine) LookBack(ctx context.Context, customers []loyalty.CustomerNeeds, look func(*Hindsight)) error {
 	release, err := e.hold()
 	if err != nil {
@@ -110,8 +107,7 @@ func (e *Engine) LookBack(ctx context.Context, customers []loyalty.CustomerNeeds
 	return errors.New("a condition on the past asks for more and more")
 }
 
-// Customer opens a customer, or the one whom they became part of; nil: there is none, or
-// more must be loaded first.
+// Customer opens a customer, or the one whom they became part of; nil if there is none or more must be loaded first.
 func (h *Hindsight) Customer(n loyalty.CustomerNeeds) *Run {
 	original, known := h.accounts[n.ID]
 	if !known {
@@ -124,8 +120,8 @@ func (h *Hindsight) Customer(n loyalty.CustomerNeeds) *Run {
 	return h.openRun(h.programme, a, &work{})
 }
 
-// Lacks notes what must be loaded, and says whether there was an error. One that is
-// none of the store's is of what the past left behind: the condition does not hold.
+// Lacks notes what must be loaded, and reports whether there was an error. An error that does not come from the store
+// means that a past event cannot be evaluated any more: its condition does not hold.
 func (h *Hindsight) Lacks(err error) bool {
 	var w *NeedMoreError
 	switch {
@@ -137,8 +133,8 @@ func (h *Hindsight) Lacks(err error) bool {
 	return err != nil
 }
 
-// Preview answers what a submission would do and records nothing. A refusal is
-// returned with the trace of the rules that spoke before it.
+// Preview returns what a submission would do and records nothing. A refusal is returned together with the verdicts of
+// the rules before it.
 func (e *Engine) Preview(ctx context.Context, s loyalty.Submission) (loyalty.Outcome, error) {
 	s.Idempotency = nil
 	t := e.Prepare(s)
@@ -148,8 +144,8 @@ func (e *Engine) Preview(ctx context.Context, s loyalty.Submission) (loyalty.Out
 	return e.try(ctx, t)
 }
 
-// PreviewAccepted is Preview of a purchase by a programme in which none has to wait; it
-// gives that programme too. It fails as the purchase would, without a trace.
+// PreviewAccepted is Preview of a purchase by a programme in which none waits for acceptance; it returns that programme
+// too. It fails as the purchase would, without verdicts.
 func (e *Engine) PreviewAccepted(ctx context.Context, s loyalty.Submission) (loyalty.Outcome, *programme.Programme, error) {
 	s.Idempotency = nil
 	t := e.Prepare(s)

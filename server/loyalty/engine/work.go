@@ -9,8 +9,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/condition"
 )
 
-// work is what the runs of one submission share: one run for its own customer,
-// and one for each other customer that it touches.
+// work is shared by the runs of one submission: one for its own customer, and one for each other customer that it
+// touches.
 type work struct {
 	runs    []*Run // in the order in which they were opened
 	events  []*loyalty.Event
@@ -19,9 +19,9 @@ type work struct {
 	tallies map[string]int64           // those that changed
 	trace   []loyalty.Verdict
 	tracing bool
-	// imported says that it happened elsewhere, and was rewarded there.
+	// imported says that the event happened elsewhere, and was rewarded there.
 	imported bool
-	// warnings are the codes that a checkout named and did without.
+	// warnings are about the codes that a checkout named and did without.
 	warnings []*loyalty.Error
 	reacted  int                                             // so many of the events had their reactions, but for those that wait
 	waiting  []*loyalty.Event                                // that stood back for what was due for another customer
@@ -43,8 +43,8 @@ type work struct {
 	drawn    *rand.ChaCha8
 }
 
-// find gives the event of the submission with an id; nil: it has none.
-// The index is made up to date when it is asked for; most submissions never ask.
+// find returns the event of the submission with an id; nil if there is none. Its index is built on demand, because most
+// submissions never need it.
 func (w *work) find(id loyalty.ID) *loyalty.Event {
 	if w.index == nil {
 		w.index = map[loyalty.ID]*loyalty.Event{}
@@ -55,7 +55,7 @@ func (w *work) find(id loyalty.ID) *loyalty.Event {
 	return w.index[id]
 }
 
-// run finds the run of a customer.
+// run returns the run of a customer.
 func (w *work) run(id loyalty.ID) *Run {
 	if i := slices.IndexFunc(w.runs, func(r *Run) bool { return r.Customer.ID == id }); i >= 0 {
 		return w.runs[i]
@@ -63,16 +63,16 @@ func (w *work) run(id loyalty.ID) *Run {
 	return nil
 }
 
-// Note is something that a feature keeps for the time of a submission.
+// Note is a value that a feature keeps for the duration of a submission.
 type Note[T any] struct{ _ byte } // its address is the key
 
-// Of gives what was kept; the zero value where nothing was.
+// Of returns the value; the zero value if none was set.
 func (n *Note[T]) Of(r *Run) T {
 	v, _ := r.work.notes[n].(T)
 	return v
 }
 
-// Set keeps it.
+// Set stores the value.
 func (n *Note[T]) Set(r *Run, v T) {
 	if r.work.notes == nil {
 		r.work.notes = map[any]any{}
@@ -80,8 +80,8 @@ func (n *Note[T]) Set(r *Run, v T) {
 	r.work.notes[n] = v
 }
 
-// Random is the submission's source of chance. Every attempt of it draws the same in the
-// same order, so that what an attempt asked to be loaded is what the next one looks at.
+// Random is the submission's source of chance. Every attempt draws the same numbers in the same order, so that the rows
+// one attempt asked for are those that the next one reads.
 func (r *Run) Random() *rand.ChaCha8 {
 	w := r.work
 	if w.drawn == nil {
@@ -93,7 +93,7 @@ func (r *Run) Random() *rand.ChaCha8 {
 	return w.drawn
 }
 
-// NewSeed is a seed that cannot be guessed: wheels and codes are worth money.
+// NewSeed returns a seed that cannot be guessed: wheels and coupon codes are worth money.
 func NewSeed() (seed [32]byte) {
 	if _, err := crand.Read(seed[:]); err != nil {
 		panic(err) // crypto/rand never fails on a supported system

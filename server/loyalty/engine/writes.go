@@ -8,9 +8,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// result gathers the final rows: one per key, whatever happened in between.
-// Guards compare with what was loaded: a second write of the same row by one batch would
-// meet the first one's.
+// result collects the final rows, one for each key whatever happened in between, because guards compare with what was
+// loaded: a second write of a row by the same batch would fail at the first one's.
 func (b *batch) result() *loyalty.Writes {
 	for _, id := range b.touched {
 		b.accounts[id].write(&b.writes)
@@ -44,8 +43,8 @@ func (a *account) write(w *loyalty.Writes) {
 	w.Moved = append(w.Moved, a.moved...)
 }
 
-// writeLots adds the lots that differ: an event reads all that may pay and moves points of
-// few. Each is written under a guard of what it was.
+// writeLots adds the lots that changed: an event reads all lots that may pay and moves points of few. Each is written
+// under a guard of its loaded state.
 func (a *account) writeLots(w *loyalty.Writes) {
 	known := a.was().Lots // copies keep their order: these first
 	for i, before := range known {
@@ -58,8 +57,8 @@ func (a *account) writeLots(w *loyalty.Writes) {
 	}
 }
 
-// writeTransactions adds the purchases that changed. One is marked by whoever changes it,
-// and not compared: it is a document of up to thousands of lines.
+// writeTransactions adds the purchases that changed. Whoever changes a purchase marks it, because comparing documents
+// of up to thousands of lines would take long.
 func (a *account) writeTransactions(w *loyalty.Writes) {
 	for _, name := range slices.Sorted(maps.Keys(a.transactions)) {
 		after := a.transactions[name]
@@ -71,9 +70,8 @@ func (a *account) writeTransactions(w *loyalty.Writes) {
 	}
 }
 
-// writeReservations adds the holds that changed. One that ended is written as an empty
-// one: the store deletes its row under the same guard, so that two releases of one hold
-// cannot both succeed.
+// writeReservations adds the holds that changed. One that ended is written as an empty one: the store deletes its row
+// under the same guard, so that two releases of one hold cannot both succeed.
 func (a *account) writeReservations(w *loyalty.Writes) {
 	for _, name := range slices.Sorted(maps.Keys(a.reservations)) {
 		after := a.reservations[name]
@@ -87,8 +85,7 @@ func (a *account) writeReservations(w *loyalty.Writes) {
 	}
 }
 
-// writeProgress adds the progress that changed to the batch's writes.
-// One that was made and removed again within the batch never had a row.
+// writeProgress adds the progress that changed. Progress that was created and removed within the batch never had a row.
 func (a *account) writeProgress(w *loyalty.Writes) {
 	for _, key := range slices.SortedFunc(maps.Keys(a.progress), loyalty.CompareProgress) {
 		after := a.progress[key]
@@ -103,7 +100,7 @@ func (a *account) writeProgress(w *loyalty.Writes) {
 	}
 }
 
-// writeClaims adds the claims that changed to the batch's writes.
+// writeClaims adds the claims that changed.
 func (a *account) writeClaims(w *loyalty.Writes) {
 	for _, id := range slices.SortedFunc(maps.Keys(a.claims), loyalty.CompareID) {
 		after := a.claims[id]
@@ -118,7 +115,7 @@ func (a *account) writeClaims(w *loyalty.Writes) {
 	}
 }
 
-// writeCoupons adds the coupons that changed to the batch's writes.
+// writeCoupons adds the coupons that changed.
 func (b *batch) writeCoupons() {
 	for _, code := range slices.Sorted(maps.Keys(b.changed)) {
 		after := *b.coupons[code]
@@ -130,7 +127,7 @@ func (b *batch) writeCoupons() {
 	}
 }
 
-// storedCoupon is a coupon as it was loaded, by its code or out of a pool.
+// storedCoupon returns a coupon as it was loaded, by its code or from a pool.
 func (b *batch) storedCoupon(code string) (loyalty.Coupon, bool) {
 	if c, ok := b.loaded.Coupons[code]; ok {
 		return c, true
@@ -143,7 +140,7 @@ func (b *batch) storedCoupon(code string) (loyalty.Coupon, bool) {
 	return loyalty.Coupon{}, false
 }
 
-// writeTallies adds the counts that changed to the batch's writes.
+// writeTallies adds the counts that changed.
 func (b *batch) writeTallies() {
 	for _, key := range slices.Sorted(maps.Keys(b.tallies)) {
 		after := b.tallies[key]
@@ -156,8 +153,8 @@ func (b *batch) writeTallies() {
 	}
 }
 
-// noteGifts adds what an event tells of campaigns to the batch.
-// They are summed by campaign: a purchase of thousands of lines is one row of figures.
+// noteGifts adds the campaign awards of an event to the batch. They are summed by campaign, so that a purchase of
+// thousands of lines makes one row of figures.
 func (b *batch) noteGifts(e *loyalty.Event) {
 	if e.Effects == nil {
 		return
@@ -174,7 +171,7 @@ func (b *batch) noteGifts(e *loyalty.Event) {
 	}
 }
 
-// writeGifts adds what campaigns did to the batch's writes.
+// writeGifts adds the sums of campaign awards.
 func (b *batch) writeGifts() {
 	for key, figures := range b.gifts {
 		b.writes.CampaignGifts = append(b.writes.CampaignGifts, loyalty.CampaignGift{Customer: key.customer, Campaign: key.campaign, CampaignFigures: *figures})

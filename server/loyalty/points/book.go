@@ -6,12 +6,11 @@ import (
 	"time"
 )
 
-// Book is a customer's points while an event is worked on: the figures, the
-// lots that were loaded, and the postings made since. Every change goes through
-// move, so figures, lots and postings can never disagree.
+// Book is a customer's points while an event is decided: the figures, the loaded lots, and the postings made since.
+// Every change goes through move, so figures, lots and postings can never disagree.
 //
-// Invariant: debt stands only while no free lot remains. Settle restores it
-// after each event; this is how a balance is negative.
+// Invariant: there is debt only while no free lot remains. Settle restores it after each event; this is how a balance
+// is negative.
 type Book struct {
 	Figures      Figures
 	LastActivity time.Time
@@ -20,17 +19,16 @@ type Book struct {
 	seq          map[ID]int
 }
 
-// NewBook opens a book over figures and the lots that were loaded. The lots are
-// changed in place.
+// NewBook opens a book over figures and the loaded lots, which are changed in place.
 func NewBook(f Figures, lastActivity time.Time, lots []*Lot) *Book {
 	b := &Book{Figures: f, LastActivity: lastActivity, lots: lots}
 	return b
 }
 
-// Lots gives every lot of the book, in no particular order.
+// Lots returns every lot of the book, in no particular order.
 func (b *Book) Lots() []*Lot { return b.lots }
 
-// Lot finds a lot of the book, or nil.
+// Lot returns a lot of the book; nil if there is none with that id.
 func (b *Book) Lot(id ID) *Lot {
 	for _, l := range b.lots {
 		if l.ID == id {
@@ -40,9 +38,8 @@ func (b *Book) Lot(id ID) *Lot {
 	return nil
 }
 
-// Credit opens a lot with the points an event earns. The lot is named after the
-// event and carries the dates and the purchase given in l.
-// It fails with ErrOverflow.
+// Credit opens a lot with the points that an event earns. The lot is named after the event and has the dates and the
+// purchase given in l. It fails with ErrOverflow.
 func (b *Book) Credit(event ID, n int64, l Lot) (*Lot, error) {
 	if !b.fits(n) {
 		return nil, ErrOverflow
@@ -54,18 +51,15 @@ func (b *Book) Credit(event ID, n int64, l Lot) (*Lot, error) {
 	return &lot, nil
 }
 
-// Take removes points for good (a correction): from free lots in spending
-// order, and what they cannot cover becomes debt.
+// Take removes points for good (a correction): from free lots in spending order; what they cannot cover becomes debt.
 func (b *Book) Take(event ID, n int64) error {
 	return b.take(event, n, b.free())
 }
 
-// TakeBack removes the points a purchase earned: from its own lots first, then
-// what of them had expired (which also lowers expired), then from other lots,
-// and what nothing covers becomes debt. first, where it is not zero, is the lot
-// to begin with, whether a purchase earned it or not.
-// Its own lots come first, so that the points of other purchases, with other dates, stay
-// what they are.
+// TakeBack removes the points that a purchase earned: from its own lots first, then from those of its points that had
+// expired (which also lowers expired), then from other lots; what nothing covers becomes debt. Its own lots come first
+// so that the points of other purchases, with other dates, stay as they are. first, unless it is zero, is the lot to
+// begin with, whether a purchase earned it or not.
 func (b *Book) TakeBack(event ID, transaction string, first ID, n int64) error {
 	if b.Figures.Spendable() < n-Max {
 		return ErrOverflow
@@ -81,7 +75,7 @@ func (b *Book) TakeBack(event ID, transaction string, first ID, n int64) error {
 }
 
 func (b *Book) take(event ID, n int64, lots []*Lot) error {
-	// The balance is bounded, and with it debt and score, which are never lower.
+	// The balance is bounded below, and with it debt and score, which are never lower.
 	if n < 0 || b.Figures.Spendable() < n-Max {
 		return ErrOverflow
 	}
@@ -92,7 +86,7 @@ func (b *Book) take(event ID, n int64, lots []*Lot) error {
 	return nil
 }
 
-// own gives the lots a purchase earned, first at the front.
+// own returns the lots that a purchase earned, beginning with first.
 func (b *Book) own(transaction string, first ID) []*Lot {
 	var own []*Lot
 	for _, l := range b.lots {
@@ -112,20 +106,20 @@ func (b *Book) own(transaction string, first ID) []*Lot {
 	return own
 }
 
-// Spend takes points from free lots in spending order and says which.
-// It fails with ErrInsufficient when they are more than can be spent.
+// Spend takes points from free lots in spending order and returns the portions. It fails with ErrInsufficient if they
+// are more than the spendable balance.
 func (b *Book) Spend(event ID, n int64) ([]Portion, error) {
 	return b.draw(event, Spent, n)
 }
 
-// Reserve holds points of free lots in spending order and says which. Held
-// points do not expire. It fails with ErrInsufficient.
+// Reserve holds points of free lots in spending order and returns the portions. Held points do not expire. It fails
+// with ErrInsufficient.
 func (b *Book) Reserve(event ID, n int64) ([]Portion, error) {
 	return b.draw(event, Reserved, n)
 }
 
-// draw takes points from the free lots in spending order. The figures are asked
-// first: lots may add up to more where there is debt, and then it is not to be spent.
+// draw takes points from the free lots in spending order. The figures are checked first: with debt, the lots may add up
+// to more than what may be spent.
 func (b *Book) draw(event ID, to Account, n int64) ([]Portion, error) {
 	if n > b.Figures.Spendable() {
 		return nil, ErrInsufficient
@@ -146,11 +140,9 @@ func (b *Book) draw(event ID, to Account, n int64) ([]Portion, error) {
 	return drawn, nil
 }
 
-// Unspend gives spent points back to the lots they came from, the last in
-// spending order first. It fails with ErrNotSpent when more is asked than was
-// spent.
-// The last first: what was spent first would expire first, and is given back only where
-// there is no other.
+// Unspend gives spent points back to the lots they came from, the last in spending order first: the points that were
+// spent first expire first, and are given back only if there are no others. It fails with ErrNotSpent if more is asked
+// for than was spent.
 func (b *Book) Unspend(event ID, n int64) error {
 	if n > b.Figures.Spent {
 		return ErrNotSpent
@@ -166,14 +158,14 @@ func (b *Book) Unspend(event ID, n int64) error {
 	return nil
 }
 
-// Restore gives n spent points back to the very lots of a burn and says what is
-// left of the burn. It fails with ErrNotSpent.
+// Restore gives n spent points back to the very lots of a burn and returns what is left of the burn. It fails with
+// ErrNotSpent.
 func (b *Book) Restore(event ID, burn []Portion, n int64) ([]Portion, error) {
 	return b.giveBack(event, Spent, burn, n)
 }
 
-// Restorable says how much of a burn Restore can give back: points that Unspend
-// returned meanwhile are not given back a second time.
+// Restorable is how much of a burn Restore can give back: points that Unspend returned meanwhile are not given back a
+// second time.
 func (b *Book) Restorable(burn []Portion) int64 {
 	var n int64
 	taken := map[ID]int64{}
@@ -187,14 +179,13 @@ func (b *Book) Restorable(burn []Portion) int64 {
 	return n
 }
 
-// Release frees n reserved points of a hold and says what is left of it.
-// It fails with ErrNotReserved.
+// Release frees n reserved points of a hold and returns what is left of it. It fails with ErrNotReserved.
 func (b *Book) Release(event ID, hold []Portion, n int64) ([]Portion, error) {
 	return b.giveBack(event, Reserved, hold, n)
 }
 
-// giveBack frees portions, the last first. A portion whose lot cannot give it is passed over, and what is missing in the end is
-// refused as a whole.
+// giveBack frees portions, the last first. A portion whose lot no longer has the points is skipped, and if n is not
+// reached in the end all of it is refused.
 func (b *Book) giveBack(event ID, from Account, portions []Portion, n int64) ([]Portion, error) {
 	left := slices.Clone(portions)
 	for i := len(left) - 1; i >= 0 && n > 0; i-- {
@@ -227,8 +218,8 @@ func (b *Book) Capture(event ID, hold []Portion) error {
 	return nil
 }
 
-// Promise shows points of a purchase that is not accepted yet. They are outside
-// the score. It fails with ErrOverflow.
+// Promise records the points of a purchase that is not accepted yet. They are outside the score. It fails with
+// ErrOverflow.
 func (b *Book) Promise(event ID, n int64) error {
 	if !b.fits(n) || b.Figures.Pending > Max-n {
 		return ErrOverflow
@@ -237,8 +228,8 @@ func (b *Book) Promise(event ID, n int64) error {
 	return nil
 }
 
-// fits says whether n more points can be given or promised. Both count, so that
-// accepting what was promised never fails.
+// fits reports whether n more points can be given or promised. Both count, so that accepting what was promised never
+// fails.
 func (b *Book) fits(n int64) bool {
 	return n >= 0 && b.Figures.Score+b.Figures.Pending <= Max-n
 }
@@ -246,7 +237,7 @@ func (b *Book) fits(n int64) bool {
 // Withdraw undoes a promise: the purchase was accepted, rejected or changed.
 func (b *Book) Withdraw(event ID, n int64) { b.move(event, Pending, Promised, nil, n) }
 
-// Due gives the lots whose free points have expired at now.
+// Due returns the lots whose free points have expired at now.
 func (b *Book) Due(now time.Time) []*Lot {
 	var due []*Lot
 	for _, l := range b.free() {
@@ -257,7 +248,7 @@ func (b *Book) Due(now time.Time) []*Lot {
 	return due
 }
 
-// Expire lets what remains of a lot expire and says how much that was.
+// Expire expires what remains of a lot and returns how much that was.
 func (b *Book) Expire(event ID, l *Lot) int64 {
 	return b.move(event, Available, Expired, l, l.Remaining)
 }
@@ -286,7 +277,7 @@ func (b *Book) NextExpiry() time.Time {
 	return next
 }
 
-// free gives the lots with points to spend, in spending order.
+// free returns the lots with points to spend, in spending order.
 func (b *Book) free() []*Lot {
 	var free []*Lot
 	for _, l := range b.lots {
@@ -300,8 +291,7 @@ func (b *Book) free() []*Lot {
 
 func (b *Book) before(x, y *Lot) int { return SpendingOrder(x, y, b.LastActivity) }
 
-// SpendingOrder compares two lots: what expires first, nulls last; then what was
-// earned first; then the event id.
+// SpendingOrder compares two lots: by expiry, those without one last; then by the time of earning; then by event id.
 func SpendingOrder(x, y *Lot, lastActivity time.Time) int {
 	ex, ey := x.Expiry(lastActivity), y.Expiry(lastActivity)
 	if ex.IsZero() != ey.IsZero() {
@@ -319,7 +309,7 @@ func SpendingOrder(x, y *Lot, lastActivity time.Time) int {
 	return bytes.Compare(x.ID[:], y.ID[:])
 }
 
-// move is the only place where points change. It answers n.
+// move is the only place where points change. It returns n.
 func (b *Book) move(event ID, from, to Account, l *Lot, n int64) int64 {
 	if n <= 0 {
 		return 0
@@ -334,7 +324,7 @@ func (b *Book) move(event ID, from, to Account, l *Lot, n int64) int64 {
 	return n
 }
 
-// held says how many points of the lot were spent or are reserved.
+// held returns how many points of the lot were spent or are reserved.
 func (l *Lot) held(a Account) int64 {
 	if a == Spent {
 		return l.Spent
@@ -342,14 +332,14 @@ func (l *Lot) held(a Account) int64 {
 	return l.Reserved
 }
 
-// Move applies one movement to what became of the lot.
+// Move applies one posting to the lot.
 func (l *Lot) Move(from, to Account, n int64) {
 	l.add(from, -n)
 	l.add(to, n)
 }
 
-// add books on the lot. Issued, debt and what is pending belong to no lot: points that are
-// promised or owed have no date yet.
+// add changes the lot's count of an account. Issued, debt and pending points belong to no lot: points that are promised
+// or owed have no date yet.
 func (l *Lot) add(a Account, n int64) {
 	switch a {
 	case Available:

@@ -11,7 +11,7 @@ type Period struct {
 	Days   int `json:"days,omitempty"`
 }
 
-// IsZero says that no period is set.
+// IsZero reports whether no period is set.
 func (p Period) IsZero() bool { return p == Period{} }
 
 // After adds the period to t, as the clocks of t's location count. A month that
@@ -70,8 +70,8 @@ func ParseDay(text string) (time.Month, int, error) {
 	return t.Month(), t.Day(), nil
 }
 
-// Dates gives a new lot its expiry. Calendar days are those of loc; enrolled is
-// the customer's creation. Both answers are UTC.
+// Dates returns the expiry of a new lot. Calendar days are those of loc; enrolled is the customer's creation. expires
+// is in UTC.
 func (p Policy) Dates(earned, enrolled time.Time, loc *time.Location) (expires time.Time, idle Period) {
 	local := earned.In(loc)
 	switch p.Kind {
@@ -87,7 +87,7 @@ func (p Policy) Dates(earned, enrolled time.Time, loc *time.Location) (expires t
 	return time.Time{}, Period{}
 }
 
-// endOfDay is the next end of the given day of the year after t: 24:00 local.
+// endOfDay returns the next end (24:00 local time) of the given day of the year after t.
 func endOfDay(t time.Time, month time.Month, day int) time.Time {
 	for year := t.Year(); ; year++ {
 		last := min(day, daysIn(year, month))
@@ -98,7 +98,7 @@ func endOfDay(t time.Time, month time.Month, day int) time.Time {
 	}
 }
 
-// anniversary is the first anniversary of the enrolment after t.
+// anniversary returns the first anniversary of the enrolment after t.
 func anniversary(t, enrolled time.Time) time.Time {
 	for years := max(1, t.Year()-enrolled.Year()); ; years++ {
 		at := Period{Months: 12 * years}.After(enrolled)

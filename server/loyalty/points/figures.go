@@ -1,6 +1,5 @@
-// Package points is the arithmetic of the ledger: lots, postings, expiry. It
-// knows no customer, no database and no clock; all points are whole numbers and
-// all times are UTC.
+// Package points is the arithmetic of the ledger: lots, postings, expiry. It knows no customer, no database and no
+// clock; all points are whole numbers and all times are UTC.
 package points
 
 import (
@@ -21,13 +20,12 @@ var (
 	ErrMissing      = errors.New("lots are missing: they do not add up to the figures")
 )
 
-// Account is one side of a posting. All accounts belong to one customer; their
-// balances sum to zero at every instant, because a posting moves points from
-// one to another.
+// Account is one side of a posting. All accounts belong to one customer; their balances add up to zero at every
+// instant, because a posting moves points from one to another.
 type Account uint8
 
-// The accounts of a customer. Issued and Promised are the programme's side:
-// what it has given out, and what it has held out without giving it yet.
+// The accounts of a customer. Issued and Promised are the programme's side: what it has given, and what it has offered
+// without giving it yet.
 const (
 	Issued    Account = 1 // the programme; minus its balance is the score
 	Available Account = 2 // points in lots, free to spend
@@ -39,7 +37,7 @@ const (
 	Pending   Account = 8 // points of purchases not accepted yet
 )
 
-// String names the account as the documents do.
+// String returns the account's name in the documents.
 func (a Account) String() string {
 	names := [...]string{"", "issued", "available", "reserved", "spent", "expired", "debt", "promised", "pending"}
 	if int(a) < len(names) {
@@ -56,14 +54,14 @@ type Figures struct {
 // Spendable is score − spent − reserved − expired; below zero it is a debt.
 func (f Figures) Spendable() int64 { return f.Score - f.Spent - f.Reserved - f.Expired }
 
-// Post applies one movement to the totals.
+// Post applies one posting to the totals.
 func (f *Figures) Post(from, to Account, n int64) {
 	f.add(from, -n)
 	f.add(to, n)
 }
 
-// add books on one of the figures. Issued and debt are what the programme gave and is owed: to
-// the customer they count the other way round. What is available follows from the others.
+// add changes one of the figures. Issued and debt are what the programme gave and is owed, so to the customer they
+// count the other way round. The available points follow from the others.
 func (f *Figures) add(a Account, n int64) {
 	switch a {
 	case Issued:
@@ -81,7 +79,7 @@ func (f *Figures) add(a Account, n int64) {
 	}
 }
 
-// Fold sums postings into figures: what a customer's figures must equal.
+// Fold adds postings up to figures: what a customer's figures must equal.
 func Fold(postings []Posting) Figures {
 	var f Figures
 	for _, p := range postings {
@@ -90,11 +88,11 @@ func Fold(postings []Posting) Figures {
 	return f
 }
 
-// ID names an event or the lot it created (a UUID version 7 in binary form).
+// ID identifies an event or the lot it created (a UUID version 7 in binary form).
 type ID = [16]byte
 
-// Posting moves points from one account to another, in the name of an event.
-// Lot is the lot it touches, zero where none is (pending points, debt).
+// Posting moves points from one account to another, in the name of an event. Lot is the lot it touches, zero for none
+// (pending points, debt).
 type Posting struct {
 	Event    ID
 	Seq      int
@@ -103,9 +101,8 @@ type Posting struct {
 	Points   int64 // always positive
 }
 
-// Change is what the movement did to the spendable balance. Points that lie free in
-// a lot are spendable and those that are owed are the opposite; between these two a
-// payment of debt changes nothing.
+// Change is what the posting did to the spendable balance. Free points are spendable and owed ones are the opposite, so
+// that a payment of debt, which moves points between the two, changes nothing.
 func (p Posting) Change() (n int64) {
 	if p.To == Available || p.To == Debt {
 		n += p.Points
@@ -116,8 +113,7 @@ func (p Posting) Change() (n int64) {
 	return n
 }
 
-// Lot is one credit and what became of it:
-// Points = Remaining + Reserved + Spent + Expired + what was taken back.
+// Lot is one credit and what happened to it: Points = Remaining + Reserved + Spent + Expired + what was taken back.
 type Lot struct {
 	ID          ID     // the crediting event
 	Transaction string // the purchase that earned it, if one did
@@ -144,7 +140,7 @@ func (l *Lot) Expiry(lastActivity time.Time) time.Time {
 	return l.Idle.After(lastActivity)
 }
 
-// Total sums portions.
+// Total adds up portions.
 func Total(portions []Portion) int64 {
 	var n int64
 	for _, p := range portions {

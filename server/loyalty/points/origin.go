@@ -1,6 +1,6 @@
 package points
 
-// Origin is what a lot was given for. It never changes, whoever the lot comes to.
+// Origin is what a lot was given for. It never changes, whoever the lot passes to.
 type Origin uint8
 
 // The origins, as they are stored.

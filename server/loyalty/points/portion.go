@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Portion is a part of a lot: what a reservation or a burn took from it.
+// Portion is the part of a lot that a reservation or a burn took.
 type Portion struct {
 	Lot    ID
 	Points int64
 }
 
-// portionText is a portion in JSON, the lot's id written as a UUID.
+// portionText is a portion in JSON, with the lot's id as a UUID.
 type portionText struct {
 	Lot    string `json:"lot"`
 	Points int64  `json:"points"`

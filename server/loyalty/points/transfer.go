@@ -1,14 +1,13 @@
 package points
 
-// Estate is all that a book had when it was left: what another one receives.
+// Estate is everything that a book had when it was closed: what another one receives.
 type Estate struct {
 	Lots          []Lot // with all that became of them, except those of which nothing is left
 	Debt, Pending int64
 }
 
-// Leave hands everything in the book over: every lot is closed and every figure
-// ends at zero. All lots must have been loaded; ErrMissing says that they were
-// not.
+// Leave hands over everything in the book: every lot is closed and every figure ends at zero. All lots must have been
+// loaded; otherwise it fails with ErrMissing.
 func (b *Book) Leave(event ID) (Estate, error) {
 	e := Estate{Debt: b.Figures.Debt, Pending: b.Figures.Pending}
 	for _, l := range b.lots {
@@ -24,7 +23,7 @@ func (b *Book) Leave(event ID) (Estate, error) {
 	return e, nil
 }
 
-// Part closes one lot and says what it was.
+// Part closes one lot and returns its last state.
 func (b *Book) Part(event ID, l *Lot) Lot {
 	was := *l
 	for _, from := range []Account{Available, Reserved, Spent, Expired} {
@@ -33,10 +32,8 @@ func (b *Book) Part(event ID, l *Lot) Lot {
 	return was
 }
 
-// Inherit takes over what another book was left with: the same lots, under their
-// ids and with their dates, so that what was spent, held or bought with them can
-// still be undone; and its debt and what was promised to it. It fails with
-// ErrOverflow.
+// Inherit takes over another book's estate: the same lots, under their ids and with their dates, so that what was
+// spent, held or bought with them can still be undone; and its debt and promises. It fails with ErrOverflow.
 func (b *Book) Inherit(event ID, e Estate) error {
 	for i := range e.Lots {
 		if err := b.Receive(event, e.Lots[i]); err != nil {
@@ -66,7 +63,7 @@ func (b *Book) Receive(event ID, l Lot) error {
 	return nil
 }
 
-// in says how many points of the lot are in one of its accounts.
+// in returns how many points of the lot are in one of its accounts.
 func (l *Lot) in(a Account) int64 {
 	switch a {
 	case Available:
