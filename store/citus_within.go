@@ -15,8 +15,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// How long it is looked for what became of a commit, and how long an answer to that may take: a
-// new session has to reach the other machines first.
+// How long the outcome of a commit is looked for, and how long an answer to that question may take: a new session has
+// to reach the other machines first.
 const (
 	spreadGrace  = 10 * time.Second
 	spreadAnswer = 3 * time.Second
@@ -26,7 +26,7 @@ func (e *citusEngine) within(ctx context.Context, needs loyalty.Needs, work work
 	return oneAway(e.attempt(ctx, needs, work, e.load, e.write))
 }
 
-// oneAway knows that the coordinator is there and missed another machine: what it says itself.
+// oneAway turns the coordinator's report that it could not reach another machine into ErrDatabaseAway.
 func oneAway(err error) error {
 	var said *pgconn.PgError
 	if errors.Is(err, loyalty.ErrDatabaseAway) && errors.As(err, &said) && said.SeverityUnlocalized == "ERROR" &&
@@ -36,10 +36,9 @@ func oneAway(err error) error {
 	return err
 }
 
-// write sends everything at once, compares what was met here, and commits: in two phases
-// where several machines were written. A machine may have committed before the
-// coordinator says that it could not: an error of COMMIT tells nothing, and is
-// looked for like a lost answer.
+// write sends everything at once, compares what was met here, and commits: in two phases if several machines were
+// written. A machine may have committed before the coordinator reports that it could not, so an error of COMMIT proves
+// nothing: the outcome is looked for as after a lost answer.
 func (e *citusEngine) write(ctx context.Context, c *pgxpool.Conn, list []calls, w *loyalty.Writes) error {
 	if len(list) == 0 {
 		e.rollback(c)
@@ -70,9 +69,8 @@ func spreadCommit(ctx context.Context, c *pgxpool.Conn) error {
 	return err
 }
 
-// askSpread is ask on several machines. What is seen was decided for all of them. Otherwise
-// the session has ended when its sessions on the others have; what they prepared is then settled by
-// what the coordinator wrote down.
+// askSpread is ask for several machines. A row that is found was decided for all of them. Otherwise the session has
+// ended once its sessions on the others have; what they prepared is then settled by what the coordinator wrote down.
 func (e *citusEngine) askSpread(ctx context.Context, pid uint32, w *loyalty.Writes) (written, gone bool, err error) {
 	question, args := e.trace(w)
 	if question == "" {
@@ -112,15 +110,14 @@ func (e *citusEngine) numbering(ctx context.Context, body func(step) error) erro
 	})
 }
 
-// dueOnCitus finds candidates without locking them: rows of several machines cannot be locked by
-// one statement. takeOne takes one of them, if no one else has it.
+// dueOnCitus finds candidates without locking them, because one statement cannot lock rows of several machines. takeOne
+// takes one of them, unless another session has it.
 const (
 	dueOnCitus = `SELECT b.customer_id FROM balances b WHERE b.due_at <= $1 ORDER BY b.due_at, b.customer_id LIMIT $2 OFFSET $3`
 	takeOne    = `SELECT customer_id FROM balances WHERE customer_id = $1 AND due_at <= $2 FOR UPDATE SKIP LOCKED`
 )
 
-// takeDue begins a transaction and takes due customers, one after the other, until there are
-// enough or no more.
+// takeDue begins a transaction and takes due customers, one after the other, until there are enough or no more.
 func (e *citusEngine) takeDue(ctx context.Context, c *pgxpool.Conn, l *loader) error {
 	n := &l.needs
 	if _, err := c.Exec(ctx, "BEGIN"); err != nil {
@@ -160,7 +157,7 @@ func idsOf(ctx context.Context, c *pgxpool.Conn, text string, args ...any) ([]UU
 	return pgx.CollectRows(rows, pgx.RowTo[UUID])
 }
 
-// lock takes the locks of all that the needs name, which are known by their ids.
+// lock takes the locks of everything that the needs name, by ids.
 func (e *citusEngine) lock(ctx context.Context, c *pgxpool.Conn, r *resolving, q *loadPlan) error {
 	found := &lockable{}
 	for _, a := range q.customers[byID] {

@@ -2,7 +2,7 @@ package store
 
 import "github.com/loyalty-platform/loyalty/server/loyalty"
 
-// loader turns needs into calls and their answers into Loaded.
+// loader turns needs into calls, and their answers into Loaded.
 type loader struct {
 	needs  loyalty.Needs
 	sealer sealer
@@ -10,7 +10,7 @@ type loader struct {
 	txs    map[string]loyalty.Transaction
 	held   []loyalty.Reservation
 	past   map[loyalty.ID][]loyalty.PastEntry
-	// sources are the customers who were merged into others, where they are read before.
+	// sources are the customers who were merged into others, if they were read before.
 	sources map[loyalty.ID][]loyalty.ID
 	twice   bool // a customer was named in two ways
 }
@@ -28,8 +28,8 @@ func newLoader(needs loyalty.Needs, s sealer) *loader {
 	}
 }
 
-// calls lists the statements of the first round. The customers come first: their
-// version guards everything that is read after it.
+// calls lists the statements of the first round. The customers come first, because their version guards everything that
+// is read after it.
 func (l *loader) calls() []calls { return l.callsOf(l.plan()) }
 
 // callsOf lists the statements of a plan.
@@ -62,7 +62,7 @@ func (l *loader) callsOf(q *loadPlan) []calls {
 	return l.version(l.items(l.answers(list)))
 }
 
-// loadPlan are the rows of the first round's statements, each wanted once.
+// loadPlan holds the rows of the first round's statements, each wanted once.
 type loadPlan struct {
 	keys                                          bool
 	customers, reserved, open, used, bought, held [lookups][]rowKey
@@ -77,7 +77,7 @@ type loadPlan struct {
 // set is a set of keys.
 type set[K comparable] map[K]struct{}
 
-// add says whether k is new.
+// add adds k and reports whether it is new.
 func (s *set[K]) add(k K) bool {
 	if _, ok := (*s)[k]; ok {
 		return false
@@ -113,7 +113,7 @@ func (l *loader) plan() *loadPlan {
 	return q
 }
 
-// seenKeys remembers the rows that are planned, so that each is read once.
+// seenKeys records the rows that are planned, so that each is read once.
 type seenKeys struct {
 	bought, held, progress, claims, past, everything set[rowKey]
 	memberships, codes, opened                       set[rowKey]
@@ -121,7 +121,7 @@ type seenKeys struct {
 	tallies                                          set[string]
 }
 
-// own adds what is asked of one customer besides lots.
+// own adds what is needed of one customer besides lots.
 func (q *loadPlan) own(n *loyalty.CustomerNeeds, w lookup, p customerKey, seen *seenKeys) {
 	for _, tx := range n.Transactions {
 		if a := (rowKey{customerKey: p, tx: tx}); n.Lots == loyalty.UsedLots && seen.bought.add(a) {
@@ -195,7 +195,7 @@ func (q *loadPlan) shared(n *loyalty.CustomerNeeds, seen *seenKeys) {
 	}
 }
 
-// lots asks for the lots of each customer in the widest scope that was named.
+// lots asks for the lots of each customer in the widest scope that any need names.
 func (q *loadPlan) lots(scopes map[customerKey]loyalty.LotScope) {
 	for w := range lookups {
 		for _, a := range q.customers[w] {
@@ -218,8 +218,7 @@ func scopeOf(n *loyalty.CustomerNeeds) loyalty.LotScope {
 	return n.Lots
 }
 
-// customerKeyOf says which customer needs are about; named is false where they are
-// about none.
+// customerKeyOf returns the customer whom needs are about; named is false if they are about none.
 func customerKeyOf(n *loyalty.CustomerNeeds) (w lookup, p customerKey, named bool) {
 	switch {
 	case n.ID != (loyalty.ID{}):
@@ -230,8 +229,7 @@ func customerKeyOf(n *loyalty.CustomerNeeds) (w lookup, p customerKey, named boo
 	return byName, customerKey{Name: n.Ref}, n.Ref != loyalty.Name{}
 }
 
-// due lists the customers that must be settled first, with the calls that fetch
-// what that needs.
+// due lists the customers who must be settled first, with the calls that fetch what that needs.
 func (l *loader) due() []calls {
 	var lots, all []rowKey
 	for id, c := range l.out.Customers {
@@ -249,8 +247,8 @@ func (l *loader) due() []calls {
 	return l.progress(list, selectDueProgress, all)
 }
 
-// owners adds those who were merged into the customers, where they are known. Otherwise the
-// statements find them.
+// owners adds the customers who were merged into the wanted ones, if they are known. Otherwise the statements find
+// them.
 func (l *loader) owners(wanted []rowKey) []rowKey {
 	if l.sources == nil {
 		return wanted

@@ -8,16 +8,15 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// The calls of a load for what the programme keeps of customers besides points
-// and purchases, and for what customers share.
+// The calls of a load for the progress of customers and for the rows that customers share.
 
-// poolKey is a pool, and how many of its codes that no customer holds are wanted.
+// poolKey is a pool, and how many of its free codes are wanted.
 type poolKey struct {
 	pool string
 	n    int
 }
 
-// pool adds to what is asked of a pool.
+// pool adds to the number of codes wanted from a pool.
 func (q *loadPlan) pool(name string, n int) {
 	if i := slices.IndexFunc(q.pools, func(p poolKey) bool { return p.pool == name }); i >= 0 {
 		q.pools[i].n += n
@@ -26,7 +25,7 @@ func (q *loadPlan) pool(name string, n int) {
 	q.pools = append(q.pools, poolKey{name, n})
 }
 
-// sortPools puts pools in the order in which all batches lock them.
+// sortPools sorts pools in the order in which all batches lock them, so that two batches cannot wait for each other.
 func (q *loadPlan) sortPools() {
 	slices.SortFunc(q.pools, func(a, b poolKey) int { return cmp.Compare(a.pool, b.pool) })
 }
@@ -89,8 +88,8 @@ func (l *loader) codes(list []calls, s *statement[rowKey], wanted []rowKey) []ca
 	})
 }
 
-// journal reads what events did to the score and to purchases. Those of merged
-// customers count for their purchases only: the score came over with the merge.
+// journal reads what events did to the score and to purchases. Those of merged customers count for their purchases
+// only, because the merge itself carried over the score.
 func (l *loader) journal(list []calls, s *statement[rowKey], wanted []rowKey) []calls {
 	if len(wanted) == 0 {
 		return list
@@ -121,7 +120,7 @@ func (l *loader) journal(list []calls, s *statement[rowKey], wanted []rowKey) []
 	})
 }
 
-// sharePast hands over the past, the oldest entry first, each once.
+// sharePast passes on the past, oldest entry first, each once.
 func (l *loader) sharePast() {
 	for id, rows := range l.past {
 		loading := l.out.Customers[id]
@@ -135,7 +134,7 @@ func (l *loader) sharePast() {
 	}
 }
 
-// everything reads what a merge moves besides what has questions of its own.
+// everything reads what a merge moves, apart from what has statements of its own.
 func (l *loader) everything(list []calls, w lookup, wanted []rowKey) []calls {
 	if len(wanted) == 0 {
 		return list
@@ -156,7 +155,7 @@ func (l *loader) everything(list []calls, w lookup, wanted []rowKey) []calls {
 	})
 }
 
-// shared reads what belongs to no customer: coupons, pools, counts.
+// shared reads rows that belong to no customer: coupons, pools, counts.
 func (l *loader) shared(list []calls, q *loadPlan) []calls {
 	if len(q.coupons) > 0 {
 		list = coupons(list, selectCoupons, q.coupons, func(c loyalty.Coupon) {

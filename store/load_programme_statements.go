@@ -20,7 +20,7 @@ var (
  JOIN coupons k ON k.id = n.owner`+holderOfCoupon, keyKind, keyValue).
 		onCitus(`SELECT `+couponTable.of("k")+` FROM v JOIN coupons k ON k.id = v.id`, keyID)
 
-	// SQLite, which runs once for each row of v, has no LATERAL.
+	// SQLite has no LATERAL, and needs none: it runs the statement once for each row of v.
 	selectFree = selects(`SELECT `+couponRead+` FROM v CROSS JOIN LATERAL (SELECT x.* FROM coupons x
  WHERE x.pool = v.pool AND x.state = 'created' ORDER BY x.id LIMIT v.n) k`+holderOfCoupon, poolFields...).onSQLite(`SELECT `+couponRead+` FROM (SELECT x.* FROM coupons x
  WHERE x.pool = (SELECT pool FROM v) AND x.state = 'created' ORDER BY x.id LIMIT (SELECT n FROM v)) k`+holderOfCoupon).
@@ -36,12 +36,11 @@ var (
 	}
 )
 
-// The statements of a load for one customer, one for each way of naming them.
+// The statements of a load for one customer, one for each way of naming customers.
 var selectProgress, selectAllProgress, selectClaims, selectCodes, selectPast, selectExpiredLots, selectAllReservations, selectPending, selectSources [lookups]*statement[rowKey]
 
 func init() {
-	// What an event did to the score is what its postings took from the account
-	// that issues points.
+	// What an event did to the score is what its postings took from the account that issues points.
 	past := `c.id, e.customer_id, e.id, e.at, e.transaction_id, e.effects,
  (SELECT -` + movedInto(points.Issued) + ` FROM postings p WHERE p.customer_id = e.customer_id AND p.event_id = e.id),
  CASE WHEN e.effects IS NOT NULL AND e.transaction_id IS NOT NULL THEN (SELECT $currency FROM names n JOIN transactions t
@@ -72,8 +71,8 @@ func init() {
 	}
 }
 
-// pastOnCitus reads the past of customers with the postings of each event. A purchase that went
-// to another customer has no currency here.
+// pastOnCitus reads the past of customers with the postings of each event. A purchase that went to another customer has
+// no currency here.
 var pastOnCitus = `SELECT v.holder, e.customer_id, e.id, e.at, e.transaction_id, e.effects, -` + movedInto(points.Issued) + `,
  max(CASE WHEN e.effects IS NOT NULL THEN CAST(t.detail AS json) #>> '{attributes,currency}' END)
  FROM v JOIN events e ON e.customer_id = v.id LEFT JOIN postings p ON p.customer_id = e.customer_id AND p.event_id = e.id

@@ -120,7 +120,7 @@ func (l *loader) names(list []calls, wanted []rowKey) []calls {
 	})
 }
 
-// version asks for the programme's version in force.
+// version asks for the version of the programme in force.
 func (l *loader) version(list []calls) []calls {
 	if !l.needs.Version {
 		return list
@@ -128,8 +128,7 @@ func (l *loader) version(list []calls) []calls {
 	return read(list, selectVersion, []int{1}, []any{(*number)(&l.out.Version)}, func() error { return nil })
 }
 
-// share hands purchases and reservations to those who asked for them, and says
-// what lots were read.
+// share passes purchases and reservations to the needs that asked for them, and records which lots were read.
 func (l *loader) share() {
 	for i := range l.needs.Customers {
 		n := &l.needs.Customers[i]
@@ -152,7 +151,7 @@ func (l *loader) share() {
 	l.sharePast()
 }
 
-// loading finds the customer that needs are about; nil: there is none.
+// loading returns the loaded customer whom needs are about; nil if there is none.
 func (l *loader) loading(n *loyalty.CustomerNeeds) *loyalty.Loading {
 	switch {
 	case n.ID != (loyalty.ID{}):

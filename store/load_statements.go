@@ -7,11 +7,11 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// answerLife is how long a stored answer is repeated (decisions 1, idempotency).
-// After it the row counts as absent, whether the clean-up has come or not.
+// answerLife is how long a stored answer is repeated (decisions 1, idempotency). After it the row counts as absent,
+// whether or not the clean-up has come.
 const answerLife = 24 * time.Hour
 
-// customerKey is a customer as needs name one: by one of the four.
+// customerKey is a customer as needs name them, by one of the four fields.
 type customerKey struct {
 	loyalty.Name
 	id    loyalty.ID
@@ -19,19 +19,19 @@ type customerKey struct {
 	match string // the e-mail of any live one
 }
 
-// rowKey is one row of a load: the customer, and where it matters the purchase or lot.
+// rowKey is one row of a load: the customer, and for some statements the purchase or lot.
 type rowKey struct {
 	customerKey
 	i    int // index in needs.Customers, for what the answer does not repeat
 	tx   string
 	lot  loyalty.ID
 	sort loyalty.ProgressKind
-	// holder has now what was the customer's, where that is known before.
+	// holder is the customer who has now what was the customer's, if known before.
 	holder loyalty.ID
 }
 
-// lookup is one of the four ways in which needs name a customer. A load runs a
-// statement for each way that occurs: nearly always one.
+// lookup is one of the four ways in which needs name a customer. A load runs a statement for each way that occurs,
+// which is nearly always one.
 type lookup int
 
 const (
@@ -78,15 +78,15 @@ var (
 	selectOwners = selects(`SELECT n.owner FROM v JOIN names n ON n.kind = v.kind AND n.value = v.value`, keyKind, keyValue)
 	selectNames  = selects(`SELECT `+nameTable.of("n")+` FROM v JOIN names n ON n.kind = v.kind AND n.value = v.value`, keyKind, keyValue)
 
-	// A purchase is found through its claimed name: it may be another customer's. The
-	// kind travels with each row although it is always the same: as a constant it
-	// let PostgreSQL walk all names of the kind and look each up in v.
+	// A purchase is found through its claimed name, because it may be another customer's. The kind is sent with each
+	// row although it is always the same: with a constant, PostgreSQL walked all names of the kind and looked each up
+	// in v.
 	selectTransactions = selects(`SELECT COALESCE(h.merged_into, n.owner), `+purchaseTable.of("t", "customer_id", "n.owner", "transaction_id", "n.value")+` FROM v
  JOIN names n ON n.kind = v.kind AND n.value = v.value LEFT JOIN customers h ON h.id = n.owner
  LEFT JOIN transactions t ON t.customer_id = n.owner AND t.transaction_id = n.value`, keyKind, keyValue).
 		onCitus(`SELECT COALESCE(c.merged_into, c.id), `+purchaseTable.of("t", "customer_id", "c.id", "transaction_id", "v.tx")+` FROM v
  JOIN customers c ON c.id = v.id LEFT JOIN transactions t ON t.customer_id = c.id AND t.transaction_id = v.tx`, keyID, keyTx)
-	// What was bought before a merge is due with who has it now.
+	// What was bought before a merge falls due for the customer who has it now.
 	selectDueTransactions = selects(withMerged(` FROM v JOIN customers c ON c.id = v.id`, holderOf+`, `+purchaseTable.of("t"),
 		`transactions t ON t.customer_id = $owner AND t.state = 'pending' AND t.auto_accept IS NOT NULL`), keyID).
 		onCitus(`SELECT `+holderOf+`, `+purchaseTable.of("t")+` FROM v JOIN customers c ON c.id = v.id
@@ -101,11 +101,11 @@ var (
 		field[int]{"id", "integer", func(id *int) any { return number(*id) }})
 )
 
-// holderOf is who has now what was this customer's.
+// holderOf is the customer who has now what was this customer's.
 const holderOf = `COALESCE(c.merged_into, c.id)`
 
-// withMerged reads rows of the customers found as c and of those merged into
-// them: what was theirs before a merge is with who has it now.
+// withMerged reads rows of the customers found as c and of those merged into them, because what was theirs before a
+// merge belongs to the target now.
 func withMerged(from, columns, rows string) string {
 	of := func(owner string) string { return strings.ReplaceAll(rows, "$owner", owner) }
 	return `SELECT ` + columns + from + ` JOIN ` + of("c.id") +

@@ -13,8 +13,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// exchange bounds one round trip, so that no caller waits for a network that
-// swallows packets.
+// exchange limits one round trip, so that no caller waits for a network that swallows packets.
 const exchange = 10 * time.Second
 
 // within takes two round trips: one batch of reads, one batch of writes whose
@@ -23,7 +22,7 @@ func (e *postgresEngine) within(ctx context.Context, needs loyalty.Needs, work w
 	return e.attempt(ctx, needs, work, e.load, e.write)
 }
 
-// attempt is within for a way to load and one to write.
+// attempt is within with a given way to load and to write.
 func (e *postgresEngine) attempt(ctx context.Context, needs loyalty.Needs, work work,
 	load func(context.Context, *pgxpool.Conn, *loader) error, write func(context.Context, *pgxpool.Conn, []calls, *loyalty.Writes) error,
 ) error {
@@ -52,8 +51,8 @@ func (e *postgresEngine) attempt(ctx context.Context, needs loyalty.Needs, work 
 	return write(context.WithoutCancel(ctx), c, list, w)
 }
 
-// load reads what is needed. Several reads share one snapshot, so that even a
-// refusal, which no guard checks, rests on figures and lots of one instant.
+// load reads what is needed. Several reads share one snapshot, so that even a refusal, which no guard checks, is based
+// on figures and lots of one instant.
 func (e *postgresEngine) load(ctx context.Context, c *pgxpool.Conn, l *loader) error {
 	exchange := snapshot
 	switch {
@@ -75,7 +74,7 @@ func (e *postgresEngine) load(ctx context.Context, c *pgxpool.Conn, l *loader) e
 	return exchange(ctx, c, l.due())
 }
 
-// inside reads in the transaction that is under way.
+// inside reads in the transaction under way.
 func inside(ctx context.Context, c *pgxpool.Conn, list []calls) error {
 	return send(ctx, c, list, "", "")
 }
@@ -87,8 +86,8 @@ func snapshot(ctx context.Context, c *pgxpool.Conn, list []calls) error {
 	return send(ctx, c, list, snapshotBegin, "COMMIT")
 }
 
-// send makes one round trip of the calls, between two other commands if given.
-// Without BEGIN PostgreSQL treats what is sent at once as one transaction.
+// send makes one round trip of the calls, between two other commands if given. Without BEGIN, PostgreSQL treats what is
+// sent at once as one transaction.
 func send(ctx context.Context, c *pgxpool.Conn, list []calls, before, after string) error {
 	if len(list) == 0 {
 		return nil
@@ -96,7 +95,7 @@ func send(ctx context.Context, c *pgxpool.Conn, list []calls, before, after stri
 	return exchangeBatch(ctx, c, queued(list, before, after, calls.queue))
 }
 
-// queued is what one round trip sends, each of the calls put into it by queue.
+// queued is what one round trip sends; queue puts each call into it.
 func queued(list []calls, before, after string, queue func(calls, *pgx.Batch)) *pgx.Batch {
 	b := &pgx.Batch{QueuedQueries: make([]*pgx.QueuedQuery, 0, len(list)+2)}
 	if before != "" {
@@ -117,12 +116,12 @@ func exchangeBatch(ctx context.Context, c *pgxpool.Conn, b *pgx.Batch) error {
 	return c.SendBatch(ctx, b).Close()
 }
 
-// numbering uses a connection of the batches: its statements go by keys too.
+// numbering uses a connection of the batches, because its statements find rows by keys, as those of batches do.
 func (e *postgresEngine) numbering(ctx context.Context, body func(step) error) error {
 	return e.steps(ctx, body, send)
 }
 
-// steps is one transaction whose steps each see what others committed before.
+// steps runs one transaction whose steps each see what others committed before.
 func (e *postgresEngine) steps(ctx context.Context, body func(step) error,
 	send func(ctx context.Context, c *pgxpool.Conn, list []calls, before, after string) error,
 ) error {
@@ -156,8 +155,8 @@ func (e *postgresEngine) rollback(c *pgxpool.Conn) {
 	_, _ = c.Exec(ctx, "ROLLBACK") // where it fails, Release closes the connection
 }
 
-// write sends everything at once. What the server refuses was not written; what
-// the network loses is looked for.
+// write sends everything at once. What the server refuses was not written; if the network loses the answer, the outcome
+// is looked for.
 func (e *postgresEngine) write(ctx context.Context, c *pgxpool.Conn, list []calls, w *loyalty.Writes) error {
 	if len(list) == 0 {
 		e.rollback(c)
@@ -176,8 +175,8 @@ func (e *postgresEngine) write(ctx context.Context, c *pgxpool.Conn, list []call
 	return e.outcome(session(c.Conn()), w, err, e.ask)
 }
 
-// commit sends the calls as one transaction and counts those that were answered:
-// as long as one is missing, the commit has not begun.
+// commit sends the calls as one transaction and counts those that were answered: as long as one is missing, the commit
+// has not begun.
 func commit(ctx context.Context, c *pgxpool.Conn, list []calls) (done int, err error) {
 	b := &pgx.Batch{QueuedQueries: make([]*pgx.QueuedQuery, 0, len(list)+1)}
 	answered := func(r pgx.BatchResults) error {
@@ -198,9 +197,8 @@ func commit(ctx context.Context, c *pgxpool.Conn, list []calls) (done int, err e
 	return done, err
 }
 
-// direct marks a connection to the server itself: the session that it was told of is
-// the server's. A pooler tells one that it made up, and the server's own may do the
-// work of others when this one's is done.
+// direct marks a connection to the server itself, whose reported session is the server's own. A pooler reports one that
+// it made up, and may give the server's session to other clients once this one is done.
 const direct = "direct"
 
 func noteSession(ctx context.Context, c *pgx.Conn) error {
@@ -210,7 +208,7 @@ func noteSession(ctx context.Context, c *pgx.Conn) error {
 	return err
 }
 
-// session is the server's session of a connection, 0 behind a pooler.
+// session returns the server's session of a connection; 0 behind a pooler.
 func session(c *pgx.Conn) uint32 {
 	if known, _ := c.PgConn().CustomData()[direct].(bool); known {
 		return c.PgConn().PID()
@@ -218,9 +216,8 @@ func session(c *pgx.Conn) uint32 {
 	return 0
 }
 
-// outcome finds out on a new connection what became of a commit whose answer was
-// lost. As long as the old session lives it may still commit: it is waited for. Behind
-// a pooler it cannot be told when it is gone, so there only a batch that is found is
+// outcome finds out on a new connection what became of a commit whose answer was lost. While the old session lives it
+// may still commit, so its end is waited for. Behind a pooler that end cannot be seen, so only a batch that is found is
 // certain.
 func (e *postgresEngine) outcome(pid uint32, w *loyalty.Writes, broken error,
 	ask func(ctx context.Context, pid uint32, w *loyalty.Writes) (written, gone bool, err error),
@@ -243,8 +240,8 @@ func (e *postgresEngine) outcome(pid uint32, w *loyalty.Writes, broken error,
 	}
 }
 
-// ask looks for the batch, and whether its session has ended. The session is
-// asked for first: if it was gone then, what is not there will never be.
+// ask looks for the batch, and whether its session has ended. The session is asked for first: if it was gone by then, a
+// batch that is not found will never be written.
 func (e *postgresEngine) ask(ctx context.Context, pid uint32, w *loyalty.Writes) (written, gone bool, err error) {
 	question, args := e.trace(w)
 	if question == "" {
@@ -267,8 +264,8 @@ func (e *postgresEngine) ask(ctx context.Context, pid uint32, w *loyalty.Writes)
 
 var errUntraced = errors.New("the batch left nothing to look for")
 
-// trace is the question whether a batch was written. It was written whole or not
-// at all, so one row tells.
+// trace is the query that tells whether a batch was written. A batch is written whole or not at all, so one row is
+// enough.
 func (e *postgresEngine) trace(w *loyalty.Writes) (question string, args []any) {
 	if len(w.Events) > 0 {
 		first := &w.Events[0]

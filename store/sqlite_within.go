@@ -10,10 +10,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// within runs the whole batch in one immediate transaction on the only writing
-// connection: nothing else is written meanwhile, so the first attempt is as safe
-// as a locked one. A batch that takes long to decide is decided before it, and so is one
-// that was found to read much.
+// within runs the whole batch in one immediate transaction on the only writing connection: nothing else is written
+// meanwhile, so the first attempt is as safe as a locked one. A batch that takes long to decide, or was found to read
+// much, is decided before it.
 func (e *sqliteEngine) within(ctx context.Context, needs loyalty.Needs, work work) error {
 	switch {
 	case needs.Reading:
@@ -28,9 +27,9 @@ func (e *sqliteEngine) within(ctx context.Context, needs loyalty.Needs, work wor
 	return err
 }
 
-// apart decides on a snapshot and takes the writer only for what is to be written.
-// The statements compare with the rows as they were loaded, as on PostgreSQL, and are
-// made ready before: whoever waits for the writer waits for the database alone.
+// apart decides on a snapshot and takes the writer only for the writes. The statements compare with the rows as they
+// were loaded, as on PostgreSQL, and are prepared before, so that those who wait for the writer wait for the database
+// alone.
 func (e *sqliteEngine) apart(ctx context.Context, needs loyalty.Needs, work work) error {
 	var w *loyalty.Writes
 	err := e.reading(ctx, needs, func(l *loyalty.Loaded) (_ *loyalty.Writes, err error) {
@@ -92,8 +91,8 @@ func (e *sqliteEngine) numbering(ctx context.Context, body func(step) error) err
 	})
 }
 
-// below gives the statements prepared on the connection; database/sql opens
-// another one when it thinks that the old is broken.
+// below returns the connection's prepared statements; database/sql opens another connection when it considers the old
+// one broken.
 func (e *sqliteEngine) below(c driver.Conn) *sqliteConn {
 	if e.conn == nil || e.conn.driver != c {
 		e.conn = &sqliteConn{driver: c, prepared: map[string]driver.Stmt{}}
@@ -101,8 +100,8 @@ func (e *sqliteEngine) below(c driver.Conn) *sqliteConn {
 	return e.conn
 }
 
-// reading loads on a connection that cannot write, from one snapshot, so that
-// neither waits for the writer nor holds it up.
+// reading loads on a connection that cannot write, from one snapshot, so that reads neither wait for the writer nor
+// block it.
 func (e *sqliteEngine) reading(ctx context.Context, needs loyalty.Needs, work work) error {
 	c, err := e.readers.Conn(ctx)
 	if err != nil {
@@ -193,12 +192,12 @@ func (c *sqliteConn) runAll(list []calls) error {
 	return nil
 }
 
-// rollback ends the transaction. SQLite has already ended it after some faults,
-// such as a full disk, and then refuses; that is no news.
+// rollback ends the transaction. SQLite has already ended it after some faults, such as a full disk, and then refuses,
+// which does not matter.
 func (c *sqliteConn) rollback() { _ = c.exec("ROLLBACK") }
 
-// checkpoint moves the log into the file and empties it, so that destroyed keys
-// are in neither. A reader can hold it up; then it is tried again (owedEvery).
+// checkpoint moves the log into the file and empties it, so that destroyed keys are in neither. A reader can prevent
+// it; then it is tried again (owedEvery).
 func (c *sqliteConn) checkpoint() bool {
 	busy := number(1)
 	var ignored number
@@ -209,7 +208,7 @@ func (c *sqliteConn) checkpoint() bool {
 	return err == nil && busy == 0
 }
 
-// one reads one row of a text without arguments.
+// one runs a statement without arguments and reads its one row.
 func (c *sqliteConn) one(text string, into []any) error {
 	s, err := c.statement(text)
 	if err != nil {

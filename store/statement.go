@@ -10,8 +10,8 @@ import (
 	"gorm.io/gorm"
 )
 
-// field is one column of the rows that a statement takes. get gives a value of
-// values.go, preferably a pointer into the row, which costs no memory.
+// field is one column of the rows that a statement takes. get returns a value of values.go, preferably a pointer into
+// the row, which costs no memory.
 type field[T any] struct {
 	name, pg string // the column and its PostgreSQL type
 	get      func(*T) any
@@ -44,10 +44,9 @@ func selects[T any](body string, fields ...field[T]) *statement[T] {
 // inserts makes a statement that must write every row or fail by itself.
 func inserts[T any](body string, fields ...field[T]) *statement[T] { return selects(body, fields...) }
 
-// insertsInto inserts the fields as they are. SQLite is told that each execution has one
-// row: where it expects several it copies every page that it is about to change, to undo
-// the first rows where a later one fails. Many rows go several at a time, and are not to be
-// undone by themselves (OR FAIL): whoever runs a write ends its transaction when it fails.
+// insertsInto inserts the fields unchanged. Each execution on SQLite has one row: with several it would copy every page
+// that it is about to change, to undo the first rows if a later one fails. Where many rows do go together they are not
+// undone one by one (OR FAIL), because whoever runs a write ends its transaction when it fails.
 func insertsInto[T any](table string, fields ...field[T]) *statement[T] {
 	into := "INTO " + table + " (" + fieldNames(fields) + ") "
 	row := "(" + strings.Repeat("?, ", len(fields)-1) + "?)"
@@ -58,8 +57,8 @@ func insertsInto[T any](table string, fields ...field[T]) *statement[T] {
 	return s
 }
 
-// sharing is many for rows that have some values in common, which are bound once: the lines of
-// a purchase differ in three of twelve.
+// sharing is many for rows that have some values in common, which are bound once: the lines of a purchase differ in
+// three of twelve columns.
 func (s *statement[T]) sharing(common []bool) string {
 	first := "(" + strings.Repeat("?, ", len(common)-1) + "?)"
 	other := "("
@@ -74,12 +73,11 @@ func (s *statement[T]) sharing(common []bool) string {
 	return s.several + first + strings.Repeat(", "+other+")", manyRows-1)
 }
 
-// manyRows is how many rows an execution of statement.many has.
+// manyRows is the number of rows in an execution of statement.many.
 const manyRows = 16
 
-// guards makes a statement that must find a row for each row of v: another
-// count means that another batch was faster. PostgreSQL counts inside the database,
-// so that the next statements and COMMIT need not wait for the answer.
+// guards makes a statement that must find a row for each row of v: any other count means that another batch was faster.
+// PostgreSQL counts inside the database, so that the next statements and COMMIT need not wait for the answer.
 func guards[T any](body string, fields ...field[T]) *statement[T] {
 	count := "$" + strconv.Itoa(len(fields)+1)
 	return &statement[T]{
@@ -89,8 +87,7 @@ func guards[T any](body string, fields ...field[T]) *statement[T] {
 	}
 }
 
-// onSQLite gives a statement another body there, for what only one of the two
-// databases can say.
+// onSQLite sets another body for SQLite, for what only one of the two databases can express.
 func (s *statement[T]) onSQLite(body string) *statement[T] {
 	s.sqlite = withValues(s.fields) + body
 	return s
@@ -119,7 +116,7 @@ func fieldNames[T any](fields []field[T]) string {
 	return strings.Join(list, ", ")
 }
 
-// array is one field of all rows, in the form in which pgx sends an array.
+// array is one field of all rows, in the form that pgx sends as an array.
 type array[T any] struct {
 	rows []T
 	get  func(*T) any
@@ -142,7 +139,7 @@ type call[T any] struct {
 	common []bool         // which of them are the same in all rows, where these are many
 }
 
-// calls is what the two databases execute.
+// calls is what both databases execute.
 type calls interface {
 	queue(b *pgx.Batch)
 	spreadOut(b *pgx.Batch)
@@ -150,7 +147,7 @@ type calls interface {
 	ready() error // makes what run binds, so that it takes no time then
 }
 
-// write is a call without an answer; nil where there are no rows.
+// write adds a call without an answer, or nothing if there are no rows.
 func write[T any](list []calls, s *statement[T], rows []T) []calls {
 	if len(rows) == 0 {
 		return list
@@ -158,7 +155,7 @@ func write[T any](list []calls, s *statement[T], rows []T) []calls {
 	return append(list, &call[T]{statement: s, rows: rows})
 }
 
-// read is a call with an answer; the rows are not empty.
+// read adds a call with an answer; the rows must not be empty.
 func read[T any](list []calls, s *statement[T], rows []T, into []any, each func() error) []calls {
 	return append(list, &call[T]{statement: s, rows: rows, into: into, each: each})
 }
@@ -187,7 +184,7 @@ func (s *statement[T]) in(db *gorm.DB, rows []T) error {
 	return nil
 }
 
-// arraysOf gives the fields of all rows as arrays; there is room for one argument more.
+// arraysOf returns the fields of all rows as arrays, with capacity for one more argument.
 func arraysOf[T any](fields []field[T], rows []T) []any {
 	arrays := make([]array[T], len(fields))
 	args := make([]any, len(fields), len(fields)+1)
@@ -207,7 +204,7 @@ func (c *call[T]) queue(b *pgx.Batch) {
 	c.answered(b.Queue(c.postgres, args...))
 }
 
-// answered has the rows of the answer read.
+// answered registers how the rows of the answer are read.
 func (c *call[T]) answered(q *pgx.QueuedQuery) {
 	if c.each == nil {
 		return

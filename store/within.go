@@ -9,18 +9,15 @@ import (
 // work is the part of a batch that needs no database.
 type work = func(*loyalty.Loaded) (*loyalty.Writes, error)
 
-// batchStore is the one transaction of the engine.
+// batchStore runs the one transaction of the engine.
 type batchStore struct{ *database }
 
-// Within is one attempt of a batch: it loads, calls work once, and writes and
-// commits what work answers. An error of work rolls back and is returned as it
-// is. Other errors wrap loyalty.ErrBatchConflict,
-// loyalty.ErrDatabaseAway or loyalty.ErrOutcomeUnknown, are ctx's, or are faults;
-// except for ErrOutcomeUnknown nothing was written. A damaged database is
-// loyalty.ErrDamaged to whoever writes.
+// Within is one attempt at a batch: it loads, calls work once, and writes and commits what work returns. An error of
+// work rolls back and is returned unchanged. Other errors wrap loyalty.ErrBatchConflict, loyalty.ErrDatabaseAway or
+// loyalty.ErrOutcomeUnknown, are ctx's, or are faults; unless it is ErrOutcomeUnknown, nothing was written. A damaged
+// database is reported as loyalty.ErrDamaged to every writer.
 //
-// Once the write has begun, ctx no longer ends it: the answer is never in doubt
-// because a caller went away.
+// Once the write has begun, ctx no longer ends it, so that the outcome is never in doubt because a caller went away.
 func (s batchStore) Within(ctx context.Context, needs loyalty.Needs, work func(*loyalty.Loaded) (*loyalty.Writes, error)) error {
 	if s.broken() && !needs.Reading {
 		return loyalty.ErrDamaged
@@ -37,7 +34,7 @@ func (s batchStore) Within(ctx context.Context, needs loyalty.Needs, work func(*
 	return err
 }
 
-// observed is work that tells when it has decided to write something.
+// observed wraps work so that the engine is told once it has decided to write something.
 func (s batchStore) observed(work work) work {
 	if s.at == nil {
 		return work

@@ -7,9 +7,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// writeCalls lists the statements of a write, in the order in which every batch
-// takes its locks: balances, coupons and counts, customers, names, purchases, each
-// sorted; then what only this batch can know of.
+// writeCalls lists the statements of a write, in the order in which every batch takes its locks: balances, coupons and
+// counts, customers, names, purchases, each sorted; then the rows that only this batch can know of.
 func writeCalls(w *loyalty.Writes, key sealer) ([]calls, error) {
 	if w == nil {
 		return nil, nil
@@ -71,8 +70,7 @@ func byValue(a, b loyalty.Claim) int {
 	return strings.Compare(a.Value, b.Value)
 }
 
-// sorted gives the rows in order, in a copy where they are not: the caller's
-// list stays as it was.
+// sorted returns the rows in order, in a copy if they were not: the caller's list stays unchanged.
 func sorted[T any](rows []T, order func(a, b T) int) []T {
 	if slices.IsSortedFunc(rows, order) {
 		return rows
@@ -82,7 +80,7 @@ func sorted[T any](rows []T, order func(a, b T) int) []T {
 	return rows
 }
 
-// changed gives the rows that pass.
+// changed returns the rows that pass.
 func changed[T any](rows []T, pass func(*T) bool) []T {
 	var some []T
 	for i := range rows {
@@ -95,7 +93,7 @@ func changed[T any](rows []T, pass func(*T) bool) []T {
 
 func held(r *loyalty.Changed[loyalty.Reservation]) bool { return len(r.After.Hold) > 0 }
 
-// newKeys seals the keys of customers that have none in the database yet.
+// newKeys seals the keys of customers who have none in the database yet.
 func newKeys(w *loyalty.Writes, key sealer) []customerKeyRow {
 	var keys []customerKeyRow
 	add := func(c *loyalty.Customer) {

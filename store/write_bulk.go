@@ -7,9 +7,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// bulkCalls write who is on customer lists, and the items of bulk operations that a
-// batch has done. The operations' counts come last: whoever works on the same
-// operation waits for its row.
+// bulkCalls write the members of customer lists, and the items of bulk operations that a batch has done. The
+// operations' counts come last, because all batches of an operation wait for its row.
 func bulkCalls(list []calls, w *loyalty.Writes) []calls {
 	members := sorted(w.Members, byMember)
 	merged := changed(w.Customers, joins)
@@ -28,8 +27,7 @@ func byMember(a, b loyalty.Membership) int {
 	return cmp.Or(loyalty.CompareID(a.Customer, b.Customer), cmp.Compare(a.List, b.List))
 }
 
-// joins says that a customer became part of another one, or of another one than
-// before.
+// joins reports whether a customer became part of another one, or of another one than before.
 func joins(c *changedCustomer) bool {
 	return c.After.MergedInto != (loyalty.ID{}) && c.After.MergedInto != c.Before.MergedInto
 }
@@ -42,7 +40,7 @@ func forgotten(w *loyalty.Writes) []loyalty.Claim {
 	return changed(w.Freed, func(c *loyalty.Claim) bool { return slices.Contains(w.DestroyKeys, c.Owner) })
 }
 
-// bulkCount is how many items of one operation a batch has done.
+// bulkCount is the number of items of one operation that a batch has done.
 type bulkCount struct {
 	loyalty.BulkMark
 	done, errors int64
@@ -74,7 +72,7 @@ var (
 		{"target", "uuid", func(c *changedCustomer) any { return (*UUID)(&c.After.MergedInto) }},
 	}
 
-	// Who is on the list already stays on it, and who is not stays off: no guards.
+	// A member who is on the list already stays, and one who is not on it stays off: no guards.
 	insertMembers = inserts(`INSERT INTO list_members (customer_id, list_id) SELECT customer_id, list_id FROM v WHERE true ON CONFLICT DO NOTHING`, memberFields...)
 	deleteMembers = selects(`DELETE FROM list_members WHERE (customer_id, list_id) IN (SELECT customer_id, list_id FROM v)`, memberFields...)
 	copyMembers   = inserts(`INSERT INTO list_members (customer_id, list_id) SELECT v.target, m.list_id FROM v

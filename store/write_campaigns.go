@@ -6,8 +6,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// campaignSlots are the rows over which the figures of one campaign are spread: a
-// batch adds to one of them, so that batches at the same time seldom meet.
+// campaignSlots is over how many rows the figures of one campaign are spread: a batch adds to one of them, so that
+// concurrent batches seldom meet.
 const campaignSlots = 64
 
 // addedFigures is what a batch adds to a slot.
@@ -22,9 +22,9 @@ type mergedCustomers struct {
 	slot int64
 }
 
-// campaignCalls add to what campaigns did. Figures look at who was a customer
-// before, so that they come before the customers; and what was given comes before
-// merges: a source can get something in the batch that ends it, never after.
+// campaignCalls add to the figures of campaigns. They depend on who was a customer before, so they come before the
+// customers; and awards come before merges, because a source can receive something in the batch that merges it, but
+// never after.
 func campaignCalls(list []calls, w *loyalty.Writes) []calls {
 	if len(w.CampaignGifts)+len(w.CampaignMerges) == 0 {
 		return list
@@ -55,7 +55,7 @@ const (
 )
 
 var (
-	// A campaign that gave to both customers of a merge has one customer less.
+	// A campaign that gave to both customers of a merge has one customer fewer.
 	mergeFigures = selects(figuresInto+`SELECT s.campaign, v.slot, 0, -count(*), 0, 0, 0, 0, 0, 0, CAST(NULL AS bigint), CAST(NULL AS bigint)
  FROM v JOIN campaign_customers s ON s.customer_id = v.source
  JOIN campaign_customers t ON t.customer_id = v.target AND t.campaign = s.campaign

@@ -2,15 +2,15 @@ package store
 
 import "github.com/loyalty-platform/loyalty/server/loyalty"
 
-// couponEvent says that an event changed a coupon, so that the history of a coupon
-// is found without the streams of all who held it.
+// couponEvent records that an event changed a coupon, so that the history of a coupon is found without reading the
+// events of everyone who held it.
 type couponEvent struct {
 	coupon  loyalty.ID
 	version int64
 	event   *loyalty.Event
 }
 
-// couponEvents lists what the events of a batch changed.
+// couponEvents lists the coupons that the events of a batch changed.
 func couponEvents(w *loyalty.Writes) (list []couponEvent) {
 	for i := range w.Events {
 		e := &w.Events[i]
@@ -31,7 +31,7 @@ var insertCouponEvents = insertsInto("coupon_events",
 	field[couponEvent]{"event_id", "uuid", func(c *couponEvent) any { return (*UUID)(&c.of().ID) }},
 	field[couponEvent]{"recorded_at", "bigint", func(c *couponEvent) any { return (*Millis)(&c.of().RecordedAt) }})
 
-// of also answers for an empty row, of which only the types are asked.
+// of also works on an empty row, of which only the types are asked.
 func (c *couponEvent) of() *loyalty.Event {
 	if c.event == nil {
 		return &loyalty.Event{}

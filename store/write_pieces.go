@@ -6,10 +6,10 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// pieceWrites are the rows of lines that a batch adds, changes and deletes.
+// pieceWrites are the rows of purchase lines that a batch adds, changes and deletes.
 type pieceWrites struct{ added, changed, gone []purchasePiece }
 
-// piecesOf finds them: of a purchase that changed the rows that differ from what was loaded.
+// piecesOf returns them: of a purchase that changed, only the rows that differ from what was loaded.
 func piecesOf(w *loyalty.Writes) (p pieceWrites) {
 	for i := range w.NewTransactions {
 		p.compare(nil, &w.NewTransactions[i])
@@ -24,7 +24,7 @@ func piecesOf(w *loyalty.Writes) (p pieceWrites) {
 	return p
 }
 
-// compare adds what makes the rows of one purchase those of another; nil has none.
+// compare adds the changes that turn the rows of one version of a purchase into those of another; nil has none.
 func (p *pieceWrites) compare(before, after *loyalty.Transaction) {
 	had, has := 0, 0
 	if before != nil {
@@ -49,13 +49,12 @@ func pieceOf(t *loyalty.Transaction, n int) purchasePiece {
 	return purchasePiece{customer: t.Customer, purchase: t.Name, number: n, lines: linesOf(t, n)}
 }
 
-// linesOf are the lines of a row.
+// linesOf returns the lines of a row.
 func linesOf(t *loyalty.Transaction, n int) []loyalty.Line {
 	all := t.Detail.Items
 	return all[min(n*pieceLines, len(all)):min((n+1)*pieceLines, len(all))]
 }
 
-// sameLines compares every field there is, so that none can be forgotten here and lost. Lines
-// that did not change share their maps and texts with those that were loaded, which are equal
-// at a glance.
+// sameLines compares every field there is, so that none can be forgotten here and lost. Lines that did not change share
+// their maps and texts with the loaded ones, which makes them quick to compare.
 func sameLines(a, b []loyalty.Line) bool { return reflect.DeepEqual(a, b) }

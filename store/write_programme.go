@@ -15,15 +15,15 @@ func byClaim(a, b changedClaim) int {
 	return cmp.Or(loyalty.CompareID(a.Before.Customer, b.Before.Customer), loyalty.CompareID(a.Before.ID, b.Before.ID))
 }
 
-// sharedCalls change what customers share. A batch that lost before locks the
-// same rows ahead of its load, hence these come right after the customers.
+// sharedCalls change rows that customers share. A batch that lost a conflict locks the same rows before it loads, so
+// these come right after the customers.
 func sharedCalls(list []calls, w *loyalty.Writes) []calls {
 	list = write(list, updateCoupons, sorted(w.Coupons, byCoupon))
 	list = write(list, updateTallies, sorted(w.Tallies, byTally))
 	return write(list, insertTallies, sorted(w.NewTallies, byKey))
 }
 
-// progressCalls change what the programme keeps of customers.
+// progressCalls change the progress of customers.
 func progressCalls(list []calls, w *loyalty.Writes) []calls {
 	gone := func(p *changedProgress) bool { return p.After.Data == nil }
 	list = write(list, updateProgress, changed(w.Progress, func(p *changedProgress) bool { return !gone(p) }))
