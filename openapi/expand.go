@@ -37,8 +37,9 @@ func (f Filter) describe() map[string]string {
 }
 
 // Expand writes a document anew with the parameters of its filters: those that have a
-// subject are defined for each operator of their kind, and each operation refers to its
-// own. It touches nothing else. It fails for an operation that the document does not have.
+// subject are defined for each operator of their kind that an operation takes, and each
+// operation refers to its own. It touches nothing else. It fails for an operation that the
+// document does not have.
 func (f Filters) Expand(document []byte) ([]byte, error) {
 	lines := strings.Split(string(document), "\n")
 	keys := make([]string, 0, len(f.Parameters))
@@ -48,7 +49,7 @@ func (f Filters) Expand(document []byte) ([]byte, error) {
 	slices.Sort(keys)
 	for _, key := range keys {
 		if f.Parameters[key].What != "" {
-			lines = define(lines, key, f.Parameters[key])
+			lines = define(lines, key, f.Parameters[key], f.taken(key))
 		}
 	}
 	defined := map[string]bool{}
@@ -72,6 +73,22 @@ func (f Filters) Expand(document []byte) ([]byte, error) {
 	return []byte(strings.Join(lines, "\n")), nil
 }
 
+// taken gives the operators of a filter that an operation takes.
+func (f Filters) taken(parameter string) map[string]bool {
+	taken := map[string]bool{}
+	for _, entries := range f.Operations {
+		for _, entry := range entries {
+			key, without := but(entry)
+			for _, operator := range operators {
+				if key == parameter && !slices.Contains(without, operator) {
+					taken[operator] = true
+				}
+			}
+		}
+	}
+	return taken
+}
+
 // withOperator is the name of a parameter for an operator.
 func withOperator(name, operator string) string {
 	if operator == "" {
@@ -81,8 +98,8 @@ func withOperator(name, operator string) string {
 }
 
 // define puts the definitions of a filter where they stand, or behind the last parameter.
-// Each takes two lines.
-func define(lines []string, key string, f Filter) []string {
+// Each takes two lines. One that no operation takes any more goes.
+func define(lines []string, key string, f Filter, taken map[string]bool) []string {
 	var block []string
 	at := -1
 	for _, operator := range operators {
@@ -94,7 +111,7 @@ func define(lines []string, key string, f Filter) []string {
 			}
 		}
 		sentence, known := f.describe()[operator]
-		if !known {
+		if !known || !taken[operator] {
 			continue
 		}
 		name, example := withOperator(f.Name, operator), f.Example

@@ -43,7 +43,7 @@ func TestExpand(t *testing.T) {
         - $ref: '#/components/parameters/height.lte'
       responses:
 `)
-	require.Equal(t, 9, strings.Count(text, "x-filter: true"))
+	require.Equal(t, 6, strings.Count(text, "x-filter: true"), "an operator that no operation takes is not defined")
 	again, err := f.Expand(once)
 	require.NoError(t, err)
 	require.Equal(t, text, string(again))

@@ -134,9 +134,12 @@ func (a *administrationAPI) ListDeliveries(ctx context.Context, in administratio
 	return out, nil
 }
 
-// numberIn reads the number of a delivery in a path, which the contract has checked.
+// numberIn reads the number of a delivery in a path; 0, which no delivery has: it is none.
 func numberIn(text string) int64 {
-	n, _ := strconv.ParseInt(text, 10, 64)
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || strconv.FormatInt(n, 10) != text {
+		return 0
+	}
 	return n
 }
 

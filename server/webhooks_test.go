@@ -66,7 +66,12 @@ func TestWebhookMessages(t *testing.T) {
 		require.Equal(t, first.Type, "event.point_add")
 		require.Equal(t, list[0]["event_id"], one["message"].(map[string]any)["id"])
 		require.Len(t, one["log"], 1)
-		require.Equal(t, 404, h.get("/admin/webhooks/"+id+"/deliveries/99").status)
+		for _, unknown := range []string{"99", "x", "0", "-1", "007", "9223372036854775808"} { // as with every other id in a path
+			require.Equal(t, 404, h.get("/admin/webhooks/"+id+"/deliveries/"+unknown).status, unknown)
+			require.Equal(t, 404, h.post("/admin/webhooks/"+id+"/deliveries/"+unknown+"/retry", `{}`).status, unknown)
+		}
+		xml := h.signed(h.key, h.request(http.MethodPost, "/admin/webhooks/"+id+"/deliveries/x/retry", `<a/>`, "Content-Type", "text/xml"))
+		require.Equal(t, 415, xml.status, "the body is looked at before what the path names")
 		require.Equal(t, 404, h.get("/admin/webhooks/nonsense").status)
 		types := h.get("/admin/webhook-types?limit=1000").body
 		require.Contains(t, types, `"event.tier_up"`)
