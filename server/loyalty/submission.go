@@ -40,6 +40,9 @@ type Submission struct {
 	// Aged says that the profile which it opens is as old as the event, as one that an
 	// import opens is.
 	Aged bool
+	// Chance is what its wheels and codes are drawn from; zero: the system's secure source. Only
+	// a demonstration brings its own.
+	Chance [32]byte
 	// Guest says that a checkout may be for an unknown customer.
 	Guest bool
 }

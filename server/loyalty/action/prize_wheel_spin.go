@@ -1,7 +1,6 @@
 package action
 
 import (
-	crypto "crypto/rand"
 	"encoding/json"
 	"math/rand/v2"
 	"time"
@@ -11,33 +10,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/game"
 )
 
-// prizeWheelSpinData are the attributes that the operation sends. chance decides
-// the spin. It is drawn once, when the spin arrives: a spin that is decided again,
-// because more had to be loaded or another writer was faster, must not get another
-// chance, or what is easier to give would come up more often than its weight says.
+// prizeWheelSpinData are the attributes that the operation sends.
 type prizeWheelSpinData struct {
-	Wheel  string
-	chance [32]byte
-}
-
-// UnmarshalJSON reads what was sent and draws the chance, from the system's
-// secure source.
-func (d *prizeWheelSpinData) UnmarshalJSON(raw []byte) error {
-	var sent struct {
-		Wheel string `json:"wheel"`
-	}
-	if err := json.Unmarshal(raw, &sent); err != nil {
-		return err
-	}
-	d.Wheel = sent.Wheel
-	_, err := crypto.Read(d.chance[:])
-	return err
-}
-
-// random gives the numbers of the spin, always the same ones: those of ChaCha8,
-// which cannot be told from chance without its key.
-func (d *prizeWheelSpinData) random() func(n int64) int64 {
-	return rand.New(rand.NewChaCha8(d.chance)).Int64N
+	Wheel string
 }
 
 // spinRecord are the attributes of prize_wheel_spin, and those of wheel_spin.
@@ -68,7 +43,7 @@ func applyPrizeWheelSpin(r *engine.Run, d prizeWheelSpinData) error {
 	if _, err := pay(r, w.Points); err != nil {
 		return err
 	}
-	if err := spin(r, w, d.random()); err != nil {
+	if err := spin(r, w, rand.New(engine.RandomFor(r, "wheel")).Int64N); err != nil {
 		return err
 	}
 	p.Spin(w, r.At, r.Programme.Location)

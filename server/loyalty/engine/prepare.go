@@ -20,7 +20,7 @@ func (e *Engine) Task(do func(*Run) error) *Ticket {
 // Prepare decodes a submission and passes it through the gates that depend on no customer. Its errors are kept in the
 // ticket, because a stored answer takes precedence over them.
 func (e *Engine) Prepare(s loyalty.Submission) *Ticket {
-	t := &Ticket{sub: s, programme: e.programmes.Programme()}
+	t := &Ticket{sub: s, programme: e.programmes.Programme(), seed: s.Chance}
 	t.version = t.programme.Version
 	if s.Refusal != nil {
 		t.err, t.version = s.Refusal.Err, s.Refusal.Version

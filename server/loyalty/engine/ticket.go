@@ -25,7 +25,7 @@ type Ticket struct {
 	preview     bool
 	movable     bool             // to the worker of heavy submissions, where it is found to be large
 	large       bool             // what it touches is (see findLarge)
-	seed        [32]byte         // of random codes, the same in every attempt; zero until one is drawn
+	seed        [32]byte         // of chance, the same in every attempt; zero until something is drawn
 	err         error            // refused before the transaction
 	off         error            // its module is off: refused where nothing is pending from before
 	item        loyalty.BulkKey  // of a bulk operation, that ends with it; zero: none

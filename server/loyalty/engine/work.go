@@ -2,6 +2,7 @@ package engine
 
 import (
 	crand "crypto/rand"
+	"crypto/sha256"
 	"math/rand/v2"
 	"slices"
 
@@ -85,12 +86,25 @@ func (n *Note[T]) Set(r *Run, v T) {
 func (r *Run) Random() *rand.ChaCha8 {
 	w := r.work
 	if w.drawn == nil {
-		if *w.seed == ([32]byte{}) {
-			*w.seed = NewSeed()
-		}
-		w.drawn = rand.NewChaCha8(*w.seed)
+		w.drawn = rand.NewChaCha8(w.chance())
 	}
 	return w.drawn
+}
+
+// RandomFor returns a source of chance of its own for one purpose, which is the same in every
+// attempt whatever else was drawn before: what another writer has done meanwhile must not
+// give a spin another chance, or what is easier to give would come up more often.
+func RandomFor(r *Run, purpose string) *rand.ChaCha8 {
+	seed := r.work.chance()
+	return rand.NewChaCha8(sha256.Sum256(append(seed[:], purpose...)))
+}
+
+// chance returns the submission's seed, which is drawn when it is first needed.
+func (w *work) chance() [32]byte {
+	if *w.seed == ([32]byte{}) {
+		*w.seed = NewSeed()
+	}
+	return *w.seed
 }
 
 // NewSeed returns a seed that cannot be guessed: wheels and coupon codes are worth money.

@@ -3,6 +3,7 @@
 package demo
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -20,6 +21,7 @@ const span = 395 * 24 * time.Hour
 // submissions before, nothing else.
 type Crowd struct {
 	dice     *rand.Rand
+	fate     *rand.Rand // what wheels and codes are drawn from
 	now      time.Time
 	products []Product
 	members  []*member // those who joined, in their order
@@ -72,7 +74,7 @@ type attributes = map[string]any
 
 // NewCrowd is a crowd of that size, of which none has joined yet.
 func NewCrowd(seed uint64, size int, now time.Time, products []Product) *Crowd {
-	return &Crowd{dice: rand.New(rand.NewPCG(seed, 1)), now: now, products: products, size: size}
+	return &Crowd{dice: rand.New(rand.NewPCG(seed, 1)), fate: rand.New(rand.NewPCG(seed, 3)), now: now, products: products, size: size}
 }
 
 // Begin says that the answers to everything drawn so far were learned.
@@ -128,7 +130,11 @@ func (c *Crowd) act(m *member, progress float64, action string, data attributes)
 func (c *Crowd) dated(m *member, at time.Time, action string, data attributes) Act {
 	data["effective_timestamp"] = at.UTC().Format(time.RFC3339)
 	raw, _ := json.Marshal(data) // texts, numbers and lists of them
-	return Act{Submission: loyalty.Submission{Customer: m.name, Action: action, Data: raw, Operation: operations[action]}, member: m}
+	s := loyalty.Submission{Customer: m.name, Action: action, Data: raw, Operation: operations[action]}
+	for i := 0; i < len(s.Chance); i += 8 { // the seed decides what wheels and codes bring, too
+		binary.LittleEndian.PutUint64(s.Chance[i:], c.fate.Uint64())
+	}
+	return Act{Submission: s, member: m}
 }
 
 // operations are the actions that only an operation of another API causes.

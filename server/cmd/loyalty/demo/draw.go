@@ -267,8 +267,7 @@ func (c *Crowd) Leave(n int) Act {
 	return c.act(m, 1, "opt_out", attributes{})
 }
 
-// Spin is the n-th spin of the wheel. Chance is the system's and not the seed's, so
-// spins come last: nothing depends on what they bring.
+// Spin is the n-th spin of the wheel. Spins come last: nothing depends on what they bring.
 func (c *Crowd) Spin(n, of int) Act {
 	turns := (of + len(c.members) - 1) / len(c.members)
 	m, turn := c.members[n%len(c.members)], n/len(c.members)
