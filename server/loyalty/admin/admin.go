@@ -1,6 +1,6 @@
-// Package admin is what changes the configuration: keys and their rights, modules, settings,
-// entities one by one and as a whole, codes of pools, and the directory by which every node
-// follows. Each change is one transaction with its line in the audit trail.
+// Package admin changes the configuration: keys and their rights, users, modules, settings, webhooks, entities one by
+// one and as a whole, and codes of pools. It also has the directory by which every node follows such changes. Each
+// change is one transaction with its line in the audit trail.
 package admin
 
 import (
@@ -19,8 +19,8 @@ import (
 // appear in the audit.
 const CommandLine = loyalty.CommandLine
 
-// Admin changes access keys, modules and settings. Every change is audited in
-// its own transaction, never with a secret, and seen by the Directory at once.
+// Admin changes access keys, modules and settings. Every change is audited in its own transaction, never with a secret,
+// and this node's Directory sees it at once.
 type Admin struct {
 	store     loyalty.AdminStore
 	registry  *programme.Registry
@@ -33,14 +33,14 @@ type Admin struct {
 	last     loyalty.ID // given: to audit entries and entities, so that those of one millisecond keep their order
 }
 
-// AdminOptions are what an Admin needs.
+// AdminOptions is what an Admin needs.
 type AdminOptions struct {
 	Store     loyalty.AdminStore
 	Registry  *programme.Registry
 	Directory *Directory       // refreshed after every change; nil: none runs in this process
 	APIs      []string         // the documents a key can be limited to
 	Clock     func() time.Time // nil: time.Now
-	// Verified hears the result of each verification of the ledger; nil: it is not told.
+	// Verified is called with the result of each verification of the ledger; may be nil.
 	Verified func(loyalty.LedgerVerification)
 }
 
@@ -52,33 +52,31 @@ func NewAdmin(o AdminOptions) *Admin {
 	return &Admin{store: o.Store, registry: o.Registry, directory: o.Directory, apis: o.APIs, clock: o.Clock, verified: o.Verified}
 }
 
-// Call says who asks for a change, and whether it may be repeated.
+// Call says who asks for a change, and under which key it may be repeated.
 type Call struct {
 	KeyID       string            // the access key that asked, a user's (loyalty.User.KeyID), or CommandLine
 	Idempotency *AdminIdempotency // nil: the caller sent no Idempotency-Key
 }
 
-// AdminIdempotency makes a change repeatable without a second effect.
+// AdminIdempotency lets a change be repeated without a second effect.
 type AdminIdempotency struct {
 	loyalty.AnswerKey
 	Hash [32]byte // of method, path and body
-	// Render makes the answer to store from what the change gives or how it
-	// fails. A key is handed to it without its secrets, so that a stored answer
-	// can never show one.
+	// Render makes the answer to store from the result of the change or its failure. It gets a key without its secrets,
+	// so that a stored answer can never show one.
 	Render func(result any, err error) (status int, body []byte)
 }
 
-// Done is what a change did.
+// Done is the outcome of a change.
 type Done[T any] struct {
 	Value T
-	// Replayed is the stored answer of an earlier call under the same
-	// idempotency key, successful or refused; then Value is not set.
+	// Replayed is the stored answer of an earlier call under the same idempotency key, whether successful or refused;
+	// Value is not set then.
 	Replayed *loyalty.Answer
 }
 
-// change is one administrative transaction: work decides and saves, and its
-// answer is stored with it. public gives the part of the result that may be
-// stored.
+// change is one administrative transaction: work decides and saves, and the answer is stored with it. public returns
+// the part of the result that may be stored.
 func change[T any](ctx context.Context, a *Admin, call Call, work func(*adminRun) (T, error), public func(T) any) (Done[T], error) {
 	var done Done[T]
 	err := within(ctx, a.store, func(tx loyalty.AdminTx) error {
@@ -107,7 +105,7 @@ func change[T any](ctx context.Context, a *Admin, call Call, work func(*adminRun
 		return Done[T]{Replayed: replayed}, err
 	}
 	if done.Replayed == nil && a.directory != nil {
-		// The change is committed; when it cannot be read back now, Watch will.
+		// The change is committed; if it cannot be read back now, Watch will read it.
 		if err := a.directory.Refresh(ctx); err != nil {
 			a.directory.report(err)
 		}
@@ -115,8 +113,8 @@ func change[T any](ctx context.Context, a *Admin, call Call, work func(*adminRun
 	return done, nil
 }
 
-// within is one transaction, and a second one where an event took the idempotency key
-// between the look for its answer and the commit: then the second look finds it.
+// within is one transaction, and a second one if an event took the idempotency key between the look for a stored answer
+// and the commit: the second one finds that answer.
 func within(ctx context.Context, store loyalty.AdminStore, work func(loyalty.AdminTx) error) error {
 	err := store.Change(ctx, work)
 	if errors.Is(err, loyalty.ErrBatchConflict) {
@@ -125,8 +123,8 @@ func within(ctx context.Context, store loyalty.AdminStore, work func(loyalty.Adm
 	return err
 }
 
-// refused stores the answer of a refusal, whose transaction was rolled back, in
-// one of its own. Only what a repetition would meet again is stored.
+// refused stores the answer of a refusal, whose own transaction was rolled back, in another one. It stores only
+// refusals that a repetition would meet again.
 func (a *Admin) refused(ctx context.Context, call Call, cause error) (*loyalty.Answer, error) {
 	if call.Idempotency == nil || errors.Is(cause, loyalty.ErrKeyReused) || !loyalty.WorthStoring(cause) {
 		return nil, cause
@@ -152,9 +150,8 @@ func (a *Admin) refused(ctx context.Context, call Call, cause error) (*loyalty.A
 	return nil, cause
 }
 
-// followed says whether this node knows the configuration in force: what a request
-// was held against before the change began may have been the one before, and then the
-// refusal is not kept.
+// followed reports whether this node has the configuration in force. A request that was checked against the previous
+// one may have been refused wrongly, and its refusal is not stored.
 func (a *Admin) followed(tx loyalty.AdminTx) (bool, error) {
 	if a.directory == nil {
 		return true, nil
@@ -165,12 +162,12 @@ func (a *Admin) followed(tx loyalty.AdminTx) (bool, error) {
 
 func (a *Admin) now() time.Time { return a.clock().UTC().Truncate(time.Millisecond) }
 
-// AuditLog lists changes, the newest first.
+// AuditLog lists changes, newest first.
 func (a *Admin) AuditLog(ctx context.Context, q loyalty.AuditQuery) ([]loyalty.AuditEntry, error) {
 	return a.store.AuditLog(ctx, q)
 }
 
-// Exported is what the audit has of an export that names people.
+// Exported is what the audit trail records of an export that names people.
 type Exported struct {
 	From   time.Time `json:"from,omitzero"`
 	To     time.Time `json:"to,omitzero"`
@@ -178,8 +175,8 @@ type Exported struct {
 	Format string    `json:"format"`
 }
 
-// NoteExport writes into the audit that a caller exports a table with personal data. It is
-// written before the first row is read: without it there is no export.
+// NoteExport records in the audit trail that a caller exports a table with personal data. It does so before the first
+// row is read: if it fails, there is no export.
 func (a *Admin) NoteExport(ctx context.Context, call Call, table string, e Exported) error {
 	_, err := change(ctx, a, call, func(r *adminRun) (struct{}, error) {
 		return struct{}{}, r.audit("export.personal", table, nil, e)
@@ -187,15 +184,15 @@ func (a *Admin) NoteExport(ctx context.Context, call Call, table string, e Expor
 	return err
 }
 
-// Seen is how a user came to see personal data, as the audit trail tells it: by which operation,
-// and by which filters, whose values may name a person and are left out.
+// Seen is what the audit trail records of a user who is shown personal data: by which operation and which filters.
+// Values of filters are left out, because they may name a person.
 type Seen struct {
 	Operation string   `json:"operation"`
 	Query     []string `json:"query,omitempty"`
 }
 
-// NotePersonal writes into the audit that a user is shown personal data, and of what. It is
-// written before they see it: without it they do not.
+// NotePersonal records in the audit trail that a user is shown personal data, and what kind. It does so before they see
+// it: if it fails, they see nothing.
 func (a *Admin) NotePersonal(ctx context.Context, call Call, of string, s Seen) error {
 	_, err := change(ctx, a, call, func(r *adminRun) (struct{}, error) {
 		return struct{}{}, r.audit("personal.show", of, nil, s)
@@ -203,8 +200,9 @@ func (a *Admin) NotePersonal(ctx context.Context, call Call, of string, s Seen) 
 	return err
 }
 
-// NoteMasterKey writes into the audit that nothing is sealed under an older master key any
-// more, by the fingerprint of the one in use, which does not give it away.
+// NoteMasterKey records in the audit trail that nothing is sealed under an older master key any more. fingerprint
+// identifies the key in use without revealing it; anew and already count what was sealed anew, and what was under it
+// before.
 func (a *Admin) NoteMasterKey(ctx context.Context, call Call, fingerprint string, anew, already int64) error {
 	_, err := change(ctx, a, call, func(r *adminRun) (struct{}, error) {
 		return struct{}{}, r.audit("master_key.rotate", "master key", nil, map[string]any{"fingerprint": fingerprint, "anew": anew, "already": already})
@@ -230,7 +228,7 @@ func (a *Admin) run(tx loyalty.AdminTx, call Call) *adminRun {
 	return &adminRun{AdminTx: tx, registry: a.registry, call: call, now: a.now(), next: a.nextID}
 }
 
-// nextID gives an id that sorts after every one that this process gave before.
+// nextID returns an id that sorts after every one that this process returned before.
 func (a *Admin) nextID(now time.Time) loyalty.ID {
 	a.lastLock.Lock()
 	defer a.lastLock.Unlock()
@@ -238,8 +236,7 @@ func (a *Admin) nextID(now time.Time) loyalty.ID {
 	return a.last
 }
 
-// earlier finds the stored answer of the same call. It fails with ErrKeyReused
-// when the key was used for another call.
+// earlier finds the stored answer of the same call. It fails with ErrKeyReused if the key was used for another call.
 func (r *adminRun) earlier() (*loyalty.Answer, error) {
 	i := r.call.Idempotency
 	if i == nil {
@@ -266,8 +263,7 @@ func (r *adminRun) answer(result any, cause error) error {
 	return r.SaveAnswer(loyalty.Answer{AnswerKey: i.AnswerKey, Hash: i.Hash, Status: status, Body: body, At: r.now})
 }
 
-// audit records the change. Before and after are what may be shown; nil where
-// there was nothing.
+// audit records the change. Before and after are what may be shown, nil if there was nothing.
 func (r *adminRun) audit(action, target string, before, after any) error {
 	e := loyalty.AuditEntry{ID: r.next(r.now), At: r.now, Action: action, Target: target}
 	e.Actor, e.ActorKind = loyalty.ActorOf(r.call.KeyID)

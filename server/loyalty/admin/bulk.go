@@ -8,10 +8,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// BeginBulk takes a bulk operation on: it is stored with all its items, or not at
-// all, and waits for the job bulk. It fails as the kind's check does:
-// ErrRewardNotFound (160320) for a reward that is not there, ErrEntityNotFound and
-// ErrEntityArchived for a list; and with ErrBulkMany. An operation on no customers is done at once.
+// BeginBulk accepts a bulk operation: it is stored with all its items, or not at all, and waits for the job bulk. It
+// fails as the check of its kind does, with ErrRewardNotFound (160320) for a missing reward, ErrEntityNotFound or
+// ErrEntityArchived for a list; and with ErrBulkMany. An operation on no customers is finished at once.
 func (a *Admin) BeginBulk(ctx context.Context, call Call, q loyalty.BulkRequest) (Done[loyalty.BulkOperation], error) {
 	if err := check(&q); err != nil {
 		return Done[loyalty.BulkOperation]{}, err
@@ -42,7 +41,7 @@ func (a *Admin) BeginBulk(ctx context.Context, call Call, q loyalty.BulkRequest)
 	}, func(o loyalty.BulkOperation) any { return o })
 }
 
-// BeginImport takes on to import what was staged, all of it.
+// BeginImport accepts the import of everything that was staged.
 func (a *Admin) BeginImport(ctx context.Context, call Call, i loyalty.Import) (loyalty.BulkOperation, error) {
 	done, err := change(ctx, a, call, func(r *adminRun) (loyalty.BulkOperation, error) {
 		o, err := r.AddBulk(loyalty.BulkOperation{
@@ -56,16 +55,15 @@ func (a *Admin) BeginImport(ctx context.Context, call Call, i loyalty.Import) (l
 	return done.Value, err
 }
 
-// bulkChecks are the kinds that work on customers. Each decides, inside the transaction
-// that begins the operation, whether its target can be worked on; of other kinds the
-// caller made sure.
+// bulkChecks are the kinds that work on customers. Each check decides, inside the transaction that begins the
+// operation, whether its target can be worked on; for other kinds the caller has checked.
 var bulkChecks = map[string]func(a *Admin, r *adminRun, target string) error{
 	loyalty.BulkRewardClaim: checkBulkReward,
 	loyalty.BulkListAdd:     checkBulkList,
 	loyalty.BulkListRemove:  checkBulkList,
 }
 
-// check decides what the request alone can tell.
+// check validates what the request alone can tell.
 func check(q *loyalty.BulkRequest) error {
 	switch {
 	case bulkChecks[q.Kind] == nil: // it works on no customers
@@ -78,7 +76,7 @@ func check(q *loyalty.BulkRequest) error {
 	return nil
 }
 
-// room refuses an operation that is one too many of its kind.
+// room refuses an operation if too many of its kind are open.
 func room(r *adminRun, q *loyalty.BulkRequest) error {
 	if q.Most == 0 {
 		return nil
@@ -90,7 +88,7 @@ func room(r *adminRun, q *loyalty.BulkRequest) error {
 	return err
 }
 
-// once leaves out what is repeated.
+// once removes duplicates.
 func once(names []string) []string {
 	seen := make(map[string]bool, len(names))
 	kept := make([]string, 0, len(names))
@@ -103,8 +101,7 @@ func once(names []string) []string {
 	return kept
 }
 
-// checkBulkReward refuses a reward that could not be claimed by its own operation
-// either.
+// checkBulkReward refuses a reward that its own operation would not let a customer claim either.
 func checkBulkReward(a *Admin, r *adminRun, reward string) error {
 	_, err := a.found(r, EntityChange{Type: loyalty.RewardType, ID: reward})
 	if errors.Is(err, loyalty.ErrEntityNotFound) || errors.Is(err, loyalty.ErrEntityArchived) {
@@ -113,7 +110,7 @@ func checkBulkReward(a *Admin, r *adminRun, reward string) error {
 	return err
 }
 
-// checkBulkList refuses a customer list that is not there or archived.
+// checkBulkList refuses a customer list that does not exist or is archived.
 func checkBulkList(a *Admin, r *adminRun, list string) error {
 	_, err := a.found(r, EntityChange{Type: loyalty.CustomerListType, ID: list})
 	return err

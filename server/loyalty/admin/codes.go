@@ -13,29 +13,26 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// MaxGenerated is how many codes one call may generate.
+// MaxGenerated is the most codes that one call may generate.
 const MaxGenerated = 100_000
 
-// MaxCodesAtOnce is how many codes one transaction of the programme adds: on SQLite,
-// where everybody else waits for it, a tenth of a second of writing. More codes are a
-// bulk operation; see FillPool.
+// MaxCodesAtOnce is the most codes that one transaction adds directly: a tenth of a second of writing on SQLite, where
+// every other writer waits for it. More codes are added by a bulk operation; see FillPool.
 const MaxCodesAtOnce = 2_000
 
-// AddedCodes is what became of a pool.
+// AddedCodes is the state of a pool after codes were added.
 type AddedCodes struct {
 	Pool      string `json:"pool"`
 	Added     int    `json:"added"`
 	Available int64  `json:"available"` // codes of the pool that no customer holds now
 }
 
-// AddCodes fills a pool with codes that no customer holds yet, MaxCodesAtOnce at most: the
-// caller's own, or so many new ones by the pool's pattern; all of them or none. It
-// fails with
-// ErrModuleOffPath, ErrEntityNotFound or ErrEntityArchived for the pool, with
-// ErrCouponExists (409) for a code that exists anywhere in the programme, with
-// ErrPropertyInvalid for one that stands in the list twice or cannot be addressed,
-// both naming its place, and with ErrPoolSource or ErrPatternSpent where codes
-// cannot be generated. The audit has the number of codes, never a code.
+// AddCodes fills a pool with codes that no customer holds yet, at most MaxCodesAtOnce: the caller's own, or the given
+// number of new ones by the pool's pattern; all of them or none. It fails with ErrModuleOffPath, ErrEntityNotFound or
+// ErrEntityArchived for the pool, with ErrCouponExists (409) for a code that exists anywhere in the programme, with
+// ErrPropertyInvalid for one that is repeated in the list or cannot be part of a URL, both naming its place, and with
+// ErrPoolSource or ErrPatternSpent if codes cannot be generated. The audit trail gets the number of codes, never a
+// code.
 func (a *Admin) AddCodes(ctx context.Context, call Call, pool string, codes []string, generate int) (Done[AddedCodes], error) {
 	if err := checkCodes(codes, generate); err != nil {
 		return Done[AddedCodes]{}, err
@@ -61,7 +58,7 @@ func (a *Admin) AddCodes(ctx context.Context, call Call, pool string, codes []st
 	}, func(d AddedCodes) any { return d })
 }
 
-// checkCodes decides what the call alone can tell.
+// checkCodes validates what the call alone can tell.
 func checkCodes(codes []string, generate int) error {
 	switch {
 	case len(codes) == 0 && generate == 0:
@@ -86,7 +83,7 @@ func checkCodes(codes []string, generate int) error {
 
 func CodePlace(i int) string { return "codes[" + strconv.Itoa(i) + "]" }
 
-// SourceOf says where the codes of a call come from, for the audit.
+// SourceOf returns where the codes of a call come from, for the audit trail.
 func SourceOf(generate int) string {
 	if generate > 0 {
 		return coupon.PoolGenerated
@@ -104,7 +101,7 @@ type Filling struct {
 	Last     loyalty.ID // of the codes of the call: the id of the one before
 }
 
-// filling finds the pool of a call, as it stands inside the transaction.
+// filling finds the pool of a call, in its state inside the transaction.
 func (a *Admin) filling(r *adminRun, pool string, generate bool) (*Filling, error) {
 	p, err := a.programme(r)
 	if err != nil {
@@ -113,8 +110,7 @@ func (a *Admin) filling(r *adminRun, pool string, generate bool) (*Filling, erro
 	return NewFilling(p, r.AdminTx, pool, generate, r.now)
 }
 
-// NewFilling decides whether codes can be added to a pool of a programme, and
-// generated for it.
+// NewFilling decides whether codes can be added to a programme's pool, and generated for it.
 func NewFilling(p *programme.Programme, tx loyalty.AdminTx, pool string, generate bool, now time.Time) (*Filling, error) {
 	if err := p.CheckEntityType(coupon.PoolType); err != nil {
 		return nil, err
@@ -143,8 +139,8 @@ func (f *Filling) upload(codes []string) error {
 	return loyalty.ErrCouponExists.With("code", taken[0]).At(CodePlace(slices.Index(codes, taken[0])))
 }
 
-// Blanks makes coupons that no customer holds. They are written in the order of their
-// text, which all writers of names keep; they are handed out as they came.
+// Blanks makes coupons that no customer holds. They are written in the order of their text, as all writers of names do,
+// so that writers cannot block each other; they are handed out in the order given.
 func (f *Filling) Blanks(codes []string) []loyalty.Coupon {
 	coupons := make([]loyalty.Coupon, len(codes))
 	for i, code := range codes {
@@ -165,14 +161,14 @@ func (f *Filling) generate(n int) error {
 	return err
 }
 
-// Spent is the refusal of a pool whose pattern has too few codes left: drawing on would take
-// ever longer, because nearly every draw hits a code that is taken.
+// Spent refuses a pool whose pattern has too few codes left: drawing on would take ever longer, because nearly every
+// draw hits a used code.
 func (f *Filling) Spent() error {
 	return loyalty.ErrPatternSpent.With("pool", f.pool.ID).At("generate")
 }
 
-// Draw adds up to n new codes by the pool's pattern. A code that is taken is drawn
-// again, but not more than so many times in all: then most are, and fewer are added.
+// Draw adds up to n new codes by the pool's pattern. Used codes are drawn again, but at most again times in all: beyond
+// that most codes are used, and fewer are added.
 func (f *Filling) Draw(n, again int) (added int, err error) {
 	source, drawn := coupon.NewRandom(), map[string]bool{}
 	for left := n; added < n; left = min(n-added, again) {
@@ -190,7 +186,7 @@ func (f *Filling) Draw(n, again int) (added int, err error) {
 	return added, nil
 }
 
-// fresh makes n codes that were not drawn before, as far as the pattern has them.
+// fresh makes up to n codes that were not drawn before; fewer if the pattern has no more.
 func (f *Filling) fresh(source *rand.Rand, n int, drawn map[string]bool) []string {
 	codes := make([]string, 0, max(n, 0))
 	for len(codes) < n && float64(len(drawn)) < f.pool.Codes.Codes() {

@@ -12,22 +12,19 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// Configuration is what a programme is to be like, as far as it says: what it leaves
-// out stays as it is.
+// Configuration is how a programme is to be configured, as far as it says: what it leaves out stays unchanged.
 type Configuration struct {
 	Settings SettingsChange
 	Modules  map[string]ModuleChange            // by any spelling of their names
 	Entities map[string]map[string]EntityFields // by type, then id
 }
 
-// EntityFields gives the whole fields of an entity in canonical form, read by the
-// types and attributes that the programme declares. Its errors name their fields from
-// the place that it was made for.
+// EntityFields returns the complete fields of an entity in canonical form, read by the types and attributes that the
+// programme declares. Its errors name fields by their place in the request.
 type EntityFields func(*programme.Programme) (json.RawMessage, error)
 
-// ConfigurationDocument is everything that is configured, as it is written: no keys,
-// no customers and no purchases, nor who is on a list. Entities that are archived are
-// not part of it.
+// ConfigurationDocument is everything that is configured, as it is exported: no keys, customers, purchases or members
+// of lists, and no archived entities.
 type ConfigurationDocument struct {
 	Settings settingsRecord                        `json:"settings"`
 	Modules  map[string]moduleRecord               `json:"modules"`
@@ -41,11 +38,11 @@ const (
 	sectionEntities = "entities"
 )
 
-// methodRestore is a change that takes an archived entity into force again.
+// methodRestore is a change that puts an archived entity in force again.
 const methodRestore = "restore"
 
-// ConfigurationChange is one thing that a configuration changes. Before and After hold what
-// differs: of an update only those properties, of a creation the whole.
+// ConfigurationChange is one thing that a configuration changes. Before and After hold the difference: only the changed
+// properties of an update, all of a creation.
 type ConfigurationChange struct {
 	Change  string                     // MethodCreate, MethodUpdate, MethodArchive or methodRestore
 	Section string                     // sectionSettings, sectionModules or sectionEntities
@@ -55,14 +52,14 @@ type ConfigurationChange struct {
 	After   map[string]json.RawMessage // nil: it is gone
 }
 
-// configured is what is configured now.
+// configured is the present configuration.
 type configured struct {
 	registry *programme.Registry
 	snapshot loyalty.Snapshot
 	entities map[string]map[string]loyalty.Entity // by type, then id; archived ones too
 }
 
-// current reads it, all on one instant: what rules read, and the types that none does.
+// current reads it as of one instant: the types that rules read, and those that none does.
 func (a *Admin) current(ctx context.Context) (configured, error) {
 	snapshot, err := a.store.Snapshot(ctx, []string{loyalty.EveryType})
 	if err != nil {
@@ -103,7 +100,7 @@ func (c *configured) put(e loyalty.Entity) {
 	c.entities[e.Type][e.ID] = e
 }
 
-// Configuration gives everything that is configured.
+// Configuration returns everything that is configured.
 func (a *Admin) Configuration(ctx context.Context) (ConfigurationDocument, error) {
 	c, err := a.current(ctx)
 	if err != nil {
@@ -112,9 +109,9 @@ func (a *Admin) Configuration(ctx context.Context) (ConfigurationDocument, error
 	return c.document()
 }
 
-// document has a section for every type, empty ones too: applied with prune elsewhere, an
-// empty section archives what is there, and a missing one leaves it. What is archived here is
-// left out, because a document says what there is to be.
+// document has a section for every type, including empty ones: applied elsewhere with prune, an empty section archives
+// what is there, while a missing one leaves it. Archived entities are left out, because a document says what should
+// exist.
 func (c *configured) document() (ConfigurationDocument, error) {
 	d := ConfigurationDocument{
 		Settings: recordOf(programme.SettingsOrDefaults(c.snapshot.Settings)), Modules: map[string]moduleRecord{},
@@ -147,7 +144,7 @@ func (c *configured) document() (ConfigurationDocument, error) {
 // plainID is an id that needs no quotes in a place.
 var plainID = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
 
-// EntityPlaceIn is where an entity stands in a configuration, such as
+// EntityPlaceIn returns the place of an entity in a configuration, such as
 // configuration.entities["rewards/reward"].mug.
 func EntityPlaceIn(kind, id string) string {
 	place := `configuration.entities[` + strconv.Quote(kind) + `]`

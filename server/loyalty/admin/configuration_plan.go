@@ -14,8 +14,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// PlanConfiguration says what ApplyConfiguration would change, and changes nothing. It
-// fails as that does.
+// PlanConfiguration returns what ApplyConfiguration would change, without changing anything. It fails as that does.
 func (a *Admin) PlanConfiguration(ctx context.Context, c Configuration, prune bool) ([]ConfigurationChange, error) {
 	now, err := a.current(ctx)
 	if err != nil {
@@ -28,12 +27,10 @@ func (a *Admin) PlanConfiguration(ctx context.Context, c Configuration, prune bo
 	return p.changes, nil
 }
 
-// ApplyConfiguration makes the programme what a configuration says, in one
-// transaction, and tells what changed. What is in force and not in the configuration
-// stays; with prune, entities of the types that the configuration names are archived
-// when it does not have them. An archived entity that it has is taken into force
-// again. Modules that are off are no obstacle. It fails as the single changes do,
-// and its errors name the place, such as configuration.settings.time_zone.
+// ApplyConfiguration makes the programme what a configuration says, in one transaction, and returns what changed. What
+// the configuration leaves out stays; with prune, entities of the types that it names are archived if it does not have
+// them. An archived entity that it has is put in force again. It may configure modules that are off. It fails as the
+// single changes do, and its errors name the place, such as configuration.settings.time_zone.
 func (a *Admin) ApplyConfiguration(ctx context.Context, call Call, c Configuration, prune bool) (Done[[]ConfigurationChange], error) {
 	return change(ctx, a, call, func(r *adminRun) ([]ConfigurationChange, error) {
 		now, err := configuredAt(r.registry, r.Snapshot, r.Entities)
@@ -53,7 +50,7 @@ func (a *Admin) ApplyConfiguration(ctx context.Context, call Call, c Configurati
 	}, func(changes []ConfigurationChange) any { return changes })
 }
 
-// configurationPlan is how a configuration comes about.
+// configurationPlan is how the programme gets from one configuration to another.
 type configurationPlan struct {
 	at       time.Time
 	now      configured
@@ -65,9 +62,8 @@ type configurationPlan struct {
 	faults   *loyalty.Error       // of the configuration's entities
 }
 
-// plan reads the whole configuration before anything is written: what it comes to is
-// compiled as the programme would be, so that parts which only fit together are judged
-// together.
+// plan reads the whole configuration before anything is written, and compiles the result as one programme, so that
+// parts which only fit together are checked together.
 func (a *Admin) plan(now configured, c Configuration, prune bool) (*configurationPlan, error) {
 	p := &configurationPlan{at: a.now(), now: now, next: now.snapshot, touched: map[entityKey]bool{}}
 	p.next.Modules, p.next.Entities = slices.Clone(now.snapshot.Modules), slices.Clone(now.snapshot.Entities)
@@ -86,8 +82,7 @@ func (a *Admin) plan(now configured, c Configuration, prune bool) (*configuratio
 	return p, nil
 }
 
-// settings plans each setting that changes by itself, for whoever reads the plan; they are
-// written as one.
+// settings plans each changed setting separately, for readers of the plan; they are written as one.
 func (p *configurationPlan) settings(c SettingsChange) error {
 	before := programme.SettingsOrDefaults(p.now.snapshot.Settings)
 	after := settingsWith(before, c)
@@ -113,8 +108,7 @@ func (p *configurationPlan) settings(c SettingsChange) error {
 	return nil
 }
 
-// modules plans modules. Two spellings of one are refused: which of them counts would be
-// chance.
+// modules plans modules. Two spellings of one module are refused, because which of them wins would be chance.
 func (p *configurationPlan) modules(all map[string]ModuleChange) error {
 	named := map[string]bool{}
 	for _, spelling := range slices.Sorted(maps.Keys(all)) {
@@ -134,8 +128,8 @@ func (p *configurationPlan) modules(all map[string]ModuleChange) error {
 	return nil
 }
 
-// module plans one. What it has now is read as strictly as what was sent, so that defaults
-// do not look like changes.
+// module plans one module. Its present configuration is read as strictly as the one sent, so that defaults do not look
+// like changes.
 func (p *configurationPlan) module(name string, c ModuleChange) error {
 	before, _, err := programme.CheckModule(programme.StoredModule(p.now.snapshot, name))
 	if err != nil {
@@ -159,8 +153,8 @@ func (p *configurationPlan) module(name string, c ModuleChange) error {
 	return nil
 }
 
-// entities reads the entities of a configuration, the declarations of attributes
-// first, by which the others are read.
+// entities reads the entities of a configuration, beginning with the declarations of attributes, by which the others
+// are read.
 func (p *configurationPlan) entities(all map[string]map[string]EntityFields, prune bool) error {
 	p.declared = p.now.registry.Declarations(p.next.Entities)
 	p.kind(programme.AttributeType, all[programme.AttributeType], prune)
@@ -182,8 +176,7 @@ func (p *configurationPlan) entities(all map[string]map[string]EntityFields, pru
 	return nil
 }
 
-// kind plans the entities of one type; a nil list is one that the configuration does
-// not name.
+// kind plans the entities of one type. A nil list means that the configuration does not name the type.
 func (p *configurationPlan) kind(kind string, list map[string]EntityFields, prune bool) {
 	for _, id := range slices.Sorted(maps.Keys(list)) {
 		p.touched[entityKey{kind, id}] = true
@@ -191,7 +184,7 @@ func (p *configurationPlan) kind(kind string, list map[string]EntityFields, prun
 			p.fault(err)
 		}
 	}
-	// a type that is not named is not pruned: configurations are often kept type by type
+	// a type that is not named is not pruned, because configurations are often kept type by type
 	if list == nil || !prune {
 		return
 	}
@@ -204,7 +197,7 @@ func (p *configurationPlan) kind(kind string, list map[string]EntityFields, prun
 	}
 }
 
-// entity plans one.
+// entity plans one entity.
 func (p *configurationPlan) entity(kind, id string, read EntityFields) error {
 	if err := checkEntityID(kind, id); err != nil {
 		return loyalty.AsError(err).At(EntityPlaceIn(kind, id))
@@ -225,7 +218,7 @@ func (p *configurationPlan) entity(kind, id string, read EntityFields) error {
 	next.Data, next.UpdatedAt, next.ArchivedAt = data, p.at, time.Time{}
 	d, differs := differing(e.Data, data)
 	switch {
-	// from the archive even where nothing else differs
+	// from the archive even if nothing else differs
 	case !e.ArchivedAt.IsZero():
 		p.save(methodRestore, next, ConfigurationChange{After: fieldsOf(data)})
 	case differs:
@@ -234,12 +227,11 @@ func (p *configurationPlan) entity(kind, id string, read EntityFields) error {
 	return nil
 }
 
-// save notes the change of an entity and how it is written.
+// save adds the change of an entity to the plan, and how to write it.
 func (p *configurationPlan) save(method string, e loyalty.Entity, d ConfigurationChange) {
 	d.Change, d.Section, d.Type, d.ID = method, sectionEntities, e.Type, e.ID
 	p.changes = append(p.changes, d)
-	// an archived entity counts as absent, before as after: the audit trail tells of
-	// coming and going
+	// an archived entity counts as absent, before and after: the audit trail shows it come and go
 	before, after := any(nil), any(e.Data)
 	if old, there := p.now.entities[e.Type][e.ID]; there && old.ArchivedAt.IsZero() {
 		before = old.Data
@@ -260,8 +252,8 @@ func (p *configurationPlan) save(method string, e loyalty.Entity, d Configuratio
 	})
 }
 
-// fault gathers what is wrong with the entities, so that all of it can be put right
-// at once. The first one gives the error its name.
+// fault collects what is wrong with the entities, so that all of it can be corrected at once. The first fault gives the
+// error its name.
 func (p *configurationPlan) fault(err error) {
 	e := loyalty.AsError(err)
 	if p.faults == nil {
@@ -274,11 +266,11 @@ func (p *configurationPlan) fault(err error) {
 	}
 }
 
-// maxConfigurationFaults bounds how many faults one answer lists.
+// maxConfigurationFaults limits the faults that one answer lists.
 const maxConfigurationFaults = 100
 
-// placed names the place of what keeps everything from being a programme. An entity
-// that the configuration does not have is in the way of one that it has.
+// placed adds the place to an error of the compiled programme. An entity outside the configuration that no longer fits
+// is one that uses what the configuration changes (ErrEntityInUse).
 func (p *configurationPlan) placed(err error) error {
 	var f *programme.EntityFault
 	switch {
@@ -292,8 +284,7 @@ func (p *configurationPlan) placed(err error) error {
 	return loyalty.ErrEntityInUse.With("by", f.Type+" "+f.ID).At("configuration.entities").Because(err)
 }
 
-// Under puts a place before the fields of an error; what speaks of no field is about
-// the place.
+// Under puts a place before the fields of an error; an error without fields is about the place itself.
 func Under(place string, err error) error {
 	var e *loyalty.Error
 	if !errors.As(err, &e) {
@@ -313,8 +304,7 @@ func Under(place string, err error) error {
 	return &own
 }
 
-// fieldsOf takes an object apart, numbers in their shortest form: 3.50 in a file is no
-// change of 3.5.
+// fieldsOf splits an object into its properties, numbers in their shortest form: 3.50 in a file is no change from 3.5.
 func fieldsOf(raw json.RawMessage) map[string]json.RawMessage {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(raw, &fields) != nil {
@@ -326,7 +316,7 @@ func fieldsOf(raw json.RawMessage) map[string]json.RawMessage {
 	return fields
 }
 
-// differing gives the properties in which two objects differ.
+// differing returns the properties in which two objects differ.
 func differing(before, after json.RawMessage) (d ConfigurationChange, differs bool) {
 	d.Before, d.After = fieldsOf(before), fieldsOf(after)
 	for name, value := range d.Before {

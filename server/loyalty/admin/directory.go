@@ -14,9 +14,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// Directory holds the programme and the access keys in memory, so that no
-// request asks the database for what changes rarely. A change swaps the whole
-// view at once; a request sees one view from end to end.
+// Directory holds the programme and the access keys in memory, so that no request asks the database for what changes
+// rarely. A change replaces the whole view at once; a request uses one view from beginning to end.
 type Directory struct {
 	store    loyalty.AdminStore
 	registry *programme.Registry
@@ -42,18 +41,17 @@ type view struct {
 	keys      map[string]*loyalty.AccessKey
 }
 
-// DirectoryOptions are what a Directory needs.
+// DirectoryOptions is what a Directory needs.
 type DirectoryOptions struct {
 	Store    loyalty.AdminStore
 	Registry *programme.Registry
 	Clock    func() time.Time // nil: time.Now
-	// Report hears of refreshes in the background that failed; the last good
-	// view stays in force meanwhile.
+	// Report is called with failures to refresh in the background; the last good view stays in force meanwhile.
 	Report func(error)
 }
 
-// NewDirectory reads the configuration and the keys. It fails when they cannot
-// be read or do not make a programme (see Registry.Compile).
+// NewDirectory reads the configuration and the keys. It fails if they cannot be read or do not make a programme (see
+// Registry.Compile).
 func NewDirectory(ctx context.Context, o DirectoryOptions) (*Directory, error) {
 	d := &Directory{store: o.Store, registry: o.Registry, clock: o.Clock, report: o.Report, used: map[string]time.Time{}, patience: readTime, refreshing: make(chan struct{}, 1)}
 	if d.clock == nil {
@@ -65,13 +63,12 @@ func NewDirectory(ctx context.Context, o DirectoryOptions) (*Directory, error) {
 	return d, d.Refresh(ctx)
 }
 
-// Programme is the configuration in force. It never changes; ask again for the
-// next event.
+// Programme returns the configuration in force. The value never changes, so it must be asked for again for the next
+// event.
 func (d *Directory) Programme() *programme.Programme { return d.current.Load().programme }
 
-// Key finds an access key in force now, with the secrets in force now, the
-// newest first. Unknown, revoked and expired keys are all answered with false.
-// The key is shared: it must not be changed.
+// Key returns an access key in force with its secrets in force, newest first. It returns false for unknown, revoked and
+// expired keys alike. The key is shared and must not be changed.
 func (d *Directory) Key(id string) (*loyalty.AccessKey, bool) {
 	key, ok := d.current.Load().keys[id]
 	now := d.clock()
@@ -86,8 +83,7 @@ func (d *Directory) Key(id string) (*loyalty.AccessKey, bool) {
 	return &current, len(current.Secrets) > 0
 }
 
-// inForce says whether something that expires at an instant (zero: never) still
-// holds at now.
+// inForce reports whether something that expires at an instant (zero: never) is still valid at now.
 func inForce(expires, now time.Time) bool { return expires.IsZero() || now.Before(expires) }
 
 func secretsInForce(all []loyalty.Secret, now time.Time) []loyalty.Secret {
@@ -102,8 +98,7 @@ func (d *Directory) Used(id string) {
 	d.usedLock.Unlock()
 }
 
-// Flush records when keys were last used. What could not be recorded is kept
-// for the next time.
+// Flush stores when keys were last used. What could not be stored is kept for the next time.
 func (d *Directory) Flush(ctx context.Context) error {
 	d.usedLock.Lock()
 	used := d.used
@@ -122,7 +117,7 @@ func (d *Directory) Flush(ctx context.Context) error {
 	return err
 }
 
-// Refresh reads the configuration again. When it fails, the view stays.
+// Refresh reads the configuration again. If it fails, the view stays.
 func (d *Directory) Refresh(ctx context.Context) error {
 	select {
 	case d.refreshing <- struct{}{}:
@@ -156,17 +151,17 @@ func (d *Directory) Refresh(ctx context.Context) error {
 // seen notes that the view was the newest at an instant.
 func (d *Directory) seen(at time.Time) { d.followed.Store(at.UnixMilli()) }
 
-// Behind is for how long it is not known whether the view is the newest: the version
-// could not be asked for, or a newer configuration is still being read.
+// Behind is how long it has been unknown whether the view is the newest, because the version could not be read or a
+// newer configuration is still being read.
 func (d *Directory) Behind() time.Duration { return time.Since(time.UnixMilli(d.followed.Load())) }
 
-// How long uses of keys stay in memory, and how long the database may take: on a
-// connection that has died silently a revoked key would stay good for ever.
+// How often uses of keys are stored, and how long the database may take to answer: without a limit, a revoked key would
+// stay valid for ever on a connection that has died silently.
 const (
 	flushEvery = 10 * time.Second
 	answerTime = 2 * time.Second
-	// A large programme takes as long as it takes to be read: a read that did not end in
-	// time gets twice as much the next time, and so do those after one that took long.
+	// A large programme takes long to read: a read that did not finish in time gets twice as long at the next attempt,
+	// and so do later ones after a read that took long.
 	readTime    = 5 * time.Second
 	maxReadTime = time.Hour
 )
@@ -177,9 +172,8 @@ func bounded(ctx context.Context, ask func(context.Context) error) error {
 	return ask(ctx)
 }
 
-// Watch follows changes that other processes and nodes make, asking for the
-// version every so often, and flushes the uses of keys. It returns when ctx
-// ends, after a last flush.
+// Watch follows changes by other processes and nodes, asking for the version at the given interval, and stores the uses
+// of keys. It returns when ctx ends, after a last Flush.
 func (d *Directory) Watch(ctx context.Context, every time.Duration) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -200,8 +194,8 @@ func (d *Directory) Watch(ctx context.Context, every time.Duration) {
 	}
 }
 
-// follow asks for the version, and has a newer configuration read aside: how long that
-// takes says nothing about the database being there.
+// follow asks for the version, and has a newer configuration read by another goroutine, because how long that takes
+// does not mean that the database is away.
 func (d *Directory) follow(ctx context.Context, readers *sync.WaitGroup) error {
 	began := time.Now()
 	var version int64
@@ -225,7 +219,7 @@ func (d *Directory) follow(ctx context.Context, readers *sync.WaitGroup) error {
 	return nil
 }
 
-// read reads the configuration, for as long as it may take by now.
+// read reads the configuration within the time it may take by now.
 func (d *Directory) read(ctx context.Context) {
 	limited, cancel := context.WithTimeout(ctx, d.patience)
 	defer cancel()
@@ -240,11 +234,11 @@ func (d *Directory) read(ctx context.Context) {
 	d.reads.tell(err, d.report)
 }
 
-// teller reports a failure once while it stays the same: an outage is not told every
-// second. It belongs to one goroutine.
+// teller reports a failure once while it stays the same, so that an outage is not reported every second. It must be
+// used by one goroutine only.
 type teller struct{ told string }
 
-// tell reports a failure. That the program is stopping is none.
+// tell reports a failure. The program's own end is none.
 func (t *teller) tell(err error, report func(error)) {
 	text := ""
 	if err != nil && !errors.Is(err, context.Canceled) {

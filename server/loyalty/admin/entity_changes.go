@@ -16,16 +16,14 @@ type EntityChange struct {
 	Type   string
 	ID     string          // on creation: empty lets the platform choose
 	Data   json.RawMessage // the fields that are sent; in an update null removes one
-	// Check holds the fields as a whole against the schema of the type and gives
-	// them in canonical form.
+	// Check checks the complete fields against the schema of the type and returns them in canonical form.
 	Check func(json.RawMessage) (json.RawMessage, error)
-	// Read, where it is set, takes the place of Data and Check: it makes the whole
-	// fields out of those before (nil: it is created), by the types and attributes
-	// that the programme declares at this point of a series of changes.
+	// Read, if set, replaces Data and Check: it makes the complete fields from the present ones (nil if the entity is
+	// created), by the types and attributes that the programme declares at this point of a series of changes.
 	Read func(p *programme.Programme, before json.RawMessage) (json.RawMessage, error)
 }
 
-// fields are those of the entity after the change.
+// fields returns the entity's fields after the change.
 func (c EntityChange) fields(p *programme.Programme, before json.RawMessage) (json.RawMessage, error) {
 	switch {
 	case c.Read != nil:
@@ -36,8 +34,8 @@ func (c EntityChange) fields(p *programme.Programme, before json.RawMessage) (js
 	return c.Check(c.Data)
 }
 
-// Entity finds an entity, also an archived one. It fails with ErrEntityUnknown,
-// ErrModuleOffPath or ErrEntityNotFound.
+// Entity returns an entity, even if it is archived. It fails with ErrEntityUnknown, ErrModuleOffPath or
+// ErrEntityNotFound.
 func (a *Admin) Entity(ctx context.Context, kind, id string) (loyalty.Entity, error) {
 	if err := a.directory.Programme().CheckEntityType(kind); err != nil {
 		return loyalty.Entity{}, err
@@ -55,8 +53,8 @@ func (a *Admin) CreateEntity(ctx context.Context, call Call, c EntityChange) (Do
 	return change(ctx, a, call, func(r *adminRun) (loyalty.Entity, error) { return a.create(r, c) }, func(e loyalty.Entity) any { return e })
 }
 
-// create refuses an id that an archived entity has, too: the journal names entities by their
-// ids, and one name is one thing for ever.
+// create adds an entity. It refuses an id that an archived entity has, too: the journal names entities by id, and an id
+// must mean one thing for ever.
 func (a *Admin) create(r *adminRun, c EntityChange) (loyalty.Entity, error) {
 	e := loyalty.Entity{Type: c.Type, ID: c.ID, CreatedAt: r.now, UpdatedAt: r.now}
 	p, err := a.typeOf(r, c.Type)
@@ -84,8 +82,7 @@ func taken409(taken bool, id string) error {
 	return loyalty.ErrEntityExists.With("id", id).At("id")
 }
 
-// checkEntityID refuses an id that could not be addressed later: among rewards,
-// /rewards/claims/ is where claims are.
+// checkEntityID refuses an id that could not be addressed later: /rewards/claims/, for example, is the path of claims.
 func checkEntityID(kind, id string) error {
 	if kind == loyalty.RewardType && id == "claims" {
 		return loyalty.ErrReservedName.With("property", "id").With("value", id).At("id")
@@ -98,13 +95,13 @@ func checkEntityID(kind, id string) error {
 	return err
 }
 
-// UpdateEntity replaces the fields that are sent; null removes one.
+// UpdateEntity replaces the fields that are sent; null removes a field.
 func (a *Admin) UpdateEntity(ctx context.Context, call Call, c EntityChange) (Done[loyalty.Entity], error) {
 	return change(ctx, a, call, func(r *adminRun) (loyalty.Entity, error) { return a.update(r, c) }, func(e loyalty.Entity) any { return e })
 }
 
-// update reads the fields over those that there are, so that a change names only what changes.
-// What must not change later, because events rest on it, is compared before and after.
+// update puts the changed fields over the present ones, so that a request names only what changes. What must never
+// change, because events depend on it, is compared before and after.
 func (a *Admin) update(r *adminRun, c EntityChange) (loyalty.Entity, error) {
 	e, err := a.found(r, c)
 	if err != nil {
@@ -125,7 +122,7 @@ func (a *Admin) update(r *adminRun, c EntityChange) (loyalty.Entity, error) {
 	return e, r.saveEntity(e, "entity.update", before)
 }
 
-// found gives the entity of a change. One that is archived cannot be changed.
+// found returns the entity of a change. An archived one cannot be changed.
 func (a *Admin) found(r *adminRun, c EntityChange) (loyalty.Entity, error) {
 	if _, err := a.typeOf(r, c.Type); err != nil {
 		return loyalty.Entity{}, err
@@ -142,8 +139,7 @@ func (a *Admin) found(r *adminRun, c EntityChange) (loyalty.Entity, error) {
 	return e, nil
 }
 
-// typeOf gives the programme at this point of the transaction, if it has the type;
-// see CheckEntityType.
+// typeOf returns the programme at this point of the transaction, if it has the type; see CheckEntityType.
 func (a *Admin) typeOf(r *adminRun, kind string) (*programme.Programme, error) {
 	p, err := a.programme(r)
 	if err != nil {
@@ -152,7 +148,7 @@ func (a *Admin) typeOf(r *adminRun, kind string) (*programme.Programme, error) {
 	return p, p.CheckEntityType(kind)
 }
 
-// programme is the programme at this point of the transaction.
+// programme returns the programme at this point of the transaction.
 func (a *Admin) programme(r *adminRun) (*programme.Programme, error) {
 	if r.compiled != nil {
 		return r.compiled, nil
@@ -167,8 +163,8 @@ func (a *Admin) programme(r *adminRun) (*programme.Programme, error) {
 	return r.compiled, err
 }
 
-// PatchEntity puts the fields of a change over those of an entity: null removes
-// one, any other value replaces it as a whole.
+// PatchEntity puts the changed fields over those of an entity: null removes one, any other value replaces it as a
+// whole.
 func PatchEntity(old, sent json.RawMessage) json.RawMessage {
 	var fields, changes map[string]json.RawMessage
 	if json.Unmarshal(old, &fields) != nil || json.Unmarshal(sent, &changes) != nil {
@@ -184,8 +180,8 @@ func PatchEntity(old, sent json.RawMessage) json.RawMessage {
 	return loyalty.JSON(fields)
 }
 
-// ArchiveEntity takes an entity out of force and keeps it. Archiving twice is no
-// error. It fails with ErrEntityInUse while another entity names it.
+// ArchiveEntity puts an entity out of force and keeps it. Archiving it again is no error. It fails with ErrEntityInUse
+// while another entity refers to it.
 func (a *Admin) ArchiveEntity(ctx context.Context, call Call, c EntityChange) (Done[loyalty.Entity], error) {
 	return change(ctx, a, call, func(r *adminRun) (loyalty.Entity, error) { return a.archive(r, c) }, func(e loyalty.Entity) any { return e })
 }
@@ -202,8 +198,8 @@ func (a *Admin) archive(r *adminRun, c EntityChange) (loyalty.Entity, error) {
 	return e, r.saveEntity(e, "entity.archive", e.Data)
 }
 
-// saveEntity saves only what makes a programme together with everything else. In a
-// series it is written when the whole series is known.
+// saveEntity saves an entity if it makes a programme together with everything else. In a series it is written once the
+// whole series is known.
 func (r *adminRun) saveEntity(e loyalty.Entity, action string, before json.RawMessage) error {
 	if r.registry.Reads(e.Type) {
 		put := r.put
@@ -232,7 +228,7 @@ func (r *adminRun) saveEntity(e loyalty.Entity, action string, before json.RawMe
 	return nil
 }
 
-// entity finds an entity as it is at this point of the transaction.
+// entity returns an entity as it is at this point of the transaction.
 func (r *adminRun) entity(kind, id string) (loyalty.Entity, bool, error) {
 	if r.series != nil {
 		if e, ok := r.series.saved[entityKey{kind, id}]; ok {
@@ -258,8 +254,8 @@ func (r *adminRun) put(e loyalty.Entity) error {
 	return nil
 }
 
-// with is what the programme is made of together with an entity. The change comes
-// last of its type, so that a fault between two is its own.
+// with returns what the programme is made of, together with an entity. The changed one comes last of its type, so that
+// a conflict between two is reported on it.
 func (r *adminRun) with(e loyalty.Entity) []loyalty.Entity {
 	same := func(o loyalty.Entity) bool { return o.Type == e.Type && o.ID == e.ID }
 	return append(slices.DeleteFunc(slices.Clone(r.Snapshot.Entities), same), e)

@@ -9,16 +9,16 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Uploads keeps the imports whose files come over HTTP.
+// Uploads manages imports whose files are sent over HTTP.
 type Uploads struct{ *Admin }
 
-// uploadRun is an administrative transaction as far as uploads are concerned.
+// uploadRun is an administrative transaction on uploads.
 type uploadRun struct {
 	*adminRun
 	loyalty.UploadAdminTx
 }
 
-// uploading is change for uploads.
+// uploading is change for an upload.
 func (a Uploads) uploading(ctx context.Context, call Call, work func(*uploadRun) (loyalty.Upload, error)) (Done[loyalty.Upload], error) {
 	return change(ctx, a.Admin, call, func(r *adminRun) (loyalty.Upload, error) {
 		return work(&uploadRun{r, r.AdminTx.(loyalty.UploadAdminTx)})
@@ -38,7 +38,7 @@ func (a Uploads) CreateUpload(ctx context.Context, call Call, label string, opti
 	})
 }
 
-// lockUpload reads the upload that a path names, and fails where it is in none of some states.
+// lockUpload reads and locks the upload that a path names, and fails unless it is in one of the given states.
 func (r *uploadRun) lockUpload(id string, states ...loyalty.UploadState) (u loyalty.Upload, err error) {
 	parsed, err := uuid.Parse(id)
 	if err != nil {
@@ -59,7 +59,7 @@ func (r *uploadRun) lockUpload(id string, states ...loyalty.UploadState) (u loya
 	return u, loyalty.ErrImportState.With("state", string(u.State))
 }
 
-// PutUploadPart adds a part of a file, or takes another one in its place.
+// PutUploadPart adds a part of a file, or replaces it.
 func (a Uploads) PutUploadPart(ctx context.Context, call Call, id, file string, part int, content string) (Done[loyalty.Upload], error) {
 	return a.uploading(ctx, call, func(r *uploadRun) (loyalty.Upload, error) {
 		u, err := r.lockUpload(id, loyalty.UploadOpen, loyalty.UploadFaulty, loyalty.UploadReady)
@@ -78,22 +78,22 @@ func (a Uploads) PutUploadPart(ctx context.Context, call Call, id, file string, 
 	})
 }
 
-// UploadOrder is what is to be done with an upload.
+// UploadOrder is what should be done with an upload.
 type UploadOrder struct {
 	Action string // in the audit
 	From   []loyalty.UploadState
 	To     loyalty.UploadState
 }
 
-// What can be done with uploads.
+// The orders for uploads.
 var (
 	CheckUpload     = UploadOrder{"import.check", []loyalty.UploadState{loyalty.UploadOpen, loyalty.UploadChecking, loyalty.UploadFaulty, loyalty.UploadReady}, loyalty.UploadChecking}
 	ApplyUpload     = UploadOrder{"import.apply", []loyalty.UploadState{loyalty.UploadReady, loyalty.UploadApplying, loyalty.UploadBegun, loyalty.UploadReconciling}, loyalty.UploadApplying}
 	ReconcileUpload = UploadOrder{"import.reconcile", []loyalty.UploadState{loyalty.UploadBegun, loyalty.UploadReconciling}, loyalty.UploadReconciling}
 )
 
-// OrderUpload has the job imports do something. What was begun already stays as it is;
-// reconciling needs that done says the rows are.
+// OrderUpload has the job imports do something with an upload. An order that was begun already changes nothing;
+// reconciling requires that done reports the rows as imported.
 func (a Uploads) OrderUpload(ctx context.Context, call Call, id string, o UploadOrder, done func(loyalty.ID) (bool, error)) (Done[loyalty.Upload], error) {
 	return a.uploading(ctx, call, func(r *uploadRun) (loyalty.Upload, error) {
 		u, err := r.lockUpload(id, o.From...)

@@ -24,8 +24,7 @@ const (
 	maxOverlap   = 30 * 24 * time.Hour
 )
 
-// KeyChange says what is to change of an access key, or what a new one is like.
-// What is nil stays as it is, or takes its default.
+// KeyChange is a change of an access key, or a new key. Nil fields stay unchanged, or have their default.
 type KeyChange struct {
 	Label     *string
 	APIs      *[]string // document names; empty: all
@@ -35,7 +34,7 @@ type KeyChange struct {
 	ExpiresAt *time.Time // a zero time: never
 }
 
-// keyRecord is an access key as the audit shows it: without secrets.
+// keyRecord is an access key as the audit trail shows it, without secrets.
 type keyRecord struct {
 	Label     string     `json:"label"`
 	APIs      []string   `json:"apis"`
@@ -60,7 +59,7 @@ func recordKey(k loyalty.AccessKey) keyRecord {
 	return r
 }
 
-// instantOrNil leaves an instant out of a record where there is none.
+// instantOrNil returns nil for the zero time, so that a record leaves it out.
 func instantOrNil(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -68,8 +67,8 @@ func instantOrNil(t time.Time) *time.Time {
 	return &t
 }
 
-// Keys lists every access key, the newest first, revoked ones included. Secrets
-// are those in force, without their values.
+// Keys lists every access key, newest first, including revoked ones. It lists the secrets in force without their
+// values.
 func (a *Admin) Keys(ctx context.Context) ([]loyalty.AccessKey, error) {
 	s, err := a.store.Snapshot(ctx, nil)
 	if err != nil {
@@ -87,7 +86,7 @@ func (a *Admin) Keys(ctx context.Context) ([]loyalty.AccessKey, error) {
 	return s.Keys, nil
 }
 
-// Key gives one access key as Keys does. It fails with ErrKeyNotFound.
+// Key returns one access key as Keys does. It fails with ErrKeyNotFound.
 func (a *Admin) Key(ctx context.Context, id string) (loyalty.AccessKey, error) {
 	s, err := a.store.Snapshot(ctx, nil)
 	if err != nil {
@@ -97,15 +96,15 @@ func (a *Admin) Key(ctx context.Context, id string) (loyalty.AccessKey, error) {
 	return withoutValues(k, a.now()), err
 }
 
-// CreateKey makes an access key. The value of its secret, in Secrets[0], is
-// never shown again. It fails with an error of kind Invalid that names the field, and
-// with ErrRightsExceeded where it would have more than the key that asks.
+// CreateKey makes an access key. The value of its secret, in Secrets[0], is never shown again. It fails with an error
+// of kind Invalid that names the field, and with ErrRightsExceeded if the new key would have more rights than the key
+// that asks.
 func (a *Admin) CreateKey(ctx context.Context, call Call, c KeyChange) (Done[loyalty.AccessKey], error) {
 	return change(ctx, a, call, func(r *adminRun) (loyalty.AccessKey, error) { return a.newKey(r, c) }, a.storable)
 }
 
-// newKey makes and writes a key. Rights are compared after all fields are known: what is
-// left out may be more than what is said, since no list means all.
+// newKey makes and stores a key. Rights are compared once all fields are known, because leaving a list out grants more
+// than any list does.
 func (a *Admin) newKey(r *adminRun, c KeyChange) (loyalty.AccessKey, error) {
 	k := loyalty.AccessKey{ID: newKeyID(r.Snapshot.Keys), CreatedAt: r.now, Secrets: []loyalty.Secret{newSecret(r.now)}}
 	if err := a.apply(c, &k); err != nil {
@@ -120,8 +119,8 @@ func (a *Admin) newKey(r *adminRun, c KeyChange) (loyalty.AccessKey, error) {
 	return k, r.audit("key.create", k.ID, nil, recordKey(k))
 }
 
-// CreateFirstKey is CreateKey where there is no key yet; false: there is one, and
-// nothing was done. Of several who ask at once one makes it.
+// CreateFirstKey is CreateKey unless there is a key already; then made is false, and nothing was done. If several
+// callers ask at once, one of them makes it.
 func (a *Admin) CreateFirstKey(ctx context.Context, call Call, c KeyChange) (k loyalty.AccessKey, made bool, err error) {
 	done, err := change(ctx, a, call, func(r *adminRun) (loyalty.AccessKey, error) {
 		if made = len(r.Snapshot.Keys) == 0; !made {
@@ -132,9 +131,8 @@ func (a *Admin) CreateFirstKey(ctx context.Context, call Call, c KeyChange) (k l
 	return done.Value, made && err == nil, err
 }
 
-// UpdateKey changes what an access key may do. It fails with ErrKeyNotFound,
-// ErrKeyRevoked, ErrRightsExceeded where it would become more than the key that asks,
-// or an error of kind Invalid that names the field.
+// UpdateKey changes what an access key may do. It fails with ErrKeyNotFound, ErrKeyRevoked, ErrRightsExceeded if it
+// would get more rights than the key that asks, or an error of kind Invalid that names the field.
 func (a *Admin) UpdateKey(ctx context.Context, call Call, id string, c KeyChange) (Done[loyalty.AccessKey], error) {
 	return change(ctx, a, call, func(r *adminRun) (loyalty.AccessKey, error) {
 		k, err := r.editKey(id, "key.update", func(k *loyalty.AccessKey) error {
@@ -148,9 +146,8 @@ func (a *Admin) UpdateKey(ctx context.Context, call Call, id string, c KeyChange
 	}, a.storable)
 }
 
-// RotateKey gives an access key a new secret, whose value, in Secrets[0], is
-// never shown again. The one before stays good for the overlap, at most 30 days;
-// older ones end at once. It fails as UpdateKey does.
+// RotateKey gives an access key a new secret, whose value, in Secrets[0], is never shown again. The previous one stays
+// valid for the overlap, at most 30 days; older ones end at once. It fails as UpdateKey does.
 func (a *Admin) RotateKey(ctx context.Context, call Call, id string, overlap time.Duration) (Done[loyalty.AccessKey], error) {
 	switch {
 	case overlap < 0:
@@ -176,7 +173,7 @@ func (a *Admin) RotateKey(ctx context.Context, call Call, id string, overlap tim
 	}, a.storable)
 }
 
-// ending gives the newest secret in force, good until the overlap is over.
+// ending returns the newest secret in force, valid until the end of the overlap.
 func ending(secrets []loyalty.Secret, now time.Time, overlap time.Duration) []loyalty.Secret {
 	old := secretsInForce(secrets, now)
 	if overlap == 0 || len(old) == 0 {
@@ -188,8 +185,8 @@ func ending(secrets []loyalty.Secret, now time.Time, overlap time.Duration) []lo
 	return old[:1]
 }
 
-// RevokeKey ends an access key for good and forgets its secrets; a second time
-// changes nothing. It fails with ErrKeyNotFound.
+// RevokeKey ends an access key for good and deletes its secrets. Revoking it again changes nothing. It fails with
+// ErrKeyNotFound.
 func (a *Admin) RevokeKey(ctx context.Context, call Call, id string) (Done[loyalty.AccessKey], error) {
 	return change(ctx, a, call, func(r *adminRun) (loyalty.AccessKey, error) {
 		if k, err := findKey(r.Snapshot, id); err != nil || !k.RevokedAt.IsZero() {
@@ -202,7 +199,7 @@ func (a *Admin) RevokeKey(ctx context.Context, call Call, id string) (Done[loyal
 	}, a.storable)
 }
 
-// editKey does what the changes of one existing key share.
+// editKey is the common part of all changes of an existing key.
 func (r *adminRun) editKey(id, action string, edit func(*loyalty.AccessKey) error) (loyalty.AccessKey, error) {
 	before, err := findKey(r.Snapshot, id)
 	if err != nil {
@@ -224,7 +221,7 @@ func (r *adminRun) editKey(id, action string, edit func(*loyalty.AccessKey) erro
 // storable is the part of a key that a stored answer may show.
 func (a *Admin) storable(k loyalty.AccessKey) any { return withoutValues(k, a.now()) }
 
-// withoutValues gives a key with the secrets in force, their values removed.
+// withoutValues returns a key with the secrets in force, their values removed.
 func withoutValues(k loyalty.AccessKey, now time.Time) loyalty.AccessKey {
 	k.Secrets = secretsInForce(k.Secrets, now)
 	for i := range k.Secrets {
@@ -242,7 +239,7 @@ func findKey(s loyalty.Snapshot, id string) (loyalty.AccessKey, error) {
 	return loyalty.AccessKey{}, loyalty.ErrKeyNotFound.With("key", id)
 }
 
-// apply checks a change and makes it, or names the field at fault.
+// apply checks a change and makes it, or fails with the field at fault.
 func (a *Admin) apply(c KeyChange, k *loyalty.AccessKey) error {
 	if c.Label != nil {
 		if err := checkLabel(*c.Label); err != nil {
@@ -268,8 +265,7 @@ func (a *Admin) apply(c KeyChange, k *loyalty.AccessKey) error {
 	return a.applyLists(c, k)
 }
 
-// applyLists reads what is told as lists, each sorted and without doubles, so that the
-// same rights look the same.
+// applyLists reads the fields that are lists, each sorted and without duplicates, so that equal rights look equal.
 func (a *Admin) applyLists(c KeyChange, k *loyalty.AccessKey) (err error) {
 	if c.APIs != nil {
 		if k.APIs, err = a.readAPIs(*c.APIs); err != nil {
@@ -282,7 +278,7 @@ func (a *Admin) applyLists(c KeyChange, k *loyalty.AccessKey) (err error) {
 	return err
 }
 
-// checkLabel keeps labels to what a list can show.
+// checkLabel limits labels to what a list can show.
 func checkLabel(label string) error {
 	if utf8.RuneCountInString(label) > maxLabel {
 		return programme.Fault("label", "too_long", map[string]any{"limit": maxLabel})
@@ -293,7 +289,7 @@ func checkLabel(label string) error {
 	return nil
 }
 
-// checkRateLimit allows 0, which is the default, and bounds the rest.
+// checkRateLimit accepts 0, which means the default, and limits other values.
 func checkRateLimit(n int) error {
 	switch {
 	case n < 0:
@@ -316,7 +312,7 @@ func (a *Admin) readAPIs(names []string) ([]string, error) {
 	return slices.Compact(list), nil
 }
 
-// readAddresses gives every entry as CIDR without host bits.
+// readAddresses returns every entry as CIDR without host bits.
 func readAddresses(texts []string) ([]string, error) {
 	if len(texts) > maxAddresses {
 		return nil, programme.Fault("addresses", "too_many", map[string]any{"limit": maxAddresses})
@@ -333,8 +329,7 @@ func readAddresses(texts []string) ([]string, error) {
 	return slices.Compact(list), nil
 }
 
-// readPrefix reads an address or a network. An IPv4 address written as IPv6
-// counts as IPv4, as callers' addresses do.
+// readPrefix parses an address or a network. An IPv4 address written as IPv6 counts as IPv4, as callers' addresses do.
 func readPrefix(text string) (netip.Prefix, bool) {
 	if addr, err := netip.ParseAddr(text); err == nil && addr.Zone() == "" {
 		addr = addr.Unmap()

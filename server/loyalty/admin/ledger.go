@@ -12,8 +12,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// Liability reports what is outstanding by the month in which it expires, those that
-// never do at the end, and by origin. Lots that live by activity count by their expiry as of now.
+// Liability returns the outstanding points by the month in which they expire, those that never do at the end, and by
+// origin. Lots whose expiry depends on activity count by their expiry as of now.
 func (a *Admin) Liability(ctx context.Context) (loyalty.Liability, error) {
 	l := loyalty.Liability{At: a.now()}
 	snapshot, err := a.store.Snapshot(ctx, nil)
@@ -34,7 +34,7 @@ func (a *Admin) Liability(ctx context.Context) (loyalty.Liability, error) {
 	return l, nil
 }
 
-// origins adds the same lots up by what they were given for.
+// origins adds up the same lots by what they were given for.
 func origins(l *loyalty.Liability, groups []loyalty.LotGroup) {
 	by := map[points.Origin]*loyalty.LiabilityOrigin{}
 	for i := range groups {
@@ -52,8 +52,7 @@ func origins(l *loyalty.Liability, groups []loyalty.LotGroup) {
 	})
 }
 
-// months adds lots up by month. Sums are unbounded: those of all customers may leave 64
-// bits.
+// months adds up lots by month. Sums are big integers, because those of all customers may exceed 64 bits.
 func months(l *loyalty.Liability, groups []loyalty.LotGroup, zone *time.Location) {
 	by := map[string]*loyalty.LiabilityMonth{}
 	for i := range groups {
@@ -82,8 +81,7 @@ func months(l *loyalty.Liability, groups []loyalty.LotGroup, zone *time.Location
 	})
 }
 
-// VerifyLedger proves the invariants of the ledger for a key or user, as in Call; see
-// LedgerReader.
+// VerifyLedger proves the invariants of the ledger in the name of a key or user (as in Call); see LedgerReader.
 func (a *Admin) VerifyLedger(ctx context.Context, keyID string, report func(loyalty.LedgerCheck)) {
 	v := loyalty.LedgerVerification{}
 	v.Actor, v.ActorKind = loyalty.ActorOf(keyID)
@@ -95,27 +93,27 @@ func (a *Admin) VerifyLedger(ctx context.Context, keyID string, report func(loya
 	if v.At = a.now(); a.verified != nil {
 		a.verified(v)
 	}
-	// the proof was made and told, so it is noted also where its caller did not wait
+	// the proof was made and reported, so it is recorded even if its caller did not wait
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTime)
 	defer cancel()
 	_ = a.store.NoteProof(ctx, v) // it was told; where it cannot be written, that is said elsewhere
 }
 
-// Proofs lists the verifications of the ledger that are kept, the newest first.
+// Proofs lists the stored verifications of the ledger, newest first.
 func (a *Admin) Proofs(ctx context.Context, page loyalty.Page) ([]loyalty.LedgerVerification, error) {
 	return a.store.Proofs(ctx, page)
 }
 
-// noteTime is how long noting a verification may take, when its caller has left.
+// noteTime limits how long recording a verification may take once its caller has left.
 const noteTime = 3 * time.Second
 
-// Failures lists the last failed requests of all nodes, the newest first.
+// Failures lists the latest failed requests of all nodes, newest first.
 func (a *Admin) Failures(ctx context.Context, q loyalty.FailureQuery) ([]loyalty.FailedRequest, error) {
 	q.Conditions = append([]loyalty.Condition{{Field: "at", Operator: loyalty.Gte, Values: []any{a.now().Add(-loyalty.FailureLife)}}}, q.Conditions...)
 	return a.store.Failures(ctx, q)
 }
 
-// KeepFailures keeps failed requests and gives each an id.
+// KeepFailures stores failed requests and gives each an id.
 func (a *Admin) KeepFailures(ctx context.Context, all []loyalty.FailedRequest) error {
 	for i := range all {
 		all[i].ID = a.nextID(all[i].At)
@@ -123,18 +121,17 @@ func (a *Admin) KeepFailures(ctx context.Context, all []loyalty.FailedRequest) e
 	return a.store.AddFailures(ctx, all)
 }
 
-// KeepRefusals counts refused events.
+// KeepRefusals adds to the counts of refused events.
 func (a *Admin) KeepRefusals(ctx context.Context, all map[loyalty.RefusedAs]int64) error {
 	return a.store.AddRefusals(ctx, all)
 }
 
-// ForgetFailures drops what is older than FailureLife or goes beyond MaxFailures.
+// ForgetFailures deletes failed requests that are older than FailureLife or exceed MaxFailures.
 func (a *Admin) ForgetFailures(ctx context.Context) error {
 	return a.store.ForgetFailures(ctx, a.now().Add(-loyalty.FailureLife), loyalty.MaxFailures)
 }
 
-// tellBroken has webhooks hear that a proof of the ledger failed. The proof stands, whatever
-// becomes of the notice.
+// tellBroken notifies webhooks that a proof of the ledger failed. The proof stands, whatever happens to the notice.
 func tellBroken(ctx context.Context, a *Admin, invariants []string) {
 	if len(invariants) == 0 {
 		return

@@ -10,9 +10,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// ModuleChange says what is to change of a module; nil stays as it is. A
-// configuration replaces the whole of the one before: what it leaves out takes
-// its default.
+// ModuleChange is a change of a module; nil fields stay unchanged. A configuration replaces the whole previous one:
+// what it leaves out gets its default.
 type ModuleChange struct {
 	Enabled *bool
 	Config  json.RawMessage
@@ -28,8 +27,7 @@ func (a *Admin) Modules(ctx context.Context) ([]loyalty.ModuleState, error) {
 	return programme.ModuleStates(s)
 }
 
-// Module gives one module by any spelling of its name. It fails with
-// ErrModuleUnknown.
+// Module returns one module by any spelling of its name. It fails with ErrModuleUnknown.
 func (a *Admin) Module(ctx context.Context, spelling string) (loyalty.ModuleState, error) {
 	name, err := programme.ModuleName(spelling)
 	if err != nil {
@@ -66,7 +64,7 @@ func (a *Admin) SetModule(ctx context.Context, call Call, spelling string, c Mod
 	}, func(m loyalty.ModuleState) any { return m })
 }
 
-// moduleWith is the module after a change.
+// moduleWith returns the module after a change.
 func moduleWith(m loyalty.ModuleState, c ModuleChange) loyalty.ModuleState {
 	if c.Enabled != nil {
 		m.Enabled = *c.Enabled
@@ -77,13 +75,13 @@ func moduleWith(m loyalty.ModuleState, c ModuleChange) loyalty.ModuleState {
 	return m
 }
 
-// moduleRecord is a module as the audit shows it.
+// moduleRecord is a module as the audit trail shows it.
 type moduleRecord struct {
 	Enabled bool            `json:"enabled"`
 	Config  json.RawMessage `json:"config"`
 }
 
-// saveModule saves only what makes a programme together with everything else.
+// saveModule saves a module if it makes a programme together with everything else.
 func (r *adminRun) saveModule(m loyalty.ModuleState) error {
 	next := r.Snapshot
 	next.Modules = slices.DeleteFunc(slices.Clone(next.Modules), func(o loyalty.ModuleState) bool { return o.Name == m.Name })
@@ -94,14 +92,14 @@ func (r *adminRun) saveModule(m loyalty.ModuleState) error {
 	return r.SaveModule(m)
 }
 
-// SettingsChange says what is to change of the settings; nil stays as it is.
+// SettingsChange is a change of the settings; nil fields stay unchanged.
 type SettingsChange struct {
 	Currency         *string        // ISO 4217
 	TimeZone         *string        // IANA name
 	AcceptanceWindow *time.Duration // 1 to 900 s
 }
 
-// Settings gives the settings in force.
+// Settings returns the settings in force.
 func (a *Admin) Settings(ctx context.Context) (loyalty.Settings, error) {
 	s, err := a.store.Snapshot(ctx, nil)
 	return programme.SettingsOrDefaults(s.Settings), err
@@ -123,7 +121,7 @@ func (a *Admin) SetSettings(ctx context.Context, call Call, c SettingsChange) (D
 	}, func(s loyalty.Settings) any { return s })
 }
 
-// settingsWith is the settings after a change.
+// settingsWith returns the settings after a change.
 func settingsWith(s loyalty.Settings, c SettingsChange) loyalty.Settings {
 	if c.Currency != nil {
 		s.Currency = *c.Currency
@@ -137,7 +135,7 @@ func settingsWith(s loyalty.Settings, c SettingsChange) loyalty.Settings {
 	return s
 }
 
-// settingsRecord is the settings as the audit shows them.
+// settingsRecord is the settings as the audit trail shows them.
 type settingsRecord struct {
 	Currency         string `json:"currency"`
 	TimeZone         string `json:"time_zone"`

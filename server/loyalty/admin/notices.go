@@ -7,24 +7,24 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// altered is a change of the configuration, as webhooks are told of it: what was done to
-// what, in the words of the audit trail, which has the rest.
+// altered is a change of the configuration as webhooks are told of it: what was done to what, named as in the audit
+// trail, which has the details.
 type altered struct {
 	Action string `json:"action"`
 	Target string `json:"target"`
 }
 
-// most is how many changes a notice names.
+// most limits the changes that one notice names.
 const most = 100
 
-// note remembers a change of the programme.
+// note remembers a change of the programme, for tell.
 func (r *adminRun) note(action, target string) {
 	if slices.ContainsFunc([]string{"entity.", "module.", "settings."}, func(of string) bool { return strings.HasPrefix(action, of) }) {
 		r.told = append(r.told, altered{action, target})
 	}
 }
 
-// tell has webhooks hear that the programme was changed, by one notice for each transaction.
+// tell notifies webhooks that the programme was changed, by one notice for each transaction.
 func (r *adminRun) tell() error {
 	if len(r.told) == 0 {
 		return nil

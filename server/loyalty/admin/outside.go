@@ -10,10 +10,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/user"
 )
 
-// FromOutside gives the user whom a provider of sign-ins vouches for: it makes them the first
-// time, and brings role, right, name and e-mail up to what the provider says now. A login that is
-// taken is never taken over: the new user gets another. It fails with ErrLastOwner where the only
-// owner would be none any more.
+// FromOutside returns the user whom a sign-in provider vouches for: it creates them the first time, and updates role,
+// right, name and e-mail address to what the provider says now. A login that is taken is never taken over: the new user
+// gets another one. It fails with ErrLastOwner if the installation would be left without an owner.
 func (o *Users) FromOutside(ctx context.Context, who user.Outside) (loyalty.User, error) {
 	done, err := change(ctx, o.admin, Call{KeyID: CommandLine}, func(r *adminRun) (loyalty.User, error) {
 		u, found, err := r.UserBySubject(who.Issuer, who.Subject)
@@ -28,8 +27,8 @@ func (o *Users) FromOutside(ctx context.Context, who user.Outside) (loyalty.User
 	return done.Value, err
 }
 
-// newOutside makes a user. What a provider calls a login is a wish: it is brought into our
-// form, and where it is taken a number follows it.
+// newOutside creates a user. The login that the provider suggests is brought into our form, and gets a number if it is
+// taken.
 func (r *adminRun) newOutside(who user.Outside) (loyalty.User, error) {
 	u := loyalty.User{ID: r.next(r.now), Issuer: who.Issuer, Subject: who.Subject, CreatedAt: r.now, UpdatedAt: r.now}
 	vouched(&u, who)
@@ -68,8 +67,7 @@ func vouched(u *loyalty.User, who user.Outside) {
 	}
 }
 
-// refresh brings a user up to date at each sign-in: whose rights end at the provider must
-// not keep them here.
+// refresh updates a user at each sign-in: rights that ended at the provider must not continue here.
 func (r *adminRun) refresh(u loyalty.User, who user.Outside) (loyalty.User, error) {
 	if !u.DisabledAt.IsZero() {
 		return u, nil // they do not come in
@@ -94,8 +92,8 @@ func (r *adminRun) refresh(u loyalty.User, who user.Outside) (loyalty.User, erro
 	return u, r.audit("user.update", u.Login, recordUser(before), recordUser(u))
 }
 
-// LinkOutside ties an account outside to a user of ours, who signs in by either from then on.
-// It fails with ErrOutsideTaken where it is tied to another user.
+// LinkOutside ties a provider's account to one of our users, who can sign in by either from then on. It fails with
+// ErrOutsideTaken if it is tied to another user.
 func (o *Users) LinkOutside(ctx context.Context, id loyalty.ID, who user.Outside) error {
 	_, err := change(ctx, o.admin, Call{KeyID: CommandLine}, func(r *adminRun) (loyalty.User, error) {
 		u, found, err := r.User(id)
@@ -122,7 +120,7 @@ func (o *Users) LinkOutside(ctx context.Context, id loyalty.ID, who user.Outside
 	return err
 }
 
-// plainText is a text of a provider without what is no text, cut to a length.
+// plainText returns a provider's text without control characters, cut to a length.
 func plainText(text string, most int) string {
 	clean := []rune(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

@@ -7,9 +7,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// mayGive refuses to make a key into more than the key that asks has itself, which
-// could else lift its own limits by way of another key. before is the key as it was,
-// nil for a new one: what it had already stays. Taking rights away is never refused.
+// mayGive refuses to give a key more rights than the key that asks has itself, because otherwise it could escape its
+// own limits through another key. before is the key as it was, nil for a new one: what it already had stays. Taking
+// rights away is never refused.
 func (r *adminRun) mayGive(before, after *loyalty.AccessKey) error {
 	giver, limited := r.giver()
 	if !limited {
@@ -26,14 +26,14 @@ func (r *adminRun) mayGive(before, after *loyalty.AccessKey) error {
 	return nil
 }
 
-// giver is the key that asks; false: it is the command line, or a user whose role lets them, who may give anything.
+// giver returns the key that asks; false for the command line, and for a user whose role lets them give anything.
 func (r *adminRun) giver() (*loyalty.AccessKey, bool) {
 	if _, kind := loyalty.ActorOf(r.call.KeyID); kind != loyalty.ActorKey {
 		return nil, false
 	}
 	k, err := findKey(r.Snapshot, r.call.KeyID)
 	if err != nil || !k.RevokedAt.IsZero() {
-		// It was revoked while it asked: it has no rights any more.
+		// It was revoked meanwhile and has no rights any more.
 		return &loyalty.AccessKey{ReadOnly: true, APIs: []string{""}, Addresses: []string{""}, RateLimit: 1, ExpiresAt: time.UnixMilli(1)}, true
 	}
 	return &k, true
@@ -42,10 +42,9 @@ func (r *adminRun) giver() (*loyalty.AccessKey, bool) {
 // right is one dimension of what a key may do.
 type right struct {
 	property string
-	// within says whether a key has no more of the right than another one.
+	// within reports whether a key has no more of the right than another one.
 	within func(k, other *loyalty.AccessKey) bool
-	// union says whether it has no more than two others have between them; nil: that
-	// is no different.
+	// union reports whether it has no more than two others together; nil if that makes no difference.
 	union func(k, one, other *loyalty.AccessKey) bool
 }
 
@@ -74,8 +73,8 @@ func apisWithin(k, other *loyalty.AccessKey) bool {
 	return len(k.APIs) > 0 && !slices.ContainsFunc(k.APIs, func(name string) bool { return !slices.Contains(other.APIs, name) })
 }
 
-// addressesWithin compares networks one by one: one that only several together cover
-// counts as more.
+// addressesWithin compares networks one by one: a network that only several of the others cover together counts as
+// more.
 func addressesWithin(k, other *loyalty.AccessKey) bool {
 	if len(other.Addresses) == 0 {
 		return true
@@ -90,8 +89,7 @@ func addressesWithin(k, other *loyalty.AccessKey) bool {
 	return len(k.Addresses) > 0 && !slices.ContainsFunc(k.Addresses, func(text string) bool { return !covered(text) })
 }
 
-// defaultRateLimit is the limit of a key without its own, in requests a minute, as
-// package limit has it.
+// defaultRateLimit is the limit of a key without its own, in requests a minute, the same as in package limit.
 const defaultRateLimit = 1000
 
 func limitOf(k *loyalty.AccessKey) int {

@@ -25,18 +25,17 @@ const (
 	loginLetters = "abcdefghijklmnopqrstuvwxyz0123456789.-_@"
 )
 
-// InvitedFor is how long the link of an invitation is good.
+// InvitedFor is how long the link of an invitation is valid.
 const InvitedFor = 72 * time.Hour
 
-// Users makes and changes users of the console. Each change is audited, never with a
-// password, a second factor or a link.
+// Users creates and changes users of the console. Each change is audited, never with a password, a second factor or a
+// link.
 type Users struct{ admin *Admin }
 
-// UsersOf gives what changes users.
+// UsersOf returns the Users of an Admin.
 func UsersOf(a *Admin) *Users { return &Users{a} }
 
-// UserChange says what is to change of a user, or what a new one is like. What is nil
-// stays as it is.
+// UserChange is a change of a user, or a new user. Nil fields stay unchanged.
 type UserChange struct {
 	Name, Email, Language *string
 	Role                  *loyalty.Role
@@ -58,12 +57,12 @@ type userRecord struct {
 	DisabledAt   *time.Time   `json:"disabled_at,omitempty"`
 }
 
-// recordUser is compared too: what the audit trail would not show is no change.
+// recordUser is used for comparison too: a change that the audit trail would not show counts as none.
 func recordUser(u loyalty.User) userRecord {
 	return userRecord{u.Login, u.Name, u.Email, u.Role, u.Personal, u.Language, len(u.TOTP) > 0, len(u.Passkeys), u.Issuer, u.Subject, instantOrNil(u.DisabledAt)}
 }
 
-// List lists all users, the newest first.
+// List lists all users, newest first.
 func (o *Users) List(ctx context.Context) ([]loyalty.User, error) {
 	all, err := o.admin.store.Users(ctx)
 	slices.SortFunc(all, func(x, y loyalty.User) int {
@@ -75,7 +74,7 @@ func (o *Users) List(ctx context.Context) ([]loyalty.User, error) {
 	return all, err
 }
 
-// Get gives one user by id or login. It fails with ErrUserNotFound.
+// Get returns one user by id or login. It fails with ErrUserNotFound.
 func (o *Users) Get(ctx context.Context, id string) (loyalty.User, error) {
 	at, err := uuid.Parse(id)
 	if err != nil {
@@ -96,8 +95,8 @@ func (o *Users) userByLogin(ctx context.Context, login string) (loyalty.User, er
 	return u, err
 }
 
-// Create makes a user without a password. It fails with ErrLoginTaken, or with an
-// error of kind Invalid that names the field.
+// Create creates a user without a password. It fails with ErrLoginTaken, or with an error of kind Invalid that names
+// the field.
 func (o *Users) Create(ctx context.Context, call Call, login string, c UserChange) (Done[loyalty.User], error) {
 	return change(ctx, o.admin, call, func(r *adminRun) (loyalty.User, error) { return r.newUser(login, c) }, asItIs)
 }
@@ -130,9 +129,8 @@ func (r *adminRun) newUser(login string, c UserChange) (loyalty.User, error) {
 	return u, r.audit("user.create", u.Login, nil, recordUser(u))
 }
 
-// FirstOwner gives the owner who was made first, and makes one where there is no user.
-// Where there are users and no owner among them none is made: whoever can start the
-// program would become one unasked.
+// FirstOwner returns the oldest owner, and creates one if there is no user at all. If there are users but no owner, it
+// creates none: otherwise anyone who can start the program would become owner.
 func (o *Users) FirstOwner(ctx context.Context) (loyalty.User, error) {
 	all, err := o.List(ctx)
 	if err != nil {
@@ -154,8 +152,8 @@ func (o *Users) FirstOwner(ctx context.Context) (loyalty.User, error) {
 	return done.Value, err
 }
 
-// Update changes a user. Whose role or right changes is signed out. It fails with
-// ErrUserNotFound, ErrLastOwner, or an error of kind Invalid that names the field.
+// Update changes a user. A user whose role or right changes is signed out. It fails with ErrUserNotFound, ErrLastOwner,
+// or an error of kind Invalid that names the field.
 func (o *Users) Update(ctx context.Context, call Call, id string, c UserChange) (Done[loyalty.User], error) {
 	return o.edit(ctx, call, id, "user.update", func(r *adminRun, u *loyalty.User) error {
 		if err := r.mayRule(); err != nil {
@@ -179,7 +177,7 @@ func (o *Users) Disable(ctx context.Context, call Call, id string, disabled bool
 	})
 }
 
-// ResetSecondFactor takes the second factor and the passkeys off a user and signs them out.
+// ResetSecondFactor removes a user's second factor and passkeys and signs them out.
 func (o *Users) ResetSecondFactor(ctx context.Context, call Call, id string) (Done[loyalty.User], error) {
 	return o.edit(ctx, call, id, "user.reset_second_factor", func(_ *adminRun, u *loyalty.User) error {
 		u.TOTP, u.TOTPStep, u.Recovery, u.Passkeys = nil, 0, nil, nil
@@ -187,8 +185,8 @@ func (o *Users) ResetSecondFactor(ctx context.Context, call Call, id string) (Do
 	})
 }
 
-// edit does what the changes of one user share: the installation keeps an owner,
-// sessions that have lost their ground end, and the trail tells what was and what is.
+// edit is the common part of all changes of one user: the installation keeps an owner, sessions that depend on what was
+// removed end, and the audit trail shows before and after.
 func (o *Users) edit(ctx context.Context, call Call, id, action string, edit func(*adminRun, *loyalty.User) error) (Done[loyalty.User], error) {
 	return change(ctx, o.admin, call, func(r *adminRun) (loyalty.User, error) {
 		u, err := r.user(id)
@@ -219,20 +217,18 @@ func (o *Users) edit(ctx context.Context, call Call, id, action string, edit fun
 	}, asItIs)
 }
 
-// mayRule refuses a key that may not do everything: a user whom it makes or lets in may be
-// an owner, and so more than the key itself.
+// mayRule refuses a key with limited rights: a user whom it creates or lets in may be an owner, and so have more rights
+// than the key.
 func (r *adminRun) mayRule() error {
 	return r.mayGive(nil, &loyalty.AccessKey{})
 }
 
-// signsOut says whether a session of before must not go on.
-// Rights are read with the session; one that went on with the old ones would keep what was
-// just taken away.
+// signsOut reports whether a change ends the user's sessions, so that none goes on with rights that were taken away.
 func signsOut(before, after loyalty.User) bool {
 	return before.Role != after.Role || before.Personal != after.Personal || !after.DisabledAt.IsZero() || len(before.TOTP) != len(after.TOTP) || len(before.Passkeys) != len(after.Passkeys)
 }
 
-// keepsAnOwner refuses to take the last owner away: no other user could make a new one.
+// keepsAnOwner refuses to remove the last owner, because no other user could appoint a new one.
 func (r *adminRun) keepsAnOwner(before, after loyalty.User) error {
 	rules := func(u loyalty.User) bool { return u.Role == loyalty.RoleOwner && u.DisabledAt.IsZero() }
 	if !rules(before) || rules(after) {
@@ -245,7 +241,7 @@ func (r *adminRun) keepsAnOwner(before, after loyalty.User) error {
 	return err
 }
 
-// user finds a user by id or login, inside the transaction.
+// user returns a user by id or login, inside the transaction.
 func (r *adminRun) user(id string) (loyalty.User, error) {
 	var u loyalty.User
 	var found bool
@@ -261,16 +257,15 @@ func (r *adminRun) user(id string) (loyalty.User, error) {
 	return u, err
 }
 
-// Invitation is a link for a user; its Token is never shown again.
+// Invitation is a link for a user; its Token is shown once.
 type Invitation struct {
 	User      loyalty.User
 	Token     string
 	ExpiresAt time.Time
 }
 
-// Invite makes a link by which a user signs in once and chooses a password, the old one
-// being over as their sessions are; links made before end. It fails
-// with ErrUserNotFound or ErrUserDisabled.
+// Invite makes a link by which a user signs in once and chooses a password. Their old password, sessions and earlier
+// links end. It fails with ErrUserNotFound or ErrUserDisabled.
 func (o *Users) Invite(ctx context.Context, call Call, id string, life time.Duration) (Done[Invitation], error) {
 	return change(ctx, o.admin, call, func(r *adminRun) (Invitation, error) {
 		u, err := r.user(id)
@@ -288,7 +283,7 @@ func (o *Users) Invite(ctx context.Context, call Call, id string, life time.Dura
 			if err := r.SaveUser(u); err != nil {
 				return Invitation{}, err
 			}
-			// A session that goes on could choose it in their place.
+			// A session that continued could choose the password in their place.
 			if err := r.EndSessions(u.ID); err != nil {
 				return Invitation{}, err
 			}
@@ -302,7 +297,7 @@ func (o *Users) Invite(ctx context.Context, call Call, id string, life time.Dura
 	}, func(i Invitation) any { i.Token = ""; return i })
 }
 
-// Sessions lists those in force, the newest first.
+// Sessions lists the sessions in force, newest first.
 func (o *Users) Sessions(ctx context.Context) ([]loyalty.Session, error) {
 	all, err := o.admin.store.Sessions(ctx, o.admin.now())
 	return slices.DeleteFunc(all, func(s loyalty.Session) bool { return o.admin.now().Sub(s.SeenAt) > user.IdleLife }), err
@@ -330,8 +325,8 @@ func (o *Users) EndSession(ctx context.Context, call Call, id string) (Done[loya
 	}, func(s loyalty.Session) any { return s })
 }
 
-// checkLogin allows what is the same on every keyboard: letters that look alike would make
-// two logins of one.
+// checkLogin allows characters that are the same on every keyboard: letters that look alike would make two logins look
+// like one.
 func checkLogin(login string) error {
 	switch {
 	case login == "":
@@ -344,8 +339,7 @@ func checkLogin(login string) error {
 	return nil
 }
 
-// apply makes the change, or names the field at fault. Text is held to what a page can
-// show on one line.
+// apply makes the change, or fails with the field at fault. Texts must fit on one line of a page.
 func (c UserChange) apply(u *loyalty.User) error {
 	for _, t := range []struct {
 		field string

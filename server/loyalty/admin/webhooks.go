@@ -15,7 +15,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// maxWebhooks bounds what every event is compared with.
+// maxWebhooks limits the webhooks that every event is compared with.
 const maxWebhooks = 100
 
 // Webhooks changes webhooks, and reads them.
@@ -25,41 +25,38 @@ type Webhooks struct {
 	store loyalty.WebhookReader
 }
 
-// NewWebhooks makes one over the Admin whose changes they are.
+// NewWebhooks makes a Webhooks whose changes are made by an Admin.
 func NewWebhooks(a *Admin, store loyalty.WebhookReader, rules WebhookRules) *Webhooks {
 	return &Webhooks{Admin: a, rules: rules, store: store}
 }
 
-// webhookRun is an administrative transaction as far as webhooks are concerned.
+// webhookRun is an administrative transaction on webhooks.
 type webhookRun struct {
 	*adminRun
 	loyalty.WebhookAdminTx
 }
 
-// changing is change for webhooks.
+// changing is change for a webhook.
 func changing[T any](ctx context.Context, a *Webhooks, call Call, work func(*webhookRun) (T, error), public func(T) any) (Done[T], error) {
 	return change(ctx, a.Admin, call, func(r *adminRun) (T, error) {
 		return work(&webhookRun{r, r.AdminTx.(loyalty.WebhookAdminTx)})
 	}, public)
 }
 
-// WebhookRules are what must be known of webhooks.
+// WebhookRules is what must be known of webhooks that this package does not import.
 type WebhookRules struct {
-	// URLFault says what is wrong with an address, as the name of a message with its
-	// arguments; empty: nothing.
+	// URLFault returns what is wrong with an address, as the name of a message with its arguments; empty if nothing is.
 	URLFault func(url string) (name string, args map[string]any)
-	// NewSecret makes a secret that signs messages, and that their receiver has too;
-	// NewPrivateKey one that signs alone, of which PublicKey is what verifies. That of a
-	// secret of both is empty.
+	// NewSecret makes a secret that signs messages and is shared with their receiver; NewPrivateKey makes a key that
+	// only signs, whose PublicKey verifies. PublicKey of a shared secret is empty.
 	NewSecret, NewPrivateKey func() string
 	PublicKey                func(secret string) string
-	// Notices are the types of messages that are about no event.
+	// Notices are the types of messages that are not about an event.
 	Notices []string
 	Version string // of messages; the newest
 }
 
-// WebhookChange says what is to change of a webhook, or what a new one is like. What is nil
-// stays as it is, or takes its default.
+// WebhookChange is a change of a webhook, or a new one. Nil fields stay unchanged, or have their default.
 type WebhookChange struct {
 	Label, URL, Filter, Format *string
 	Types, Include             *[]string
@@ -67,11 +64,11 @@ type WebhookChange struct {
 	Concurrency                *int
 	Ordering, Version          *string // of a new one
 	Signature                  *string // likewise
-	// ConfirmPersonal: personal data may leave to this address.
+	// ConfirmPersonal confirms that personal data may be sent to this address.
 	ConfirmPersonal bool
 }
 
-// webhookRecord is a webhook as the audit shows it: without secrets.
+// webhookRecord is a webhook as the audit trail shows it, without secrets.
 type webhookRecord struct {
 	Label       string               `json:"label"`
 	URL         string               `json:"url"`
@@ -99,7 +96,7 @@ func recordWebhook(w *loyalty.Webhook) webhookRecord {
 	return r
 }
 
-// HeaderNames are the names of a webhook's own headers, in order.
+// HeaderNames returns the names of a webhook's own headers, sorted.
 func HeaderNames(w *loyalty.Webhook) []string {
 	names := []string{}
 	for name := range w.Headers {
@@ -109,7 +106,7 @@ func HeaderNames(w *loyalty.Webhook) []string {
 	return names
 }
 
-// Webhooks lists all, the newest first. Secrets are those in force, without their values.
+// Webhooks lists all webhooks, newest first, with the secrets in force without their values.
 func (a *Webhooks) Webhooks(ctx context.Context) ([]loyalty.Webhook, error) {
 	all, err := a.store.Webhooks(ctx)
 	for i := range all {
@@ -118,12 +115,12 @@ func (a *Webhooks) Webhooks(ctx context.Context) ([]loyalty.Webhook, error) {
 	return all, err
 }
 
-// Backlogs counts what has not arrived, by webhook.
+// Backlogs counts the undelivered messages of each webhook.
 func (a *Webhooks) Backlogs(ctx context.Context) (map[loyalty.ID]loyalty.WebhookBacklog, error) {
 	return a.store.Backlogs(ctx)
 }
 
-// Webhook gives one as Webhooks does. It fails with ErrWebhookNotFound.
+// Webhook returns one webhook as Webhooks does. It fails with ErrWebhookNotFound.
 func (a *Webhooks) Webhook(ctx context.Context, id string) (loyalty.Webhook, error) {
 	key, err := webhookID(id)
 	if err != nil {
@@ -143,7 +140,7 @@ func (a *Webhooks) Deliveries(ctx context.Context, id string, q loyalty.Delivery
 	return a.store.Deliveries(ctx, q)
 }
 
-// Delivery reads one with its webhook and its attempts. It fails with ErrWebhookNotFound and
+// Delivery returns a delivery with its webhook and its attempts. It fails with ErrWebhookNotFound and
 // ErrDeliveryNotFound.
 func (a *Webhooks) Delivery(ctx context.Context, id string, number int64) (w loyalty.Webhook, d loyalty.Delivery, log []loyalty.Attempt, err error) {
 	if w, err = a.Webhook(ctx, id); err != nil {
@@ -161,7 +158,7 @@ func webhookID(text string) (loyalty.ID, error) {
 	return id, nil
 }
 
-// withoutSecrets leaves the public keys of the secrets in force.
+// withoutSecrets returns a webhook with only the public keys of the secrets in force.
 func (a *Webhooks) withoutSecrets(w loyalty.Webhook) loyalty.Webhook {
 	w.Secrets = secretsInForce(w.Secrets, a.now())
 	for i := range w.Secrets {
@@ -174,7 +171,7 @@ func (a *Webhooks) withoutSecrets(w loyalty.Webhook) loyalty.Webhook {
 
 func (a *Webhooks) storableWebhook(w loyalty.Webhook) any { return a.withoutSecrets(w) }
 
-// signing makes the secret of a webhook, new or in the place of one of its kind.
+// signing makes the secret of a webhook, for a new one or to replace one of its kind.
 func (a *Webhooks) signing(private bool) string {
 	if private {
 		return a.rules.NewPrivateKey()
@@ -182,7 +179,7 @@ func (a *Webhooks) signing(private bool) string {
 	return a.rules.NewSecret()
 }
 
-// shown is a webhook with its newest secret, where the receiver is to have it.
+// shown returns a webhook with its newest secret, if the receiver needs to have it.
 func (a *Webhooks) shown(w loyalty.Webhook, secret string) loyalty.Webhook {
 	if w = a.withoutSecrets(w); w.Secrets[0].Public == "" {
 		w.Secrets[0].Value = secret
@@ -190,9 +187,8 @@ func (a *Webhooks) shown(w loyalty.Webhook, secret string) loyalty.Webhook {
 	return w
 }
 
-// CreateWebhook makes a webhook that hears of events from now on. The value of its secret, in
-// Secrets[0], is never shown again. It fails with an error of kind Invalid that names the
-// field, with ErrRightsExceeded and ErrWebhooksMany.
+// CreateWebhook makes a webhook that is sent events from now on. The value of its secret, in Secrets[0], is never shown
+// again. It fails with an error of kind Invalid that names the field, with ErrRightsExceeded and ErrWebhooksMany.
 func (a *Webhooks) CreateWebhook(ctx context.Context, call Call, c WebhookChange) (Done[loyalty.Webhook], error) {
 	return changing(ctx, a, call, func(r *webhookRun) (w loyalty.Webhook, err error) {
 		n, err := r.CountWebhooks()
@@ -229,8 +225,8 @@ func (a *Webhooks) UpdateWebhook(ctx context.Context, call Call, id string, c We
 	return a.editWebhook(ctx, call, id, "webhook.update", func(r *webhookRun, w *loyalty.Webhook) error { return a.applyWebhook(r, c, w) })
 }
 
-// RotateWebhook gives a webhook a new secret, whose value, in Secrets[0], is never shown
-// again. The one before signs as well for the overlap, at most 30 days.
+// RotateWebhook gives a webhook a new secret, whose value, in Secrets[0], is never shown again. The previous one signs
+// as well during the overlap, at most 30 days.
 func (a *Webhooks) RotateWebhook(ctx context.Context, call Call, id string, overlap time.Duration) (Done[loyalty.Webhook], error) {
 	if overlap > maxOverlap {
 		return Done[loyalty.Webhook]{}, programme.Fault("overlap_seconds", "too_large", map[string]any{"limit": int(maxOverlap / time.Second)})
@@ -247,8 +243,7 @@ func (a *Webhooks) RotateWebhook(ctx context.Context, call Call, id string, over
 	return done, err
 }
 
-// PauseWebhook has nothing sent until it is resumed. It fails with ErrWebhookState where it
-// is disabled.
+// PauseWebhook stops sending until the webhook is resumed. It fails with ErrWebhookState if it is disabled.
 func (a *Webhooks) PauseWebhook(ctx context.Context, call Call, id string) (Done[loyalty.Webhook], error) {
 	return a.editWebhook(ctx, call, id, "webhook.pause", func(_ *webhookRun, w *loyalty.Webhook) error {
 		if w.State == loyalty.WebhookDisabled {
@@ -259,8 +254,7 @@ func (a *Webhooks) PauseWebhook(ctx context.Context, call Call, id string) (Done
 	})
 }
 
-// ResumeWebhook has a webhook send again: everything since, or with skip what happens from
-// now on.
+// ResumeWebhook starts sending again: everything since it was paused, or with skip only what happens from now on.
 func (a *Webhooks) ResumeWebhook(ctx context.Context, call Call, id string, skip bool) (Done[loyalty.Webhook], error) {
 	return a.editWebhook(ctx, call, id, "webhook.resume", func(r *webhookRun, w *loyalty.Webhook) error {
 		if w.State == loyalty.WebhookActive {
@@ -271,7 +265,7 @@ func (a *Webhooks) ResumeWebhook(ctx context.Context, call Call, id string, skip
 	})
 }
 
-// editWebhook does what the changes of one existing webhook share.
+// editWebhook is the common part of all changes of an existing webhook.
 func (a *Webhooks) editWebhook(ctx context.Context, call Call, id, action string, edit func(*webhookRun, *loyalty.Webhook) error) (Done[loyalty.Webhook], error) {
 	return changing(ctx, a, call, func(r *webhookRun) (loyalty.Webhook, error) {
 		w, err := r.webhook(id)
@@ -290,7 +284,7 @@ func (a *Webhooks) editWebhook(ctx context.Context, call Call, id, action string
 	}, a.storableWebhook)
 }
 
-// webhook finds a webhook. It fails with ErrWebhookNotFound.
+// webhook returns a webhook. It fails with ErrWebhookNotFound.
 func (r *webhookRun) webhook(id string) (loyalty.Webhook, error) {
 	key, err := webhookID(id)
 	if err != nil {
@@ -303,7 +297,7 @@ func (r *webhookRun) webhook(id string) (loyalty.Webhook, error) {
 	return w, err
 }
 
-// active is webhook for what an active one is needed for. It fails with ErrWebhookState.
+// active is webhook for operations that need an active one. It fails with ErrWebhookState.
 func (r *webhookRun) active(id string) (loyalty.Webhook, error) {
 	w, err := r.webhook(id)
 	if err == nil && w.State != loyalty.WebhookActive {
@@ -312,7 +306,7 @@ func (r *webhookRun) active(id string) (loyalty.Webhook, error) {
 	return w, err
 }
 
-// auditWebhook records a change. That personal data may leave is a line of its own.
+// auditWebhook records a change. Permission to send personal data is a separate line.
 func (r *webhookRun) auditWebhook(action string, before, after *loyalty.Webhook) error {
 	var was any
 	if before != nil {
@@ -327,7 +321,7 @@ func (r *webhookRun) auditWebhook(action string, before, after *loyalty.Webhook)
 	return r.audit("webhook.personal", after.ID.String(), nil, map[string]string{"url": after.URL})
 }
 
-// applyWebhook checks a change and makes it, or names the field at fault.
+// applyWebhook checks a change and makes it, or fails with the field at fault.
 func (a *Webhooks) applyWebhook(r *webhookRun, c WebhookChange, w *loyalty.Webhook) error {
 	if err := r.mayTell(); err != nil {
 		return err
@@ -364,7 +358,7 @@ func (a *Webhooks) applyWebhook(r *webhookRun, c WebhookChange, w *loyalty.Webho
 	return nil
 }
 
-// applyWishes is the part of applyWebhook about what is told, and with which headers.
+// applyWishes is the part of applyWebhook about the events to send, and their headers.
 func (a *Webhooks) applyWishes(r *webhookRun, c WebhookChange, w *loyalty.Webhook) error {
 	if c.Types != nil {
 		p, err := a.programme(r.adminRun)
@@ -403,7 +397,7 @@ func (a *Webhooks) applyWishes(r *webhookRun, c WebhookChange, w *loyalty.Webhoo
 	return nil
 }
 
-// ours says whether a header is the platform's, or the connection's.
+// ours reports whether a header belongs to the platform or the connection, so that no webhook may set it.
 func ours(name string) bool {
 	name = strings.ToLower(name)
 	return strings.HasPrefix(name, "webhook-") || strings.HasPrefix(name, "content-") || slices.Contains([]string{
@@ -412,7 +406,7 @@ func ours(name string) bool {
 	}, name)
 }
 
-// knownType says whether there are messages of a type, or of one that a pattern stands for.
+// knownType reports whether there are messages of a type, or of any type that a pattern matches.
 func (a *Webhooks) knownType(p *programme.Programme, t string) bool {
 	if prefix, open := strings.CutSuffix(t, "*"); open {
 		shared := min(len(prefix), len(loyalty.EventType)) // "event.po*" begins as every event does, and so does "ev*"
@@ -423,7 +417,7 @@ func (a *Webhooks) knownType(p *programme.Programme, t string) bool {
 	return event && slices.Contains(p.Recorded(), action) || slices.Contains(a.rules.Notices, t)
 }
 
-// mayTell refuses a key that could not read what webhooks tell.
+// mayTell refuses a key that could not read the events that webhooks send.
 func (r *webhookRun) mayTell() error {
 	giver, limited := r.giver()
 	if limited && !apisWithin(&loyalty.AccessKey{APIs: []string{"display", "events"}}, giver) {

@@ -8,7 +8,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// TestWebhook has a test message sent. It fails with ErrWebhookNotFound and ErrWebhookState.
+// TestWebhook sends a test message. It fails with ErrWebhookNotFound and ErrWebhookState.
 func (a *Webhooks) TestWebhook(ctx context.Context, call Call, id string) (Done[loyalty.Delivery], error) {
 	return changing(ctx, a, call, func(r *webhookRun) (loyalty.Delivery, error) {
 		w, err := r.active(id)
@@ -26,8 +26,8 @@ func (a *Webhooks) TestWebhook(ctx context.Context, call Call, id string) (Done[
 	}, func(d loyalty.Delivery) any { return d })
 }
 
-// RetryDelivery has a dead delivery sent again. It fails with ErrWebhookNotFound,
-// ErrDeliveryNotFound and ErrDeliveryNotDead.
+// RetryDelivery sends a dead delivery again. It fails with ErrWebhookNotFound, ErrDeliveryNotFound and
+// ErrDeliveryNotDead.
 func (a *Webhooks) RetryDelivery(ctx context.Context, call Call, id string, number int64) (Done[loyalty.Delivery], error) {
 	return changing(ctx, a, call, func(r *webhookRun) (loyalty.Delivery, error) {
 		w, err := r.webhook(id)
@@ -50,8 +50,7 @@ func (a *Webhooks) RetryDelivery(ctx context.Context, call Call, id string, numb
 	}, func(d loyalty.Delivery) any { return d })
 }
 
-// RetryDeliveries has dead deliveries of a webhook sent again, and says how many. It fails
-// with ErrWebhookNotFound.
+// RetryDeliveries sends dead deliveries of a webhook again, and returns how many. It fails with ErrWebhookNotFound.
 func (a *Webhooks) RetryDeliveries(ctx context.Context, call Call, id string, q loyalty.RetryQuery) (Done[int64], error) {
 	return changing(ctx, a, call, func(r *webhookRun) (int64, error) {
 		w, err := r.webhook(id)
@@ -67,8 +66,7 @@ func (a *Webhooks) RetryDeliveries(ctx context.Context, call Call, id string, q 
 	}, func(n int64) any { return n })
 }
 
-// CountReplay counts what a replay would send, before the filter. It fails as ReplayWebhook
-// does.
+// CountReplay counts what a replay would send, before the webhook's filter. It fails as ReplayWebhook does.
 func (a *Webhooks) CountReplay(ctx context.Context, id string, p loyalty.Replay) (int64, error) {
 	w, err := a.Webhook(ctx, id)
 	if err != nil {
@@ -80,8 +78,8 @@ func (a *Webhooks) CountReplay(ctx context.Context, id string, p loyalty.Replay)
 	return a.countReplay(ctx, &w, &p)
 }
 
-// countReplay asks the journal for a number. The filter of the webhook is not asked: it
-// would have to read each event.
+// countReplay asks the journal for the number. It does not apply the filter of the webhook, for which it would have to
+// read each event.
 func (a *Webhooks) countReplay(ctx context.Context, w *loyalty.Webhook, p *loyalty.Replay) (int64, error) {
 	actions, prefixes, some := loyalty.ActionsOf(narrowed(w.Types, p.Types))
 	if !some {
@@ -90,7 +88,7 @@ func (a *Webhooks) countReplay(ctx context.Context, w *loyalty.Webhook, p *loyal
 	return a.store.CountEvents(ctx, p, actions, prefixes)
 }
 
-// narrowed are the types that two lists have in common: of two patterns the longer one.
+// narrowed returns the types that two lists have in common: of two patterns the longer one.
 func narrowed(types, wanted []string) (both []string) {
 	if len(wanted) == 0 {
 		return types
@@ -109,7 +107,7 @@ func narrowed(types, wanted []string) (both []string) {
 	return both
 }
 
-// checkReplay ends the stretch now at the latest: what comes is sent anyway.
+// checkReplay ends the period at now at the latest, because later events are sent anyway.
 func (a *Webhooks) checkReplay(p *loyalty.Replay) error {
 	p.From, p.To = p.From.UTC(), p.To.UTC()
 	if now := a.now(); p.To.After(now) {
@@ -121,14 +119,13 @@ func (a *Webhooks) checkReplay(p *loyalty.Replay) error {
 	return nil
 }
 
-// ReplayWebhook has events of the past sent, and says how many there are before the filter.
-// It fails with ErrWebhookNotFound, ErrWebhookState, ErrReplayRunning, or an error of kind
-// Invalid that names the field.
+// ReplayWebhook sends past events again, and returns how many there are before the filter. It fails with
+// ErrWebhookNotFound, ErrWebhookState, ErrReplayRunning, or an error of kind Invalid that names the field.
 func (a *Webhooks) ReplayWebhook(ctx context.Context, call Call, id string, p loyalty.Replay) (Done[int64], error) {
 	if err := a.checkReplay(&p); err != nil {
 		return Done[int64]{}, err
 	}
-	// read before the row of the webhook is locked: the tail may be long
+	// read before the webhook's row is locked, because the tail may be long
 	after, until, err := a.store.Stretch(ctx, p.From, p.To)
 	if err != nil {
 		return Done[int64]{}, err
