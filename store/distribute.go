@@ -46,11 +46,7 @@ func (s upkeep) beginSchema(ctx context.Context) error {
 	if version > 0 {
 		return s.current(ctx)
 	}
-	p, err := s.migrations()
-	if err != nil {
-		return err
-	}
-	if err := s.up(ctx, p); err != nil {
+	if err := s.up(ctx); err != nil {
 		return s.classify(err)
 	}
 	return s.ExtendJournal(ctx)

@@ -31,20 +31,16 @@ type Migration struct {
 // the journal. It does nothing on a current database, may run on several nodes at
 // once, and fails with ErrMasterKey where the database was sealed with another key.
 func (s upkeep) Migrate(ctx context.Context) error {
-	p, err := s.migrations()
+	version, err := s.SchemaVersion(ctx)
 	if err != nil {
 		return err
 	}
-	version, err := s.schemaVersion(ctx)
-	switch {
-	case err != nil:
-		return s.classify(err)
-	case version > newest(p):
-		return ErrNewerSchema
-	case version < newest(p):
-		if err := s.up(ctx, p); err != nil {
+	if err := s.current(ctx); errors.Is(err, ErrMigrationsPending) {
+		if err := s.up(ctx); err != nil {
 			return fmt.Errorf("migrate: %w", s.classify(err))
 		}
+	} else if err != nil {
+		return err
 	}
 	if version == 0 {
 		if err := s.ExtendJournal(ctx); err != nil {
@@ -56,7 +52,11 @@ func (s upkeep) Migrate(ctx context.Context) error {
 
 // up applies what is pending. SQLite has no lock that spans migrations, so that
 // another process may do a step first; as long as the version grows, it goes on.
-func (s upkeep) up(ctx context.Context, p *goose.Provider) error {
+func (s upkeep) up(ctx context.Context) error {
+	p, err := s.migrations()
+	if err != nil {
+		return err
+	}
 	for {
 		before, err := s.schemaVersion(ctx)
 		if err != nil {

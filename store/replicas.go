@@ -196,5 +196,10 @@ func answer[R any](ctx context.Context, s *Replicated, how freshness, read func(
 	return read(ctx, s.Store)
 }
 
+// forward is answer for a method of the Store that takes one argument, as most reads do.
+func forward[Q, R any](ctx context.Context, s *Replicated, how freshness, read func(*Store, context.Context, Q) (R, error), q Q) (R, error) {
+	return answer(ctx, s, how, func(ctx context.Context, from *Store) (R, error) { return read(from, ctx, q) })
+}
+
 // ofOne is the freshness of a list that may be a customer's.
 func ofOne(one bool) freshness { return freshness(one) }

@@ -45,31 +45,27 @@ func (s *Replicated) Within(ctx context.Context, needs loyalty.Needs, work func(
 
 // Customer is the Store's.
 func (s *Replicated) Customer(ctx context.Context, ref string) (loyalty.Customer, error) {
-	return answer(ctx, s, current, func(ctx context.Context, from *Store) (loyalty.Customer, error) { return from.Customer(ctx, ref) })
+	return forward(ctx, s, current, (*Store).Customer, ref)
 }
 
 // Customers is the Store's.
 func (s *Replicated) Customers(ctx context.Context, q loyalty.CustomerQuery) ([]loyalty.Customer, error) {
-	return answer(ctx, s, recent, func(ctx context.Context, from *Store) ([]loyalty.Customer, error) { return from.Customers(ctx, q) })
+	return forward(ctx, s, recent, (*Store).Customers, q)
 }
 
 // CountCustomers is the Store's.
 func (s *Replicated) CountCustomers(ctx context.Context, q loyalty.CustomerQuery) (int64, error) {
-	return answer(ctx, s, recent, func(ctx context.Context, from *Store) (int64, error) { return from.CountCustomers(ctx, q) })
+	return forward(ctx, s, recent, (*Store).CountCustomers, q)
 }
 
 // CustomerNames is the Store's.
 func (s *Replicated) CustomerNames(ctx context.Context, ids []loyalty.ID) (map[loyalty.ID]string, error) {
-	return answer(ctx, s, current, func(ctx context.Context, from *Store) (map[loyalty.ID]string, error) {
-		return from.CustomerNames(ctx, ids)
-	})
+	return forward(ctx, s, current, (*Store).CustomerNames, ids)
 }
 
 // Statement is the Store's.
 func (s *Replicated) Statement(ctx context.Context, customer loyalty.ID) (loyalty.Statement, error) {
-	return answer(ctx, s, current, func(ctx context.Context, from *Store) (loyalty.Statement, error) {
-		return from.Statement(ctx, customer)
-	})
+	return forward(ctx, s, current, (*Store).Statement, customer)
 }
 
 // StatementAt is the Store's.
@@ -82,14 +78,12 @@ func (s *Replicated) StatementAt(ctx context.Context, customer loyalty.ID, at ti
 // Events is the Store's.
 func (s *Replicated) Events(ctx context.Context, q loyalty.EventQuery) (loyalty.EventPage, error) {
 	how := ofOne(q.Ref != "" || q.Customer != loyalty.ID{})
-	return answer(ctx, s, how, func(ctx context.Context, from *Store) (loyalty.EventPage, error) { return from.Events(ctx, q) })
+	return forward(ctx, s, how, (*Store).Events, q)
 }
 
 // Transactions is the Store's.
 func (s *Replicated) Transactions(ctx context.Context, q loyalty.TransactionQuery) (loyalty.TransactionPage, error) {
-	return answer(ctx, s, current, func(ctx context.Context, from *Store) (loyalty.TransactionPage, error) {
-		return from.Transactions(ctx, q)
-	})
+	return forward(ctx, s, current, (*Store).Transactions, q)
 }
 
 // Coupon is the Store's.
@@ -104,7 +98,7 @@ func (s *Replicated) Coupon(ctx context.Context, code string) (loyalty.Coupon, l
 // Coupons is the Store's.
 func (s *Replicated) Coupons(ctx context.Context, q loyalty.CouponQuery) (loyalty.CouponPage, error) {
 	how := ofOne(q.Ref != "" || q.Holder != loyalty.ID{})
-	return answer(ctx, s, how, func(ctx context.Context, from *Store) (loyalty.CouponPage, error) { return from.Coupons(ctx, q) })
+	return forward(ctx, s, how, (*Store).Coupons, q)
 }
 
 // CouponRecord is the Store's.
@@ -116,7 +110,7 @@ func (s *Replicated) CouponRecord(ctx context.Context, code string, moves int) (
 
 // CouponUsage is the Store's.
 func (s *Replicated) CouponUsage(ctx context.Context, q loyalty.CouponUsageQuery) ([]loyalty.CouponUsage, error) {
-	return answer(ctx, s, recent, func(ctx context.Context, from *Store) ([]loyalty.CouponUsage, error) { return from.CouponUsage(ctx, q) })
+	return forward(ctx, s, recent, (*Store).CouponUsage, q)
 }
 
 // PoolStock is the Store's.
@@ -135,7 +129,7 @@ func (s *Replicated) RewardClaim(ctx context.Context, customer, event loyalty.ID
 
 // Claims is the Store's.
 func (s *Replicated) Claims(ctx context.Context, q loyalty.ClaimQuery) (loyalty.ClaimPage, error) {
-	return answer(ctx, s, current, func(ctx context.Context, from *Store) (loyalty.ClaimPage, error) { return from.Claims(ctx, q) })
+	return forward(ctx, s, current, (*Store).Claims, q)
 }
 
 // claimed is a claim with whose it is.
@@ -155,14 +149,12 @@ func (s *Replicated) ClaimByID(ctx context.Context, id loyalty.ID) (loyalty.Rewa
 
 // Tallies is the Store's.
 func (s *Replicated) Tallies(ctx context.Context, keys []string) (map[string]int64, error) {
-	return answer(ctx, s, current, func(ctx context.Context, from *Store) (map[string]int64, error) { return from.Tallies(ctx, keys) })
+	return forward(ctx, s, current, (*Store).Tallies, keys)
 }
 
 // CampaignTotals is the Store's.
 func (s *Replicated) CampaignTotals(ctx context.Context, campaigns []string) (map[string]loyalty.CampaignTotals, error) {
-	return answer(ctx, s, recent, func(ctx context.Context, from *Store) (map[string]loyalty.CampaignTotals, error) {
-		return from.CampaignTotals(ctx, campaigns)
-	})
+	return forward(ctx, s, recent, (*Store).CampaignTotals, campaigns)
 }
 
 // BulkOperation is the Store's.

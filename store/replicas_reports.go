@@ -10,42 +10,32 @@ import (
 
 // Feed is the Store's; whoever waits for what is new asks the Store itself.
 func (s *Replicated) Feed(ctx context.Context, q loyalty.FeedQuery) (loyalty.FeedPart, error) {
-	return answer(ctx, s, recent, func(ctx context.Context, from *Store) (loyalty.FeedPart, error) { return from.Feed(ctx, q) })
+	return forward(ctx, s, recent, (*Store).Feed, q)
 }
 
 // ExportCustomers is the Store's.
 func (s *Replicated) ExportCustomers(ctx context.Context, q loyalty.ExportQuery) (loyalty.ExportPart[loyalty.Customer], error) {
-	return answer(ctx, s, recent, func(ctx context.Context, from *Store) (loyalty.ExportPart[loyalty.Customer], error) {
-		return from.ExportCustomers(ctx, q)
-	})
+	return forward(ctx, s, recent, (*Store).ExportCustomers, q)
 }
 
 // ExportLots is the Store's.
 func (s *Replicated) ExportLots(ctx context.Context, q loyalty.ExportQuery) (loyalty.ExportPart[loyalty.CustomerLot], error) {
-	return answer(ctx, s, recent, func(ctx context.Context, from *Store) (loyalty.ExportPart[loyalty.CustomerLot], error) {
-		return from.ExportLots(ctx, q)
-	})
+	return forward(ctx, s, recent, (*Store).ExportLots, q)
 }
 
 // ExportPurchases is the Store's.
 func (s *Replicated) ExportPurchases(ctx context.Context, q loyalty.ExportQuery) (loyalty.ExportPart[loyalty.Transaction], error) {
-	return answer(ctx, s, recent, func(ctx context.Context, from *Store) (loyalty.ExportPart[loyalty.Transaction], error) {
-		return from.ExportPurchases(ctx, q)
-	})
+	return forward(ctx, s, recent, (*Store).ExportPurchases, q)
 }
 
 // ExportCoupons is the Store's.
 func (s *Replicated) ExportCoupons(ctx context.Context, q loyalty.ExportQuery) (loyalty.ExportPart[loyalty.Coupon], error) {
-	return answer(ctx, s, recent, func(ctx context.Context, from *Store) (loyalty.ExportPart[loyalty.Coupon], error) {
-		return from.ExportCoupons(ctx, q)
-	})
+	return forward(ctx, s, recent, (*Store).ExportCoupons, q)
 }
 
 // ExportClaims is the Store's.
 func (s *Replicated) ExportClaims(ctx context.Context, q loyalty.ExportQuery) (loyalty.ExportPart[loyalty.RewardClaim], error) {
-	return answer(ctx, s, recent, func(ctx context.Context, from *Store) (loyalty.ExportPart[loyalty.RewardClaim], error) {
-		return from.ExportClaims(ctx, q)
-	})
+	return forward(ctx, s, recent, (*Store).ExportClaims, q)
 }
 
 // outstanding is what Outstanding answers.
@@ -65,5 +55,5 @@ func (s *Replicated) Outstanding(ctx context.Context) (loyalty.LedgerTotals, []l
 
 // AuditLog is the Store's.
 func (s *Replicated) AuditLog(ctx context.Context, q loyalty.AuditQuery) ([]loyalty.AuditEntry, error) {
-	return answer(ctx, s, recent, func(ctx context.Context, from *Store) ([]loyalty.AuditEntry, error) { return from.AuditLog(ctx, q) })
+	return forward(ctx, s, recent, (*Store).AuditLog, q)
 }
