@@ -29,12 +29,12 @@ type activityKind struct {
 var activityKinds = []activityKind{
 	{"rewards", "reward", programme.ModuleRewards, rewardsOverview},
 	{"challenges", "challenge", programme.ModuleChallenges, challengesOverview},
-	{"quizzes", "quiz", programme.ModuleQuizzes, overview(quizActivities)},
-	{"contests", "contest", programme.ModuleContests, overview(contestActivities)},
-	{"treasure_hunts", "treasure_hunt", programme.ModuleTreasureHunt, overview(treasureActivities)},
+	{"quizzes", "quiz", programme.ModuleQuizzes, overview(quizzes.activities)},
+	{"contests", "contest", programme.ModuleContests, overview(contests.activities)},
+	{"treasure_hunts", "treasure_hunt", programme.ModuleTreasureHunt, overview(treasures.activities)},
 	{"offers", "offer", programme.ModuleOffers, overview(offerActivities)},
-	{"profiling", "profiling", programme.ModuleProfiling, overview(flowActivities)},
-	{"prize_wheels", "prize_wheel", programme.ModulePrizeWheels, overview(wheelActivities)},
+	{"profiling", "profiling", programme.ModuleProfiling, overview(flows.activities)},
+	{"prize_wheels", "prize_wheel", programme.ModulePrizeWheels, overview(wheels.activities)},
 }
 
 // overview makes a list's own function one of the overview: what is active, without

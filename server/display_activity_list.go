@@ -61,6 +61,41 @@ type activityList struct {
 	all      func(r *engine.Run, language *tongue) ([]activity, error)
 }
 
+// catalogue is a type of entity of which the Display API lists every one as an activity.
+type catalogue[T any] struct {
+	entities *programme.EntityType[T]
+	render   func(r *engine.Run, language *tongue, entity T) (activity, error)
+	needs    loyalty.CustomerNeeds // what render reads of the customer
+}
+
+// activities renders all entities of the type.
+func (c *catalogue[T]) activities(r *engine.Run, language *tongue) ([]activity, error) {
+	return activitiesOf(c.entities.Of(r.Programme), func(entity T) (activity, error) { return c.render(r, language, entity) })
+}
+
+// list is the request for a page of the catalogue.
+func (c *catalogue[T]) list(customer string, limit *common.Limit, offset *common.Offset, order list.Order) activityList {
+	return activityList{customer: customer, limit: limit, offset: offset, order: order, kind: c.entities.Type, needs: c.needs, all: c.activities}
+}
+
+// activityOf reads the entity of a catalogue that a path names, as the customer sees it. E is the
+// type of its entry. It fails with ErrEntityNotFound.
+func activityOf[E, T any](ctx context.Context, customers customerReader, c *catalogue[T], customer, id string) (entry E, err error) {
+	err = customers.view(ctx, customer, c.needs, func(r *engine.Run) error {
+		entity, err := lookup(c.entities.Of(r.Programme), c.entities.Type, id)
+		if err != nil {
+			return err
+		}
+		one, err := c.render(r, requestOf(ctx).language, entity)
+		if err != nil {
+			return err
+		}
+		entry = one.entry.(E)
+		return nil
+	})
+	return entry, err
+}
+
 // activityPage reads the page of a list that a request wants. E is the type of its
 // entries.
 func activityPage[E any](ctx context.Context, customers customerReader, q activityList) (l list.Links[E], err error) {

@@ -11,24 +11,19 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/game"
 )
 
-var contestType = game.Contests.Type
+// contests are the contests and the customer's entries.
+var contests = &catalogue[*game.Contest]{
+	game.Contests, contestEntry, loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressContest)},
+}
 
 // ListContests lists the contests and the customer's entries.
 func (a *displayAPI) ListContests(ctx context.Context, in display.ListContestsRequestObject) (display.ListContestsResponseObject, error) {
-	l, err := activityPage[display.ContestActivity](ctx, a.customers, activityList{
-		customer: in.CustomerID, limit: in.Params.Limit, offset: in.Params.Offset, order: list.Ordered(in.Params.Sort, in.Params.Order),
-		kind: contestType, needs: loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressContest)}, all: contestActivities,
-	})
+	order := list.Ordered(in.Params.Sort, in.Params.Order)
+	l, err := activityPage[display.ContestActivity](ctx, a.customers, contests.list(in.CustomerID, in.Params.Limit, in.Params.Offset, order))
 	if err != nil {
 		return nil, err
 	}
 	return display.ListContests200JSONResponse(answerOf(l)), nil
-}
-
-func contestActivities(r *engine.Run, language *tongue) ([]activity, error) {
-	return activitiesOf(game.Contests.Of(r.Programme), func(c *game.Contest) (activity, error) {
-		return contestEntry(r, language, c)
-	})
 }
 
 func contestEntry(r *engine.Run, language *tongue, c *game.Contest) (activity, error) {
@@ -38,7 +33,7 @@ func contestEntry(r *engine.Run, language *tongue, c *game.Contest) (activity, e
 		ID: c.ID, Title: title, Description: textOrNil(language.text(c.Description)), Status: common.DateStatus(status),
 		Points: c.Points, Entries: o.Entries, MaxEntries: c.MaxEntries, Left: o.Left,
 		StartsAt: instantOrNil(c.StartsAt.Time), EndsAt: instantOrNil(c.EndsAt.Time),
-		AdditionalProperties: customAttributes(language, r.Programme, contestType, c.Custom),
+		AdditionalProperties: customAttributes(language, r.Programme, game.Contests.Type, c.Custom),
 	}
 	e.UnderscoreActions.Enter = nextStep(r, o.Refusal, "activities", "contests", c.ID, "enter")
 	return activity{

@@ -12,24 +12,17 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/game"
 )
 
-var flowType = game.Flows.Type
-
-var flowNeeds = loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressFlow)}
+// flows are the flows of questions and how far the customer is.
+var flows = &catalogue[*game.Flow]{game.Flows, flowEntry, loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressFlow)}}
 
 // ListProfiling lists the flows of questions and how far the customer is.
 func (a *displayAPI) ListProfiling(ctx context.Context, in display.ListProfilingRequestObject) (display.ListProfilingResponseObject, error) {
-	l, err := activityPage[display.FlowActivity](ctx, a.customers, activityList{
-		customer: in.CustomerID, limit: in.Params.Limit, offset: in.Params.Offset, order: list.Ordered(in.Params.Sort, in.Params.Order),
-		kind: flowType, needs: flowNeeds, all: flowActivities,
-	})
+	order := list.Ordered(in.Params.Sort, in.Params.Order)
+	l, err := activityPage[display.FlowActivity](ctx, a.customers, flows.list(in.CustomerID, in.Params.Limit, in.Params.Offset, order))
 	if err != nil {
 		return nil, err
 	}
 	return display.ListProfiling200JSONResponse(answerOf(l)), nil
-}
-
-func flowActivities(r *engine.Run, language *tongue) ([]activity, error) {
-	return activitiesOf(game.Flows.Of(r.Programme), func(f *game.Flow) (activity, error) { return flowEntry(r, language, f) })
 }
 
 func flowEntry(r *engine.Run, language *tongue, f *game.Flow) (activity, error) {
@@ -39,7 +32,7 @@ func flowEntry(r *engine.Run, language *tongue, f *game.Flow) (activity, error) 
 		ID: f.ID, Title: title, Status: common.DateStatus(status), Points: f.Points,
 		Questions: len(f.Questions), Answered: o.Answered, Completed: o.Next == nil,
 		StartsAt: instantOrNil(f.StartsAt.Time), EndsAt: instantOrNil(f.EndsAt.Time),
-		AdditionalProperties: customAttributes(language, r.Programme, flowType, f.Custom),
+		AdditionalProperties: customAttributes(language, r.Programme, game.Flows.Type, f.Custom),
 	}
 	if o.Next != nil {
 		e.UnderscoreActions.Next = stepTo(r, o.Refusal, http.MethodGet, "activities", "profiling", f.ID, "next")
@@ -52,8 +45,8 @@ func flowEntry(r *engine.Run, language *tongue, f *game.Flow) (activity, error) 
 // GetNextQuestion reads the first question that the customer has not answered.
 func (a *displayAPI) GetNextQuestion(ctx context.Context, in display.GetNextQuestionRequestObject) (display.GetNextQuestionResponseObject, error) {
 	var out display.GetNextQuestion200JSONResponse
-	err := a.customers.view(ctx, in.CustomerID, flowNeeds, func(r *engine.Run) error {
-		f, err := lookup(game.Flows.Of(r.Programme), flowType, in.FlowID)
+	err := a.customers.view(ctx, in.CustomerID, flows.needs, func(r *engine.Run) error {
+		f, err := lookup(game.Flows.Of(r.Programme), game.Flows.Type, in.FlowID)
 		if err != nil {
 			return err
 		}

@@ -11,16 +11,13 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/game"
 )
 
-var quizType = game.Quizzes.Type
-
-var quizNeeds = loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressQuiz)}
+// quizzes are the quizzes and how the customer did.
+var quizzes = &catalogue[*game.Quiz]{game.Quizzes, quizEntry, loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressQuiz)}}
 
 // ListQuizzes lists the quizzes and how the customer did.
 func (a *displayAPI) ListQuizzes(ctx context.Context, in display.ListQuizzesRequestObject) (display.ListQuizzesResponseObject, error) {
-	l, err := activityPage[display.QuizActivity](ctx, a.customers, activityList{
-		customer: in.CustomerID, limit: in.Params.Limit, offset: in.Params.Offset, order: list.Ordered(in.Params.Sort, in.Params.Order),
-		kind: quizType, needs: quizNeeds, all: quizActivities,
-	})
+	order := list.Ordered(in.Params.Sort, in.Params.Order)
+	l, err := activityPage[display.QuizActivity](ctx, a.customers, quizzes.list(in.CustomerID, in.Params.Limit, in.Params.Offset, order))
 	if err != nil {
 		return nil, err
 	}
@@ -29,24 +26,11 @@ func (a *displayAPI) ListQuizzes(ctx context.Context, in display.ListQuizzesRequ
 
 // GetQuiz reads one quiz.
 func (a *displayAPI) GetQuiz(ctx context.Context, in display.GetQuizRequestObject) (display.GetQuizResponseObject, error) {
-	var out display.GetQuiz200JSONResponse
-	err := a.customers.view(ctx, in.CustomerID, quizNeeds, func(r *engine.Run) error {
-		q, err := lookup(game.Quizzes.Of(r.Programme), quizType, in.QuizID)
-		if err != nil {
-			return err
-		}
-		e, err := quizEntry(r, requestOf(ctx).language, q)
-		out.Data = e.entry.(display.QuizActivity)
-		return err
-	})
+	quiz, err := activityOf[display.QuizActivity](ctx, a.customers, quizzes, in.CustomerID, in.QuizID)
 	if err != nil {
 		return nil, err
 	}
-	return out, nil
-}
-
-func quizActivities(r *engine.Run, language *tongue) ([]activity, error) {
-	return activitiesOf(game.Quizzes.Of(r.Programme), func(q *game.Quiz) (activity, error) { return quizEntry(r, language, q) })
+	return display.GetQuiz200JSONResponse{Data: quiz}, nil
 }
 
 // quizEntry renders a quiz. Its question is told from its beginning on, the right answer
@@ -56,7 +40,7 @@ func quizEntry(r *engine.Run, language *tongue, q *game.Quiz) (activity, error) 
 	e := display.QuizActivity{
 		ID: q.ID, Title: title, Status: common.DateStatus(status), Points: q.Points,
 		StartsAt: instantOrNil(q.StartsAt.Time), EndsAt: instantOrNil(q.EndsAt.Time),
-		AdditionalProperties: customAttributes(language, r.Programme, quizType, q.Custom),
+		AdditionalProperties: customAttributes(language, r.Programme, game.Quizzes.Type, q.Custom),
 	}
 	if status != loyalty.StatusScheduled {
 		e.Question, e.Answers = textOrNil(language.text(q.Question)), choiceTexts(language, q.Answers)

@@ -12,24 +12,19 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/game"
 )
 
-var treasureType = game.Treasures.Type
+// treasures are the treasures and whether the customer found them.
+var treasures = &catalogue[*game.Treasure]{
+	game.Treasures, treasureEntry, loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressTreasure)},
+}
 
 // ListTreasureHunts lists the treasures and whether the customer found them.
 func (a *displayAPI) ListTreasureHunts(ctx context.Context, in display.ListTreasureHuntsRequestObject) (display.ListTreasureHuntsResponseObject, error) {
-	l, err := activityPage[display.TreasureActivity](ctx, a.customers, activityList{
-		customer: in.CustomerID, limit: in.Params.Limit, offset: in.Params.Offset, order: list.Ordered(in.Params.Sort, in.Params.Order),
-		kind: treasureType, needs: loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressTreasure)}, all: treasureActivities,
-	})
+	order := list.Ordered(in.Params.Sort, in.Params.Order)
+	l, err := activityPage[display.TreasureActivity](ctx, a.customers, treasures.list(in.CustomerID, in.Params.Limit, in.Params.Offset, order))
 	if err != nil {
 		return nil, err
 	}
 	return display.ListTreasureHunts200JSONResponse(answerOf(l)), nil
-}
-
-func treasureActivities(r *engine.Run, language *tongue) ([]activity, error) {
-	return activitiesOf(game.Treasures.Of(r.Programme), func(t *game.Treasure) (activity, error) {
-		return treasureEntry(r, language, t)
-	})
 }
 
 // treasureEntry renders a treasure, without its code. What finds it is an event, not an
@@ -41,7 +36,7 @@ func treasureEntry(r *engine.Run, language *tongue, t *game.Treasure) (activity,
 		ID: t.ID, Title: title, Description: textOrNil(language.text(t.Description)), Status: common.DateStatus(status),
 		Kind: display.TreasureActivityKind(t.Kind), Points: t.Points, Event: display.TreasureActivityEvent(t.Action()),
 		StartsAt: instantOrNil(t.StartsAt.Time), EndsAt: instantOrNil(t.EndsAt.Time),
-		AdditionalProperties: customAttributes(language, r.Programme, treasureType, t.Custom),
+		AdditionalProperties: customAttributes(language, r.Programme, game.Treasures.Type, t.Custom),
 	}
 	if o.Found != nil {
 		e.Found, e.FoundAt = true, instantOrNil(o.Found.FoundAt)

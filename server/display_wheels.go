@@ -12,14 +12,14 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-var wheelType = game.Wheels.Type
+// wheels are the prize wheels and the customer's spins.
+var wheels = &catalogue[*game.Wheel]{game.Wheels, wheelEntry, loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressWheel)}}
 
 // ListPrizeWheels lists the wheels and the customer's spins.
 func (a *displayAPI) ListPrizeWheels(ctx context.Context, in display.ListPrizeWheelsRequestObject) (display.ListPrizeWheelsResponseObject, error) {
-	l, err := activityPage[display.WheelActivity](ctx, a.customers, activityList{
-		customer: in.CustomerID, limit: in.Params.Limit, offset: in.Params.Offset, order: list.Ordered(in.Params.Sort, in.Params.Order),
-		kind: wheelType, needs: game.WheelNeeds(a.programme()), all: wheelActivities,
-	})
+	q := wheels.list(in.CustomerID, in.Params.Limit, in.Params.Offset, list.Ordered(in.Params.Sort, in.Params.Order))
+	q.needs = game.WheelNeeds(a.programme()) // the standing with every prize too, in one round trip
+	l, err := activityPage[display.WheelActivity](ctx, a.customers, q)
 	if err != nil {
 		return nil, err
 	}
@@ -28,25 +28,11 @@ func (a *displayAPI) ListPrizeWheels(ctx context.Context, in display.ListPrizeWh
 
 // GetPrizeWheel reads one wheel.
 func (a *displayAPI) GetPrizeWheel(ctx context.Context, in display.GetPrizeWheelRequestObject) (display.GetPrizeWheelResponseObject, error) {
-	var out display.GetPrizeWheel200JSONResponse
-	needs := loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressWheel)}
-	err := a.customers.view(ctx, in.CustomerID, needs, func(r *engine.Run) error {
-		w, err := lookup(game.Wheels.Of(r.Programme), wheelType, in.WheelID)
-		if err != nil {
-			return err
-		}
-		e, err := wheelEntry(r, requestOf(ctx).language, w)
-		out.Data = e.entry.(display.WheelActivity)
-		return err
-	})
+	wheel, err := activityOf[display.WheelActivity](ctx, a.customers, wheels, in.CustomerID, in.WheelID)
 	if err != nil {
 		return nil, err
 	}
-	return out, nil
-}
-
-func wheelActivities(r *engine.Run, language *tongue) ([]activity, error) {
-	return activitiesOf(game.Wheels.Of(r.Programme), func(w *game.Wheel) (activity, error) { return wheelEntry(r, language, w) })
+	return display.GetPrizeWheel200JSONResponse{Data: wheel}, nil
 }
 
 func wheelEntry(r *engine.Run, language *tongue, w *game.Wheel) (activity, error) {
@@ -56,7 +42,7 @@ func wheelEntry(r *engine.Run, language *tongue, w *game.Wheel) (activity, error
 		ID: w.ID, Name: name, Status: common.DateStatus(status), Points: w.Points, Spins: o.Spins, Left: o.Left,
 		Options:  wheelSlices(r.Programme, language, w.Options),
 		StartsAt: instantOrNil(w.StartsAt.Time), EndsAt: instantOrNil(w.EndsAt.Time),
-		AdditionalProperties: customAttributes(language, r.Programme, wheelType, w.Custom),
+		AdditionalProperties: customAttributes(language, r.Programme, game.Wheels.Type, w.Custom),
 	}
 	if w.Limit.Count > 0 {
 		e.Limit = &display.SpinLimit{Count: w.Limit.Count, Period: display.SpinLimitPeriod(w.Limit.Period)}
