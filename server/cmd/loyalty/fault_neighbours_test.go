@@ -7,19 +7,25 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/signing"
 )
 
 // TestFaultNeighbours measures what others wait for while one caller sends the largest
 // things there are (R19): purchases of 5,000 lines, their updates and decisions, and a
-// pool that is filled. Everything of everybody has to be accepted.
+// pool that is filled; and while a hundred ask for proofs of the ledger. The others have
+// another key. Everything of everybody has to be accepted.
 func TestFaultNeighbours(t *testing.T) {
 	onBoth(t, durablePostgres, func(t *testing.T, g *ground) {
+		key := g.newKey(t)
 		s := g.start(t)
-		n := &neighbours{T: t, address: s.address, heavy: newCaller(t, g.key), length: time.Duration(full(t, 1, 20)) * time.Second}
+		n := &neighbours{T: t, address: s.address, heavy: newCaller(t, key), length: time.Duration(full(t, 1, 20)) * time.Second}
 		n.post("/admin/modules/checkout_accept", `{"enabled":true,"config":{"type":"accept","pending_days":10}}`, http.StatusOK)
 		n.post("/coupon-pools", `{"id":"made","name":"Made","source":"generated","pattern":"*****-*****","coupon":{"type":"amount","value":1}}`, http.StatusCreated)
 		enrol(t, n.heavy, s.address, "giant")
@@ -51,6 +57,9 @@ func TestFaultNeighbours(t *testing.T) {
 			}
 			return filled
 		})
+		pile(t, n.heavy, s.address, 250, full(t, 500, 180_000), 500)
+		n.beside("nothing, with a longer journal", func(time.Time) int { time.Sleep(n.length); return 0 })
+		n.beside("proofs of the ledger", func(until time.Time) int { return n.proofs(key, 100, until) })
 		n.others.end()
 		require.Empty(t, n.others.odd)
 		require.Equal(t, 0, s.stop(terminate), s.log())
@@ -100,6 +109,37 @@ func (n *neighbours) purchase(id string) {
 		lines[i] = fmt.Sprintf(`{"product_id":"sku-%d","product_name":"Article %d","product_url":"https://shop.test/p/%d","quantity":1,"subtotal":1.5}`, i, i, i)
 	}
 	n.event(`{"customer":"giant","action":"checkout","data":{"transaction_id":"%s","total":7500,"items":[%s]}}`, id, strings.Join(lines, ","))
+}
+
+// proofs has so many clients ask for proofs of the ledger, each again as soon as it has one, and
+// says how many were given. Whoever is told to come back does so.
+func (n *neighbours) proofs(key signing.Credential, clients int, until time.Time) int {
+	n.Helper()
+	var given atomic.Int64
+	var wait sync.WaitGroup
+	for range clients {
+		c := newCaller(n.T, key)
+		wait.Go(func() {
+			for time.Now().Before(until) {
+				a := c.get(n.address + "/admin/ledger?verify=true")
+				switch {
+				case a.err != nil:
+					n.Error(a.err)
+					return
+				case a.status == http.StatusOK:
+					given.Add(1)
+				case a.status == http.StatusServiceUnavailable:
+					time.Sleep(time.Second)
+				default:
+					n.Errorf("%d: %s", a.status, a.body)
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
+	require.Positive(n, given.Load(), "nobody was given a proof")
+	return int(given.Load())
 }
 
 // fill adds codes to the pool and waits until they are there.

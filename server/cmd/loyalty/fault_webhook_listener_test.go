@@ -35,6 +35,7 @@ type listener struct {
 	secret string
 	down   bool // it answers 500
 	deaf   bool // it takes everything, and looks at nothing
+	heard  int  // so many while it is deaf
 	seen   map[string]heard
 	last   map[string]heard // by customer
 	taken  []heard          // each once, as they came
@@ -58,6 +59,7 @@ func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.deaf {
+		l.heard++
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}

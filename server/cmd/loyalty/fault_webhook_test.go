@@ -115,14 +115,21 @@ func TestFaultWebhookCost(t *testing.T) {
 			}
 		}
 		pairs, each := full(t, 1, 5), time.Duration(full(t, 1, 10))*time.Second
-		var without, with []float64
+		var without, with, messages []float64
+		told := func() int {
+			listener.mu.Lock()
+			defer listener.mu.Unlock()
+			return listener.heard
+		}
 		for range pairs {
 			turn("pause", "{}")
 			without = append(without, float64(flatOut(t, g, s.address, customers, each))/each.Seconds())
 			turn("resume", `{"skip":true}`)
+			before := told()
 			with = append(with, float64(flatOut(t, g, s.address, customers, each))/each.Seconds())
+			messages = append(messages, float64(told()-before)/each.Seconds())
 		}
-		t.Logf("figures: W4: events a second with ten webhooks at rest %.0f, at work %.0f", without, with)
+		t.Logf("figures: W4: events a second with ten webhooks at rest %.0f, at work %.0f, which are %.0f messages a second", without, with, messages)
 		require.Equal(t, 0, s.stop(terminate), s.log())
 	})
 }

@@ -1,6 +1,9 @@
 package engine
 
-import "time"
+import (
+	"sync/atomic"
+	"time"
+)
 
 // crowd estimates how many callers a worker serves. Callers who each send one submission after the other drift into two
 // halves, one of which waits while the other is committed: twice as many commits as are needed, each of which costs as
@@ -84,4 +87,27 @@ func takeWaiting[W any](queue <-chan W, size, most int, join func(W) int) int {
 		}
 	}
 	return size
+}
+
+// seen is how many callers the last batch had, answered and waiting, for whoever lets them
+// go first.
+type seen struct{ callers, at atomic.Int64 }
+
+// latelyIs is for how long a batch tells anything about the callers that there are.
+const latelyIs = 250 * time.Millisecond
+
+func (s *seen) note(callers int) {
+	s.callers.Store(int64(callers))
+	s.at.Store(time.Now().UnixNano())
+}
+
+// Callers is how many callers have submissions in work: those of the last batch, unless it
+// was some time ago, or those who wait for the next one, whichever are more. Heavy
+// submissions do not count.
+func (e *Engine) Callers() int {
+	waiting, _ := e.Waiting()
+	if time.Since(time.Unix(0, e.seen.at.Load())) > latelyIs {
+		return waiting
+	}
+	return max(waiting, int(e.seen.callers.Load()))
 }

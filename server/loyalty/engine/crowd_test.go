@@ -81,3 +81,18 @@ func TestWhoIsNotWaitedFor(t *testing.T) {
 		assert.Zero(t, time.Since(began))
 	})
 }
+
+// TestCallersAreSeen: callers are those of the last batch while it is new, or those who wait.
+func TestCallersAreSeen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &Engine{queues: []chan waiting{make(chan waiting, 8)}}
+		assert.Zero(t, e.Callers())
+		e.seen.note(64)
+		assert.Equal(t, 64, e.Callers())
+		e.queues[0] <- waiting{}
+		time.Sleep(latelyIs)
+		assert.Equal(t, 64, e.Callers())
+		time.Sleep(time.Millisecond)
+		assert.Equal(t, 1, e.Callers())
+	})
+}

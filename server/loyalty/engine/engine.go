@@ -61,6 +61,7 @@ type Engine struct {
 	queues  []chan waiting
 	heavy   chan waiting // of submissions that take long by themselves
 	fought  contended
+	seen    seen
 	kept    kept
 	seed    maphash.Seed
 	workers sync.WaitGroup

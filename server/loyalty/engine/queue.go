@@ -99,6 +99,9 @@ func (e *Engine) work(queue chan waiting, most int) {
 		room = nextRoom(room, size, most, split)
 		e.ended(tickets)
 		callers.answered(len(tickets), len(queue), time.Since(began))
+		if queue != e.heavy {
+			e.seen.note(len(tickets) + len(queue))
+		}
 		for _, t := range tickets {
 			close(t.done)
 		}

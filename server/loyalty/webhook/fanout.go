@@ -22,11 +22,12 @@ const (
 	piecesATurn   = 20
 	replayAhead   = 2000
 	noticesAtOnce = 100
+	crowdRows     = 200 // deliveries at once while callers go first
 )
 
 // fanOut writes what is to be sent of what was committed, said, and asked for again.
 func (d *Deliverer) fanOut(ctx context.Context, all []loyalty.Webhook) error {
-	if d.o.Engine.Now().Before(d.yield) && d.yield.Sub(d.o.Engine.Now()) <= yieldFor {
+	if d.o.Engine.Now().Before(d.behind) && d.behind.Sub(d.o.Engine.Now()) <= yieldFor {
 		return nil
 	}
 	all = slices.DeleteFunc(slices.Clone(all), func(w loyalty.Webhook) bool { return w.State != loyalty.WebhookActive })
@@ -62,6 +63,9 @@ func (d *Deliverer) fanOut(ctx context.Context, all []loyalty.Webhook) error {
 func (d *Deliverer) piece(ctx context.Context, group []*loyalty.Webhook, cursor, head int64) (next int64, err error) {
 	f := loyalty.FanOut{From: cursor, Through: head, Deliveries: map[loyalty.ID][]loyalty.Delivery{}}
 	q := loyalty.FeedQuery{After: cursor, Limit: pieceEvents, Scan: pieceNumbers}
+	if d.yield.crowd() { // who holds the one writer of SQLite for a large piece holds up everybody
+		q.Limit = max(1, crowdRows/len(group))
+	}
 	var types []string
 	for _, w := range group {
 		// also those for whom nothing comes out of it have looked at these events
@@ -100,9 +104,13 @@ func (d *Deliverer) piece(ctx context.Context, group []*loyalty.Webhook, cursor,
 // The cursor of each webhook is moved by the same transaction, under the value that it
 // had: of two nodes that made the same piece one writes it.
 func (d *Deliverer) write(ctx context.Context, f loyalty.FanOut) (int64, error) {
-	done, err := d.o.Store.FanOut(ctx, f)
+	var done bool
+	err := d.yield.turn(ctx, d.o.Sleep, func() (err error) {
+		done, err = d.o.Store.FanOut(ctx, f)
+		return err
+	})
 	if err == nil && !done || errors.Is(err, loyalty.ErrBatchConflict) {
-		d.yield = d.o.Engine.Now().Add(yieldFor)
+		d.behind = d.o.Engine.Now().Add(yieldFor)
 		return f.From, nil
 	}
 	if err != nil {

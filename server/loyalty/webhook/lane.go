@@ -153,13 +153,15 @@ func (l *lane) exchange(ctx context.Context, done []outcome, slots int) (w *loya
 // write is the transaction of an exchange.
 func (l *lane) write(ctx context.Context, done []outcome, slots int) (w *loyalty.Webhook, claimed []loyalty.Delivery, err error) {
 	var tell []told
-	err = l.o.Store.WorkWebhook(ctx, l.id, func(tx loyalty.WebhookTx) (err error) {
-		w, claimed, tell = tx.Webhook(), nil, nil
-		if tell, err = l.record(tx, done); err != nil || slots == 0 {
+	err = l.yield.turn(ctx, l.o.Sleep, func() error {
+		return l.o.Store.WorkWebhook(ctx, l.id, func(tx loyalty.WebhookTx) (err error) {
+			w, claimed, tell = tx.Webhook(), nil, nil
+			if tell, err = l.record(tx, done); err != nil || slots == 0 {
+				return err
+			}
+			claimed, err = l.claim(tx, slots)
 			return err
-		}
-		claimed, err = l.claim(tx, slots)
-		return err
+		})
 	})
 	if err != nil { // nothing was claimed, whatever the transaction had come to
 		return nil, nil, err

@@ -65,6 +65,8 @@ type Options struct {
 	Attempted func(webhook loyalty.ID, delivered bool, took time.Duration)
 	// Tracer follows attempts; nil: nothing is followed.
 	Tracer Tracer
+	// Callers is how many have something in work that goes before what is told; nil: nothing does.
+	Callers func() int
 	// Sleep waits, or returns when ctx ends; nil: a timer.
 	Sleep func(ctx context.Context, d time.Duration)
 }
@@ -80,7 +82,8 @@ const (
 // Deliverer fans out and sends on one node. Any number of nodes may do it at once: what is
 // to be sent is written once, and a delivery is one node's at a time.
 type Deliverer struct {
-	o Options
+	o     Options
+	yield yielding
 
 	lanes sync.WaitGroup
 	mu    sync.Mutex
@@ -88,7 +91,7 @@ type Deliverer struct {
 	free  int                            // how many more messages may be under way on this node
 
 	conditions map[string]*condition.Condition // of filters; touched by the fan-out alone
-	yield      time.Time                       // until then another node does the fan-out
+	behind     time.Time                       // until then another node does the fan-out
 }
 
 // maxUnderWay is how many messages a node sends at a time: more than there may be webhooks, so
@@ -114,7 +117,7 @@ func New(o Options) *Deliverer {
 			}
 		}
 	}
-	return &Deliverer{o: o, free: maxUnderWay, busy: map[loyalty.ID]chan<- struct{}{}, conditions: map[string]*condition.Condition{}}
+	return &Deliverer{o: o, yield: yielding{callers: o.Callers}, free: maxUnderWay, busy: map[loyalty.ID]chan<- struct{}{}, conditions: map[string]*condition.Condition{}}
 }
 
 // Work fans out and sends until ctx ends. Messages under way are waited for, so that what
