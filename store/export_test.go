@@ -17,6 +17,9 @@ import (
 // BatchSettings are the settings of the batches' connections.
 const BatchSettings = batchSettings
 
+// ProofSettings are those of a connection that reads the whole ledger.
+const ProofSettings = readSettings + "; " + unhurried
+
 // every fills a value with one of everything, so that every statement is asked
 // for.
 func every(v reflect.Value) {

@@ -27,6 +27,35 @@ func TestLedgerIsLinear(t *testing.T) {
 	}
 }
 
+// TestProofsAreNotCompiled: PostgreSQL compiles no query of a proof, however much the planner
+// thinks of it: most are pages, of which each would be compiled anew.
+func TestProofsAreNotCompiled(t *testing.T) {
+	plainOnly(t)
+	raw := storetest.Raw(t, storetest.Postgres(t))
+	compiles := func(settings string) bool {
+		tx, err := raw.Begin()
+		require.NoError(t, err)
+		defer func() { require.NoError(t, tx.Rollback()) }()
+		_, err = tx.Exec("SET LOCAL jit_above_cost = 0; " + settings)
+		require.NoError(t, err)
+		rows, err := tx.Query("EXPLAIN (ANALYZE) SELECT sum(score) FROM balances")
+		require.NoError(t, err)
+		defer func() { require.NoError(t, rows.Close()) }()
+		compiled := false
+		for rows.Next() {
+			var line string
+			require.NoError(t, rows.Scan(&line))
+			compiled = compiled || strings.HasPrefix(line, "JIT:")
+		}
+		require.NoError(t, rows.Err())
+		return compiled
+	}
+	if !compiles("SET LOCAL jit = on") {
+		t.Skip("this PostgreSQL has no compiler")
+	}
+	require.False(t, compiles(store.ProofSettings))
+}
+
 // planStep is a line of a plan of SQLite.
 type planStep struct {
 	id, parent int

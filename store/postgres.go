@@ -58,8 +58,11 @@ SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; SET tcp_keepaliv
 var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second, Interval: 10 * time.Second, Count: 3}
 
 // unhurried are the limits of a transaction that reads the whole ledger: it holds
-// no lock that others wait for.
-const unhurried = `SET LOCAL jit = DEFAULT; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = '30min'`
+// no lock that others wait for. It is not compiled either: sums of 160,000 events take
+// 3 s as they are and compiled, while a page of 500 chains, of which the planner expects
+// 400,000 rows in as many partitions as there are months, took 4 s of compiling where it
+// is read in 50 ms.
+const unhurried = `SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = '30min'`
 
 func openPostgres(ctx context.Context, s *database, o Options) error {
 	config, err := poolConfig(o.URL)
