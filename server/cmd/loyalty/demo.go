@@ -39,9 +39,9 @@ func newDemo(s *settings) *cobra.Command {
 		Use: "demo", Short: "Fill an empty database with a programme and a year of its members' events", Args: cobra.NoArgs,
 		Long: "Fill an empty database with the programme of a coffee and kitchenware shop, in four languages, and with\n" +
 			"what its members did in the last thirteen months. Every event goes through the engine, dated back by\n" +
-			"effective_timestamp. The same seed on the same day gives the same events and points on either database;\n" +
-			"only the codes of the pool coffee-codes are drawn anew. A database that has customers or entities already is refused. Ctrl-C stops between two\n" +
-			"batches.\nExit code 0: filled, and the ledger held. 1: stopped or failed. 2: a setting or a flag is wrong.",
+			"effective_timestamp. The same seed on the same day gives the same events and points on either database; only the\n" +
+			"codes of the pool coffee-codes are drawn anew. A database that has customers or entities already is refused.\n" +
+			"Ctrl-C stops between two batches.\nExit code 0: filled, and the ledger held. 1: stopped or failed. 2: a setting or a flag is wrong.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.check(); err != nil {
 				return err

@@ -5,11 +5,13 @@ package main
 
 import (
 	"context"
+	_ "embed" // of the examples
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	_ "time/tzdata" // programmes name their time zone, and a container may have none
 
@@ -63,9 +65,30 @@ func newRoot() *cobra.Command {
 	s.flags(root.PersistentFlags())
 	root.AddCommand(serve, newBackup(s), newConfig(s), newDemo(s), newDoctor(s), newDump(s), newExport(s), newHealthcheck(s), newImport(s), newJobs(s), newKeys(s), newLedger(s), newRebuild(s), newMigrate(s), newOpenAPI(), newPrint(), newRestore(s), newSign(s), newUsers(s), newVersion())
 	completeValues(root)
+	root.InitDefaultCompletionCmd("completion")
+	exemplify(root)
 	strict(root)
 	s.known = variables(root)
 	return root
+}
+
+//go:embed examples.txt
+var examples string
+
+// exemplify gives the commands their examples: behind the name of each its lines, indented.
+func exemplify(root *cobra.Command) {
+	cmd := root
+	for line := range strings.Lines(examples) {
+		switch line = strings.TrimSuffix(line, "\n"); {
+		case strings.HasPrefix(line, "#"):
+		case !strings.HasPrefix(line, "  "):
+			cmd, _, _ = root.Find(strings.Fields(line)) // a test says that it is there
+		case cmd.Example == "":
+			cmd.Example = line
+		default:
+			cmd.Example += "\n" + line
+		}
+	}
 }
 
 // completeValues tells the shell what flags can be, as far as that is known.

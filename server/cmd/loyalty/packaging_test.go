@@ -161,7 +161,7 @@ func TestManual(t *testing.T) {
 	}
 	for line := range strings.Lines(string(text)) {
 		if strings.HasPrefix(line, ".") {
-			require.Regexp(t, `^\.(TH|SH|SS|TP|B|br)\b`, line)
+			require.Regexp(t, `^\.(TH|SH|SS|TP|B|br|PP|nf|fi)\b`, line)
 		}
 	}
 }

@@ -65,6 +65,13 @@ func manual(root *cobra.Command) []byte {
 				paragraphs(&b, sub.Short+".")
 			}
 			flagsOf(&b, sub.LocalNonPersistentFlags())
+			if sub.Example != "" {
+				b.WriteString(".PP\n.nf\n")
+				for line := range strings.Lines(sub.Example) {
+					fmt.Fprintln(&b, roff(strings.TrimSpace(line)))
+				}
+				b.WriteString(".fi\n")
+			}
 			walk(sub)
 		}
 	}

@@ -33,8 +33,6 @@ func newSign(s *settings) *cobra.Command {
 	var f signFlags
 	cmd := &cobra.Command{
 		Use: "sign METHOD URL", Short: "Sign a request: print its headers, or send it", Args: cobra.ExactArgs(2),
-		Example: "  loyalty sign GET 'http://127.0.0.1:8080/customers?limit=10' --send\n" +
-			"  loyalty sign POST http://127.0.0.1:8080/events --data @event.json --header 'Idempotency-Key: 1' --send",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			request, err := f.request(cmd, args[0], args[1], s.region)
 			if err != nil {

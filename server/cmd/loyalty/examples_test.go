@@ -1,0 +1,83 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/require"
+)
+
+// TestEveryCommandHasExamples: whoever asks a command for help sees how it is called, and each
+// example is one that the command takes: its name, its flags with their values, its arguments.
+func TestEveryCommandHasExamples(t *testing.T) {
+	named := map[string]bool{}
+	for line := range strings.Lines(examples) {
+		if !strings.HasPrefix(line, " ") && !strings.HasPrefix(line, "#") {
+			named[strings.TrimSpace(line)] = true
+		}
+	}
+	var leaves int
+	var walk func(path []string)
+	walk = func(path []string) {
+		cmd, rest, err := newRoot().Find(path)
+		require.NoError(t, err, path)
+		require.Empty(t, rest)
+		for _, sub := range cmd.Commands() {
+			if sub.IsAvailableCommand() && sub.Name() != "help" {
+				walk(append(path[:len(path):len(path)], sub.Name()))
+			}
+		}
+		if name := strings.Join(path, " "); !cmd.HasAvailableSubCommands() {
+			leaves++
+			require.NotEmpty(t, cmd.Example, name)
+			delete(named, name)
+		}
+		for line := range strings.Lines(cmd.Example) {
+			require.True(t, strings.HasPrefix(line, "  "), line)
+			for _, call := range callsIn(t, line) {
+				takes(t, call, line)
+			}
+		}
+	}
+	walk(nil)
+	require.Empty(t, named, "examples of commands that there are not")
+	require.Greater(t, leaves, 45)
+	require.Contains(t, string(manual(newRoot())), `loyalty export purchases \-\-from 2026\-10\-01`)
+}
+
+// callsIn gives the arguments of each call of the program in a line of a shell.
+func callsIn(t *testing.T, line string) (calls [][]string) {
+	for _, part := range strings.Split(line, " | ") {
+		part = regexp.MustCompile(` >>? .*`).ReplaceAllString(part, "")
+		var words []string
+		for _, word := range regexp.MustCompile(`(?:'[^']*'|[^\s'])+`).FindAllString(part, -1) {
+			words = append(words, strings.ReplaceAll(word, "'", ""))
+		}
+		for len(words) > 0 && regexp.MustCompile(`^LOYALTY_[A-Z_]+=`).MatchString(words[0]) {
+			name, _, _ := strings.Cut(words[0], "=")
+			require.Contains(t, variables(newRoot()), name)
+			words = words[1:]
+		}
+		if len(words) > 0 && words[0] == "loyalty" {
+			calls = append(calls, words[1:])
+		}
+	}
+	require.NotEmpty(t, calls, line)
+	return calls
+}
+
+// takes holds a call against the command that it names.
+func takes(t *testing.T, call []string, line string) {
+	cmd, rest, err := newRoot().Find(call)
+	require.NoError(t, err, line)
+	require.True(t, cmd.Runnable(), line)
+	require.NoError(t, cmd.ParseFlags(rest), line)
+	require.NoError(t, cmd.ValidateRequiredFlags(), line)
+	require.NoError(t, cmd.ValidateFlagGroups(), line)
+	require.NoError(t, cmd.ValidateArgs(cmd.Flags().Args()), line)
+	if len(cmd.ValidArgs) > 0 {
+		require.NoError(t, cobra.OnlyValidArgs(cmd, cmd.Flags().Args()), line)
+	}
+}
