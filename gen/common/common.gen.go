@@ -879,7 +879,8 @@ type DeclaredSchema = json.RawMessage
 // EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 // 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
 // order of the customer's events stays the order in which they arrived. An acceptance or a
-// refund that is dated before its purchase takes effect with the purchase.
+// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
+// acceptance, with the acceptance.
 //
 // Example: 2026-02-27T18:05:00Z
 type EffectiveTimestamp = Instant

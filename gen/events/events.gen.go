@@ -149,7 +149,8 @@ type ChallengeResetData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
-	// refund that is dated before its purchase takes effect with the purchase.
+	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
+	// acceptance, with the acceptance.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -163,7 +164,8 @@ type CheckoutAcceptData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
-	// refund that is dated before its purchase takes effect with the purchase.
+	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
+	// acceptance, with the acceptance.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -180,7 +182,8 @@ type CheckoutClaimData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
-	// refund that is dated before its purchase takes effect with the purchase.
+	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
+	// acceptance, with the acceptance.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -242,7 +245,8 @@ type CheckoutData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
-	// refund that is dated before its purchase takes effect with the purchase.
+	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
+	// acceptance, with the acceptance.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -311,7 +315,8 @@ type CheckoutRejectData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
-	// refund that is dated before its purchase takes effect with the purchase.
+	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
+	// acceptance, with the acceptance.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -355,7 +360,8 @@ type CheckoutUpdateData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
-	// refund that is dated before its purchase takes effect with the purchase.
+	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
+	// acceptance, with the acceptance.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -405,7 +411,8 @@ type ContestEntryRevokeData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
-	// refund that is dated before its purchase takes effect with the purchase.
+	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
+	// acceptance, with the acceptance.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -442,7 +449,8 @@ type CouponCreateData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
-	// refund that is dated before its purchase takes effect with the purchase.
+	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
+	// acceptance, with the acceptance.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -507,7 +515,8 @@ type CouponData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
-	// refund that is dated before its purchase takes effect with the purchase.
+	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
+	// acceptance, with the acceptance.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -529,7 +538,8 @@ type CouponInvalidateData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
-	// refund that is dated before its purchase takes effect with the purchase.
+	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
+	// acceptance, with the acceptance.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -556,7 +566,8 @@ type CouponRedeemData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
-	// refund that is dated before its purchase takes effect with the purchase.
+	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
+	// acceptance, with the acceptance.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -578,7 +589,8 @@ type CouponTransferData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
-	// refund that is dated before its purchase takes effect with the purchase.
+	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
+	// acceptance, with the acceptance.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -610,7 +622,8 @@ type CouponUnredeemData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
-	// refund that is dated before its purchase takes effect with the purchase.
+	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
+	// acceptance, with the acceptance.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -906,7 +919,8 @@ type OfferRedeemData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
-	// refund that is dated before its purchase takes effect with the purchase.
+	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
+	// acceptance, with the acceptance.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -923,7 +937,8 @@ type OfferUnredeemData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
-	// refund that is dated before its purchase takes effect with the purchase.
+	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
+	// acceptance, with the acceptance.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -945,7 +960,8 @@ type OfflineTreasureCodeFoundData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
-	// refund that is dated before its purchase takes effect with the purchase.
+	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
+	// acceptance, with the acceptance.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -962,7 +978,8 @@ type OfflineTreasureFoundData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
-	// refund that is dated before its purchase takes effect with the purchase.
+	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
+	// acceptance, with the acceptance.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -989,7 +1006,8 @@ type OptInData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
-	// refund that is dated before its purchase takes effect with the purchase.
+	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
+	// acceptance, with the acceptance.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1038,7 +1056,8 @@ type OptOutData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
-	// refund that is dated before its purchase takes effect with the purchase.
+	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
+	// acceptance, with the acceptance.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1060,7 +1079,8 @@ type PartialRefundData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
-	// refund that is dated before its purchase takes effect with the purchase.
+	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
+	// acceptance, with the acceptance.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1077,7 +1097,8 @@ type PendingExpiredData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
-	// refund that is dated before its purchase takes effect with the purchase.
+	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
+	// acceptance, with the acceptance.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1094,7 +1115,8 @@ type PendingInvalidateData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
-	// refund that is dated before its purchase takes effect with the purchase.
+	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
+	// acceptance, with the acceptance.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1111,7 +1133,8 @@ type PendingValidateData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
-	// refund that is dated before its purchase takes effect with the purchase.
+	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
+	// acceptance, with the acceptance.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1128,7 +1151,8 @@ type PointAddData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
-	// refund that is dated before its purchase takes effect with the purchase.
+	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
+	// acceptance, with the acceptance.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1155,7 +1179,8 @@ type PointSpendData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
-	// refund that is dated before its purchase takes effect with the purchase.
+	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
+	// acceptance, with the acceptance.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1182,7 +1207,8 @@ type PointSubData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
-	// refund that is dated before its purchase takes effect with the purchase.
+	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
+	// acceptance, with the acceptance.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1204,7 +1230,8 @@ type PointUnspendData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
-	// refund that is dated before its purchase takes effect with the purchase.
+	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
+	// acceptance, with the acceptance.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1241,7 +1268,8 @@ type ProfileData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
-	// refund that is dated before its purchase takes effect with the purchase.
+	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
+	// acceptance, with the acceptance.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1344,7 +1372,8 @@ type RefundData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
-	// refund that is dated before its purchase takes effect with the purchase.
+	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
+	// acceptance, with the acceptance.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1361,7 +1390,8 @@ type RefundItemData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
-	// refund that is dated before its purchase takes effect with the purchase.
+	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
+	// acceptance, with the acceptance.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1388,7 +1418,8 @@ type ReleasePointsData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
-	// refund that is dated before its purchase takes effect with the purchase.
+	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
+	// acceptance, with the acceptance.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1410,7 +1441,8 @@ type ReservePointsData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
-	// refund that is dated before its purchase takes effect with the purchase.
+	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
+	// acceptance, with the acceptance.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1432,7 +1464,8 @@ type ReviewData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
-	// refund that is dated before its purchase takes effect with the purchase.
+	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
+	// acceptance, with the acceptance.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1449,7 +1482,8 @@ type ReviewSubmitData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
-	// refund that is dated before its purchase takes effect with the purchase.
+	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
+	// acceptance, with the acceptance.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1481,7 +1515,8 @@ type RewardRevokeData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
-	// refund that is dated before its purchase takes effect with the purchase.
+	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
+	// acceptance, with the acceptance.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1498,7 +1533,8 @@ type RewardTransferData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
-	// refund that is dated before its purchase takes effect with the purchase.
+	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
+	// acceptance, with the acceptance.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1558,7 +1594,8 @@ type SubscribeData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
-	// refund that is dated before its purchase takes effect with the purchase.
+	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
+	// acceptance, with the acceptance.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1597,7 +1634,8 @@ type SuspendData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
-	// refund that is dated before its purchase takes effect with the purchase.
+	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
+	// acceptance, with the acceptance.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1642,7 +1680,8 @@ type TreasureFoundData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
-	// refund that is dated before its purchase takes effect with the purchase.
+	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
+	// acceptance, with the acceptance.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1664,7 +1703,8 @@ type UnassignCouponData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
-	// refund that is dated before its purchase takes effect with the purchase.
+	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
+	// acceptance, with the acceptance.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1676,7 +1716,8 @@ type UnsuspendData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
-	// refund that is dated before its purchase takes effect with the purchase.
+	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
+	// acceptance, with the acceptance.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1693,7 +1734,8 @@ type VideoData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
-	// refund that is dated before its purchase takes effect with the purchase.
+	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
+	// acceptance, with the acceptance.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z
@@ -1730,7 +1772,8 @@ type VisitData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
 	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
-	// refund that is dated before its purchase takes effect with the purchase.
+	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
+	// acceptance, with the acceptance.
 	//
 	//
 	// Example: 2026-02-27T18:05:00Z

@@ -255,6 +255,8 @@ type PurchaseUses struct {
 	Coupons []RedeemedCoupon `json:"coupons,omitempty"` // that it redeemed
 	Unused  []string         `json:"unused,omitempty"`  // offers that it names and could not use
 	Counted []Counting       `json:"counted,omitempty"` // towards challenges, until its refund takes that back
+	// AcceptedAt is when it was accepted, where that was later than its date; it counts from then on.
+	AcceptedAt time.Time `json:"accepted_at,omitzero"`
 }
 
 // TransactionDetail is what is stored of a purchase as one document.

@@ -13,7 +13,8 @@ import (
 
 // refund_item gives pieces of one line of an accepted purchase back: the line's
 // points in proportion to the pieces, burned points in proportion to the line's
-// subtotal. Its money counts as refunded.
+// subtotal, and with the last piece that cost something all that is left of them. Its money
+// counts as refunded.
 var refundItem = engine.Action[events.RefundItemData]{
 	Name: "refund_item", Standing: engine.Earner,
 	Needs: func(d events.RefundItemData, n *loyalty.CustomerNeeds) { needRefund(d.TransactionID, n) },
@@ -66,6 +67,9 @@ func returnPieces(r *engine.Run, t *loyalty.Transaction, line *loyalty.Line, n i
 
 	removed := min(max(points, 0), t.Earned)
 	line.Return(n, max(points, 0))
+	if cameBack(t.Detail.Items) { // shares of lines were rounded, and the whole is not
+		restored = t.Burned
+	}
 	t.Refunded += min(money.Parts(max(worth, 0)), t.OriginalTotal-t.Refunded)
 	t.Total = t.OriginalTotal - t.Refunded
 	if err := giveBack(r, t, line.Event, removed, min(max(restored, 0), t.Burned)); err != nil {
@@ -73,6 +77,13 @@ func returnPieces(r *engine.Run, t *loyalty.Transaction, line *loyalty.Line, n i
 	}
 	r.Changed(r.Event, t)
 	return nil
+}
+
+// cameBack tells whether everything that was paid for was given back: each piece of each line
+// that cost something, or of every line where none did.
+func cameBack(lines []loyalty.Line) bool {
+	free := !slices.ContainsFunc(lines, func(l loyalty.Line) bool { return l.Subtotal != 0 })
+	return !slices.ContainsFunc(lines, func(l loyalty.Line) bool { return (free || l.Subtotal != 0) && l.Returned < l.Quantity })
 }
 
 // share is the part of an amount that n of all pieces cost, floored to the

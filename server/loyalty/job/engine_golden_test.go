@@ -82,9 +82,9 @@ func TestGoldenRefunds(t *testing.T) {
 		// round: 60 + 40 points are earned.
 		{"thirds, round", "round", [][2]string{part("33.33"), part("33.33"), part("33.33")}, []gone{{67, 20}, {33, 10}, {0, 0}}},
 		{"one ten-thousandth, ceil", "ceil", [][2]string{part("0.0001"), part("99.9898"), part("0.0001")}, []gone{{99, 29}, {0, 0}, {0, 0}}},
-		// 60.00 of 99.99 are 18.0018 of the 30 burned points; a piece is 9.0009.
-		{"piece by piece, floor", "floor", [][2]string{item("p-1", 1), item("p-1", 1), item("p-2", 1)}, []gone{{69, 21}, {39, 12}, {0, 1}}},
-		{"a line at once, floor", "floor", [][2]string{line, item("p-2", 1), whole}, []gone{{39, 12}, {0, 1}, {0, 0}}},
+		// 60.00 of 99.99 are 18.0018 of the 30 burned points; a piece is 9.0009. The last piece brings what rounding left.
+		{"piece by piece, floor", "floor", [][2]string{item("p-1", 1), item("p-1", 1), item("p-2", 1)}, []gone{{69, 21}, {39, 12}, {0, 0}}},
+		{"a line at once, floor", "floor", [][2]string{line, item("p-2", 1), whole}, []gone{{39, 12}, {0, 0}, {0, 0}}},
 		{"piece by piece, round", "round", [][2]string{item("p-1", 1), item("p-1", 1), item("p-2", 1)}, []gone{{70, 21}, {40, 12}, {0, 0}}},
 		{"at once", "floor", [][2]string{whole}, []gone{{0, 0}}},
 		{"a third, then all that is left", "floor", [][2]string{part("33.33"), whole}, []gone{{66, 20}, {0, 0}}},

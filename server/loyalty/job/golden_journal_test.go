@@ -29,7 +29,7 @@ import (
 // because of it. What is stored is never changed, so whatever becomes of the code, it has to
 // read these bytes and find in them what is stored beside them. Where effects get a new
 // member, a journal comes to the list; none is taken off or recorded anew.
-var goldenJournals = []string{"testdata/journal-00016.jsonl", "testdata/journal-00032.jsonl"}
+var goldenJournals = []string{"testdata/journal-00016.jsonl", "testdata/journal-00032.jsonl", "testdata/journal-00033.jsonl"}
 
 // newestJournal is the one that today's code writes.
 func newestJournal() string { return goldenJournals[len(goldenJournals)-1] }

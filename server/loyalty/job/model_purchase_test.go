@@ -26,7 +26,7 @@ type plainPurchase struct {
 	rewarded                                       *int64
 	lines                                          []plainLine
 	burn                                           []plainPart
-	made, auto                                     time.Time
+	made, since, auto                              time.Time // since: it was accepted
 	reject                                         bool
 	coupons                                        []plainRedeemed
 	offers                                         []string
@@ -125,7 +125,7 @@ func (w *plainWorld) final(c *plainCustomer, id, item string, t *told) {
 		own -= l.points
 	}
 	w.earn(t, own, id)
-	p.state, p.originalEarned, p.originalBurned = loyalty.Accepted, p.earned, p.burned
+	p.state, p.originalEarned, p.originalBurned, p.since = loyalty.Accepted, p.earned, p.burned, latest(c.at, p.made)
 	t.points, t.purchase, t.about = p.earned-p.burned, id, id
 }
 
@@ -316,6 +316,7 @@ func (w *plainWorld) update(c *plainCustomer, p *plainPurchase, e *said, t *told
 // refund takes earned points away and gives burned ones back.
 func (w *plainWorld) refund(c *plainCustomer, e *said, t *told, first int, removed, restored int64) error {
 	p := c.purchases[e.transaction]
+	c.at = latest(c.at, p.since)
 	p.total = p.original - p.refunded
 	if restored = min(restored, c.restorable(p.burn)); restored > 0 {
 		w.tell(c, "point_unburn", restored).line = e.transaction
@@ -371,5 +372,9 @@ func (w *plainWorld) refundItem(c *plainCustomer, e *said, t *told) error {
 	p.refunded += min(money-moneyBefore, p.original-p.refunded)
 	removed := min(max(ofPoints-l.taken, 0), p.earned)
 	l.taken += max(ofPoints-l.taken, 0)
-	return w.refund(c, e, t, l.lot, removed, min(max(ofBurn-burnBefore, 0), p.burned))
+	restored := min(max(ofBurn-burnBefore, 0), p.burned)
+	if !slices.ContainsFunc(p.lines, func(x plainLine) bool { return (all == 0 || x.subtotal > 0) && x.returned < x.quantity }) {
+		restored = p.burned // the last piece brings what rounding left
+	}
+	return w.refund(c, e, t, l.lot, removed, restored)
 }

@@ -98,6 +98,9 @@ func Accept(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 		return err
 	}
 	NotBefore(r, e, t)
+	if r.At.After(t.CheckoutDate) {
+		t.Detail.AcceptedAt = r.At
+	}
 	if len(t.Detail.Burn) > 0 {
 		burn := burned(r, e, t)
 		if err := r.Book.Capture(burn.ID, t.Detail.Burn); err != nil {
@@ -122,12 +125,16 @@ func Accept(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 	return nil
 }
 
-// NotBefore has what is dated before its purchase take effect with it: nothing may see a
-// purchase that was not made yet, and a refund in a window of a tier or a board that the
-// purchase is not in would leave it counted where it is.
+// NotBefore has what is dated before its purchase take effect with it, and before its
+// acceptance with that: nothing may see a purchase that was not made yet, and a refund in a
+// window of a tier or a board that the purchase is not in would leave it counted where it is.
 func NotBefore(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) {
-	if r.At.Before(t.CheckoutDate) {
-		r.At, e.At = t.CheckoutDate, t.CheckoutDate
+	since := t.CheckoutDate
+	if t.Detail.AcceptedAt.After(since) {
+		since = t.Detail.AcceptedAt
+	}
+	if r.At.Before(since) {
+		r.At, e.At = since, since
 	}
 }
 
