@@ -41,7 +41,7 @@ func webhookRules(c *deliver.Client) admin.WebhookRules {
 // newDeliverer makes what sends webhooks.
 func (a *app) newDeliverer(c *deliver.Client, traces *tracing.Tracing) *webhook.Deliverer {
 	o := webhook.Options{
-		Store: a.store, Engine: a.engine, Sender: c, Callers: a.engine.Callers,
+		Store: a.store, Engine: a.engine, Sender: c, Crowded: a.engine.Crowded,
 		Zone:     func() *time.Location { return a.directory.Programme().Location },
 		Renderer: server.NewWebhookMessages(a.store, a.directory.Programme),
 		Report:   func(err error) { a.logger.Error("webhooks", "error", err) },

@@ -1,7 +1,7 @@
 package engine
 
 import (
-	"sync/atomic"
+	"sync"
 	"time"
 )
 
@@ -89,25 +89,53 @@ func takeWaiting[W any](queue <-chan W, size, most int, join func(W) int) int {
 	return size
 }
 
-// seen is how many callers the last batch had, answered and waiting, for whoever lets them
-// go first.
-type seen struct{ callers, at atomic.Int64 }
-
-// latelyIs is for how long a batch tells anything about the callers that there are.
-const latelyIs = 250 * time.Millisecond
-
-func (s *seen) note(callers int) {
-	s.callers.Store(int64(callers))
-	s.at.Store(time.Now().UnixNano())
+// seen is what the batches of the last while tell of the callers that there are, for
+// whoever lets them go first.
+type seen struct {
+	mu        sync.Mutex
+	last      time.Time // when the last batch ended
+	callers   int       // of it, answered and waiting
+	since     time.Time // when the count of these began
+	events    int
+	busy      time.Duration
+	unresting bool // in the count before
 }
 
-// Callers is how many callers have submissions in work: those of the last batch, unless it
-// was some time ago, or those who wait for the next one, whichever are more. Heavy
-// submissions do not count.
-func (e *Engine) Callers() int {
-	waiting, _ := e.Waiting()
-	if time.Since(time.Unix(0, e.seen.at.Load())) > latelyIs {
-		return waiting
+// A crowd is so many callers in a batch, or a worker that is busy for most of the time with so
+// many submissions a second: where a commit takes no time, batches are small.
+const (
+	crowdCallers = 12
+	crowdRate    = 1000
+	crowdShare   = 0.7
+	crowdWhile   = 250 * time.Millisecond
+)
+
+// note hears of a batch of some size, with so many waiting when it ended.
+func (s *seen) note(size, waiting int, began, ended time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ended.Sub(s.last) > crowdWhile {
+		s.since, s.events, s.busy, s.unresting = began, 0, 0, false
 	}
-	return max(waiting, int(e.seen.callers.Load()))
+	s.last, s.callers = ended, size+waiting
+	s.events += size
+	s.busy += ended.Sub(began)
+	if past := ended.Sub(s.since); past >= crowdWhile {
+		s.unresting = float64(s.events) >= crowdRate*past.Seconds() && s.busy.Seconds() >= crowdShare*past.Seconds()
+		s.since, s.events, s.busy = ended, 0, 0
+	}
+}
+
+// crowd says whether there is one at some time.
+func (s *seen) crowd(now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return now.Sub(s.last) <= crowdWhile && (s.callers >= crowdCallers || s.unresting)
+}
+
+// Crowded says whether callers come as fast as they can be served, or as many at a time as
+// make a crowd. Heavy submissions do not count.
+func (e *Engine) Crowded() bool {
+	waiting, _ := e.Waiting()
+	return waiting >= crowdCallers || e.seen.crowd(time.Now())
 }

@@ -82,17 +82,39 @@ func TestWhoIsNotWaitedFor(t *testing.T) {
 	})
 }
 
-// TestCallersAreSeen: callers are those of the last batch while it is new, or those who wait.
-func TestCallersAreSeen(t *testing.T) {
+// TestCrowdIsSeen: many callers in a batch are a crowd, and so is a worker that has no rest, as
+// long as it is so and a moment longer.
+func TestCrowdIsSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := &Engine{queues: []chan waiting{make(chan waiting, 8)}}
-		assert.Zero(t, e.Callers())
-		e.seen.note(64)
-		assert.Equal(t, 64, e.Callers())
-		e.queues[0] <- waiting{}
-		time.Sleep(latelyIs)
-		assert.Equal(t, 64, e.Callers())
-		time.Sleep(time.Millisecond)
-		assert.Equal(t, 1, e.Callers())
+		e := &Engine{queues: []chan waiting{make(chan waiting, crowdCallers)}}
+		batches := func(n, size int, takes, rests time.Duration) {
+			for range n {
+				began := time.Now()
+				time.Sleep(takes)
+				e.seen.note(size, 0, began, time.Now())
+				time.Sleep(rests)
+			}
+		}
+		assert.False(t, e.Crowded())
+		batches(1, crowdCallers, 5*time.Millisecond, 0)
+		assert.True(t, e.Crowded(), "many at once")
+		batches(1, crowdCallers-1, 5*time.Millisecond, 0)
+		assert.False(t, e.Crowded(), "not so many")
+
+		batches(600, 5, time.Millisecond, 0)
+		assert.True(t, e.Crowded(), "few at once, and no rest")
+		time.Sleep(crowdWhile + time.Millisecond)
+		assert.False(t, e.Crowded(), "they are gone")
+		batches(600, 5, time.Millisecond, time.Millisecond)
+		assert.False(t, e.Crowded(), "half of the time")
+		batches(100, 2, 8*time.Millisecond, 0)
+		assert.False(t, e.Crowded(), "not many: each commit takes its time")
+
+		time.Sleep(crowdWhile + time.Millisecond)
+		for range crowdCallers {
+			assert.False(t, e.Crowded())
+			e.queues[0] <- waiting{}
+		}
+		assert.True(t, e.Crowded(), "many wait for a batch that does not end")
 	})
 }

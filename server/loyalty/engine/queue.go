@@ -98,9 +98,10 @@ func (e *Engine) work(queue chan waiting, most int) {
 		tickets = e.serve(tickets, &split)
 		room = nextRoom(room, size, most, split)
 		e.ended(tickets)
-		callers.answered(len(tickets), len(queue), time.Since(began))
+		ended := time.Now()
+		callers.answered(len(tickets), len(queue), ended.Sub(began))
 		if queue != e.heavy {
-			e.seen.note(len(tickets) + len(queue))
+			e.seen.note(len(tickets), len(queue), began, ended)
 		}
 		for _, t := range tickets {
 			close(t.done)

@@ -22,7 +22,7 @@ const (
 	piecesATurn   = 20
 	replayAhead   = 2000
 	noticesAtOnce = 100
-	crowdRows     = 200 // deliveries at once while callers go first
+	crowdRows     = 100 // deliveries at once while callers go first
 )
 
 // fanOut writes what is to be sent of what was committed, said, and asked for again.
@@ -53,6 +53,9 @@ func (d *Deliverer) fanOut(ctx context.Context, all []loyalty.Webhook) error {
 			groups[next] = append(groups[next], groups[cursor]...)
 			delete(groups, cursor)
 			cursor = next
+			if d.yield.crowd() { // what there is already is sent first
+				break
+			}
 		}
 	}
 	return d.replays(ctx, all)

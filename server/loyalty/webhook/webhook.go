@@ -65,8 +65,8 @@ type Options struct {
 	Attempted func(webhook loyalty.ID, delivered bool, took time.Duration)
 	// Tracer follows attempts; nil: nothing is followed.
 	Tracer Tracer
-	// Callers is how many have something in work that goes before what is told; nil: nothing does.
-	Callers func() int
+	// Crowded says whether callers are served who go before what is told; nil: nobody does.
+	Crowded func() bool
 	// Sleep waits, or returns when ctx ends; nil: a timer.
 	Sleep func(ctx context.Context, d time.Duration)
 }
@@ -117,7 +117,7 @@ func New(o Options) *Deliverer {
 			}
 		}
 	}
-	return &Deliverer{o: o, yield: yielding{callers: o.Callers}, free: maxUnderWay, busy: map[loyalty.ID]chan<- struct{}{}, conditions: map[string]*condition.Condition{}}
+	return &Deliverer{o: o, yield: yielding{crowded: o.Crowded}, free: maxUnderWay, busy: map[loyalty.ID]chan<- struct{}{}, conditions: map[string]*condition.Condition{}}
 }
 
 // Work fans out and sends until ctx ends. Messages under way are waited for, so that what

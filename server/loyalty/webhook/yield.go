@@ -6,13 +6,12 @@ import (
 	"time"
 )
 
-// How many callers are a crowd, which goes first; for how many times as long as it took a
-// transaction of the deliverer leaves the database to them; and for how long at most, so that
-// something is sent whatever goes on, and long before the leases of what was sent are over.
+// For how many times as long as it took a transaction of the deliverer leaves the database to
+// a crowd of callers, and for how long at most; for how long one waits for its turn at most, so
+// that something is sent whatever goes on, and long before the leases of what was sent are over.
 const (
-	crowded     = 12
 	restFor     = 19
-	longestRest = 200 * time.Millisecond
+	longestRest = 500 * time.Millisecond
 	longestWait = 5 * time.Second
 	askAgain    = 10 * time.Millisecond
 )
@@ -22,7 +21,7 @@ const (
 // event did. Then the transactions of all webhooks of this node come one after the other, with
 // a rest behind each. Events that are told later for it are in the feed all the same.
 type yielding struct {
-	callers func() int // who have something in work; nil: nobody is asked
+	crowded func() bool // nil: nobody is asked
 
 	mu    sync.Mutex
 	busy  bool
@@ -46,7 +45,7 @@ func (y *yielding) turn(ctx context.Context, sleep func(context.Context, time.Du
 }
 
 // crowd says whether callers go first.
-func (y *yielding) crowd() bool { return y.callers != nil && y.callers() >= crowded }
+func (y *yielding) crowd() bool { return y.crowded != nil && y.crowded() }
 
 // begin takes the turn, if it is nobody's.
 func (y *yielding) begin() bool {

@@ -16,7 +16,7 @@ func pause(_ context.Context, d time.Duration) { time.Sleep(d) }
 // come one after the other, with a rest behind each that is a multiple of what it took.
 func TestCallersGoFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		y := yielding{callers: func() int { return crowded }}
+		y := yielding{crowded: func() bool { return true }}
 		const lanes, takes = 10, 5 * time.Millisecond
 		began, atOnce, turns := time.Now(), 0, 0
 		for range lanes {
@@ -46,8 +46,8 @@ func TestCallersGoFirst(t *testing.T) {
 // crowd nothing waits.
 func TestNobodyWaitsForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		crowd := crowded
-		y := yielding{callers: func() int { return crowd }}
+		crowd := true
+		y := yielding{crowded: func() bool { return crowd }}
 		nothing := func() error { return nil }
 		require.True(t, y.begin())
 		began := time.Now()
@@ -59,11 +59,11 @@ func TestNobodyWaitsForEver(t *testing.T) {
 		cancel()
 		began = time.Now()
 		require.NoError(t, y.turn(ctx, pause, nothing), "what became of messages is written when the program stops")
-		crowd = crowded - 1
+		crowd = false
 		require.NoError(t, y.turn(t.Context(), pause, nothing))
 		require.Zero(t, time.Since(began))
 
-		crowd = crowded
+		crowd = true
 		y.end(time.Hour)
 		began = time.Now()
 		require.NoError(t, y.turn(t.Context(), pause, nothing))
