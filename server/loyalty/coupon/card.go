@@ -8,10 +8,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 )
 
-// RepayCards lets the gift cards of a pending purchase pay its total as it is now, in
-// the order in which they were named: what it does not need any more goes back to
-// them, and what it needs besides comes from those that can still be redeemed. A
-// use that was taken back by hand, and a card that is invalid, stay so.
+// RepayCards lets the gift cards of a pending purchase pay its total as it is now, in the order in which they were
+// named: what it no longer needs goes back to them, and what it needs more comes from those that can still be redeemed.
+// A use that was taken back by hand, and a card that is invalid, stay as they are.
 func RepayCards(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 	coupons, err := boughtWith(r, t)
 	if err != nil {
@@ -30,7 +29,7 @@ func RepayCards(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 	return nil
 }
 
-// repay settles what one gift card pays of what is left of the total.
+// repay adjusts what one gift card pays to what is left of the total.
 func repay(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, c *loyalty.Coupon, uses []int, left *money.Amount) error {
 	var paid, more money.Amount
 	for _, i := range uses {
@@ -52,7 +51,7 @@ func repay(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, c *loyalty.C
 	return redeemIn(r, e, t, c, more)
 }
 
-// mayPay says whether a gift card of a purchase can be redeemed for it once more.
+// mayPay reports whether a gift card of a purchase can be redeemed for it once more.
 func mayPay(r *engine.Run, c *loyalty.Coupon, t *loyalty.Transaction) bool {
 	if r.Customer.Status == loyalty.Suspended {
 		return false
@@ -65,9 +64,8 @@ func mayPay(r *engine.Run, c *loyalty.Coupon, t *loyalty.Transaction) bool {
 	return true
 }
 
-// returnToCard gives so much of the uses by a purchase back to a gift card, the last
-// use first. A use of which nothing is left is none of the purchase's any more, but
-// the card still is.
+// returnToCard gives an amount of the uses by a purchase back to a gift card, the last use first. A use of which
+// nothing is left no longer belongs to the purchase, but the card still does.
 func returnToCard(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, c *loyalty.Coupon, uses []int, n money.Amount) {
 	if c.State == loyalty.CouponInvalidated {
 		return
@@ -86,7 +84,7 @@ func returnToCard(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, c *lo
 	}
 }
 
-// unredeemed notes that a use is taken back: the card waits in its place.
+// unredeemed notes that a use was taken back: the card waits in its place.
 func unredeemed(t *loyalty.Transaction, u loyalty.RedeemedCoupon) {
 	all := slices.Clone(t.Detail.Coupons)
 	i := slices.Index(all, u)
@@ -99,10 +97,9 @@ func unredeemed(t *loyalty.Transaction, u loyalty.RedeemedCoupon) {
 	t.Detail.Coupons = all
 }
 
-// RefundCards gives back what a purchase took from gift cards, when all of it is
-// refunded; the one that paid last gets its money first. Other coupons stay
-// redeemed. refunded is the money that was refunded before: what of it exceeds
-// what was paid in other ways was the cards' share already.
+// RefundCards gives back what a purchase took from gift cards once all of it is refunded; the card that paid last gets
+// its money first. Other coupons stay redeemed. refunded is the money that was refunded before: the part of it above
+// what was paid in other ways came from the cards already.
 func RefundCards(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, refunded money.Amount) error {
 	coupons, err := boughtWith(r, t)
 	if err != nil {

@@ -19,7 +19,7 @@ type couponUsed struct {
 	Amount        *money.Amount `json:"amount,omitempty"` // of a gift card
 }
 
-// useOf words what a purchase does with a coupon; n counts for gift cards only.
+// useOf returns the attributes of a coupon's use by a purchase; n counts for gift cards only.
 func useOf(t *loyalty.Transaction, c *loyalty.Coupon, n money.Amount) couponUsed {
 	used := couponUsed{Code: c.Code, TransactionID: t.Name}
 	if c.Type == loyalty.CouponGiftCard {
@@ -28,17 +28,15 @@ func useOf(t *loyalty.Transaction, c *loyalty.Coupon, n money.Amount) couponUsed
 	return used
 }
 
-// RedeemCoupons uses the coupons that a checkout names, each by a derived
-// coupon_redeem; one that is named twice is used once. Gift cards pay in the order
-// in which they are named, each as much as it has and the total still needs; one
-// that is not needed is not touched. The purchase's store and lines are known by
-// now. One that cannot be used refuses the purchase, or is left out with a warning:
-// besides the failures of RedeemCoupon with ErrSuspended, ErrCouponStore or
-// ErrCouponProduct, all naming the code's place.
+// RedeemCoupons uses the coupons that a checkout names, each by a derived coupon_redeem; one that is named twice is
+// used once. Gift cards pay in the order in which they are named, each as much as it has and the total still needs; a
+// card that is not needed is not touched. The purchase's store and lines must be known. A coupon that cannot be used
+// refuses the purchase, or is left out with a warning: besides the failures of Redeem with ErrSuspended, ErrCouponStore
+// or ErrCouponProduct, all of which name the code's place.
 func RedeemCoupons(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, single *string, list []string) error {
 	places, left := map[string]bool{}, money.Amount(t.Total)
 	use := func(code, field string) error {
-		// named twice, as coupon_code and in coupons, it is meant once
+		// named twice, as coupon_code and in coupons, it is used once
 		if places[code] {
 			return nil
 		}
@@ -58,8 +56,8 @@ func RedeemCoupons(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, sing
 	return nil
 }
 
-// Unusable decides what a code brings that a checkout cannot use: its refusal, or a
-// warning where the programme rather records a sale that has happened.
+// Unusable decides what happens if a checkout names a code that it cannot use: a refusal, or a warning if the programme
+// prefers to record a sale that has happened.
 func Unusable(r *engine.Run, err error) error {
 	var e *loyalty.Error
 	if !r.Programme.Purchase.RecordInvalid || !errors.As(err, &e) || (e.Kind != loyalty.NotFound && e.Kind != loyalty.Refused) {
@@ -69,8 +67,8 @@ func Unusable(r *engine.Run, err error) error {
 	return nil
 }
 
-// kept says whether a checkout leaves a coupon alone, for a coupon_redeem to come,
-// because its pool says so. Nobody judges it now.
+// kept reports whether a checkout leaves a coupon to a later coupon_redeem, because its pool says so. It is not checked
+// then.
 func kept(r *engine.Run, code string) (bool, error) {
 	c, err := r.Coupons().Find(code)
 	if err != nil {
@@ -87,9 +85,8 @@ func kept(r *engine.Run, code string) (bool, error) {
 	return true, nil
 }
 
-// redeemFor uses one coupon; left is what nothing has paid yet.
-// A gift card that has nothing left to pay is noted with a pending purchase: an update may
-// need it.
+// redeemFor uses one coupon; left is the unpaid part of the total. A gift card that has nothing left to pay is noted
+// with a pending purchase, because an update may need it.
 func redeemFor(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, code string, left *money.Amount) error {
 	if kept, err := kept(r, code); kept || err != nil {
 		return err
@@ -126,8 +123,7 @@ func redeemIn(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, c *loyalt
 	return Use(r, used, c, Redemption{Code: c.Code, Amount: &n})
 }
 
-// redeemed notes a coupon with the purchase, in the place of a gift card that was
-// waiting to pay.
+// redeemed records a coupon with the purchase, in the place of a gift card that was waiting to pay.
 func redeemed(t *loyalty.Transaction, u loyalty.RedeemedCoupon) {
 	all := slices.Clone(t.Detail.Coupons)
 	// without an event: it was noted and has paid nothing yet
@@ -139,7 +135,7 @@ func redeemed(t *loyalty.Transaction, u loyalty.RedeemedCoupon) {
 	t.Detail.Coupons = all
 }
 
-// fits holds a coupon against the store and the lines of a purchase.
+// fits checks a coupon against the store and the lines of a purchase.
 func fits(r *engine.Run, c *loyalty.Coupon, t *loyalty.Transaction) error {
 	var store string
 	if raw, ok := t.Detail.Attributes["store"]; ok && json.Unmarshal(raw, &store) != nil {
@@ -157,8 +153,7 @@ func fits(r *engine.Run, c *loyalty.Coupon, t *loyalty.Transaction) error {
 	return nil
 }
 
-// usesOf finds the uses of a coupon by a purchase that still stand, the last one
-// first.
+// usesOf returns the places of a coupon's uses by a purchase that still stand, last one first.
 func usesOf(t *loyalty.Transaction, c *loyalty.Coupon) (places []int) {
 	for i := len(c.Uses) - 1; i >= 0; i-- {
 		if slices.Contains(t.Detail.Coupons, loyalty.RedeemedCoupon{Code: c.Code, Event: c.Uses[i].Event}) {
@@ -178,7 +173,7 @@ func codes(t *loyalty.Transaction) (codes []string) {
 	return codes
 }
 
-// boughtWith gives the coupons of a purchase in the order in which they were named.
+// boughtWith returns the coupons of a purchase in the order in which they were named.
 func boughtWith(r *engine.Run, t *loyalty.Transaction) ([]*loyalty.Coupon, error) {
 	codes := codes(t)
 	if err := r.Require(loyalty.CustomerNeeds{Coupons: codes}); err != nil {
@@ -195,8 +190,8 @@ func boughtWith(r *engine.Run, t *loyalty.Transaction) ([]*loyalty.Coupon, error
 	return coupons, nil
 }
 
-// unredeemCoupons gives the coupons of a rejected purchase back, each by a derived
-// coupon_unredeem; what was taken back or invalidated meanwhile stays so.
+// unredeemCoupons gives back the coupons of a rejected purchase, each by a derived coupon_unredeem. Those that were
+// taken back or invalidated meanwhile stay as they are.
 func unredeemCoupons(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 	coupons, err := boughtWith(r, t)
 	if err != nil {
@@ -218,8 +213,7 @@ func unredeemCoupons(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) er
 // coupon_unredeem.
 func returnUse(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, c *loyalty.Coupon, i int, n money.Amount) {
 	undone := r.Derive(e, "coupon_unredeem", useOf(t, c, n))
-	// the whole use goes, and the coupon is what it was before; a part of it leaves the
-	// use
+	// giving all of it back restores the coupon's state before the use; a part reduces the use
 	if n == c.Uses[i].Amount {
 		c.Undo(i)
 	} else {

@@ -7,29 +7,27 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
-// The characters of generated codes. Letters leave out I and O, and where letters
-// and digits mix, 0 and 1 are left out too: codes are read aloud and typed.
+// The characters of generated codes. Letters leave out I and O, and where letters and digits mix, 0 and 1 are left out
+// too, because codes are read aloud and typed.
 const (
 	codeDigits  = "0123456789"
 	codeLetters = "ABCDEFGHJKLMNPQRSTUVWXYZ"
 	codeMixed   = "23456789" + codeLetters
 )
 
-// LeastCodes is how many codes a pattern must allow for, so that none can be
-// guessed.
+// LeastCodes is the least number of codes that a pattern must have, so that none can be guessed.
 var LeastCodes = 1e6
 
-// sparse is from how many codes on two draws are never expected to meet.
+// sparse is the number of codes from which two draws are never expected to be equal.
 const sparse = 1e15
 
-// codePattern says what the characters of a code are chosen from, one by one.
+// codePattern holds the alphabet of each character of a code.
 type codePattern []string
 
-// ownPattern is that of coupons that come from no pool: 12 of 32 characters.
+// ownPattern is the pattern of coupons that come from no pool: 12 characters of 32.
 var ownPattern = readPattern("************")
 
-// readPattern reads a pool's pattern: # is a digit, @ a letter, * either, anything
-// else stands for itself (decisions 6).
+// readPattern reads a pool's pattern: # is a digit, @ a letter, * either, any other character itself (decisions 6).
 func readPattern(text string) codePattern {
 	var p codePattern
 	for _, c := range text {
@@ -47,7 +45,7 @@ func readPattern(text string) codePattern {
 	return p
 }
 
-// Codes is how many there are.
+// Codes returns how many codes the pattern has. It is a float, because the number may exceed 64 bits.
 func (p codePattern) Codes() float64 {
 	n := 1.0
 	for i, from := range p {
@@ -58,7 +56,7 @@ func (p codePattern) Codes() float64 {
 	return n
 }
 
-// drawn says whether a place is chosen rather than fixed.
+// drawn reports whether a character is chosen rather than fixed.
 func (p codePattern) drawn(i int) bool {
 	return p[i] == codeDigits || p[i] == codeLetters || p[i] == codeMixed
 }
@@ -76,14 +74,12 @@ func (p codePattern) Draw(r *random.Rand) string {
 	return string(code)
 }
 
-// NewRandom is a generator whose output cannot be foreseen (ChaCha8, seeded by the
-// operating system).
+// NewRandom makes a generator whose output cannot be predicted (ChaCha8, seeded by the operating system).
 func NewRandom() *random.Rand { return random.New(random.NewChaCha8(engine.NewSeed())) }
 
-// drawCoupon makes a coupon under a new code of a pattern. It fails with
-// ErrPatternSpent when nearly all codes of the pattern are taken.
-// It draws several at once and asks for them in one round trip: in a pattern that is
-// nearly full most are taken.
+// drawCoupon makes a coupon under a new code of a pattern. It fails with ErrPatternSpent if nearly all codes of the
+// pattern are used. It draws several at once and asks for them in one round trip, because in a pattern that is nearly
+// full most are used.
 func drawCoupon(r *engine.Run, p codePattern, pool string) (*loyalty.Coupon, error) {
 	const rounds, candidates = 8, 16
 	source := random.New(r.Random())

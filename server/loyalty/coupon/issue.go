@@ -11,17 +11,16 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// CouponSource is what a coupon that the platform gives is made of.
+// CouponSource is where a coupon that the platform gives comes from.
 type CouponSource struct {
 	Pool     string          // the pool whose next code is given
 	Template *CouponTemplate // without a pool: what it is like, under a random code
 	Reward   string          // the reward that gives it; empty: none
 }
 
-// Issue gives this customer a coupon in the name of an event of theirs: the
-// next free code of a pool, a new one by the pool's pattern, or a random one. It
-// is claimed, and expires valid_days later on the programme's clock. It fails with
-// ErrPoolEmpty (120212), and with ErrActionOff where the module coupons is off.
+// Issue gives this customer a coupon in the name of an event of theirs: the next free code of a pool, a new one by the
+// pool's pattern, or a random one. It is claimed, and expires valid_days later by the programme's clock. It fails with
+// ErrPoolEmpty (120212), and with ErrActionOff while the module coupons is off.
 func Issue(r *engine.Run, e *loyalty.Event, from CouponSource) (*loyalty.Coupon, error) {
 	if err := CouponsOn(r, e.Action); err != nil {
 		return nil, err
@@ -48,8 +47,8 @@ func CouponsOn(r *engine.Run, action string) error {
 	return loyalty.ErrActionOff.With("module", programme.ModuleCoupons).With("action", action)
 }
 
-// MayIssue says why an action could give no coupon of a source now, as far as that is
-// known before a code is drawn.
+// MayIssue returns why an action could give no coupon of a source now, as far as can be known before a code is drawn;
+// nil if it could.
 func MayIssue(r *engine.Run, action string, from CouponSource) error {
 	err := CouponsOn(r, action)
 	if err == nil && from.Pool != "" {
@@ -74,13 +73,13 @@ func nextCoupon(r *engine.Run, from CouponSource) (*loyalty.Coupon, *CouponTempl
 		}
 		c.Pool = pool.ID
 	}
-	// A code that was taken from its holder is free again, and its time begins anew.
+	// A code that was taken from its holder is free again, and its validity begins anew.
 	c.ExpiresAt = time.Time{}
 	return c, pool.Coupon, nil
 }
 
-// poolCode gives the next code of a pool that no customer holds; nil: it has to be drawn
-// from the pool's pattern. It fails with ErrPoolEmpty (120212).
+// poolCode returns the next code of a pool that no customer holds; nil if it has to be drawn from the pool's pattern.
+// It fails with ErrPoolEmpty (120212).
 func poolCode(r *engine.Run, id string) (*loyalty.Coupon, *Pool, error) {
 	pool := Pools.Of(r.Programme)[id]
 	if pool == nil { // archived since
@@ -93,8 +92,7 @@ func poolCode(r *engine.Run, id string) (*loyalty.Coupon, *Pool, error) {
 	return c, pool, err
 }
 
-// Shape makes a coupon what a template says. Money without a currency is in the
-// programme's.
+// Shape fills in a coupon from a template. An amount without a currency is in the programme's.
 func Shape(c *loyalty.Coupon, t *CouponTemplate, currency string) {
 	c.Type, c.Value, c.Currency, c.Name = t.Type, money.Parts(t.Value), t.Currency, loyalty.CouponName{Texts: t.Name}
 	c.Stores, c.Products = slices.Clone(t.Stores), slices.Clone(t.Products)
@@ -107,8 +105,7 @@ func Shape(c *loyalty.Coupon, t *CouponTemplate, currency string) {
 	}
 }
 
-// expiry is when a coupon expires that is given at an instant: so many days later
-// at the same time of day; zero: never.
+// expiry is when a coupon given at an instant expires: valid_days later at the same time of day; zero means never.
 func (t *CouponTemplate) expiry(at time.Time, loc *time.Location) time.Time {
 	if t.ValidDays == 0 {
 		return time.Time{}
@@ -116,8 +113,8 @@ func (t *CouponTemplate) expiry(at time.Time, loc *time.Location) time.Time {
 	return at.In(loc).AddDate(0, 0, t.ValidDays).UTC()
 }
 
-// Check completes the document's schema: a value is needed by all types but
-// free_shipping, and no percentage is above 100. field is the template's place.
+// Check completes the document's schema: all types but free_shipping need a value, and no percentage is above 100.
+// field is the template's place in the request.
 func (t *CouponTemplate) Check(field string) error {
 	fault := func(name, reason string) error {
 		return programme.Fault(field+"."+name, loyalty.ErrPropertyInvalid.Name, map[string]any{"reason": reason})
@@ -133,10 +130,9 @@ func (t *CouponTemplate) Check(field string) error {
 	return nil
 }
 
-// Give gives this customer a coupon under the caller's own code, in the name
-// of an event of theirs. c says what it is like; its name is the caller's own text,
-// which goes when this customer leaves. A code that was taken from its holder can be
-// given anew; any other that was ever used is refused with ErrCouponExists.
+// Give gives this customer a coupon under a code that the caller chose, in the name of an event of theirs. c has its
+// properties; its name is the caller's own text, which is forgotten when this customer leaves. A code that was taken
+// from its holder can be given again; any other code that was ever used is refused with ErrCouponExists.
 func Give(r *engine.Run, e *loyalty.Event, code string, c loyalty.Coupon) error {
 	known, err := r.Coupons().Find(code)
 	if errors.Is(err, loyalty.ErrCouponNotFound) || (err == nil && known.State != loyalty.CouponUnassigned) {

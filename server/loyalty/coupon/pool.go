@@ -1,5 +1,5 @@
-// Package coupon is codes: pools and patterns they come from, and how they are given,
-// redeemed, given back and passed on.
+// Package coupon handles coupons: the pools and patterns that their codes come from, and how they are given, redeemed,
+// given back and passed on.
 package coupon
 
 import (
@@ -8,10 +8,10 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// PoolType is the type of entity that a pool is.
+// PoolType is the entity type of a pool.
 const PoolType = "coupons/pool"
 
-// CouponTemplate is what a coupon is made of when the platform gives one.
+// CouponTemplate holds the properties of a coupon that the platform gives.
 type CouponTemplate struct {
 	Type      string        `json:"type"`
 	Value     money.Amount  `json:"value"`
@@ -22,7 +22,7 @@ type CouponTemplate struct {
 	Products  []string      `json:"products"`
 }
 
-// The sources of a pool's codes.
+// Where a pool's codes come from.
 const (
 	PoolUploaded  = "uploaded"
 	PoolGenerated = "generated"
@@ -35,8 +35,7 @@ type Pool struct {
 	Source  string          `json:"source"`  // uploaded or generated
 	Pattern string          `json:"pattern"` // # a digit, @ a letter, * either
 	Coupon  *CouponTemplate `json:"coupon"`
-	// AutoRedeem says whether a checkout that names one of its codes redeems it; nil:
-	// it does.
+	// AutoRedeem says whether a checkout that names one of its codes redeems it; nil means that it does.
 	AutoRedeem *bool `json:"auto_redeem"`
 
 	Codes codePattern `json:"-"`
@@ -61,7 +60,7 @@ func readPool(p *programme.Programme, e loyalty.Entity) (*Pool, error) {
 	return pool, pool.Coupon.Check("coupon")
 }
 
-// readPattern refuses a pattern whose codes could be guessed or not be addressed.
+// readPattern refuses a pattern whose codes could be guessed or could not be part of a URL.
 func (pool *Pool) readPattern() error {
 	pool.Codes = readPattern(pool.Pattern)
 	switch {

@@ -13,24 +13,23 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
-// Addressee names whom something is passed on to. Target wins.
+// Addressee names the customer whom something is passed on to. Target takes precedence over the e-mail address.
 type Addressee struct {
 	Target string // a customer's identifier
 	Email  string
 }
 
-// Received are the attributes of coupon_receive and reward_receive. Original is the
-// internal id of who had it before: their own identifier must be forgettable.
+// Received are the attributes of coupon_receive and reward_receive. Original is the internal id of the previous holder,
+// because their own identifier must be forgettable.
 type Received struct {
 	Code     string `json:"code,omitempty"`
 	Original string `json:"original"`
 	Reward   string `json:"reward,omitempty"`
 }
 
-// ReceiverOf finds whom the submitted event passes something on to: another customer,
-// by identifier or e-mail, of whatever status. An address that no customer has begins an
-// inactive customer where invite is set. It fails with ErrCustomerNotFound, and
-// with ErrToOneself.
+// ReceiverOf returns the customer whom the submitted event passes something on to: another customer, by identifier or
+// e-mail address, in any state. An address that no customer has begins an inactive customer if invite is set. It fails
+// with ErrCustomerNotFound, and with ErrToOneself.
 func ReceiverOf(r *engine.Run, to Addressee, invite bool) (*engine.Run, error) {
 	needs, field := loyalty.CustomerNeeds{Ref: loyalty.Name{Kind: loyalty.NameCustomer, Value: to.Target}}, "data.target"
 	if to.Target == "" {
@@ -50,7 +49,7 @@ func ReceiverOf(r *engine.Run, to Addressee, invite bool) (*engine.Run, error) {
 	return other, nil
 }
 
-// inviteByMail begins the inactive customer of an e-mail, under a generated identifier.
+// inviteByMail begins an inactive customer with an e-mail address, under a generated identifier.
 func inviteByMail(r *engine.Run, email string) (*engine.Run, error) {
 	name, err := uuid.NewRandomFromReader(r.Random())
 	if err != nil {
@@ -64,8 +63,8 @@ func inviteByMail(r *engine.Run, email string) (*engine.Run, error) {
 	return other, other.Customer.Move("subscribe")
 }
 
-// Receive writes the event by which the receiver gets something. The e-mail that
-// named them is theirs: it is kept here under their key, and nowhere else.
+// Receive writes the event by which the receiver gets something. The e-mail address that named them is kept there,
+// under their key, and nowhere else.
 func Receive(r *engine.Run, from *engine.Run, action string, data Received, email string) (*loyalty.Event, error) {
 	data.Original = from.Customer.ID.String()
 	var personal map[string]json.RawMessage
@@ -82,9 +81,8 @@ func Receive(r *engine.Run, from *engine.Run, action string, data Received, emai
 	return e, passedOn(from, r.Customer.ID)
 }
 
-// passedOn renders the submitted event without the person it names: the receiver's
-// internal id stands in the place of target and email.
-// The journal of the sender must not keep alive whom the receiver's opt-out forgets.
+// passedOn replaces target and email in the submitted event by the receiver's internal id: the sender's journal must
+// not preserve a person whom the receiver's opt-out forgets.
 func passedOn(r *engine.Run, to loyalty.ID) error {
 	own, _ := r.Parts()
 	plain, personal := maps.Clone(own.Plain), maps.Clone(own.Personal)
@@ -96,10 +94,9 @@ func passedOn(r *engine.Run, to loyalty.ID) error {
 	return err
 }
 
-// Transfer passes a coupon of this customer on, in the name of the submitted
-// event: the one with the code, else the newest of a reward that they hold and can
-// pass on. It fails with ErrCouponNotFound (1601), with ErrForbiddenState for one
-// that is used up or over, and as Receiver does.
+// Transfer passes on a coupon of this customer, in the name of the submitted event: the one with the code, or else the
+// newest of a reward that they hold and can pass on. It fails with ErrCouponNotFound (1601), with ErrForbiddenState for
+// one that is used up or expired, and as ReceiverOf does.
 func Transfer(r *engine.Run, code, reward string, to Addressee) error {
 	c, err := toPass(r, code, reward)
 	if err != nil {
@@ -112,7 +109,7 @@ func Transfer(r *engine.Run, code, reward string, to Addressee) error {
 	if err != nil {
 		return err
 	}
-	// kept with the receiver only where it is what named them
+	// kept with the receiver only if it named them
 	email := to.Email
 	if to.Target != "" {
 		email = ""
@@ -127,9 +124,8 @@ func Transfer(r *engine.Run, code, reward string, to Addressee) error {
 	return holdCoupon(other, e, c)
 }
 
-// holdCoupon remembers a coupon that a reward issued with its receiver, who has no
-// claim that names it.
-// Without it a transfer by reward could pass a coupon on once and never again.
+// holdCoupon records a coupon that a reward issued with its receiver, who has no claim that names it. Otherwise a
+// transfer by reward could pass a coupon on once and never again.
 func holdCoupon(r *engine.Run, e *loyalty.Event, c *loyalty.Coupon) error {
 	if c.Reward == "" {
 		return nil
@@ -142,7 +138,7 @@ func holdCoupon(r *engine.Run, e *loyalty.Event, c *loyalty.Coupon) error {
 	return r.Claims().SetStanding(e, c.Reward, standing)
 }
 
-// toPass finds the coupon of a transfer.
+// toPass returns the coupon of a transfer.
 func toPass(r *engine.Run, code, reward string) (*loyalty.Coupon, error) {
 	if code != "" {
 		return Own(r, code)
@@ -178,8 +174,7 @@ func laterThan(c *loyalty.Coupon, o *loyalty.Coupon) bool {
 	return loyalty.CompareID(c.ID, o.ID) > 0
 }
 
-// RewardCodes lists the codes of a reward that came to this customer in any way.
-// They need not be theirs any more.
+// RewardCodes lists the codes of a reward that came to this customer in any way. They may have passed them on since.
 func RewardCodes(r *engine.Run, reward string) ([]string, error) {
 	if err := r.Require(loyalty.CustomerNeeds{Claims: true, Progress: loyalty.Kinds(loyalty.ProgressReward)}); err != nil {
 		return nil, err

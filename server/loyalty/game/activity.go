@@ -26,7 +26,7 @@ func checkChoices(field string, choices []Choice) error {
 	return nil
 }
 
-// checkChoice refuses an answer that is not among those to choose from.
+// checkChoice refuses an answer that is not one of the choices.
 func checkChoice(choices []Choice, answer string) error {
 	switch {
 	case answer == "":
@@ -45,7 +45,7 @@ func choiceIDs(choices []Choice) string {
 	return strings.Join(ids, ", ")
 }
 
-// RecordedSearch is what visual_search answers.
+// RecordedSearch is the result of visual_search.
 type RecordedSearch struct {
 	ID     loyalty.ID `json:"id"` // the event that records it
 	Bounds int        `json:"bounds"`

@@ -1,5 +1,5 @@
-// Package game is what customers take part in: contests, prize wheels, quizzes, treasures and
-// flows of questions.
+// Package game has the games that customers take part in: contests, prize wheels, quizzes, treasure hunts and flows of
+// profiling questions.
 package game
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// Contest is entered for points (contests/contest).
+// Contest is a contest that customers enter for points (contests/contest).
 type Contest struct {
 	ID          string        `json:"-"`
 	Title       loyalty.Texts `json:"title"`
@@ -20,11 +20,11 @@ type Contest struct {
 	MaxEntries  *int64        `json:"max_entries"` // of one customer; nil: no limit
 	loyalty.Dates
 
-	// Custom are the attributes of the programme's own, by name with cf_.
+	// Custom holds the programme's custom attributes, by name with cf_.
 	Custom map[string]json.RawMessage `json:"-"`
 }
 
-// Contests are entered for points (module contests).
+// Contests are the contests (module contests).
 var Contests = &programme.EntityType[*Contest]{Type: "contests/contest", Module: programme.ModuleContests, Read: readContest}
 
 func readContest(p *programme.Programme, e loyalty.Entity) (*Contest, error) {
@@ -35,7 +35,7 @@ func readContest(p *programme.Programme, e loyalty.Entity) (*Contest, error) {
 	return c, programme.CheckDates(c.Dates)
 }
 
-// ContestEntries is what contest_enter answers.
+// ContestEntries is the result of contest_enter.
 type ContestEntries struct {
 	ID      loyalty.ID `json:"id"` // the event that records them
 	Contest string     `json:"contest"`
@@ -57,7 +57,7 @@ type PaidEntries struct {
 	Burn   []points.Portion `json:"burn,omitempty"` // the lots that paid, less what came back
 }
 
-// Enter adds entries for a price each; burn names the lots that paid.
+// Enter adds entries at a price each; burn names the lots that paid.
 func (p *ContestProgress) Enter(count, price int64, burn []points.Portion) {
 	p.Entries += count
 	if last := len(p.Paid) - 1; last >= 0 && p.Paid[last].Points == price {
@@ -68,10 +68,9 @@ func (p *ContestProgress) Enter(count, price int64, burn []points.Portion) {
 	p.Paid = append(p.Paid, PaidEntries{count, price, burn})
 }
 
-// Revoke takes the last entries away. refund is called for those that cost
-// something, with the lots that paid and the points; it says what is left of the
-// lots. nil keeps the points spent. Entries must be at least count.
-// The last ones first: what was paid last is what a customer who changes their mind means.
+// Revoke removes the last entries, because what was paid last is what a customer who changes their mind means. refund
+// is called for entries that cost something, with the lots that paid and the number of points, and returns what is left
+// of the lots; nil keeps the points spent. There must be at least count entries.
 func (p *ContestProgress) Revoke(count int64, refund func(burn []points.Portion, n int64) ([]points.Portion, error)) (err error) {
 	p.Entries -= count
 	for i := len(p.Paid) - 1; i >= 0 && count > 0; i-- {
@@ -90,9 +89,8 @@ func (p *ContestProgress) Revoke(count int64, refund func(burn []points.Portion,
 	return nil
 }
 
-// MayEnter finds a contest that takes so many more entries of the customer, with
-// what they have so far. Besides the failures of InForce it fails with
-// ErrEntriesLimit, and with ErrNotEnoughToSpend.
+// MayEnter returns a contest that accepts count more entries of the customer, and their entries so far. Besides the
+// failures of InForce it fails with ErrEntriesLimit, and with ErrNotEnoughToSpend.
 func MayEnter(r *engine.Run, id string, count int64) (*Contest, ContestProgress, error) {
 	var p ContestProgress
 	ref := engine.Reference{Type: "contests/contest", ID: id}
@@ -107,7 +105,7 @@ func MayEnter(r *engine.Run, id string, count int64) (*Contest, ContestProgress,
 	case c.MaxEntries != nil && p.Entries+count > *c.MaxEntries:
 		ref.Field = "data.count"
 		return nil, p, r.Refuse(ref, "reason.limit", loyalty.ErrEntriesLimit.With("limit", *c.MaxEntries))
-	// compared by division, so that the product cannot leave 64 bits
+	// compared by division, because the product may exceed 64 bits
 	case c.Points > 0 && count > points.Max/c.Points:
 		return nil, p, r.NotEnough(points.Max)
 	}
@@ -121,7 +119,7 @@ type ContestOutlook struct {
 	Left    *int64 // entries that the limit leaves them; nil: no limit
 }
 
-// OutlookOnContest looks at a contest with the eyes of contest_enter.
+// OutlookOnContest looks at a contest by the rules of contest_enter.
 func OutlookOnContest(r *engine.Run, c *Contest) (o ContestOutlook, err error) {
 	var p ContestProgress
 	if _, err = r.Progress(loyalty.ProgressContest, c.ID, &p); err != nil {
@@ -138,8 +136,8 @@ func OutlookOnContest(r *engine.Run, c *Contest) (o ContestOutlook, err error) {
 	return o, err
 }
 
-// joinPortions appends what was taken later, one portion for a lot that paid at
-// the end of the first and at the beginning of the second.
+// joinPortions appends what was taken later. A lot that paid at the end of the first and at the beginning of the second
+// becomes one portion.
 func joinPortions(first, second []points.Portion) []points.Portion {
 	if n := len(first); n > 0 && len(second) > 0 && first[n-1].Lot == second[0].Lot {
 		first[n-1].Points += second[0].Points
@@ -153,8 +151,8 @@ var ContestFeature = engine.Feature{Name: "contests", Progress: loyalty.Progress
 	a.Entries, a.Paid = a.Entries+b.Entries, append(a.Paid, b.Paid...)
 })}
 
-// OnlyContest is the contest that the customer has entries of, for an event that
-// names none. It fails with ErrEntriesTooFew, and with ErrSeveral.
+// OnlyContest returns the contest that the customer has entries of, for an event that names none. It fails with
+// ErrEntriesTooFew, and with ErrSeveral.
 func OnlyContest(r *engine.Run) (string, error) {
 	all, err := r.ProgressOf(loyalty.ProgressContest)
 	if err != nil {

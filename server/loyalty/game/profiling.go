@@ -21,11 +21,11 @@ type Flow struct {
 	Points    int64         `json:"points"` // when all are answered
 	loyalty.Dates
 
-	// Custom are the attributes of the programme's own, by name with cf_.
+	// Custom holds the programme's custom attributes, by name with cf_.
 	Custom map[string]json.RawMessage `json:"-"`
 }
 
-// Question sets one field of the profile.
+// Question asks for one field of the profile.
 type Question struct {
 	ID      string        `json:"id"`
 	Field   string        `json:"field"` // of the action profile
@@ -40,8 +40,7 @@ const fieldLabels = "labels"
 // Flows are series of questions about the customer (module profiling).
 var Flows = &programme.EntityType[*Flow]{Type: "profiling/flow", Module: programme.ModuleProfiling, Read: readFlow}
 
-// readFlow refuses questions that cannot be told apart, and fields that a
-// profile does not have.
+// readFlow refuses questions that cannot be told apart, and fields that a profile does not have.
 func readFlow(p *programme.Programme, e loyalty.Entity) (*Flow, error) {
 	f := &Flow{ID: e.ID, Custom: programme.CustomFields(e)}
 	if err := programme.Decode(e, f); err != nil {
@@ -64,7 +63,7 @@ func readFlow(p *programme.Programme, e loyalty.Entity) (*Flow, error) {
 	return f, programme.CheckDates(f.Dates)
 }
 
-// Question finds a question of the flow; nil: there is none.
+// Question returns a question of the flow; nil if there is none with that id.
 func (f *Flow) Question(id string) *Question {
 	i := slices.IndexFunc(f.Questions, func(q Question) bool { return q.ID == id })
 	if i < 0 {
@@ -73,7 +72,7 @@ func (f *Flow) Question(id string) *Question {
 	return &f.Questions[i]
 }
 
-// QuestionResult is what profile_answer answers.
+// QuestionResult is the result of profile_answer.
 type QuestionResult struct {
 	ID        loyalty.ID `json:"id"` // the event that records it
 	Flow      string     `json:"flow"`
@@ -83,14 +82,14 @@ type QuestionResult struct {
 	Next      string     `json:"next,omitempty"`
 }
 
-// FlowProgress is a customer's progress with a flow. It holds no answers: those
-// are in the profile.
+// FlowProgress is a customer's progress with a flow. It does not hold the answers, which are part of the profile and
+// are forgotten with it.
 type FlowProgress struct {
 	Answered []string `json:"answered"` // questions, in the order of their first answer
 	Rewarded bool     `json:"rewarded"` // the points for completing it were given
 }
 
-// Next is the first question without an answer; nil: the flow is completed.
+// Next is the first question without an answer; nil if the flow is completed.
 func (p *FlowProgress) Next(f *Flow) *Question {
 	for i := range f.Questions {
 		if !slices.Contains(p.Answered, f.Questions[i].ID) {
@@ -107,7 +106,7 @@ type FlowOutlook struct {
 	Next     *Question // the first one that is not; nil: the flow is completed
 }
 
-// OutlookOnFlow looks at a flow with the eyes of profile_answer.
+// OutlookOnFlow looks at a flow by the rules of profile_answer.
 func OutlookOnFlow(r *engine.Run, f *Flow) (o FlowOutlook, err error) {
 	var p FlowProgress
 	if _, err = r.Progress(loyalty.ProgressFlow, f.ID, &p); err != nil {
@@ -126,8 +125,7 @@ func OutlookOnFlow(r *engine.Run, f *Flow) (o FlowOutlook, err error) {
 	return o, err
 }
 
-// Answer counts an answer and says what it earns: each question and the flow as
-// a whole bring their points once.
+// Answer records an answer and returns what it earns: each question, and the flow as a whole, bring their points once.
 func (p *FlowProgress) Answer(f *Flow, q *Question) (earned int64) {
 	if !slices.Contains(p.Answered, q.ID) {
 		p.Answered = append(p.Answered, q.ID)
@@ -140,9 +138,8 @@ func (p *FlowProgress) Answer(f *Flow, q *Question) (earned int64) {
 	return earned
 }
 
-// SetAnswer puts the answer to a question into the profile. It fails with an
-// error of kind Invalid at data.answer when the question or the field does not
-// take it.
+// SetAnswer puts the answer to a question into the profile. It fails with an error of kind Invalid at data.answer if
+// the question or the field does not accept it.
 func SetAnswer(r *engine.Run, q *Question, answer string) error {
 	answer = strings.TrimSpace(answer)
 	if err := checkChoice(q.Answers, answer); err != nil {
@@ -165,7 +162,7 @@ func SetAnswer(r *engine.Run, q *Question, answer string) error {
 	return nil
 }
 
-// chosen replaces the labels that the same question gave before.
+// chosen replaces the labels that an earlier answer to the question gave.
 func chosen(labels []string, choices []Choice, answer string) []string {
 	kept := slices.DeleteFunc(slices.Clone(labels), func(l string) bool {
 		return l == answer || slices.ContainsFunc(choices, func(c Choice) bool { return c.ID == l })
@@ -173,9 +170,8 @@ func chosen(labels []string, choices []Choice, answer string) []string {
 	return append(kept, answer)
 }
 
-// checkAnswer holds an answer against what the action profile takes in a field,
-// declared attributes included. An attribute of the programme's own that is no
-// text is read from the text of its JSON value.
+// checkAnswer checks an answer against what the action profile accepts in a field, including declared attributes. An
+// answer for a custom attribute that is no text is read as its JSON value.
 func checkAnswer(r *engine.Run, field, answer string) (json.RawMessage, error) {
 	text := loyalty.JSON(answer)
 	if field == fieldLabels {

@@ -10,7 +10,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// Quiz asks a question (quizzes/quiz).
+// Quiz is a question with a right answer (quizzes/quiz).
 type Quiz struct {
 	ID            string        `json:"-"`
 	Title         loyalty.Texts `json:"title"`
@@ -20,11 +20,11 @@ type Quiz struct {
 	Points        int64         `json:"points"` // for the right answer
 	loyalty.Dates
 
-	// Custom are the attributes of the programme's own, by name with cf_.
+	// Custom holds the programme's custom attributes, by name with cf_.
 	Custom map[string]json.RawMessage `json:"-"`
 }
 
-// Quizzes are questions with a right answer (module quizzes).
+// Quizzes are the quizzes (module quizzes).
 var Quizzes = &programme.EntityType[*Quiz]{Type: "quizzes/quiz", Module: programme.ModuleQuizzes, Read: readQuiz}
 
 // readQuiz refuses a quiz without a right answer.
@@ -42,16 +42,15 @@ func readQuiz(p *programme.Programme, e loyalty.Entity) (*Quiz, error) {
 	return q, programme.CheckDates(q.Dates)
 }
 
-// Check refuses, with an error of kind Invalid at data.answer, what the quiz does
-// not offer.
+// Check refuses an answer that the quiz does not offer, with an error of kind Invalid at data.answer.
 func (q *Quiz) Check(answer string) error { return checkChoice(q.Answers, answer) }
 
-// QuizInForce finds a quiz that is open now. It fails like InForce.
+// QuizInForce returns a quiz that is open now. It fails as InForce does.
 func QuizInForce(r *engine.Run, id string) (*Quiz, error) {
 	return engine.InForce(r, Quizzes.Of(r.Programme), engine.Reference{Type: quizType, ID: id})
 }
 
-// MayAnswer fails with ErrQuizAnswered where the customer answered the quiz before.
+// MayAnswer fails with ErrQuizAnswered if the customer answered the quiz before.
 func MayAnswer(r *engine.Run, q *Quiz) error {
 	answered, err := r.Progress(loyalty.ProgressQuiz, q.ID, &QuizProgress{})
 	if err == nil && answered {
@@ -68,7 +67,7 @@ type QuizOutlook struct {
 	Given   *QuizProgress // the answer they gave; nil: none
 }
 
-// OutlookOnQuiz looks at a quiz with the eyes of quiz_answer.
+// OutlookOnQuiz looks at a quiz by the rules of quiz_answer.
 func OutlookOnQuiz(r *engine.Run, q *Quiz) (o QuizOutlook, err error) {
 	var p QuizProgress
 	answered, err := r.Progress(loyalty.ProgressQuiz, q.ID, &p)
@@ -87,7 +86,7 @@ func OutlookOnQuiz(r *engine.Run, q *Quiz) (o QuizOutlook, err error) {
 	return o, err
 }
 
-// QuizResult is what quiz_answer answers.
+// QuizResult is the result of quiz_answer.
 type QuizResult struct {
 	ID            loyalty.ID `json:"id"` // the event that records it
 	Quiz          string     `json:"quiz"`
@@ -96,7 +95,7 @@ type QuizResult struct {
 	Points        int64      `json:"points"` // what it gave
 }
 
-// QuizProgress is a customer's progress with a quiz: the answer, which is final.
+// QuizProgress is a customer's answer to a quiz, which is final.
 type QuizProgress struct {
 	Answer     string    `json:"answer"`
 	Correct    bool      `json:"correct"`

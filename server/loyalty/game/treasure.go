@@ -10,13 +10,13 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// The kinds of a treasure.
+// The kinds of treasures.
 const (
 	TreasureOnline  = "online"
 	TreasureOffline = "offline" // found at a place; with a code only by its code
 )
 
-// Treasure can be found once by each customer (treasure-hunt/treasure).
+// Treasure is something that each customer can find once (treasure-hunt/treasure).
 type Treasure struct {
 	ID          string        `json:"-"`
 	Title       loyalty.Texts `json:"title"`
@@ -26,14 +26,14 @@ type Treasure struct {
 	Points      int64         `json:"points"`
 	loyalty.Dates
 
-	// Custom are the attributes of the programme's own, by name with cf_.
+	// Custom holds the programme's custom attributes, by name with cf_.
 	Custom map[string]json.RawMessage `json:"-"`
 }
 
-// Treasures are what customers find (module treasure_hunt).
+// Treasures are the treasures to find (module treasure_hunt).
 var Treasures = &programme.EntityType[*Treasure]{Type: "treasure-hunt/treasure", Module: programme.ModuleTreasureHunt, Read: readTreasure}
 
-// readTreasure refuses a code on an online treasure: it would never be asked.
+// readTreasure refuses a code on an online treasure, which would never be asked for.
 func readTreasure(p *programme.Programme, e loyalty.Entity) (*Treasure, error) {
 	t := &Treasure{ID: e.ID, Custom: programme.CustomFields(e)}
 	if err := programme.Decode(e, t); err != nil {
@@ -46,7 +46,7 @@ func readTreasure(p *programme.Programme, e loyalty.Entity) (*Treasure, error) {
 	return t, programme.CheckDates(t.Dates)
 }
 
-// Action is the action that finds the treasure.
+// Action is the action by which the treasure is found.
 func (t *Treasure) Action() string {
 	switch {
 	case t.Kind == TreasureOnline:
@@ -57,17 +57,17 @@ func (t *Treasure) Action() string {
 	return "offline_treasure_code_found"
 }
 
-// Opens says whether a code is the treasure's. Blanks around it and capital
-// letters do not matter: people type it from a poster.
+// Opens reports whether a code is the treasure's. Surrounding blanks and the case of letters do not matter, because
+// people type it from a poster.
 func (t *Treasure) Opens(code string) bool { return strings.EqualFold(strings.TrimSpace(code), t.Code) }
 
-// TreasureInForce finds a treasure that can be found now; field is where the request
-// names it. It fails like InForce.
+// TreasureInForce returns a treasure that can be found now; field is where the request names it. It fails as InForce
+// does.
 func TreasureInForce(r *engine.Run, id, field string) (*Treasure, error) {
 	return engine.InForce(r, Treasures.Of(r.Programme), treasureReference(id, field))
 }
 
-// MayFind fails with ErrTreasureFound where the customer found the treasure before.
+// MayFind fails with ErrTreasureFound if the customer found the treasure before.
 func MayFind(r *engine.Run, t *Treasure, field string) error {
 	found, err := r.Progress(loyalty.ProgressTreasure, t.ID, &TreasureProgress{})
 	if err == nil && found {
@@ -86,7 +86,7 @@ type TreasureOutlook struct {
 	Found   *TreasureProgress // when they found it; nil: not yet
 }
 
-// OutlookOnTreasure looks at a treasure with the eyes of the action that finds it.
+// OutlookOnTreasure looks at a treasure by the rules of the action that finds it.
 func OutlookOnTreasure(r *engine.Run, t *Treasure) (o TreasureOutlook, err error) {
 	var p TreasureProgress
 	found, err := r.Progress(loyalty.ProgressTreasure, t.ID, &p)
@@ -105,12 +105,12 @@ func OutlookOnTreasure(r *engine.Run, t *Treasure) (o TreasureOutlook, err error
 	return o, err
 }
 
-// TreasureProgress is a customer's progress with a treasure: when it was found.
+// TreasureProgress is when a customer found a treasure.
 type TreasureProgress struct {
 	FoundAt time.Time `json:"found_at"`
 }
 
-// TreasureFeature is the module treasure_hunt: what is found once stays found the first time.
+// TreasureFeature is the module treasure_hunt: of two finds the first one counts.
 var TreasureFeature = engine.Feature{Name: "treasure_hunt", Progress: loyalty.ProgressTreasure, Join: engine.JoinBy(func(a *TreasureProgress, b TreasureProgress) {
 	if b.FoundAt.Before(a.FoundAt) {
 		*a = b

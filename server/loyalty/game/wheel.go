@@ -13,8 +13,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/reward"
 )
 
-// The periods of a wheel's limit, by the programme's time zone. A week begins on
-// Monday.
+// The periods of a wheel's limit, in the programme's time zone. A week begins on Monday.
 const (
 	periodDay   = "day"
 	periodWeek  = "week"
@@ -41,7 +40,7 @@ type Wheel struct {
 	Options []WheelOption `json:"options"`
 	loyalty.Dates
 
-	// Custom are the attributes of the programme's own, by name with cf_.
+	// Custom holds the programme's custom attributes, by name with cf_.
 	Custom map[string]json.RawMessage `json:"-"`
 }
 
@@ -57,7 +56,7 @@ type WheelOption struct {
 // Wheels are the prize wheels (module prize_wheels).
 var Wheels = &programme.EntityType[*Wheel]{Type: "prize-wheels/wheel", Module: programme.ModulePrizeWheels, Read: readWheel}
 
-// readWheel refuses a wheel that could not stop, and rewards that do not exist.
+// readWheel refuses a wheel on which no option can come up, and rewards that do not exist.
 func readWheel(p *programme.Programme, e loyalty.Entity) (*Wheel, error) {
 	w := &Wheel{ID: e.ID, Custom: programme.CustomFields(e)}
 	if err := programme.Decode(e, w); err != nil {
@@ -81,11 +80,10 @@ func weights(options []WheelOption) (sum int64) {
 	return sum
 }
 
-// pickOption lets one of the options come up, each with the probability of its
-// weight over all weights. random gives a number of 0 to n-1, all alike; -1: no
-// option has a weight.
-// It walks the weights and makes no table: wheels have a few options, which differ from
-// draw to draw where a reward is out of stock.
+// pickOption draws one of the options, each with the probability of its weight over the sum of all weights, and returns
+// -1 if no option has a weight. random returns a number from 0 to n-1 with equal probability. It walks the weights
+// instead of making a table, because wheels have few options, and they change between draws when a reward is out of
+// stock.
 func pickOption(options []WheelOption, random func(n int64) int64) int {
 	all := weights(options)
 	if all == 0 {
@@ -100,7 +98,7 @@ func pickOption(options []WheelOption, random func(n int64) int64) int {
 	return -1
 }
 
-// SpinResult is what prize_wheel_spin answers.
+// SpinResult is the result of prize_wheel_spin.
 type SpinResult struct {
 	ID     loyalty.ID    `json:"id"` // the event that records it
 	Wheel  string        `json:"wheel"`
@@ -108,13 +106,12 @@ type SpinResult struct {
 	Type   string        `json:"type"`
 	Points int64         `json:"points"` // that were won
 	Spent  int64         `json:"spent"`  // that the spin cost
-	// Claim is the reward that was won; nil: none.
+	// Claim is the reward that was won; nil if none.
 	Claim *reward.ClaimResult `json:"claim,omitempty"`
 }
 
-// MaySpin finds a wheel that the customer can spin, with what they did with it so
-// far. Besides the failures of InForce it fails with ErrSuspended (110003) where a
-// spin costs something, with ErrSpinLimit, and with ErrNotEnoughToSpend.
+// MaySpin returns a wheel that the customer can spin, and their progress with it. Besides the failures of InForce it
+// fails with ErrSuspended (110003) if a spin costs something, with ErrSpinLimit, and with ErrNotEnoughToSpend.
 func MaySpin(r *engine.Run, id string) (*Wheel, WheelProgress, error) {
 	var p WheelProgress
 	ref := engine.Reference{Type: "prize-wheels/wheel", ID: id}
@@ -141,7 +138,7 @@ type WheelOutlook struct {
 	Left    *int64 // spins that the limit leaves now; nil: no limit
 }
 
-// WheelNeeds is what the outlooks of wheels read, so that it can be loaded at once.
+// WheelNeeds is what the outlooks on all wheels read, so that it can be loaded at once.
 func WheelNeeds(p *programme.Programme) loyalty.CustomerNeeds {
 	prizes := map[string]*reward.Reward{}
 	for _, w := range Wheels.Of(p) {
@@ -156,7 +153,7 @@ func WheelNeeds(p *programme.Programme) loyalty.CustomerNeeds {
 	return n
 }
 
-// OutlookOnWheel looks at a wheel with the eyes of prize_wheel_spin.
+// OutlookOnWheel looks at a wheel by the rules of prize_wheel_spin.
 func OutlookOnWheel(r *engine.Run, w *Wheel) (o WheelOutlook, err error) {
 	var p WheelProgress
 	if _, err = r.Progress(loyalty.ProgressWheel, w.ID, &p); err != nil {
@@ -175,8 +172,8 @@ func OutlookOnWheel(r *engine.Run, w *Wheel) (o WheelOutlook, err error) {
 	return o, err
 }
 
-// mayPrize says why no option of a wheel could come up, as Prize does, without
-// giving anything.
+// mayPrize returns why no option of a wheel could come up, as Prize does, but without giving anything; nil if one
+// could.
 func mayPrize(r *engine.Run, w *Wheel) (refusal error) {
 	for _, o := range w.Options {
 		if o.Weight == 0 {
@@ -205,8 +202,7 @@ func mayWin(r *engine.Run, id string) error {
 	return coupon.MayIssue(r, "reward_claim", prize.Source())
 }
 
-// prizeOf is a reward as a wheel gives it: its limit for one customer does not
-// count.
+// prizeOf returns a reward as a wheel gives it: its limit for one customer does not count.
 func prizeOf(r *engine.Run, id string) (*reward.Reward, error) {
 	if !r.Programme.On[programme.ModuleRewards] {
 		return nil, loyalty.ErrActionOff.With("module", programme.ModuleRewards).With("action", "reward_claim")
@@ -216,13 +212,10 @@ func prizeOf(r *engine.Run, id string) (*reward.Reward, error) {
 	return &prize, nil
 }
 
-// Prize lets an option of a wheel come up and gives its reward, on a reward_claim
-// below the spin's event. The reward costs nothing, and its limit for one customer
-// does not count. One that cannot be given, such as for want of stock, does not
-// come up: the others share its place by their weights. Where nothing is left the
-// spin is refused with what is wrong with the last reward.
-// Chance is asked again for the options that are left, so that theirs keep their
-// proportions.
+// Prize draws an option of a wheel and gives its reward, on a reward_claim below the spin's event. The reward costs
+// nothing, and its limit for one customer does not count. One that cannot be given, for example because it is out of
+// stock, does not come up, and another draw is made among the remaining options, which keeps their proportions. If none
+// remains, the spin is refused with the failure of the last reward.
 func Prize(r *engine.Run, spin *loyalty.Event, w *Wheel, random func(n int64) int64) (*WheelOption, *reward.ClaimResult, error) {
 	options := slices.Clone(w.Options)
 	var refusal error
@@ -244,7 +237,7 @@ func Prize(r *engine.Run, spin *loyalty.Event, w *Wheel, random func(n int64) in
 	}
 }
 
-// prizeReward claims a reward for nothing, or leaves no trace of having tried.
+// prizeReward claims a reward for nothing, or undoes the attempt if it cannot be claimed.
 func prizeReward(r *engine.Run, spin *loyalty.Event, id string) (*reward.ClaimResult, error) {
 	prize, err := prizeOf(r, id)
 	if err != nil {
@@ -265,8 +258,7 @@ type WheelProgress struct {
 	Total  int64  `json:"total"` // spins ever
 }
 
-// Left says how many spins the limit of a wheel leaves at an instant; -1: any
-// number.
+// Left returns how many spins the limit of a wheel leaves at an instant; -1 means any number.
 func (p WheelProgress) Left(w *Wheel, at time.Time, zone *time.Location) int64 {
 	switch period := w.period(at, zone); {
 	case w.Limit.Count == 0:
@@ -279,19 +271,17 @@ func (p WheelProgress) Left(w *Wheel, at time.Time, zone *time.Location) int64 {
 	return max(0, w.Limit.Count-p.Spins)
 }
 
-// Spin counts one spin at an instant.
+// Spin records one spin at an instant.
 func (p *WheelProgress) Spin(w *Wheel, at time.Time, zone *time.Location) {
 	if period := w.period(at, zone); period != p.Period {
-		// the period is a name and no date: a change of the limit begins to count anew by
-		// itself
+		// the period is stored as a name and not a date, so that a change of the limit starts a new count
 		p.Period, p.Spins = period, 0
 	}
 	p.Spins++
 	p.Total++
 }
 
-// period names the day, week or month of the limit in which an instant lies;
-// empty: the limit has none.
+// period names the day, week or month of the limit that contains an instant; empty if the limit has no period.
 func (w *Wheel) period(at time.Time, zone *time.Location) string {
 	at = at.In(zone)
 	year, month, day := at.Date()

@@ -7,8 +7,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// gave folds what an event tells of campaigns. Their customers are counted family
-// by family.
+// gave folds what an event records of campaigns. Their customers are counted family by family.
 func (rb *Rebuild) gave(e *loyalty.Event, a *foldedAccount) {
 	for _, x := range e.Effects.Campaigns {
 		rb.campaign(x.Campaign).Add(loyalty.FiguresOf(e, x))
@@ -32,7 +31,7 @@ func (a *foldedAccount) gives(campaign string) {
 	a.given[campaign] = true
 }
 
-// Given compares that a campaign is stored to have given a customer something.
+// Given compares a stored row that a campaign gave a customer something.
 func (f *Family) Given(customer loyalty.ID, campaign string) {
 	a := f.accounts[customer]
 	if f.rebuild.place(customer, "campaign "+campaign).exists(a.given[campaign], true) {
@@ -40,8 +39,8 @@ func (f *Family) Given(customer loyalty.ID, campaign string) {
 	}
 }
 
-// gifted reports the campaigns that gave a customer something without a row that
-// says so, and counts the customer, unless they are another one by now.
+// gifted reports the campaigns that gave a customer something without a stored row, and counts the customer, unless
+// they have been merged into another one.
 func (f *Family) gifted(id loyalty.ID, a *foldedAccount) {
 	_, away := f.rebuild.survivor(id)
 	for _, campaign := range slices.Sorted(maps.Keys(a.given)) {

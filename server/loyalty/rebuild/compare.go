@@ -9,10 +9,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// Account compares a customer's own row. It is told of a customer without events
-// too.
-// Profile and names are not compared: an opt-out takes them out of the journal, on
-// purpose.
+// Account compares a customer's own row, even that of one without events. It does not compare profile and names, which
+// an opt-out deliberately removes from the journal.
 func (f *Family) Account(c *loyalty.Customer) {
 	p, a := f.rebuild.place(c.ID, "customer"), f.accounts[c.ID]
 	a.row = true
@@ -28,7 +26,7 @@ func (f *Family) Account(c *loyalty.Customer) {
 	differ(p, "referrer", a.referrer, c.Profile.Referrer)
 }
 
-// Balance compares a customer's figures, and that ids go on after the last event.
+// Balance compares a customer's figures, and checks that new ids will follow the last event's.
 func (f *Family) Balance(customer loyalty.ID, s points.Figures, last loyalty.ID) {
 	p, a := f.rebuild.place(customer, "balance"), f.accounts[customer]
 	a.balance = true
@@ -51,7 +49,7 @@ func (f *Family) Balance(customer loyalty.ID, s points.Figures, last loyalty.ID)
 func (f *Family) Lot(s *loyalty.CustomerLot) {
 	p, key := f.rebuild.place(s.Customer, "lot "+loyalty.ID(s.ID).String()), owned{s.Customer, s.ID}
 	j := f.lots[key]
-	// what is left in the end are rows that the journal has and the database lacks
+	// what remains at the end are rows that the journal has and the database lacks
 	delete(f.lots, key)
 	if !p.exists(j != nil, true) {
 		return
@@ -74,8 +72,8 @@ func (f *Family) Lot(s *loyalty.CustomerLot) {
 	}
 }
 
-// Purchase compares a stored purchase: its figures, dates and lots, and the points
-// of its lines. What was bought is in the rows of its events.
+// Purchase compares a stored purchase: its figures, dates and lots, and the points of its lines. What was bought is
+// only in the rows of its events.
 func (f *Family) Purchase(s *loyalty.Transaction) {
 	p, j := f.rebuild.place(s.Customer, "transaction "+s.Name), f.purchases[s.Name]
 	delete(f.purchases, s.Name)
@@ -98,7 +96,7 @@ func (j *foldedPurchase) items(p place, lines []loyalty.Line) {
 	for i := range lines {
 		l := &lines[i]
 		stored, field := loyalty.LineEffect{Event: l.Event, LineFigures: l.LineFigures}, "items["+fmt.Sprint(i)+"]"
-		// a line is known by its event, since its place may change with an update
+		// a line is identified by its event, because its place may change with an update
 		if told, known := j.lines[l.Event]; !known {
 			p.differ(field, "no such line", string(loyalty.JSON(stored)))
 		} else if told != stored {
@@ -120,7 +118,7 @@ func (f *Family) Progress(s *loyalty.Progress) {
 	documents(p, &told, s)
 }
 
-// row names the row of a progress, by kind and key.
+// row identifies the row of a progress in a difference, by kind and key.
 func row(k loyalty.ProgressKey) string { return fmt.Sprintf("progress %d %s", k.Kind, k.Key) }
 
 // Claim compares a stored claim.
@@ -134,7 +132,7 @@ func (f *Family) Claim(s *loyalty.RewardClaim) {
 	p.instant("updated_at", j.UpdatedAt, s.UpdatedAt)
 }
 
-// Close reports the rows that the journal tells of and that are not stored.
+// Close reports the rows that the journal has and the database lacks.
 func (f *Family) Close() {
 	rb := f.rebuild
 	for _, id := range slices.SortedFunc(maps.Keys(f.accounts), loyalty.CompareID) {

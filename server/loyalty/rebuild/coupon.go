@@ -7,7 +7,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// coupon folds what an event made of a coupon: the highest version is the last.
+// coupon folds a coupon's state after an event: the highest version is the last.
 func (rb *Rebuild) coupon(x *loyalty.Coupon) {
 	if version, matched := rb.matched[x.ID]; matched {
 		if x.Version <= version {
@@ -21,8 +21,8 @@ func (rb *Rebuild) coupon(x *loyalty.Coupon) {
 	}
 }
 
-// Touched lists the coupons that events told of since it was asked last. Whoever
-// shows them to Match keeps memory from growing with all coupons.
+// Touched lists the coupons of the events since it was last called. Showing them to Match keeps memory from growing
+// with all coupons.
 func (rb *Rebuild) Touched() []loyalty.ID {
 	list := rb.touched
 	rb.touched = nil
@@ -30,8 +30,8 @@ func (rb *Rebuild) Touched() []loyalty.ID {
 	return slices.Compact(list)
 }
 
-// Match lets a coupon go whose stored row is as the events so far left it. Other
-// rows it leaves to Coupon: events that are still to come may explain them.
+// Match drops a coupon whose stored row is as the events so far left it. Other rows are left to Coupon, because later
+// events may explain them.
 func (rb *Rebuild) Match(s *loyalty.Coupon) {
 	j := rb.coupons[s.ID]
 	if j == nil {
@@ -46,8 +46,8 @@ func (rb *Rebuild) Match(s *loyalty.Coupon) {
 	}
 }
 
-// Coupon compares one stored coupon, after all families. One that no event tells
-// of is a code of a pool that was never held.
+// Coupon compares one stored coupon, after all families. One without any event is a code of a pool that was never
+// given.
 func (rb *Rebuild) Coupon(s *loyalty.Coupon) {
 	if _, matched := rb.matched[s.ID]; matched {
 		return
@@ -67,7 +67,7 @@ func (rb *Rebuild) Coupon(s *loyalty.Coupon) {
 	rb.compare(j, s)
 }
 
-// compare compares a coupon. Whoever has it may have become part of another customer.
+// compare compares a coupon. Its holder may have been merged into another customer since.
 func (rb *Rebuild) compare(journal, stored *loyalty.Coupon) {
 	j, s := *journal, *stored
 	j.Customer, _ = rb.survivor(j.Customer)

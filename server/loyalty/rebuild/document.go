@@ -13,8 +13,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// documents compares what the journal has of a row with the row that is stored, member by
-// member, under the names that the members have in the journal.
+// documents compares the journal's version of a row with the stored row, member by member, under the names that the
+// members have in the journal.
 func documents[T any](p place, journal, stored *T) {
 	j, s := reflect.ValueOf(journal).Elem(), reflect.ValueOf(stored).Elem()
 	for _, m := range membersOf(j.Type()) {
@@ -22,8 +22,8 @@ func documents[T any](p place, journal, stored *T) {
 	}
 }
 
-// member compares one. Comparing texts of everything would do as well, and take several
-// times as long over millions of rows.
+// member compares one member. Comparing the rendered texts of whole rows would find the same, but take several times as
+// long over millions of rows.
 func (p place) member(name string, journal, stored reflect.Value) {
 	if journal.Comparable() && journal.Equal(stored) {
 		return
@@ -44,8 +44,8 @@ func (p place) member(name string, journal, stored reflect.Value) {
 	}
 }
 
-// isEmpty says whether a member is left out of a document.
-// nil and an empty list are the same in a document and not in Go.
+// isEmpty reports whether a member is left out of a document. nil and an empty list are the same in a document but not
+// in Go.
 func isEmpty(v reflect.Value) bool {
 	if one, tells := v.Interface().(interface{ IsZero() bool }); tells {
 		return one.IsZero()
@@ -53,14 +53,14 @@ func isEmpty(v reflect.Value) bool {
 	return v.Kind() == reflect.Slice && v.Len() == 0 || v.IsZero()
 }
 
-// document compares two documents by their text.
+// document compares two documents by their texts.
 func (p place) document(field string, journal, stored any) {
 	if j, s := loyalty.JSON(journal), loyalty.JSON(stored); !bytes.Equal(j, s) {
 		p.differ(field, string(j), string(s))
 	}
 }
 
-// portionText writes portions, as lot: points.
+// portionText renders portions, as lot: points.
 func portionText(portions []points.Portion) string {
 	var b strings.Builder
 	for i, portion := range portions {
@@ -72,7 +72,7 @@ func portionText(portions []points.Portion) string {
 	return b.String()
 }
 
-// member is a field of a row that the journal has: its name there, and its place.
+// member is a field of a row that the journal has: its name there, and its index in the struct.
 type member struct {
 	name  string
 	index []int
@@ -80,7 +80,7 @@ type member struct {
 
 var knownMembers sync.Map // of reflect.Type: []member
 
-// membersOf lists the members of a row, those of its parts among them.
+// membersOf lists the members of a row, including those of embedded parts.
 func membersOf(t reflect.Type) []member {
 	if known, ok := knownMembers.Load(t); ok {
 		return known.([]member)

@@ -7,11 +7,10 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// Family is the scratch copy of a customer and of everybody who was merged into
-// them. It is given all of their postings, in any order; then their events, each
-// customer's in the order of ids, and all of a merged customer's before those of
-// whom they were merged into (Rebuild.Families): a merged customer has no events
-// any more. At last it is given their stored rows, and closed.
+// Family is the scratch copy of a customer and of all customers who were merged into them. It must be given all of
+// their postings, in any order; then their events, each customer's in the order of ids, and those of a merged customer
+// before those of their target (Rebuild.Families), because a merged customer has no more events; then their stored
+// rows; and then be closed.
 type Family struct {
 	rebuild   *Rebuild
 	accounts  map[loyalty.ID]*foldedAccount
@@ -20,7 +19,7 @@ type Family struct {
 	claims    map[loyalty.ID]*loyalty.RewardClaim
 }
 
-// owned names a lot of a customer: a merge opens lots under their old ids.
+// owned identifies a lot of a customer: a merge opens lots under their old ids.
 type owned struct{ customer, id loyalty.ID }
 
 type foldedAccount struct {
@@ -32,7 +31,7 @@ type foldedAccount struct {
 	progress map[loyalty.ProgressKey]loyalty.Progress
 	met      []string        // of given: what is stored
 	given    map[string]bool // campaigns that gave them, or whom they were merged from, something
-	// what was compared already
+	// which rows were compared already
 	row, balance bool
 }
 
@@ -49,8 +48,7 @@ type foldedPurchase struct {
 	lines     map[loyalty.ID]loyalty.LineEffect
 }
 
-// Family begins the scratch copy of a family, whose members come as Families
-// lists them, or of one customer.
+// Family begins the scratch copy of a family, whose members must be in the order of Families, or of a single customer.
 func (rb *Rebuild) Family(members ...loyalty.ID) *Family {
 	f := &Family{
 		rebuild: rb, accounts: make(map[loyalty.ID]*foldedAccount, len(members)), lots: map[owned]*foldedLot{},
@@ -123,8 +121,7 @@ func (f *Family) account(a *foldedAccount, x *loyalty.Effects) {
 		return
 	}
 	if source := f.accounts[*x.MergedFrom]; source != nil {
-		// what the source stood at came over with the merge, in the effects of the
-		// target's event
+		// the source's progress came over with the merge, in the effects of the target's event
 		source.told, source.status, source.progress = true, loyalty.Merged, nil
 		for campaign := range source.given {
 			a.gives(campaign)
@@ -132,9 +129,8 @@ func (f *Family) account(a *foldedAccount, x *loyalty.Effects) {
 	}
 }
 
-// date gives the lots of an event the dates that it tells.
-// The lot may be another member's by now: a merge opens it there under its old id, with
-// its old dates.
+// date gives an event's lots the dates that it records. By now another member may have the lot: a merge opens it there
+// under its old id, with its old dates.
 func (f *Family) date(e *loyalty.Event) {
 	for id := range f.accounts {
 		l := f.lots[owned{id, e.ID}]
@@ -165,13 +161,13 @@ func (l *foldedLot) told(e *loyalty.Event) {
 	}
 }
 
-// follows are the actions that say by themselves what they give points for.
+// follows are the actions that alone determine what their points are given for.
 var follows = map[string]points.Origin{
 	"challenge": points.Challenge, "referral_bonus": points.Referral, "reward_claim": points.Reward, "balance_import": points.Import,
 }
 
-// given says what the lot was given for, once its purchase is known. A point_add that follows from
-// another event is a campaign's, or brings a lot to who claims a purchase, and tells it then.
+// given returns what the lot was given for, once its purchase is known. A point_add that follows from another event is
+// a campaign's, or moves a lot to the customer who claims a purchase, and then it records what the lot was given for.
 func (l *foldedLot) given(e *loyalty.Event) points.Origin {
 	origin, named := follows[e.Action]
 	switch {
@@ -189,7 +185,7 @@ func (l *foldedLot) given(e *loyalty.Event) points.Origin {
 	return points.Activity
 }
 
-// purchase folds what an event made of purchases.
+// purchase folds the state of purchases after an event.
 func (f *Family) purchase(e *loyalty.Event, x *loyalty.Effects) {
 	if x.Transaction != nil {
 		f.bought(e, e.Transaction, x.Transaction)
@@ -217,9 +213,8 @@ func (f *Family) bought(e *loyalty.Event, name string, x *loyalty.TransactionEff
 	}
 }
 
-// holds says whether a purchase is still that of the customer who wrote an event
-// of it: one that changed hands is not a guest's any more, and where both are one
-// by now only what came after counts.
+// holds reports whether a purchase still belongs to the customer who wrote an event of it. One that changed hands is no
+// longer the guest's, and if both customers are one by now, only what came after the change counts.
 func (rb *Rebuild) holds(e *loyalty.Event, transaction string) bool {
 	claim, moved := rb.claimed[transaction]
 	if !moved {

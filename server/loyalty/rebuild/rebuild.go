@@ -1,5 +1,5 @@
-// Package rebuild folds the journal anew and holds it against what is stored. It shares no
-// line with the engine, so that a fault of one does not hide in the other.
+// Package rebuild folds the journal anew and compares the result with what is stored. It shares no code with the
+// engine, so that a fault of one cannot hide in the other.
 package rebuild
 
 import (
@@ -11,15 +11,13 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Rebuild folds the journal's recorded effects into a scratch copy of the
-// programme's state and compares the copy with what is stored. It reruns no rule:
-// what an event did is in its postings and effects, so rules that changed since
-// and persons that were forgotten do not matter.
+// Rebuild folds the journal's recorded effects into a scratch copy of the programme's state and compares it with what
+// is stored. It runs no rule again: what an event did is in its postings and effects, so rules that changed since and
+// customers who were forgotten make no difference.
 //
-// Customers go through one family at a time, so that memory is that of a family's
-// state, however long its journal. Coupons and counts belong to no customer: they are
-// collected on the way and compared in the end. A coupon that already is as its
-// last event left it is let go before (Match).
+// Customers go through one family at a time, so that memory is limited to one family's state, however long its journal
+// is. Coupons and counts belong to no customer: they are collected on the way and compared at the end, except that a
+// coupon which already is as its last event left it is dropped earlier (Match).
 type Rebuild struct {
 	into    map[loyalty.ID]loyalty.ID // who was merged, into whom
 	kin     map[loyalty.ID]bool       // who is part of a merge
@@ -43,9 +41,8 @@ type Difference struct {
 	Stored   string
 }
 
-// NewRebuild begins a rebuild. far are the events of the journal that reach from
-// one customer to another, in any order: those that tell of a merge (MergedFrom)
-// or of a purchase that changed hands (Holder).
+// NewRebuild begins a rebuild. far are the events of the journal that concern two customers, in any order: those that
+// record a merge (MergedFrom) or a purchase that changed hands (Holder).
 func NewRebuild(far []loyalty.Event, report func(Difference)) *Rebuild {
 	rb := &Rebuild{
 		into: map[loyalty.ID]loyalty.ID{}, kin: map[loyalty.ID]bool{}, claimed: map[string]loyalty.ID{}, holders: map[string]loyalty.ID{},
@@ -67,7 +64,7 @@ func NewRebuild(far []loyalty.Event, report func(Difference)) *Rebuild {
 	return rb
 }
 
-// survivor is who has what a customer had, and how many merges away.
+// survivor returns who has now what a customer had, and how many merges away they are.
 func (rb *Rebuild) survivor(id loyalty.ID) (survivor loyalty.ID, away int) {
 	for away < len(rb.into) { // a ring, which no rule makes, would not end otherwise
 		into, merged := rb.into[id]
@@ -79,12 +76,11 @@ func (rb *Rebuild) survivor(id loyalty.ID) (survivor loyalty.ID, away int) {
 	return id, away
 }
 
-// Merged says whether a customer is part of a family of several.
+// Merged reports whether a customer is part of a family of several.
 func (rb *Rebuild) Merged(id loyalty.ID) bool { return rb.kin[id] }
 
-// Families lists the families of several customers, as the journal merged them,
-// each in the order in which Family needs their events: who was merged into whom
-// comes before them.
+// Families lists the families of several customers, as the journal merged them, each in the order in which Family needs
+// their events: a merged customer comes before their target.
 func (rb *Rebuild) Families() [][]loyalty.ID {
 	families := map[loyalty.ID][]loyalty.ID{}
 	for id := range rb.into {
@@ -113,8 +109,7 @@ func (rb *Rebuild) Tally(t loyalty.Tally) {
 	delete(rb.tallies, t.Key)
 }
 
-// Finish reports what the journal tells of and the database does not have. It
-// comes after all families, coupons and counts.
+// Finish reports what the journal has and the database lacks. It must be called after all families, coupons and counts.
 func (rb *Rebuild) Finish() {
 	for _, id := range slices.SortedFunc(maps.Keys(rb.coupons), loyalty.CompareID) {
 		rb.place(rb.coupons[id].Customer, "coupon "+rb.coupons[id].Code).exists(true, false)
@@ -127,7 +122,7 @@ func (rb *Rebuild) Finish() {
 	}
 }
 
-// place is a row that is compared.
+// place identifies a row that is compared.
 type place struct {
 	*Rebuild
 	customer loyalty.ID
@@ -136,13 +131,13 @@ type place struct {
 
 func (rb *Rebuild) place(customer loyalty.ID, row string) place { return place{rb, customer, row} }
 
-// exists compares whether there is such a row, and says whether it goes on.
+// exists compares whether there is such a row, and reports whether its fields can be compared.
 func (p place) exists(journal, stored bool) bool {
 	differ(p, "exists", journal, stored)
 	return journal && stored
 }
 
-// differ reports a field that is not what the journal says.
+// differ reports a field whose stored value is not the journal's.
 func differ[V comparable](p place, field string, journal, stored V) {
 	if journal != stored {
 		p.differ(field, fmt.Sprint(journal), fmt.Sprint(stored))
@@ -153,7 +148,7 @@ func (p place) differ(field, journal, stored string) {
 	p.report(Difference{Customer: p.customer, What: p.row, Field: field, Journal: journal, Stored: stored})
 }
 
-// instant compares two instants, zero for none.
+// instant compares two instants; zero means none.
 func (p place) instant(field string, journal, stored time.Time) {
 	if !journal.Equal(stored) {
 		p.differ(field, when(journal), when(stored))

@@ -11,23 +11,22 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// fold adds up what the events of a piece are to each metric, by the day on which they
-// took effect. It is a function of the events alone, so that whoever folds them gets the
-// same.
+// fold adds up what the events of a piece contribute to each metric, by the day on which they took effect. The result
+// depends on nothing but the events, so that every node that folds them gets the same.
 type fold struct {
 	piece    *loyalty.FigurePiece
 	location *time.Location
 	sums     map[place]*big.Int
 }
 
-// place is where a figure is kept.
+// place is where a figure is stored.
 type place struct {
 	metric string
 	key    loyalty.FigureKey
 	day    int
 }
 
-// foldPiece gives what a piece adds to the figures.
+// foldPiece returns what a piece adds to the figures.
 func foldPiece(p *loyalty.FigurePiece, location *time.Location) (figures []loyalty.Figure) {
 	f := fold{piece: p, location: location, sums: map[place]*big.Int{}}
 	for i := range p.Events {
@@ -39,8 +38,8 @@ func foldPiece(p *loyalty.FigurePiece, location *time.Location) (figures []loyal
 	return figures
 }
 
-// add adds to a figure. Sums have no bound: figures of years of a large programme may leave 64 bits, and money
-// is in ten thousandths.
+// add adds to a figure. Sums are unbounded, because years of a large programme may exceed 64 bits, and money is in ten
+// thousandths.
 func (f *fold) add(e *loyalty.FiguredEvent, metric string, key loyalty.FigureKey, n int64) {
 	if n == 0 {
 		return
@@ -54,15 +53,15 @@ func (f *fold) add(e *loyalty.FiguredEvent, metric string, key loyalty.FigureKey
 	sum.Add(sum, big.NewInt(n))
 }
 
-// event adds what one event did to the figures, by its effects and not by its name: a purchase
-// may be accepted by several actions, and by none at all when its date comes.
+// event adds what one event did, by its effects and not by its name: several actions accept a purchase, and none at all
+// does if its date comes.
 func (f *fold) event(e *loyalty.FiguredEvent) {
 	f.moves(e)
 	x := e.Effects
 	if x == nil {
 		return
 	}
-	// who comes back from a suspension was enrolled before
+	// a customer who comes back from a suspension was enrolled before
 	if x.Status == loyalty.Active && e.Action != "unsuspend" {
 		f.add(e, enrolments, loyalty.FigureKey{}, 1)
 		f.add(e, enrolments, f.cohort(e, ""), 1)
@@ -74,8 +73,7 @@ func (f *fold) event(e *loyalty.FiguredEvent) {
 		f.purchase(e, x.Purchases[i].Name, &x.Purchases[i])
 	}
 	for i := range x.Claims {
-		// the event that made the claim; others tell of it too, such as a revocation or a
-		// transfer
+		// only the event that made the claim; others record it too, such as a revocation or a transfer
 		if c := &x.Claims[i]; c.ID == e.ID && e.Action != "reward_receive" {
 			f.add(e, claims, loyalty.FigureKey{}, 1)
 			f.add(e, claims, loyalty.NewFigureKey(byReward, "", c.Reward), 1)
@@ -93,8 +91,8 @@ func (f *fold) event(e *loyalty.FiguredEvent) {
 	}
 }
 
-// moves counts how points moved. What changes hands by a merge, or with a guest's purchase,
-// was neither earned nor taken.
+// moves counts how points moved. Points that change hands by a merge, or with a guest's purchase, were neither earned
+// nor taken.
 func (f *fold) moves(e *loyalty.FiguredEvent) {
 	if e.Action == "merge" || passed(e) {
 		return
@@ -122,9 +120,9 @@ func (f *fold) moves(e *loyalty.FiguredEvent) {
 	}
 }
 
-// passed says whether points leave a guest, or come to who claims their purchase: one lot
-// by a point_add that follows from the claim and is no gift of a campaign, all of them by
-// a point_sub that ends the guest's purchase.
+// passed reports whether points leave a guest, or arrive at the customer who claims their purchase: by a point_add for
+// one lot that follows from the claim and is no campaign's award, and by one point_sub for all of them that ends the
+// guest's purchase.
 func passed(e *loyalty.FiguredEvent) bool {
 	switch {
 	case e.Action == "point_sub":
@@ -138,29 +136,27 @@ func passed(e *loyalty.FiguredEvent) bool {
 	return json.Unmarshal(e.Data, &gift) == nil && gift.Campaign == nil
 }
 
-// purchase counts a purchase on the day on which it became final, and what was given back
-// on the day on which it was.
+// purchase counts a purchase on the day on which it became final, and what was given back on the day of the refund.
 func (f *fold) purchase(e *loyalty.FiguredEvent, name string, t *loyalty.TransactionEffect) {
 	of := f.piece.Purchases[name]
 	if e.Action == "checkout" {
 		of = checkoutOf(e)
 	}
 	if f.final(e, of, t) {
-		// as it was bought, also where the same piece tells of a refund of it
+		// the full amount, even if the same piece records a refund of it
 		f.money(e, revenue, of, int64(t.Total+t.Refunded))
 		for _, key := range f.purchaseKeys(e, of, false) {
 			f.add(e, purchases, key, 1)
 		}
 	}
-	// by how much it has grown: effects tell the state of a purchase, not what was done to
-	// it
+	// the difference, because effects record the state of a purchase and not what was done to it
 	if before := f.piece.Refunded[name]; t.Refunded > before {
 		f.piece.Refunded[name] = t.Refunded
 		f.money(e, refunds, of, int64(t.Refunded-before))
 	}
 }
 
-// final says whether the event made the purchase final.
+// final reports whether the event made the purchase final.
 func (f *fold) final(e *loyalty.FiguredEvent, of loyalty.FiguredPurchase, t *loyalty.TransactionEffect) bool {
 	switch {
 	case t.State != loyalty.Accepted:
@@ -178,7 +174,7 @@ func (f *fold) final(e *loyalty.FiguredEvent, of loyalty.FiguredPurchase, t *loy
 	return false
 }
 
-// checkoutOf reads what a purchase is broken down by from its checkout.
+// checkoutOf reads the dimensions of a purchase from its checkout.
 func checkoutOf(e *loyalty.FiguredEvent) (of loyalty.FiguredPurchase) {
 	var data map[string]json.RawMessage
 	if json.Unmarshal(e.Data, &data) != nil {
@@ -188,14 +184,14 @@ func checkoutOf(e *loyalty.FiguredEvent) (of loyalty.FiguredPurchase) {
 	return of
 }
 
-// money counts an amount, which never is one without its currency.
+// money counts an amount, always together with its currency.
 func (f *fold) money(e *loyalty.FiguredEvent, metric string, of loyalty.FiguredPurchase, amount int64) {
 	for _, key := range f.purchaseKeys(e, of, true) {
 		f.add(e, metric, key, amount)
 	}
 }
 
-// purchaseKeys are the figures that a purchase is part of.
+// purchaseKeys returns the keys of the figures that a purchase belongs to.
 func (f *fold) purchaseKeys(e *loyalty.FiguredEvent, of loyalty.FiguredPurchase, money bool) []loyalty.FigureKey {
 	currency := ""
 	if money {
@@ -207,7 +203,7 @@ func (f *fold) purchaseKeys(e *loyalty.FiguredEvent, of loyalty.FiguredPurchase,
 	}
 }
 
-// cohort is the month in which an event's customer joined, as the programme's calendar has it.
+// cohort returns the month in which an event's customer joined, by the programme's calendar.
 func (f *fold) cohort(e *loyalty.FiguredEvent, currency string) loyalty.FigureKey {
 	return loyalty.NewFigureKey(byJoined, currency, e.Joined.In(f.location).Format("2006-01"))
 }

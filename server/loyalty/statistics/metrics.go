@@ -6,7 +6,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Unit says what the values of a metric are.
+// Unit is the unit of a metric's values.
 type Unit string
 
 // The units.
@@ -17,19 +17,19 @@ const (
 	Ratio  Unit = "ratio" // one sum of points over another
 )
 
-// Metric is something that is counted.
+// Metric is one of the things that are counted.
 type Metric struct {
 	Name string
 	Unit Unit
-	// By is what it can be broken down by.
+	// By are the dimensions by which it can be broken down.
 	By []string
-	// State says that it is photographed: a period has what was there at its end.
+	// State says that it is a snapshot: a period shows what was there at its end.
 	State bool
-	// Of are the two metrics that a ratio is made of.
+	// Of are the two metrics of a ratio.
 	Of [2]string
 }
 
-// What metrics are broken down by; see also the vocabulary.
+// The dimensions of metrics; see also the vocabulary.
 const (
 	byStore    = "store"
 	byChannel  = "channel"
@@ -89,7 +89,7 @@ var metrics = []Metric{
 	{Name: "breakage", Unit: Ratio, Of: [2]string{expired, earned}},
 }
 
-// Find gives a metric by its name.
+// Find returns a metric by its name.
 func Find(name string) (Metric, bool) {
 	i := slices.IndexFunc(metrics, func(m Metric) bool { return m.Name == name })
 	if i < 0 {
@@ -98,7 +98,7 @@ func Find(name string) (Metric, bool) {
 	return metrics[i], true
 }
 
-// sources are the metrics whose figures it is made of.
+// sources returns the metrics whose figures it is made of.
 func (m *Metric) sources() []string {
 	if m.Unit == Ratio {
 		return m.Of[:]

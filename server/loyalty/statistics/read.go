@@ -13,7 +13,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/calendar"
 )
 
-// Interval is how long a period is.
+// Interval is the length of a period.
 type Interval string
 
 // The intervals. A week begins on Monday.
@@ -23,10 +23,10 @@ const (
 	Month Interval = "month"
 )
 
-// maxSeries is how many parts of a breakdown are shown, the greatest of them.
+// maxSeries is the most parts of a breakdown that are shown, the greatest first.
 const maxSeries = 100
 
-// Range are days, both included.
+// Range is a range of days, both ends included.
 type Range struct{ First, Last calendar.Day }
 
 // Query selects what is read.
@@ -37,7 +37,7 @@ type Query struct {
 	Interval Interval
 }
 
-// Answer are the figures of a range.
+// Answer holds the figures of a range.
 type Answer struct {
 	Zone     string
 	At       time.Time      // when it was read
@@ -49,28 +49,28 @@ type Answer struct {
 	LeftOff  int // parts that are not shown
 }
 
-// Series are the figures of one part, one for each period.
+// Series holds the figures of one part, one for each period.
 type Series struct {
 	Key    loyalty.FigureKey
 	Total  Value
 	Values []Value
 }
 
-// Value is a figure. Of a ratio it is the part, and Of the whole.
+// Value is a figure. For a ratio it is the numerator, and Of the denominator.
 type Value struct {
 	Known bool // false: there was no photograph
 	N     big.Int
 	Of    big.Int
 }
 
-// Today is the day of the programme, and Location its time zone.
+// Today returns the day of the programme, and its time zone.
 func (s *Statistics) Today() (today calendar.Day, location *time.Location) {
 	location = s.programmes.Programme().Location
 	return calendar.DayOf(s.now(), location), location
 }
 
-// Read gives the figures of ranges, with what was committed before. The periods of each
-// are those of its own days.
+// Read returns the figures of ranges, including everything that was committed before. Each range is divided into
+// periods of its own days.
 func (s *Statistics) Read(ctx context.Context, q Query, more ...Range) ([]Answer, error) {
 	f, err := s.fresh(ctx)
 	if err != nil {
@@ -91,8 +91,8 @@ func (s *Statistics) Read(ctx context.Context, q Query, more ...Range) ([]Answer
 	return answers, nil
 }
 
-// fill reads the figures of an answer. Where there are more parts than are shown they are read
-// twice: once to find the greatest, and those.
+// fill reads the figures of an answer. If there are more parts than can be shown it reads twice: first to find the
+// greatest, then those.
 func (s *Statistics) fill(ctx context.Context, a *Answer, q *Query) error {
 	wanted := loyalty.FigureQuery{Metrics: q.Metric.sources(), By: q.By, First: int(q.Range.First), Last: int(q.Range.Last)}
 	v := view{
@@ -123,7 +123,7 @@ func (s *Statistics) fill(ctx context.Context, a *Answer, q *Query) error {
 	return nil
 }
 
-// starts is the first day of the period that has a day.
+// starts returns the first day of the period that contains a day.
 func (i Interval) starts(d calendar.Day) calendar.Day {
 	switch i {
 	case Week:
@@ -135,7 +135,7 @@ func (i Interval) starts(d calendar.Day) calendar.Day {
 	return d
 }
 
-// next is the first day of the period after the one that begins on d.
+// next returns the first day of the period after the one that begins on d.
 func (i Interval) next(d calendar.Day) calendar.Day {
 	switch i {
 	case Week:
@@ -146,8 +146,8 @@ func (i Interval) next(d calendar.Day) calendar.Day {
 	return d + 1
 }
 
-// periods are the first days of the periods of the range, the range's own first day before
-// them: the first period and the last one may be cut.
+// periods returns the first days of the periods of the range, beginning with the range's own first day: the first and
+// the last period may be shorter.
 func (q *Query) periods() (list []calendar.Day) {
 	for d := q.Interval.starts(q.Range.First); d <= q.Range.Last; d = q.Interval.next(d) {
 		list = append(list, max(d, q.Range.First))
@@ -155,8 +155,8 @@ func (q *Query) periods() (list []calendar.Day) {
 	return list
 }
 
-// view is how figures become series. What it keeps of a part that is not shown is its total:
-// callers name stores and channels, and there may be any number of them.
+// view turns figures into series. Of a part that is not shown it keeps only the total, because callers name stores and
+// channels, and there may be any number of them.
 type view struct {
 	*Query
 	periods  []calendar.Day
@@ -168,8 +168,7 @@ type view struct {
 	byKey    map[loyalty.FigureKey]*Series // nil: there are more parts than are shown, and none was chosen yet
 }
 
-// period is where a day belongs.
-// Days before the first period cannot come: they are not asked for.
+// period returns the index of the period of a day. Days before the first period are not read.
 func (v *view) period(day int) int {
 	at, found := slices.BinarySearch(v.periods, calendar.Day(day))
 	if !found {
@@ -178,18 +177,18 @@ func (v *view) period(day int) int {
 	return at
 }
 
-// photographed notes the day of a photograph: that of the last one of a period counts.
+// photographed notes the day of a snapshot: the last one of a period counts.
 func (v *view) photographed(f *loyalty.Figure) {
 	at := v.period(f.Day)
 	v.known[at], v.lastDays[at] = true, max(v.lastDays[at], f.Day)
 }
 
-// counts says whether a figure does: of a state that of the last photograph of its period.
+// counts reports whether a figure counts: for a state only that of the last snapshot of its period does.
 func (v *view) counts(f *loyalty.Figure) bool {
 	return v.lastDays == nil || v.lastDays[v.period(f.Day)] == f.Day
 }
 
-// weigh adds a figure to the total of its part: of a state what was there last.
+// weigh adds a figure to the total of its part; for a state the last one replaces it.
 func (v *view) weigh(f *loyalty.Figure) {
 	if !v.counts(f) {
 		return
@@ -212,7 +211,7 @@ func (v *view) weigh(f *loyalty.Figure) {
 	total.Add(total, &f.Value)
 }
 
-// lastKnown is the last period of which something is known.
+// lastKnown returns the last period of which anything is known.
 func (v *view) lastKnown() int {
 	last := len(v.known) - 1
 	for last > 0 && !v.known[last] {
@@ -221,7 +220,7 @@ func (v *view) lastKnown() int {
 	return last
 }
 
-// key is the part that a figure belongs to.
+// key returns the part that a figure belongs to.
 func (v *view) key(f *loyalty.Figure) loyalty.FigureKey {
 	key := f.Key
 	if key.Currency == "" && (v.Metric.Unit == Money || key.By == byCurrency) {
@@ -230,11 +229,10 @@ func (v *view) key(f *loyalty.Figure) loyalty.FigureKey {
 	return key
 }
 
-// choose makes the series of the parts to show, the greatest first, and gives the keys under
-// which their figures are kept, if they are to be read, and how many parts are left off.
+// choose makes the series of the parts to show, the greatest first. It returns the keys under which their figures are
+// stored if they still have to be read, and how many parts are left out.
 func (v *view) choose() (keys []loyalty.FigureKey, leftOff int) {
-	// the whole is always shown, also where nothing was counted; of money there is no
-	// currency to show it in
+	// the whole is always shown, even if nothing was counted; except for money, which has no currency then
 	if whole := (loyalty.FigureKey{}); v.By == "" && v.Metric.Unit != Money && v.totals[whole] == nil {
 		v.totals[whole] = &big.Int{}
 	}
@@ -265,15 +263,15 @@ func (v *view) choose() (keys []loyalty.FigureKey, leftOff int) {
 	return keys, leftOff
 }
 
-// count adds a figure of a part that is shown to its series.
+// count adds a figure to the series of its part, if that is shown.
 func (v *view) count(f *loyalty.Figure) {
 	if s := v.byKey[v.key(f)]; s != nil && v.counts(f) {
 		s.Values[v.period(f.Day)].count(&v.Metric, f)
 	}
 }
 
-// series are the parts with their totals, the greatest first: what came between the two
-// looks is in them.
+// series returns the parts with their totals, the greatest first; figures that arrived between the two reads are
+// included.
 func (v *view) series() []Series {
 	list := make([]Series, len(v.shown))
 	for i, s := range v.shown {
@@ -284,8 +282,8 @@ func (v *view) series() []Series {
 	return list
 }
 
-// empty is a part without a figure: a period in which nothing happened is shown as 0, one
-// without a photograph as unknown.
+// empty makes the series of a part without figures: a period in which nothing happened shows 0, one without a snapshot
+// is unknown.
 func (v *view) empty(key loyalty.FigureKey) *Series {
 	s := &Series{Key: key, Values: make([]Value, len(v.periods))}
 	for i, known := range v.known {
@@ -294,7 +292,7 @@ func (v *view) empty(key loyalty.FigureKey) *Series {
 	return s
 }
 
-// sum makes the total: of a state what was there last.
+// sum makes the total; for a state it is the last value.
 func (s *Series) sum(state bool) {
 	for i := range s.Values {
 		v := &s.Values[i]
@@ -319,8 +317,7 @@ func (v *Value) count(m *Metric, f *loyalty.Figure) {
 	v.N.Add(&v.N, &f.Value)
 }
 
-// Before is the range of the same length that ends where this one begins: so many whole
-// months, or so many days.
+// Before returns the range of the same length that ends where this one begins: as many whole months, or as many days.
 func (r Range) Before() Range {
 	_, _, first := r.First.Date()
 	_, _, after := (r.Last + 1).Date()
@@ -330,14 +327,14 @@ func (r Range) Before() Range {
 	return Range{r.First - (r.Last - r.First) - 1, r.First - 1}
 }
 
-// months is how many whole months the range has.
+// months returns how many whole months the range has, 0 if it is not made of whole months.
 func (r Range) months() int {
 	y1, m1, _ := r.First.Date()
 	y2, m2, _ := (r.Last + 1).Date()
 	return (y2-y1)*12 + int(m2) - int(m1)
 }
 
-// From is the range of the same length that begins on a day.
+// From returns the range of the same length that begins on a day.
 func (r Range) From(first calendar.Day) Range {
 	_, _, begins := r.First.Date()
 	_, _, after := (r.Last + 1).Date()
@@ -347,7 +344,7 @@ func (r Range) From(first calendar.Day) Range {
 	return Range{first, first + r.Last - r.First}
 }
 
-// ParseDay reads a day, YYYY-MM-DD.
+// ParseDay parses a day, YYYY-MM-DD.
 func ParseDay(text string) (calendar.Day, error) {
 	t, err := time.Parse(time.DateOnly, text)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package statistics is figures of the programme by day: folded from the tail, apart from
-// the events themselves, which pay nothing for them, and photographs of what there is.
+// Package statistics keeps figures of the programme by day. They are folded from the tail, apart from the events
+// themselves, which lose no time to them, together with hourly snapshots of what there is.
 package statistics
 
 import (
@@ -17,14 +17,14 @@ import (
 // foldedPage is how many events are folded at once.
 const foldedPage = 1000
 
-// maxTries is how often a fold is tried against other nodes.
+// maxTries is how often a fold is tried when other nodes are faster.
 const maxTries = 12
 
-// foldTime bounds what a reader waits for the fold as a whole.
+// foldTime limits how long a reader waits for the whole fold.
 const foldTime = 8 * time.Second
 
-// Statistics folds figures and reads them. Any number of nodes may do it at once: how far
-// the tail was folded is written together with the figures, so that nothing counts twice.
+// Statistics folds figures and reads them. Any number of nodes may do so at once: the position in the tail is written
+// together with the figures, so that nothing counts twice.
 type Statistics struct {
 	store      loyalty.StatisticsStore
 	programmes engine.Programmes
@@ -34,18 +34,18 @@ type Statistics struct {
 	tail       *tail.Tail
 }
 
-// Options are what Statistics are made of.
+// Options is what a Statistics is made of.
 type Options struct {
 	Store      loyalty.StatisticsStore
 	Programmes engine.Programmes
-	// Clock is the engine's; nil: the system's.
+	// Clock is the engine's clock; nil means the system's.
 	Clock func() time.Time
-	// Patience is for how long a reader folds: where more is left, the job does it, and
-	// the reader is told so. 0: a second; below: readers do not fold.
+	// Patience is how long a reader folds: if more is left, the job does it, and the reader is told so. 0 means a
+	// second; with a negative value readers do not fold.
 	Patience time.Duration
 }
 
-// New makes Statistics. It starts nothing.
+// New makes a Statistics. It starts nothing.
 func New(o Options) *Statistics {
 	s := &Statistics{store: o.Store, programmes: o.Programmes, now: o.Clock, patience: cmp.Or(o.Patience, time.Second), turn: make(chan struct{}, 1)}
 	if s.now == nil {
@@ -64,8 +64,7 @@ type folding struct {
 	location *time.Location
 }
 
-// fresh folds what was committed until now, as far as patience goes, and says how far the
-// figures are.
+// fresh folds what was committed until now, as far as patience allows, and reports how far the figures are.
 func (s *Statistics) fresh(ctx context.Context) (*folding, error) {
 	ctx, cancel := context.WithTimeout(ctx, foldTime)
 	defer cancel()
@@ -83,7 +82,7 @@ func (s *Statistics) fresh(ctx context.Context) (*folding, error) {
 	return f, nil
 }
 
-// run folds what was committed until now, against other nodes.
+// run folds what was committed until now, in competition with other nodes.
 func (f *folding) run(ctx context.Context) error {
 	for tries := 1; ; tries++ {
 		if err := f.follow(ctx); !errors.Is(err, loyalty.ErrBatchConflict) || tries == maxTries {
@@ -118,7 +117,7 @@ func (f *folding) step(ctx context.Context) (last bool, err error) {
 	return last, err
 }
 
-// open reads the state, and begins a generation where the programme's days are others now.
+// open reads the state, and begins a new generation if the programme's days have changed, as with its time zone.
 func (f *folding) open(ctx context.Context) (err error) {
 	if f.state, err = f.store.StatisticsState(ctx); err != nil {
 		return err
@@ -140,14 +139,14 @@ func (f *folding) open(ctx context.Context) (err error) {
 	return err
 }
 
-// photographEvery is how often a photograph is taken: the last one of a day stands for it.
+// photographEvery is how often a snapshot is taken: the last one of a day stands for the day.
 const photographEvery = time.Hour
 
-// activeFor is how long a customer is active after doing something.
+// activeFor is how long a customer counts as active after an event.
 const activeFor = 30 * 24 * time.Hour
 
-// Count brings the figures up to date, and takes a photograph where it is time. folded
-// hears how many events were folded.
+// Count brings the figures up to date, and takes a snapshot if one is due. folded is called with the number of events
+// folded.
 func (s *Statistics) Count(ctx context.Context, folded func(events int)) error {
 	f := folding{Statistics: s, more: func() bool { return ctx.Err() == nil }, folded: folded}
 	if err := f.run(ctx); err != nil {
@@ -159,7 +158,7 @@ func (s *Statistics) Count(ctx context.Context, folded func(events int)) error {
 	return f.photograph(ctx)
 }
 
-// photograph keeps what there is now. A clock that was set back takes one at once.
+// photograph stores what there is now. If the clock was set back it takes one at once.
 func (f *folding) photograph(ctx context.Context) error {
 	now, last := f.now(), f.state.Photographed
 	today := calendar.DayOf(now, f.location)

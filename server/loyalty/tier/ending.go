@@ -7,14 +7,14 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// Ending is a tier that a customer loses at an instant if nothing happens until then.
+// Ending is when a customer will lose a tier if nothing happens until then.
 type Ending struct {
 	Structure, Tier string
 	At              time.Time
 }
 
-// Endings are those of a customer's tiers, in the order of the structures; of gives the
-// stored state of one. Figures that must be counted anew first tell nothing.
+// Endings returns the endings of a customer's tiers, in the order of the structures; of returns the stored state of
+// one. A structure whose figures must first be counted anew has none.
 func Endings(p *programme.Programme, v TierView, of func(structure string) json.RawMessage) (list []Ending, err error) {
 	for _, s := range ladders.Of(p) {
 		var st TierState

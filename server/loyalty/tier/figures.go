@@ -12,11 +12,11 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// settling is how long other nodes may go on without a structure that was just
-// saved: what was made of a journal meanwhile is made once more.
+// settling is how long other nodes may still use the previous version of a structure that was just saved: figures made
+// from a journal in that time are made once more.
 const settling = time.Minute
 
-// of names what the figures are made of.
+// of identifies what the figures are made of.
 func (s *Structure) of(loc *time.Location) string {
 	w := s.Window
 	span := strconv.Itoa(w.Days) + "d" + strconv.Itoa(w.Months) + "m" + w.Anchor
@@ -27,20 +27,18 @@ func (s *Structure) of(loc *time.Location) string {
 	return strings.Join(of, " ")
 }
 
-// counts says whether the structure keeps figures of its own: a score without a
-// window is the customer's.
+// counts reports whether the structure keeps figures of its own: for a score without a window it uses the customer's.
 func (s *Structure) counts() bool {
 	return s.Base == BaseSpend || (s.Base == BasePoints && s.Window.Kind != calendar.WindowNone)
 }
 
-// fresh says whether figures are those of the structure as it is now.
+// fresh reports whether figures belong to the structure as it is now.
 func (s *Structure) fresh(f *TierFigures, now time.Time, loc *time.Location) bool {
 	stable := s.ChangedAt.Add(settling)
 	return f.Of == s.of(loc) && (f.Built.Before(s.ChangedAt) || !f.Built.Before(stable) || now.Before(stable))
 }
 
-// Rebuild makes the figures of a structure from a customer's journal, whose
-// entries may come in any order.
+// Rebuild makes the figures of a structure from a customer's journal, whose entries may come in any order.
 func (s *Structure) Rebuild(past []loyalty.PastEntry, v TierView) TierFigures {
 	f := TierFigures{Of: s.of(v.Location)}
 	l := tierLedger{structure: s, view: v}
@@ -60,10 +58,9 @@ type tierLedger struct {
 	claimed   map[string]bool  // those that were claimed from a guest
 }
 
-// count adds an entry to the figures, unless it was counted before, and says
-// whether they are others now.
-// Purchases are followed also where the entry was counted before: what a later one moves
-// depends on where they stood.
+// count adds an entry to the figures, unless it was counted before, and reports whether that changed them. It follows
+// purchases even through entries that were counted, because the change that a later entry makes depends on the total
+// before it.
 func (l *tierLedger) count(f *TierFigures, p loyalty.PastEntry) bool {
 	n := p.Score
 	if l.structure.Base == BaseSpend {
@@ -93,7 +90,7 @@ func (l *tierLedger) count(f *TierFigures, p loyalty.PastEntry) bool {
 	return true
 }
 
-// spend is by how much an entry moves the accepted totals less refunds.
+// spend is the change that an entry makes to accepted totals less refunds.
 func (l *tierLedger) spend(p loyalty.PastEntry) int64 {
 	if p.Effect == nil {
 		return 0
@@ -111,8 +108,7 @@ func (l *tierLedger) spend(p loyalty.PastEntry) int64 {
 		return 0 // the guest and who claimed it are one by now: it is still theirs
 	}
 	before := l.spent[p.Transaction]
-	// the difference to what it counted so far: updates and refunds tell new totals, not
-	// steps
+	// the difference from what it counted so far, because updates and refunds record new totals, not steps
 	l.spent[p.Transaction] = l.structure.counted(p.Effect.State, int64(p.Effect.Total), p.Currency)
 	return l.spent[p.Transaction] - before
 }
@@ -125,8 +121,8 @@ func (s *Structure) counted(state loyalty.TransactionState, total int64, currenc
 	return 0
 }
 
-// bucket is where an entry belongs: to the day it is dated, or to the window of
-// that day; false: that window was closed when the entry was booked.
+// bucket returns where an entry belongs: the day it is dated, or the window with that day; open is false if that window
+// was closed when the entry was recorded.
 func (l *tierLedger) bucket(p loyalty.PastEntry) (d calendar.Day, open bool) {
 	loc, w := l.view.Location, l.structure.Window
 	d = calendar.DayOf(p.At, loc)
@@ -138,8 +134,7 @@ func (l *tierLedger) bucket(p loyalty.PastEntry) (d calendar.Day, open bool) {
 	return start, p.Booked.IsZero() || calendar.DayOf(p.Booked, loc) < next
 }
 
-// entry is what an event of this run, or of the batch before it, did, as the
-// journal will tell it.
+// entry is what an event of this run, or of the batch before it, did, in the form that the journal will have.
 func entry(r *engine.Run, e *loyalty.Event) loyalty.PastEntry {
 	p := loyalty.PastEntry{Event: e.ID, At: e.At, Transaction: e.Transaction}
 	if e.Effects != nil {
@@ -154,7 +149,7 @@ func entry(r *engine.Run, e *loyalty.Event) loyalty.PastEntry {
 	return p
 }
 
-// paidIn is the currency of a purchase that this run or its batch has at hand.
+// paidIn returns the currency of a purchase that this run or its batch has loaded.
 func paidIn(r *engine.Run, transaction string) string {
 	if t := r.Purchases()[transaction]; t != nil {
 		return t.Currency()
@@ -162,9 +157,8 @@ func paidIn(r *engine.Run, transaction string) string {
 	return ""
 }
 
-// tierState gives the customer's state in a structure with everything counted
-// that happened so far, and the event that moved the figures last; nil: they are
-// those that are stored.
+// tierState returns the customer's state in a structure with everything counted that happened so far, and the last
+// event that changed the figures; nil if they are as stored.
 func tierState(r *engine.Run, s *Structure) (st TierState, moved *loyalty.Event, err error) {
 	known, err := r.Progress(loyalty.ProgressTier, s.ID, &st)
 	if err != nil || !s.counts() {
@@ -187,7 +181,7 @@ func tierState(r *engine.Run, s *Structure) (st TierState, moved *loyalty.Event,
 	return st, moved, nil
 }
 
-// spentBefore is what the purchases that were loaded counted before this run.
+// spentBefore is what the loaded purchases counted before this run.
 func spentBefore(r *engine.Run, s *Structure) map[string]int64 {
 	if s.Base != BaseSpend {
 		return nil
@@ -199,8 +193,8 @@ func spentBefore(r *engine.Run, s *Structure) map[string]int64 {
 	return spent
 }
 
-// rebuildTier makes the figures from the journal and from what the batch adds to
-// it. The ledger it gives goes on with the events of this run.
+// rebuildTier makes the figures from the journal and from what the batch adds to it. The returned ledger continues with
+// the events of this run.
 func rebuildTier(r *engine.Run, s *Structure, f *TierFigures) (tierLedger, error) {
 	if err := r.Require(loyalty.CustomerNeeds{Past: true}); err != nil {
 		return tierLedger{}, err
@@ -218,7 +212,7 @@ func rebuildTier(r *engine.Run, s *Structure, f *TierFigures) (tierLedger, error
 	return l, nil
 }
 
-// lastEvent is the last event of this customer in the submission; nil: none.
+// lastEvent returns the last event of this customer in the submission; nil if there is none.
 func lastEvent(r *engine.Run) *loyalty.Event {
 	for _, e := range slices.Backward(r.Events()) {
 		if e.Customer == r.Customer.ID {

@@ -10,7 +10,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// Level is a tier of a structure with where a customer stands.
+// Level is a tier of a structure, and where a customer stands with it.
 type Level struct {
 	Structure *Structure
 	Tier      *Tier
@@ -18,15 +18,14 @@ type Level struct {
 	Reached   bool // it is that one or one below it
 	Next      bool // it is the one above it
 	Manual    bool // Current was given by hand or by a campaign
-	// Figure is what the structure counted in the window at hand, Missing what it
-	// lacks to the threshold: points, or 1/10,000 of a currency unit.
+	// Figure is what the structure counted in the current window, Missing what it lacks to the threshold: in points, or
+	// in 1/10,000 of a currency unit.
 	Figure, Missing int64
 	Since           time.Time // of Current; else zero
 	Expires         time.Time // when Current ends if nothing happens until then; zero: never, or it is not current
 }
 
-// LevelsOf lists the tiers that are in force by the id of their structure, then from
-// the lowest threshold up, without a customer.
+// LevelsOf lists the tiers in force by the id of their structure, then by threshold, lowest first, without a customer.
 func LevelsOf(p *programme.Programme) (all []Level) {
 	for _, s := range ladders.Of(p) {
 		for _, t := range s.Tiers {
@@ -53,7 +52,7 @@ func CustomerLevels(r *engine.Run) ([]Level, error) {
 	return all, nil
 }
 
-// level tells one tier of the structure by the status.
+// level fills in one tier of the structure from the status.
 func (status *TierStatus) level(l *Level) {
 	s := status.Structure
 	l.Figure, l.Missing, l.Next = status.Figure, s.lacks(l.Tier, status.Figure), l.Tier == status.Next
@@ -66,7 +65,7 @@ func (status *TierStatus) level(l *Level) {
 	}
 }
 
-// lacks is what a figure lacks to the threshold of a tier.
+// lacks is the difference from a figure to the threshold of a tier.
 func (s *Structure) lacks(t *Tier, figure int64) int64 {
 	if s.need(t) <= max(figure, 0) {
 		return 0
@@ -74,7 +73,7 @@ func (s *Structure) lacks(t *Tier, figure int64) int64 {
 	return add(s.need(t), -figure)
 }
 
-// Number writes a figure of the structure: whole points, or currency units.
+// Number renders a figure of the structure: whole points, or currency units.
 func (s *Structure) Number(n int64) json.Number {
 	if s.Base == BaseSpend {
 		return json.Number(money.Amount(n).String())

@@ -10,7 +10,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// moment is how attributes of events write an instant.
+// moment is the format of instants in the attributes of events.
 const moment = "2006-01-02T15:04:05.000Z07:00"
 
 // tierChange are the attributes of tier_change.
@@ -38,8 +38,8 @@ type tierStructure struct {
 	Structure string `json:"structure"`
 }
 
-// ViewOf is what structures look at now: at the instant of what came due, else
-// at the one of recording, also where the event is dated earlier.
+// ViewOf is the moment at which structures are evaluated: the instant of what came due, or else the instant of
+// recording, even if the event is dated earlier.
 func ViewOf(r *engine.Run) TierView {
 	at := r.At
 	if r.Late {
@@ -48,17 +48,16 @@ func ViewOf(r *engine.Run) TierView {
 	return TierView{At: at, Score: r.Book.Figures.Score, Enrolled: r.Customer.CreatedAt, Location: r.Programme.Location}
 }
 
-// Enrolled says whether the customer takes part: an inactive one does not yet.
+// Enrolled reports whether the customer takes part in tiers, which an inactive one does not yet.
 func Enrolled(r *engine.Run) bool {
 	return r.Customer.Status == loyalty.Active || r.Customer.Status == loyalty.Suspended
 }
 
-// update brings the customer's tiers up to what happened. With the module
-// off the figures go on, so that they are right when it is switched on.
+// update brings the customer's tiers up to date with what happened. Figures continue while the module is off, so that
+// they are right when it is switched on.
 func update(r *engine.Run) error {
 	for _, s := range ladders.Of(r.Programme) {
-		// two journals are one from now on: what each of them added up to is no sum, where
-		// windows begin with the enrolment
+		// two journals become one: where windows begin with the enrolment, the two figures cannot simply be added
 		if mergedInto(r) && s.counts() {
 			if err := countAgain(r, s); err != nil {
 				return err
@@ -80,7 +79,7 @@ func update(r *engine.Run) error {
 	return nil
 }
 
-// tierTurn is a state that is to be judged.
+// tierTurn is a state that is to be evaluated.
 type tierTurn struct {
 	structure *Structure
 	state     *TierState
@@ -89,9 +88,8 @@ type tierTurn struct {
 	counted   bool           // the figures are others than those that are stored
 }
 
-// evaluate judges a state and keeps what became of it, in the name of the move,
-// else of what caused it. What came due and holds on is told by a
-// tier_recalculation.
+// evaluate updates a state and stores the outcome, in the name of the event by which the tier changed, or else of the
+// event that caused the evaluation. If a date caused it and the tier did not change, a tier_recalculation records it.
 func evaluate(r *engine.Run, t tierTurn) error {
 	s, st, before := t.structure, t.state, t.state.TierHold
 	e := t.cause
@@ -103,7 +101,7 @@ func evaluate(r *engine.Run, t tierTurn) error {
 	if row := r.ProgressRow(key); row != nil {
 		planned = row.DueAt
 	}
-	// most events change no tier: then nothing is written
+	// most events change no tier, and nothing is written
 	if !t.counted && st.TierHold == before && planned.Equal(due) {
 		return nil
 	}
@@ -114,8 +112,8 @@ func evaluate(r *engine.Run, t tierTurn) error {
 	return r.SetProgress(e, key, st, due)
 }
 
-// dueAt is when a state must be looked at again; zero: never, or not while the
-// customer takes no part or the module is off.
+// dueAt is when a state must be evaluated again; zero means never, or not while the customer takes no part or the
+// module is off.
 func dueAt(r *engine.Run, t tierTurn) time.Time {
 	if !Enrolled(r) || !r.Programme.On[programme.ModuleTiers] {
 		return time.Time{}
@@ -123,10 +121,9 @@ func dueAt(r *engine.Run, t tierTurn) time.Time {
 	return t.structure.due(t.state, t.view)
 }
 
-// moved writes that the customer rose or fell, as a consequence of the
-// submitted event; what came due stands on its own.
-// It is dated by what the structure looked at, not by the event: a rise that is found late
-// happened then.
+// moved writes the event by which the customer rose or fell, as a consequence of the submitted event, or on its own if
+// a date caused it. It has the date of the evaluation and not of the event, because a rise that is found late happened
+// then.
 func moved(r *engine.Run, t tierTurn, from string) *loyalty.Event {
 	s, st := t.structure, t.state
 	action, data := "tier_down", any(tierDown{s.ID, st.Tier})
@@ -143,8 +140,7 @@ func moved(r *engine.Run, t tierTurn, from string) *loyalty.Event {
 	return e
 }
 
-// root is the event of this submission and this customer that an event goes
-// back to.
+// root returns the event of this submission and this customer that an event goes back to.
 func root(r *engine.Run, e *loyalty.Event) *loyalty.Event {
 	for e != nil && e.Parent != (loyalty.ID{}) {
 		i := slices.IndexFunc(r.Events(), func(o *loyalty.Event) bool { return o.ID == e.Parent && o.Customer == e.Customer })
@@ -163,7 +159,7 @@ func written(t time.Time) string {
 	return t.UTC().Format(moment)
 }
 
-// dueTier looks at a tier at the instant for which that was planned.
+// dueTier evaluates a tier at the instant for which that was planned.
 func dueTier(r *engine.Run, p *loyalty.Progress) error {
 	s := Structures.Of(r.Programme)[p.Key]
 	if s == nil { // archived: what the customer had stays on record
@@ -177,13 +173,12 @@ func dueTier(r *engine.Run, p *loyalty.Progress) error {
 	return evaluate(r, tierTurn{structure: s, state: &st, view: ViewOf(r), counted: moved != nil})
 }
 
-// mergedInto says whether this submission made another customer part of this one.
+// mergedInto reports whether this submission merged another customer into this one.
 func mergedInto(r *engine.Run) bool {
 	return slices.ContainsFunc(r.Events(), func(e *loyalty.Event) bool { return e.Customer == r.Customer.ID && e.Action == "merge" })
 }
 
-// countAgain has the figures made from the joined journal, which is not stored
-// yet, a moment later.
+// countAgain plans a recount for a moment later, because the joined journal is not stored yet.
 func countAgain(r *engine.Run, s *Structure) error {
 	var st TierState
 	if _, err := r.Progress(loyalty.ProgressTier, s.ID, &st); err != nil {
@@ -193,11 +188,9 @@ func countAgain(r *engine.Run, s *Structure) error {
 	return r.SetProgress(lastEvent(r), loyalty.ProgressKey{Kind: loyalty.ProgressTier, Key: s.ID}, st, r.Now.Add(time.Millisecond))
 }
 
-// Change puts the customer into a tier in consequence of an event, by a
-// tier_change. It holds until expires whatever the figure says; with zero until
-// it is changed, but then the figure still lifts the customer above it. Nothing
-// happens to a customer who takes no part, who has a higher tier, or who has this
-// one on these terms.
+// Change gives the customer a tier as a consequence of an event, by a tier_change. It holds until expires whatever the
+// figure is; if expires is zero it holds until the next change, but the figure can lift the customer above it. It does
+// nothing if the customer takes no part, has a higher tier, or already has this one on these terms.
 func Change(r *engine.Run, parent *loyalty.Event, t *Tier, expires time.Time) error {
 	s := Structures.Of(r.Programme)[t.Structure]
 	st, _, err := tierState(r, s)
@@ -212,9 +205,9 @@ func Change(r *engine.Run, parent *loyalty.Event, t *Tier, expires time.Time) er
 	return Give(r, r.Derive(parent, "tier_change", tierChange{t.ID, written(expires)}), t, time.Time{}, expires)
 }
 
-// Give is ChangeTier by hand, on the row of the tier_change: it may also take
-// the customer down. It fails with ErrPropertyInvalid where the tier would have
-// ended before. since is when they got it, where another system gave it; zero: now.
+// Give is Change by hand, on the row of the tier_change, and may also lower the customer's tier. It fails with
+// ErrPropertyInvalid if the tier would have ended before. since is when they got it, for a tier that another system
+// gave; zero means now.
 func Give(r *engine.Run, e *loyalty.Event, t *Tier, since, expires time.Time) error {
 	s := Structures.Of(r.Programme)[t.Structure]
 	st, _, err := tierState(r, s)
@@ -238,9 +231,8 @@ func Give(r *engine.Run, e *loyalty.Event, t *Tier, since, expires time.Time) er
 	return r.SetProgress(e, loyalty.ProgressKey{Kind: loyalty.ProgressTier, Key: s.ID}, st, s.due(&st, v))
 }
 
-// Recalculate makes the customer's figures of a structure again from the
-// journal, in the name of an event, and lets them rise or fall. It fails with
-// ErrStructureNotFound.
+// Recalculate makes the customer's figures of a structure anew from the journal, in the name of an event, and then lets
+// them rise or fall. It fails with ErrStructureNotFound.
 func Recalculate(r *engine.Run, e *loyalty.Event, structure string) error {
 	s := Structures.Of(r.Programme)[structure]
 	if s == nil {
@@ -276,8 +268,8 @@ var TierFeature = engine.Feature{
 	},
 }
 
-// joinTiers keeps the higher tier, and of those that were given by hand the higher
-// one too. What the figures add up to is made again from both journals.
+// joinTiers keeps the higher tier, and the higher of the tiers that were given by hand. The figures are made anew from
+// both journals.
 func joinTiers(r *engine.Run, key string, mine, theirs json.RawMessage) (any, error) {
 	s := Structures.Of(r.Programme)[key]
 	if s == nil { // archived: what this customer had stays on record

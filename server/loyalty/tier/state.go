@@ -11,7 +11,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 )
 
-// TierState is where a customer stands in one structure, as it is kept.
+// TierState is a customer's stored state in one structure.
 type TierState struct {
 	TierHold
 	TierFigures
@@ -22,7 +22,7 @@ type TierHold struct {
 	Tier   string    `json:"tier,omitempty"` // what the customer has; empty: none
 	Since  time.Time `json:"since,omitzero"`
 	Earned string    `json:"earned,omitempty"` // what the figure gave, also while another one is held by hand
-	// GraceUntil is when Earned falls unless the figure recovers; zero: it need not.
+	// GraceUntil is when Earned falls unless the figure recovers; zero if it is not about to fall.
 	GraceUntil time.Time `json:"grace_until,omitzero"`
 
 	Manual      string    `json:"manual,omitempty"`      // given by hand or by a campaign; empty: none
@@ -30,33 +30,30 @@ type TierHold struct {
 	ManualOver  string    `json:"manual_over,omitempty"` // without an end: the figure lifts above this one and above Manual
 }
 
-// TierFigures is what the journal adds up to: a function of the journal, of
-// what the structure counts, and of the day.
+// TierFigures is the sum of the journal: a function of the journal, of what the structure counts, and of the day.
 type TierFigures struct {
 	Of      string     `json:"of,omitempty"` // base, window and time zone it was made for; empty: it must be made again
 	Built   time.Time  `json:"built,omitzero"`
 	Through loyalty.ID `json:"through,omitzero"` // the last event that was counted
 	Total   int64      `json:"total,omitempty"`
-	// Buckets hold the figure of each day of a rolling window, and of each window
-	// that follows another one by its first day.
+	// Buckets hold the figure of each day of a rolling window, or of each consecutive window by its first day.
 	Buckets map[calendar.Day]int64 `json:"buckets,omitempty"`
 }
 
-// TierView is what a structure looks at besides the state.
+// TierView is what the evaluation of a structure depends on besides the state.
 type TierView struct {
 	At       time.Time
 	Score    int64     // the customer's
 	Enrolled time.Time // their creation
 	Location *time.Location
-	// Recalculation judges as at a nightly check, whatever the hour is.
+	// Recalculation evaluates as the nightly check would, whatever the hour.
 	Recalculation bool
 }
 
-// Today is the day of the programme's zone: windows begin and end with days.
+// Today is the day in the programme's time zone: windows begin and end with days.
 func (v TierView) Today() calendar.Day { return calendar.DayOf(v.At, v.Location) }
 
-// window gives the bounds of the window at hand, and the beginning of the one
-// before it.
+// window returns the first day of the previous window, of the current one, and of the next.
 func (s *Structure) window(v TierView) (before, start, next calendar.Day) {
 	enrolled := calendar.DayOf(v.Enrolled, v.Location)
 	start, next = s.Window.Bounds(v.Today(), enrolled)
@@ -64,8 +61,7 @@ func (s *Structure) window(v TierView) (before, start, next calendar.Day) {
 	return before, start, next
 }
 
-// Figure is what counts at the view's instant: points, or 1/10,000 of a currency
-// unit.
+// Figure is what counts at the view's instant, in points or in 1/10,000 of a currency unit.
 func (s *Structure) Figure(st *TierState, v TierView) int64 {
 	switch {
 	case s.Base == BaseManual:
@@ -88,8 +84,8 @@ func (s *Structure) Figure(st *TierState, v TierView) int64 {
 	return st.Total
 }
 
-// entitled is the rank that the figure gives. Where windows follow one another,
-// what the last one came to in the end holds as long as this one.
+// entitled is the rank that the figure gives. With consecutive windows, the final figure of the last one counts as long
+// as the current one lasts.
 func (s *Structure) entitled(st *TierState, v TierView) int {
 	figure := s.Figure(st, v)
 	if s.Window.Split() {
@@ -99,8 +95,8 @@ func (s *Structure) entitled(st *TierState, v TierView) int {
 	return s.reached(figure)
 }
 
-// judge brings the tier up to the view's instant and says whether it is another
-// one now. Up it goes at once; down at the window's end, after the grace days.
+// judge brings the tier up to the view's instant and reports whether it changed. It rises at once; it falls at the
+// window's end, after the grace days.
 func (s *Structure) judge(st *TierState, v TierView) (moved bool) {
 	earned, entitled := s.rank(st.Earned), s.entitled(st, v)
 	switch {
@@ -115,7 +111,7 @@ func (s *Structure) judge(st *TierState, v TierView) (moved bool) {
 	case s.checked(v):
 		st.GraceUntil = s.graceEnd(v.At, v.Location)
 	}
-	// a fall makes the next rise one above the given tier again
+	// after a fall, the next rise is above the given tier again
 	if s.rank(st.Earned) < s.rank(st.ManualOver) {
 		st.ManualOver = st.Earned
 	}
@@ -130,8 +126,8 @@ func (s *Structure) judge(st *TierState, v TierView) (moved bool) {
 	return true
 }
 
-// shown is the tier that a customer has. One that was given holds until it ends,
-// whatever the figure says; one without an end can only be risen above.
+// shown is the tier that a customer has. A given tier holds until it ends, whatever the figure is; one without an end
+// can only be risen above.
 func (s *Structure) shown(st *TierState) string {
 	earned, manual := s.rank(st.Earned), s.rank(st.Manual)
 	lifted := st.ManualUntil.IsZero() && earned > manual && earned > s.rank(st.ManualOver)
@@ -141,8 +137,8 @@ func (s *Structure) shown(st *TierState) string {
 	return st.Manual
 }
 
-// checked says whether a fall may be found at the view's instant: at any where
-// there is no window, at midnight in a rolling one, else where one begins.
+// checked reports whether a fall may be found at the view's instant: at any instant without a window, at midnight with
+// a rolling one, and otherwise when a window begins.
 func (s *Structure) checked(v TierView) bool {
 	switch {
 	case s.Window.Split():
@@ -154,7 +150,7 @@ func (s *Structure) checked(v TierView) bool {
 	return true
 }
 
-// graceEnd is the midnight after so many whole days.
+// graceEnd is the midnight after the grace days.
 func (s *Structure) graceEnd(at time.Time, loc *time.Location) time.Time {
 	from := calendar.DayOf(at, loc)
 	if !at.Equal(from.Begins(loc)) {
@@ -163,10 +159,8 @@ func (s *Structure) graceEnd(at time.Time, loc *time.Location) time.Time {
 	return (from + calendar.Day(s.GraceDays)).Begins(loc)
 }
 
-// due is when the state must be looked at next if nothing happens until then;
-// zero: never.
-// Where the figure matters is asked by rank, not by points: many days may leave a window
-// without a change of tier.
+// due is when the state must be evaluated next if nothing happens until then; zero means never. It compares ranks and
+// not points, because many days may leave a window without a change of tier.
 func (s *Structure) due(st *TierState, v TierView) time.Time {
 	earned := s.rank(st.Earned)
 	next := s.nextCheck(st, v, func(rank int) bool {
@@ -181,8 +175,7 @@ func (s *Structure) due(st *TierState, v TierView) time.Time {
 	return loyalty.Earlier(next, loyalty.Earlier(st.GraceUntil, st.ManualUntil))
 }
 
-// ends is when the customer loses the tier they have if nothing happens until
-// then; zero: never.
+// ends is when the customer loses their tier if nothing happens until then; zero means never.
 func (s *Structure) ends(st *TierState, v TierView) time.Time {
 	switch {
 	case st.Tier == "":
@@ -200,8 +193,8 @@ func (s *Structure) ends(st *TierState, v TierView) time.Time {
 	return s.graceEnd(fall, v.Location)
 }
 
-// nextCheck is the next check that finds the figure at a rank for which matters
-// says so, if nothing happens until then; zero: none does.
+// nextCheck is the next check that finds the figure at a rank that matters, if nothing happens until then; zero if
+// there is none.
 func (s *Structure) nextCheck(st *TierState, v TierView, matters func(rank int) bool) time.Time {
 	switch {
 	case s.Window.Split():
@@ -221,8 +214,8 @@ func (s *Structure) nextCheck(st *TierState, v TierView, matters func(rank int) 
 	return s.nextLeave(st, v, matters)
 }
 
-// nextLeave lets the days leave a rolling window one after the other. One on
-// which more was given back than came lifts the figure when it goes.
+// nextLeave lets the days leave a rolling window one after the other. A day on which more was given back than earned
+// lifts the figure when it leaves.
 func (s *Structure) nextLeave(st *TierState, v TierView, matters func(rank int) bool) time.Time {
 	figure, limit := s.Figure(st, v), s.Window.Limit(v.Today())
 	days := slices.Sorted(maps.Keys(st.Buckets))
@@ -242,7 +235,7 @@ func (s *Structure) nextLeave(st *TierState, v TierView, matters func(rank int) 
 	return time.Time{}
 }
 
-// prune drops what no figure asks for any more.
+// prune removes what no figure needs any more.
 func (s *Structure) prune(st *TierState, v TierView) {
 	switch {
 	case s.Window.Split():
@@ -254,7 +247,7 @@ func (s *Structure) prune(st *TierState, v TierView) {
 	}
 }
 
-// add sums two figures. What is too large for any threshold stays there.
+// add adds two figures. A sum above any possible threshold stays at the maximum.
 func add(a, b int64) int64 {
 	sum, err := money.Add(money.Amount(a), money.Amount(b))
 	switch {

@@ -6,20 +6,20 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
-// TierStatus is where a customer stands in a structure, for those who ask.
+// TierStatus is where a customer stands in a structure, for display.
 type TierStatus struct {
 	Structure *Structure
 	Current   *Tier // nil: none
 	Next      *Tier // the one above it; nil: none
-	// Figure is what the structure counted in the window at hand, Missing what it
-	// lacks to Next: points, or 1/10,000 of a currency unit.
+	// Figure is what the structure counted in the current window, Missing what it lacks to Next: in points, or in
+	// 1/10,000 of a currency unit.
 	Figure, Missing int64
 	Since           time.Time // of Current
 	Expires         time.Time // when Current ends if nothing happens until then; zero: never
 	Manual          bool      // Current was given by hand or by a campaign
 }
 
-// Status reads a state.
+// Status makes the status from a state.
 func (s *Structure) Status(st *TierState, v TierView) TierStatus {
 	status := TierStatus{
 		Structure: s, Figure: s.Figure(st, v), Since: st.Since, Expires: s.ends(st, v),
@@ -38,14 +38,13 @@ func (s *Structure) Status(st *TierState, v TierView) TierStatus {
 	return status
 }
 
-// statusOf tells where the customer stands in a structure now.
+// statusOf returns where the customer stands in a structure now.
 func statusOf(r *engine.Run, s *Structure) (TierStatus, error) {
 	st, _, err := tierState(r, s)
 	return s.Status(&st, ViewOf(r)), err
 }
 
-// shownFigure writes a figure for people: points as a whole number, money in
-// currency units.
+// shownFigure returns a figure for display: points as a whole number, money in currency units.
 func (s *Structure) shownFigure(n int64) any {
 	if s.Base == BaseSpend {
 		return s.Number(n)

@@ -1,5 +1,5 @@
-// Package tier is the ladders of tiers: the figures that customers climb by, and when they
-// rise, fall and are looked at again.
+// Package tier handles tiers: the structures that customers climb, the figures that decide, and when a customer rises,
+// falls, or must be evaluated again.
 package tier
 
 import (
@@ -26,13 +26,13 @@ const (
 	BaseManual = "manual" // nothing: tiers are given
 )
 
-// How customers come down by themselves.
+// How customers lose a tier without being moved by hand.
 const (
 	downgradeNone      = "none"
 	downgradeAutomatic = "automatic"
 )
 
-// Structure is a ladder of tiers (tiers/structure).
+// Structure is an ordered set of tiers (tiers/structure).
 type Structure struct {
 	ID        string          `json:"-"`
 	Name      string          `json:"name"`
@@ -59,8 +59,7 @@ type Tier struct {
 // Structures are the ladders of tiers (module tiers).
 var Structures = &programme.EntityType[*Structure]{Type: "tiers/structure", Module: programme.ModuleTiers, Read: readStructure}
 
-// readStructure refuses fields of a window that its kind does not use, and those
-// that mean nothing together.
+// readStructure refuses fields of a window that its kind does not use, and those that contradict each other.
 func readStructure(p *programme.Programme, e loyalty.Entity) (*Structure, error) {
 	s := &Structure{ID: e.ID, ChangedAt: e.UpdatedAt}
 	if err := programme.Decode(e, s); err != nil {
@@ -75,8 +74,8 @@ func readStructure(p *programme.Programme, e loyalty.Entity) (*Structure, error)
 	return s, s.check()
 }
 
-// check refuses settings that would say nothing, such as a window of days that does not roll.
-// Ignored in silence, they would look as if they held.
+// check refuses settings that would have no effect, such as a number of days for a window that does not roll. Ignored
+// silently, they would look as if they counted.
 func (s *Structure) check() error {
 	w := s.Window
 	switch {
@@ -126,7 +125,7 @@ func readTier(p *programme.Programme, e loyalty.Entity) (*Tier, error) {
 	return t, nil
 }
 
-// orderTiers puts the tiers of each structure in the order of their thresholds.
+// orderTiers sorts the tiers of each structure by their thresholds.
 func orderTiers(p *programme.Programme, _ map[string]*Tier) {
 	var all []*Structure
 	for _, id := range slices.Sorted(maps.Keys(Structures.Of(p))) {
@@ -140,7 +139,7 @@ func orderTiers(p *programme.Programme, _ map[string]*Tier) {
 // ladders are the structures in the order of their ids.
 var ladders programme.Slot[[]*Structure]
 
-// Find finds a tier that is in force; nil: there is none.
+// Find returns a tier in force; nil if there is none.
 func Find(p *programme.Programme, id string) *Tier {
 	for _, s := range Structures.Of(p) {
 		if n := s.rank(id); n >= 0 {
@@ -150,7 +149,7 @@ func Find(p *programme.Programme, id string) *Tier {
 	return nil
 }
 
-// rank is the place of a tier in its structure, from 0; -1: no tier.
+// rank is the position of a tier in its structure, from 0; -1 for no tier.
 func (s *Structure) rank(id string) int {
 	return slices.IndexFunc(s.Tiers, func(t *Tier) bool { return t.ID == id })
 }
@@ -172,7 +171,7 @@ func (s *Structure) need(t *Tier) int64 {
 	return int64(t.Threshold)
 }
 
-// reached is the highest rank that a figure reaches; -1: none.
+// reached is the highest rank that a figure reaches; -1 for none.
 func (s *Structure) reached(figure int64) int {
 	rank := -1
 	for i, t := range s.Tiers {

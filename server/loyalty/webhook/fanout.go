@@ -13,9 +13,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
-// How many events become deliveries at once, how many numbers are looked at for them, how
-// many pieces one turn does of each, and how many deliveries may wait while a replay makes
-// more.
+// How many events become deliveries at once, how many numbers are looked at for them, how many pieces one turn handles
+// of each, and how many deliveries may wait while a replay makes more.
 const (
 	pieceEvents   = 500
 	pieceNumbers  = 2000
@@ -25,7 +24,7 @@ const (
 	crowdRows     = 100 // deliveries at once while callers go first
 )
 
-// fanOut writes what is to be sent of what was committed, said, and asked for again.
+// fanOut writes the deliveries for what was committed, for notices, and for what was asked for again.
 func (d *Deliverer) fanOut(ctx context.Context, all []loyalty.Webhook) error {
 	if d.o.Engine.Now().Before(d.behind) && d.behind.Sub(d.o.Engine.Now()) <= yieldFor {
 		return nil
@@ -38,7 +37,7 @@ func (d *Deliverer) fanOut(ctx context.Context, all []loyalty.Webhook) error {
 	if err != nil {
 		return err
 	}
-	// One reading of the feed serves all webhooks that have come equally far.
+	// One read of the feed serves all webhooks that are at the same position.
 	groups := map[int64][]*loyalty.Webhook{} // by what they have looked at: most are at the end
 	for i := range all {
 		groups[all[i].Cursor] = append(groups[all[i].Cursor], &all[i])
@@ -46,7 +45,7 @@ func (d *Deliverer) fanOut(ctx context.Context, all []loyalty.Webhook) error {
 	for _, cursor := range slices.Sorted(maps.Keys(groups)) {
 		for pieces := 0; cursor < state.Head && pieces < piecesATurn; pieces++ {
 			next, err := d.piece(ctx, groups[cursor], cursor, state.Head)
-			// the same: another node was faster, and goes on
+			// unchanged: another node was faster, and continues
 			if err != nil || next == cursor {
 				return err
 			}
@@ -61,8 +60,8 @@ func (d *Deliverer) fanOut(ctx context.Context, all []loyalty.Webhook) error {
 	return d.replays(ctx, all)
 }
 
-// piece fans out the next events for webhooks that have looked at the same ones. Where
-// another node was faster it is left to that one for a while, and next is the cursor.
+// piece fans out the next events for webhooks at the same position. If another node was faster the work is left to it
+// for a while, and next is the cursor unchanged.
 func (d *Deliverer) piece(ctx context.Context, group []*loyalty.Webhook, cursor, head int64) (next int64, err error) {
 	f := loyalty.FanOut{From: cursor, Through: head, Deliveries: map[loyalty.ID][]loyalty.Delivery{}}
 	q := loyalty.FeedQuery{After: cursor, Limit: pieceEvents, Scan: pieceNumbers}
@@ -71,7 +70,7 @@ func (d *Deliverer) piece(ctx context.Context, group []*loyalty.Webhook, cursor,
 	}
 	var types []string
 	for _, w := range group {
-		// also those for whom nothing comes out of it have looked at these events
+		// a webhook that gets none of these events has looked at them, too
 		f.Deliveries[w.ID] = nil
 		types = append(types, w.Types...)
 	}
@@ -103,9 +102,8 @@ func (d *Deliverer) piece(ctx context.Context, group []*loyalty.Webhook, cursor,
 	return d.write(ctx, f)
 }
 
-// write writes a piece, or leaves the work to the node that was faster.
-// The cursor of each webhook is moved by the same transaction, under the value that it
-// had: of two nodes that made the same piece one writes it.
+// write stores a piece, unless another node was faster. The same transaction moves the cursor of each webhook, under a
+// guard of its old value: if two nodes made the same piece, one writes it.
 func (d *Deliverer) write(ctx context.Context, f loyalty.FanOut) (int64, error) {
 	var done bool
 	err := d.yield.turn(ctx, d.o.Sleep, func() (err error) {
@@ -122,8 +120,8 @@ func (d *Deliverer) write(ctx context.Context, f loyalty.FanOut) (int64, error) 
 	return f.Through, nil
 }
 
-// delivery is one event for one webhook. It names the event and does not copy it: what is
-// sent is made when it is sent, so that what is personal of a customer who has left by then is not.
+// delivery is one event for one webhook. It refers to the event and does not copy it: the message is made when it is
+// sent, so that it does not disclose the personal data of a customer who has left by then.
 func (d *Deliverer) delivery(w *loyalty.Webhook, e *loyalty.Event, number int64, replay bool) loyalty.Delivery {
 	now := d.o.Engine.Now()
 	return loyalty.Delivery{
@@ -132,9 +130,8 @@ func (d *Deliverer) delivery(w *loyalty.Webhook, e *loyalty.Event, number int64,
 	}
 }
 
-// fits says whether a webhook's filter lets an event through. Whom to forget is told whatever
-// a filter says: it may have let through what is to be forgotten. A condition that cannot
-// be judged does not hold.
+// fits reports whether a webhook's filter accepts an event. An event that says whom to forget passes every filter,
+// because earlier ones may have passed what has to be forgotten. A condition that cannot be evaluated does not hold.
 func (d *Deliverer) fits(ctx context.Context, w *loyalty.Webhook, e *loyalty.Event) (bool, error) {
 	if w.Filter == "" || loyalty.EventType+e.Action == loyalty.OptOutType {
 		return true, nil
@@ -152,7 +149,7 @@ func (d *Deliverer) fits(ctx context.Context, w *loyalty.Webhook, e *loyalty.Eve
 		return false, err
 	}
 	facts := condition.Event{Action: e.Action, Data: data, Timestamp: e.At, Points: loyalty.Deref(e.Points)}
-	// what the event tells alone is judged without a load
+	// conditions on the event alone need no load
 	if !c.Uses("customer") {
 		held, _, fault := c.Judge(&condition.Facts{Event: facts, Location: d.o.Zone()})
 		return held && fault == nil, nil
@@ -168,14 +165,14 @@ func (d *Deliverer) fits(ctx context.Context, w *loyalty.Webhook, e *loyalty.Eve
 	return held, err
 }
 
-// notices fans out what the platform has to say itself. Each notice is a transaction.
+// notices fans out the platform's own messages. Each notice is a transaction.
 func (d *Deliverer) notices(ctx context.Context, all []loyalty.Webhook) error {
 	list, err := d.o.Store.Notices(ctx, noticesAtOnce)
 	for i := 0; err == nil && i < len(list); i++ {
 		n := &list[i]
 		f := loyalty.FanOut{Deliveries: map[loyalty.ID][]loyalty.Delivery{}, Notices: []loyalty.ID{n.ID}}
 		for _, w := range all {
-			// one that fails is not told of itself at the address that fails
+			// a failing webhook is not told of its own failure
 			if w.ID != n.About && w.Wants(n.Type) {
 				now := d.o.Engine.Now()
 				f.Deliveries[w.ID] = []loyalty.Delivery{{
@@ -188,8 +185,8 @@ func (d *Deliverer) notices(ctx context.Context, all []loyalty.Webhook) error {
 	return err
 }
 
-// replays fans out stretches of the past. What waits is kept short, so that what is asked
-// for again does not grow into a second journal.
+// replays fans out periods of the past. Only a few deliveries wait at a time, so that replays do not become a second
+// journal.
 func (d *Deliverer) replays(ctx context.Context, all []loyalty.Webhook) error {
 	list, err := d.o.Store.Replays(ctx)
 	if err != nil || len(list) == 0 {
@@ -232,7 +229,7 @@ func (d *Deliverer) replay(ctx context.Context, w *loyalty.Webhook, r *loyalty.R
 			if part.Numbers[i] > r.Until || e.RecordedAt.Before(r.From) || !e.RecordedAt.Before(r.To) || !w.Wants(kind) || !loyalty.FitsTypes(types, kind) {
 				continue
 			}
-			// who was merged since is asked for by either id
+			// a customer who was merged since is found by either id
 			if r.Customer != (loyalty.ID{}) && cmp.Or(part.Customers[e.Customer].ID, e.Customer) != r.Customer && e.Customer != r.Customer {
 				continue
 			}

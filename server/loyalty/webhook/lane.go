@@ -9,18 +9,18 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// leaseTime is for how long a delivery is one lane's: longer than an attempt may take. A node
-// that is killed keeps its deliveries for so long.
+// leaseTime is how long a lane has a delivery to itself: longer than an attempt may take. The deliveries of a node that
+// is killed wait for so long.
 const leaseTime = 30 * time.Second
 
-// How long the end of what is under way is waited for and written when the program stops, and
-// how long a lane waits for a database that is away.
+// How long the end of attempts is waited for, and may be written, when the program stops; and how long a lane waits for
+// a database that is away.
 const (
 	saveTime   = 10 * time.Second
 	retryEvery = time.Second
 )
 
-// lane sends to one address, as much at a time as it bears.
+// lane sends to one address, as many messages at a time as it can take.
 type lane struct {
 	*Deliverer
 	id       loyalty.ID
@@ -30,7 +30,7 @@ type lane struct {
 	underWay int
 }
 
-// outcome is what came of an attempt.
+// outcome is the result of an attempt.
 type outcome struct {
 	delivery loyalty.Delivery
 	at       time.Time
@@ -38,19 +38,17 @@ type outcome struct {
 	lost     bool // there is no such event: it is left out
 }
 
-// newLane makes a lane with an owner of its own: two lanes of one address, on two nodes or
-// one after the other, must not write each other's results.
+// newLane makes a lane with its own owner id: two lanes of one address, on two nodes or one after the other, must not
+// write each other's results.
 func newLane(d *Deliverer, id loyalty.ID, due <-chan struct{}) *lane {
 	return &lane{Deliverer: d, id: id, due: due, owner: loyalty.NewID(d.o.Engine.Now(), loyalty.ID{}), results: make(chan outcome, maxUnderWay)}
 }
 
-// run sends until nothing is due. What became of messages is written together with what is
-// claimed next: one transaction for both.
+// run sends until nothing is due. Results are written together with the next claim, in one transaction.
 func (l *lane) run(ctx context.Context) {
 	var done []outcome
 	for {
-		// slots are taken before work is claimed: a claimed delivery that waits for a slot
-		// would use up its lease
+		// slots are taken before work is claimed: a claimed delivery that waited for a slot would use up its lease
 		slots := l.take(ctx)
 		w, claimed, err := l.exchange(ctx, done, slots)
 		l.give(slots - len(claimed))
@@ -78,14 +76,13 @@ func (l *lane) run(ctx context.Context) {
 	}
 }
 
-// expired says whether the leases of what is to be written are over: others send it again.
+// expired reports whether the leases of what is to be written have ended, so that other lanes send it again.
 func (l *lane) expired(done []outcome) bool {
 	return l.o.Engine.Now().Sub(done[0].at) > leaseTime
 }
 
-// wait waits for what comes back, and takes everything that did. Where there is room for more,
-// it ends too when something else is due: who is slow to answer holds nothing up but what must
-// come after their message.
+// wait waits for a result and takes all that have arrived. If there are free slots, it also returns when something else
+// falls due: a slow receiver delays only the messages that must come after the one it is handling.
 func (l *lane) wait() (list []outcome) {
 	due := l.due
 	if l.underWay >= maxConcurrency {
@@ -108,10 +105,9 @@ func (l *lane) wait() (list []outcome) {
 	return list
 }
 
-// take takes slots of the node for messages that may be under way besides those that are; none
-// when the program stops. Nobody takes more than it leaves to others: addresses that are slow to
-// answer have ever fewer each the more of them there are, and an address that has nothing
-// under way always finds a slot, as long as there are fewer addresses than slots.
+// take takes slots of the node for more messages; none when the program stops. No lane takes more than it leaves to
+// others: slow receivers get fewer slots each the more of them there are, and an address with no message under way
+// always finds a slot as long as there are fewer addresses than slots.
 func (l *lane) take(ctx context.Context) (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -122,19 +118,18 @@ func (l *lane) take(ctx context.Context) (n int) {
 	return n
 }
 
-// give gives slots of the node back to the other lanes.
+// give returns slots of the node.
 func (l *lane) give(n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.free += n
 }
 
-// maxConcurrency is how many messages may be under way to one address.
+// maxConcurrency is the most messages under way to one address.
 const maxConcurrency = 8
 
-// exchange writes what came of messages, and claims others: so many at most. When the program
-// stops, what became of messages is still written, again if it was being written, and nothing
-// is claimed.
+// exchange writes results and claims at most slots new deliveries. When the program stops, results are still written, a
+// second time if that was under way, and nothing is claimed.
 func (l *lane) exchange(ctx context.Context, done []outcome, slots int) (w *loyalty.Webhook, claimed []loyalty.Delivery, err error) {
 	if ctx.Err() == nil && len(done)+slots > 0 {
 		w, claimed, err = l.write(ctx, done, slots)
@@ -182,7 +177,7 @@ func (l *lane) claim(tx loyalty.WebhookTx, slots int) ([]loyalty.Delivery, error
 	if err != nil {
 		return nil, err
 	}
-	// what other nodes have under way to the same address counts too
+	// messages that other nodes have under way to the same address count too
 	n := min(slots, allowed(w)-leased)
 	if n <= 0 {
 		return nil, nil
@@ -190,7 +185,7 @@ func (l *lane) claim(tx loyalty.WebhookTx, slots int) ([]loyalty.Delivery, error
 	return tx.Claim(l.owner, now, now.Add(leaseTime), n, OnProbation(&w.Health))
 }
 
-// record writes what came of messages. What is another lane's by now counts for nothing.
+// record writes results. A result whose delivery belongs to another lane by now does not count.
 func (l *lane) record(tx loyalty.WebhookTx, done []outcome) (tell []told, err error) {
 	if len(done) == 0 {
 		return nil, nil
@@ -240,7 +235,7 @@ func (l *lane) record(tx loyalty.WebhookTx, done []outcome) (tell []told, err er
 	return tell, tx.SaveHealth()
 }
 
-// notice is what one about a webhook says.
+// notice is the content of a notice about a webhook.
 type notice struct {
 	Webhook  loyalty.ID `json:"webhook_id"`
 	Label    string     `json:"label"`
@@ -249,7 +244,7 @@ type notice struct {
 	Reason   string     `json:"reason,omitempty"`
 }
 
-// noticeOf is what other webhooks are told of one.
+// noticeOf makes the notice that other webhooks get about one.
 func noticeOf(t told, before, w *loyalty.Webhook, now time.Time) loyalty.Notice {
 	said := notice{Webhook: w.ID, Label: w.Label, Failures: w.Health.Failures, Reason: w.Reason}
 	h := &w.Health
@@ -265,8 +260,8 @@ func noticeOf(t told, before, w *loyalty.Webhook, now time.Time) loyalty.Notice 
 	return loyalty.Notice{ID: loyalty.NewID(now, loyalty.ID{}), Type: string(t), About: w.ID, Data: data, At: now}
 }
 
-// send begins to send what was claimed. It fails where the messages cannot be made: then
-// they are tried again when their leases are over.
+// send begins to send what was claimed. It fails if the messages cannot be made; then they are tried again after their
+// leases.
 func (l *lane) send(w *loyalty.Webhook, claimed []loyalty.Delivery) error {
 	if len(claimed) == 0 {
 		return nil
@@ -282,8 +277,7 @@ func (l *lane) send(w *loyalty.Webhook, claimed []loyalty.Delivery) error {
 	now := l.o.Engine.Now()
 	m := Message{URL: w.URL, Headers: w.Headers, Type: contentType(w.Format), At: now}
 	for _, s := range w.Secrets {
-		// while secrets overlap a message is signed by each: whoever verifies needs one
-		// that fits
+		// while secrets overlap each of them signs the message: a receiver needs one that verifies
 		if s.ExpiresAt.IsZero() || s.ExpiresAt.After(now) {
 			m.Secrets = append(m.Secrets, s.Value)
 		}
@@ -305,7 +299,7 @@ func (l *lane) send(w *loyalty.Webhook, claimed []loyalty.Delivery) error {
 	return nil
 }
 
-// attempt sends a message once, and has that followed where it is wanted.
+// attempt sends a message once, traced if the tracer wants it.
 func (l *lane) attempt(d *loyalty.Delivery, m *Message) Answer {
 	end := func(*Answer) {}
 	if l.o.Tracer != nil {
@@ -322,7 +316,7 @@ const (
 	FormatCloudEvents = "cloudevents"
 )
 
-// contentType says what a body is, by the webhook's format.
+// contentType returns the content type of the webhook's format.
 func contentType(format string) string {
 	if format == FormatCloudEvents {
 		return "application/cloudevents+json; charset=utf-8"

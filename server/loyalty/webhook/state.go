@@ -7,7 +7,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// waits are how long a delivery waits behind each of its tries: twelve of them in 71 hours.
+// waits are the pauses after each try of a delivery: twelve in 71 hours.
 var waits = [...]time.Duration{
 	5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour,
 	3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour, 24 * time.Hour,
@@ -16,12 +16,11 @@ var waits = [...]time.Duration{
 // maxTries is how often a delivery is tried.
 const maxTries = len(waits) + 1
 
-// spread is by which part of it a wait is longer or shorter, so that what failed together
-// does not come back together.
+// spread is the fraction by which a wait is made longer or shorter at random, so that what failed together does not
+// come back together.
 const spread = 0.2
 
-// How often an address is asked that counts as out of order, and when that is told and it
-// is given up.
+// How often an address on probation is tried, when its failure is reported, and when it is given up.
 const (
 	probeEvery    = time.Minute
 	tellAfter     = time.Hour
@@ -30,7 +29,7 @@ const (
 	maxRetryAfter = 24 * time.Hour
 )
 
-// Answer is what came of an attempt.
+// Answer is the result of an attempt.
 type Answer struct {
 	Status     int           // of HTTP; 0: there was none
 	Fault      string        // why
@@ -41,15 +40,15 @@ type Answer struct {
 
 func (a *Answer) success() bool { return a.Status >= 200 && a.Status < 300 }
 
-// gone: the receiver wants no more, whatever it is.
+// gone reports whether the receiver has declined all further messages.
 func (a *Answer) gone() bool { return a.Status == 410 }
 
-// slow: the receiver, or what stands before it, has too much to do.
+// slow reports whether the receiver, or a proxy before it, is overloaded.
 func (a *Answer) slow() bool {
 	return a.Status == 429 || a.Status == 502 || a.Status == 503 || a.Status == 504
 }
 
-// OnProbation says whether an address counts as out of order.
+// OnProbation reports whether an address counts as out of order.
 func OnProbation(h *loyalty.WebhookHealth) bool { return h.Failures >= loyalty.ProbationAfter }
 
 // allowed is how many messages may be under way at a time.
@@ -60,7 +59,7 @@ func allowed(w *loyalty.Webhook) int {
 	return max(1, min(w.Concurrency, w.Health.Pace))
 }
 
-// told is what others are to hear of a webhook.
+// told is what other webhooks are told about one.
 type told string
 
 const (
@@ -70,8 +69,8 @@ const (
 	tellRecovered told = "webhook.recovered"
 )
 
-// settle decides what an answer means, to the delivery and to its webhook; recovered: the
-// address was out of order, and is back.
+// settle decides what an answer means for the delivery and its webhook; recovered reports that the address was on
+// probation and works again.
 func settle(w *loyalty.Webhook, d *loyalty.Delivery, a *Answer, now time.Time) (tell told, recovered bool) {
 	d.LastAt, d.LastStatus, d.LastFault = now, a.Status, a.Fault
 	h := &w.Health
@@ -134,7 +133,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// jittered is a wait, a little longer or shorter.
+// jittered makes a wait a little longer or shorter at random.
 func jittered(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * (1 - spread + 2*spread*rand.Float64())) //nolint:gosec // no secret
 }

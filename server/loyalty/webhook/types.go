@@ -6,12 +6,12 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Version is the newest form of messages. A form that a webhook has stays: what takes
-// something away makes a new one, and the old one is still made.
+// Version is the newest form of messages. A webhook keeps its form: a change that removes anything makes a new form,
+// and the old one is still produced.
 const Version = "2026-11"
 
-// NoticeType is a type of message that is about no event, with an example of what it says,
-// and the JSON Schema of it.
+// NoticeType is a type of message that is not about an event, with an example of its content and the JSON Schema of
+// that.
 type NoticeType struct {
 	Type            string
 	Example, Schema json.RawMessage
@@ -31,7 +31,7 @@ func says(required, properties string) json.RawMessage {
 	return json.RawMessage(`{"type":"object","required":[` + required + `],"properties":{` + properties + `}}`)
 }
 
-// Notices lists them.
+// Notices lists the types.
 func Notices() []NoticeType {
 	const about = `"webhook_id":"0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e01","label":"CRM"`
 	const batch = `{"batch_id":"0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e03","kind":`

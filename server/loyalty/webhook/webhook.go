@@ -1,7 +1,6 @@
-// Package webhook has events sent to addresses that asked for them. It follows the tail and
-// writes what is to be sent (fan-out), and it sends: which delivery when, what an answer
-// means, when an address counts as out of order. It does not know HTTP, nor how a message
-// looks: a Sender and a Renderer do.
+// Package webhook has events sent to addresses that asked for them. It follows the tail and writes what is to be sent
+// (fan-out), and it sends: it decides which delivery is sent when, what an answer means, and when an address counts as
+// out of order. It knows neither HTTP nor the form of messages, which a Sender and a Renderer do.
 package webhook
 
 import (
@@ -19,7 +18,7 @@ type Sender interface {
 	Send(ctx context.Context, m *Message) Answer
 }
 
-// Message is what is sent.
+// Message is one message to send.
 type Message struct {
 	URL     string
 	Headers map[string]string // the receiver's own; those of the platform win
@@ -32,55 +31,56 @@ type Message struct {
 	Replay  bool      // it is sent anew because somebody asked for it
 }
 
-// Renderer makes the bodies of messages, of what is known when they are sent.
+// Renderer makes the bodies of messages from what is known when they are sent.
 type Renderer interface {
-	// Render gives the body of each delivery; an empty one where there is no such event.
+	// Render returns the body of each delivery; an empty one if there is no such event.
 	Render(ctx context.Context, w *loyalty.Webhook, list []loyalty.Delivery) ([][]byte, error)
 }
 
-// Engine judges conditions over customers, and knows the time.
+// Engine evaluates conditions on customers, and knows the time.
 type Engine interface {
 	View(ctx context.Context, n loyalty.CustomerNeeds, look func(*engine.Run) error) error
 	Now() time.Time
 }
 
-// Tracer follows attempts.
+// Tracer traces attempts.
 type Tracer interface {
-	// Attempt begins to follow an attempt to tell an event; kind is the type of the message.
-	// place is the attempt's place in a trace, a traceparent; end hears what came of it.
+	// Attempt begins to trace an attempt to send an event; kind is the type of the message. place is the attempt's
+	// place in a trace, a traceparent; end must be called with the result.
 	Attempt(event, webhook loyalty.ID, kind string) (place string, end func(*Answer))
 }
 
-// Options are what a Deliverer is made of.
+// Options is what a Deliverer is made of.
 type Options struct {
 	Store    loyalty.WebhookStore
 	Engine   Engine
 	Zone     func() *time.Location // in which conditions count days
 	Sender   Sender
 	Renderer Renderer
-	// Report hears what went wrong, Told what became of an address; nil: they are not told.
+	// Report is called with what went wrong, Told with changes in the state of an address; both may be nil.
 	Report func(error)
 	Told   func(kind string, w *loyalty.Webhook)
-	// Attempted hears of each attempt; nil: it is not told.
+	// Attempted is called for each attempt; may be nil.
 	Attempted func(webhook loyalty.ID, delivered bool, took time.Duration)
-	// Tracer follows attempts; nil: nothing is followed.
+	// Tracer traces attempts; may be nil.
 	Tracer Tracer
-	// Crowded says whether callers are served who go before what is told; nil: nobody does.
+	// Crowded reports whether callers are being served, who take precedence over deliveries; nil means
+	// that none are.
 	Crowded func() bool
-	// Sleep waits, or returns when ctx ends; nil: a timer.
+	// Sleep waits, or returns when ctx ends; nil means a timer.
 	Sleep func(ctx context.Context, d time.Duration)
 }
 
-// How often a node looks for what is to be sent, also where there is no webhook; how long it
-// leaves the fan-out to another node that was faster.
+// How often a node looks for something to send, even if there is no webhook, and how long it leaves the fan-out to
+// another node that was faster.
 const (
 	lookEvery = 250 * time.Millisecond
 	idleEvery = time.Second
 	yieldFor  = 2 * time.Second
 )
 
-// Deliverer fans out and sends on one node. Any number of nodes may do it at once: what is
-// to be sent is written once, and a delivery is one node's at a time.
+// Deliverer fans out and sends on one node. Any number of nodes may do so at once: each delivery is written once, and
+// sent by one node at a time.
 type Deliverer struct {
 	o     Options
 	yield yielding
@@ -94,8 +94,8 @@ type Deliverer struct {
 	behind     time.Time                       // until then another node does the fan-out
 }
 
-// maxUnderWay is how many messages a node sends at a time: more than there may be webhooks, so
-// that each has a place of its own, whatever the others do.
+// maxUnderWay is the most messages that a node sends at a time. It exceeds the number of webhooks, so that each has a
+// slot of its own whatever the others do.
 const maxUnderWay = 128
 
 // New makes a Deliverer. It starts nothing.
@@ -120,8 +120,7 @@ func New(o Options) *Deliverer {
 	return &Deliverer{o: o, yield: yielding{crowded: o.Crowded}, free: maxUnderWay, busy: map[loyalty.ID]chan<- struct{}{}, conditions: map[string]*condition.Condition{}}
 }
 
-// Work fans out and sends until ctx ends. Messages under way are waited for, so that what
-// became of them is known.
+// Work fans out and sends until ctx ends. It waits for messages under way, so that their results are known.
 func (d *Deliverer) Work(ctx context.Context) {
 	defer d.lanes.Wait()
 	for ctx.Err() == nil {
@@ -137,8 +136,8 @@ func (d *Deliverer) Work(ctx context.Context) {
 	}
 }
 
-// Turn fans out what was committed, and begins to send what is due. It does not wait for
-// what it began. some: there are webhooks.
+// Turn fans out what was committed, and begins to send what is due, without waiting for its end. some reports whether
+// there are webhooks.
 func (d *Deliverer) Turn(ctx context.Context) (some bool, err error) {
 	all, err := d.o.Store.Webhooks(ctx)
 	if err != nil || len(all) == 0 {
@@ -154,10 +153,10 @@ func (d *Deliverer) Turn(ctx context.Context) (some bool, err error) {
 	return true, err
 }
 
-// Wait waits until what was begun is over.
+// Wait waits for the end of what was begun.
 func (d *Deliverer) Wait() { d.lanes.Wait() }
 
-// start begins a lane for a webhook, or tells the one that there is.
+// start begins a lane for a webhook, or wakes the existing one.
 func (d *Deliverer) start(ctx context.Context, id loyalty.ID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
