@@ -9,7 +9,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Outside is a person as a provider of sign-ins vouches for them.
+// Outside is a person for whom a sign-in provider vouches.
 type Outside struct {
 	Issuer, Subject    string // together they name the person for good
 	Login, Name, Email string // as the provider has them; what is made of them here is clean
@@ -17,7 +17,7 @@ type Outside struct {
 	Personal           bool
 }
 
-// Mapping says which role a group, or whatever else a claim has, gives.
+// Mapping says which role a value of the claim, such as a group, gives.
 type Mapping map[string]Grant
 
 // Grant is what one value of the claim gives.
@@ -26,10 +26,10 @@ type Grant struct {
 	Personal bool
 }
 
-// withPersonal ends a role that comes with the right to see personal data.
+// withPersonal is the suffix of a role that includes the right to see personal data.
 const withPersonal = "+personal"
 
-// ParseMapping reads rows such as "admins=owner+personal".
+// ParseMapping parses rows such as "admins=owner+personal".
 func ParseMapping(rows []string) (Mapping, error) {
 	m := Mapping{}
 	for _, row := range rows {
@@ -46,7 +46,7 @@ func ParseMapping(rows []string) (Mapping, error) {
 	return m, nil
 }
 
-// cutLast cuts at the last separator: groups may have one in their names.
+// cutLast cuts at the last separator, because the name of a group may contain one.
 func cutLast(text, separator string) (before, after string, found bool) {
 	i := strings.LastIndex(text, separator)
 	if i < 0 {
@@ -55,8 +55,8 @@ func cutLast(text, separator string) (before, after string, found bool) {
 	return text[:i], text[i+len(separator):], true
 }
 
-// Of is the highest role that any of some values gives, and whether any gives the right to
-// see personal data; false: none gives a role, and there is no entry.
+// Of returns the highest role that any of the values gives, and whether any gives the right to see personal data; ok is
+// false if none gives a role, and then there is no entry.
 func (m Mapping) Of(values []string) (g Grant, ok bool) {
 	for _, v := range values {
 		given, known := m[v]
@@ -72,7 +72,7 @@ func (m Mapping) Of(values []string) (g Grant, ok bool) {
 	return g, ok
 }
 
-// LoginFrom makes a login out of a name that a provider gives.
+// LoginFrom makes a login from a name that a provider gives.
 func LoginFrom(text string) string {
 	clean := strings.Map(func(r rune) rune {
 		switch {
@@ -90,8 +90,8 @@ func LoginFrom(text string) string {
 	return clean
 }
 
-// EnterOutside begins a session of a user whom a provider vouches for. proved: they showed
-// the provider who they are a short while ago. It fails with ErrUserDisabled.
+// EnterOutside begins a session of a user for whom a provider vouches. proved says that they proved their identity to
+// the provider a short while ago. It fails with ErrUserDisabled.
 func (u *Users) EnterOutside(ctx context.Context, user loyalty.User, proved bool, from From) (token string, err error) {
 	if !user.DisabledAt.IsZero() {
 		return "", loyalty.ErrUserDisabled
@@ -99,8 +99,8 @@ func (u *Users) EnterOutside(ctx context.Context, user loyalty.User, proved bool
 	return u.begin(ctx, user.ID, proved, from)
 }
 
-// ConfirmOutside notes that the user of a session proved to their provider who they are.
-// It fails with ErrNoSession, and with ErrSignIn where that was another person.
+// ConfirmOutside records that the user of a session proved their identity to their provider. It fails with
+// ErrNoSession, and with ErrSignIn if that was another person.
 func (u *Users) ConfirmOutside(ctx context.Context, token string, who Outside) error {
 	me, err := u.Session(ctx, token)
 	if err != nil {
@@ -112,7 +112,7 @@ func (u *Users) ConfirmOutside(ctx context.Context, token string, who Outside) e
 	return u.noteProof(ctx, token)
 }
 
-// noteProof notes that the user of a session has just proved who they are.
+// noteProof records that the user of a session has just proved their identity.
 func (u *Users) noteProof(ctx context.Context, token string) error {
 	s, _, ok, err := u.store.Session(ctx, HashToken(token))
 	if err != nil || !ok {
@@ -122,8 +122,8 @@ func (u *Users) noteProof(ctx context.Context, token string) error {
 	return u.store.SaveSession(ctx, s)
 }
 
-// MayLink says whether the user of a session may tie an account outside to themselves: it
-// opens the console as a password does, and needs a proof as one does.
+// MayLink returns an error unless the user of a session may tie a provider's account to themselves. It opens the
+// console as a password does, and needs a fresh proof as one does.
 func (u *Users) MayLink(c *loyalty.Caller) error {
 	if !u.confirmed(c) {
 		return loyalty.ErrConfirmNeeded

@@ -15,20 +15,19 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// MostPasskeys is how many a user may have.
+// MostPasskeys is the most passkeys of a user.
 const MostPasskeys = 10
 
 // challengeLife is how long a device may take to sign.
 const challengeLife = 5 * time.Minute
 
-// ErrPasskey says that a passkey opens nothing: it is unknown, was taken off, or what it
-// signed does not hold.
+// ErrPasskey says that a passkey cannot be used: it is unknown, was removed, or its signature does not verify.
 var ErrPasskey = errors.New("the passkey is unknown or over")
 
-// Party is the console as passkeys know it: a device shows what it made for one host to no other.
+// Party is the console's identity for passkeys: a device uses a passkey only for the host it was made for.
 type Party struct{ Host, Origin string }
 
-// What passkeys are asked for. A signature for one is none for another.
+// The purposes of challenges. A signature for one purpose is not valid for another.
 const (
 	passkeyAdds     = "add"
 	passkeyEnters   = "enter"
@@ -38,13 +37,13 @@ const (
 func (p Party) ceremony() (*webauthn.WebAuthn, error) {
 	return webauthn.New(&webauthn.Config{
 		RPID: p.Host, RPDisplayName: "Loyalty", RPOrigins: []string{p.Origin}, AttestationPreference: protocol.PreferNoAttestation,
-		// The device looks at its user (a fingerprint, a PIN): so a passkey is as good as a password with a code.
+		// The device verifies its user (a fingerprint, a PIN), which makes a passkey as good as a password with a code.
 		AuthenticatorSelection:            protocol.AuthenticatorSelection{ResidentKey: protocol.ResidentKeyRequirementRequired, RequireResidentKey: protocol.ResidentKeyRequired(), UserVerification: protocol.VerificationRequired},
 		ExtensionsUnsolicitedOutputPolicy: protocol.UnsolicitedOutputPolicyIgnore, // some keepers of passkeys tell more than they are asked
 	})
 }
 
-// holder is a user as the library asks for one.
+// holder is a user in the form that the library expects.
 type holder struct{ *loyalty.User }
 
 func (h holder) WebAuthnID() []byte   { return h.ID[:] }
@@ -74,7 +73,8 @@ func (u *Users) challenge(ctx context.Context, purpose string, of loyalty.ID, te
 	return u.store.AddChallenge(ctx, challengeHash(purpose, of, text), u.now().Add(challengeLife))
 }
 
-// taken uses up the challenge that a device says it signed.
+// taken consumes the challenge that a device says it signed, so that it can be used once, and reports whether it was
+// valid.
 func (u *Users) taken(ctx context.Context, purpose string, of loyalty.ID, text string) (bool, error) {
 	return u.store.TakeChallenge(ctx, challengeHash(purpose, of, text), u.now())
 }
@@ -83,8 +83,8 @@ func challengeHash(purpose string, of loyalty.ID, text string) loyalty.TokenHash
 	return sha256.Sum256([]byte(purpose + "\n" + of.String() + "\n" + text))
 }
 
-// NewPasskey asks a device for a passkey of a user; what it gives goes to the browser as it is.
-// It fails with ErrConfirmNeeded or ErrPasskeyMany.
+// NewPasskey asks a device for a passkey of a user; the result goes to the browser unchanged. It fails with
+// ErrConfirmNeeded or ErrPasskeyMany.
 func (u *Users) NewPasskey(ctx context.Context, c *loyalty.Caller, at Party) (any, error) {
 	if err := u.mayAddPasskey(c); err != nil {
 		return nil, err
@@ -111,8 +111,7 @@ func (u *Users) mayAddPasskey(c *loyalty.Caller) error {
 	return nil
 }
 
-// MadePasskey checks what a device made after NewPasskey had asked it. It fails as NewPasskey
-// does, or with ErrPasskeyWrong.
+// MadePasskey checks what a device made in answer to NewPasskey. It fails as NewPasskey does, or with ErrPasskeyWrong.
 func (u *Users) MadePasskey(ctx context.Context, c *loyalty.Caller, at Party, answer []byte) (loyalty.Passkey, error) {
 	if err := u.mayAddPasskey(c); err != nil {
 		return loyalty.Passkey{}, err
@@ -152,8 +151,8 @@ func orWrong(err error) error {
 	return loyalty.ErrPasskeyWrong
 }
 
-// AskPasskey asks any device that has a passkey of the console; with a user, one of theirs. It
-// fails with ErrPasskey where the user has none.
+// AskPasskey asks any device that has a passkey of the console; with a user, a device with one of theirs. It fails with
+// ErrPasskey if the user has none.
 func (u *Users) AskPasskey(ctx context.Context, c *loyalty.Caller, at Party) (any, error) {
 	w, err := at.ceremony()
 	if err != nil {
@@ -176,9 +175,9 @@ func (u *Users) AskPasskey(ctx context.Context, c *loyalty.Caller, at Party) (an
 	return asked.Response, u.challenge(ctx, passkeyConfirms, c.ID, session.Challenge)
 }
 
-// EnterByPasskey begins a session of the user whose passkey signed. It fails with ErrPasskey, and
-// with ErrPasskeyOutside for who comes by the company's provider: a passkey of ours would
-// outlast their account there.
+// EnterByPasskey begins a session of the user whose passkey signed. It fails with ErrPasskey, and with
+// ErrPasskeyOutside for a user who comes from the company's provider, because a passkey would outlast their account
+// there.
 func (u *Users) EnterByPasskey(ctx context.Context, at Party, answer []byte, from From) (token string, err error) {
 	var found loyalty.User
 	var failed error
@@ -211,8 +210,8 @@ func (u *Users) EnterByPasskey(ctx context.Context, at Party, answer []byte, fro
 	return u.begin(ctx, found.ID, true, from)
 }
 
-// ConfirmByPasskey notes that the user of a session proved who they are by a passkey. It fails
-// with ErrNoSession or ErrPasskey.
+// ConfirmByPasskey records that the user of a session proved their identity by a passkey. It fails with ErrNoSession or
+// ErrPasskey.
 func (u *Users) ConfirmByPasskey(ctx context.Context, token string, at Party, answer []byte) error {
 	me, err := u.Session(ctx, token)
 	if err != nil {
@@ -231,7 +230,7 @@ func (u *Users) ConfirmByPasskey(ctx context.Context, token string, at Party, an
 	return u.noteProof(ctx, token)
 }
 
-// signed holds what a device signed against what it was asked.
+// signed verifies what a device signed in answer to a challenge.
 func (u *Users) signed(ctx context.Context, at Party, answer []byte, purpose string, of loyalty.ID,
 	holds func(*webauthn.WebAuthn, webauthn.SessionData, *protocol.ParsedCredentialAssertionData) (*webauthn.Credential, error),
 ) (*webauthn.Credential, error) {
@@ -256,8 +255,8 @@ func (u *Users) signed(ctx context.Context, at Party, answer []byte, purpose str
 	return used, nil
 }
 
-// noteUse keeps how often a device has signed; a passkey that was taken off meanwhile, or whose
-// user was shut out, is none.
+// noteUse stores how often a device has signed. It fails for a passkey that was removed meanwhile, or whose user was
+// shut out.
 func (u *Users) noteUse(ctx context.Context, id loyalty.ID, used *webauthn.Credential) error {
 	refused := ErrPasskey
 	_, err := u.store.ChangeUser(ctx, id, func(user *loyalty.User) error {
@@ -275,19 +274,18 @@ func (u *Users) noteUse(ctx context.Context, id loyalty.ID, used *webauthn.Crede
 	return refused
 }
 
-// MayRemovePasskey says whether the user of a session may take a passkey off. It fails with
-// ErrConfirmNeeded.
+// MayRemovePasskey returns an error unless the user of a session may remove a passkey. It fails with ErrConfirmNeeded.
 func (u *Users) MayRemovePasskey(c *loyalty.Caller) error { return u.MayLink(c) }
 
-// EndOthers ends the sessions of a user but one.
+// EndOthers ends all sessions of a user but one.
 func (u *Users) EndOthers(ctx context.Context, c *loyalty.Caller, token string) error {
 	return u.store.EndOtherSessions(ctx, c.ID, HashToken(token))
 }
 
-// IndexPasskey finds a passkey among some; -1: it is not there.
+// IndexPasskey returns the index of a passkey; -1 if it is not there.
 func IndexPasskey(keys []loyalty.Passkey, id []byte) int {
 	return slices.IndexFunc(keys, func(k loyalty.Passkey) bool { return bytes.Equal(k.ID, id) })
 }
 
-// PasskeyName is what a user calls a passkey, clean.
+// PasskeyName is the name that a user gives a passkey, trimmed.
 func PasskeyName(text string) string { return strings.TrimSpace(text) }

@@ -21,16 +21,15 @@ const (
 	mostPassword  = 1024
 )
 
-// cost is what a hash takes: memory in KiB, passes and lanes. A hash that was made at
-// another cost is made anew at the next good sign-in.
+// cost is what computing a hash takes: memory in KiB, passes and lanes. A hash that was made at another cost is
+// replaced at the next successful sign-in.
 type cost struct {
 	memory, passes uint32
 	lanes          uint8
 }
 
-// present is what OWASP's sheet on storing passwords recommends. More would make a flood of sign-ins
-// dearer for the server than for who sends it: 64 MiB and three passes took seven times
-// the processor's time.
+// present is what OWASP's cheat sheet on storing passwords recommends. More would make a flood of sign-ins dearer for
+// the server than for its sender: 64 MiB and three passes took seven times the processor time.
 var present = cost{memory: 19 << 10, passes: 2, lanes: 1}
 
 const (
@@ -51,7 +50,7 @@ func newHasher(c cost) *hasher {
 	return h
 }
 
-// checkPassword says whether a password can be taken.
+// checkPassword returns an error unless a password is acceptable.
 func checkPassword(password string) error {
 	switch {
 	case !utf8.ValidString(password) || utf8.RuneCountInString(password) < leastPassword:
@@ -62,7 +61,7 @@ func checkPassword(password string) error {
 	return nil
 }
 
-// hash makes what is kept of a password, in PHC form.
+// hash makes the stored form of a password, in PHC format.
 func (h *hasher) hash(ctx context.Context, password string) (string, error) {
 	salt := make([]byte, saltSize)
 	_, _ = rand.Read(salt) // never fails: crypto/rand ends the program instead
@@ -76,9 +75,9 @@ func (h *hasher) encode(salt, made []byte) string {
 		b.EncodeToString(salt), b.EncodeToString(made))
 }
 
-// matches compares a password with what was kept; with nothing kept it does the same
-// work and answers false. stale says that the hash was made at
-// another cost than today's.
+// matches compares a password with its stored form. If nothing is stored it does the same work and returns false, so
+// that the time does not tell which users have passwords. stale says that the hash was made at another cost than
+// today's.
 func (h *hasher) matches(ctx context.Context, password, kept string) (ok, stale bool, err error) {
 	known := kept != ""
 	if !known {

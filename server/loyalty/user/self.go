@@ -7,17 +7,17 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Confirmed says whether a user proved who they are a short while ago.
+// confirmed reports whether a user proved their identity a short while ago.
 func (u *Users) confirmed(c *loyalty.Caller) bool { return Confirmed(c, u.now().UnixMilli()) }
 
-// Confirmed says whether a user has proved who they are within the last ten minutes, at
-// an instant in Unix milliseconds.
+// Confirmed reports whether a user has proved their identity within the last ten minutes before an instant in Unix
+// milliseconds.
 func Confirmed(c *loyalty.Caller, now int64) bool {
 	return !c.ConfirmedAt.IsZero() && now-c.ConfirmedAt.UnixMilli() < ConfirmLife.Milliseconds()
 }
 
-// NewPassword makes what is kept of the password that a user chose. It fails with
-// ErrConfirmNeeded, ErrPasswordOutside, or where the password is too short or too long.
+// NewPassword makes the stored form of a password that a user chose. It fails with ErrConfirmNeeded,
+// ErrPasswordOutside, or if the password is too short or too long.
 func (u *Users) NewPassword(ctx context.Context, c *loyalty.Caller, password string) (hash string, err error) {
 	switch {
 	case c.Issuer != "" && c.Password == "":
@@ -37,7 +37,7 @@ type Enrolment struct {
 	URI    string `json:"uri"` // for an authenticator app
 }
 
-// NewSecondFactor makes a secret to show; it holds once ProvedSecondFactor has seen a code of it.
+// NewSecondFactor makes a secret to show. It takes effect once ProvedSecondFactor has seen a code of it.
 func (u *Users) NewSecondFactor(c *loyalty.Caller) (Enrolment, error) {
 	if !u.confirmed(c) {
 		return Enrolment{}, loyalty.ErrConfirmNeeded
@@ -46,15 +46,15 @@ func (u *Users) NewSecondFactor(c *loyalty.Caller) (Enrolment, error) {
 	return Enrolment{secretText.EncodeToString(secret), enrolment(secret, c.Login)}, nil
 }
 
-// SecondFactor is what is kept of one that a user has set up.
+// SecondFactor is the stored form of a second factor.
 type SecondFactor struct {
 	Secret   []byte
 	Step     int64    // the one of the code that was shown: it is used up
 	Recovery []string // hashes of the recovery codes
 }
 
-// ProvedSecondFactor takes a secret that the user's app has a right code of, and gives what is
-// to be kept, and the recovery codes, this once. It fails with ErrConfirmNeeded or ErrCodeWrong.
+// ProvedSecondFactor accepts a secret for which the user's app shows a right code, and returns what is to be stored,
+// and the recovery codes, which are shown once. It fails with ErrConfirmNeeded or ErrCodeWrong.
 func (u *Users) ProvedSecondFactor(c *loyalty.Caller, secret, code string) (f SecondFactor, recovery []string, err error) {
 	if !u.confirmed(c) {
 		return f, nil, loyalty.ErrConfirmNeeded

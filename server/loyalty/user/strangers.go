@@ -7,17 +7,17 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// mostStrangers bounds the logins that are counted though no user has them.
+// mostStrangers limits the unknown logins that are counted.
 const mostStrangers = 10_000
 
-// strangers counts failed sign-ins of logins that no user has, as those of users are
-// counted: a login that never had to wait would tell that it is unknown.
+// strangers counts failed sign-ins of unknown logins as those of users are counted: a login that never had to wait
+// would reveal that it is unknown.
 type strangers struct {
 	mu    sync.Mutex
 	users map[string]*loyalty.User
 }
 
-// judge decides of an unknown login as of a known one whose password was wrong.
+// judge decides on an unknown login as on a known one whose password was wrong.
 func (s *strangers) judge(u *Users, login string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -35,7 +35,7 @@ func (s *strangers) judge(u *Users, login string) error {
 	return u.judge(counted, false, "")
 }
 
-// waits says whether a login is to wait.
+// waits reports whether a login has to wait.
 func (s *strangers) waits(login string, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// The second factor is TOTP (RFC 6238) as every authenticator app has it: SHA-1, six
-// digits, a new code each 30 seconds.
+// The second factor is TOTP (RFC 6238) as every authenticator app implements it: SHA-1, six digits, a new code each 30
+// seconds.
 const (
 	step       = 30 * time.Second
 	digits     = 1_000_000
@@ -28,7 +28,7 @@ var secretText = base32.StdEncoding.WithPadding(base32.NoPadding)
 
 func stepAt(t time.Time) int64 { return t.Unix() / int64(step/time.Second) }
 
-// codeAt is the code of a step.
+// codeAt returns the code of a step.
 func codeAt(secret []byte, at int64) string {
 	mac := hmac.New(sha1.New, secret)
 	var counter [8]byte
@@ -39,8 +39,8 @@ func codeAt(secret []byte, at int64) string {
 	return fmt.Sprintf("%06d", binary.BigEndian.Uint32(sum[offset:])&0x7fffffff%digits)
 }
 
-// stepOf finds the step of a code, later than the last one that was taken, so that a
-// code works once; false: it is wrong, over or used.
+// stepOf returns the step of a code, which must be later than the last one that was used, so that a code works once; ok
+// is false if the code is wrong, expired or used.
 func stepOf(secret []byte, code string, now time.Time, last int64) (int64, bool) {
 	code = strings.ReplaceAll(code, " ", "")
 	found, ok := int64(0), false
@@ -58,14 +58,13 @@ func newSecret() []byte {
 	return secret
 }
 
-// enrolment is the address that authenticator apps read.
+// enrolment is the URL that authenticator apps read.
 func enrolment(secret []byte, login string) string {
 	q := url.Values{"secret": {secretText.EncodeToString(secret)}, "issuer": {"Loyalty"}}
 	return "otpauth://totp/Loyalty:" + url.PathEscape(login) + "?" + q.Encode()
 }
 
-// newRecovery makes ten codes of 80 bits, each good once in the place of a second
-// factor, and what is kept of them.
+// newRecovery makes ten codes of 80 bits, each valid once in place of a second factor, and their stored form.
 func newRecovery() (codes, hashes []string) {
 	for range 10 {
 		random := make([]byte, 10)
@@ -82,7 +81,7 @@ func recoveryHash(code string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// CodeAt is what an authenticator app shows for a secret, as it is written, at an instant.
+// CodeAt returns what an authenticator app shows for a secret, as it is written, at an instant.
 func CodeAt(secret string, at time.Time) (string, error) {
 	raw, err := secretText.DecodeString(secret)
 	return codeAt(raw, stepAt(at)), err

@@ -1,6 +1,5 @@
-// Package user decides who may sign in: passwords, second factors, invitations and
-// sessions. What a user may do is the contract's to say (x-role); changes by owners are
-// administration.
+// Package user decides who may sign in: passwords, second factors, passkeys, providers, invitations and sessions. What
+// a user may do is up to the contract (x-role); changes by owners belong to administration.
 package user
 
 import (
@@ -20,13 +19,13 @@ import (
 const (
 	SessionLife = 12 * time.Hour
 	IdleLife    = time.Hour
-	// ConfirmLife is how long after a proof of who they are a user may do what needs one.
+	// ConfirmLife is how long after a proof of identity a user may do what needs one.
 	ConfirmLife = 10 * time.Minute
 
 	seenEvery = time.Minute // how exactly it is kept when a session was last used
 )
 
-// Refusals of a sign-in. Which login exists, and which of the two was wrong, is not told.
+// Refusals of a sign-in. They do not tell which logins exist, or whether login or password was wrong.
 var (
 	ErrSignIn     = errors.New("login or password is wrong")
 	ErrCodeNeeded = errors.New("a second factor is needed")
@@ -43,7 +42,7 @@ type Users struct {
 	others *strangers
 }
 
-// New makes Users; clock may be nil: time.Now.
+// New makes Users; a nil clock means time.Now.
 func New(store loyalty.UserStore, clock func() time.Time) *Users {
 	if clock == nil {
 		clock = time.Now
@@ -53,7 +52,7 @@ func New(store loyalty.UserStore, clock func() time.Time) *Users {
 
 func (u *Users) now() time.Time { return u.clock().UTC().Truncate(time.Millisecond) }
 
-// NewToken makes a token of 256 random bits and what the database keeps of it.
+// NewToken makes a token of 256 random bits, and its stored form.
 func NewToken() (token string, hash loyalty.TokenHash) {
 	random := make([]byte, 32)
 	_, _ = rand.Read(random)
@@ -61,21 +60,20 @@ func NewToken() (token string, hash loyalty.TokenHash) {
 	return token, HashToken(token)
 }
 
-// HashToken is what the database keeps of a token.
+// HashToken is the stored form of a token.
 func HashToken(token string) loyalty.TokenHash { return sha256.Sum256([]byte(token)) }
 
 // From is where a sign-in comes from.
 type From struct{ Address, Agent string }
 
-// maxAgent keeps what a browser calls itself short.
+// maxAgent limits how much of a browser's name is stored.
 const maxAgent = 200
 
 // CleanLogin is the form in which logins are kept and compared.
 func CleanLogin(login string) string { return strings.ToLower(strings.TrimSpace(login)) }
 
-// SignIn begins a session for a login, its password and, where the user has a second
-// factor, a code of it or a recovery code. It fails with ErrSignIn, ErrCodeNeeded (the
-// password was right) or ErrSlow.
+// SignIn begins a session for a login, its password and, if the user has a second factor, a code of it or a recovery
+// code. It fails with ErrSignIn, ErrCodeNeeded (the password was right) or ErrSlow.
 func (u *Users) SignIn(ctx context.Context, login, password, code string, from From) (token string, err error) {
 	began := time.Now()
 	login = CleanLogin(login)
@@ -99,8 +97,8 @@ func (u *Users) SignIn(ctx context.Context, login, password, code string, from F
 	return u.begin(ctx, found.ID, true, from)
 }
 
-// refusedEvery is what the time of a refusal is rounded up to: of a known login a failure
-// is written down, of an unknown one none is, and that could be seen.
+// refusedEvery is what the time of a refusal is rounded up to: the failure of a known login is stored and that of an
+// unknown one is not, which the time would reveal.
 const refusedEvery = 250 * time.Millisecond
 
 func roundUp(d time.Duration) time.Duration { return (d/refusedEvery + 1) * refusedEvery }
@@ -112,7 +110,7 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// prove checks a password and a code, counts what failed, and uses the code up.
+// prove checks a password and a code, counts failures, and consumes the code.
 func (u *Users) prove(ctx context.Context, user *loyalty.User, password, code string) error {
 	ok, stale, err := u.hasher.matches(ctx, password, user.Password)
 	if err != nil {
@@ -161,7 +159,7 @@ func (u *Users) judge(user *loyalty.User, right bool, code string) error {
 	return nil
 }
 
-// takeCode uses a code of the second factor up, or a recovery code.
+// takeCode consumes a code of the second factor, or a recovery code.
 func (u *Users) takeCode(user *loyalty.User, code string) bool {
 	if at, ok := stepOf(user.TOTP, code, u.now(), user.TOTPStep); ok {
 		user.TOTPStep = at
@@ -174,8 +172,8 @@ func (u *Users) takeCode(user *loyalty.User, code string) bool {
 	return false
 }
 
-// failed makes the next sign-in wait after some that failed: a second, then twice as
-// long each time, five minutes at most. Nobody is locked out for ever.
+// failed makes the next sign-in wait after several failures: a second, then twice as long each time, at most five
+// minutes. No user is locked out for ever.
 func (u *Users) failed(user *loyalty.User) {
 	const free, most = 5, 5 * time.Minute
 	if user.Failures++; user.Failures > free {
@@ -203,12 +201,12 @@ func (u *Users) Enter(ctx context.Context, token string, from From) (string, err
 	if !ok || !user.DisabledAt.IsZero() {
 		return "", ErrNoLink
 	}
-	// Who has a password, a second factor or a passkey proves it before what needs a proof.
+	// A user with a password, a second factor or a passkey has to prove their identity before what needs a proof.
 	return u.begin(ctx, id, user.Password == "" && len(user.TOTP) == 0 && len(user.Passkeys) == 0, from)
 }
 
-// begin opens a session. Its token is kept as a hash alone, so that who reads the database signs
-// in as no one. Sessions that ended are forgotten here, a day later, so no job is needed.
+// begin opens a session. Only a hash of its token is stored, so that a reader of the database cannot sign in. It also
+// deletes sessions that ended a day ago, which saves a job.
 func (u *Users) begin(ctx context.Context, user loyalty.ID, confirmed bool, from From) (string, error) {
 	token, hash := NewToken()
 	now := u.now()
@@ -225,7 +223,7 @@ func (u *Users) begin(ctx context.Context, user loyalty.ID, confirmed bool, from
 	return token, u.store.AddSession(ctx, s)
 }
 
-// Session finds the user of a session that is in force. It fails with ErrNoSession.
+// Session returns the user of a session in force. It fails with ErrNoSession.
 func (u *Users) Session(ctx context.Context, token string) (*loyalty.Caller, error) {
 	s, user, ok, err := u.store.Session(ctx, HashToken(token))
 	if err != nil {
@@ -244,8 +242,8 @@ func (u *Users) Session(ctx context.Context, token string) (*loyalty.Caller, err
 	return &loyalty.Caller{User: user, ConfirmedAt: s.ConfirmedAt}, nil
 }
 
-// Lasts says whether a session is in force, without using it: a stream that stays open
-// asks, and is no sign of a user who is there.
+// Lasts reports whether a session is in force, without counting as its use: an open stream asks, which does not mean
+// that the user is there.
 func (u *Users) Lasts(ctx context.Context, token string, role loyalty.Role, personal bool) bool {
 	s, user, ok, err := u.store.Session(ctx, HashToken(token))
 	return err == nil && ok && user.DisabledAt.IsZero() && u.now().Before(s.ExpiresAt) && user.Role == role && user.Personal == personal
@@ -256,7 +254,7 @@ func (u *Users) End(ctx context.Context, token string) error {
 	return u.store.EndSession(ctx, HashToken(token))
 }
 
-// EndAll ends all sessions of the user of a session, and it.
+// EndAll ends all sessions of the user of a session, including that one.
 func (u *Users) EndAll(ctx context.Context, token string) error {
 	_, user, ok, err := u.store.Session(ctx, HashToken(token))
 	if err != nil || !ok {
@@ -265,8 +263,8 @@ func (u *Users) EndAll(ctx context.Context, token string) error {
 	return u.store.EndOtherSessions(ctx, user.ID, loyalty.TokenHash{})
 }
 
-// Confirm notes that the user of a session proved who they are: by the password, with a
-// code where there is a second factor, or by a code alone. It fails as SignIn does.
+// Confirm records that the user of a session proved their identity: by the password, with a code if there is a second
+// factor, or by a code alone. It fails as SignIn does.
 func (u *Users) Confirm(ctx context.Context, token, password, code string) error {
 	if _, err := u.Session(ctx, token); err != nil {
 		return err // one that is over proves nothing
@@ -292,8 +290,8 @@ func (u *Users) Confirm(ctx context.Context, token, password, code string) error
 	return u.store.SaveSession(ctx, s)
 }
 
-// proveByCode counts wrong codes where it checks them, under the user's row: tried side by side,
-// they would else share one count.
+// proveByCode counts wrong codes in the transaction that checks them, under the user's row: otherwise codes tried at
+// the same time would share one count.
 func (u *Users) proveByCode(ctx context.Context, id loyalty.ID, code string) error {
 	var refused error
 	_, err := u.store.ChangeUser(ctx, id, func(user *loyalty.User) error {
