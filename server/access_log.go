@@ -70,8 +70,7 @@ func (s *Server) logged(c *gin.Context) {
 	s.logger.LogAttrs(ctx, level, "request", attrs...)
 }
 
-// failed says why a request was refused: the name and code of the failure, and
-// only for a fault of ours what caused it.
+// failed returns why a request was refused: the name and code of the failure, and its cause if it was a fault of ours.
 func failed(status int, err error) []slog.Attr {
 	_, fault := asFault(err)
 	attrs := []slog.Attr{slog.String("failure", fault.Name), slog.Int("code", fault.Code)}
@@ -109,7 +108,7 @@ func method(r *http.Request) string {
 // as a whole is one.
 var takesEvents = map[string]bool{"submitEvent": true, "submitEvents": true}
 
-// noteFailure keeps what may be told of a request that was answered as an error.
+// noteFailure records a request that was answered with an error, without personal data.
 func (s *Server) noteFailure(c *gin.Context, r *request, status int) {
 	f := loyalty.FailedRequest{
 		At: r.began.UTC().Truncate(time.Millisecond), RequestID: r.id, Method: method(c.Request), Route: c.FullPath(),
@@ -131,7 +130,7 @@ func (s *Server) noteFailure(c *gin.Context, r *request, status int) {
 	s.failures.add(f)
 }
 
-// observed tells of a request that has ended, however it did.
+// observed reports a request that has ended, however it did, to the observer.
 func (s *Server) observed(c *gin.Context) { s.observer.Answered(s.answered(c)) }
 
 func (s *Server) answered(c *gin.Context) Answered {
@@ -160,11 +159,11 @@ func (s *Server) trace(c *gin.Context) {
 	c.Request, requestOf(c).traced = c.Request.WithContext(ctx), traced
 }
 
-// followed tells how a request ended.
+// followed reports to the trace how a request ended.
 func (s *Server) followed(c *gin.Context) { requestOf(c).traced.End(s.answered(c)) }
 
-// placeOf is a request's place in a trace, for the log: its own where it is followed, else its
-// caller's; empty: it has none.
+// placeOf is a request's place in a trace, for the log: its own if it is traced, otherwise its caller's; empty if it
+// has none.
 func (s *Server) placeOf(c *gin.Context, r *request) (trace, span string) {
 	if r.traced.Trace != "" {
 		return r.traced.Trace, r.traced.Span

@@ -10,7 +10,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 )
 
-// GetConfiguration gives everything that is configured.
+// GetConfiguration returns everything that is configured.
 func (a *administrationAPI) GetConfiguration(ctx context.Context, _ administration.GetConfigurationRequestObject) (administration.GetConfigurationResponseObject, error) {
 	document, err := a.admin.Configuration(plain(ctx))
 	if err != nil {
@@ -19,7 +19,7 @@ func (a *administrationAPI) GetConfiguration(ctx context.Context, _ administrati
 	return rawResponse{status: http.StatusOK, body: marshal(map[string]any{"data": document})}, nil
 }
 
-// ApplyConfiguration says what a configuration would change, or has it changed.
+// ApplyConfiguration shows what a configuration would change, or changes it.
 func (a *administrationAPI) ApplyConfiguration(ctx context.Context, in administration.ApplyConfigurationRequestObject) (administration.ApplyConfigurationResponseObject, error) {
 	r := requestOf(ctx)
 	r.decided = in.Body.Mode == "plan" // which only reads

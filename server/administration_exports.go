@@ -21,7 +21,7 @@ const exportPath = "/admin/exports/:table"
 // exportsOpen is how many exports a node writes at once.
 const exportsOpen = 8
 
-// What an export holds in memory at most is a piece of so many rows.
+// exportRows is the size of a piece, the most that an export holds in memory.
 const exportRows = 500
 
 // csvType is the media type of CSV.
@@ -135,7 +135,7 @@ func taken(w http.ResponseWriter, to *http.ResponseController, text []byte) bool
 	return err == nil && to.Flush() == nil
 }
 
-// piece reads the next rows behind so many.
+// piece reads the next rows after the given number.
 func (s exportStream) piece(ctx context.Context, given int) (export.Piece, error) {
 	ctx, cancel := context.WithTimeout(ctx, waitTime)
 	defer cancel()
@@ -146,7 +146,7 @@ func (s exportStream) piece(ctx context.Context, given int) (export.Piece, error
 	return s.from.Next(ctx, limit)
 }
 
-// over says that the server begins to stop.
+// over reports whether the server is about to stop.
 func (a exportsAPI) over() bool {
 	select {
 	case <-a.stopping:
@@ -156,7 +156,7 @@ func (a exportsAPI) over() bool {
 	}
 }
 
-// mayGoOn says whether the key of a request may still read what it asked for.
+// mayGoOn reports whether the key of a request may still read what it asked for.
 func (a exportsAPI) mayGoOn(r *request, personal bool) bool {
 	if r.caller != nil {
 		return true // whoever let the user in ends the request with the session

@@ -34,7 +34,7 @@ func (a *administrationAPI) ListFailedRequests(ctx context.Context, in administr
 	return out, nil
 }
 
-// since reads the attribute of that name: the beginning of what is asked for.
+// since reads the attribute of that name: the beginning of the period wanted.
 func since(all []loyalty.Condition) []loyalty.Condition {
 	all = slices.DeleteFunc(all, func(c loyalty.Condition) bool { return c.Field == "since" && c.Operator != loyalty.Gte })
 	for i := range all {

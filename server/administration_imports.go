@@ -205,7 +205,7 @@ func (a importsAPI) show(ctx context.Context, u loyalty.Upload) (administration.
 	return showImport(u, op), nil
 }
 
-// showImport renders an import with its bulk operation; nil: there is none, or it ended
+// showImport renders an import with its bulk operation; nil if there is none, or it ended
 // long ago.
 func showImport(u loyalty.Upload, op *loyalty.BulkOperation) administration.Import {
 	out := importOf(u, op)

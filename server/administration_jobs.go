@@ -28,8 +28,7 @@ func (a *administrationAPI) ListJobs(ctx context.Context, in administration.List
 	return administration.ListJobs200JSONResponse(answerOf(list.Render(l, a.job))), nil
 }
 
-// RunJob starts a job and waits for it, but not for ever: it goes on when its
-// caller has left.
+// RunJob starts a job and waits for it, but not for ever: the job continues when its caller has left.
 func (a *administrationAPI) RunJob(ctx context.Context, in administration.RunJobRequestObject) (administration.RunJobResponseObject, error) {
 	type end struct {
 		job job.Job

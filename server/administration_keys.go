@@ -38,7 +38,7 @@ func (a *administrationAPI) ListKeys(ctx context.Context, in administration.List
 	return out, nil
 }
 
-// keyPlace is where a key stands in the list.
+// keyPlace is the place of a key in the list.
 func keyPlace(k loyalty.AccessKey) list.Cursor { return list.Cursor{At: k.CreatedAt, ID: []byte(k.ID)} }
 
 // GetKey reads an access key.
@@ -64,7 +64,7 @@ func (a *administrationAPI) UpdateKey(ctx context.Context, in administration.Upd
 	})
 }
 
-// RotateKey gives an access key a new secret and shows it, this once.
+// RotateKey gives an access key a new secret, which is shown once.
 func (a *administrationAPI) RotateKey(ctx context.Context, in administration.RotateKeyRequestObject) (administration.RotateKeyResponseObject, error) {
 	overlap := defaultOverlap
 	if s := in.Body.OverlapSeconds; s != nil {

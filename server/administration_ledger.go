@@ -20,7 +20,7 @@ const (
 	verifyWait = writeTimeout - 10*time.Second
 )
 
-// GetLedger reports what is outstanding, and proves the ledger where it is asked to.
+// GetLedger reports what is outstanding, and proves the ledger on request.
 func (a *administrationAPI) GetLedger(ctx context.Context, in administration.GetLedgerRequestObject) (administration.GetLedgerResponseObject, error) {
 	key := requestOf(ctx).key.ID
 	l, err := a.liabilities.get(plain(ctx), key)
@@ -59,8 +59,8 @@ func (a *administrationAPI) liability(ctx context.Context, _ string) (loyalty.Li
 	return a.admin.Liability(ctx)
 }
 
-// invariants gives a proof of the ledger that began after it was asked for. Its caller has
-// more time than those of other requests, as long as they wait.
+// invariants returns a proof of the ledger that began after it was asked for. Its callers may wait longer than those of
+// other requests.
 func (a *administrationAPI) invariants(ctx context.Context, key string) ([]administration.Invariant, error) {
 	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), verifyWait)
 	defer cancel()
@@ -72,7 +72,7 @@ func (a *administrationAPI) invariants(ctx context.Context, key string) ([]admin
 	return a.proofs.get(own, key)
 }
 
-// prove proves the ledger, for whoever asked first.
+// prove proves the ledger, in the name of the first who asked.
 func (a *administrationAPI) prove(ctx context.Context, key string) ([]administration.Invariant, error) {
 	ctx, cancel := context.WithTimeout(ctx, verifyTime)
 	defer cancel()

@@ -56,8 +56,7 @@ func (a *administrationAPI) GetStatistics(ctx context.Context, in administration
 	return administration.GetStatistics200JSONResponse{Data: out}, nil
 }
 
-// statisticsQuery reads what is asked for; more is the range to compare with. Its errors
-// name the parameter.
+// statisticsQuery reads the parameters; more is the range to compare with. Its errors name the parameter.
 func (a *administrationAPI) statisticsQuery(in *administration.GetStatisticsParams) (q statistics.Query, more []statistics.Range, err error) {
 	refuse := func(parameter, reason string) error {
 		return contract.ErrInvalidParameter.With("parameter", parameter).With("reason", reason).At(parameter)
@@ -135,7 +134,7 @@ func dayText(d interface{ MarshalText() ([]byte, error) }) string {
 	return string(text)
 }
 
-// ratioDecimals is how exactly a ratio is told.
+// ratioDecimals is the precision of ratios.
 const ratioDecimals = 6
 
 // statisticsValue writes a figure digit for digit; nil: it is not known.
@@ -153,7 +152,7 @@ func statisticsValue(unit statistics.Unit, v *statistics.Value) *json.Number {
 	return new(json.Number(text))
 }
 
-// decimals writes a number with so many decimals at most.
+// decimals renders a number with at most the given number of decimals.
 func decimals(n *big.Rat, most int) string {
 	return strings.TrimSuffix(strings.TrimRight(n.FloatString(most), "0"), ".")
 }

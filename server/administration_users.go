@@ -84,7 +84,7 @@ func (a *administrationAPI) ResetSecondFactor(ctx context.Context, in administra
 	})
 }
 
-// ListSessions lists who is signed in, the newest first.
+// ListSessions lists the sessions in force, newest first.
 func (a *administrationAPI) ListSessions(ctx context.Context, in administration.ListSessionsRequestObject) (administration.ListSessionsResponseObject, error) {
 	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
 	if err != nil {
@@ -140,7 +140,7 @@ func (a *administrationAPI) EndSession(ctx context.Context, in administration.En
 	})
 }
 
-// GetMe tells a caller who they are and what is open to them.
+// GetMe shows callers who they are and what they may do.
 func (a *administrationAPI) GetMe(ctx context.Context, _ administration.GetMeRequestObject) (administration.GetMeResponseObject, error) {
 	r := requestOf(ctx)
 	me := administration.Me{Kind: "key", Name: r.key.Label, Personal: true, Operations: a.openTo(r)}

@@ -58,17 +58,17 @@ func (s *Server) authorize(c *gin.Context) {
 	}
 }
 
-// ofProgramme says whether an operation tells of the programme, and so of no person. Its
-// properties have names such as email and labels too (those of an action that was declared), and
-// whoever changes them sends back what they read.
+// ofProgramme reports whether an operation is about the programme and not about a person. Its properties have names
+// such as email and labels too (those of declared actions), which must not be masked, because whoever changes them
+// sends back what they read.
 func ofProgramme(c *gin.Context, o *operation) bool {
 	kind := c.Param("module") + "/" + c.Param("entity")
 	return strings.HasPrefix(c.FullPath(), "/admin/configuration") ||
 		o.api == "entities" && kind != "/" && kind != programme.TypeCustomer && kind != programme.TypeTransaction
 }
 
-// notePersonal writes into the audit what of customers a user is about to see. A customer
-// stands there by their internal id, which is nothing once they left the programme.
+// notePersonal records in the audit trail what a user is about to see of customers. Customers are named by their
+// internal ids, which mean nothing once they have left the programme.
 func (s *Server) notePersonal(c *gin.Context, r *request) error {
 	path := c.FullPath()
 	for _, p := range c.Params {
@@ -90,7 +90,7 @@ func (s *Server) notePersonal(c *gin.Context, r *request) error {
 	return s.admin.NotePersonal(plain(c), admin.Call{KeyID: r.key.ID}, path, seen)
 }
 
-// admits says whether a key may be used from an address: an empty list takes all.
+// admits reports whether a key may be used from an address: an empty list takes all.
 func admits(key *loyalty.AccessKey, source netip.Addr) bool {
 	return len(key.Addresses) == 0 || listed(key.Addresses, source)
 }

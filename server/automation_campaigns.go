@@ -165,7 +165,7 @@ func templateOf(t *coupon.CouponTemplate) map[string]any {
 	return out
 }
 
-// GetCampaignStatistics tells what a campaign did, also an archived one.
+// GetCampaignStatistics shows what a campaign did, even an archived one.
 func (a *campaignsAPI) GetCampaignStatistics(ctx context.Context, in automationcampaigns.GetCampaignStatisticsRequestObject) (automationcampaigns.GetCampaignStatisticsResponseObject, error) {
 	e, err := a.campaignEntity(ctx, in.CampaignID)
 	if err != nil {
@@ -199,7 +199,7 @@ func (a *campaignsAPI) campaignEntity(ctx context.Context, id string) (loyalty.E
 	return e, err
 }
 
-// limitsLeft tells what the limits of a campaign leave.
+// limitsLeft returns what the limits of a campaign leave.
 func limitsLeft(l entities.UsageLimit, used int64) (out automationcampaigns.CampaignLimits) {
 	if l.PerCustomer != nil {
 		out.PerCustomer = &automationcampaigns.CustomerLimit{Limit: *l.PerCustomer}

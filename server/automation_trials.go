@@ -14,7 +14,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/campaign"
 )
 
-// PreviewCampaigns tells what a purchase would bring.
+// PreviewCampaigns shows what a purchase would bring.
 func (a *campaignsAPI) PreviewCampaigns(ctx context.Context, _ automationcampaigns.PreviewCampaignsRequestObject) (automationcampaigns.PreviewCampaignsResponseObject, error) {
 	s := a.vocabulary.Submission(requestOf(ctx).tree)
 	s.Checked = false // the engine holds it against what the programme declares besides
@@ -71,7 +71,7 @@ func (a *campaignsAPI) plan(ctx context.Context, in automationcampaigns.StartBac
 	return p, nil
 }
 
-// GetBacktest tells how far a backtest is.
+// GetBacktest shows the progress of a backtest.
 func (a *campaignsAPI) GetBacktest(ctx context.Context, in automationcampaigns.GetBacktestRequestObject) (automationcampaigns.GetBacktestResponseObject, error) {
 	o, err := a.bulk.named(ctx, in.BatchID, campaign.BulkBacktest)
 	switch {
@@ -83,7 +83,7 @@ func (a *campaignsAPI) GetBacktest(ctx context.Context, in automationcampaigns.G
 	return rawResponse{status: http.StatusOK, body: marshal(backtestAnswer(o))}, nil
 }
 
-// backtestAnswer renders where a backtest stands.
+// backtestAnswer renders the progress of a backtest.
 func backtestAnswer(o loyalty.BulkOperation) any {
 	var plan campaign.BacktestPlan
 	var f campaign.BacktestFigures

@@ -41,7 +41,7 @@ type bodyShare struct {
 	held int64
 }
 
-// take counts n more bytes, or answers false where there is no room for them.
+// take counts n more bytes, or returns false if there is no room for them.
 func (b *bodyShare) take(n int64) bool {
 	if b.room.used.Add(n) > b.room.size {
 		b.room.used.Add(-n)
@@ -59,5 +59,5 @@ func (b *bodyShare) release() {
 	b.held = 0
 }
 
-// errNoRoom says that the bodies in memory leave no room for another one.
+// errNoRoom says that the request bodies in memory leave no room for another one.
 var errNoRoom = errors.New("the bodies in memory leave no room")

@@ -14,7 +14,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 )
 
-// bulkOperations begins bulk operations and tells how far they are.
+// bulkOperations begins bulk operations and shows their progress.
 type bulkOperations struct {
 	admin  *admin.Admin
 	reader loyalty.Reader
@@ -22,8 +22,7 @@ type bulkOperations struct {
 	clock  func() time.Time
 }
 
-// start takes a bulk operation on, has the job bulk see to it and answers 202 with where
-// it stands now.
+// start accepts a bulk operation, wakes the job bulk and answers 202 with the operation's progress.
 func (b bulkOperations) start(ctx context.Context, q loyalty.BulkRequest) (rawResponse, error) {
 	return b.begin(ctx, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.BulkOperation], error) {
 		return b.admin.BeginBulk(ctx, call, q)
@@ -39,7 +38,7 @@ func (b bulkOperations) begin(ctx context.Context, take func(context.Context, ad
 	return answer, err
 }
 
-// bulkAnswer renders where an operation stands.
+// bulkAnswer renders the progress of an operation.
 func bulkAnswer(o loyalty.BulkOperation) any {
 	return common.BulkAnswer{Data: common.BulkOperation{
 		BatchID: o.ID, Status: common.BulkStatus(o.State), Done: o.Done, Total: o.Total, Errors: o.Errors,
@@ -47,7 +46,7 @@ func bulkAnswer(o loyalty.BulkOperation) any {
 	}}
 }
 
-// status answers where an operation of some kinds stands.
+// status answers with the progress of an operation of the given kinds.
 func (b bulkOperations) status(ctx context.Context, batch string, kinds ...string) (rawResponse, error) {
 	o, err := b.named(ctx, batch, kinds...)
 	if err != nil {
@@ -66,7 +65,7 @@ func (b bulkOperations) named(ctx context.Context, batch string, kinds ...string
 	return b.reader.BulkOperation(plain(ctx), id, kinds...)
 }
 
-// bulkPlace is which items of which operation a caller asks for.
+// bulkPlace is the place of the items that a caller wants in an operation's list.
 type bulkPlace struct {
 	batch  string
 	limit  *common.Limit

@@ -30,7 +30,7 @@ const maxHistory = 1000
 
 // GetCoupon reads one coupon by its code, with the events that changed it.
 func (a *couponAPI) GetCoupon(ctx context.Context, in coupon.GetCouponRequestObject) (coupon.GetCouponResponseObject, error) {
-	// One more than are shown: the oldest shown one tells what it changed.
+	// one more than are shown, because the oldest shown one needs its predecessor to show what it changed
 	c, err := a.reader.CouponRecord(plain(ctx), in.Code, maxHistory+1)
 	if err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func addedCodes(d admin.AddedCodes) any {
 	return coupon.CodesAnswer{Data: coupon.AddedCodes{Pool: d.Pool, Added: int64(d.Added), Available: d.Available}}
 }
 
-// GetPoolFillStatus says how far such an operation is.
+// GetPoolFillStatus shows the progress of such an operation.
 func (a *couponAPI) GetPoolFillStatus(ctx context.Context, in coupon.GetPoolFillStatusRequestObject) (coupon.GetPoolFillStatusResponseObject, error) {
 	return a.bulk.status(ctx, in.BatchID, admin.BulkPoolFill)
 }

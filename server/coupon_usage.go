@@ -11,7 +11,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// usagePeriod is what usage covers where no filter says so.
+// usagePeriod is the number of days that usage covers unless a filter says otherwise.
 const usagePeriod = 31
 
 // GetCouponUsage counts coupons and their value by pool, status, day and currency.
@@ -34,7 +34,7 @@ func (a *couponAPI) GetCouponUsage(ctx context.Context, in coupon.GetCouponUsage
 	return coupon.GetCouponUsage200JSONResponse(answerOf(list.Render(l, usageOf))), err
 }
 
-// lately adds the usual period where no filter says one.
+// lately adds the usual period unless a filter sets one.
 func lately(list []loyalty.Condition, now time.Time) []loyalty.Condition {
 	if slices.ContainsFunc(list, func(c loyalty.Condition) bool { return c.Field == "created_at" }) {
 		return list

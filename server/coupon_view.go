@@ -40,7 +40,7 @@ func (r couponReader) page(ctx context.Context, p list.Page, q loyalty.CouponQue
 	return out, err
 }
 
-// couponOf renders a coupon as it stands now. Of a holder who left nothing is shown.
+// couponOf renders a coupon in its present state. Nothing is shown of a holder who left.
 func couponOf(language *tongue, c *loyalty.Coupon, holder *loyalty.Customer, now time.Time) common.Coupon {
 	out := common.Coupon{
 		Code: c.Code, Name: textOrNil(language.text(c.Name.Texts)), Type: common.CouponType(c.Type), Value: worth(c),
@@ -69,7 +69,7 @@ func alike[To, From any](from *From) (to To) {
 	return to
 }
 
-// couponOwner names the holder of a coupon; nil: there is none, or the customer opted out.
+// couponOwner names the holder of a coupon; nil if there is none, or the customer opted out.
 func couponOwner(c *loyalty.Customer) *common.CouponOwner {
 	if c.ID == (loyalty.ID{}) || c.Status == loyalty.OptedOut {
 		return nil

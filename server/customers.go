@@ -28,7 +28,7 @@ type customersAPI struct {
 
 var _ customers.StrictServerInterface = (*customersAPI)(nil)
 
-// ListCustomers lists the customers that match every filter, the oldest first unless another order is asked for.
+// ListCustomers lists the customers that match every filter, oldest first unless another order is requested.
 func (a *customersAPI) ListCustomers(ctx context.Context, in customers.ListCustomersRequestObject) (customers.ListCustomersResponseObject, error) {
 	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
 	if err != nil {
@@ -72,8 +72,8 @@ func customerQuery(ctx context.Context, p *programme.Programme, fields map[strin
 	return q, readable
 }
 
-// withoutOptedOut leaves customers who opted out off a list that does not ask
-// for a status: nothing is left of them but figures.
+// withoutOptedOut removes customers who opted out from a list without a filter on the status: nothing is left of them
+// but figures.
 func withoutOptedOut(conditions []loyalty.Condition) []loyalty.Condition {
 	if slices.ContainsFunc(conditions, func(c loyalty.Condition) bool { return c.Field == "status" }) {
 		return conditions

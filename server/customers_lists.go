@@ -17,7 +17,7 @@ func (a *customersAPI) RemoveFromCustomerList(ctx context.Context, in customers.
 	return a.bulk.start(ctx, loyalty.BulkRequest{Kind: loyalty.BulkListRemove, Target: in.ListID, Customers: in.Body.Customers})
 }
 
-// GetCustomerListStatus says how far such an operation is.
+// GetCustomerListStatus shows the progress of such an operation.
 func (a *customersAPI) GetCustomerListStatus(ctx context.Context, in customers.GetCustomerListStatusRequestObject) (customers.GetCustomerListStatusResponseObject, error) {
 	return a.bulk.status(ctx, in.BatchID, loyalty.BulkListAdd, loyalty.BulkListRemove)
 }

@@ -7,16 +7,15 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// waitTime bounds what a request waits for, so that a database that says nothing
-// does not hold on to callers. A bulk has longer, and so has an operation whose body
-// may be large: what of a bulk was not begun by then is refused, event by event. A page of the feed may wait for an event; its streams
-// and exports have no deadline and move that of writing themselves.
+// waitTime limits what a request waits for, so that a database that does not answer cannot hold callers. Bulks and
+// operations with large bodies have longer: what of a bulk was not begun by then is refused, event by event. A page of
+// the feed may wait for an event; its streams and exports have no deadline and extend that of writing themselves.
 const (
 	waitTime = 10 * time.Second
 	bulkTime = 60 * time.Second
 )
 
-// bound gives a request its deadline. It ends when its caller goes away, too.
+// bound gives a request its deadline, and ends it when its caller goes away.
 func (s *Server) bound(c *gin.Context) {
 	wait := waitTime
 	if o := s.operations[routeKey{c.Request.Method, c.FullPath()}]; o != nil && (o.bodyLimit > 0 || c.FullPath() == bulkPath) {

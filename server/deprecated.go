@@ -7,9 +7,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/contract"
 )
 
-// deprecate says in the answer's header when one of the actions is deprecated,
-// and since when (RFC 9745). It knows them before the body is checked, because
-// a refused event says so too.
+// deprecate adds the header of RFC 9745 if one of the actions is deprecated, and since when. It is added before the
+// body is checked, because refused events carry it too.
 func deprecate(c *gin.Context, vocabulary *contract.Vocabulary, actions []string) {
 	for _, action := range actions {
 		if since, deprecated := vocabulary.Deprecated(action); deprecated {

@@ -20,7 +20,7 @@ type activityKind struct {
 	name   string // its key in the overview, and what activity_types calls it
 	one    string // the same in the singular, which activity_types takes too
 	module string // without which the kind is left out
-	// all gives what the list of the kind answers without filters.
+	// all returns what the list of the kind answers without filters.
 	all func(r *engine.Run, language *tongue) ([]any, error)
 }
 
@@ -46,7 +46,7 @@ func overview(list func(*engine.Run, *tongue) ([]activity, error)) func(*engine.
 	}
 }
 
-// ListActivities gives everything that a customer can do now, by kind.
+// ListActivities lists everything that a customer can do now, by kind.
 func (a *displayAPI) ListActivities(ctx context.Context, in display.ListActivitiesRequestObject) (display.ListActivitiesResponseObject, error) {
 	kinds, fields := kindsOf(in.Params.ActivityTypes), fieldsOf(in.Params.Fields)
 	var overview struct {
@@ -83,8 +83,7 @@ func activityNeeds(p *programme.Programme) loyalty.CustomerNeeds {
 	return n
 }
 
-// kindsOf reads activity_types: all kinds where it is absent. A name that is none
-// chooses nothing.
+// kindsOf reads activity_types: all kinds if it is absent. An unknown name chooses nothing.
 func kindsOf(text *string) []activityKind {
 	if text == nil {
 		return activityKinds
@@ -95,7 +94,7 @@ func kindsOf(text *string) []activityKind {
 	})
 }
 
-// fieldsOf takes a list apart that is separated by commas; nil where it is absent.
+// fieldsOf splits a list at its commas; nil if it is absent.
 func fieldsOf(text *string) []string {
 	if text == nil {
 		return nil

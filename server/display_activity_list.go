@@ -28,8 +28,7 @@ type activity struct {
 	custom         map[string]json.RawMessage
 }
 
-// activityColumns are what any of the lists can be filtered or sorted by; the
-// document says which of them each list has.
+// activityColumns are what the lists can be filtered and sorted by; the document says which of them each list has.
 var activityColumns = map[string]list.Column[activity]{
 	"status":    {Of: func(e activity) any { return e.status }},
 	"type":      {Of: func(e activity) any { return e.kind }},
@@ -50,7 +49,7 @@ func momentOrNil(m loyalty.Moment) any {
 	return m.Time
 }
 
-// activityList is a list of what a customer may do, as a request asks for it.
+// activityList is a list of activities as a request asks for it.
 type activityList struct {
 	customer string
 	limit    *common.Limit
@@ -121,7 +120,7 @@ func chosenActivities[E any](p list.Page, programme *programme.Programme, kind s
 	return list.Links[E]{Entries: entries[E](found.Entries), Next: found.Next, Previous: found.Previous, Time: found.Time}
 }
 
-// activeOnly leaves what is active, unless the request asks for a status itself.
+// activeOnly keeps what is active, unless the request has a filter on the status.
 func activeOnly(query []list.Pair, all []activity) []activity {
 	if asksForStatus(query) {
 		return all
@@ -129,7 +128,7 @@ func activeOnly(query []list.Pair, all []activity) []activity {
 	return slices.DeleteFunc(all, func(e activity) bool { return e.status != loyalty.StatusActive })
 }
 
-// asksForStatus says whether a filter of a request is one for the status.
+// asksForStatus reports whether a filter of a request is one for the status.
 func asksForStatus(query []list.Pair) bool {
 	return slices.ContainsFunc(query, func(p list.Pair) bool {
 		name, _ := list.SplitOperator(p.Name)
@@ -137,7 +136,7 @@ func asksForStatus(query []list.Pair) bool {
 	})
 }
 
-// entries gives what is answered of activities, all of one type.
+// entries returns the rendered entries of activities, all of one type.
 func entries[E any](all []activity) []E {
 	out := make([]E, len(all))
 	for i := range all {

@@ -42,7 +42,7 @@ func rewardActivity(r *engine.Run, language *tongue, v *rewardView) common.Rewar
 	return rewardEntry(r.Programme, language, v, address("customers", r.Customer.Name, "activities", "rewards", v.ID, "claim"))
 }
 
-// rewardsOverview gives the rewards that are active for a customer.
+// rewardsOverview returns the rewards that are active for a customer.
 func rewardsOverview(r *engine.Run, language *tongue) ([]any, error) {
 	all, err := rewardViews(r, language)
 	all = running(nil, all)

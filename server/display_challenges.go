@@ -36,7 +36,7 @@ var challengeColumns = map[string]list.Column[*challengeView]{
 // challengeNeeds is what a customer's progress with challenges is read from.
 var challengeNeeds = loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressChallenge)}
 
-// challengeViews are all challenges, with where this customer stands.
+// challengeViews returns all challenges, with this customer's progress.
 func challengeViews(r *engine.Run, language *tongue) ([]*challengeView, error) {
 	var all []*challengeView
 	for _, c := range challenge.ChallengeList(r.Programme) {
@@ -63,7 +63,7 @@ func completedChallenges(r *engine.Run, language *tongue) ([]*challengeView, err
 	return all, err
 }
 
-// challengesOverview gives the challenges that this customer can work on.
+// challengesOverview returns the challenges that this customer can work on.
 func challengesOverview(r *engine.Run, language *tongue) ([]any, error) {
 	open, err := openChallenges(r, language)
 	out := make([]any, len(open))
@@ -114,7 +114,7 @@ type challengeList[T any] struct {
 	render func(p *programme.Programme, language *tongue, v *challengeView) T
 }
 
-// read gives the page for one customer.
+// read returns the page for one customer.
 func (q challengeList[T]) read(ctx context.Context, customers customerReader, customer string) (page list.Links[T], err error) {
 	err = customers.view(ctx, customer, challengeNeeds, func(r *engine.Run) error {
 		language := requestOf(ctx).language

@@ -118,7 +118,7 @@ func searchOf(query []list.Pair) (s search) {
 	return s
 }
 
-// pairs are the search as it stands in a link.
+// pairs are the parameters of the search in a link.
 func (s search) pairs() (query []list.Pair) {
 	for _, id := range s.ids {
 		query = append(query, list.Pair{Name: "id", Value: id})

@@ -65,7 +65,7 @@ func offerEntry(r *engine.Run, language *tongue, o *offer.Offer, outlook offer.O
 	}
 }
 
-// offerMatch says how many of its required items an offer wants; empty: it has none.
+// offerMatch returns how many of its required items an offer wants; empty if it has none.
 func offerMatch(o *offer.Offer) string {
 	switch {
 	case len(o.RequiredItems) == 0:

@@ -33,8 +33,7 @@ func (a *displayAPI) GetQuiz(ctx context.Context, in display.GetQuizRequestObjec
 	return display.GetQuiz200JSONResponse{Data: quiz}, nil
 }
 
-// quizEntry renders a quiz. Its question is told from its beginning on, the right answer
-// once the customer gave one.
+// quizEntry renders a quiz. Its question is shown once it has begun, the right answer once the customer has answered.
 func quizEntry(r *engine.Run, language *tongue, q *game.Quiz) (activity, error) {
 	status, title := q.Status(r.At), language.text(q.Title)
 	e := display.QuizActivity{

@@ -35,7 +35,7 @@ var _ entities.StrictServerInterface = (*entitiesAPI)(nil)
 
 func entityType(module, entity string) string { return module + "/" + entity }
 
-// entityList is a page of entities with their fields as they are stored.
+// entityList is a page of entities with their fields as stored.
 type entityList struct {
 	Data     []json.RawMessage `json:"data"`
 	Next     *string           `json:"next"`
@@ -49,13 +49,12 @@ type entityRecords struct {
 	clock   func() time.Time
 }
 
-// record writes an entity with its fields as they are stored, so that no number is
-// rounded on the way.
+// record renders an entity with its fields as stored, so that no number is rounded on the way.
 func (r entityRecords) record(module, entity string, e *loyalty.Entity) json.RawMessage {
 	return recordOf(module, entity, e, r.shownStatus(entityType(module, entity), e))
 }
 
-// recordOf is record with the status that is shown; empty: none.
+// recordOf is record with the status that is shown; empty if there is none.
 func recordOf(module, entity string, e *loyalty.Entity, status string) json.RawMessage {
 	own := marshal(struct {
 		ID         string          `json:"id"`

@@ -53,8 +53,8 @@ func (a *entitiesAPI) listCustomers(ctx context.Context, p list.Page, in entitie
 	return entitiesPage(l, customerRecord), nil
 }
 
-// onlyFilters refuses the filters of entities that a list does not have. Those on
-// declared attributes were looked at before.
+// onlyFilters refuses the filters of entities that a list does not have. Those on declared attributes were checked
+// before.
 func onlyFilters(ctx context.Context, names ...string) error {
 	for _, q := range requestOf(ctx).query {
 		name, _ := list.SplitOperator(q.Name)
@@ -65,8 +65,7 @@ func onlyFilters(ctx context.Context, names ...string) error {
 	return nil
 }
 
-// updateCustomer changes a profile: it is the event that says so, so that the
-// journal has it and rules react to it.
+// updateCustomer changes a profile by an event, so that the journal has it and rules react to it.
 func (a *entitiesAPI) updateCustomer(ctx context.Context, id string) (entities.UpdateEntityResponseObject, error) {
 	event, err := a.profileEvent(ctx, id)
 	if err != nil {
@@ -134,8 +133,7 @@ func (a *entitiesAPI) readTransaction(ctx context.Context, id string) (entities.
 	return rawResponse{status: http.StatusOK, body: recordAnswer(purchaseRecord(c, t))}, err
 }
 
-// purchaseRecord writes a purchase as an entity with whose it is. One who left is
-// not named.
+// purchaseRecord renders a purchase as an entity, with its customer. One who left is not named.
 func purchaseRecord(c loyalty.Customer, t common.Transaction) json.RawMessage {
 	own := coreRecord("transaction", t)
 	if c.Status == loyalty.OptedOut {

@@ -30,7 +30,7 @@ type storedEntity struct {
 	fields map[string]json.RawMessage
 }
 
-// entityColumns are what entities can be filtered by that stands in them.
+// entityColumns are the contents of entities that they can be filtered by.
 func (a *entitiesAPI) entityColumns(p *programme.Programme, kind string) map[string]list.Column[storedEntity] {
 	now := a.clock()
 	own := map[string]list.Column[storedEntity]{
@@ -41,7 +41,7 @@ func (a *entitiesAPI) entityColumns(p *programme.Programme, kind string) map[str
 	return list.CustomColumns(p, kind, own, func(e storedEntity) map[string]json.RawMessage { return e.fields })
 }
 
-// textsOf gives a text, or the texts of a translatable one; nil: it is neither.
+// textsOf returns a text, or the texts of a translatable attribute; nil if the value is neither.
 func textsOf(raw json.RawMessage) any {
 	var one string
 	var many map[string]string
@@ -75,8 +75,7 @@ func (r entityRecords) status(kind string, e storedEntity, now time.Time) any {
 	return dates.Status(now)
 }
 
-// shownStatus is the status of an entity that does not say it itself; empty: it
-// has none, or says it.
+// shownStatus is the derived status of an entity; empty if its type has none, or stores it.
 func (r entityRecords) shownStatus(kind string, e *loyalty.Entity) string {
 	fields := propertiesOf(e.Data)
 	if fields["status"] != nil {
@@ -128,8 +127,8 @@ func entitiesPage[T any](l list.Links[T], record func(T) json.RawMessage) rawRes
 	return rawResponse{status: http.StatusOK, body: marshal(out)}
 }
 
-// entityQuery reads what a list is asked for; readable is false where a filter
-// can find nothing. It fails for a type that is not there.
+// entityQuery reads the parameters of a list; readable is false if a filter can find nothing. It fails for an unknown
+// type.
 func (a *entitiesAPI) entityQuery(ctx context.Context, kind string, in entities.ListEntitiesParams) (q loyalty.EntityQuery, readable bool, err error) {
 	p := a.programme()
 	if err := p.CheckEntityType(kind); err != nil {
@@ -169,7 +168,7 @@ func propertiesOf(data json.RawMessage) (fields map[string]json.RawMessage) {
 	return fields
 }
 
-// contains says whether the id, a name or a searchable attribute contains a text
+// contains reports whether the id, a name or a searchable attribute contains a text
 // in small letters.
 func (e storedEntity) contains(text string, searched []*loyalty.CustomAttribute) bool {
 	if text == "" {
@@ -192,7 +191,7 @@ func (e storedEntity) contains(text string, searched []*loyalty.CustomAttribute)
 
 func byName(sort *entities.ListEntitiesParamsSort) bool { return sort != nil && *sort == "name" }
 
-// foundEntities reads a page, in the order that is asked for.
+// foundEntities reads a page, in the requested order.
 func (a *entitiesAPI) foundEntities(ctx context.Context, p list.Page, q loyalty.EntityQuery, sort *entities.ListEntitiesParamsSort) ([]loyalty.Entity, error) {
 	if byName(sort) {
 		return a.entitiesByName(ctx, p, q)

@@ -33,8 +33,8 @@ func (a *entitiesAPI) ChangeEntities(ctx context.Context, in entities.ChangeEnti
 	})
 }
 
-// changeBodies gives the properties of each change before anything has looked into
-// them: only the type can tell what a form's values are and which nulls count.
+// changeBodies returns the properties of each change as they were sent: only the type can tell what a form's values are
+// and which nulls count.
 func (a *entitiesAPI) changeBodies(ctx context.Context) ([]any, error) {
 	body, err := parseBody(httpRequest(ctx).Header, requestOf(ctx).body)
 	if err != nil {
@@ -74,7 +74,7 @@ func (a *entitiesAPI) reading(kind string, body any) func(*programme.Programme, 
 	}
 }
 
-// entityResults renders what became of each change.
+// entityResults renders the result of each change.
 func entityResults(language *tongue, results []admin.EntityResult) entities.EntityResults {
 	out := entities.EntityResults{Results: make([]entities.EntityResult, len(results)), Total: len(results)}
 	for i, r := range results {

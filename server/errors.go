@@ -67,10 +67,10 @@ type httpError struct {
 
 func (e httpError) Error() string { return e.fault.Error() }
 
-// Unwrap gives the failure without its status.
+// Unwrap returns the failure without its status.
 func (e httpError) Unwrap() error { return e.fault }
 
-// with gives a copy that carries a value for the message.
+// with returns a copy that carries a value for the message.
 func (e httpError) with(key string, value any) httpError {
 	return httpError{e.status, e.fault.With(key, value)}
 }
@@ -97,7 +97,7 @@ func asFault(err error) (int, *loyalty.Error) {
 	return statuses[fault.Kind], fault
 }
 
-// envelope renders an error: its status and what stands under "error".
+// envelope renders an error: its status and the object under "error".
 func envelope(lang *tongue, err error) (int, common.Error) {
 	status, fault := asFault(err)
 	e := common.Error{

@@ -22,7 +22,7 @@ type eventsAPI struct {
 	engine     Engine
 	vocabulary *contract.Vocabulary
 	programme  func() *programme.Programme
-	// refused hears why an event of a bulk was refused.
+	// refused is called with the reason why an event of a bulk was refused.
 	refused func(error)
 	feed    feedAPI
 	// charge counts the events of a bulk on the key of its request.
@@ -106,7 +106,7 @@ func recorded(list []loyalty.Event) []events.RecordedEvent {
 	return out
 }
 
-// summary is the customer as it stands after an event; nil without one.
+// summary is the customer after an event; nil without one.
 func summary(c loyalty.Customer, suppress bool) *common.CustomerSummary {
 	if suppress || c.ID == (loyalty.ID{}) {
 		return nil
@@ -125,7 +125,7 @@ func summary(c loyalty.Customer, suppress bool) *common.CustomerSummary {
 	return out
 }
 
-// PreviewEvent tells what an event would do.
+// PreviewEvent shows what an event would do.
 func (a *eventsAPI) PreviewEvent(ctx context.Context, _ events.PreviewEventRequestObject) (events.PreviewEventResponseObject, error) {
 	r := requestOf(ctx)
 	s := a.vocabulary.Submission(r.tree)
@@ -198,7 +198,7 @@ func (a *eventsAPI) SubmitEvents(ctx context.Context, _ events.SubmitEventsReque
 	return rawResponse{status: http.StatusOK, body: body, replayed: b.replayed == len(trees)}, nil
 }
 
-// body joins the results as they are: each was rendered on its own.
+// body joins the results, each of which was rendered on its own.
 func (b *bulk) body() []byte {
 	size := 64
 	for _, r := range b.results {
@@ -218,8 +218,8 @@ func (b *bulk) body() []byte {
 // could be recorded.
 const maxBulkEvents = 25_000
 
-// eventTrees gives the events of a bulk before anything has looked into them. A
-// form's values are still without types, which only the action can tell.
+// eventTrees returns the events of a bulk as they were sent. A form's values have no types yet, which only the action
+// can tell.
 func (r *request) eventTrees(req *http.Request) ([]any, error) {
 	if media, err := mediaType(req.Header, len(r.body)); err == nil && media == formType {
 		root, err := contract.ParseForm(r.body)
@@ -262,9 +262,8 @@ func (b *bulk) read(trees []any) {
 	}
 }
 
-// remember makes each event repeatable under the key and its place. What it stands
-// for there is the event alone: a caller may send the same events with more behind
-// them, and only those are done.
+// remember makes each event repeatable under the key and its place. The key stands there for the event alone: a caller
+// may send the same events followed by more, and only the new ones are recorded.
 func (b *bulk) remember(req *http.Request, key loyalty.AnswerKey) {
 	whole := standsFor(req)
 	for i := range b.submissions {
@@ -275,13 +274,13 @@ func (b *bulk) remember(req *http.Request, key loyalty.AnswerKey) {
 	}
 }
 
-// eventHash is the hash of an event as it was checked, so that the same event sent as
-// JSON and as a form is the same.
+// eventHash is the hash of an event after validation, so that the same event has one hash whether it is sent as JSON or
+// as a form.
 func eventHash(req *http.Request, s *loyalty.Submission) [32]byte {
 	return standsFor(req, []byte(s.Customer), []byte(s.ExternalID), []byte(s.Action), strconv.AppendBool(nil, s.Guest), s.Data)
 }
 
-// render renders what became of one event.
+// render renders the result of one event.
 func (b *bulk) render(o loyalty.Outcome, err error) (int, []byte) {
 	if err != nil {
 		status, e := envelope(b.language, err)
@@ -290,7 +289,7 @@ func (b *bulk) render(o loyalty.Outcome, err error) (int, []byte) {
 	return http.StatusOK, appendOutcome(nil, b.language, o)
 }
 
-// take notes what became of the event at a place.
+// take stores the result of the event at a place.
 func (b *bulk) take(place int, result loyalty.Result) {
 	var status int
 	if stored := result.Outcome.Replayed; stored != nil {

@@ -47,11 +47,10 @@ type failureLog struct {
 	forgotten time.Time
 }
 
-// unknownCode stands for the code of a stored refusal, which was answered again as it
-// is.
+// unknownCode stands for the code of a stored refusal that was answered again.
 const unknownCode = -1
 
-// add takes a failed request on, or counts it where there is no room.
+// add adds a failed request, or counts it if there is no room.
 func (l *failureLog) add(f loyalty.FailedRequest) {
 	l.lock.Lock()
 	defer l.lock.Unlock()
@@ -129,7 +128,7 @@ func (l *failureLog) write(ctx context.Context) {
 	l.forget(ctx, len(batch))
 }
 
-// again puts a batch back, or gives it up where the database has been away for long.
+// again puts a batch back, or drops it if the database has been away for long.
 func (l *failureLog) again(batch []loyalty.FailedRequest, err error) {
 	if l.tries == 0 {
 		l.logger.Error("keeping failed requests", "error", err)
@@ -167,5 +166,5 @@ func (l *failureLog) notKept() int64 {
 	return l.dropped
 }
 
-// isFailure says whether an answer is one that is kept.
+// isFailure reports whether an answer is one that is kept.
 func isFailure(status int) bool { return status >= http.StatusBadRequest }

@@ -21,7 +21,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// feedPath is the operation that gives all events in the order of the tail.
+// feedPath is the path of the operation that returns all events in the order of the tail.
 const feedPath = "/events/feed"
 
 // How long a page of the feed may wait for an event, how long it may look for
@@ -69,7 +69,7 @@ type feedAsk struct {
 	data, personal, postings bool
 }
 
-// FollowEvents gives events in the order of the feed.
+// FollowEvents returns events in the order of the feed.
 func (a *eventsAPI) FollowEvents(ctx context.Context, _ events.FollowEventsRequestObject) (events.FollowEventsResponseObject, error) {
 	ask, err := a.feed.read(ctx)
 	if err != nil {
@@ -142,7 +142,7 @@ func (f *feedAPI) read(ctx context.Context) (*feedAsk, error) {
 	return ask, nil
 }
 
-// shows says whether a key may see whose events these are: it may list them elsewhere.
+// shows reports whether a key may see whose events these are: it may list them elsewhere.
 func (f *feedAPI) shows(key *loyalty.AccessKey) bool {
 	return len(key.APIs) == 0 || slices.Contains(key.APIs, "display")
 }
@@ -226,8 +226,7 @@ type feedPiece struct {
 	behind  time.Time // when the first event behind it was recorded; zero: there is none
 }
 
-// piece reads and renders what comes after a number, so many rows at most and not many
-// more bytes than size.
+// piece reads and renders what comes after a number: at most limit rows, and not many more bytes than size.
 func (f *feedAPI) piece(ctx context.Context, ask *feedAsk, after int64, limit, size int) (p feedPiece, err error) {
 	ctx, cancel := context.WithTimeout(ctx, waitTime)
 	defer cancel()
@@ -294,7 +293,7 @@ func (f *feedAPI) row(ask *feedAsk, part *loyalty.FeedPart, i int) (row []byte, 
 	return withoutHTML(marshal(out)), out.Cursor, nil
 }
 
-// page reads a page, and waits for it where there is nothing.
+// page reads a page, and waits for it if there is nothing.
 func (f *feedAPI) page(ctx context.Context, ask *feedAsk) ([]byte, error) {
 	limit, after := ask.limit, ask.after
 	if limit == 0 {
@@ -345,7 +344,7 @@ func feedBody(rows [][]byte, size int, next string, head, lag int64) []byte {
 	return append(strconv.AppendInt(out, lag, 10), '}')
 }
 
-// over says that the server begins to stop.
+// over reports whether the server is about to stop.
 func (f *feedAPI) over() bool {
 	select {
 	case <-f.stopping:
@@ -355,7 +354,7 @@ func (f *feedAPI) over() bool {
 	}
 }
 
-// mayGoOn says whether the key may still read what it asked for.
+// mayGoOn reports whether the key may still read what it asked for.
 func (f *feedAPI) mayGoOn(ask *feedAsk) bool {
 	if ask.caller != nil {
 		return true // whoever let the user in ends the request with the session

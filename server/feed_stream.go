@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// What a stream holds in memory at most is a piece, so many rows and about so many bytes. A
-// reader who takes nothing of it for so long is given up.
+// The size of a piece, the most that a stream holds in memory, in rows and about in bytes; and after what time a reader
+// who takes nothing is disconnected.
 const (
 	pieceRows  = 500
 	pieceBytes = 256 << 10
@@ -18,10 +18,10 @@ const (
 // streamsOpen is how many streams, and pages that wait, may be open on a node.
 const streamsOpen = 128
 
-// commentEvery is how often a stream of server-sent events says that it is alive.
+// commentEvery is how often a stream of server-sent events shows that it is alive.
 const commentEvery = 15 * time.Second
 
-// feedStream is the answer that goes on.
+// feedStream is an answer that has no end of its own.
 type feedStream struct {
 	feed *feedAPI
 	ask  *feedAsk
@@ -53,7 +53,7 @@ func (s feedStream) VisitFollowEventsResponse(w http.ResponseWriter) error {
 	return s.run(ctx, w, to, first)
 }
 
-// piece reads the next piece behind so many rows.
+// piece reads the next piece after the given number of rows.
 func (s feedStream) piece(ctx context.Context, after int64, given int) (feedPiece, error) {
 	limit := pieceRows
 	if s.limited() {
@@ -62,7 +62,7 @@ func (s feedStream) piece(ctx context.Context, after int64, given int) (feedPiec
 	return s.feed.piece(ctx, s.ask, after, limit, pieceBytes)
 }
 
-// limited says that the stream ends after a number of rows.
+// limited reports whether the stream ends after a number of rows.
 func (s feedStream) limited() bool { return s.ask.form == ndjsonType && s.ask.limit > 0 }
 
 func (s feedStream) run(ctx context.Context, w http.ResponseWriter, to *http.ResponseController, p feedPiece) error {

@@ -52,7 +52,7 @@ func (r journalReader) events(ctx context.Context, p list.Page, q loyalty.EventQ
 	return l, err
 }
 
-// journalEvent renders an event. Of a customer who left nothing is told but what happened.
+// journalEvent renders an event. Of a customer who left it shows only what happened.
 func journalEvent(language *tongue, page *loyalty.EventPage, e *loyalty.Event) (common.JournalEvent, error) {
 	out := common.JournalEvent{
 		ID: e.ID, Action: e.Action, Label: language.label(e.Action), Change: e.Change, Timestamp: common.Instant(e.At),
@@ -101,8 +101,8 @@ func (r journalReader) purchasesOf(ctx context.Context, p list.Page, q loyalty.T
 	}), found.Customer, nil
 }
 
-// purchase reads one purchase of a customer, or of whoever has it where ref is empty. It
-// fails with loyalty.ErrTransactionNotFound.
+// purchase reads one purchase of a customer, or of any customer if ref is empty. It fails with
+// loyalty.ErrTransactionNotFound.
 func (r journalReader) purchase(ctx context.Context, ref, name string) (common.Transaction, loyalty.Customer, error) {
 	q := loyalty.TransactionQuery{Ref: ref, Conditions: []loyalty.Condition{
 		{Field: "id", Operator: loyalty.Eq, Values: []any{name}},

@@ -20,8 +20,7 @@ func (s *Server) tongueOf(header string) *tongue {
 	return t
 }
 
-// speak lets the answer say in which languages it is, before the signature is checked, so
-// that a 401 says it too.
+// speak has the answer name its languages, before the signature is checked, so that a 401 names them too.
 func speak(c *gin.Context) {
 	r := requestOf(c)
 	c.Writer = spokenWriter{c.Writer, r.language}
@@ -35,7 +34,7 @@ type spokenWriter struct {
 	in *tongue
 }
 
-// Unwrap gives the writer of the connection, for its deadlines.
+// Unwrap returns the connection's writer, for its deadlines.
 func (w spokenWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (w spokenWriter) WriteHeader(status int) {

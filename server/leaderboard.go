@@ -46,8 +46,7 @@ func (a *leaderboardAPI) GetLeaderboard(ctx context.Context, in leaderboard.GetL
 	}, nil
 }
 
-// GetCustomerLeaderboard reads where a customer stands, with everything that is due
-// for them applied.
+// GetCustomerLeaderboard reads a customer's rank, with everything that is due for them applied.
 func (a *leaderboardAPI) GetCustomerLeaderboard(ctx context.Context, in leaderboard.GetCustomerLeaderboardRequestObject) (leaderboard.GetCustomerLeaderboardResponseObject, error) {
 	c, err := a.customers.current(plain(ctx), in.CustomerID)
 	if err != nil {

@@ -39,7 +39,7 @@ func (a *levelsAPI) ListLevels(ctx context.Context, in levels.ListLevelsRequestO
 	return out, nil
 }
 
-// ListCustomerLevels lists the same tiers with where a customer stands.
+// ListCustomerLevels lists the same tiers with the customer's progress.
 func (a *levelsAPI) ListCustomerLevels(ctx context.Context, in levels.ListCustomerLevelsRequestObject) (levels.ListCustomerLevelsResponseObject, error) {
 	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, nil)
 	if err != nil {
@@ -77,8 +77,7 @@ func levelOf(language *tongue, l *tier.Level) levels.Level {
 	}
 }
 
-// customerLevelOf renders a tier and where a customer stands. What a structure does not
-// count has no figure.
+// customerLevelOf renders a tier with the customer's progress. A structure that does not count has no figure.
 func customerLevelOf(language *tongue, l *tier.Level) levels.CustomerLevel {
 	of := levelOf(language, l)
 	out := levels.CustomerLevel{

@@ -13,16 +13,16 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// personalHeader is how a user who may see personal data asks for it: until then it is masked.
+// personalHeader is the header by which a user who may see personal data asks for it: without it the data is masked.
 const (
 	personalHeader = "X-Personal-Data"
 	personalShown  = "show"
 )
 
-// mask answers a user: what a document marks x-personal is taken out of the answer before it
-// leaves. noted is nil for who may not see it, and for who did not ask to; else nothing is taken
-// out, and noted is told once, before the first of it leaves. What is in no form that can be
-// masked is refused to who may not see personal data, and counts as asked for by who may.
+// mask filters the answers to a user: what a document marks x-personal is removed before the answer leaves. noted is
+// nil for a user who may not see personal data or did not ask to; otherwise nothing is removed, and noted is called
+// once, before the first of it leaves. An answer that cannot be masked is refused to users who may not see personal
+// data, and counts as asked for by those who may.
 func mask(c *gin.Context, vocabulary *contract.Vocabulary, fail func(*gin.Context, error), may bool, noted func() error) {
 	shows := c.GetHeader(personalHeader) == personalShown
 	o := requestOf(c).operation
@@ -130,7 +130,7 @@ func (w *maskingWriter) Flush() {
 // Unwrap lets deadlines be set.
 func (w *maskingWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// release sends the complete lines of a stream, the data in them masked where it is not shown.
+// release sends the complete lines of a stream, masked unless the data may be shown.
 func (w *maskingWriter) release() {
 	for {
 		at := bytes.IndexByte(w.held.Bytes(), '\n')
@@ -180,7 +180,7 @@ func (w *maskingWriter) finish() error {
 	return nil
 }
 
-// answerSchema is what a document says of an answer.
+// answerSchema returns the schema that a document has for an answer.
 func answerSchema(o *openapi3.Operation, status int) []*openapi3.Schema {
 	r := o.Responses.Status(status)
 	if r == nil || r.Value == nil {

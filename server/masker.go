@@ -10,11 +10,10 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// masked text stands in the place of what names a person.
+// maskedText replaces what names a person.
 const maskedText = "•••"
 
-// personalNames are properties that name a person wherever no document says what stands
-// there.
+// personalNames are properties that name a person wherever no document describes the value.
 var personalNames = map[string]bool{
 	"email": true, "first_name": true, "last_name": true, "handler": true, "birth_date": true, "gender": true, "image_url": true,
 	"labels": true, "reason": true, "review": true, "external_ids": true, "custom": true, "answer": true,
@@ -27,8 +26,8 @@ type masker struct {
 	found      bool // there was something to blank
 }
 
-// text masks a JSON text, and says whether there was anything to mask. What cannot be read
-// counts as personal: nothing of it is let through.
+// text masks a JSON text, and reports whether there was anything to mask. A text that cannot be parsed counts as
+// personal and is removed as a whole.
 func (m *masker) text(body []byte, schemas []*openapi3.Schema) (masked []byte, found bool) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
@@ -139,7 +138,7 @@ func propertyOf(schemas []*openapi3.Schema, name string) (under []*openapi3.Sche
 	return flat(under), declared
 }
 
-// blank keeps the kind of a value and nothing of what it says. What says nothing is left as it is.
+// blank keeps the type of a value and removes its content. An empty value stays as it is.
 func (m *masker) blank(v any) any {
 	var blank any
 	switch v := v.(type) {

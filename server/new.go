@@ -54,7 +54,7 @@ func New(o Options) (*Server, error) {
 	return s, err
 }
 
-// fill puts defaults in the place of what is optional.
+// fill sets the defaults of what is optional.
 func (s *Server) fill(o Options) {
 	if s.clock == nil {
 		s.clock = time.Now
@@ -130,10 +130,9 @@ func (s *Server) wire() error {
 	return s.complete(g)
 }
 
-// useGates gives the operations whose bodies are dear to read and to decide their gates.
-// Those that only ask share one: a key that may change nothing can use them. A customer's
-// lots are as many as were earned: 16 callers who asked for 50,000 as of an instant took a
-// gigabyte, and had events wait for half a second.
+// useGates gives the operations whose bodies take long to read and to decide their gates. Those that only read share
+// one, which keys without the right to change anything can use. A customer may have any number of lots: 16 callers who
+// asked for 50,000 as of an instant took a gigabyte, and delayed events by half a second.
 func (s *Server) useGates() error {
 	s.large = newGate(largeAtOnce(), largeWaiting)
 	previews, light := newGate(previewsAtOnce(), previewsWaiting), newGate(lightAtOnce(), lightWaiting)

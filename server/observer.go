@@ -5,12 +5,11 @@ import (
 	"time"
 )
 
-// Observer hears of requests, for whoever counts them. Each request waits for it: it must
-// be quick.
+// Observer is told of requests, for metrics. Each request waits for it: it must be quick.
 type Observer interface {
-	// Began hears that a request arrived.
+	// Began is called when a request has arrived.
 	Began()
-	// Answered hears how it ended.
+	// Answered is called with how it ended.
 	Answered(a Answered)
 }
 
@@ -27,15 +26,14 @@ type Answered struct {
 	Took    time.Duration
 }
 
-// Tracer follows requests, for whoever wants to see where their time goes.
+// Tracer follows requests, to show where their time goes.
 type Tracer interface {
 	// Begin begins to follow a request; parent is its caller's place in a trace, a
 	// traceparent by the letter, or empty. What is done with the context is followed too.
 	Begin(ctx context.Context, parent string) (context.Context, Traced)
 }
 
-// Traced is a request that is followed: its place in a trace in hexadecimal digits, and who
-// hears how it ended.
+// Traced is a traced request: its place in a trace in hexadecimal digits, and what is called when it has ended.
 type Traced struct {
 	Trace, Span string
 	End         func(Answered)

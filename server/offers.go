@@ -70,7 +70,7 @@ func offerRecord(p *programme.Programme, language *tongue, o *offer.Offer, now t
 	return e
 }
 
-// QuoteOffers says what the offers in force do for a cart.
+// QuoteOffers shows what the offers in force do for a cart.
 func (a *offersAPI) QuoteOffers(ctx context.Context, in offers.QuoteOffersRequestObject) (offers.QuoteOffersResponseObject, error) {
 	p, now, language := a.programme(), a.clock(), requestOf(ctx).language
 	quotes, err := a.quotes(ctx, p, in.Body, now)

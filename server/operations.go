@@ -36,8 +36,8 @@ type operation struct {
 	turns      *gate            // it waits for its turn before its body is looked at; nil: it does not
 	light      *gate            // where bodies up to lightBody wait instead; nil: they wait with the others
 	keeps      bool             // its answers are kept for an Idempotency-Key, refusals too
-	// fromTree says that the handlers read the checked tree, so that an event is
-	// not written out only to be decoded again: it is the hot path.
+	// fromTree says that the handlers read the checked tree, so that an event is not encoded only to be decoded again:
+	// it is the hot path.
 	fromTree bool
 }
 
@@ -145,7 +145,7 @@ func (o *operation) addParameters(parameters openapi3.Parameters) error {
 	return nil
 }
 
-// isRepeatable says whether a parameter is a list that is written by repeating
+// isRepeatable reports whether a parameter is a list that is written by repeating
 // it, a=1&a=2.
 func isRepeatable(p *openapi3.Parameter) bool {
 	return p.Schema != nil && p.Schema.Value.Type.Is("array") && (p.Explode == nil || *p.Explode)
@@ -156,7 +156,7 @@ var filterKinds = map[string]list.Kind{
 	"text": list.Text, "texts": list.Text, "choice": list.Choice, "integer": list.Integer, "instant": list.Instant,
 }
 
-// fieldsOfFilters gives filters as fields, by their names in the query.
+// fieldsOfFilters returns filters as fields, by their names in the query.
 func fieldsOfFilters(filters []openapi.Filter) map[string]list.Field {
 	fields := make(map[string]list.Field, len(filters))
 	for _, f := range filters {
@@ -165,7 +165,7 @@ func fieldsOfFilters(filters []openapi.Filter) map[string]list.Field {
 	return fields
 }
 
-// fieldsNamed are what the list of an operation can be filtered by; nil: there is none of
+// fieldsNamed are what the list of an operation can be filtered by; nil if there is none of
 // that operationId.
 func fieldsNamed(operations map[routeKey]*operation, operationID string) map[string]list.Field {
 	for _, o := range operations {

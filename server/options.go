@@ -66,21 +66,20 @@ type Options struct {
 	// JobWait is how long a caller who starts a job waits for its end; 0: 5 s.
 	JobWait time.Duration
 
-	// Ready says why the server cannot serve now; optional. Of an error that is a
-	// NotReady the reason is shown to the caller.
+	// Ready returns why the server cannot serve now; optional. The reason of a NotReady error is shown to the caller.
 	Ready func(ctx context.Context) error
-	// Status gives the figures that /readyz shows; optional.
+	// Status returns the figures that /readyz shows; optional.
 	Status func() []Figure
 	// Logger takes the log lines; optional: they are dropped.
 	Logger *slog.Logger
 	// Portal answers /, /docs and what is below it, without a signature; optional: nothing does.
 	Portal http.Handler
-	// Observer hears of each request; optional.
+	// Observer is told of each request; optional.
 	Observer Observer
 	// Tracer follows each request; optional.
 	Tracer Tracer
-	// Console makes what answers under /console/, of this server's own handler and what
-	// it finds out about who is at the other end; nil: there is no console.
+	// Console makes the handler of /console/ from this server's own handler and a function that identifies the peer;
+	// nil means that there is no console.
 	Console func(api http.Handler, peer func(*http.Request) (source netip.Addr, secure bool)) (http.Handler, error)
 	// ConsoleOn is a listener of the console's own, on which nothing else is served but what its
 	// pages read: the documents and the portal; nil: the console is where the API is.
@@ -93,15 +92,15 @@ type Options struct {
 	// TrustedProxies are the addresses and networks whose X-Forwarded-For,
 	// X-Forwarded-Host and X-Request-Id are believed; optional.
 	TrustedProxies []string
-	// ReplayGuard keeps the signatures of writes, so that one which was signed once
-	// and is sent twice is refused (409); nil: they are not looked at.
+	// ReplayGuard stores the signatures of writes, so that one which was signed once and is sent twice is refused
+	// (409); nil means that they are not checked.
 	ReplayGuard loyalty.SignatureStore
 	// SigningDebug makes a 401 show what the server tried to match. It is
 	// refused unless Listen is a loopback address.
 	SigningDebug bool
 }
 
-// Jobs does and lists the work that the clock asks for: *loyalty.Jobs.
+// Jobs runs and lists the scheduled work: *loyalty.Jobs.
 type Jobs interface {
 	List(ctx context.Context) ([]job.Job, error)
 	Run(ctx context.Context, name string) (job.Job, error)
@@ -117,7 +116,7 @@ type NotReady struct {
 
 func (e *NotReady) Error() string { return fmt.Sprintf("%s: %v", e.Reason, e.Err) }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *NotReady) Unwrap() error { return e.Err }
 
 // Figure is one figure of a node's state, such as how far its clock is off.

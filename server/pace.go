@@ -50,7 +50,7 @@ func (p *pace) answered(status int) {
 	}
 }
 
-// last gives the minutes of the last hour since the start, the oldest first.
+// last returns the minutes of the last hour since the start, oldest first.
 func (p *pace) last() (list []paceMinute) {
 	now := p.clock().Unix() / 60
 	p.lock.Lock()

@@ -36,7 +36,7 @@ func (p proxies) trusts(a netip.Addr) bool {
 
 func (p proxies) trustsPeer(r *http.Request) bool { return len(p) > 0 && p.trusts(peer(r)) }
 
-// peer is the other end of the connection; the zero address where it is none.
+// peer is the address of the other end of the connection; zero if it has none.
 func peer(r *http.Request) netip.Addr {
 	ap, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
@@ -45,8 +45,8 @@ func peer(r *http.Request) netip.Addr {
 	return ap.Addr().Unmap().WithZone("")
 }
 
-// peer tells who is at the other end, and whether the way there is encrypted: what a trusted
-// proxy says of both is believed.
+// peer returns the caller's address, and whether the connection is encrypted all the way: a trusted proxy is believed
+// in both.
 func (p proxies) peer(r *http.Request) (source netip.Addr, secure bool) {
 	return p.source(r), r.TLS != nil || p.trustsPeer(r) && r.Header.Get("X-Forwarded-Proto") == "https"
 }

@@ -34,7 +34,7 @@ func (s *Server) publish(g gin.IRouter, documents []contract.Document) error {
 	return nil
 }
 
-// bundle is a document that stands by itself.
+// bundle is a self-contained document.
 type bundle struct{ asYAML, asJSON []byte }
 
 // bundles makes each of them when it is first asked for: the start does not wait.

@@ -8,15 +8,14 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// readable lets answers be written as people read them. encoding/json escapes &,
-// < and > for pages that paste JSON into HTML, and so do the generated answers;
-// links are full of them. What is published says its length before it is written,
-// and is readable as it lies there.
+// readable has answers written as people read them: encoding/json escapes &, < and > for pages that paste JSON into
+// HTML, and so do the generated answers, whose links are full of them. Published documents announce their length before
+// they are written, and are readable as stored.
 func readable(c *gin.Context) { c.Writer = readableWriter{c.Writer} }
 
 type readableWriter struct{ gin.ResponseWriter }
 
-// Unwrap gives the writer of the connection, for its deadlines.
+// Unwrap returns the connection's writer, for its deadlines.
 func (w readableWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // Write writes a whole answer or a part that was cut between characters, as an

@@ -10,7 +10,7 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// answerReady says whether requests can be served now: whether the database is
+// answerReady reports whether requests can be served now: whether the database is
 // reachable and can be written, its migrations are current, the configuration is
 // followed and the clock is right. The figures come in either case.
 func (s *Server) answerReady(c *gin.Context) {

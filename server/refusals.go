@@ -8,8 +8,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// refusedWithin is how finely the instants of refusals are told apart: no day of any time
-// zone begins within a quarter of an hour.
+// refusedWithin is the resolution at which the instants of refusals are counted: no day of any time zone begins within
+// a quarter of an hour.
 const refusedWithin = 15 * time.Minute
 
 // refuse counts an event that was refused, alone or in a bulk. It waits for nothing: what
@@ -28,8 +28,7 @@ func (l *failureLog) refuse(err error) {
 	l.schedule(failuresEvery)
 }
 
-// isRefusal says whether a status is about the event: not about who sent it, how often, or
-// what became of this server.
+// isRefusal reports whether a status is about the event, and not about its sender, their rate, or this server's state.
 func isRefusal(status int) bool {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:

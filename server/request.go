@@ -40,7 +40,7 @@ type request struct {
 	decided   bool               // its Idempotency-Key was handed on, or it keeps no answer
 }
 
-// fields are what the list that is asked for can be filtered by.
+// fields are what the requested list can be filtered by.
 func (r *request) fields() map[string]list.Field {
 	if r.operation == nil {
 		return nil
@@ -48,8 +48,8 @@ func (r *request) fields() map[string]list.Field {
 	return r.operation.fields
 }
 
-// asksForPast says that a customer's figures are asked for as of an instant: they are folded
-// from all that was ever recorded of the customer.
+// asksForPast reports whether a customer's figures are wanted as of an instant: they are folded from everything that
+// was ever recorded of the customer.
 func (r *request) asksForPast() bool {
 	return slices.ContainsFunc(r.query, func(p list.Pair) bool { return p.Name == "as_of" })
 }

@@ -49,7 +49,7 @@ func (a *rewardsAPI) ListRewards(ctx context.Context, in rewards.ListRewardsRequ
 	return out, nil
 }
 
-// catalogueFor gives every reward, or those that one customer may claim now.
+// catalogueFor returns every reward, or those that one customer may claim now.
 func (a *rewardsAPI) catalogueFor(ctx context.Context, language *tongue, customer *rewards.Customer) (all []*rewardView, err error) {
 	programme := a.programme()
 	if customer == nil {

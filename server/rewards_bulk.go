@@ -19,7 +19,7 @@ func (a *rewardsAPI) ClaimRewardForMany(ctx context.Context, in rewards.ClaimRew
 	return a.bulk.start(ctx, q)
 }
 
-// GetBulkClaimStatus says how far such an operation is.
+// GetBulkClaimStatus shows the progress of such an operation.
 func (a *rewardsAPI) GetBulkClaimStatus(ctx context.Context, in rewards.GetBulkClaimStatusRequestObject) (rewards.GetBulkClaimStatusResponseObject, error) {
 	return a.bulk.status(ctx, in.BatchID, loyalty.BulkRewardClaim)
 }

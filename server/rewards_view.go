@@ -73,7 +73,7 @@ func rewardFor(r *engine.Run, language *tongue, offered *reward.Reward) (*reward
 	return v, err
 }
 
-// running keeps the active ones, unless the request asks for a status itself.
+// running keeps the active ones, unless the request has a filter on the status.
 func running(query []list.Pair, all []*rewardView) []*rewardView {
 	if asksForStatus(query) {
 		return all

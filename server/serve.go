@@ -28,8 +28,8 @@ func ofConsole(r *http.Request) bool {
 	return r.URL.Path+"/" == consolePath || strings.HasPrefix(r.URL.Path, consolePath)
 }
 
-// consoleOnly answers on the console's own listener: people, and what their pages read. Whoever
-// reaches it calls no operation without a session.
+// consoleOnly serves the console's own listener: people, and what their pages read. No operation can be called there
+// without a session.
 func (s *Server) consoleOnly(w http.ResponseWriter, r *http.Request) {
 	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
 	switch {
@@ -127,7 +127,7 @@ func (d *door) close(ctx context.Context, grace time.Duration) error {
 	return err
 }
 
-// isLoopback says whether only this machine can reach a listen address.
+// isLoopback reports whether only this machine can reach a listen address.
 func isLoopback(listen string) bool {
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil {

@@ -9,9 +9,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// shared is a read that costs much. One is under way at a time, and who asks meanwhile
-// shares the next: it begins after they asked, so that whatever was committed before is in
-// what they get.
+// shared is an expensive read. One is under way at a time, and callers who arrive meanwhile share the next: it begins
+// after they asked, so that its result includes whatever was committed before.
 type shared[T any] struct {
 	read func(ctx context.Context, key string) (T, error)
 

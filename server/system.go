@@ -7,7 +7,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// System is an installation as its operators see it, looked at by one of its nodes.
+// System describes an installation for its operators, as one of its nodes sees it.
 type System struct {
 	At                     time.Time
 	Node                   loyalty.ID // who looks

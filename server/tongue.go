@@ -28,8 +28,7 @@ func (t *tongue) message(name string, args map[string]any) string {
 	return t.catalogue.Message(t.messages, name, args)
 }
 
-// text gives a translatable text in the language that is wanted most of those it has,
-// else in the programme's own.
+// text returns a translatable text in the most wanted language that it has, or else in the programme's own.
 func (t *tongue) text(texts map[string]string) string {
 	text, in := loyalty.Texts(texts).Choose(t.wanted...)
 	t.speak(in)
@@ -71,8 +70,8 @@ func (t *tongue) forget() {
 	t.spoken = nil
 }
 
-// language is what Content-Language says: the languages of the texts in the answer,
-// the most wanted first; the one most wanted where it has no texts.
+// language is the value of Content-Language: the languages of the texts in the answer, most wanted first; the most
+// wanted one if it has no texts.
 func (t *tongue) language() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -89,5 +88,5 @@ func (t *tongue) language() string {
 	return strings.Join(t.spoken, ", ")
 }
 
-// name says in the header of an answer in which languages it is.
+// name sets the header with the languages of an answer.
 func (t *tongue) name(h http.Header) { h["Content-Language"] = []string{t.language()} }

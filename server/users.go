@@ -10,8 +10,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/user"
 )
 
-// keyOfUser stands in the place of the access key of a request that a user of the console
-// makes: the budget, repeated requests, the log and the audit trail know them by it.
+// keyOfUser stands for the access key in a request of a user of the console: the rate limit, repeated requests, the log
+// and the audit trail identify users by it.
 func keyOfUser(u *loyalty.User) *loyalty.AccessKey {
 	return &loyalty.AccessKey{ID: u.KeyID(), Label: u.Name}
 }
@@ -40,8 +40,8 @@ func confirmationOf(extension any) (c confirmation) {
 // corrections are the actions that an operator does for a customer, and has to say why.
 var corrections = []string{"point_add", "point_sub"}
 
-// consent holds what a user asks for in a body against their role: some of it needs a
-// higher one, or a fresh proof of who they are, and corrections of points a reason.
+// consent checks a user's request against their role: some bodies need a higher role or a fresh proof of identity, and
+// corrections of points need a reason.
 func consent(clock func() time.Time, fail func(*gin.Context, error)) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		r := requestOf(c)

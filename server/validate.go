@@ -32,7 +32,7 @@ func (s *Server) takeTurn(c *gin.Context) {
 	c.Next()
 }
 
-// turns gives the gate of a request; nil: it needs none.
+// turns returns the gate of a request; nil if it needs none.
 func (s *Server) turns(r *request) *gate {
 	switch {
 	case r.operation == nil:
@@ -45,9 +45,8 @@ func (s *Server) turns(r *request) *gate {
 	return r.operation.turns
 }
 
-// validate holds the request against its operation: parameters, idempotency
-// key, body. What goes on to the handler is the checked body in canonical JSON,
-// whatever it came as, so that the code behind this point cannot read it differently.
+// validate checks the request against its operation: parameters, idempotency key, body. The handler gets the checked
+// body in canonical JSON, whatever its form was, so that no code behind this point can read it differently.
 func (s *Server) validate(c *gin.Context) {
 	r := requestOf(c)
 	if r.operation == nil {
@@ -98,9 +97,8 @@ func checkIdempotencyKey(h http.Header) error {
 	return nil
 }
 
-// idempotency gives the caller's key with what it stands for: method, path and
-// body of this request. It is false where the caller sent none. A caller of
-// this method keeps the answer, whatever it is.
+// idempotency returns the caller's key with what it stands for: method, path and body of this request; ok is false if
+// the caller sent none. Whoever calls it must store the answer, whatever it is.
 func (r *request) idempotency(req *http.Request) (loyalty.AnswerKey, [32]byte, bool) {
 	r.decided = true
 	sent := req.Header[idempotencyHeader]

@@ -20,8 +20,7 @@ type windowed struct {
 	*signing.Verifier
 }
 
-// at gives the check for a window; a new window, which an administrator sets,
-// makes a new one.
+// at returns the verifier for a window; an administrator who changes the window gets a new one.
 func (v *verifier) at(window time.Duration) (*signing.Verifier, error) {
 	if window == 0 {
 		window = signing.DefaultWindow

@@ -85,7 +85,7 @@ func (a *administrationAPI) UpdateWebhook(ctx context.Context, in administration
 	})
 }
 
-// RotateWebhook gives a webhook a new secret and shows it, this once.
+// RotateWebhook gives a webhook a new secret, which is shown once.
 func (a *administrationAPI) RotateWebhook(ctx context.Context, in administration.RotateWebhookRequestObject) (administration.RotateWebhookResponseObject, error) {
 	overlap := defaultOverlap
 	if s := in.Body.OverlapSeconds; s != nil {

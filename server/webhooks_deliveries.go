@@ -151,7 +151,7 @@ func placeOf(number int64) (id loyalty.ID) {
 
 func numberOf(id loyalty.ID) int64 { return int64(binary.BigEndian.Uint64(id[8:])) } //nolint:gosec // ours
 
-// byCustomer puts ids in the place of what customers are called; false: there are none.
+// byCustomer replaces customers' names by ids; ok is false if there are none.
 func (a *administrationAPI) byCustomer(ctx context.Context, conditions []loyalty.Condition) ([]loyalty.Condition, bool, error) {
 	for i := range conditions {
 		c := &conditions[i]
@@ -185,8 +185,8 @@ func (a *administrationAPI) suppress(all []loyalty.Delivery) {
 	}
 }
 
-// GetDelivery reads a delivery with its attempts, and its message as it would be sent now,
-// where the key may see what it tells.
+// GetDelivery reads a delivery with its attempts, and its message as it would be sent now, if the key may see its
+// content.
 func (a *administrationAPI) GetDelivery(ctx context.Context, in administration.GetDeliveryRequestObject) (administration.GetDeliveryResponseObject, error) {
 	w, d, log, err := a.webhooks.Delivery(plain(ctx), in.WebhookID, numberIn(in.Delivery))
 	if err != nil {

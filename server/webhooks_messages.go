@@ -14,8 +14,8 @@ import (
 // maxMessage is the longest message, in bytes, before what makes it long is left out.
 const maxMessage = 64 << 10
 
-// WebhookMessages makes the messages of webhooks, of what is known at that moment: nothing of
-// them is kept, so a customer who left since is not named by what waited.
+// WebhookMessages makes the messages of webhooks from what is known at that moment. Nothing of them is stored, so
+// waiting messages do not name a customer who has left since.
 type WebhookMessages struct {
 	reader    loyalty.WebhookReader
 	programme func() *programme.Programme
@@ -84,7 +84,7 @@ type messages struct {
 	figures map[loyalty.ID]loyalty.Customer
 }
 
-// Render gives the message of each delivery; an empty one where there is no such event.
+// Render returns the message of each delivery; an empty one if there is no such event.
 func (r *WebhookMessages) Render(ctx context.Context, w *loyalty.Webhook, list []loyalty.Delivery) ([][]byte, error) {
 	m := messages{webhook: w, at: map[int64]int{}}
 	if err := m.read(ctx, r, list); err != nil {

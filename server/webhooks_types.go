@@ -12,8 +12,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/webhook"
 )
 
-// ListWebhookTypes lists what webhooks can be told of: events of every action that there
-// is, the programme's own ones too, and what the platform has to say itself.
+// ListWebhookTypes lists the types of messages: events of every action, including declared ones, and the platform's own
+// notices.
 func (a *administrationAPI) ListWebhookTypes(ctx context.Context, in administration.ListWebhookTypesRequestObject) (administration.ListWebhookTypesResponseObject, error) {
 	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, nil)
 	if err != nil {

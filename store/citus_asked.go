@@ -66,7 +66,7 @@ type innerQuestion struct {
 	ids            []UUID
 }
 
-// innermost finds the innermost question that comes first; nil: there is none.
+// innermost finds the innermost question that comes first; nil if there is none.
 func innermost(w sqlFragment) *innerQuestion {
 	to, shut := len(w.text), ""
 	for _, mark := range []string{"}}", "]]"} {

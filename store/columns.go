@@ -92,7 +92,7 @@ func through[T, R any](fields []field[R], of func(*T) *R) []field[T] {
 	return list
 }
 
-// same says whether two rows have equal columns. Their values are comparable: see
+// same reports whether two rows have equal columns. Their values are comparable: see
 // values.go.
 func (t table[R]) same(a, b *R) bool {
 	for _, f := range t.fields {

@@ -13,7 +13,7 @@ import (
 // the programme's own decide who is listed.
 const readAtOnce = 2000
 
-// looksInto says whether a query needs the attributes of the programme's own.
+// looksInto reports whether a query needs the attributes of the programme's own.
 // They lie in a document, which is read here and not by the databases, whose
 // functions differ on numbers and on what is absent.
 func looksInto(q loyalty.CustomerQuery) bool {
@@ -138,7 +138,7 @@ func fitsInside(q loyalty.CustomerQuery, c *loyalty.Customer) bool {
 	return slices.ContainsFunc(q.SearchIn, func(a *loyalty.CustomAttribute) bool { return begins(a, c.Profile.Custom, prefix) })
 }
 
-// begins says whether a text of an attribute begins with what is searched.
+// begins reports whether a text of an attribute begins with what is searched.
 func begins(a *loyalty.CustomAttribute, custom map[string]json.RawMessage, prefix string) bool {
 	return slices.ContainsFunc(a.Texts(custom), func(text string) bool { return strings.HasPrefix(searchKey(text), prefix) })
 }

@@ -84,7 +84,7 @@ func (s customerStore) readCustomers(ctx context.Context, page sqlFragment, back
 	return inOrder(list, backwards), err
 }
 
-// inBranches says whether a list of customers is read status by status, or language by
+// inBranches reports whether a list of customers is read status by status, or language by
 // language, or currency by currency: each of them is a stretch of an index, in the
 // order of creation.
 func inBranches(q loyalty.CustomerQuery) bool {
@@ -93,7 +93,7 @@ func inBranches(q loyalty.CustomerQuery) bool {
 	}))
 }
 
-// stretches says whether each value of a condition is a stretch of an index.
+// stretches reports whether each value of a condition is a stretch of an index.
 func stretches(c loyalty.Condition) bool {
 	return (c.Field == "language" || c.Field == "currency") && positive(c)
 }
@@ -140,7 +140,7 @@ func (m *unionQuery) byStretches(q loyalty.CustomerQuery) error {
 	return nil
 }
 
-// asksForStatus says whether a condition names a status that is wanted.
+// asksForStatus reports whether a condition names a status that is wanted.
 func asksForStatus(conditions []loyalty.Condition) bool {
 	return slices.ContainsFunc(conditions, func(c loyalty.Condition) bool { return c.Field == "status" && positive(c) })
 }

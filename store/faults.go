@@ -101,7 +101,7 @@ func sqliteCode(err error) int {
 	return e.Code() & 0xff
 }
 
-// sqlState says whether an error of PostgreSQL has one of some states.
+// sqlState reports whether an error of PostgreSQL has one of some states.
 func sqlState(err error, states ...string) bool {
 	var e *pgconn.PgError
 	if !errors.As(err, &e) {

@@ -17,7 +17,7 @@ import (
 // went on would seal secrets and customers' keys that no other node opens.
 var ErrMasterKey = errors.New("LOYALTY_MASTER_KEY is not the key that this database was sealed with")
 
-// masterCheckRow is the one value that tells whether the master key is the right one.
+// masterCheckRow is the one value that reports whether the master key is the right one.
 type masterCheckRow struct {
 	ID     int `gorm:"primaryKey;autoIncrement:false"`
 	Sealed []byte
@@ -135,7 +135,7 @@ func (s upkeep) loadNames(db *gorm.DB, old bool) error {
 	return nil
 }
 
-// KnowsMasterKeys says whether the store has the master keys of a fingerprint.
+// KnowsMasterKeys reports whether the store has the master keys of a fingerprint.
 func (s upkeep) KnowsMasterKeys(fingerprint string) bool {
 	for part := range strings.SplitSeq(fingerprint, "+") {
 		if !slices.Contains(s.sealer.prints, part) {

@@ -17,7 +17,7 @@ type PlannedMigration struct {
 // PlannedStep is a statement of it, with what it will meet.
 type PlannedStep struct {
 	What string
-	// Lock says who waits for the table while the migration runs; empty: none does.
+	// Lock says who waits for the table while the migration runs; empty if none does.
 	Lock string
 	// Rows is how many rows the table has, as the database believes; -1: it has no table.
 	Rows int64

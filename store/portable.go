@@ -58,7 +58,7 @@ func (t Table) order() string {
 	return Table{Columns: key}.names()
 }
 
-// Equal says whether two tables have the same columns of the same kinds.
+// Equal reports whether two tables have the same columns of the same kinds.
 func (t Table) Equal(other Table) bool {
 	return t.Name == other.Name && slices.EqualFunc(t.Columns, other.Columns, func(a, b Column) bool { return a.Name == b.Name && a.Kind == b.Kind })
 }

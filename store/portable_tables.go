@@ -3,7 +3,7 @@ package store
 // portableTables are all tables of the schema, in the order in which an archive has
 // them and restore fills them: a table that refers to another one comes after it.
 // TestEveryTableIsPortable fails for a table that is missing here, so whoever adds one
-// says whether it belongs to the programme: then dump, restore and backups have it.
+// reports whether it belongs to the programme: then dump, restore and backups have it.
 var portableTables = []portableTable{
 	{name: "programme_version", seeded: true},
 	{name: "master_check"},

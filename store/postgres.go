@@ -119,7 +119,7 @@ func connectPostgres(ctx context.Context, s *database, config *pgxpool.Config, o
 	return nil
 }
 
-// sizesPool says whether the address itself says how large a pool is.
+// sizesPool reports whether the address itself says how large a pool is.
 func sizesPool(address string) bool {
 	config, err := pgx.ParseConfig(address)
 	return err == nil && config.RuntimeParams["pool_max_conns"] != ""

@@ -264,7 +264,7 @@ func (e *postgresEngine) ask(ctx context.Context, pid uint32, w *loyalty.Writes)
 
 var errUntraced = errors.New("the batch left nothing to look for")
 
-// trace is the query that tells whether a batch was written. A batch is written whole or not at all, so one row is
+// trace is the query that reports whether a batch was written. A batch is written whole or not at all, so one row is
 // enough.
 func (e *postgresEngine) trace(w *loyalty.Writes) (question string, args []any) {
 	if len(w.Events) > 0 {

@@ -183,7 +183,7 @@ func textsOf(c loyalty.Condition) (list []string) {
 	return list
 }
 
-// positive says whether a condition names what it wants.
+// positive reports whether a condition names what it wants.
 func positive(c loyalty.Condition) bool {
 	return c.Operator == loyalty.Eq || c.Operator == loyalty.In && len(c.Values) > 0
 }

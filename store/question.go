@@ -222,7 +222,7 @@ func (w sqlFragment) numbered(write func(text string, n int, arg any) (string, [
 	return b.String(), args
 }
 
-// isList says whether a value is a list of values; bytes are one value.
+// isList reports whether a value is a list of values; bytes are one value.
 func isList(arg any) bool {
 	switch arg.(type) {
 	case []UUID, []string, []any:

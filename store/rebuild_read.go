@@ -11,7 +11,7 @@ import (
 )
 
 // folding is some families being folded: whose rows are read, one part after the
-// other, and which family a row belongs to; nil: none of them.
+// other, and which family a row belongs to; nil if there is none of them.
 type folding struct {
 	db     *gorm.DB
 	parts  []condition

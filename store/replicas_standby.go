@@ -245,7 +245,7 @@ func (r *replica) back() {
 	}
 }
 
-// serves says whether the replica is worth asking: it answers, is near enough, and has a
+// serves reports whether the replica is worth asking: it answers, is near enough, and has a
 // connection free, so that no read waits for one while the primary may have some.
 func (r *replica) serves(how freshness, bound time.Duration) bool {
 	switch state, lag := *r.state.Load(), time.Duration(r.lag.Load()); {
@@ -271,7 +271,7 @@ func (r *replica) reading(ctx context.Context, need demand, limit time.Duration)
 	return ctx, func() { stop(); cancel() }
 }
 
-// final says whether what a replica answered is the answer: what was read, or what the
+// final reports whether what a replica answered is the answer: what was read, or what the
 // rules say of it. Anything else is asked of the primary.
 func (r *replica) final(ctx, asking context.Context, err error) bool {
 	if err == nil {

@@ -74,7 +74,7 @@ func MasterKeyFingerprint(master [32]byte) string {
 	return hex.EncodeToString(derive(master, "fingerprint")[:fingerprintSize])
 }
 
-// KnowsMasterKeys says whether everything opens with some keys that was sealed under those
+// KnowsMasterKeys reports whether everything opens with some keys that was sealed under those
 // of a fingerprint of MasterKeyFingerprint.
 func KnowsMasterKeys(fingerprint string, keys ...[32]byte) bool {
 	for part := range strings.SplitSeq(fingerprint, "+") {
@@ -118,7 +118,7 @@ func (s sealer) open(row, sealed []byte) ([]byte, error) {
 	return plain, err
 }
 
-// openBy is open, and says whether the old master key did it.
+// openBy is open, and reports whether the old master key did it.
 func (s sealer) openBy(row, sealed []byte) (plain []byte, old bool, err error) {
 	size := s.aead.NonceSize()
 	if len(sealed) < 1+size || sealed[0] != keyVersion {

@@ -19,7 +19,7 @@ func (s upkeep) DatabaseTime(ctx context.Context) (time.Time, error) {
 // were acknowledged.
 func (s upkeep) Warnings(ctx context.Context) ([]string, error) { return s.warnings(ctx) }
 
-// Ready says whether the store can work: the database answers and has exactly
+// Ready reports whether the store can work: the database answers and has exactly
 // this program's schema. It fails with ErrMigrationsPending, ErrNewerSchema, or
 // loyalty.ErrDatabaseAway.
 func (s upkeep) Ready(ctx context.Context) error { return s.current(ctx) }

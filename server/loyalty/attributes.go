@@ -56,7 +56,7 @@ const (
 // Property is the attribute's name among those of an entity, cf_ included.
 func (a *CustomAttribute) Property() string { return "cf_" + a.Name }
 
-// Filterable says whether lists can be filtered by the attribute: it is tagged
+// Filterable reports whether lists can be filtered by the attribute: it is tagged
 // filterable and api.
 func (a *CustomAttribute) Filterable() bool {
 	return slices.Contains(a.Tags, TagFilterable) && slices.Contains(a.Tags, TagAPI)

@@ -107,7 +107,7 @@ func NewBoardCalendar(now time.Time, loc *time.Location) *BoardCalendar {
 	return c
 }
 
-// Keeps says whether a board still is one.
+// Keeps reports whether a board still is one.
 func (c *BoardCalendar) Keeps(b Board) bool { return b.Start >= c.oldest[b.Period] }
 
 // Of gives the boards that count what happened at an instant.

@@ -101,7 +101,7 @@ func (b *breakdown) earn() {
 	}
 }
 
-// line says whether an event carries a part of what the settling one tells: the line
+// line reports whether an event carries a part of what the settling one tells: the line
 // of a purchase, or a lot that a claim brought.
 func (b *breakdown) line(m *TransactionMove) bool {
 	settled := b.moves[b.settled]

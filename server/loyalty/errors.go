@@ -19,7 +19,7 @@ func WorthStoring(err error) bool {
 	return errors.As(err, &e) && (e.Kind == NotFound || e.Kind == Conflict || e.Kind == Refused)
 }
 
-// Final says whether an error would come again.
+// Final reports whether an error would come again.
 func Final(err error) bool {
 	kind := AsError(err).Kind
 	return kind != Internal && kind != Unavailable

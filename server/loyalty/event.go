@@ -32,7 +32,7 @@ type Event struct {
 	As       string       // the action of the held event that this one applies
 }
 
-// Sent says whether the event was submitted as an action, or applies a held event
+// Sent reports whether the event was submitted as an action, or applies a held event
 // that was: then its attributes are at hand as they came.
 func (e *Event) Sent(action string) bool {
 	if e.As != "" {
@@ -167,7 +167,7 @@ type Bequest struct {
 	Personal []byte                     `json:"personal,omitempty"` // sealed, bound to the event's id
 }
 
-// Inherits says whether the attributes of the event are only shown whole together
+// Inherits reports whether the attributes of the event are only shown whole together
 // with those of its parent: it is that of a line.
 func (e *Event) Inherits() bool { return ItemActions[e.Action] && e.Parent != (ID{}) }
 

@@ -121,7 +121,7 @@ type UploadStore interface {
 	Uploads(ctx context.Context, p Page) ([]Upload, map[ID]BulkOperation, error)
 	// UploadByID fails with ErrImportNotFound.
 	UploadByID(ctx context.Context, id ID) (Upload, error)
-	// UploadPart reads a part of a file; nil: there is none.
+	// UploadPart reads a part of a file; nil if there is none.
 	UploadPart(ctx context.Context, id ID, file string, part int) ([]byte, error)
 	// OpenUploads lists those with something to do, the oldest first.
 	OpenUploads(ctx context.Context) ([]Upload, error)

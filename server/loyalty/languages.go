@@ -18,7 +18,7 @@ var isoLanguages = strings.Fields(`
 	ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu
 `)
 
-// IsLanguage says whether a text is a code of ISO 639-1.
+// IsLanguage reports whether a text is a code of ISO 639-1.
 func IsLanguage(code string) bool {
 	_, found := slices.BinarySearch(isoLanguages, code)
 	return found

@@ -134,7 +134,7 @@ func Object(members map[string]json.RawMessage) json.RawMessage {
 	return append(out, '}')
 }
 
-// plainText says whether JSON has a text as it is.
+// plainText reports whether JSON has a text as it is.
 func plainText(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' || isEscaped(c) {
@@ -144,7 +144,7 @@ func plainText(s string) bool {
 	return true
 }
 
-// shownAsItIs says whether encoding/json writes a value in canonical form as it stands: it
+// shownAsItIs reports whether encoding/json writes a value in canonical form as it stands: it
 // escapes three characters, and two line ends that begin with E2.
 func shownAsItIs(value []byte) bool {
 	for _, c := range value {

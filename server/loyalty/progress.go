@@ -38,7 +38,7 @@ func Kinds(list ...ProgressKind) (set ProgressKinds) {
 	return set
 }
 
-// Has says whether a kind is in the set.
+// Has reports whether a kind is in the set.
 func (s ProgressKinds) Has(k ProgressKind) bool { return s&(1<<k) != 0 }
 
 // ProgressKey names one progress of a customer.

@@ -58,7 +58,7 @@ type Reader interface {
 	CampaignTotals(ctx context.Context, campaigns []string) (map[string]CampaignTotals, error)
 }
 
-// ByCursor says whether pages of the list have a place of their own: by creation, last name or
+// ByCursor reports whether pages of the list have a place of their own: by creation, last name or
 // e-mail alone, either way, they have.
 func (q CustomerQuery) ByCursor() bool {
 	return len(q.Sort) == 0 || len(q.Sort) == 1 && slices.Contains([]string{"created_at", "last_name", "email"}, q.Sort[0].Field)
@@ -187,7 +187,7 @@ type CouponReader interface {
 	Claims(ctx context.Context, q ClaimQuery) (ClaimPage, error)
 }
 
-// Expires says whether a coupon in this state is expired once its time is over.
+// Expires reports whether a coupon in this state is expired once its time is over.
 func (s CouponState) Expires() bool {
 	_, open := CouponMoves["expire"][s]
 	return open
@@ -201,5 +201,5 @@ func Reading(ctx context.Context) context.Context {
 	return context.WithValue(ctx, readingKey{}, true)
 }
 
-// IsReading says whether a context was marked so.
+// IsReading reports whether a context was marked so.
 func IsReading(ctx context.Context) bool { return ctx.Value(readingKey{}) != nil }

@@ -203,7 +203,7 @@ func (q *EventQuery) Place(e *Event) Cursor {
 	return Cursor{At: e.RecordedAt, ID: e.ID}
 }
 
-// ByCursor says whether the list has places to go by.
+// ByCursor reports whether the list has places to go by.
 func (q *EventQuery) ByCursor() bool {
 	return len(q.Sort) == 0 || len(q.Sort) == 1 && q.Sort[0].Field == "date"
 }

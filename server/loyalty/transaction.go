@@ -301,7 +301,7 @@ func (l *Line) Return(pieces, taken int64) {
 	l.Returned, l.TakenBack, l.Changed = l.Returned+pieces, l.TakenBack+taken, true
 }
 
-// LineOf is the line with this event; nil: none has.
+// LineOf is the line with this event; nil if there is none has.
 func (t *Transaction) LineOf(event ID) *Line {
 	i := slices.IndexFunc(t.Detail.Items, func(l Line) bool { return event != (ID{}) && l.Event == event })
 	if i < 0 {

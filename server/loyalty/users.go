@@ -20,10 +20,10 @@ const (
 
 var roles = []Role{RoleViewer, RoleEditor, RoleOperator, RoleOwner}
 
-// IsRole says whether a text names a role.
+// IsRole reports whether a text names a role.
 func IsRole(text string) bool { return slices.Contains(roles, Role(text)) }
 
-// Covers says whether a role may do what the least role of an operation may.
+// Covers reports whether a role may do what the least role of an operation may.
 func (r Role) Covers(least Role) bool {
 	have, need := slices.Index(roles, r), slices.Index(roles, least)
 	return need >= 0 && have >= need

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// WebhookState says whether a webhook sends.
+// WebhookState reports whether a webhook sends.
 type WebhookState string
 
 // The states of a webhook.
@@ -54,13 +54,13 @@ type Webhook struct {
 	UpdatedAt   time.Time
 }
 
-// Wants says whether a webhook asked for messages of a type.
+// Wants reports whether a webhook asked for messages of a type.
 func (w *Webhook) Wants(kind string) bool { return FitsTypes(w.Types, kind) }
 
-// Has says whether its messages have something besides.
+// Has reports whether its messages have something besides.
 func (w *Webhook) Has(what string) bool { return slices.Contains(w.Include, what) }
 
-// FitsTypes says whether a type is among some, of which those with a * at the end stand
+// FitsTypes reports whether a type is among some, of which those with a * at the end stand
 // for every ending.
 func FitsTypes(types []string, kind string) bool {
 	return slices.ContainsFunc(types, func(t string) bool {

@@ -25,7 +25,7 @@ type Window struct {
 	Anchor string `json:"anchor"` // calendar: MM-DD; 29 February is the last of that month
 }
 
-// Split says whether time falls into windows that follow one another.
+// Split reports whether time falls into windows that follow one another.
 func (w Window) Split() bool { return w.Kind == WindowCalendar || w.Kind == WindowAnniversary }
 
 // Limit is the last day that a rolling window of some day does not count.

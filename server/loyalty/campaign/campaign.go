@@ -203,7 +203,7 @@ func orderCampaigns(p *programme.Programme, all map[string]*Campaign) {
 // InOrder lists the campaigns in the order in which they run.
 func InOrder(p *programme.Programme) []*Campaign { return campaignOrder.Of(p) }
 
-// onlyLabels says whether a campaign gives nothing but labels.
+// onlyLabels reports whether a campaign gives nothing but labels.
 func (c *Campaign) onlyLabels() bool {
 	return !slices.ContainsFunc(c.Effects, func(f Effect) bool { return f.Type != EffectLabel })
 }

@@ -81,10 +81,10 @@ var operations = map[string]func(a, b value) (value, bool){
 	},
 }
 
-// whole says whether both count exactly. Instants and durations always do.
+// whole reports whether both count exactly. Instants and durations always do.
 func whole(a, b value) bool { return a.kind != number || a.exact && b.exact }
 
-// product multiplies in 128 bits and says whether the result fits into 63.
+// product multiplies in 128 bits and reports whether the result fits into 63.
 func product(a, b int64) (value, bool) {
 	high, low := bits.Mul64(magnitude(a), magnitude(b))
 	return integer(a * b), high == 0 && low <= math.MaxInt64

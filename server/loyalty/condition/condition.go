@@ -61,7 +61,7 @@ func Compile(source string) (*Condition, error) {
 	return &Condition{source: source, uses: c.uses, eval: whole.eval}, nil
 }
 
-// Holds says whether the condition is true of the facts. What is neither true
+// Holds reports whether the condition is true of the facts. What is neither true
 // nor false, because a fact is absent, does not hold. An error says why the
 // condition could not be judged, and then it does not hold; it never contains
 // the customer's data. It is ErrBudget for one that takes too many steps.
@@ -88,7 +88,7 @@ func (c *Condition) Judge(f *Facts) (holds bool, steps int, err error) {
 	return err == nil && v.kind == truth && v.n == 1, steps, err
 }
 
-// Uses says whether the condition mentions a record ("event", "customer",
+// Uses reports whether the condition mentions a record ("event", "customer",
 // "transaction", "item") or one of its fields ("customer.tiers").
 func (c *Condition) Uses(name string) bool { return c != nil && c.uses[name] }
 

@@ -35,7 +35,7 @@ type Pool struct {
 	Source  string          `json:"source"`  // uploaded or generated
 	Pattern string          `json:"pattern"` // # a digit, @ a letter, * either
 	Coupon  *CouponTemplate `json:"coupon"`
-	// AutoRedeem says whether a checkout that names one of its codes redeems it; nil means that it does.
+	// AutoRedeem reports whether a checkout that names one of its codes redeems it; nil means that it does.
 	AutoRedeem *bool `json:"auto_redeem"`
 
 	Codes codePattern `json:"-"`

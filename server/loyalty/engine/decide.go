@@ -291,7 +291,7 @@ func (w *work) sum() {
 	}
 }
 
-// close records the final points; complete says whether everything that can fall due was loaded.
+// close records the final points; complete reports whether everything that can fall due was loaded.
 func (a *account) close(book *points.Book, complete bool) {
 	a.lots = book.Lots()
 	a.postings = append(a.postings, book.Postings...)

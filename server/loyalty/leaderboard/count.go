@@ -35,7 +35,7 @@ func (c *counting) run(ctx context.Context) error {
 	}
 }
 
-// level says whether nothing is to be counted: everything recorded between two instants is
+// level reports whether nothing is to be counted: everything recorded between two instants is
 // in the tail and on the boards, whose days are the programme's.
 func (c *counting) level(ctx context.Context, from, before time.Time) (bool, error) {
 	state, unnumbered, err := c.store.BoardGlance(ctx, from, before)

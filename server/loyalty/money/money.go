@@ -52,7 +52,7 @@ func Parse(text string) (Amount, error) {
 	return a, err
 }
 
-// ParseRounded is Parse, and says whether nothing had to be rounded.
+// ParseRounded is Parse, and reports whether nothing had to be rounded.
 func ParseRounded(text string) (a Amount, exact bool, err error) {
 	n, err := ParseNumber(text)
 	if err != nil {

@@ -105,7 +105,7 @@ type OfferProgress struct {
 	ClaimedAt *time.Time `json:"claimed_at,omitempty"`
 	Redeemed  int64      `json:"redeemed"` // redemptions that stand
 	// Last are the transaction_ids of the latest redemptions that stand, at most
-	// maxOfferUses, the last one at the end; empty: none was named.
+	// maxOfferUses, the last one at the end; empty if there is none was named.
 	Last []string `json:"last,omitempty"`
 }
 

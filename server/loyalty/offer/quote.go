@@ -30,7 +30,7 @@ type OfferQuote struct {
 	Amount money.Amount // what it takes off the cart; 0 where it cannot be used
 }
 
-// OfferOutlook tells whether a customer can use an offer now, and how often.
+// OfferOutlook reports whether a customer can use an offer now, and how often.
 type OfferOutlook struct {
 	Refusal   error      // what a claim or a use would be refused with; nil: it would not be
 	ClaimedAt *time.Time // nil: not claimed

@@ -263,7 +263,7 @@ const (
 // defaultSettings are those of a fresh database: euros, UTC, ±300 s.
 var defaultSettings = loyalty.Settings{Currency: "EUR", TimeZone: "UTC", AcceptanceWindow: defaultWindow}
 
-// isUpper says whether a currency is written as ISO 4217 does.
+// isUpper reports whether a currency is written as ISO 4217 does.
 func isUpper(s string) bool {
 	for _, r := range s {
 		if r < 'A' || r > 'Z' {

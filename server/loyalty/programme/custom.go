@@ -125,7 +125,7 @@ var profileActions = []string{"opt_in", "profile", "subscribe"}
 
 // Declared gives the JSON schema of the attributes that the programme adds to an
 // action: those of custom_events and, where the action writes the profile, those
-// of customers that custom_entities declares; nil: none.
+// of customers that custom_entities declares; nil if there is none.
 func (p *Programme) Declared(action string) json.RawMessage { return p.declared[action].schema }
 
 // DeclaredNames are the names of those attributes.
@@ -171,7 +171,7 @@ func declared(schema json.RawMessage, more []*loyalty.CustomAttribute) declarati
 	return d
 }
 
-// Adds says whether an attribute of an action is the programme's own: one that it
+// Adds reports whether an attribute of an action is the programme's own: one that it
 // declares, or one that needs no declaration.
 func (p *Programme) Adds(action, attribute string) bool {
 	return strings.HasPrefix(attribute, "cf_") || p.declared[action].names[attribute]
@@ -184,7 +184,7 @@ func (p *Programme) Recorded() []string {
 	return slices.Compact(names)
 }
 
-// Happens says whether rules can react to an action: a submittable one, one that
+// Happens reports whether rules can react to an action: a submittable one, one that
 // the platform writes, or one of the programme's own. Lines of a purchase are
 // reacted to as checkout_item, once it is accepted, whatever their event is called.
 func (p *Programme) Happens(action string) bool {

@@ -145,7 +145,7 @@ func (g *Registry) kind(name string) EntityKind {
 	return nil
 }
 
-// Reads says whether rules read the entities of a type.
+// Reads reports whether rules read the entities of a type.
 func (g *Registry) Reads(kind string) bool {
 	k := g.kind(kind)
 	return k != nil && k.reads()

@@ -73,7 +73,7 @@ func sameNumber(a, b json.Number) bool {
 	return okX && okY && x.Cmp(y) == 0
 }
 
-// SameJSON says whether two documents mean the same: 3.5 is 3.50.
+// SameJSON reports whether two documents mean the same: 3.5 is 3.50.
 func SameJSON(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:

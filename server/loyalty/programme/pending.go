@@ -37,7 +37,7 @@ func readHolding(raw json.RawMessage) (any, error) {
 
 func (c Holding) compile(p *Programme) { p.Holding = c }
 
-// Holds says whether an action waits for its validation.
+// Holds reports whether an action waits for its validation.
 func (p *Programme) Holds(action string) bool { return slices.Contains(p.Holding.Actions, action) }
 
 // checkHolding makes sure that the actions to hold are submittable ones that can

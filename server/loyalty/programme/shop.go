@@ -6,7 +6,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// SoldAt says whether a store, by its id or name, is one of those listed; every one
+// SoldAt reports whether a store, by its id or name, is one of those listed; every one
 // is where none are.
 func (p *Programme) SoldAt(stores []string, store string) bool {
 	if len(stores) == 0 {

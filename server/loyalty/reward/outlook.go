@@ -8,7 +8,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
-// ClaimOutlook tells whether a customer could claim a reward now, and if not, why.
+// ClaimOutlook reports whether a customer could claim a reward now, and if not, why.
 type ClaimOutlook struct {
 	// Refusal is what a claim would be refused with; nil: it would not be.
 	Refusal       error
