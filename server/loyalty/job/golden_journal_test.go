@@ -255,7 +255,7 @@ func members(v reflect.Value, used map[string]bool) {
 // effects, byte by byte, but for what is drawn by chance: the ends of ids, generated codes,
 // what is sealed. With LOYALTY_RECORD_JOURNAL it becomes the newest golden journal.
 func TestGoldenJournalIsWrittenAgain(t *testing.T) {
-	c := newTown(t, storetest.SQLite(t), 1, 20)
+	c := newTown(t, storetest.SQLite(t), 1, 20, false)
 	c.remembered()
 	if os.Getenv("LOYALTY_RECORD_JOURNAL") != "" {
 		found, _ := rebuilt(t, c.db)

@@ -24,7 +24,7 @@ type Job struct {
 	Interval time.Duration // from the end of a run to when the next one is due
 }
 
-// Running says whether a node does the job at an instant.
+// Running reports whether a node does the job at an instant.
 func (j *Job) Running(now time.Time) bool { return held(&j.JobRow, now) }
 
 // job is what a job does, and how often.
@@ -232,7 +232,7 @@ func (j *Jobs) Work(ctx context.Context) {
 	wait.Wait()
 }
 
-// does says whether this node can do a job.
+// does reports whether this node can do a job.
 func (j *Jobs) does(name string) bool {
 	return (name != "backup" || j.backup != nil) && (name != "imports" || j.imports != nil)
 }
@@ -320,7 +320,7 @@ func (j *Jobs) take(ctx context.Context, name string, early bool) (s *shift, aga
 	return &shift{jobs: j, name: name, row: row, failed: before != nil && before.Result != ""}, 0, nil
 }
 
-// held says whether a node does the job. A lease that ends much later than one
+// held reports whether a node does the job. A lease that ends much later than one
 // taken now would, was taken by a clock that has been set back since.
 func held(r *loyalty.JobRow, now time.Time) bool {
 	return r.Owner != "" && r.LeaseUntil.After(now) && !r.LeaseUntil.After(now.Add(2*leaseTime))

@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -197,42 +195,16 @@ func (s *shop) agree() {
 }
 
 // TestLeaderboardOfHistories: whatever happens, and whoever counted before, every
-// board is what a plain recount of the journal gives (I10). LOYALTY_TORTURE says how
-// many histories.
+// board is what a plain recount of the journal gives (I10).
 func TestLeaderboardOfHistories(t *testing.T) {
-	n, err := strconv.Atoi(cmp.Or(os.Getenv("LOYALTY_TORTURE"), "6"))
-	require.NoError(t, err, "LOYALTY_TORTURE")
-	zones := []string{"UTC", "Europe/Budapest", "America/New_York", "Pacific/Kiritimati"}
-	for seed := range n {
-		db := storetest.All[seed%3/2] // one in three on PostgreSQL
-		t.Run(fmt.Sprint(db.Name, " ", seed), func(t *testing.T) {
-			m := newMischief(t, db.Migrated(t), 1000+seed)
-			zone := zones[m.IntN(len(zones))]
-			nodes := []*leaderboard.Leaderboard{m.leaderboard(&elsewhere{m.shop, zone}), m.leaderboard(&elsewhere{m.shop, zone})}
-			for range 40 {
-				m.single(m.draw())
-				switch m.IntN(8) {
-				case 0:
-					m.wait(time.Duration(m.IntN(60)) * time.Hour)
-				case 1:
-					require.NoError(t, m.SettleDue(ctx))
-				case 2: // its zone may be another one
-					job, err := m.jobs().Run(ctx, "leaderboard")
-					require.NoError(t, err)
-					require.Zero(t, job.Failed, job.Result)
-				case 3:
-					m.bulk()
-				case 4:
-					m.recounts(nodes[m.IntN(2)], zone)
-				case 5:
-					m.bound()
-				}
-			}
-			zone = zones[m.IntN(len(zones))]
-			m.recounts(m.leaderboard(&elsewhere{m.shop, zone}), zone)
-			m.agree()
-		})
-	}
+	eachFew(t, 6, 3, 1000, func(_ *testing.T, c *town) {
+		zone := oneOf(c, zones...)
+		nodes := []*leaderboard.Leaderboard{c.leaderboard(&elsewhere{c.shop, zone}), c.leaderboard(&elsewhere{c.shop, zone})}
+		c.followed(40, "leaderboard", func() { c.recounts(oneOf(c, nodes...), zone) })
+		zone = oneOf(c, zones...)
+		c.recounts(c.leaderboard(&elsewhere{c.shop, zone}), zone)
+		c.agree()
+	})
 }
 
 // TestLeaderboardOfAMerge: who becomes part of another brings what they scored, and the
@@ -252,14 +224,6 @@ func TestLeaderboardOfAMerge(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, int64(15), standing.Score)
 	})
-}
-
-// bound moves to just before or after midnight somewhere, at the end of a year.
-func (m *mischief) bound() {
-	year := time.Date(m.clock().Year()+1, 1, 1, 0, 0, 0, 0, time.UTC)
-	if next := year.Add(time.Duration(m.IntN(29)-14)*time.Hour + time.Duration(m.IntN(3)-1)*time.Millisecond); next.Before(m.clock().AddDate(0, 2, 0)) {
-		m.wait(max(0, next.Sub(m.clock())))
-	}
 }
 
 // TestLeaderboardLateCommits: what a node committed is counted at once, whenever its clock

@@ -25,7 +25,7 @@ type tale struct {
 
 // newTale tells the history. It ends with nothing due.
 func newTale(t *testing.T, url string) *tale {
-	c := &tale{newTown(t, url, 1, 20), map[string]loyalty.ID{}}
+	c := &tale{newTown(t, url, 1, 20, false), map[string]loyalty.ID{}}
 	c.raw.SetMaxOpenConns(1)
 	const items = `"items":[{"product_id":"p-2","product_name":"Beans","product_url":"https://shop.test/p","quantity":2,"subtotal":40},
 		{"product_id":"p-3","product_name":"Cups","product_url":"https://shop.test/p","quantity":1,"subtotal":15}]`

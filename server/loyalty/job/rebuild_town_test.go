@@ -29,7 +29,7 @@ func TestRebuildOfEverything(t *testing.T) {
 		n, seed = max(n, 200*torture), rand.Uint64()
 	}
 	storetest.EachURL(t, func(t *testing.T, url string) {
-		c := newTown(t, url, seed, n/10)
+		c := newTown(t, url, seed, n/10, false)
 		began := time.Now()
 		c.live(n)
 		t.Logf("figures: rebuild: seed %d, %d submissions recorded in %s", seed, c.accepted, time.Since(began).Round(time.Millisecond))

@@ -1,14 +1,12 @@
 package job_test
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,7 +21,6 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/rebuild"
 	"github.com/loyalty-platform/loyalty/server/loyalty/statistics"
 	"github.com/loyalty-platform/loyalty/store"
-	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
 // statistics is one node's.
@@ -294,62 +291,17 @@ func (s *shop) sameFigures(on *statistics.Statistics, zone string) {
 }
 
 // TestStatisticsOfHistories: whatever happens, and whoever folded before, the figures are a
-// plain count of the whole journal. LOYALTY_TORTURE says how many histories.
+// plain count of the whole journal.
 func TestStatisticsOfHistories(t *testing.T) {
-	n, err := strconv.Atoi(cmp.Or(os.Getenv("LOYALTY_TORTURE"), "6"))
-	require.NoError(t, err, "LOYALTY_TORTURE")
-	zones := []string{"UTC", "Europe/Budapest", "America/New_York", "Pacific/Kiritimati"}
-	for seed := range n {
-		db := storetest.All[seed%3/2] // one in three on PostgreSQL
-		t.Run(fmt.Sprint(db.Name, " ", seed), func(t *testing.T) {
-			m := newMischief(t, db.Migrated(t), 2000+seed)
-			zone := zones[m.IntN(len(zones))]
-			nodes := []*statistics.Statistics{m.statistics(&elsewhere{m.shop, zone}), m.statistics(&elsewhere{m.shop, zone})}
-			for range 60 {
-				m.single(m.draw())
-				switch m.IntN(10) {
-				case 0:
-					m.wait(time.Duration(m.IntN(60)) * time.Hour)
-				case 1:
-					require.NoError(t, m.SettleDue(ctx))
-				case 2: // its zone may be another one
-					done, err := m.jobs().Run(ctx, "statistics")
-					require.NoError(t, err)
-					require.Zero(t, done.Failed, done.Result)
-				case 3:
-					m.bulk()
-				case 4:
-					m.sameFigures(nodes[m.IntN(2)], zone)
-				case 5:
-					m.bound()
-				case 6:
-					m.configure()
-				case 7, 8:
-					m.shops()
-				}
-			}
-			m.sameFigures(nodes[0], zone)
-			zone = zones[m.IntN(len(zones))]
-			m.sameFigures(m.statistics(&elsewhere{m.shop, zone}), zone)
-			require.NoError(t, m.db.VerifyRebuild(ctx, func(d rebuild.Difference) { t.Error(d) }, func(store.RebuildProgress) {}))
-			m.sameFigures(m.statistics(&elsewhere{m.shop, zone}), zone)
-		})
-	}
-}
-
-// shops buys where it can be told apart, and perhaps gives it back.
-func (m *mischief) shops() {
-	name := fmt.Sprint("S-", len(m.log))
-	s := loyalty.Submission{Customer: m.who(), Action: "checkout", Data: json.RawMessage(m.data("transaction_id", name, "total", float64(m.IntN(100000))/100,
-		"store", m.maybe(m.of("north", "south\x1f", strings.Repeat("é", 120))), "channel", m.maybe(m.of("web", "till")), "currency", m.maybe(m.of("EUR", "huf", "USD"))))}
-	m.single(s)
-	switch m.IntN(4) {
-	case 0:
-		m.single(loyalty.Submission{Customer: s.Customer, Action: "checkout_accept", Data: json.RawMessage(m.data("transaction_id", name))})
-	case 1:
-		m.single(loyalty.Submission{Customer: s.Customer, Action: "partial_refund", Data: json.RawMessage(m.data("transaction_id", name, "amount", 1+m.IntN(50)))})
-		m.single(loyalty.Submission{Customer: s.Customer, Action: "refund", Data: json.RawMessage(m.data("transaction_id", name))})
-	}
+	eachFew(t, 6, 3, 2000, func(t *testing.T, c *town) {
+		zone := oneOf(c, zones...)
+		nodes := []*statistics.Statistics{c.statistics(&elsewhere{c.shop, zone}), c.statistics(&elsewhere{c.shop, zone})}
+		c.followed(60, "statistics", func() { c.sameFigures(oneOf(c, nodes...), zone) })
+		zone = oneOf(c, zones...)
+		c.sameFigures(c.statistics(&elsewhere{c.shop, zone}), zone)
+		require.NoError(t, c.db.VerifyRebuild(ctx, func(d rebuild.Difference) { t.Error(d) }, func(store.RebuildProgress) {}))
+		c.sameFigures(c.statistics(&elsewhere{c.shop, zone}), zone)
+	})
 }
 
 // TestStatisticsOfManyNodes: nodes that fold at the same time, and that are stopped in the

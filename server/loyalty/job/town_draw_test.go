@@ -43,15 +43,29 @@ var townOperations = map[string]bool{
 
 // draw makes one submission.
 func (c *town) draw() loyalty.Submission {
+	sub, d := c.about()
+	if c.few {
+		c.mingle(&sub, d)
+	}
+	sub.Data, _ = json.Marshal(d)
+	return sub
+}
+
+// about draws an action and its attributes.
+func (c *town) about() (sub loyalty.Submission, d attributes) {
 	if len(c.people) < 5 || c.chance(4) {
 		return c.newcomer()
 	}
-	action := oneOf(c, townActions...)
-	if rare[action] && c.chance(75) {
+	actions := townActions
+	if c.few {
+		actions = fewActions
+	}
+	action := oneOf(c, actions...)
+	if rare[action] && !c.few && c.chance(75) {
 		action = "visit"
 	}
-	sub := loyalty.Submission{Customer: c.somebody(), Action: action, Operation: townOperations[action]}
-	d := attributes{}
+	sub = loyalty.Submission{Customer: c.somebody(), Action: action, Operation: townOperations[action]}
+	d = attributes{}
 	switch action {
 	case "checkout":
 		c.buy(&sub, d)
@@ -67,8 +81,7 @@ func (c *town) draw() loyalty.Submission {
 	if late[action] && c.chance(12) {
 		d["effective_timestamp"] = c.clock().Add(-time.Duration(c.dice.IntN(9*24)) * time.Hour).Format(time.RFC3339)
 	}
-	sub.Data, _ = json.Marshal(d)
-	return sub
+	return sub, d
 }
 
 // rare are actions that end things: too many of them, and little goes on.
@@ -77,17 +90,16 @@ var rare = map[string]bool{"opt_out": true, "suspend": true, "coupon_invalidate"
 // late are actions that are now and then dated earlier.
 var late = map[string]bool{"point_add": true, "point_spend": true, "visit": true, "checkout": true, "refund": true, "coupon_redeem": true}
 
-// newcomer enrols somebody new; some are brought by a friend.
-func (c *town) newcomer() loyalty.Submission {
+// newcomer enrols a new customer; some are brought by a friend.
+func (c *town) newcomer() (sub loyalty.Submission, d attributes) {
 	c.opened++
 	name := fmt.Sprint("member-", c.opened)
-	d := attributes{"email": name + "@shop.test"}
+	d = attributes{"email": name + "@shop.test"}
 	if len(c.people) > 0 && c.chance(30) {
 		d["referrer"] = c.somebody()
 	}
 	c.people = append(c.people, name)
-	data, _ := json.Marshal(d)
-	return loyalty.Submission{Customer: name, Action: "opt_in", Data: data}
+	return loyalty.Submission{Customer: name, Action: "opt_in"}, d
 }
 
 func (c *town) buy(sub *loyalty.Submission, d attributes) {
