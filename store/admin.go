@@ -52,7 +52,7 @@ func (s adminStore) Change(ctx context.Context, work func(loyalty.AdminTx) error
 	return s.fault(err)
 }
 
-// Snapshot reads keys, modules and settings as they are at one version.
+// Snapshot reads keys, modules and settings as of one version.
 func (s adminStore) Snapshot(ctx context.Context, types []string) (loyalty.Snapshot, error) {
 	var rows snapshotRows
 	err := s.asks(ctx, append(s.patience(), rows.questions(s.read.WithContext(ctx), types)...)...)
@@ -252,5 +252,5 @@ func (s adminStore) AuditLog(ctx context.Context, q loyalty.AuditQuery) ([]loyal
 	return inOrder(list, backwards), nil
 }
 
-// Notify keeps what is to be told of an administrative change.
+// Notify stores a notice about an administrative change.
 func (t *adminTx) Notify(n loyalty.Notice) error { return t.s.fault(tell(t.db, n)) }

@@ -85,7 +85,7 @@ func (t *adminTx) Entity(kind, id string) (loyalty.Entity, bool, error) {
 	return e, found, t.s.fault(err)
 }
 
-// SaveEntity writes one; when it was created stays as it was written first.
+// SaveEntity writes an entity; its creation time stays as first written.
 func (t *adminTx) SaveEntity(e loyalty.Entity) error {
 	row := entityRow{
 		Type: e.Type, ID: e.ID, Data: Raw(e.Data),

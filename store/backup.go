@@ -64,7 +64,7 @@ func (s backupStore) Facts(ctx context.Context) (f Facts, err error) {
 	return f, s.classify(err)
 }
 
-// Embedded says that the database is an SQLite file.
+// Embedded reports whether the database is an SQLite file.
 func (s backupStore) Embedded() bool {
 	_, embedded := s.engine.(*sqliteEngine)
 	return embedded

@@ -157,7 +157,7 @@ func (s bulkStore) KeepCodes(ctx context.Context, batch loyalty.ID, at time.Time
 	return s.fault(s.write.WithContext(ctx).Create(&rows).Error)
 }
 
-// TakeCodes gives and deletes a piece of kept codes.
+// TakeCodes returns and deletes a piece of stored codes.
 func (t *adminTx) TakeCodes(batch loyalty.ID, place int64) ([]string, error) {
 	var rows []keptRow
 	if err := t.db.Where("batch_id = ? AND place = ?", UUID(batch), place).Limit(1).Find(&rows).Error; err != nil || len(rows) == 0 {
@@ -246,8 +246,8 @@ func refer(db *gorm.DB, items []loyalty.BulkItem) error {
 	return err
 }
 
-// itemsOf gives the items of rows. Those of a list's members get the name of who
-// has now what was theirs; customers who left are not named.
+// itemsOf makes items from rows. Those of a list's members get the name of the customer who has now what was theirs;
+// customers who left are not named.
 func itemsOf(rows []bulkItemRow, names map[loyalty.ID]string) []loyalty.BulkItem {
 	items := make([]loyalty.BulkItem, len(rows))
 	for i, r := range rows {

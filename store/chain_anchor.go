@@ -24,9 +24,8 @@ type anchorRow struct {
 
 func (anchorRow) TableName() string { return "anchors" }
 
-// Anchor notes the head of every customer's chain and gives one digest over all
-// of them, to be kept where the database's owner cannot change it. Any later
-// change of what was written by then leads to other heads.
+// Anchor records the head of every customer's chain and returns one digest over all of them, to be kept where the
+// database's owner cannot change it. Any later change of what was written before leads to other heads.
 func (s proof) Anchor(ctx context.Context, now time.Time) (loyalty.Anchor, error) {
 	if err := s.anchorHeads(ctx); err != nil {
 		return loyalty.Anchor{}, s.classify(err)
@@ -83,7 +82,7 @@ ON CONFLICT (customer_id) DO UPDATE SET event_id = excluded.event_id, head = exc
 	}
 }
 
-// lastAnchor gives the latest anchor, if there is one.
+// lastAnchor returns the latest anchor, if there is one.
 func lastAnchor(db *gorm.DB) (row anchorRow, ok bool, err error) {
 	found := db.Order("number DESC").Limit(1).Find(&row)
 	return row, found.RowsAffected > 0, found.Error

@@ -7,12 +7,11 @@ import (
 	"gorm.io/gorm"
 )
 
-// table is where the fields of a row are written down, once: each of them as a column
-// and as the place that it has in a struct of the domain. What a statement reads,
-// inserts, updates or compares is made of it, when the program starts.
+// table defines the fields of a row once: each as a column and as its place in a struct of the domain. What a statement
+// reads, inserts, updates or compares is made from it when the program starts.
 //
-// Every get gives a pointer into the row as a type of values.go, which reads and
-// writes: a row of the database is a row of the domain, and nothing is copied.
+// Every get returns a pointer into the row as a type of values.go, which reads and writes: a row of the database is a
+// row of the domain, and nothing is copied.
 type table[R any] struct {
 	name   string
 	fields []field[R]
@@ -115,9 +114,9 @@ func (t table[R]) into(row *R, before ...any) []any {
 	return list
 }
 
-// each reads the rows of a query one by one, into the same memory, until take has
-// enough. The query says which rows; where it says what is read, or is a whole
-// statement, that are the columns of the table in their order, and then what is more.
+// each reads the rows of a query one by one, into the same memory, until take has enough. The query selects the rows;
+// if it also names columns, or is a whole statement, those must be the columns of the table in their order, followed by
+// any others.
 func (t table[R]) each(q *gorm.DB, take func(*R) (enough bool), more ...any) error {
 	if q.Statement.Table == "" {
 		q = q.Table(t.name)
@@ -152,8 +151,8 @@ func (t table[R]) find(q *gorm.DB) (list []R, err error) {
 	return list, err
 }
 
-// create inserts rows by one statement, outside of batches, and says how many; where it
-// fails, its transaction is over. What is to happen to those that are there already is said by conflict.
+// create inserts rows by one statement, outside of batches, and returns how many; if it fails, its transaction is over.
+// conflict says what happens to rows that exist already.
 func (t table[R]) create(db *gorm.DB, rows []R, conflict string) (int64, error) {
 	fields := t.all()
 	args := make([]any, 0, len(rows)*len(fields))

@@ -10,7 +10,7 @@ type (
 	changedReservation = loyalty.Changed[loyalty.Reservation]
 )
 
-// lotTable is a lot of points. What a lot is never changes; what became of it does.
+// lotTable holds what a lot of points is, which never changes; lotFate holds what happens to it.
 var lotTable = table[loyalty.CustomerLot]{name: "lots", fields: []field[loyalty.CustomerLot]{
 	{"customer_id", "uuid", func(l *loyalty.CustomerLot) any { return (*UUID)(&l.Customer) }},
 	{"id", "uuid", func(l *loyalty.CustomerLot) any { return (*UUID)(&l.ID) }},
@@ -31,7 +31,7 @@ var lotTable = table[loyalty.CustomerLot]{name: "lots", fields: []field[loyalty.
 
 func isOpen(l *points.Lot) bool { return l.Remaining+l.Reserved > 0 }
 
-// lotFate is what becomes of a lot.
+// lotFate is the part of a lot that changes.
 var lotFate = table[loyalty.CustomerLot]{
 	name: "lots", fields: lotTable.some("customer_id", "id", "remaining", "reserved", "spent", "expired").fields, derived: lotTable.derived,
 }

@@ -8,7 +8,7 @@ type (
 	changedTally    = loyalty.Changed[loyalty.Tally]
 )
 
-// progressTable is where a customer stands with a part of the programme.
+// progressTable holds a customer's progress with a part of the programme.
 var progressTable = table[loyalty.Progress]{name: "progress", fields: []field[loyalty.Progress]{
 	{"customer_id", "uuid", func(p *loyalty.Progress) any { return (*UUID)(&p.Customer) }},
 	{"kind", "smallint", func(p *loyalty.Progress) any { return wholeIn(&p.Kind) }},

@@ -37,7 +37,7 @@ var (
  AND t.state = v.was_state AND t.updated_at = v.was_updated AND t.refunded = v.was_refunded`, append(
 		through(purchaseTable.fields, func(t *changedTransaction) *loyalty.Transaction { return &t.After }), purchaseBefore...)...)
 
-	// A purchase that goes to another customer leaves its row: it gets one of theirs.
+	// A purchase that goes to another customer leaves its row and gets one of theirs.
 	deleteTransactions = guards(`DELETE FROM transactions WHERE (customer_id, transaction_id, state, updated_at, refunded) IN
  (SELECT customer_id, transaction_id, was_state, was_updated, was_refunded FROM v)`, append(
 		through(purchaseTable.some("customer_id", "transaction_id").fields, func(t *changedTransaction) *loyalty.Transaction { return &t.Before }),

@@ -13,8 +13,7 @@ import (
 // couponStore reads coupons.
 type couponStore struct{ *database }
 
-// couponColumns are the fields of a coupon that may be filtered and sorted as they
-// are stored.
+// couponColumns are the fields of a coupon that can be filtered and sorted as they are stored.
 var couponColumns = map[string]filterColumn{
 	"code":        {expression: "code"},
 	"type":        {expression: "type"},
@@ -26,8 +25,8 @@ var couponColumns = map[string]filterColumn{
 	"expires_at":  {expression: "expires_at", nullable: true},
 }
 
-// Coupons lists coupons with who holds them; see loyalty.CouponQuery. Who they are is told
-// as it is when the list was read, or a moment later.
+// Coupons lists coupons with their holders; see loyalty.CouponQuery. The holders are as when the list was read, or a
+// moment later.
 func (s couponStore) Coupons(ctx context.Context, q loyalty.CouponQuery) (loyalty.CouponPage, error) {
 	var page loyalty.CouponPage
 	of := holder(q.Holder, q.Ref)
@@ -136,8 +135,7 @@ func couponsOf(of sqlFragment, q *loyalty.CouponQuery) (*unionQuery, error) {
 	return list, err
 }
 
-// couponAlternatives are one condition as stretches of an index, at least one; held says
-// that the list is a customer's.
+// couponAlternatives returns a condition as ranges of an index, at least one; held says that the list is a customer's.
 func couponAlternatives(c loyalty.Condition, at time.Time, held bool) ([]sqlFragment, error) {
 	switch {
 	case c.Field == "status":
@@ -157,8 +155,8 @@ func couponAlternatives(c loyalty.Condition, at time.Time, held bool) ([]sqlFrag
 	return []sqlFragment{w}, err
 }
 
-// couponHolders is a condition on who holds a coupon: customers by id or by reference. One
-// who is wanted alone is two stretches of an index; several may be the same one.
+// couponHolders returns a condition on the holder of a coupon, by customers' ids or references. A single customer makes
+// two ranges of an index; several may be the same one.
 func couponHolders(c loyalty.Condition) (list []sqlFragment, err error) {
 	for _, v := range c.Values {
 		id, isID := v.(loyalty.ID)

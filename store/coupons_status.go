@@ -20,12 +20,11 @@ var openStates = func() string {
 	return strings.Join(list, ", ")
 }()
 
-// stateNow is where a coupon stands at the instant of its statement (seenAt), as
-// Coupon.StateAt tells it.
+// stateNow is the state of a coupon at the instant of its statement (seenAt), as Coupon.StateAt computes it.
 var stateNow = fmt.Sprintf("CASE WHEN expires_at <= (SELECT seen_at FROM instant) AND state IN (%s) THEN '%s' ELSE state END",
 	openStates, loyalty.CouponExpired)
 
-// seenAt gives a statement its instant, so that its text is the same at any time.
+// seenAt gives a statement its instant as a parameter, so that its text is always the same.
 func (w sqlFragment) seenAt(at time.Time) sqlFragment {
 	return sqlFragment{"WITH instant(seen_at) AS (SELECT CAST(? AS bigint)) " + w.text, append([]any{Millis(at)}, w.args...)}
 }

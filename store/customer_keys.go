@@ -4,7 +4,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// keysRead opens the keys of customers; those of customers who left are gone.
+// keysRead decrypts the keys of customers; those of customers who left do not exist.
 type keysRead struct {
 	sealer    sealer
 	customers []UUID
@@ -17,7 +17,7 @@ func (s *database) keysOf(customers []UUID, keys map[loyalty.ID][]byte) *keysRea
 	return &keysRead{sealer: s.sealer, customers: customers, keys: keys}
 }
 
-// questions read the keys; nothing where there are no customers.
+// questions read the keys; none if there are no customers.
 func (r *keysRead) questions() []question {
 	if len(r.customers) == 0 {
 		return nil

@@ -37,14 +37,14 @@ func holder(id loyalty.ID, ref string) sqlFragment {
 	return sqlFragment{"COALESCE(" + exact.text + ", " + external.text + ")", append(exact.args, external.args...)}
 }
 
-// named is the id of who has now what a name was claimed for. LIMIT tells PostgreSQL that a
-// name has one owner: it expects several of two columns, whose key it does not think of, and
-// so would plan anew what it is asked, each time, for fear of them.
+// named is the id of the customer who has now what a name was claimed for. LIMIT tells PostgreSQL that a name has one
+// owner: without it the planner expects several rows for two columns, ignoring their key, and would plan each query
+// anew for fear of them.
 func named(kind loyalty.NameKind, value string) sqlFragment {
 	return sqlFragment{"{{SELECT COALESCE(c.merged_into, c.id) FROM customers c WHERE c.id = {{SELECT n.owner FROM names n WHERE n.kind = ? AND n.value = ? LIMIT 1}}}}", []any{kind, cleanText(value)}}
 }
 
-// mergedInto asks who was merged into a customer, orMerged for these besides.
+// mergedInto selects the customers who were merged into a customer; orMerged also matches them.
 const (
 	mergedInto = "SELECT id FROM customers WHERE merged_into = "
 	orMerged   = " OR merged_into = "
@@ -52,8 +52,8 @@ const (
 	orMergedAny = " OR merged_into IN "
 )
 
-// merged is the condition that a column names a customer who was merged into the holder:
-// their rows stay under the ids they had.
+// merged is the condition that a column names a customer who was merged into the holder: their rows stay under the ids
+// they had.
 func merged(column string, of sqlFragment) sqlFragment {
 	return sqlFragment{column + " IN [[" + mergedInto + of.text + "]]", of.args}
 }
@@ -85,7 +85,7 @@ func (s *database) customerOf(ctx context.Context, of sqlFragment, besides ...qu
 	return known(found)
 }
 
-// known is a customer who was read. It fails with loyalty.ErrCustomerNotFound.
+// known returns a customer who was read. It fails with loyalty.ErrCustomerNotFound.
 func known(c *loyalty.Customer) (loyalty.Customer, error) {
 	if c == nil {
 		return loyalty.Customer{}, loyalty.ErrCustomerNotFound
@@ -93,15 +93,15 @@ func known(c *loyalty.Customer) (loyalty.Customer, error) {
 	return *c, nil
 }
 
-// Statement gives the figures and open lots now, lots in spending order.
+// Statement returns the figures and open lots as of now, lots in spending order.
 func (s customerStore) Statement(ctx context.Context, customer loyalty.ID) (loyalty.Statement, error) {
 	var lots []points.Lot
 	c, err := s.customerOf(ctx, holder(customer, ""), lotTable.rows(lotTable.where("customer_id = ? AND open", UUID(customer)), addLot(&lots)))
 	return statementOf(&c, c.Figures, lots), err
 }
 
-// StatementAt gives them as they were recorded at an instant: figures and lots
-// are folded from the postings of the events recorded until then.
+// StatementAt returns them as they were recorded at an instant: figures and lots are folded from the postings of the
+// events recorded until then.
 func (s customerStore) StatementAt(ctx context.Context, customer loyalty.ID, at time.Time) (loyalty.Statement, error) {
 	var lots []points.Lot
 	var postings []points.Posting

@@ -9,8 +9,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// readAtOnce is how many customers are looked into at a time when attributes of
-// the programme's own decide who is listed.
+// readAtOnce is how many customers are read at a time if custom attributes decide who is listed.
 const readAtOnce = 2000
 
 // looksInto reports whether a query needs the attributes of the programme's own.
@@ -51,8 +50,7 @@ func (s customerStore) countInside(ctx context.Context, q loyalty.CustomerQuery)
 	return n, err
 }
 
-// lookInside hands over who fits, in the order of the page, until visit says that
-// it has enough.
+// lookInside passes the matching customers to visit, in the order of the page, until visit has enough.
 func (s customerStore) lookInside(ctx context.Context, q loyalty.CustomerQuery, visit func(*loyalty.Customer) bool) error {
 	page := loyalty.Page{Limit: readAtOnce, After: q.Page.After}
 	if q.Page.After == nil {
@@ -104,8 +102,7 @@ func (s customerStore) candidates(ctx context.Context, q loyalty.CustomerQuery, 
 	return found, s.fault(err)
 }
 
-// mentions finds documents with a property, and a few without: _ in its name
-// stands for any letter.
+// mentions matches documents with a property, and a few without it: _ in its name matches any letter.
 func mentions(name string) string { return `%"` + name + `":%` }
 
 // searchingInside is the condition of the search: a key that begins with it, or an

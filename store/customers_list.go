@@ -22,10 +22,9 @@ var customerColumns = map[string]filterColumn{
 	"spendable":  {expression: "(balances.score - balances.spent - balances.reserved - balances.expired)"},
 }
 
-// Customers lists by creation, the oldest first, then id, unless the query says
-// otherwise. Whom an index of a filter names is found first and then put in order;
-// all others are read in the order of the list. What the databases cannot look into is
-// looked into here.
+// Customers lists by creation, oldest first, then by id, unless the query says otherwise. Customers whom an index of a
+// filter finds are found first and then sorted; all others are read in the order of the list. Conditions that the
+// databases cannot evaluate are evaluated here.
 func (s customerStore) Customers(ctx context.Context, q loyalty.CustomerQuery) ([]loyalty.Customer, error) {
 	if looksInto(q) {
 		return s.listInside(ctx, q)
@@ -110,8 +109,7 @@ func customersOf(q loyalty.CustomerQuery, search sqlFragment) (*unionQuery, erro
 	return list, list.byStretches(q)
 }
 
-// byStretches gives a list of customers a branch for each status, language and currency
-// that a query means.
+// byStretches gives a list of customers a branch for each status, language and currency that a query allows.
 func (m *unionQuery) byStretches(q loyalty.CustomerQuery) error {
 	wanted, rest, err := customerStatuses(q.Conditions)
 	if err != nil {
@@ -168,9 +166,8 @@ func customerAlternatives(c loyalty.Condition) (list []sqlFragment, err error) {
 	return []sqlFragment{w}, err
 }
 
-// customerSort is the ORDER BY of some keys. Among equals it goes on by creation, in
-// the direction of the last key, and then by id, so that an index has it within one
-// status.
+// customerSort is the ORDER BY of some keys. Equals are sorted by creation, in the direction of the last key, and then
+// by id, which is the order of an index within one status.
 func customerSort(keys []loyalty.Sorting) (text string, err error) {
 	if len(keys) == 0 {
 		return "", nil

@@ -21,11 +21,11 @@ type customerOrder struct {
 // event more than a list is worth.
 var sortKeys = map[string]string{"last_name": "last_key", "email": "email_key"}
 
-// byCreation is the order of a list that asks for none.
+// byCreation is the default order of lists.
 const byCreation = "customers.created_at"
 
-// orderOf is the order of a list that goes by cursors. Who has no such name stands behind all
-// who have one, as the indexes by it (migration 00030) have them, status by status.
+// orderOf returns the order of a list that is paged by cursors. Customers without the name sorted by come after all
+// others, as in the indexes on it (migration 00030), status by status.
 func (s customerStore) orderOf(q loyalty.CustomerQuery) customerOrder {
 	o := customerOrder{at: byCreation}
 	if len(q.Sort) == 0 || !q.ByCursor() {
@@ -42,8 +42,8 @@ func (s customerStore) orderOf(q loyalty.CustomerQuery) customerOrder {
 	return o
 }
 
-// pager is the part of a list in this order. Of a customer who was renamed since, the list goes
-// on behind their new name.
+// pager returns the part of a list in this order. After a customer who was renamed since, the list continues behind
+// their new name.
 func (o customerOrder) pager(p loyalty.Page) pager {
 	out := pagerOf(p)
 	if !o.key {
@@ -83,7 +83,7 @@ func (s customerStore) listByKey(ctx context.Context, q loyalty.CustomerQuery, o
 	return s.readCustomers(ctx, sqlFragment{text, page.args}, backwards)
 }
 
-// pageByKey is who is on a page of such a list.
+// pageByKey selects the customers on a page of such a list.
 func (s customerStore) pageByKey(q loyalty.CustomerQuery, o customerOrder) (page sqlFragment, backwards bool, err error) {
 	wanted, rest, err := customerStatuses(q.Conditions)
 	if err != nil {

@@ -50,10 +50,9 @@ type engine interface {
 	extendJournal(ctx context.Context, now time.Time) error
 	// classify wraps an error in what it means to the caller.
 	classify(err error) error
-	// refused says that a commit which failed with err was refused: nothing of it was
-	// written.
+	// refused reports whether a commit that failed with err was refused, so that nothing of it was written.
 	refused(err error) bool
-	// warnings tells what the database is set to that can lose acknowledged writes.
+	// warnings returns the settings of the database that can lose acknowledged writes.
 	warnings(ctx context.Context) ([]string, error)
 	// time is the database's clock.
 	time(ctx context.Context) (time.Time, error)
@@ -62,11 +61,11 @@ type engine interface {
 	readOnly(err error) bool
 	// room tries whether there is space for new rows.
 	room(ctx context.Context) error
-	// rest says that something was written, and perhaps nothing more for a while.
+	// rest is called when something was written, and perhaps nothing more will be for a while.
 	rest()
-	// pools tells how the connections are used.
+	// pools returns how the connections are used.
 	pools() []Pool
-	// broken says that the database is damaged and must not be written.
+	// broken reports whether the database is damaged and must not be written.
 	broken() bool
 	// unhurried lifts the limits of a transaction that reads the whole ledger.
 	unhurried(db *gorm.DB) error
@@ -103,7 +102,7 @@ func (s *database) consistent(ctx context.Context, read func(*gorm.DB) error) er
 	return s.fault(s.read.WithContext(ctx).Transaction(read, options))
 }
 
-// ids gives a column of ids.
+// ids reads a column of ids.
 func (s *database) ids(db *gorm.DB, column string) ([]loyalty.ID, error) {
 	var rows []UUID
 	if err := db.Pluck(column, &rows).Error; err != nil {
@@ -120,8 +119,8 @@ func (s *database) ids(db *gorm.DB, column string) ([]loyalty.ID, error) {
 type probe struct {
 	lock sync.Mutex
 	good time.Time
-	// full: a batch found no space. A database that goes on changing rows in place may
-	// have none for new ones, so then more is tried than that.
+	// full says that a batch found no space. A database that can still change rows in place may have none for new rows,
+	// so more is tried then.
 	full atomic.Bool
 }
 

@@ -18,8 +18,8 @@ import (
 // guardState is what the migration's loyalty_expect raises.
 const guardState = "LY001"
 
-// classify says what an error of PostgreSQL means to the caller. What is neither
-// a conflict nor an absence stays as it is: a fault.
+// classify turns an error of PostgreSQL into what it means to the caller. An error that is neither a conflict nor an
+// absence stays as it is: a fault.
 func (*postgresEngine) classify(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
@@ -63,7 +63,7 @@ func awayIfNetwork(err error) error {
 	return err
 }
 
-// classify says what an error of SQLite means to the caller.
+// classify turns an error of SQLite into what it means to the caller.
 func (engine *sqliteEngine) classify(err error) error {
 	var e *sqlitedriver.Error
 	if !errors.As(err, &e) {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Pools tells how the connections are used. It asks no database.
+// Pools returns how the connections are used, without asking the database.
 func (s upkeep) Pools() []Pool { return s.pools() }
 
 // Unnumbered is how many events this process committed that have no number yet.

@@ -99,7 +99,7 @@ func (s importStore) ForgetStaged(ctx context.Context, before time.Time) error {
 	}
 }
 
-// NamesTaken says which names of a kind are claimed.
+// NamesTaken returns which names of a kind are claimed.
 func (s importStore) NamesTaken(ctx context.Context, kind loyalty.NameKind, values []string) (map[string]bool, error) {
 	taken := map[string]bool{}
 	if len(values) == 0 {
@@ -113,7 +113,7 @@ func (s importStore) NamesTaken(ctx context.Context, kind loyalty.NameKind, valu
 	}, &value))
 }
 
-// EmailsTaken gives what the customers are called who have e-mails.
+// EmailsTaken returns the names of the customers who have e-mail addresses.
 func (s importStore) EmailsTaken(ctx context.Context, keys []string) (map[string]string, error) {
 	taken := map[string]string{}
 	if len(keys) == 0 {

@@ -24,8 +24,7 @@ var eventColumns = map[string]filterColumn{
 	"expdate": {expression: "exp_date", nullable: true},
 }
 
-// Events lists events; see loyalty.EventQuery. Who they are about is told as it is when the
-// list was read, or a moment later.
+// Events lists events; see loyalty.EventQuery. Their customers are as when the list was read, or a moment later.
 func (s journalStore) Events(ctx context.Context, q loyalty.EventQuery) (loyalty.EventPage, error) {
 	var page loyalty.EventPage
 	of := holder(q.Customer, q.Ref)
@@ -141,8 +140,7 @@ func within(w sqlFragment, column string, from, before Millis) sqlFragment {
 	return w.and(column+" < ?", before)
 }
 
-// actionsOf takes the condition out that names the wanted actions, as long as they
-// are few.
+// actionsOf removes the condition that names the wanted actions, if they are few, and returns them.
 func actionsOf(conditions []loyalty.Condition) (actions []any, rest []loyalty.Condition) {
 	for i, c := range conditions {
 		if c.Field != "action" || c.Operator != loyalty.Eq && c.Operator != loyalty.In {
@@ -164,8 +162,7 @@ func actionsOf(conditions []loyalty.Condition) (actions []any, rest []loyalty.Co
 // beginning is before every event; the zero instant is NULL.
 var beginning = time.Time{}.Add(time.Millisecond)
 
-// dates are the bounds that conditions set to when an event took effect; before is
-// zero where there is none.
+// dates returns the bounds that conditions set on when an event took effect; before is zero if there is none.
 func dates(conditions []loyalty.Condition) (from, before Millis) {
 	first, last := beginning, time.Time{}
 	for _, c := range conditions {
@@ -249,8 +246,8 @@ func also(list []UUID, id loyalty.ID) []UUID {
 	return append(list, UUID(id))
 }
 
-// parent is what is read of an event that others inherit from: the attributes of a
-// checkout are in its row, those of anything else are told by its effects.
+// parent is what is read of an event that others inherit from: the attributes of a checkout are in its row, those of
+// any other event are in its effects.
 var (
 	parent       = eventTable.some("customer_id", "id", "action", "data", "personal", "effects")
 	parentFields = parent.names(

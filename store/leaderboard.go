@@ -62,7 +62,7 @@ func stateOf(state *loyalty.BoardState) []any {
 	return []any{(*plain)(&state.Zone), (*number)(&state.Version), (*number)(&state.Generation), (*number)(&state.Built), (*flag)(&state.Behind)}
 }
 
-// SwapBoardState puts after in the place of before; false: it was another one.
+// SwapBoardState replaces before by after; false if the state was another one.
 func (s boardStore) SwapBoardState(ctx context.Context, before, after loyalty.BoardState) (bool, error) {
 	row := leaderboardRow{ID: 1, Zone: after.Zone, Version: after.Version, Generation: after.Generation, Built: after.Built}
 	db := s.write.WithContext(ctx)
@@ -107,9 +107,9 @@ func drop(db *gorm.DB, limit int, where string, args ...any) (int, error) {
 	return len(gone), errors.Join(remove(db, gone), moved.write(db), empty.Delete(&rankingCountRow{}).Error)
 }
 
-// Count takes the next events of the tail into the boards, together with its position
-// there, on one instant of the database. Where the boards of days are counted anew, the
-// board of all time goes on first, alone, and they follow up to where it is.
+// Count adds the next events of the tail to the boards, together with its position there, as of one instant of the
+// database. While the boards of days are counted anew, the board of all time continues alone, and the others catch up
+// with it.
 func (s boardStore) Count(ctx context.Context, generation int64, calendar *loyalty.BoardCalendar, limit int) (customers int, last bool, err error) {
 	err = s.write.WithContext(ctx).Transaction(func(db *gorm.DB) error {
 		if err := s.alone(db); err != nil {

@@ -40,7 +40,7 @@ type tallying struct {
 	members       map[UUID]*ranked // the same, by each who is part of one
 }
 
-// count counts them, and says how many customers they are of.
+// count counts them, and returns how many customers they are of.
 func (t *tallying) count() (customers int, err error) {
 	if t.from == t.through {
 		return 0, nil

@@ -13,7 +13,7 @@ func onBoard(b loyalty.Board) sqlFragment {
 	return sqlFragment{}.and("kind = ? AND start = ? AND shown = ?", b.Period, b.Start, true)
 }
 
-// boardPlace is an expression for where a customer stands: their score and their id.
+// boardPlace is an expression for a customer's place: their score and their id.
 type boardPlace struct{ score, id sqlFragment }
 
 func placeOnBoard(p *loyalty.BoardPlace) *boardPlace {
@@ -100,15 +100,15 @@ func after(id loyalty.ID) loyalty.ID {
 	return id
 }
 
-// ranksRead are the ranks of entries that follow one another. Of the first score and
-// of the second it is asked how many are higher; the others follow from the page,
-// which has all the entries between. On a page that begins with the first of all, all do.
+// ranksRead computes the ranks of consecutive entries. For the first score and the second the database counts how many
+// are higher; the other ranks follow from the page, which has all entries between. On a page that begins with the very
+// first entry, all do.
 type ranksRead struct {
 	higher [2]number
 	asked  int
 }
 
-// of asks for them.
+// of makes the questions.
 func (r *ranksRead) of(b loyalty.Board, rows []loyalty.BoardEntry) (list []question) {
 	for i := range rows {
 		if i > 0 && rows[i].Score == rows[i-1].Score {
@@ -122,7 +122,7 @@ func (r *ranksRead) of(b loyalty.Board, rows []loyalty.BoardEntry) (list []quest
 	return list
 }
 
-// tell gives the entries their ranks.
+// tell sets the entries' ranks.
 func (r *ranksRead) tell(rows []loyalty.BoardEntry) {
 	scores := 0
 	for i := range rows {

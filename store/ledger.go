@@ -31,10 +31,9 @@ const MaxFindings = 20
 // proof proves what is stored: invariants, rebuilds from the journal, anchors.
 type proof struct{ *database }
 
-// VerifyLedger proves the ledger's invariants over a live database, all on one
-// instant of it. The database does the sums and gives only what is wrong, so
-// memory does not grow with the ledger. Every check is reported, also when it
-// could not be made.
+// VerifyLedger proves the ledger's invariants over a live database, all as of one instant. The database adds up and
+// returns only what is wrong, so memory does not grow with the ledger. Every check is reported, even if it could not be
+// made.
 func (s proof) VerifyLedger(ctx context.Context, report func(LedgerCheck)) {
 	checks := ledgerChecks()
 	reported := 0
@@ -63,8 +62,7 @@ func orUnknown(err error) error {
 	return err
 }
 
-// ledgerCheck claims one thing of the whole ledger. Each query gives the places
-// where it does not hold.
+// ledgerCheck is one claim about the whole ledger. Each query returns the places where it does not hold.
 type ledgerCheck struct {
 	invariant, title string
 	queries          []ledgerQuery

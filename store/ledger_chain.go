@@ -77,7 +77,7 @@ type chainProof struct {
 	now   folded
 }
 
-// folded is the chain of one customer as far as it was folded.
+// folded is the chain of one customer, as far as it was folded.
 type folded struct {
 	customer               UUID
 	stored, anchored, head []byte
@@ -85,7 +85,7 @@ type folded struct {
 	metAnchor              bool
 }
 
-// page folds the next customers and gives the last of them; zero: there were none.
+// page folds the next customers and returns the last of them; zero if there were none.
 func (p *chainProof) page(after UUID) (last UUID, err error) {
 	customers, args, err := nextChains(p.db, after)
 	if err != nil {
@@ -112,7 +112,7 @@ ORDER BY b.customer_id, e.id`, args...).Rows()
 	return last, rows.Err()
 }
 
-// nextChains says which customers come after one.
+// nextChains is the condition for the customers after one.
 func nextChains(db *gorm.DB, after UUID) (where string, args []any, err error) {
 	if db.Name() == "citus" {
 		return nextOnMachines(db, after, chainPage)
@@ -155,7 +155,7 @@ func (p *chainProof) fold(l *link) {
 	}
 }
 
-// close ends the customer at hand and tells what does not fit.
+// close ends the current customer and reports what does not match.
 func (p *chainProof) close() {
 	n := &p.now
 	if n.customer == (UUID{}) {
@@ -176,8 +176,7 @@ func (p *chainProof) close() {
 	p.now = folded{}
 }
 
-// anchorMatches compares what was anchored with the digest of the last anchor,
-// which stands in the log as well.
+// anchorMatches compares what was anchored with the digest of the last anchor, which is in the log as well.
 func anchorMatches(db *gorm.DB, found func(LedgerFinding)) error {
 	last, ok, err := lastAnchor(db)
 	if err != nil || !ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// holdsPage is how many customers are looked at together: memory holds no more.
+// holdsPage is how many customers are read together, which limits memory.
 const holdsPage = 1000
 
 // holdsMatch compares, for each customer and each lot, what reservations and

@@ -60,7 +60,7 @@ var selectDue = selects(dueCustomers+` FOR UPDATE SKIP LOCKED`,
 	field[dueLimit]{"at", "bigint", func(a *dueLimit) any { return (*Millis)(&a.at) }},
 	field[dueLimit]{"n", "bigint", func(a *dueLimit) any { return number(a.n) }}).onSQLite(dueCustomers)
 
-// take is the call that takes due customers, if they are asked for.
+// take is the call that takes due customers, if the needs ask for them.
 func (l *loader) take() []calls {
 	n := &l.needs
 	if n.Due <= 0 {

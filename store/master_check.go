@@ -13,8 +13,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// ErrMasterKey says that the database was sealed with another master key. A node that
-// went on would seal secrets and customers' keys that no other node opens.
+// ErrMasterKey says that the database was sealed with another master key. A node that continued would seal secrets and
+// customers' keys that no other node can open.
 var ErrMasterKey = errors.New("LOYALTY_MASTER_KEY is not the key that this database was sealed with")
 
 // masterCheckRow is the one value that reports whether the master key is the right one.
@@ -53,7 +53,7 @@ func (s upkeep) CheckMasterKey(ctx context.Context) error {
 	return err
 }
 
-// masterKnown holds the key against the check value, where there is one.
+// masterKnown compares the key with the check value, if there is one.
 func (s upkeep) masterKnown(db *gorm.DB) (bool, error) {
 	var rows []masterCheckRow
 	if err := db.Limit(1).Find(&rows).Error; err != nil || len(rows) == 0 {

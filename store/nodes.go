@@ -10,8 +10,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// nodeStore keeps what the installation tells of itself: its servers, and what became of the
-// ledger's verifications.
+// nodeStore stores the state of the installation: its servers, and the verifications of the ledger.
 type nodeStore struct{ *database }
 
 type nodeRow struct {
@@ -24,8 +23,7 @@ type nodeRow struct {
 
 func (nodeRow) TableName() string { return "nodes" }
 
-// NoteNode tells that a node is there, and forgets those that were last seen before an
-// instant.
+// NoteNode records that a node is alive, and deletes those last seen before an instant.
 func (s nodeStore) NoteNode(ctx context.Context, n loyalty.Node, before time.Time) error {
 	db := s.write.WithContext(ctx)
 	row := nodeRow{UUID(n.ID), cleanText(n.Host), cleanText(n.Version), Millis(n.StartedAt), Millis(n.SeenAt)}
@@ -70,8 +68,7 @@ func (r *proofRow) verification() loyalty.LedgerVerification {
 	}
 }
 
-// NoteProof remembers what became of a verification of the ledger, and the newest
-// loyalty.KeptProofs of them.
+// NoteProof stores the result of a verification of the ledger, and keeps the newest loyalty.KeptProofs.
 func (s nodeStore) NoteProof(ctx context.Context, v loyalty.LedgerVerification) error {
 	db := s.write.WithContext(ctx)
 	row := proofRow{
@@ -84,7 +81,7 @@ func (s nodeStore) NoteProof(ctx context.Context, v loyalty.LedgerVerification) 
 		db.Exec(`DELETE FROM ledger_proofs WHERE at < (SELECT at FROM ledger_proofs ORDER BY at DESC LIMIT 1 OFFSET ?)`, loyalty.KeptProofs-1).Error))
 }
 
-// LastProof is the last verification of the ledger; its At is zero where there is none.
+// LastProof is the last verification of the ledger; its At is zero if there is none.
 func (s nodeStore) LastProof(ctx context.Context) (loyalty.LedgerVerification, error) {
 	var r proofRow
 	err := s.read.WithContext(ctx).Order("at DESC").Limit(1).Find(&r).Error

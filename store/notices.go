@@ -18,7 +18,7 @@ type noticeRow struct {
 
 func (noticeRow) TableName() string { return "notices" }
 
-// Notices lists what was not told yet, the oldest first.
+// Notices lists the notices not yet sent, oldest first.
 func (s webhookStore) Notices(ctx context.Context, limit int) ([]loyalty.Notice, error) {
 	var rows []noticeRow
 	if err := s.read.WithContext(ctx).Order("id").Limit(limit).Find(&rows).Error; err != nil {
@@ -31,7 +31,7 @@ func (s webhookStore) Notices(ctx context.Context, limit int) ([]loyalty.Notice,
 	return list, nil
 }
 
-// listening are the webhooks for which something is kept: where there are none, nothing is.
+// listening selects the webhooks for which notices are stored; without any, none are.
 const listening = "w.state IN ('active', 'paused')"
 
 // tell keeps notices, with what they are about, until they are fanned out.
@@ -54,7 +54,7 @@ type bulkEnd struct {
 	batch  string
 }
 
-// bulkEnds gives the notices of operations to which a batch did something.
+// bulkEnds returns the notices of operations that a batch worked on.
 func bulkEnds(counts []bulkCount) (ends []bulkEnd) {
 	for _, c := range counts {
 		ends = append(ends, bulkEnd{c, loyalty.NewID(c.At, loyalty.ID{}), c.Batch.String()})
@@ -62,8 +62,7 @@ func bulkEnds(counts []bulkCount) (ends []bulkEnd) {
 	return ends
 }
 
-// insertBulkEnds tells of the operations whose last items a batch has done. The words are
-// those of loyalty.BulkNotice.
+// insertBulkEnds adds notices of the operations whose last items a batch has done, in the form of loyalty.BulkNotice.
 var insertBulkEnds = selects(bulkEndsBy("json_build_object", "::text"),
 	field[bulkEnd]{"id", "uuid", func(e *bulkEnd) any { return (*UUID)(&e.Batch) }},
 	field[bulkEnd]{"notice", "uuid", func(e *bulkEnd) any { return (*UUID)(&e.notice) }},

@@ -17,11 +17,11 @@ type PlannedMigration struct {
 // PlannedStep is a statement of it, with what it will meet.
 type PlannedStep struct {
 	What string
-	// Lock says who waits for the table while the migration runs; empty if none does.
+	// Lock describes who waits for the table while the migration runs; empty if none does.
 	Lock string
 	// Rows is how many rows the table has, as the database believes; -1: it has no table.
 	Rows int64
-	// Guess is a guess of the time; negative: it cannot be told.
+	// Guess is an estimate of the time; negative if there is none.
 	Guess time.Duration
 }
 

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// portable carries whole databases: every row of every table, as it was at one instant,
-// out of either database and into either.
+// portable copies whole databases: every row of every table as of one instant, from either database and into either.
 type portable struct{ *database }
 
 // A Kind is how an archive writes the values of a column. Both databases have each of
@@ -65,7 +64,7 @@ func (t Table) Equal(other Table) bool {
 
 // carrier is what the two databases do differently when rows are carried.
 type carrier interface {
-	// still gives a look at one instant.
+	// still passes a view of one instant.
 	still(ctx context.Context, read func(look) error) error
 	// fill is one transaction that inserts.
 	fill(ctx context.Context, write func(loading) error) error
@@ -80,8 +79,8 @@ type look interface {
 	// tables are those of the schema, without parts of others and the migrations' own.
 	tables() ([]string, error)
 	columns(table string) ([]Column, error)
-	// rows gives the rows of a query of columns, whose values are nil, int64, string or
-	// []byte; they are good until take returns.
+	// rows reads the columns of a query, whose values are nil, int64, string or []byte and are valid until take
+	// returns.
 	rows(query string, columns []Column, take func([]any) error) error
 	// size is about how many rows a table has; -1: there is no such table.
 	size(table string) (int64, error)
@@ -101,13 +100,13 @@ type Still struct {
 	look   look
 }
 
-// Rows gives the rows of a table in the order of its key. A value is nil, int64, string or
-// []byte; values are good until take returns.
+// Rows reads the rows of a table in the order of its key. A value is nil, int64, string or []byte, and valid until take
+// returns.
 func (s *Still) Rows(t Table, take func([]any) error) error {
 	return s.look.rows("SELECT "+t.names()+" FROM "+t.Name+" ORDER BY "+t.order(), t.Columns, take)
 }
 
-// Count says how many rows a table has.
+// Count returns how many rows a table has.
 func (s *Still) Count(t Table) (count int64, err error) { return rowsOf(s.look, t.Name) }
 
 func rowsOf(l look, table string) (count int64, err error) {
@@ -143,8 +142,8 @@ func (p portable) stillAt(ctx context.Context, version int64, read func(*Still) 
 	}))
 }
 
-// tablesOf gives the tables of a database, in the order of portableTables. One that is not
-// in it is an error: an archive without it would not be whole.
+// tablesOf returns the tables of a database, in the order of portableTables. An unknown table is an error, because an
+// archive without it would be incomplete.
 func tablesOf(l look) ([]Table, error) {
 	there, err := l.tables()
 	if err != nil {
@@ -178,7 +177,7 @@ func tablesOf(l look) ([]Table, error) {
 	return list, nil
 }
 
-// ErrNotEmpty says that a database which was to be filled has something in it.
+// ErrNotEmpty says that a database to be filled has something in it.
 var ErrNotEmpty = errors.New("the database is not empty")
 
 // Filling is an empty database that is being filled.
@@ -187,8 +186,8 @@ type Filling struct {
 	loading loading
 }
 
-// Insert fills a table with the rows that next gives until it fails; io.EOF is the end. A
-// value is nil, int64, string or []byte, in the order of the table's columns.
+// Insert fills a table with the rows that next returns until it fails; io.EOF is the end. A value is nil, int64, string
+// or []byte, in the order of the table's columns.
 func (f *Filling) Insert(t Table, next func() ([]any, error)) error { return f.loading.insert(t, next) }
 
 // Fill brings an empty database to a schema that need not be the program's newest, and
@@ -240,8 +239,8 @@ func seeded(table string) bool {
 	return slices.ContainsFunc(portableTables, func(t portableTable) bool { return t.name == table && t.seeded })
 }
 
-// pour has the tables filled, once what the migrations put into them is gone. Whoever
-// filled them in the meantime makes it fail.
+// pour fills the tables, after deleting what the migrations put into them. It fails if another process has filled them
+// meanwhile.
 func (p portable) pour(l loading, fill func(*Filling) error) error {
 	tables, err := tablesOf(l)
 	if err != nil {

@@ -1,9 +1,8 @@
 package store
 
-// portableTables are all tables of the schema, in the order in which an archive has
-// them and restore fills them: a table that refers to another one comes after it.
-// TestEveryTableIsPortable fails for a table that is missing here, so whoever adds one
-// reports whether it belongs to the programme: then dump, restore and backups have it.
+// portableTables are all tables of the schema, in the order in which an archive has them and restore fills them: a
+// table that refers to another one comes after it. TestEveryTableIsPortable fails for a table that is missing here, so
+// that whoever adds one has to decide whether it belongs to the programme: then dump, restore and backups include it.
 var portableTables = []portableTable{
 	{name: "programme_version", seeded: true},
 	{name: "master_check"},
@@ -75,11 +74,11 @@ var portableTables = []portableTable{
 // portableTable is one of them.
 type portableTable struct {
 	name string
-	// seeded says that the migrations put rows into it, which an archive's replace.
+	// seeded says that the migrations put rows into it, which an archive's rows replace.
 	seeded bool
-	// gone says that the newest schema has it no more. Archives of older ones may.
+	// gone says that the newest schema no longer has it. Archives of older ones may.
 	gone bool
-	// stays says that its rows are about one database and the servers beside it: they are not
-	// the programme's, and do not move.
+	// stays says that its rows are about one database and its servers: they do not belong to the programme and are not
+	// copied.
 	stays bool
 }

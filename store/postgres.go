@@ -145,7 +145,7 @@ func pool(ctx context.Context, config *pgxpool.Config, size int, settings string
 	return pgxpool.NewWithConfig(ctx, config)
 }
 
-// warnings tells what the server is set to that can lose an acknowledged write.
+// warnings returns the settings of the server that can lose an acknowledged write.
 func (e *postgresEngine) warnings(ctx context.Context) (list []string, err error) {
 	rows, err := e.reads.Query(ctx, `SELECT name FROM pg_settings WHERE name IN ('fsync', 'full_page_writes') AND setting = 'off' ORDER BY name`)
 	if err != nil {

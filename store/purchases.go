@@ -131,5 +131,5 @@ func spreadMovingOf(of sqlFragment, names []string) sqlFragment {
 	return sqlFragment{w.text, slices.Concat(posted.args, w.args)}
 }
 
-// purchaser is an expression that is the id of who has a purchase.
+// purchaser is an expression for the id of the customer who has a purchase.
 func purchaser(name string) sqlFragment { return named(loyalty.NameTransaction, name) }

@@ -23,7 +23,7 @@ func (w sqlFragment) and(text string, args ...any) sqlFragment {
 	return sqlFragment{text, append(append([]any(nil), w.args...), args...)}
 }
 
-// where is the condition as a statement has it; nothing where there is none.
+// where renders the condition for a statement; empty if there is none.
 func (w sqlFragment) where() string {
 	if w.text == "" {
 		return ""
@@ -81,8 +81,7 @@ func sorting(columns map[string]filterColumn, keys []loyalty.Sorting, id string)
 	return strings.Join(append(by, id+" DESC"), ", "), nil
 }
 
-// filterColumn is a field that may be filtered: an expression of ours, never the
-// caller's text.
+// filterColumn is a field that can be filtered: an expression of ours, never the caller's text.
 type filterColumn struct {
 	expression string
 	nullable   bool

@@ -8,7 +8,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// branch is a part of a list that an index gives in the list's order.
+// branch is a part of a list that an index returns in the list's order.
 type branch struct {
 	where sqlFragment
 	at    string // the column that is the order's time in this part
@@ -27,14 +27,14 @@ type unionQuery struct {
 	sort string
 }
 
-// pager says which part of a list is wanted: from an offset on, or beyond a place.
+// pager selects a part of a list: from an offset on, or beyond a place.
 type pager struct {
 	limit, offset int
 	after, before *place
 }
 
-// place is where an entry stands in a list: behind what its order begins with (a value, or the
-// sqlFragment that finds it), and its id.
+// place is the place of an entry in a list: the value that the list is sorted by first (or the sqlFragment that finds
+// it), and the entry's id.
 type place struct{ at, id any }
 
 func placeOf(c *loyalty.Cursor) *place {
@@ -52,7 +52,7 @@ func pagerOf(p loyalty.Page) pager {
 // maxBranches is how many branches are worth more than a sort.
 const maxBranches = 24
 
-// sql is the statement of the list. backwards says that the rows come in the opposite order.
+// sql is the statement of the list. backwards reports that the rows come in the opposite order.
 func (m *unionQuery) sql() (w sqlFragment, backwards bool) {
 	cursor, down := m.page.after, m.order.descending
 	if backwards = cursor == nil && m.page.before != nil; backwards {
@@ -125,9 +125,8 @@ func (m *unionQuery) beyond(where sqlFragment, at string, p *place, down bool) s
 	return where.and("("+at+", "+m.order.id+") "+sign+" (?, ?)", p.at, p.id)
 }
 
-// split gives each branch one of several conditions that exclude each other, of which
-// one must hold. Where that makes too many, or the order is no index's, the branches
-// stay as they are and have one condition more.
+// split gives each branch one of several mutually exclusive conditions, of which one must hold. If that makes too many
+// branches, or the order is not an index's, the branches stay as they are and have one more condition.
 func split(branches []branch, alternatives []sqlFragment, whole bool) (list []branch) {
 	if whole || len(branches)*len(alternatives) > maxBranches {
 		alternatives = []sqlFragment{anyOf(alternatives)}
@@ -140,8 +139,7 @@ func split(branches []branch, alternatives []sqlFragment, whole bool) (list []br
 	return list
 }
 
-// owned are the rows of a holder, and those of who was merged into them: few, which are
-// sorted.
+// owned are the rows of a holder, and those of customers merged into them, which are few and get sorted.
 func owned(of sqlFragment, at string) []branch {
 	return []branch{{ownedBy("customer_id", of), at}, {merged("customer_id", of), at}}
 }
@@ -151,7 +149,7 @@ func ownedBy(column string, of sqlFragment) sqlFragment {
 	return sqlFragment{column + " = " + of.text, of.args}
 }
 
-// listOrder says how a list is sorted: by a time, then an id.
+// listOrder is how a list is sorted: by a time, then an id.
 type listOrder struct {
 	at, id     string
 	descending bool

@@ -12,13 +12,12 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// question is a statement that reads, and what becomes of its answer. Several of them
-// travel together: see ask.
+// question is a statement that reads, and what to do with its answer. Several of them travel together: see ask.
 type question struct {
 	sqlFragment
-	// citus is what is asked instead where tables are spread; nil: the same.
+	// citus replaces the statement where tables are distributed; nil means that it is the same.
 	citus *sqlFragment
-	// into is where the columns of a row are read to. It is asked once, with their names.
+	// into returns where the columns of a row are read to. It is called once, with their names.
 	into func(columns []string) ([]any, error)
 	// each is called for each row; what is behind the row that is enough is left.
 	each func() (enough bool)
@@ -67,15 +66,15 @@ func (s *database) ask(ctx context.Context, first []question, then func() ([]que
 	return failed
 }
 
-// asks is ask for questions on which no others follow.
+// asks is ask for questions that need no follow-up.
 func (s *database) asks(ctx context.Context, list ...question) error { return s.ask(ctx, list, nil) }
 
-// reads makes a question whose rows have so many columns as there are places.
+// reads makes a question whose rows have as many columns as into has places.
 func (w sqlFragment) reads(each func() (enough bool), into ...any) question {
 	return question{sqlFragment: w, into: func([]string) ([]any, error) { return into, nil }, each: each}
 }
 
-// onCitus gives a question another text where tables are spread.
+// onCitus gives a question another text where tables are distributed.
 func (q question) onCitus(text string, args ...any) question {
 	q.citus = &sqlFragment{text, args}
 	return q
@@ -125,8 +124,8 @@ func (t table[R]) paged(w sqlFragment, list *[]R) question {
 	})
 }
 
-// modelled makes a question of what GORM would ask for a model, or for a struct that has
-// a field for each column of the answer.
+// modelled makes a question from GORM's query for a model, or for a struct that has a field for each column of the
+// answer.
 func modelled[Row any](db *gorm.DB, list *[]Row) question {
 	st := db.Session(&gorm.Session{DryRun: true}).Find(list).Statement
 	row := new(Row)
@@ -189,9 +188,8 @@ func (w sqlFragment) forSQLite() (string, []any) {
 	})
 }
 
-// brackets writes the conditions IN [[a query]], whose rows are few. As an array
-// PostgreSQL's planner cannot join them: it reads them first, and then an index. A query in
-// {{ }} gives one value; on Citus both are asked before.
+// brackets renders the conditions IN [[a query]], whose rows are few. PostgreSQL's planner cannot join them if they are
+// an array: it reads them first, and then uses an index. A query in {{ }} has one value; on Citus both are read before.
 func (w sqlFragment) brackets(open, shut string) sqlFragment {
 	if strings.Contains(w.text, "[[") || strings.Contains(w.text, "{{") {
 		w.text = strings.NewReplacer("IN [[", open, "]]", shut, "{{", "(", "}}", ")").Replace(w.text)
@@ -199,12 +197,12 @@ func (w sqlFragment) brackets(open, shut string) sqlFragment {
 	return w
 }
 
-// marks are so many places for values.
+// marks returns n placeholders for values.
 func marks(one string, n int) string { return strings.TrimSuffix(strings.Repeat(one+", ", n), ", ") }
 
-// numbered writes the values where the text has a question mark: write gives what stands
-// there, behind the text before it, and the values as they are sent, of which the first
-// one has the number n. A text of GORM's is ready.
+// numbered renders the fragment, calling write at each question mark of the text: write gets the text before it, the
+// number n of the first value, and the argument, and returns the text and the values to send. A text of GORM's is used
+// unchanged.
 func (w sqlFragment) numbered(write func(text string, n int, arg any) (string, []any)) (string, []any) {
 	if len(w.args) == 0 || strings.Contains(w.text, "$1") {
 		return w.text, w.args

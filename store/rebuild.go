@@ -10,7 +10,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/rebuild"
 )
 
-// RebuildProgress says how far a rebuild has come.
+// RebuildProgress is how far a rebuild has come.
 type RebuildProgress struct {
 	Customers, Events int64 // folded so far
 	Of                int64 // events in all
@@ -109,8 +109,8 @@ func (s span) of(db *gorm.DB, column string) *gorm.DB {
 	return db.Where(column+" > ? AND "+column+" <= ?", s.after, s.to)
 }
 
-// alone folds the customers of no merge, page by page. The pages leave no gap
-// between them, so that rows of a customer who is not there are found too.
+// alone folds the customers of no merge, page by page. The pages leave no gap between them, so that rows of customers
+// who do not exist are found too.
 func (r *rebuilding) alone() error {
 	for s := (span{firstID, lastID}); ; {
 		var ids []UUID

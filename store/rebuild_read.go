@@ -19,7 +19,7 @@ type folding struct {
 	events int64
 }
 
-// condition says whose rows of a table are read, by the column of their id.
+// condition selects the rows of some customers, by the column of their id.
 type condition func(db *gorm.DB, column string) *gorm.DB
 
 // only is one customer.
@@ -77,8 +77,7 @@ func (r *rebuilding) fold(f *folding) error {
 	return nil
 }
 
-// done lets the coupons go that are as the events so far left them, and tells what
-// was found and how far it is.
+// done drops the coupons that are as the events so far left them, and reports the findings and the progress.
 func (r *rebuilding) done(customers int) error {
 	for some := range slices.Chunk(r.rebuild.Touched(), rebuildCustomers) {
 		ids := make([]UUID, len(some))

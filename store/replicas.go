@@ -12,15 +12,13 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Replicated is a Store of which some reads are answered by replicas: standbys to which
-// PostgreSQL streams the primary's log. It is the Store in everything else, and in
-// whatever was not asked under loyalty.Reading: what decides a write is read on the
-// primary.
+// Replicated is a Store of which some reads are answered by replicas: standbys to which PostgreSQL streams the
+// primary's log. In everything else it is the Store, including all reads that were not marked by loyalty.Reading,
+// because what decides a write must be read on the primary.
 //
-// A read of one customer, of one coupon or the like is answered by a replica that has
-// replayed everything that was committed when the read came, whichever node wrote it. A
-// list or a report may be older, by ReplicaOptions.Lag at most. Where no replica is so
-// far, does not answer in time, or fails, the primary is asked, within the same read.
+// A read of one customer, one coupon or the like is answered by a replica that has replayed everything committed when
+// the read arrived, whichever node wrote it. A list or a report may be older, by ReplicaOptions.Lag at most. If no
+// replica is that far, or it does not answer in time, or fails, the primary is asked within the same read.
 type Replicated struct {
 	*Store
 	log      *primaryLog
@@ -39,8 +37,7 @@ type ReplicaOptions struct {
 	Lag time.Duration
 	// ReadConnections bounds the pools of each; zero: as in Options.
 	ReadConnections int
-	// Report hears of a replica, counted from 1, that became something else, and why. Nil:
-	// nothing does.
+	// Report is called with the new state of a replica, counted from 1, and the reason; may be nil.
 	Report func(replica int, state string, err error)
 }
 
@@ -78,7 +75,7 @@ func WithReplicas(ctx context.Context, s *Store, o ReplicaOptions) (*Replicated,
 	return r, nil
 }
 
-// Release gives back the connections to the replicas.
+// Release closes the connections to the replicas.
 func (s *Replicated) Release() error {
 	s.stop()
 	s.watches.Wait()
@@ -103,7 +100,7 @@ type Replica struct {
 	Reads, Lost int64
 }
 
-// Replicas tells how the replicas are; it asks none.
+// Replicas returns the states of the replicas, without asking them.
 func (s *Replicated) Replicas() (list []Replica) {
 	for n, r := range s.replicas {
 		list = append(list, Replica{replicaName(n), *r.state.Load(), time.Duration(r.lag.Load()), r.reads.Load(), r.lost.Load()})
@@ -117,7 +114,7 @@ func replicaName(n int) string { return "replica" + strconv.Itoa(n+1) }
 // answered, since the start.
 func (s *Replicated) PrimaryReads() int64 { return s.primary.Load() }
 
-// Pools tells how the connections are used, those to replicas too.
+// Pools returns how the connections are used, including those to replicas.
 func (s *Replicated) Pools() []Pool {
 	list := s.pools()
 	for n, r := range s.replicas {
@@ -143,8 +140,7 @@ const (
 	recentTime  = 20 * time.Second
 )
 
-// choose gives a replica that may answer, and what the read needs of it; nil: the primary
-// is to be asked.
+// choose returns a replica that may answer, and what the read demands of it; nil if the primary must be asked.
 func (s *Replicated) choose(ctx context.Context, how freshness) (*replica, demand) {
 	first := int(s.turn.Add(1))
 	for n := range s.replicas {

@@ -11,15 +11,14 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// mark is how far the primary's log was at an instant: whatever any node had been told
-// is committed by then is before position.
+// mark is a position of the primary's log at an instant: whatever any node knew to be committed by then is before it.
 type mark struct {
 	at       time.Time // when the primary was asked
 	position int64     // in the log, in bytes
 	origin   origin
 }
 
-// origin tells logs apart: positions compare within one of them only.
+// origin identifies a log: positions can be compared within one log only.
 type origin struct {
 	system int64 // the identity that initdb gave
 	line   int64 // the timeline; a promotion begins another one
@@ -46,8 +45,7 @@ func newPrimaryLog(config *pgx.ConnConfig, bound time.Duration) *primaryLog {
 	return &primaryLog{config: config, turn: make(chan struct{}, 1), bound: bound}
 }
 
-// Limits of what is asked of the primary. Its address may name several servers, of which
-// the first does not answer.
+// Limits of queries to the primary. Its address may name several servers, the first of which may not answer.
 const (
 	primaryConnect = 10 * time.Second
 	primaryTime    = time.Second
@@ -55,8 +53,8 @@ const (
 
 var errPrimaryAway = errors.New("the primary is not connected")
 
-// asOf gives a mark that was made at an instant or after it. The instant is in the past.
-// It does not wait for a connection: who watches a replica makes one.
+// asOf returns a mark that was made at an instant of the past or after it. It does not wait for a connection, because
+// the watch of a replica makes one.
 func (l *primaryLog) asOf(ctx context.Context, at time.Time) (mark, error) {
 	if !l.open.Load() {
 		return mark{}, errPrimaryAway
@@ -64,7 +62,7 @@ func (l *primaryLog) asOf(ctx context.Context, at time.Time) (mark, error) {
 	return l.connected(ctx, at)
 }
 
-// connected is asOf for who has the time to connect.
+// connected is asOf for a caller who has time to connect.
 func (l *primaryLog) connected(ctx context.Context, at time.Time) (mark, error) {
 	if m := l.last.Load(); m != nil && !m.at.Before(at) {
 		return *m, nil
@@ -86,7 +84,7 @@ func (l *primaryLog) connected(ctx context.Context, at time.Time) (mark, error) 
 const selectPosition = `SELECT (p.at - '0/0')::bigint, ('x' || substr(pg_walfile_name(p.at), 1, 8))::bit(32)::bigint, c.system_identifier
 FROM (SELECT pg_current_wal_flush_lsn() AS at) AS p, pg_control_system() AS c`
 
-// ask is for who has the turn.
+// ask queries the primary; the caller must have the turn.
 func (l *primaryLog) ask(ctx context.Context) (m mark, err error) {
 	if l.conn == nil {
 		if err := l.connect(ctx); err != nil {
@@ -126,7 +124,7 @@ func (l *primaryLog) drop() {
 	}
 }
 
-// close waits for who asks.
+// close waits for the query under way.
 func (l *primaryLog) close() {
 	l.turn <- struct{}{}
 	l.drop()
@@ -144,7 +142,7 @@ func (l *primaryLog) keep(m mark) {
 	l.kept = append(l.forget(m.at), m)
 }
 
-// forget gives the marks that are not too old at an instant.
+// forget returns the marks that are not too old at an instant.
 func (l *primaryLog) forget(now time.Time) []mark {
 	first := slices.IndexFunc(l.kept, func(m mark) bool { return now.Sub(m.at) <= l.bound })
 	if first < 0 {
@@ -153,8 +151,8 @@ func (l *primaryLog) forget(now time.Time) []mark {
 	return slices.Delete(l.kept, 0, first)
 }
 
-// oldest gives the oldest mark that is no older than the bound; false: there is none, as
-// the primary did not answer for so long.
+// oldest returns the oldest mark within the bound; false if there is none, because the primary did not answer for that
+// long.
 func (l *primaryLog) oldest(now time.Time) (mark, bool) {
 	l.lock.Lock()
 	defer l.lock.Unlock()
@@ -164,8 +162,8 @@ func (l *primaryLog) oldest(now time.Time) (mark, bool) {
 	return l.kept[0], true
 }
 
-// reached gives when a position was the newest: the instant of the latest mark that is not
-// beyond it. False: it is behind all that is kept.
+// reached returns when a position was the newest: the instant of the latest mark that is not beyond it; false if it is
+// older than all stored marks.
 func (l *primaryLog) reached(p mark) (time.Time, bool) {
 	l.lock.Lock()
 	defer l.lock.Unlock()

@@ -19,8 +19,7 @@ var (
 	_ loyalty.Store        = (*Replicated)(nil)
 )
 
-// Within is the Store's. What is only looked at, as a customer is by a view, is loaded
-// from a replica where it can be.
+// Within is the Store's. What is only looked at, as by a view of a customer, is loaded from a replica if possible.
 func (s *Replicated) Within(ctx context.Context, needs loyalty.Needs, work func(*loyalty.Loaded) (*loyalty.Writes, error)) error {
 	if !needs.Reading {
 		return s.Store.Within(ctx, needs, work)

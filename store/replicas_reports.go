@@ -8,7 +8,7 @@ import (
 
 // Exports and reports: all of them recent.
 
-// Feed is the Store's; whoever waits for what is new asks the Store itself.
+// Feed is the Store's; a caller who waits for new events asks the Store itself.
 func (s *Replicated) Feed(ctx context.Context, q loyalty.FeedQuery) (loyalty.FeedPart, error) {
 	return forward(ctx, s, recent, (*Store).Feed, q)
 }

@@ -9,8 +9,8 @@ import (
 	"gorm.io/gorm"
 )
 
-// Resealed says what a change of the master key found: values that it sealed anew, that were
-// sealed under the new key already, and that neither key opens, by table.
+// Resealed counts what a change of the master key found, by table: values that it sealed anew, that were sealed under
+// the new key already, and that neither key opens.
 type Resealed struct {
 	Anew, Already int64
 	Lost          map[string]int64
@@ -25,16 +25,15 @@ const resealPage = 500
 // resealLarge is resealPage of values that may be large.
 const resealLarge = 8
 
-// resealRounds is after how many rounds it is clear that a server goes on with the old key.
+// resealRounds is the number of rounds after which it is clear that a server still uses the old key.
 const resealRounds = 10
 
-// ErrOldKeyInUse says that values go on being sealed under the old key.
+// ErrOldKeyInUse says that values are still being sealed under the old key.
 var ErrOldKeyInUse = errors.New("a server goes on sealing under the old master key: start every server with the new one in LOYALTY_MASTER_KEY and the old one in LOYALTY_MASTER_KEY_OLD, then run this again")
 
-// ReSeal seals everything under the master key that the old one sealed. Both keys open
-// values meanwhile, on every node that has both. It can be cut off at any place and goes on
-// where values are left. Only when none is left does the database ask for the new key. told hears
-// how many values were looked at, of how many.
+// ReSeal seals everything under the master key that the old one sealed. Meanwhile both keys open values, on every node
+// that has both. It can be interrupted anywhere and continues where values are left. Only when none is left does the
+// database demand the new key. told is called with how many values were done, of how many.
 func (s upkeep) ReSeal(ctx context.Context, told func(done, of int64)) (r Resealed, err error) {
 	if s.sealer.old == nil {
 		return r, ErrNoOldKey
@@ -143,7 +142,7 @@ func (s upkeep) sealedPage(ctx context.Context, c sealedColumn, after []any) (pa
 	return page, rows.Err()
 }
 
-// change is a value in the place of another.
+// change is a value to be replaced by another.
 type change struct {
 	key         []any
 	before, now blob

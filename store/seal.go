@@ -18,8 +18,8 @@ import (
 // or cipher can live beside this one.
 const keyVersion = 1
 
-// errSealed says that a sealed value cannot be opened: the master key is
-// another one than it was sealed with, or the row was tampered with.
+// errSealed says that a sealed value cannot be opened: it was sealed with another master key, or the row was tampered
+// with.
 var errSealed = errors.New("a sealed value does not open: LOYALTY_MASTER_KEY is not the key it was sealed with, or the row was changed")
 
 // sealer seals values under the master key with AES-256-GCM. Each value is
@@ -37,8 +37,7 @@ type sealer struct {
 type namesKey struct {
 	now     atomic.Pointer[[]byte]
 	derived [][]byte // from the master key, and from the old one
-	// old says that the database still asks for the old master key: some of it is sealed
-	// under that.
+	// old says that the database still needs the old master key, because some values are sealed under it.
 	old atomic.Bool
 }
 
@@ -68,8 +67,7 @@ func newSealer(master [32]byte, old ...[32]byte) (sealer, error) {
 // fingerprintSize is how many bytes tell master keys apart. They do not help to guess one.
 const fingerprintSize = 8
 
-// MasterKeyFingerprint tells a master key from others, for manifests of archives and
-// backups; it does not give it away.
+// MasterKeyFingerprint identifies a master key in manifests of archives and backups without revealing it.
 func MasterKeyFingerprint(master [32]byte) string {
 	return hex.EncodeToString(derive(master, "fingerprint")[:fingerprintSize])
 }
@@ -85,23 +83,22 @@ func KnowsMasterKeys(fingerprint string, keys ...[32]byte) bool {
 	return true
 }
 
-// derive gives another key out of the master key.
+// derive makes another key from the master key.
 func derive(master [32]byte, purpose string) []byte {
 	h := hmac.New(sha256.New, master[:])
 	h.Write([]byte(purpose))
 	return h.Sum(nil)
 }
 
-// hash gives what a row is found by whose name must not be read, nor guessed by
-// trying names: only the master key makes it.
+// hash makes the search key of a row whose name must be neither readable nor guessable by trying names: only the master
+// key can make it.
 func (s sealer) hash(row []byte) string {
 	h := hmac.New(sha256.New, *s.names.now.Load())
 	h.Write(row)
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
 }
 
-// seal gives version, nonce and ciphertext. The row is the table's name and the
-// row's key, as rowID writes them.
+// seal returns version, nonce and ciphertext. row is the table's name and the row's key, as rowID makes them.
 func (s sealer) seal(row, plain []byte) []byte {
 	size := s.aead.NonceSize()
 	out := make([]byte, 1+size, 1+size+len(plain)+s.aead.Overhead())
@@ -112,7 +109,7 @@ func (s sealer) seal(row, plain []byte) []byte {
 	return s.aead.Seal(out, out[1:1+size], plain, row)
 }
 
-// open gives back what was sealed for the row, or errSealed.
+// open returns what was sealed for the row, or errSealed.
 func (s sealer) open(row, sealed []byte) ([]byte, error) {
 	plain, _, err := s.openBy(row, sealed)
 	return plain, err

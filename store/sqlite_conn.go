@@ -28,8 +28,7 @@ type sqliteConn struct {
 // of making lots, progress and purchases of it, for which everybody waits.
 const loadRoom = 4000
 
-// weigh takes a row off the room, and fails where there is none left. A text is taken apart,
-// byte by byte: so many of its bytes cost what another row does.
+// weigh counts a row against the limit, and fails if that is used up. A long text counts as several rows, by its bytes.
 func (c *sqliteConn) weigh() error {
 	if c.room == nil {
 		return nil
@@ -114,7 +113,7 @@ func (c *call[T]) runMany(conn *sqliteConn, to int) error {
 // manyPrepared is how many statements stay prepared on a connection.
 const manyPrepared = 500
 
-// inCommon says which values are the same in all rows.
+// inCommon returns which values are the same in all rows.
 func (c *call[T]) inCommon() []bool {
 	n := len(c.fields)
 	common := slices.Repeat([]bool{true}, n)
@@ -133,7 +132,7 @@ func sameValue(a, b driver.Value) bool {
 	return !ok && a == b
 }
 
-// execute runs a text for the rows from one to another, so many at a time.
+// execute runs a text for the rows from one index to another, in groups of each.
 func (c *call[T]) execute(conn *sqliteConn, text string, from, to, each int) error {
 	if from == to {
 		return nil

@@ -29,7 +29,7 @@ func (e *sqliteEngine) rest() {
 // writers waiting for a tenth of a second, and a backup reads for long.
 const owedEvery = 10 * time.Second
 
-// pay makes the checkpoint that destroyed keys ask for, so that they are in no file any more.
+// pay makes the checkpoint that destroyed keys require, so that they are in no file any more.
 func (e *sqliteEngine) pay(c *sqliteConn) {
 	if e.owed = !c.checkpoint(); e.owed {
 		e.hindered = time.Now()
@@ -78,8 +78,8 @@ func (s upkeep) LogBytes() (int64, bool) {
 // counts as writable again.
 const roomWanted = 1 << 20
 
-// room tries a file beside the database: its log writes over itself for a while, and
-// so tells nothing.
+// room tests the space with a file beside the database: the log overwrites itself for a while, and so would not show
+// that there is none.
 func (e *sqliteEngine) room(context.Context) error {
 	f, err := os.CreateTemp(filepath.Dir(e.path), "loyalty-room-*")
 	if err != nil {

@@ -7,21 +7,18 @@ import (
 	"time"
 )
 
-// turn is the order of processes that write one file. SQLite has none: it asks for the lock
-// again after pauses of up to 100 ms, and another process that writes without a pause has
-// taken it again each time, for seconds. Whoever wants the lock has the turn until they have
-// it, so that who has just given it back waits behind them.
+// turn is the order of processes that write one file. SQLite has none: it asks for the lock again after pauses of up to
+// 100 ms, and another process that writes without a pause has taken it again each time, for seconds. A process that
+// wants the lock holds the turn until it has the lock, so that one which has just released it waits behind the others.
 //
-// It is a courtesy, not a safeguard: without it, or when it is late, SQLite's own lock keeps
-// the writers apart.
+// It is a courtesy, not a safeguard: without it, or when it is late, SQLite's own lock keeps the writers apart.
 type turn struct{ file *os.File }
 
-// turnPatience is how long the turn is waited for. Who has it waits for one transaction; a
-// process that was frozen meanwhile must not stop the others.
+// turnPatience is how long the turn is waited for. Its holder waits for one transaction; a process that was frozen
+// meanwhile must not stop the others.
 const turnPatience = 250 * time.Millisecond
 
-// newTurn opens the file beside the database that stands for the turn; where that cannot be,
-// there is no order.
+// newTurn opens the file beside the database that represents the turn; without such a file there is no order.
 func newTurn(path string) *turn {
 	f, err := os.OpenFile(path+"-turn", os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -30,7 +27,7 @@ func newTurn(path string) *turn {
 	return &turn{f}
 }
 
-// take waits for the turn; what it gives hands it on.
+// take waits for the turn and returns a function that passes it on.
 func (t *turn) take(ctx context.Context) func() {
 	if t.file == nil {
 		return func() {}
@@ -53,14 +50,13 @@ func (t *turn) close() error {
 	return t.file.Close()
 }
 
-// writerPool is the writer for whoever writes by way of GORM: a statement or a transaction
-// begins in its turn.
+// writerPool is the writer for writes through GORM: each statement or transaction begins in its turn.
 type writerPool struct {
 	*sql.DB
 	turn *turn
 }
 
-// GetDBConn gives GORM the connections themselves.
+// GetDBConn returns the connections themselves, for GORM.
 func (p writerPool) GetDBConn() (*sql.DB, error) { return p.DB, nil }
 
 // ExecContext runs a statement in its turn.

@@ -4,7 +4,7 @@ package store
 
 import "os"
 
-// lockFile has no lock to take here: whoever asks has the turn.
+// lockFile has no lock to take on this system: every caller has the turn.
 func lockFile(*os.File) bool { return true }
 
 func unlockFile(*os.File) {}

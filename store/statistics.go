@@ -46,8 +46,7 @@ FROM tail_state t LEFT JOIN statistics s ON s.id = t.id LEFT JOIN followers f ON
 	}, s.classify(err)
 }
 
-// SwapStatistics puts the zone, version and generation of after in the place of before's.
-// With another generation what was folded is to go.
+// SwapStatistics replaces zone, version and generation of before by after's. A new generation deletes what was folded.
 func (s statisticsStore) SwapStatistics(ctx context.Context, before, after loyalty.StatisticsState) (swapped bool, err error) {
 	row := statisticsRow{ID: 1, Zone: after.Zone, Version: after.Version, Generation: after.Generation}
 	err = s.write.WithContext(ctx).Transaction(func(db *gorm.DB) error {
@@ -135,7 +134,7 @@ func clearFigures(db *gorm.DB) error {
 	return follow(db, statisticsFollower, 0)
 }
 
-// KeepPhotograph puts figures in the place of those of the same day and metrics.
+// KeepPhotograph stores figures, replacing those of the same day and metrics.
 func (s statisticsStore) KeepPhotograph(ctx context.Context, at time.Time, day int, figures []loyalty.Figure) error {
 	return s.classify(s.write.WithContext(ctx).Transaction(func(db *gorm.DB) error {
 		seen := set[string]{}

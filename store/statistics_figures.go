@@ -38,7 +38,7 @@ func (r *figureRow) number() (*big.Int, error) {
 // figuresAtOnce bounds the parameters of a statement.
 const figuresAtOnce = 500
 
-// sumFigures adds to the figures that are there. Nobody else changes them meanwhile.
+// sumFigures adds to the stored figures. No other writer changes them meanwhile.
 func sumFigures(db *gorm.DB, figures []loyalty.Figure) error {
 	for some := range slices.Chunk(figures, figuresAtOnce) {
 		keys := make([][]any, len(some))
@@ -84,8 +84,8 @@ func (s statisticsStore) LastFigure(ctx context.Context, metric string) (*big.In
 	return n, err == nil, err
 }
 
-// Figures gives figures one by one: of each metric the keys of one breakdown lie together.
-// They are not collected: callers name stores and channels, and there may be millions of rows.
+// Figures passes figures one by one: those of one metric and breakdown are stored together. They are not collected,
+// because callers name stores and channels, and there may be millions of rows.
 func (s statisticsStore) Figures(ctx context.Context, q loyalty.FigureQuery, each func(*loyalty.Figure)) error {
 	from := loyalty.FigureKey{By: q.By}.String()
 	from = from[:len(q.By)+1] // up to the separator

@@ -160,7 +160,7 @@ func (p *figurePiece) bought() error {
 	return nil
 }
 
-// purchases reads purchases by their names, whoever has them now.
+// purchases reads purchases by their names, whichever customer has them now.
 func (p *figurePiece) purchases(names []string) error {
 	var rows []struct {
 		TransactionID string

@@ -13,7 +13,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// tailStore gives committed events their numbers.
+// tailStore numbers committed events.
 type tailStore struct{ *database }
 
 // tailStateRow is the one row of the state.
@@ -66,9 +66,9 @@ func (s tailStore) Tail(ctx context.Context, after int64, limit int) ([]loyalty.
 	return list, s.classify(err)
 }
 
-// NumberOwn numbers what this process committed. An event whose customer's last one in
-// the tail is the one before it is next, without a look into the journal; where another
-// node wrote between them, the journal tells. What fails here is found in the journal.
+// NumberOwn numbers what this process committed. An event whose predecessor of the same customer is the customer's last
+// in the tail comes next, without a look into the journal; if another node wrote between them, the journal is read.
+// What fails here is found in the journal later.
 func (s tailStore) NumberOwn(ctx context.Context) error {
 	for list := range slices.Chunk(s.own.take(), tailPiece) {
 		strays := map[loyalty.ID]bool{}
@@ -101,8 +101,8 @@ func (s tailStore) NumberOwn(ctx context.Context) error {
 	return nil
 }
 
-// unnumbered says that an event is not in the tail. It asks for each row, by the key: as
-// a join it could become a scan of all customers.
+// unnumbered is the condition that an event is not in the tail. It is a subquery for each row, by the key: a join could
+// become a scan of all customers.
 func unnumbered(customer, event string) string {
 	return "NOT coalesce((SELECT w.through >= " + event + " FROM numbered w WHERE w.customer_id = " + customer + "), false)"
 }

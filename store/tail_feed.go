@@ -30,8 +30,8 @@ func feedStatement(db *gorm.DB) string {
 // recordedSpan is when the events of a stretch of the tail were recorded, the first and the last of them.
 type recordedSpan struct{ first, last Millis }
 
-// behind has the event behind each row of the tail. PostgreSQL looks into the months of the span only: without, it
-// asks for each event which of all months to look into, which takes longer than to find it there.
+// behind joins the rows of the tail with their events. On PostgreSQL it names the months of the period: otherwise each
+// event is looked for in all months, which takes longer than to find it.
 func (s recordedSpan) behind(db *gorm.DB) sqlFragment {
 	if db.Name() == "postgres" {
 		return sqlFragment{"CROSS JOIN LATERAL (SELECT * FROM events e WHERE " + feedOne + " AND e.recorded_at BETWEEN ? AND ? LIMIT 1) e", []any{s.first, s.last}}
@@ -102,8 +102,7 @@ func (s journalStore) Feed(ctx context.Context, q loyalty.FeedQuery) (loyalty.Fe
 	return part, err
 }
 
-// feedOf reads a stretch of the tail, one number further than is looked at, and the wanted
-// events of it.
+// feedOf reads a part of the tail, one number further than wanted, and the wanted events of it.
 func feedOf(db *gorm.DB, part *loyalty.FeedPart, q *loyalty.FeedQuery) ([]loyalty.TailEvent, error) {
 	var state tailStateRow
 	if err := db.Limit(1).Find(&state).Error; err != nil {
@@ -122,8 +121,7 @@ func feedOf(db *gorm.DB, part *loyalty.FeedPart, q *loyalty.FeedQuery) ([]loyalt
 	return stretch, err
 }
 
-// addFeed reads the wanted events up to Through, as long as they are not too many, nor too
-// many bytes.
+// addFeed reads the wanted events up to Through, limited by their number and their bytes.
 func addFeed(db *gorm.DB, part *loyalty.FeedPart, q *loyalty.FeedQuery, stretch []loyalty.TailEvent) error {
 	w, recorded := sqlFragment{}, "t.recorded_at"
 	if db.Name() == "citus" {

@@ -50,7 +50,7 @@ func (o *own) note(w *loyalty.Writes) {
 	}
 }
 
-// take gives what was noted, in the order of ids.
+// take returns what was noted, in the order of ids.
 func (o *own) take() []fresh {
 	o.lock.Lock()
 	defer o.lock.Unlock()

@@ -15,8 +15,7 @@ func (s upkeep) DatabaseTime(ctx context.Context) (time.Time, error) {
 	return t, s.classify(err)
 }
 
-// Warnings tells, in sentences, what the database is set to that can lose writes that
-// were acknowledged.
+// Warnings describes, in sentences, the settings of the database that can lose acknowledged writes.
 func (s upkeep) Warnings(ctx context.Context) ([]string, error) { return s.warnings(ctx) }
 
 // Ready reports whether the store can work: the database answers and has exactly

@@ -124,7 +124,7 @@ func (d *database) usersOf(rows []userRow) ([]loyalty.User, error) {
 	return list, nil
 }
 
-// one gives the only user of a query.
+// oneUser returns the only user of a query.
 func (d *database) oneUser(db *gorm.DB) (loyalty.User, bool, error) {
 	var rows []userRow
 	if err := db.Limit(1).Find(&rows).Error; err != nil || len(rows) == 0 {
@@ -256,7 +256,7 @@ func (s userStore) EndOtherSessions(ctx context.Context, user loyalty.ID, but lo
 	return s.fault(s.write.WithContext(ctx).Where("user_id = ? AND token_hash <> ?", UUID(user), but[:]).Delete(&sessionRow{}).Error)
 }
 
-// AddChallenge keeps what a passkey is asked to sign.
+// AddChallenge stores what a passkey has to sign.
 func (s userStore) AddChallenge(ctx context.Context, hash loyalty.TokenHash, until time.Time) error {
 	row := challengeRow{hash[:], Millis(until)}
 	return s.fault(s.write.WithContext(ctx).Create(&row).Error)
@@ -317,7 +317,7 @@ func (t *adminTx) SaveInvitation(i loyalty.Invitation) error {
 	return t.s.fault(err)
 }
 
-// EndSession ends one session and gives it; false: there is none.
+// EndSession ends one session and returns it; false if there is none.
 func (t *adminTx) EndSession(hash loyalty.TokenHash) (loyalty.Session, bool, error) {
 	var rows []sessionRow
 	err := t.db.Where("token_hash = ?", hash[:]).Limit(1).Find(&rows).Error

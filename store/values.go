@@ -19,10 +19,10 @@ import (
 // GORM, and pgx's own interfaces, which encode in binary without a detour. They
 // share the memory of the domain's types, so a pointer is converted, not copied.
 
-// UUID is an id: uuid on PostgreSQL, 16 bytes on SQLite, NULL where it is zero.
+// UUID is an id: uuid on PostgreSQL, 16 bytes on SQLite, NULL if it is zero.
 type UUID [16]byte
 
-// Value gives the 16 bytes.
+// Value returns the 16 bytes.
 func (u UUID) Value() (driver.Value, error) {
 	if u == (UUID{}) {
 		return nil, nil
@@ -56,13 +56,13 @@ func (u *UUID) ScanUUID(v pgtype.UUID) error {
 // GormDataType keeps GORM from guessing.
 func (UUID) GormDataType() string { return "uuid" }
 
-// Millis is an instant as UTC milliseconds, NULL where it is zero.
+// Millis is an instant as UTC milliseconds, NULL if it is zero.
 type Millis time.Time
 
 // Time is the instant, in UTC.
 func (m Millis) Time() time.Time { return time.Time(m) }
 
-// Value gives the milliseconds.
+// Value returns the milliseconds.
 func (m Millis) Value() (driver.Value, error) {
 	if time.Time(m).IsZero() {
 		return nil, nil
@@ -103,10 +103,10 @@ func (m *Millis) ScanInt64(v pgtype.Int8) error {
 // GormDataType keeps GORM from guessing.
 func (Millis) GormDataType() string { return "bigint" }
 
-// Text is a text that is NULL where it is empty.
+// Text is a text that is NULL if it is empty.
 type Text string
 
-// Value gives the text.
+// Value returns the text.
 func (t Text) Value() (driver.Value, error) {
 	if t == "" {
 		return nil, nil
@@ -140,10 +140,10 @@ func (t *Text) ScanText(v pgtype.Text) error {
 	return nil
 }
 
-// Document is a value kept as JSON text, NULL where it is empty.
+// Document is a value stored as JSON text, NULL if it is empty.
 type Document[T any] struct{ V T }
 
-// Value gives the JSON text.
+// Value returns the JSON text.
 func (d Document[T]) Value() (driver.Value, error) {
 	text, err := d.json()
 	if text == "" || err != nil {
@@ -206,7 +206,7 @@ func (d documentField[T]) same(other any) bool {
 	return err == nil && failed == nil && a == b
 }
 
-// Value gives the JSON text.
+// Value returns the JSON text.
 func (d documentField[T]) Value() (driver.Value, error) { return Document[T]{*d.at}.Value() }
 
 // TextValue is for pgx.
@@ -253,10 +253,10 @@ func (m rawsField) same(other any) bool {
 	return maps.EqualFunc(*m.at, *other.(rawsField).at, func(x, y json.RawMessage) bool { return bytes.Equal(x, y) })
 }
 
-// Raw is JSON text that is kept byte for byte, NULL where it is absent.
+// Raw is JSON text that is stored byte for byte, NULL if it is absent.
 type Raw json.RawMessage
 
-// Value gives the text.
+// Value returns the text.
 func (r Raw) Value() (driver.Value, error) {
 	if r == nil {
 		return nil, nil
@@ -295,7 +295,7 @@ func (Raw) GormDataType() string { return "text" }
 // The types below are only used by tables and batches: they encode and read plain Go
 // values without allocating for each.
 
-// value is one that can be told from another of its kind.
+// value is a value that can be compared with another of its kind.
 type value interface{ same(other any) bool }
 
 func (u *UUID) same(other any) bool   { return *u == *other.(*UUID) }
@@ -403,7 +403,7 @@ func (f *flag) Scan(src any) error {
 	return nil
 }
 
-// blob is a byte string, NULL where it is nil.
+// blob is a byte string, NULL if it is nil.
 type blob []byte
 
 func (b blob) BytesValue() ([]byte, error) { return b, nil }

@@ -184,7 +184,7 @@ func (s webhookStore) Backlogs(ctx context.Context) (map[loyalty.ID]loyalty.Webh
 
 // DueWebhooks lists active webhooks that have something to send.
 func (s webhookStore) DueWebhooks(ctx context.Context, now time.Time) ([]loyalty.ID, error) {
-	// on probation something is asked for whenever it is not at rest
+	// on probation, a webhook needs work whenever it is not at rest
 	return s.ids(s.read.WithContext(ctx).Table("webhooks w").Where("w.state = ? AND (w.rest_until IS NULL OR w.rest_until <= ?)", loyalty.WebhookActive, Millis(now)).
 		Where(`EXISTS (SELECT 1 FROM deliveries d WHERE d.webhook_id = w.id AND d.front AND (d.next_at <= ? OR w.failures >= ?) AND (d.lease_until IS NULL OR d.lease_until <= ?))`,
 			Millis(now), loyalty.ProbationAfter, Millis(now)).Order("w.id"), "w.id")

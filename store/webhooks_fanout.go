@@ -66,8 +66,7 @@ func deliveryRowOf(d *loyalty.Delivery) deliveryRow {
 	return r
 }
 
-// subjectID binds what a customer who left was called to the delivery that tells it, leaverID
-// to the customer.
+// subjectID binds the name of a customer who left to the delivery that mentions it, leaverID to the customer.
 func subjectID(r *deliveryRow) []byte {
 	number := [8]byte{}
 	for i := range number {
@@ -123,9 +122,8 @@ var errOvertaken = errors.New("another node was faster")
 // deliveriesAtOnce bounds the parameters of one statement.
 const deliveriesAtOnce = 200
 
-// FanOut writes deliveries and moves what they follow, in one transaction. The rows of the
-// webhooks are locked in the order of their ids: whoever writes a delivery, or what became
-// of one, has its webhook's row.
+// FanOut writes deliveries and moves the positions that they follow, in one transaction. The rows of the webhooks are
+// locked in the order of their ids: every writer of a delivery, or of its result, holds its webhook's row.
 func (s webhookStore) FanOut(ctx context.Context, f loyalty.FanOut) (bool, error) {
 	if s.broken() {
 		return false, loyalty.ErrDamaged
@@ -184,8 +182,7 @@ func taken(done *gorm.DB, want int) error {
 	return done.Error
 }
 
-// addDeliveries writes new deliveries of a webhook whose row is locked, and whose numbers
-// were counted on by so many.
+// addDeliveries writes new deliveries of a webhook whose row is locked, and whose numbers were advanced by as many.
 func (s *database) addDeliveries(db *gorm.DB, webhook UUID, list []loyalty.Delivery) error {
 	if len(list) == 0 {
 		return nil
@@ -278,7 +275,7 @@ FROM `+from.text, append([]any{webhook, webhook, replay}, from.args...)...).Scan
 	return chains, nil
 }
 
-// leavers reads what customers who left were called, of whom deliveries tell it.
+// leavers reads the names of customers who left and whom deliveries mention.
 func (s *database) leavers(db *gorm.DB, list []loyalty.Delivery) (map[UUID]string, error) {
 	var ids []UUID
 	for i := range list {
@@ -304,8 +301,8 @@ func (s *database) leavers(db *gorm.DB, list []loyalty.Delivery) (map[UUID]strin
 	return names, nil
 }
 
-// insertLeavers keeps what customers who leave were called, for webhooks only: where none is
-// left to be told, nothing is kept.
+// insertLeavers stores the names of customers who leave, for webhooks only: if no webhook has to be told, nothing is
+// stored.
 var insertLeavers = inserts(`INSERT INTO leavers (customer_id, sealed, at) SELECT v.customer_id, v.sealed, v.at FROM v
 WHERE EXISTS (SELECT 1 FROM webhooks w WHERE `+listening+`) ON CONFLICT (customer_id) DO NOTHING`,
 	field[leaverRow]{"customer_id", "uuid", func(r *leaverRow) any { return &r.CustomerID }},

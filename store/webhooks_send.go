@@ -62,7 +62,7 @@ func (s webhookStore) WorkWebhook(ctx context.Context, id loyalty.ID, work func(
 	return s.classify(s.noteSpace(err))
 }
 
-// Webhook is the one whose row is held, as it was found and then decided.
+// Webhook returns the webhook whose row is locked, as it was found and then decided.
 func (t *webhookTx) Webhook() *loyalty.Webhook { return &t.webhook }
 
 // Leased counts the deliveries that are under way.
@@ -96,7 +96,7 @@ func (t *webhookTx) Claim(owner loyalty.ID, now, until time.Time, limit int, pro
 		Updates(map[string]any{"owner": UUID(owner), "lease_until": Millis(until)}).Error
 }
 
-// Held says which deliveries are still an owner's.
+// Held returns which deliveries still belong to an owner.
 func (t *webhookTx) Held(owner loyalty.ID, numbers []int64) (map[int64]bool, error) {
 	if len(numbers) == 0 {
 		return nil, nil
@@ -120,9 +120,8 @@ func (t *webhookTx) hold(rows []heldRow) map[int64]bool {
 	return held
 }
 
-// Settle writes what became of deliveries that are held, and lets the next ones of their
-// customers go. What a receiver answered may name the customer: it is sealed under their key,
-// and unreadable when they leave.
+// Settle writes the results of deliveries that are held, and releases the next ones of their customers. A receiver's
+// answer may name the customer, so it is sealed under their key, and unreadable once they leave.
 func (t *webhookTx) Settle(list []loyalty.Settled) error {
 	rows := make([]settledRow, len(list))
 	for i := range list {
@@ -196,5 +195,5 @@ func (t *webhookTx) Hurry(now time.Time) error {
 	return t.db.Model(&deliveryRow{}).Where("webhook_id = ? AND front AND next_at > ?", UUID(t.webhook.ID), Millis(now)).Update("next_at", Millis(now)).Error
 }
 
-// Notify keeps what is to be told to other webhooks.
+// Notify stores what other webhooks are to be told.
 func (t *webhookTx) Notify(n loyalty.Notice) error { return tell(t.db, n) }

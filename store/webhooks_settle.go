@@ -14,7 +14,7 @@ type heldRow struct {
 	CustomerID UUID   // where the key is read by itself
 }
 
-// settledRow is what became of a delivery.
+// settledRow is the result of a delivery.
 type settledRow struct {
 	attempt  attemptRow
 	delivery loyalty.Delivery
